@@ -1,0 +1,108 @@
+//! Simulated packets per second and core, on fixed scenarios. `make bench` runs it; no test depends on it.
+//!
+//! `cargo run --release -p paceline-benches [NAME] [--seconds S]` runs one scenario, or all of them.
+
+use paceline_scenario::{Loader, Origin, load};
+use paceline_sim::{Pace, Simulation};
+use paceline_units::TimeDelta;
+use std::time::Instant;
+
+/// What a benchmark simulates.
+struct Bench {
+    name: &'static str,
+    /// What the issue and the design ask for, in million packets per second: floor and aim.
+    wanted: Option<(f64, f64)>,
+    text: String,
+}
+
+const SOURCE: &str = r#"source = { kind = "trace-encoder", generator = "frames", fps = 50 }"#;
+
+/// One call over a link of `mbps`.
+fn call(mbps: u32, ecn: &str, packets: u32, seconds: u32) -> String {
+    let mark = if ecn == "l4s" { "mark = { kind = \"ramp\", low = \"2ms\", high = \"10ms\" }" } else { "" };
+    format!(
+        r#"
+duration = "{seconds}s"
+[links.bottleneck]
+rate = "{mbps}Mbps"
+delay = "10ms"
+queue = {{ kind = "droptail", limit = "1s" }}
+{mark}
+[flows.call]
+transport = "rtp"
+controller = {{ kind = "scream", profile = "reference-2022", target_bitrate_max = "{mbps}Mbps" }}
+{SOURCE}
+ecn = "{ecn}"
+path = ["bottleneck"]
+feedback = {{ packets = {packets}, time = "40ms" }}
+"#
+    )
+}
+
+/// A hundred calls that share 1 Gbit/s.
+fn hundred_calls(seconds: u32) -> String {
+    let mut text = format!(
+        "duration = \"{seconds}s\"\n[links.bottleneck]\nrate = \"1Gbps\"\ndelay = \"10ms\"\n\
+         queue = {{ kind = \"droptail\", limit = \"1s\" }}\n"
+    );
+    for flow in 0..100 {
+        text.push_str(&format!(
+            "[flows.call{flow:02}]\ntransport = \"rtp\"\n\
+             controller = {{ kind = \"scream\", profile = \"reference-2022\", target_bitrate_max = \"20Mbps\" }}\n\
+             {SOURCE}\npath = [\"bottleneck\"]\nstart = \"{}ms\"\n",
+            flow * 37
+        ));
+    }
+    text
+}
+
+fn benches() -> Vec<Bench> {
+    let mut all = Vec::new();
+    for mbps in [20, 100] {
+        for (ecn, label) in [("off", "L4S off"), ("l4s", "L4S on")] {
+            for (packets, wanted) in [(16, (10.0, 20.0)), (1, (6.0, 12.0))] {
+                let name = match (mbps, label, packets) {
+                    (20, "L4S off", 16) => "call-20-off-16",
+                    (20, "L4S off", _) => "call-20-off-1",
+                    (20, _, 16) => "call-20-l4s-16",
+                    (20, ..) => "call-20-l4s-1",
+                    (_, "L4S off", 16) => "call-100-off-16",
+                    (_, "L4S off", _) => "call-100-off-1",
+                    (_, _, 16) => "call-100-l4s-16",
+                    _ => "call-100-l4s-1",
+                };
+                // About five million packets each: long enough to time, whatever the rate.
+                let seconds = if mbps == 20 { 2000 } else { 500 };
+                let wanted = (mbps == 100).then_some(wanted);
+                all.push(Bench { name, wanted, text: call(mbps, ecn, packets, seconds) });
+            }
+        }
+    }
+    all.push(Bench { name: "hundred-calls", wanted: Some((5.0, 10.0)), text: hundred_calls(60) });
+    all
+}
+
+fn main() {
+    let only: Vec<String> = std::env::args().skip(1).collect();
+    println!("{:<18}{:>12}{:>12}{:>10}   wanted (floor, aim)", "scenario", "packets", "Mpackets/s", "loop s");
+    for bench in benches().iter().filter(|bench| only.is_empty() || only.iter().any(|name| name == bench.name)) {
+        run(bench);
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
+fn run(bench: &Bench) {
+    let origin = Origin { text: &bench.text, file: bench.name, sets: &[] };
+    let loaded = load(&origin, &Loader::default()).unwrap_or_else(|error| panic!("{}: {error}", bench.name));
+    let mut simulation = Simulation::new(&loaded, Pace::Windowed).expect("load has checked the links");
+    let start = Instant::now();
+    while !simulation.advance(TimeDelta::from_secs(10)) {}
+    let seconds = start.elapsed().as_secs_f64();
+    let packets = simulation.packets();
+    let wanted = bench.wanted.map_or(String::new(), |(floor, aim)| format!("{floor}, {aim}"));
+    let rate = packets as f64 / seconds / 1e6;
+    println!("{:<18}{packets:>12}{rate:>12.2}{seconds:>10.3}   {wanted}", bench.name);
+    // The figures are made, so that nothing of the run is optimised away.
+    let utilisation = simulation.finish().summary.links["bottleneck"].utilisation;
+    assert!(utilisation.is_some_and(|used| used > 0.1), "{}: utilisation {utilisation:?}", bench.name);
+}

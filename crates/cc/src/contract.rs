@@ -1,0 +1,205 @@
+//! What every controller offers, whatever it is inside: window- or rate-based, delay-, loss- or ECN-driven.
+
+use crate::{Assigned, ReceiverReport, Report, Snapshot, StateVariable, TimeoutReason, Update};
+use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
+
+/// One media stream of a flow, counted from 0. Each has its own sequence numbers.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct StreamId(pub u8);
+
+/// Media that entered the send queue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Offered {
+    /// The stream it belongs to.
+    pub stream: StreamId,
+    /// Size on the link, transport headers in.
+    pub bytes: Bytes,
+    /// Whether this completes a frame.
+    pub frame_end: bool,
+}
+
+/// A packet that was handed to the network.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SentPacket {
+    /// The stream it belongs to.
+    pub stream: StreamId,
+    /// Extended sequence number: never wraps. A transport that retransmits gives the original's number again.
+    pub sequence: u64,
+    /// Size on the link, transport header in.
+    pub size: Bytes,
+    /// The probe it is part of.
+    pub probe: Option<u64>,
+    /// Whether the application, not the controller, limits the sender: nothing more waits to be sent.
+    pub app_limited: bool,
+}
+
+/// What waits in the send queue of a stream.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SendQueueState {
+    /// The stream.
+    pub stream: StreamId,
+    /// Size on the link of all that waits, transport headers in.
+    pub bytes: Bytes,
+    /// Packets that wait.
+    pub packets: u64,
+    /// How long the oldest has waited; absent if the queue is empty.
+    pub oldest: Option<TimeDelta>,
+    /// Bytes that wait of the newest frame.
+    pub newest_frame: Bytes,
+}
+
+/// What the application allows a stream.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// The stream.
+    pub stream: StreamId,
+    /// No target below.
+    pub min: Bitrate,
+    /// No target above.
+    pub max: Bitrate,
+}
+
+/// What a transport that retransmits tells of its own recovery, after the report of the acknowledgement that told it.
+///
+/// The scoreboard's verdicts keep a count of bytes in flight (TCP's pipe) exact: what it declares lost leaves the
+/// flight, what it sends again enters anew through [`Controller::on_sent`], and the report of a delivery takes it out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Recovery {
+    /// Loss was detected and recovery began; `lost` is what the scoreboard declared lost.
+    Entered {
+        /// Bytes declared lost.
+        lost: Bytes,
+    },
+    /// More was declared lost while recovery lasts: no reason for another reduction.
+    Lost {
+        /// Bytes declared lost.
+        lost: Bytes,
+    },
+    /// What was declared lost and not sent again turned up: it counts as in flight until its report, which follows.
+    Found {
+        /// Bytes taken back.
+        found: Bytes,
+    },
+    /// Everything outstanding at entry is acknowledged.
+    Left,
+    /// The retransmission timer expired: nothing counts as in flight any more.
+    TimedOut,
+    /// The last reduction was not caused by a loss: it may be undone.
+    Spurious,
+}
+
+/// What a sender half puts on a packet for the other half. The transport carries it, `wire` spells it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Annotation {
+    /// The sender's round-trip time (TFRC, RFC 5348 section 3.2.1).
+    Rtt(TimeDelta),
+    /// CCID 3's window counter, 4 bits (RFC 4342 section 8.1).
+    WindowCounter(u8),
+}
+
+/// A packet as the receiver half sees it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Arrival {
+    /// The stream it belongs to.
+    pub stream: StreamId,
+    /// Extended sequence number.
+    pub sequence: u64,
+    /// Size on the link, transport header in.
+    pub size: Bytes,
+    /// When it was sent, by the sender's clock (any zero, same rate); absent if the packet does not say.
+    pub sent: Option<Time>,
+    /// Its mark on arrival.
+    pub ecn: Ecn,
+    /// What the sender half put on it.
+    pub annotation: Option<Annotation>,
+}
+
+/// The sender half of a congestion controller.
+///
+/// Every call carries the time. What a controller does not care for it leaves out: the defaults change nothing. An
+/// endpoint asks [`Controller::next_timeout`] after each call and calls [`Controller::on_timeout`] when it is due.
+/// Media is offered before anything is sent: the answer to the first offer is where a first window or pace is said.
+pub trait Controller {
+    /// Media entered the send queue; `queue` is its state afterwards.
+    fn on_offered(&mut self, now: Time, offered: &Offered, queue: &SendQueueState) -> Update {
+        let _ = (now, offered, queue);
+        Update::none()
+    }
+
+    /// A packet was handed to the network.
+    fn on_sent(&mut self, now: Time, packet: &SentPacket) -> Update;
+
+    /// The other side reported.
+    fn on_report(&mut self, now: Time, report: &Report<'_>) -> Update;
+
+    /// A retransmitting transport entered, left, timed out of or took back recovery.
+    fn on_recovery(&mut self, now: Time, recovery: Recovery) -> Update {
+        let _ = (now, recovery);
+        Update::none()
+    }
+
+    /// The state of a send queue; told before a timeout is, and after a discard.
+    fn on_send_queue(&mut self, now: Time, queue: &SendQueueState) -> Update {
+        let _ = (now, queue);
+        Update::none()
+    }
+
+    /// The application changed what it allows.
+    fn on_limits(&mut self, now: Time, limits: &Limits) -> Update {
+        let _ = (now, limits);
+        Update::none()
+    }
+
+    /// Coupling replaces this controller's rate or window, upwards too. Each controller documents what it overwrites.
+    fn assign(&mut self, now: Time, assigned: Assigned) -> Update;
+
+    /// When the controller wants to be called, and why.
+    fn next_timeout(&self) -> Option<(Time, TimeoutReason)>;
+
+    /// A timeout is due. Called with `now` at or after [`Controller::next_timeout`].
+    fn on_timeout(&mut self, now: Time) -> Update;
+
+    /// What the sender half puts on the packet that is about to leave.
+    fn annotation(&self, now: Time, stream: StreamId) -> Option<Annotation> {
+        let _ = (now, stream);
+        None
+    }
+
+    /// The target bitrate of a stream, headers in; absent where the controller sets none.
+    fn target_bitrate(&self, stream: StreamId) -> Option<Bitrate> {
+        let _ = stream;
+        None
+    }
+
+    /// What coupling is told after an update that changed it, and may replace: the target where there is one, else
+    /// the window.
+    fn share(&self) -> Option<Assigned> {
+        let snapshot = self.snapshot();
+        snapshot.target.map(Assigned::Rate).or(snapshot.window.map(Assigned::Window))
+    }
+
+    /// The figures that every controller shares, for recording.
+    fn snapshot(&self) -> Snapshot;
+
+    /// The inner state that a person would plot, by name and unit.
+    fn state_variables(&self) -> &'static [StateVariable] {
+        &[]
+    }
+
+    /// Writes the values of [`Controller::state_variables`], in their order. Called only when somebody records.
+    fn state(&self, values: &mut [Option<f64>]) {
+        let _ = values;
+    }
+}
+
+/// The receiver half, where an algorithm has one (TFRC, REMB).
+pub trait ReceiverHalf {
+    /// A packet arrived. True asks for a report at once.
+    fn on_arrival(&mut self, now: Time, arrival: &Arrival) -> bool;
+
+    /// When the next report is due if nothing arrives.
+    fn next_timeout(&self) -> Option<Time>;
+
+    /// The report, if there is something to say.
+    fn report(&mut self, now: Time) -> Option<ReceiverReport>;
+}

@@ -1,0 +1,29 @@
+//! Congestion controllers for real-time media: pure state machines that any world can drive.
+//!
+//! A controller knows packets as (stream, sequence, size, sent, arrived, ECN) and media as bytes offered. It is told
+//! of events with the time at which they happen ([`Controller`]) and answers with what changed ([`Update`]). It reads
+//! no clock, opens no socket, allocates nothing per packet once warm, and never panics on any feedback.
+#![no_std]
+
+extern crate alloc;
+
+mod contract;
+mod coupling;
+mod detector;
+mod observe;
+pub mod params;
+mod report;
+pub mod scream;
+mod update;
+
+pub use contract::{
+    Annotation, Arrival, Controller, Limits, Offered, ReceiverHalf, Recovery, SendQueueState, SentPacket,
+    StreamId,
+};
+pub use coupling::{Assigned, Assignment, Coupling, FlowId, FlowUpdate};
+pub use detector::{Acked, DetectorConfig, LossDetector};
+pub use observe::{Snapshot, StateVariable};
+pub use report::{PacketResult, PacketsReport, ReceiverReport, Report, Status};
+pub use update::{
+    Allowance, Discard, Pacing, Probe, ReceiverRequest, StreamSet, TargetChange, TimeoutReason, Update,
+};

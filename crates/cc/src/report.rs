@@ -1,0 +1,72 @@
+//! What comes back from the other side.
+
+use crate::StreamId;
+use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
+
+/// A report from the receiver.
+#[derive(Clone, Copy, Debug)]
+pub enum Report<'a> {
+    /// What happened to single packets.
+    Packets(PacketsReport<'a>),
+    /// The message of this algorithm's own receiver half.
+    Receiver(ReceiverReport),
+}
+
+/// What the receiver said of single packets.
+#[derive(Clone, Copy, Debug)]
+pub struct PacketsReport<'a> {
+    /// In order of sequence within a stream. Only packets that were sent appear.
+    pub packets: &'a [PacketResult],
+    /// The step of the receiver's clock; arrivals are multiples of it.
+    pub clock_step: TimeDelta,
+}
+
+/// What the receiver said of one packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PacketResult {
+    /// The stream it belongs to.
+    pub stream: StreamId,
+    /// Extended sequence number.
+    pub sequence: u64,
+    /// Size on the link, transport header in.
+    pub size: Bytes,
+    /// When it was sent, by the sender's clock.
+    pub sent: Time,
+    /// What the receiver said.
+    pub status: Status,
+}
+
+/// What the receiver said of a packet. `Missing` is no verdict: the packet may be late.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Status {
+    /// Not there when the report was written.
+    Missing,
+    /// It arrived.
+    Received {
+        /// When, by the receiver's clock (any zero, same rate); absent if the receiver did not say.
+        arrived: Option<Time>,
+        /// Its mark on arrival.
+        ecn: Ecn,
+    },
+}
+
+/// The typed message of an algorithm's own receiver half.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum ReceiverReport {
+    /// TFRC (RFC 5348 section 3.2.2).
+    Tfrc {
+        /// Loss event rate, 0 to 1.
+        loss_event_rate: f64,
+        /// Rate at which data arrived since the last report.
+        receive_rate: Bitrate,
+        /// Send time of the newest packet that arrived.
+        newest_sent: Time,
+        /// From its arrival to this report.
+        delay: TimeDelta,
+    },
+    /// Receiver-estimated maximum bitrate.
+    Remb {
+        /// The estimate.
+        bitrate: Bitrate,
+    },
+}

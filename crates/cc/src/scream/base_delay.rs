@@ -1,0 +1,146 @@
+//! Queue delay from one-way delays: the delay over the smallest seen in a long history (RFC 6817 section 3.4.2).
+
+use super::Params;
+use alloc::collections::VecDeque;
+use paceline_units::{Time, TimeDelta};
+
+/// How often the slow minimum moves.
+const SLOW_INTERVAL: TimeDelta = TimeDelta::from_millis(50);
+
+/// The base-delay history. Clocks need not agree, only run at the same rate: all values are differences.
+#[derive(Clone, Debug)]
+pub struct BaseDelay {
+    past: VecDeque<i64>,
+    past_min: i64,
+    current: i64,
+    bucket_end: Time,
+    queue_delay: TimeDelta,
+    slow_min: f64,
+    slow_due: Time,
+    last_reset: Time,
+}
+
+impl BaseDelay {
+    /// A history that has seen nothing.
+    pub fn new() -> BaseDelay {
+        BaseDelay {
+            past: VecDeque::new(),
+            past_min: i64::MAX,
+            current: i64::MAX,
+            bucket_end: Time::ZERO,
+            queue_delay: TimeDelta::ZERO,
+            slow_min: 0.0,
+            slow_due: Time::ZERO,
+            last_reset: Time::ZERO,
+        }
+    }
+
+    /// The present estimate of the queue delay.
+    pub fn queue_delay(&self) -> TimeDelta {
+        self.queue_delay
+    }
+
+    /// A packet sent at `sent` (our clock) arrived at `arrived` (theirs).
+    #[inline]
+    pub fn sample(&mut self, params: &Params, now: Time, sent: Time, arrived: Time) {
+        let one_way = (arrived - sent).as_nanos();
+        if now >= self.bucket_end {
+            self.close_bucket(params, now);
+        }
+        self.current = self.current.min(one_way);
+        let base = self.current.min(self.past_min);
+        self.queue_delay = TimeDelta::from_nanos(one_way.saturating_sub(base));
+    }
+
+    #[cold]
+    fn close_bucket(&mut self, params: &Params, now: Time) {
+        if self.bucket_end == Time::ZERO {
+            self.last_reset = now;
+        }
+        self.bucket_end = now + params.base_delay_bucket;
+        if self.current != i64::MAX {
+            while self.past.len() >= params.base_delay_buckets as usize {
+                self.past.pop_front();
+            }
+            self.past.push_back(self.current);
+            self.past_min = self.past.iter().copied().min().unwrap_or(i64::MAX);
+            self.current = i64::MAX;
+        }
+    }
+
+    /// Forgets the history when even the smallest delay of a long time is large: the path, or a clock, has changed.
+    pub fn check_reset(&mut self, params: &Params, now: Time, target: f64) {
+        if !params.base_reset_fraction.is_finite() {
+            return;
+        }
+        let delay = self.queue_delay.as_secs_f64();
+        if now >= self.slow_due {
+            self.slow_due = now + SLOW_INTERVAL;
+            self.slow_min += params.base_reset_weight * (delay - self.slow_min);
+        }
+        self.slow_min = self.slow_min.min(delay);
+        let due = now.saturating_since(self.last_reset) >= params.base_reset_interval;
+        if due && self.slow_min > params.base_reset_fraction * target {
+            self.past.clear();
+            (self.past_min, self.current) = (i64::MAX, i64::MAX);
+            self.last_reset = now;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(millis: u64) -> Time {
+        Time::from_nanos(millis * 1_000_000)
+    }
+
+    #[test]
+    fn queue_delay_is_over_the_smallest_of_the_history_whatever_the_clocks() {
+        let params = Params::default();
+        for offset in [0, 5_000_000] {
+            let mut base = BaseDelay::new();
+            for (now, delay, expected) in [(1, 30, 0), (2, 50, 20), (3, 20, 0), (4, 50, 30)] {
+                base.sample(&params, ms(now), ms(now), ms(now + delay + offset));
+                assert_eq!(base.queue_delay(), TimeDelta::from_millis(expected));
+            }
+        }
+    }
+
+    #[test]
+    fn a_minimum_is_forgotten_after_its_buckets() {
+        let params =
+            Params { base_delay_buckets: 3, base_delay_bucket: TimeDelta::from_secs(1), ..Params::default() };
+        let mut base = BaseDelay::new();
+        base.sample(&params, ms(0), ms(0), ms(10));
+        for second in 1..=3 {
+            base.sample(&params, ms(second * 1000), ms(0), ms(15));
+            assert_eq!(base.queue_delay(), TimeDelta::from_millis(5), "second {second}");
+        }
+        base.sample(&params, ms(4000), ms(0), ms(15));
+        assert_eq!(base.queue_delay(), TimeDelta::ZERO);
+    }
+
+    #[test]
+    fn arrival_before_sending_and_a_jumping_clock_do_no_harm() {
+        let mut base = BaseDelay::new();
+        base.sample(&Params::default(), ms(5), ms(1000), ms(1));
+        base.sample(&Params::default(), ms(6), Time::MAX, ms(1));
+        base.sample(&Params::default(), ms(7), ms(1), Time::MAX);
+        assert!(!base.queue_delay().is_negative());
+    }
+
+    #[test]
+    fn a_standing_queue_is_taken_for_the_path_after_the_interval() {
+        let params = Params { base_reset_fraction: 0.25, base_reset_weight: 0.5, ..Params::default() };
+        let mut base = BaseDelay::new();
+        base.sample(&params, ms(0), ms(0), ms(10));
+        for step in 1..500 {
+            base.sample(&params, ms(step * 50), ms(step * 50), ms(step * 50 + 60));
+            base.check_reset(&params, ms(step * 50), 0.06);
+            let expected = if step * 50 <= 20_000 { 50 } else { 0 };
+            assert_eq!(base.queue_delay(), TimeDelta::from_millis(expected), "at {} ms", step * 50);
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! The trend of the queue delay: sees congestion coming before the target is reached (RFC 8298 section 4.1.2).
+
+use super::Params;
+use paceline_units::{Time, TimeDelta};
+
+/// Samples that the trend is computed over.
+const HISTORY: usize = 20;
+/// How often the delay fraction is sampled.
+pub const SAMPLE_INTERVAL: TimeDelta = TimeDelta::from_millis(50);
+/// Decay of the trend's memory per sample.
+const MEMORY_DECAY: f64 = 0.99;
+
+/// `qdelay_fraction_hist`, `qdelay_fraction_avg`, `qdelay_trend` and `qdelay_trend_mem`.
+#[derive(Clone, Debug, Default)]
+pub struct DelayTrend {
+    fractions: [f64; HISTORY],
+    oldest: usize,
+    average: f64,
+    average_due: Time,
+    trend: f64,
+    memory: f64,
+}
+
+impl DelayTrend {
+    /// `qdelay_trend`, 0 to 1.
+    pub fn trend(&self) -> f64 {
+        self.trend
+    }
+
+    /// `qdelay_trend_mem`: the trend's peak, slowly forgotten.
+    pub fn memory(&self) -> f64 {
+        self.memory
+    }
+
+    /// `qdelay_fraction_avg`.
+    pub fn average(&self) -> f64 {
+        self.average
+    }
+
+    /// Moves the average of the delay fraction, at most every `qdelay_weight_interval`.
+    pub fn average_in(&mut self, params: &Params, now: Time, fraction: f64) {
+        if now >= self.average_due {
+            self.average_due = now + params.qdelay_weight_interval;
+            self.average = (1.0 - params.qdelay_weight) * self.average + params.qdelay_weight * fraction;
+        }
+    }
+
+    /// Takes a sample and computes the trend anew; call it every [`SAMPLE_INTERVAL`].
+    pub fn sample(&mut self, params: &Params, since_start: TimeDelta, fraction: f64) {
+        self.fractions[self.oldest] = fraction;
+        self.oldest = (self.oldest + 1) % HISTORY;
+        self.trend = if since_start < params.trend_start {
+            0.0
+        } else {
+            (self.autocorrelation() * self.average).clamp(0.0, 1.0)
+        };
+        self.memory = (MEMORY_DECAY * self.memory).max(self.trend);
+    }
+
+    /// `a_t`: the biased autocorrelation at lag 1 over that at lag 0, mean removed; 0 for a constant history.
+    fn autocorrelation(&self) -> f64 {
+        let mean = self.fractions.iter().sum::<f64>() / HISTORY as f64;
+        let value = |n: usize| self.fractions[(self.oldest + n) % HISTORY] - mean;
+        let lag0: f64 = (0..HISTORY).map(|n| value(n) * value(n)).sum();
+        let lag1: f64 = (0..HISTORY - 1).map(|n| value(n) * value(n + 1)).sum();
+        if lag0 > 0.0 { lag1 / lag0 } else { 0.0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trend_of(samples: impl Iterator<Item = f64>) -> DelayTrend {
+        let (params, mut trend, mut now) = (Params::default(), DelayTrend::default(), Time::ZERO);
+        for fraction in samples {
+            trend.average_in(&params, now, fraction);
+            trend.sample(&params, now - Time::ZERO, fraction);
+            now += SAMPLE_INTERVAL;
+        }
+        trend
+    }
+
+    #[test]
+    fn a_rising_delay_shows_and_a_constant_or_alternating_one_does_not() {
+        let rising = trend_of((0..20).map(|n| f64::from(n) * 0.05));
+        // Biased autocorrelation of a straight line of 20 points at lag 1 is 0.85; the average after 20 steps is 0.531.
+        assert!((rising.trend() - 0.85 * rising.average()).abs() < 1e-9, "{rising:?}");
+        assert_eq!(trend_of((0..20).map(|_| 0.5)).trend(), 0.0);
+        assert_eq!(trend_of((0..20).map(|n| f64::from(n % 2))).trend(), 0.0);
+    }
+
+    #[test]
+    fn memory_holds_the_peak_and_fades_by_a_hundredth_a_sample() {
+        let peak = trend_of((0..20).map(f64::from));
+        assert_eq!(peak.trend(), 1.0);
+        let later = trend_of((0..20).map(f64::from).chain((0..40).map(|_| 0.0)));
+        assert!(later.trend() == 0.0 && (0.6..0.9).contains(&later.memory()), "{later:?}");
+    }
+
+    #[test]
+    fn the_average_follows_its_weight() {
+        let mut trend = DelayTrend::default();
+        trend.average_in(&Params::default(), Time::ZERO, 1.0);
+        assert!((trend.average() - 0.1).abs() < 1e-12);
+        trend.average_in(&Params::default(), Time::from_nanos(49_999_999), 1.0);
+        assert!((trend.average() - 0.1).abs() < 1e-12, "not before 50 ms");
+        trend.average_in(&Params::default(), Time::from_nanos(50_000_000), 1.0);
+        assert!((trend.average() - 0.19).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,264 @@
+//! SCReAM's constants by name. One algorithm, two named sets of values.
+
+use crate::params::{ParamError, param_set};
+use alloc::format;
+use paceline_units::{Bitrate, Bytes, TimeDelta};
+
+const fn ms(millis: i64) -> TimeDelta {
+    TimeDelta::from_millis(millis)
+}
+
+const INF: f64 = f64::INFINITY;
+
+param_set! {
+    /// Every constant of SCReAM v1. `Default` is RFC 8298's table; a rule that only the reference program has is
+    /// switched off by its neutral value.
+    pub struct Params {
+        qdelay_target_lo: Time = ms(100), in 1e-3, 10.0, "RFC 8298 4.1.1.1", "Target of the queue delay, lowest value";
+        qdelay_target_hi: Time = ms(400), in 1e-3, 10.0, "RFC 8298 4.1.1.1", "Target of the queue delay, highest value when flows compete";
+        qdelay_weight: Ratio = 0.1, in 0.0, 1.0, "RFC 8298 4.1.1.1", "Weight of a sample in the average of the delay fraction";
+        qdelay_weight_interval: Time = ms(50), in 0.0, 1.0, "RFC 8298 4.1.2", "Least time between samples of that average; zero: every window update";
+        qdelay_trend_th: Ratio = 0.2, in 0.0, 1.0, "RFC 8298 4.1.1.1", "Delay trend at which fast increase ends";
+        qdelay_trend_lo: Ratio = 0.2, in 0.0, 1.0, "RFC 8298 4.1.1.1", "Delay trend below which fast increase may resume";
+        trend_start: Time = ms(0), in 0.0, 60.0, "REFERENCE: rules, window (3)", "The trend is taken as zero before this time of the flow";
+        min_cwnd: Bytes = Bytes::new(3000), in 1.0, 1e9, "RFC 8298 4.1.1.1", "Smallest congestion window";
+        min_cwnd_packets: Ratio = 0.0, in 0.0, 100.0, "REFERENCE: rules, sending", "Smallest congestion window in largest packets";
+        initial_cwnd: Bytes = Bytes::new(3000), in 1.0, 1e9, "RFC 8298 4.1.1.2", "First congestion window";
+        max_bytes_in_flight_head_room: Ratio = 1.1, in 1.0, 100.0, "RFC 8298 4.1.1.1", "Window over the largest flight seen";
+        max_bytes_in_flight_window: Time = ms(5000), in 1.0, 60.0, "RFC 8298 4.1.2.2", "How long the largest flight is remembered";
+        max_bytes_in_flight_trend: Ratio = 0.0, in 0.0, 1.0, "REFERENCE: rules, window (3)", "How far the delay trend pulls the limit from the largest flight towards the largest mean one";
+        max_bytes_in_flight_floor: Bytes = Bytes::new(0), in 0.0, 1e9, "REFERENCE: rules, window (6)", "The limit holds only above this";
+        max_bytes_in_flight_always: Flag = false, in 0.0, 1.0, "REFERENCE: rules, window (6)", "The limit holds in fast increase too, once there was congestion";
+        gain: Ratio = 1.0, in 0.0, 100.0, "RFC 8298 4.1.1.1", "Gain of the window below the delay target";
+        gain_down: Ratio = 1.0, in 0.0, 100.0, "RFC 8298 4.1.1.1", "Gain of the window above the delay target";
+        max_decrease: Ratio = INF, in 0.0, INF, "REFERENCE: rules, window (5)", "Largest decrease for delay in one update, as a part of the window";
+        fast_increase_use: Ratio = 1.5, in 0.0, 100.0, "RFC 8298 4.1.2.2", "In fast increase the window grows if this times the flight fills it";
+        window_use: Ratio = 1.25, in 0.0, 100.0, "RFC 8298 4.1.2.2", "Otherwise the window grows if this times the flight fills it";
+        cwnd_update_interval: Time = ms(0), in 0.0, 1.0, "REFERENCE: rules, feedback", "Least time between window updates";
+        acked_head_room: Ratio = INF, in 0.0, INF, "REFERENCE: rules, feedback", "Bytes acknowledged count for growth at most this times the present rate";
+        post_congestion_delay: Time = ms(0), in 0.0, 100.0, "REFERENCE: rules, window (5)", "How long growth takes to come back after congestion";
+        beta_loss: Ratio = 0.8, in 0.0, 1.0, "RFC 8298 4.1.1.1", "Window factor for a loss event";
+        beta_ecn: Ratio = 0.9, in 0.0, 1.0, "RFC 8298 4.1.1.1", "Window factor for a classic ECN event";
+        beta_r: Ratio = 0.9, in 0.0, 1.0, "RFC 8298 4.1.1.1", "Rate factor for a loss event";
+        beta_ecn_rate: Ratio = 0.9, in 0.0, 1.0, "RFC 8298 4.1.3 (BETA_ECN)", "Rate factor for a classic ECN event";
+        l4s_gain: Ratio = 0.125, in 0.0, 1.0, "REFERENCE: rules, feedback", "Weight of a round trip in alpha, the average part of marked bytes";
+        l4s_alpha_start: Ratio = 0.1, in 0.0, 1.0, "REFERENCE: rules, feedback", "First alpha";
+        l4s_head_room: Ratio = 1.0, in 0.1, 100.0, "REFERENCE: rules, window (4)", "Window factor for marks is 1 - alpha/(2 x this)";
+        l4s_rate_head_room: Ratio = 1.0, in 0.1, 100.0, "REFERENCE: rules, media rate", "Rate factor for marks is 1 - f alpha/(2 x this), f = flight/window";
+        l4s_growth_alpha: Ratio = INF, in 0.0, INF, "REFERENCE: rules, media rate (A)", "Under L4S and above this alpha the rate grows as in fast increase";
+        base_delay_bucket: Time = ms(60_000), in 0.1, 3600.0, "RFC 6817 3.4.2", "Length of a bucket of the base-delay history";
+        base_delay_buckets: Count = 10, in 1.0, 1000.0, "RFC 6817 3.4.2", "Buckets of the base-delay history";
+        base_reset_fraction: Ratio = INF, in 0.0, INF, "REFERENCE: rules, window (1)", "The history is forgotten when the slow minimum of delay exceeds this part of the target";
+        base_reset_interval: Time = ms(20_000), in 0.0, 3600.0, "REFERENCE: rules, window (1)", "Least time between two such resets";
+        base_reset_weight: Ratio = 0.001, in 0.0, 1.0, "REFERENCE: rules, window (1)", "How fast the slow minimum rises, every 50 ms";
+        competing_flow_compensation: Flag = true, in 0.0, 1.0, "RFC 8298 4.1.2.3", "Raise the delay target when loss-based flows compete";
+        loss_event_weight: Ratio = 0.01, in 0.0, 1.0, "ours: RFC 8298 gives none", "Weight of a round trip in the loss event rate";
+        reorder_window: Time = ms(10), in 0.0, 10.0, "REFERENCE: rules, feedback", "A packet is lost if one sent this much later was acknowledged";
+        reorder_window_max: Time = ms(200), in 0.0, 10.0, "ours: RFC 8298 4.1.2.4 sets no limit", "The reordering window grows up to this";
+        t_resume_fast_increase: Time = ms(5000), in 0.0, 3600.0, "RFC 8298 4.1.1.1", "Fast increase resumes after so long without a sign of congestion";
+        rate_pace_min: Rate = Bitrate::from_kbps(50), in 1e3, 1e12, "RFC 8298 4.1.1.1", "Lowest pacing rate";
+        rate_pace_max: Rate = Bitrate::MAX, in 1e3, INF, "ours: as fast as the sender's interface", "Highest pacing rate; holds where there is no pacing otherwise";
+        pace_from_target: Flag = false, in 0.0, 1.0, "REFERENCE: rules, sending", "Pace from the media rate with a fixed gap, not from window over round trip";
+        pacing_head_room: Ratio = 1.25, in 0.1, 100.0, "REFERENCE: rules, sending", "With pace_from_target: pacing rate over media rate";
+        pacing_head_room_start: Ratio = 1.5, in 0.1, 100.0, "REFERENCE: rules, sending", "The same before the first congestion, if larger";
+        pacing_delay_fraction: Ratio = 0.0, in 0.0, 1.0, "REFERENCE: rules, sending", "No pacing without L4S while the averaged delay fraction is at most this; with pace_from_target";
+        mss: Bytes = Bytes::new(1000), in 64.0, 65000.0, "RFC 8298 4.1.1.1", "Largest payload of a packet";
+        mss_learning: Time = ms(0), in 0.0, 60.0, "REFERENCE: rules, sending", "Relearn the largest packet this often; zero: it is given";
+        srtt_prefilter: Ratio = 1.0, in 0.01, 1.0, "REFERENCE: rules, feedback", "Weight of a sample in a first round-trip filter; 1: none";
+        stall_time: Time = ms(500), in 0.01, 60.0, "REFERENCE: rules, sending", "After nothing was sent for so long, what is outstanding is forgotten";
+        rate_interval: Time = ms(200), in 1e-3, 10.0, "RFC 8298 4.1.3", "Interval over which rates are measured";
+        rate_intervals: Count = 1, in 1.0, 32.0, "REFERENCE: rules, sending", "Intervals that are averaged";
+        rate_adjust_interval: Time = ms(200), in 1e-3, 10.0, "RFC 8298 4.1.1.1", "Least time between updates of the media rate";
+        rate_adjust_exceeds: Flag = false, in 0.0, 1.0, "measured on the reference", "An update needs more than the interval, not just as much";
+        rate_events_at_frames: Flag = false, in 0.0, 1.0, "measured on the reference", "Loss and ECN lower the media rate when the next frame is queued, not at the report";
+        target_bitrate_min: Rate = Bitrate::from_kbps(300), in 1e3, 1e12, "RFC 8298 4.1.1.1, no value there", "Lowest target bitrate";
+        target_bitrate_start: Rate = Bitrate::from_mbps(1), in 1e3, 1e12, "FACTS 22.1", "First target bitrate";
+        target_bitrate_max: Rate = Bitrate::from_mbps(100), in 1e3, 1e12, "RFC 8298 4.1.1.1, no value there", "Highest target bitrate";
+        ramp_up_speed: Ramp = Bitrate::from_kbps(200), in 1e3, 1e12, "RFC 8298 4.1.1.1", "Largest rate increase per second";
+        ramp_up_scale: Ratio = 0.5, in 0.0, 100.0, "RFC 8298 4.1.3", "Largest rate increase per second, as a part of the target";
+        inflection_gain: Ratio = 4.0, in 0.0, 1000.0, "RFC 8298 4.1.3", "How soon growth is free again away from the last highest rate";
+        inflection_gain_l4s: Ratio = 4.0, in 0.0, 1000.0, "REFERENCE: rules, media rate", "The same under L4S";
+        inflection_min: Ratio = 0.2, in 0.0, 1.0, "RFC 8298 4.1.3", "Smallest growth near the last highest rate";
+        inflection_interval: Time = TimeDelta::MAX, in 0.0, 1e10, "REFERENCE: rules, media rate", "When growth ends, the rate is kept as the last highest at most this often; largest: never";
+        inflection_measured: Flag = false, in 0.0, 1.0, "REFERENCE: rules, media rate", "The last highest rate is capped by the measured throughput";
+        pre_congestion_guard: Ratio = 0.1, in 0.0, 1.0, "RFC 8298 4.1.1.1", "Weight of the delay trend in the media rate";
+        tx_queue_size_factor: Ratio = 1.0, in 0.0, 2.0, "RFC 8298 4.1.1.1", "Weight of the send queue in the media rate";
+        tx_queue_target_part: Ratio = INF, in 0.0, INF, "REFERENCE: rules, media rate", "The send queue's bits count up to this part of the target";
+        tx_queue_weight: Ratio = 1.0, in 0.0, 1.0, "REFERENCE: rules, media rate", "Weight of a sample in the average of the send queue";
+        tx_queue_newest_frame: Flag = true, in 0.0, 1.0, "RFC 8298 4.1.3", "The newest frame counts as send queue";
+        tx_queue_hold: Bytes = Bytes::MAX, in 0.0, 1e20, "REFERENCE: rules, media rate (B)", "No growth while the send queue exceeds this";
+        fast_increase_queue_age: Time = TimeDelta::MAX, in 0.0, 1e10, "REFERENCE: rules, media rate (A)", "Fast increase raises the rate only below this age of the send queue";
+        rate_from_target: Ratio = 0.0, in 0.0, 1.0, "REFERENCE: rules, media rate (B)", "Part of the target that is taken from the rate change; 0 as RFC 8298 prints it";
+        low_rate_gain: Ratio = 0.0, in 0.0, 1.0, "REFERENCE: rules, media rate (B)", "Extra growth of low rates";
+        idle_gain: Ratio = 0.0, in 0.0, 100.0, "REFERENCE: rules, media rate", "How far a source below its target slows the rate's change";
+        media_excess: Ratio = INF, in 0.0, INF, "REFERENCE: rules, media rate (B)", "No decrease while the source exceeds this times the target";
+        media_limit: Ratio = 2.0, in 1.0, INF, "RFC 8298 4.1.3", "The target stays below (this - trend memory) times the measured rate";
+        rtp_qdelay_th: Time = ms(20), in 0.0, 1e10, "RFC 8298 4.1.1.1", "Send-queue delay that reduces the rate";
+        target_rate_scale_rtp_qdelay: Ratio = 0.95, in 0.0, 1.0, "RFC 8298 4.1.1.1", "Rate factor for a filled send queue or window";
+        window_use_th: Ratio = INF, in 0.0, INF, "REFERENCE: rules, media rate", "Flight over window that reduces the rate";
+        window_use_interval: Time = ms(100), in 0.0, 10.0, "REFERENCE: rules, media rate", "Least time between two such reductions";
+        discard_age: Time = ms(500), in 1e-3, 1e10, "RFC 8298 4.1.3 asks for a discard and gives no value", "Age at which the send queue is discarded";
+        discard_interval: Time = ms(250), in 0.0, 60.0, "REFERENCE: rules, media rate", "Least time between two discards";
+        target_rate_scale_weight: Ratio = 0.0, in 0.0, 1.0, "REFERENCE: rules, media rate", "How fast the factor between target and encoder adapts; 0: it stays 1";
+    }
+}
+
+/// The named sets of values, the default first.
+pub const PROFILES: &[(&str, &str)] = &[
+    ("rfc8298", "RFC 8298 as printed"),
+    ("reference-2022", "Ericsson's program of 2022-06 as measured, which the tuning paper ran"),
+];
+
+impl Params {
+    /// The named set, if there is one of that name.
+    pub fn profile(name: &str) -> Option<Params> {
+        match name {
+            "rfc8298" => Some(Params::default()),
+            "reference-2022" => Some(Params::reference_2022()),
+            _ => None,
+        }
+    }
+
+    /// The 2022-06 revision with the configuration of REFERENCE.md's steady-state table.
+    fn reference_2022() -> Params {
+        Params {
+            qdelay_target_lo: ms(60),
+            qdelay_weight_interval: ms(0),
+            trend_start: ms(2000),
+            min_cwnd_packets: 2.0,
+            initial_cwnd: Bytes::new(10_000),
+            max_bytes_in_flight_head_room: 1.25,
+            max_bytes_in_flight_window: ms(20_000),
+            max_bytes_in_flight_trend: 1.0,
+            max_bytes_in_flight_floor: Bytes::new(5000),
+            max_bytes_in_flight_always: true,
+            gain_down: 5.0,
+            max_decrease: 0.25,
+            window_use: 1.2,
+            cwnd_update_interval: ms(10),
+            acked_head_room: 1.25,
+            post_congestion_delay: ms(100),
+            beta_ecn_rate: 0.95,
+            l4s_head_room: 1.25,
+            l4s_rate_head_room: 1.25 * 1.25,
+            l4s_growth_alpha: 0.001,
+            base_delay_bucket: ms(10_000),
+            base_delay_buckets: 50,
+            base_reset_fraction: 0.25,
+            competing_flow_compensation: false,
+            reorder_window_max: ms(10),
+            t_resume_fast_increase: ms(250),
+            rate_pace_min: Bitrate::from_kbps(100),
+            pace_from_target: true,
+            pacing_delay_fraction: 0.02,
+            mss: Bytes::new(1200),
+            mss_learning: ms(1000),
+            srtt_prefilter: 0.125,
+            rate_interval: ms(50),
+            rate_intervals: 8,
+            rate_adjust_interval: ms(20),
+            rate_adjust_exceeds: true,
+            rate_events_at_frames: true,
+            ramp_up_speed: Bitrate::from_mbps(10),
+            ramp_up_scale: 1.0,
+            inflection_gain_l4s: 16.0,
+            inflection_interval: ms(500),
+            inflection_measured: true,
+            tx_queue_size_factor: 0.2,
+            tx_queue_target_part: 0.02,
+            tx_queue_weight: 0.5,
+            tx_queue_newest_frame: false,
+            tx_queue_hold: Bytes::new(1500),
+            fast_increase_queue_age: ms(100),
+            rate_from_target: 1.0,
+            low_rate_gain: 0.05,
+            idle_gain: 2.0,
+            media_excess: 2.0,
+            media_limit: INF,
+            rtp_qdelay_th: TimeDelta::MAX,
+            window_use_th: 0.9,
+            discard_age: ms(100),
+            target_rate_scale_weight: 0.02,
+            ..Params::default()
+        }
+    }
+
+    /// Whether the parameters fit each other.
+    ///
+    /// # Errors
+    /// Names the two that do not.
+    pub fn validate(&self) -> Result<(), ParamError> {
+        let ordered = [
+            ("qdelay_target_lo", self.qdelay_target_lo <= self.qdelay_target_hi, "qdelay_target_hi"),
+            (
+                "target_bitrate_min",
+                self.target_bitrate_min <= self.target_bitrate_start,
+                "target_bitrate_start",
+            ),
+            (
+                "target_bitrate_start",
+                self.target_bitrate_start <= self.target_bitrate_max,
+                "target_bitrate_max",
+            ),
+            ("reorder_window", self.reorder_window <= self.reorder_window_max, "reorder_window_max"),
+        ];
+        match ordered.iter().find(|(_, fits, _)| !fits) {
+            Some((low, _, high)) => {
+                Err(ParamError::Contradiction(format!("{low} must not be larger than {high}")))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// All parameters with their specification.
+    pub fn all() -> &'static [crate::params::ParamSpec] {
+        Params::SPECS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::params::{ParamKind, ParamSet, ParamValue};
+
+    #[test]
+    fn every_profile_lies_within_the_ranges_and_fits_itself() {
+        for (name, _) in PROFILES {
+            let params = Params::profile(name).expect(name);
+            params.validate().expect(name);
+            for spec in params.specs() {
+                let value = params.value(spec.name).expect(spec.name);
+                assert_eq!(value.kind(), spec.kind, "{}", spec.name);
+                assert!(
+                    (spec.range.0..=spec.range.1).contains(&value.as_f64()),
+                    "{name}.{}: {value:?}",
+                    spec.name
+                );
+            }
+        }
+        assert!(Params::profile("cpp-v1").is_none());
+    }
+
+    #[test]
+    fn wrong_names_kinds_and_values_change_nothing() {
+        let mut params = Params::default();
+        assert!(
+            matches!(params.set("qdelay_target", ParamValue::Ratio(1.0)), Err(ParamError::Unknown { known }) if known.contains(&"qdelay_target_lo"))
+        );
+        assert_eq!(
+            params.set("gain", ParamValue::Bytes(Bytes::new(1))),
+            Err(ParamError::Kind { expected: ParamKind::Ratio })
+        );
+        assert_eq!(
+            params.set("beta_loss", ParamValue::Ratio(1.5)),
+            Err(ParamError::Range { range: (0.0, 1.0) })
+        );
+        assert_eq!(
+            params.set("beta_loss", ParamValue::Ratio(f64::NAN)),
+            Err(ParamError::Range { range: (0.0, 1.0) })
+        );
+        assert_eq!(params, Params::default());
+        params.set("beta_loss", ParamValue::Ratio(0.7)).unwrap();
+        assert_eq!(params.beta_loss, 0.7);
+    }
+}

@@ -1,0 +1,127 @@
+//! The smoothed round-trip time, and what happens once a round trip.
+
+use super::Params;
+use paceline_units::{Time, TimeDelta};
+
+/// `s_rtt`: an optional first filter, and a second that moves once per round trip.
+#[derive(Clone, Debug, Default)]
+pub struct RoundTrip {
+    first: f64,
+    smoothed: f64,
+    due: Time,
+}
+
+impl RoundTrip {
+    /// Absent before the first sample.
+    pub fn smoothed(&self) -> Option<TimeDelta> {
+        (self.smoothed > 0.0).then(|| TimeDelta::from_secs_f64(self.smoothed))
+    }
+
+    /// Seconds; 0 before the first sample.
+    #[inline]
+    pub fn seconds(&self) -> f64 {
+        self.smoothed
+    }
+
+    /// A packet's round trip took `sample`.
+    #[inline]
+    pub fn sample(&mut self, params: &Params, now: Time, sample: TimeDelta) {
+        let sample = sample.as_secs_f64().max(1e-9);
+        if self.smoothed == 0.0 {
+            (self.first, self.smoothed) = (sample, sample);
+        }
+        self.first += params.srtt_prefilter * (sample - self.first);
+        if now >= self.due {
+            // RFC 6298 section 2.3: alpha = 1/8.
+            self.smoothed += 0.125 * (self.first - self.smoothed);
+            self.due = now + TimeDelta::from_secs_f64(self.first);
+        }
+    }
+}
+
+/// The part of marked bytes under L4S, and the part of round trips with losses: both move once a round trip.
+#[derive(Clone, Debug)]
+pub struct RoundTripShares {
+    alpha: f64,
+    delivered: u64,
+    marked: u64,
+    loss_event_rate: f64,
+    lost: bool,
+    due: Time,
+}
+
+impl RoundTripShares {
+    /// The shares of a flow that starts.
+    pub fn new(params: &Params) -> RoundTripShares {
+        let alpha = params.l4s_alpha_start;
+        RoundTripShares { alpha, delivered: 0, marked: 0, loss_event_rate: 0.0, lost: false, due: Time::ZERO }
+    }
+
+    /// Average part of marked bytes.
+    pub fn alpha(&self) -> f64 {
+        self.alpha
+    }
+
+    /// `loss_event_rate`.
+    pub fn loss_event_rate(&self) -> f64 {
+        self.loss_event_rate
+    }
+
+    /// What a report brought.
+    #[inline]
+    pub fn on_report(
+        &mut self,
+        params: &Params,
+        now: Time,
+        srtt: f64,
+        delivered: u64,
+        marked: u64,
+        lost: bool,
+    ) {
+        self.delivered += delivered;
+        self.marked += marked;
+        self.lost |= lost;
+        if now < self.due || self.delivered == 0 {
+            return;
+        }
+        self.due = now + TimeDelta::from_secs_f64(srtt);
+        self.alpha += params.l4s_gain * (self.marked as f64 / self.delivered as f64 - self.alpha);
+        let lost = f64::from(u8::from(self.lost));
+        self.loss_event_rate += params.loss_event_weight * (lost - self.loss_event_rate);
+        (self.delivered, self.marked, self.lost) = (0, 0, false);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: u64) -> Time {
+        Time::from_nanos(millis * 1_000_000)
+    }
+
+    #[test]
+    fn the_first_sample_counts_whole_and_later_ones_an_eighth_per_round_trip() {
+        let params = Params::default();
+        let mut rtt = RoundTrip::default();
+        assert_eq!(rtt.smoothed(), None);
+        rtt.sample(&params, at(100), TimeDelta::from_millis(100));
+        assert_eq!(rtt.smoothed(), Some(TimeDelta::from_millis(100)));
+        rtt.sample(&params, at(150), TimeDelta::from_millis(180));
+        assert_eq!(rtt.smoothed(), Some(TimeDelta::from_millis(100)), "once a round trip");
+        rtt.sample(&params, at(200), TimeDelta::from_millis(180));
+        assert_eq!(rtt.smoothed(), Some(TimeDelta::from_millis(110)));
+    }
+
+    #[test]
+    fn alpha_follows_the_marked_part() {
+        let params = Params::default();
+        let mut shares = RoundTripShares::new(&params);
+        shares.on_report(&params, at(0), 0.1, 1000, 1000, false);
+        assert!((shares.alpha() - (0.1 + 0.9 / 8.0)).abs() < 1e-12);
+        shares.on_report(&params, at(50), 0.1, 1000, 0, true);
+        shares.on_report(&params, at(100), 0.1, 1000, 0, false);
+        assert!((shares.alpha() - 0.2125 * 0.875).abs() < 1e-12);
+        assert!((shares.loss_event_rate() - 0.01).abs() < 1e-12, "a loss anywhere in the round trip");
+    }
+}

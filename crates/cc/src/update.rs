@@ -1,0 +1,191 @@
+//! What a controller answers: what changed, and nothing else.
+
+use crate::StreamId;
+use paceline_units::{Bitrate, Bytes, TimeDelta};
+
+/// The answer to any event. What is left out stays as it was; at first that is: no limit to what may be sent, no
+/// pacing, target = what pacing or window allow, streams by priority and credit, no discard, no probe, the
+/// transport's own report interval.
+#[must_use]
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Update {
+    /// What may be sent from now on, until the next update.
+    pub allowance: Option<Allowance>,
+    /// How packets are spaced.
+    pub pacing: Option<Pacing>,
+    /// Whose target bitrate changed.
+    pub target: TargetChange,
+    /// Which stream goes next.
+    pub next_stream: Option<StreamId>,
+    /// What to drop from a send queue.
+    pub discard: Option<Discard>,
+    /// A probe to send.
+    pub probe: Option<Probe>,
+    /// What the receiver is asked for.
+    pub receiver: Option<ReceiverRequest>,
+}
+
+impl Update {
+    /// Nothing changed.
+    #[inline]
+    pub const fn none() -> Update {
+        Update {
+            allowance: None,
+            pacing: None,
+            target: TargetChange::None,
+            next_stream: None,
+            discard: None,
+            probe: None,
+            receiver: None,
+        }
+    }
+
+    /// `bytes` may be sent from now on.
+    #[inline]
+    pub const fn allow(bytes: Bytes) -> Update {
+        Update { allowance: Some(Allowance::Bytes(bytes)), ..Update::none() }
+    }
+
+    /// The media is wanted at `rate`, over all streams.
+    #[inline]
+    pub const fn with_target(mut self, rate: Bitrate) -> Update {
+        self.target = TargetChange::Total(rate);
+        self
+    }
+
+    /// Packets are spaced at `rate`.
+    #[inline]
+    pub const fn with_pacing_rate(mut self, rate: Bitrate) -> Update {
+        self.pacing = Some(Pacing::Rate(rate));
+        self
+    }
+
+    /// Both answers; where both speak, `later` holds.
+    #[inline]
+    pub fn then(self, later: Update) -> Update {
+        Update {
+            allowance: later.allowance.or(self.allowance),
+            pacing: later.pacing.or(self.pacing),
+            target: self.target.then(later.target),
+            next_stream: later.next_stream.or(self.next_stream),
+            discard: later.discard.or(self.discard),
+            probe: later.probe.or(self.probe),
+            receiver: later.receiver.or(self.receiver),
+        }
+    }
+}
+
+/// How much may be sent before the next update.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Allowance {
+    /// No window: pacing alone limits.
+    Unlimited,
+    /// Bytes on the link; a packet leaves if it fits whole.
+    Bytes(Bytes),
+    /// Packets of any size (Ack Vector and RAP style senders).
+    Packets(u64),
+}
+
+/// How packets are spaced. The pacer is the transport's and the only place that computes a send time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Pacing {
+    /// At once.
+    Off,
+    /// After a packet, as long as its size takes at this rate.
+    Rate(Bitrate),
+    /// After a packet, this long, whatever its size (inter-packet gap).
+    Gap(TimeDelta),
+}
+
+/// Whose target bitrate changed. A controller speaks of the total or of streams, never now of one and then of the other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum TargetChange {
+    /// Nobody's.
+    #[default]
+    None,
+    /// The sum over all streams; the endpoint splits it by priority. What one-stream controllers say.
+    Total(Bitrate),
+    /// These streams': ask `Controller::target_bitrate`.
+    Streams(StreamSet),
+}
+
+impl TargetChange {
+    fn then(self, later: TargetChange) -> TargetChange {
+        match (self, later) {
+            (earlier, TargetChange::None) => earlier,
+            (TargetChange::Streams(a), TargetChange::Streams(b)) => {
+                TargetChange::Streams(StreamSet(a.0 | b.0))
+            }
+            (_, later) => later,
+        }
+    }
+}
+
+/// A set of streams.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct StreamSet(u64);
+
+impl StreamSet {
+    /// How many streams a flow can have.
+    pub const CAPACITY: u8 = 64;
+
+    /// With `stream` in it. Streams beyond the capacity are ignored.
+    #[inline]
+    pub const fn with(self, stream: StreamId) -> StreamSet {
+        if stream.0 < Self::CAPACITY { StreamSet(self.0 | 1 << stream.0) } else { self }
+    }
+
+    /// Whether `stream` is in it.
+    #[inline]
+    pub const fn contains(self, stream: StreamId) -> bool {
+        stream.0 < Self::CAPACITY && self.0 >> stream.0 & 1 == 1
+    }
+}
+
+/// What to drop from the send queue of a stream. The endpoint executes it and tells controller and source.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Discard {
+    /// The stream.
+    pub stream: StreamId,
+    /// Frames that waited longer; absent: everything.
+    pub older_than: Option<TimeDelta>,
+    /// Whether the source is asked for a key frame.
+    pub key_frame: bool,
+}
+
+/// A burst that explores whether the path carries more. It leaves at its own rate, whatever allowance and pacing say.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Probe {
+    /// Its number, counted by the controller.
+    pub id: u64,
+    /// At which rate it is sent.
+    pub rate: Bitrate,
+    /// How much is sent, media first and padding for the rest.
+    pub bytes: Bytes,
+}
+
+/// What a sender asks of its receiver.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ReceiverRequest {
+    /// A report after this many packets (DCCP's Ack Ratio, RFC 4341 section 6.1).
+    PacketsPerReport(u16),
+    /// A report this often.
+    ReportInterval(TimeDelta),
+}
+
+/// Why a controller wants to be woken: makes wake-ups debuggable.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TimeoutReason {
+    /// The media rate is due for an update.
+    MediaRate,
+    /// Nothing was sent or heard for too long.
+    Stalled,
+    /// TFRC's nofeedback timer (RFC 5348 section 4.4) and its like.
+    NoFeedback,
+    /// A probe, or its evaluation, is due.
+    Probe,
+    /// A periodic estimate is due.
+    Estimate,
+    /// The earliest time to tell; used by [`crate::Controller::next_timeout`] implementations that wait for nothing.
+    Pacing,
+}

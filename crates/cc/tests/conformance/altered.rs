@@ -1,0 +1,151 @@
+//! A controller with a fault built in: what a check guards is switched off, and the check must notice.
+
+use paceline_cc::{
+    Allowance, Assigned, Controller, Limits, Offered, PacketResult, PacketsReport, Recovery, Report,
+    SendQueueState, SentPacket, Snapshot, StateVariable, Status, StreamId, TimeoutReason, Update,
+};
+use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The faults.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(dead_code, reason = "not every program of the suite uses every fault")]
+pub enum Alteration {
+    None,
+    /// Missing packets appear to have arrived.
+    DeafToLoss,
+    /// Marks are rubbed out.
+    DeafToCe,
+    /// The delay appears constant.
+    DeafToDelay,
+    /// Everything arrived, unmarked, without delay.
+    Greedy,
+    /// Five packets more than allowed.
+    Generous,
+    /// No timeout is ever due.
+    Sleepless,
+    /// Sizes depend on how often any controller was asked before.
+    Moody,
+    /// Stops at the largest sequence number.
+    Fragile,
+    /// Takes reports of packets never sent for deliveries of the newest.
+    Credulous,
+    /// Every report allocates, as this wrapper does whatever it alters.
+    Wasteful,
+}
+
+static ASKED: AtomicU64 = AtomicU64::new(0);
+
+/// See [`Alteration`].
+pub struct Altered {
+    inner: Box<dyn Controller>,
+    alteration: Alteration,
+    newest: u64,
+}
+
+impl Altered {
+    pub fn new(inner: Box<dyn Controller>, alteration: Alteration) -> Altered {
+        Altered { inner, alteration, newest: 0 }
+    }
+
+    fn heard(&self, packet: &PacketResult) -> PacketResult {
+        let quick = Some(packet.sent + TimeDelta::from_millis(20));
+        let deaf = self.alteration == Alteration::Greedy;
+        let sequence = match self.alteration {
+            Alteration::Credulous => packet.sequence.min(self.newest),
+            _ => packet.sequence,
+        };
+        let status = match (self.alteration, packet.status) {
+            (Alteration::DeafToLoss | Alteration::Greedy, Status::Missing) => {
+                Status::Received { arrived: quick, ecn: Ecn::Ect0 }
+            }
+            (Alteration::DeafToCe, Status::Received { arrived, .. }) => {
+                Status::Received { arrived, ecn: Ecn::Ect0 }
+            }
+            (Alteration::DeafToDelay | Alteration::Greedy, Status::Received { ecn, .. }) => {
+                Status::Received { arrived: quick, ecn: if deaf { Ecn::Ect0 } else { ecn } }
+            }
+            (Alteration::Fragile, _) => {
+                assert!(packet.sequence < u64::MAX, "a fault built in");
+                packet.status
+            }
+            (_, status) => status,
+        };
+        PacketResult { sequence, status, ..*packet }
+    }
+
+    fn answer(&self, mut update: Update) -> Update {
+        if let (Alteration::Generous, Some(Allowance::Bytes(bytes))) = (self.alteration, update.allowance) {
+            update.allowance = Some(Allowance::Bytes(bytes + Bytes::new(6060)));
+        }
+        update
+    }
+}
+
+impl Controller for Altered {
+    fn on_offered(&mut self, now: Time, offered: &Offered, queue: &SendQueueState) -> Update {
+        let update = self.inner.on_offered(now, offered, queue);
+        self.answer(update)
+    }
+
+    fn on_sent(&mut self, now: Time, packet: &SentPacket) -> Update {
+        self.newest = packet.sequence;
+        let mut packet = *packet;
+        if self.alteration == Alteration::Moody {
+            packet.size += Bytes::new(u64::from(ASKED.fetch_add(1, Ordering::Relaxed) % 1009 == 0));
+        }
+        let update = self.inner.on_sent(now, &packet);
+        self.answer(update)
+    }
+
+    fn on_report(&mut self, now: Time, report: &Report<'_>) -> Update {
+        let Report::Packets(report) = report else { return self.inner.on_report(now, report) };
+        let packets: Vec<PacketResult> = report.packets.iter().map(|packet| self.heard(packet)).collect();
+        let report = PacketsReport { packets: &packets, clock_step: report.clock_step };
+        let update = self.inner.on_report(now, &Report::Packets(report));
+        self.answer(update)
+    }
+
+    fn on_recovery(&mut self, now: Time, recovery: Recovery) -> Update {
+        self.inner.on_recovery(now, recovery)
+    }
+
+    fn on_send_queue(&mut self, now: Time, queue: &SendQueueState) -> Update {
+        let update = self.inner.on_send_queue(now, queue);
+        self.answer(update)
+    }
+
+    fn on_limits(&mut self, now: Time, limits: &Limits) -> Update {
+        self.inner.on_limits(now, limits)
+    }
+
+    fn assign(&mut self, now: Time, assigned: Assigned) -> Update {
+        let update = self.inner.assign(now, assigned);
+        self.answer(update)
+    }
+
+    fn next_timeout(&self) -> Option<(Time, TimeoutReason)> {
+        if self.alteration == Alteration::Sleepless { None } else { self.inner.next_timeout() }
+    }
+
+    fn on_timeout(&mut self, now: Time) -> Update {
+        let update = self.inner.on_timeout(now);
+        self.answer(update)
+    }
+
+    fn target_bitrate(&self, stream: StreamId) -> Option<Bitrate> {
+        self.inner.target_bitrate(stream)
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        self.inner.snapshot()
+    }
+
+    fn state_variables(&self) -> &'static [StateVariable] {
+        self.inner.state_variables()
+    }
+
+    fn state(&self, values: &mut [Option<f64>]) {
+        self.inner.state(values);
+    }
+}

@@ -1,0 +1,327 @@
+//! Any bytes read as a sequence of contract operations with hostile values, against an independent model of the flight.
+//!
+//! It needs only `paceline_cc` and `paceline_units`, so that a fuzz target can take this very file in by its path:
+//! `#[path = "../../crates/cc/tests/conformance/hostile.rs"] mod hostile;` and hand [`drive`] what libFuzzer gives.
+
+use paceline_cc::{
+    Allowance, Assigned, Controller, Limits, Offered, Pacing, PacketResult, PacketsReport, ReceiverReport,
+    Recovery, Report, SendQueueState, SentPacket, Status, StreamId, TimeoutReason, Update,
+};
+use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
+use std::collections::BTreeMap;
+
+const STREAM: StreamId = StreamId(0);
+const EXTREMES: [u64; 8] = [0, 1, 1 << 16, 1 << 32, i64::MAX as u64, 1 << 63, u64::MAX - 1, u64::MAX];
+
+/// Runs `bytes` against a controller of one stream that counts its flight down to the highest acknowledged.
+///
+/// # Errors
+/// Says which promise of the contract was broken. A panic is a broken promise too.
+pub fn drive(controller: &mut dyn Controller, slack: Bytes, bytes: &[u8]) -> Result<(), String> {
+    let mut script = Script { bytes, at: 0 };
+    let mut state = State {
+        now: Time::from_nanos(1_000_000_000),
+        next: 0,
+        sent: BTreeMap::new(),
+        acknowledged: 0,
+        exact: true,
+        last: Vec::new(),
+        values: vec![None; controller.state_variables().len()],
+    };
+    while script.at < bytes.len() {
+        let update = state.operation(controller, &mut script)?;
+        state.check(controller, slack, &update)?;
+    }
+    Ok(())
+}
+
+/// The bytes, read as numbers; zeros when there are none left.
+struct Script<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl Script<'_> {
+    fn byte(&mut self) -> u8 {
+        let byte = self.bytes.get(self.at).copied().unwrap_or(0);
+        self.at += 1;
+        byte
+    }
+
+    fn small(&mut self, below: u64) -> u64 {
+        (u64::from(self.byte()) << 8 | u64::from(self.byte())) % below
+    }
+
+    /// Mostly ordinary numbers, now and then an extreme one.
+    fn any(&mut self) -> u64 {
+        match self.byte() {
+            extreme @ 0..=63 => EXTREMES[usize::from(extreme) % EXTREMES.len()],
+            _ => self.small(1 << 16),
+        }
+    }
+
+    /// A size of our own side, where no more than a memory holds can be offered or sent.
+    fn size(&mut self) -> Bytes {
+        Bytes::new(self.any().min(1 << 44))
+    }
+
+    fn span(&mut self) -> TimeDelta {
+        TimeDelta::from_nanos(self.any() as i64)
+    }
+}
+
+struct State {
+    now: Time,
+    next: u64,
+    /// Size and send time of every packet sent.
+    sent: BTreeMap<u64, (u64, Time)>,
+    /// Everything below is out of the flight.
+    acknowledged: u64,
+    /// False once a gap was so wide that a controller may forget what was before.
+    exact: bool,
+    last: Vec<PacketResult>,
+    values: Vec<Option<f64>>,
+}
+
+impl State {
+    fn operation(
+        &mut self,
+        controller: &mut dyn Controller,
+        script: &mut Script<'_>,
+    ) -> Result<Update, String> {
+        self.pass_time(script);
+        Ok(match script.byte() % 16 {
+            0..=3 => self.send(controller, script, 0),
+            4 => {
+                let gap = script.small(300);
+                self.send(controller, script, gap)
+            }
+            5 => self.send_far_ahead(controller, script),
+            6..=8 => self.report(controller, script),
+            9 => self.repeat(controller),
+            10 => return self.report_nonsense(controller, script),
+            11 => self.queue(controller, script),
+            12 => self.limits_and_assignments(controller, script),
+            13 => return self.time_out(controller, script),
+            14 => controller.on_recovery(self.now, recovery(script)),
+            _ => controller.on_report(self.now, &Report::Receiver(receiver(script))),
+        })
+    }
+
+    fn pass_time(&mut self, script: &mut Script<'_>) {
+        let step = match script.byte() {
+            0 => -script.span(),
+            1 => script.span(),
+            2 => TimeDelta::from_secs(script.small(100) as i64),
+            micros => TimeDelta::from_micros(i64::from(micros) * 40),
+        };
+        self.now += step;
+    }
+
+    fn send(&mut self, controller: &mut dyn Controller, script: &mut Script<'_>, gap: u64) -> Update {
+        let Some(sequence) = self.next.checked_add(gap).filter(|next| *next < u64::MAX) else {
+            return Update::none();
+        };
+        let size = script.small(2000) + u64::from(script.byte() == 0) * 60_000;
+        // 200 is nearer than any memory ends: beyond, what was before may be forgotten.
+        self.exact &= gap < 200;
+        self.next = sequence + 1;
+        self.sent.insert(sequence, (size, self.now));
+        let (size, app_limited) = (Bytes::new(size), script.byte() % 2 == 0);
+        let probe = (script.byte() == 7).then_some(u64::MAX);
+        controller.on_sent(self.now, &SentPacket { stream: STREAM, sequence, size, probe, app_limited })
+    }
+
+    fn send_far_ahead(&mut self, controller: &mut dyn Controller, script: &mut Script<'_>) -> Update {
+        if script.byte() % 4 > 0 {
+            // An old number, or a stream that does not exist: no part of the flight.
+            let (stream, sequence) = match script.byte() % 2 {
+                0 if self.next > 0 => (STREAM, script.any() % self.next),
+                _ => (StreamId(script.byte() | 1), script.any()),
+            };
+            let (size, app_limited) = (Bytes::new(script.small(1200)), false);
+            return controller
+                .on_sent(self.now, &SentPacket { stream, sequence, size, probe: None, app_limited });
+        }
+        let gap = script.any();
+        self.send(controller, script, gap)
+    }
+
+    fn report(&mut self, controller: &mut dyn Controller, script: &mut Script<'_>) -> Update {
+        let recent: Vec<u64> = self.sent.keys().rev().take(64).copied().collect();
+        let count = script.small(24) as usize;
+        self.last.clear();
+        for _ in 0..count.min(recent.len()) {
+            let sequence = recent[script.small(recent.len() as u64) as usize];
+            let (size, sent) = self.sent[&sequence];
+            let status = status(script, sent);
+            self.last.push(PacketResult { stream: STREAM, sequence, size: Bytes::new(size), sent, status });
+        }
+        if script.byte() % 4 > 0 {
+            self.last.sort_by_key(|packet| packet.sequence);
+        }
+        self.tell(controller)
+    }
+
+    fn repeat(&mut self, controller: &mut dyn Controller) -> Update {
+        self.tell(controller)
+    }
+
+    fn tell(&mut self, controller: &mut dyn Controller) -> Update {
+        let received = self.last.iter().filter(|packet| packet.status != Status::Missing);
+        let highest = received.map(|packet| packet.sequence + 1).max().unwrap_or(0);
+        self.acknowledged = self.acknowledged.max(highest);
+        let report = PacketsReport { packets: &self.last, clock_step: TimeDelta::from_micros(977) };
+        controller.on_report(self.now, &Report::Packets(report))
+    }
+
+    /// Feedback on packets never sent, of this stream or of one there is not, changes nothing that is in flight.
+    fn report_nonsense(
+        &mut self,
+        controller: &mut dyn Controller,
+        script: &mut Script<'_>,
+    ) -> Result<Update, String> {
+        let before = controller.snapshot().in_flight;
+        let packet = |script: &mut Script<'_>, next: u64| {
+            let (stream, sequence) = match script.byte() % 2 {
+                0 => (STREAM, next.saturating_add(script.any())),
+                _ => (StreamId(script.byte() | 1), next.saturating_sub(script.any() % 16)),
+            };
+            let (size, sent) = (Bytes::new(script.any()), Time::from_nanos(script.any()));
+            PacketResult { stream, sequence, size, sent, status: status(script, Time::from_nanos(77)) }
+        };
+        let packets: Vec<_> = (0..script.small(8)).map(|_| packet(script, self.next)).collect();
+        let report = PacketsReport { packets: &packets, clock_step: script.span() };
+        let update = controller.on_report(self.now, &Report::Packets(report));
+        let after = controller.snapshot().in_flight;
+        if before == after { Ok(update) } else { Err(format!("never sent, yet {before:?} became {after:?}")) }
+    }
+
+    fn queue(&mut self, controller: &mut dyn Controller, script: &mut Script<'_>) -> Update {
+        let stream = StreamId(if script.byte() < 200 { 0 } else { script.byte() });
+        let queue = SendQueueState {
+            stream,
+            bytes: script.size(),
+            packets: script.any(),
+            oldest: (script.byte() % 2 == 0).then(|| script.span()),
+            newest_frame: script.size(),
+        };
+        if script.byte() % 2 == 0 {
+            return controller.on_send_queue(self.now, &queue);
+        }
+        let offered = Offered { stream, bytes: script.size(), frame_end: script.byte() % 4 > 0 };
+        controller.on_offered(self.now, &offered, &queue)
+    }
+
+    fn limits_and_assignments(&mut self, controller: &mut dyn Controller, script: &mut Script<'_>) -> Update {
+        match script.byte() % 3 {
+            0 => controller.assign(self.now, Assigned::Rate(Bitrate::from_bps(script.any()))),
+            1 => controller.assign(self.now, Assigned::Window(Bytes::new(script.any()))),
+            _ => {
+                let (min, max) = (Bitrate::from_bps(script.any()), Bitrate::from_bps(script.any()));
+                controller.on_limits(self.now, &Limits { stream: StreamId(script.byte() % 3), min, max })
+            }
+        }
+    }
+
+    /// A due timeout is served at its time, and the next is later: nobody spins.
+    fn time_out(
+        &mut self,
+        controller: &mut dyn Controller,
+        script: &mut Script<'_>,
+    ) -> Result<Update, String> {
+        let Some((due, reason)) = controller.next_timeout() else {
+            return Ok(controller.on_timeout(self.now));
+        };
+        if script.byte() % 2 == 0 && self.now < due {
+            return Ok(controller.on_timeout(self.now));
+        }
+        self.now = self.now.max(due);
+        if reason == TimeoutReason::Stalled {
+            self.acknowledged = self.next;
+        }
+        let update = controller.on_timeout(self.now);
+        match controller.next_timeout() {
+            Some((next, _)) if next <= self.now && next != Time::MAX => {
+                Err(format!("{reason:?} is due again at once"))
+            }
+            _ => Ok(update),
+        }
+    }
+
+    fn check(&mut self, controller: &dyn Controller, slack: Bytes, update: &Update) -> Result<(), String> {
+        let snapshot = controller.snapshot();
+        let flight: u64 = self.sent.range(self.acknowledged..).map(|(_, (size, _))| size).sum();
+        if let Some(counted) = snapshot.in_flight.filter(|counted| self.exact && counted.as_u64() != flight) {
+            return Err(format!("{counted:?} in flight, the model counts {flight}"));
+        }
+        if let (Some(Allowance::Bytes(allowed)), Some(window)) = (update.allowance, snapshot.window) {
+            // A controller that learns the packet size may take it from the largest packet.
+            let largest = self.sent.values().map(|(size, _)| *size).max().unwrap_or(0);
+            let most = window + slack.max(Bytes::new(largest)) - snapshot.in_flight.unwrap_or_default();
+            if allowed > most {
+                return Err(format!("{allowed:?} allowed, the window leaves {most:?}"));
+            }
+        }
+        match update.pacing {
+            Some(Pacing::Rate(Bitrate::ZERO)) => return Err("a pace that never sends".into()),
+            Some(Pacing::Gap(gap)) if gap.is_negative() || gap > TimeDelta::from_secs(60) => {
+                return Err(format!("a gap of {gap:?}"));
+            }
+            _ => {}
+        }
+        controller.state(&mut self.values);
+        match self.values.iter().position(|value| value.is_some_and(|value| !value.is_finite())) {
+            Some(n) => Err(format!("{} is {:?}", controller.state_variables()[n].name, self.values[n])),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Missing, without arrival, ordinary, drifting by 100 ppm, before it was sent, or at an extreme time.
+fn status(script: &mut Script<'_>, sent: Time) -> Status {
+    let ecn = Ecn::from_bits(script.byte());
+    let late = TimeDelta::from_micros(script.small(60_000) as i64);
+    let drift = TimeDelta::from_nanos((sent.as_nanos() / 10_000) as i64);
+    let arrived = match script.byte() % 10 {
+        0 => return Status::Missing,
+        1 => None,
+        2 => Some(sent - late),
+        3 => Some(Time::from_nanos(script.any())),
+        4 => Some(sent + late + drift),
+        5 => Some(sent + late - drift),
+        _ => Some(sent + late),
+    };
+    Status::Received { arrived, ecn }
+}
+
+fn recovery(script: &mut Script<'_>) -> Recovery {
+    let bytes = Bytes::new(script.any());
+    match script.byte() % 6 {
+        0 => Recovery::Entered { lost: bytes },
+        1 => Recovery::Lost { lost: bytes },
+        2 => Recovery::Found { found: bytes },
+        3 => Recovery::Left,
+        4 => Recovery::TimedOut,
+        _ => Recovery::Spurious,
+    }
+}
+
+fn receiver(script: &mut Script<'_>) -> ReceiverReport {
+    let loss_event_rate = match script.byte() {
+        0 => f64::NAN,
+        1 => f64::INFINITY,
+        2 => -1.0,
+        _ => f64::from(script.byte()) / 255.0,
+    };
+    let rate = Bitrate::from_bps(script.any());
+    match script.byte() % 2 {
+        0 => ReceiverReport::Remb { bitrate: rate },
+        _ => ReceiverReport::Tfrc {
+            loss_event_rate,
+            receive_rate: rate,
+            newest_sent: Time::from_nanos(script.any()),
+            delay: script.span(),
+        },
+    }
+}

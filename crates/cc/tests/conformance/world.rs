@@ -1,0 +1,301 @@
+//! A closed loop: encoder-like sources, send queue, pacer, one bottleneck, reports. Steps of 100 us of virtual time.
+
+use super::link::{Link, LinkConfig, Packet};
+use super::{Flight, LARGEST, Member};
+use paceline_cc::{
+    Allowance, Controller, Discard, Offered, Pacing, PacketResult, PacketsReport, Report, SendQueueState,
+    SentPacket, Status, StreamId, TimeoutReason, Update,
+};
+use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
+use std::collections::{BTreeMap, VecDeque};
+
+const STEP: TimeDelta = TimeDelta::from_micros(100);
+const FRAME: TimeDelta = TimeDelta::from_millis(20);
+const STREAM: StreamId = StreamId(0);
+/// Frame sizes around the target, as an encoder's vary.
+const VARIATION: [f64; 5] = [1.5, 0.9, 0.8, 0.9, 0.9];
+const REPORT_EVERY: usize = 8;
+const REPORT_INTERVAL: TimeDelta = TimeDelta::from_millis(20);
+
+pub fn at(seconds: f64) -> Time {
+    Time::from_secs_f64(seconds)
+}
+
+/// What happened to a flow.
+#[derive(Default)]
+pub struct Record {
+    /// Arrivals: when, bytes, wait in the queue.
+    pub arrivals: Vec<(Time, Bytes, TimeDelta)>,
+    /// The first packet that was sent beyond the window.
+    pub beyond: Option<String>,
+    /// A hash over the bits of all state after every report.
+    pub hash: u64,
+}
+
+impl Record {
+    /// Mbit/s that arrived between two times in seconds.
+    pub fn rate(&self, from: f64, to: f64) -> f64 {
+        let bytes: Bytes = self.within(from, to).map(|(_, bytes, _)| *bytes).sum();
+        bytes.as_bits_f64() / (to - from) / 1e6
+    }
+
+    /// Mean wait in the queue in ms of what arrived between two times.
+    pub fn wait(&self, from: f64, to: f64) -> f64 {
+        let (sum, count) = self
+            .within(from, to)
+            .fold((0.0, 0.0), |(sum, count), (_, _, wait)| (sum + wait.as_millis_f64(), count + 1.0));
+        sum / f64::max(count, 1.0)
+    }
+
+    fn within(&self, from: f64, to: f64) -> impl Iterator<Item = &(Time, Bytes, TimeDelta)> {
+        let (from, to) = (at(from), at(to));
+        self.arrivals.iter().filter(move |(when, ..)| (from..to).contains(when))
+    }
+}
+
+/// Bytes in flight counted from what was sent and acknowledged, without asking the controller.
+struct FlightModel {
+    flight: Flight,
+    outstanding: BTreeMap<u64, u64>,
+    bytes: u64,
+}
+
+impl FlightModel {
+    fn sent(&mut self, sequence: u64, size: Bytes) {
+        self.outstanding.insert(sequence, size.as_u64());
+        self.bytes += size.as_u64();
+    }
+
+    fn acknowledged(&mut self, sequence: u64) {
+        match self.flight {
+            Flight::ToHighestAcknowledged => {
+                while let Some(entry) =
+                    self.outstanding.first_entry().filter(|entry| *entry.key() <= sequence)
+                {
+                    self.bytes -= entry.remove();
+                }
+            }
+        }
+    }
+}
+
+/// A sender and its receiver.
+pub struct Flow {
+    controller: Box<dyn Controller>,
+    ecn: Ecn,
+    slack: Bytes,
+    start: Time,
+    next_frame: Time,
+    frames: usize,
+    queue: VecDeque<(Time, Bytes)>,
+    allowance: Allowance,
+    pacing: Pacing,
+    next_send: Time,
+    target: Bitrate,
+    model: FlightModel,
+    sent: Vec<(Time, Bytes)>,
+    arrived: Vec<(u64, Time, Ecn)>,
+    reported: u64,
+    last_report: Time,
+    back: VecDeque<(Time, Vec<PacketResult>)>,
+    state: Vec<Option<f64>>,
+    pub record: Record,
+}
+
+impl Flow {
+    fn new(member: &Member, start: Time) -> Flow {
+        let controller = member.controller();
+        Flow {
+            state: vec![None; controller.state_variables().len()],
+            target: controller.target_bitrate(STREAM).unwrap_or(Bitrate::from_mbps(1)),
+            controller,
+            ecn: member.ecn,
+            slack: member.slack,
+            start,
+            next_frame: start,
+            frames: 0,
+            queue: VecDeque::new(),
+            allowance: Allowance::Unlimited,
+            pacing: Pacing::Off,
+            next_send: Time::ZERO,
+            model: FlightModel { flight: member.flight, outstanding: BTreeMap::new(), bytes: 0 },
+            sent: Vec::new(),
+            arrived: Vec::new(),
+            reported: 0,
+            last_report: start,
+            back: VecDeque::new(),
+            record: Record::default(),
+        }
+    }
+
+    fn queue_state(&self, now: Time) -> SendQueueState {
+        let bytes: Bytes = self.queue.iter().map(|(_, size)| *size).sum();
+        let newest = self.queue.back().map_or(Time::ZERO, |(queued, _)| *queued);
+        let newest_frame =
+            self.queue.iter().filter(|(queued, _)| *queued == newest).map(|(_, size)| *size).sum();
+        let oldest = self.queue.front().map(|(queued, _)| now.saturating_since(*queued));
+        SendQueueState { stream: STREAM, bytes, packets: self.queue.len() as u64, oldest, newest_frame }
+    }
+
+    fn frame(&mut self, now: Time) {
+        let bytes = self.target.bytes_in(FRAME).as_f64() * VARIATION[self.frames % VARIATION.len()];
+        (self.frames, self.next_frame) = (self.frames + 1, self.next_frame + FRAME);
+        let mut left = (bytes as u64).max(100);
+        let offered = Offered { stream: STREAM, bytes: Bytes::new(left), frame_end: true };
+        while left > 0 {
+            let size = left.min(LARGEST.as_u64());
+            self.queue.push_back((now, Bytes::new(size)));
+            left -= size;
+        }
+        let update = self.controller.on_offered(now, &offered, &self.queue_state(now));
+        self.apply(now, update);
+    }
+
+    fn apply(&mut self, now: Time, update: Update) {
+        self.allowance = update.allowance.unwrap_or(self.allowance);
+        self.pacing = update.pacing.unwrap_or(self.pacing);
+        if update.target != paceline_cc::TargetChange::None {
+            self.target = match update.target {
+                paceline_cc::TargetChange::Total(rate) => rate,
+                _ => self.controller.target_bitrate(STREAM).unwrap_or(self.target),
+            };
+        }
+        if let Some(Discard { older_than, .. }) = update.discard {
+            let limit = older_than.unwrap_or(TimeDelta::from_nanos(-1));
+            self.queue.retain(|(queued, _)| now.saturating_since(*queued) <= limit);
+            let update = self.controller.on_send_queue(now, &self.queue_state(now));
+            self.apply(now, update);
+        }
+    }
+
+    fn may_send(&self, now: Time) -> Option<Bytes> {
+        let (_, size) = *self.queue.front()?;
+        let allowed = match self.allowance {
+            Allowance::Unlimited => true,
+            Allowance::Bytes(bytes) => size <= bytes,
+            Allowance::Packets(packets) => packets > 0,
+        };
+        (allowed && now >= self.next_send).then_some(size)
+    }
+
+    fn send(&mut self, now: Time, id: usize, link: &mut Link) {
+        while let Some(size) = self.may_send(now) {
+            self.queue.pop_front();
+            let sequence = self.sent.len() as u64;
+            self.sent.push((now, size));
+            self.model.sent(sequence, size);
+            self.check_window(now);
+            let gap = match self.pacing {
+                Pacing::Off => TimeDelta::ZERO,
+                Pacing::Rate(rate) => rate.time_for(size),
+                Pacing::Gap(gap) => gap,
+            };
+            self.next_send = self.next_send.max(now - STEP) + gap;
+            link.offer(now, id, sequence, size);
+            let app_limited = self.queue.is_empty();
+            let packet = SentPacket { stream: STREAM, sequence, size, probe: None, app_limited };
+            let update = self.controller.on_sent(now, &packet);
+            self.apply(now, update);
+        }
+    }
+
+    fn check_window(&mut self, now: Time) {
+        let Some(window) = self.controller.snapshot().window else { return };
+        if self.model.bytes > (window + self.slack).as_u64() && self.record.beyond.is_none() {
+            let flight = self.model.bytes;
+            self.record.beyond = Some(format!("{flight} B in flight, window {window:?} at {now:?}"));
+        }
+    }
+
+    fn receive(&mut self, now: Time, packet: &Packet) {
+        let ecn = if packet.marked { Ecn::Ce } else { self.ecn };
+        self.record.arrivals.push((now, packet.size, packet.wait));
+        self.arrived.push((packet.sequence, packet.arrives, ecn));
+    }
+
+    /// What arrived since the last report, and what is missing between.
+    fn report(&mut self, now: Time, config: &LinkConfig) {
+        let due = now.saturating_since(self.last_report) >= REPORT_INTERVAL;
+        if self.arrived.is_empty() || (self.arrived.len() < REPORT_EVERY && !due) {
+            return;
+        }
+        self.last_report = now;
+        let newest = self.arrived.last().map_or(0, |(sequence, ..)| *sequence);
+        let mut arrived = self.arrived.drain(..).peekable();
+        let result = |sequence: u64| {
+            let (sent, size) = self.sent[sequence as usize];
+            let heard = arrived.next_if(|(heard, ..)| *heard == sequence);
+            let status =
+                heard.map_or(Status::Missing, |(_, at, ecn)| Status::Received { arrived: Some(at), ecn });
+            PacketResult { stream: STREAM, sequence, size, sent, status }
+        };
+        let packets: Vec<PacketResult> = (self.reported..=newest).map(result).collect();
+        self.reported = newest + 1;
+        if !config.is_out(now) {
+            self.back.push_back((now + config.delay, packets));
+        }
+    }
+
+    fn feedback(&mut self, now: Time) {
+        while self.back.front().is_some_and(|(due, _)| *due <= now) {
+            let Some((_, packets)) = self.back.pop_front() else { return };
+            let highest = packets.iter().rev().find(|packet| packet.status != Status::Missing);
+            highest.into_iter().for_each(|packet| self.model.acknowledged(packet.sequence));
+            let update = self.controller.on_send_queue(now, &self.queue_state(now));
+            self.apply(now, update);
+            let report = PacketsReport { packets: &packets, clock_step: TimeDelta::from_nanos(1) };
+            let update = self.controller.on_report(now, &Report::Packets(report));
+            self.apply(now, update);
+            self.hash_state();
+        }
+    }
+
+    fn timeout(&mut self, now: Time) {
+        let Some((_, reason)) = self.controller.next_timeout().filter(|(due, _)| *due <= now) else { return };
+        if reason == TimeoutReason::Stalled {
+            // What is outstanding is forgotten by definition.
+            self.model.outstanding.clear();
+            self.model.bytes = 0;
+        }
+        let update = self.controller.on_timeout(now);
+        self.apply(now, update);
+    }
+
+    fn hash_state(&mut self) {
+        self.controller.state(&mut self.state);
+        let snapshot = self.controller.snapshot();
+        let shown = [
+            snapshot.window.map(|window| window.as_u64()),
+            snapshot.in_flight.map(|bytes| bytes.as_u64()),
+            snapshot.srtt.map(|srtt| srtt.as_nanos() as u64),
+            snapshot.target.map(|target| target.as_bps()),
+        ];
+        let state = self.state.iter().map(|value| value.map(f64::to_bits));
+        for bits in shown.into_iter().chain(state) {
+            let bits = bits.unwrap_or(0x5555);
+            self.record.hash = (self.record.hash.rotate_left(5) ^ bits).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        }
+    }
+}
+
+/// Runs flows that start at the given seconds over one link; answers what happened to each.
+pub fn run(config: LinkConfig, flows: &[(&Member, f64)], seconds: f64) -> Vec<Record> {
+    let mut flows: Vec<Flow> = flows.iter().map(|(member, start)| Flow::new(member, at(*start))).collect();
+    let (mut link, mut now) = (Link::new(config), Time::ZERO);
+    while now < at(seconds) {
+        while let Some(packet) = link.arrived(now) {
+            flows[packet.flow].receive(now, &packet);
+        }
+        for (id, flow) in flows.iter_mut().enumerate().filter(|(_, flow)| flow.start <= now) {
+            flow.report(now, &config);
+            flow.feedback(now);
+            flow.timeout(now);
+            if flow.next_frame <= now {
+                flow.frame(now);
+            }
+            flow.send(now, id, &mut link);
+        }
+        now += STEP;
+    }
+    flows.into_iter().map(|flow| flow.record).collect()
+}

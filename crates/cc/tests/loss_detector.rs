@@ -1,0 +1,186 @@
+//! The loss detector against a naive model that keeps every packet for ever in a map.
+
+use paceline_cc::{Acked, DetectorConfig, LossDetector, PacketResult, Status, StreamId};
+use paceline_units::{Bytes, Ecn, Time, TimeDelta};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Fate {
+    Outstanding,
+    Arrived,
+    Lost(Time),
+    /// Given up by order: nothing in flight, no verdict any more.
+    Forgotten,
+}
+
+/// Written from the contract, with no thought of speed.
+struct Model {
+    config: DetectorConfig,
+    window: TimeDelta,
+    packets: BTreeMap<u64, (Time, u64, Fate)>,
+    /// One above the highest acknowledged number.
+    acknowledged: u64,
+    newest_sent: Time,
+}
+
+impl Model {
+    fn in_flight(&self) -> u64 {
+        self.packets.range(self.acknowledged..).map(|(_, (_, size, _))| size).sum()
+    }
+
+    fn forget(&mut self) {
+        self.acknowledged = self.packets.last_key_value().map_or(0, |(last, _)| last + 1);
+        for (_, _, fate) in self.packets.values_mut() {
+            if *fate == Fate::Outstanding {
+                *fate = Fate::Forgotten;
+            }
+        }
+    }
+
+    fn report(&mut self, now: Time, results: &[PacketResult]) -> Acked {
+        let mut acked = Acked::default();
+        for result in results {
+            let Status::Received { arrived, ecn } = result.status else { continue };
+            let Some((sent, size, fate)) = self.packets.get_mut(&result.sequence) else { continue };
+            match *fate {
+                Fate::Arrived => continue,
+                Fate::Lost(when) => {
+                    acked.spurious += 1;
+                    let late = self.window + now.saturating_since(when);
+                    self.window = self.window.max(late.min(self.config.reorder_window_max));
+                }
+                Fate::Outstanding | Fate::Forgotten => {}
+            }
+            *fate = Fate::Arrived;
+            acked.delivered += Bytes::new(*size);
+            acked.delivered_ce += Bytes::new(if ecn.is_ce() { *size } else { 0 });
+            if acked.newest.is_none_or(|(newest, _)| *sent >= newest) {
+                acked.newest = Some((*sent, arrived));
+            }
+            self.newest_sent = self.newest_sent.max(*sent);
+            if result.sequence >= self.acknowledged {
+                let passed = self.packets.range(self.acknowledged..=result.sequence);
+                acked.newly_acked += passed.map(|(_, (_, size, _))| Bytes::new(*size)).sum();
+                self.acknowledged = result.sequence + 1;
+            }
+        }
+        acked.lost = self.declare(now);
+        acked
+    }
+
+    fn declare(&mut self, now: Time) -> u32 {
+        let (limit, mut lost) = (self.newest_sent - self.window, 0);
+        for (sequence, (sent, _, fate)) in self.packets.range_mut(..self.acknowledged) {
+            let later = self.acknowledged - 1 - sequence;
+            let many = self.config.packet_threshold.is_some_and(|threshold| later >= threshold);
+            if *fate == Fate::Outstanding && (*sent < limit || many) {
+                (*fate, lost) = (Fate::Lost(now), lost + 1);
+            }
+        }
+        lost
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Operation {
+    Send { gap: u64, size: u64 },
+    SendOld(u64),
+    Report(Vec<(u64, bool, bool)>),
+    Beyond(u64),
+    Forget,
+}
+
+fn operation() -> impl Strategy<Value = Operation> {
+    let entry = (0u64..40, any::<bool>(), prop::bool::weighted(0.1));
+    prop_oneof![
+        12 => (prop_oneof![9 => Just(0u64), 1 => 0u64..4], 0u64..3000).prop_map(|(gap, size)| Operation::Send { gap, size }),
+        1 => any::<u64>().prop_map(Operation::SendOld),
+        8 => prop::collection::vec(entry, 0..12).prop_map(Operation::Report),
+        1 => prop_oneof![0u64..5, Just(u64::MAX)].prop_map(Operation::Beyond),
+        1 => prop::bool::weighted(0.05).prop_map(|forget| if forget { Operation::Forget } else { Operation::Beyond(0) }),
+    ]
+}
+
+fn result(sequence: u64, heard: bool, ce: bool, now: Time) -> PacketResult {
+    let ecn = if ce { Ecn::Ce } else { Ecn::Ect1 };
+    let status = if heard { Status::Received { arrived: Some(now), ecn } } else { Status::Missing };
+    PacketResult { stream: StreamId(0), sequence, size: Bytes::new(7), sent: Time::MAX, status }
+}
+
+fn config() -> impl Strategy<Value = DetectorConfig> {
+    (prop::option::of(1u64..8), 0i64..20, 0i64..60).prop_map(|(packet_threshold, window, most)| {
+        DetectorConfig {
+            packet_threshold,
+            reorder_window: TimeDelta::from_millis(window),
+            reorder_window_max: TimeDelta::from_millis(most),
+        }
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn it_agrees_with_the_naive_model(
+        config in config(),
+        start in prop_oneof![Just(0u64), 0u64..100_000],
+        steps in prop::collection::vec((operation(), 0u64..4000), 0..400),
+    ) {
+        let mut detector = LossDetector::new(config);
+        let window = config.reorder_window;
+        let mut model =
+            Model { config, window, packets: BTreeMap::new(), acknowledged: 0, newest_sent: Time::ZERO };
+        let (mut now, mut next) = (Time::ZERO, start);
+        for (operation, micros) in steps {
+            // Whole milliseconds half of the time, as the windows are: what is exactly at the limit must be seen too.
+            now += TimeDelta::from_micros(if micros % 2 == 0 { micros / 1000 * 1000 } else { micros } as i64);
+            match operation {
+                Operation::Send { gap, size } => {
+                    next += gap;
+                    detector.on_sent(now, next, Bytes::new(size));
+                    model.packets.insert(next, (now, size, Fate::Outstanding));
+                    next += 1;
+                }
+                Operation::SendOld(any) if next > start => {
+                    detector.on_sent(now, start + any % (next - start), Bytes::new(1));
+                }
+                Operation::SendOld(_) => {}
+                Operation::Report(entries) => {
+                    // Back from the newest, further than the flight; in any order, some twice.
+                    let results: Vec<_> =
+                        entries.iter().filter(|(back, ..)| back + start < next)
+                            .map(|(back, heard, ce)| result(next - 1 - back, *heard, *ce, now)).collect();
+                    prop_assert_eq!(detector.on_report(now, results.iter()), model.report(now, &results));
+                }
+                Operation::Beyond(far) => {
+                    let never = [result(next.saturating_add(far), true, true, now)];
+                    prop_assert_eq!(detector.on_report(now, never.iter()), Acked::default());
+                }
+                Operation::Forget => {
+                    detector.forget();
+                    model.forget();
+                }
+            }
+            prop_assert_eq!(detector.in_flight(), Bytes::new(model.in_flight()));
+            prop_assert_eq!(detector.reorder_window(), model.window);
+        }
+    }
+
+    #[test]
+    fn any_number_can_be_sent_and_reported(numbers in prop::collection::vec((any::<u64>(), any::<bool>()), 0..60)) {
+        let mut detector = LossDetector::new(DetectorConfig {
+            packet_threshold: Some(3),
+            reorder_window: TimeDelta::ZERO,
+            reorder_window_max: TimeDelta::MAX,
+        });
+        for (number, extreme) in numbers {
+            let number = if extreme { number | u64::MAX << 3 } else { number };
+            detector.on_sent(Time::from_nanos(number), number, Bytes::new(number));
+            let before = detector.in_flight();
+            detector.on_sent(Time::from_nanos(number), number, Bytes::new(1000));
+            prop_assert_eq!(detector.in_flight(), before, "the same number again is no packet");
+            let _ = detector.on_report(Time::MAX, [result(number, true, false, Time::ZERO)].iter());
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Once warm, no controller allocates, whatever it is told: counted by a global allocator of this program's own.
+#![allow(unsafe_code, reason = "a global allocator that counts is unsafe to declare")]
+#![allow(dead_code, reason = "of the suite only the members are used here")]
+
+mod conformance;
+
+use conformance::altered::Alteration;
+use conformance::{LARGEST, Member, members};
+use paceline_cc::{
+    Controller, Offered, PacketResult, PacketsReport, Report, SendQueueState, SentPacket, Status, StreamId,
+    Update,
+};
+use paceline_units::{Ecn, Time, TimeDelta};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+struct Counting;
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+// SAFETY: hands everything on to the system's allocator; a reallocation comes as `alloc` by the trait's default.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const STREAM: StreamId = StreamId(0);
+const PER_REPORT: usize = 16;
+const FLIGHT: u64 = 64;
+
+/// A packet every 0.5 ms, reported 64 packets later; some lost, some marked, some late.
+struct Script {
+    now: Time,
+    next: u64,
+    packets: Vec<PacketResult>,
+    state: Vec<Option<f64>>,
+}
+
+impl Script {
+    fn sent_at(sequence: u64) -> Time {
+        Time::from_nanos(1_000_000_000 + sequence * 500_000)
+    }
+
+    fn result(sequence: u64) -> PacketResult {
+        let sent = Script::sent_at(sequence);
+        let wait = TimeDelta::from_micros((sequence / 40 % 100 * 300) as i64);
+        let ecn = if sequence % 90 == 3 { Ecn::Ce } else { Ecn::Ect1 };
+        let received = Status::Received { arrived: Some(sent + TimeDelta::from_millis(20) + wait), ecn };
+        let status = if sequence % 1500 == 7 { Status::Missing } else { received };
+        PacketResult { stream: STREAM, sequence, size: LARGEST, sent, status }
+    }
+
+    fn queue(&self) -> SendQueueState {
+        let oldest = Some(TimeDelta::from_millis((self.next % 120) as i64));
+        SendQueueState {
+            bytes: LARGEST,
+            packets: 1,
+            oldest,
+            newest_frame: LARGEST,
+            ..SendQueueState::default()
+        }
+    }
+
+    fn packet(&mut self, controller: &mut dyn Controller) {
+        self.now = Script::sent_at(self.next);
+        if self.next % 40 == 0 {
+            let offered = Offered { stream: STREAM, bytes: LARGEST, frame_end: true };
+            drop_update(controller.on_offered(self.now, &offered, &self.queue()));
+        }
+        let (sequence, app_limited) = (self.next, self.next % 3 == 0);
+        let packet = SentPacket { stream: STREAM, sequence, size: LARGEST, probe: None, app_limited };
+        drop_update(controller.on_sent(self.now, &packet));
+        self.next += 1;
+        if self.next % PER_REPORT as u64 == 0 && self.next > FLIGHT {
+            self.report(controller);
+        }
+        if self.next % 5000 == 0 {
+            self.now += TimeDelta::from_secs(1);
+            drop_update(controller.on_timeout(self.now));
+        }
+        controller.state(&mut self.state);
+    }
+
+    fn report(&mut self, controller: &mut dyn Controller) {
+        self.packets.clear();
+        let first = self.next - FLIGHT;
+        // Every eighth report names the one before it too: lost packets turn up, others are duplicates.
+        let first = if self.next % 128 == 0 { first.saturating_sub(7) } else { first };
+        self.packets.extend((first..first + PER_REPORT as u64).map(Script::result));
+        drop_update(controller.on_send_queue(self.now, &self.queue()));
+        let report = PacketsReport { packets: &self.packets, clock_step: TimeDelta::from_micros(977) };
+        drop_update(controller.on_report(self.now, &Report::Packets(report)));
+    }
+}
+
+fn drop_update(update: Update) {
+    let _ = std::hint::black_box(update);
+}
+
+/// Allocations while 100,000 packets are sent and reported, after 20,000 that warm up.
+fn allocations(member: &Member) -> u64 {
+    let mut controller = member.controller();
+    let state = vec![None; controller.state_variables().len()];
+    let mut script = Script { now: Time::ZERO, next: 0, packets: Vec::with_capacity(64), state };
+    (0..20_000).for_each(|_| script.packet(&mut *controller));
+    let before = ALLOCATIONS.get();
+    (0..100_000).for_each(|_| script.packet(&mut *controller));
+    ALLOCATIONS.get() - before
+}
+
+#[test]
+fn none_once_warm() {
+    for member in members() {
+        assert_eq!(allocations(&member), 0, "{}", member.name);
+        let altered = member.altered(Alteration::Wasteful);
+        assert!(allocations(&altered) > 1000, "not noticed: {}", altered.name);
+    }
+}

@@ -1,0 +1,111 @@
+//! The counters of a link and the exact occupancy of its queue.
+
+use paceline_units::Bytes;
+
+/// What a link counted, up to and including the last `offer`, `advance` or `settle`.
+///
+/// `offered` = `departed` + `dropped` + `queue_packets` + `in_service`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct LinkCounters {
+    /// Packets that reached the queue (what the loss model took is not in it).
+    pub offered: u64,
+    /// Packets whose last bit left the server.
+    pub departed: u64,
+    /// Their bytes, overhead in.
+    pub departed_bytes: Bytes,
+    /// Packets dropped by the queue.
+    pub dropped: u64,
+    /// Packets taken by the loss model.
+    pub lost: u64,
+    /// Departed packets that this link marked.
+    pub marked: u64,
+    /// Packets that wait now.
+    pub queue_packets: u64,
+    /// Bytes that wait now, overhead in.
+    pub queue_bytes: Bytes,
+    /// Time integral of the waiting packets, in packets times nanoseconds.
+    pub queue_packet_ns: u128,
+    /// The most packets that waited at once since the start or the last `reset_max`.
+    pub queue_packets_max: u64,
+    /// 1 while a packet is in service, else 0.
+    pub in_service: u64,
+}
+
+/// The running account behind [`LinkCounters`]. Times are nanoseconds.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Account {
+    pub(crate) offered: u64,
+    pub(crate) departed: u64,
+    pub(crate) departed_bytes: u64,
+    pub(crate) dropped: u64,
+    pub(crate) lost: u64,
+    pub(crate) marked: u64,
+    packets: u64,
+    bytes: u64,
+    packets_max: u64,
+    // The integral is the sum of the times of leaving minus those of entering: no multiplication per packet.
+    entered_ns: u128,
+    left_ns: u128,
+}
+
+impl Account {
+    /// Waiting packets.
+    #[inline]
+    pub(crate) fn packets(&self) -> u64 {
+        self.packets
+    }
+
+    /// Waiting bytes.
+    #[inline]
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// A packet begins to wait.
+    #[inline]
+    pub(crate) fn enter(&mut self, now: u64, size: u64) {
+        self.packets += 1;
+        self.bytes += size;
+        self.packets_max = self.packets_max.max(self.packets);
+        self.entered_ns += u128::from(now);
+    }
+
+    /// A packet stops waiting, for service or otherwise.
+    #[inline]
+    pub(crate) fn leave(&mut self, now: u64, size: u64) {
+        self.packets -= 1;
+        self.bytes -= size;
+        self.left_ns += u128::from(now);
+    }
+
+    /// The last bit of a packet left the server.
+    #[inline]
+    pub(crate) fn depart(&mut self, size: u64, marked: bool) {
+        self.departed += 1;
+        self.departed_bytes = self.departed_bytes.saturating_add(size);
+        self.marked += u64::from(marked);
+    }
+
+    /// Starts a new maximum.
+    pub(crate) fn reset_max(&mut self) {
+        self.packets_max = self.packets;
+    }
+
+    /// The counters at `now`.
+    pub(crate) fn counters(&self, now: u64, in_service: bool) -> LinkCounters {
+        let waiting_ns = u128::from(self.packets) * u128::from(now);
+        LinkCounters {
+            offered: self.offered,
+            departed: self.departed,
+            departed_bytes: Bytes::new(self.departed_bytes),
+            dropped: self.dropped,
+            lost: self.lost,
+            marked: self.marked,
+            queue_packets: self.packets,
+            queue_bytes: Bytes::new(self.bytes),
+            queue_packet_ns: self.left_ns + waiting_ns - self.entered_ns,
+            queue_packets_max: self.packets_max,
+            in_service: u64::from(in_service),
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! Queues that hold their packets and decide when service begins: real departures.
+//!
+//! A discipline implements [`Discipline`]; [`Held`] runs it against the server and makes the events.
+#![cfg_attr(
+    not(test),
+    allow(dead_code, reason = "drop-tail needs none of it; the tests run a discipline through it")
+)]
+
+use crate::account::Account;
+use crate::config::MAX_PACKET;
+use crate::error::LinkError;
+use crate::line::Line;
+use crate::schedule::NEVER;
+use crate::transit::{Departure, Offered, Transit};
+use paceline_units::Bitrate;
+use std::collections::VecDeque;
+
+/// What a discipline may know when it is built.
+pub(crate) struct Place<'a> {
+    /// Rate at which limits in time become bytes.
+    pub(crate) nominal: Bitrate,
+    /// Seed of the run; draw from `RandomStream::new(seed, "link.<name>.queue")`.
+    pub(crate) seed: u64,
+    /// Name of the link.
+    pub(crate) name: &'a str,
+}
+
+/// A packet that waits.
+#[derive(Clone, Debug)]
+pub(crate) struct Queued<P> {
+    pub(crate) packet: P,
+    /// When it was offered, in nanoseconds.
+    pub(crate) since: u64,
+    /// On this link, in bytes.
+    pub(crate) size: u64,
+    /// Whether the discipline marked it (it has called `mark_ce` then).
+    pub(crate) marked: bool,
+}
+
+/// A queue discipline with real departures: one file each.
+pub(crate) trait Discipline<P: Transit>: Sized {
+    /// Its parameters, as [`QueueConfig`](crate::QueueConfig) carries them.
+    type Config;
+
+    /// Builds it, or says which parameter is wrong.
+    fn new(config: &Self::Config, place: &Place<'_>) -> Result<Self, LinkError>;
+
+    /// A packet that finds the server idle: goes straight into service, or is dropped (`false`).
+    fn admit_to_idle(&mut self, _packet: &mut Queued<P>) -> bool {
+        true
+    }
+
+    /// A packet that must wait: takes it, or drops it (`None`). `account` says what waits already, and is told by
+    /// [`discard`] of others dropped in its favour.
+    fn enqueue(&mut self, packet: Queued<P>, account: &mut Account) -> Option<()>;
+
+    /// The next packet to serve at `now`; those dropped on the way go through [`discard`].
+    fn dequeue(&mut self, now: u64, account: &mut Account) -> Option<Queued<P>>;
+
+    /// When it wants to be called without a packet, in nanoseconds.
+    fn next_timer(&self) -> u64 {
+        NEVER
+    }
+
+    /// The timer of [`Discipline::next_timer`].
+    fn on_timer(&mut self, _now: u64, _account: &mut Account) {}
+}
+
+/// Counts a waiting packet of `size` bytes as dropped at `now`.
+pub(crate) fn discard(account: &mut Account, now: u64, size: u64) {
+    account.leave(now, size);
+    account.dropped += 1;
+}
+
+/// The packet in service.
+#[derive(Clone, Debug)]
+struct InService<P> {
+    queued: Queued<P>,
+    wait: u64,
+    departs: u64,
+}
+
+/// A discipline and its server.
+#[derive(Clone, Debug)]
+pub(crate) struct Held<P, D> {
+    discipline: D,
+    serving: Option<InService<P>>,
+    /// Departures that `settle` met and no sink has seen yet.
+    unseen: VecDeque<Departure<P>>,
+}
+
+impl<P: Transit, D: Discipline<P>> Held<P, D> {
+    pub(crate) fn new(config: &D::Config, place: &Place<'_>) -> Result<Held<P, D>, LinkError> {
+        Ok(Held { discipline: D::new(config, place)?, serving: None, unseen: VecDeque::new() })
+    }
+
+    pub(crate) fn offer(
+        &mut self,
+        line: &mut Line,
+        now: u64,
+        packet: P,
+        sink: &mut impl FnMut(Departure<P>),
+    ) -> Offered {
+        self.flush(sink);
+        self.run(line, now, sink);
+        line.account.offered += 1;
+        let size = line.size_of(&packet);
+        let mut queued = Queued { packet, since: now, size, marked: false };
+        let accepted = if size > MAX_PACKET {
+            false
+        } else if self.serving.is_none() {
+            let admitted = self.discipline.admit_to_idle(&mut queued);
+            if admitted {
+                let departs = line.server.serve_at(now, size);
+                self.serving = Some(InService { queued, wait: 0, departs });
+            }
+            admitted
+        } else {
+            let accepted = self.discipline.enqueue(queued, &mut line.account).is_some();
+            if accepted {
+                line.account.enter(now, size);
+            }
+            accepted
+        };
+        if accepted {
+            return Offered::Accepted;
+        }
+        line.account.dropped += 1;
+        Offered::Dropped
+    }
+
+    /// The next departure or timer; `NEVER` if none will come.
+    pub(crate) fn next_event(&self) -> u64 {
+        if let Some(departure) = self.unseen.front() {
+            return departure.departed.as_nanos();
+        }
+        self.next_departure().min(self.discipline.next_timer())
+    }
+
+    /// Everything strictly before `until`.
+    pub(crate) fn advance(&mut self, line: &mut Line, until: u64, sink: &mut impl FnMut(Departure<P>)) {
+        while self.unseen.front().is_some_and(|departure| departure.departed.as_nanos() < until) {
+            self.unseen.pop_front().into_iter().for_each(&mut *sink);
+        }
+        if let Some(last) = until.checked_sub(1) {
+            self.run(line, last, sink);
+        }
+    }
+
+    /// Everything up to and including `now`; departures wait for the next sink.
+    pub(crate) fn settle(&mut self, line: &mut Line, now: u64) {
+        let mut unseen = std::mem::take(&mut self.unseen);
+        self.run(line, now, &mut |departure| unseen.push_back(departure));
+        self.unseen = unseen;
+    }
+
+    pub(crate) fn in_service(&self) -> bool {
+        self.serving.is_some()
+    }
+
+    fn next_departure(&self) -> u64 {
+        self.serving.as_ref().map_or(NEVER, |serving| serving.departs)
+    }
+
+    fn flush(&mut self, sink: &mut impl FnMut(Departure<P>)) {
+        self.unseen.drain(..).for_each(sink);
+    }
+
+    /// Events up to and including `last`, which is before `NEVER`. At equal times a departure comes before a timer.
+    fn run(&mut self, line: &mut Line, last: u64, sink: &mut impl FnMut(Departure<P>)) {
+        loop {
+            let (departure, timer) = (self.next_departure(), self.discipline.next_timer());
+            if departure.min(timer) > last {
+                return;
+            }
+            if timer < departure {
+                self.discipline.on_timer(timer, &mut line.account);
+            } else if let Some(served) = self.serving.take() {
+                self.depart(line, served, sink);
+            }
+        }
+    }
+
+    fn depart(&mut self, line: &mut Line, served: InService<P>, sink: &mut impl FnMut(Departure<P>)) {
+        let InService { queued, wait, departs } = served;
+        let (departure, marked) = line.depart(queued.packet, wait, departs);
+        line.account.depart(queued.size, marked || queued.marked);
+        sink(departure);
+        if let Some(next) = self.discipline.dequeue(departs, &mut line.account) {
+            line.account.leave(departs, next.size);
+            let wait = departs - next.since;
+            let departs = line.server.serve(next.size);
+            self.serving = Some(InService { queued: next, wait, departs });
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! The link: loss, queue, server, propagation and noise in one piece.
+
+use crate::account::{Account, LinkCounters};
+use crate::config::LinkConfig;
+use crate::error::LinkError;
+use crate::held::Place;
+use crate::line::Line;
+use crate::loss::Loss;
+use crate::mark::Marker;
+use crate::noise::Noise;
+use crate::queue::Queue;
+use crate::schedule::NEVER;
+use crate::server::Server;
+use crate::transit::{Departure, Offered, Transit};
+use paceline_units::{Bitrate, Time, TimeDelta};
+
+/// One direction of a link. Starts empty at time 0.
+#[derive(Clone, Debug)]
+pub struct Link<P> {
+    loss: Option<Loss>,
+    queue: Queue<P>,
+    line: Line,
+    /// The latest time seen: a call that lies before it is taken as of then.
+    now: u64,
+}
+
+impl<P: Transit> Link<P> {
+    /// A link as `config` says. Its random draws depend on `seed` and `name` only.
+    pub fn new(config: LinkConfig, seed: u64, name: &str) -> Result<Link<P>, LinkError> {
+        config.validate()?;
+        let place = Place { nominal: config.rate.nominal(), seed, name };
+        let line = Line {
+            server: Server::new(config.rate.schedule(&config.down)),
+            account: Account::default(),
+            marker: Marker::new(config.mark.as_ref()),
+            noise: config.noise.as_ref().map(|noise| Noise::new(noise, seed, name)),
+            delay: config.delay,
+            overhead: config.overhead.as_u64(),
+        };
+        let loss = config.loss.as_ref().map(|loss| Loss::new(loss, seed, name));
+        Ok(Link { loss, queue: Queue::new(&config.queue, &place)?, line, now: 0 })
+    }
+
+    /// Offers a packet at `now`; calls come in order of time. Drop-tail calls `sink` at once with a departure in the
+    /// future, other disciplines with the departures up to and including `now`. A departure that never comes is not
+    /// announced.
+    #[inline]
+    pub fn offer(&mut self, now: Time, packet: P, sink: &mut impl FnMut(Departure<P>)) -> Offered {
+        let now = self.reach(now);
+        if let Some(loss) = &mut self.loss
+            && loss.takes()
+        {
+            self.line.account.lost += 1;
+            return Offered::Lost;
+        }
+        self.queue.offer(&mut self.line, now, packet, sink)
+    }
+
+    /// The earliest time at which something happens without an offer; `None` for drop-tail, which decides at offer.
+    #[inline]
+    pub fn next_event(&self) -> Option<Time> {
+        let next = self.queue.next_event();
+        (next != NEVER).then_some(Time::from_nanos(next))
+    }
+
+    /// Lets everything happen that lies strictly before `until`; nothing for drop-tail.
+    #[inline]
+    pub fn advance(&mut self, until: Time, sink: &mut impl FnMut(Departure<P>)) {
+        self.queue.advance(&mut self.line, until.as_nanos(), sink);
+    }
+
+    /// Brings the counters up to date: everything up to and including `now`. A discipline with real departures hands
+    /// what departed in this call to the next `offer` or `advance`, and says so by `next_event`.
+    pub fn settle(&mut self, now: Time) {
+        let now = self.reach(now);
+        self.queue.settle(&mut self.line, now);
+    }
+
+    /// The counters as of the last `offer` or `settle`.
+    pub fn counters(&self) -> LinkCounters {
+        self.line.account.counters(self.now, self.queue.in_service())
+    }
+
+    /// Starts a new maximum of the waiting packets.
+    pub fn reset_max(&mut self) {
+        self.line.account.reset_max();
+    }
+
+    /// What the server could serve in [from, to), in bits: the integral of the rate, failures included.
+    pub fn capacity_bits(&self, from: Time, to: Time) -> f64 {
+        self.line.server.schedule().capacity_bits(from, to)
+    }
+
+    /// The rate at `time`; zero while the link is down.
+    pub fn rate_at(&self, time: Time) -> Bitrate {
+        self.line.server.schedule().rate_at(time)
+    }
+
+    /// Propagation without noise: no departure arrives sooner, so it is the engine's look-ahead.
+    pub fn delay(&self) -> TimeDelta {
+        self.line.delay
+    }
+
+    #[inline]
+    fn reach(&mut self, now: Time) -> u64 {
+        self.now = self.now.max(now.as_nanos().min(NEVER - 1));
+        self.now
+    }
+}

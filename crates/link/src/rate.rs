@@ -1,0 +1,192 @@
+//! How fast a link serves over time.
+
+use crate::error::{LinkError, check_span};
+use crate::schedule::Schedule;
+use crate::trace::Trace;
+use paceline_units::{Bitrate, Time, TimeDelta};
+
+/// The fastest rate a link may have: 1 Pbit/s, so that a nanosecond's carry and a packet's work fit 64 bits together.
+pub(crate) const MAX_RATE: u64 = 1_000_000_000_000_000;
+
+/// A piecewise-constant rate over time.
+#[derive(Clone, PartialEq, Debug)]
+pub enum RateProcess {
+    /// One rate for ever.
+    Constant(Bitrate),
+    /// Each rate holds from its time to the next one's; the first time is 0, times increase.
+    Steps(Vec<(Time, Bitrate)>),
+    /// A recorded or generated rate.
+    Trace {
+        /// The recording.
+        trace: Trace,
+        /// Where in the recording the run starts; past its end only with `repeat`, which wraps.
+        offset: TimeDelta,
+        /// Every rate is multiplied by this; above 0.
+        scale: f64,
+        /// Start over at the end; without it the last value holds for ever.
+        repeat: bool,
+    },
+    /// One process after another: each plays from its own start, from its time to the next one's. The first time is 0,
+    /// times increase; none is itself a sequence, and a repeating trace has a successor.
+    Sequence(Vec<(Time, RateProcess)>),
+}
+
+impl RateProcess {
+    /// `trace` as recorded, from its start, holding its last value.
+    pub fn trace(trace: Trace) -> RateProcess {
+        RateProcess::Trace { trace, offset: TimeDelta::ZERO, scale: 1.0, repeat: false }
+    }
+
+    /// The rate at which a queue limit in time becomes bytes: the constant, the first step, or the whole trace's mean;
+    /// of a sequence, that of its first process.
+    pub fn nominal(&self) -> Bitrate {
+        match self {
+            RateProcess::Constant(rate) => *rate,
+            RateProcess::Steps(steps) => steps.first().map_or(Bitrate::ZERO, |&(_, rate)| rate),
+            RateProcess::Trace { trace, scale, .. } => scaled(trace.mean(), *scale),
+            RateProcess::Sequence(parts) => parts.first().map_or(Bitrate::ZERO, |(_, part)| part.nominal()),
+        }
+    }
+
+    /// Checks what a [`Link`](crate::Link) would refuse.
+    pub fn validate(&self) -> Result<(), LinkError> {
+        match self {
+            RateProcess::Constant(rate) => check_rate("rate", *rate),
+            RateProcess::Steps(steps) => check_steps(steps),
+            RateProcess::Trace { trace, offset, scale, repeat } => {
+                check_trace(trace, *offset, *scale, *repeat)
+            }
+            RateProcess::Sequence(parts) => check_sequence(parts),
+        }
+    }
+
+    /// The process as the server walks it, without failures. The process must have been validated.
+    pub(crate) fn schedule(&self, down: &[(Time, Time)]) -> Schedule {
+        let (pieces, repeat) = self.pieces();
+        Schedule::new(pieces, repeat, down)
+    }
+
+    /// Start times and rates, and the period where the process repeats; a sequence has none inside it.
+    fn pieces(&self) -> (Vec<(u64, u64)>, Option<u64>) {
+        match self {
+            RateProcess::Constant(rate) => (vec![(0, rate.as_bps())], None),
+            RateProcess::Steps(steps) => {
+                (steps.iter().map(|&(time, rate)| (time.as_nanos(), rate.as_bps())).collect(), None)
+            }
+            RateProcess::Trace { trace, offset, scale, repeat } => {
+                trace_pieces(trace, *offset, *scale, *repeat)
+            }
+            RateProcess::Sequence(parts) => (sequence_pieces(parts), None),
+        }
+    }
+}
+
+fn scaled(rate: Bitrate, scale: f64) -> Bitrate {
+    if scale == 1.0 { rate } else { Bitrate::from_bps_f64(rate.as_bps_f64() * scale + 0.5) }
+}
+
+fn check_rate(key: &'static str, rate: Bitrate) -> Result<(), LinkError> {
+    if rate.as_bps() > MAX_RATE { Err(LinkError::new(key, rate, "at most 1 Pbit/s")) } else { Ok(()) }
+}
+
+fn check_steps(steps: &[(Time, Bitrate)]) -> Result<(), LinkError> {
+    check_times(steps.iter().map(|&(time, _)| time))?;
+    steps.iter().try_for_each(|&(_, rate)| check_rate("rate.steps", rate))
+}
+
+fn check_times(mut times: impl Iterator<Item = Time>) -> Result<(), LinkError> {
+    let Some(mut last) = times.next() else {
+        return Err(LinkError::new("rate.steps", "none", "at least one step"));
+    };
+    if last != Time::ZERO {
+        return Err(LinkError::new("rate.steps", last, "a first step at 0 s"));
+    }
+    for time in times {
+        if time <= last {
+            return Err(LinkError::new("rate.steps", time, "steps in increasing order of time"));
+        }
+        last = time;
+    }
+    Ok(())
+}
+
+fn check_sequence(parts: &[(Time, RateProcess)]) -> Result<(), LinkError> {
+    check_times(parts.iter().map(|&(time, _)| time))?;
+    for (index, (_, part)) in parts.iter().enumerate() {
+        match part {
+            RateProcess::Sequence(_) => {
+                return Err(LinkError::new("rate.steps", "steps", "a rate or a trace in each step"));
+            }
+            RateProcess::Trace { repeat: true, .. } if index + 1 == parts.len() => {
+                return Err(LinkError::new("rate.steps", "repeat", "no repeating trace in the last step"));
+            }
+            part => part.validate()?,
+        }
+    }
+    Ok(())
+}
+
+/// The pieces of all parts one after another; a trace that repeats is unrolled up to the next part.
+fn sequence_pieces(parts: &[(Time, RateProcess)]) -> Vec<(u64, u64)> {
+    let mut all = Vec::new();
+    for (index, (start, part)) in parts.iter().enumerate() {
+        let start = start.as_nanos();
+        let end = parts.get(index + 1).map_or(u64::MAX, |(next, _)| next.as_nanos());
+        let (pieces, period) = part.pieces();
+        let mut base = start;
+        loop {
+            let placed = pieces.iter().map(|&(time, rate)| (base.saturating_add(time), rate));
+            all.extend(placed.take_while(|&(time, _)| time < end));
+            match period {
+                Some(period) if base.saturating_add(period) < end => base += period,
+                _ => break,
+            }
+        }
+    }
+    all
+}
+
+fn check_trace(trace: &Trace, offset: TimeDelta, scale: f64, repeat: bool) -> Result<(), LinkError> {
+    check_span("rate.offset", offset)?;
+    if !(scale > 0.0 && scale.is_finite()) {
+        return Err(LinkError::new("rate.scale", scale, "a number above 0"));
+    }
+    let fastest = scaled(trace.max(), scale);
+    check_rate("rate.scale", fastest)?;
+    if fastest == Bitrate::ZERO {
+        return Err(LinkError::new("rate.scale", scale, "a scale that leaves some rate above 0"));
+    }
+    if !repeat && offset >= trace.length() {
+        return Err(LinkError::new("rate.offset", offset, "less than the trace's length, or repeat = true"));
+    }
+    Ok(())
+}
+
+/// Start times and rates of a played trace, and its period where it repeats.
+fn trace_pieces(
+    trace: &Trace,
+    offset: TimeDelta,
+    scale: f64,
+    repeat: bool,
+) -> (Vec<(u64, u64)>, Option<u64>) {
+    let length = trace.length().as_nanos().max(1) as u64;
+    let offset = offset.as_nanos().max(0) as u64 % length;
+    let mut pieces = Vec::with_capacity(trace.segments().len() + 1);
+    let mut before = Vec::new();
+    let mut start = 0u64;
+    for &(duration, rate) in trace.segments() {
+        let (end, rate) = (start + duration.as_nanos().max(0) as u64, scaled(rate, scale).as_bps());
+        if start < offset {
+            // Played at the end of each period.
+            before.push((start + length - offset, rate));
+        }
+        if end > offset {
+            pieces.push((start.saturating_sub(offset), rate));
+        }
+        start = end;
+    }
+    if repeat {
+        pieces.append(&mut before);
+    }
+    (pieces, repeat.then_some(length))
+}

@@ -1,0 +1,121 @@
+//! The server: turns sizes into times, exactly.
+//!
+//! It keeps the sub-nanosecond remainder of each service, so that back-to-back packets end where the rational number
+//! says, rounded up once. One 64-bit division per packet, none while sizes repeat.
+
+use crate::schedule::{Cursor, NEVER, Schedule, Stretch};
+
+/// Units of work of a byte, in bit·ns/s.
+const WORK_PER_BYTE: u64 = 8_000_000_000;
+
+/// A work-conserving server of one packet at a time.
+#[derive(Clone, Debug)]
+pub(crate) struct Server {
+    /// All earlier work ends at `clock` nanoseconds ...
+    clock: u64,
+    /// ... plus `used` / `rate` of one; below `rate`.
+    used: u64,
+    stretch: Stretch,
+    /// Size of the last packet and its work divided by the present rate: sizes repeat.
+    size: u64,
+    quotient: u64,
+    remainder: u64,
+    cursor: Cursor,
+}
+
+impl Server {
+    pub(crate) fn new(schedule: Schedule) -> Server {
+        let mut cursor = Cursor::new(schedule);
+        let stretch = cursor.seek(0);
+        let mut server = Server { clock: 0, used: 0, stretch, size: 0, quotient: 0, remainder: 0, cursor };
+        server.divide(0);
+        server
+    }
+
+    pub(crate) fn schedule(&self) -> &Schedule {
+        self.cursor.schedule()
+    }
+
+    /// Serves `size` bytes from `now` on, after an idle time; answers when the last bit has left, or `NEVER`.
+    #[inline]
+    pub(crate) fn serve_at(&mut self, now: u64, size: u64) -> u64 {
+        self.clock = now;
+        self.used = 0;
+        if now >= self.stretch.end {
+            self.enter(now);
+        }
+        self.serve(size)
+    }
+
+    /// Serves `size` bytes right behind the packet before; answers when the last bit has left, or `NEVER`.
+    #[inline]
+    pub(crate) fn serve(&mut self, size: u64) -> u64 {
+        if size != self.size {
+            self.divide(size);
+        }
+        let mut clock = self.clock.saturating_add(self.quotient);
+        let mut used = self.used + self.remainder;
+        if used >= self.stretch.rate {
+            used -= self.stretch.rate;
+            clock = clock.saturating_add(1);
+        }
+        let done = clock.saturating_add(u64::from(used > 0));
+        if done > self.stretch.end {
+            return self.serve_across(size);
+        }
+        self.clock = clock;
+        self.used = used;
+        done
+    }
+
+    /// The packet outlives the present rate: what is left of it is served at the next ones.
+    #[cold]
+    fn serve_across(&mut self, size: u64) -> u64 {
+        let mut work = size * WORK_PER_BYTE;
+        loop {
+            // Cannot overflow: the packet did not fit, so this is less than its work and the carry.
+            work -= (self.stretch.end - self.clock) * self.stretch.rate - self.used;
+            self.used = 0;
+            self.enter(self.stretch.end);
+            let (span, served) = self.cursor.skip_periods(work);
+            if span > 0 {
+                work -= served;
+                let clock = self.clock.saturating_add(span);
+                self.enter(clock);
+            }
+            let (quotient, remainder) = divided(work, self.stretch.rate);
+            let clock = self.clock.saturating_add(quotient);
+            let done = clock.saturating_add(u64::from(remainder > 0));
+            if done <= self.stretch.end {
+                self.clock = clock;
+                self.used = remainder;
+                return done;
+            }
+        }
+    }
+
+    fn enter(&mut self, clock: u64) {
+        self.clock = clock;
+        let rate = self.stretch.rate;
+        self.stretch = self.cursor.seek(clock);
+        if self.stretch.rate != rate {
+            self.divide(self.size);
+        }
+    }
+
+    #[inline]
+    fn divide(&mut self, size: u64) {
+        self.size = size;
+        (self.quotient, self.remainder) = divided(size * WORK_PER_BYTE, self.stretch.rate);
+    }
+}
+
+/// Nanoseconds that `work` takes at `rate`, and the work left over. Without a rate it takes for ever, even if there is
+/// no work: a packet without a size waits for the link like any other.
+#[inline]
+fn divided(work: u64, rate: u64) -> (u64, u64) {
+    match work.checked_div(rate) {
+        Some(quotient) => (quotient, work - quotient * rate),
+        None => (NEVER, 0),
+    }
+}

@@ -1,0 +1,90 @@
+//! A discipline of no use but to this crate's tests: it drops at an idle server by chance, and by a timer what has
+//! waited too long, so that the events of `held` that drop-tail never needs are run.
+
+use crate::account::Account;
+use crate::error::LinkError;
+use crate::held::{Discipline, Place, Queued, discard};
+use crate::schedule::NEVER;
+use crate::transit::Transit;
+use paceline_units::RandomStream;
+use std::collections::VecDeque;
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct AgingConfig {
+    /// In nanoseconds.
+    pub(crate) oldest: u64,
+    pub(crate) drop_ratio: f64,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Aging<P> {
+    config: AgingConfig,
+    random: RandomStream,
+    waiting: VecDeque<Queued<P>>,
+}
+
+impl<P: Transit> Discipline<P> for Aging<P> {
+    type Config = AgingConfig;
+
+    fn new(config: &AgingConfig, place: &Place<'_>) -> Result<Aging<P>, LinkError> {
+        let random = RandomStream::new(place.seed, &format!("link.{}.queue", place.name));
+        Ok(Aging { config: config.clone(), random, waiting: VecDeque::new() })
+    }
+
+    fn admit_to_idle(&mut self, _packet: &mut Queued<P>) -> bool {
+        !self.random.chance(self.config.drop_ratio)
+    }
+
+    fn enqueue(&mut self, packet: Queued<P>, _account: &mut Account) -> Option<()> {
+        self.waiting.push_back(packet);
+        Some(())
+    }
+
+    fn dequeue(&mut self, _now: u64, _account: &mut Account) -> Option<Queued<P>> {
+        let mut next = self.waiting.pop_front()?;
+        next.packet.mark_ce();
+        next.marked = true;
+        Some(next)
+    }
+
+    fn next_timer(&self) -> u64 {
+        self.waiting.front().map_or(NEVER, |first| first.since + self.config.oldest)
+    }
+
+    fn on_timer(&mut self, now: u64, account: &mut Account) {
+        if let Some(old) = self.waiting.pop_front() {
+            discard(account, now, old.size);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::AgingConfig;
+    use crate::tests::{is_conserved, mbps, run, unlimited};
+    use crate::{LinkConfig, QueueConfig};
+    use paceline_units::{Ecn, Time};
+
+    #[test]
+    fn a_discipline_may_drop_by_timer_and_mark() {
+        // 10 packets at once, 1 ms each; the 5th departure is at 5 ms, where a departure comes before a timer.
+        let config = AgingConfig { oldest: 5_000_000, drop_ratio: 0.0 };
+        let config = LinkConfig { queue: QueueConfig::Aging(config), ..unlimited(mbps(10)) };
+        let outcome = run(config, &[(0, 1250); 10], Ecn::Ect1, Time::from_nanos(20_000_000));
+        let counters = outcome.counters;
+        assert_eq!((counters.departed, counters.dropped, counters.marked), (6, 4, 5));
+        // Waits of 1 to 5 ms, and four times 5 ms until the timer.
+        assert_eq!(counters.queue_packet_ns, 35_000_000);
+        assert!(is_conserved(&counters));
+    }
+
+    #[test]
+    fn a_discipline_may_drop_at_an_idle_server() {
+        let config = AgingConfig { oldest: 1, drop_ratio: 0.25 };
+        let config = LinkConfig { queue: QueueConfig::Aging(config), ..unlimited(mbps(10)) };
+        let arrivals: Vec<_> = (0..10_000).map(|index| (index * 2_000_000, 1250)).collect();
+        let outcome = run(config, &arrivals, Ecn::NotEct, Time::from_nanos(20_000_000_000));
+        assert!((2300..2700).contains(&outcome.counters.dropped), "{:?}", outcome.counters);
+        assert!(is_conserved(&outcome.counters));
+    }
+}

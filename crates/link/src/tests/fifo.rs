@@ -1,0 +1,32 @@
+//! The oracle: drop-tail written the textbook way, with packets in a queue and departures as events.
+
+use crate::account::Account;
+use crate::config::{QueueLimit, ResolvedLimit};
+use crate::error::LinkError;
+use crate::held::{Discipline, Place, Queued};
+use crate::transit::Transit;
+use std::collections::VecDeque;
+
+/// First in, first out, tail drop.
+#[derive(Clone, Debug)]
+pub(crate) struct Fifo<P> {
+    limit: ResolvedLimit,
+    waiting: VecDeque<Queued<P>>,
+}
+
+impl<P: Transit> Discipline<P> for Fifo<P> {
+    type Config = QueueLimit;
+
+    fn new(config: &QueueLimit, place: &Place<'_>) -> Result<Fifo<P>, LinkError> {
+        Ok(Fifo { limit: config.resolve(place.nominal)?, waiting: VecDeque::new() })
+    }
+
+    fn enqueue(&mut self, packet: Queued<P>, account: &mut Account) -> Option<()> {
+        let fits = self.limit.admits(account.packets(), account.bytes(), packet.size);
+        fits.then(|| self.waiting.push_back(packet))
+    }
+
+    fn dequeue(&mut self, _now: u64, _account: &mut Account) -> Option<Queued<P>> {
+        self.waiting.pop_front()
+    }
+}

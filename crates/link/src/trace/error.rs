@@ -1,0 +1,67 @@
+//! What can be wrong with a trace, and what is merely odd.
+
+use std::fmt;
+
+/// A file that is no trace of the format it was said to be.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TraceError {
+    /// The line, counted from 1; none if it is the file as a whole.
+    pub line: Option<usize>,
+    /// What was found.
+    pub found: String,
+    /// What would have been right.
+    pub expected: &'static str,
+}
+
+/// The longest piece of a file that a message repeats.
+const QUOTED: usize = 40;
+
+impl TraceError {
+    pub(crate) fn at(line: usize, found: impl fmt::Display, expected: &'static str) -> TraceError {
+        TraceError { line: Some(line), ..TraceError::whole(found, expected) }
+    }
+
+    pub(crate) fn whole(found: impl fmt::Display, expected: &'static str) -> TraceError {
+        let mut found = found.to_string();
+        if found.chars().count() > QUOTED {
+            found = found.chars().take(QUOTED).chain("...".chars()).collect();
+        }
+        TraceError { line: None, found, expected }
+    }
+}
+
+impl fmt::Display for TraceError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(line) = self.line {
+            write!(out, "line {line}: ")?;
+        }
+        write!(out, "found {:?}, expected {}", self.found, self.expected)
+    }
+}
+
+impl std::error::Error for TraceError {}
+
+/// Something odd in a file that can be read all the same.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TraceWarning {
+    /// Where it was first, counted from 1.
+    pub line: usize,
+    /// How often it was.
+    pub count: usize,
+    /// What it is and how it was read.
+    pub what: &'static str,
+}
+
+impl fmt::Display for TraceWarning {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "line {}: {} ({} in all)", self.line, self.what, self.count)
+    }
+}
+
+/// Counts one more of `what`, first seen at `line`.
+pub(super) fn warn(warnings: &mut Vec<TraceWarning>, line: usize, what: &'static str) {
+    match warnings.iter_mut().find(|warning| warning.what == what) {
+        Some(warning) => warning.count += 1,
+        None => warnings.push(TraceWarning { line, count: 1, what }),
+    }
+}

@@ -1,0 +1,63 @@
+//! Lines and cells of a text table, with their line numbers, and the numbers in them.
+
+use super::TraceError;
+use paceline_units::{Bitrate, TimeDelta};
+
+/// The text of a file, or why it is none.
+pub(super) fn text(bytes: &[u8]) -> Result<&str, TraceError> {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let line_of = |offset: usize| 1 + bytes[..offset].iter().filter(|&&byte| byte == b'\n').count();
+    if let Some(offset) = bytes.iter().position(|&byte| byte == 0) {
+        return Err(TraceError::at(line_of(offset), "a NUL byte", "text, already decompressed"));
+    }
+    std::str::from_utf8(bytes).map_err(|error| {
+        TraceError::at(line_of(error.valid_up_to()), "bytes that are no UTF-8", "text, already decompressed")
+    })
+}
+
+/// Number and content of the lines that say something: blank lines and `#` comments are passed over.
+pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let numbered = text.lines().enumerate().map(|(index, line)| (index + 1, line.trim()));
+    numbered.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
+}
+
+/// The cells of a line: separated by commas or semicolons if it has one, else by white space.
+pub(super) fn cells<'a>(line: &'a str, cells: &mut Vec<&'a str>) {
+    cells.clear();
+    match [',', ';'].into_iter().find(|&separator| line.contains(separator)) {
+        Some(separator) => cells.extend(line.split(separator).map(|cell| cell.trim().trim_matches('"'))),
+        None => cells.extend(line.split_whitespace()),
+    }
+}
+
+/// A finite number.
+pub(super) fn number(line: usize, cell: &str, expected: &'static str) -> Result<f64, TraceError> {
+    match cell.parse::<f64>() {
+        Ok(value) if value.is_finite() => Ok(value),
+        _ => Err(TraceError::at(line, cell, expected)),
+    }
+}
+
+/// A rate in Mbit/s.
+pub(super) fn rate(line: usize, cell: &str) -> Result<Bitrate, TraceError> {
+    const EXPECTED: &str = "a rate in Mbit/s, a number from 0 to 1e9";
+    let mbps = number(line, cell, EXPECTED)?;
+    if !(0.0..=1e9).contains(&mbps) {
+        return Err(TraceError::at(line, cell, EXPECTED));
+    }
+    Ok(Bitrate::from_bps_f64(mbps * 1e6 + 0.5))
+}
+
+/// A time in seconds, `from` or more and within a hundred years.
+pub(super) fn seconds(
+    line: usize,
+    cell: &str,
+    from: f64,
+    expected: &'static str,
+) -> Result<TimeDelta, TraceError> {
+    let value = number(line, cell, expected)?;
+    if value < from || value.abs() > 3e9 {
+        return Err(TraceError::at(line, cell, expected));
+    }
+    Ok(TimeDelta::from_secs_f64(value))
+}

@@ -1,0 +1,176 @@
+//! The formats that are text tables: `mbps`, `time-mbps`, `mbps-hold`, with or without a header.
+
+use super::error::warn;
+use super::rows::{cells, lines, rate, seconds, text};
+use super::{Column, Trace, TraceError, TraceOptions, TraceWarning};
+use paceline_units::{Bitrate, TimeDelta};
+
+const NOT_ADVANCING: &str = "a time that does not advance; the row was left out";
+const LONG_GAP: &str = "a gap of more than three usual intervals; the rate before it holds";
+const NO_VALUE: &str = "a row without a value; it was left out";
+const NO_HOLD: &str = "a hold of 0 s; the row was left out";
+
+/// A row's cells of interest.
+struct Row<'a> {
+    line: usize,
+    rate: &'a str,
+    /// Time or hold; empty in `mbps`.
+    time: &'a str,
+}
+
+/// Where a format has its cells if nothing else is said.
+struct Layout {
+    rate: usize,
+    time: Option<usize>,
+    expected: &'static str,
+}
+
+/// One rate per line.
+pub(super) fn mbps(bytes: &[u8], options: &TraceOptions) -> Result<Trace, TraceError> {
+    let interval = match options.interval {
+        Some(interval) if interval > TimeDelta::ZERO => interval,
+        Some(interval) => return Err(TraceError::whole(interval.as_secs_f64(), "an interval above 0")),
+        None => {
+            return Err(TraceError::whole("no interval", "an interval: format mbps has no times of its own"));
+        }
+    };
+    let layout = Layout { rate: 0, time: None, expected: "one number per line, or a column to read" };
+    let mut segments = Vec::new();
+    let warnings = read(bytes, options, &layout, |row, _| {
+        segments.push((interval, rate(row.line, row.rate)?));
+        Ok(())
+    })?;
+    Ok(Trace::from_segments(segments)?.with_warnings(warnings))
+}
+
+/// A rate and how long it holds per line.
+pub(super) fn mbps_hold(bytes: &[u8], options: &TraceOptions) -> Result<Trace, TraceError> {
+    let layout = Layout { rate: 0, time: Some(1), expected: "two numbers per line, Mbit/s and seconds" };
+    let mut segments = Vec::new();
+    let warnings = read(bytes, options, &layout, |row, warnings| {
+        let hold = seconds(row.line, row.time, 0.0, "a hold in seconds, a number from 0 to 3e9")?;
+        if hold == TimeDelta::ZERO {
+            warn(warnings, row.line, NO_HOLD);
+        }
+        segments.push((hold, rate(row.line, row.rate)?));
+        Ok(())
+    })?;
+    Ok(Trace::from_segments(segments)?.with_warnings(warnings))
+}
+
+/// A time and the rate that holds from then on per line. The first time is the trace's zero. Rows keep their order; one
+/// that does not advance is left out, because the time before it was written down by the same clock and came first.
+pub(super) fn time_mbps(bytes: &[u8], options: &TraceOptions) -> Result<Trace, TraceError> {
+    let layout = Layout { rate: 1, time: Some(0), expected: "two numbers per line, seconds and Mbit/s" };
+    let mut points: Vec<(TimeDelta, Bitrate, usize)> = Vec::new();
+    let mut warnings = read(bytes, options, &layout, |row, warnings| {
+        let time =
+            seconds(row.line, row.time, f64::NEG_INFINITY, "a time in seconds, a number within ± 3e9")?;
+        let rate = rate(row.line, row.rate)?;
+        if points.last().is_some_and(|&(last, _, _)| time <= last) {
+            warn(warnings, row.line, NOT_ADVANCING);
+        } else {
+            points.push((time, rate, row.line));
+        }
+        Ok(())
+    })?;
+    let usual = usual_interval(&points);
+    let mut segments = Vec::with_capacity(points.len());
+    for pair in points.windows(2) {
+        let gap = pair[1].0 - pair[0].0;
+        if usual.is_some_and(|usual| gap > usual * 3) {
+            warn(&mut warnings, pair[1].2, LONG_GAP);
+        }
+        segments.push((gap, pair[0].1));
+    }
+    let Some(&(_, rate, line)) = points.last() else {
+        return Err(TraceError::whole("no rows", layout.expected));
+    };
+    match options.interval.filter(|interval| *interval > TimeDelta::ZERO).or(usual) {
+        Some(last) => segments.push((last, rate)),
+        None => {
+            return Err(TraceError::at(line, "a single row", "two rows, or an interval for the last one"));
+        }
+    }
+    Ok(Trace::from_segments(segments)?.with_warnings(warnings))
+}
+
+/// The median step in time: how long the last row holds, and what makes a gap long.
+fn usual_interval(points: &[(TimeDelta, Bitrate, usize)]) -> Option<TimeDelta> {
+    let mut steps: Vec<TimeDelta> = points.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
+    let middle = steps.len().checked_sub(1)? / 2;
+    Some(*steps.select_nth_unstable(middle).1)
+}
+
+/// Hands each row with a value to `take`.
+fn read(
+    bytes: &[u8],
+    options: &TraceOptions,
+    layout: &Layout,
+    mut take: impl FnMut(&Row<'_>, &mut Vec<TraceWarning>) -> Result<(), TraceError>,
+) -> Result<Vec<TraceWarning>, TraceError> {
+    let mut warnings = Vec::new();
+    let mut rows = lines(text(bytes)?).peekable();
+    let mut row_cells = Vec::new();
+    let Some(&(first_line, first)) = rows.peek() else {
+        return Err(TraceError::whole("an empty file", layout.expected));
+    };
+    cells(first, &mut row_cells);
+    let rate = place(options.column.as_ref(), layout.rate, &row_cells, first_line)?;
+    let time = match layout.time {
+        Some(time) => Some(place(options.time_column.as_ref(), time, &row_cells, first_line)?),
+        None => None,
+    };
+    if is_header(&row_cells, rate, time) {
+        rows.next();
+    }
+    let exact = options.column.is_none().then_some(1 + usize::from(time.is_some()));
+    let (mut seen, mut taken) = (0, 0);
+    for (line, content) in rows {
+        seen += 1;
+        cells(content, &mut row_cells);
+        if exact.is_some_and(|exact| row_cells.len() != exact) {
+            return Err(TraceError::at(line, content, layout.expected));
+        }
+        let cell = |index: usize| row_cells.get(index).copied().ok_or((line, content));
+        let missing = |(line, content)| TraceError::at(line, content, "as many columns as the header has");
+        let row = Row {
+            line,
+            rate: cell(rate).map_err(missing)?,
+            time: time.map_or(Ok(""), cell).map_err(missing)?,
+        };
+        if row.rate.is_empty() {
+            warn(&mut warnings, line, NO_VALUE);
+            continue;
+        }
+        take(&row, &mut warnings)?;
+        taken += 1;
+    }
+    match (seen, taken) {
+        (0, _) => Err(TraceError::at(first_line, "only a header", layout.expected)),
+        (_, 0) => Err(TraceError::whole("only rows without a value", layout.expected)),
+        _ => Ok(warnings),
+    }
+}
+
+/// Index of a column; a name is looked up in the first line.
+fn place(column: Option<&Column>, default: usize, header: &[&str], line: usize) -> Result<usize, TraceError> {
+    match column {
+        None => Ok(default),
+        Some(Column::Index(index)) => Ok(*index),
+        Some(Column::Name(name)) => header.iter().position(|cell| cell == name).ok_or_else(|| {
+            TraceError::at(
+                line,
+                format!("{} without {name}", header.join(",")),
+                "a header that names the column",
+            )
+        }),
+    }
+}
+
+/// A header is a first line in which no cell of interest looks like a number or is blank.
+fn is_header(cells: &[&str], rate: usize, time: Option<usize>) -> bool {
+    let is_name =
+        |index: usize| cells.get(index).is_some_and(|cell| !cell.is_empty() && cell.parse::<f64>().is_err());
+    is_name(rate) && time.is_none_or(is_name)
+}

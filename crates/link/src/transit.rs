@@ -1,0 +1,39 @@
+//! What a link sees of a packet, and what it says about it.
+
+use paceline_units::{Bytes, Ecn, Time, TimeDelta};
+
+/// What a link needs to know of what it carries.
+pub trait Transit {
+    /// Size on the link without the link's own overhead: transport header and payload.
+    fn size(&self) -> Bytes;
+    /// The ECN codepoint it carries now.
+    fn ecn(&self) -> Ecn;
+    /// Sets congestion experienced.
+    fn mark_ce(&mut self);
+}
+
+/// A packet that left the queue. Drop-tail announces it as soon as its departure is known, with times in the future.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Departure<P> {
+    /// The packet, marked if the link marked it.
+    pub packet: P,
+    /// When the last bit left the server: the first whole nanosecond that is not earlier.
+    pub departed: Time,
+    /// When the last bit reaches the far end: `departed` + propagation + `noise`.
+    pub arrives: Time,
+    /// What it waited before its service began, own serialisation out.
+    pub wait: TimeDelta,
+    /// What noise added in effect, including what keeping the order added.
+    pub noise: TimeDelta,
+}
+
+/// What became of an offered packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Offered {
+    /// It waits or is in service.
+    Accepted,
+    /// The queue dropped it.
+    Dropped,
+    /// The loss model took it before it reached the queue.
+    Lost,
+}

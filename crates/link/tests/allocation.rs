@@ -1,0 +1,82 @@
+//! The packet path allocates nothing once warm.
+#![allow(unsafe_code, reason = "a counting allocator cannot be written without")]
+
+use paceline_link::{
+    Link, LinkConfig, LossConfig, MarkConfig, NoiseConfig, NoiseKind, QueueConfig, QueueLimit, RateProcess,
+    Trace, Transit,
+};
+use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+struct Counting;
+
+// SAFETY: hands everything to the system's allocator; the counter is a plain thread-local that allocates nothing.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.with(|count| count.set(count.get() + 1));
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+#[derive(Clone, Copy)]
+struct Packet(Ecn);
+
+impl Transit for Packet {
+    fn size(&self) -> Bytes {
+        Bytes::new(1212)
+    }
+
+    fn ecn(&self) -> Ecn {
+        self.0
+    }
+
+    fn mark_ce(&mut self) {
+        self.0 = Ecn::Ce;
+    }
+}
+
+#[test]
+fn a_warm_link_allocates_nothing() {
+    let segments =
+        (0..100u64).map(|index| (TimeDelta::from_millis(1), Bitrate::from_mbps(50 + index % 7 * 20)));
+    let trace = Trace::from_segments(segments).expect("a trace");
+    let rate = RateProcess::Trace { trace, offset: TimeDelta::ZERO, scale: 1.0, repeat: true };
+    let limit = QueueLimit::Packets(100);
+    let mut config = LinkConfig::new(rate, TimeDelta::from_millis(10), QueueConfig::DropTail { limit });
+    config.mark = Some(MarkConfig::Ramp { low: TimeDelta::ZERO, high: TimeDelta::from_millis(5) });
+    config.loss = Some(LossConfig::gilbert(0.01, 0.2));
+    config.noise = Some(NoiseConfig::new(NoiseKind::rfc8868()));
+    let mut link = Link::new(config, 1, "warm").expect("a valid link");
+    let mut arrived = 0u64;
+    let mut offer = |numbers: std::ops::Range<u64>| {
+        for number in numbers {
+            let now = Time::from_nanos(number * 80_000);
+            link.offer(now, Packet(Ecn::Ect1), &mut |departure| {
+                arrived += u64::from(departure.packet.0.is_ce())
+            });
+            if number % 64 == 0 {
+                link.settle(now);
+            }
+        }
+        link.counters()
+    };
+    let warm = offer(0..10_000);
+    let before = ALLOCATIONS.with(Cell::get);
+    let counters = offer(10_000..200_000);
+    assert_eq!(ALLOCATIONS.with(Cell::get) - before, 0);
+    assert!(counters.dropped > warm.dropped && counters.marked > warm.marked && counters.lost > warm.lost);
+}

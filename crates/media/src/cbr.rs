@@ -1,0 +1,139 @@
+//! Constant bit rate: frames of one size at one rate.
+//!
+//! The background traffic of RFC 8867, an audio stream, or with `adaptive` the ideal encoder: every frame exactly its
+//! share of the target.
+
+use crate::frame_rate::CaptureGrid;
+use crate::{Frame, FrameRate};
+use paceline_units::{Bitrate, Bytes, Time};
+
+/// What a [`Cbr`] source is made of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CbrParams {
+    /// Payload rate; default 1 Mbit/s.
+    pub rate: Bitrate,
+    /// Frame rate; default 50 per second.
+    pub fps: FrameRate,
+    /// Whether the rate follows the controller's target; default no.
+    pub adaptive: bool,
+}
+
+impl Default for CbrParams {
+    fn default() -> Self {
+        CbrParams { rate: Bitrate::from_mbps(1), fps: FrameRate::per_second(50), adaptive: false }
+    }
+}
+
+impl CbrParams {
+    /// Packets of `payload` at `rate`: as many frames per second as that makes. None if there are none, or too many
+    /// (see [`FrameRate::new`]).
+    pub fn packets(rate: Bitrate, payload: Bytes) -> Option<CbrParams> {
+        let fps = FrameRate::new(rate.as_bps(), payload.as_u64().checked_mul(8)?)?;
+        Some(CbrParams { rate, fps, adaptive: false })
+    }
+}
+
+/// A source of constant bit rate. The bits that a whole number of bytes leaves over are carried to the next frame, so
+/// that the long-run rate is exact.
+#[derive(Clone, Debug)]
+pub struct Cbr {
+    adaptive: bool,
+    grid: CaptureGrid,
+    next_id: u64,
+    bytes: u64,
+    remainder: u128,
+    carry: u128,
+    unit: u128,
+}
+
+impl Cbr {
+    /// A source at rest.
+    pub fn new(params: CbrParams) -> Cbr {
+        let (bytes, remainder) = params.fps.bytes_per_frame(params.rate);
+        Cbr {
+            adaptive: params.adaptive,
+            grid: CaptureGrid::new(params.fps),
+            next_id: 0,
+            bytes,
+            remainder,
+            carry: 0,
+            unit: params.fps.carry_unit(),
+        }
+    }
+
+    pub(crate) fn next_capture(&self) -> Option<Time> {
+        self.grid.due()
+    }
+
+    pub(crate) fn capture(&mut self, now: Time) -> Option<Frame> {
+        let captured = self.grid.take(now)?;
+        let id = self.next_id;
+        self.next_id += 1;
+        self.carry += self.remainder;
+        let extra = self.carry >= self.unit;
+        if extra {
+            self.carry -= self.unit;
+        }
+        let payload = Bytes::new(self.bytes) + Bytes::new(u64::from(extra));
+        Some(Frame { id, captured, payload, key: id == 0 })
+    }
+
+    pub(crate) fn set_target(&mut self, _now: Time, target: Bitrate) {
+        if self.adaptive {
+            (self.bytes, self.remainder) = self.grid.rate().bytes_per_frame(target);
+        }
+    }
+
+    pub(crate) fn start(&mut self, at: Time) {
+        self.grid.start(at);
+    }
+
+    pub(crate) fn stop(&mut self) {
+        self.grid.stop();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn total(cbr: &mut Cbr, frames: u64) -> u64 {
+        (0..frames).filter_map(|_| cbr.capture(Time::MAX)).map(|frame| frame.payload.as_u64()).sum()
+    }
+
+    #[test]
+    fn packets_of_a_size_leave_at_that_size() {
+        let params = CbrParams::packets(Bitrate::from_mbps(5), Bytes::new(1200)).expect("valid");
+        let mut cbr = Cbr::new(params);
+        cbr.start(Time::ZERO);
+        for n in 0..1000u64 {
+            let frame = cbr.capture(Time::MAX).expect("running");
+            assert_eq!(frame.payload, Bytes::new(1200));
+            assert_eq!(frame.captured, Time::from_nanos(n * 1_920_000));
+        }
+        assert_eq!(CbrParams::packets(Bitrate::ZERO, Bytes::new(1200)), None);
+        assert_eq!(CbrParams::packets(Bitrate::MAX, Bytes::ZERO), None);
+    }
+
+    #[test]
+    fn only_an_adaptive_source_follows_the_target() {
+        for (adaptive, expected) in [(false, 2500), (true, 10_000)] {
+            let mut cbr = Cbr::new(CbrParams { adaptive, ..CbrParams::default() });
+            cbr.start(Time::ZERO);
+            cbr.set_target(Time::ZERO, Bitrate::from_mbps(4));
+            assert_eq!(total(&mut cbr, 1), expected);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_rate_is_exact(rate in 0u64..1_000_000_000, frames in 1u64..500, seconds in 1u64..20, n in 1u64..500) {
+            let fps = FrameRate::new(frames, seconds).expect("small enough");
+            let mut cbr = Cbr::new(CbrParams { rate: Bitrate::from_bps(rate), fps, adaptive: false });
+            cbr.start(Time::ZERO);
+            let expected = u128::from(n) * u128::from(rate) * u128::from(seconds) / (8 * u128::from(frames));
+            prop_assert_eq!(u128::from(total(&mut cbr, n)), expected);
+        }
+    }
+}

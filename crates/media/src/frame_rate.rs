@@ -1,0 +1,200 @@
+//! Frame rates and the grid of capture times.
+//!
+//! Frame `n` is captured at start + floor(n / fps) in whole nanoseconds. The grid is advanced by a whole interval and a
+//! carried remainder, which is the same number without a division per frame and never drifts.
+
+use paceline_units::{Bitrate, Time};
+
+const NANOS_PER_SEC: u128 = 1_000_000_000;
+
+/// An exact frame rate: `frames` per `seconds`, so that 29.97 and 30000/1001 both are what they say.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FrameRate {
+    frames: u64,
+    seconds: u64,
+}
+
+impl FrameRate {
+    /// NTSC video: 30000 frames in 1001 seconds.
+    pub const NTSC: FrameRate = FrameRate { frames: 30_000, seconds: 1_001 };
+    /// Largest number of frames accepted by [`FrameRate::new`].
+    pub const MAX_FRAMES: u64 = 1 << 40;
+    /// Largest number of seconds accepted by [`FrameRate::new`].
+    pub const MAX_SECONDS: u64 = 1 << 24;
+
+    /// `fps` frames per second; 0 is taken as 1.
+    pub const fn per_second(fps: u32) -> FrameRate {
+        FrameRate { frames: if fps == 0 { 1 } else { fps as u64 }, seconds: 1 }
+    }
+
+    /// `frames` frames in `seconds` seconds. None if either is zero, or, in lowest terms, above
+    /// [`FrameRate::MAX_FRAMES`] or [`FrameRate::MAX_SECONDS`].
+    pub fn new(frames: u64, seconds: u64) -> Option<FrameRate> {
+        if frames == 0 || seconds == 0 {
+            return None;
+        }
+        let divisor = greatest_common_divisor(frames, seconds);
+        let (frames, seconds) = (frames / divisor, seconds / divisor);
+        (frames <= Self::MAX_FRAMES && seconds <= Self::MAX_SECONDS).then_some(FrameRate { frames, seconds })
+    }
+
+    /// The rate as written, to a thousandth of a frame: 29.97 is 2997/100. None outside 0.001 to a million, and for NaN.
+    pub fn from_fps_f64(fps: f64) -> Option<FrameRate> {
+        if !(0.001..=1e6).contains(&fps) {
+            return None;
+        }
+        FrameRate::new((fps * 1_000.0 + 0.5) as u64, 1_000)
+    }
+
+    /// Frames per second.
+    pub fn as_fps_f64(self) -> f64 {
+        self.frames as f64 / self.seconds as f64
+    }
+
+    /// The rate of `bytes` in `count` frames, in whole bits per second.
+    pub(crate) fn rate_of(self, bytes: u64, count: u64) -> Bitrate {
+        let bits = u128::from(bytes) * 8;
+        let rate = (bits * u128::from(self.frames)) / (u128::from(count.max(1)) * u128::from(self.seconds));
+        Bitrate::from_bps(u64::try_from(rate).unwrap_or(u64::MAX))
+    }
+
+    /// Bits per frame at `rate`, as a whole number of bytes and the remainder in units of 1 / [`Self::carry_unit`] byte.
+    pub(crate) fn bytes_per_frame(self, rate: Bitrate) -> (u64, u128) {
+        let bits = u128::from(rate.as_bps()) * u128::from(self.seconds);
+        let whole = bits / self.carry_unit();
+        (u64::try_from(whole).unwrap_or(u64::MAX), bits % self.carry_unit())
+    }
+
+    /// What a carry of [`Self::bytes_per_frame`] must reach to make a byte.
+    pub(crate) fn carry_unit(self) -> u128 {
+        8 * u128::from(self.frames)
+    }
+}
+
+fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+/// The grid of capture times of one source.
+#[derive(Clone, Debug)]
+pub(crate) struct CaptureGrid {
+    rate: FrameRate,
+    /// Nanoseconds in an interval, and what is left over in units of 1 / `rate.frames` nanosecond.
+    interval: u64,
+    remainder: u64,
+    carry: u64,
+    due: Option<Time>,
+}
+
+impl CaptureGrid {
+    pub(crate) fn new(rate: FrameRate) -> CaptureGrid {
+        let nanos = u128::from(rate.seconds) * NANOS_PER_SEC;
+        let frames = u128::from(rate.frames);
+        CaptureGrid {
+            rate,
+            interval: (nanos / frames) as u64,
+            remainder: (nanos % frames) as u64,
+            carry: 0,
+            due: None,
+        }
+    }
+
+    pub(crate) fn rate(&self) -> FrameRate {
+        self.rate
+    }
+
+    pub(crate) fn start(&mut self, at: Time) {
+        self.carry = 0;
+        self.due = Some(at);
+    }
+
+    pub(crate) fn stop(&mut self) {
+        self.due = None;
+    }
+
+    #[inline]
+    pub(crate) fn due(&self) -> Option<Time> {
+        self.due
+    }
+
+    /// Takes the frame that is due and moves on; none if stopped. A frame taken before it is due is captured `now`.
+    /// The grid ends where time ends.
+    #[inline]
+    pub(crate) fn take(&mut self, now: Time) -> Option<Time> {
+        let due = self.due?;
+        self.carry += self.remainder;
+        let extra = u64::from(self.carry >= self.rate.frames);
+        self.carry -= extra * self.rate.frames;
+        self.due = due.as_nanos().checked_add(self.interval + extra).map(Time::from_nanos);
+        Some(due.min(now))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn time_of_frame(rate: FrameRate, n: u64) -> Time {
+        let mut grid = CaptureGrid::new(rate);
+        grid.start(Time::from_nanos(7));
+        for _ in 0..n {
+            grid.take(Time::MAX);
+        }
+        grid.due().expect("running")
+    }
+
+    #[test]
+    fn frame_times_never_drift() {
+        let cases = [
+            (FrameRate::per_second(50), 20_000_000_000_000),
+            (FrameRate::per_second(30), 33_333_333_333_333),
+            (FrameRate::from_fps_f64(29.97).expect("valid"), 33_366_700_033_366),
+            (FrameRate::NTSC, 33_366_666_666_666),
+        ];
+        for (rate, expected) in cases {
+            assert_eq!(time_of_frame(rate, 1_000_000), Time::from_nanos(7 + expected), "{rate:?}");
+        }
+    }
+
+    #[test]
+    fn rates_out_of_range_are_none() {
+        for fps in [0.0, -1.0, 1e7, f64::NAN, f64::INFINITY, 0.0004] {
+            assert_eq!(FrameRate::from_fps_f64(fps), None, "{fps}");
+        }
+        assert_eq!(FrameRate::new(0, 1), None);
+        assert_eq!(FrameRate::new(1, 0), None);
+        assert_eq!(FrameRate::new(u64::MAX, 1), None);
+        assert_eq!(FrameRate::new(100, 4), Some(FrameRate::per_second(25)));
+    }
+
+    #[test]
+    fn a_frame_fetched_late_keeps_its_time_and_none_is_captured_in_the_future() {
+        let at = |millis: u64| Time::from_nanos(millis * 1_000_000);
+        let mut grid = CaptureGrid::new(FrameRate::per_second(50));
+        grid.start(at(100));
+        assert_eq!(grid.take(at(107)), Some(at(100)));
+        assert_eq!(grid.take(at(113)), Some(at(113)));
+        assert_eq!(grid.due(), Some(at(140)));
+    }
+
+    #[test]
+    fn the_grid_ends_where_time_ends() {
+        let mut grid = CaptureGrid::new(FrameRate::per_second(50));
+        grid.start(Time::from_nanos(u64::MAX - 5));
+        assert!(grid.take(Time::MAX).is_some());
+        assert_eq!((grid.due(), grid.take(Time::MAX)), (None, None));
+    }
+
+    proptest! {
+        #[test]
+        fn frame_n_is_where_the_formula_puts_it(frames in 1u64..200_000, seconds in 1u64..2_000, n in 0u64..3_000) {
+            let rate = FrameRate::new(frames, seconds).expect("small enough");
+            let formula = u128::from(n) * u128::from(seconds) * NANOS_PER_SEC / u128::from(frames);
+            prop_assert_eq!(time_of_frame(rate, n), Time::from_nanos(7 + formula as u64));
+        }
+    }
+}

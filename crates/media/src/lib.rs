@@ -1,0 +1,69 @@
+//! Media: what is sent, where it waits at the sender, and when the receiver shows it.
+//!
+//! Lives in every world: pure state machines that are handed `now`; no clock, file, socket or environment. Parsers take
+//! bytes. Knows nobody but `paceline-units`.
+//!
+//! - [`Source`] makes [`Frame`]s: an encoder driven by a trace of frame sizes, constant bit rate, an endless file.
+//! - [`SendQueue`] holds frames and cuts packets when the sender may send.
+//! - [`Playout`] puts frames together at the receiver and says when each is displayed, and where its delay came from.
+//!
+//! ```
+//! use paceline_media::{ArrivedPacket, Cbr, CbrParams, Playout, PlayoutConfig, SendQueue, Source};
+//! use paceline_units::{Bytes, Time, TimeDelta};
+//!
+//! let mut source = Source::Cbr(Cbr::new(CbrParams::default())); // 1 Mbit/s, 50 frames per second
+//! let mut queue = SendQueue::new(Bytes::new(1200), Bytes::new(12));
+//! let mut playout = Playout::new(PlayoutConfig::Immediate);
+//! source.start(Time::ZERO);
+//!
+//! let mut sequence = 0;
+//! while let Some(now) = source.next_capture().filter(|&due| due < Time::from_secs_f64(1.0)) {
+//!     let frame = source.capture(now);
+//!     queue.push(now, &frame);
+//!     while let Some(packet) = queue.pop(now) {
+//!         playout.on_packet(
+//!             now + TimeDelta::from_millis(30),
+//!             &ArrivedPacket {
+//!                 sequence,
+//!                 captured: packet.captured,
+//!                 payload: packet.payload,
+//!                 first: Some(packet.first),
+//!                 marker: packet.marker,
+//!                 sent: Some(now),
+//!                 wait: None,
+//!             },
+//!         );
+//!         sequence += 1;
+//!     }
+//! }
+//! assert_eq!((sequence, playout.counters().displayed), (150, 50)); // 2500 B are three packets
+//! ```
+//!
+//! What is not modelled: decoding. A frame is shown although the frame it refers to was lost; the counters of
+//! [`Playout`] say how many were.
+
+mod bulk;
+mod cbr;
+mod frame;
+mod frame_rate;
+mod frame_trace;
+pub mod generate;
+mod parameter;
+pub mod playout;
+mod send_queue;
+mod source;
+mod trace_encoder;
+
+pub use bulk::{Bulk, BulkParams};
+pub use cbr::{Cbr, CbrParams};
+pub use frame::Frame;
+pub use frame_rate::FrameRate;
+pub use frame_trace::{FrameTrace, FrameTraceError, FrameTraceFormat, TraceFrame};
+pub use generate::{FrameSizeParams, frame_sizes};
+pub use parameter::InvalidParameter;
+pub use playout::{
+    AdaptiveParams, ArrivedPacket, DisplayedFrame, FrameDelayParts, Playout, PlayoutConfig, PlayoutCounters,
+};
+pub use send_queue::{Discarded, QueuedPacket, SendQueue};
+pub use source::Source;
+pub use trace_encoder::{TraceEncoder, TraceEncoderParams};

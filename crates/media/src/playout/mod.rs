@@ -1,0 +1,280 @@
+//! De-jitter buffer and playout: when the receiver shows each frame, and where its delay came from.
+//!
+//! Lives in the receiver endpoint. A frame is complete when its first packet, its marker and all between have arrived.
+//! Frames are told apart by their capture time (on the wire: the RTP timestamp), so a frame whose marker was lost, or
+//! never sent because the sender discarded its rest, ends where the next one starts. Where the wire does not say which
+//! packet is a frame's first, continuity of the sequence does: the packet before it has arrived, or it alone is missing
+//! and can only be the marker that the frame before still lacks.
+//!
+//! Frames are shown in the order of capture. A frame that is complete after its playout time is shown at once and counted
+//! late. An incomplete frame is given up when a later one is shown. Nothing is retransmitted or concealed here, and
+//! frames of which no packet arrived are unknown.
+
+mod delay;
+mod freeze;
+mod pending;
+mod window;
+
+pub use delay::AdaptiveParams;
+
+use delay::DelayEstimate;
+use freeze::FreezeDetector;
+use paceline_units::{Bytes, Time, TimeDelta};
+use pending::PendingFrames;
+use std::collections::VecDeque;
+use window::{Arrival, SequenceWindow};
+
+/// When a complete frame is shown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum PlayoutConfig {
+    /// As soon as it is complete, unless a later frame was shown already. Adds no delay of its own and is therefore the
+    /// default: what is measured is the sender and the network. A frame that a whole later frame overtakes is lost.
+    #[default]
+    Immediate,
+    /// This long after its capture. Needs the sender's clock.
+    Fixed(TimeDelta),
+    /// As late as the recent delays of frames ask for.
+    Adaptive(AdaptiveParams),
+}
+
+/// A media packet that arrived.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ArrivedPacket {
+    /// Extended sequence number of the stream: consecutive over all of its packets that were sent.
+    pub sequence: u64,
+    /// Capture time of its frame; the same for all packets of a frame and different for each frame.
+    pub captured: Time,
+    /// Size without the header.
+    pub payload: Bytes,
+    /// Whether it is its frame's first packet; none where the wire does not say.
+    pub first: Option<bool>,
+    /// Whether it is its frame's last packet.
+    pub marker: bool,
+    /// When the sender sent it, where known.
+    pub sent: Option<Time>,
+    /// How long it waited in the queues of links, where known.
+    pub wait: Option<TimeDelta>,
+}
+
+/// A frame on the display.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DisplayedFrame {
+    /// When it was captured.
+    pub captured: Time,
+    /// When it was displayed.
+    pub displayed: Time,
+    /// Its payload.
+    pub bytes: Bytes,
+    /// Whether it was complete only after its playout time.
+    pub late: bool,
+    /// Where its delay came from.
+    pub parts: FrameDelayParts,
+}
+
+/// The delay of a frame from capture to display, by where it arose; of the packet of it that arrived last. The parts
+/// that are known add up to `displayed - captured` to the nanosecond.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FrameDelayParts {
+    /// From capture until the packet was sent: encoder, send queue and pacer. None if unknown: then in `path`.
+    pub send_queue: Option<TimeDelta>,
+    /// Waiting in the queues of links. None if unknown: then in `path`.
+    pub link_queue: Option<TimeDelta>,
+    /// The rest of the way: serialisation and propagation.
+    pub path: TimeDelta,
+    /// From its arrival to the display.
+    pub dejitter: TimeDelta,
+}
+
+impl FrameDelayParts {
+    /// Their sum.
+    pub fn total(&self) -> TimeDelta {
+        let known = self.send_queue.unwrap_or(TimeDelta::ZERO) + self.link_queue.unwrap_or(TimeDelta::ZERO);
+        known + self.path + self.dejitter
+    }
+}
+
+/// What happened to frames so far.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct PlayoutCounters {
+    /// Frames displayed, late ones in.
+    pub displayed: u64,
+    /// Frames displayed after their playout time.
+    pub late: u64,
+    /// Frames given up although some of their packets arrived.
+    pub incomplete: u64,
+    /// Packets that came when their frame had been displayed or given up.
+    pub late_packets: u64,
+    /// Packets that had arrived before, or are too far from the others to belong.
+    pub ignored_packets: u64,
+    /// Gaps in the display of at least max(3 m, m + 150 ms), m being the mean of the last 30 (webrtc-stats,
+    /// `freezeCount`).
+    pub freezes: u64,
+    /// Length of these gaps together (webrtc-stats, `totalFreezesDuration`).
+    pub freeze_time: TimeDelta,
+}
+
+/// The receiver's buffer of one stream.
+#[derive(Clone, Debug)]
+pub struct Playout {
+    config: PlayoutConfig,
+    window: SequenceWindow,
+    pending: PendingFrames,
+    /// Capture time of the newest frame displayed or given up: nothing up to here is taken any more.
+    passed: Option<Time>,
+    delay: DelayEstimate,
+    freezes: FreezeDetector,
+    timeout: Option<Time>,
+    shown: VecDeque<DisplayedFrame>,
+    counters: PlayoutCounters,
+}
+
+impl Playout {
+    /// Displayed frames kept for [`Playout::poll`]; with nobody asking, the oldest go.
+    pub const MAX_SHOWN: usize = 1024;
+    /// Frames kept at a time; with more, the oldest is shown early, or given up if incomplete.
+    pub const MAX_PENDING: usize = 2048;
+
+    /// An empty buffer.
+    pub fn new(config: PlayoutConfig) -> Playout {
+        Playout {
+            config,
+            window: SequenceWindow::new(),
+            pending: PendingFrames::new(),
+            passed: None,
+            delay: DelayEstimate::default(),
+            freezes: FreezeDetector::default(),
+            timeout: None,
+            shown: VecDeque::with_capacity(8),
+            counters: PlayoutCounters::default(),
+        }
+    }
+
+    /// A packet arrived.
+    #[inline]
+    pub fn on_packet(&mut self, now: Time, packet: &ArrivedPacket) {
+        // Nearly all packets are the next one of the newest frame, and not its last.
+        if !packet.marker && self.window.is_next(packet.sequence) && self.pending.extend_newest(now, packet) {
+            self.window.advance();
+            return;
+        }
+        self.on_boundary(now, packet);
+    }
+
+    /// A packet that starts, ends or completes a frame, or is out of order.
+    fn on_boundary(&mut self, now: Time, packet: &ArrivedPacket) {
+        match self.window.insert(packet.sequence) {
+            Arrival::New => {}
+            Arrival::Restart => self.restart(now),
+            Arrival::Ignored => {
+                self.counters.ignored_packets += 1;
+                return;
+            }
+        }
+        if self.passed.is_some_and(|passed| packet.captured <= passed) {
+            self.counters.late_packets += 1;
+            return;
+        }
+        if self.pending.len() >= Self::MAX_PENDING {
+            self.evict_oldest(now);
+        }
+        let index = self.pending.add(now, packet);
+        let this = self.complete(now, index);
+        // This packet may be what told where the next frame starts.
+        let next = self.complete(now, index + 1);
+        if this || next {
+            self.show_due(now);
+        }
+    }
+
+    /// Sets the playout time of frame `index` if it has just become complete.
+    fn complete(&mut self, now: Time, index: usize) -> bool {
+        let Some(captured) = self.pending.newly_complete(index, &self.window) else {
+            return false;
+        };
+        let due = match self.config {
+            PlayoutConfig::Immediate => now,
+            PlayoutConfig::Fixed(delay) => captured + delay,
+            PlayoutConfig::Adaptive(params) => captured + self.delay.update(now - captured, &params),
+        };
+        self.pending.set_complete(index, now, due);
+        true
+    }
+
+    /// When [`Playout::handle_timeout`] has something to show.
+    #[inline]
+    pub fn next_timeout(&self) -> Option<Time> {
+        self.timeout
+    }
+
+    /// Shows what is due.
+    pub fn handle_timeout(&mut self, now: Time) {
+        if self.timeout.is_some_and(|timeout| timeout <= now) {
+            self.show_due(now);
+        }
+    }
+
+    /// The next displayed frame that nobody has fetched.
+    #[inline]
+    pub fn poll(&mut self) -> Option<DisplayedFrame> {
+        self.shown.pop_front()
+    }
+
+    /// What happened so far.
+    #[inline]
+    pub fn counters(&self) -> &PlayoutCounters {
+        &self.counters
+    }
+
+    fn show_due(&mut self, now: Time) {
+        self.timeout = None;
+        while let Some((index, due)) = self.pending.first_complete() {
+            if due > now {
+                self.timeout = Some(due);
+                return;
+            }
+            self.counters.incomplete += index as u64;
+            self.pending.give_up(index);
+            self.show_oldest(now);
+        }
+    }
+
+    fn show_oldest(&mut self, now: Time) {
+        let Some(frame) = self.pending.take_oldest() else { return };
+        self.passed = Some(frame.captured);
+        let late = frame.complete.is_some_and(|complete| complete.at > complete.due);
+        self.counters.displayed += 1;
+        self.counters.late += u64::from(late);
+        if let Some(gap) = self.freezes.on_display(now) {
+            self.counters.freezes += 1;
+            self.counters.freeze_time += gap;
+        }
+        if self.shown.len() >= Self::MAX_SHOWN {
+            self.shown.pop_front();
+        }
+        let parts = frame.delay_parts(now);
+        let (captured, bytes) = (frame.captured, frame.bytes);
+        self.shown.push_back(DisplayedFrame { captured, displayed: now, bytes, late, parts });
+    }
+
+    fn evict_oldest(&mut self, now: Time) {
+        if self.pending.first_complete().is_some_and(|(index, _)| index == 0) {
+            self.show_oldest(now);
+        } else if let Some(frame) = self.pending.take_oldest() {
+            self.passed = Some(frame.captured);
+            self.counters.incomplete += 1;
+        }
+    }
+
+    /// The sender has started anew: what waits goes, and capture times may start from anywhere.
+    fn restart(&mut self, now: Time) {
+        while self.pending.len() > 0 {
+            self.evict_oldest(now);
+        }
+        self.passed = None;
+        self.timeout = None;
+        self.delay = DelayEstimate::default();
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,161 @@
+//! Frames that are being put together, in the order of capture.
+
+use super::window::SequenceWindow;
+use super::{ArrivedPacket, FrameDelayParts};
+use paceline_units::{Bytes, Time, TimeDelta};
+use std::collections::VecDeque;
+
+/// When a frame became complete and when it is to be shown.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Complete {
+    pub at: Time,
+    pub due: Time,
+}
+
+/// A frame of which at least one packet has arrived.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PendingFrame {
+    pub captured: Time,
+    pub bytes: Bytes,
+    pub complete: Option<Complete>,
+    /// Packets that arrived, and the lowest and highest of their sequence numbers.
+    received: u64,
+    low: u64,
+    high: u64,
+    /// What packet `low` says about being the first.
+    low_is_first: Option<bool>,
+    /// Sequence number of the marker.
+    end: Option<u64>,
+    /// Of the packet that arrived last.
+    arrived: Time,
+    sent: Option<Time>,
+    wait: Option<TimeDelta>,
+}
+
+impl PendingFrame {
+    fn new(now: Time, packet: &ArrivedPacket) -> PendingFrame {
+        PendingFrame {
+            captured: packet.captured,
+            bytes: packet.payload,
+            complete: None,
+            received: 1,
+            low: packet.sequence,
+            high: packet.sequence,
+            low_is_first: packet.first,
+            end: packet.marker.then_some(packet.sequence),
+            arrived: now,
+            sent: packet.sent,
+            wait: packet.wait,
+        }
+    }
+
+    #[inline]
+    fn add(&mut self, now: Time, packet: &ArrivedPacket) {
+        self.bytes += packet.payload;
+        self.received += 1;
+        self.high = self.high.max(packet.sequence);
+        if packet.sequence < self.low {
+            self.low = packet.sequence;
+            self.low_is_first = packet.first;
+        }
+        if packet.marker {
+            self.end = Some(packet.sequence);
+        }
+        self.arrived = now;
+        self.sent = packet.sent;
+        self.wait = packet.wait;
+    }
+
+    /// Whether every packet from the lowest to the marker has arrived.
+    fn has_no_gap(&self) -> bool {
+        self.end.is_some_and(|end| self.received - 1 == end - self.low)
+    }
+
+    pub(super) fn delay_parts(&self, displayed: Time) -> FrameDelayParts {
+        let travel = self.arrived - self.sent.unwrap_or(self.captured);
+        FrameDelayParts {
+            send_queue: self.sent.map(|sent| sent - self.captured),
+            link_queue: self.wait,
+            path: travel - self.wait.unwrap_or(TimeDelta::ZERO),
+            dejitter: displayed - self.arrived,
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct PendingFrames {
+    frames: VecDeque<PendingFrame>,
+}
+
+impl PendingFrames {
+    pub(super) fn new() -> PendingFrames {
+        PendingFrames { frames: VecDeque::with_capacity(8) }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.frames.len()
+    }
+
+    /// Adds a packet to the newest frame if it belongs there.
+    #[inline]
+    pub(super) fn extend_newest(&mut self, now: Time, packet: &ArrivedPacket) -> bool {
+        match self.frames.back_mut() {
+            Some(newest) if newest.captured == packet.captured => {
+                newest.add(now, packet);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Adds a packet to its frame, wherever that is; answers the frame's place.
+    pub(super) fn add(&mut self, now: Time, packet: &ArrivedPacket) -> usize {
+        let index = self.frames.partition_point(|frame| frame.captured < packet.captured);
+        match self.frames.get_mut(index) {
+            Some(frame) if frame.captured == packet.captured => frame.add(now, packet),
+            _ => self.frames.insert(index, PendingFrame::new(now, packet)),
+        }
+        index
+    }
+
+    /// The capture time of frame `index` if it is complete and nobody knows yet.
+    pub(super) fn newly_complete(&self, index: usize, window: &SequenceWindow) -> Option<Time> {
+        let frame = self.frames.get(index)?;
+        let newly = frame.complete.is_none() && frame.has_no_gap() && self.knows_start(index, frame, window);
+        newly.then_some(frame.captured)
+    }
+
+    fn knows_start(&self, index: usize, frame: &PendingFrame, window: &SequenceWindow) -> bool {
+        if let Some(is_first) = frame.low_is_first {
+            return is_first;
+        }
+        if window.is_first(frame.low)
+            || frame.low.checked_sub(1).is_some_and(|before| window.contains(before))
+        {
+            return true;
+        }
+        let before = index.checked_sub(1).and_then(|before| self.frames.get(before));
+        before.is_some_and(|before| before.end.is_none() && before.high.checked_add(2) == Some(frame.low))
+    }
+
+    pub(super) fn set_complete(&mut self, index: usize, at: Time, due: Time) {
+        if let Some(frame) = self.frames.get_mut(index) {
+            frame.complete = Some(Complete { at, due });
+        }
+    }
+
+    /// Place and playout time of the oldest complete frame.
+    pub(super) fn first_complete(&self) -> Option<(usize, Time)> {
+        let mut complete = self.frames.iter().map(|frame| frame.complete).enumerate();
+        complete.find_map(|(index, complete)| complete.map(|complete| (index, complete.due)))
+    }
+
+    /// Drops the oldest `count` frames.
+    pub(super) fn give_up(&mut self, count: usize) {
+        self.frames.drain(..count.min(self.frames.len()));
+    }
+
+    pub(super) fn take_oldest(&mut self) -> Option<PendingFrame> {
+        self.frames.pop_front()
+    }
+}

@@ -1,0 +1,134 @@
+//! The sources, dispatched statically.
+//!
+//! The endpoint that owns a source captures a frame whenever one is due, tells the source the controller's target, and
+//! passes on the wish for a key frame after a discard.
+
+use crate::{Bulk, Cbr, Frame, TraceEncoder};
+use paceline_units::{Bitrate, Bytes, Time};
+
+/// Where a stream's frames come from.
+#[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant, reason = "one per stream, never moved in the packet path")]
+pub enum Source {
+    /// An encoder whose frame sizes follow a trace, scaled to the target.
+    TraceEncoder(TraceEncoder),
+    /// Frames of constant size at a constant rate.
+    Cbr(Cbr),
+    /// A file, sent as fast as the controller allows.
+    Bulk(Bulk),
+    /// Somebody else's encoder: frames are pushed into the send queue from outside.
+    External,
+}
+
+impl Source {
+    /// When the next frame is captured. None: stopped, or only by demand (bulk, external).
+    #[inline]
+    pub fn next_capture(&self) -> Option<Time> {
+        match self {
+            Source::TraceEncoder(encoder) => encoder.next_capture(),
+            Source::Cbr(cbr) => cbr.next_capture(),
+            Source::Bulk(_) | Source::External => None,
+        }
+    }
+
+    /// Captures the frame that is due; to be called when `now` has reached [`Source::next_capture`]. A frame that is
+    /// fetched late keeps the time it was due at. Without a frame due (stopped, bulk, external) the frame is empty, and
+    /// a send queue does not take it.
+    pub fn capture(&mut self, now: Time) -> Frame {
+        let frame = match self {
+            Source::TraceEncoder(encoder) => encoder.capture(now),
+            Source::Cbr(cbr) => cbr.capture(now),
+            Source::Bulk(_) | Source::External => None,
+        };
+        frame.unwrap_or(Frame { id: 0, captured: now, payload: Bytes::ZERO, key: false })
+    }
+
+    /// The encoder's new target: **payload** bits per second. Packet headers come on top, as in the reference
+    /// simulator (which is why SCReAM corrects for them). It counts from the next frame on.
+    pub fn set_target(&mut self, now: Time, target: Bitrate) {
+        match self {
+            Source::TraceEncoder(encoder) => encoder.set_target(now, target),
+            Source::Cbr(cbr) => cbr.set_target(now, target),
+            Source::Bulk(_) | Source::External => {}
+        }
+    }
+
+    /// Asks for the next frame to be a key frame. Several wishes before that frame are one.
+    pub fn request_key_frame(&mut self, now: Time) {
+        if let Source::TraceEncoder(encoder) = self {
+            encoder.request_key_frame(now);
+        }
+    }
+
+    /// Starts, or goes on after a stop: the next frame is captured at `at`. Frame numbers and the place in the trace
+    /// go on where they were.
+    pub fn start(&mut self, at: Time) {
+        match self {
+            Source::TraceEncoder(encoder) => encoder.start(at),
+            Source::Cbr(cbr) => cbr.start(at),
+            Source::Bulk(bulk) => bulk.start(at),
+            Source::External => {}
+        }
+    }
+
+    /// No more frames until started again.
+    pub fn stop(&mut self) {
+        match self {
+            Source::TraceEncoder(encoder) => encoder.stop(),
+            Source::Cbr(cbr) => cbr.stop(),
+            Source::Bulk(bulk) => bulk.stop(),
+            Source::External => {}
+        }
+    }
+
+    /// The user mutes (RFC 8867, section 5.8): the same as [`Source::stop`].
+    pub fn pause(&mut self) {
+        self.stop();
+    }
+
+    /// The user is back: the same as [`Source::start`].
+    pub fn resume(&mut self, at: Time) {
+        self.start(at);
+    }
+
+    /// What a bulk source adds to a send queue that holds `queued`: enough to keep it filled, or nothing. Other
+    /// sources never add anything here.
+    #[inline]
+    pub fn refill(&mut self, now: Time, queued: Bytes) -> Option<Frame> {
+        match self {
+            Source::Bulk(bulk) => bulk.refill(now, queued),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{BulkParams, CbrParams};
+
+    #[test]
+    fn what_only_works_by_demand_never_captures() {
+        let now = Time::from_nanos(5);
+        for mut source in [Source::External, Source::Bulk(Bulk::new(BulkParams::default()))] {
+            source.start(now);
+            assert_eq!(source.next_capture(), None);
+            assert_eq!(source.capture(now).payload, Bytes::ZERO);
+        }
+    }
+
+    #[test]
+    fn pause_and_resume_move_the_grid_and_keep_the_count() {
+        let mut source = Source::Cbr(Cbr::new(CbrParams::default()));
+        source.start(Time::ZERO);
+        assert_eq!(source.capture(Time::ZERO).id, 0);
+        source.pause();
+        assert_eq!(source.next_capture(), None);
+        assert_eq!(source.capture(Time::ZERO).payload, Bytes::ZERO);
+        let later = Time::from_nanos(123_456_789);
+        source.resume(later);
+        let frame = source.capture(later);
+        assert_eq!((frame.id, frame.captured), (1, later));
+        assert_eq!(source.refill(later, Bytes::ZERO), None);
+    }
+}

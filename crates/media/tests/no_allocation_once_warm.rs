@@ -1,0 +1,81 @@
+//! Once warm, frames and packets go from the source through the queue to the display without allocating.
+#![allow(unsafe_code, reason = "a global allocator that counts is unsafe to declare")]
+
+use paceline_media::{
+    AdaptiveParams, ArrivedPacket, FrameSizeParams, Playout, PlayoutConfig, SendQueue, Source, TraceEncoder,
+    TraceEncoderParams, frame_sizes,
+};
+use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+struct Counting;
+
+static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+
+// SAFETY: hands everything on to the system's allocator; a reallocation comes as `alloc` by the trait's default.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Sends `frames` frames with a queue of up to 20 of them, every 97th packet lost; answers how many were displayed.
+fn run(
+    source: &mut Source,
+    queue: &mut SendQueue,
+    playout: &mut Playout,
+    frames: u64,
+    next: &mut u64,
+) -> u64 {
+    let mut displayed = 0;
+    for count in 0..frames {
+        let Some(now) = source.next_capture() else { return displayed };
+        queue.push(now, &source.capture(now));
+        playout.handle_timeout(now);
+        if count % 20 == 19 {
+            let _ = queue.discard_older_than(now, TimeDelta::from_millis(390));
+            while let Some(packet) = queue.pop(now) {
+                let (sequence, sent) = (*next, Some(now));
+                *next += 1;
+                let (captured, payload, first, marker) =
+                    (packet.captured, packet.payload, Some(packet.first), packet.marker);
+                let arrived = ArrivedPacket { sequence, captured, payload, first, marker, sent, wait: None };
+                if sequence % 97 != 0 {
+                    playout.on_packet(now + TimeDelta::from_millis(5), &arrived);
+                }
+            }
+        }
+        displayed += core::iter::from_fn(|| playout.poll()).count() as u64;
+    }
+    displayed
+}
+
+// The only test of this file: another one would allocate meanwhile.
+#[test]
+fn nothing_is_allocated_once_warm() {
+    let adaptive = PlayoutConfig::Adaptive(AdaptiveParams::default());
+    for config in [PlayoutConfig::Immediate, PlayoutConfig::Fixed(TimeDelta::from_millis(700)), adaptive] {
+        let trace = frame_sizes(1, 500, &FrameSizeParams::default()).expect("defaults");
+        let encoder = TraceEncoder::new(trace, TraceEncoderParams::default()).expect("defaults");
+        let mut source = Source::TraceEncoder(encoder);
+        source.start(Time::ZERO);
+        source.set_target(Time::ZERO, Bitrate::from_mbps(10));
+        let mut queue = SendQueue::new(Bytes::new(1200), Bytes::new(12));
+        let mut playout = Playout::new(config);
+        let mut next = 0;
+        run(&mut source, &mut queue, &mut playout, 1_000, &mut next);
+        let before = ALLOCATIONS.load(Ordering::Relaxed);
+        let displayed = run(&mut source, &mut queue, &mut playout, 5_000, &mut next);
+        assert_eq!(ALLOCATIONS.load(Ordering::Relaxed), before, "{config:?}");
+        assert!((3_000..5_000).contains(&displayed), "{config:?}: {displayed}");
+    }
+}

@@ -1,0 +1,127 @@
+//! The machine's monotonic clock, and the driver's time that is counted on it.
+//!
+//! Processes on one machine share `CLOCK_MONOTONIC`, but each driver has its own zero. What goes on the wire between
+//! them is therefore a [`Moment`]; what the state machines see is a [`Time`].
+
+use paceline_units::{Time, TimeDelta};
+use rustix::time::{ClockId, Timespec, clock_gettime};
+
+/// A point on `CLOCK_MONOTONIC`: nanoseconds since the machine started.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Moment(u64);
+
+impl Moment {
+    /// Now.
+    pub fn now() -> Moment {
+        Moment(nanos_of(clock_gettime(ClockId::Monotonic)))
+    }
+
+    /// The point `nanos` nanoseconds after the machine's start.
+    pub fn from_nanos(nanos: u64) -> Moment {
+        Moment(nanos)
+    }
+
+    /// Nanoseconds since the machine's start.
+    pub fn as_nanos(self) -> u64 {
+        self.0
+    }
+
+    /// Signed span since `earlier`.
+    pub fn since(self, earlier: Moment) -> TimeDelta {
+        Time::from_nanos(self.0) - Time::from_nanos(earlier.0)
+    }
+
+    /// This much later; never before the machine's start.
+    pub fn plus(self, span: TimeDelta) -> Moment {
+        Moment(self.0.saturating_add_signed(span.as_nanos()))
+    }
+}
+
+fn nanos_of(spec: Timespec) -> u64 {
+    spec.tv_sec as u64 * 1_000_000_000 + spec.tv_nsec as u64
+}
+
+/// A driver's clock: counts from the driver's zero.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DriverClock {
+    zero: Moment,
+}
+
+impl DriverClock {
+    /// A clock whose zero is `zero`.
+    pub fn from_zero(zero: Moment) -> DriverClock {
+        DriverClock { zero }
+    }
+
+    /// A clock that shows `start` at `moment`.
+    pub fn with_start(moment: Moment, start: Time) -> DriverClock {
+        DriverClock { zero: moment.plus(Time::ZERO - start) }
+    }
+
+    /// Now; zero before its zero.
+    pub fn now(self) -> Time {
+        self.time_of(Moment::now())
+    }
+
+    /// What this clock shows at `moment`; zero before its zero.
+    pub fn time_of(self, moment: Moment) -> Time {
+        Time::from_nanos(moment.0.saturating_sub(self.zero.0))
+    }
+
+    /// When this clock shows `time`.
+    pub fn moment_of(self, time: Time) -> Moment {
+        Moment(self.zero.0.saturating_add(time.as_nanos()))
+    }
+}
+
+/// Reads the kernel's receive timestamps, which are on the wall's clock, as moments.
+///
+/// Both clocks are read once per batch: a step of the wall's clock spoils one batch at most.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StampReader {
+    now: Moment,
+    wall: u64,
+}
+
+impl StampReader {
+    /// Ready for what was received up to now.
+    pub fn now() -> StampReader {
+        let wall = nanos_of(clock_gettime(ClockId::Realtime));
+        StampReader { now: Moment::now(), wall }
+    }
+
+    /// When a datagram arrived that the kernel stamped `stamp` nanoseconds after 1970; now if it did not stamp it, or if
+    /// the stamp is in the future or older than a second (the wall's clock was set meanwhile).
+    pub fn moment_of(self, stamp: Option<u64>) -> Moment {
+        const OLDEST: u64 = 1_000_000_000;
+        let age = stamp.and_then(|stamp| self.wall.checked_sub(stamp)).filter(|age| *age <= OLDEST);
+        Moment(self.now.0.saturating_sub(age.unwrap_or(0)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_and_times_are_inverse_and_never_before_zero() {
+        let clock = DriverClock::from_zero(Moment::from_nanos(1_000));
+        assert_eq!(clock.time_of(Moment::from_nanos(1_007)), Time::from_nanos(7));
+        assert_eq!(clock.moment_of(Time::from_nanos(7)), Moment::from_nanos(1_007));
+        assert_eq!(clock.time_of(Moment::from_nanos(3)), Time::ZERO);
+        let later = DriverClock::with_start(Moment::from_nanos(9_000), Time::from_nanos(8_000));
+        assert_eq!(later.time_of(Moment::from_nanos(1_007)), Time::from_nanos(7));
+        assert_eq!(Moment::from_nanos(3).since(Moment::from_nanos(5)), TimeDelta::from_nanos(-2));
+        assert!(Moment::now() <= Moment::now());
+    }
+
+    #[test]
+    fn a_stamp_is_as_old_as_the_walls_clock_says_unless_that_jumped() {
+        let reader = StampReader { now: Moment::from_nanos(5_000_000_000), wall: 90_000_000_000 };
+        let at = |stamp| reader.moment_of(stamp).as_nanos();
+        assert_eq!(at(Some(89_999_999_000)), 4_999_999_000);
+        assert_eq!(at(None), 5_000_000_000);
+        assert_eq!(at(Some(90_000_000_001)), 5_000_000_000);
+        assert_eq!(at(Some(0)), 5_000_000_000);
+    }
+}

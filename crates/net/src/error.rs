@@ -1,0 +1,124 @@
+//! What can go wrong on the network, for the person at the terminal.
+
+use paceline_link::LinkError;
+use paceline_scenario::nearest;
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+
+/// Why a run on real sockets could not start or go on.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum NetError {
+    /// An address that cannot be read.
+    Address {
+        /// What was given.
+        found: String,
+    },
+    /// A local address that cannot be listened on.
+    Bind {
+        /// The address.
+        address: SocketAddr,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The scenario has no flow of this name.
+    NoSuchFlow {
+        /// The name.
+        found: String,
+        /// Those there are.
+        known: Vec<String>,
+    },
+    /// The scenario has several flows and none was named.
+    WhichFlow {
+        /// Those there are.
+        known: Vec<String>,
+    },
+    /// The scenario asks for something that real sockets do not offer.
+    Unsupported {
+        /// What.
+        what: String,
+    },
+    /// The scenario's link cannot be built.
+    Link(LinkError),
+    /// A socket fails.
+    Socket {
+        /// What was tried.
+        doing: &'static str,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// No report came back at the start.
+    NothingAnswered {
+        /// Where packets were sent.
+        address: SocketAddr,
+        /// How long, in seconds.
+        seconds: f64,
+        /// What the system said of the last packet that it refused to send.
+        refused: Option<String>,
+    },
+    /// No packet came within the time given.
+    NothingArrived {
+        /// Where it was waited.
+        address: SocketAddr,
+        /// How long, in seconds.
+        seconds: f64,
+    },
+}
+
+impl fmt::Display for NetError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NetError::Address { found } => {
+                let expected =
+                    "HOST:PORT, HOST being an IP address or localhost, such as 127.0.0.1:5000 or [::1]:5000";
+                write!(out, "address: found \"{found}\", expected {expected}")
+            }
+            NetError::Bind { address, source } if source.kind() == io::ErrorKind::AddrInUse => {
+                write!(
+                    out,
+                    "cannot listen on {address}: another program uses it; try another port, or port 0"
+                )
+            }
+            NetError::Bind { address, source } => write!(out, "cannot listen on {address}: {source}"),
+            NetError::NoSuchFlow { found, known } => {
+                write!(out, "flow: found \"{found}\", expected one of {}", known.join(", "))?;
+                match nearest(found, known.iter().map(String::as_str)) {
+                    Some(name) => write!(out, "; did you mean {name}?"),
+                    None => Ok(()),
+                }
+            }
+            NetError::WhichFlow { known } => {
+                write!(
+                    out,
+                    "flow: found {} flows and none named, expected one of {}",
+                    known.len(),
+                    known.join(", ")
+                )
+            }
+            NetError::Unsupported { what } => write!(out, "over real sockets: {what}"),
+            NetError::Link(error) => write!(out, "link: {error}"),
+            NetError::Socket { doing, source } => write!(out, "cannot {doing}: {source}"),
+            NetError::NothingAnswered { address, seconds, refused } => {
+                write!(
+                    out,
+                    "nothing answered at {address} within {seconds} s: is a receiver running there?"
+                )?;
+                refused.as_ref().map_or(Ok(()), |refused| write!(out, " (last packet: {refused})"))
+            }
+            NetError::NothingArrived { address, seconds } => {
+                write!(out, "nothing arrived at {address} within {seconds} s: is a sender running?")
+            }
+        }
+    }
+}
+
+impl std::error::Error for NetError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            NetError::Bind { source, .. } | NetError::Socket { source, .. } => Some(source),
+            NetError::Link(error) => Some(error),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! The network world: the endpoints and links of the simulator on real UDP sockets and the monotonic clock.
+//!
+//! Three drivers, one loop each: [`send`] runs the transport's sender endpoint, [`receive`] its receiver endpoint, and
+//! [`relay`] stands between them and applies a scenario's link to every datagram. They own no policy: what to send, when
+//! to report and what to drop is decided by the same state machines that the simulator runs. This is the only room
+//! besides the bindings and benches that reads a clock and opens sockets.
+//!
+//! On the wire: RTP version 2, payload type 98, 90 kHz clock, marker on a frame's last packet, one SSRC per stream
+//! counted from 100; back comes RTCP congestion control feedback (RFC 8888). Dummy media carries in its first 24 bytes when
+//! it was captured and sent on the machine's monotonic clock ([`paceline_wire::timing`]): two processes of one machine
+//! need nothing else to tell one-way delays.
+//!
+//! Whatever arrives is hostile until proven otherwise: see [`NetCounters`] for what is refused and counted.
+//!
+//! Which end knows which figure is said in the modules of the drivers: [`sender`], [`receiver`], [`relay`](mod@relay).
+
+mod address;
+mod choice;
+mod clock;
+mod control;
+mod error;
+mod figures;
+mod losses;
+mod output;
+mod peer;
+pub mod receiver;
+pub mod relay;
+pub mod sender;
+mod socket;
+mod ssrc;
+mod ticker;
+mod wait;
+
+pub use address::parse_address;
+pub use control::Control;
+pub use error::NetError;
+pub use output::{NetCounters, NetOutput};
+pub use receiver::{ReceiveOptions, Receiver, receive};
+pub use relay::{Relay, RelayOptions, relay};
+pub use sender::{SendOptions, Sender, send};

@@ -1,0 +1,46 @@
+//! What a run over real sockets answers: what a simulated one does, and what the sockets saw.
+
+use paceline_scenario::series::TimeSeries;
+use paceline_scenario::summary::Summary;
+
+/// Figures and time series of one end, as that end knows them; what it does not know is absent.
+#[derive(Clone, PartialEq, Debug)]
+pub struct NetOutput {
+    /// The figures of `summary.json`.
+    pub summary: Summary,
+    /// The table of flows.
+    pub flows: TimeSeries,
+    /// The table of links; without rows but at a relay.
+    pub links: TimeSeries,
+    /// What the sockets saw.
+    pub counters: NetCounters,
+    /// What was odd but no reason to stop.
+    pub warnings: Vec<String>,
+}
+
+/// What the sockets of one end saw, over the whole run. Whatever is refused changes nothing else.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct NetCounters {
+    /// Datagrams received, whatever they were.
+    pub received: u64,
+    /// Datagrams sent.
+    pub sent: u64,
+    /// Datagrams that the system refused to send (full buffers, no route).
+    pub unsendable: u64,
+    /// Refused: not RTP or RTCP, cut short, or otherwise not what their headers say.
+    pub malformed: u64,
+    /// Refused: from another address than the peer's.
+    pub strangers: u64,
+    /// Refused: RTP or report blocks of an SSRC that is not of this session.
+    pub unknown_ssrc: u64,
+    /// Refused: RTP packets whose sequence number is too far from the others (RFC 3550 appendix A.1).
+    pub out_of_sequence: u64,
+    /// Well-formed RTCP that is no congestion control feedback: left alone.
+    pub other_rtcp: u64,
+    /// Reports on packets that were never sent, or too long ago: they changed nothing.
+    pub unknown_reports: u64,
+    /// RTP packets that had arrived before.
+    pub duplicates: u64,
+    /// Dropped by a relay for want of memory; no property of its link.
+    pub overflowed: u64,
+}

@@ -1,0 +1,134 @@
+//! The real receiver: drives the transport's receiver endpoint by the monotonic clock and a UDP socket.
+//!
+//! The first sender that is heard twice is the session's: its address and SSRC. Everybody else is counted and dropped.
+//! Reports go to the address that the media comes from. Arrival times are the kernel's, so a receiver that wakes late
+//! does not report late arrivals.
+//!
+//! # What its figures are
+//!
+//! Its own: `throughput_mbps`, `goodput_mbps`, `packets_received`, `ce_ratio`, `frames.displayed`, `.late`,
+//! `.incomplete`, `.freezes`. From sequence numbers: `loss_ratio` (missing for a second counts as lost, sent about when it
+//! was missed) and `packets_sent` (received and lost). From the times in the payload, if the sender runs on this machine:
+//! `one_way_delay_ms`, `frame_delay_ms` and its parts (link queues are part of the path). Absent: queue delay, noise,
+//! everything that the controller knows, links.
+//!
+//! Its zero is that of the sender: when the first packet was captured (or arrived, if it does not say), less the flow's
+//! `start`. So `warmup` and `duration` mean the same at both ends.
+
+mod driver;
+mod record;
+mod seen;
+mod session;
+mod times;
+
+use crate::choice::ChosenFlow;
+use crate::socket::UdpPort;
+use crate::{Control, NetError, NetOutput};
+use paceline_scenario::{Loaded, Loader, Origin, load};
+use paceline_units::TimeDelta;
+use std::net::SocketAddr;
+
+/// What a receiver is told beyond the scenario.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ReceiveOptions {
+    /// The flow of the scenario; none: the only one.
+    pub flow: Option<String>,
+    /// Where it listens; port 0 lets the system choose.
+    pub listen: SocketAddr,
+    /// SSRC of the first stream; none: that of the first packet, or 100 if the flow has several streams.
+    pub ssrc: Option<u32>,
+    /// After at least one packet, the run ends when nothing has arrived for so long; none: it does not.
+    pub silence: Option<TimeDelta>,
+    /// If nothing has arrived at all for so long, the run is an error; none: it waits for ever.
+    pub patience: Option<TimeDelta>,
+    /// The run ends so long after its zero, even if the scenario's duration is longer.
+    pub duration: Option<TimeDelta>,
+}
+
+impl ReceiveOptions {
+    /// Listens on `listen` until the scenario's duration is over, or 10 s without a packet.
+    pub fn on(listen: SocketAddr) -> ReceiveOptions {
+        ReceiveOptions {
+            flow: None,
+            listen,
+            ssrc: None,
+            silence: Some(TimeDelta::from_secs(10)),
+            patience: None,
+            duration: None,
+        }
+    }
+}
+
+/// A receiver with its socket open.
+pub struct Receiver<'a> {
+    port: UdpPort,
+    flow: ChosenFlow<'a>,
+    options: ReceiveOptions,
+}
+
+impl<'a> Receiver<'a> {
+    /// Listens for a flow of the scenario.
+    ///
+    /// # Errors
+    /// No such flow, or an address that cannot be listened on.
+    pub fn bind(loaded: &'a Loaded, options: &ReceiveOptions) -> Result<Receiver<'a>, NetError> {
+        let flow = ChosenFlow::of(loaded, options.flow.as_deref())?;
+        Ok(Receiver { port: UdpPort::bind(options.listen)?, flow, options: options.clone() })
+    }
+
+    /// The address it listens on.
+    ///
+    /// # Errors
+    /// If the system does not say.
+    pub fn address(&self) -> Result<SocketAddr, NetError> {
+        self.port.address()
+    }
+
+    /// Receives until the end that the options say, or until it is stopped.
+    ///
+    /// # Errors
+    /// If nothing arrives within the options' patience, or the socket fails.
+    pub fn run(self, control: &Control<'_>) -> Result<NetOutput, NetError> {
+        driver::Driver::new(self.port, self.flow, self.options).run(control)
+    }
+}
+
+/// Receives a flow of the scenario, or one of which nothing is known, on a real socket.
+///
+/// # Errors
+/// Those of [`Receiver::bind`] and [`Receiver::run`].
+pub fn receive(
+    loaded: Option<&Loaded>,
+    options: &ReceiveOptions,
+    control: &Control<'_>,
+) -> Result<NetOutput, NetError> {
+    if let Some(loaded) = loaded {
+        return Receiver::bind(loaded, options)?.run(control);
+    }
+    let unknown = unknown_flow()?;
+    let mut output = Receiver::bind(&unknown, options)?.run(control)?;
+    for figures in output.summary.flows.values_mut() {
+        (figures.controller, figures.profile) = ("unknown", String::new());
+    }
+    Ok(output)
+}
+
+/// A scenario for a receiver that was given none: one flow called `received`, for as long as it lasts.
+fn unknown_flow() -> Result<Loaded, NetError> {
+    const TEXT: &str = "name = \"received\"\nduration = \"1000000s\"\n[links.path]\nrate = \"1Gbps\"\n\
+                        queue = { packets = 1000 }\n[flows.received]\ncontroller = \"scream\"\n\
+                        source = { kind = \"bulk\" }\npath = [\"path\"]\n";
+    load(&Origin { text: TEXT, file: "received.toml", sets: &[] }, &Loader::default())
+        .map_err(|error| NetError::Unsupported { what: error.to_string() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_receiver_needs_no_scenario() {
+        let loaded = unknown_flow().expect("a sound scenario");
+        assert_eq!(loaded.scenario.flows[0].name, "received");
+    }
+}

@@ -1,0 +1,117 @@
+//! What the receiver writes down of what reached it.
+
+use crate::choice::ChosenFlow;
+use crate::figures::{Seen, output};
+use crate::ticker::{Tick, Ticker};
+use crate::{NetCounters, NetOutput};
+use paceline_cc::StreamId;
+use paceline_media::DisplayedFrame;
+use paceline_scenario::recorder::{FlowRecorder, ReceivedPacket};
+use paceline_scenario::summary::{Distribution, FlowSummary, FrameDelayMeans};
+use paceline_transport::rtp::{RtpPacket, RtpReceiver};
+use paceline_units::{Bytes, Ecn, Time, TimeDelta};
+
+/// Records a flow from its receiver's side.
+pub(super) struct ReceiverRecord<'a> {
+    flow: ChosenFlow<'a>,
+    recorder: FlowRecorder,
+    ticker: Ticker,
+    packets: u64,
+    duplicates: u64,
+    lost: u64,
+    shared_clock: bool,
+}
+
+impl<'a> ReceiverRecord<'a> {
+    /// A record of a session whose sender does or does not share this machine's clock.
+    pub fn new(flow: ChosenFlow<'a>, shared_clock: bool) -> ReceiverRecord<'a> {
+        let recorder = FlowRecorder::new(flow.scenario, flow.spec);
+        let ticker = Ticker::of(flow.scenario, &recorder.window());
+        ReceiverRecord { flow, recorder, ticker, packets: 0, duplicates: 0, lost: 0, shared_clock }
+    }
+
+    pub fn next_tick(&self) -> Option<Time> {
+        self.ticker.next()
+    }
+
+    /// A packet of `size` bytes (header in) arrived that was sent at `sent`.
+    pub fn received(
+        &mut self,
+        now: Time,
+        packet: &RtpPacket,
+        size: Bytes,
+        sent: Time,
+        ecn: Ecn,
+        duplicate: bool,
+    ) {
+        self.packets += 1;
+        self.duplicates += u64::from(duplicate);
+        self.recorder.received(&ReceivedPacket {
+            now,
+            stream: packet.stream,
+            size: size + self.flow.parts.overhead,
+            payload: packet.payload,
+            sent,
+            wait: TimeDelta::ZERO,
+            noise: TimeDelta::ZERO,
+            ecn,
+            duplicate,
+        });
+    }
+
+    /// A packet is lost that was sent at about `sent`.
+    pub fn lost(&mut self, now: Time, stream: StreamId, sent: Time) {
+        self.lost += 1;
+        self.recorder.lost(now, stream, sent);
+    }
+
+    pub fn displayed(&mut self, frame: &DisplayedFrame) {
+        self.recorder.displayed(frame);
+    }
+
+    /// Does what is due at `now`.
+    pub fn tick(&mut self, now: Time, endpoint: &RtpReceiver, progress: &dyn Fn(Time)) {
+        while let Some(tick) = self.ticker.due(now) {
+            match tick {
+                Tick::Begin(at) => self.recorder.begin_receiver(at, endpoint),
+                Tick::Sample(at) => {
+                    self.recorder.sample_receiver(at);
+                    progress(at);
+                }
+                Tick::End(at) => self.recorder.end_receiver(at, endpoint),
+            }
+        }
+    }
+
+    /// The output of a run in which nothing arrived.
+    pub fn nothing(self, counters: NetCounters) -> NetOutput {
+        let parts = self.flow.parts;
+        let endpoint = RtpReceiver::new(parts.feedback, parts.streams.len() as u8, parts.playout);
+        self.finish(Time::ZERO, &endpoint, counters)
+    }
+
+    /// The run ended at `now`.
+    pub fn finish(mut self, now: Time, endpoint: &RtpReceiver, counters: NetCounters) -> NetOutput {
+        if self.ticker.cut() {
+            self.recorder.end_receiver(now, endpoint);
+        }
+        let seen = Seen { ran: now, packets: self.packets, counters };
+        let (sent, shared) = (self.packets - self.duplicates + self.lost, self.shared_clock);
+        output(self.flow, self.recorder, &[], seen, &["queue_delay_ms"], |figures| {
+            figures.packets_sent = sent;
+            figures.queue_delay_ms = Distribution::default();
+            figures.delay_noise_ms = Distribution::default();
+            if !shared {
+                forget_delays(figures);
+            }
+        })
+    }
+}
+
+/// Without the sender's clock nothing is known of the time before the arrival.
+fn forget_delays(figures: &mut FlowSummary) {
+    figures.one_way_delay_ms = Distribution::default();
+    figures.frame_delay_ms = Distribution::default();
+    figures.frame_delay_parts_ms =
+        FrameDelayMeans { dejitter: figures.frame_delay_parts_ms.dejitter, ..FrameDelayMeans::default() };
+}

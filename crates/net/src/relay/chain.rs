@@ -1,0 +1,125 @@
+//! The links of a path, one behind the other, run in the order of their own time and not of the process's.
+//!
+//! A packet is offered to the first link at the time the kernel received it, to the next at the time it arrives there.
+//! When the process wakes does therefore not matter to what the links do, only to when their packets leave the relay.
+
+use super::parcel::Parcel;
+use super::release::Releases;
+use crate::ticker::{Tick, Ticker};
+use crate::{NetError, choice::ChosenFlow};
+use paceline_link::{Departure, Link, LinkConfig, Offered};
+use paceline_scenario::LinkRecorder;
+use paceline_units::{Time, TimeDelta};
+
+const NEXT: TimeDelta = TimeDelta::from_nanos(1);
+
+/// A link, what is on its way to it, and what is written down of it.
+struct Hop {
+    link: Link<Parcel>,
+    arriving: Releases<Parcel>,
+    recorder: LinkRecorder,
+    ticker: Ticker,
+}
+
+/// The links of a path.
+pub(super) struct Chain {
+    hops: Vec<Hop>,
+}
+
+/// What became of packets in the links.
+#[derive(Default)]
+pub(super) struct Passed {
+    /// Those that leave the last link, and when they are there.
+    pub arrived: Vec<(Time, Parcel)>,
+    /// How many were dropped or lost, at which times.
+    pub lost: Vec<Time>,
+}
+
+impl Chain {
+    /// The links of the flow's path, before anything happened.
+    pub fn new(flow: ChosenFlow<'_>, configs: &[LinkConfig]) -> Result<Chain, NetError> {
+        let hop = |place: &usize| {
+            let name = &flow.scenario.links[*place].name;
+            let link =
+                Link::new(configs[*place].clone(), flow.scenario.seed, name).map_err(NetError::Link)?;
+            let recorder = LinkRecorder::new(flow.scenario, name);
+            let ticker = Ticker::of(flow.scenario, &recorder.window());
+            Ok(Hop { link, arriving: Releases::new(), recorder, ticker })
+        };
+        Ok(Chain { hops: flow.parts.path.iter().map(hop).collect::<Result<_, NetError>>()? })
+    }
+
+    /// A packet arrives at the first link at `at`, which is not before the last [`Chain::advance`].
+    pub fn offer(&mut self, at: Time, parcel: Parcel) {
+        if let Some(first) = self.hops.first_mut() {
+            first.arriving.push(at, parcel);
+        }
+    }
+
+    /// Lets everything happen up to and including `until`. Calls come in order of time; after `until` no earlier packet
+    /// may be offered (one that comes all the same is taken as of then).
+    pub fn advance(&mut self, until: Time, passed: &mut Passed) {
+        for place in 0..self.hops.len() {
+            let (before, after) = self.hops.split_at_mut(place + 1);
+            let (Some(hop), next) = (before.last_mut(), after.first_mut()) else { continue };
+            match next {
+                Some(next) => {
+                    hop.advance(until, &mut passed.lost, |at, parcel| next.arriving.push(at, parcel))
+                }
+                None => hop.advance(until, &mut passed.lost, |at, parcel| passed.arrived.push((at, parcel))),
+            }
+        }
+    }
+
+    /// When something happens next that nobody has been told of.
+    pub fn next(&self) -> Option<Time> {
+        let hops = self.hops.iter();
+        hops.flat_map(|hop| [hop.link.next_event(), hop.arriving.next(), hop.ticker.next()]).flatten().min()
+    }
+
+    /// The records, ended at `now` if they have not been before.
+    pub fn finish(mut self, now: Time) -> Vec<LinkRecorder> {
+        for hop in &mut self.hops {
+            if hop.ticker.cut() {
+                hop.link.settle(now);
+                hop.recorder.end(now, &mut hop.link);
+            }
+        }
+        self.hops.into_iter().map(|hop| hop.recorder).collect()
+    }
+}
+
+impl Hop {
+    fn advance(&mut self, until: Time, lost: &mut Vec<Time>, mut take: impl FnMut(Time, Parcel)) {
+        while let Some(at) = self.ticker.next().filter(|at| *at <= until) {
+            // A sample covers what happens at its time; the window's ends do not matter to a nanosecond.
+            self.run(at + NEXT, lost, &mut take);
+            self.link.settle(at);
+            match self.ticker.due(at) {
+                Some(Tick::Begin(at)) => self.recorder.begin(at, &mut self.link),
+                Some(Tick::Sample(at)) => self.recorder.sample(at, &mut self.link),
+                Some(Tick::End(at)) => self.recorder.end(at, &mut self.link),
+                None => break,
+            }
+        }
+        self.run(until + NEXT, lost, &mut take);
+    }
+
+    /// Everything strictly before `until`.
+    fn run(&mut self, until: Time, lost: &mut Vec<Time>, take: &mut impl FnMut(Time, Parcel)) {
+        let Hop { link, arriving, recorder, .. } = self;
+        let mut depart = |departure: Departure<Parcel>| {
+            recorder.departed(departure.departed, departure.wait);
+            let mut parcel = departure.packet;
+            parcel.wait += departure.wait;
+            parcel.noise += departure.noise;
+            take(departure.arrives, parcel);
+        };
+        while let Some((at, parcel)) = arriving.pop_before(until) {
+            if link.offer(at, parcel, &mut depart) != Offered::Accepted {
+                lost.push(at);
+            }
+        }
+        link.advance(until, &mut depart);
+    }
+}

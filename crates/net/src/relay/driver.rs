@@ -1,0 +1,243 @@
+//! The relay's loop: datagrams in, links, datagrams out when they are due, sleep.
+
+use super::chain::{Chain, Passed};
+use super::parcel::{Hold, Parcel};
+use super::record::RelayRecord;
+use super::release::Releases;
+use super::{Relay, RelayOptions};
+use crate::choice::{ChosenFlow, reachable_from_outside};
+use crate::clock::{DriverClock, Moment};
+use crate::output::NetCounters;
+use crate::peer::{Admission, PeerLock};
+use crate::socket::{Datagram, Inbox, UdpPort};
+use crate::wait::{LONGEST_SLEEP, PreciseTimers, wait_for};
+use crate::{Control, NetError, NetOutput};
+use paceline_units::{Bytes, Time, TimeDelta};
+use paceline_wire::{rtcp, rtp};
+use std::net::SocketAddr;
+
+/// Datagrams read of each socket before the rest of the loop has its turn.
+const AT_ONCE: usize = 256;
+/// A sender that is silent for so long gives way to another.
+const SENDER_PATIENCE: TimeDelta = TimeDelta::from_secs(5);
+/// After the scenario's end, what is under way may still arrive for so long.
+const GRACE: TimeDelta = TimeDelta::from_secs(1);
+const NEXT: TimeDelta = TimeDelta::from_nanos(1);
+
+pub(super) struct Driver<'a> {
+    listen: UdpPort,
+    out: UdpPort,
+    inbox: Inbox,
+    flow: ChosenFlow<'a>,
+    options: RelayOptions,
+    hold: Hold,
+    chain: Chain,
+    passed: Passed,
+    forward: Releases<Parcel>,
+    back: Releases<Parcel>,
+    sender: PeerLock<SocketAddr>,
+    record: RelayRecord<'a>,
+    counters: NetCounters,
+    /// Since the sockets were opened, until the first packet sets its zero.
+    clock: DriverClock,
+    started: bool,
+    /// The last arrival: arrivals of a socket are in order but for the reading of two clocks.
+    arrived: Time,
+}
+
+impl<'a> Driver<'a> {
+    pub fn new(relay: Relay<'a>) -> Driver<'a> {
+        let Relay { listen, out, chain, flow, options } = relay;
+        Driver {
+            listen,
+            out,
+            inbox: Inbox::new(),
+            flow,
+            hold: Hold::new(options.memory),
+            options,
+            chain,
+            passed: Passed::default(),
+            forward: Releases::new(),
+            back: Releases::new(),
+            sender: PeerLock::new(Some(SENDER_PATIENCE)),
+            record: RelayRecord::new(flow),
+            counters: NetCounters::default(),
+            clock: DriverClock::from_zero(Moment::now()),
+            started: false,
+            arrived: Time::ZERO,
+        }
+    }
+
+    pub fn run(mut self, control: &Control<'_>) -> Result<NetOutput, NetError> {
+        let _timers = PreciseTimers::new();
+        self.clock = DriverClock::from_zero(Moment::now());
+        let mut warnings: Vec<String> = reachable_from_outside(self.listen.address()?).into_iter().collect();
+        warnings.extend(self.crowded());
+        let end = Time::ZERO + self.flow.scenario.duration;
+        loop {
+            let before = Moment::now();
+            let all = self.read()?;
+            if self.started {
+                // What arrived before this has been read.
+                let known = if all { self.clock.time_of(before).max(self.arrived) } else { self.arrived };
+                self.run_links(known);
+                self.release();
+                self.record.tick(self.clock.time_of(before), control.progress);
+            } else {
+                self.check_patience()?;
+            }
+            let now = self.clock.now();
+            let over = self.started && now >= end && (self.forward.is_empty() || now >= end + GRACE);
+            if over || control.stopped() {
+                break;
+            }
+            if all {
+                wait_for(&[&self.listen, &self.out], self.next())?;
+            }
+        }
+        let now = if self.started { self.clock.now() } else { Time::ZERO };
+        let links = self.chain.finish(now);
+        let output = self.record.finish(now, &links, self.counters);
+        Ok(NetOutput { warnings, ..output })
+    }
+
+    /// A warning if the scenario has other flows on these links: they are not simulated beside the real one.
+    fn crowded(&self) -> Option<String> {
+        let others = self.flow.scenario.flows.iter().filter(|other| {
+            other.name != self.flow.spec.name
+                && other.path.iter().any(|link| self.flow.spec.path.contains(link))
+        });
+        let names: Vec<_> = others.map(|other| other.name.as_str()).collect();
+        let text = || {
+            format!(
+                "flow {} is alone on its links: not relayed are {}",
+                self.flow.spec.name,
+                names.join(", ")
+            )
+        };
+        (!names.is_empty()).then(text)
+    }
+
+    fn check_patience(&self) -> Result<(), NetError> {
+        let waited = self.clock.now() - Time::ZERO;
+        match self.options.patience.filter(|patience| waited >= *patience) {
+            None => Ok(()),
+            Some(patience) => {
+                let (address, seconds) = (self.listen.address()?, patience.as_secs_f64());
+                Err(NetError::NothingArrived { address, seconds })
+            }
+        }
+    }
+
+    fn next(&self) -> Moment {
+        let links = if self.started { self.chain.next() } else { None };
+        let ticks = self.record.next_tick().filter(|_| self.started);
+        let due = [links, self.forward.next(), self.back.next(), ticks];
+        let next = self.clock.moment_of(due.into_iter().flatten().min().unwrap_or(Time::MAX));
+        next.min(Moment::now().plus(LONGEST_SLEEP))
+    }
+
+    /// Takes what has arrived at both sockets; true if nothing is left at either.
+    fn read(&mut self) -> Result<bool, NetError> {
+        let mut inbox = std::mem::take(&mut self.inbox);
+        let (mut in_front, mut behind) = (true, true);
+        for _ in 0..AT_ONCE {
+            if in_front {
+                let datagram = self.listen.read(&mut inbox)?;
+                in_front = datagram.is_some();
+                datagram.iter().for_each(|datagram| self.take_forward(datagram));
+            }
+            if behind {
+                let datagram = self.out.read(&mut inbox)?;
+                behind = datagram.is_some();
+                datagram.iter().for_each(|datagram| self.take_back(datagram));
+            }
+            if !in_front && !behind {
+                break;
+            }
+        }
+        self.inbox = inbox;
+        Ok(!in_front && !behind)
+    }
+
+    /// A datagram from the sender's side.
+    fn take_forward(&mut self, datagram: &Datagram<'_>) {
+        self.counters.received += 1;
+        let is_control = is_sound_rtcp(datagram.bytes);
+        if !is_control && rtp::decode(datagram.bytes).is_err() {
+            self.counters.malformed += 1;
+            return;
+        }
+        match self.sender.admit(self.clock.time_of(datagram.arrived), datagram.from) {
+            Admission::Stranger => {
+                self.counters.strangers += 1;
+                return;
+            }
+            Admission::New if !self.started => {
+                self.started = true;
+                self.clock = DriverClock::with_start(datagram.arrived, self.flow.parts.start);
+            }
+            Admission::New | Admission::Known => {}
+        }
+        self.arrived = self.arrived.max(self.clock.time_of(datagram.arrived));
+        let overhead = self.flow.parts.overhead;
+        let Some(parcel) = self.hold.parcel(self.arrived, datagram.bytes, overhead, datagram.ecn) else {
+            self.counters.overflowed += 1;
+            return;
+        };
+        self.record.entered(self.arrived, &parcel);
+        self.chain.offer(self.arrived, parcel);
+    }
+
+    /// A datagram from the receiver's side.
+    fn take_back(&mut self, datagram: &Datagram<'_>) {
+        self.counters.received += 1;
+        if datagram.from != self.options.forward {
+            self.counters.strangers += 1;
+            return;
+        }
+        if !is_sound_rtcp(datagram.bytes) {
+            self.counters.malformed += 1;
+            return;
+        }
+        let arrived = self.clock.time_of(datagram.arrived);
+        match self.hold.parcel(arrived, datagram.bytes, Bytes::ZERO, datagram.ecn) {
+            Some(parcel) => self.back.push(arrived + self.flow.parts.return_delay, parcel),
+            None => self.counters.overflowed += 1,
+        }
+    }
+
+    fn run_links(&mut self, known: Time) {
+        self.chain.advance(known, &mut self.passed);
+        for (at, parcel) in self.passed.arrived.drain(..) {
+            self.forward.push(at, parcel);
+        }
+        for at in self.passed.lost.drain(..) {
+            self.record.lost(at);
+        }
+    }
+
+    /// Lets go what is due.
+    fn release(&mut self) {
+        while let Some((at, parcel)) = self.forward.pop_before(self.clock.now() + NEXT) {
+            self.record.passed(at, &parcel);
+            send(&self.out, &parcel, self.options.forward, &mut self.counters);
+        }
+        let Some(sender) = self.sender.peer() else { return };
+        while let Some((_, parcel)) = self.back.pop_before(self.clock.now() + NEXT) {
+            send(&self.listen, &parcel, sender, &mut self.counters);
+        }
+    }
+}
+
+fn send(port: &UdpPort, parcel: &Parcel, to: SocketAddr, counters: &mut NetCounters) {
+    match port.send(&parcel.bytes, to, parcel.ecn) {
+        Ok(()) => counters.sent += 1,
+        Err(_) => counters.unsendable += 1,
+    }
+}
+
+/// Whether a datagram is RTCP from its first byte to its last.
+fn is_sound_rtcp(datagram: &[u8]) -> bool {
+    rtp::is_rtcp(datagram) && rtcp::packets(datagram).all(|packet| packet.is_ok())
+}

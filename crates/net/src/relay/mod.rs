@@ -1,0 +1,111 @@
+//! The user-space link: a relay between a sender and a receiver that applies a scenario's links in real time.
+//!
+//! Datagrams that come to `listen` pass the links of the flow's path and leave for `forward`, with the ECN bits they came
+//! with or the CE that a link set. What comes back from `forward` goes to the sender after `return_delay`, over a way
+//! without limits. Link time is when the kernel received a datagram; the process only has to wake in time to let it go.
+//! Its zero is the arrival of the first packet less the flow's `start`, so that steps of the rate come when the scenario
+//! says.
+//!
+//! Only RTP and RTCP pass, from one sender at a time: the first that is heard twice, until it has been silent for 5 s.
+//! What is under way is bounded by [`RelayOptions::memory`]; beyond, datagrams are dropped and counted apart from the
+//! links' own drops.
+//!
+//! # What its figures are
+//!
+//! All of `links` and their time series are exact, as in the simulator. Of the flow it knows exactly: `queue_delay_ms`,
+//! `delay_noise_ms`, `throughput_mbps`, `ce_ratio`, `loss_ratio`, at the time packets are at the far end;
+//! `packets_sent` are those that came in. Everything else is absent.
+
+mod chain;
+mod driver;
+mod parcel;
+mod record;
+mod release;
+
+use crate::choice::ChosenFlow;
+use crate::socket::UdpPort;
+use crate::{Control, NetError, NetOutput};
+use chain::Chain;
+use paceline_scenario::Loaded;
+use paceline_units::{Bytes, TimeDelta};
+use std::net::SocketAddr;
+
+/// What a relay is told beyond the scenario.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RelayOptions {
+    /// The flow whose path is applied; none: the only one.
+    pub flow: Option<String>,
+    /// Where the sender sends to; port 0 lets the system choose.
+    pub listen: SocketAddr,
+    /// Where the receiver listens.
+    pub forward: SocketAddr,
+    /// The most that may be under way.
+    pub memory: Bytes,
+    /// If nothing has arrived at all for so long, the run is an error; none: it waits for ever.
+    pub patience: Option<TimeDelta>,
+}
+
+impl RelayOptions {
+    /// From `listen` to `forward`, with 256 MiB.
+    pub fn between(listen: SocketAddr, forward: SocketAddr) -> RelayOptions {
+        RelayOptions { flow: None, listen, forward, memory: Bytes::new(256 << 20), patience: None }
+    }
+}
+
+/// A relay with its sockets open.
+pub struct Relay<'a> {
+    listen: UdpPort,
+    out: UdpPort,
+    chain: Chain,
+    flow: ChosenFlow<'a>,
+    options: RelayOptions,
+}
+
+impl<'a> Relay<'a> {
+    /// Opens the sockets and builds the links of a flow's path.
+    ///
+    /// # Errors
+    /// No such flow, a return path with links, or an address that cannot be listened on.
+    pub fn bind(loaded: &'a Loaded, options: &RelayOptions) -> Result<Relay<'a>, NetError> {
+        let flow = ChosenFlow::of(loaded, options.flow.as_deref())?;
+        if !flow.parts.return_path.is_empty() {
+            let name = &flow.spec.name;
+            let what =
+                format!("flow {name} has a return_path; a relay offers only an empty one, with return_delay");
+            return Err(NetError::Unsupported { what });
+        }
+        let listen = UdpPort::bind(options.listen)?;
+        let out = UdpPort::bind(crate::address::local_for(options.forward))?;
+        Ok(Relay {
+            listen,
+            out,
+            chain: Chain::new(flow, &loaded.parts.links)?,
+            flow,
+            options: options.clone(),
+        })
+    }
+
+    /// The address that the sender is to send to.
+    ///
+    /// # Errors
+    /// If the system does not say.
+    pub fn address(&self) -> Result<SocketAddr, NetError> {
+        self.listen.address()
+    }
+
+    /// Relays for the scenario's duration from the first packet on, or until it is stopped.
+    ///
+    /// # Errors
+    /// If nothing arrives within the options' patience, or a socket fails.
+    pub fn run(self, control: &Control<'_>) -> Result<NetOutput, NetError> {
+        driver::Driver::new(self).run(control)
+    }
+}
+
+/// Applies the links of a flow's path to real datagrams.
+///
+/// # Errors
+/// Those of [`Relay::bind`] and [`Relay::run`].
+pub fn relay(loaded: &Loaded, options: &RelayOptions, control: &Control<'_>) -> Result<NetOutput, NetError> {
+    Relay::bind(loaded, options)?.run(control)
+}

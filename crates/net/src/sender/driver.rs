@@ -1,0 +1,226 @@
+//! The sender's loop: reports in, timeouts, packets out, sleep.
+
+use super::record::SenderRecord;
+use super::reports::ReportReader;
+use super::sent::SentLog;
+use super::{FORGIVEN_LATENESS, SendOptions};
+use crate::choice::ChosenFlow;
+use crate::clock::{DriverClock, Moment};
+use crate::output::NetCounters;
+use crate::socket::{Inbox, UdpPort};
+use crate::ssrc::{PAYLOAD_TYPE, Ssrcs};
+use crate::wait::{LONGEST_SLEEP, PreciseTimers, wait_for};
+use crate::{Control, NetError, NetOutput};
+use paceline_scenario::registry::AnyController;
+use paceline_transport::rtp::{Outgoing, RtpSender, SenderConfig};
+use paceline_units::{Ecn, Time, TimeDelta};
+use paceline_wire::rtp::{HEADER, RtpHeaderFields};
+use paceline_wire::timing::Timing;
+use paceline_wire::{clock::media_ticks_of, rtp, timing};
+use std::net::SocketAddr;
+
+/// Packets sent, and reports read, before the other side of the loop has its turn.
+const AT_ONCE: usize = 32;
+/// Without a report for so long, a warning is due.
+const SILENCE: TimeDelta = TimeDelta::from_secs(5);
+
+pub(super) struct Driver<'a> {
+    port: UdpPort,
+    inbox: Inbox,
+    to: SocketAddr,
+    clock: DriverClock,
+    endpoint: RtpSender<AnyController>,
+    ecn: Ecn,
+    ssrcs: Ssrcs,
+    log: SentLog,
+    reports: ReportReader,
+    record: SenderRecord<'a>,
+    counters: NetCounters,
+    bytes: Vec<u8>,
+    answers: Answers,
+    start: Option<Time>,
+    stop: Option<Time>,
+    duration: Time,
+}
+
+/// Whether anything comes back.
+struct Answers {
+    first_sent: Option<Time>,
+    last: Option<Time>,
+    silent: bool,
+    patience: TimeDelta,
+    refused: Option<String>,
+    warnings: Vec<String>,
+}
+
+impl<'a> Driver<'a> {
+    pub fn new(port: UdpPort, flow: ChosenFlow<'a>, options: &SendOptions) -> Driver<'a> {
+        let parts = flow.parts;
+        let config = SenderConfig { forgiven_lateness: FORGIVEN_LATENESS, ..parts.sender };
+        let endpoint = RtpSender::new(parts.controller.clone(), &config, parts.streams.clone());
+        Driver {
+            port,
+            inbox: Inbox::new(),
+            to: options.to,
+            clock: DriverClock::from_zero(Moment::now()),
+            endpoint,
+            ecn: parts.ecn,
+            ssrcs: Ssrcs::new(options.ssrc, parts.streams.len()),
+            log: SentLog::new(parts.streams.len()),
+            reports: ReportReader::default(),
+            record: SenderRecord::new(flow),
+            counters: NetCounters::default(),
+            bytes: Vec::with_capacity(2048),
+            answers: Answers {
+                first_sent: None,
+                last: None,
+                silent: false,
+                patience: options.patience,
+                refused: None,
+                warnings: Vec::new(),
+            },
+            start: Some(parts.start),
+            stop: Some(parts.stop),
+            duration: Time::ZERO + flow.scenario.duration,
+        }
+    }
+
+    pub fn run(mut self, control: &Control<'_>) -> Result<NetOutput, NetError> {
+        let _timers = PreciseTimers::new();
+        self.clock = DriverClock::from_zero(Moment::now());
+        loop {
+            let mut more = self.take_reports()?;
+            let now = self.clock.now();
+            self.advance(now);
+            more |= self.transmit();
+            self.log.settle(now, |stream, sent| self.record.lost(now, stream, sent));
+            self.record.tick(now, &self.endpoint, control.progress);
+            if now >= self.duration || control.stopped() {
+                break;
+            }
+            self.answers.check(now, self.to)?;
+            if !more {
+                wait_for(&[&self.port], self.next())?;
+            }
+        }
+        let now = self.clock.now();
+        self.answers.end(now);
+        self.counters.unknown_reports = self.endpoint.counters().unknown_reports;
+        Ok(self.record.finish(now, &self.endpoint, self.counters, self.answers.warnings))
+    }
+
+    fn next(&self) -> Moment {
+        let ticks = self.record.next_tick();
+        let times = [self.start, self.stop, self.endpoint.next_timeout(), ticks, Some(self.duration)];
+        let next = times.into_iter().flatten().min().unwrap_or(Time::MAX);
+        self.clock.moment_of(next).min(Moment::now().plus(LONGEST_SLEEP))
+    }
+
+    /// Takes the reports that have arrived; true if there may be more.
+    fn take_reports(&mut self) -> Result<bool, NetError> {
+        let Driver {
+            port, clock, endpoint, ssrcs, log, reports, record, counters, answers, to, inbox, ..
+        } = self;
+        for _ in 0..AT_ONCE {
+            let Some(datagram) = port.read(inbox)? else { return Ok(false) };
+            counters.received += 1;
+            if datagram.from != *to {
+                counters.strangers += 1;
+                continue;
+            }
+            reports.read(datagram.bytes, *ssrcs, log, counters, |feedback, log| {
+                let now = clock.now();
+                let concerns = log.concerns(feedback);
+                endpoint.handle_feedback(now, feedback);
+                if concerns {
+                    answers.heard(now);
+                    log.reported(now, feedback, |packet| record.delivered(now, &packet));
+                    record.observe(now, endpoint);
+                }
+            });
+        }
+        Ok(true)
+    }
+
+    fn advance(&mut self, now: Time) {
+        if self.start.is_some_and(|start| start <= now) {
+            self.start = None;
+            self.endpoint.start(now);
+        }
+        if self.stop.is_some_and(|stop| stop <= now) {
+            (self.start, self.stop) = (None, None);
+            self.endpoint.stop(now);
+        }
+        if self.endpoint.next_timeout().is_some_and(|due| due <= now) {
+            self.endpoint.handle_timeout(now);
+            self.record.observe(now, &self.endpoint);
+        }
+    }
+
+    /// Sends what may leave; true if it stopped before that was all.
+    fn transmit(&mut self) -> bool {
+        for _ in 0..AT_ONCE {
+            let now = self.clock.now();
+            let Some(outgoing) = self.endpoint.poll_transmit(now) else { return false };
+            self.send(now, &outgoing);
+        }
+        true
+    }
+
+    fn send(&mut self, now: Time, outgoing: &Outgoing) {
+        let packet = &outgoing.packet;
+        let header = RtpHeaderFields {
+            payload_type: PAYLOAD_TYPE,
+            ssrc: self.ssrcs.of(packet.stream),
+            sequence: packet.sequence as u16,
+            timestamp: media_ticks_of(packet.captured) as u32,
+            marker: packet.marker,
+        };
+        self.bytes.clear();
+        let encoded = rtp::encode(&header, packet.payload.as_u64() as usize, &mut self.bytes);
+        debug_assert!(encoded.is_ok(), "the payload type is a constant");
+        // Moments mean the same to every process of this machine.
+        let on_wire = |time| Time::from_nanos(self.clock.moment_of(time).as_nanos());
+        let times = Timing { captured: on_wire(packet.captured), sent: on_wire(now) };
+        timing::write(&mut self.bytes[HEADER..], times);
+        match self.port.send(&self.bytes, self.to, self.ecn) {
+            Ok(()) => self.counters.sent += 1,
+            Err(error) => {
+                // Lost on its way, like any other: the reports will say so.
+                self.counters.unsendable += 1;
+                self.answers.refused = Some(error.to_string());
+            }
+        }
+        self.answers.first_sent.get_or_insert(now);
+        self.log.sent(now, packet);
+        self.record.sent(now, outgoing);
+    }
+}
+
+impl Answers {
+    /// A report on our packets arrived.
+    fn heard(&mut self, now: Time) {
+        self.end(now);
+        (self.last, self.silent) = (Some(now), false);
+    }
+
+    /// A silence ends, for whatever reason.
+    fn end(&mut self, now: Time) {
+        if let Some(last) = self.last.filter(|_| self.silent) {
+            let (from, span) = (last.as_secs_f64(), (now - last).as_secs_f64());
+            self.warnings.push(format!("no feedback from {from:.1} s on, for {span:.1} s"));
+        }
+    }
+
+    fn check(&mut self, now: Time, address: SocketAddr) -> Result<(), NetError> {
+        let Some(first) = self.first_sent else { return Ok(()) };
+        if self.last.is_none() && now.saturating_since(first) >= self.patience {
+            let seconds = self.patience.as_secs_f64();
+            return Err(NetError::NothingAnswered { address, seconds, refused: self.refused.take() });
+        }
+        // A run that flaps for days does not fill the memory with warnings.
+        self.silent =
+            self.last.is_some_and(|last| now.saturating_since(last) >= SILENCE) && self.warnings.len() < 20;
+        Ok(())
+    }
+}

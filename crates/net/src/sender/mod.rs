@@ -1,0 +1,93 @@
+//! The real sender: drives the transport's sender endpoint by the monotonic clock and a UDP socket.
+//!
+//! Packets leave when the endpoint's pacer says so. The process sleeps until then and is some tens of microseconds late;
+//! the pacer forgives [`FORGIVEN_LATENESS`], so lateness does not lower the rate. No packet is held back for a batch.
+//!
+//! # What its figures are
+//!
+//! The sender's own: `target_bitrate_mbps`, `srtt_ms`, `send_queue_delay_ms`, `packets_sent`, `frames.captured` and
+//! `.discarded`, and all columns of the time series that are the simulated sender's. From RFC 8888 reports, at the time
+//! the report arrived: `throughput_mbps`, `goodput_mbps` and `packets_received` (packets reported as received),
+//! `ce_ratio` (their reported marks), `loss_ratio` (packets reported missing and still missing a second later),
+//! `queue_delay_ms` (one-way delay above the smallest so far, at the resolution of the reports: 1/1024 s; it includes
+//! noise). Absent: one-way delay, frame delay, displayed frames, links.
+
+mod driver;
+mod record;
+mod reports;
+mod sent;
+
+use crate::address::local_for;
+use crate::choice::ChosenFlow;
+use crate::socket::UdpPort;
+use crate::ssrc::FIRST_SSRC;
+use crate::{Control, NetError, NetOutput};
+use paceline_scenario::Loaded;
+use paceline_units::TimeDelta;
+use std::net::SocketAddr;
+
+/// How late a packet may leave without the pacing rate going down: longer than a thread of a busy machine usually waits
+/// for its turn, short against the delays that controllers look at.
+pub const FORGIVEN_LATENESS: TimeDelta = TimeDelta::from_micros(200);
+
+/// What a sender is told beyond the scenario.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SendOptions {
+    /// The flow of the scenario; none: the only one.
+    pub flow: Option<String>,
+    /// Where packets go: a receiver or a relay.
+    pub to: SocketAddr,
+    /// SSRC of the first stream; further streams count on from it.
+    pub ssrc: u32,
+    /// If nothing has come back for so long after the first packet, the run is an error.
+    pub patience: TimeDelta,
+}
+
+impl SendOptions {
+    /// Sends the only flow to `to`, SSRC 100, and waits 10 s for an answer.
+    pub fn to(to: SocketAddr) -> SendOptions {
+        SendOptions { flow: None, to, ssrc: FIRST_SSRC, patience: TimeDelta::from_secs(10) }
+    }
+}
+
+/// A sender with its socket open.
+pub struct Sender<'a> {
+    port: UdpPort,
+    flow: ChosenFlow<'a>,
+    options: SendOptions,
+}
+
+impl<'a> Sender<'a> {
+    /// Opens a socket for a flow of the scenario.
+    ///
+    /// # Errors
+    /// No such flow, or no socket.
+    pub fn bind(loaded: &'a Loaded, options: &SendOptions) -> Result<Sender<'a>, NetError> {
+        let flow = ChosenFlow::of(loaded, options.flow.as_deref())?;
+        Ok(Sender { port: UdpPort::bind(local_for(options.to))?, flow, options: options.clone() })
+    }
+
+    /// The address that packets leave from.
+    ///
+    /// # Errors
+    /// If the system does not say.
+    pub fn address(&self) -> Result<SocketAddr, NetError> {
+        self.port.address()
+    }
+
+    /// Sends for the scenario's duration, or until it is stopped.
+    ///
+    /// # Errors
+    /// If nothing answers at the start, or the socket fails.
+    pub fn run(self, control: &Control<'_>) -> Result<NetOutput, NetError> {
+        driver::Driver::new(self.port, self.flow, &self.options).run(control)
+    }
+}
+
+/// Sends a flow of the scenario over a real socket.
+///
+/// # Errors
+/// Those of [`Sender::bind`] and [`Sender::run`].
+pub fn send(loaded: &Loaded, options: &SendOptions, control: &Control<'_>) -> Result<NetOutput, NetError> {
+    Sender::bind(loaded, options)?.run(control)
+}

@@ -1,0 +1,95 @@
+//! When a driver looks at what it drives: samples of the time series, begin and end of the statistics.
+
+use paceline_scenario::{Scenario, Window};
+use paceline_units::{Time, TimeDelta};
+
+/// What is due.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Tick {
+    /// The statistics begin.
+    Begin(Time),
+    /// A sample at this time.
+    Sample(Time),
+    /// The statistics end.
+    End(Time),
+}
+
+/// The ticks of a run, in order of time.
+#[derive(Clone, Debug)]
+pub(crate) struct Ticker {
+    sample: TimeDelta,
+    next_sample: Time,
+    last_sample: Time,
+    begin: Option<Time>,
+    end: Option<Time>,
+}
+
+impl Ticker {
+    /// The ticks of a scenario, with statistics over `window`.
+    pub fn of(scenario: &Scenario, window: &Window) -> Ticker {
+        Ticker::new(scenario.sample, Time::ZERO + scenario.duration, window.from(), window.until())
+    }
+
+    /// Samples every `sample` up to and including `duration`; statistics over [begin, end).
+    pub fn new(sample: TimeDelta, duration: Time, begin: Time, end: Time) -> Ticker {
+        Ticker {
+            sample,
+            next_sample: Time::ZERO + sample,
+            last_sample: duration,
+            begin: Some(begin),
+            end: Some(end.min(duration)),
+        }
+    }
+
+    /// When the next tick is due; none if all are done.
+    pub fn next(&self) -> Option<Time> {
+        let sample = Some(self.next_sample).filter(|at| *at <= self.last_sample);
+        [self.begin, self.end, sample].into_iter().flatten().min()
+    }
+
+    /// The next tick that is due at `now`.
+    pub fn due(&mut self, now: Time) -> Option<Tick> {
+        let next = self.next().filter(|at| *at <= now)?;
+        if self.begin == Some(next) {
+            self.begin = None;
+            return Some(Tick::Begin(next));
+        }
+        if self.end == Some(next) {
+            self.end = None;
+            return Some(Tick::End(next));
+        }
+        self.next_sample += self.sample;
+        Some(Tick::Sample(next))
+    }
+
+    /// The end of the statistics, if it has not been due: a run that is stopped ends now.
+    pub fn cut(&mut self) -> bool {
+        self.end.take().is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_come_in_order_and_catch_up() {
+        let at = Time::from_nanos;
+        let mut ticker = Ticker::new(TimeDelta::from_nanos(10), at(30), at(10), at(99));
+        assert_eq!((ticker.due(at(9)), ticker.next()), (None, Some(at(10))));
+        let mut seen = Vec::new();
+        while let Some(tick) = ticker.due(at(1000)) {
+            seen.push(tick);
+        }
+        let expected = [
+            Tick::Begin(at(10)),
+            Tick::Sample(at(10)),
+            Tick::Sample(at(20)),
+            Tick::End(at(30)),
+            Tick::Sample(at(30)),
+        ];
+        assert_eq!(seen, expected);
+        assert_eq!(ticker.next(), None);
+        assert!(!ticker.cut());
+    }
+}

@@ -1,0 +1,45 @@
+//! Sleeping until a datagram arrives or a time comes, to a few microseconds.
+
+use crate::NetError;
+use crate::clock::Moment;
+use crate::socket::UdpPort;
+use paceline_units::TimeDelta;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::thread::{current_timer_slack, set_current_timer_slack};
+use std::num::NonZeroU64;
+
+/// How long a driver sleeps at most, so that Ctrl-C is heard.
+pub(crate) const LONGEST_SLEEP: TimeDelta = TimeDelta::from_millis(100);
+
+/// Sleeps until one of `ports` can be read, or until `due`, or for [`LONGEST_SLEEP`]. Nothing spins: with the timer
+/// slack of [`PreciseTimers`] the kernel wakes a thread within some tens of microseconds, which the pacer makes up for.
+pub(crate) fn wait_for(ports: &[&UdpPort], due: Moment) -> Result<(), NetError> {
+    let span = due.since(Moment::now()).clamp(TimeDelta::ZERO, LONGEST_SLEEP);
+    let timeout = Timespec { tv_sec: 0, tv_nsec: span.as_nanos() };
+    let mut fds: Vec<PollFd<'_>> = ports.iter().map(|port| PollFd::new(*port, PollFlags::IN)).collect();
+    match poll(&mut fds, Some(&timeout)) {
+        Ok(_) | Err(Errno::INTR) => Ok(()),
+        Err(error) => Err(NetError::Socket { doing: "wait for a socket", source: error.into() }),
+    }
+}
+
+/// While it lives, timers of this thread are not delayed to be handled together with others (50 us by default).
+pub(crate) struct PreciseTimers {
+    before: Option<NonZeroU64>,
+}
+
+impl PreciseTimers {
+    /// From now on. Only precision is lost if the system refuses.
+    pub fn new() -> PreciseTimers {
+        let before = current_timer_slack().ok().and_then(NonZeroU64::new);
+        let _ = set_current_timer_slack(NonZeroU64::new(1));
+        PreciseTimers { before }
+    }
+}
+
+impl Drop for PreciseTimers {
+    fn drop(&mut self) {
+        let _ = set_current_timer_slack(self.before);
+    }
+}

@@ -1,0 +1,21 @@
+//! Python bindings of the simulator and the network driver: thin, no policy. The only room that knows pyo3.
+
+mod output;
+mod registry;
+mod simulate;
+mod source;
+
+use pyo3::prelude::*;
+
+pyo3::create_exception!(_core, ScenarioError, pyo3::exceptions::PyValueError, "A scenario that cannot be run.");
+
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
+    module.add_class::<output::RunOutput>()?;
+    module.add_function(wrap_pyfunction!(simulate::run, module)?)?;
+    module.add_function(wrap_pyfunction!(simulate::resolve, module)?)?;
+    module.add_function(wrap_pyfunction!(registry::registry_json, module)?)?;
+    Ok(())
+}

@@ -1,0 +1,17 @@
+//! What there is to choose from.
+
+use paceline_scenario::registry;
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+
+/// Controllers, queues, sources and traces with every parameter, default, unit and source, as one JSON document.
+#[pyfunction]
+pub fn registry_json() -> PyResult<String> {
+    let all = serde_json::json!({
+        "controllers": registry::controllers(),
+        "queues": registry::queues(),
+        "sources": registry::sources(),
+        "traces": registry::traces(),
+    });
+    serde_json::to_string(&all).map_err(|error| PyRuntimeError::new_err(error.to_string()))
+}

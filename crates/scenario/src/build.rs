@@ -1,0 +1,346 @@
+//! From what a scenario says to the parts that run it: files read, links and endpoints configured.
+
+use crate::error::{Place, ScenarioError};
+use crate::files::{FileError, Loader};
+use crate::overrides;
+use crate::registry::{AnyController, ControllerSetup};
+use crate::spec::*;
+use paceline_cc::{Controller, Limits, StreamId};
+use paceline_link::generate::mmwave;
+use paceline_link::{LinkConfig, LinkError, RateProcess, Trace};
+use paceline_media::{
+    Bulk, BulkParams, Cbr, CbrParams, FrameRate, FrameTrace, PlayoutConfig, Source, TraceEncoder,
+    TraceEncoderParams, frame_sizes,
+};
+use paceline_transport::rtp::{FeedbackConfig, RTP_HEADER, SenderConfig, StreamConfig};
+use paceline_units::{Bitrate, Bytes, Ecn, RandomStream, Time, TimeDelta};
+use std::collections::BTreeMap;
+use std::fmt::Display;
+
+/// Where a scenario comes from.
+#[derive(Clone, Copy, Debug)]
+pub struct Origin<'a> {
+    /// Its text.
+    pub text: &'a str,
+    /// What messages call the text; its stem names a scenario without a name.
+    pub file: &'a str,
+    /// What `--set` changes: path and value, in order.
+    pub sets: &'a [(String, String)],
+}
+
+/// A scenario that is ready to run.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// The scenario, its files by absolute names: written out, it can be run from anywhere.
+    pub scenario: Scenario,
+    /// What it is built of.
+    pub parts: Parts,
+}
+
+/// What a run is built of.
+#[derive(Clone, Debug)]
+pub struct Parts {
+    /// The links, in the scenario's order.
+    pub links: Vec<LinkConfig>,
+    /// The flows, in the scenario's order.
+    pub flows: Vec<FlowParts>,
+    /// What was odd in the files.
+    pub warnings: Vec<String>,
+}
+
+/// What a flow is built of.
+#[derive(Clone, Debug)]
+pub struct FlowParts {
+    /// Its controller, which has seen nothing.
+    pub controller: AnyController,
+    /// Its sender. The lateness that is forgiven is zero; a driver with a real clock sets its own.
+    pub sender: SenderConfig,
+    /// Its streams, in order.
+    pub streams: Vec<StreamConfig>,
+    /// When its receiver reports.
+    pub feedback: FeedbackConfig,
+    /// When its receiver displays frames.
+    pub playout: PlayoutConfig,
+    /// The codepoint that its packets start with.
+    pub ecn: Ecn,
+    /// Indices of the links from sender to receiver.
+    pub path: Vec<usize>,
+    /// Indices of the links back.
+    pub return_path: Vec<usize>,
+    /// Delay of an empty way back.
+    pub return_delay: TimeDelta,
+    /// When it starts.
+    pub start: Time,
+    /// When it stops.
+    pub stop: Time,
+    /// Added to each packet's size on every link.
+    pub overhead: Bytes,
+}
+
+/// Reads a scenario and everything that it names.
+///
+/// # Errors
+/// The first thing that is wrong, with its place: in the text, in a `--set`, or in a file that the text names.
+pub fn load(origin: &Origin<'_>, loader: &Loader) -> Result<Loaded, ScenarioError> {
+    let mut scenario = overrides::parse_with(origin.text, origin.file, origin.sets)?;
+    let located = |error: ScenarioError| {
+        let error = ScenarioError { file: origin.file.into(), ..error };
+        overrides::place(error, origin.text, origin.file, origin.sets)
+    };
+    let parts = build(&scenario, loader).map_err(located)?;
+    scenario.name_files_absolutely(loader);
+    Ok(Loaded { scenario, parts })
+}
+
+/// Configures everything that `scenario` is made of, and reads the files that it names.
+///
+/// # Errors
+/// A file that is missing or malformed, or parts that do not fit. The error has a key and no place: [`load`] finds it.
+pub fn build(scenario: &Scenario, loader: &Loader) -> Result<Parts, ScenarioError> {
+    let mut builder =
+        Builder { scenario, loader, traces: BTreeMap::new(), frames: BTreeMap::new(), warnings: Vec::new() };
+    let links = scenario.links.iter().map(|link| builder.link(link)).collect::<Result<_, _>>()?;
+    let flows = scenario.flows.iter().map(|flow| builder.flow(flow)).collect::<Result<_, _>>()?;
+    Ok(Parts { links, flows, warnings: builder.warnings })
+}
+
+impl Scenario {
+    /// Every file by its absolute name, so that the scenario means the same in another folder.
+    fn name_files_absolutely(&mut self, loader: &Loader) {
+        let absolute = |file: &mut String| {
+            if let Some(path) = loader.find(file).ok().and_then(|path| std::path::absolute(path).ok()) {
+                *file = path.to_string_lossy().into_owned();
+            }
+        };
+        for link in &mut self.links {
+            link.rate.traces_mut().into_iter().for_each(|trace| absolute(&mut trace.file));
+        }
+        for stream in self.flows.iter_mut().flat_map(|flow| &mut flow.streams) {
+            if let SourceSpec::TraceEncoder(TraceEncoderSpec {
+                frames: FramesSpec::File { file, .. }, ..
+            }) = &mut stream.source
+            {
+                absolute(file);
+            }
+        }
+    }
+}
+
+fn wrong(key: String, found: impl Display, expected: &str) -> ScenarioError {
+    let (found, expected) = (found.to_string(), expected.into());
+    ScenarioError { file: "".into(), place: Place::Whole, key, found, expected, hint: None }
+}
+
+struct Builder<'a> {
+    scenario: &'a Scenario,
+    loader: &'a Loader,
+    /// Files that were read, so that a hundred flows read theirs once.
+    traces: BTreeMap<String, Trace>,
+    frames: BTreeMap<String, FrameTrace>,
+    warnings: Vec<String>,
+}
+
+impl Builder<'_> {
+    fn read(&self, key: &str, file: &str) -> Result<(Vec<u8>, String), ScenarioError> {
+        let (bytes, path) = self
+            .loader
+            .read(file)
+            .map_err(|FileError { found, expected }| wrong(key.into(), found, &expected))?;
+        Ok((bytes, path.display().to_string()))
+    }
+
+    /// The seed of a generator: its own, or one of the run's that belongs to `name` alone.
+    fn seed(&self, own: Option<u64>, name: &str) -> u64 {
+        own.unwrap_or_else(|| RandomStream::new(self.scenario.seed, name).next_u64())
+    }
+
+    fn link(&mut self, link: &LinkSpec) -> Result<LinkConfig, ScenarioError> {
+        let table = format!("links.{}", overrides::quoted_key(&link.name));
+        let at = |time: TimeDelta| Time::ZERO + time;
+        let config = LinkConfig {
+            rate: self.rate(&link.name, &link.rate, &table)?,
+            delay: link.delay,
+            queue: link.queue.clone(),
+            mark: link.mark.clone(),
+            loss: link.loss.clone(),
+            noise: link.noise.clone(),
+            down: link.down.iter().map(|&(from, to)| (at(from), at(to))).collect(),
+            overhead: link.overhead,
+        };
+        config
+            .validate()
+            .map_err(|LinkError { key, found, expected }| wrong(format!("{table}.{key}"), found, expected))?;
+        Ok(config)
+    }
+
+    fn rate(&mut self, link: &str, rate: &RateSpec, table: &str) -> Result<RateProcess, ScenarioError> {
+        match rate {
+            RateSpec::Constant(rate) => Ok(RateProcess::Constant(*rate)),
+            RateSpec::Steps(steps) => {
+                let mut part = |(at, rate): &(TimeDelta, RateSpec)| Ok((Time::ZERO + *at, self.rate(link, rate, table)?));
+                Ok(RateProcess::Sequence(steps.iter().map(&mut part).collect::<Result<_, _>>()?))
+            }
+            RateSpec::Trace(spec) => {
+                let trace = self.trace(spec, format!("{table}.rate.trace"))?;
+                Ok(RateProcess::Trace { trace, offset: spec.offset, scale: spec.scale, repeat: spec.repeat })
+            }
+            RateSpec::Mmwave(spec) => {
+                let seed = self.seed(spec.seed, &format!("link.{link}.rate"));
+                let length = spec.length.unwrap_or(self.scenario.duration);
+                let trace = mmwave(seed, length, &spec.params)
+                    .map_err(|error| wrong(format!("{table}.rate"), error.found, error.expected))?;
+                let (scale, repeat) = (spec.scale, spec.repeat);
+                Ok(RateProcess::Trace { trace, offset: TimeDelta::ZERO, scale, repeat })
+            }
+        }
+    }
+
+    fn trace(&mut self, spec: &TraceSpec, key: String) -> Result<Trace, ScenarioError> {
+        let known = format!("{} {:?}", spec.file, spec.options);
+        if let Some(trace) = self.traces.get(&known) {
+            return Ok(trace.clone());
+        }
+        let (bytes, path) = self.read(&key, &spec.file)?;
+        let trace = Trace::parse(&bytes, &spec.options).map_err(|error| {
+            wrong(key.clone(), in_file(&format!("{:?}", error.found), error.line, &path), error.expected)
+        })?;
+        self.warnings.extend(trace.warnings().iter().map(|warning| format!("{key}: {path}: {warning}")));
+        self.traces.insert(known, trace.clone());
+        Ok(trace)
+    }
+
+    fn flow(&mut self, flow: &FlowSpec) -> Result<FlowParts, ScenarioError> {
+        let max_payload = flow.packet_size - RTP_HEADER;
+        let index =
+            |names: &[String]| names.iter().filter_map(|name| self.scenario.link_index(name)).collect();
+        let (path, return_path) = (index(&flow.path), index(&flow.return_path));
+        let controller = controller(flow);
+        let streams = flow.streams.iter().enumerate().map(|(id, stream)| {
+            let target =
+                stream.limits.map(|limits| limits.start).or(controller.target_bitrate(StreamId(id as u8)));
+            let target_start = target.unwrap_or(Bitrate::from_mbps(1));
+            let source = self.source(flow, stream, max_payload, target_start)?;
+            Ok(StreamConfig { source, priority: stream.priority, target_start })
+        });
+        Ok(FlowParts {
+            streams: streams.collect::<Result<_, _>>()?,
+            controller,
+            sender: SenderConfig {
+                max_payload,
+                clock_step: flow.feedback.clock.step(),
+                forgiven_lateness: TimeDelta::ZERO,
+            },
+            feedback: flow.feedback,
+            playout: flow.playout,
+            ecn: match flow.ecn {
+                EcnMode::Off => Ecn::NotEct,
+                EcnMode::Classic => Ecn::Ect0,
+                EcnMode::L4s => Ecn::Ect1,
+            },
+            path,
+            return_path,
+            return_delay: flow.return_delay,
+            start: Time::ZERO + flow.start,
+            stop: Time::ZERO + flow.stop,
+            overhead: flow.overhead,
+        })
+    }
+
+    fn source(
+        &mut self,
+        flow: &FlowSpec,
+        stream: &StreamSpec,
+        max_payload: Bytes,
+        target_start: Bitrate,
+    ) -> Result<Source, ScenarioError> {
+        let table = source_table(flow, stream);
+        let rate_of = |fps: f64| {
+            FrameRate::from_fps_f64(fps)
+                .ok_or_else(|| wrong(format!("{table}.fps"), fps, "a number from 0.001 to 1e6"))
+        };
+        match &stream.source {
+            SourceSpec::TraceEncoder(spec) => {
+                let name = format!("flow.{}.{}.frames", flow.name, stream.label());
+                let params = TraceEncoderParams {
+                    fps: rate_of(spec.fps)?,
+                    nominal_gain: spec.nominal_gain,
+                    nominal_start: spec.nominal_start,
+                    target_start,
+                    start_frame: (spec.offset.as_secs_f64() * spec.fps) as u64,
+                    key_frame_scale: spec.key_frame_scale,
+                };
+                let encoder = TraceEncoder::new(self.frame_trace(&spec.frames, &table, &name)?, params);
+                encoder.map(Source::TraceEncoder).map_err(|error| wrong(table, error.found, error.expected))
+            }
+            SourceSpec::Cbr { rate, fps, adaptive } => {
+                Ok(Source::Cbr(Cbr::new(CbrParams { rate: *rate, fps: rate_of(*fps)?, adaptive: *adaptive })))
+            }
+            SourceSpec::Bulk { length } => Ok(Source::Bulk(Bulk::new(BulkParams {
+                length: *length,
+                ..BulkParams::for_payload(max_payload)
+            }))),
+        }
+    }
+
+    fn frame_trace(
+        &mut self,
+        frames: &FramesSpec,
+        table: &str,
+        name: &str,
+    ) -> Result<FrameTrace, ScenarioError> {
+        match frames {
+            FramesSpec::Generator { params, count, seed } => {
+                let count = usize::try_from(*count).unwrap_or(usize::MAX);
+                frame_sizes(self.seed(*seed, name), count, params).map_err(|error| {
+                    wrong(format!("{table}.generator.{}", error.name), error.found, error.expected)
+                })
+            }
+            FramesSpec::File { file, format } => {
+                let known = format!("{file} {format:?}");
+                if let Some(trace) = self.frames.get(&known) {
+                    return Ok(trace.clone());
+                }
+                let key = format!("{table}.file");
+                let (bytes, path) = self.read(&key, file)?;
+                let trace = FrameTrace::parse(&bytes, *format)
+                    .map_err(|error| wrong(key, in_file(&error.found, error.line, &path), error.expected))?;
+                self.frames.insert(known, trace.clone());
+                Ok(trace)
+            }
+        }
+    }
+}
+
+/// The path of a stream's source.
+fn source_table(flow: &FlowSpec, stream: &StreamSpec) -> String {
+    let flow = overrides::quoted_key(&flow.name);
+    match &stream.name {
+        None => format!("flows.{flow}.source"),
+        Some(name) => format!("flows.{flow}.streams.{}.source", overrides::quoted_key(name)),
+    }
+}
+
+/// What was found, and where in which file.
+fn in_file(found: &str, line: Option<usize>, path: &str) -> String {
+    match line {
+        Some(line) => format!("{found} in line {line} of {path}"),
+        None => format!("{found} in {path}"),
+    }
+}
+
+/// The controller of a flow, told of the limits that its streams have of their own.
+fn controller(flow: &FlowSpec) -> AnyController {
+    let setup = ControllerSetup {
+        l4s: flow.ecn == EcnMode::L4s,
+        largest_packet: flow.packet_size,
+        priorities: flow.streams.iter().map(|stream| stream.priority).collect(),
+    };
+    let mut controller = AnyController::new(&flow.controller.params, &setup);
+    for (id, stream) in flow.streams.iter().enumerate().filter(|(_, stream)| stream.name.is_some()) {
+        if let Some(StreamLimits { min, max, .. }) = stream.limits {
+            // Nothing runs yet: the sender asks for the targets when it starts.
+            let _ = controller.on_limits(Time::ZERO, &Limits { stream: StreamId(id as u8), min, max });
+        }
+    }
+    controller
+}

@@ -1,0 +1,180 @@
+//! `--set PATH=VALUE`: changes in a scenario's text before it is read.
+//!
+//! Named tables on the way (`links.X`, `flows.X`, `flows.X.streams.S`) must be there; tables that belong to a link or a
+//! flow (`queue`, `mark`, `feedback`, `controller`, ...) are made. Whether the last key exists and the value fits is found
+//! by reading the changed text. A key of a group of which exactly one may be given replaces the others of its group:
+//! `--set links.b.queue.packets=50` where the file says `limit` is what it looks like.
+
+use crate::error::{Place, ScenarioError, nearest};
+use crate::schema;
+use crate::spec::Scenario;
+use toml_edit::{DocumentMut, InlineTable, Item, Key, TableLike, Value};
+
+/// Keys of which one excludes the others; the first of a path is the table they are in.
+const GROUPS: [&[&str]; 4] = [
+    &["limit", "packets", "bytes"],
+    &["file", "generator"],
+    &["steps", "trace", "generator"],
+    &["source", "streams"],
+];
+
+/// A key as a dotted path spells it: quoted only if it must be.
+pub(crate) fn quoted_key(key: &str) -> String {
+    let bare = !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+    if bare { key.into() } else { toml::Value::String(key.replace(['\n', '\r'], " ")).to_string() }
+}
+
+/// Reads `text` with `sets` applied in order, each a path and a value. `file` is what messages call the text.
+///
+/// # Errors
+/// The first thing that is wrong: with the path of the `--set` that is to blame, or with its line in `text`.
+pub fn parse_with(text: &str, file: &str, sets: &[(String, String)]) -> Result<Scenario, ScenarioError> {
+    if sets.is_empty() {
+        return schema::parse(text, file);
+    }
+    // A file that is no TOML is its own fault.
+    crate::reader::Input { file, text }.parse()?;
+    let changed = apply(text, file, sets)?;
+    schema::parse(&changed, file).map_err(|error| place(error, text, file, sets))
+}
+
+/// The text of a scenario with `sets` applied in order.
+///
+/// # Errors
+/// If a path leads nowhere.
+pub fn apply(text: &str, file: &str, sets: &[(String, String)]) -> Result<String, ScenarioError> {
+    let whole = |found: String| error(file, Place::Whole, "", found, "valid TOML");
+    let mut document: DocumentMut =
+        text.parse().map_err(|e: toml_edit::TomlError| whole(e.message().into()))?;
+    for (path, value) in sets {
+        set(document.as_table_mut(), path, value, file)?;
+    }
+    Ok(document.to_string())
+}
+
+fn error(file: &str, place: Place, key: &str, found: String, expected: &str) -> ScenarioError {
+    ScenarioError { file: file.into(), place, key: key.into(), found, expected: expected.into(), hint: None }
+}
+
+/// VALUE is TOML, or else a string.
+fn value_of(text: &str) -> Value {
+    text.trim().parse().unwrap_or_else(|_| Value::from(text))
+}
+
+fn set(root: &mut dyn TableLike, path: &str, value: &str, file: &str) -> Result<(), ScenarioError> {
+    const EXPECTED: &str = "a dotted path such as links.bottleneck.rate";
+    let fail = |found: String, expected: &str| error(file, Place::Set(path.into()), "", found, expected);
+    let keys = Key::parse(path).map_err(|_| fail(format!("\"{path}\""), EXPECTED))?;
+    let keys: Vec<String> = keys.iter().map(|key| key.get().to_string()).collect();
+    let (last, way) = keys.split_last().ok_or_else(|| fail("nothing".into(), EXPECTED))?;
+    let mut table = root;
+    for (depth, key) in way.iter().enumerate() {
+        let (before, _) = keys.split_at(depth);
+        if table.get(key).is_none() {
+            if must_exist(before, key) {
+                let names: Vec<_> = table.iter().map(|(name, _)| name.to_string()).collect();
+                return Err(missing(&fail, &keys[..=depth], key, &names));
+            }
+            table.insert(key, Item::Value(Value::InlineTable(InlineTable::new())));
+        }
+        let item = table.get_mut(key);
+        let found = item.as_ref().map(|item| describe(item)).unwrap_or_default();
+        let expected = "a table there; set the whole value instead, such as '{ kind = \"...\" }'";
+        let path_here = keys[..=depth].join(".");
+        table = item
+            .and_then(Item::as_table_like_mut)
+            .ok_or_else(|| fail(format!("{found} at {path_here}"), expected))?;
+    }
+    exclude_others(table, way, last);
+    table.insert(last, Item::Value(value_of(value)));
+    Ok(())
+}
+
+/// Whether a table on the way must be in the file: the named ones.
+fn must_exist(before: &[String], key: &str) -> bool {
+    let before: Vec<&str> = before.iter().map(String::as_str).collect();
+    match before.as_slice() {
+        [] => true,
+        ["links"] | ["flows"] => true,
+        ["flows", _] => key == "streams",
+        ["flows", _, "streams"] => true,
+        _ => false,
+    }
+}
+
+fn missing(
+    fail: &dyn Fn(String, &str) -> ScenarioError,
+    path: &[String],
+    key: &str,
+    names: &[String],
+) -> ScenarioError {
+    let shown =
+        if names.is_empty() { "a table that is there; there is none".into() } else { names.join(", ") };
+    let hint = nearest(key, names.iter().map(String::as_str)).map(|name| format!("\"{name}\"").into());
+    let error = fail(format!("no {} in the scenario", path.join(".")), &format!("one of {shown}"));
+    ScenarioError { hint, ..error }
+}
+
+fn describe(item: &Item) -> String {
+    match item.as_str() {
+        Some(text) => format!("\"{text}\" (text)"),
+        None => format!("a value that is a {}", item.type_name()),
+    }
+}
+
+/// Takes out what excludes `key`.
+fn exclude_others(table: &mut dyn TableLike, way: &[String], key: &str) {
+    let is_queue = way.last().is_some_and(|name| name == "queue");
+    for group in GROUPS.iter().filter(|group| group.contains(&key)) {
+        if group.contains(&"packets") && !is_queue {
+            continue;
+        }
+        for other in group.iter().filter(|other| **other != key) {
+            table.remove(other);
+        }
+    }
+}
+
+/// Puts an error of the changed text where a person can mend it: at a `--set`, or at a line of the text as it was.
+pub(crate) fn place(
+    error: ScenarioError,
+    text: &str,
+    file: &str,
+    sets: &[(String, String)],
+) -> ScenarioError {
+    let normal = |path: &str| match Key::parse(path) {
+        Ok(keys) => keys.iter().map(|key| quoted_key(key.get())).collect::<Vec<_>>().join("."),
+        Err(_) => path.to_string(),
+    };
+    let inside = |inner: &str, outer: &str| {
+        inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+    };
+    let paths: Vec<_> = sets.iter().map(|(path, _)| (path, normal(path))).collect();
+    // What was set last weighs most; a key inside what was set, before a table around it.
+    let blamed = paths.iter().rev().find(|(_, path)| inside(&error.key, path));
+    let blamed = blamed.or_else(|| {
+        let line = line_of(text, file, &error.key);
+        paths.iter().rev().find(|(_, path)| line.is_none() && inside(path, &error.key))
+    });
+    if let Some((path, _)) = blamed {
+        return ScenarioError { place: Place::Set(path.as_str().into()), ..error };
+    }
+    let mut key = error.key.as_str();
+    let place = loop {
+        if let Some(line) = line_of(text, file, key) {
+            break Place::Line(line);
+        }
+        match key.rsplit_once(['.', '[']) {
+            Some((around, _)) => key = around,
+            None => break Place::Whole,
+        }
+    };
+    ScenarioError { place, ..error }
+}
+
+/// The line of a key in the text.
+fn line_of(text: &str, file: &str, key: &str) -> Option<usize> {
+    let input = crate::reader::Input { file, text };
+    let document = input.parse().ok()?;
+    crate::reader::Table::root(&input, &document).line_of(key)
+}

@@ -1,0 +1,260 @@
+//! Times, rates and sizes as people write them: a decimal number and a unit, exact in both directions.
+
+use paceline_units::{Bitrate, Bytes, TimeDelta};
+
+/// A unit: its name and how many base units (nanoseconds, bit/s, bytes) it is, largest first.
+type Unit = (&'static str, u64);
+
+const TIME_UNITS: [Unit; 4] = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000), ("ns", 1)];
+const RATE_UNITS: [Unit; 4] = [("Gbps", 1_000_000_000), ("Mbps", 1_000_000), ("kbps", 1_000), ("bps", 1)];
+const SIZE_UNITS: [Unit; 3] = [("MB", 1_000_000), ("kB", 1_000), ("B", 1)];
+
+/// The longest time a scenario may speak of: 1e6 s.
+pub const MAX_TIME: TimeDelta = TimeDelta::from_secs(1_000_000);
+/// The highest rate a scenario may speak of: 1 Pbit/s.
+pub const MAX_RATE: Bitrate = Bitrate::from_bps(1_000_000_000_000_000);
+/// The largest size a scenario may speak of: 1 EB.
+pub const MAX_SIZE: Bytes = Bytes::new(1_000_000_000_000_000_000);
+
+/// What a quantity measures.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Dimension {
+    /// A span of time, in nanoseconds.
+    Time,
+    /// A rate, in bit/s.
+    Rate,
+    /// A size, in bytes.
+    Size,
+}
+
+/// Why a text is no quantity.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum QuantityError {
+    /// Not a number and a unit of this dimension; the text that was perhaps meant.
+    Malformed {
+        /// The same number with the nearest unit.
+        nearest: Option<String>,
+    },
+    /// Below zero.
+    Negative,
+    /// More than a scenario may speak of.
+    TooLarge,
+    /// A fraction of a byte or of a nanosecond.
+    Fraction,
+}
+
+impl Dimension {
+    fn units(self) -> &'static [Unit] {
+        match self {
+            Dimension::Time => &TIME_UNITS,
+            Dimension::Rate => &RATE_UNITS,
+            Dimension::Size => &SIZE_UNITS,
+        }
+    }
+
+    fn max(self) -> u64 {
+        match self {
+            Dimension::Time => MAX_TIME.as_nanos() as u64,
+            Dimension::Rate => MAX_RATE.as_bps(),
+            Dimension::Size => MAX_SIZE.as_u64(),
+        }
+    }
+
+    /// What is expected where this is wanted.
+    pub fn expected(self) -> &'static str {
+        match self {
+            Dimension::Time => "a time such as \"100ms\" (units: s ms us ns)",
+            Dimension::Rate => "a rate such as \"20Mbps\" (units: bps kbps Mbps Gbps)",
+            Dimension::Size => "a size such as \"1200B\" (units: B kB MB)",
+        }
+    }
+
+    /// Reads `text`: a decimal number, perhaps spaces, a unit.
+    ///
+    /// # Errors
+    /// If it is not that, negative, larger than allowed, or not whole in base units.
+    pub fn parse(self, text: &str) -> Result<u64, QuantityError> {
+        let text = text.trim();
+        let split =
+            text.find(|c: char| !matches!(c, '0'..='9' | '.' | '+' | '-' | '_')).unwrap_or(text.len());
+        let (number, unit) = (text[..split].trim(), text[split..].trim());
+        let Some(decimal) = Decimal::parse(number) else {
+            return Err(QuantityError::Malformed { nearest: None });
+        };
+        let Some(&(_, factor)) = self.units().iter().find(|(name, _)| *name == unit) else {
+            return Err(QuantityError::Malformed { nearest: self.nearest(number, unit) });
+        };
+        decimal.scaled(factor, self.max())
+    }
+
+    fn nearest(self, number: &str, unit: &str) -> Option<String> {
+        let names = || self.units().iter().map(|(name, _)| *name);
+        if unit.is_empty() {
+            return None;
+        }
+        // "sec" and "Mbit/s" are further away than a typing error, yet plain.
+        let spelled = match (self, unit.to_ascii_lowercase().trim_end_matches("/s")) {
+            (Dimension::Time, "sec" | "secs" | "second" | "seconds") => Some("s"),
+            (Dimension::Time, "msec" | "millis" | "milliseconds") => Some("ms"),
+            (Dimension::Time, "µs" | "usec" | "micros") => Some("us"),
+            (Dimension::Rate, "gbit" | "gb") => Some("Gbps"),
+            (Dimension::Rate, "mbit" | "mb") => Some("Mbps"),
+            (Dimension::Rate, "kbit" | "kb") => Some("kbps"),
+            (Dimension::Rate, "bit") => Some("bps"),
+            (Dimension::Size, "byte" | "bytes") => Some("B"),
+            _ => None,
+        };
+        let unit = spelled.or_else(|| crate::error::nearest(unit, names()))?;
+        Some(format!("\"{number}{unit}\""))
+    }
+
+    /// Writes `value` (base units) exactly, in the largest unit that leaves a number of 1 or more; sizes, in the
+    /// largest that leaves a whole number of 10 or more ("1212B" and "3000B", but "15kB").
+    pub fn format(self, value: u64) -> String {
+        let fits = |factor: u64| {
+            if self == Dimension::Size {
+                value % factor == 0 && (factor == 1 || value >= 10 * factor)
+            } else {
+                value >= factor
+            }
+        };
+        let units = self.units();
+        let &(unit, factor) =
+            units.iter().find(|(_, factor)| fits(*factor)).unwrap_or(&units[units.len() - 1]);
+        // Zero is written in a unit a reader expects.
+        if value == 0 {
+            return match self {
+                Dimension::Time => "0s".into(),
+                Dimension::Rate => "0bps".into(),
+                Dimension::Size => "0B".into(),
+            };
+        }
+        let (whole, rest) = (value / factor, value % factor);
+        if rest == 0 {
+            return format!("{whole}{unit}");
+        }
+        let digits = factor.ilog10() as usize;
+        let fraction = format!("{rest:0digits$}");
+        format!("{whole}.{}{unit}", fraction.trim_end_matches('0'))
+    }
+}
+
+/// A decimal number without loss: `digits` times 10 to the power of minus `places`.
+struct Decimal {
+    negative: bool,
+    digits: u128,
+    places: u32,
+}
+
+impl Decimal {
+    fn parse(text: &str) -> Option<Decimal> {
+        let (negative, text) = match text.strip_prefix('-') {
+            Some(rest) => (true, rest),
+            None => (false, text.strip_prefix('+').unwrap_or(text)),
+        };
+        let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+        if whole.is_empty() && fraction.is_empty() || text.ends_with('.') {
+            return None;
+        }
+        let fraction = fraction.trim_end_matches('0');
+        let mut digits = 0u128;
+        for c in whole.chars().chain(fraction.chars()).filter(|c| *c != '_') {
+            // More than 36 digits are no quantity anybody means.
+            digits = digits.checked_mul(10)?.checked_add(u128::from(c.to_digit(10)?))?;
+        }
+        Some(Decimal { negative, digits, places: fraction.len() as u32 })
+    }
+
+    fn scaled(&self, factor: u64, max: u64) -> Result<u64, QuantityError> {
+        if self.negative && self.digits > 0 {
+            return Err(QuantityError::Negative);
+        }
+        let unit = 10u128.checked_pow(self.places).ok_or(QuantityError::Fraction)?;
+        let product = self.digits.checked_mul(u128::from(factor)).ok_or(QuantityError::TooLarge)?;
+        if product / unit > u128::from(max) {
+            return Err(QuantityError::TooLarge);
+        }
+        if product % unit != 0 {
+            return Err(QuantityError::Fraction);
+        }
+        Ok((product / unit) as u64)
+    }
+}
+
+/// `span` as a scenario writes it, such as "47.74s"; negative spans as zero.
+pub fn format_time(span: TimeDelta) -> String {
+    Dimension::Time.format(span.as_nanos().max(0) as u64)
+}
+
+/// `rate` as a scenario writes it, such as "20Mbps".
+pub fn format_rate(rate: Bitrate) -> String {
+    Dimension::Rate.format(rate.as_bps())
+}
+
+/// `size` as a scenario writes it, such as "1200B".
+pub fn format_size(size: Bytes) -> String {
+    Dimension::Size.format(size.as_u64())
+}
+
+/// Ticks per second of a clock given by its step: "1/1024s", or a time that divides a second such as "1ms".
+pub fn parse_ticks(text: &str) -> Option<u32> {
+    let text = text.trim();
+    if let Some(rest) = text.strip_prefix("1/") {
+        return rest.strip_suffix('s')?.trim_end().parse().ok();
+    }
+    let nanos = Dimension::Time.parse(text).ok().filter(|nanos| *nanos > 0)?;
+    let second = 1_000_000_000;
+    (second % nanos == 0).then(|| u32::try_from(second / nanos).ok())?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn texts_of_the_contract_are_read_exactly() {
+        assert_eq!(Dimension::Time.parse("47.74s"), Ok(47_740_000_000));
+        assert_eq!(Dimension::Time.parse(" 100 ms "), Ok(100_000_000));
+        assert_eq!(Dimension::Rate.parse("0.3Mbps"), Ok(300_000));
+        assert_eq!(Dimension::Size.parse("1.5kB"), Ok(1_500));
+        assert_eq!(
+            (parse_ticks("1/1024s"), parse_ticks("1ms"), parse_ticks("3ms")),
+            (Some(1024), Some(1000), None)
+        );
+    }
+
+    #[test]
+    fn what_is_no_quantity_is_refused() {
+        let malformed =
+            |nearest: Option<&str>| Err(QuantityError::Malformed { nearest: nearest.map(String::from) });
+        assert_eq!(Dimension::Rate.parse("20 Mbqs"), malformed(Some("\"20Mbps\"")));
+        assert_eq!(Dimension::Rate.parse("20Mbit/s"), malformed(Some("\"20Mbps\"")));
+        assert_eq!(Dimension::Rate.parse("20"), malformed(None));
+        assert_eq!(Dimension::Time.parse("fast"), malformed(None));
+        assert_eq!(Dimension::Time.parse(""), malformed(None));
+        assert_eq!(Dimension::Time.parse("1.s"), malformed(None));
+        assert_eq!(Dimension::Rate.parse("-1bps"), Err(QuantityError::Negative));
+        assert_eq!(Dimension::Size.parse("1.5B"), Err(QuantityError::Fraction));
+        assert_eq!(Dimension::Time.parse("1000001s"), Err(QuantityError::TooLarge));
+        assert_eq!((parse_ticks("/s"), parse_ticks("0s"), parse_ticks("1/1024")), (None, None, None));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_reads_back(value in 0u64..1_000_000_000_000_000) {
+            for dimension in [Dimension::Time, Dimension::Rate, Dimension::Size] {
+                let value = value.min(dimension.max());
+                prop_assert_eq!(dimension.parse(&dimension.format(value)), Ok(value));
+            }
+        }
+
+        #[test]
+        fn reading_never_panics(text in "\\PC*") {
+            for dimension in [Dimension::Time, Dimension::Rate, Dimension::Size] {
+                let _ = dimension.parse(&text);
+            }
+            let _ = parse_ticks(&text);
+        }
+    }
+}

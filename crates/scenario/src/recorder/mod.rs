@@ -1,0 +1,69 @@
+//! What a driver tells of a run, turned into a summary and time series.
+//!
+//! Per packet a recorder costs a few additions and histogram buckets; memory grows with recorded samples only. The
+//! statistics' window is known from the beginning, so nothing is reset: what lies outside is not counted.
+
+mod flow;
+mod link;
+mod measures;
+mod receiver;
+mod rows;
+mod sender;
+
+#[cfg(test)]
+mod tests;
+
+pub use flow::{FlowRecorder, ReceivedPacket};
+pub use link::LinkRecorder;
+pub use rows::{flow_series, link_series};
+
+use crate::spec::{FlowSpec, Scenario};
+use paceline_units::{Time, TimeDelta};
+
+/// The times [from, until) that count.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Window {
+    from: Time,
+    until: Time,
+    nanos: u64,
+}
+
+impl Window {
+    /// The window [from, until); empty if `until` is not after `from`.
+    pub fn new(from: TimeDelta, until: TimeDelta) -> Window {
+        let (from, until) = (Time::ZERO + from, Time::ZERO + until);
+        Window { from, until, nanos: until.as_nanos().saturating_sub(from.as_nanos()) }
+    }
+
+    /// That of a flow: from warm-up or its start to its stop.
+    pub fn of(scenario: &Scenario, flow: &FlowSpec) -> Window {
+        Window::new(scenario.warmup.max(flow.start), flow.stop)
+    }
+
+    /// Whether `at` is in it.
+    #[inline]
+    pub fn contains(&self, at: Time) -> bool {
+        at.as_nanos().wrapping_sub(self.from.as_nanos()) < self.nanos
+    }
+
+    /// How many nanoseconds of [from, to) lie in it.
+    #[inline]
+    fn overlap(&self, from: Time, to: Time) -> u64 {
+        to.min(self.until).as_nanos().saturating_sub(from.max(self.from).as_nanos())
+    }
+
+    /// Whether a sample at the end of an interval at `at` belongs to it.
+    fn covers_sample(&self, at: Time) -> bool {
+        self.from < at && at <= self.until
+    }
+
+    /// Where it begins: when baseline counters are to be read.
+    pub fn from(&self) -> Time {
+        self.from
+    }
+
+    /// Where it ends; not in it.
+    pub fn until(&self) -> Time {
+        self.until
+    }
+}

@@ -1,0 +1,211 @@
+//! The controllers, dispatched statically.
+
+use super::fixed;
+use paceline_cc::params::{ParamError, ParamSet, ParamSpec, ParamValue};
+use paceline_cc::{
+    Annotation, Assigned, Controller, Limits, Offered, Recovery, Report, SendQueueState, SentPacket,
+    Snapshot, StateVariable, StreamId, TimeoutReason, Update, scream,
+};
+use paceline_units::{Bitrate, Bytes, Time};
+
+/// What a controller is told of its flow when it is made.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ControllerSetup {
+    /// Whether packets are sent as ECT(1) and marks are answered in proportion.
+    pub l4s: bool,
+    /// Size on the link of the largest packet, header in.
+    pub largest_packet: Bytes,
+    /// The priority of each stream.
+    pub priorities: Vec<f64>,
+}
+
+fn new_scream(params: &scream::Params, setup: &ControllerSetup) -> scream::Scream {
+    scream::Scream::new(scream::Config {
+        params: params.clone(),
+        l4s: setup.l4s,
+        largest_packet: setup.largest_packet,
+        priorities: setup.priorities.clone(),
+    })
+}
+
+fn new_fixed(params: &fixed::FixedParams, _setup: &ControllerSetup) -> fixed::Fixed {
+    fixed::Fixed::new(params)
+}
+
+/// One line per controller: variant, kind, controller, its parameters, their profiles, how it is made, help.
+macro_rules! controllers {
+    ($( $variant:ident, $kind:literal, $controller:ty, $params:ty, $profiles:expr, $new:path, $help:literal; )*) => {
+        /// Any controller there is, without a box.
+        #[derive(Clone, Debug)]
+        #[allow(clippy::large_enum_variant, reason = "one per flow, never moved in the packet path")]
+        pub enum AnyController {
+            $( #[doc = $help] $variant($controller), )*
+        }
+
+        /// The parameters of any controller there is; which variant says which controller.
+        #[derive(Clone, PartialEq, Debug)]
+        #[allow(clippy::large_enum_variant, reason = "one per flow, never moved in the packet path")]
+        pub enum ControllerParams {
+            $( #[doc = $help] $variant($params), )*
+        }
+
+        /// The kinds of controllers, as scenarios name them.
+        pub fn controller_kinds() -> Vec<&'static str> {
+            vec![$( $kind, )*]
+        }
+
+        impl ControllerParams {
+            /// The parameters of a profile, by default the first, and its name; none if there is no such kind or
+            /// profile.
+            pub fn new(kind: &str, profile: Option<&str>) -> Option<(ControllerParams, &'static str)> {
+                match kind {
+                    $( $kind => {
+                        let profiles: &'static [(&'static str, &'static str)] = $profiles;
+                        let (name, _) = match profile {
+                            None => profiles.first()?,
+                            Some(wanted) => profiles.iter().find(|(name, _)| *name == wanted)?,
+                        };
+                        Some((ControllerParams::$variant(<$params>::profile(name)?), name))
+                    } )*
+                    _ => None,
+                }
+            }
+
+            /// The kind of controller, as scenarios name it.
+            pub fn kind(&self) -> &'static str {
+                match self { $( ControllerParams::$variant(_) => $kind, )* }
+            }
+
+            /// What the controller is, in a line.
+            pub fn help(&self) -> &'static str {
+                match self { $( ControllerParams::$variant(_) => $help, )* }
+            }
+
+            /// The names of its profiles and what they are, the default first.
+            pub fn profiles(&self) -> &'static [(&'static str, &'static str)] {
+                match self { $( ControllerParams::$variant(_) => $profiles, )* }
+            }
+        }
+
+        impl ParamSet for ControllerParams {
+            fn specs(&self) -> &'static [ParamSpec] {
+                match self { $( ControllerParams::$variant(params) => params.specs(), )* }
+            }
+
+            fn value(&self, name: &str) -> Option<ParamValue> {
+                match self { $( ControllerParams::$variant(params) => params.value(name), )* }
+            }
+
+            fn set(&mut self, name: &str, value: ParamValue) -> Result<(), ParamError> {
+                match self { $( ControllerParams::$variant(params) => params.set(name, value), )* }
+            }
+
+            fn check(&self) -> Result<(), ParamError> {
+                match self { $( ControllerParams::$variant(params) => params.validate(), )* }
+            }
+        }
+
+        impl AnyController {
+            /// A controller that has seen nothing.
+            pub fn new(params: &ControllerParams, setup: &ControllerSetup) -> AnyController {
+                match params {
+                    $( ControllerParams::$variant(params) => AnyController::$variant($new(params, setup)), )*
+                }
+            }
+        }
+
+        /// Calls the controller inside.
+        macro_rules! each {
+            ($any:expr, $inner:ident => $call:expr) => {
+                match $any { $( AnyController::$variant($inner) => $call, )* }
+            };
+        }
+    };
+}
+
+controllers! {
+    Scream, "scream", scream::Scream, scream::Params, scream::PROFILES, new_scream,
+        "SCReAM v1 (RFC 8298): window and media rate follow queue delay, loss and ECN";
+    Fixed, "fixed", fixed::Fixed, fixed::FixedParams, fixed::PROFILES, new_fixed,
+        "A constant rate without any reaction: a baseline, and a probe of links";
+}
+
+impl AnyController {
+    /// The inner states that a controller with these parameters offers for recording.
+    pub fn states_of(params: &ControllerParams) -> &'static [StateVariable] {
+        let setup = ControllerSetup { l4s: false, largest_packet: Bytes::new(1212), priorities: vec![1.0] };
+        AnyController::new(params, &setup).state_variables()
+    }
+}
+
+impl Controller for AnyController {
+    #[inline]
+    fn on_offered(&mut self, now: Time, offered: &Offered, queue: &SendQueueState) -> Update {
+        each!(self, inner => inner.on_offered(now, offered, queue))
+    }
+
+    #[inline]
+    fn on_sent(&mut self, now: Time, packet: &SentPacket) -> Update {
+        each!(self, inner => inner.on_sent(now, packet))
+    }
+
+    #[inline]
+    fn on_report(&mut self, now: Time, report: &Report<'_>) -> Update {
+        each!(self, inner => inner.on_report(now, report))
+    }
+
+    #[inline]
+    fn on_recovery(&mut self, now: Time, recovery: Recovery) -> Update {
+        each!(self, inner => inner.on_recovery(now, recovery))
+    }
+
+    #[inline]
+    fn on_send_queue(&mut self, now: Time, queue: &SendQueueState) -> Update {
+        each!(self, inner => inner.on_send_queue(now, queue))
+    }
+
+    #[inline]
+    fn on_limits(&mut self, now: Time, limits: &Limits) -> Update {
+        each!(self, inner => inner.on_limits(now, limits))
+    }
+
+    #[inline]
+    fn assign(&mut self, now: Time, assigned: Assigned) -> Update {
+        each!(self, inner => inner.assign(now, assigned))
+    }
+
+    #[inline]
+    fn next_timeout(&self) -> Option<(Time, TimeoutReason)> {
+        each!(self, inner => inner.next_timeout())
+    }
+
+    #[inline]
+    fn on_timeout(&mut self, now: Time) -> Update {
+        each!(self, inner => inner.on_timeout(now))
+    }
+
+    #[inline]
+    fn annotation(&self, now: Time, stream: StreamId) -> Option<Annotation> {
+        each!(self, inner => inner.annotation(now, stream))
+    }
+
+    #[inline]
+    fn target_bitrate(&self, stream: StreamId) -> Option<Bitrate> {
+        each!(self, inner => inner.target_bitrate(stream))
+    }
+
+    #[inline]
+    fn snapshot(&self) -> Snapshot {
+        each!(self, inner => inner.snapshot())
+    }
+
+    #[inline]
+    fn state_variables(&self) -> &'static [StateVariable] {
+        each!(self, inner => inner.state_variables())
+    }
+
+    #[inline]
+    fn state(&self, values: &mut [Option<f64>]) {
+        each!(self, inner => inner.state(values))
+    }
+}

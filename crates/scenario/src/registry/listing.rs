@@ -1,0 +1,254 @@
+//! What `paceline list` prints, as data.
+
+use super::{ControllerParams, controller_kinds};
+use crate::parameter;
+use paceline_cc::params::ParamSet;
+use paceline_link::trace::TraceFormat;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// One kind of thing that a scenario can name.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Entry {
+    /// Its name in scenarios.
+    pub kind: &'static str,
+    /// What it is, in a line.
+    pub help: &'static str,
+    /// Its profiles and what they are, the default first; none where there are no profiles.
+    pub profiles: Vec<Profile>,
+    /// Its parameters.
+    pub parameters: Vec<Parameter>,
+}
+
+/// A named set of parameters.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Profile {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is, in a line.
+    pub help: &'static str,
+}
+
+/// A parameter, with everything a person wants to know of it.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Parameter {
+    /// Its name.
+    pub name: &'static str,
+    /// Its default; absent if it must be given.
+    pub default: Option<String>,
+    /// The values that differ from the default, by profile.
+    pub profiles: BTreeMap<&'static str, String>,
+    /// What it is measured in: time, rate, size, ratio, count, flag, or the names there are.
+    pub unit: &'static str,
+    /// The smallest value; absent where nothing limits it.
+    pub min: Option<String>,
+    /// The largest value; absent where nothing limits it.
+    pub max: Option<String>,
+    /// RFC section, paper equation, or where else it comes from.
+    pub source: &'static str,
+    /// What it does, in a line.
+    pub help: &'static str,
+}
+
+/// A list of what there is.
+pub type Listing = Vec<Entry>;
+
+/// The controllers with their profiles and parameters.
+pub fn controllers() -> Listing {
+    controller_kinds()
+        .into_iter()
+        .filter_map(|kind| ControllerParams::new(kind, None))
+        .map(controller)
+        .collect()
+}
+
+fn controller((default, _): (ControllerParams, &'static str)) -> Entry {
+    let kind = default.kind();
+    let others: Vec<_> = default
+        .profiles()
+        .iter()
+        .skip(1)
+        .filter_map(|(name, _)| ControllerParams::new(kind, Some(name)))
+        .collect();
+    let shown = |params: &ControllerParams, name: &str| params.value(name).map(parameter::text);
+    let parameters = default.specs().iter().map(|spec| {
+        let value = shown(&default, spec.name);
+        let (min, max) = parameter::range(spec);
+        let differing = others.iter().filter_map(|(params, profile)| {
+            let other = shown(params, spec.name);
+            (other != value).then_some((*profile, other?))
+        });
+        Parameter {
+            name: spec.name,
+            profiles: differing.collect(),
+            default: value,
+            unit: parameter::unit(spec.kind),
+            min: Some(min),
+            max,
+            source: spec.source,
+            help: spec.help,
+        }
+    });
+    Entry {
+        kind,
+        help: default.help(),
+        profiles: default.profiles().iter().map(|&(name, help)| Profile { name, help }).collect(),
+        parameters: parameters.collect(),
+    }
+}
+
+/// A line of the tables below: name, default ("" where it must be given), unit, range, source, help.
+type Line =
+    (&'static str, &'static str, &'static str, (&'static str, &'static str), &'static str, &'static str);
+
+fn entry(kind: &'static str, help: &'static str, lines: &[Line]) -> Entry {
+    let some = |text: &'static str| (!text.is_empty()).then(|| text.to_string());
+    let parameters = lines.iter().map(|&(name, default, unit, (min, max), source, help)| Parameter {
+        name,
+        default: some(default),
+        profiles: BTreeMap::new(),
+        unit,
+        min: some(min),
+        max: some(max),
+        source,
+        help,
+    });
+    Entry { kind, help, profiles: Vec::new(), parameters: parameters.collect() }
+}
+
+/// The queue disciplines.
+pub fn queues() -> Listing {
+    vec![entry(
+        "droptail",
+        "First in, first out; what does not fit is dropped. Exactly one of limit, packets, bytes; the packet in \
+         service does not count",
+        &[
+            ("limit", "", "time", ("0s", "1000000s"), "", "Turned into bytes once, at the nominal rate"),
+            ("packets", "", "count", ("0", ""), "", "Packets that may wait"),
+            ("bytes", "", "size", ("0B", ""), "", "Bytes that may wait, headers in"),
+        ],
+    )]
+}
+
+const FPS: Line = ("fps", "50", "number", ("0.001", "1000000"), "scream-5g-2022 IV", "Frames per second");
+
+const TRACE_ENCODER: [Line; 8] = [
+    ("file", "", "file", ("", ""), "", "Frame sizes: bytes per line, or syncodecs lines"),
+    ("format", "", "sizes or syncodecs", ("", ""), "", "How the file is written; the first line tells"),
+    ("generator", "", "frames", ("", ""), "", "\"frames\": sizes drawn at random; needs no file"),
+    FPS,
+    ("offset", "0s", "time", ("0s", "1000000s"), "", "Where in the trace the run starts"),
+    ("key_frame_scale", "1", "ratio", ("0", "100"), "ours", "Size of a key frame on demand"),
+    ("nominal_gain", "0.05", "ratio", ("0", "1"), "scream-5g-2022 eq. 3", "Weight of the newest frame"),
+    ("nominal_start", "", "rate", ("", ""), "ours", "Where the trace's rate starts; else at its mean"),
+];
+
+/// The sources of media.
+pub fn sources() -> Listing {
+    vec![
+        entry(
+            "trace-encoder",
+            "An encoder whose frame sizes follow a trace, scaled to the target. Exactly one of file, generator",
+            &TRACE_ENCODER,
+        ),
+        entry(
+            "cbr",
+            "Frames of one size at one rate",
+            &[
+                ("rate", "1Mbps", "rate", ("1bps", ""), "RFC 8867", "Payload rate"),
+                FPS,
+                ("adaptive", "false", "flag", ("", ""), "ours", "Whether the rate follows the target"),
+            ],
+        ),
+        entry(
+            "bulk",
+            "A file, sent as fast as the controller allows",
+            &[("length", "", "size", ("1B", ""), "RFC 8867", "Payload of the file; left out: it never ends")],
+        ),
+    ]
+}
+
+const PLAYED: [Line; 3] = [
+    ("offset", "0s", "time", ("0s", "1000000s"), "", "Where in the trace the run starts"),
+    ("scale", "1", "ratio", ("above 0", "1e9"), "", "Every rate is multiplied by this"),
+    ("repeat", "false", "flag", ("", ""), "", "Start over at the end; else the last value holds"),
+];
+const INTERVAL: Line = ("interval", "", "time", ("1ns", "1000000s"), "", "Time between values");
+const COLUMN: Line =
+    ("column", "", "heading or number", ("", ""), "", "Where the rate is; numbers count from 0");
+const TIME_COLUMN: Line = ("time_column", "", "heading or number", ("", ""), "", "Where the time or hold is");
+const OPPORTUNITY: Line = ("opportunity", "1500B", "size", ("1B", "65535B"), "", "Bytes of each line");
+
+/// The formats of rate traces, and the generator of rates.
+pub fn traces() -> Listing {
+    let format = |(kind, format): (&'static str, TraceFormat)| {
+        let (help, mut lines) = match format {
+            TraceFormat::Mbps => ("A rate in Mbit/s per line, each for `interval`", vec![INTERVAL, COLUMN]),
+            TraceFormat::TimeMbps => (
+                "Seconds and Mbit/s per line: a rate holds until the next time, the last for `interval`",
+                vec![INTERVAL, COLUMN, TIME_COLUMN],
+            ),
+            TraceFormat::MbpsHold => ("Mbit/s and the seconds it holds per line", vec![COLUMN, TIME_COLUMN]),
+            TraceFormat::Mahimahi => {
+                ("Milliseconds at which a packet may leave, one per line", vec![OPPORTUNITY])
+            }
+            TraceFormat::JsonGhent => ("A JSON list of objects with duration_ms and bandwidth_kbps", vec![]),
+        };
+        lines.extend(PLAYED);
+        entry(kind, help, &lines)
+    };
+    let mut listing: Listing = TraceFormat::ALL.into_iter().map(format).collect();
+    listing.push(mmwave());
+    listing
+}
+
+fn mmwave() -> Entry {
+    const STATE: &str = "{ mean, std, shape, correlation, dwell }";
+    let mut lines = vec![
+        ("length", "", "time", ("", ""), "", "How long the trace is; left out: as long as the scenario"),
+        ("seed", "", "count", ("0", ""), "", "Seed of the draws; left out: the run's, by the link's name"),
+        ("los", "", STATE, ("", ""), "", "In line of sight: 1.2 Gbps, 300 Mbps, normal, 1 s, 8 s"),
+        ("blocked", "", STATE, ("", ""), "", "Blocked: 80 Mbps, 60 Mbps, lognormal, 0.5 s, 3 s"),
+        ("outage_ratio", "0.1", "ratio", ("0", "1"), "", "Part of the blockages in which nothing is served"),
+        ("rate_max", "1860Mbps", "rate", ("1kbps", ""), "Lumos5G", "No rate is above this"),
+        ("interval", "100ms", "time", ("1ms", ""), "", "Time between two values"),
+    ];
+    lines.extend(&PLAYED[1..]);
+    entry(
+        "mmwave",
+        "Generator (rate = { generator = \"mmwave\" }): line of sight and blockage in turns",
+        &lines,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_parameter_says_what_it_is_and_json_can_carry_it() {
+        for listing in [controllers(), queues(), sources(), traces()] {
+            assert!(!listing.is_empty());
+            for parameter in listing.iter().flat_map(|entry| &entry.parameters) {
+                assert!(!parameter.help.is_empty() && !parameter.unit.is_empty(), "{}", parameter.name);
+            }
+            assert!(serde_json::to_string(&listing).is_ok());
+        }
+    }
+
+    #[test]
+    fn profiles_show_where_they_differ() {
+        let listing = controllers();
+        let scream = listing.iter().find(|entry| entry.kind == "scream").expect("is there");
+        assert_eq!(scream.profiles[0].name, "rfc8298");
+        let lo = scream
+            .parameters
+            .iter()
+            .find(|parameter| parameter.name == "qdelay_target_lo")
+            .expect("is there");
+        assert_eq!(lo.default.as_deref(), Some("100ms"));
+        assert_eq!(lo.profiles.get("reference-2022").map(String::as_str), Some("60ms"));
+        assert_eq!((lo.min.as_deref(), lo.max.as_deref()), (Some("1ms"), Some("10s")));
+        assert_eq!(traces().len(), 6);
+    }
+}

@@ -1,0 +1,9 @@
+//! What there is: controllers, queues, sources, traces. To add a controller: one line in `controllers!`.
+
+mod controllers;
+mod fixed;
+mod listing;
+
+pub use controllers::{AnyController, ControllerParams, ControllerSetup, controller_kinds};
+pub use fixed::{Fixed, FixedParams};
+pub use listing::{Entry, Listing, Parameter, Profile, controllers, queues, sources, traces};

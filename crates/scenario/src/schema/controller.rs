@@ -1,0 +1,188 @@
+//! `controller = { kind, profile, NAME = value }` and the limits of streams.
+
+use crate::error::ScenarioError;
+use crate::parameter;
+use crate::reader::{Node, Table, one_of};
+use crate::registry::{ControllerParams, controller_kinds};
+use crate::spec::{ControllerSpec, StreamLimits};
+use paceline_cc::params::{ParamError, ParamKind, ParamSet, ParamSpec, ParamValue};
+use paceline_units::{Bitrate, Bytes};
+
+const CONTROLLER: &str = "a controller such as { kind = \"scream\", profile = \"rfc8298\" }";
+/// Controllers of later versions.
+const NOT_YET: [&str; 13] = [
+    "scream2", "gcc", "nada", "tfrc", "rap", "urcp", "tahoe", "reno", "newreno", "sack", "cubic", "bbr",
+    "learned",
+];
+/// The three parameters that limit a stream.
+const LIMITS: [&str; 3] = ["target_bitrate_min", "target_bitrate_start", "target_bitrate_max"];
+
+/// RTP's header, which `packet_size` counts and `mss` does not.
+const RTP_HEADER: u64 = 12;
+/// The largest packet of a flow whose controller does not say: RTP over a 1500 B path with room to spare.
+const DEFAULT_PACKET_SIZE: u64 = 1212;
+
+/// Reads a flow's controller and the size of its largest packet, which are one choice: `packet_size` is `mss` + 12.
+pub(super) fn parse(flow: &Table<'_>) -> Result<(ControllerSpec, Bytes), ScenarioError> {
+    let node = flow.require("controller", CONTROLLER)?;
+    let Some(kind) = node.as_text() else {
+        let table = node.table(CONTROLLER)?;
+        let kind = table.require("kind", &one_of(&controller_kinds()))?;
+        let (mut params, profile) = profile(&kind, table.find("profile"))?;
+        set_all(&table, &mut params)?;
+        return finish(flow, &table, ControllerSpec { profile, params });
+    };
+    let (params, profile) = match ControllerParams::new(kind, None) {
+        Some(found) => found,
+        None => return Err(unknown_kind(&node, kind)),
+    };
+    let size = packet_size(flow, None, params)?;
+    Ok((ControllerSpec { profile: profile.into(), params: size.0 }, size.1))
+}
+
+fn finish(
+    flow: &Table<'_>,
+    table: &Table<'_>,
+    spec: ControllerSpec,
+) -> Result<(ControllerSpec, Bytes), ScenarioError> {
+    let (mut params, size) = packet_size(flow, table.find("mss"), spec.params)?;
+    fit_start(table, &mut params);
+    if let Err(ParamError::Contradiction(what)) = params.check() {
+        return Err(table.fail(&what, "parameters that fit each other"));
+    }
+    Ok((ControllerSpec { profile: spec.profile, params }, size))
+}
+
+fn unknown_kind(node: &Node<'_>, kind: &str) -> ScenarioError {
+    let kinds = controller_kinds();
+    if NOT_YET.contains(&kind) {
+        return node.fail(&format!("{}: \"{kind}\" is not in this version yet", one_of(&kinds)));
+    }
+    node.fail_near(&one_of(&kinds), kind, &kinds)
+}
+
+fn profile(kind: &Node<'_>, profile: Option<Node<'_>>) -> Result<(ControllerParams, String), ScenarioError> {
+    let name = kind.text(&one_of(&controller_kinds()))?;
+    let Some((default, default_profile)) = ControllerParams::new(name, None) else {
+        return Err(unknown_kind(kind, name));
+    };
+    let Some(node) = profile else {
+        return Ok((default, default_profile.into()));
+    };
+    let profiles: Vec<_> = default.profiles().iter().map(|(name, _)| *name).collect();
+    let wanted = node.text(&one_of(&profiles))?;
+    match ControllerParams::new(name, Some(wanted)) {
+        Some((params, profile)) => Ok((params, profile.into())),
+        None => Err(node.fail_near(&one_of(&profiles), wanted, &profiles)),
+    }
+}
+
+fn set_all(table: &Table<'_>, params: &mut ControllerParams) -> Result<(), ScenarioError> {
+    let mut known = vec!["kind", "profile"];
+    known.extend(params.specs().iter().map(|spec| spec.name));
+    table.only(&known)?;
+    for spec in params.specs() {
+        if let Some(node) = table.find(spec.name) {
+            set(params, spec, &node)?;
+        }
+    }
+    Ok(())
+}
+
+fn set(params: &mut ControllerParams, spec: &ParamSpec, node: &Node<'_>) -> Result<(), ScenarioError> {
+    let value = value(spec, node)?;
+    params.set(spec.name, value).map_err(|error| match error {
+        ParamError::Contradiction(what) => node.fail(&what),
+        _ => node.fail(&parameter::expected(spec)),
+    })
+}
+
+fn value(spec: &ParamSpec, node: &Node<'_>) -> Result<ParamValue, ScenarioError> {
+    if let Some(unlimited) = node.as_text().and_then(|text| parameter::unlimited(spec.kind, text)) {
+        return Ok(unlimited);
+    }
+    Ok(match spec.kind {
+        ParamKind::Time => ParamValue::Time(node.time()?),
+        ParamKind::Rate => ParamValue::Rate(node.rate()?),
+        ParamKind::Ramp => ParamValue::Ramp(node.rate()?),
+        ParamKind::Bytes => ParamValue::Bytes(node.size()?),
+        ParamKind::Ratio => ParamValue::Ratio(node.any_number(&parameter::expected(spec))?),
+        ParamKind::Count => ParamValue::Count(node.count(0..=u64::MAX)?),
+        ParamKind::Flag => ParamValue::Flag(node.flag()?),
+    })
+}
+
+/// What `packet_size` and `mss` say together: one follows from the other, and both must agree.
+fn packet_size(
+    flow: &Table<'_>,
+    mss: Option<Node<'_>>,
+    mut params: ControllerParams,
+) -> Result<(ControllerParams, Bytes), ScenarioError> {
+    let of_mss = match params.value("mss") {
+        Some(ParamValue::Bytes(mss)) => Some(mss.as_u64() + RTP_HEADER),
+        _ => None,
+    };
+    let Some(node) = flow.find("packet_size") else {
+        return Ok((params, Bytes::new(of_mss.unwrap_or(DEFAULT_PACKET_SIZE))));
+    };
+    let size = node.size_within(RTP_HEADER + 1..=65_535)?.as_u64();
+    match (of_mss, mss) {
+        (Some(other), Some(_)) if other != size => {
+            let other = crate::quantity::format_size(Bytes::new(other));
+            return Err(node.fail(&format!("\"{other}\": the controller's mss and 12 B of RTP header")));
+        }
+        (Some(_), None) => {
+            let payload = ParamValue::Bytes(Bytes::new(size - RTP_HEADER));
+            let spec = params.specs().iter().find(|spec| spec.name == "mss");
+            let range = spec.map(parameter::expected).unwrap_or_default();
+            params
+                .set("mss", payload)
+                .map_err(|_| node.fail(&format!("12 B more than an mss, which is {range}")))?;
+        }
+        _ => {}
+    }
+    Ok((params, Bytes::new(size)))
+}
+
+/// A first target that nobody gave follows the limits that somebody did.
+fn fit_start(table: &Table<'_>, params: &mut ControllerParams) {
+    if let (None, Some(limits)) = (table.find("target_bitrate_start"), limits(params)) {
+        let start = limits.start.max(limits.min).min(limits.max);
+        // Within two values that were accepted, so it is accepted.
+        let _ = params.set("target_bitrate_start", ParamValue::Rate(start));
+    }
+}
+
+/// The limits of a stream as the controller's parameters say them, if it has such parameters.
+pub(super) fn limits(params: &ControllerParams) -> Option<StreamLimits> {
+    let rate = |name: &str| match params.value(name) {
+        Some(ParamValue::Rate(rate)) => Some(rate),
+        _ => None,
+    };
+    let [min, start, max] = LIMITS.map(rate);
+    Some(StreamLimits { min: min?, start: start?, max: max? })
+}
+
+/// The limits of one of several streams: its own, and for the rest those of the controller.
+pub(super) fn stream_limits(
+    stream: &Table<'_>,
+    params: &ControllerParams,
+) -> Result<Option<StreamLimits>, ScenarioError> {
+    let given = LIMITS.map(|name| stream.find(name));
+    let Some(default) = limits(params) else {
+        return match given.into_iter().flatten().next() {
+            Some(node) => Err(node.fail("nothing: this controller knows no limits of streams")),
+            None => Ok(None),
+        };
+    };
+    let rate = |node: &Option<Node<'_>>, default: Bitrate| {
+        node.as_ref().map_or(Ok(default), |node| node.rate_above_zero())
+    };
+    let (min, max) = (rate(&given[0], default.min)?, rate(&given[2], default.max)?);
+    let start = rate(&given[1], default.start.max(min).min(max))?;
+    if min <= start && start <= max {
+        return Ok(Some(StreamLimits { min, start, max }));
+    }
+    Err(stream
+        .fail("limits out of order", "target_bitrate_min <= target_bitrate_start <= target_bitrate_max"))
+}

@@ -1,0 +1,262 @@
+//! `[flows.NAME]`.
+
+use super::{controller, link, source};
+use crate::error::ScenarioError;
+use crate::reader::{Node, Table, one_of};
+use crate::registry::{AnyController, ControllerParams};
+use crate::spec::{EcnMode, FlowSpec, LinkSpec, StreamSpec, Transport};
+use paceline_media::{AdaptiveParams, PlayoutConfig};
+use paceline_transport::rtp::FeedbackConfig;
+use paceline_units::{Bytes, TimeDelta};
+
+/// What a flow's keys refer to.
+pub(super) struct Surroundings<'a> {
+    pub(super) duration: TimeDelta,
+    pub(super) links: &'a [LinkSpec],
+}
+
+const KEYS: [&str; 16] = [
+    "transport",
+    "controller",
+    "source",
+    "streams",
+    "priority",
+    "ecn",
+    "path",
+    "return_path",
+    "return_delay",
+    "start",
+    "stop",
+    "feedback",
+    "packet_size",
+    "overhead",
+    "playout",
+    "record",
+];
+/// Names and values of `ecn`.
+pub(crate) const ECN: [(&str, EcnMode); 3] =
+    [("off", EcnMode::Off), ("classic", EcnMode::Classic), ("l4s", EcnMode::L4s)];
+const PATH: &str = "a list of links, such as [\"bottleneck\"]";
+
+pub(super) fn parse(
+    name: &str,
+    node: &Node<'_>,
+    around: &Surroundings<'_>,
+) -> Result<FlowSpec, ScenarioError> {
+    let table = node.table("a table [flows.NAME]")?;
+    table.only(&KEYS)?;
+    let transport = match table.find("transport") {
+        Some(node) => node.choice(&[("rtp", Transport::Rtp)], &["tcp", "dccp", "udp"])?,
+        None => Transport::Rtp,
+    };
+    let (controller, packet_size) = controller::parse(&table)?;
+    let path = path(&table.require("path", PATH)?, around)?;
+    if path.is_empty() {
+        return Err(table.require("path", PATH)?.fail("at least one link"));
+    }
+    let return_path = table.find("return_path").map_or(Ok(Vec::new()), |node| self::path(&node, around))?;
+    let (start, stop) = times(&table, around)?;
+    Ok(FlowSpec {
+        name: name.into(),
+        transport,
+        streams: streams(&table, &controller.params)?,
+        record: table.find("record").map_or(Ok(Vec::new()), |node| record(&node, &controller.params))?,
+        controller,
+        ecn: table.find("ecn").map_or(Ok(EcnMode::Off), |node| node.choice(&ECN, &[]))?,
+        return_delay: return_delay(&table, &path, &return_path, around)?,
+        path,
+        return_path,
+        start,
+        stop,
+        feedback: table.find("feedback").map_or(Ok(FeedbackConfig::default()), |node| feedback(&node))?,
+        packet_size,
+        overhead: table
+            .find("overhead")
+            .map_or(Ok(Bytes::ZERO), |node| node.size_within(0..=link::MAX_OVERHEAD))?,
+        playout: table.find("playout").map_or(Ok(PlayoutConfig::Immediate), |node| playout(&node))?,
+    })
+}
+
+fn path(node: &Node<'_>, around: &Surroundings<'_>) -> Result<Vec<String>, ScenarioError> {
+    let known: Vec<_> = around.links.iter().map(|link| link.name.as_str()).collect();
+    let expected =
+        if known.is_empty() { "a link that is declared; there is none".into() } else { one_of(&known) };
+    let mut path: Vec<String> = Vec::new();
+    for link in node.list(PATH)? {
+        let name = link.text(&expected)?;
+        if !known.contains(&name) {
+            return Err(link.fail_near(&expected, name, &known));
+        }
+        if path.iter().any(|passed| passed == name) {
+            return Err(link.fail("each link once"));
+        }
+        path.push(name.into());
+    }
+    Ok(path)
+}
+
+fn return_delay(
+    table: &Table<'_>,
+    path: &[String],
+    return_path: &[String],
+    around: &Surroundings<'_>,
+) -> Result<TimeDelta, ScenarioError> {
+    match table.find("return_delay") {
+        Some(node) if !return_path.is_empty() => {
+            Err(node.fail("nothing: the links of return_path have delays"))
+        }
+        Some(node) => node.time(),
+        None if !return_path.is_empty() => Ok(TimeDelta::ZERO),
+        None => {
+            let forward = around.links.iter().filter(|link| path.contains(&link.name));
+            Ok(forward.fold(TimeDelta::ZERO, |sum, link| sum + link.delay))
+        }
+    }
+}
+
+fn times(table: &Table<'_>, around: &Surroundings<'_>) -> Result<(TimeDelta, TimeDelta), ScenarioError> {
+    let start = table.find("start").map_or(Ok(TimeDelta::ZERO), |node| {
+        let start = node.time()?;
+        if start < around.duration { Ok(start) } else { Err(node.fail("a time before the end of the run")) }
+    })?;
+    let stop = table.find("stop").map_or(Ok(around.duration), |node| {
+        let stop = node.time()?;
+        if stop <= start {
+            return Err(node.fail("a time after the flow's start"));
+        }
+        if stop > around.duration {
+            return Err(node.fail("a time not after the end of the run"));
+        }
+        Ok(stop)
+    })?;
+    Ok((start, stop))
+}
+
+fn streams(flow: &Table<'_>, params: &ControllerParams) -> Result<Vec<StreamSpec>, ScenarioError> {
+    const EITHER: &str = "either source = { ... } or tables [flows.NAME.streams.STREAM]";
+    match (flow.find("source"), flow.find("streams")) {
+        (Some(node), None) => Ok(vec![StreamSpec {
+            name: None,
+            source: source::parse(&node)?,
+            priority: priority(flow)?,
+            limits: controller::limits(params),
+        }]),
+        (None, Some(node)) => {
+            if let Some(priority) = flow.find("priority") {
+                return Err(priority.fail("nothing: each stream has its own priority"));
+            }
+            several(&node, params)
+        }
+        (Some(_), Some(streams)) => Err(streams.fail(EITHER)),
+        (None, None) => Err(flow.missing("source", source::SOURCE)),
+    }
+}
+
+fn several(node: &Node<'_>, params: &ControllerParams) -> Result<Vec<StreamSpec>, ScenarioError> {
+    const STREAMS: &str = "from 1 to 64 tables [flows.NAME.streams.STREAM]";
+    let table = node.table(STREAMS)?;
+    let mut streams = Vec::new();
+    for (name, node) in super::named(&table)? {
+        let stream = node.table("a table [flows.NAME.streams.STREAM]")?;
+        stream.only(&[
+            "source",
+            "priority",
+            "target_bitrate_min",
+            "target_bitrate_start",
+            "target_bitrate_max",
+        ])?;
+        streams.push(StreamSpec {
+            name: Some(name.into()),
+            source: source::parse(&stream.require("source", source::SOURCE)?)?,
+            priority: priority(&stream)?,
+            limits: controller::stream_limits(&stream, params)?,
+        });
+    }
+    if (1..=64).contains(&streams.len()) { Ok(streams) } else { Err(node.fail(STREAMS)) }
+}
+
+fn priority(table: &Table<'_>) -> Result<f64, ScenarioError> {
+    table.find("priority").map_or(Ok(1.0), |node| node.number(0.001..=1000.0))
+}
+
+fn feedback(node: &Node<'_>) -> Result<FeedbackConfig, ScenarioError> {
+    let table =
+        node.table("a table such as { packets = 16, time = \"40ms\", marker = true, clock = \"1/1024s\" }")?;
+    table.only(&["packets", "time", "marker", "clock", "overlap"])?;
+    let default = FeedbackConfig::default();
+    let count = |key: &str, default: u32, low: u64| -> Result<u32, ScenarioError> {
+        table.find(key).map_or(Ok(default), |node| Ok(node.count(low..=16_384)? as u32))
+    };
+    Ok(FeedbackConfig {
+        packets: count("packets", default.packets, 1)?,
+        time: table.find("time").map_or(Ok(default.time), |node| node.time_above_zero())?,
+        marker: table.find("marker").map_or(Ok(default.marker), |node| node.flag())?,
+        clock: table.find("clock").map_or(Ok(default.clock), |node| node.clock())?,
+        overlap: count("overlap", default.overlap, 0)?,
+    })
+}
+
+#[derive(Clone, Copy)]
+enum Playout {
+    Immediate,
+    Fixed,
+    Adaptive,
+}
+
+fn playout(node: &Node<'_>) -> Result<PlayoutConfig, ScenarioError> {
+    let table = node.table("a playout such as { kind = \"fixed\", delay = \"100ms\" }")?;
+    let kinds =
+        [("immediate", Playout::Immediate), ("fixed", Playout::Fixed), ("adaptive", Playout::Adaptive)];
+    match table.require("kind", &one_of(&kinds.map(|(name, _)| name)))?.choice(&kinds, &[])? {
+        Playout::Immediate => {
+            table.only(&["kind"])?;
+            Ok(PlayoutConfig::Immediate)
+        }
+        Playout::Fixed => {
+            table.only(&["kind", "delay"])?;
+            Ok(PlayoutConfig::Fixed(table.require("delay", "a time such as \"100ms\"")?.time()?))
+        }
+        Playout::Adaptive => {
+            table.only(&["kind", "smoothing", "deviations", "min", "max"])?;
+            adaptive(&table)
+        }
+    }
+}
+
+fn adaptive(table: &Table<'_>) -> Result<PlayoutConfig, ScenarioError> {
+    let default = AdaptiveParams::default();
+    let count = |key: &str, default: u32, low: u64| -> Result<u32, ScenarioError> {
+        table.find(key).map_or(Ok(default), |node| Ok(node.count(low..=1_000_000)? as u32))
+    };
+    let time = |key: &str, default: TimeDelta| table.find(key).map_or(Ok(default), |node| node.time());
+    let params = AdaptiveParams {
+        smoothing: count("smoothing", default.smoothing, 1)?,
+        deviations: count("deviations", default.deviations, 0)?,
+        min: time("min", default.min)?,
+        max: time("max", default.max)?,
+    };
+    if params.min > params.max {
+        return Err(table.fail("min above max", "min at most max"));
+    }
+    Ok(PlayoutConfig::Adaptive(params))
+}
+
+/// Which inner states are recorded: all of them, none, or those named.
+fn record(node: &Node<'_>, params: &ControllerParams) -> Result<Vec<String>, ScenarioError> {
+    let known: Vec<_> = AnyController::states_of(params).iter().map(|state| state.name).collect();
+    if let Some(all) = node.as_flag() {
+        return Ok(if all { known.into_iter().map(String::from).collect() } else { Vec::new() });
+    }
+    let expected = format!("true, or a list of inner states: {}", known.join(", "));
+    let mut names: Vec<String> = Vec::new();
+    for item in node.list(&expected)? {
+        let name = item.text(&expected)?;
+        if !known.contains(&name) {
+            return Err(item.fail_near(&expected, name, &known));
+        }
+        if !names.iter().any(|other| other == name) {
+            names.push(name.into());
+        }
+    }
+    Ok(names)
+}

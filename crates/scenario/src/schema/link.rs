@@ -1,0 +1,361 @@
+//! `[links.NAME]`.
+
+use crate::error::ScenarioError;
+use crate::reader::{Node, Table, one_of};
+use crate::spec::{LinkSpec, MmwaveSpec, RateSpec, TraceSpec};
+use paceline_link::generate::{MmwaveParams, Shape, StateParams};
+use paceline_link::trace::{Column, TraceFormat, TraceOptions};
+use paceline_link::{LinkError, LossConfig, MarkConfig, NoiseConfig, NoiseKind, QueueConfig, QueueLimit};
+use paceline_units::{Bitrate, Bytes, TimeDelta};
+
+const KEYS: [&str; 8] = ["rate", "delay", "queue", "mark", "loss", "noise", "down", "overhead"];
+const RATE: &str = "a rate such as \"20Mbps\", { steps = [[\"0s\", \"20Mbps\"]] }, { trace = FILE, format = NAME } or \
+                    { generator = \"mmwave\" }";
+const QUEUE: &str = "a queue such as { kind = \"droptail\", limit = \"300ms\" }";
+/// The most that a link or a flow may add to a packet.
+pub(super) const MAX_OVERHEAD: u64 = 65_535;
+
+pub(super) fn parse(name: &str, node: &Node<'_>) -> Result<LinkSpec, ScenarioError> {
+    let table = node.table("a table [links.NAME]")?;
+    table.only(&KEYS)?;
+    let rate = rate(&table.require("rate", RATE)?)?;
+    Ok(LinkSpec {
+        name: name.into(),
+        delay: table.find("delay").map_or(Ok(TimeDelta::ZERO), |node| node.time())?,
+        queue: queue(&table.require("queue", QUEUE)?, &rate)?,
+        rate,
+        mark: table.find("mark").map(|node| mark(&node)).transpose()?,
+        loss: table.find("loss").map(|node| loss(&node)).transpose()?,
+        noise: table.find("noise").map(|node| noise(&node)).transpose()?,
+        down: table.find("down").map_or(Ok(Vec::new()), |node| down(&node))?,
+        overhead: table
+            .find("overhead")
+            .map_or(Ok(Bytes::ZERO), |node| node.size_within(0..=MAX_OVERHEAD))?,
+    })
+}
+
+fn rate(node: &Node<'_>) -> Result<RateSpec, ScenarioError> {
+    if !node.is_table() {
+        return Ok(RateSpec::Constant(node.rate_above_zero()?));
+    }
+    let table = node.table(RATE)?;
+    if let Some(node) = table.find("steps") {
+        table.only(&["steps"])?;
+        return steps(&node);
+    }
+    recorded(&table, node)
+}
+
+/// A trace or a generator.
+fn recorded(table: &Table<'_>, node: &Node<'_>) -> Result<RateSpec, ScenarioError> {
+    if let Some(node) = table.find("trace") {
+        return trace(table, node.text("a file's name")?);
+    }
+    if let Some(node) = table.find("generator") {
+        node.choice(&[("mmwave", ())], &[])?;
+        return mmwave(table);
+    }
+    table.only(&["steps", "trace", "generator"])?;
+    Err(node.fail(RATE))
+}
+
+fn steps(node: &Node<'_>) -> Result<RateSpec, ScenarioError> {
+    const EXPECTED: &str = "a list of [time, rate], such as [[\"0s\", \"20Mbps\"], [\"47.74s\", \"10Mbps\"]]";
+    let mut steps: Vec<(TimeDelta, RateSpec)> = Vec::new();
+    let mut repeating = None;
+    for step in node.list(EXPECTED)? {
+        let [time, rate] = step.pair(EXPECTED)?;
+        let at = time.time()?;
+        match steps.last() {
+            None if at != TimeDelta::ZERO => {
+                return Err(time.fail("\"0s\": the first step is where the run begins"));
+            }
+            Some(&(before, _)) if at <= before => return Err(time.fail("a time after the step before it")),
+            _ => {}
+        }
+        let spec = step_rate(&rate)?;
+        repeating = spec.repeats().then_some(rate);
+        steps.push((at, spec));
+    }
+    if let Some(last) = repeating {
+        return Err(last.fail("a trace without repeat = true in the last step"));
+    }
+    if steps.iter().all(|(_, rate)| *rate == RateSpec::Constant(Bitrate::ZERO)) {
+        return Err(node.fail("at least one step with a rate above 0"));
+    }
+    Ok(RateSpec::Steps(steps))
+}
+
+/// What holds in a step: a rate, zero allowed, or a trace or generator that plays from its own start.
+fn step_rate(node: &Node<'_>) -> Result<RateSpec, ScenarioError> {
+    if !node.is_table() {
+        return Ok(RateSpec::Constant(node.rate()?));
+    }
+    let table = node.table(RATE)?;
+    match table.find("steps") {
+        Some(_) => Err(node.fail("a rate, a trace or a generator: steps do not nest")),
+        None => recorded(&table, node),
+    }
+}
+
+/// What is beside `trace` in a rate.
+const TRACE_KEYS: [&str; 9] =
+    ["trace", "format", "interval", "column", "time_column", "opportunity", "offset", "scale", "repeat"];
+
+fn trace(table: &Table<'_>, file: &str) -> Result<RateSpec, ScenarioError> {
+    table.only(&TRACE_KEYS)?;
+    let options = trace_options(table, file)?;
+    Ok(RateSpec::Trace(TraceSpec {
+        file: file.into(),
+        options,
+        offset: table.find("offset").map_or(Ok(TimeDelta::ZERO), |node| node.time())?,
+        scale: scale(table)?,
+        repeat: table.find("repeat").map_or(Ok(false), |node| node.flag())?,
+    }))
+}
+
+fn trace_options(table: &Table<'_>, file: &str) -> Result<TraceOptions, ScenarioError> {
+    let format = match table.find("format") {
+        Some(node) => node.choice(&TraceFormat::ALL, &[])?,
+        None if file.trim_end_matches(".gz").ends_with(".json") => TraceFormat::JsonGhent,
+        // Lines of one or two numbers can be read in more than one way.
+        None => return Err(table.missing("format", &one_of(&TraceFormat::ALL.map(|(name, _)| name)))),
+    };
+    let mut options = TraceOptions::new(format);
+    if let Some(node) = only_with(table, "interval", format, &[TraceFormat::Mbps, TraceFormat::TimeMbps])? {
+        options.interval = Some(node.time_above_zero()?);
+    } else if format == TraceFormat::Mbps {
+        return Err(table.missing("interval", "the time between values, such as \"1s\""));
+    }
+    let tables = [TraceFormat::Mbps, TraceFormat::TimeMbps, TraceFormat::MbpsHold];
+    options.column = only_with(table, "column", format, &tables)?.map(|node| column(&node)).transpose()?;
+    options.time_column =
+        only_with(table, "time_column", format, &tables[1..])?.map(|node| column(&node)).transpose()?;
+    if let Some(node) = only_with(table, "opportunity", format, &[TraceFormat::Mahimahi])? {
+        options.opportunity = node.size_within(1..=65_535)?;
+    }
+    Ok(options)
+}
+
+/// The value of `key`, which makes sense with some formats only.
+fn only_with<'a>(
+    table: &Table<'a>,
+    key: &str,
+    format: TraceFormat,
+    formats: &[TraceFormat],
+) -> Result<Option<Node<'a>>, ScenarioError> {
+    match table.find(key) {
+        Some(node) if !formats.contains(&format) => {
+            let names: Vec<_> = TraceFormat::ALL
+                .iter()
+                .filter(|(_, other)| formats.contains(other))
+                .map(|(name, _)| *name)
+                .collect();
+            Err(node.fail(&format!("nothing: `{key}` goes with the format {}", names.join(" or "))))
+        }
+        found => Ok(found),
+    }
+}
+
+fn column(node: &Node<'_>) -> Result<Column, ScenarioError> {
+    if let Some(name) = node.as_text() {
+        return Ok(Column::Name(name.into()));
+    }
+    let index =
+        node.count(0..=9_999).map_err(|_| node.fail("a column's heading, or its number counted from 0"))?;
+    Ok(Column::Index(index as usize))
+}
+
+fn scale(table: &Table<'_>) -> Result<f64, ScenarioError> {
+    let Some(node) = table.find("scale") else {
+        return Ok(1.0);
+    };
+    let scale = node.number(0.0..=1e9)?;
+    if scale > 0.0 { Ok(scale) } else { Err(node.fail("a number above 0")) }
+}
+
+const MMWAVE_KEYS: [&str; 10] = [
+    "generator",
+    "length",
+    "seed",
+    "scale",
+    "repeat",
+    "los",
+    "blocked",
+    "outage_ratio",
+    "rate_max",
+    "interval",
+];
+
+fn mmwave(table: &Table<'_>) -> Result<RateSpec, ScenarioError> {
+    table.only(&MMWAVE_KEYS)?;
+    let default = MmwaveParams::default();
+    let params = MmwaveParams {
+        los: state(table, "los", default.los)?,
+        blocked: state(table, "blocked", default.blocked)?,
+        outage_ratio: table
+            .find("outage_ratio")
+            .map_or(Ok(default.outage_ratio), |node| node.number(0.0..=1.0))?,
+        rate_max: table.find("rate_max").map_or(Ok(default.rate_max), |node| node.rate_above_zero())?,
+        interval: table.find("interval").map_or(Ok(default.interval), |node| node.time_above_zero())?,
+    };
+    let invalid = |error: paceline_link::trace::TraceError| table.fail(&error.found, error.expected);
+    params.validate().map_err(invalid)?;
+    Ok(RateSpec::Mmwave(MmwaveSpec {
+        params,
+        length: table.find("length").map(|node| node.time_above_zero()).transpose()?,
+        seed: table.find("seed").map(|node| node.count(0..=i64::MAX as u64)).transpose()?,
+        scale: scale(table)?,
+        repeat: table.find("repeat").map_or(Ok(false), |node| node.flag())?,
+    }))
+}
+
+/// The shapes of a state's rate, by name.
+pub(crate) const SHAPES: [(&str, Shape); 2] = [("normal", Shape::Normal), ("lognormal", Shape::Lognormal)];
+
+fn state(table: &Table<'_>, key: &str, default: StateParams) -> Result<StateParams, ScenarioError> {
+    let Some(node) = table.find(key) else {
+        return Ok(default);
+    };
+    let table = node.table("a table of mean, std, shape, correlation, dwell")?;
+    table.only(&["mean", "std", "shape", "correlation", "dwell"])?;
+    Ok(StateParams {
+        mean: table.find("mean").map_or(Ok(default.mean), |node| node.rate_above_zero())?,
+        std: table.find("std").map_or(Ok(default.std), |node| node.rate())?,
+        shape: table.find("shape").map_or(Ok(default.shape), |node| node.choice(&SHAPES, &[]))?,
+        correlation: table.find("correlation").map_or(Ok(default.correlation), |node| node.time())?,
+        dwell: table.find("dwell").map_or(Ok(default.dwell), |node| node.time_above_zero())?,
+    })
+}
+
+/// Disciplines of later versions.
+const QUEUES_NOT_YET: [&str; 5] = ["red", "codel", "pie", "fq-codel", "dualpi2"];
+
+fn queue(node: &Node<'_>, rate: &RateSpec) -> Result<QueueConfig, ScenarioError> {
+    const LIMITS: &str = "exactly one of limit (a time), packets or bytes";
+    let table = node.table(QUEUE)?;
+    if let Some(kind) = table.find("kind") {
+        kind.choice(&[("droptail", ())], &QUEUES_NOT_YET)?;
+    }
+    table.only(&["kind", "limit", "packets", "bytes"])?;
+    let limit = match (table.find("limit"), table.find("packets"), table.find("bytes")) {
+        (Some(node), None, None) => {
+            let starts_dead = matches!(rate, RateSpec::Steps(steps) if steps[0].1 == RateSpec::Constant(Bitrate::ZERO));
+            if starts_dead {
+                return Err(node.fail("packets or bytes: a time counts at the first step's rate, which is 0"));
+            }
+            QueueLimit::Time(node.time()?)
+        }
+        (None, Some(node), None) => QueueLimit::Packets(node.count(0..=u64::MAX)?),
+        (None, None, Some(node)) => QueueLimit::Bytes(node.size()?),
+        (None, None, None) => return Err(table.fail("none of them", LIMITS)),
+        _ => return Err(table.fail("several of them", LIMITS)),
+    };
+    Ok(QueueConfig::DropTail { limit })
+}
+
+#[derive(Clone, Copy)]
+enum Mark {
+    Step,
+    Ramp,
+    Classic,
+}
+
+fn mark(node: &Node<'_>) -> Result<MarkConfig, ScenarioError> {
+    const TIME: &str = "a time such as \"2ms\"";
+    let table = node.table("marks such as { kind = \"step\", at = \"1ms\" }")?;
+    let kinds = [("step", Mark::Step), ("ramp", Mark::Ramp), ("classic", Mark::Classic)];
+    let time = |key: &str| table.require(key, TIME)?.time();
+    let config = match table.require("kind", &one_of(&kinds.map(|(name, _)| name)))?.choice(&kinds, &[])? {
+        Mark::Step => {
+            table.only(&["kind", "at"])?;
+            MarkConfig::Step { at: time("at")? }
+        }
+        Mark::Ramp => {
+            table.only(&["kind", "low", "high"])?;
+            MarkConfig::Ramp { low: time("low")?, high: time("high")? }
+        }
+        Mark::Classic => {
+            table.only(&["kind", "at", "for"])?;
+            MarkConfig::Classic { at: time("at")?, lasting: time("for")? }
+        }
+    };
+    config.validate().map_err(|error| invalid(&table, &error))?;
+    Ok(config)
+}
+
+/// An error that a link found, at the key that it names ("loss.ratio" of the table "links.b.loss").
+fn invalid(table: &Table<'_>, error: &LinkError) -> ScenarioError {
+    let key = error.key.rsplit('.').next().unwrap_or(error.key);
+    table.find(key).map_or_else(|| table.fail(&error.found, error.expected), |node| node.fail(error.expected))
+}
+
+fn loss(node: &Node<'_>) -> Result<LossConfig, ScenarioError> {
+    const RATIO: &str = "a ratio from 0 to 1";
+    let table = node.table("a loss model such as { kind = \"bernoulli\", ratio = 0.01 }")?;
+    let kinds = [("bernoulli", false), ("gilbert-elliott", true)];
+    let ratio = |key: &str| table.require(key, RATIO)?.number(0.0..=1.0);
+    let or = |key: &str, default: f64| table.find(key).map_or(Ok(default), |node| node.number(0.0..=1.0));
+    if !table.require("kind", &one_of(&kinds.map(|(name, _)| name)))?.choice(&kinds, &[])? {
+        table.only(&["kind", "ratio"])?;
+        return Ok(LossConfig::Bernoulli { ratio: ratio("ratio")? });
+    }
+    table.only(&["kind", "p", "r", "loss_good", "loss_bad"])?;
+    Ok(LossConfig::GilbertElliott {
+        p: ratio("p")?,
+        r: ratio("r")?,
+        loss_good: or("loss_good", 0.0)?,
+        loss_bad: or("loss_bad", 1.0)?,
+    })
+}
+
+#[derive(Clone, Copy)]
+enum Noise {
+    Rfc8868,
+    Uniform,
+    Exponential,
+}
+
+fn noise(node: &Node<'_>) -> Result<NoiseConfig, ScenarioError> {
+    const TIME: &str = "a time such as \"5ms\"";
+    let table = node.table("delay noise such as { kind = \"rfc8868\" }")?;
+    let kinds =
+        [("rfc8868", Noise::Rfc8868), ("uniform", Noise::Uniform), ("exponential", Noise::Exponential)];
+    let or = |key: &str, default: TimeDelta| table.find(key).map_or(Ok(default), |node| node.time());
+    let kind = match table.require("kind", &one_of(&kinds.map(|(name, _)| name)))?.choice(&kinds, &[])? {
+        Noise::Rfc8868 => {
+            table.only(&["kind", "reorder", "std", "n_std"])?;
+            NoiseKind::Rfc8868 {
+                std: or("std", TimeDelta::from_millis(5))?,
+                n_std: table.find("n_std").map_or(Ok(3.0), |node| node.number(0.0..=1e6))?,
+            }
+        }
+        Noise::Uniform => {
+            table.only(&["kind", "reorder", "max"])?;
+            NoiseKind::Uniform { max: table.require("max", TIME)?.time()? }
+        }
+        Noise::Exponential => {
+            table.only(&["kind", "reorder", "mean", "max"])?;
+            NoiseKind::Exponential {
+                mean: table.require("mean", TIME)?.time()?,
+                max: or("max", TimeDelta::MAX)?,
+            }
+        }
+    };
+    Ok(NoiseConfig { kind, reorder: table.find("reorder").map_or(Ok(false), |node| node.flag())? })
+}
+
+fn down(node: &Node<'_>) -> Result<Vec<(TimeDelta, TimeDelta)>, ScenarioError> {
+    const EXPECTED: &str = "a list of [from, to], such as [[\"30s\", \"31s\"]]";
+    let mut down = Vec::new();
+    for interval in node.list(EXPECTED)? {
+        let [from, to] = interval.pair(EXPECTED)?;
+        let (from, end) = (from.time()?, to.time()?);
+        if end <= from {
+            return Err(to.fail("a time after the beginning of the failure"));
+        }
+        down.push((from, end));
+    }
+    down.sort_unstable();
+    Ok(down)
+}

@@ -1,0 +1,91 @@
+//! The text of a scenario into a [`Scenario`]: every rule of the format, with messages for people.
+//!
+//! A key that is not known is reported before a key that is missing, since one is often the other misspelt.
+
+mod controller;
+mod flow;
+mod link;
+mod source;
+
+pub(crate) use flow::ECN;
+pub(crate) use link::SHAPES;
+pub(crate) use source::FORMATS;
+
+use crate::error::ScenarioError;
+use crate::reader::{Input, Node, Table};
+use crate::spec::Scenario;
+use paceline_units::TimeDelta;
+
+const KEYS: [&str; 7] = ["name", "duration", "warmup", "seed", "sample", "links", "flows"];
+const DURATION: &str = "a time such as \"100s\"";
+
+/// Reads a scenario. `file` is what messages call it; its stem names a scenario that has no `name`.
+///
+/// # Errors
+/// The first thing that is wrong, with its line.
+pub fn parse(text: &str, file: &str) -> Result<Scenario, ScenarioError> {
+    let input = Input { file, text };
+    let document = input.parse()?;
+    let root = Table::root(&input, &document);
+    root.only(&KEYS)?;
+    let duration = root.require("duration", DURATION)?.time_above_zero()?;
+    let links = links(&root)?;
+    let flows = flows(&root, &flow::Surroundings { duration, links: &links })?;
+    Ok(Scenario {
+        name: name(&root, file)?,
+        duration,
+        warmup: warmup(&root, duration)?,
+        seed: root.find("seed").map_or(Ok(1), |node| node.count(0..=i64::MAX as u64))?,
+        sample: root.find("sample").map_or(Ok(TimeDelta::from_millis(50)), |node| node.time_above_zero())?,
+        links,
+        flows,
+    })
+}
+
+fn name(root: &Table<'_>, file: &str) -> Result<String, ScenarioError> {
+    let stem =
+        || std::path::Path::new(file).file_stem().map_or("scenario".into(), |stem| stem.to_string_lossy());
+    match root.find("name") {
+        Some(node) => Ok(node.text("a text")?.to_string()),
+        None => Ok(stem().into_owned()),
+    }
+}
+
+fn warmup(root: &Table<'_>, duration: TimeDelta) -> Result<TimeDelta, ScenarioError> {
+    let Some(node) = root.find("warmup") else {
+        return Ok(TimeDelta::ZERO);
+    };
+    let warmup = node.time()?;
+    if warmup < duration { Ok(warmup) } else { Err(node.fail("a time below the duration")) }
+}
+
+fn links(root: &Table<'_>) -> Result<Vec<crate::spec::LinkSpec>, ScenarioError> {
+    let Some(node) = root.find("links") else {
+        return Ok(Vec::new());
+    };
+    let table = node.table("tables [links.NAME]")?;
+    named(&table)?.into_iter().map(|(name, node)| link::parse(name, &node)).collect()
+}
+
+fn flows(
+    root: &Table<'_>,
+    around: &flow::Surroundings<'_>,
+) -> Result<Vec<crate::spec::FlowSpec>, ScenarioError> {
+    const EXPECTED: &str = "at least one table [flows.NAME]";
+    let table = root.require("flows", EXPECTED)?.table(EXPECTED)?;
+    let flows: Result<Vec<_>, _> =
+        named(&table)?.into_iter().map(|(name, node)| flow::parse(name, &node, around)).collect();
+    let flows = flows?;
+    if flows.is_empty() { Err(table.fail("no flow", EXPECTED)) } else { Ok(flows) }
+}
+
+/// The entries of a table of things that have names.
+fn named<'a>(table: &Table<'a>) -> Result<Vec<(&'a str, Node<'a>)>, ScenarioError> {
+    let entries: Vec<_> = table.entries().collect();
+    for (name, node) in &entries {
+        if name.is_empty() || name.chars().any(char::is_control) {
+            return Err(node.fail("a name that can be read"));
+        }
+    }
+    Ok(entries)
+}

@@ -1,0 +1,149 @@
+//! `source = { ... }` of a flow or a stream.
+
+use crate::error::ScenarioError;
+use crate::reader::{Node, Table, one_of};
+use crate::spec::{FramesSpec, SourceSpec, TraceEncoderSpec};
+use paceline_media::{FrameSizeParams, FrameTraceFormat};
+use paceline_units::{Bitrate, TimeDelta};
+
+/// What is expected where a source is.
+pub(super) const SOURCE: &str =
+    "a source such as { kind = \"trace-encoder\", generator = \"frames\", fps = 50 }";
+/// Sources of later versions.
+const NOT_YET: [&str; 2] = ["rfc8593", "codec"];
+/// Frame-size formats by name.
+pub(crate) const FORMATS: [(&str, FrameTraceFormat); 2] =
+    [("sizes", FrameTraceFormat::Sizes), ("syncodecs", FrameTraceFormat::Syncodecs)];
+/// Frames that a generator draws unless told otherwise: two minutes at 50 fps.
+const GENERATED_FRAMES: u64 = 6000;
+
+#[derive(Clone, Copy)]
+enum Kind {
+    TraceEncoder,
+    Cbr,
+    Bulk,
+}
+
+pub(super) fn parse(node: &Node<'_>) -> Result<SourceSpec, ScenarioError> {
+    let table = node.table(SOURCE)?;
+    let kinds = [("trace-encoder", Kind::TraceEncoder), ("cbr", Kind::Cbr), ("bulk", Kind::Bulk)];
+    match table.require("kind", &one_of(&kinds.map(|(name, _)| name)))?.choice(&kinds, &NOT_YET)? {
+        Kind::TraceEncoder => Ok(SourceSpec::TraceEncoder(trace_encoder(&table)?)),
+        Kind::Cbr => {
+            table.only(&["kind", "rate", "fps", "adaptive"])?;
+            Ok(SourceSpec::Cbr {
+                rate: table.find("rate").map_or(Ok(Bitrate::from_mbps(1)), |node| node.rate_above_zero())?,
+                fps: fps(&table)?,
+                adaptive: table.find("adaptive").map_or(Ok(false), |node| node.flag())?,
+            })
+        }
+        Kind::Bulk => {
+            table.only(&["kind", "length"])?;
+            let length =
+                table.find("length").map(|node| node.size_within(1..=crate::quantity::MAX_SIZE.as_u64()));
+            Ok(SourceSpec::Bulk { length: length.transpose()? })
+        }
+    }
+}
+
+fn fps(table: &Table<'_>) -> Result<f64, ScenarioError> {
+    let fps = table.find("fps").map_or(Ok(50.0), |node| node.number(0.001..=1e6))?;
+    // To a thousandth, as it is used.
+    Ok((fps * 1000.0).round() / 1000.0)
+}
+
+const ENCODER_KEYS: [&str; 9] = [
+    "kind",
+    "file",
+    "format",
+    "generator",
+    "fps",
+    "offset",
+    "key_frame_scale",
+    "nominal_gain",
+    "nominal_start",
+];
+
+fn trace_encoder(table: &Table<'_>) -> Result<TraceEncoderSpec, ScenarioError> {
+    table.only(&ENCODER_KEYS)?;
+    let number = |key: &str, default: f64, max: f64| {
+        table.find(key).map_or(Ok(default), |node| node.number(0.0..=max))
+    };
+    Ok(TraceEncoderSpec {
+        frames: frames(table)?,
+        fps: fps(table)?,
+        offset: table.find("offset").map_or(Ok(TimeDelta::ZERO), |node| node.time())?,
+        key_frame_scale: number("key_frame_scale", 1.0, 100.0)?,
+        nominal_gain: number("nominal_gain", 0.05, 1.0)?,
+        nominal_start: table.find("nominal_start").map(|node| node.rate_above_zero()).transpose()?,
+    })
+}
+
+fn frames(table: &Table<'_>) -> Result<FramesSpec, ScenarioError> {
+    const EITHER: &str = "either file = FILE or generator = \"frames\"";
+    match (table.find("file"), table.find("generator")) {
+        (Some(file), None) => Ok(FramesSpec::File {
+            file: file.text("a file's name")?.into(),
+            format: table.find("format").map(|node| node.choice(&FORMATS, &[])).transpose()?,
+        }),
+        (None, Some(generator)) => {
+            if let Some(format) = table.find("format") {
+                return Err(format.fail("nothing: `format` goes with a file"));
+            }
+            frame_generator(&generator)
+        }
+        (Some(_), Some(generator)) => Err(generator.fail(EITHER)),
+        (None, None) => Err(table.fail("neither", EITHER)),
+    }
+}
+
+const GENERATOR_KEYS: [&str; 12] = [
+    "kind",
+    "count",
+    "seed",
+    "mean",
+    "sigma",
+    "correlation",
+    "key_interval",
+    "key_scale",
+    "scene_change",
+    "scene_scale",
+    "min",
+    "max",
+];
+
+fn frame_generator(node: &Node<'_>) -> Result<FramesSpec, ScenarioError> {
+    const GENERATOR: &str = "\"frames\", or { kind = \"frames\", ... } with its parameters";
+    let default = FrameSizeParams::default();
+    if node.as_text().is_some() {
+        node.choice(&[("frames", ())], &[])?;
+        return Ok(FramesSpec::Generator { params: default, count: GENERATED_FRAMES, seed: None });
+    }
+    let table = node.table(GENERATOR)?;
+    table.require("kind", "\"frames\"")?.choice(&[("frames", ())], &[])?;
+    table.only(&GENERATOR_KEYS)?;
+    let number =
+        |key: &str, default: f64| table.find(key).map_or(Ok(default), |node| node.number(-1e9..=1e9));
+    let params = FrameSizeParams {
+        mean: table.find("mean").map_or(Ok(default.mean), |node| node.size())?,
+        sigma: number("sigma", default.sigma)?,
+        correlation: number("correlation", default.correlation)?,
+        key_interval: table
+            .find("key_interval")
+            .map_or(Ok(default.key_interval), |n| n.count(0..=u64::MAX))?,
+        key_scale: number("key_scale", default.key_scale)?,
+        scene_change: number("scene_change", default.scene_change)?,
+        scene_scale: number("scene_scale", default.scene_scale)?,
+        min: table.find("min").map_or(Ok(default.min), |node| node.size())?,
+        max: table.find("max").map_or(Ok(default.max), |node| node.size())?,
+    };
+    params.validate().map_err(|error| match table.find(error.name) {
+        Some(node) => node.fail(error.expected),
+        None => table.fail(&format!("{} {}", error.name, error.found), error.expected),
+    })?;
+    Ok(FramesSpec::Generator {
+        params,
+        count: table.find("count").map_or(Ok(GENERATED_FRAMES), |node| node.count(1..=10_000_000))?,
+        seed: table.find("seed").map(|node| node.count(0..=i64::MAX as u64)).transpose()?,
+    })
+}

@@ -1,0 +1,274 @@
+//! A scenario as resolved: every default filled in, every name checked, no file opened yet.
+
+use crate::registry::ControllerParams;
+use paceline_link::generate::MmwaveParams;
+use paceline_link::trace::TraceOptions;
+use paceline_link::{LossConfig, MarkConfig, NoiseConfig, QueueConfig};
+use paceline_media::{FrameSizeParams, FrameTraceFormat, PlayoutConfig};
+use paceline_transport::rtp::FeedbackConfig;
+use paceline_units::{Bitrate, Bytes, TimeDelta};
+
+/// Everything a run needs to know, except the contents of the files it names.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Scenario {
+    /// What the run is called; the stem of the scenario's file unless given.
+    pub name: String,
+    /// How long is simulated; above 0, at most 1e6 s.
+    pub duration: TimeDelta,
+    /// What is left out of every statistic at the beginning; below `duration`.
+    pub warmup: TimeDelta,
+    /// Root of all random streams.
+    pub seed: u64,
+    /// Interval of the time series; above 0.
+    pub sample: TimeDelta,
+    /// The links, by name.
+    pub links: Vec<LinkSpec>,
+    /// The flows, by name; at least one.
+    pub flows: Vec<FlowSpec>,
+}
+
+impl Scenario {
+    /// The index of the link called `name`.
+    pub fn link_index(&self, name: &str) -> Option<usize> {
+        self.links.iter().position(|link| link.name == name)
+    }
+}
+
+/// One direction of a link.
+#[derive(Clone, PartialEq, Debug)]
+pub struct LinkSpec {
+    /// Its name.
+    pub name: String,
+    /// How fast it serves.
+    pub rate: RateSpec,
+    /// Propagation, one way; default 0 s.
+    pub delay: TimeDelta,
+    /// The queue before the server.
+    pub queue: QueueConfig,
+    /// ECN marks; default none.
+    pub mark: Option<MarkConfig>,
+    /// Loss before the queue; default none.
+    pub loss: Option<LossConfig>,
+    /// Delay noise; default none.
+    pub noise: Option<NoiseConfig>,
+    /// Intervals [from, to) of failure, in order.
+    pub down: Vec<(TimeDelta, TimeDelta)>,
+    /// Added to each packet's size on this link; default 0 B.
+    pub overhead: Bytes,
+}
+
+/// How fast a link serves.
+#[derive(Clone, PartialEq, Debug)]
+#[allow(clippy::large_enum_variant, reason = "one per link, never moved in the packet path")]
+pub enum RateSpec {
+    /// One rate for ever.
+    Constant(Bitrate),
+    /// Each holds from its time on, a trace from its own start; the first time is 0. Steps do not nest.
+    Steps(Vec<(TimeDelta, RateSpec)>),
+    /// A recording in a file.
+    Trace(TraceSpec),
+    /// The two-state mmWave generator.
+    Mmwave(MmwaveSpec),
+}
+
+impl RateSpec {
+    /// Whether it starts over at its end, for ever.
+    pub fn repeats(&self) -> bool {
+        match self {
+            RateSpec::Trace(trace) => trace.repeat,
+            RateSpec::Mmwave(mmwave) => mmwave.repeat,
+            RateSpec::Constant(_) | RateSpec::Steps(_) => false,
+        }
+    }
+
+    /// The traces that it names.
+    pub(crate) fn traces_mut(&mut self) -> Vec<&mut TraceSpec> {
+        match self {
+            RateSpec::Trace(trace) => vec![trace],
+            RateSpec::Steps(steps) => steps.iter_mut().flat_map(|(_, rate)| rate.traces_mut()).collect(),
+            RateSpec::Constant(_) | RateSpec::Mmwave(_) => Vec::new(),
+        }
+    }
+}
+
+/// A recorded rate.
+#[derive(Clone, PartialEq, Debug)]
+pub struct TraceSpec {
+    /// The file, as the scenario says; [`crate::Loader`] finds it.
+    pub file: String,
+    /// How it is written.
+    pub options: TraceOptions,
+    /// Where in the recording the run starts; default 0 s.
+    pub offset: TimeDelta,
+    /// Every rate is multiplied by this; default 1.
+    pub scale: f64,
+    /// Start over at the end; default no: the last value holds.
+    pub repeat: bool,
+}
+
+/// A generated mmWave rate.
+#[derive(Clone, PartialEq, Debug)]
+pub struct MmwaveSpec {
+    /// What it is drawn from.
+    pub params: MmwaveParams,
+    /// How long the trace is; none: as long as the scenario.
+    pub length: Option<TimeDelta>,
+    /// Seed of the draws; none: the run's, by the link's name.
+    pub seed: Option<u64>,
+    /// Every rate is multiplied by this; default 1.
+    pub scale: f64,
+    /// Start over at the end; default no: the last value holds.
+    pub repeat: bool,
+}
+
+/// One flow from a sender to a receiver.
+#[derive(Clone, PartialEq, Debug)]
+pub struct FlowSpec {
+    /// Its name.
+    pub name: String,
+    /// Its transport.
+    pub transport: Transport,
+    /// What steers it.
+    pub controller: ControllerSpec,
+    /// Its media, by name; one without a name where the scenario says `source`.
+    pub streams: Vec<StreamSpec>,
+    /// Which ECN codepoint its packets carry.
+    pub ecn: EcnMode,
+    /// Names of the links from sender to receiver; at least one.
+    pub path: Vec<String>,
+    /// Names of the links back; none: unlimited and lossless, with `return_delay`.
+    pub return_path: Vec<String>,
+    /// Delay of an empty return path; default: the sum of the forward delays. 0 with a return path.
+    pub return_delay: TimeDelta,
+    /// When it starts.
+    pub start: TimeDelta,
+    /// When it stops; default: the scenario's duration.
+    pub stop: TimeDelta,
+    /// When the receiver reports.
+    pub feedback: FeedbackConfig,
+    /// Size on the link of the largest packet, transport header in.
+    pub packet_size: Bytes,
+    /// Added to each packet's size on every link; default 0 B.
+    pub overhead: Bytes,
+    /// When a frame is displayed; default: as soon as it is complete.
+    pub playout: PlayoutConfig,
+    /// Names of the inner states of the controller that are recorded.
+    pub record: Vec<String>,
+}
+
+/// The protocol of a flow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Transport {
+    /// RTP with RFC 8888 feedback.
+    Rtp,
+}
+
+/// Which ECN codepoint a flow's packets carry.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EcnMode {
+    /// None.
+    Off,
+    /// ECT(0): classic response.
+    Classic,
+    /// ECT(1): L4S.
+    L4s,
+}
+
+/// What steers a flow.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ControllerSpec {
+    /// The named set its parameters started from.
+    pub profile: String,
+    /// Its kind and the values of all its parameters.
+    pub params: ControllerParams,
+}
+
+/// One stream of media.
+#[derive(Clone, PartialEq, Debug)]
+pub struct StreamSpec {
+    /// Its name; none for a flow's only stream given as `source`.
+    pub name: Option<String>,
+    /// Where its media comes from.
+    pub source: SourceSpec,
+    /// Its share beside other streams; default 1.
+    pub priority: f64,
+    /// Its limits; none where the controller knows none.
+    pub limits: Option<StreamLimits>,
+}
+
+impl StreamSpec {
+    /// What it is called in results.
+    pub fn label(&self) -> &str {
+        self.name.as_deref().unwrap_or("0")
+    }
+}
+
+/// What a stream's target bitrate may be, headers in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StreamLimits {
+    /// Never below.
+    pub min: Bitrate,
+    /// At first.
+    pub start: Bitrate,
+    /// Never above.
+    pub max: Bitrate,
+}
+
+/// Where media comes from.
+#[derive(Clone, PartialEq, Debug)]
+pub enum SourceSpec {
+    /// An encoder whose frame sizes follow a trace, scaled to the target.
+    TraceEncoder(TraceEncoderSpec),
+    /// Frames of one size at one rate.
+    Cbr {
+        /// Payload rate; default 1 Mbit/s.
+        rate: Bitrate,
+        /// Frames per second; default 50.
+        fps: f64,
+        /// Whether the rate follows the controller's target; default no.
+        adaptive: bool,
+    },
+    /// A file, sent as fast as the controller allows.
+    Bulk {
+        /// Its payload; none: it never ends.
+        length: Option<Bytes>,
+    },
+}
+
+/// The trace-driven encoder.
+#[derive(Clone, PartialEq, Debug)]
+pub struct TraceEncoderSpec {
+    /// Its frame sizes.
+    pub frames: FramesSpec,
+    /// Frames per second, to a thousandth; default 50.
+    pub fps: f64,
+    /// Where in the trace the run starts, rounded down to a frame; default 0 s.
+    pub offset: TimeDelta,
+    /// How much larger a key frame on demand is; default 1.
+    pub key_frame_scale: f64,
+    /// Weight of the newest frame in the trace's short-term rate; default 0.05.
+    pub nominal_gain: f64,
+    /// Where that rate starts; none: at the trace's mean.
+    pub nominal_start: Option<Bitrate>,
+}
+
+/// A trace of frame sizes.
+#[derive(Clone, PartialEq, Debug)]
+pub enum FramesSpec {
+    /// A file.
+    File {
+        /// The file, as the scenario says; [`crate::Loader`] finds it.
+        file: String,
+        /// How it is written; none: its first line decides, which is never ambiguous.
+        format: Option<FrameTraceFormat>,
+    },
+    /// Drawn at random.
+    Generator {
+        /// What from.
+        params: FrameSizeParams,
+        /// How many frames before they repeat; default 6000 (2 minutes at 50 fps).
+        count: u64,
+        /// Seed of the draws; none: the run's, by the stream's name.
+        seed: Option<u64>,
+    },
+}

@@ -1,0 +1,392 @@
+//! Every wrong scenario says where, which key, what was found and what was expected.
+
+use crate::{Place, ScenarioError, parse, parse_with};
+
+/// The scenario that each case spoils. Line numbers below refer to it.
+pub(super) const GOOD: &str = r#"name = "a call"
+duration = "10s"
+warmup = "1s"
+
+[links.bottleneck]
+rate = "20Mbps"
+delay = "10ms"
+queue = { kind = "droptail", limit = "300ms" }
+
+[flows.video]
+controller = { kind = "scream", profile = "rfc8298" }
+source = { kind = "trace-encoder", generator = "frames", fps = 50 }
+ecn = "l4s"
+path = ["bottleneck"]
+"#;
+
+/// What is replaced, by what, and the error: line, key, a part of what was found, of what was expected, the hint.
+type Case =
+    (&'static str, &'static str, usize, &'static str, &'static str, &'static str, Option<&'static str>);
+
+const CASES: &[Case] = &[
+    (
+        "\"20Mbps\"",
+        "\"20 Mbqs\"",
+        6,
+        "links.bottleneck.rate",
+        "\"20 Mbqs\" (text)",
+        "Mbps",
+        Some("\"20Mbps\""),
+    ),
+    ("\"20Mbps\"", "20", 6, "links.bottleneck.rate", "20 (a number)", "units: bps kbps Mbps Gbps", None),
+    ("\"20Mbps\"", "\"-20Mbps\"", 6, "links.bottleneck.rate", "-20Mbps", "not below 0", None),
+    ("\"20Mbps\"", "\"0Mbps\"", 6, "links.bottleneck.rate", "0Mbps", "above 0", None),
+    ("\"20Mbps\"", "\"20ms\"", 6, "links.bottleneck.rate", "20ms", "a rate", None),
+    ("\"20Mbps\"", "{ steps = [] }", 6, "links.bottleneck.rate.steps", "a list of 0", "rate above 0", None),
+    (
+        "\"20Mbps\"",
+        "{ steps = [[\"1s\", \"20Mbps\"]] }",
+        6,
+        "links.bottleneck.rate.steps[0][0]",
+        "1s",
+        "\"0s\"",
+        None,
+    ),
+    (
+        "\"20Mbps\"",
+        "{ steps = [\n[\"0s\", \"20Mbps\"],\n[\"0s\", \"1Mbps\"]] }",
+        8,
+        "links.bottleneck.rate.steps[1][0]",
+        "0s",
+        "after the step before",
+        None,
+    ),
+    (
+        "\"20Mbps\"",
+        "{ trace = \"x.csv\" }",
+        6,
+        "links.bottleneck.rate.format",
+        "nothing",
+        "\"time-mbps\"",
+        None,
+    ),
+    (
+        "\"20Mbps\"",
+        "{ trace = \"x.csv\", format = \"time-mbs\" }",
+        6,
+        "links.bottleneck.rate.format",
+        "time-mbs",
+        "one of",
+        Some("\"time-mbps\""),
+    ),
+    (
+        "\"20Mbps\"",
+        "{ trace = \"x\", format = \"mahimahi\", interval = \"1s\" }",
+        6,
+        "links.bottleneck.rate.interval",
+        "1s",
+        "goes with the format mbps or time-mbps",
+        None,
+    ),
+    (
+        "\"20Mbps\"",
+        "{ trace = \"x\", format = \"mbps\" }",
+        6,
+        "links.bottleneck.rate.interval",
+        "nothing",
+        "1s",
+        None,
+    ),
+    (
+        "delay",
+        "dellay",
+        7,
+        "links.bottleneck.dellay",
+        "an unknown key",
+        "rate, delay, queue",
+        Some("\"delay\""),
+    ),
+    ("\"10ms\"", "10", 7, "links.bottleneck.delay", "10 (a number)", "a time such as", None),
+    ("\"10ms\"", "\"10msec\"", 7, "links.bottleneck.delay", "10msec", "a time", Some("\"10ms\"")),
+    ("\"droptail\"", "\"codel\"", 8, "links.bottleneck.queue.kind", "codel", "not in this version yet", None),
+    (
+        "\"droptail\"",
+        "\"dorptail\"",
+        8,
+        "links.bottleneck.queue.kind",
+        "dorptail",
+        "droptail",
+        Some("\"droptail\""),
+    ),
+    (", limit = \"300ms\"", "", 8, "links.bottleneck.queue", "none of them", "exactly one of", None),
+    ("limit", "packets = 9, limit", 8, "links.bottleneck.queue", "several", "exactly one of", None),
+    (
+        "\n[flows.video]",
+        "mark = { kind = \"step\" }\n[flows.video]",
+        9,
+        "links.bottleneck.mark.at",
+        "nothing",
+        "time",
+        None,
+    ),
+    (
+        "\n[flows.video]",
+        "mark = { kind = \"ramp\", low = \"5ms\", high = \"2ms\" }\n[flows.video]",
+        9,
+        "links.bottleneck.mark.high",
+        "2ms",
+        "at least low",
+        None,
+    ),
+    (
+        "\n[flows.video]",
+        "loss = { kind = \"bernoulli\", ratio = 1.5 }\n[flows.video]",
+        9,
+        "links.bottleneck.loss.ratio",
+        "1.5",
+        "from 0 to 1",
+        None,
+    ),
+    (
+        "\n[flows.video]",
+        "down = [[\"3s\", \"2s\"]]\n[flows.video]",
+        9,
+        "links.bottleneck.down[0][1]",
+        "2s",
+        "after the beginning",
+        None,
+    ),
+    ("\"10s\"", "\"0s\"", 2, "duration", "0s", "above 0", None),
+    ("\"10s\"", "\"-1s\"", 2, "duration", "-1s", "not below 0", None),
+    ("\"10s\"", "\"2e9s\"", 2, "duration", "2e9s", "a time", None),
+    ("\"10s\"", "\"1000001s\"", 2, "duration", "1000001s", "at most 1000000s", None),
+    ("\"1s\"", "\"10s\"", 3, "warmup", "10s", "below the duration", None),
+    ("warmup = \"1s\"", "seed = -1", 3, "seed", "-1", "a whole number", None),
+    ("warmup = \"1s\"", "sample = \"0s\"", 3, "sample", "0s", "above 0", None),
+    ("warmup", "warm_up", 3, "warm_up", "an unknown key", "warmup", Some("\"warmup\"")),
+    (
+        "[\"bottleneck\"]",
+        "[\"botleneck\"]",
+        14,
+        "flows.video.path[0]",
+        "botleneck",
+        "bottleneck",
+        Some("\"bottleneck\""),
+    ),
+    (
+        "[\"bottleneck\"]",
+        "[\"bottleneck\", \"bottleneck\"]",
+        14,
+        "flows.video.path[1]",
+        "bottleneck",
+        "once",
+        None,
+    ),
+    ("[\"bottleneck\"]", "[]", 14, "flows.video.path", "a list of 0", "at least one link", None),
+    ("\"l4s\"", "\"l4\"", 13, "flows.video.ecn", "l4", "classic", Some("\"l4s\"")),
+    ("\"scream\"", "\"screem\"", 11, "flows.video.controller.kind", "screem", "fixed", Some("\"scream\"")),
+    ("\"scream\"", "\"gcc\"", 11, "flows.video.controller.kind", "gcc", "not in this version yet", None),
+    (
+        "\"rfc8298\"",
+        "\"rfc8928\"",
+        11,
+        "flows.video.controller.profile",
+        "rfc8928",
+        "reference-2022",
+        Some("\"rfc8298\""),
+    ),
+    (
+        "profile = \"rfc8298\"",
+        "qdelay_target_low = \"1s\"",
+        11,
+        "flows.video.controller.qdelay_target_low",
+        "an unknown key",
+        "qdelay_target_hi",
+        Some("\"qdelay_target_lo\""),
+    ),
+    (
+        "profile = \"rfc8298\"",
+        "qdelay_target_lo = 0.1",
+        11,
+        "flows.video.controller.qdelay_target_lo",
+        "0.1 (a number)",
+        "a time",
+        None,
+    ),
+    (
+        "profile = \"rfc8298\"",
+        "qdelay_target_lo = \"20s\"",
+        11,
+        "flows.video.controller.qdelay_target_lo",
+        "20s",
+        "a time from 1ms to 10s",
+        None,
+    ),
+    (
+        "profile = \"rfc8298\"",
+        "beta_loss = 1.5",
+        11,
+        "flows.video.controller.beta_loss",
+        "1.5",
+        "a number from 0 to 1",
+        None,
+    ),
+    (
+        "profile = \"rfc8298\"",
+        "target_bitrate_min = \"5Mbps\", target_bitrate_max = \"2Mbps\"",
+        11,
+        "flows.video.controller",
+        "target_bitrate_",
+        "fit each other",
+        None,
+    ),
+    (
+        "ecn = \"l4s\"",
+        "packet_size = \"900B\"\nx = 1",
+        14,
+        "flows.video.x",
+        "an unknown key",
+        "packet_size",
+        None,
+    ),
+    ("ecn = \"l4s\"", "packet_size = \"12B\"", 13, "flows.video.packet_size", "12B", "13B", None),
+    (
+        "\"trace-encoder\"",
+        "\"codec\"",
+        12,
+        "flows.video.source.kind",
+        "codec",
+        "not in this version yet",
+        None,
+    ),
+    ("generator = \"frames\", ", "", 12, "flows.video.source", "neither", "file = FILE or generator", None),
+    ("fps = 50", "fps = \"50\"", 12, "flows.video.source.fps", "\"50\" (text)", "a number", None),
+    ("fps = 50", "fps = nan", 12, "flows.video.source.fps", "nan", "a number", None),
+    (
+        "ecn = \"l4s\"",
+        "transport = \"tcp\"",
+        13,
+        "flows.video.transport",
+        "tcp",
+        "not in this version yet",
+        None,
+    ),
+    ("ecn = \"l4s\"", "start = \"10s\"", 13, "flows.video.start", "10s", "before the end", None),
+    (
+        "ecn = \"l4s\"",
+        "start = \"5s\"\nstop = \"5s\"",
+        14,
+        "flows.video.stop",
+        "5s",
+        "after the flow's start",
+        None,
+    ),
+    ("ecn = \"l4s\"", "feedback = { packets = 0 }", 13, "flows.video.feedback.packets", "0", "from 1", None),
+    (
+        "ecn = \"l4s\"",
+        "feedback = { clock = \"1/0s\" }",
+        13,
+        "flows.video.feedback.clock",
+        "1/0s",
+        "1/1024s",
+        None,
+    ),
+    ("ecn = \"l4s\"", "record = [\"qdelay\"]", 13, "flows.video.record[0]", "qdelay", "qdelay_trend", None),
+    (
+        "ecn = \"l4s\"",
+        "playout = { kind = \"fixed\" }",
+        13,
+        "flows.video.playout.delay",
+        "nothing",
+        "100ms",
+        None,
+    ),
+    ("ecn = \"l4s\"", "ecn = \"off\"\nstreams = 3", 14, "flows.video.streams", "3", "either source", None),
+    ("[\"bottleneck\"]", "[", 14, "", "array", "valid TOML", None),
+    ("[links.bottleneck]", "[links.bottleneck", 5, "", "unclosed", "valid TOML", None),
+];
+
+fn check(error: &ScenarioError, case: &Case) {
+    let &(_, _, line, key, found, expected, hint) = case;
+    assert_eq!((error.place.clone(), error.key.as_str()), (Place::Line(line), key), "{error}");
+    assert!(error.found.contains(found) && error.expected.contains(expected), "{error}");
+    assert_eq!(error.hint.as_deref(), hint, "{error}");
+    assert!(error.to_string().starts_with(&format!("calls.toml:{line}: ")), "{error}");
+}
+
+#[test]
+fn each_wrong_key_and_value_is_named_with_its_line() {
+    parse(GOOD, "calls.toml").expect("the unspoilt scenario is right");
+    for case in CASES {
+        let spoilt = GOOD.replacen(case.0, case.1, 1);
+        assert_ne!(spoilt, GOOD, "{}", case.0);
+        match parse(&spoilt, "calls.toml") {
+            Ok(_) => panic!("accepted: {}", case.1),
+            Err(error) => check(&error, case),
+        }
+    }
+}
+
+#[test]
+fn what_is_missing_altogether_is_named_without_a_line() {
+    let missing = |text: &str| parse(text, "calls.toml").expect_err("something is missing");
+    let error = missing("");
+    assert_eq!((error.place.clone(), error.key.as_str()), (Place::Whole, "duration"), "{error}");
+    let error = missing("duration = \"1s\"");
+    assert_eq!((error.place.clone(), error.key.as_str()), (Place::Whole, "flows"), "{error}");
+    let error = missing("duration = \"1s\"\n[flows]");
+    assert_eq!((error.place.clone(), error.key.as_str()), (Place::Line(2), "flows"), "{error}");
+    assert!(error.found.contains("no flow"), "{error}");
+    let error = missing(
+        "duration = \"1s\"\n[flows.a]\ncontroller = \"fixed\"\nsource = { kind = \"bulk\" }\npath = [\"x\"]",
+    );
+    assert!(error.expected.contains("there is none"), "{error}");
+    let error = missing("duration = \"1s\"\n\n[flows.a]\npath = []");
+    assert_eq!((error.place.clone(), error.key.as_str()), (Place::Line(3), "flows.a.controller"), "{error}");
+}
+
+#[test]
+fn contradicting_packet_sizes_are_found() {
+    let with =
+        |replacement: &str| parse(&GOOD.replacen("profile = \"rfc8298\" }", replacement, 1), "calls.toml");
+    let error = with("mss = \"1000B\" }\npacket_size = \"1200B\"").expect_err("they contradict");
+    assert_eq!((error.line(), error.key.as_str()), (Some(12), "flows.video.packet_size"), "{error}");
+    assert!(error.expected.contains("1012B"), "{error}");
+    let agree = with("mss = \"1000B\" }\npacket_size = \"1012B\"").expect("they agree");
+    assert_eq!(agree.flows[0].packet_size.as_u64(), 1012);
+}
+
+#[test]
+fn a_wrong_set_names_its_path() {
+    let set = |path: &str, value: &str| {
+        parse_with(GOOD, "calls.toml", &[(path.into(), value.into())]).expect_err("it is wrong")
+    };
+    let cases = [
+        ("links.bottleneck.rate", "20Mbqs", "links.bottleneck.rate", "20Mbqs", "a rate"),
+        ("links.bottleneck.rat", "20Mbps", "links.bottleneck.rat", "an unknown key", "rate, delay"),
+        ("links.bottle.rate", "20Mbps", "", "no links.bottle in the scenario", "bottleneck"),
+        ("link.bottleneck.rate", "20Mbps", "", "no link in the scenario", "links"),
+        ("flows.audio.ecn", "off", "", "no flows.audio", "video"),
+        ("flows.video.streams.cam.priority", "1", "", "no flows.video.streams in", "ecn"),
+        ("flows.video.controller.gian", "1", "flows.video.controller.gian", "an unknown key", "gain"),
+        ("flows.video.ecn.kind", "off", "", "\"l4s\" (text) at flows.video.ecn", "a table"),
+        ("links.bottleneck.rate.steps", "[]", "", "\"20Mbps\" (text) at links.bottleneck.rate", "a table"),
+        ("duration", "0s", "duration", "0s", "above 0"),
+        ("durations", "1s", "durations", "an unknown key", "duration"),
+        ("a..b", "1", "", "\"a..b\"", "a dotted path"),
+        ("", "1", "", "", "a dotted path"),
+    ];
+    for (path, value, key, found, expected) in cases {
+        let error = set(path, value);
+        assert_eq!((&error.place, error.key.as_str()), (&Place::Set(path.into()), key), "{error}");
+        assert!(error.found.contains(found) && error.expected.contains(expected), "{error}");
+        assert!(error.to_string().contains(&format!("--set {path}: ")), "{error}");
+    }
+}
+
+#[test]
+fn an_error_of_the_file_keeps_its_line_whatever_is_set() {
+    let spoilt = GOOD.replace("\"l4s\"", "\"l4\"");
+    let sets = [("seed".into(), "7".into()), ("links.bottleneck.overhead".into(), "28B".into())];
+    let error = parse_with(&spoilt, "calls.toml", &sets).expect_err("ecn is wrong");
+    assert_eq!((error.line(), error.key.as_str()), (Some(13), "flows.video.ecn"), "{error}");
+    // A value that was right until another was set: the line is the file's.
+    let error =
+        parse_with(GOOD, "calls.toml", &[("duration".into(), "1s".into())]).expect_err("warmup is too long");
+    assert_eq!((error.line(), error.key.as_str()), (Some(3), "warmup"), "{error}");
+}

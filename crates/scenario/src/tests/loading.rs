@@ -1,0 +1,135 @@
+//! From a scenario's text to its parts, with files and without.
+
+use super::bad_input::GOOD;
+use crate::{Loaded, Loader, Origin, ScenarioError, load, parse};
+use paceline_link::RateProcess;
+use std::io::Write;
+use std::path::PathBuf;
+
+/// A folder of this test's own, gone afterwards.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("paceline-scenario-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("a temporary folder");
+        Folder(path)
+    }
+
+    fn put(&self, name: &str, bytes: &[u8]) {
+        std::fs::write(self.0.join(name), bytes).expect("a temporary file");
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn load_with(sets: &[(&str, &str)], loader: &Loader) -> Result<Loaded, ScenarioError> {
+    let sets: Vec<_> = sets.iter().map(|(path, value)| (path.to_string(), value.to_string())).collect();
+    load(&Origin { text: GOOD, file: "calls.toml", sets: &sets }, loader)
+}
+
+/// The good scenario with a trace, read from `folder`.
+fn trace(folder: &Folder, name: &str, format: &str) -> Result<Loaded, ScenarioError> {
+    let rate = format!("{{ trace = \"{name}\", format = \"{format}\" }}");
+    let text = GOOD.replace("\"20Mbps\"", &rate);
+    load(&Origin { text: &text, file: "calls.toml", sets: &[] }, &Loader::new(&folder.0, Vec::new()))
+}
+
+#[test]
+fn a_scenario_of_generators_needs_no_file() {
+    let loaded = load_with(&[("links.bottleneck.rate", "{ generator = \"mmwave\" }")], &Loader::default());
+    let loaded = loaded.expect("right");
+    assert_eq!((loaded.parts.links.len(), loaded.parts.flows.len()), (1, 1));
+    assert_eq!(loaded.parts.flows[0].path, [0]);
+    assert_eq!(loaded.parts.flows[0].sender.max_payload.as_u64(), 1000);
+    let again = load_with(&[("links.bottleneck.rate", "{ generator = \"mmwave\" }")], &Loader::default());
+    assert_eq!(again.expect("right").parts.links, loaded.parts.links, "the same seed, the same rates");
+    let other = load_with(
+        &[("links.bottleneck.rate", "{ generator = \"mmwave\" }"), ("seed", "2")],
+        &Loader::default(),
+    );
+    assert_ne!(other.expect("right").parts.links, loaded.parts.links);
+}
+
+#[test]
+fn files_are_found_in_the_scenarios_folder_then_in_the_data_folders() {
+    let (own, data) = (Folder::new("own"), Folder::new("data"));
+    own.put("both.txt", b"1");
+    data.put("both.txt", b"2");
+    data.put("data.txt", b"3");
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packed.write_all(b"unpacked").expect("packs");
+    data.put("packed.txt.gz", &packed.finish().expect("packs"));
+    let loader = Loader::new(&own.0, vec![data.0.clone()]);
+    let read = |file: &str| loader.read(file).map(|(bytes, _)| bytes);
+    assert_eq!(read("both.txt"), Ok(b"1".to_vec()));
+    assert_eq!(read("data.txt"), Ok(b"3".to_vec()));
+    assert_eq!(read("packed.txt.gz"), Ok(b"unpacked".to_vec()));
+    assert_eq!(read("packed.txt"), Ok(b"unpacked".to_vec()), "packed where the plain file is not");
+    let error = read("none.txt").expect_err("it is not there").to_string();
+    let shown = |folder: &Folder| folder.0.display().to_string();
+    assert!(
+        error.contains(&shown(&own)) && error.contains(&shown(&data)) && error.contains("PACELINE_DATA"),
+        "{error}"
+    );
+    own.put("broken.gz", b"no gzip");
+    assert!(read("broken.gz").is_err());
+}
+
+#[test]
+fn a_malformed_trace_is_named_with_file_line_and_key() {
+    let folder = Folder::new("bad");
+    let cases: [(&[u8], &str); 6] = [
+        (b"0 20\n1 nan\n", "line 2"),
+        (b"0 20\n1 -3\n", "line 2"),
+        (b"", "empty"),
+        (b"\x00\x01\x02", "NUL"),
+        (b"time,rate\n", "header"),
+        (b"0 20\r\n1 x\r\n", "line 2"),
+    ];
+    for (bytes, found) in cases {
+        folder.put("t.csv", bytes);
+        let error = trace(&folder, "t.csv", "time-mbps").expect_err("it is malformed");
+        assert_eq!((error.line(), error.key.as_str()), (Some(6), "links.bottleneck.rate.trace"), "{error}");
+        assert!(error.found.contains(found) && error.found.contains("t.csv"), "{error}");
+    }
+    folder.put("t.csv", b"0 20\r\n1 10\r\n");
+    assert!(trace(&folder, "t.csv", "time-mbps").is_ok(), "CRLF alone is no fault");
+    let error = trace(&folder, "none.csv", "time-mbps").expect_err("it is missing");
+    assert_eq!(error.line(), Some(6), "{error}");
+    let error =
+        load_with(&[("flows.video.source.file", "gone.txt")], &Loader::default()).expect_err("it is missing");
+    assert!(error.to_string().starts_with("calls.toml: --set flows.video.source.file: "), "{error}");
+}
+
+#[test]
+fn a_loaded_scenario_can_be_run_from_anywhere() {
+    let folder = Folder::new("anywhere");
+    folder.put("t.csv", b"0 20\n1 10\n");
+    let loaded = trace(&folder, "t.csv", "time-mbps").expect("right");
+    assert!(
+        matches!(&loaded.parts.links[0].rate, RateProcess::Trace { trace, .. } if trace.segments().len() == 2)
+    );
+    let text = loaded.scenario.to_toml();
+    let again = load(&Origin { text: &text, file: "elsewhere/scenario.toml", sets: &[] }, &Loader::default());
+    let again = again.expect("absolute names need no folder");
+    assert_eq!(again.parts.links, loaded.parts.links);
+    assert_eq!(again.scenario, loaded.scenario);
+    assert_eq!(parse(&text, "x.toml"), Ok(loaded.scenario));
+}
+
+#[test]
+fn what_a_link_finds_wrong_has_a_line_too() {
+    let folder = Folder::new("offset");
+    folder.put("t.csv", b"0 20\n1 10\n");
+    let rate = "{ trace = \"t.csv\", format = \"time-mbps\", offset = \"9s\" }";
+    let text = GOOD.replace("\"20Mbps\"", rate);
+    let error =
+        load(&Origin { text: &text, file: "calls.toml", sets: &[] }, &Loader::new(&folder.0, Vec::new()));
+    let error = error.expect_err("the trace is shorter");
+    assert_eq!((error.line(), error.key.as_str()), (Some(6), "links.bottleneck.rate.offset"), "{error}");
+}

@@ -1,0 +1,5 @@
+//! Tests of the schema as a whole.
+
+mod bad_input;
+mod loading;
+mod round_trip;

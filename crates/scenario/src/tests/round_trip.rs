@@ -1,0 +1,249 @@
+//! A resolved scenario reads back as itself, and no text makes the reader panic.
+
+use super::bad_input::GOOD;
+use crate::registry::ControllerParams;
+use crate::{FramesSpec, RateSpec, Scenario, SourceSpec, apply, parse, parse_with};
+use paceline_cc::params::{ParamKind, ParamSet as _, ParamValue};
+use paceline_link::{QueueConfig, QueueLimit};
+use paceline_units::{Bitrate, Bytes, TimeDelta};
+use proptest::prelude::*;
+
+/// One of several texts; `#` in each becomes a number.
+fn one_of(texts: &'static [&'static str]) -> impl Strategy<Value = String> {
+    (0..texts.len(), 1u64..5_000).prop_map(|(index, number)| texts[index].replace('#', &number.to_string()))
+}
+
+fn rate() -> impl Strategy<Value = String> {
+    one_of(&[
+        "\"#kbps\"",
+        "\"1.#Mbps\"",
+        "{ steps = [[\"0s\", \"#kbps\"], [\"0.#s\", \"0bps\"], [\"5.#s\", \"3Mbps\"]] }",
+        "{ steps = [[\"0s\", { trace = \"x\", format = \"mbps-hold\", repeat = true }], [\"9.#s\", { generator = \"mmwave\" }]] }",
+        "{ trace = \"a b.csv\", format = \"time-mbps\", repeat = true, column = # }",
+        "{ trace = 'C:\\x.csv', format = \"mbps\", interval = \"#ms\", column = \"down\\tload\", scale = 0.# }",
+        "{ trace = \"x.json\", offset = \"#us\" }",
+        "{ trace = \"x.gz\", format = \"mahimahi\", opportunity = \"#B\" }",
+        "{ trace = \"x\", format = \"mbps-hold\", time_column = # }",
+        "{ generator = \"mmwave\", seed = #, los = { mean = \"#Mbps\", dwell = \"#ms\" }, outage_ratio = 0.# }",
+        "{ generator = \"mmwave\", length = \"#s\", blocked = { shape = \"normal\", std = \"0bps\" }, scale = # }",
+    ])
+}
+
+fn link() -> impl Strategy<Value = String> {
+    let queue = one_of(&["limit = \"#us\"", "kind = \"droptail\", packets = #", "bytes = \"#kB\""]);
+    let extra = one_of(&[
+        "",
+        "delay = \"#us\"\noverhead = \"#B\"",
+        "mark = { kind = \"step\", at = \"#us\" }\nloss = { kind = \"bernoulli\", ratio = 0.# }",
+        "mark = { kind = \"ramp\", low = \"#us\", high = \"#ms\" }\nnoise = { kind = \"rfc8868\", n_std = # }",
+        "mark = { kind = \"classic\", at = \"5ms\", for = \"#ms\" }\nnoise = { kind = \"uniform\", max = \"#us\" }",
+        "loss = { kind = \"gilbert-elliott\", p = 0.#, r = 0.5 }\nnoise = { kind = \"exponential\", mean = \"#us\" }",
+        "noise = { kind = \"exponential\", mean = \"#us\", max = \"1s\", reorder = true }\ndown = [[\"#us\", \"1s\"]]",
+    ]);
+    (rate(), queue, extra)
+        .prop_map(|(rate, queue, extra)| format!("rate = {rate}\nqueue = {{ {queue} }}\n{extra}\n"))
+}
+
+fn source() -> impl Strategy<Value = String> {
+    one_of(&[
+        "{ kind = \"bulk\" }",
+        "{ kind = \"bulk\", length = \"#kB\" }",
+        "{ kind = \"cbr\", rate = \"#kbps\", fps = 29.97, adaptive = true }",
+        "{ kind = \"trace-encoder\", file = \"f.txt\", fps = #, offset = \"#ms\" }",
+        "{ kind = \"trace-encoder\", file = \"f.txt\", format = \"syncodecs\", nominal_gain = 0.#, nominal_start = \"#kbps\" }",
+        "{ kind = \"trace-encoder\", generator = \"frames\", key_frame_scale = 1.# }",
+        "{ kind = \"trace-encoder\", generator = { kind = \"frames\", mean = \"#kB\", sigma = 0.#, seed = # } }",
+    ])
+}
+
+/// A flow's controller: any parameter of scream with any value in its range.
+fn controller() -> impl Strategy<Value = String> {
+    let scream = (0..2usize, any::<prop::sample::Index>(), 0.0f64..1.0).prop_map(|(profile, index, part)| {
+        let profile = ["rfc8298", "reference-2022"][profile];
+        let (params, _) = ControllerParams::new("scream", Some(profile)).expect("there is one");
+        let spec = params.specs()[index.index(params.specs().len())];
+        let (low, high) = (spec.range.0, spec.range.1.min(1e6));
+        let base = low + part * (high - low);
+        let value = match spec.kind {
+            ParamKind::Time => ParamValue::Time(TimeDelta::from_secs_f64(base)),
+            ParamKind::Rate => ParamValue::Rate(Bitrate::from_bps_f64(base)),
+            ParamKind::Ramp => ParamValue::Ramp(Bitrate::from_bps_f64(base)),
+            ParamKind::Bytes => ParamValue::Bytes(Bytes::new(base as u64)),
+            ParamKind::Ratio => ParamValue::Ratio(base),
+            ParamKind::Count => ParamValue::Count(base as u64),
+            ParamKind::Flag => ParamValue::Flag(part > 0.5),
+        };
+        format!(
+            "{{ kind = \"scream\", profile = \"{profile}\", {} = {} }}",
+            spec.name,
+            crate::parameter::toml(value)
+        )
+    });
+    prop_oneof![scream, one_of(&["\"scream\"", "\"fixed\"", "{ kind = \"fixed\", rate = \"#kbps\" }"])]
+}
+
+fn flow() -> impl Strategy<Value = String> {
+    let extra = one_of(&[
+        "",
+        "ecn = \"l4s\"\nreturn_path = [\"back\"]",
+        "ecn = \"classic\"\nreturn_delay = \"#us\"\nstart = \"0.#s\"\nstop = \"7.#s\"",
+        "feedback = { packets = #, time = \"#ms\", marker = false, clock = \"1/#s\", overlap = # }\nrecord = true",
+        "playout = { kind = \"adaptive\", smoothing = # }\noverhead = \"28B\"",
+        "playout = { kind = \"fixed\", delay = \"#ms\" }\ntransport = \"rtp\"",
+    ]);
+    let media = prop_oneof![
+        source().prop_map(|source| (format!("source = {source}\npriority = 0.7\n"), String::new())),
+        (source(), source()).prop_map(|(one, two)| {
+            let tables = format!("[NAME.streams.cam]\nsource = {one}\npriority = 2\n[NAME.streams.'slide show']\nsource = {two}\n");
+            (String::new(), tables)
+        }),
+    ];
+    (controller(), media, extra).prop_map(|(controller, (source, streams), extra)| {
+        format!("controller = {controller}\npath = [\"a.b\"]\n{source}{extra}\n{streams}")
+    })
+}
+
+fn scenario() -> impl Strategy<Value = String> {
+    (link(), link(), flow(), flow(), 0u64..1_000_000).prop_map(|(forward, back, one, two, seed)| {
+        let flow = |name: &str, flow: &str| {
+            format!("[flows.{name}]\n{}", flow.replace("NAME", &format!("flows.{name}")))
+        };
+        format!(
+            "duration = \"9.25s\"\nseed = {seed}\n[links.\"a.b\"]\n{forward}[links.back]\n{back}{}{}",
+            flow("one", &one),
+            flow("'flow \"two\"'", &two)
+        )
+    })
+}
+
+proptest! {
+    #[test]
+    fn a_resolved_scenario_reads_back_as_itself(text in scenario()) {
+        // A random value may contradict another; that is an answer too.
+        if let Ok(scenario) = parse(&text, "some/where/calls.toml") {
+            prop_assert_eq!(&scenario.name, "calls");
+            let resolved = scenario.to_toml();
+            let again = parse(&resolved, "other.toml").map_err(|error| TestCaseError::fail(format!("{error}\n{resolved}")))?;
+            prop_assert_eq!(&again, &scenario);
+            prop_assert_eq!(again.to_toml(), resolved);
+        }
+    }
+
+    #[test]
+    fn no_text_panics(text in "\\PC*", path in "[a-z.\\[\\]\"' ]{0,30}", value in "\\PC{0,20}") {
+        let _ = parse(&text, "x.toml");
+        let _ = parse_with(&text, "x.toml", &[(path.clone(), value.clone())]);
+        let _ = parse_with(GOOD, "x.toml", &[(path, value)]);
+    }
+
+    #[test]
+    fn no_spoilt_scenario_panics(at in any::<prop::sample::Index>(), cut in 0usize..20, put in "\\PC{0,6}") {
+        let at = at.index(GOOD.len());
+        let text = format!("{}{put}{}", &GOOD[..at], &GOOD[(at + cut).min(GOOD.len())..]);
+        if let Err(error) = parse(&text, "x.toml") {
+            prop_assert!(error.line().is_none_or(|line| line <= text.lines().count() + 1), "{}", error);
+        }
+    }
+
+    #[test]
+    fn a_value_that_is_set_is_the_value_that_is_read(seed in 0u64..1_000_000, kbps in 1u64..10_000_000) {
+        let sets = [("seed".into(), seed.to_string()), ("links.bottleneck.rate".into(), format!("{kbps}kbps"))];
+        let scenario = parse_with(GOOD, "x.toml", &sets).expect("both are right");
+        prop_assert_eq!(scenario.seed, seed);
+        prop_assert_eq!(&scenario.links[0].rate, &RateSpec::Constant(Bitrate::from_kbps(kbps)));
+        // Twice the same changes nothing more.
+        let once = apply(GOOD, "x.toml", &sets).expect("right");
+        prop_assert_eq!(apply(&once, "x.toml", &sets).expect("right"), once);
+    }
+}
+
+fn with(sets: &[(&str, &str)]) -> Scenario {
+    let sets: Vec<_> = sets.iter().map(|(path, value)| (path.to_string(), value.to_string())).collect();
+    parse_with(GOOD, "calls.toml", &sets).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn most_random_scenarios_are_right() {
+    use proptest::strategy::ValueTree;
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let right = (0..300).filter(|_| {
+        let text = scenario().new_tree(&mut runner).expect("generates").current();
+        parse(&text, "x.toml").is_ok()
+    });
+    let right = right.count();
+    assert!(right > 100, "{right} of 300: the round trip tests too little");
+}
+
+#[test]
+fn tables_of_a_link_or_flow_are_made_where_they_are_set() {
+    let scenario = with(&[
+        ("flows.video.feedback.packets", "1"),
+        ("links.bottleneck.mark", "{ kind = \"step\", at = \"1ms\" }"),
+        ("flows.video.controller.qdelay_target_lo", "60ms"),
+        ("flows.video.controller.gain", "2"),
+        ("links.bottleneck.loss.kind", "bernoulli"),
+        ("links.bottleneck.loss.ratio", "0.01"),
+    ]);
+    assert_eq!(scenario.flows[0].feedback.packets, 1);
+    assert!(scenario.links[0].mark.is_some() && scenario.links[0].loss.is_some());
+    let params = &scenario.flows[0].controller.params;
+    assert_eq!(params.value("qdelay_target_lo"), Some(ParamValue::Time(TimeDelta::from_millis(60))));
+    assert_eq!(params.value("gain"), Some(ParamValue::Ratio(2.0)));
+}
+
+#[test]
+fn what_excludes_a_key_that_is_set_goes() {
+    let queue = |scenario: &Scenario| scenario.links[0].queue.clone();
+    let packets = with(&[("links.bottleneck.queue.packets", "13")]);
+    assert_eq!(queue(&packets), QueueConfig::DropTail { limit: QueueLimit::Packets(13) });
+    let time = with(&[("links.bottleneck.queue.bytes", "9kB"), ("links.bottleneck.queue.limit", "1s")]);
+    assert_eq!(queue(&time), QueueConfig::DropTail { limit: QueueLimit::Time(TimeDelta::from_secs(1)) });
+    let file = with(&[("flows.video.source.file", "x.txt")]);
+    let SourceSpec::TraceEncoder(encoder) = &file.flows[0].streams[0].source else { panic!("an encoder") };
+    assert!(matches!(&encoder.frames, FramesSpec::File { file, .. } if file == "x.txt"));
+    // In a feedback, packets excludes nothing.
+    let both = with(&[("flows.video.feedback.time", "5ms"), ("flows.video.feedback.packets", "3")]);
+    assert_eq!((both.flows[0].feedback.packets, both.flows[0].feedback.time), (3, TimeDelta::from_millis(5)));
+}
+
+#[test]
+fn defaults_are_those_of_the_contract() {
+    let scenario =
+        parse(&GOOD.replace("name = \"a call\"\n", "").replace("warmup = \"1s\"\n", ""), "dir/calls.toml");
+    let scenario = scenario.expect("right");
+    assert_eq!((scenario.name.as_str(), scenario.seed), ("calls", 1));
+    assert_eq!((scenario.warmup, scenario.sample), (TimeDelta::ZERO, TimeDelta::from_millis(50)));
+    let flow = &scenario.flows[0];
+    assert_eq!(
+        (flow.start, flow.stop, flow.return_delay),
+        (TimeDelta::ZERO, scenario.duration, scenario.links[0].delay)
+    );
+    let feedback = &flow.feedback;
+    assert_eq!((feedback.packets, feedback.time, feedback.marker), (16, TimeDelta::from_millis(40), true));
+    assert_eq!(feedback.clock.ticks_per_second(), 1024);
+    assert_eq!(flow.streams[0].priority, 1.0);
+}
+
+#[test]
+fn packet_size_and_mss_follow_each_other() {
+    let size = |sets: &[(&str, &str)]| {
+        let flow = with(sets).flows.remove(0);
+        let mss = flow.controller.params.value("mss").map(|mss| mss.as_f64());
+        (flow.packet_size.as_u64(), mss)
+    };
+    assert_eq!(size(&[]), (1012, Some(1000.0)));
+    assert_eq!(size(&[("flows.video.controller.profile", "reference-2022")]), (1212, Some(1200.0)));
+    assert_eq!(size(&[("flows.video.controller.mss", "900B")]), (912, Some(900.0)));
+    assert_eq!(size(&[("flows.video.packet_size", "1412B")]), (1412, Some(1400.0)));
+    assert_eq!(size(&[("flows.video.controller", "fixed")]), (1212, None));
+}
+
+#[test]
+fn a_first_target_follows_the_limits_unless_given() {
+    let limits = with(&[("flows.video.controller.target_bitrate_min", "5Mbps")]).flows[0].streams[0].limits;
+    let limits = limits.expect("scream has limits");
+    assert_eq!(
+        (limits.min, limits.start, limits.max),
+        (Bitrate::from_mbps(5), Bitrate::from_mbps(5), Bitrate::from_mbps(100))
+    );
+}

@@ -1,0 +1,49 @@
+//! What lies between two components: packets in order of arrival, and how far that order is known.
+
+use crate::packet::Packet;
+use paceline_units::Time;
+use std::collections::VecDeque;
+
+/// An edge from one component to another.
+#[derive(Debug)]
+pub struct Edge {
+    packets: VecDeque<(Time, Packet)>,
+    /// Every packet that arrives before this is there.
+    pub horizon: Time,
+}
+
+impl Edge {
+    /// Nothing under way, nothing known.
+    pub fn new() -> Edge {
+        Edge { packets: VecDeque::new(), horizon: Time::ZERO }
+    }
+
+    /// A packet arrives at `time`. Packets come nearly in order: only delay noise lets one overtake another.
+    #[inline]
+    pub fn push(&mut self, time: Time, packet: Packet) {
+        if self.packets.back().is_none_or(|(last, _)| *last <= time) {
+            self.packets.push_back((time, packet));
+        } else {
+            let place = self.packets.partition_point(|(arrives, _)| *arrives <= time);
+            self.packets.insert(place, (time, packet));
+        }
+    }
+
+    /// When the next packet arrives; `Time::MAX` if none is under way.
+    #[inline]
+    pub fn next(&self) -> Time {
+        self.packets.front().map_or(Time::MAX, |(time, _)| *time)
+    }
+
+    /// The flow of the next packet, to break ties; the largest if none is under way.
+    #[inline]
+    pub fn next_flow(&self) -> u32 {
+        self.packets.front().map_or(u32::MAX, |(_, packet)| packet.flow)
+    }
+
+    /// Takes the next packet.
+    #[inline]
+    pub fn pop(&mut self) -> Option<(Time, Packet)> {
+        self.packets.pop_front()
+    }
+}

@@ -1,0 +1,141 @@
+//! The engine: lets components run, each alone, as far as its inputs are known.
+
+use crate::edge::Edge;
+use crate::flow::Flow;
+use crate::hop::{Hop, Lost, Routes};
+use crate::packet::Cargo;
+use paceline_units::{Time, TimeDelta};
+
+/// How the engine goes through time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Pace {
+    /// Each component alone over a window bounded by the delays between components.
+    #[default]
+    Windowed,
+    /// One point in time after another. Slow; the oracle of the windowed pace, and its fallback without delays.
+    Stepped,
+}
+
+/// A world that runs.
+pub struct Engine {
+    pub(crate) flows: Vec<Flow>,
+    pub(crate) hops: Vec<Hop>,
+    edges: Vec<Edge>,
+    routes: Routes,
+    lost: Vec<Lost>,
+    pace: Pace,
+    done: Time,
+}
+
+const TICK: TimeDelta = TimeDelta::from_nanos(1);
+
+impl Engine {
+    /// A world before anything happened.
+    pub(crate) fn assemble(
+        flows: Vec<Flow>,
+        hops: Vec<Hop>,
+        mut edges: Vec<Edge>,
+        routes: Routes,
+        pace: Pace,
+    ) -> Engine {
+        flows.iter().for_each(|flow| flow.publish(&mut edges));
+        hops.iter().for_each(|hop| hop.publish(&mut edges));
+        Engine { flows, hops, edges, routes, lost: Vec::new(), pace, done: Time::ZERO }
+    }
+
+    /// How far the world has come: everything before this has happened.
+    pub fn done(&self) -> Time {
+        self.done
+    }
+
+    /// Data packets that reached a receiver.
+    pub fn packets(&self) -> u64 {
+        self.flows.iter().map(|flow| flow.packets).sum()
+    }
+
+    /// What happened at senders, links and receivers.
+    pub fn events(&self) -> u64 {
+        self.flows.iter().map(|flow| flow.events).sum::<u64>()
+            + self.hops.iter().map(|hop| hop.events).sum::<u64>()
+    }
+
+    /// Lets everything happen before `until`.
+    pub fn advance(&mut self, until: Time) {
+        while self.done < until {
+            if self.pace == Pace::Stepped || !self.advance_windows(until) {
+                self.step(until);
+            }
+            self.done = self.least_done();
+        }
+    }
+
+    /// Every component once, as far as its inputs are known. False if none came further.
+    fn advance_windows(&mut self, until: Time) -> bool {
+        let mut moved = false;
+        for flow in &mut self.flows {
+            let known = flow.receiver_known(&self.edges).min(until);
+            if known > flow.receiver_done {
+                flow.advance_receiver(known, &mut self.edges);
+                moved = true;
+            }
+        }
+        for flow in &mut self.flows {
+            let known = flow.sender_known(&self.edges).min(until);
+            if known > flow.sender_done {
+                flow.advance_sender(known, &mut self.edges);
+                moved = true;
+            }
+        }
+        for hop in &mut self.hops {
+            let known = hop.known(&self.edges).min(until);
+            if known > hop.done {
+                hop.advance(known, &mut self.edges, &self.routes, &mut self.lost);
+                moved = true;
+            }
+        }
+        self.settle_losses();
+        moved
+    }
+
+    /// The next point in time at which anything happens, everywhere; receivers first, then senders, then links.
+    fn step(&mut self, until: Time) {
+        let now = self.next();
+        let after = if now < until { now + TICK } else { until };
+        while {
+            for flow in &mut self.flows {
+                flow.advance_receiver(after, &mut self.edges);
+            }
+            for flow in &mut self.flows {
+                flow.advance_sender(after, &mut self.edges);
+            }
+            for hop in &mut self.hops {
+                hop.advance(after, &mut self.edges, &self.routes, &mut self.lost);
+            }
+            self.settle_losses();
+            self.next() < after
+        } {}
+    }
+
+    fn next(&self) -> Time {
+        let flows =
+            self.flows.iter().map(|flow| flow.sender_next(&self.edges).min(flow.receiver_next(&self.edges)));
+        let hops = self.hops.iter().map(|hop| hop.next(&self.edges));
+        flows.chain(hops).min().unwrap_or(Time::MAX)
+    }
+
+    fn least_done(&self) -> Time {
+        let flows = self.flows.iter().map(|flow| flow.sender_done.min(flow.receiver_done));
+        flows.chain(self.hops.iter().map(|hop| hop.done)).min().unwrap_or(Time::MAX)
+    }
+
+    /// What links did not carry is told to its flow.
+    fn settle_losses(&mut self) {
+        for Lost { missed, packet } in self.lost.drain(..) {
+            let flow = &mut self.flows[packet.flow as usize];
+            match &packet.cargo {
+                Cargo::Report(slot) => flow.drop_report(*slot),
+                Cargo::Data(data) => flow.drop_data(missed, data),
+            }
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! The pacer: the only place that computes a send time.
+
+use paceline_cc::Pacing;
+use paceline_units::{Bytes, Time, TimeDelta};
+
+/// Spaces packets as the controller asks.
+#[derive(Clone, Debug)]
+pub struct Pacer {
+    pacing: Pacing,
+    next: Time,
+    /// How late a driver may wake without the rate going down. Zero in the simulator, which is never late.
+    forgiven: TimeDelta,
+    last_gap: (Bytes, TimeDelta),
+}
+
+impl Pacer {
+    /// No pacing yet. A driver that wakes late by up to `forgiven` makes up for it.
+    pub fn new(forgiven: TimeDelta) -> Pacer {
+        Pacer { pacing: Pacing::Off, next: Time::ZERO, forgiven, last_gap: (Bytes::ZERO, TimeDelta::ZERO) }
+    }
+
+    /// From now on packets are spaced like this. The gap after the last packet stays as it was.
+    #[inline]
+    pub fn set(&mut self, pacing: Pacing) {
+        if pacing != self.pacing {
+            self.pacing = pacing;
+            self.last_gap = (Bytes::ZERO, TimeDelta::ZERO);
+            if pacing == Pacing::Off {
+                self.next = Time::ZERO;
+            }
+        }
+    }
+
+    /// The earliest time for the next packet.
+    #[inline]
+    pub fn next(&self) -> Time {
+        self.next
+    }
+
+    /// A packet left at `now`.
+    #[inline]
+    pub fn on_sent(&mut self, now: Time, size: Bytes) {
+        let gap = match self.pacing {
+            Pacing::Off => return,
+            Pacing::Gap(gap) => gap,
+            Pacing::Rate(rate) => {
+                if self.last_gap.0 != size {
+                    self.last_gap = (size, rate.time_for(size));
+                }
+                self.last_gap.1
+            }
+        };
+        self.next = self.next.max(now - self.forgiven) + gap;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use paceline_units::Bitrate;
+
+    fn ms(millis: u64) -> Time {
+        Time::from_nanos(millis * 1_000_000)
+    }
+
+    #[test]
+    fn a_rate_spaces_by_size_and_a_gap_does_not() {
+        let mut pacer = Pacer::new(TimeDelta::ZERO);
+        pacer.set(Pacing::Rate(Bitrate::from_mbps(8)));
+        pacer.on_sent(ms(1), Bytes::new(1000));
+        assert_eq!(pacer.next(), ms(2));
+        pacer.on_sent(ms(2), Bytes::new(3000));
+        assert_eq!(pacer.next(), ms(5));
+        pacer.set(Pacing::Gap(TimeDelta::from_millis(2)));
+        pacer.on_sent(ms(5), Bytes::new(3000));
+        assert_eq!(pacer.next(), ms(7));
+        pacer.set(Pacing::Off);
+        assert!(pacer.next() <= ms(5));
+    }
+
+    #[test]
+    fn idle_time_is_not_saved_up_but_a_late_driver_is_forgiven() {
+        for (forgiven, expected) in [(0, 101), (3, 98)] {
+            let mut pacer = Pacer::new(TimeDelta::from_millis(forgiven));
+            pacer.set(Pacing::Gap(TimeDelta::from_millis(1)));
+            pacer.on_sent(ms(10), Bytes::new(1));
+            pacer.on_sent(ms(100), Bytes::new(1));
+            assert_eq!(pacer.next(), ms(expected));
+        }
+    }
+}

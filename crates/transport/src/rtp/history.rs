@@ -1,0 +1,96 @@
+//! What was sent, so that reports can be completed: RFC 8888 says arrivals, not sizes and send times.
+
+use paceline_units::{Bytes, Time};
+
+const FIRST_CAPACITY: usize = 256;
+/// More than RFC 8888 can report on at once (16,384 packets).
+const LARGEST_CAPACITY: usize = 1 << 16;
+
+/// Size and send time of the packets of one stream, as far back as reports may reach.
+#[derive(Clone, Debug)]
+pub struct SentHistory {
+    ring: Vec<(Time, u32)>,
+    next: u64,
+    /// One above the highest sequence number that was reported on.
+    reported_end: u64,
+}
+
+impl SentHistory {
+    /// Nothing sent.
+    pub fn new() -> SentHistory {
+        SentHistory { ring: vec![(Time::ZERO, 0); FIRST_CAPACITY], next: 0, reported_end: 0 }
+    }
+
+    /// The sequence number that the next packet takes.
+    #[inline]
+    pub fn next_sequence(&self) -> u64 {
+        self.next
+    }
+
+    /// A packet was sent with [`SentHistory::next_sequence`].
+    #[inline]
+    pub fn push(&mut self, now: Time, size: Bytes) {
+        // Half of the ring is kept behind what was reported, for reports that overlap or come late.
+        if self.next - self.reported_end >= self.ring.len() as u64 / 2 && self.ring.len() < LARGEST_CAPACITY {
+            self.grow();
+        }
+        let mask = self.ring.len() - 1;
+        self.ring[self.next as usize & mask] = (now, size.as_u64() as u32);
+        self.next += 1;
+    }
+
+    /// Send time and size of a packet; absent if it was never sent or is too old.
+    #[inline]
+    pub fn reported(&mut self, sequence: u64) -> Option<(Time, Bytes)> {
+        if sequence >= self.next || self.next - sequence > self.ring.len() as u64 {
+            return None;
+        }
+        self.reported_end = self.reported_end.max(sequence + 1);
+        let (sent, size) = self.ring[sequence as usize & (self.ring.len() - 1)];
+        Some((sent, Bytes::new(u64::from(size))))
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let old = self.ring.len();
+        let mut larger = vec![(Time::ZERO, 0); old * 2];
+        for sequence in self.next.saturating_sub(old as u64)..self.next {
+            larger[sequence as usize & (old * 2 - 1)] = self.ring[sequence as usize & (old - 1)];
+        }
+        self.ring = larger;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_sent_is_found_and_nothing_else() {
+        let mut history = SentHistory::new();
+        for n in 0..1000 {
+            assert_eq!(history.next_sequence(), n);
+            history.push(Time::from_nanos(n), Bytes::new(100 + n));
+        }
+        assert_eq!(
+            history.reported(0),
+            Some((Time::ZERO, Bytes::new(100))),
+            "nothing was reported: all is kept"
+        );
+        assert_eq!(history.reported(999), Some((Time::from_nanos(999), Bytes::new(1099))));
+        assert_eq!(history.reported(1000), None);
+        assert_eq!(history.reported(u64::MAX), None);
+    }
+
+    #[test]
+    fn memory_follows_the_flight_and_ends_somewhere() {
+        let mut history = SentHistory::new();
+        for n in 0..100_000 {
+            history.push(Time::from_nanos(n), Bytes::new(1));
+            history.reported(n.saturating_sub(50));
+        }
+        assert_eq!(history.ring.len(), FIRST_CAPACITY);
+        (0..200_000).for_each(|n| history.push(Time::from_nanos(n), Bytes::new(1)));
+        assert_eq!(history.ring.len(), LARGEST_CAPACITY);
+    }
+}

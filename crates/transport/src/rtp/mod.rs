@@ -1,0 +1,14 @@
+//! RTP with RFC 8888 feedback: sender and receiver endpoints, sans I/O.
+
+mod clock;
+mod history;
+mod packet;
+mod receiver;
+mod sender;
+#[cfg(test)]
+mod tests;
+
+pub use clock::ReceiverClock;
+pub use packet::{ArrivalReport, Feedback, FeedbackBlock, RTP_HEADER, RtpPacket};
+pub use receiver::{FeedbackConfig, PathFacts, RtpReceiver};
+pub use sender::{Outgoing, RtpSender, SenderConfig, SenderCounters, StreamConfig};

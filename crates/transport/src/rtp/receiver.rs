@@ -1,0 +1,239 @@
+//! The receiver endpoint: notes arrivals, says when to report and what (RFC 8888), and plays the media out.
+
+use super::clock::ReceiverClock;
+use super::packet::{ArrivalReport, Feedback, FeedbackBlock, RtpPacket};
+use paceline_cc::StreamId;
+use paceline_media::{ArrivedPacket, DisplayedFrame, Playout, PlayoutConfig, PlayoutCounters};
+use paceline_units::{Ecn, Time, TimeDelta};
+
+/// When the receiver reports: after so many packets, so long, or at a frame's end, whichever is first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FeedbackConfig {
+    /// Packets; at least 1.
+    pub packets: u32,
+    /// Since the first packet that is not reported yet.
+    pub time: TimeDelta,
+    /// At a packet with the marker bit.
+    pub marker: bool,
+    /// The clock of the arrival times.
+    pub clock: ReceiverClock,
+    /// How many packets before the first new one a report covers again, against lost reports.
+    pub overlap: u32,
+}
+
+impl Default for FeedbackConfig {
+    /// 16 packets, 40 ms, marker, RFC 8888's clock, nothing twice.
+    fn default() -> FeedbackConfig {
+        FeedbackConfig {
+            packets: 16,
+            time: TimeDelta::from_millis(40),
+            marker: true,
+            clock: ReceiverClock::RFC8888,
+            overlap: 0,
+        }
+    }
+}
+
+/// What a driver knows of a packet's way, where it knows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct PathFacts {
+    /// When it was sent.
+    pub sent: Option<Time>,
+    /// How long it waited in link queues.
+    pub wait: Option<TimeDelta>,
+    /// Whether it is the first packet of its frame.
+    pub first: Option<bool>,
+}
+
+/// Receives the streams of one flow.
+#[derive(Clone, Debug)]
+pub struct RtpReceiver {
+    config: FeedbackConfig,
+    streams: Vec<ReceivedStream>,
+    unreported: u32,
+    due: Option<Time>,
+}
+
+#[derive(Clone, Debug)]
+struct ReceivedStream {
+    /// What became of the packets below `end`, by sequence number modulo its length.
+    ring: Vec<ArrivalReport>,
+    /// One above the highest sequence number received.
+    end: u64,
+    /// Lowest sequence number received since the last report; `end` of the last report if none.
+    report_from: u64,
+    any_new: bool,
+    playout: Playout,
+}
+
+/// RFC 8888 section 3.1: no block reports on more packets.
+const LONGEST_BLOCK: u64 = 16_384;
+
+impl RtpReceiver {
+    /// A receiver of `streams` streams.
+    pub fn new(config: FeedbackConfig, streams: u8, playout: PlayoutConfig) -> RtpReceiver {
+        let stream = || ReceivedStream {
+            ring: vec![ArrivalReport::Missing; 256],
+            end: 0,
+            report_from: 0,
+            any_new: false,
+            playout: Playout::new(playout),
+        };
+        let streams = (0..streams.max(1)).map(|_| stream()).collect();
+        RtpReceiver {
+            config: FeedbackConfig { packets: config.packets.max(1), ..config },
+            streams,
+            unreported: 0,
+            due: None,
+        }
+    }
+
+    /// A packet arrived. True if a report is due at once. Packets of unknown streams are ignored.
+    #[inline]
+    pub fn on_packet(&mut self, now: Time, packet: &RtpPacket, ecn: Ecn, facts: PathFacts) -> bool {
+        let Some(stream) = self.streams.get_mut(usize::from(packet.stream.0)) else { return false };
+        if !stream.note(packet.sequence, self.config.clock.read(now), ecn) {
+            return false;
+        }
+        stream.playout.on_packet(
+            now,
+            &ArrivedPacket {
+                sequence: packet.sequence,
+                captured: packet.captured,
+                payload: packet.payload,
+                first: facts.first,
+                marker: packet.marker,
+                sent: facts.sent,
+                wait: facts.wait,
+            },
+        );
+        self.unreported += 1;
+        if self.due.is_none() {
+            self.due = Some(now + self.config.time);
+        }
+        if self.unreported >= self.config.packets || (packet.marker && self.config.marker) {
+            self.due = Some(now);
+            return true;
+        }
+        false
+    }
+
+    /// When the next report is due; absent if there is nothing to report.
+    #[inline]
+    pub fn next_report(&self) -> Option<Time> {
+        self.due
+    }
+
+    /// Writes the report that is due into `feedback`; false if none is.
+    #[inline]
+    pub fn poll_feedback(&mut self, now: Time, feedback: &mut Feedback) -> bool {
+        if self.due.is_none_or(|due| now < due) {
+            return false;
+        }
+        (self.due, self.unreported) = (None, 0);
+        feedback.clear();
+        feedback.written = self.config.clock.read(now);
+        for (id, stream) in self.streams.iter_mut().enumerate() {
+            if stream.any_new {
+                stream.report(StreamId(id as u8), self.config.overlap, feedback);
+            }
+        }
+        true
+    }
+
+    /// When playout wants to be called.
+    #[inline]
+    pub fn next_playout(&self) -> Option<Time> {
+        self.streams.iter().filter_map(|stream| stream.playout.next_timeout()).min()
+    }
+
+    /// Displays what is due.
+    pub fn handle_playout(&mut self, now: Time) {
+        self.streams.iter_mut().for_each(|stream| stream.playout.handle_timeout(now));
+    }
+
+    /// The next frame that was displayed, and of which stream.
+    #[inline]
+    pub fn poll_displayed(&mut self) -> Option<(StreamId, DisplayedFrame)> {
+        self.streams
+            .iter_mut()
+            .enumerate()
+            .find_map(|(id, stream)| stream.playout.poll().map(|frame| (StreamId(id as u8), frame)))
+    }
+
+    /// What playout has counted, of each stream.
+    pub fn playout_counters(&self) -> impl Iterator<Item = PlayoutCounters> + '_ {
+        self.streams.iter().map(|stream| *stream.playout.counters())
+    }
+}
+
+impl ReceivedStream {
+    /// Notes an arrival; of duplicates the first time counts, and CE if any copy has it (RFC 8888 section 3.1). False
+    /// for what is too old to report on.
+    #[inline]
+    fn note(&mut self, sequence: u64, at: Time, ecn: Ecn) -> bool {
+        if sequence == u64::MAX {
+            return false;
+        }
+        if sequence >= self.end {
+            self.extend_to(sequence);
+        } else if self.end - sequence > self.ring.len() as u64 {
+            return false;
+        }
+        let mask = self.ring.len() - 1;
+        let entry = &mut self.ring[sequence as usize & mask];
+        match entry {
+            ArrivalReport::Missing => *entry = ArrivalReport::Received { at: Some(at), ecn },
+            ArrivalReport::Received { ecn: known, .. } if ecn.is_ce() => *known = ecn,
+            ArrivalReport::Received { .. } => {}
+        }
+        if !self.any_new || sequence < self.report_from {
+            self.report_from = self.report_from.min(sequence);
+        }
+        self.any_new = true;
+        true
+    }
+
+    /// Makes `sequence` the newest: what lies between is missing.
+    #[inline]
+    fn extend_to(&mut self, sequence: u64) {
+        let gap = sequence - self.end;
+        if gap >= LONGEST_BLOCK {
+            // Too far to report on what lies between: begin anew from here.
+            self.ring.fill(ArrivalReport::Missing);
+            self.report_from = sequence;
+            self.end = sequence + 1;
+            return;
+        }
+        while sequence + 1 - self.report_from > self.ring.len() as u64 / 2
+            && self.ring.len() < LONGEST_BLOCK as usize * 2
+        {
+            self.grow();
+        }
+        let mask = self.ring.len() - 1;
+        for missing in self.end..=sequence {
+            self.ring[missing as usize & mask] = ArrivalReport::Missing;
+        }
+        self.end = sequence + 1;
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let old = self.ring.len();
+        let mut larger = vec![ArrivalReport::Missing; old * 2];
+        for sequence in self.end.saturating_sub(old as u64)..self.end {
+            larger[sequence as usize & (old * 2 - 1)] = self.ring[sequence as usize & (old - 1)];
+        }
+        self.ring = larger;
+    }
+
+    fn report(&mut self, stream: StreamId, overlap: u32, feedback: &mut Feedback) {
+        let oldest = self.end.saturating_sub(LONGEST_BLOCK.min(self.ring.len() as u64));
+        let begin = self.report_from.saturating_sub(u64::from(overlap)).max(oldest);
+        let mask = self.ring.len() - 1;
+        feedback.blocks.push(FeedbackBlock { stream, begin, count: (self.end - begin) as u32 });
+        feedback.arrivals.extend((begin..self.end).map(|sequence| self.ring[sequence as usize & mask]));
+        self.report_from = self.end;
+        self.any_new = false;
+    }
+}

@@ -1,0 +1,421 @@
+//! The sender endpoint: sources, send queues, pacer, controller and the history that completes reports.
+
+use super::history::SentHistory;
+use super::packet::{ArrivalReport, Feedback, FeedbackBlock, RTP_HEADER, RtpPacket};
+use crate::pacer::Pacer;
+use paceline_cc::{
+    Allowance, Controller, Discard, Offered, PacketResult, PacketsReport, Report, SendQueueState, SentPacket,
+    Status, StreamId, TargetChange, Update,
+};
+use paceline_media::{Discarded, Frame, SendQueue, Source};
+use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
+
+/// What the sender endpoint is told of a stream.
+#[derive(Clone, Debug)]
+pub struct StreamConfig {
+    /// Where its media comes from.
+    pub source: Source,
+    /// Its share where a controller names only a total; above 0.
+    pub priority: f64,
+    /// The encoder's target before the controller names one.
+    pub target_start: Bitrate,
+}
+
+/// What the sender endpoint is told of the flow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SenderConfig {
+    /// Largest payload of a packet.
+    pub max_payload: Bytes,
+    /// The step of the receiver's clock.
+    pub clock_step: TimeDelta,
+    /// How late a driver may wake without the pacing rate going down.
+    pub forgiven_lateness: TimeDelta,
+}
+
+/// A packet on its way out, and how long it waited for that.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Outgoing {
+    /// The packet.
+    pub packet: RtpPacket,
+    /// Whether it is the first of its frame.
+    pub first: bool,
+    /// When its frame entered the send queue.
+    pub queued: Time,
+}
+
+/// What the endpoint counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SenderCounters {
+    /// Reported packets that were never sent, or too long ago: they changed nothing.
+    pub unknown_reports: u64,
+    /// What was discarded from the send queues.
+    pub discarded: Discarded,
+    /// Frames that entered the send queues.
+    pub frames: u64,
+}
+
+impl SenderCounters {
+    fn count(&mut self, dropped: &Discarded) {
+        self.discarded.frames += dropped.frames;
+        self.discarded.packets += dropped.packets;
+        self.discarded.bytes += dropped.bytes;
+    }
+}
+
+/// Sends the streams of one flow under a controller.
+#[derive(Clone, Debug)]
+pub struct RtpSender<C> {
+    controller: C,
+    streams: Vec<Stream>,
+    pacer: Pacer,
+    allowance: Allowance,
+    chosen: Option<StreamId>,
+    results: Vec<PacketResult>,
+    clock_step: TimeDelta,
+    counters: SenderCounters,
+    /// When the next frame of any stream is captured; `Time::MAX` if none is.
+    next_capture: Time,
+}
+
+#[derive(Clone, Debug)]
+struct Stream {
+    source: Source,
+    queue: SendQueue,
+    history: SentHistory,
+    priority: f64,
+    target: Bitrate,
+    newest_frame: Bytes,
+}
+
+impl<C: Controller> RtpSender<C> {
+    /// A sender that has not started.
+    pub fn new(controller: C, config: &SenderConfig, streams: Vec<StreamConfig>) -> RtpSender<C> {
+        let stream = |stream: StreamConfig| Stream {
+            source: stream.source,
+            queue: SendQueue::new(config.max_payload, RTP_HEADER),
+            history: SentHistory::new(),
+            priority: stream.priority,
+            target: stream.target_start,
+            newest_frame: Bytes::ZERO,
+        };
+        RtpSender {
+            controller,
+            streams: streams.into_iter().map(stream).collect(),
+            pacer: Pacer::new(config.forgiven_lateness),
+            allowance: Allowance::Unlimited,
+            chosen: None,
+            results: Vec::new(),
+            clock_step: config.clock_step,
+            counters: SenderCounters::default(),
+            next_capture: Time::MAX,
+        }
+    }
+
+    /// The controller, to look at.
+    pub fn controller(&self) -> &C {
+        &self.controller
+    }
+
+    /// What was counted.
+    pub fn counters(&self) -> SenderCounters {
+        self.counters
+    }
+
+    /// Starts the sources.
+    pub fn start(&mut self, now: Time) {
+        for id in 0..self.streams.len() {
+            let stream = &mut self.streams[id];
+            let target = self.controller.target_bitrate(StreamId(id as u8)).unwrap_or(stream.target);
+            stream.target = target;
+            stream.source.set_target(now, target);
+            stream.source.start(now);
+            self.refill(now, id);
+        }
+        self.find_next_capture();
+    }
+
+    fn find_next_capture(&mut self) {
+        let captures = self.streams.iter().filter_map(|stream| stream.source.next_capture());
+        self.next_capture = captures.min().unwrap_or(Time::MAX);
+    }
+
+    /// Stops the sources and drops what waits. Reports are still taken.
+    pub fn stop(&mut self, now: Time) {
+        for id in 0..self.streams.len() {
+            self.streams[id].source.stop();
+            let dropped = self.streams[id].queue.discard_all();
+            self.counters.count(&dropped);
+            self.tell_queue(now, id);
+        }
+        self.find_next_capture();
+    }
+
+    /// When the endpoint wants [`RtpSender::handle_timeout`] and [`RtpSender::poll_transmit`] called.
+    #[inline]
+    pub fn next_timeout(&self) -> Option<Time> {
+        let timeout = self.controller.next_timeout().map_or(Time::MAX, |(due, _)| due);
+        let mut next = timeout.min(self.next_capture);
+        if self.pacer.next() < next && self.next_to_send().is_some() {
+            next = self.pacer.next();
+        }
+        (next != Time::MAX).then_some(next)
+    }
+
+    /// Captures the frames and runs the controller's timeouts that are due. False if nothing was: then it is only a
+    /// packet's time to leave.
+    #[inline]
+    pub fn handle_timeout(&mut self, now: Time) -> bool {
+        let mut any = self.next_capture <= now;
+        if any {
+            self.capture(now);
+        }
+        if self.controller.next_timeout().is_some_and(|(due, _)| due <= now) {
+            (0..self.streams.len()).for_each(|id| self.tell_queue(now, id));
+            let update = self.controller.on_timeout(now);
+            self.apply(now, update);
+            any = true;
+        }
+        any
+    }
+
+    /// Captures the frames that are due.
+    fn capture(&mut self, now: Time) {
+        for id in 0..self.streams.len() {
+            while self.streams[id].source.next_capture().is_some_and(|due| due <= now) {
+                let frame = self.streams[id].source.capture(now);
+                self.push_frame(now, id, &frame);
+            }
+        }
+        self.find_next_capture();
+    }
+
+    /// Puts a frame from outside into the send queue of `stream`, for programs that have their own encoder.
+    pub fn offer_frame(&mut self, now: Time, stream: StreamId, frame: &Frame) {
+        if usize::from(stream.0) < self.streams.len() {
+            self.push_frame(now, usize::from(stream.0), frame);
+        }
+    }
+
+    fn push_frame(&mut self, now: Time, id: usize, frame: &Frame) {
+        let stream = &mut self.streams[id];
+        let before = stream.queue.bytes();
+        stream.queue.push(now, frame);
+        let bytes = stream.queue.bytes() - before;
+        stream.newest_frame = bytes;
+        self.counters.frames += 1;
+        let offered = Offered { stream: StreamId(id as u8), bytes, frame_end: true };
+        let update = self.controller.on_offered(now, &offered, &self.queue_state(now, id));
+        self.apply(now, update);
+    }
+
+    /// Keeps the queue of an endless source filled.
+    #[inline]
+    fn refill(&mut self, now: Time, id: usize) {
+        if !matches!(self.streams[id].source, Source::Bulk(_)) {
+            return;
+        }
+        while let Some(frame) = {
+            let stream = &mut self.streams[id];
+            stream.source.refill(now, stream.queue.payload())
+        } {
+            self.push_frame(now, id, &frame);
+        }
+    }
+
+    /// The state of a send queue, as the controller is told.
+    fn queue_state(&self, now: Time, id: usize) -> SendQueueState {
+        let queue = &self.streams[id].queue;
+        SendQueueState {
+            stream: StreamId(id as u8),
+            bytes: queue.bytes(),
+            packets: queue.packets(),
+            oldest: queue.oldest().map(|queued| now.saturating_since(queued)),
+            newest_frame: queue.newest_frame(),
+        }
+    }
+
+    fn tell_queue(&mut self, now: Time, id: usize) {
+        let update = self.controller.on_send_queue(now, &self.queue_state(now, id));
+        self.apply(now, update);
+    }
+
+    /// A report arrived. What it says of packets never sent changes nothing.
+    #[inline]
+    pub fn handle_feedback(&mut self, now: Time, feedback: &Feedback) {
+        self.results.clear();
+        let mut rest = &feedback.arrivals[..];
+        for block in &feedback.blocks {
+            let (entries, others) = rest.split_at(rest.len().min(block.count as usize));
+            rest = others;
+            self.complete(block, entries);
+        }
+        if self.results.is_empty() {
+            return;
+        }
+        let report = PacketsReport { packets: &self.results, clock_step: self.clock_step };
+        let update = self.controller.on_report(now, &Report::Packets(report));
+        self.apply(now, update);
+    }
+
+    /// Adds size and send time to what a report says of the packets of a block.
+    #[inline]
+    fn complete(&mut self, block: &FeedbackBlock, entries: &[ArrivalReport]) {
+        let Some(stream) = self.streams.get_mut(usize::from(block.stream.0)) else {
+            self.counters.unknown_reports += entries.len() as u64;
+            return;
+        };
+        let mut sequence = block.begin;
+        for arrival in entries {
+            if let Some((sent, size)) = stream.history.reported(sequence) {
+                let status = match *arrival {
+                    ArrivalReport::Missing => Status::Missing,
+                    ArrivalReport::Received { at, ecn } => Status::Received { arrived: at, ecn },
+                };
+                self.results.push(PacketResult { stream: block.stream, sequence, size, sent, status });
+            } else {
+                self.counters.unknown_reports += 1;
+            }
+            sequence = sequence.saturating_add(1);
+        }
+    }
+
+    /// The next packet, if one may leave at `now`. Call until none is left.
+    #[inline]
+    pub fn poll_transmit(&mut self, now: Time) -> Option<Outgoing> {
+        if now < self.pacer.next() {
+            return None;
+        }
+        let id = self.next_to_send()?;
+        let stream = &mut self.streams[id];
+        let queued = stream.queue.pop(now)?;
+        let stream_id = StreamId(id as u8);
+        let packet = RtpPacket {
+            stream: stream_id,
+            sequence: stream.history.next_sequence(),
+            captured: queued.captured,
+            payload: queued.payload,
+            marker: queued.marker,
+            annotation: self.controller.annotation(now, stream_id),
+        };
+        let size = packet.size();
+        stream.history.push(now, size);
+        self.pacer.on_sent(now, size);
+        self.refill(now, id);
+        let sent = SentPacket {
+            stream: stream_id,
+            sequence: packet.sequence,
+            size,
+            probe: None,
+            app_limited: self.streams.iter().all(|stream| stream.queue.is_empty()),
+        };
+        let update = self.controller.on_sent(now, &sent);
+        self.apply(now, update);
+        Some(Outgoing { packet, first: queued.first, queued: queued.queued })
+    }
+
+    /// The stream whose packet goes next, if the controller allows its size.
+    #[inline]
+    fn next_to_send(&self) -> Option<usize> {
+        let id = match self.streams.len() {
+            1 => 0,
+            _ => self.choose()?,
+        };
+        let size = self.streams[id].queue.next_size()?;
+        let allowed = match self.allowance {
+            Allowance::Unlimited => true,
+            Allowance::Bytes(bytes) => size <= bytes,
+            Allowance::Packets(packets) => packets > 0,
+        };
+        allowed.then_some(id)
+    }
+
+    /// The controller's choice if it has something to send, else the highest priority that has.
+    fn choose(&self) -> Option<usize> {
+        let waits = |id: &usize| self.streams.get(*id).is_some_and(|stream| !stream.queue.is_empty());
+        let chosen = self.chosen.map(|stream| usize::from(stream.0)).filter(waits);
+        chosen.or_else(|| {
+            (0..self.streams.len()).filter(waits).reduce(|best, id| {
+                if self.streams[id].priority > self.streams[best].priority { id } else { best }
+            })
+        })
+    }
+
+    #[inline]
+    fn apply(&mut self, now: Time, update: Update) {
+        if let Some(allowance) = update.allowance {
+            self.allowance = allowance;
+        }
+        if let Some(pacing) = update.pacing {
+            self.pacer.set(pacing);
+        }
+        if update.next_stream.is_some() {
+            self.chosen = update.next_stream;
+        }
+        match update.target {
+            TargetChange::None => {}
+            change => self.set_targets(now, change),
+        }
+        if let Some(discard) = update.discard {
+            self.discard(now, &discard);
+        }
+    }
+
+    fn set_targets(&mut self, now: Time, change: TargetChange) {
+        let total: f64 = self.streams.iter().map(|stream| stream.priority).sum();
+        for (id, stream) in self.streams.iter_mut().enumerate() {
+            let target = match change {
+                TargetChange::None => None,
+                TargetChange::Total(rate) => {
+                    Some(Bitrate::from_bps_f64(rate.as_bps_f64() * stream.priority / total))
+                }
+                TargetChange::Streams(set) if set.contains(StreamId(id as u8)) => {
+                    self.controller.target_bitrate(StreamId(id as u8))
+                }
+                TargetChange::Streams(_) => None,
+            };
+            if let Some(target) = target {
+                stream.target = target;
+                stream.source.set_target(now, target);
+            }
+        }
+    }
+
+    #[cold]
+    fn discard(&mut self, now: Time, discard: &Discard) {
+        let Some(stream) = self.streams.get_mut(usize::from(discard.stream.0)) else { return };
+        let dropped = match discard.older_than {
+            Some(age) => stream.queue.discard_older_than(now, age),
+            None => stream.queue.discard_all(),
+        };
+        self.counters.count(&dropped);
+        if discard.key_frame {
+            stream.source.request_key_frame(now);
+        }
+        self.tell_queue(now, usize::from(discard.stream.0));
+    }
+
+    /// How many streams the flow has.
+    pub fn streams(&self) -> usize {
+        self.streams.len()
+    }
+
+    /// What the encoder of `stream` is told now; zero for an unknown stream.
+    pub fn target(&self, stream: StreamId) -> Bitrate {
+        self.streams.get(usize::from(stream.0)).map_or(Bitrate::ZERO, |stream| stream.target)
+    }
+
+    /// Bytes that wait in the send queue of `stream`, headers in.
+    pub fn send_queue_bytes(&self, stream: StreamId) -> Bytes {
+        self.streams.get(usize::from(stream.0)).map_or(Bytes::ZERO, |stream| stream.queue.bytes())
+    }
+
+    /// How long the oldest packet in the send queue of `stream` has waited.
+    pub fn send_queue_age(&self, now: Time, stream: StreamId) -> TimeDelta {
+        self.streams.get(usize::from(stream.0)).map_or(TimeDelta::ZERO, |stream| stream.queue.age(now))
+    }
+
+    /// Size of the newest frame of `stream`, headers in.
+    pub fn newest_frame(&self, stream: StreamId) -> Bytes {
+        self.streams.get(usize::from(stream.0)).map_or(Bytes::ZERO, |stream| stream.newest_frame)
+    }
+}

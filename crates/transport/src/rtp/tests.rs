@@ -1,0 +1,135 @@
+//! Sender and receiver against each other and against hand-written reports.
+
+use super::*;
+use paceline_cc::StreamId;
+use paceline_cc::scream::{Config, Params, Scream};
+use paceline_media::{Cbr, CbrParams, PlayoutConfig, Source};
+use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
+
+fn at(millis: u64) -> Time {
+    Time::from_nanos(millis * 1_000_000)
+}
+
+fn packet(sequence: u64, marker: bool) -> RtpPacket {
+    let (stream, payload) = (StreamId(0), Bytes::new(1200));
+    RtpPacket { stream, sequence, captured: at(1), payload, marker, annotation: None }
+}
+
+fn receiver(packets: u32, marker: bool) -> RtpReceiver {
+    RtpReceiver::new(
+        FeedbackConfig { packets, marker, ..FeedbackConfig::default() },
+        1,
+        PlayoutConfig::Immediate,
+    )
+}
+
+fn report(receiver: &mut RtpReceiver, now: Time) -> Option<(u64, Vec<bool>)> {
+    let mut feedback = Feedback::default();
+    receiver.poll_feedback(now, &mut feedback).then(|| {
+        let received = |arrival: &ArrivalReport| matches!(arrival, ArrivalReport::Received { .. });
+        (feedback.blocks[0].begin, feedback.arrivals.iter().map(received).collect())
+    })
+}
+
+#[test]
+fn a_report_is_due_after_its_packets_its_time_or_a_marker() {
+    let facts = PathFacts::default();
+    let mut by_count = receiver(3, false);
+    assert!(!by_count.on_packet(at(0), &packet(0, true), Ecn::NotEct, facts));
+    assert!(!by_count.on_packet(at(1), &packet(1, false), Ecn::NotEct, facts));
+    assert_eq!(by_count.next_report(), Some(at(40)), "40 ms after the first");
+    assert_eq!(report(&mut by_count, at(39)), None);
+    assert!(by_count.on_packet(at(2), &packet(2, false), Ecn::NotEct, facts));
+    assert_eq!(report(&mut by_count, at(2)), Some((0, vec![true; 3])));
+    assert_eq!(by_count.next_report(), None);
+    assert!(receiver(16, true).on_packet(at(0), &packet(0, true), Ecn::NotEct, facts));
+}
+
+#[test]
+fn a_late_packet_is_reported_with_all_that_follows_it() {
+    let facts = PathFacts::default();
+    let mut receiver = receiver(1, false);
+    receiver.on_packet(at(0), &packet(0, false), Ecn::NotEct, facts);
+    assert_eq!(report(&mut receiver, at(0)), Some((0, vec![true])));
+    receiver.on_packet(at(1), &packet(2, false), Ecn::NotEct, facts);
+    assert_eq!(report(&mut receiver, at(1)), Some((1, vec![false, true])));
+    receiver.on_packet(at(2), &packet(1, false), Ecn::NotEct, facts);
+    assert_eq!(report(&mut receiver, at(2)), Some((1, vec![true, true])), "received stays received");
+    receiver.on_packet(at(3), &packet(3, false), Ecn::NotEct, facts);
+    assert_eq!(report(&mut receiver, at(3)), Some((3, vec![true])));
+}
+
+#[test]
+fn of_duplicates_the_first_arrival_counts_and_ce_if_any_copy_has_it() {
+    let mut receiver = receiver(16, false);
+    receiver.on_packet(at(10), &packet(0, false), Ecn::Ect1, PathFacts::default());
+    receiver.on_packet(at(20), &packet(0, false), Ecn::Ce, PathFacts::default());
+    receiver.on_packet(at(30), &packet(0, false), Ecn::Ect1, PathFacts::default());
+    let mut feedback = Feedback::default();
+    assert!(receiver.poll_feedback(at(60), &mut feedback));
+    let first = ReceiverClock::RFC8888.read(at(10));
+    assert_eq!(feedback.arrivals, [ArrivalReport::Received { at: Some(first), ecn: Ecn::Ce }]);
+}
+
+#[test]
+fn a_jump_in_sequence_numbers_costs_no_memory() {
+    let mut receiver = receiver(1, false);
+    for sequence in [0, 1 << 40, u64::MAX - 1] {
+        receiver.on_packet(at(1), &packet(sequence, false), Ecn::NotEct, PathFacts::default());
+        let (_, received) = report(&mut receiver, at(1)).expect("due");
+        assert!(received.len() <= 16_384);
+    }
+    receiver.on_packet(at(1), &packet(5, false), Ecn::NotEct, PathFacts::default());
+    assert_eq!(report(&mut receiver, at(1)), None, "too old to report on");
+}
+
+fn sender(rate: Bitrate) -> RtpSender<Scream> {
+    let params = Params::profile("reference-2022").unwrap();
+    let controller = Scream::new(Config::one_stream(params, false, Bytes::new(1212)));
+    let config = SenderConfig {
+        max_payload: Bytes::new(1200),
+        clock_step: ReceiverClock::RFC8888.step(),
+        forgiven_lateness: TimeDelta::ZERO,
+    };
+    let source = Source::Cbr(Cbr::new(CbrParams { rate, ..CbrParams::default() }));
+    let mut sender =
+        RtpSender::new(controller, &config, vec![StreamConfig { source, priority: 1.0, target_start: rate }]);
+    sender.start(Time::ZERO);
+    sender
+}
+
+/// Sends what may be sent until `until`, without any feedback.
+fn drain(sender: &mut RtpSender<Scream>, until: Time) -> Vec<Outgoing> {
+    let mut sent = Vec::new();
+    while let Some(now) = sender.next_timeout().filter(|due| *due < until) {
+        sender.handle_timeout(now);
+        sent.extend(std::iter::from_fn(|| sender.poll_transmit(now)));
+    }
+    sent
+}
+
+#[test]
+fn the_window_holds_a_sender_without_feedback_and_it_probes_after_a_stall() {
+    let mut sender = sender(Bitrate::from_mbps(10));
+    let first: u64 = drain(&mut sender, at(450)).iter().map(|out| out.packet.size().as_u64()).sum();
+    assert!((9_000..=11_212).contains(&first), "initial window 10,000 B and one packet: {first}");
+    let later = drain(&mut sender, at(1_200));
+    assert!(!later.is_empty(), "after 0.5 s of silence what is outstanding is forgotten");
+}
+
+#[test]
+fn feedback_for_packets_never_sent_changes_nothing() {
+    let (mut told, mut untold) = (sender(Bitrate::from_mbps(10)), sender(Bitrate::from_mbps(10)));
+    drain(&mut told, at(100));
+    drain(&mut untold, at(100));
+    let received = ArrivalReport::Received { at: Some(at(90)), ecn: Ecn::Ce };
+    let block = |stream, begin| FeedbackBlock { stream: StreamId(stream), begin, count: 2 };
+    let hostile = Feedback {
+        written: at(95),
+        blocks: vec![block(0, 1000), block(0, u64::MAX - 1), block(7, 0)],
+        arrivals: vec![received; 6],
+    };
+    told.handle_feedback(at(100), &hostile);
+    assert_eq!(told.counters().unknown_reports, 6);
+    assert_eq!(drain(&mut told, at(2000)), drain(&mut untold, at(2000)));
+}

@@ -1,0 +1,60 @@
+//! The two ECN bits of the IP header (RFC 3168 section 5, RFC 9331).
+
+/// The ECN codepoint of a packet. The numbers are the bits on the wire.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[repr(u8)]
+pub enum Ecn {
+    /// Not ECN-capable: a queue can only drop it.
+    #[default]
+    NotEct = 0b00,
+    /// ECT(1): asks for the scalable response of L4S (RFC 9331).
+    Ect1 = 0b01,
+    /// ECT(0): asks for the classic response (RFC 3168).
+    Ect0 = 0b10,
+    /// Congestion experienced.
+    Ce = 0b11,
+}
+
+impl Ecn {
+    /// The codepoint of the two low bits; others are ignored.
+    #[inline]
+    pub const fn from_bits(bits: u8) -> Ecn {
+        match bits & 0b11 {
+            0b00 => Ecn::NotEct,
+            0b01 => Ecn::Ect1,
+            0b10 => Ecn::Ect0,
+            _ => Ecn::Ce,
+        }
+    }
+
+    /// The two bits on the wire.
+    #[inline]
+    pub const fn bits(self) -> u8 {
+        self as u8
+    }
+
+    /// Whether a queue may mark instead of drop.
+    #[inline]
+    pub const fn is_capable(self) -> bool {
+        !matches!(self, Ecn::NotEct)
+    }
+
+    /// Whether congestion was experienced.
+    #[inline]
+    pub const fn is_ce(self) -> bool {
+        matches!(self, Ecn::Ce)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Ecn;
+
+    #[test]
+    fn bits_round_trip() {
+        for bits in 0..=3 {
+            assert_eq!(Ecn::from_bits(bits).bits(), bits);
+        }
+        assert!(!Ecn::NotEct.is_capable() && Ecn::Ect1.is_capable() && Ecn::Ce.is_ce());
+    }
+}

@@ -1,0 +1,16 @@
+//! The vocabulary of Paceline: points in time, spans of time, rates, sizes, ECN marks, named random streams.
+//!
+//! Lives in every world; knows no other crate. Time is whole nanoseconds, so that two machines agree to the bit.
+#![no_std]
+
+mod ecn;
+mod quantity;
+#[cfg(feature = "random")]
+mod random;
+mod time;
+
+pub use ecn::Ecn;
+pub use quantity::{Bitrate, Bytes};
+#[cfg(feature = "random")]
+pub use random::RandomStream;
+pub use time::{Time, TimeDelta};

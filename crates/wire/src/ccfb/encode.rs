@@ -1,0 +1,160 @@
+//! From the transport's feedback to bytes.
+
+use super::{
+    BLOCK_HEADER, FMT, MAX_OFFSET, MAX_REPORTS, OVER_RANGE, PACKET_TYPE, RECEIVED, TIMESTAMP, UNKNOWN,
+};
+use super::{SENDER, entries_size};
+use crate::clock::{rts_of, ticks_of};
+use crate::{WireError, rtcp};
+use paceline_cc::StreamId;
+use paceline_transport::rtp::{ArrivalReport, Feedback};
+use paceline_units::{Bytes, Time};
+
+/// The smallest limit that lets a packet report on something: one block with two entries.
+const MIN_SIZE: usize = rtcp::HEADER + SENDER + BLOCK_HEADER + 4 + TIMESTAMP;
+
+/// Appends `feedback` to `out` as one RTCP packet (RFC 8888 section 3.1).
+///
+/// Times are rounded to the nearest 1/1024 s, which changes nothing for those on [`crate::clock`]'s grid. An arrival
+/// more than 8189 steps before `written` becomes 0x1FFE; one that is unknown, or later than `written`, 0x1FFF.
+///
+/// # Errors
+/// More than [`MAX_REPORTS`] packets in a block, more bytes than an RTCP packet holds, or blocks that do not add up to
+/// the arrivals. `out` is then as it was. [`encode_split`] takes reports of any size.
+pub fn encode(
+    feedback: &Feedback,
+    sender_ssrc: u32,
+    ssrc_of: impl Fn(StreamId) -> u32,
+    out: &mut Vec<u8>,
+) -> Result<(), WireError> {
+    expect_agreement(feedback)?;
+    if let Some(block) = feedback.blocks.iter().find(|block| block.count > MAX_REPORTS) {
+        return Err(WireError::TooManyReports { found: block.count, limit: MAX_REPORTS });
+    }
+    expect_size(feedback.size(), MIN_SIZE - BLOCK_HEADER - 4)?;
+    let mut packet = PacketWriter::open(out, sender_ssrc, feedback.written);
+    let mut rest = feedback.arrivals.as_slice();
+    for block in &feedback.blocks {
+        let (arrivals, after) = rest.split_at_checked(block.count as usize).unwrap_or((rest, &[]));
+        packet.block(ssrc_of(block.stream), block.begin as u16, arrivals);
+        rest = after;
+    }
+    packet.close();
+    Ok(())
+}
+
+/// Appends `feedback` to `out` as one RTCP packet or more, back to back, none larger than `limit` (RFC 8888 section
+/// 3.1: larger than the path MTU SHOULD be split). [`rtcp::packets`] walks them: each can be sent by itself.
+///
+/// A block that is cut goes on in the next packet with the next sequence number; all carry the same timestamp.
+///
+/// # Errors
+/// A `limit` below 24 bytes, or blocks that do not add up to the arrivals. `out` is then as it was.
+pub fn encode_split(
+    feedback: &Feedback,
+    sender_ssrc: u32,
+    ssrc_of: impl Fn(StreamId) -> u32,
+    limit: Bytes,
+    out: &mut Vec<u8>,
+) -> Result<(), WireError> {
+    expect_agreement(feedback)?;
+    let limit = Bytes::new(limit.as_u64().min(rtcp::MAX_SIZE as u64));
+    expect_size(limit, MIN_SIZE)?;
+    let limit = limit.as_u64() as usize;
+    let mut packet = PacketWriter::open(out, sender_ssrc, feedback.written);
+    let mut rest = feedback.arrivals.as_slice();
+    for block in &feedback.blocks {
+        let (mut arrivals, after) = rest.split_at_checked(block.count as usize).unwrap_or((rest, &[]));
+        rest = after;
+        let (ssrc, mut begin) = (ssrc_of(block.stream), block.begin as u16);
+        if packet.room(limit) < BLOCK_HEADER + entries_size(arrivals.len().min(1)) {
+            packet = packet.next();
+        }
+        loop {
+            let fit = (packet.room(limit) - BLOCK_HEADER) / 4 * 2;
+            let count = arrivals.len().min(fit).min(MAX_REPORTS as usize);
+            let (now, later) = arrivals.split_at(count);
+            packet.block(ssrc, begin, now);
+            if later.is_empty() {
+                break;
+            }
+            (arrivals, begin) = (later, begin.wrapping_add(count as u16));
+            packet = packet.next();
+        }
+    }
+    packet.close();
+    Ok(())
+}
+
+fn expect_agreement(feedback: &Feedback) -> Result<(), WireError> {
+    let announced = feedback.blocks.iter().map(|block| u64::from(block.count)).sum();
+    let arrivals = feedback.arrivals.len();
+    if announced == arrivals as u64 {
+        return Ok(());
+    }
+    Err(WireError::BlocksDisagree { announced, arrivals })
+}
+
+fn expect_size(size: Bytes, min: usize) -> Result<(), WireError> {
+    let (found, min, max) = (size.as_u64(), min as u64, rtcp::MAX_SIZE as u64);
+    if (min..=max).contains(&found) { Ok(()) } else { Err(WireError::Size { found, min, max }) }
+}
+
+/// An RTCP packet under way: its header is written, its length is not known yet.
+struct PacketWriter<'a> {
+    out: &'a mut Vec<u8>,
+    start: usize,
+    sender_ssrc: u32,
+    written: Time,
+}
+
+impl<'a> PacketWriter<'a> {
+    fn open(out: &'a mut Vec<u8>, sender_ssrc: u32, written: Time) -> PacketWriter<'a> {
+        let start = out.len();
+        out.extend_from_slice(&[2 << 6 | FMT, PACKET_TYPE, 0, 0]);
+        out.extend_from_slice(&sender_ssrc.to_be_bytes());
+        PacketWriter { out, start, sender_ssrc, written }
+    }
+
+    /// Bytes left for blocks.
+    fn room(&self, limit: usize) -> usize {
+        limit - TIMESTAMP - (self.out.len() - self.start)
+    }
+
+    fn block(&mut self, ssrc: u32, begin: u16, arrivals: &[ArrivalReport]) {
+        let written = ticks_of(self.written);
+        self.out.extend_from_slice(&ssrc.to_be_bytes());
+        self.out.extend_from_slice(&begin.to_be_bytes());
+        self.out.extend_from_slice(&(arrivals.len() as u16).to_be_bytes());
+        for arrival in arrivals {
+            self.out.extend_from_slice(&entry_of(*arrival, written).to_be_bytes());
+        }
+        if arrivals.len() % 2 == 1 {
+            self.out.extend_from_slice(&[0, 0]);
+        }
+    }
+
+    fn close(self) -> &'a mut Vec<u8> {
+        self.out.extend_from_slice(&(rts_of(self.written) as u32).to_be_bytes());
+        let words = (self.out.len() - self.start) / 4;
+        self.out[self.start + 2..self.start + 4].copy_from_slice(&((words - 1) as u16).to_be_bytes());
+        self.out
+    }
+
+    /// Closes this packet and opens another.
+    fn next(self) -> PacketWriter<'a> {
+        let (sender_ssrc, written) = (self.sender_ssrc, self.written);
+        PacketWriter::open(self.close(), sender_ssrc, written)
+    }
+}
+
+/// The 16 bits of a packet in a report written at tick `written` (RFC 8888 section 3.1).
+fn entry_of(arrival: ArrivalReport, written: u64) -> u16 {
+    let ArrivalReport::Received { at, ecn } = arrival else { return 0 };
+    let offset = match at.map(|at| written.checked_sub(ticks_of(at))) {
+        Some(Some(ticks)) if ticks <= MAX_OFFSET.into() => ticks as u16,
+        Some(Some(_)) => OVER_RANGE,
+        Some(None) | None => UNKNOWN,
+    };
+    RECEIVED | u16::from(ecn.bits()) << 13 | offset
+}

@@ -1,0 +1,78 @@
+//! From a raw report to the transport's feedback: numbers unwrapped, SSRCs mapped to streams.
+
+use super::{ArrivalOffset, RawEntry, RawFeedback};
+use crate::WireError;
+use crate::clock::{RTS_PER_TICK, rts_of, time_of_rts};
+use crate::unwrap::unwrap_u32;
+use paceline_cc::StreamId;
+use paceline_transport::rtp::{ArrivalReport, Feedback, FeedbackBlock};
+use paceline_units::Time;
+
+/// Extends report timestamps, which wrap after 18.2 hours: each is the nearest to the latest one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct RtsUnwrapper {
+    latest: Option<u64>,
+}
+
+impl RtsUnwrapper {
+    /// One that starts with the first timestamp it is shown, as it is.
+    pub fn new() -> RtsUnwrapper {
+        RtsUnwrapper::default()
+    }
+
+    /// One that starts near `now`, by the receiver's clock: for a sender that knows it and joins late.
+    pub fn starting_near(now: Time) -> RtsUnwrapper {
+        RtsUnwrapper { latest: Some(rts_of(now)) }
+    }
+
+    /// The extended timestamp in 1/65536 s, or `None` if it lies before zero.
+    pub fn unwrap(&mut self, rts: u32) -> Option<u64> {
+        let extended = match self.latest {
+            None => rts.into(),
+            Some(latest) => unwrap_u32(latest, rts)?,
+        };
+        self.latest = self.latest.max(Some(extended));
+        Some(extended)
+    }
+}
+
+impl RawFeedback {
+    /// Turns the report into the transport's, in `out`, which keeps its memory. Times are on [`crate::clock`]'s grid
+    /// if the report timestamp is.
+    ///
+    /// A block is left out if `stream_of` does not know its SSRC, or `extend` its first sequence number; for that,
+    /// [`unwrap_sequence`](crate::unwrap_sequence) from the highest number sent will do. An arrival is absent if it is
+    /// out of range, unknown, or before the clock's zero.
+    ///
+    /// # Errors
+    /// A report timestamp before the zero of `rts`. `out` is then empty.
+    pub fn to_feedback(
+        &self,
+        rts: &mut RtsUnwrapper,
+        mut stream_of: impl FnMut(u32) -> Option<StreamId>,
+        mut extend: impl FnMut(StreamId, u16) -> Option<u64>,
+        out: &mut Feedback,
+    ) -> Result<(), WireError> {
+        out.clear();
+        let written = rts.unwrap(self.rts).ok_or(WireError::BeforeZero { rts: self.rts })?;
+        out.written = time_of_rts(written);
+        for block in &self.blocks {
+            let Some(stream) = stream_of(block.ssrc) else { continue };
+            let Some(begin) = extend(stream, block.begin) else { continue };
+            let entries = self.entries_of(block);
+            out.blocks.push(FeedbackBlock { stream, begin, count: entries.len() as u32 });
+            out.arrivals.extend(entries.iter().map(|entry| arrival_of(*entry, written)));
+        }
+        Ok(())
+    }
+}
+
+/// What an entry says, given the unwrapped report timestamp (RFC 8888 section 3.1).
+fn arrival_of(entry: RawEntry, written: u64) -> ArrivalReport {
+    let RawEntry::Received { ato, ecn } = entry else { return ArrivalReport::Missing };
+    let at = match ato {
+        ArrivalOffset::Known(ticks) => written.checked_sub(u64::from(ticks) * RTS_PER_TICK).map(time_of_rts),
+        ArrivalOffset::OverRange | ArrivalOffset::Unknown => None,
+    };
+    ArrivalReport::Received { at, ecn }
+}

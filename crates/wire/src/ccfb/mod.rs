@@ -1,0 +1,142 @@
+//! RFC 8888 congestion control feedback: RTCP packet type 205, FMT 11.
+//!
+//! `num_reports` is written as the count of packets (erratum 8166). Peers that still write the count less one are read
+//! too, where the packet itself proves it: see [`CountForm`].
+
+mod decode;
+mod encode;
+mod feedback;
+
+pub use decode::{decode, decode_packet};
+pub use encode::{encode, encode_split};
+pub use feedback::RtsUnwrapper;
+
+use crate::rtcp::RtcpPacket;
+use core::ops::Range;
+use paceline_units::Ecn;
+
+/// RTCP packet type: transport-layer feedback (RFC 4585 section 6.1).
+pub const PACKET_TYPE: u8 = 205;
+/// Feedback message type: congestion control feedback (RFC 8888 section 3.1).
+pub const FMT: u8 = 11;
+/// The most packets that a block may report on (RFC 8888 section 3.1).
+pub const MAX_REPORTS: u32 = 16_384;
+/// The largest exact offset, in 1/1024 s (RFC 8888 section 3.1).
+pub const MAX_OFFSET: u16 = 0x1ffd;
+
+/// The offset that says: longer ago than [`MAX_OFFSET`].
+const OVER_RANGE: u16 = 0x1ffe;
+/// The offset that says: unknown, or after the report timestamp.
+const UNKNOWN: u16 = 0x1fff;
+/// The bit of an entry that says: received.
+const RECEIVED: u16 = 0x8000;
+/// SSRC, begin_seq and num_reports of a block.
+const BLOCK_HEADER: usize = 8;
+/// SSRC of the RTCP packet's sender, which follows the RTCP header.
+const SENDER: usize = 4;
+/// The report timestamp.
+const TIMESTAMP: usize = 4;
+
+/// Whether an RTCP packet is congestion control feedback (RFC 8888 section 3.1).
+pub fn is_ccfb(packet: &RtcpPacket<'_>) -> bool {
+    packet.packet_type == PACKET_TYPE && packet.count == FMT
+}
+
+/// A report as its bytes say, numbers still wrapped (RFC 8888 section 3.1).
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct RawFeedback {
+    /// SSRC of the RTCP packet's sender.
+    pub sender_ssrc: u32,
+    /// What each block covers.
+    pub blocks: Vec<RawBlock>,
+    /// What happened to the packets, block after block.
+    pub entries: Vec<RawEntry>,
+    /// The report timestamp: seconds mod 2^16 and 1/65536 s, the middle of an NTP timestamp.
+    pub rts: u32,
+    /// How num_reports was read.
+    pub form: CountForm,
+}
+
+impl RawFeedback {
+    /// The entries of one of its blocks.
+    pub fn entries_of(&self, block: &RawBlock) -> &[RawEntry] {
+        self.entries.get(block.entries.clone()).unwrap_or_default()
+    }
+
+    fn clear(&mut self) {
+        self.blocks.clear();
+        self.entries.clear();
+    }
+}
+
+/// A report block's header (RFC 8888 section 3.1).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RawBlock {
+    /// SSRC of the stream that it reports on.
+    pub ssrc: u32,
+    /// Sequence number of the first packet.
+    pub begin: u16,
+    /// Which of [`RawFeedback::entries`] are its own.
+    pub entries: Range<usize>,
+}
+
+/// A packet metric block (RFC 8888 section 3.1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RawEntry {
+    /// Not received yet.
+    Missing,
+    /// Received.
+    Received {
+        /// When, before the report timestamp.
+        ato: ArrivalOffset,
+        /// The mark.
+        ecn: Ecn,
+    },
+}
+
+impl RawEntry {
+    /// What the 16 bits say; those of a packet not received are ignored (RFC 8888 section 3.1).
+    fn from_bits(bytes: [u8; 2]) -> RawEntry {
+        let bits = u16::from_be_bytes(bytes);
+        if bits & RECEIVED == 0 {
+            return RawEntry::Missing;
+        }
+        let ato = match bits & 0x1fff {
+            OVER_RANGE => ArrivalOffset::OverRange,
+            UNKNOWN => ArrivalOffset::Unknown,
+            ticks => ArrivalOffset::Known(ticks),
+        };
+        RawEntry::Received { ato, ecn: Ecn::from_bits((bits >> 13) as u8) }
+    }
+}
+
+/// The arrival time offset (ATO) of a packet (RFC 8888 section 3.1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ArrivalOffset {
+    /// This many 1/1024 s before the report timestamp; at most [`MAX_OFFSET`].
+    Known(u16),
+    /// Longer ago than [`MAX_OFFSET`].
+    OverRange,
+    /// Not known, or after the report timestamp.
+    Unknown,
+}
+
+/// What num_reports counts (RFC 8888 section 3.1, erratum 8166).
+///
+/// A packet is read as [`CountForm::Count`] if its blocks then fill it exactly, and only otherwise as
+/// [`CountForm::LessOne`], if they then do. An odd count is followed by 16 bits of padding that must be zero; padding
+/// whose first bit says "received" is no padding but an entry, so such a packet does not fit as a count either.
+/// Without that, a peer that writes 63 for 64 entries would always lose the newest.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum CountForm {
+    /// The packets of the block.
+    #[default]
+    Count,
+    /// The packets of the block less one, as the RFC's wording was read before the erratum.
+    LessOne,
+}
+
+/// Bytes of `count` entries, padding in.
+fn entries_size(count: usize) -> usize {
+    count.next_multiple_of(2) * 2
+}

@@ -1,0 +1,136 @@
+//! What can be wrong with bytes, and with what is to become bytes.
+
+use core::fmt;
+
+/// Why bytes were refused, or could not be written. Offsets count from the first byte of what was handed in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum WireError {
+    /// The bytes end before a field does.
+    Truncated {
+        /// The field.
+        what: &'static str,
+        /// Where it starts.
+        at: usize,
+        /// Bytes there are from `at`.
+        found: usize,
+        /// Bytes it takes.
+        expected: usize,
+    },
+    /// A field has a value that it must not have.
+    Unexpected {
+        /// The field.
+        what: &'static str,
+        /// Where it is.
+        at: usize,
+        /// Its value.
+        found: u64,
+        /// What it may be.
+        expected: &'static str,
+    },
+    /// The padding's count (the last byte) is zero, not a multiple of 4 in RTCP, or more than there is.
+    Padding {
+        /// Where the count is.
+        at: usize,
+        /// The count.
+        found: u8,
+        /// The most it may be.
+        available: usize,
+    },
+    /// The RTCP length field disagrees with the bytes handed in.
+    Length {
+        /// Bytes that the field says.
+        found: usize,
+        /// Bytes handed in.
+        expected: usize,
+    },
+    /// Report blocks that fill the packet neither with num_reports as a count nor as a count less one.
+    ReportBlocks {
+        /// Where the first block is that does not fit when num_reports is a count.
+        at: usize,
+        /// Its num_reports; absent if the block's own header does not fit.
+        found: Option<u16>,
+        /// Bytes from there to the report timestamp.
+        room: usize,
+    },
+    /// The report's timestamp lies before the zero of the clock it is unwrapped to.
+    BeforeZero {
+        /// The timestamp.
+        rts: u32,
+    },
+    /// A block of more packets than RFC 8888 allows in one report.
+    TooManyReports {
+        /// Packets in the block.
+        found: u32,
+        /// The most.
+        limit: u32,
+    },
+    /// Blocks that do not add up to the arrivals.
+    BlocksDisagree {
+        /// Packets that the blocks announce.
+        announced: u64,
+        /// Arrivals that there are.
+        arrivals: usize,
+    },
+    /// A report larger than RTCP's length field can say, or a limit too small for any report.
+    Size {
+        /// The size in bytes.
+        found: u64,
+        /// The smallest.
+        min: u64,
+        /// The largest.
+        max: u64,
+    },
+}
+
+impl fmt::Display for WireError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            WireError::Truncated { what, at, found, expected } => {
+                write!(f, "{what} at byte {at} is cut short: found {found} bytes, expected {expected}")
+            }
+            WireError::Unexpected { what, at, found, expected } => {
+                write!(f, "{what} at byte {at}: found {found}, expected {expected}")
+            }
+            WireError::Padding { at, found, available } => write!(
+                f,
+                "padding count at byte {at}: found {found}, expected 1 to {available}, in RTCP a multiple of 4"
+            ),
+            WireError::Length { found, expected } => {
+                write!(f, "RTCP length at byte 2: found {found} bytes, expected {expected}")
+            }
+            WireError::ReportBlocks { at, found: Some(found), room } => write!(
+                f,
+                "report block at byte {at}: found num_reports {found}, expected a count, or a count less one, \
+                 that fills {room} bytes with the blocks after it"
+            ),
+            WireError::ReportBlocks { at, found: None, room } => {
+                write!(f, "report block at byte {at}: found {room} bytes, expected a block's 8")
+            }
+            WireError::BeforeZero { rts } => {
+                write!(f, "report timestamp: found {rts:#010x}, expected a time after the clock's zero")
+            }
+            WireError::TooManyReports { found, limit } => {
+                write!(f, "report block: found {found} packets, expected at most {limit}")
+            }
+            WireError::BlocksDisagree { announced, arrivals } => {
+                write!(f, "feedback: found {arrivals} arrivals, expected the {announced} of its blocks")
+            }
+            WireError::Size { found, min, max } => {
+                write!(f, "feedback packet: found a size of {found} bytes, expected {min} to {max}")
+            }
+        }
+    }
+}
+
+impl core::error::Error for WireError {}
+
+/// The big-endian field of `N` bytes at `at`.
+pub(crate) fn field<const N: usize>(
+    bytes: &[u8],
+    at: usize,
+    what: &'static str,
+) -> Result<[u8; N], WireError> {
+    let rest = bytes.get(at..).unwrap_or_default();
+    rest.first_chunk::<N>().copied().ok_or(WireError::Truncated { what, at, found: rest.len(), expected: N })
+}

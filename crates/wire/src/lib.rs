@@ -1,0 +1,23 @@
+//! Bytes of the transport's packet structs, for the network world: RTP (RFC 3550) and congestion control feedback
+//! (RFC 8888). No I/O and no clock.
+//!
+//! Whatever comes from a network is hostile until parsed: nothing here panics on any input, and nothing allocates more
+//! than the input warrants. An error says what was wrong, at which byte, what was found and what was expected.
+//!
+//! - [`rtp`]: the data packet's header; which datagrams are RTCP.
+//! - [`rtcp`]: the packets of a compound datagram.
+//! - [`ccfb`]: RFC 8888's report, in both directions.
+//! - [`clock`]: the grids of time that go on the wire.
+//! - [`timing`]: capture and send time inside dummy payload, for receivers that share the sender's clock.
+//! - [`SequenceUnwrapper`], [`TimestampUnwrapper`]: numbers that wrap, made numbers that do not.
+
+pub mod ccfb;
+pub mod clock;
+mod error;
+pub mod rtcp;
+pub mod rtp;
+pub mod timing;
+mod unwrap;
+
+pub use error::WireError;
+pub use unwrap::{MAX_DROPOUT, MAX_MISORDER, SequenceUnwrapper, TimestampUnwrapper, unwrap_sequence};

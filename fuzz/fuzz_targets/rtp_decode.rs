@@ -1,0 +1,42 @@
+//! RTP headers, times in payloads and numbers that wrap: any bytes are read or refused.
+#![cfg_attr(fuzzing, no_main)]
+
+use paceline_wire::{SequenceUnwrapper, TimestampUnwrapper, rtp, timing};
+
+paceline_fuzz::target!(rtp_decode);
+
+fn rtp_decode(data: &[u8]) {
+    unwrapped(data);
+    let view = match rtp::decode(data) {
+        Ok(view) => view,
+        Err(error) => return drop(error.to_string()),
+    };
+    assert!(!rtp::is_rtcp(data));
+    let extension = view.extension.map_or(0, |extension| 4 + extension.data.len());
+    let parts = rtp::HEADER + view.csrc.len() + extension + view.payload.len() + usize::from(view.padding);
+    assert_eq!(parts, data.len());
+    if let Some(timing) = timing::read(view.payload) {
+        let mut payload = view.payload.to_vec();
+        assert!(timing::write(&mut payload, timing));
+        assert_eq!(payload, view.payload);
+    }
+    let mut again = Vec::new();
+    if rtp::encode(&view.header, view.payload.len(), &mut again).is_ok() {
+        assert_eq!(rtp::decode(&again).expect("what was written can be read").header, view.header);
+    } else {
+        assert!((64..96).contains(&view.header.payload_type));
+    }
+}
+
+fn unwrapped(data: &[u8]) {
+    let (mut sequences, mut timestamps) = (SequenceUnwrapper::new(), TimestampUnwrapper::new());
+    for bytes in data.chunks_exact(4) {
+        let value = u32::from_be_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+        if let Some(sequence) = sequences.unwrap(value as u16) {
+            assert_eq!(sequence as u16, value as u16);
+        }
+        if let Some(timestamp) = timestamps.unwrap(value) {
+            assert_eq!(timestamp as u32, value);
+        }
+    }
+}
