@@ -1,0 +1,99 @@
+# One command per check, the same on a laptop and in CI. `make help` lists them.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+# The first Python of 3.10 or newer; `make PYTHON=...` chooses another.
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python3.10; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null && { echo $$p; break; }; done)
+VENV := .venv
+BIN := $(VENV)/bin
+OUT ?= out/demo
+RUST := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -type f \( -name '*.rs' -o -name Cargo.toml \))
+
+.PHONY: help
+help: ## Show what can be made
+	@echo "Paceline: make TARGET, where TARGET is"
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: $(VENV)/.built ## Install what is needed into .venv and build the program: .venv/bin/paceline
+
+.PHONY: demo
+demo: build ## Run the main job, one SCReAM call over a 5G link, and name the report it wrote
+	@$(BIN)/paceline study scream-5g --out $(OUT) --chart
+
+.PHONY: test
+test: build test-rust test-python ## Run the Rust and the Python tests
+
+.PHONY: test-rust
+test-rust: prerequisites
+	cargo test --workspace --locked --quiet
+
+.PHONY: test-python
+test-python: build
+	$(BIN)/python -m pytest -q
+
+.PHONY: lint
+lint: build ## Check format, lints and types of Rust and Python
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+	$(BIN)/ruff check python tests
+	$(BIN)/ruff format --check python tests
+	$(BIN)/mypy
+
+.PHONY: format
+format: build ## Bring Rust and Python into the project's format
+	cargo fmt --all
+	$(BIN)/ruff check --quiet --fix python tests
+	$(BIN)/ruff format --quiet python tests
+
+.PHONY: bench
+bench: prerequisites ## Print simulated packets per second and instructions per packet
+	cargo run --release --locked --quiet -p paceline-benches
+
+.PHONY: fuzz
+fuzz: prerequisites ## Fuzz the parsers and the controllers for a short while
+	fuzz/run.sh
+
+.PHONY: picture
+picture: build ## Draw the README's picture anew
+	@$(BIN)/paceline run scenarios/first-call.toml --out out/first-call --plot >/dev/null
+	@cp out/first-call/plots/overview.png docs/images/overview.png
+	@echo "docs/images/overview.png"
+
+.PHONY: lock
+lock: $(VENV)/.installed ## Choose the newest Python dependencies and write requirements.lock
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip compile pyproject.toml --extra dev --universal --python-version 3.10 \
+		--generate-hashes --no-header --upgrade --quiet -o requirements.lock
+
+.PHONY: clean
+clean: ## Remove everything that was built
+	rm -rf $(VENV) out target python/paceline/_core*.so
+
+$(VENV)/.installed: requirements.lock | prerequisites
+	@echo "Installing Python dependencies into $(VENV)"
+	@test -x $(BIN)/python || "$(PYTHON)" -m venv $(VENV)
+	@$(BIN)/python -m pip install --disable-pip-version-check --quiet --require-hashes -r requirements.lock
+	@touch $@
+
+$(VENV)/.built: $(VENV)/.installed pyproject.toml $(RUST_SOURCES)
+	@echo "Building the extension (release)"
+	@PIP_QUIET=1 VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(BIN)/maturin develop --release --locked --quiet
+	@touch $@
+
+.PHONY: prerequisites
+prerequisites:
+	@missing=0; need() { echo "missing: $$1" >&2; echo "  get it with: $$2" >&2; missing=1; }; \
+	if [ -z "$(PYTHON)" ]; then need "Python 3.10 or newer" "sudo apt install python3 python3-venv"; \
+	elif ! "$(PYTHON)" -c 'import venv, ensurepip' 2>/dev/null; then \
+		need "Python's venv module" "sudo apt install python3-venv"; fi; \
+	found="$$({ cargo --version 2>/dev/null || true; } | cut -d ' ' -f 2)"; \
+	if [ "$$(printf '%s\n' $(RUST) "$${found:-0}" | sort -V | head -n 1)" != $(RUST) ]; then \
+		need "Rust $(RUST) or newer (cargo; found: $${found:-none})" \
+		"curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh -s -- -y; . ~/.cargo/env"; fi; \
+	command -v cc >/dev/null || need "a C compiler and linker" "sudo apt install build-essential"; \
+	exit $$missing

@@ -1,0 +1,69 @@
+"""Congestion control for real-time media: run a scenario, look at what came out, repeat a paper's study.
+
+```python
+import paceline
+
+result = paceline.run("call.toml", overrides={"links.bottleneck.rate": "10Mbps"})
+print(result.summary["flows"]["video"]["throughput_mbps"])
+result.flows.plot(x="time_s", y="target_bitrate_mbps")
+```
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from paceline._core import __version__
+from paceline.errors import (
+    DataNotFound,
+    OutputError,
+    PacelineError,
+    ScenarioError,
+    StudyError,
+    UsageError,
+)
+from paceline.result import Result
+from paceline.simulation import registry, run
+
+if TYPE_CHECKING:
+    from paceline.studies.engine import StudyResult
+
+__all__ = [
+    "DataNotFound",
+    "OutputError",
+    "PacelineError",
+    "Result",
+    "ScenarioError",
+    "StudyError",
+    "UsageError",
+    "__version__",
+    "registry",
+    "run",
+    "study",
+]
+
+
+def study(
+    name: str | os.PathLike[str],
+    *,
+    out: str | os.PathLike[str],
+    workers: int | None = None,
+    resume: bool = False,
+    data: str | os.PathLike[str] | None = None,
+) -> StudyResult:
+    """Runs a study: every experiment of its definition, and its comparison with what was published.
+
+    Args:
+        name: The name of a folder under `studies`, or the path of a study's folder.
+        out: The folder that receives `results.parquet`, `comparison.csv` and `report.html`.
+        workers: How many experiments run at a time; without it one per core.
+        resume: Whether experiments that an earlier run in `out` finished are taken over.
+        data: Where trace and frame files are; without it the folder that `PACELINE_DATA` names.
+
+    Raises:
+        StudyError: The definition is wrong, or an experiment failed.
+    """
+    from paceline.studies.engine import run_study
+
+    return run_study(name, out=out, workers=workers, resume=resume, data=data)

@@ -1,0 +1,170 @@
+"""The commands of `paceline`: each reads its arguments and calls what does the work."""
+
+from __future__ import annotations
+
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from paceline.cli import options
+from paceline.cli.speak import plainly, progress_bar, say
+from paceline.result import Result
+from paceline.simulation import run_read, simulate
+
+app = typer.Typer(
+    name="paceline",
+    help="Congestion control for real-time media: simulate a call, run it over real sockets, repeat a paper's study.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+class Kind(str, Enum):
+    """What `paceline list` can list."""
+
+    controllers = "controllers"
+    queues = "queues"
+    sources = "sources"
+    traces = "traces"
+    studies = "studies"
+
+
+@app.command()
+def run(
+    scenario: options.Scenario,
+    set_: options.Set = None,
+    seed: options.Seed = None,
+    out: options.Out = None,
+    json: options.Json = False,
+    plot: options.Plot = False,
+    data: options.Data = None,
+) -> None:
+    """Run one scenario in the simulator."""
+    with plainly():
+        text = options.read(scenario, set_, seed, data)
+        with progress_bar("simulating") as progress:
+            result = run_read(text, simulate, out=out, plots=plot, progress=progress)
+        _show(result, out, json)
+
+
+def _show(result: Result, out: Path | None, json: bool) -> None:
+    for warning in result.warnings:
+        say(f"warning: {warning}")
+    if json:
+        typer.echo(result.summary_json.rstrip("\n"))
+    else:
+        from paceline.cli.tables import print_summary
+
+        print_summary(result)
+    if out is not None:
+        say(f"written to {out}")
+
+
+@app.command("list")
+def list_(
+    kind: Annotated[Kind, typer.Argument(help="What to list.")],
+    json: options.Json = False,
+) -> None:
+    """Say what there is, with every parameter, its default, unit and source."""
+    with plainly():
+        from paceline.cli import listing
+
+        (listing.print_json if json else listing.print_tables)(kind.value)
+
+
+@app.command()
+def study(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A study of `paceline list studies`, or its folder.")],
+    out: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(metavar="DIR", help="Where results, comparison and report go [default: out/NAME]."),
+    ] = None,
+    workers: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(min=1, help="Experiments that run at a time [default: one per core]."),
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Take over what an earlier run in DIR finished.")] = False,
+    json: options.Json = False,
+    chart: Annotated[bool, typer.Option("--chart", help="End with a picture in the terminal.")] = False,
+    write_verdict: Annotated[
+        bool, typer.Option("--write-verdict", help="Put the verdict into the study's README.md as well.")
+    ] = False,
+    data: options.Data = None,
+) -> None:
+    """Run a study and compare it with what was published."""
+    with plainly("finished experiments are kept; go on with --resume"):
+        from paceline.cli import studies
+
+        studies.run(name, out, workers, resume=resume, data=data, json=json, chart=chart, write_verdict=write_verdict)
+
+
+@app.command()
+def receive(
+    scenario: options.Scenario,
+    listen: Annotated[str, typer.Option(metavar="HOST:PORT", help="Where media arrives.")],
+    duration: Annotated[
+        Optional[float],  # noqa: UP045
+        typer.Option(min=0.001, metavar="SECONDS", help="How long to listen [default: the scenario's duration]."),
+    ] = None,
+    set_: options.Set = None,
+    seed: options.Seed = None,
+    out: options.Out = None,
+    json: options.Json = False,
+    plot: options.Plot = False,
+    data: options.Data = None,
+) -> None:
+    """Receive RTP over a real socket and answer with RFC 8888 feedback."""
+    with plainly():
+        from paceline.network import receiver
+
+        text = options.read(scenario, set_, seed, data)
+        with progress_bar("receiving") as progress:
+            result = run_read(text, receiver(listen, duration), out=out, plots=plot, progress=progress)
+        _show(result, out, json)
+
+
+@app.command()
+def send(
+    scenario: options.Scenario,
+    to: Annotated[str, typer.Option(metavar="HOST:PORT", help="Where the receiver or the relay listens.")],
+    set_: options.Set = None,
+    seed: options.Seed = None,
+    out: options.Out = None,
+    json: options.Json = False,
+    plot: options.Plot = False,
+    data: options.Data = None,
+) -> None:
+    """Send a scenario's media over a real socket."""
+    with plainly():
+        from paceline.network import sender
+
+        text = options.read(scenario, set_, seed, data)
+        with progress_bar("sending") as progress:
+            result = run_read(text, sender(to), out=out, plots=plot, progress=progress)
+        _show(result, out, json)
+
+
+@app.command()
+def link(
+    scenario: options.Scenario,
+    listen: Annotated[str, typer.Option(metavar="HOST:PORT", help="Where the sender sends to.")],
+    forward: Annotated[str, typer.Option(metavar="HOST:PORT", help="Where the receiver listens.")],
+    set_: options.Set = None,
+    seed: options.Seed = None,
+    out: options.Out = None,
+    json: options.Json = False,
+    plot: options.Plot = False,
+    data: options.Data = None,
+) -> None:
+    """Relay packets through the scenario's link, in real time."""
+    with plainly():
+        from paceline.network import relay
+
+        text = options.read(scenario, set_, seed, data)
+        with progress_bar("relaying") as progress:
+            result = run_read(text, relay(listen, forward), out=out, plots=plot, progress=progress)
+        _show(result, out, json)

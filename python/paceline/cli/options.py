@@ -1,0 +1,55 @@
+"""The options that several commands share, and what becomes of them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from paceline import scenario as scenarios
+from paceline.errors import UsageError
+from paceline.scenario import ScenarioText
+
+Scenario = Annotated[
+    str,
+    typer.Argument(metavar="SCENARIO", help="A scenario file (TOML), or - to read it from standard input."),
+]
+Set = Annotated[
+    Optional[list[str]],  # noqa: UP045 - typer reads this annotation at run time, on Python 3.10 too
+    typer.Option("--set", metavar="PATH=VALUE", help="Replace a value of the scenario; may be repeated."),
+]
+Seed = Annotated[
+    Optional[int],  # noqa: UP045
+    typer.Option(min=0, help="Replace the scenario's seed."),
+]
+Out = Annotated[
+    Optional[Path],  # noqa: UP045
+    typer.Option(metavar="DIR", help="Write summary.json, flows.parquet, links.parquet and scenario.toml there."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
+Plot = Annotated[bool, typer.Option("--plot", help="Write pictures to DIR/plots as well.")]
+Data = Annotated[
+    Optional[Path],  # noqa: UP045
+    typer.Option(
+        metavar="DIR",
+        help="Where trace and frame files are looked for after the scenario's own folder [default: PACELINE_DATA].",
+    ),
+]
+
+
+def read(scenario: str, overrides: list[str] | None, seed: int | None, data: Path | None) -> ScenarioText:
+    """The scenario that a command line names."""
+    pairs = [pair(text) for text in overrides or []]
+    if scenario == "-":
+        return ScenarioText(sys.stdin.read(), None, scenarios.data_folders(data), pairs, seed)
+    return scenarios.read(Path(scenario), overrides=pairs, seed=seed, data=data)
+
+
+def pair(text: str) -> tuple[str, str]:
+    """PATH=VALUE taken apart."""
+    path, equals, value = text.partition("=")
+    if not equals or not path.strip():
+        raise UsageError(f"--set {text}: expected PATH=VALUE, such as links.bottleneck.delay=20ms")
+    return path.strip(), value.strip()

@@ -1,0 +1,45 @@
+"""What people see besides results: progress, and errors in one line with the right exit status."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import typer
+
+from paceline.errors import PacelineError
+from paceline.simulation import Progress
+
+
+@contextmanager
+def plainly(interrupted: str = "nothing was written") -> Iterator[None]:
+    """Turns an error of ours, or Ctrl-C, into a message on standard error and an exit status."""
+    try:
+        yield
+    except PacelineError as error:
+        say(f"paceline: {error}")
+        raise typer.Exit(error.exit_status) from None
+    except KeyboardInterrupt:
+        say(f"paceline: interrupted: {interrupted}")
+        raise typer.Exit(1) from None
+
+
+def say(text: str) -> None:
+    """A line for people, kept out of standard output."""
+    typer.echo(text, err=True)
+
+
+@contextmanager
+def progress_bar(title: str) -> Iterator[Progress | None]:
+    """A bar on standard error while the block runs; nothing where nobody watches."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(title, total=1.0)
+        yield lambda done: bar.update(task, completed=done)

@@ -1,0 +1,39 @@
+"""What can go wrong, as one small hierarchy; every message is complete and meant for people."""
+
+from paceline._core import ScenarioError as _CoreScenarioError
+
+
+class PacelineError(Exception):
+    """Anything Paceline says about what it was asked to do."""
+
+    exit_status = 1
+
+
+class ScenarioError(PacelineError, ValueError):
+    """The scenario is wrong: names file, line, key, what was found and what was expected."""
+
+    exit_status = 2
+
+
+class UsageError(PacelineError, ValueError):
+    """An argument is wrong, or two of them contradict each other."""
+
+    exit_status = 2
+
+
+class DataNotFound(PacelineError, FileNotFoundError):  # noqa: N818
+    """A scenario, a data folder or a study is not where it was looked for."""
+
+    exit_status = 2
+
+
+class OutputError(PacelineError, OSError):
+    """An output folder cannot be written."""
+
+
+class StudyError(PacelineError):
+    """A study's definition is wrong, or one of its experiments failed."""
+
+
+CORE_SCENARIO_ERROR = _CoreScenarioError
+"""What the extension raises for a wrong scenario; the package turns it into `ScenarioError`."""

@@ -1,0 +1,110 @@
+"""Writing results: each file appears whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from types import TracebackType
+
+from paceline.errors import OutputError
+
+
+class OutputFolder:
+    """A folder whose files are replaced one by one by rename, all at the end.
+
+    `stage` writes a file beside its place under a temporary name; leaving the `with` block without an error renames
+    them all, leaving it with one removes them. Constructing it checks that the folder can be written and creates
+    nothing, so that it can be asked before a long run.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.path = Path(folder)
+        self._staged: list[tuple[Path, Path]] = []
+        _check_writable(self.path)
+
+    def __enter__(self) -> OutputFolder:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self._commit()
+        else:
+            self._discard()
+
+    def stage(self, name: str, content: bytes | str) -> Path:
+        """Writes `content` to disk under a temporary name; it becomes `name` when the block ends well."""
+        target = self.path / name
+        data = content.encode() if isinstance(content, str) else content
+        try:
+            self._staged.append((_write_beside(target, data), target))
+        except OSError as error:
+            raise _not_writable(target, error) from error
+        return target
+
+    def _commit(self) -> None:
+        while self._staged:
+            temporary, target = self._staged[0]
+            try:
+                temporary.replace(target)
+            except OSError as error:
+                self._discard()
+                raise _not_writable(target, error) from error
+            self._staged.pop(0)
+
+    def _discard(self) -> None:
+        for temporary, _ in self._staged:
+            temporary.unlink(missing_ok=True)
+        self._staged.clear()
+
+
+def replace_file(target: Path, content: bytes | str) -> None:
+    """Writes one file so that a reader sees the old content or the new one, never a part."""
+    data = content.encode() if isinstance(content, str) else content
+    try:
+        _write_beside(target, data).replace(target)
+    except OSError as error:
+        raise _not_writable(target, error) from error
+
+
+def _write_beside(target: Path, data: bytes) -> Path:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.chmod(0o666 & ~_umask())
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    return temporary
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _check_writable(folder: Path) -> None:
+    if folder.exists() and not folder.is_dir():
+        raise OutputError(f"--out {folder}: found a file, expected a folder")
+    existing = folder
+    while not existing.exists():
+        existing = existing.parent
+    if not existing.is_dir():
+        raise OutputError(f"--out {folder}: {existing} is not a folder")
+    try:
+        with tempfile.TemporaryFile(dir=existing):
+            pass
+    except OSError as error:
+        raise OutputError(f"--out {folder}: cannot be written: {existing}: {error.strerror}") from None
+
+
+def _not_writable(target: Path, error: OSError) -> OutputError:
+    return OutputError(f"{target}: cannot be written: {error.strerror}; nothing was replaced there")

@@ -1,0 +1,77 @@
+"""Pictures of a run. Each is a function that computes a table and a function that draws it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from paceline.errors import UsageError
+from paceline.plots import delays, encoded_frames, link_rate, overview, rates, window
+from paceline.plots.plot import Plot
+from paceline.plots.style import image, new_figure, settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from matplotlib.figure import Figure
+
+    from paceline.result import Result
+
+PLOTS: dict[str, Plot] = {
+    plot.name: plot
+    for plot in (
+        overview.PLOT,
+        encoded_frames.ORIGINAL,
+        link_rate.TRACE,
+        encoded_frames.ENCODED,
+        rates.PLOT,
+        link_rate.THROUGHPUT,
+        delays.PLOT,
+        window.PLOT,
+    )
+}
+"""Every picture, by name."""
+
+
+def draw(name: str, result: Result) -> Figure:
+    """The picture called `name` of a run."""
+    figure = _draw(named(name), result)
+    if figure is None:
+        raise UsageError(f"plot {name!r}: this run has nothing to show there")
+    return figure
+
+
+def named(name: str) -> Plot:
+    """The plot of that name."""
+    if name not in PLOTS:
+        raise UsageError(f"plot: found {name!r}, expected one of {', '.join(PLOTS)}")
+    return PLOTS[name]
+
+
+def _draw(plot: Plot, result: Result) -> Figure | None:
+    import matplotlib as mpl
+
+    table = plot.table(result)
+    if table is None or table.empty:
+        return None
+    with mpl.rc_context(settings()):
+        figure = new_figure(height=plot.height)
+        figure.suptitle(title(plot, result), x=0.012, ha="left", fontsize=11.5, fontweight="bold")
+        plot.draw(figure, table)
+    return figure
+
+
+def title(plot: Plot, result: Result) -> str:
+    """The picture's title: what is shown, and of which run."""
+    name = str(result.summary.get("name", ""))
+    return f"{plot.title}: {name}" if plot.title else name
+
+
+def files(result: Result, names: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+    """The named pictures, as far as they fit the run, as (name of the file, content)."""
+    for plot in map(named, names):
+        figure = _draw(plot, result)
+        if figure is None:
+            continue
+        yield f"plots/{plot.name}.svg", image(figure, "svg")
+        if plot is overview.PLOT:
+            yield "plots/overview.png", image(figure, "png")

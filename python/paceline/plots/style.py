@@ -1,0 +1,86 @@
+"""How every picture looks: colours that colour-blind readers tell apart, sizes, and files that hold no date."""
+
+from __future__ import annotations
+
+import io
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Okabe and Ito's palette.
+BLUE = "#0072B2"
+VERMILION = "#D55E00"
+GREEN = "#009E73"
+PURPLE = "#CC79A7"
+ORANGE = "#E69F00"
+SKY = "#56B4E9"
+BLACK = "#222222"
+GREY = "#8A8A8A"
+SHADE = "#DCE6EE"
+
+CYCLE = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK)
+DASHES = ("-", "--", ":", "-.")
+
+_SETTINGS: dict[str, Any] = {
+    "font.size": 9.5,
+    "axes.titlesize": 11,
+    "axes.titlelocation": "left",
+    "axes.titleweight": "bold",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#E4E4E4",
+    "grid.linewidth": 0.7,
+    "lines.linewidth": 1.2,
+    "legend.frameon": False,
+    "path.simplify_threshold": 0.4,
+    "svg.hashsalt": "paceline",
+    "svg.fonttype": "path",
+}
+
+
+def new_figure(width: float = 8.0, height: float = 3.6) -> Figure:
+    """An empty figure, drawn without a display and without global state."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained", facecolor="white")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def settings() -> Any:
+    """What `matplotlib.rc_context` is given while a picture is drawn or written."""
+    return dict(_SETTINGS)
+
+
+def time_axis(axes: Axes, end: float, *, label: bool = True) -> None:
+    """Time in seconds from 0 to the end of the run, and nothing below 0 to the left."""
+    axes.set_xlim(0, end)
+    axes.set_ylim(bottom=0)
+    if label:
+        axes.set_xlabel("time, s")
+
+
+def legend(axes: Axes, *, columns: int = 4) -> None:
+    """The legend above the axes, on the right, where it hides nothing."""
+    axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=columns, borderaxespad=0.2)
+
+
+def image(figure: Figure, kind: str) -> bytes:
+    """The figure as an SVG or PNG file; the same picture gives the same bytes."""
+    import matplotlib as mpl
+
+    sink = io.BytesIO()
+    metadata = {"Date": None} if kind == "svg" else {"Software": None}
+    with mpl.rc_context(settings()):
+        figure.savefig(sink, format=kind, dpi=120, metadata=metadata)
+    return _two_decimals(sink.getvalue()) if kind == "svg" else sink.getvalue()
+
+
+def _two_decimals(svg: bytes) -> bytes:
+    """Coordinates of paths to a hundredth of a point: half the file, and nobody sees it."""
+    return re.sub(rb' d="[^"]*"', lambda path: re.sub(rb"(\.\d\d)\d+", rb"\1", path[0]), svg)

@@ -1,0 +1,105 @@
+"""What a run gave: its summary, its time series and the scenario it can be repeated from."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from paceline.outputs import OutputFolder
+from paceline.series import arrow_table, parquet_bytes
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+    from matplotlib.figure import Figure
+
+    from paceline._core import RunOutput
+
+
+class Result:
+    """The outcome of one run, simulated or over a real network."""
+
+    def __init__(self, output: RunOutput, folders: Sequence[str] = ()) -> None:
+        self._output = output
+        self.folders = tuple(folders)
+        """Where the run looked for trace and frame files."""
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """Every figure of `summary.json`; one that does not exist is None."""
+        summary: dict[str, Any] = json.loads(self._output.summary_json)
+        return summary
+
+    @property
+    def summary_json(self) -> str:
+        """The summary as the JSON document that `--json` prints."""
+        return self._output.summary_json
+
+    @property
+    def scenario(self) -> str:
+        """The scenario as resolved: every default filled in, every override applied."""
+        return self._output.resolved_toml
+
+    @property
+    def warnings(self) -> list[str]:
+        """What was odd in the scenario's files but did not stop the run."""
+        return self._output.warnings
+
+    @cached_property
+    def flows_arrow(self) -> pa.Table:
+        """The time series of the flows, one row per flow, stream and sample."""
+        return arrow_table(self._output.flows)
+
+    @cached_property
+    def links_arrow(self) -> pa.Table:
+        """The time series of the links, one row per link and sample."""
+        return arrow_table(self._output.links)
+
+    @cached_property
+    def flows(self) -> pd.DataFrame:
+        """The time series of the flows as a data frame."""
+        return _frame(self.flows_arrow)
+
+    @cached_property
+    def links(self) -> pd.DataFrame:
+        """The time series of the links as a data frame."""
+        return _frame(self.links_arrow)
+
+    def plot(self, name: str = "overview") -> Figure:
+        """One picture of the run; `paceline.plots.PLOTS` lists the names."""
+        from paceline.plots import draw
+
+        return draw(name, self)
+
+    def save(self, out: str | os.PathLike[str], *, plots: bool | Sequence[str] = False) -> list[Path]:
+        """Writes summary, time series, scenario and, if asked, all or the named plots into a folder, or nothing."""
+        with OutputFolder(out) as folder:
+            return self.stage(folder, plots=plots)
+
+    def stage(self, folder: OutputFolder, *, plots: bool | Sequence[str] = False) -> list[Path]:
+        """Writes the files under temporary names; `folder` renames them when it is left."""
+        written = [
+            folder.stage("summary.json", self.summary_json.rstrip("\n") + "\n"),
+            folder.stage("flows.parquet", parquet_bytes(self.flows_arrow)),
+            folder.stage("links.parquet", parquet_bytes(self.links_arrow)),
+            folder.stage("scenario.toml", self.scenario),
+        ]
+        if plots:
+            from paceline.plots import PLOTS
+            from paceline.plots import files as plot_files
+
+            names = list(PLOTS) if plots is True else list(plots)
+            written += [folder.stage(name, content) for name, content in plot_files(self, names)]
+        return written
+
+    def __repr__(self) -> str:
+        return f"<paceline.Result {self.summary.get('name')!r}, {self.summary.get('duration_s')} s>"
+
+
+def _frame(table: pa.Table) -> pd.DataFrame:
+    frame: pd.DataFrame = table.to_pandas()
+    return frame

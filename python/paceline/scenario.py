@@ -1,0 +1,122 @@
+"""What a caller may hand in as a scenario, brought into the one form that the extension reads."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from paceline.errors import DataNotFound, ScenarioError, UsageError
+
+ScenarioLike: TypeAlias = "str | os.PathLike[str] | Mapping[str, Any]"
+Overrides: TypeAlias = "Mapping[str, Any] | Sequence[tuple[str, str]]"
+
+
+@dataclass(frozen=True)
+class ScenarioText:
+    """A scenario as text, with what is needed to find its files and to name it in messages."""
+
+    text: str
+    file: str | None = None
+    data: list[str] = field(default_factory=list)
+    overrides: list[tuple[str, str]] = field(default_factory=list)
+    seed: int | None = None
+
+    @property
+    def folders(self) -> list[str]:
+        """Where relative trace and frame files are looked for, in this order."""
+        own = str(Path(self.file).parent) if self.file else "."
+        return [own, *self.data]
+
+
+def read(
+    scenario: ScenarioLike,
+    *,
+    overrides: Overrides | None = None,
+    seed: int | None = None,
+    data: str | os.PathLike[str] | None = None,
+) -> ScenarioText:
+    """Reads a scenario given as a path, a TOML text or a dictionary."""
+    text, file = _text_and_file(scenario)
+    if seed is not None and not 0 <= seed < 2**64:
+        raise UsageError(f"seed: found {seed}, expected a whole number from 0 to 2^64 - 1")
+    return ScenarioText(text, file, data_folders(data), as_pairs(overrides), seed)
+
+
+def _text_and_file(scenario: ScenarioLike) -> tuple[str, str | None]:
+    if isinstance(scenario, Mapping):
+        return _toml_text(scenario), None
+    if isinstance(scenario, str) and _is_toml(scenario):
+        return scenario, None
+    path = Path(scenario)
+    try:
+        return path.read_text(encoding="utf-8"), str(path)
+    except FileNotFoundError:
+        raise DataNotFound(f"{path}: no such scenario file") from None
+    except IsADirectoryError:
+        raise ScenarioError(f"{path}: found a folder, expected a scenario file (TOML)") from None
+    except UnicodeDecodeError as error:
+        raise ScenarioError(
+            f"{path}: found bytes that are not UTF-8 at offset {error.start}, expected a scenario (TOML)"
+        ) from None
+    except OSError as error:
+        raise DataNotFound(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def _is_toml(scenario: str) -> bool:
+    return "\n" in scenario or ("=" in scenario and not Path(scenario).exists())
+
+
+def _toml_text(scenario: Mapping[str, Any]) -> str:
+    import tomli_w
+
+    try:
+        return tomli_w.dumps(scenario)
+    except TypeError as error:
+        raise ScenarioError(f"the scenario's dictionary holds a value that TOML cannot: {error}") from None
+
+
+def as_pairs(overrides: Overrides | None) -> list[tuple[str, str]]:
+    """Overrides as the extension takes them: a path and a TOML value, or else a string."""
+    if overrides is None:
+        return []
+    if isinstance(overrides, Mapping):
+        return [(path, toml_value(value)) for path, value in overrides.items()]
+    return [(path, value) for path, value in overrides]
+
+
+def toml_value(value: object) -> str:
+    """A value as it would stand to the right of `=` in TOML, on one line."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return repr(value)
+    if isinstance(value, Mapping):
+        inner = ", ".join(f"{_toml_string(str(key))} = {toml_value(item)}" for key, item in value.items())
+        return "{ " + inner + " }"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(toml_value(item) for item in value) + "]"
+    return _toml_string(str(value))
+
+
+def _toml_string(text: str) -> str:
+    import json
+
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def data_folders(data: str | os.PathLike[str] | None = None) -> list[str]:
+    """Where trace and frame files are looked for after the scenario's own folder."""
+    if data is not None:
+        folder = Path(data)
+        if not folder.is_dir():
+            raise DataNotFound(f"--data {folder}: no such folder")
+        return [str(folder)]
+    named = os.environ.get("PACELINE_DATA", "")
+    if not named:
+        return []
+    if not Path(named).is_dir():
+        raise DataNotFound(f"PACELINE_DATA={named}: no such folder")
+    return [named]

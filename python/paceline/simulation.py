@@ -1,0 +1,104 @@
+"""Running one scenario in the simulator."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from typing import Any
+
+from paceline import _core
+from paceline.errors import CORE_SCENARIO_ERROR, ScenarioError, UsageError
+from paceline.outputs import OutputFolder
+from paceline.result import Result
+from paceline.scenario import Overrides, ScenarioLike, ScenarioText, read
+
+Progress = Callable[[float], None]
+"""Told now and then which part of the run is done, from 0 to 1."""
+
+
+def run(
+    scenario: ScenarioLike,
+    *,
+    overrides: Overrides | None = None,
+    seed: int | None = None,
+    data: str | os.PathLike[str] | None = None,
+    out: str | os.PathLike[str] | None = None,
+    plots: bool = False,
+    progress: Progress | None = None,
+) -> Result:
+    """Runs a scenario in the simulator.
+
+    Args:
+        scenario: A path to a scenario file, a scenario as TOML text, or as a dictionary.
+        overrides: Values that replace the scenario's, by dotted path, such as `{"links.bottleneck.delay": "20ms"}`.
+        seed: Replaces the scenario's seed.
+        data: Where relative trace and frame files are looked for after the scenario's own folder; without it the
+            folder that `PACELINE_DATA` names.
+        out: A folder for the summary, the time series and the scenario as resolved. Without it nothing is written.
+        plots: Whether `out` receives plots too.
+        progress: Called now and then with the part of the run that is done.
+
+    Raises:
+        ScenarioError: The scenario is wrong.
+        DataNotFound: A file or folder that was named is not there.
+        OutputError: `out` cannot be written; said before the run starts.
+    """
+    text = read(scenario, overrides=overrides, seed=seed, data=data)
+    return run_read(text, simulate, out=out, plots=plots, progress=progress)
+
+
+def run_read(
+    scenario: ScenarioText,
+    runner: Callable[[ScenarioText, Progress | None], Result],
+    *,
+    out: str | os.PathLike[str] | None,
+    plots: bool,
+    progress: Progress | None,
+) -> Result:
+    """Runs a scenario that was read, with what can be said before the run said before it."""
+    if out is None:
+        if plots:
+            raise UsageError("plots: found no output folder to write them to, expected one (--out DIR)")
+        return runner(scenario, progress)
+    check(scenario)
+    with OutputFolder(out) as folder:
+        result = runner(scenario, progress)
+        result.stage(folder, plots=plots)
+    return result
+
+
+def simulate(scenario: ScenarioText, progress: Progress | None = None) -> Result:
+    """Runs a scenario that was read."""
+    try:
+        output = _core.run(
+            scenario.text,
+            file=scenario.file,
+            data=scenario.data,
+            overrides=scenario.overrides,
+            seed=scenario.seed,
+            progress=progress,
+        )
+    except CORE_SCENARIO_ERROR as error:
+        raise ScenarioError(str(error)) from None
+    return Result(output, scenario.folders)
+
+
+def check(scenario: ScenarioText) -> str:
+    """Says what is wrong with a scenario without running it; returns it as resolved."""
+    try:
+        return _core.resolve(
+            scenario.text,
+            file=scenario.file,
+            data=scenario.data,
+            overrides=scenario.overrides,
+            seed=scenario.seed,
+        )
+    except CORE_SCENARIO_ERROR as error:
+        raise ScenarioError(str(error)) from None
+
+
+def registry() -> dict[str, Any]:
+    """Controllers, queues, sources and traces, with every parameter, its default, unit and source."""
+    known: dict[str, Any] = json.loads(_core.registry_json())
+    return known

@@ -1,0 +1,1 @@
+"""Studies: a paper's experiments, run again, beside what it published."""

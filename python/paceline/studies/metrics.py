@@ -1,0 +1,175 @@
+"""Metrics of a study: named figures, computed from a run. Each kind is a function of the run and of its settings."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from paceline.errors import StudyError
+from paceline.frames import find, source_frames
+from paceline.quantity import base_units
+from paceline.series import moving_mean
+from paceline.simulation import registry
+from paceline.toml import loads
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from paceline.result import Result
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A figure by its name, with its definition."""
+
+    name: str
+    spec: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        if self.spec.get("kind") not in KINDS:
+            raise StudyError(
+                f"metrics.{self.name}: kind: found {self.spec.get('kind')!r}, expected one of {', '.join(KINDS)}"
+            )
+
+    def of(self, result: Result) -> float | None:
+        """The figure of this run; None where the run has none."""
+        try:
+            value = KINDS[self.spec["kind"]](result, self.spec)
+        except KeyError as error:
+            raise StudyError(f"metrics.{self.name}: found no {error}, expected one") from None
+        if value is None or not math.isfinite(value):
+            return None
+        return value * float(self.spec.get("scale", 1.0))
+
+
+def statistic(values: pd.Series[float], name: str) -> float | None:
+    """A statistic by its name, of the values that exist."""
+    present = values.dropna()
+    if present.empty:
+        return None
+    if name.startswith("p") and name[1:].isdigit():
+        return float(present.quantile(int(name[1:]) / 100))
+    if name not in ("min", "max", "mean", "sum", "count"):
+        raise StudyError(f"statistic: found {name!r}, expected min, max, mean, sum, count or pNN")
+    return float(getattr(present, name)())
+
+
+def _span(frame: pd.DataFrame, start: float, end: float) -> pd.DataFrame:
+    """The samples whose interval ends after `start` and not after `end`."""
+    slack = 1e-9
+    return frame[(frame["time_s"] > start + slack) & (frame["time_s"] <= end + slack)]
+
+
+def _rows(frame: pd.DataFrame, spec: dict[str, Any]) -> pd.DataFrame:
+    """The samples of the spans that a metric is about; of the whole run where it names none."""
+    import pandas as pd
+
+    spans = spec.get("spans")
+    return frame if spans is None else pd.concat([_span(frame, start, end) for start, end in spans])
+
+
+def _frame(result: Result, spec: dict[str, Any], *columns: str) -> pd.DataFrame:
+    """The frame that holds the columns, the flows' or else the links', averaged over the past `mean_over` seconds."""
+    frame = result.flows if columns[0] in result.flows else result.links
+    if "mean_over" not in spec:
+        return frame
+    averaged = {column: moving_mean(frame["time_s"], frame[column], float(spec["mean_over"])) for column in columns}
+    return frame.assign(**averaged)
+
+
+def _series(result: Result, spec: dict[str, Any]) -> float | None:
+    rows = _rows(_frame(result, spec, spec["column"]), spec)
+    return statistic(rows[spec["column"]], spec["statistic"])
+
+
+def _series_ratio(result: Result, spec: dict[str, Any]) -> float | None:
+    frame = _frame(result, spec, spec["column"])
+    first, second = (
+        statistic(_span(frame, *spec[span])[spec["column"]], spec["statistic"]) for span in ("first", "second")
+    )
+    return second / first if first and second is not None else None
+
+
+def _difference(result: Result, spec: dict[str, Any]) -> float | None:
+    rows = _rows(_frame(result, spec, spec["a"], spec["b"]), spec)
+    mean = float(rows[spec["a"]].mean())
+    return float((rows[spec["a"]] - rows[spec["b"]]).abs().mean()) / mean if mean else None
+
+
+def _correlation(result: Result, spec: dict[str, Any]) -> float | None:
+    """Of two columns, each averaged over `smooth` seconds so that single frames do not hide what they follow."""
+    columns = result.flows[["time_s", spec["a"], spec["b"]]].dropna()
+    block = (columns["time_s"] / float(spec.get("smooth", 1.0))).round(9).apply(math.ceil)
+    means = columns.groupby(block)[[spec["a"], spec["b"]]].mean()
+    return float(means[spec["a"]].corr(means[spec["b"]]))
+
+
+def _frames(result: Result, spec: dict[str, Any]) -> float | None:
+    import pandas as pd
+
+    for source in source_frames(result):
+        if spec["statistic"] == "length":
+            return len(source.sizes) / source.fps
+        if spec["statistic"] == "encoded-loss":
+            return _encoded_loss(result, source.sizes, int(spec["first_frames"]), source.fps)
+        return statistic(pd.Series(source.sizes), spec["statistic"])
+    return None
+
+
+def _encoded_loss(result: Result, sizes: list[float], count: int, fps: float) -> float | None:
+    """By which part the first `count` frames were encoded smaller than the trace holds them."""
+    encoded = statistic(_span(result.flows, 0.0, count / fps)["frame_bytes"], "mean")
+    return None if encoded is None else 1.0 - encoded / (sum(sizes[:count]) / count)
+
+
+def _link_trace(result: Result, spec: dict[str, Any]) -> float | None:
+    import pandas as pd
+
+    for link in loads(result.scenario).get("links", {}).values():
+        for trace in _traces(link.get("rate")):
+            rates = [float(line.split(",")[0]) for line in _lines(find(trace["trace"], result.folders))]
+            return statistic(pd.Series(rates), spec["statistic"])
+    return None
+
+
+def _traces(rate: object) -> list[dict[str, Any]]:
+    """The recorded rates of a link that keep each value for a time: its whole rate, or some of its steps."""
+    if not isinstance(rate, dict):
+        return []
+    if rate.get("format") == "mbps-hold":
+        return [rate]
+    return [trace for _, step in rate.get("steps", []) for trace in _traces(step)]
+
+
+def _lines(path: Any) -> list[str]:
+    return [line for line in path.read_text().splitlines() if line.strip()]
+
+
+def _setting(result: Result, spec: dict[str, Any]) -> float | None:
+    value: object = loads(result.scenario)
+    for key in spec["path"].split("."):
+        if not isinstance(value, dict) or key not in value:
+            return None
+        value = value[key]
+    return base_units(value)
+
+
+def _parameters(result: Result, spec: dict[str, Any]) -> float | None:
+    for controller in registry()["controllers"]:
+        if controller["kind"] == spec["controller"]:
+            return float(len(controller["parameters"]))
+    return None
+
+
+KINDS: dict[str, Callable[[Result, dict[str, Any]], float | None]] = {
+    "series": _series,
+    "series-ratio": _series_ratio,
+    "difference": _difference,
+    "correlation": _correlation,
+    "frames": _frames,
+    "link-trace": _link_trace,
+    "setting": _setting,
+    "parameters": _parameters,
+}

@@ -1,0 +1,111 @@
+"""The Python package: what `paceline.run` takes and gives."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import paceline
+from conftest import CALL
+from paceline.outputs import OutputFolder
+from paceline.quantity import base_units
+from paceline.scenario import toml_value
+from paceline.toml import loads
+
+
+def test_a_path_a_text_and_a_dictionary_give_the_same(call_file: Path, call: paceline.Result) -> None:
+    for scenario in (call_file, str(call_file), loads(CALL)):
+        pd.testing.assert_frame_equal(paceline.run(scenario).flows, call.flows)
+
+
+def test_overrides_are_values_or_texts(call: paceline.Result) -> None:
+    slow = paceline.run(CALL, overrides={"links.bottleneck.rate": "2Mbps", "duration": "10s"})
+    assert slow.summary["flows"]["video"]["throughput_mbps"] < 2 < call.summary["flows"]["video"]["throughput_mbps"]
+    steps = paceline.run(CALL, overrides={"links.bottleneck.rate": {"steps": [["0s", "2Mbps"]]}})
+    assert steps.links["capacity_mbps"].max() == 2
+
+
+def test_the_summary_agrees_with_the_series(call: paceline.Result) -> None:
+    flow = call.summary["flows"]["video"]
+    assert call.flows["throughput_mbps"].mean() == pytest.approx(flow["throughput_mbps"], rel=1e-6)
+    assert call.flows["time_s"].iloc[-1] == pytest.approx(10.0)
+    assert flow["throughput_mbps"] <= call.links["capacity_mbps"].mean()
+
+
+def test_absent_is_null_in_arrow(call: paceline.Result) -> None:
+    import pyarrow.compute as pc
+
+    for table in (call.flows_arrow, call.links_arrow):
+        for column in table.columns:
+            if str(column.type) == "double":
+                assert not pc.any(pc.is_nan(column)).as_py()
+
+
+def test_errors_are_of_one_family(tmp_path: Path) -> None:
+    with pytest.raises(paceline.ScenarioError, match="dealy"):
+        paceline.run(CALL.replace("delay", "dealy", 1))
+    with pytest.raises(paceline.DataNotFound, match="nowhere"):
+        paceline.run(tmp_path / "nowhere.toml")
+    with pytest.raises(paceline.OutputError, match="cannot be written"):
+        paceline.run(CALL, out="/proc/paceline-out")
+    with pytest.raises(paceline.UsageError, match="overview"):
+        paceline.run(CALL).plot("overwiev")
+    for error in (paceline.ScenarioError, paceline.DataNotFound, paceline.OutputError, paceline.StudyError):
+        assert issubclass(error, paceline.PacelineError)
+
+
+def test_the_registry_says_every_parameter() -> None:
+    registry = paceline.registry()
+    scream = next(entry for entry in registry["controllers"] if entry["kind"] == "scream")
+    assert [profile["name"] for profile in scream["profiles"]] == ["rfc8298", "reference-2022"]
+    for parameter in scream["parameters"]:
+        assert all(parameter[key] for key in ("default", "unit", "source", "help")), parameter
+
+
+def test_nothing_is_left_behind_when_writing_fails(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "first").write_text("old")
+    with pytest.raises(RuntimeError):
+        _stage_and_fail(tmp_path / "out")
+    files = [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
+    assert files == [tmp_path / "out" / "first"]
+    assert files[0].read_text() == "old"
+
+
+def _stage_and_fail(out: Path) -> None:
+    with OutputFolder(out) as folder:
+        folder.stage("first", "new")
+        folder.stage("plots/second", b"new")
+        raise RuntimeError
+
+
+def test_files_can_be_read_by_others(tmp_path: Path) -> None:
+    with OutputFolder(tmp_path / "out") as folder:
+        folder.stage("summary.json", "{}")
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["summary.json"]
+    assert (tmp_path / "out" / "summary.json").stat().st_mode & 0o444 == 0o444
+
+
+VALUES = st.recursive(
+    st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(VALUES)
+def test_values_survive_as_toml_on_one_line(value: object) -> None:
+    text = toml_value(value)
+    assert "\n" not in text
+    assert "\r" not in text
+    assert loads(f"v = {text}")["v"] == value
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("20Mbps", 2e7), ("5ms", 0.005), ("1.5kB", 1500.0), ("100s", 100.0), (3, 3.0), ("fast", None), ([1], None)],
+)
+def test_quantities_in_base_units(text: object, number: float | None) -> None:
+    assert base_units(text) == number

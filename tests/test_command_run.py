@@ -1,0 +1,129 @@
+"""`paceline run`: what it prints and writes, and how it ends."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from conftest import CALL, ROOT, Run
+
+OUTPUTS = {"summary.json", "flows.parquet", "links.parquet", "scenario.toml"}
+FLOW_COLUMNS = {
+    "time_s", "flow", "stream", "target_bitrate_mbps", "throughput_mbps", "send_rate_mbps", "cwnd_bytes",
+    "bytes_in_flight", "srtt_ms", "queue_delay_estimate_ms", "queue_delay_ms", "send_queue_delay_ms",
+    "send_queue_bytes", "frame_bytes", "ce_ratio", "loss_ratio",
+}  # fmt: skip
+LINK_COLUMNS = {
+    "time_s", "link", "capacity_mbps", "throughput_mbps", "queue_packets", "queue_bytes", "dropped", "marked",
+}  # fmt: skip
+
+
+def test_json_is_one_document_and_nothing_is_written(cli: Run, call_file: Path) -> None:
+    done = cli("run", call_file, "--json")
+    assert done.returncode == 0
+    summary = json.loads(done.stdout)
+    assert {"name", "seed", "duration_s", "wall_s", "packets", "events", "flows", "links", "fairness"} <= set(summary)
+    assert summary["name"] == "a short call"
+    assert 0 < summary["flows"]["video"]["throughput_mbps"] < 8
+    assert done.stderr == ""
+    assert sorted(call_file.parent.iterdir()) == [call_file, call_file.parent / "cwd"]
+    assert list((call_file.parent / "cwd").iterdir()) == []
+
+
+def test_the_table_names_flow_and_link(cli: Run, call_file: Path) -> None:
+    done = cli("run", call_file)
+    assert done.returncode == 0
+    assert "flow video (scream)" in done.stdout
+    assert "bottlen" in done.stdout
+
+
+def test_out_receives_every_file_with_its_columns(cli: Run, call_file: Path) -> None:
+    out = call_file.parent / "new" / "out"
+    done = cli("run", call_file, "--out", out)
+    assert done.returncode == 0, done.stderr
+    assert {path.name for path in out.iterdir()} == OUTPUTS
+    assert set(pq.read_schema(out / "flows.parquet").names) >= FLOW_COLUMNS
+    assert set(pq.read_schema(out / "links.parquet").names) >= LINK_COLUMNS
+    assert pq.read_table(out / "flows.parquet").num_rows == 200
+
+
+def test_a_run_can_be_repeated_from_what_it_wrote(cli: Run, call_file: Path) -> None:
+    first, second = call_file.parent / "first", call_file.parent / "second"
+    assert cli("run", call_file, "--out", first, "--seed", "7").returncode == 0
+    assert cli("run", first / "scenario.toml", "--out", second).returncode == 0
+    for name in ("flows.parquet", "links.parquet", "scenario.toml"):
+        assert (first / name).read_bytes() == (second / name).read_bytes(), name
+
+
+def test_outputs_are_replaced_and_others_are_left(cli: Run, call_file: Path) -> None:
+    out = call_file.parent / "out"
+    out.mkdir()
+    (out / "notes.txt").write_text("mine")
+    (out / "summary.json").write_text("old")
+    assert cli("run", call_file, "--out", out).returncode == 0
+    assert (out / "notes.txt").read_text() == "mine"
+    assert json.loads((out / "summary.json").read_text())["name"] == "a short call"
+    assert {path.name for path in out.iterdir()} == OUTPUTS | {"notes.txt"}
+
+
+def test_plots_are_written(cli: Run, call_file: Path) -> None:
+    out = call_file.parent / "out"
+    done = cli("run", call_file, "--out", out, "--plot")
+    assert done.returncode == 0, done.stderr
+    names = {path.name for path in (out / "plots").iterdir()}
+    assert {"overview.png", "overview.svg", "rates.svg", "throughput.svg", "delays.svg", "window.svg"} <= names
+
+
+def test_set_and_seed_replace_values(cli: Run, call_file: Path) -> None:
+    done = cli(
+        "run", call_file, "--json", "--seed", "9", "--set", "links.bottleneck.rate=2Mbps", "--set", "duration=4s"
+    )
+    summary = json.loads(done.stdout)
+    assert (summary["seed"], summary["duration_s"]) == (9, 4)
+    assert summary["flows"]["video"]["throughput_mbps"] < 2
+
+
+def test_a_scenario_may_come_from_standard_input(cli: Run) -> None:
+    done = cli("run", "-", "--json", stdin=CALL)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["duration_s"] == 10
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "scenarios").glob("*.toml")), ids=lambda path: path.stem)
+def test_the_scenarios_that_come_along_run(cli: Run, path: Path) -> None:
+    done = cli("run", path, "--json", "--set", "duration=60s")
+    assert done.returncode == 0, done.stderr
+
+
+def test_same_seed_gives_the_same_bits_from_anywhere(cli: Run, call_file: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    moved = elsewhere / "call.toml"
+    moved.write_text(CALL)
+    for scenario, out in ((call_file, "a"), (call_file, "b"), (moved, "c")):
+        assert cli("run", scenario, "--out", tmp_path / out).returncode == 0
+    files = [(tmp_path / out / "flows.parquet").read_bytes() for out in "abc"]
+    assert files[0] == files[1] == files[2]
+
+
+def test_another_seed_gives_other_bits(cli: Run, call_file: Path, tmp_path: Path) -> None:
+    for seed in ("1", "2"):
+        assert cli("run", call_file, "--out", tmp_path / seed, "--seed", seed).returncode == 0
+    assert (tmp_path / "1" / "flows.parquet").read_bytes() != (tmp_path / "2" / "flows.parquet").read_bytes()
+
+
+def test_a_run_without_files_loads_nothing_heavy(call_file: Path) -> None:
+    """What makes the start slow is loaded only when a table is drawn or a file is written."""
+    code = (
+        "import sys; from paceline.cli import main\n"
+        f"sys.argv = ['paceline', 'run', {str(call_file)!r}, '--json']\n"
+        "try: main()\n"
+        "except SystemExit as end: assert not end.code\n"
+        "print(*sys.modules, file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = {name.partition(".")[0] for name in done.stderr.split()}
+    assert not loaded & {"pandas", "pyarrow", "numpy", "matplotlib", "jinja2", "rich"}

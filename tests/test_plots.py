@@ -1,0 +1,94 @@
+"""Pictures: the table that each computes, and that each can be drawn."""
+
+import pandas as pd
+import pytest
+
+import paceline
+from paceline.cli.chart import chart, sparkline
+from paceline.plots import PLOTS, draw, files, overview
+from paceline.plots.plot import with_mean_rates
+from paceline.plots.style import image
+
+
+def table(name: str, result: paceline.Result) -> pd.DataFrame:
+    rows = PLOTS[name].table(result)
+    assert rows is not None
+    return rows
+
+
+def test_every_figure_of_the_paper_has_a_picture() -> None:
+    figures = {int(number) for plot in PLOTS.values() for number in plot.figures.split(", ") if number}
+    assert figures == set(range(3, 14))
+
+
+def test_the_overview_joins_capacity_and_delays(call: paceline.Result) -> None:
+    rows = table("overview", call)
+    assert list(rows["capacity"].iloc[[0, -1]]) == [8.0, 4.0]
+    assert rows["throughput"].iloc[99] == pytest.approx(call.flows["throughput_mbps"].iloc[92:100].mean())
+    assert (rows["who"] == "video").all()
+
+
+def test_rates_and_windows_are_the_samples(call: paceline.Result) -> None:
+    rates, window = table("rates", call), table("window", call)
+    assert rates["target bitrate"].tolist() == call.flows["target_bitrate_mbps"].tolist()
+    assert window["congestion window"].iloc[-1] == call.flows["cwnd_bytes"].iloc[-1] / 1000
+
+
+def test_rates_are_means_of_each_flow_alone() -> None:
+    times = [0.2, 0.4, 0.6] * 2
+    rows = pd.DataFrame({"time_s": times, "who": ["a"] * 3 + ["b"] * 3, "rate": [1.0, 3.0, 5.0, 10.0, 10.0, 40.0]})
+    assert with_mean_rates(rows, "rate")["rate"].tolist() == [1.0, 2.0, 4.0, 10.0, 10.0, 25.0]
+
+
+def test_throughput_stands_beside_the_link_rate(call: paceline.Result) -> None:
+    rows = table("throughput", call)
+    link = rows[rows["what"] == "link rate"]
+    assert len(link) == len(rows) / 2 == 200
+    assert set(link["mbps"]) == {8.0, 4.0}
+
+
+def test_delays_hold_all_three(call: paceline.Result) -> None:
+    rows = table("delays", call)
+    names = ["RTP queue delay", "network delay (smoothed RTT)", "wait in the link's queue"]
+    assert list(rows.columns) == ["time_s", "who", *names]
+
+
+def test_generated_frames_have_no_original(call: paceline.Result) -> None:
+    assert PLOTS["original_frames"].table(call) is None
+    with pytest.raises(paceline.UsageError, match="nothing to show"):
+        draw("original_frames", call)
+
+
+def test_the_same_run_gives_the_same_picture(call: paceline.Result) -> None:
+    first, second = (dict(files(call, ["overview"])) for _ in range(2))
+    assert first == second
+    assert first["plots/overview.png"].startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("name", [name for name in PLOTS if name != "original_frames"])
+def test_every_picture_has_axes_with_units(name: str, call: paceline.Result) -> None:
+    figure = draw(name, call)
+    assert all(axes.get_ylabel() in ("Mbit/s", "ms", "kB") for axes in figure.axes)
+    assert figure.axes[-1].get_xlabel() == "time, s"
+    assert image(figure, "svg").startswith(b"<?xml")
+
+
+def test_two_flows_are_told_apart(call: paceline.Result) -> None:
+    twice = pd.concat([overview.table(call), overview.table(call).assign(who="other")])
+    from paceline.plots.style import new_figure
+
+    figure = new_figure()
+    overview.draw(figure, twice)
+    labels = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+    assert "video: video that arrives" in labels
+    assert "other: video that arrives" in labels
+
+
+def test_a_sparkline_spans_its_scale() -> None:
+    assert sparkline([0, 5, 10, 20], 10) == " ▄██"
+
+
+def test_the_chart_is_three_lines_and_an_axis(call: paceline.Result) -> None:
+    lines = chart(call.flows, call.links, width=40)
+    assert len(lines) == 4
+    assert "up to 8 Mbit/s" in lines[0]

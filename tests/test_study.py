@@ -1,0 +1,265 @@
+"""Studies: their definitions, and the engine that runs, compares, and goes on after it was killed."""
+
+import csv
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import paceline
+from conftest import CALL, ROOT, Run
+from paceline.studies import judge
+from paceline.studies.definition import load
+
+SCREAM_5G = ROOT / "studies" / "scream-5g"
+# Every number that the paper states about its set-up and its results, by where it stands.
+NUMBERS_OF_THE_PAPER = {
+    "Table I": [10, 0.7, 1, 1, 10, 10, 1.0, 0.2, 0.2, 0.1, 0.9, 0.95],
+    "IV": [61.8, 494.4, 47.74, 2387, 50],
+    "IV, Fig. 3": [2, 70],
+    "IV, Fig. 4": [0, 3080],
+    "V": [100, 47.73, 95.48, 100, 100, 20, 100],
+    "V, Fig. 7": [20, 10],
+    "V, Fig. 8": [0, 101, 0, 76],
+    "V, Fig. 9": [15, 32, 150, 95, 150],
+    "V, Fig. 10": [5, 500],
+    "V, Fig. 11": [96.85],
+    "V, Fig. 12": [0, 172, 20, 30, 0, 98, 0, 20],
+    "V, Fig. 13": [46, 245, 163, 306],
+}
+
+TINY = """\
+name = "tiny"
+title = "A tiny study"
+paper = "nobody"
+scenario = "call.toml"
+published = "published.csv"
+data = []
+
+[experiments.one]
+title = "One"
+beside = { "slow" = "two" }
+figures = ["rates"]
+[experiments.two]
+title = "Two"
+based_on = "one"
+set = { "links.bottleneck.rate" = "2Mbps" }
+[experiments.three]
+title = "Three"
+set = { "seed" = 3 }
+
+[rules.near]
+help = "within 5 %"
+holds = 0.05
+direction = 0.5
+
+[metrics]
+top = { kind = "series", column = "capacity_mbps", statistic = "max" }
+target = { kind = "series", column = "target_bitrate_mbps", statistic = "mean", spans = [[2.0, 4.0]], mean_over = 1.0 }
+"""
+TINY_PUBLISHED = """\
+id,experiment,where,kind,statement,published,unit,metric,rule,note
+a,one,Table 1,number,highest rate,8,Mbit/s,top,near,
+b,two,Table 1,number,highest rate,3,Mbit/s,top,near,
+c,three,Table 1,number,highest rate,100,Mbit/s,top,near,
+"""
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> Path:
+    folder = tmp_path / "tiny"
+    folder.mkdir()
+    (folder / "study.toml").write_text(TINY)
+    (folder / "published.csv").write_text(TINY_PUBLISHED)
+    (folder / "call.toml").write_text(CALL)
+    return folder
+
+
+def test_every_number_of_the_paper_is_there() -> None:
+    rows = load(SCREAM_5G).published
+    for where, numbers in NUMBERS_OF_THE_PAPER.items():
+        stated = [row.published for row in rows if row.where == where and row.published is not None]
+        assert sorted(stated) == sorted(numbers), where
+
+
+def test_claims_have_rules_of_their_own() -> None:
+    study = load(SCREAM_5G)
+    claims = {row.id for row in study.published if row.kind == "claim" and study.rules[row.rule].judged}
+    assert {"slow-start", "early-loss", "slight-difference", "target-scales-frames", "e2-five-fold"} <= claims
+
+
+def test_judged_and_shown_experiments_differ_in_what_is_said() -> None:
+    study = load(SCREAM_5G)
+    assert set(study.experiments["throttle"].beside.values()) == {"throttle-rfc8298", "throttle-l4s"}
+    assert {row.experiment for row in study.published} == {"throttle", "fiveg"}
+    limits = dict(study.experiments["fiveg-rfc8298"].overrides)
+    assert limits["flows.video.controller.target_bitrate_max"] == '"100Mbps"'
+    assert limits["flows.video.controller.profile"] == '"rfc8298"'
+
+
+@pytest.mark.parametrize(
+    ("ours", "verdict"),
+    [
+        (100.0, judge.HOLDS),
+        (106.0, judge.HOLDS),
+        (107.0, judge.IN_DIRECTION),
+        (75.0, judge.IN_DIRECTION),
+        (74.0, judge.DOES_NOT_HOLD),
+        (126.0, judge.DOES_NOT_HOLD),
+        (None, judge.NO_FIGURE),
+    ],
+)
+def test_a_rule_has_two_bands(ours: float | None, verdict: str) -> None:
+    rule = judge.Rule.read("r", {"help": "", "holds": 0.06, "direction": 0.25})
+    assert rule.verdict(100.0, ours) == verdict
+
+
+def test_absolute_and_band_rules() -> None:
+    zero = judge.Rule.read("zero", {"help": "", "absolute": True, "holds": 1.0, "direction": 5.0})
+    assert [zero.verdict(0.0, ours) for ours in (1.0, 5.0, 5.1)] == [
+        judge.HOLDS, judge.IN_DIRECTION, judge.DOES_NOT_HOLD,
+    ]  # fmt: skip
+    band = judge.Rule.read("band", {"help": "", "between": [0.8, 1.0], "direction_between": [0.4, 1.0]})
+    assert [band.verdict(None, ours) for ours in (0.8, 0.5, 0.3)] == [
+        judge.HOLDS, judge.IN_DIRECTION, judge.DOES_NOT_HOLD,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("file", "right", "wrong", "said"),
+    [
+        ("published.csv", ",top,", ",tip,", "tip"),
+        ("published.csv", ",near,", ",far,", "far"),
+        ("published.csv", "a,one,", "a,none,", "none"),
+        ("published.csv", "b,two", "a,two", "found twice"),
+        ("published.csv", ",8,", ",eight,", "eight"),
+        ("study.toml", 'title = "A tiny study"', "", "title"),
+        ("study.toml", 'kind = "series"', 'kind = "serious"', "serious"),
+        ("study.toml", 'based_on = "one"', 'based_on = "four"', "four"),
+        ("study.toml", '["rates"]', '["rats"]', "rats"),
+        ("study.toml", "[rules.near]", "[rules.near", "study.toml"),
+    ],
+)
+def test_a_wrong_definition_runs_nothing(tiny: Path, file: str, right: str, wrong: str, said: str) -> None:
+    text = (tiny / file).read_text()
+    assert right in text
+    (tiny / file).write_text(text.replace(right, wrong, 1))
+    with pytest.raises(paceline.StudyError, match=said):
+        paceline.study(tiny, out=tiny / "out")
+    assert not (tiny / "out").exists()
+
+
+def test_a_study_writes_rows_comparison_and_report(tiny: Path) -> None:
+    result = paceline.study(tiny, out=tiny / "out", workers=2)
+    assert result.verdicts == {judge.HOLDS: 1, judge.IN_DIRECTION: 1, judge.DOES_NOT_HOLD: 1}
+    frame = pd.read_parquet(tiny / "out" / "results.parquet")
+    assert frame["experiment"].tolist() == ["one", "two", "three"]
+    assert frame["metric.top"].tolist() == pytest.approx([8, 2, 8])
+    assert frame["seed"].tolist() == [1, 1, 3]
+    assert frame["parameter.flows.video.controller.profile"].tolist() == ["reference-2022"] * 3
+    assert frame["version"].nunique() == 1
+    with (tiny / "out" / "comparison.csv").open() as file:
+        lines = list(csv.DictReader(file))
+    assert [(line["published"], line["ours"], line["slow"]) for line in lines] == [
+        ("8", "8", "2"), ("3", "2", ""), ("100", "8", ""),
+    ]  # fmt: skip
+    page = (tiny / "out" / "report.html").read_text()
+    assert page.count("<svg") == 5
+    assert not re.search(r'(src|href)="(?!#)|url\((?!#)|@import', page), "the page asks for another file"
+
+
+def test_results_do_not_depend_on_the_number_of_workers(tiny: Path) -> None:
+    for workers in (1, 2):
+        paceline.study(tiny, out=tiny / str(workers), workers=workers)
+    for name in ("results.parquet", "comparison.csv", "report.html"):
+        assert (tiny / "1" / name).read_bytes() == (tiny / "2" / name).read_bytes(), name
+
+
+def test_resume_takes_over_what_is_finished_and_only_that(tiny: Path) -> None:
+    from paceline.studies.engine import run_study
+
+    whole = paceline.study(tiny, out=tiny / "out").results
+    (tiny / "out" / ".rows" / "two.json").unlink()
+    told: list[tuple[str, bool]] = []
+    again = run_study(tiny, out=tiny / "out", resume=True, done=lambda name, resumed: told.append((name, resumed)))
+    assert told == [("one", True), ("three", True), ("two", False)]
+    pd.testing.assert_frame_equal(again.results, whole)
+
+    (tiny / "study.toml").write_text(TINY.replace('"2Mbps"', '"3Mbps"'))
+    told.clear()
+    changed = run_study(tiny, out=tiny / "out", resume=True, done=lambda name, resumed: told.append((name, resumed)))
+    assert not any(resumed for _, resumed in told)
+    assert changed.results["metric.top"].tolist() == pytest.approx([8, 3, 8])
+
+
+def test_a_killed_study_goes_on(tiny: Path) -> None:
+    """Killed as soon as the first experiment is stored: that one is not run again, and none is missing."""
+    out = tiny / "out"
+    long = TINY.replace('set = { "seed" = 3 }', 'set = { "seed" = 3, "duration" = "2000s" }')
+    (tiny / "study.toml").write_text(long)
+    command = [sys.executable, "-m", "paceline", "study", str(tiny), "--out", str(out), "--workers", "1"]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as process:
+        give_up = time.monotonic() + 60
+        while not list(out.glob(".rows/*.json")) and time.monotonic() < give_up:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGKILL)
+    stored = {path.name: path.stat().st_mtime_ns for path in out.glob(".rows/*.json")}
+    assert stored
+    assert not (out / "results.parquet").exists()
+    done = subprocess.run([*command, "--resume"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("taken over") == len(stored)
+    assert all((out / ".rows" / name).stat().st_mtime_ns == stored[name] for name in stored)
+    assert len(pd.read_parquet(out / "results.parquet")) == 3
+    assert not list(out.rglob("*.part"))
+
+
+def test_the_verdict_goes_between_the_marks(cli: Run, tiny: Path) -> None:
+    readme = tiny / "README.md"
+    done = cli("study", tiny, "--out", tiny / "out", "--write-verdict")
+    assert done.returncode == 1
+    assert "README.md" in done.stderr
+    readme.write_text("# Tiny\n<!-- verdict: generated -->\nstale text\n<!-- end of verdict -->\nThe end.\n")
+    done = cli("study", tiny, "--out", tiny / "out", "--write-verdict")
+    assert done.returncode == 0, done.stderr
+    text = readme.read_text()
+    assert "stale text" not in text
+    assert "| one, Table 1 | highest rate | 8 Mbit/s | 8 Mbit/s | +0.0 % | holds |" in text
+    assert text.endswith("<!-- end of verdict -->\nThe end.\n")
+
+
+def test_a_study_that_is_not_there(cli: Run) -> None:
+    done = cli("study", "no-such-study")
+    assert done.returncode == 2
+    assert "scream-5g" in done.stderr
+
+
+def test_scream_5g_without_data_judges_nothing_and_says_so(cli: Run, tmp_path: Path) -> None:
+    done = cli("study", SCREAM_5G, "--out", tmp_path / "out", "--json")
+    assert done.returncode == 0, done.stderr
+    assert "WARNING" in done.stderr
+    document = json.loads(done.stdout)
+    assert document["data"] == "generated"
+    assert set(document["verdicts"]) <= {judge.NO_DATA, judge.NOT_JUDGED}
+    assert "not a comparison with the paper" in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_scream_5g_with_the_real_traces(cli: Run, tmp_path: Path, data_dir: Path) -> None:
+    done = cli("study", SCREAM_5G, "--out", tmp_path / "out", "--json", data=str(data_dir))
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["data"] == "real"
+    verdicts = {line["id"]: line["verdict"] for line in document["comparison"]}
+    for row in ("trace-frames", "trace-size", "trace-length", "dataset-min", "dataset-max", "e1-cwnd-initial"):
+        assert verdicts[row] == judge.HOLDS, row
+    assert judge.NO_FIGURE not in document["verdicts"]
+    for row in ("e1-rtp-max", "e1-srtt-max", "e1-flight-min", "e1-flight-max", "e1-cwnd-min", "e1-cwnd-max"):
+        assert verdicts[row] == judge.HOLDS, row
+    figures = tmp_path / "out" / "experiments" / "throttle" / "plots"
+    assert (figures / "original_frames.svg").is_file()
