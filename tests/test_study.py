@@ -96,7 +96,7 @@ def test_claims_have_rules_of_their_own() -> None:
 
 def test_judged_and_shown_experiments_differ_in_what_is_said() -> None:
     study = load(SCREAM_5G)
-    assert set(study.experiments["throttle"].beside.values()) == {"throttle-rfc8298", "throttle-l4s"}
+    assert set(study.experiments["throttle"].beside.values()) == {"throttle-rfc8298", "throttle-l4s", "throttle-2022"}
     assert {row.experiment for row in study.published} == {"throttle", "fiveg"}
     limits = dict(study.experiments["fiveg-rfc8298"].overrides)
     assert limits["flows.video.controller.target_bitrate_max"] == '"100Mbps"'
@@ -259,7 +259,13 @@ def test_scream_5g_with_the_real_traces(cli: Run, tmp_path: Path, data_dir: Path
     for row in ("trace-frames", "trace-size", "trace-length", "dataset-min", "dataset-max", "e1-cwnd-initial"):
         assert verdicts[row] == judge.HOLDS, row
     assert judge.NO_FIGURE not in document["verdicts"]
-    for row in ("e1-rtp-max", "e1-srtt-max", "e1-flight-min", "e1-flight-max", "e1-cwnd-min", "e1-cwnd-max"):
+    for row in ("e1-rtp-max", "e1-cwnd-min", "e2-rate-max", "e2-rtp-first-max", "e2-flight-max", "e2-cwnd-max"):
         assert verdicts[row] == judge.HOLDS, row
+    # Over a queue that serves exactly 20 and 10 Mbit/s, Ericsson's own controller of 2021 gives these ranges (four
+    # offsets of the video trace); the paper's figures are those of its step-by-step simulator.
+    exact = {"e1-rtp-max": (99, 119), "e1-srtt-max": (89, 106), "e1-flight-max": (150, 198), "e1-cwnd-max": (150, 199)}
+    for line in document["comparison"]:
+        low, high = exact.get(line["id"], (float("-inf"), float("inf")))
+        assert line["ours"] is None or low <= float(line["ours"]) <= high, line
     figures = tmp_path / "out" / "experiments" / "throttle" / "plots"
     assert (figures / "original_frames.svg").is_file()

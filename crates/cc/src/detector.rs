@@ -30,7 +30,7 @@ pub struct Acked {
     pub delivered: Bytes,
     /// Of these, bytes marked CE.
     pub delivered_ce: Bytes,
-    /// The packet sent last among those that arrived for the first time: send time and arrival.
+    /// The packet sent last of all that arrived so far, if it is in this report: send time and arrival.
     pub newest: Option<(Time, Option<Time>)>,
     /// Packets now declared lost.
     pub lost: u32,
@@ -176,10 +176,11 @@ impl LossDetector {
         if ce {
             acked.delivered_ce += Bytes::new(size);
         }
-        if acked.newest.is_none_or(|(newest, _)| sent >= newest) {
+        // Late packets say nothing of the path as it is now.
+        if sent >= self.newest_acked_sent {
             acked.newest = Some((sent, arrived));
+            self.newest_acked_sent = sent;
         }
-        self.newest_acked_sent = self.newest_acked_sent.max(sent);
         let mut newly_acked = 0;
         while self.acked_end <= sequence {
             newly_acked += u64::from(self.ring[self.acked_end as usize & mask].size);

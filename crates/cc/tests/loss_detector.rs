@@ -55,10 +55,9 @@ impl Model {
             *fate = Fate::Arrived;
             acked.delivered += Bytes::new(*size);
             acked.delivered_ce += Bytes::new(if ecn.is_ce() { *size } else { 0 });
-            if acked.newest.is_none_or(|(newest, _)| *sent >= newest) {
-                acked.newest = Some((*sent, arrived));
+            if *sent >= self.newest_sent {
+                (acked.newest, self.newest_sent) = (Some((*sent, arrived)), *sent);
             }
-            self.newest_sent = self.newest_sent.max(*sent);
             if result.sequence >= self.acknowledged {
                 let passed = self.packets.range(self.acknowledged..=result.sequence);
                 acked.newly_acked += passed.map(|(_, (_, size, _))| Bytes::new(*size)).sum();

@@ -177,7 +177,9 @@ impl Builder<'_> {
         match rate {
             RateSpec::Constant(rate) => Ok(RateProcess::Constant(*rate)),
             RateSpec::Steps(steps) => {
-                let mut part = |(at, rate): &(TimeDelta, RateSpec)| Ok((Time::ZERO + *at, self.rate(link, rate, table)?));
+                let mut part = |(at, rate): &(TimeDelta, RateSpec)| {
+                    Ok((Time::ZERO + *at, self.rate(link, rate, table)?))
+                };
                 Ok(RateProcess::Sequence(steps.iter().map(&mut part).collect::<Result<_, _>>()?))
             }
             RateSpec::Trace(spec) => {

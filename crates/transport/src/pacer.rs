@@ -10,23 +10,28 @@ pub struct Pacer {
     next: Time,
     /// How late a driver may wake without the rate going down. Zero in the simulator, which is never late.
     forgiven: TimeDelta,
-    last_gap: (Bytes, TimeDelta),
+    /// Where the gap after the last packet begins, and that packet's size.
+    last: (Time, Bytes),
+    /// The gap that a packet of that size takes at the present rate.
+    gap: TimeDelta,
 }
 
 impl Pacer {
     /// No pacing yet. A driver that wakes late by up to `forgiven` makes up for it.
     pub fn new(forgiven: TimeDelta) -> Pacer {
-        Pacer { pacing: Pacing::Off, next: Time::ZERO, forgiven, last_gap: (Bytes::ZERO, TimeDelta::ZERO) }
+        let last = (Time::ZERO, Bytes::ZERO);
+        Pacer { pacing: Pacing::Off, next: Time::ZERO, forgiven, last, gap: TimeDelta::ZERO }
     }
 
-    /// From now on packets are spaced like this. The gap after the last packet stays as it was.
+    /// From now on packets are spaced like this. A rate holds for what already left; a gap is given to each packet as
+    /// it leaves.
     #[inline]
     pub fn set(&mut self, pacing: Pacing) {
         if pacing != self.pacing {
             self.pacing = pacing;
-            self.last_gap = (Bytes::ZERO, TimeDelta::ZERO);
-            if pacing == Pacing::Off {
-                self.next = Time::ZERO;
+            self.gap = self.gap_after(self.last.1);
+            if !matches!(pacing, Pacing::Gap(_)) {
+                self.next = self.last.0 + self.gap;
             }
         }
     }
@@ -40,17 +45,20 @@ impl Pacer {
     /// A packet left at `now`.
     #[inline]
     pub fn on_sent(&mut self, now: Time, size: Bytes) {
-        let gap = match self.pacing {
-            Pacing::Off => return,
+        if self.last.1 != size {
+            self.gap = self.gap_after(size);
+        }
+        self.last = (self.next.max(now - self.forgiven), size);
+        self.next = self.last.0 + self.gap;
+    }
+
+    fn gap_after(&self, size: Bytes) -> TimeDelta {
+        match self.pacing {
+            Pacing::Off => TimeDelta::ZERO,
+            _ if size == Bytes::ZERO => TimeDelta::ZERO,
             Pacing::Gap(gap) => gap,
-            Pacing::Rate(rate) => {
-                if self.last_gap.0 != size {
-                    self.last_gap = (size, rate.time_for(size));
-                }
-                self.last_gap.1
-            }
-        };
-        self.next = self.next.max(now - self.forgiven) + gap;
+            Pacing::Rate(rate) => rate.time_for(size),
+        }
     }
 }
 
@@ -71,7 +79,10 @@ mod tests {
         assert_eq!(pacer.next(), ms(2));
         pacer.on_sent(ms(2), Bytes::new(3000));
         assert_eq!(pacer.next(), ms(5));
+        pacer.set(Pacing::Rate(Bitrate::from_mbps(24)));
+        assert_eq!(pacer.next(), ms(3), "a new rate counts from the last packet");
         pacer.set(Pacing::Gap(TimeDelta::from_millis(2)));
+        assert_eq!(pacer.next(), ms(3), "a gap does not");
         pacer.on_sent(ms(5), Bytes::new(3000));
         assert_eq!(pacer.next(), ms(7));
         pacer.set(Pacing::Off);

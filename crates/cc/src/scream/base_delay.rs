@@ -7,6 +7,9 @@ use paceline_units::{Time, TimeDelta};
 /// How often the slow minimum moves.
 const SLOW_INTERVAL: TimeDelta = TimeDelta::from_millis(50);
 
+/// Room for the buckets of both profiles: the history grows over minutes, and must not allocate then.
+const FIRST_BUCKETS: usize = 64;
+
 /// The base-delay history. Clocks need not agree, only run at the same rate: all values are differences.
 #[derive(Clone, Debug)]
 pub struct BaseDelay {
@@ -24,7 +27,7 @@ impl BaseDelay {
     /// A history that has seen nothing.
     pub fn new() -> BaseDelay {
         BaseDelay {
-            past: VecDeque::new(),
+            past: VecDeque::with_capacity(FIRST_BUCKETS),
             past_min: i64::MAX,
             current: i64::MAX,
             bucket_end: Time::ZERO,

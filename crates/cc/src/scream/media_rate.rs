@@ -145,7 +145,7 @@ impl MediaRate {
 
     fn reduce(&mut self, params: &Params, now: Time, event: Event, congestion: &Congestion, rates: &Rates) {
         self.last_update = Some(now);
-        self.keep_inflection(params, rates);
+        self.keep_inflection(params, self.target, rates);
         self.target *= match (event, congestion.alpha) {
             (Event::Loss, _) => params.beta_r,
             (Event::Ce, None) => params.beta_ecn_rate,
@@ -159,12 +159,12 @@ impl MediaRate {
 
     /// Fast increase ended by delay: the rate is the last known highest.
     pub fn on_fast_increase_left(&mut self, params: &Params, rates: &Rates) {
-        self.keep_inflection(params, rates);
+        self.keep_inflection(params, self.target, rates);
     }
 
-    fn keep_inflection(&mut self, params: &Params, rates: &Rates) {
-        self.last_max =
-            if params.inflection_measured { rates.current().min(self.target) } else { self.target };
+    /// `target` is the last known highest rate.
+    fn keep_inflection(&mut self, params: &Params, target: f64, rates: &Rates) {
+        self.last_max = if params.inflection_measured { rates.current().min(target) } else { target };
         self.last_max = self.last_max.max(1.0);
     }
 
@@ -176,6 +176,7 @@ impl MediaRate {
         }
         self.last_discard = Some(now);
         self.scale = 1.0;
+        self.queue = SendQueueState { stream: self.queue.stream, ..SendQueueState::default() };
         Some(Discard { stream: self.queue.stream, older_than: None, key_frame: true })
     }
 
@@ -304,7 +305,7 @@ impl MediaRate {
             self.last_inflection.is_none_or(|last| now.saturating_since(last) >= params.inflection_interval);
         if self.was_growing && self.target < before && due && params.inflection_interval < TimeDelta::MAX {
             self.last_inflection = Some(now);
-            self.keep_inflection(params, rates);
+            self.keep_inflection(params, before, rates);
         }
         if self.target != before {
             self.was_growing = self.target > before;
@@ -338,7 +339,9 @@ mod tests {
         let mut rates = Rates::new(Time::ZERO);
         let bytes = Bytes::new((mbps * 1e6 / 8.0 * params.rate_interval.as_secs_f64()) as u64);
         for interval in 1..=16 {
-            (rates.on_sent(bytes), rates.on_delivered(bytes), rates.on_offered(bytes));
+            rates.on_sent(bytes);
+            rates.on_delivered(bytes);
+            rates.on_offered(bytes);
             rates.update(params, Time::ZERO + params.rate_interval * interval);
         }
         rates
@@ -441,6 +444,8 @@ mod tests {
         assert_eq!(rate.check_discard(&params, at(1010)), None, "100 ms is not older than 100 ms");
         let discard = rate.check_discard(&params, at(1011)).expect("101 ms");
         assert!(discard.key_frame && discard.older_than.is_none());
+        assert_eq!(rate.check_discard(&params, at(1200)), None, "nothing waits any more");
+        rate.set_queue(at(1150), &queue);
         assert_eq!(rate.check_discard(&params, at(1260)), None);
         assert!(rate.check_discard(&params, at(1261)).is_some());
     }

@@ -232,7 +232,7 @@ impl Scream {
     /// Flight over window, before the last report.
     fn window_use(&self) -> f64 {
         let (in_flight, cwnd) = self.before_report;
-        (in_flight.as_f64() / cwnd).min(1.0)
+        in_flight.as_f64() / cwnd
     }
 
     fn alpha(&self) -> Option<f64> {
@@ -292,9 +292,14 @@ impl Scream {
                 Pacing::Gap(TimeDelta::from_secs_f64(self.mss.as_bits_f64() / rate))
             }
         } else {
-            let srtt = self.round_trip.seconds();
-            let rate = if srtt > 0.0 { self.window.cwnd() * 8.0 / srtt } else { slowest };
-            Pacing::Rate(Bitrate::from_bps_f64(rate.max(slowest).min(fastest)))
+            // Before the first round trip is known cwnd * 8 / s_rtt has no limit: the window alone holds.
+            let rate = self.window.cwnd() * 8.0 / self.round_trip.seconds();
+            let rate = rate.max(slowest).min(fastest);
+            if rate >= Bitrate::MAX.as_bps_f64() {
+                Pacing::Off
+            } else {
+                Pacing::Rate(Bitrate::from_bps_f64(rate))
+            }
         };
     }
 
@@ -341,7 +346,9 @@ impl Scream {
     #[inline]
     fn take_acknowledgements(&mut self, now: Time, report: &PacketsReport<'_>) -> (bool, bool) {
         let acked = match &mut self.streams[..] {
-            [stream] => stream.on_report(now, report.packets.iter()),
+            [stream] => {
+                stream.on_report(now, report.packets.iter().filter(|packet| packet.stream == StreamId(0)))
+            }
             streams => {
                 let mine = |id: usize| {
                     report.packets.iter().filter(move |packet| usize::from(packet.stream.0) == id)
@@ -592,6 +599,7 @@ impl Controller for Scream {
         let pacing = match self.pacing {
             Pacing::Off => None,
             Pacing::Rate(rate) => Some(rate.as_mbps_f64()),
+            Pacing::Gap(TimeDelta::ZERO) => None,
             Pacing::Gap(gap) => Some(self.mss.as_bits_f64() / gap.as_secs_f64() / 1e6),
         };
         let state = [

@@ -69,8 +69,8 @@ param_set! {
         rate_interval: Time = ms(200), in 1e-3, 10.0, "RFC 8298 4.1.3", "Interval over which rates are measured";
         rate_intervals: Count = 1, in 1.0, 32.0, "REFERENCE: rules, sending", "Intervals that are averaged";
         rate_adjust_interval: Time = ms(200), in 1e-3, 10.0, "RFC 8298 4.1.1.1", "Least time between updates of the media rate";
-        rate_adjust_exceeds: Flag = false, in 0.0, 1.0, "measured on the reference", "An update needs more than the interval, not just as much";
-        rate_events_at_frames: Flag = false, in 0.0, 1.0, "measured on the reference", "Loss and ECN lower the media rate when the next frame is queued, not at the report";
+        rate_adjust_exceeds: Flag = false, in 0.0, 1.0, "measured on the reference: DEVIATIONS.md", "An update needs more than the interval, not just as much";
+        rate_events_at_frames: Flag = false, in 0.0, 1.0, "measured on the reference: DEVIATIONS.md", "Loss and ECN lower the media rate when the next frame is queued, not at the report";
         target_bitrate_min: Rate = Bitrate::from_kbps(300), in 1e3, 1e12, "RFC 8298 4.1.1.1, no value there", "Lowest target bitrate";
         target_bitrate_start: Rate = Bitrate::from_mbps(1), in 1e3, 1e12, "FACTS 22.1", "First target bitrate";
         target_bitrate_max: Rate = Bitrate::from_mbps(100), in 1e3, 1e12, "RFC 8298 4.1.1.1, no value there", "Highest target bitrate";

@@ -38,19 +38,19 @@ impl Rates {
     /// A packet was sent.
     #[inline]
     pub fn on_sent(&mut self, size: Bytes) {
-        self.transmitted.bytes += size.as_u64();
+        self.transmitted.bytes = self.transmitted.bytes.saturating_add(size.as_u64());
     }
 
     /// Bytes arrived at the other side.
     #[inline]
     pub fn on_delivered(&mut self, size: Bytes) {
-        self.acked.bytes += size.as_u64();
+        self.acked.bytes = self.acked.bytes.saturating_add(size.as_u64());
     }
 
     /// The encoder produced media.
     #[inline]
     pub fn on_offered(&mut self, size: Bytes) {
-        self.media.bytes += size.as_u64();
+        self.media.bytes = self.media.bytes.saturating_add(size.as_u64());
     }
 
     /// When the open interval can be closed at the earliest.

@@ -152,7 +152,10 @@ impl<'a> Run<'a> {
 
     fn step(&mut self) {
         let now = self.now;
-        if self.back.front().is_some_and(|(at, _)| *at <= now) {
+        // What an acknowledgement allows leaves before the next is read: the flight does not run dry in a burst of them.
+        if self.may_send() && self.next_send <= now {
+            self.send();
+        } else if self.back.front().is_some_and(|(at, _)| *at <= now) {
             let (_, feedback) = self.back.pop_front().expect("just seen");
             self.take(feedback);
         } else if self.forward.front().is_some_and(|packet| packet.arrives <= now) {
@@ -168,8 +171,6 @@ impl<'a> Run<'a> {
             let mut told = Vec::new();
             self.near.on_timeout(now, &mut |event| told.push(event));
             self.tell(told);
-        } else {
-            self.send();
         }
     }
 

@@ -6,8 +6,11 @@ use crate::tfrc_sender::{TfrcSender, throughput};
 use paceline_cc::TimeoutReason;
 use paceline_units::{Time, TimeDelta};
 
+/// Which packets, counted as they are sent, do not arrive.
+type Drops = fn(u64) -> bool;
+
 /// The rate in bytes per second averaged over the second half of a run.
-fn settled(drops: fn(u64) -> bool, until: u64) -> f64 {
+fn settled(drops: Drops, until: u64) -> f64 {
     let (mut sender, mut near, mut far) =
         (TfrcSender::default(), Datagrams::default(), TfrcReceiver::default());
     let mut run = Run::new(&mut sender, &mut near, Path { drops, ..Path::clean(TimeDelta::from_millis(50)) });
@@ -20,7 +23,7 @@ fn settled(drops: fn(u64) -> bool, until: u64) -> f64 {
 
 #[test]
 fn on_a_fixed_loss_pattern_the_rate_goes_where_the_equation_says() {
-    let cases: [(fn(u64) -> bool, f64); 3] =
+    let cases: [(Drops, f64); 3] =
         [(|n| n % 100 == 99, 0.01), (|n| n % 50 == 49, 0.02), (|n| n % 1000 == 999, 0.001)];
     for (drops, p) in cases {
         let (found, expected) = (settled(drops, 200_000), throughput(SIZE, 0.1, p));

@@ -240,7 +240,8 @@ fn queue(node: &Node<'_>, rate: &RateSpec) -> Result<QueueConfig, ScenarioError>
     table.only(&["kind", "limit", "packets", "bytes"])?;
     let limit = match (table.find("limit"), table.find("packets"), table.find("bytes")) {
         (Some(node), None, None) => {
-            let starts_dead = matches!(rate, RateSpec::Steps(steps) if steps[0].1 == RateSpec::Constant(Bitrate::ZERO));
+            let starts_dead =
+                matches!(rate, RateSpec::Steps(steps) if steps[0].1 == RateSpec::Constant(Bitrate::ZERO));
             if starts_dead {
                 return Err(node.fail("packets or bytes: a time counts at the first step's rate, which is 0"));
             }
