@@ -1,6 +1,9 @@
 //! Simulated packets per second and core, on fixed scenarios. `make bench` runs it; no test depends on it.
 //!
-//! `cargo run --release -p paceline-benches [NAME] [--seconds S]` runs one scenario, or all of them.
+//! `cargo run --release -p paceline-benches [NAME]...` runs the named scenarios; without names all of them, and counts
+//! the instructions of a sender.
+
+mod sender;
 
 use paceline_scenario::{Loader, Origin, load};
 use paceline_sim::{Pace, Simulation};
@@ -83,10 +86,19 @@ fn benches() -> Vec<Bench> {
 }
 
 fn main() {
-    let only: Vec<String> = std::env::args().skip(1).collect();
+    let names: Vec<String> = std::env::args().skip(1).collect();
+    if let [flag, per_report, packets] = &names[..]
+        && flag == "--sender"
+        && let (Ok(per_report), Ok(packets)) = (per_report.parse(), packets.parse())
+    {
+        return sender::run(per_report, packets);
+    }
     println!("{:<18}{:>12}{:>12}{:>10}   wanted (floor, aim)", "scenario", "packets", "Mpackets/s", "loop s");
-    for bench in benches().iter().filter(|bench| only.is_empty() || only.iter().any(|name| name == bench.name)) {
+    for bench in benches().iter().filter(|bench| names.is_empty() || names.iter().any(|name| name == bench.name)) {
         run(bench);
+    }
+    if names.is_empty() {
+        sender::print();
     }
 }
 

@@ -47,6 +47,7 @@ def send(
     data: list[str] = ...,
     overrides: list[tuple[str, str]] = ...,
     seed: int | None = None,
+    flow: str | None,
     to: str,
     progress: Callable[[float], None] | None = None,
 ) -> RunOutput: ...
@@ -57,6 +58,7 @@ def receive(
     data: list[str] = ...,
     overrides: list[tuple[str, str]] = ...,
     seed: int | None = None,
+    flow: str | None,
     listen: str,
     duration_s: float | None = None,
     progress: Callable[[float], None] | None = None,
@@ -68,6 +70,7 @@ def link(
     data: list[str] = ...,
     overrides: list[tuple[str, str]] = ...,
     seed: int | None = None,
+    flow: str | None,
     listen: str,
     forward: str,
     progress: Callable[[float], None] | None = None,

@@ -18,7 +18,7 @@ class NetworkError(PacelineError):
     """A socket could not be opened or used."""
 
 
-def sender(to: str) -> Runner:
+def sender(to: str, flow: str | None = None) -> Runner:
     """Sends the scenario's media to a receiver or relay at HOST:PORT."""
     return lambda scenario, progress: _with_network(
         scenario,
@@ -28,13 +28,14 @@ def sender(to: str) -> Runner:
             data=scenario.data,
             overrides=scenario.overrides,
             seed=scenario.seed,
+            flow=flow,
             to=to,
             progress=progress,
         ),
     )
 
 
-def receiver(listen: str, duration_s: float | None) -> Runner:
+def receiver(listen: str, duration_s: float | None, flow: str | None = None) -> Runner:
     """Receives media at HOST:PORT and sends feedback."""
     return lambda scenario, progress: _with_network(
         scenario,
@@ -44,6 +45,7 @@ def receiver(listen: str, duration_s: float | None) -> Runner:
             data=scenario.data,
             overrides=scenario.overrides,
             seed=scenario.seed,
+            flow=flow,
             listen=listen,
             duration_s=duration_s,
             progress=progress,
@@ -51,7 +53,7 @@ def receiver(listen: str, duration_s: float | None) -> Runner:
     )
 
 
-def relay(listen: str, forward: str) -> Runner:
+def relay(listen: str, forward: str, flow: str | None = None) -> Runner:
     """Passes packets from HOST:PORT on to another, through the scenario's link."""
     return lambda scenario, progress: _with_network(
         scenario,
@@ -61,6 +63,7 @@ def relay(listen: str, forward: str) -> Runner:
             data=scenario.data,
             overrides=scenario.overrides,
             seed=scenario.seed,
+            flow=flow,
             listen=listen,
             forward=forward,
             progress=progress,
@@ -72,6 +75,8 @@ def _with_network(scenario: ScenarioText, call: Callable[[], _core.RunOutput]) -
     try:
         return Result(call(), scenario.folders)
     except CORE_SCENARIO_ERROR as error:
+        raise ScenarioError(str(error)) from None
+    except ValueError as error:
         raise ScenarioError(str(error)) from None
     except OSError as error:
         raise NetworkError(str(error)) from None

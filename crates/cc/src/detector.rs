@@ -69,6 +69,16 @@ pub struct LossDetector {
     lost_at: VecDeque<(u64, Time)>,
 }
 
+/// What a report adds up to while it is read, in bytes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    newly_acked: u64,
+    delivered: u64,
+    delivered_ce: u64,
+    newest: Option<(Time, Option<Time>)>,
+    spurious: u32,
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     sent: Time,
@@ -143,56 +153,69 @@ impl LossDetector {
     /// The receiver's word on packets of this stream.
     #[inline]
     pub fn on_report<'a>(&mut self, now: Time, packets: impl Iterator<Item = &'a PacketResult>) -> Acked {
-        let mut acked = Acked::default();
+        let mut sums = Sums::default();
         for packet in packets {
             if let Status::Received { arrived, ecn } = packet.status {
-                self.on_received(now, packet.sequence, arrived, ecn.is_ce(), &mut acked);
+                self.on_received(now, packet.sequence, arrived, ecn.is_ce(), &mut sums);
             }
         }
-        if self.undecided < self.acked_end {
-            self.decide(now, &mut acked);
+        self.in_flight = self.in_flight.saturating_sub(sums.newly_acked);
+        let lost = if self.undecided < self.acked_end { self.decide(now) } else { 0 };
+        Acked {
+            newly_acked: Bytes::new(sums.newly_acked),
+            delivered: Bytes::new(sums.delivered),
+            delivered_ce: Bytes::new(sums.delivered_ce),
+            newest: sums.newest,
+            lost,
+            spurious: sums.spurious,
         }
-        acked
     }
 
     #[inline]
-    fn on_received(&mut self, now: Time, sequence: u64, arrived: Option<Time>, ce: bool, acked: &mut Acked) {
+    fn on_received(&mut self, now: Time, sequence: u64, arrived: Option<Time>, ce: bool, sums: &mut Sums) {
         let mask = self.ring.len() - 1;
         if sequence >= self.next || self.next - sequence > self.ring.len() as u64 {
             return;
         }
         let entry = &mut self.ring[sequence as usize & mask];
-        let (sent, size) = (entry.sent, u64::from(entry.size));
-        match entry.state {
-            State::Arrived => return,
-            State::Outstanding => entry.state = State::Arrived,
-            State::Lost => {
-                entry.state = State::Arrived;
-                acked.spurious += 1;
-                self.widen(now, sequence);
-            }
+        let (sent, size, before) = (entry.sent, u64::from(entry.size), entry.state);
+        if before == State::Arrived {
+            return;
         }
-        acked.delivered += Bytes::new(size);
-        if ce {
-            acked.delivered_ce += Bytes::new(size);
-        }
+        entry.state = State::Arrived;
+        sums.delivered += size;
+        sums.delivered_ce += if ce { size } else { 0 };
         // Late packets say nothing of the path as it is now.
         if sent >= self.newest_acked_sent {
-            acked.newest = Some((sent, arrived));
+            sums.newest = Some((sent, arrived));
             self.newest_acked_sent = sent;
         }
-        let mut newly_acked = 0;
+        if sequence == self.acked_end {
+            // The common case: the next in order, with nothing missing before it.
+            self.undecided += u64::from(self.undecided == sequence);
+            self.acked_end += 1;
+            sums.newly_acked += size;
+        } else {
+            self.on_out_of_order(now, sequence, before, sums);
+        }
+    }
+
+    #[cold]
+    fn on_out_of_order(&mut self, now: Time, sequence: u64, before: State, sums: &mut Sums) {
+        if before == State::Lost {
+            sums.spurious += 1;
+            self.widen(now, sequence);
+        }
+        let mask = self.ring.len() - 1;
         while self.acked_end <= sequence {
-            newly_acked += u64::from(self.ring[self.acked_end as usize & mask].size);
+            sums.newly_acked += u64::from(self.ring[self.acked_end as usize & mask].size);
             self.acked_end += 1;
         }
-        self.in_flight = self.in_flight.saturating_sub(newly_acked);
-        acked.newly_acked += Bytes::new(newly_acked);
     }
 
     /// Declares lost what was sent too long, or too many packets, before the newest acknowledged.
-    #[inline]
-    fn decide(&mut self, now: Time, acked: &mut Acked) {
+    fn decide(&mut self, now: Time) -> u32 {
+        let mut lost = 0;
         let mask = self.ring.len() - 1;
         let threshold = self.newest_acked_sent - self.reorder_window;
         while self.undecided < self.acked_end {
@@ -204,11 +227,12 @@ impl LossDetector {
                     break;
                 }
                 entry.state = State::Lost;
-                acked.lost += 1;
+                lost += 1;
                 remember(&mut self.lost_at, (self.undecided, now));
             }
             self.undecided += 1;
         }
+        lost
     }
 
     /// The packet was only late: the window grows by how late (RFC 8298 section 4.1.2.4).

@@ -1,5 +1,6 @@
 //! Python bindings of the simulator and the network driver: thin, no policy. The only room that knows pyo3.
 
+mod network;
 mod output;
 mod registry;
 mod simulate;
@@ -17,5 +18,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(simulate::run, module)?)?;
     module.add_function(wrap_pyfunction!(simulate::resolve, module)?)?;
     module.add_function(wrap_pyfunction!(registry::registry_json, module)?)?;
+    module.add_function(wrap_pyfunction!(network::send, module)?)?;
+    module.add_function(wrap_pyfunction!(network::receive, module)?)?;
+    module.add_function(wrap_pyfunction!(network::link, module)?)?;
     Ok(())
 }

@@ -110,6 +110,7 @@ def receive(
         Optional[float],  # noqa: UP045
         typer.Option(min=0.001, metavar="SECONDS", help="How long to listen [default: the scenario's duration]."),
     ] = None,
+    flow: options.Flow = None,
     set_: options.Set = None,
     seed: options.Seed = None,
     out: options.Out = None,
@@ -123,7 +124,7 @@ def receive(
 
         text = options.read(scenario, set_, seed, data)
         with progress_bar("receiving") as progress:
-            result = run_read(text, receiver(listen, duration), out=out, plots=plot, progress=progress)
+            result = run_read(text, receiver(listen, duration, flow), out=out, plots=plot, progress=progress)
         _show(result, out, json)
 
 
@@ -131,6 +132,7 @@ def receive(
 def send(
     scenario: options.Scenario,
     to: Annotated[str, typer.Option(metavar="HOST:PORT", help="Where the receiver or the relay listens.")],
+    flow: options.Flow = None,
     set_: options.Set = None,
     seed: options.Seed = None,
     out: options.Out = None,
@@ -144,7 +146,7 @@ def send(
 
         text = options.read(scenario, set_, seed, data)
         with progress_bar("sending") as progress:
-            result = run_read(text, sender(to), out=out, plots=plot, progress=progress)
+            result = run_read(text, sender(to, flow), out=out, plots=plot, progress=progress)
         _show(result, out, json)
 
 
@@ -153,6 +155,7 @@ def link(
     scenario: options.Scenario,
     listen: Annotated[str, typer.Option(metavar="HOST:PORT", help="Where the sender sends to.")],
     forward: Annotated[str, typer.Option(metavar="HOST:PORT", help="Where the receiver listens.")],
+    flow: options.Flow = None,
     set_: options.Set = None,
     seed: options.Seed = None,
     out: options.Out = None,
@@ -166,5 +169,5 @@ def link(
 
         text = options.read(scenario, set_, seed, data)
         with progress_bar("relaying") as progress:
-            result = run_read(text, relay(listen, forward), out=out, plots=plot, progress=progress)
+            result = run_read(text, relay(listen, forward, flow), out=out, plots=plot, progress=progress)
         _show(result, out, json)

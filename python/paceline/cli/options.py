@@ -24,6 +24,10 @@ Seed = Annotated[
     Optional[int],  # noqa: UP045
     typer.Option(min=0, help="Replace the scenario's seed."),
 ]
+Flow = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(metavar="NAME", help="The scenario's flow; needed if it has several."),
+]
 Out = Annotated[
     Optional[Path],  # noqa: UP045
     typer.Option(metavar="DIR", help="Write summary.json, flows.parquet, links.parquet and scenario.toml there."),

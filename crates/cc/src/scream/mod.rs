@@ -303,6 +303,14 @@ impl Scream {
         };
     }
 
+    #[inline]
+    fn count_in_flight(&mut self) {
+        self.in_flight = match &self.streams[..] {
+            [stream] => stream.detector.in_flight(),
+            streams => streams.iter().map(|stream| stream.detector.in_flight()).sum(),
+        };
+    }
+
     /// Notes the largest packet, where it is learned.
     #[inline]
     fn learn_mss(&mut self, now: Time, size: Bytes) {
@@ -358,7 +366,7 @@ impl Scream {
                 acked.reduce(Acked::and).unwrap_or_default()
             }
         };
-        self.in_flight = self.streams.iter().map(|stream| stream.detector.in_flight()).sum();
+        self.count_in_flight();
         self.pending.acked += acked.newly_acked.as_u64();
         if let Some((sent, arrived)) = acked.newest {
             self.round_trip.sample(&self.params, now, now.saturating_since(sent));
@@ -497,10 +505,9 @@ impl Controller for Scream {
         self.ensure_started(now);
         let id = usize::from(packet.stream.0);
         let Some(stream) = self.streams.get_mut(id) else { return Update::none() };
-        let before = stream.detector.in_flight();
         stream.detector.on_sent(now, packet.sequence, packet.size);
         stream.rates.on_sent(packet.size);
-        self.in_flight = self.in_flight - before + stream.detector.in_flight();
+        self.count_in_flight();
         self.last_sent = Some(now);
         self.learn_mss(now, packet.size);
         if self.turns.len() > 1 {

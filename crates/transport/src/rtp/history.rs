@@ -1,6 +1,7 @@
 //! What was sent, so that reports can be completed: RFC 8888 says arrivals, not sizes and send times.
 
 use paceline_units::{Bytes, Time};
+use std::ops::Range;
 
 const FIRST_CAPACITY: usize = 256;
 /// More than RFC 8888 can report on at once (16,384 packets).
@@ -39,15 +40,25 @@ impl SentHistory {
         self.next += 1;
     }
 
-    /// Send time and size of a packet; absent if it was never sent or is too old.
+    /// A report covers `count` packets from `begin` on: which of these offsets are known. The others were never sent,
+    /// or too long ago.
     #[inline]
-    pub fn reported(&mut self, sequence: u64) -> Option<(Time, Bytes)> {
-        if sequence >= self.next || self.next - sequence > self.ring.len() as u64 {
-            return None;
+    pub fn reported(&mut self, begin: u64, count: usize) -> Range<usize> {
+        let oldest = self.next.saturating_sub(self.ring.len() as u64);
+        let end = begin.saturating_add(count as u64).min(self.next);
+        let start = begin.max(oldest);
+        if start >= end {
+            return 0..0;
         }
-        self.reported_end = self.reported_end.max(sequence + 1);
+        self.reported_end = self.reported_end.max(end);
+        (start - begin) as usize..(end - begin) as usize
+    }
+
+    /// Send time and size of a packet that [`SentHistory::reported`] knows.
+    #[inline]
+    pub fn packet(&self, sequence: u64) -> (Time, Bytes) {
         let (sent, size) = self.ring[sequence as usize & (self.ring.len() - 1)];
-        Some((sent, Bytes::new(u64::from(size))))
+        (sent, Bytes::new(u64::from(size)))
     }
 
     #[cold]
@@ -72,14 +83,15 @@ mod tests {
             assert_eq!(history.next_sequence(), n);
             history.push(Time::from_nanos(n), Bytes::new(100 + n));
         }
-        assert_eq!(
-            history.reported(0),
-            Some((Time::ZERO, Bytes::new(100))),
-            "nothing was reported: all is kept"
-        );
-        assert_eq!(history.reported(999), Some((Time::from_nanos(999), Bytes::new(1099))));
-        assert_eq!(history.reported(1000), None);
-        assert_eq!(history.reported(u64::MAX), None);
+        assert_eq!(history.reported(0, 1000), 0..1000, "nothing was reported: all is kept");
+        assert_eq!(history.packet(0), (Time::ZERO, Bytes::new(100)));
+        assert_eq!(history.packet(999), (Time::from_nanos(999), Bytes::new(1099)));
+        assert_eq!(history.reported(998, 4), 0..2, "two of these were never sent");
+        assert_eq!(history.reported(1000, 1), 0..0);
+        assert_eq!(history.reported(u64::MAX, 2), 0..0);
+        (1000..200_000).for_each(|n| history.push(Time::from_nanos(n), Bytes::new(1)));
+        let oldest = 200_000 - LARGEST_CAPACITY as u64;
+        assert_eq!(history.reported(oldest - 3, 5), 3..5, "three are too old");
     }
 
     #[test]
@@ -87,7 +99,7 @@ mod tests {
         let mut history = SentHistory::new();
         for n in 0..100_000 {
             history.push(Time::from_nanos(n), Bytes::new(1));
-            history.reported(n.saturating_sub(50));
+            history.reported(n.saturating_sub(50), 1);
         }
         assert_eq!(history.ring.len(), FIRST_CAPACITY);
         (0..200_000).for_each(|n| history.push(Time::from_nanos(n), Bytes::new(1)));

@@ -1,0 +1,182 @@
+//! The network world: the same endpoints over real sockets.
+
+use crate::output::RunOutput;
+use crate::source::Source;
+use paceline_net::{Control, NetError, NetOutput, ReceiveOptions, RelayOptions, SendOptions, parse_address};
+use paceline_scenario::Loaded;
+use paceline_units::{Time, TimeDelta};
+use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::prelude::*;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+/// How often Python is asked whether to go on, and told how far the run is.
+const LOOK_UP: Duration = Duration::from_millis(100);
+
+/// What Ctrl-C means.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Interrupt {
+    /// The run is given up.
+    Abandons,
+    /// The run ends, with its figures so far: for what serves until it is told to stop.
+    Ends,
+}
+
+/// Sends the media of a flow to a receiver or relay.
+#[pyfunction]
+#[pyo3(signature = (text, *, file=None, data=vec![], overrides=vec![], seed=None, flow=None, to, progress=None))]
+#[allow(clippy::too_many_arguments, reason = "keyword arguments of the Python interface")]
+pub fn send(
+    py: Python<'_>,
+    text: &str,
+    file: Option<&str>,
+    data: Vec<PathBuf>,
+    overrides: Vec<(String, String)>,
+    seed: Option<u64>,
+    flow: Option<String>,
+    to: &str,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<RunOutput> {
+    let loaded = Source { text, file, data, overrides, seed }.load()?;
+    let options = SendOptions { flow, ..SendOptions::to(address(to)?) };
+    drive(py, loaded, Interrupt::Abandons, progress, |loaded, control| paceline_net::send(loaded, &options, control))
+}
+
+/// Receives media and sends feedback.
+#[pyfunction]
+#[pyo3(signature = (text, *, file=None, data=vec![], overrides=vec![], seed=None, flow=None, listen, duration_s=None, progress=None))]
+#[allow(clippy::too_many_arguments, reason = "keyword arguments of the Python interface")]
+pub fn receive(
+    py: Python<'_>,
+    text: &str,
+    file: Option<&str>,
+    data: Vec<PathBuf>,
+    overrides: Vec<(String, String)>,
+    seed: Option<u64>,
+    flow: Option<String>,
+    listen: &str,
+    duration_s: Option<f64>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<RunOutput> {
+    let loaded = Source { text, file, data, overrides, seed }.load()?;
+    let duration = duration_s.map(TimeDelta::from_secs_f64);
+    let options = ReceiveOptions { flow, duration, ..ReceiveOptions::on(address(listen)?) };
+    drive(py, loaded, Interrupt::Ends, progress, |loaded, control| {
+        paceline_net::receive(Some(loaded), &options, control)
+    })
+}
+
+/// Passes packets on through the links of a flow's path, in real time.
+#[pyfunction]
+#[pyo3(signature = (text, *, file=None, data=vec![], overrides=vec![], seed=None, flow=None, listen, forward, progress=None))]
+#[allow(clippy::too_many_arguments, reason = "keyword arguments of the Python interface")]
+pub fn link(
+    py: Python<'_>,
+    text: &str,
+    file: Option<&str>,
+    data: Vec<PathBuf>,
+    overrides: Vec<(String, String)>,
+    seed: Option<u64>,
+    flow: Option<String>,
+    listen: &str,
+    forward: &str,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<RunOutput> {
+    let loaded = Source { text, file, data, overrides, seed }.load()?;
+    let options = RelayOptions { flow, ..RelayOptions::between(address(listen)?, address(forward)?) };
+    drive(py, loaded, Interrupt::Ends, progress, |loaded, control| paceline_net::relay(loaded, &options, control))
+}
+
+fn address(text: &str) -> PyResult<SocketAddr> {
+    parse_address(text).map_err(failure)
+}
+
+/// What was asked for wrongly is a ValueError, what the system refuses an OSError.
+fn failure(error: NetError) -> PyErr {
+    match error {
+        NetError::Address { .. }
+        | NetError::NoSuchFlow { .. }
+        | NetError::WhichFlow { .. }
+        | NetError::Unsupported { .. } => PyValueError::new_err(error.to_string()),
+        _ => PyOSError::new_err(error.to_string()),
+    }
+}
+
+/// Runs `work` beside the interpreter until it ends or Python has a signal.
+fn drive(
+    py: Python<'_>,
+    loaded: Loaded,
+    interrupt: Interrupt,
+    progress: Option<Py<PyAny>>,
+    work: impl FnOnce(&Loaded, &Control<'_>) -> Result<NetOutput, NetError> + Send,
+) -> PyResult<RunOutput> {
+    let (stop, reached) = (AtomicBool::new(false), AtomicU64::new(0));
+    let duration = loaded.scenario.duration.as_secs_f64();
+    let (mut interrupted, scenario) = (None, &loaded);
+    let output = std::thread::scope(|threads| {
+        let (stop, reached) = (&stop, &reached);
+        let worker = threads.spawn(move || {
+            let note = |now: Time| reached.store(now.as_nanos(), Ordering::Relaxed);
+            work(scenario, &Control { stop, progress: &note })
+        });
+        while !worker.is_finished() {
+            py.detach(|| wait(|| worker.is_finished()));
+            if let Err(signal) = look_up(py, &progress, reached, duration) {
+                stop.store(true, Ordering::Relaxed);
+                interrupted = interrupted.take().or(Some(signal));
+            }
+        }
+        py.detach(|| worker.join())
+    });
+    if let Some(signal) = interrupted.filter(|_| interrupt == Interrupt::Abandons) {
+        return Err(signal);
+    }
+    let output = output.map_err(|_| PyOSError::new_err("the network driver failed; please report this"))?;
+    let NetOutput { summary, flows, links, counters, mut warnings } = output.map_err(failure)?;
+    warnings.extend(loaded.parts.warnings.iter().cloned());
+    warnings.extend(refused(&counters));
+    Ok(RunOutput::new(summary.to_json(), loaded.scenario.to_toml(), warnings, flows, links))
+}
+
+/// Waits a moment, or until `done`.
+fn wait(done: impl Fn() -> bool) {
+    let steps = 20;
+    for _ in 0..steps {
+        if done() {
+            return;
+        }
+        pause(LOOK_UP / steps);
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the interpreter waits while sockets work")]
+fn pause(span: Duration) {
+    std::thread::sleep(span);
+}
+
+fn look_up(py: Python<'_>, progress: &Option<Py<PyAny>>, reached: &AtomicU64, duration: f64) -> PyResult<()> {
+    py.check_signals()?;
+    if let Some(progress) = progress {
+        let now = Time::from_nanos(reached.load(Ordering::Relaxed)).as_secs_f64();
+        progress.call1(py, ((now / duration).min(1.0),))?;
+    }
+    Ok(())
+}
+
+/// What the sockets refused, for people; nothing if nothing.
+fn refused(counters: &paceline_net::NetCounters) -> Option<String> {
+    let counts = [
+        ("malformed", counters.malformed),
+        ("from strangers", counters.strangers),
+        ("of an unknown SSRC", counters.unknown_ssrc),
+        ("far out of sequence", counters.out_of_sequence),
+        ("about packets never sent", counters.unknown_reports),
+        ("not sendable", counters.unsendable),
+        ("beyond the relay's memory", counters.overflowed),
+    ];
+    let said: Vec<String> =
+        counts.iter().filter(|(_, count)| *count > 0).map(|(what, count)| format!("{count} {what}")).collect();
+    (!said.is_empty()).then(|| format!("refused and counted: {}", said.join(", ")))
+}
