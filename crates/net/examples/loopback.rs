@@ -1,5 +1,5 @@
 //! One flow over sender, relay and receiver in three threads, on loopback:
-//! `cargo run --release -p paceline-net --example loopback -- SCENARIO.toml`. Prints each end's summary as JSON.
+//! `cargo run --release -p paceline-net --example loopback -- SCENARIO.toml [DATA]`. Prints each end's summary as JSON.
 #![allow(clippy::print_stdout, reason = "what an example is for")]
 
 use paceline_net::{
@@ -11,10 +11,10 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let file = std::env::args().nth(1).ok_or("usage: loopback SCENARIO.toml")?;
+    let file = std::env::args().nth(1).ok_or("usage: loopback SCENARIO.toml [DATA]")?;
     let text = std::fs::read_to_string(&file)?;
     let folder = Path::new(&file).parent().unwrap_or(Path::new(""));
-    let loader = Loader::new(folder, vec!["/work/shared/data".into()]);
+    let loader = Loader::new(folder, std::env::args().nth(2).into_iter().map(Into::into).collect());
     let loaded = load(&Origin { text: &text, file: &file, sets: &[] }, &loader)?;
     for (name, output) in ["sender", "relay", "receiver"].iter().zip(run(&loaded)?) {
         println!("{name}: {:?} {:?}\n{}", output.counters, output.warnings, output.summary.to_json());

@@ -1,9 +1,9 @@
 //! The network world: the endpoints and links of the simulator on real UDP sockets and the monotonic clock.
 //!
 //! Three drivers, one loop each: [`send`] runs the transport's sender endpoint, [`receive`] its receiver endpoint, and
-//! [`relay`] stands between them and applies a scenario's link to every datagram. They own no policy: what to send, when
+//! [`relay()`] stands between them and applies a scenario's link to every datagram. They own no policy: what to send, when
 //! to report and what to drop is decided by the same state machines that the simulator runs. This is the only room
-//! besides the bindings and benches that reads a clock and opens sockets.
+//! besides the bindings and benches that reads a clock and opens sockets. Linux only: kernel timestamps, timer slack.
 //!
 //! On the wire: RTP version 2, payload type 98, 90 kHz clock, marker on a frame's last packet, one SSRC per stream
 //! counted from 100; back comes RTCP congestion control feedback (RFC 8888). Dummy media carries in its first 24 bytes when

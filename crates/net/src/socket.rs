@@ -157,6 +157,8 @@ mod tests {
         let (from, to, mut inbox) = (local(), local(), Inbox::new());
         let target = to.address().expect("address");
         let marks = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce];
+        // The kernel begins to stamp a moment after the first socket of the machine asks for it.
+        wait_for(&[&to], Moment::now().plus(TimeDelta::from_millis(60))).expect("waited");
         let before = Moment::now();
         for ecn in marks {
             from.send(&[ecn.bits(); 40], target, ecn).expect("sent");

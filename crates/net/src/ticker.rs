@@ -14,6 +14,24 @@ pub(crate) enum Tick {
     End(Time),
 }
 
+impl Tick {
+    /// Its time.
+    pub fn at(self) -> Time {
+        match self {
+            Tick::Begin(at) | Tick::Sample(at) | Tick::End(at) => at,
+        }
+    }
+
+    /// Everything before this has happened when it is done: a sample covers what happens at its time, the statistics
+    /// begin and end before it.
+    pub fn covers(self) -> Time {
+        match self {
+            Tick::Begin(at) | Tick::End(at) => at,
+            Tick::Sample(at) => at + TimeDelta::from_nanos(1),
+        }
+    }
+}
+
 /// The ticks of a run, in order of time.
 #[derive(Clone, Debug)]
 pub(crate) struct Ticker {
@@ -43,23 +61,25 @@ impl Ticker {
 
     /// When the next tick is due; none if all are done.
     pub fn next(&self) -> Option<Time> {
-        let sample = Some(self.next_sample).filter(|at| *at <= self.last_sample);
-        [self.begin, self.end, sample].into_iter().flatten().min()
+        self.pending().map(|tick| tick.at())
     }
 
     /// The next tick that is due at `now`.
     pub fn due(&mut self, now: Time) -> Option<Tick> {
-        let next = self.next().filter(|at| *at <= now)?;
-        if self.begin == Some(next) {
-            self.begin = None;
-            return Some(Tick::Begin(next));
+        let tick = self.pending().filter(|tick| tick.at() <= now)?;
+        match tick {
+            Tick::Begin(_) => self.begin = None,
+            Tick::Sample(_) => self.next_sample += self.sample,
+            Tick::End(_) => self.end = None,
         }
-        if self.end == Some(next) {
-            self.end = None;
-            return Some(Tick::End(next));
-        }
-        self.next_sample += self.sample;
-        Some(Tick::Sample(next))
+        Some(tick)
+    }
+
+    /// The next tick. At equal times statistics begin and end before the sample.
+    pub fn pending(&self) -> Option<Tick> {
+        let sample = Some(self.next_sample).filter(|at| *at <= self.last_sample);
+        let ticks = [self.begin.map(Tick::Begin), self.end.map(Tick::End), sample.map(Tick::Sample)];
+        ticks.into_iter().flatten().min_by_key(|tick| tick.at())
     }
 
     /// The end of the statistics, if it has not been due: a run that is stopped ends now.
@@ -75,6 +95,7 @@ mod tests {
     #[test]
     fn ticks_come_in_order_and_catch_up() {
         let at = Time::from_nanos;
+        assert_eq!((Tick::Begin(at(0)).covers(), Tick::Sample(at(5)).covers()), (at(0), at(6)));
         let mut ticker = Ticker::new(TimeDelta::from_nanos(10), at(30), at(10), at(99));
         assert_eq!((ticker.due(at(9)), ticker.next()), (None, Some(at(10))));
         let mut seen = Vec::new();

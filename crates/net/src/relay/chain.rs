@@ -91,15 +91,13 @@ impl Chain {
 
 impl Hop {
     fn advance(&mut self, until: Time, lost: &mut Vec<Time>, mut take: impl FnMut(Time, Parcel)) {
-        while let Some(at) = self.ticker.next().filter(|at| *at <= until) {
-            // A sample covers what happens at its time; the window's ends do not matter to a nanosecond.
-            self.run(at + NEXT, lost, &mut take);
-            self.link.settle(at);
-            match self.ticker.due(at) {
-                Some(Tick::Begin(at)) => self.recorder.begin(at, &mut self.link),
-                Some(Tick::Sample(at)) => self.recorder.sample(at, &mut self.link),
-                Some(Tick::End(at)) => self.recorder.end(at, &mut self.link),
-                None => break,
+        while let Some(tick) = self.ticker.due(until) {
+            self.run(tick.covers(), lost, &mut take);
+            self.link.settle(tick.at());
+            match tick {
+                Tick::Begin(at) => self.recorder.begin(at, &mut self.link),
+                Tick::Sample(at) => self.recorder.sample(at, &mut self.link),
+                Tick::End(at) => self.recorder.end(at, &mut self.link),
             }
         }
         self.run(until + NEXT, lost, &mut take);

@@ -7,12 +7,13 @@ use super::{FORGIVEN_LATENESS, SendOptions};
 use crate::choice::ChosenFlow;
 use crate::clock::{DriverClock, Moment};
 use crate::output::NetCounters;
-use crate::socket::{Inbox, UdpPort};
+use crate::socket::{Datagram, Inbox, UdpPort};
 use crate::ssrc::{PAYLOAD_TYPE, Ssrcs};
+use crate::ticker::Tick;
 use crate::wait::{LONGEST_SLEEP, PreciseTimers, wait_for};
 use crate::{Control, NetError, NetOutput};
 use paceline_scenario::registry::AnyController;
-use paceline_transport::rtp::{Outgoing, RtpSender, SenderConfig};
+use paceline_transport::rtp::{Outgoing, RtpSender};
 use paceline_units::{Ecn, Time, TimeDelta};
 use paceline_wire::rtp::{HEADER, RtpHeaderFields};
 use paceline_wire::timing::Timing;
@@ -21,6 +22,7 @@ use std::net::SocketAddr;
 
 /// Packets sent, and reports read, before the other side of the loop has its turn.
 const AT_ONCE: usize = 32;
+const NEXT: TimeDelta = TimeDelta::from_nanos(1);
 /// Without a report for so long, a warning is due.
 const SILENCE: TimeDelta = TimeDelta::from_secs(5);
 
@@ -41,6 +43,8 @@ pub(super) struct Driver<'a> {
     start: Option<Time>,
     stop: Option<Time>,
     duration: Time,
+    /// The last time that the endpoint was told.
+    time: Time,
 }
 
 /// Whether anything comes back.
@@ -56,8 +60,7 @@ struct Answers {
 impl<'a> Driver<'a> {
     pub fn new(port: UdpPort, flow: ChosenFlow<'a>, options: &SendOptions) -> Driver<'a> {
         let parts = flow.parts;
-        let config = SenderConfig { forgiven_lateness: FORGIVEN_LATENESS, ..parts.sender };
-        let endpoint = RtpSender::new(parts.controller.clone(), &config, parts.streams.clone());
+        let endpoint = RtpSender::new(parts.controller.clone(), &parts.sender, parts.streams.clone());
         Driver {
             port,
             inbox: Inbox::new(),
@@ -82,6 +85,7 @@ impl<'a> Driver<'a> {
             start: Some(parts.start),
             stop: Some(parts.stop),
             duration: Time::ZERO + flow.scenario.duration,
+            time: Time::ZERO,
         }
     }
 
@@ -89,12 +93,8 @@ impl<'a> Driver<'a> {
         let _timers = PreciseTimers::new();
         self.clock = DriverClock::from_zero(Moment::now());
         loop {
-            let mut more = self.take_reports()?;
             let now = self.clock.now();
-            self.advance(now);
-            more |= self.transmit();
-            self.log.settle(now, |stream, sent| self.record.lost(now, stream, sent));
-            self.record.tick(now, &self.endpoint, control.progress);
+            let more = self.take_reports()? | self.advance(now, control.progress);
             if now >= self.duration || control.stopped() {
                 break;
             }
@@ -109,62 +109,105 @@ impl<'a> Driver<'a> {
         Ok(self.record.finish(now, &self.endpoint, self.counters, self.answers.warnings))
     }
 
+    /// When the endpoint wants to be called.
+    fn endpoint_due(&self) -> Time {
+        let times = [self.start, self.stop, self.endpoint.next_timeout()];
+        times.into_iter().flatten().min().unwrap_or(Time::MAX)
+    }
+
     fn next(&self) -> Moment {
-        let ticks = self.record.next_tick();
-        let times = [self.start, self.stop, self.endpoint.next_timeout(), ticks, Some(self.duration)];
-        let next = times.into_iter().flatten().min().unwrap_or(Time::MAX);
+        let tick = self.record.pending().map_or(Time::MAX, Tick::at);
+        let next = self.endpoint_due().min(tick).min(self.duration);
         self.clock.moment_of(next).min(Moment::now().plus(LONGEST_SLEEP))
     }
 
-    /// Takes the reports that have arrived; true if there may be more.
+    /// Takes the reports that have arrived, each at its own time; true if there may be more.
     fn take_reports(&mut self) -> Result<bool, NetError> {
-        let Driver {
-            port, clock, endpoint, ssrcs, log, reports, record, counters, answers, to, inbox, ..
-        } = self;
+        let mut inbox = std::mem::take(&mut self.inbox);
+        let mut more = true;
         for _ in 0..AT_ONCE {
-            let Some(datagram) = port.read(inbox)? else { return Ok(false) };
-            counters.received += 1;
-            if datagram.from != *to {
-                counters.strangers += 1;
-                continue;
+            let Some(datagram) = self.port.read(&mut inbox)? else {
+                more = false;
+                break;
+            };
+            self.counters.received += 1;
+            if datagram.from == self.to {
+                self.take_report(&datagram);
+            } else {
+                self.counters.strangers += 1;
             }
-            reports.read(datagram.bytes, *ssrcs, log, counters, |feedback, log| {
-                let now = clock.now();
-                let concerns = log.concerns(feedback);
-                endpoint.handle_feedback(now, feedback);
-                if concerns {
-                    answers.heard(now);
-                    log.reported(now, feedback, |packet| record.delivered(now, &packet));
-                    record.observe(now, endpoint);
-                }
-            });
         }
-        Ok(true)
+        self.inbox = inbox;
+        Ok(more)
     }
 
-    fn advance(&mut self, now: Time) {
-        if self.start.is_some_and(|start| start <= now) {
-            self.start = None;
-            self.endpoint.start(now);
-        }
-        if self.stop.is_some_and(|stop| stop <= now) {
-            (self.start, self.stop) = (None, None);
-            self.endpoint.stop(now);
-        }
-        if self.endpoint.next_timeout().is_some_and(|due| due <= now) {
-            self.endpoint.handle_timeout(now);
-            self.record.observe(now, &self.endpoint);
-        }
+    fn take_report(&mut self, datagram: &Datagram<'_>) {
+        let arrived = self.clock.time_of(datagram.arrived);
+        self.run_endpoint(arrived + NEXT);
+        let now = self.reach(arrived);
+        let Driver { endpoint, ssrcs, log, reports, record, counters, answers, .. } = self;
+        reports.read(datagram.bytes, *ssrcs, log, counters, |feedback, log| {
+            let concerns = log.concerns(feedback);
+            endpoint.handle_feedback(now, feedback);
+            if concerns {
+                answers.heard(now);
+                log.reported(now, feedback, |packet| record.delivered(now, &packet));
+            }
+        });
+        self.transmit(now);
     }
 
-    /// Sends what may leave; true if it stopped before that was all.
-    fn transmit(&mut self) -> bool {
+    /// Lets everything happen that is due at `now`, looking at the endpoint in between where the record asks for it;
+    /// true if it stopped before that was all.
+    fn advance(&mut self, now: Time, progress: &dyn Fn(Time)) -> bool {
+        while let Some(tick) = self.record.pending().filter(|tick| tick.at() <= now) {
+            if self.run_endpoint(tick.covers()) {
+                return true;
+            }
+            self.log.settle(tick.at(), |stream, sent| self.record.lost(tick.at(), stream, sent));
+            self.record.tick(now, &self.endpoint, progress);
+        }
+        self.run_endpoint(now + NEXT)
+    }
+
+    /// Lets the endpoint do everything that is due before `before`, each thing at its own time; true if it stopped
+    /// before that was all.
+    fn run_endpoint(&mut self, before: Time) -> bool {
         for _ in 0..AT_ONCE {
-            let now = self.clock.now();
-            let Some(outgoing) = self.endpoint.poll_transmit(now) else { return false };
-            self.send(now, &outgoing);
+            let due = self.endpoint_due();
+            if due >= before {
+                return false;
+            }
+            let now = self.reach(due);
+            if self.start.is_some_and(|start| start <= now) {
+                self.start = None;
+                self.endpoint.start(now);
+            }
+            if self.stop.is_some_and(|stop| stop <= now) {
+                (self.start, self.stop) = (None, None);
+                self.endpoint.stop(now);
+            }
+            self.endpoint.handle_timeout(now);
+            self.transmit(now);
         }
         true
+    }
+
+    /// The time of an event of `time`, as the endpoint is told: not before the one before, and not longer ago than what
+    /// is forgiven.
+    fn reach(&mut self, time: Time) -> Time {
+        let oldest = self.clock.now() - FORGIVEN_LATENESS;
+        self.time = self.time.max(time).max(oldest);
+        self.time
+    }
+
+    /// Sends what may leave at `now`, and notes what the controller thinks then.
+    fn transmit(&mut self, now: Time) {
+        for _ in 0..AT_ONCE {
+            let Some(outgoing) = self.endpoint.poll_transmit(now) else { break };
+            self.send(now, &outgoing);
+        }
+        self.record.observe(now, &self.endpoint);
     }
 
     fn send(&mut self, now: Time, outgoing: &Outgoing) {
@@ -180,8 +223,10 @@ impl<'a> Driver<'a> {
         let encoded = rtp::encode(&header, packet.payload.as_u64() as usize, &mut self.bytes);
         debug_assert!(encoded.is_ok(), "the payload type is a constant");
         // Moments mean the same to every process of this machine.
-        let on_wire = |time| Time::from_nanos(self.clock.moment_of(time).as_nanos());
-        let times = Timing { captured: on_wire(packet.captured), sent: on_wire(now) };
+        let on_wire = |moment: Moment| Time::from_nanos(moment.as_nanos());
+        let left = Moment::now();
+        let captured = self.clock.moment_of(packet.captured).min(left);
+        let times = Timing { captured: on_wire(captured), sent: on_wire(left) };
         timing::write(&mut self.bytes[HEADER..], times);
         match self.port.send(&self.bytes, self.to, self.ecn) {
             Ok(()) => self.counters.sent += 1,
@@ -192,7 +237,7 @@ impl<'a> Driver<'a> {
             }
         }
         self.answers.first_sent.get_or_insert(now);
-        self.log.sent(now, packet);
+        self.log.sent(self.clock.time_of(left), packet);
         self.record.sent(now, outgoing);
     }
 }

@@ -1,7 +1,10 @@
 //! The real sender: drives the transport's sender endpoint by the monotonic clock and a UDP socket.
 //!
-//! Packets leave when the endpoint's pacer says so. The process sleeps until then and is some tens of microseconds late;
-//! the pacer forgives [`FORGIVEN_LATENESS`], so lateness does not lower the rate. No packet is held back for a batch.
+//! The process sleeps until the endpoint wants something, and wakes some tens of microseconds late. The endpoint is told
+//! the time at which each thing was due (a frame's capture, a packet's turn in the pacer) or arrived (a report, by the
+//! kernel's stamp), not the time at which the process came to it: otherwise the jitter of wake-ups would decide ties, such
+//! as whether 200 ms have passed between a frame and the tenth after it, and lower the pacing rate. Lateness is made up
+//! for in this way up to [`FORGIVEN_LATENESS`]. No packet is held back for a batch.
 //!
 //! # What its figures are
 //!
@@ -26,9 +29,10 @@ use paceline_scenario::Loaded;
 use paceline_units::TimeDelta;
 use std::net::SocketAddr;
 
-/// How late a packet may leave without the pacing rate going down: longer than a thread of a busy machine usually waits
-/// for its turn, short against the delays that controllers look at.
-pub const FORGIVEN_LATENESS: TimeDelta = TimeDelta::from_micros(200);
+/// How much lateness is made up for: longer than a thread of a busy machine usually waits for its turn, short against
+/// the delays that controllers look at. What is more late than this happens when the process comes to it: a burst after a
+/// pause is never longer than this.
+pub const FORGIVEN_LATENESS: TimeDelta = TimeDelta::from_millis(2);
 
 /// What a sender is told beyond the scenario.
 #[derive(Clone, PartialEq, Debug)]

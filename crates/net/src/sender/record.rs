@@ -39,8 +39,9 @@ impl<'a> SenderRecord<'a> {
         }
     }
 
-    pub fn next_tick(&self) -> Option<Time> {
-        self.ticker.next()
+    /// What is to be done next, and when.
+    pub fn pending(&self) -> Option<Tick> {
+        self.ticker.pending()
     }
 
     pub fn sent(&mut self, now: Time, outgoing: &Outgoing) {
@@ -75,21 +76,20 @@ impl<'a> SenderRecord<'a> {
         self.recorder.lost(now, stream, sent);
     }
 
-    /// Does what is due at `now`.
+    /// Does the next thing that is due at `now`.
     pub fn tick(&mut self, now: Time, endpoint: &Endpoint, progress: &dyn Fn(Time)) {
-        while let Some(tick) = self.ticker.due(now) {
-            match tick {
-                Tick::Begin(at) => {
-                    self.recorder.begin_sender(at, endpoint);
-                    self.recorder.begin_receiver(at, &self.absent);
-                }
-                Tick::Sample(at) => {
-                    self.recorder.sample_sender(at, endpoint);
-                    self.recorder.sample_receiver(at);
-                    progress(at);
-                }
-                Tick::End(at) => self.end(at, endpoint),
+        match self.ticker.due(now) {
+            Some(Tick::Begin(at)) => {
+                self.recorder.begin_sender(at, endpoint);
+                self.recorder.begin_receiver(at, &self.absent);
             }
+            Some(Tick::Sample(at)) => {
+                self.recorder.sample_sender(at, endpoint);
+                self.recorder.sample_receiver(at);
+                progress(at);
+            }
+            Some(Tick::End(at)) => self.end(at, endpoint),
+            None => {}
         }
     }
 

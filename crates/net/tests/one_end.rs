@@ -1,0 +1,127 @@
+//! One end against a peer that the test plays: errors, hostile feedback, and stopping.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "the tests play peers and strangers")]
+
+mod call;
+
+use call::{anywhere, flow, loaded};
+use paceline_cc::StreamId;
+use paceline_net::{Control, NetError, ReceiveOptions, Receiver, SendOptions, Sender, receive, send};
+use paceline_scenario::Loaded;
+use paceline_transport::rtp::{ArrivalReport, Feedback, FeedbackBlock};
+use paceline_units::{Ecn, Time, TimeDelta};
+use paceline_wire::{ccfb, rtp};
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+fn probe(duration: &str) -> Loaded {
+    loaded(&format!(
+        "duration = \"{duration}\"\n[links.l]\nrate = \"10Mbps\"\nqueue = {{ packets = 100 }}\n[flows.probe]\n\
+         controller = {{ kind = \"fixed\", rate = \"2Mbps\" }}\nsource = {{ kind = \"bulk\" }}\npath = [\"l\"]\n"
+    ))
+}
+
+fn socket() -> UdpSocket {
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    socket.set_read_timeout(Some(Duration::from_millis(50))).expect("a timeout");
+    socket
+}
+
+/// A report on the packets `begin..begin + count`, all received, of the stream with this SSRC.
+fn report(written: Time, begin: u64, count: u32, ssrc: u32) -> Vec<u8> {
+    let blocks = vec![FeedbackBlock { stream: StreamId(0), begin, count }];
+    let arrivals = vec![ArrivalReport::Received { at: Some(written), ecn: Ecn::NotEct }; count as usize];
+    let mut out = Vec::new();
+    ccfb::encode(&Feedback { written, blocks, arrivals }, 1, |_| ssrc, &mut out).expect("encoded");
+    out
+}
+
+#[test]
+fn hostile_feedback_is_counted_and_changes_nothing() {
+    let loaded = probe("1s");
+    let (peer, stranger) = (socket(), socket());
+    let sender =
+        Sender::bind(&loaded, &SendOptions::to(peer.local_addr().expect("address"))).expect("a sender");
+    let source = sender.address().expect("an address");
+    let over = &AtomicBool::new(false);
+    let output = std::thread::scope(|scope| {
+        scope.spawn(move || {
+            let (mut buffer, mut received) = ([0; 2000], 0u64);
+            while !over.load(Ordering::Relaxed) {
+                let Ok((length, _)) = peer.recv_from(&mut buffer) else { continue };
+                assert_eq!(rtp::decode(&buffer[..length]).expect("RTP").header.ssrc, 100);
+                let now = Time::from_nanos(1_000_000_000 + received * 5_000_000);
+                let truncated = report(now, received, 1, 100)[..17].to_vec();
+                let answers = [
+                    report(now, received, 1, 100),
+                    report(now, received + 20_000, 3, 100),
+                    report(now, received, 2, 7),
+                    truncated,
+                    vec![0x80, 200, 0, 0],
+                    vec![0xff; 40],
+                    Vec::new(),
+                ];
+                answers.iter().for_each(|bytes| drop(peer.send_to(bytes, source)));
+                let _ = stranger.send_to(&report(now, 0, 4, 100), source);
+                received += 1;
+            }
+        });
+        let output = sender.run(&Control { stop: &AtomicBool::new(false), progress: &|_| () });
+        over.store(true, Ordering::Relaxed);
+        output.expect("an output")
+    });
+    let (figures, counters) = (flow(&output), output.counters);
+    assert!((1.0..2.1).contains(&figures.throughput_mbps.expect("packets")), "{figures:?}");
+    assert_eq!(figures.loss_ratio, Some(0.0), "{figures:?}");
+    let reports = figures.packets_received;
+    assert!(reports > 60, "{figures:?}");
+    let about = |count: u64, each: u64| count >= each * (reports - 20) && count <= each * (reports + 20);
+    assert!(about(counters.unknown_reports, 3), "{counters:?}");
+    assert!(about(counters.unknown_ssrc, 1), "{counters:?}");
+    assert!(about(counters.strangers, 1), "{counters:?}");
+    assert!(about(counters.other_rtcp, 1), "{counters:?}");
+    assert!(about(counters.malformed, 2), "{counters:?}");
+}
+
+#[test]
+fn a_sender_that_nobody_answers_says_so() {
+    let silent = socket();
+    let address = silent.local_addr().expect("address");
+    let options = SendOptions { patience: TimeDelta::from_millis(300), ..SendOptions::to(address) };
+    let control = Control { stop: &AtomicBool::new(false), progress: &|_| () };
+    let error = send(&probe("60s"), &options, &control).expect_err("nobody answers");
+    assert!(matches!(error, NetError::NothingAnswered { .. }));
+    assert!(error.to_string().contains(&format!("nothing answered at {address}")), "{error}");
+    let options = SendOptions { flow: Some("probes".into()), ..options };
+    let error = send(&probe("60s"), &options, &control).expect_err("no such flow").to_string();
+    assert_eq!(error, "flow: found \"probes\", expected one of probe; did you mean probe?");
+}
+
+#[test]
+fn a_receiver_ends_when_it_is_told_and_when_it_is_left() {
+    let control = Control { stop: &AtomicBool::new(true), progress: &|_| () };
+    let output = receive(None, &ReceiveOptions::on(anywhere()), &control).expect("an output");
+    assert_eq!((flow(&output).controller, flow(&output).throughput_mbps), ("unknown", None));
+    let patience = Some(TimeDelta::from_millis(100));
+    let options = ReceiveOptions { patience, ..ReceiveOptions::on(anywhere()) };
+    let control = Control { stop: &AtomicBool::new(false), progress: &|_| () };
+    let error = receive(None, &options, &control).expect_err("nobody sends");
+    assert!(matches!(error, NetError::NothingArrived { .. }));
+    let loaded = probe("60s");
+    let options = ReceiveOptions { silence: Some(TimeDelta::from_millis(200)), ..options };
+    let receiver = Receiver::bind(&loaded, &options).expect("a receiver");
+    leave_after_two_packets(receiver.address().expect("an address"));
+    let output = receiver.run(&control).expect("an output");
+    assert_eq!((output.summary.packets, output.counters.sent), (2, 2));
+    // Nothing is known of a sender that does not say when it sent.
+    assert_eq!((flow(&output).one_way_delay_ms.mean, flow(&output).frame_delay_ms.mean), (None, None));
+}
+
+/// Two frames of one packet each, without times in the payload; the receiver's socket keeps them until it runs.
+fn leave_after_two_packets(target: SocketAddr) {
+    let sender = socket();
+    for sequence in 0..2u8 {
+        let header = [0x80, 0x80 | 98, 0, sequence, 0, 0, 0, sequence, 0, 0, 0, 42];
+        sender.send_to(&[&header[..], &[0; 100]].concat(), target).expect("sent");
+    }
+}
