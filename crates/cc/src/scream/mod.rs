@@ -5,33 +5,32 @@
 
 mod base_delay;
 mod competing;
+mod controller;
 mod delay_trend;
+mod feedback;
 mod flight;
 mod media_rate;
 mod params;
 mod rate;
 mod round_trip;
 mod scheduler;
+mod state;
 mod window;
 
 pub use params::{PROFILES, Params};
 
-use crate::{
-    Acked, Assigned, Controller, DetectorConfig, Limits, LossDetector, Offered, Pacing, PacketResult,
-    PacketsReport, Report, SendQueueState, SentPacket, Snapshot, StateVariable, StreamId, StreamSet,
-    TargetChange, TimeoutReason, Update,
-};
+use crate::{DetectorConfig, LossDetector, Pacing, StreamId, StreamSet, Update};
 use alloc::vec::Vec;
 use base_delay::BaseDelay;
 use competing::CompetingFlows;
-use delay_trend::{DelayTrend, SAMPLE_INTERVAL};
+use delay_trend::DelayTrend;
 use flight::FlightHistory;
-use media_rate::{Congestion, Event, MediaRate};
+use media_rate::{Congestion, MediaRate};
 use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
 use rate::Rates;
 use round_trip::{RoundTrip, RoundTripShares};
 use scheduler::Turn;
-use window::{Window, WindowInput};
+use window::Window;
 
 /// What a learned packet size starts from.
 const LEARNED_FROM: Bytes = Bytes::new(100);
@@ -100,15 +99,6 @@ struct Stream {
     media: MediaRate,
 }
 
-impl Stream {
-    #[inline]
-    fn on_report<'a>(&mut self, now: Time, packets: impl Iterator<Item = &'a PacketResult>) -> Acked {
-        let acked = self.detector.on_report(now, packets);
-        self.rates.on_delivered(acked.delivered);
-        acked
-    }
-}
-
 /// What reports brought since the last update of the window.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pending {
@@ -116,31 +106,6 @@ struct Pending {
     loss: bool,
     ce: bool,
 }
-
-const STATE: &[StateVariable] = &[
-    StateVariable { name: "qdelay_trend", unit: "", help: "Trend of the queue delay, 0 to 1" },
-    StateVariable { name: "qdelay_fraction_avg", unit: "", help: "Averaged queue delay over its target" },
-    StateVariable { name: "qdelay_target", unit: "ms", help: "Target of the queue delay" },
-    StateVariable { name: "in_fast_increase", unit: "", help: "1 in fast increase" },
-    StateVariable { name: "post_congestion", unit: "", help: "How far growth is back after congestion" },
-    StateVariable { name: "l4s_alpha", unit: "", help: "Averaged part of marked bytes" },
-    StateVariable { name: "loss_event_rate", unit: "", help: "Averaged part of round trips with losses" },
-    StateVariable { name: "window_use", unit: "", help: "Flight over window before the last report" },
-    StateVariable { name: "rate_current", unit: "Mbps", help: "Larger of transmitted and acknowledged rate" },
-    StateVariable { name: "rate_media", unit: "Mbps", help: "Measured rate of the encoder" },
-    StateVariable {
-        name: "target_last_max",
-        unit: "Mbps",
-        help: "Last known highest target of the first stream",
-    },
-    StateVariable { name: "target_scale", unit: "", help: "Factor between target and encoder, first stream" },
-    StateVariable { name: "pacing_rate", unit: "Mbps", help: "Pacing rate; absent without pacing" },
-    StateVariable {
-        name: "reorder_window",
-        unit: "ms",
-        help: "Reordering window of the loss detector, first stream",
-    },
-];
 
 impl Scream {
     /// A sender that has sent nothing. A flow without streams gets one.
@@ -332,301 +297,5 @@ impl Scream {
             self.mss_seen = LEARNED_FROM;
         }
         self.allow_flight();
-    }
-
-    #[inline]
-    fn on_packets(&mut self, now: Time, report: &PacketsReport<'_>) -> Update {
-        self.before_report = (self.in_flight, self.window.cwnd());
-        self.flight.sample(now, self.in_flight.as_u64());
-        let (loss, ce) = self.take_acknowledgements(now, report);
-        let target =
-            if (loss || ce) && self.event_due(now) { self.react(now, loss) } else { TargetChange::None };
-        self.measure_rates(now);
-        if now >= self.window_due {
-            self.window_due = now + self.params.cwnd_update_interval;
-            self.update_window(now);
-        }
-        self.allow_flight();
-        Update { target, ..self.answer() }
-    }
-
-    /// Acknowledgements, delay, round trip and marks of a report. Answers whether there were losses, and CE.
-    #[inline]
-    fn take_acknowledgements(&mut self, now: Time, report: &PacketsReport<'_>) -> (bool, bool) {
-        let acked = match &mut self.streams[..] {
-            [stream] => {
-                stream.on_report(now, report.packets.iter().filter(|packet| packet.stream == StreamId(0)))
-            }
-            streams => {
-                let mine = |id: usize| {
-                    report.packets.iter().filter(move |packet| usize::from(packet.stream.0) == id)
-                };
-                let acked =
-                    streams.iter_mut().enumerate().map(|(id, stream)| stream.on_report(now, mine(id)));
-                acked.reduce(Acked::and).unwrap_or_default()
-            }
-        };
-        self.count_in_flight();
-        self.pending.acked += acked.newly_acked.as_u64();
-        if let Some((sent, arrived)) = acked.newest {
-            self.round_trip.sample(&self.params, now, now.saturating_since(sent));
-            if let Some(arrived) = arrived {
-                self.base.sample(&self.params, now, sent, arrived);
-            }
-        }
-        let (lost, marked) = (acked.lost > 0, acked.delivered_ce.as_u64());
-        self.shares.on_report(
-            &self.params,
-            now,
-            self.round_trip.seconds(),
-            acked.delivered.as_u64(),
-            marked,
-            lost,
-        );
-        (lost, marked > 0)
-    }
-
-    /// At most one reaction per smoothed round trip, loss and ECN together.
-    fn event_due(&self, now: Time) -> bool {
-        let srtt = self.round_trip.smoothed().unwrap_or(TimeDelta::ZERO);
-        self.last_event.is_none_or(|last| now.saturating_since(last) > srtt)
-    }
-
-    /// Loss and ECN lower the media rate; the window follows at its next update.
-    #[cold]
-    fn react(&mut self, now: Time, loss: bool) -> TargetChange {
-        self.last_event = Some(now);
-        self.pending.loss |= loss;
-        self.pending.ce |= !loss;
-        let event = if loss { Event::Loss } else { Event::Ce };
-        let congestion = self.congestion();
-        let mut changed = StreamSet::default();
-        for (id, stream) in self.streams.iter_mut().enumerate() {
-            if stream.media.on_event(&self.params, now, event, &congestion, &stream.rates) {
-                changed = changed.with(StreamId(id as u8));
-            }
-        }
-        TargetChange::Streams(changed)
-    }
-
-    #[inline]
-    fn measure_rates(&mut self, now: Time) {
-        if now >= self.rates_due {
-            self.close_rate_intervals(now);
-        }
-    }
-
-    #[cold]
-    fn close_rate_intervals(&mut self, now: Time) {
-        self.rates_due = Time::MAX;
-        for stream in &mut self.streams {
-            if stream.rates.update(&self.params, now) {
-                stream.media.adapt_scale(&self.params, &stream.rates);
-            }
-            self.rates_due = self.rates_due.min(stream.rates.due(&self.params));
-        }
-    }
-
-    /// The window's update, its inputs first: base delay, averages, and every 50 ms the trend and what hangs on it.
-    fn update_window(&mut self, now: Time) {
-        self.base.check_reset(&self.params, now, self.delay_target);
-        let fraction = self.delay() / self.delay_target;
-        self.trend.average_in(&self.params, now, fraction);
-        let sample = now >= self.sample_due;
-        if sample {
-            self.sample_due = now + SAMPLE_INTERVAL;
-            let since_start = self.started.map_or(TimeDelta::ZERO, |start| now.saturating_since(start));
-            self.trend.sample(&self.params, since_start, fraction);
-            self.flight_limit = self.flight.limit(&self.params, self.trend.trend());
-            self.adjust_delay_target();
-        }
-        let pending = core::mem::take(&mut self.pending);
-        let input = WindowInput {
-            acked: pending.acked as f64,
-            in_flight: self.in_flight.as_f64(),
-            loss: pending.loss,
-            ce: pending.ce,
-            alpha: self.alpha(),
-            delay_fraction: fraction,
-            trend: self.trend.trend(),
-            mss: self.mss.as_f64(),
-            rate: self.current_rate(),
-            flight_limit: self.flight_limit,
-        };
-        let was_fast = self.window.in_fast_increase();
-        self.window.update(&self.params, now, &input);
-        if was_fast && !self.window.in_fast_increase() && !(input.loss || input.ce) {
-            self.keep_inflections();
-        }
-        if sample || !self.params.pace_from_target {
-            self.set_pacing();
-        }
-    }
-
-    /// In RFC 8298 the end of fast increase is congestion detected; the reference keeps its own rule.
-    fn keep_inflections(&mut self) {
-        if self.params.inflection_interval == TimeDelta::MAX {
-            for stream in &mut self.streams {
-                stream.media.on_fast_increase_left(&self.params, &stream.rates);
-            }
-        }
-    }
-
-    fn adjust_delay_target(&mut self) {
-        if self.params.competing_flow_compensation {
-            let (delay, losses) = (self.delay(), self.shares.loss_event_rate());
-            self.delay_target = self.competing.adjust(&self.params, self.delay_target, delay, losses);
-        }
-    }
-}
-
-impl Controller for Scream {
-    fn on_offered(&mut self, now: Time, offered: &Offered, queue: &SendQueueState) -> Update {
-        self.ensure_started(now);
-        self.measure_rates(now);
-        let congestion = self.congestion();
-        let id = usize::from(offered.stream.0);
-        let Some(stream) = self.streams.get_mut(id) else { return Update::none() };
-        stream.rates.on_offered(offered.bytes);
-        stream.media.set_queue(now, queue);
-        self.turns[id].waiting = queue.bytes.as_u64();
-        let mut update = Update::none();
-        if offered.frame_end {
-            update.discard = stream.media.check_discard(&self.params, now);
-            if stream.media.update(&self.params, now, &congestion, &stream.rates) {
-                update.target = TargetChange::Streams(StreamSet::default().with(offered.stream));
-            }
-        }
-        update.then(self.answer())
-    }
-
-    #[inline]
-    fn on_sent(&mut self, now: Time, packet: &SentPacket) -> Update {
-        self.ensure_started(now);
-        let id = usize::from(packet.stream.0);
-        let Some(stream) = self.streams.get_mut(id) else { return Update::none() };
-        stream.detector.on_sent(now, packet.sequence, packet.size);
-        stream.rates.on_sent(packet.size);
-        self.count_in_flight();
-        self.last_sent = Some(now);
-        self.learn_mss(now, packet.size);
-        if self.turns.len() > 1 {
-            scheduler::on_sent(&mut self.turns, packet.stream, packet.size.as_u64());
-        }
-        Update { next_stream: self.next_stream(), ..Update::allow(self.send_window()) }
-    }
-
-    fn on_report(&mut self, now: Time, report: &Report<'_>) -> Update {
-        match report {
-            Report::Packets(packets) => {
-                self.ensure_started(now);
-                self.on_packets(now, packets)
-            }
-            Report::Receiver(_) => Update::none(),
-        }
-    }
-
-    fn on_send_queue(&mut self, now: Time, queue: &SendQueueState) -> Update {
-        let id = usize::from(queue.stream.0);
-        if let Some(stream) = self.streams.get_mut(id) {
-            stream.media.set_queue(now, queue);
-            self.turns[id].waiting = queue.bytes.as_u64();
-        }
-        Update { next_stream: self.next_stream(), ..Update::none() }
-    }
-
-    fn on_limits(&mut self, _now: Time, limits: &Limits) -> Update {
-        let Some(stream) = self.streams.get_mut(usize::from(limits.stream.0)) else { return Update::none() };
-        stream.media.set_limits(limits.min, limits.max);
-        Update { target: TargetChange::Streams(StreamSet::default().with(limits.stream)), ..Update::none() }
-    }
-
-    fn assign(&mut self, now: Time, assigned: Assigned) -> Update {
-        self.ensure_started(now);
-        let srtt = self.round_trip.seconds();
-        let (rate, window) = match assigned {
-            Assigned::Rate(rate) => {
-                (Some(rate.as_bps_f64()), (srtt > 0.0).then(|| rate.as_bps_f64() * srtt / 8.0))
-            }
-            Assigned::Window(bytes) => {
-                ((srtt > 0.0).then(|| bytes.as_bits_f64() / srtt), Some(bytes.as_f64()))
-            }
-        };
-        if let Some(window) = window {
-            self.window.assign(&self.params, window, self.mss.as_f64());
-        }
-        let mut update = Update::none();
-        if let Some(rate) = rate {
-            let total: f64 = self.streams.iter().map(|stream| stream.media.priority()).sum();
-            for stream in &mut self.streams {
-                stream.media.assign(rate * stream.media.priority() / total);
-            }
-            update.target = TargetChange::Streams(self.all_streams());
-        }
-        self.set_pacing();
-        self.allow_flight();
-        update.then(self.answer())
-    }
-
-    #[inline]
-    fn next_timeout(&self) -> Option<(Time, TimeoutReason)> {
-        let last_sent = self.last_sent?;
-        (self.in_flight > Bytes::ZERO).then(|| (last_sent + self.params.stall_time, TimeoutReason::Stalled))
-    }
-
-    fn on_timeout(&mut self, now: Time) -> Update {
-        if self.next_timeout().is_none_or(|(due, _)| now < due) {
-            return Update::none();
-        }
-        self.streams.iter_mut().for_each(|stream| stream.detector.forget());
-        self.in_flight = Bytes::ZERO;
-        self.answer()
-    }
-
-    fn target_bitrate(&self, stream: StreamId) -> Option<Bitrate> {
-        self.streams.get(usize::from(stream.0)).map(|stream| stream.media.told())
-    }
-
-    fn snapshot(&self) -> Snapshot {
-        Snapshot {
-            window: Some(Bytes::new(self.window.cwnd() as u64)),
-            in_flight: Some(self.in_flight),
-            srtt: self.round_trip.smoothed(),
-            queue_delay: Some(self.base.queue_delay()),
-            target: Some(Bitrate::from_bps_f64(self.target_rate())),
-        }
-    }
-
-    fn state_variables(&self) -> &'static [StateVariable] {
-        STATE
-    }
-
-    fn state(&self, values: &mut [Option<f64>]) {
-        let first = &self.streams[0];
-        let pacing = match self.pacing {
-            Pacing::Off => None,
-            Pacing::Rate(rate) => Some(rate.as_mbps_f64()),
-            Pacing::Gap(TimeDelta::ZERO) => None,
-            Pacing::Gap(gap) => Some(self.mss.as_bits_f64() / gap.as_secs_f64() / 1e6),
-        };
-        let state = [
-            Some(self.trend.trend()),
-            Some(self.trend.average()),
-            Some(self.delay_target * 1e3),
-            Some(f64::from(u8::from(self.window.in_fast_increase()))),
-            Some(self.window.post()),
-            self.alpha(),
-            Some(self.shares.loss_event_rate()),
-            Some(self.window_use()),
-            Some(self.current_rate() / 1e6),
-            Some(self.media_rate() / 1e6),
-            Some(first.media.last_max() / 1e6),
-            Some(first.media.scale()),
-            pacing,
-            Some(first.detector.reorder_window().as_millis_f64()),
-        ];
-        for (value, state) in values.iter_mut().zip(state) {
-            *value = state;
-        }
     }
 }

@@ -1,0 +1,137 @@
+//! SCReAM as a controller: what it is told, and what it answers.
+
+use super::state::VARIABLES;
+use super::{Scream, scheduler};
+use crate::{
+    Assigned, Controller, Limits, Offered, Report, SendQueueState, SentPacket, Snapshot, StateVariable,
+    StreamId, StreamSet, TargetChange, TimeoutReason, Update,
+};
+use paceline_units::{Bitrate, Bytes, Time};
+
+impl Controller for Scream {
+    fn on_offered(&mut self, now: Time, offered: &Offered, queue: &SendQueueState) -> Update {
+        self.ensure_started(now);
+        self.measure_rates(now);
+        let congestion = self.congestion();
+        let id = usize::from(offered.stream.0);
+        let Some(stream) = self.streams.get_mut(id) else { return Update::none() };
+        stream.rates.on_offered(offered.bytes);
+        stream.media.set_queue(now, queue);
+        self.turns[id].waiting = queue.bytes.as_u64();
+        let mut update = Update::none();
+        if offered.frame_end {
+            update.discard = stream.media.check_discard(&self.params, now);
+            if stream.media.update(&self.params, now, &congestion, &stream.rates) {
+                update.target = TargetChange::Streams(StreamSet::default().with(offered.stream));
+            }
+        }
+        update.then(self.answer())
+    }
+
+    #[inline]
+    fn on_sent(&mut self, now: Time, packet: &SentPacket) -> Update {
+        self.ensure_started(now);
+        let id = usize::from(packet.stream.0);
+        let Some(stream) = self.streams.get_mut(id) else { return Update::none() };
+        stream.detector.on_sent(now, packet.sequence, packet.size);
+        stream.rates.on_sent(packet.size);
+        self.count_in_flight();
+        self.last_sent = Some(now);
+        self.learn_mss(now, packet.size);
+        if self.turns.len() > 1 {
+            scheduler::on_sent(&mut self.turns, packet.stream, packet.size.as_u64());
+        }
+        Update { next_stream: self.next_stream(), ..Update::allow(self.send_window()) }
+    }
+
+    fn on_report(&mut self, now: Time, report: &Report<'_>) -> Update {
+        match report {
+            Report::Packets(packets) => {
+                self.ensure_started(now);
+                self.on_packets(now, packets)
+            }
+            Report::Receiver(_) => Update::none(),
+        }
+    }
+
+    fn on_send_queue(&mut self, now: Time, queue: &SendQueueState) -> Update {
+        let id = usize::from(queue.stream.0);
+        if let Some(stream) = self.streams.get_mut(id) {
+            stream.media.set_queue(now, queue);
+            self.turns[id].waiting = queue.bytes.as_u64();
+        }
+        Update { next_stream: self.next_stream(), ..Update::none() }
+    }
+
+    fn on_limits(&mut self, _now: Time, limits: &Limits) -> Update {
+        let Some(stream) = self.streams.get_mut(usize::from(limits.stream.0)) else { return Update::none() };
+        stream.media.set_limits(limits.min, limits.max);
+        Update { target: TargetChange::Streams(StreamSet::default().with(limits.stream)), ..Update::none() }
+    }
+
+    fn assign(&mut self, now: Time, assigned: Assigned) -> Update {
+        self.ensure_started(now);
+        let srtt = self.round_trip.seconds();
+        let (rate, window) = match assigned {
+            Assigned::Rate(rate) => {
+                (Some(rate.as_bps_f64()), (srtt > 0.0).then(|| rate.as_bps_f64() * srtt / 8.0))
+            }
+            Assigned::Window(bytes) => {
+                ((srtt > 0.0).then(|| bytes.as_bits_f64() / srtt), Some(bytes.as_f64()))
+            }
+        };
+        if let Some(window) = window {
+            self.window.assign(&self.params, window, self.mss.as_f64());
+        }
+        let mut update = Update::none();
+        if let Some(rate) = rate {
+            let total: f64 = self.streams.iter().map(|stream| stream.media.priority()).sum();
+            for stream in &mut self.streams {
+                stream.media.assign(rate * stream.media.priority() / total);
+            }
+            update.target = TargetChange::Streams(self.all_streams());
+        }
+        self.set_pacing();
+        self.allow_flight();
+        update.then(self.answer())
+    }
+
+    #[inline]
+    fn next_timeout(&self) -> Option<(Time, TimeoutReason)> {
+        let last_sent = self.last_sent?;
+        (self.in_flight > Bytes::ZERO).then(|| (last_sent + self.params.stall_time, TimeoutReason::Stalled))
+    }
+
+    fn on_timeout(&mut self, now: Time) -> Update {
+        if self.next_timeout().is_none_or(|(due, _)| now < due) {
+            return Update::none();
+        }
+        self.streams.iter_mut().for_each(|stream| stream.detector.forget());
+        self.in_flight = Bytes::ZERO;
+        self.answer()
+    }
+
+    fn target_bitrate(&self, stream: StreamId) -> Option<Bitrate> {
+        self.streams.get(usize::from(stream.0)).map(|stream| stream.media.told())
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        Snapshot {
+            window: Some(Bytes::new(self.window.cwnd() as u64)),
+            in_flight: Some(self.in_flight),
+            srtt: self.round_trip.smoothed(),
+            queue_delay: Some(self.base.queue_delay()),
+            target: Some(Bitrate::from_bps_f64(self.target_rate())),
+        }
+    }
+
+    fn state_variables(&self) -> &'static [StateVariable] {
+        VARIABLES
+    }
+
+    fn state(&self, values: &mut [Option<f64>]) {
+        for (value, state) in values.iter_mut().zip(self.values()) {
+            *value = state;
+        }
+    }
+}

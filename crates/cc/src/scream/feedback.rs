@@ -1,0 +1,164 @@
+//! What a report does: acknowledgements, events, measured rates, and the update of the window with its inputs.
+
+use super::delay_trend::SAMPLE_INTERVAL;
+use super::media_rate::Event;
+use super::window::WindowInput;
+use super::{Scream, Stream};
+use crate::{Acked, PacketResult, PacketsReport, StreamId, StreamSet, TargetChange, Update};
+use paceline_units::{Time, TimeDelta};
+
+impl Scream {
+    #[inline]
+    pub(super) fn on_packets(&mut self, now: Time, report: &PacketsReport<'_>) -> Update {
+        self.before_report = (self.in_flight, self.window.cwnd());
+        self.flight.sample(now, self.in_flight.as_u64());
+        let (loss, ce) = self.take_acknowledgements(now, report);
+        let target =
+            if (loss || ce) && self.event_due(now) { self.react(now, loss) } else { TargetChange::None };
+        self.measure_rates(now);
+        if now >= self.window_due {
+            self.window_due = now + self.params.cwnd_update_interval;
+            self.update_window(now);
+        }
+        self.allow_flight();
+        Update { target, ..self.answer() }
+    }
+
+    /// Acknowledgements, delay, round trip and marks of a report. Answers whether there were losses, and CE.
+    #[inline]
+    fn take_acknowledgements(&mut self, now: Time, report: &PacketsReport<'_>) -> (bool, bool) {
+        let acked = match &mut self.streams[..] {
+            [stream] => {
+                stream.on_report(now, report.packets.iter().filter(|packet| packet.stream == StreamId(0)))
+            }
+            streams => {
+                let mine = |id: usize| {
+                    report.packets.iter().filter(move |packet| usize::from(packet.stream.0) == id)
+                };
+                let acked =
+                    streams.iter_mut().enumerate().map(|(id, stream)| stream.on_report(now, mine(id)));
+                acked.reduce(Acked::and).unwrap_or_default()
+            }
+        };
+        self.count_in_flight();
+        self.pending.acked += acked.newly_acked.as_u64();
+        if let Some((sent, arrived)) = acked.newest {
+            self.round_trip.sample(&self.params, now, now.saturating_since(sent));
+            if let Some(arrived) = arrived {
+                self.base.sample(&self.params, now, sent, arrived);
+            }
+        }
+        let (lost, marked) = (acked.lost > 0, acked.delivered_ce.as_u64());
+        self.shares.on_report(
+            &self.params,
+            now,
+            self.round_trip.seconds(),
+            acked.delivered.as_u64(),
+            marked,
+            lost,
+        );
+        (lost, marked > 0)
+    }
+
+    /// At most one reaction per smoothed round trip, loss and ECN together.
+    fn event_due(&self, now: Time) -> bool {
+        let srtt = self.round_trip.smoothed().unwrap_or(TimeDelta::ZERO);
+        self.last_event.is_none_or(|last| now.saturating_since(last) > srtt)
+    }
+
+    /// Loss and ECN lower the media rate; the window follows at its next update.
+    #[cold]
+    fn react(&mut self, now: Time, loss: bool) -> TargetChange {
+        self.last_event = Some(now);
+        self.pending.loss |= loss;
+        self.pending.ce |= !loss;
+        let event = if loss { Event::Loss } else { Event::Ce };
+        let congestion = self.congestion();
+        let mut changed = StreamSet::default();
+        for (id, stream) in self.streams.iter_mut().enumerate() {
+            if stream.media.on_event(&self.params, now, event, &congestion, &stream.rates) {
+                changed = changed.with(StreamId(id as u8));
+            }
+        }
+        TargetChange::Streams(changed)
+    }
+
+    #[inline]
+    pub(super) fn measure_rates(&mut self, now: Time) {
+        if now >= self.rates_due {
+            self.close_rate_intervals(now);
+        }
+    }
+
+    #[cold]
+    fn close_rate_intervals(&mut self, now: Time) {
+        self.rates_due = Time::MAX;
+        for stream in &mut self.streams {
+            if stream.rates.update(&self.params, now) {
+                stream.media.adapt_scale(&self.params, &stream.rates);
+            }
+            self.rates_due = self.rates_due.min(stream.rates.due(&self.params));
+        }
+    }
+
+    /// The window's update, its inputs first: base delay, averages, and every 50 ms the trend and what hangs on it.
+    fn update_window(&mut self, now: Time) {
+        self.base.check_reset(&self.params, now, self.delay_target);
+        let fraction = self.delay() / self.delay_target;
+        self.trend.average_in(&self.params, now, fraction);
+        let sample = now >= self.sample_due;
+        if sample {
+            self.sample_due = now + SAMPLE_INTERVAL;
+            let since_start = self.started.map_or(TimeDelta::ZERO, |start| now.saturating_since(start));
+            self.trend.sample(&self.params, since_start, fraction);
+            self.flight_limit = self.flight.limit(&self.params, self.trend.trend());
+            self.adjust_delay_target();
+        }
+        let pending = core::mem::take(&mut self.pending);
+        let input = WindowInput {
+            acked: pending.acked as f64,
+            in_flight: self.in_flight.as_f64(),
+            loss: pending.loss,
+            ce: pending.ce,
+            alpha: self.alpha(),
+            delay_fraction: fraction,
+            trend: self.trend.trend(),
+            mss: self.mss.as_f64(),
+            rate: self.current_rate(),
+            flight_limit: self.flight_limit,
+        };
+        let was_fast = self.window.in_fast_increase();
+        self.window.update(&self.params, now, &input);
+        if was_fast && !self.window.in_fast_increase() && !(input.loss || input.ce) {
+            self.keep_inflections();
+        }
+        if sample || !self.params.pace_from_target {
+            self.set_pacing();
+        }
+    }
+
+    /// In RFC 8298 the end of fast increase is congestion detected; the reference keeps its own rule.
+    fn keep_inflections(&mut self) {
+        if self.params.inflection_interval == TimeDelta::MAX {
+            for stream in &mut self.streams {
+                stream.media.on_fast_increase_left(&self.params, &stream.rates);
+            }
+        }
+    }
+
+    fn adjust_delay_target(&mut self) {
+        if self.params.competing_flow_compensation {
+            let (delay, losses) = (self.delay(), self.shares.loss_event_rate());
+            self.delay_target = self.competing.adjust(&self.params, self.delay_target, delay, losses);
+        }
+    }
+}
+
+impl Stream {
+    #[inline]
+    fn on_report<'a>(&mut self, now: Time, packets: impl Iterator<Item = &'a PacketResult>) -> Acked {
+        let acked = self.detector.on_report(now, packets);
+        self.rates.on_delivered(acked.delivered);
+        acked
+    }
+}
