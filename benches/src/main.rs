@@ -94,7 +94,9 @@ fn main() {
         return sender::run(per_report, packets);
     }
     println!("{:<18}{:>12}{:>12}{:>10}   wanted (floor, aim)", "scenario", "packets", "Mpackets/s", "loop s");
-    for bench in benches().iter().filter(|bench| names.is_empty() || names.iter().any(|name| name == bench.name)) {
+    for bench in
+        benches().iter().filter(|bench| names.is_empty() || names.iter().any(|name| name == bench.name))
+    {
         run(bench);
     }
     if names.is_empty() {

@@ -20,7 +20,9 @@ const ONE_WAY: TimeDelta = TimeDelta::from_millis(10);
 
 /// Prints instructions per packet, with a report per 16 packets and per packet.
 pub fn print() {
-    println!("\nsender instructions per packet (aim: below 300 with a report per 16; Ericsson's reference v1: 3000)");
+    println!(
+        "\nsender instructions per packet (aim: below 300 with a report per 16; Ericsson's reference v1: 3000)"
+    );
     for per_report in [16, 1] {
         let count = |packets: u64| instructions(per_report, packets);
         match (count(WARM), count(WARM + COUNTED)) {
@@ -71,7 +73,12 @@ pub fn run(per_report: usize, packets: u64) {
 
 /// All that a sender does at a point in time.
 #[inline(never)]
-fn sender_side(sender: &mut RtpSender<Scream>, now: Time, report: Option<&Feedback>, out: &mut Vec<Outgoing>) {
+fn sender_side(
+    sender: &mut RtpSender<Scream>,
+    now: Time,
+    report: Option<&Feedback>,
+    out: &mut Vec<Outgoing>,
+) {
     match report {
         Some(report) => sender.handle_feedback(now, report),
         None => {

@@ -3,11 +3,34 @@
 from collections.abc import Callable
 from typing import final
 
-__all__ = ["RunOutput", "ScenarioError", "__version__", "link", "receive", "registry_json", "resolve", "run", "send"]
-
+__all__ = [
+    "RunOutput",
+    "Scenario",
+    "ScenarioError",
+    "__version__",
+    "link",
+    "receive",
+    "registry_json",
+    "run",
+    "send",
+]
 __version__: str
 
 class ScenarioError(ValueError): ...
+
+@final
+class Scenario:
+    def __new__(
+        cls,
+        text: str,
+        *,
+        file: str | None = None,
+        data: list[str] = ...,
+        overrides: list[tuple[str, str]] = ...,
+        seed: int | None = None,
+    ) -> Scenario: ...
+    @property
+    def resolved_toml(self) -> str: ...
 
 @final
 class RunOutput:
@@ -22,56 +45,24 @@ class RunOutput:
     @property
     def links(self) -> dict[str, bytes | list[str]]: ...
 
-def run(
-    text: str,
-    *,
-    file: str | None = None,
-    data: list[str] = ...,
-    overrides: list[tuple[str, str]] = ...,
-    seed: int | None = None,
-    progress: Callable[[float], None] | None = None,
-) -> RunOutput: ...
-def resolve(
-    text: str,
-    *,
-    file: str | None = None,
-    data: list[str] = ...,
-    overrides: list[tuple[str, str]] = ...,
-    seed: int | None = None,
-) -> str: ...
+def run(scenario: Scenario, *, progress: Callable[[float], None] | None = None) -> RunOutput: ...
 def registry_json() -> str: ...
 def send(
-    text: str,
-    *,
-    file: str | None = None,
-    data: list[str] = ...,
-    overrides: list[tuple[str, str]] = ...,
-    seed: int | None = None,
-    flow: str | None,
-    to: str,
-    progress: Callable[[float], None] | None = None,
+    scenario: Scenario, *, to: str, flow: str | None = None, progress: Callable[[float], None] | None = None
 ) -> RunOutput: ...
 def receive(
-    text: str,
+    scenario: Scenario,
     *,
-    file: str | None = None,
-    data: list[str] = ...,
-    overrides: list[tuple[str, str]] = ...,
-    seed: int | None = None,
-    flow: str | None,
     listen: str,
     duration_s: float | None = None,
+    flow: str | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> RunOutput: ...
 def link(
-    text: str,
+    scenario: Scenario,
     *,
-    file: str | None = None,
-    data: list[str] = ...,
-    overrides: list[tuple[str, str]] = ...,
-    seed: int | None = None,
-    flow: str | None,
     listen: str,
     forward: str,
+    flow: str | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> RunOutput: ...

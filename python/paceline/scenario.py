@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from paceline.errors import DataNotFound, ScenarioError, UsageError
+from paceline import _core
+from paceline.errors import CORE_SCENARIO_ERROR, DataNotFound, ScenarioError, UsageError
 
 ScenarioLike: TypeAlias = "str | os.PathLike[str] | Mapping[str, Any]"
 Overrides: TypeAlias = "Mapping[str, Any] | Sequence[tuple[str, str]]"
@@ -29,6 +30,26 @@ class ScenarioText:
         """Where relative trace and frame files are looked for, in this order."""
         own = str(Path(self.file).parent) if self.file else "."
         return [own, *self.data]
+
+    def load(self) -> LoadedScenario:
+        """Reads everything that the scenario names, and checks it.
+
+        Raises:
+            ScenarioError: Something in it is wrong.
+        """
+        try:
+            core = _core.Scenario(self.text, file=self.file, data=self.data, overrides=self.overrides, seed=self.seed)
+        except CORE_SCENARIO_ERROR as error:
+            raise ScenarioError(str(error)) from None
+        return LoadedScenario(core, self.folders)
+
+
+@dataclass(frozen=True)
+class LoadedScenario:
+    """A scenario that is ready to run, and where its files were looked for."""
+
+    core: _core.Scenario
+    folders: list[str]
 
 
 def read(

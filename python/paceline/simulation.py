@@ -8,10 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 from paceline import _core
-from paceline.errors import CORE_SCENARIO_ERROR, ScenarioError, UsageError
+from paceline.errors import UsageError
 from paceline.outputs import OutputFolder
 from paceline.result import Result
-from paceline.scenario import Overrides, ScenarioLike, ScenarioText, read
+from paceline.scenario import LoadedScenario, Overrides, ScenarioLike, ScenarioText, read
 
 Progress = Callable[[float], None]
 """Told now and then which part of the run is done, from 0 to 1."""
@@ -50,7 +50,7 @@ def run(
 
 def run_read(
     scenario: ScenarioText,
-    runner: Callable[[ScenarioText, Progress | None], Result],
+    runner: Callable[[LoadedScenario, Progress | None], Result],
     *,
     out: str | os.PathLike[str] | None,
     plots: bool,
@@ -60,42 +60,17 @@ def run_read(
     if out is None:
         if plots:
             raise UsageError("plots: found no output folder to write them to, expected one (--out DIR)")
-        return runner(scenario, progress)
-    check(scenario)
+        return runner(scenario.load(), progress)
+    loaded = scenario.load()
     with OutputFolder(out) as folder:
-        result = runner(scenario, progress)
+        result = runner(loaded, progress)
         result.stage(folder, plots=plots)
     return result
 
 
-def simulate(scenario: ScenarioText, progress: Progress | None = None) -> Result:
-    """Runs a scenario that was read."""
-    try:
-        output = _core.run(
-            scenario.text,
-            file=scenario.file,
-            data=scenario.data,
-            overrides=scenario.overrides,
-            seed=scenario.seed,
-            progress=progress,
-        )
-    except CORE_SCENARIO_ERROR as error:
-        raise ScenarioError(str(error)) from None
-    return Result(output, scenario.folders)
-
-
-def check(scenario: ScenarioText) -> str:
-    """Says what is wrong with a scenario without running it; returns it as resolved."""
-    try:
-        return _core.resolve(
-            scenario.text,
-            file=scenario.file,
-            data=scenario.data,
-            overrides=scenario.overrides,
-            seed=scenario.seed,
-        )
-    except CORE_SCENARIO_ERROR as error:
-        raise ScenarioError(str(error)) from None
+def simulate(scenario: LoadedScenario, progress: Progress | None = None) -> Result:
+    """Runs a scenario that was loaded."""
+    return Result(_core.run(scenario.core, progress=progress), scenario.folders)
 
 
 def registry() -> dict[str, Any]:

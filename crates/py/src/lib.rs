@@ -8,15 +8,20 @@ mod source;
 
 use pyo3::prelude::*;
 
-pyo3::create_exception!(_core, ScenarioError, pyo3::exceptions::PyValueError, "A scenario that cannot be run.");
+pyo3::create_exception!(
+    _core,
+    ScenarioError,
+    pyo3::exceptions::PyValueError,
+    "A scenario that cannot be run."
+);
 
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
+    module.add_class::<source::Scenario>()?;
     module.add_class::<output::RunOutput>()?;
     module.add_function(wrap_pyfunction!(simulate::run, module)?)?;
-    module.add_function(wrap_pyfunction!(simulate::resolve, module)?)?;
     module.add_function(wrap_pyfunction!(registry::registry_json, module)?)?;
     module.add_function(wrap_pyfunction!(network::send, module)?)?;
     module.add_function(wrap_pyfunction!(network::receive, module)?)?;

@@ -1,14 +1,13 @@
 //! The network world: the same endpoints over real sockets.
 
 use crate::output::RunOutput;
-use crate::source::Source;
+use crate::source::Scenario;
 use paceline_net::{Control, NetError, NetOutput, ReceiveOptions, RelayOptions, SendOptions, parse_address};
 use paceline_scenario::Loaded;
 use paceline_units::{Time, TimeDelta};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -26,67 +25,53 @@ enum Interrupt {
 
 /// Sends the media of a flow to a receiver or relay.
 #[pyfunction]
-#[pyo3(signature = (text, *, file=None, data=vec![], overrides=vec![], seed=None, flow=None, to, progress=None))]
-#[allow(clippy::too_many_arguments, reason = "keyword arguments of the Python interface")]
+#[pyo3(signature = (scenario, *, to, flow=None, progress=None))]
 pub fn send(
     py: Python<'_>,
-    text: &str,
-    file: Option<&str>,
-    data: Vec<PathBuf>,
-    overrides: Vec<(String, String)>,
-    seed: Option<u64>,
-    flow: Option<String>,
+    scenario: &Scenario,
     to: &str,
+    flow: Option<String>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<RunOutput> {
-    let loaded = Source { text, file, data, overrides, seed }.load()?;
     let options = SendOptions { flow, ..SendOptions::to(address(to)?) };
-    drive(py, loaded, Interrupt::Abandons, progress, |loaded, control| paceline_net::send(loaded, &options, control))
+    drive(py, &scenario.loaded, Interrupt::Abandons, progress, |loaded, control| {
+        paceline_net::send(loaded, &options, control)
+    })
 }
 
 /// Receives media and sends feedback.
 #[pyfunction]
-#[pyo3(signature = (text, *, file=None, data=vec![], overrides=vec![], seed=None, flow=None, listen, duration_s=None, progress=None))]
-#[allow(clippy::too_many_arguments, reason = "keyword arguments of the Python interface")]
+#[pyo3(signature = (scenario, *, listen, duration_s=None, flow=None, progress=None))]
 pub fn receive(
     py: Python<'_>,
-    text: &str,
-    file: Option<&str>,
-    data: Vec<PathBuf>,
-    overrides: Vec<(String, String)>,
-    seed: Option<u64>,
-    flow: Option<String>,
+    scenario: &Scenario,
     listen: &str,
     duration_s: Option<f64>,
+    flow: Option<String>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<RunOutput> {
-    let loaded = Source { text, file, data, overrides, seed }.load()?;
     let duration = duration_s.map(TimeDelta::from_secs_f64);
     let options = ReceiveOptions { flow, duration, ..ReceiveOptions::on(address(listen)?) };
-    drive(py, loaded, Interrupt::Ends, progress, |loaded, control| {
+    drive(py, &scenario.loaded, Interrupt::Ends, progress, |loaded, control| {
         paceline_net::receive(Some(loaded), &options, control)
     })
 }
 
 /// Passes packets on through the links of a flow's path, in real time.
 #[pyfunction]
-#[pyo3(signature = (text, *, file=None, data=vec![], overrides=vec![], seed=None, flow=None, listen, forward, progress=None))]
-#[allow(clippy::too_many_arguments, reason = "keyword arguments of the Python interface")]
+#[pyo3(signature = (scenario, *, listen, forward, flow=None, progress=None))]
 pub fn link(
     py: Python<'_>,
-    text: &str,
-    file: Option<&str>,
-    data: Vec<PathBuf>,
-    overrides: Vec<(String, String)>,
-    seed: Option<u64>,
-    flow: Option<String>,
+    scenario: &Scenario,
     listen: &str,
     forward: &str,
+    flow: Option<String>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<RunOutput> {
-    let loaded = Source { text, file, data, overrides, seed }.load()?;
     let options = RelayOptions { flow, ..RelayOptions::between(address(listen)?, address(forward)?) };
-    drive(py, loaded, Interrupt::Ends, progress, |loaded, control| paceline_net::relay(loaded, &options, control))
+    drive(py, &scenario.loaded, Interrupt::Ends, progress, |loaded, control| {
+        paceline_net::relay(loaded, &options, control)
+    })
 }
 
 fn address(text: &str) -> PyResult<SocketAddr> {
@@ -107,19 +92,19 @@ fn failure(error: NetError) -> PyErr {
 /// Runs `work` beside the interpreter until it ends or Python has a signal.
 fn drive(
     py: Python<'_>,
-    loaded: Loaded,
+    loaded: &Loaded,
     interrupt: Interrupt,
     progress: Option<Py<PyAny>>,
     work: impl FnOnce(&Loaded, &Control<'_>) -> Result<NetOutput, NetError> + Send,
 ) -> PyResult<RunOutput> {
     let (stop, reached) = (AtomicBool::new(false), AtomicU64::new(0));
     let duration = loaded.scenario.duration.as_secs_f64();
-    let (mut interrupted, scenario) = (None, &loaded);
+    let mut interrupted = None;
     let output = std::thread::scope(|threads| {
         let (stop, reached) = (&stop, &reached);
         let worker = threads.spawn(move || {
             let note = |now: Time| reached.store(now.as_nanos(), Ordering::Relaxed);
-            work(scenario, &Control { stop, progress: &note })
+            work(loaded, &Control { stop, progress: &note })
         });
         while !worker.is_finished() {
             py.detach(|| wait(|| worker.is_finished()));
@@ -176,7 +161,10 @@ fn refused(counters: &paceline_net::NetCounters) -> Option<String> {
         ("not sendable", counters.unsendable),
         ("beyond the relay's memory", counters.overflowed),
     ];
-    let said: Vec<String> =
-        counts.iter().filter(|(_, count)| *count > 0).map(|(what, count)| format!("{count} {what}")).collect();
+    let said: Vec<String> = counts
+        .iter()
+        .filter(|(_, count)| *count > 0)
+        .map(|(what, count)| format!("{count} {what}"))
+        .collect();
     (!said.is_empty()).then(|| format!("refused and counted: {}", said.join(", ")))
 }

@@ -1,12 +1,11 @@
 //! The simulated world.
 
 use crate::output::RunOutput;
-use crate::source::Source;
+use crate::source::Scenario;
 use paceline_sim::{Pace, Simulation};
 use paceline_units::TimeDelta;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// How often Python is asked whether to go on, and told how far the run is.
@@ -16,20 +15,11 @@ const SLICE: TimeDelta = TimeDelta::from_millis(200);
 
 /// Simulates a scenario. Releases the interpreter; Ctrl-C ends it.
 #[pyfunction]
-#[pyo3(signature = (text, *, file=None, data=vec![], overrides=vec![], seed=None, progress=None))]
-#[allow(clippy::too_many_arguments, reason = "keyword arguments of the Python interface")]
-pub fn run(
-    py: Python<'_>,
-    text: &str,
-    file: Option<&str>,
-    data: Vec<PathBuf>,
-    overrides: Vec<(String, String)>,
-    seed: Option<u64>,
-    progress: Option<Py<PyAny>>,
-) -> PyResult<RunOutput> {
-    let loaded = Source { text, file, data, overrides, seed }.load()?;
-    let mut simulation =
-        Simulation::new(&loaded, Pace::Windowed).map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+#[pyo3(signature = (scenario, *, progress=None))]
+pub fn run(py: Python<'_>, scenario: &Scenario, progress: Option<Py<PyAny>>) -> PyResult<RunOutput> {
+    let loaded = &scenario.loaded;
+    let mut simulation = Simulation::new(loaded, Pace::Windowed)
+        .map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
     let mut wall = Duration::ZERO;
     while !simulation.is_over() {
         wall += py.detach(|| run_for_a_while(&mut simulation));
@@ -40,8 +30,8 @@ pub fn run(
     }
     let mut outcome = py.detach(|| simulation.finish());
     outcome.summary.wall_s = wall.as_secs_f64();
-    let resolved = loaded.scenario.to_toml();
-    Ok(RunOutput::new(outcome.summary.to_json(), resolved, loaded.parts.warnings, outcome.flows, outcome.links))
+    let (resolved, warnings) = (loaded.scenario.to_toml(), loaded.parts.warnings.clone());
+    Ok(RunOutput::new(outcome.summary.to_json(), resolved, warnings, outcome.flows, outcome.links))
 }
 
 /// Runs until Python should be asked again; answers the time it took.
@@ -50,17 +40,4 @@ fn run_for_a_while(simulation: &mut Simulation) -> Duration {
     let start = Instant::now();
     while !simulation.advance(SLICE) && start.elapsed() < LOOK_UP {}
     start.elapsed()
-}
-
-/// The scenario as resolved, without running it.
-#[pyfunction]
-#[pyo3(signature = (text, *, file=None, data=vec![], overrides=vec![], seed=None))]
-pub fn resolve(
-    text: &str,
-    file: Option<&str>,
-    data: Vec<PathBuf>,
-    overrides: Vec<(String, String)>,
-    seed: Option<u64>,
-) -> PyResult<String> {
-    Ok(Source { text, file, data, overrides, seed }.load()?.scenario.to_toml())
 }

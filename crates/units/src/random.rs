@@ -88,7 +88,8 @@ mod tests {
         let n = 200_000;
         let mut sums = [0.0; 5];
         for _ in 0..n {
-            let (u, e, z, l) = (stream.uniform(), stream.exponential(2.0), stream.normal(), stream.laplace(0.5));
+            let (u, e, z, l) =
+                (stream.uniform(), stream.exponential(2.0), stream.normal(), stream.laplace(0.5));
             sums = [sums[0] + u, sums[1] + e, sums[2] + z, sums[3] + z * z, sums[4] + l * l];
         }
         let mean = sums.map(|sum| sum / f64::from(n));

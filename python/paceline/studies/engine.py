@@ -13,7 +13,6 @@ from multiprocessing import active_children, get_context
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from paceline import simulation
 from paceline.errors import DataNotFound, StudyError
 from paceline.frames import find
 from paceline.outputs import OutputFolder
@@ -81,7 +80,7 @@ def run_study(
     with OutputFolder(out) as folder:
         jobs = [Job(study, one, folders, missing is None, folder.path) for one in study.experiments.values()]
         for job in jobs:
-            simulation.check(job.scenario)
+            job.scenario.load()
         _remove_parts(folder.path)
         try:
             rows = _rows(jobs, workers, resume, done or (lambda name, resumed: None))

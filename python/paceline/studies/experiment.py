@@ -46,7 +46,7 @@ class Job:
         """Changes when the row could come out otherwise."""
         digest = hashlib.sha256(self.study.fingerprint.encode())
         digest.update(_core.__version__.encode())
-        digest.update(simulation.check(self.scenario).encode())
+        digest.update(self.scenario.load().core.resolved_toml.encode())
         for name in self.study.data_files if self.real else ():
             digest.update(find(name, self.scenario.folders).read_bytes())
         return digest.hexdigest()
@@ -64,7 +64,7 @@ class Job:
 
 def run(job: Job) -> Row:
     """Runs the experiment and writes its outputs; the row is written last, by rename: it says that all is there."""
-    result = simulation.simulate(job.scenario)
+    result = simulation.simulate(job.scenario.load())
     shutil.rmtree(job.folder, ignore_errors=True)
     result.save(job.folder, plots=("overview", *job.experiment.figures))
     row: Row = {

@@ -270,15 +270,14 @@ impl<C: Controller> RtpSender<C> {
         };
         let known = stream.history.reported(block.begin, entries.len());
         self.counters.unknown_reports += (entries.len() - known.len()) as u64;
-        let mut sequence = block.begin.saturating_add(known.start as u64);
-        for arrival in &entries[known] {
+        let first = block.begin.saturating_add(known.start as u64);
+        for (sequence, arrival) in (first..).zip(&entries[known]) {
             let (sent, size) = stream.history.packet(sequence);
             let status = match *arrival {
                 ArrivalReport::Missing => Status::Missing,
                 ArrivalReport::Received { at, ecn } => Status::Received { arrived: at, ecn },
             };
             self.results.push(PacketResult { stream: block.stream, sequence, size, sent, status });
-            sequence += 1;
         }
     }
 
