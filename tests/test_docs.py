@@ -3,8 +3,10 @@
 import json
 import re
 import shlex
+import shutil
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,8 @@ from conftest import ROOT
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+EMBED = ROOT / "crates" / "transport" / "examples" / "embed.rs"
+SECTION = re.compile(r"^ *// docs: (?!end$).+?\n(.*?)^ *// docs: end$", re.MULTILINE | re.DOTALL)
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -54,6 +58,37 @@ def test_the_scenario_of_the_readme_is_the_one_that_comes_along() -> None:
     shown = blocks(ROOT / "README.md", "toml")[0]
     file = (ROOT / "scenarios" / "first-call.toml").read_text()
     assert shown in file
+
+
+def test_the_scenarios_of_the_pages_are_sound(folder: Path) -> None:
+    """Those that stand whole in a page: they run, and the reference names every key that there is."""
+    texts = [text for page in PAGES for text in blocks(page, "toml") if "duration =" in text and "[flows." in text]
+    assert len(texts) >= 3
+    for text in texts:
+        assert paceline.run(text).summary["packets"] > 0
+    reference = (ROOT / "docs" / "scenario-reference.md").read_text()
+    schema = "".join(path.read_text() for path in (ROOT / "crates" / "scenario" / "src" / "schema").glob("*.rs"))
+    keys = {
+        key
+        for listed in re.findall(r"(?:KEYS: \[&str; \d+\] =|\.only\(&)\s*\[(.*?)\]", schema, re.DOTALL)
+        for key in re.findall(r'"(\w+)"', listed)
+    }
+    assert len(keys) > 60
+    assert not {key for key in keys if not re.search(rf"\b{key}\b", reference)}
+
+
+def test_the_code_of_the_embedding_page_is_that_of_the_example() -> None:
+    sections = [textwrap.dedent(section) for section in SECTION.findall(EMBED.read_text())]
+    assert len(sections) == 4
+    assert blocks(ROOT / "docs" / "embed.md", "rust") == sections
+
+
+@pytest.mark.skipif(shutil.which("cargo") is None, reason="cargo is not here: this test runs the Rust example")
+def test_the_embedding_example_prints_what_its_page_shows() -> None:
+    command = ["cargo", "run", "--quiet", "--locked", "-p", "paceline-transport", "--example", "embed"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == blocks(ROOT / "docs" / "embed.md", "text")[0]
 
 
 def test_the_notebook_runs(folder: Path) -> None:

@@ -42,12 +42,19 @@ def compare(study: Study, rows: Mapping[str, Row], *, judged: bool) -> list[Comp
 
 def _line(study: Study, rows: Mapping[str, Row], published: Published, judged: bool) -> Comparison:
     def figure(experiment: str) -> float | None:
-        value: float | None = rows[experiment].get(f"metric.{published.metric}")
-        return value
+        return _mean([rows[run.name].get(f"metric.{published.metric}") for run in study.runs_of(experiment)])
 
     ours = figure(published.experiment)
     verdict = study.rules[published.rule].verdict(published.published, ours)
     if not judged and verdict != NOT_JUDGED:
         verdict = NO_DATA
-    beside = study.experiments[published.experiment].beside
+    beside = study.runs_of(published.experiment)[0].beside
     return Comparison(published, ours, {title: figure(name) for title, name in beside.items()}, verdict)
+
+
+def _mean(values: list[float | None]) -> float | None:
+    """The mean over the repetitions of an experiment; of a single run its very figure, none if any has none."""
+    present = [value for value in values if value is not None]
+    if len(present) < len(values):
+        return None
+    return present[0] if len(present) == 1 else sum(present) / len(present)

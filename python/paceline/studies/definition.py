@@ -6,7 +6,7 @@ import csv
 import hashlib
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +65,8 @@ class Study:
     scenario_file: Path
     data_files: tuple[str, ...]
     experiments: dict[str, Experiment]
+    groups: dict[str, tuple[str, ...]]
+    """The experiments of the definition, each with the names of its runs, whose figures are averaged."""
     metrics: dict[str, Metric]
     rules: dict[str, Rule]
     published: list[Published]
@@ -76,6 +78,10 @@ class Study:
         for path in (self.folder / "study.toml", self.scenario_file):
             digest.update(path.read_bytes())
         return digest.hexdigest()
+
+    def runs_of(self, name: str) -> list[Experiment]:
+        """The runs of an experiment: one, or one for each value of its `over`."""
+        return [self.experiments[run] for run in self.groups[name]]
 
 
 def load(name: str | os.PathLike[str]) -> Study:
@@ -123,6 +129,7 @@ def _definitions() -> Iterator[Path]:
 
 
 def _study(folder: Path, text: dict[str, Any]) -> Study:
+    groups = _experiments(text["experiments"], text.get("without_data", {}))
     return Study(
         name=text["name"],
         title=text["title"],
@@ -130,20 +137,21 @@ def _study(folder: Path, text: dict[str, Any]) -> Study:
         folder=folder,
         scenario_file=folder / text["scenario"],
         data_files=tuple(text.get("data", ())),
-        experiments=_experiments(text["experiments"], text.get("without_data", {})),
+        experiments={run.name: run for runs in groups.values() for run in runs},
+        groups={name: tuple(run.name for run in runs) for name, runs in groups.items()},
         metrics={name: Metric(name, spec) for name, spec in text["metrics"].items()},
         rules={name: Rule.read(name, spec) for name, spec in text["rules"].items()},
         published=list(_published(folder / text["published"])),
     )
 
 
-def _experiments(tables: dict[str, Any], without_data: dict[str, Any]) -> dict[str, Experiment]:
+def _experiments(tables: dict[str, Any], without_data: dict[str, Any]) -> dict[str, list[Experiment]]:
     experiments = {}
     for name, table in tables.items():
         lineage = _lineage(name, tables)
         overrides = [pair for one in lineage for pair in as_pairs(tables[one].get("set", {}))]
         substitutes = [pair for one in ("all", *lineage) for pair in as_pairs(without_data.get(one, {}))]
-        experiments[name] = Experiment(
+        experiment = Experiment(
             name,
             table["title"],
             overrides,
@@ -151,7 +159,19 @@ def _experiments(tables: dict[str, Any], without_data: dict[str, Any]) -> dict[s
             table.get("beside", {}),
             tuple(table.get("figures", ())),
         )
+        experiments[name] = list(_runs(experiment, table["over"])) if "over" in table else [experiment]
     return experiments
+
+
+def _runs(experiment: Experiment, over: Mapping[str, list[Any]]) -> Iterator[Experiment]:
+    """One run for each value of the list that `over` names a path for. The report shows the first."""
+    if len(over) != 1 or not all(over.values()):
+        raise StudyError(f"experiments.{experiment.name}.over: found {dict(over)}, expected one path and its values")
+    ((path, values),) = over.items()
+    for number, value in enumerate(values, 1):
+        overrides = [*experiment.overrides, *as_pairs({path: value})]
+        run = replace(experiment, name=f"{experiment.name}@{number}", overrides=overrides)
+        yield run if number == 1 else replace(run, title=f"{run.title}, run {number}", beside={}, figures=())
 
 
 def _lineage(name: str, tables: dict[str, Any]) -> list[str]:
@@ -186,7 +206,7 @@ def _check(study: Study, path: Path) -> None:
     ids = [row.id for row in study.published]
     for row in study.published:
         where = f"{path.parent / 'published.csv'}: {row.id}"
-        _expect(where, "experiment", row.experiment, study.experiments)
+        _expect(where, "experiment", row.experiment, study.groups)
         _expect(where, "rule", row.rule, study.rules)
         if row.metric is not None:
             _expect(where, "metric", row.metric, study.metrics)
@@ -200,7 +220,7 @@ def _check(study: Study, path: Path) -> None:
         for figure in experiment.figures:
             _expect(f"{path}: experiments.{experiment.name}", "figures", figure, PLOTS)
         for other in experiment.beside.values():
-            _expect(f"{path}: experiments.{experiment.name}", "beside", other, study.experiments)
+            _expect(f"{path}: experiments.{experiment.name}", "beside", other, study.groups)
 
 
 def _expect(where: str, key: str, found: str, known: Mapping[str, object]) -> None:

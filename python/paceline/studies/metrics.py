@@ -106,6 +106,32 @@ def _correlation(result: Result, spec: dict[str, Any]) -> float | None:
     return float(means[spec["a"]].corr(means[spec["b"]]))
 
 
+def _summary(result: Result, spec: dict[str, Any]) -> float | None:
+    value: object = result.summary
+    for key in spec["path"].split("."):
+        if not isinstance(value, dict):
+            return None
+        value = value[key]
+    return float(value) if isinstance(value, (int, float)) else None
+
+
+def _until(result: Result, spec: dict[str, Any]) -> float | None:
+    """Seconds from `start` to the end of the first window of `window` seconds in which every condition is kept."""
+    frame = result.flows.merge(result.links[["time_s", "capacity_mbps"]], on="time_s")
+    window, start = float(spec["window"]), float(spec["start"])
+    means = {column: moving_mean(frame["time_s"], frame[column], window) for column in _columns(spec)}
+    kept = frame["time_s"] >= start + window - 1e-9
+    for column, (low, high) in spec["of_capacity"].items():
+        kept &= means[column].between(low * means["capacity_mbps"], high * means["capacity_mbps"])
+    for column, limit in spec.get("below", {}).items():
+        kept &= means[column] < limit
+    return float(frame["time_s"][kept].min()) - start if kept.any() else None
+
+
+def _columns(spec: dict[str, Any]) -> list[str]:
+    return ["capacity_mbps", *spec["of_capacity"], *spec.get("below", {})]
+
+
 def _frames(result: Result, spec: dict[str, Any]) -> float | None:
     import pandas as pd
 
@@ -168,6 +194,8 @@ KINDS: dict[str, Callable[[Result, dict[str, Any]], float | None]] = {
     "series-ratio": _series_ratio,
     "difference": _difference,
     "correlation": _correlation,
+    "summary": _summary,
+    "until": _until,
     "frames": _frames,
     "link-trace": _link_trace,
     "setting": _setting,

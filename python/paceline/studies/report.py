@@ -61,20 +61,20 @@ def render(result: StudyResult) -> str:
 
 def _sections(result: StudyResult) -> list[Section]:
     judged = {line.published.experiment for line in result.comparison}
-    experiments = result.study.experiments
+    study = result.study
     return [
         Section(
             experiment=experiment,
             overview=_picture(result.out, experiment, "overview"),
             pictures=[_picture(result.out, experiment, name) for name in _drawn(result.out, experiment)],
-            lines=[line for line in result.comparison if line.published.experiment == experiment.name],
+            lines=[line for line in result.comparison if line.published.experiment == name],
             beside=[
-                (title, _picture(result.out, experiments[name], "overview"))
-                for title, name in experiment.beside.items()
+                (title, _picture(result.out, study.runs_of(other)[0], "overview"))
+                for title, other in experiment.beside.items()
             ],
         )
-        for experiment in experiments.values()
-        if experiment.name in judged
+        for name, experiment in ((name, study.runs_of(name)[0]) for name in study.groups)
+        if name in judged
     ]
 
 
