@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from paceline.simulation import registry
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from rich.text import Text
 
 
 def entries(kind: str) -> list[dict[str, Any]]:
@@ -39,26 +39,23 @@ def print_tables(kind: str) -> None:
         console.print(Text.assemble((entry["kind"], "bold"), f": {entry['help']}"), soft_wrap=True)
         for profile in entry.get("profiles", ()):
             console.print(Text(f"  profile {profile['name']}: {profile['help']}"), soft_wrap=True)
-        if entry.get("parameters"):
-            console.print(_parameter_table(entry["parameters"], entry.get("profiles", [])))
+        for parameter in entry.get("parameters", ()):
+            console.print(_parameter(parameter), soft_wrap=True)
 
 
-def _parameter_table(parameters: list[dict[str, Any]], profiles: list[dict[str, str]]) -> Table:
-    from rich import box
-    from rich.table import Table
+def _parameter(parameter: dict[str, Any]) -> Text:
+    """Name, default and range on one line, what it does and where that is from on the next."""
+    from rich.text import Text
 
-    others = [profile["name"] for profile in profiles[1:]]
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1))
-    for column in ("parameter", "default", *others, "range", "unit", "source", "what it does"):
-        table.add_column(column, overflow="fold", no_wrap=column == "parameter")
-    for parameter in parameters:
-        differing = (parameter.get("profiles", {}).get(name, "") for name in others)
-        ends = [parameter.get(end) or "" for end in ("min", "max")]
-        table.add_row(
-            parameter["name"],
-            parameter.get("default") or "",
-            *differing,
-            " to ".join(ends) if any(ends) else "",
-            *(parameter[key] for key in ("unit", "source", "help")),
-        )
-    return table
+    differing = [f"{name}: {value}" for name, value in parameter.get("profiles", {}).items()]
+    ends = [parameter.get(end) or "" for end in ("min", "max")]
+    allowed = ", ".join(part for part in (parameter["unit"], " to ".join(ends) if any(ends) else "") if part)
+    values = "; ".join([parameter.get("default") or "must be given", *differing])
+    return Text.assemble(
+        "  ",
+        (parameter["name"], "bold"),
+        f" = {values}",
+        (f"  ({allowed})\n" if allowed else "\n", "dim"),
+        f"      {parameter['help']}",
+        (f" [{parameter['source']}]" if parameter["source"] else "", "dim"),
+    )

@@ -85,6 +85,7 @@ struct Stream {
     priority: f64,
     target: Bitrate,
     newest_frame: Bytes,
+    key_frame_wanted: bool,
 }
 
 impl<C: Controller> RtpSender<C> {
@@ -97,6 +98,7 @@ impl<C: Controller> RtpSender<C> {
             priority: stream.priority,
             target: stream.target_start,
             newest_frame: Bytes::ZERO,
+            key_frame_wanted: false,
         };
         RtpSender {
             controller,
@@ -393,8 +395,16 @@ impl<C: Controller> RtpSender<C> {
         self.counters.count(&dropped);
         if discard.key_frame {
             stream.source.request_key_frame(now);
+            stream.key_frame_wanted = true;
         }
         self.tell_queue(now, usize::from(discard.stream.0));
+    }
+
+    /// Whether a discard asked for a key frame since the last call: for programs that have their own encoder.
+    pub fn take_key_frame_request(&mut self, stream: StreamId) -> bool {
+        self.streams
+            .get_mut(usize::from(stream.0))
+            .is_some_and(|stream| std::mem::take(&mut stream.key_frame_wanted))
     }
 
     /// How many streams the flow has.
