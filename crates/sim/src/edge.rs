@@ -8,6 +8,8 @@ use std::collections::VecDeque;
 #[derive(Debug)]
 pub struct Edge {
     packets: VecDeque<(Time, Packet)>,
+    /// The latest arrival so far.
+    last: Time,
     /// Every packet that arrives before this is there.
     pub horizon: Time,
 }
@@ -15,18 +17,24 @@ pub struct Edge {
 impl Edge {
     /// Nothing under way, nothing known.
     pub fn new() -> Edge {
-        Edge { packets: VecDeque::new(), horizon: Time::ZERO }
+        Edge { packets: VecDeque::new(), last: Time::ZERO, horizon: Time::ZERO }
     }
 
     /// A packet arrives at `time`. Packets come nearly in order: only delay noise lets one overtake another.
     #[inline]
     pub fn push(&mut self, time: Time, packet: Packet) {
-        if self.packets.back().is_none_or(|(last, _)| *last <= time) {
+        if time >= self.last {
+            self.last = time;
             self.packets.push_back((time, packet));
         } else {
-            let place = self.packets.partition_point(|(arrives, _)| *arrives <= time);
-            self.packets.insert(place, (time, packet));
+            self.push_early(time, packet);
         }
+    }
+
+    #[cold]
+    fn push_early(&mut self, time: Time, packet: Packet) {
+        let place = self.packets.partition_point(|(arrives, _)| *arrives <= time);
+        self.packets.insert(place, (time, packet));
     }
 
     /// When the next packet arrives; `Time::MAX` if none is under way.

@@ -69,3 +69,13 @@ impl Transit for Packet {
         self.ecn = Ecn::Ce;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Packet;
+
+    #[test]
+    fn a_packet_is_small_since_it_is_copied_at_every_hop() {
+        assert!(size_of::<Packet>() <= 104, "{} bytes", size_of::<Packet>());
+    }
+}

@@ -63,6 +63,7 @@ struct ReceivedStream {
     /// Lowest sequence number received since the last report; `end` of the last report if none.
     report_from: u64,
     any_new: bool,
+    started: bool,
     playout: Playout,
 }
 
@@ -76,6 +77,7 @@ impl RtpReceiver {
             ring: vec![ArrivalReport::Missing; 256],
             end: 0,
             report_from: 0,
+            started: false,
             any_new: false,
             playout: Playout::new(playout),
         };
@@ -144,7 +146,10 @@ impl RtpReceiver {
     /// When playout wants to be called.
     #[inline]
     pub fn next_playout(&self) -> Option<Time> {
-        self.streams.iter().filter_map(|stream| stream.playout.next_timeout()).min()
+        match &self.streams[..] {
+            [stream] => stream.playout.next_timeout(),
+            streams => streams.iter().filter_map(|stream| stream.playout.next_timeout()).min(),
+        }
     }
 
     /// Displays what is due.
@@ -155,10 +160,8 @@ impl RtpReceiver {
     /// The next frame that was displayed, and of which stream.
     #[inline]
     pub fn poll_displayed(&mut self) -> Option<(StreamId, DisplayedFrame)> {
-        self.streams
-            .iter_mut()
-            .enumerate()
-            .find_map(|(id, stream)| stream.playout.poll().map(|frame| (StreamId(id as u8), frame)))
+        let mut streams = self.streams.iter_mut().enumerate();
+        streams.find_map(|(id, stream)| stream.playout.poll().map(|frame| (StreamId(id as u8), frame)))
     }
 
     /// What playout has counted, of each stream.
@@ -174,6 +177,14 @@ impl ReceivedStream {
     fn note(&mut self, sequence: u64, at: Time, ecn: Ecn) -> bool {
         if sequence == u64::MAX {
             return false;
+        }
+        if sequence == self.end && self.started && self.has_room() {
+            // The common case: the next in order.
+            let mask = self.ring.len() - 1;
+            self.ring[sequence as usize & mask] = ArrivalReport::Received { at: Some(at), ecn };
+            self.end += 1;
+            self.any_new = true;
+            return true;
         }
         if sequence >= self.end {
             self.extend_to(sequence);
@@ -194,9 +205,19 @@ impl ReceivedStream {
         true
     }
 
+    /// Whether one more packet fits beside those that a report may still cover.
+    #[inline]
+    fn has_room(&self) -> bool {
+        self.end - self.report_from < self.ring.len() as u64 / 2
+    }
+
     /// Makes `sequence` the newest: what lies between is missing.
     #[inline]
     fn extend_to(&mut self, sequence: u64) {
+        if !self.started {
+            // Senders begin anywhere (RFC 3550 section 5.1): what lies before the first packet was never sent to us.
+            (self.started, self.end, self.report_from) = (true, sequence, sequence);
+        }
         let gap = sequence - self.end;
         if gap >= LONGEST_BLOCK {
             // Too far to report on what lies between: begin anew from here.

@@ -46,6 +46,14 @@ fn a_report_is_due_after_its_packets_its_time_or_a_marker() {
 }
 
 #[test]
+fn a_stream_may_begin_at_any_sequence_number() {
+    let mut receiver = receiver(2, false);
+    receiver.on_packet(at(0), &packet(5000, false), Ecn::NotEct, PathFacts::default());
+    receiver.on_packet(at(1), &packet(5001, false), Ecn::NotEct, PathFacts::default());
+    assert_eq!(report(&mut receiver, at(1)), Some((5000, vec![true, true])));
+}
+
+#[test]
 fn a_late_packet_is_reported_with_all_that_follows_it() {
     let facts = PathFacts::default();
     let mut receiver = receiver(1, false);

@@ -1,0 +1,54 @@
+//! Golden traces: what each profile of SCReAM does in three worlds, second by second, to three digits.
+//!
+//! They hold what is on purpose and what is not. A commit that changes one says why; `INSTA_UPDATE=always cargo test
+//! -p paceline-sim --test golden` writes them anew.
+
+mod world;
+
+use world::{column, run};
+
+const CONSTANT: &str = "rate = \"20Mbps\"\nqueue = { limit = \"300ms\" }";
+const STEPS: &str = "rate = { steps = [[\"0s\", \"20Mbps\"], [\"10s\", \"5Mbps\"], [\"20s\", \"20Mbps\"]] }\nqueue = { packets = 10000 }";
+const LOSSY_L4S: &str = "rate = \"20Mbps\"\nqueue = { limit = \"300ms\" }\nloss = { kind = \"bernoulli\", ratio = 0.0005 }\n\
+                         mark = { kind = \"ramp\", low = \"2ms\", high = \"10ms\" }";
+
+/// What is kept, under the names of the time series.
+const COLUMNS: [&str; 6] =
+    ["time_s", "target_bitrate_mbps", "throughput_mbps", "cwnd_bytes", "srtt_ms", "queue_delay_ms"];
+
+/// By its defaults this profile would need longer than the trace to fill the link: it starts nearer.
+const RFC8298: &str = "\"rfc8298\", target_bitrate_start = \"15Mbps\"";
+const REFERENCE_2022: &str = "\"reference-2022\"";
+
+fn trace(profile: &str, link: &str, ecn: &str) -> String {
+    let outcome = run(&format!(
+        "duration = \"30s\"\nsample = \"1s\"\nseed = 11\n[links.l]\ndelay = \"10ms\"\n{link}\n\
+         [flows.f]\nsource = {{ kind = \"trace-encoder\", generator = \"frames\", fps = 50 }}\npath = [\"l\"]\n\
+         controller = {{ kind = \"scream\", profile = {profile} }}\necn = \"{ecn}\"\n"
+    ));
+    let columns = COLUMNS.map(|name| column(&outcome.flows, "flow", "f", name));
+    let row =
+        |row: usize| columns.each_ref().map(|column| format!("{:>9}", three_digits(column[row]))).concat();
+    let head = ["time", "target", "rate", "cwnd", "srtt", "queue"].map(|name| format!("{name:>9}")).concat();
+    std::iter::once(head).chain((0..outcome.flows.rows()).map(row)).collect::<Vec<_>>().join("\n")
+}
+
+/// Three digits that count: so much is the same on every machine.
+fn three_digits(value: f64) -> f64 {
+    format!("{value:.2e}").parse().unwrap_or(f64::NAN)
+}
+
+macro_rules! golden {
+    ($($name:ident: $profile:ident, $link:ident, $ecn:literal;)*) => {
+        $( #[test] fn $name() { insta::assert_snapshot!(trace($profile, $link, $ecn)); } )*
+    };
+}
+
+golden! {
+    rfc8298_at_20_mbps: RFC8298, CONSTANT, "off";
+    rfc8298_from_20_to_5_and_back: RFC8298, STEPS, "off";
+    rfc8298_with_losses_and_l4s: RFC8298, LOSSY_L4S, "l4s";
+    reference_2022_at_20_mbps: REFERENCE_2022, CONSTANT, "off";
+    reference_2022_from_20_to_5_and_back: REFERENCE_2022, STEPS, "off";
+    reference_2022_with_losses_and_l4s: REFERENCE_2022, LOSSY_L4S, "l4s";
+}

@@ -1,0 +1,95 @@
+//! Memory grows with recorded samples and with nothing else: not with simulated time, nor with packets.
+#![allow(unsafe_code, reason = "a counting allocator cannot be written without")]
+
+mod world;
+
+use paceline_scenario::Loader;
+use paceline_sim::{Pace, Simulation};
+use paceline_units::TimeDelta;
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use world::loaded;
+
+thread_local! {
+    static LIVE: Cell<i64> = const { Cell::new(0) };
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+struct Counting;
+
+// SAFETY: hands everything to the system's allocator; the counters are plain thread-locals that allocate nothing.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        LIVE.with(|live| live.set(live.get() + layout.size() as i64));
+        ALLOCATIONS.with(|count| count.set(count.get() + 1));
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        LIVE.with(|live| live.set(live.get() - layout.size() as i64));
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Calls with everything that remembers: loss, noise, marks, reports over a link, playout.
+fn calls(seconds: u64, sample: &str) -> String {
+    let flow = |name: &str, profile: &str, rest: &str| {
+        format!(
+            "[flows.{name}]\nsource = {{ kind = \"trace-encoder\", generator = {{ kind = \"frames\", count = 300 }} }}\n\
+             controller = {{ kind = \"scream\", profile = \"{profile}\" }}\npath = [\"l\"]\n{rest}\n"
+        )
+    };
+    format!(
+        "duration = \"{seconds}s\"\nsample = \"{sample}\"\n\
+         [links.l]\nrate = \"6Mbps\"\ndelay = \"15ms\"\nqueue = {{ limit = \"200ms\" }}\n\
+         loss = {{ kind = \"bernoulli\", ratio = 0.002 }}\nmark = {{ kind = \"ramp\", low = \"2ms\", high = \"20ms\" }}\n\
+         noise = {{ kind = \"uniform\", max = \"3ms\", reorder = true }}\n\
+         [links.back]\nrate = \"1Mbps\"\ndelay = \"15ms\"\nqueue = {{ packets = 100 }}\n\
+         loss = {{ kind = \"bernoulli\", ratio = 0.01 }}\n{}{}",
+        flow("old", "rfc8298", "return_path = [\"back\"]\nplayout = { kind = \"fixed\", delay = \"100ms\" }"),
+        flow("new", "reference-2022", "ecn = \"l4s\"\nfeedback = { packets = 1 }\nrecord = true")
+    )
+}
+
+/// Live bytes at the end of a run, rows of both tables, and packets.
+fn at_the_end(text: &str) -> (i64, usize, u64) {
+    let world = loaded(text, &[], &Loader::default());
+    let before = LIVE.with(Cell::get);
+    let mut simulation = Simulation::new(&world, Pace::Windowed).expect("loaded");
+    while !simulation.advance(TimeDelta::from_millis(700)) {}
+    let live = LIVE.with(Cell::get) - before;
+    let outcome = simulation.finish();
+    (live, outcome.flows.rows() + outcome.links.rows(), outcome.summary.packets)
+}
+
+#[test]
+fn ten_times_the_time_with_as_many_samples_takes_no_more_memory() {
+    let (short, rows, packets) = at_the_end(&calls(20, "200ms"));
+    let (long, as_many, more) = at_the_end(&calls(200, "2s"));
+    assert_eq!((rows, as_many), (400, 400), "100 of two flows and two links");
+    assert!(more > 8 * packets, "{packets}, then {more}");
+    // Rings double when a flight is larger than any before; what grew with time would be ten times as large.
+    assert!((short..=short + short / 4).contains(&long), "{short} B after 20 s, {long} B after 200 s");
+    let (sampled, rows, _) = at_the_end(&calls(20, "2ms"));
+    assert_eq!(rows, 40_000);
+    assert!(sampled > 4 * short, "samples are what memory is for: {short} B, {sampled} B");
+}
+
+#[test]
+fn a_warm_world_allocates_nothing_between_samples() {
+    let world = loaded(&calls(1000, "990s"), &[], &Loader::default());
+    let mut simulation = Simulation::new(&world, Pace::Windowed).expect("loaded");
+    simulation.advance(TimeDelta::from_secs(300));
+    let (packets, before) = (simulation.packets(), ALLOCATIONS.with(Cell::get));
+    simulation.advance(TimeDelta::from_secs(600));
+    let allocations = ALLOCATIONS.with(Cell::get) - before;
+    let packets = simulation.packets() - packets;
+    assert!(packets > 300_000, "{packets}");
+    // Now and then a ring meets its largest flight; a packet path that allocates would need hundreds of thousands.
+    assert!(allocations < packets / 10_000, "{allocations} allocations for {packets} packets");
+}

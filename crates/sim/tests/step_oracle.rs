@@ -1,0 +1,206 @@
+//! The step engine as oracle: whatever the world, running components alone over windows changes no bit of the outcome.
+//!
+//! Nor does the size of the spans that a driver advances by, nor a second run.
+
+mod world;
+
+use paceline_scenario::Loader;
+use paceline_sim::{Outcome, Pace};
+use paceline_units::TimeDelta;
+use proptest::prelude::*;
+use proptest::sample::select;
+use world::{loaded, simulated};
+
+/// One of the texts, with a number from the range for `#`.
+fn text(
+    texts: &'static [&'static str],
+    numbers: std::ops::Range<u64>,
+) -> impl Strategy<Value = String> + Clone {
+    (select(texts), numbers).prop_map(|(text, number)| text.replace('#', &number.to_string()))
+}
+
+fn a_link() -> impl Strategy<Value = String> {
+    let rate = text(
+        &[
+            "\"#00kbps\"",
+            "\"#Mbps\"",
+            "{ steps = [[\"0s\", \"#00kbps\"], [\"0.4s\", \"0bps\"], [\"0.6s\", \"9Mbps\"]] }",
+            "{ generator = \"mmwave\", scale = 0.0#, interval = \"20ms\" }",
+        ],
+        2..40,
+    );
+    let delay = text(&["0s", "#ns", "#us", "#ms", "#ms"], 1..40);
+    let queue = text(&["packets = #", "bytes = \"#kB\"", "limit = \"#ms\"", "packets = 100000"], 3..80);
+    let mark = text(
+        &[
+            "",
+            "mark = { kind = \"step\", at = \"#ms\" }",
+            "mark = { kind = \"ramp\", low = \"#us\", high = \"9ms\" }",
+            "mark = { kind = \"classic\", at = \"#ms\", for = \"50ms\" }",
+        ],
+        1..20,
+    );
+    let loss = text(
+        &[
+            "",
+            "",
+            "loss = { kind = \"bernoulli\", ratio = 0.0# }",
+            "loss = { kind = \"gilbert-elliott\", p = 0.0#, r = 0.4 }",
+        ],
+        1..5,
+    );
+    let noise = text(
+        &[
+            "",
+            "",
+            "noise = { kind = \"rfc8868\", std = \"#ms\" }",
+            "noise = { kind = \"exponential\", mean = \"#ms\", reorder = true }",
+            "noise = { kind = \"uniform\", max = \"#ms\", reorder = true }",
+        ],
+        1..9,
+    );
+    let down = text(&["", "", "down = [[\"0.#s\", \"0.9s\"]]", "overhead = \"#B\""], 1..9);
+    (rate, delay, queue, mark, loss, noise, down).prop_map(|(rate, delay, queue, mark, loss, noise, down)| {
+        format!(
+            "rate = {rate}\ndelay = \"{delay}\"\nqueue = {{ {queue} }}\n{mark}\n{loss}\n{noise}\n{down}\n"
+        )
+    })
+}
+
+fn a_source() -> impl Strategy<Value = String> + Clone {
+    text(
+        &[
+            "{ kind = \"bulk\" }",
+            "{ kind = \"bulk\", length = \"#0kB\" }",
+            "{ kind = \"cbr\", rate = \"#00kbps\", fps = 29.97, adaptive = true }",
+            "{ kind = \"trace-encoder\", generator = { kind = \"frames\", count = 50 }, fps = # }",
+            "{ kind = \"trace-encoder\", generator = { kind = \"frames\", count = 200 } }",
+        ],
+        5..100,
+    )
+}
+
+fn a_flow() -> impl Strategy<Value = String> {
+    let controller = text(
+        &[
+            "\"scream\"",
+            "{ kind = \"scream\", profile = \"reference-2022\" }",
+            "{ kind = \"scream\", profile = \"reference-2022\", target_bitrate_max = \"#00kbps\" }",
+            "{ kind = \"fixed\", rate = \"#00kbps\" }",
+        ],
+        3..90,
+    );
+    let feedback = text(
+        &[
+            "",
+            "feedback = { packets = 1 }",
+            "feedback = { packets = 40, time = \"#ms\", marker = false }",
+            "feedback = { packets = #, overlap = #, clock = \"1/#00s\" }",
+        ],
+        1..60,
+    );
+    let times = text(
+        &["", "", "start = \"0.0#s\"", "start = \"0.2s\"\nstop = \"0.7#s\"", "return_delay = \"#us\""],
+        0..50,
+    );
+    let rest = text(
+        &["", "overhead = \"#B\"", "playout = { kind = \"fixed\", delay = \"#ms\" }", "record = true"],
+        1..90,
+    );
+    let ecn = select(vec!["off", "classic", "l4s", "l4s"]);
+    let media = prop_oneof![
+        3 => a_source().prop_map(|source| (format!("source = {source}\n"), String::new())),
+        1 => (a_source(), a_source()).prop_map(|(one, two)| (
+            String::new(),
+            format!("[NAME.streams.one]\nsource = {one}\n[NAME.streams.two]\nsource = {two}\npriority = 3\n"),
+        )),
+    ];
+    (controller, feedback, times, rest, ecn, media).prop_map(
+        |(controller, feedback, times, rest, ecn, (source, streams))| {
+            format!(
+                "controller = {controller}\necn = \"{ecn}\"\nPATHS\n{source}{feedback}\n{times}\n{rest}\n{streams}"
+            )
+        },
+    )
+}
+
+/// Which links a flow takes, there and back; of links that do not exist nothing is said.
+const PATHS: [(&str, &str); 7] =
+    [("a", ""), ("a b", ""), ("b a", "c"), ("a b c", ""), ("c", "a"), ("a c", "a c"), ("b", "b")];
+
+fn paths(flow: &str, index: usize, links: usize) -> String {
+    let known = |path: &str| -> Vec<String> {
+        let there = path.split_whitespace().filter(|name| ["a", "b", "c"][..links].contains(name));
+        there.map(|name| format!("\"{name}\"")).collect()
+    };
+    let (there, mut back) = (known(PATHS[index].0), known(PATHS[index].1));
+    if flow.contains("return_delay") {
+        back.clear();
+    }
+    let there = if there.is_empty() { vec!["\"a\"".into()] } else { there };
+    format!("path = [{}]\nreturn_path = [{}]", there.join(", "), back.join(", "))
+}
+
+fn a_world() -> impl Strategy<Value = String> {
+    let links = prop::collection::vec(a_link(), 1..=3);
+    let flows = prop::collection::vec((a_flow(), 0..PATHS.len()), 1..=4);
+    (links, flows, 0u64..1000, select(vec!["1s", "1.3s", "2.2s"]), select(vec!["50ms", "7ms", "300ms"]))
+        .prop_map(|(links, flows, seed, duration, sample)| {
+            let mut text = format!(
+                "duration = \"{duration}\"\nseed = {seed}\nsample = \"{sample}\"\nwarmup = \"0.1s\"\n"
+            );
+            for (name, link) in ["a", "b", "c"].iter().zip(&links) {
+                text += &format!("[links.{name}]\n{link}");
+            }
+            for (number, (flow, path)) in flows.iter().enumerate() {
+                let flow = flow.replace("PATHS", &paths(flow, *path, links.len()));
+                text += &format!("[flows.f{number}]\n{}", flow.replace("NAME", &format!("flows.f{number}")));
+            }
+            text
+        })
+}
+
+/// What differs, bit for bit: a number is written so that it reads back as itself, and the sign of a zero is.
+fn differs(one: &Outcome, other: &Outcome) -> Option<String> {
+    let (first, second) = (format!("{:#?}", one.summary), format!("{:#?}", other.summary));
+    if let Some((line, other)) = first.lines().zip(second.lines()).find(|(line, other)| line != other) {
+        return Some(format!("summary: {line} and {other}"));
+    }
+    let tables = [(&one.flows, &other.flows), (&one.links, &other.links)];
+    let mut columns = tables.iter().flat_map(|(one, other)| one.columns.iter().zip(&other.columns));
+    let column = columns.find(|(one, other)| format!("{one:?}") != format!("{other:?}"));
+    column.map(|(one, _)| format!("the column {}", one.name))
+}
+
+proptest! {
+    #[test]
+    fn windows_spans_and_repetitions_change_no_bit(text in a_world(), span in 1u64..400_000_000) {
+        let world = loaded(&text, &[], &Loader::default());
+        let windowed = simulated(&world, Pace::Windowed, TimeDelta::from_secs(1));
+        let stepped = simulated(&world, Pace::Stepped, TimeDelta::from_secs(1));
+        prop_assert_eq!(differs(&windowed, &stepped), None, "stepped\n{}", text);
+        let span = TimeDelta::from_nanos(span.max(100_000) as i64);
+        let chunked = simulated(&world, Pace::Windowed, span);
+        prop_assert_eq!(differs(&windowed, &chunked), None, "in spans of {:?}\n{}", span, text);
+    }
+}
+
+#[test]
+fn random_worlds_are_worth_comparing() {
+    use proptest::strategy::ValueTree as _;
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let (mut packets, mut marks, mut drops, mut losses, mut flows) = (0, 0, 0, 0, 0);
+    for _ in 0..40 {
+        let text = a_world().new_tree(&mut runner).expect("generates").current();
+        let world = loaded(&text, &[], &Loader::default());
+        let summary = simulated(&world, Pace::Windowed, TimeDelta::from_secs(1)).summary;
+        let links = || summary.links.values();
+        packets += summary.packets;
+        flows += summary.flows.len();
+        marks += links().filter(|link| link.marked > 0).count();
+        drops += links().filter(|link| link.dropped > 0).count();
+        losses += links().filter(|link| link.lost > 0).count();
+    }
+    assert!(packets > 10_000 && flows > 80, "{packets} packets of {flows} flows");
+    assert!(marks > 5 && drops > 10 && losses > 10, "links: {marks} mark, {drops} drop, {losses} lose");
+}

@@ -1,0 +1,57 @@
+//! Whole scenarios, from their text to their figures: what the simulator's test programs share.
+#![allow(dead_code, reason = "no program uses all of it")]
+
+use paceline_scenario::series::TimeSeries;
+use paceline_scenario::summary::{FlowSummary, LinkSummary};
+use paceline_scenario::{Loaded, Loader, Origin, load};
+use paceline_sim::{Outcome, Pace, Simulation};
+use paceline_units::TimeDelta;
+
+/// Reads `text` and what it names, with changes as `--set` makes them.
+pub fn loaded(text: &str, sets: &[(&str, &str)], loader: &Loader) -> Loaded {
+    let sets: Vec<_> = sets.iter().map(|&(path, value)| (path.to_string(), value.to_string())).collect();
+    load(&Origin { text, file: "test.toml", sets: &sets }, loader)
+        .unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+/// Runs a scenario to its end, in spans of `span`.
+pub fn simulated(loaded: &Loaded, pace: Pace, span: TimeDelta) -> Outcome {
+    let mut simulation = Simulation::new(loaded, pace).expect("load has refused what cannot be built");
+    while !simulation.advance(span) {}
+    simulation.finish()
+}
+
+/// Runs a scenario that names no files.
+pub fn run_at(text: &str, pace: Pace) -> Outcome {
+    simulated(&loaded(text, &[], &Loader::default()), pace, TimeDelta::from_secs(1))
+}
+
+/// The same at the pace that everybody uses.
+pub fn run(text: &str) -> Outcome {
+    run_at(text, Pace::Windowed)
+}
+
+/// The figures of a flow.
+pub fn flow<'o>(outcome: &'o Outcome, name: &str) -> &'o FlowSummary {
+    outcome.summary.flows.get(name).unwrap_or_else(|| panic!("no flow {name}"))
+}
+
+/// The figures of a link.
+pub fn link<'o>(outcome: &'o Outcome, name: &str) -> &'o LinkSummary {
+    outcome.summary.links.get(name).unwrap_or_else(|| panic!("no link {name}"))
+}
+
+/// A column of the rows of one flow (`of` = "flow") or link (`of` = "link"); zero where absent.
+pub fn column(series: &TimeSeries, of: &str, name: &str, column: &str) -> Vec<f64> {
+    let names = series.text(of).unwrap_or_else(|| panic!("no column {of}"));
+    let values = series.float(column).unwrap_or_else(|| panic!("no column {column}"));
+    let mine = (0..series.rows()).filter(|row| names.value(*row) == Some(name));
+    mine.map(|row| values.value(row).unwrap_or(0.0)).collect()
+}
+
+/// Fails unless `found` is there and within `within` of `expected`.
+#[track_caller]
+pub fn assert_near(what: &str, found: impl Into<Option<f64>>, expected: f64, within: f64) {
+    let found = found.into().unwrap_or(f64::NAN);
+    assert!((found - expected).abs() <= within, "{what}: {found}, expected {expected} within {within}");
+}
