@@ -13,8 +13,10 @@ impl Scream {
         self.before_report = (self.in_flight, self.window.cwnd());
         self.flight.sample(now, self.in_flight.as_u64());
         let (loss, ce) = self.take_acknowledgements(now, report);
-        let target =
-            if (loss || ce) && self.event_due(now) { self.react(now, loss) } else { TargetChange::None };
+        let target = match self.due_event(now, loss, ce) {
+            Some(loss) => self.react(now, loss),
+            None => TargetChange::None,
+        };
         self.measure_rates(now);
         if now >= self.window_due {
             self.window_due = now + self.params.cwnd_update_interval;
@@ -60,10 +62,19 @@ impl Scream {
         (lost, marked > 0)
     }
 
-    /// At most one reaction per smoothed round trip, loss and ECN together.
-    fn event_due(&self, now: Time) -> bool {
+    /// The event to react to now, if any, and whether it is a loss. At most one reaction per smoothed round trip, loss
+    /// and ECN together; what comes meanwhile is ignored or, with `events_held`, waits until that is over.
+    #[inline]
+    fn due_event(&mut self, now: Time, loss: bool, ce: bool) -> Option<bool> {
+        let (held_loss, held_ce) = self.held_events;
+        let (loss, ce) = (loss || held_loss, ce || held_ce);
+        if !loss && !ce {
+            return None;
+        }
         let srtt = self.round_trip.smoothed().unwrap_or(TimeDelta::ZERO);
-        self.last_event.is_none_or(|last| now.saturating_since(last) > srtt)
+        let due = self.last_event.is_none_or(|last| now.saturating_since(last) > srtt);
+        self.held_events = (loss && !due && self.params.events_held, ce && !due && self.params.events_held);
+        due.then_some(loss)
     }
 
     /// Loss and ECN lower the media rate; the window follows at its next update.
@@ -160,5 +171,35 @@ impl Stream {
         let acked = self.detector.on_report(now, packets);
         self.rates.on_delivered(acked.delivered);
         acked
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Config, Params, Scream};
+    use paceline_units::{Bytes, Time, TimeDelta};
+
+    const AT: [u64; 4] = [1000, 1050, 1101, 1102];
+
+    /// With a round trip of 100 ms, a CE at the first of `AT` (ms) and a loss at the second: for each, whether it reacts,
+    /// and to a loss.
+    fn reactions(held: bool) -> [Option<bool>; 4] {
+        let params = Params { events_held: held, ..Params::default() };
+        let mut scream = Scream::new(Config::one_stream(params, false, Bytes::new(1200)));
+        scream.round_trip.sample(&scream.params, Time::ZERO, TimeDelta::from_millis(100));
+        AT.map(|at| {
+            let now = Time::from_nanos(at * 1_000_000);
+            let due = scream.due_event(now, at == AT[1], at == AT[0]);
+            if let Some(loss) = due {
+                scream.react(now, loss);
+            }
+            due
+        })
+    }
+
+    #[test]
+    fn an_event_within_a_round_trip_after_a_reaction_is_ignored_or_waits() {
+        assert_eq!(reactions(false), [Some(false), None, None, None]);
+        assert_eq!(reactions(true), [Some(false), None, Some(true), None]);
     }
 }

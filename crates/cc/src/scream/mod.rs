@@ -85,6 +85,8 @@ pub struct Scream {
     started: Option<Time>,
     last_sent: Option<Time>,
     last_event: Option<Time>,
+    /// Loss and CE that wait for their reaction.
+    held_events: (bool, bool),
     window_due: Time,
     sample_due: Time,
     rates_due: Time,
@@ -146,6 +148,7 @@ impl Scream {
             started: None,
             last_sent: None,
             last_event: None,
+            held_events: (false, false),
             window_due: Time::ZERO,
             sample_due: Time::ZERO,
             rates_due: Time::ZERO,

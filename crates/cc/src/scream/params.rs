@@ -71,6 +71,7 @@ param_set! {
         rate_adjust_interval: Time = ms(200), in 1e-3, 10.0, "RFC 8298 4.1.1.1", "Least time between updates of the media rate";
         rate_adjust_exceeds: Flag = false, in 0.0, 1.0, "measured on the reference: DEVIATIONS.md", "An update needs more than the interval, not just as much";
         rate_events_at_frames: Flag = false, in 0.0, 1.0, "measured on the reference: DEVIATIONS.md", "Loss and ECN lower the media rate when the next frame is queued, not at the report";
+        events_held: Flag = false, in 0.0, 1.0, "measured on the reference: DEVIATIONS.md", "A loss or CE within a round trip after a reaction acts when that is over; else it is ignored";
         target_bitrate_min: Rate = Bitrate::from_kbps(300), in 1e3, 1e12, "RFC 8298 4.1.1.1, no value there", "Lowest target bitrate";
         target_bitrate_start: Rate = Bitrate::from_mbps(1), in 1e3, 1e12, "ours; the value of the 5G paper's Table I", "First target bitrate";
         target_bitrate_max: Rate = Bitrate::from_mbps(100), in 1e3, 1e12, "RFC 8298 4.1.1.1, no value there", "Highest target bitrate";
@@ -159,6 +160,7 @@ impl Params {
             rate_adjust_interval: ms(20),
             rate_adjust_exceeds: true,
             rate_events_at_frames: true,
+            events_held: true,
             ramp_up_speed: Bitrate::from_mbps(10),
             ramp_up_scale: 1.0,
             inflection_gain_l4s: 16.0,
