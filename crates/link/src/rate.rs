@@ -8,6 +8,9 @@ use paceline_units::{Bitrate, Time, TimeDelta};
 /// The fastest rate a link may have: 1 Pbit/s, so that a nanosecond's carry and a packet's work fit 64 bits together.
 pub(crate) const MAX_RATE: u64 = 1_000_000_000_000_000;
 
+/// The most pieces of a sequence: a guard against a repeating trace that no memory holds.
+const MAX_PIECES: u64 = 10_000_000;
+
 /// A piecewise-constant rate over time.
 #[derive(Clone, PartialEq, Debug)]
 pub enum RateProcess {
@@ -123,7 +126,39 @@ fn check_sequence(parts: &[(Time, RateProcess)]) -> Result<(), LinkError> {
             part => part.validate()?,
         }
     }
+    let pieces = sequence_size(parts);
+    if pieces > MAX_PIECES {
+        let found = format_args!("traces that repeat to {pieces} values");
+        let expected = "at most 10 million values: a longer interval, or steps that follow sooner";
+        return Err(LinkError::new("rate.steps", found, expected));
+    }
     Ok(())
+}
+
+/// Where each part of a sequence ends.
+fn part_end(parts: &[(Time, RateProcess)], index: usize) -> u64 {
+    parts.get(index + 1).map_or(u64::MAX, |(next, _)| next.as_nanos())
+}
+
+/// At least as many pieces as the parts have together, without laying them out.
+fn sequence_size(parts: &[(Time, RateProcess)]) -> u64 {
+    let size = |(index, (start, part)): (usize, &(Time, RateProcess))| match part {
+        RateProcess::Trace { trace, repeat, .. } => {
+            // An offset may cut one segment in two.
+            let pieces = trace.segments().len() as u64 + 1;
+            let span = part_end(parts, index) - start.as_nanos();
+            let periods = if *repeat { span.div_ceil(period(trace)) } else { 1 };
+            pieces.saturating_mul(periods)
+        }
+        RateProcess::Steps(steps) => steps.len() as u64,
+        RateProcess::Constant(_) | RateProcess::Sequence(_) => 1,
+    };
+    parts.iter().enumerate().map(size).fold(0, u64::saturating_add)
+}
+
+/// After how many nanoseconds a trace starts over.
+fn period(trace: &Trace) -> u64 {
+    trace.length().as_nanos().max(1) as u64
 }
 
 /// The pieces of all parts one after another; a trace that repeats is unrolled up to the next part.
@@ -131,7 +166,7 @@ fn sequence_pieces(parts: &[(Time, RateProcess)]) -> Vec<(u64, u64)> {
     let mut all = Vec::new();
     for (index, (start, part)) in parts.iter().enumerate() {
         let start = start.as_nanos();
-        let end = parts.get(index + 1).map_or(u64::MAX, |(next, _)| next.as_nanos());
+        let end = part_end(parts, index);
         let (pieces, period) = part.pieces();
         let mut base = start;
         loop {
@@ -169,7 +204,7 @@ fn trace_pieces(
     scale: f64,
     repeat: bool,
 ) -> (Vec<(u64, u64)>, Option<u64>) {
-    let length = trace.length().as_nanos().max(1) as u64;
+    let length = period(trace);
     let offset = offset.as_nanos().max(0) as u64 % length;
     let mut pieces = Vec::with_capacity(trace.segments().len() + 1);
     let mut before = Vec::new();

@@ -163,19 +163,21 @@ impl Cursor {
         }
     }
 
-    /// Skips whole periods that serve at most `work`, where nothing fails any more; answers what they served. Keeps a
-    /// packet that lasts many periods from walking each of them.
+    /// Skips whole periods that serve at most `work`, as far as nothing fails; answers how long they last and what they
+    /// served. Keeps a packet that lasts many periods from walking each of them.
     pub(crate) fn skip_periods(&mut self, work: u64) -> (u64, u64) {
         let schedule = &self.schedule;
-        if schedule.period == NEVER
-            || self.down < schedule.down.len()
-            || u128::from(work) <= schedule.period_work
-        {
+        if schedule.period == NEVER || u128::from(work) <= schedule.period_work {
             return (0, 0);
         }
         // More than one period of work is left, so the work of a period fits 64 bits; it is not 0 (validated).
         let per_period = schedule.period_work as u64;
-        let periods = (work - 1) / per_period;
+        // The cursor stands before the end of its piece, which is thus to be before the failure too.
+        let undisturbed = schedule
+            .down
+            .get(self.down)
+            .map_or(u64::MAX, |&(from, _)| from.saturating_sub(self.piece_end()) / schedule.period);
+        let periods = ((work - 1) / per_period).min(undisturbed);
         let span = periods.saturating_mul(schedule.period);
         self.base = self.base.saturating_add(span);
         (span, periods * per_period)

@@ -64,6 +64,18 @@ fn a_packet_that_lasts_many_periods_ends_exactly() {
 }
 
 #[test]
+fn a_late_failure_does_not_make_a_packet_walk_every_period() {
+    // A packet of 2^33 bits at 2 bit/s on the mean and periods of 1 ms, with a failure of 5 s on the way.
+    let half = |bps| (TimeDelta::from_micros(500), Bitrate::from_bps(bps));
+    let trace = Trace::from_segments([half(1), half(3)]).expect("a trace");
+    let process = RateProcess::Trace { trace, offset: TimeDelta::ZERO, scale: 1.0, repeat: true };
+    let mut config = unlimited(process);
+    config.down = vec![(millis(4_000_000_000), millis(4_000_005_000))];
+    let outcome = run(config, &[(0, 1 << 30)], Ecn::NotEct, Time::MAX);
+    assert_eq!(departed(&outcome), [((1u64 << 30) * 8 / 2 + 5) * 1_000_000_000]);
+}
+
+#[test]
 fn what_is_wrong_names_its_key() {
     let key =
         |config: LinkConfig| Link::<Packet>::new(config, 1, "test").map(drop).map_err(|error| error.key);
@@ -102,6 +114,44 @@ proptest! {
         prop_assert_eq!(link.capacity_bits(millis(from), millis(from + length)), sum);
         prop_assert_eq!(link.capacity_bits(millis(from + length), millis(from)), 0.0);
     }
+}
+
+proptest! {
+    #[test]
+    fn whole_periods_are_skipped_as_if_walked(
+        offset in 0i64..8, downs in prop::collection::vec((0u64..3_000_000_000, 1u64..100_000_000), 0..4),
+        arrivals in prop::collection::vec((0u64..500_000_000, 1u64..250_000), 1..5),
+    ) {
+        // The same rates as steps, which have no period.
+        let rates = rates(played(offset, 1.0, true), 4).into_iter().cycle().take(6000);
+        let steps = rates.enumerate().map(|(at, rate)| (millis(at as u64), Bitrate::from_mbps(rate as u64)));
+        let walked = RateProcess::Steps(steps.collect());
+        let mut arrivals = arrivals;
+        arrivals.sort_unstable();
+        let departures = |process| {
+            let mut config = unlimited(process);
+            config.down =
+                downs.iter().map(|&(from, length)| (Time::from_nanos(from), Time::from_nanos(from + length))).collect();
+            departed(&run(config, &arrivals, Ecn::NotEct, Time::MAX))
+        };
+        prop_assert_eq!(departures(played(offset, 1.0, true)), departures(walked));
+    }
+}
+
+#[test]
+fn a_sequence_too_long_to_lay_out_is_refused() {
+    let second = Time::from_secs_f64;
+    let short = Trace::from_segments([(TimeDelta::from_micros(1), Bitrate::from_mbps(8))]).expect("a trace");
+    let process = |end| {
+        let trace = short.clone();
+        let part = RateProcess::Trace { trace, offset: TimeDelta::ZERO, scale: 1.0, repeat: true };
+        RateProcess::Sequence(vec![(Time::ZERO, part), (second(end), mbps(5))])
+    };
+    assert_eq!(process(1.0).validate(), Ok(()));
+    let error = process(5000.0).validate().unwrap_err();
+    assert_eq!(error.key, "rate.steps");
+    assert!(error.found.starts_with("traces that repeat to 10000000001 values"), "{error}");
+    assert!(error.expected.contains("10 million"), "{error}");
 }
 
 #[test]
