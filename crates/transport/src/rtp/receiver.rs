@@ -69,12 +69,16 @@ struct ReceivedStream {
 
 /// RFC 8888 section 3.1: no block reports on more packets.
 const LONGEST_BLOCK: u64 = 16_384;
+/// The least that is remembered of packets.
+const SHORTEST_RING: u32 = 256;
 
 impl RtpReceiver {
     /// A receiver of `streams` streams.
     pub fn new(config: FeedbackConfig, streams: u8, playout: PlayoutConfig) -> RtpReceiver {
+        // What is reported again takes one half at most, what is new the other.
+        let ring = (config.overlap.min(LONGEST_BLOCK as u32) * 2).max(SHORTEST_RING).next_power_of_two();
         let stream = || ReceivedStream {
-            ring: vec![ArrivalReport::Missing; 256],
+            ring: vec![ArrivalReport::Missing; ring as usize],
             end: 0,
             report_from: 0,
             started: false,

@@ -141,3 +141,20 @@ fn feedback_for_packets_never_sent_changes_nothing() {
     assert_eq!(told.counters().unknown_reports, 6);
     assert_eq!(drain(&mut told, at(2000)), drain(&mut untold, at(2000)));
 }
+
+#[test]
+fn a_report_covers_as_many_packets_again_as_its_overlap_says() {
+    for overlap in [100, 256, 300, 5000, 16_000] {
+        let config = FeedbackConfig { packets: 100, marker: false, overlap, ..FeedbackConfig::default() };
+        let mut receiver = RtpReceiver::new(config, 1, PlayoutConfig::Immediate);
+        let mut last = None;
+        for sequence in 0..20_000 {
+            if receiver.on_packet(at(sequence), &packet(sequence, false), Ecn::NotEct, PathFacts::default()) {
+                last = report(&mut receiver, at(sequence));
+            }
+        }
+        let (begin, arrivals) = last.expect("a report every 100 packets");
+        assert_eq!((begin, arrivals.len()), (19_900 - u64::from(overlap), 100 + overlap as usize));
+        assert!(arrivals.iter().all(|received| *received), "{overlap}");
+    }
+}
