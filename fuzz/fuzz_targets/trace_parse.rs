@@ -43,7 +43,11 @@ fn rates(file: &[u8], format: TraceFormat, choice: u8) {
     assert!(trace.min() <= trace.mean() && trace.mean() <= trace.max());
     assert!(segments.iter().all(|(_, rate)| (trace.min()..=trace.max()).contains(rate)));
     let scale = if choice & 64 == 0 { 1.0 } else { 0.001 };
-    drive(RateProcess::Trace { trace, offset: TimeDelta::ZERO, scale, repeat: choice & 32 == 0 });
+    let played = RateProcess::Trace { trace, offset: TimeDelta::ZERO, scale, repeat: choice & 32 == 0 };
+    // As a step, a trace is laid out over and over up to the next one.
+    let then = RateProcess::Constant(Bitrate::from_mbps(1));
+    drive(RateProcess::Sequence(vec![(Time::ZERO, played.clone()), (Time::from_secs_f64(1.0), then)]));
+    drive(played);
 }
 
 struct Packet;
