@@ -27,7 +27,7 @@ pub struct NetCounters {
     pub sent: u64,
     /// Datagrams that the system refused to send (full buffers, no route).
     pub unsendable: u64,
-    /// Refused: not RTP or RTCP, cut short, or otherwise not what their headers say.
+    /// Refused: not RTP or RTCP, cut short, otherwise not what their headers say, or media of another payload type.
     pub malformed: u64,
     /// Refused: from another address than the peer's.
     pub strangers: u64,

@@ -1,10 +1,84 @@
 //! Whom a socket listens to: the first that says something valid, from then on nobody else.
 
+use crate::output::NetCounters;
+use crate::socket::Datagram;
+use crate::ssrc::{FIRST_SSRC, PAYLOAD_TYPE, Ssrcs};
 use paceline_units::{Time, TimeDelta};
+use paceline_wire::rtp::{self, RtpView};
+use std::net::SocketAddr;
+
+/// Lets in the media of one sender, known by its address and SSRCs, for receiver and relay alike.
+#[derive(Debug)]
+pub(crate) struct MediaGate {
+    /// SSRCs that are known before the first packet.
+    expected: Option<Ssrcs>,
+    lock: PeerLock<(SocketAddr, Ssrcs)>,
+}
+
+/// A packet that was let in.
+#[derive(Debug)]
+pub(crate) struct Admitted<'d> {
+    /// What it says.
+    pub view: RtpView<'d>,
+    /// Its sender's.
+    pub ssrcs: Ssrcs,
+    /// Whether its sender is heard for the first time.
+    pub new: bool,
+}
+
+impl MediaGate {
+    /// For a flow of `streams` streams. Without `ssrc` the first is that of the first packet, or 100 if there are several
+    /// streams. A sender that is silent for `patience` gives way to another.
+    pub fn new(ssrc: Option<u32>, streams: usize, patience: Option<TimeDelta>) -> MediaGate {
+        let first = ssrc.or((streams > 1).then_some(FIRST_SSRC));
+        MediaGate { expected: first.map(|first| Ssrcs::new(first, streams)), lock: PeerLock::new(patience) }
+    }
+
+    /// Where the media comes from.
+    pub fn address(&self) -> Option<SocketAddr> {
+        self.lock.peer().map(|(address, _)| address)
+    }
+
+    /// Lets in a datagram that is RTP of our payload type from the one sender; counts any other.
+    pub fn admit<'d>(
+        &mut self,
+        now: Time,
+        datagram: &Datagram<'d>,
+        counters: &mut NetCounters,
+    ) -> Option<Admitted<'d>> {
+        let view = rtp::decode(datagram.bytes).ok().filter(|view| view.header.payload_type == PAYLOAD_TYPE);
+        let Some(view) = view else {
+            counters.malformed += 1;
+            return None;
+        };
+        let ssrcs = self.expected.unwrap_or(Ssrcs::new(view.header.ssrc, 1));
+        if ssrcs.stream(view.header.ssrc).is_none() {
+            counters.unknown_ssrc += 1;
+            return None;
+        }
+        let before = self.address();
+        match self.lock.admit(now, (datagram.from, ssrcs)) {
+            Admission::Known => Some(Admitted { view, ssrcs, new: false }),
+            Admission::New => {
+                // Whoever was heard only once was a stranger after all.
+                counters.strangers += u64::from(before.is_some());
+                Some(Admitted { view, ssrcs, new: true })
+            }
+            Admission::Stranger if before == Some(datagram.from) => {
+                counters.unknown_ssrc += 1;
+                None
+            }
+            Admission::Stranger => {
+                counters.strangers += 1;
+                None
+            }
+        }
+    }
+}
 
 /// What became of somebody who knocked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Admission {
+enum Admission {
     /// The peer, for the first time: forget whoever was before.
     New,
     /// The peer.
@@ -16,12 +90,17 @@ pub(crate) enum Admission {
 /// Locks on to one peer.
 ///
 /// A peer that was heard only once gives way to another: a stray datagram that happens to look valid holds nobody up. One
-/// that was heard twice keeps the lock until it has been silent for `patience`.
+/// that was heard twice, whoever came in between, keeps the lock until it has been silent for `patience`.
 #[derive(Clone, Debug)]
-pub(crate) struct PeerLock<K> {
+struct PeerLock<K> {
     peer: Option<Held<K>>,
+    /// Those who gave way, the last one first.
+    once: Vec<K>,
     patience: Option<TimeDelta>,
 }
+
+/// So many strays may come between two packets of the peer.
+const REMEMBERED: usize = 15;
 
 #[derive(Clone, Copy, Debug)]
 struct Held<K> {
@@ -32,17 +111,17 @@ struct Held<K> {
 
 impl<K: Copy + PartialEq> PeerLock<K> {
     /// Nobody yet. Without `patience` a confirmed peer stays for ever.
-    pub fn new(patience: Option<TimeDelta>) -> PeerLock<K> {
-        PeerLock { peer: None, patience }
+    fn new(patience: Option<TimeDelta>) -> PeerLock<K> {
+        PeerLock { peer: None, once: Vec::new(), patience }
     }
 
     /// Whom it is locked on to.
-    pub fn peer(&self) -> Option<K> {
+    fn peer(&self) -> Option<K> {
         self.peer.map(|held| held.key)
     }
 
     /// `key` says something valid at `now`.
-    pub fn admit(&mut self, now: Time, key: K) -> Admission {
+    fn admit(&mut self, now: Time, key: K) -> Admission {
         if let Some(held) = &mut self.peer {
             if held.key == key {
                 (held.confirmed, held.heard) = (true, now);
@@ -52,8 +131,11 @@ impl<K: Copy + PartialEq> PeerLock<K> {
             if held.confirmed && self.patience.is_none_or(|patience| silent < patience) {
                 return Admission::Stranger;
             }
+            self.once.truncate(if held.confirmed { 0 } else { REMEMBERED });
+            self.once.insert(0, held.key);
         }
-        self.peer = Some(Held { key, confirmed: false, heard: now });
+        let confirmed = self.once.contains(&key);
+        self.peer = Some(Held { key, confirmed, heard: now });
         Admission::New
     }
 }
@@ -72,6 +154,13 @@ mod tests {
         assert_eq!(lock.admit(at(2), 'x'), Admission::Stranger);
         assert_eq!(lock.peer(), Some('a'));
         assert_eq!(lock.admit(at(7), 'x'), Admission::New, "the peer has been silent for long");
+        let mut noise = PeerLock::new(None);
+        for (stray, from) in [(1, 0), (2, 1), (3, 0)] {
+            assert_eq!(noise.admit(at(0), stray + 10), Admission::New);
+            assert_eq!(noise.admit(at(0), from), Admission::New, "not twice yet");
+        }
+        assert_eq!(noise.admit(at(0), 14), Admission::Stranger, "0 was heard twice, though not in a row");
+        assert_eq!(noise.admit(at(0), 0), Admission::Known);
         let mut for_ever = PeerLock::new(None);
         for_ever.admit(at(0), 'a');
         for_ever.admit(at(0), 'a');

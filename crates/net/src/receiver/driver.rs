@@ -5,14 +5,12 @@ use super::session::Session;
 use crate::choice::{ChosenFlow, reachable_from_outside};
 use crate::clock::{DriverClock, Moment};
 use crate::output::NetCounters;
-use crate::peer::{Admission, PeerLock};
+use crate::peer::MediaGate;
 use crate::socket::{Datagram, Inbox, UdpPort};
-use crate::ssrc::{FIRST_SSRC, PAYLOAD_TYPE, Ssrcs};
 use crate::wait::{LONGEST_SLEEP, PreciseTimers, wait_for};
 use crate::{Control, NetError, NetOutput};
 use paceline_units::{Time, TimeDelta};
-use paceline_wire::rtp::{self, RtpView};
-use std::net::SocketAddr;
+use paceline_wire::rtp;
 
 /// Datagrams read before the rest of the loop has its turn.
 const AT_ONCE: usize = 256;
@@ -22,9 +20,7 @@ pub(super) struct Driver<'a> {
     inbox: Inbox,
     flow: ChosenFlow<'a>,
     options: ReceiveOptions,
-    /// SSRCs that are known before the first packet.
-    expected: Option<Ssrcs>,
-    lock: PeerLock<(SocketAddr, Ssrcs)>,
+    gate: MediaGate,
     session: Option<Session<'a>>,
     counters: NetCounters,
     /// Since the socket was opened.
@@ -34,15 +30,12 @@ pub(super) struct Driver<'a> {
 
 impl<'a> Driver<'a> {
     pub fn new(port: UdpPort, flow: ChosenFlow<'a>, options: ReceiveOptions) -> Driver<'a> {
-        let streams = flow.parts.streams.len();
-        let first = options.ssrc.or((streams > 1).then_some(FIRST_SSRC));
         let longest = flow.scenario.duration;
         Driver {
             port,
             inbox: Inbox::new(),
+            gate: MediaGate::new(options.ssrc, flow.parts.streams.len(), None),
             flow,
-            expected: first.map(|first| Ssrcs::new(first, streams)),
-            lock: PeerLock::new(None),
             session: None,
             counters: NetCounters::default(),
             clock: DriverClock::from_zero(Moment::now()),
@@ -118,43 +111,15 @@ impl<'a> Driver<'a> {
             self.counters.other_rtcp += 1;
             return;
         }
-        let view = rtp::decode(datagram.bytes).ok().filter(|view| view.header.payload_type == PAYLOAD_TYPE);
-        let Some(view) = view else {
-            self.counters.malformed += 1;
-            return;
-        };
-        let ssrcs = self.expected.unwrap_or(Ssrcs::new(view.header.ssrc, 1));
-        if ssrcs.stream(view.header.ssrc).is_none() {
-            self.counters.unknown_ssrc += 1;
-            return;
+        let now = self.clock.time_of(datagram.arrived);
+        let Some(packet) = self.gate.admit(now, datagram, &mut self.counters) else { return };
+        if packet.new {
+            self.session = Some(Session::open(self.flow, packet.ssrcs, datagram, &packet.view));
         }
-        self.admit(datagram, &view, ssrcs);
         // A packet may make a report due at once: before the next packet changes what it would say.
         if let Some(session) = &mut self.session {
+            session.take(datagram, &packet.view, &mut self.counters);
             session.advance(session.clock.now(), &self.port, &mut self.counters);
-        }
-    }
-
-    fn admit(&mut self, datagram: &Datagram<'_>, view: &RtpView<'_>, ssrcs: Ssrcs) {
-        let before = self.lock.peer();
-        match self.lock.admit(self.clock.time_of(datagram.arrived), (datagram.from, ssrcs)) {
-            Admission::Known => {}
-            Admission::New => {
-                // Whoever was heard only once was a stranger after all.
-                self.counters.strangers += u64::from(before.is_some());
-                self.session = Some(Session::open(self.flow, ssrcs, datagram, view));
-            }
-            Admission::Stranger if before.is_some_and(|(address, _)| address == datagram.from) => {
-                self.counters.unknown_ssrc += 1;
-                return;
-            }
-            Admission::Stranger => {
-                self.counters.strangers += 1;
-                return;
-            }
-        }
-        if let Some(session) = &mut self.session {
-            session.take(datagram, view, &mut self.counters);
         }
     }
 }

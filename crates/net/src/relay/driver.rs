@@ -8,10 +8,12 @@ use super::{Relay, RelayOptions};
 use crate::choice::{ChosenFlow, reachable_from_outside};
 use crate::clock::{DriverClock, Moment};
 use crate::output::NetCounters;
-use crate::peer::{Admission, PeerLock};
+use crate::peer::MediaGate;
 use crate::socket::{Datagram, Inbox, UdpPort};
+use crate::ssrc::{FIRST_SSRC, Ssrcs};
 use crate::wait::{LONGEST_SLEEP, PreciseTimers, wait_for};
 use crate::{Control, NetError, NetOutput};
+use paceline_link::LinkConfig;
 use paceline_units::{Bytes, Time, TimeDelta};
 use paceline_wire::{rtcp, rtp};
 use std::net::SocketAddr;
@@ -31,46 +33,56 @@ pub(super) struct Driver<'a> {
     flow: ChosenFlow<'a>,
     options: RelayOptions,
     hold: Hold,
+    links: &'a [LinkConfig],
     chain: Chain,
     passed: Passed,
     forward: Releases<Parcel>,
     back: Releases<Parcel>,
-    sender: PeerLock<SocketAddr>,
+    gate: MediaGate,
     record: RelayRecord<'a>,
     counters: NetCounters,
-    /// Since the sockets were opened, until the first packet sets its zero.
+    /// Since the sockets were opened.
+    opened: DriverClock,
+    /// Since the run's zero, which the first packet sets.
     clock: DriverClock,
     started: bool,
+    /// Whether the packet that started the run was not the only one of its sender.
+    confirmed: bool,
     /// The last arrival: arrivals of a socket are in order but for the reading of two clocks.
     arrived: Time,
 }
 
 impl<'a> Driver<'a> {
     pub fn new(relay: Relay<'a>) -> Driver<'a> {
-        let Relay { listen, out, chain, flow, options } = relay;
+        let Relay { listen, out, chain, links, flow, options } = relay;
+        let streams = flow.parts.streams.len();
+        let opened = DriverClock::from_zero(Moment::now());
         Driver {
             listen,
             out,
             inbox: Inbox::new(),
             flow,
             hold: Hold::new(options.memory),
+            gate: MediaGate::new(options.ssrc, streams, Some(SENDER_PATIENCE)),
+            record: RelayRecord::new(flow, Ssrcs::new(options.ssrc.unwrap_or(FIRST_SSRC), streams)),
             options,
+            links,
             chain,
             passed: Passed::default(),
             forward: Releases::new(),
             back: Releases::new(),
-            sender: PeerLock::new(Some(SENDER_PATIENCE)),
-            record: RelayRecord::new(flow),
             counters: NetCounters::default(),
-            clock: DriverClock::from_zero(Moment::now()),
+            opened,
+            clock: opened,
             started: false,
+            confirmed: false,
             arrived: Time::ZERO,
         }
     }
 
     pub fn run(mut self, control: &Control<'_>) -> Result<NetOutput, NetError> {
         let _timers = PreciseTimers::new();
-        self.clock = DriverClock::from_zero(Moment::now());
+        self.opened = DriverClock::from_zero(Moment::now());
         let mut warnings: Vec<String> = reachable_from_outside(self.listen.address()?).into_iter().collect();
         warnings.extend(self.crowded());
         let end = Time::ZERO + self.flow.scenario.duration;
@@ -119,7 +131,7 @@ impl<'a> Driver<'a> {
     }
 
     fn check_patience(&self) -> Result<(), NetError> {
-        let waited = self.clock.now() - Time::ZERO;
+        let waited = self.opened.now() - Time::ZERO;
         match self.options.patience.filter(|patience| waited >= *patience) {
             None => Ok(()),
             Some(patience) => {
@@ -145,7 +157,7 @@ impl<'a> Driver<'a> {
             if in_front {
                 let datagram = self.listen.read(&mut inbox)?;
                 in_front = datagram.is_some();
-                datagram.iter().for_each(|datagram| self.take_forward(datagram));
+                datagram.iter().try_for_each(|datagram| self.take_forward(datagram))?;
             }
             if behind {
                 let datagram = self.out.read(&mut inbox)?;
@@ -161,24 +173,48 @@ impl<'a> Driver<'a> {
     }
 
     /// A datagram from the sender's side.
-    fn take_forward(&mut self, datagram: &Datagram<'_>) {
+    fn take_forward(&mut self, datagram: &Datagram<'_>) -> Result<(), NetError> {
         self.counters.received += 1;
-        let is_control = is_sound_rtcp(datagram.bytes);
-        if !is_control && rtp::decode(datagram.bytes).is_err() {
+        if rtp::is_rtcp(datagram.bytes) {
+            self.take_control(datagram);
+            return Ok(());
+        }
+        let now = self.opened.time_of(datagram.arrived);
+        let Some(packet) = self.gate.admit(now, datagram, &mut self.counters) else { return Ok(()) };
+        if packet.new && !self.confirmed {
+            self.begin(datagram.arrived, packet.ssrcs)?;
+        }
+        self.confirmed |= !packet.new;
+        self.enter(datagram);
+        Ok(())
+    }
+
+    /// RTCP of the sender: whoever sends nothing else is a stranger.
+    fn take_control(&mut self, datagram: &Datagram<'_>) {
+        if !is_sound_rtcp(datagram.bytes) {
             self.counters.malformed += 1;
-            return;
+        } else if self.gate.address() != Some(datagram.from) {
+            self.counters.strangers += 1;
+        } else {
+            self.enter(datagram);
         }
-        match self.sender.admit(self.clock.time_of(datagram.arrived), datagram.from) {
-            Admission::Stranger => {
-                self.counters.strangers += 1;
-                return;
-            }
-            Admission::New if !self.started => {
-                self.started = true;
-                self.clock = DriverClock::with_start(datagram.arrived, self.flow.parts.start);
-            }
-            Admission::New | Admission::Known => {}
-        }
+    }
+
+    /// The run begins with a packet that came at `first`. What was before, of somebody who was heard only once, is
+    /// forgotten.
+    fn begin(&mut self, first: Moment, ssrcs: Ssrcs) -> Result<(), NetError> {
+        self.started = true;
+        self.clock = DriverClock::with_start(first, self.flow.parts.start);
+        self.arrived = Time::ZERO;
+        self.chain = Chain::new(self.flow, self.links)?;
+        self.passed = Passed::default();
+        (self.forward, self.back) = (Releases::new(), Releases::new());
+        self.record = RelayRecord::new(self.flow, ssrcs);
+        Ok(())
+    }
+
+    /// A datagram of the sender comes to the links.
+    fn enter(&mut self, datagram: &Datagram<'_>) {
         self.arrived = self.arrived.max(self.clock.time_of(datagram.arrived));
         let overhead = self.flow.parts.overhead;
         let Some(parcel) = self.hold.parcel(self.arrived, datagram.bytes, overhead, datagram.ecn) else {
@@ -223,7 +259,7 @@ impl<'a> Driver<'a> {
             self.record.passed(at, &parcel);
             send(&self.out, &parcel, self.options.forward, &mut self.counters);
         }
-        let Some(sender) = self.sender.peer() else { return };
+        let Some(sender) = self.gate.address() else { return };
         while let Some((_, parcel)) = self.back.pop_before(self.clock.now() + NEXT) {
             send(&self.listen, &parcel, sender, &mut self.counters);
         }

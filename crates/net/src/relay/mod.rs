@@ -6,7 +6,9 @@
 //! Its zero is the arrival of the first packet less the flow's `start`, so that steps of the rate come when the scenario
 //! says.
 //!
-//! Only RTP and RTCP pass, from one sender at a time: the first that is heard twice, until it has been silent for 5 s.
+//! Only RTP of our payload type and its sender's RTCP pass, from one sender at a time: the first address and SSRC that are
+//! heard twice, until they have been silent for 5 s. A packet that was alone before the sender's does not count: the run
+//! begins anew with the next.
 //! What is under way is bounded by [`RelayOptions::memory`]; beyond, datagrams are dropped and counted apart from the
 //! links' own drops.
 //!
@@ -26,6 +28,7 @@ use crate::choice::ChosenFlow;
 use crate::socket::UdpPort;
 use crate::{Control, NetError, NetOutput};
 use chain::Chain;
+use paceline_link::LinkConfig;
 use paceline_scenario::Loaded;
 use paceline_units::{Bytes, TimeDelta};
 use std::net::SocketAddr;
@@ -39,6 +42,8 @@ pub struct RelayOptions {
     pub listen: SocketAddr,
     /// Where the receiver listens.
     pub forward: SocketAddr,
+    /// SSRC of the first stream; none: that of the first packet, or 100 if the flow has several streams.
+    pub ssrc: Option<u32>,
     /// The most that may be under way.
     pub memory: Bytes,
     /// If nothing has arrived at all for so long, the run is an error; none: it waits for ever.
@@ -48,7 +53,14 @@ pub struct RelayOptions {
 impl RelayOptions {
     /// From `listen` to `forward`, with 256 MiB.
     pub fn between(listen: SocketAddr, forward: SocketAddr) -> RelayOptions {
-        RelayOptions { flow: None, listen, forward, memory: Bytes::new(256 << 20), patience: None }
+        RelayOptions {
+            flow: None,
+            listen,
+            forward,
+            ssrc: None,
+            memory: Bytes::new(256 << 20),
+            patience: None,
+        }
     }
 }
 
@@ -57,6 +69,7 @@ pub struct Relay<'a> {
     listen: UdpPort,
     out: UdpPort,
     chain: Chain,
+    links: &'a [LinkConfig],
     flow: ChosenFlow<'a>,
     options: RelayOptions,
 }
@@ -80,6 +93,7 @@ impl<'a> Relay<'a> {
             listen,
             out,
             chain: Chain::new(flow, &loaded.parts.links)?,
+            links: &loaded.parts.links,
             flow,
             options: options.clone(),
         })

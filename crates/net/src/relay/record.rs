@@ -3,7 +3,7 @@
 use super::parcel::Parcel;
 use crate::choice::ChosenFlow;
 use crate::figures::{Seen, output};
-use crate::ssrc::{FIRST_SSRC, Ssrcs};
+use crate::ssrc::Ssrcs;
 use crate::ticker::{Tick, Ticker};
 use crate::{NetCounters, NetOutput};
 use paceline_cc::StreamId;
@@ -25,7 +25,7 @@ pub(super) struct RelayRecord<'a> {
 }
 
 impl<'a> RelayRecord<'a> {
-    pub fn new(flow: ChosenFlow<'a>) -> RelayRecord<'a> {
+    pub fn new(flow: ChosenFlow<'a>, ssrcs: Ssrcs) -> RelayRecord<'a> {
         let recorder = FlowRecorder::new(flow.scenario, flow.spec);
         let streams = flow.parts.streams.len();
         RelayRecord {
@@ -33,7 +33,7 @@ impl<'a> RelayRecord<'a> {
             ticker: Ticker::of(flow.scenario, &recorder.window()),
             recorder,
             absent: RtpReceiver::new(flow.parts.feedback, streams as u8, flow.parts.playout),
-            ssrcs: Ssrcs::new(FIRST_SSRC, streams),
+            ssrcs,
             packets: 0,
         }
     }
