@@ -15,6 +15,18 @@ pub enum NetError {
         /// What was given.
         found: String,
     },
+    /// A host whose address cannot be found.
+    Host {
+        /// Its name.
+        name: String,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// Port 0, which nobody listens on, as a target.
+    NoPort {
+        /// The address.
+        address: SocketAddr,
+    },
     /// A local address that cannot be listened on.
     Bind {
         /// The address.
@@ -48,7 +60,7 @@ pub enum NetError {
         /// What the system says.
         source: io::Error,
     },
-    /// No report came back at the start.
+    /// No report came back.
     NothingAnswered {
         /// Where packets were sent.
         address: SocketAddr,
@@ -70,9 +82,15 @@ impl fmt::Display for NetError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             NetError::Address { found } => {
-                let expected =
-                    "HOST:PORT, HOST being an IP address or localhost, such as 127.0.0.1:5000 or [::1]:5000";
+                let expected = "HOST:PORT, such as 127.0.0.1:5000, [::1]:5000 or receiver.example.net:5000";
                 write!(out, "address: found \"{found}\", expected {expected}")
+            }
+            NetError::Host { name, source } => write!(out, "cannot find the host {name}: {source}"),
+            NetError::NoPort { address } => {
+                write!(
+                    out,
+                    "address: found {address} to send to, expected the port that a receiver or relay listens on"
+                )
             }
             NetError::Bind { address, source } if source.kind() == io::ErrorKind::AddrInUse => {
                 write!(
@@ -102,7 +120,7 @@ impl fmt::Display for NetError {
             NetError::NothingAnswered { address, seconds, refused } => {
                 write!(
                     out,
-                    "nothing answered at {address} within {seconds} s: is a receiver running there?"
+                    "nothing answered at {address} within {seconds:.1} s: is a receiver running there?"
                 )?;
                 refused.as_ref().map_or(Ok(()), |refused| write!(out, " (last packet: {refused})"))
             }
@@ -116,7 +134,9 @@ impl fmt::Display for NetError {
 impl std::error::Error for NetError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            NetError::Bind { source, .. } | NetError::Socket { source, .. } => Some(source),
+            NetError::Bind { source, .. }
+            | NetError::Socket { source, .. }
+            | NetError::Host { source, .. } => Some(source),
             NetError::Link(error) => Some(error),
             _ => None,
         }

@@ -31,7 +31,7 @@ mod ssrc;
 mod ticker;
 mod wait;
 
-pub use address::parse_address;
+pub use address::{parse_address, resolve_address};
 pub use control::Control;
 pub use error::NetError;
 pub use output::{NetCounters, NetOutput};

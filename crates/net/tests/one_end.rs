@@ -5,7 +5,9 @@ mod call;
 
 use call::{anywhere, flow, loaded};
 use paceline_cc::StreamId;
-use paceline_net::{Control, NetError, ReceiveOptions, Receiver, SendOptions, Sender, receive, send};
+use paceline_net::{
+    Control, NetError, ReceiveOptions, Receiver, RelayOptions, SendOptions, Sender, receive, relay, send,
+};
 use paceline_scenario::Loaded;
 use paceline_transport::rtp::{ArrivalReport, Feedback, FeedbackBlock};
 use paceline_units::{Ecn, Time, TimeDelta};
@@ -92,6 +94,15 @@ fn a_sender_that_nobody_answers_says_so() {
     let error = send(&probe("60s"), &options, &control).expect_err("nobody answers");
     assert!(matches!(error, NetError::NothingAnswered { .. }));
     assert!(error.to_string().contains(&format!("nothing answered at {address}")), "{error}");
+    // A run that is over before the patience is.
+    let short = send(&probe("200ms"), &SendOptions::to(address), &control).expect_err("nobody answers");
+    assert!(short.to_string().contains(&format!("nothing answered at {address} within 0.")), "{short}");
+    let stopped = Control { stop: &AtomicBool::new(true), ..control };
+    assert!(send(&probe("200ms"), &SendOptions::to(address), &stopped).is_ok(), "who stops it knows");
+    let nowhere = SendOptions::to(anywhere());
+    assert!(matches!(send(&probe("1s"), &nowhere, &control), Err(NetError::NoPort { .. })));
+    let nowhere = RelayOptions::between(anywhere(), anywhere());
+    assert!(matches!(relay(&probe("1s"), &nowhere, &control), Err(NetError::NoPort { .. })));
     let options = SendOptions { flow: Some("probes".into()), ..options };
     let error = send(&probe("60s"), &options, &control).expect_err("no such flow").to_string();
     assert_eq!(error, "flow: found \"probes\", expected one of probe; did you mean probe?");

@@ -2,7 +2,9 @@
 
 use crate::output::RunOutput;
 use crate::source::Scenario;
-use paceline_net::{Control, NetError, NetOutput, ReceiveOptions, RelayOptions, SendOptions, parse_address};
+use paceline_net::{
+    Control, NetError, NetOutput, ReceiveOptions, RelayOptions, SendOptions, resolve_address,
+};
 use paceline_scenario::Loaded;
 use paceline_units::{Time, TimeDelta};
 use pyo3::exceptions::{PyOSError, PyValueError};
@@ -33,7 +35,7 @@ pub fn send(
     flow: Option<String>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<RunOutput> {
-    let options = SendOptions { flow, ..SendOptions::to(address(to)?) };
+    let options = SendOptions { flow, ..SendOptions::to(address(py, to, None)?) };
     drive(py, &scenario.loaded, Interrupt::Abandons, progress, |loaded, control| {
         paceline_net::send(loaded, &options, control)
     })
@@ -51,7 +53,7 @@ pub fn receive(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<RunOutput> {
     let duration = duration_s.map(TimeDelta::from_secs_f64);
-    let options = ReceiveOptions { flow, duration, ..ReceiveOptions::on(address(listen)?) };
+    let options = ReceiveOptions { flow, duration, ..ReceiveOptions::on(address(py, listen, None)?) };
     drive(py, &scenario.loaded, Interrupt::Ends, progress, |loaded, control| {
         paceline_net::receive(Some(loaded), &options, control)
     })
@@ -68,20 +70,23 @@ pub fn link(
     flow: Option<String>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<RunOutput> {
-    let options = RelayOptions { flow, ..RelayOptions::between(address(listen)?, address(forward)?) };
+    let listen = address(py, listen, None)?;
+    let forward = address(py, forward, Some(listen))?;
+    let options = RelayOptions { flow, ..RelayOptions::between(listen, forward) };
     drive(py, &scenario.loaded, Interrupt::Ends, progress, |loaded, control| {
         paceline_net::relay(loaded, &options, control)
     })
 }
 
-fn address(text: &str) -> PyResult<SocketAddr> {
-    parse_address(text).map_err(failure)
+fn address(py: Python<'_>, text: &str, beside: Option<SocketAddr>) -> PyResult<SocketAddr> {
+    py.detach(|| resolve_address(text, beside)).map_err(failure)
 }
 
 /// What was asked for wrongly is a ValueError, what the system refuses an OSError.
 fn failure(error: NetError) -> PyErr {
     match error {
         NetError::Address { .. }
+        | NetError::NoPort { .. }
         | NetError::NoSuchFlow { .. }
         | NetError::WhichFlow { .. }
         | NetError::Unsupported { .. } => PyValueError::new_err(error.to_string()),

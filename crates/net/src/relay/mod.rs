@@ -24,6 +24,7 @@ mod parcel;
 mod record;
 mod release;
 
+use crate::address::{local_for, require_port};
 use crate::choice::ChosenFlow;
 use crate::socket::UdpPort;
 use crate::{Control, NetError, NetOutput};
@@ -78,7 +79,7 @@ impl<'a> Relay<'a> {
     /// Opens the sockets and builds the links of a flow's path.
     ///
     /// # Errors
-    /// No such flow, a return path with links, or an address that cannot be listened on.
+    /// No such flow, a return path with links, port 0 to forward to, or an address that cannot be listened on.
     pub fn bind(loaded: &'a Loaded, options: &RelayOptions) -> Result<Relay<'a>, NetError> {
         let flow = ChosenFlow::of(loaded, options.flow.as_deref())?;
         if !flow.parts.return_path.is_empty() {
@@ -87,8 +88,9 @@ impl<'a> Relay<'a> {
                 format!("flow {name} has a return_path; a relay offers only an empty one, with return_delay");
             return Err(NetError::Unsupported { what });
         }
+        require_port(options.forward)?;
         let listen = UdpPort::bind(options.listen)?;
-        let out = UdpPort::bind(crate::address::local_for(options.forward))?;
+        let out = UdpPort::bind(local_for(options.forward))?;
         Ok(Relay {
             listen,
             out,

@@ -104,6 +104,9 @@ impl<'a> Driver<'a> {
             }
         }
         let now = self.clock.now();
+        if !control.stopped() {
+            self.answers.any(now, self.to)?;
+        }
         self.answers.end(now);
         self.counters.unknown_reports = self.endpoint.counters().unknown_reports;
         Ok(self.record.finish(now, &self.endpoint, self.counters, self.answers.warnings))
@@ -257,11 +260,16 @@ impl Answers {
         }
     }
 
+    /// An error if nothing has come back at all.
+    fn any(&mut self, now: Time, address: SocketAddr) -> Result<(), NetError> {
+        let Some(first) = self.first_sent.filter(|_| self.last.is_none()) else { return Ok(()) };
+        let seconds = now.saturating_since(first).as_secs_f64();
+        Err(NetError::NothingAnswered { address, seconds, refused: self.refused.take() })
+    }
+
     fn check(&mut self, now: Time, address: SocketAddr) -> Result<(), NetError> {
-        let Some(first) = self.first_sent else { return Ok(()) };
-        if self.last.is_none() && now.saturating_since(first) >= self.patience {
-            let seconds = self.patience.as_secs_f64();
-            return Err(NetError::NothingAnswered { address, seconds, refused: self.refused.take() });
+        if self.first_sent.is_some_and(|first| now.saturating_since(first) >= self.patience) {
+            self.any(now, address)?;
         }
         // A run that flaps for days does not fill the memory with warnings.
         self.silent =

@@ -20,7 +20,7 @@ mod record;
 mod reports;
 mod sent;
 
-use crate::address::local_for;
+use crate::address::{local_for, require_port};
 use crate::choice::ChosenFlow;
 use crate::socket::UdpPort;
 use crate::ssrc::FIRST_SSRC;
@@ -43,7 +43,7 @@ pub struct SendOptions {
     pub to: SocketAddr,
     /// SSRC of the first stream; further streams count on from it.
     pub ssrc: u32,
-    /// If nothing has come back for so long after the first packet, the run is an error.
+    /// If nothing has come back for so long after the first packet, or by the run's end, the run is an error.
     pub patience: TimeDelta,
 }
 
@@ -65,9 +65,10 @@ impl<'a> Sender<'a> {
     /// Opens a socket for a flow of the scenario.
     ///
     /// # Errors
-    /// No such flow, or no socket.
+    /// No such flow, port 0 as the target, or no socket.
     pub fn bind(loaded: &'a Loaded, options: &SendOptions) -> Result<Sender<'a>, NetError> {
         let flow = ChosenFlow::of(loaded, options.flow.as_deref())?;
+        require_port(options.to)?;
         Ok(Sender { port: UdpPort::bind(local_for(options.to))?, flow, options: options.clone() })
     }
 
@@ -82,7 +83,7 @@ impl<'a> Sender<'a> {
     /// Sends for the scenario's duration, or until it is stopped.
     ///
     /// # Errors
-    /// If nothing answers at the start, or the socket fails.
+    /// If nothing answers, or the socket fails.
     pub fn run(self, control: &Control<'_>) -> Result<NetOutput, NetError> {
         driver::Driver::new(self.port, self.flow, &self.options).run(control)
     }
