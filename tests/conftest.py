@@ -52,14 +52,23 @@ def cli(tmp_path: Path) -> Run:
     folder = tmp_path / "cwd"
     folder.mkdir()
 
-    def run(*arguments: str | Path, data: str | None = None, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    def run(
+        *arguments: str | Path, data: str | None = None, stdin: str | bytes = ""
+    ) -> subprocess.CompletedProcess[str]:
         environment = {key: value for key, value in os.environ.items() if key != "PACELINE_DATA"}
         if data is not None:
             environment["PACELINE_DATA"] = data
         command = [sys.executable, "-m", "paceline", *map(str, arguments)]
-        return subprocess.run(
-            command, cwd=folder, env=environment, input=stdin, capture_output=True, text=True, timeout=120, check=False
+        done = subprocess.run(
+            command,
+            cwd=folder,
+            env=environment,
+            input=stdin.encode() if isinstance(stdin, str) else stdin,
+            capture_output=True,
+            timeout=120,
+            check=False,
         )
+        return subprocess.CompletedProcess(command, done.returncode, done.stdout.decode(), done.stderr.decode())
 
     return run
 

@@ -1,6 +1,7 @@
 """The Python package: what `paceline.run` takes and gives."""
 
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -54,6 +55,52 @@ def test_errors_are_of_one_family(tmp_path: Path) -> None:
         paceline.run(CALL).plot("overwiev")
     for error in (paceline.ScenarioError, paceline.DataNotFound, paceline.OutputError, paceline.StudyError):
         assert issubclass(error, paceline.PacelineError)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"scenario": 5}, "scenario: found 5, expected a path"),
+        ({"overrides": "x=1"}, "overrides: found 'x=1', expected a dictionary"),
+        ({"overrides": ["x=1"]}, "overrides: found 'x=1', expected"),
+        ({"overrides": [("seed", 1)]}, "overrides: found .'seed', 1., expected"),
+        ({"overrides": 7}, "overrides: found 7, expected"),
+        ({"overrides": {7: "x"}}, "overrides: found .7, '\"x\"'., expected"),
+        ({"seed": "1"}, "seed: found '1', expected"),
+        ({"data": 5}, "data: found 5, expected"),
+        ({"out": 5}, "out: found 5, expected"),
+        ({"out": ""}, "out: found '', expected"),
+    ],
+)
+def test_arguments_of_the_wrong_kind(arguments: dict[str, Any], said: str) -> None:
+    with pytest.raises(paceline.UsageError, match=said):
+        paceline.run(**{"scenario": CALL, **arguments})
+
+
+def test_what_was_replaced_before_a_failure_is_said(tmp_path: Path) -> None:
+    with pytest.raises(paceline.OutputError, match=r"second: cannot be written: .*; in .* only first had been"):
+        _stage_and_lose(tmp_path, "first", "second")
+    assert [path.name for path in tmp_path.iterdir()] == ["first"]
+
+
+def test_a_folder_that_came_in_between_stops_all(tmp_path: Path) -> None:
+    with pytest.raises(paceline.OutputError, match=r"second: cannot be written: .*; nothing in .* was replaced"):
+        _stage_and_block(tmp_path, "first", "second")
+    assert [path.name for path in tmp_path.iterdir()] == ["second"]
+
+
+def _stage_and_lose(out: Path, *names: str) -> None:
+    with OutputFolder(out) as folder:
+        for name in names:
+            folder.stage(name, "new")
+        next(out.glob(f".{names[-1]}.*")).unlink()
+
+
+def _stage_and_block(out: Path, *names: str) -> None:
+    with OutputFolder(out) as folder:
+        for name in names:
+            folder.stage(name, "new")
+        (out / names[-1]).mkdir()
 
 
 def test_the_registry_says_every_parameter() -> None:

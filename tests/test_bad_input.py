@@ -88,10 +88,13 @@ def test_line_ends_of_another_system_change_nothing(cli: Run, tmp_path: Path) ->
     [
         (["--set", "links.botleneck.delay=20ms"], "botleneck"),
         (["--set", "links.bottleneck.delay"], "PATH=VALUE"),
+        (["--set", 'links."a=b".delay'], "PATH=VALUE"),
         (["--seed", "one"], "--seed"),
         (["--seed", "-1"], "--seed"),
         (["--plot"], "--out"),
         (["--data", "no-such-folder"], "no-such-folder"),
+        (["--data", ""], "--data"),
+        (["--out", ""], "--out"),
         (["--no-such-option"], "--no-such-option"),
     ],
 )
@@ -123,10 +126,73 @@ def test_a_folder_that_cannot_be_written(cli: Run, call_file: Path) -> None:
     assert "cannot be written" in done.stderr
 
 
-def test_a_data_folder_that_is_not_there(cli: Run, call_file: Path) -> None:
+@pytest.mark.parametrize(
+    "arguments", [["study", "scream-5g"], ["receive", "call.toml", "--listen", "127.0.0.1:0"]], ids=lambda a: a[0]
+)
+def test_an_empty_name_is_no_folder(cli: Run, tmp_path: Path, arguments: list[str]) -> None:
+    done = cli(*arguments, "--out", "")
+    assert done.returncode == 2, done.stderr
+    assert "--out" in done.stderr
+    assert "expected a folder" in done.stderr
+    assert list((tmp_path / "cwd").iterdir()) == []
+
+
+def test_a_folder_in_the_place_of_a_file_leaves_all_as_it_was(cli: Run, call_file: Path) -> None:
+    out = call_file.parent / "out"
+    (out / "scenario.toml").mkdir(parents=True)
+    (out / "summary.json").write_text("old")
+    done = cli("run", call_file, "--out", out)
+    assert done.returncode == 1
+    assert str(out / "scenario.toml") in done.stderr
+    assert f"nothing in {out} was replaced" in done.stderr
+    assert (out / "summary.json").read_text() == "old"
+    assert sorted(path.name for path in out.iterdir()) == ["scenario.toml", "summary.json"]
+
+
+def test_bytes_that_are_not_text(cli: Run, call_file: Path) -> None:
+    call_file.write_bytes(b"\xff\xfe")
+    for source, name in ((str(call_file), "call.toml"), ("-", "standard input")):
+        done = cli("run", source, stdin=b"\xff\xfe")
+        assert done.returncode == 2, done.stderr
+        assert f"{name}: found bytes that are not UTF-8 at offset 0" in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="/dev/full is not here: this test fills standard output")
+@pytest.mark.parametrize("arguments", [["run", "{call}", "--json"], ["run", "{call}"], ["list", "traces"]])
+def test_a_full_standard_output(call_file: Path, arguments: list[str]) -> None:
+    command = [sys.executable, "-m", "paceline", *(text.format(call=call_file) for text in arguments)]
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1, done.stderr
+    assert done.stderr == "paceline: standard output: cannot be written: No space left on device\n"
+
+
+def test_a_data_folder_that_is_not_there_matters_when_something_is_sought_in_it(cli: Run, call_file: Path) -> None:
+    assert cli("run", call_file, data="/no/such/data").returncode == 0
+    call_file.write_text(WITH_TRACE)
     done = cli("run", call_file, data="/no/such/data")
     assert done.returncode == 2
     assert "PACELINE_DATA" in done.stderr
+    assert ", /no/such/data," in done.stderr
+
+
+@pytest.mark.parametrize("module", ["paceline._core", "typer", "paceline.cli.options"])
+def test_ctrl_c_during_the_start(module: str) -> None:
+    """The entry point is imported before anything slow, and what it imports may be interrupted."""
+    code = (
+        "import sys\n"
+        "class Interrupts:\n"
+        "    def find_spec(name, path, target=None):\n"
+        f"        if name == {module!r}: raise KeyboardInterrupt\n"
+        "from paceline.cli import main\n"
+        "sys.meta_path.insert(0, Interrupts)\n"
+        f"assert {module!r} not in sys.modules\n"
+        "main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == "paceline: interrupted: nothing was written\n"
 
 
 def test_ctrl_c_in_the_middle_writes_nothing(call_file: Path) -> None:

@@ -11,22 +11,23 @@ result.flows.plot(x="time_s", y="target_bitrate_mbps")
 
 from __future__ import annotations
 
-import os
+from importlib import import_module
 from typing import TYPE_CHECKING
 
-from paceline._core import __version__
-from paceline.errors import (
-    DataNotFound,
-    OutputError,
-    PacelineError,
-    ScenarioError,
-    StudyError,
-    UsageError,
-)
-from paceline.result import Result
-from paceline.simulation import registry, run
-
 if TYPE_CHECKING:
+    import os
+
+    from paceline._core import __version__
+    from paceline.errors import (
+        DataNotFound,
+        OutputError,
+        PacelineError,
+        ScenarioError,
+        StudyError,
+        UsageError,
+    )
+    from paceline.result import Result
+    from paceline.simulation import registry, run
     from paceline.studies.engine import StudyResult
 
 __all__ = [
@@ -42,6 +43,29 @@ __all__ = [
     "run",
     "study",
 ]
+
+# Imported when first asked for: the command line has to be able to say something from its very beginning.
+_HOMES = {
+    **dict.fromkeys(
+        ("DataNotFound", "OutputError", "PacelineError", "ScenarioError", "StudyError", "UsageError"), "paceline.errors"
+    ),
+    "Result": "paceline.result",
+    "__version__": "paceline._core",
+    "registry": "paceline.simulation",
+    "run": "paceline.simulation",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'paceline' has no attribute {name!r}")
+    value: object = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
 
 
 def study(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from pathlib import Path
 from types import TracebackType
 
-from paceline.errors import OutputError
+from paceline.errors import OutputError, UsageError
 
 
 class OutputFolder:
@@ -19,6 +20,8 @@ class OutputFolder:
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
+        if not isinstance(folder, (str, os.PathLike)) or not os.fspath(folder):
+            raise UsageError(f"out: found {folder!r}, expected the path of a folder")
         self.path = Path(folder)
         self._staged: list[tuple[Path, Path]] = []
         _check_writable(self.path)
@@ -39,20 +42,32 @@ class OutputFolder:
         target = self.path / name
         data = content.encode() if isinstance(content, str) else content
         try:
+            _expect_file(target)
             self._staged.append((_write_beside(target, data), target))
         except OSError as error:
-            raise _not_writable(target, error) from error
+            raise _not_writable(target, error, self._outcome([])) from error
         return target
 
     def _commit(self) -> None:
-        while self._staged:
-            temporary, target = self._staged[0]
-            try:
+        replaced: list[str] = []
+        target = self.path
+        try:
+            for _, target in self._staged:
+                _expect_file(target)
+            while self._staged:
+                temporary, target = self._staged[0]
                 temporary.replace(target)
-            except OSError as error:
-                self._discard()
-                raise _not_writable(target, error) from error
-            self._staged.pop(0)
+                self._staged.pop(0)
+                replaced.append(str(target.relative_to(self.path)))
+        except OSError as error:
+            raise _not_writable(target, error, self._outcome(replaced)) from error
+        finally:
+            self._discard()
+
+    def _outcome(self, replaced: list[str]) -> str:
+        if not replaced:
+            return f"nothing in {self.path} was replaced"
+        return f"in {self.path} only {', '.join(replaced)} had been replaced"
 
     def _discard(self) -> None:
         for temporary, _ in self._staged:
@@ -64,9 +79,10 @@ def replace_file(target: Path, content: bytes | str) -> None:
     """Writes one file so that a reader sees the old content or the new one, never a part."""
     data = content.encode() if isinstance(content, str) else content
     try:
+        _expect_file(target)
         _write_beside(target, data).replace(target)
     except OSError as error:
-        raise _not_writable(target, error) from error
+        raise _not_writable(target, error, "it stays as it was") from error
 
 
 def _write_beside(target: Path, data: bytes) -> Path:
@@ -106,5 +122,11 @@ def _check_writable(folder: Path) -> None:
         raise OutputError(f"--out {folder}: cannot be written: {existing}: {error.strerror}") from None
 
 
-def _not_writable(target: Path, error: OSError) -> OutputError:
-    return OutputError(f"{target}: cannot be written: {error.strerror}; nothing was replaced there")
+def _expect_file(target: Path) -> None:
+    """A folder cannot be replaced by a file; a link to one can."""
+    if target.is_dir() and not target.is_symlink():
+        raise IsADirectoryError(errno.EISDIR, "found a folder, expected a file")
+
+
+def _not_writable(target: Path, error: OSError, outcome: str) -> OutputError:
+    return OutputError(f"{target}: cannot be written: {error.strerror}; {outcome}")

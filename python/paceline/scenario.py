@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -61,8 +61,8 @@ def read(
 ) -> ScenarioText:
     """Reads a scenario given as a path, a TOML text or a dictionary."""
     text, file = _text_and_file(scenario)
-    if seed is not None and not 0 <= seed < 2**64:
-        raise UsageError(f"seed: found {seed}, expected a whole number from 0 to 2^64 - 1")
+    if seed is not None and not (isinstance(seed, int) and 0 <= seed < 2**64):
+        raise UsageError(f"seed: found {seed!r}, expected a whole number from 0 to 2^64 - 1")
     return ScenarioText(text, file, data_folders(data), as_pairs(overrides), seed)
 
 
@@ -71,19 +71,27 @@ def _text_and_file(scenario: ScenarioLike) -> tuple[str, str | None]:
         return _toml_text(scenario), None
     if isinstance(scenario, str) and _is_toml(scenario):
         return scenario, None
+    if not isinstance(scenario, (str, os.PathLike)):
+        raise UsageError(f"scenario: found {scenario!r}, expected a path, a TOML text or a dictionary")
     path = Path(scenario)
     try:
-        return path.read_text(encoding="utf-8"), str(path)
+        return decoded(path.read_bytes(), str(path)), str(path)
     except FileNotFoundError:
         raise DataNotFound(f"{path}: no such scenario file") from None
     except IsADirectoryError:
         raise ScenarioError(f"{path}: found a folder, expected a scenario file (TOML)") from None
-    except UnicodeDecodeError as error:
-        raise ScenarioError(
-            f"{path}: found bytes that are not UTF-8 at offset {error.start}, expected a scenario (TOML)"
-        ) from None
     except OSError as error:
         raise DataNotFound(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def decoded(content: bytes, name: str) -> str:
+    """The text of a scenario that was read from `name`."""
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ScenarioError(
+            f"{name}: found bytes that are not UTF-8 at offset {error.start}, expected a scenario (TOML)"
+        ) from None
 
 
 def _is_toml(scenario: str) -> bool:
@@ -104,8 +112,22 @@ def as_pairs(overrides: Overrides | None) -> list[tuple[str, str]]:
     if overrides is None:
         return []
     if isinstance(overrides, Mapping):
-        return [(path, toml_value(value)) for path, value in overrides.items()]
-    return [(path, value) for path, value in overrides]
+        return [_pair(path, toml_value(value)) for path, value in overrides.items()]
+    if isinstance(overrides, str) or not isinstance(overrides, Iterable):
+        raise _not_overrides(overrides)
+    return [_pair(*one) if isinstance(one, (tuple, list)) else _pair(one) for one in overrides]
+
+
+def _pair(*found: object) -> tuple[str, str]:
+    match found:
+        case (str(path), str(value)):
+            return path, value
+    raise _not_overrides(found[0] if len(found) == 1 else found)
+
+
+def _not_overrides(found: object) -> UsageError:
+    expected = 'a dictionary such as {"links.bottleneck.delay": "20ms"}, or pairs of a path and a TOML value'
+    return UsageError(f"overrides: found {found!r}, expected {expected}")
 
 
 def toml_value(value: object) -> str:
@@ -129,15 +151,17 @@ def _toml_string(text: str) -> str:
 
 
 def data_folders(data: str | os.PathLike[str] | None = None) -> list[str]:
-    """Where trace and frame files are looked for after the scenario's own folder."""
+    """Where trace and frame files are looked for after the scenario's own folder.
+
+    A folder that `PACELINE_DATA` names need not exist: it is said for all scenarios, and most need none. A file that
+    is not found there ends the run with a message that names the folder.
+    """
     if data is not None:
+        if not isinstance(data, (str, os.PathLike)):
+            raise UsageError(f"data: found {data!r}, expected the path of a folder")
         folder = Path(data)
         if not folder.is_dir():
             raise DataNotFound(f"--data {folder}: no such folder")
         return [str(folder)]
     named = os.environ.get("PACELINE_DATA", "")
-    if not named:
-        return []
-    if not Path(named).is_dir():
-        raise DataNotFound(f"PACELINE_DATA={named}: no such folder")
-    return [named]
+    return [named] if named else []

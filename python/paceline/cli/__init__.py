@@ -1,8 +1,25 @@
 """The command line. Exit status: 0; 2 for a scenario or arguments that are wrong; 1 for anything else."""
 
-from paceline.cli.commands import app
+import sys
+
+_INTERRUPTED_OUTSIDE_A_COMMAND = 130
+"""What typer makes of Ctrl-C while it reads arguments."""
 
 
 def main() -> None:
-    """What `paceline` on the command line runs."""
-    app()
+    """What `paceline` on the command line runs; imports happen here, so that Ctrl-C during them ends plainly too."""
+    try:
+        from paceline.cli.commands import app
+
+        app()
+    except KeyboardInterrupt:
+        _end_interrupted()
+    except SystemExit as end:
+        if end.code != _INTERRUPTED_OUTSIDE_A_COMMAND:
+            raise
+        _end_interrupted()
+
+
+def _end_interrupted() -> None:
+    print("paceline: interrupted: nothing was written", file=sys.stderr)
+    sys.exit(1)

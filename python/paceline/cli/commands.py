@@ -9,18 +9,36 @@ from typing import Annotated, Optional
 import typer
 
 from paceline.cli import options
-from paceline.cli.speak import plainly, progress_bar, say
+from paceline.cli.speak import plainly, printing, progress_bar, say
 from paceline.result import Result
 from paceline.simulation import run_read, simulate
 
+
+def _say_version(wanted: bool) -> None:
+    if wanted:
+        from paceline import __version__
+
+        with plainly(), printing():
+            print(f"paceline {__version__}")
+        raise typer.Exit
+
+
 app = typer.Typer(
     name="paceline",
-    help="Congestion control for real-time media: simulate a call, run it over real sockets, repeat a paper's study.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+) -> None:
+    """Congestion control for real-time media: simulate a call, run it over real sockets, repeat a paper's study."""
 
 
 class Kind(str, Enum):
@@ -52,16 +70,23 @@ def run(
 
 
 def _show(result: Result, out: Path | None, json: bool) -> None:
-    for warning in result.warnings:
-        say(f"warning: {warning}")
+    written = "" if out is None else f", written to {out}"
+    with plainly(f"the run was complete{written}"):
+        for warning in result.warnings:
+            say(f"warning: {warning}")
+        with printing():
+            _print(result, json)
+        if out is not None:
+            say(f"written to {out}")
+
+
+def _print(result: Result, json: bool) -> None:
     if json:
-        typer.echo(result.summary_json.rstrip("\n"))
+        print(result.summary_json.rstrip("\n"))
     else:
         from paceline.cli.tables import print_summary
 
         print_summary(result)
-    if out is not None:
-        say(f"written to {out}")
 
 
 @app.command("list")
@@ -70,7 +95,7 @@ def list_(
     json: options.Json = False,
 ) -> None:
     """Say what there is, with every parameter, its default, unit and source."""
-    with plainly():
+    with plainly(), printing():
         from paceline.cli import listing
 
         (listing.print_json if json else listing.print_tables)(kind.value)
@@ -81,7 +106,9 @@ def study(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A study of `paceline list studies`, or its folder.")],
     out: Annotated[
         Optional[Path],  # noqa: UP045
-        typer.Option(metavar="DIR", help="Where results, comparison and report go [default: out/NAME]."),
+        typer.Option(
+            parser=options.folder, metavar="DIR", help="Where results, comparison and report go [default: out/NAME]."
+        ),
     ] = None,
     workers: Annotated[
         Optional[int],  # noqa: UP045

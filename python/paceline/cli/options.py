@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import Annotated, Optional
@@ -11,6 +12,17 @@ import typer
 from paceline import scenario as scenarios
 from paceline.errors import UsageError
 from paceline.scenario import ScenarioText
+
+_PAIR = re.compile(r"""((?:"(?:\\.|[^"\\])*"|'[^']*'|[^="'])+)=(.*)""", re.DOTALL)
+"""PATH=VALUE; a key of the path may stand in quotes and hold an equals sign there."""
+
+
+def folder(text: str) -> Path:
+    """A folder that an option names."""
+    if not text:
+        raise typer.BadParameter("found an empty name, expected a folder")
+    return Path(text)
+
 
 Scenario = Annotated[
     str,
@@ -30,13 +42,18 @@ Flow = Annotated[
 ]
 Out = Annotated[
     Optional[Path],  # noqa: UP045
-    typer.Option(metavar="DIR", help="Write summary.json, flows.parquet, links.parquet and scenario.toml there."),
+    typer.Option(
+        parser=folder,
+        metavar="DIR",
+        help="Write summary.json, flows.parquet, links.parquet and scenario.toml there.",
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
 Plot = Annotated[bool, typer.Option("--plot", help="Write pictures to DIR/plots as well.")]
 Data = Annotated[
     Optional[Path],  # noqa: UP045
     typer.Option(
+        parser=folder,
         metavar="DIR",
         help="Where trace and frame files are looked for after the scenario's own folder [default: PACELINE_DATA].",
     ),
@@ -47,13 +64,14 @@ def read(scenario: str, overrides: list[str] | None, seed: int | None, data: Pat
     """The scenario that a command line names."""
     pairs = [pair(text) for text in overrides or []]
     if scenario == "-":
-        return ScenarioText(sys.stdin.read(), None, scenarios.data_folders(data), pairs, seed)
+        text = scenarios.decoded(sys.stdin.buffer.read(), "standard input")
+        return ScenarioText(text, None, scenarios.data_folders(data), pairs, seed)
     return scenarios.read(Path(scenario), overrides=pairs, seed=seed, data=data)
 
 
 def pair(text: str) -> tuple[str, str]:
     """PATH=VALUE taken apart."""
-    path, equals, value = text.partition("=")
-    if not equals or not path.strip():
+    match = _PAIR.fullmatch(text)
+    if match is None or not match[1].strip():
         raise UsageError(f"--set {text}: expected PATH=VALUE, such as links.bottleneck.delay=20ms")
-    return path.strip(), value.strip()
+    return match[1].strip(), match[2].strip()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import typer
 
-from paceline.errors import PacelineError
+from paceline.errors import OutputError, PacelineError
 from paceline.simulation import Progress
 
 
@@ -31,6 +32,29 @@ def say(text: str) -> None:
 
 
 @contextmanager
+def printing() -> Iterator[None]:
+    """A block that prints results: if standard output does not take them, that is an error like any other.
+
+    A reader that went away, such as `head`, is none: the command line ends quietly then.
+    """
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        _drop_what_is_left()
+        raise OutputError(f"standard output: cannot be written: {error.strerror}") from None
+
+
+def _drop_what_is_left() -> None:
+    """What could not be written would be tried again, and complained about, when the interpreter ends."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+
+
+@contextmanager
 def progress_bar(title: str) -> Iterator[Progress | None]:
     """A bar on standard error while the block runs; nothing where nobody watches."""
     if not sys.stderr.isatty():
@@ -39,7 +63,7 @@ def progress_bar(title: str) -> Iterator[Progress | None]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(title, total=1.0)
         yield lambda done: bar.update(task, completed=done)

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json as json_
-import sys
 from pathlib import Path
 
-import typer
-
-from paceline.cli.speak import progress_bar, say
+from paceline.cli.speak import printing, progress_bar, say
 from paceline.errors import UsageError
 from paceline.studies.definition import load
 from paceline.studies.engine import StudyResult, run_study
@@ -49,12 +46,13 @@ def run(
         raise UsageError(f"--write-verdict: {result.missing}, so there is no verdict; the README stays as it was")
     if write_verdict:
         say(f"verdict written to {write_into_readme(result.study, result.comparison)}")
-    if json:
-        typer.echo(json_.dumps(_document(result), indent=2))
-        return
-    if chart:
-        _print_charts(result)
-    _print_verdicts(result)
+    with printing():
+        if json:
+            print(json_.dumps(_document(result), indent=2))
+            return
+        if chart:
+            _print_charts(result)
+        _print_verdicts(result)
 
 
 def _document(result: StudyResult) -> dict[str, object]:
@@ -85,7 +83,6 @@ def _print_verdicts(result: StudyResult) -> None:
         if experiment.figures:
             print(f"picture:  {result.out / 'experiments' / experiment.name / 'plots' / 'overview.png'}")
     print(f"figures:  {result.out / 'comparison.csv'}, {result.out / 'results.parquet'}")
-    sys.stdout.flush()
 
 
 def _print_charts(result: StudyResult) -> None:
