@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+import paceline
 from conftest import CALL, ROOT, Run
 
 OUTPUTS = {"summary.json", "flows.parquet", "links.parquet", "scenario.toml"}
@@ -75,6 +76,38 @@ def test_plots_are_written(cli: Run, call_file: Path) -> None:
     assert done.returncode == 0, done.stderr
     names = {path.name for path in (out / "plots").iterdir()}
     assert {"overview.png", "overview.svg", "rates.svg", "throughput.svg", "delays.svg", "window.svg"} <= names
+
+
+def test_a_run_without_samples_has_no_pictures_and_says_so(cli: Run, call_file: Path) -> None:
+    out = call_file.parent / "out"
+    done = cli("run", call_file, "--out", out, "--plot", "--set", "sample=20s")
+    assert done.returncode == 0, done.stderr
+    assert "warning: no picture was drawn: in 10 s the flows gave no sample (sample = '20s')" in done.stderr
+    assert {path.name for path in out.iterdir()} == OUTPUTS
+
+
+@pytest.mark.parametrize("name", ["call [l4s] test", "x[/y] :car: $\\foo$"])
+def test_names_are_shown_as_they_are(cli: Run, call_file: Path, name: str) -> None:
+    quoted = json.dumps(name)
+    text = CALL.replace('"a short call"', quoted).replace('"bottleneck"', quoted)
+    call_file.write_text(text.replace("flows.video", f"flows.{quoted}").replace("links.bottleneck", f"links.{quoted}"))
+    done = cli("run", call_file, "--out", call_file.parent / "out", "--plot")
+    assert done.returncode == 0, done.stderr
+    assert f"{name}: 10 s, seed" in done.stdout
+    assert f"flow {name} (scream)" in done.stdout
+    assert name.split()[1] in done.stdout.split("links")[1]
+
+
+def test_a_name_in_quotes_may_hold_an_equals_sign(cli: Run, call_file: Path) -> None:
+    call_file.write_text(CALL.replace('"bottleneck"', '"a=b"').replace("links.bottleneck", 'links."a=b"'))
+    done = cli("run", call_file, "--json", "--set", 'links."a=b".rate=2Mbps')
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["flows"]["video"]["throughput_mbps"] < 2
+
+
+def test_the_version(cli: Run) -> None:
+    done = cli("--version")
+    assert (done.returncode, done.stdout) == (0, f"paceline {paceline.__version__}\n")
 
 
 def test_set_and_seed_replace_values(cli: Run, call_file: Path) -> None:

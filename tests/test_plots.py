@@ -4,6 +4,7 @@ import pandas as pd
 import pytest
 
 import paceline
+from conftest import CALL
 from paceline.cli.chart import chart, sparkline
 from paceline.plots import PLOTS, draw, files, overview
 from paceline.plots.plot import with_mean_rates
@@ -82,6 +83,35 @@ def test_two_flows_are_told_apart(call: paceline.Result) -> None:
     labels = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
     assert "video: video that arrives" in labels
     assert "other: video that arrives" in labels
+
+
+@pytest.mark.parametrize("name", ["overview", "throughput", "rates"])
+def test_long_names_leave_room_for_the_picture(name: str) -> None:
+    long = ["a very long name " * 5 + end for end in ("one", "two")]
+    flows = CALL[CALL.index("[flows") :]
+    head = CALL[: CALL.index("[flows")].replace("a short call", "a long title " * 20)
+    result = paceline.run(head + "".join(flows.replace("flows.video", f'flows."{one}"') for one in long))
+    figure = draw(name, result)
+    assert image(figure, "svg").startswith(b"<?xml")
+    labels = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+    cut = [label for label in labels if "…" in label]
+    assert len(set(cut)) == len(cut) > 1
+    assert figure.axes[0].get_position().width > 0.8
+    assert figure.axes[0].get_position().height > 0.3
+    assert len(figure.get_suptitle()) == 80
+
+
+def test_without_samples_there_is_nothing_to_draw() -> None:
+    empty = paceline.run(CALL, overrides={"sample": "20s"})
+    for name in PLOTS:
+        with pytest.raises(paceline.UsageError, match="nothing to show"):
+            draw(name, empty)
+    assert len(chart(empty.flows, empty.links)) == 1
+
+
+def test_rates_of_nothing_are_nothing() -> None:
+    rows = pd.DataFrame({"time_s": [], "who": [], "rate": []})
+    assert with_mean_rates(rows, "rate").empty
 
 
 def test_a_sparkline_spans_its_scale() -> None:

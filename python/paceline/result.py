@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from paceline.outputs import OutputFolder
 from paceline.series import arrow_table, parquet_bytes
+from paceline.toml import loads
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,6 +26,7 @@ class Result:
 
     def __init__(self, output: RunOutput, folders: Sequence[str] = ()) -> None:
         self._output = output
+        self._remarks: list[str] = []
         self.folders = tuple(folders)
         """Where the run looked for trace and frame files."""
 
@@ -46,8 +48,8 @@ class Result:
 
     @property
     def warnings(self) -> list[str]:
-        """What was odd in the scenario's files but did not stop the run."""
-        return self._output.warnings
+        """What was odd in the scenario's files, or could not be drawn, but did not stop the run."""
+        return [*self._output.warnings, *self._remarks]
 
     @cached_property
     def flows_arrow(self) -> pa.Table:
@@ -93,8 +95,17 @@ class Result:
             from paceline.plots import files as plot_files
 
             names = list(PLOTS) if plots is True else list(plots)
-            written += [folder.stage(name, content) for name, content in plot_files(self, names)]
+            drawn = [folder.stage(name, content) for name, content in plot_files(self, names)]
+            if not drawn:
+                self._remarks.append(f"no picture was drawn: {self._nothing_to_draw()}")
+            written += drawn
         return written
+
+    def _nothing_to_draw(self) -> str:
+        if self.flows_arrow.num_rows == 0:
+            end, interval = self.summary.get("duration_s"), loads(self.scenario).get("sample")
+            return f"in {end:g} s the flows gave no sample (sample = {interval!r})"
+        return "none of those asked for fits the run"
 
     def __repr__(self) -> str:
         return f"<paceline.Result {self.summary.get('name')!r}, {self.summary.get('duration_s')} s>"

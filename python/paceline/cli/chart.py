@@ -19,6 +19,8 @@ def sparkline(values: Sequence[float], top: float) -> str:
 
 def chart(flows: pd.DataFrame, links: pd.DataFrame, width: int = 60) -> list[str]:
     """Lines of a chart: capacity and throughput on one scale, the wait of both queues on another."""
+    if flows.empty or links.empty:
+        return ["  no sample to draw: the run is shorter than its `sample`"]
     end = float(flows["time_s"].max())
     rate = _blocks(flows, "throughput_mbps", width, end, "mean")
     capacity = _blocks(links, "capacity_mbps", width, end, "mean")

@@ -27,13 +27,15 @@ _STATISTICS = ("mean", "p50", "p95", "p99", "max")
 def print_summary(result: Result) -> None:
     """The run's summary: a table for each flow and one for the links."""
     from rich.console import Console
+    from rich.text import Text
 
     console = Console(highlight=False)
     summary = result.summary
-    console.print(
-        f"[bold]{summary.get('name')}[/bold]: {summary.get('duration_s'):g} s, seed {summary.get('seed')}; "
+    figures = (
+        f": {summary.get('duration_s'):g} s, seed {summary.get('seed')}; "
         f"{summary.get('packets'):,} packets in {summary.get('wall_s'):.3f} s"
     )
+    console.print(Text.assemble((str(summary.get("name")), "bold"), figures))
     for name, flow in summary.get("flows", {}).items():
         console.print(flow_table(name, flow))
     if summary.get("links"):
@@ -55,13 +57,15 @@ def flow_table(name: str, flow: dict[str, Any]) -> Table:
 
 def link_table(links: dict[str, dict[str, Any]]) -> Table:
     """All links: a row for each."""
+    from rich.text import Text
+
     table = _table("links", ("", "used", "mean wait", "max wait", "dropped", "lost", "marked", "offered"))
     for name, link in links.items():
         wait = link.get("queue_delay_ms") or {}
         used = link.get("utilisation")
         counts = (link.get(key) for key in ("dropped", "lost", "marked", "offered"))
         table.add_row(
-            name,
+            Text(name),
             "-" if used is None else f"{100 * used:.1f} %",
             f"{_number(wait.get('mean'))} ms",
             f"{_number(wait.get('max'))} ms",
@@ -73,8 +77,10 @@ def link_table(links: dict[str, dict[str, Any]]) -> Table:
 def _table(title: str, columns: tuple[str, ...]) -> Table:
     from rich import box
     from rich.table import Table
+    from rich.text import Text
 
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, title_style="bold")
+    # As Text, because a name may hold what rich takes for markup in a plain string.
+    table = Table(title=Text(title, style="bold"), title_justify="left", box=box.SIMPLE_HEAD)
     for index, column in enumerate(columns):
         table.add_column(column, justify="left" if index == 0 or column == "unit" else "right")
     return table

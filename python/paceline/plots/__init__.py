@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from paceline.errors import UsageError
 from paceline.plots import delays, encoded_frames, link_rate, overview, rates, window
 from paceline.plots.plot import Plot
-from paceline.plots.style import image, new_figure, settings
+from paceline.plots.style import TITLE_LETTERS, image, new_figure, settings, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -50,12 +50,16 @@ def named(name: str) -> Plot:
 def _draw(plot: Plot, result: Result) -> Figure | None:
     import matplotlib as mpl
 
+    if result.flows_arrow.num_rows == 0:
+        return None
     table = plot.table(result)
     if table is None or table.empty:
         return None
     with mpl.rc_context(settings()):
         figure = new_figure(height=plot.height)
-        figure.suptitle(title(plot, result), x=0.012, ha="left", fontsize=11.5, fontweight="bold")
+        figure.suptitle(
+            shortened(title(plot, result), TITLE_LETTERS), x=0.012, ha="left", fontsize=11.5, fontweight="bold"
+        )
         plot.draw(figure, table)
     return figure
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from paceline.plots.style import CYCLE, legend, time_axis
+from paceline.plots.style import CYCLE, legend, shortened, time_axis
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,7 +19,7 @@ def draw_series(
     index = 0
     for who, rows in groups:
         for name in names:
-            label = name if len(groups) == 1 else f"{who}: {name}"
+            label = name if len(groups) == 1 else f"{shortened(who)}: {name}"
             axes.plot(rows["time_s"], rows[name], color=colours[index % len(colours)], label=label)
             index += 1
     axes.set_ylabel(unit)

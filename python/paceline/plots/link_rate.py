@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from paceline.plots.lines import draw_series
 from paceline.plots.plot import Plot, flow_table, with_mean_rates
-from paceline.plots.style import BLACK, CYCLE, GREY, legend, time_axis
+from paceline.plots.style import BLACK, CYCLE, GREY, legend, shortened, time_axis
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,7 +44,7 @@ def draw_throughput(figure: Figure, rows: pd.DataFrame) -> None:
     axes.plot(link["time_s"], link["mbps"], color=GREY, linewidth=1.8, label="link rate", drawstyle="steps-pre")
     flows = list(carried.groupby("who", sort=False))
     for index, (who, flow) in enumerate(flows):
-        label = "throughput" if len(flows) == 1 else f"{who}: throughput"
+        label = "throughput" if len(flows) == 1 else f"{shortened(who)}: throughput"
         axes.plot(flow["time_s"], flow["mbps"], color=CYCLE[(index + 1) % len(CYCLE)], label=label)
     axes.set_ylabel("Mbit/s")
     time_axis(axes, float(rows["time_s"].max()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from paceline.plots.plot import Plot, flow_table, with_mean_rates
-from paceline.plots.style import BLACK, BLUE, CYCLE, DASHES, SHADE, VERMILION, legend, time_axis
+from paceline.plots.style import BLACK, BLUE, CYCLE, DASHES, SHADE, VERMILION, legend, shortened, time_axis
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,7 +47,7 @@ def _draw_rates(axes: Axes, rows: pd.DataFrame) -> None:
         linewidth=0,
     )
     for index, (who, flow) in enumerate(flows):
-        prefix = "" if len(flows) == 1 else f"{who}: "
+        prefix = "" if len(flows) == 1 else f"{shortened(who)}: "
         colour = CYCLE[index % len(CYCLE)]
         axes.plot(flow["time_s"], flow["throughput"], color=colour, label=f"{prefix}video that arrives")
         if len(flows) == 1:

@@ -53,6 +53,8 @@ def with_mean_rates(rows: pd.DataFrame, *columns: str) -> pd.DataFrame:
     """The rows with the named rates averaged over the past `RATE_MEAN_S`, each flow for itself."""
     import pandas as pd
 
+    if rows.empty:
+        return rows
     flows = [flow.copy() for _, flow in rows.groupby("who", sort=False)]
     for flow in flows:
         for column in columns:

@@ -24,6 +24,11 @@ SHADE = "#DCE6EE"
 CYCLE = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK)
 DASHES = ("-", "--", ":", "-.")
 
+LEGEND_LETTERS = 110
+"""About so many letters of a legend fit beside each other in a picture's width."""
+NAME_LETTERS = 40
+TITLE_LETTERS = 80
+
 _SETTINGS: dict[str, Any] = {
     "font.size": 9.5,
     "axes.titlesize": 11,
@@ -37,6 +42,8 @@ _SETTINGS: dict[str, Any] = {
     "lines.linewidth": 1.2,
     "legend.frameon": False,
     "path.simplify_threshold": 0.4,
+    # A name may hold dollar signs.
+    "text.parse_math": False,
     "svg.hashsalt": "paceline",
     "svg.fonttype": "path",
 }
@@ -66,8 +73,28 @@ def time_axis(axes: Axes, end: float, *, label: bool = True) -> None:
 
 
 def legend(axes: Axes, *, columns: int = 4) -> None:
-    """The legend above the axes, on the right, where it hides nothing."""
-    axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=columns, borderaxespad=0.2)
+    """The legend above the axes, on the right, where it hides nothing; in fewer columns where the labels are long."""
+    handles, labels = axes.get_legend_handles_labels()
+    if not labels:
+        return
+    fitting = LEGEND_LETTERS // (max(map(len, labels)) + 6)
+    axes.legend(
+        handles,
+        labels,
+        loc="lower right",
+        bbox_to_anchor=(1.0, 1.0),
+        ncols=max(1, min(columns, fitting)),
+        borderaxespad=0.2,
+    )
+
+
+def shortened(said: object, letters: int = NAME_LETTERS) -> str:
+    """A name as a picture has room for it; the middle goes, because names that are alike often differ at the end."""
+    name = str(said)
+    if len(name) <= letters:
+        return name
+    tail = (letters - 1) // 2
+    return f"{name[: letters - 1 - tail]}…{name[-tail:]}"
 
 
 def image(figure: Figure, kind: str) -> bytes:
