@@ -16,6 +16,7 @@ import paceline
 from conftest import CALL, ROOT, Run
 from paceline.studies import judge
 from paceline.studies.definition import load
+from paceline.studies.metrics import Metric
 
 SCREAM_5G = ROOT / "studies" / "scream-5g"
 # Every number that the paper states about its set-up and its results, by where it stands.
@@ -97,10 +98,25 @@ def test_claims_have_rules_of_their_own() -> None:
 def test_judged_and_shown_experiments_differ_in_what_is_said() -> None:
     study = load(SCREAM_5G)
     assert set(study.experiments["throttle"].beside.values()) == {"throttle-rfc8298", "throttle-l4s", "throttle-2022"}
-    assert {row.experiment for row in study.published} == {"throttle", "fiveg"}
+    as_logged = {"throttle-log", "throttle-starts", "fiveg-log"}
+    assert {row.experiment for row in study.published} == {"throttle", "fiveg"} | as_logged
+    for name, experiment in study.experiments.items():
+        if name.partition("@")[0] in as_logged:
+            assert "flows.video.controller.profile" not in dict(experiment.overrides)
     limits = dict(study.experiments["fiveg-rfc8298"].overrides)
     assert limits["flows.video.controller.target_bitrate_max"] == '"100Mbps"'
     assert limits["flows.video.controller.profile"] == '"rfc8298"'
+
+
+def test_largest_of_is_what_a_log_of_maxima_shows(tmp_path: Path) -> None:
+    (tmp_path / "call.toml").write_text(CALL)
+    result = paceline.run(tmp_path / "call.toml", overrides={"sample": "10ms"})
+    flight = result.flows.set_index("time_s")["bytes_in_flight"]
+    lines = [flight[(flight.index > end - 0.0501) & (flight.index < end + 1e-9)].max() for end in (1.05, 1.1, 1.15)]
+    spec = {"kind": "series", "column": "bytes_in_flight", "statistic": "min", "spans": [[1.0, 1.15]]}
+    logged = Metric("flight", {**spec, "largest_of": 0.05}).of(result)
+    assert logged == min(lines)
+    assert logged > flight.loc[1.0:1.15].min()
 
 
 @pytest.mark.parametrize(

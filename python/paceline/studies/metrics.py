@@ -71,12 +71,22 @@ def _rows(frame: pd.DataFrame, spec: dict[str, Any]) -> pd.DataFrame:
 
 
 def _frame(result: Result, spec: dict[str, Any], *columns: str) -> pd.DataFrame:
-    """The frame that holds the columns, the flows' or else the links', averaged over the past `mean_over` seconds."""
+    """The frame that holds the columns, the flows' or else the links'.
+
+    Averaged over the past `mean_over` seconds, or one row with the largest values per `largest_of` seconds.
+    """
     frame = result.flows if columns[0] in result.flows else result.links
+    if "largest_of" in spec:
+        return frame.groupby(_blocks(frame["time_s"], spec["largest_of"]))[["time_s", *columns]].max()
     if "mean_over" not in spec:
         return frame
     averaged = {column: moving_mean(frame["time_s"], frame[column], float(spec["mean_over"])) for column in columns}
     return frame.assign(**averaged)
+
+
+def _blocks(times: pd.Series[float], seconds: float) -> pd.Series[int]:
+    """Which span of `seconds` each sample, named by its end, lies in."""
+    return (times / float(seconds)).round(9).apply(math.ceil)
 
 
 def _series(result: Result, spec: dict[str, Any]) -> float | None:
@@ -101,8 +111,7 @@ def _difference(result: Result, spec: dict[str, Any]) -> float | None:
 def _correlation(result: Result, spec: dict[str, Any]) -> float | None:
     """Of two columns, each averaged over `smooth` seconds so that single frames do not hide what they follow."""
     columns = result.flows[["time_s", spec["a"], spec["b"]]].dropna()
-    block = (columns["time_s"] / float(spec.get("smooth", 1.0))).round(9).apply(math.ceil)
-    means = columns.groupby(block)[[spec["a"], spec["b"]]].mean()
+    means = columns.groupby(_blocks(columns["time_s"], spec.get("smooth", 1.0)))[[spec["a"], spec["b"]]].mean()
     return float(means[spec["a"]].corr(means[spec["b"]]))
 
 
