@@ -1,5 +1,7 @@
 """Pictures: the table that each computes, and that each can be drawn."""
 
+import re
+
 import pandas as pd
 import pytest
 
@@ -9,6 +11,7 @@ from paceline.cli.chart import chart, sparkline
 from paceline.plots import PLOTS, draw, files, overview
 from paceline.plots.plot import with_mean_rates
 from paceline.plots.style import image
+from paceline.plots.svg import slim
 
 
 def table(name: str, result: paceline.Result) -> pd.DataFrame:
@@ -112,6 +115,24 @@ def test_without_samples_there_is_nothing_to_draw() -> None:
 def test_rates_of_nothing_are_nothing() -> None:
     rows = pd.DataFrame({"time_s": [], "who": [], "rate": []})
     assert with_mean_rates(rows, "rate").empty
+
+
+def test_an_area_keeps_its_shape_without_the_vertices_that_nobody_sees() -> None:
+    corners = [(0, 0), (0, 1), (0, 2), (1, 2), (2, 2), (2, 9), (2, 3), (3, 4), (4, 5), (4, 5), (3, 5), (3, 0), (1, 0)]
+    path = "\n".join(f"{'L' if index else 'M'} {x}.123456 {y}.5 " for index, (x, y) in enumerate(corners))
+    kept = re.findall(r"(\d)\.12 (\d)\.5", slim(f'<path d="{path}\nz\n"/>'))
+    shape = [(0, 0), (0, 2), (2, 2), (2, 9), (2, 3), (3, 4), (4, 5), (3, 5), (3, 0), (1, 0)]
+    assert [(int(x), int(y)) for x, y in kept] == shape
+    curve = '<path d="M 1 1 \nL 2 1 \nQ 3 1 4 1 \nL 5 1 \nM 6 1 \nL 7 1 \nz\n" id="unchanged"/>'
+    assert slim(curve) == curve
+
+
+def test_pictures_are_small(call: paceline.Result) -> None:
+    """A report holds dozens of them. The link's rate, changed once, takes a few vertices, not one per sample."""
+    shade = next(
+        path for path in re.findall(r"<path[^>]*>", image(draw("overview", call), "svg").decode()) if "dce6ee" in path
+    )
+    assert shade.count("L ") < 12
 
 
 def test_a_sparkline_spans_its_scale() -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
-import re
 from typing import TYPE_CHECKING, Any
+
+from paceline.plots.svg import slim
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -105,9 +106,4 @@ def image(figure: Figure, kind: str) -> bytes:
     metadata = {"Date": None} if kind == "svg" else {"Software": None}
     with mpl.rc_context(settings()):
         figure.savefig(sink, format=kind, dpi=120, metadata=metadata)
-    return _two_decimals(sink.getvalue()) if kind == "svg" else sink.getvalue()
-
-
-def _two_decimals(svg: bytes) -> bytes:
-    """Coordinates of paths to a hundredth of a point: half the file, and nobody sees it."""
-    return re.sub(rb' d="[^"]*"', lambda path: re.sub(rb"(\.\d\d)\d+", rb"\1", path[0]), svg)
+    return slim(sink.getvalue().decode()).encode() if kind == "svg" else sink.getvalue()
