@@ -69,15 +69,14 @@ impl Dimension {
         }
     }
 
-    /// Reads `text`: a decimal number, perhaps spaces, a unit.
+    /// Reads `text`: a decimal number, perhaps with an exponent, perhaps spaces, a unit.
     ///
     /// # Errors
     /// If it is not that, negative, larger than allowed, or not whole in base units.
     pub fn parse(self, text: &str) -> Result<u64, QuantityError> {
         let text = text.trim();
-        let split =
-            text.find(|c: char| !matches!(c, '0'..='9' | '.' | '+' | '-' | '_')).unwrap_or(text.len());
-        let (number, unit) = (text[..split].trim(), text[split..].trim());
+        let (number, unit) = text.split_at(number_length(text));
+        let (number, unit) = (number.trim(), unit.trim());
         let Some(decimal) = Decimal::parse(number) else {
             return Err(QuantityError::Malformed { nearest: None });
         };
@@ -139,11 +138,27 @@ impl Dimension {
     }
 }
 
+/// How many bytes of `text` are a number: "1e6" of "1e6s", but "1" of "1EB", whose E is a part of the unit.
+fn number_length(text: &str) -> usize {
+    let end = |from: usize, is_part: fn(char) -> bool| {
+        text[from..].find(|c| !is_part(c)).map_or(text.len(), |length| from + length)
+    };
+    let mantissa = end(0, |c| matches!(c, '0'..='9' | '.' | '+' | '-' | '_'));
+    let Some(exponent) = text[mantissa..].strip_prefix(['e', 'E']) else { return mantissa };
+    let unsigned = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
+    let digits = text.len() - unsigned.len();
+    if unsigned.starts_with(|c: char| c.is_ascii_digit()) {
+        end(digits, |c| c.is_ascii_digit())
+    } else {
+        mantissa
+    }
+}
+
 /// A decimal number without loss: `digits` times 10 to the power of minus `places`.
 struct Decimal {
     negative: bool,
     digits: u128,
-    places: u32,
+    places: i32,
 }
 
 impl Decimal {
@@ -152,6 +167,9 @@ impl Decimal {
             Some(rest) => (true, rest),
             None => (false, text.strip_prefix('+').unwrap_or(text)),
         };
+        let (text, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+        // What is further out is too large, or too fine, either way.
+        let exponent = exponent.parse::<i32>().ok().filter(|exponent| exponent.abs() <= 1000)?;
         let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
         if whole.is_empty() && fraction.is_empty() || text.ends_with('.') {
             return None;
@@ -162,15 +180,24 @@ impl Decimal {
             // More than 36 digits are no quantity anybody means.
             digits = digits.checked_mul(10)?.checked_add(u128::from(c.to_digit(10)?))?;
         }
-        Some(Decimal { negative, digits, places: fraction.len() as u32 })
+        let places = fraction.chars().filter(|c| *c != '_').count() as i32 - exponent;
+        Some(Decimal { negative, digits, places })
     }
 
     fn scaled(&self, factor: u64, max: u64) -> Result<u64, QuantityError> {
         if self.negative && self.digits > 0 {
             return Err(QuantityError::Negative);
         }
-        let unit = 10u128.checked_pow(self.places).ok_or(QuantityError::Fraction)?;
+        if self.digits == 0 {
+            return Ok(0);
+        }
+        let power = 10u128.checked_pow(self.places.unsigned_abs());
         let product = self.digits.checked_mul(u128::from(factor)).ok_or(QuantityError::TooLarge)?;
+        let (product, unit) = if self.places < 0 {
+            (power.and_then(|power| product.checked_mul(power)).ok_or(QuantityError::TooLarge)?, 1)
+        } else {
+            (product, power.ok_or(QuantityError::Fraction)?)
+        };
         if product / unit > u128::from(max) {
             return Err(QuantityError::TooLarge);
         }
@@ -218,6 +245,11 @@ mod tests {
         assert_eq!(Dimension::Time.parse(" 100 ms "), Ok(100_000_000));
         assert_eq!(Dimension::Rate.parse("0.3Mbps"), Ok(300_000));
         assert_eq!(Dimension::Size.parse("1.5kB"), Ok(1_500));
+        assert_eq!(Dimension::Time.parse("1e6s"), Ok(1_000_000_000_000_000));
+        assert_eq!(Dimension::Time.parse("25E-1 ms"), Ok(2_500_000));
+        assert_eq!(Dimension::Rate.parse("2.5e+6bps"), Ok(2_500_000));
+        assert_eq!(Dimension::Size.parse("0e99B"), Ok(0));
+        assert_eq!(Dimension::Time.parse("1.0_5s"), Ok(1_050_000_000));
         assert_eq!(
             (parse_ticks("1/1024s"), parse_ticks("1ms"), parse_ticks("3ms")),
             (Some(1024), Some(1000), None)
@@ -231,6 +263,14 @@ mod tests {
         assert_eq!(Dimension::Rate.parse("20 Mbqs"), malformed(Some("\"20Mbps\"")));
         assert_eq!(Dimension::Rate.parse("20Mbit/s"), malformed(Some("\"20Mbps\"")));
         assert_eq!(Dimension::Rate.parse("20"), malformed(None));
+        assert_eq!(Dimension::Size.parse("1EB"), malformed(Some("\"1MB\"")));
+        for text in ["1es", "1e+s", "e6s", "1e6", "1e1.5s", "1e6_0s", "1e9999999999s"] {
+            assert!(matches!(Dimension::Time.parse(text), Err(QuantityError::Malformed { .. })), "{text}");
+        }
+        assert_eq!(Dimension::Time.parse("1e7s"), Err(QuantityError::TooLarge));
+        assert_eq!(Dimension::Time.parse("1e999s"), Err(QuantityError::TooLarge));
+        assert_eq!(Dimension::Time.parse("1e-10s"), Err(QuantityError::Fraction));
+        assert_eq!(Dimension::Size.parse("-1e3B"), Err(QuantityError::Negative));
         assert_eq!(Dimension::Time.parse("fast"), malformed(None));
         assert_eq!(Dimension::Time.parse(""), malformed(None));
         assert_eq!(Dimension::Time.parse("1.s"), malformed(None));
