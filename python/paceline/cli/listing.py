@@ -43,18 +43,33 @@ def print_tables(kind: str) -> None:
             console.print(_parameter(parameter), soft_wrap=True)
 
 
+# What is said of a parameter without a default.
+_NEEDS = {"required": "must be given", "optional": "may be left out", "one-of": "one of these must be given"}
+
+
+def _range(parameter: dict[str, Any]) -> str:
+    match parameter.get("min"), parameter.get("max"):
+        case None, None:
+            return ""
+        case low, None:
+            return f"from {low}"
+        case None, high:
+            return f"up to {high}"
+        case low, high:
+            return f"{low} to {high}"
+
+
 def _parameter(parameter: dict[str, Any]) -> Text:
     """Name, default and range on one line, what it does and where that is from on the next."""
     from rich.text import Text
 
     differing = [f"{name}: {value}" for name, value in parameter.get("profiles", {}).items()]
-    ends = [parameter.get(end) or "" for end in ("min", "max")]
-    allowed = ", ".join(part for part in (parameter["unit"], " to ".join(ends) if any(ends) else "") if part)
-    values = "; ".join([parameter.get("default") or "must be given", *differing])
+    allowed = ", ".join(part for part in (parameter["unit"], _range(parameter)) if part)
+    default = f"= {parameter['default']}" if parameter.get("default") else f"({_NEEDS[parameter['need']]})"
     return Text.assemble(
         "  ",
         (parameter["name"], "bold"),
-        f" = {values}",
+        f" {'; '.join([default, *differing])}",
         (f"  ({allowed})\n" if allowed else "\n", "dim"),
         f"      {parameter['help']}",
         (f" [{parameter['source']}]" if parameter["source"] else "", "dim"),

@@ -1,5 +1,6 @@
 //! What `paceline list` prints, as data.
 
+use self::Without::{Another, Is, Told, Wrong};
 use super::{ControllerParams, controller_kinds};
 use crate::parameter;
 use paceline_cc::params::ParamSet;
@@ -34,7 +35,9 @@ pub struct Profile {
 pub struct Parameter {
     /// Its name.
     pub name: &'static str,
-    /// Its default; absent if it must be given.
+    /// Whether it must be given.
+    pub need: Need,
+    /// Its default; absent if there is none.
     pub default: Option<String>,
     /// The values that differ from the default, by profile.
     pub profiles: BTreeMap<&'static str, String>,
@@ -48,6 +51,18 @@ pub struct Parameter {
     pub source: &'static str,
     /// What it does, in a line.
     pub help: &'static str,
+}
+
+/// Whether a parameter must be given.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Need {
+    /// It must.
+    Required,
+    /// It may be left out: it has a default, or its help says what happens then.
+    Optional,
+    /// Exactly one of those that say so must be given.
+    OneOf,
 }
 
 /// A list of what there is.
@@ -80,6 +95,7 @@ fn controller((default, _): (ControllerParams, &'static str)) -> Entry {
         });
         Parameter {
             name: spec.name,
+            need: Need::Optional,
             profiles: differing.collect(),
             default: value,
             unit: parameter::unit(spec.kind),
@@ -97,15 +113,32 @@ fn controller((default, _): (ControllerParams, &'static str)) -> Entry {
     }
 }
 
-/// A line of the tables below: name, default ("" where it must be given), unit, range, source, help.
-type Line =
-    (&'static str, &'static str, &'static str, (&'static str, &'static str), &'static str, &'static str);
+/// What there is if a parameter is left out.
+#[derive(Clone, Copy)]
+enum Without {
+    /// This value.
+    Is(&'static str),
+    /// What its help says.
+    Told,
+    /// Another of those that exclude it.
+    Another,
+    /// An error.
+    Wrong,
+}
+
+/// A line of the tables below: name, what there is without it, unit, range, source, help.
+type Line = (&'static str, Without, &'static str, (&'static str, &'static str), &'static str, &'static str);
 
 fn entry(kind: &'static str, help: &'static str, lines: &[Line]) -> Entry {
     let some = |text: &'static str| (!text.is_empty()).then(|| text.to_string());
-    let parameters = lines.iter().map(|&(name, default, unit, (min, max), source, help)| Parameter {
+    let parameters = lines.iter().map(|&(name, without, unit, (min, max), source, help)| Parameter {
         name,
-        default: some(default),
+        need: match without {
+            Is(_) | Told => Need::Optional,
+            Another => Need::OneOf,
+            Wrong => Need::Required,
+        },
+        default: if let Is(default) = without { Some(default.to_string()) } else { None },
         profiles: BTreeMap::new(),
         unit,
         min: some(min),
@@ -123,24 +156,31 @@ pub fn queues() -> Listing {
         "First in, first out; what does not fit is dropped. Exactly one of limit, packets, bytes; the packet in \
          service does not count",
         &[
-            ("limit", "", "time", ("0s", "1000000s"), "", "Turned into bytes once, at the nominal rate"),
-            ("packets", "", "count", ("0", ""), "", "Packets that may wait"),
-            ("bytes", "", "size", ("0B", ""), "", "Bytes that may wait, headers in"),
+            ("limit", Another, "time", ("0s", "1000000s"), "", "Turned into bytes once, at the nominal rate"),
+            ("packets", Another, "count", ("0", ""), "", "Packets that may wait"),
+            ("bytes", Another, "size", ("0B", ""), "", "Bytes that may wait, headers in"),
         ],
     )]
 }
 
-const FPS: Line = ("fps", "50", "number", ("0.001", "1000000"), "scream-5g-2022 IV", "Frames per second");
+const FPS: Line = ("fps", Is("50"), "number", ("0.001", "1000000"), "scream-5g-2022 IV", "Frames per second");
 
 const TRACE_ENCODER: [Line; 8] = [
-    ("file", "", "file", ("", ""), "", "Frame sizes: bytes per line, or syncodecs lines"),
-    ("format", "", "sizes or syncodecs", ("", ""), "", "How the file is written; the first line tells"),
-    ("generator", "", "frames", ("", ""), "", "\"frames\": sizes drawn at random; needs no file"),
+    ("file", Another, "file", ("", ""), "", "Frame sizes: bytes per line, or syncodecs lines"),
+    (
+        "format",
+        Told,
+        "sizes or syncodecs",
+        ("", ""),
+        "",
+        "How the file is written; left out: the first line tells",
+    ),
+    ("generator", Another, "frames", ("", ""), "", "\"frames\": sizes drawn at random; needs no file"),
     FPS,
-    ("offset", "0s", "time", ("0s", "1000000s"), "", "Where in the trace the run starts"),
-    ("key_frame_scale", "1", "ratio", ("0", "100"), "ours", "Size of a key frame on demand"),
-    ("nominal_gain", "0.05", "ratio", ("0", "1"), "scream-5g-2022 eq. 3", "Weight of the newest frame"),
-    ("nominal_start", "", "rate", ("", ""), "ours", "Where the trace's rate starts; else at its mean"),
+    ("offset", Is("0s"), "time", ("0s", "1000000s"), "", "Where in the trace the run starts"),
+    ("key_frame_scale", Is("1"), "ratio", ("0", "100"), "ours", "Size of a key frame on demand"),
+    ("nominal_gain", Is("0.05"), "ratio", ("0", "1"), "scream-5g-2022 eq. 3", "Weight of the newest frame"),
+    ("nominal_start", Told, "rate", ("", ""), "ours", "Where the trace's rate starts; left out: at its mean"),
 ];
 
 /// The sources of media.
@@ -155,29 +195,57 @@ pub fn sources() -> Listing {
             "cbr",
             "Frames of one size at one rate",
             &[
-                ("rate", "1Mbps", "rate", ("1bps", ""), "RFC 8867", "Payload rate"),
+                ("rate", Is("1Mbps"), "rate", ("1bps", ""), "RFC 8867", "Payload rate"),
                 FPS,
-                ("adaptive", "false", "flag", ("", ""), "ours", "Whether the rate follows the target"),
+                ("adaptive", Is("false"), "flag", ("", ""), "ours", "Whether the rate follows the target"),
             ],
         ),
         entry(
             "bulk",
             "A file, sent as fast as the controller allows",
-            &[("length", "", "size", ("1B", ""), "RFC 8867", "Payload of the file; left out: it never ends")],
+            &[(
+                "length",
+                Told,
+                "size",
+                ("1B", ""),
+                "RFC 8867",
+                "Payload of the file; left out: it never ends",
+            )],
         ),
     ]
 }
 
 const PLAYED: [Line; 3] = [
-    ("offset", "0s", "time", ("0s", "1000000s"), "", "Where in the trace the run starts"),
-    ("scale", "1", "ratio", ("above 0", "1e9"), "", "Every rate is multiplied by this"),
-    ("repeat", "false", "flag", ("", ""), "", "Start over at the end; else the last value holds"),
+    ("offset", Is("0s"), "time", ("0s", "1000000s"), "", "Where in the trace the run starts"),
+    ("scale", Is("1"), "ratio", ("above 0", "1e9"), "", "Every rate is multiplied by this"),
+    ("repeat", Is("false"), "flag", ("", ""), "", "Start over at the end; else the last value holds"),
 ];
-const INTERVAL: Line = ("interval", "", "time", ("1ns", "1000000s"), "", "Time between values");
-const COLUMN: Line =
-    ("column", "", "heading or number", ("", ""), "", "Where the rate is; numbers count from 0");
-const TIME_COLUMN: Line = ("time_column", "", "heading or number", ("", ""), "", "Where the time or hold is");
-const OPPORTUNITY: Line = ("opportunity", "1500B", "size", ("1B", "65535B"), "", "Bytes of each line");
+const INTERVAL: Line = ("interval", Wrong, "time", ("1ns", "1000000s"), "", "Time between values");
+const LAST: Line = (
+    "interval",
+    Told,
+    "time",
+    ("1ns", "1000000s"),
+    "",
+    "How long the last value holds; left out: the usual time between values",
+);
+const COLUMN: Line = (
+    "column",
+    Told,
+    "heading or number",
+    ("", ""),
+    "",
+    "Where the rate is; numbers count from 0; left out: the usual place",
+);
+const TIME_COLUMN: Line = (
+    "time_column",
+    Told,
+    "heading or number",
+    ("", ""),
+    "",
+    "Where the time or hold is; left out: the usual place",
+);
+const OPPORTUNITY: Line = ("opportunity", Is("1500B"), "size", ("1B", "65535B"), "", "Bytes of each line");
 
 /// The formats of rate traces, and the generator of rates.
 pub fn traces() -> Listing {
@@ -186,7 +254,7 @@ pub fn traces() -> Listing {
             TraceFormat::Mbps => ("A rate in Mbit/s per line, each for `interval`", vec![INTERVAL, COLUMN]),
             TraceFormat::TimeMbps => (
                 "Seconds and Mbit/s per line: a rate holds until the next time, the last for `interval`",
-                vec![INTERVAL, COLUMN, TIME_COLUMN],
+                vec![LAST, COLUMN, TIME_COLUMN],
             ),
             TraceFormat::MbpsHold => ("Mbit/s and the seconds it holds per line", vec![COLUMN, TIME_COLUMN]),
             TraceFormat::Mahimahi => {
@@ -205,13 +273,27 @@ pub fn traces() -> Listing {
 fn mmwave() -> Entry {
     const STATE: &str = "{ mean, std, shape, correlation, dwell }";
     let mut lines = vec![
-        ("length", "", "time", ("", ""), "", "How long the trace is; left out: as long as the scenario"),
-        ("seed", "", "count", ("0", ""), "", "Seed of the draws; left out: the run's, by the link's name"),
-        ("los", "", STATE, ("", ""), "", "In line of sight: 1.2 Gbps, 300 Mbps, normal, 1 s, 8 s"),
-        ("blocked", "", STATE, ("", ""), "", "Blocked: 80 Mbps, 60 Mbps, lognormal, 0.5 s, 3 s"),
-        ("outage_ratio", "0.1", "ratio", ("0", "1"), "", "Part of the blockages in which nothing is served"),
-        ("rate_max", "1860Mbps", "rate", ("1kbps", ""), "Lumos5G", "No rate is above this"),
-        ("interval", "100ms", "time", ("1ms", ""), "", "Time between two values"),
+        ("length", Told, "time", ("", ""), "", "How long the trace is; left out: as long as the scenario"),
+        ("seed", Told, "count", ("0", ""), "", "Seed of the draws; left out: the run's, by the link's name"),
+        (
+            "los",
+            Told,
+            STATE,
+            ("", ""),
+            "",
+            "In line of sight; left out: 1.2 Gbps, 300 Mbps, normal, 1 s, 8 s",
+        ),
+        ("blocked", Told, STATE, ("", ""), "", "Blocked; left out: 80 Mbps, 60 Mbps, lognormal, 0.5 s, 3 s"),
+        (
+            "outage_ratio",
+            Is("0.1"),
+            "ratio",
+            ("0", "1"),
+            "",
+            "Part of the blockages in which nothing is served",
+        ),
+        ("rate_max", Is("1860Mbps"), "rate", ("1kbps", ""), "Lumos5G", "No rate is above this"),
+        ("interval", Is("100ms"), "time", ("1ms", ""), "", "Time between two values"),
     ];
     lines.extend(&PLAYED[1..]);
     entry(
@@ -233,6 +315,25 @@ mod tests {
                 assert!(!parameter.help.is_empty() && !parameter.unit.is_empty(), "{}", parameter.name);
             }
             assert!(serde_json::to_string(&listing).is_ok());
+        }
+    }
+
+    #[test]
+    fn what_may_be_left_out_says_what_happens_then() {
+        let need = |listing: Listing, kind: &str, name: &str| {
+            let entry = listing.into_iter().find(|entry| entry.kind == kind).expect(kind);
+            entry.parameters.into_iter().find(|parameter| parameter.name == name).expect(name).need
+        };
+        assert_eq!(need(traces(), "mbps", "interval"), Need::Required);
+        assert_eq!(need(traces(), "time-mbps", "interval"), Need::Optional);
+        assert_eq!(need(traces(), "mbps-hold", "time_column"), Need::Optional);
+        assert_eq!(need(traces(), "mmwave", "seed"), Need::Optional);
+        assert_eq!(need(queues(), "droptail", "packets"), Need::OneOf);
+        assert_eq!(need(sources(), "trace-encoder", "generator"), Need::OneOf);
+        assert_eq!(need(sources(), "bulk", "length"), Need::Optional);
+        for parameter in [queues(), sources(), traces()].concat().iter().flat_map(|entry| &entry.parameters) {
+            let is_told = parameter.default.is_some() || parameter.help.contains("left out: ");
+            assert_eq!(is_told, parameter.need == Need::Optional, "{}", parameter.name);
         }
     }
 
