@@ -243,7 +243,7 @@ impl Builder<'_> {
             return_path,
             return_delay: flow.return_delay,
             start: Time::ZERO + flow.start,
-            stop: Time::ZERO + flow.stop,
+            stop: Time::ZERO + flow.stop.unwrap_or(self.scenario.duration),
             overhead: flow.overhead,
         })
     }

@@ -2,8 +2,9 @@
 //!
 //! Named tables on the way (`links.X`, `flows.X`, `flows.X.streams.S`) must be there; tables that belong to a link or a
 //! flow (`queue`, `mark`, `feedback`, `controller`, ...) are made. Whether the last key exists and the value fits is found
-//! by reading the changed text. A key of a group of which exactly one may be given replaces the others of its group:
-//! `--set links.b.queue.packets=50` where the file says `limit` is what it looks like.
+//! by reading the changed text. A key of a group of which exactly one may be given replaces the others of its group
+//! in the file: `--set links.b.queue.packets=50` where the file says `limit` is what it looks like. Two that are set are
+//! an error.
 
 use crate::error::{Place, ScenarioError, nearest};
 use crate::schema;
@@ -46,7 +47,8 @@ pub fn apply(text: &str, file: &str, sets: &[(String, String)]) -> Result<String
     let whole = |found: String| error(file, Place::Whole, "", found, "valid TOML");
     let mut document: DocumentMut =
         text.parse().map_err(|e: toml_edit::TomlError| whole(e.message().into()))?;
-    for (path, value) in sets {
+    for (index, (path, value)) in sets.iter().enumerate() {
+        contradicts(path, &sets[..index], file)?;
         set(document.as_table_mut(), path, value, file)?;
     }
     Ok(document.to_string())
@@ -122,17 +124,40 @@ fn describe(item: &Item) -> String {
     }
 }
 
+/// The keys that `key` of the table at `way` excludes.
+fn excluded_by<'k>(way: &[String], key: &'k str) -> impl Iterator<Item = &'static str> + use<'k> {
+    let is_queue = way.last().is_some_and(|name| name == "queue");
+    let groups = GROUPS.iter().filter(move |group| group.contains(&key));
+    let groups = groups.filter(move |group| is_queue || !group.contains(&"packets"));
+    groups.flat_map(|group| group.iter().copied()).filter(move |other| *other != key)
+}
+
 /// Takes out what excludes `key`.
 fn exclude_others(table: &mut dyn TableLike, way: &[String], key: &str) {
-    let is_queue = way.last().is_some_and(|name| name == "queue");
-    for group in GROUPS.iter().filter(|group| group.contains(&key)) {
-        if group.contains(&"packets") && !is_queue {
-            continue;
-        }
-        for other in group.iter().filter(|other| **other != key) {
-            table.remove(other);
+    for other in excluded_by(way, key) {
+        table.remove(other);
+    }
+}
+
+/// Fails if one of the sets before `path` set what `path` excludes.
+fn contradicts(path: &str, before: &[(String, String)], file: &str) -> Result<(), ScenarioError> {
+    let keys = |path: &str| -> Vec<String> {
+        let keys = Key::parse(path).unwrap_or_default();
+        keys.iter().map(|key| key.get().to_string()).collect()
+    };
+    let here = keys(path);
+    let Some((key, way)) = here.split_last() else { return Ok(()) };
+    for other in excluded_by(way, key) {
+        let is_other =
+            |set: &str| keys(set).split_last().is_some_and(|(last, at)| last == other && at == way);
+        if before.iter().any(|(set, _)| is_other(set)) {
+            let table: Vec<_> = way.iter().map(|key| quoted_key(key)).collect();
+            let found = format!("{other} and {key}, both set");
+            let expected = format!("one of them: {other} excludes {key}");
+            return Err(error(file, Place::Set(path.into()), &table.join("."), found, &expected));
         }
     }
+    Ok(())
 }
 
 /// Puts an error of the changed text where a person can mend it: at a `--set`, or at a line of the text as it was.

@@ -142,8 +142,8 @@ pub struct FlowSpec {
     pub return_delay: TimeDelta,
     /// When it starts.
     pub start: TimeDelta,
-    /// When it stops; default: the scenario's duration.
-    pub stop: TimeDelta,
+    /// When it stops; none: at the end of the run, however long that is.
+    pub stop: Option<TimeDelta>,
     /// When the receiver reports.
     pub feedback: FeedbackConfig,
     /// Size on the link of the largest packet, transport header in.

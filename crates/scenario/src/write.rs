@@ -236,7 +236,9 @@ fn write_flow(out: &mut String, flow: &FlowSpec) {
         line(out, "return_delay", &time(flow.return_delay));
     }
     line(out, "start", &time(flow.start));
-    line(out, "stop", &time(flow.stop));
+    if let Some(stop) = flow.stop {
+        line(out, "stop", &time(stop));
+    }
     line(out, "packet_size", &size(flow.packet_size));
     line(out, "overhead", &size(flow.overhead));
     line(out, "feedback", &feedback(&flow.feedback));

@@ -37,7 +37,18 @@ impl Window {
 
     /// That of a flow: from warm-up or its start to its stop.
     pub fn of(scenario: &Scenario, flow: &FlowSpec) -> Window {
-        Window::new(scenario.warmup.max(flow.start), flow.stop)
+        let there = Window::there(scenario, flow);
+        Window::new(scenario.warmup.max(flow.start), there.until - Time::ZERO)
+    }
+
+    /// When a flow is there: from its start to its stop.
+    pub(super) fn there(scenario: &Scenario, flow: &FlowSpec) -> Window {
+        Window::new(flow.start, flow.stop.unwrap_or(scenario.duration))
+    }
+
+    /// Whether a flow that is there in this window has a state to be seen at `at`, its first and last moment in.
+    fn shows(&self, at: Time) -> bool {
+        self.from <= at && at <= self.until
     }
 
     /// Whether `at` is in it.

@@ -37,6 +37,8 @@ const KEYS: [&str; 16] = [
 pub(crate) const ECN: [(&str, EcnMode); 3] =
     [("off", EcnMode::Off), ("classic", EcnMode::Classic), ("l4s", EcnMode::L4s)];
 const PATH: &str = "a list of links, such as [\"bottleneck\"]";
+/// The most links on a path: a packet counts those it has crossed in a byte.
+const MAX_PATH: usize = 64;
 
 pub(super) fn parse(
     name: &str,
@@ -81,8 +83,12 @@ fn path(node: &Node<'_>, around: &Surroundings<'_>) -> Result<Vec<String>, Scena
     let known: Vec<_> = around.links.iter().map(|link| link.name.as_str()).collect();
     let expected =
         if known.is_empty() { "a link that is declared; there is none".into() } else { one_of(&known) };
+    let links = node.list(PATH)?;
+    if links.len() > MAX_PATH {
+        return Err(node.fail(&format!("at most {MAX_PATH} links")));
+    }
     let mut path: Vec<String> = Vec::new();
-    for link in node.list(PATH)? {
+    for link in links {
         let name = link.text(&expected)?;
         if !known.contains(&name) {
             return Err(link.fail_near(&expected, name, &known));
@@ -114,12 +120,15 @@ fn return_delay(
     }
 }
 
-fn times(table: &Table<'_>, around: &Surroundings<'_>) -> Result<(TimeDelta, TimeDelta), ScenarioError> {
+fn times(
+    table: &Table<'_>,
+    around: &Surroundings<'_>,
+) -> Result<(TimeDelta, Option<TimeDelta>), ScenarioError> {
     let start = table.find("start").map_or(Ok(TimeDelta::ZERO), |node| {
         let start = node.time()?;
         if start < around.duration { Ok(start) } else { Err(node.fail("a time before the end of the run")) }
     })?;
-    let stop = table.find("stop").map_or(Ok(around.duration), |node| {
+    let stop = table.find("stop").map(|node| {
         let stop = node.time()?;
         if stop <= start {
             return Err(node.fail("a time after the flow's start"));
@@ -128,8 +137,8 @@ fn times(table: &Table<'_>, around: &Surroundings<'_>) -> Result<(TimeDelta, Tim
             return Err(node.fail("a time not after the end of the run"));
         }
         Ok(stop)
-    })?;
-    Ok((start, stop))
+    });
+    Ok((start, stop.transpose()?))
 }
 
 fn streams(flow: &Table<'_>, params: &ControllerParams) -> Result<Vec<StreamSpec>, ScenarioError> {

@@ -12,11 +12,14 @@ pub(crate) use link::SHAPES;
 pub(crate) use source::FORMATS;
 
 use crate::error::ScenarioError;
+use crate::quantity;
 use crate::reader::{Input, Node, Table};
 use crate::spec::Scenario;
 use paceline_units::TimeDelta;
 
 const KEYS: [&str; 7] = ["name", "duration", "warmup", "seed", "sample", "links", "flows"];
+/// The most rows of time series, over all streams and links: a guard against samples that no memory holds.
+const MAX_ROWS: u64 = 10_000_000;
 const DURATION: &str = "a time such as \"100s\"";
 
 /// Reads a scenario. `file` is what messages call it; its stem names a scenario that has no `name`.
@@ -31,15 +34,46 @@ pub fn parse(text: &str, file: &str) -> Result<Scenario, ScenarioError> {
     let duration = root.require("duration", DURATION)?.time_above_zero()?;
     let links = links(&root)?;
     let flows = flows(&root, &flow::Surroundings { duration, links: &links })?;
+    // A row of each stream and each link at every sample.
+    let tables = links.len() + flows.iter().map(|flow| flow.streams.len()).sum::<usize>();
     Ok(Scenario {
         name: name(&root, file)?,
         duration,
         warmup: warmup(&root, duration)?,
         seed: root.find("seed").map_or(Ok(1), |node| node.count(0..=i64::MAX as u64))?,
-        sample: root.find("sample").map_or(Ok(TimeDelta::from_millis(50)), |node| node.time_above_zero())?,
+        sample: sample(&root, duration, tables as u64)?,
         links,
         flows,
     })
+}
+
+/// The interval of samples, at which each of `tables` gets a row.
+fn sample(root: &Table<'_>, duration: TimeDelta, tables: u64) -> Result<TimeDelta, ScenarioError> {
+    let given = root.find("sample");
+    let sample = given.as_ref().map_or(Ok(TimeDelta::from_millis(50)), |node| node.time_above_zero())?;
+    let duration = duration.as_nanos() as u64;
+    let rows = (duration / sample.as_nanos() as u64).saturating_mul(tables);
+    if rows <= MAX_ROWS {
+        return Ok(sample);
+    }
+    let least = shortest_sample(duration, tables);
+    let found = format!("{}, which makes {rows} rows of time series", quantity::format_time(sample));
+    let expected =
+        format!("at most {MAX_ROWS} rows (some 3 GB): \"{}\" or longer", quantity::format_time(least));
+    Err(match given {
+        Some(node) => ScenarioError { found, ..node.fail(&expected) },
+        None => ScenarioError { found, ..root.missing("sample", &expected) },
+    })
+}
+
+/// The shortest round interval at which `tables` do not get too many rows.
+fn shortest_sample(duration: u64, tables: u64) -> TimeDelta {
+    // Of each table as many as fit; 1, 2 or 5 of a power of ten is easily said.
+    let samples = (MAX_ROWS / tables.max(1)).max(1);
+    let least = duration / (samples + 1) + 1;
+    let power = 10u64.pow(least.ilog10());
+    let round = [1, 2, 5, 10].map(|part| part * power).into_iter().find(|round| *round >= least);
+    TimeDelta::from_nanos(round.unwrap_or(duration) as i64)
 }
 
 fn name(root: &Table<'_>, file: &str) -> Result<String, ScenarioError> {

@@ -196,7 +196,7 @@ fn what_excludes_a_key_that_is_set_goes() {
     let queue = |scenario: &Scenario| scenario.links[0].queue.clone();
     let packets = with(&[("links.bottleneck.queue.packets", "13")]);
     assert_eq!(queue(&packets), QueueConfig::DropTail { limit: QueueLimit::Packets(13) });
-    let time = with(&[("links.bottleneck.queue.bytes", "9kB"), ("links.bottleneck.queue.limit", "1s")]);
+    let time = with(&[("links.bottleneck.queue.limit", "2s"), ("links.bottleneck.queue.limit", "1s")]);
     assert_eq!(queue(&time), QueueConfig::DropTail { limit: QueueLimit::Time(TimeDelta::from_secs(1)) });
     let file = with(&[("flows.video.source.file", "x.txt")]);
     let SourceSpec::TraceEncoder(encoder) = &file.flows[0].streams[0].source else { panic!("an encoder") };
@@ -207,6 +207,19 @@ fn what_excludes_a_key_that_is_set_goes() {
 }
 
 #[test]
+fn a_resolved_scenario_may_be_made_longer_or_shorter() {
+    let resolved = with(&[]).to_toml();
+    for duration in ["5s", "20s"] {
+        let sets = [("duration".to_string(), duration.to_string())];
+        let scenario = parse_with(&resolved, "scenario.toml", &sets).expect("nothing ends at 10 s");
+        assert_eq!(scenario.flows[0].stop, None);
+    }
+    let stopped = with(&[("flows.video.stop", "10s")]);
+    assert_eq!(stopped.flows[0].stop, Some(TimeDelta::from_secs(10)));
+    assert_eq!(parse(&stopped.to_toml(), "scenario.toml"), Ok(stopped));
+}
+
+#[test]
 fn defaults_are_those_of_the_contract() {
     let scenario =
         parse(&GOOD.replace("name = \"a call\"\n", "").replace("warmup = \"1s\"\n", ""), "dir/calls.toml");
@@ -214,10 +227,7 @@ fn defaults_are_those_of_the_contract() {
     assert_eq!((scenario.name.as_str(), scenario.seed), ("calls", 1));
     assert_eq!((scenario.warmup, scenario.sample), (TimeDelta::ZERO, TimeDelta::from_millis(50)));
     let flow = &scenario.flows[0];
-    assert_eq!(
-        (flow.start, flow.stop, flow.return_delay),
-        (TimeDelta::ZERO, scenario.duration, scenario.links[0].delay)
-    );
+    assert_eq!((flow.start, flow.stop, flow.return_delay), (TimeDelta::ZERO, None, scenario.links[0].delay));
     let feedback = &flow.feedback;
     assert_eq!((feedback.packets, feedback.time, feedback.marker), (16, TimeDelta::from_millis(40), true));
     assert_eq!(feedback.clock.ticks_per_second(), 1024);
