@@ -160,7 +160,7 @@ impl Flow {
         let FlowParts { recorder, receiver, .. } = &mut self.parts;
         match mark {
             Mark::Sample(at) => recorder.sample_receiver(at),
-            Mark::Begin(at) => recorder.begin_receiver(at, receiver),
+            Mark::Begin(_) => recorder.begin_receiver(receiver),
             Mark::End(at) => recorder.end_receiver(at, receiver),
         }
     }

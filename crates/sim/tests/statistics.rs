@@ -30,6 +30,17 @@ fn a_flow_counts_from_its_start_to_its_stop() {
 }
 
 #[test]
+fn a_flow_that_stops_during_warm_up_counts_nothing() {
+    let outcome = run(&timed("duration = \"4s\"\nwarmup = \"2s\"", "stop = \"1s\""));
+    let flow = flow(&outcome, "f");
+    assert_eq!(outcome.summary.packets, 1000);
+    assert_eq!((flow.packets_sent, flow.packets_received), (0, 0));
+    let frames = &flow.frames;
+    assert_eq!((frames.captured, frames.displayed, frames.incomplete, frames.freezes), (0, 0, 0, 0));
+    assert_eq!((flow.throughput_mbps, flow.target_bitrate_mbps), (None, None));
+}
+
+#[test]
 fn warm_up_is_in_no_figure_but_packets_and_events() {
     let whole = run(&timed("duration = \"3s\"", ""));
     let outcome = run(&timed("duration = \"3s\"\nwarmup = \"1s\"", ""));

@@ -73,7 +73,7 @@ impl<'a> ReceiverRecord<'a> {
     pub fn tick(&mut self, now: Time, endpoint: &RtpReceiver, progress: &dyn Fn(Time)) {
         while let Some(tick) = self.ticker.due(now) {
             match tick {
-                Tick::Begin(at) => self.recorder.begin_receiver(at, endpoint),
+                Tick::Begin(_) => self.recorder.begin_receiver(endpoint),
                 Tick::Sample(at) => {
                     self.recorder.sample_receiver(at);
                     progress(at);

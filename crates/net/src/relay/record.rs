@@ -74,7 +74,7 @@ impl<'a> RelayRecord<'a> {
     pub fn tick(&mut self, now: Time, progress: &dyn Fn(Time)) {
         while let Some(tick) = self.ticker.due(now) {
             match tick {
-                Tick::Begin(at) => self.recorder.begin_receiver(at, &self.absent),
+                Tick::Begin(_) => self.recorder.begin_receiver(&self.absent),
                 Tick::Sample(at) => {
                     self.recorder.sample_receiver(at);
                     progress(at);

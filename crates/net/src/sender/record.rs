@@ -81,7 +81,7 @@ impl<'a> SenderRecord<'a> {
         match self.ticker.due(now) {
             Some(Tick::Begin(at)) => {
                 self.recorder.begin_sender(at, endpoint);
-                self.recorder.begin_receiver(at, &self.absent);
+                self.recorder.begin_receiver(&self.absent);
             }
             Some(Tick::Sample(at)) => {
                 self.recorder.sample_sender(at, endpoint);

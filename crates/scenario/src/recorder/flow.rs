@@ -86,7 +86,7 @@ impl FlowRecorder {
             profile: flow.controller.profile.clone(),
             window,
             states: recorded.iter().map(|place| format!("state.{}", states[*place].name)).collect(),
-            sender: SenderHalf::new(window, streams, recorded, states.len()),
+            sender: SenderHalf::new((window, Window::there(scenario, flow)), streams, recorded, states.len()),
             receiver: ReceiverHalf::new(window, streams, scenario.sample, scenario.duration),
         }
     }
@@ -142,7 +142,7 @@ impl FlowRecorder {
     }
 
     /// The window begins at the receiver.
-    pub fn begin_receiver(&mut self, _at: Time, receiver: &RtpReceiver) {
+    pub fn begin_receiver(&mut self, receiver: &RtpReceiver) {
         self.receiver.begin(receiver);
     }
 

@@ -15,7 +15,8 @@ pub struct LinkRecorder {
     pub(super) rows: Rows,
     window: Window,
     queue_delay: Histogram,
-    /// The counters when the window began, and when it ended; and the capacity between, in bits.
+    /// Whether the window began; the counters then, and when it ended; and the capacity between, in bits.
+    begun: bool,
     begin: LinkCounters,
     begin_time: Time,
     end: LinkCounters,
@@ -37,6 +38,7 @@ impl LinkRecorder {
             rows: Rows::new(Self::COLUMNS.len()),
             window: Window::new(scenario.warmup, scenario.duration),
             queue_delay: Histogram::new(),
+            begun: false,
             begin: LinkCounters::default(),
             begin_time: Time::ZERO,
             end: LinkCounters::default(),
@@ -65,6 +67,7 @@ impl LinkRecorder {
         link.reset_max();
         self.begin = link.counters();
         self.begin_time = at;
+        self.begun = true;
     }
 
     /// Appends a row: the interval since the last sample ends at `at`.
@@ -89,6 +92,10 @@ impl LinkRecorder {
 
     /// The window, or the run, ends.
     pub fn end<P: Transit>(&mut self, at: Time, link: &mut Link<P>) {
+        // A run that is stopped during warm-up has no statistics.
+        if !self.begun {
+            return;
+        }
         self.end = link.counters();
         self.end_time = at;
         self.capacity_bits = link.capacity_bits(self.begin_time, at);

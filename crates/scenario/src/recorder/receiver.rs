@@ -49,7 +49,8 @@ pub(super) struct ReceiverHalf {
     /// Losses by sample and stream: they are told apart from the samples, by the time of the loss.
     losses: Vec<u32>,
     last_sample: Time,
-    begin: PlayoutCounters,
+    /// What playout had counted when the window began; none if it has not.
+    begin: Option<PlayoutCounters>,
 }
 
 impl ReceiverHalf {
@@ -87,7 +88,7 @@ impl ReceiverHalf {
             intervals: vec![Interval::default(); streams],
             losses: Vec::new(),
             last_sample: Time::ZERO,
-            begin: PlayoutCounters::default(),
+            begin: None,
         }
     }
 
@@ -148,14 +149,16 @@ impl ReceiverHalf {
     }
 
     pub(super) fn begin(&mut self, receiver: &RtpReceiver) {
-        self.begin = total(receiver);
+        self.begin = Some(total(receiver));
     }
 
     pub(super) fn end(&mut self, at: Time, receiver: &RtpReceiver) {
-        let now = total(receiver);
-        self.incomplete = now.incomplete.saturating_sub(self.begin.incomplete);
-        self.freezes = now.freezes.saturating_sub(self.begin.freezes);
         self.ended = Some(at);
+        // A window that ends before it begins holds nothing.
+        let Some(before) = self.begin else { return };
+        let now = total(receiver);
+        self.incomplete = now.incomplete.saturating_sub(before.incomplete);
+        self.freezes = now.freezes.saturating_sub(before.freezes);
     }
 
     pub(super) fn sample(&mut self, at: Time) {

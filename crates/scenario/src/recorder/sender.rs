@@ -28,9 +28,12 @@ pub(super) struct SenderHalf {
     pub(super) captured: u64,
     pub(super) discarded: u64,
     window: Window,
+    /// When the flow is there.
+    there: Window,
     intervals: Vec<Interval>,
     last_sample: Time,
-    begin: SenderCounters,
+    /// The counters when the window began; none if it has not.
+    begin: Option<SenderCounters>,
     srtt_level: Level<TimeDelta>,
     target_level: Level<Bitrate>,
     target_bits: u128,
@@ -54,7 +57,13 @@ impl SenderHalf {
         "frame_bytes",
     ];
 
-    pub(super) fn new(window: Window, streams: usize, recorded: Vec<usize>, states: usize) -> SenderHalf {
+    /// A half whose statistics cover `window`, of a flow that is there in `there`.
+    pub(super) fn new(
+        (window, there): (Window, Window),
+        streams: usize,
+        recorded: Vec<usize>,
+        states: usize,
+    ) -> SenderHalf {
         SenderHalf {
             rows: Rows::new(Self::COLUMNS.len() + recorded.len()),
             packets: 0,
@@ -63,9 +72,10 @@ impl SenderHalf {
             captured: 0,
             discarded: 0,
             window,
+            there,
             intervals: vec![Interval::default(); streams],
             last_sample: Time::ZERO,
-            begin: SenderCounters::default(),
+            begin: None,
             srtt_level: Level::UNKNOWN,
             target_level: Level::UNKNOWN,
             target_bits: 0,
@@ -111,22 +121,27 @@ impl SenderHalf {
 
     pub(super) fn begin<C: Controller>(&mut self, at: Time, sender: &RtpSender<C>) {
         self.observe(at, &sender.controller().snapshot());
-        self.begin = sender.counters();
+        self.begin = Some(sender.counters());
     }
 
     pub(super) fn end<C: Controller>(&mut self, at: Time, sender: &RtpSender<C>) {
         // What held until now is over: nothing is known after the end.
         self.observe(at, &Snapshot::default());
+        // A window that ends before it begins holds nothing.
+        let Some(before) = self.begin else { return };
         let now = sender.counters();
-        self.captured = now.frames.saturating_sub(self.begin.frames);
-        self.discarded = now.discarded.frames.saturating_sub(self.begin.discarded.frames);
+        self.captured = now.frames.saturating_sub(before.frames);
+        self.discarded = now.discarded.frames.saturating_sub(before.discarded.frames);
     }
 
     pub(super) fn sample<C: Controller>(&mut self, at: Time, sender: &RtpSender<C>) {
         let seconds = (at - self.last_sample).as_secs_f64();
         self.last_sample = at;
-        let snapshot = sender.controller().snapshot();
-        if !self.recorded.is_empty() {
+        // Before its start and after its stop a flow has no state, though its controller does.
+        let shows = self.there.shows(at);
+        let snapshot = if shows { sender.controller().snapshot() } else { Snapshot::default() };
+        self.states.fill(None);
+        if shows && !self.recorded.is_empty() {
             sender.controller().state(&mut self.states);
         }
         for (index, interval) in self.intervals.iter_mut().enumerate() {
@@ -134,15 +149,15 @@ impl SenderHalf {
             let stream = StreamId(index as u8);
             let millis = |span: Option<TimeDelta>| span.map(TimeDelta::as_millis_f64);
             let cells: [_; Self::COLUMNS.len()] = [
-                Some(sender.target(stream).as_mbps_f64()),
+                shows.then(|| sender.target(stream).as_mbps_f64()),
                 ratio(interval.bytes as f64 * 8.0 / 1e6, seconds),
                 snapshot.window.map(Bytes::as_f64),
                 snapshot.in_flight.map(Bytes::as_f64),
                 millis(snapshot.srtt),
                 millis(snapshot.queue_delay),
                 ratio(interval.waited as f64 / 1e6, interval.packets as f64),
-                Some(sender.send_queue_bytes(stream).as_f64()),
-                Some(sender.newest_frame(stream).as_f64()),
+                shows.then(|| sender.send_queue_bytes(stream).as_f64()),
+                shows.then(|| sender.newest_frame(stream).as_f64()),
             ];
             let states = self.recorded.iter().map(|place| self.states.get(*place).copied().flatten());
             self.rows.push(at, stream.0, cells.into_iter().chain(states));

@@ -10,7 +10,9 @@ use paceline_cc::{
 };
 use paceline_link::{Departure, Link, LinkConfig, QueueConfig, QueueLimit, RateProcess, Transit};
 use paceline_media::{DisplayedFrame, Frame, FrameDelayParts, PlayoutConfig, Source};
-use paceline_transport::rtp::{FeedbackConfig, RtpReceiver, RtpSender, SenderConfig, StreamConfig};
+use paceline_transport::rtp::{
+    FeedbackConfig, PathFacts, RtpPacket, RtpReceiver, RtpSender, SenderConfig, StreamConfig,
+};
 use paceline_units::{Bitrate, Bytes, Ecn};
 
 fn ms(millis: i64) -> TimeDelta {
@@ -238,13 +240,13 @@ fn rates_of_a_row_are_per_time_since_the_last_one() {
 fn sides_may_run_apart_and_one_may_be_missing() {
     let (mut apart, mut alone) = (recorder(), recorder());
     for millis in [50, 100, 150] {
-        apart.sample_sender(at(millis), &sender(Shown::default()));
-        alone.sample_receiver(at(millis));
+        apart.sample_sender(at(1000 + millis), &sender(Shown::default()));
+        alone.sample_receiver(at(1000 + millis));
     }
     // The receiver follows later, and the last sample is not there yet.
     for millis in [50, 100] {
-        apart.received(&received(at(0), at(millis - 1), ms(millis), Ecn::NotEct));
-        apart.sample_receiver(at(millis));
+        apart.received(&received(at(0), at(999 + millis), ms(millis), Ecn::NotEct));
+        apart.sample_receiver(at(1000 + millis));
     }
     let value = |series: &crate::series::TimeSeries, name: &str, row: usize| series.float(name)?.value(row);
     let series = flow_series(&[apart]);
@@ -263,7 +265,7 @@ fn tables_are_ordered_by_time_then_flow_and_flows_may_record_different_states() 
     plain.name = "g".into();
     plain.record.clear();
     let mut recorders = [recorder(), FlowRecorder::new(&scenario, &plain)];
-    for millis in [50, 100] {
+    for millis in [1050, 1100] {
         for recorder in &mut recorders {
             let shown = Shown { trend: 0.5, ..Shown::default() };
             recorder.sample_sender(at(millis), &sender(shown));
@@ -279,6 +281,51 @@ fn tables_are_ordered_by_time_then_flow_and_flows_may_record_different_states() 
     assert_eq!(names[..3], ["time_s", "flow", "stream"]);
     assert_eq!(names[3..16], FlowRecorder::COLUMNS);
     assert_eq!(names.len(), 3 + 13 + 1);
+}
+
+#[test]
+fn a_flow_that_is_not_there_has_no_state() {
+    // The flow is there from 1 s to 8 s.
+    let mut recorder = recorder();
+    let snapshot = Snapshot { window: Some(Bytes::new(3000)), ..Snapshot::default() };
+    let sender = sender(Shown { snapshot, trend: 0.5 });
+    for millis in [950, 1000, 8000, 8050] {
+        recorder.sample_sender(at(millis), &sender);
+        recorder.sample_receiver(at(millis));
+    }
+    let series = flow_series(std::slice::from_ref(&recorder));
+    for name in ["target_bitrate_mbps", "cwnd_bytes", "send_queue_bytes", "frame_bytes", "state.qdelay_trend"]
+    {
+        let column = series.float(name).expect(name);
+        let is_there: Vec<_> = (0..4).map(|row| column.value(row).is_some()).collect();
+        assert_eq!(is_there, [false, true, true, false], "{name}");
+    }
+    // What is sent is known: nothing.
+    assert_eq!(series.float("send_rate_mbps").and_then(|column| column.value(0)), Some(0.0));
+}
+
+#[test]
+fn a_window_that_ends_before_it_begins_counts_nothing() {
+    let mut scenario = scenario();
+    scenario.flows[0].stop = Some(ms(1500));
+    let mut recorder = FlowRecorder::new(&scenario, &scenario.flows[0]);
+    let sender = sender(Shown::default());
+    // A frame whose end never came, and one that was shown after it.
+    let mut playing = receiver();
+    for (sequence, marker) in [(0, false), (2, true)] {
+        let (captured, payload) = (at(10 * sequence as i64), Bytes::new(1000));
+        let packet = RtpPacket { stream: STREAM, sequence, captured, payload, marker, annotation: None };
+        let facts = PathFacts { first: Some(true), ..PathFacts::default() };
+        playing.on_packet(at(1000), &packet, Ecn::NotEct, facts);
+    }
+    playing.handle_playout(at(1500));
+    assert_eq!(playing.playout_counters().map(|counters| counters.incomplete).sum::<u64>(), 1);
+    recorder.end_sender(at(1500), &sender);
+    recorder.end_receiver(at(1500), &playing);
+    recorder.begin_sender(at(2000), &sender);
+    recorder.begin_receiver(&playing);
+    let frames = recorder.summary().frames;
+    assert_eq!((frames.captured, frames.discarded, frames.incomplete, frames.freezes), (0, 0, 0, 0));
 }
 
 #[test]
