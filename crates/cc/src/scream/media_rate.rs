@@ -42,7 +42,7 @@ pub enum Event {
 #[derive(Clone, Debug)]
 pub struct MediaRate {
     target: f64,
-    last_max: f64,
+    last_max: Option<f64>,
     priority: f64,
     limits: (f64, f64),
     queue: SendQueueState,
@@ -62,7 +62,7 @@ impl MediaRate {
     pub fn new(params: &Params, priority: f64) -> MediaRate {
         MediaRate {
             target: params.target_bitrate_start.as_bps_f64(),
-            last_max: 1.0,
+            last_max: None,
             priority,
             limits: (params.target_bitrate_min.as_bps_f64(), params.target_bitrate_max.as_bps_f64()),
             queue: SendQueueState::default(),
@@ -93,8 +93,8 @@ impl MediaRate {
         self.scale
     }
 
-    /// `target_bitrate_last_max`, bit/s.
-    pub fn last_max(&self) -> f64 {
+    /// `target_bitrate_last_max`, bit/s; none before the first reduction.
+    pub fn last_max(&self) -> Option<f64> {
         self.last_max
     }
 
@@ -164,8 +164,8 @@ impl MediaRate {
 
     /// `target` is the last known highest rate.
     fn keep_inflection(&mut self, params: &Params, target: f64, rates: &Rates) {
-        self.last_max = if params.inflection_measured { rates.current().min(target) } else { target };
-        self.last_max = self.last_max.max(1.0);
+        let highest = if params.inflection_measured { rates.current().min(target) } else { target };
+        self.last_max = Some(highest.max(1.0));
     }
 
     /// Whether the send queue is too old: then everything goes and a key frame is asked for.
@@ -289,8 +289,10 @@ impl MediaRate {
     fn inflection(&self, params: &Params, congestion: &Congestion) -> f64 {
         let gain =
             if congestion.alpha.is_some() { params.inflection_gain_l4s } else { params.inflection_gain };
-        let distance = gain * (self.target - self.last_max) / self.last_max;
-        (distance * distance).clamp(params.inflection_min, 1.0)
+        self.last_max.map_or(1.0, |last_max| {
+            let distance = gain * (self.target - last_max) / last_max;
+            (distance * distance).clamp(params.inflection_min, 1.0)
+        })
     }
 
     /// A source that stays below its target says little of what the path carries.
@@ -417,7 +419,7 @@ mod tests {
             assert!(at_once || (rate.target() == 10e6 && rate.update(params, now, &congestion, &rates)));
             assert!((rate.target() - factor * 10e6).abs() < 1.0, "{event:?} {}", rate.target());
             let kept = if params.inflection_measured { 9e6 } else { 10e6 };
-            assert!((rate.last_max() - kept).abs() < 10.0);
+            assert!(rate.last_max().is_some_and(|last_max| (last_max - kept).abs() < 10.0));
         }
     }
 
@@ -425,7 +427,7 @@ mod tests {
     fn growth_is_slow_near_the_last_highest_rate() {
         let params = Params::profile("reference-2022").unwrap();
         let (mut rate, rates) = (rate(&params, 10.0), measured(&params, 30.0));
-        rate.last_max = 10e6;
+        rate.last_max = Some(10e6);
         rate.update(&params, at(1000), &Congestion { in_fast_increase: true, ..CALM }, &rates);
         assert!((rate.target() - 10e6 - 0.2 * 200_000.0).abs() < 1.0, "{}", rate.target());
     }

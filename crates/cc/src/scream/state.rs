@@ -19,7 +19,7 @@ pub(super) const VARIABLES: &[StateVariable] = &[
     StateVariable {
         name: "target_last_max",
         unit: "Mbps",
-        help: "Last known highest target of the first stream",
+        help: "Last known highest target of the first stream; absent before the first",
     },
     StateVariable { name: "target_scale", unit: "", help: "Factor between target and encoder, first stream" },
     StateVariable { name: "pacing_rate", unit: "Mbps", help: "Pacing rate; absent without pacing" },
@@ -51,7 +51,7 @@ impl Scream {
             Some(self.window_use()),
             Some(self.current_rate() / 1e6),
             Some(self.media_rate() / 1e6),
-            Some(first.media.last_max() / 1e6),
+            first.media.last_max().map(|rate| rate / 1e6),
             Some(first.media.scale()),
             pacing,
             Some(first.detector.reorder_window().as_millis_f64()),
