@@ -1,5 +1,6 @@
 """`paceline run`: what it prints and writes, and how it ends."""
 
+import io
 import json
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import pytest
 
 import paceline
 from conftest import CALL, ROOT, Run
+from paceline.cli.speak import progress_bar
 
 OUTPUTS = {"summary.json", "flows.parquet", "links.parquet", "scenario.toml"}
 FLOW_COLUMNS = {
@@ -96,6 +98,19 @@ def test_names_are_shown_as_they_are(cli: Run, call_file: Path, name: str) -> No
     assert f"{name}: 10 s, seed" in done.stdout
     assert f"flow {name} (scream)" in done.stdout
     assert name.split()[1] in done.stdout.split("links")[1]
+
+
+def test_the_progress_bar_shows_a_title_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    with progress_bar("study x[/y] [l4s]") as progress:
+        assert progress is not None
+        progress(0.5)
+    assert "study x[/y] [l4s]" in screen.getvalue()
 
 
 def test_a_name_in_quotes_may_hold_an_equals_sign(cli: Run, call_file: Path) -> None:

@@ -171,6 +171,15 @@ def test_a_wrong_definition_runs_nothing(tiny: Path, file: str, right: str, wron
     assert not (tiny / "out").exists()
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_study_without_samples_says_so(cli: Run, tiny: Path, workers: int) -> None:
+    (tiny / "call.toml").write_text(CALL.replace('sample = "50ms"', 'sample = "20s"'))
+    done = cli("study", tiny, "--out", tiny / "out", "--chart", "--workers", str(workers))
+    assert done.returncode == 1
+    assert f"paceline: {tiny / 'call.toml'}: sample: found one longer than the 10 s" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_a_study_writes_rows_comparison_and_report(tiny: Path) -> None:
     result = paceline.study(tiny, out=tiny / "out", workers=2)
     assert result.verdicts == {judge.HOLDS: 1, judge.IN_DIRECTION: 1, judge.DOES_NOT_HOLD: 1}

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from paceline import _core, simulation
+from paceline.errors import StudyError
 from paceline.frames import find
 from paceline.outputs import replace_file
 from paceline.scenario import ScenarioText
@@ -65,6 +66,11 @@ class Job:
 def run(job: Job) -> Row:
     """Runs the experiment and writes its outputs; the row is written last, by rename: it says that all is there."""
     result = simulation.simulate(job.scenario.load())
+    if result.flows_arrow.num_rows == 0:
+        raise StudyError(
+            f"{job.study.scenario_file}: sample: found one longer than the {result.summary['duration_s']:g} s of "
+            f"experiment {job.experiment.name!r}, expected a shorter one: there is nothing to measure or draw"
+        )
     shutil.rmtree(job.folder, ignore_errors=True)
     result.save(job.folder, plots=("overview", *job.experiment.figures))
     row: Row = {
