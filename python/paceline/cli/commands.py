@@ -9,6 +9,7 @@ from typing import Annotated, Optional
 import typer
 
 from paceline.cli import options
+from paceline.cli.signals import terminable
 from paceline.cli.speak import plainly, printing, progress_bar, say
 from paceline.result import Result
 from paceline.simulation import run_read, simulate
@@ -146,7 +147,7 @@ def receive(
     data: options.Data = None,
 ) -> None:
     """Receive RTP over a real socket and answer with RFC 8888 feedback."""
-    with plainly():
+    with plainly(), terminable():
         from paceline.network import receiver
 
         text = options.read(scenario, set_, seed, data)
@@ -168,7 +169,7 @@ def send(
     data: options.Data = None,
 ) -> None:
     """Send a scenario's media over a real socket."""
-    with plainly():
+    with plainly(), terminable():
         from paceline.network import sender
 
         text = options.read(scenario, set_, seed, data)
@@ -191,7 +192,7 @@ def link(
     data: options.Data = None,
 ) -> None:
     """Relay packets through the scenario's link, in real time."""
-    with plainly():
+    with plainly(), terminable():
         from paceline.network import relay
 
         text = options.read(scenario, set_, seed, data)
