@@ -50,8 +50,6 @@ def named(name: str) -> Plot:
 def _draw(plot: Plot, result: Result) -> Figure | None:
     import matplotlib as mpl
 
-    if result.flows_arrow.num_rows == 0:
-        return None
     table = plot.table(result)
     if table is None or table.empty:
         return None
