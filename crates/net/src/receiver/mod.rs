@@ -113,9 +113,9 @@ pub fn receive(
     Ok(output)
 }
 
-/// A scenario for a receiver that was given none: one flow called `received`, for as long as it lasts.
+/// A scenario for a receiver that was given none: one flow called `received`, for as long as its samples may be kept.
 fn unknown_flow() -> Result<Loaded, NetError> {
-    const TEXT: &str = "name = \"received\"\nduration = \"1000000s\"\n[links.path]\nrate = \"1Gbps\"\n\
+    const TEXT: &str = "name = \"received\"\nduration = \"250000s\"\n[links.path]\nrate = \"1Gbps\"\n\
                         queue = { packets = 1000 }\n[flows.received]\ncontroller = \"scream\"\n\
                         source = { kind = \"bulk\" }\npath = [\"path\"]\n";
     load(&Origin { text: TEXT, file: "received.toml", sets: &[] }, &Loader::default())
