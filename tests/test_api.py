@@ -67,6 +67,7 @@ def test_errors_are_of_one_family(tmp_path: Path) -> None:
         ({"overrides": 7}, "overrides: found 7, expected"),
         ({"overrides": {7: "x"}}, "overrides: found .7, '\"x\"'., expected"),
         ({"seed": "1"}, "seed: found '1', expected"),
+        ({"seed": 2**63}, "seed: found 9223372036854775808, expected a whole number from 0 to 9223372036854775807"),
         ({"data": 5}, "data: found 5, expected"),
         ({"out": 5}, "out: found 5, expected"),
         ({"out": ""}, "out: found '', expected"),

@@ -17,7 +17,7 @@ pub struct Scenario {
     pub duration: TimeDelta,
     /// What is left out of every statistic at the beginning; below `duration`.
     pub warmup: TimeDelta,
-    /// Root of all random streams.
+    /// Root of all random streams; at most 2^63 - 1, what TOML holds.
     pub seed: u64,
     /// Interval of the time series; above 0.
     pub sample: TimeDelta,

@@ -9,6 +9,7 @@ mod measures;
 mod receiver;
 mod rows;
 mod sender;
+mod ticks;
 
 #[cfg(test)]
 mod tests;
@@ -16,6 +17,7 @@ mod tests;
 pub use flow::{FlowRecorder, ReceivedPacket};
 pub use link::LinkRecorder;
 pub use rows::{flow_series, link_series};
+pub use ticks::{Tick, Ticker};
 
 use crate::spec::{FlowSpec, Scenario};
 use paceline_units::{Time, TimeDelta};

@@ -435,6 +435,21 @@ fn samples_that_no_memory_holds_are_refused_with_an_interval_that_is_right() {
 }
 
 #[test]
+fn a_seed_is_what_toml_holds() {
+    let set = |seed: &str| parse_with(GOOD, "calls.toml", &[("seed".into(), seed.into())]);
+    assert_eq!(set("9223372036854775807").map(|scenario| scenario.seed), Ok(i64::MAX as u64));
+    for error in [
+        set("9223372036854775808").expect_err("too large"),
+        parse(&GOOD.replace("warmup", "seed = 9223372036854775808\nwarmup"), "calls.toml")
+            .expect_err("too large"),
+    ] {
+        assert_eq!(error.key, "seed", "{error}");
+        assert!(error.found.contains("9223372036854775808"), "{error}");
+        assert_eq!(&*error.expected, "a whole number from 0 to 9223372036854775807");
+    }
+}
+
+#[test]
 fn two_sets_that_exclude_each_other_are_an_error() {
     let set = |one: &str, other: &str| {
         let value = |path: &str| (path.to_string(), "\"9\"".to_string());
