@@ -28,7 +28,6 @@ pub mod relay;
 pub mod sender;
 mod socket;
 mod ssrc;
-mod ticker;
 mod wait;
 
 pub use address::{parse_address, resolve_address};

@@ -1,9 +1,8 @@
 //! A flow as two components: its sender and its receiver, with the reports under way between them.
 
 use crate::edge::Edge;
-use crate::marks::{Mark, Marks};
 use crate::packet::{Cargo, Data, Packet};
-use paceline_scenario::recorder::{FlowRecorder, ReceivedPacket};
+use paceline_scenario::recorder::{FlowRecorder, ReceivedPacket, Tick, Ticker};
 use paceline_scenario::registry::AnyController;
 use paceline_transport::rtp::{Feedback, PathFacts, RtpReceiver, RtpSender};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
@@ -35,7 +34,7 @@ pub struct FlowParts {
     /// What is recorded.
     pub recorder: FlowRecorder,
     /// When the components are looked at.
-    pub marks: Marks,
+    pub ticker: Ticker,
 }
 
 /// A flow that runs.
@@ -45,7 +44,7 @@ pub struct Flow {
     stopped: bool,
     reports: Vec<Feedback>,
     free: Vec<u32>,
-    receiver_marks: Marks,
+    receiver_ticker: Ticker,
     /// Everything at the sender before this has happened.
     pub sender_done: Time,
     /// Everything at the receiver before this has happened.
@@ -60,7 +59,7 @@ impl Flow {
     /// A flow before anything happened.
     pub fn new(parts: FlowParts) -> Flow {
         Flow {
-            receiver_marks: parts.marks.clone(),
+            receiver_ticker: parts.ticker.clone(),
             parts,
             started: false,
             stopped: false,
@@ -116,15 +115,11 @@ impl Flow {
     /// Lets everything happen at the sender before `until`.
     pub fn advance_sender(&mut self, until: Time, edges: &mut [Edge]) {
         loop {
-            let (before, mark) = self.parts.marks.next();
-            self.run_sender(until.min(before), edges);
-            match mark {
-                Some(mark) if before <= until => {
-                    self.look_at_sender(mark);
-                    self.parts.marks.pass(mark);
-                }
-                _ => break,
-            }
+            let tick = self.parts.ticker.before(until);
+            self.run_sender(tick.map_or(until, Tick::covers), edges);
+            let Some(tick) = tick else { break };
+            self.look_at_sender(tick);
+            self.parts.ticker.pass(tick);
         }
         self.sender_done = until;
         self.publish(edges);
@@ -133,35 +128,31 @@ impl Flow {
     /// Lets everything happen at the receiver before `until`.
     pub fn advance_receiver(&mut self, until: Time, edges: &mut [Edge]) {
         loop {
-            let (before, mark) = self.receiver_marks.next();
-            self.run_receiver(until.min(before), edges);
-            match mark {
-                Some(mark) if before <= until => {
-                    self.look_at_receiver(mark);
-                    self.receiver_marks.pass(mark);
-                }
-                _ => break,
-            }
+            let tick = self.receiver_ticker.before(until);
+            self.run_receiver(tick.map_or(until, Tick::covers), edges);
+            let Some(tick) = tick else { break };
+            self.look_at_receiver(tick);
+            self.receiver_ticker.pass(tick);
         }
         self.receiver_done = until;
         self.publish(edges);
     }
 
-    fn look_at_sender(&mut self, mark: Mark) {
+    fn look_at_sender(&mut self, tick: Tick) {
         let FlowParts { recorder, sender, .. } = &mut self.parts;
-        match mark {
-            Mark::Sample(at) => recorder.sample_sender(at, sender),
-            Mark::Begin(at) => recorder.begin_sender(at, sender),
-            Mark::End(at) => recorder.end_sender(at, sender),
+        match tick {
+            Tick::Sample(at) => recorder.sample_sender(at, sender),
+            Tick::Begin(at) => recorder.begin_sender(at, sender),
+            Tick::End(at) => recorder.end_sender(at, sender),
         }
     }
 
-    fn look_at_receiver(&mut self, mark: Mark) {
+    fn look_at_receiver(&mut self, tick: Tick) {
         let FlowParts { recorder, receiver, .. } = &mut self.parts;
-        match mark {
-            Mark::Sample(at) => recorder.sample_receiver(at),
-            Mark::Begin(_) => recorder.begin_receiver(receiver),
-            Mark::End(at) => recorder.end_receiver(at, receiver),
+        match tick {
+            Tick::Sample(at) => recorder.sample_receiver(at),
+            Tick::Begin(_) => recorder.begin_receiver(receiver),
+            Tick::End(at) => recorder.end_receiver(at, receiver),
         }
     }
 

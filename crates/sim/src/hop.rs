@@ -1,10 +1,9 @@
 //! A link as a component: merges what its feeders offer, in order of (time, flow), and hands on what departs.
 
 use crate::edge::Edge;
-use crate::marks::{Mark, Marks};
 use crate::packet::{Cargo, Packet};
 use paceline_link::{Link, Offered};
-use paceline_scenario::recorder::LinkRecorder;
+use paceline_scenario::recorder::{LinkRecorder, Tick, Ticker};
 use paceline_units::{Time, TimeDelta};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -44,7 +43,7 @@ pub struct Hop {
     /// Edges that packets leave on.
     pub outputs: Vec<usize>,
     recorder: LinkRecorder,
-    marks: Marks,
+    ticker: Ticker,
     /// Everything before this has happened.
     pub done: Time,
     /// Packets offered.
@@ -54,9 +53,9 @@ pub struct Hop {
 
 impl Hop {
     /// A link before anything happened.
-    pub fn new(link: Link<Packet>, recorder: LinkRecorder, marks: Marks) -> Hop {
+    pub fn new(link: Link<Packet>, recorder: LinkRecorder, ticker: Ticker) -> Hop {
         let (inputs, outputs, merge) = (Vec::new(), Vec::new(), BinaryHeap::new());
-        Hop { link, inputs, outputs, recorder, marks, done: Time::ZERO, events: 0, merge }
+        Hop { link, inputs, outputs, recorder, ticker, done: Time::ZERO, events: 0, merge }
     }
 
     /// How far the inputs are known.
@@ -73,15 +72,11 @@ impl Hop {
     /// Lets everything happen before `until`.
     pub fn advance(&mut self, until: Time, edges: &mut [Edge], routes: &Routes, lost: &mut Vec<Lost>) {
         loop {
-            let (before, mark) = self.marks.next();
-            self.run(until.min(before), edges, routes, lost);
-            match mark {
-                Some(mark) if before <= until => {
-                    self.look(mark);
-                    self.marks.pass(mark);
-                }
-                _ => break,
-            }
+            let tick = self.ticker.before(until);
+            self.run(tick.map_or(until, Tick::covers), edges, routes, lost);
+            let Some(tick) = tick else { break };
+            self.look(tick);
+            self.ticker.pass(tick);
         }
         self.done = until;
         self.publish(edges);
@@ -95,18 +90,18 @@ impl Hop {
     }
 
     /// Statistics are over half-open windows, samples cover everything up to and including their time.
-    fn look(&mut self, mark: Mark) {
+    fn look(&mut self, tick: Tick) {
         let before = |at: Time| at - TimeDelta::from_nanos(1);
-        match mark {
-            Mark::Sample(at) => {
+        match tick {
+            Tick::Sample(at) => {
                 self.link.settle(at);
                 self.recorder.sample(at, &mut self.link);
             }
-            Mark::Begin(at) => {
+            Tick::Begin(at) => {
                 self.link.settle(before(at));
                 self.recorder.begin(at, &mut self.link);
             }
-            Mark::End(at) => {
+            Tick::End(at) => {
                 self.link.settle(before(at));
                 self.recorder.end(at, &mut self.link);
             }

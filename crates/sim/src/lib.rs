@@ -9,7 +9,6 @@ mod edge;
 mod engine;
 mod flow;
 mod hop;
-mod marks;
 mod packet;
 mod run;
 

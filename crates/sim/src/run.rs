@@ -4,9 +4,8 @@ use crate::edge::Edge;
 use crate::engine::{Engine, Pace};
 use crate::flow::{Flow, FlowParts};
 use crate::hop::{Hop, Routes};
-use crate::marks::Marks;
 use paceline_link::{Link, LinkError};
-use paceline_scenario::recorder::{FlowRecorder, LinkRecorder, Window, flow_series, link_series};
+use paceline_scenario::recorder::{FlowRecorder, LinkRecorder, Ticker, flow_series, link_series};
 use paceline_scenario::series::TimeSeries;
 use paceline_scenario::summary::{Fairness, Summary};
 use paceline_scenario::{Loaded, Scenario, build};
@@ -110,8 +109,8 @@ impl<'a> Assembly<'a> {
         let hops = scenario.links.iter().zip(&loaded.parts.links).map(|(spec, config)| {
             let link = Link::new(config.clone(), scenario.seed, &spec.name)?;
             let recorder = LinkRecorder::new(scenario, &spec.name);
-            let marks = marks(scenario, &recorder.window());
-            Ok(Hop::new(link, recorder, marks))
+            let ticker = Ticker::of(scenario, &recorder.window());
+            Ok(Hop::new(link, recorder, ticker))
         });
         let hops = hops.collect::<Result<_, LinkError>>()?;
         Ok(Assembly {
@@ -182,12 +181,8 @@ impl<'a> Assembly<'a> {
             reports_in: back_last,
             start: parts.start,
             stop: parts.stop,
-            marks: marks(self.scenario, &recorder.window()),
+            ticker: Ticker::of(self.scenario, &recorder.window()),
             recorder,
         })
     }
-}
-
-fn marks(scenario: &Scenario, window: &Window) -> Marks {
-    Marks::new(scenario.sample, Time::ZERO + scenario.duration, window.from(), window.until())
 }

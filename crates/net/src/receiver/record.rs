@@ -2,11 +2,10 @@
 
 use crate::choice::ChosenFlow;
 use crate::figures::{Seen, output};
-use crate::ticker::{Tick, Ticker};
 use crate::{NetCounters, NetOutput};
 use paceline_cc::StreamId;
 use paceline_media::DisplayedFrame;
-use paceline_scenario::recorder::{FlowRecorder, ReceivedPacket};
+use paceline_scenario::recorder::{FlowRecorder, ReceivedPacket, Tick, Ticker};
 use paceline_scenario::summary::{Distribution, FlowSummary, FrameDelayMeans};
 use paceline_transport::rtp::{RtpPacket, RtpReceiver};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};

@@ -5,10 +5,9 @@
 
 use super::parcel::Parcel;
 use super::release::Releases;
-use crate::ticker::{Tick, Ticker};
 use crate::{NetError, choice::ChosenFlow};
 use paceline_link::{Departure, Link, LinkConfig, Offered};
-use paceline_scenario::LinkRecorder;
+use paceline_scenario::recorder::{LinkRecorder, Tick, Ticker};
 use paceline_units::{Time, TimeDelta};
 
 const NEXT: TimeDelta = TimeDelta::from_nanos(1);

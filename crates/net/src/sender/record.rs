@@ -3,10 +3,9 @@
 use super::sent::Delivered;
 use crate::choice::ChosenFlow;
 use crate::figures::{Seen, output};
-use crate::ticker::{Tick, Ticker};
 use crate::{NetCounters, NetOutput};
 use paceline_cc::StreamId;
-use paceline_scenario::recorder::{FlowRecorder, ReceivedPacket};
+use paceline_scenario::recorder::{FlowRecorder, ReceivedPacket, Tick, Ticker};
 use paceline_scenario::registry::AnyController;
 use paceline_scenario::summary::Distribution;
 use paceline_transport::rtp::{Outgoing, RTP_HEADER, RtpReceiver, RtpSender};
