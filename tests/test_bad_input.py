@@ -121,7 +121,7 @@ def test_a_file_where_the_folder_should_be(cli: Run, call_file: Path) -> None:
 
 def test_a_folder_that_cannot_be_written(cli: Run, call_file: Path) -> None:
     """Under /proc nobody can make a folder, not even root."""
-    done = cli("run", call_file, "--out", "/proc/paceline-out", "--set", "duration=1000000s")
+    done = cli("run", call_file, "--out", "/proc/paceline-out", "--set", "duration=250000s")
     assert done.returncode == 1
     assert "cannot be written" in done.stderr
 
@@ -197,7 +197,7 @@ def test_ctrl_c_during_the_start(module: str) -> None:
 
 def test_ctrl_c_in_the_middle_writes_nothing(call_file: Path) -> None:
     out = call_file.parent / "out"
-    command = [sys.executable, "-m", "paceline", "run", str(call_file), "--out", str(out), "--set", "duration=1000000s"]
+    command = [sys.executable, "-m", "paceline", "run", str(call_file), "--out", str(out), "--set", "duration=250000s"]
     environment = {key: value for key, value in os.environ.items() if key != "PACELINE_DATA"}
     with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
         time.sleep(1.5)
