@@ -36,6 +36,8 @@ class Experiment:
     """Experiments that are shown beside this one and not judged, by heading."""
     figures: tuple[str, ...]
     """The plots that the report shows; experiments without any show the overview alone."""
+    overview: bool = True
+    """Whether the overview is drawn and shown."""
 
 
 @dataclass(frozen=True)
@@ -158,6 +160,7 @@ def _experiments(tables: dict[str, Any], without_data: dict[str, Any]) -> dict[s
             substitutes,
             table.get("beside", {}),
             tuple(table.get("figures", ())),
+            bool(table.get("overview", True)),
         )
         experiments[name] = list(_runs(experiment, table["over"])) if "over" in table else [experiment]
     return experiments

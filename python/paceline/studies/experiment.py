@@ -72,7 +72,7 @@ def run(job: Job) -> Row:
             f"experiment {job.experiment.name!r}, expected a shorter one: there is nothing to measure or draw"
         )
     shutil.rmtree(job.folder, ignore_errors=True)
-    result.save(job.folder, plots=("overview", *job.experiment.figures))
+    result.save(job.folder, plots=(*["overview"] * job.experiment.overview, *job.experiment.figures))
     row: Row = {
         "experiment": job.experiment.name,
         "title": job.experiment.title,

@@ -30,7 +30,7 @@ class Section:
     """One experiment in the page."""
 
     experiment: Experiment
-    overview: Picture
+    overview: Picture | None
     pictures: list[Picture]
     lines: list[Comparison]
     beside: list[tuple[str, Picture]]
@@ -65,7 +65,7 @@ def _sections(result: StudyResult) -> list[Section]:
     return [
         Section(
             experiment=experiment,
-            overview=_picture(result.out, experiment, "overview"),
+            overview=_picture(result.out, experiment, "overview") if experiment.overview else None,
             pictures=[_picture(result.out, experiment, name) for name in _drawn(result.out, experiment)],
             lines=[line for line in result.comparison if line.published.experiment == name],
             beside=[
