@@ -1,7 +1,7 @@
 //! Which flow of a scenario a run on real sockets is about.
 
 use crate::NetError;
-use paceline_scenario::build::FlowParts;
+use paceline_scenario::build::{EndsParts, FlowParts, RtpParts};
 use paceline_scenario::{FlowSpec, Loaded, Scenario};
 use std::net::SocketAddr;
 
@@ -11,6 +11,7 @@ pub(crate) struct ChosenFlow<'a> {
     pub scenario: &'a Scenario,
     pub spec: &'a FlowSpec,
     pub parts: &'a FlowParts,
+    pub rtp: &'a RtpParts,
 }
 
 impl<'a> ChosenFlow<'a> {
@@ -31,7 +32,11 @@ impl<'a> ChosenFlow<'a> {
         let (Some(spec), Some(parts)) = (scenario.flows.get(index), parts) else {
             return Err(NetError::WhichFlow { known: known() });
         };
-        Ok(ChosenFlow { scenario, spec, parts })
+        let EndsParts::Rtp(rtp) = &parts.ends else {
+            let what = format!("flow {} has transport {}, expected rtp", spec.name, spec.transport.name());
+            return Err(NetError::Unsupported { what });
+        };
+        Ok(ChosenFlow { scenario, spec, parts, rtp })
     }
 }
 

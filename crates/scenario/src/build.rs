@@ -12,7 +12,7 @@ use paceline_media::{
     Bulk, BulkParams, Cbr, CbrParams, FrameRate, FrameTrace, PlayoutConfig, Source, TraceEncoder,
     TraceEncoderParams, frame_sizes,
 };
-use paceline_transport::rtp::{FeedbackConfig, RTP_HEADER, SenderConfig, StreamConfig};
+use paceline_transport::rtp::{FeedbackConfig, SenderConfig, StreamConfig};
 use paceline_units::{Bitrate, Bytes, Ecn, RandomStream, Time, TimeDelta};
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -53,14 +53,8 @@ pub struct Parts {
 pub struct FlowParts {
     /// Its controller, which has seen nothing.
     pub controller: AnyController,
-    /// Its sender. The lateness that is forgiven is zero; a driver with a real clock sets its own.
-    pub sender: SenderConfig,
-    /// Its streams, in order.
-    pub streams: Vec<StreamConfig>,
-    /// When its receiver reports.
-    pub feedback: FeedbackConfig,
-    /// When its receiver displays frames.
-    pub playout: PlayoutConfig,
+    /// Its two ends.
+    pub ends: EndsParts,
     /// The codepoint that its packets start with.
     pub ecn: Ecn,
     /// Indices of the links from sender to receiver.
@@ -73,8 +67,38 @@ pub struct FlowParts {
     pub start: Time,
     /// When it stops.
     pub stop: Time,
+    /// When its application is silent, in order.
+    pub pauses: Vec<(Time, Time)>,
     /// Added to each packet's size on every link.
     pub overhead: Bytes,
+}
+
+/// What the two ends of a flow are built of, by transport.
+#[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant, reason = "one per flow")]
+pub enum EndsParts {
+    /// RTP.
+    Rtp(RtpParts),
+    /// Datagrams that nobody controls.
+    Udp {
+        /// Where they come from.
+        source: Source,
+        /// The largest.
+        max_payload: Bytes,
+    },
+}
+
+/// What the ends of an RTP flow are built of.
+#[derive(Clone, Debug)]
+pub struct RtpParts {
+    /// Its sender. The lateness that is forgiven is zero; a driver with a real clock sets its own.
+    pub sender: SenderConfig,
+    /// Its streams, in order.
+    pub streams: Vec<StreamConfig>,
+    /// When its receiver reports.
+    pub feedback: FeedbackConfig,
+    /// When its receiver displays frames.
+    pub playout: PlayoutConfig,
 }
 
 /// Reads a scenario and everything that it names.
@@ -212,28 +236,13 @@ impl Builder<'_> {
     }
 
     fn flow(&mut self, flow: &FlowSpec) -> Result<FlowParts, ScenarioError> {
-        let max_payload = flow.packet_size - RTP_HEADER;
         let index =
             |names: &[String]| names.iter().filter_map(|name| self.scenario.link_index(name)).collect();
         let (path, return_path) = (index(&flow.path), index(&flow.return_path));
         let controller = controller(flow);
-        let streams = flow.streams.iter().enumerate().map(|(id, stream)| {
-            let target =
-                stream.limits.map(|limits| limits.start).or(controller.target_bitrate(StreamId(id as u8)));
-            let target_start = target.unwrap_or(Bitrate::from_mbps(1));
-            let source = self.source(flow, stream, max_payload, target_start)?;
-            Ok(StreamConfig { source, priority: stream.priority, target_start })
-        });
         Ok(FlowParts {
-            streams: streams.collect::<Result<_, _>>()?,
+            ends: self.ends(flow, &controller)?,
             controller,
-            sender: SenderConfig {
-                max_payload,
-                clock_step: flow.feedback.clock.step(),
-                forgiven_lateness: TimeDelta::ZERO,
-            },
-            feedback: flow.feedback,
-            playout: flow.playout,
             ecn: match flow.ecn {
                 EcnMode::Off => Ecn::NotEct,
                 EcnMode::Classic => Ecn::Ect0,
@@ -244,7 +253,33 @@ impl Builder<'_> {
             return_delay: flow.return_delay,
             start: Time::ZERO + flow.start,
             stop: Time::ZERO + flow.stop.unwrap_or(self.scenario.duration),
+            pauses: flow.pause.iter().map(|&(from, to)| (Time::ZERO + from, Time::ZERO + to)).collect(),
             overhead: flow.overhead,
+        })
+    }
+
+    fn ends(&mut self, flow: &FlowSpec, controller: &AnyController) -> Result<EndsParts, ScenarioError> {
+        let max_payload = flow.packet_size - flow.transport.header();
+        let streams = flow.streams.iter().enumerate().map(|(id, stream)| {
+            let target =
+                stream.limits.map(|limits| limits.start).or(controller.target_bitrate(StreamId(id as u8)));
+            let target_start = target.unwrap_or(Bitrate::from_mbps(1));
+            let source = self.source(flow, stream, max_payload, target_start)?;
+            Ok(StreamConfig { source, priority: stream.priority, target_start })
+        });
+        let mut streams: Vec<_> = streams.collect::<Result<_, _>>()?;
+        Ok(match flow.transport {
+            Transport::Rtp => EndsParts::Rtp(RtpParts {
+                streams,
+                sender: SenderConfig {
+                    max_payload,
+                    clock_step: flow.feedback.clock.step(),
+                    forgiven_lateness: TimeDelta::ZERO,
+                },
+                feedback: flow.feedback,
+                playout: flow.playout,
+            }),
+            Transport::Udp => EndsParts::Udp { source: streams.remove(0).source, max_payload },
         })
     }
 
@@ -275,7 +310,14 @@ impl Builder<'_> {
                 encoder.map(Source::TraceEncoder).map_err(|error| wrong(table, error.found, error.expected))
             }
             SourceSpec::Cbr { rate, fps, adaptive } => {
-                Ok(Source::Cbr(Cbr::new(CbrParams { rate: *rate, fps: rate_of(*fps)?, adaptive: *adaptive })))
+                let params = match fps {
+                    Some(fps) => CbrParams { rate: *rate, fps: rate_of(*fps)?, adaptive: *adaptive },
+                    None => CbrParams::packets(*rate, max_payload).ok_or_else(|| {
+                        let expected = "at most 1e6 packets per second";
+                        wrong(format!("{table}.rate"), crate::quantity::format_rate(*rate), expected)
+                    })?,
+                };
+                Ok(Source::Cbr(Cbr::new(params)))
             }
             SourceSpec::Bulk { length } => Ok(Source::Bulk(Bulk::new(BulkParams {
                 length: *length,

@@ -5,7 +5,7 @@ use paceline_link::generate::MmwaveParams;
 use paceline_link::trace::TraceOptions;
 use paceline_link::{LossConfig, MarkConfig, NoiseConfig, QueueConfig};
 use paceline_media::{FrameSizeParams, FrameTraceFormat, PlayoutConfig};
-use paceline_transport::rtp::FeedbackConfig;
+use paceline_transport::rtp::{FeedbackConfig, RTP_HEADER};
 use paceline_units::{Bitrate, Bytes, TimeDelta};
 
 /// Everything a run needs to know, except the contents of the files it names.
@@ -41,6 +41,10 @@ pub struct LinkSpec {
     pub name: String,
     /// How fast it serves.
     pub rate: RateSpec,
+    /// The node where it begins; default none: it fits everywhere.
+    pub from: Option<String>,
+    /// The node where it ends; default none.
+    pub to: Option<String>,
     /// Propagation, one way; default 0 s.
     pub delay: TimeDelta,
     /// The queue before the server.
@@ -144,6 +148,8 @@ pub struct FlowSpec {
     pub start: TimeDelta,
     /// When it stops; none: at the end of the run, however long that is.
     pub stop: Option<TimeDelta>,
+    /// Intervals [from, to) in which its application is silent, in order, without overlap, between start and stop.
+    pub pause: Vec<(TimeDelta, TimeDelta)>,
     /// When the receiver reports.
     pub feedback: FeedbackConfig,
     /// Size on the link of the largest packet, transport header in.
@@ -161,6 +167,26 @@ pub struct FlowSpec {
 pub enum Transport {
     /// RTP with RFC 8888 feedback.
     Rtp,
+    /// Datagrams without a header of their own.
+    Udp,
+}
+
+impl Transport {
+    /// Its name in scenarios.
+    pub fn name(self) -> &'static str {
+        match self {
+            Transport::Rtp => "rtp",
+            Transport::Udp => "udp",
+        }
+    }
+
+    /// What it adds to the payload of a packet.
+    pub fn header(self) -> Bytes {
+        match self {
+            Transport::Rtp => RTP_HEADER,
+            Transport::Udp => Bytes::ZERO,
+        }
+    }
 }
 
 /// Which ECN codepoint a flow's packets carry.
@@ -223,8 +249,8 @@ pub enum SourceSpec {
     Cbr {
         /// Payload rate; default 1 Mbit/s.
         rate: Bitrate,
-        /// Frames per second; default 50.
-        fps: f64,
+        /// Frames per second; default 50, and for datagrams none: as many as there are packets.
+        fps: Option<f64>,
         /// Whether the rate follows the controller's target; default no.
         adaptive: bool,
     },

@@ -87,6 +87,11 @@ impl Inline {
 
 fn write_link(out: &mut String, link: &LinkSpec) {
     let _ = writeln!(out, "\n[links.{}]", quoted_key(&link.name));
+    for (key, node) in [("from", &link.from), ("to", &link.to)] {
+        if let Some(node) = node {
+            line(out, key, &text(node));
+        }
+    }
     line(out, "rate", &link_rate(&link.rate));
     line(out, "delay", &time(link.delay));
     line(out, "queue", &queue(&link.queue));
@@ -221,10 +226,9 @@ fn noise(config: &NoiseConfig) -> String {
 
 fn write_flow(out: &mut String, flow: &FlowSpec) {
     let name = quoted_key(&flow.name);
-    let Transport::Rtp = flow.transport;
     let ecn = ECN.iter().find(|(_, mode)| *mode == flow.ecn).map_or("", |(name, _)| name);
     let _ = writeln!(out, "\n[flows.{name}]");
-    line(out, "transport", &text("rtp"));
+    line(out, "transport", &text(flow.transport.name()));
     if let [StreamSpec { name: None, source, priority, .. }] = flow.streams.as_slice() {
         line(out, "source", &self::source(source));
         line(out, "priority", &number(*priority));
@@ -239,10 +243,16 @@ fn write_flow(out: &mut String, flow: &FlowSpec) {
     if let Some(stop) = flow.stop {
         line(out, "stop", &time(stop));
     }
+    if !flow.pause.is_empty() {
+        let pauses = flow.pause.iter().map(|(from, to)| list([time(*from), time(*to)].into_iter()));
+        line(out, "pause", &list(pauses));
+    }
     line(out, "packet_size", &size(flow.packet_size));
     line(out, "overhead", &size(flow.overhead));
-    line(out, "feedback", &feedback(&flow.feedback));
-    line(out, "playout", &playout(&flow.playout));
+    if flow.transport == Transport::Rtp {
+        line(out, "feedback", &feedback(&flow.feedback));
+        line(out, "playout", &playout(&flow.playout));
+    }
     line(out, "record", &list(flow.record.iter().map(|state| text(state))));
     write_controller(out, &name, &flow.controller);
     for stream in flow.streams.iter().filter(|stream| stream.name.is_some()) {
@@ -283,7 +293,7 @@ fn source(source: &SourceSpec) -> String {
             .perhaps("nominal_start", encoder.nominal_start.map(rate)),
         SourceSpec::Cbr { rate: cbr, fps, adaptive } => Inline::kind("cbr")
             .with("rate", rate(*cbr))
-            .with("fps", number(*fps))
+            .perhaps("fps", fps.map(number))
             .with("adaptive", adaptive.to_string()),
         SourceSpec::Bulk { length } => Inline::kind("bulk").perhaps("length", length.map(size)),
     }

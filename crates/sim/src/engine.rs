@@ -1,9 +1,8 @@
 //! The engine: lets components run, each alone, as far as its inputs are known.
 
 use crate::edge::Edge;
-use crate::flow::Flow;
+use crate::flow::AnyFlow;
 use crate::hop::{Hop, Lost, Routes};
-use crate::packet::Cargo;
 use paceline_units::{Time, TimeDelta};
 
 /// How the engine goes through time.
@@ -18,7 +17,7 @@ pub enum Pace {
 
 /// A world that runs.
 pub struct Engine {
-    pub(crate) flows: Vec<Flow>,
+    pub(crate) flows: Vec<AnyFlow>,
     pub(crate) hops: Vec<Hop>,
     edges: Vec<Edge>,
     routes: Routes,
@@ -35,7 +34,7 @@ const CREEP: TimeDelta = TimeDelta::from_micros(1);
 impl Engine {
     /// A world before anything happened.
     pub(crate) fn assemble(
-        flows: Vec<Flow>,
+        flows: Vec<AnyFlow>,
         hops: Vec<Hop>,
         mut edges: Vec<Edge>,
         routes: Routes,
@@ -53,12 +52,12 @@ impl Engine {
 
     /// Data packets that reached a receiver.
     pub fn packets(&self) -> u64 {
-        self.flows.iter().map(|flow| flow.packets).sum()
+        self.flows.iter().map(|flow| flow.packets()).sum()
     }
 
     /// What happened at senders, links and receivers.
     pub fn events(&self) -> u64 {
-        self.flows.iter().map(|flow| flow.events).sum::<u64>()
+        self.flows.iter().map(|flow| flow.events()).sum::<u64>()
             + self.hops.iter().map(|hop| hop.events).sum::<u64>()
     }
 
@@ -77,15 +76,15 @@ impl Engine {
         let mut longest = TimeDelta::ZERO;
         for flow in &mut self.flows {
             let known = flow.receiver_known(&self.edges).min(until);
-            if known > flow.receiver_done {
-                longest = longest.max(known - flow.receiver_done);
+            if known > flow.receiver_done() {
+                longest = longest.max(known - flow.receiver_done());
                 flow.advance_receiver(known, &mut self.edges);
             }
         }
         for flow in &mut self.flows {
             let known = flow.sender_known(&self.edges).min(until);
-            if known > flow.sender_done {
-                longest = longest.max(known - flow.sender_done);
+            if known > flow.sender_done() {
+                longest = longest.max(known - flow.sender_done());
                 flow.advance_sender(known, &mut self.edges);
             }
         }
@@ -127,18 +126,14 @@ impl Engine {
     }
 
     fn least_done(&self) -> Time {
-        let flows = self.flows.iter().map(|flow| flow.sender_done.min(flow.receiver_done));
+        let flows = self.flows.iter().map(|flow| flow.sender_done().min(flow.receiver_done()));
         flows.chain(self.hops.iter().map(|hop| hop.done)).min().unwrap_or(Time::MAX)
     }
 
     /// What links did not carry is told to its flow.
     fn settle_losses(&mut self) {
         for Lost { missed, packet } in self.lost.drain(..) {
-            let flow = &mut self.flows[packet.flow as usize];
-            match &packet.cargo {
-                Cargo::Report(slot) => flow.drop_report(*slot),
-                Cargo::Data(data) => flow.drop_data(missed, data),
-            }
+            self.flows[packet.flow as usize].drop_packet(missed, &packet);
         }
     }
 }

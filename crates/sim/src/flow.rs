@@ -1,22 +1,16 @@
-//! A flow as two components: its sender and its receiver, with the reports under way between them.
+//! A flow as two components, its sender and its receiver, whatever its transport.
 
 use crate::edge::Edge;
-use crate::packet::{Cargo, Data, Packet};
+use crate::ends::{Ends, Outgoing, RtpEnds, UdpEnds};
+use crate::packet::{Cargo, Packet};
 use paceline_scenario::recorder::{FlowRecorder, ReceivedPacket, Tick, Ticker};
-use paceline_scenario::registry::AnyController;
-use paceline_transport::rtp::{Feedback, PathFacts, RtpReceiver, RtpSender};
+use paceline_transport::SendingEnd;
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 
-/// What a flow is built from.
+/// What a flow is built from, besides its ends.
 pub struct FlowParts {
     /// Its place among the flows.
     pub index: u32,
-    /// The sending endpoint.
-    pub sender: RtpSender<AnyController>,
-    /// The receiving endpoint.
-    pub receiver: RtpReceiver,
-    /// The mark of its packets as sent.
-    pub ecn: Ecn,
     /// Added to each packet's size, in bytes.
     pub overhead: u32,
     /// The edge that its packets leave on, and the delay before they are there.
@@ -27,44 +21,48 @@ pub struct FlowParts {
     pub reports_out: (usize, TimeDelta),
     /// The edge that its reports arrive on.
     pub reports_in: usize,
-    /// When it starts.
-    pub start: Time,
-    /// When it stops.
-    pub stop: Time,
+    /// When what begins and ends, in order of time.
+    pub plan: Vec<(Time, Turn)>,
     /// What is recorded.
     pub recorder: FlowRecorder,
     /// When the components are looked at.
     pub ticker: Ticker,
 }
 
-/// A flow that runs.
-pub struct Flow {
-    parts: FlowParts,
-    started: bool,
-    stopped: bool,
-    reports: Vec<Feedback>,
-    free: Vec<u32>,
-    receiver_ticker: Ticker,
-    /// Everything at the sender before this has happened.
-    pub sender_done: Time,
-    /// Everything at the receiver before this has happened.
-    pub receiver_done: Time,
-    /// What happened at both.
-    pub events: u64,
-    /// Data packets that reached the receiver.
-    pub packets: u64,
+/// What happens to a flow by plan.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Turn {
+    /// It begins.
+    Start,
+    /// Its application falls silent.
+    Pause,
+    /// Its application goes on.
+    Resume,
+    /// It ends.
+    Stop,
 }
 
-impl Flow {
+/// A flow that runs, over ends of one transport.
+pub struct Flow<E> {
+    ends: E,
+    parts: FlowParts,
+    /// The next turn of the plan.
+    turn: usize,
+    receiver_ticker: Ticker,
+    sender_done: Time,
+    receiver_done: Time,
+    events: u64,
+    packets: u64,
+}
+
+impl<E: Ends> Flow<E> {
     /// A flow before anything happened.
-    pub fn new(parts: FlowParts) -> Flow {
+    pub fn new(ends: E, parts: FlowParts) -> Flow<E> {
         Flow {
+            ends,
             receiver_ticker: parts.ticker.clone(),
             parts,
-            started: false,
-            stopped: false,
-            reports: Vec::new(),
-            free: Vec::new(),
+            turn: 0,
             sender_done: Time::ZERO,
             receiver_done: Time::ZERO,
             events: 0,
@@ -72,48 +70,19 @@ impl Flow {
         }
     }
 
-    /// How far the sender's input is known.
-    #[inline]
-    pub fn sender_known(&self, edges: &[Edge]) -> Time {
-        edges[self.parts.reports_in].horizon
-    }
-
-    /// How far the receiver's input is known.
-    #[inline]
-    pub fn receiver_known(&self, edges: &[Edge]) -> Time {
-        edges[self.parts.data_in].horizon
-    }
-
-    /// When something happens next at the sender.
-    #[inline]
-    pub fn sender_next(&self, edges: &[Edge]) -> Time {
-        self.sender_due().min(edges[self.parts.reports_in].next())
-    }
-
-    /// When something happens next at the receiver.
-    #[inline]
-    pub fn receiver_next(&self, edges: &[Edge]) -> Time {
-        self.receiver_due().min(edges[self.parts.data_in].next())
-    }
-
-    /// The sender's own next event: its start, its stop or a timeout.
+    /// The sender's own next event: a turn of its plan, or a timeout once it has begun.
     #[inline]
     fn sender_due(&self) -> Time {
-        if !self.started {
-            return self.parts.start;
-        }
-        let stop = if self.stopped { Time::MAX } else { self.parts.stop };
-        self.parts.sender.next_timeout().unwrap_or(Time::MAX).min(stop)
+        let turn = self.next_turn();
+        if self.turn == 0 { turn } else { self.ends.sender_due().min(turn) }
     }
 
     #[inline]
-    fn receiver_due(&self) -> Time {
-        let report = self.parts.receiver.next_report().unwrap_or(Time::MAX);
-        report.min(self.parts.receiver.next_playout().unwrap_or(Time::MAX))
+    fn next_turn(&self) -> Time {
+        self.parts.plan.get(self.turn).map_or(Time::MAX, |(at, _)| *at)
     }
 
-    /// Lets everything happen at the sender before `until`.
-    pub fn advance_sender(&mut self, until: Time, edges: &mut [Edge]) {
+    fn advance_sender(&mut self, until: Time, edges: &mut [Edge]) {
         loop {
             let tick = self.parts.ticker.before(until);
             self.run_sender(tick.map_or(until, Tick::covers), edges);
@@ -125,8 +94,7 @@ impl Flow {
         self.publish(edges);
     }
 
-    /// Lets everything happen at the receiver before `until`.
-    pub fn advance_receiver(&mut self, until: Time, edges: &mut [Edge]) {
+    fn advance_receiver(&mut self, until: Time, edges: &mut [Edge]) {
         loop {
             let tick = self.receiver_ticker.before(until);
             self.run_receiver(tick.map_or(until, Tick::covers), edges);
@@ -139,7 +107,7 @@ impl Flow {
     }
 
     fn look_at_sender(&mut self, tick: Tick) {
-        let FlowParts { recorder, sender, .. } = &mut self.parts;
+        let (recorder, sender) = (&mut self.parts.recorder, self.ends.sender());
         match tick {
             Tick::Sample(at) => recorder.sample_sender(at, sender),
             Tick::Begin(at) => recorder.begin_sender(at, sender),
@@ -148,7 +116,7 @@ impl Flow {
     }
 
     fn look_at_receiver(&mut self, tick: Tick) {
-        let FlowParts { recorder, receiver, .. } = &mut self.parts;
+        let (recorder, receiver) = (&mut self.parts.recorder, self.ends.receiver());
         match tick {
             Tick::Sample(at) => recorder.sample_receiver(at),
             Tick::Begin(_) => recorder.begin_receiver(receiver),
@@ -156,49 +124,35 @@ impl Flow {
         }
     }
 
-    /// Tells the edges how far they are known.
-    pub fn publish(&self, edges: &mut [Edge]) {
+    fn publish(&self, edges: &mut [Edge]) {
         let (data, delay) = self.parts.data_out;
         edges[data].horizon = self.sender_done + delay;
         let (reports, delay) = self.parts.reports_out;
         edges[reports].horizon = self.receiver_done + delay;
     }
 
-    /// A report was lost on its way.
-    pub fn drop_report(&mut self, slot: u32) {
-        self.free.push(slot);
-    }
-
-    /// A data packet was lost on its way; it would have arrived at `missed` at the earliest.
-    pub fn drop_data(&mut self, missed: Time, data: &Data) {
-        self.parts.recorder.lost(missed, data.rtp.stream, data.sent);
-    }
-
-    /// What the recorder has gathered.
-    pub fn into_recorder(self) -> FlowRecorder {
-        self.parts.recorder
-    }
-
-    /// Of events at the same time the report comes first, then the sender's own.
+    /// Of events at the same time what came back comes first, then the sender's own.
     #[inline]
     fn run_sender(&mut self, until: Time, edges: &mut [Edge]) {
         loop {
-            let report = edges[self.parts.reports_in].next();
+            let back = edges[self.parts.reports_in].next();
             let own = self.sender_due();
-            let now = report.min(own);
+            let now = back.min(own);
             if now >= until {
                 break;
             }
             self.events += 1;
-            let figures_changed = if report <= own {
-                self.take_report(now, edges);
+            let figures_changed = if back <= own {
+                if let Some((_, packet)) = edges[self.parts.reports_in].pop() {
+                    self.ends.take_return(now, &packet.cargo);
+                }
                 true
             } else {
                 self.take_timeout(now)
             };
             self.transmit(now, edges);
             if figures_changed {
-                self.parts.recorder.reported(now, self.parts.sender.controller());
+                self.parts.recorder.reported(now, self.ends.sender().controller());
             }
         }
     }
@@ -206,109 +160,184 @@ impl Flow {
     /// False if it is only a packet's time to leave.
     #[inline]
     fn take_timeout(&mut self, now: Time) -> bool {
-        if !self.started {
-            self.started = true;
-            self.parts.sender.start(now);
-        } else if !self.stopped && self.parts.stop <= now {
-            self.stopped = true;
-            self.parts.sender.stop(now);
-        } else {
-            return self.parts.sender.handle_timeout(now);
+        if self.next_turn() > now {
+            return self.ends.sender_timeout(now);
+        }
+        let (_, turn) = self.parts.plan[self.turn];
+        self.turn += 1;
+        match turn {
+            Turn::Start => self.ends.start(now),
+            Turn::Pause => self.ends.pause(now),
+            Turn::Resume => self.ends.resume(now),
+            Turn::Stop => self.ends.stop(now),
         }
         true
     }
 
     #[inline]
-    fn take_report(&mut self, now: Time, edges: &mut [Edge]) {
-        let Some((_, packet)) = edges[self.parts.reports_in].pop() else { return };
-        if let Cargo::Report(slot) = packet.cargo {
-            self.parts.sender.handle_feedback(now, &self.reports[slot as usize]);
-            self.free.push(slot);
+    fn transmit(&mut self, now: Time, edges: &mut [Edge]) {
+        let (edge, delay) = self.parts.data_out;
+        while let Some(Outgoing { cargo, size, ecn, stream, queued }) = self.ends.poll_transmit(now) {
+            let size = size + self.parts.overhead;
+            if cargo.data().is_some() {
+                self.parts.recorder.sent(now, stream, Bytes::new(u64::from(size)), now - queued);
+            }
+            let packet = self.packet(now, size, ecn, cargo);
+            edges[edge].push(now + delay, packet);
         }
     }
 
     #[inline]
-    fn transmit(&mut self, now: Time, edges: &mut [Edge]) {
-        let FlowParts { sender, recorder, data_out: (edge, delay), overhead, index, ecn, .. } =
-            &mut self.parts;
-        while let Some(outgoing) = sender.poll_transmit(now) {
-            let size = outgoing.packet.size().as_u64() as u32 + *overhead;
-            recorder.sent(now, outgoing.packet.stream, Bytes::new(u64::from(size)), now - outgoing.queued);
-            let data = Data { rtp: outgoing.packet, sent: now, first: outgoing.first };
-            let packet =
-                Packet { flow: *index, size, hop: 0, ecn: *ecn, wait: 0, noise: 0, cargo: Cargo::Data(data) };
-            edges[*edge].push(now + *delay, packet);
-        }
+    fn packet(&self, sent: Time, size: u32, ecn: Ecn, cargo: Cargo) -> Packet {
+        Packet { flow: self.parts.index, size, hop: 0, back: false, ecn, sent, wait: 0, noise: 0, cargo }
     }
 
-    /// Of events at the same time the arrival comes first, then playout, then the report.
+    /// Of events at the same time the arrival comes first, then the receiver's own.
     #[inline]
     fn run_receiver(&mut self, until: Time, edges: &mut [Edge]) {
         loop {
             let arrival = edges[self.parts.data_in].next();
-            let own = self.receiver_due();
+            let own = self.ends.receiver_due();
             let now = arrival.min(own);
             if now >= until {
                 break;
             }
             self.events += 1;
             if arrival <= own {
-                self.take_packet(now, edges);
+                if let Some((_, packet)) = edges[self.parts.data_in].pop() {
+                    self.take_packet(now, &packet);
+                }
             } else {
-                self.parts.receiver.handle_playout(now);
-                self.display();
-                self.send_report(now, edges);
+                self.ends.receiver_timeout(now);
             }
+            while let Some(frame) = self.ends.poll_displayed() {
+                self.parts.recorder.displayed(&frame);
+            }
+            self.send_back(now, edges);
         }
     }
 
     #[inline]
-    fn take_packet(&mut self, now: Time, edges: &mut [Edge]) {
-        let Some((_, packet)) = edges[self.parts.data_in].pop() else { return };
-        let Cargo::Data(data) = packet.cargo else { return };
+    fn take_packet(&mut self, now: Time, packet: &Packet) {
+        let taken = self.ends.take_data(now, packet);
+        if packet.cargo.data().is_none() {
+            return;
+        }
         self.packets += 1;
-        let wait = TimeDelta::from_nanos(packet.wait);
-        let facts = PathFacts { sent: Some(data.sent), wait: Some(wait), first: Some(data.first) };
-        let due = self.parts.receiver.on_packet(now, &data.rtp, packet.ecn, facts);
         self.parts.recorder.received(&ReceivedPacket {
             now,
-            stream: data.rtp.stream,
+            stream: taken.stream,
             size: Bytes::new(u64::from(packet.size)),
-            payload: data.rtp.payload,
-            sent: data.sent,
-            wait,
+            payload: taken.payload,
+            sent: packet.sent,
+            wait: TimeDelta::from_nanos(packet.wait),
             noise: TimeDelta::from_nanos(packet.noise),
             ecn: packet.ecn,
             duplicate: false,
         });
-        self.display();
-        if due {
-            self.send_report(now, edges);
-        }
     }
 
     #[inline]
-    fn display(&mut self) {
-        while let Some((_, frame)) = self.parts.receiver.poll_displayed() {
-            self.parts.recorder.displayed(&frame);
-        }
-    }
-
-    #[inline]
-    fn send_report(&mut self, now: Time, edges: &mut [Edge]) {
-        let slot = self.free.pop().unwrap_or_else(|| {
-            self.reports.push(Feedback::default());
-            self.reports.len() as u32 - 1
-        });
-        let report = &mut self.reports[slot as usize];
-        if !self.parts.receiver.poll_feedback(now, report) {
-            self.free.push(slot);
-            return;
-        }
-        let size = report.size().as_u64() as u32 + self.parts.overhead;
+    fn send_back(&mut self, now: Time, edges: &mut [Edge]) {
         let (edge, delay) = self.parts.reports_out;
-        let (flow, cargo) = (self.parts.index, Cargo::Report(slot));
-        let packet = Packet { flow, size, hop: 0, ecn: Ecn::NotEct, wait: 0, noise: 0, cargo };
-        edges[edge].push(now + delay, packet);
+        while let Some((cargo, size)) = self.ends.poll_return(now) {
+            let packet = self.packet(now, size + self.parts.overhead, Ecn::NotEct, cargo);
+            edges[edge].push(now + delay, Packet { back: true, ..packet });
+        }
+    }
+
+    fn drop_packet(&mut self, missed: Time, packet: &Packet) {
+        if let (Some(stream), false) = (packet.cargo.data(), packet.back) {
+            self.parts.recorder.lost(missed, stream, packet.sent);
+        }
+        if packet.back {
+            self.ends.drop_return(&packet.cargo);
+        }
+    }
+}
+
+/// A flow of any transport. Which one is asked once per window, not per packet.
+#[allow(clippy::large_enum_variant, reason = "one per flow, never moved in the packet path")]
+pub enum AnyFlow {
+    /// Media and reports.
+    Rtp(Flow<RtpEnds>),
+    /// Datagrams that nobody controls.
+    Udp(Flow<UdpEnds>),
+}
+
+/// Calls the flow inside.
+macro_rules! each {
+    ($any:expr, $flow:ident => $call:expr) => {
+        match $any {
+            AnyFlow::Rtp($flow) => $call,
+            AnyFlow::Udp($flow) => $call,
+        }
+    };
+}
+
+impl AnyFlow {
+    /// How far the sender's input is known.
+    pub fn sender_known(&self, edges: &[Edge]) -> Time {
+        each!(self, flow => edges[flow.parts.reports_in].horizon)
+    }
+
+    /// How far the receiver's input is known.
+    pub fn receiver_known(&self, edges: &[Edge]) -> Time {
+        each!(self, flow => edges[flow.parts.data_in].horizon)
+    }
+
+    /// Everything at the sender before this has happened.
+    pub fn sender_done(&self) -> Time {
+        each!(self, flow => flow.sender_done)
+    }
+
+    /// Everything at the receiver before this has happened.
+    pub fn receiver_done(&self) -> Time {
+        each!(self, flow => flow.receiver_done)
+    }
+
+    /// When something happens next at the sender.
+    pub fn sender_next(&self, edges: &[Edge]) -> Time {
+        each!(self, flow => flow.sender_due().min(edges[flow.parts.reports_in].next()))
+    }
+
+    /// When something happens next at the receiver.
+    pub fn receiver_next(&self, edges: &[Edge]) -> Time {
+        each!(self, flow => flow.ends.receiver_due().min(edges[flow.parts.data_in].next()))
+    }
+
+    /// Lets everything happen at the sender before `until`.
+    pub fn advance_sender(&mut self, until: Time, edges: &mut [Edge]) {
+        each!(self, flow => flow.advance_sender(until, edges));
+    }
+
+    /// Lets everything happen at the receiver before `until`.
+    pub fn advance_receiver(&mut self, until: Time, edges: &mut [Edge]) {
+        each!(self, flow => flow.advance_receiver(until, edges));
+    }
+
+    /// Tells the edges how far they are known.
+    pub fn publish(&self, edges: &mut [Edge]) {
+        each!(self, flow => flow.publish(edges));
+    }
+
+    /// A packet was lost on its way; it would have arrived at `missed` at the earliest.
+    pub fn drop_packet(&mut self, missed: Time, packet: &Packet) {
+        each!(self, flow => flow.drop_packet(missed, packet));
+    }
+
+    /// What happened at both ends.
+    pub fn events(&self) -> u64 {
+        each!(self, flow => flow.events)
+    }
+
+    /// Data packets that reached the receiver.
+    pub fn packets(&self) -> u64 {
+        each!(self, flow => flow.packets)
+    }
+
+    /// What the recorder has gathered.
+    pub fn into_recorder(self) -> FlowRecorder {
+        each!(self, flow => flow.parts.recorder)
     }
 }

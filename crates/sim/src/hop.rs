@@ -1,7 +1,7 @@
 //! A link as a component: merges what its feeders offer, in order of (time, flow), and hands on what departs.
 
 use crate::edge::Edge;
-use crate::packet::{Cargo, Packet};
+use crate::packet::Packet;
 use paceline_link::{Link, Offered};
 use paceline_scenario::recorder::{LinkRecorder, Tick, Ticker};
 use paceline_units::{Time, TimeDelta};
@@ -30,7 +30,7 @@ impl Routes {
     /// The edge that a packet takes which has crossed `packet.hop` links.
     #[inline]
     fn edge(&self, packet: &Packet) -> usize {
-        let routes = if matches!(packet.cargo, Cargo::Data(_)) { &self.forward } else { &self.back };
+        let routes = if packet.back { &self.back } else { &self.forward };
         routes[packet.flow as usize][usize::from(packet.hop)]
     }
 }

@@ -6,6 +6,7 @@
 //! congestion: endpoints and links are the same code that runs on real sockets.
 
 mod edge;
+mod ends;
 mod engine;
 mod flow;
 mod hop;

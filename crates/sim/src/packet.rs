@@ -1,5 +1,6 @@
 //! What travels in the simulator: small structs, no bytes.
 
+use paceline_cc::StreamId;
 use paceline_link::Transit;
 use paceline_transport::rtp::RtpPacket;
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
@@ -13,8 +14,12 @@ pub struct Packet {
     pub size: u32,
     /// How many links it has crossed.
     pub hop: u8,
+    /// Whether it goes from the receiver to the sender.
+    pub back: bool,
     /// Its mark now.
     pub ecn: Ecn,
+    /// When it was handed to the network.
+    pub sent: Time,
     /// How long it waited in queues so far, in nanoseconds.
     pub wait: i64,
     /// Delay noise so far, in nanoseconds.
@@ -26,19 +31,35 @@ pub struct Packet {
 /// What a packet carries.
 #[derive(Clone, Copy, Debug)]
 pub enum Cargo {
-    /// Media.
-    Data(Data),
+    /// A packet of media.
+    Media(Media),
     /// A report, by its place among the reports under way of its flow.
     Report(u32),
+    /// A datagram without any header of ours.
+    Datagram {
+        /// Its payload in bytes.
+        payload: u32,
+    },
 }
 
-/// A data packet, and when it was sent.
+impl Cargo {
+    /// The stream it belongs to, if it is data: what counts as a packet sent, received or lost. Reports and
+    /// acknowledgements do not.
+    #[inline]
+    pub fn data(&self) -> Option<StreamId> {
+        match self {
+            Cargo::Media(media) => Some(media.rtp.stream),
+            Cargo::Report(_) => None,
+            Cargo::Datagram { .. } => Some(StreamId(0)),
+        }
+    }
+}
+
+/// A packet of media, as the endpoints know it.
 #[derive(Clone, Copy, Debug)]
-pub struct Data {
-    /// The packet as the endpoints know it.
+pub struct Media {
+    /// Header and payload.
     pub rtp: RtpPacket,
-    /// When the sender handed it to the network.
-    pub sent: Time,
     /// Whether it is the first of its frame.
     pub first: bool,
 }

@@ -1,15 +1,18 @@
 //! From a loaded scenario to a world that runs, and from there to the figures.
 
 use crate::edge::Edge;
+use crate::ends::{RtpEnds, UdpEnds};
 use crate::engine::{Engine, Pace};
-use crate::flow::{Flow, FlowParts};
+use crate::flow::{AnyFlow, Flow, FlowParts, Turn};
 use crate::hop::{Hop, Routes};
 use paceline_link::{Link, LinkError};
+use paceline_scenario::build::{self, EndsParts};
 use paceline_scenario::recorder::{FlowRecorder, LinkRecorder, Ticker, flow_series, link_series};
 use paceline_scenario::series::TimeSeries;
 use paceline_scenario::summary::{Fairness, Summary};
-use paceline_scenario::{Loaded, Scenario, build};
+use paceline_scenario::{Loaded, Scenario};
 use paceline_transport::rtp::{RtpReceiver, RtpSender};
+use paceline_transport::udp::UdpSender;
 use paceline_units::{Time, TimeDelta};
 use std::collections::BTreeMap;
 
@@ -72,7 +75,7 @@ impl Simulation {
     /// The figures, when the end is reached.
     pub fn finish(self) -> Outcome {
         let (packets, events) = (self.engine.packets(), self.engine.events());
-        let flows: Vec<FlowRecorder> = self.engine.flows.into_iter().map(Flow::into_recorder).collect();
+        let flows: Vec<FlowRecorder> = self.engine.flows.into_iter().map(AnyFlow::into_recorder).collect();
         let links: Vec<LinkRecorder> = self.engine.hops.into_iter().map(Hop::into_recorder).collect();
         let flow_names = self.scenario.flows.iter().map(|flow| flow.name.clone());
         let link_names = self.scenario.links.iter().map(|link| link.name.clone());
@@ -159,7 +162,7 @@ impl<'a> Assembly<'a> {
         edge
     }
 
-    fn flow(&mut self, index: usize, parts: &build::FlowParts) -> Flow {
+    fn flow(&mut self, index: usize, parts: &build::FlowParts) -> AnyFlow {
         let spec = &self.scenario.flows[index];
         let (forward, back) = (self.route(&parts.path), self.route(&parts.return_path));
         let recorder = FlowRecorder::new(self.scenario, spec);
@@ -168,21 +171,44 @@ impl<'a> Assembly<'a> {
         let (back_first, back_last) = (back[0], back[back.len() - 1]);
         self.routes.forward.push(forward);
         self.routes.back.push(back);
-        let streams = parts.streams.len() as u8;
-        Flow::new(FlowParts {
+        let run = FlowParts {
             index: index as u32,
-            sender: RtpSender::new(parts.controller.clone(), &parts.sender, parts.streams.clone()),
-            receiver: RtpReceiver::new(parts.feedback, streams, parts.playout),
-            ecn: parts.ecn,
             overhead: parts.overhead.as_u64() as u32,
             data_out: (first, TimeDelta::ZERO),
             data_in: last,
             reports_out: (back_first, back_delay),
             reports_in: back_last,
-            start: parts.start,
-            stop: parts.stop,
+            plan: plan(parts),
             ticker: Ticker::of(self.scenario, &recorder.window()),
             recorder,
-        })
+        };
+        ends(parts, run)
+    }
+}
+
+/// The turns of a flow, in order of time.
+fn plan(parts: &build::FlowParts) -> Vec<(Time, Turn)> {
+    let mut plan = vec![(parts.start, Turn::Start)];
+    for &(from, to) in &parts.pauses {
+        plan.extend([(from, Turn::Pause), (to, Turn::Resume)]);
+    }
+    plan.push((parts.stop, Turn::Stop));
+    plan
+}
+
+/// The flow over the ends of its transport.
+fn ends(parts: &build::FlowParts, run: FlowParts) -> AnyFlow {
+    let controller = parts.controller.clone();
+    match &parts.ends {
+        EndsParts::Rtp(rtp) => {
+            let streams = rtp.streams.len() as u8;
+            let sender = RtpSender::new(controller, &rtp.sender, rtp.streams.clone());
+            let receiver = RtpReceiver::new(rtp.feedback, streams, rtp.playout);
+            AnyFlow::Rtp(Flow::new(RtpEnds::new(sender, receiver, parts.ecn), run))
+        }
+        EndsParts::Udp { source, max_payload } => {
+            let sender = UdpSender::new(controller, source.clone(), *max_payload);
+            AnyFlow::Udp(Flow::new(UdpEnds::new(sender, parts.ecn), run))
+        }
     }
 }

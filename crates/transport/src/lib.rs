@@ -1,6 +1,9 @@
 //! Sans-I/O transport endpoints: they are handed time and packets, and answer packets and timeouts.
 
+mod ends;
 mod pacer;
 pub mod rtp;
+pub mod udp;
 
+pub use ends::{Elsewhere, FrameCounters, ReceivingEnd, SendingEnd};
 pub use pacer::Pacer;

@@ -34,7 +34,7 @@ impl<'a> Driver<'a> {
         Driver {
             port,
             inbox: Inbox::new(),
-            gate: MediaGate::new(options.ssrc, flow.parts.streams.len(), None),
+            gate: MediaGate::new(options.ssrc, flow.rtp.streams.len(), None),
             flow,
             session: None,
             counters: NetCounters::default(),

@@ -7,7 +7,8 @@ use paceline_cc::StreamId;
 use paceline_media::DisplayedFrame;
 use paceline_scenario::recorder::{FlowRecorder, ReceivedPacket, Tick, Ticker};
 use paceline_scenario::summary::{Distribution, FlowSummary, FrameDelayMeans};
-use paceline_transport::rtp::{RtpPacket, RtpReceiver};
+use paceline_transport::rtp::RtpPacket;
+use paceline_transport::{Elsewhere, ReceivingEnd};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 
 /// Records a flow from its receiver's side.
@@ -69,7 +70,7 @@ impl<'a> ReceiverRecord<'a> {
     }
 
     /// Does what is due at `now`.
-    pub fn tick(&mut self, now: Time, endpoint: &RtpReceiver, progress: &dyn Fn(Time)) {
+    pub fn tick(&mut self, now: Time, endpoint: &impl ReceivingEnd, progress: &dyn Fn(Time)) {
         while let Some(tick) = self.ticker.due(now) {
             match tick {
                 Tick::Begin(_) => self.recorder.begin_receiver(endpoint),
@@ -84,13 +85,11 @@ impl<'a> ReceiverRecord<'a> {
 
     /// The output of a run in which nothing arrived.
     pub fn nothing(self, counters: NetCounters) -> NetOutput {
-        let parts = self.flow.parts;
-        let endpoint = RtpReceiver::new(parts.feedback, parts.streams.len() as u8, parts.playout);
-        self.finish(Time::ZERO, &endpoint, counters)
+        self.finish(Time::ZERO, &Elsewhere, counters)
     }
 
     /// The run ended at `now`.
-    pub fn finish(mut self, now: Time, endpoint: &RtpReceiver, counters: NetCounters) -> NetOutput {
+    pub fn finish(mut self, now: Time, endpoint: &impl ReceivingEnd, counters: NetCounters) -> NetOutput {
         if self.ticker.cut() {
             self.recorder.end_receiver(now, endpoint);
         }

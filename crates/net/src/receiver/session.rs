@@ -61,7 +61,8 @@ impl<'a> Session<'a> {
         view: &RtpView<'_>,
     ) -> Session<'a> {
         let timing = plausible_timing(view.payload, datagram.arrived);
-        let (parts, streams) = (flow.parts, flow.parts.streams.len().clamp(1, 255));
+        let (parts, rtp) = (flow.parts, flow.rtp);
+        let streams = rtp.streams.len().clamp(1, 255);
         let first = timing.map_or(datagram.arrived, |(captured, _)| captured);
         Session {
             clock: DriverClock::with_start(first, parts.start),
@@ -69,7 +70,7 @@ impl<'a> Session<'a> {
             heard: parts.start,
             peer: datagram.from,
             ssrcs,
-            endpoint: RtpReceiver::new(parts.feedback, streams as u8, parts.playout),
+            endpoint: RtpReceiver::new(rtp.feedback, streams as u8, rtp.playout),
             streams: std::iter::repeat_with(Intake::default).take(streams).collect(),
             missing: MissingPackets::default(),
             shared_clock: timing.is_some(),

@@ -55,7 +55,7 @@ pub(super) struct Driver<'a> {
 impl<'a> Driver<'a> {
     pub fn new(relay: Relay<'a>) -> Driver<'a> {
         let Relay { listen, out, chain, links, flow, options } = relay;
-        let streams = flow.parts.streams.len();
+        let streams = flow.rtp.streams.len();
         let opened = DriverClock::from_zero(Moment::now());
         Driver {
             listen,

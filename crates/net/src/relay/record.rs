@@ -8,7 +8,7 @@ use crate::{NetCounters, NetOutput};
 use paceline_cc::StreamId;
 use paceline_scenario::recorder::{FlowRecorder, LinkRecorder, ReceivedPacket, Tick, Ticker};
 use paceline_scenario::summary::Distribution;
-use paceline_transport::rtp::RtpReceiver;
+use paceline_transport::Elsewhere;
 use paceline_units::{Bytes, Time, TimeDelta};
 use paceline_wire::rtp;
 
@@ -17,7 +17,6 @@ pub(super) struct RelayRecord<'a> {
     flow: ChosenFlow<'a>,
     recorder: FlowRecorder,
     /// The recorder wants a receiver to look at; the real one is elsewhere.
-    absent: RtpReceiver,
     ticker: Ticker,
     ssrcs: Ssrcs,
     packets: u64,
@@ -26,12 +25,10 @@ pub(super) struct RelayRecord<'a> {
 impl<'a> RelayRecord<'a> {
     pub fn new(flow: ChosenFlow<'a>, ssrcs: Ssrcs) -> RelayRecord<'a> {
         let recorder = FlowRecorder::new(flow.scenario, flow.spec);
-        let streams = flow.parts.streams.len();
         RelayRecord {
             flow,
             ticker: Ticker::of(flow.scenario, &recorder.window()),
             recorder,
-            absent: RtpReceiver::new(flow.parts.feedback, streams as u8, flow.parts.playout),
             ssrcs,
             packets: 0,
         }
@@ -73,12 +70,12 @@ impl<'a> RelayRecord<'a> {
     pub fn tick(&mut self, now: Time, progress: &dyn Fn(Time)) {
         while let Some(tick) = self.ticker.due(now) {
             match tick {
-                Tick::Begin(_) => self.recorder.begin_receiver(&self.absent),
+                Tick::Begin(_) => self.recorder.begin_receiver(&Elsewhere),
                 Tick::Sample(at) => {
                     self.recorder.sample_receiver(at);
                     progress(at);
                 }
-                Tick::End(at) => self.recorder.end_receiver(at, &self.absent),
+                Tick::End(at) => self.recorder.end_receiver(at, &Elsewhere),
             }
         }
     }
@@ -86,7 +83,7 @@ impl<'a> RelayRecord<'a> {
     /// The run ended at `now`.
     pub fn finish(mut self, now: Time, links: &[LinkRecorder], counters: NetCounters) -> NetOutput {
         if self.ticker.cut() {
-            self.recorder.end_receiver(now, &self.absent);
+            self.recorder.end_receiver(now, &Elsewhere);
         }
         let seen = Seen { ran: now, packets: self.packets, counters };
         output(self.flow, self.recorder, links, seen, &[], |figures| {

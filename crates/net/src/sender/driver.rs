@@ -60,7 +60,7 @@ struct Answers {
 impl<'a> Driver<'a> {
     pub fn new(port: UdpPort, flow: ChosenFlow<'a>, options: &SendOptions) -> Driver<'a> {
         let parts = flow.parts;
-        let endpoint = RtpSender::new(parts.controller.clone(), &parts.sender, parts.streams.clone());
+        let endpoint = RtpSender::new(parts.controller.clone(), &flow.rtp.sender, flow.rtp.streams.clone());
         Driver {
             port,
             inbox: Inbox::new(),
@@ -68,8 +68,8 @@ impl<'a> Driver<'a> {
             clock: DriverClock::from_zero(Moment::now()),
             endpoint,
             ecn: parts.ecn,
-            ssrcs: Ssrcs::new(options.ssrc, parts.streams.len()),
-            log: SentLog::new(parts.streams.len()),
+            ssrcs: Ssrcs::new(options.ssrc, flow.rtp.streams.len()),
+            log: SentLog::new(flow.rtp.streams.len()),
             reports: ReportReader::default(),
             record: SenderRecord::new(flow),
             counters: NetCounters::default(),

@@ -8,7 +8,8 @@ use paceline_cc::StreamId;
 use paceline_scenario::recorder::{FlowRecorder, ReceivedPacket, Tick, Ticker};
 use paceline_scenario::registry::AnyController;
 use paceline_scenario::summary::Distribution;
-use paceline_transport::rtp::{Outgoing, RTP_HEADER, RtpReceiver, RtpSender};
+use paceline_transport::Elsewhere;
+use paceline_transport::rtp::{Outgoing, RTP_HEADER, RtpSender};
 use paceline_units::{Time, TimeDelta};
 
 type Endpoint = RtpSender<AnyController>;
@@ -17,8 +18,6 @@ type Endpoint = RtpSender<AnyController>;
 pub(super) struct SenderRecord<'a> {
     flow: ChosenFlow<'a>,
     recorder: FlowRecorder,
-    /// The other half of the recorder wants a receiver to look at; the real one is elsewhere.
-    absent: RtpReceiver,
     ticker: Ticker,
     delivered: u64,
     last_queued: TimeDelta,
@@ -27,12 +26,10 @@ pub(super) struct SenderRecord<'a> {
 impl<'a> SenderRecord<'a> {
     pub fn new(flow: ChosenFlow<'a>) -> SenderRecord<'a> {
         let recorder = FlowRecorder::new(flow.scenario, flow.spec);
-        let streams = flow.parts.streams.len() as u8;
         SenderRecord {
             flow,
             ticker: Ticker::of(flow.scenario, &recorder.window()),
             recorder,
-            absent: RtpReceiver::new(flow.parts.feedback, streams, flow.parts.playout),
             delivered: 0,
             last_queued: TimeDelta::ZERO,
         }
@@ -80,7 +77,7 @@ impl<'a> SenderRecord<'a> {
         match self.ticker.due(now) {
             Some(Tick::Begin(at)) => {
                 self.recorder.begin_sender(at, endpoint);
-                self.recorder.begin_receiver(&self.absent);
+                self.recorder.begin_receiver(&Elsewhere);
             }
             Some(Tick::Sample(at)) => {
                 self.recorder.sample_sender(at, endpoint);
@@ -94,7 +91,7 @@ impl<'a> SenderRecord<'a> {
 
     fn end(&mut self, at: Time, endpoint: &Endpoint) {
         self.recorder.end_sender(at, endpoint);
-        self.recorder.end_receiver(at, &self.absent);
+        self.recorder.end_receiver(at, &Elsewhere);
     }
 
     /// The run ended at `now`.

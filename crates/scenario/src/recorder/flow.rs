@@ -12,7 +12,7 @@ use crate::spec::{FlowSpec, Scenario};
 use crate::summary::{Distribution, FlowSummary, FrameCounts, FrameDelayMeans, ratio};
 use paceline_cc::{Controller, StreamId};
 use paceline_media::DisplayedFrame;
-use paceline_transport::rtp::{RtpReceiver, RtpSender};
+use paceline_transport::{ReceivingEnd, SendingEnd};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 use std::collections::BTreeMap;
 
@@ -127,22 +127,22 @@ impl FlowRecorder {
     }
 
     /// The window begins at the sender.
-    pub fn begin_sender<C: Controller>(&mut self, at: Time, sender: &RtpSender<C>) {
+    pub fn begin_sender(&mut self, at: Time, sender: &impl SendingEnd) {
         self.sender.begin(at, sender);
     }
 
     /// Appends the sender's part of a row for each stream: the interval since its last sample ends at `at`.
-    pub fn sample_sender<C: Controller>(&mut self, at: Time, sender: &RtpSender<C>) {
+    pub fn sample_sender(&mut self, at: Time, sender: &impl SendingEnd) {
         self.sender.sample(at, sender);
     }
 
     /// The window, or the run, ends at the sender.
-    pub fn end_sender<C: Controller>(&mut self, at: Time, sender: &RtpSender<C>) {
+    pub fn end_sender(&mut self, at: Time, sender: &impl SendingEnd) {
         self.sender.end(at, sender);
     }
 
     /// The window begins at the receiver.
-    pub fn begin_receiver(&mut self, receiver: &RtpReceiver) {
+    pub fn begin_receiver(&mut self, receiver: &impl ReceivingEnd) {
         self.receiver.begin(receiver);
     }
 
@@ -152,7 +152,7 @@ impl FlowRecorder {
     }
 
     /// The window, or the run, ends at the receiver.
-    pub fn end_receiver(&mut self, at: Time, receiver: &RtpReceiver) {
+    pub fn end_receiver(&mut self, at: Time, receiver: &impl ReceivingEnd) {
         self.receiver.end(at, receiver);
     }
 

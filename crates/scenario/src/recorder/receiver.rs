@@ -7,7 +7,7 @@ use crate::histogram::Histogram;
 use crate::summary::ratio;
 use paceline_cc::StreamId;
 use paceline_media::{DisplayedFrame, PlayoutCounters};
-use paceline_transport::rtp::RtpReceiver;
+use paceline_transport::ReceivingEnd;
 use paceline_units::{Time, TimeDelta};
 
 /// Sums of one stream over the interval of a sample.
@@ -148,15 +148,15 @@ impl ReceiverHalf {
         }
     }
 
-    pub(super) fn begin(&mut self, receiver: &RtpReceiver) {
-        self.begin = Some(total(receiver));
+    pub(super) fn begin(&mut self, receiver: &impl ReceivingEnd) {
+        self.begin = Some(receiver.playout());
     }
 
-    pub(super) fn end(&mut self, at: Time, receiver: &RtpReceiver) {
+    pub(super) fn end(&mut self, at: Time, receiver: &impl ReceivingEnd) {
         self.ended = Some(at);
         // A window that ends before it begins holds nothing.
         let Some(before) = self.begin else { return };
-        let now = total(receiver);
+        let now = receiver.playout();
         self.incomplete = now.incomplete.saturating_sub(before.incomplete);
         self.freezes = now.freezes.saturating_sub(before.freezes);
     }
@@ -176,13 +176,4 @@ impl ReceiverHalf {
             self.rows.push(at, index as u8, cells);
         }
     }
-}
-
-/// What playout counted, over all streams.
-fn total(receiver: &RtpReceiver) -> PlayoutCounters {
-    receiver.playout_counters().fold(PlayoutCounters::default(), |sum, stream| PlayoutCounters {
-        incomplete: sum.incomplete + stream.incomplete,
-        freezes: sum.freezes + stream.freezes,
-        ..sum
-    })
 }

@@ -6,7 +6,7 @@ use super::rows::Rows;
 use crate::histogram::Histogram;
 use crate::summary::ratio;
 use paceline_cc::{Controller, Snapshot, StreamId};
-use paceline_transport::rtp::{RtpSender, SenderCounters};
+use paceline_transport::{FrameCounters, SendingEnd};
 use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
 
 /// Sums of one stream over the interval of a sample.
@@ -33,7 +33,7 @@ pub(super) struct SenderHalf {
     intervals: Vec<Interval>,
     last_sample: Time,
     /// The counters when the window began; none if it has not.
-    begin: Option<SenderCounters>,
+    begin: Option<FrameCounters>,
     srtt_level: Level<TimeDelta>,
     target_level: Level<Bitrate>,
     target_bits: u128,
@@ -119,22 +119,22 @@ impl SenderHalf {
         ratio(self.target_bits as f64 / 1e6, self.target_nanos as f64)
     }
 
-    pub(super) fn begin<C: Controller>(&mut self, at: Time, sender: &RtpSender<C>) {
+    pub(super) fn begin(&mut self, at: Time, sender: &impl SendingEnd) {
         self.observe(at, &sender.controller().snapshot());
-        self.begin = Some(sender.counters());
+        self.begin = Some(sender.frames());
     }
 
-    pub(super) fn end<C: Controller>(&mut self, at: Time, sender: &RtpSender<C>) {
+    pub(super) fn end(&mut self, at: Time, sender: &impl SendingEnd) {
         // What held until now is over: nothing is known after the end.
         self.observe(at, &Snapshot::default());
         // A window that ends before it begins holds nothing.
         let Some(before) = self.begin else { return };
-        let now = sender.counters();
-        self.captured = now.frames.saturating_sub(before.frames);
-        self.discarded = now.discarded.frames.saturating_sub(before.discarded.frames);
+        let now = sender.frames();
+        self.captured = now.captured.saturating_sub(before.captured);
+        self.discarded = now.discarded.saturating_sub(before.discarded);
     }
 
-    pub(super) fn sample<C: Controller>(&mut self, at: Time, sender: &RtpSender<C>) {
+    pub(super) fn sample(&mut self, at: Time, sender: &impl SendingEnd) {
         let seconds = (at - self.last_sample).as_secs_f64();
         self.last_sample = at;
         // Before its start and after its stop a flow has no state, though its controller does.
@@ -149,7 +149,7 @@ impl SenderHalf {
             let stream = StreamId(index as u8);
             let millis = |span: Option<TimeDelta>| span.map(TimeDelta::as_millis_f64);
             let cells: [_; Self::COLUMNS.len()] = [
-                shows.then(|| sender.target(stream).as_mbps_f64()),
+                sender.target(stream).filter(|_| shows).map(Bitrate::as_mbps_f64),
                 ratio(interval.bytes as f64 * 8.0 / 1e6, seconds),
                 snapshot.window.map(Bytes::as_f64),
                 snapshot.in_flight.map(Bytes::as_f64),
@@ -157,7 +157,7 @@ impl SenderHalf {
                 millis(snapshot.queue_delay),
                 ratio(interval.waited as f64 / 1e6, interval.packets as f64),
                 shows.then(|| sender.send_queue_bytes(stream).as_f64()),
-                shows.then(|| sender.newest_frame(stream).as_f64()),
+                sender.newest_frame(stream).filter(|_| shows).map(Bytes::as_f64),
             ];
             let states = self.recorded.iter().map(|place| self.states.get(*place).copied().flatten());
             self.rows.push(at, stream.0, cells.into_iter().chain(states));

@@ -1,6 +1,7 @@
 //! The controllers, dispatched statically.
 
-use super::fixed;
+use super::{fixed, uncontrolled};
+use crate::spec::Transport;
 use paceline_cc::params::{ParamError, ParamSet, ParamSpec, ParamValue};
 use paceline_cc::{
     Annotation, Assigned, Controller, Limits, Offered, Recovery, Report, SendQueueState, SentPacket,
@@ -30,6 +31,13 @@ fn new_scream(params: &scream::Params, setup: &ControllerSetup) -> scream::Screa
 
 fn new_fixed(params: &fixed::FixedParams, _setup: &ControllerSetup) -> fixed::Fixed {
     fixed::Fixed::new(params)
+}
+
+fn new_uncontrolled(
+    _params: &uncontrolled::UncontrolledParams,
+    _setup: &ControllerSetup,
+) -> uncontrolled::Uncontrolled {
+    uncontrolled::Uncontrolled
 }
 
 /// One line per controller: variant, kind, controller, its parameters, their profiles, how it is made, help.
@@ -128,6 +136,18 @@ controllers! {
         "SCReAM v1 (RFC 8298): window and media rate follow queue delay, loss and ECN";
     Fixed, "fixed", fixed::Fixed, fixed::FixedParams, fixed::PROFILES, new_fixed,
         "A constant rate without any reaction: a baseline, and a probe of links";
+    Uncontrolled, "none", uncontrolled::Uncontrolled, uncontrolled::UncontrolledParams, uncontrolled::PROFILES,
+        new_uncontrolled, "No control at all: what the source gives leaves at once";
+}
+
+impl ControllerParams {
+    /// The transports that such a controller steers, the usual one first.
+    pub fn transports(&self) -> &'static [Transport] {
+        match self {
+            ControllerParams::Scream(_) | ControllerParams::Fixed(_) => &[Transport::Rtp],
+            ControllerParams::Uncontrolled(_) => &[Transport::Udp],
+        }
+    }
 }
 
 impl AnyController {

@@ -3,6 +3,7 @@
 mod controllers;
 mod fixed;
 mod listing;
+mod uncontrolled;
 
 pub use controllers::{AnyController, ControllerParams, ControllerSetup, controller_kinds};
 pub use fixed::{Fixed, FixedParams};

@@ -4,7 +4,7 @@ use crate::error::ScenarioError;
 use crate::parameter;
 use crate::reader::{Node, Table, one_of};
 use crate::registry::{ControllerParams, controller_kinds};
-use crate::spec::{ControllerSpec, StreamLimits};
+use crate::spec::{ControllerSpec, StreamLimits, Transport};
 use paceline_cc::params::{ParamError, ParamKind, ParamSet, ParamSpec, ParamValue};
 use paceline_units::{Bitrate, Bytes};
 
@@ -20,37 +20,84 @@ const LIMITS: [&str; 3] = ["target_bitrate_min", "target_bitrate_start", "target
 /// RTP's header, which `packet_size` counts and `mss` does not.
 const RTP_HEADER: u64 = 12;
 /// The largest packet of a flow whose controller does not say: RTP over a 1500 B path with room to spare.
-const DEFAULT_PACKET_SIZE: u64 = 1212;
+const RTP_PACKET_SIZE: u64 = 1212;
+/// That of the other transports, which fill the path (RFC 8868 section 4.6).
+const FULL_PACKET_SIZE: u64 = 1500;
+/// Names of transports.
+pub(crate) const TRANSPORTS: [(&str, Transport); 2] = [("rtp", Transport::Rtp), ("udp", Transport::Udp)];
+/// Transports of later versions.
+const TRANSPORTS_NOT_YET: [&str; 2] = ["tcp", "dccp"];
 
-/// Reads a flow's controller and the size of its largest packet, which are one choice: `packet_size` is `mss` + 12.
-pub(super) fn parse(flow: &Table<'_>) -> Result<(ControllerSpec, Bytes), ScenarioError> {
-    let node = flow.require("controller", CONTROLLER)?;
-    let Some(kind) = node.as_text() else {
-        let table = node.table(CONTROLLER)?;
-        let kind = table.require("kind", &one_of(&controller_kinds()))?;
-        let (mut params, profile) = profile(&kind, table.find("profile"))?;
-        set_all(&table, &mut params)?;
-        return finish(flow, &table, ControllerSpec { profile, params });
+/// What steers a flow over which transport, and the size of its largest packet: one choice. `packet_size` is `mss` + 12.
+pub(super) struct Choice {
+    pub(super) transport: Transport,
+    pub(super) controller: ControllerSpec,
+    pub(super) packet_size: Bytes,
+}
+
+/// Reads a flow's transport, controller and largest packet.
+pub(super) fn parse(flow: &Table<'_>) -> Result<Choice, ScenarioError> {
+    let given = flow.find("transport");
+    let wanted = given.as_ref().map(|node| node.choice(&TRANSPORTS, &TRANSPORTS_NOT_YET)).transpose()?;
+    let node = match (flow.find("controller"), wanted) {
+        (Some(node), _) => node,
+        // Datagrams are not controlled unless somebody says so.
+        (None, Some(Transport::Udp)) => return named(flow, "none", Transport::Udp),
+        (None, _) => return Err(flow.missing("controller", CONTROLLER)),
     };
-    let (params, profile) = match ControllerParams::new(kind, None) {
-        Some(found) => found,
-        None => return Err(unknown_kind(&node, kind)),
+    let kind = match node.as_text() {
+        Some(kind) => kind.to_string(),
+        None => {
+            let expected = one_of(&controller_kinds());
+            node.table(CONTROLLER)?.require("kind", &expected)?.text(&expected)?.to_string()
+        }
     };
-    let size = packet_size(flow, None, params)?;
-    Ok((ControllerSpec { profile: profile.into(), params: size.0 }, size.1))
+    let transport = |params: &ControllerParams| {
+        let offered = params.transports();
+        match (&given, wanted) {
+            (Some(node), Some(wanted)) if !offered.contains(&wanted) => {
+                let names: Vec<_> = offered.iter().map(|transport| transport.name()).collect();
+                Err(node.fail(&format!("{}, with the controller {kind}", one_of(&names))))
+            }
+            (_, Some(wanted)) => Ok(wanted),
+            _ => Ok(offered[0]),
+        }
+    };
+    if node.as_text().is_some() {
+        let Some((params, _)) = ControllerParams::new(&kind, None) else {
+            return Err(unknown_kind(&node, &kind));
+        };
+        return named(flow, &kind, transport(&params)?);
+    }
+    let table = node.table(CONTROLLER)?;
+    let kind = table.require("kind", &one_of(&controller_kinds()))?;
+    let (mut params, profile) = profile(&kind, table.find("profile"))?;
+    let transport = transport(&params)?;
+    set_all(&table, &mut params)?;
+    finish(flow, &table, transport, ControllerSpec { profile, params })
+}
+
+/// The controller of a kind that there is, as it comes.
+fn named(flow: &Table<'_>, kind: &str, transport: Transport) -> Result<Choice, ScenarioError> {
+    let Some((params, profile)) = ControllerParams::new(kind, None) else {
+        return Err(flow.fail(kind, &one_of(&controller_kinds())));
+    };
+    let (params, packet_size) = packet_size(flow, None, transport, params)?;
+    Ok(Choice { transport, controller: ControllerSpec { profile: profile.into(), params }, packet_size })
 }
 
 fn finish(
     flow: &Table<'_>,
     table: &Table<'_>,
+    transport: Transport,
     spec: ControllerSpec,
-) -> Result<(ControllerSpec, Bytes), ScenarioError> {
-    let (mut params, size) = packet_size(flow, table.find("mss"), spec.params)?;
+) -> Result<Choice, ScenarioError> {
+    let (mut params, packet_size) = packet_size(flow, table.find("mss"), transport, spec.params)?;
     fit_start(table, &mut params);
     if let Err(ParamError::Contradiction(what)) = params.check() {
         return Err(table.fail(&what, "parameters that fit each other"));
     }
-    Ok((ControllerSpec { profile: spec.profile, params }, size))
+    Ok(Choice { transport, controller: ControllerSpec { profile: spec.profile, params }, packet_size })
 }
 
 fn unknown_kind(node: &Node<'_>, kind: &str) -> ScenarioError {
@@ -116,6 +163,7 @@ fn value(spec: &ParamSpec, node: &Node<'_>) -> Result<ParamValue, ScenarioError>
 fn packet_size(
     flow: &Table<'_>,
     mss: Option<Node<'_>>,
+    transport: Transport,
     mut params: ControllerParams,
 ) -> Result<(ControllerParams, Bytes), ScenarioError> {
     let of_mss = match params.value("mss") {
@@ -123,9 +171,10 @@ fn packet_size(
         _ => None,
     };
     let Some(node) = flow.find("packet_size") else {
-        return Ok((params, Bytes::new(of_mss.unwrap_or(DEFAULT_PACKET_SIZE))));
+        let usual = if transport == Transport::Rtp { RTP_PACKET_SIZE } else { FULL_PACKET_SIZE };
+        return Ok((params, Bytes::new(of_mss.unwrap_or(usual))));
     };
-    let size = node.size_within(RTP_HEADER + 1..=65_535)?.as_u64();
+    let size = node.size_within(transport.header().as_u64() + 1..=65_535)?.as_u64();
     match (of_mss, mss) {
         (Some(other), Some(_)) if other != size => {
             let other = crate::quantity::format_size(Bytes::new(other));

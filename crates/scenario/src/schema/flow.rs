@@ -1,10 +1,11 @@
 //! `[flows.NAME]`.
 
-use super::{controller, link, source};
+use super::controller::{self, Choice};
+use super::{link, path, source};
 use crate::error::ScenarioError;
 use crate::reader::{Node, Table, one_of};
 use crate::registry::{AnyController, ControllerParams};
-use crate::spec::{EcnMode, FlowSpec, LinkSpec, StreamSpec, Transport};
+use crate::spec::{EcnMode, FlowSpec, LinkSpec, SourceSpec, StreamSpec, Transport};
 use paceline_media::{AdaptiveParams, PlayoutConfig};
 use paceline_transport::rtp::FeedbackConfig;
 use paceline_units::{Bytes, TimeDelta};
@@ -15,7 +16,7 @@ pub(super) struct Surroundings<'a> {
     pub(super) links: &'a [LinkSpec],
 }
 
-const KEYS: [&str; 16] = [
+const KEYS: [&str; 17] = [
     "transport",
     "controller",
     "source",
@@ -27,6 +28,7 @@ const KEYS: [&str; 16] = [
     "return_delay",
     "start",
     "stop",
+    "pause",
     "feedback",
     "packet_size",
     "overhead",
@@ -36,9 +38,6 @@ const KEYS: [&str; 16] = [
 /// Names and values of `ecn`.
 pub(crate) const ECN: [(&str, EcnMode); 3] =
     [("off", EcnMode::Off), ("classic", EcnMode::Classic), ("l4s", EcnMode::L4s)];
-const PATH: &str = "a list of links, such as [\"bottleneck\"]";
-/// The most links on a path: a packet counts those it has crossed in a byte.
-const MAX_PATH: usize = 64;
 
 pub(super) fn parse(
     name: &str,
@@ -47,21 +46,14 @@ pub(super) fn parse(
 ) -> Result<FlowSpec, ScenarioError> {
     let table = node.table("a table [flows.NAME]")?;
     table.only(&KEYS)?;
-    let transport = match table.find("transport") {
-        Some(node) => node.choice(&[("rtp", Transport::Rtp)], &["tcp", "dccp", "udp"])?,
-        None => Transport::Rtp,
-    };
-    let (controller, packet_size) = controller::parse(&table)?;
-    let path = path(&table.require("path", PATH)?, around)?;
-    if path.is_empty() {
-        return Err(table.require("path", PATH)?.fail("at least one link"));
-    }
-    let return_path = table.find("return_path").map_or(Ok(Vec::new()), |node| self::path(&node, around))?;
+    let Choice { transport, controller, packet_size } = controller::parse(&table)?;
+    rtp_only(&table, transport)?;
+    let (path, return_path) = path::both(&table, around)?;
     let (start, stop) = times(&table, around)?;
     Ok(FlowSpec {
         name: name.into(),
         transport,
-        streams: streams(&table, &controller.params)?,
+        streams: streams(&table, transport, &controller.params)?,
         record: table.find("record").map_or(Ok(Vec::new()), |node| record(&node, &controller.params))?,
         controller,
         ecn: table.find("ecn").map_or(Ok(EcnMode::Off), |node| node.choice(&ECN, &[]))?,
@@ -70,6 +62,7 @@ pub(super) fn parse(
         return_path,
         start,
         stop,
+        pause: pause(&table, start, stop.unwrap_or(around.duration))?,
         feedback: table.find("feedback").map_or(Ok(FeedbackConfig::default()), |node| feedback(&node))?,
         packet_size,
         overhead: table
@@ -77,28 +70,6 @@ pub(super) fn parse(
             .map_or(Ok(Bytes::ZERO), |node| node.size_within(0..=link::MAX_OVERHEAD))?,
         playout: table.find("playout").map_or(Ok(PlayoutConfig::Immediate), |node| playout(&node))?,
     })
-}
-
-fn path(node: &Node<'_>, around: &Surroundings<'_>) -> Result<Vec<String>, ScenarioError> {
-    let known: Vec<_> = around.links.iter().map(|link| link.name.as_str()).collect();
-    let expected =
-        if known.is_empty() { "a link that is declared; there is none".into() } else { one_of(&known) };
-    let links = node.list(PATH)?;
-    if links.len() > MAX_PATH {
-        return Err(node.fail(&format!("at most {MAX_PATH} links")));
-    }
-    let mut path: Vec<String> = Vec::new();
-    for link in links {
-        let name = link.text(&expected)?;
-        if !known.contains(&name) {
-            return Err(link.fail_near(&expected, name, &known));
-        }
-        if path.iter().any(|passed| passed == name) {
-            return Err(link.fail("each link once"));
-        }
-        path.push(name.into());
-    }
-    Ok(path)
 }
 
 fn return_delay(
@@ -141,12 +112,59 @@ fn times(
     Ok((start, stop.transpose()?))
 }
 
-fn streams(flow: &Table<'_>, params: &ControllerParams) -> Result<Vec<StreamSpec>, ScenarioError> {
+/// The intervals in which the application is silent, in order.
+fn pause(
+    table: &Table<'_>,
+    start: TimeDelta,
+    stop: TimeDelta,
+) -> Result<Vec<(TimeDelta, TimeDelta)>, ScenarioError> {
+    const EXPECTED: &str = "a list of [from, to], such as [[\"30s\", \"40s\"]]";
+    let Some(node) = table.find("pause") else {
+        return Ok(Vec::new());
+    };
+    let mut pauses: Vec<(TimeDelta, TimeDelta)> = Vec::new();
+    for interval in node.list(EXPECTED)? {
+        let [from, to] = interval.pair(EXPECTED)?;
+        let (begin, end) = (from.time()?, to.time()?);
+        if begin < pauses.last().map_or(start, |(_, end)| *end) {
+            return Err(
+                from.fail("a time not before the flow's start, nor before the end of the pause before it")
+            );
+        }
+        if end <= begin {
+            return Err(to.fail("a time after the beginning of the pause"));
+        }
+        if end > stop {
+            return Err(to.fail("a time not after the flow's stop"));
+        }
+        pauses.push((begin, end));
+    }
+    Ok(pauses)
+}
+
+/// Reports and playout are RTP's.
+fn rtp_only(table: &Table<'_>, transport: Transport) -> Result<(), ScenarioError> {
+    if transport == Transport::Rtp {
+        return Ok(());
+    }
+    for key in ["feedback", "playout"] {
+        if let Some(node) = table.find(key) {
+            return Err(node.fail(&format!("nothing: {key} goes with transport rtp")));
+        }
+    }
+    Ok(())
+}
+
+fn streams(
+    flow: &Table<'_>,
+    transport: Transport,
+    params: &ControllerParams,
+) -> Result<Vec<StreamSpec>, ScenarioError> {
     const EITHER: &str = "either source = { ... } or tables [flows.NAME.streams.STREAM]";
     match (flow.find("source"), flow.find("streams")) {
         (Some(node), None) => Ok(vec![StreamSpec {
             name: None,
-            source: source::parse(&node)?,
+            source: only_source(&node, transport)?,
             priority: priority(flow)?,
             limits: controller::limits(params),
         }]),
@@ -154,10 +172,31 @@ fn streams(flow: &Table<'_>, params: &ControllerParams) -> Result<Vec<StreamSpec
             if let Some(priority) = flow.find("priority") {
                 return Err(priority.fail("nothing: each stream has its own priority"));
             }
+            if transport != Transport::Rtp {
+                return Err(node.fail("source = { ... }: only transport rtp carries several streams"));
+            }
             several(&node, params)
         }
         (Some(_), Some(streams)) => Err(streams.fail(EITHER)),
         (None, None) => Err(flow.missing("source", source::SOURCE)),
+    }
+}
+
+/// The source of a flow with one stream, if its transport can carry it.
+fn only_source(node: &Node<'_>, transport: Transport) -> Result<SourceSpec, ScenarioError> {
+    let source = source::parse(node)?;
+    if transport != Transport::Udp {
+        return Ok(source);
+    }
+    match source {
+        SourceSpec::Bulk { .. } => {
+            Err(node.fail("a source with a rate of its own, such as { kind = \"cbr\", rate = \"1Mbps\" }"))
+        }
+        // Datagrams are spaced evenly unless frames are asked for.
+        SourceSpec::Cbr { rate, adaptive, .. } if node.table(source::SOURCE)?.find("fps").is_none() => {
+            Ok(SourceSpec::Cbr { rate, fps: None, adaptive })
+        }
+        source => Ok(source),
     }
 }
 

@@ -8,7 +8,8 @@ use paceline_link::trace::{Column, TraceFormat, TraceOptions};
 use paceline_link::{LinkError, LossConfig, MarkConfig, NoiseConfig, NoiseKind, QueueConfig, QueueLimit};
 use paceline_units::{Bitrate, Bytes, TimeDelta};
 
-const KEYS: [&str; 8] = ["rate", "delay", "queue", "mark", "loss", "noise", "down", "overhead"];
+const KEYS: [&str; 10] =
+    ["from", "to", "rate", "delay", "queue", "mark", "loss", "noise", "down", "overhead"];
 const RATE: &str = "a rate such as \"20Mbps\", { steps = [[\"0s\", \"20Mbps\"]] }, { trace = FILE, format = NAME } or \
                     { generator = \"mmwave\" }";
 const QUEUE: &str = "a queue such as { kind = \"droptail\", limit = \"300ms\" }";
@@ -19,8 +20,18 @@ pub(super) fn parse(name: &str, node: &Node<'_>) -> Result<LinkSpec, ScenarioErr
     let table = node.table("a table [links.NAME]")?;
     table.only(&KEYS)?;
     let rate = rate(&table.require("rate", RATE)?)?;
+    let place = |key: &str| {
+        let name = table.find(key).map(|node| node.text("the name of a node").map(String::from));
+        name.transpose()
+    };
+    let (from, to) = (place("from")?, place("to")?);
+    if from.is_some() && from == to {
+        return Err(table.require("to", "a node")?.fail("another node than where the link begins"));
+    }
     Ok(LinkSpec {
         name: name.into(),
+        from,
+        to,
         delay: table.find("delay").map_or(Ok(TimeDelta::ZERO), |node| node.time())?,
         queue: queue(&table.require("queue", QUEUE)?, &rate)?,
         rate,

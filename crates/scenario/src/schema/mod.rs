@@ -5,6 +5,7 @@
 mod controller;
 mod flow;
 mod link;
+mod path;
 mod source;
 
 pub(crate) use flow::ECN;

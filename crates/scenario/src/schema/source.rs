@@ -33,7 +33,7 @@ pub(super) fn parse(node: &Node<'_>) -> Result<SourceSpec, ScenarioError> {
             table.only(&["kind", "rate", "fps", "adaptive"])?;
             Ok(SourceSpec::Cbr {
                 rate: table.find("rate").map_or(Ok(Bitrate::from_mbps(1)), |node| node.rate_above_zero())?,
-                fps: fps(&table)?,
+                fps: Some(fps(&table)?),
                 adaptive: table.find("adaptive").map_or(Ok(false), |node| node.flag())?,
             })
         }

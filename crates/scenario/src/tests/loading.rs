@@ -1,6 +1,7 @@
 //! From a scenario's text to its parts, with files and without.
 
 use super::bad_input::GOOD;
+use crate::build::EndsParts;
 use crate::{Loaded, Loader, Origin, ScenarioError, load, parse};
 use paceline_link::RateProcess;
 use std::io::Write;
@@ -45,7 +46,8 @@ fn a_scenario_of_generators_needs_no_file() {
     let loaded = loaded.expect("right");
     assert_eq!((loaded.parts.links.len(), loaded.parts.flows.len()), (1, 1));
     assert_eq!(loaded.parts.flows[0].path, [0]);
-    assert_eq!(loaded.parts.flows[0].sender.max_payload.as_u64(), 1000);
+    let EndsParts::Rtp(rtp) = &loaded.parts.flows[0].ends else { panic!("an RTP flow") };
+    assert_eq!(rtp.sender.max_payload.as_u64(), 1000);
     let again = load_with(&[("links.bottleneck.rate", "{ generator = \"mmwave\" }")], &Loader::default());
     assert_eq!(again.expect("right").parts.links, loaded.parts.links, "the same seed, the same rates");
     let other = load_with(

@@ -2,6 +2,7 @@
 
 use super::clock::ReceiverClock;
 use super::packet::{ArrivalReport, Feedback, FeedbackBlock, RtpPacket};
+use crate::ends::ReceivingEnd;
 use paceline_cc::StreamId;
 use paceline_media::{ArrivedPacket, DisplayedFrame, Playout, PlayoutConfig, PlayoutCounters};
 use paceline_units::{Ecn, Time, TimeDelta};
@@ -167,10 +168,16 @@ impl RtpReceiver {
         let mut streams = self.streams.iter_mut().enumerate();
         streams.find_map(|(id, stream)| stream.playout.poll().map(|frame| (StreamId(id as u8), frame)))
     }
+}
 
-    /// What playout has counted, of each stream.
-    pub fn playout_counters(&self) -> impl Iterator<Item = PlayoutCounters> + '_ {
-        self.streams.iter().map(|stream| *stream.playout.counters())
+impl ReceivingEnd for RtpReceiver {
+    fn playout(&self) -> PlayoutCounters {
+        let counters = self.streams.iter().map(|stream| stream.playout.counters());
+        counters.fold(PlayoutCounters::default(), |sum, stream| PlayoutCounters {
+            incomplete: sum.incomplete + stream.incomplete,
+            freezes: sum.freezes + stream.freezes,
+            ..sum
+        })
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::history::SentHistory;
 use super::packet::{ArrivalReport, Feedback, FeedbackBlock, RTP_HEADER, RtpPacket};
+use crate::ends::{FrameCounters, SendingEnd};
 use crate::pacer::Pacer;
 use paceline_cc::{
     Allowance, Controller, Discard, Offered, PacketResult, PacketsReport, Report, SendQueueState, SentPacket,
@@ -148,6 +149,21 @@ impl<C: Controller> RtpSender<C> {
             let dropped = self.streams[id].queue.discard_all();
             self.counters.count(&dropped);
             self.tell_queue(now, id);
+        }
+        self.find_next_capture();
+    }
+
+    /// The sources have nothing to say for a while; what waits is still sent.
+    pub fn pause(&mut self, _now: Time) {
+        self.streams.iter_mut().for_each(|stream| stream.source.pause());
+        self.find_next_capture();
+    }
+
+    /// The sources go on.
+    pub fn resume(&mut self, now: Time) {
+        for id in 0..self.streams.len() {
+            self.streams[id].source.resume(now);
+            self.refill(now, id);
         }
         self.find_next_capture();
     }
@@ -407,28 +423,41 @@ impl<C: Controller> RtpSender<C> {
             .is_some_and(|stream| std::mem::take(&mut stream.key_frame_wanted))
     }
 
-    /// How many streams the flow has.
-    pub fn streams(&self) -> usize {
-        self.streams.len()
-    }
-
     /// What the encoder of `stream` is told now; zero for an unknown stream.
     pub fn target(&self, stream: StreamId) -> Bitrate {
         self.streams.get(usize::from(stream.0)).map_or(Bitrate::ZERO, |stream| stream.target)
     }
 
-    /// Bytes that wait in the send queue of `stream`, headers in.
-    pub fn send_queue_bytes(&self, stream: StreamId) -> Bytes {
+    /// How many streams the flow has.
+    pub fn streams(&self) -> usize {
+        self.streams.len()
+    }
+}
+
+impl<C: Controller> SendingEnd for RtpSender<C> {
+    type Controller = C;
+
+    fn controller(&self) -> &C {
+        &self.controller
+    }
+
+    fn frames(&self) -> FrameCounters {
+        FrameCounters { captured: self.counters.frames, discarded: self.counters.discarded.frames }
+    }
+
+    fn target(&self, stream: StreamId) -> Option<Bitrate> {
+        self.streams.get(usize::from(stream.0)).map(|stream| stream.target)
+    }
+
+    fn send_queue_bytes(&self, stream: StreamId) -> Bytes {
         self.streams.get(usize::from(stream.0)).map_or(Bytes::ZERO, |stream| stream.queue.bytes())
     }
 
-    /// How long the oldest packet in the send queue of `stream` has waited.
-    pub fn send_queue_age(&self, now: Time, stream: StreamId) -> TimeDelta {
+    fn send_queue_age(&self, now: Time, stream: StreamId) -> TimeDelta {
         self.streams.get(usize::from(stream.0)).map_or(TimeDelta::ZERO, |stream| stream.queue.age(now))
     }
 
-    /// Size of the newest frame of `stream`, headers in.
-    pub fn newest_frame(&self, stream: StreamId) -> Bytes {
-        self.streams.get(usize::from(stream.0)).map_or(Bytes::ZERO, |stream| stream.newest_frame)
+    fn newest_frame(&self, stream: StreamId) -> Option<Bytes> {
+        self.streams.get(usize::from(stream.0)).map(|stream| stream.newest_frame)
     }
 }
