@@ -59,6 +59,50 @@ fn hundred_calls(seconds: u32) -> String {
     text
 }
 
+/// Three hops of 100 Mbit/s there and three back, 20 ms for a round trip, each with `queue`, and one flow.
+fn three_hops(queue: &str, flow: &str) -> String {
+    let mut text = String::from("duration = \"100s\"\n");
+    for link in ["hop1", "hop2", "bottleneck", "back1", "back2", "back3"] {
+        let delay = if link.ends_with('3') || link == "bottleneck" { "4ms" } else { "3ms" };
+        text.push_str(&format!("[links.{link}]\nrate = \"100Mbps\"\ndelay = \"{delay}\"\nqueue = {queue}\n"));
+    }
+    text.push_str(&format!(
+        "[flows.flow]\n{flow}\npath = [\"hop1\", \"hop2\", \"bottleneck\"]\nreturn_path = [\"back1\", \"back2\", \"back3\"]\n"
+    ));
+    text
+}
+
+const NEWRENO: &str = "transport = \"tcp\"\ncontroller = \"newreno\"\ntcp = { ack_every = 1 }\n\
+                       source = { kind = \"bulk\" }";
+
+/// `flows` TCP flows that share 10 Gbit/s for 10 s; one flow gets as much as one of a thousand.
+fn many(flows: u32, mbps: u32) -> String {
+    let mut text = format!(
+        "duration = \"10s\"\nsample = \"1s\"\n[links.bottleneck]\nrate = \"{mbps}Mbps\"\ndelay = \"10ms\"\n\
+         queue = {{ kind = \"droptail\", limit = \"20ms\" }}\n"
+    );
+    for flow in 0..flows {
+        text.push_str(&format!(
+            "[flows.flow{flow:04}]\n{NEWRENO}\npath = [\"bottleneck\"]\nstart = \"{flow}ms\"\n"
+        ));
+    }
+    text
+}
+
+/// The flows of every transport over several hops, and many at once.
+fn rivals() -> Vec<Bench> {
+    let droptail = "{ packets = 100 }";
+    let cbr = "transport = \"udp\"\nsource = { kind = \"cbr\", rate = \"50Mbps\" }\npacket_size = \"1000B\"";
+    let bench = |name, wanted, text| Bench { name, wanted, text };
+    vec![
+        bench("newreno-3-hops", Some((5.0, 10.0)), three_hops(droptail, NEWRENO)),
+        bench("newreno-3-codel", Some((6.0, 6.0)), three_hops("{ kind = \"codel\" }", NEWRENO)),
+        bench("cbr-3-hops", Some((30.0, 30.0)), three_hops(droptail, cbr)),
+        bench("flows-1", None, many(1, 10_000)),
+        bench("flows-1000", None, many(1000, 10_000)),
+    ]
+}
+
 fn benches() -> Vec<Bench> {
     let mut all = Vec::new();
     for mbps in [20, 100] {
@@ -82,6 +126,7 @@ fn benches() -> Vec<Bench> {
         }
     }
     all.push(Bench { name: "hundred-calls", wanted: Some((5.0, 10.0)), text: hundred_calls(60) });
+    all.extend(rivals());
     all
 }
 

@@ -100,7 +100,15 @@ fn a_flow() -> impl Strategy<Value = String> {
         1..60,
     );
     let times = text(
-        &["", "", "start = \"0.0#s\"", "start = \"0.2s\"\nstop = \"0.7#s\"", "return_delay = \"#us\""],
+        &[
+            "",
+            "",
+            "start = \"0.0#s\"",
+            "start = \"0.2s\"\nstop = \"0.7#s\"",
+            "return_delay = \"#us\"",
+            "pause = [[\"0.1s\", \"0.3#s\"], [\"0.6s\", \"0.9s\"]]",
+            "count = 3\nstart_within = \"#ms\"",
+        ],
         0..50,
     );
     let rest = text(
@@ -115,13 +123,17 @@ fn a_flow() -> impl Strategy<Value = String> {
             format!("[NAME.streams.one]\nsource = {one}\n[NAME.streams.two]\nsource = {two}\npriority = 3\n"),
         )),
     ];
-    (controller, feedback, times, rest, ecn, media).prop_map(
+    let datagrams = (text(&["#00kbps", "#0kbps"], 1..90), select(vec!["", "fps = 50"])).prop_map(|(rate, fps)| {
+        format!("transport = \"udp\"\nsource = {{ kind = \"cbr\", rate = \"{rate}\", {fps} }}\nPATHS\npause = [[\"0.2s\", \"0.4s\"]]\n")
+    });
+    let media = (controller, feedback, times, rest, ecn, media).prop_map(
         |(controller, feedback, times, rest, ecn, (source, streams))| {
             format!(
                 "controller = {controller}\necn = \"{ecn}\"\nPATHS\n{source}{feedback}\n{times}\n{rest}\n{streams}"
             )
         },
-    )
+    );
+    prop_oneof![4 => media, 1 => datagrams]
 }
 
 /// Which links a flow takes, there and back; of links that do not exist nothing is said.

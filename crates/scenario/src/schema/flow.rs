@@ -13,10 +13,11 @@ use paceline_units::{Bytes, TimeDelta};
 /// What a flow's keys refer to.
 pub(super) struct Surroundings<'a> {
     pub(super) duration: TimeDelta,
+    pub(super) seed: u64,
     pub(super) links: &'a [LinkSpec],
 }
 
-const KEYS: [&str; 17] = [
+const KEYS: [&str; 19] = [
     "transport",
     "controller",
     "source",
@@ -26,7 +27,9 @@ const KEYS: [&str; 17] = [
     "path",
     "return_path",
     "return_delay",
+    "count",
     "start",
+    "start_within",
     "stop",
     "pause",
     "feedback",

@@ -3,6 +3,7 @@
 //! A key that is not known is reported before a key that is missing, since one is often the other misspelt.
 
 mod controller;
+mod copies;
 mod flow;
 mod link;
 mod path;
@@ -34,14 +35,15 @@ pub fn parse(text: &str, file: &str) -> Result<Scenario, ScenarioError> {
     root.only(&KEYS)?;
     let duration = root.require("duration", DURATION)?.time_above_zero()?;
     let links = links(&root)?;
-    let flows = flows(&root, &flow::Surroundings { duration, links: &links })?;
+    let seed = root.find("seed").map_or(Ok(1), |node| node.count(0..=i64::MAX as u64))?;
+    let flows = flows(&root, &flow::Surroundings { duration, seed, links: &links })?;
     // A row of each stream and each link at every sample.
     let tables = links.len() + flows.iter().map(|flow| flow.streams.len()).sum::<usize>();
     Ok(Scenario {
         name: name(&root, file)?,
         duration,
         warmup: warmup(&root, duration)?,
-        seed: root.find("seed").map_or(Ok(1), |node| node.count(0..=i64::MAX as u64))?,
+        seed,
         sample: sample(&root, duration, tables as u64)?,
         links,
         flows,
@@ -108,9 +110,19 @@ fn flows(
 ) -> Result<Vec<crate::spec::FlowSpec>, ScenarioError> {
     const EXPECTED: &str = "at least one table [flows.NAME]";
     let table = root.require("flows", EXPECTED)?.table(EXPECTED)?;
-    let flows: Result<Vec<_>, _> =
-        named(&table)?.into_iter().map(|(name, node)| flow::parse(name, &node, around)).collect();
-    let flows = flows?;
+    let named = named(&table)?;
+    let mut flows = Vec::new();
+    for (name, node) in &named {
+        let copies = copies::of(flow::parse(name, node, around)?, node, around)?;
+        if copies.len() > 1
+            && let Some(copy) = copies.iter().find(|copy| named.iter().any(|(other, _)| *other == copy.name))
+        {
+            return Err(
+                node.fail(&format!("another name: a copy would be \"{}\", which there is", copy.name))
+            );
+        }
+        flows.extend(copies);
+    }
     if flows.is_empty() { Err(table.fail("no flow", EXPECTED)) } else { Ok(flows) }
 }
 

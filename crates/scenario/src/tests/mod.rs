@@ -3,3 +3,4 @@
 mod bad_input;
 mod loading;
 mod round_trip;
+mod topology;

@@ -79,7 +79,10 @@ fn controller() -> impl Strategy<Value = String> {
             crate::parameter::toml(value)
         )
     });
-    prop_oneof![scream, one_of(&["\"scream\"", "\"fixed\"", "{ kind = \"fixed\", rate = \"#kbps\" }"])]
+    prop_oneof![
+        scream,
+        one_of(&["\"scream\"", "\"fixed\"", "{ kind = \"fixed\", rate = \"#kbps\" }", "\"none\""])
+    ]
 }
 
 fn flow() -> impl Strategy<Value = String> {
@@ -90,6 +93,7 @@ fn flow() -> impl Strategy<Value = String> {
         "feedback = { packets = #, time = \"#ms\", marker = false, clock = \"1/#s\", overlap = # }\nrecord = true",
         "playout = { kind = \"adaptive\", smoothing = # }\noverhead = \"28B\"",
         "playout = { kind = \"fixed\", delay = \"#ms\" }\ntransport = \"rtp\"",
+        "pause = [[\"1.#s\", \"3.#s\"]]\ncount = 3\nstart_within = \"#ms\"",
     ]);
     let media = prop_oneof![
         source().prop_map(|source| (format!("source = {source}\npriority = 0.7\n"), String::new())),
