@@ -116,8 +116,18 @@ def _correlation(result: Result, spec: dict[str, Any]) -> float | None:
 
 
 def _summary(result: Result, spec: dict[str, Any]) -> float | None:
+    return _of_summary(result, spec["path"])
+
+
+def _summary_ratio(result: Result, spec: dict[str, Any]) -> float | None:
+    """One figure of the summary over another, such as drops over arrivals."""
+    part, whole = _of_summary(result, spec["path"]), _of_summary(result, spec["of"])
+    return part / whole if whole and part is not None else None
+
+
+def _of_summary(result: Result, path: str) -> float | None:
     value: object = result.summary
-    for key in spec["path"].split("."):
+    for key in path.split("."):
         if not isinstance(value, dict):
             return None
         value = value[key]
@@ -204,6 +214,7 @@ KINDS: dict[str, Callable[[Result, dict[str, Any]], float | None]] = {
     "difference": _difference,
     "correlation": _correlation,
     "summary": _summary,
+    "summary-ratio": _summary_ratio,
     "until": _until,
     "frames": _frames,
     "link-trace": _link_trace,
