@@ -3,6 +3,7 @@
 mod ends;
 mod pacer;
 pub mod rtp;
+pub mod tcp;
 pub mod udp;
 
 pub use ends::{Elsewhere, FrameCounters, ReceivingEnd, SendingEnd};

@@ -1,0 +1,437 @@
+//! What the sender makes of an acknowledgement: delivery, duplicates, loss, the end of recovery.
+
+use super::prr::Prr;
+use super::scoreboard::{Sent, State};
+use super::segment::{Flags, SackBlocks, Segment, unwrap};
+use super::sender::{Phase, TcpSender};
+use super::{EcnEcho, RecoveryKind};
+use paceline_cc::{Controller, PacketResult, PacketsReport, Recovery, Report, Status, StreamId};
+use paceline_units::{Bytes, Ecn, Time, TimeDelta};
+
+/// What an acknowledgement told, gathered while it is read.
+#[derive(Clone, Copy, Debug, Default)]
+struct Told {
+    /// Sizes on the link of what is now known to have arrived.
+    delivered: Bytes,
+    /// Sizes of what had been declared lost among it.
+    found: Bytes,
+    /// When the oldest of it left that was sent once.
+    sent: Option<Time>,
+    /// Whether the first missing byte moved.
+    advanced: bool,
+    /// Whether a block told something new.
+    new_blocks: bool,
+}
+
+impl<C: Controller> TcpSender<C> {
+    /// A segment of the receiver arrived. One that says what cannot be changes nothing.
+    #[inline]
+    pub fn handle_segment(&mut self, now: Time, segment: &Segment) {
+        if segment.connection != self.connection {
+            self.counters.ignored += 1;
+            return;
+        }
+        match self.phase {
+            Phase::Open => {}
+            Phase::Opening { due: false, sent, resent } => return self.opened(now, segment, sent, resent),
+            _ => {
+                self.counters.ignored += 1;
+                return;
+            }
+        }
+        // Nothing but the SYN comes from the other side, so the only sequence number that it may use is known. A reset
+        // with another one changes nothing (RFC 5961 section 3; no text at hand), nor does a SYN (section 4).
+        if segment.flags.has(Flags::RST) && segment.sequence == self.config.initial_sequence.wrapping_add(1) {
+            self.phase = Phase::Closed;
+            self.timer = None;
+            return;
+        }
+        let odd = Flags::RST.0 | Flags::SYN.0;
+        match self.acknowledged(segment) {
+            Some(offset) if segment.flags.0 & odd == 0 => self.take_ack(now, segment, offset),
+            _ => self.counters.ignored += 1,
+        }
+    }
+
+    /// The answer to the SYN.
+    #[cold]
+    fn opened(&mut self, now: Time, segment: &Segment, sent: Time, resent: bool) {
+        let expected = self.config.initial_sequence.wrapping_add(1);
+        if !segment.flags.has(Flags::SYN.and(Flags::ACK)) || segment.acknowledgment != expected {
+            self.counters.ignored += 1;
+            return;
+        }
+        if resent {
+            self.rto.syn_was_lost();
+        } else {
+            self.rto.sample(now - sent);
+        }
+        (self.phase, self.timer) = (Phase::Open, None);
+        self.peer_window = u64::from(segment.window);
+    }
+
+    /// The offset up to which `segment` acknowledges; none if it acknowledges what was never sent, or less than before.
+    #[inline]
+    fn acknowledged(&self, segment: &Segment) -> Option<u64> {
+        if !segment.flags.has(Flags::ACK) {
+            return None;
+        }
+        let offset = self.offset_of(segment.acknowledgment)?;
+        let first = self.board.first_offset();
+        // The FIN takes a number of its own behind the last byte.
+        let end = self.board.end_offset();
+        let fin = !self.board.is_empty() && self.board.sent(self.board.end() - 1).last;
+        let offset = if fin && offset == end + 1 { end } else { offset };
+        (first <= offset && offset <= end).then_some(offset)
+    }
+
+    /// The offset of a sequence number; none before the beginning.
+    #[inline]
+    fn offset_of(&self, sequence: u32) -> Option<u64> {
+        let begin = self.config.initial_sequence.wrapping_add(1);
+        unwrap(self.board.first_offset(), sequence.wrapping_sub(begin))
+    }
+
+    #[inline]
+    fn take_ack(&mut self, now: Time, segment: &Segment, offset: u64) {
+        let outstanding = !self.board.is_empty();
+        let same_window = u64::from(segment.window) == self.peer_window;
+        self.peer_window = u64::from(segment.window);
+        let mut told = Told { advanced: offset > self.board.first_offset(), ..Told::default() };
+        self.results.clear();
+        while !self.board.is_empty() && self.board.sent(self.board.first()).end() <= offset {
+            let (number, sent) = self.board.pop();
+            self.deliver(number, &sent, &mut told);
+        }
+        let duplicate = outstanding && !told.advanced && same_window && segment.payload == 0;
+        if self.config.recovery == RecoveryKind::Sack {
+            if !segment.sack.is_empty() {
+                self.take_blocks(now, segment, offset, &mut told);
+            }
+        } else if duplicate {
+            self.stand_in(&mut told);
+        }
+        self.measure(now, &told);
+        self.answer_marks(segment, &told);
+        self.report(now, &told);
+        self.progress.duplicates = match told.advanced {
+            true => 0,
+            false => {
+                self.progress.duplicates + u32::from(duplicate && (told.new_blocks || self.counts_all()))
+            }
+        };
+        self.recover(now, &told, duplicate);
+        if told.advanced {
+            // RFC 6298 rules 5.2 and 5.3, unless a partial acknowledgement has used up its restart.
+            self.timer = match (self.board.is_empty(), self.keeps_timer()) {
+                (true, _) => None,
+                (false, true) => self.timer,
+                (false, false) => Some(now + self.rto.timeout()),
+            };
+            self.complete(now);
+        }
+    }
+
+    /// Without selective acknowledgements every duplicate counts.
+    fn counts_all(&self) -> bool {
+        self.config.recovery != RecoveryKind::Sack
+    }
+
+    /// RFC 6582 section 4: of the partial acknowledgements of a recovery only the first restarts the timer.
+    fn keeps_timer(&mut self) -> bool {
+        let partial = self.progress.until.is_some() && self.config.recovery == RecoveryKind::NewReno;
+        partial && self.config.impatient && std::mem::replace(&mut self.progress.restarted, true)
+    }
+
+    /// A segment is known to have arrived.
+    #[inline]
+    fn deliver(&mut self, number: u64, sent: &Sent, told: &mut Told) {
+        match sent.state {
+            State::Delivered => return,
+            State::Lost => told.found += sent.size(),
+            State::InFlight | State::Resent => {}
+        }
+        told.delivered += sent.size();
+        if !sent.resent {
+            told.sent = Some(told.sent.map_or(sent.at, |other| other.min(sent.at)));
+        }
+        let status = Status::Received { arrived: None, ecn: self.config.ect };
+        self.results.push(PacketResult {
+            stream: StreamId(0),
+            sequence: number,
+            size: sent.size(),
+            sent: sent.at,
+            status,
+        });
+    }
+
+    /// The blocks of an acknowledgement, of which only what was not looked at before costs anything.
+    #[cold]
+    fn take_blocks(&mut self, now: Time, segment: &Segment, offset: u64, told: &mut Told) {
+        let mut seen = [(0, 0); SackBlocks::MOST];
+        for (place, (begin, end)) in segment.sack.iter().enumerate() {
+            let range = self
+                .offset_of(begin)
+                .zip(self.offset_of(end))
+                .filter(|(begin, end)| begin < end && *end <= self.board.end_offset());
+            let Some((begin, end)) = range else {
+                // A duplicate of what is acknowledged lies below, perhaps before anything that has an offset.
+                self.counters.impossible_blocks += 1;
+                continue;
+            };
+            if place == 0 && self.is_duplicate(segment, (begin, end), offset) {
+                self.take_duplicate(now);
+                continue;
+            }
+            if begin < offset {
+                continue;
+            }
+            let known = self.seen.iter().find(|(from, to)| begin <= *to && *from <= end && from < to);
+            match known.copied() {
+                Some((from, to)) => {
+                    self.take_range(begin, from.min(end), told);
+                    self.take_range(to.max(begin), end, told);
+                }
+                None => self.take_range(begin, end, told),
+            }
+            seen[place] = (begin, end);
+        }
+        self.seen = seen;
+    }
+
+    /// Whether the first block tells of a duplicate: it lies below the acknowledgement, or within the second block
+    /// (RFC 2883 section 4).
+    fn is_duplicate(&self, segment: &Segment, (begin, end): (u64, u64), offset: u64) -> bool {
+        let within = |(from, to): (u32, u32)| {
+            self.offset_of(from).zip(self.offset_of(to)).is_some_and(|(from, to)| from <= begin && end <= to)
+        };
+        end <= offset || segment.sack.iter().nth(1).is_some_and(within)
+    }
+
+    /// Whole segments within [begin, end) have arrived.
+    fn take_range(&mut self, begin: u64, end: u64, told: &mut Told) {
+        if begin >= end || self.board.is_empty() {
+            return;
+        }
+        let mut number = self.board.find(begin.max(self.board.first_offset()));
+        while number < self.board.end() {
+            let sent = *self.board.sent(number);
+            if sent.end() > end {
+                break;
+            }
+            if sent.start >= begin && sent.state != State::Delivered {
+                self.deliver(number, &sent, told);
+                self.board.set(number, State::Delivered);
+                told.new_blocks = true;
+            }
+            number += 1;
+        }
+    }
+
+    /// A copy arrived of what was there. When every retransmission since the reduction has been answered so, none of them
+    /// was needed: the reduction was for nothing (RFC 2883 section 5, RFC 3708; no text at hand of the latter).
+    fn take_duplicate(&mut self, now: Time) {
+        match self.progress.unanswered {
+            Some(1) => {
+                self.progress.unanswered = None;
+                self.counters.spurious += 1;
+                let update = self.controller.on_recovery(now, Recovery::Spurious);
+                self.apply(now, update);
+            }
+            Some(count) if count > 1 => self.progress.unanswered = Some(count - 1),
+            _ => {}
+        }
+    }
+
+    /// A duplicate acknowledgement without blocks: some segment above the hole arrived. The lowest one that may have
+    /// stands in for it, so that the flight is right, though not who left it.
+    #[cold]
+    fn stand_in(&mut self, told: &mut Told) {
+        let mut number = self.board.first() + 1 + self.board.delivered();
+        while number < self.board.end() {
+            let sent = *self.board.sent(number);
+            if sent.state == State::InFlight {
+                self.deliver(number, &sent, told);
+                // Which one it was is not known, nor how long it took.
+                told.sent = None;
+                self.board.set(number, State::Delivered);
+                return;
+            }
+            number += 1;
+        }
+    }
+
+    /// The first segment stood in for one above, and is missing after all: that one takes its place.
+    fn correct_stand_in(&mut self, now: Time) {
+        let first = self.board.first();
+        if self.counts_all() && !self.board.is_empty() && self.board.sent(first).state == State::Delivered {
+            let above = (first + 1..self.board.end())
+                .find(|number| self.board.sent(*number).state == State::InFlight);
+            self.board.set(first, State::InFlight);
+            if let Some(above) = above {
+                self.board.set(above, State::Delivered);
+            } else {
+                // More duplicates than segments: somebody sends them twice. One is taken back.
+                let found = self.board.sent(first).size();
+                let update = self.controller.on_recovery(now, Recovery::Found { found });
+                self.apply(now, update);
+            }
+        }
+    }
+
+    /// A round trip for the timer.
+    #[inline]
+    fn measure(&mut self, now: Time, told: &Told) {
+        if !self.config.one_sample {
+            if let Some(sent) = told.sent {
+                self.rto.sample(now - sent);
+            }
+        } else if let Some((number, sent)) = self.timed
+            && number < self.board.first()
+        {
+            self.rto.sample(now - sent);
+            self.timed = None;
+        }
+    }
+
+    /// RFC 3168 section 6.1.2: marks are answered once per window of data; with exact echoes every one counts.
+    #[inline]
+    fn answer_marks(&mut self, segment: &Segment, told: &Told) {
+        if !segment.flags.has(Flags::ECE) || self.config.ect == Ecn::NotEct || told.delivered == Bytes::ZERO {
+            return;
+        }
+        if self.config.ecn_echo == EcnEcho::Rfc3168 {
+            // Below, a reduction is already said or on its way.
+            if self.board.first_offset() <= self.answered {
+                return;
+            }
+            self.answered = self.board.end_offset();
+            self.say_reduced = true;
+        }
+        for result in &mut self.results {
+            result.status = Status::Received { arrived: None, ecn: Ecn::Ce };
+        }
+    }
+
+    #[inline]
+    fn report(&mut self, now: Time, told: &Told) {
+        if self.results.is_empty() {
+            return;
+        }
+        if told.found > Bytes::ZERO {
+            let update = self.controller.on_recovery(now, Recovery::Found { found: told.found });
+            self.apply(now, update);
+        }
+        let report = PacketsReport { packets: &self.results, clock_step: TimeDelta::from_nanos(1) };
+        let update = self.controller.on_report(now, &Report::Packets(report));
+        self.apply(now, update);
+    }
+
+    #[inline]
+    fn recover(&mut self, now: Time, told: &Told, duplicate: bool) {
+        if told.advanced {
+            self.correct_stand_in(now);
+            if let Some(until) = self.progress.until {
+                self.go_on(now, until);
+            }
+        }
+        let lost = match self.config.recovery {
+            RecoveryKind::Sack => self.declare_by_blocks(told),
+            _ if duplicate => self.declare_by_count(now),
+            _ => Bytes::ZERO,
+        };
+        if lost > Bytes::ZERO {
+            self.tell_lost(now, lost);
+        }
+        if self.progress.prr.is_some() {
+            let window = self.controller.snapshot().window.unwrap_or(Bytes::new(u64::MAX));
+            let (in_flight, segment) = (self.board.in_flight(), self.config.packet_size);
+            if let Some(prr) = &mut self.progress.prr {
+                prr.on_ack(told.delivered, in_flight, window, segment);
+            }
+        }
+    }
+
+    /// New data was acknowledged during recovery: it ends, or goes on with the next hole.
+    fn go_on(&mut self, now: Time, until: u64) {
+        let all = self.board.first_offset() >= until;
+        if all || self.config.recovery == RecoveryKind::Reno {
+            (self.progress.until, self.progress.prr, self.progress.forced) = (None, None, false);
+            let update = self.controller.on_recovery(now, Recovery::Left);
+            self.apply(now, update);
+        } else if self.config.recovery == RecoveryKind::NewReno && !self.board.is_empty() {
+            // RFC 6582 section 3.2 step 3: a partial acknowledgement tells of the next hole, which goes at once.
+            let first = self.board.first();
+            if self.board.sent(first).state == State::InFlight {
+                let lost = self.board.sent(first).size();
+                self.board.set(first, State::Lost);
+                let update = self.controller.on_recovery(now, Recovery::Lost { lost });
+                self.apply(now, update);
+            }
+            self.progress.forced = self.board.sent(first).state == State::Lost;
+        }
+    }
+
+    /// RFC 6675 section 5, steps 1 to 3.
+    #[inline]
+    fn declare_by_blocks(&mut self, told: &Told) -> Bytes {
+        let mut lost = Bytes::ZERO;
+        if !told.new_blocks && self.progress.duplicates < self.config.duplicate_acks {
+            return lost;
+        }
+        while let Some(number) = self.board.next_to_declare(self.config.duplicate_acks) {
+            lost += self.board.sent(number).size();
+            self.board.set(number, State::Lost);
+        }
+        let first = self.board.first();
+        let counted = self.progress.duplicates >= self.config.duplicate_acks && self.progress.until.is_none();
+        if counted && !self.board.is_empty() && self.board.sent(first).state == State::InFlight {
+            lost += self.board.sent(first).size();
+            self.board.set(first, State::Lost);
+        }
+        lost
+    }
+
+    /// The third duplicate tells that the first segment is lost (RFC 5681 section 3.2), unless it may be an echo of an
+    /// older recovery (RFC 6582 section 3.2 step 2).
+    fn declare_by_count(&mut self, now: Time) -> Bytes {
+        let first = self.board.first();
+        let third = self.progress.duplicates == self.config.duplicate_acks;
+        let echo = self.board.first_offset() < self.progress.guard;
+        if !third || self.progress.until.is_some() || echo || self.board.sent(first).state != State::InFlight
+        {
+            return Bytes::ZERO;
+        }
+        if self.config.recovery == RecoveryKind::Tahoe {
+            self.counters.recoveries += 1;
+            self.lose_everything(now);
+            self.timer = Some(now + self.rto.timeout());
+            return Bytes::ZERO;
+        }
+        let lost = self.board.sent(first).size();
+        self.board.set(first, State::Lost);
+        lost
+    }
+
+    /// Tells of what was declared lost, and begins a recovery unless one lasts or what it would be for is older.
+    fn tell_lost(&mut self, now: Time, lost: Bytes) {
+        if self.progress.until.is_some() || self.board.first_offset() < self.progress.guard {
+            let update = self.controller.on_recovery(now, Recovery::Lost { lost });
+            return self.apply(now, update);
+        }
+        let end = self.board.end_offset();
+        self.counters.recoveries += 1;
+        self.progress.until = Some(end);
+        self.progress.guard = end;
+        self.progress.forced = true;
+        self.progress.restarted = false;
+        self.progress.rescued = false;
+        self.progress.unanswered = Some(0);
+        if self.config.prr && self.config.recovery == RecoveryKind::Sack {
+            let outstanding = (self.board.end() - self.board.first()) * self.config.packet_size.as_u64();
+            self.progress.prr = Some(Prr::begin(Bytes::new(outstanding)));
+        }
+        let update = self.controller.on_recovery(now, Recovery::Entered { lost });
+        self.apply(now, update);
+    }
+}

@@ -1,0 +1,125 @@
+//! The send buffer: how much of the stream there is, and since when.
+
+use paceline_media::Source;
+use paceline_units::{Bytes, Time};
+use std::collections::VecDeque;
+
+/// A part of the stream that the application handed over at once.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    end: u64,
+    since: Time,
+}
+
+/// What the application has written and the connection has not sent.
+#[derive(Clone, Debug)]
+pub struct SendBuffer {
+    source: Source,
+    /// Offset behind everything that was written.
+    written: u64,
+    /// Parts that are not sent whole, in order.
+    parts: VecDeque<Part>,
+    newest: Bytes,
+    frames: u64,
+    stopped: bool,
+}
+
+impl SendBuffer {
+    /// Nothing written yet.
+    pub fn new(source: Source) -> SendBuffer {
+        SendBuffer {
+            source,
+            written: 0,
+            parts: VecDeque::new(),
+            newest: Bytes::ZERO,
+            frames: 0,
+            stopped: false,
+        }
+    }
+
+    /// The application, to be told.
+    pub fn source_mut(&mut self) -> &mut Source {
+        &mut self.source
+    }
+
+    /// When the application writes next of its own accord.
+    #[inline]
+    pub fn next_write(&self) -> Option<Time> {
+        self.source.next_capture()
+    }
+
+    /// Offset behind everything that was written.
+    #[inline]
+    pub fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// How many times something was written.
+    pub fn frames(&self) -> u64 {
+        self.frames
+    }
+
+    /// Size of what was written last.
+    pub fn newest(&self) -> Bytes {
+        self.newest
+    }
+
+    /// What is due is written; answers its bytes. Call until there is none.
+    pub fn write_due(&mut self, now: Time) -> Option<Bytes> {
+        self.source.next_capture().filter(|due| *due <= now)?;
+        let frame = self.source.capture(now);
+        self.write(now, frame.payload);
+        Some(frame.payload)
+    }
+
+    /// Keeps an endless source's buffer filled, with `sent` sent; answers what was written. Call until there is none.
+    #[inline]
+    pub fn refill(&mut self, now: Time, sent: u64) -> Option<Bytes> {
+        if !matches!(self.source, Source::Bulk(_)) {
+            return None;
+        }
+        let frame = self.source.refill(now, Bytes::new(self.written - sent))?;
+        self.write(now, frame.payload);
+        Some(frame.payload)
+    }
+
+    fn write(&mut self, now: Time, payload: Bytes) {
+        self.frames += 1;
+        self.newest = payload;
+        if payload > Bytes::ZERO {
+            self.written += payload.as_u64();
+            self.parts.push_back(Part { end: self.written, since: now });
+        }
+    }
+
+    /// Since when the byte at `offset` waits; what lies before it is sent.
+    #[inline]
+    pub fn since(&mut self, offset: u64) -> Option<Time> {
+        while let Some(part) = self.parts.front() {
+            if part.end > offset {
+                return Some(part.since);
+            }
+            self.parts.pop_front();
+        }
+        None
+    }
+
+    /// Since when the oldest byte waits that is not sent, of which `sent` are.
+    pub fn oldest(&self, sent: u64) -> Option<Time> {
+        self.parts.iter().find(|part| part.end > sent).map(|part| part.since)
+    }
+
+    /// The application ends; what is not sent, from `sent` on, is dropped.
+    pub fn stop(&mut self, sent: u64) {
+        self.source.stop();
+        self.written = self.written.min(sent);
+        self.parts.clear();
+        self.stopped = true;
+    }
+
+    /// Whether nothing will ever be written again.
+    #[inline]
+    pub fn is_finished(&self) -> bool {
+        self.stopped || matches!(&self.source, Source::Bulk(bulk) if bulk.is_finished())
+    }
+}

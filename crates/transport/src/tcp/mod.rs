@@ -1,0 +1,20 @@
+//! TCP, sans I/O: a sender with a scoreboard and a controller, a receiver with delayed and selective acknowledgements.
+//!
+//! Data flows one way, and windows are the controller's: retransmission, duplicate and selective acknowledgements,
+//! limited transmit and timers are here, so that Tahoe, Reno, NewReno and SACK are ways of recovery over one window
+//! law. `DEVIATIONS.md` says what differs from the RFCs.
+
+mod acks;
+mod buffer;
+mod config;
+mod prr;
+mod receiver;
+mod rto;
+mod scoreboard;
+mod segment;
+mod sender;
+
+pub use config::{EcnEcho, RecoveryKind, TcpConfig};
+pub use receiver::{TcpArrival, TcpReceiver};
+pub use segment::{Flags, SackBlocks, Segment, TCP_HEADER};
+pub use sender::{TcpCounters, TcpOutgoing, TcpSender};

@@ -1,0 +1,127 @@
+//! The retransmission timeout (RFC 6298).
+
+use super::TcpConfig;
+use paceline_units::TimeDelta;
+
+/// Estimates the round trip, and answers how long to wait for an acknowledgement.
+#[derive(Clone, Debug)]
+pub struct Rto {
+    srtt: Option<TimeDelta>,
+    rttvar: TimeDelta,
+    rto: TimeDelta,
+    min: TimeDelta,
+    max: TimeDelta,
+    clock: TimeDelta,
+}
+
+/// Rule 5.7: after a SYN had to be sent again, data starts with this.
+const AFTER_LOST_SYN: TimeDelta = TimeDelta::from_secs(3);
+
+impl Rto {
+    /// No sample yet.
+    pub fn new(config: &TcpConfig) -> Rto {
+        Rto {
+            srtt: None,
+            rttvar: TimeDelta::ZERO,
+            rto: config.initial_rto,
+            min: config.min_rto,
+            max: config.max_rto,
+            clock: config.clock,
+        }
+    }
+
+    /// A round trip was measured, of a segment that was sent once (section 3, Karn's algorithm).
+    #[inline]
+    pub fn sample(&mut self, rtt: TimeDelta) {
+        let rtt = self.in_ticks(rtt);
+        match self.srtt {
+            None => {
+                // Rule 2.2.
+                self.srtt = Some(rtt);
+                self.rttvar = rtt / 2;
+            }
+            Some(srtt) => {
+                // Rule 2.3, the variation first: beta 1/4, alpha 1/8.
+                let off = TimeDelta::from_nanos((srtt - rtt).as_nanos().abs());
+                self.rttvar = TimeDelta::from_nanos((self.rttvar.as_nanos() * 3 + off.as_nanos()) / 4);
+                self.srtt = Some(TimeDelta::from_nanos((srtt.as_nanos() * 7 + rtt.as_nanos()) / 8));
+            }
+        }
+        self.compute();
+    }
+
+    fn in_ticks(&self, rtt: TimeDelta) -> TimeDelta {
+        let tick = self.clock.as_nanos();
+        if tick <= 0 {
+            return rtt;
+        }
+        TimeDelta::from_nanos(((rtt.as_nanos() + tick / 2) / tick).max(1) * tick)
+    }
+
+    fn compute(&mut self) {
+        if let Some(srtt) = self.srtt {
+            let spread = TimeDelta::from_nanos(self.rttvar.as_nanos().saturating_mul(4)).max(self.clock);
+            self.rto = (srtt + spread).max(self.min).min(self.max);
+        }
+    }
+
+    /// The timer expired: rule 5.5.
+    pub fn back_off(&mut self) {
+        self.rto = TimeDelta::from_nanos(self.rto.as_nanos().saturating_mul(2)).min(self.max);
+    }
+
+    /// The connection is there, after a SYN was sent again: rule 5.7.
+    pub fn syn_was_lost(&mut self) {
+        self.rto = AFTER_LOST_SYN.max(self.min).min(self.max);
+    }
+
+    /// How long to wait.
+    #[inline]
+    pub fn timeout(&self) -> TimeDelta {
+        self.rto
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(millis: i64) -> TimeDelta {
+        TimeDelta::from_millis(millis)
+    }
+
+    #[test]
+    fn the_rules_of_section_2() {
+        let config = TcpConfig { min_rto: ms(1), ..TcpConfig::default() };
+        let mut rto = Rto::new(&config);
+        assert_eq!(rto.timeout(), ms(1000));
+        rto.sample(ms(100));
+        assert_eq!(rto.timeout(), ms(300), "srtt + 4 srtt / 2");
+        rto.sample(ms(180));
+        // rttvar = 3/4 50 + 1/4 80 = 57.5, srtt = 7/8 100 + 1/8 180 = 110.
+        assert_eq!(rto.timeout(), ms(340));
+        rto.back_off();
+        assert_eq!(rto.timeout(), ms(680));
+        (0..20).for_each(|_| rto.back_off());
+        assert_eq!(rto.timeout(), ms(60_000));
+        // A sample ends the backoff: rttvar = 3/4 57.5 + 1/4 0, srtt = 110.
+        rto.sample(ms(110));
+        assert_eq!(rto.timeout(), TimeDelta::from_micros(282_500));
+    }
+
+    #[test]
+    fn a_coarse_clock_rounds_samples_and_keeps_the_timeout_above_the_round_trip() {
+        let config = TcpConfig { clock: ms(10), min_rto: ms(1), ..TcpConfig::default() };
+        let mut rto = Rto::new(&config);
+        for _ in 0..200 {
+            rto.sample(TimeDelta::from_micros(4_900));
+        }
+        assert_eq!(rto.timeout(), ms(20), "one tick, and not less than a tick above it");
+        let mut rto = Rto::new(&TcpConfig { min_rto: ms(200), ..config });
+        rto.sample(ms(14));
+        assert_eq!(rto.timeout(), ms(200));
+        let mut late = Rto::new(&config);
+        late.syn_was_lost();
+        assert_eq!(late.timeout(), ms(3000));
+    }
+}

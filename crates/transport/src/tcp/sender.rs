@@ -1,0 +1,535 @@
+//! The end that sends: buffer, scoreboard, timers and the window that a controller says.
+
+use super::buffer::SendBuffer;
+use super::prr::Prr;
+use super::rto::Rto;
+use super::scoreboard::{Scoreboard, State};
+use super::segment::{Flags, SackBlocks, Segment, TCP_HEADER};
+use super::{RecoveryKind, TcpConfig};
+use crate::ends::{FrameCounters, SendingEnd};
+use crate::pacer::Pacer;
+use paceline_cc::{
+    Allowance, Controller, Offered, PacketResult, Recovery, SendQueueState, SentPacket, StreamId,
+    TargetChange, Update,
+};
+use paceline_media::Source;
+use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
+
+/// A segment on its way out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TcpOutgoing {
+    /// The segment.
+    pub segment: Segment,
+    /// Its mark.
+    pub ecn: Ecn,
+    /// Whether it was sent before.
+    pub retransmission: bool,
+    /// When its bytes entered the send buffer; of a retransmission, now.
+    pub queued: Time,
+}
+
+/// What the sender counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct TcpCounters {
+    /// Segments sent again.
+    pub retransmissions: u64,
+    /// Fast recoveries.
+    pub recoveries: u64,
+    /// Expired retransmission timers.
+    pub timeouts: u64,
+    /// Recoveries and timeouts that turned out to be for nothing.
+    pub spurious: u64,
+    /// Segments that changed nothing: of another connection or state, acknowledging what was never sent, or old.
+    pub ignored: u64,
+    /// SACK blocks that no receiver could mean: empty, reversed, or beyond what was sent.
+    pub impossible_blocks: u64,
+}
+
+/// Where a connection stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Phase {
+    /// Not begun.
+    Idle,
+    /// A SYN is to be sent, or was; `resent` says whether more than once.
+    Opening { due: bool, sent: Time, resent: bool },
+    /// Data may go.
+    Open,
+    /// Reset by the other side.
+    Closed,
+}
+
+/// The progress of loss recovery.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Progress {
+    /// Fast recovery lasts until this offset is acknowledged (RFC 6675 RecoveryPoint).
+    pub until: Option<u64>,
+    /// No fast recovery begins before this offset is acknowledged (RFC 6582 recover).
+    pub guard: u64,
+    /// Duplicate acknowledgements in a row.
+    pub duplicates: u32,
+    /// The next segment that is lost leaves whatever the window says (RFC 6675 section 5, step 4.3).
+    pub forced: bool,
+    pub prr: Option<Prr>,
+    /// Whether a partial acknowledgement restarted the timer in this recovery.
+    pub restarted: bool,
+    /// Whether the last segment was sent again for want of others (RFC 6675 section 4, NextSeg rule 4).
+    pub rescued: bool,
+    /// Retransmissions since the last reduction that no duplicate report has answered; none if that is over.
+    pub unanswered: Option<u64>,
+}
+
+/// Sends a stream of bytes under a controller.
+#[derive(Clone, Debug)]
+pub struct TcpSender<C> {
+    pub(super) controller: C,
+    pub(super) config: TcpConfig,
+    pub(super) connection: u16,
+    pub(super) phase: Phase,
+    pub(super) board: Scoreboard,
+    pub(super) buffer: SendBuffer,
+    pub(super) rto: Rto,
+    /// When the retransmission timer expires.
+    pub(super) timer: Option<Time>,
+    /// How much the receiver lets be under way.
+    pub(super) peer_window: u64,
+    pub(super) progress: Progress,
+    /// The blocks of the last acknowledgement: what was looked at.
+    pub(super) seen: [(u64, u64); SackBlocks::MOST],
+    /// The segment that is timed, where only one is.
+    pub(super) timed: Option<(u64, Time)>,
+    /// Marks of data sent before this offset were answered (RFC 3168 section 6.1.2).
+    pub(super) answered: u64,
+    /// The next new segment says that the window was reduced.
+    pub(super) say_reduced: bool,
+    pub(super) results: Vec<PacketResult>,
+    pub(super) counters: TcpCounters,
+    pub(super) completed: Option<Time>,
+    mss: u64,
+    pacer: Pacer,
+    allowance: Allowance,
+    target: Option<Bitrate>,
+}
+
+const STREAM: StreamId = StreamId(0);
+
+impl<C: Controller> TcpSender<C> {
+    /// A connection that has not begun, of a flow whose connections are told apart by `connection`.
+    pub fn new(controller: C, config: &TcpConfig, source: Source, connection: u16) -> TcpSender<C> {
+        TcpSender {
+            controller,
+            config: *config,
+            connection,
+            phase: Phase::Idle,
+            board: Scoreboard::new(),
+            buffer: SendBuffer::new(source),
+            rto: Rto::new(config),
+            timer: None,
+            peer_window: config.receive_window(),
+            progress: Progress::default(),
+            seen: [(0, 0); SackBlocks::MOST],
+            timed: None,
+            answered: 0,
+            say_reduced: false,
+            results: Vec::new(),
+            counters: TcpCounters::default(),
+            completed: None,
+            mss: config.mss(),
+            pacer: Pacer::new(TimeDelta::ZERO),
+            allowance: Allowance::Unlimited,
+            target: None,
+        }
+    }
+
+    /// What was counted.
+    pub fn counters(&self) -> TcpCounters {
+        self.counters
+    }
+
+    /// When everything that a source that ends will ever write was acknowledged; none before that.
+    pub fn completed_at(&self) -> Option<Time> {
+        self.completed
+    }
+
+    /// What counts as in flight (RFC 6675 pipe), sizes on the link.
+    pub fn in_flight(&self) -> Bytes {
+        self.board.in_flight()
+    }
+
+    /// Begins: the handshake if there is one, and the source.
+    pub fn start(&mut self, now: Time) {
+        if self.phase != Phase::Idle {
+            return;
+        }
+        self.phase = match self.config.handshake {
+            true => Phase::Opening { due: true, sent: now, resent: false },
+            false => Phase::Open,
+        };
+        if let Some(target) = self.controller.target_bitrate(STREAM) {
+            self.aim(now, target);
+        }
+        self.buffer.source_mut().start(now);
+        self.refill(now);
+    }
+
+    /// The source ends. What was not sent yet is dropped; what was sent is repaired to the end.
+    pub fn stop(&mut self, now: Time) {
+        self.buffer.stop(self.board.end_offset());
+        self.complete(now);
+    }
+
+    /// The source is silent for a while; what it wrote is still sent.
+    pub fn pause(&mut self) {
+        self.buffer.source_mut().pause();
+    }
+
+    /// The source goes on.
+    pub fn resume(&mut self, now: Time) {
+        self.buffer.source_mut().resume(now);
+        self.refill(now);
+    }
+
+    /// When the endpoint wants [`TcpSender::handle_timeout`] and [`TcpSender::poll_transmit`] called.
+    #[inline]
+    pub fn next_timeout(&self) -> Option<Time> {
+        let controller = self.controller.next_timeout().map_or(Time::MAX, |(due, _)| due);
+        let timer = self.timer.unwrap_or(Time::MAX);
+        let mut next = controller.min(timer).min(self.buffer.next_write().unwrap_or(Time::MAX));
+        if self.pacer.next() < next && self.wants_to_send() {
+            next = self.pacer.next();
+        }
+        (next != Time::MAX).then_some(next)
+    }
+
+    /// Writes what the source has due and runs the timers that expired. False if nothing was due: then it is only a
+    /// packet's time to leave.
+    pub fn handle_timeout(&mut self, now: Time) -> bool {
+        let mut any = false;
+        while let Some(bytes) = self.buffer.write_due(now) {
+            self.tell_written(now, bytes);
+            any = true;
+        }
+        if self.controller.next_timeout().is_some_and(|(due, _)| due <= now) {
+            let queue = self.queue_state(now);
+            let update = self.controller.on_send_queue(now, &queue);
+            self.apply(now, update);
+            let update = self.controller.on_timeout(now);
+            self.apply(now, update);
+            any = true;
+        }
+        if self.timer.is_some_and(|due| due <= now) {
+            self.expire(now);
+            any = true;
+        }
+        any
+    }
+
+    /// The retransmission timer: RFC 6298 section 5, rules 5.4 to 5.7.
+    fn expire(&mut self, now: Time) {
+        self.timer = None;
+        if let Phase::Opening { sent, .. } = self.phase {
+            self.rto.back_off();
+            self.phase = Phase::Opening { due: true, sent, resent: true };
+            return;
+        }
+        if self.board.is_empty() {
+            return;
+        }
+        self.counters.timeouts += 1;
+        self.rto.back_off();
+        self.lose_everything(now);
+        self.timer = Some(now + self.rto.timeout());
+    }
+
+    /// Back to the first hole, one segment at first. Without selective acknowledgements nothing that arrived out of
+    /// order is known; with them it is kept, unless the receiver took it back (RFC 2018 section 8).
+    pub(super) fn lose_everything(&mut self, now: Time) {
+        let took_back = self.board.sent(self.board.first()).state == State::Delivered;
+        let forget = self.config.recovery != RecoveryKind::Sack || took_back;
+        self.board.time_out(forget);
+        if forget {
+            self.seen = Default::default();
+        }
+        self.timed = None;
+        self.progress = Progress {
+            guard: self.board.end_offset(),
+            forced: true,
+            unanswered: Some(0),
+            ..Progress::default()
+        };
+        let update = self.controller.on_recovery(now, Recovery::TimedOut);
+        self.apply(now, update);
+    }
+
+    /// Whether a segment would leave if the pacer let it.
+    #[inline]
+    fn wants_to_send(&self) -> bool {
+        match self.phase {
+            Phase::Opening { due, .. } => due,
+            Phase::Open if self.board.lost() > 0 => self.admits(self.config.packet_size, true),
+            Phase::Open => self.next_payload().is_some(),
+            Phase::Idle | Phase::Closed => false,
+        }
+    }
+
+    /// Whether window and recovery let a packet of `size` go.
+    #[inline]
+    fn admits(&self, size: Bytes, lost: bool) -> bool {
+        if lost && self.progress.forced {
+            return true;
+        }
+        if let Some(prr) = &self.progress.prr {
+            return prr.admits(size);
+        }
+        match self.allowance {
+            Allowance::Unlimited => true,
+            Allowance::Bytes(bytes) => size <= bytes,
+            Allowance::Packets(packets) => packets > 0,
+        }
+    }
+
+    /// Payload of the next new segment, if one may go. There is no Nagle algorithm: what the application wrote leaves
+    /// as soon as the window lets it.
+    #[inline]
+    fn next_payload(&self) -> Option<u64> {
+        let end = self.board.end_offset();
+        let payload = (self.buffer.written() - end).min(self.mss);
+        if payload == 0 || !self.admits(TCP_HEADER + Bytes::new(payload), false) {
+            return None;
+        }
+        let fits = end + payload - self.board.first_offset() <= self.peer_window;
+        let limited =
+            !self.config.limited_transmit && self.progress.duplicates > 0 && self.progress.until.is_none();
+        (fits && !limited).then_some(payload)
+    }
+
+    /// The next segment, if one may leave at `now`. Call until none is left.
+    #[inline]
+    pub fn poll_transmit(&mut self, now: Time) -> Option<TcpOutgoing> {
+        if now < self.pacer.next() {
+            return None;
+        }
+        match self.phase {
+            Phase::Open => {}
+            Phase::Opening { due: true, resent, .. } => return Some(self.open(now, resent)),
+            _ => return None,
+        }
+        if self.board.lost() > 0 {
+            return self.resend(now);
+        }
+        match self.next_payload() {
+            Some(payload) => Some(self.send_new(now, payload)),
+            None => self.rescue(now),
+        }
+    }
+
+    fn open(&mut self, now: Time, resent: bool) -> TcpOutgoing {
+        self.phase = Phase::Opening { due: false, sent: now, resent };
+        self.timer = Some(now + self.rto.timeout());
+        let asks = self.config.ect != Ecn::NotEct;
+        let flags = Flags::SYN.and_if(asks, Flags::ECE.and(Flags::CWR));
+        let segment = Segment { flags, sequence: self.config.initial_sequence, ..self.empty() };
+        TcpOutgoing { segment, ecn: Ecn::NotEct, retransmission: resent, queued: now }
+    }
+
+    fn empty(&self) -> Segment {
+        Segment {
+            connection: self.connection,
+            flags: Flags::ACK,
+            sequence: 0,
+            acknowledgment: 0,
+            window: 0,
+            payload: 0,
+            sack: SackBlocks::none(),
+        }
+    }
+
+    /// The sequence number of the byte at `offset`.
+    #[inline]
+    fn sequence(&self, offset: u64) -> u32 {
+        self.config.initial_sequence.wrapping_add(1).wrapping_add(offset as u32)
+    }
+
+    #[inline]
+    fn send_new(&mut self, now: Time, payload: u64) -> TcpOutgoing {
+        let offset = self.board.end_offset();
+        self.refill(now);
+        let queued = self.buffer.since(offset).unwrap_or(now);
+        let last = offset + payload == self.buffer.written();
+        let fin = last && self.buffer.is_finished();
+        let number = self.board.push(now, payload as u32, fin);
+        self.refill(now);
+        let flags = Flags::ACK.and_if(fin, Flags::FIN).and_if(self.say_reduced, Flags::CWR);
+        self.say_reduced = false;
+        if self.timer.is_none() {
+            self.timer = Some(now + self.rto.timeout());
+        }
+        if self.config.one_sample && self.timed.is_none() {
+            self.timed = Some((number, now));
+        }
+        let segment =
+            Segment { flags, sequence: self.sequence(offset), payload: payload as u32, ..self.empty() };
+        let idle = self.buffer.written() == self.board.end_offset();
+        self.tell_sent(now, number, segment.size(), idle);
+        TcpOutgoing { segment, ecn: self.config.ect, retransmission: false, queued }
+    }
+
+    /// The lowest segment that is lost, if it may go.
+    #[cold]
+    fn resend(&mut self, now: Time) -> Option<TcpOutgoing> {
+        let number = self.board.next_lost()?;
+        if !self.admits(self.board.sent(number).size(), true) {
+            return None;
+        }
+        self.progress.forced = false;
+        self.board.resend(number, now);
+        Some(self.sent_again(now, number))
+    }
+
+    /// Nothing is lost and nothing new may be had: the last segment once more, so that the end of a flight whose end was
+    /// lost is not left to the timer (RFC 6675 section 4, NextSeg rule 4).
+    fn rescue(&mut self, now: Time) -> Option<TcpOutgoing> {
+        let last = self.board.end().checked_sub(1)?;
+        if self.progress.until.is_none()
+            || self.progress.rescued
+            || self.config.recovery != RecoveryKind::Sack
+            || self.buffer.written() > self.board.end_offset()
+            || self.board.is_empty()
+            || self.board.sent(last).state != State::InFlight
+            || !self.admits(self.board.sent(last).size(), false)
+        {
+            return None;
+        }
+        self.progress.rescued = true;
+        // It is in flight once, whichever copy arrives: the copy that it replaces counts as lost.
+        let lost = self.board.sent(last).size();
+        self.board.set(last, State::Lost);
+        let update = self.controller.on_recovery(now, Recovery::Lost { lost });
+        self.apply(now, update);
+        self.board.resend(last, now);
+        Some(self.sent_again(now, last))
+    }
+
+    fn sent_again(&mut self, now: Time, number: u64) -> TcpOutgoing {
+        let sent = *self.board.sent(number);
+        self.counters.retransmissions += 1;
+        self.progress.unanswered = self.progress.unanswered.map(|count| count + 1);
+        if self.timed.is_some_and(|(timed, _)| timed == number) {
+            self.timed = None;
+        }
+        if self.timer.is_none() {
+            self.timer = Some(now + self.rto.timeout());
+        }
+        let segment = Segment {
+            flags: Flags::ACK.and_if(sent.last, Flags::FIN),
+            sequence: self.sequence(sent.start),
+            payload: sent.payload,
+            ..self.empty()
+        };
+        self.tell_sent(now, number, segment.size(), false);
+        // RFC 3168 section 6.1.5: what is sent again is not ECN-capable.
+        TcpOutgoing { segment, ecn: Ecn::NotEct, retransmission: true, queued: now }
+    }
+
+    #[inline]
+    fn tell_sent(&mut self, now: Time, sequence: u64, size: Bytes, app_limited: bool) {
+        self.pacer.on_sent(now, size);
+        if let Some(prr) = &mut self.progress.prr {
+            prr.on_sent(size);
+        }
+        let sent = SentPacket { stream: STREAM, sequence, size, probe: None, app_limited };
+        let update = self.controller.on_sent(now, &sent);
+        self.apply(now, update);
+    }
+
+    /// Keeps the buffer of an endless source filled.
+    #[inline]
+    fn refill(&mut self, now: Time) {
+        while let Some(bytes) = self.buffer.refill(now, self.board.end_offset()) {
+            self.tell_written(now, bytes);
+        }
+    }
+
+    fn tell_written(&mut self, now: Time, bytes: Bytes) {
+        let offered = Offered { stream: STREAM, bytes: self.on_link(bytes.as_u64()), frame_end: true };
+        let queue = self.queue_state(now);
+        let update = self.controller.on_offered(now, &offered, &queue);
+        self.apply(now, update);
+    }
+
+    /// What `payload` bytes are on the link, cut into full segments.
+    fn on_link(&self, payload: u64) -> Bytes {
+        Bytes::new(payload + payload.div_ceil(self.mss) * TCP_HEADER.as_u64())
+    }
+
+    fn queue_state(&self, now: Time) -> SendQueueState {
+        let waiting = self.buffer.written() - self.board.end_offset();
+        SendQueueState {
+            stream: STREAM,
+            bytes: self.on_link(waiting),
+            packets: waiting.div_ceil(self.mss),
+            oldest: self.buffer.oldest(self.board.end_offset()).map(|since| now.saturating_since(since)),
+            newest_frame: self.on_link(self.buffer.newest().as_u64()),
+        }
+    }
+
+    /// Everything that will ever be written is acknowledged.
+    pub(super) fn complete(&mut self, now: Time) {
+        let all = self.board.is_empty() && self.board.end_offset() == self.buffer.written();
+        if self.completed.is_none() && all && self.buffer.is_finished() {
+            self.completed = Some(now);
+        }
+    }
+
+    fn aim(&mut self, now: Time, target: Bitrate) {
+        self.target = Some(target);
+        self.buffer.source_mut().set_target(now, target);
+    }
+
+    #[inline(always)]
+    pub(super) fn apply(&mut self, now: Time, update: Update) {
+        if let Some(allowance) = update.allowance {
+            self.allowance = allowance;
+        }
+        if let Some(pacing) = update.pacing {
+            self.pacer.set(pacing);
+        }
+        match update.target {
+            TargetChange::None => {}
+            TargetChange::Total(rate) => self.aim(now, rate),
+            TargetChange::Streams(_) => {
+                if let Some(rate) = self.controller.target_bitrate(STREAM) {
+                    self.aim(now, rate);
+                }
+            }
+        }
+    }
+}
+
+impl<C: Controller> SendingEnd for TcpSender<C> {
+    type Controller = C;
+
+    fn controller(&self) -> &C {
+        &self.controller
+    }
+
+    fn frames(&self) -> FrameCounters {
+        FrameCounters { captured: self.buffer.frames(), discarded: 0 }
+    }
+
+    fn target(&self, _stream: StreamId) -> Option<Bitrate> {
+        self.target
+    }
+
+    fn send_queue_bytes(&self, _stream: StreamId) -> Bytes {
+        self.on_link(self.buffer.written() - self.board.end_offset())
+    }
+
+    fn send_queue_age(&self, now: Time, _stream: StreamId) -> TimeDelta {
+        let oldest = self.buffer.oldest(self.board.end_offset());
+        oldest.map_or(TimeDelta::ZERO, |since| now.saturating_since(since))
+    }
+
+    fn newest_frame(&self, _stream: StreamId) -> Option<Bytes> {
+        Some(self.on_link(self.buffer.newest().as_u64()))
+    }
+}
