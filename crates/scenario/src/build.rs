@@ -336,6 +336,8 @@ fn controller(flow: &FlowSpec) -> AnyController {
         l4s: flow.ecn == EcnMode::L4s,
         largest_packet: flow.packet_size,
         priorities: flow.streams.iter().map(|stream| stream.priority).collect(),
+        initial_window: 10,
+        max_window: None,
     };
     let mut controller = AnyController::new(&flow.controller.params, &setup);
     for (id, stream) in flow.streams.iter().enumerate().filter(|(_, stream)| stream.name.is_some()) {

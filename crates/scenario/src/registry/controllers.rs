@@ -4,7 +4,7 @@ use super::fixed;
 use paceline_cc::params::{ParamError, ParamSet, ParamSpec, ParamValue};
 use paceline_cc::{
     Annotation, Assigned, Controller, Limits, Offered, Recovery, Report, SendQueueState, SentPacket,
-    Snapshot, StateVariable, StreamId, TimeoutReason, Update, scream,
+    Snapshot, StateVariable, StreamId, TimeoutReason, Update, reno, scream, window,
 };
 use paceline_units::{Bitrate, Bytes, Time};
 
@@ -17,6 +17,17 @@ pub struct ControllerSetup {
     pub largest_packet: Bytes,
     /// The priority of each stream.
     pub priorities: Vec<f64>,
+    /// First window of the window laws, in largest packets.
+    pub initial_window: u64,
+    /// No window of theirs above; absent: no limit.
+    pub max_window: Option<Bytes>,
+}
+
+impl ControllerSetup {
+    fn window(&self) -> window::Setup {
+        let &ControllerSetup { largest_packet, initial_window, max_window, .. } = self;
+        window::Setup { largest_packet, initial_window, max_window }
+    }
 }
 
 fn new_scream(params: &scream::Params, setup: &ControllerSetup) -> scream::Scream {
@@ -30,6 +41,10 @@ fn new_scream(params: &scream::Params, setup: &ControllerSetup) -> scream::Screa
 
 fn new_fixed(params: &fixed::FixedParams, _setup: &ControllerSetup) -> fixed::Fixed {
     fixed::Fixed::new(params)
+}
+
+fn new_reno(params: &reno::Params, setup: &ControllerSetup) -> reno::Reno {
+    reno::Reno::new(params, &setup.window())
 }
 
 /// One line per controller: variant, kind, controller, its parameters, their profiles, how it is made, help.
@@ -128,12 +143,26 @@ controllers! {
         "SCReAM v1 (RFC 8298): window and media rate follow queue delay, loss and ECN";
     Fixed, "fixed", fixed::Fixed, fixed::FixedParams, fixed::PROFILES, new_fixed,
         "A constant rate without any reaction: a baseline, and a probe of links";
+    Tahoe, "tahoe", reno::Reno, reno::Params, reno::PROFILES, new_reno,
+        "Reno's window law (RFC 5681) under Tahoe's recovery: every loss is answered like a timeout";
+    Reno, "reno", reno::Reno, reno::Params, reno::PROFILES, new_reno,
+        "Reno's window law and recovery (RFC 5681): half the flight after a loss, a packet more per round trip";
+    NewReno, "newreno", reno::Reno, reno::Params, reno::PROFILES, new_reno,
+        "Reno's window law under NewReno's recovery (RFC 6582)";
+    Sack, "sack", reno::Reno, reno::Params, reno::PROFILES, new_reno,
+        "Reno's window law under recovery with selective acknowledgements (RFC 6675)";
 }
 
 impl AnyController {
     /// The inner states that a controller with these parameters offers for recording.
     pub fn states_of(params: &ControllerParams) -> &'static [StateVariable] {
-        let setup = ControllerSetup { l4s: false, largest_packet: Bytes::new(1212), priorities: vec![1.0] };
+        let setup = ControllerSetup {
+            l4s: false,
+            largest_packet: Bytes::new(1212),
+            priorities: vec![1.0],
+            initial_window: 10,
+            max_window: None,
+        };
         AnyController::new(params, &setup).state_variables()
     }
 }
