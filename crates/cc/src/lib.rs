@@ -12,9 +12,11 @@ mod coupling;
 mod detector;
 mod observe;
 pub mod params;
+pub mod reno;
 mod report;
 pub mod scream;
 mod update;
+pub mod window;
 
 pub use contract::{
     Annotation, Arrival, Controller, Limits, Offered, ReceiverHalf, Recovery, SendQueueState, SentPacket,

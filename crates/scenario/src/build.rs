@@ -13,6 +13,7 @@ use paceline_media::{
     TraceEncoderParams, frame_sizes,
 };
 use paceline_transport::rtp::{FeedbackConfig, SenderConfig, StreamConfig};
+use paceline_transport::tcp::TcpConfig;
 use paceline_units::{Bitrate, Bytes, Ecn, RandomStream, Time, TimeDelta};
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -79,6 +80,13 @@ pub struct FlowParts {
 pub enum EndsParts {
     /// RTP.
     Rtp(RtpParts),
+    /// TCP.
+    Tcp {
+        /// What the connection does.
+        config: TcpConfig,
+        /// What it carries.
+        source: Source,
+    },
     /// Datagrams that nobody controls.
     Udp {
         /// Where they come from.
@@ -279,6 +287,9 @@ impl Builder<'_> {
                 feedback: flow.feedback,
                 playout: flow.playout,
             }),
+            Transport::Tcp => {
+                EndsParts::Tcp { config: flow.tcp.unwrap_or_default(), source: streams.remove(0).source }
+            }
             Transport::Udp => EndsParts::Udp { source: streams.remove(0).source, max_payload },
         })
     }
@@ -378,6 +389,8 @@ fn controller(flow: &FlowSpec) -> AnyController {
         l4s: flow.ecn == EcnMode::L4s,
         largest_packet: flow.packet_size,
         priorities: flow.streams.iter().map(|stream| stream.priority).collect(),
+        initial_window: flow.tcp.unwrap_or_default().initial_window,
+        max_window: flow.tcp.and_then(|tcp| tcp.max_window),
     };
     let mut controller = AnyController::new(&flow.controller.params, &setup);
     for (id, stream) in flow.streams.iter().enumerate().filter(|(_, stream)| stream.name.is_some()) {

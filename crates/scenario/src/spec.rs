@@ -6,6 +6,7 @@ use paceline_link::trace::TraceOptions;
 use paceline_link::{LossConfig, MarkConfig, NoiseConfig, QueueConfig};
 use paceline_media::{FrameSizeParams, FrameTraceFormat, PlayoutConfig};
 use paceline_transport::rtp::{FeedbackConfig, RTP_HEADER};
+use paceline_transport::tcp::{TCP_HEADER, TcpConfig};
 use paceline_units::{Bitrate, Bytes, TimeDelta};
 
 /// Everything a run needs to know, except the contents of the files it names.
@@ -150,6 +151,8 @@ pub struct FlowSpec {
     pub stop: Option<TimeDelta>,
     /// Intervals [from, to) in which its application is silent, in order, without overlap, between start and stop.
     pub pause: Vec<(TimeDelta, TimeDelta)>,
+    /// What its connection does, if its transport is TCP.
+    pub tcp: Option<TcpConfig>,
     /// When the receiver reports.
     pub feedback: FeedbackConfig,
     /// Size on the link of the largest packet, transport header in.
@@ -167,6 +170,8 @@ pub struct FlowSpec {
 pub enum Transport {
     /// RTP with RFC 8888 feedback.
     Rtp,
+    /// TCP.
+    Tcp,
     /// Datagrams without a header of their own.
     Udp,
 }
@@ -176,6 +181,7 @@ impl Transport {
     pub fn name(self) -> &'static str {
         match self {
             Transport::Rtp => "rtp",
+            Transport::Tcp => "tcp",
             Transport::Udp => "udp",
         }
     }
@@ -184,6 +190,7 @@ impl Transport {
     pub fn header(self) -> Bytes {
         match self {
             Transport::Rtp => RTP_HEADER,
+            Transport::Tcp => TCP_HEADER,
             Transport::Udp => Bytes::ZERO,
         }
     }

@@ -3,7 +3,7 @@
 use crate::overrides::quoted_key;
 use crate::parameter;
 use crate::quantity::{format_rate, format_size, format_time};
-use crate::schema::{ECN, FORMATS, SHAPES};
+use crate::schema::{ECHO, ECN, FORMATS, RECOVERY, SHAPES};
 use crate::spec::*;
 use paceline_cc::params::ParamSet;
 use paceline_link::generate::StateParams;
@@ -11,6 +11,7 @@ use paceline_link::trace::{Column, TraceFormat, TraceOptions};
 use paceline_link::{LossConfig, MarkConfig, NoiseConfig, NoiseKind, QueueConfig, QueueLimit};
 use paceline_media::{FrameSizeParams, PlayoutConfig};
 use paceline_transport::rtp::FeedbackConfig;
+use paceline_transport::tcp::TcpConfig;
 use paceline_units::{Bitrate, Bytes, TimeDelta};
 use std::fmt::Write;
 
@@ -253,6 +254,9 @@ fn write_flow(out: &mut String, flow: &FlowSpec) {
         line(out, "feedback", &feedback(&flow.feedback));
         line(out, "playout", &playout(&flow.playout));
     }
+    if let Some(config) = &flow.tcp {
+        line(out, "tcp", &tcp(config));
+    }
     line(out, "record", &list(flow.record.iter().map(|state| text(state))));
     write_controller(out, &name, &flow.controller);
     for stream in flow.streams.iter().filter(|stream| stream.name.is_some()) {
@@ -335,6 +339,29 @@ fn feedback(feedback: &FeedbackConfig) -> String {
         .with("marker", feedback.marker.to_string())
         .with("clock", format!("\"1/{}s\"", feedback.clock.ticks_per_second()))
         .with("overlap", feedback.overlap.to_string())
+        .end()
+}
+
+fn tcp(config: &TcpConfig) -> String {
+    let recovery = RECOVERY.iter().find(|(_, kind)| *kind == config.recovery).map_or("", |(name, _)| name);
+    let echo = ECHO.iter().find(|(_, echo)| *echo == config.ecn_echo).map_or("", |(name, _)| name);
+    Inline::default()
+        .with("ack_every", config.ack_every.to_string())
+        .with("ack_delay", time(config.ack_delay))
+        .with("recovery", text(recovery))
+        .with("initial_window", config.initial_window.to_string())
+        .with("initial_rto", time(config.initial_rto))
+        .with("min_rto", time(config.min_rto))
+        .with("max_rto", time(config.max_rto))
+        .with("clock", time(config.clock))
+        .with("one_sample", config.one_sample.to_string())
+        .with("handshake", config.handshake.to_string())
+        .perhaps("max_window", config.max_window.map(size))
+        .with("duplicate_acks", config.duplicate_acks.to_string())
+        .with("limited_transmit", config.limited_transmit.to_string())
+        .with("prr", config.prr.to_string())
+        .with("impatient", config.impatient.to_string())
+        .with("ecn_echo", text(echo))
         .end()
 }
 

@@ -1,7 +1,7 @@
 //! A flow as two components, its sender and its receiver, whatever its transport.
 
 use crate::edge::Edge;
-use crate::ends::{Ends, Outgoing, RtpEnds, UdpEnds};
+use crate::ends::{Ends, Outgoing, RtpEnds, TcpEnds, UdpEnds};
 use crate::packet::{Cargo, Packet};
 use paceline_scenario::recorder::{FlowRecorder, ReceivedPacket, Tick, Ticker};
 use paceline_transport::SendingEnd;
@@ -261,6 +261,8 @@ impl<E: Ends> Flow<E> {
 pub enum AnyFlow {
     /// Media and reports.
     Rtp(Flow<RtpEnds>),
+    /// A connection.
+    Tcp(Flow<TcpEnds>),
     /// Datagrams that nobody controls.
     Udp(Flow<UdpEnds>),
 }
@@ -270,6 +272,7 @@ macro_rules! each {
     ($any:expr, $flow:ident => $call:expr) => {
         match $any {
             AnyFlow::Rtp($flow) => $call,
+            AnyFlow::Tcp($flow) => $call,
             AnyFlow::Udp($flow) => $call,
         }
     };

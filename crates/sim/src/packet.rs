@@ -3,6 +3,7 @@
 use paceline_cc::StreamId;
 use paceline_link::Transit;
 use paceline_transport::rtp::RtpPacket;
+use paceline_transport::tcp::Segment;
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 
 /// A packet under way.
@@ -35,6 +36,8 @@ pub enum Cargo {
     Media(Media),
     /// A report, by its place among the reports under way of its flow.
     Report(u32),
+    /// A segment of TCP, of either direction.
+    Segment(Segment),
     /// A datagram without any header of ours.
     Datagram {
         /// Its payload in bytes.
@@ -50,6 +53,7 @@ impl Cargo {
         match self {
             Cargo::Media(media) => Some(media.rtp.stream),
             Cargo::Report(_) => None,
+            Cargo::Segment(segment) => (segment.payload > 0).then_some(StreamId(0)),
             Cargo::Datagram { .. } => Some(StreamId(0)),
         }
     }

@@ -1,7 +1,7 @@
 //! From a loaded scenario to a world that runs, and from there to the figures.
 
 use crate::edge::Edge;
-use crate::ends::{RtpEnds, UdpEnds};
+use crate::ends::{RtpEnds, TcpEnds, UdpEnds};
 use crate::engine::{Engine, Pace};
 use crate::flow::{AnyFlow, Flow, FlowParts, Turn};
 use crate::hop::{Hop, Routes};
@@ -12,6 +12,7 @@ use paceline_scenario::series::TimeSeries;
 use paceline_scenario::summary::{Fairness, Summary};
 use paceline_scenario::{Loaded, Scenario};
 use paceline_transport::rtp::{RtpReceiver, RtpSender};
+use paceline_transport::tcp::{TcpReceiver, TcpSender};
 use paceline_transport::udp::UdpSender;
 use paceline_units::{Time, TimeDelta};
 use std::collections::BTreeMap;
@@ -205,6 +206,10 @@ fn ends(parts: &build::FlowParts, run: FlowParts) -> AnyFlow {
             let sender = RtpSender::new(controller, &rtp.sender, rtp.streams.clone());
             let receiver = RtpReceiver::new(rtp.feedback, streams, rtp.playout);
             AnyFlow::Rtp(Flow::new(RtpEnds::new(sender, receiver, parts.ecn), run))
+        }
+        EndsParts::Tcp { config, source } => {
+            let sender = TcpSender::new(controller, config, source.clone(), 0);
+            AnyFlow::Tcp(Flow::new(TcpEnds::new(sender, TcpReceiver::new(config, 0)), run))
         }
         EndsParts::Udp { source, max_payload } => {
             let sender = UdpSender::new(controller, source.clone(), *max_payload);

@@ -5,8 +5,9 @@ use crate::spec::Transport;
 use paceline_cc::params::{ParamError, ParamSet, ParamSpec, ParamValue};
 use paceline_cc::{
     Annotation, Assigned, Controller, Limits, Offered, Recovery, Report, SendQueueState, SentPacket,
-    Snapshot, StateVariable, StreamId, TimeoutReason, Update, scream,
+    Snapshot, StateVariable, StreamId, TimeoutReason, Update, reno, scream, window,
 };
+use paceline_transport::tcp::{RecoveryKind, TcpConfig};
 use paceline_units::{Bitrate, Bytes, Time};
 
 /// What a controller is told of its flow when it is made.
@@ -18,6 +19,17 @@ pub struct ControllerSetup {
     pub largest_packet: Bytes,
     /// The priority of each stream.
     pub priorities: Vec<f64>,
+    /// First window of the window laws, in largest packets.
+    pub initial_window: u64,
+    /// No window of theirs above; absent: no limit.
+    pub max_window: Option<Bytes>,
+}
+
+impl ControllerSetup {
+    fn window(&self) -> window::Setup {
+        let &ControllerSetup { largest_packet, initial_window, max_window, .. } = self;
+        window::Setup { largest_packet, initial_window, max_window }
+    }
 }
 
 fn new_scream(params: &scream::Params, setup: &ControllerSetup) -> scream::Scream {
@@ -40,9 +52,14 @@ fn new_uncontrolled(
     uncontrolled::Uncontrolled
 }
 
-/// One line per controller: variant, kind, controller, its parameters, their profiles, how it is made, help.
+fn new_reno(params: &reno::Params, setup: &ControllerSetup) -> reno::Reno {
+    reno::Reno::new(params, &setup.window())
+}
+
+/// One line per controller: variant, kind, the transports it steers (the usual one first), controller, its parameters,
+/// their profiles, how it is made, help.
 macro_rules! controllers {
-    ($( $variant:ident, $kind:literal, $controller:ty, $params:ty, $profiles:expr, $new:path, $help:literal; )*) => {
+    ($( $variant:ident, $kind:literal over $($transport:ident)|+, $controller:ty, $params:ty, $profiles:expr, $new:path, $help:literal; )*) => {
         /// Any controller there is, without a box.
         #[derive(Clone, Debug)]
         #[allow(clippy::large_enum_variant, reason = "one per flow, never moved in the packet path")]
@@ -82,6 +99,11 @@ macro_rules! controllers {
             /// The kind of controller, as scenarios name it.
             pub fn kind(&self) -> &'static str {
                 match self { $( ControllerParams::$variant(_) => $kind, )* }
+            }
+
+            /// The transports that such a controller steers, the usual one first.
+            pub fn transports(&self) -> &'static [Transport] {
+                match self { $( ControllerParams::$variant(_) => &[$( Transport::$transport, )+], )* }
             }
 
             /// What the controller is, in a line.
@@ -132,28 +154,46 @@ macro_rules! controllers {
 }
 
 controllers! {
-    Scream, "scream", scream::Scream, scream::Params, scream::PROFILES, new_scream,
+    Scream, "scream" over Rtp, scream::Scream, scream::Params, scream::PROFILES, new_scream,
         "SCReAM v1 (RFC 8298): window and media rate follow queue delay, loss and ECN";
-    Fixed, "fixed", fixed::Fixed, fixed::FixedParams, fixed::PROFILES, new_fixed,
+    Fixed, "fixed" over Rtp, fixed::Fixed, fixed::FixedParams, fixed::PROFILES, new_fixed,
         "A constant rate without any reaction: a baseline, and a probe of links";
-    Uncontrolled, "none", uncontrolled::Uncontrolled, uncontrolled::UncontrolledParams, uncontrolled::PROFILES,
-        new_uncontrolled, "No control at all: what the source gives leaves at once";
+    Uncontrolled, "none" over Udp, uncontrolled::Uncontrolled, uncontrolled::UncontrolledParams,
+        uncontrolled::PROFILES, new_uncontrolled, "No control at all: what the source gives leaves at once";
+    Tahoe, "tahoe" over Tcp, reno::Reno, reno::Params, reno::PROFILES, new_reno,
+        "Reno's window law (RFC 5681) under Tahoe's recovery: every loss is answered like a timeout";
+    Reno, "reno" over Tcp, reno::Reno, reno::Params, reno::PROFILES, new_reno,
+        "Reno's window law and recovery (RFC 5681): half the flight after a loss, a packet more per round trip";
+    NewReno, "newreno" over Tcp, reno::Reno, reno::Params, reno::PROFILES, new_reno,
+        "Reno's window law under NewReno's recovery (RFC 6582)";
+    Sack, "sack" over Tcp, reno::Reno, reno::Params, reno::PROFILES, new_reno,
+        "Reno's window law under recovery with selective acknowledgements (RFC 6675)";
 }
 
 impl ControllerParams {
-    /// The transports that such a controller steers, the usual one first.
-    pub fn transports(&self) -> &'static [Transport] {
-        match self {
-            ControllerParams::Scream(_) | ControllerParams::Fixed(_) => &[Transport::Rtp],
-            ControllerParams::Uncontrolled(_) => &[Transport::Udp],
-        }
+    /// What a TCP connection under such a controller does unless it is told otherwise.
+    pub fn tcp(&self, profile: &str) -> TcpConfig {
+        let usual = if profile == "ns2" { TcpConfig::ns2() } else { TcpConfig::default() };
+        let recovery = match self {
+            ControllerParams::Tahoe(_) => RecoveryKind::Tahoe,
+            ControllerParams::Reno(_) => RecoveryKind::Reno,
+            ControllerParams::NewReno(_) => RecoveryKind::NewReno,
+            _ => RecoveryKind::Sack,
+        };
+        TcpConfig { recovery, ..usual }
     }
 }
 
 impl AnyController {
     /// The inner states that a controller with these parameters offers for recording.
     pub fn states_of(params: &ControllerParams) -> &'static [StateVariable] {
-        let setup = ControllerSetup { l4s: false, largest_packet: Bytes::new(1212), priorities: vec![1.0] };
+        let setup = ControllerSetup {
+            l4s: false,
+            largest_packet: Bytes::new(1212),
+            priorities: vec![1.0],
+            initial_window: 10,
+            max_window: None,
+        };
         AnyController::new(params, &setup).state_variables()
     }
 }

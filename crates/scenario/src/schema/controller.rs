@@ -10,10 +10,7 @@ use paceline_units::{Bitrate, Bytes};
 
 const CONTROLLER: &str = "a controller such as { kind = \"scream\", profile = \"rfc8298\" }";
 /// Controllers of later versions.
-const NOT_YET: [&str; 13] = [
-    "scream2", "gcc", "nada", "tfrc", "rap", "urcp", "tahoe", "reno", "newreno", "sack", "cubic", "bbr",
-    "learned",
-];
+const NOT_YET: [&str; 5] = ["scream2", "gcc", "nada", "urcp", "learned"];
 /// The three parameters that limit a stream.
 const LIMITS: [&str; 3] = ["target_bitrate_min", "target_bitrate_start", "target_bitrate_max"];
 
@@ -24,9 +21,10 @@ const RTP_PACKET_SIZE: u64 = 1212;
 /// That of the other transports, which fill the path (RFC 8868 section 4.6).
 const FULL_PACKET_SIZE: u64 = 1500;
 /// Names of transports.
-pub(crate) const TRANSPORTS: [(&str, Transport); 2] = [("rtp", Transport::Rtp), ("udp", Transport::Udp)];
+pub(crate) const TRANSPORTS: [(&str, Transport); 3] =
+    [("rtp", Transport::Rtp), ("tcp", Transport::Tcp), ("udp", Transport::Udp)];
 /// Transports of later versions.
-const TRANSPORTS_NOT_YET: [&str; 2] = ["tcp", "dccp"];
+const TRANSPORTS_NOT_YET: [&str; 1] = ["dccp"];
 
 /// What steers a flow over which transport, and the size of its largest packet: one choice. `packet_size` is `mss` + 12.
 pub(super) struct Choice {

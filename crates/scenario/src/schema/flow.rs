@@ -1,7 +1,7 @@
 //! `[flows.NAME]`.
 
 use super::controller::{self, Choice};
-use super::{link, path, source};
+use super::{link, path, source, tcp};
 use crate::error::ScenarioError;
 use crate::reader::{Node, Table, one_of};
 use crate::registry::{AnyController, ControllerParams};
@@ -17,7 +17,7 @@ pub(super) struct Surroundings<'a> {
     pub(super) links: &'a [LinkSpec],
 }
 
-const KEYS: [&str; 19] = [
+const KEYS: [&str; 20] = [
     "transport",
     "controller",
     "source",
@@ -33,6 +33,7 @@ const KEYS: [&str; 19] = [
     "stop",
     "pause",
     "feedback",
+    "tcp",
     "packet_size",
     "overhead",
     "playout",
@@ -50,7 +51,15 @@ pub(super) fn parse(
     let table = node.table("a table [flows.NAME]")?;
     table.only(&KEYS)?;
     let Choice { transport, controller, packet_size } = controller::parse(&table)?;
-    rtp_only(&table, transport)?;
+    only_its_own(&table, transport)?;
+    let ecn = table.find("ecn").map_or(Ok(EcnMode::Off), |node| node.choice(&ECN, &[]))?;
+    let tcp = match transport {
+        Transport::Tcp => {
+            let usual = controller.params.tcp(&controller.profile);
+            Some(tcp::parse(&table, usual, packet_size, ecn)?)
+        }
+        _ => None,
+    };
     let (path, return_path) = path::both(&table, around)?;
     let (start, stop) = times(&table, around)?;
     Ok(FlowSpec {
@@ -59,7 +68,8 @@ pub(super) fn parse(
         streams: streams(&table, transport, &controller.params)?,
         record: table.find("record").map_or(Ok(Vec::new()), |node| record(&node, &controller.params))?,
         controller,
-        ecn: table.find("ecn").map_or(Ok(EcnMode::Off), |node| node.choice(&ECN, &[]))?,
+        ecn,
+        tcp,
         return_delay: return_delay(&table, &path, &return_path, around)?,
         path,
         return_path,
@@ -145,14 +155,11 @@ fn pause(
     Ok(pauses)
 }
 
-/// Reports and playout are RTP's.
-fn rtp_only(table: &Table<'_>, transport: Transport) -> Result<(), ScenarioError> {
-    if transport == Transport::Rtp {
-        return Ok(());
-    }
-    for key in ["feedback", "playout"] {
-        if let Some(node) = table.find(key) {
-            return Err(node.fail(&format!("nothing: {key} goes with transport rtp")));
+/// Reports and playout are RTP's, and what a connection does is TCP's.
+fn only_its_own(table: &Table<'_>, transport: Transport) -> Result<(), ScenarioError> {
+    for (key, owner) in [("feedback", Transport::Rtp), ("playout", Transport::Rtp), ("tcp", Transport::Tcp)] {
+        if let Some(node) = table.find(key).filter(|_| transport != owner) {
+            return Err(node.fail(&format!("nothing: {key} goes with transport {}", owner.name())));
         }
     }
     Ok(())

@@ -8,10 +8,12 @@ mod flow;
 mod link;
 mod path;
 mod source;
+mod tcp;
 
 pub(crate) use flow::ECN;
 pub(crate) use link::SHAPES;
 pub(crate) use source::FORMATS;
+pub(crate) use tcp::{ECHO, RECOVERY};
 
 use crate::error::ScenarioError;
 use crate::quantity;

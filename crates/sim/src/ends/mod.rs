@@ -1,9 +1,11 @@
 //! The two ends of a flow, whatever its transport: what the simulator needs of them, dispatched once per window.
 
 mod rtp;
+mod tcp;
 mod udp;
 
 pub use rtp::RtpEnds;
+pub use tcp::TcpEnds;
 pub use udp::UdpEnds;
 
 use crate::packet::{Cargo, Packet};

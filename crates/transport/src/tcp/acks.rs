@@ -104,12 +104,8 @@ impl<C: Controller> TcpSender<C> {
             self.deliver(number, &sent, &mut told);
         }
         let duplicate = outstanding && !told.advanced && same_window && segment.payload == 0;
-        if self.config.recovery == RecoveryKind::Sack {
-            if !segment.sack.is_empty() {
-                self.take_blocks(now, segment, offset, &mut told);
-            }
-        } else if duplicate {
-            self.stand_in(&mut told);
+        if self.config.recovery == RecoveryKind::Sack && !segment.sack.is_empty() {
+            self.take_blocks(now, segment, offset, &mut told);
         }
         self.measure(now, &told);
         self.answer_marks(segment, &told);
@@ -121,6 +117,9 @@ impl<C: Controller> TcpSender<C> {
             }
         };
         self.recover(now, &told, duplicate);
+        if self.counts_all() {
+            self.inflate(&told, duplicate);
+        }
         if told.advanced {
             // RFC 6298 rules 5.2 and 5.3, unless a partial acknowledgement has used up its restart.
             self.timer = match (self.board.is_empty(), self.keeps_timer()) {
@@ -243,42 +242,6 @@ impl<C: Controller> TcpSender<C> {
         }
     }
 
-    /// A duplicate acknowledgement without blocks: some segment above the hole arrived. The lowest one that may have
-    /// stands in for it, so that the flight is right, though not who left it.
-    #[cold]
-    fn stand_in(&mut self, told: &mut Told) {
-        let mut number = self.board.first() + 1 + self.board.delivered();
-        while number < self.board.end() {
-            let sent = *self.board.sent(number);
-            if sent.state == State::InFlight {
-                self.deliver(number, &sent, told);
-                // Which one it was is not known, nor how long it took.
-                told.sent = None;
-                self.board.set(number, State::Delivered);
-                return;
-            }
-            number += 1;
-        }
-    }
-
-    /// The first segment stood in for one above, and is missing after all: that one takes its place.
-    fn correct_stand_in(&mut self, now: Time) {
-        let first = self.board.first();
-        if self.counts_all() && !self.board.is_empty() && self.board.sent(first).state == State::Delivered {
-            let above = (first + 1..self.board.end())
-                .find(|number| self.board.sent(*number).state == State::InFlight);
-            self.board.set(first, State::InFlight);
-            if let Some(above) = above {
-                self.board.set(above, State::Delivered);
-            } else {
-                // More duplicates than segments: somebody sends them twice. One is taken back.
-                let found = self.board.sent(first).size();
-                let update = self.controller.on_recovery(now, Recovery::Found { found });
-                self.apply(now, update);
-            }
-        }
-    }
-
     /// A round trip for the timer.
     #[inline]
     fn measure(&mut self, now: Time, told: &Told) {
@@ -315,12 +278,12 @@ impl<C: Controller> TcpSender<C> {
 
     #[inline]
     fn report(&mut self, now: Time, told: &Told) {
-        if self.results.is_empty() {
-            return;
-        }
         if told.found > Bytes::ZERO {
             let update = self.controller.on_recovery(now, Recovery::Found { found: told.found });
             self.apply(now, update);
+        }
+        if self.results.is_empty() {
+            return;
         }
         let report = PacketsReport { packets: &self.results, clock_step: TimeDelta::from_nanos(1) };
         let update = self.controller.on_report(now, &Report::Packets(report));
@@ -330,7 +293,6 @@ impl<C: Controller> TcpSender<C> {
     #[inline]
     fn recover(&mut self, now: Time, told: &Told, duplicate: bool) {
         if told.advanced {
-            self.correct_stand_in(now);
             if let Some(until) = self.progress.until {
                 self.go_on(now, until);
             }
@@ -370,6 +332,30 @@ impl<C: Controller> TcpSender<C> {
             }
             self.progress.forced = self.board.sent(first).state == State::Lost;
         }
+    }
+
+    /// Without selective acknowledgements a duplicate says that something left the network, though not what: the window
+    /// is larger by as much (RFC 6582 section 3.2 steps 2 to 4, RFC 3042 before the third). The controller's own is not.
+    fn inflate(&mut self, told: &Told, duplicate: bool) {
+        let progress = &mut self.progress;
+        let (segment, duplicates) = (self.config.packet_size, u64::from(progress.duplicates));
+        let third = u64::from(self.config.duplicate_acks);
+        let most = Bytes::new(segment.as_u64().saturating_mul(self.board.end() - self.board.first()));
+        progress.inflation = match (progress.until, told.advanced) {
+            (Some(_), false) if duplicates == third => Bytes::new(segment.as_u64() * third),
+            (Some(_), false) if duplicate => (progress.inflation + segment).min(most),
+            (Some(_), false) => progress.inflation,
+            // A partial acknowledgement: less by what it acknowledges, but for one segment.
+            (Some(_), true) => progress.inflation - told.delivered + segment,
+            (None, _) if duplicates < third && self.config.limited_transmit => {
+                Bytes::new(segment.as_u64() * duplicates)
+            }
+            (None, _) => Bytes::ZERO,
+        };
+        progress.limit = match progress.inflation {
+            Bytes::ZERO => None,
+            inflation => self.controller.snapshot().window.map(|window| window + inflation),
+        };
     }
 
     /// RFC 6675 section 5, steps 1 to 3.

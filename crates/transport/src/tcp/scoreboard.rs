@@ -157,8 +157,7 @@ impl Scoreboard {
             self.grow();
         }
         let number = self.end;
-        let sent =
-            Sent { start: self.end_offset, payload, state: State::InFlight, resent: false, last, at: now };
+        let sent = Sent { start: self.end_offset, payload, last, at: now, ..EMPTY };
         *self.sent_mut(number) = sent;
         self.end += 1;
         self.end_offset += u64::from(payload);

@@ -70,6 +70,9 @@ pub(super) struct Progress {
     /// The next segment that is lost leaves whatever the window says (RFC 6675 section 5, step 4.3).
     pub forced: bool,
     pub prr: Option<Prr>,
+    /// What duplicate acknowledgements add to the window, and the sum: what may be in flight.
+    pub inflation: Bytes,
+    pub limit: Option<Bytes>,
     /// Whether a partial acknowledgement restarted the timer in this recovery.
     pub restarted: bool,
     /// Whether the last segment was sent again for want of others (RFC 6675 section 4, NextSeg rule 4).
@@ -279,6 +282,9 @@ impl<C: Controller> TcpSender<C> {
         }
         if let Some(prr) = &self.progress.prr {
             return prr.admits(size);
+        }
+        if let Some(limit) = self.progress.limit {
+            return self.board.in_flight() + size <= limit;
         }
         match self.allowance {
             Allowance::Unlimited => true,

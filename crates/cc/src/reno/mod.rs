@@ -1,0 +1,158 @@
+//! Reno: slow start, congestion avoidance, and half the flight after a loss (RFC 5681, the window side of RFC 6582).
+//!
+//! Tahoe, Reno, NewReno and SACK are this law under four ways of recovery, which are the transport's: Tahoe's transport
+//! tells of every loss as of a timeout. What differs from the texts is in DEVIATIONS.md beside this file and in
+//! `window/DEVIATIONS.md`.
+
+mod params;
+#[cfg(test)]
+mod tests;
+
+pub use params::{PROFILES, Params};
+
+use crate::StateVariable;
+use crate::window::{Ack, Cause, Law, PacingGains, Setup, Window, WindowSender};
+use paceline_units::{Bitrate, Time};
+
+/// The sender half. `assign` overwrites window and threshold.
+pub type Reno = WindowSender<RenoLaw>;
+
+impl Reno {
+    /// A sender that has sent nothing.
+    pub fn new(params: &Params, setup: &Setup) -> Reno {
+        WindowSender::with_law(setup, |window| {
+            window.whole_packets = params.whole_packets;
+            RenoLaw::new(params)
+        })
+    }
+}
+
+/// How Reno moves the window.
+#[derive(Clone, Debug)]
+pub struct RenoLaw {
+    params: Params,
+    pacing: Option<PacingGains>,
+    /// Bytes acknowledged since the window grew last (RFC 5681 section 3.1).
+    acked: f64,
+}
+
+impl RenoLaw {
+    pub(crate) fn new(params: &Params) -> RenoLaw {
+        let gains = PacingGains { slow_start: params.pacing_gain_slow_start, after: params.pacing_gain };
+        RenoLaw { params: params.clone(), pacing: params.pacing.then_some(gains), acked: 0.0 }
+    }
+
+    /// Slow start and congestion avoidance, each where it belongs.
+    #[inline]
+    pub(crate) fn grow(&mut self, window: &mut Window, ack: &Ack) {
+        if window.in_slow_start() {
+            self.slow_start(window, ack);
+        } else {
+            self.avoid(window, ack);
+        }
+    }
+
+    #[inline]
+    fn slow_start(&self, window: &mut Window, ack: &Ack) {
+        if self.params.byte_counting {
+            // After a timeout stretched acknowledgements tell of what arrived before it (RFC 3465).
+            let limit =
+                if ack.newest < window.reduced_until { self.params.l.min(1.0) } else { self.params.l };
+            window.slow_start(ack, limit);
+        } else {
+            window.set(window.cwnd + window.mss);
+        }
+    }
+
+    /// A packet per round trip: when a window of bytes is acknowledged, or in parts with each acknowledgement.
+    #[inline]
+    fn avoid(&mut self, window: &mut Window, ack: &Ack) {
+        if !self.params.byte_counting {
+            window.set(window.cwnd + window.mss * window.mss / window.cwnd);
+            return;
+        }
+        self.acked += ack.delivered as f64;
+        if self.acked >= window.cwnd {
+            self.acked -= window.cwnd;
+            window.set(window.cwnd + window.mss);
+        }
+    }
+
+    /// RFC 5681 equation 4.
+    fn threshold(&self, window: &Window, beta: f64) -> f64 {
+        let from = if self.params.ssthresh_from_window { window.cwnd } else { window.flight() };
+        (beta * from).max(self.params.ssthresh_min as f64 * window.mss)
+    }
+
+    /// Fast recovery's window, and the window after a mark.
+    pub(crate) fn reduce(&mut self, window: &mut Window, cause: Cause) {
+        let beta = if cause == Cause::Loss { self.params.beta } else { self.params.beta_ecn };
+        window.ssthresh = self.threshold(window, beta);
+        self.acked = 0.0;
+        window.set(window.ssthresh);
+    }
+
+    /// Section 3.1: the loss window, and slow start up to the threshold.
+    pub(crate) fn time_out(&mut self, window: &mut Window, again: bool) {
+        if !(again && self.params.ssthresh_held) {
+            let threshold = self.threshold(window, self.params.beta);
+            let keeps = window.recovering && !self.params.ssthresh_from_window;
+            window.ssthresh = if keeps { threshold.min(window.ssthresh) } else { threshold };
+        }
+        self.acked = 0.0;
+        window.set(self.params.lw as f64 * window.mss);
+    }
+
+    /// RFC 6582 section 3.2, step 3, full acknowledgement.
+    pub(crate) fn recovered(&self, window: &mut Window) {
+        if self.params.deflate_to_flight {
+            let outstanding = (window.pipe as f64).max(window.mss) + window.mss;
+            window.set(window.cwnd.min(outstanding));
+        }
+    }
+}
+
+impl Law for RenoLaw {
+    type Note = ();
+
+    const VARIABLES: &'static [StateVariable] = &[
+        StateVariable { name: "cwnd", unit: "packets", help: "Congestion window" },
+        StateVariable {
+            name: "ssthresh",
+            unit: "packets",
+            help: "Slow start threshold; absent before the first loss",
+        },
+    ];
+
+    #[inline]
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        if ack.may_grow {
+            self.grow(window, ack);
+        }
+    }
+
+    fn on_congestion(&mut self, window: &mut Window, _now: Time, cause: Cause) {
+        self.reduce(window, cause);
+    }
+
+    fn on_recovered(&mut self, window: &mut Window, _now: Time) {
+        self.recovered(window);
+    }
+
+    fn on_timed_out(&mut self, window: &mut Window, _now: Time, again: bool) {
+        self.time_out(window, again);
+    }
+
+    fn restarts_after_idle(&self) -> bool {
+        self.params.restart_after_idle
+    }
+
+    #[inline]
+    fn pacing_rate(&self, window: &Window) -> Option<Bitrate> {
+        self.pacing.and_then(|gains| gains.rate(window))
+    }
+
+    fn values(&self, window: &Window, values: &mut [Option<f64>]) {
+        window.write(values, &[]);
+    }
+}

@@ -1,0 +1,227 @@
+//! Which packets are outstanding: what each was when it was sent, from the first that is missing on.
+
+use alloc::collections::VecDeque;
+use paceline_units::{Bytes, Time};
+
+/// More packets than any flight: who sends so far ahead forgets what was before.
+const CAPACITY: u64 = 1 << 18;
+
+/// A packet as it was sent last.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Sent<N> {
+    /// When.
+    pub at: Time,
+    /// Its size on the link.
+    pub size: u64,
+    /// Whether that was not the first time (Karn's rule: its round trip is ambiguous).
+    pub again: bool,
+    /// What the law noted then.
+    pub note: N,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Fate {
+    /// A number that was left out.
+    Unsent,
+    Outstanding,
+    Delivered,
+}
+
+/// The packets from the first that is not delivered to the newest.
+#[derive(Clone, Debug)]
+pub(super) struct Flight<N> {
+    first: u64,
+    packets: VecDeque<(Fate, Sent<N>)>,
+    /// Bytes from the first on, each packet once: FlightSize (RFC 5681 section 2).
+    size: u64,
+    /// Bytes that the transport believes in the network (RFC 6675 section 4, `pipe`).
+    pipe: u64,
+}
+
+impl<N: Copy + Default> Flight<N> {
+    pub fn new() -> Flight<N> {
+        Flight { first: 0, packets: VecDeque::with_capacity(64), size: 0, pipe: 0 }
+    }
+
+    #[inline]
+    pub fn pipe(&self) -> u64 {
+        self.pipe
+    }
+
+    /// What is not acknowledged cumulatively.
+    #[inline]
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// The first packet that is missing.
+    #[inline]
+    pub fn first(&self) -> u64 {
+        self.first
+    }
+
+    /// One more than the highest number sent.
+    #[inline]
+    pub fn next(&self) -> u64 {
+        self.first.saturating_add(self.packets.len() as u64)
+    }
+
+    /// A packet leaves. One below the first that is missing was delivered: nothing will be heard of it.
+    #[inline]
+    pub fn on_sent(&mut self, now: Time, sequence: u64, size: Bytes, note: N) {
+        let size = size.as_u64();
+        let sent = Sent { at: now, size, again: false, note };
+        if sequence == self.next() && sequence < u64::MAX {
+            self.append(sent);
+        } else {
+            self.on_unusual(sequence, sent);
+        }
+    }
+
+    #[inline]
+    fn append(&mut self, sent: Sent<N>) {
+        self.packets.push_back((Fate::Outstanding, sent));
+        self.size = self.size.saturating_add(sent.size);
+        self.pipe = self.pipe.saturating_add(sent.size);
+        if self.packets.len() as u64 > CAPACITY {
+            self.retire();
+        }
+    }
+
+    /// A retransmission, or a number out of order.
+    #[cold]
+    fn on_unusual(&mut self, sequence: u64, sent: Sent<N>) {
+        let Some(ahead) = sequence.checked_sub(self.first).filter(|_| sequence < u64::MAX) else { return };
+        if let Some((fate, known)) = self.packets.get_mut(ahead as usize).filter(|_| ahead < CAPACITY) {
+            let again = *fate != Fate::Unsent;
+            let before = if again { known.size } else { 0 };
+            self.size = self.size.saturating_sub(before).saturating_add(sent.size);
+            self.pipe = self.pipe.saturating_add(sent.size);
+            (*fate, *known) = (Fate::Outstanding, Sent { again, ..sent });
+            return;
+        }
+        if ahead >= CAPACITY || self.packets.is_empty() {
+            self.packets.clear();
+            (self.first, self.size, self.pipe) = (sequence, 0, 0);
+        }
+        let unsent = Sent { at: sent.at, size: 0, again: false, note: N::default() };
+        while self.next() < sequence {
+            self.packets.push_back((Fate::Unsent, unsent));
+        }
+        self.append(sent);
+    }
+
+    /// The receiver has a packet; none if it was never sent, or told before.
+    #[inline]
+    pub fn on_delivered(&mut self, sequence: u64) -> Option<Sent<N>> {
+        let index = sequence.checked_sub(self.first).filter(|ahead| *ahead < CAPACITY)?;
+        let (fate, sent) = self.packets.get_mut(index as usize)?;
+        if *fate != Fate::Outstanding {
+            return None;
+        }
+        *fate = Fate::Delivered;
+        let sent = *sent;
+        self.pipe = self.pipe.saturating_sub(sent.size);
+        if index == 0 {
+            self.retire();
+        }
+        Some(sent)
+    }
+
+    /// What is delivered without a hole before it is no longer remembered.
+    #[inline]
+    fn retire(&mut self) {
+        while let Some((fate, sent)) = self.packets.front() {
+            if *fate == Fate::Outstanding && self.packets.len() as u64 <= CAPACITY {
+                break;
+            }
+            self.size = self.size.saturating_sub(sent.size);
+            self.first += 1;
+            self.packets.pop_front();
+        }
+        if self.packets.is_empty() {
+            // Whatever was sent twice or declared lost wrongly: nothing is missing, so nothing is in flight.
+            (self.size, self.pipe) = (0, 0);
+        }
+    }
+
+    /// The transport declared bytes lost.
+    pub fn on_lost(&mut self, bytes: Bytes) {
+        self.pipe = self.pipe.saturating_sub(bytes.as_u64());
+    }
+
+    /// The transport took that back.
+    pub fn on_found(&mut self, bytes: Bytes) {
+        self.pipe = self.pipe.saturating_add(bytes.as_u64());
+    }
+
+    /// Everything counts as lost.
+    pub fn on_timed_out(&mut self) {
+        self.pipe = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sent(flight: &mut Flight<()>, sequences: core::ops::Range<u64>) {
+        for sequence in sequences {
+            flight.on_sent(Time::ZERO, sequence, Bytes::new(1000), ());
+        }
+    }
+
+    #[test]
+    fn a_delivery_counts_once_and_what_was_never_sent_never() {
+        let mut flight = Flight::new();
+        sent(&mut flight, 5..10);
+        assert_eq!((flight.pipe(), flight.size(), flight.first(), flight.next()), (5000, 5000, 5, 10));
+        assert!(flight.on_delivered(7).is_some_and(|sent| !sent.again));
+        assert!(flight.on_delivered(7).is_none() && flight.on_delivered(4).is_none());
+        assert!(flight.on_delivered(10).is_none() && flight.on_delivered(u64::MAX).is_none());
+        assert_eq!(
+            (flight.pipe(), flight.size()),
+            (4000, 5000),
+            "FlightSize ends at the cumulative acknowledgement"
+        );
+    }
+
+    #[test]
+    fn a_retransmission_enters_anew_and_is_ambiguous() {
+        let mut flight = Flight::new();
+        sent(&mut flight, 0..3);
+        flight.on_delivered(1);
+        flight.on_lost(Bytes::new(1000));
+        assert_eq!(flight.pipe(), 1000);
+        sent(&mut flight, 0..1);
+        assert_eq!((flight.pipe(), flight.size()), (2000, 3000));
+        assert!(flight.on_delivered(0).is_some_and(|sent| sent.again));
+        assert_eq!((flight.pipe(), flight.size(), flight.first()), (1000, 1000, 2));
+        sent(&mut flight, 0..1);
+        assert_eq!(flight.pipe(), 1000, "delivered and done: nothing more is heard of it");
+    }
+
+    #[test]
+    fn nothing_missing_is_nothing_in_flight() {
+        let mut flight = Flight::new();
+        sent(&mut flight, 0..2);
+        sent(&mut flight, 0..1);
+        flight.on_found(Bytes::MAX);
+        flight.on_delivered(0);
+        flight.on_delivered(1);
+        assert_eq!((flight.pipe(), flight.size()), (0, 0));
+    }
+
+    #[test]
+    fn a_leap_forgets_and_a_gap_does_not() {
+        let mut flight = Flight::new();
+        sent(&mut flight, 0..2);
+        sent(&mut flight, 100..101);
+        assert_eq!((flight.pipe(), flight.first(), flight.next()), (3000, 0, 101));
+        sent(&mut flight, 1 << 40..(1 << 40) + 1);
+        assert_eq!((flight.pipe(), flight.first()), (1000, 1 << 40));
+        sent(&mut flight, u64::MAX - 1..u64::MAX);
+        flight.on_sent(Time::ZERO, u64::MAX, Bytes::new(1), ());
+        assert_eq!(flight.pipe(), 1000);
+    }
+}

@@ -1,0 +1,160 @@
+//! What the window laws of the TCP family share: the count of the flight, the round-trip time, slow start, the rule for
+//! unused windows, one reaction per window of data, and what a spurious reaction overwrote.
+//!
+//! A law ([`Law`]) says how the window moves; [`WindowSender`] is the controller around it. Detection and repair of
+//! losses are the transport's, which tells of them by [`Recovery`](crate::Recovery). What the RFCs leave open and what
+//! is done here is in DEVIATIONS.md beside this file.
+
+mod flight;
+mod pace;
+mod round_trip;
+mod sender;
+mod state;
+
+pub use flight::Sent;
+pub use pace::PacingGains;
+pub use round_trip::RoundTrip;
+pub use sender::WindowSender;
+pub use state::Window;
+
+use crate::{Assigned, PacketResult, SentPacket, StateVariable};
+use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
+
+/// What a window law must know of the flow it serves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Setup {
+    /// Largest packet on the link, header in: the segment of all windows.
+    pub largest_packet: Bytes,
+    /// First window in largest packets (RFC 6928: 10).
+    pub initial_window: u64,
+    /// No window above; absent: no limit.
+    pub max_window: Option<Bytes>,
+}
+
+impl Setup {
+    /// Ten packets at first (RFC 6928), no largest window.
+    pub fn new(largest_packet: Bytes) -> Setup {
+        Setup { largest_packet, initial_window: 10, max_window: None }
+    }
+}
+
+/// Why a window is reduced.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Cause {
+    /// The transport detected a loss.
+    Loss,
+    /// A packet arrived marked CE.
+    Mark,
+}
+
+/// An acknowledgement: a report that delivered something.
+#[derive(Clone, Copy, Debug)]
+pub struct Ack {
+    /// When it came.
+    pub now: Time,
+    /// Bytes it delivered.
+    pub delivered: u64,
+    /// Those of them that were marked CE.
+    pub marked: u64,
+    /// The highest sequence number it delivered.
+    pub newest: u64,
+    /// The round trip of the packet sent last of those it delivered; absent if all were sent again (Karn's rule).
+    pub rtt: Option<TimeDelta>,
+    /// Bytes in flight before it.
+    pub flight_before: u64,
+    /// Whether the window may grow: it was used, and no recovery lasts.
+    pub may_grow: bool,
+}
+
+/// How a window moves. Sizes are bytes on the link.
+pub trait Law {
+    /// What each packet remembers from when it was sent.
+    type Note: Copy + Default;
+
+    /// What can be plotted beside what all laws show, in the order of [`Law::values`].
+    const VARIABLES: &'static [StateVariable];
+
+    /// A packet leaves; the window does not count it yet.
+    #[inline]
+    fn on_sent(&mut self, window: &mut Window, now: Time, packet: &SentPacket) -> Self::Note {
+        let _ = (window, now, packet);
+        Self::Note::default()
+    }
+
+    /// A packet was delivered, in the order of the report. The acknowledgement follows.
+    #[inline]
+    fn on_delivered(&mut self, window: &Window, now: Time, packet: &PacketResult, sent: &Sent<Self::Note>) {
+        let _ = (window, now, packet, sent);
+    }
+
+    /// All packets of an acknowledgement were told. One that makes the law react to a mark is told by
+    /// [`Law::on_congestion`] instead.
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack);
+
+    /// Recovery begins, or a mark asks for a reduction: at most once per window of data. Lost bytes are still in flight.
+    fn on_congestion(&mut self, window: &mut Window, now: Time, cause: Cause);
+
+    /// The transport declared `bytes` lost, which have left the flight.
+    #[inline]
+    fn on_lost(&mut self, window: &mut Window, bytes: u64) {
+        let _ = (window, bytes);
+    }
+
+    /// Recovery is over.
+    #[inline]
+    fn on_recovered(&mut self, window: &mut Window, now: Time) {
+        let _ = (window, now);
+    }
+
+    /// The retransmission timer expired, `again` without progress since it last did. What is in flight counts still.
+    fn on_timed_out(&mut self, window: &mut Window, now: Time, again: bool);
+
+    /// What the coming reduction overwrites is kept; window and threshold are already.
+    fn keep(&mut self) {}
+
+    /// The last reduction was spurious; window and threshold are back already.
+    fn undo(&mut self, window: &mut Window) {
+        let _ = window;
+    }
+
+    /// Coupling has set window and threshold.
+    fn on_assigned(&mut self, window: &mut Window, assigned: Assigned) {
+        let _ = (window, assigned);
+    }
+
+    /// Which reductions marks cause.
+    fn marks(&self) -> Marks {
+        Marks::AsLoss
+    }
+
+    /// Whether a window that was idle for longer than a retransmission timeout starts anew (RFC 5681 section 4.1).
+    fn restarts_after_idle(&self) -> bool {
+        true
+    }
+
+    /// The rate at which packets are spaced; absent: the law never paces.
+    #[inline]
+    fn pacing_rate(&self, window: &Window) -> Option<Bitrate> {
+        let _ = window;
+        None
+    }
+
+    /// Its estimate of the queue delay.
+    fn queue_delay(&self) -> Option<TimeDelta> {
+        None
+    }
+
+    /// Writes the values of [`Law::VARIABLES`].
+    fn values(&self, window: &Window, values: &mut [Option<f64>]);
+}
+
+/// What a mark means to a law.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Marks {
+    /// The law does not look at marks.
+    Ignored,
+    /// A window of data in which one was seen is reduced once, for marks and losses together (RFC 3168 section 6.1.2).
+    AsLoss,
+    /// As before, but a loss in the same window of data reduces too (RFC 8257 section 3.5).
+    BesideLoss,
+}

@@ -1,0 +1,263 @@
+//! The controller around a law: what it is told, and what it answers.
+
+use super::flight::Flight;
+use super::{Ack, Cause, Law, Marks, Setup, Window};
+use crate::{
+    Assigned, Controller, Offered, Pacing, PacketsReport, Recovery, Report, SendQueueState, SentPacket,
+    Snapshot, StateVariable, Status, StreamId, TimeoutReason, Update,
+};
+use paceline_units::{Bytes, Time};
+
+/// One stream of packets, all of which arrive in the end because the transport sends them again.
+const STREAM: StreamId = StreamId(0);
+
+/// A sender with a window that follows the law `L`.
+///
+/// `assign` overwrites window and threshold: a rate becomes the window of a round trip, once there is one. What else a
+/// law overwrites it says itself.
+#[derive(Clone, Debug)]
+pub struct WindowSender<L: Law> {
+    law: L,
+    window: Window,
+    flight: Flight<L::Note>,
+    last_sent: Option<Time>,
+    /// Window and threshold before the last reduction for a loss.
+    before: Option<(f64, f64)>,
+    /// Whether the last reduction was for a mark, and its window of data is not over.
+    reduced_for_mark: bool,
+    /// The first missing packet when the timer expired last.
+    timed_out_at: Option<u64>,
+}
+
+impl<L: Law> WindowSender<L> {
+    /// A sender that has sent nothing. The law may change the first window.
+    pub(crate) fn with_law(setup: &Setup, make: impl FnOnce(&mut Window) -> L) -> WindowSender<L> {
+        let mut window = Window::new(setup);
+        WindowSender {
+            law: make(&mut window),
+            window,
+            flight: Flight::new(),
+            last_sent: None,
+            before: None,
+            reduced_for_mark: false,
+            timed_out_at: None,
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn parts(&mut self) -> (&mut L, &mut Window) {
+        (&mut self.law, &mut self.window)
+    }
+
+    #[inline]
+    fn answer(&self) -> Update {
+        let allowed = self.window.bytes().saturating_sub(self.window.pipe);
+        let mut update = Update::allow(Bytes::new(allowed));
+        update.pacing = self.law.pacing_rate(&self.window).map(Pacing::Rate);
+        update
+    }
+
+    #[inline]
+    fn count(&mut self) {
+        self.window.pipe = self.flight.pipe();
+        self.window.flight_size = self.flight.size();
+        self.window.next = self.flight.next();
+    }
+
+    fn on_packets(&mut self, now: Time, report: &PacketsReport<'_>) {
+        let mut ack = Ack {
+            now,
+            delivered: 0,
+            marked: 0,
+            newest: 0,
+            rtt: None,
+            flight_before: self.window.pipe,
+            may_grow: false,
+        };
+        let mut marked_anew = false;
+        let mut sampled: Option<Time> = None;
+        for packet in report.packets.iter().filter(|packet| packet.stream == STREAM) {
+            let Status::Received { ecn, .. } = packet.status else { continue };
+            let Some(sent) = self.flight.on_delivered(packet.sequence) else { continue };
+            self.law.on_delivered(&self.window, now, packet, &sent);
+            ack.delivered = ack.delivered.saturating_add(sent.size);
+            ack.newest = ack.newest.max(packet.sequence);
+            if ecn.is_ce() {
+                ack.marked = ack.marked.saturating_add(sent.size);
+                marked_anew |= packet.sequence >= self.window.reduced_until;
+            }
+            if !sent.again && sampled.is_none_or(|at| sent.at >= at) {
+                sampled = Some(sent.at);
+            }
+        }
+        if ack.delivered == 0 {
+            return self.count();
+        }
+        if let Some(at) = sampled {
+            let sample = now.saturating_since(at);
+            self.window.round_trip.sample(sample);
+            ack.rtt = Some(sample);
+        }
+        if ack.newest >= self.window.reduced_until {
+            self.reduced_for_mark = false;
+        }
+        if marked_anew && !self.window.recovering && self.law.marks() != Marks::Ignored {
+            self.on_mark(now);
+        } else {
+            ack.may_grow = !self.window.recovering && self.window.was_used_after(ack.newest);
+        }
+        self.count();
+        self.law.on_ack(&mut self.window, &ack);
+    }
+
+    /// What this acknowledgement takes out is still in the flight: the mark tells of the window that it was sent in.
+    fn on_mark(&mut self, now: Time) {
+        self.before = None;
+        self.law.on_congestion(&mut self.window, now, Cause::Mark);
+        self.window.reduced_until = self.window.next;
+        self.reduced_for_mark = true;
+    }
+
+    /// A reduction for a loss may be undone: what it overwrites is kept.
+    fn keep(&mut self) {
+        self.before = Some((self.window.cwnd, self.window.ssthresh));
+        self.law.keep();
+    }
+
+    fn on_entered(&mut self, now: Time, lost: Bytes) {
+        let answered = self.reduced_for_mark && self.law.marks() == Marks::AsLoss;
+        if !answered && !self.window.recovering {
+            self.keep();
+            self.law.on_congestion(&mut self.window, now, Cause::Loss);
+            self.window.reduced_until = self.window.next;
+            self.reduced_for_mark = false;
+        }
+        self.window.recovering = true;
+        self.on_lost(lost);
+    }
+
+    fn on_lost(&mut self, lost: Bytes) {
+        self.flight.on_lost(lost);
+        self.count();
+        self.law.on_lost(&mut self.window, lost.as_u64());
+    }
+
+    fn on_timed_out(&mut self, now: Time) {
+        let again = self.timed_out_at == Some(self.flight.first());
+        if !again && !self.window.recovering {
+            self.keep();
+        }
+        self.law.on_timed_out(&mut self.window, now, again);
+        self.timed_out_at = Some(self.flight.first());
+        self.flight.on_timed_out();
+        self.count();
+        self.window.recovering = false;
+        self.window.reduced_until = self.window.next;
+        self.reduced_for_mark = false;
+    }
+
+    fn on_spurious(&mut self) {
+        self.window.recovering = false;
+        if let Some((cwnd, ssthresh)) = self.before.take() {
+            self.window.set(self.window.cwnd.max(cwnd));
+            self.window.ssthresh = ssthresh;
+            self.law.undo(&mut self.window);
+        }
+    }
+
+    /// RFC 5681 section 4.1: after a pause of a retransmission timeout the window is no larger than the first.
+    fn restart_after_idle(&mut self, now: Time) {
+        let Some(last_sent) = self.last_sent.filter(|_| self.window.pipe == 0) else { return };
+        let idle = now.saturating_since(last_sent);
+        if self.law.restarts_after_idle() && idle > self.window.round_trip.timeout() {
+            let restart = self.window.cwnd.min(self.window.initial());
+            self.window.set(restart);
+        }
+    }
+}
+
+impl<L: Law> Controller for WindowSender<L> {
+    fn on_offered(&mut self, now: Time, _offered: &Offered, _queue: &SendQueueState) -> Update {
+        self.restart_after_idle(now);
+        self.answer()
+    }
+
+    #[inline]
+    fn on_sent(&mut self, now: Time, packet: &SentPacket) -> Update {
+        if packet.stream != STREAM {
+            return Update::none();
+        }
+        let note = self.law.on_sent(&mut self.window, now, packet);
+        self.flight.on_sent(now, packet.sequence, packet.size, note);
+        self.count();
+        self.window.note_use();
+        self.last_sent = Some(now);
+        self.answer()
+    }
+
+    #[inline]
+    fn on_report(&mut self, now: Time, report: &Report<'_>) -> Update {
+        let Report::Packets(report) = report else { return Update::none() };
+        self.on_packets(now, report);
+        self.answer()
+    }
+
+    fn on_recovery(&mut self, now: Time, recovery: Recovery) -> Update {
+        match recovery {
+            Recovery::Entered { lost } => self.on_entered(now, lost),
+            Recovery::Lost { lost } => self.on_lost(lost),
+            Recovery::Found { found } => self.flight.on_found(found),
+            Recovery::Left => {
+                self.window.recovering = false;
+                self.law.on_recovered(&mut self.window, now);
+            }
+            Recovery::TimedOut => self.on_timed_out(now),
+            Recovery::Spurious => self.on_spurious(),
+        }
+        self.count();
+        self.answer()
+    }
+
+    fn assign(&mut self, _now: Time, assigned: Assigned) -> Update {
+        let bytes = match assigned {
+            Assigned::Window(bytes) => Some(bytes.as_f64()),
+            Assigned::Rate(rate) => {
+                let srtt = self.window.round_trip.seconds();
+                (srtt > 0.0).then(|| rate.as_bps_f64() / 8.0 * srtt)
+            }
+        };
+        if let Some(bytes) = bytes {
+            self.window.set(bytes);
+            self.window.ssthresh = self.window.cwnd;
+        }
+        self.law.on_assigned(&mut self.window, assigned);
+        self.answer()
+    }
+
+    #[inline]
+    fn next_timeout(&self) -> Option<(Time, TimeoutReason)> {
+        None
+    }
+
+    fn on_timeout(&mut self, _now: Time) -> Update {
+        Update::none()
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        Snapshot {
+            window: Some(Bytes::new(self.window.bytes())),
+            in_flight: Some(Bytes::new(self.window.pipe)),
+            srtt: self.window.round_trip.smoothed(),
+            queue_delay: self.law.queue_delay(),
+            target: None,
+        }
+    }
+
+    fn state_variables(&self) -> &'static [StateVariable] {
+        L::VARIABLES
+    }
+
+    fn state(&self, values: &mut [Option<f64>]) {
+        self.law.values(&self.window, values);
+    }
+}

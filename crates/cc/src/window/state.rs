@@ -1,0 +1,132 @@
+//! The congestion window itself, and what every law needs to know to move it.
+
+use super::{Ack, RoundTrip, Setup};
+
+/// The window, its threshold and its use. Bytes; fractions of a packet accumulate.
+#[derive(Clone, Copy, Debug)]
+pub struct Window {
+    /// `cwnd` (RFC 5681 section 2).
+    pub cwnd: f64,
+    /// `ssthresh`; infinite until something was lost.
+    pub ssthresh: f64,
+    /// The largest packet (SMSS with its header).
+    pub mss: f64,
+    /// The smoothed round-trip time.
+    pub round_trip: RoundTrip,
+    /// Bytes in flight: what the transport believes in the network.
+    pub pipe: u64,
+    /// Bytes sent and not acknowledged cumulatively (RFC 5681 section 2, FlightSize).
+    pub flight_size: u64,
+    /// One more than the highest sequence number sent.
+    pub next: u64,
+    /// Between [`crate::Recovery::Entered`] and [`crate::Recovery::Left`].
+    pub recovering: bool,
+    /// What was sent before the last reduction is below: it asks for no other.
+    pub reduced_until: u64,
+    /// Only whole packets of the window may be sent.
+    pub whole_packets: bool,
+    initial: f64,
+    max: f64,
+    /// Packets below left while the window was in use.
+    used_until: u64,
+}
+
+impl Window {
+    pub(super) fn new(setup: &Setup) -> Window {
+        let mss = setup.largest_packet.as_f64().max(1.0);
+        let max = setup.max_window.map_or(MOST, |max| max.as_f64()).max(mss);
+        let initial = (setup.initial_window.max(1) as f64 * mss).min(max);
+        Window {
+            cwnd: initial,
+            ssthresh: f64::INFINITY,
+            mss,
+            round_trip: RoundTrip::default(),
+            pipe: 0,
+            flight_size: 0,
+            next: 0,
+            recovering: false,
+            reduced_until: 0,
+            whole_packets: false,
+            initial,
+            max,
+            used_until: 0,
+        }
+    }
+
+    /// RFC 5681 section 3.1.
+    #[inline]
+    pub fn in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+
+    /// The first window, bytes.
+    #[inline]
+    pub fn initial(&self) -> f64 {
+        self.initial
+    }
+
+    /// The window in largest packets.
+    #[inline]
+    pub fn packets(&self) -> f64 {
+        self.cwnd / self.mss
+    }
+
+    /// Sets the window, at least one packet and at most the largest there may be.
+    #[inline]
+    pub fn set(&mut self, cwnd: f64) {
+        // In this order an impossible number becomes one packet.
+        self.cwnd = cwnd.max(self.mss).min(self.max);
+    }
+
+    /// RFC 5681 equation 2: a packet, or `limit` packets, per acknowledgement at most.
+    #[inline]
+    pub fn slow_start(&mut self, ack: &Ack, limit: f64) {
+        self.set(self.cwnd + (ack.delivered as f64).min(limit * self.mss));
+    }
+
+    /// Equation 4's FlightSize. What limited transmit sent beyond the window is not in it (section 3.2, step 2).
+    #[inline]
+    pub fn flight(&self) -> f64 {
+        (self.flight_size as f64).min(self.cwnd)
+    }
+
+    /// What may be in flight, whole bytes.
+    #[inline]
+    pub fn bytes(&self) -> u64 {
+        if self.whole_packets {
+            (self.packets() as u64).saturating_mul(self.mss as u64)
+        } else {
+            self.cwnd as u64
+        }
+    }
+
+    /// Writes window and threshold in packets, and what the law adds.
+    pub(crate) fn write(&self, values: &mut [Option<f64>], more: &[Option<f64>]) {
+        let threshold = self.ssthresh.is_finite().then_some(self.ssthresh / self.mss);
+        let shown = [Some(self.packets()), threshold];
+        for (value, state) in values.iter_mut().zip(shown.iter().chain(more)) {
+            *value = *state;
+        }
+    }
+
+    /// Notes, after a packet left, whether the window is in use: full, or half full while it doubles (RFC 7661
+    /// section 4.3: a flight of half the window validates it).
+    #[inline]
+    pub(super) fn note_use(&mut self) {
+        let flight = self.pipe as f64;
+        let used =
+            if self.in_slow_start() { 2.0 * flight >= self.cwnd } else { flight + self.mss > self.cwnd };
+        if used {
+            self.used_until = self.next;
+        }
+    }
+
+    /// Whether the window was in use after a packet left, before it was acknowledged.
+    #[inline]
+    pub(super) fn was_used_after(&self, sequence: u64) -> bool {
+        sequence < self.used_until
+    }
+}
+
+/// Where a count in floating point still holds every byte.
+const MOST: f64 = (1u64 << 53) as f64;

@@ -1,0 +1,6 @@
+//! TCP end to end over a network that does what a test says.
+
+#[path = "tcp/net.rs"]
+mod net;
+#[path = "tcp/recovery.rs"]
+mod recovery;

@@ -1,0 +1,227 @@
+//! A network for one connection: a delay each way, what is dropped, doubled or held back by number, and nothing else.
+
+use paceline_cc::reno::{Params, Reno};
+use paceline_cc::window::Setup;
+use paceline_cc::{Controller, Recovery, Report, SentPacket, Snapshot, TimeoutReason, Update};
+use paceline_media::{Bulk, BulkParams, Source};
+use paceline_transport::tcp::{Segment, TcpConfig, TcpReceiver, TcpSender};
+use paceline_units::{Bytes, Ecn, Time, TimeDelta};
+use std::collections::BTreeMap;
+
+pub fn ms(millis: i64) -> TimeDelta {
+    TimeDelta::from_millis(millis)
+}
+
+pub fn at(millis: i64) -> Time {
+    Time::ZERO + ms(millis)
+}
+
+/// Reno that writes down what it hears of recovery.
+#[derive(Clone)]
+pub struct Heard {
+    pub reno: Reno,
+    pub recoveries: Vec<(Time, Recovery)>,
+}
+
+impl Controller for Heard {
+    fn on_sent(&mut self, now: Time, packet: &SentPacket) -> Update {
+        self.reno.on_sent(now, packet)
+    }
+    fn on_offered(
+        &mut self,
+        now: Time,
+        offered: &paceline_cc::Offered,
+        queue: &paceline_cc::SendQueueState,
+    ) -> Update {
+        self.reno.on_offered(now, offered, queue)
+    }
+    fn on_report(&mut self, now: Time, report: &Report<'_>) -> Update {
+        self.reno.on_report(now, report)
+    }
+    fn on_recovery(&mut self, now: Time, recovery: Recovery) -> Update {
+        self.recoveries.push((now, recovery));
+        self.reno.on_recovery(now, recovery)
+    }
+    fn assign(&mut self, now: Time, assigned: paceline_cc::Assigned) -> Update {
+        self.reno.assign(now, assigned)
+    }
+    fn next_timeout(&self) -> Option<(Time, TimeoutReason)> {
+        self.reno.next_timeout()
+    }
+    fn on_timeout(&mut self, now: Time) -> Update {
+        self.reno.on_timeout(now)
+    }
+    fn snapshot(&self) -> Snapshot {
+        self.reno.snapshot()
+    }
+}
+
+/// What happens to a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fate {
+    Arrives,
+    Dropped,
+    Doubled,
+    /// So much later than the others.
+    Late(TimeDelta),
+    Marked,
+}
+
+type Fates = Box<dyn FnMut(u64, &Segment) -> Fate>;
+
+pub struct Net {
+    pub sender: TcpSender<Heard>,
+    pub receiver: TcpReceiver,
+    pub now: Time,
+    pub delay: TimeDelta,
+    /// What happens to the n-th data packet, and to the n-th acknowledgement.
+    pub data_fate: Fates,
+    pub ack_fate: Fates,
+    /// When data left, and what.
+    pub sent: Vec<(Time, Segment, bool)>,
+    pub acks: Vec<(Time, Segment)>,
+    pub received: u64,
+    pub duplicates: u64,
+    forward: BTreeMap<(Time, u64), (Segment, Ecn)>,
+    back: BTreeMap<(Time, u64), Segment>,
+    order: u64,
+}
+
+pub fn bulk(config: &TcpConfig, length: Option<u64>) -> Source {
+    let length = length.map(Bytes::new);
+    Source::Bulk(Bulk::new(BulkParams { length, ..BulkParams::for_payload(Bytes::new(config.mss())) }))
+}
+
+impl Net {
+    pub fn new(config: &TcpConfig, length: Option<u64>) -> Net {
+        let setup = Setup {
+            largest_packet: config.packet_size,
+            initial_window: config.initial_window,
+            max_window: config.max_window,
+        };
+        let heard = Heard { reno: Reno::new(&Params::default(), &setup), recoveries: Vec::new() };
+        Net {
+            sender: TcpSender::new(heard, config, bulk(config, length), 0),
+            receiver: TcpReceiver::new(config, 0),
+            now: Time::ZERO,
+            delay: ms(50),
+            data_fate: Box::new(|_, _| Fate::Arrives),
+            ack_fate: Box::new(|_, _| Fate::Arrives),
+            sent: Vec::new(),
+            acks: Vec::new(),
+            received: 0,
+            duplicates: 0,
+            forward: BTreeMap::new(),
+            back: BTreeMap::new(),
+            order: 0,
+        }
+    }
+
+    /// Loses the data packets with these numbers, counted from the first that carries payload.
+    pub fn losing(mut self, numbers: &[u64]) -> Net {
+        let numbers = numbers.to_vec();
+        self.data_fate =
+            Box::new(move |n, _| if numbers.contains(&n) { Fate::Dropped } else { Fate::Arrives });
+        self
+    }
+
+    pub fn started(mut self) -> Net {
+        self.sender.start(self.now);
+        self.transmit();
+        self
+    }
+
+    pub fn recoveries(&self) -> Vec<Recovery> {
+        use paceline_transport::SendingEnd;
+        self.sender.controller().recoveries.iter().map(|(_, recovery)| *recovery).collect()
+    }
+
+    pub fn window(&self) -> u64 {
+        use paceline_transport::SendingEnd;
+        self.sender.controller().snapshot().window.expect("a window law").as_u64() / 1000
+    }
+
+    /// The controller's count of what is in flight is the scoreboard's.
+    pub fn check_flight(&self) {
+        use paceline_transport::SendingEnd;
+        let counted = self.sender.controller().snapshot().in_flight;
+        assert_eq!(counted, Some(self.sender.in_flight()), "at {:?}", self.now);
+    }
+
+    fn transmit(&mut self) {
+        while let Some(out) = self.sender.poll_transmit(self.now) {
+            let number = self.sent.iter().filter(|(_, segment, _)| segment.payload > 0).count() as u64;
+            self.sent.push((self.now, out.segment, out.retransmission));
+            let fate = (self.data_fate)(number, &out.segment);
+            self.order += 1;
+            let (mut arrives, mut ecn) = (self.now + self.delay, out.ecn);
+            match fate {
+                Fate::Dropped => continue,
+                Fate::Late(by) => arrives = arrives + by,
+                Fate::Marked if ecn != Ecn::NotEct => ecn = Ecn::Ce,
+                Fate::Doubled => {
+                    self.forward.insert((arrives, self.order), (out.segment, ecn));
+                    self.order += 1;
+                }
+                _ => {}
+            }
+            self.forward.insert((arrives, self.order), (out.segment, ecn));
+        }
+    }
+
+    fn acknowledge(&mut self) {
+        while let Some(segment) = self.receiver.poll_ack(self.now) {
+            let number = self.acks.len() as u64;
+            self.acks.push((self.now, segment));
+            self.order += 1;
+            let mut arrives = self.now + self.delay;
+            match (self.ack_fate)(number, &segment) {
+                Fate::Dropped => continue,
+                Fate::Late(by) => arrives = arrives + by,
+                Fate::Doubled => {
+                    self.back.insert((arrives, self.order), segment);
+                    self.order += 1;
+                }
+                _ => {}
+            }
+            self.back.insert((arrives, self.order), segment);
+        }
+    }
+
+    fn next(&self) -> Time {
+        let forward = self.forward.first_key_value().map_or(Time::MAX, |((time, _), _)| *time);
+        let back = self.back.first_key_value().map_or(Time::MAX, |((time, _), _)| *time);
+        let own = self.sender.next_timeout().unwrap_or(Time::MAX);
+        let other = self.receiver.next_timeout().unwrap_or(Time::MAX);
+        forward.min(back).min(own).min(other)
+    }
+
+    /// Everything up to and including `until`.
+    pub fn run(&mut self, until: Time) {
+        while self.next() <= until {
+            self.now = self.next().max(self.now);
+            if let Some(entry) = self.forward.first_entry().filter(|entry| entry.key().0 <= self.now) {
+                let (segment, ecn) = entry.remove();
+                let arrival = self.receiver.on_segment(self.now, &segment, ecn);
+                self.received += arrival.new_payload.as_u64();
+                self.duplicates += u64::from(arrival.duplicate);
+            } else if let Some(entry) = self.back.first_entry().filter(|entry| entry.key().0 <= self.now) {
+                let segment = entry.remove();
+                self.sender.handle_segment(self.now, &segment);
+                self.check_flight();
+            } else {
+                self.sender.handle_timeout(self.now);
+            }
+            self.acknowledge();
+            self.transmit();
+        }
+        self.now = until;
+    }
+
+    /// A segment from nowhere reaches the sender.
+    pub fn inject_ack(&mut self, segment: &Segment) {
+        self.sender.handle_segment(self.now, segment);
+        self.check_flight();
+        self.transmit();
+    }
+}
