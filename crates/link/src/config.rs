@@ -52,6 +52,7 @@ impl LinkConfig {
                 return Err(LinkError::new("down", (from, to), "intervals [from, to] with from before to"));
             }
         }
+        self.queue.validate()?;
         self.mark.as_ref().map_or(Ok(()), MarkConfig::validate)?;
         self.loss.as_ref().map_or(Ok(()), LossConfig::validate)?;
         self.noise.as_ref().map_or(Ok(()), NoiseConfig::validate)
@@ -76,6 +77,12 @@ pub enum QueueLimit {
 }
 
 impl QueueLimit {
+    /// Whether a queue can have it: whatever it is, but for a time below 0.
+    #[cfg(test)]
+    pub(crate) fn validate(self) -> Result<(), LinkError> {
+        if let QueueLimit::Time(span) = self { check_span("queue.limit", span) } else { Ok(()) }
+    }
+
     /// The limit as bytes and packets, with `nominal` to turn a time into bytes; `u64::MAX` stands for no limit.
     pub(crate) fn resolve(self, nominal: Bitrate) -> Result<ResolvedLimit, LinkError> {
         let (bytes, packets) = match self {

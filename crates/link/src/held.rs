@@ -1,10 +1,6 @@
 //! Queues that hold their packets and decide when service begins: real departures.
 //!
 //! A discipline implements [`Discipline`]; [`Held`] runs it against the server and makes the events.
-#![cfg_attr(
-    not(test),
-    allow(dead_code, reason = "drop-tail needs none of it; the tests run a discipline through it")
-)]
 
 use crate::account::Account;
 use crate::config::MAX_PACKET;
@@ -50,12 +46,12 @@ pub(crate) trait Discipline<P: Transit>: Sized {
         true
     }
 
-    /// A packet that must wait: takes it, or drops it (`None`). `account` says what waits already, and is told by
-    /// [`discard`] of others dropped in its favour.
-    fn enqueue(&mut self, packet: Queued<P>, account: &mut Account) -> Option<()>;
+    /// A packet that must wait: takes it, or drops it (`None`). `waiting` says what waits already; others dropped in its
+    /// favour go through [`Waiting::discard`].
+    fn enqueue(&mut self, packet: Queued<P>, waiting: &mut Waiting<'_, P>) -> Option<()>;
 
-    /// The next packet to serve at `now`; those dropped on the way go through [`discard`].
-    fn dequeue(&mut self, now: u64, account: &mut Account) -> Option<Queued<P>>;
+    /// The next packet to serve at `now`; those dropped on the way go through [`Waiting::discard`].
+    fn dequeue(&mut self, now: u64, waiting: &mut Waiting<'_, P>) -> Option<Queued<P>>;
 
     /// When it wants to be called without a packet, in nanoseconds.
     fn next_timer(&self) -> u64 {
@@ -63,13 +59,51 @@ pub(crate) trait Discipline<P: Transit>: Sized {
     }
 
     /// The timer of [`Discipline::next_timer`].
-    fn on_timer(&mut self, _now: u64, _account: &mut Account) {}
+    fn on_timer(&mut self, _now: u64, _waiting: &mut Waiting<'_, P>) {}
 }
 
-/// Counts a waiting packet of `size` bytes as dropped at `now`.
-pub(crate) fn discard(account: &mut Account, now: u64, size: u64) {
-    account.leave(now, size);
-    account.dropped += 1;
+/// What waits, as a discipline sees it, and what it drops of that.
+pub(crate) struct Waiting<'a, P> {
+    account: &'a mut Account,
+    dropped: &'a mut VecDeque<(u64, P)>,
+}
+
+impl<P> Waiting<'_, P> {
+    /// How many packets.
+    #[inline]
+    pub(crate) fn packets(&self) -> u64 {
+        self.account.packets()
+    }
+
+    /// How many bytes; while a packet is being taken out, that one still counts.
+    #[inline]
+    pub(crate) fn bytes(&self) -> u64 {
+        self.account.bytes()
+    }
+
+    /// A packet that waited is dropped at `now`.
+    #[inline]
+    pub(crate) fn discard(&mut self, now: u64, queued: Queued<P>) {
+        self.account.leave(now, queued.size);
+        self.account.dropped += 1;
+        self.dropped.push_back((now, queued.packet));
+    }
+}
+
+impl<P: Transit> Queued<P> {
+    /// Marks the packet if it can be marked; false if it cannot.
+    #[inline]
+    pub(crate) fn mark(&mut self) -> bool {
+        let ecn = self.packet.ecn();
+        if ecn == paceline_units::Ecn::NotEct {
+            return false;
+        }
+        if !ecn.is_ce() {
+            self.packet.mark_ce();
+            self.marked = true;
+        }
+        true
+    }
 }
 
 /// The packet in service.
@@ -87,11 +121,18 @@ pub(crate) struct Held<P, D> {
     serving: Option<InService<P>>,
     /// Departures that `settle` met and no sink has seen yet.
     unseen: VecDeque<Departure<P>>,
+    /// What was dropped after it had waited, and when, until somebody asks.
+    dropped: VecDeque<(u64, P)>,
 }
 
 impl<P: Transit, D: Discipline<P>> Held<P, D> {
     pub(crate) fn new(config: &D::Config, place: &Place<'_>) -> Result<Held<P, D>, LinkError> {
-        Ok(Held { discipline: D::new(config, place)?, serving: None, unseen: VecDeque::new() })
+        Ok(Held {
+            discipline: D::new(config, place)?,
+            serving: None,
+            unseen: VecDeque::new(),
+            dropped: VecDeque::new(),
+        })
     }
 
     pub(crate) fn offer(
@@ -116,7 +157,8 @@ impl<P: Transit, D: Discipline<P>> Held<P, D> {
             }
             admitted
         } else {
-            let accepted = self.discipline.enqueue(queued, &mut line.account).is_some();
+            let mut waiting = Waiting { account: &mut line.account, dropped: &mut self.dropped };
+            let accepted = self.discipline.enqueue(queued, &mut waiting).is_some();
             if accepted {
                 line.account.enter(now, size);
             }
@@ -154,6 +196,12 @@ impl<P: Transit, D: Discipline<P>> Held<P, D> {
         self.unseen = unseen;
     }
 
+    /// The next packet that was dropped after it had waited, and when.
+    #[inline]
+    pub(crate) fn take_dropped(&mut self) -> Option<(u64, P)> {
+        self.dropped.pop_front()
+    }
+
     pub(crate) fn in_service(&self) -> bool {
         self.serving.is_some()
     }
@@ -174,7 +222,8 @@ impl<P: Transit, D: Discipline<P>> Held<P, D> {
                 return;
             }
             if timer < departure {
-                self.discipline.on_timer(timer, &mut line.account);
+                let mut waiting = Waiting { account: &mut line.account, dropped: &mut self.dropped };
+                self.discipline.on_timer(timer, &mut waiting);
             } else if let Some(served) = self.serving.take() {
                 self.depart(line, served, sink);
             }
@@ -186,7 +235,8 @@ impl<P: Transit, D: Discipline<P>> Held<P, D> {
         let (departure, marked) = line.depart(queued.packet, wait, departs);
         line.account.depart(queued.size, marked || queued.marked);
         sink(departure);
-        if let Some(next) = self.discipline.dequeue(departs, &mut line.account) {
+        let mut waiting = Waiting { account: &mut line.account, dropped: &mut self.dropped };
+        if let Some(next) = self.discipline.dequeue(departs, &mut waiting) {
             line.account.leave(departs, next.size);
             let wait = departs - next.since;
             let departs = line.server.serve(next.size);

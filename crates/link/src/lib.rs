@@ -23,6 +23,9 @@
 //!     fn mark_ce(&mut self) {
 //!         self.0 = Ecn::Ce;
 //!     }
+//!     fn flow(&self) -> u64 {
+//!         0
+//!     }
 //! }
 //!
 //! let rate = RateProcess::Constant(Bitrate::from_mbps(10));
@@ -37,9 +40,12 @@
 //! ```
 
 mod account;
+mod codel;
 mod config;
 mod droptail;
+mod dualpi2;
 mod error;
+mod fq_codel;
 pub mod generate;
 mod held;
 mod line;
@@ -47,8 +53,10 @@ mod link;
 mod loss;
 mod mark;
 mod noise;
+mod pie;
 mod queue;
 mod rate;
+mod red;
 mod schedule;
 mod server;
 pub mod trace;
@@ -58,13 +66,18 @@ mod transit;
 mod tests;
 
 pub use account::LinkCounters;
+pub use codel::CoDelConfig;
 pub use config::{LinkConfig, QueueLimit};
+pub use dualpi2::{DualPi2Config, Scheduler};
 pub use error::LinkError;
+pub use fq_codel::FqCoDelConfig;
 pub use link::Link;
 pub use loss::LossConfig;
 pub use mark::MarkConfig;
 pub use noise::{NoiseConfig, NoiseKind};
+pub use pie::{DelayEstimate, PieConfig};
 pub use queue::QueueConfig;
 pub use rate::RateProcess;
+pub use red::RedConfig;
 pub use trace::Trace;
 pub use transit::{Departure, Offered, Transit};

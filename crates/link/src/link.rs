@@ -69,6 +69,13 @@ impl<P: Transit> Link<P> {
         self.queue.advance(&mut self.line, until.as_nanos(), sink);
     }
 
+    /// The next packet that the queue had accepted and dropped after all, and when. To be asked for after `offer`,
+    /// `advance` and `settle` until there is none.
+    #[inline]
+    pub fn take_dropped(&mut self) -> Option<(Time, P)> {
+        self.queue.take_dropped().map(|(at, packet)| (Time::from_nanos(at), packet))
+    }
+
     /// Brings the counters up to date: everything up to and including `now`. A discipline with real departures hands
     /// what departed in this call to the next `offer` or `advance`, and says so by `next_event`.
     pub fn settle(&mut self, now: Time) {

@@ -23,6 +23,22 @@ macro_rules! disciplines {
             $($(#[doc = $doc])+ $(#[cfg($cfg)])? $name($config),)*
         }
 
+        impl QueueConfig {
+            /// Checks what a [`Link`](crate::Link) would refuse.
+            ///
+            /// # Errors
+            /// The first parameter that is wrong.
+            pub fn validate(&self) -> Result<(), LinkError> {
+                match self {
+                    QueueConfig::DropTail { limit: QueueLimit::Time(span) } => {
+                        crate::error::check_span("queue.limit", *span)
+                    }
+                    QueueConfig::DropTail { .. } => Ok(()),
+                    $($(#[cfg($cfg)])? QueueConfig::$name(config) => config.validate(),)*
+                }
+            }
+        }
+
         /// A running queue. Static dispatch: the packet path knows no trait objects.
         #[derive(Clone, Debug)]
         pub(crate) enum Queue<P> {
@@ -65,7 +81,6 @@ macro_rules! disciplines {
             }
 
             #[inline]
-            #[allow(unused_variables, reason = "drop-tail announced its departures before")]
             pub(crate) fn advance(&mut self, line: &mut Line, until: u64, sink: &mut impl FnMut(Departure<P>)) {
                 match self {
                     Queue::DropTail(_) => {}
@@ -80,6 +95,15 @@ macro_rules! disciplines {
                 }
             }
 
+            /// The next packet that was dropped after it had waited; never with drop-tail.
+            #[inline]
+            pub(crate) fn take_dropped(&mut self) -> Option<(u64, P)> {
+                match self {
+                    Queue::DropTail(_) => None,
+                    $($(#[cfg($cfg)])? Queue::$name(queue) => queue.take_dropped(),)*
+                }
+            }
+
             pub(crate) fn in_service(&self) -> bool {
                 match self {
                     Queue::DropTail(queue) => queue.in_service(),
@@ -91,6 +115,16 @@ macro_rules! disciplines {
 }
 
 disciplines! {
+    /// Random early detection (Floyd and Jacobson 1993).
+    Red(crate::red::RedConfig => crate::red::Red<P>),
+    /// Controlled delay (RFC 8289).
+    CoDel(crate::codel::CoDelConfig => crate::codel::CoDel<P>),
+    /// Flow queueing with CoDel (RFC 8290).
+    FqCoDel(crate::fq_codel::FqCoDelConfig => crate::fq_codel::FqCoDel<P>),
+    /// Proportional integral controller enhanced (RFC 8033).
+    Pie(crate::pie::PieConfig => crate::pie::Pie<P>),
+    /// Dual-queue coupled AQM (RFC 9332).
+    DualPi2(crate::dualpi2::DualPi2Config => crate::dualpi2::DualPi2<P>),
     /// Drop-tail with real departures: the oracle of the predicted one.
     #[cfg(test)]
     Fifo(QueueLimit => crate::tests::fifo::Fifo<P>),

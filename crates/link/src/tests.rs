@@ -39,6 +39,10 @@ impl Transit for Packet {
     fn mark_ce(&mut self) {
         self.ecn = Ecn::Ce;
     }
+
+    fn flow(&self) -> u64 {
+        self.id % 7
+    }
 }
 
 /// An arrival: time in nanoseconds, size in bytes.

@@ -10,6 +10,8 @@ pub trait Transit {
     fn ecn(&self) -> Ecn;
     /// Sets congestion experienced.
     fn mark_ce(&mut self);
+    /// The same number for all packets of a flow, as the addresses and ports of a packet would say.
+    fn flow(&self) -> u64;
 }
 
 /// A packet that left the queue. Drop-tail announces it as soon as its departure is known, with times in the future.

@@ -47,6 +47,10 @@ impl Transit for Packet {
     fn mark_ce(&mut self) {
         self.0 = Ecn::Ce;
     }
+
+    fn flow(&self) -> u64 {
+        0
+    }
 }
 
 #[test]

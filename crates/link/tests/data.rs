@@ -123,6 +123,10 @@ impl paceline_link::Transit for Full {
     }
 
     fn mark_ce(&mut self) {}
+
+    fn flow(&self) -> u64 {
+        0
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use crate::overrides::quoted_key;
 use crate::parameter;
 use crate::quantity::{format_rate, format_size, format_time};
-use crate::schema::{ECHO, ECN, FORMATS, RECOVERY, SHAPES};
+use crate::schema::{self, ECHO, ECN, FORMATS, RECOVERY, SHAPES};
 use crate::spec::*;
 use paceline_cc::params::ParamSet;
 use paceline_link::generate::StateParams;
@@ -175,16 +175,16 @@ fn state(state: &StateParams) -> String {
 }
 
 fn queue(config: &QueueConfig) -> String {
-    let QueueConfig::DropTail { limit } = config;
-    let table = Inline::kind("droptail");
-    match *limit {
+    let (kind, limit, values) = schema::queue::written(config);
+    let table = Inline::kind(kind);
+    let table = match limit {
         QueueLimit::Time(span) => table.with("limit", time(span)),
         QueueLimit::Packets(packets) => table.with("packets", packets.to_string()),
         QueueLimit::Bytes(bytes) => table.with("bytes", size(bytes)),
         // The largest count that TOML can say: nothing reaches it.
         QueueLimit::Unlimited => table.with("packets", i64::MAX.to_string()),
-    }
-    .end()
+    };
+    values.into_iter().fold(table, |table, (key, value)| table.with(key, value)).end()
 }
 
 fn mark(config: &MarkConfig) -> String {
@@ -245,7 +245,7 @@ fn write_flow(out: &mut String, flow: &FlowSpec) {
         line(out, "stop", &time(stop));
     }
     if !flow.pause.is_empty() {
-        let pauses = flow.pause.iter().map(|(from, to)| list([time(*from), time(*to)].into_iter()));
+        let pauses = flow.pause.iter().map(|(from, to)| list([time(*from), time(*to)]));
         line(out, "pause", &list(pauses));
     }
     line(out, "packet_size", &size(flow.packet_size));

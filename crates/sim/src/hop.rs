@@ -121,6 +121,9 @@ impl Hop {
         }
         let recorder = &mut self.recorder;
         self.link.advance(until, &mut |departure| hand_on(departure, recorder, edges, routes));
+        while let Some((at, packet)) = self.link.take_dropped() {
+            lost.push(Lost { missed: at + self.link.delay(), packet });
+        }
     }
 
     fn run_merged(&mut self, until: Time, edges: &mut [Edge], routes: &Routes, lost: &mut Vec<Lost>) {

@@ -93,6 +93,11 @@ impl Transit for Packet {
     fn mark_ce(&mut self) {
         self.ecn = Ecn::Ce;
     }
+
+    #[inline]
+    fn flow(&self) -> u64 {
+        u64::from(self.flow) << 1 | u64::from(self.back)
+    }
 }
 
 #[cfg(test)]

@@ -1,9 +1,8 @@
 //! A discipline of no use but to this crate's tests: it drops at an idle server by chance, and by a timer what has
 //! waited too long, so that the events of `held` that drop-tail never needs are run.
 
-use crate::account::Account;
 use crate::error::LinkError;
-use crate::held::{Discipline, Place, Queued, discard};
+use crate::held::{Discipline, Place, Queued, Waiting};
 use crate::schedule::NEVER;
 use crate::transit::Transit;
 use paceline_units::RandomStream;
@@ -14,6 +13,12 @@ pub struct AgingConfig {
     /// In nanoseconds.
     pub(crate) oldest: u64,
     pub(crate) drop_ratio: f64,
+}
+
+impl AgingConfig {
+    pub(crate) fn validate(&self) -> Result<(), LinkError> {
+        Ok(())
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -35,12 +40,12 @@ impl<P: Transit> Discipline<P> for Aging<P> {
         !self.random.chance(self.config.drop_ratio)
     }
 
-    fn enqueue(&mut self, packet: Queued<P>, _account: &mut Account) -> Option<()> {
+    fn enqueue(&mut self, packet: Queued<P>, _waiting: &mut Waiting<'_, P>) -> Option<()> {
         self.waiting.push_back(packet);
         Some(())
     }
 
-    fn dequeue(&mut self, _now: u64, _account: &mut Account) -> Option<Queued<P>> {
+    fn dequeue(&mut self, _now: u64, _waiting: &mut Waiting<'_, P>) -> Option<Queued<P>> {
         let mut next = self.waiting.pop_front()?;
         next.packet.mark_ce();
         next.marked = true;
@@ -51,9 +56,9 @@ impl<P: Transit> Discipline<P> for Aging<P> {
         self.waiting.front().map_or(NEVER, |first| first.since + self.config.oldest)
     }
 
-    fn on_timer(&mut self, now: u64, account: &mut Account) {
+    fn on_timer(&mut self, now: u64, waiting: &mut Waiting<'_, P>) {
         if let Some(old) = self.waiting.pop_front() {
-            discard(account, now, old.size);
+            waiting.discard(now, old);
         }
     }
 }

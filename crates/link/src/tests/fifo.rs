@@ -1,9 +1,8 @@
 //! The oracle: drop-tail written the textbook way, with packets in a queue and departures as events.
 
-use crate::account::Account;
 use crate::config::{QueueLimit, ResolvedLimit};
 use crate::error::LinkError;
-use crate::held::{Discipline, Place, Queued};
+use crate::held::{Discipline, Place, Queued, Waiting};
 use crate::transit::Transit;
 use std::collections::VecDeque;
 
@@ -21,12 +20,12 @@ impl<P: Transit> Discipline<P> for Fifo<P> {
         Ok(Fifo { limit: config.resolve(place.nominal)?, waiting: VecDeque::new() })
     }
 
-    fn enqueue(&mut self, packet: Queued<P>, account: &mut Account) -> Option<()> {
-        let fits = self.limit.admits(account.packets(), account.bytes(), packet.size);
+    fn enqueue(&mut self, packet: Queued<P>, waiting: &mut Waiting<'_, P>) -> Option<()> {
+        let fits = self.limit.admits(waiting.packets(), waiting.bytes(), packet.size);
         fits.then(|| self.waiting.push_back(packet))
     }
 
-    fn dequeue(&mut self, _now: u64, _account: &mut Account) -> Option<Queued<P>> {
+    fn dequeue(&mut self, _now: u64, _waiting: &mut Waiting<'_, P>) -> Option<Queued<P>> {
         self.waiting.pop_front()
     }
 }

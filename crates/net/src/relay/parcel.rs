@@ -76,6 +76,11 @@ impl Transit for Parcel {
         self.ecn
     }
 
+    /// Between one sender and one receiver: each direction is a flow.
+    fn flow(&self) -> u64 {
+        0
+    }
+
     fn mark_ce(&mut self) {
         self.ecn = Ecn::Ce;
     }

@@ -379,6 +379,10 @@ impl Transit for Load {
     }
 
     fn mark_ce(&mut self) {}
+
+    fn flow(&self) -> u64 {
+        0
+    }
 }
 
 /// A link of 8 Mbit/s, a packet per millisecond, with room for 9 packets.

@@ -3,6 +3,7 @@
 use self::Without::{Another, Is, Told, Wrong};
 use super::{ControllerParams, controller_kinds};
 use crate::parameter;
+use crate::schema::queue;
 use paceline_cc::params::ParamSet;
 use paceline_link::trace::TraceFormat;
 use serde::Serialize;
@@ -151,16 +152,125 @@ fn entry(kind: &'static str, help: &'static str, lines: &[Line]) -> Entry {
 
 /// The queue disciplines.
 pub fn queues() -> Listing {
-    vec![entry(
+    let droptail = entry(
         "droptail",
         "First in, first out; what does not fit is dropped. Exactly one of limit, packets, bytes; the packet in \
          service does not count",
         &[
-            ("limit", Another, "time", ("0s", "1000000s"), "", "Turned into bytes once, at the nominal rate"),
-            ("packets", Another, "count", ("0", ""), "", "Packets that may wait"),
-            ("bytes", Another, "size", ("0B", ""), "", "Bytes that may wait, headers in"),
+            (
+                "limit",
+                Another,
+                "time",
+                ("1ns", "1000000s"),
+                "",
+                "Turned into bytes once, at the nominal rate",
+            ),
+            ("packets", Another, "count", ("1", ""), "", "Packets that may wait"),
+            ("bytes", Another, "size", ("1B", ""), "", "Bytes that may wait, headers in"),
         ],
-    )]
+    );
+    let estimate = vec![Parameter {
+        default: Some("departure-rate".into()),
+        ..parameter_of(
+            "estimate",
+            "departure-rate or timestamp",
+            "RFC 8033 4.2, 4.3",
+            "How the delay is learnt",
+        )
+    }];
+    let scheduler = vec![
+        Parameter {
+            default: Some("0.0625".into()),
+            ..parameter_of(
+                "wrr",
+                "number",
+                "RFC 9332 A.1",
+                "Part of the bytes that is the classic queue's while both wait",
+            )
+        },
+        parameter_of(
+            "t_shift",
+            "time",
+            "RFC 9332 A.1",
+            "L4S counts as come so much earlier, instead of wrr; left out: wrr",
+        ),
+    ];
+    vec![
+        droptail,
+        managed(
+            "red",
+            "Random early detection: drops by chance, the more the longer the average queue",
+            "How much may wait; at most one of limit, packets, bytes; left out: 100 packets",
+            &queue::RED,
+            Vec::new(),
+        ),
+        managed(
+            "codel",
+            "Controlled delay: drops at the head once the wait stays above a target",
+            "How much may wait; at most one of limit, packets, bytes; left out: 1000 packets",
+            &queue::CODEL,
+            Vec::new(),
+        ),
+        managed(
+            "fq-codel",
+            "A queue for each flow, served in turn, with CoDel in each",
+            "How much may wait over all queues; at most one of limit, packets, bytes; left out: 10240 packets",
+            &queue::FQ_CODEL,
+            Vec::new(),
+        ),
+        managed(
+            "pie",
+            "Drops arrivals by a chance that follows the delay",
+            "How much may wait; at most one of limit, packets, bytes; left out: 1000 packets",
+            &queue::PIE,
+            estimate,
+        ),
+        managed(
+            "dualpi2",
+            "A queue for L4S beside one for the rest, coupled",
+            "How much may wait over both queues; at most one of limit, packets, bytes; left out: 250 ms at the nominal rate",
+            &queue::DUALPI2,
+            scheduler,
+        ),
+    ]
+}
+
+fn parameter_of(
+    name: &'static str,
+    unit: &'static str,
+    source: &'static str,
+    help: &'static str,
+) -> Parameter {
+    Parameter {
+        name,
+        need: Need::Optional,
+        default: None,
+        profiles: BTreeMap::new(),
+        unit,
+        min: None,
+        max: None,
+        source,
+        help,
+    }
+}
+
+/// A discipline with keys of its own, beside the limit that all have.
+fn managed<C: Default>(
+    kind: &'static str,
+    help: &'static str,
+    limit: &'static str,
+    keys: &[queue::Key<C>],
+    more: Vec<Parameter>,
+) -> Entry {
+    let mut config = C::default();
+    let limits = [("limit", "time"), ("packets", "count"), ("bytes", "size")];
+    let limits = limits.map(|(name, unit)| parameter_of(name, unit, "", limit));
+    let own = keys.iter().map(|key| Parameter {
+        default: key.value(&mut config).map(|value| value.trim_matches('"').to_string()),
+        ..parameter_of(key.name, key.unit(), key.source, key.help)
+    });
+    let parameters = limits.into_iter().chain(own).chain(more).collect();
+    Entry { kind, help, profiles: Vec::new(), parameters }
 }
 
 const FPS: Line = ("fps", Is("50"), "number", ("0.001", "1000000"), "scream-5g-2022 IV", "Frames per second");

@@ -1,11 +1,12 @@
 //! `[links.NAME]`.
 
+use super::queue;
 use crate::error::ScenarioError;
 use crate::reader::{Node, Table, one_of};
 use crate::spec::{LinkSpec, MmwaveSpec, RateSpec, TraceSpec};
 use paceline_link::generate::{MmwaveParams, Shape, StateParams};
 use paceline_link::trace::{Column, TraceFormat, TraceOptions};
-use paceline_link::{LinkError, LossConfig, MarkConfig, NoiseConfig, NoiseKind, QueueConfig, QueueLimit};
+use paceline_link::{LinkError, LossConfig, MarkConfig, NoiseConfig, NoiseKind};
 use paceline_units::{Bitrate, Bytes, TimeDelta};
 
 const KEYS: [&str; 10] =
@@ -33,7 +34,7 @@ pub(super) fn parse(name: &str, node: &Node<'_>) -> Result<LinkSpec, ScenarioErr
         from,
         to,
         delay: table.find("delay").map_or(Ok(TimeDelta::ZERO), |node| node.time())?,
-        queue: queue(&table.require("queue", QUEUE)?, &rate)?,
+        queue: queue::parse(&table.require("queue", QUEUE)?, &rate)?,
         rate,
         mark: table.find("mark").map(|node| mark(&node)).transpose()?,
         loss: table.find("loss").map(|node| loss(&node)).transpose()?,
@@ -237,33 +238,6 @@ fn state(table: &Table<'_>, key: &str, default: StateParams) -> Result<StatePara
         correlation: table.find("correlation").map_or(Ok(default.correlation), |node| node.time())?,
         dwell: table.find("dwell").map_or(Ok(default.dwell), |node| node.time_above_zero())?,
     })
-}
-
-/// Disciplines of later versions.
-const QUEUES_NOT_YET: [&str; 5] = ["red", "codel", "pie", "fq-codel", "dualpi2"];
-
-fn queue(node: &Node<'_>, rate: &RateSpec) -> Result<QueueConfig, ScenarioError> {
-    const LIMITS: &str = "exactly one of limit (a time), packets or bytes";
-    let table = node.table(QUEUE)?;
-    if let Some(kind) = table.find("kind") {
-        kind.choice(&[("droptail", ())], &QUEUES_NOT_YET)?;
-    }
-    table.only(&["kind", "limit", "packets", "bytes"])?;
-    let limit = match (table.find("limit"), table.find("packets"), table.find("bytes")) {
-        (Some(node), None, None) => {
-            let starts_dead =
-                matches!(rate, RateSpec::Steps(steps) if steps[0].1 == RateSpec::Constant(Bitrate::ZERO));
-            if starts_dead {
-                return Err(node.fail("packets or bytes: a time counts at the first step's rate, which is 0"));
-            }
-            QueueLimit::Time(node.time()?)
-        }
-        (None, Some(node), None) => QueueLimit::Packets(node.count(0..=u64::MAX)?),
-        (None, None, Some(node)) => QueueLimit::Bytes(node.size()?),
-        (None, None, None) => return Err(table.fail("none of them", LIMITS)),
-        _ => return Err(table.fail("several of them", LIMITS)),
-    };
-    Ok(QueueConfig::DropTail { limit })
 }
 
 #[derive(Clone, Copy)]

@@ -7,6 +7,7 @@ mod copies;
 mod flow;
 mod link;
 mod path;
+pub(crate) mod queue;
 mod source;
 mod tcp;
 

@@ -103,7 +103,9 @@ const CASES: &[Case] = &[
     ),
     ("\"10ms\"", "10", 7, "links.bottleneck.delay", "10 (a number)", "a time such as", None),
     ("\"10ms\"", "\"10msec\"", 7, "links.bottleneck.delay", "10msec", "a time", Some("\"10ms\"")),
-    ("\"droptail\"", "\"codel\"", 8, "links.bottleneck.queue.kind", "codel", "not in this version yet", None),
+    ("\"droptail\"", "\"kodel\"", 8, "links.bottleneck.queue.kind", "kodel", "dualpi2", Some("\"codel\"")),
+    ("limit = \"300ms\"", "packets = 0", 8, "links.bottleneck.queue.packets", "0", "1 or more", None),
+    ("limit = \"300ms\"", "limit = \"0s\"", 8, "links.bottleneck.queue.limit", "0s", "above 0", None),
     (
         "\"droptail\"",
         "\"dorptail\"",
@@ -257,15 +259,7 @@ const CASES: &[Case] = &[
     ("generator = \"frames\", ", "", 12, "flows.video.source", "neither", "file = FILE or generator", None),
     ("fps = 50", "fps = \"50\"", 12, "flows.video.source.fps", "\"50\" (text)", "a number", None),
     ("fps = 50", "fps = nan", 12, "flows.video.source.fps", "nan", "a number", None),
-    (
-        "ecn = \"l4s\"",
-        "transport = \"tcp\"",
-        13,
-        "flows.video.transport",
-        "tcp",
-        "not in this version yet",
-        None,
-    ),
+    ("ecn = \"l4s\"", "transport = \"tcp\"", 13, "flows.video.transport", "tcp", "\"rtp\"", None),
     ("ecn = \"l4s\"", "start = \"10s\"", 13, "flows.video.start", "10s", "before the end", None),
     (
         "ecn = \"l4s\"",
@@ -276,7 +270,7 @@ const CASES: &[Case] = &[
         "after the flow's start",
         None,
     ),
-    ("ecn = \"l4s\"", "feedback = { packets = 0 }", 13, "flows.video.feedback.packets", "0", "from 1", None),
+    ("ecn = \"l4s\"", "feedback = { packets = 0 }", 13, "flows.video.feedback.packets", "0", "1 or more", None),
     (
         "ecn = \"l4s\"",
         "feedback = { clock = \"1/0s\" }",

@@ -2,5 +2,6 @@
 
 mod bad_input;
 mod loading;
+mod queues;
 mod round_trip;
 mod topology;

@@ -126,12 +126,6 @@ impl Scoreboard {
         self.in_flight
     }
 
-    /// How many segments are delivered out of order.
-    #[inline]
-    pub fn delivered(&self) -> u64 {
-        self.delivered
-    }
-
     /// How many segments are lost and not sent again.
     #[inline]
     pub fn lost(&self) -> u64 {
@@ -328,7 +322,7 @@ mod tests {
         assert_eq!(declared(&mut board, 3), [0, 1]);
         board.set(6, State::Delivered);
         assert_eq!(declared(&mut board, 3), [3]);
-        assert_eq!((board.lost(), board.delivered(), board.in_flight()), (3, 4, Bytes::new(3000)));
+        assert_eq!((board.lost(), board.delivered, board.in_flight()), (3, 4, Bytes::new(3000)));
         assert_eq!(board.next_lost(), Some(0));
         board.resend(0, Time::ZERO);
         assert_eq!(board.next_lost(), Some(1));
@@ -359,9 +353,9 @@ mod tests {
         kept.resend(1, Time::ZERO);
         let mut forgotten = kept.clone();
         kept.time_out(false);
-        assert_eq!((kept.lost(), kept.delivered(), kept.in_flight()), (4, 1, Bytes::ZERO));
+        assert_eq!((kept.lost(), kept.delivered, kept.in_flight()), (4, 1, Bytes::ZERO));
         forgotten.time_out(true);
-        assert_eq!((forgotten.lost(), forgotten.delivered()), (5, 0));
+        assert_eq!((forgotten.lost(), forgotten.delivered), (5, 0));
         assert_eq!(forgotten.next_lost(), Some(0));
         (0..5).for_each(|n| assert_eq!(forgotten.pop().0, n));
         assert!(forgotten.is_empty() && forgotten.lost() == 0);

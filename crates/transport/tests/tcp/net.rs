@@ -157,7 +157,7 @@ impl Net {
             let (mut arrives, mut ecn) = (self.now + self.delay, out.ecn);
             match fate {
                 Fate::Dropped => continue,
-                Fate::Late(by) => arrives = arrives + by,
+                Fate::Late(by) => arrives += by,
                 Fate::Marked if ecn != Ecn::NotEct => ecn = Ecn::Ce,
                 Fate::Doubled => {
                     self.forward.insert((arrives, self.order), (out.segment, ecn));
@@ -177,7 +177,7 @@ impl Net {
             let mut arrives = self.now + self.delay;
             match (self.ack_fate)(number, &segment) {
                 Fate::Dropped => continue,
-                Fate::Late(by) => arrives = arrives + by,
+                Fate::Late(by) => arrives += by,
                 Fate::Doubled => {
                     self.back.insert((arrives, self.order), segment);
                     self.order += 1;

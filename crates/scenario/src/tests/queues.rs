@@ -1,0 +1,59 @@
+//! `queue = { ... }`: what each discipline takes, and what is said of what it cannot.
+
+use crate::ScenarioError;
+use crate::parse;
+use crate::spec::Scenario;
+use paceline_link::{QueueConfig, QueueLimit, Scheduler};
+use paceline_units::TimeDelta;
+
+fn queue(text: &str) -> Result<Scenario, ScenarioError> {
+    let text = format!(
+        "duration = \"1s\"\n[links.l]\nrate = \"8Mbps\"\nqueue = {text}\n\
+         [flows.f]\ntransport = \"udp\"\nsource = {{ kind = \"cbr\" }}\npath = [\"l\"]\n"
+    );
+    parse(&text, "q.toml")
+}
+
+#[test]
+fn every_discipline_has_its_sources_defaults_and_takes_its_own_keys() {
+    for kind in ["red", "codel", "fq-codel", "pie", "dualpi2"] {
+        let plain = queue(&format!("{{ kind = \"{kind}\" }}")).expect(kind);
+        let written = plain.to_toml();
+        assert!(written.contains(&format!("kind = \"{kind}\"")), "{written}");
+        assert_eq!(parse(&written, "q.toml").expect("reads back"), plain);
+        queue(&format!("{{ kind = \"{kind}\", packets = 7 }}")).expect(kind);
+    }
+    let scenario =
+        queue("{ kind = \"dualpi2\", t_shift = \"50ms\", k = 1.5, p_c_max = 0.3, bytes = \"90kB\" }")
+            .expect("right");
+    let QueueConfig::DualPi2(config) = &scenario.links[0].queue else { panic!("another kind") };
+    assert_eq!(config.scheduler, Scheduler::TimeShifted(TimeDelta::from_millis(50)));
+    assert_eq!((config.k, config.p_c_max), (1.5, Some(0.3)));
+    assert!(matches!(config.limit, QueueLimit::Bytes(_)));
+    assert_eq!(parse(&scenario.to_toml(), "q.toml").expect("reads back"), scenario);
+}
+
+#[test]
+fn what_no_discipline_can_be_is_named() {
+    for (text, key, expected) in [
+        ("{ kind = \"red\", min_th = 20 }", "max_th", "above min_th"),
+        ("{ kind = \"red\", min_th = 20, max_th = 10 }", "max_th", "above min_th"),
+        ("{ kind = \"red\", max_p = 1.5 }", "max_p", "0 to 1"),
+        ("{ kind = \"codel\", target = \"200ms\" }", "target", "below the interval"),
+        ("{ kind = \"codel\", interval = \"0s\" }", "interval", "above 0"),
+        ("{ kind = \"codel\", packets = 0 }", "packets", "1 or more"),
+        ("{ kind = \"fq-codel\", flows = 0 }", "flows", "65536"),
+        ("{ kind = \"pie\", mark_ecnth = 2 }", "mark_ecnth", "0 to 1"),
+        ("{ kind = \"pie\", estimate = \"guess\" }", "estimate", "timestamp"),
+        ("{ kind = \"dualpi2\", wrr = 0.1, t_shift = \"1ms\" }", "t_shift", "wrr"),
+        ("{ kind = \"dualpi2\", quantum = \"1kB\" }", "quantum", "min_th"),
+        ("{ kind = \"pie\", limit = \"1s\", packets = 3 }", "", "exactly one"),
+    ] {
+        let error = queue(text).expect_err(text);
+        assert!(
+            error.key == format!("links.l.queue.{key}") || error.key == "links.l.queue",
+            "{text}: {error}"
+        );
+        assert!(error.line() == Some(4) && error.expected.contains(expected), "{text}: {error}");
+    }
+}
