@@ -4,10 +4,14 @@
 #![cfg_attr(fuzzing, no_main)]
 
 use paceline_cc::scream::{Config, Params, Scream};
+use paceline_cc::window::Setup;
+use paceline_cc::{Controller, bbr, cubic, dctcp, ledbat, reno, vegas};
 use paceline_units::Bytes;
 
 #[path = "../../crates/cc/tests/conformance/hostile.rs"]
 mod hostile;
+
+use hostile::Flight;
 
 paceline_fuzz::target!(controller_ops);
 
@@ -16,10 +20,34 @@ const LARGEST: Bytes = Bytes::new(1212);
 
 fn controller_ops(data: &[u8]) {
     let Some((choice, operations)) = data.split_first() else { return };
+    let (name, flight, mut controller) = controller(*choice);
+    if let Err(broken) = hostile::drive(&mut *controller, flight, LARGEST, operations) {
+        panic!("{name}: {broken}");
+    }
+}
+
+/// Bits 2 to 4 choose the law, 0 SCReAM; bits 0 and 1 SCReAM's profile and marks.
+fn controller(choice: u8) -> (&'static str, Flight, Box<dyn Controller>) {
+    let setup = Setup { largest_packet: LARGEST, initial_window: 10, max_window: None };
+    let law: (_, Box<dyn Controller>) = match choice / 4 % 8 {
+        1 => ("reno", Box::new(reno::Reno::new(&reno::Params::default(), &setup))),
+        2 => {
+            let params = reno::Params::profile("ns2").expect("a known profile");
+            ("reno ns2", Box::new(reno::Reno::new(&params, &setup)))
+        }
+        3 => ("cubic", Box::new(cubic::Cubic::new(&cubic::Params::default(), &setup))),
+        4 => ("vegas", Box::new(vegas::Vegas::new(&vegas::Params::default(), &setup))),
+        5 => ("bbr", Box::new(bbr::Bbr::new(&bbr::Params::default(), &setup))),
+        6 => ("dctcp", Box::new(dctcp::Dctcp::new(&dctcp::Params::default(), &setup))),
+        7 => ("ledbat", Box::new(ledbat::Ledbat::new(&ledbat::Params::default(), &setup))),
+        _ => return scream(choice),
+    };
+    (law.0, Flight::Pipe, law.1)
+}
+
+fn scream(choice: u8) -> (&'static str, Flight, Box<dyn Controller>) {
     let profile = ["rfc8298", "reference-2022"][usize::from(choice & 1)];
     let params = Params::profile(profile).expect("a known profile");
-    let mut controller = Scream::new(Config::one_stream(params, choice & 2 != 0, LARGEST));
-    if let Err(broken) = hostile::drive(&mut controller, LARGEST, operations) {
-        panic!("{profile}, {}: {broken}", if choice & 2 != 0 { "l4s" } else { "no l4s" });
-    }
+    let controller = Scream::new(Config::one_stream(params, choice & 2 != 0, LARGEST));
+    (profile, Flight::ToHighestAcknowledged, Box::new(controller))
 }

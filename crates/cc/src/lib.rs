@@ -7,15 +7,20 @@
 
 extern crate alloc;
 
+pub mod bbr;
 mod contract;
 mod coupling;
+pub mod cubic;
+pub mod dctcp;
 mod detector;
+pub mod ledbat;
 mod observe;
 pub mod params;
 pub mod reno;
 mod report;
 pub mod scream;
 mod update;
+pub mod vegas;
 pub mod window;
 
 pub use contract::{

@@ -5,10 +5,10 @@
 mod conformance;
 
 use conformance::altered::Alteration;
-use conformance::{LARGEST, Member, members};
+use conformance::{Flight, LARGEST, Member, members};
 use paceline_cc::{
-    Controller, Offered, PacketResult, PacketsReport, Report, SendQueueState, SentPacket, Status, StreamId,
-    Update,
+    Controller, Offered, PacketResult, PacketsReport, Recovery, Report, SendQueueState, SentPacket, Status,
+    StreamId, Update,
 };
 use paceline_units::{Ecn, Time, TimeDelta};
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -43,6 +43,8 @@ const FLIGHT: u64 = 64;
 struct Script {
     now: Time,
     next: u64,
+    /// Whether the transport tells of losses, and sends again what is lost.
+    retransmits: bool,
     packets: Vec<PacketResult>,
     state: Vec<Option<f64>>,
 }
@@ -82,7 +84,7 @@ impl Script {
         let packet = SentPacket { stream: STREAM, sequence, size: LARGEST, probe: None, app_limited };
         drop_update(controller.on_sent(self.now, &packet));
         self.next += 1;
-        if self.next % PER_REPORT as u64 == 0 && self.next > FLIGHT {
+        if self.next % PER_REPORT as u64 == 0 && self.next >= FLIGHT {
             self.report(controller);
         }
         if self.next % 5000 == 0 {
@@ -96,11 +98,33 @@ impl Script {
         self.packets.clear();
         let first = self.next - FLIGHT;
         // Every eighth report names the one before it too: lost packets turn up, others are duplicates.
-        let first = if self.next % 128 == 0 { first.saturating_sub(7) } else { first };
-        self.packets.extend((first..first + PER_REPORT as u64).map(Script::result));
+        let late = if self.next % 128 == 0 { 7 } else { 0 };
+        // A transport that retransmits tells of each packet in the end.
+        let end = first + PER_REPORT as u64 - if self.retransmits { 0 } else { late };
+        self.packets.extend((first.saturating_sub(late)..end).map(Script::result));
         drop_update(controller.on_send_queue(self.now, &self.queue()));
         let report = PacketsReport { packets: &self.packets, clock_step: TimeDelta::from_micros(977) };
         drop_update(controller.on_report(self.now, &Report::Packets(report)));
+        if self.retransmits {
+            self.repair(controller);
+        }
+    }
+
+    /// What is missing is lost, sent again and delivered; now and then the timer expires, or it was no loss.
+    fn repair(&mut self, controller: &mut dyn Controller) {
+        for n in 0..self.packets.len() {
+            let PacketResult { sequence, status: Status::Missing, .. } = self.packets[n] else { continue };
+            drop_update(controller.on_recovery(self.now, Recovery::Entered { lost: LARGEST }));
+            let packet =
+                SentPacket { stream: STREAM, sequence, size: LARGEST, probe: None, app_limited: false };
+            drop_update(controller.on_sent(self.now, &packet));
+            let status = Status::Received { arrived: None, ecn: Ecn::Ect1 };
+            let again = [PacketResult { status, sent: self.now, ..self.packets[n] }];
+            let report = PacketsReport { packets: &again, clock_step: TimeDelta::from_micros(977) };
+            drop_update(controller.on_report(self.now, &Report::Packets(report)));
+            let end = [Recovery::Left, Recovery::Spurious, Recovery::TimedOut][(sequence % 3) as usize];
+            drop_update(controller.on_recovery(self.now, end));
+        }
     }
 }
 
@@ -112,7 +136,8 @@ fn drop_update(update: Update) {
 fn allocations(member: &Member) -> u64 {
     let mut controller = member.controller();
     let state = vec![None; controller.state_variables().len()];
-    let mut script = Script { now: Time::ZERO, next: 0, packets: Vec::with_capacity(64), state };
+    let retransmits = member.flight == Flight::Pipe;
+    let mut script = Script { now: Time::ZERO, next: 0, retransmits, packets: Vec::with_capacity(64), state };
     (0..20_000).for_each(|_| script.packet(&mut *controller));
     let before = ALLOCATIONS.get();
     (0..100_000).for_each(|_| script.packet(&mut *controller));

@@ -152,7 +152,9 @@ impl<N: Copy + Default> Flight<N> {
 
     /// The transport took that back.
     pub fn on_found(&mut self, bytes: Bytes) {
-        self.pipe = self.pipe.saturating_add(bytes.as_u64());
+        if !self.packets.is_empty() {
+            self.pipe = self.pipe.saturating_add(bytes.as_u64());
+        }
     }
 
     /// Everything counts as lost.

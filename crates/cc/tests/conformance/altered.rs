@@ -41,11 +41,34 @@ pub struct Altered {
     inner: Box<dyn Controller>,
     alteration: Alteration,
     newest: u64,
+    /// Whether it measures round trips itself, and hears of losses from its transport.
+    retransmits: bool,
 }
 
 impl Altered {
-    pub fn new(inner: Box<dyn Controller>, alteration: Alteration) -> Altered {
-        Altered { inner, alteration, newest: 0 }
+    pub fn new(inner: Box<dyn Controller>, alteration: Alteration, retransmits: bool) -> Altered {
+        Altered { inner, alteration, newest: 0, retransmits }
+    }
+
+    /// When an acknowledgement appears to come: to the deaf, a round trip of the empty path after the sending.
+    fn heard_at(&self, now: Time, packets: &[PacketResult]) -> Time {
+        let deaf = matches!(self.alteration, Alteration::DeafToDelay | Alteration::Greedy);
+        let newest = packets.iter().map(|packet| packet.sent).max().filter(|_| deaf && self.retransmits);
+        newest.map_or(now, |sent| now.min(sent + TimeDelta::from_millis(41)))
+    }
+
+    /// What is left of the transport's verdicts: to the deaf, bytes and no reason to reduce.
+    fn heard_of(&self, recovery: Recovery) -> Option<Recovery> {
+        let deaf = matches!(self.alteration, Alteration::DeafToLoss | Alteration::Greedy);
+        match recovery {
+            Recovery::Entered { lost } if deaf => Some(Recovery::Lost { lost }),
+            Recovery::TimedOut if deaf => {
+                let lost = self.inner.snapshot().in_flight.unwrap_or_default();
+                Some(Recovery::Lost { lost })
+            }
+            Recovery::TimedOut if self.alteration == Alteration::Sleepless => None,
+            other => Some(other),
+        }
     }
 
     fn heard(&self, packet: &PacketResult) -> PacketResult {
@@ -102,12 +125,19 @@ impl Controller for Altered {
         let Report::Packets(report) = report else { return self.inner.on_report(now, report) };
         let packets: Vec<PacketResult> = report.packets.iter().map(|packet| self.heard(packet)).collect();
         let report = PacketsReport { packets: &packets, clock_step: report.clock_step };
+        let now = self.heard_at(now, &packets);
         let update = self.inner.on_report(now, &Report::Packets(report));
         self.answer(update)
     }
 
     fn on_recovery(&mut self, now: Time, recovery: Recovery) -> Update {
-        self.inner.on_recovery(now, recovery)
+        match self.heard_of(recovery) {
+            Some(recovery) => {
+                let update = self.inner.on_recovery(now, recovery);
+                self.answer(update)
+            }
+            None => Update::none(),
+        }
     }
 
     fn on_send_queue(&mut self, now: Time, queue: &SendQueueState) -> Update {

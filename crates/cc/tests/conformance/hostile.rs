@@ -13,17 +13,34 @@ use std::collections::BTreeMap;
 const STREAM: StreamId = StreamId(0);
 const EXTREMES: [u64; 8] = [0, 1, 1 << 16, 1 << 32, i64::MAX as u64, 1 << 63, u64::MAX - 1, u64::MAX];
 
-/// Runs `bytes` against a controller of one stream that counts its flight down to the highest acknowledged.
+/// How a controller counts what is in flight: the independent model follows the same definition.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Flight {
+    /// From the newest sent down to the highest acknowledged, lost ones in (RFC 8298 section 4.1.2).
+    ToHighestAcknowledged,
+    /// What a transport that retransmits tells: sent adds, delivered and declared lost takes out (RFC 6675 section 4,
+    /// pipe). When nothing is missing, nothing is in flight.
+    Pipe,
+}
+
+/// Runs `bytes` against a controller of one stream.
 ///
 /// # Errors
 /// Says which promise of the contract was broken. A panic is a broken promise too.
-pub fn drive(controller: &mut dyn Controller, slack: Bytes, bytes: &[u8]) -> Result<(), String> {
+pub fn drive(
+    controller: &mut dyn Controller,
+    flight: Flight,
+    slack: Bytes,
+    bytes: &[u8],
+) -> Result<(), String> {
     let mut script = Script { bytes, at: 0 };
     let mut state = State {
         now: Time::from_nanos(1_000_000_000),
         next: 0,
         sent: BTreeMap::new(),
         acknowledged: 0,
+        flight,
+        pipe: Pipe::default(),
         exact: true,
         last: Vec::new(),
         values: vec![None; controller.state_variables().len()],
@@ -70,6 +87,50 @@ impl Script<'_> {
     }
 }
 
+/// [`Flight::Pipe`], counted from what is told.
+#[derive(Default)]
+struct Pipe {
+    /// Sizes of what is missing.
+    missing: BTreeMap<u64, u64>,
+    /// Everything below was delivered, or left out.
+    first: u64,
+    next: u64,
+    bytes: u64,
+}
+
+impl Pipe {
+    fn sent(&mut self, sequence: u64, size: u64) {
+        if sequence < self.first {
+            return;
+        }
+        self.missing.insert(sequence, size);
+        self.next = self.next.max(sequence + 1);
+        self.first = self.missing.first_key_value().map_or(0, |(first, _)| *first);
+        self.bytes = self.bytes.saturating_add(size);
+    }
+
+    fn delivered(&mut self, sequence: u64) {
+        let Some(size) = self.missing.remove(&sequence) else { return };
+        self.bytes = self.bytes.saturating_sub(size);
+        match self.missing.first_key_value() {
+            Some((first, _)) => self.first = *first,
+            None => (self.first, self.bytes) = (self.next, 0),
+        }
+    }
+
+    fn told(&mut self, recovery: Recovery) {
+        match recovery {
+            Recovery::Entered { lost } | Recovery::Lost { lost } => {
+                self.bytes = self.bytes.saturating_sub(lost.as_u64());
+            }
+            Recovery::Found { .. } if self.missing.is_empty() => {}
+            Recovery::Found { found } => self.bytes = self.bytes.saturating_add(found.as_u64()),
+            Recovery::TimedOut => self.bytes = 0,
+            Recovery::Left | Recovery::Spurious => {}
+        }
+    }
+}
+
 struct State {
     now: Time,
     next: u64,
@@ -77,6 +138,8 @@ struct State {
     sent: BTreeMap<u64, (u64, Time)>,
     /// Everything below is out of the flight.
     acknowledged: u64,
+    flight: Flight,
+    pipe: Pipe,
     /// False once a gap was so wide that a controller may forget what was before.
     exact: bool,
     last: Vec<PacketResult>,
@@ -103,7 +166,11 @@ impl State {
             11 => self.queue(controller, script),
             12 => self.limits_and_assignments(controller, script),
             13 => return self.time_out(controller, script),
-            14 => controller.on_recovery(self.now, recovery(script)),
+            14 => {
+                let recovery = recovery(script);
+                self.pipe.told(recovery);
+                controller.on_recovery(self.now, recovery)
+            }
             _ => controller.on_report(self.now, &Report::Receiver(receiver(script))),
         })
     }
@@ -127,6 +194,7 @@ impl State {
         self.exact &= gap < 200;
         self.next = sequence + 1;
         self.sent.insert(sequence, (size, self.now));
+        self.pipe.sent(sequence, size);
         let (size, app_limited) = (Bytes::new(size), script.byte() % 2 == 0);
         let probe = (script.byte() == 7).then_some(u64::MAX);
         controller.on_sent(self.now, &SentPacket { stream: STREAM, sequence, size, probe, app_limited })
@@ -134,12 +202,15 @@ impl State {
 
     fn send_far_ahead(&mut self, controller: &mut dyn Controller, script: &mut Script<'_>) -> Update {
         if script.byte() % 4 > 0 {
-            // An old number, or a stream that does not exist: no part of the flight.
+            // An old number, or a stream that does not exist: no part of the flight, but of a retransmitting one's.
             let (stream, sequence) = match script.byte() % 2 {
                 0 if self.next > 0 => (STREAM, script.any() % self.next),
                 _ => (StreamId(script.byte() | 1), script.any()),
             };
             let (size, app_limited) = (Bytes::new(script.small(1200)), false);
+            if stream == STREAM {
+                self.pipe.sent(sequence, size.as_u64());
+            }
             return controller
                 .on_sent(self.now, &SentPacket { stream, sequence, size, probe: None, app_limited });
         }
@@ -171,6 +242,9 @@ impl State {
         let received = self.last.iter().filter(|packet| packet.status != Status::Missing);
         let highest = received.map(|packet| packet.sequence + 1).max().unwrap_or(0);
         self.acknowledged = self.acknowledged.max(highest);
+        for packet in self.last.iter().filter(|packet| packet.status != Status::Missing) {
+            self.pipe.delivered(packet.sequence);
+        }
         let report = PacketsReport { packets: &self.last, clock_step: TimeDelta::from_micros(977) };
         controller.on_report(self.now, &Report::Packets(report))
     }
@@ -251,7 +325,12 @@ impl State {
 
     fn check(&mut self, controller: &dyn Controller, slack: Bytes, update: &Update) -> Result<(), String> {
         let snapshot = controller.snapshot();
-        let flight: u64 = self.sent.range(self.acknowledged..).map(|(_, (size, _))| size).sum();
+        let flight = match self.flight {
+            Flight::ToHighestAcknowledged => {
+                self.sent.range(self.acknowledged..).map(|(_, (size, _))| size).sum()
+            }
+            Flight::Pipe => self.pipe.bytes,
+        };
         if let Some(counted) = snapshot.in_flight.filter(|counted| self.exact && counted.as_u64() != flight) {
             return Err(format!("{counted:?} in flight, the model counts {flight}"));
         }

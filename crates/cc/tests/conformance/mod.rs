@@ -7,21 +7,19 @@ pub mod altered;
 pub mod checks;
 pub mod hostile;
 pub mod link;
+pub mod retransmitting;
 pub mod world;
 
 use paceline_cc::Controller;
 use paceline_cc::scream::{Config, Params, Scream};
-use paceline_units::{Bytes, Ecn};
+use paceline_cc::window::Setup;
+use paceline_cc::{bbr, cubic, dctcp, ledbat, reno, vegas};
+use paceline_units::{Bytes, Ecn, TimeDelta};
 
 /// The largest packet of every world.
 pub const LARGEST: Bytes = Bytes::new(1212);
 
-/// How a controller counts what is in flight: the independent model follows the same definition.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Flight {
-    /// From the newest sent down to the highest acknowledged, lost ones in (RFC 8298 section 4.1.2).
-    ToHighestAcknowledged,
-}
+pub use hostile::Flight;
 
 /// A controller under test.
 #[derive(Clone)]
@@ -34,25 +32,57 @@ pub struct Member {
     pub flight: Flight,
     make: fn() -> Box<dyn Controller>,
     pub alteration: altered::Alteration,
-    /// A check that its source's own rules make it fail, and why. The suite demands that it does.
-    pub exempt: Option<(&'static str, &'static str)>,
+    /// Checks that its source's own rules make it fail, and why. The suite demands that it does.
+    pub exempt: Vec<(&'static str, &'static str)>,
+    /// Faults that its source's own rules make harmless, and why. The suite demands that they are.
+    pub unharmed: Vec<(altered::Alteration, &'static str)>,
+    /// Whether acknowledgements tell when a packet arrived, where the transport retransmits.
+    pub tells_arrivals: bool,
+    /// The longest wait of the links of most checks.
+    pub longest_wait: TimeDelta,
 }
 
 impl Member {
     fn new(name: &str, ecn: Ecn, slack: Bytes, make: fn() -> Box<dyn Controller>) -> Member {
         let (flight, alteration) = (Flight::ToHighestAcknowledged, altered::Alteration::None);
-        Member { name: name.into(), ecn, slack, flight, make, alteration, exempt: None }
+        Member {
+            name: name.into(),
+            ecn,
+            slack,
+            flight,
+            make,
+            alteration,
+            exempt: Vec::new(),
+            unharmed: Vec::new(),
+            tells_arrivals: false,
+            longest_wait: TimeDelta::from_secs(3),
+        }
     }
 
-    fn exempt(self, check: &'static str, why: &'static str) -> Member {
-        Member { exempt: Some((check, why)), ..self }
+    /// A window law under a transport that retransmits.
+    fn retransmitting(name: &str, ecn: Ecn, make: fn() -> Box<dyn Controller>) -> Member {
+        let longest_wait = TimeDelta::from_millis(100);
+        Member { flight: Flight::Pipe, longest_wait, ..Member::new(name, ecn, Bytes::ZERO, make) }
+    }
+
+    fn exempt(mut self, check: &'static str, why: &'static str) -> Member {
+        self.exempt.push((check, why));
+        self
+    }
+
+    fn unharmed_by(mut self, fault: altered::Alteration, why: &'static str) -> Member {
+        self.unharmed.push((fault, why));
+        self
     }
 
     /// A fresh controller.
     pub fn controller(&self) -> Box<dyn Controller> {
         match self.alteration {
             altered::Alteration::None => (self.make)(),
-            alteration => Box::new(altered::Altered::new((self.make)(), alteration)),
+            alteration => {
+                let retransmits = self.flight == Flight::Pipe;
+                Box::new(altered::Altered::new((self.make)(), alteration, retransmits))
+            }
         }
     }
 
@@ -73,7 +103,46 @@ pub fn members() -> Vec<Member> {
                 "recovers_after_an_outage",
                 "a fixed gap for full packets starves frames below one packet",
             ),
+        loss_based("reno rfc5681", || reno("rfc5681")),
+        loss_based("reno ns2", || reno("ns2")),
+        loss_based("cubic", || Box::new(cubic::Cubic::new(&cubic::Params::default(), &SETUP))),
+        loss_based("dctcp", || Box::new(dctcp::Dctcp::new(&dctcp::Params::default(), &SETUP))),
+        Member::retransmitting("vegas", Ecn::Ect0, || {
+            Box::new(vegas::Vegas::new(&vegas::Params::default(), &SETUP))
+        }),
+        Member::retransmitting("bbr", Ecn::NotEct, || {
+            Box::new(bbr::Bbr::new(&bbr::Params::default(), &SETUP))
+        })
+        .exempt("reacts_to_loss", "version 1 takes no loss for congestion")
+        .exempt("reacts_to_marks", "version 1 does not look at marks")
+        .unharmed_by(
+            altered::Alteration::DeafToDelay,
+            "its window is a multiple of bandwidth and the smallest round trip, whatever the present one",
+        ),
+        yielding("ledbat"),
+        Member { tells_arrivals: true, ..yielding("ledbat one-way") },
     ]
+}
+
+const SETUP: Setup = Setup { largest_packet: LARGEST, initial_window: 10, max_window: None };
+
+fn loss_based(name: &str, make: fn() -> Box<dyn Controller>) -> Member {
+    Member::retransmitting(name, Ecn::Ect0, make)
+        .exempt("reacts_to_delay", "losses and marks alone reduce it: it fills any queue that has neither")
+}
+
+fn yielding(name: &str) -> Member {
+    let make: fn() -> Box<dyn Controller> =
+        || Box::new(ledbat::Ledbat::new(&ledbat::Params::default(), &SETUP));
+    Member::retransmitting(name, Ecn::Ect0, make).exempt(
+        "reacts_to_delay",
+        "it shrinks as slowly as it grows: a packet per round trip and 100 ms too many",
+    )
+}
+
+fn reno(profile: &str) -> Box<dyn Controller> {
+    let params = reno::Params::profile(profile).expect("a known profile");
+    Box::new(reno::Reno::new(&params, &SETUP))
 }
 
 fn scream(profile: &str, l4s: bool) -> Box<dyn Controller> {

@@ -1,15 +1,15 @@
 //! A closed loop: encoder-like sources, send queue, pacer, one bottleneck, reports. Steps of 100 us of virtual time.
 
 use super::link::{Link, LinkConfig, Packet};
-use super::{Flight, LARGEST, Member};
+use super::{Flight, LARGEST, Member, retransmitting};
 use paceline_cc::{
     Allowance, Controller, Discard, Offered, Pacing, PacketResult, PacketsReport, Report, SendQueueState,
-    SentPacket, Status, StreamId, TimeoutReason, Update,
+    SentPacket, Snapshot, Status, StreamId, TimeoutReason, Update,
 };
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 use std::collections::{BTreeMap, VecDeque};
 
-const STEP: TimeDelta = TimeDelta::from_micros(100);
+pub const STEP: TimeDelta = TimeDelta::from_micros(100);
 const FRAME: TimeDelta = TimeDelta::from_millis(20);
 const STREAM: StreamId = StreamId(0);
 /// Frame sizes around the target, as an encoder's vary.
@@ -28,8 +28,16 @@ pub struct Record {
     pub arrivals: Vec<(Time, Bytes, TimeDelta)>,
     /// The first packet that was sent beyond the window.
     pub beyond: Option<String>,
+    /// The first time when controller and transport counted differently.
+    pub miscounted: Option<String>,
     /// A hash over the bits of all state after every report.
     pub hash: u64,
+    /// The window after each change, of a sender that retransmits; and how often it recovered and timed out.
+    pub windows: Vec<Bytes>,
+    pub recoveries: u64,
+    pub timeouts: u64,
+    /// Every 10 ms: when, window in bytes, and inner state.
+    pub samples: Vec<(Time, f64, Vec<Option<f64>>)>,
 }
 
 impl Record {
@@ -45,6 +53,46 @@ impl Record {
             .within(from, to)
             .fold((0.0, 0.0), |(sum, count), (_, _, wait)| (sum + wait.as_millis_f64(), count + 1.0));
         sum / f64::max(count, 1.0)
+    }
+
+    /// Mean window in largest packets between two times in seconds.
+    pub fn window(&self, from: f64, to: f64) -> f64 {
+        self.mean(from, to, |(_, window, _)| Some(window / LARGEST.as_f64()))
+    }
+
+    /// Mean of the inner state at a place in its list between two times in seconds.
+    pub fn state(&self, place: usize, from: f64, to: f64) -> f64 {
+        self.mean(from, to, |(_, _, state)| state[place])
+    }
+
+    fn mean(&self, from: f64, to: f64, value: impl Fn(&(Time, f64, Vec<Option<f64>>)) -> Option<f64>) -> f64 {
+        let within = self.samples.iter().filter(|(when, ..)| (at(from)..at(to)).contains(when));
+        let (sum, count) =
+            within.filter_map(value).fold((0.0, 0.0), |(sum, n), value| (sum + value, n + 1.0));
+        sum / f64::max(count, 1.0)
+    }
+
+    /// Notes window and state, every 10 ms.
+    pub fn observe(&mut self, now: Time, snapshot: &Snapshot, state: &[Option<f64>]) {
+        if now.as_nanos() % 10_000_000 == 0 {
+            let window = snapshot.window.map_or(0.0, |window| window.as_f64());
+            self.samples.push((now, window, state.to_vec()));
+        }
+    }
+
+    /// Adds the bits of what can be seen of a controller.
+    pub fn add_to_hash(&mut self, snapshot: &Snapshot, state: &[Option<f64>]) {
+        let shown = [
+            snapshot.window.map(|window| window.as_u64()),
+            snapshot.in_flight.map(|bytes| bytes.as_u64()),
+            snapshot.srtt.map(|srtt| srtt.as_nanos() as u64),
+            snapshot.target.map(|target| target.as_bps()),
+        ];
+        let state = state.iter().map(|value| value.map(f64::to_bits));
+        for bits in shown.into_iter().chain(state) {
+            let bits = bits.unwrap_or(0x5555);
+            self.hash = (self.hash.rotate_left(5) ^ bits).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        }
     }
 
     fn within(&self, from: f64, to: f64) -> impl Iterator<Item = &(Time, Bytes, TimeDelta)> {
@@ -75,6 +123,8 @@ impl FlightModel {
                     self.bytes -= entry.remove();
                 }
             }
+            // Its scoreboard is the model.
+            Flight::Pipe => {}
         }
     }
 }
@@ -207,12 +257,6 @@ impl Flow {
         }
     }
 
-    fn receive(&mut self, now: Time, packet: &Packet) {
-        let ecn = if packet.marked { Ecn::Ce } else { self.ecn };
-        self.record.arrivals.push((now, packet.size, packet.wait));
-        self.arrived.push((packet.sequence, packet.arrives, ecn));
-    }
-
     /// What arrived since the last report, and what is missing between.
     fn report(&mut self, now: Time, config: &LinkConfig) {
         let due = now.saturating_since(self.last_report) >= REPORT_INTERVAL;
@@ -263,39 +307,64 @@ impl Flow {
 
     fn hash_state(&mut self) {
         self.controller.state(&mut self.state);
-        let snapshot = self.controller.snapshot();
-        let shown = [
-            snapshot.window.map(|window| window.as_u64()),
-            snapshot.in_flight.map(|bytes| bytes.as_u64()),
-            snapshot.srtt.map(|srtt| srtt.as_nanos() as u64),
-            snapshot.target.map(|target| target.as_bps()),
-        ];
-        let state = self.state.iter().map(|value| value.map(f64::to_bits));
-        for bits in shown.into_iter().chain(state) {
-            let bits = bits.unwrap_or(0x5555);
-            self.record.hash = (self.record.hash.rotate_left(5) ^ bits).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.record.add_to_hash(&self.controller.snapshot(), &self.state);
+    }
+}
+
+/// A sender with its receiver, whatever transport is between.
+pub trait End {
+    /// A packet arrived at the receiver.
+    fn receive(&mut self, now: Time, packet: &Packet, config: &LinkConfig);
+    /// Everything that is due now.
+    fn step(&mut self, now: Time, id: usize, link: &mut Link, config: &LinkConfig);
+    /// What happened.
+    fn finish(self: Box<Self>) -> Record;
+}
+
+impl End for Flow {
+    fn receive(&mut self, now: Time, packet: &Packet, _config: &LinkConfig) {
+        let ecn = if packet.marked { Ecn::Ce } else { self.ecn };
+        self.record.arrivals.push((now, packet.size, packet.wait));
+        self.arrived.push((packet.sequence, packet.arrives, ecn));
+    }
+
+    fn step(&mut self, now: Time, id: usize, link: &mut Link, config: &LinkConfig) {
+        if now < self.start {
+            return;
         }
+        self.report(now, config);
+        self.feedback(now);
+        self.timeout(now);
+        if self.next_frame <= now {
+            self.frame(now);
+        }
+        self.send(now, id, link);
+    }
+
+    fn finish(self: Box<Self>) -> Record {
+        self.record
+    }
+}
+
+fn end(member: &Member, start: Time) -> Box<dyn End> {
+    match member.flight {
+        Flight::ToHighestAcknowledged => Box::new(Flow::new(member, start)),
+        Flight::Pipe => Box::new(retransmitting::Flow::new(member, start)),
     }
 }
 
 /// Runs flows that start at the given seconds over one link; answers what happened to each.
 pub fn run(config: LinkConfig, flows: &[(&Member, f64)], seconds: f64) -> Vec<Record> {
-    let mut flows: Vec<Flow> = flows.iter().map(|(member, start)| Flow::new(member, at(*start))).collect();
+    let mut flows: Vec<_> = flows.iter().map(|(member, start)| end(member, at(*start))).collect();
     let (mut link, mut now) = (Link::new(config), Time::ZERO);
     while now < at(seconds) {
         while let Some(packet) = link.arrived(now) {
-            flows[packet.flow].receive(now, &packet);
+            flows[packet.flow].receive(now, &packet, &config);
         }
-        for (id, flow) in flows.iter_mut().enumerate().filter(|(_, flow)| flow.start <= now) {
-            flow.report(now, &config);
-            flow.feedback(now);
-            flow.timeout(now);
-            if flow.next_frame <= now {
-                flow.frame(now);
-            }
-            flow.send(now, id, &mut link);
+        for (id, flow) in flows.iter_mut().enumerate() {
+            flow.step(now, id, &mut link, &config);
         }
         now += STEP;
     }
-    flows.into_iter().map(|flow| flow.record).collect()
+    flows.into_iter().map(|flow| flow.finish()).collect()
 }

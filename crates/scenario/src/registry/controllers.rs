@@ -5,9 +5,10 @@ use crate::spec::Transport;
 use paceline_cc::params::{ParamError, ParamSet, ParamSpec, ParamValue};
 use paceline_cc::{
     Annotation, Assigned, Controller, Limits, Offered, Recovery, Report, SendQueueState, SentPacket,
-    Snapshot, StateVariable, StreamId, TimeoutReason, Update, reno, scream, window,
+    Snapshot, StateVariable, StreamId, TimeoutReason, Update, bbr, cubic, dctcp, ledbat, reno, scream, vegas,
+    window,
 };
-use paceline_transport::tcp::{RecoveryKind, TcpConfig};
+use paceline_transport::tcp::{EcnEcho, RecoveryKind, TcpConfig};
 use paceline_units::{Bitrate, Bytes, Time};
 
 /// What a controller is told of its flow when it is made.
@@ -52,8 +53,22 @@ fn new_uncontrolled(
     uncontrolled::Uncontrolled
 }
 
-fn new_reno(params: &reno::Params, setup: &ControllerSetup) -> reno::Reno {
-    reno::Reno::new(params, &setup.window())
+/// Makes a window law for its flow.
+macro_rules! window_laws {
+    ($( $new:ident: $law:ident::$controller:ident; )*) => {
+        $( fn $new(params: &$law::Params, setup: &ControllerSetup) -> $law::$controller {
+            $law::$controller::new(params, &setup.window())
+        } )*
+    };
+}
+
+window_laws! {
+    new_reno: reno::Reno;
+    new_cubic: cubic::Cubic;
+    new_vegas: vegas::Vegas;
+    new_bbr: bbr::Bbr;
+    new_dctcp: dctcp::Dctcp;
+    new_ledbat: ledbat::Ledbat;
 }
 
 /// One line per controller: variant, kind, the transports it steers (the usual one first), controller, its parameters,
@@ -168,6 +183,16 @@ controllers! {
         "Reno's window law under NewReno's recovery (RFC 6582)";
     Sack, "sack" over Tcp, reno::Reno, reno::Params, reno::PROFILES, new_reno,
         "Reno's window law under recovery with selective acknowledgements (RFC 6675)";
+    Cubic, "cubic" over Tcp, cubic::Cubic, cubic::Params, cubic::PROFILES, new_cubic,
+        "CUBIC (RFC 8312): the window is a cubic function of the time since the last loss";
+    Vegas, "vegas" over Tcp, vegas::Vegas, vegas::Params, vegas::PROFILES, new_vegas,
+        "Vegas (1995): keeps a few packets in the queue, told by the round-trip time";
+    Bbr, "bbr" over Tcp, bbr::Bbr, bbr::Params, bbr::PROFILES, new_bbr,
+        "BBR version 1: paces at the bandwidth that it measures, whatever is lost or marked";
+    Dctcp, "dctcp" over Tcp, dctcp::Dctcp, dctcp::Params, dctcp::PROFILES, new_dctcp,
+        "DCTCP (RFC 8257): Reno whose answer to marks is in proportion to how many there are";
+    Ledbat, "ledbat" over Tcp, ledbat::Ledbat, ledbat::Params, ledbat::PROFILES, new_ledbat,
+        "LEDBAT (RFC 6817): yields, by keeping the queue delay that it adds at a target";
 }
 
 impl ControllerParams {
@@ -180,7 +205,11 @@ impl ControllerParams {
             ControllerParams::NewReno(_) => RecoveryKind::NewReno,
             _ => RecoveryKind::Sack,
         };
-        TcpConfig { recovery, ..usual }
+        let ecn_echo = match self {
+            ControllerParams::Dctcp(_) => EcnEcho::Exact,
+            _ => usual.ecn_echo,
+        };
+        TcpConfig { recovery, ecn_echo, ..usual }
     }
 }
 

@@ -270,7 +270,7 @@ const CASES: &[Case] = &[
         "after the flow's start",
         None,
     ),
-    ("ecn = \"l4s\"", "feedback = { packets = 0 }", 13, "flows.video.feedback.packets", "0", "1 or more", None),
+    ("ecn = \"l4s\"", "feedback = { packets = 0 }", 13, "flows.video.feedback.packets", "0", "from 1", None),
     (
         "ecn = \"l4s\"",
         "feedback = { clock = \"1/0s\" }",

@@ -1,0 +1,308 @@
+//! What happens on an acknowledgement: the model, the phases, the pace and the window.
+
+use super::delivery_rate::Note;
+use super::{BbrLaw, Phase};
+use crate::window::{Ack, Cause, Law, Marks, Sent, Window};
+use crate::{Assigned, PacketResult, SentPacket, StateVariable};
+use paceline_units::{Bitrate, Time, TimeDelta};
+
+/// Phases of the cycle of gains.
+const CYCLE: usize = 8;
+/// Before a round trip is known the first window leaves as if it were so long.
+const FIRST_RTT: f64 = 1e-3;
+
+impl BbrLaw {
+    /// Bytes that `gain` times the path holds, and room for three bursts of the pacer; the first window before the
+    /// path is known.
+    fn inflight(&self, window: &Window, gain: f64) -> f64 {
+        match self.model.bdp() {
+            Some(bdp) => gain * bdp + 3.0 * self.send_quantum(window),
+            None => window.initial(),
+        }
+    }
+
+    /// A burst: one packet below 1.2 Mbit/s, two below 24 Mbit/s, else a millisecond, at most 64 KB.
+    fn send_quantum(&self, window: &Window) -> f64 {
+        match self.pacing_rate.unwrap_or(0.0) {
+            rate if rate < 150_000.0 => window.mss,
+            rate if rate < 3_000_000.0 => 2.0 * window.mss,
+            rate => (rate * 1e-3).min(64e3),
+        }
+    }
+
+    fn min_cwnd(&self, window: &Window) -> f64 {
+        self.params.min_cwnd as f64 * window.mss
+    }
+
+    fn check_full_pipe(&mut self, app_limited: bool) {
+        if self.filled || !self.model.round_start || app_limited {
+            return;
+        }
+        let bw = self.model.bw();
+        if bw >= self.full_bw * self.params.full_bw_growth {
+            (self.full_bw, self.full_bw_count) = (bw, 0);
+            return;
+        }
+        self.full_bw_count += 1;
+        self.filled = self.full_bw_count >= self.params.full_bw_rounds;
+    }
+
+    fn check_drain(&mut self, window: &Window, now: Time) {
+        if self.phase == Phase::Startup && self.filled {
+            self.phase = Phase::Drain;
+            (self.pacing_gain, self.cwnd_gain) = (1.0 / self.params.high_gain, self.params.high_gain);
+        }
+        if self.phase == Phase::Drain && window.pipe as f64 <= self.inflight(window, 1.0) {
+            self.enter_probe_bw(now);
+        }
+    }
+
+    /// In any phase but the one with less. Which one follows from what was delivered: flows differ in it, and the same
+    /// run repeats itself.
+    fn enter_probe_bw(&mut self, now: Time) {
+        self.phase = Phase::ProbeBw;
+        self.cwnd_gain = self.params.cwnd_gain;
+        let drawn = (self.rate.delivered.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) % (CYCLE as u64 - 1);
+        self.cycle = if drawn == 0 { 0 } else { drawn as usize + 1 };
+        self.cycle_began = now;
+        self.pacing_gain = self.cycle_gain();
+    }
+
+    fn check_cycle(&mut self, window: &Window, ack: &Ack) {
+        if self.phase != Phase::ProbeBw {
+            return;
+        }
+        let rtprop = self.model.rtprop.unwrap_or(TimeDelta::MAX);
+        let long = ack.now.saturating_since(self.cycle_began) > rtprop;
+        let before = ack.flight_before as f64;
+        let over = match self.pacing_gain {
+            // More until a queue has formed, or something was lost of it.
+            gain if gain > 1.0 => long && (self.lost > 0 || before >= self.inflight(window, gain)),
+            // Less until it is gone.
+            gain if gain < 1.0 => long || before <= self.inflight(window, 1.0),
+            _ => long,
+        };
+        if over {
+            self.cycle = (self.cycle + 1) % CYCLE;
+            self.cycle_began = ack.now;
+            self.pacing_gain = self.cycle_gain();
+        }
+    }
+
+    fn check_probe_rtt(&mut self, window: &mut Window, now: Time) {
+        if self.phase != Phase::ProbeRtt && self.model.rtprop_expired && !self.idle_restart {
+            self.phase = Phase::ProbeRtt;
+            (self.pacing_gain, self.cwnd_gain) = (1.0, 1.0);
+            self.rescue.save(window, window.recovering || self.rescue.after_timeout);
+            self.probe_rtt_done = None;
+        }
+        self.idle_restart = false;
+        if self.phase == Phase::ProbeRtt {
+            self.measure_rtt(window, now);
+        }
+    }
+
+    fn measure_rtt(&mut self, window: &mut Window, now: Time) {
+        // A small flight says nothing of the bandwidth.
+        self.rate.note_app_limited(window.pipe);
+        let Some(done) = self.probe_rtt_done else {
+            if window.pipe as f64 <= self.min_cwnd(window) {
+                self.probe_rtt_done = Some(now + self.params.probe_rtt_time);
+                self.probe_rtt_round_done = false;
+                self.model.start_round_at(self.rate.delivered);
+            }
+            return;
+        };
+        self.probe_rtt_round_done |= self.model.round_start;
+        if self.probe_rtt_round_done && now > done {
+            self.model.rtprop_at = now;
+            self.rescue.restore(window);
+            if self.filled {
+                self.enter_probe_bw(now);
+            } else {
+                self.phase = Phase::Startup;
+                (self.pacing_gain, self.cwnd_gain) = (self.params.high_gain, self.params.high_gain);
+            }
+        }
+    }
+
+    /// Startup never slows down.
+    fn set_pace(&mut self, gain: f64) {
+        let rate = gain * self.model.bw();
+        if rate > 0.0 && (self.filled || self.pacing_rate.is_none_or(|before| rate > before)) {
+            self.pacing_rate = Some(rate);
+        }
+    }
+
+    fn set_cwnd(&mut self, window: &mut Window, ack: &Ack) {
+        let delivered = ack.delivered as f64;
+        self.lost = 0;
+        if window.recovering && self.rescue.conserving {
+            window.set(window.cwnd.max(window.pipe as f64 + delivered));
+        } else {
+            let target = self.inflight(window, self.cwnd_gain);
+            let cwnd = window.cwnd + delivered;
+            if self.filled {
+                window.set(cwnd.min(target));
+            } else if window.cwnd < target || (self.rate.delivered as f64) < window.initial() {
+                window.set(cwnd);
+            }
+            window.set(window.cwnd.max(self.min_cwnd(window)));
+        }
+        if self.phase == Phase::ProbeRtt {
+            window.set(window.cwnd.min(self.min_cwnd(window)));
+        }
+    }
+
+    fn check_recovery(&mut self, window: &mut Window, ack: &Ack) {
+        if self.model.round_start {
+            self.rescue.conserving = false;
+        }
+        if self.rescue.after_timeout && ack.newest >= window.reduced_until {
+            self.rescue.restore(window);
+        }
+    }
+}
+
+impl Law for BbrLaw {
+    type Note = Note;
+
+    const VARIABLES: &'static [StateVariable] = &[
+        StateVariable { name: "bw", unit: "Mbps", help: "Bandwidth of the bottleneck by its estimate" },
+        StateVariable { name: "min_rtt", unit: "ms", help: "Round trip without a queue by its estimate" },
+        StateVariable { name: "phase", unit: "", help: "0 Startup, 1 Drain, 2 ProbeBW, 3 ProbeRTT" },
+        StateVariable { name: "pacing_gain", unit: "", help: "Pace over bandwidth" },
+        StateVariable { name: "cwnd_gain", unit: "", help: "Window over bandwidth x round trip" },
+        StateVariable { name: "pacing_rate", unit: "Mbps", help: "Pace; absent before the first packet" },
+        StateVariable { name: "round", unit: "", help: "Round trips so far" },
+    ];
+
+    #[inline]
+    fn on_sent(&mut self, window: &mut Window, now: Time, packet: &SentPacket) -> Note {
+        if self.pacing_rate.is_none() {
+            self.pacing_rate = Some(self.params.high_gain * window.initial() / FIRST_RTT);
+        }
+        if window.pipe == 0 && self.rate.is_app_limited() {
+            self.idle_restart = true;
+            if self.phase == Phase::ProbeBw {
+                self.set_pace(1.0);
+            }
+        }
+        let note = self.rate.on_sent(now, window.pipe);
+        let pipe = window.pipe.saturating_add(packet.size.as_u64());
+        if packet.app_limited && (pipe as f64) < window.cwnd {
+            self.rate.note_app_limited(pipe);
+        }
+        note
+    }
+
+    #[inline]
+    fn on_delivered(&mut self, _window: &Window, now: Time, _packet: &PacketResult, sent: &Sent<Note>) {
+        self.rate.on_delivered(now, sent);
+    }
+
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        let Some(sample) = self.rate.sample(self.model.rtprop.unwrap_or(TimeDelta::ZERO)) else { return };
+        self.model.on_sample(self.rate.delivered, &sample);
+        self.check_recovery(window, ack);
+        self.check_cycle(window, ack);
+        self.check_full_pipe(sample.app_limited);
+        self.check_drain(window, ack.now);
+        self.model.on_rtt(ack.now, ack.rtt);
+        self.check_probe_rtt(window, ack.now);
+        self.set_pace(self.pacing_gain);
+        self.set_cwnd(window, ack);
+    }
+
+    /// Recovery begins: as much in flight as there is, and a packet.
+    fn on_congestion(&mut self, window: &mut Window, _now: Time, _cause: Cause) {
+        self.rescue.save(window, self.phase == Phase::ProbeRtt || self.rescue.after_timeout);
+        self.rescue.conserving = true;
+        self.model.start_round_at(self.rate.delivered);
+    }
+
+    fn on_lost(&mut self, window: &mut Window, bytes: u64) {
+        self.lost = self.lost.saturating_add(bytes);
+        if self.rescue.conserving {
+            let conserved = window.pipe as f64 + window.mss;
+            window.set(conserved.min(window.cwnd));
+        } else if window.recovering {
+            window.set(window.cwnd - bytes as f64);
+        }
+    }
+
+    fn on_recovered(&mut self, window: &mut Window, _now: Time) {
+        self.rescue.restore(window);
+        self.limit_in_probe_rtt(window);
+    }
+
+    fn on_timed_out(&mut self, window: &mut Window, _now: Time, again: bool) {
+        let nested = again || window.recovering || self.rescue.after_timeout || self.phase == Phase::ProbeRtt;
+        self.rescue.save(window, nested);
+        (self.rescue.conserving, self.rescue.after_timeout) = (false, true);
+        window.set(window.mss);
+    }
+
+    fn undo(&mut self, window: &mut Window) {
+        self.rescue.restore(window);
+        self.limit_in_probe_rtt(window);
+    }
+
+    fn on_assigned(&mut self, window: &mut Window, assigned: Assigned) {
+        let bw = match assigned {
+            Assigned::Rate(rate) => Some(rate.as_bps_f64() / 8.0),
+            Assigned::Window(bytes) => self.model.rtprop.map(|rtprop| bytes.as_f64() / rtprop.as_secs_f64()),
+        };
+        if let Some(bw) = bw {
+            self.model.assign(bw.clamp(1.0, 1e15));
+            self.pacing_rate = Some(self.pacing_gain * self.model.bw());
+            window.set(self.inflight(window, self.cwnd_gain));
+        }
+        window.ssthresh = f64::INFINITY;
+    }
+
+    fn marks(&self) -> Marks {
+        Marks::Ignored
+    }
+
+    /// The pace is the model's: a pause ends with no burst.
+    fn restarts_after_idle(&self) -> bool {
+        false
+    }
+
+    #[inline]
+    fn pacing_rate(&self, window: &Window) -> Option<Bitrate> {
+        let first = self.params.high_gain * window.initial() / FIRST_RTT;
+        let rate = self.pacing_rate.unwrap_or(first);
+        Some(Bitrate::from_bps_f64(rate * 8.0).max(Bitrate::from_bps(1)))
+    }
+
+    fn values(&self, _window: &Window, values: &mut [Option<f64>]) {
+        let phase = match self.phase {
+            Phase::Startup => 0.0,
+            Phase::Drain => 1.0,
+            Phase::ProbeBw => 2.0,
+            Phase::ProbeRtt => 3.0,
+        };
+        let shown = [
+            (self.model.bw() > 0.0).then_some(self.model.bw() * 8e-6),
+            self.model.rtprop.map(TimeDelta::as_millis_f64),
+            Some(phase),
+            Some(self.pacing_gain),
+            Some(self.cwnd_gain),
+            self.pacing_rate.map(|rate| rate * 8e-6),
+            Some(self.model.round as f64),
+        ];
+        for (value, state) in values.iter_mut().zip(shown) {
+            *value = state;
+        }
+    }
+}
+
+impl BbrLaw {
+    fn limit_in_probe_rtt(&self, window: &mut Window) {
+        if self.phase == Phase::ProbeRtt {
+            window.set(window.cwnd.min(self.min_cwnd(window)));
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! BBR version 1: a model of the path, the largest delivery rate and the smallest round trip, sets pace and window
+//! (Cardwell, Cheng, Gunn, Yeganeh, Jacobson 2016; draft-cardwell-iccrg-bbr-congestion-control-00).
+//!
+//! What rests on no text, what was left out and what was filled is in DEVIATIONS.md beside this file.
+
+mod delivery_rate;
+mod law;
+mod max_filter;
+mod model;
+mod params;
+mod recovery;
+#[cfg(test)]
+mod tests;
+
+pub use delivery_rate::Note;
+pub use params::{PROFILES, Params};
+
+use crate::window::{Setup, WindowSender};
+use delivery_rate::DeliveryRate;
+use model::Model;
+use paceline_units::Time;
+use recovery::Rescue;
+
+/// The sender half. `assign` overwrites the bandwidth: a rate is it, a window is it times the smallest round trip.
+/// The round trip, and the phase, stay; what is measured in the ten round trips that follow may raise it again.
+pub type Bbr = WindowSender<BbrLaw>;
+
+impl Bbr {
+    /// A sender that has sent nothing.
+    pub fn new(params: &Params, setup: &Setup) -> Bbr {
+        WindowSender::with_law(setup, |_| BbrLaw::new(params))
+    }
+}
+
+/// What BBR is doing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Phase {
+    /// Doubles the rate per round trip until the bandwidth no longer grows.
+    Startup,
+    /// Empties the queue that Startup made.
+    Drain,
+    /// Cruises; one round trip in eight with more, the next with less.
+    ProbeBw,
+    /// Keeps the flight so small that no queue is left, to measure the round trip.
+    ProbeRtt,
+}
+
+/// How BBR moves the window.
+#[derive(Clone, Debug)]
+pub struct BbrLaw {
+    params: Params,
+    rate: DeliveryRate,
+    model: Model,
+    rescue: Rescue,
+    phase: Phase,
+    pacing_gain: f64,
+    cwnd_gain: f64,
+    /// Bytes per second; absent before the first packet.
+    pacing_rate: Option<f64>,
+    /// Place in the cycle of gains, and when it was reached.
+    cycle: usize,
+    cycle_began: Time,
+    full_bw: f64,
+    full_bw_count: u64,
+    filled: bool,
+    /// ProbeRTT ends then; absent until the flight is small.
+    probe_rtt_done: Option<Time>,
+    probe_rtt_round_done: bool,
+    /// The first packet after a pause: the age of the round trip is no reason for ProbeRTT.
+    idle_restart: bool,
+    /// Bytes declared lost since the last acknowledgement.
+    lost: u64,
+}
+
+impl BbrLaw {
+    fn new(params: &Params) -> BbrLaw {
+        BbrLaw {
+            rate: DeliveryRate::new(),
+            model: Model::new(params),
+            rescue: Rescue::default(),
+            phase: Phase::Startup,
+            pacing_gain: params.high_gain,
+            cwnd_gain: params.high_gain,
+            pacing_rate: None,
+            cycle: 0,
+            cycle_began: Time::ZERO,
+            full_bw: 0.0,
+            full_bw_count: 0,
+            filled: false,
+            probe_rtt_done: None,
+            probe_rtt_round_done: false,
+            idle_restart: false,
+            lost: 0,
+            params: params.clone(),
+        }
+    }
+
+    /// The gain of a place in the cycle: more, as much less, and six times the bandwidth itself.
+    fn cycle_gain(&self) -> f64 {
+        match self.cycle {
+            0 => self.params.probe_gain,
+            1 => self.params.drain_gain,
+            _ => 1.0,
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! CUBIC: the window is a cubic function of the time since the last reduction (RFC 8312).
+//!
+//! What differs from the text is in DEVIATIONS.md beside this file and in `window/DEVIATIONS.md`.
+
+mod curve;
+mod params;
+#[cfg(test)]
+mod tests;
+
+pub use params::{PROFILES, Params};
+
+use crate::window::{Ack, Cause, Law, PacingGains, Setup, Window, WindowSender};
+use crate::{Assigned, SentPacket, StateVariable};
+use curve::Curve;
+use paceline_units::{Bitrate, Time};
+
+/// The sender half. `assign` overwrites window and threshold, and starts a curve whose plateau they are.
+pub type Cubic = WindowSender<CubicLaw>;
+
+impl Cubic {
+    /// A sender that has sent nothing.
+    pub fn new(params: &Params, setup: &Setup) -> Cubic {
+        WindowSender::with_law(setup, |_| CubicLaw::new(params))
+    }
+}
+
+/// How CUBIC moves the window.
+#[derive(Clone, Debug)]
+pub struct CubicLaw {
+    params: Params,
+    pacing: Option<PacingGains>,
+    curve: Curve,
+    /// `W_last_max`, packets.
+    last_max: f64,
+    /// Seconds in this avoidance in which the window was in use (section 5.8); absent before its first acknowledgement.
+    elapsed: Option<f64>,
+    last_ack: Time,
+    /// No reduction says where the plateau is: it is where avoidance begins (sections 4.7 and 4.8).
+    plateau_unknown: bool,
+    /// What the last reduction overwrote.
+    before: Option<(Curve, f64, Option<f64>, bool)>,
+}
+
+impl CubicLaw {
+    fn new(params: &Params) -> CubicLaw {
+        let gains = PacingGains { slow_start: params.pacing_gain_slow_start, after: params.pacing_gain };
+        CubicLaw {
+            params: params.clone(),
+            pacing: params.pacing.then_some(gains),
+            curve: Curve::new(params, 0.0, params.beta_cubic),
+            last_max: 0.0,
+            elapsed: None,
+            last_ack: Time::ZERO,
+            plateau_unknown: true,
+            before: None,
+        }
+    }
+
+    /// Sections 4.1 to 4.4.
+    fn avoid(&mut self, window: &mut Window, ack: &Ack) {
+        let elapsed = match self.elapsed {
+            Some(before) => before + ack.now.saturating_since(self.last_ack).as_secs_f64(),
+            None => {
+                if core::mem::take(&mut self.plateau_unknown) {
+                    self.curve = Curve::flat(&self.params, window.packets());
+                }
+                0.0
+            }
+        };
+        self.elapsed = Some(elapsed);
+        let (cwnd, rtt) = (window.packets(), window.round_trip.seconds());
+        if self.params.tcp_friendliness && rtt > 0.0 {
+            let reno = self.curve.reno(elapsed, rtt);
+            if self.curve.at(elapsed) < reno {
+                // Never down: after a lowered plateau the estimate starts below the window.
+                return window.set(reno.max(cwnd) * window.mss);
+            }
+        }
+        let target = self.curve.at(elapsed + rtt);
+        if target > cwnd {
+            let packets = ack.delivered as f64 / window.mss;
+            let grown = cwnd + (target - cwnd) / cwnd * packets;
+            window.set(grown.min(target) * window.mss);
+        }
+    }
+
+    /// Section 4.5 and 4.6.
+    fn lower_plateau(&mut self, window: &Window, beta: f64) {
+        let cwnd = window.packets();
+        let lowered = self.params.fast_convergence && cwnd < self.last_max;
+        let plateau = if lowered { cwnd * (1.0 + beta) / 2.0 } else { cwnd };
+        self.last_max = cwnd;
+        self.curve = Curve::new(&self.params, plateau, beta);
+        (self.elapsed, self.plateau_unknown) = (None, false);
+    }
+
+    fn threshold(&self, window: &Window, beta: f64) -> f64 {
+        (window.cwnd * beta).max(self.params.ssthresh_min as f64 * window.mss)
+    }
+}
+
+impl Law for CubicLaw {
+    type Note = ();
+
+    const VARIABLES: &'static [StateVariable] = &[
+        StateVariable { name: "cwnd", unit: "packets", help: "Congestion window" },
+        StateVariable {
+            name: "ssthresh",
+            unit: "packets",
+            help: "Slow start threshold; absent before the first loss",
+        },
+        StateVariable {
+            name: "w_max",
+            unit: "packets",
+            help: "Plateau of the curve; absent before there is one",
+        },
+        StateVariable { name: "w_last_max", unit: "packets", help: "Window before the last reduction" },
+        StateVariable { name: "k", unit: "s", help: "From the start of the curve to its plateau" },
+        StateVariable {
+            name: "t",
+            unit: "s",
+            help: "Since the start of the curve; absent outside avoidance",
+        },
+    ];
+
+    #[inline]
+    fn on_sent(&mut self, window: &mut Window, now: Time, _packet: &SentPacket) {
+        if window.pipe == 0 {
+            // Section 5.8: a time without data is none of the curve's.
+            self.last_ack = now;
+        }
+    }
+
+    #[inline]
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        if ack.may_grow {
+            if window.in_slow_start() {
+                window.slow_start(ack, self.params.l);
+            } else {
+                self.avoid(window, ack);
+            }
+        }
+        self.last_ack = ack.now;
+    }
+
+    fn on_congestion(&mut self, window: &mut Window, _now: Time, cause: Cause) {
+        let beta = if cause == Cause::Loss { self.params.beta_cubic } else { self.params.beta_ecn };
+        self.lower_plateau(window, beta);
+        window.ssthresh = self.threshold(window, beta);
+        window.set(window.cwnd * beta);
+    }
+
+    /// Section 4.7; a threshold that recovery, or the timeout before, has set for the same window of data stays.
+    fn on_timed_out(&mut self, window: &mut Window, _now: Time, again: bool) {
+        if !again && !window.recovering {
+            window.ssthresh = self.threshold(window, self.params.beta_cubic);
+        }
+        window.set(self.params.lw as f64 * window.mss);
+        (self.elapsed, self.plateau_unknown) = (None, true);
+    }
+
+    fn keep(&mut self) {
+        self.before = Some((self.curve, self.last_max, self.elapsed, self.plateau_unknown));
+    }
+
+    fn undo(&mut self, _window: &mut Window) {
+        if let Some(before) = self.before.take() {
+            (self.curve, self.last_max, self.elapsed, self.plateau_unknown) = before;
+        }
+    }
+
+    fn on_assigned(&mut self, _window: &mut Window, _assigned: Assigned) {
+        (self.elapsed, self.plateau_unknown) = (None, true);
+    }
+
+    fn restarts_after_idle(&self) -> bool {
+        self.params.restart_after_idle
+    }
+
+    #[inline]
+    fn pacing_rate(&self, window: &Window) -> Option<Bitrate> {
+        self.pacing.and_then(|gains| gains.rate(window))
+    }
+
+    fn values(&self, window: &Window, values: &mut [Option<f64>]) {
+        let known = self.last_max > 0.0 || self.curve.plateau > 0.0;
+        let curve = [
+            known.then_some(self.curve.plateau),
+            (self.last_max > 0.0).then_some(self.last_max),
+            known.then_some(self.curve.k),
+            self.elapsed,
+        ];
+        window.write(values, &curve);
+    }
+}

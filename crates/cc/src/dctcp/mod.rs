@@ -1,0 +1,138 @@
+//! DCTCP: Reno whose answer to marks is in proportion to how many there are (RFC 8257).
+//!
+//! Its transport echoes each mark exactly. What differs from the text is in DEVIATIONS.md beside this file and in
+//! `window/DEVIATIONS.md`.
+
+mod params;
+#[cfg(test)]
+mod tests;
+
+pub use params::{PROFILES, Params};
+
+use crate::StateVariable;
+use crate::reno::{self, RenoLaw};
+use crate::window::{Ack, Cause, Law, Marks, Setup, Window, WindowSender};
+use paceline_units::{Bitrate, Time};
+
+/// The sender half. `assign` overwrites window and threshold, not alpha.
+pub type Dctcp = WindowSender<DctcpLaw>;
+
+impl Dctcp {
+    /// A sender that has sent nothing.
+    pub fn new(params: &Params, setup: &Setup) -> Dctcp {
+        WindowSender::with_law(setup, |_| DctcpLaw::new(params))
+    }
+}
+
+/// How DCTCP moves the window.
+#[derive(Clone, Debug)]
+pub struct DctcpLaw {
+    params: Params,
+    /// Growth and losses (sections 3.4 and 3.5).
+    reno: RenoLaw,
+    /// `DCTCP.Alpha`.
+    alpha: f64,
+    /// `DCTCP.WindowEnd`: the first packet of the next observation window.
+    window_end: u64,
+    /// `DCTCP.BytesAcked`.
+    acked: u64,
+    /// `DCTCP.BytesMarked`.
+    marked: u64,
+}
+
+impl DctcpLaw {
+    fn new(params: &Params) -> DctcpLaw {
+        let reno = reno::Params {
+            beta: params.beta,
+            lw: params.lw,
+            l: params.l,
+            restart_after_idle: params.restart_after_idle,
+            pacing: params.pacing,
+            pacing_gain_slow_start: params.pacing_gain_slow_start,
+            pacing_gain: params.pacing_gain,
+            ..reno::Params::default()
+        };
+        DctcpLaw {
+            params: params.clone(),
+            reno: RenoLaw::new(&reno),
+            alpha: params.alpha_start,
+            window_end: 0,
+            acked: 0,
+            marked: 0,
+        }
+    }
+
+    /// Section 3.3, steps 1 to 8.
+    #[inline]
+    fn estimate(&mut self, window: &Window, ack: &Ack) {
+        self.acked = self.acked.saturating_add(ack.delivered);
+        self.marked = self.marked.saturating_add(ack.marked);
+        if ack.newest < self.window_end {
+            return;
+        }
+        let part = self.marked as f64 / self.acked as f64;
+        self.alpha += self.params.g * (part - self.alpha);
+        self.window_end = window.next;
+        (self.acked, self.marked) = (0, 0);
+    }
+}
+
+impl Law for DctcpLaw {
+    type Note = ();
+
+    const VARIABLES: &'static [StateVariable] = &[
+        StateVariable { name: "cwnd", unit: "packets", help: "Congestion window" },
+        StateVariable {
+            name: "ssthresh",
+            unit: "packets",
+            help: "Slow start threshold; absent before the first reduction",
+        },
+        StateVariable { name: "alpha", unit: "", help: "Averaged part of marked bytes" },
+    ];
+
+    #[inline]
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        self.estimate(window, ack);
+        if ack.may_grow {
+            self.reno.grow(window, ack);
+        }
+    }
+
+    fn on_congestion(&mut self, window: &mut Window, _now: Time, cause: Cause) {
+        match cause {
+            // Section 3.3, step 9. What is acknowledged of the next packet of growth stays.
+            Cause::Mark => {
+                let least = self.params.cwnd_min as f64 * window.mss;
+                window.set((window.cwnd * (1.0 - self.alpha / 2.0)).max(least));
+                window.ssthresh = window.cwnd;
+            }
+            Cause::Loss => {
+                self.reno.reduce(window, cause);
+                if self.params.alpha_reset {
+                    self.alpha = self.params.alpha_start;
+                }
+            }
+        }
+    }
+
+    fn on_timed_out(&mut self, window: &mut Window, _now: Time, again: bool) {
+        self.reno.time_out(window, again);
+    }
+
+    fn marks(&self) -> Marks {
+        Marks::BesideLoss
+    }
+
+    fn restarts_after_idle(&self) -> bool {
+        self.reno.restarts_after_idle()
+    }
+
+    #[inline]
+    fn pacing_rate(&self, window: &Window) -> Option<Bitrate> {
+        self.reno.pacing_rate(window)
+    }
+
+    fn values(&self, window: &Window, values: &mut [Option<f64>]) {
+        window.write(values, &[Some(self.alpha)]);
+    }
+}

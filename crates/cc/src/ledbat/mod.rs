@@ -1,0 +1,159 @@
+//! LEDBAT: a window that yields, by keeping the queue delay that it adds at a target (RFC 6817).
+//!
+//! What differs from the text is in DEVIATIONS.md beside this file and in `window/DEVIATIONS.md`.
+
+mod delays;
+mod params;
+#[cfg(test)]
+mod tests;
+
+pub use params::{PROFILES, Params};
+
+use crate::window::{Ack, Cause, Law, Sent, Setup, Window, WindowSender};
+use crate::{Assigned, PacketResult, StateVariable, Status};
+use delays::Delays;
+use paceline_units::{Time, TimeDelta};
+
+/// The sender half. `assign` overwrites the window, not the delays.
+pub type Ledbat = WindowSender<LedbatLaw>;
+
+impl Ledbat {
+    /// A sender that has sent nothing.
+    pub fn new(params: &Params, setup: &Setup) -> Ledbat {
+        WindowSender::with_law(setup, |window| {
+            let first = (params.init_cwnd as f64 * window.mss).min(window.initial());
+            window.set(first);
+            window.ssthresh = 0.0;
+            LedbatLaw::new(params)
+        })
+    }
+}
+
+/// How LEDBAT moves the window.
+#[derive(Clone, Debug)]
+pub struct LedbatLaw {
+    params: Params,
+    delays: Delays,
+    /// Whether delays are one-way; round trips else.
+    one_way: bool,
+    queue_delay: Option<TimeDelta>,
+    off_target: Option<f64>,
+    last_halving: Option<Time>,
+    before: Option<Time>,
+}
+
+impl LedbatLaw {
+    fn new(params: &Params) -> LedbatLaw {
+        LedbatLaw {
+            params: params.clone(),
+            delays: Delays::new(params),
+            one_way: false,
+            queue_delay: None,
+            off_target: None,
+            last_halving: None,
+            before: None,
+        }
+    }
+
+    /// Section 2.4.2, "on acknowledgement".
+    #[inline]
+    fn steer(&mut self, window: &mut Window, ack: &Ack, queue_delay: TimeDelta) {
+        let target = self.params.target.as_secs_f64();
+        let off_target = (target - queue_delay.as_secs_f64()) / target;
+        self.off_target = Some(off_target);
+        let gain = if off_target < 0.0 { self.params.gain_down } else { self.params.gain };
+        let step = gain * off_target * ack.delivered as f64 * window.mss / window.cwnd;
+        let least = self.params.min_cwnd as f64 * window.mss;
+        if window.recovering {
+            // Neither growth nor a limit by a flight from which losses were taken out.
+            return window.set((window.cwnd + step.min(0.0)).max(least.min(window.cwnd)));
+        }
+        let most = ack.flight_before as f64 + self.params.allowed_increase * window.mss;
+        window.set((window.cwnd + step).min(most).max(least));
+    }
+}
+
+impl Law for LedbatLaw {
+    type Note = ();
+
+    const VARIABLES: &'static [StateVariable] = &[
+        StateVariable { name: "cwnd", unit: "packets", help: "Congestion window" },
+        StateVariable { name: "queuing_delay", unit: "ms", help: "Queue delay by its estimate" },
+        StateVariable { name: "off_target", unit: "", help: "Distance to the target as a part of it" },
+        StateVariable {
+            name: "base_delay",
+            unit: "ms",
+            help: "Smallest delay; by clocks that need not agree",
+        },
+    ];
+
+    #[inline]
+    fn on_delivered(&mut self, _window: &Window, now: Time, packet: &PacketResult, sent: &Sent<()>) {
+        let Status::Received { arrived, .. } = packet.status else { return };
+        if sent.again {
+            return;
+        }
+        if arrived.is_some() != self.one_way {
+            self.one_way = arrived.is_some();
+            self.delays.forget();
+        }
+        self.delays.sample(&self.params, now, arrived.unwrap_or(now) - sent.at);
+    }
+
+    #[inline]
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        if let Some(queue_delay) = self.delays.queue_delay(ack.now, window.round_trip.seconds()) {
+            self.queue_delay = Some(queue_delay);
+            self.steer(window, ack, queue_delay);
+        }
+    }
+
+    /// Section 2.4.2, "on data loss": at most once per round trip.
+    fn on_congestion(&mut self, window: &mut Window, now: Time, _cause: Cause) {
+        let rtt = window.round_trip.smoothed().unwrap_or(TimeDelta::ZERO);
+        if self.last_halving.is_some_and(|last| now.saturating_since(last) < rtt) {
+            return;
+        }
+        self.last_halving = Some(now);
+        let least = self.params.min_cwnd as f64 * window.mss;
+        window.set(window.cwnd.min((window.cwnd / 2.0).max(least)));
+    }
+
+    /// "If no ACKs are received within a CTO".
+    fn on_timed_out(&mut self, window: &mut Window, _now: Time, _again: bool) {
+        window.set(window.mss);
+    }
+
+    fn keep(&mut self) {
+        self.before = self.last_halving;
+    }
+
+    fn undo(&mut self, _window: &mut Window) {
+        self.last_halving = self.before;
+    }
+
+    fn on_assigned(&mut self, window: &mut Window, _assigned: Assigned) {
+        window.ssthresh = 0.0;
+    }
+
+    /// The flight limits the window instead (ALLOWED_INCREASE).
+    fn restarts_after_idle(&self) -> bool {
+        false
+    }
+
+    fn queue_delay(&self) -> Option<TimeDelta> {
+        self.queue_delay
+    }
+
+    fn values(&self, window: &Window, values: &mut [Option<f64>]) {
+        let shown = [
+            Some(window.packets()),
+            self.queue_delay.map(TimeDelta::as_millis_f64),
+            self.off_target,
+            self.delays.base().map(TimeDelta::as_millis_f64),
+        ];
+        for (value, state) in values.iter_mut().zip(shown) {
+            *value = state;
+        }
+    }
+}
