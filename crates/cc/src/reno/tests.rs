@@ -23,7 +23,7 @@ fn slow_start_adds_what_is_acknowledged_at_most_a_packet_per_acknowledgement() {
     assert_eq!(flow.cwnd(), 11.0);
     flow.ack(1..4, Ecn::NotEct);
     assert_eq!(flow.cwnd(), 12.0, "RFC 5681 equation 2 with three packets in one acknowledgement");
-    let params = Params { l: 2.0, ..Params::default() };
+    let params = Params::profile("rfc3465").unwrap();
     flow.sender = Reno::new(&params, &Setup::new(Bytes::new(SIZE)));
     flow.next = 0;
     flow.fill();
@@ -33,11 +33,18 @@ fn slow_start_adds_what_is_acknowledged_at_most_a_packet_per_acknowledgement() {
 
 #[test]
 fn avoidance_adds_a_packet_per_window() {
-    let mut flow = avoiding("rfc5681", 10);
+    let mut flow = avoiding("rfc3465", 10);
     flow.ack(0..9, Ecn::NotEct);
     assert_eq!(flow.cwnd(), 10.0);
     flow.ack(9..10, Ecn::NotEct);
     assert_eq!(flow.cwnd(), 11.0);
+}
+
+#[test]
+fn without_byte_counting_every_acknowledgement_adds_its_part() {
+    let mut flow = avoiding("rfc5681", 10);
+    flow.ack(0..2, Ecn::NotEct);
+    assert!((flow.cwnd() - 10.1).abs() < 1e-9, "RFC 5681 equation 3: two packets, one acknowledgement");
 }
 
 #[test]
@@ -74,7 +81,7 @@ fn a_loss_leaves_half_the_flight_and_ns2_half_the_window() {
 
 #[test]
 fn what_limited_transmit_sent_is_not_part_of_the_flight() {
-    let mut flow = avoiding("rfc5681", 10);
+    let mut flow = avoiding("rfc3465", 10);
     flow.send(2);
     flow.ack(1..4, Ecn::NotEct);
     flow.tell(Recovery::Entered { lost: lost(1) });
@@ -134,7 +141,7 @@ fn a_window_that_is_not_used_does_not_grow() {
     flow.send(2);
     flow.ack(1..2, Ecn::NotEct);
     assert_eq!(flow.cwnd(), 21.0, "half of it: RFC 7661 section 4.3");
-    let mut flow = avoiding("rfc5681", 10);
+    let mut flow = avoiding("rfc3465", 10);
     flow.ack(0..8, Ecn::NotEct);
     flow.send(7);
     flow.ack(8..10, Ecn::NotEct);
