@@ -12,8 +12,10 @@ mod coupling;
 mod detector;
 mod observe;
 pub mod params;
+pub mod rap;
 mod report;
 pub mod scream;
+pub mod tfrc;
 mod update;
 
 pub use contract::{

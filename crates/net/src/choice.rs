@@ -31,6 +31,16 @@ impl<'a> ChosenFlow<'a> {
         let (Some(spec), Some(parts)) = (scenario.flows.get(index), parts) else {
             return Err(NetError::WhichFlow { known: known() });
         };
+        if parts.receiver_half.is_some() {
+            let kind = spec.controller.params.kind();
+            return Err(NetError::Unsupported {
+                what: format!(
+                    "flow {}: controller \"{kind}\" needs reports of its own from the receiver, which have no format \
+                     on the wire yet; `paceline run` simulates it",
+                    spec.name
+                ),
+            });
+        }
         Ok(ChosenFlow { scenario, spec, parts })
     }
 }

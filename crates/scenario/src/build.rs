@@ -3,7 +3,7 @@
 use crate::error::{Place, ScenarioError};
 use crate::files::{FileError, Loader};
 use crate::overrides;
-use crate::registry::{AnyController, ControllerSetup};
+use crate::registry::{AnyController, AnyReceiverHalf, ControllerSetup};
 use crate::spec::*;
 use paceline_cc::{Controller, Limits, StreamId};
 use paceline_link::generate::mmwave;
@@ -53,6 +53,8 @@ pub struct Parts {
 pub struct FlowParts {
     /// Its controller, which has seen nothing.
     pub controller: AnyController,
+    /// What the controller has at the receiver; its reports replace RFC 8888's.
+    pub receiver_half: Option<AnyReceiverHalf>,
     /// Its sender. The lateness that is forgiven is zero; a driver with a real clock sets its own.
     pub sender: SenderConfig,
     /// Its streams, in order.
@@ -227,8 +229,10 @@ impl Builder<'_> {
         Ok(FlowParts {
             streams: streams.collect::<Result<_, _>>()?,
             controller,
+            receiver_half: AnyController::receiver_half(&flow.controller.params),
             sender: SenderConfig {
                 max_payload,
+                header: RTP_HEADER,
                 clock_step: flow.feedback.clock.step(),
                 forgiven_lateness: TimeDelta::ZERO,
             },

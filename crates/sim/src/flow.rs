@@ -3,7 +3,7 @@
 use crate::edge::Edge;
 use crate::packet::{Cargo, Data, Packet};
 use paceline_scenario::recorder::{FlowRecorder, ReceivedPacket, Tick, Ticker};
-use paceline_scenario::registry::AnyController;
+use paceline_scenario::registry::{AnyController, AnyReceiverHalf};
 use paceline_transport::rtp::{Feedback, PathFacts, RtpReceiver, RtpSender};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 
@@ -14,7 +14,7 @@ pub struct FlowParts {
     /// The sending endpoint.
     pub sender: RtpSender<AnyController>,
     /// The receiving endpoint.
-    pub receiver: RtpReceiver,
+    pub receiver: RtpReceiver<AnyReceiverHalf>,
     /// The mark of its packets as sent.
     pub ecn: Ecn,
     /// Added to each packet's size, in bytes.

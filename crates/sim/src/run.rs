@@ -172,7 +172,12 @@ impl<'a> Assembly<'a> {
         Flow::new(FlowParts {
             index: index as u32,
             sender: RtpSender::new(parts.controller.clone(), &parts.sender, parts.streams.clone()),
-            receiver: RtpReceiver::new(parts.feedback, streams, parts.playout),
+            receiver: RtpReceiver::with_half(
+                parts.feedback,
+                streams,
+                parts.playout,
+                parts.receiver_half.clone(),
+            ),
             ecn: parts.ecn,
             overhead: parts.overhead.as_u64() as u32,
             data_out: (first, TimeDelta::ZERO),

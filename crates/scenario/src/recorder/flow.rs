@@ -142,7 +142,7 @@ impl FlowRecorder {
     }
 
     /// The window begins at the receiver.
-    pub fn begin_receiver(&mut self, receiver: &RtpReceiver) {
+    pub fn begin_receiver<H: paceline_cc::ReceiverHalf>(&mut self, receiver: &RtpReceiver<H>) {
         self.receiver.begin(receiver);
     }
 
@@ -152,7 +152,7 @@ impl FlowRecorder {
     }
 
     /// The window, or the run, ends at the receiver.
-    pub fn end_receiver(&mut self, at: Time, receiver: &RtpReceiver) {
+    pub fn end_receiver<H: paceline_cc::ReceiverHalf>(&mut self, at: Time, receiver: &RtpReceiver<H>) {
         self.receiver.end(at, receiver);
     }
 

@@ -148,11 +148,11 @@ impl ReceiverHalf {
         }
     }
 
-    pub(super) fn begin(&mut self, receiver: &RtpReceiver) {
+    pub(super) fn begin<H: paceline_cc::ReceiverHalf>(&mut self, receiver: &RtpReceiver<H>) {
         self.begin = Some(total(receiver));
     }
 
-    pub(super) fn end(&mut self, at: Time, receiver: &RtpReceiver) {
+    pub(super) fn end<H: paceline_cc::ReceiverHalf>(&mut self, at: Time, receiver: &RtpReceiver<H>) {
         self.ended = Some(at);
         // A window that ends before it begins holds nothing.
         let Some(before) = self.begin else { return };
@@ -179,7 +179,7 @@ impl ReceiverHalf {
 }
 
 /// What playout counted, over all streams.
-fn total(receiver: &RtpReceiver) -> PlayoutCounters {
+fn total<H: paceline_cc::ReceiverHalf>(receiver: &RtpReceiver<H>) -> PlayoutCounters {
     receiver.playout_counters().fold(PlayoutCounters::default(), |sum, stream| PlayoutCounters {
         incomplete: sum.incomplete + stream.incomplete,
         freezes: sum.freezes + stream.freezes,

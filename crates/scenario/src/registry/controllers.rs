@@ -3,8 +3,9 @@
 use super::fixed;
 use paceline_cc::params::{ParamError, ParamSet, ParamSpec, ParamValue};
 use paceline_cc::{
-    Annotation, Assigned, Controller, Limits, Offered, Recovery, Report, SendQueueState, SentPacket,
-    Snapshot, StateVariable, StreamId, TimeoutReason, Update, scream,
+    Annotation, Arrival, Assigned, Controller, Limits, Offered, ReceiverHalf, ReceiverReport,
+    ReceiverRequest, Recovery, Report, SendQueueState, SentPacket, Snapshot, StateVariable, StreamId,
+    TimeoutReason, Update, rap, scream, tfrc,
 };
 use paceline_units::{Bitrate, Bytes, Time};
 
@@ -28,13 +29,57 @@ fn new_scream(params: &scream::Params, setup: &ControllerSetup) -> scream::Screa
     })
 }
 
+fn new_tfrc(params: &tfrc::Params, setup: &ControllerSetup) -> tfrc::Tfrc {
+    tfrc::Tfrc::new(tfrc::Config { params: params.clone(), largest_packet: setup.largest_packet })
+}
+
+fn new_rap(params: &rap::Params, setup: &ControllerSetup) -> rap::Rap {
+    rap::Rap::new(rap::Config { params: params.clone(), largest_packet: setup.largest_packet })
+}
+
 fn new_fixed(params: &fixed::FixedParams, _setup: &ControllerSetup) -> fixed::Fixed {
     fixed::Fixed::new(params)
 }
 
-/// One line per controller: variant, kind, controller, its parameters, their profiles, how it is made, help.
+/// The receiver half of a controller, where it has one.
+#[derive(Clone, Debug)]
+pub enum AnyReceiverHalf {
+    /// TFRC's.
+    Tfrc(tfrc::TfrcReceiver),
+}
+
+impl ReceiverHalf for AnyReceiverHalf {
+    #[inline]
+    fn on_arrival(&mut self, now: Time, arrival: &Arrival) -> bool {
+        let AnyReceiverHalf::Tfrc(half) = self;
+        half.on_arrival(now, arrival)
+    }
+
+    #[inline]
+    fn next_timeout(&self) -> Option<Time> {
+        let AnyReceiverHalf::Tfrc(half) = self;
+        half.next_timeout()
+    }
+
+    #[inline]
+    fn report(&mut self, now: Time) -> Option<ReceiverReport> {
+        let AnyReceiverHalf::Tfrc(half) = self;
+        half.report(now)
+    }
+}
+
+fn no_half<P>(_params: &P) -> Option<AnyReceiverHalf> {
+    None
+}
+
+fn tfrc_half(params: &tfrc::Params) -> Option<AnyReceiverHalf> {
+    Some(AnyReceiverHalf::Tfrc(tfrc::TfrcReceiver::new(params)))
+}
+
+/// One line per controller: variant, kind, controller, its parameters, their profiles, how it and its receiver half are
+/// made, help.
 macro_rules! controllers {
-    ($( $variant:ident, $kind:literal, $controller:ty, $params:ty, $profiles:expr, $new:path, $help:literal; )*) => {
+    ($( $variant:ident, $kind:literal, $controller:ty, $params:ty, $profiles:expr, $new:path, $half:path, $help:literal; )*) => {
         /// Any controller there is, without a box.
         #[derive(Clone, Debug)]
         #[allow(clippy::large_enum_variant, reason = "one per flow, never moved in the packet path")]
@@ -112,6 +157,13 @@ macro_rules! controllers {
                     $( ControllerParams::$variant(params) => AnyController::$variant($new(params, setup)), )*
                 }
             }
+
+            /// The receiver half of a controller with these parameters, if it has one.
+            pub fn receiver_half(params: &ControllerParams) -> Option<AnyReceiverHalf> {
+                match params {
+                    $( ControllerParams::$variant(params) => $half(params), )*
+                }
+            }
         }
 
         /// Calls the controller inside.
@@ -124,17 +176,34 @@ macro_rules! controllers {
 }
 
 controllers! {
-    Scream, "scream", scream::Scream, scream::Params, scream::PROFILES, new_scream,
+    Scream, "scream", scream::Scream, scream::Params, scream::PROFILES, new_scream, no_half,
         "SCReAM v1 (RFC 8298): window and media rate follow queue delay, loss and ECN";
-    Fixed, "fixed", fixed::Fixed, fixed::FixedParams, fixed::PROFILES, new_fixed,
+    Tfrc, "tfrc", tfrc::Tfrc, tfrc::Params, tfrc::PROFILES, new_tfrc, tfrc_half,
+        "TFRC (RFC 5348): the rate of TCP's throughput equation, from a loss event rate that the receiver measures";
+    Rap, "rap", rap::Rap, rap::Params, rap::PROFILES, new_rap, no_half,
+        "RAP (1999): a gap between packets, with additive increase and multiplicative decrease of the rate";
+    Fixed, "fixed", fixed::Fixed, fixed::FixedParams, fixed::PROFILES, new_fixed, no_half,
         "A constant rate without any reaction: a baseline, and a probe of links";
 }
 
 impl AnyController {
     /// The inner states that a controller with these parameters offers for recording.
     pub fn states_of(params: &ControllerParams) -> &'static [StateVariable] {
+        AnyController::example(params).state_variables()
+    }
+
+    /// What a controller with these parameters asks of its receiver when it is first told of media: what the two ends
+    /// agree on when a session is set up.
+    pub fn first_request(params: &ControllerParams) -> Option<ReceiverRequest> {
+        let bytes = Bytes::new(1212);
+        let offered = Offered { stream: StreamId(0), bytes, frame_end: true };
+        let queue = SendQueueState { bytes, packets: 1, newest_frame: bytes, ..SendQueueState::default() };
+        AnyController::example(params).on_offered(Time::ZERO, &offered, &queue).receiver
+    }
+
+    fn example(params: &ControllerParams) -> AnyController {
         let setup = ControllerSetup { l4s: false, largest_packet: Bytes::new(1212), priorities: vec![1.0] };
-        AnyController::new(params, &setup).state_variables()
+        AnyController::new(params, &setup)
     }
 }
 

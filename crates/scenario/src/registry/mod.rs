@@ -4,6 +4,6 @@ mod controllers;
 mod fixed;
 mod listing;
 
-pub use controllers::{AnyController, ControllerParams, ControllerSetup, controller_kinds};
+pub use controllers::{AnyController, AnyReceiverHalf, ControllerParams, ControllerSetup, controller_kinds};
 pub use fixed::{Fixed, FixedParams};
 pub use listing::{Entry, Listing, Parameter, Profile, controllers, queues, sources, traces};

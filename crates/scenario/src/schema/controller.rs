@@ -10,10 +10,8 @@ use paceline_units::{Bitrate, Bytes};
 
 const CONTROLLER: &str = "a controller such as { kind = \"scream\", profile = \"rfc8298\" }";
 /// Controllers of later versions.
-const NOT_YET: [&str; 13] = [
-    "scream2", "gcc", "nada", "tfrc", "rap", "urcp", "tahoe", "reno", "newreno", "sack", "cubic", "bbr",
-    "learned",
-];
+const NOT_YET: [&str; 11] =
+    ["scream2", "gcc", "nada", "urcp", "tahoe", "reno", "newreno", "sack", "cubic", "bbr", "learned"];
 /// The three parameters that limit a stream.
 const LIMITS: [&str; 3] = ["target_bitrate_min", "target_bitrate_start", "target_bitrate_max"];
 

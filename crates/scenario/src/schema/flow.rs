@@ -5,6 +5,7 @@ use crate::error::ScenarioError;
 use crate::reader::{Node, Table, one_of};
 use crate::registry::{AnyController, ControllerParams};
 use crate::spec::{EcnMode, FlowSpec, LinkSpec, StreamSpec, Transport};
+use paceline_cc::ReceiverRequest;
 use paceline_media::{AdaptiveParams, PlayoutConfig};
 use paceline_transport::rtp::FeedbackConfig;
 use paceline_units::{Bytes, TimeDelta};
@@ -62,6 +63,7 @@ pub(super) fn parse(
         name: name.into(),
         transport,
         streams: streams(&table, &controller.params)?,
+        feedback: feedback(&table, &controller.params)?,
         record: table.find("record").map_or(Ok(Vec::new()), |node| record(&node, &controller.params))?,
         controller,
         ecn: table.find("ecn").map_or(Ok(EcnMode::Off), |node| node.choice(&ECN, &[]))?,
@@ -70,7 +72,6 @@ pub(super) fn parse(
         return_path,
         start,
         stop,
-        feedback: table.find("feedback").map_or(Ok(FeedbackConfig::default()), |node| feedback(&node))?,
         packet_size,
         overhead: table
             .find("overhead")
@@ -188,11 +189,28 @@ fn priority(table: &Table<'_>) -> Result<f64, ScenarioError> {
     table.find("priority").map_or(Ok(1.0), |node| node.number(0.001..=1000.0))
 }
 
-fn feedback(node: &Node<'_>) -> Result<FeedbackConfig, ScenarioError> {
+/// When the receiver reports if nobody says so: as the controller asks when it starts, else RFC 8888's usual.
+fn requested_feedback(params: &ControllerParams) -> FeedbackConfig {
+    let default = FeedbackConfig::default();
+    match AnyController::first_request(params) {
+        None => default,
+        // Each packet is in four reports, so that a lost one is not taken for a lost packet.
+        Some(ReceiverRequest::PacketsPerReport(packets)) => {
+            let packets = u32::from(packets).max(1);
+            FeedbackConfig { packets, marker: false, overlap: 3 * packets, ..default }
+        }
+        Some(ReceiverRequest::ReportInterval(time)) => {
+            FeedbackConfig { packets: 16_384, time, marker: false, ..default }
+        }
+    }
+}
+
+fn feedback(flow: &Table<'_>, params: &ControllerParams) -> Result<FeedbackConfig, ScenarioError> {
+    let default = requested_feedback(params);
+    let Some(node) = flow.find("feedback") else { return Ok(default) };
     let table =
         node.table("a table such as { packets = 16, time = \"40ms\", marker = true, clock = \"1/1024s\" }")?;
     table.only(&["packets", "time", "marker", "clock", "overlap"])?;
-    let default = FeedbackConfig::default();
     let count = |key: &str, default: u32, low: u64| -> Result<u32, ScenarioError> {
         table.find(key).map_or(Ok(default), |node| Ok(node.count(low..=16_384)? as u32))
     };
