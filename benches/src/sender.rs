@@ -7,7 +7,8 @@ use paceline_cc::StreamId;
 use paceline_cc::scream::{Config, Params, Scream};
 use paceline_media::{FrameSizeParams, Source, TraceEncoder, TraceEncoderParams, frame_sizes};
 use paceline_transport::rtp::{
-    ArrivalReport, Feedback, FeedbackBlock, Outgoing, ReceiverClock, RtpSender, SenderConfig, StreamConfig,
+    ArrivalReport, Feedback, FeedbackBlock, Outgoing, RTP_HEADER, ReceiverClock, RtpSender, SenderConfig,
+    StreamConfig,
 };
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 use std::collections::VecDeque;
@@ -113,6 +114,7 @@ fn sender() -> RtpSender<Scream> {
     let source = Source::TraceEncoder(encoder.expect("defaults are in range"));
     let config = SenderConfig {
         max_payload: Bytes::new(1200),
+        header: RTP_HEADER,
         clock_step: ReceiverClock::RFC8888.step(),
         forgiven_lateness: TimeDelta::ZERO,
     };

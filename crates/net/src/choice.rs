@@ -36,6 +36,16 @@ impl<'a> ChosenFlow<'a> {
             let what = format!("flow {} has transport {}, expected rtp", spec.name, spec.transport.name());
             return Err(NetError::Unsupported { what });
         };
+        if rtp.receiver_half.is_some() {
+            let kind = spec.controller.params.kind();
+            return Err(NetError::Unsupported {
+                what: format!(
+                    "flow {}: controller \"{kind}\" needs reports of its own from the receiver, which have no format \
+                     on the wire yet; `paceline run` simulates it",
+                    spec.name
+                ),
+            });
+        }
         Ok(ChosenFlow { scenario, spec, parts, rtp })
     }
 }

@@ -3,7 +3,7 @@
 use crate::error::{Place, ScenarioError};
 use crate::files::{FileError, Loader};
 use crate::overrides;
-use crate::registry::{AnyController, ControllerSetup};
+use crate::registry::{AnyController, AnyReceiverHalf, ControllerSetup};
 use crate::spec::*;
 use paceline_cc::{Controller, Limits, StreamId};
 use paceline_link::generate::mmwave;
@@ -107,6 +107,8 @@ pub struct RtpParts {
     pub feedback: FeedbackConfig,
     /// When its receiver displays frames.
     pub playout: PlayoutConfig,
+    /// What the controller has at the receiver; its reports replace RFC 8888's.
+    pub receiver_half: Option<AnyReceiverHalf>,
 }
 
 /// Reads a scenario and everything that it names.
@@ -277,20 +279,24 @@ impl Builder<'_> {
         });
         let mut streams: Vec<_> = streams.collect::<Result<_, _>>()?;
         Ok(match flow.transport {
-            Transport::Rtp => EndsParts::Rtp(RtpParts {
+            Transport::Udp if !flow.transport.reports(flow.controller.params.kind()) => {
+                EndsParts::Udp { source: streams.remove(0).source, max_payload }
+            }
+            Transport::Rtp | Transport::Udp => EndsParts::Rtp(RtpParts {
                 streams,
                 sender: SenderConfig {
                     max_payload,
+                    header: flow.transport.header(),
                     clock_step: flow.feedback.clock.step(),
                     forgiven_lateness: TimeDelta::ZERO,
                 },
                 feedback: flow.feedback,
                 playout: flow.playout,
+                receiver_half: AnyController::receiver_half(&flow.controller.params),
             }),
             Transport::Tcp => {
                 EndsParts::Tcp { config: flow.tcp.unwrap_or_default(), source: streams.remove(0).source }
             }
-            Transport::Udp => EndsParts::Udp { source: streams.remove(0).source, max_payload },
         })
     }
 

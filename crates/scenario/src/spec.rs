@@ -186,6 +186,15 @@ impl Transport {
         }
     }
 
+    /// Whether reports come back over it from a receiver that plays media out, under a controller of this kind.
+    pub fn reports(self, controller: &str) -> bool {
+        match self {
+            Transport::Rtp => true,
+            Transport::Tcp => false,
+            Transport::Udp => controller != "none",
+        }
+    }
+
     /// What it adds to the payload of a packet.
     pub fn header(self) -> Bytes {
         match self {

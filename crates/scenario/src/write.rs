@@ -250,7 +250,7 @@ fn write_flow(out: &mut String, flow: &FlowSpec) {
     }
     line(out, "packet_size", &size(flow.packet_size));
     line(out, "overhead", &size(flow.overhead));
-    if flow.transport == Transport::Rtp {
+    if flow.transport.reports(flow.controller.params.kind()) {
         line(out, "feedback", &feedback(&flow.feedback));
         line(out, "playout", &playout(&flow.playout));
     }

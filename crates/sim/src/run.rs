@@ -198,7 +198,8 @@ fn ends(parts: &build::FlowParts, run: FlowParts) -> AnyFlow {
         EndsParts::Rtp(rtp) => {
             let streams = rtp.streams.len() as u8;
             let sender = RtpSender::new(controller, &rtp.sender, rtp.streams.clone());
-            let receiver = RtpReceiver::new(rtp.feedback, streams, rtp.playout);
+            let half = rtp.receiver_half.clone();
+            let receiver = RtpReceiver::with_half(rtp.feedback, streams, rtp.playout, half);
             AnyFlow::Rtp(Flow::new(RtpEnds::new(sender, receiver, parts.ecn), run))
         }
         EndsParts::Tcp { config, source } => {

@@ -209,8 +209,8 @@ fn run_own_transport() {
 // docs: endpoint
 use paceline_media::{Frame, PlayoutConfig, Source};
 use paceline_transport::rtp::{
-    Feedback, FeedbackConfig, PathFacts, ReceiverClock, RtpPacket, RtpReceiver, RtpSender, SenderConfig,
-    StreamConfig,
+    Feedback, FeedbackConfig, PathFacts, RTP_HEADER, ReceiverClock, RtpPacket, RtpReceiver, RtpSender,
+    SenderConfig, StreamConfig,
 };
 
 fn rtp_sender() -> RtpSender<Scream> {
@@ -218,7 +218,8 @@ fn rtp_sender() -> RtpSender<Scream> {
     let stream =
         StreamConfig { source: Source::External, priority: 1.0, target_start: params.target_bitrate_start };
     let config = SenderConfig {
-        max_payload: LARGEST - Bytes::new(12),
+        max_payload: LARGEST - RTP_HEADER,
+        header: RTP_HEADER,
         clock_step: ReceiverClock::RFC8888.step(),
         // How late a timer may fire without the pacing rate going down.
         forgiven_lateness: TimeDelta::from_millis(2),

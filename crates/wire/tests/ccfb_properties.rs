@@ -51,6 +51,7 @@ fn feedback() -> impl Strategy<Value = Feedback> {
             written: time_of_ticks(written),
             blocks: blocks.clone(),
             arrivals,
+            receiver: None,
         })
     })
 }
@@ -167,8 +168,7 @@ proptest! {
         let feedback = Feedback {
             written: Time::from_nanos(written),
             blocks: vec![FeedbackBlock { stream: StreamId(0), begin: 0, count: 1 }],
-            arrivals: vec![ArrivalReport::Received { at: Some(at), ecn: Ecn::NotEct }],
-        };
+            arrivals: vec![ArrivalReport::Received { at: Some(at), ecn: Ecn::NotEct }], receiver: None };
         let mut out = vec![];
         ccfb::encode(&feedback, 9, ssrc_of, &mut out).unwrap();
         let back = read(&out, &feedback, &mut RtsUnwrapper::starting_near(feedback.written));

@@ -10,7 +10,7 @@ use crate::output::NetCounters;
 use crate::socket::{Datagram, UdpPort};
 use crate::ssrc::Ssrcs;
 use paceline_cc::StreamId;
-use paceline_transport::rtp::{Feedback, PathFacts, RtpPacket, RtpReceiver};
+use paceline_transport::rtp::{Feedback, Header, PathFacts, RtpPacket, RtpReceiver};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 use paceline_wire::rtp::RtpView;
 use paceline_wire::{SequenceUnwrapper, ccfb, rtcp};
@@ -108,6 +108,7 @@ impl<'a> Session<'a> {
             sequence,
             captured,
             payload: Bytes::new(view.payload.len() as u64),
+            header: Header::RTP,
             marker: view.header.marker,
             annotation: None,
         };

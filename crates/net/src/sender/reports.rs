@@ -70,7 +70,7 @@ impl ReportReader {
 mod tests {
     use super::*;
     use paceline_cc::StreamId;
-    use paceline_transport::rtp::{ArrivalReport, FeedbackBlock, RtpPacket};
+    use paceline_transport::rtp::{ArrivalReport, FeedbackBlock, Header, RtpPacket};
     use paceline_units::{Bytes, Ecn, Time};
     use proptest::prelude::*;
 
@@ -85,6 +85,7 @@ mod tests {
                 sequence,
                 captured: Time::ZERO,
                 payload,
+                header: Header::RTP,
                 marker: false,
                 annotation: None,
             };
@@ -98,7 +99,7 @@ mod tests {
         let arrival = ArrivalReport::Received { at: Some(written), ecn: Ecn::Ce };
         let blocks = vec![FeedbackBlock { stream: StreamId(0), begin, count: 1 }];
         let mut out = Vec::new();
-        let feedback = Feedback { written, blocks, arrivals: vec![arrival] };
+        let feedback = Feedback { written, blocks, arrivals: vec![arrival], receiver: None };
         ccfb::encode(&feedback, 1, |_| ssrc, &mut out).expect("encoded");
         out
     }

@@ -142,7 +142,7 @@ impl SentLog {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use paceline_transport::rtp::FeedbackBlock;
+    use paceline_transport::rtp::{FeedbackBlock, Header};
 
     fn at(millis: u64) -> Time {
         Time::from_nanos(millis * 1_000_000)
@@ -154,6 +154,7 @@ mod tests {
             sequence,
             captured: Time::ZERO,
             payload: Bytes::new(1000),
+            header: Header::RTP,
             marker: false,
             annotation: None,
         }
@@ -168,6 +169,7 @@ mod tests {
             written: Time::ZERO,
             blocks: vec![FeedbackBlock { stream: StreamId(0), begin, count: arrivals.len() as u32 }],
             arrivals: arrivals.iter().map(arrival).collect(),
+            receiver: None,
         }
     }
 

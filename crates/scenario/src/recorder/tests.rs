@@ -12,7 +12,8 @@ use paceline_link::{Departure, Link, LinkConfig, QueueConfig, QueueLimit, RatePr
 use paceline_media::{DisplayedFrame, Frame, FrameDelayParts, PlayoutConfig, Source};
 use paceline_transport::ReceivingEnd;
 use paceline_transport::rtp::{
-    FeedbackConfig, PathFacts, RtpPacket, RtpReceiver, RtpSender, SenderConfig, StreamConfig,
+    FeedbackConfig, Header, PathFacts, RTP_HEADER, RtpPacket, RtpReceiver, RtpSender, SenderConfig,
+    StreamConfig,
 };
 use paceline_units::{Bitrate, Bytes, Ecn};
 
@@ -81,8 +82,12 @@ impl Controller for Shown {
 
 /// A sender with a frame of 700 B payload, 712 B on the link, in its queue.
 fn sender(shown: Shown) -> RtpSender<Shown> {
-    let config =
-        SenderConfig { max_payload: Bytes::new(1000), clock_step: ms(1), forgiven_lateness: TimeDelta::ZERO };
+    let config = SenderConfig {
+        max_payload: Bytes::new(1000),
+        header: RTP_HEADER,
+        clock_step: ms(1),
+        forgiven_lateness: TimeDelta::ZERO,
+    };
     let stream =
         StreamConfig { source: Source::External, priority: 1.0, target_start: Bitrate::from_mbps(2) };
     let mut sender = RtpSender::new(shown, &config, vec![stream]);
@@ -315,7 +320,15 @@ fn a_window_that_ends_before_it_begins_counts_nothing() {
     let mut playing = receiver();
     for (sequence, marker) in [(0, false), (2, true)] {
         let (captured, payload) = (at(10 * sequence as i64), Bytes::new(1000));
-        let packet = RtpPacket { stream: STREAM, sequence, captured, payload, marker, annotation: None };
+        let packet = RtpPacket {
+            stream: STREAM,
+            sequence,
+            captured,
+            payload,
+            header: Header::RTP,
+            marker,
+            annotation: None,
+        };
         let facts = PathFacts { first: Some(true), ..PathFacts::default() };
         playing.on_packet(at(1000), &packet, Ecn::NotEct, facts);
     }

@@ -4,9 +4,9 @@ use super::{fixed, uncontrolled};
 use crate::spec::Transport;
 use paceline_cc::params::{ParamError, ParamSet, ParamSpec, ParamValue};
 use paceline_cc::{
-    Annotation, Assigned, Controller, Limits, Offered, Recovery, Report, SendQueueState, SentPacket,
-    Snapshot, StateVariable, StreamId, TimeoutReason, Update, bbr, cubic, dctcp, ledbat, reno, scream, vegas,
-    window,
+    Annotation, Arrival, Assigned, Controller, Limits, Offered, ReceiverHalf, ReceiverReport,
+    ReceiverRequest, Recovery, Report, SendQueueState, SentPacket, Snapshot, StateVariable, StreamId,
+    TimeoutReason, Update, bbr, cubic, dctcp, ledbat, rap, reno, scream, tfrc, vegas, window,
 };
 use paceline_transport::tcp::{EcnEcho, RecoveryKind, TcpConfig};
 use paceline_units::{Bitrate, Bytes, Time};
@@ -42,6 +42,14 @@ fn new_scream(params: &scream::Params, setup: &ControllerSetup) -> scream::Screa
     })
 }
 
+fn new_tfrc(params: &tfrc::Params, setup: &ControllerSetup) -> tfrc::Tfrc {
+    tfrc::Tfrc::new(tfrc::Config { params: params.clone(), largest_packet: setup.largest_packet })
+}
+
+fn new_rap(params: &rap::Params, setup: &ControllerSetup) -> rap::Rap {
+    rap::Rap::new(rap::Config { params: params.clone(), largest_packet: setup.largest_packet })
+}
+
 fn new_fixed(params: &fixed::FixedParams, _setup: &ControllerSetup) -> fixed::Fixed {
     fixed::Fixed::new(params)
 }
@@ -71,10 +79,45 @@ window_laws! {
     new_ledbat: ledbat::Ledbat;
 }
 
+/// The receiver half of a controller, where it has one.
+#[derive(Clone, Debug)]
+pub enum AnyReceiverHalf {
+    /// TFRC's.
+    Tfrc(tfrc::TfrcReceiver),
+}
+
+impl ReceiverHalf for AnyReceiverHalf {
+    #[inline]
+    fn on_arrival(&mut self, now: Time, arrival: &Arrival) -> bool {
+        let AnyReceiverHalf::Tfrc(half) = self;
+        half.on_arrival(now, arrival)
+    }
+
+    #[inline]
+    fn next_timeout(&self) -> Option<Time> {
+        let AnyReceiverHalf::Tfrc(half) = self;
+        half.next_timeout()
+    }
+
+    #[inline]
+    fn report(&mut self, now: Time) -> Option<ReceiverReport> {
+        let AnyReceiverHalf::Tfrc(half) = self;
+        half.report(now)
+    }
+}
+
+fn no_half<P>(_params: &P) -> Option<AnyReceiverHalf> {
+    None
+}
+
+fn tfrc_half(params: &tfrc::Params) -> Option<AnyReceiverHalf> {
+    Some(AnyReceiverHalf::Tfrc(tfrc::TfrcReceiver::new(params)))
+}
+
 /// One line per controller: variant, kind, the transports it steers (the usual one first), controller, its parameters,
-/// their profiles, how it is made, help.
+/// their profiles, how it is made, what it has at the receiver if anything, help.
 macro_rules! controllers {
-    ($( $variant:ident, $kind:literal over $($transport:ident)|+, $controller:ty, $params:ty, $profiles:expr, $new:path, $help:literal; )*) => {
+    ($( $variant:ident, $kind:literal over $($transport:ident)|+, $controller:ty, $params:ty, $profiles:expr, $new:path, $half:path, $help:literal; )*) => {
         /// Any controller there is, without a box.
         #[derive(Clone, Debug)]
         #[allow(clippy::large_enum_variant, reason = "one per flow, never moved in the packet path")]
@@ -157,6 +200,13 @@ macro_rules! controllers {
                     $( ControllerParams::$variant(params) => AnyController::$variant($new(params, setup)), )*
                 }
             }
+
+            /// The receiver half of a controller with these parameters, if it has one.
+            pub fn receiver_half(params: &ControllerParams) -> Option<AnyReceiverHalf> {
+                match params {
+                    $( ControllerParams::$variant(params) => $half(params), )*
+                }
+            }
         }
 
         /// Calls the controller inside.
@@ -169,29 +219,33 @@ macro_rules! controllers {
 }
 
 controllers! {
-    Scream, "scream" over Rtp, scream::Scream, scream::Params, scream::PROFILES, new_scream,
+    Scream, "scream" over Rtp, scream::Scream, scream::Params, scream::PROFILES, new_scream, no_half,
         "SCReAM v1 (RFC 8298): window and media rate follow queue delay, loss and ECN";
-    Fixed, "fixed" over Rtp, fixed::Fixed, fixed::FixedParams, fixed::PROFILES, new_fixed,
+    Tfrc, "tfrc" over Rtp | Udp, tfrc::Tfrc, tfrc::Params, tfrc::PROFILES, new_tfrc, tfrc_half,
+        "TFRC (RFC 5348): the rate of TCP's throughput equation, from a loss event rate that the receiver measures";
+    Rap, "rap" over Rtp | Udp, rap::Rap, rap::Params, rap::PROFILES, new_rap, no_half,
+        "RAP (1999): a gap between packets, with additive increase and multiplicative decrease of the rate";
+    Fixed, "fixed" over Rtp | Udp, fixed::Fixed, fixed::FixedParams, fixed::PROFILES, new_fixed, no_half,
         "A constant rate without any reaction: a baseline, and a probe of links";
     Uncontrolled, "none" over Udp, uncontrolled::Uncontrolled, uncontrolled::UncontrolledParams,
-        uncontrolled::PROFILES, new_uncontrolled, "No control at all: what the source gives leaves at once";
-    Tahoe, "tahoe" over Tcp, reno::Reno, reno::Params, reno::PROFILES, new_reno,
+        uncontrolled::PROFILES, new_uncontrolled, no_half, "No control at all: what the source gives leaves at once";
+    Tahoe, "tahoe" over Tcp, reno::Reno, reno::Params, reno::PROFILES, new_reno, no_half,
         "Reno's window law (RFC 5681) under Tahoe's recovery: every loss is answered like a timeout";
-    Reno, "reno" over Tcp, reno::Reno, reno::Params, reno::PROFILES, new_reno,
+    Reno, "reno" over Tcp, reno::Reno, reno::Params, reno::PROFILES, new_reno, no_half,
         "Reno's window law and recovery (RFC 5681): half the flight after a loss, a packet more per round trip";
-    NewReno, "newreno" over Tcp, reno::Reno, reno::Params, reno::PROFILES, new_reno,
+    NewReno, "newreno" over Tcp, reno::Reno, reno::Params, reno::PROFILES, new_reno, no_half,
         "Reno's window law under NewReno's recovery (RFC 6582)";
-    Sack, "sack" over Tcp, reno::Reno, reno::Params, reno::PROFILES, new_reno,
+    Sack, "sack" over Tcp, reno::Reno, reno::Params, reno::PROFILES, new_reno, no_half,
         "Reno's window law under recovery with selective acknowledgements (RFC 6675)";
-    Cubic, "cubic" over Tcp, cubic::Cubic, cubic::Params, cubic::PROFILES, new_cubic,
+    Cubic, "cubic" over Tcp, cubic::Cubic, cubic::Params, cubic::PROFILES, new_cubic, no_half,
         "CUBIC (RFC 8312): the window is a cubic function of the time since the last loss";
-    Vegas, "vegas" over Tcp, vegas::Vegas, vegas::Params, vegas::PROFILES, new_vegas,
+    Vegas, "vegas" over Tcp, vegas::Vegas, vegas::Params, vegas::PROFILES, new_vegas, no_half,
         "Vegas (1995): keeps a few packets in the queue, told by the round-trip time";
-    Bbr, "bbr" over Tcp, bbr::Bbr, bbr::Params, bbr::PROFILES, new_bbr,
+    Bbr, "bbr" over Tcp, bbr::Bbr, bbr::Params, bbr::PROFILES, new_bbr, no_half,
         "BBR version 1: paces at the bandwidth that it measures, whatever is lost or marked";
-    Dctcp, "dctcp" over Tcp, dctcp::Dctcp, dctcp::Params, dctcp::PROFILES, new_dctcp,
+    Dctcp, "dctcp" over Tcp, dctcp::Dctcp, dctcp::Params, dctcp::PROFILES, new_dctcp, no_half,
         "DCTCP (RFC 8257): Reno whose answer to marks is in proportion to how many there are";
-    Ledbat, "ledbat" over Tcp, ledbat::Ledbat, ledbat::Params, ledbat::PROFILES, new_ledbat,
+    Ledbat, "ledbat" over Tcp, ledbat::Ledbat, ledbat::Params, ledbat::PROFILES, new_ledbat, no_half,
         "LEDBAT (RFC 6817): yields, by keeping the queue delay that it adds at a target";
 }
 
@@ -216,6 +270,19 @@ impl ControllerParams {
 impl AnyController {
     /// The inner states that a controller with these parameters offers for recording.
     pub fn states_of(params: &ControllerParams) -> &'static [StateVariable] {
+        AnyController::example(params).state_variables()
+    }
+
+    /// What a controller with these parameters asks of its receiver when it is first told of media: what the two ends
+    /// agree on when a session is set up.
+    pub fn first_request(params: &ControllerParams) -> Option<ReceiverRequest> {
+        let bytes = Bytes::new(1212);
+        let offered = Offered { stream: StreamId(0), bytes, frame_end: true };
+        let queue = SendQueueState { bytes, packets: 1, newest_frame: bytes, ..SendQueueState::default() };
+        AnyController::example(params).on_offered(Time::ZERO, &offered, &queue).receiver
+    }
+
+    fn example(params: &ControllerParams) -> AnyController {
         let setup = ControllerSetup {
             l4s: false,
             largest_packet: Bytes::new(1212),
@@ -223,7 +290,7 @@ impl AnyController {
             initial_window: 10,
             max_window: None,
         };
-        AnyController::new(params, &setup).state_variables()
+        AnyController::new(params, &setup)
     }
 }
 

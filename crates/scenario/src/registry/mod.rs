@@ -5,6 +5,6 @@ mod fixed;
 mod listing;
 mod uncontrolled;
 
-pub use controllers::{AnyController, ControllerParams, ControllerSetup, controller_kinds};
+pub use controllers::{AnyController, AnyReceiverHalf, ControllerParams, ControllerSetup, controller_kinds};
 pub use fixed::{Fixed, FixedParams};
 pub use listing::{Entry, Listing, Parameter, Profile, controllers, queues, sources, traces};

@@ -6,6 +6,7 @@ use crate::error::ScenarioError;
 use crate::reader::{Node, Table, one_of};
 use crate::registry::{AnyController, ControllerParams};
 use crate::spec::{EcnMode, FlowSpec, LinkSpec, SourceSpec, StreamSpec, Transport};
+use paceline_cc::ReceiverRequest;
 use paceline_media::{AdaptiveParams, PlayoutConfig};
 use paceline_transport::rtp::FeedbackConfig;
 use paceline_units::{Bytes, TimeDelta};
@@ -51,7 +52,7 @@ pub(super) fn parse(
     let table = node.table("a table [flows.NAME]")?;
     table.only(&KEYS)?;
     let Choice { transport, controller, packet_size } = controller::parse(&table)?;
-    only_its_own(&table, transport)?;
+    only_its_own(&table, transport, controller.params.kind())?;
     let ecn = table.find("ecn").map_or(Ok(EcnMode::Off), |node| node.choice(&ECN, &[]))?;
     let tcp = match transport {
         Transport::Tcp => {
@@ -66,6 +67,7 @@ pub(super) fn parse(
         name: name.into(),
         transport,
         streams: streams(&table, transport, &controller.params)?,
+        feedback: feedback(&table, &controller.params)?,
         record: table.find("record").map_or(Ok(Vec::new()), |node| record(&node, &controller.params))?,
         controller,
         ecn,
@@ -76,7 +78,6 @@ pub(super) fn parse(
         start,
         stop,
         pause: pause(&table, start, stop.unwrap_or(around.duration))?,
-        feedback: table.find("feedback").map_or(Ok(FeedbackConfig::default()), |node| feedback(&node))?,
         packet_size,
         overhead: table
             .find("overhead")
@@ -155,14 +156,17 @@ fn pause(
     Ok(pauses)
 }
 
-/// Reports and playout are RTP's, and what a connection does is TCP's.
-fn only_its_own(table: &Table<'_>, transport: Transport) -> Result<(), ScenarioError> {
-    for (key, owner) in [("feedback", Transport::Rtp), ("playout", Transport::Rtp), ("tcp", Transport::Tcp)] {
-        if let Some(node) = table.find(key).filter(|_| transport != owner) {
-            return Err(node.fail(&format!("nothing: {key} goes with transport {}", owner.name())));
+/// Reports and playout are not TCP's nor those of datagrams that nobody controls, and what a connection does is TCP's.
+fn only_its_own(table: &Table<'_>, transport: Transport, controller: &str) -> Result<(), ScenarioError> {
+    for key in ["feedback", "playout"] {
+        if let Some(node) = table.find(key).filter(|_| !transport.reports(controller)) {
+            return Err(node.fail(&format!("nothing: {key} goes with transport rtp")));
         }
     }
-    Ok(())
+    match table.find("tcp") {
+        Some(node) if transport != Transport::Tcp => Err(node.fail("nothing: tcp goes with transport tcp")),
+        _ => Ok(()),
+    }
 }
 
 fn streams(
@@ -174,7 +178,7 @@ fn streams(
     match (flow.find("source"), flow.find("streams")) {
         (Some(node), None) => Ok(vec![StreamSpec {
             name: None,
-            source: only_source(&node, transport)?,
+            source: only_source(&node, transport.reports(params.kind()) || transport == Transport::Tcp)?,
             priority: priority(flow)?,
             limits: controller::limits(params),
         }]),
@@ -193,9 +197,9 @@ fn streams(
 }
 
 /// The source of a flow with one stream, if its transport can carry it.
-fn only_source(node: &Node<'_>, transport: Transport) -> Result<SourceSpec, ScenarioError> {
+fn only_source(node: &Node<'_>, controlled: bool) -> Result<SourceSpec, ScenarioError> {
     let source = source::parse(node)?;
-    if transport != Transport::Udp {
+    if controlled {
         return Ok(source);
     }
     match source {
@@ -237,11 +241,28 @@ fn priority(table: &Table<'_>) -> Result<f64, ScenarioError> {
     table.find("priority").map_or(Ok(1.0), |node| node.number(0.001..=1000.0))
 }
 
-fn feedback(node: &Node<'_>) -> Result<FeedbackConfig, ScenarioError> {
+/// When the receiver reports if nobody says so: as the controller asks when it starts, else RFC 8888's usual.
+fn requested_feedback(params: &ControllerParams) -> FeedbackConfig {
+    let default = FeedbackConfig::default();
+    match AnyController::first_request(params) {
+        None => default,
+        // Each packet is in four reports, so that a lost one is not taken for a lost packet.
+        Some(ReceiverRequest::PacketsPerReport(packets)) => {
+            let packets = u32::from(packets).max(1);
+            FeedbackConfig { packets, marker: false, overlap: 3 * packets, ..default }
+        }
+        Some(ReceiverRequest::ReportInterval(time)) => {
+            FeedbackConfig { packets: 16_384, time, marker: false, ..default }
+        }
+    }
+}
+
+fn feedback(flow: &Table<'_>, params: &ControllerParams) -> Result<FeedbackConfig, ScenarioError> {
+    let default = requested_feedback(params);
+    let Some(node) = flow.find("feedback") else { return Ok(default) };
     let table =
         node.table("a table such as { packets = 16, time = \"40ms\", marker = true, clock = \"1/1024s\" }")?;
     table.only(&["packets", "time", "marker", "clock", "overlap"])?;
-    let default = FeedbackConfig::default();
     let count = |key: &str, default: u32, low: u64| -> Result<u32, ScenarioError> {
         table.find(key).map_or(Ok(default), |node| Ok(node.count(low..=16_384)? as u32))
     };

@@ -3,14 +3,14 @@
 use super::{Ends, Outgoing, Taken};
 use crate::packet::{Cargo, Media, Packet};
 use paceline_media::DisplayedFrame;
-use paceline_scenario::registry::AnyController;
+use paceline_scenario::registry::{AnyController, AnyReceiverHalf};
 use paceline_transport::rtp::{Feedback, PathFacts, RtpReceiver, RtpSender};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 
 /// Both ends of an RTP flow, and the reports under way between them.
 pub struct RtpEnds {
     sender: RtpSender<AnyController>,
-    receiver: RtpReceiver,
+    receiver: RtpReceiver<AnyReceiverHalf>,
     ecn: Ecn,
     reports: Vec<Feedback>,
     free: Vec<u32>,
@@ -18,20 +18,24 @@ pub struct RtpEnds {
 
 impl RtpEnds {
     /// Ends that have not started; packets are sent with the mark `ecn`.
-    pub fn new(sender: RtpSender<AnyController>, receiver: RtpReceiver, ecn: Ecn) -> RtpEnds {
+    pub fn new(
+        sender: RtpSender<AnyController>,
+        receiver: RtpReceiver<AnyReceiverHalf>,
+        ecn: Ecn,
+    ) -> RtpEnds {
         RtpEnds { sender, receiver, ecn, reports: Vec::new(), free: Vec::new() }
     }
 }
 
 impl Ends for RtpEnds {
     type Sender = RtpSender<AnyController>;
-    type Receiver = RtpReceiver;
+    type Receiver = RtpReceiver<AnyReceiverHalf>;
 
     fn sender(&self) -> &RtpSender<AnyController> {
         &self.sender
     }
 
-    fn receiver(&self) -> &RtpReceiver {
+    fn receiver(&self) -> &RtpReceiver<AnyReceiverHalf> {
         &self.receiver
     }
 

@@ -1,6 +1,7 @@
 //! RTP with RFC 8888 feedback: sender and receiver endpoints, sans I/O.
 
 mod clock;
+mod half;
 mod history;
 mod packet;
 mod receiver;
@@ -9,6 +10,7 @@ mod sender;
 mod tests;
 
 pub use clock::ReceiverClock;
-pub use packet::{ArrivalReport, Feedback, FeedbackBlock, RTP_HEADER, RtpPacket};
+pub use half::NoReceiverHalf;
+pub use packet::{ArrivalReport, Feedback, FeedbackBlock, Header, RTP_HEADER, RtpPacket};
 pub use receiver::{FeedbackConfig, PathFacts, RtpReceiver};
 pub use sender::{Outgoing, RtpSender, SenderConfig, SenderCounters, StreamConfig};

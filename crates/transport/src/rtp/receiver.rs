@@ -1,9 +1,11 @@
-//! The receiver endpoint: notes arrivals, says when to report and what (RFC 8888), and plays the media out.
+//! The receiver endpoint: notes arrivals, says when to report and what (RFC 8888, or the controller's receiver half),
+//! and plays the media out.
 
 use super::clock::ReceiverClock;
+use super::half::NoReceiverHalf;
 use super::packet::{ArrivalReport, Feedback, FeedbackBlock, RtpPacket};
 use crate::ends::ReceivingEnd;
-use paceline_cc::StreamId;
+use paceline_cc::{Arrival, ReceiverHalf, StreamId};
 use paceline_media::{ArrivedPacket, DisplayedFrame, Playout, PlayoutConfig, PlayoutCounters};
 use paceline_units::{Ecn, Time, TimeDelta};
 
@@ -46,13 +48,14 @@ pub struct PathFacts {
     pub first: Option<bool>,
 }
 
-/// Receives the streams of one flow.
+/// Receives the streams of one flow. Where the controller has a receiver half, its reports replace RFC 8888's.
 #[derive(Clone, Debug)]
-pub struct RtpReceiver {
+pub struct RtpReceiver<H = NoReceiverHalf> {
     config: FeedbackConfig,
     streams: Vec<ReceivedStream>,
     unreported: u32,
     due: Option<Time>,
+    half: Option<H>,
 }
 
 #[derive(Clone, Debug)]
@@ -76,6 +79,18 @@ const SHORTEST_RING: u32 = 256;
 impl RtpReceiver {
     /// A receiver of `streams` streams.
     pub fn new(config: FeedbackConfig, streams: u8, playout: PlayoutConfig) -> RtpReceiver {
+        RtpReceiver::with_half(config, streams, playout, None)
+    }
+}
+
+impl<H: ReceiverHalf> RtpReceiver<H> {
+    /// A receiver of `streams` streams, and what its controller has at this end.
+    pub fn with_half(
+        config: FeedbackConfig,
+        streams: u8,
+        playout: PlayoutConfig,
+        half: Option<H>,
+    ) -> RtpReceiver<H> {
         // What is reported again takes one half at most, what is new the other.
         let ring = (config.overlap.min(LONGEST_BLOCK as u32) * 2).max(SHORTEST_RING).next_power_of_two();
         let stream = || ReceivedStream {
@@ -92,6 +107,7 @@ impl RtpReceiver {
             streams,
             unreported: 0,
             due: None,
+            half,
         }
     }
 
@@ -114,6 +130,9 @@ impl RtpReceiver {
                 wait: facts.wait,
             },
         );
+        if self.half.is_some() {
+            return self.tell_half(now, packet, ecn, facts);
+        }
         self.unreported += 1;
         if self.due.is_none() {
             self.due = Some(now + self.config.time);
@@ -123,6 +142,17 @@ impl RtpReceiver {
             return true;
         }
         false
+    }
+
+    /// Tells the receiver half of an arrival. True if it wants to report at once.
+    #[inline]
+    fn tell_half(&mut self, now: Time, packet: &RtpPacket, ecn: Ecn, facts: PathFacts) -> bool {
+        let Some(half) = &mut self.half else { return false };
+        let RtpPacket { stream, sequence, annotation, .. } = *packet;
+        let arrival = Arrival { stream, sequence, size: packet.size(), sent: facts.sent, ecn, annotation };
+        let at_once = half.on_arrival(now, &arrival);
+        self.due = if at_once { Some(now) } else { half.next_timeout() };
+        at_once
     }
 
     /// When the next report is due; absent if there is nothing to report.
@@ -140,6 +170,11 @@ impl RtpReceiver {
         (self.due, self.unreported) = (None, 0);
         feedback.clear();
         feedback.written = self.config.clock.read(now);
+        if let Some(half) = &mut self.half {
+            feedback.receiver = half.report(now);
+            self.due = half.next_timeout().filter(|due| *due > now);
+            return feedback.receiver.is_some();
+        }
         for (id, stream) in self.streams.iter_mut().enumerate() {
             if stream.any_new {
                 stream.report(StreamId(id as u8), self.config.overlap, feedback);
@@ -170,7 +205,7 @@ impl RtpReceiver {
     }
 }
 
-impl ReceivingEnd for RtpReceiver {
+impl<H: ReceiverHalf> ReceivingEnd for RtpReceiver<H> {
     fn playout(&self) -> PlayoutCounters {
         let counters = self.streams.iter().map(|stream| stream.playout.counters());
         counters.fold(PlayoutCounters::default(), |sum, stream| PlayoutCounters {

@@ -1,12 +1,12 @@
 //! The sender endpoint: sources, send queues, pacer, controller and the history that completes reports.
 
 use super::history::SentHistory;
-use super::packet::{ArrivalReport, Feedback, FeedbackBlock, RTP_HEADER, RtpPacket};
+use super::packet::{ArrivalReport, Feedback, FeedbackBlock, Header, RtpPacket};
 use crate::ends::{FrameCounters, SendingEnd};
 use crate::pacer::Pacer;
 use paceline_cc::{
-    Allowance, Controller, Discard, Offered, PacketResult, PacketsReport, Report, SendQueueState, SentPacket,
-    Status, StreamId, TargetChange, Update,
+    Allowance, Controller, Discard, Offered, PacketResult, PacketsReport, ReceiverReport, ReceiverRequest,
+    Report, SendQueueState, SentPacket, Status, StreamId, TargetChange, Update,
 };
 use paceline_media::{Discarded, Frame, SendQueue, Source};
 use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
@@ -27,6 +27,8 @@ pub struct StreamConfig {
 pub struct SenderConfig {
     /// Largest payload of a packet.
     pub max_payload: Bytes,
+    /// Header of each packet: [`super::RTP_HEADER`], or none on plain datagrams; at most 255 B.
+    pub header: Bytes,
     /// The step of the receiver's clock.
     pub clock_step: TimeDelta,
     /// How late a driver may wake without the pacing rate going down.
@@ -47,7 +49,8 @@ pub struct Outgoing {
 /// What the endpoint counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SenderCounters {
-    /// Reported packets that were never sent, or too long ago: they changed nothing.
+    /// Reported packets that were never sent, or too long ago, and messages of a receiver half about such: they
+    /// changed nothing.
     pub unknown_reports: u64,
     /// What was discarded from the send queues.
     pub discarded: Discarded,
@@ -73,6 +76,11 @@ pub struct RtpSender<C> {
     chosen: Option<StreamId>,
     results: Vec<PacketResult>,
     clock_step: TimeDelta,
+    header: Header,
+    /// When the first and the last packet left.
+    sent_between: Option<(Time, Time)>,
+    /// What the controller asks of the receiver.
+    receiver_request: Option<ReceiverRequest>,
     counters: SenderCounters,
     /// When the next frame of any stream is captured; `Time::MAX` if none is.
     next_capture: Time,
@@ -92,9 +100,10 @@ struct Stream {
 impl<C: Controller> RtpSender<C> {
     /// A sender that has not started.
     pub fn new(controller: C, config: &SenderConfig, streams: Vec<StreamConfig>) -> RtpSender<C> {
+        let header = Header::of_size(config.header);
         let stream = |stream: StreamConfig| Stream {
             source: stream.source,
-            queue: SendQueue::new(config.max_payload, RTP_HEADER),
+            queue: SendQueue::new(config.max_payload, header.size()),
             history: SentHistory::new(),
             priority: stream.priority,
             target: stream.target_start,
@@ -109,6 +118,9 @@ impl<C: Controller> RtpSender<C> {
             chosen: None,
             results: Vec::new(),
             clock_step: config.clock_step,
+            header,
+            sent_between: None,
+            receiver_request: None,
             counters: SenderCounters::default(),
             next_capture: Time::MAX,
         }
@@ -122,6 +134,12 @@ impl<C: Controller> RtpSender<C> {
     /// What was counted.
     pub fn counters(&self) -> SenderCounters {
         self.counters
+    }
+
+    /// What the controller asks of the receiver, where it has asked. Nothing carries it while packets flow: who sets a
+    /// session up agrees on it (as SDP would), as scenarios do by their `feedback`.
+    pub fn receiver_request(&self) -> Option<ReceiverRequest> {
+        self.receiver_request
     }
 
     /// Starts the sources.
@@ -264,6 +282,9 @@ impl<C: Controller> RtpSender<C> {
     /// A report arrived. What it says of packets never sent changes nothing.
     #[inline]
     pub fn handle_feedback(&mut self, now: Time, feedback: &Feedback) {
+        if let Some(report) = feedback.receiver {
+            self.handle_receiver_report(now, report);
+        }
         self.results.clear();
         let mut rest = &feedback.arrivals[..];
         for block in &feedback.blocks {
@@ -276,6 +297,19 @@ impl<C: Controller> RtpSender<C> {
         }
         let report = PacketsReport { packets: &self.results, clock_step: self.clock_step };
         let update = self.controller.on_report(now, &Report::Packets(report));
+        self.apply(now, update);
+    }
+
+    /// The receiver half reported. The send time that it echoes must be one at which something was sent.
+    fn handle_receiver_report(&mut self, now: Time, report: ReceiverReport) {
+        if let ReceiverReport::Tfrc { newest_sent, .. } = report {
+            let sent = self.sent_between;
+            if !sent.is_some_and(|(first, last)| first <= newest_sent && newest_sent <= last.min(now)) {
+                self.counters.unknown_reports += 1;
+                return;
+            }
+        }
+        let update = self.controller.on_report(now, &Report::Receiver(report));
         self.apply(now, update);
     }
 
@@ -314,12 +348,14 @@ impl<C: Controller> RtpSender<C> {
             sequence: stream.history.next_sequence(),
             captured: queued.captured,
             payload: queued.payload,
+            header: self.header,
             marker: queued.marker,
             annotation: self.controller.annotation(now, stream_id),
         };
         let size = packet.size();
         stream.history.push(now, size);
         self.pacer.on_sent(now, size);
+        self.sent_between = Some((self.sent_between.map_or(now, |(first, _)| first), now));
         self.refill(now, id);
         let sent = SentPacket {
             stream: stream_id,
@@ -378,6 +414,9 @@ impl<C: Controller> RtpSender<C> {
         }
         if let Some(discard) = update.discard {
             self.discard(now, &discard);
+        }
+        if update.receiver.is_some() {
+            self.receiver_request = update.receiver;
         }
     }
 

@@ -12,7 +12,7 @@ fn at(millis: u64) -> Time {
 
 fn packet(sequence: u64, marker: bool) -> RtpPacket {
     let (stream, payload) = (StreamId(0), Bytes::new(1200));
-    RtpPacket { stream, sequence, captured: at(1), payload, marker, annotation: None }
+    RtpPacket { stream, sequence, captured: at(1), payload, header: Header::RTP, marker, annotation: None }
 }
 
 fn receiver(packets: u32, marker: bool) -> RtpReceiver {
@@ -96,6 +96,7 @@ fn sender(rate: Bitrate) -> RtpSender<Scream> {
     let controller = Scream::new(Config::one_stream(params, false, Bytes::new(1212)));
     let config = SenderConfig {
         max_payload: Bytes::new(1200),
+        header: RTP_HEADER,
         clock_step: ReceiverClock::RFC8888.step(),
         forgiven_lateness: TimeDelta::ZERO,
     };
@@ -136,6 +137,7 @@ fn feedback_for_packets_never_sent_changes_nothing() {
         written: at(95),
         blocks: vec![block(0, 1000), block(0, u64::MAX - 1), block(7, 0)],
         arrivals: vec![received; 6],
+        receiver: None,
     };
     told.handle_feedback(at(100), &hostile);
     assert_eq!(told.counters().unknown_reports, 6);

@@ -121,7 +121,8 @@ fn a_receiver_answers_what_is_out_of_the_window_and_stores_nothing_of_it() {
         sack: SackBlocks::none(),
     };
     // In order, beyond the window, the same again, overlapping, and a hole.
-    let cases: [(u32, u32, u64, u32, &[(u32, u32)]); 5] = [
+    type Case = (u32, u32, u64, u32, &'static [(u32, u32)]);
+    let cases: [Case; 5] = [
         (1, 960, 960, 961, &[]),
         (1 + 960 + 9700, 960, 0, 961, &[]),
         (1, 960, 0, 961, &[(1, 961)]),

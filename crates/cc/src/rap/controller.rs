@@ -1,0 +1,119 @@
+//! RAP as a controller: what it is told, and what it answers.
+
+use super::{Rap, SIZE_WEIGHT};
+use crate::{
+    Assigned, Controller, Offered, Report, SendQueueState, SentPacket, Snapshot, StateVariable, Status,
+    TimeoutReason, Update,
+};
+use paceline_units::{Time, TimeDelta};
+
+/// What a person would plot.
+const VARIABLES: &[StateVariable] = &[
+    StateVariable { name: "ipg", unit: "ms", help: "Gap between packets, before fine-grain adaptation" },
+    StateVariable {
+        name: "timeout",
+        unit: "ms",
+        help: "Age at which a packet without acknowledgement is lost",
+    },
+    StateVariable { name: "fine_grain", unit: "", help: "Short-term over long-term round-trip time" },
+    StateVariable {
+        name: "in_slow_start",
+        unit: "",
+        help: "1 before the first loss event, where the rate doubles",
+    },
+];
+
+impl Controller for Rap {
+    fn on_offered(&mut self, _now: Time, _offered: &Offered, _queue: &SendQueueState) -> Update {
+        if self.said { Update::none() } else { self.answer() }
+    }
+
+    #[inline]
+    fn on_sent(&mut self, now: Time, packet: &SentPacket) -> Update {
+        self.size += SIZE_WEIGHT * (packet.size.as_f64() - self.size);
+        self.size = self.size.max(1.0);
+        self.stream(packet.stream).on_sent(now, packet.sequence);
+        self.sent += 1;
+        if self.step.is_none() {
+            self.restart_step(now);
+            self.sent = 1;
+        }
+        // A packet's time to leave is when the ages of the others are looked at.
+        if self.find_losses(now) || !self.said { self.answer() } else { Update::none() }
+    }
+
+    fn on_report(&mut self, now: Time, report: &Report<'_>) -> Update {
+        let Report::Packets(report) = report else { return Update::none() };
+        let mut newest = None;
+        for packet in report.packets {
+            let received = matches!(packet.status, Status::Received { .. });
+            let Some(stream) = self.streams.get_mut(usize::from(packet.stream.0)) else { continue };
+            if received && stream.on_received(packet.sequence) {
+                newest = newest.max(Some(packet.sent));
+            }
+        }
+        let mut changed = false;
+        if let Some(sent) = newest {
+            let sample = now.saturating_since(sent).as_secs_f64();
+            if self.round_trip.on_sample(&self.params, sample) {
+                self.set_ipg(self.round_trip.srtt());
+                self.restart_step(now);
+                changed = true;
+            }
+            changed |= self.params.fine_grain;
+        }
+        changed |= self.find_losses(now);
+        if changed { self.answer() } else { Update::none() }
+    }
+
+    fn assign(&mut self, _now: Time, assigned: Assigned) -> Update {
+        match assigned {
+            Assigned::Rate(rate) => self.set_ipg(self.size * 8.0 / rate.as_bps_f64().max(1.0)),
+            Assigned::Window(window) if self.round_trip.is_known() => {
+                self.set_ipg(self.size * self.round_trip.srtt() / window.as_f64().max(1.0));
+            }
+            Assigned::Window(_) => {}
+        }
+        self.answer()
+    }
+
+    #[inline]
+    fn next_timeout(&self) -> Option<(Time, TimeoutReason)> {
+        self.step.map(|due| (due, TimeoutReason::MediaRate))
+    }
+
+    fn on_timeout(&mut self, now: Time) -> Update {
+        if self.step.is_none_or(|due| now < due) {
+            return Update::none();
+        }
+        if !self.find_losses(now) {
+            self.on_step(now);
+        }
+        self.answer()
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        let srtt = self.round_trip.is_known().then(|| TimeDelta::from_secs_f64(self.round_trip.srtt()));
+        Snapshot { srtt, target: Some(self.rate()), ..Snapshot::default() }
+    }
+
+    fn state_variables(&self) -> &'static [StateVariable] {
+        VARIABLES
+    }
+
+    fn state(&self, values: &mut [Option<f64>]) {
+        let now = [
+            Some(self.ipg * 1e3),
+            Some(self.round_trip.timeout(&self.params) * 1e3),
+            Some(self.round_trip.fine_grain()),
+            Some(f64::from(u8::from(self.in_slow_start))),
+        ];
+        for (value, state) in values.iter_mut().zip(now) {
+            *value = state;
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "controller_tests.rs"]
+mod tests;

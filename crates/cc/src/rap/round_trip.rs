@@ -1,0 +1,70 @@
+//! RAP's round-trip time, its timeout, and the two means of fine-grain adaptation. In seconds.
+
+use super::Params;
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct RoundTrip {
+    srtt: f64,
+    variance: f64,
+    /// Short-term and long-term round-trip time; absent before the first sample.
+    means: Option<(f64, f64)>,
+}
+
+/// Shorter samples count as this.
+const SHORTEST: f64 = 1e-6;
+
+impl RoundTrip {
+    pub(super) fn new(params: &Params) -> RoundTrip {
+        RoundTrip { srtt: params.srtt.as_secs_f64(), variance: 0.0, means: None }
+    }
+
+    /// A sample; true if it is the first, which counts whole.
+    pub(super) fn on_sample(&mut self, params: &Params, sample: f64) -> bool {
+        let sample = sample.max(SHORTEST);
+        let Some((frtt, xrtt)) = self.means else {
+            (self.srtt, self.variance, self.means) = (sample, sample / 2.0, Some((sample, sample)));
+            return true;
+        };
+        let difference = sample - self.srtt;
+        self.srtt += params.delta * difference;
+        self.variance += params.delta * (difference.abs() - self.variance);
+        self.means = Some((frtt + params.kfrtt * (sample - frtt), xrtt + params.kxrtt * (sample - xrtt)));
+        false
+    }
+
+    /// Whether there was a sample.
+    pub(super) fn is_known(&self) -> bool {
+        self.means.is_some()
+    }
+
+    pub(super) fn srtt(&self) -> f64 {
+        self.srtt
+    }
+
+    /// How long an acknowledgement may take.
+    pub(super) fn timeout(&self, params: &Params) -> f64 {
+        if self.is_known() { params.mu * self.srtt + params.phi * self.variance } else { self.srtt }
+    }
+
+    /// What fine-grain adaptation multiplies the gap by.
+    pub(super) fn fine_grain(&self) -> f64 {
+        self.means.map_or(1.0, |(frtt, xrtt)| frtt / xrtt)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_count_half_and_the_first_whole() {
+        let (params, mut round_trip) = (Params::default(), RoundTrip::new(&Params::default()));
+        assert_eq!((round_trip.srtt(), round_trip.timeout(&params)), (2.0, 2.0));
+        assert!(round_trip.on_sample(&params, 0.1));
+        assert!(!round_trip.on_sample(&params, 0.2));
+        assert!((round_trip.srtt() - 0.15).abs() < 1e-12);
+        // 0.05 before, the difference is 0.1.
+        assert!((round_trip.timeout(&params) - (1.2 * 0.15 + 4.0 * 0.075)).abs() < 1e-12);
+        assert!((round_trip.fine_grain() - 0.19 / 0.101).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,107 @@
+//! TFRC's sender half as a controller: what it is told, and what it answers.
+
+use super::Tfrc;
+use super::feedback::Feedback;
+use super::state::VARIABLES;
+use crate::{
+    Annotation, Assigned, Controller, Offered, ReceiverReport, Report, SendQueueState, SentPacket, Snapshot,
+    StateVariable, StreamId, TimeoutReason, Update,
+};
+use paceline_units::{Bitrate, Time, TimeDelta};
+
+impl Controller for Tfrc {
+    fn on_offered(&mut self, now: Time, _offered: &Offered, _queue: &SendQueueState) -> Update {
+        if self.no_feedback.is_some() {
+            return Update::none();
+        }
+        self.ensure_started(now);
+        self.answer(now)
+    }
+
+    #[inline]
+    fn on_sent(&mut self, now: Time, packet: &SentPacket) -> Update {
+        self.ensure_started(now);
+        self.started.get_or_insert(now);
+        self.segment.on_packet(packet.size, self.p);
+        self.sent_since = true;
+        if !packet.app_limited {
+            self.data_limited.on_not_limited(now);
+        }
+        if self.params.burst_credit == 0.0 {
+            return Update::none();
+        }
+        self.spend_credit(now, packet.size);
+        Update { pacing: Some(self.pacing(now)), ..Update::none() }
+    }
+
+    fn on_report(&mut self, now: Time, report: &Report<'_>) -> Update {
+        let Report::Receiver(ReceiverReport::Tfrc { loss_event_rate, receive_rate, newest_sent, delay }) =
+            *report
+        else {
+            return Update::none();
+        };
+        let x_recv = receive_rate.as_bps_f64() / 8.0;
+        let feedback = Feedback { p: loss_event_rate, x_recv, t_recvdata: newest_sent, t_delay: delay };
+        if !self.is_possible(now, &feedback) {
+            return Update::none();
+        }
+        self.on_feedback(now, &feedback);
+        self.answer(now)
+    }
+
+    fn assign(&mut self, now: Time, assigned: Assigned) -> Update {
+        match (assigned, self.round_trip.r()) {
+            (Assigned::Rate(rate), _) => self.set_x(rate.as_bps_f64() / 8.0),
+            (Assigned::Window(window), Some(r)) => self.set_x(window.as_f64() / r),
+            (Assigned::Window(_), None) => {}
+        }
+        self.answer(now)
+    }
+
+    #[inline]
+    fn next_timeout(&self) -> Option<(Time, TimeoutReason)> {
+        self.no_feedback.map(|due| (due, TimeoutReason::NoFeedback))
+    }
+
+    fn on_timeout(&mut self, now: Time) -> Update {
+        if self.no_feedback.is_none_or(|due| now < due) {
+            return Update::none();
+        }
+        self.on_no_feedback(now);
+        self.answer(now)
+    }
+
+    #[inline]
+    fn annotation(&self, _now: Time, _stream: StreamId) -> Option<Annotation> {
+        self.round_trip.r().map(|r| Annotation::Rtt(TimeDelta::from_secs_f64(r)))
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        Snapshot {
+            srtt: self.round_trip.r().map(TimeDelta::from_secs_f64),
+            target: Some(self.target()),
+            ..Snapshot::default()
+        }
+    }
+
+    fn state_variables(&self) -> &'static [StateVariable] {
+        VARIABLES
+    }
+
+    fn state(&self, values: &mut [Option<f64>]) {
+        for (value, state) in values.iter_mut().zip(self.values()) {
+            *value = state;
+        }
+    }
+}
+
+impl Tfrc {
+    /// X, the allowed sending rate.
+    pub fn allowed_rate(&self) -> Bitrate {
+        self.target()
+    }
+}
+
+#[cfg(test)]
+#[path = "controller_tests.rs"]
+mod tests;

@@ -1,0 +1,178 @@
+//! TFRC: a rate from TCP's throughput equation, for media that want a smooth one (RFC 5348).
+//!
+//! The receiver half finds the loss event rate and the rate that arrives; the sender half makes a sending rate of them.
+//! What differs from the text is in DEVIATIONS.md beside this file.
+
+mod controller;
+mod data_limited;
+pub(crate) mod equation;
+mod feedback;
+pub(crate) mod loss_history;
+mod no_feedback;
+mod params;
+mod receive_limit;
+mod receive_rate;
+mod receiver;
+pub(crate) mod reception;
+mod round_trip;
+pub(crate) mod segment;
+mod state;
+
+pub use params::{PROFILES, Params};
+pub use receiver::TfrcReceiver;
+
+use crate::{Allowance, Pacing, TargetChange, Update};
+use data_limited::DataLimited;
+use equation::Equation;
+use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
+use receive_limit::ReceiveLimit;
+use round_trip::RoundTrip;
+use segment::SegmentSize;
+
+/// Faster than any link, in bytes per second: rates stay numbers.
+const FASTEST: f64 = 1e15;
+/// No timer is shorter: it would be due again at once.
+const SHORTEST_TIMER: TimeDelta = TimeDelta::from_micros(1);
+
+/// What TFRC must know of the flow it serves.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Config {
+    /// Its constants.
+    pub params: Params,
+    /// Largest packet on the link, header in: the segment size before anything was sent, and that of the initial rate.
+    pub largest_packet: Bytes,
+}
+
+/// The sender half. Its receiver half is [`TfrcReceiver`], whose reports it lives on.
+///
+/// `assign` overwrites X until the next feedback packet; the loss history is the receiver's, and stays.
+#[derive(Clone, Debug)]
+pub struct Tfrc {
+    params: Params,
+    equation: Equation,
+    largest_packet: Bytes,
+    segment: SegmentSize,
+    round_trip: RoundTrip,
+    /// X, bytes per second.
+    x: f64,
+    /// `X_Bps` at the last feedback packet with losses.
+    x_bps: Option<f64>,
+    p: f64,
+    /// `tld`: when X was last doubled in slow start.
+    tld: Time,
+    limit: ReceiveLimit,
+    data_limited: DataLimited,
+    /// The first packet's time.
+    started: Option<Time>,
+    /// When the nofeedback timer expires.
+    no_feedback: Option<Time>,
+    /// Whether anything was sent since that timer was set.
+    sent_since: bool,
+    /// The nominal send time of the next packet (section 4.6).
+    nominal: Time,
+}
+
+impl Tfrc {
+    /// A sender that has sent nothing.
+    pub fn new(config: Config) -> Tfrc {
+        let Config { params, largest_packet } = config;
+        let segment = SegmentSize::new(largest_packet);
+        Tfrc {
+            equation: Equation::new(&params),
+            largest_packet,
+            round_trip: RoundTrip::default(),
+            // Section 4.2: a packet per second.
+            x: params.initial_packet_rate * segment.bytes(),
+            segment,
+            x_bps: None,
+            p: 0.0,
+            tld: Time::ZERO,
+            limit: ReceiveLimit::new(Time::ZERO),
+            data_limited: DataLimited::default(),
+            started: None,
+            no_feedback: None,
+            sent_since: false,
+            nominal: Time::ZERO,
+            params,
+        }
+    }
+
+    /// The parameters in force.
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// s/t_mbi, the smallest rate.
+    fn slowest(&self) -> f64 {
+        self.segment.bytes() / self.params.t_mbi.as_secs_f64()
+    }
+
+    /// `initial_rate`, W_init/R (section 4.2).
+    fn initial_rate(&self, r: f64) -> f64 {
+        let mss = self.largest_packet.as_f64().max(1.0);
+        let segments = self.params.w_init_segments as f64;
+        let w_init = (segments * mss).min((2.0 * mss).max(self.params.w_init.as_f64()));
+        w_init / r
+    }
+
+    fn set_x(&mut self, x: f64) {
+        self.x = x.max(self.slowest()).min(FASTEST);
+    }
+
+    /// `X_inst` (section 4.5).
+    fn x_inst(&self) -> f64 {
+        if !self.params.oscillation_reduction {
+            return self.x;
+        }
+        (self.x * self.round_trip.damping()).max(self.slowest()).min(FASTEST)
+    }
+
+    /// RTO, without the round trips before there is one (sections 4.3 and 4.4).
+    fn restart_no_feedback(&mut self, now: Time) {
+        let round_trips = self.params.nofeedback_rtts * self.round_trip.r().unwrap_or(0.0);
+        let span = TimeDelta::from_secs_f64(round_trips.max(2.0 * self.segment.bytes() / self.x));
+        self.no_feedback = Some(now + span.max(SHORTEST_TIMER));
+        self.sent_since = false;
+    }
+
+    /// Something waits or was sent for the first time: section 4.2.
+    fn ensure_started(&mut self, now: Time) {
+        if self.no_feedback.is_none() {
+            self.no_feedback = Some(now + self.params.nofeedback_initial.max(SHORTEST_TIMER));
+            self.nominal = now;
+        }
+    }
+
+    /// Whether unused send time is left for another packet (section 4.6).
+    fn has_credit(&self, now: Time) -> bool {
+        self.params.burst_credit > 0.0 && self.nominal < now
+    }
+
+    /// A packet left: its nominal send time is over. What is older than the credit is forgotten.
+    fn spend_credit(&mut self, now: Time, size: Bytes) {
+        let credit = self.params.burst_credit * self.round_trip.r().unwrap_or(0.0);
+        let oldest = now - TimeDelta::from_secs_f64(credit);
+        let t_ipi = TimeDelta::from_secs_f64(size.as_f64() / self.x_inst());
+        self.nominal = self.nominal.max(oldest) + t_ipi;
+    }
+
+    fn pacing(&self, now: Time) -> Pacing {
+        if self.has_credit(now) {
+            return Pacing::Off;
+        }
+        Pacing::Rate(Bitrate::from_bps_f64((self.x_inst() * 8.0).max(1.0)))
+    }
+
+    fn target(&self) -> Bitrate {
+        Bitrate::from_bps_f64(self.x * 8.0)
+    }
+
+    fn answer(&self, now: Time) -> Update {
+        Update {
+            allowance: Some(Allowance::Unlimited),
+            pacing: Some(self.pacing(now)),
+            target: TargetChange::Total(self.target()),
+            ..Update::none()
+        }
+    }
+}
