@@ -71,6 +71,7 @@ def _sections(result: StudyResult) -> list[Section]:
             beside=[
                 (title, _picture(result.out, study.runs_of(other)[0], "overview"))
                 for title, other in experiment.beside.items()
+                if study.runs_of(other)[0].overview
             ],
         )
         for name, experiment in ((name, study.runs_of(name)[0]) for name in study.groups)
