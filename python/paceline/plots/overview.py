@@ -47,16 +47,16 @@ def _draw_rates(axes: Axes, rows: pd.DataFrame) -> None:
         linewidth=0,
     )
     for index, (who, flow) in enumerate(flows):
-        prefix = "" if len(flows) == 1 else f"{shortened(who)}: "
+        label = "video that arrives" if len(flows) == 1 else shortened(who)
         colour = CYCLE[index % len(CYCLE)]
-        axes.plot(flow["time_s"], flow["throughput"], color=colour, label=f"{prefix}video that arrives")
+        axes.plot(flow["time_s"], flow["throughput"], color=colour, label=label)
         if len(flows) == 1:
             axes.plot(
                 flow["time_s"], flow["target"], color=BLACK, linewidth=0.9, linestyle=DASHES[1],
                 label="rate asked of the encoder",
             )  # fmt: skip
     axes.set_ylabel("Mbit/s")
-    axes.set_title("Rate", pad=18)
+    axes.set_title("Rate" if len(flows) == 1 else "Rate that arrives", pad=18)
     end = float(rows["time_s"].max())
     time_axis(axes, end, label=False)
     highest = float(rows[["throughput", "target"]].max().max())
@@ -81,7 +81,10 @@ def _mark_changes(axes: Axes, link: pd.DataFrame) -> None:
 
 
 def _draw_delays(axes: Axes, rows: pd.DataFrame) -> None:
-    worst = rows.groupby("time_s")[["network queue", "send queue"]].max().fillna(0.0)
+    # A file always waits in its sender: only flows that an encoder feeds have a delay there.
+    fed = rows["send queue"].where(rows.groupby("who")["target"].transform("count") > 0)
+    waits = rows.assign(**{"send queue": fed}).groupby("time_s")[["network queue", "send queue"]]
+    worst = waits.max().fillna(0.0)
     network, send = worst["network queue"], worst["network queue"] + worst["send queue"]
     time = worst.index
     axes.fill_between(time, network, color=BLUE, alpha=0.55, linewidth=0, label="waiting in the network")
