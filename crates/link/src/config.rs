@@ -77,12 +77,6 @@ pub enum QueueLimit {
 }
 
 impl QueueLimit {
-    /// Whether a queue can have it: whatever it is, but for a time below 0.
-    #[cfg(test)]
-    pub(crate) fn validate(self) -> Result<(), LinkError> {
-        if let QueueLimit::Time(span) = self { check_span("queue.limit", span) } else { Ok(()) }
-    }
-
     /// The limit as bytes and packets, with `nominal` to turn a time into bytes; `u64::MAX` stands for no limit.
     pub(crate) fn resolve(self, nominal: Bitrate) -> Result<ResolvedLimit, LinkError> {
         let (bytes, packets) = match self {
@@ -95,6 +89,16 @@ impl QueueLimit {
             QueueLimit::Unlimited => (u64::MAX, u64::MAX),
         };
         Ok(ResolvedLimit { bytes, packets })
+    }
+
+    /// As `resolve`, for a queue that must be able to hold something.
+    pub(crate) fn resolve_above_zero(self, nominal: Bitrate) -> Result<ResolvedLimit, LinkError> {
+        let limit = self.resolve(nominal)?;
+        if limit.bytes.min(limit.packets) == 0 {
+            let expected = "more than nothing at the nominal rate: a longer time, or packets or bytes";
+            return Err(LinkError::new("queue.limit", (self, nominal), expected));
+        }
+        Ok(limit)
     }
 }
 
@@ -110,5 +114,10 @@ impl ResolvedLimit {
     #[inline]
     pub(crate) fn admits(self, packets: u64, bytes: u64, size: u64) -> bool {
         packets < self.packets && bytes.saturating_add(size) <= self.bytes
+    }
+
+    /// Whether `packets` packets of `bytes` bytes are at least this part of the limit.
+    pub(crate) fn is_filled(self, part: f64, packets: u64, bytes: u64) -> bool {
+        packets as f64 >= part * self.packets as f64 || bytes as f64 >= part * self.bytes as f64
     }
 }
