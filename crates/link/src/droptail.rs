@@ -4,7 +4,8 @@
 use crate::config::{MAX_PACKET, ResolvedLimit};
 use crate::line::Line;
 use crate::schedule::NEVER;
-use crate::transit::{Departure, Offered, Transit};
+use crate::transit::{Departure, Offered, Planned, Transit};
+use paceline_units::Ecn;
 use std::collections::VecDeque;
 use std::marker::PhantomData;
 
@@ -42,14 +43,24 @@ impl<P: Transit> DropTail<P> {
         packet: P,
         sink: &mut impl FnMut(Departure<P>),
     ) -> Offered {
+        match self.plan(line, now, line.size_of(&packet), packet.ecn()) {
+            Planned::Departs(plan) => sink(plan.of(packet)),
+            Planned::Stays => {}
+            Planned::Dropped | Planned::Lost => return Offered::Dropped,
+        }
+        Offered::Accepted
+    }
+
+    /// What becomes of a packet of `size` bytes, the link's overhead in.
+    #[inline(always)]
+    pub(crate) fn plan(&mut self, line: &mut Line, now: u64, size: u64, ecn: Ecn) -> Planned {
         self.settle(line, now);
         line.account.offered += 1;
-        let size = line.size_of(&packet);
         let idle = self.under_way.is_empty();
         let admitted = idle || self.limit.admits(line.account.packets(), line.account.bytes(), size);
         if !admitted || size > MAX_PACKET {
             line.account.dropped += 1;
-            return Offered::Dropped;
+            return Planned::Dropped;
         }
         let (start, departs) = if idle {
             (now, line.server.serve_at(now, size))
@@ -58,14 +69,13 @@ impl<P: Transit> DropTail<P> {
             (self.last_departs, line.server.serve(size))
         };
         self.last_departs = departs;
-        let mut marked = false;
-        if departs != NEVER {
-            let (departure, mark) = line.depart(packet, start - now, departs);
-            marked = mark;
-            sink(departure);
+        if departs == NEVER {
+            self.under_way.push_back(UnderWay { departs, size: size as u32, marked: false });
+            return Planned::Stays;
         }
-        self.under_way.push_back(UnderWay { departs, size: size as u32, marked });
-        Offered::Accepted
+        let plan = line.plan(ecn, start - now, departs);
+        self.under_way.push_back(UnderWay { departs, size: size as u32, marked: plan.marked });
+        Planned::Departs(plan)
     }
 
     /// Counts everything up to and including `now`, which is before `NEVER`.

@@ -83,4 +83,4 @@ pub use queue::QueueConfig;
 pub use rate::RateProcess;
 pub use red::RedConfig;
 pub use trace::Trace;
-pub use transit::{Departure, Offered, Transit};
+pub use transit::{Departure, Offered, Plan, Planned, Transit};

@@ -5,8 +5,8 @@ use crate::mark::Marker;
 use crate::noise::Noise;
 use crate::schedule::span;
 use crate::server::Server;
-use crate::transit::{Departure, Transit};
-use paceline_units::{Time, TimeDelta};
+use crate::transit::{Departure, Plan, Transit};
+use paceline_units::{Ecn, Time, TimeDelta};
 
 /// The parts of a link that every queue discipline uses.
 #[derive(Clone, Debug)]
@@ -27,19 +27,11 @@ impl Line {
         packet.size().as_u64().saturating_add(self.overhead)
     }
 
-    /// The departure of a packet that waited `wait` and whose last bit leaves at `departs`, and whether it was marked
-    /// here. To be called in order of departure: marks and noise have memory.
-    #[inline]
-    pub(crate) fn depart<P: Transit>(
-        &mut self,
-        mut packet: P,
-        wait: u64,
-        departs: u64,
-    ) -> (Departure<P>, bool) {
-        let marked = self.marker.decide(departs, wait, packet.ecn());
-        if marked {
-            packet.mark_ce();
-        }
+    /// The departure of a packet marked `ecn` that waited `wait` and whose last bit leaves at `departs`. To be called in
+    /// order of departure: marks and noise have memory.
+    #[inline(always)]
+    pub(crate) fn plan(&mut self, ecn: Ecn, wait: u64, departs: u64) -> Plan {
+        let marked = self.marker.decide(departs, wait, ecn);
         let departed = Time::from_nanos(departs);
         let plain = departed + self.delay;
         let arrives = match &mut self.noise {
@@ -47,6 +39,13 @@ impl Line {
             Some(noise) => noise.arrival(plain),
         };
         let noise = arrives.saturating_since(plain);
-        (Departure { packet, departed, arrives, wait: span(wait), noise }, marked)
+        Plan { departed, arrives, wait: span(wait), noise, marked }
+    }
+
+    /// The same with the packet, and whether it was marked here.
+    #[inline]
+    pub(crate) fn depart<P: Transit>(&mut self, packet: P, wait: u64, departs: u64) -> (Departure<P>, bool) {
+        let plan = self.plan(packet.ecn(), wait, departs);
+        (plan.of(packet), plan.marked)
     }
 }

@@ -11,8 +11,8 @@ use crate::noise::Noise;
 use crate::queue::Queue;
 use crate::schedule::NEVER;
 use crate::server::Server;
-use crate::transit::{Departure, Offered, Transit};
-use paceline_units::{Bitrate, Time, TimeDelta};
+use crate::transit::{Departure, Offered, Planned, Transit};
+use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 
 /// One direction of a link. Starts empty at time 0.
 #[derive(Clone, Debug)]
@@ -54,6 +54,26 @@ impl<P: Transit> Link<P> {
             return Offered::Lost;
         }
         self.queue.offer(&mut self.line, now, packet, sink)
+    }
+
+    /// Whether what becomes of a packet is known when it is offered, so that [`Link::plan`] can say it.
+    pub fn is_predicted(&self) -> bool {
+        self.queue.is_predicted()
+    }
+
+    /// The same as an offer at `now` of a packet of `size` bytes marked `ecn`, which the driver keeps. Only for a predicted
+    /// queue: another one takes it for lost.
+    #[inline(always)]
+    pub fn plan(&mut self, now: Time, size: Bytes, ecn: Ecn) -> Planned {
+        let now = self.reach(now);
+        if let Some(loss) = &mut self.loss
+            && loss.takes()
+        {
+            self.line.account.lost += 1;
+            return Planned::Lost;
+        }
+        let size = size.as_u64().saturating_add(self.line.overhead);
+        self.queue.plan(&mut self.line, now, size, ecn).unwrap_or(Planned::Lost)
     }
 
     /// The earliest time at which something happens without an offer; `None` for drop-tail, which decides at offer.

@@ -7,7 +7,7 @@ use crate::held::Place;
 use crate::line::Line;
 use crate::parameters::{Parameters, QueueKey, QueueValue};
 use crate::schedule::NEVER;
-use crate::transit::{Departure, Offered, Transit};
+use crate::transit::{Departure, Offered, Planned, Transit};
 
 /// A line is: documentation, which is its help, an optional condition, and `Name("name in scenarios", parameters =>
 /// discipline)`. The discipline implements [`Discipline`](crate::held::Discipline) with these parameters.
@@ -166,6 +166,20 @@ macro_rules! disciplines {
                     Queue::DropTail(queue) => queue.settle(line, now),
                     $($(#[cfg($cfg)])? Queue::$name(queue) => queue.settle(line, now),)*
                 }
+            }
+
+            /// What becomes of a packet, if that is known when it comes: with drop-tail.
+            #[inline(always)]
+            pub(crate) fn plan(&mut self, line: &mut Line, now: u64, size: u64, ecn: paceline_units::Ecn) -> Option<Planned> {
+                match self {
+                    Queue::DropTail(queue) => Some(queue.plan(line, now, size, ecn)),
+                    $($(#[cfg($cfg)])? Queue::$name(_) => None,)*
+                }
+            }
+
+            /// Whether what becomes of a packet is known when it comes.
+            pub(crate) fn is_predicted(&self) -> bool {
+                matches!(self, Queue::DropTail(_))
             }
 
             /// The next packet that was dropped after it had waited; never with drop-tail.

@@ -29,6 +29,46 @@ pub struct Departure<P> {
     pub noise: TimeDelta,
 }
 
+/// When a packet leaves, without the packet: for drivers that keep their packets where they are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Plan {
+    /// As [`Departure::departed`].
+    pub departed: Time,
+    /// As [`Departure::arrives`].
+    pub arrives: Time,
+    /// As [`Departure::wait`].
+    pub wait: TimeDelta,
+    /// As [`Departure::noise`].
+    pub noise: TimeDelta,
+    /// Whether the packet is to be marked.
+    pub marked: bool,
+}
+
+impl Plan {
+    /// With its packet.
+    #[inline(always)]
+    pub(crate) fn of<P: Transit>(self, mut packet: P) -> Departure<P> {
+        if self.marked {
+            packet.mark_ce();
+        }
+        let Plan { departed, arrives, wait, noise, .. } = self;
+        Departure { packet, departed, arrives, wait, noise }
+    }
+}
+
+/// What becomes of a packet that a predicted queue is told of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Planned {
+    /// It leaves like this.
+    Departs(Plan),
+    /// It waits for ever.
+    Stays,
+    /// The queue dropped it.
+    Dropped,
+    /// The loss model took it before it reached the queue.
+    Lost,
+}
+
 /// What became of an offered packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Offered {

@@ -49,6 +49,18 @@ impl Edge {
         self.packets.front().map_or(u32::MAX, |(_, packet)| packet.flow)
     }
 
+    /// The next packet, where it is.
+    #[inline]
+    pub fn front(&self) -> Option<&(Time, Packet)> {
+        self.packets.front()
+    }
+
+    /// Takes the next packet away.
+    #[inline]
+    pub fn drop_front(&mut self) {
+        self.packets.pop_front();
+    }
+
     /// Takes the next packet.
     #[inline]
     pub fn pop(&mut self) -> Option<(Time, Packet)> {

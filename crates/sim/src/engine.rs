@@ -2,7 +2,7 @@
 
 use crate::edge::Edge;
 use crate::flow::AnyFlow;
-use crate::hop::{Hop, Lost, Routes};
+use crate::hop::{Hop, Lost};
 use paceline_units::{Time, TimeDelta};
 
 /// How the engine goes through time.
@@ -20,7 +20,6 @@ pub struct Engine {
     pub(crate) flows: Vec<AnyFlow>,
     pub(crate) hops: Vec<Hop>,
     edges: Vec<Edge>,
-    routes: Routes,
     lost: Vec<Lost>,
     pace: Pace,
     done: Time,
@@ -33,16 +32,10 @@ const CREEP: TimeDelta = TimeDelta::from_micros(1);
 
 impl Engine {
     /// A world before anything happened.
-    pub(crate) fn assemble(
-        flows: Vec<AnyFlow>,
-        hops: Vec<Hop>,
-        mut edges: Vec<Edge>,
-        routes: Routes,
-        pace: Pace,
-    ) -> Engine {
+    pub(crate) fn assemble(flows: Vec<AnyFlow>, hops: Vec<Hop>, mut edges: Vec<Edge>, pace: Pace) -> Engine {
         flows.iter().for_each(|flow| flow.publish(&mut edges));
         hops.iter().for_each(|hop| hop.publish(&mut edges));
-        Engine { flows, hops, edges, routes, lost: Vec::new(), pace, done: Time::ZERO }
+        Engine { flows, hops, edges, lost: Vec::new(), pace, done: Time::ZERO }
     }
 
     /// How far the world has come: everything before this has happened.
@@ -92,7 +85,7 @@ impl Engine {
             let known = hop.known(&self.edges).min(until);
             if known > hop.done {
                 longest = longest.max(known - hop.done);
-                hop.advance(known, &mut self.edges, &self.routes, &mut self.lost);
+                hop.advance(known, &mut self.edges, &mut self.lost);
             }
         }
         self.settle_losses();
@@ -111,7 +104,7 @@ impl Engine {
                 flow.advance_sender(after, &mut self.edges);
             }
             for hop in &mut self.hops {
-                hop.advance(after, &mut self.edges, &self.routes, &mut self.lost);
+                hop.advance(after, &mut self.edges, &mut self.lost);
             }
             self.settle_losses();
             self.next() < after

@@ -189,7 +189,7 @@ impl<E: Ends> Flow<E> {
 
     #[inline]
     fn packet(&self, sent: Time, size: u32, ecn: Ecn, cargo: Cargo) -> Packet {
-        Packet { flow: self.parts.index, size, hop: 0, back: false, ecn, sent, wait: 0, noise: 0, cargo }
+        Packet { flow: self.parts.index, size, back: false, ecn, sent, wait: 0, noise: 0, cargo }
     }
 
     /// Of events at the same time the arrival comes first, then the receiver's own.

@@ -1,10 +1,10 @@
 //! A link as a component: merges what its feeders offer, in order of (time, flow), and hands on what departs.
 
 use crate::edge::Edge;
-use crate::packet::Packet;
-use paceline_link::{Link, Offered};
+use crate::packet::{Lobby, Packet, Token};
+use paceline_link::{Link, Offered, Planned};
 use paceline_scenario::recorder::{LinkRecorder, Tick, Ticker};
-use paceline_units::{Time, TimeDelta};
+use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -17,31 +17,16 @@ pub struct Lost {
     pub packet: Packet,
 }
 
-/// Where packets go from each link: the edge by (flow, hop), forward and back.
-#[derive(Clone, Debug, Default)]
-pub struct Routes {
-    /// For each flow the edges from sender to receiver: into the first link, between links, into the receiver.
-    pub forward: Vec<Vec<usize>>,
-    /// For each flow the edges from receiver to sender.
-    pub back: Vec<Vec<usize>>,
-}
-
-impl Routes {
-    /// The edge that a packet takes which has crossed `packet.hop` links.
-    #[inline]
-    fn edge(&self, packet: &Packet) -> usize {
-        let routes = if packet.back { &self.back } else { &self.forward };
-        routes[packet.flow as usize][usize::from(packet.hop)]
-    }
-}
-
 /// A link, its feeders and its recorder.
 pub struct Hop {
-    link: Link<Packet>,
+    link: Link<Token>,
+    lobby: Lobby,
     /// Edges that packets arrive on.
     pub inputs: Vec<usize>,
     /// Edges that packets leave on.
     pub outputs: Vec<usize>,
+    /// The edge that packets of each flow leave on: forward at twice its number, back at the place after it.
+    pub next: Vec<u32>,
     recorder: LinkRecorder,
     ticker: Ticker,
     /// Everything before this has happened.
@@ -53,9 +38,20 @@ pub struct Hop {
 
 impl Hop {
     /// A link before anything happened.
-    pub fn new(link: Link<Packet>, recorder: LinkRecorder, ticker: Ticker) -> Hop {
-        let (inputs, outputs, merge) = (Vec::new(), Vec::new(), BinaryHeap::new());
-        Hop { link, inputs, outputs, recorder, ticker, done: Time::ZERO, events: 0, merge }
+    pub fn new(link: Link<Token>, recorder: LinkRecorder, ticker: Ticker) -> Hop {
+        let (inputs, outputs, next, merge) = (Vec::new(), Vec::new(), Vec::new(), BinaryHeap::new());
+        Hop {
+            link,
+            lobby: Lobby::default(),
+            inputs,
+            outputs,
+            next,
+            recorder,
+            ticker,
+            done: Time::ZERO,
+            events: 0,
+            merge,
+        }
     }
 
     /// How far the inputs are known.
@@ -70,10 +66,10 @@ impl Hop {
     }
 
     /// Lets everything happen before `until`.
-    pub fn advance(&mut self, until: Time, edges: &mut [Edge], routes: &Routes, lost: &mut Vec<Lost>) {
+    pub fn advance(&mut self, until: Time, edges: &mut [Edge], lost: &mut Vec<Lost>) {
         loop {
             let tick = self.ticker.before(until);
-            self.run(tick.map_or(until, Tick::covers), edges, routes, lost);
+            self.run(tick.map_or(until, Tick::covers), edges, lost);
             let Some(tick) = tick else { break };
             self.look(tick);
             self.ticker.pass(tick);
@@ -109,24 +105,55 @@ impl Hop {
     }
 
     #[inline]
-    fn run(&mut self, until: Time, edges: &mut [Edge], routes: &Routes, lost: &mut Vec<Lost>) {
-        if let [input] = self.inputs[..] {
-            while edges[input].next() < until {
-                if let Some((now, packet)) = edges[input].pop() {
-                    self.offer(now, packet, edges, routes, lost);
+    fn run(&mut self, until: Time, edges: &mut [Edge], lost: &mut Vec<Lost>) {
+        match self.inputs[..] {
+            [input] if self.link.is_predicted() => self.run_predicted(until, input, edges, lost),
+            [input] => {
+                while edges[input].next() < until {
+                    if let Some((now, packet)) = edges[input].pop() {
+                        self.offer(now, packet, edges, lost);
+                    }
                 }
             }
-        } else {
-            self.run_merged(until, edges, routes, lost);
+            _ => self.run_merged(until, edges, lost),
         }
-        let recorder = &mut self.recorder;
-        self.link.advance(until, &mut |departure| hand_on(departure, recorder, edges, routes));
-        while let Some((at, packet)) = self.link.take_dropped() {
+        let Hop { link, lobby, recorder, next, .. } = self;
+        link.advance(until, &mut |departure| hand_on(departure, lobby, recorder, next, edges));
+        while let Some((at, token)) = self.link.take_dropped() {
+            let packet = self.lobby.leave(&token);
             lost.push(Lost { missed: at + self.link.delay(), packet });
         }
     }
 
-    fn run_merged(&mut self, until: Time, edges: &mut [Edge], routes: &Routes, lost: &mut Vec<Lost>) {
+    /// One feeder and a queue that knows departures at once: packets go from edge to edge without a stop.
+    fn run_predicted(&mut self, until: Time, input: usize, edges: &mut [Edge], lost: &mut Vec<Lost>) {
+        while let Some((now, packet)) = edges[input].front().copied().filter(|(now, _)| *now < until) {
+            edges[input].drop_front();
+            self.pass(now, packet, edges, lost);
+        }
+    }
+
+    /// A packet and a queue that knows its departure at once.
+    #[inline(always)]
+    fn pass(&mut self, now: Time, mut packet: Packet, edges: &mut [Edge], lost: &mut Vec<Lost>) {
+        self.events += 1;
+        match self.link.plan(now, Bytes::new(u64::from(packet.size)), packet.ecn) {
+            Planned::Departs(plan) => {
+                self.recorder.departed(plan.departed, plan.wait);
+                if plan.marked {
+                    packet.ecn = Ecn::Ce;
+                }
+                packet.cross(plan.wait, plan.noise);
+                edges[self.next[packet.way()] as usize].push(plan.arrives, packet);
+            }
+            Planned::Stays => {}
+            Planned::Dropped | Planned::Lost => {
+                lost.push(Lost { missed: now + self.link.delay(), packet });
+            }
+        }
+    }
+
+    fn run_merged(&mut self, until: Time, edges: &mut [Edge], lost: &mut Vec<Lost>) {
         let mut merge = std::mem::take(&mut self.merge);
         merge.clear();
         for &input in &self.inputs {
@@ -144,25 +171,22 @@ impl Hop {
             } else {
                 std::collections::binary_heap::PeekMut::pop(first);
             }
-            self.offer(now, packet, edges, routes, lost);
+            self.offer(now, packet, edges, lost);
         }
         self.merge = merge;
     }
 
-    #[inline]
-    fn offer(
-        &mut self,
-        now: Time,
-        packet: Packet,
-        edges: &mut [Edge],
-        routes: &Routes,
-        lost: &mut Vec<Lost>,
-    ) {
+    #[inline(never)]
+    fn offer(&mut self, now: Time, packet: Packet, edges: &mut [Edge], lost: &mut Vec<Lost>) {
+        if self.link.is_predicted() {
+            return self.pass(now, packet, edges, lost);
+        }
         self.events += 1;
-        let recorder = &mut self.recorder;
-        let offered =
-            self.link.offer(now, packet, &mut |departure| hand_on(departure, recorder, edges, routes));
-        if !matches!(offered, Offered::Accepted) {
+        let Hop { link, lobby, recorder, next, .. } = self;
+        let token = lobby.enter(&packet);
+        let mut sink = |departure| hand_on(departure, lobby, recorder, next, edges);
+        if !matches!(link.offer(now, token, &mut sink), Offered::Accepted) {
+            self.lobby.leave(&token);
             lost.push(Lost { missed: now + self.link.delay(), packet });
         }
     }
@@ -175,13 +199,14 @@ impl Hop {
 
 #[inline]
 fn hand_on(
-    departure: paceline_link::Departure<Packet>,
+    departure: paceline_link::Departure<Token>,
+    lobby: &mut Lobby,
     recorder: &mut LinkRecorder,
+    next: &[u32],
     edges: &mut [Edge],
-    routes: &Routes,
 ) {
     recorder.departed(departure.departed, departure.wait);
-    let mut packet = departure.packet;
+    let mut packet = lobby.leave(&departure.packet);
     packet.cross(departure.wait, departure.noise);
-    edges[routes.edge(&packet)].push(departure.arrives, packet);
+    edges[next[packet.way()] as usize].push(departure.arrives, packet);
 }

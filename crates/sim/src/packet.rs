@@ -13,8 +13,6 @@ pub struct Packet {
     pub flow: u32,
     /// Size on links: transport header, payload and the flow's overhead.
     pub size: u32,
-    /// How many links it has crossed.
-    pub hop: u8,
     /// Whether it goes from the receiver to the sender.
     pub back: bool,
     /// Its mark now.
@@ -72,13 +70,30 @@ impl Packet {
     /// Notes what a link did to it.
     #[inline]
     pub fn cross(&mut self, wait: TimeDelta, noise: TimeDelta) {
-        self.hop += 1;
         self.wait += wait.as_nanos();
         self.noise += noise.as_nanos();
     }
 }
 
-impl Transit for Packet {
+impl Packet {
+    /// Its flow and direction as a place in a link's table of ways.
+    #[inline]
+    pub fn way(&self) -> usize {
+        self.flow as usize * 2 + usize::from(self.back)
+    }
+}
+
+/// A packet as a link sees it: what it needs to know, and where the packet is meanwhile.
+#[derive(Clone, Copy, Debug)]
+pub struct Token {
+    /// Its place in the [`Lobby`].
+    pub place: u32,
+    size: u32,
+    way: u32,
+    ecn: Ecn,
+}
+
+impl Transit for Token {
     #[inline]
     fn size(&self) -> Bytes {
         Bytes::new(u64::from(self.size))
@@ -96,7 +111,39 @@ impl Transit for Packet {
 
     #[inline]
     fn flow(&self) -> u64 {
-        u64::from(self.flow) << 1 | u64::from(self.back)
+        u64::from(self.way)
+    }
+}
+
+/// Where packets stay while a queue holds their tokens, so that it moves little.
+#[derive(Debug, Default)]
+pub struct Lobby {
+    packets: Vec<Packet>,
+    free: Vec<u32>,
+}
+
+impl Lobby {
+    /// A packet comes in.
+    #[inline]
+    pub fn enter(&mut self, packet: &Packet) -> Token {
+        let place = match self.free.pop() {
+            Some(place) => {
+                self.packets[place as usize] = *packet;
+                place
+            }
+            None => {
+                self.packets.push(*packet);
+                self.packets.len() as u32 - 1
+            }
+        };
+        Token { place, size: packet.size, way: packet.way() as u32, ecn: packet.ecn }
+    }
+
+    /// A packet leaves, with the mark that its token has got.
+    #[inline]
+    pub fn leave(&mut self, token: &Token) -> Packet {
+        self.free.push(token.place);
+        Packet { ecn: token.ecn, ..self.packets[token.place as usize] }
     }
 }
 

@@ -4,7 +4,7 @@ use crate::edge::Edge;
 use crate::ends::{RtpEnds, TcpEnds, UdpEnds};
 use crate::engine::{Engine, Pace};
 use crate::flow::{AnyFlow, Flow, FlowParts, Turn};
-use crate::hop::{Hop, Routes};
+use crate::hop::Hop;
 use paceline_link::{Link, LinkError};
 use paceline_scenario::build::{self, EndsParts};
 use paceline_scenario::recorder::{FlowRecorder, LinkRecorder, Ticker, flow_series, link_series};
@@ -45,8 +45,8 @@ impl Simulation {
         let mut assembly = Assembly::new(&scenario, loaded)?;
         let flows =
             loaded.parts.flows.iter().enumerate().map(|(index, parts)| assembly.flow(index, parts)).collect();
-        let Assembly { hops, edges, routes, .. } = assembly;
-        let engine = Engine::assemble(flows, hops, edges, routes, pace);
+        let Assembly { hops, edges, .. } = assembly;
+        let engine = Engine::assemble(flows, hops, edges, pace);
         // A sample at the end covers what happens at the end.
         let end = Time::ZERO + scenario.duration + TimeDelta::from_nanos(1);
         Ok(Simulation { scenario, engine, end })
@@ -103,7 +103,6 @@ struct Assembly<'a> {
     scenario: &'a Scenario,
     hops: Vec<Hop>,
     edges: Vec<Edge>,
-    routes: Routes,
     /// The edge between two links.
     between: BTreeMap<(usize, usize), usize>,
 }
@@ -117,13 +116,7 @@ impl<'a> Assembly<'a> {
             Ok(Hop::new(link, recorder, ticker))
         });
         let hops = hops.collect::<Result<_, LinkError>>()?;
-        Ok(Assembly {
-            scenario,
-            hops,
-            edges: Vec::new(),
-            routes: Routes::default(),
-            between: BTreeMap::new(),
-        })
+        Ok(Assembly { scenario, hops, edges: Vec::new(), between: BTreeMap::new() })
     }
 
     fn edge(&mut self) -> usize {
@@ -131,10 +124,11 @@ impl<'a> Assembly<'a> {
         self.edges.len() - 1
     }
 
-    /// The edges along `path`: into the first link, between links, out of the last one.
-    fn route(&mut self, path: &[usize]) -> Vec<usize> {
+    /// Lays edges along `path` for a flow and direction (see [`crate::packet::Packet::way`]): into the first link, between
+    /// links, out of the last one. Answers the first and the last.
+    fn route(&mut self, path: &[usize], way: usize) -> (usize, usize) {
         let first = self.edge();
-        let mut route = vec![first];
+        let mut end = first;
         for (place, &link) in path.iter().enumerate() {
             if place == 0 {
                 self.hops[link].inputs.push(first);
@@ -147,9 +141,12 @@ impl<'a> Assembly<'a> {
                     last
                 }
             };
-            route.push(out);
+            let next = &mut self.hops[link].next;
+            next.resize(next.len().max(way + 1), u32::MAX);
+            next[way] = out as u32;
+            end = out;
         }
-        route
+        (first, end)
     }
 
     fn edge_between(&mut self, link: usize, next: usize) -> usize {
@@ -165,13 +162,10 @@ impl<'a> Assembly<'a> {
 
     fn flow(&mut self, index: usize, parts: &build::FlowParts) -> AnyFlow {
         let spec = &self.scenario.flows[index];
-        let (forward, back) = (self.route(&parts.path), self.route(&parts.return_path));
+        let (first, last) = self.route(&parts.path, index * 2);
+        let (back_first, back_last) = self.route(&parts.return_path, index * 2 + 1);
         let recorder = FlowRecorder::new(self.scenario, spec);
         let back_delay = if parts.return_path.is_empty() { parts.return_delay } else { TimeDelta::ZERO };
-        let (first, last) = (forward[0], forward[forward.len() - 1]);
-        let (back_first, back_last) = (back[0], back[back.len() - 1]);
-        self.routes.forward.push(forward);
-        self.routes.back.push(back);
         let run = FlowParts {
             index: index as u32,
             overhead: parts.overhead.as_u64() as u32,

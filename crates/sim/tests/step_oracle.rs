@@ -30,7 +30,20 @@ fn a_link() -> impl Strategy<Value = String> {
         2..40,
     );
     let delay = text(&["0s", "#ns", "#us", "#ms", "#ms"], 1..40);
-    let queue = text(&["packets = #", "bytes = \"#kB\"", "limit = \"#ms\"", "packets = 100000"], 3..80);
+    let queue = text(
+        &[
+            "packets = #",
+            "bytes = \"#kB\"",
+            "limit = \"#ms\"",
+            "packets = 100000",
+            "kind = \"red\", packets = #",
+            "kind = \"codel\", interval = \"20ms\", target = \"1ms\"",
+            "kind = \"fq-codel\", packets = #, flows = 4, target = \"1ms\", interval = \"20ms\"",
+            "kind = \"pie\", target = \"2ms\", max_burst = \"#ms\"",
+            "kind = \"dualpi2\", bytes = \"#kB\"",
+        ],
+        3..80,
+    );
     let mark = text(
         &[
             "",
@@ -133,7 +146,33 @@ fn a_flow() -> impl Strategy<Value = String> {
             )
         },
     );
-    prop_oneof![4 => media, 1 => datagrams]
+    let law = select(vec![
+        "\"tahoe\"",
+        "\"reno\"",
+        "\"newreno\"",
+        "\"sack\"",
+        "\"cubic\"",
+        "\"vegas\"",
+        "\"bbr\"",
+        "\"dctcp\"",
+        "\"ledbat\"",
+        "{ kind = \"newreno\", profile = \"ns2\" }",
+    ]);
+    let tcp = text(
+        &[
+            "",
+            "tcp = { ack_every = 1 }",
+            "tcp = { handshake = false, max_window = # }",
+            "stop = \"0.#s\"",
+            "pause = [[\"0.2s\", \"0.5s\"]]",
+        ],
+        3..9,
+    );
+    let ecn = select(vec!["off", "classic", "l4s"]);
+    let connections = (law, tcp, ecn, a_source()).prop_map(|(law, tcp, ecn, source)| {
+        format!("controller = {law}\necn = \"{ecn}\"\nsource = {source}\nPATHS\n{tcp}\n")
+    });
+    prop_oneof![4 => media, 1 => datagrams, 3 => connections]
 }
 
 /// Which links a flow takes, there and back; of links that do not exist nothing is said.

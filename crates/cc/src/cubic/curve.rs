@@ -31,6 +31,11 @@ impl Curve {
         Curve { k: 0.0, ..Curve::new(params, plateau, params.beta_cubic) }
     }
 
+    /// What Reno would have starts here instead of from the plateau.
+    pub fn start_reno_at(&mut self, window: f64) {
+        self.reno_start = window;
+    }
+
     /// `W_cubic(t)`, equation 1.
     #[inline]
     pub fn at(&self, t: f64) -> f64 {

@@ -91,6 +91,9 @@ impl CubicLaw {
         let plateau = if lowered { cwnd * (1.0 + beta) / 2.0 } else { cwnd };
         self.last_max = cwnd;
         self.curve = Curve::new(&self.params, plateau, beta);
+        if self.params.friendly_from_window {
+            self.curve.start_reno_at(cwnd * beta);
+        }
         (self.elapsed, self.plateau_unknown) = (None, false);
     }
 

@@ -10,6 +10,7 @@ param_set! {
         beta_ecn: Ratio = 0.7, in 0.01, 0.99, "RFC 8312 4.5 (as a loss); RFC 8511 has 0.85", "What a mark leaves";
         fast_convergence: Flag = true, in 0.0, 1.0, "RFC 8312 4.6", "A falling W_max is lowered further: room for others";
         tcp_friendliness: Flag = true, in 0.0, 1.0, "RFC 8312 4.2", "No less than Reno would have";
+        friendly_from_window: Flag = true, in 0.0, 1.0, "RFC 8312 4.2 with 4.6: which W_max is not said", "What Reno would have starts from the window before the reduction, not from a plateau lowered by fast convergence";
         ssthresh_min: Count = 2, in 1.0, 1000.0, "RFC 8312 4.5", "Smallest threshold in packets";
         lw: Count = 1, in 1.0, 1000.0, "RFC 8312 4.7, RFC 5681 3.1 (LW)", "Window after a timeout in packets";
         l: Ratio = 1.0, in 0.1, 100.0, "RFC 3465 (L), no text at hand; 1 is RFC 5681 eq. 2", "Most packets that one acknowledgement adds in slow start";

@@ -60,7 +60,8 @@ impl RenoLaw {
                 if ack.newest < window.reduced_until { self.params.l.min(1.0) } else { self.params.l };
             window.slow_start(ack, limit);
         } else {
-            window.set(window.cwnd + window.mss);
+            // Equation 2: no more for an acknowledgement of less than a packet.
+            window.set(window.cwnd + window.mss.min(ack.delivered as f64));
         }
     }
 

@@ -5,7 +5,7 @@ use crate::params::{ParamError, param_set};
 param_set! {
     /// Every constant of the Reno window law. `Default` is RFC 5681.
     pub struct Params {
-        byte_counting: Flag = true, in 0.0, 1.0, "RFC 5681 3.1 (eq. 2, second way of avoidance); RFC 3465, no text at hand", "Bytes count; else a packet per acknowledgement in slow start and 1/cwnd of one after it";
+        byte_counting: Flag = false, in 0.0, 1.0, "RFC 5681 3.1 (off: eq. 3; on: the way that counts bytes); RFC 3465, no text at hand", "Bytes count; else a packet per acknowledgement in slow start and 1/cwnd of one after it";
         l: Ratio = 1.0, in 0.1, 100.0, "RFC 3465 (L), no text at hand; 1 is RFC 5681 eq. 2", "Most packets that one acknowledgement adds in slow start; 1 for what was outstanding at a timeout";
         beta: Ratio = 0.5, in 0.0, 1.0, "RFC 5681 eq. 4", "What a loss leaves";
         beta_ecn: Ratio = 0.5, in 0.0, 1.0, "RFC 3168 6.1.2; RFC 8511 has 0.8", "What a mark leaves";
@@ -24,7 +24,14 @@ param_set! {
 
 /// The named sets of values, the default first.
 pub const PROFILES: &[(&str, &str)] = &[
-    ("rfc5681", "RFC 5681 with byte counting"),
+    (
+        "rfc5681",
+        "RFC 5681, its equations 2 to 4: what an acknowledgement adds does not depend on how much it covers",
+    ),
+    (
+        "rfc3465",
+        "RFC 5681 with byte counting: delayed acknowledgements slow nothing down; RFC 3465, no text at hand",
+    ),
     (
         "ns2",
         "ns-2.35's choices: packets and acknowledgements count, not bytes; half the window, not the flight",
@@ -36,8 +43,8 @@ impl Params {
     pub fn profile(name: &str) -> Option<Params> {
         match name {
             "rfc5681" => Some(Params::default()),
+            "rfc3465" => Some(Params { byte_counting: true, l: 2.0, ..Params::default() }),
             "ns2" => Some(Params {
-                byte_counting: false,
                 ssthresh_from_window: true,
                 ssthresh_held: false,
                 restart_after_idle: false,

@@ -1,98 +1,30 @@
 //! The equations of RFC 5681 as vectors, and where the profile `ns2` differs.
 
 use super::*;
-use crate::{Controller, PacketResult, PacketsReport, Recovery, Report, SentPacket, Status, StreamId};
+use crate::window::drive::{Flow, SIZE, lost};
+use crate::{Controller, Recovery, StreamId};
 use paceline_units::{Bytes, Ecn, TimeDelta};
 
-const SIZE: u64 = 1000;
-
-/// A Reno sender with a counter of packets.
-struct Flow {
-    reno: Reno,
-    next: u64,
-    now: Time,
+fn make(profile: &str, initial_window: u64) -> Flow<RenoLaw> {
+    let setup = Setup { initial_window, ..Setup::new(Bytes::new(SIZE)) };
+    Flow::new(Reno::new(&Params::profile(profile).unwrap(), &setup))
 }
 
-impl Flow {
-    fn new(profile: &str, initial_window: u64) -> Flow {
-        let setup = Setup { initial_window, ..Setup::new(Bytes::new(SIZE)) };
-        Flow { reno: Reno::new(&Params::profile(profile).unwrap(), &setup), next: 0, now: Time::ZERO }
-    }
-
-    fn send(&mut self, packets: u64) {
-        for _ in 0..packets {
-            self.send_one(self.next);
-            self.next += 1;
-        }
-    }
-
-    fn send_one(&mut self, sequence: u64) {
-        let packet = SentPacket {
-            stream: StreamId(0),
-            sequence,
-            size: Bytes::new(SIZE),
-            probe: None,
-            app_limited: false,
-        };
-        let _ = self.reno.on_sent(self.now, &packet);
-    }
-
-    fn fill(&mut self) {
-        let room = self.reno.parts().1.bytes().saturating_sub(self.reno.parts().1.pipe);
-        self.send(room / SIZE);
-    }
-
-    /// One acknowledgement of some packets, 100 ms after they were sent.
-    fn ack(&mut self, sequences: core::ops::Range<u64>, ecn: Ecn) {
-        self.now = self.now.max(Time::from_nanos(100_000_000));
-        let packets: alloc::vec::Vec<_> = sequences
-            .map(|sequence| PacketResult {
-                stream: StreamId(0),
-                sequence,
-                size: Bytes::new(SIZE),
-                sent: Time::ZERO,
-                status: Status::Received { arrived: None, ecn },
-            })
-            .collect();
-        let report = PacketsReport { packets: &packets, clock_step: TimeDelta::from_nanos(1) };
-        let _ = self.reno.on_report(self.now, &Report::Packets(report));
-    }
-
-    fn tell(&mut self, recovery: Recovery) {
-        let _ = self.reno.on_recovery(self.now, recovery);
-    }
-
-    fn cwnd(&mut self) -> f64 {
-        self.reno.parts().1.packets()
-    }
-
-    fn ssthresh(&mut self) -> f64 {
-        self.reno.parts().1.ssthresh / SIZE as f64
-    }
-
-    /// In avoidance with a full window of `packets`, the first `ssthresh` at that.
-    fn avoiding(profile: &str, packets: u64) -> Flow {
-        let mut flow = Flow::new(profile, packets);
-        let _ = flow.reno.assign(flow.now, crate::Assigned::Window(Bytes::new(packets * SIZE)));
-        flow.fill();
-        flow
-    }
-}
-
-fn lost(packets: u64) -> Bytes {
-    Bytes::new(packets * SIZE)
+/// In avoidance with a full window of `packets`, the first `ssthresh` at that.
+fn avoiding(profile: &str, packets: u64) -> Flow<RenoLaw> {
+    make(profile, packets).avoiding(packets)
 }
 
 #[test]
 fn slow_start_adds_what_is_acknowledged_at_most_a_packet_per_acknowledgement() {
-    let mut flow = Flow::new("rfc5681", 10);
+    let mut flow = make("rfc5681", 10);
     flow.fill();
     flow.ack(0..1, Ecn::NotEct);
     assert_eq!(flow.cwnd(), 11.0);
     flow.ack(1..4, Ecn::NotEct);
     assert_eq!(flow.cwnd(), 12.0, "RFC 5681 equation 2 with three packets in one acknowledgement");
-    let params = Params { l: 2.0, ..Params::default() };
-    flow.reno = Reno::new(&params, &Setup::new(Bytes::new(SIZE)));
+    let params = Params::profile("rfc3465").unwrap();
+    flow.sender = Reno::new(&params, &Setup::new(Bytes::new(SIZE)));
     flow.next = 0;
     flow.fill();
     flow.ack(0..3, Ecn::NotEct);
@@ -101,7 +33,7 @@ fn slow_start_adds_what_is_acknowledged_at_most_a_packet_per_acknowledgement() {
 
 #[test]
 fn avoidance_adds_a_packet_per_window() {
-    let mut flow = Flow::avoiding("rfc5681", 10);
+    let mut flow = avoiding("rfc3465", 10);
     flow.ack(0..9, Ecn::NotEct);
     assert_eq!(flow.cwnd(), 10.0);
     flow.ack(9..10, Ecn::NotEct);
@@ -109,32 +41,39 @@ fn avoidance_adds_a_packet_per_window() {
 }
 
 #[test]
+fn without_byte_counting_every_acknowledgement_adds_its_part() {
+    let mut flow = avoiding("rfc5681", 10);
+    flow.ack(0..2, Ecn::NotEct);
+    assert!((flow.cwnd() - 10.1).abs() < 1e-9, "RFC 5681 equation 3: two packets, one acknowledgement");
+}
+
+#[test]
 fn ns2_counts_acknowledgements_not_bytes() {
-    let mut flow = Flow::new("ns2", 2);
+    let mut flow = make("ns2", 2);
     flow.fill();
     flow.ack(0..2, Ecn::NotEct);
     assert_eq!(flow.cwnd(), 3.0, "one acknowledgement");
-    let mut flow = Flow::avoiding("ns2", 10);
+    let mut flow = avoiding("ns2", 10);
     flow.ack(0..2, Ecn::NotEct);
     assert!((flow.cwnd() - 10.1).abs() < 1e-9);
     flow.ack(2..3, Ecn::NotEct);
     assert!((flow.cwnd() - (10.1 + 1.0 / 10.1)).abs() < 1e-9);
-    let allowed = flow.reno.parts().1.bytes();
+    let allowed = flow.sender.parts().1.bytes();
     assert_eq!(allowed, 10_000, "only whole packets of 10.2 may be sent");
 }
 
 #[test]
 fn a_loss_leaves_half_the_flight_and_ns2_half_the_window() {
     for (profile, left) in [("rfc5681", 4.0), ("ns2", 10.0)] {
-        let mut flow = Flow::new(profile, 20);
+        let mut flow = make(profile, 20);
         flow.send(8);
         flow.tell(Recovery::Entered { lost: lost(1) });
         assert_eq!((flow.cwnd(), flow.ssthresh()), (left, left), "{profile}");
         flow.tell(Recovery::Lost { lost: lost(1) });
         assert_eq!(flow.cwnd(), left, "once per recovery");
-        assert_eq!(flow.reno.snapshot().in_flight, Some(lost(6)));
+        assert_eq!(flow.sender.snapshot().in_flight, Some(lost(6)));
     }
-    let mut flow = Flow::new("rfc5681", 20);
+    let mut flow = make("rfc5681", 20);
     flow.send(3);
     flow.tell(Recovery::Entered { lost: lost(1) });
     assert_eq!(flow.cwnd(), 2.0, "two packets at least");
@@ -142,7 +81,7 @@ fn a_loss_leaves_half_the_flight_and_ns2_half_the_window() {
 
 #[test]
 fn what_limited_transmit_sent_is_not_part_of_the_flight() {
-    let mut flow = Flow::avoiding("rfc5681", 10);
+    let mut flow = avoiding("rfc3465", 10);
     flow.send(2);
     flow.ack(1..4, Ecn::NotEct);
     flow.tell(Recovery::Entered { lost: lost(1) });
@@ -152,10 +91,10 @@ fn what_limited_transmit_sent_is_not_part_of_the_flight() {
 #[test]
 fn a_timeout_leaves_one_packet_and_a_repeated_one_the_threshold() {
     for (profile, second) in [("rfc5681", 5.0), ("ns2", 2.0)] {
-        let mut flow = Flow::avoiding(profile, 10);
+        let mut flow = avoiding(profile, 10);
         flow.tell(Recovery::TimedOut);
         assert_eq!((flow.cwnd(), flow.ssthresh()), (1.0, 5.0), "{profile}");
-        assert_eq!(flow.reno.snapshot().in_flight, Some(Bytes::ZERO));
+        assert_eq!(flow.sender.snapshot().in_flight, Some(Bytes::ZERO));
         flow.send_one(0);
         flow.tell(Recovery::TimedOut);
         assert_eq!((flow.cwnd(), flow.ssthresh()), (1.0, second), "{profile}");
@@ -164,7 +103,7 @@ fn a_timeout_leaves_one_packet_and_a_repeated_one_the_threshold() {
 
 #[test]
 fn a_timeout_in_recovery_does_not_halve_the_same_window_again() {
-    let mut flow = Flow::avoiding("rfc5681", 20);
+    let mut flow = avoiding("rfc5681", 20);
     flow.tell(Recovery::Entered { lost: lost(1) });
     flow.tell(Recovery::TimedOut);
     assert_eq!(
@@ -178,7 +117,7 @@ fn a_timeout_in_recovery_does_not_halve_the_same_window_again() {
 
 #[test]
 fn marks_reduce_once_per_window_of_data_and_for_losses_too() {
-    let mut flow = Flow::avoiding("rfc5681", 10);
+    let mut flow = avoiding("rfc5681", 10);
     flow.ack(0..1, Ecn::Ce);
     assert_eq!(flow.cwnd(), 5.0, "half of ten: the flight before the acknowledgement was full");
     flow.ack(1..2, Ecn::Ce);
@@ -195,14 +134,14 @@ fn marks_reduce_once_per_window_of_data_and_for_losses_too() {
 
 #[test]
 fn a_window_that_is_not_used_does_not_grow() {
-    let mut flow = Flow::new("rfc5681", 20);
+    let mut flow = make("rfc5681", 20);
     flow.send(9);
     flow.ack(0..1, Ecn::NotEct);
     assert_eq!(flow.cwnd(), 20.0, "less than half of it was used");
     flow.send(2);
     flow.ack(1..2, Ecn::NotEct);
     assert_eq!(flow.cwnd(), 21.0, "half of it: RFC 7661 section 4.3");
-    let mut flow = Flow::avoiding("rfc5681", 10);
+    let mut flow = avoiding("rfc3465", 10);
     flow.ack(0..8, Ecn::NotEct);
     flow.send(7);
     flow.ack(8..10, Ecn::NotEct);
@@ -216,17 +155,17 @@ fn a_window_that_is_not_used_does_not_grow() {
 #[test]
 fn a_pause_of_a_timeout_takes_the_window_down_to_the_first() {
     for (profile, left) in [("rfc5681", 10.0), ("ns2", 40.0)] {
-        let mut flow = Flow::new(profile, 10);
+        let mut flow = make(profile, 10);
         flow.fill();
         flow.ack(0..10, Ecn::NotEct);
-        let _ = flow.reno.assign(flow.now, crate::Assigned::Window(Bytes::new(40 * SIZE)));
+        let _ = flow.sender.assign(flow.now, crate::Assigned::Window(Bytes::new(40 * SIZE)));
         let (offered, queue) = (
             crate::Offered { stream: StreamId(0), bytes: Bytes::new(SIZE), frame_end: true },
             crate::SendQueueState::default(),
         );
-        let _ = flow.reno.on_offered(flow.now + TimeDelta::from_millis(800), &offered, &queue);
+        let _ = flow.sender.on_offered(flow.now + TimeDelta::from_millis(800), &offered, &queue);
         assert_eq!(flow.cwnd(), 40.0, "{profile}");
-        let _ = flow.reno.on_offered(flow.now + TimeDelta::from_millis(1200), &offered, &queue);
+        let _ = flow.sender.on_offered(flow.now + TimeDelta::from_millis(1200), &offered, &queue);
         assert_eq!(flow.cwnd(), left, "{profile}");
     }
 }
@@ -244,14 +183,14 @@ fn a_largest_window_holds_and_an_assignment_too() {
 #[test]
 fn pacing_spreads_two_windows_in_slow_start_and_a_fifth_more_than_one_after_it() {
     let params = Params { pacing: true, ..Params::default() };
-    let mut flow = Flow::new("rfc5681", 10);
-    flow.reno = Reno::new(&params, &Setup::new(Bytes::new(SIZE)));
+    let mut flow = make("rfc5681", 10);
+    flow.sender = Reno::new(&params, &Setup::new(Bytes::new(SIZE)));
     flow.fill();
-    assert_eq!(flow.reno.law_pace(), None, "no round trip yet");
+    assert_eq!(flow.sender.law_pace(), None, "no round trip yet");
     flow.ack(0..1, Ecn::NotEct);
-    assert_eq!(flow.reno.law_pace(), Some(Bitrate::from_kbps(1760)), "2 x 11 kB per 100 ms");
-    let _ = flow.reno.assign(flow.now, crate::Assigned::Window(Bytes::new(10 * SIZE)));
-    assert_eq!(flow.reno.law_pace(), Some(Bitrate::from_kbps(960)));
+    assert_eq!(flow.sender.law_pace(), Some(Bitrate::from_kbps(1760)), "2 x 11 kB per 100 ms");
+    let _ = flow.sender.assign(flow.now, crate::Assigned::Window(Bytes::new(10 * SIZE)));
+    assert_eq!(flow.sender.law_pace(), Some(Bitrate::from_kbps(960)));
 }
 
 impl Reno {

@@ -5,6 +5,8 @@
 //! losses are the transport's, which tells of them by [`Recovery`](crate::Recovery). What the RFCs leave open and what
 //! is done here is in DEVIATIONS.md beside this file.
 
+#[cfg(test)]
+pub(crate) mod drive;
 mod flight;
 mod pace;
 mod round_trip;

@@ -90,21 +90,26 @@ impl<L: Law> WindowSender<L> {
                 sampled = Some(sent.at);
             }
         }
-        if ack.delivered == 0 {
-            return self.count();
+        ack.rtt = sampled.map(|at| now.saturating_since(at));
+        if ack.delivered > 0 {
+            self.on_ack(ack, marked_anew);
         }
-        if let Some(at) = sampled {
-            let sample = now.saturating_since(at);
+    }
+
+    #[inline]
+    fn on_ack(&mut self, mut ack: Ack, marked_anew: bool) {
+        if let Some(sample) = ack.rtt {
             self.window.round_trip.sample(sample);
-            ack.rtt = Some(sample);
         }
         if ack.newest >= self.window.reduced_until {
             self.reduced_for_mark = false;
         }
-        if marked_anew && !self.window.recovering && self.law.marks() != Marks::Ignored {
-            self.on_mark(now);
+        let heeds_marks = self.law.marks() != Marks::Ignored;
+        if marked_anew && !self.window.recovering && heeds_marks {
+            self.on_mark(ack.now);
         } else {
-            ack.may_grow = !self.window.recovering && self.window.was_used_after(ack.newest);
+            let unmarked = ack.marked == 0 || !heeds_marks;
+            ack.may_grow = unmarked && !self.window.recovering && self.window.was_used_after(ack.newest);
         }
         self.count();
         self.law.on_ack(&mut self.window, &ack);

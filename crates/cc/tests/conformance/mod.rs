@@ -60,7 +60,7 @@ impl Member {
     }
 
     /// A window law under a transport that retransmits.
-    fn retransmitting(name: &str, ecn: Ecn, make: fn() -> Box<dyn Controller>) -> Member {
+    pub fn retransmitting(name: &str, ecn: Ecn, make: fn() -> Box<dyn Controller>) -> Member {
         let longest_wait = TimeDelta::from_millis(100);
         Member { flight: Flight::Pipe, longest_wait, ..Member::new(name, ecn, Bytes::ZERO, make) }
     }
@@ -124,7 +124,8 @@ pub fn members() -> Vec<Member> {
     ]
 }
 
-const SETUP: Setup = Setup { largest_packet: LARGEST, initial_window: 10, max_window: None };
+/// What every window law is told of its flow.
+pub const SETUP: Setup = Setup { largest_packet: LARGEST, initial_window: 10, max_window: None };
 
 fn loss_based(name: &str, make: fn() -> Box<dyn Controller>) -> Member {
     Member::retransmitting(name, Ecn::Ect0, make)

@@ -40,6 +40,7 @@ pub struct Record {
     pub samples: Vec<(Time, f64, Vec<Option<f64>>)>,
 }
 
+#[allow(dead_code, reason = "not every program of the suite looks at windows and state")]
 impl Record {
     /// Mbit/s that arrived between two times in seconds.
     pub fn rate(&self, from: f64, to: f64) -> f64 {

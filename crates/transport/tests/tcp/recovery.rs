@@ -1,9 +1,9 @@
 //! Losses, and how many round trips each way of recovery takes to repair them.
 
-use crate::net::{Net, at, ms};
+use crate::net::{Fate, Net, at, ms};
 use paceline_cc::Recovery;
-use paceline_transport::tcp::{RecoveryKind, TcpConfig};
-use paceline_units::Bytes;
+use paceline_transport::tcp::{EcnEcho, Flags, RecoveryKind, TcpConfig};
+use paceline_units::{Bytes, Ecn};
 
 pub fn config(recovery: RecoveryKind) -> TcpConfig {
     TcpConfig {
@@ -64,4 +64,132 @@ fn three_losses_of_a_window_tell_the_ways_apart() {
     // Reno leaves at the first partial acknowledgement: it halves again, or waits for its timer.
     let reno = of(RecoveryKind::Reno).1;
     assert!(reno.recoveries + reno.timeouts > 1, "{times:?}");
+}
+
+#[test]
+fn a_lost_retransmission_waits_for_the_timer_and_backs_off_to_the_millisecond() {
+    for kind in KINDS {
+        // The first segment is lost, and so are its next three copies; everything else arrives.
+        let mut net =
+            Net::new(&TcpConfig { initial_window: 1, min_rto: ms(1000), ..config(kind) }, Some(960));
+        net.data_fate = Box::new(|n, _| if n < 4 { Fate::Dropped } else { Fate::Arrives });
+        let mut net = net.started();
+        net.run(at(60_000));
+        let times: Vec<_> = net.sent.iter().map(|(time, ..)| *time).collect();
+        // RFC 6298 rules 2.1 and 5.5: 1 s, then twice as long each time.
+        assert_eq!(times, [at(0), at(1000), at(3000), at(7000), at(15_000)], "{kind:?}");
+        assert_eq!(net.sender.completed_at(), Some(at(15_100)), "{kind:?}");
+    }
+}
+
+#[test]
+fn a_round_trip_of_a_segment_sent_twice_is_not_measured() {
+    let mut net = Net::new(&TcpConfig { initial_window: 1, ..config(RecoveryKind::Sack) }, Some(96_000));
+    net.data_fate = Box::new(|n, _| if n == 0 { Fate::Late(ms(2000)) } else { Fate::Arrives });
+    let mut net = net.started();
+    net.run(at(30_000));
+    // The first copy arrives after the second: had its 1.1 s or the second's 100 ms been taken for the round trip of the
+    // first, the timer would be off for the next segments; nothing else is ever sent again.
+    assert_eq!((net.received, net.sender.counters().timeouts), (96_000, 1));
+    assert!(net.duplicates >= 1, "the late copy");
+}
+
+#[test]
+fn small_windows_live_by_limited_transmit() {
+    for (limited_transmit, timeouts) in [(true, 0), (false, 1)] {
+        // A window of three with the first lost: two duplicates alone are not enough.
+        let config = TcpConfig {
+            initial_window: 3,
+            limited_transmit,
+            max_window: Some(Bytes::new(3000)),
+            ..config(RecoveryKind::NewReno)
+        };
+        let mut net = Net::new(&config, Some(40 * 960)).losing(&[6]).started();
+        net.run(at(30_000));
+        assert_eq!(net.received, 40 * 960);
+        // The window is the receiver's: limited transmit cannot exceed it, so it is widened by what left the network.
+        assert_eq!(
+            net.sender.counters().timeouts,
+            1,
+            "the receiver's window has no room: {limited_transmit}"
+        );
+        let config = TcpConfig { max_window: None, ..config };
+        let mut net = Net::new(&config, Some(6 * 960)).losing(&[0]).started();
+        net.run(at(30_000));
+        assert_eq!(net.sender.counters().timeouts, timeouts, "{limited_transmit}");
+    }
+}
+
+#[test]
+fn delayed_acknowledgements_come_every_second_segment_or_after_the_delay() {
+    let config = TcpConfig { ack_every: 2, ..config(RecoveryKind::Sack) };
+    let mut net = Net::new(&config, Some(5 * 960)).started();
+    net.run(at(5000));
+    let acks: Vec<_> = net.acks.iter().map(|(time, ack)| (*time, (ack.acknowledgment - 1) / 960)).collect();
+    // Two and two; the last comes with the end of the stream, which does not wait.
+    assert_eq!(acks, [(at(50), 2), (at(50), 4), (at(50), 5)]);
+    let mut net = Net::new(&TcpConfig { initial_window: 1, ..config }, Some(2 * 960)).started();
+    net.run(at(5000));
+    assert_eq!(net.acks[0].0, at(50 + 200), "one segment alone is acknowledged after the delay");
+}
+
+#[test]
+fn the_handshake_takes_a_round_trip_and_survives_its_losses() {
+    let config = TcpConfig { handshake: true, ..config(RecoveryKind::Sack) };
+    let mut net = Net::new(&config, Some(960)).started();
+    net.run(at(5000));
+    assert_eq!((net.sent.len(), net.sent[1].0, net.received), (2, at(100), 960));
+    let mut net = Net::new(&config, Some(960));
+    let mut syns = 0;
+    net.data_fate = Box::new(move |_, segment| {
+        syns += u64::from(segment.flags.has(Flags::SYN));
+        if segment.flags.has(Flags::SYN) && syns <= 2 { Fate::Dropped } else { Fate::Arrives }
+    });
+    let mut net = net.started();
+    net.run(at(30_000));
+    let times: Vec<_> = net.sent.iter().map(|(time, ..)| *time).collect();
+    assert_eq!(times, [at(0), at(1000), at(3000), at(3100)], "a second, then two");
+}
+
+#[test]
+fn sequence_numbers_wrap() {
+    for kind in KINDS {
+        let config = TcpConfig { initial_sequence: u32::MAX - 100_000, handshake: true, ..config(kind) };
+        let mut net = Net::new(&config, Some(300_000)).losing(&[40, 104, 150]).started();
+        net.run(at(60_000));
+        assert_eq!((net.received, net.sender.counters().ignored), (300_000, 0), "{kind:?}");
+        assert!(net.sender.completed_at().is_some(), "{kind:?}");
+    }
+}
+
+#[test]
+fn marks_are_answered_once_per_window_and_cwr_ends_the_echo() {
+    let config = TcpConfig { ect: Ecn::Ect0, ..config(RecoveryKind::Sack) };
+    let mut net = Net::new(&config, Some(300_000));
+    net.data_fate = Box::new(|n, _| if (60..64).contains(&n) { Fate::Marked } else { Fate::Arrives });
+    let mut net = net.started();
+    net.run(at(20_000));
+    let echoes = net.acks.iter().filter(|(_, ack)| ack.flags.has(Flags::ECE)).count();
+    let reduced = net.sent.iter().filter(|(_, segment, _)| segment.flags.has(Flags::CWR)).count();
+    assert_eq!((net.received, reduced, net.sender.counters().retransmissions), (300_000, 1, 0));
+    assert!(echoes > 4, "from the mark on until the reduction is known: {echoes}");
+    let last = net.acks.last().expect("there are many").1;
+    assert!(!last.flags.has(Flags::ECE));
+    // Exactly: as many echoes as marks.
+    let mut net = Net::new(&TcpConfig { ecn_echo: EcnEcho::Exact, ..config }, Some(300_000));
+    net.data_fate = Box::new(|n, _| if (60..64).contains(&n) { Fate::Marked } else { Fate::Arrives });
+    let mut net = net.started();
+    net.run(at(20_000));
+    assert_eq!(net.acks.iter().filter(|(_, ack)| ack.flags.has(Flags::ECE)).count(), 4);
+}
+
+#[test]
+fn a_reduction_for_nothing_is_taken_back() {
+    // One segment is overtaken by many: declared lost, sent again, and then it arrives as well.
+    let mut net = Net::new(&config(RecoveryKind::Sack), Some(300_000));
+    net.data_fate = Box::new(|n, _| if n == 40 { Fate::Late(ms(60)) } else { Fate::Arrives });
+    let mut net = net.started();
+    net.run(at(20_000));
+    let counters = net.sender.counters();
+    assert_eq!((net.received, counters.recoveries, counters.spurious), (300_000, 1, 1), "{counters:?}");
 }

@@ -1,0 +1,144 @@
+//! Whatever the network does, and whatever strangers send: everything arrives once and in order, nothing panics.
+
+use crate::net::{Fate, Net, at, ms};
+use crate::recovery::{KINDS, config};
+use paceline_transport::tcp::{Flags, SackBlocks, Segment, TcpConfig, TcpReceiver};
+use paceline_units::Ecn;
+use proptest::prelude::*;
+
+fn segment() -> impl Strategy<Value = Segment> {
+    let number = || prop_oneof![0u32..400_000, any::<u32>(), Just(u32::MAX), Just(1)];
+    let blocks = prop::collection::vec((number(), number()), 0..4);
+    (any::<u8>(), number(), number(), number(), prop_oneof![Just(0u32), 0u32..3000, any::<u32>()], blocks)
+        .prop_map(|(flags, sequence, acknowledgment, window, payload, blocks)| {
+            let mut sack = SackBlocks::none();
+            blocks.into_iter().for_each(|(begin, end)| sack.push(begin, end));
+            let flags = Flags(flags).and(Flags::ACK);
+            Segment { connection: 0, flags, sequence, acknowledgment, window, payload, sack }
+        })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn everything_arrives_whatever_is_lost_doubled_or_late(
+        kind in 0usize..4,
+        fates in prop::collection::vec(0u8..20, 400),
+        acks in prop::collection::vec(0u8..20, 400),
+        ack_every in 1u32..4,
+        handshake: bool,
+        start: u32,
+    ) {
+        let config = TcpConfig { ack_every, handshake, initial_sequence: start, ..config(KINDS[kind]) };
+        let mut net = Net::new(&config, Some(200_000));
+        let fate = |code: u8| match code {
+            0 | 1 => Fate::Dropped,
+            2 => Fate::Doubled,
+            3 => Fate::Late(ms(7)),
+            4 => Fate::Late(ms(130)),
+            5 => Fate::Marked,
+            _ => Fate::Arrives,
+        };
+        // After the fates are used up the network is well again.
+        let mut fates = fates.into_iter();
+        net.data_fate = Box::new(move |_, _| fates.next().map_or(Fate::Arrives, fate));
+        net.ack_fate = Box::new(move |n, _| acks.get(n as usize).map_or(Fate::Arrives, |code| fate(*code)));
+        let mut net = net.started();
+        net.run(at(3_600_000));
+        prop_assert_eq!(net.received, 200_000);
+        prop_assert!(net.sender.completed_at().is_some());
+    }
+
+    #[test]
+    fn a_sender_takes_anything(kind in 0usize..4, segments in prop::collection::vec(segment(), 1..60)) {
+        let mut net = Net::new(&config(KINDS[kind]), Some(2_000_000)).started();
+        for (index, segment) in segments.iter().enumerate() {
+            net.run(at(index as i64 * 40));
+            net.inject_ack(segment);
+            // The controller's flight is the scoreboard's whatever was said: `inject_ack` checks it.
+        }
+        net.run(at(10_000));
+    }
+
+    #[test]
+    fn a_receiver_takes_anything_and_counts_no_byte_twice(segments in prop::collection::vec(segment(), 1..200)) {
+        let mut receiver = TcpReceiver::new(&config(KINDS[3]), 0);
+        let mut there = 0;
+        for (index, segment) in segments.iter().enumerate() {
+            let now = at(index as i64);
+            there += receiver.on_segment(now, segment, Ecn::NotEct).new_payload.as_u64();
+            while let Some(ack) = receiver.poll_ack(now) {
+                prop_assert!(ack.payload == 0);
+            }
+        }
+        // No more than the window beyond what is in order, and the window moves with that alone.
+        prop_assert!(there <= segments.iter().map(|segment| u64::from(segment.payload)).sum());
+    }
+}
+
+#[test]
+fn what_was_never_sent_cannot_be_acknowledged() {
+    let mut net = Net::new(&config(KINDS[3]), Some(2_000_000)).started();
+    net.run(at(210));
+    let before = (net.window(), net.sender.in_flight());
+    let told = |acknowledgment: u32, flags: Flags, blocks: &[(u32, u32)]| {
+        let mut sack = SackBlocks::none();
+        blocks.iter().for_each(|(begin, end)| sack.push(*begin, *end));
+        Segment { connection: 0, flags, sequence: 1, acknowledgment, window: 1 << 30, payload: 0, sack }
+    };
+    let first = net.acks.last().expect("some").1.acknowledgment;
+    // Far ahead; half the number space behind; a SYN; another connection; blocks reversed, empty, beyond, below.
+    net.inject_ack(&told(first + 10_000_000, Flags::ACK, &[]));
+    net.inject_ack(&told(first.wrapping_sub(1 << 30), Flags::ACK, &[]));
+    net.inject_ack(&told(first, Flags::ACK.and(Flags::SYN), &[]));
+    net.inject_ack(&Segment { connection: 9, ..told(first + 960, Flags::ACK, &[]) });
+    assert_eq!(net.sender.counters().ignored, 4);
+    for blocks in [(first + 960, first), (first, first), (first + 960, first + 90_000_000)] {
+        net.inject_ack(&told(first, Flags::ACK, &[blocks]));
+    }
+    assert_eq!(net.sender.counters().impossible_blocks, 3);
+    // A reset with a number that is not the one expected is nothing; with it the connection is over.
+    net.inject_ack(&Segment { sequence: 77, ..told(first, Flags::ACK.and(Flags::RST), &[]) });
+    assert_eq!((net.window(), net.sender.in_flight()), before);
+    net.inject_ack(&told(first, Flags::ACK.and(Flags::RST), &[]));
+    let sent = net.sent.len();
+    net.run(at(60_000));
+    assert_eq!(net.sent.len(), sent, "reset");
+}
+
+#[test]
+fn a_receiver_answers_what_is_out_of_the_window_and_stores_nothing_of_it() {
+    let config = TcpConfig { max_window: Some(paceline_units::Bytes::new(10_000)), ..config(KINDS[3]) };
+    let mut receiver = TcpReceiver::new(&config, 0);
+    let data = |sequence: u32, payload: u32, flags: Flags| Segment {
+        connection: 0,
+        flags,
+        sequence,
+        acknowledgment: 0,
+        window: 0,
+        payload,
+        sack: SackBlocks::none(),
+    };
+    // In order, beyond the window, the same again, overlapping, and a hole.
+    let cases: [(u32, u32, u64, u32, &[(u32, u32)]); 5] = [
+        (1, 960, 960, 961, &[]),
+        (1 + 960 + 9700, 960, 0, 961, &[]),
+        (1, 960, 0, 961, &[(1, 961)]),
+        (481, 960, 480, 1441, &[(481, 961)]),
+        (2401, 960, 960, 1441, &[(2401, 3361)]),
+    ];
+    for (sequence, payload, new, acknowledged, blocks) in cases {
+        let arrival = receiver.on_segment(at(0), &data(sequence, payload, Flags::ACK), Ecn::NotEct);
+        let ack = receiver.poll_ack(at(0)).expect("at once: an acknowledgement per segment");
+        assert_eq!((arrival.new_payload.as_u64(), ack.acknowledgment), (new, acknowledged), "{sequence}");
+        assert_eq!(ack.sack.iter().collect::<Vec<_>>(), blocks, "{sequence}");
+        assert_eq!(receiver.poll_ack(at(0)), None);
+    }
+    assert_eq!(receiver.ignored(), 1);
+    // A SYN in the middle, and a reset beside the expected number, are answered and change nothing.
+    for flags in [Flags::SYN, Flags::RST] {
+        receiver.on_segment(at(0), &data(5000, 0, flags), Ecn::NotEct);
+        assert_eq!(receiver.poll_ack(at(0)).expect("an answer").acknowledgment, 1441);
+    }
+}
