@@ -23,6 +23,10 @@ parameters! {
 }
 
 impl CoDelConfig {
+    fn least_room(&self) -> Bytes {
+        Bytes::new(1)
+    }
+
     fn contradiction(&self) -> Result<(), LinkError> {
         check_target(self.target, self.interval)
     }
@@ -190,9 +194,8 @@ impl<P: Transit> Discipline<P> for CoDel<P> {
     type Config = CoDelConfig;
 
     fn new(config: &CoDelConfig, place: &Place<'_>) -> Result<CoDel<P>, LinkError> {
-        config.validate()?;
         Ok(CoDel {
-            limit: config.limit.resolve_above_zero(place.nominal)?,
+            limit: config.limit.resolve(place.nominal)?,
             control: Control::new(config.target, config.interval, config.maxpacket, config.ecn),
             queue: VecDeque::with_capacity(64),
         })

@@ -52,7 +52,7 @@ impl LinkConfig {
                 return Err(LinkError::new("down", (from, to), "intervals [from, to] with from before to"));
             }
         }
-        self.queue.validate()?;
+        self.queue.validate_at(self.rate.nominal())?;
         self.mark.as_ref().map_or(Ok(()), MarkConfig::validate)?;
         self.loss.as_ref().map_or(Ok(()), LossConfig::validate)?;
         self.noise.as_ref().map_or(Ok(()), NoiseConfig::validate)
@@ -89,16 +89,6 @@ impl QueueLimit {
             QueueLimit::Unlimited => (u64::MAX, u64::MAX),
         };
         Ok(ResolvedLimit { bytes, packets })
-    }
-
-    /// As `resolve`, for a queue that must be able to hold something.
-    pub(crate) fn resolve_above_zero(self, nominal: Bitrate) -> Result<ResolvedLimit, LinkError> {
-        let limit = self.resolve(nominal)?;
-        if limit.bytes.min(limit.packets) == 0 {
-            let expected = "more than nothing at the nominal rate: a longer time, or packets or bytes";
-            return Err(LinkError::new("queue.limit", (self, nominal), expected));
-        }
-        Ok(limit)
     }
 }
 

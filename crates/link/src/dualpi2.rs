@@ -60,12 +60,12 @@ parameters! {
 
 impl DualPi2Config {
     fn contradiction(&self) -> Result<(), LinkError> {
-        match self.limit {
-            QueueLimit::Bytes(limit) if limit < self.mtu => {
-                Err(LinkError::new("queue.bytes", limit, "at least mtu: nothing would ever wait"))
-            }
-            _ => Ok(()),
-        }
+        Ok(())
+    }
+
+    /// A packet waits only if there is room for an MTU.
+    fn least_room(&self) -> Bytes {
+        self.mtu.max(Bytes::new(1))
     }
 }
 
@@ -276,15 +276,9 @@ impl<P: Transit> Discipline<P> for DualPi2<P> {
     type Config = DualPi2Config;
 
     fn new(config: &DualPi2Config, place: &Place<'_>) -> Result<DualPi2<P>, LinkError> {
-        config.validate()?;
-        let limit = config.limit.resolve_above_zero(place.nominal)?;
-        if !limit.admits(0, 0, config.mtu.as_u64()) {
-            let expected = "room for mtu at the nominal rate: a longer time, or packets or bytes";
-            return Err(LinkError::new("queue.limit", (config.limit, place.nominal), expected));
-        }
         let tupdate = tupdate(config).as_nanos() as u64;
         Ok(DualPi2 {
-            limit,
+            limit: config.limit.resolve(place.nominal)?,
             base: Base::new(config),
             p_cmax: config.p_cmax.unwrap_or((1.0 / (config.k * config.k)).min(1.0)),
             l: Side::new(),

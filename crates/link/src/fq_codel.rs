@@ -35,6 +35,10 @@ parameters! {
 }
 
 impl FqCoDelConfig {
+    fn least_room(&self) -> Bytes {
+        Bytes::new(1)
+    }
+
     fn contradiction(&self) -> Result<(), LinkError> {
         check_target(self.target, self.interval)?;
         match self.ce_threshold {
@@ -126,7 +130,6 @@ impl<P: Transit> Discipline<P> for FqCoDel<P> {
     type Config = FqCoDelConfig;
 
     fn new(config: &FqCoDelConfig, place: &Place<'_>) -> Result<FqCoDel<P>, LinkError> {
-        config.validate()?;
         let queue = FlowQueue {
             packets: Chain::new(),
             credits: 0,
@@ -135,7 +138,7 @@ impl<P: Transit> Discipline<P> for FqCoDel<P> {
         };
         let flows = config.flows as usize;
         Ok(FqCoDel {
-            limit: config.limit.resolve_above_zero(place.nominal)?,
+            limit: config.limit.resolve(place.nominal)?,
             pool: Pool::new(),
             queues: vec![queue; flows],
             new: VecDeque::with_capacity(flows),

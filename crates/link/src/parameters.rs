@@ -3,7 +3,7 @@
 
 use crate::QueueLimit;
 use crate::error::LinkError;
-use paceline_units::{Bytes, TimeDelta};
+use paceline_units::{Bitrate, Bytes, TimeDelta};
 
 /// A parameter's value.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -91,9 +91,14 @@ pub(crate) trait Parameters {
         Ok(())
     }
 
-    /// Everything that is wrong with the parameters alone.
-    fn validate(&self) -> Result<(), LinkError> {
-        check_limit(self.limit())?;
+    /// What the limit must hold so that anything may ever wait.
+    fn room(&self) -> Bytes {
+        Bytes::ZERO
+    }
+
+    /// Everything that is wrong with the parameters, at a link of this nominal rate.
+    fn validate(&self, nominal: Bitrate) -> Result<(), LinkError> {
+        check_limit(self.limit(), self.room(), nominal)?;
         for key in Self::KEYS {
             if let Some(value) = self.value(key.name).filter(|value| !key.admits(*value)) {
                 return Err(LinkError::new(key.path, value, key.expected));
@@ -103,15 +108,25 @@ pub(crate) trait Parameters {
     }
 }
 
-/// Fails if nothing may wait: an active queue has something to manage.
-fn check_limit(limit: QueueLimit) -> Result<(), LinkError> {
-    const EXPECTED: &str = "above 0: nothing would ever wait";
-    match limit {
-        QueueLimit::Packets(0) => Err(LinkError::new("queue.packets", 0, EXPECTED)),
-        QueueLimit::Bytes(Bytes::ZERO) => Err(LinkError::new("queue.bytes", Bytes::ZERO, EXPECTED)),
-        QueueLimit::Time(span) if span.as_nanos() <= 0 => Err(LinkError::new("queue.limit", span, EXPECTED)),
-        QueueLimit::Packets(_) | QueueLimit::Bytes(_) | QueueLimit::Time(_) | QueueLimit::Unlimited => Ok(()),
+/// Fails if a limit holds nothing, or not `room` at the nominal rate: an active queue has something to manage.
+fn check_limit(limit: QueueLimit, room: Bytes, nominal: Bitrate) -> Result<(), LinkError> {
+    if room == Bytes::ZERO || limit.resolve(nominal)?.admits(0, 0, room.as_u64()) {
+        return Ok(());
     }
+    let (key, found) = match limit {
+        QueueLimit::Packets(packets) => ("queue.packets", packets.to_string()),
+        QueueLimit::Bytes(bytes) => ("queue.bytes", format!("{} B", bytes.as_u64())),
+        QueueLimit::Unlimited => ("queue.limit", "none".into()),
+        QueueLimit::Time(span) => {
+            let at = nominal.as_bps();
+            ("queue.limit", format!("{} ms at a nominal rate of {at} bit/s", span.as_millis_f64()))
+        }
+    };
+    Err(LinkError {
+        key,
+        found,
+        expected: "room for a packet (with dualpi2: for mtu), or nothing would ever wait",
+    })
 }
 
 /// What the value of a parameter can be.
@@ -203,16 +218,6 @@ macro_rules! parameters {
             }
         }
 
-        impl $config {
-            /// Checks what a [`Link`](crate::Link) would refuse.
-            ///
-            /// # Errors
-            /// The first parameter that is wrong.
-            pub fn validate(&self) -> Result<(), $crate::LinkError> {
-                $crate::parameters::Parameters::validate(self)
-            }
-        }
-
         impl $crate::parameters::Parameters for $config {
             const KEYS: &'static [$crate::QueueKey] = &[$($crate::QueueKey {
                 name: stringify!($field),
@@ -254,6 +259,10 @@ macro_rules! parameters {
 
             fn check(&self) -> Result<(), $crate::LinkError> {
                 self.contradiction()
+            }
+
+            fn room(&self) -> paceline_units::Bytes {
+                self.least_room()
             }
         }
     };

@@ -61,6 +61,10 @@ parameters! {
 }
 
 impl PieConfig {
+    fn least_room(&self) -> Bytes {
+        Bytes::new(1)
+    }
+
     fn contradiction(&self) -> Result<(), LinkError> {
         if self.accu_prob_high < self.accu_prob_low {
             let expected = "a number of accu_prob_low or more";
@@ -213,10 +217,9 @@ impl<P: Transit> Discipline<P> for Pie<P> {
     type Config = PieConfig;
 
     fn new(config: &PieConfig, place: &Place<'_>) -> Result<Pie<P>, LinkError> {
-        config.validate()?;
         let t_update = config.t_update.as_nanos().max(1) as u64;
         Ok(Pie {
-            limit: config.limit.resolve_above_zero(place.nominal)?,
+            limit: config.limit.resolve(place.nominal)?,
             controller: Controller::new(config),
             departures: Departures::new(config.dq_threshold),
             random: RandomStream::new(place.seed, &format!("link.{}.queue", place.name)),

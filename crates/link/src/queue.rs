@@ -8,6 +8,7 @@ use crate::line::Line;
 use crate::parameters::{Parameters, QueueKey, QueueValue};
 use crate::schedule::NEVER;
 use crate::transit::{Departure, Offered, Planned, Transit};
+use paceline_units::Bitrate;
 
 /// A line is: documentation, which is its help, an optional condition, and `Name("name in scenarios", parameters =>
 /// discipline)`. The discipline implements [`Discipline`](crate::held::Discipline) with these parameters.
@@ -97,17 +98,19 @@ macro_rules! disciplines {
                 }
             }
 
-            /// Checks what a [`Link`](crate::Link) would refuse.
+            /// Checks what a [`Link`](crate::Link) would refuse, whatever its rate.
             ///
             /// # Errors
             /// The first parameter that is wrong.
             pub fn validate(&self) -> Result<(), LinkError> {
+                self.validate_at(Bitrate::MAX)
+            }
+
+            /// The same with a limit in time at this nominal rate.
+            pub(crate) fn validate_at(&self, nominal: Bitrate) -> Result<(), LinkError> {
                 match self {
-                    QueueConfig::DropTail { limit: QueueLimit::Time(span) } => {
-                        crate::error::check_span("queue.limit", *span)
-                    }
-                    QueueConfig::DropTail { .. } => Ok(()),
-                    $($(#[cfg($cfg)])? QueueConfig::$name(config) => Parameters::validate(config),)*
+                    QueueConfig::DropTail { limit } => limit.resolve(nominal).map(|_| ()),
+                    $($(#[cfg($cfg)])? QueueConfig::$name(config) => Parameters::validate(config, nominal),)*
                 }
             }
         }

@@ -38,6 +38,10 @@ parameters! {
 }
 
 impl RedConfig {
+    fn least_room(&self) -> Bytes {
+        Bytes::new(1)
+    }
+
     fn contradiction(&self) -> Result<(), LinkError> {
         if self.max_th <= self.min_th {
             return Err(LinkError::new("queue.max_th", self.max_th, "a number above min_th"));
@@ -169,9 +173,8 @@ impl<P: Transit> Discipline<P> for Red<P> {
     type Config = RedConfig;
 
     fn new(config: &RedConfig, place: &Place<'_>) -> Result<Red<P>, LinkError> {
-        config.validate()?;
         Ok(Red {
-            limit: config.limit.resolve_above_zero(place.nominal)?,
+            limit: config.limit.resolve(place.nominal)?,
             detector: Detector::new(config, place),
             queue: VecDeque::with_capacity(64),
         })

@@ -7,7 +7,7 @@ use crate::held::{Discipline, Place, Queued, Waiting};
 use crate::parameters::parameters;
 use crate::schedule::NEVER;
 use crate::transit::Transit;
-use paceline_units::RandomStream;
+use paceline_units::{Bytes, RandomStream};
 use std::collections::VecDeque;
 
 parameters! {
@@ -19,6 +19,10 @@ parameters! {
 }
 
 impl AgingConfig {
+    fn least_room(&self) -> Bytes {
+        Bytes::ZERO
+    }
+
     fn contradiction(&self) -> Result<(), LinkError> {
         Ok(())
     }

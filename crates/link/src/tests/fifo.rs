@@ -5,7 +5,7 @@ use crate::error::LinkError;
 use crate::held::{Discipline, Place, Queued, Waiting};
 use crate::parameters::Parameters;
 use crate::transit::Transit;
-use crate::{QueueConfig, QueueKey, QueueValue};
+use crate::{QueueKey, QueueValue};
 use std::collections::VecDeque;
 
 /// First in, first out, tail drop.
@@ -50,9 +50,5 @@ impl Parameters for QueueLimit {
 
     fn put(&mut self, _name: &str, _value: QueueValue) -> bool {
         false
-    }
-
-    fn validate(&self) -> Result<(), LinkError> {
-        QueueConfig::DropTail { limit: *self }.validate()
     }
 }

@@ -55,7 +55,7 @@ fn what_no_discipline_can_be_is_named() {
         ),
         ("{ kind = \"dualpi2\", k = 0 }", "k", "a number from 0.001"),
         ("{ kind = \"dualpi2\", scheduler = \"fifo\" }", "scheduler", "\"ts-fifo\""),
-        ("{ kind = \"dualpi2\", bytes = \"1kB\" }", "bytes", "at least mtu"),
+        ("{ kind = \"dualpi2\", bytes = \"1kB\" }", "bytes", "for mtu"),
         ("{ kind = \"dualpi2\", quantum = \"1kB\" }", "quantum", "minth"),
         ("{ kind = \"red\", ecn = 1 }", "ecn", "true or false"),
         ("{ kind = \"pie\", limit = \"1s\", packets = 3 }", "", "exactly one"),
