@@ -1,183 +1,184 @@
 //! Controlled delay (RFC 8289): drops or marks at the head once the wait has stayed above a target for an interval.
 
 use crate::config::{QueueLimit, ResolvedLimit};
-use crate::error::{LinkError, check_limit, check_positive};
+use crate::error::LinkError;
 use crate::held::{Discipline, Place, Queued, Waiting};
+use crate::parameters::parameters;
 use crate::transit::Transit;
-use paceline_units::TimeDelta;
+use paceline_units::{Bytes, TimeDelta};
 use std::collections::VecDeque;
 
-/// CoDel's parameters.
-#[derive(Clone, PartialEq, Debug)]
-pub struct CoDelConfig {
-    /// How much may wait at all.
-    pub limit: QueueLimit,
-    /// The wait that is acceptable (RFC 8289 section 4.3).
-    pub target: TimeDelta,
-    /// How long it may be exceeded: a round trip of the usual paths (section 4.4).
-    pub interval: TimeDelta,
-    /// With no more than this waiting nothing is dropped (section 4.4), in bytes.
-    pub mtu: u64,
-    /// Whether packets that can be marked are marked instead of dropped.
-    pub ecn: bool,
-}
-
-impl Default for CoDelConfig {
-    /// RFC 8289 section 4: 5 ms, 100 ms; 1000 packets as its implementations hold.
-    fn default() -> CoDelConfig {
-        CoDelConfig {
-            limit: QueueLimit::Packets(1000),
-            target: TimeDelta::from_millis(5),
-            interval: TimeDelta::from_millis(100),
-            mtu: 1514,
-            ecn: true,
-        }
+parameters! {
+    /// CoDel's parameters (RFC 8289 section 5.3). The RFC has no limit: the default is ours.
+    pub struct CoDelConfig, limit = QueueLimit::Packets(1000), {
+        target: TimeDelta = TimeDelta::from_millis(5), in 0.0, 1e3,
+            "RFC 8289 4.3, 5.3", "Wait that is acceptable";
+        interval: TimeDelta = TimeDelta::from_millis(100), in 1e-9, 1e3,
+            "RFC 8289 4.2, 5.3", "How long it may be exceeded: a round trip of the usual paths";
+        maxpacket: Bytes = Bytes::new(1500), in 0.0, 1e9,
+            "RFC 8289 5.3, 5.6: the interface's MTU", "With no more than this left in the queue nothing is dropped";
+        ecn: bool = true, in 0.0, 1.0,
+            "RFC 8289 1, RFC 8290 5.2.6", "Packets that can be marked are marked instead of dropped";
     }
 }
 
 impl CoDelConfig {
-    pub(crate) fn validate(&self) -> Result<(), LinkError> {
-        check_limit(self.limit)?;
-        check_positive("queue.target", self.target)?;
-        check_positive("queue.interval", self.interval)?;
-        if self.target >= self.interval {
-            return Err(LinkError::new("queue.target", self.target, "a time below the interval"));
-        }
-        Ok(())
+    fn least_room(&self) -> Bytes {
+        Bytes::new(1)
+    }
+
+    fn contradiction(&self) -> Result<(), LinkError> {
+        check_target(self.target, self.interval)
     }
 }
 
-/// The state machine of RFC 8289 section 5, for one queue.
+/// Fails unless the target is below the interval: RFC 8289 section 4.3 asks for 5 to 10 % of it.
+pub(crate) fn check_target(target: TimeDelta, interval: TimeDelta) -> Result<(), LinkError> {
+    if target < interval { Ok(()) } else { Err(LinkError::new("queue.target", target, "below the interval")) }
+}
+
+/// The state of RFC 8289 section 5.2 and its routines, for one queue.
 #[derive(Clone, Debug)]
 pub(crate) struct Control {
     target: u64,
     interval: u64,
-    mtu: u64,
+    maxpacket: u64,
     ecn: bool,
-    /// When the wait will have been above the target for an interval; 0 while it is not.
-    first_above: u64,
+    /// When the wait will have been above the target for an interval; none while it is not.
+    first_above_time: Option<u64>,
     drop_next: u64,
     count: u32,
-    last_count: u32,
+    lastcount: u32,
     dropping: bool,
 }
 
 impl Control {
-    pub(crate) fn new(config: &CoDelConfig) -> Control {
+    pub(crate) fn new(target: TimeDelta, interval: TimeDelta, maxpacket: Bytes, ecn: bool) -> Control {
+        let nanos = |span: TimeDelta| span.as_nanos().max(0) as u64;
         Control {
-            target: config.target.as_nanos().max(0) as u64,
-            interval: config.interval.as_nanos().max(0) as u64,
-            mtu: config.mtu,
-            ecn: config.ecn,
-            first_above: 0,
+            target: nanos(target),
+            interval: nanos(interval),
+            maxpacket: maxpacket.as_u64(),
+            ecn,
+            first_above_time: None,
             drop_next: 0,
             count: 0,
-            last_count: 0,
+            lastcount: 0,
             dropping: false,
         }
     }
 
-    /// A packet met an idle server: it waited for nothing.
+    /// A packet meets an idle server: `dequeue` of a packet that waited for nothing.
     #[inline]
     pub(crate) fn on_no_wait(&mut self) {
-        (self.first_above, self.dropping) = (0, false);
+        self.first_above_time = None;
+        self.dropping = false;
     }
 
-    /// Whether the packet at the head, which waited since `since` with `behind` bytes behind it, may be dropped at `now`
-    /// (`dodequeue`).
-    #[inline]
-    fn is_due(&mut self, now: u64, since: u64, behind: u64) -> bool {
-        if now - since < self.target || behind <= self.mtu {
-            self.first_above = 0;
-        } else if self.first_above == 0 {
-            self.first_above = now + self.interval;
-        } else {
-            return now >= self.first_above;
-        }
-        false
-    }
-
-    /// When the next drop is due after one at `from` (`control_law`).
-    fn after(&self, from: u64) -> u64 {
-        from + (self.interval as f64 / f64::from(self.count.max(1)).sqrt()) as u64
-    }
-
-    /// The next packet of `queue`, which holds `bytes`; what is dropped on the way is handed to `discard`.
+    /// The next packet that `pop` gives and that is not dropped (section 5.5).
     #[inline]
     pub(crate) fn dequeue<P: Transit>(
         &mut self,
         now: u64,
-        queue: &mut VecDeque<Queued<P>>,
-        bytes: &mut u64,
-        discard: &mut impl FnMut(Queued<P>),
+        waiting: &mut Waiting<'_, P>,
+        pop: &mut impl FnMut() -> Option<Queued<P>>,
     ) -> Option<Queued<P>> {
-        let mut pop = |control: &mut Control| -> Option<(Queued<P>, bool)> {
-            let Some(head) = queue.pop_front() else {
-                control.first_above = 0;
-                return None;
-            };
-            *bytes -= head.size;
-            let due = control.is_due(now, head.since, *bytes);
-            Some((head, due))
-        };
-        let Some((mut head, mut due)) = pop(self) else {
+        let Some((head, ok_to_drop)) = self.dodequeue(now, waiting, pop) else {
             self.dropping = false;
             return None;
         };
-        if !self.dropping {
-            if due {
-                return self.begin(now, head, discard, &mut pop);
-            }
-            return Some(head);
-        }
-        if !due {
-            self.dropping = false;
-        }
-        while self.dropping && now >= self.drop_next {
-            self.count = self.count.saturating_add(1);
-            if self.ecn && head.mark() {
-                self.drop_next = self.after(self.drop_next);
-                break;
-            }
-            discard(head);
-            let Some((next, next_due)) = pop(self) else {
+        if self.dropping {
+            if !ok_to_drop {
                 self.dropping = false;
-                return None;
-            };
-            (head, due) = (next, next_due);
-            if due {
-                self.drop_next = self.after(self.drop_next);
-            } else {
-                self.dropping = false;
+            } else if now >= self.drop_next {
+                return self.drop_what_is_due(now, head, waiting, pop);
             }
+        } else if ok_to_drop {
+            return self.enter_drop_state(now, head, waiting, pop);
         }
         Some(head)
     }
 
-    /// The wait has been too long for an interval: the first drop, at the pace of last time if that is not long ago.
+    /// Section 5.6: the head, and whether the wait has been above the target for an interval.
+    #[inline]
+    fn dodequeue<P: Transit>(
+        &mut self,
+        now: u64,
+        waiting: &Waiting<'_, P>,
+        pop: &mut impl FnMut() -> Option<Queued<P>>,
+    ) -> Option<(Queued<P>, bool)> {
+        let Some(head) = pop() else {
+            self.first_above_time = None;
+            return None;
+        };
+        // The head still counts as waiting. All queues of the link count, not this one alone (section 4.4).
+        let left = waiting.bytes() - head.size;
+        if now - head.since < self.target || left <= self.maxpacket {
+            self.first_above_time = None;
+            return Some((head, false));
+        }
+        let since = *self.first_above_time.get_or_insert(now.saturating_add(self.interval));
+        // An interval that has just begun is never over: it is above 0.
+        Some((head, now >= since))
+    }
+
+    /// Section 5.5, in drop state with a drop due: more than one if the next is due already.
     #[cold]
-    fn begin<P: Transit>(
+    fn drop_what_is_due<P: Transit>(
         &mut self,
         now: u64,
         mut head: Queued<P>,
-        discard: &mut impl FnMut(Queued<P>),
-        pop: &mut impl FnMut(&mut Control) -> Option<(Queued<P>, bool)>,
+        waiting: &mut Waiting<'_, P>,
+        pop: &mut impl FnMut() -> Option<Queued<P>>,
     ) -> Option<Queued<P>> {
+        while now >= self.drop_next {
+            self.count = self.count.saturating_add(1);
+            if self.ecn && head.mark() {
+                // A mark is the signal that a drop would be; the packet goes on, so there is no next one to look at.
+                self.drop_next = self.control_law(self.drop_next);
+                break;
+            }
+            waiting.discard(now, head);
+            let Some((next, ok_to_drop)) = self.dodequeue(now, waiting, pop) else {
+                self.dropping = false;
+                return None;
+            };
+            head = next;
+            if !ok_to_drop {
+                self.dropping = false;
+                break;
+            }
+            self.drop_next = self.control_law(self.drop_next);
+        }
+        Some(head)
+    }
+
+    /// Section 5.5, the first drop: at the rate of last time if that was not long ago.
+    #[cold]
+    fn enter_drop_state<P: Transit>(
+        &mut self,
+        now: u64,
+        mut head: Queued<P>,
+        waiting: &mut Waiting<'_, P>,
+        pop: &mut impl FnMut() -> Option<Queued<P>>,
+    ) -> Option<Queued<P>> {
+        let delta = self.count.saturating_sub(self.lastcount);
+        // `drop_next` may lie ahead: the state was left before it came. That is recent.
+        let recent = now.saturating_sub(self.drop_next) < self.interval.saturating_mul(16);
+        self.count = if delta > 1 && recent { delta } else { 1 };
+        self.drop_next = self.control_law(now);
+        self.lastcount = self.count;
         self.dropping = true;
-        let delta = self.count.saturating_sub(self.last_count);
-        let lately = now.saturating_sub(self.drop_next) < 16 * self.interval;
-        self.count = if delta > 1 && lately { delta } else { 1 };
-        self.drop_next = self.after(now);
-        self.last_count = self.count;
         if self.ecn && head.mark() {
             return Some(head);
         }
-        discard(head);
-        let next = pop(self);
-        if next.is_none() {
-            self.dropping = false;
-        }
-        next.map(|(next, _)| next)
+        waiting.discard(now, head);
+        self.dodequeue(now, waiting, pop).map(|(next, _)| next)
+    }
+
+    /// Section 5.6: the next drop after one at `time`.
+    fn control_law(&self, time: u64) -> u64 {
+        time.saturating_add((self.interval as f64 / libm::sqrt(f64::from(self.count))) as u64)
     }
 }
 
@@ -186,17 +187,18 @@ impl Control {
 pub(crate) struct CoDel<P> {
     limit: ResolvedLimit,
     control: Control,
-    waiting: VecDeque<Queued<P>>,
-    bytes: u64,
+    queue: VecDeque<Queued<P>>,
 }
 
 impl<P: Transit> Discipline<P> for CoDel<P> {
     type Config = CoDelConfig;
 
     fn new(config: &CoDelConfig, place: &Place<'_>) -> Result<CoDel<P>, LinkError> {
-        config.validate()?;
-        let limit = config.limit.resolve(place.nominal)?;
-        Ok(CoDel { limit, control: Control::new(config), waiting: VecDeque::with_capacity(64), bytes: 0 })
+        Ok(CoDel {
+            limit: config.limit.resolve(place.nominal)?,
+            control: Control::new(config.target, config.interval, config.maxpacket, config.ecn),
+            queue: VecDeque::with_capacity(64),
+        })
     }
 
     #[inline]
@@ -207,17 +209,17 @@ impl<P: Transit> Discipline<P> for CoDel<P> {
 
     #[inline]
     fn enqueue(&mut self, packet: Queued<P>, waiting: &mut Waiting<'_, P>) -> Option<()> {
+        // Section 5.4: drops of a full buffer do not count towards the computations.
         if !self.limit.admits(waiting.packets(), waiting.bytes(), packet.size) {
             return None;
         }
-        self.bytes += packet.size;
-        self.waiting.push_back(packet);
+        self.queue.push_back(packet);
         Some(())
     }
 
     #[inline]
     fn dequeue(&mut self, now: u64, waiting: &mut Waiting<'_, P>) -> Option<Queued<P>> {
-        let CoDel { control, waiting: queue, bytes, .. } = self;
-        control.dequeue(now, queue, bytes, &mut |queued| waiting.discard(now, queued))
+        let queue = &mut self.queue;
+        self.control.dequeue(now, waiting, &mut || queue.pop_front())
     }
 }

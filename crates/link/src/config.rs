@@ -52,7 +52,7 @@ impl LinkConfig {
                 return Err(LinkError::new("down", (from, to), "intervals [from, to] with from before to"));
             }
         }
-        self.queue.validate()?;
+        self.queue.validate_at(self.rate.nominal())?;
         self.mark.as_ref().map_or(Ok(()), MarkConfig::validate)?;
         self.loss.as_ref().map_or(Ok(()), LossConfig::validate)?;
         self.noise.as_ref().map_or(Ok(()), NoiseConfig::validate)
@@ -77,12 +77,6 @@ pub enum QueueLimit {
 }
 
 impl QueueLimit {
-    /// Whether a queue can have it: whatever it is, but for a time below 0.
-    #[cfg(test)]
-    pub(crate) fn validate(self) -> Result<(), LinkError> {
-        if let QueueLimit::Time(span) = self { check_span("queue.limit", span) } else { Ok(()) }
-    }
-
     /// The limit as bytes and packets, with `nominal` to turn a time into bytes; `u64::MAX` stands for no limit.
     pub(crate) fn resolve(self, nominal: Bitrate) -> Result<ResolvedLimit, LinkError> {
         let (bytes, packets) = match self {
@@ -110,5 +104,10 @@ impl ResolvedLimit {
     #[inline]
     pub(crate) fn admits(self, packets: u64, bytes: u64, size: u64) -> bool {
         packets < self.packets && bytes.saturating_add(size) <= self.bytes
+    }
+
+    /// Whether `packets` packets of `bytes` bytes are at least this part of the limit.
+    pub(crate) fn is_filled(self, part: f64, packets: u64, bytes: u64) -> bool {
+        packets as f64 >= part * self.packets as f64 || bytes as f64 >= part * self.bytes as f64
     }
 }

@@ -1,247 +1,274 @@
-//! Dual-queue coupled AQM (RFC 9332): a queue for L4S beside one for the rest, coupled so that both get alike.
+//! Dual-queue coupled AQM (RFC 9332, appendix A): a queue for L4S beside one for the rest, coupled so that flows of both
+//! get alike. Appendix A.2 is what runs: appendix A.1 is the same without overload and slow links.
 
 use crate::config::{QueueLimit, ResolvedLimit};
-use crate::error::{LinkError, check_limit, check_positive, check_ratio};
+use crate::error::LinkError;
 use crate::held::{Discipline, Place, Queued, Waiting};
+use crate::parameters::{names, parameters};
 use crate::schedule::NEVER;
 use crate::transit::Transit;
-use paceline_units::{Ecn, TimeDelta};
+use paceline_units::{Bytes, Ecn, TimeDelta};
 use std::collections::VecDeque;
 
-/// Who goes first while both queues have something (RFC 9332 section 4.1.1).
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Scheduler {
-    /// Weighted round robin: this part of the bytes is the classic queue's.
-    Wrr(f64),
-    /// First in, first out, as if L4S packets had come so much earlier.
-    TimeShifted(TimeDelta),
+names! {
+    /// Who goes first while both queues have something (RFC 9332 appendix A.2).
+    pub enum Scheduler {
+        /// Weighted round robin: `c_weight` of the bytes are the Classic queue's.
+        Wrr = "wrr",
+        /// The head that has waited longest, as if L4S packets had come `tshift` earlier.
+        TsFifo = "ts-fifo",
+    }
 }
 
-/// DualPI2's parameters; names of RFC 9332 appendix A.1.
-#[derive(Clone, PartialEq, Debug)]
-pub struct DualPi2Config {
-    /// How much may wait at all, over both queues.
-    pub limit: QueueLimit,
-    /// The classic delay that is aimed for.
-    pub target: TimeDelta,
-    /// The largest round trip that is expected: gains follow from it.
-    pub rtt_max: TimeDelta,
-    /// How often the base chance is computed; absent: the smaller of `target` and a third of `rtt_max`.
-    pub t_update: Option<TimeDelta>,
-    /// Integral gain in 1/s; absent: 0.1 `t_update` / `rtt_max` squared.
-    pub alpha: Option<f64>,
-    /// Proportional gain in 1/s; absent: 0.3 / `rtt_max`.
-    pub beta: Option<f64>,
-    /// How much more often L4S is marked than the base chance: the coupling.
-    pub k: f64,
-    /// From this classic chance on everything is dropped instead of marked; absent: 1 / `k` squared, at most 1.
-    pub p_c_max: Option<f64>,
-    /// No L4S mark up to this wait ...
-    pub min_th: TimeDelta,
-    /// ... and every packet from this much more on; 0: a step.
-    pub range: TimeDelta,
-    /// With so many L4S packets or less waiting, none is marked for its own queue.
-    pub th_len: u64,
-    /// Who goes first.
-    pub scheduler: Scheduler,
-    /// With twice this waiting or less nothing is dropped or marked for the classic queue, in bytes.
-    pub mtu: u64,
-}
-
-impl Default for DualPi2Config {
-    /// RFC 9332 appendix A.1; the limit is 250 ms at the nominal rate.
-    fn default() -> DualPi2Config {
-        DualPi2Config {
-            limit: QueueLimit::Time(TimeDelta::from_millis(250)),
-            target: TimeDelta::from_millis(15),
-            rtt_max: TimeDelta::from_millis(100),
-            t_update: None,
-            alpha: None,
-            beta: None,
-            k: 2.0,
-            p_c_max: None,
-            min_th: TimeDelta::from_micros(800),
-            range: TimeDelta::from_micros(400),
-            th_len: 1,
-            scheduler: Scheduler::Wrr(1.0 / 16.0),
-            mtu: 1500,
-        }
+parameters! {
+    /// DualPI2's parameters (RFC 9332 figure 2). The limit is over both queues, 250 ms at the nominal rate.
+    pub struct DualPi2Config, limit = QueueLimit::Time(TimeDelta::from_millis(250)), {
+        k: f64 = 2.0, in 1e-3, 1e3,
+            "RFC 9332 A.1", "Coupling factor: L4S is marked with k times the base chance";
+        target: TimeDelta = TimeDelta::from_millis(15), in 1e-9, 1e3,
+            "RFC 9332 A.1", "Classic delay that is aimed for";
+        rtt_max: TimeDelta = TimeDelta::from_millis(100), in 1e-6, 1e3,
+            "RFC 9332 A.1", "Longest round trip that is expected";
+        p_cmax: Option<f64> = None, in 0.0, 1.0,
+            "RFC 9332 A.1", "Classic chance from which ECN is of no use; left out: 1 / k^2, at most 1";
+        tupdate: Option<TimeDelta> = None, in 1e-6, 1e3,
+            "RFC 9332 A.1", "How often the base chance is computed; left out: the smaller of target and rtt_max / 3";
+        alpha: Option<f64> = None, in 0.0, 1e6,
+            "RFC 9332 A.1", "Integral gain per second; left out: 0.1 tupdate / rtt_max^2";
+        beta: Option<f64> = None, in 0.0, 1e6,
+            "RFC 9332 A.1", "Proportional gain per second; left out: 0.3 / rtt_max";
+        minth: TimeDelta = TimeDelta::from_micros(800), in 0.0, 1e3,
+            "RFC 9332 A.1", "L4S wait up to which its own queue asks for no mark";
+        range: TimeDelta = TimeDelta::from_micros(400), in 0.0, 1e3,
+            "RFC 9332 A.1", "How much longer a wait must be for every packet to be marked; 0: a step";
+        th_len: u64 = 1, in 0.0, 1e9,
+            "RFC 9332 A.1, A.2", "L4S packets waiting up to which its own queue asks for no mark";
+        p_lmax: f64 = 1.0, in 1e-3, 1.0,
+            "RFC 9332 A.1", "Coupled chance from which L4S packets are dropped, too";
+        mtu: Bytes = Bytes::new(1500), in 0.0, 1e9,
+            "RFC 9332 A.1", "Room that is kept; below twice as much waiting nothing is dropped or coupled";
+        ecn: bool = true, in 0.0, 1.0,
+            "RFC 9332 A.1", "ECT(0) packets are marked instead of dropped; L4S packets are in any case";
+        scheduler: Scheduler = Scheduler::Wrr, in 0.0, 1.0,
+            "RFC 9332 A.2", "Who goes first while both queues have something";
+        c_weight: f64 = 0.0625, in 0.0, 1.0,
+            "RFC 9332 A.2", "Part of the bytes that is the Classic queue's, with wrr";
+        tshift: TimeDelta = TimeDelta::from_millis(50), in 0.0, 1e3,
+            "RFC 9332 A.2", "How much longer a Classic packet must have waited, with ts-fifo";
     }
 }
 
 impl DualPi2Config {
-    pub(crate) fn validate(&self) -> Result<(), LinkError> {
-        check_limit(self.limit)?;
-        check_positive("queue.target", self.target)?;
-        check_positive("queue.rtt_max", self.rtt_max)?;
-        if let Some(t_update) = self.t_update {
-            check_positive("queue.t_update", t_update)?;
-        }
-        for (key, value) in
-            [("queue.alpha", self.alpha), ("queue.beta", self.beta), ("queue.k", Some(self.k))]
-        {
-            if let Some(value) = value.filter(|value| !(0.0..=1e6).contains(value)) {
-                return Err(LinkError::new(key, value, "a number from 0 to 1e6"));
-            }
-        }
-        if let Some(p_c_max) = self.p_c_max {
-            check_ratio("queue.p_c_max", p_c_max)?;
-        }
-        if self.min_th.is_negative() || self.range.is_negative() {
-            return Err(LinkError::new("queue.min_th", self.min_th, "times of 0 or more"));
-        }
-        match self.scheduler {
-            Scheduler::Wrr(part) => check_ratio("queue.wrr", part),
-            Scheduler::TimeShifted(span) => crate::error::check_span("queue.t_shift", span),
-        }
+    fn contradiction(&self) -> Result<(), LinkError> {
+        Ok(())
+    }
+
+    /// A packet waits only if there is room for an MTU.
+    fn least_room(&self) -> Bytes {
+        self.mtu.max(Bytes::new(1))
     }
 }
 
-/// A queue, and the share of a signal that it is owed (`recur`).
+/// A queue and its `count`s of `recur`.
 #[derive(Clone, Debug)]
 struct Side<P> {
-    waiting: VecDeque<Queued<P>>,
+    queue: VecDeque<Queued<P>>,
     bytes: u64,
-    owed: f64,
+    marks: Recurrence,
+    drops: Recurrence,
 }
 
-impl<P> Side<P> {
-    fn new() -> Side<P> {
-        Side { waiting: VecDeque::with_capacity(64), bytes: 0, owed: 0.0 }
-    }
+/// Signals spread evenly instead of by chance (figure 4, `recur`).
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Recurrence(f64);
 
-    fn push(&mut self, packet: Queued<P>) {
-        self.bytes += packet.size;
-        self.waiting.push_back(packet);
-    }
-
-    fn pop(&mut self) -> Option<Queued<P>> {
-        let head = self.waiting.pop_front()?;
-        self.bytes -= head.size;
-        Some(head)
-    }
-
-    /// How long the head has waited.
-    fn age(&self, now: u64) -> u64 {
-        self.waiting.front().map_or(0, |head| now.saturating_sub(head.since))
-    }
-
-    /// Appendix A.1: signals spread evenly instead of by chance.
+impl Recurrence {
     #[inline]
-    fn recur(&mut self, likelihood: f64) -> bool {
-        self.owed += likelihood;
-        if self.owed > 1.0 {
-            self.owed -= 1.0;
+    pub(crate) fn recur(&mut self, likelihood: f64) -> bool {
+        if likelihood >= 1.0 {
+            // Certainty leaves no debt.
+            return true;
+        }
+        self.0 += likelihood;
+        if self.0 > 1.0 {
+            self.0 -= 1.0;
             return true;
         }
         false
     }
 }
 
-/// The two queues, their scheduler and the base chance.
+impl<P> Side<P> {
+    fn new() -> Side<P> {
+        let (marks, drops) = Default::default();
+        Side { queue: VecDeque::with_capacity(64), bytes: 0, marks, drops }
+    }
+
+    #[inline]
+    fn push(&mut self, packet: Queued<P>) {
+        self.bytes += packet.size;
+        self.queue.push_back(packet);
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<Queued<P>> {
+        let head = self.queue.pop_front()?;
+        self.bytes -= head.size;
+        Some(head)
+    }
+
+    /// How long the head has waited; 0 if there is none.
+    fn time(&self, now: u64) -> u64 {
+        self.queue.front().map_or(0, |head| now.saturating_sub(head.since))
+    }
+}
+
+/// The PI controller (figure 8) and what follows from it. Delays are seconds.
 #[derive(Clone, Debug)]
-pub(crate) struct DualPi2<P> {
-    limit: ResolvedLimit,
-    l4s: Side<P>,
-    classic: Side<P>,
-    scheduler: Scheduler,
-    /// What the classic queue is owed by weighted round robin, in bytes.
-    credit: f64,
+pub(crate) struct Base {
     target: f64,
     alpha: f64,
     beta: f64,
-    t_update: u64,
-    next_update: u64,
     k: f64,
-    p_c_max: f64,
-    min_th: u64,
-    range: u64,
-    th_len: usize,
-    mtu: u64,
-    /// The base chance, and the classic delay of the last update in seconds.
-    base: f64,
-    previous: f64,
+    /// The base chance p'.
+    pub(crate) p: f64,
+    pub(crate) p_cl: f64,
+    pub(crate) p_c: f64,
+    prevq: f64,
+}
+
+impl Base {
+    pub(crate) fn new(config: &DualPi2Config) -> Base {
+        let (rtt_max, tupdate) = (config.rtt_max.as_secs_f64(), tupdate(config).as_secs_f64());
+        Base {
+            target: config.target.as_secs_f64(),
+            alpha: config.alpha.unwrap_or(0.1 * tupdate / (rtt_max * rtt_max)),
+            beta: config.beta.unwrap_or(0.3 / rtt_max),
+            k: config.k,
+            p: 0.0,
+            p_cl: 0.0,
+            p_c: 0.0,
+            prevq: 0.0,
+        }
+    }
+
+    pub(crate) fn update(&mut self, curq: f64) {
+        let p = self.p + self.alpha * (curq - self.target) + self.beta * (curq - self.prevq);
+        self.p = p.clamp(0.0, 1.0);
+        self.p_cl = self.p * self.k;
+        self.p_c = self.p * self.p;
+        self.prevq = curq;
+    }
+
+    fn is_at_rest(&self) -> bool {
+        self.p == 0.0 && self.prevq == 0.0
+    }
+}
+
+fn tupdate(config: &DualPi2Config) -> TimeDelta {
+    let third = TimeDelta::from_nanos(config.rtt_max.as_nanos() / 3);
+    config.tupdate.unwrap_or(config.target.min(third)).max(TimeDelta::from_nanos(1))
+}
+
+/// The native L4S AQM (figure 5) for a wait in nanoseconds.
+pub(crate) fn laqm(config: &DualPi2Config, qdelay: u64) -> f64 {
+    let (minth, range) = (config.minth.as_nanos() as u64, config.range.as_nanos() as u64);
+    if qdelay >= minth + range {
+        1.0
+    } else if qdelay > minth {
+        (qdelay - minth) as f64 / range as f64
+    } else {
+        0.0
+    }
+}
+
+/// The two queues, their scheduler and their coupling.
+#[derive(Clone, Debug)]
+pub(crate) struct DualPi2<P> {
+    config: DualPi2Config,
+    limit: ResolvedLimit,
+    base: Base,
+    p_cmax: f64,
+    l: Side<P>,
+    c: Side<P>,
+    /// Bytes that weighted round robin owes the Classic queue.
+    credit: f64,
+    tupdate: u64,
+    next_update: u64,
+}
+
+/// Figure 3: the L4S identifier is the last bit of the ECN field.
+fn is_l4s(ecn: Ecn) -> bool {
+    ecn.bits() % 2 == 1
 }
 
 impl<P: Transit> DualPi2<P> {
-    /// Whether an update would change nothing: none is needed until something waits.
-    fn is_quiet(&self) -> bool {
-        let empty = self.l4s.waiting.is_empty() && self.classic.waiting.is_empty();
-        empty && self.base == 0.0 && self.previous == 0.0
+    /// Whether updates change nothing: none is needed until a packet comes.
+    fn is_at_rest(&self) -> bool {
+        self.l.queue.is_empty() && self.c.queue.is_empty() && self.base.is_at_rest()
     }
 
-    /// Chance of a classic drop or mark.
-    fn p_c(&self) -> f64 {
-        self.base * self.base
-    }
-
-    /// Chance of a mark that the classic queue asks of L4S.
-    fn p_cl(&self) -> f64 {
-        self.k * self.base
-    }
-
-    /// Chance of a mark for the wait in the L4S queue itself.
-    fn ramp(&self, wait: u64) -> f64 {
-        if wait >= self.min_th + self.range {
-            1.0
-        } else if wait > self.min_th {
-            (wait - self.min_th) as f64 / self.range as f64
-        } else {
-            0.0
+    #[inline]
+    fn on_arrival(&mut self, now: u64) {
+        if self.is_at_rest() {
+            // Updates are at multiples of their period, whenever the link was at rest.
+            self.next_update = (now / self.tupdate + 1).saturating_mul(self.tupdate);
         }
     }
 
-    /// Whether L4S goes next. Only while both have something does a turn cost.
-    fn l4s_first(&mut self, now: u64) -> bool {
-        let (Some(l4s), Some(classic)) = (self.l4s.waiting.front(), self.classic.waiting.front()) else {
-            return !self.l4s.waiting.is_empty();
-        };
-        match self.scheduler {
-            Scheduler::Wrr(part) => {
-                let first = self.credit <= 0.0;
-                self.credit += match first {
-                    true => part * l4s.size as f64,
-                    false => -(1.0 - part) * classic.size as f64,
-                };
-                first
-            }
-            Scheduler::TimeShifted(shift) => {
-                let age = |since: u64| now.saturating_sub(since);
-                age(l4s.since) + shift.as_nanos().max(0) as u64 >= age(classic.since)
+    /// Whether the L4S queue goes first, both being backlogged.
+    #[inline]
+    fn l4s_first(&self, now: u64) -> bool {
+        match self.config.scheduler {
+            Scheduler::Wrr => self.credit <= 0.0,
+            Scheduler::TsFifo => {
+                self.l.time(now).saturating_add(self.config.tshift.as_nanos() as u64) >= self.c.time(now)
             }
         }
     }
 
-    /// What becomes of the head of the L4S queue; none if it is dropped.
-    fn take_l4s(&mut self, now: u64, calm: bool, waiting: &mut Waiting<'_, P>) -> Option<Queued<P>> {
-        let mut head = self.l4s.pop()?;
-        // Without its own length and without the classic queue's signals there is nothing to say.
-        let coupled = if calm { 0.0 } else { self.p_cl() };
-        let own = if self.l4s.waiting.len() + 1 > self.th_len { self.ramp(now - head.since) } else { 0.0 };
-        if coupled < 1.0 {
-            if self.l4s.recur(own.max(coupled)) {
+    /// The credit moves only while both queues want to send (appendix A.1).
+    #[inline]
+    fn charge(&mut self, l4s: bool, size: u64) {
+        let part = self.config.c_weight;
+        self.credit += if l4s { part * size as f64 } else { (part - 1.0) * size as f64 };
+    }
+
+    /// Figure 7, lines 4b to 8j: false if the packet, with `behind` others behind it, is dropped. `calm`: too little
+    /// waits for what the base chance asks.
+    #[inline]
+    fn pass_l4s(&mut self, head: &mut Queued<P>, qdelay: u64, behind: usize, calm: bool) -> bool {
+        let (p_c, p_cl) = if calm { (0.0, 0.0) } else { (self.base.p_c, self.base.p_cl) };
+        if p_cl < self.config.p_lmax {
+            // Th_len counts the packet itself: a queue of one packet is not marked.
+            let is_long = behind as u64 + 1 > self.config.th_len;
+            let native = if is_long { laqm(&self.config, qdelay) } else { 0.0 };
+            if self.l.marks.recur(native.max(p_cl)) {
                 head.mark();
             }
-            return Some(head);
+            return true;
         }
-        // Appendix A.2: overload. Saturated marks are no signal, so L4S is dropped like the rest.
-        if self.l4s.recur(self.p_c()) {
-            waiting.discard(now, head);
-            return None;
+        if self.l.drops.recur(p_c) {
+            return false;
         }
-        head.mark();
-        Some(head)
+        if self.l.marks.recur(p_cl) {
+            head.mark();
+        }
+        true
     }
 
-    /// What becomes of the head of the classic queue; none if it is dropped.
-    fn take_classic(&mut self, now: u64, calm: bool, waiting: &mut Waiting<'_, P>) -> Option<Queued<P>> {
-        let mut head = self.classic.pop()?;
-        let chance = if calm { 0.0 } else { self.p_c() };
-        if self.classic.recur(chance) && (chance >= self.p_c_max || !head.mark()) {
-            waiting.discard(now, head);
-            return None;
+    /// Figure 7, lines 11 to 17: false if the packet is dropped.
+    #[inline]
+    fn pass_classic(&mut self, head: &mut Queued<P>, calm: bool) -> bool {
+        if calm || !self.c.drops.recur(self.base.p_c) {
+            return true;
         }
-        Some(head)
+        self.config.ecn && self.base.p_c < self.p_cmax && head.mark()
+    }
+
+    #[inline]
+    fn is_calm(&self, bytes: u64) -> bool {
+        bytes < 2 * self.config.mtu.as_u64()
     }
 }
 
@@ -249,74 +276,82 @@ impl<P: Transit> Discipline<P> for DualPi2<P> {
     type Config = DualPi2Config;
 
     fn new(config: &DualPi2Config, place: &Place<'_>) -> Result<DualPi2<P>, LinkError> {
-        config.validate()?;
-        let rtt_max = config.rtt_max.as_secs_f64();
-        let third = TimeDelta::from_nanos(config.rtt_max.as_nanos() / 3);
-        let t_update = config.t_update.unwrap_or(config.target.min(third));
-        let nanos = |span: TimeDelta| span.as_nanos().max(0) as u64;
+        let tupdate = tupdate(config).as_nanos() as u64;
         Ok(DualPi2 {
             limit: config.limit.resolve(place.nominal)?,
-            l4s: Side::new(),
-            classic: Side::new(),
-            scheduler: config.scheduler,
+            base: Base::new(config),
+            p_cmax: config.p_cmax.unwrap_or((1.0 / (config.k * config.k)).min(1.0)),
+            l: Side::new(),
+            c: Side::new(),
             credit: 0.0,
-            target: config.target.as_secs_f64(),
-            alpha: config.alpha.unwrap_or(0.1 * t_update.as_secs_f64() / (rtt_max * rtt_max)),
-            beta: config.beta.unwrap_or(0.3 / rtt_max),
-            t_update: nanos(t_update).max(1),
-            next_update: nanos(t_update).max(1),
-            k: config.k,
-            p_c_max: config.p_c_max.unwrap_or((1.0 / (config.k * config.k)).min(1.0)),
-            min_th: nanos(config.min_th),
-            range: nanos(config.range),
-            th_len: usize::try_from(config.th_len).unwrap_or(usize::MAX),
-            mtu: config.mtu,
-            base: 0.0,
-            previous: 0.0,
+            tupdate,
+            next_update: tupdate,
+            config: config.clone(),
         })
     }
 
+    /// As if it were enqueued and dequeued at once.
+    #[inline]
+    fn admit_to_idle(&mut self, packet: &mut Queued<P>) -> bool {
+        self.on_arrival(packet.since);
+        let calm = self.is_calm(packet.size);
+        match is_l4s(packet.packet.ecn()) {
+            true => self.pass_l4s(packet, 0, 0, calm),
+            false => self.pass_classic(packet, calm),
+        }
+    }
+
+    /// Figure 3: so that large packets fare no worse, room for an MTU is asked of all.
     #[inline]
     fn enqueue(&mut self, packet: Queued<P>, waiting: &mut Waiting<'_, P>) -> Option<()> {
-        if !self.limit.admits(waiting.packets(), waiting.bytes() + self.mtu, packet.size) {
+        let room = self.config.mtu.as_u64();
+        if !self.limit.admits(waiting.packets(), waiting.bytes(), room) {
             return None;
         }
-        if self.is_quiet() {
-            self.next_update = (packet.since / self.t_update + 1) * self.t_update;
-        }
-        // Section 2.2: the identifier of L4S is the last bit of the ECN field.
-        match packet.packet.ecn() {
-            Ecn::Ect1 | Ecn::Ce => self.l4s.push(packet),
-            Ecn::NotEct | Ecn::Ect0 => self.classic.push(packet),
-        }
+        self.on_arrival(packet.since);
+        let side = if is_l4s(packet.packet.ecn()) { &mut self.l } else { &mut self.c };
+        side.push(packet);
         Some(())
     }
 
+    /// Figure 7.
     #[inline]
     fn dequeue(&mut self, now: u64, waiting: &mut Waiting<'_, P>) -> Option<Queued<P>> {
-        while !(self.l4s.waiting.is_empty() && self.classic.waiting.is_empty()) {
-            let calm = self.l4s.bytes + self.classic.bytes <= 2 * self.mtu;
-            let next = match self.l4s_first(now) {
-                true => self.take_l4s(now, calm, waiting),
-                false => self.take_classic(now, calm, waiting),
+        loop {
+            let calm = self.is_calm(self.l.bytes + self.c.bytes);
+            let contended = !self.l.queue.is_empty() && !self.c.queue.is_empty();
+            let l4s = if contended { self.l4s_first(now) } else { self.c.queue.is_empty() };
+            let side = if l4s { &mut self.l } else { &mut self.c };
+            let Some(mut head) = side.pop() else {
+                // The link is idle: the next turn is L4S's.
+                self.credit = 0.0;
+                return None;
             };
-            if next.is_some() {
-                return next;
+            let (qdelay, behind) = (now - head.since, self.l.queue.len());
+            let passes = match l4s {
+                true => self.pass_l4s(&mut head, qdelay, behind, calm),
+                false => self.pass_classic(&mut head, calm),
+            };
+            if !passes {
+                waiting.discard(now, head);
+                continue;
             }
+            if contended {
+                self.charge(l4s, head.size);
+            }
+            return Some(head);
         }
-        None
     }
 
+    #[inline]
     fn next_timer(&self) -> u64 {
-        if self.is_quiet() { NEVER } else { self.next_update }
+        if self.is_at_rest() { NEVER } else { self.next_update }
     }
 
-    /// Appendix A.1, `dualpi2_update`.
+    /// Figure 8: whichever queue's delay is greater drives the base chance.
     fn on_timer(&mut self, now: u64, _waiting: &mut Waiting<'_, P>) {
-        let delay = self.classic.age(now).max(self.l4s.age(now)) as f64 / 1e9;
-        let step = self.alpha * (delay - self.target) + self.beta * (delay - self.previous);
-        self.base = (self.base + step).clamp(0.0, 1.0);
-        self.previous = delay;
-        self.next_update = now + self.t_update;
+        let curq = self.c.time(now).max(self.l.time(now));
+        self.base.update(curq as f64 / 1e9);
+        self.next_update = now.saturating_add(self.tupdate);
     }
 }

@@ -39,23 +39,3 @@ pub(crate) fn check_span(key: &'static str, value: paceline_units::TimeDelta) ->
     }
     Ok(())
 }
-
-/// Fails unless `value` is above 0.
-pub(crate) fn check_positive(key: &'static str, value: paceline_units::TimeDelta) -> Result<(), LinkError> {
-    if value.as_nanos() > 0 { Ok(()) } else { Err(LinkError::new(key, value, "a time above 0")) }
-}
-
-/// Fails if nothing may wait: an active queue has something to manage.
-pub(crate) fn check_limit(limit: crate::QueueLimit) -> Result<(), LinkError> {
-    use crate::QueueLimit::{Bytes, Packets, Time, Unlimited};
-    match limit {
-        Packets(0) => Err(LinkError::new("queue.packets", 0, "at least 1: nothing would ever wait")),
-        Bytes(bytes) if bytes.as_u64() == 0 => {
-            Err(LinkError::new("queue.bytes", bytes, "above 0: nothing would ever wait"))
-        }
-        Time(span) if span.as_nanos() <= 0 => {
-            Err(LinkError::new("queue.limit", span, "above 0: nothing would ever wait"))
-        }
-        Packets(_) | Bytes(_) | Time(_) | Unlimited => Ok(()),
-    }
-}

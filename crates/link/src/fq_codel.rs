@@ -1,108 +1,128 @@
 //! Flow queueing with CoDel (RFC 8290): a queue for each flow, served in turn, new and sparse flows first.
 
-use crate::codel::{CoDelConfig, Control};
+mod pool;
+
+use crate::codel::{Control, check_target};
 use crate::config::{QueueLimit, ResolvedLimit};
 use crate::error::LinkError;
 use crate::held::{Discipline, Place, Queued, Waiting};
+use crate::parameters::parameters;
 use crate::transit::Transit;
-use paceline_units::{RandomStream, TimeDelta};
+use paceline_units::{Bytes, RandomStream, TimeDelta};
+use pool::{Chain, Pool};
 use std::collections::VecDeque;
 
-/// FQ-CoDel's parameters.
-#[derive(Clone, PartialEq, Debug)]
-pub struct FqCoDelConfig {
-    /// CoDel's, for each queue; `limit` is over all of them.
-    pub codel: CoDelConfig,
-    /// How many queues flows are hashed to (RFC 8290 section 5.2.3).
-    pub flows: u64,
-    /// Bytes that a queue may send in its turn (section 5.2.4).
-    pub quantum: u64,
-    /// Packets dropped at once from the longest queue when the limit is reached (section 4.1).
-    pub drop_batch: u64,
-    /// Every packet that waited longer and can be marked is; absent: off (section 5.2.7).
-    pub ce_threshold: Option<TimeDelta>,
-}
-
-impl Default for FqCoDelConfig {
-    /// RFC 8290 section 5.2.
-    fn default() -> FqCoDelConfig {
-        FqCoDelConfig {
-            codel: CoDelConfig { limit: QueueLimit::Packets(10_240), ..CoDelConfig::default() },
-            flows: 1024,
-            quantum: 1514,
-            drop_batch: 64,
-            ce_threshold: None,
-        }
+parameters! {
+    /// FQ-CoDel's parameters (RFC 8290 section 5.2). The limit is over all queues.
+    pub struct FqCoDelConfig, limit = QueueLimit::Packets(10_240), {
+        target: TimeDelta = TimeDelta::from_millis(5), in 0.0, 1e3,
+            "RFC 8290 5.2.2", "Wait that is acceptable in a queue; at least a full packet's time";
+        interval: TimeDelta = TimeDelta::from_millis(100), in 1e-9, 1e3,
+            "RFC 8290 5.2.1", "How long it may be exceeded: the longest usual round trip";
+        maxpacket: Bytes = Bytes::new(1500), in 0.0, 1e9,
+            "RFC 8289 4.4, 5.6", "With no more than this left in all queues nothing is dropped";
+        quantum: Bytes = Bytes::new(1514), in 64.0, 1e9,
+            "RFC 8290 5.2.4", "Bytes that a queue may send in its turn";
+        flows: u64 = 1024, in 1.0, 65536.0,
+            "RFC 8290 5.2.5", "Queues that flows are hashed to";
+        drop_batch: u64 = 64, in 1.0, 1e9,
+            "RFC 8290 4.1", "Most packets that are dropped at once from the fattest queue when the limit is exceeded";
+        ecn: bool = true, in 0.0, 1.0,
+            "RFC 8290 5.2.6", "Packets that can be marked are marked instead of dropped";
+        ce_threshold: Option<TimeDelta> = None, in 0.0, 1e3,
+            "RFC 8290 5.2.7", "What waited longer and can be marked is marked; left out: off";
     }
 }
 
 impl FqCoDelConfig {
-    pub(crate) fn validate(&self) -> Result<(), LinkError> {
-        self.codel.validate()?;
-        if !(1..=65_536).contains(&self.flows) {
-            return Err(LinkError::new("queue.flows", self.flows, "from 1 to 65536 queues"));
+    fn least_room(&self) -> Bytes {
+        Bytes::new(1)
+    }
+
+    fn contradiction(&self) -> Result<(), LinkError> {
+        check_target(self.target, self.interval)?;
+        match self.ce_threshold {
+            Some(at) if !self.ecn => {
+                Err(LinkError::new("queue.ce_threshold", at, "nothing: with ecn = false no packet is marked"))
+            }
+            _ => Ok(()),
         }
-        if self.quantum == 0 {
-            return Err(LinkError::new("queue.quantum", self.quantum, "at least 1 B"));
-        }
-        Ok(())
     }
 }
 
+/// Where a queue is (RFC 8290 figure 1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum List {
-    None,
+    Empty,
     New,
     Old,
 }
 
 #[derive(Clone, Debug)]
-struct FlowQueue<P> {
-    waiting: VecDeque<Queued<P>>,
-    bytes: u64,
-    deficit: i64,
+struct FlowQueue {
+    packets: Chain,
+    /// Byte credits.
+    credits: i64,
     control: Control,
     list: List,
 }
 
-/// The queues and the two lists of those that have something.
+/// The queues, their packets and the two lists of queues that are active.
 #[derive(Clone, Debug)]
 pub(crate) struct FqCoDel<P> {
     limit: ResolvedLimit,
-    queues: Vec<FlowQueue<P>>,
+    pool: Pool<P>,
+    queues: Vec<FlowQueue>,
     new: VecDeque<u32>,
     old: VecDeque<u32>,
     quantum: i64,
     drop_batch: u64,
     ce_threshold: u64,
-    /// Stirs the hash, so that which flows share a queue is nobody's choice.
+    /// Salts the hash, so that which flows share a queue is nobody's choice.
     perturbation: u64,
 }
 
 impl<P: Transit> FqCoDel<P> {
+    /// Section 4.1. The hash is ours: a flow is a number here, not a 5-tuple.
+    #[inline]
     fn queue_of(&self, packet: &P) -> usize {
-        let mut hash = packet.flow() ^ self.perturbation;
+        let mut hash = packet.flow().wrapping_add(self.perturbation);
         hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         hash ^= hash >> 31;
         (hash % self.queues.len() as u64) as usize
     }
 
-    /// Makes room: up to a batch, and half of it at most, from the head of the queue with most bytes.
-    #[cold]
-    fn drop_from_longest(&mut self, now: u64, waiting: &mut Waiting<'_, P>) {
-        let Some(longest) = self.queues.iter_mut().max_by_key(|queue| queue.bytes) else { return };
-        let half = longest.bytes / 2;
-        let mut dropped = 0;
-        for _ in 0..self.drop_batch.max(1) {
-            let Some(head) = longest.waiting.pop_front() else { break };
-            longest.bytes -= head.size;
-            dropped += head.size;
-            waiting.discard(now, head);
-            if dropped >= half {
-                break;
-            }
+    /// A packet comes to queue `place`: if that is not active it becomes new, with a quantum of credits.
+    #[inline]
+    fn activate(&mut self, place: usize) -> &mut FlowQueue {
+        let queue = &mut self.queues[place];
+        if queue.list == List::Empty {
+            queue.list = List::New;
+            queue.credits = self.quantum;
+            self.new.push_back(place as u32);
         }
+        queue
+    }
+
+    /// Section 4.1: makes room for a packet of `size` bytes of queue `place` by dropping half the packets of the fattest
+    /// queue, up to a batch, from its head. The newcomer counts as enqueued; false if it is itself what is dropped.
+    #[cold]
+    fn drop_from_fattest(&mut self, now: u64, place: usize, size: u64, waiting: &mut Waiting<'_, P>) -> bool {
+        let arriving = |at: usize| if at == place { (1, size) } else { (0, 0) };
+        let fattest = (0..self.queues.len()).max_by_key(|&at| {
+            let bytes = self.queues[at].packets.bytes() + arriving(at).1;
+            (bytes, std::cmp::Reverse(at))
+        });
+        let Some(fattest) = fattest else { return false };
+        let packets = &mut self.queues[fattest].packets;
+        let half = (packets.len() + arriving(fattest).0) / 2;
+        let before = waiting.packets();
+        for _ in 0..half.clamp(1, self.drop_batch) {
+            let Some(head) = self.pool.pop(packets) else { break };
+            waiting.discard(now, head);
+        }
+        waiting.packets() < before
     }
 }
 
@@ -110,73 +130,80 @@ impl<P: Transit> Discipline<P> for FqCoDel<P> {
     type Config = FqCoDelConfig;
 
     fn new(config: &FqCoDelConfig, place: &Place<'_>) -> Result<FqCoDel<P>, LinkError> {
-        config.validate()?;
-        let queue = || FlowQueue {
-            waiting: VecDeque::new(),
-            bytes: 0,
-            deficit: 0,
-            control: Control::new(&config.codel),
-            list: List::None,
+        let queue = FlowQueue {
+            packets: Chain::new(),
+            credits: 0,
+            control: Control::new(config.target, config.interval, config.maxpacket, config.ecn),
+            list: List::Empty,
         };
+        let flows = config.flows as usize;
         Ok(FqCoDel {
-            limit: config.codel.limit.resolve(place.nominal)?,
-            queues: std::iter::repeat_with(queue).take(config.flows as usize).collect(),
-            new: VecDeque::with_capacity(64),
-            old: VecDeque::with_capacity(64),
-            quantum: config.quantum.min(1 << 40) as i64,
+            limit: config.limit.resolve(place.nominal)?,
+            pool: Pool::new(),
+            queues: vec![queue; flows],
+            new: VecDeque::with_capacity(flows),
+            old: VecDeque::with_capacity(flows),
+            quantum: config.quantum.as_u64() as i64,
             drop_batch: config.drop_batch,
-            ce_threshold: config.ce_threshold.map_or(u64::MAX, |span| span.as_nanos().max(0) as u64),
+            ce_threshold: config.ce_threshold.map_or(u64::MAX, |span| span.as_nanos() as u64),
             perturbation: RandomStream::new(place.seed, &format!("link.{}.queue", place.name)).next_u64(),
         })
     }
 
+    /// As if it were enqueued and dequeued at once: no queue is active then.
+    #[inline]
+    fn admit_to_idle(&mut self, packet: &mut Queued<P>) -> bool {
+        let place = self.queue_of(&packet.packet);
+        let queue = self.activate(place);
+        queue.control.on_no_wait();
+        queue.credits -= packet.size as i64;
+        true
+    }
+
+    #[inline]
     fn enqueue(&mut self, packet: Queued<P>, waiting: &mut Waiting<'_, P>) -> Option<()> {
+        let place = self.queue_of(&packet.packet);
         while !self.limit.admits(waiting.packets(), waiting.bytes(), packet.size) {
-            if waiting.packets() == 0 {
+            let can_fit = self.limit.admits(0, 0, packet.size);
+            if !can_fit || !self.drop_from_fattest(packet.since, place, packet.size, waiting) {
                 return None;
             }
-            self.drop_from_longest(packet.since, waiting);
         }
-        let place = self.queue_of(&packet.packet);
-        let queue = &mut self.queues[place];
-        queue.bytes += packet.size;
-        queue.waiting.push_back(packet);
-        if queue.list == List::None {
-            queue.list = List::New;
-            queue.deficit = self.quantum;
-            self.new.push_back(place as u32);
-        }
+        self.activate(place);
+        self.pool.push(&mut self.queues[place].packets, packet);
         Some(())
     }
 
+    /// Section 4.2.
+    #[inline]
     fn dequeue(&mut self, now: u64, waiting: &mut Waiting<'_, P>) -> Option<Queued<P>> {
         loop {
-            // Section 4.2: new queues first.
             let from_new = !self.new.is_empty();
             let list = if from_new { &mut self.new } else { &mut self.old };
             let place = *list.front()?;
             let queue = &mut self.queues[place as usize];
-            if queue.deficit <= 0 {
-                queue.deficit += self.quantum;
+            // Section 3: a turn ends when the credits are zero or less.
+            if queue.credits <= 0 {
+                queue.credits += self.quantum;
                 queue.list = List::Old;
                 list.pop_front();
                 self.old.push_back(place);
                 continue;
             }
-            let FlowQueue { waiting: packets, bytes, control, .. } = queue;
-            let head = control.dequeue(now, packets, bytes, &mut |queued| waiting.discard(now, queued));
-            let Some(mut head) = head else {
+            let (pool, packets) = (&mut self.pool, &mut queue.packets);
+            let Some(mut head) = queue.control.dequeue(now, waiting, &mut || pool.pop(packets)) else {
                 list.pop_front();
-                // A new queue that is empty is old for a round, so that nobody gains by sending one packet at a time.
-                if from_new && !self.old.is_empty() {
+                // A new queue that is empty is old for a round, so that none comes back as new before all old ones had
+                // their turn.
+                if from_new {
                     queue.list = List::Old;
                     self.old.push_back(place);
                 } else {
-                    queue.list = List::None;
+                    queue.list = List::Empty;
                 }
                 continue;
             };
-            queue.deficit -= head.size as i64;
+            queue.credits -= head.size as i64;
             if now - head.since > self.ce_threshold {
                 head.mark();
             }

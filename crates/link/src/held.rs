@@ -91,6 +91,12 @@ impl<P> Waiting<'_, P> {
 }
 
 impl<P: Transit> Queued<P> {
+    /// A packet of `size` bytes on this link, offered at `since`.
+    #[inline]
+    pub(crate) fn new(packet: P, since: u64, size: u64) -> Queued<P> {
+        Queued { packet, since, size, marked: false }
+    }
+
     /// Marks the packet if it can be marked; false if it cannot.
     #[inline]
     pub(crate) fn mark(&mut self) -> bool {
@@ -146,7 +152,7 @@ impl<P: Transit, D: Discipline<P>> Held<P, D> {
         self.run(line, now, sink);
         line.account.offered += 1;
         let size = line.size_of(&packet);
-        let mut queued = Queued { packet, since: now, size, marked: false };
+        let mut queued = Queued::new(packet, now, size);
         let accepted = if size > MAX_PACKET {
             false
         } else if self.serving.is_none() {

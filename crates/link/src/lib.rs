@@ -5,7 +5,8 @@
 //! in the simulator and, through `net`, in the user-space link; it reads no clock, file or environment, and the same
 //! (configuration, seed, name, offers) gives the same bits everywhere.
 //!
-//! To add a queue discipline: one file that implements `held::Discipline`, one line in `queue`.
+//! To add a queue discipline: one file that declares its parameters and implements `held::Discipline`, one line in
+//! `queue`. Scenarios, lists and checks follow from these two.
 //!
 //! ```
 //! use paceline_link::{Link, LinkConfig, QueueConfig, QueueLimit, RateProcess, Transit};
@@ -53,6 +54,7 @@ mod link;
 mod loss;
 mod mark;
 mod noise;
+mod parameters;
 mod pie;
 mod queue;
 mod rate;
@@ -75,6 +77,7 @@ pub use link::Link;
 pub use loss::LossConfig;
 pub use mark::MarkConfig;
 pub use noise::{NoiseConfig, NoiseKind};
+pub use parameters::{QueueKey, QueueValue, QueueValueKind};
 pub use pie::{DelayEstimate, PieConfig};
 pub use queue::QueueConfig;
 pub use rate::RateProcess;

@@ -1,277 +1,291 @@
 //! Proportional integral controller enhanced (RFC 8033): drops or marks arrivals by a chance that follows the delay.
 
+mod departures;
+
 use crate::config::{QueueLimit, ResolvedLimit};
-use crate::error::{LinkError, check_limit, check_positive, check_ratio};
+use crate::error::LinkError;
 use crate::held::{Discipline, Place, Queued, Waiting};
+use crate::parameters::{names, parameters};
 use crate::schedule::NEVER;
 use crate::transit::Transit;
+use departures::Departures;
 use paceline_units::{Bytes, RandomStream, TimeDelta};
 use std::collections::VecDeque;
 
-/// How PIE learns the delay of its queue (RFC 8033 sections 4.2 and 4.3).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum DelayEstimate {
-    /// What waits over the rate at which it leaves, measured while at least the threshold waits.
-    DepartureRate,
-    /// How long the packet at the head has waited.
-    Timestamp,
+names! {
+    /// How PIE learns the delay of its queue (RFC 8033 section 4.3).
+    pub enum DelayEstimate {
+        /// What the packet that left the queue last has waited.
+        Timestamp = "timestamp",
+        /// What waits, over the rate at which it leaves (section 5.2).
+        DequeueRate = "dequeue-rate",
+    }
 }
 
-/// PIE's parameters.
-#[derive(Clone, PartialEq, Debug)]
-pub struct PieConfig {
-    /// How much may wait at all (TAIL_DROP).
-    pub limit: QueueLimit,
-    /// The delay that is aimed for (QDELAY_REF).
-    pub target: TimeDelta,
-    /// How often the chance is computed (T_UPDATE).
-    pub t_update: TimeDelta,
-    /// How long nothing is dropped after a quiet time (MAX_BURST).
-    pub max_burst: TimeDelta,
-    /// Weight of the distance to the target, per second.
-    pub alpha: f64,
-    /// Weight of the change of the delay, per second.
-    pub beta: f64,
-    /// Up to this chance packets that can be marked are marked (mark_ecnth).
-    pub mark_ecnth: f64,
-    /// Whether packets are marked at all.
-    pub ecn: bool,
-    /// Whether drops are kept from coming close together or far apart (section 5.4).
-    pub derandomise: bool,
-    /// How the delay is learnt.
-    pub estimate: DelayEstimate,
-    /// A measurement of the departure rate begins with this much waiting (DQ_THRESHOLD).
-    pub dq_threshold: Bytes,
-    /// The usual packet: with two of them or less waiting nothing is dropped (MEAN_PKTSIZE).
-    pub mean_packet: Bytes,
-}
-
-impl Default for PieConfig {
-    /// RFC 8033 sections 4 and 5.
-    fn default() -> PieConfig {
-        PieConfig {
-            limit: QueueLimit::Packets(1000),
-            target: TimeDelta::from_millis(15),
-            t_update: TimeDelta::from_millis(15),
-            max_burst: TimeDelta::from_millis(150),
-            alpha: 0.125,
-            beta: 1.25,
-            mark_ecnth: 0.1,
-            ecn: true,
-            derandomise: true,
-            estimate: DelayEstimate::DepartureRate,
-            dq_threshold: Bytes::new(16_384),
-            mean_packet: Bytes::new(1500),
-        }
+parameters! {
+    /// PIE's parameters (RFC 8033 appendix A, B). The RFC has no TAIL_DROP: the default limit is ours.
+    pub struct PieConfig, limit = QueueLimit::Packets(1000), {
+        qdelay_ref: TimeDelta = TimeDelta::from_millis(15), in 1e-9, 1e3,
+            "RFC 8033 4.2", "Delay that is aimed for";
+        t_update: TimeDelta = TimeDelta::from_millis(15), in 1e-6, 1e3,
+            "RFC 8033 4.2", "How often the chance is computed";
+        max_burst: TimeDelta = TimeDelta::from_millis(150), in 0.0, 1e3,
+            "RFC 8033 4.4", "How long nothing is dropped after a quiet time";
+        alpha: f64 = 0.125, in 0.0, 1e6,
+            "RFC 8033 A", "Weight of the distance to qdelay_ref, per second";
+        beta: f64 = 1.25, in 0.0, 1e6,
+            "RFC 8033 A", "Weight of the change of the delay, per second";
+        estimate: DelayEstimate = DelayEstimate::Timestamp, in 0.0, 1.0,
+            "RFC 8033 4.3", "How the delay is learnt";
+        dq_threshold: Bytes = Bytes::new(16_384), in 1.0, 1e9,
+            "RFC 8033 5.2", "With this waiting the dequeue rate is measured, over as much";
+        mean_pktsize: Bytes = Bytes::new(1500), in 0.0, 1e9,
+            "RFC 8033 4.1 (without a value; ours)", "With two of these waiting or less nothing is dropped";
+        ecn: bool = true, in 0.0, 1.0,
+            "RFC 8033 5.1", "Packets that can be marked are marked instead of dropped";
+        mark_ecnth: f64 = 0.1, in 0.0, 1.0,
+            "RFC 8033 5.1", "From this chance on packets are dropped that could be marked";
+        active_threshold: f64 = 0.0, in 0.0, 1.0,
+            "RFC 8033 5.3 (optional; a third there)", "Part of the limit from which PIE is active; 0: always";
+        derandomize: bool = true, in 0.0, 1.0,
+            "RFC 8033 5.4", "Drops come neither too close together nor too far apart";
+        accu_prob_low: f64 = 0.85, in 0.0, 1e3,
+            "RFC 8033 5.4", "Sum of chances since the last drop below which there is none";
+        accu_prob_high: f64 = 8.5, in 0.0, 1e3,
+            "RFC 8033 5.4", "Sum of chances since the last drop from which there is one";
+        step_max: f64 = 0.02, in 0.0, 1.0,
+            "RFC 8033 5.5", "Most that the chance rises at once when it is 0.1 or more";
+        decay_below: TimeDelta = TimeDelta::ZERO, in 0.0, 1e3,
+            "RFC 8033 4.2 (appendix B: half of qdelay_ref)", "The chance decays by 2 % while the last two delays are at most this";
     }
 }
 
 impl PieConfig {
-    pub(crate) fn validate(&self) -> Result<(), LinkError> {
-        check_limit(self.limit)?;
-        check_positive("queue.target", self.target)?;
-        check_positive("queue.t_update", self.t_update)?;
-        if self.max_burst.is_negative() {
-            return Err(LinkError::new("queue.max_burst", self.max_burst, "a time of 0 or more"));
+    fn least_room(&self) -> Bytes {
+        Bytes::new(1)
+    }
+
+    fn contradiction(&self) -> Result<(), LinkError> {
+        if self.accu_prob_high < self.accu_prob_low {
+            let expected = "a number of accu_prob_low or more";
+            return Err(LinkError::new("queue.accu_prob_high", self.accu_prob_high, expected));
         }
-        for (key, value) in [("queue.alpha", self.alpha), ("queue.beta", self.beta)] {
-            if !(0.0..=1e6).contains(&value) {
-                return Err(LinkError::new(key, value, "a number from 0 to 1e6"));
-            }
-        }
-        check_ratio("queue.mark_ecnth", self.mark_ecnth)
+        Ok(())
     }
 }
 
-/// A measurement of the departure rate (section 4.3).
-#[derive(Clone, Copy, Debug)]
-struct Measurement {
-    begun: u64,
-    bytes: u64,
+/// Section 4.2: what a step is divided by while the chance is small.
+pub(crate) fn auto_tune(drop_prob: f64) -> f64 {
+    match drop_prob {
+        p if p < 0.000_001 => 2048.0,
+        p if p < 0.000_01 => 512.0,
+        p if p < 0.000_1 => 128.0,
+        p if p < 0.001 => 32.0,
+        p if p < 0.01 => 8.0,
+        p if p < 0.1 => 2.0,
+        _ => 1.0,
+    }
 }
 
-/// PIE over one queue. Delays are seconds.
+/// The chance and what it follows from. Delays are seconds.
 #[derive(Clone, Debug)]
-pub(crate) struct Pie<P> {
-    config: PieConfig,
-    limit: ResolvedLimit,
-    random: RandomStream,
-    waiting: VecDeque<Queued<P>>,
-    next_update: u64,
-    drop_prob: f64,
-    old_delay: f64,
-    burst_allowance: f64,
-    accu_prob: f64,
-    measurement: Option<Measurement>,
-    /// Seconds that a byte takes, smoothed; none before the first measurement.
-    byte_time: Option<f64>,
+pub(crate) struct Controller {
+    pub(crate) config: PieConfig,
+    pub(crate) drop_prob: f64,
+    pub(crate) current_qdelay: f64,
+    pub(crate) qdelay_old: f64,
+    pub(crate) burst_allowance: TimeDelta,
+    pub(crate) accu_prob: f64,
+    /// Section 5.3.
+    active: bool,
 }
 
-impl<P: Transit> Pie<P> {
-    /// Section 4.1 with the corrections of 5.1 to 5.4: whether an arrival that finds `bytes` waiting is to be dropped.
-    fn drop_early(&mut self, size: u64, bytes: u64) -> bool {
-        let reference = self.config.target.as_secs_f64();
-        if self.burst_allowance > 0.0
-            || (self.old_delay < reference / 2.0 && self.drop_prob < 0.2)
-            || bytes <= 2 * self.config.mean_packet.as_u64()
-        {
+impl Controller {
+    pub(crate) fn new(config: &PieConfig) -> Controller {
+        Controller {
+            drop_prob: 0.0,
+            current_qdelay: 0.0,
+            qdelay_old: 0.0,
+            burst_allowance: config.max_burst,
+            accu_prob: 0.0,
+            active: config.active_threshold <= 0.0,
+            config: config.clone(),
+        }
+    }
+
+    /// Sections 4.4 and 5.3: no chance, and the last delays below half of the reference.
+    fn is_calm(&self) -> bool {
+        let half = self.config.qdelay_ref.as_secs_f64() / 2.0;
+        self.drop_prob == 0.0 && self.current_qdelay < half && self.qdelay_old < half
+    }
+
+    /// Appendix A, `enque`; 5.3: it turns inactive.
+    #[inline]
+    fn on_arrival(&mut self) {
+        if self.is_calm() {
+            self.burst_allowance = self.config.max_burst;
+            self.active = self.config.active_threshold <= 0.0;
+        }
+    }
+
+    /// Appendix B, `enque`: it turns active.
+    #[cold]
+    fn activate(&mut self) {
+        self.active = true;
+        (self.qdelay_old, self.drop_prob, self.accu_prob) = (0.0, 0.0, 0.0);
+        self.burst_allowance = self.config.max_burst;
+    }
+
+    /// Appendix B, `drop_early`, for an arrival that finds `bytes` waiting.
+    #[inline]
+    pub(crate) fn drop_early(&mut self, bytes: u64, random: &mut RandomStream) -> bool {
+        let PieConfig { qdelay_ref, mean_pktsize, derandomize, accu_prob_low, accu_prob_high, .. } =
+            self.config;
+        if !self.active || self.burst_allowance > TimeDelta::ZERO {
             return false;
         }
-        if self.config.derandomise {
-            if self.drop_prob == 0.0 {
-                self.accu_prob = 0.0;
-            }
-            // Larger packets weigh more where bytes are the bottleneck; here every packet counts once (section 4.1).
-            let _ = size;
-            self.accu_prob += self.drop_prob;
-            if self.accu_prob < 0.85 {
-                return false;
-            }
-            if self.accu_prob >= 8.5 {
-                self.accu_prob = 0.0;
-                return true;
-            }
+        // Section 4.1: a safeguard, so that PIE is work conserving.
+        let is_short = self.qdelay_old < qdelay_ref.as_secs_f64() / 2.0 && self.drop_prob < 0.2;
+        if is_short || bytes <= 2 * mean_pktsize.as_u64() {
+            return false;
         }
-        let drop = self.random.chance(self.drop_prob);
+        if self.drop_prob == 0.0 {
+            self.accu_prob = 0.0;
+        }
+        self.accu_prob += self.drop_prob;
+        let drop = match derandomize {
+            true if self.accu_prob < accu_prob_low => false,
+            true if self.accu_prob >= accu_prob_high => true,
+            _ => random.chance(self.drop_prob),
+        };
         if drop {
             self.accu_prob = 0.0;
         }
         drop
     }
 
-    /// Section 4.2.
-    fn update(&mut self, delay: f64) {
-        let reference = self.config.target.as_secs_f64();
-        let mut step = self.config.alpha * (delay - reference) + self.config.beta * (delay - self.old_delay);
-        step /= tuning(self.drop_prob);
+    /// Section 4.2, `calculate_drop_prob`.
+    pub(crate) fn update(&mut self) {
+        let config = &self.config;
+        let mut p = config.alpha * (self.current_qdelay - config.qdelay_ref.as_secs_f64())
+            + config.beta * (self.current_qdelay - self.qdelay_old);
+        p /= auto_tune(self.drop_prob);
         if self.drop_prob >= 0.1 {
-            // Section 5.5's limit to a step.
-            step = step.min(0.02);
+            p = p.min(config.step_max);
         }
-        self.drop_prob += step;
-        if delay == 0.0 && self.old_delay == 0.0 {
+        self.drop_prob += p;
+        let below = config.decay_below.as_secs_f64();
+        if self.current_qdelay <= below && self.qdelay_old <= below {
             self.drop_prob *= 0.98;
         }
         self.drop_prob = self.drop_prob.clamp(0.0, 1.0);
-        let calm = self.drop_prob == 0.0 && delay < reference / 2.0 && self.old_delay < reference / 2.0;
-        self.burst_allowance = match calm {
-            true => self.config.max_burst.as_secs_f64(),
-            false => (self.burst_allowance - self.config.t_update.as_secs_f64()).max(0.0),
-        };
-        self.old_delay = delay;
-    }
-
-    /// Whether an update would change nothing: none is needed until something waits.
-    fn is_quiet(&self) -> bool {
-        self.waiting.is_empty()
-            && self.drop_prob == 0.0
-            && self.old_delay == 0.0
-            && self.burst_allowance == self.config.max_burst.as_secs_f64()
-    }
-
-    fn delay(&self, now: u64, bytes: u64) -> f64 {
-        match self.config.estimate {
-            DelayEstimate::Timestamp => {
-                self.waiting.front().map_or(0.0, |head| now.saturating_sub(head.since) as f64 / 1e9)
-            }
-            DelayEstimate::DepartureRate => self.byte_time.map_or(0.0, |time| time * bytes as f64),
-        }
-    }
-
-    /// Section 4.3: the rate is measured over a threshold's worth of departures.
-    fn measure_departure(&mut self, now: u64, size: u64, bytes: u64) {
-        let threshold = self.config.dq_threshold.as_u64();
-        if self.measurement.is_none() && bytes >= threshold {
-            self.measurement = Some(Measurement { begun: now, bytes: 0 });
-            return;
-        }
-        let Some(measurement) = &mut self.measurement else { return };
-        measurement.bytes += size;
-        if measurement.bytes >= threshold {
-            let sample = (now - measurement.begun) as f64 / 1e9 / measurement.bytes as f64;
-            self.byte_time = Some(self.byte_time.map_or(sample, |old| 0.5 * old + 0.5 * sample));
-            self.measurement = (bytes >= threshold).then_some(Measurement { begun: now, bytes: 0 });
-        }
+        self.qdelay_old = self.current_qdelay;
+        self.burst_allowance = (self.burst_allowance - config.t_update).max(TimeDelta::ZERO);
     }
 }
 
-/// What steps are divided by while the chance is small (section 4.2).
-fn tuning(drop_prob: f64) -> f64 {
-    const TABLE: [(f64, f64); 6] =
-        [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (1e-2, 8.0), (0.1, 2.0)];
-    TABLE.iter().find(|(below, _)| drop_prob < *below).map_or(1.0, |(_, divisor)| *divisor)
+/// PIE over one queue.
+#[derive(Clone, Debug)]
+pub(crate) struct Pie<P> {
+    limit: ResolvedLimit,
+    controller: Controller,
+    departures: Departures,
+    random: RandomStream,
+    queue: VecDeque<Queued<P>>,
+    next_update: u64,
+    t_update: u64,
+}
+
+impl<P: Transit> Pie<P> {
+    /// Whether updates change nothing that the next arrival does not set right: none is needed before that.
+    fn is_at_rest(&self) -> bool {
+        let Controller { drop_prob, current_qdelay, qdelay_old, active, .. } = self.controller;
+        !active || (self.queue.is_empty() && drop_prob == 0.0 && current_qdelay == 0.0 && qdelay_old == 0.0)
+    }
+
+    #[inline]
+    fn on_arrival(&mut self, now: u64) {
+        if self.is_at_rest() {
+            // Updates are at multiples of their period, whenever the link was at rest.
+            self.next_update = (now / self.t_update + 1).saturating_mul(self.t_update);
+        }
+        self.controller.on_arrival();
+    }
 }
 
 impl<P: Transit> Discipline<P> for Pie<P> {
     type Config = PieConfig;
 
     fn new(config: &PieConfig, place: &Place<'_>) -> Result<Pie<P>, LinkError> {
-        config.validate()?;
+        let t_update = config.t_update.as_nanos().max(1) as u64;
         Ok(Pie {
             limit: config.limit.resolve(place.nominal)?,
+            controller: Controller::new(config),
+            departures: Departures::new(config.dq_threshold),
             random: RandomStream::new(place.seed, &format!("link.{}.queue", place.name)),
-            waiting: VecDeque::with_capacity(64),
-            next_update: config.t_update.as_nanos() as u64,
-            drop_prob: 0.0,
-            old_delay: 0.0,
-            burst_allowance: config.max_burst.as_secs_f64(),
-            accu_prob: 0.0,
-            measurement: None,
-            byte_time: None,
-            config: config.clone(),
+            queue: VecDeque::with_capacity(64),
+            next_update: t_update,
+            t_update,
         })
     }
 
+    #[inline]
+    fn admit_to_idle(&mut self, packet: &mut Queued<P>) -> bool {
+        self.on_arrival(packet.since);
+        true
+    }
+
+    #[inline]
     fn enqueue(&mut self, mut packet: Queued<P>, waiting: &mut Waiting<'_, P>) -> Option<()> {
-        if self.is_quiet() {
-            let period = self.config.t_update.as_nanos() as u64;
-            self.next_update = (packet.since / period + 1) * period;
-        }
-        if !self.limit.admits(waiting.packets(), waiting.bytes(), packet.size) {
-            self.accu_prob = 0.0;
+        self.on_arrival(packet.since);
+        let (packets, bytes) = (waiting.packets(), waiting.bytes());
+        if !self.limit.admits(packets, bytes, packet.size) {
+            self.controller.accu_prob = 0.0;
             return None;
         }
-        if self.drop_early(packet.size, waiting.bytes()) {
-            let may_mark = self.config.ecn && self.drop_prob <= self.config.mark_ecnth;
-            if !may_mark || !packet.mark() {
+        if self.controller.drop_early(bytes, &mut self.random) {
+            let PieConfig { ecn, mark_ecnth, .. } = self.controller.config;
+            let may_mark = ecn && self.controller.drop_prob < mark_ecnth;
+            if !(may_mark && packet.mark()) {
                 return None;
             }
         }
-        self.waiting.push_back(packet);
+        let threshold = self.controller.config.active_threshold;
+        if !self.controller.active && self.limit.is_filled(threshold, packets + 1, bytes + packet.size) {
+            self.controller.activate();
+            self.departures.begin(packet.since);
+        }
+        self.queue.push_back(packet);
         Some(())
     }
 
+    #[inline]
     fn dequeue(&mut self, now: u64, waiting: &mut Waiting<'_, P>) -> Option<Queued<P>> {
-        let next = self.waiting.pop_front();
-        match &next {
-            Some(head) => self.measure_departure(now, head.size, waiting.bytes()),
-            // A measurement that meets an empty queue says nothing of the link.
-            None => self.measurement = None,
+        let Some(head) = self.queue.pop_front() else {
+            // Nothing waits, nor would the next packet. And a measurement that meets an empty queue is none.
+            self.controller.current_qdelay = 0.0;
+            self.departures.stop();
+            return None;
+        };
+        match self.controller.config.estimate {
+            DelayEstimate::Timestamp => self.controller.current_qdelay = (now - head.since) as f64 / 1e9,
+            DelayEstimate::DequeueRate => {
+                self.departures.dequeued(now, head.size, waiting.bytes() - head.size);
+            }
         }
-        next
+        Some(head)
     }
 
+    #[inline]
     fn next_timer(&self) -> u64 {
-        if self.is_quiet() { NEVER } else { self.next_update }
+        if self.is_at_rest() { NEVER } else { self.next_update }
     }
 
     fn on_timer(&mut self, now: u64, waiting: &mut Waiting<'_, P>) {
-        let delay = self.delay(now, waiting.bytes());
-        self.update(delay);
-        self.next_update = now + self.config.t_update.as_nanos() as u64;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn small_chances_take_small_steps() {
-        for (chance, divisor) in
-            [(0.0, 2048.0), (5e-6, 512.0), (5e-5, 128.0), (5e-4, 32.0), (5e-3, 8.0), (0.05, 2.0), (0.1, 1.0)]
-        {
-            assert_eq!(tuning(chance), divisor, "{chance}");
+        if self.controller.config.estimate == DelayEstimate::DequeueRate {
+            self.controller.current_qdelay = self.departures.delay_of(waiting.bytes());
         }
+        self.controller.update();
+        self.next_update = now.saturating_add(self.t_update);
     }
 }

@@ -5,13 +5,15 @@ use crate::droptail::DropTail;
 use crate::error::LinkError;
 use crate::held::Place;
 use crate::line::Line;
+use crate::parameters::{Parameters, QueueKey, QueueValue};
 use crate::schedule::NEVER;
 use crate::transit::{Departure, Offered, Planned, Transit};
+use paceline_units::Bitrate;
 
-/// A line is: documentation, an optional condition, `Name(parameters => discipline)`. The discipline implements
-/// [`Discipline`](crate::held::Discipline) with these parameters.
+/// A line is: documentation, which is its help, an optional condition, and `Name("name in scenarios", parameters =>
+/// discipline)`. The discipline implements [`Discipline`](crate::held::Discipline) with these parameters.
 macro_rules! disciplines {
-    ($($(#[doc = $doc:literal])+ $(#[cfg($cfg:meta)])? $name:ident($config:ty => $discipline:ty),)*) => {
+    ($($(#[doc = $doc:literal])+ $(#[cfg($cfg:meta)])? $name:ident($kind:literal, $config:ty => $discipline:ty),)*) => {
         /// Which queue a link has, with its parameters.
         #[derive(Clone, PartialEq, Debug)]
         pub enum QueueConfig {
@@ -24,17 +26,91 @@ macro_rules! disciplines {
         }
 
         impl QueueConfig {
-            /// Checks what a [`Link`](crate::Link) would refuse.
+            /// The names of what there is, drop-tail first.
+            pub const KINDS: &[&'static str] = &["droptail", $($(#[cfg($cfg)])? $kind,)*];
+
+            /// The queue called `kind` with its source's parameters; drop-tail without a limit.
+            pub fn of(kind: &str) -> Option<QueueConfig> {
+                match kind {
+                    "droptail" => Some(QueueConfig::DropTail { limit: QueueLimit::Unlimited }),
+                    $($(#[cfg($cfg)])? $kind => Some(QueueConfig::$name(<$config>::default())),)*
+                    _ => None,
+                }
+            }
+
+            /// Its name.
+            pub fn kind(&self) -> &'static str {
+                match self {
+                    QueueConfig::DropTail { .. } => "droptail",
+                    $($(#[cfg($cfg)])? QueueConfig::$name(_) => $kind,)*
+                }
+            }
+
+            /// What it is, in a line.
+            pub fn help(&self) -> &'static str {
+                match self {
+                    QueueConfig::DropTail { .. } => "First in, first out; drops what does not fit.",
+                    $($(#[cfg($cfg)])? QueueConfig::$name(_) => concat!($($doc),+).trim(),)*
+                }
+            }
+
+            /// Its parameters beside the limit.
+            pub fn keys(&self) -> &'static [QueueKey] {
+                match self {
+                    QueueConfig::DropTail { .. } => &[],
+                    $($(#[cfg($cfg)])? QueueConfig::$name(_) => <$config as Parameters>::KEYS,)*
+                }
+            }
+
+            /// How much may wait.
+            pub fn limit(&self) -> QueueLimit {
+                match self {
+                    QueueConfig::DropTail { limit } => *limit,
+                    $($(#[cfg($cfg)])? QueueConfig::$name(config) => Parameters::limit(config),)*
+                }
+            }
+
+            /// Another limit.
+            pub fn set_limit(&mut self, limit: QueueLimit) {
+                match self {
+                    QueueConfig::DropTail { limit: mine } => *mine = limit,
+                    $($(#[cfg($cfg)])? QueueConfig::$name(config) => *config.limit_mut() = limit,)*
+                }
+            }
+
+            /// The value of the parameter called `name`; none if it has no value or there is no such parameter.
+            pub fn value(&self, name: &str) -> Option<QueueValue> {
+                match self {
+                    QueueConfig::DropTail { .. } => None,
+                    $($(#[cfg($cfg)])? QueueConfig::$name(config) => config.value(name),)*
+                }
+            }
+
+            /// Sets the parameter called `name`; false if there is none or it takes another kind of value. Ranges are
+            /// for [`QueueConfig::validate`].
+            pub fn set(&mut self, name: &str, value: QueueValue) -> bool {
+                match self {
+                    QueueConfig::DropTail { .. } => {
+                        let _ = (name, value);
+                        false
+                    }
+                    $($(#[cfg($cfg)])? QueueConfig::$name(config) => config.put(name, value),)*
+                }
+            }
+
+            /// Checks what a [`Link`](crate::Link) would refuse, whatever its rate.
             ///
             /// # Errors
             /// The first parameter that is wrong.
             pub fn validate(&self) -> Result<(), LinkError> {
+                self.validate_at(Bitrate::MAX)
+            }
+
+            /// The same with a limit in time at this nominal rate.
+            pub(crate) fn validate_at(&self, nominal: Bitrate) -> Result<(), LinkError> {
                 match self {
-                    QueueConfig::DropTail { limit: QueueLimit::Time(span) } => {
-                        crate::error::check_span("queue.limit", *span)
-                    }
-                    QueueConfig::DropTail { .. } => Ok(()),
-                    $($(#[cfg($cfg)])? QueueConfig::$name(config) => config.validate(),)*
+                    QueueConfig::DropTail { limit } => limit.resolve(nominal).map(|_| ()),
+                    $($(#[cfg($cfg)])? QueueConfig::$name(config) => Parameters::validate(config, nominal),)*
                 }
             }
         }
@@ -129,20 +205,20 @@ macro_rules! disciplines {
 }
 
 disciplines! {
-    /// Random early detection (Floyd and Jacobson 1993).
-    Red(crate::red::RedConfig => crate::red::Red<P>),
-    /// Controlled delay (RFC 8289).
-    CoDel(crate::codel::CoDelConfig => crate::codel::CoDel<P>),
-    /// Flow queueing with CoDel (RFC 8290).
-    FqCoDel(crate::fq_codel::FqCoDelConfig => crate::fq_codel::FqCoDel<P>),
-    /// Proportional integral controller enhanced (RFC 8033).
-    Pie(crate::pie::PieConfig => crate::pie::Pie<P>),
-    /// Dual-queue coupled AQM (RFC 9332).
-    DualPi2(crate::dualpi2::DualPi2Config => crate::dualpi2::DualPi2<P>),
+    /// Random early detection: drops or marks arrivals by chance, the more the longer the average queue.
+    Red("red", crate::red::RedConfig => crate::red::Red<P>),
+    /// Controlled delay: drops or marks at the head once the wait has stayed above a target for an interval.
+    CoDel("codel", crate::codel::CoDelConfig => crate::codel::CoDel<P>),
+    /// A queue for each flow, served in turn, with CoDel in each; new and sparse flows go first.
+    FqCoDel("fq-codel", crate::fq_codel::FqCoDelConfig => crate::fq_codel::FqCoDel<P>),
+    /// Drops or marks arrivals by a chance that follows the queue's delay.
+    Pie("pie", crate::pie::PieConfig => crate::pie::Pie<P>),
+    /// A queue for L4S beside one for the rest, coupled so that flows of both get alike.
+    DualPi2("dualpi2", crate::dualpi2::DualPi2Config => crate::dualpi2::DualPi2<P>),
     /// Drop-tail with real departures: the oracle of the predicted one.
     #[cfg(test)]
-    Fifo(QueueLimit => crate::tests::fifo::Fifo<P>),
+    Fifo("fifo", QueueLimit => crate::tests::fifo::Fifo<P>),
     /// Drops by chance and by age: exercises what drop-tail does not.
     #[cfg(test)]
-    Aging(crate::tests::aging::AgingConfig => crate::tests::aging::Aging<P>),
+    Aging("aging", crate::tests::aging::AgingConfig => crate::tests::aging::Aging<P>),
 }

@@ -1,70 +1,50 @@
-//! Random early detection (Floyd and Jacobson 1993; no text at hand, FACTS.md and ns-2's well-known defaults alone):
-//! drops or marks by chance, the more the longer the average queue.
+//! Random early detection (Floyd and Jacobson 1993): drops or marks arrivals by chance, the more the longer the average
+//! queue. The paper was not at hand: what is here is its well-known pseudocode and ns-2's refinements of it, `gentle` and
+//! `wait`; `adaptive` is left out (see DEVIATIONS.md).
 
 use crate::config::{QueueLimit, ResolvedLimit};
-use crate::error::{LinkError, check_limit, check_ratio};
+use crate::error::LinkError;
 use crate::held::{Discipline, Place, Queued, Waiting};
+use crate::parameters::parameters;
 use crate::transit::Transit;
 use paceline_units::{Bytes, RandomStream};
 use std::collections::VecDeque;
 
-/// RED's parameters.
-#[derive(Clone, PartialEq, Debug)]
-pub struct RedConfig {
-    /// How much may wait at all.
-    pub limit: QueueLimit,
-    /// No drop while the average is below, in packets of `mean_packet`.
-    pub min_th: f64,
-    /// Above this average every packet is dropped, or with `gentle` more and more of them.
-    pub max_th: f64,
-    /// The chance at `max_th`.
-    pub max_p: f64,
-    /// Weight of the newest length in the average.
-    pub q_w: f64,
-    /// Whether the chance rises from `max_p` at `max_th` to 1 at twice that, instead of at once.
-    pub gentle: bool,
-    /// Whether drops are spread out: none sooner than 1 / chance after the one before.
-    pub wait: bool,
-    /// Whether the queue is measured in bytes, and larger packets are dropped sooner.
-    pub in_bytes: bool,
-    /// The usual packet: what the average ages by while the link is idle, and thresholds are multiples of.
-    pub mean_packet: Bytes,
-    /// Whether packets that can be marked are marked while the average is below `max_th`.
-    pub ecn: bool,
-}
+const PAPER: &str = "Floyd and Jacobson 1993, from the literature, no text at hand";
+const NS2: &str = "ns-2's default from the literature, no text at hand";
 
-impl Default for RedConfig {
-    /// 5 and 15 packets, 0.1, 0.002, gentle.
-    fn default() -> RedConfig {
-        RedConfig {
-            limit: QueueLimit::Packets(100),
-            min_th: 5.0,
-            max_th: 15.0,
-            max_p: 0.1,
-            q_w: 0.002,
-            gentle: true,
-            wait: true,
-            in_bytes: false,
-            mean_packet: Bytes::new(1000),
-            ecn: true,
-        }
+parameters! {
+    /// RED's parameters. The limit is ns-2's 50 packets.
+    pub struct RedConfig, limit = QueueLimit::Packets(50), {
+        min_th: f64 = 5.0, in 0.0, 1e9,
+            NS2, "Average length, in packets, up to which nothing is dropped";
+        max_th: f64 = 15.0, in 0.0, 1e9,
+            NS2, "Average length, in packets, at which the chance is max_p";
+        max_p: f64 = 0.1, in 0.0, 1.0,
+            NS2, "Chance of a drop at max_th";
+        q_w: f64 = 0.002, in 0.0, 1.0,
+            PAPER, "Weight of the newest length in the average";
+        gentle: bool = true, in 0.0, 1.0,
+            NS2, "Beyond max_th the chance rises to 1 at twice that, instead of at once";
+        wait: bool = true, in 0.0, 1.0,
+            NS2, "After a drop none comes for 1 / chance packets; then one does within as many more";
+        in_bytes: bool = false, in 0.0, 1.0,
+            PAPER, "Lengths count bytes / mean_pktsize, and a packet's chance is in proportion to its size";
+        mean_pktsize: Bytes = Bytes::new(500), in 1.0, 1e9,
+            NS2, "Usual packet: the average ages by its time while the link is idle";
+        ecn: bool = true, in 0.0, 1.0,
+            "RFC 3168 19.1", "Packets that can be marked are marked instead of dropped while the average is below max_th";
     }
 }
 
 impl RedConfig {
-    pub(crate) fn validate(&self) -> Result<(), LinkError> {
-        check_limit(self.limit)?;
-        let finite = |value: f64| value.is_finite() && value >= 0.0;
-        if !finite(self.min_th) {
-            return Err(LinkError::new("queue.min_th", self.min_th, "a number of packets, 0 or more"));
-        }
-        if !finite(self.max_th) || self.max_th <= self.min_th {
-            return Err(LinkError::new("queue.max_th", self.max_th, "a number of packets above min_th"));
-        }
-        check_ratio("queue.max_p", self.max_p)?;
-        check_ratio("queue.q_w", self.q_w)?;
-        if self.mean_packet == Bytes::ZERO {
-            return Err(LinkError::new("queue.mean_packet", self.mean_packet, "above 0"));
+    fn least_room(&self) -> Bytes {
+        Bytes::new(1)
+    }
+
+    fn contradiction(&self) -> Result<(), LinkError> {
+        if self.max_th <= self.min_th {
+            return Err(LinkError::new("queue.max_th", self.max_th, "a number above min_th"));
         }
         Ok(())
     }
@@ -78,82 +58,101 @@ enum Verdict {
     Drop,
 }
 
-/// RED over one queue.
+/// The average and the chance that follows from it.
 #[derive(Clone, Debug)]
-pub(crate) struct Red<P> {
+pub(crate) struct Detector {
     config: RedConfig,
-    limit: ResolvedLimit,
     random: RandomStream,
-    waiting: VecDeque<Queued<P>>,
-    average: f64,
-    /// Packets since the last drop while the average was above `min_th`; -1 below.
-    count: i64,
-    /// Since when nothing waits.
-    empty_since: Option<u64>,
-    /// How long the usual packet takes, in nanoseconds.
+    /// Average length in packets.
+    avg: f64,
+    /// Packets, or with `in_bytes` usual packets' bytes, since the last drop; none while the average is below `min_th`.
+    count: Option<f64>,
+    /// Since when the link is idle.
+    idle_since: Option<u64>,
+    /// Nanoseconds that the usual packet takes.
     packet_time: f64,
 }
 
-impl<P: Transit> Red<P> {
-    /// The average takes note of an arrival at `now` that finds `packets` and `bytes` waiting.
-    fn measure(&mut self, now: u64, packets: u64, bytes: u64) {
-        let length = match self.config.in_bytes {
-            true => bytes as f64 / self.config.mean_packet.as_f64(),
-            false => packets as f64,
-        };
-        if let Some(since) = self.empty_since.take() {
-            // As if so many usual packets had found it empty.
-            let missed = now.saturating_sub(since) as f64 / self.packet_time;
-            self.average *= libm::pow(1.0 - self.config.q_w, missed);
+impl Detector {
+    pub(crate) fn new(config: &RedConfig, place: &Place<'_>) -> Detector {
+        Detector {
+            random: RandomStream::new(place.seed, &format!("link.{}.queue", place.name)),
+            avg: 0.0,
+            count: None,
+            idle_since: Some(0),
+            packet_time: config.mean_pktsize.as_bits_f64() * 1e9 / place.nominal.as_bps_f64().max(1.0),
+            config: config.clone(),
         }
-        self.average += self.config.q_w * (length - self.average);
     }
 
-    /// The chance of a drop by the average alone (`p_b`).
-    fn chance(&self) -> f64 {
+    /// The average takes note of an arrival at `now` that finds `packets` and `bytes` waiting.
+    #[inline]
+    fn measure(&mut self, now: u64, packets: u64, bytes: u64) {
+        let q_w = self.config.q_w;
+        if let Some(since) = self.idle_since.take() {
+            // As if so many usual packets had found the queue empty.
+            let m = now.saturating_sub(since) as f64 / self.packet_time;
+            self.avg *= libm::pow(1.0 - q_w, m);
+            return;
+        }
+        let length = match self.config.in_bytes {
+            true => bytes as f64 / self.config.mean_pktsize.as_f64(),
+            false => packets as f64,
+        };
+        self.avg += q_w * (length - self.avg);
+    }
+
+    /// The chance by the average alone, `p_b`.
+    pub(crate) fn p_b(&self, avg: f64) -> f64 {
         let RedConfig { min_th, max_th, max_p, gentle, .. } = self.config;
-        if self.average < min_th {
+        if avg < min_th {
             0.0
-        } else if self.average < max_th {
-            max_p * (self.average - min_th) / (max_th - min_th)
-        } else if gentle {
-            (max_p + (1.0 - max_p) * (self.average - max_th) / max_th).min(1.0)
+        } else if avg < max_th {
+            max_p * (avg - min_th) / (max_th - min_th)
+        } else if gentle && avg < 2.0 * max_th {
+            max_p + (1.0 - max_p) * (avg - max_th) / max_th
         } else {
             1.0
         }
     }
 
-    fn judge(&mut self, size: u64) -> Verdict {
-        let mut chance = self.chance();
-        if chance <= 0.0 {
-            self.count = -1;
-            return Verdict::Pass;
-        }
-        if chance >= 1.0 {
-            self.count = 0;
-            return Verdict::Drop;
-        }
-        self.count += 1;
-        if self.config.in_bytes {
-            chance *= size as f64 / self.config.mean_packet.as_f64();
-        }
-        // Spread evenly: uniform between drops instead of geometric.
-        let counted = self.count.max(0) as f64 * chance;
-        let spread = match self.config.wait {
+    /// The chance after `count` packets that passed, `p_a`: drops are spread evenly, in [1, 1 / p_b] packets after the
+    /// one before, with `wait` in [1 / p_b, 2 / p_b].
+    pub(crate) fn p_a(&self, p_b: f64, count: f64, size: u64) -> f64 {
+        let counted = count * p_b;
+        let p_a = match self.config.wait {
             true if counted < 1.0 => 0.0,
-            true if counted < 2.0 => chance / (2.0 - counted),
-            false if counted < 1.0 => chance / (1.0 - counted),
+            true if counted < 2.0 => p_b / (2.0 - counted),
+            false if counted < 1.0 => p_b / (1.0 - counted),
             _ => 1.0,
         };
-        if !self.random.chance(spread) {
-            return Verdict::Pass;
-        }
-        self.count = 0;
-        if self.config.ecn && self.average < self.config.max_th { Verdict::Mark } else { Verdict::Drop }
+        let share = if self.config.in_bytes { size as f64 / self.config.mean_pktsize.as_f64() } else { 1.0 };
+        (p_a * share).min(1.0)
     }
 
-    /// False if the packet is dropped.
-    fn pass(&mut self, packet: &mut Queued<P>) -> bool {
+    fn judge(&mut self, size: u64) -> Verdict {
+        if self.avg < self.config.min_th {
+            self.count = None;
+            return Verdict::Pass;
+        }
+        let step = if self.config.in_bytes { size as f64 / self.config.mean_pktsize.as_f64() } else { 1.0 };
+        let count = self.count.map_or(0.0, |count| count + step);
+        self.count = Some(count);
+        let p_b = self.p_b(self.avg);
+        if p_b < 1.0 {
+            let p_a = self.p_a(p_b, count, size);
+            if !self.random.chance(p_a) {
+                return Verdict::Pass;
+            }
+        }
+        self.count = Some(0.0);
+        if self.config.ecn && self.avg < self.config.max_th { Verdict::Mark } else { Verdict::Drop }
+    }
+
+    /// Whether an arrival passes, marked if need be.
+    #[inline]
+    pub(crate) fn passes<P: Transit>(&mut self, packet: &mut Queued<P>, packets: u64, bytes: u64) -> bool {
+        self.measure(packet.since, packets, bytes);
         match self.judge(packet.size) {
             Verdict::Pass => true,
             Verdict::Mark => packet.mark(),
@@ -162,47 +161,48 @@ impl<P: Transit> Red<P> {
     }
 }
 
+/// RED over one queue.
+#[derive(Clone, Debug)]
+pub(crate) struct Red<P> {
+    limit: ResolvedLimit,
+    detector: Detector,
+    queue: VecDeque<Queued<P>>,
+}
+
 impl<P: Transit> Discipline<P> for Red<P> {
     type Config = RedConfig;
 
     fn new(config: &RedConfig, place: &Place<'_>) -> Result<Red<P>, LinkError> {
-        config.validate()?;
-        let rate = place.nominal.as_bps_f64().max(1.0);
         Ok(Red {
             limit: config.limit.resolve(place.nominal)?,
-            random: RandomStream::new(place.seed, &format!("link.{}.queue", place.name)),
-            waiting: VecDeque::with_capacity(64),
-            average: 0.0,
-            count: -1,
-            empty_since: Some(0),
-            packet_time: config.mean_packet.as_bits_f64() * 1e9 / rate,
-            config: config.clone(),
+            detector: Detector::new(config, place),
+            queue: VecDeque::with_capacity(64),
         })
     }
 
     fn admit_to_idle(&mut self, packet: &mut Queued<P>) -> bool {
-        self.measure(packet.since, 0, 0);
-        let passes = self.pass(packet);
+        let passes = self.detector.passes(packet, 0, 0);
         if !passes {
-            self.empty_since = Some(packet.since);
+            self.detector.idle_since = Some(packet.since);
         }
         passes
     }
 
+    #[inline]
     fn enqueue(&mut self, mut packet: Queued<P>, waiting: &mut Waiting<'_, P>) -> Option<()> {
-        self.measure(packet.since, waiting.packets(), waiting.bytes());
-        let fits = self.limit.admits(waiting.packets(), waiting.bytes(), packet.size);
-        if !self.pass(&mut packet) || !fits {
+        let passes = self.detector.passes(&mut packet, waiting.packets(), waiting.bytes());
+        if !passes || !self.limit.admits(waiting.packets(), waiting.bytes(), packet.size) {
             return None;
         }
-        self.waiting.push_back(packet);
+        self.queue.push_back(packet);
         Some(())
     }
 
+    #[inline]
     fn dequeue(&mut self, now: u64, _waiting: &mut Waiting<'_, P>) -> Option<Queued<P>> {
-        let next = self.waiting.pop_front();
+        let next = self.queue.pop_front();
         if next.is_none() {
-            self.empty_since = Some(now);
+            self.detector.idle_since = Some(now);
         }
         next
     }

@@ -4,14 +4,21 @@ pub(crate) mod aging;
 pub(crate) mod fifo;
 
 mod arrivals;
+mod codel;
+mod disciplines;
+mod drive;
+mod dualpi2;
+mod fq_codel;
 mod generated;
 mod losses;
 mod marks;
 mod noises;
 mod oracle;
 mod parsing;
+mod pie;
 mod queueing;
 mod rates;
+mod red;
 mod service;
 
 use crate::{

@@ -49,7 +49,48 @@ impl Transit for Packet {
     }
 
     fn flow(&self) -> u64 {
-        0
+        u64::from(self.0.bits())
+    }
+}
+
+/// No allocation by a queue of this kind that is overloaded, once it has seen the most that it will hold.
+fn allocates_nothing(queue: QueueConfig) {
+    let mut config =
+        LinkConfig::new(RateProcess::Constant(Bitrate::from_mbps(50)), TimeDelta::from_millis(10), queue);
+    config.mark = Some(MarkConfig::Ramp { low: TimeDelta::ZERO, high: TimeDelta::from_millis(5) });
+    let mut link = Link::new(config, 1, "warm").expect("a valid link");
+    let (mut arrived, mut dropped) = (0u64, 0u64);
+    let mut offer = |numbers: std::ops::Range<u64>| {
+        for number in numbers {
+            // A little more than the link has in most seconds, much more in every fourth, and flows of every codepoint.
+            let now = Time::from_nanos(
+                number * 190_000 - if number / 5000 % 4 == 0 { number % 5000 * 60_000 } else { 0 },
+            );
+            let packet = Packet([Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::NotEct][(number % 4) as usize]);
+            link.offer(now, packet, &mut |_| arrived += 1);
+            while link.take_dropped().is_some() {
+                dropped += 1;
+            }
+            if number % 64 == 0 {
+                link.settle(now);
+            }
+        }
+        link.counters()
+    };
+    let warm = offer(1..100_000);
+    let before = ALLOCATIONS.with(Cell::get);
+    let counters = offer(100_000..200_000);
+    assert_eq!(ALLOCATIONS.with(Cell::get) - before, 0);
+    assert!(
+        counters.dropped > warm.dropped && counters.marked > warm.marked && arrived > 100_000,
+        "{counters:?}"
+    );
+}
+
+#[test]
+fn warm_disciplines_allocate_nothing() {
+    for kind in QueueConfig::KINDS.iter().skip(1) {
+        allocates_nothing(QueueConfig::of(kind).expect("there is one"));
     }
 }
 

@@ -175,16 +175,16 @@ fn state(state: &StateParams) -> String {
 }
 
 fn queue(config: &QueueConfig) -> String {
-    let (kind, limit, values) = schema::queue::written(config);
-    let table = Inline::kind(kind);
-    let table = match limit {
+    let table = Inline::kind(config.kind());
+    let table = match config.limit() {
         QueueLimit::Time(span) => table.with("limit", time(span)),
         QueueLimit::Packets(packets) => table.with("packets", packets.to_string()),
         QueueLimit::Bytes(bytes) => table.with("bytes", size(bytes)),
         // The largest count that TOML can say: nothing reaches it.
         QueueLimit::Unlimited => table.with("packets", i64::MAX.to_string()),
     };
-    values.into_iter().fold(table, |table, (key, value)| table.with(key, value)).end()
+    let values = config.keys().iter().map(|key| (key.name, config.value(key.name).map(schema::queue::toml)));
+    values.fold(table, |table, (name, value)| table.perhaps(name, value)).end()
 }
 
 fn mark(config: &MarkConfig) -> String {

@@ -56,6 +56,15 @@ fn when_all_is_quiet_everything_sent_has_arrived_or_is_lost() {
             true,
         ),
         ("rate = { generator = \"mmwave\", scale = 0.005 }\nqueue = { packets = 30 }", false, true),
+        ("rate = \"8Mbps\"\nqueue = { kind = \"red\" }", false, true),
+        ("rate = \"8Mbps\"\nqueue = { kind = \"codel\" }\ndown = [[\"0.5s\", \"0.7s\"]]", false, true),
+        ("rate = \"8Mbps\"\nqueue = { kind = \"fq-codel\", packets = 90 }", false, true),
+        (
+            "rate = \"8Mbps\"\nqueue = { kind = \"pie\" }\nloss = { kind = \"bernoulli\", ratio = 0.1 }",
+            true,
+            true,
+        ),
+        ("rate = \"8Mbps\"\nqueue = { kind = \"dualpi2\" }", false, true),
     ] {
         let outcome = run(&one_flow("9s", link_text, "stop = \"3s\""));
         let (flow, link) = (flow(&outcome, "f"), link(&outcome, "l"));

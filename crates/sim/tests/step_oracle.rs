@@ -39,8 +39,10 @@ fn a_link() -> impl Strategy<Value = String> {
             "kind = \"red\", packets = #",
             "kind = \"codel\", interval = \"20ms\", target = \"1ms\"",
             "kind = \"fq-codel\", packets = #, flows = 4, target = \"1ms\", interval = \"20ms\"",
-            "kind = \"pie\", target = \"2ms\", max_burst = \"#ms\"",
+            "kind = \"pie\", qdelay_ref = \"2ms\", max_burst = \"#ms\"",
+            "kind = \"pie\", qdelay_ref = \"2ms\", max_burst = \"0s\", estimate = \"dequeue-rate\", derandomize = false",
             "kind = \"dualpi2\", bytes = \"#kB\"",
+            "kind = \"dualpi2\", target = \"#ms\", scheduler = \"ts-fifo\", limit = \"1#0ms\"",
         ],
         3..80,
     );

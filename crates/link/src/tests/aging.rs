@@ -1,22 +1,29 @@
 //! A discipline of no use but to this crate's tests: it drops at an idle server by chance, and by a timer what has
 //! waited too long, so that the events of `held` that drop-tail never needs are run.
 
+use crate::QueueLimit;
 use crate::error::LinkError;
 use crate::held::{Discipline, Place, Queued, Waiting};
+use crate::parameters::parameters;
 use crate::schedule::NEVER;
 use crate::transit::Transit;
-use paceline_units::RandomStream;
+use paceline_units::{Bytes, RandomStream};
 use std::collections::VecDeque;
 
-#[derive(Clone, PartialEq, Debug)]
-pub struct AgingConfig {
-    /// In nanoseconds.
-    pub(crate) oldest: u64,
-    pub(crate) drop_ratio: f64,
+parameters! {
+    /// How old a packet may become, in nanoseconds, and the chance of a drop at an idle server.
+    pub struct AgingConfig, limit = QueueLimit::Unlimited, {
+        oldest: u64 = 1_000_000, in 1.0, 1e18, "", "Nanoseconds after which a waiting packet is dropped";
+        drop_ratio: f64 = 0.5, in 0.0, 1.0, "", "Chance of a drop at an idle server";
+    }
 }
 
 impl AgingConfig {
-    pub(crate) fn validate(&self) -> Result<(), LinkError> {
+    fn least_room(&self) -> Bytes {
+        Bytes::ZERO
+    }
+
+    fn contradiction(&self) -> Result<(), LinkError> {
         Ok(())
     }
 }
@@ -73,7 +80,7 @@ mod tests {
     #[test]
     fn a_discipline_may_drop_by_timer_and_mark() {
         // 10 packets at once, 1 ms each; the 5th departure is at 5 ms, where a departure comes before a timer.
-        let config = AgingConfig { oldest: 5_000_000, drop_ratio: 0.0 };
+        let config = AgingConfig { oldest: 5_000_000, drop_ratio: 0.0, ..AgingConfig::default() };
         let config = LinkConfig { queue: QueueConfig::Aging(config), ..unlimited(mbps(10)) };
         let outcome = run(config, &[(0, 1250); 10], Ecn::Ect1, Time::from_nanos(20_000_000));
         let counters = outcome.counters;
@@ -85,7 +92,7 @@ mod tests {
 
     #[test]
     fn a_discipline_may_drop_at_an_idle_server() {
-        let config = AgingConfig { oldest: 1, drop_ratio: 0.25 };
+        let config = AgingConfig { oldest: 1, drop_ratio: 0.25, ..AgingConfig::default() };
         let config = LinkConfig { queue: QueueConfig::Aging(config), ..unlimited(mbps(10)) };
         let arrivals: Vec<_> = (0..10_000).map(|index| (index * 2_000_000, 1250)).collect();
         let outcome = run(config, &arrivals, Ecn::NotEct, Time::from_nanos(20_000_000_000));

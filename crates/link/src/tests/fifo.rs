@@ -3,7 +3,9 @@
 use crate::config::{QueueLimit, ResolvedLimit};
 use crate::error::LinkError;
 use crate::held::{Discipline, Place, Queued, Waiting};
+use crate::parameters::Parameters;
 use crate::transit::Transit;
+use crate::{QueueKey, QueueValue};
 use std::collections::VecDeque;
 
 /// First in, first out, tail drop.
@@ -27,5 +29,26 @@ impl<P: Transit> Discipline<P> for Fifo<P> {
 
     fn dequeue(&mut self, _now: u64, _waiting: &mut Waiting<'_, P>) -> Option<Queued<P>> {
         self.waiting.pop_front()
+    }
+}
+
+/// Its only parameter is the limit, which may be 0.
+impl Parameters for QueueLimit {
+    const KEYS: &'static [QueueKey] = &[];
+
+    fn limit(&self) -> QueueLimit {
+        *self
+    }
+
+    fn limit_mut(&mut self) -> &mut QueueLimit {
+        self
+    }
+
+    fn value(&self, _name: &str) -> Option<QueueValue> {
+        None
+    }
+
+    fn put(&mut self, _name: &str, _value: QueueValue) -> bool {
+        false
     }
 }

@@ -118,5 +118,9 @@ impl Hop {
             }
         }
         link.advance(until, &mut depart);
+        // What a queue dropped after it had taken it.
+        while let Some((at, _)) = link.take_dropped() {
+            lost.push(at);
+        }
     }
 }

@@ -6,6 +6,7 @@ use crate::parameter;
 use crate::schema::queue;
 use paceline_cc::params::ParamSet;
 use paceline_link::trace::TraceFormat;
+use paceline_link::{QueueConfig, QueueLimit, QueueValue};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -169,108 +170,54 @@ pub fn queues() -> Listing {
             ("bytes", Another, "size", ("1B", ""), "", "Bytes that may wait, headers in"),
         ],
     );
-    let estimate = vec![Parameter {
-        default: Some("departure-rate".into()),
-        ..parameter_of(
-            "estimate",
-            "departure-rate or timestamp",
-            "RFC 8033 4.2, 4.3",
-            "How the delay is learnt",
-        )
-    }];
-    let scheduler = vec![
-        Parameter {
-            default: Some("0.0625".into()),
-            ..parameter_of(
-                "wrr",
-                "number",
-                "RFC 9332 A.1",
-                "Part of the bytes that is the classic queue's while both wait",
-            )
-        },
-        parameter_of(
-            "t_shift",
-            "time",
-            "RFC 9332 A.1",
-            "L4S counts as come so much earlier, instead of wrr; left out: wrr",
-        ),
-    ];
-    vec![
-        droptail,
-        managed(
-            "red",
-            "Random early detection: drops by chance, the more the longer the average queue",
-            "How much may wait; at most one of limit, packets, bytes; left out: 100 packets",
-            &queue::RED,
-            Vec::new(),
-        ),
-        managed(
-            "codel",
-            "Controlled delay: drops at the head once the wait stays above a target",
-            "How much may wait; at most one of limit, packets, bytes; left out: 1000 packets",
-            &queue::CODEL,
-            Vec::new(),
-        ),
-        managed(
-            "fq-codel",
-            "A queue for each flow, served in turn, with CoDel in each",
-            "How much may wait over all queues; at most one of limit, packets, bytes; left out: 10240 packets",
-            &queue::FQ_CODEL,
-            Vec::new(),
-        ),
-        managed(
-            "pie",
-            "Drops arrivals by a chance that follows the delay",
-            "How much may wait; at most one of limit, packets, bytes; left out: 1000 packets",
-            &queue::PIE,
-            estimate,
-        ),
-        managed(
-            "dualpi2",
-            "A queue for L4S beside one for the rest, coupled",
-            "How much may wait over both queues; at most one of limit, packets, bytes; left out: 250 ms at the nominal rate",
-            &queue::DUALPI2,
-            scheduler,
-        ),
-    ]
-}
-
-fn parameter_of(
-    name: &'static str,
-    unit: &'static str,
-    source: &'static str,
-    help: &'static str,
-) -> Parameter {
-    Parameter {
-        name,
-        need: Need::Optional,
-        default: None,
-        profiles: BTreeMap::new(),
-        unit,
-        min: None,
-        max: None,
-        source,
-        help,
-    }
+    let managed = QueueConfig::KINDS.iter().skip(1).filter_map(|kind| QueueConfig::of(kind)).map(managed);
+    std::iter::once(droptail).chain(managed).collect()
 }
 
 /// A discipline with keys of its own, beside the limit that all have.
-fn managed<C: Default>(
-    kind: &'static str,
-    help: &'static str,
-    limit: &'static str,
-    keys: &[queue::Key<C>],
-    more: Vec<Parameter>,
-) -> Entry {
-    let mut config = C::default();
-    let limits = [("limit", "time"), ("packets", "count"), ("bytes", "size")];
-    let limits = limits.map(|(name, unit)| parameter_of(name, unit, "", limit));
-    let own = keys.iter().map(|key| Parameter {
-        default: key.value(&mut config).map(|value| value.trim_matches('"').to_string()),
-        ..parameter_of(key.name, key.unit(), key.source, key.help)
+fn managed(default: QueueConfig) -> Entry {
+    const HELP: &str = "How much may wait; at most one of limit, packets, bytes";
+    let usual = match default.limit() {
+        QueueLimit::Time(span) => [Some(QueueValue::Time(span)), None, None],
+        QueueLimit::Packets(packets) => [None, Some(QueueValue::Count(packets)), None],
+        QueueLimit::Bytes(bytes) => [None, None, Some(QueueValue::Size(bytes))],
+        QueueLimit::Unlimited => [None, None, None],
+    };
+    let names = [("limit", "time", "1ns"), ("packets", "count", "1"), ("bytes", "size", "1B")];
+    let limits = names.into_iter().zip(usual).map(|((name, unit, min), usual)| Parameter {
+        name,
+        need: Need::Optional,
+        default: usual.map(queue::text),
+        profiles: BTreeMap::new(),
+        unit,
+        min: Some(min.into()),
+        max: None,
+        source: "",
+        help: if usual.is_some() {
+            HELP
+        } else {
+            "How much may wait; at most one of limit, packets, bytes; left out: the one that has a default"
+        },
     });
-    let parameters = limits.into_iter().chain(own).chain(more).collect();
-    Entry { kind, help, profiles: Vec::new(), parameters }
+    let own = default.keys().iter().map(|key| {
+        let (min, max) = queue::range(key);
+        let default = default.value(key.name).map(queue::text);
+        let unit = queue::unit(key);
+        let (need, profiles) = (Need::Optional, BTreeMap::new());
+        Parameter {
+            name: key.name,
+            need,
+            default,
+            profiles,
+            unit,
+            min,
+            max,
+            source: key.source,
+            help: key.help,
+        }
+    });
+    let parameters = limits.chain(own).collect();
+    Entry { kind: default.kind(), help: default.help(), profiles: Vec::new(), parameters }
 }
 
 const FPS: Line = ("fps", Is("50"), "number", ("0.001", "1000000"), "scream-5g-2022 IV", "Frames per second");

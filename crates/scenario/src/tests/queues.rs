@@ -24,11 +24,11 @@ fn every_discipline_has_its_sources_defaults_and_takes_its_own_keys() {
         queue(&format!("{{ kind = \"{kind}\", packets = 7 }}")).expect(kind);
     }
     let scenario =
-        queue("{ kind = \"dualpi2\", t_shift = \"50ms\", k = 1.5, p_c_max = 0.3, bytes = \"90kB\" }")
+        queue("{ kind = \"dualpi2\", scheduler = \"ts-fifo\", tshift = \"40ms\", k = 1.5, p_cmax = 0.3, bytes = \"90kB\" }")
             .expect("right");
     let QueueConfig::DualPi2(config) = &scenario.links[0].queue else { panic!("another kind") };
-    assert_eq!(config.scheduler, Scheduler::TimeShifted(TimeDelta::from_millis(50)));
-    assert_eq!((config.k, config.p_c_max), (1.5, Some(0.3)));
+    assert_eq!((config.scheduler, config.tshift), (Scheduler::TsFifo, TimeDelta::from_millis(40)));
+    assert_eq!((config.k, config.p_cmax), (1.5, Some(0.3)));
     assert!(matches!(config.limit, QueueLimit::Bytes(_)));
     assert_eq!(parse(&scenario.to_toml(), "q.toml").expect("reads back"), scenario);
 }
@@ -40,13 +40,24 @@ fn what_no_discipline_can_be_is_named() {
         ("{ kind = \"red\", min_th = 20, max_th = 10 }", "max_th", "above min_th"),
         ("{ kind = \"red\", max_p = 1.5 }", "max_p", "0 to 1"),
         ("{ kind = \"codel\", target = \"200ms\" }", "target", "below the interval"),
-        ("{ kind = \"codel\", interval = \"0s\" }", "interval", "above 0"),
+        ("{ kind = \"codel\", interval = \"0s\" }", "interval", "from 1ns"),
         ("{ kind = \"codel\", packets = 0 }", "packets", "1 or more"),
         ("{ kind = \"fq-codel\", flows = 0 }", "flows", "65536"),
         ("{ kind = \"pie\", mark_ecnth = 2 }", "mark_ecnth", "0 to 1"),
         ("{ kind = \"pie\", estimate = \"guess\" }", "estimate", "timestamp"),
-        ("{ kind = \"dualpi2\", wrr = 0.1, t_shift = \"1ms\" }", "t_shift", "wrr"),
-        ("{ kind = \"dualpi2\", quantum = \"1kB\" }", "quantum", "min_th"),
+        ("{ kind = \"pie\", accu_prob_high = 0.5 }", "accu_prob_high", "accu_prob_low or more"),
+        ("{ kind = \"pie\", t_update = \"0s\" }", "t_update", "1us"),
+        ("{ kind = \"fq-codel\", quantum = \"1B\" }", "quantum", "64B"),
+        (
+            "{ kind = \"fq-codel\", ecn = false, ce_threshold = \"1ms\" }",
+            "ce_threshold",
+            "no packet is marked",
+        ),
+        ("{ kind = \"dualpi2\", k = 0 }", "k", "a number from 0.001"),
+        ("{ kind = \"dualpi2\", scheduler = \"fifo\" }", "scheduler", "\"ts-fifo\""),
+        ("{ kind = \"dualpi2\", bytes = \"1kB\" }", "bytes", "for mtu"),
+        ("{ kind = \"dualpi2\", quantum = \"1kB\" }", "quantum", "minth"),
+        ("{ kind = \"red\", ecn = 1 }", "ecn", "true or false"),
         ("{ kind = \"pie\", limit = \"1s\", packets = 3 }", "", "exactly one"),
     ] {
         let error = queue(text).expect_err(text);

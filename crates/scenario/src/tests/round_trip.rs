@@ -30,7 +30,16 @@ fn rate() -> impl Strategy<Value = String> {
 }
 
 fn link() -> impl Strategy<Value = String> {
-    let queue = one_of(&["limit = \"#us\"", "kind = \"droptail\", packets = #", "bytes = \"#kB\""]);
+    let queue = one_of(&[
+        "limit = \"#us\"",
+        "kind = \"droptail\", packets = #",
+        "bytes = \"#kB\"",
+        "kind = \"red\", max_th = 1#, q_w = 0.#, gentle = false, mean_pktsize = \"#B\"",
+        "kind = \"codel\", target = \"#us\", ecn = false",
+        "kind = \"fq-codel\", ce_threshold = \"#us\", flows = #, bytes = \"#kB\"",
+        "kind = \"pie\", estimate = \"dequeue-rate\", alpha = 0.#, limit = \"#ms\"",
+        "kind = \"dualpi2\", scheduler = \"ts-fifo\", tupdate = \"#us\", p_cmax = 0.#",
+    ]);
     let extra = one_of(&[
         "",
         "delay = \"#us\"\noverhead = \"#B\"",

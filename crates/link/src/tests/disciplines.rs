@@ -1,0 +1,212 @@
+//! What must hold for every discipline, whatever arrives.
+
+use super::arrivals::{arrivals, config};
+use super::*;
+use proptest::prelude::*;
+
+/// A queue of any kind with any values of its parameters that are not absurd.
+fn queue() -> impl Strategy<Value = QueueConfig> {
+    // Of the tests' own disciplines one marks what it should not.
+    let kinds: Vec<_> = QueueConfig::KINDS.iter().copied().filter(|&kind| kind != "aging").collect();
+    let kinds = prop::sample::select(kinds);
+    let limit = prop_oneof![
+        3 => (1u64..60).prop_map(QueueLimit::Packets),
+        2 => (1500u64..60_000).prop_map(|bytes| QueueLimit::Bytes(Bytes::new(bytes))),
+        1 => Just(QueueLimit::Unlimited),
+    ];
+    let values = prop::collection::vec((any::<prop::sample::Index>(), 0.0f64..1.0), 0..16);
+    (kinds, limit, values).prop_map(|(kind, limit, values)| {
+        let mut config = QueueConfig::of(kind).expect("there is one");
+        config.set_limit(limit);
+        if kind == "pie" && values.len() % 4 > 0 {
+            // The arrivals are too short for its usual patience.
+            config.set("max_burst", crate::QueueValue::Time(TimeDelta::ZERO));
+            config.set("qdelay_ref", crate::QueueValue::Time(TimeDelta::from_millis(1)));
+            config.set("beta", crate::QueueValue::Number(100.0));
+        }
+        for (index, part) in values {
+            let Some(key) = (!config.keys().is_empty()).then(|| index.get(config.keys())) else { continue };
+            let (before, value) = (config.clone(), value(key, part));
+            assert!(config.set(key.name, value), "{kind}: {key:?} = {value:?}");
+            if config.validate().is_err() {
+                config = before;
+            }
+        }
+        config
+    })
+}
+
+/// A value of a parameter: any of its range, up to what is usual.
+fn value(key: &crate::QueueKey, part: f64) -> crate::QueueValue {
+    use crate::{QueueValue, QueueValueKind};
+    let up_to = |usual: f64| key.range.0 + part * (key.range.1.min(usual) - key.range.0);
+    match key.kind {
+        QueueValueKind::Time => {
+            QueueValue::Time(TimeDelta::from_secs_f64(up_to(0.05)).max(TimeDelta::from_micros(1)))
+        }
+        QueueValueKind::Size => QueueValue::Size(Bytes::new(up_to(20_000.0) as u64)),
+        QueueValueKind::Number => QueueValue::Number(up_to(10.0)),
+        QueueValueKind::Count => QueueValue::Count(up_to(2000.0) as u64),
+        QueueValueKind::Flag => QueueValue::Flag(part > 0.5),
+        QueueValueKind::Name(names) => QueueValue::Name(names[(part * names.len() as f64) as usize]),
+    }
+}
+
+const ECN: [Ecn; 4] = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce];
+
+/// What a run showed, and its counters on the way.
+#[derive(PartialEq, Debug)]
+struct Shown {
+    offered: Vec<Offered>,
+    departures: Vec<Departure<Packet>>,
+    discarded: Vec<(Time, Packet)>,
+    samples: Vec<LinkCounters>,
+}
+
+/// Offers `arrivals`; `fine` as an engine that goes from event to event, else from arrival to arrival.
+fn shown(config: &LinkConfig, arrivals: &[Arrival], end: Time, fine: bool) -> Shown {
+    let mut link = Link::new(config.clone(), 5, "any").expect("a valid link");
+    let (mut departures, mut shown) = (Vec::new(), (Vec::new(), Vec::new(), Vec::new()));
+    for (id, &(time, size)) in arrivals.iter().enumerate() {
+        let now = Time::from_nanos(time);
+        while let Some(next) = link.next_event().filter(|next| fine && *next < now) {
+            link.advance(next + TimeDelta::from_nanos(1), &mut |departure| departures.push(departure));
+        }
+        if id % 3 == 0 {
+            link.settle(now);
+            shown.2.push(link.counters());
+        }
+        let packet = Packet { id: id as u64, size, ecn: ECN[(id / 3) % 4] };
+        shown.0.push(link.offer(now, packet, &mut |departure| departures.push(departure)));
+        while fine && let Some(dropped) = link.take_dropped() {
+            shown.1.push(dropped);
+        }
+    }
+    link.advance(end, &mut |departure| departures.push(departure));
+    link.settle(end);
+    shown.2.push(link.counters());
+    link.advance(end + TimeDelta::from_nanos(1), &mut |departure| departures.push(departure));
+    shown.1.extend(std::iter::from_fn(|| link.take_dropped()));
+    Shown { offered: shown.0, departures, discarded: shown.1, samples: shown.2 }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(600))]
+
+    #[test]
+    fn packets_are_conserved_and_counted(
+        queue in queue(), config in config(), arrivals in arrivals(), more in 0u64..200_000_000,
+    ) {
+        let config = LinkConfig { queue, ..config };
+        let end = Time::from_nanos(arrivals.last().map_or(0, |last| last.0) + more);
+        if Link::<Packet>::new(config.clone(), 1, "any").is_err() {
+            // A limit in time at a nominal rate of nothing.
+            return Ok(());
+        }
+        let shown = shown(&config, &arrivals, end, false);
+        for counters in &shown.samples {
+            prop_assert!(is_conserved(counters), "{:?}", counters);
+        }
+        let last = shown.samples.last().expect("one at the end");
+        let count = |kind| shown.offered.iter().filter(|&&offered| offered == kind).count() as u64;
+        prop_assert_eq!(last.lost, count(Offered::Lost));
+        prop_assert_eq!(last.dropped, count(Offered::Dropped) + shown.discarded.len() as u64);
+        prop_assert_eq!(last.offered, count(Offered::Accepted) + count(Offered::Dropped));
+        let gone = || shown.departures.iter().filter(|departure| departure.departed <= end);
+        prop_assert_eq!(last.departed, gone().count() as u64);
+        let marked = gone().filter(|departure| {
+            departure.packet.ecn.is_ce() && ECN[(departure.packet.id as usize / 3) % 4] != Ecn::Ce
+        });
+        prop_assert_eq!(last.marked, marked.count() as u64);
+        let mut left: Vec<u64> = shown.departures.iter().map(|departure| departure.packet.id).collect();
+        left.extend(shown.discarded.iter().map(|(_, packet)| packet.id));
+        let all = left.len();
+        left.sort_unstable();
+        left.dedup();
+        prop_assert_eq!(left.len(), all, "nothing leaves twice");
+        for departure in &shown.departures {
+            let marked_not_ect = departure.packet.ecn.is_ce() && ECN[(departure.packet.id as usize / 3) % 4] == Ecn::NotEct;
+            prop_assert!(!marked_not_ect && !departure.wait.is_negative());
+        }
+    }
+
+    #[test]
+    fn the_pace_of_the_caller_changes_nothing(queue in queue(), config in config(), arrivals in arrivals()) {
+        let config = LinkConfig { queue, ..config };
+        let end = Time::from_nanos(arrivals.last().map_or(0, |last| last.0) + 50_000_000);
+        if Link::<Packet>::new(config.clone(), 1, "any").is_ok() {
+            prop_assert_eq!(shown(&config, &arrivals, end, true), shown(&config, &arrivals, end, false));
+        }
+    }
+
+    #[test]
+    fn no_calls_panic(
+        queue in queue(), calls in prop::collection::vec((0u8..6, any::<u64>(), any::<u64>()), 0..100),
+    ) {
+        let config = LinkConfig::new(mbps(8), TimeDelta::ZERO, queue);
+        let Ok(mut link) = Link::new(config, 7, "any") else { return Ok(()) };
+        let mut sink = |_| {};
+        for (call, time, size) in calls {
+            let time = Time::from_nanos(if time % 8 == 0 { time } else { time % 1_000_000_000 });
+            match call {
+                0..=2 => drop(link.offer(time, Packet { id: size, size: size % 3000, ecn: ECN[(size % 4) as usize] }, &mut sink)),
+                3 => drop(link.offer(time, Packet { id: size, size, ecn: Ecn::Ect1 }, &mut sink)),
+                4 => link.advance(time, &mut sink),
+                _ => link.settle(time),
+            }
+            let _ = (link.next_event(), link.take_dropped());
+            prop_assert!(is_conserved(&link.counters()));
+        }
+    }
+}
+
+#[test]
+fn random_queues_are_worth_testing() {
+    use proptest::strategy::ValueTree as _;
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let mut seen = std::collections::BTreeMap::new();
+    for _ in 0..2000 {
+        let queue = queue().new_tree(&mut runner).expect("generates").current();
+        let kind = queue.kind();
+        let changed = QueueConfig::of(kind).is_some_and(|usual| {
+            queue.keys().iter().any(|key| usual.value(key.name) != queue.value(key.name))
+        });
+        let arrivals = arrivals().new_tree(&mut runner).expect("generates").current();
+        let config = LinkConfig::new(mbps(4), TimeDelta::ZERO, queue);
+        let shown = shown(&config, &arrivals, Time::from_nanos(1_000_000_000), false);
+        let last = *shown.samples.last().expect("one");
+        let entry = seen.entry(kind).or_insert([0u64; 4]);
+        entry[0] += u64::from(changed);
+        entry[1] += last.departed;
+        entry[2] += last.marked;
+        entry[3] += last.dropped;
+    }
+    for kind in ["red", "codel", "fq-codel", "pie", "dualpi2"] {
+        let [changed, departed, marked, dropped] = seen[kind];
+        assert!(changed > 20 && departed > 1000 && marked > 10 && dropped > 10, "{kind}: {:?}", seen[kind]);
+    }
+}
+
+#[test]
+fn names_of_parameters_are_found_and_others_are_not() {
+    for kind in ["red", "codel", "fq-codel", "pie", "dualpi2"] {
+        let mut config = QueueConfig::of(kind).expect("there is one");
+        assert_eq!((config.kind(), config.validate()), (kind, Ok(())));
+        assert!(!config.help().is_empty() && !config.keys().is_empty());
+        for key in config.keys() {
+            let value = config.value(key.name);
+            assert!(value.is_some() || key.help.contains("left out: "), "{kind}: {}", key.name);
+            assert!(
+                value.is_none_or(|value| key.admits(value) && config.set(key.name, value)),
+                "{}",
+                key.name
+            );
+            assert!(!key.source.is_empty() && key.path == format!("queue.{}", key.name));
+        }
+        assert!(!config.set("nothing", crate::QueueValue::Flag(true)));
+        config.set_limit(QueueLimit::Packets(0));
+        let error = config.validate().expect_err("nothing could wait");
+        assert_eq!((error.key, error.found.as_str()), ("queue.packets", "0"));
+    }
+    assert_eq!(QueueConfig::of("fifth"), None);
+}
