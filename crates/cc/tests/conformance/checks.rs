@@ -45,7 +45,7 @@ fn within(what: &str, found: f64, band: RangeInclusive<f64>) -> Verdict {
 }
 
 fn alone(member: &Member, config: LinkConfig, seconds: f64) -> Record {
-    run(config, &[(member, 0.0)], seconds).remove(0)
+    run(member.on(config), &[(member, 0.0)], seconds).remove(0)
 }
 
 fn stays_within_its_window(member: &Member) -> Verdict {
@@ -75,9 +75,9 @@ fn reacts_to_loss(member: &Member) -> Verdict {
 }
 
 fn reacts_to_marks(member: &Member) -> Verdict {
-    let config = LinkConfig { mark_every: Some(5), ..LinkConfig::clean(10) };
+    let config = LinkConfig { mark_every: Some(member.mark_every), ..LinkConfig::clean(10) };
     let left = part_left(member, config);
-    if member.ecn == Ecn::NotEct { Ok(()) } else { within("rate left by 20 % marks", left, 0.01..=0.5) }
+    if member.ecn == Ecn::NotEct { Ok(()) } else { within("rate left by marks", left, 0.01..=0.5) }
 }
 
 fn reacts_to_delay(member: &Member) -> Verdict {
@@ -107,7 +107,7 @@ fn is_deterministic(member: &Member) -> Verdict {
 fn is_fair_to_itself(member: &Member) -> Verdict {
     // The altered one is the second: it must not get away with it.
     let honest = M { alteration: Alteration::None, ..member.clone() };
-    let records = run(LinkConfig::clean(20), &[(&honest, 0.0), (member, 3.0)], 90.0);
+    let records = run(member.on(LinkConfig::clean(20)), &[(&honest, 0.0), (member, 3.0)], 90.0);
     let rates: Vec<f64> = records.iter().map(|record| record.rate(50.0, 90.0)).collect();
     let (sum, squares) =
         rates.iter().fold((0.0, 0.0), |(sum, squares), rate| (sum + rate, squares + rate * rate));
