@@ -55,6 +55,33 @@ fn a_scenario_of_generators_needs_no_file() {
     assert_ne!(other.expect("right").parts.links, loaded.parts.links);
 }
 
+/// Packets, milliseconds, marker and overlap of the reports of a flow with this controller.
+fn reports(controller: &str, more: &[(&str, &str)]) -> (u32, f64, bool, u32) {
+    let mut sets = vec![("links.bottleneck.rate", "\"20Mbps\""), ("flows.video.controller", controller)];
+    sets.extend(more);
+    let loaded = load_with(&sets, &Loader::default()).expect("right");
+    let feedback = loaded.parts.flows[0].feedback;
+    (feedback.packets, feedback.time.as_millis_f64(), feedback.marker, feedback.overlap)
+}
+
+#[test]
+fn the_receiver_reports_as_the_controller_asks_unless_the_scenario_says() {
+    assert_eq!(reports("\"scream\"", &[]), (16, 40.0, true, 0));
+    assert_eq!(reports("\"rap\"", &[]), (1, 40.0, false, 3));
+    let own = [("flows.video.feedback", "{ packets = 4, overlap = 0 }")];
+    assert_eq!(reports("\"rap\"", &own), (4, 40.0, false, 0));
+}
+
+#[test]
+fn only_tfrc_has_a_receiver_half() {
+    for (controller, expected) in [("tfrc", true), ("rap", false), ("scream", false), ("fixed", false)] {
+        let controller = format!("\"{controller}\"");
+        let sets = [("links.bottleneck.rate", "\"20Mbps\""), ("flows.video.controller", &*controller)];
+        let loaded = load_with(&sets, &Loader::default()).expect("right");
+        assert_eq!(loaded.parts.flows[0].receiver_half.is_some(), expected, "{controller}");
+    }
+}
+
 #[test]
 fn files_are_found_in_the_scenarios_folder_then_in_the_data_folders() {
     let (own, data) = (Folder::new("own"), Folder::new("data"));
