@@ -85,7 +85,6 @@ def test_two_flows_are_told_apart(call: paceline.Result) -> None:
     overview.draw(figure, twice)
     labels = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
     assert {"video", "other"} <= set(labels)
-    assert figure.axes[0].get_title(loc="left") == "Rate that arrives"
 
 
 @pytest.mark.parametrize("name", ["overview", "throughput", "rates"])
