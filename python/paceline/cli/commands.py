@@ -12,7 +12,9 @@ from paceline.cli import options
 from paceline.cli.signals import terminable
 from paceline.cli.speak import plainly, printing, progress_bar, say
 from paceline.result import Result
+from paceline.scenario import ScenarioText
 from paceline.simulation import run_read, simulate
+from paceline.toml import loads
 
 
 def _say_version(wanted: bool) -> None:
@@ -60,14 +62,35 @@ def run(
     out: options.Out = None,
     json: options.Json = False,
     plot: options.Plot = False,
+    draw: options.Draw = False,
     data: options.Data = None,
 ) -> None:
     """Run one scenario in the simulator."""
     with plainly():
         text = options.read(scenario, set_, seed, data)
+        if draw:
+            return _draw(text, out)
         with progress_bar("simulating") as progress:
             result = run_read(text, simulate, out=out, plots=plot, progress=progress)
         _show(result, out, json)
+
+
+def _draw(text: ScenarioText, out: Path | None) -> None:
+    """The topology as text, and in `out` as pictures."""
+    from paceline.outputs import OutputFolder
+    from paceline.plots import topology
+    from paceline.plots.style import image
+
+    folder = None if out is None else OutputFolder(out)
+    drawn = topology.table(loads(text.load().core.resolved_toml))
+    with printing():
+        print(topology.text(drawn))
+    if folder is not None:
+        with folder:
+            picture = topology.figure(drawn)
+            folder.stage("plots/topology.svg", image(picture, "svg"))
+            folder.stage("plots/topology.png", image(picture, "png"))
+        say(f"written to {folder.path / 'plots'}")
 
 
 def _show(result: Result, out: Path | None, json: bool) -> None:

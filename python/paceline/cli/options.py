@@ -50,6 +50,10 @@ Out = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
 Plot = Annotated[bool, typer.Option("--plot", help="Write pictures to DIR/plots as well.")]
+Draw = Annotated[
+    bool,
+    typer.Option("--draw", help="Draw the topology instead of running: here as text, with --out to DIR/plots."),
+]
 Data = Annotated[
     Optional[Path],  # noqa: UP045
     typer.Option(
