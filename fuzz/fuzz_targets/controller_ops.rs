@@ -1,11 +1,12 @@
-//! Controllers: any bytes are a sequence of operations of the contract, against an independent model of the flight.
+//! Controllers: any bytes are a sequence of operations of the contract, against an independent model of the flight, and
+//! receiver halves: any bytes are arrivals.
 //!
-//! Of an input the first byte chooses the controller. The interpreter is that of the conformance suite.
+//! Of an input the first byte chooses. The interpreter is that of the conformance suite.
 #![cfg_attr(fuzzing, no_main)]
 
 use paceline_cc::scream::{Config, Params, Scream};
 use paceline_cc::window::Setup;
-use paceline_cc::{Controller, bbr, cubic, dctcp, ledbat, reno, vegas};
+use paceline_cc::{Controller, bbr, cubic, dctcp, ledbat, rap, reno, tfrc, vegas};
 use paceline_units::Bytes;
 
 #[path = "../../crates/cc/tests/conformance/hostile.rs"]
@@ -20,16 +21,25 @@ const LARGEST: Bytes = Bytes::new(1212);
 
 fn controller_ops(data: &[u8]) {
     let Some((choice, operations)) = data.split_first() else { return };
+    if choice / 4 % 16 == 10 {
+        let params = tfrc_params(*choice);
+        let verdict = hostile::drive_half(&mut tfrc::TfrcReceiver::new(&params), operations);
+        return verdict.unwrap_or_else(|broken| panic!("tfrc's receiver: {broken}"));
+    }
     let (name, flight, mut controller) = controller(*choice);
     if let Err(broken) = hostile::drive(&mut *controller, flight, LARGEST, operations) {
         panic!("{name}: {broken}");
     }
 }
 
-/// Bits 2 to 4 choose the law, 0 SCReAM; bits 0 and 1 SCReAM's profile and marks.
+fn tfrc_params(choice: u8) -> tfrc::Params {
+    tfrc::Params::profile(["rfc5348", "ns2"][usize::from(choice & 1)]).expect("a known profile")
+}
+
+/// Bits 2 to 5 choose the controller, 0 SCReAM, 10 TFRC's receiver; bits 0 and 1 its profile and SCReAM's marks.
 fn controller(choice: u8) -> (&'static str, Flight, Box<dyn Controller>) {
     let setup = Setup { largest_packet: LARGEST, initial_window: 10, max_window: None };
-    let law: (_, Box<dyn Controller>) = match choice / 4 % 8 {
+    let law: (_, Box<dyn Controller>) = match choice / 4 % 16 {
         1 => ("reno", Box::new(reno::Reno::new(&reno::Params::default(), &setup))),
         2 => {
             let params = reno::Params::profile("ns2").expect("a known profile");
@@ -40,6 +50,15 @@ fn controller(choice: u8) -> (&'static str, Flight, Box<dyn Controller>) {
         5 => ("bbr", Box::new(bbr::Bbr::new(&bbr::Params::default(), &setup))),
         6 => ("dctcp", Box::new(dctcp::Dctcp::new(&dctcp::Params::default(), &setup))),
         7 => ("ledbat", Box::new(ledbat::Ledbat::new(&ledbat::Params::default(), &setup))),
+        8 => {
+            let config = tfrc::Config { params: tfrc_params(choice), largest_packet: LARGEST };
+            return ("tfrc", Flight::ToHighestAcknowledged, Box::new(tfrc::Tfrc::new(config)));
+        }
+        9 => {
+            let params = rap::Params::profile(["rap1999", "ns2"][usize::from(choice & 1)]);
+            let config = rap::Config { params: params.expect("a known profile"), largest_packet: LARGEST };
+            return ("rap", Flight::ToHighestAcknowledged, Box::new(rap::Rap::new(config)));
+        }
         _ => return scream(choice),
     };
     (law.0, Flight::Pipe, law.1)

@@ -62,6 +62,10 @@ impl Transit for Packet {
     }
 
     fn mark_ce(&mut self) {}
+
+    fn flow(&self) -> u64 {
+        0
+    }
 }
 
 /// A trace that was read has rates to serve packets with, in order and never before they came.

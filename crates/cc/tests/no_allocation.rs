@@ -7,8 +7,8 @@ mod conformance;
 use conformance::altered::Alteration;
 use conformance::{Flight, LARGEST, Member, members};
 use paceline_cc::{
-    Controller, Offered, PacketResult, PacketsReport, Recovery, Report, SendQueueState, SentPacket, Status,
-    StreamId, Update,
+    Arrival, Controller, Offered, PacketResult, PacketsReport, Recovery, Report, SendQueueState, SentPacket,
+    Status, StreamId, Update,
 };
 use paceline_units::{Ecn, Time, TimeDelta};
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -150,5 +150,48 @@ fn none_once_warm() {
         assert_eq!(allocations(&member), 0, "{}", member.name);
         let altered = member.altered(Alteration::Wasteful);
         assert!(allocations(&altered) > 1000, "not noticed: {}", altered.name);
+    }
+}
+
+/// Allocations while 100,000 packets arrive at a receiver half and its reports are read, after 20,000 that warm up: some
+/// lost, some marked, some late, some twice.
+fn half_allocations(member: &Member) -> u64 {
+    let (mut controller, Some(make)) = (member.controller(), member.half) else { return 0 };
+    let mut half = make();
+    let mut before = 0;
+    for n in 0..120_000 {
+        if n == 20_000 {
+            before = ALLOCATIONS.get();
+        }
+        let sent = Script::sent_at(n);
+        let packet =
+            SentPacket { stream: STREAM, sequence: n, size: LARGEST, probe: None, app_limited: n % 3 == 0 };
+        drop_update(controller.on_sent(sent, &packet));
+        let sequence = match n {
+            late if late % 700 == 50 => n - 45,
+            twice if twice % 1000 == 3 => n - 1,
+            _ => n,
+        };
+        let now = sent + TimeDelta::from_millis(20);
+        let ecn = if n % 900 == 3 { Ecn::Ce } else { Ecn::Ect0 };
+        let annotation = controller.annotation(now, STREAM);
+        let arrival = Arrival { stream: STREAM, sequence, size: LARGEST, sent: Some(sent), ecn, annotation };
+        let lost = n % 300 == 7 || n % 700 == 5;
+        let at_once = !lost && half.on_arrival(now, &arrival);
+        if at_once || half.next_timeout().is_some_and(|due| due <= now) {
+            if let Some(report) = half.report(now) {
+                drop_update(controller.on_report(now, &Report::Receiver(report)));
+            }
+        }
+    }
+    ALLOCATIONS.get() - before
+}
+
+#[test]
+fn nor_does_a_receiver_half() {
+    let members: Vec<Member> = members().into_iter().filter(|member| member.half.is_some()).collect();
+    assert!(members.len() >= 2);
+    for member in members {
+        assert_eq!(half_allocations(&member), 0, "{}", member.name);
     }
 }

@@ -137,3 +137,18 @@ fn leave_after_two_packets(target: SocketAddr) {
         sender.send_to(&[&header[..], &[0; 100]].concat(), target).expect("sent");
     }
 }
+
+#[test]
+fn a_controller_whose_reports_have_no_format_is_refused() {
+    let scenario = loaded(
+        "duration = \"1s\"\n[links.l]\nrate = \"10Mbps\"\nqueue = { packets = 100 }\n[flows.f]\n\
+         controller = \"tfrc\"\nsource = { kind = \"bulk\" }\npath = [\"l\"]\n",
+    );
+    let to = SocketAddr::from(([127, 0, 0, 1], 9));
+    let send = Sender::bind(&scenario, &SendOptions::to(to)).err();
+    let receive = Receiver::bind(&scenario, &ReceiveOptions::on(anywhere())).err();
+    for error in [send, receive] {
+        let message = error.expect("refused").to_string();
+        assert!(message.contains("controller \"tfrc\"") && message.contains("paceline run"), "{message}");
+    }
+}

@@ -92,10 +92,13 @@ impl Engine {
         longest
     }
 
-    /// The next point in time at which anything happens, everywhere; receivers first, then senders, then links.
+    /// The next point in time at which anything happens, everywhere. What another component does at the same time is
+    /// waited for, as between windows; where components without delay between them wait for each other, receivers go
+    /// first, then senders, then links.
     fn step(&mut self, until: Time) {
         let now = self.next();
         let after = if now < until { now + TICK } else { until };
+        while self.step_known(after) {}
         while {
             for flow in &mut self.flows {
                 flow.advance_receiver(after, &mut self.edges);
@@ -109,6 +112,29 @@ impl Engine {
             self.settle_losses();
             self.next() < after
         } {}
+    }
+
+    /// Lets those components go on to `after` whose inputs are known until then. False if there was none.
+    fn step_known(&mut self, after: Time) -> bool {
+        let mut any = false;
+        for flow in &mut self.flows {
+            if flow.receiver_done() < after && flow.receiver_known(&self.edges) >= after {
+                flow.advance_receiver(after, &mut self.edges);
+                any = true;
+            }
+            if flow.sender_done() < after && flow.sender_known(&self.edges) >= after {
+                flow.advance_sender(after, &mut self.edges);
+                any = true;
+            }
+        }
+        for hop in &mut self.hops {
+            if hop.done < after && hop.known(&self.edges) >= after {
+                hop.advance(after, &mut self.edges, &mut self.lost);
+                any = true;
+            }
+        }
+        self.settle_losses();
+        any
     }
 
     fn next(&self) -> Time {

@@ -1,4 +1,4 @@
-//! Golden traces: what each profile of SCReAM does in three worlds, second by second, to three digits.
+//! Golden traces: what each profile of SCReAM does in three worlds, and TFRC and RAP in two, second by second, to three digits.
 //!
 //! They hold what is on purpose and what is not. A commit that changes one says why; `INSTA_UPDATE=always cargo test
 //! -p paceline-sim --test golden` writes them anew.
@@ -17,14 +17,16 @@ const COLUMNS: [&str; 6] =
     ["time_s", "target_bitrate_mbps", "throughput_mbps", "cwnd_bytes", "srtt_ms", "queue_delay_ms"];
 
 /// By its defaults this profile would need longer than the trace to fill the link: it starts nearer.
-const RFC8298: &str = "\"rfc8298\", target_bitrate_start = \"15Mbps\"";
-const REFERENCE_2022: &str = "\"reference-2022\"";
+const RFC8298: &str = "\"scream\", profile = \"rfc8298\", target_bitrate_start = \"15Mbps\"";
+const REFERENCE_2022: &str = "\"scream\", profile = \"reference-2022\"";
+const RFC5348: &str = "\"tfrc\", profile = \"rfc5348\"";
+const RAP1999: &str = "\"rap\", profile = \"rap1999\"";
 
-fn trace(profile: &str, link: &str, ecn: &str) -> String {
+fn trace(controller: &str, link: &str, ecn: &str) -> String {
     let outcome = run(&format!(
         "duration = \"30s\"\nsample = \"1s\"\nseed = 11\n[links.l]\ndelay = \"10ms\"\n{link}\n\
          [flows.f]\nsource = {{ kind = \"trace-encoder\", generator = \"frames\", fps = 50 }}\npath = [\"l\"]\n\
-         controller = {{ kind = \"scream\", profile = {profile} }}\necn = \"{ecn}\"\n"
+         controller = {{ kind = {controller} }}\necn = \"{ecn}\"\n"
     ));
     let columns = COLUMNS.map(|name| column(&outcome.flows, "flow", "f", name));
     let row =
@@ -39,8 +41,8 @@ fn three_digits(value: f64) -> f64 {
 }
 
 macro_rules! golden {
-    ($($name:ident: $profile:ident, $link:ident, $ecn:literal;)*) => {
-        $( #[test] fn $name() { insta::assert_snapshot!(trace($profile, $link, $ecn)); } )*
+    ($($name:ident: $controller:ident, $link:ident, $ecn:literal;)*) => {
+        $( #[test] fn $name() { insta::assert_snapshot!(trace($controller, $link, $ecn)); } )*
     };
 }
 
@@ -51,4 +53,8 @@ golden! {
     reference_2022_at_20_mbps: REFERENCE_2022, CONSTANT, "off";
     reference_2022_from_20_to_5_and_back: REFERENCE_2022, STEPS, "off";
     reference_2022_with_losses_and_l4s: REFERENCE_2022, LOSSY_L4S, "l4s";
+    rfc5348_at_20_mbps: RFC5348, CONSTANT, "off";
+    rfc5348_from_20_to_5_and_back: RFC5348, STEPS, "off";
+    rap1999_at_20_mbps: RAP1999, CONSTANT, "off";
+    rap1999_with_losses: RAP1999, LOSSY_L4S, "off";
 }

@@ -25,7 +25,8 @@ impl Controller for Tfrc {
         self.segment.on_packet(packet.size, self.p);
         self.sent_since = true;
         if !packet.app_limited {
-            self.data_limited.on_not_limited(now);
+            let r = self.round_trip.r().unwrap_or(0.0);
+            self.data_limited.on_not_limited(now, TimeDelta::from_secs_f64(r));
         }
         if self.params.burst_credit == 0.0 {
             return Update::none();

@@ -30,8 +30,7 @@ impl Tfrc {
         let r_sample = now - feedback.t_recvdata - feedback.t_delay;
         self.round_trip.on_sample(&self.params, r_sample.as_secs_f64());
         let Some(r) = self.round_trip.r() else { return };
-        let data_limited =
-            self.data_limited.on_feedback(now, feedback.t_recvdata, TimeDelta::from_secs_f64(r));
+        let data_limited = self.data_limited.covers(feedback.t_recvdata, TimeDelta::from_secs_f64(r));
         // Step 4. After the first round trip section 4.2 stands in its place.
         let p_before = core::mem::replace(&mut self.p, feedback.p);
         if first {

@@ -88,7 +88,7 @@ impl Tfrc {
             p: 0.0,
             tld: Time::ZERO,
             limit: ReceiveLimit::new(Time::ZERO),
-            data_limited: DataLimited::default(),
+            data_limited: DataLimited::new(),
             started: None,
             no_feedback: None,
             sent_since: false,

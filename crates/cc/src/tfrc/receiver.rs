@@ -102,7 +102,9 @@ impl TfrcReceiver {
             [_] => 0,
             streams => {
                 let counts = streams.iter().enumerate().filter(|(other, _)| *other != id);
-                counts.filter_map(|(_, stream)| stream.as_ref()).fold(0, |sum, stream| sum + stream.count())
+                counts
+                    .filter_map(|(_, stream)| stream.as_ref())
+                    .fold(0_u64, |sum, stream| sum.saturating_add(stream.count()))
             }
         };
         let Some(Some(stream)) = self.streams.get_mut(id) else {

@@ -1,8 +1,9 @@
 //! A controller with a fault built in: what a check guards is switched off, and the check must notice.
 
 use paceline_cc::{
-    Allowance, Assigned, Controller, Limits, Offered, PacketResult, PacketsReport, Recovery, Report,
-    SendQueueState, SentPacket, Snapshot, StateVariable, Status, StreamId, TimeoutReason, Update,
+    Allowance, Annotation, Arrival, Assigned, Controller, Limits, Offered, PacketResult, PacketsReport,
+    ReceiverReport, Recovery, Report, SendQueueState, SentPacket, Snapshot, StateVariable, Status, StreamId,
+    TimeoutReason, Update,
 };
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -35,6 +36,14 @@ pub enum Alteration {
 }
 
 static ASKED: AtomicU64 = AtomicU64::new(0);
+
+/// An arrival as the other half of an altered controller hears of it.
+pub fn arrival(alteration: Alteration, arrival: Arrival) -> Arrival {
+    match alteration {
+        Alteration::DeafToCe => Arrival { ecn: Ecn::Ect0, ..arrival },
+        _ => arrival,
+    }
+}
 
 /// See [`Alteration`].
 pub struct Altered {
@@ -97,6 +106,19 @@ impl Altered {
         PacketResult { sequence, status, ..*packet }
     }
 
+    /// The message of a receiver half, as one hears it who does not want to hear of losses.
+    fn misheard<'r>(&self, report: &Report<'r>) -> Report<'r> {
+        match *report {
+            Report::Receiver(ReceiverReport::Tfrc { receive_rate, newest_sent, delay, .. })
+                if matches!(self.alteration, Alteration::DeafToLoss | Alteration::Greedy) =>
+            {
+                let loss_event_rate = 0.0;
+                Report::Receiver(ReceiverReport::Tfrc { loss_event_rate, receive_rate, newest_sent, delay })
+            }
+            report => report,
+        }
+    }
+
     fn answer(&self, mut update: Update) -> Update {
         if let (Alteration::Generous, Some(Allowance::Bytes(bytes))) = (self.alteration, update.allowance) {
             update.allowance = Some(Allowance::Bytes(bytes + Bytes::new(6060)));
@@ -122,7 +144,10 @@ impl Controller for Altered {
     }
 
     fn on_report(&mut self, now: Time, report: &Report<'_>) -> Update {
-        let Report::Packets(report) = report else { return self.inner.on_report(now, report) };
+        let Report::Packets(report) = report else {
+            let report = self.misheard(report);
+            return self.inner.on_report(now, &report);
+        };
         let packets: Vec<PacketResult> = report.packets.iter().map(|packet| self.heard(packet)).collect();
         let report = PacketsReport { packets: &packets, clock_step: report.clock_step };
         let now = self.heard_at(now, &packets);
@@ -161,6 +186,10 @@ impl Controller for Altered {
     fn on_timeout(&mut self, now: Time) -> Update {
         let update = self.inner.on_timeout(now);
         self.answer(update)
+    }
+
+    fn annotation(&self, now: Time, stream: StreamId) -> Option<Annotation> {
+        self.inner.annotation(now, stream)
     }
 
     fn target_bitrate(&self, stream: StreamId) -> Option<Bitrate> {

@@ -4,8 +4,9 @@
 //! `#[path = "../../crates/cc/tests/conformance/hostile.rs"] mod hostile;` and hand [`drive`] what libFuzzer gives.
 
 use paceline_cc::{
-    Allowance, Assigned, Controller, Limits, Offered, Pacing, PacketResult, PacketsReport, ReceiverReport,
-    Recovery, Report, SendQueueState, SentPacket, Status, StreamId, TimeoutReason, Update,
+    Allowance, Annotation, Arrival, Assigned, Controller, Limits, Offered, Pacing, PacketResult,
+    PacketsReport, ReceiverHalf, ReceiverReport, Recovery, Report, SendQueueState, SentPacket, Status,
+    StreamId, TimeoutReason, Update,
 };
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 use std::collections::BTreeMap;
@@ -50,6 +51,55 @@ pub fn drive(
         state.check(controller, slack, &update)?;
     }
     Ok(())
+}
+
+/// Runs `bytes` as arrivals against a receiver half.
+///
+/// # Errors
+/// Says which promise of the contract was broken. A panic is a broken promise too.
+pub fn drive_half(half: &mut dyn ReceiverHalf, bytes: &[u8]) -> Result<(), String> {
+    let (mut script, mut now, mut next) = (Script { bytes, at: 0 }, Time::from_nanos(1_000_000_000), 0u64);
+    while script.at < bytes.len() {
+        now += match script.byte() {
+            0 => script.span(),
+            1 => -script.span(),
+            micros => TimeDelta::from_micros(i64::from(micros) * 40),
+        };
+        let sequence = match script.byte() {
+            0 => script.any(),
+            late @ 1..=40 => next.saturating_sub(u64::from(late)),
+            gap @ 41..=80 => next.saturating_add(u64::from(gap) - 40),
+            _ => next,
+        };
+        next = next.max(sequence.saturating_add(1));
+        let annotation = match script.byte() {
+            0 => None,
+            1 => Some(Annotation::Rtt(script.span())),
+            2 => Some(Annotation::WindowCounter(script.byte())),
+            millis => Some(Annotation::Rtt(TimeDelta::from_millis(i64::from(millis)))),
+        };
+        let stream = StreamId(if script.byte() < 240 { 0 } else { script.byte() % 4 });
+        let sent = (script.byte() > 3).then(|| now - TimeDelta::from_millis(20));
+        let (size, ecn) = (Bytes::new(script.any()), Ecn::from_bits(script.byte() / 80));
+        let at_once = half.on_arrival(now, &Arrival { stream, sequence, size, sent, ecn, annotation });
+        if at_once || half.next_timeout().is_some_and(|due| due <= now) {
+            check_report(half, now)?;
+        }
+    }
+    Ok(())
+}
+
+fn check_report(half: &mut dyn ReceiverHalf, now: Time) -> Result<(), String> {
+    let report = half.report(now);
+    if let Some(ReceiverReport::Tfrc { loss_event_rate, delay, .. }) = report {
+        if !(0.0..=1.0).contains(&loss_event_rate) || delay.is_negative() {
+            return Err(format!("{report:?}"));
+        }
+    }
+    match half.next_timeout() {
+        Some(due) if due <= now && due != Time::MAX => Err("another report is due at once".into()),
+        _ => Ok(()),
+    }
 }
 
 /// The bytes, read as numbers; zeros when there are none left.

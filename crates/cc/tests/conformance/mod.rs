@@ -10,9 +10,10 @@ pub mod link;
 pub mod retransmitting;
 pub mod world;
 
-use paceline_cc::Controller;
+use altered::Alteration;
 use paceline_cc::scream::{Config, Params, Scream};
 use paceline_cc::window::Setup;
+use paceline_cc::{Controller, ReceiverHalf, rap, tfrc};
 use paceline_cc::{bbr, cubic, dctcp, ledbat, reno, vegas};
 use paceline_units::{Bytes, Ecn, TimeDelta};
 
@@ -31,6 +32,12 @@ pub struct Member {
     pub slack: Bytes,
     pub flight: Flight,
     make: fn() -> Box<dyn Controller>,
+    /// Its other half, where it has one: then that hears of arrivals, and reports.
+    pub half: Option<fn() -> Box<dyn ReceiverHalf>>,
+    /// One packet in so many is marked where the answer to marks is looked at.
+    pub mark_every: u64,
+    /// Faults in what it does not have: a window, an answer to delay or marks. The suite does not expect them noticed.
+    pub unaffected_by: &'static [altered::Alteration],
     pub alteration: altered::Alteration,
     /// Checks that its source's own rules make it fail, and why. The suite demands that it does.
     pub exempt: Vec<(&'static str, &'static str)>,
@@ -51,12 +58,30 @@ impl Member {
             slack,
             flight,
             make,
+            half: None,
+            mark_every: 5,
+            unaffected_by: &[],
             alteration,
             exempt: Vec::new(),
             unharmed: Vec::new(),
             tells_arrivals: false,
             longest_wait: TimeDelta::from_secs(3),
         }
+    }
+
+    /// One that knows no window and no delay, on links that queue a round trip.
+    fn driven_by_loss(self, unaffected_by: &'static [altered::Alteration]) -> Member {
+        Member { longest_wait: TimeDelta::from_millis(100), unaffected_by, ..self }
+            .exempt(FILLS_QUEUES.0, FILLS_QUEUES.1)
+    }
+
+    /// One that takes a mark for a loss: 20 % of marks leave it less than a packet a frame.
+    fn marked_every(self, mark_every: u64) -> Member {
+        Member { mark_every, ..self }
+    }
+
+    fn with_half(self, half: fn() -> Box<dyn ReceiverHalf>) -> Member {
+        Member { half: Some(half), ..self }
     }
 
     /// A window law under a transport that retransmits.
@@ -114,22 +139,34 @@ pub fn members() -> Vec<Member> {
             Box::new(bbr::Bbr::new(&bbr::Params::default(), &SETUP))
         })
         .exempt("reacts_to_loss", "version 1 takes no loss for congestion")
-        .exempt("reacts_to_marks", "version 1 does not look at marks")
         .unharmed_by(
             altered::Alteration::DeafToDelay,
             "its window is a multiple of bandwidth and the smallest round trip, whatever the present one",
-        ),
+        )
+        .unharmed_by(altered::Alteration::DeafToCe, "its packets cannot be marked"),
         yielding("ledbat"),
         Member { tells_arrivals: true, ..yielding("ledbat one-way") },
+        Member::new("tfrc rfc5348", Ecn::Ect0, LARGEST, || tfrc("rfc5348"))
+            .with_half(|| tfrc_half("rfc5348"))
+            .driven_by_loss(TFRC_UNAFFECTED)
+            .marked_every(50),
+        Member::new("tfrc ns2", Ecn::Ect0, LARGEST, || tfrc("ns2"))
+            .with_half(|| tfrc_half("ns2"))
+            .driven_by_loss(TFRC_UNAFFECTED)
+            .marked_every(50),
+        Member::new("rap rap1999", Ecn::NotEct, LARGEST, || rap("rap1999")).driven_by_loss(RAP_UNAFFECTED),
+        Member::new("rap ns2", Ecn::NotEct, LARGEST, || rap("ns2")).driven_by_loss(RAP_UNAFFECTED),
     ]
 }
 
 /// What every window law is told of its flow.
 pub const SETUP: Setup = Setup { largest_packet: LARGEST, initial_window: 10, max_window: None };
 
+const FILLS_QUEUES: (&str, &str) =
+    ("reacts_to_delay", "losses and marks alone reduce it: it fills any queue that has neither");
+
 fn loss_based(name: &str, make: fn() -> Box<dyn Controller>) -> Member {
-    Member::retransmitting(name, Ecn::Ect0, make)
-        .exempt("reacts_to_delay", "losses and marks alone reduce it: it fills any queue that has neither")
+    Member::retransmitting(name, Ecn::Ect0, make).exempt(FILLS_QUEUES.0, FILLS_QUEUES.1)
 }
 
 fn yielding(name: &str) -> Member {
@@ -144,6 +181,32 @@ fn yielding(name: &str) -> Member {
 fn reno(profile: &str) -> Box<dyn Controller> {
     let params = reno::Params::profile(profile).expect("a known profile");
     Box::new(reno::Reno::new(&params, &SETUP))
+}
+
+/// No window, no reports on packets; the nofeedback timer has tests of its own.
+const TFRC_UNAFFECTED: &[Alteration] = &[
+    Alteration::Generous,
+    Alteration::Credulous,
+    Alteration::DeafToDelay,
+    Alteration::Sleepless,
+    Alteration::Fragile,
+];
+/// No window, no answer to delay or marks.
+const RAP_UNAFFECTED: &[Alteration] =
+    &[Alteration::Generous, Alteration::Credulous, Alteration::DeafToDelay, Alteration::DeafToCe];
+
+fn tfrc(profile: &str) -> Box<dyn Controller> {
+    let params = tfrc::Params::profile(profile).expect("a known profile");
+    Box::new(tfrc::Tfrc::new(tfrc::Config { params, largest_packet: LARGEST }))
+}
+
+fn tfrc_half(profile: &str) -> Box<dyn ReceiverHalf> {
+    Box::new(tfrc::TfrcReceiver::new(&tfrc::Params::profile(profile).expect("a known profile")))
+}
+
+fn rap(profile: &str) -> Box<dyn Controller> {
+    let params = rap::Params::profile(profile).expect("a known profile");
+    Box::new(rap::Rap::new(rap::Config { params, largest_packet: LARGEST }))
 }
 
 fn scream(profile: &str, l4s: bool) -> Box<dyn Controller> {

@@ -1,10 +1,12 @@
 //! A closed loop: encoder-like sources, send queue, pacer, one bottleneck, reports. Steps of 100 us of virtual time.
 
+use super::altered::{self, Alteration};
 use super::link::{Link, LinkConfig, Packet};
 use super::{Flight, LARGEST, Member, retransmitting};
 use paceline_cc::{
-    Allowance, Controller, Discard, Offered, Pacing, PacketResult, PacketsReport, Report, SendQueueState,
-    SentPacket, Snapshot, Status, StreamId, TimeoutReason, Update,
+    Allowance, Annotation, Arrival, Controller, Discard, Offered, Pacing, PacketResult, PacketsReport,
+    ReceiverHalf, ReceiverReport, ReceiverRequest, Report, SendQueueState, SentPacket, Snapshot, Status,
+    StreamId, TimeoutReason, Update,
 };
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 use std::collections::{BTreeMap, VecDeque};
@@ -130,9 +132,18 @@ impl FlightModel {
     }
 }
 
+/// What comes back.
+enum Feedback {
+    Packets(Vec<PacketResult>),
+    Half(ReceiverReport),
+}
+
 /// A sender and its receiver.
 pub struct Flow {
     controller: Box<dyn Controller>,
+    half: Option<Box<dyn ReceiverHalf>>,
+    alteration: Alteration,
+    report_every: usize,
     ecn: Ecn,
     slack: Bytes,
     start: Time,
@@ -144,11 +155,11 @@ pub struct Flow {
     next_send: Time,
     target: Bitrate,
     model: FlightModel,
-    sent: Vec<(Time, Bytes)>,
+    sent: Vec<(Time, Bytes, Option<Annotation>)>,
     arrived: Vec<(u64, Time, Ecn)>,
     reported: u64,
     last_report: Time,
-    back: VecDeque<(Time, Vec<PacketResult>)>,
+    back: VecDeque<(Time, Feedback)>,
     state: Vec<Option<f64>>,
     pub record: Record,
 }
@@ -160,6 +171,9 @@ impl Flow {
             state: vec![None; controller.state_variables().len()],
             target: controller.target_bitrate(STREAM).unwrap_or(Bitrate::from_mbps(1)),
             controller,
+            half: member.half.map(|make| make()),
+            alteration: member.alteration,
+            report_every: REPORT_EVERY,
             ecn: member.ecn,
             slack: member.slack,
             start,
@@ -205,6 +219,9 @@ impl Flow {
     fn apply(&mut self, now: Time, update: Update) {
         self.allowance = update.allowance.unwrap_or(self.allowance);
         self.pacing = update.pacing.unwrap_or(self.pacing);
+        if let Some(ReceiverRequest::PacketsPerReport(packets)) = update.receiver {
+            self.report_every = usize::from(packets.max(1));
+        }
         if update.target != paceline_cc::TargetChange::None {
             self.target = match update.target {
                 paceline_cc::TargetChange::Total(rate) => rate,
@@ -233,7 +250,7 @@ impl Flow {
         while let Some(size) = self.may_send(now) {
             self.queue.pop_front();
             let sequence = self.sent.len() as u64;
-            self.sent.push((now, size));
+            self.sent.push((now, size, self.controller.annotation(now, STREAM)));
             self.model.sent(sequence, size);
             self.check_window(now);
             let gap = match self.pacing {
@@ -258,17 +275,40 @@ impl Flow {
         }
     }
 
+    fn tell_half(&mut self, now: Time, packet: &Packet, ecn: Ecn, config: &LinkConfig) {
+        let Some(half) = &mut self.half else { return };
+        let (sent, size, annotation) = self.sent[packet.sequence as usize];
+        let arrival =
+            Arrival { stream: STREAM, sequence: packet.sequence, size, sent: Some(sent), ecn, annotation };
+        if half.on_arrival(now, &altered::arrival(self.alteration, arrival)) {
+            let report = half.report(now);
+            report.into_iter().for_each(|report| self.answer(now, Feedback::Half(report), config));
+        }
+    }
+
+    fn answer(&mut self, now: Time, feedback: Feedback, config: &LinkConfig) {
+        if !config.is_out(now) {
+            self.back.push_back((now + config.delay, feedback));
+        }
+    }
+
     /// What arrived since the last report, and what is missing between.
     fn report(&mut self, now: Time, config: &LinkConfig) {
+        if let Some(half) =
+            self.half.as_mut().filter(|half| half.next_timeout().is_some_and(|due| due <= now))
+        {
+            let report = half.report(now);
+            report.into_iter().for_each(|report| self.answer(now, Feedback::Half(report), config));
+        }
         let due = now.saturating_since(self.last_report) >= REPORT_INTERVAL;
-        if self.arrived.is_empty() || (self.arrived.len() < REPORT_EVERY && !due) {
+        if self.arrived.is_empty() || (self.arrived.len() < self.report_every && !due) {
             return;
         }
         self.last_report = now;
         let newest = self.arrived.last().map_or(0, |(sequence, ..)| *sequence);
         let mut arrived = self.arrived.drain(..).peekable();
         let result = |sequence: u64| {
-            let (sent, size) = self.sent[sequence as usize];
+            let (sent, size, _) = self.sent[sequence as usize];
             let heard = arrived.next_if(|(heard, ..)| *heard == sequence);
             let status =
                 heard.map_or(Status::Missing, |(_, at, ecn)| Status::Received { arrived: Some(at), ecn });
@@ -276,14 +316,22 @@ impl Flow {
         };
         let packets: Vec<PacketResult> = (self.reported..=newest).map(result).collect();
         self.reported = newest + 1;
-        if !config.is_out(now) {
-            self.back.push_back((now + config.delay, packets));
-        }
+        drop(arrived);
+        self.answer(now, Feedback::Packets(packets), config);
     }
 
     fn feedback(&mut self, now: Time) {
         while self.back.front().is_some_and(|(due, _)| *due <= now) {
-            let Some((_, packets)) = self.back.pop_front() else { return };
+            let packets = match self.back.pop_front() {
+                Some((_, Feedback::Packets(packets))) => packets,
+                Some((_, Feedback::Half(report))) => {
+                    let update = self.controller.on_report(now, &Report::Receiver(report));
+                    self.apply(now, update);
+                    self.hash_state();
+                    continue;
+                }
+                None => return,
+            };
             let highest = packets.iter().rev().find(|packet| packet.status != Status::Missing);
             highest.into_iter().for_each(|packet| self.model.acknowledged(packet.sequence));
             let update = self.controller.on_send_queue(now, &self.queue_state(now));
@@ -323,9 +371,12 @@ pub trait End {
 }
 
 impl End for Flow {
-    fn receive(&mut self, now: Time, packet: &Packet, _config: &LinkConfig) {
+    fn receive(&mut self, now: Time, packet: &Packet, config: &LinkConfig) {
         let ecn = if packet.marked { Ecn::Ce } else { self.ecn };
         self.record.arrivals.push((now, packet.size, packet.wait));
+        if self.half.is_some() {
+            return self.tell_half(now, packet, ecn, config);
+        }
         self.arrived.push((packet.sequence, packet.arrives, ecn));
     }
 

@@ -161,6 +161,17 @@ fn weights_decide_while_both_queues_wait_and_only_then() {
 }
 
 #[test]
+fn a_queue_alone_runs_up_no_debt() {
+    // L4S alone waits for a second; what it sent meanwhile is not owed to the Classic queue that comes then.
+    let all =
+        merged([steady(0, Ecn::NotEct, 1000, 8.0, 1000, 2000), steady(1, Ecn::Ect1, 1000, 12.0, 0, 2000)]);
+    let queue = dualpi2(|config| (config.alpha, config.beta) = (Some(0.0), Some(0.0)));
+    let log = drive(plain(mbps(8), queue), all, millis(1100));
+    let classic = log.of(0, 1000).count();
+    assert!((5..=8).contains(&classic), "{classic} of 100 packets, a sixteenth is 6");
+}
+
+#[test]
 fn an_idle_link_forgets_whose_turn_it_was() {
     // One in service, and one of each kind; the second time after the Classic queue was owed for the first.
     let burst = |at: u64| {

@@ -1,11 +1,17 @@
 //! From a scenario's text to its parts, with files and without.
 
 use super::bad_input::GOOD;
-use crate::build::EndsParts;
+use crate::build::{EndsParts, RtpParts};
 use crate::{Loaded, Loader, Origin, ScenarioError, load, parse};
 use paceline_link::RateProcess;
 use std::io::Write;
 use std::path::PathBuf;
+
+/// The ends of the first flow.
+fn rtp(loaded: &Loaded) -> &RtpParts {
+    let EndsParts::Rtp(rtp) = &loaded.parts.flows[0].ends else { panic!("an RTP flow") };
+    rtp
+}
 
 /// A folder of this test's own, gone afterwards.
 struct Folder(PathBuf);
@@ -46,8 +52,7 @@ fn a_scenario_of_generators_needs_no_file() {
     let loaded = loaded.expect("right");
     assert_eq!((loaded.parts.links.len(), loaded.parts.flows.len()), (1, 1));
     assert_eq!(loaded.parts.flows[0].path, [0]);
-    let EndsParts::Rtp(rtp) = &loaded.parts.flows[0].ends else { panic!("an RTP flow") };
-    assert_eq!(rtp.sender.max_payload.as_u64(), 1000);
+    assert_eq!(rtp(&loaded).sender.max_payload.as_u64(), 1000);
     let again = load_with(&[("links.bottleneck.rate", "{ generator = \"mmwave\" }")], &Loader::default());
     assert_eq!(again.expect("right").parts.links, loaded.parts.links, "the same seed, the same rates");
     let other = load_with(
@@ -55,6 +60,33 @@ fn a_scenario_of_generators_needs_no_file() {
         &Loader::default(),
     );
     assert_ne!(other.expect("right").parts.links, loaded.parts.links);
+}
+
+/// Packets, milliseconds, marker and overlap of the reports of a flow with this controller.
+fn reports(controller: &str, more: &[(&str, &str)]) -> (u32, f64, bool, u32) {
+    let mut sets = vec![("links.bottleneck.rate", "\"20Mbps\""), ("flows.video.controller", controller)];
+    sets.extend(more);
+    let loaded = load_with(&sets, &Loader::default()).expect("right");
+    let feedback = rtp(&loaded).feedback;
+    (feedback.packets, feedback.time.as_millis_f64(), feedback.marker, feedback.overlap)
+}
+
+#[test]
+fn the_receiver_reports_as_the_controller_asks_unless_the_scenario_says() {
+    assert_eq!(reports("\"scream\"", &[]), (16, 40.0, true, 0));
+    assert_eq!(reports("\"rap\"", &[]), (1, 40.0, false, 3));
+    let own = [("flows.video.feedback", "{ packets = 4, overlap = 0 }")];
+    assert_eq!(reports("\"rap\"", &own), (4, 40.0, false, 0));
+}
+
+#[test]
+fn only_tfrc_has_a_receiver_half() {
+    for (controller, expected) in [("tfrc", true), ("rap", false), ("scream", false), ("fixed", false)] {
+        let controller = format!("\"{controller}\"");
+        let sets = [("links.bottleneck.rate", "\"20Mbps\""), ("flows.video.controller", &*controller)];
+        let loaded = load_with(&sets, &Loader::default()).expect("right");
+        assert_eq!(rtp(&loaded).receiver_half.is_some(), expected, "{controller}");
+    }
 }
 
 #[test]

@@ -65,31 +65,43 @@ fn source() -> impl Strategy<Value = String> {
     ])
 }
 
-/// A flow's controller: any parameter of scream with any value in its range.
+/// A flow's controller: any parameter with any value in its range.
 fn controller() -> impl Strategy<Value = String> {
-    let scream = (0..2usize, any::<prop::sample::Index>(), 0.0f64..1.0).prop_map(|(profile, index, part)| {
-        let profile = ["rfc8298", "reference-2022"][profile];
-        let (params, _) = ControllerParams::new("scream", Some(profile)).expect("there is one");
-        let spec = params.specs()[index.index(params.specs().len())];
-        let (low, high) = (spec.range.0, spec.range.1.min(1e6));
-        let base = low + part * (high - low);
-        let value = match spec.kind {
-            ParamKind::Time => ParamValue::Time(TimeDelta::from_secs_f64(base)),
-            ParamKind::Rate => ParamValue::Rate(Bitrate::from_bps_f64(base)),
-            ParamKind::Ramp => ParamValue::Ramp(Bitrate::from_bps_f64(base)),
-            ParamKind::Bytes => ParamValue::Bytes(Bytes::new(base as u64)),
-            ParamKind::Ratio => ParamValue::Ratio(base),
-            ParamKind::Count => ParamValue::Count(base as u64),
-            ParamKind::Flag => ParamValue::Flag(part > 0.5),
-        };
-        format!(
-            "{{ kind = \"scream\", profile = \"{profile}\", {} = {} }}",
-            spec.name,
-            crate::parameter::toml(value)
-        )
-    });
+    const PROFILES: [(&str, &str); 9] = [
+        ("scream", "rfc8298"),
+        ("scream", "reference-2022"),
+        ("tfrc", "rfc5348"),
+        ("tfrc", "ns2"),
+        ("rap", "rap1999"),
+        ("rap", "ns2"),
+        ("newreno", "ns2"),
+        ("cubic", "rfc8312"),
+        ("dctcp", "rfc8257"),
+    ];
+    let any =
+        (0..PROFILES.len(), any::<prop::sample::Index>(), 0.0f64..1.0).prop_map(|(profile, index, part)| {
+            let (kind, profile) = PROFILES[profile];
+            let (params, _) = ControllerParams::new(kind, Some(profile)).expect("there is one");
+            let spec = params.specs()[index.index(params.specs().len())];
+            let (low, high) = (spec.range.0, spec.range.1.min(1e6));
+            let base = low + part * (high - low);
+            let value = match spec.kind {
+                ParamKind::Time => ParamValue::Time(TimeDelta::from_secs_f64(base)),
+                ParamKind::Rate => ParamValue::Rate(Bitrate::from_bps_f64(base)),
+                ParamKind::Ramp => ParamValue::Ramp(Bitrate::from_bps_f64(base)),
+                ParamKind::Bytes => ParamValue::Bytes(Bytes::new(base as u64)),
+                ParamKind::Ratio => ParamValue::Ratio(base),
+                ParamKind::Count => ParamValue::Count(base as u64),
+                ParamKind::Flag => ParamValue::Flag(part > 0.5),
+            };
+            format!(
+                "{{ kind = \"{kind}\", profile = \"{profile}\", {} = {} }}",
+                spec.name,
+                crate::parameter::toml(value)
+            )
+        });
     prop_oneof![
-        scream,
+        any,
         one_of(&["\"scream\"", "\"fixed\"", "{ kind = \"fixed\", rate = \"#kbps\" }", "\"none\""])
     ]
 }

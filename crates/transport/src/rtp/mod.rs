@@ -2,6 +2,8 @@
 
 mod clock;
 mod half;
+#[cfg(test)]
+mod half_tests;
 mod history;
 mod packet;
 mod receiver;

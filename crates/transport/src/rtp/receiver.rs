@@ -155,6 +155,11 @@ impl<H: ReceiverHalf> RtpReceiver<H> {
         at_once
     }
 
+    /// The receiver half, to look at.
+    pub fn receiver_half(&self) -> Option<&H> {
+        self.half.as_ref()
+    }
+
     /// When the next report is due; absent if there is nothing to report.
     #[inline]
     pub fn next_report(&self) -> Option<Time> {
