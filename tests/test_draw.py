@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from conftest import Run
 
+from conftest import Run
 from paceline.plots import topology
 from paceline.scenario import read
 from paceline.toml import loads

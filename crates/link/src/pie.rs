@@ -121,7 +121,7 @@ impl Controller {
 
     /// Appendix A, `enque`; 5.3: it turns inactive.
     #[inline]
-    fn on_arrival(&mut self) {
+    pub(crate) fn on_arrival(&mut self) {
         if self.is_calm() {
             self.burst_allowance = self.config.max_burst;
             self.active = self.config.active_threshold <= 0.0;

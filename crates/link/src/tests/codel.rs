@@ -72,6 +72,16 @@ fn a_queue_below_target_or_for_less_than_an_interval_is_left_alone() {
     assert!(drive(plain(mbps(8), codel(true)), bursts, millis(760)).counters.dropped > 3);
 }
 
+#[test]
+fn one_packet_below_target_begins_the_interval_anew() {
+    // 50 packets every 50 ms and one ahead of them: the queue is never empty, and the first of each 50 waits 1 ms.
+    let ahead = std::iter::once((0, packet(1000, 0, 1000, Ecn::NotEct)));
+    let bursts = (0..1000u64).map(|n| (n / 50 * 50_000_000, packet(n, 0, 1000, Ecn::NotEct)));
+    let log = drive(plain(mbps(8), codel(true)), ahead.chain(bursts), millis(1000));
+    assert_eq!((log.counters.dropped, log.counters.departed), (0, 1000));
+    assert!(log.mean_wait(100) > 20.0, "{} ms", log.mean_wait(100));
+}
+
 /// Overload until `first`, nothing for `pause`, and overload again; times of the drops of the second, in milliseconds.
 fn second_cycle(pause: u64) -> (usize, Vec<f64>) {
     let again = 1300 + pause;

@@ -210,3 +210,21 @@ fn names_of_parameters_are_found_and_others_are_not() {
     }
     assert_eq!(QueueConfig::of("fifth"), None);
 }
+
+#[test]
+fn values_out_of_range_are_refused_with_their_range() {
+    for (kind, name, value, expected) in [
+        ("red", "max_p", crate::QueueValue::Number(1.5), "from 0.0 to 1.0"),
+        ("codel", "interval", crate::QueueValue::Time(TimeDelta::ZERO), "from 1e-9 to 1e3"),
+        ("pie", "alpha", crate::QueueValue::Number(f64::NAN), "from 0.0 to 1e6"),
+        ("fq-codel", "flows", crate::QueueValue::Count(70_000), "from 1.0 to 65536.0"),
+        ("dualpi2", "p_lmax", crate::QueueValue::Number(0.0), "from 1e-3 to 1.0"),
+    ] {
+        let mut config = QueueConfig::of(kind).expect("there is one");
+        assert!(config.set(name, value));
+        let error =
+            Link::<Packet>::new(LinkConfig::new(mbps(1), TimeDelta::ZERO, config), 1, "any").expect_err(kind);
+        assert_eq!(error.key, format!("queue.{name}"));
+        assert!(error.expected.starts_with(expected), "{error}");
+    }
+}

@@ -78,7 +78,7 @@ fn a_single_packet_that_waits_is_not_marked_for_its_own_queue() {
     // 1500 B take 12 ms at 1 Mbit/s, ten times the ramp. One waits, or two.
     let run = |more: u64| {
         let first = (0..=more).map(|n| (0, packet(n, 0, 1500, Ecn::Ect1)));
-        let rest = (1..80u64).map(|n| (n * 12_000_000 - 1, packet(100 + n, 0, 1500, Ecn::Ect1)));
+        let rest = (1..80u64).map(|n| (n * 12_000_000 - 11_000_000, packet(100 + n, 0, 1500, Ecn::Ect1)));
         let queue = dualpi2(|config| config.target = TimeDelta::from_millis(100));
         marked(&drive(plain(mbps(1), queue), first.chain(rest), millis(960)), 0, 100)
     };
@@ -158,6 +158,33 @@ fn weights_decide_while_both_queues_wait_and_only_then() {
     let alone =
         drive(plain(mbps(8), dualpi2(|_| ())), steady(0, Ecn::NotEct, 1000, 7.9, 0, 2000), millis(2000));
     assert!(alone.counters.dropped == 0 && alone.counters.departed > 1970, "a queue alone has it all");
+}
+
+#[test]
+fn a_queue_alone_runs_up_no_debt() {
+    // L4S alone waits for a second; what it sent meanwhile is not owed to the Classic queue that comes then.
+    let all =
+        merged([steady(0, Ecn::NotEct, 1000, 8.0, 1000, 2000), steady(1, Ecn::Ect1, 1000, 12.0, 0, 2000)]);
+    let queue = dualpi2(|config| (config.alpha, config.beta) = (Some(0.0), Some(0.0)));
+    let log = drive(plain(mbps(8), queue), all, millis(1100));
+    let classic = log.of(0, 1000).count();
+    assert!((5..=8).contains(&classic), "{classic} of 100 packets, a sixteenth is 6");
+}
+
+#[test]
+fn an_idle_link_forgets_whose_turn_it_was() {
+    // One in service, and one of each kind; the second time after the Classic queue was owed for the first.
+    let burst = |at: u64| {
+        [
+            (at, packet(at, 1, 1000, Ecn::Ect1)),
+            (at, packet(at + 1, 0, 1000, Ecn::NotEct)),
+            (at, packet(at + 2, 1, 1000, Ecn::Ect1)),
+        ]
+    };
+    let log =
+        drive(plain(mbps(8), dualpi2(|_| ())), burst(0).into_iter().chain(burst(10_000_000)), millis(20));
+    let flows: Vec<_> = log.departures.iter().map(|departure| departure.packet.flow()).collect();
+    assert_eq!(flows, [1, 1, 0, 1, 1, 0]);
 }
 
 #[test]

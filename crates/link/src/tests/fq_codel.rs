@@ -37,16 +37,33 @@ fn greedy_flows_get_the_same_in_bytes_whatever_they_ask_for() {
 
 #[test]
 fn a_sparse_flow_passes_by_those_that_queue() {
-    let arrivals =
-        || merged([steady(0, Ecn::NotEct, 1500, 12.0, 0, 3000), steady(1, Ecn::NotEct, 200, 0.08, 1, 3000)]);
+    let arrivals = || {
+        let greedy = [0, 2, 3, 4, 5].map(|flow| steady(flow, Ecn::NotEct, 1500, 2.4, 0, 3000));
+        merged(greedy.into_iter().chain([steady(1, Ecn::NotEct, 200, 0.08, 1, 3000)]))
+    };
     let longest = |log: &Log| log.of(1, 100).map(|departure| departure.wait.as_nanos()).max().unwrap_or(0);
     let log = drive(plain(mbps(8), fq(|_| ())), arrivals(), millis(3000));
-    // It waits for the packet in service, 1.5 ms, and never for another.
+    // It waits for the packet in service, 1.5 ms, and never for a turn of the others.
     assert!((1_000_000..=1_500_000).contains(&longest(&log)), "{} ns", longest(&log));
     assert_eq!((log.drops(1, 0), log.of(1, 0).count()), (0, 149));
     assert!(log.mean_wait(1000) > 20.0, "the others do wait: {} ms", log.mean_wait(1000));
     let log = drive(plain(mbps(8), fq(|config| config.flows = 1)), arrivals(), millis(3000));
     assert!(longest(&log) > 20_000_000, "{} ns in one queue", longest(&log));
+}
+
+#[test]
+fn a_packet_that_finds_the_link_idle_is_paid_for_too() {
+    let order = |size| {
+        let arrivals = [
+            (0, packet(0, 0, size, Ecn::NotEct)),
+            (0, packet(1, 0, size, Ecn::NotEct)),
+            (1, packet(0, 1, size, Ecn::NotEct)),
+        ];
+        let log = drive(plain(mbps(8), fq(|_| ())), arrivals, millis(10));
+        log.departures.iter().map(|departure| departure.packet.flow()).collect::<Vec<_>>()
+    };
+    assert_eq!(order(1514), [0, 1, 0], "its first packet took the quantum");
+    assert_eq!(order(1513), [0, 0, 1], "a byte is left of it");
 }
 
 #[test]

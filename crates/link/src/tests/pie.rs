@@ -75,6 +75,22 @@ fn nothing_is_dropped_while_the_burst_allowance_lasts() {
 }
 
 #[test]
+fn the_burst_allowance_is_renewed_when_congestion_is_over() {
+    // Section 4.4: no chance, and both delays below half of 15 ms.
+    for (prob, old, current, renewed) in [
+        (0.0, 0.0074, 0.0074, true),
+        (1e-9, 0.0, 0.0, false),
+        (0.0, 0.0076, 0.0, false),
+        (0.0, 0.0, 0.0076, false),
+    ] {
+        let mut pie = controller(prob, old, current);
+        pie.on_arrival();
+        let expected = if renewed { TimeDelta::from_millis(150) } else { TimeDelta::ZERO };
+        assert_eq!(pie.burst_allowance, expected, "{prob} {old} {current}");
+    }
+}
+
+#[test]
 fn short_queues_are_safe() {
     let mut random = RandomStream::new(1, "pie");
     let drops = |old: f64, prob: f64, bytes: u64, random: &mut RandomStream| {

@@ -124,3 +124,38 @@ impl Hop {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::relay::parcel::Hold;
+    use paceline_scenario::{Loader, Origin, load};
+    use paceline_units::{Bytes, Ecn};
+
+    #[test]
+    fn what_a_managed_queue_drops_late_is_lost_and_gives_back_its_memory() {
+        let text = "duration = \"2s\"\n[links.l]\nrate = \"1Mbps\"\nqueue = { kind = \"codel\" }\n\
+                    [flows.f]\nsource = { kind = \"bulk\" }\npath = [\"l\"]\ncontroller = \"scream\"\n";
+        let loaded =
+            load(&Origin { text, file: "relay.toml", sets: &[] }, &Loader::default()).expect("right");
+        let flow = ChosenFlow::of(&loaded, None).expect("the only one");
+        let mut chain = Chain::new(flow, &loaded.parts.links).expect("a link");
+        // Twice what the link has, for a second: 250 packets of 1000 B, of which it serves 125 in that time.
+        let hold = Hold::new(Bytes::new(250 * 1300));
+        let mut passed = Passed::default();
+        for number in 0..250 {
+            let at = Time::from_nanos(number * 4_000_000);
+            let parcel = hold.parcel(at, &[0; 1000], Bytes::ZERO, Ecn::NotEct).expect("room for all");
+            chain.offer(at, parcel);
+            chain.advance(at, &mut passed);
+        }
+        chain.advance(Time::from_nanos(9_000_000_000), &mut passed);
+        assert!((10..100).contains(&passed.lost.len()), "{} lost", passed.lost.len());
+        assert_eq!(passed.arrived.len() + passed.lost.len(), 250);
+        assert!(passed.lost.is_sorted());
+        passed.arrived.clear();
+        // 325,000 B are room for 258 parcels of 1256 B if each before gave back what it took.
+        let next = |_| hold.parcel(Time::ZERO, &[0; 1000], Bytes::ZERO, Ecn::NotEct);
+        assert_eq!((0..300).map_while(next).collect::<Vec<_>>().len(), 258);
+    }
+}

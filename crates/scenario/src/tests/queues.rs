@@ -68,3 +68,20 @@ fn what_no_discipline_can_be_is_named() {
         assert!(error.line() == Some(4) && error.expected.contains(expected), "{text}: {error}");
     }
 }
+
+#[test]
+fn the_reference_names_every_key_and_default() {
+    let reference = include_str!("../../../../docs/scenario-reference.md");
+    for config in QueueConfig::KINDS.iter().filter_map(|kind| QueueConfig::of(kind)) {
+        let section = reference.split(&format!("`kind = \"{}\"", config.kind())).nth(1).unwrap_or_default();
+        let section = section.split("`kind = ").next().unwrap_or_default();
+        let shared = if config.kind() == "fq-codel" { reference } else { section };
+        for key in config.keys() {
+            assert!(shared.contains(&format!("`{}`", key.name)), "{}: {}", config.kind(), key.name);
+            let Some(value) = config.value(key.name) else { continue };
+            let text = crate::schema::queue::toml(value);
+            let text = text.strip_suffix(".0").unwrap_or(&text);
+            assert!(shared.contains(text), "{}: {} = {text}", config.kind(), key.name);
+        }
+    }
+}
