@@ -3,7 +3,7 @@
 use crate::overrides::quoted_key;
 use crate::parameter;
 use crate::quantity::{format_rate, format_size, format_time};
-use crate::schema::{self, ECHO, ECN, FORMATS, RECOVERY, SHAPES};
+use crate::schema::{self, BEGIN, ECHO, ECN, FORMATS, IDLE, RECOVERY, SHAPES};
 use crate::spec::*;
 use paceline_cc::params::ParamSet;
 use paceline_link::generate::StateParams;
@@ -12,6 +12,7 @@ use paceline_link::{LossConfig, MarkConfig, NoiseConfig, NoiseKind, QueueConfig,
 use paceline_media::{FrameSizeParams, PlayoutConfig};
 use paceline_transport::rtp::FeedbackConfig;
 use paceline_transport::tcp::TcpConfig;
+use paceline_transport::tcp::transfers::{Idle, TransfersConfig};
 use paceline_units::{Bitrate, Bytes, TimeDelta};
 use std::fmt::Write;
 
@@ -300,8 +301,22 @@ fn source(source: &SourceSpec) -> String {
             .perhaps("fps", fps.map(number))
             .with("adaptive", adaptive.to_string()),
         SourceSpec::Bulk { length } => Inline::kind("bulk").perhaps("length", length.map(size)),
+        SourceSpec::ShortTransfers(transfers) => short_transfers(transfers),
     }
     .end()
+}
+
+fn short_transfers(transfers: &TransfersConfig) -> Inline {
+    let (Idle::Fixed(idle) | Idle::Exponential(idle)) = transfers.idle;
+    let kind = IDLE.iter().find(|(_, kind)| kind(idle) == transfers.idle).map_or("", |(name, _)| name);
+    let begin = BEGIN.iter().find(|(_, on)| *on == transfers.begins_on).map_or("", |(name, _)| name);
+    Inline::kind("short-transfers")
+        .with("parallel", transfers.parallel.to_string())
+        .with("size_min", size(transfers.size_min))
+        .with("size_max", size(transfers.size_max))
+        .with("idle", time(idle))
+        .with("idle_kind", text(kind))
+        .with("begin", text(begin))
 }
 
 fn frames(table: Inline, frames: &FramesSpec) -> Inline {

@@ -25,7 +25,7 @@ struct Told {
 
 impl<C: Controller> TcpSender<C> {
     /// A segment of the receiver arrived. One that says what cannot be changes nothing.
-    #[inline]
+    #[inline(always)]
     pub fn handle_segment(&mut self, now: Time, segment: &Segment) {
         if segment.connection != self.connection {
             self.counters.ignored += 1;
@@ -92,7 +92,7 @@ impl<C: Controller> TcpSender<C> {
         unwrap(self.board.first_offset(), sequence.wrapping_sub(begin))
     }
 
-    #[inline]
+    #[inline(always)]
     fn take_ack(&mut self, now: Time, segment: &Segment, offset: u64) {
         let outstanding = !self.board.is_empty();
         let same_window = u64::from(segment.window) == self.peer_window;
