@@ -3,7 +3,7 @@
 //! Frame `n` is captured at start + floor(n / fps) in whole nanoseconds. The grid is advanced by a whole interval and a
 //! carried remainder, which is the same number without a division per frame and never drifts.
 
-use paceline_units::{Bitrate, Time};
+use paceline_units::{Bitrate, Time, TimeDelta};
 
 const NANOS_PER_SEC: u128 = 1_000_000_000;
 
@@ -130,6 +130,14 @@ impl CaptureGrid {
         self.carry -= extra * self.rate.frames;
         self.due = due.as_nanos().checked_add(self.interval + extra).map(Time::from_nanos);
         Some(due.min(now))
+    }
+
+    /// Moves the frame that is due, and all after it, by up to an interval. At least a nanosecond of the interval before it
+    /// remains.
+    #[inline]
+    pub(crate) fn shift(&mut self, by: TimeDelta) {
+        let earliest = 1 - i64::try_from(self.interval).unwrap_or(i64::MAX);
+        self.due = self.due.map(|due| due + TimeDelta::from_nanos(by.as_nanos().max(earliest)));
     }
 }
 
