@@ -190,6 +190,22 @@ mod tests {
     }
 
     #[test]
+    fn a_shift_moves_all_that_follows_and_never_back_to_the_frame_before() {
+        let at = |millis: u64| Time::from_nanos(millis * 1_000_000);
+        let mut grid = CaptureGrid::new(FrameRate::per_second(50));
+        grid.start(at(100));
+        assert_eq!(grid.take(at(100)), Some(at(100)));
+        grid.shift(TimeDelta::from_millis(-5));
+        assert_eq!(grid.take(at(115)), Some(at(115)));
+        assert_eq!(grid.due(), Some(at(135)));
+        grid.shift(TimeDelta::from_millis(-20));
+        assert_eq!(grid.due(), Some(at(115) + TimeDelta::from_nanos(1)));
+        grid.stop();
+        grid.shift(TimeDelta::from_millis(3));
+        assert_eq!(grid.due(), None);
+    }
+
+    #[test]
     fn the_grid_ends_where_time_ends() {
         let mut grid = CaptureGrid::new(FrameRate::per_second(50));
         grid.start(Time::from_nanos(u64::MAX - 5));

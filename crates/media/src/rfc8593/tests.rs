@@ -178,6 +178,17 @@ fn changes_within_tau_v_wait_and_the_last_one_counts() {
     assert_eq!(seen, [(0, 1_000), (1_000, 600), (1_200, 800), (1_400, 400)]);
 }
 
+/// Each change counts for tau_v in the statistical model, also one without a burst.
+#[test]
+fn a_small_change_makes_the_next_one_wait() {
+    let mut source = source(VideoModelKind::Statistical, exact());
+    let frames = steered(&mut source, &[(1_000, 950), (1_050, 900)], 2_000);
+    let last =
+        |bytes| frames.iter().rfind(|frame| frame.payload == Bytes::new(bytes)).expect("some").captured;
+    assert_eq!(last(3_958).as_nanos() / 1_000_000, 1_166);
+    assert_eq!(frames.last().map(|frame| frame.payload), Some(Bytes::new(3_750)));
+}
+
 /// A target that was taken back within tau_v is no change.
 #[test]
 fn what_was_taken_back_meanwhile_never_happened() {
