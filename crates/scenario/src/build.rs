@@ -16,6 +16,7 @@ use paceline_media::{
 };
 use paceline_transport::rtp::{FeedbackConfig, SenderConfig, StreamConfig};
 use paceline_transport::tcp::TcpConfig;
+use paceline_transport::tcp::transfers::TransfersConfig;
 use paceline_units::{Bitrate, Bytes, Ecn, RandomStream, Time, TimeDelta};
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -88,6 +89,15 @@ pub enum EndsParts {
         config: TcpConfig,
         /// What it carries.
         source: Source,
+    },
+    /// TCP connections that come and go.
+    Transfers {
+        /// What each connection does.
+        config: TcpConfig,
+        /// What they carry, and when.
+        transfers: TransfersConfig,
+        /// Where sizes and idle times are drawn from.
+        random: RandomStream,
     },
     /// Datagrams that nobody controls.
     Udp {
@@ -266,6 +276,15 @@ impl Builder<'_> {
     }
 
     fn ends(&mut self, flow: &FlowSpec, controller: &AnyController) -> Result<EndsParts, ScenarioError> {
+        if let (Transport::Tcp, [StreamSpec { source: SourceSpec::ShortTransfers(transfers), .. }]) =
+            (flow.transport, flow.streams.as_slice())
+        {
+            return Ok(EndsParts::Transfers {
+                config: flow.tcp.unwrap_or_default(),
+                transfers: *transfers,
+                random: RandomStream::new(self.scenario.seed, &format!("flow.{}.transfers", flow.name)),
+            });
+        }
         let max_payload = flow.packet_size - flow.transport.header();
         let streams = flow.streams.iter().enumerate().map(|(id, stream)| {
             let target =
@@ -341,6 +360,9 @@ impl Builder<'_> {
                 length: *length,
                 ..BulkParams::for_payload(max_payload)
             }))),
+            SourceSpec::ShortTransfers(_) => {
+                Err(wrong(format!("{table}.kind"), "short-transfers", "a flow with transport tcp"))
+            }
         }
     }
 

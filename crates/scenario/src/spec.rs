@@ -6,6 +6,7 @@ use paceline_link::trace::TraceOptions;
 use paceline_link::{LossConfig, MarkConfig, NoiseConfig, QueueConfig};
 use paceline_media::{FrameSizeParams, FrameTraceFormat, PlayoutConfig, VideoModelParams};
 use paceline_transport::rtp::{FeedbackConfig, RTP_HEADER};
+use paceline_transport::tcp::transfers::TransfersConfig;
 use paceline_transport::tcp::{TCP_HEADER, TcpConfig};
 use paceline_units::{Bitrate, Bytes, TimeDelta};
 
@@ -277,6 +278,8 @@ pub enum SourceSpec {
         /// Its payload; none: it never ends.
         length: Option<Bytes>,
     },
+    /// Bursts of files fetched in parallel over TCP, each over a connection of its own, with idle times between them.
+    ShortTransfers(TransfersConfig),
 }
 
 impl SourceSpec {

@@ -1,10 +1,11 @@
 //! A source as text.
 
 use super::{Inline, list, number, rate, size, text, time};
-use crate::schema::FORMATS;
 use crate::schema::rfc8593::MODELS;
+use crate::schema::{BEGIN, FORMATS, IDLE};
 use crate::spec::*;
 use paceline_media::FrameSizeParams;
+use paceline_transport::tcp::transfers::{Idle, TransfersConfig};
 use paceline_units::Bitrate;
 
 pub(super) fn source(source: &SourceSpec) -> String {
@@ -21,6 +22,7 @@ pub(super) fn source(source: &SourceSpec) -> String {
             .perhaps("fps", fps.map(number))
             .with("adaptive", adaptive.to_string()),
         SourceSpec::Bulk { length } => Inline::kind("bulk").perhaps("length", length.map(size)),
+        SourceSpec::ShortTransfers(transfers) => short_transfers(transfers),
     }
     .end()
 }
@@ -103,4 +105,17 @@ fn ladder(table: Inline, ladder: &LadderSpec) -> Inline {
             .with("generator", frame_generator(params, *count, *seed, false))
             .with("rates", list(rates.iter().map(|&step| rate(step)))),
     }
+}
+
+fn short_transfers(transfers: &TransfersConfig) -> Inline {
+    let (Idle::Fixed(idle) | Idle::Exponential(idle)) = transfers.idle;
+    let kind = IDLE.iter().find(|(_, kind)| kind(idle) == transfers.idle).map_or("", |(name, _)| name);
+    let begin = BEGIN.iter().find(|(_, on)| *on == transfers.begins_on).map_or("", |(name, _)| name);
+    Inline::kind("short-transfers")
+        .with("parallel", transfers.parallel.to_string())
+        .with("size_min", size(transfers.size_min))
+        .with("size_max", size(transfers.size_max))
+        .with("idle", time(idle))
+        .with("idle_kind", text(kind))
+        .with("begin", text(begin))
 }

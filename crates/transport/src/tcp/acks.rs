@@ -25,7 +25,7 @@ struct Told {
 
 impl<C: Controller> TcpSender<C> {
     /// A segment of the receiver arrived. One that says what cannot be changes nothing.
-    #[inline]
+    #[inline(always)]
     pub fn handle_segment(&mut self, now: Time, segment: &Segment) {
         if segment.connection != self.connection {
             self.counters.ignored += 1;
@@ -92,7 +92,7 @@ impl<C: Controller> TcpSender<C> {
         unwrap(self.board.first_offset(), sequence.wrapping_sub(begin))
     }
 
-    #[inline]
+    #[inline(always)]
     fn take_ack(&mut self, now: Time, segment: &Segment, offset: u64) {
         let outstanding = !self.board.is_empty();
         let same_window = u64::from(segment.window) == self.peer_window;
@@ -143,7 +143,7 @@ impl<C: Controller> TcpSender<C> {
     }
 
     /// A segment is known to have arrived.
-    #[inline]
+    #[inline(always)]
     fn deliver(&mut self, number: u64, sent: &Sent, told: &mut Told) {
         match sent.state {
             State::Delivered => return,
@@ -243,7 +243,7 @@ impl<C: Controller> TcpSender<C> {
     }
 
     /// A round trip for the timer.
-    #[inline]
+    #[inline(always)]
     fn measure(&mut self, now: Time, told: &Told) {
         if !self.config.one_sample {
             if let Some(sent) = told.sent {
@@ -258,7 +258,7 @@ impl<C: Controller> TcpSender<C> {
     }
 
     /// RFC 3168 section 6.1.2: marks are answered once per window of data; with exact echoes every one counts.
-    #[inline]
+    #[inline(always)]
     fn answer_marks(&mut self, segment: &Segment, told: &Told) {
         if !segment.flags.has(Flags::ECE) || self.config.ect == Ecn::NotEct || told.delivered == Bytes::ZERO {
             return;
@@ -276,7 +276,7 @@ impl<C: Controller> TcpSender<C> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn report(&mut self, now: Time, told: &Told) {
         if told.found > Bytes::ZERO {
             let update = self.controller.on_recovery(now, Recovery::Found { found: told.found });
@@ -290,7 +290,7 @@ impl<C: Controller> TcpSender<C> {
         self.apply(now, update);
     }
 
-    #[inline]
+    #[inline(always)]
     fn recover(&mut self, now: Time, told: &Told, duplicate: bool) {
         if told.advanced {
             if let Some(until) = self.progress.until {

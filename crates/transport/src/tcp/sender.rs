@@ -6,7 +6,7 @@ use super::rto::Rto;
 use super::scoreboard::{Scoreboard, State};
 use super::segment::{Flags, SackBlocks, Segment, TCP_HEADER};
 use super::{RecoveryKind, TcpConfig};
-use crate::ends::{FrameCounters, SendingEnd};
+use crate::ends::{FrameCounters, SendingEnd, Transfer, TransferCounters};
 use crate::pacer::Pacer;
 use paceline_cc::{
     Allowance, Controller, Offered, PacketResult, Recovery, SendQueueState, SentPacket, StreamId,
@@ -14,6 +14,7 @@ use paceline_cc::{
 };
 use paceline_media::Source;
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
+use std::ops::AddAssign;
 
 /// A segment on its way out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -43,6 +44,17 @@ pub struct TcpCounters {
     pub ignored: u64,
     /// SACK blocks that no receiver could mean: empty, reversed, or beyond what was sent.
     pub impossible_blocks: u64,
+}
+
+impl AddAssign for TcpCounters {
+    fn add_assign(&mut self, other: TcpCounters) {
+        self.retransmissions += other.retransmissions;
+        self.recoveries += other.recoveries;
+        self.timeouts += other.timeouts;
+        self.spurious += other.spurious;
+        self.ignored += other.ignored;
+        self.impossible_blocks += other.impossible_blocks;
+    }
 }
 
 /// Where a connection stands.
@@ -106,6 +118,7 @@ pub struct TcpSender<C> {
     pub(super) say_reduced: bool,
     pub(super) results: Vec<PacketResult>,
     pub(super) counters: TcpCounters,
+    begun: Option<Time>,
     pub(super) completed: Option<Time>,
     mss: u64,
     pacer: Pacer,
@@ -135,6 +148,7 @@ impl<C: Controller> TcpSender<C> {
             say_reduced: false,
             results: Vec::new(),
             counters: TcpCounters::default(),
+            begun: None,
             completed: None,
             mss: config.mss(),
             pacer: Pacer::new(TimeDelta::ZERO),
@@ -153,6 +167,24 @@ impl<C: Controller> TcpSender<C> {
         self.completed
     }
 
+    /// The source's file from the connection's beginning to the acknowledgement of the file's last byte; none before
+    /// that, after a stop that cut the file short, and of sources that never end.
+    pub fn transfer(&self) -> Option<Transfer> {
+        let (completed, begun) = (self.completed?, self.begun?);
+        let size = self.length().filter(|size| size.as_u64() == self.board.end_offset())?;
+        Some(Transfer { begun, completed, size })
+    }
+
+    /// What the source's file holds, if it is a file that ends.
+    fn length(&self) -> Option<Bytes> {
+        if let Source::Bulk(bulk) = self.buffer.source() { bulk.length() } else { None }
+    }
+
+    /// Whether nothing happens any more: everything is acknowledged, or the other side has reset the connection.
+    pub fn is_over(&self) -> bool {
+        self.completed.is_some() || self.phase == Phase::Closed
+    }
+
     /// What counts as in flight (RFC 6675 pipe), sizes on the link.
     pub fn in_flight(&self) -> Bytes {
         self.board.in_flight()
@@ -163,6 +195,7 @@ impl<C: Controller> TcpSender<C> {
         if self.phase != Phase::Idle {
             return;
         }
+        self.begun = Some(now);
         self.phase = match self.config.handshake {
             true => Phase::Opening { due: true, sent: now, resent: false },
             false => Phase::Open,
@@ -188,6 +221,17 @@ impl<C: Controller> TcpSender<C> {
     /// The source goes on.
     pub fn resume(&mut self, now: Time) {
         self.buffer.source_mut().resume(now);
+        self.refill(now);
+    }
+
+    /// Nothing new is sent until [`TcpSender::release`]; what was sent is repaired.
+    pub fn hold(&mut self) {
+        self.buffer.hold(self.board.end_offset());
+    }
+
+    /// Sends on what was held.
+    pub fn release(&mut self, now: Time) {
+        self.buffer.release(now);
         self.refill(now);
     }
 
@@ -309,7 +353,7 @@ impl<C: Controller> TcpSender<C> {
     }
 
     /// The next segment, if one may leave at `now`. Call until none is left.
-    #[inline]
+    #[inline(always)]
     pub fn poll_transmit(&mut self, now: Time) -> Option<TcpOutgoing> {
         if now < self.pacer.next() {
             return None;
@@ -355,7 +399,7 @@ impl<C: Controller> TcpSender<C> {
         self.config.initial_sequence.wrapping_add(1).wrapping_add(offset as u32)
     }
 
-    #[inline]
+    #[inline(always)]
     fn send_new(&mut self, now: Time, payload: u64) -> TcpOutgoing {
         let offset = self.board.end_offset();
         self.refill(now);
@@ -537,5 +581,9 @@ impl<C: Controller> SendingEnd for TcpSender<C> {
 
     fn newest_frame(&self, _stream: StreamId) -> Option<Bytes> {
         Some(self.on_link(self.buffer.newest().as_u64()))
+    }
+
+    fn transfers(&self) -> Option<TransferCounters> {
+        self.length().map(|_| TransferCounters { begun: u64::from(self.begun.is_some()) })
     }
 }

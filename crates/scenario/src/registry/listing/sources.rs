@@ -183,5 +183,38 @@ pub fn sources() -> Listing {
                 "Payload of the file; left out: it never ends",
             )],
         ),
+        entry(
+            "short-transfers",
+            "Bursts of files fetched in parallel, each over a TCP connection of its own, and idle times",
+            &[
+                ("parallel", Is("30"), "count", ("1", "10000"), "RFC 8868 5.1", "Fetches that begin at once"),
+                ("size_min", Is("30kB"), "size", ("1B", ""), "RFC 8868 5.1", "Payload of the smallest file"),
+                ("size_max", Is("50kB"), "size", ("1B", ""), "RFC 8868 5.1", "Payload of the largest file"),
+                (
+                    "idle",
+                    Is("10s"),
+                    "time",
+                    ("0s", "1000000s"),
+                    "RFC 8868 5.1",
+                    "Mean time from a burst's end to the next one",
+                ),
+                (
+                    "idle_kind",
+                    Is("exponential"),
+                    "exponential or fixed",
+                    ("", ""),
+                    "RFC 8868 5.1",
+                    "How it is drawn",
+                ),
+                (
+                    "begin",
+                    Is("on"),
+                    "on or off",
+                    ("", ""),
+                    "RFC 8867 5.7",
+                    "With a burst, or with an idle time",
+                ),
+            ],
+        ),
     ]
 }
