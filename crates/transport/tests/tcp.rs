@@ -6,3 +6,5 @@ mod hostile;
 mod net;
 #[path = "tcp/recovery.rs"]
 mod recovery;
+#[path = "tcp/segments.rs"]
+mod segments;
