@@ -199,7 +199,14 @@ def test_ctrl_c_in_the_middle_writes_nothing(call_file: Path) -> None:
     out = call_file.parent / "out"
     command = [sys.executable, "-m", "paceline", "run", str(call_file), "--out", str(out), "--set", "duration=250000s"]
     environment = {key: value for key, value in os.environ.items() if key != "PACELINE_DATA"}
-    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
+
+    def as_in_a_terminal() -> None:
+        # A shell in the background starts programs that ignore Ctrl-C, and these start others that do.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+    with subprocess.Popen(
+        command, env=environment, stderr=subprocess.PIPE, text=True, preexec_fn=as_in_a_terminal
+    ) as process:
         time.sleep(1.5)
         assert process.poll() is None
         process.send_signal(signal.SIGINT)
