@@ -57,7 +57,13 @@ impl<C: Controller> TcpSender<C> {
     #[cold]
     fn opened(&mut self, now: Time, segment: &Segment, sent: Time, resent: bool) {
         let expected = self.config.initial_sequence.wrapping_add(1);
-        if !segment.flags.has(Flags::SYN.and(Flags::ACK)) || segment.acknowledgment != expected {
+        let answers = segment.flags.has(Flags::ACK) && segment.acknowledgment == expected;
+        if answers && segment.flags.has(Flags::RST) {
+            // RFC 9293 section 3.10.7.3 (no text at hand): refused.
+            (self.phase, self.timer) = (Phase::Closed, None);
+            return;
+        }
+        if !answers || !segment.flags.has(Flags::SYN) {
             self.counters.ignored += 1;
             return;
         }
@@ -120,6 +126,7 @@ impl<C: Controller> TcpSender<C> {
         if self.counts_all() {
             self.inflate(&told, duplicate);
         }
+        self.count_for_controller();
         if told.advanced {
             // RFC 6298 rules 5.2 and 5.3, unless a partial acknowledgement has used up its restart.
             self.timer = match (self.board.is_empty(), self.keeps_timer()) {

@@ -112,6 +112,9 @@ pub struct TcpSender<C> {
     pub(super) seen: [(u64, u64); SackBlocks::MOST],
     /// The segment that is timed, where only one is.
     pub(super) timed: Option<(u64, Time)>,
+    /// Of segments below this number the controller may have been told that they arrived, and the receiver took them
+    /// back; 0 if it never did.
+    pub(super) taken_back: u64,
     /// Marks of data sent before this offset were answered (RFC 3168 section 6.1.2).
     pub(super) answered: u64,
     /// The next new segment says that the window was reduced.
@@ -144,6 +147,7 @@ impl<C: Controller> TcpSender<C> {
             progress: Progress::default(),
             seen: [(0, 0); SackBlocks::MOST],
             timed: None,
+            taken_back: 0,
             answered: 0,
             say_reduced: false,
             results: Vec::new(),
@@ -305,6 +309,21 @@ impl<C: Controller> TcpSender<C> {
         };
         let update = self.controller.on_recovery(now, Recovery::TimedOut);
         self.apply(now, update);
+        if took_back {
+            self.taken_back = self.board.end();
+        }
+        self.count_for_controller();
+    }
+
+    /// A controller does not count what it knows to have arrived when that is sent again: until all that was taken back
+    /// is acknowledged, the scoreboard's count is held against the window.
+    #[inline]
+    pub(super) fn count_for_controller(&mut self) {
+        if self.taken_back > 0 {
+            let counts = self.board.first() < self.taken_back;
+            self.progress.limit = if counts { self.controller.snapshot().window } else { None };
+            self.taken_back = if counts { self.taken_back } else { 0 };
+        }
     }
 
     /// Whether a segment would leave if the pacer let it.
