@@ -1,5 +1,7 @@
 //! From what a scenario says to the parts that run it: files read, links and endpoints configured.
 
+mod video;
+
 use crate::error::{Place, ScenarioError};
 use crate::files::{FileError, Loader};
 use crate::overrides;
@@ -150,12 +152,7 @@ impl Scenario {
             link.rate.traces_mut().into_iter().for_each(|trace| absolute(&mut trace.file));
         }
         for stream in self.flows.iter_mut().flat_map(|flow| &mut flow.streams) {
-            if let SourceSpec::TraceEncoder(TraceEncoderSpec {
-                frames: FramesSpec::File { file, .. }, ..
-            }) = &mut stream.source
-            {
-                absolute(file);
-            }
+            stream.source.files_mut().into_iter().for_each(&absolute);
         }
     }
 }
@@ -325,6 +322,10 @@ impl Builder<'_> {
                 };
                 let encoder = TraceEncoder::new(self.frame_trace(&spec.frames, &table, &name)?, params);
                 encoder.map(Source::TraceEncoder).map_err(|error| wrong(table, error.found, error.expected))
+            }
+            SourceSpec::Rfc8593(spec) => {
+                let name = format!("flow.{}.{}", flow.name, stream.label());
+                self.video_model(spec, &table, &name, target_start).map(Source::Rfc8593)
             }
             SourceSpec::Cbr { rate, fps, adaptive } => {
                 let params = match fps {

@@ -90,6 +90,8 @@ fn a_source() -> impl Strategy<Value = String> + Clone {
             "{ kind = \"cbr\", rate = \"#00kbps\", fps = 29.97, adaptive = true }",
             "{ kind = \"trace-encoder\", generator = { kind = \"frames\", count = 50 }, fps = # }",
             "{ kind = \"trace-encoder\", generator = { kind = \"frames\", count = 200 } }",
+            "{ kind = \"rfc8593\", model = \"statistical\", fps = #, r_max = \"9Mbps\", tau_v = \"#ms\" }",
+            "{ kind = \"rfc8593\", model = \"hybrid\", generator = { kind = \"frames\", count = 200 }, scale_t = 0.# }",
         ],
         5..100,
     )

@@ -8,6 +8,7 @@ mod flow;
 mod link;
 mod path;
 pub(crate) mod queue;
+pub(crate) mod rfc8593;
 mod source;
 mod tcp;
 
