@@ -1,5 +1,6 @@
 //! Sans-I/O transport endpoints: they are handed time and packets, and answer packets and timeouts.
 
+pub mod dccp;
 mod ends;
 mod pacer;
 pub mod rtp;

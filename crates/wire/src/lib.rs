@@ -1,5 +1,5 @@
-//! Bytes of the transport's packet structs, for the network world: RTP (RFC 3550) and congestion control feedback
-//! (RFC 8888). No I/O and no clock.
+//! Bytes of the transport's packet structs, for the network world: RTP (RFC 3550), congestion control feedback
+//! (RFC 8888) and DCCP (RFC 4340). No I/O and no clock.
 //!
 //! Whatever comes from a network is hostile until parsed: nothing here panics on any input, and nothing allocates more
 //! than the input warrants. An error says what was wrong, at which byte, what was found and what was expected.
@@ -7,12 +7,14 @@
 //! - [`rtp`]: the data packet's header; which datagrams are RTCP.
 //! - [`rtcp`]: the packets of a compound datagram.
 //! - [`ccfb`]: RFC 8888's report, in both directions.
+//! - [`dccp`]: DCCP's packets under IP and in UDP, in both directions.
 //! - [`clock`]: the grids of time that go on the wire.
 //! - [`timing`]: capture and send time inside dummy payload, for receivers that share the sender's clock.
 //! - [`SequenceUnwrapper`], [`TimestampUnwrapper`]: numbers that wrap, made numbers that do not.
 
 pub mod ccfb;
 pub mod clock;
+pub mod dccp;
 mod error;
 pub mod rtcp;
 pub mod rtp;

@@ -1,0 +1,289 @@
+//! What the application does: send, receive, close.
+
+use super::{Connection, Event, Queued, State};
+use crate::dccp::ccids::Ccids;
+use crate::dccp::feature::{FeatureId, Rule};
+use crate::dccp::mtu::TooBig;
+use crate::dccp::negotiation::Location;
+use crate::dccp::{DropCode, PacketType, Payload, SequenceNumber};
+use core::fmt;
+use paceline_cc::{Allowance, Controller, Offered, ReceiverRequest, SendQueueState, StreamId, Update};
+use paceline_units::{Bitrate, Bytes, Time};
+
+/// Why a datagram was not taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SendError {
+    /// It is larger than the path and congestion control take (RFC 4340 section 14).
+    TooLarge {
+        /// Its size.
+        found: Bytes,
+        /// The largest.
+        max: Bytes,
+    },
+    /// So many wait already.
+    QueueFull {
+        /// The most that wait.
+        max: usize,
+    },
+    /// The connection ends or has ended.
+    Closed,
+    /// The other application listens no more (RFC 4340 section 11.7.2).
+    NotListening,
+}
+
+impl fmt::Display for SendError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SendError::TooLarge { found, max } => {
+                write!(f, "datagram: found {} bytes, expected at most {}", found.as_u64(), max.as_u64())
+            }
+            SendError::QueueFull { max } => write!(f, "send queue: found {max} datagrams, expected fewer"),
+            SendError::Closed => f.write_str("connection: found it closing or closed, expected it open"),
+            SendError::NotListening => {
+                f.write_str("peer: its application does not listen any more (drop code 1)")
+            }
+        }
+    }
+}
+
+impl core::error::Error for SendError {}
+
+impl<F: Ccids> Connection<F> {
+    /// Queues a datagram; one of no bytes is one too. It leaves when congestion control allows.
+    ///
+    /// # Errors
+    /// It is too large, too many wait, the connection ends, or nobody would read it.
+    pub fn send(&mut self, now: Time, payload: Payload) -> Result<(), SendError> {
+        if self.close_requested
+            || matches!(self.state, State::CloseReq | State::Closing | State::Closed | State::TimeWait)
+        {
+            return Err(SendError::Closed);
+        }
+        if !self.peer_listening {
+            return Err(SendError::NotListening);
+        }
+        let (found, max) = (Bytes::new(payload.len() as u64), self.max_datagram());
+        if found > max {
+            return Err(SendError::TooLarge { found, max });
+        }
+        if self.queue.len() >= self.config.send_queue {
+            return Err(SendError::QueueFull { max: self.config.send_queue });
+        }
+        let bytes = self.on_link(&payload);
+        self.queue_bytes += bytes;
+        self.queue.push_back(Queued { payload, since: now });
+        self.offer(now, Bytes::new(bytes));
+        Ok(())
+    }
+
+    /// What happened, the oldest first.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        let event = self.events.pop_front();
+        if let Some(Event::Received { .. }) = event {
+            self.waiting -= 1;
+        }
+        event
+    }
+
+    /// Closes once everything that waits has left: the server by CloseReq, or by Close if it holds TIMEWAIT.
+    pub fn close(&mut self, now: Time) {
+        if matches!(self.state, State::Request) {
+            self.abort(now);
+        }
+        self.close_requested = true;
+    }
+
+    /// The application reads no more: what arrives is reported with drop code 1 (RFC 4340 section 11.7.2).
+    pub fn stop_listening(&mut self) {
+        self.listening = false;
+    }
+
+    /// The application does not keep up, or does again: acknowledgements say so (RFC 4340 section 11.6).
+    pub fn set_slow(&mut self, slow: bool) {
+        self.slow = slow;
+    }
+
+    /// Whether the other end said within a round trip that it does not keep up.
+    pub fn is_peer_slow(&self, now: Time) -> bool {
+        now < self.peer_slow_until
+    }
+
+    /// The largest datagram that [`Connection::send`] takes (MPS, RFC 4340 section 14).
+    pub fn max_datagram(&self) -> Bytes {
+        let short = self.features.is_on(Location::Local, FeatureId::AllowShortSeqnos);
+        let checksum = if self.config.data_checksum { 6 } else { 0 };
+        let ndp = if self.features.is_on(Location::Local, FeatureId::SendNdpCount) { 8 } else { 0 };
+        let header = PacketType::Data.fixed_header(short) + usize::next_multiple_of(checksum + ndp, 4);
+        let path = Bytes::new(self.path.mtu()) - Bytes::new(header as u64);
+        self.config.ccmps.map_or(path, |ccmps| ccmps.min(path))
+    }
+
+    /// A router says that a packet of ours is too large for the next link, which takes packets of `next_hop` bytes IP
+    /// header out, 0 if it does not say (RFC 4340 section 14.1). `sequence` is the number in the packet it returned.
+    pub fn on_too_big(&mut self, now: Time, sequence: Option<SequenceNumber>, next_hop: Bytes) -> TooBig {
+        let ours = sequence.is_some_and(|sequence| {
+            let number = self.gss + sequence.since(self.iss.plus(self.gss));
+            self.gss >= 0 && self.sent.sent_at(number).is_some()
+        });
+        if !ours {
+            self.counters.ignored += 1;
+            return TooBig::NotOurs;
+        }
+        let verdict = self.path.on_too_big(next_hop.as_u64());
+        if verdict == TooBig::Lowered {
+            // What was queued under the old size must not leave unfragmentable (section 14.2).
+            let max = self.max_datagram().as_u64();
+            let before = self.queue.len();
+            self.queue.retain(|queued| queued.payload.len() as u64 <= max);
+            self.counters.discarded += (before - self.queue.len()) as u64;
+            self.count_queue();
+            self.tell_queue(now);
+            self.tell(Event::MaxDatagram(Bytes::new(max)));
+        }
+        verdict
+    }
+
+    /// The application wants the path's size found anew; false if it was a moment ago (RFC 4340 section 14.1).
+    pub fn restart_path_discovery(&mut self, now: Time) -> bool {
+        self.path.restart(now)
+    }
+
+    /// Says a new value of a non-negotiable feature of ours: Sequence Window or Ack Ratio. Others, and values that they
+    /// cannot have, are ignored.
+    pub fn announce(&mut self, feature: FeatureId, value: u64) {
+        if let Rule::NonNegotiable(_) = feature.rule() {
+            self.features.announce(feature, value);
+        }
+    }
+
+    /// Asks for a server-priority feature, the best value first.
+    pub fn prefer(&mut self, location: Location, feature: FeatureId, preferences: &[u8]) {
+        if feature.rule() == Rule::ServerPriority {
+            self.features.prefer(location, feature, preferences, false);
+        }
+    }
+
+    /// The application had no use for a datagram that was delivered: the other end hears why. What was said of a packet
+    /// before is never taken back (RFC 4340 section 11.7).
+    pub fn report_dropped(&mut self, sequence: SequenceNumber, code: DropCode) {
+        let number = self.gsr + sequence.since(self.isr.plus(self.gsr));
+        self.received.set_dropped(number, code);
+    }
+
+    /// What congestion control wants the media to be, headers in; absent where it sets no rate.
+    pub fn target_bitrate(&self) -> Option<Bitrate> {
+        self.snapshot_target()
+    }
+
+    /// Datagrams that wait to be sent.
+    pub fn queued(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// Bytes that wait to be sent, headers in.
+    pub fn queued_bytes(&self) -> Bytes {
+        Bytes::new(self.queue_bytes)
+    }
+
+    /// Size on the link of a datagram without options.
+    pub(super) fn on_link(&self, payload: &Payload) -> u64 {
+        let short = self.features.is_on(Location::Local, FeatureId::AllowShortSeqnos);
+        (PacketType::Data.fixed_header(short) + payload.len()) as u64
+    }
+
+    pub(super) fn count_queue(&mut self) {
+        self.queue_bytes = self.queue.iter().map(|queued| self.on_link(&queued.payload)).sum();
+    }
+
+    fn queue_state(&self, now: Time) -> SendQueueState {
+        SendQueueState {
+            stream: StreamId(0),
+            bytes: Bytes::new(self.queue_bytes),
+            packets: self.queue.len() as u64,
+            oldest: self.queue.front().map(|queued| now.saturating_since(queued.since)),
+            newest_frame: self
+                .queue
+                .back()
+                .map_or(Bytes::ZERO, |queued| Bytes::new(self.on_link(&queued.payload))),
+        }
+    }
+
+    fn offer(&mut self, now: Time, bytes: Bytes) {
+        let queue = self.queue_state(now);
+        if let Some(sender) = &mut self.sender {
+            let offered = Offered { stream: StreamId(0), bytes, frame_end: true };
+            let update = sender.on_offered(now, &offered, &queue);
+            self.apply(now, update);
+        }
+    }
+
+    /// A new controller hears of what waits already.
+    pub(super) fn offer_queue(&mut self, now: Time) {
+        if !self.queue.is_empty() {
+            self.offer(now, Bytes::new(self.queue_bytes));
+        }
+    }
+
+    pub(super) fn tell_queue(&mut self, now: Time) {
+        let queue = self.queue_state(now);
+        if let Some(sender) = &mut self.sender {
+            let update = sender.on_send_queue(now, &queue);
+            self.apply(now, update);
+        }
+    }
+
+    /// What congestion control answered. Probes are not sent.
+    pub(super) fn apply(&mut self, now: Time, update: Update) {
+        if let Some(allowance) = update.allowance {
+            self.allowance = allowance;
+        }
+        if let Some(pacing) = update.pacing {
+            self.pacer.set(pacing);
+        }
+        if let Some(ReceiverRequest::PacketsPerReport(ratio)) = update.receiver {
+            self.features.announce(FeatureId::AckRatio, ratio.max(1).into());
+        }
+        if let Some(discard) = update.discard {
+            let before = self.queue.len();
+            self.queue.retain(|queued| {
+                discard.older_than.is_some_and(|limit| now.saturating_since(queued.since) <= limit)
+            });
+            if self.queue.len() < before {
+                self.counters.discarded += (before - self.queue.len()) as u64;
+                self.count_queue();
+                self.tell_queue(now);
+            }
+        }
+    }
+
+    /// Whether congestion control lets so many bytes go now, pacing apart.
+    pub(super) fn allows(&self, bytes: u64) -> bool {
+        match self.allowance {
+            Allowance::Unlimited => true,
+            Allowance::Bytes(left) => bytes <= left.as_u64(),
+            Allowance::Packets(left) => left > 0,
+        }
+    }
+
+    /// Data arrived: to the application, or a reason why not.
+    pub(super) fn deliver(
+        &mut self,
+        sequence: SequenceNumber,
+        payload: Payload,
+        corrupt: bool,
+    ) -> Option<DropCode> {
+        if !self.listening {
+            return Some(DropCode::NotListening);
+        }
+        if corrupt && !self.config.deliver_corrupt {
+            return Some(DropCode::Corrupt);
+        }
+        if self.waiting >= self.config.receive_queue {
+            return Some(DropCode::ReceiveBuffer);
+        }
+        self.waiting += 1;
+        self.counters.delivered += 1;
+        self.events.push_back(Event::Received { sequence, payload, corrupt });
+        corrupt.then_some(DropCode::DeliveredCorrupt)
+    }
+}

@@ -1,0 +1,496 @@
+//! One end of a connection: RFC 4340 section 8 as a state machine.
+//!
+//! It is handed time and packets and answers packets and timeouts. After every call ask [`Connection::poll_transmit`]
+//! until there is nothing, then [`Connection::next_timeout`].
+
+mod application;
+mod options;
+mod receive;
+mod timers;
+mod transmit;
+
+use super::acknowledge::{Acknowledge, Missing};
+use super::ccids::{CCID_2, CCID_3, Ccids};
+use super::feature::FeatureId;
+use super::limit::RateLimit;
+use super::mtu::PathMtu;
+use super::negotiation::{FeatureChange, Features, Location, NegotiationState};
+use super::received::Received;
+use super::sent::Sent;
+use super::{DccpConfig, Packet, Payload, Ports, ResetCode, ResetReason, SequenceNumber, ServiceCode};
+use crate::pacer::Pacer;
+use paceline_cc::{Allowance, Controller};
+use paceline_units::{Bytes, Ecn, Time, TimeDelta};
+use std::collections::VecDeque;
+
+pub use application::SendError;
+pub use timers::Timeout;
+
+/// Before there is a sample (RFC 4340 section 3.4).
+const DEFAULT_RTT: TimeDelta = TimeDelta::from_millis(200);
+/// No round trip is taken for shorter: timers would follow each other without end.
+const SHORTEST_RTT: TimeDelta = TimeDelta::from_millis(1);
+/// Backed-off timers go no slower (RFC 4340 sections 8.1.1 and 8.3).
+const LONGEST_INTERVAL: TimeDelta = TimeDelta::from_secs(64);
+
+/// Events that wait at most, datagrams and the end apart.
+const MOST_NOTICES: usize = 64;
+
+/// Where a connection stands (RFC 4340 section 4.3). LISTEN is the [`super::Host`]'s.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum State {
+    /// There is no connection.
+    Closed,
+    /// The client sends Requests.
+    Request,
+    /// The server answered a Request.
+    Respond,
+    /// The client has the Response, the server perhaps not the client's answer.
+    PartOpen,
+    /// Both send data.
+    Open,
+    /// The server asked the client to close.
+    CloseReq,
+    /// A Close was sent.
+    Closing,
+    /// A Reset arrived: quiet until old packets are gone.
+    TimeWait,
+}
+
+/// What happened, for the application.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Event {
+    /// The handshake is over as far as this end can see.
+    Connected,
+    /// A datagram arrived.
+    Received {
+        /// The number of its packet.
+        sequence: SequenceNumber,
+        /// It.
+        payload: Payload,
+        /// Whether its Data Checksum is wrong (only with `deliver_corrupt`).
+        corrupt: bool,
+    },
+    /// A feature has another value.
+    Feature(FeatureChange),
+    /// The other end's application listens no more: nothing that is sent would be used (section 11.7.2).
+    NotListening,
+    /// The largest datagram is another now.
+    MaxDatagram(Bytes),
+    /// The connection is over.
+    Closed {
+        /// The reset that ended it.
+        reason: ResetReason,
+        /// Whether the other end sent it.
+        by_peer: bool,
+    },
+}
+
+/// What a connection counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct DccpCounters {
+    /// Packets sent, of all types.
+    pub sent: u64,
+    /// Of these with application data.
+    pub data_sent: u64,
+    /// Packets that were accepted.
+    pub received: u64,
+    /// Datagrams given to the application.
+    pub delivered: u64,
+    /// Packets ignored: malformed, invalid in sequence, for other ports.
+    pub ignored: u64,
+    /// Data packets that came twice.
+    pub duplicates: u64,
+    /// Datagrams whose arrival was reported with a drop code.
+    pub data_dropped: u64,
+    /// Syncs sent.
+    pub syncs: u64,
+    /// Syncs and resets that a limit in rate kept back.
+    pub limited: u64,
+    /// Gaps in which, by NDP counts, application data was lost.
+    pub data_gaps: u64,
+    /// Datagrams discarded before they were sent.
+    pub discarded: u64,
+}
+
+/// A packet that is to be sent, and how.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Transmit {
+    /// It.
+    pub packet: Packet,
+    /// Its mark.
+    pub ecn: Ecn,
+    /// Whether routers may fragment it (RFC 4340 section 14.2).
+    pub fragmentable: bool,
+}
+
+/// What is to be sent besides data and acknowledgements. One of each waits at most.
+#[derive(Clone, Debug, Default)]
+struct Pending {
+    reset: Option<Packet>,
+    /// The number to acknowledge; none: the greatest received.
+    sync: Option<Option<SequenceNumber>>,
+    sync_ack: Option<SequenceNumber>,
+    response: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Queued {
+    payload: Payload,
+    since: Time,
+}
+
+/// A packet that is sent again until something arrives.
+#[derive(Clone, Copy, Debug)]
+struct Repeat {
+    due: Time,
+    interval: TimeDelta,
+}
+
+/// One end of a connection.
+#[derive(Clone, Debug)]
+pub struct Connection<F: Ccids> {
+    config: DccpConfig,
+    ccids: F,
+    server: bool,
+    ports: Ports,
+    service: ServiceCode,
+    state: State,
+    /// When that state began.
+    since: Time,
+    iss: SequenceNumber,
+    isr: SequenceNumber,
+    // Numbers count from the first packet of each side: ISS and ISR are 0, and nothing wraps.
+    gss: i64,
+    gsr: i64,
+    gar: i64,
+    osr: i64,
+    /// Our first number in OPEN.
+    first_open: i64,
+    /// Whether the other end acknowledged something that was sent in OPEN.
+    proven: bool,
+    features: Features,
+    received: Received,
+    sent: Sent,
+    acks: Acknowledge,
+    missing: Missing,
+    sender: Option<F::Sender>,
+    receiver: Option<F::Receiver>,
+    /// Whether the receiver half asked for a report.
+    report_due: bool,
+    allowance: Allowance,
+    pacer: Pacer,
+    queue: VecDeque<Queued>,
+    queue_bytes: u64,
+    events: VecDeque<Event>,
+    /// Datagrams among the events.
+    waiting: usize,
+    pending: Pending,
+    repeat: Option<Repeat>,
+    cookies: Vec<Vec<u8>>,
+    /// What every Request, or Response, carries.
+    early: Payload,
+    early_received: bool,
+    srtt: Option<TimeDelta>,
+    /// Consecutive packets without data sent last.
+    ndp_run: u64,
+    timestamp: Option<(u32, Time)>,
+    timestamp_sent: Option<Time>,
+    /// When the newest acknowledgeable packet arrived.
+    newest_at: Time,
+    heard: Time,
+    /// When a Sync last asked whether anybody is there.
+    probed: Option<Time>,
+    close_requested: bool,
+    listening: bool,
+    peer_listening: bool,
+    slow: bool,
+    peer_slow_until: Time,
+    path: PathMtu,
+    syncs: RateLimit,
+    resets: RateLimit,
+    counters: DccpCounters,
+}
+
+impl<F: Ccids> Connection<F> {
+    /// A client in REQUEST: its first Request is ready. `iss` must be hard to guess (RFC 4340 section 7.2;
+    /// [`super::Host`] chooses well). `early` goes with every Request and may be refused.
+    pub fn connect(
+        now: Time,
+        config: &DccpConfig,
+        ccids: F,
+        ports: Ports,
+        service: ServiceCode,
+        iss: SequenceNumber,
+        early: Payload,
+    ) -> Connection<F> {
+        let mut client = Connection::new(now, config, ccids, false, ports, service, iss);
+        client.state = State::Request;
+        client.early = early;
+        client.repeat = Some(Repeat { due: now, interval: config.request_interval });
+        client
+    }
+
+    /// A server in RESPOND: the connection that `request` asks for; none if that is no Request.
+    pub fn accept(
+        now: Time,
+        config: &DccpConfig,
+        ccids: F,
+        request: Packet,
+        ecn: Ecn,
+        iss: SequenceNumber,
+    ) -> Option<Connection<F>> {
+        let super::Body::Request { service } = request.body else { return None };
+        let mut server = Connection::new(now, config, ccids, true, request.ports.reversed(), service, iss);
+        server.state = State::Respond;
+        server.isr = request.sequence;
+        server.gsr = 0;
+        server.on_packet(now, request, ecn);
+        Some(server)
+    }
+
+    fn new(
+        now: Time,
+        config: &DccpConfig,
+        ccids: F,
+        server: bool,
+        ports: Ports,
+        service: ServiceCode,
+        iss: SequenceNumber,
+    ) -> Connection<F> {
+        let features = preferences(config, &ccids, server);
+        Connection {
+            ccids,
+            server,
+            ports,
+            service,
+            state: State::Closed,
+            since: now,
+            iss,
+            isr: SequenceNumber::ZERO,
+            gss: -1,
+            gsr: -1,
+            gar: 0,
+            osr: 0,
+            first_open: i64::MAX,
+            proven: false,
+            features,
+            received: Received::new(),
+            sent: Sent::default(),
+            acks: Acknowledge::default(),
+            missing: Missing::default(),
+            sender: None,
+            receiver: None,
+            report_due: false,
+            allowance: Allowance::Unlimited,
+            pacer: Pacer::new(config.late),
+            queue: VecDeque::new(),
+            queue_bytes: 0,
+            events: VecDeque::new(),
+            waiting: 0,
+            pending: Pending::default(),
+            repeat: None,
+            cookies: Vec::new(),
+            early: Payload::EMPTY,
+            early_received: false,
+            srtt: None,
+            ndp_run: 0,
+            timestamp: None,
+            timestamp_sent: None,
+            newest_at: now,
+            heard: now,
+            probed: None,
+            close_requested: false,
+            listening: true,
+            peer_listening: true,
+            slow: false,
+            peer_slow_until: Time::ZERO,
+            path: PathMtu::new(config.mtu.as_u64(), config.probe_mtu.map(Bytes::as_u64)),
+            syncs: RateLimit::new(config.syncs_per_second),
+            resets: RateLimit::new(config.resets_per_second),
+            counters: DccpCounters::default(),
+            config: config.clone(),
+        }
+    }
+
+    /// Where it stands.
+    #[inline]
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// Its ports, as on the packets it sends.
+    pub fn ports(&self) -> Ports {
+        self.ports
+    }
+
+    /// The service it is for.
+    pub fn service(&self) -> ServiceCode {
+        self.service
+    }
+
+    /// A feature's value as this end has it.
+    pub fn feature(&self, location: Location, feature: FeatureId) -> u64 {
+        self.features.value(location, feature)
+    }
+
+    /// Where a feature's negotiation stands.
+    pub fn negotiation(&self, location: Location, feature: FeatureId) -> NegotiationState {
+        self.features.state(location, feature)
+    }
+
+    /// The sender half of congestion control; none before the handshake is over.
+    pub fn sender(&self) -> Option<&F::Sender> {
+        self.sender.as_ref()
+    }
+
+    /// What was counted.
+    pub fn counters(&self) -> &DccpCounters {
+        &self.counters
+    }
+
+    /// The smoothed round trip that timers use; absent before a sample.
+    pub fn srtt(&self) -> Option<TimeDelta> {
+        self.srtt
+    }
+
+    fn rtt(&self) -> TimeDelta {
+        self.srtt.unwrap_or(DEFAULT_RTT).max(SHORTEST_RTT)
+    }
+
+    fn sample(&mut self, sample: TimeDelta) {
+        let sample = sample.max(SHORTEST_RTT);
+        self.srtt = Some(self.srtt.map_or(sample, |srtt| (srtt * 7 + sample) / 8));
+    }
+
+    fn enter(&mut self, now: Time, state: State) {
+        (self.state, self.since, self.repeat) = (state, now, None);
+    }
+
+    /// Congestion control for the CCIDs that are agreed.
+    fn make_halves(&mut self, now: Time) {
+        self.make_sender(now);
+        let ccid = self.features.value(Location::Remote, FeatureId::Ccid) as u8;
+        self.receiver = self.ccids.receiver(ccid);
+        self.report_due = false;
+    }
+
+    fn make_sender(&mut self, now: Time) {
+        let ccid = self.features.value(Location::Local, FeatureId::Ccid) as u8;
+        self.sender = self.ccids.sender(ccid);
+        (self.allowance, self.pacer) = (Allowance::Unlimited, Pacer::new(self.config.late));
+        // RFC 4341 section 4 and RFC 4342 section 8.4.
+        let needs = |feature, features: &Features| {
+            !features.is_on(Location::Remote, feature)
+                && features.state(Location::Remote, feature) == NegotiationState::Stable
+        };
+        if ccid == CCID_2 && needs(FeatureId::SendAckVector, &self.features) {
+            self.features.prefer(Location::Remote, FeatureId::SendAckVector, &[1], false);
+        }
+        if ccid == CCID_3 && needs(FeatureId::SendLossEventRate, &self.features) {
+            self.features.prefer(Location::Remote, FeatureId::SendLossEventRate, &[1, 0], false);
+        }
+        self.offer_queue(now);
+    }
+
+    /// Whether application data may leave at all, whatever congestion control says.
+    fn may_send_data(&self) -> bool {
+        let ccid = self.features.value(Location::Local, FeatureId::Ccid) as u8;
+        matches!(self.state, State::PartOpen | State::Open)
+            && self.sender.is_some()
+            && self.features.state(Location::Local, FeatureId::Ccid) == NegotiationState::Stable
+            && (ccid != CCID_2 || self.features.is_on(Location::Remote, FeatureId::SendAckVector))
+    }
+
+    /// Tells the application; of what may come again and again only so many wait.
+    fn tell(&mut self, event: Event) {
+        if self.events.len() - self.waiting < MOST_NOTICES {
+            self.events.push_back(event);
+        }
+    }
+
+    fn end(&mut self, now: Time, state: State, reason: ResetReason, by_peer: bool) {
+        self.enter(now, state);
+        (self.queue, self.queue_bytes) = (VecDeque::new(), 0);
+        (self.sender, self.receiver) = (None, None);
+        (self.received, self.sent) = (Received::new(), Sent::default());
+        self.pending = Pending { reset: self.pending.reset.take(), ..Pending::default() };
+        self.acks = Acknowledge::default();
+        self.events.push_back(Event::Closed { reason, by_peer });
+    }
+
+    /// Ends the connection with a Reset.
+    fn reset(&mut self, now: Time, reason: ResetReason) {
+        // The packet that is the reason counts as received; before any the number is zero (section 8.1.1).
+        let acknowledgment = if self.gsr >= 0 { self.isr.plus(self.gsr) } else { SequenceNumber::ZERO };
+        let body = super::Body::Reset { acknowledgment, reason };
+        let reset = self.emit(now, body, Payload::EMPTY).packet;
+        self.pending.reset = Some(reset);
+        self.end(now, State::Closed, reason, false);
+    }
+
+    /// Ends the connection at once, whatever waits (Reset Code 2).
+    pub fn abort(&mut self, now: Time) {
+        if !matches!(self.state, State::Closed | State::TimeWait) {
+            self.reset(now, ResetReason::new(ResetCode::ABORTED));
+        }
+    }
+
+    fn snapshot_target(&self) -> Option<paceline_units::Bitrate> {
+        self.sender.as_ref().and_then(|sender| sender.snapshot().target)
+    }
+}
+
+/// What is asked for and what would be accepted.
+fn preferences<F: Ccids>(config: &DccpConfig, ccids: &F, server: bool) -> Features {
+    use Location::{Local, Remote};
+    let mut features = Features::new(server);
+    let able = |list: &[u8], able: &dyn Fn(u8) -> bool| -> Vec<u8> {
+        list.iter().copied().filter(|ccid| able(*ccid)).collect()
+    };
+    let send = able(&config.send_ccids, &|ccid| ccids.sender(ccid).is_some());
+    let receive = able(&config.receive_ccids, &|ccid| ccid == CCID_2 || ccids.receiver(ccid).is_some());
+    for (location, list) in [(Local, &send), (Remote, &receive)] {
+        if list.first() == Some(&CCID_2) {
+            features.accept(location, FeatureId::Ccid, list);
+        } else {
+            // Section 10: whoever cannot do with CCID 2 says so with Mandatory.
+            features.prefer(location, FeatureId::Ccid, list, !list.contains(&CCID_2));
+        }
+    }
+    if config.ack_vector || send.first() == Some(&CCID_2) {
+        features.prefer(Remote, FeatureId::SendAckVector, &[1], false);
+    } else {
+        features.accept(Remote, FeatureId::SendAckVector, &[0, 1]);
+    }
+    if config.ecn_incapable {
+        features.prefer(Local, FeatureId::EcnIncapable, &[1], true);
+    }
+    features.accept(Remote, FeatureId::EcnIncapable, &[0, 1]);
+    if config.short_numbers {
+        features.prefer(Local, FeatureId::AllowShortSeqnos, &[1, 0], false);
+    } else {
+        features.accept(Local, FeatureId::AllowShortSeqnos, &[0, 1]);
+    }
+    let short: &[u8] = if config.accept_short_numbers { &[1, 0] } else { &[0] };
+    features.accept(Remote, FeatureId::AllowShortSeqnos, short);
+    for feature in [FeatureId::SendAckVector, FeatureId::SendNdpCount, FeatureId::CheckDataChecksum] {
+        features.accept(Local, feature, &[1, 0]);
+    }
+    features.accept(Local, FeatureId::SendLossEventRate, &[1, 0]);
+    if config.ndp_count {
+        features.prefer(Remote, FeatureId::SendNdpCount, &[1, 0], false);
+    }
+    if (1..=15).contains(&config.minimum_coverage) {
+        let accepted: Vec<u8> = (config.minimum_coverage..=15).chain([0]).collect();
+        features.accept(Local, FeatureId::MinimumCoverage, &accepted);
+    }
+    if (1..=15).contains(&config.coverage) {
+        features.prefer(Remote, FeatureId::MinimumCoverage, &[config.coverage], false);
+    }
+    if config.data_checksum {
+        features.prefer(Remote, FeatureId::CheckDataChecksum, &[1], true);
+    }
+    features.announce(FeatureId::SequenceWindow, config.sequence_window);
+    features
+}

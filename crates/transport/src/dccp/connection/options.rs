@@ -1,0 +1,231 @@
+//! Step 8 of RFC 4340 section 8.5: options, in order, and what acknowledgements tell.
+
+use super::receive::Numbers;
+use super::{Connection, Event, State};
+use crate::dccp::ccids::{CCID_3, Ccids};
+use crate::dccp::feature::FeatureId;
+use crate::dccp::negotiation::{FeatureChange, Location, reason};
+use crate::dccp::option::{from_time_steps, option_type};
+use crate::dccp::{DccpOption, Packet, PacketType, ResetCode, ResetReason};
+use paceline_cc::{Controller, PacketsReport, ReceiverReport, Report};
+use paceline_units::{Bitrate, Time, TimeDelta};
+
+/// Bytes of Init Cookies that are echoed at most: with more there is no room for anything else.
+const LONGEST_COOKIES: usize = 640;
+
+/// What a packet's options said that is used later.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Read {
+    pub(super) ndp_count: u64,
+    pub(super) checksum: Option<u32>,
+    elapsed: Option<u32>,
+    echo: Option<(u32, u32)>,
+    slow: bool,
+    /// Packets per loss event (RFC 4342 section 8.5).
+    loss_event_rate: Option<u32>,
+    /// Bytes per second (RFC 4342 section 8.3).
+    receive_rate: Option<u32>,
+}
+
+impl<F: Ccids> Connection<F> {
+    pub(super) fn read_options(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        numbers: Numbers,
+    ) -> Result<Read, ResetReason> {
+        let mut read = Read::default();
+        let kind = packet.packet_type();
+        let (mut mandatory, mut features) = (false, false);
+        for option in &packet.options {
+            if *option == DccpOption::Mandatory {
+                if mandatory {
+                    return Err(reason(ResetCode::OPTION_ERROR, option));
+                }
+                mandatory = kind != PacketType::Data;
+                continue;
+            }
+            let understood = match option {
+                DccpOption::ChangeL(_)
+                | DccpOption::ChangeR(_)
+                | DccpOption::ConfirmL(_)
+                | DccpOption::ConfirmR(_) => {
+                    if kind != PacketType::Data {
+                        features = true;
+                        let (sequence, acknowledgment) = (numbers.sequence, numbers.acknowledgment);
+                        let change = self.features.receive(option, mandatory, sequence, acknowledgment)?;
+                        self.on_feature(now, change);
+                    }
+                    true
+                }
+                _ => self.read_option(now, kind, option, &mut read)?,
+            };
+            if mandatory && !understood {
+                return Err(reason(ResetCode::MANDATORY_ERROR, option));
+            }
+            mandatory = false;
+        }
+        if mandatory {
+            return Err(reason(ResetCode::OPTION_ERROR, &DccpOption::Mandatory));
+        }
+        if features {
+            self.features.received(numbers.sequence);
+        }
+        Ok(read)
+    }
+
+    /// One option that negotiates nothing; false if it means nothing here.
+    fn read_option(
+        &mut self,
+        now: Time,
+        kind: PacketType,
+        option: &DccpOption,
+        read: &mut Read,
+    ) -> Result<bool, ResetReason> {
+        // The number of a Sync or SyncAck need not be the greatest received: nothing counts back from it.
+        let counts_back =
+            kind.has_acknowledgment() && !matches!(kind, PacketType::Sync | PacketType::SyncAck);
+        match option {
+            DccpOption::SlowReceiver => read.slow = true,
+            DccpOption::InitCookie(cookie) => return self.read_cookie(kind, option, cookie),
+            DccpOption::NdpCount(count) => read.ndp_count = *count,
+            DccpOption::AckVector { .. } | DccpOption::DataDropped(_) => return Ok(counts_back),
+            DccpOption::Timestamp(value) => self.timestamp = Some((*value, now)),
+            DccpOption::TimestampEcho { echo, elapsed } => read.echo = Some((*echo, *elapsed)),
+            DccpOption::ElapsedTime(elapsed) if kind.has_acknowledgment() => read.elapsed = Some(*elapsed),
+            DccpOption::DataChecksum(checksum) => read.checksum = Some(*checksum),
+            DccpOption::Other { kind: number, data } if self.sends_with(CCID_3) && counts_back => {
+                let value = data.as_slice().try_into().ok().map(u32::from_be_bytes);
+                match (*number, value) {
+                    (option_type::LOSS_EVENT_RATE, Some(value)) => read.loss_event_rate = Some(value),
+                    (option_type::RECEIVE_RATE, Some(value)) => read.receive_rate = Some(value),
+                    // The loss event rate says the same to a controller.
+                    (option_type::LOSS_INTERVALS, _) => {
+                        return Ok(crate::dccp::LossIntervals::from_data(data).is_some());
+                    }
+                    _ => return Ok(false),
+                }
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Section 8.1.4: a client keeps a Response's cookies; elsewhere they are ignored.
+    fn read_cookie(
+        &mut self,
+        kind: PacketType,
+        option: &DccpOption,
+        cookie: &[u8],
+    ) -> Result<bool, ResetReason> {
+        if kind == PacketType::Response && self.state == State::Request {
+            let length: usize = self.cookies.iter().map(|cookie| cookie.len() + 2).sum();
+            if length + option.encoded_len() > LONGEST_COOKIES {
+                return Err(reason(ResetCode::OPTION_ERROR, option));
+            }
+            self.cookies.push(cookie.to_vec());
+        }
+        Ok(true)
+    }
+
+    pub(super) fn sends_with(&self, ccid: u8) -> bool {
+        self.features.value(Location::Local, FeatureId::Ccid) == u64::from(ccid)
+    }
+
+    fn on_feature(&mut self, now: Time, change: Option<FeatureChange>) {
+        let Some(change) = change else { return };
+        if change.feature == FeatureId::Ccid && self.state >= State::PartOpen {
+            match change.location {
+                Location::Local => self.make_sender(now),
+                Location::Remote => {
+                    self.receiver = self.ccids.receiver(change.value as u8);
+                    self.report_due = false;
+                }
+            }
+        }
+        if change.feature == FeatureId::AllowShortSeqnos && change.location == Location::Local {
+            self.count_queue();
+        }
+        self.tell(Event::Feature(change));
+    }
+
+    /// What the packet acknowledges, to the histories and to congestion control.
+    pub(super) fn tell_acknowledged(&mut self, now: Time, packet: &Packet, numbers: Numbers, read: &Read) {
+        if let Some((echo, elapsed)) = read.echo {
+            // The clock of both ends wraps after 12 hours; what says more than a minute is not believed.
+            let span = from_time_steps(time_stamp(now).wrapping_sub(echo)) - from_time_steps(elapsed);
+            if !span.is_negative() && span < TimeDelta::from_secs(60) {
+                self.sample(span);
+            }
+        }
+        let Some(acknowledgment) = numbers.acknowledgment else { return };
+        let kind = packet.packet_type();
+        if kind == PacketType::SyncAck
+            && let Some(sent) = self.sent.sent_at(acknowledgment)
+        {
+            self.sample(now.saturating_since(sent));
+            if self.path.on_sync_ack(now, acknowledgment) {
+                let max = self.max_datagram();
+                self.tell(Event::MaxDatagram(max));
+            }
+        }
+        if matches!(kind, PacketType::Sync | PacketType::SyncAck) {
+            return;
+        }
+        let told = self.sent.on_acknowledged(acknowledgment, &packet.options);
+        let elapsed = from_time_steps(read.elapsed.unwrap_or(0));
+        if let Some(sent) = told.newest_sent {
+            self.sample(now.saturating_since(sent) - elapsed);
+        }
+        self.received.on_acknowledged(acknowledgment);
+        let vector =
+            |option: &DccpOption| matches!(option, DccpOption::AckVector { .. } | DccpOption::DataDropped(_));
+        self.acks.of_acknowledgment |= packet.options.iter().any(vector);
+        if told.not_listening && self.peer_listening {
+            self.peer_listening = false;
+            self.counters.discarded += self.queue.len() as u64;
+            self.queue.clear();
+            self.count_queue();
+            self.tell_queue(now);
+            self.tell(Event::NotListening);
+        }
+        self.tell_sender(now, acknowledgment, read, elapsed);
+        if read.slow {
+            self.peer_slow_until = now + self.rtt();
+        }
+        if (read.slow || told.no_room > 0)
+            && let Some(sender) = &mut self.sender
+        {
+            let update = F::on_slow_receiver(sender, now, told.no_room);
+            self.apply(now, update);
+        }
+        // What lies before the window of acknowledgements is never asked for again.
+        let window = self.features.value(Location::Local, FeatureId::SequenceWindow) as i64;
+        self.sent.forget_before(self.gss + 1 - 2 * window);
+    }
+
+    fn tell_sender(&mut self, now: Time, acknowledgment: i64, read: &Read, delay: TimeDelta) {
+        let tfrc = self.sends_with(CCID_3);
+        let Some(sender) = &mut self.sender else { return };
+        let update = if tfrc {
+            let (Some(inverse), Some(rate)) = (read.loss_event_rate, read.receive_rate) else { return };
+            let Some(newest_sent) = self.sent.sent_at(acknowledgment) else { return };
+            let loss_event_rate = if inverse == u32::MAX { 0.0 } else { 1.0 / f64::from(inverse.max(1)) };
+            let receive_rate = Bitrate::from_bps(u64::from(rate) * 8);
+            let report = ReceiverReport::Tfrc { loss_event_rate, receive_rate, newest_sent, delay };
+            sender.on_report(now, &Report::Receiver(report))
+        } else {
+            let packets = self.sent.results();
+            if packets.is_empty() {
+                return;
+            }
+            sender.on_report(now, &Report::Packets(PacketsReport { packets, clock_step: TimeDelta::ZERO }))
+        };
+        self.apply(now, update);
+    }
+}
+
+/// The clock of our Timestamp options: steps of 10 us.
+pub(super) fn time_stamp(now: Time) -> u32 {
+    (now.as_nanos() / 10_000) as u32
+}

@@ -1,0 +1,413 @@
+//! A packet arrives: the sixteen steps of RFC 4340 section 8.5. Step 1 is `wire`'s, step 3 [`crate::dccp::Host`]'s.
+
+use super::options::Read;
+use super::{Connection, Event, Repeat, State};
+use crate::dccp::acknowledge::Acknowledge;
+use crate::dccp::ccids::Ccids;
+use crate::dccp::feature::FeatureId;
+use crate::dccp::negotiation::{Location, NegotiationState};
+use crate::dccp::received::Arrived;
+use crate::dccp::{
+    Body, DropCode, Packet, PacketType, Payload, ResetCode, ResetReason, SequenceNumber, ServiceCode,
+};
+use paceline_cc::{Annotation, Arrival, ReceiverHalf, StreamId};
+use paceline_units::{Bytes, Ecn, Time};
+
+/// A packet's numbers, counted from the first of each side.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Numbers {
+    pub(super) sequence: i64,
+    pub(super) acknowledgment: Option<i64>,
+}
+
+impl<F: Ccids> Connection<F> {
+    /// A packet arrived, with this mark. Whatever it says, nothing panics; what is invalid gets the answer that the RFC
+    /// prescribes, which is often none.
+    pub fn on_packet(&mut self, now: Time, packet: Packet, ecn: Ecn) {
+        let kind = packet.packet_type();
+        if packet.ports != self.ports.reversed() || packet.short && !kind.may_be_short() {
+            self.counters.ignored += 1;
+            return;
+        }
+        // Step 2.
+        if matches!(self.state, State::Closed | State::TimeWait) {
+            self.answer_without_connection(now, &packet);
+            return;
+        }
+        // Step 4.
+        if self.state == State::Request && !self.prepare_request(now, &packet) {
+            self.counters.ignored += 1;
+            return;
+        }
+        let Some(numbers) = self.validate(now, &packet) else {
+            self.counters.ignored += 1;
+            return;
+        };
+        self.heard = now;
+        self.probed = None;
+        // Step 7.
+        if self.is_unexpected(kind, numbers.sequence) {
+            self.counters.ignored += 1;
+            self.sync(now, Some(packet.sequence_extended(self)));
+            return;
+        }
+        self.accept_valid(now, packet, numbers, ecn);
+    }
+
+    /// Step 4: only a Response and a Reset that acknowledge a Request are valid in REQUEST.
+    fn prepare_request(&mut self, now: Time, packet: &Packet) -> bool {
+        let acknowledged = self.acknowledged(packet).is_some_and(|number| self.acknowledgment_window(number));
+        match packet.packet_type() {
+            PacketType::Response if acknowledged => (self.isr, self.gsr) = (packet.sequence, 0),
+            PacketType::Reset if acknowledged => (self.isr, self.gsr) = (packet.sequence, -1),
+            // No reset answers a reset: two ends in REQUEST would go on for ever.
+            PacketType::Reset => return false,
+            kind => {
+                self.refuse_in_request(now, packet, ResetReason::packet_error(kind), acknowledged);
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Section 7.5.6's last example. What acknowledges a Request gets a reset with our next number. Another packet says
+    /// where the other end believes us to be, which may be far from there: its numbers are taken (section 8.3.1).
+    fn refuse_in_request(&mut self, now: Time, packet: &Packet, reason: ResetReason, acknowledged: bool) {
+        if !self.resets.allows(now) {
+            self.counters.limited += 1;
+            return;
+        }
+        self.pending.reset = if acknowledged || packet.body.acknowledgment().is_none() {
+            let body = Body::Reset { acknowledgment: packet.sequence, reason };
+            Some(self.emit(now, body, Payload::EMPTY).packet)
+        } else {
+            packet.reset_without_connection(reason)
+        };
+    }
+
+    fn acknowledged(&self, packet: &Packet) -> Option<i64> {
+        let reference = self.iss.plus(self.gss);
+        packet.body.acknowledgment().map(|number| {
+            let number = if packet.short { SequenceNumber::extend(number.low(), reference) } else { number };
+            self.gss + number.since(reference)
+        })
+    }
+
+    fn window(&self, location: Location) -> i64 {
+        // At most 2^46 - 1 (section 7.5.2).
+        self.features.value(location, FeatureId::SequenceWindow) as i64
+    }
+
+    /// [SWL, SWH] (section 7.5.1).
+    pub(super) fn sequence_window(&self) -> (i64, i64) {
+        let width = self.window(Location::Remote);
+        ((self.gsr + 1 - width / 4).max(0), self.gsr + (3 * width + 3) / 4)
+    }
+
+    /// AWL <= number <= AWH (section 7.5.1).
+    fn acknowledgment_window(&self, number: i64) -> bool {
+        let low = (self.gss + 1 - self.window(Location::Local)).max(0);
+        (low..=self.gss).contains(&number)
+    }
+
+    /// Steps 5 and 6: the packet's numbers if they are valid.
+    fn validate(&mut self, now: Time, packet: &Packet) -> Option<Numbers> {
+        let kind = packet.packet_type();
+        if packet.short && !self.features.is_on(Location::Remote, FeatureId::AllowShortSeqnos) {
+            return None;
+        }
+        let numbers = Numbers {
+            sequence: self.gsr + packet.sequence_extended(self).since(self.isr.plus(self.gsr)),
+            acknowledgment: self.acknowledged(packet),
+        };
+        let (mut low, high) = self.sequence_window();
+        let (sequence, acknowledgment) = (numbers.sequence, numbers.acknowledgment);
+        let acknowledges = acknowledgment.is_none_or(|number| self.acknowledgment_window(number));
+        if matches!(kind, PacketType::Sync | PacketType::SyncAck) {
+            // More stringent while packets arrive (section 7.5.3).
+            let active =
+                now.saturating_since(self.heard) <= self.rtt() * 3 && self.received.newest().is_some();
+            if !acknowledges || sequence < low || active && sequence > high {
+                return None;
+            }
+            self.gsr = self.gsr.max(sequence);
+            self.note_acknowledged(kind, acknowledgment);
+            return Some(numbers);
+        }
+        let mut valid = acknowledges;
+        if matches!(kind, PacketType::CloseReq | PacketType::Close | PacketType::Reset) {
+            low = self.gsr + 1;
+            valid &= acknowledgment.is_some_and(|number| number >= self.gar);
+        }
+        if valid && (low..=high).contains(&sequence) {
+            self.gsr = self.gsr.max(sequence);
+            self.note_acknowledged(kind, acknowledgment);
+            return Some(numbers);
+        }
+        // Section 7.5.4.
+        let number = (kind != PacketType::Reset).then(|| packet.sequence_extended(self));
+        self.sync(now, number);
+        None
+    }
+
+    fn note_acknowledged(&mut self, kind: PacketType, acknowledgment: Option<i64>) {
+        if let Some(number) = acknowledgment.filter(|_| kind != PacketType::Sync) {
+            self.gar = self.gar.max(number);
+        }
+    }
+
+    /// A Sync is to go, limited in rate (section 7.5.4).
+    fn sync(&mut self, now: Time, number: Option<SequenceNumber>) {
+        if self.syncs.allows(now) {
+            self.pending.sync = Some(number);
+        } else {
+            self.counters.limited += 1;
+        }
+    }
+
+    /// Step 7.
+    fn is_unexpected(&self, kind: PacketType, sequence: i64) -> bool {
+        let late = self.state >= State::Open && sequence >= self.osr;
+        match kind {
+            PacketType::CloseReq => self.server,
+            PacketType::Response => self.server || late,
+            PacketType::Request => !self.server || late,
+            PacketType::Data => self.state == State::Respond,
+            _ => false,
+        }
+    }
+
+    /// Step 2: no reset answers a reset, and they are limited in rate.
+    fn answer_without_connection(&mut self, now: Time, packet: &Packet) {
+        self.counters.ignored += 1;
+        let answer = packet.reset_without_connection(ResetReason::new(ResetCode::NO_CONNECTION));
+        if let Some(reset) = answer {
+            if self.resets.allows(now) {
+                self.pending.reset = Some(reset);
+            } else {
+                self.counters.limited += 1;
+            }
+        }
+    }
+
+    /// Steps 8 to 16.
+    fn accept_valid(&mut self, now: Time, packet: Packet, numbers: Numbers, ecn: Ecn) {
+        let kind = packet.packet_type();
+        let arrived = self.received.look(numbers.sequence);
+        if arrived == Arrived::Duplicate && kind.may_be_short() {
+            self.counters.duplicates += 1;
+            return;
+        }
+        // Step 8.
+        let read = match self.read_options(now, &packet, numbers) {
+            Ok(read) => read,
+            Err(reason) => {
+                self.reset(now, reason);
+                return;
+            }
+        };
+        self.counters.received += 1;
+        self.mark(now, &packet, numbers, arrived, &read, ecn);
+        // Step 9.
+        if let Body::Reset { reason, .. } = packet.body {
+            self.end(now, State::TimeWait, reason, true);
+            return;
+        }
+        if let Body::Response { service, .. } = packet.body
+            && self.state == State::Request
+            && service != self.service
+        {
+            self.reset(now, ResetReason::new(ResetCode::BAD_SERVICE_CODE));
+            return;
+        }
+        let first_response = self.state == State::Request;
+        self.advance(now, kind, numbers);
+        self.tell_acknowledged(now, &packet, numbers, &read);
+        // Step 13.
+        if kind == PacketType::CloseReq && self.state < State::CloseReq {
+            self.enter(now, State::Closing);
+            self.repeat = Some(Repeat { due: now, interval: self.rtt() * 2 });
+        }
+        // Step 14.
+        if kind == PacketType::Close {
+            self.reset(now, ResetReason::new(ResetCode::CLOSED));
+            return;
+        }
+        // Step 15.
+        if kind == PacketType::Sync {
+            self.pending.sync_ack = Some(packet.sequence);
+        }
+        // Step 16.
+        self.take_data(now, packet, numbers, arrived, &read, ecn, first_response);
+    }
+
+    /// What is now acknowledgeable (section 7.4).
+    fn mark(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        numbers: Numbers,
+        arrived: Arrived,
+        read: &Read,
+        ecn: Ecn,
+    ) {
+        let kind = packet.packet_type();
+        let marked = ecn.is_ce() && self.features.value(Location::Local, FeatureId::EcnIncapable) == 0;
+        self.received.mark(numbers.sequence, marked);
+        let missing = match arrived {
+            Arrived::New { missing } => {
+                self.newest_at = now;
+                if missing > 0 && (read.ndp_count as i128) < i128::from(missing) {
+                    self.counters.data_gaps += 1;
+                }
+                Some(missing)
+            }
+            Arrived::Late => None,
+            Arrived::Duplicate => return,
+        };
+        // Nobody asks for old states where there are no Ack Vectors.
+        if !self.features.is_on(Location::Local, FeatureId::SendAckVector) {
+            let kept = self.window(Location::Remote) / 4 + 1;
+            self.received.keep(kept);
+        }
+        let lost = self.missing.on_packet(numbers.sequence, missing);
+        let marked_ack = u32::from(marked && !kind.is_data());
+        if lost + marked_ack > 0
+            && let Some(sender) = &mut self.sender
+        {
+            let update = F::on_acknowledgments(sender, now, lost, marked_ack);
+            self.apply(now, update);
+        }
+        if let Some(receiver) = &mut self.receiver {
+            let data = matches!(kind, PacketType::Data | PacketType::DataAck);
+            let size = if data { packet.size() } else { Bytes::ZERO };
+            let annotation = data.then_some(Annotation::WindowCounter(packet.ccval));
+            let sequence = numbers.sequence as u64;
+            let arrival = Arrival { stream: StreamId(0), sequence, size, sent: None, ecn, annotation };
+            self.report_due |= receiver.on_arrival(now, &arrival);
+        }
+    }
+
+    /// Steps 10 to 12: the handshake goes on.
+    fn advance(&mut self, now: Time, kind: PacketType, numbers: Numbers) {
+        match self.state {
+            State::Request => {
+                self.enter(now, State::PartOpen);
+                self.repeat = Some(Repeat { due: now, interval: self.config.partopen_interval });
+                self.make_halves(now);
+                self.events.push_back(Event::Connected);
+            }
+            State::Respond if kind == PacketType::Request => self.pending.response = true,
+            State::Respond => {
+                self.open(now, numbers.sequence);
+                self.make_halves(now);
+                self.events.push_back(Event::Connected);
+                // The client waits in PARTOPEN for any packet from OPEN (section 8.1, line 4).
+                self.acks.at_once(now);
+            }
+            State::PartOpen if kind == PacketType::Response => self.acks.at_once(now),
+            State::PartOpen if kind != PacketType::Sync => {
+                self.open(now, numbers.sequence);
+                self.cookies = Vec::new();
+            }
+            _ => {}
+        }
+        if let Some(number) = numbers.acknowledgment.filter(|_| self.server && !self.proven) {
+            self.proven = number >= self.first_open;
+            if !self.proven
+                && self.state == State::Open
+                && matches!(kind, PacketType::Ack | PacketType::DataAck)
+            {
+                // Still in PARTOPEN: what we sent was lost.
+                self.acks.at_once(now);
+            }
+        }
+    }
+
+    fn open(&mut self, now: Time, sequence: i64) {
+        self.osr = sequence;
+        self.enter(now, State::Open);
+        self.first_open = self.gss + 1;
+    }
+
+    /// Application data: step 16, checksums, drop codes, and when to acknowledge.
+    #[expect(clippy::too_many_arguments, reason = "one packet's view of one arrival")]
+    fn take_data(
+        &mut self,
+        now: Time,
+        packet: Packet,
+        numbers: Numbers,
+        arrived: Arrived,
+        read: &Read,
+        ecn: Ecn,
+        first_response: bool,
+    ) {
+        let kind = packet.packet_type();
+        let corrupt = read.checksum.is_some_and(|checksum| checksum != packet.payload.crc32c());
+        let data = match kind {
+            PacketType::Data | PacketType::DataAck => true,
+            PacketType::Request | PacketType::Response => !packet.payload.is_empty(),
+            _ => {
+                if corrupt {
+                    // Section 9.3: reported though the area means nothing.
+                    self.received.set_dropped(numbers.sequence, DropCode::Corrupt);
+                    self.counters.data_dropped += 1;
+                }
+                return;
+            }
+        };
+        if data && arrived != Arrived::Duplicate {
+            let once = match kind {
+                PacketType::Request => self.state == State::Respond && !self.early_received,
+                PacketType::Response => first_response,
+                _ => true,
+            };
+            let dropped = if once && self.accepts_data(&packet) {
+                self.early_received = true;
+                let sequence = packet.sequence_extended(self);
+                self.deliver(sequence, packet.payload, corrupt)
+            } else {
+                Some(DropCode::ProtocolConstraints)
+            };
+            if let Some(code) = dropped {
+                self.received.set_dropped(numbers.sequence, code);
+                self.counters.data_dropped += 1;
+            }
+        }
+        if !matches!(kind, PacketType::Data | PacketType::DataAck) || self.receiver.is_some() {
+            return;
+        }
+        let out_of_order = !matches!(arrived, Arrived::New { missing: 0 });
+        let ratio = self.features.value(Location::Remote, FeatureId::AckRatio);
+        let (delay, rtt) = (self.config.ack_delay, self.rtt());
+        Acknowledge::on_data(&mut self.acks, now, ratio, delay, out_of_order, ecn.is_ce(), rtt);
+    }
+
+    /// Whether the protocol lets this packet's data in (sections 9.2.1 and 12.1).
+    fn accepts_data(&self, packet: &Packet) -> bool {
+        let minimum = self.features.value(Location::Local, FeatureId::MinimumCoverage);
+        let covered = packet.coverage == 0 || minimum > 0 && u64::from(packet.coverage) >= minimum;
+        let marks_agreed = !self.config.ecn_incapable
+            || self.features.state(Location::Local, FeatureId::EcnIncapable) == NegotiationState::Stable;
+        covered && marks_agreed
+    }
+}
+
+impl Packet {
+    /// The packet's number with all 48 bits.
+    fn sequence_extended<F: Ccids>(&self, connection: &Connection<F>) -> SequenceNumber {
+        if self.short {
+            SequenceNumber::extend(self.sequence.low(), connection.isr.plus(connection.gsr))
+        } else {
+            self.sequence
+        }
+    }
+
+    /// The service of a Request.
+    pub(crate) fn service(&self) -> Option<ServiceCode> {
+        match self.body {
+            Body::Request { service } => Some(service),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! When to wake, and what has expired.
+
+use super::{Connection, State};
+use crate::dccp::ccids::Ccids;
+use crate::dccp::{ResetCode, ResetReason};
+use paceline_cc::{Controller, ReceiverHalf};
+use paceline_units::Time;
+
+/// Why a connection wants to be woken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Timeout {
+    /// A Request, Close, CloseReq or PARTOPEN's Ack goes again.
+    Retransmit,
+    /// The next data packet's turn.
+    Pacing,
+    /// An acknowledgement was delayed long enough.
+    Acknowledgement,
+    /// The receiver half of congestion control has a report.
+    Report,
+    /// Congestion control.
+    Controller,
+    /// A Change goes again.
+    Negotiation,
+    /// The path's size.
+    PathMtu,
+    /// Nothing arrived for long.
+    Idle,
+    /// The state has lasted as long as it may.
+    Expiry,
+}
+
+impl<F: Ccids> Connection<F> {
+    /// When to call [`Connection::handle_timeout`], and why.
+    pub fn next_timeout(&self) -> Option<(Time, Timeout)> {
+        if self.state == State::Closed {
+            return None;
+        }
+        let mut next: Option<(Time, Timeout)> = None;
+        let mut at = |due: Option<Time>, why: Timeout| {
+            if let Some(due) = due
+                && next.is_none_or(|(earliest, _)| due < earliest)
+            {
+                next = Some((due, why));
+            }
+        };
+        at(self.expiry(), Timeout::Expiry);
+        if self.state == State::TimeWait {
+            return next;
+        }
+        at(self.repeat.map(|repeat| repeat.due), Timeout::Retransmit);
+        if self.state >= State::PartOpen {
+            at(self.features.next_timeout(), Timeout::Negotiation);
+            at(self.acks.due, Timeout::Acknowledgement);
+            at(self.receiver.as_ref().and_then(ReceiverHalf::next_timeout), Timeout::Report);
+            at(
+                self.sender.as_ref().and_then(|sender| sender.next_timeout()).map(|(due, _)| due),
+                Timeout::Controller,
+            );
+            // In PARTOPEN a datagram may wait for room, not for time.
+            let fits = self.state == State::Open || self.fits_with_acknowledgment();
+            at(self.data_due().filter(|_| fits), Timeout::Pacing);
+        }
+        if self.state == State::Open {
+            at(self.path.next_timeout(), Timeout::PathMtu);
+        }
+        at(self.idle_due(), Timeout::Idle);
+        next
+    }
+
+    /// When the state ends by itself.
+    fn expiry(&self) -> Option<Time> {
+        let lifetime = self.config.maximum_segment_lifetime;
+        match self.state {
+            State::Request => Some(self.since + self.config.request_patience),
+            State::Respond | State::PartOpen | State::CloseReq | State::Closing => {
+                Some(self.since + lifetime * 4)
+            }
+            State::TimeWait => Some(self.since + lifetime * 2),
+            State::Open | State::Closed => None,
+        }
+    }
+
+    fn idle_due(&self) -> Option<Time> {
+        let timeout = self.config.idle_timeout.filter(|_| self.state == State::Open)?;
+        let intervals = if self.probed.is_some() { 2 } else { 1 };
+        Some(self.heard + timeout * intervals)
+    }
+
+    /// A timeout is due; ask [`Connection::poll_transmit`] afterwards.
+    pub fn handle_timeout(&mut self, now: Time) {
+        if self.expiry().is_some_and(|due| due <= now) {
+            match self.state {
+                State::TimeWait => self.enter(now, State::Closed),
+                // Sections 8.1.1, 8.1.3 and 8.1.5; a Close that nobody answers is ours to give up.
+                _ => self.reset(now, ResetReason::new(ResetCode::ABORTED)),
+            }
+            return;
+        }
+        if self.idle_due().is_some_and(|due| due <= now) {
+            if self.probed.is_some() {
+                self.reset(now, ResetReason::new(ResetCode::ABORTED));
+                return;
+            }
+            self.probed = Some(now);
+            self.pending.sync = Some(None);
+        }
+        if self.state < State::PartOpen || matches!(self.state, State::Closed | State::TimeWait) {
+            return;
+        }
+        let due = self.sender.as_ref().and_then(|sender| sender.next_timeout());
+        if due.is_some_and(|(due, _)| due <= now) {
+            self.tell_queue(now);
+            if let Some(sender) = &mut self.sender {
+                let update = sender.on_timeout(now);
+                self.apply(now, update);
+            }
+        }
+    }
+}

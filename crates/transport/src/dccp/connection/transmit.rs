@@ -1,0 +1,394 @@
+//! What is sent next: RFC 4340 sections 8 and 11, one packet at a time.
+
+use super::options::time_stamp;
+use super::{Connection, LONGEST_INTERVAL, Repeat, State, Transmit};
+use crate::dccp::ccids::{CCID_3, Ccids};
+use crate::dccp::feature::FeatureId;
+use crate::dccp::negotiation::Location;
+use crate::dccp::option::{option_type, time_steps};
+use crate::dccp::packet::LONGEST_HEADER;
+use crate::dccp::{Body, DccpOption, Packet, PacketType, Payload, SequenceNumber};
+use paceline_cc::{Allowance, Annotation, Controller, ReceiverHalf, ReceiverReport, SentPacket, StreamId};
+use paceline_units::{Bytes, Ecn, Time, TimeDelta};
+
+/// Room for the small options that a packet has besides: Elapsed Time, Timestamp and its echo, NDP Count, Data Checksum,
+/// Slow Receiver, CCID 3's rates.
+const SMALL_OPTIONS: usize = 52;
+/// The most that Ack Vectors and Data Dropped take, each.
+const LONGEST_VECTORS: usize = 3 * 255;
+/// CCID 3's intervals that are sent: TFRC uses nine (RFC 4342 section 8.6).
+const MOST_INTERVALS: usize = 9;
+/// Room for the largest feature option with Mandatory before it.
+const LARGEST_FEATURE: usize = 256;
+/// An acknowledgement that waited longer says how long.
+const WORTH_TELLING: TimeDelta = TimeDelta::from_millis(1);
+
+impl<F: Ccids> Connection<F> {
+    /// The next packet to send now. Call until there is none.
+    pub fn poll_transmit(&mut self, now: Time) -> Option<Transmit> {
+        if let Some(packet) = self.pending.reset.take() {
+            return Some(Transmit { packet, ecn: Ecn::NotEct, fragmentable: true });
+        }
+        match self.state {
+            State::Closed | State::TimeWait => return None,
+            State::Request => return self.poll_request(now),
+            State::Respond if core::mem::take(&mut self.pending.response) => {
+                let body = Body::Response { acknowledgment: self.acknowledgment(), service: self.service };
+                return Some(self.emit(now, body, Payload::EMPTY));
+            }
+            _ => {}
+        }
+        if let Some(number) = self.pending.sync.take() {
+            self.counters.syncs += 1;
+            let acknowledgment = number.unwrap_or(self.isr.plus(self.gsr.max(0)));
+            return Some(self.emit(now, Body::Sync { acknowledgment }, Payload::EMPTY));
+        }
+        if let Some(acknowledgment) = self.pending.sync_ack.take() {
+            return Some(self.emit(now, Body::SyncAck { acknowledgment }, Payload::EMPTY));
+        }
+        match self.state {
+            State::Respond => return None,
+            State::Open if self.close_requested && self.queue.is_empty() => self.begin_close(now),
+            _ => {}
+        }
+        if matches!(self.state, State::CloseReq | State::Closing) && self.repeats(now) {
+            let acknowledgment = self.acknowledgment();
+            let body = match self.state {
+                State::CloseReq => Body::CloseReq { acknowledgment },
+                _ => Body::Close { acknowledgment },
+            };
+            return Some(self.emit(now, body, Payload::EMPTY));
+        }
+        self.poll_probe(now).or_else(|| self.poll_data(now)).or_else(|| self.poll_acknowledgment(now))
+    }
+
+    fn poll_request(&mut self, now: Time) -> Option<Transmit> {
+        self.repeats(now).then(|| {
+            let payload = self.early.clone();
+            self.emit(now, Body::Request { service: self.service }, payload)
+        })
+    }
+
+    /// Section 8.3.
+    fn begin_close(&mut self, now: Time) {
+        let state = if self.server && !self.config.hold_timewait { State::CloseReq } else { State::Closing };
+        self.enter(now, state);
+        self.repeat = Some(Repeat { due: now, interval: self.rtt() * 2 });
+    }
+
+    /// Whether it is time to send again; backs off.
+    fn repeats(&mut self, now: Time) -> bool {
+        match &mut self.repeat {
+            Some(repeat) if repeat.due <= now => {
+                repeat.due = now + repeat.interval;
+                repeat.interval = (repeat.interval * 2).min(LONGEST_INTERVAL.max(repeat.interval));
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// A padded Sync that asks whether the path takes more (section 14.1).
+    fn poll_probe(&mut self, now: Time) -> Option<Transmit> {
+        if self.state != State::Open {
+            return None;
+        }
+        let size = self.path.poll(now)?;
+        let header = PacketType::Sync.fixed_header(false) as u64;
+        let padding = u32::try_from(size.saturating_sub(header)).unwrap_or(0);
+        let body = Body::Sync { acknowledgment: self.acknowledgment() };
+        let mut probe = self.emit(now, body, Payload::dummy(padding, now));
+        // Options are within the size, not on top.
+        let over = probe.packet.size().as_u64().saturating_sub(size);
+        probe.packet.payload = Payload::dummy(padding.saturating_sub(over as u32), now);
+        self.counters.syncs += 1;
+        self.path.on_probe(now, self.gss, size, self.rtt() * 3);
+        Some(probe)
+    }
+
+    /// When the datagram at the head of the queue may leave; none if there is none, or only a report changes that.
+    pub(super) fn data_due(&self) -> Option<Time> {
+        let head = self.queue.front()?;
+        (self.may_send_data() && self.allows(self.on_link(&head.payload))).then(|| self.pacer.next())
+    }
+
+    fn poll_data(&mut self, now: Time) -> Option<Transmit> {
+        if self.data_due().is_none_or(|due| now < due) {
+            return None;
+        }
+        let acknowledges = self.state == State::PartOpen || self.has_news(now);
+        if acknowledges && !self.fits_with_acknowledgment() {
+            // Section 11.2: the acknowledgement goes by itself. In PARTOPEN the data waits for OPEN.
+            if self.state == State::PartOpen {
+                return None;
+            }
+            self.acks.at_once(now);
+            return self.poll_acknowledgment(now);
+        }
+        let queued = self.queue.pop_front()?;
+        self.queue_bytes -= self.on_link(&queued.payload).min(self.queue_bytes);
+        let body = match acknowledges {
+            true => Body::DataAck { acknowledgment: self.acknowledgment() },
+            false => Body::Data,
+        };
+        let sent = self.emit(now, body, queued.payload);
+        self.counters.data_sent += 1;
+        self.tell_sent(now, sent.packet.size());
+        Some(sent)
+    }
+
+    /// Whether the datagram at the head of the queue fits into a packet with all that is to be acknowledged.
+    pub(super) fn fits_with_acknowledgment(&self) -> bool {
+        let payload = self.queue.front().map_or(0, |queued| queued.payload.len());
+        let mut vectors = Vec::new();
+        self.vectors(&mut vectors);
+        let options: usize = vectors.iter().map(DccpOption::encoded_len).sum();
+        let header = PacketType::DataAck.fixed_header(self.is_short(PacketType::DataAck))
+            + (self.cookies_len() + options + SMALL_OPTIONS).next_multiple_of(4);
+        header <= LONGEST_HEADER && (header + payload) as u64 <= self.path.mtu()
+    }
+
+    /// Whether a data packet had better acknowledge (sections 11.1 and 11.2).
+    fn has_news(&self, now: Time) -> bool {
+        let of_acknowledgment = self.acks.of_acknowledgment
+            && self.acks.last.is_none_or(|last| now.saturating_since(last) >= self.rtt());
+        self.acks.unacknowledged > 0
+            || self.acks.is_due(now)
+            || self.report_is_due(now)
+            || of_acknowledgment
+            || self.features_want(now)
+    }
+
+    fn tell_sent(&mut self, now: Time, size: Bytes) {
+        self.pacer.on_sent(now, size);
+        self.allowance = match self.allowance {
+            Allowance::Bytes(left) => Allowance::Bytes(left - size),
+            Allowance::Packets(left) => Allowance::Packets(left.saturating_sub(1)),
+            Allowance::Unlimited => Allowance::Unlimited,
+        };
+        // Under a slow receiver the rate must not grow (section 11.6): controllers do not grow what is not used.
+        let app_limited = self.queue.is_empty() || self.is_peer_slow(now);
+        let packet =
+            SentPacket { stream: StreamId(0), sequence: self.gss as u64, size, probe: None, app_limited };
+        if let Some(sender) = &mut self.sender {
+            let update = sender.on_sent(now, &packet);
+            self.apply(now, update);
+        }
+    }
+
+    fn report_is_due(&self, now: Time) -> bool {
+        let timer = || self.receiver.as_ref().and_then(ReceiverHalf::next_timeout);
+        self.report_due || timer().is_some_and(|due| due <= now)
+    }
+
+    fn cookies_len(&self) -> usize {
+        self.cookies.iter().map(|cookie| cookie.len() + 2).sum()
+    }
+
+    /// Feature options that want a packet, for which there is room.
+    pub(super) fn features_want(&self, now: Time) -> bool {
+        self.features.wants_packet(now)
+    }
+
+    fn poll_acknowledgment(&mut self, now: Time) -> Option<Transmit> {
+        let again = self.state == State::PartOpen && self.repeats(now);
+        if !again && !self.acks.is_due(now) && !self.report_is_due(now) && !self.features_want(now) {
+            return None;
+        }
+        let body = Body::Ack { acknowledgment: self.acknowledgment() };
+        Some(self.emit(now, body, Payload::EMPTY))
+    }
+
+    /// The greatest number received of an acknowledgeable packet; zero before there is one.
+    pub(super) fn acknowledgment(&self) -> SequenceNumber {
+        self.received.newest().map_or(SequenceNumber::ZERO, |newest| self.isr.plus(newest))
+    }
+
+    fn is_short(&self, kind: PacketType) -> bool {
+        kind.may_be_short()
+            && self.state == State::Open
+            && self.features.is_on(Location::Local, FeatureId::AllowShortSeqnos)
+    }
+
+    /// Ack Vectors and Data Dropped for everything that is to be told.
+    fn vectors(&self, out: &mut Vec<DccpOption>) {
+        if self.features.is_on(Location::Local, FeatureId::SendAckVector) {
+            self.received.ack_vectors(LONGEST_VECTORS, out);
+        }
+        self.received.data_dropped(LONGEST_VECTORS, out);
+    }
+
+    /// Makes the next packet: its number, its options, and what is remembered of it.
+    pub(super) fn emit(&mut self, now: Time, body: Body, payload: Payload) -> Transmit {
+        let kind = body.packet_type();
+        self.gss += 1;
+        let mut packet = Packet::new(self.ports, self.iss.plus(self.gss), body);
+        packet.short = self.is_short(kind);
+        packet.payload = payload;
+        self.write_options(now, &mut packet);
+        let data = matches!(kind, PacketType::Data | PacketType::DataAck);
+        if data {
+            packet.coverage = self.coverage(packet.payload.len());
+            let annotation = self.sender.as_ref().and_then(|sender| sender.annotation(now, StreamId(0)));
+            if let Some(Annotation::WindowCounter(counter)) = annotation {
+                packet.ccval = counter & 15;
+            }
+        }
+        if matches!(kind, PacketType::Ack | PacketType::DataAck) {
+            self.received.told_in(self.gss);
+            self.acks.on_acknowledged(now);
+        }
+        if self.state == State::PartOpen
+            && let Some(repeat) = &mut self.repeat
+        {
+            // Set every time a packet is sent in PARTOPEN (section 8.1.5).
+            repeat.due = repeat.due.max(now + self.config.partopen_interval);
+        }
+        self.ndp_run = if kind.is_data() { 0 } else { self.ndp_run + 1 };
+        self.counters.sent += 1;
+        self.sent.push(self.gss, now, packet.size(), data);
+        let handshake = matches!(kind, PacketType::Request | PacketType::Response | PacketType::Reset);
+        let incapable = self.features.is_on(Location::Remote, FeatureId::EcnIncapable);
+        let ecn = if handshake || incapable { Ecn::NotEct } else { self.config.ect };
+        Transmit { packet, ecn, fragmentable: handshake }
+    }
+
+    fn write_options(&mut self, now: Time, packet: &mut Packet) {
+        let kind = packet.packet_type();
+        let short = packet.short;
+        let mut options = Vec::new();
+        if self.state == State::PartOpen && !self.server {
+            options.extend(self.cookies.iter().cloned().map(DccpOption::InitCookie));
+        }
+        let has_numbers = matches!(kind, PacketType::Ack | PacketType::DataAck);
+        let fixed = kind.fixed_header(short) + SMALL_OPTIONS;
+        let mut room = LONGEST_HEADER - fixed - self.cookies_len().min(LONGEST_HEADER - fixed);
+        if kind == PacketType::DataAck {
+            let taken = (fixed + self.cookies_len() + packet.payload.len()) as u64;
+            room = room.min(self.path.mtu().saturating_sub(taken) as usize);
+        }
+        let mut vectors = Vec::new();
+        if has_numbers {
+            self.vectors(&mut vectors);
+        } else if kind == PacketType::Response {
+            self.received.data_dropped(LONGEST_VECTORS, &mut vectors);
+        }
+        let mut used: usize = vectors.iter().map(DccpOption::encoded_len).sum();
+        let negotiates = kind != PacketType::Data && kind != PacketType::Reset;
+        if negotiates {
+            // Features come first: what they do not fit into, they would ask for again.
+            let reserved = if kind == PacketType::DataAck { used } else { 0 };
+            let before = options.len();
+            let handshake = matches!(kind, PacketType::Request | PacketType::Response);
+            let confirms = kind.has_acknowledgment();
+            let feature_room = room.saturating_sub(reserved).min(3 * LARGEST_FEATURE);
+            let rtt = self.rtt();
+            self.features.attach(now, self.gss, rtt, (handshake, confirms), feature_room, &mut options);
+            room -= options[before..].iter().map(DccpOption::encoded_len).sum::<usize>().min(room);
+        }
+        if used > room {
+            vectors.clear();
+            if self.features.is_on(Location::Local, FeatureId::SendAckVector) && has_numbers {
+                self.received.ack_vectors(room, &mut vectors);
+            }
+            used = vectors.iter().map(DccpOption::encoded_len).sum();
+            self.received.data_dropped(room - used.min(room), &mut vectors);
+        }
+        options.append(&mut vectors);
+        self.write_small_options(now, packet, &mut options);
+        packet.options = options;
+    }
+
+    fn write_small_options(&mut self, now: Time, packet: &Packet, options: &mut Vec<DccpOption>) {
+        let kind = packet.packet_type();
+        if matches!(kind, PacketType::Ack | PacketType::DataAck) {
+            let waited = now.saturating_since(self.newest_at);
+            let reported = self.write_report(now, options);
+            if reported || waited >= WORTH_TELLING {
+                options.push(DccpOption::ElapsedTime(time_steps(waited)));
+            }
+        }
+        if self.slow {
+            options.push(DccpOption::SlowReceiver);
+        }
+        let mut room = match kind {
+            PacketType::Data => {
+                let used = kind.fixed_header(packet.short) + packet.payload.len();
+                self.path.mtu().saturating_sub(used as u64) as usize
+            }
+            _ => SMALL_OPTIONS,
+        };
+        let mut small = |option: DccpOption, needed: bool| {
+            let fits = needed || option.encoded_len().next_multiple_of(4) + 12 <= room;
+            if fits {
+                room = room.saturating_sub(option.encoded_len());
+                options.push(option);
+            }
+            fits
+        };
+        if self.ndp_run > 0 && self.features.is_on(Location::Local, FeatureId::SendNdpCount) {
+            small(DccpOption::NdpCount(self.ndp_run), true);
+        }
+        if self.config.data_checksum && kind.is_data() && !packet.payload.is_empty() {
+            small(DccpOption::DataChecksum(packet.payload.crc32c()), true);
+        }
+        if let Some((echo, at)) = self.timestamp {
+            let elapsed = time_steps(now.saturating_since(at));
+            if small(DccpOption::TimestampEcho { echo, elapsed }, false) {
+                self.timestamp = None;
+            }
+        }
+        let data = matches!(kind, PacketType::Data | PacketType::DataAck);
+        let rtt = self.srtt.unwrap_or(super::DEFAULT_RTT);
+        if self.config.timestamps
+            && data
+            && self.timestamp_sent.is_none_or(|then| now.saturating_since(then) >= rtt)
+            && small(DccpOption::Timestamp(time_stamp(now)), false)
+        {
+            self.timestamp_sent = Some(now);
+        }
+    }
+
+    /// CCID 3's report (RFC 4342 section 8); true if there is one.
+    fn write_report(&mut self, now: Time, options: &mut Vec<DccpOption>) -> bool {
+        if !self.report_is_due(now) {
+            return false;
+        }
+        self.report_due = false;
+        let ccid_3 = self.features.value(Location::Remote, FeatureId::Ccid) == u64::from(CCID_3);
+        let Some(receiver) = &mut self.receiver else { return false };
+        let Some(ReceiverReport::Tfrc { loss_event_rate, receive_rate, .. }) = receiver.report(now) else {
+            return false;
+        };
+        if !ccid_3 {
+            return false;
+        }
+        // Rounded up; all ones without losses (section 8.5).
+        let inverse = if loss_event_rate > 0.0 { (1.0 / loss_event_rate).ceil() } else { f64::INFINITY };
+        let rate = u32::try_from(receive_rate.as_bps() / 8).unwrap_or(u32::MAX);
+        let mut number = |kind, value: u32| {
+            options.push(DccpOption::Other { kind, data: value.to_be_bytes().to_vec() });
+        };
+        number(option_type::LOSS_EVENT_RATE, inverse as u32);
+        number(option_type::RECEIVE_RATE, rate);
+        if let Some(mut intervals) = F::loss_intervals(receiver) {
+            intervals.intervals.truncate(MOST_INTERVALS);
+            if !intervals.intervals.is_empty() {
+                options.push(intervals.to_option());
+            }
+        }
+        true
+    }
+
+    /// The coverage of so much payload: what is configured, if the other end accepts it and it fits (section 9.2).
+    fn coverage(&self, payload: usize) -> u8 {
+        let wanted = self.config.coverage;
+        let minimum = self.features.value(Location::Remote, FeatureId::MinimumCoverage);
+        let accepted = minimum > 0 && u64::from(wanted) >= minimum;
+        if (1..=15).contains(&wanted) && accepted && usize::from(wanted - 1) * 4 <= payload {
+            wanted
+        } else {
+            0
+        }
+    }
+}

@@ -1,0 +1,425 @@
+//! Many connections on one address: steps 2 and 3 of RFC 4340 section 8.5, LISTEN, cookies, and what belongs to nobody.
+//!
+//! Memory is bounded by [`HostConfig::max_connections`], whatever strangers send: with cookies a flood of Requests makes
+//! no connection at all.
+
+use super::ccids::Ccids;
+use super::connection::{Connection, Event, State, Transmit};
+use super::cookie;
+use super::limit::RateLimit;
+use super::siphash::siphash;
+use super::{
+    Body, DccpConfig, DccpOption, DropCode, Packet, PacketType, Payload, Ports, ResetCode, ResetReason,
+    SequenceNumber, ServiceCode,
+};
+use core::fmt;
+use paceline_units::{Ecn, Time, TimeDelta};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// Answers without a connection that wait at most; a driver that fetches them after each packet never sees two.
+const MOST_ANSWERS: usize = 64;
+
+/// Which connection a packet is of: the other end's address, its UDP port where DCCP is in UDP (RFC 6773 section 3.8),
+/// and the ports.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct FlowId {
+    /// IPv6 address, or an IPv4 address mapped into it.
+    pub address: u128,
+    /// The other end's UDP port; 0 without UDP.
+    pub udp_port: u16,
+    /// As on the packets that are sent.
+    pub ports: Ports,
+}
+
+impl FlowId {
+    pub(crate) fn to_bytes(self) -> [u8; 22] {
+        let mut bytes = [0; 22];
+        bytes[..16].copy_from_slice(&self.address.to_be_bytes());
+        bytes[16..18].copy_from_slice(&self.udp_port.to_be_bytes());
+        bytes[18..20].copy_from_slice(&self.ports.source.to_be_bytes());
+        bytes[20..].copy_from_slice(&self.ports.destination.to_be_bytes());
+        bytes
+    }
+}
+
+/// When a server keeps no state for a Request (RFC 4340 section 8.1.4).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CookiePolicy {
+    /// It always does.
+    Never,
+    /// With so many connections or more.
+    From(usize),
+    /// Never does.
+    Always,
+}
+
+/// A host's settings.
+#[derive(Clone, PartialEq, Debug)]
+pub struct HostConfig {
+    /// Of every connection.
+    pub connection: DccpConfig,
+    /// Random and known to nobody else: initial sequence numbers and cookies rest on it (RFC 4340 section 7.2).
+    pub secret: [u64; 2],
+    /// Connections at most, those in TIMEWAIT in; further Requests are answered Too Busy.
+    pub max_connections: usize,
+    /// When cookies are used.
+    pub cookies: CookiePolicy,
+    /// How long a cookie is good.
+    pub cookie_lifetime: TimeDelta,
+}
+
+impl HostConfig {
+    /// The usual settings under a secret.
+    pub fn new(secret: [u64; 2]) -> HostConfig {
+        HostConfig {
+            connection: DccpConfig::default(),
+            secret,
+            max_connections: 1024,
+            cookies: CookiePolicy::From(512),
+            cookie_lifetime: TimeDelta::from_secs(60),
+        }
+    }
+}
+
+/// Why a host cannot listen or connect.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ListenError {
+    /// A service code that is never valid.
+    InvalidService,
+    /// The ports and address have a connection.
+    InUse,
+    /// There are so many connections already.
+    TooMany {
+        /// The most there are.
+        max: usize,
+    },
+}
+
+impl fmt::Display for ListenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ListenError::InvalidService => {
+                write!(f, "service code: found {}, expected any other", ServiceCode::INVALID.0)
+            }
+            ListenError::InUse => f.write_str("flow: found a connection with these ports, expected none"),
+            ListenError::TooMany { max } => write!(f, "connections: found {max}, expected fewer"),
+        }
+    }
+}
+
+impl core::error::Error for ListenError {}
+
+/// What answers packets on one address.
+pub struct Host<F: Ccids + Clone> {
+    config: HostConfig,
+    ccids: F,
+    listening: BTreeMap<u16, Vec<ServiceCode>>,
+    connections: BTreeMap<FlowId, Connection<F>>,
+    /// Connections that may have something to send.
+    ready: BTreeSet<FlowId>,
+    /// Connections that may have something to tell.
+    eventful: BTreeSet<FlowId>,
+    timers: BTreeSet<(Time, FlowId)>,
+    timer_of: BTreeMap<FlowId, Time>,
+    answers: VecDeque<(FlowId, Transmit)>,
+    resets: RateLimit,
+    limited: u64,
+}
+
+impl<F: Ccids + Clone> Host<F> {
+    /// A host that listens to nobody.
+    pub fn new(config: &HostConfig, ccids: F) -> Host<F> {
+        Host {
+            resets: RateLimit::new(config.connection.resets_per_second),
+            config: config.clone(),
+            ccids,
+            listening: BTreeMap::new(),
+            connections: BTreeMap::new(),
+            ready: BTreeSet::new(),
+            eventful: BTreeSet::new(),
+            timers: BTreeSet::new(),
+            timer_of: BTreeMap::new(),
+            answers: VecDeque::new(),
+            limited: 0,
+        }
+    }
+
+    /// Takes connections on `port` for `service`, besides the services that it takes already (RFC 5595 section 3.3).
+    ///
+    /// # Errors
+    /// The service code is the one that is never valid.
+    pub fn listen(&mut self, port: u16, service: ServiceCode) -> Result<(), ListenError> {
+        if !service.is_valid() {
+            return Err(ListenError::InvalidService);
+        }
+        let services = self.listening.entry(port).or_default();
+        if !services.contains(&service) {
+            services.push(service);
+        }
+        Ok(())
+    }
+
+    /// Takes no more connections on `port`; those there are stay.
+    pub fn stop_listening(&mut self, port: u16) {
+        self.listening.remove(&port);
+    }
+
+    /// Opens a connection.
+    ///
+    /// # Errors
+    /// There is one on these ports, there are too many, or the service code is never valid.
+    pub fn connect(
+        &mut self,
+        now: Time,
+        flow: FlowId,
+        service: ServiceCode,
+        early: Payload,
+    ) -> Result<(), ListenError> {
+        if !service.is_valid() {
+            return Err(ListenError::InvalidService);
+        }
+        if self.connections.contains_key(&flow) {
+            return Err(ListenError::InUse);
+        }
+        if self.connections.len() >= self.config.max_connections {
+            return Err(ListenError::TooMany { max: self.config.max_connections });
+        }
+        let iss = self.initial_number(now, &flow);
+        let ccids = self.ccids.clone();
+        let connection =
+            Connection::connect(now, &self.config.connection, ccids, flow.ports, service, iss, early);
+        self.connections.insert(flow, connection);
+        self.touch(flow);
+        Ok(())
+    }
+
+    /// A clock of 4 us and a keyed hash of the flow (RFC 4340 section 7.2, RFC 1948: no text at hand).
+    fn initial_number(&self, now: Time, flow: &FlowId) -> SequenceNumber {
+        let hash = siphash(self.config.secret, &flow.to_bytes());
+        SequenceNumber::new(hash.wrapping_add(now.as_nanos() / 4000))
+    }
+
+    /// A connection.
+    pub fn connection(&self, flow: &FlowId) -> Option<&Connection<F>> {
+        self.connections.get(flow)
+    }
+
+    /// A connection, to send on it or to close it. What it then wants to transmit is asked for.
+    pub fn connection_mut(&mut self, flow: &FlowId) -> Option<&mut Connection<F>> {
+        if self.connections.contains_key(flow) {
+            self.touch(*flow);
+        }
+        self.connections.get_mut(flow)
+    }
+
+    /// All connections there are.
+    pub fn flows(&self) -> impl Iterator<Item = &FlowId> {
+        self.connections.keys()
+    }
+
+    /// Answers that a limit in rate kept back.
+    pub fn limited(&self) -> u64 {
+        self.limited
+    }
+
+    fn touch(&mut self, flow: FlowId) {
+        self.ready.insert(flow);
+        self.eventful.insert(flow);
+    }
+
+    /// A packet arrived from `address` and, if DCCP is in UDP, from `udp_port`.
+    pub fn on_packet(&mut self, now: Time, address: u128, udp_port: u16, packet: Packet, ecn: Ecn) {
+        let flow = FlowId { address, udp_port, ports: packet.ports.reversed() };
+        if let Some(connection) = self.connections.get_mut(&flow) {
+            connection.on_packet(now, packet, ecn);
+            self.touch(flow);
+            return;
+        }
+        let cookie = packet.options.iter().any(|option| matches!(option, DccpOption::InitCookie(_)));
+        let listens = self.listening.contains_key(&flow.ports.source);
+        match packet.packet_type() {
+            PacketType::Request => self.on_request(now, flow, packet, ecn),
+            // Cookies on Data packets are ignored (section 8.1.4).
+            PacketType::Data | PacketType::Reset => self.refuse(now, flow, &packet, ResetCode::NO_CONNECTION),
+            _ if cookie && listens => self.on_cookie(now, flow, packet, ecn),
+            _ => self.refuse(now, flow, &packet, ResetCode::NO_CONNECTION),
+        }
+    }
+
+    fn refuse(&mut self, now: Time, flow: FlowId, packet: &Packet, code: ResetCode) {
+        let Some(packet) = packet.reset_without_connection(ResetReason::new(code)) else { return };
+        if !self.resets.allows(now) {
+            self.limited += 1;
+            return;
+        }
+        self.answer(flow, Transmit { packet, ecn: Ecn::NotEct, fragmentable: true });
+    }
+
+    fn answer(&mut self, flow: FlowId, transmit: Transmit) {
+        if self.answers.len() == MOST_ANSWERS {
+            self.answers.pop_front();
+            self.limited += 1;
+        }
+        self.answers.push_back((flow, transmit));
+    }
+
+    /// Step 3, and section 8.1.3's reasons to refuse.
+    fn on_request(&mut self, now: Time, flow: FlowId, request: Packet, ecn: Ecn) {
+        let Body::Request { service } = request.body else { return };
+        let Some(services) = self.listening.get(&flow.ports.source) else {
+            self.refuse(now, flow, &request, ResetCode::CONNECTION_REFUSED);
+            return;
+        };
+        if !service.is_valid() || !services.contains(&service) {
+            self.refuse(now, flow, &request, ResetCode::BAD_SERVICE_CODE);
+            return;
+        }
+        let count = self.connections.len();
+        let stateless = match self.config.cookies {
+            CookiePolicy::Never => false,
+            CookiePolicy::From(limit) => count >= limit,
+            CookiePolicy::Always => true,
+        };
+        if stateless {
+            self.respond_with_cookie(now, flow, request, ecn);
+        } else if count >= self.config.max_connections {
+            self.refuse(now, flow, &request, ResetCode::TOO_BUSY);
+        } else {
+            let iss = self.initial_number(now, &flow);
+            let config = &self.config.connection;
+            if let Some(connection) = Connection::accept(now, config, self.ccids.clone(), request, ecn, iss) {
+                self.adopt(now, flow, connection);
+            }
+        }
+    }
+
+    /// A new server's connection is kept, unless the Request was its end.
+    fn adopt(&mut self, now: Time, flow: FlowId, mut connection: Connection<F>) {
+        if connection.state() == State::Closed {
+            while let Some(transmit) = connection.poll_transmit(now) {
+                self.answer(flow, transmit);
+            }
+            return;
+        }
+        self.connections.insert(flow, connection);
+        self.touch(flow);
+    }
+
+    /// The Response of a connection that is forgotten at once (step 11).
+    fn respond_with_cookie(&mut self, now: Time, flow: FlowId, mut request: Packet, ecn: Ecn) {
+        let iss = self.initial_number(now, &flow);
+        let Some(cookies) = cookie::make(self.config.secret, now, &flow, &request, iss) else {
+            self.refuse(now, flow, &request, ResetCode::TOO_BUSY);
+            return;
+        };
+        // Nobody keeps its data.
+        let early = !core::mem::take(&mut request.payload).is_empty();
+        let sequence = request.sequence;
+        let config = &self.config.connection;
+        let Some(mut connection) = Connection::accept(now, config, self.ccids.clone(), request, ecn, iss)
+        else {
+            return;
+        };
+        if early {
+            connection.report_dropped(sequence, DropCode::ProtocolConstraints);
+        }
+        while let Some(mut transmit) = connection.poll_transmit(now) {
+            if transmit.packet.packet_type() == PacketType::Response {
+                transmit.packet.options.extend(cookies.iter().cloned());
+            }
+            self.answer(flow, transmit);
+        }
+    }
+
+    /// Step 3: a cookie comes back, and the connection is made of it.
+    fn on_cookie(&mut self, now: Time, flow: FlowId, packet: Packet, ecn: Ecn) {
+        let lifetime = self.config.cookie_lifetime;
+        let cookie = cookie::read(self.config.secret, now, lifetime, &flow, &packet)
+            .filter(|cookie| packet.body.acknowledgment() == Some(cookie.iss));
+        let Some(cookie) = cookie else {
+            self.refuse(now, flow, &packet, ResetCode::BAD_INIT_COOKIE);
+            return;
+        };
+        if self.connections.len() >= self.config.max_connections {
+            self.refuse(now, flow, &packet, ResetCode::TOO_BUSY);
+            return;
+        }
+        let mut request = Packet::new(packet.ports, cookie.isr, Body::Request { service: cookie.service });
+        request.options = cookie.options;
+        let config = &self.config.connection;
+        let accepted = Connection::accept(now, config, self.ccids.clone(), request, Ecn::NotEct, cookie.iss);
+        let Some(mut connection) = accepted else { return };
+        // Its Response went out when the cookie was made.
+        let _ = connection.poll_transmit(now);
+        connection.on_packet(now, packet, ecn);
+        self.adopt(now, flow, connection);
+    }
+
+    /// The next packet to send now, and where to. Call until there is none.
+    pub fn poll_transmit(&mut self, now: Time) -> Option<(FlowId, Transmit)> {
+        if let Some(answer) = self.answers.pop_front() {
+            return Some(answer);
+        }
+        while let Some(flow) = self.ready.first().copied() {
+            let Some(connection) = self.connections.get_mut(&flow) else {
+                self.ready.remove(&flow);
+                continue;
+            };
+            if let Some(transmit) = connection.poll_transmit(now) {
+                return Some((flow, transmit));
+            }
+            let timeout = connection.next_timeout().map(|(due, _)| due);
+            self.ready.remove(&flow);
+            self.set_timer(flow, timeout);
+        }
+        None
+    }
+
+    fn set_timer(&mut self, flow: FlowId, timeout: Option<Time>) {
+        if let Some(old) = self.timer_of.remove(&flow) {
+            self.timers.remove(&(old, flow));
+        }
+        if let Some(due) = timeout {
+            self.timer_of.insert(flow, due);
+            self.timers.insert((due, flow));
+        }
+    }
+
+    /// What happened, and to whom. A connection that is over is forgotten once its end was told.
+    pub fn poll_event(&mut self) -> Option<(FlowId, Event)> {
+        while let Some(flow) = self.eventful.first().copied() {
+            let Some(connection) = self.connections.get_mut(&flow) else {
+                self.eventful.remove(&flow);
+                continue;
+            };
+            if let Some(event) = connection.poll_event() {
+                return Some((flow, event));
+            }
+            self.eventful.remove(&flow);
+            if connection.state() == State::Closed && !self.ready.contains(&flow) {
+                self.connections.remove(&flow);
+                self.set_timer(flow, None);
+            }
+        }
+        None
+    }
+
+    /// When to call [`Host::handle_timeout`]; everything that is to be sent was asked for before.
+    pub fn next_timeout(&self) -> Option<Time> {
+        self.timers.first().map(|(due, _)| *due)
+    }
+
+    /// Timeouts are due; ask [`Host::poll_transmit`] and [`Host::poll_event`] afterwards.
+    pub fn handle_timeout(&mut self, now: Time) {
+        while let Some((due, flow)) = self.timers.first().copied() {
+            if due > now {
+                return;
+            }
+            self.set_timer(flow, None);
+            if let Some(connection) = self.connections.get_mut(&flow) {
+                connection.handle_timeout(now);
+                self.touch(flow);
+            }
+        }
+    }
+}

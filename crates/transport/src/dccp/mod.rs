@@ -1,0 +1,45 @@
+//! DCCP (RFC 4340), sans I/O: datagrams under congestion control, with connections, negotiation and acknowledgements.
+//!
+//! Data flows both ways. Congestion control is the controllers' ([`Ccids`] makes them); handshake, numbers, features,
+//! Ack Vectors and timers are here. `DEVIATIONS.md` says what differs from the RFCs.
+//!
+//! - [`Connection`]: one end, client or server.
+//! - [`Host`]: many connections on one address, listening ports, cookies; answers what belongs to none.
+//! - [`Packet`]: what both exchange; `paceline-wire` makes bytes of it.
+
+mod acknowledge;
+mod ccids;
+mod config;
+mod connection;
+mod cookie;
+mod crc32c;
+mod feature;
+mod host;
+mod limit;
+mod mtu;
+mod negotiation;
+mod option;
+mod packet;
+mod received;
+mod reset;
+mod sent;
+mod sequence;
+mod service;
+mod siphash;
+
+pub use ccids::{CCID_2, CCID_3, Ccid, Ccids};
+pub use config::DccpConfig;
+pub use connection::{Connection, DccpCounters, Event, SendError, State, Timeout, Transmit};
+pub use crc32c::crc32c;
+pub use feature::{FeatureId, Rule, SEQUENCE_WINDOW_MAX, SEQUENCE_WINDOW_MIN, reconcile};
+pub use host::{CookiePolicy, FlowId, Host, HostConfig, ListenError};
+pub use mtu::TooBig;
+pub use negotiation::{FeatureChange, Location, NegotiationState};
+pub use option::{
+    DccpOption, DropCode, FeatureOption, LossInterval, LossIntervals, OPTION_DATA, from_time_steps,
+    option_type, time_steps,
+};
+pub use packet::{Body, LONGEST_HEADER, Packet, PacketType, Payload, Ports};
+pub use reset::{ResetCode, ResetReason};
+pub use sequence::SequenceNumber;
+pub use service::{ServiceCode, ServiceCodeError};

@@ -1,0 +1,434 @@
+//! Feature negotiation: Change and Confirm (RFC 4340 section 6.6).
+//!
+//! Each feature is in one of three states; options that arrive out of order are ignored by two numbers for the whole
+//! connection, FGSR and FGSS. Numbers here count from the first packet of each side and never wrap.
+
+use super::feature::{FeatureId, Rule, reconcile};
+use super::{DccpOption, FeatureOption, ResetCode, ResetReason};
+use paceline_units::{Time, TimeDelta};
+
+/// Backs off to this (RFC 4340 section 6.6.3: not less than 64 seconds).
+const LONGEST_INTERVAL: TimeDelta = TimeDelta::from_secs(64);
+/// So many Confirms wait at most; later ones are left to the other end's retransmissions.
+const MOST_CONFIRMS: usize = 64;
+
+/// Whose feature it is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Location {
+    /// Ours: we are the feature location.
+    Local,
+    /// The other end's: we are the feature remote.
+    Remote,
+}
+
+/// Where a negotiation stands (RFC 4340 section 6.6.2).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NegotiationState {
+    /// Both ends agree.
+    Stable,
+    /// A Change was sent, or is about to be.
+    Changing,
+    /// The preferences changed since the last Change was sent.
+    Unstable,
+}
+
+#[derive(Clone, Debug)]
+struct Feature {
+    id: FeatureId,
+    location: Location,
+    value: u64,
+    state: NegotiationState,
+    /// Whether the Change that CHANGING speaks of has left.
+    sent: bool,
+    /// Server priority: what is wanted, the best first. Without any but the value it has.
+    preferences: Vec<u8>,
+    /// Non-negotiable: what the Change says.
+    wanted: u64,
+    mandatory: bool,
+}
+
+/// A value that has become another.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FeatureChange {
+    /// Which.
+    pub feature: FeatureId,
+    /// Whose.
+    pub location: Location,
+    /// What it is now.
+    pub value: u64,
+}
+
+/// All features of a connection.
+#[derive(Clone, Debug)]
+pub(crate) struct Features {
+    server: bool,
+    local: Vec<Feature>,
+    remote: Vec<Feature>,
+    confirms: Vec<DccpOption>,
+    /// Greatest number received with feature options.
+    fgsr: i64,
+    /// Greatest number sent with a new Change.
+    fgss: i64,
+    /// When Changes go again, and after which interval next.
+    timer: Option<Time>,
+    interval: TimeDelta,
+}
+
+impl Features {
+    pub(crate) fn new(server: bool) -> Features {
+        let all = |location| {
+            FeatureId::ALL
+                .into_iter()
+                .map(|id| Feature {
+                    id,
+                    location,
+                    value: id.initial(),
+                    state: NegotiationState::Stable,
+                    sent: false,
+                    preferences: match id.rule() {
+                        Rule::ServerPriority => vec![id.initial() as u8],
+                        Rule::NonNegotiable(_) => Vec::new(),
+                    },
+                    wanted: id.initial(),
+                    mandatory: false,
+                })
+                .collect()
+        };
+        Features {
+            server,
+            local: all(Location::Local),
+            remote: all(Location::Remote),
+            confirms: Vec::new(),
+            fgsr: -1,
+            fgss: 0,
+            timer: None,
+            interval: TimeDelta::ZERO,
+        }
+    }
+
+    fn feature(&self, location: Location, id: FeatureId) -> &Feature {
+        match location {
+            Location::Local => &self.local[id.index()],
+            Location::Remote => &self.remote[id.index()],
+        }
+    }
+
+    fn feature_mut(&mut self, location: Location, id: FeatureId) -> &mut Feature {
+        match location {
+            Location::Local => &mut self.local[id.index()],
+            Location::Remote => &mut self.remote[id.index()],
+        }
+    }
+
+    pub(crate) fn value(&self, location: Location, id: FeatureId) -> u64 {
+        self.feature(location, id).value
+    }
+
+    pub(crate) fn is_on(&self, location: Location, id: FeatureId) -> bool {
+        self.value(location, id) == 1
+    }
+
+    pub(crate) fn state(&self, location: Location, id: FeatureId) -> NegotiationState {
+        self.feature(location, id).state
+    }
+
+    /// What would be accepted of a server-priority feature; nothing is asked for.
+    pub(crate) fn accept(&mut self, location: Location, id: FeatureId, preferences: &[u8]) {
+        self.feature_mut(location, id).preferences = preferences.to_vec();
+    }
+
+    /// Asks for a server-priority feature, the best value first.
+    pub(crate) fn prefer(&mut self, location: Location, id: FeatureId, preferences: &[u8], mandatory: bool) {
+        let feature = self.feature_mut(location, id);
+        if preferences.is_empty() || preferences.len() > super::OPTION_DATA - 2 {
+            return;
+        }
+        feature.preferences = preferences.to_vec();
+        feature.mandatory = mandatory;
+        feature.begin();
+    }
+
+    /// Says a new value of a non-negotiable feature of ours; values that it cannot have are ignored.
+    pub(crate) fn announce(&mut self, id: FeatureId, value: u64) {
+        let feature = self.feature_mut(Location::Local, id);
+        let current = if feature.state == NegotiationState::Stable { feature.value } else { feature.wanted };
+        if matches!(id.rule(), Rule::NonNegotiable(_)) && id.is_valid(value) && current != value {
+            feature.wanted = value;
+            feature.begin();
+        }
+    }
+
+    /// An option arrived in the packet numbered `sequence` that acknowledges `acknowledgment`.
+    ///
+    /// # Errors
+    /// The connection is to be reset.
+    pub(crate) fn receive(
+        &mut self,
+        option: &DccpOption,
+        mandatory: bool,
+        sequence: i64,
+        acknowledgment: Option<i64>,
+    ) -> Result<Option<FeatureChange>, ResetReason> {
+        // Change R and Confirm R speak of the features of whom they reach.
+        let (location, said, change) = match option {
+            DccpOption::ChangeR(said) => (Location::Local, said, true),
+            DccpOption::ConfirmR(said) => (Location::Local, said, false),
+            DccpOption::ChangeL(said) => (Location::Remote, said, true),
+            DccpOption::ConfirmL(said) => (Location::Remote, said, false),
+            _ => return Ok(None),
+        };
+        let Some(id) = FeatureId::from_number(said.feature) else {
+            // Section 6.6.7.
+            if change && mandatory {
+                return Err(reason(ResetCode::MANDATORY_ERROR, option));
+            }
+            if change && sequence > self.fgsr {
+                self.confirm(location, said.feature, Vec::new());
+            }
+            return Ok(None);
+        };
+        // Section 6.6.4.
+        if self.state(location, id) == NegotiationState::Unstable || sequence <= self.fgsr {
+            return Ok(None);
+        }
+        if change {
+            self.on_change(location, id, said, option, mandatory)
+        } else if acknowledgment.is_some_and(|acknowledgment| acknowledgment >= self.fgss) {
+            self.on_confirm(location, id, said, option)
+        } else {
+            Ok(None)
+        }
+    }
+
+    /// All options of a packet were told; it had feature options.
+    pub(crate) fn received(&mut self, sequence: i64) {
+        self.fgsr = self.fgsr.max(sequence);
+    }
+
+    /// Third step of section 6.6.2.
+    fn on_change(
+        &mut self,
+        location: Location,
+        id: FeatureId,
+        said: &FeatureOption,
+        option: &DccpOption,
+        mandatory: bool,
+    ) -> Result<Option<FeatureChange>, ResetReason> {
+        let server = self.server;
+        let feature = self.feature_mut(location, id);
+        let before = feature.value;
+        let (value, confirmed) = match id.rule() {
+            Rule::ServerPriority if !said.values.is_empty() => {
+                let found = match server {
+                    true => reconcile(&feature.preferences, &said.values),
+                    false => reconcile(&said.values, &feature.preferences),
+                };
+                if found.is_none() && mandatory {
+                    // Section 6.6.9.
+                    return Err(reason(ResetCode::MANDATORY_ERROR, option));
+                }
+                let value = found.map_or(feature.value, u64::from);
+                let mut confirmed = vec![value as u8];
+                confirmed.extend_from_slice(&feature.preferences);
+                (Some(value), confirmed)
+            }
+            // A location says its non-negotiable features itself (section 6.3.2).
+            Rule::NonNegotiable(bytes) if location == Location::Remote && said.values.len() == bytes => {
+                let value = number(&said.values);
+                (id.is_valid(value).then_some(value), said.values.clone())
+            }
+            _ => (None, Vec::new()),
+        };
+        let Some(value) = value else {
+            if mandatory {
+                return Err(reason(ResetCode::MANDATORY_ERROR, option));
+            }
+            self.confirm(location, said.feature, Vec::new());
+            return Ok(None);
+        };
+        (feature.value, feature.state, feature.sent) = (value, NegotiationState::Stable, false);
+        self.confirm(location, said.feature, confirmed);
+        self.settle();
+        Ok((value != before).then_some(FeatureChange { feature: id, location, value }))
+    }
+
+    /// Fourth step of section 6.6.2.
+    fn on_confirm(
+        &mut self,
+        location: Location,
+        id: FeatureId,
+        said: &FeatureOption,
+        option: &DccpOption,
+    ) -> Result<Option<FeatureChange>, ResetReason> {
+        let server = self.server;
+        let feature = self.feature_mut(location, id);
+        if feature.state != NegotiationState::Changing || !feature.sent {
+            return Ok(None);
+        }
+        let before = feature.value;
+        if said.values.is_empty() {
+            // Section 6.6.7: not understood.
+            if id.is_required() {
+                return Err(reason(ResetCode::OPTION_ERROR, option));
+            }
+        } else {
+            feature.value = feature
+                .confirmed(server, &said.values)
+                .ok_or_else(|| reason(ResetCode::OPTION_ERROR, option))?;
+        }
+        (feature.state, feature.sent) = (NegotiationState::Stable, false);
+        let value = feature.value;
+        self.settle();
+        Ok((value != before).then_some(FeatureChange { feature: id, location, value }))
+    }
+
+    fn confirm(&mut self, location: Location, feature: u8, values: Vec<u8>) {
+        let said = FeatureOption { feature, values };
+        let option = match location {
+            Location::Local => DccpOption::ConfirmL(said),
+            Location::Remote => DccpOption::ConfirmR(said),
+        };
+        let same = |other: &DccpOption| match (other, &option) {
+            (DccpOption::ConfirmL(a), DccpOption::ConfirmL(b))
+            | (DccpOption::ConfirmR(a), DccpOption::ConfirmR(b)) => a.feature == b.feature,
+            _ => false,
+        };
+        if let Some(waiting) = self.confirms.iter_mut().find(|other| same(other)) {
+            *waiting = option;
+        } else if self.confirms.len() < MOST_CONFIRMS {
+            self.confirms.push(option);
+        }
+    }
+
+    /// Without anything outstanding there is nothing to send again.
+    fn settle(&mut self) {
+        if !self.all().any(|feature| feature.state != NegotiationState::Stable) {
+            (self.timer, self.interval) = (None, TimeDelta::ZERO);
+        }
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Feature> {
+        self.local.iter().chain(&self.remote)
+    }
+
+    /// Whether a packet is to be sent for its options alone.
+    pub(crate) fn wants_packet(&self, now: Time) -> bool {
+        !self.confirms.is_empty()
+            || self.all().any(Feature::is_new)
+            || self.timer.is_some_and(|due| due <= now)
+    }
+
+    /// When Changes go again.
+    pub(crate) fn next_timeout(&self) -> Option<Time> {
+        self.timer
+    }
+
+    /// Options for the packet numbered `sequence`, in at most `room` bytes. `all`: Changes that wait for an answer go
+    /// again whether it is time or not, as on every Request and Response. `confirms`: it acknowledges something.
+    pub(crate) fn attach(
+        &mut self,
+        now: Time,
+        sequence: i64,
+        rtt: TimeDelta,
+        (all, confirms): (bool, bool),
+        mut room: usize,
+        out: &mut Vec<DccpOption>,
+    ) {
+        while confirms && self.confirms.first().is_some_and(|confirm| confirm.encoded_len() <= room) {
+            let confirm = self.confirms.remove(0);
+            room -= confirm.encoded_len();
+            out.push(confirm);
+        }
+        let again = all || self.timer.is_some_and(|due| due <= now);
+        let (mut sent_new, mut sent_again) = (false, false);
+        for feature in self.local.iter_mut().chain(&mut self.remote) {
+            let new = feature.is_new();
+            let waits = feature.state == NegotiationState::Changing && feature.sent;
+            if !(new || again && waits) {
+                continue;
+            }
+            let option = feature.change();
+            let size = option.encoded_len() + usize::from(feature.mandatory);
+            if size > room {
+                continue;
+            }
+            room -= size;
+            if feature.mandatory {
+                out.push(DccpOption::Mandatory);
+            }
+            out.push(option);
+            (feature.state, feature.sent) = (NegotiationState::Changing, true);
+            (sent_new, sent_again) = (sent_new || new, sent_again || waits);
+        }
+        if sent_new {
+            self.fgss = sequence;
+            self.interval = rtt;
+            self.timer = Some(now + self.interval);
+        } else if sent_again {
+            self.interval = (self.interval * 2).clamp(rtt, LONGEST_INTERVAL.max(rtt));
+            self.timer = Some(now + self.interval);
+        }
+    }
+}
+
+impl Feature {
+    /// A new Change is due: from STABLE, or with what was sent already out of date.
+    fn begin(&mut self) {
+        self.state = match (self.state, self.sent) {
+            (NegotiationState::Changing, true) | (NegotiationState::Unstable, _) => {
+                NegotiationState::Unstable
+            }
+            _ => NegotiationState::Changing,
+        };
+    }
+
+    /// Whether its Change has not been sent yet.
+    fn is_new(&self) -> bool {
+        match self.state {
+            NegotiationState::Stable => false,
+            NegotiationState::Changing => !self.sent,
+            NegotiationState::Unstable => true,
+        }
+    }
+
+    fn change(&self) -> DccpOption {
+        let values = match self.id.rule() {
+            Rule::ServerPriority => self.preferences.clone(),
+            Rule::NonNegotiable(bytes) => self.wanted.to_be_bytes()[8 - bytes..].to_vec(),
+        };
+        let said = FeatureOption { feature: self.id as u8, values };
+        match self.location {
+            Location::Local => DccpOption::ChangeL(said),
+            Location::Remote => DccpOption::ChangeR(said),
+        }
+    }
+
+    /// What a Confirm makes the value; none if it is invalid (section 6.6.8).
+    fn confirmed(&self, server: bool, values: &[u8]) -> Option<u64> {
+        if let Rule::NonNegotiable(bytes) = self.id.rule() {
+            return (values.len() == bytes && number(values) == self.wanted).then_some(self.wanted);
+        }
+        let (&value, theirs) = values.split_first()?;
+        let right = if theirs.is_empty() {
+            self.preferences.contains(&value) || u64::from(value) == self.value
+        } else {
+            let found = match server {
+                true => reconcile(&self.preferences, theirs),
+                false => reconcile(theirs, &self.preferences),
+            };
+            found.map_or(self.value, u64::from) == u64::from(value)
+        };
+        right.then_some(u64::from(value))
+    }
+}
+
+fn number(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0, |number, byte| number << 8 | u64::from(*byte))
+}
+
+/// A reset for the sake of an option: its type and the first two bytes of its data (section 5.6).
+pub(crate) fn reason(code: ResetCode, option: &DccpOption) -> ResetReason {
+    let data = option.data();
+    let byte = |place: usize| data.get(place).copied().unwrap_or(0);
+    ResetReason { code, data: [option.kind(), byte(0), byte(1)] }
+}

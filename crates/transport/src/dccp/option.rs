@@ -1,0 +1,377 @@
+//! Options as values (RFC 4340 section 5.8 and where each is described).
+
+use paceline_units::TimeDelta;
+
+/// The most data one option holds: its length byte counts type and length too.
+pub const OPTION_DATA: usize = 253;
+
+/// An option's type as a number (RFC 4340 table 3).
+pub mod option_type {
+    /// Section 5.8.1.
+    pub const PADDING: u8 = 0;
+    /// Section 5.8.2.
+    pub const MANDATORY: u8 = 1;
+    /// Section 11.6.
+    pub const SLOW_RECEIVER: u8 = 2;
+    /// Section 6.1.
+    pub const CHANGE_L: u8 = 32;
+    /// Section 6.2.
+    pub const CONFIRM_L: u8 = 33;
+    /// Section 6.1.
+    pub const CHANGE_R: u8 = 34;
+    /// Section 6.2.
+    pub const CONFIRM_R: u8 = 35;
+    /// Section 8.1.4.
+    pub const INIT_COOKIE: u8 = 36;
+    /// Section 7.7.
+    pub const NDP_COUNT: u8 = 37;
+    /// Section 11.4, nonce echo 0.
+    pub const ACK_VECTOR: u8 = 38;
+    /// Section 11.4, nonce echo 1.
+    pub const ACK_VECTOR_NONCE: u8 = 39;
+    /// Section 11.7.
+    pub const DATA_DROPPED: u8 = 40;
+    /// Section 13.1.
+    pub const TIMESTAMP: u8 = 41;
+    /// Section 13.3.
+    pub const TIMESTAMP_ECHO: u8 = 42;
+    /// Section 13.2.
+    pub const ELAPSED_TIME: u8 = 43;
+    /// Section 9.3.
+    pub const DATA_CHECKSUM: u8 = 44;
+    /// CCID 3, RFC 4342 section 8.5.
+    pub const LOSS_EVENT_RATE: u8 = 192;
+    /// CCID 3, RFC 4342 section 8.6.
+    pub const LOSS_INTERVALS: u8 = 193;
+    /// CCID 3, RFC 4342 section 8.3.
+    pub const RECEIVE_RATE: u8 = 194;
+}
+
+/// A feature and what is said of it (RFC 4340 section 6).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FeatureOption {
+    /// The feature's number.
+    pub feature: u8,
+    /// Its values as bytes; an empty Confirm has none.
+    pub values: Vec<u8>,
+}
+
+/// An option. Padding is not one: it is written where it is needed and read over.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum DccpOption {
+    /// The next option must be processed, or the connection is reset (section 5.8.2).
+    Mandatory,
+    /// The receiver has trouble to keep up (section 11.6).
+    SlowReceiver,
+    /// From the feature's location: begin a negotiation (section 6.1).
+    ChangeL(FeatureOption),
+    /// From the feature's location: end one (section 6.2).
+    ConfirmL(FeatureOption),
+    /// From the feature's remote: begin a negotiation (section 6.1).
+    ChangeR(FeatureOption),
+    /// From the feature's remote: end one (section 6.2).
+    ConfirmR(FeatureOption),
+    /// What a server without state wants back (section 8.1.4).
+    InitCookie(Vec<u8>),
+    /// Packets without data directly before this one (section 7.7).
+    NdpCount(u64),
+    /// Which packets arrived, run-length encoded, back from the acknowledgement number (section 11.4).
+    AckVector {
+        /// The ECN nonce echo. RFC 8311 took nonces back: what is sent has none, what is received is not looked at.
+        nonce: bool,
+        /// State and run length in each byte.
+        vector: Vec<u8>,
+    },
+    /// Which packets' data never reached the application (section 11.7).
+    DataDropped(Vec<u8>),
+    /// The sender's clock in steps of 10 us (section 13.1).
+    Timestamp(u32),
+    /// A timestamp that was received (section 13.3).
+    TimestampEcho {
+        /// The timestamp.
+        echo: u32,
+        /// How long ago, in steps of 10 us.
+        elapsed: u32,
+    },
+    /// How long ago the packet that is acknowledged was received, in steps of 10 us (section 13.2).
+    ElapsedTime(u32),
+    /// CRC-32c of the payload (section 9.3).
+    DataChecksum(u32),
+    /// An unknown option, one of a CCID, or a known one whose data has not the length it must have.
+    Other {
+        /// Its type.
+        kind: u8,
+        /// Its data; of types up to 31 there is none.
+        data: Vec<u8>,
+    },
+}
+
+impl DccpOption {
+    /// The option's type as a number.
+    pub fn kind(&self) -> u8 {
+        use option_type as kind;
+        match self {
+            DccpOption::Mandatory => kind::MANDATORY,
+            DccpOption::SlowReceiver => kind::SLOW_RECEIVER,
+            DccpOption::ChangeL(_) => kind::CHANGE_L,
+            DccpOption::ConfirmL(_) => kind::CONFIRM_L,
+            DccpOption::ChangeR(_) => kind::CHANGE_R,
+            DccpOption::ConfirmR(_) => kind::CONFIRM_R,
+            DccpOption::InitCookie(_) => kind::INIT_COOKIE,
+            DccpOption::NdpCount(_) => kind::NDP_COUNT,
+            DccpOption::AckVector { nonce: false, .. } => kind::ACK_VECTOR,
+            DccpOption::AckVector { nonce: true, .. } => kind::ACK_VECTOR_NONCE,
+            DccpOption::DataDropped(_) => kind::DATA_DROPPED,
+            DccpOption::Timestamp(_) => kind::TIMESTAMP,
+            DccpOption::TimestampEcho { .. } => kind::TIMESTAMP_ECHO,
+            DccpOption::ElapsedTime(_) => kind::ELAPSED_TIME,
+            DccpOption::DataChecksum(_) => kind::DATA_CHECKSUM,
+            DccpOption::Other { kind, .. } => *kind,
+        }
+    }
+
+    /// Bytes it takes in the header.
+    pub fn encoded_len(&self) -> usize {
+        2 + match self {
+            DccpOption::Mandatory | DccpOption::SlowReceiver => return 1,
+            DccpOption::Other { kind: ..32, .. } => return 1,
+            DccpOption::ChangeL(option)
+            | DccpOption::ConfirmL(option)
+            | DccpOption::ChangeR(option)
+            | DccpOption::ConfirmR(option) => 1 + option.values.len(),
+            DccpOption::InitCookie(data)
+            | DccpOption::DataDropped(data)
+            | DccpOption::AckVector { vector: data, .. }
+            | DccpOption::Other { data, .. } => data.len(),
+            DccpOption::NdpCount(count) => ndp_count_len(*count),
+            DccpOption::Timestamp(_) | DccpOption::DataChecksum(_) => 4,
+            DccpOption::TimestampEcho { elapsed, .. } => {
+                4 + if *elapsed == 0 { 0 } else { time_len(*elapsed) }
+            }
+            DccpOption::ElapsedTime(elapsed) => time_len(*elapsed),
+        }
+    }
+
+    /// Its data as bytes.
+    pub fn data(&self) -> Vec<u8> {
+        match self {
+            DccpOption::Mandatory | DccpOption::SlowReceiver => Vec::new(),
+            DccpOption::ChangeL(option)
+            | DccpOption::ConfirmL(option)
+            | DccpOption::ChangeR(option)
+            | DccpOption::ConfirmR(option) => {
+                let mut data = Vec::with_capacity(1 + option.values.len());
+                data.push(option.feature);
+                data.extend_from_slice(&option.values);
+                data
+            }
+            DccpOption::InitCookie(data)
+            | DccpOption::DataDropped(data)
+            | DccpOption::AckVector { vector: data, .. }
+            | DccpOption::Other { data, .. } => data.clone(),
+            DccpOption::NdpCount(count) => count.to_be_bytes()[8 - ndp_count_len(*count)..].to_vec(),
+            DccpOption::Timestamp(value) | DccpOption::DataChecksum(value) => value.to_be_bytes().to_vec(),
+            DccpOption::TimestampEcho { echo, elapsed } => {
+                let mut data = echo.to_be_bytes().to_vec();
+                if *elapsed > 0 {
+                    data.extend_from_slice(&elapsed.to_be_bytes()[4 - time_len(*elapsed)..]);
+                }
+                data
+            }
+            DccpOption::ElapsedTime(elapsed) => elapsed.to_be_bytes()[4 - time_len(*elapsed)..].to_vec(),
+        }
+    }
+
+    /// The option of a type and its data: [`DccpOption::Other`] if the type is unknown or the data has not its length.
+    /// Padding reads as [`DccpOption::Other`]: who parses skips it.
+    pub fn from_parts(kind: u8, data: &[u8]) -> DccpOption {
+        use option_type as types;
+        let four = |data: &[u8]| data.first_chunk::<4>().map_or(0, |bytes| u32::from_be_bytes(*bytes));
+        let number = |data: &[u8]| data.iter().fold(0, |number: u64, byte| number << 8 | u64::from(*byte));
+        let feature = |data: &[u8]| FeatureOption { feature: data[0], values: data[1..].to_vec() };
+        match (kind, data.len()) {
+            (types::MANDATORY, 0) => DccpOption::Mandatory,
+            (types::SLOW_RECEIVER, 0) => DccpOption::SlowReceiver,
+            (types::CHANGE_L, 1..) => DccpOption::ChangeL(feature(data)),
+            (types::CONFIRM_L, 1..) => DccpOption::ConfirmL(feature(data)),
+            (types::CHANGE_R, 1..) => DccpOption::ChangeR(feature(data)),
+            (types::CONFIRM_R, 1..) => DccpOption::ConfirmR(feature(data)),
+            (types::INIT_COOKIE, _) => DccpOption::InitCookie(data.to_vec()),
+            (types::NDP_COUNT, 1..=6) => DccpOption::NdpCount(number(data)),
+            (types::ACK_VECTOR | types::ACK_VECTOR_NONCE, _) => {
+                DccpOption::AckVector { nonce: kind == types::ACK_VECTOR_NONCE, vector: data.to_vec() }
+            }
+            (types::DATA_DROPPED, _) => DccpOption::DataDropped(data.to_vec()),
+            (types::TIMESTAMP, 4) => DccpOption::Timestamp(four(data)),
+            (types::TIMESTAMP_ECHO, 4 | 6 | 8) => {
+                DccpOption::TimestampEcho { echo: four(data), elapsed: number(&data[4..]) as u32 }
+            }
+            (types::ELAPSED_TIME, 2 | 4) => DccpOption::ElapsedTime(number(data) as u32),
+            (types::DATA_CHECKSUM, 4) => DccpOption::DataChecksum(four(data)),
+            _ => DccpOption::Other { kind, data: data.to_vec() },
+        }
+    }
+}
+
+/// The smallest form that holds the count (section 7.7).
+fn ndp_count_len(count: u64) -> usize {
+    (1..6).find(|bytes| count >> (8 * bytes) == 0).unwrap_or(6)
+}
+
+fn time_len(elapsed: u32) -> usize {
+    if elapsed <= u32::from(u16::MAX) { 2 } else { 4 }
+}
+
+/// A span in steps of 10 us, rounded down; 4294967295 if it is longer than that says (section 13.2).
+pub fn time_steps(span: TimeDelta) -> u32 {
+    u32::try_from(span.as_nanos().max(0) / 10_000).unwrap_or(u32::MAX)
+}
+
+/// The span of so many steps of 10 us.
+pub fn from_time_steps(steps: u32) -> TimeDelta {
+    TimeDelta::from_micros(i64::from(steps) * 10)
+}
+
+/// Why a packet's data did not reach the application (RFC 4340 table 7).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(u8)]
+pub enum DropCode {
+    /// It must not have been sent then, or so.
+    ProtocolConstraints = 0,
+    /// The application listens no more.
+    NotListening = 1,
+    /// There was no room.
+    ReceiveBuffer = 2,
+    /// It was corrupt.
+    Corrupt = 3,
+    /// It was corrupt and was delivered nevertheless.
+    DeliveredCorrupt = 7,
+}
+
+/// One loss interval of CCID 3 (RFC 4342 section 8.6). Lengths in packets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LossInterval {
+    /// Of the part without losses; 24 bits.
+    pub lossless: u32,
+    /// Of the part with losses; 23 bits.
+    pub lossy: u32,
+    /// Data packets in it; 24 bits.
+    pub data: u32,
+}
+
+/// CCID 3's Loss Intervals, the newest first (RFC 4342 section 8.6).
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct LossIntervals {
+    /// Newest packets that are in none yet, the acknowledged one in; 0 to 3.
+    pub skip: u8,
+    /// 1 to 28 intervals.
+    pub intervals: Vec<LossInterval>,
+}
+
+impl LossIntervals {
+    /// The most that one option holds.
+    pub const MOST: usize = 28;
+    /// The largest skip length (NDUPACK).
+    pub const MOST_SKIPPED: u8 = 3;
+
+    /// As an option; intervals beyond the 28th are left out, and lengths cut to their fields.
+    pub fn to_option(&self) -> DccpOption {
+        let mut data = vec![self.skip];
+        for interval in self.intervals.iter().take(LossIntervals::MOST) {
+            let fields = [
+                interval.lossless.min(0xff_ffff),
+                interval.lossy.min(0x7f_ffff),
+                interval.data.min(0xff_ffff),
+            ];
+            fields.iter().for_each(|field| data.extend_from_slice(&field.to_be_bytes()[1..]));
+        }
+        DccpOption::Other { kind: option_type::LOSS_INTERVALS, data }
+    }
+
+    /// From an option's data; none if they have not the length of intervals, or skip more than 3. The ECN nonce echo
+    /// is not looked at (RFC 8311).
+    pub fn from_data(data: &[u8]) -> Option<LossIntervals> {
+        let (&skip, rest) = data.split_first()?;
+        if rest.is_empty() || rest.len() % 9 != 0 || skip > LossIntervals::MOST_SKIPPED {
+            return None;
+        }
+        let field = |bytes: &[u8]| bytes.iter().fold(0, |number: u32, byte| number << 8 | u32::from(*byte));
+        let interval = |bytes: &[u8]| LossInterval {
+            lossless: field(&bytes[..3]),
+            lossy: field(&bytes[3..6]) & 0x7f_ffff,
+            data: field(&bytes[6..]),
+        };
+        Some(LossIntervals { skip, intervals: rest.chunks_exact(9).map(interval).collect() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn section_6_5_the_byte_encodings() {
+        let feature = |feature, values: &[u8]| FeatureOption { feature, values: values.to_vec() };
+        let cases: [(DccpOption, &[u8]); 8] = [
+            (DccpOption::ChangeL(feature(1, &[2, 3])), &[32, 5, 1, 2, 3]),
+            (DccpOption::ChangeL(feature(3, &[0, 0, 0, 0, 4, 0])), &[32, 9, 3, 0, 0, 0, 0, 4, 0]),
+            (DccpOption::ConfirmL(feature(1, &[2, 2, 3])), &[33, 6, 1, 2, 2, 3]),
+            (DccpOption::ConfirmL(feature(126, &[])), &[33, 3, 126]),
+            (DccpOption::ChangeR(feature(1, &[3, 2])), &[34, 5, 1, 3, 2]),
+            (DccpOption::ConfirmR(feature(1, &[2, 3, 2])), &[35, 6, 1, 2, 3, 2]),
+            (DccpOption::ConfirmR(feature(3, &[0, 0, 0, 0, 4, 0])), &[35, 9, 3, 0, 0, 0, 0, 4, 0]),
+            (DccpOption::ConfirmR(feature(126, &[])), &[35, 3, 126]),
+        ];
+        for (option, bytes) in cases {
+            assert_eq!(
+                (option.kind(), option.encoded_len(), option.data().as_slice()),
+                (bytes[0], bytes.len(), &bytes[2..])
+            );
+            assert_eq!(DccpOption::from_parts(bytes[0], &bytes[2..]), option);
+        }
+    }
+
+    #[test]
+    fn sections_7_7_and_13_the_smallest_form_is_used() {
+        for (option, length) in [
+            (DccpOption::NdpCount(255), 3),
+            (DccpOption::NdpCount(256), 4),
+            (DccpOption::NdpCount((1 << 48) - 1), 8),
+            (DccpOption::ElapsedTime(65535), 4),
+            (DccpOption::ElapsedTime(65536), 6),
+            (DccpOption::TimestampEcho { echo: 1, elapsed: 0 }, 6),
+            (DccpOption::TimestampEcho { echo: 1, elapsed: 1 }, 8),
+            (DccpOption::TimestampEcho { echo: 1, elapsed: 65536 }, 10),
+        ] {
+            assert_eq!((option.encoded_len(), option.data().len() + 2), (length, length), "{option:?}");
+            assert_eq!(DccpOption::from_parts(option.kind(), &option.data()), option);
+        }
+        assert_eq!(time_steps(TimeDelta::from_secs(50_000)), u32::MAX);
+        assert_eq!(time_steps(-TimeDelta::from_secs(1)), 0);
+    }
+
+    #[test]
+    fn section_5_8_a_wrong_length_is_no_such_option() {
+        for (kind, data) in
+            [(44, vec![1, 2]), (41, vec![0; 5]), (37, vec![0; 7]), (43, vec![0; 3]), (32, vec![])]
+        {
+            assert_eq!(DccpOption::from_parts(kind, &data), DccpOption::Other { kind, data });
+        }
+    }
+
+    #[test]
+    fn rfc_4342_section_8_6_2_the_example() {
+        let data = [
+            2, 0, 0, 10, 128, 0, 1, 0, 0, 10, 0, 0, 8, 0, 0, 5, 0, 0, 10, 0, 0, 8, 0, 0, 1, 0, 0, 8, 0, 0,
+            10, 128, 0, 0, 0, 0, 15,
+        ];
+        let found = LossIntervals::from_data(&data).expect("four intervals");
+        assert_eq!(found.skip, 2);
+        let lengths: Vec<_> = found.intervals.iter().map(|i| (i.lossless, i.lossy, i.data)).collect();
+        assert_eq!(lengths, [(10, 1, 10), (8, 5, 10), (8, 1, 8), (10, 0, 15)]);
+        assert_eq!(found.to_option().encoded_len(), 39);
+        assert_eq!(LossIntervals::from_data(&found.to_option().data()), Some(found));
+        assert_eq!(LossIntervals::from_data(&data[..30]), None);
+        assert_eq!(LossIntervals::from_data(&[4, 0, 0, 0, 0, 0, 0, 0, 0, 0]), None);
+    }
+}

@@ -1,0 +1,322 @@
+//! DCCP packets as structs: the ten types of RFC 4340 section 5 with their fields, options as values.
+
+use super::crc32c::{crc32c, crc32c_zeros};
+use super::{DccpOption, ResetReason, SequenceNumber, ServiceCode};
+use paceline_units::{Bytes, Time};
+
+/// Bytes of the longest header, options in: the data offset counts 255 words (RFC 4340 section 5).
+pub const LONGEST_HEADER: usize = 1020;
+
+/// The ports of a packet (RFC 4340 section 5.1).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Ports {
+    /// Of the endpoint that sent it.
+    pub source: u16,
+    /// Of the endpoint that it is for.
+    pub destination: u16,
+}
+
+impl Ports {
+    /// The way back.
+    pub fn reversed(self) -> Ports {
+        Ports { source: self.destination, destination: self.source }
+    }
+}
+
+/// A packet's type (RFC 4340 section 5.1, table 1). The numbers are those on the wire.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(u8)]
+pub enum PacketType {
+    /// Opens a connection.
+    Request = 0,
+    /// Answers a request.
+    Response = 1,
+    /// Application data.
+    Data = 2,
+    /// An acknowledgement.
+    Ack = 3,
+    /// Both.
+    DataAck = 4,
+    /// The server asks the client to close.
+    CloseReq = 5,
+    /// Ends the connection; asks for a reset.
+    Close = 6,
+    /// Ends the connection at once.
+    Reset = 7,
+    /// Asks for a SyncAck: the numbers disagree.
+    Sync = 8,
+    /// Answers a Sync.
+    SyncAck = 9,
+}
+
+impl PacketType {
+    /// All types.
+    pub const ALL: [PacketType; 10] = [
+        PacketType::Request,
+        PacketType::Response,
+        PacketType::Data,
+        PacketType::Ack,
+        PacketType::DataAck,
+        PacketType::CloseReq,
+        PacketType::Close,
+        PacketType::Reset,
+        PacketType::Sync,
+        PacketType::SyncAck,
+    ];
+
+    /// The type of a number on the wire; none for 10 to 15, which are reserved.
+    pub fn from_number(number: u8) -> Option<PacketType> {
+        PacketType::ALL.get(usize::from(number)).copied()
+    }
+
+    /// Whether it may have short sequence numbers, X = 0 (RFC 4340 section 5.1).
+    pub fn may_be_short(self) -> bool {
+        matches!(self, PacketType::Data | PacketType::Ack | PacketType::DataAck)
+    }
+
+    /// Whether it counts as a data packet (RFC 4340 section 7.7).
+    pub fn is_data(self) -> bool {
+        matches!(self, PacketType::Request | PacketType::Response | PacketType::Data | PacketType::DataAck)
+    }
+
+    /// Whether it carries an acknowledgement number.
+    pub fn has_acknowledgment(self) -> bool {
+        !matches!(self, PacketType::Request | PacketType::Data)
+    }
+
+    /// Bytes of the header without options (RFC 4340 sections 5.1 to 5.7).
+    pub fn fixed_header(self, short: bool) -> usize {
+        let generic = if short { 12 } else { 16 };
+        let acknowledgment = match (self.has_acknowledgment(), short) {
+            (false, _) => 0,
+            (true, true) => 4,
+            (true, false) => 8,
+        };
+        let extra = match self {
+            PacketType::Request | PacketType::Response | PacketType::Reset => 4,
+            _ => 0,
+        };
+        generic + acknowledgment + extra
+    }
+}
+
+/// What a packet's type adds to the generic header.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Body {
+    /// DCCP-Request (section 5.2).
+    Request {
+        /// The service that is asked for.
+        service: ServiceCode,
+    },
+    /// DCCP-Response (section 5.3).
+    Response {
+        /// Which Request it answers.
+        acknowledgment: SequenceNumber,
+        /// The Request's service.
+        service: ServiceCode,
+    },
+    /// DCCP-Data (section 5.4).
+    Data,
+    /// DCCP-Ack (section 5.4).
+    Ack {
+        /// The greatest number received.
+        acknowledgment: SequenceNumber,
+    },
+    /// DCCP-DataAck (section 5.4).
+    DataAck {
+        /// The greatest number received.
+        acknowledgment: SequenceNumber,
+    },
+    /// DCCP-CloseReq (section 5.5).
+    CloseReq {
+        /// The greatest number received.
+        acknowledgment: SequenceNumber,
+    },
+    /// DCCP-Close (section 5.5).
+    Close {
+        /// The greatest number received.
+        acknowledgment: SequenceNumber,
+    },
+    /// DCCP-Reset (section 5.6).
+    Reset {
+        /// The greatest number received, or that of the packet it answers.
+        acknowledgment: SequenceNumber,
+        /// Why.
+        reason: ResetReason,
+    },
+    /// DCCP-Sync (section 5.7).
+    Sync {
+        /// A number received, not always of a packet that was accepted.
+        acknowledgment: SequenceNumber,
+    },
+    /// DCCP-SyncAck (section 5.7).
+    SyncAck {
+        /// The number of the Sync.
+        acknowledgment: SequenceNumber,
+    },
+}
+
+impl Body {
+    /// The type it belongs to.
+    #[inline]
+    pub fn packet_type(&self) -> PacketType {
+        match self {
+            Body::Request { .. } => PacketType::Request,
+            Body::Response { .. } => PacketType::Response,
+            Body::Data => PacketType::Data,
+            Body::Ack { .. } => PacketType::Ack,
+            Body::DataAck { .. } => PacketType::DataAck,
+            Body::CloseReq { .. } => PacketType::CloseReq,
+            Body::Close { .. } => PacketType::Close,
+            Body::Reset { .. } => PacketType::Reset,
+            Body::Sync { .. } => PacketType::Sync,
+            Body::SyncAck { .. } => PacketType::SyncAck,
+        }
+    }
+
+    /// The acknowledgement number, if the type has one.
+    #[inline]
+    pub fn acknowledgment(&self) -> Option<SequenceNumber> {
+        match *self {
+            Body::Request { .. } | Body::Data => None,
+            Body::Response { acknowledgment, .. }
+            | Body::Ack { acknowledgment }
+            | Body::DataAck { acknowledgment }
+            | Body::CloseReq { acknowledgment }
+            | Body::Close { acknowledgment }
+            | Body::Reset { acknowledgment, .. }
+            | Body::Sync { acknowledgment }
+            | Body::SyncAck { acknowledgment } => Some(acknowledgment),
+        }
+    }
+}
+
+/// What lies in the application data area.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Payload {
+    /// Real bytes.
+    Bytes(Vec<u8>),
+    /// So many zero bytes that nobody stores: media and bulk of the simulator, and padding.
+    Dummy {
+        /// How many.
+        size: u32,
+        /// When their frame was captured; known in the simulator only.
+        captured: Time,
+    },
+}
+
+impl Payload {
+    /// Nothing.
+    pub const EMPTY: Payload = Payload::Bytes(Vec::new());
+
+    /// `size` bytes captured at `captured`.
+    pub fn dummy(size: u32, captured: Time) -> Payload {
+        Payload::Dummy { size, captured }
+    }
+
+    /// Its length in bytes.
+    #[inline]
+    pub fn len(&self) -> usize {
+        match self {
+            Payload::Bytes(bytes) => bytes.len(),
+            Payload::Dummy { size, .. } => *size as usize,
+        }
+    }
+
+    /// Whether there is nothing.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Its CRC-32c (RFC 4340 section 9.3); 0 of no bytes.
+    pub fn crc32c(&self) -> u32 {
+        match self {
+            Payload::Bytes(bytes) => crc32c(bytes),
+            Payload::Dummy { size, .. } => crc32c_zeros(*size as usize),
+        }
+    }
+}
+
+impl Default for Payload {
+    fn default() -> Payload {
+        Payload::EMPTY
+    }
+}
+
+/// A packet of either direction.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Packet {
+    /// Where from and where to.
+    pub ports: Ports,
+    /// 4 bits for the sender's congestion control (CCVal; CCID 3's window counter).
+    pub ccval: u8,
+    /// What the checksum covers (CsCov): 0 everything, else the header and (n - 1) * 4 bytes of payload.
+    pub coverage: u8,
+    /// Whether only the low 24 bits of the numbers are sent (X = 0).
+    pub short: bool,
+    /// Its sequence number; of a short one that was received only the low 24 bits.
+    pub sequence: SequenceNumber,
+    /// Type and the type's fields.
+    pub body: Body,
+    /// Options in order; padding is not among them.
+    pub options: Vec<DccpOption>,
+    /// The application data area. Ack, Close and Sync packets have it ignored, a Reset's is text.
+    pub payload: Payload,
+}
+
+impl Packet {
+    /// A packet with long numbers, without options and payload.
+    pub fn new(ports: Ports, sequence: SequenceNumber, body: Body) -> Packet {
+        Packet {
+            ports,
+            ccval: 0,
+            coverage: 0,
+            short: false,
+            sequence,
+            body,
+            options: Vec::new(),
+            payload: Payload::EMPTY,
+        }
+    }
+
+    /// Its type.
+    #[inline]
+    pub fn packet_type(&self) -> PacketType {
+        self.body.packet_type()
+    }
+
+    /// Bytes of the header, options and their padding in.
+    #[inline]
+    pub fn header_len(&self) -> usize {
+        let options: usize = self.options.iter().map(DccpOption::encoded_len).sum();
+        self.packet_type().fixed_header(self.short) + options.next_multiple_of(4)
+    }
+
+    /// Size on the link: header, options, payload.
+    #[inline]
+    pub fn size(&self) -> Bytes {
+        Bytes::new((self.header_len() + self.payload.len()) as u64)
+    }
+
+    /// The reset that answers a packet where there is no connection: its numbers are taken from `self` (RFC 4340
+    /// section 8.3.1). None answers a reset.
+    pub fn reset_without_connection(&self, reason: ResetReason) -> Option<Packet> {
+        if self.packet_type() == PacketType::Reset {
+            return None;
+        }
+        // Of short numbers the upper 24 bits are 0.
+        let visible = |number: SequenceNumber| {
+            if self.short { SequenceNumber::new(number.low().into()) } else { number }
+        };
+        let sequence = match self.body.acknowledgment() {
+            Some(acknowledgment) if self.short => {
+                SequenceNumber::new(visible(acknowledgment).plus(1).low().into())
+            }
+            Some(acknowledgment) => acknowledgment.plus(1),
+            None => SequenceNumber::ZERO,
+        };
+        let body = Body::Reset { acknowledgment: visible(self.sequence), reason };
+        Some(Packet::new(self.ports.reversed(), sequence, body))
+    }
+}

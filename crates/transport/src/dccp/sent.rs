@@ -1,0 +1,324 @@
+//! What was sent, and what became of it by the other end's word (RFC 4340 section 11.4).
+
+use super::{DccpOption, DropCode};
+use paceline_cc::{PacketResult, Status, StreamId};
+use paceline_units::{Bytes, Ecn, Time};
+use std::collections::VecDeque;
+
+/// Packets that are remembered: of more the oldest are given up, and what is said of them is ignored (section 11.4.1).
+const MOST_PACKETS: usize = 1 << 16;
+
+/// What is known of a packet, in the order of the sender's table of section 11.4.1: a state only moves up.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum State {
+    Unknown,
+    Received,
+    Marked,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    sent: Time,
+    size: u32,
+    /// Whether it carries application data, which alone congestion control counts.
+    data: bool,
+    state: State,
+    dropped: bool,
+}
+
+/// What an acknowledgement told.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Told {
+    /// When the packet left that is acknowledged, if that was not known to have arrived.
+    pub(crate) newest_sent: Option<Time>,
+    /// Whether something is known to have arrived that was not.
+    pub(crate) news: bool,
+    /// Packets that are reported dropped for the first time.
+    pub(crate) dropped: u32,
+    /// Of these, dropped for want of room.
+    pub(crate) no_room: u32,
+    /// Whether the application listens no more.
+    pub(crate) not_listening: bool,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sent {
+    /// The number of the first entry.
+    first: i64,
+    entries: VecDeque<Entry>,
+    /// What the other end said of each packet, the oldest first.
+    results: Vec<PacketResult>,
+    /// The drop code of each packet from the acknowledged one back, of one acknowledgement.
+    drops: Vec<u8>,
+}
+
+impl Sent {
+    /// The packet numbered next was sent.
+    pub(crate) fn push(&mut self, sequence: i64, now: Time, size: Bytes, data: bool) {
+        if self.entries.len() == MOST_PACKETS {
+            self.entries.pop_front();
+            self.first += 1;
+        }
+        if self.entries.is_empty() {
+            self.first = sequence;
+        }
+        let size = u32::try_from(size.as_u64()).unwrap_or(u32::MAX);
+        self.entries.push_back(Entry { sent: now, size, data, state: State::Unknown, dropped: false });
+    }
+
+    /// Forgets what is so old that it can be acknowledged no more.
+    pub(crate) fn forget_before(&mut self, sequence: i64) {
+        while self.first < sequence && self.entries.pop_front().is_some() {
+            self.first += 1;
+        }
+    }
+
+    fn entry(&mut self, sequence: i64) -> Option<&mut Entry> {
+        self.entries.get_mut(usize::try_from(sequence - self.first).ok()?)
+    }
+
+    /// When the packet left, if that is remembered.
+    pub(crate) fn sent_at(&self, sequence: i64) -> Option<Time> {
+        self.entries.get(usize::try_from(sequence - self.first).ok()?).map(|entry| entry.sent)
+    }
+
+    /// What the last acknowledgement said of data packets, the oldest first.
+    pub(crate) fn results(&self) -> &[PacketResult] {
+        &self.results
+    }
+
+    /// An acknowledgement of `acknowledgment` with these options arrived. Options that tell of packets before the first
+    /// ever sent are ignored (section 11.4), and Data Dropped that does not fit the vectors (section 11.7).
+    pub(crate) fn on_acknowledged(&mut self, acknowledgment: i64, options: &[DccpOption]) -> Told {
+        let mut told = Told::default();
+        self.results.clear();
+        let vectors = || {
+            options.iter().filter_map(|option| match option {
+                DccpOption::AckVector { vector, .. } => Some(vector.as_slice()),
+                _ => None,
+            })
+        };
+        let covered: i64 = vectors().flatten().map(|byte| i64::from(byte & 63) + 1).sum();
+        let valid = covered <= acknowledgment + 1;
+        let drops_fit = self.read_drops(acknowledgment, options);
+        if let Some(entry) = self.entry(acknowledgment)
+            && entry.state == State::Unknown
+        {
+            told.newest_sent = Some(entry.sent);
+        }
+        if covered == 0 || !valid {
+            self.note(acknowledgment, State::Received, &mut told);
+        } else {
+            let mut sequence = acknowledgment;
+            'all: for byte in vectors().flatten() {
+                let state = match byte >> 6 {
+                    0 => Some(State::Received),
+                    1 => Some(State::Marked),
+                    3 => Some(State::Unknown),
+                    _ => None,
+                };
+                for _ in 0..=byte & 63 {
+                    if sequence < self.first {
+                        break 'all;
+                    }
+                    if let Some(state) = state {
+                        self.note(sequence, state, &mut told);
+                    }
+                    sequence -= 1;
+                }
+            }
+        }
+        if drops_fit && valid {
+            self.note_drops(acknowledgment, &mut told);
+        }
+        self.results.reverse();
+        told
+    }
+
+    /// The receiver's word on one packet.
+    fn note(&mut self, sequence: i64, state: State, told: &mut Told) {
+        let Some(entry) = self.entry(sequence) else { return };
+        let news = state > entry.state;
+        entry.state = entry.state.max(state);
+        told.news |= news;
+        // What was known is not told again; what is missing is, and is no verdict.
+        if !entry.data || !(news || entry.state == State::Unknown) {
+            return;
+        }
+        let status = match entry.state {
+            State::Unknown => Status::Missing,
+            State::Received => Status::Received { arrived: None, ecn: Ecn::NotEct },
+            State::Marked => Status::Received { arrived: None, ecn: Ecn::Ce },
+        };
+        let (sent, size) = (entry.sent, Bytes::new(u64::from(entry.size)));
+        self.results.push(PacketResult {
+            stream: StreamId(0),
+            sequence: sequence as u64,
+            size,
+            sent,
+            status,
+        });
+    }
+
+    /// Reads the drop blocks; false if there are none or they tell of more than was sent.
+    fn read_drops(&mut self, acknowledgment: i64, options: &[DccpOption]) -> bool {
+        self.drops.clear();
+        let mut covered = 0;
+        for option in options {
+            let DccpOption::DataDropped(blocks) = option else { continue };
+            for block in blocks {
+                let (code, run) = match block {
+                    0..=127 => (0, i64::from(*block) + 1),
+                    _ => ((block >> 4 & 7) + 1, i64::from(block & 15) + 1),
+                };
+                let room = self.entries.len().saturating_sub(self.drops.len());
+                self.drops.extend(core::iter::repeat_n(code, room.min(run as usize)));
+                covered += run;
+            }
+        }
+        covered > 0 && covered <= acknowledgment + 1
+    }
+
+    /// Dropped is as bad as marked, but for protocol constraints (section 11.7.2).
+    fn note_drops(&mut self, acknowledgment: i64, told: &mut Told) {
+        let contradicts = |sent: &mut Sent, (back, code): (usize, u8)| {
+            let entry = sent.entry(acknowledgment - back as i64);
+            code > 0 && entry.is_some_and(|entry| entry.state == State::Unknown)
+        };
+        let drops = core::mem::take(&mut self.drops);
+        if !drops.iter().copied().enumerate().any(|drop| contradicts(self, drop)) {
+            for (back, code) in drops.iter().copied().enumerate().filter(|(_, code)| *code > 0) {
+                let sequence = acknowledgment - back as i64;
+                let Some(entry) = self.entry(sequence).filter(|entry| entry.data && !entry.dropped) else {
+                    continue;
+                };
+                entry.dropped = true;
+                let code = code - 1;
+                told.dropped += 1;
+                told.not_listening |= code == DropCode::NotListening as u8;
+                told.no_room += u32::from(code == DropCode::ReceiveBuffer as u8);
+                if code > DropCode::NotListening as u8 {
+                    self.note(sequence, State::Marked, told);
+                }
+            }
+            self.in_order();
+        }
+        self.drops = drops;
+    }
+
+    /// The newest first and each packet once, the later word holding.
+    fn in_order(&mut self) {
+        if self.results.windows(2).any(|pair| pair[0].sequence <= pair[1].sequence) {
+            self.results.reverse();
+            self.results.sort_by_key(|result| core::cmp::Reverse(result.sequence));
+            self.results.dedup_by_key(|result| result.sequence);
+        }
+    }
+
+    /// Packets remembered.
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sent(count: i64) -> Sent {
+        let mut sent = Sent::default();
+        (0..count).for_each(|n| sent.push(n, Time::from_nanos(n as u64), Bytes::new(100), n % 10 != 0));
+        sent
+    }
+
+    fn vector(bytes: &[u8]) -> DccpOption {
+        DccpOption::AckVector { nonce: false, vector: bytes.to_vec() }
+    }
+
+    fn summary(sent: &Sent) -> Vec<(u64, Option<bool>)> {
+        let told = |result: &PacketResult| match result.status {
+            Status::Missing => (result.sequence, None),
+            Status::Received { ecn, .. } => (result.sequence, Some(ecn.is_ce())),
+        };
+        sent.results().iter().map(told).collect()
+    }
+
+    #[test]
+    fn section_11_4_the_example_is_read() {
+        let mut sent = sent(101);
+        let told = sent.on_acknowledged(100, &[vector(&[0, 192, 3, 64]), vector(&[5])]);
+        // 90 and 100 carry no data: congestion control does not know them.
+        let expected = [
+            (88, Some(false)),
+            (89, Some(false)),
+            (91, Some(false)),
+            (92, Some(false)),
+            (93, Some(false)),
+            (94, Some(true)),
+            (95, Some(false)),
+            (96, Some(false)),
+            (97, Some(false)),
+            (98, Some(false)),
+            (99, None),
+        ];
+        assert_eq!(summary(&sent), expected);
+        assert!(told.news && told.newest_sent == Some(Time::from_nanos(100)));
+    }
+
+    #[test]
+    fn section_11_4_1_states_follow_the_senders_table() {
+        let mut sent = sent(4);
+        sent.on_acknowledged(3, &[vector(&[0, 192, 0])]);
+        sent.on_acknowledged(3, &[vector(&[192, 0, 64])]);
+        assert_eq!(
+            summary(&sent),
+            [(1, Some(true)), (2, Some(false))],
+            "0 and 1: 1; 3 and 0: 0; 0 and 3: stays"
+        );
+        sent.on_acknowledged(3, &[vector(&[192, 192, 0])]);
+        assert_eq!(summary(&sent), [], "nothing is taken back, nothing told twice");
+    }
+
+    #[test]
+    fn section_11_4_a_vector_beyond_the_first_packet_is_ignored() {
+        let mut sent = sent(4);
+        sent.on_acknowledged(3, &[vector(&[68])]);
+        assert_eq!(summary(&sent), [(3, Some(false))], "the acknowledgement number alone counts");
+    }
+
+    #[test]
+    fn section_11_7_dropped_is_as_bad_as_marked_but_for_protocol_constraints() {
+        let mut sent = sent(9);
+        let blocks = DccpOption::DataDropped(vec![0, 0x80, 0xa0, 0xb0, 0xf0]);
+        let told = sent.on_acknowledged(8, &[vector(&[7]), blocks.clone()]);
+        let marked: Vec<u64> =
+            summary(&sent).into_iter().filter(|(_, ecn)| *ecn == Some(true)).map(|(n, _)| n).collect();
+        assert_eq!(marked, [4, 5, 6]);
+        assert_eq!((told.dropped, told.no_room, told.not_listening), (4, 1, false));
+        assert_eq!(summary(&sent).len(), 8, "each packet once, in order");
+        assert!(summary(&sent).is_sorted());
+        assert_eq!(sent.on_acknowledged(8, &[vector(&[7]), blocks]).dropped, 0, "each drop counts once");
+    }
+
+    #[test]
+    fn section_11_7_blocks_that_contradict_the_vector_are_ignored() {
+        let mut sent = sent(9);
+        let told = sent.on_acknowledged(8, &[vector(&[0, 192, 5]), DccpOption::DataDropped(vec![0, 0xa0])]);
+        assert_eq!(told.dropped, 0, "7 did not arrive: it was not dropped");
+        let told = sent.on_acknowledged(8, &[vector(&[0, 0, 5]), DccpOption::DataDropped(vec![0xa0, 127])]);
+        assert_eq!(told.dropped, 0, "more than was sent");
+    }
+
+    #[test]
+    fn memory_is_bounded_whatever_is_sent_and_said() {
+        let mut sent = sent(MOST_PACKETS as i64 + 10);
+        assert_eq!((sent.len(), sent.first), (MOST_PACKETS, 10));
+        let all: Vec<DccpOption> = (0..4).map(|_| DccpOption::DataDropped(vec![127; 253])).collect();
+        sent.on_acknowledged(MOST_PACKETS as i64 + 5, &all);
+        assert!(sent.drops.len() <= MOST_PACKETS);
+        sent.forget_before(20);
+        assert_eq!(sent.first, 20);
+        assert_eq!(sent.sent_at(19), None);
+    }
+}

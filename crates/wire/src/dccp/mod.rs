@@ -1,0 +1,22 @@
+//! DCCP's bytes (RFC 4340 sections 5 and 9), by itself on IP or in UDP (RFC 6773).
+//!
+//! - [`encode`], [`decode`]: a packet under IP, with its checksum over the pseudo-header ([`Addresses`]).
+//! - [`encode_in_udp`], [`decode_in_udp`]: a packet as the payload of a UDP datagram, whose own checksum does.
+//!
+//! What a receiver must ignore is an error here: who gets one drops the packet and answers nothing (section 8.5, step 1).
+
+mod checksum;
+mod decode;
+mod encode;
+mod options;
+
+pub use checksum::{Addresses, IP_PROTOCOL};
+pub use decode::{decode, decode_in_udp};
+pub use encode::{encode, encode_in_udp};
+
+/// The UDP port of a DCCP-UDP server that serves a whole system; an application's own uses another (RFC 6773 section
+/// 3.8).
+pub const UDP_PORT: u16 = 6511;
+
+/// Bytes of a UDP header, which RFC 6773 section 3.3 counts in its smallest length.
+pub const UDP_HEADER: usize = 8;
