@@ -199,6 +199,16 @@ impl<F: Ccids + Clone> Host<F> {
         SequenceNumber::new(hash.wrapping_add(now.as_nanos() / 4000))
     }
 
+    /// The number of a Response that nobody remembers. A later Request must get the next number, though it may come to the
+    /// same client: a Response far ahead would make that acknowledge what the connection never sent. So the Request's
+    /// number is in it, and the clock moves once in a cookie's lifetime.
+    fn stateless_number(&self, now: Time, flow: &FlowId, request: &Packet) -> SequenceNumber {
+        let lifetime = u64::try_from(self.config.cookie_lifetime.as_nanos()).unwrap_or(0).max(1);
+        let hash = siphash(self.config.secret, &flow.to_bytes());
+        let clock = (now.as_nanos() / lifetime).wrapping_mul(lifetime / 4000);
+        SequenceNumber::new(hash.wrapping_add(clock).wrapping_add(request.sequence.as_u64()))
+    }
+
     /// A connection.
     pub fn connection(&self, flow: &FlowId) -> Option<&Connection<F>> {
         self.connections.get(flow)
@@ -307,7 +317,7 @@ impl<F: Ccids + Clone> Host<F> {
 
     /// The Response of a connection that is forgotten at once (step 11).
     fn respond_with_cookie(&mut self, now: Time, flow: FlowId, mut request: Packet, ecn: Ecn) {
-        let iss = self.initial_number(now, &flow);
+        let iss = self.stateless_number(now, &flow, &request);
         let Some(cookies) = cookie::make(self.config.secret, now, &flow, &request, iss) else {
             self.refuse(now, flow, &request, ResetCode::TOO_BUSY);
             return;

@@ -1,1 +1,25 @@
-//! x
+//! Whatever happens, nothing panics, memory is bounded, and a connection survives those who cannot see it.
+
+use crate::script::drive;
+use paceline_units::RandomStream;
+use proptest::prelude::*;
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_bytes_keep_every_promise(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
+        prop_assert_eq!(drive(&bytes), Ok(()));
+    }
+}
+
+#[test]
+fn long_scripts_keep_every_promise() {
+    let mut random = RandomStream::new(1, "scripts");
+    for round in 0..100 {
+        let mut bytes: Vec<u8> = (0..3000).map(|_| random.next_u64() as u8).collect();
+        // Half of them without anybody who knows the numbers.
+        bytes[0] = if round % 2 == 0 { 0x80 } else { 0 };
+        assert_eq!(drive(&bytes), Ok(()), "round {round}");
+    }
+}

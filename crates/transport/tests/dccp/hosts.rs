@@ -1,1 +1,295 @@
-//! x
+//! Many connections on one address: RFC 4340 sections 8.1.2 to 8.1.4 and 8.5, steps 2 and 3.
+
+use crate::standin::StandIns;
+use paceline_transport::dccp::{
+    Body, CookiePolicy, DccpConfig, DccpOption, Event, FlowId, Host, HostConfig, ListenError, Packet,
+    PacketType, Payload, Ports, ResetCode, SequenceNumber, ServiceCode, State,
+};
+use paceline_units::{Ecn, Time, TimeDelta};
+
+const CLIENT: u128 = 1;
+const SERVER: u128 = 2;
+const SERVICE: ServiceCode = ServiceCode(7);
+const OTHER: ServiceCode = ServiceCode(8);
+
+fn config(cookies: CookiePolicy) -> HostConfig {
+    HostConfig { cookies, ..HostConfig::new([11, 22]) }
+}
+
+fn listening(config: &HostConfig) -> Host<StandIns> {
+    let mut host = Host::new(config, StandIns);
+    host.listen(80, SERVICE).expect("a valid code");
+    host.listen(80, OTHER).expect("a valid code");
+    host
+}
+
+fn flow(port: u16) -> FlowId {
+    FlowId { address: SERVER, udp_port: 0, ports: Ports { source: port, destination: 80 } }
+}
+
+/// Both hosts over a path without delay, for so long.
+fn run(now: &mut Time, client: &mut Host<StandIns>, server: &mut Host<StandIns>, span: TimeDelta) {
+    let until = *now + span;
+    loop {
+        for _ in 0..1000 {
+            let sent = client.poll_transmit(*now).map(|(_, transmit)| (true, transmit));
+            let sent = sent.or_else(|| server.poll_transmit(*now).map(|(_, transmit)| (false, transmit)));
+            match sent {
+                Some((true, transmit)) => server.on_packet(*now, CLIENT, 0, transmit.packet, transmit.ecn),
+                Some((false, transmit)) => client.on_packet(*now, SERVER, 0, transmit.packet, transmit.ecn),
+                None => break,
+            }
+        }
+        let next = client.next_timeout().into_iter().chain(server.next_timeout()).min();
+        let Some(next) = next.filter(|next| *next <= until) else { break };
+        *now = (*now).max(next);
+        client.handle_timeout(*now);
+        server.handle_timeout(*now);
+    }
+    *now = until;
+}
+
+fn events(host: &mut Host<StandIns>) -> Vec<Event> {
+    std::iter::from_fn(|| host.poll_event()).map(|(_, event)| event).collect()
+}
+
+fn request(port: u16, service: ServiceCode) -> Packet {
+    let ports = Ports { source: port, destination: 80 };
+    Packet::new(ports, SequenceNumber::new(1000), Body::Request { service })
+}
+
+/// What a host sends at once in answer to a packet.
+fn answer(host: &mut Host<StandIns>, now: Time, packet: Packet) -> Option<Packet> {
+    host.on_packet(now, CLIENT, 0, packet, Ecn::NotEct);
+    host.poll_transmit(now).map(|(_, transmit)| transmit.packet)
+}
+
+fn code(packet: Option<Packet>) -> Option<ResetCode> {
+    match packet?.body {
+        Body::Reset { reason, .. } => Some(reason.code),
+        _ => None,
+    }
+}
+
+#[test]
+fn hosts_connect_send_and_forget() {
+    for cookies in [CookiePolicy::Never, CookiePolicy::Always] {
+        let (mut client, mut server) = (Host::new(&config(cookies), StandIns), listening(&config(cookies)));
+        let mut now = Time::ZERO;
+        client.connect(now, flow(5000), SERVICE, Payload::EMPTY).expect("room");
+        assert_eq!(client.connect(now, flow(5000), SERVICE, Payload::EMPTY), Err(ListenError::InUse));
+        client.connect(now, flow(5001), OTHER, Payload::Bytes(b"early".to_vec())).expect("room");
+        run(&mut now, &mut client, &mut server, TimeDelta::from_secs(1));
+        assert_eq!(server.flows().count(), 2, "{cookies:?}");
+        let connected = events(&mut server).into_iter().filter(|event| *event == Event::Connected).count();
+        assert_eq!(connected, 2, "{cookies:?}");
+        for port in [5000, 5001] {
+            let connection = client.connection_mut(&flow(port)).expect("it is there");
+            assert_eq!(connection.state(), State::Open, "{cookies:?} {port}");
+            connection.send(now, Payload::Bytes(vec![1, 2, 3])).expect("room");
+        }
+        run(&mut now, &mut client, &mut server, TimeDelta::from_secs(1));
+        let received =
+            events(&mut server).into_iter().filter(|event| matches!(event, Event::Received { .. })).count();
+        assert_eq!(received, 2, "{cookies:?}");
+        client.connection_mut(&flow(5000)).expect("there").close(now);
+        client.connection_mut(&flow(5001)).expect("there").abort(now);
+        run(&mut now, &mut client, &mut server, TimeDelta::from_secs(300));
+        let _ = (events(&mut client), events(&mut server));
+        assert_eq!((client.flows().count(), server.flows().count()), (0, 0), "{cookies:?}");
+        assert_eq!((client.next_timeout(), server.next_timeout()), (None, None));
+    }
+}
+
+#[test]
+fn section_8_1_2_other_service_codes_are_refused() {
+    let mut host = listening(&config(CookiePolicy::Never));
+    for service in [ServiceCode(9), ServiceCode::INVALID, ServiceCode::NONE] {
+        assert_eq!(
+            code(answer(&mut host, Time::ZERO, request(5, service))),
+            Some(ResetCode::BAD_SERVICE_CODE)
+        );
+    }
+    for (port, service) in [(6, SERVICE), (7, OTHER)] {
+        let answer = answer(&mut host, Time::ZERO, request(port, service)).expect("several codes per port");
+        assert_eq!(answer.packet_type(), PacketType::Response);
+    }
+    assert_eq!(host.listen(80, ServiceCode::INVALID), Err(ListenError::InvalidService));
+    assert_eq!(host.flows().count(), 2);
+}
+
+#[test]
+fn section_8_1_3_where_nobody_listens_requests_are_refused() {
+    let mut host = listening(&config(CookiePolicy::Never));
+    let mut packet = request(5, SERVICE);
+    packet.ports.destination = 81;
+    let answer = answer(&mut host, Time::ZERO, packet.clone()).expect("a reset");
+    assert_eq!(answer.sequence, SequenceNumber::ZERO);
+    assert_eq!(answer.body.acknowledgment(), Some(packet.sequence));
+    assert_eq!(code(Some(answer)), Some(ResetCode::CONNECTION_REFUSED));
+    host.stop_listening(80);
+    host.on_packet(Time::ZERO, CLIENT, 0, request(5, SERVICE), Ecn::NotEct);
+    let refused = host.poll_transmit(Time::ZERO).map(|(_, transmit)| transmit.packet);
+    assert_eq!(code(refused), Some(ResetCode::CONNECTION_REFUSED));
+}
+
+#[test]
+fn section_8_1_3_a_busy_host_says_so_and_resets_are_limited() {
+    let mut host = listening(&HostConfig { max_connections: 3, ..config(CookiePolicy::Never) });
+    let mut codes = Vec::new();
+    for port in 1..=2000 {
+        codes.extend(code(answer(&mut host, Time::ZERO, request(port, SERVICE))));
+    }
+    assert_eq!((codes.len(), host.flows().count()), (1024, 3), "not more than 1024 a second");
+    assert!(codes.iter().all(|code| *code == ResetCode::TOO_BUSY));
+    assert_eq!(host.limited(), 2000 - 3 - 1024);
+}
+
+#[test]
+fn section_8_5_step_2_packets_of_no_connection_are_reset() {
+    let mut host = listening(&config(CookiePolicy::Always));
+    for kind in PacketType::ALL {
+        let mut packet = request(9, SERVICE);
+        let acknowledgment = SequenceNumber::new(5);
+        packet.body = match kind {
+            PacketType::Request => continue,
+            PacketType::Response => Body::Response { acknowledgment, service: SERVICE },
+            PacketType::Data => Body::Data,
+            PacketType::Ack => Body::Ack { acknowledgment },
+            PacketType::DataAck => Body::DataAck { acknowledgment },
+            PacketType::CloseReq => Body::CloseReq { acknowledgment },
+            PacketType::Close => Body::Close { acknowledgment },
+            PacketType::Reset => {
+                let reason = paceline_transport::dccp::ResetReason::new(ResetCode::CLOSED);
+                assert_eq!(
+                    answer(
+                        &mut host,
+                        Time::ZERO,
+                        Packet { body: Body::Reset { acknowledgment, reason }, ..packet }
+                    ),
+                    None
+                );
+                continue;
+            }
+            PacketType::Sync => Body::Sync { acknowledgment },
+            PacketType::SyncAck => Body::SyncAck { acknowledgment },
+        };
+        assert_eq!(code(answer(&mut host, Time::ZERO, packet)), Some(ResetCode::NO_CONNECTION), "{kind:?}");
+    }
+}
+
+/// The Response of a host with cookies, and the Ack that returns them.
+fn with_cookie(host: &mut Host<StandIns>, now: Time, port: u16) -> (Packet, Packet) {
+    let response = answer(host, now, request(port, SERVICE)).expect("a Response");
+    let mut ack = request(port, SERVICE);
+    ack.sequence = SequenceNumber::new(1001);
+    ack.body = Body::Ack { acknowledgment: response.sequence };
+    let cookie = |option: &&DccpOption| matches!(option, DccpOption::InitCookie(_));
+    ack.options = response.options.iter().filter(cookie).cloned().collect();
+    assert!(!ack.options.is_empty());
+    (response, ack)
+}
+
+#[test]
+fn section_8_1_4_a_flood_of_requests_makes_no_connection() {
+    let mut host = listening(&config(CookiePolicy::Always));
+    for n in 0..20_000u32 {
+        let packet = request((n % 60_000) as u16, SERVICE);
+        host.on_packet(Time::from_nanos(u64::from(n) * 1000), u128::from(n), 0, packet, Ecn::NotEct);
+        let (_, transmit) = host.poll_transmit(Time::ZERO).expect("a Response");
+        assert_eq!(transmit.packet.packet_type(), PacketType::Response);
+    }
+    assert_eq!((host.flows().count(), host.next_timeout()), (0, None));
+    // Those with a policy in between keep so many.
+    let mut host = listening(&config(CookiePolicy::From(10)));
+    (0..1000).for_each(|port| host.on_packet(Time::ZERO, CLIENT, 0, request(port, SERVICE), Ecn::NotEct));
+    assert_eq!(host.flows().count(), 10);
+}
+
+#[test]
+fn section_8_1_4_a_returned_cookie_makes_the_connection() {
+    let mut host = listening(&config(CookiePolicy::Always));
+    let (response, ack) = with_cookie(&mut host, Time::ZERO, 5);
+    let later = Time::from_nanos(5_000_000_000);
+    let back = answer(&mut host, later, ack).expect("the packet that ends PARTOPEN");
+    assert_eq!(back.packet_type(), PacketType::Ack);
+    assert_eq!(back.sequence, response.sequence.plus(1), "numbers go on from the Response's");
+    assert_eq!(host.flows().count(), 1);
+}
+
+#[test]
+fn section_8_1_4_what_is_no_cookie_of_ours_is_refused() {
+    let now = Time::ZERO;
+    let mut host = listening(&config(CookiePolicy::Always));
+    let (_, good) = with_cookie(&mut host, now, 5);
+    let DccpOption::InitCookie(bytes) = good.options[0].clone() else { panic!("a cookie") };
+    for at in 0..bytes.len() {
+        let (mut packet, mut changed) = (good.clone(), bytes.clone());
+        changed[at] ^= 1;
+        packet.options = vec![DccpOption::InitCookie(changed)];
+        assert_eq!(code(answer(&mut host, now, packet)), Some(ResetCode::BAD_INIT_COOKIE), "byte {at}");
+    }
+    let mut other = good.clone();
+    other.ports.source = 6;
+    assert_eq!(code(answer(&mut host, now, other)), Some(ResetCode::BAD_INIT_COOKIE), "another flow's");
+    let mut wrong = good.clone();
+    wrong.body = Body::Ack { acknowledgment: SequenceNumber::new(1) };
+    assert_eq!(code(answer(&mut host, now, wrong)), Some(ResetCode::BAD_INIT_COOKIE), "another Response's");
+    let late = Time::from_nanos(61_000_000_000);
+    assert_eq!(code(answer(&mut host, late, good.clone())), Some(ResetCode::BAD_INIT_COOKIE), "too old");
+    let mut data = good.clone();
+    data.body = Body::Data;
+    assert_eq!(
+        code(answer(&mut host, now, data)),
+        Some(ResetCode::NO_CONNECTION),
+        "on Data they are ignored"
+    );
+    let mut elsewhere = Host::new(&HostConfig { secret: [1, 1], ..config(CookiePolicy::Always) }, StandIns);
+    elsewhere.listen(80, SERVICE).expect("valid");
+    assert_eq!(code(answer(&mut elsewhere, now, good)), Some(ResetCode::BAD_INIT_COOKIE), "another secret");
+    assert_eq!(host.flows().count(), 0);
+}
+
+#[test]
+fn section_7_2_initial_numbers_differ_by_flow_and_time() {
+    let number = |at: u64, port| {
+        let mut host = listening(&config(CookiePolicy::Never));
+        answer(&mut host, Time::from_nanos(at), request(port, SERVICE)).expect("a Response").sequence
+    };
+    assert_ne!(number(0, 5), number(0, 6));
+    assert_eq!(number(4_000_000, 5).since(number(0, 5)), 1000, "a clock of 4 us");
+}
+
+#[test]
+fn section_8_1_3_without_state_too_each_response_has_the_next_number() {
+    let mut host = listening(&config(CookiePolicy::Always));
+    let first = answer(&mut host, Time::ZERO, request(5, SERVICE)).expect("a Response").sequence;
+    let mut again = request(5, SERVICE);
+    again.sequence = again.sequence.plus(1);
+    let second = answer(&mut host, Time::from_nanos(1_000_000_000), again).expect("a Response").sequence;
+    assert_eq!(second, first.plus(1));
+}
+
+#[test]
+fn rfc_6773_section_3_8_udp_ports_tell_flows_apart() {
+    let mut host = listening(&config(CookiePolicy::Never));
+    for udp_port in [0, 7000, 7001] {
+        host.on_packet(Time::ZERO, CLIENT, udp_port, request(5, SERVICE), Ecn::NotEct);
+    }
+    assert_eq!(host.flows().count(), 3);
+}
+
+#[test]
+fn a_port_scan_leaves_nothing_behind() {
+    let mut host = listening(&HostConfig {
+        connection: DccpConfig { resets_per_second: 10, ..DccpConfig::default() },
+        ..config(CookiePolicy::Never)
+    });
+    for port in 0..=u16::MAX {
+        let mut packet = request(4000, SERVICE);
+        packet.ports.destination = port;
+        host.on_packet(Time::ZERO, CLIENT, 0, packet, Ecn::NotEct);
+    }
+    let answers = std::iter::from_fn(|| host.poll_transmit(Time::ZERO)).count();
+    assert_eq!((answers, host.flows().count()), (11, 1), "ten resets and the one Response");
+}

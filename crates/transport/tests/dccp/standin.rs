@@ -160,15 +160,16 @@ pub struct Reporter {
     due: Option<Time>,
     since: Time,
     bytes: u64,
-    newest: u64,
+    newest: Option<u64>,
     lost: u64,
     packets: u64,
 }
 
 impl ReceiverHalf for Reporter {
     fn on_arrival(&mut self, now: Time, arrival: &Arrival) -> bool {
-        let missing = arrival.sequence.saturating_sub(self.newest + 1);
-        self.newest = self.newest.max(arrival.sequence);
+        let next = self.newest.map_or(arrival.sequence, |newest| newest + 1);
+        let missing = arrival.sequence.saturating_sub(next);
+        self.newest = self.newest.max(Some(arrival.sequence));
         self.lost += missing;
         if arrival.size == Bytes::ZERO {
             return false;

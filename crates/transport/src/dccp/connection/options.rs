@@ -37,6 +37,10 @@ impl<F: Ccids> Connection<F> {
         let mut read = Read::default();
         let kind = packet.packet_type();
         let (mut mandatory, mut features) = (false, false);
+        if kind == PacketType::Response && self.state == State::PartOpen && numbers.sequence >= self.gsr {
+            // Cookies are those of the Response that is acknowledged (section 8.1.4).
+            self.cookies.clear();
+        }
         for option in &packet.options {
             if *option == DccpOption::Mandatory {
                 if mandatory {
@@ -58,7 +62,7 @@ impl<F: Ccids> Connection<F> {
                     }
                     true
                 }
-                _ => self.read_option(now, kind, option, &mut read)?,
+                _ => self.read_option(now, kind, numbers.sequence, option, &mut read)?,
             };
             if mandatory && !understood {
                 return Err(reason(ResetCode::MANDATORY_ERROR, option));
@@ -79,6 +83,7 @@ impl<F: Ccids> Connection<F> {
         &mut self,
         now: Time,
         kind: PacketType,
+        sequence: i64,
         option: &DccpOption,
         read: &mut Read,
     ) -> Result<bool, ResetReason> {
@@ -87,7 +92,7 @@ impl<F: Ccids> Connection<F> {
             kind.has_acknowledgment() && !matches!(kind, PacketType::Sync | PacketType::SyncAck);
         match option {
             DccpOption::SlowReceiver => read.slow = true,
-            DccpOption::InitCookie(cookie) => return self.read_cookie(kind, option, cookie),
+            DccpOption::InitCookie(cookie) => return self.read_cookie(kind, sequence, option, cookie),
             DccpOption::NdpCount(count) => read.ndp_count = *count,
             DccpOption::AckVector { .. } | DccpOption::DataDropped(_) => return Ok(counts_back),
             DccpOption::Timestamp(value) => self.timestamp = Some((*value, now)),
@@ -115,10 +120,16 @@ impl<F: Ccids> Connection<F> {
     fn read_cookie(
         &mut self,
         kind: PacketType,
+        sequence: i64,
         option: &DccpOption,
         cookie: &[u8],
     ) -> Result<bool, ResetReason> {
-        if kind == PacketType::Response && self.state == State::Request {
+        let newest = match self.state {
+            State::Request => true,
+            State::PartOpen => sequence >= self.gsr,
+            _ => false,
+        };
+        if kind == PacketType::Response && newest {
             let length: usize = self.cookies.iter().map(|cookie| cookie.len() + 2).sum();
             if length + option.encoded_len() > LONGEST_COOKIES {
                 return Err(reason(ResetCode::OPTION_ERROR, option));

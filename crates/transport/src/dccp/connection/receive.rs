@@ -194,7 +194,8 @@ impl<F: Ccids> Connection<F> {
     fn accept_valid(&mut self, now: Time, packet: Packet, numbers: Numbers, ecn: Ecn) {
         let kind = packet.packet_type();
         let arrived = self.received.look(numbers.sequence);
-        if arrived == Arrived::Duplicate && kind.may_be_short() {
+        // In PARTOPEN any packet says that the server is there, with the number of a forgotten Response too.
+        if arrived == Arrived::Duplicate && kind.may_be_short() && self.state != State::PartOpen {
             self.counters.duplicates += 1;
             return;
         }

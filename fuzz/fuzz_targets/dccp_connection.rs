@@ -1,0 +1,17 @@
+//! DCCP: any bytes are what a network, applications and strangers do to a connection and the hosts behind it.
+//!
+//! The interpreter is that of the transport's tests; it says what the bytes mean.
+#![cfg_attr(fuzzing, no_main)]
+
+#[path = "../../crates/transport/tests/dccp/script.rs"]
+mod script;
+#[path = "../../crates/transport/tests/dccp/standin.rs"]
+mod standin;
+
+paceline_fuzz::target!(dccp_connection);
+
+fn dccp_connection(data: &[u8]) {
+    if let Err(broken) = script::drive(data) {
+        panic!("{broken}");
+    }
+}
