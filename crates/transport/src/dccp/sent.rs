@@ -24,6 +24,8 @@ struct Entry {
     data: bool,
     state: State,
     dropped: bool,
+    /// A Sync does not take the other end out of PARTOPEN.
+    sync: bool,
 }
 
 /// What an acknowledgement told.
@@ -63,7 +65,14 @@ impl Sent {
             self.first = sequence;
         }
         let size = u32::try_from(size.as_u64()).unwrap_or(u32::MAX);
-        self.entries.push_back(Entry { sent: now, size, data, state: State::Unknown, dropped: false });
+        self.entries.push_back(Entry {
+            sent: now,
+            size,
+            data,
+            state: State::Unknown,
+            dropped: false,
+            sync: false,
+        });
     }
 
     /// Forgets what is so old that it can be acknowledged no more.
@@ -75,6 +84,19 @@ impl Sent {
 
     fn entry(&mut self, sequence: i64) -> Option<&mut Entry> {
         self.entries.get_mut(usize::try_from(sequence - self.first).ok()?)
+    }
+
+    /// The packet was a Sync.
+    pub(crate) fn note_sync(&mut self, sequence: i64) {
+        if let Some(entry) = self.entry(sequence) {
+            entry.sync = true;
+        }
+    }
+
+    /// Whether the packet is remembered and was no Sync.
+    pub(crate) fn was_no_sync(&self, sequence: i64) -> bool {
+        let place = usize::try_from(sequence - self.first).ok();
+        place.and_then(|place| self.entries.get(place)).is_some_and(|entry| !entry.sync)
     }
 
     /// When the packet left, if that is remembered.

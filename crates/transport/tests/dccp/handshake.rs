@@ -187,6 +187,21 @@ fn section_8_1_5_a_lost_packet_from_open_is_sent_again_for_partopen() {
 }
 
 #[test]
+fn section_8_5_step_12_a_sync_does_not_end_partopen() {
+    // The server probes the path with Syncs, and its Ack out of OPEN is lost.
+    let probing = DccpConfig { probe_mtu: Some(paceline_units::Bytes::new(3000)), ..config() };
+    let mut lost = false;
+    let mut pair = Pair::with_rule(&config(), &probing, move |_, to, packet| {
+        let first = to == To::Client && packet.packet_type() == PacketType::Ack && !lost;
+        lost |= first;
+        if first { Fate::Lose } else { Fate::Deliver }
+    });
+    pair.run(secs(3));
+    assert!(pair.types(To::Client, 0)[..3].contains(&PacketType::Sync));
+    assert_eq!(pair.client.state(), State::Open);
+}
+
+#[test]
 fn section_8_5_step_4_in_request_only_response_and_reset_are_valid() {
     for kind in PacketType::ALL {
         let mut pair = Pair::with_rule(&config(), &config(), |_, _, _| Fate::Lose);

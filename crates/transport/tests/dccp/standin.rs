@@ -58,11 +58,6 @@ impl StandIn {
         }
     }
 
-    /// Packets under way.
-    pub fn in_flight(&self) -> usize {
-        self.under_way.len()
-    }
-
     fn answer(&self) -> Update {
         let left = (self.window as u64).saturating_sub(self.under_way.len() as u64);
         let receiver = self.ack_ratio.map(paceline_cc::ReceiverRequest::PacketsPerReport);

@@ -314,7 +314,8 @@ impl<F: Ccids> Connection<F> {
             _ => {}
         }
         if let Some(number) = numbers.acknowledgment.filter(|_| self.server && !self.proven) {
-            self.proven = number >= self.first_open;
+            // Whoever had but a Sync from OPEN is in PARTOPEN still (step 12).
+            self.proven = number >= self.first_open && self.sent.was_no_sync(number);
             if !self.proven
                 && self.state == State::Open
                 && matches!(kind, PacketType::Ack | PacketType::DataAck)

@@ -247,6 +247,9 @@ impl<F: Ccids> Connection<F> {
         self.ndp_run = if kind.is_data() { 0 } else { self.ndp_run + 1 };
         self.counters.sent += 1;
         self.sent.push(self.gss, now, packet.size(), data);
+        if kind == PacketType::Sync {
+            self.sent.note_sync(self.gss);
+        }
         let handshake = matches!(kind, PacketType::Request | PacketType::Response | PacketType::Reset);
         let incapable = self.features.is_on(Location::Remote, FeatureId::EcnIncapable);
         let ecn = if handshake || incapable { Ecn::NotEct } else { self.config.ect };
