@@ -45,6 +45,8 @@ struct Feature {
     /// Non-negotiable: what the Change says.
     wanted: u64,
     mandatory: bool,
+    /// Whether the preferences changed since the value was last agreed.
+    revised: bool,
 }
 
 /// A value that has become another.
@@ -91,6 +93,7 @@ impl Features {
                     },
                     wanted: id.initial(),
                     mandatory: false,
+                    revised: false,
                 })
                 .collect()
         };
@@ -246,7 +249,8 @@ impl Features {
             self.confirm(location, said.feature, Vec::new());
             return Ok(None);
         };
-        (feature.value, feature.state, feature.sent) = (value, NegotiationState::Stable, false);
+        (feature.value, feature.state) = (value, NegotiationState::Stable);
+        (feature.sent, feature.revised) = (false, false);
         self.confirm(location, said.feature, confirmed);
         self.settle();
         Ok((value != before).then_some(FeatureChange { feature: id, location, value }))
@@ -272,11 +276,14 @@ impl Features {
                 return Err(reason(ResetCode::OPTION_ERROR, option));
             }
         } else {
-            feature.value = feature
-                .confirmed(server, &said.values)
-                .ok_or_else(|| reason(ResetCode::OPTION_ERROR, option))?;
+            match feature.confirmed(server, &said.values) {
+                Some(value) => feature.value = value,
+                // Of an earlier Change that came late: it acknowledges what overtook it. The Change goes again.
+                None if feature.revised => return Ok(None),
+                None => return Err(reason(ResetCode::OPTION_ERROR, option)),
+            }
         }
-        (feature.state, feature.sent) = (NegotiationState::Stable, false);
+        (feature.state, feature.sent, feature.revised) = (NegotiationState::Stable, false, false);
         let value = feature.value;
         self.settle();
         Ok((value != before).then_some(FeatureChange { feature: id, location, value }))
@@ -374,6 +381,7 @@ impl Features {
 impl Feature {
     /// A new Change is due: from STABLE, or with what was sent already out of date.
     fn begin(&mut self) {
+        self.revised |= self.state != NegotiationState::Stable;
         self.state = match (self.state, self.sent) {
             (NegotiationState::Changing, true) | (NegotiationState::Unstable, _) => {
                 NegotiationState::Unstable

@@ -79,8 +79,6 @@ struct World {
     closed: Option<ResetReason>,
     /// Whether the client was in OPEN: only then must the connection survive.
     opened: bool,
-    /// Whether the server may forget Responses (`DEVIATIONS.md`, Init Cookies and repeated Requests).
-    stateless: bool,
 }
 
 fn config(script: &mut Script<'_>) -> HostConfig {
@@ -121,9 +119,7 @@ fn config(script: &mut Script<'_>) -> HostConfig {
 
 impl World {
     fn new(script: &mut Script<'_>, hostile: bool) -> World {
-        let settings = config(script);
-        let stateless = settings.cookies != CookiePolicy::Never;
-        let mut server = Host::new(&settings, StandIns);
+        let mut server = Host::new(&config(script), StandIns);
         let client = Host::new(&config(script), StandIns);
         let _ = server.listen(80, SERVICE);
         World {
@@ -140,7 +136,6 @@ impl World {
             connected: false,
             closed: None,
             opened: false,
-            stateless,
         }
     }
 
