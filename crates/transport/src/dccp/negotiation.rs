@@ -45,7 +45,8 @@ struct Feature {
     /// Non-negotiable: what the Change says.
     wanted: u64,
     mandatory: bool,
-    /// Whether the preferences changed since the value was last agreed.
+    /// Whether a Change of it was ever wanted, and whether another after that.
+    begun: bool,
     revised: bool,
 }
 
@@ -93,6 +94,7 @@ impl Features {
                     },
                     wanted: id.initial(),
                     mandatory: false,
+                    begun: false,
                     revised: false,
                 })
                 .collect()
@@ -249,8 +251,7 @@ impl Features {
             self.confirm(location, said.feature, Vec::new());
             return Ok(None);
         };
-        (feature.value, feature.state) = (value, NegotiationState::Stable);
-        (feature.sent, feature.revised) = (false, false);
+        (feature.value, feature.state, feature.sent) = (value, NegotiationState::Stable, false);
         self.confirm(location, said.feature, confirmed);
         self.settle();
         Ok((value != before).then_some(FeatureChange { feature: id, location, value }))
@@ -283,7 +284,7 @@ impl Features {
                 None => return Err(reason(ResetCode::OPTION_ERROR, option)),
             }
         }
-        (feature.state, feature.sent, feature.revised) = (NegotiationState::Stable, false, false);
+        (feature.state, feature.sent) = (NegotiationState::Stable, false);
         let value = feature.value;
         self.settle();
         Ok((value != before).then_some(FeatureChange { feature: id, location, value }))
@@ -381,7 +382,7 @@ impl Features {
 impl Feature {
     /// A new Change is due: from STABLE, or with what was sent already out of date.
     fn begin(&mut self) {
-        self.revised |= self.state != NegotiationState::Stable;
+        self.revised |= core::mem::replace(&mut self.begun, true);
         self.state = match (self.state, self.sent) {
             (NegotiationState::Changing, true) | (NegotiationState::Unstable, _) => {
                 NegotiationState::Unstable
