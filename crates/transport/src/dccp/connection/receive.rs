@@ -8,7 +8,8 @@ use crate::dccp::feature::FeatureId;
 use crate::dccp::negotiation::{Location, NegotiationState};
 use crate::dccp::received::Arrived;
 use crate::dccp::{
-    Body, DropCode, Packet, PacketType, Payload, ResetCode, ResetReason, SequenceNumber, ServiceCode,
+    Body, DccpOption, DropCode, Packet, PacketType, Payload, ResetCode, ResetReason, SequenceNumber,
+    ServiceCode,
 };
 use paceline_cc::{Annotation, Arrival, ReceiverHalf, StreamId};
 use paceline_units::{Bytes, Ecn, Time};
@@ -223,6 +224,11 @@ impl<F: Ccids> Connection<F> {
         }
         let first_response = self.state == State::Request;
         self.advance(now, kind, numbers);
+        // Who returns a cookie is in PARTOPEN, whatever it acknowledges: forgotten Responses have numbers too.
+        let cookie = |option: &DccpOption| matches!(option, DccpOption::InitCookie(_));
+        if self.server && self.state == State::Open && packet.options.iter().any(cookie) {
+            self.acks.at_once(now);
+        }
         self.tell_acknowledged(now, &packet, numbers, &read);
         // Step 13.
         if kind == PacketType::CloseReq && self.state < State::CloseReq {
