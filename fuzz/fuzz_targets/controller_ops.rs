@@ -6,7 +6,7 @@
 
 use paceline_cc::scream::{Config, Params, Scream};
 use paceline_cc::window::Setup;
-use paceline_cc::{Controller, bbr, cubic, dctcp, ledbat, rap, reno, tfrc, vegas};
+use paceline_cc::{Controller, bbr, ccid2, ccid3, cubic, dctcp, ledbat, rap, reno, tfrc, vegas};
 use paceline_units::Bytes;
 
 #[path = "../../crates/cc/tests/conformance/hostile.rs"]
@@ -26,6 +26,10 @@ fn controller_ops(data: &[u8]) {
         let verdict = hostile::drive_half(&mut tfrc::TfrcReceiver::new(&params), operations);
         return verdict.unwrap_or_else(|broken| panic!("tfrc's receiver: {broken}"));
     }
+    if choice / 4 % 16 == 13 {
+        let verdict = hostile::drive_half(&mut ccid3::Ccid3Receiver::new(&ccid3_params(*choice)), operations);
+        return verdict.unwrap_or_else(|broken| panic!("ccid3's receiver: {broken}"));
+    }
     let (name, flight, mut controller) = controller(*choice);
     if let Err(broken) = hostile::drive(&mut *controller, flight, LARGEST, operations) {
         panic!("{name}: {broken}");
@@ -36,7 +40,11 @@ fn tfrc_params(choice: u8) -> tfrc::Params {
     tfrc::Params::profile(["rfc5348", "ns2"][usize::from(choice & 1)]).expect("a known profile")
 }
 
-/// Bits 2 to 5 choose the controller, 0 SCReAM, 10 TFRC's receiver; bits 0 and 1 its profile and SCReAM's marks.
+fn ccid3_params(choice: u8) -> ccid3::Params {
+    ccid3::Params::profile(["rfc4342", "ns2"][usize::from(choice & 1)]).expect("a known profile")
+}
+
+/// Bits 2 to 5 choose the controller, 0 SCReAM, 10 TFRC's receiver, 13 CCID 3's; bits 0 and 1 its profile and SCReAM's marks.
 fn controller(choice: u8) -> (&'static str, Flight, Box<dyn Controller>) {
     let setup = Setup { largest_packet: LARGEST, initial_window: 10, max_window: None };
     let law: (_, Box<dyn Controller>) = match choice / 4 % 16 {
@@ -58,6 +66,15 @@ fn controller(choice: u8) -> (&'static str, Flight, Box<dyn Controller>) {
             let params = rap::Params::profile(["rap1999", "ns2"][usize::from(choice & 1)]);
             let config = rap::Config { params: params.expect("a known profile"), largest_packet: LARGEST };
             return ("rap", Flight::ToHighestAcknowledged, Box::new(rap::Rap::new(config)));
+        }
+        11 => {
+            let params = ccid2::Params::profile(["rfc4341", "rfc2861", "ns2", "ns2"][usize::from(choice & 3)]);
+            let config = ccid2::Config { params: params.expect("a known profile"), largest_packet: LARGEST };
+            return ("ccid2", Flight::AckVector, Box::new(ccid2::Ccid2::new(config)));
+        }
+        12 => {
+            let config = ccid3::Config { params: ccid3_params(choice), largest_packet: LARGEST };
+            return ("ccid3", Flight::ToHighestAcknowledged, Box::new(ccid3::Ccid3::new(config)));
         }
         _ => return scream(choice),
     };

@@ -8,6 +8,8 @@
 extern crate alloc;
 
 pub mod bbr;
+pub mod ccid2;
+pub mod ccid3;
 mod contract;
 mod coupling;
 pub mod cubic;
@@ -16,6 +18,7 @@ mod detector;
 pub mod ledbat;
 mod observe;
 pub mod params;
+mod quiescence;
 pub mod rap;
 pub mod reno;
 mod report;
@@ -26,13 +29,17 @@ pub mod vegas;
 pub mod window;
 
 pub use contract::{
-    Annotation, Arrival, Controller, Limits, Offered, ReceiverHalf, Recovery, SendQueueState, SentPacket,
-    StreamId,
+    Annotation, Arrival, Controller, Limits, LossIntervals, Offered, ReceiverHalf, Recovery, SendQueueState,
+    SentPacket, StreamId,
 };
 pub use coupling::{Assigned, Assignment, Coupling, FlowId, FlowUpdate};
 pub use detector::{Acked, DetectorConfig, LossDetector};
 pub use observe::{Snapshot, StateVariable};
-pub use report::{PacketResult, PacketsReport, ReceiverReport, Report, Status};
+pub use quiescence::quiescent_after;
+pub use report::{
+    AckPathReport, DropCode, DroppedPacket, LossInterval, LossIntervalsReport, PacketResult, PacketsReport,
+    ReceiverReport, Report, Status,
+};
 pub use update::{
     Allowance, Discard, Pacing, Probe, ReceiverRequest, StreamSet, TargetChange, TimeoutReason, Update,
 };

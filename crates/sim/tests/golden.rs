@@ -1,4 +1,5 @@
-//! Golden traces: what each profile of SCReAM does in three worlds, and TFRC and RAP in two, second by second, to three digits.
+//! Golden traces: what each profile of SCReAM does in three worlds, and TFRC, CCID 2, CCID 3 and RAP in two, second by
+//! second, to three digits.
 //!
 //! They hold what is on purpose and what is not. A commit that changes one says why; `INSTA_UPDATE=always cargo test
 //! -p paceline-sim --test golden` writes them anew.
@@ -20,6 +21,8 @@ const COLUMNS: [&str; 6] =
 const RFC8298: &str = "\"scream\", profile = \"rfc8298\", target_bitrate_start = \"15Mbps\"";
 const REFERENCE_2022: &str = "\"scream\", profile = \"reference-2022\"";
 const RFC5348: &str = "\"tfrc\", profile = \"rfc5348\"";
+const RFC4341: &str = "\"ccid2\", profile = \"rfc4341\"";
+const RFC4342: &str = "\"ccid3\", profile = \"rfc4342\"";
 const RAP1999: &str = "\"rap\", profile = \"rap1999\"";
 
 fn trace(controller: &str, link: &str, ecn: &str) -> String {
@@ -55,6 +58,10 @@ golden! {
     reference_2022_with_losses_and_l4s: REFERENCE_2022, LOSSY_L4S, "l4s";
     rfc5348_at_20_mbps: RFC5348, CONSTANT, "off";
     rfc5348_from_20_to_5_and_back: RFC5348, STEPS, "off";
+    rfc4341_at_20_mbps: RFC4341, CONSTANT, "off";
+    rfc4341_with_losses: RFC4341, LOSSY_L4S, "off";
+    rfc4342_at_20_mbps: RFC4342, CONSTANT, "off";
+    rfc4342_from_20_to_5_and_back: RFC4342, STEPS, "off";
     rap1999_at_20_mbps: RAP1999, CONSTANT, "off";
     rap1999_with_losses: RAP1999, LOSSY_L4S, "off";
 }

@@ -50,7 +50,7 @@ impl Controller for Scream {
                 self.ensure_started(now);
                 self.on_packets(now, packets)
             }
-            Report::Receiver(_) => Update::none(),
+            _ => Update::none(),
         }
     }
 

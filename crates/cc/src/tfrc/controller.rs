@@ -42,7 +42,8 @@ impl Controller for Tfrc {
             return Update::none();
         };
         let x_recv = receive_rate.as_bps_f64() / 8.0;
-        let feedback = Feedback { p: loss_event_rate, x_recv, t_recvdata: newest_sent, t_delay: delay };
+        let feedback =
+            Feedback { p: loss_event_rate, x_recv, t_recvdata: newest_sent, t_delay: delay, x_drop: None };
         if !self.is_possible(now, &feedback) {
             return Update::none();
         }
@@ -100,6 +101,25 @@ impl Tfrc {
     /// X, the allowed sending rate.
     pub fn allowed_rate(&self) -> Bitrate {
         self.target()
+    }
+
+    /// R, absent before the first feedback.
+    pub(crate) fn rtt(&self) -> Option<f64> {
+        self.round_trip.r()
+    }
+
+    /// The rate is lower by `packets` per round trip, but not below one by this (RFC 4342 section 5.2). True if there is
+    /// a round-trip time to count with.
+    pub(crate) fn send_fewer(&mut self, packets: u64) -> bool {
+        let Some(r) = self.round_trip.r() else { return false };
+        let s = self.segment.bytes();
+        self.set_x((self.x - packets as f64 * s / r).max(self.x.min(s / r)));
+        true
+    }
+
+    /// `s`, bytes.
+    pub(crate) fn segment_size(&self) -> f64 {
+        self.segment.bytes()
     }
 }
 

@@ -33,6 +33,11 @@ impl Equation {
 
     /// The loss event rate at which the equation gives `rate`, to far less than the 5 % that section 6.3.1 asks for.
     pub(crate) fn loss_event_rate(&self, s: f64, r: f64, rate: f64) -> f64 {
+        self.loss_event_rate_within(s, r, rate, 0.0)
+    }
+
+    /// The same, but any loss event rate will do whose rate is this near, as a ratio.
+    pub(crate) fn loss_event_rate_within(&self, s: f64, r: f64, rate: f64, tolerance: f64) -> f64 {
         let (mut low, mut high) = (SMALLEST_RATE, 1.0_f64);
         if rate <= self.throughput(s, r, high) {
             return high;
@@ -40,7 +45,11 @@ impl Equation {
         // Halves the ratio of the two in each step: from 10^8 to 1.00000002 in 30.
         for _ in 0..30 {
             let middle = sqrt(low * high);
-            if self.throughput(s, r, middle) > rate { low = middle } else { high = middle }
+            let found = self.throughput(s, r, middle);
+            if tolerance > 0.0 && (found - rate).abs() <= tolerance * rate {
+                return middle;
+            }
+            if found > rate { low = middle } else { high = middle }
         }
         high
     }

@@ -6,25 +6,27 @@ use paceline_units::{Time, TimeDelta};
 
 /// A feedback packet whose values are possible.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Feedback {
-    pub(super) p: f64,
+pub(crate) struct Feedback {
+    pub(crate) p: f64,
     /// Bytes per second.
-    pub(super) x_recv: f64,
-    pub(super) t_recvdata: Time,
-    pub(super) t_delay: TimeDelta,
+    pub(crate) x_recv: f64,
+    pub(crate) t_recvdata: Time,
+    pub(crate) t_delay: TimeDelta,
+    /// `X_drop`, an upper bound of the rate that the other end host wants: CCID 3's alone (RFC 4342 section 5.2).
+    pub(crate) x_drop: Option<f64>,
 }
 
 impl Tfrc {
     /// Whether this can be true: a rate of loss events within 0 to 1, a packet sent in the time of this flow, and a
     /// round-trip time that is not negative.
-    pub(super) fn is_possible(&self, now: Time, feedback: &Feedback) -> bool {
+    pub(crate) fn is_possible(&self, now: Time, feedback: &Feedback) -> bool {
         let began = self.started.is_some_and(|started| started <= feedback.t_recvdata);
         let round_trip = now.saturating_since(feedback.t_recvdata) - feedback.t_delay;
         let delays = !feedback.t_delay.is_negative() && !round_trip.is_negative();
         began && feedback.t_recvdata <= now && delays && (0.0..=1.0).contains(&feedback.p)
     }
 
-    pub(super) fn on_feedback(&mut self, now: Time, feedback: &Feedback) {
+    pub(crate) fn on_feedback(&mut self, now: Time, feedback: &Feedback) {
         // Steps 1 and 2.
         let first = self.round_trip.r().is_none();
         let r_sample = now - feedback.t_recvdata - feedback.t_delay;
@@ -53,7 +55,11 @@ impl Tfrc {
     /// The limit from what the receiver received.
     fn recv_limit(&mut self, now: Time, feedback: &Feedback, limited: bool, p_before: f64, r: f64) -> f64 {
         let factor = self.params.recv_limit_factor;
-        if limited && feedback.p > p_before {
+        if let Some(x_drop) = feedback.x_drop {
+            // RFC 4342 section 5.2, step 3: the next round trip's rate is at most X_drop.
+            self.limit.replace(now, feedback.x_recv.min(x_drop / factor));
+            factor * self.limit.max()
+        } else if limited && feedback.p > p_before {
             self.limit.halve();
             self.limit.maximize(now, self.params.data_limited_factor * feedback.x_recv);
             self.limit.max()

@@ -1,6 +1,7 @@
 //! From lost packets to loss events, and from these to the loss event rate (RFC 5348 sections 5.2 to 5.5).
 
 use super::Params;
+use super::average::Averager;
 use super::reception::{LostRun, without};
 use alloc::collections::VecDeque;
 
@@ -11,9 +12,13 @@ const RUNS: usize = 128;
 
 /// A loss event, and the interval that begins with it.
 #[derive(Clone, Copy, PartialEq, Debug)]
-struct Event {
+pub(crate) struct Event {
     /// The place of its first packet among all packets.
-    start: u64,
+    pub(crate) start: u64,
+    /// The sequence number of its first packet.
+    pub(crate) first: u64,
+    /// The highest sequence number that was lost or marked in it.
+    pub(crate) last: u64,
     /// `T_old`: the nominal arrival of that packet.
     stamp: u64,
     /// `DF_i` of the interval that begins here.
@@ -30,9 +35,7 @@ struct FirstInterval {
 /// The loss events and intervals of a flow. CCID 3 uses the same with its window counter as stamps.
 #[derive(Clone, Debug)]
 pub(crate) struct LossHistory {
-    n: usize,
-    /// The smallest discount factor; absent without discounting.
-    threshold: Option<f64>,
+    averager: Averager,
     /// The newest first.
     events: VecDeque<Event>,
     first: Option<FirstInterval>,
@@ -46,8 +49,7 @@ impl LossHistory {
     pub(crate) fn new(params: &Params) -> LossHistory {
         let n = params.n as usize;
         LossHistory {
-            n,
-            threshold: params.history_discounting.then_some(params.threshold),
+            averager: Averager { n, threshold: params.history_discounting.then_some(params.threshold) },
             events: VecDeque::with_capacity(n + 1 + SPARE),
             first: None,
             runs: VecDeque::with_capacity(RUNS),
@@ -83,7 +85,7 @@ impl LossHistory {
 
     /// Counts the loss events that begin within a run; in a rebuild their discounts are those from before.
     fn extend(&mut self, run: &LostRun, r: u64, rebuilding: bool) -> bool {
-        let most = (self.n + 1 + SPARE) as u64;
+        let most = (self.averager.n + 1 + SPARE) as u64;
         let limit = self.events.front().map(|event| event.stamp.saturating_add(r));
         let mut begin = match limit {
             None => Some(run.first),
@@ -96,30 +98,37 @@ impl LossHistory {
             begin = Some(from + more * stride);
         }
         let any = begin.is_some();
+        // What lies before a new event's begin belongs to the event before.
+        let belongs = begin.map_or(run.last, |begin| begin.saturating_sub(1));
+        if let Some(event) = self.events.front_mut().filter(|_| belongs >= run.first) {
+            event.last = event.last.max(belongs);
+        }
         while let Some(sequence) = begin {
-            let (start, stamp) = (run.place(sequence), run.stamp(sequence));
-            self.push(start, stamp, rebuilding);
+            let stamp = run.stamp(sequence);
             begin = run.first_after(sequence, stamp.saturating_add(r)).filter(|next| *next > sequence);
+            let last = begin.map_or(run.last, |next| next - 1);
+            let start = run.place(sequence);
+            self.push(Event { start, first: sequence, last, stamp, discount: 1.0 }, rebuilding);
         }
         any
     }
 
-    fn push(&mut self, start: u64, stamp: u64, rebuilding: bool) {
-        let mut discount = 1.0;
+    fn push(&mut self, mut event: Event, rebuilding: bool) {
+        let start = event.start;
         if rebuilding {
             let known = self.before.iter().find(|event| event.start <= start);
-            discount = known.map_or(1.0, |event| event.discount);
+            event.discount = known.map_or(1.0, |event| event.discount);
         } else if let Some(newest) = self.events.front() {
             // Section 5.5: the interval that now ends keeps its weight, those before it lose theirs for good.
             let factor = self.discount(start.wrapping_sub(newest.start).max(1));
             self.events.iter_mut().skip(1).for_each(|event| event.discount *= factor);
             self.first.iter_mut().for_each(|first| first.discount *= factor);
         }
-        if self.events.len() == self.n + 1 + SPARE {
+        if self.events.len() == self.averager.n + 1 + SPARE {
             self.events.pop_back();
             self.first = None;
         }
-        self.events.push_front(Event { start, stamp, discount });
+        self.events.push_front(event);
     }
 
     /// A lost packet turned up after all, unmarked: it fills its hole. Absent if it was none of those lost, so that it
@@ -144,8 +153,18 @@ impl LossHistory {
         let place = run.place(sequence);
         if self.events.iter().any(|event| event.start == place) {
             self.rebuild(place, r);
+        } else {
+            self.shorten(sequence);
         }
         Some(self.events.len() < events)
+    }
+
+    /// The last packet of a loss event turned up: the event ends with the one lost before.
+    fn shorten(&mut self, sequence: u64) {
+        let Some(event) = self.events.iter_mut().find(|event| event.last == sequence) else { return };
+        let before =
+            self.runs.iter().filter(|run| run.first < sequence).map(|run| run.last.min(sequence - 1));
+        event.last = before.max().unwrap_or(event.first).max(event.first);
     }
 
     /// Forgets the events from `place` on and counts them again. True if there are more than before.
@@ -173,55 +192,34 @@ impl LossHistory {
         self.events.len() > self.before.len()
     }
 
-    /// `w_i` (section 5.4).
-    fn weight(&self, i: usize) -> f64 {
-        if 2 * i < self.n { 1.0 } else { 2.0 * (self.n - i) as f64 / (self.n + 2) as f64 }
-    }
-
     /// The closed intervals `I_1` to `I_n` with their discounts, as far as there are any.
-    fn closed(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
+    fn closed(&self) -> impl Iterator<Item = (f64, f64)> + Clone + '_ {
         let ends = self.events.iter().zip(self.events.iter().skip(1));
         let between =
             ends.map(|(newer, older)| (newer.start.wrapping_sub(older.start).max(1) as f64, older.discount));
-        between.chain(self.first.iter().map(|first| (first.length, first.discount))).take(self.n)
-    }
-
-    /// `I_tot1` and `W_tot1` (section 5.5).
-    fn closed_sums(&self) -> (f64, f64) {
-        self.closed().enumerate().fold((0.0, 0.0), |(total, weights), (i, (length, discount))| {
-            let weight = self.weight(i) * discount;
-            (total + length * weight, weights + weight)
-        })
+        between.chain(self.first.iter().map(|first| (first.length, first.discount))).take(self.averager.n)
     }
 
     /// DF, when the present interval has `length` packets (section 5.5).
     fn discount(&self, length: u64) -> f64 {
-        let Some(threshold) = self.threshold else { return 1.0 };
-        let (total, weights) = self.closed_sums();
-        if weights <= 0.0 {
-            return 1.0;
-        }
-        let (mean, length) = (total / weights, length as f64);
-        if length > 2.0 * mean { (2.0 * mean / length).max(threshold) } else { 1.0 }
+        self.averager.discount(length, self.closed())
     }
 
     /// p, when `count` packets were sent up to the highest that arrived; 0 before the first loss event.
     pub(crate) fn loss_event_rate(&self, count: u64) -> f64 {
         let Some(newest) = self.events.front() else { return 0.0 };
         let length = count.saturating_sub(newest.start).max(1);
-        let factor = self.discount(length);
-        let closed = self.closed().count();
-        let (mut total, mut weights) = (length as f64 * self.weight(0), self.weight(0));
-        // I_tot0 leaves out the oldest: section 5.4 adds I_0 to I_(k-1).
-        for (i, (length, discount)) in self.closed().take(closed.saturating_sub(1)).enumerate() {
-            let weight = self.weight(i + 1) * discount * factor;
-            total += length * weight;
-            weights += weight;
-        }
-        let (total_1, weights_1) = self.closed_sums();
-        let with_present = weights / total;
-        let without_present = if total_1 > 0.0 { weights_1 / total_1 } else { 1.0 };
-        with_present.min(without_present).clamp(0.0, 1.0)
+        self.averager.loss_event_rate(length, self.closed())
+    }
+
+    /// The loss events, the newest first.
+    pub(crate) fn events(&self) -> impl Iterator<Item = &Event> {
+        self.events.iter()
+    }
+
+    /// The length of the interval before the first loss event, while it is known.
+    pub(crate) fn first_interval(&self) -> Option<f64> {
+        self.first.map(|first| first.length)
     }
 }
 

@@ -3,15 +3,16 @@
 //! The receiver half finds the loss event rate and the rate that arrives; the sender half makes a sending rate of them.
 //! What differs from the text is in DEVIATIONS.md beside this file.
 
+pub(crate) mod average;
 mod controller;
 mod data_limited;
 pub(crate) mod equation;
-mod feedback;
+pub(crate) mod feedback;
 pub(crate) mod loss_history;
 mod no_feedback;
 mod params;
 mod receive_limit;
-mod receive_rate;
+pub(crate) mod receive_rate;
 mod receiver;
 pub(crate) mod reception;
 mod round_trip;
@@ -167,7 +168,7 @@ impl Tfrc {
         Bitrate::from_bps_f64(self.x * 8.0)
     }
 
-    fn answer(&self, now: Time) -> Update {
+    pub(crate) fn answer(&self, now: Time) -> Update {
         Update {
             allowance: Some(Allowance::Unlimited),
             pacing: Some(self.pacing(now)),

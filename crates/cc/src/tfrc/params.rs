@@ -74,7 +74,7 @@ impl Params {
     }
 
     /// All parameters with their specification.
-    pub fn all() -> &'static [crate::params::ParamSpec] {
+    pub const fn all() -> &'static [crate::params::ParamSpec] {
         Params::SPECS
     }
 }

@@ -8,25 +8,25 @@ const MARKS: usize = 32;
 
 /// What arrived, in all and at the time of the last reports.
 #[derive(Clone, Debug)]
-pub(super) struct ReceiveRate {
+pub(crate) struct ReceiveRate {
     bytes: u64,
     /// When the feedback timer expired, and what had arrived by then.
     marks: VecDeque<(Time, u64)>,
 }
 
 impl ReceiveRate {
-    pub(super) fn new() -> ReceiveRate {
+    pub(crate) fn new() -> ReceiveRate {
         ReceiveRate { bytes: 0, marks: VecDeque::with_capacity(MARKS) }
     }
 
     #[inline]
-    pub(super) fn on_packet(&mut self, size: Bytes) {
+    pub(crate) fn on_packet(&mut self, size: Bytes) {
         self.bytes = self.bytes.saturating_add(size.as_u64());
     }
 
     /// Bytes per second since the most recent expiration that was at least `r` seconds ago; over `r` if there is none.
     /// 0 before the first report (section 6.3).
-    pub(super) fn rate(&self, now: Time, r: f64) -> f64 {
+    pub(crate) fn rate(&self, now: Time, r: f64) -> f64 {
         let age = |mark: &(Time, u64)| now.saturating_since(mark.0).as_secs_f64();
         let long_ago = self.marks.iter().rev().find(|mark| age(mark) >= r);
         let Some(mark) = long_ago.or(self.marks.front()) else { return 0.0 };
@@ -35,7 +35,7 @@ impl ReceiveRate {
     }
 
     /// The feedback timer expires.
-    pub(super) fn expire(&mut self, now: Time, r: f64) {
+    pub(crate) fn expire(&mut self, now: Time, r: f64) {
         let old = |mark: &(Time, u64)| now.saturating_since(mark.0).as_secs_f64() >= r;
         while self.marks.get(1).is_some_and(old) {
             self.marks.pop_front();

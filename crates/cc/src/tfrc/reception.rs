@@ -126,6 +126,16 @@ impl Reception {
         self.next
     }
 
+    /// How many of the highest numbers lie behind a hole that may still be filled, itself in.
+    pub(crate) fn undecided(&self) -> u64 {
+        self.holes.front().map_or(0, |hole| self.next - hole.run.first)
+    }
+
+    /// The first number that arrived.
+    pub(crate) fn first(&self) -> u64 {
+        self.first
+    }
+
     /// What to add to a sequence number for its place, when `others` packets of other streams were sent.
     #[inline]
     pub(crate) fn offset(&self, others: u64) -> u64 {

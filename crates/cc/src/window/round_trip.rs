@@ -38,6 +38,12 @@ impl RoundTrip {
         self.smoothed += 0.125 * error;
     }
 
+    /// RTO (2.3) with a clock of that granularity, without minimum and back-off; absent before the first sample.
+    pub(crate) fn timeout_above(&self, granularity: TimeDelta) -> Option<TimeDelta> {
+        let above = (4.0 * self.variation).max(granularity.as_secs_f64());
+        (self.smoothed > 0.0).then(|| TimeDelta::from_secs_f64(self.smoothed + above))
+    }
+
     /// RTO (2.3), without back-off.
     pub fn timeout(&self) -> TimeDelta {
         TimeDelta::from_secs_f64((self.smoothed + 4.0 * self.variation).max(LEAST_TIMEOUT))

@@ -115,13 +115,28 @@ impl Altered {
                 let loss_event_rate = 0.0;
                 Report::Receiver(ReceiverReport::Tfrc { loss_event_rate, receive_rate, newest_sent, delay })
             }
+            Report::Receiver(ReceiverReport::Ccid3 { receive_rate, newest_sent, elapsed, .. })
+                if matches!(self.alteration, Alteration::DeafToLoss | Alteration::Greedy) =>
+            {
+                let loss_event_rate = 0.0;
+                Report::Receiver(ReceiverReport::Ccid3 {
+                    loss_event_rate,
+                    receive_rate,
+                    newest_sent,
+                    elapsed,
+                })
+            }
             report => report,
         }
     }
 
     fn answer(&self, mut update: Update) -> Update {
-        if let (Alteration::Generous, Some(Allowance::Bytes(bytes))) = (self.alteration, update.allowance) {
-            update.allowance = Some(Allowance::Bytes(bytes + Bytes::new(6060)));
+        if self.alteration == Alteration::Generous {
+            update.allowance = update.allowance.map(|allowance| match allowance {
+                Allowance::Bytes(bytes) => Allowance::Bytes(bytes + Bytes::new(6060)),
+                Allowance::Packets(packets) => Allowance::Packets(packets + 5),
+                Allowance::Unlimited => Allowance::Unlimited,
+            });
         }
         update
     }

@@ -4,14 +4,17 @@
 //! `#[path = "../../crates/cc/tests/conformance/hostile.rs"] mod hostile;` and hand [`drive`] what libFuzzer gives.
 
 use paceline_cc::{
-    Allowance, Annotation, Arrival, Assigned, Controller, Limits, Offered, Pacing, PacketResult,
-    PacketsReport, ReceiverHalf, ReceiverReport, Recovery, Report, SendQueueState, SentPacket, Status,
-    StreamId, TimeoutReason, Update,
+    AckPathReport, Allowance, Annotation, Arrival, Assigned, Controller, DropCode, DroppedPacket, Limits,
+    LossInterval, LossIntervals, LossIntervalsReport, Offered, Pacing, PacketResult, PacketsReport,
+    ReceiverHalf, ReceiverReport, Recovery, Report, SendQueueState, SentPacket, Status, StreamId,
+    TimeoutReason, Update,
 };
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 const STREAM: StreamId = StreamId(0);
+/// A window of packets is shown as so many bytes for each.
+const LARGEST: u64 = 1212;
 const EXTREMES: [u64; 8] = [0, 1, 1 << 16, 1 << 32, i64::MAX as u64, 1 << 63, u64::MAX - 1, u64::MAX];
 
 /// How a controller counts what is in flight: the independent model follows the same definition.
@@ -22,6 +25,8 @@ pub enum Flight {
     /// What a transport that retransmits tells: sent adds, delivered and declared lost takes out (RFC 6675 section 4,
     /// pipe). When nothing is missing, nothing is in flight.
     Pipe,
+    /// Sent adds; received takes out, three received later takes out, a timeout takes all out (RFC 4341 section 5).
+    AckVector,
 }
 
 /// Runs `bytes` against a controller of one stream.
@@ -42,6 +47,7 @@ pub fn drive(
         acknowledged: 0,
         flight,
         pipe: Pipe::default(),
+        ack_vector: AckVector::default(),
         exact: true,
         last: Vec::new(),
         values: vec![None; controller.state_variables().len()],
@@ -75,12 +81,16 @@ pub fn drive_half(half: &mut dyn ReceiverHalf, bytes: &[u8]) -> Result<(), Strin
         let annotation = match script.byte() {
             0 => None,
             1 => Some(Annotation::Rtt(script.span())),
-            2 => Some(Annotation::WindowCounter(script.byte())),
+            2..=120 => Some(Annotation::WindowCounter(script.byte())),
             millis => Some(Annotation::Rtt(TimeDelta::from_millis(i64::from(millis)))),
         };
         let stream = StreamId(if script.byte() < 240 { 0 } else { script.byte() % 4 });
         let sent = (script.byte() > 3).then(|| now - TimeDelta::from_millis(20));
         let (size, ecn) = (Bytes::new(script.any()), Ecn::from_bits(script.byte() / 80));
+        if script.byte() > 230 && half.on_non_data(now, sequence) {
+            check_report(half, now)?;
+            continue;
+        }
         let at_once = half.on_arrival(now, &Arrival { stream, sequence, size, sent, ecn, annotation });
         if at_once || half.next_timeout().is_some_and(|due| due <= now) {
             check_report(half, now)?;
@@ -91,7 +101,12 @@ pub fn drive_half(half: &mut dyn ReceiverHalf, bytes: &[u8]) -> Result<(), Strin
 
 fn check_report(half: &mut dyn ReceiverHalf, now: Time) -> Result<(), String> {
     let report = half.report(now);
-    if let Some(ReceiverReport::Tfrc { loss_event_rate, delay, .. }) = report {
+    check_intervals(&half.loss_intervals())?;
+    if let Some(
+        ReceiverReport::Tfrc { loss_event_rate, delay, .. }
+        | ReceiverReport::Ccid3 { loss_event_rate, elapsed: delay, .. },
+    ) = report
+    {
         if !(0.0..=1.0).contains(&loss_event_rate) || delay.is_negative() {
             return Err(format!("{report:?}"));
         }
@@ -99,6 +114,25 @@ fn check_report(half: &mut dyn ReceiverHalf, now: Time) -> Result<(), String> {
     match half.next_timeout() {
         Some(due) if due <= now && due != Time::MAX => Err("another report is due at once".into()),
         _ => Ok(()),
+    }
+}
+
+/// They fit into an option, and all but the oldest have a lossy part and no more data than packets.
+fn check_intervals(told: &LossIntervals<'_>) -> Result<(), String> {
+    let fits = |length: u32, most: u32| length <= most;
+    let newer = told.intervals.len().saturating_sub(1);
+    let wrong = told.intervals.iter().enumerate().find(|(n, interval)| {
+        let &&LossInterval { lossless_length, loss_length, data_length } = interval;
+        let lengths = fits(lossless_length, LossInterval::LONGEST)
+            && fits(loss_length, LossInterval::LONGEST_LOSS)
+            && fits(data_length, LossInterval::LONGEST);
+        let full = loss_length > 0 && data_length > 0 && u64::from(data_length) <= interval.sequence_length();
+        !lengths || (*n < newer && !full)
+    });
+    match wrong {
+        Some((n, interval)) => Err(format!("interval {n} is {interval:?}")),
+        None if told.skip_length > 3 || told.intervals.len() > LossInterval::MOST => Err(format!("{told:?}")),
+        None => Ok(()),
     }
 }
 
@@ -181,6 +215,42 @@ impl Pipe {
     }
 }
 
+/// [`Flight::AckVector`], counted from what is told.
+#[derive(Default)]
+pub struct AckVector {
+    /// Sizes of what is outstanding.
+    outstanding: BTreeMap<u64, u64>,
+    received: BTreeSet<u64>,
+    next: u64,
+}
+
+impl AckVector {
+    pub fn sent(&mut self, sequence: u64, size: u64) {
+        if sequence >= self.next {
+            self.outstanding.insert(sequence, size);
+            self.next = sequence + 1;
+        }
+    }
+
+    pub fn reported(&mut self, packets: &[PacketResult]) {
+        for packet in packets.iter().filter(|packet| packet.status != Status::Missing) {
+            self.outstanding.remove(&packet.sequence);
+            self.received.insert(packet.sequence);
+        }
+        if let Some(third) = self.received.iter().rev().nth(2) {
+            self.outstanding = self.outstanding.split_off(third);
+        }
+    }
+
+    pub fn timed_out(&mut self) {
+        self.outstanding.clear();
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.outstanding.values().sum()
+    }
+}
+
 struct State {
     now: Time,
     next: u64,
@@ -190,6 +260,7 @@ struct State {
     acknowledged: u64,
     flight: Flight,
     pipe: Pipe,
+    ack_vector: AckVector,
     /// False once a gap was so wide that a controller may forget what was before.
     exact: bool,
     last: Vec<PacketResult>,
@@ -221,8 +292,41 @@ impl State {
                 self.pipe.told(recovery);
                 controller.on_recovery(self.now, recovery)
             }
-            _ => controller.on_report(self.now, &Report::Receiver(receiver(script))),
+            _ => self.other_report(controller, script),
         })
+    }
+
+    /// A receiver half's message, loss intervals, or what an end host says of drops and acknowledgements.
+    fn other_report(&mut self, controller: &mut dyn Controller, script: &mut Script<'_>) -> Update {
+        let kind = script.byte();
+        if kind < 160 {
+            return controller.on_report(self.now, &Report::Receiver(receiver(script)));
+        }
+        let sequence = |script: &mut Script<'_>| self.next.saturating_sub(script.any());
+        let dropped: Vec<DroppedPacket> = (0..script.small(6))
+            .map(|_| (sequence(script), script.byte()))
+            // After code 1 nothing is sent any more: rare.
+            .map(|(sequence, byte)| {
+                (sequence, if byte == 200 { 1 } else { [0, 2, 3, 7][usize::from(byte % 4)] })
+            })
+            .map(|(sequence, bits)| DroppedPacket { sequence, code: DropCode::from_bits(bits) })
+            .collect();
+        let mut length = || script.any() as u32;
+        let interval =
+            |()| LossInterval { lossless_length: length(), loss_length: length(), data_length: length() };
+        let intervals: Vec<LossInterval> = [(); 40].map(interval)[..usize::from(kind % 41)].to_vec();
+        let report = match kind % 4 {
+            0 => Report::DataDropped(&dropped),
+            1 => Report::SlowReceiver,
+            2 => Report::AckPath(AckPathReport { lost: script.any(), marked: script.any() }),
+            _ => Report::LossIntervals(LossIntervalsReport {
+                intervals: &intervals,
+                receive_rate: Bitrate::from_bps(script.any()),
+                newest_sent: Time::from_nanos(script.any()),
+                elapsed: script.span(),
+            }),
+        };
+        controller.on_report(self.now, &report)
     }
 
     fn pass_time(&mut self, script: &mut Script<'_>) {
@@ -245,6 +349,7 @@ impl State {
         self.next = sequence + 1;
         self.sent.insert(sequence, (size, self.now));
         self.pipe.sent(sequence, size);
+        self.ack_vector.sent(sequence, size);
         let (size, app_limited) = (Bytes::new(size), script.byte() % 2 == 0);
         let probe = (script.byte() == 7).then_some(u64::MAX);
         controller.on_sent(self.now, &SentPacket { stream: STREAM, sequence, size, probe, app_limited })
@@ -295,6 +400,7 @@ impl State {
         for packet in self.last.iter().filter(|packet| packet.status != Status::Missing) {
             self.pipe.delivered(packet.sequence);
         }
+        self.ack_vector.reported(&self.last);
         let report = PacketsReport { packets: &self.last, clock_step: TimeDelta::from_micros(977) };
         controller.on_report(self.now, &Report::Packets(report))
     }
@@ -363,6 +469,7 @@ impl State {
         self.now = self.now.max(due);
         if reason == TimeoutReason::Stalled {
             self.acknowledged = self.next;
+            self.ack_vector.timed_out();
         }
         let update = controller.on_timeout(self.now);
         match controller.next_timeout() {
@@ -380,9 +487,16 @@ impl State {
                 self.sent.range(self.acknowledged..).map(|(_, (size, _))| size).sum()
             }
             Flight::Pipe => self.pipe.bytes,
+            Flight::AckVector => self.ack_vector.bytes(),
         };
         if let Some(counted) = snapshot.in_flight.filter(|counted| self.exact && counted.as_u64() != flight) {
             return Err(format!("{counted:?} in flight, the model counts {flight}"));
+        }
+        if let (Some(Allowance::Packets(allowed)), Some(window)) = (update.allowance, snapshot.window) {
+            let most = (window.as_u64() / LARGEST).saturating_sub(self.ack_vector.outstanding.len() as u64);
+            if self.exact && allowed > most {
+                return Err(format!("{allowed} packets allowed, the window leaves {most}"));
+            }
         }
         if let (Some(Allowance::Bytes(allowed)), Some(window)) = (update.allowance, snapshot.window) {
             // A controller that learns the packet size may take it from the largest packet.
@@ -444,8 +558,14 @@ fn receiver(script: &mut Script<'_>) -> ReceiverReport {
         _ => f64::from(script.byte()) / 255.0,
     };
     let rate = Bitrate::from_bps(script.any());
-    match script.byte() % 2 {
+    match script.byte() % 3 {
         0 => ReceiverReport::Remb { bitrate: rate },
+        1 => ReceiverReport::Ccid3 {
+            loss_event_rate,
+            receive_rate: rate,
+            newest_sent: (script.byte() > 3).then(|| Time::from_nanos(script.any())),
+            elapsed: script.span(),
+        },
         _ => ReceiverReport::Tfrc {
             loss_event_rate,
             receive_rate: rate,

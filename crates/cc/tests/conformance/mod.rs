@@ -14,7 +14,7 @@ use altered::Alteration;
 use paceline_cc::scream::{Config, Params, Scream};
 use paceline_cc::window::Setup;
 use paceline_cc::{Controller, ReceiverHalf, rap, tfrc};
-use paceline_cc::{bbr, cubic, dctcp, ledbat, reno, vegas};
+use paceline_cc::{bbr, ccid2, ccid3, cubic, dctcp, ledbat, reno, vegas};
 use paceline_units::{Bytes, Ecn, TimeDelta};
 
 /// The largest packet of every world.
@@ -154,6 +154,11 @@ pub fn members() -> Vec<Member> {
             .with_half(|| tfrc_half("ns2"))
             .driven_by_loss(TFRC_UNAFFECTED)
             .marked_every(50),
+        ccid2("rfc4341", || ccid2_with("rfc4341")),
+        ccid2("rfc2861", || ccid2_with("rfc2861")),
+        ccid2("ns2", || ccid2_with("ns2")),
+        ccid3("rfc4342", || ccid3_with("rfc4342"), || ccid3_half("rfc4342")),
+        ccid3("ns2", || ccid3_with("ns2"), || ccid3_half("ns2")),
         Member::new("rap rap1999", Ecn::NotEct, LARGEST, || rap("rap1999")).driven_by_loss(RAP_UNAFFECTED),
         Member::new("rap ns2", Ecn::NotEct, LARGEST, || rap("ns2")).driven_by_loss(RAP_UNAFFECTED),
     ]
@@ -202,6 +207,32 @@ fn tfrc(profile: &str) -> Box<dyn Controller> {
 
 fn tfrc_half(profile: &str) -> Box<dyn ReceiverHalf> {
     Box::new(tfrc::TfrcReceiver::new(&tfrc::Params::profile(profile).expect("a known profile")))
+}
+
+fn ccid2(profile: &str, make: fn() -> Box<dyn Controller>) -> Member {
+    let member = Member::new(&format!("ccid2 {profile}"), Ecn::Ect0, Bytes::ZERO, make);
+    Member { flight: Flight::AckVector, ..member }.driven_by_loss(&[Alteration::DeafToDelay]).marked_every(50)
+}
+
+fn ccid2_with(profile: &str) -> Box<dyn Controller> {
+    let params = ccid2::Params::profile(profile).expect("a known profile");
+    Box::new(ccid2::Ccid2::new(ccid2::Config { params, largest_packet: LARGEST }))
+}
+
+fn ccid3(profile: &str, make: fn() -> Box<dyn Controller>, half: fn() -> Box<dyn ReceiverHalf>) -> Member {
+    Member::new(&format!("ccid3 {profile}"), Ecn::Ect0, LARGEST, make)
+        .with_half(half)
+        .driven_by_loss(TFRC_UNAFFECTED)
+        .marked_every(50)
+}
+
+fn ccid3_with(profile: &str) -> Box<dyn Controller> {
+    let params = ccid3::Params::profile(profile).expect("a known profile");
+    Box::new(ccid3::Ccid3::new(ccid3::Config { params, largest_packet: LARGEST }))
+}
+
+fn ccid3_half(profile: &str) -> Box<dyn ReceiverHalf> {
+    Box::new(ccid3::Ccid3Receiver::new(&ccid3::Params::profile(profile).expect("a known profile")))
 }
 
 fn rap(profile: &str) -> Box<dyn Controller> {

@@ -1,6 +1,7 @@
 //! A closed loop: encoder-like sources, send queue, pacer, one bottleneck, reports. Steps of 100 us of virtual time.
 
 use super::altered::{self, Alteration};
+use super::hostile::AckVector;
 use super::link::{Link, LinkConfig, Packet};
 use super::{Flight, LARGEST, Member, retransmitting};
 use paceline_cc::{
@@ -16,6 +17,8 @@ const FRAME: TimeDelta = TimeDelta::from_millis(20);
 const STREAM: StreamId = StreamId(0);
 /// Frame sizes around the target, as an encoder's vary.
 const VARIATION: [f64; 5] = [1.5, 0.9, 0.8, 0.9, 0.9];
+/// No encoder makes more, whatever a controller that hears of no loss tells it.
+const LARGEST_TARGET: Bitrate = Bitrate::from_mbps(200);
 const REPORT_EVERY: usize = 8;
 const REPORT_INTERVAL: TimeDelta = TimeDelta::from_millis(20);
 
@@ -109,12 +112,34 @@ struct FlightModel {
     flight: Flight,
     outstanding: BTreeMap<u64, u64>,
     bytes: u64,
+    ack_vector: AckVector,
 }
 
 impl FlightModel {
     fn sent(&mut self, sequence: u64, size: Bytes) {
+        if self.flight == Flight::AckVector {
+            self.ack_vector.sent(sequence, size.as_u64());
+            self.bytes = self.ack_vector.bytes();
+            return;
+        }
         self.outstanding.insert(sequence, size.as_u64());
         self.bytes += size.as_u64();
+    }
+
+    fn reported(&mut self, packets: &[PacketResult]) {
+        if self.flight == Flight::AckVector {
+            self.ack_vector.reported(packets);
+            self.bytes = self.ack_vector.bytes();
+        }
+        let highest = packets.iter().rev().find(|packet| packet.status != Status::Missing);
+        highest.into_iter().for_each(|packet| self.acknowledged(packet.sequence));
+    }
+
+    /// What is outstanding is forgotten by definition.
+    fn stalled(&mut self) {
+        self.outstanding.clear();
+        self.ack_vector.timed_out();
+        self.bytes = 0;
     }
 
     fn acknowledged(&mut self, sequence: u64) {
@@ -126,8 +151,8 @@ impl FlightModel {
                     self.bytes -= entry.remove();
                 }
             }
-            // Its scoreboard is the model.
-            Flight::Pipe => {}
+            // Its scoreboard is the model; what an Ack Vector tells is counted in `reported`.
+            Flight::Pipe | Flight::AckVector => {}
         }
     }
 }
@@ -183,7 +208,12 @@ impl Flow {
             allowance: Allowance::Unlimited,
             pacing: Pacing::Off,
             next_send: Time::ZERO,
-            model: FlightModel { flight: member.flight, outstanding: BTreeMap::new(), bytes: 0 },
+            model: FlightModel {
+                flight: member.flight,
+                outstanding: BTreeMap::new(),
+                bytes: 0,
+                ack_vector: AckVector::default(),
+            },
             sent: Vec::new(),
             arrived: Vec::new(),
             reported: 0,
@@ -203,7 +233,8 @@ impl Flow {
     }
 
     fn frame(&mut self, now: Time) {
-        let bytes = self.target.bytes_in(FRAME).as_f64() * VARIATION[self.frames % VARIATION.len()];
+        let bytes = self.target.min(LARGEST_TARGET).bytes_in(FRAME).as_f64()
+            * VARIATION[self.frames % VARIATION.len()];
         (self.frames, self.next_frame) = (self.frames + 1, self.next_frame + FRAME);
         let mut left = (bytes as u64).max(100);
         let offered = Offered { stream: STREAM, bytes: Bytes::new(left), frame_end: true };
@@ -332,8 +363,7 @@ impl Flow {
                 }
                 None => return,
             };
-            let highest = packets.iter().rev().find(|packet| packet.status != Status::Missing);
-            highest.into_iter().for_each(|packet| self.model.acknowledged(packet.sequence));
+            self.model.reported(&packets);
             let update = self.controller.on_send_queue(now, &self.queue_state(now));
             self.apply(now, update);
             let report = PacketsReport { packets: &packets, clock_step: TimeDelta::from_nanos(1) };
@@ -346,9 +376,7 @@ impl Flow {
     fn timeout(&mut self, now: Time) {
         let Some((_, reason)) = self.controller.next_timeout().filter(|(due, _)| *due <= now) else { return };
         if reason == TimeoutReason::Stalled {
-            // What is outstanding is forgotten by definition.
-            self.model.outstanding.clear();
-            self.model.bytes = 0;
+            self.model.stalled();
         }
         let update = self.controller.on_timeout(now);
         self.apply(now, update);
@@ -400,7 +428,7 @@ impl End for Flow {
 
 fn end(member: &Member, start: Time) -> Box<dyn End> {
     match member.flight {
-        Flight::ToHighestAcknowledged => Box::new(Flow::new(member, start)),
+        Flight::ToHighestAcknowledged | Flight::AckVector => Box::new(Flow::new(member, start)),
         Flight::Pipe => Box::new(retransmitting::Flow::new(member, start)),
     }
 }

@@ -4,9 +4,9 @@ use super::{fixed, uncontrolled};
 use crate::spec::Transport;
 use paceline_cc::params::{ParamError, ParamSet, ParamSpec, ParamValue};
 use paceline_cc::{
-    Annotation, Arrival, Assigned, Controller, Limits, Offered, ReceiverHalf, ReceiverReport,
+    Annotation, Arrival, Assigned, Controller, Limits, LossIntervals, Offered, ReceiverHalf, ReceiverReport,
     ReceiverRequest, Recovery, Report, SendQueueState, SentPacket, Snapshot, StateVariable, StreamId,
-    TimeoutReason, Update, bbr, cubic, dctcp, ledbat, rap, reno, scream, tfrc, vegas, window,
+    TimeoutReason, Update, bbr, ccid2, ccid3, cubic, dctcp, ledbat, rap, reno, scream, tfrc, vegas, window,
 };
 use paceline_transport::tcp::{EcnEcho, RecoveryKind, TcpConfig};
 use paceline_units::{Bitrate, Bytes, Time};
@@ -46,6 +46,14 @@ fn new_tfrc(params: &tfrc::Params, setup: &ControllerSetup) -> tfrc::Tfrc {
     tfrc::Tfrc::new(tfrc::Config { params: params.clone(), largest_packet: setup.largest_packet })
 }
 
+fn new_ccid2(params: &ccid2::Params, setup: &ControllerSetup) -> ccid2::Ccid2 {
+    ccid2::Ccid2::new(ccid2::Config { params: params.clone(), largest_packet: setup.largest_packet })
+}
+
+fn new_ccid3(params: &ccid3::Params, setup: &ControllerSetup) -> ccid3::Ccid3 {
+    ccid3::Ccid3::new(ccid3::Config { params: params.clone(), largest_packet: setup.largest_packet })
+}
+
 fn new_rap(params: &rap::Params, setup: &ControllerSetup) -> rap::Rap {
     rap::Rap::new(rap::Config { params: params.clone(), largest_packet: setup.largest_packet })
 }
@@ -81,28 +89,48 @@ window_laws! {
 
 /// The receiver half of a controller, where it has one.
 #[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant, reason = "one per flow, never moved in the packet path")]
 pub enum AnyReceiverHalf {
     /// TFRC's.
     Tfrc(tfrc::TfrcReceiver),
+    /// CCID 3's.
+    Ccid3(ccid3::Ccid3Receiver),
+}
+
+/// Calls the half inside.
+macro_rules! each_half {
+    ($any:expr, $inner:ident => $call:expr) => {
+        match $any {
+            AnyReceiverHalf::Tfrc($inner) => $call,
+            AnyReceiverHalf::Ccid3($inner) => $call,
+        }
+    };
 }
 
 impl ReceiverHalf for AnyReceiverHalf {
     #[inline]
     fn on_arrival(&mut self, now: Time, arrival: &Arrival) -> bool {
-        let AnyReceiverHalf::Tfrc(half) = self;
-        half.on_arrival(now, arrival)
+        each_half!(self, half => half.on_arrival(now, arrival))
+    }
+
+    #[inline]
+    fn on_non_data(&mut self, now: Time, sequence: u64) -> bool {
+        each_half!(self, half => half.on_non_data(now, sequence))
     }
 
     #[inline]
     fn next_timeout(&self) -> Option<Time> {
-        let AnyReceiverHalf::Tfrc(half) = self;
-        half.next_timeout()
+        each_half!(self, half => half.next_timeout())
     }
 
     #[inline]
     fn report(&mut self, now: Time) -> Option<ReceiverReport> {
-        let AnyReceiverHalf::Tfrc(half) = self;
-        half.report(now)
+        each_half!(self, half => half.report(now))
+    }
+
+    #[inline]
+    fn loss_intervals(&self) -> LossIntervals<'_> {
+        each_half!(self, half => half.loss_intervals())
     }
 }
 
@@ -112,6 +140,10 @@ fn no_half<P>(_params: &P) -> Option<AnyReceiverHalf> {
 
 fn tfrc_half(params: &tfrc::Params) -> Option<AnyReceiverHalf> {
     Some(AnyReceiverHalf::Tfrc(tfrc::TfrcReceiver::new(params)))
+}
+
+fn ccid3_half(params: &ccid3::Params) -> Option<AnyReceiverHalf> {
+    Some(AnyReceiverHalf::Ccid3(ccid3::Ccid3Receiver::new(params)))
 }
 
 /// One line per controller: variant, kind, the transports it steers (the usual one first), controller, its parameters,
@@ -223,6 +255,10 @@ controllers! {
         "SCReAM v1 (RFC 8298): window and media rate follow queue delay, loss and ECN";
     Tfrc, "tfrc" over Rtp | Udp, tfrc::Tfrc, tfrc::Params, tfrc::PROFILES, new_tfrc, tfrc_half,
         "TFRC (RFC 5348): the rate of TCP's throughput equation, from a loss event rate that the receiver measures";
+    Ccid2, "ccid2" over Rtp | Udp, ccid2::Ccid2, ccid2::Params, ccid2::PROFILES, new_ccid2, no_half,
+        "CCID 2 (RFC 4341): DCCP's TCP-like window of packets, with congestion control of acknowledgements";
+    Ccid3, "ccid3" over Rtp | Udp, ccid3::Ccid3, ccid3::Params, ccid3::PROFILES, new_ccid3, ccid3_half,
+        "CCID 3 (RFC 4342): DCCP's TFRC, whose receiver counts loss intervals by a window counter";
     Rap, "rap" over Rtp | Udp, rap::Rap, rap::Params, rap::PROFILES, new_rap, no_half,
         "RAP (1999): a gap between packets, with additive increase and multiplicative decrease of the rate";
     Fixed, "fixed" over Rtp | Udp, fixed::Fixed, fixed::FixedParams, fixed::PROFILES, new_fixed, no_half,

@@ -302,7 +302,12 @@ impl<C: Controller> RtpSender<C> {
 
     /// The receiver half reported. The send time that it echoes must be one at which something was sent.
     fn handle_receiver_report(&mut self, now: Time, report: ReceiverReport) {
-        if let ReceiverReport::Tfrc { newest_sent, .. } = report {
+        let newest_sent = match report {
+            ReceiverReport::Tfrc { newest_sent, .. } => Some(newest_sent),
+            ReceiverReport::Ccid3 { newest_sent, .. } => newest_sent,
+            ReceiverReport::Remb { .. } => None,
+        };
+        if let Some(newest_sent) = newest_sent {
             let sent = self.sent_between;
             if !sent.is_some_and(|(first, last)| first <= newest_sent && newest_sent <= last.min(now)) {
                 self.counters.unknown_reports += 1;

@@ -1,0 +1,217 @@
+//! CCID 2 as a controller: what it is told, and what it answers.
+
+use super::{Ccid2, STREAM};
+use crate::{
+    AckPathReport, Allowance, Assigned, Controller, DropCode, DroppedPacket, Offered, PacketsReport,
+    ReceiverRequest, Report, SendQueueState, SentPacket, Snapshot, StateVariable, Status, TargetChange,
+    TimeoutReason, Update,
+};
+use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
+
+/// What a person would plot.
+const VARIABLES: &[StateVariable] = &[
+    StateVariable { name: "cwnd", unit: "packets", help: "Congestion window" },
+    StateVariable {
+        name: "ssthresh",
+        unit: "packets",
+        help: "Slow start threshold; absent before it is lowered",
+    },
+    StateVariable { name: "pipe", unit: "packets", help: "Data packets outstanding" },
+    StateVariable { name: "ack_ratio", unit: "packets", help: "Data packets per acknowledgement, as wanted" },
+    StateVariable { name: "rto", unit: "ms", help: "Transmit timeout, backed off" },
+];
+
+/// What one acknowledgement says anew.
+#[derive(Clone, Copy, Default)]
+struct News {
+    /// Packets received unmarked that were in the pipe, and the newest of them.
+    unmarked: u64,
+    newest_unmarked: u64,
+    /// The newest that was marked.
+    marked: Option<u64>,
+    /// The newest of all, and when it was sent.
+    newest: Option<(u64, Time)>,
+}
+
+impl Controller for Ccid2 {
+    fn on_offered(&mut self, now: Time, _offered: &Offered, _queue: &SendQueueState) -> Update {
+        if self.flight.pipe() == 0 {
+            self.window.on_idle(now, self.timeout.rto());
+        }
+        self.answer(now)
+    }
+
+    #[inline]
+    fn on_sent(&mut self, now: Time, packet: &SentPacket) -> Update {
+        if packet.stream != STREAM || !self.flight.on_sent(now, packet.sequence, packet.size) {
+            return Update::none();
+        }
+        let (pipe, rto) = (self.flight.pipe(), self.timeout.rto());
+        self.window.on_sent(now, pipe, self.flight.next(), packet.app_limited, rto);
+        // The timer runs from the first outstanding packet on; a flight that fills an acknowledgement waits no longer.
+        if self.timeout.due().is_none() || pipe == self.ack_ratio.asked() {
+            self.timeout.restart(now, pipe, self.ack_ratio.asked());
+        }
+        self.answer(now)
+    }
+
+    #[inline]
+    fn on_report(&mut self, now: Time, report: &Report<'_>) -> Update {
+        match report {
+            Report::Packets(report) => self.on_packets(now, report),
+            Report::DataDropped(dropped) => self.on_dropped(dropped),
+            Report::SlowReceiver => {
+                self.window.hold(now + self.timeout.srtt().unwrap_or(TimeDelta::ZERO));
+            }
+            Report::AckPath(AckPathReport { lost: 0, marked: 0 }) => {}
+            Report::AckPath(_) => self.ack_ratio.on_acks_lost(self.window.cwnd()),
+            Report::Receiver(_) | Report::LossIntervals(_) => return Update::none(),
+        }
+        self.answer(now)
+    }
+
+    fn assign(&mut self, now: Time, assigned: Assigned) -> Update {
+        let bytes = match assigned {
+            Assigned::Window(bytes) => Some(bytes.as_f64()),
+            Assigned::Rate(rate) => {
+                self.timeout.srtt().map(|srtt| rate.as_bps_f64() / 8.0 * srtt.as_secs_f64())
+            }
+        };
+        if let Some(bytes) = bytes {
+            self.window.assign((bytes / self.largest_packet.as_f64().max(1.0)) as u64);
+        }
+        self.answer(now)
+    }
+
+    #[inline]
+    fn next_timeout(&self) -> Option<(Time, TimeoutReason)> {
+        self.timeout.due().map(|due| (due, TimeoutReason::Stalled))
+    }
+
+    fn on_timeout(&mut self, now: Time) -> Update {
+        if self.timeout.due().is_none_or(|due| now < due) {
+            return Update::none();
+        }
+        self.window.on_timed_out(self.flight.next());
+        self.flight.give_up();
+        self.timeout.on_expired();
+        self.answer(now)
+    }
+
+    fn share(&self) -> Option<Assigned> {
+        Some(Assigned::Window(self.window_bytes()))
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        Snapshot {
+            window: Some(self.window_bytes()),
+            in_flight: Some(self.flight.bytes()),
+            srtt: self.timeout.srtt(),
+            target: self.target(),
+            ..Snapshot::default()
+        }
+    }
+
+    fn state_variables(&self) -> &'static [StateVariable] {
+        VARIABLES
+    }
+
+    fn state(&self, values: &mut [Option<f64>]) {
+        let now = [
+            Some(self.window.cwnd() as f64),
+            self.window.ssthresh().map(|packets| packets as f64),
+            Some(self.flight.pipe() as f64),
+            Some(self.ack_ratio.ratio() as f64),
+            Some(self.timeout.rto().as_millis_f64()),
+        ];
+        for (value, state) in values.iter_mut().zip(now) {
+            *value = state;
+        }
+    }
+}
+
+impl Ccid2 {
+    fn on_packets(&mut self, now: Time, report: &PacketsReport<'_>) {
+        let news = self.read(report);
+        let next = self.flight.next();
+        if let Some((newest, sent)) = news.newest {
+            self.timeout.on_acked(now, newest, sent, next);
+        }
+        let lost = self.flight.infer_losses();
+        for sequence in [lost, news.marked].into_iter().flatten() {
+            self.window.on_congestion(sequence, next);
+        }
+        if news.unmarked > 0 && lost.is_none() && news.marked.is_none() {
+            self.window.on_acked(now, news.unmarked, news.newest_unmarked, self.ack_ratio.asked());
+        }
+        if let Some((newest, _)) = news.newest {
+            self.ack_ratio.on_data_acked(newest, next, self.window.cwnd());
+            self.timeout.restart(now, self.flight.pipe(), self.ack_ratio.asked());
+        }
+    }
+
+    /// What was not acknowledged before. `Missing` is no news: losses are inferred.
+    #[inline]
+    fn read(&mut self, report: &PacketsReport<'_>) -> News {
+        let mut news = News::default();
+        for packet in report.packets.iter().filter(|packet| packet.stream == STREAM) {
+            let Status::Received { ecn, .. } = packet.status else { continue };
+            let Some(acked) = self.flight.on_received(packet.sequence) else { continue };
+            let sequence = packet.sequence;
+            if ecn.is_ce() {
+                news.marked = news.marked.max(Some(sequence));
+            } else if acked.counted {
+                news.unmarked += 1;
+                news.newest_unmarked = news.newest_unmarked.max(sequence);
+            }
+            if news.newest.is_none_or(|(newest, _)| sequence > newest) {
+                news.newest = Some((sequence, acked.at));
+            }
+        }
+        news
+    }
+
+    /// RFC 4340 section 11.7.2, RFC 4341 section 5.2.
+    fn on_dropped(&mut self, dropped: &[DroppedPacket]) {
+        let mut no_room = 0;
+        for packet in dropped.iter().filter(|packet| packet.sequence < self.flight.next()) {
+            match packet.code {
+                DropCode::ProtocolConstraints => {}
+                DropCode::NotListening => self.not_listening = true,
+                DropCode::ReceiveBuffer => no_room += 1,
+                DropCode::Corrupt => {
+                    self.window.on_congestion(packet.sequence, self.flight.next());
+                    self.window.leave_slow_start();
+                }
+            }
+        }
+        if no_room > 0 {
+            self.window.on_no_room(no_room);
+        }
+    }
+
+    fn window_bytes(&self) -> Bytes {
+        Bytes::new(self.window.cwnd().saturating_mul(self.largest_packet.as_u64()))
+    }
+
+    /// A window per smoothed round trip; absent before one is known.
+    fn target(&self) -> Option<Bitrate> {
+        let srtt = self.timeout.srtt()?.as_secs_f64();
+        Some(Bitrate::from_bps_f64(self.window_bytes().as_bits_f64() / srtt).max(Bitrate::from_bps(1)))
+    }
+
+    #[inline]
+    fn answer(&mut self, now: Time) -> Update {
+        let room = self.window.cwnd().saturating_sub(self.flight.pipe());
+        let allowed = if self.not_listening { 0 } else { room };
+        let rtt = self.timeout.srtt().map_or(0.0, TimeDelta::as_secs_f64);
+        let interval = TimeDelta::from_secs_f64(rtt * self.params.ack_ratio_interval);
+        self.ack_ratio.constrain(self.window.cwnd());
+        Update {
+            allowance: Some(Allowance::Packets(allowed)),
+            target: self.target().map_or(TargetChange::None, TargetChange::Total),
+            receiver: self.ack_ratio.request(now, interval).map(ReceiverRequest::PacketsPerReport),
+            ..Update::none()
+        }
+    }
+}

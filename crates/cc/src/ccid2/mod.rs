@@ -1,0 +1,91 @@
+//! CCID 2: TCP-like congestion control for DCCP, with packets in its window and congestion control of acknowledgements
+//! (RFC 4341).
+//!
+//! The transport reads Ack Vectors and says which packets are received or marked; what that means is decided here. What
+//! differs from the text is in DEVIATIONS.md beside this file.
+
+mod ack_ratio;
+mod controller;
+mod flight;
+mod params;
+mod timeout;
+mod window;
+
+pub use ack_ratio::AckPath;
+pub use params::{PROFILES, Params};
+
+use crate::StreamId;
+use ack_ratio::AckRatio;
+use flight::Flight;
+use paceline_units::Bytes;
+use timeout::TransmitTimeout;
+use window::Window;
+
+/// What CCID 2 must know of the flow it serves.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Config {
+    /// Its constants.
+    pub params: Params,
+    /// Largest packet on the link, header in: of the first window, and of the window in bytes as others see it.
+    pub largest_packet: Bytes,
+}
+
+/// The sender half. It has no receiver half: Ack Vectors say what arrived.
+///
+/// `assign` overwrites window and threshold (slow start ends); a rate becomes rate x srtt in largest packets.
+#[derive(Clone, Debug)]
+pub struct Ccid2 {
+    params: Params,
+    largest_packet: Bytes,
+    window: Window,
+    flight: Flight,
+    timeout: TransmitTimeout,
+    ack_ratio: AckRatio,
+    /// Whether nobody listens any more.
+    not_listening: bool,
+}
+
+/// A half-connection has one stream of packets.
+const STREAM: StreamId = StreamId(0);
+
+impl Ccid2 {
+    /// A sender that has sent nothing.
+    pub fn new(config: Config) -> Ccid2 {
+        let Config { params, largest_packet } = config;
+        let window = Window::new(&params, largest_packet);
+        let mut ack_ratio = AckRatio::new(&params);
+        ack_ratio.constrain(window.cwnd());
+        Ccid2 {
+            window,
+            flight: Flight::new(params.numdupack),
+            timeout: TransmitTimeout::new(&params),
+            ack_ratio,
+            largest_packet,
+            not_listening: false,
+            params,
+        }
+    }
+
+    /// The parameters in force.
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// `cwnd`, packets.
+    pub fn cwnd(&self) -> u64 {
+        self.window.cwnd()
+    }
+
+    /// Data packets outstanding.
+    pub fn pipe(&self) -> u64 {
+        self.flight.pipe()
+    }
+
+    /// Packets per acknowledgement, as wanted now.
+    pub fn ack_ratio(&self) -> u64 {
+        self.ack_ratio.ratio()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,75 @@
+//! CCID 3: TFRC for DCCP (RFC 4342, as RFC 5348 updates it).
+//!
+//! The sender half is TFRC's with a window counter in place of its round-trip time on packets; the receiver half counts
+//! loss events by that counter and reports loss intervals. What differs from the texts is in DEVIATIONS.md beside this
+//! file and in `tfrc/DEVIATIONS.md`.
+
+mod controller;
+mod loss_event_rate;
+mod params;
+mod receiver;
+mod window_counter;
+
+pub use params::{Own, PROFILES, Params};
+pub use receiver::Ccid3Receiver;
+
+use crate::tfrc::average::Averager;
+use crate::tfrc::{self, Tfrc};
+use paceline_units::{Bitrate, Bytes};
+use window_counter::WindowCounter;
+
+/// What CCID 3 must know of the flow it serves.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Config {
+    /// Its constants.
+    pub params: Params,
+    /// Largest packet on the link, header in: the segment size before anything was sent, and that of the initial rate.
+    pub largest_packet: Bytes,
+}
+
+/// The sender half. Its receiver half is [`Ccid3Receiver`], whose reports it lives on.
+///
+/// `assign` overwrites X until the next feedback packet; the loss intervals are the receiver's, and stay.
+#[derive(Clone, Debug)]
+pub struct Ccid3 {
+    params: Params,
+    tfrc: Tfrc,
+    counter: WindowCounter,
+    averager: Averager,
+    /// Packets that the other end host had no room for, since the last feedback packet.
+    no_room: u64,
+    /// Whether it asked for no more, since then.
+    slow_receiver: bool,
+    /// Whether nobody listens any more.
+    not_listening: bool,
+}
+
+impl Ccid3 {
+    /// A sender that has sent nothing.
+    pub fn new(config: Config) -> Ccid3 {
+        let Config { params, largest_packet } = config;
+        let tfrc = &params.tfrc;
+        Ccid3 {
+            counter: WindowCounter::new(params.own.counter_steps, tfrc.rtt_unknown),
+            averager: Averager {
+                n: tfrc.n as usize,
+                threshold: tfrc.history_discounting.then_some(tfrc.threshold),
+            },
+            tfrc: Tfrc::new(tfrc::Config { params: tfrc.clone(), largest_packet }),
+            no_room: 0,
+            slow_receiver: false,
+            not_listening: false,
+            params,
+        }
+    }
+
+    /// The parameters in force.
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// X, the allowed sending rate.
+    pub fn allowed_rate(&self) -> Bitrate {
+        self.tfrc.allowed_rate()
+    }
+}
