@@ -1,5 +1,7 @@
 //! DCCP end to end over a network that does what a test says, and each rule of RFC 4340 on its own.
 
+#[path = "dccp/ccids.rs"]
+mod ccids;
 #[path = "dccp/features.rs"]
 mod features;
 #[path = "dccp/handshake.rs"]

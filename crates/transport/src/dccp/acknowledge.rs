@@ -1,4 +1,4 @@
-//! When acknowledgements are due (RFC 4340 section 11.3), and what of the other end's are lost.
+//! When acknowledgements are due (RFC 4340 section 11.3).
 
 use paceline_units::{Time, TimeDelta};
 
@@ -58,39 +58,6 @@ impl Acknowledge {
     }
 }
 
-/// The other end's packets that are missing for good: three later ones arrived (RFC 4341 section 6.1.1, NUMDUPACK).
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Missing {
-    /// Numbers that are missing, the oldest first.
-    holes: Vec<i64>,
-}
-
-/// Holes that are watched; of more the oldest count as lost.
-const MOST_HOLES: usize = 64;
-const NUMDUPACK: i64 = 3;
-
-impl Missing {
-    /// The packet numbered `sequence` arrived, the first beyond `missing` others, or late. Answers how many are lost.
-    pub(crate) fn on_packet(&mut self, sequence: i64, missing: Option<i64>) -> u32 {
-        match missing {
-            Some(missing) => {
-                let kept = missing.min(MOST_HOLES as i64);
-                let mut lost = missing - kept;
-                let over = (self.holes.len() + kept as usize).saturating_sub(MOST_HOLES);
-                lost += self.holes.drain(..over.min(self.holes.len())).len() as i64;
-                self.holes.extend(sequence - kept..sequence);
-                let decided = self.holes.partition_point(|hole| hole + NUMDUPACK < sequence);
-                lost += self.holes.drain(..decided).len() as i64;
-                u32::try_from(lost).unwrap_or(u32::MAX)
-            }
-            None => {
-                self.holes.retain(|hole| *hole != sequence);
-                0
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -127,18 +94,5 @@ mod tests {
             assert_eq!(acks.is_due(ms(at)), due, "at {at}");
             acks.on_acknowledged(ms(at));
         }
-    }
-
-    #[test]
-    fn rfc_4341_section_6_1_1_three_later_packets_make_a_loss() {
-        let mut missing = Missing::default();
-        let found: Vec<u32> =
-            [(0, 0), (2, 1), (3, 0), (4, 0), (5, 0)].map(|(n, gap)| missing.on_packet(n, Some(gap))).to_vec();
-        assert_eq!(found, [0, 0, 0, 0, 1]);
-        missing.on_packet(7, Some(1));
-        missing.on_packet(6, None);
-        assert_eq!(missing.on_packet(20, Some(12)), 9, "6 came late; 8 to 16 are lost, 17 to 19 not yet");
-        assert_eq!(missing.on_packet(1 << 40, Some((1 << 40) - 21)), u32::MAX);
-        assert!(missing.holes.len() <= MOST_HOLES);
     }
 }

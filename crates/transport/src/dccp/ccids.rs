@@ -1,8 +1,7 @@
 //! Where congestion control comes from: the two halves of each CCID (RFC 4340 section 10).
 
-use super::LossIntervals;
-use paceline_cc::{Controller, ReceiverHalf, Update};
-use paceline_units::Time;
+use paceline_cc::ccid2::{self, AckPath};
+use paceline_cc::{Controller, ReceiverHalf};
 
 /// The number of a congestion control (RFC 4340 table 5).
 pub type Ccid = u8;
@@ -14,14 +13,15 @@ pub const CCID_3: Ccid = 3;
 
 /// Makes the halves of a connection's congestion control once its CCIDs are agreed.
 ///
-/// What a sender half is told: data packets with their numbers from the first packet of the connection on (numbers of
-/// packets without data are skipped), and what came back. Under CCID 3 that is the receiver half's
-/// [`paceline_cc::ReceiverReport::Tfrc`], else a report of packets: each data packet that an Ack Vector tells for the
-/// first time, and each that it tells as missing. Losses are the controller's to infer: no
+/// A sender half is told of data packets with their numbers from the first packet of the connection on, and of what came
+/// back, in this order for each acknowledgement: [`paceline_cc::Report::AckPath`], `SlowReceiver`, `DataDropped` with each
+/// packet once, and the report. Under CCID 3 that is `LossIntervals` or, where the other end sends none,
+/// [`paceline_cc::ReceiverReport::Ccid3`]; else `Packets`: each packet that an Ack Vector tells for the first time,
+/// with data or not, and each data packet that it tells as missing. Losses are the controller's to infer: no
 /// [`paceline_cc::Controller::on_recovery`] is called.
 ///
-/// What a receiver half is told: every packet that arrives, with its number and, of data packets, CCVal as window
-/// counter. A packet without data has size zero: it fills its number and brings nothing.
+/// A receiver half is told of every packet that arrives, with its number and, of data packets, CCVal as window counter.
+/// A data packet whose checksum is wrong is told as marked (RFC 4340 section 11.7.2).
 pub trait Ccids {
     /// The half that sends.
     type Sender: Controller;
@@ -34,22 +34,8 @@ pub trait Ccids {
     /// The receiver half of a CCID; none if acknowledgements by Ack Ratio do (CCID 2).
     fn receiver(&self, ccid: Ccid) -> Option<Self::Receiver>;
 
-    /// Acknowledgements that carry no data were lost or marked since this was last asked (RFC 4341 section 6.1.1).
-    fn on_acknowledgments(sender: &mut Self::Sender, now: Time, lost: u32, marked: u32) -> Update {
-        let _ = (sender, now, lost, marked);
-        Update::none()
-    }
-
-    /// The receiver is slow, or dropped so many packets for want of room (RFC 4341 section 5.2). They count as marked
-    /// besides.
-    fn on_slow_receiver(sender: &mut Self::Sender, now: Time, dropped: u32) -> Update {
-        let _ = (sender, now, dropped);
-        Update::none()
-    }
-
-    /// CCID 3's loss intervals, to go with its report; its numbers end at the newest packet (RFC 4342 section 8.6).
-    fn loss_intervals(receiver: &Self::Receiver) -> Option<LossIntervals> {
-        let _ = receiver;
-        None
+    /// What finds lost acknowledgements for a sender half (RFC 4341 section 6.1.1).
+    fn ack_path(&self) -> AckPath {
+        AckPath::new(&ccid2::Params::default())
     }
 }

@@ -1,5 +1,6 @@
 //! Options as values (RFC 4340 section 5.8 and where each is described).
 
+use paceline_cc::LossInterval;
 use paceline_units::TimeDelta;
 
 /// The most data one option holds: its length byte counts type and length too.
@@ -248,17 +249,6 @@ pub enum DropCode {
     DeliveredCorrupt = 7,
 }
 
-/// One loss interval of CCID 3 (RFC 4342 section 8.6). Lengths in packets.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct LossInterval {
-    /// Of the part without losses; 24 bits.
-    pub lossless: u32,
-    /// Of the part with losses; 23 bits.
-    pub lossy: u32,
-    /// Data packets in it; 24 bits.
-    pub data: u32,
-}
-
 /// CCID 3's Loss Intervals, the newest first (RFC 4342 section 8.6).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct LossIntervals {
@@ -269,19 +259,17 @@ pub struct LossIntervals {
 }
 
 impl LossIntervals {
-    /// The most that one option holds.
-    pub const MOST: usize = 28;
     /// The largest skip length (NDUPACK).
     pub const MOST_SKIPPED: u8 = 3;
 
     /// As an option; intervals beyond the 28th are left out, and lengths cut to their fields.
     pub fn to_option(&self) -> DccpOption {
         let mut data = vec![self.skip];
-        for interval in self.intervals.iter().take(LossIntervals::MOST) {
+        for interval in self.intervals.iter().take(LossInterval::MOST) {
             let fields = [
-                interval.lossless.min(0xff_ffff),
-                interval.lossy.min(0x7f_ffff),
-                interval.data.min(0xff_ffff),
+                interval.lossless_length.min(LossInterval::LONGEST),
+                interval.loss_length.min(LossInterval::LONGEST_LOSS),
+                interval.data_length.min(LossInterval::LONGEST),
             ];
             fields.iter().for_each(|field| data.extend_from_slice(&field.to_be_bytes()[1..]));
         }
@@ -297,9 +285,9 @@ impl LossIntervals {
         }
         let field = |bytes: &[u8]| bytes.iter().fold(0, |number: u32, byte| number << 8 | u32::from(*byte));
         let interval = |bytes: &[u8]| LossInterval {
-            lossless: field(&bytes[..3]),
-            lossy: field(&bytes[3..6]) & 0x7f_ffff,
-            data: field(&bytes[6..]),
+            lossless_length: field(&bytes[..3]),
+            loss_length: field(&bytes[3..6]) & LossInterval::LONGEST_LOSS,
+            data_length: field(&bytes[6..]),
         };
         Some(LossIntervals { skip, intervals: rest.chunks_exact(9).map(interval).collect() })
     }
@@ -367,7 +355,8 @@ mod tests {
         ];
         let found = LossIntervals::from_data(&data).expect("four intervals");
         assert_eq!(found.skip, 2);
-        let lengths: Vec<_> = found.intervals.iter().map(|i| (i.lossless, i.lossy, i.data)).collect();
+        let lengths: Vec<_> =
+            found.intervals.iter().map(|i| (i.lossless_length, i.loss_length, i.data_length)).collect();
         assert_eq!(lengths, [(10, 1, 10), (8, 5, 10), (8, 1, 8), (10, 0, 15)]);
         assert_eq!(found.to_option().encoded_len(), 39);
         assert_eq!(LossIntervals::from_data(&found.to_option().data()), Some(found));

@@ -1,7 +1,7 @@
 //! What was sent, and what became of it by the other end's word (RFC 4340 section 11.4).
 
-use super::{DccpOption, DropCode};
-use paceline_cc::{PacketResult, Status, StreamId};
+use super::DccpOption;
+use paceline_cc::{DropCode, DroppedPacket, PacketResult, Status, StreamId};
 use paceline_units::{Bytes, Ecn, Time};
 use std::collections::VecDeque;
 
@@ -35,10 +35,6 @@ pub(crate) struct Told {
     pub(crate) newest_sent: Option<Time>,
     /// Whether something is known to have arrived that was not.
     pub(crate) news: bool,
-    /// Packets that are reported dropped for the first time.
-    pub(crate) dropped: u32,
-    /// Of these, dropped for want of room.
-    pub(crate) no_room: u32,
     /// Whether the application listens no more.
     pub(crate) not_listening: bool,
 }
@@ -50,6 +46,8 @@ pub(crate) struct Sent {
     entries: VecDeque<Entry>,
     /// What the other end said of each packet, the oldest first.
     results: Vec<PacketResult>,
+    /// Packets that it said to be dropped for the first time, the oldest first.
+    dropped: Vec<DroppedPacket>,
     /// The drop code of each packet from the acknowledged one back, of one acknowledgement.
     drops: Vec<u8>,
 }
@@ -104,7 +102,12 @@ impl Sent {
         self.entries.get(usize::try_from(sequence - self.first).ok()?).map(|entry| entry.sent)
     }
 
-    /// What the last acknowledgement said of data packets, the oldest first.
+    /// Data packets that the last acknowledgement reported dropped and none before, the oldest first.
+    pub(crate) fn dropped(&self) -> &[DroppedPacket] {
+        &self.dropped
+    }
+
+    /// What the last acknowledgement said of packets, the oldest first.
     pub(crate) fn results(&self) -> &[PacketResult] {
         &self.results
     }
@@ -114,6 +117,7 @@ impl Sent {
     pub(crate) fn on_acknowledged(&mut self, acknowledgment: i64, options: &[DccpOption]) -> Told {
         let mut told = Told::default();
         self.results.clear();
+        self.dropped.clear();
         let vectors = || {
             options.iter().filter_map(|option| match option {
                 DccpOption::AckVector { vector, .. } => Some(vector.as_slice()),
@@ -163,8 +167,8 @@ impl Sent {
         let news = state > entry.state;
         entry.state = entry.state.max(state);
         told.news |= news;
-        // What was known is not told again; what is missing is, and is no verdict.
-        if !entry.data || !(news || entry.state == State::Unknown) {
+        // What was known is not told again; missing data is, and is no verdict.
+        if !news && (!entry.data || entry.state != State::Unknown) {
             return;
         }
         let status = match entry.state {
@@ -201,7 +205,7 @@ impl Sent {
         covered > 0 && covered <= acknowledgment + 1
     }
 
-    /// Dropped is as bad as marked, but for protocol constraints (section 11.7.2).
+    /// Corrupt is as bad as marked; the other codes have answers of their own (section 11.7.2).
     fn note_drops(&mut self, acknowledgment: i64, told: &mut Told) {
         let contradicts = |sent: &mut Sent, (back, code): (usize, u8)| {
             let entry = sent.entry(acknowledgment - back as i64);
@@ -215,14 +219,14 @@ impl Sent {
                     continue;
                 };
                 entry.dropped = true;
-                let code = code - 1;
-                told.dropped += 1;
-                told.not_listening |= code == DropCode::NotListening as u8;
-                told.no_room += u32::from(code == DropCode::ReceiveBuffer as u8);
-                if code > DropCode::NotListening as u8 {
+                let code = DropCode::from_bits(code - 1);
+                told.not_listening |= code == DropCode::NotListening;
+                self.dropped.push(DroppedPacket { sequence: sequence as u64, code });
+                if code == DropCode::Corrupt {
                     self.note(sequence, State::Marked, told);
                 }
             }
+            self.dropped.reverse();
             self.in_order();
         }
         self.drops = drops;
@@ -270,10 +274,10 @@ mod tests {
     fn section_11_4_the_example_is_read() {
         let mut sent = sent(101);
         let told = sent.on_acknowledged(100, &[vector(&[0, 192, 3, 64]), vector(&[5])]);
-        // 90 and 100 carry no data: congestion control does not know them.
         let expected = [
             (88, Some(false)),
             (89, Some(false)),
+            (90, Some(false)),
             (91, Some(false)),
             (92, Some(false)),
             (93, Some(false)),
@@ -283,6 +287,7 @@ mod tests {
             (97, Some(false)),
             (98, Some(false)),
             (99, None),
+            (100, Some(false)),
         ];
         assert_eq!(summary(&sent), expected);
         assert!(told.news && told.newest_sent == Some(Time::from_nanos(100)));
@@ -310,26 +315,31 @@ mod tests {
     }
 
     #[test]
-    fn section_11_7_dropped_is_as_bad_as_marked_but_for_protocol_constraints() {
+    fn section_11_7_corrupt_is_as_bad_as_marked_and_each_drop_is_told_once() {
         let mut sent = sent(9);
         let blocks = DccpOption::DataDropped(vec![0, 0x80, 0xa0, 0xb0, 0xf0]);
         let told = sent.on_acknowledged(8, &[vector(&[7]), blocks.clone()]);
         let marked: Vec<u64> =
             summary(&sent).into_iter().filter(|(_, ecn)| *ecn == Some(true)).map(|(n, _)| n).collect();
-        assert_eq!(marked, [4, 5, 6]);
-        assert_eq!((told.dropped, told.no_room, told.not_listening), (4, 1, false));
+        assert_eq!(marked, [4, 5]);
+        let dropped: Vec<_> = sent.dropped().iter().map(|drop| (drop.sequence, drop.code)).collect();
+        let corrupt = DropCode::Corrupt;
+        let expected =
+            [(4, corrupt), (5, corrupt), (6, DropCode::ReceiveBuffer), (7, DropCode::ProtocolConstraints)];
+        assert_eq!((dropped.as_slice(), told.not_listening), (expected.as_slice(), false));
         assert_eq!(summary(&sent).len(), 8, "each packet once, in order");
         assert!(summary(&sent).is_sorted());
-        assert_eq!(sent.on_acknowledged(8, &[vector(&[7]), blocks]).dropped, 0, "each drop counts once");
+        sent.on_acknowledged(8, &[vector(&[7]), blocks]);
+        assert_eq!(sent.dropped(), [], "each drop counts once");
     }
 
     #[test]
     fn section_11_7_blocks_that_contradict_the_vector_are_ignored() {
         let mut sent = sent(9);
-        let told = sent.on_acknowledged(8, &[vector(&[0, 192, 5]), DccpOption::DataDropped(vec![0, 0xa0])]);
-        assert_eq!(told.dropped, 0, "7 did not arrive: it was not dropped");
-        let told = sent.on_acknowledged(8, &[vector(&[0, 0, 5]), DccpOption::DataDropped(vec![0xa0, 127])]);
-        assert_eq!(told.dropped, 0, "more than was sent");
+        sent.on_acknowledged(8, &[vector(&[0, 192, 5]), DccpOption::DataDropped(vec![0, 0xa0])]);
+        assert_eq!(sent.dropped(), [], "7 did not arrive: it was not dropped");
+        sent.on_acknowledged(8, &[vector(&[0, 0, 5]), DccpOption::DataDropped(vec![0xa0, 127])]);
+        assert_eq!(sent.dropped(), [], "more than was sent");
     }
 
     #[test]

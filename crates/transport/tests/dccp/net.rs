@@ -2,7 +2,7 @@
 
 use crate::standin::StandIns;
 use paceline_transport::dccp::{
-    Body, Connection, DccpConfig, Event, Packet, PacketType, Payload, Ports, ResetCode, ResetReason,
+    Body, Ccids, Connection, DccpConfig, Event, Packet, PacketType, Payload, Ports, ResetCode, ResetReason,
     SequenceNumber, ServiceCode, State, Transmit,
 };
 use paceline_units::{Ecn, Time, TimeDelta};
@@ -38,10 +38,11 @@ pub enum To {
 
 type Rule = Box<dyn FnMut(usize, To, &Packet) -> Fate>;
 
-pub struct Pair {
+pub struct Pair<F: Ccids = StandIns> {
     pub now: Time,
-    pub client: Connection<StandIns>,
-    pub server: Option<Connection<StandIns>>,
+    pub client: Connection<F>,
+    pub server: Option<Connection<F>>,
+    ccids: F,
     config: DccpConfig,
     wire: BTreeMap<(Time, u64), (To, Packet, Ecn)>,
     rule: Rule,
@@ -73,11 +74,33 @@ impl Pair {
         early: Payload,
         rule: impl FnMut(usize, To, &Packet) -> Fate + 'static,
     ) -> Pair {
+        Pair::with_ccids(StandIns, client, server, early, rule)
+    }
+
+    /// Both ends in OPEN, and everything that negotiation wants is done.
+    pub fn open(client: &DccpConfig, server: &DccpConfig) -> Pair {
+        let mut pair = Pair::new(client, server);
+        pair.run(TimeDelta::from_secs(1));
+        assert_eq!((pair.client.state(), pair.server().state()), (State::Open, State::Open));
+        pair
+    }
+}
+
+impl<F: Ccids + Clone> Pair<F> {
+    pub fn with_ccids(
+        ccids: F,
+        client: &DccpConfig,
+        server: &DccpConfig,
+        early: Payload,
+        rule: impl FnMut(usize, To, &Packet) -> Fate + 'static,
+    ) -> Pair<F> {
         let iss = SequenceNumber::new(SequenceNumber::MODULUS - 3);
+        let connection = Connection::connect(Time::ZERO, client, ccids.clone(), PORTS, SERVICE, iss, early);
         Pair {
             now: Time::ZERO,
-            client: Connection::connect(Time::ZERO, client, StandIns, PORTS, SERVICE, iss, early),
+            client: connection,
             server: None,
+            ccids,
             config: server.clone(),
             wire: BTreeMap::new(),
             rule: Box::new(rule),
@@ -89,15 +112,7 @@ impl Pair {
         }
     }
 
-    /// Both ends in OPEN, and everything that negotiation wants is done.
-    pub fn open(client: &DccpConfig, server: &DccpConfig) -> Pair {
-        let mut pair = Pair::new(client, server);
-        pair.run(TimeDelta::from_secs(1));
-        assert_eq!((pair.client.state(), pair.server().state()), (State::Open, State::Open));
-        pair
-    }
-
-    pub fn server(&mut self) -> &mut Connection<StandIns> {
+    pub fn server(&mut self) -> &mut Connection<F> {
         self.server.as_mut().expect("a server")
     }
 
@@ -149,7 +164,7 @@ impl Pair {
                 None => {
                     let iss = SequenceNumber::new(1 << 24);
                     let config = &self.config;
-                    self.server = Connection::accept(self.now, config, StandIns, packet, ecn, iss);
+                    self.server = Connection::accept(self.now, config, self.ccids.clone(), packet, ecn, iss);
                 }
             },
         }
@@ -170,7 +185,7 @@ impl Pair {
     }
 
     fn next(&self) -> Option<Time> {
-        let timer = |connection: &Connection<StandIns>| connection.next_timeout().map(|(due, _)| due);
+        let timer = |connection: &Connection<F>| connection.next_timeout().map(|(due, _)| due);
         let timers = [timer(&self.client), self.server.as_ref().and_then(timer)];
         let first = self.wire.keys().next().map(|(due, _)| *due);
         timers.into_iter().chain([first]).flatten().min()

@@ -4,8 +4,8 @@
 //! file in by its path.
 
 use paceline_cc::{
-    Allowance, Annotation, Arrival, Assigned, Controller, Offered, ReceiverHalf, ReceiverReport, Report,
-    SendQueueState, SentPacket, Snapshot, Status, StreamId, TimeoutReason, Update,
+    Allowance, Annotation, Arrival, Assigned, Controller, DroppedPacket, Offered, ReceiverHalf,
+    ReceiverReport, Report, SendQueueState, SentPacket, Snapshot, Status, StreamId, TimeoutReason, Update,
 };
 use paceline_transport::dccp::{CCID_2, CCID_3, Ccid, Ccids};
 use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
@@ -33,9 +33,11 @@ pub struct StandIn {
     /// Reports of a receiver half.
     pub reports: Vec<ReceiverReport>,
     /// Acknowledgements that were lost.
-    pub acknowledgments_lost: u32,
-    /// Packets that a slow receiver had no room for.
-    pub no_room: u32,
+    pub acknowledgments_lost: u64,
+    /// Packets that the other end dropped.
+    pub dropped: Vec<DroppedPacket>,
+    /// How often the receiver was slow.
+    pub slow: u32,
     /// What the receiver is asked for, if anything.
     pub ack_ratio: Option<u16>,
 }
@@ -53,7 +55,8 @@ impl StandIn {
             marked: 0,
             reports: Vec::new(),
             acknowledgments_lost: 0,
-            no_room: 0,
+            dropped: Vec::new(),
+            slow: 0,
             ack_ratio: None,
         }
     }
@@ -96,12 +99,27 @@ impl Controller for StandIn {
                 self.under_way.clear();
                 return self.answer();
             }
+            Report::LossIntervals(_) => return self.answer(),
+            Report::AckPath(report) => {
+                self.acknowledgments_lost = self.acknowledgments_lost.saturating_add(report.lost);
+                return Update::none();
+            }
+            Report::DataDropped(dropped) => {
+                assert!(dropped.is_sorted_by_key(|drop| drop.sequence), "in order");
+                self.dropped.extend_from_slice(dropped);
+                self.dropped.truncate(1000);
+                return Update::none();
+            }
+            Report::SlowReceiver => {
+                self.slow = self.slow.saturating_add(1);
+                return Update::none();
+            }
         };
         assert!(packets.is_sorted_by_key(|packet| packet.sequence), "in order");
         for packet in packets {
             let Status::Received { ecn, .. } = packet.status else { continue };
             let Some(size) = self.under_way.remove(&packet.sequence) else {
-                self.marked += u64::from(ecn.is_ce());
+                // Without data, or marked after it was told unmarked.
                 continue;
             };
             assert_eq!(size, packet.size);
@@ -166,14 +184,18 @@ impl ReceiverHalf for Reporter {
         let missing = arrival.sequence.saturating_sub(next);
         self.newest = self.newest.max(Some(arrival.sequence));
         self.lost += missing;
-        if arrival.size == Bytes::ZERO {
-            return false;
-        }
         assert!(matches!(arrival.annotation, Some(Annotation::WindowCounter(0..=15))));
         self.packets += 1;
         self.bytes += arrival.size.as_u64();
         self.due.get_or_insert(now + TimeDelta::from_millis(50));
         missing > 0
+    }
+
+    fn on_non_data(&mut self, _now: Time, sequence: u64) -> bool {
+        let next = self.newest.map_or(sequence, |newest| newest + 1);
+        self.lost += sequence.saturating_sub(next);
+        self.newest = self.newest.max(Some(sequence));
+        false
     }
 
     fn next_timeout(&self) -> Option<Time> {
@@ -187,12 +209,8 @@ impl ReceiverHalf for Reporter {
         let loss_event_rate =
             if self.lost == 0 { 0.0 } else { self.lost as f64 / (self.lost + self.packets) as f64 };
         (self.bytes, self.since) = (0, now);
-        Some(ReceiverReport::Tfrc {
-            loss_event_rate,
-            receive_rate,
-            newest_sent: Time::ZERO,
-            delay: TimeDelta::ZERO,
-        })
+        let elapsed = TimeDelta::ZERO;
+        Some(ReceiverReport::Ccid3 { loss_event_rate, receive_rate, newest_sent: None, elapsed })
     }
 }
 
@@ -210,15 +228,5 @@ impl Ccids for StandIns {
 
     fn receiver(&self, ccid: Ccid) -> Option<Reporter> {
         (ccid == CCID_3).then(Reporter::default)
-    }
-
-    fn on_acknowledgments(sender: &mut StandIn, _now: Time, lost: u32, _marked: u32) -> Update {
-        sender.acknowledgments_lost = sender.acknowledgments_lost.saturating_add(lost);
-        Update::none()
-    }
-
-    fn on_slow_receiver(sender: &mut StandIn, _now: Time, dropped: u32) -> Update {
-        sender.no_room = sender.no_room.saturating_add(dropped);
-        Update::none()
     }
 }

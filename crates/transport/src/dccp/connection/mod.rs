@@ -9,7 +9,7 @@ mod receive;
 mod timers;
 mod transmit;
 
-use super::acknowledge::{Acknowledge, Missing};
+use super::acknowledge::Acknowledge;
 use super::ccids::{CCID_2, CCID_3, Ccids};
 use super::feature::FeatureId;
 use super::limit::RateLimit;
@@ -19,6 +19,7 @@ use super::received::Received;
 use super::sent::Sent;
 use super::{DccpConfig, Packet, Payload, Ports, ResetCode, ResetReason, SequenceNumber, ServiceCode};
 use crate::pacer::Pacer;
+use paceline_cc::ccid2::AckPath;
 use paceline_cc::{Allowance, Controller};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 use std::collections::VecDeque;
@@ -173,7 +174,7 @@ pub struct Connection<F: Ccids> {
     received: Received,
     sent: Sent,
     acks: Acknowledge,
-    missing: Missing,
+    ack_path: AckPath,
     sender: Option<F::Sender>,
     receiver: Option<F::Receiver>,
     /// Whether the receiver half asked for a report.
@@ -260,7 +261,6 @@ impl<F: Ccids> Connection<F> {
     ) -> Connection<F> {
         let features = preferences(config, &ccids, server);
         Connection {
-            ccids,
             server,
             ports,
             service,
@@ -278,7 +278,7 @@ impl<F: Ccids> Connection<F> {
             received: Received::new(),
             sent: Sent::default(),
             acks: Acknowledge::default(),
-            missing: Missing::default(),
+            ack_path: ccids.ack_path(),
             sender: None,
             receiver: None,
             report_due: false,
@@ -310,6 +310,7 @@ impl<F: Ccids> Connection<F> {
             resets: RateLimit::new(config.resets_per_second),
             counters: DccpCounters::default(),
             config: config.clone(),
+            ccids,
         }
     }
 

@@ -6,15 +6,15 @@ use crate::dccp::ccids::{CCID_3, Ccids};
 use crate::dccp::feature::FeatureId;
 use crate::dccp::negotiation::{FeatureChange, Location, reason};
 use crate::dccp::option::{from_time_steps, option_type};
-use crate::dccp::{DccpOption, Packet, PacketType, ResetCode, ResetReason};
-use paceline_cc::{Controller, PacketsReport, ReceiverReport, Report};
+use crate::dccp::{DccpOption, LossIntervals, Packet, PacketType, ResetCode, ResetReason};
+use paceline_cc::{Controller, LossInterval, LossIntervalsReport, PacketsReport, ReceiverReport, Report};
 use paceline_units::{Bitrate, Time, TimeDelta};
 
 /// Bytes of Init Cookies that are echoed at most: with more there is no room for anything else.
 const LONGEST_COOKIES: usize = 640;
 
 /// What a packet's options said that is used later.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Read {
     pub(super) ndp_count: u64,
     pub(super) checksum: Option<u32>,
@@ -25,6 +25,8 @@ pub(super) struct Read {
     loss_event_rate: Option<u32>,
     /// Bytes per second (RFC 4342 section 8.3).
     receive_rate: Option<u32>,
+    /// Loss Intervals, the newest first (RFC 4342 section 8.6).
+    intervals: Vec<LossInterval>,
 }
 
 impl<F: Ccids> Connection<F> {
@@ -104,10 +106,10 @@ impl<F: Ccids> Connection<F> {
                 match (*number, value) {
                     (option_type::LOSS_EVENT_RATE, Some(value)) => read.loss_event_rate = Some(value),
                     (option_type::RECEIVE_RATE, Some(value)) => read.receive_rate = Some(value),
-                    // The loss event rate says the same to a controller.
-                    (option_type::LOSS_INTERVALS, _) => {
-                        return Ok(crate::dccp::LossIntervals::from_data(data).is_some());
-                    }
+                    (option_type::LOSS_INTERVALS, _) => match LossIntervals::from_data(data) {
+                        Some(found) => read.intervals = found.intervals,
+                        None => return Ok(false),
+                    },
                     _ => return Ok(false),
                 }
             }
@@ -200,39 +202,60 @@ impl<F: Ccids> Connection<F> {
             self.tell_queue(now);
             self.tell(Event::NotListening);
         }
-        self.tell_sender(now, acknowledgment, read, elapsed);
         if read.slow {
             self.peer_slow_until = now + self.rtt();
+            self.report(now, &Report::SlowReceiver);
         }
-        if (read.slow || told.no_room > 0)
-            && let Some(sender) = &mut self.sender
-        {
-            let update = F::on_slow_receiver(sender, now, told.no_room);
-            self.apply(now, update);
-        }
+        self.tell_sender(now, acknowledgment, read, elapsed);
         // What lies before the window of acknowledgements is never asked for again.
         let window = self.features.value(Location::Local, FeatureId::SequenceWindow) as i64;
         self.sent.forget_before(self.gss + 1 - 2 * window);
     }
 
-    fn tell_sender(&mut self, now: Time, acknowledgment: i64, read: &Read, delay: TimeDelta) {
+    /// Something came back for congestion control.
+    pub(super) fn report(&mut self, now: Time, report: &Report<'_>) {
+        if let Some(sender) = &mut self.sender {
+            let update = sender.on_report(now, report);
+            self.apply(now, update);
+        }
+    }
+
+    /// What was dropped comes before the report of the same acknowledgement.
+    fn tell_sender(&mut self, now: Time, acknowledgment: i64, read: &Read, elapsed: TimeDelta) {
         let tfrc = self.sends_with(CCID_3);
         let Some(sender) = &mut self.sender else { return };
-        let update = if tfrc {
-            let (Some(inverse), Some(rate)) = (read.loss_event_rate, read.receive_rate) else { return };
-            let Some(newest_sent) = self.sent.sent_at(acknowledgment) else { return };
+        let dropped = self.sent.dropped();
+        if !dropped.is_empty() {
+            let update = sender.on_report(now, &Report::DataDropped(dropped));
+            self.apply(now, update);
+        }
+        if tfrc {
+            self.tell_feedback(now, acknowledgment, read, elapsed);
+            return;
+        }
+        let packets = self.sent.results();
+        if let (Some(sender), false) = (&mut self.sender, packets.is_empty()) {
+            let report = PacketsReport { packets, clock_step: TimeDelta::ZERO };
+            let update = sender.on_report(now, &Report::Packets(report));
+            self.apply(now, update);
+        }
+    }
+
+    /// CCID 3's feedback packet (RFC 4342 section 6): what is no such packet lacks the receive rate.
+    fn tell_feedback(&mut self, now: Time, acknowledgment: i64, read: &Read, elapsed: TimeDelta) {
+        let Some(newest_sent) = self.sent.sent_at(acknowledgment) else { return };
+        let Some(rate) = read.receive_rate else { return };
+        let receive_rate = Bitrate::from_bps(u64::from(rate) * 8);
+        if !read.intervals.is_empty() {
+            let intervals = read.intervals.as_slice();
+            let report = LossIntervalsReport { intervals, receive_rate, newest_sent, elapsed };
+            self.report(now, &Report::LossIntervals(report));
+        } else if let Some(inverse) = read.loss_event_rate {
             let loss_event_rate = if inverse == u32::MAX { 0.0 } else { 1.0 / f64::from(inverse.max(1)) };
-            let receive_rate = Bitrate::from_bps(u64::from(rate) * 8);
-            let report = ReceiverReport::Tfrc { loss_event_rate, receive_rate, newest_sent, delay };
-            sender.on_report(now, &Report::Receiver(report))
-        } else {
-            let packets = self.sent.results();
-            if packets.is_empty() {
-                return;
-            }
-            sender.on_report(now, &Report::Packets(PacketsReport { packets, clock_step: TimeDelta::ZERO }))
-        };
-        self.apply(now, update);
+            let newest_sent = Some(newest_sent);
+            let report = ReceiverReport::Ccid3 { loss_event_rate, receive_rate, newest_sent, elapsed };
+            self.report(now, &Report::Receiver(report));
+        }
     }
 }
 

@@ -11,8 +11,8 @@ use crate::dccp::{
     Body, DccpOption, DropCode, Packet, PacketType, Payload, ResetCode, ResetReason, SequenceNumber,
     ServiceCode,
 };
-use paceline_cc::{Annotation, Arrival, ReceiverHalf, StreamId};
-use paceline_units::{Bytes, Ecn, Time};
+use paceline_cc::{Annotation, Arrival, ReceiverHalf, Report, StreamId};
+use paceline_units::{Ecn, Time};
 
 /// A packet's numbers, counted from the first of each side.
 #[derive(Clone, Copy, Debug)]
@@ -224,6 +224,10 @@ impl<F: Ccids> Connection<F> {
         }
         let first_response = self.state == State::Request;
         self.advance(now, kind, numbers);
+        // After that: the packet that opens a server may be the first with data.
+        if arrived != Arrived::Duplicate {
+            self.tell_receiver(now, &packet, numbers.sequence as u64, &read, ecn);
+        }
         // Who returns a cookie is in PARTOPEN, whatever it acknowledges: forgotten Responses have numbers too.
         let cookie = |option: &DccpOption| matches!(option, DccpOption::InitCookie(_));
         if self.server && self.state == State::Open && packet.options.iter().any(cookie) {
@@ -259,40 +263,48 @@ impl<F: Ccids> Connection<F> {
         ecn: Ecn,
     ) {
         let kind = packet.packet_type();
-        let marked = ecn.is_ce() && self.features.value(Location::Local, FeatureId::EcnIncapable) == 0;
+        let marked = self.reads_as_marked(ecn);
         self.received.mark(numbers.sequence, marked);
-        let missing = match arrived {
+        match arrived {
             Arrived::New { missing } => {
                 self.newest_at = now;
                 if missing > 0 && (read.ndp_count as i128) < i128::from(missing) {
                     self.counters.data_gaps += 1;
                 }
-                Some(missing)
             }
-            Arrived::Late => None,
+            Arrived::Late => {}
             Arrived::Duplicate => return,
-        };
+        }
         // Nobody asks for old states where there are no Ack Vectors.
         if !self.features.is_on(Location::Local, FeatureId::SendAckVector) {
             let kept = self.window(Location::Remote) / 4 + 1;
             self.received.keep(kept);
         }
-        let lost = self.missing.on_packet(numbers.sequence, missing);
-        let marked_ack = u32::from(marked && !kind.is_data());
-        if lost + marked_ack > 0
-            && let Some(sender) = &mut self.sender
-        {
-            let update = F::on_acknowledgments(sender, now, lost, marked_ack);
-            self.apply(now, update);
+        let acknowledgments = self.ack_path.on_packet(numbers.sequence as u64, marked && !kind.is_data());
+        if let Some(report) = acknowledgments {
+            self.report(now, &Report::AckPath(report));
         }
-        if let Some(receiver) = &mut self.receiver {
-            let data = matches!(kind, PacketType::Data | PacketType::DataAck);
-            let size = if data { packet.size() } else { Bytes::ZERO };
-            let annotation = data.then_some(Annotation::WindowCounter(packet.ccval));
-            let sequence = numbers.sequence as u64;
-            let arrival = Arrival { stream: StreamId(0), sequence, size, sent: None, ecn, annotation };
-            self.report_due |= receiver.on_arrival(now, &arrival);
-        }
+    }
+
+    fn reads_as_marked(&self, ecn: Ecn) -> bool {
+        ecn.is_ce() && self.features.value(Location::Local, FeatureId::EcnIncapable) == 0
+    }
+
+    /// The receiver half sees each number, and of data what the sender put on it.
+    fn tell_receiver(&mut self, now: Time, packet: &Packet, sequence: u64, read: &Read, ecn: Ecn) {
+        let marked = self.reads_as_marked(ecn);
+        let Some(receiver) = &mut self.receiver else { return };
+        self.report_due |= match packet.packet_type() {
+            PacketType::Data | PacketType::DataAck => {
+                let corrupt = read.checksum.is_some_and(|checksum| checksum != packet.payload.crc32c());
+                let ecn = if marked || corrupt { Ecn::Ce } else { Ecn::NotEct };
+                let annotation = Some(Annotation::WindowCounter(packet.ccval));
+                let size = packet.size();
+                let arrival = Arrival { stream: StreamId(0), sequence, size, sent: None, ecn, annotation };
+                receiver.on_arrival(now, &arrival)
+            }
+            _ => receiver.on_non_data(now, sequence),
+        };
     }
 
     /// Steps 10 to 12: the handshake goes on.

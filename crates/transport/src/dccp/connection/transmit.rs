@@ -7,8 +7,10 @@ use crate::dccp::feature::FeatureId;
 use crate::dccp::negotiation::Location;
 use crate::dccp::option::{option_type, time_steps};
 use crate::dccp::packet::LONGEST_HEADER;
-use crate::dccp::{Body, DccpOption, Packet, PacketType, Payload, SequenceNumber};
-use paceline_cc::{Allowance, Annotation, Controller, ReceiverHalf, ReceiverReport, SentPacket, StreamId};
+use crate::dccp::{Body, DccpOption, LossIntervals, Packet, PacketType, Payload, SequenceNumber};
+use paceline_cc::{
+    Allowance, Annotation, Controller, LossInterval, ReceiverHalf, ReceiverReport, SentPacket, StreamId,
+};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 
 /// Room for the small options that a packet has besides: Elapsed Time, Timestamp and its echo, NDP Count, Data Checksum,
@@ -16,8 +18,8 @@ use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 const SMALL_OPTIONS: usize = 52;
 /// The most that Ack Vectors and Data Dropped take, each.
 const LONGEST_VECTORS: usize = 3 * 255;
-/// CCID 3's intervals that are sent: TFRC uses nine (RFC 4342 section 8.6).
-const MOST_INTERVALS: usize = 9;
+/// Room for the longest Loss Intervals, of a receiver half that has some.
+const LOSS_INTERVALS: usize = 3 + 9 * LossInterval::MOST;
 /// Room for the largest feature option with Mandatory before it.
 const LARGEST_FEATURE: usize = 256;
 /// An acknowledgement that waited longer says how long.
@@ -144,8 +146,13 @@ impl<F: Ccids> Connection<F> {
         self.vectors(&mut vectors);
         let options: usize = vectors.iter().map(DccpOption::encoded_len).sum();
         let header = PacketType::DataAck.fixed_header(self.is_short(PacketType::DataAck))
-            + (self.cookies_len() + options + SMALL_OPTIONS).next_multiple_of(4);
+            + (self.cookies_len() + options + self.small_options()).next_multiple_of(4);
         header <= LONGEST_HEADER && (header + payload) as u64 <= self.path.mtu()
+    }
+
+    /// Room that is kept for the small options and for a report.
+    fn small_options(&self) -> usize {
+        SMALL_OPTIONS + if self.receiver.is_some() { LOSS_INTERVALS } else { 0 }
     }
 
     /// Whether a data packet had better acknowledge (sections 11.1 and 11.2).
@@ -264,7 +271,7 @@ impl<F: Ccids> Connection<F> {
             options.extend(self.cookies.iter().cloned().map(DccpOption::InitCookie));
         }
         let has_numbers = matches!(kind, PacketType::Ack | PacketType::DataAck);
-        let fixed = kind.fixed_header(short) + SMALL_OPTIONS;
+        let fixed = kind.fixed_header(short) + self.small_options();
         let mut room = LONGEST_HEADER - fixed - self.cookies_len().min(LONGEST_HEADER - fixed);
         if kind == PacketType::DataAck {
             let taken = (fixed + self.cookies_len() + packet.payload.len()) as u64;
@@ -360,7 +367,7 @@ impl<F: Ccids> Connection<F> {
         self.report_due = false;
         let ccid_3 = self.features.value(Location::Remote, FeatureId::Ccid) == u64::from(CCID_3);
         let Some(receiver) = &mut self.receiver else { return false };
-        let Some(ReceiverReport::Tfrc { loss_event_rate, receive_rate, .. }) = receiver.report(now) else {
+        let Some(ReceiverReport::Ccid3 { loss_event_rate, receive_rate, .. }) = receiver.report(now) else {
             return false;
         };
         if !ccid_3 {
@@ -374,11 +381,10 @@ impl<F: Ccids> Connection<F> {
         };
         number(option_type::LOSS_EVENT_RATE, inverse as u32);
         number(option_type::RECEIVE_RATE, rate);
-        if let Some(mut intervals) = F::loss_intervals(receiver) {
-            intervals.intervals.truncate(MOST_INTERVALS);
-            if !intervals.intervals.is_empty() {
-                options.push(intervals.to_option());
-            }
+        let found = receiver.loss_intervals();
+        if !found.intervals.is_empty() {
+            let intervals = found.intervals.to_vec();
+            options.push(LossIntervals { skip: found.skip_length, intervals }.to_option());
         }
         true
     }
