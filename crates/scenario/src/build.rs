@@ -5,7 +5,7 @@ mod video;
 use crate::error::{Place, ScenarioError};
 use crate::files::{FileError, Loader};
 use crate::overrides;
-use crate::registry::{AnyController, AnyReceiverHalf, ControllerSetup};
+use crate::registry::{AnyController, AnyReceiverHalf, ControllerSetup, FlowCcids};
 use crate::spec::*;
 use paceline_cc::{Controller, Limits, StreamId};
 use paceline_link::generate::mmwave;
@@ -14,6 +14,7 @@ use paceline_media::{
     Bulk, BulkParams, Cbr, CbrParams, FrameRate, FrameTrace, PlayoutConfig, Source, TraceEncoder,
     TraceEncoderParams, frame_sizes,
 };
+use paceline_transport::dccp::{Ccid, DccpConfig, ServiceCode};
 use paceline_transport::rtp::{FeedbackConfig, SenderConfig, StreamConfig};
 use paceline_transport::tcp::TcpConfig;
 use paceline_transport::tcp::transfers::TransfersConfig;
@@ -99,6 +100,8 @@ pub enum EndsParts {
         /// Where sizes and idle times are drawn from.
         random: RandomStream,
     },
+    /// DCCP.
+    Dccp(DccpParts),
     /// Datagrams that nobody controls.
     Udp {
         /// Where they come from.
@@ -106,6 +109,23 @@ pub enum EndsParts {
         /// The largest.
         max_payload: Bytes,
     },
+}
+
+/// What the ends of a DCCP flow are built of.
+#[derive(Clone, Debug)]
+pub struct DccpParts {
+    /// What both ends do.
+    pub config: DccpConfig,
+    /// Their congestion control.
+    pub ccids: FlowCcids,
+    /// Whether a handshake opens the connection.
+    pub handshake: bool,
+    /// What it is for.
+    pub service: ServiceCode,
+    /// Where its data comes from.
+    pub source: Source,
+    /// The largest datagram.
+    pub max_payload: Bytes,
 }
 
 /// What the ends of an RTP flow are built of.
@@ -285,7 +305,8 @@ impl Builder<'_> {
                 random: RandomStream::new(self.scenario.seed, &format!("flow.{}.transfers", flow.name)),
             });
         }
-        let max_payload = flow.packet_size - flow.transport.header();
+        let header = flow.dccp.map_or(flow.transport.header(), |dccp| dccp.header());
+        let max_payload = flow.packet_size - header;
         let streams = flow.streams.iter().enumerate().map(|(id, stream)| {
             let target =
                 stream.limits.map(|limits| limits.start).or(controller.target_bitrate(StreamId(id as u8)));
@@ -310,6 +331,21 @@ impl Builder<'_> {
                 playout: flow.playout,
                 receiver_half: AnyController::receiver_half(&flow.controller.params),
             }),
+            Transport::Dccp => {
+                let spec = flow.dccp.unwrap_or_default();
+                let ccids = FlowCcids::new(&flow.controller.params, controller).ok_or_else(|| {
+                    let key = format!("flows.{}.controller", overrides::quoted_key(&flow.name));
+                    wrong(key, flow.controller.params.kind(), "ccid2 or ccid3 over transport dccp")
+                })?;
+                EndsParts::Dccp(DccpParts {
+                    config: dccp_config(flow, &spec, ccids.ccid()),
+                    ccids,
+                    handshake: spec.handshake,
+                    service: spec.service,
+                    source: streams.remove(0).source,
+                    max_payload,
+                })
+            }
             Transport::Tcp => {
                 EndsParts::Tcp { config: flow.tcp.unwrap_or_default(), source: streams.remove(0).source }
             }
@@ -392,6 +428,32 @@ impl Builder<'_> {
                 Ok(trace)
             }
         }
+    }
+}
+
+/// Datagrams that wait at most; of a frame that finds no room the rest is discarded.
+const DCCP_SEND_QUEUE: usize = 100_000;
+
+/// What both ends of a DCCP flow do.
+fn dccp_config(flow: &FlowSpec, spec: &DccpSpec, ccid: Ccid) -> DccpConfig {
+    let ect = match flow.ecn {
+        EcnMode::Off => Ecn::NotEct,
+        EcnMode::Classic => Ecn::Ect0,
+        EcnMode::L4s => Ecn::Ect1,
+    };
+    let payload = flow.packet_size - spec.header();
+    DccpConfig {
+        send_ccids: vec![ccid],
+        receive_ccids: vec![ccid],
+        sequence_window: spec.sequence_window,
+        short_numbers: spec.short_numbers,
+        ack_vector: spec.ack_vector,
+        ack_delay: spec.ack_delay,
+        counted_header: spec.header,
+        ect,
+        mtu: payload + DccpSpec::HEADER + spec.options,
+        send_queue: DCCP_SEND_QUEUE,
+        ..DccpConfig::default()
     }
 }
 

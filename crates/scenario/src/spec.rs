@@ -5,6 +5,7 @@ use paceline_link::generate::MmwaveParams;
 use paceline_link::trace::TraceOptions;
 use paceline_link::{LossConfig, MarkConfig, NoiseConfig, QueueConfig};
 use paceline_media::{FrameSizeParams, FrameTraceFormat, PlayoutConfig, VideoModelParams};
+use paceline_transport::dccp::ServiceCode;
 use paceline_transport::rtp::{FeedbackConfig, RTP_HEADER};
 use paceline_transport::tcp::transfers::TransfersConfig;
 use paceline_transport::tcp::{TCP_HEADER, TcpConfig};
@@ -154,6 +155,8 @@ pub struct FlowSpec {
     pub pause: Vec<(TimeDelta, TimeDelta)>,
     /// What its connection does, if its transport is TCP.
     pub tcp: Option<TcpConfig>,
+    /// What its connection does, if its transport is DCCP.
+    pub dccp: Option<DccpSpec>,
     /// When the receiver reports.
     pub feedback: FeedbackConfig,
     /// Size on the link of the largest packet, transport header in.
@@ -175,6 +178,59 @@ pub enum Transport {
     Tcp,
     /// Datagrams without a header of their own.
     Udp,
+    /// DCCP.
+    Dccp,
+}
+
+/// What a DCCP connection does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DccpSpec {
+    /// Sequence Window of both ends, in packets; default 10,000 (RFC 4340 section 7.5.2: five round trips' worth).
+    pub sequence_window: u64,
+    /// Whether acknowledgements bear Ack Vectors; default: as the CCID needs.
+    pub ack_vector: bool,
+    /// Whether a handshake opens the connection; else it is open at the flow's start. Default yes.
+    pub handshake: bool,
+    /// Whether data and acknowledgements have short numbers once the other end agreed; default no.
+    pub short_numbers: bool,
+    /// How long the receiver holds an acknowledgement back at most; default 200 ms (RFC 4340 section 11.3).
+    pub ack_delay: TimeDelta,
+    /// What the connection is for; default none in particular.
+    pub service: ServiceCode,
+    /// Room for options beside a full datagram; default 400 B.
+    pub options: Bytes,
+    /// Each packet counts as its payload and this much; none, the default: as it is encoded.
+    pub header: Option<Bytes>,
+}
+
+impl DccpSpec {
+    /// The header of a datagram with long numbers, without options (RFC 4340 section 5.1).
+    pub const HEADER: Bytes = Bytes::new(16);
+
+    /// ns-2.35's: headers of one length.
+    pub fn ns2() -> DccpSpec {
+        DccpSpec { header: Some(Bytes::new(32)), ..DccpSpec::default() }
+    }
+
+    /// What a datagram without options adds to its payload.
+    pub fn header(&self) -> Bytes {
+        self.header.unwrap_or(DccpSpec::HEADER)
+    }
+}
+
+impl Default for DccpSpec {
+    fn default() -> DccpSpec {
+        DccpSpec {
+            sequence_window: 10_000,
+            ack_vector: true,
+            handshake: true,
+            short_numbers: false,
+            ack_delay: TimeDelta::from_millis(200),
+            service: ServiceCode::NONE,
+            options: Bytes::new(400),
+            header: None,
+        }
+    }
 }
 
 impl Transport {
@@ -184,6 +240,7 @@ impl Transport {
             Transport::Rtp => "rtp",
             Transport::Tcp => "tcp",
             Transport::Udp => "udp",
+            Transport::Dccp => "dccp",
         }
     }
 
@@ -191,7 +248,7 @@ impl Transport {
     pub fn reports(self, controller: &str) -> bool {
         match self {
             Transport::Rtp => true,
-            Transport::Tcp => false,
+            Transport::Tcp | Transport::Dccp => false,
             Transport::Udp => controller != "none",
         }
     }
@@ -202,6 +259,7 @@ impl Transport {
             Transport::Rtp => RTP_HEADER,
             Transport::Tcp => TCP_HEADER,
             Transport::Udp => Bytes::ZERO,
+            Transport::Dccp => DccpSpec::HEADER,
         }
     }
 }

@@ -260,6 +260,9 @@ fn write_flow(out: &mut String, flow: &FlowSpec) {
     if let Some(config) = &flow.tcp {
         line(out, "tcp", &tcp(config));
     }
+    if let Some(spec) = &flow.dccp {
+        line(out, "dccp", &dccp(spec));
+    }
     line(out, "record", &list(flow.record.iter().map(|state| text(state))));
     write_controller(out, &name, &flow.controller);
     for stream in flow.streams.iter().filter(|stream| stream.name.is_some()) {
@@ -320,6 +323,19 @@ fn tcp(config: &TcpConfig) -> String {
         .with("prr", config.prr.to_string())
         .with("impatient", config.impatient.to_string())
         .with("ecn_echo", text(echo))
+        .end()
+}
+
+fn dccp(spec: &DccpSpec) -> String {
+    Inline::default()
+        .with("sequence_window", spec.sequence_window.to_string())
+        .with("ack_vector", spec.ack_vector.to_string())
+        .with("handshake", spec.handshake.to_string())
+        .with("short_numbers", spec.short_numbers.to_string())
+        .with("ack_delay", time(spec.ack_delay))
+        .with("service", text(&spec.service.to_string()))
+        .with("options", size(spec.options))
+        .perhaps("header", spec.header.map(size))
         .end()
 }
 

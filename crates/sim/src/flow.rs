@@ -1,7 +1,7 @@
 //! A flow as two components, its sender and its receiver, whatever its transport.
 
 use crate::edge::Edge;
-use crate::ends::{Ends, Outgoing, RtpEnds, TcpEnds, TransfersEnds, UdpEnds};
+use crate::ends::{DccpEnds, Ends, Outgoing, RtpEnds, TcpEnds, TransfersEnds, UdpEnds};
 use crate::packet::{Cargo, Packet};
 use paceline_scenario::recorder::{FlowRecorder, ReceivedPacket, Tick, Ticker};
 use paceline_transport::SendingEnd;
@@ -256,9 +256,7 @@ impl<E: Ends> Flow<E> {
         if let (Some(stream), false) = (packet.cargo.data(), packet.back) {
             self.parts.recorder.lost(missed, stream, packet.sent);
         }
-        if packet.back {
-            self.ends.drop_return(&packet.cargo);
-        }
+        self.ends.drop_cargo(&packet.cargo);
     }
 }
 
@@ -271,6 +269,8 @@ pub enum AnyFlow {
     Tcp(Flow<TcpEnds>),
     /// Connections that come and go.
     Transfers(Flow<TransfersEnds>),
+    /// Datagrams of a connection under congestion control.
+    Dccp(Flow<DccpEnds>),
     /// Datagrams that nobody controls.
     Udp(Flow<UdpEnds>),
 }
@@ -282,6 +282,7 @@ macro_rules! each {
             AnyFlow::Rtp($flow) => $call,
             AnyFlow::Tcp($flow) => $call,
             AnyFlow::Transfers($flow) => $call,
+            AnyFlow::Dccp($flow) => $call,
             AnyFlow::Udp($flow) => $call,
         }
     };

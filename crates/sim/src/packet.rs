@@ -36,6 +36,13 @@ pub enum Cargo {
     Report(u32),
     /// A segment of TCP, of either direction.
     Segment(Segment),
+    /// A packet of DCCP, of either direction.
+    Dccp {
+        /// Its place among the packets under way of its flow.
+        place: u32,
+        /// Whether it carries application data.
+        data: bool,
+    },
     /// A datagram without any header of ours.
     Datagram {
         /// Its payload in bytes.
@@ -52,6 +59,7 @@ impl Cargo {
             Cargo::Media(media) => Some(media.rtp.stream),
             Cargo::Report(_) => None,
             Cargo::Segment(segment) => (segment.payload > 0).then_some(StreamId(0)),
+            Cargo::Dccp { data, .. } => data.then_some(StreamId(0)),
             Cargo::Datagram { .. } => Some(StreamId(0)),
         }
     }

@@ -1,7 +1,7 @@
 //! From a loaded scenario to a world that runs, and from there to the figures.
 
 use crate::edge::Edge;
-use crate::ends::{RtpEnds, TcpEnds, TransfersEnds, UdpEnds};
+use crate::ends::{DccpEnds, RtpEnds, TcpEnds, TransfersEnds, UdpEnds};
 use crate::engine::{Engine, Pace};
 use crate::flow::{AnyFlow, Flow, FlowParts, Turn};
 use crate::hop::Hop;
@@ -212,6 +212,7 @@ fn ends(parts: &build::FlowParts, run: FlowParts) -> AnyFlow {
             let receiver = TransfersReceiver::new(config, transfers);
             AnyFlow::Transfers(Flow::new(TransfersEnds::new(sender, receiver), run))
         }
+        EndsParts::Dccp(dccp) => AnyFlow::Dccp(Flow::new(DccpEnds::new(parts.start, dccp, controller), run)),
         EndsParts::Udp { source, max_payload } => {
             let sender = UdpSender::new(controller, source.clone(), *max_payload);
             AnyFlow::Udp(Flow::new(UdpEnds::new(sender, parts.ecn), run))

@@ -1,7 +1,7 @@
 //! The controllers, dispatched statically.
 
 use super::{fixed, uncontrolled};
-use crate::spec::Transport;
+use crate::spec::{DccpSpec, Transport};
 use paceline_cc::params::{ParamError, ParamSet, ParamSpec, ParamValue};
 use paceline_cc::{
     Annotation, Arrival, Assigned, Controller, Limits, LossIntervals, Offered, ReceiverHalf, ReceiverReport,
@@ -255,9 +255,9 @@ controllers! {
         "SCReAM v1 (RFC 8298): window and media rate follow queue delay, loss and ECN";
     Tfrc, "tfrc" over Rtp | Udp, tfrc::Tfrc, tfrc::Params, tfrc::PROFILES, new_tfrc, tfrc_half,
         "TFRC (RFC 5348): the rate of TCP's throughput equation, from a loss event rate that the receiver measures";
-    Ccid2, "ccid2" over Rtp | Udp, ccid2::Ccid2, ccid2::Params, ccid2::PROFILES, new_ccid2, no_half,
+    Ccid2, "ccid2" over Dccp, ccid2::Ccid2, ccid2::Params, ccid2::PROFILES, new_ccid2, no_half,
         "CCID 2 (RFC 4341): DCCP's TCP-like window of packets, with congestion control of acknowledgements";
-    Ccid3, "ccid3" over Rtp | Udp, ccid3::Ccid3, ccid3::Params, ccid3::PROFILES, new_ccid3, ccid3_half,
+    Ccid3, "ccid3" over Dccp, ccid3::Ccid3, ccid3::Params, ccid3::PROFILES, new_ccid3, ccid3_half,
         "CCID 3 (RFC 4342): DCCP's TFRC, whose receiver counts loss intervals by a window counter";
     Rap, "rap" over Rtp | Udp, rap::Rap, rap::Params, rap::PROFILES, new_rap, no_half,
         "RAP (1999): a gap between packets, with additive increase and multiplicative decrease of the rate";
@@ -286,6 +286,12 @@ controllers! {
 }
 
 impl ControllerParams {
+    /// What a DCCP connection under such a controller does unless it is told otherwise.
+    pub fn dccp(&self, profile: &str) -> DccpSpec {
+        let usual = if profile == "ns2" { DccpSpec::ns2() } else { DccpSpec::default() };
+        DccpSpec { ack_vector: matches!(self, ControllerParams::Ccid2(_)), ..usual }
+    }
+
     /// What a TCP connection under such a controller does unless it is told otherwise.
     pub fn tcp(&self, profile: &str) -> TcpConfig {
         let usual = if profile == "ns2" { TcpConfig::ns2() } else { TcpConfig::default() };

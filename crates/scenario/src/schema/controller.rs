@@ -21,10 +21,8 @@ const RTP_PACKET_SIZE: u64 = 1212;
 /// That of the other transports, which fill the path (RFC 8868 section 4.6).
 const FULL_PACKET_SIZE: u64 = 1500;
 /// Names of transports.
-pub(crate) const TRANSPORTS: [(&str, Transport); 3] =
-    [("rtp", Transport::Rtp), ("tcp", Transport::Tcp), ("udp", Transport::Udp)];
-/// Transports of later versions.
-const TRANSPORTS_NOT_YET: [&str; 1] = ["dccp"];
+pub(crate) const TRANSPORTS: [(&str, Transport); 4] =
+    [("rtp", Transport::Rtp), ("tcp", Transport::Tcp), ("udp", Transport::Udp), ("dccp", Transport::Dccp)];
 
 /// What steers a flow over which transport, and the size of its largest packet: one choice. `packet_size` is `mss` + 12.
 pub(super) struct Choice {
@@ -36,7 +34,7 @@ pub(super) struct Choice {
 /// Reads a flow's transport, controller and largest packet.
 pub(super) fn parse(flow: &Table<'_>) -> Result<Choice, ScenarioError> {
     let given = flow.find("transport");
-    let wanted = given.as_ref().map(|node| node.choice(&TRANSPORTS, &TRANSPORTS_NOT_YET)).transpose()?;
+    let wanted = given.as_ref().map(|node| node.choice(&TRANSPORTS, &[])).transpose()?;
     let node = match (flow.find("controller"), wanted) {
         (Some(node), _) => node,
         // Datagrams are not controlled unless somebody says so.

@@ -1,7 +1,7 @@
 //! `[flows.NAME]`.
 
 use super::controller::{self, Choice};
-use super::{link, path, source, tcp};
+use super::{dccp, link, path, source, tcp};
 use crate::error::ScenarioError;
 use crate::reader::{Node, Table, one_of};
 use crate::registry::{AnyController, ControllerParams};
@@ -18,7 +18,7 @@ pub(super) struct Surroundings<'a> {
     pub(super) links: &'a [LinkSpec],
 }
 
-const KEYS: [&str; 20] = [
+const KEYS: [&str; 21] = [
     "transport",
     "controller",
     "source",
@@ -35,6 +35,7 @@ const KEYS: [&str; 20] = [
     "pause",
     "feedback",
     "tcp",
+    "dccp",
     "packet_size",
     "overhead",
     "playout",
@@ -61,6 +62,13 @@ pub(super) fn parse(
         }
         _ => None,
     };
+    let dccp = match transport {
+        Transport::Dccp => {
+            let params = &controller.params;
+            Some(dccp::parse(&table, params.dccp(&controller.profile), params.kind(), packet_size)?)
+        }
+        _ => None,
+    };
     let (path, return_path) = path::both(&table, around)?;
     let (start, stop) = times(&table, around)?;
     Ok(FlowSpec {
@@ -72,6 +80,7 @@ pub(super) fn parse(
         controller,
         ecn,
         tcp,
+        dccp,
         return_delay: return_delay(&table, &path, &return_path, around)?,
         path,
         return_path,
@@ -156,15 +165,20 @@ fn pause(
     Ok(pauses)
 }
 
-/// Reports and playout are not TCP's nor those of datagrams that nobody controls, and what a connection does is TCP's.
+/// Reports and playout are RTP's and those of controlled datagrams; what a connection does is that of its transport.
 fn only_its_own(table: &Table<'_>, transport: Transport, controller: &str) -> Result<(), ScenarioError> {
     for key in ["feedback", "playout"] {
         if let Some(node) = table.find(key).filter(|_| !transport.reports(controller)) {
             return Err(node.fail(&format!("nothing: {key} goes with transport rtp")));
         }
     }
-    match table.find("tcp") {
-        Some(node) if transport != Transport::Tcp => Err(node.fail("nothing: tcp goes with transport tcp")),
+    if let Some(node) = table.find("tcp").filter(|_| transport != Transport::Tcp) {
+        return Err(node.fail("nothing: tcp goes with transport tcp"));
+    }
+    match table.find("dccp") {
+        Some(node) if transport != Transport::Dccp => {
+            Err(node.fail("nothing: dccp goes with transport dccp"))
+        }
         _ => Ok(()),
     }
 }
@@ -206,7 +220,7 @@ fn only_source(
         return source::parse(node);
     }
     let source = source::parse_without_connections(node)?;
-    if transport.reports(params.kind()) {
+    if transport.reports(params.kind()) || transport == Transport::Dccp {
         return Ok(source);
     }
     match source {

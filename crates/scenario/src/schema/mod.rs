@@ -4,6 +4,7 @@
 
 mod controller;
 mod copies;
+mod dccp;
 mod flow;
 mod link;
 mod path;

@@ -81,15 +81,8 @@ fn the_receiver_reports_as_the_controller_asks_unless_the_scenario_says() {
 }
 
 #[test]
-fn only_tfrc_and_ccid_3_have_a_receiver_half() {
-    for (controller, expected) in [
-        ("tfrc", true),
-        ("ccid3", true),
-        ("ccid2", false),
-        ("rap", false),
-        ("scream", false),
-        ("fixed", false),
-    ] {
+fn over_rtp_only_tfrc_has_a_receiver_half() {
+    for (controller, expected) in [("tfrc", true), ("rap", false), ("scream", false), ("fixed", false)] {
         let controller = format!("\"{controller}\"");
         let sets = [("links.bottleneck.rate", "\"20Mbps\""), ("flows.video.controller", &*controller)];
         let loaded = load_with(&sets, &Loader::default()).expect("right");

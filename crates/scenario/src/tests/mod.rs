@@ -1,6 +1,7 @@
 //! Tests of the schema as a whole.
 
 mod bad_input;
+mod dccp;
 mod loading;
 mod queues;
 mod round_trip;

@@ -129,9 +129,28 @@ fn flow() -> impl Strategy<Value = String> {
             (String::new(), tables)
         }),
     ];
-    (controller(), media, extra).prop_map(|(controller, (source, streams), extra)| {
+    let dccp = (source(), dccp())
+        .prop_map(|(source, dccp)| format!("path = [\"a.b\"]\nsource = {source}\n{dccp}\n"));
+    let others = (controller(), media, extra).prop_map(|(controller, (source, streams), extra)| {
         format!("controller = {controller}\npath = [\"a.b\"]\n{source}{extra}\n{streams}")
-    })
+    });
+    prop_oneof![7 => others, 1 => dccp]
+}
+
+fn dccp() -> impl Strategy<Value = String> {
+    let controller = one_of(&[
+        "\"ccid2\"",
+        "\"ccid3\"",
+        "{ kind = \"ccid2\", profile = \"ns2\", numdupack = 5 }",
+        "{ kind = \"ccid3\", profile = \"ns2\", p_tolerance = 0.01 }",
+    ]);
+    let connection = one_of(&[
+        "ecn = \"classic\"",
+        "dccp = { sequence_window = 1#, ack_delay = \"#ms\", service = \"SC=#\" }",
+        "dccp = { handshake = false, short_numbers = true, options = \"9B\", header = \"40B\" }\npacket_size = \"9#B\"",
+    ]);
+    (controller, connection)
+        .prop_map(|(controller, connection)| format!("controller = {controller}\n{connection}"))
 }
 
 fn scenario() -> impl Strategy<Value = String> {

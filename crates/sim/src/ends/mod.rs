@@ -1,10 +1,12 @@
 //! The two ends of a flow, whatever its transport: what the simulator needs of them, dispatched once per window.
 
+mod dccp;
 mod rtp;
 mod tcp;
 mod transfers;
 mod udp;
 
+pub use dccp::DccpEnds;
 pub use rtp::RtpEnds;
 pub use tcp::TcpEnds;
 pub use transfers::TransfersEnds;
@@ -87,8 +89,8 @@ pub trait Ends {
     fn take_transfer(&mut self) -> Option<Transfer> {
         None
     }
-    /// What was on its way back is lost.
-    fn drop_return(&mut self, cargo: &Cargo) {
+    /// What was on its way, there or back, is lost.
+    fn drop_cargo(&mut self, cargo: &Cargo) {
         let _ = cargo;
     }
 }

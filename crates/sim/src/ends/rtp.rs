@@ -129,7 +129,7 @@ impl Ends for RtpEnds {
         self.receiver.poll_displayed().map(|(_, frame)| frame)
     }
 
-    fn drop_return(&mut self, cargo: &Cargo) {
+    fn drop_cargo(&mut self, cargo: &Cargo) {
         if let Cargo::Report(slot) = *cargo {
             self.free.push(slot);
         }

@@ -40,6 +40,9 @@ pub struct DccpConfig {
     pub probe_mtu: Option<Bytes>,
     /// Largest payload that congestion control allows (CCMPS, RFC 4340 section 14).
     pub ccmps: Option<Bytes>,
+    /// Every packet counts as its payload and so many bytes, options in; none: as long as it is. For comparisons with
+    /// simulators whose headers have one length.
+    pub counted_header: Option<Bytes>,
     /// Datagrams that wait to be sent at most.
     pub send_queue: usize,
     /// Datagrams that wait to be fetched at most; more are Data Dropped.
@@ -86,6 +89,7 @@ impl Default for DccpConfig {
             mtu: Bytes::new(1480),
             probe_mtu: None,
             ccmps: None,
+            counted_header: None,
             send_queue: 1000,
             receive_queue: 1000,
             hold_timewait: false,

@@ -5,7 +5,7 @@ use crate::dccp::ccids::Ccids;
 use crate::dccp::feature::{FeatureId, Rule};
 use crate::dccp::mtu::TooBig;
 use crate::dccp::negotiation::Location;
-use crate::dccp::{DropCode, PacketType, Payload, SequenceNumber};
+use crate::dccp::{DropCode, Packet, PacketType, Payload, SequenceNumber};
 use core::fmt;
 use paceline_cc::{Allowance, Controller, Offered, ReceiverRequest, SendQueueState, StreamId, Update};
 use paceline_units::{Bitrate, Bytes, Time};
@@ -185,8 +185,36 @@ impl<F: Ccids> Connection<F> {
         Bytes::new(self.queue_bytes)
     }
 
+    /// When the datagram at the head of the queue began to wait.
+    pub fn oldest_queued(&self) -> Option<Time> {
+        self.queue.front().map(|queued| queued.since)
+    }
+
+    /// Nothing that waits is to be sent any more; answers how many datagrams that are.
+    pub fn discard_queue(&mut self, now: Time) -> u64 {
+        let discarded = self.queue.len() as u64;
+        if discarded > 0 {
+            self.queue.clear();
+            self.counters.discarded += discarded;
+            self.count_queue();
+            self.tell_queue(now);
+        }
+        discarded
+    }
+
+    /// Size on the link of a packet of this connection.
+    pub fn size_of(&self, packet: &Packet) -> Bytes {
+        match self.config.counted_header {
+            Some(header) => header + Bytes::new(packet.payload.len() as u64),
+            None => packet.size(),
+        }
+    }
+
     /// Size on the link of a datagram without options.
     pub(super) fn on_link(&self, payload: &Payload) -> u64 {
+        if let Some(header) = self.config.counted_header {
+            return header.as_u64() + payload.len() as u64;
+        }
         let short = self.features.is_on(Location::Local, FeatureId::AllowShortSeqnos);
         (PacketType::Data.fixed_header(short) + payload.len()) as u64
     }

@@ -355,6 +355,11 @@ impl<F: Ccids> Connection<F> {
         self.srtt
     }
 
+    /// The round trips so far were none: the handshake took no time.
+    pub(in crate::dccp) fn forget_round_trips(&mut self) {
+        self.srtt = None;
+    }
+
     fn rtt(&self) -> TimeDelta {
         self.srtt.unwrap_or(DEFAULT_RTT).max(SHORTEST_RTT)
     }

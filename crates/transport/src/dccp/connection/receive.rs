@@ -292,14 +292,13 @@ impl<F: Ccids> Connection<F> {
 
     /// The receiver half sees each number, and of data what the sender put on it.
     fn tell_receiver(&mut self, now: Time, packet: &Packet, sequence: u64, read: &Read, ecn: Ecn) {
-        let marked = self.reads_as_marked(ecn);
+        let (marked, size) = (self.reads_as_marked(ecn), self.size_of(packet));
         let Some(receiver) = &mut self.receiver else { return };
         self.report_due |= match packet.packet_type() {
             PacketType::Data | PacketType::DataAck => {
                 let corrupt = read.checksum.is_some_and(|checksum| checksum != packet.payload.crc32c());
                 let ecn = if marked || corrupt { Ecn::Ce } else { Ecn::NotEct };
                 let annotation = Some(Annotation::WindowCounter(packet.ccval));
-                let size = packet.size();
                 let arrival = Arrival { stream: StreamId(0), sequence, size, sent: None, ecn, annotation };
                 receiver.on_arrival(now, &arrival)
             }

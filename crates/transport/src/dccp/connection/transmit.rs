@@ -135,7 +135,8 @@ impl<F: Ccids> Connection<F> {
         };
         let sent = self.emit(now, body, queued.payload);
         self.counters.data_sent += 1;
-        self.tell_sent(now, sent.packet.size());
+        let size = self.size_of(&sent.packet);
+        self.tell_sent(now, size);
         Some(sent)
     }
 
@@ -253,7 +254,7 @@ impl<F: Ccids> Connection<F> {
         }
         self.ndp_run = if kind.is_data() { 0 } else { self.ndp_run + 1 };
         self.counters.sent += 1;
-        self.sent.push(self.gss, now, packet.size(), data);
+        self.sent.push(self.gss, now, self.size_of(&packet), data);
         if kind == PacketType::Sync {
             self.sent.note_sync(self.gss);
         }

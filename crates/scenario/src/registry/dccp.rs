@@ -1,0 +1,49 @@
+//! The congestion control of a DCCP connection: the controller of its flow, by its CCID.
+
+use super::{AnyController, AnyReceiverHalf, ControllerParams};
+use paceline_cc::ccid2::{AckPath, Params};
+use paceline_transport::dccp::{CCID_2, CCID_3, Ccid, Ccids};
+
+/// Makes the halves of one flow's controller, and of no other.
+#[derive(Clone, Debug)]
+pub struct FlowCcids {
+    ccid: Ccid,
+    controller: AnyController,
+    half: Option<AnyReceiverHalf>,
+    ack_path: AckPath,
+}
+
+impl FlowCcids {
+    /// Of a controller that has seen nothing; none if its kind is no CCID.
+    pub fn new(params: &ControllerParams, controller: &AnyController) -> Option<FlowCcids> {
+        let half = AnyController::receiver_half(params);
+        let (ccid, ack_path) = match params {
+            ControllerParams::Ccid2(params) => (CCID_2, AckPath::new(params)),
+            ControllerParams::Ccid3(_) => (CCID_3, AckPath::new(&Params::default())),
+            _ => return None,
+        };
+        Some(FlowCcids { ccid, controller: controller.clone(), half, ack_path })
+    }
+
+    /// Its number.
+    pub fn ccid(&self) -> Ccid {
+        self.ccid
+    }
+}
+
+impl Ccids for FlowCcids {
+    type Sender = AnyController;
+    type Receiver = AnyReceiverHalf;
+
+    fn sender(&self, ccid: Ccid) -> Option<AnyController> {
+        (ccid == self.ccid).then(|| self.controller.clone())
+    }
+
+    fn receiver(&self, ccid: Ccid) -> Option<AnyReceiverHalf> {
+        self.half.clone().filter(|_| ccid == self.ccid)
+    }
+
+    fn ack_path(&self) -> AckPath {
+        self.ack_path.clone()
+    }
+}

@@ -1,0 +1,134 @@
+//! DCCP: datagrams one way, acknowledgements the other, under the congestion control of one CCID.
+
+use super::{Ends, Outgoing, Taken};
+use crate::packet::{Cargo, Packet};
+use paceline_cc::StreamId;
+use paceline_scenario::build::DccpParts;
+use paceline_scenario::registry::{AnyController, FlowCcids};
+use paceline_transport::dccp::{self, DccpReceiver, DccpSender, PacketType, open_pair};
+use paceline_units::{Bytes, Ecn, Time};
+
+/// Both ends of a connection, and the packets under way between them.
+pub struct DccpEnds {
+    sender: DccpSender<FlowCcids>,
+    receiver: DccpReceiver<FlowCcids>,
+    under_way: Vec<Option<dccp::Packet>>,
+    free: Vec<u32>,
+}
+
+impl DccpEnds {
+    /// Ends that have not started; without a handshake their connection is open at `start`.
+    pub fn new(start: Time, parts: &DccpParts, idle: AnyController) -> DccpEnds {
+        let (config, ccids) = (&parts.config, &parts.ccids);
+        let source = parts.source.clone();
+        let (service, max_payload) = (parts.service, parts.max_payload);
+        let sender = DccpSender::new(config.clone(), ccids.clone(), service, idle, source, max_payload);
+        let receiver = DccpReceiver::new(config.clone(), ccids.clone());
+        let (sender, receiver) =
+            if parts.handshake { (sender, receiver) } else { open_pair(start, sender, receiver) };
+        DccpEnds { sender, receiver, under_way: Vec::new(), free: Vec::new() }
+    }
+
+    fn put(&mut self, packet: dccp::Packet) -> Cargo {
+        let data = matches!(packet.packet_type(), PacketType::Data | PacketType::DataAck);
+        let place = match self.free.pop() {
+            Some(place) => {
+                self.under_way[place as usize] = Some(packet);
+                place
+            }
+            None => {
+                self.under_way.push(Some(packet));
+                self.under_way.len() as u32 - 1
+            }
+        };
+        Cargo::Dccp { place, data }
+    }
+
+    fn take(&mut self, cargo: &Cargo) -> Option<dccp::Packet> {
+        let Cargo::Dccp { place, .. } = *cargo else { return None };
+        self.free.push(place);
+        self.under_way[place as usize].take()
+    }
+}
+
+impl Ends for DccpEnds {
+    type Sender = DccpSender<FlowCcids>;
+    type Receiver = DccpReceiver<FlowCcids>;
+
+    fn sender(&self) -> &DccpSender<FlowCcids> {
+        &self.sender
+    }
+
+    fn receiver(&self) -> &DccpReceiver<FlowCcids> {
+        &self.receiver
+    }
+
+    fn start(&mut self, now: Time) {
+        self.sender.start(now);
+    }
+
+    fn stop(&mut self, now: Time) {
+        self.sender.stop(now);
+    }
+
+    fn pause(&mut self, _now: Time) {
+        self.sender.pause();
+    }
+
+    fn resume(&mut self, now: Time) {
+        self.sender.resume(now);
+    }
+
+    #[inline]
+    fn sender_due(&self) -> Time {
+        self.sender.next_timeout().map_or(Time::MAX, |(due, _)| due)
+    }
+
+    #[inline]
+    fn sender_timeout(&mut self, now: Time) -> bool {
+        self.sender.handle_timeout(now)
+    }
+
+    #[inline]
+    fn take_return(&mut self, now: Time, cargo: &Cargo) {
+        if let Some(packet) = self.take(cargo) {
+            // Acknowledgements are not marked: what the receiver sends is not ECN-capable here.
+            self.sender.handle_packet(now, packet, Ecn::NotEct);
+        }
+    }
+
+    #[inline]
+    fn poll_transmit(&mut self, now: Time) -> Option<Outgoing> {
+        let dccp::Outgoing { packet, ecn, size, queued } = self.sender.poll_transmit(now)?;
+        let cargo = self.put(packet);
+        Some(Outgoing { cargo, size: size.as_u64() as u32, ecn, stream: StreamId(0), queued })
+    }
+
+    #[inline]
+    fn receiver_due(&self) -> Time {
+        self.receiver.next_timeout().unwrap_or(Time::MAX)
+    }
+
+    #[inline]
+    fn receiver_timeout(&mut self, now: Time) {
+        self.receiver.handle_timeout(now);
+    }
+
+    #[inline]
+    fn take_data(&mut self, now: Time, packet: &Packet) -> Taken {
+        let arrived = self.take(&packet.cargo);
+        let payload =
+            arrived.map_or(Bytes::ZERO, |arrived| self.receiver.on_packet(now, arrived, packet.ecn));
+        Taken { stream: StreamId(0), payload }
+    }
+
+    #[inline]
+    fn poll_return(&mut self, now: Time) -> Option<(Cargo, u32)> {
+        let (transmit, size) = self.receiver.poll_transmit(now)?;
+        Some((self.put(transmit.packet), size.as_u64() as u32))
+    }
+
+    fn drop_cargo(&mut self, cargo: &Cargo) {
+        let _ = self.take(cargo);
+    }
+}

@@ -1,0 +1,136 @@
+//! DCCP in the simulator: sizes, sources, handshakes and shares, over links.
+
+mod world;
+
+use paceline_sim::Pace;
+use world::{assert_near, flow, link, run, run_at};
+
+const LINK: &str = "[links.l]\nrate = \"10Mbps\"\ndelay = \"20ms\"\nqueue = { packets = 40 }\n";
+const BACK: &str = "[links.back]\nrate = \"10Mbps\"\ndelay = \"20ms\"\nqueue = { packets = 40 }\n";
+
+fn world(links: &str, flow: &str) -> String {
+    format!("duration = \"30s\"\nsample = \"1s\"\n{links}\n[flows.f]\npath = [\"l\"]\n{flow}\n")
+}
+
+#[test]
+fn bulk_fills_a_link() {
+    for (controller, least) in [("ccid2", 0.95), ("ccid3", 0.8)] {
+        let outcome =
+            run(&world(LINK, &format!("controller = \"{controller}\"\nsource = {{ kind = \"bulk\" }}")));
+        let found = link(&outcome, "l").utilisation.unwrap_or(0.0);
+        assert!((least..=1.0).contains(&found), "{controller}: {found}");
+        let found = flow(&outcome, "f");
+        // Goodput is what is left of 1500 B after 16 B of header; acknowledgements of acknowledgements cost little.
+        let (throughput, goodput) = (found.throughput_mbps, found.goodput_mbps);
+        assert_near("goodput", goodput, throughput.unwrap_or(0.0) * 1484.0 / 1500.0, 0.02);
+        assert!(found.srtt_ms.mean.is_some_and(|srtt| (40.0..100.0).contains(&srtt)), "{:?}", found.srtt_ms);
+        assert!(found.target_bitrate_mbps.is_some_and(|target| (7.0..14.0).contains(&target)));
+    }
+}
+
+#[test]
+fn headers_of_one_length_count_as_they_say() {
+    for (size, profile) in [(532, "ccid2"), (1032, "ccid2"), (532, "ccid3"), (1032, "ccid3")] {
+        let outcome = run(&world(
+            LINK,
+            &format!(
+                "controller = {{ kind = \"{profile}\", profile = \"ns2\" }}\nsource = {{ kind = \"bulk\" }}\npacket_size = \"{size}B\""
+            ),
+        ));
+        let found = flow(&outcome, "f");
+        let expected = found.packets_received as f64 * size as f64 * 8.0 / 30e6;
+        assert_near("throughput", found.throughput_mbps, expected, 1e-6);
+        assert_near("goodput", found.goodput_mbps, expected * (size - 32) as f64 / size as f64, 1e-6);
+    }
+}
+
+#[test]
+fn media_below_the_link_arrives_whole() {
+    for controller in ["ccid2", "ccid3"] {
+        for source in [
+            "{ kind = \"cbr\", rate = \"2Mbps\", fps = 50 }",
+            "{ kind = \"trace-encoder\", generator = \"frames\", fps = 50 }",
+        ] {
+            let outcome = run(&world(LINK, &format!("controller = \"{controller}\"\nsource = {source}")));
+            let found = flow(&outcome, "f");
+            assert!(found.packets_received > 500, "{controller} {source}: {}", found.packets_received);
+            if source.contains("cbr") {
+                // A round trip for the handshake, and slow start until the backlog of that time is gone.
+                assert_near("goodput", found.goodput_mbps, 2.0, 0.02);
+                assert_eq!(found.loss_ratio, Some(0.0));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_handshake_takes_a_round_trip_and_may_be_left_out() {
+    let first = |handshake: bool| {
+        let text = world(
+            LINK,
+            &format!(
+                "controller = \"ccid2\"\nsource = {{ kind = \"bulk\", length = \"1kB\" }}\ndccp = {{ handshake = {handshake} }}"
+            ),
+        );
+        let outcome = run(&text);
+        let found = flow(&outcome, "f");
+        assert_eq!(found.packets_received, 1);
+        found.send_queue_delay_ms.max.expect("it waited")
+    };
+    // Two small packets on the way there and back.
+    assert_near("with", first(true), 40.0, 0.2);
+    assert_near("without", first(false), 0.0, 0.001);
+}
+
+#[test]
+fn losses_both_ways_slow_it_down_and_end_nothing() {
+    let lossy = |text: &str| text.replace("delay", "loss = { kind = \"bernoulli\", ratio = 0.05 }\ndelay");
+    for controller in ["ccid2", "ccid3"] {
+        let flow_text = format!(
+            "controller = \"{controller}\"\nsource = {{ kind = \"bulk\" }}\nreturn_path = [\"back\"]"
+        );
+        let outcome = run(&world(&format!("{}{}", lossy(LINK), lossy(BACK)), &flow_text));
+        let found = flow(&outcome, "f");
+        // The equation gives 1.3 Mbit/s.
+        assert!(
+            found.throughput_mbps.is_some_and(|rate| (0.6..2.2).contains(&rate)),
+            "{controller}: {:?}",
+            found.throughput_mbps
+        );
+        assert_near("loss", found.loss_ratio, 0.05, 0.02);
+    }
+}
+
+#[test]
+fn marks_stand_for_losses() {
+    for controller in ["ccid2", "ccid3"] {
+        let marked =
+            LINK.replace("packets = 40 }", "packets = 400 }\nmark = { kind = \"step\", at = \"5ms\" }");
+        let outcome = run(&world(
+            &marked,
+            &format!("controller = \"{controller}\"\nsource = {{ kind = \"bulk\" }}\necn = \"l4s\""),
+        ));
+        let found = flow(&outcome, "f");
+        assert!(found.ce_ratio.is_some_and(|ratio| ratio > 0.0), "{controller}");
+        // Slow start may overrun even 400 packets; after it nothing is lost.
+        assert!(found.loss_ratio.is_some_and(|ratio| ratio < 0.02), "{controller}: {:?}", found.loss_ratio);
+        assert!(
+            found.throughput_mbps.is_some_and(|rate| rate > 6.0),
+            "{controller}: {:?}",
+            found.throughput_mbps
+        );
+    }
+}
+
+#[test]
+fn windows_change_no_bit() {
+    let text = format!(
+        "duration = \"5s\"\nsample = \"100ms\"\n{LINK}{BACK}\n\
+         [flows.a]\npath = [\"l\"]\nreturn_path = [\"back\"]\ncontroller = \"ccid2\"\nsource = {{ kind = \"bulk\" }}\n\
+         [flows.b]\npath = [\"l\"]\ncontroller = \"ccid3\"\nsource = {{ kind = \"bulk\" }}\nstart = \"500ms\"\nstop = \"4s\"\n\
+         [flows.c]\npath = [\"l\"]\ncontroller = \"newreno\"\nsource = {{ kind = \"bulk\" }}\n"
+    );
+    let [windowed, step] = [Pace::Windowed, Pace::Stepped].map(|pace| run_at(&text, pace));
+    assert_eq!(windowed.summary.to_json(), step.summary.to_json());
+    assert_eq!(windowed.flows, step.flows);
+}

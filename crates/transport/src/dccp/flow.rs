@@ -1,0 +1,328 @@
+//! A flow of media or bulk data over a connection: the client sends it, the server receives it. No frame boundaries
+//! travel with the datagrams, so that nothing is played out.
+
+use super::{
+    Ccids, Connection, DccpConfig, Event, Packet, PacketType, Payload, Ports, SequenceNumber, ServiceCode,
+    State, Timeout, Transmit,
+};
+use crate::ends::{FrameCounters, ReceivingEnd, SendingEnd};
+use paceline_cc::{Controller, StreamId};
+use paceline_media::{Frame, PlayoutCounters, Source};
+use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
+
+const PORTS: Ports = Ports { source: 5001, destination: 5004 };
+/// No two flows share a path's ports here, and nobody guesses: any number will do.
+const ISS: [u64; 2] = [1 << 20, 1 << 30];
+
+/// A packet on its way out, and since when what it carries waited.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Outgoing {
+    /// It.
+    pub packet: Packet,
+    /// Its mark.
+    pub ecn: Ecn,
+    /// Its size on the link.
+    pub size: Bytes,
+    /// When its datagram entered the send queue; now for packets without.
+    pub queued: Time,
+}
+
+/// Sends what a source gives over a connection that it opens.
+pub struct DccpSender<F: Ccids> {
+    connection: Option<Connection<F>>,
+    config: DccpConfig,
+    ccids: F,
+    service: ServiceCode,
+    /// To look at while the connection has none.
+    idle: F::Sender,
+    source: Source,
+    max_payload: u64,
+    newest_frame: Bytes,
+    frames: FrameCounters,
+    target: Option<Bitrate>,
+}
+
+impl<F: Ccids + Clone> DccpSender<F> {
+    /// A sender that has not started. Datagrams carry `max_payload` at most; `idle` is a controller that has seen
+    /// nothing.
+    pub fn new(
+        config: DccpConfig,
+        ccids: F,
+        service: ServiceCode,
+        idle: F::Sender,
+        source: Source,
+        max_payload: Bytes,
+    ) -> DccpSender<F> {
+        DccpSender {
+            connection: None,
+            config,
+            ccids,
+            service,
+            idle,
+            source,
+            max_payload: max_payload.as_u64().max(1),
+            newest_frame: Bytes::ZERO,
+            frames: FrameCounters::default(),
+            target: None,
+        }
+    }
+
+    /// The connection, to look at.
+    pub fn connection(&self) -> Option<&Connection<F>> {
+        self.connection.as_ref()
+    }
+
+    /// Opens the connection, if that has not happened, and starts the source.
+    pub fn start(&mut self, now: Time) {
+        let connection = || {
+            let iss = SequenceNumber::new(ISS[0]);
+            let (config, ccids) = (&self.config, self.ccids.clone());
+            Connection::connect(now, config, ccids, PORTS, self.service, iss, Payload::EMPTY)
+        };
+        if self.connection.is_none() {
+            self.connection = Some(connection());
+        }
+        self.source.start(now);
+        self.refill(now);
+    }
+
+    /// Ends the source, discards what waits, and closes.
+    pub fn stop(&mut self, now: Time) {
+        self.source.stop();
+        if let Some(connection) = &mut self.connection {
+            connection.discard_queue(now);
+            connection.close(now);
+        }
+    }
+
+    /// The source has nothing to say for a while.
+    pub fn pause(&mut self) {
+        self.source.pause();
+    }
+
+    /// It goes on.
+    pub fn resume(&mut self, now: Time) {
+        self.source.resume(now);
+        self.refill(now);
+    }
+
+    /// When to call [`DccpSender::handle_timeout`] and [`DccpSender::poll_transmit`], and whether that is only a
+    /// packet's time to leave.
+    pub fn next_timeout(&self) -> Option<(Time, bool)> {
+        let connection = self.connection.as_ref()?;
+        let own = connection.next_timeout().map(|(due, why)| (due, why == Timeout::Pacing));
+        let capture = self.source.next_capture().map(|due| (due, false));
+        [own, capture].into_iter().flatten().min()
+    }
+
+    /// A timeout is due. False if it is only a packet's time to leave.
+    pub fn handle_timeout(&mut self, now: Time) -> bool {
+        let only_pacing = self.next_timeout().is_some_and(|(_, pacing)| pacing);
+        if only_pacing {
+            return false;
+        }
+        while self.source.next_capture().is_some_and(|due| due <= now) {
+            let frame = self.source.capture(now);
+            self.offer(now, &frame);
+        }
+        if let Some(connection) = &mut self.connection {
+            connection.handle_timeout(now);
+        }
+        self.follow(now);
+        true
+    }
+
+    /// A packet came back.
+    pub fn handle_packet(&mut self, now: Time, packet: Packet, ecn: Ecn) {
+        if let Some(connection) = &mut self.connection {
+            connection.on_packet(now, packet, ecn);
+            while connection.poll_event().is_some() {}
+        }
+        self.follow(now);
+    }
+
+    /// The next packet to send now. Call until there is none.
+    pub fn poll_transmit(&mut self, now: Time) -> Option<Outgoing> {
+        self.refill(now);
+        let connection = self.connection.as_mut()?;
+        let queued = connection.oldest_queued();
+        let Transmit { packet, ecn, .. } = connection.poll_transmit(now)?;
+        let data = matches!(packet.packet_type(), PacketType::Data | PacketType::DataAck);
+        let size = connection.size_of(&packet);
+        Some(Outgoing { packet, ecn, size, queued: queued.filter(|_| data).unwrap_or(now) })
+    }
+
+    /// Cuts a frame into datagrams; what the queue does not take is discarded with the rest of its frame. False then.
+    fn offer(&mut self, now: Time, frame: &Frame) -> bool {
+        let Some(connection) = &mut self.connection else { return false };
+        let before = connection.queued_bytes();
+        let (mut left, mut whole) = (frame.payload.as_u64(), true);
+        self.frames.captured += 1;
+        while left > 0 {
+            let payload = left.min(self.max_payload);
+            let datagram = Payload::dummy(u32::try_from(payload).unwrap_or(u32::MAX), frame.captured);
+            if connection.send(now, datagram).is_err() {
+                self.frames.discarded += 1;
+                whole = false;
+                break;
+            }
+            left -= payload;
+        }
+        self.newest_frame = connection.queued_bytes() - before;
+        whole
+    }
+
+    /// Keeps the queue of an endless source filled.
+    fn refill(&mut self, now: Time) {
+        if !matches!(self.source, Source::Bulk(_)) {
+            return;
+        }
+        let lives = |state| matches!(state, State::Request | State::PartOpen | State::Open);
+        while let Some(waiting) = self.connection.as_ref().filter(|connection| lives(connection.state())) {
+            let payload = Bytes::new(waiting.queued() as u64 * self.max_payload);
+            let Some(frame) = self.source.refill(now, payload) else { break };
+            if !self.offer(now, &frame) {
+                break;
+            }
+        }
+    }
+
+    /// An encoder follows the target.
+    fn follow(&mut self, now: Time) {
+        if matches!(self.source, Source::Bulk(_)) {
+            return;
+        }
+        let target = self.connection.as_ref().and_then(Connection::target_bitrate);
+        if let Some(rate) = target.filter(|_| target != self.target) {
+            self.source.set_target(now, rate);
+            self.target = target;
+        }
+    }
+}
+
+impl<F: Ccids> SendingEnd for DccpSender<F> {
+    type Controller = F::Sender;
+
+    fn controller(&self) -> &F::Sender {
+        self.connection.as_ref().and_then(Connection::sender).unwrap_or(&self.idle)
+    }
+
+    fn frames(&self) -> FrameCounters {
+        self.frames
+    }
+
+    fn target(&self, _stream: StreamId) -> Option<Bitrate> {
+        self.controller().snapshot().target
+    }
+
+    fn send_queue_bytes(&self, _stream: StreamId) -> Bytes {
+        self.connection.as_ref().map_or(Bytes::ZERO, Connection::queued_bytes)
+    }
+
+    fn send_queue_age(&self, now: Time, _stream: StreamId) -> TimeDelta {
+        let oldest = self.connection.as_ref().and_then(Connection::oldest_queued);
+        oldest.map_or(TimeDelta::ZERO, |since| now.saturating_since(since))
+    }
+
+    fn newest_frame(&self, _stream: StreamId) -> Option<Bytes> {
+        (!matches!(self.source, Source::Bulk(_))).then_some(self.newest_frame)
+    }
+}
+
+/// Accepts the connection of a [`DccpSender`] and takes what arrives.
+pub struct DccpReceiver<F: Ccids> {
+    connection: Option<Connection<F>>,
+    config: DccpConfig,
+    ccids: F,
+}
+
+impl<F: Ccids + Clone> DccpReceiver<F> {
+    /// A receiver that listens.
+    pub fn new(config: DccpConfig, ccids: F) -> DccpReceiver<F> {
+        DccpReceiver { connection: None, config, ccids }
+    }
+
+    /// The connection, to look at; none before a Request arrived.
+    pub fn connection(&self) -> Option<&Connection<F>> {
+        self.connection.as_ref()
+    }
+
+    /// A packet arrived. Answers the payload that the application got.
+    pub fn on_packet(&mut self, now: Time, packet: Packet, ecn: Ecn) -> Bytes {
+        match &mut self.connection {
+            Some(connection) => connection.on_packet(now, packet, ecn),
+            None => {
+                let iss = SequenceNumber::new(ISS[1]);
+                self.connection = Connection::accept(now, &self.config, self.ccids.clone(), packet, ecn, iss);
+            }
+        }
+        let Some(connection) = &mut self.connection else { return Bytes::ZERO };
+        let mut delivered = 0;
+        while let Some(event) = connection.poll_event() {
+            if let Event::Received { payload, .. } = event {
+                delivered += payload.len() as u64;
+            }
+        }
+        Bytes::new(delivered)
+    }
+
+    /// When to call [`DccpReceiver::handle_timeout`] and [`DccpReceiver::poll_transmit`].
+    pub fn next_timeout(&self) -> Option<Time> {
+        self.connection.as_ref()?.next_timeout().map(|(due, _)| due)
+    }
+
+    /// A timeout is due.
+    pub fn handle_timeout(&mut self, now: Time) {
+        if let Some(connection) = &mut self.connection {
+            connection.handle_timeout(now);
+        }
+    }
+
+    /// What goes back now, with its size on the link. Call until there is none.
+    pub fn poll_transmit(&mut self, now: Time) -> Option<(Transmit, Bytes)> {
+        let connection = self.connection.as_mut()?;
+        let transmit = connection.poll_transmit(now)?;
+        let size = connection.size_of(&transmit.packet);
+        Some((transmit, size))
+    }
+}
+
+impl<F: Ccids> ReceivingEnd for DccpReceiver<F> {
+    fn playout(&self) -> PlayoutCounters {
+        PlayoutCounters::default()
+    }
+}
+
+/// Packets that a handshake and its negotiation take at most.
+const LONGEST_HANDSHAKE: usize = 64;
+
+/// Both ends as they are after a handshake that took no time: as if the connection had been there at `now`.
+pub fn open_pair<F: Ccids + Clone>(
+    now: Time,
+    mut sender: DccpSender<F>,
+    mut receiver: DccpReceiver<F>,
+) -> (DccpSender<F>, DccpReceiver<F>) {
+    let iss = SequenceNumber::new(ISS[0]);
+    let (config, ccids, service) = (&sender.config, sender.ccids.clone(), sender.service);
+    let mut client = Connection::connect(now, config, ccids, PORTS, service, iss, Payload::EMPTY);
+    for _ in 0..LONGEST_HANDSHAKE {
+        let there = client.poll_transmit(now);
+        let back = receiver.poll_transmit(now);
+        if there.is_none() && back.is_none() {
+            break;
+        }
+        if let Some(Transmit { packet, ecn, .. }) = there {
+            receiver.on_packet(now, packet, ecn);
+        }
+        if let Some((Transmit { packet, ecn, .. }, _)) = back {
+            client.on_packet(now, packet, ecn);
+        }
+    }
+    while client.poll_event().is_some() {}
+    client.forget_round_trips();
+    if let Some(server) = &mut receiver.connection {
+        server.forget_round_trips();
+    }
+    sender.connection = Some(client);
+    (sender, receiver)
+}
