@@ -55,6 +55,7 @@ impl Params {
             initial_cwnd: 3,
             initial_window: Bytes::new(1_000_000),
             rto_min: ms(1000),
+            rto_granularity: ms(10),
             ack_delay: ms(0),
             ack_ratio: 2,
             ack_ratio_min: 2,

@@ -31,7 +31,7 @@ mod tests {
     use super::*;
     use alloc::vec::Vec;
 
-    const PLAIN: Averager = Averager { n: 8, threshold: None };
+    const PLAIN: Averager = Averager { n: 8, threshold: None, absent_are_zero: false };
 
     fn intervals(data: &[u32]) -> Vec<LossInterval> {
         let interval =
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn discounts_are_found_again() {
-        let averager = Averager { n: 8, threshold: Some(0.25) };
+        let averager = Averager { n: 8, threshold: Some(0.25), absent_are_zero: false };
         // As in the loss history's own test: I_1 = 400 keeps its weight, those before have half.
         let (total, weights) = (400.0 + 0.5 * 100.0 * 5.0, 1.0 + 0.5 * 5.0);
         let lengths = [1, 400, 100, 100, 100, 100, 100, 100, 100, 100];
@@ -83,5 +83,15 @@ mod tests {
         near(p, 0.01);
         let worst = [LossInterval { lossless_length: 0, loss_length: 0, data_length: 0 }; 60];
         assert_eq!(loss_event_rate(&PLAIN, &worst), Some(1.0));
+    }
+
+    #[test]
+    fn ns2_counts_intervals_that_have_not_been_as_zero() {
+        let ns2 = Averager { absent_are_zero: true, ..PLAIN };
+        // One interval of 600 packets closed: 1/600 by the RFC, six times that with eight weights of sum 6.
+        near(loss_event_rate(&PLAIN, &intervals(&[1, 600])), 1.0 / 600.0);
+        near(loss_event_rate(&ns2, &intervals(&[1, 600])), 6.0 / 601.0);
+        let full = [50, 100, 100, 100, 100, 100, 100, 100, 100];
+        near(loss_event_rate(&ns2, &intervals(&full)), 0.01);
     }
 }

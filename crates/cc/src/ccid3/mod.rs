@@ -51,10 +51,7 @@ impl Ccid3 {
         let tfrc = &params.tfrc;
         Ccid3 {
             counter: WindowCounter::new(params.own.counter_steps, tfrc.rtt_unknown),
-            averager: Averager {
-                n: tfrc.n as usize,
-                threshold: tfrc.history_discounting.then_some(tfrc.threshold),
-            },
+            averager: Averager { absent_are_zero: params.own.absent_are_zero, ..Averager::new(tfrc) },
             tfrc: Tfrc::new(tfrc::Config { params: tfrc.clone(), largest_packet }),
             no_room: 0,
             slow_receiver: false,

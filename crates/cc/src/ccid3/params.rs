@@ -11,6 +11,7 @@ param_set! {
         counter_steps: Count = 4, in 2.0, 7.0, "RFC 4342 8.1, 10.2, 10.3", "Steps of the window counter in a round trip; so far apart are loss events and feedback packets";
         feedback_timer: Flag = false, in 0.0, 1.0, "RFC 4342 10.3 (not necessary)", "The receiver also reports when a round trip has passed without the counter's steps";
         p_tolerance: Ratio = 0.0, in 0.0, 0.05, "RFC 5348 6.3.1 (at most 5 %)", "How near the first loss interval's rate comes to what was received, as a ratio";
+        absent_are_zero: Flag = false, in 0.0, 1.0, "ns-2.35's DCCP; not in RFC 5348 5.4", "Loss intervals that have not been count as zero in the mean: the first losses weigh up to six times";
     }
 }
 
@@ -26,7 +27,10 @@ pub struct Params {
 /// The named sets of values, the default first.
 pub const PROFILES: &[(&str, &str)] = &[
     ("rfc4342", "RFC 4342 with the changes of RFC 5348"),
-    ("ns2", "What is known of ns-2.35's defaults: the first loss interval within 5 %"),
+    (
+        "ns2",
+        "ns-2.35's agent, of the drafts of 2003: a mean of which absent intervals are part, no discounting",
+    ),
 ];
 
 const UNUSED: &str = "feedback_per_rtt";
@@ -71,9 +75,23 @@ impl Params {
     pub fn profile(name: &str) -> Option<Params> {
         match name {
             "rfc4342" => Some(Params::default()),
-            // FACTS 11: p tolerance 0.05, four steps per round trip, t_mbi 64 s; the last two are the RFC's too.
-            "ns2" => Some(Params { own: Own { p_tolerance: 0.05, ..Own::default() }, ..Params::default() }),
+            "ns2" => Some(Params::ns2()),
             _ => None,
+        }
+    }
+
+    /// ns-2.35's agent follows the drafts of October 2003: slow start from a packet per round trip, twice the last
+    /// X_recv at most, no discounting. Its loss history is made with eight intervals of zero packets, which count.
+    fn ns2() -> Params {
+        Params {
+            own: Own { p_tolerance: 0.05, absent_are_zero: true, ..Own::default() },
+            tfrc: tfrc::Params {
+                history_discounting: false,
+                // The least there is.
+                w_init_segments: 2,
+                recv_set_rtts: 1.0,
+                ..tfrc::Params::default()
+            },
         }
     }
 

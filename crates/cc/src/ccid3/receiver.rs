@@ -64,7 +64,7 @@ impl Ccid3Receiver {
             steps: own.counter_steps,
             feedback_timer: own.feedback_timer,
             packets: None,
-            history: LossHistory::new(tfrc),
+            history: LossHistory::new(tfrc).counting_absent_as_zero(own.absent_are_zero),
             clock: CounterClock::new(own.counter_steps),
             received: ReceiveRate::new(),
             segment: SegmentSize::new(Bytes::new(1000)),

@@ -49,12 +49,18 @@ impl LossHistory {
     pub(crate) fn new(params: &Params) -> LossHistory {
         let n = params.n as usize;
         LossHistory {
-            averager: Averager { n, threshold: params.history_discounting.then_some(params.threshold) },
+            averager: Averager::new(params),
             events: VecDeque::with_capacity(n + 1 + SPARE),
             first: None,
             runs: VecDeque::with_capacity(RUNS),
             before: VecDeque::with_capacity(n + 1 + SPARE),
         }
+    }
+
+    /// Whether intervals that have not been count as zero ([`Averager::absent_are_zero`]).
+    pub(crate) fn counting_absent_as_zero(mut self, absent_are_zero: bool) -> LossHistory {
+        self.averager.absent_are_zero = absent_are_zero;
+        self
     }
 
     /// Whether there was a loss event.

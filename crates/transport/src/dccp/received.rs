@@ -10,8 +10,9 @@ const NOT_RECEIVED: u8 = 3;
 const STATE: u8 = 3;
 /// Above the state: 0 for delivered, else the drop code and one.
 const DROP_SHIFT: u32 = 2;
-/// Acknowledgements whose acknowledgement is awaited; of more the oldest are forgotten.
-const MOST_RECORDS: usize = 256;
+/// Acknowledgements whose acknowledgement is awaited; of more the oldest are forgotten. More than there are in a round
+/// trip: with fewer the one that is acknowledged would always be forgotten already, and vectors would only grow.
+const MOST_RECORDS: usize = 1 << 14;
 /// Packets that are remembered.
 const MOST_PACKETS: i64 = 1 << 14;
 
