@@ -1,4 +1,4 @@
-"""A sweep as its folder defines it: the scenario, the factors, the designs and the metrics. Checked whole before any run."""
+"""A sweep as its folder defines it: scenario, factors, designs and metrics. Checked whole before any run."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 import os
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
@@ -75,6 +75,16 @@ class Sweep:
     def firsts(self) -> list[int]:
         """Where each design begins."""
         return [0, *self._ends[:-1]]
+
+    def probes(self) -> Iterator[tuple[Experiment, str]]:
+        """The first point of each design, and each value of each of its factors with all others at their defaults."""
+        for first, design in zip(self.firsts(), self.designs.values(), strict=True):
+            base = self.experiment(first)
+            yield base, f"designs.{design.name}"
+            for factor in design.factors:
+                for value in design.levels.get(factor.name) or (factor.at(0.0), factor.at(1.0)):
+                    what = f"designs.{design.name}: {factor.name} = {value}{factor.unit}"
+                    yield replace(base, point={factor.name: value}), what
 
     def experiment(self, index: int) -> Experiment:
         """The experiment at this place: designs in their order, points in theirs, the seeds of a point together."""

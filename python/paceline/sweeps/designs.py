@@ -68,6 +68,8 @@ class Kind:
 
     count: Callable[[Design], int]
     point: Callable[[Design, int], Point]
+    not_with: tuple[str, ...]
+    """Keys of a definition that mean nothing here."""
     help: str
 
 
@@ -104,6 +106,10 @@ def _listed(design: Design, number: int) -> Point:
     return dict(design.options["points"][number])
 
 
+def _count(design: Design) -> int:
+    return int(design.options["count"])
+
+
 def _product(design: Design) -> int:
     return math.prod(len(design.levels[factor.name]) for factor in design.factors)
 
@@ -112,13 +118,22 @@ def _sum(design: Design) -> int:
     return sum(len(design.levels[factor.name]) for factor in design.factors)
 
 
+_LEVELS = ("points", "count", "seed", "scramble")
+_SAMPLED = ("points", "levels")
 KINDS: dict[str, Kind] = {
-    "one-at-a-time": Kind(_sum, _one_at_a_time, "each level of each factor, all others at their defaults"),
-    "factorial": Kind(_product, _factorial, "every combination of levels; the last factor changes fastest"),
-    "grid": Kind(_product, _factorial, "every combination of `count` values spread over each range"),
-    "latin-hypercube": Kind(lambda design: int(design.options["count"]), _sampled, "`count` points, one in each slice"),
-    "sobol": Kind(lambda design: int(design.options["count"]), _sampled, "`count` points of a Sobol sequence"),
-    "list": Kind(lambda design: len(design.options["points"]), _listed, "the points as listed"),
+    "one-at-a-time": Kind(_sum, _one_at_a_time, _LEVELS, "each level of each factor, all others at their defaults"),
+    "factorial": Kind(_product, _factorial, _LEVELS, "every combination of levels; the last factor changes fastest"),
+    "grid": Kind(
+        _product, _factorial, ("points", "levels", "seed", "scramble"), "every combination of `count` values per range"
+    ),
+    "latin-hypercube": Kind(_count, _sampled, (*_SAMPLED, "scramble"), "`count` points, one in each slice of a range"),
+    "sobol": Kind(_count, _sampled, _SAMPLED, "the first `count` points of a Sobol sequence"),
+    "list": Kind(
+        lambda design: len(design.options["points"]),
+        _listed,
+        ("factors", "levels", "count", "seed", "scramble"),
+        "the points as listed",
+    ),
 }
 
 
@@ -133,6 +148,9 @@ def read(name: str, spec: object, factors: Mapping[str, Factor], overrides: list
     kind = spec.get("kind")
     if kind not in KINDS:
         raise StudyError(f"{where}.kind: found {kind!r}, expected one of {', '.join(KINDS)}")
+    for key in KINDS[kind].not_with:
+        if key in spec:
+            raise StudyError(f"{where}.{key}: found with kind {kind!r}, which has none")
     chosen = _chosen(where, kind, spec, factors)
     design = Design(
         name=name,

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paceline import workers
-from paceline.errors import DataNotFound, OutputError, StudyError
+from paceline.errors import DataNotFound, OutputError, ScenarioError, StudyError
 from paceline.frames import find
 from paceline.outputs import OutputFolder
 from paceline.scenario import data_folders
@@ -117,9 +117,7 @@ def run_sweep(
     """
     bench, missing = prepare(load(name), data)
     sweep = bench.sweep
-    # One point of each design is read before anything is written: a slip in the definition is said at once.
-    for first in sweep.firsts():
-        bench.scenario(sweep.experiment(first)).load()
+    check(bench)
     with OutputFolder(out) as folder:
         store = Store(sweep, folder.path, data=_digest(bench))
         with closing(store):
@@ -153,8 +151,21 @@ def prepare(sweep: Sweep, data: str | os.PathLike[str] | None = None) -> tuple[B
     return Bench(sweep, folders, missing is None), missing
 
 
+def check(bench: Bench) -> None:
+    """Reads the scenario with each value of each factor, so that a slip in the definition is said before any run.
+
+    What goes wrong in combination only is found when it is run, and recorded.
+    """
+    for probe, tried in bench.sweep.probes():
+        try:
+            bench.scenario(probe).load()
+        except ScenarioError as error:
+            raise StudyError(f"{bench.sweep.folder / 'study.toml'}: {tried}: {error}") from None
+
+
 def plan(bench: Bench, workers_: int | None = None, sample: int = 8) -> Plan:
     """Runs a few experiments, evenly spread, and reckons what the sweep would take."""
+    check(bench)
     total = len(bench.sweep)
     places = sorted({round(place * (total - 1) / max(1, sample - 1)) for place in range(min(sample, total))})
     start = time.perf_counter()
@@ -198,6 +209,3 @@ def _write_results(store: Store, folder: Path) -> None:
     except OSError as error:
         temporary.unlink(missing_ok=True)
         raise OutputError(f"{target}: cannot be written: {error}; the rows are kept, go on with --resume") from None
-
-
-__all__ = ["Plan", "State", "StudyError", "SweepResult", "plan", "prepare", "run_sweep"]

@@ -237,7 +237,7 @@ def _plain(value: Any, field: pa.Field) -> Any:
     import pyarrow as pa
 
     if value is None or not pa.types.is_floating(field.type):
-        return value if value is None or isinstance(value, (str, int)) and not isinstance(value, bool) else str(value)
+        return value if value is None or (isinstance(value, (str, int)) and not isinstance(value, bool)) else str(value)
     return float(value)
 
 
