@@ -17,8 +17,6 @@ from paceline.errors import UsageError, WorkerDied
 Context = TypeVar("Context")
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
-Function = Callable[[Context, Item], Outcome]
-"""What a worker does with an item; the context is the same for all and goes to each worker once."""
 
 AHEAD = 4
 """Items per worker that are handed out before the first of them is finished."""
@@ -192,15 +190,15 @@ def on_dask(
     except (OSError, ValueError) as error:
         raise UsageError(f"--dask {address}: no scheduler answers there ({error}), expected host:port") from None
     with client:
-        shared = client.scatter(context, broadcast=False, hash=False)
         rest = iter(items)
         under_way: dict[Any, Item] = {}
-        pending = as_completed()
+        pending = as_completed(loop=client.loop)
 
         def hand_out() -> None:
             room = AHEAD * max(1, sum(client.nthreads().values())) - len(under_way)
             while room > 0 and (item := next(rest, pending)) is not pending:
-                future = client.submit(function, shared, item, pure=False)
+                # The context goes with every item: data that a cluster keeps is lost with the worker that has it.
+                future = client.submit(function, context, item, pure=False)
                 under_way[future] = item
                 pending.add(future)
                 room -= 1
