@@ -8,6 +8,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from importlib import import_module
+from itertools import islice
 from multiprocessing import active_children, get_context
 from multiprocessing.process import BaseProcess
 from typing import Any, TypeVar
@@ -182,33 +184,32 @@ def on_dask(
     outcome that `died` says.
     """
     try:
-        from distributed import Client, KilledWorker, as_completed
+        distributed: Any = import_module("distributed")
     except ImportError:
         raise UsageError("--dask: Dask is not installed; get it with: pip install 'paceline[dask]'") from None
     try:
-        client = Client(address, timeout="10s", set_as_default=False)
+        client = distributed.Client(address, timeout="10s", set_as_default=False)
     except (OSError, ValueError) as error:
         raise UsageError(f"--dask {address}: no scheduler answers there ({error}), expected host:port") from None
     with client:
         rest = iter(items)
         under_way: dict[Any, Item] = {}
-        pending = as_completed(loop=client.loop)
+        pending = distributed.as_completed(loop=client.loop)
 
         def hand_out() -> None:
-            room = AHEAD * max(1, sum(client.nthreads().values())) - len(under_way)
-            while room > 0 and (item := next(rest, pending)) is not pending:
+            room = max(0, AHEAD * max(1, sum(client.nthreads().values())) - len(under_way))
+            for item in islice(rest, room):
                 # The context goes with every item: data that a cluster keeps is lost with the worker that has it.
                 future = client.submit(function, context, item, pure=False)
                 under_way[future] = item
                 pending.add(future)
-                room -= 1
 
         hand_out()
         for future in pending:
             item = under_way.pop(future)
             try:
                 outcome = future.result()
-            except KilledWorker:
+            except distributed.KilledWorker:
                 outcome = died(item)
             hand_out()
             yield item, outcome

@@ -163,7 +163,9 @@ def study(
             options.expect_unset("a sweep", chart=chart)
             if dry_run:
                 return sweeps.dry_run(name, workers, data, json=json)
-            return sweeps.run(name, out, workers, dask=dask, resume=resume, data=data, json=json)
+            return sweeps.run(
+                name, out, workers, dask=dask, resume=resume, data=data, json=json, write_verdict=write_verdict
+            )
         options.expect_unset("a study of named experiments", dry_run=dry_run, dask=dask)
         studies.run(name, out, workers, resume=resume, data=data, json=json, chart=chart, write_verdict=write_verdict)
 

@@ -10,6 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from paceline.cli.speak import printing, say
+from paceline.cli.studies import comparison_document
+from paceline.errors import UsageError
+from paceline.studies.tables import write_into_readme
 from paceline.sweeps.definition import Sweep, load
 from paceline.sweeps.engine import Plan, State, SweepResult, Told, plan, prepare, run_sweep
 
@@ -26,6 +29,7 @@ def run(
     resume: bool,
     data: Path | None,
     json: bool,
+    write_verdict: bool,
 ) -> None:
     """Runs the sweep and says where the results are."""
     sweep = load(name)
@@ -35,6 +39,10 @@ def run(
     if result.missing:
         say(f"WARNING: {result.missing}.")
         say("WARNING: generated traces took its place: this is not the study that the paper made.")
+        if write_verdict:
+            raise UsageError(f"--write-verdict: {result.missing}, so there is no verdict; the README stays as it was")
+    if write_verdict:
+        say(f"verdict written to {write_into_readme(sweep.folder, result.comparison)}")
     with printing():
         if json:
             print(json_.dumps(_document(result), indent=2))
@@ -92,6 +100,8 @@ def _document(result: SweepResult) -> dict[str, object]:
         "failed": result.state.failed,
         "taken_over": result.state.taken_over,
         "results": str(result.results_file),
+        "verdicts": result.verdicts,
+        "comparison": comparison_document(result.comparison),
     }
 
 
@@ -100,6 +110,11 @@ def _print(result: SweepResult) -> None:
     over = f", {state.taken_over:,} of them taken over" if state.taken_over else ""
     failed = f"; {state.failed:,} failed, see the column `error`" if state.failed else ""
     print(f"{result.sweep.title}: {state.finished:,} experiments{over}{failed}")
+    if result.comparison:
+        counts = "; ".join(f"{verdict}: {count}" for verdict, count in result.verdicts.items())
+        print(f"{len(result.comparison)} published figures and claims; {counts}")
+    if result.report.is_file():
+        print(f"report:   {result.report}")
     print(f"results:  {result.results_file}")
 
 

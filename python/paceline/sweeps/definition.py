@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
@@ -14,16 +15,19 @@ from typing import Any
 
 from paceline.errors import StudyError
 from paceline.scenario import as_pairs, decoded
-from paceline.studies.definition import find
+from paceline.studies.definition import Published, check_published, find, published_rows
+from paceline.studies.judge import Rule
 from paceline.studies.metrics import Metric
 from paceline.sweeps import designs
 from paceline.sweeps.designs import Design, Point
 from paceline.sweeps.factors import Factor
+from paceline.sweeps.figures import Expression, Selection
+from paceline.sweeps.pictures import Picture
 from paceline.toml import TOMLDecodeError, loads
 
 KEYS = (
     "name", "title", "paper", "scenario", "published", "data", "seeds", "factors", "designs", "metrics", "rules",
-    "without_data",
+    "pictures", "without_data",
 )  # fmt: skip
 
 
@@ -62,6 +66,9 @@ class Sweep:
     factors: dict[str, Factor]
     designs: dict[str, Design]
     metrics: dict[str, Metric]
+    published: list[Published]
+    rules: dict[str, Rule]
+    pictures: dict[str, Picture]
     fingerprint: str
     """Changes when an experiment could come out otherwise."""
 
@@ -124,14 +131,14 @@ def load(name: str | os.PathLike[str]) -> Sweep:
     except TOMLDecodeError as error:
         raise StudyError(f"{path}: {error}") from None
     try:
-        return _sweep(folder, text, content)
+        return _sweep(folder, text)
     except KeyError as error:
         raise StudyError(f"{path}: found no key {error}, expected one") from None
     except StudyError as error:
         raise StudyError(f"{path}: {error}") from None
 
 
-def _sweep(folder: Path, text: Mapping[str, Any], content: bytes) -> Sweep:
+def _sweep(folder: Path, text: Mapping[str, Any]) -> Sweep:
     for key in text:
         if key not in KEYS:
             raise StudyError(f"found key {key!r}, expected one of {', '.join(KEYS)}")
@@ -146,6 +153,13 @@ def _sweep(folder: Path, text: Mapping[str, Any], content: bytes) -> Sweep:
     if not scenario_file.is_file():
         raise StudyError(f"scenario: found {text['scenario']!r}, which is no file in {folder}")
     scenario = scenario_file.read_bytes()
+    metrics = {name: Metric(name, spec) for name, spec in text["metrics"].items()}
+    rules = {name: Rule.read(name, spec) for name, spec in text.get("rules", {}).items()}
+    published = list(published_rows(folder / text["published"])) if "published" in text else []
+    check_published(folder / text.get("published", ""), published, rules)
+    for row in published:
+        _check_expression(row, factors, drawn, metrics)
+    pictures = text.get("pictures", {}).items()
     return Sweep(
         name=text["name"],
         title=text["title"],
@@ -158,9 +172,29 @@ def _sweep(folder: Path, text: Mapping[str, Any], content: bytes) -> Sweep:
         seeds=tuple(_seeds(text.get("seeds", [1]))),
         factors=factors,
         designs=drawn,
-        metrics={name: Metric(name, spec) for name, spec in text["metrics"].items()},
-        fingerprint=hashlib.sha256(content + b"\0" + scenario).hexdigest(),
+        metrics=metrics,
+        published=published,
+        rules=rules,
+        pictures={name: Picture.read(name, spec, drawn, metrics) for name, spec in pictures},
+        fingerprint=_fingerprint(text, scenario),
     )
+
+
+def _check_expression(
+    row: Published, factors: Mapping[str, Factor], drawn: Mapping[str, Design], metrics: Mapping[str, Metric]
+) -> None:
+    try:
+        Selection.read(row.experiment, drawn, factors)
+        if row.metric is not None:
+            Expression.read(row.metric, drawn, factors, metrics)
+    except StudyError as error:
+        raise StudyError(f"published.csv: {row.id}: {error}") from None
+
+
+def _fingerprint(text: Mapping[str, Any], scenario: bytes) -> str:
+    """Of what makes the rows: how they are judged and shown may change without running them again."""
+    rows = {key: text[key] for key in text if key not in ("title", "paper", "published", "rules", "pictures")}
+    return hashlib.sha256(json.dumps(rows, sort_keys=True).encode() + b"\0" + scenario).hexdigest()
 
 
 def _seeds(found: object) -> Iterator[int]:

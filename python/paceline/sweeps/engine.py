@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import os
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,8 +17,12 @@ from paceline import workers
 from paceline.errors import DataNotFound, OutputError, ScenarioError, StudyError
 from paceline.frames import find
 from paceline.outputs import OutputFolder
+from paceline.plots.style import image
 from paceline.scenario import data_folders
+from paceline.studies import tables
+from paceline.studies.compare import Comparison
 from paceline.sweeps import experiment
+from paceline.sweeps.compare import compare
 from paceline.sweeps.definition import Sweep, load
 from paceline.sweeps.experiment import Bench, Row
 from paceline.sweeps.store import Store, parquet, table
@@ -49,7 +54,9 @@ class SweepResult:
     out: Path
     state: State
     missing: str | None
-    """Which data was not there, so that generated traces were used."""
+    """Which data was not there, so that generated traces were used and nothing is judged."""
+    comparison: list[Comparison]
+    """The published figures beside ours."""
 
     @property
     def results_file(self) -> Path:
@@ -57,6 +64,16 @@ class SweepResult:
         return self.out / "results.parquet"
 
     @property
+    def report(self) -> Path:
+        """The report, a page that needs nothing else; only of sweeps with published figures or pictures."""
+        return self.out / "report.html"
+
+    @property
+    def verdicts(self) -> dict[str, int]:
+        """How many published figures got which verdict."""
+        return dict(Counter(row.verdict for row in self.comparison))
+
+    @cached_property
     def results(self) -> pd.DataFrame:
         """The rows as a data frame."""
         import pandas as pd
@@ -134,7 +151,21 @@ def run_sweep(
                 if told is not None:
                     told(state())
             _write_results(store, folder.path)
-        return SweepResult(sweep, folder.path, state(), missing)
+        result = SweepResult(sweep, folder.path, state(), missing, [])
+        if sweep.published or sweep.pictures:
+            from paceline.sweeps.report import render
+
+            result = replace(result, comparison=compare(sweep, result.results, judged=missing is None))
+            folder.stage("comparison.csv", tables.comparison_csv(result.comparison))
+            folder.stage("verdict.md", tables.verdict_markdown(result.comparison))
+            svgs = {}
+            for name, picture in sweep.pictures.items():
+                drawn = picture.draw(sweep, result.results)
+                svgs[name] = image(drawn, "svg").decode()
+                folder.stage(f"plots/{name}.svg", svgs[name])
+                folder.stage(f"plots/{name}.png", image(drawn, "png"))
+            folder.stage("report.html", render(result, svgs))
+    return result
 
 
 def prepare(sweep: Sweep, data: str | os.PathLike[str] | None = None) -> tuple[Bench, str | None]:
