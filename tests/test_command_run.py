@@ -13,6 +13,19 @@ import paceline
 from conftest import CALL, ROOT, Run
 from paceline.cli.speak import progress_bar
 
+PAGES = """
+[flows.web]
+transport = "tcp"
+controller = "cubic"
+path = ["bottleneck"]
+[flows.web.source]
+kind = "short-transfers"
+parallel = 4
+size_min = "40kB"
+size_max = "40kB"
+idle = "6s"
+idle_kind = "fixed"
+"""
 OUTPUTS = {"summary.json", "flows.parquet", "links.parquet", "scenario.toml"}
 FLOW_COLUMNS = {
     "time_s", "flow", "stream", "target_bitrate_mbps", "throughput_mbps", "send_rate_mbps", "cwnd_bytes",
@@ -41,6 +54,24 @@ def test_the_table_names_flow_and_link(cli: Run, call_file: Path) -> None:
     assert done.returncode == 0
     assert "flow video (scream)" in done.stdout
     assert "bottlen" in done.stdout
+
+
+def test_the_table_shows_how_long_transfers_took(cli: Run, call_file: Path) -> None:
+    """Where there are transfers, and nothing of them elsewhere."""
+    call_file.write_text(CALL + PAGES)
+    done = cli("run", call_file)
+    assert done.returncode == 0, done.stderr
+    video, web = done.stdout.split("flow web (cubic)")
+    assert "transfer" not in video
+    rows = [line for line in web.splitlines() if "transfer" in line]
+    assert len(rows) == 2, web
+    assert "8 of 8" in rows[0], web
+    transfers = paceline.run(call_file).summary["flows"]["web"]["transfers"]
+    assert (transfers["begun"], transfers["completed"], transfers["bytes"]) == (8, 8, 320_000)
+    times = transfers["completion_time_ms"]
+    assert 60 < times["p50"] <= times["p95"] <= times["p99"] <= times["max"]
+    assert f"{times['mean']:.1f}" in rows[1]
+    assert rows[1].split()[-1] == "ms"
 
 
 def test_out_receives_every_file_with_its_columns(cli: Run, call_file: Path) -> None:

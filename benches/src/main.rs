@@ -1,14 +1,16 @@
 //! Simulated packets per second and core, on fixed scenarios. `make bench` runs it; no test depends on it.
 //!
 //! `cargo run --release -p paceline-benches [NAME]...` runs the named scenarios; without names all of them, and counts
-//! the instructions of a sender.
+//! the instructions of a sender. Time is the processor's, not the wall's, so that others on the machine count little. What
+//! ns-2 and ns-3 can simulate, too, is run there as well if they are installed (`peers`).
 
+mod peers;
 mod sender;
 
 use paceline_scenario::{Loader, Origin, load};
 use paceline_sim::{Pace, Simulation};
 use paceline_units::TimeDelta;
-use std::time::Instant;
+use rustix::time::{ClockId, clock_gettime};
 
 /// What a benchmark simulates.
 struct Bench {
@@ -149,14 +151,19 @@ fn main() {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
+/// Seconds that this process has had of a processor.
+fn processor_time() -> f64 {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+}
+
 fn run(bench: &Bench) {
     let origin = Origin { text: &bench.text, file: bench.name, sets: &[] };
     let loaded = load(&origin, &Loader::default()).unwrap_or_else(|error| panic!("{}: {error}", bench.name));
     let mut simulation = Simulation::new(&loaded, Pace::Windowed).expect("load has checked the links");
-    let start = Instant::now();
+    let start = processor_time();
     while !simulation.advance(TimeDelta::from_secs(10)) {}
-    let seconds = start.elapsed().as_secs_f64();
+    let seconds = processor_time() - start;
     let packets = simulation.packets();
     let wanted = bench.wanted.map_or(String::new(), |(floor, aim)| format!("{floor}, {aim}"));
     let rate = packets as f64 / seconds / 1e6;
@@ -164,4 +171,5 @@ fn run(bench: &Bench) {
     // The figures are made, so that nothing of the run is optimised away.
     let utilisation = simulation.finish().summary.links["bottleneck"].utilisation;
     assert!(utilisation.is_some_and(|used| used > 0.1), "{}: utilisation {utilisation:?}", bench.name);
+    peers::print(bench.name, packets as f64 / seconds);
 }

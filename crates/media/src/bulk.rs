@@ -47,6 +47,11 @@ impl Bulk {
         Bulk { params, left: params.length, from: None, next_id: 0 }
     }
 
+    /// How long the file is; none: it never ends.
+    pub fn length(&self) -> Option<Bytes> {
+        self.params.length
+    }
+
     /// Whether the whole file has been handed over.
     pub fn is_finished(&self) -> bool {
         self.left == Some(Bytes::ZERO)

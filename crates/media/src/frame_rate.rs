@@ -3,7 +3,7 @@
 //! Frame `n` is captured at start + floor(n / fps) in whole nanoseconds. The grid is advanced by a whole interval and a
 //! carried remainder, which is the same number without a division per frame and never drifts.
 
-use paceline_units::{Bitrate, Time};
+use paceline_units::{Bitrate, Time, TimeDelta};
 
 const NANOS_PER_SEC: u128 = 1_000_000_000;
 
@@ -131,6 +131,14 @@ impl CaptureGrid {
         self.due = due.as_nanos().checked_add(self.interval + extra).map(Time::from_nanos);
         Some(due.min(now))
     }
+
+    /// Moves the frame that is due, and all after it, by up to an interval. At least a nanosecond of the interval before it
+    /// remains.
+    #[inline]
+    pub(crate) fn shift(&mut self, by: TimeDelta) {
+        let earliest = 1 - i64::try_from(self.interval).unwrap_or(i64::MAX);
+        self.due = self.due.map(|due| due + TimeDelta::from_nanos(by.as_nanos().max(earliest)));
+    }
 }
 
 #[cfg(test)]
@@ -179,6 +187,22 @@ mod tests {
         assert_eq!(grid.take(at(107)), Some(at(100)));
         assert_eq!(grid.take(at(113)), Some(at(113)));
         assert_eq!(grid.due(), Some(at(140)));
+    }
+
+    #[test]
+    fn a_shift_moves_all_that_follows_and_never_back_to_the_frame_before() {
+        let at = |millis: u64| Time::from_nanos(millis * 1_000_000);
+        let mut grid = CaptureGrid::new(FrameRate::per_second(50));
+        grid.start(at(100));
+        assert_eq!(grid.take(at(100)), Some(at(100)));
+        grid.shift(TimeDelta::from_millis(-5));
+        assert_eq!(grid.take(at(115)), Some(at(115)));
+        assert_eq!(grid.due(), Some(at(135)));
+        grid.shift(TimeDelta::from_millis(-20));
+        assert_eq!(grid.due(), Some(at(115) + TimeDelta::from_nanos(1)));
+        grid.stop();
+        grid.shift(TimeDelta::from_millis(3));
+        assert_eq!(grid.due(), None);
     }
 
     #[test]

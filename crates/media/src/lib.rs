@@ -3,7 +3,8 @@
 //! Lives in every world: pure state machines that are handed `now`; no clock, file, socket or environment. Parsers take
 //! bytes. Knows nobody but `paceline-units`.
 //!
-//! - [`Source`] makes [`Frame`]s: an encoder driven by a trace of frame sizes, constant bit rate, an endless file.
+//! - [`Source`] makes [`Frame`]s: an encoder driven by a trace of frame sizes, the models of RFC 8593, constant bit rate,
+//!   an endless file.
 //! - [`SendQueue`] holds frames and cuts packets when the sender may send.
 //! - [`Playout`] puts frames together at the receiver and says when each is displayed, and where its delay came from.
 //!
@@ -50,6 +51,7 @@ mod frame_trace;
 pub mod generate;
 mod parameter;
 pub mod playout;
+mod rfc8593;
 mod send_queue;
 mod source;
 mod trace_encoder;
@@ -64,6 +66,7 @@ pub use parameter::InvalidParameter;
 pub use playout::{
     AdaptiveParams, ArrivedPacket, DisplayedFrame, FrameDelayParts, Playout, PlayoutConfig, PlayoutCounters,
 };
+pub use rfc8593::{FrameLadder, LadderError, Rung, VideoModel, VideoModelKind, VideoModelParams};
 pub use send_queue::{Discarded, QueuedPacket, SendQueue};
 pub use source::Source;
 pub use trace_encoder::{TraceEncoder, TraceEncoderParams};

@@ -3,7 +3,7 @@
 //! The endpoint that owns a source captures a frame whenever one is due, tells the source the controller's target, and
 //! passes on the wish for a key frame after a discard.
 
-use crate::{Bulk, Cbr, Frame, TraceEncoder};
+use crate::{Bulk, Cbr, Frame, TraceEncoder, VideoModel};
 use paceline_units::{Bitrate, Bytes, Time};
 
 /// Where a stream's frames come from.
@@ -12,6 +12,8 @@ use paceline_units::{Bitrate, Bytes, Time};
 pub enum Source {
     /// An encoder whose frame sizes follow a trace, scaled to the target.
     TraceEncoder(TraceEncoder),
+    /// A video source of RFC 8593.
+    Rfc8593(VideoModel),
     /// Frames of constant size at a constant rate.
     Cbr(Cbr),
     /// A file, sent as fast as the controller allows.
@@ -26,6 +28,7 @@ impl Source {
     pub fn next_capture(&self) -> Option<Time> {
         match self {
             Source::TraceEncoder(encoder) => encoder.next_capture(),
+            Source::Rfc8593(model) => model.next_capture(),
             Source::Cbr(cbr) => cbr.next_capture(),
             Source::Bulk(_) | Source::External => None,
         }
@@ -37,6 +40,7 @@ impl Source {
     pub fn capture(&mut self, now: Time) -> Frame {
         let frame = match self {
             Source::TraceEncoder(encoder) => encoder.capture(now),
+            Source::Rfc8593(model) => model.capture(now),
             Source::Cbr(cbr) => cbr.capture(now),
             Source::Bulk(_) | Source::External => None,
         };
@@ -48,6 +52,7 @@ impl Source {
     pub fn set_target(&mut self, now: Time, target: Bitrate) {
         match self {
             Source::TraceEncoder(encoder) => encoder.set_target(now, target),
+            Source::Rfc8593(model) => model.set_target(now, target),
             Source::Cbr(cbr) => cbr.set_target(now, target),
             Source::Bulk(_) | Source::External => {}
         }
@@ -55,8 +60,10 @@ impl Source {
 
     /// Asks for the next frame to be a key frame. Several wishes before that frame are one.
     pub fn request_key_frame(&mut self, now: Time) {
-        if let Source::TraceEncoder(encoder) = self {
-            encoder.request_key_frame(now);
+        match self {
+            Source::TraceEncoder(encoder) => encoder.request_key_frame(now),
+            Source::Rfc8593(model) => model.request_key_frame(now),
+            Source::Cbr(_) | Source::Bulk(_) | Source::External => {}
         }
     }
 
@@ -65,6 +72,7 @@ impl Source {
     pub fn start(&mut self, at: Time) {
         match self {
             Source::TraceEncoder(encoder) => encoder.start(at),
+            Source::Rfc8593(model) => model.start(at),
             Source::Cbr(cbr) => cbr.start(at),
             Source::Bulk(bulk) => bulk.start(at),
             Source::External => {}
@@ -75,6 +83,7 @@ impl Source {
     pub fn stop(&mut self) {
         match self {
             Source::TraceEncoder(encoder) => encoder.stop(),
+            Source::Rfc8593(model) => model.stop(),
             Source::Cbr(cbr) => cbr.stop(),
             Source::Bulk(bulk) => bulk.stop(),
             Source::External => {}

@@ -2,8 +2,9 @@
 #![allow(unsafe_code, reason = "a global allocator that counts is unsafe to declare")]
 
 use paceline_media::{
-    AdaptiveParams, ArrivedPacket, FrameSizeParams, Playout, PlayoutConfig, SendQueue, Source, TraceEncoder,
-    TraceEncoderParams, frame_sizes,
+    AdaptiveParams, ArrivedPacket, FrameLadder, FrameRate, FrameSizeParams, Playout, PlayoutConfig,
+    SendQueue, Source, TraceEncoder, TraceEncoderParams, VideoModel, VideoModelKind, VideoModelParams,
+    frame_sizes,
 };
 use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -62,22 +63,39 @@ fn run(
     displayed
 }
 
+fn encoder() -> Source {
+    let trace = frame_sizes(1, 500, &FrameSizeParams::default()).expect("defaults");
+    Source::TraceEncoder(TraceEncoder::new(trace, TraceEncoderParams::default()).expect("defaults"))
+}
+
+/// As fast as the encoder, so that as many frames wait.
+fn hybrid() -> Source {
+    let params = VideoModelParams {
+        fps: FrameRate::per_second(50),
+        r_max: Bitrate::from_mbps(10),
+        ..VideoModelParams::default()
+    };
+    let rates = [1, 20].map(Bitrate::from_mbps);
+    let ladder = FrameLadder::generated(1, 500, &rates, params.fps, &FrameLadder::usual_sizes(500));
+    let kind = VideoModelKind::Hybrid(ladder.expect("a ladder"));
+    Source::Rfc8593(VideoModel::new(kind, params).expect("in range"))
+}
+
 #[test]
 fn nothing_is_allocated_once_warm() {
     let adaptive = PlayoutConfig::Adaptive(AdaptiveParams::default());
     for config in [PlayoutConfig::Immediate, PlayoutConfig::Fixed(TimeDelta::from_millis(700)), adaptive] {
-        let trace = frame_sizes(1, 500, &FrameSizeParams::default()).expect("defaults");
-        let encoder = TraceEncoder::new(trace, TraceEncoderParams::default()).expect("defaults");
-        let mut source = Source::TraceEncoder(encoder);
-        source.start(Time::ZERO);
-        source.set_target(Time::ZERO, Bitrate::from_mbps(10));
-        let mut queue = SendQueue::new(Bytes::new(1200), Bytes::new(12));
-        let mut playout = Playout::new(config);
-        let mut next = 0;
-        run(&mut source, &mut queue, &mut playout, 1_000, &mut next);
-        let before = ALLOCATIONS.get();
-        let displayed = run(&mut source, &mut queue, &mut playout, 5_000, &mut next);
-        assert_eq!(ALLOCATIONS.get(), before, "{config:?}");
-        assert!((3_000..5_000).contains(&displayed), "{config:?}: {displayed}");
+        for mut source in [encoder(), hybrid()] {
+            source.start(Time::ZERO);
+            source.set_target(Time::ZERO, Bitrate::from_mbps(10));
+            let mut queue = SendQueue::new(Bytes::new(1200), Bytes::new(12));
+            let mut playout = Playout::new(config);
+            let mut next = 0;
+            run(&mut source, &mut queue, &mut playout, 1_000, &mut next);
+            let before = ALLOCATIONS.get();
+            let displayed = run(&mut source, &mut queue, &mut playout, 5_000, &mut next);
+            assert_eq!(ALLOCATIONS.get(), before, "{config:?}");
+            assert!((3_000..5_000).contains(&displayed), "{config:?}: {displayed}");
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! From what a scenario says to the parts that run it: files read, links and endpoints configured.
 
+mod video;
+
 use crate::error::{Place, ScenarioError};
 use crate::files::{FileError, Loader};
 use crate::overrides;
@@ -14,6 +16,7 @@ use paceline_media::{
 };
 use paceline_transport::rtp::{FeedbackConfig, SenderConfig, StreamConfig};
 use paceline_transport::tcp::TcpConfig;
+use paceline_transport::tcp::transfers::TransfersConfig;
 use paceline_units::{Bitrate, Bytes, Ecn, RandomStream, Time, TimeDelta};
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -87,6 +90,15 @@ pub enum EndsParts {
         /// What it carries.
         source: Source,
     },
+    /// TCP connections that come and go.
+    Transfers {
+        /// What each connection does.
+        config: TcpConfig,
+        /// What they carry, and when.
+        transfers: TransfersConfig,
+        /// Where sizes and idle times are drawn from.
+        random: RandomStream,
+    },
     /// Datagrams that nobody controls.
     Udp {
         /// Where they come from.
@@ -150,12 +162,7 @@ impl Scenario {
             link.rate.traces_mut().into_iter().for_each(|trace| absolute(&mut trace.file));
         }
         for stream in self.flows.iter_mut().flat_map(|flow| &mut flow.streams) {
-            if let SourceSpec::TraceEncoder(TraceEncoderSpec {
-                frames: FramesSpec::File { file, .. }, ..
-            }) = &mut stream.source
-            {
-                absolute(file);
-            }
+            stream.source.files_mut().into_iter().for_each(&absolute);
         }
     }
 }
@@ -274,6 +281,15 @@ impl Builder<'_> {
     }
 
     fn ends(&mut self, flow: &FlowSpec, controller: &AnyController) -> Result<EndsParts, ScenarioError> {
+        if let (Transport::Tcp, [StreamSpec { source: SourceSpec::ShortTransfers(transfers), .. }]) =
+            (flow.transport, flow.streams.as_slice())
+        {
+            return Ok(EndsParts::Transfers {
+                config: flow.tcp.unwrap_or_default(),
+                transfers: *transfers,
+                random: RandomStream::new(self.scenario.seed, &format!("flow.{}.transfers", flow.name)),
+            });
+        }
         let max_payload = flow.packet_size - flow.transport.header();
         let streams = flow.streams.iter().enumerate().map(|(id, stream)| {
             let target =
@@ -331,6 +347,10 @@ impl Builder<'_> {
                 let encoder = TraceEncoder::new(self.frame_trace(&spec.frames, &table, &name)?, params);
                 encoder.map(Source::TraceEncoder).map_err(|error| wrong(table, error.found, error.expected))
             }
+            SourceSpec::Rfc8593(spec) => {
+                let name = format!("flow.{}.{}", flow.name, stream.label());
+                self.video_model(spec, &table, &name, target_start).map(Source::Rfc8593)
+            }
             SourceSpec::Cbr { rate, fps, adaptive } => {
                 let params = match fps {
                     Some(fps) => CbrParams { rate: *rate, fps: rate_of(*fps)?, adaptive: *adaptive },
@@ -345,6 +365,9 @@ impl Builder<'_> {
                 length: *length,
                 ..BulkParams::for_payload(max_payload)
             }))),
+            SourceSpec::ShortTransfers(_) => {
+                Err(wrong(format!("{table}.kind"), "short-transfers", "a flow with transport tcp"))
+            }
         }
     }
 

@@ -12,9 +12,11 @@ use crate::spec::Scenario;
 use toml_edit::{DocumentMut, InlineTable, Item, Key, TableLike, Value};
 
 /// Keys of which one excludes the others; the first of a path is the table they are in.
-const GROUPS: [&[&str]; 4] = [
+const GROUPS: [&[&str]; 6] = [
     &["limit", "packets", "bytes"],
     &["file", "generator"],
+    &["ladder", "generator"],
+    &["ladder", "rates"],
     &["steps", "trace", "generator"],
     &["source", "streams"],
 ];

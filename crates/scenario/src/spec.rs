@@ -4,8 +4,9 @@ use crate::registry::ControllerParams;
 use paceline_link::generate::MmwaveParams;
 use paceline_link::trace::TraceOptions;
 use paceline_link::{LossConfig, MarkConfig, NoiseConfig, QueueConfig};
-use paceline_media::{FrameSizeParams, FrameTraceFormat, PlayoutConfig};
+use paceline_media::{FrameSizeParams, FrameTraceFormat, PlayoutConfig, VideoModelParams};
 use paceline_transport::rtp::{FeedbackConfig, RTP_HEADER};
+use paceline_transport::tcp::transfers::TransfersConfig;
 use paceline_transport::tcp::{TCP_HEADER, TcpConfig};
 use paceline_units::{Bitrate, Bytes, TimeDelta};
 
@@ -263,6 +264,8 @@ pub struct StreamLimits {
 pub enum SourceSpec {
     /// An encoder whose frame sizes follow a trace, scaled to the target.
     TraceEncoder(TraceEncoderSpec),
+    /// A video source of RFC 8593.
+    Rfc8593(Rfc8593Spec),
     /// Frames of one size at one rate.
     Cbr {
         /// Payload rate; default 1 Mbit/s.
@@ -277,6 +280,23 @@ pub enum SourceSpec {
         /// Its payload; none: it never ends.
         length: Option<Bytes>,
     },
+    /// Bursts of files fetched in parallel over TCP, each over a connection of its own, with idle times between them.
+    ShortTransfers(TransfersConfig),
+}
+
+impl SourceSpec {
+    /// The files that it names.
+    pub(crate) fn files_mut(&mut self) -> Vec<&mut String> {
+        match self {
+            SourceSpec::TraceEncoder(TraceEncoderSpec { frames: FramesSpec::File { file, .. }, .. }) => {
+                vec![file]
+            }
+            SourceSpec::Rfc8593(Rfc8593Spec { ladder: Some(LadderSpec::Files(rungs)), .. }) => {
+                rungs.iter_mut().map(|rung| &mut rung.file).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
 }
 
 /// The trace-driven encoder.
@@ -315,4 +335,58 @@ pub enum FramesSpec {
         /// Seed of the draws; none: the run's, by the stream's name.
         seed: Option<u64>,
     },
+}
+
+/// A video source of RFC 8593.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Rfc8593Spec {
+    /// Which of the three.
+    pub model: VideoModelName,
+    /// Its frame sizes; none for the statistical model alone.
+    pub ladder: Option<LadderSpec>,
+    /// Its parameters. Those that the model does not know have their defaults, and so have the seed and the first target,
+    /// which come from elsewhere. Without limits R_min is zero and R_max the largest rate there is.
+    pub params: VideoModelParams,
+    /// Seed of the deviations; none: the run's, by the stream's name.
+    pub seed: Option<u64>,
+}
+
+/// A model of RFC 8593.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum VideoModelName {
+    /// Section 5.
+    Statistical,
+    /// Section 6.
+    Trace,
+    /// Section 7.
+    Hybrid,
+}
+
+/// The frame sizes of a sequence that is encoded at several rates.
+#[derive(Clone, PartialEq, Debug)]
+pub enum LadderSpec {
+    /// A file for each rate; from 2 to 64, the lowest first.
+    Files(Vec<RungSpec>),
+    /// Drawn at random, the same draws for each rate.
+    Generator {
+        /// The rates; from 2 to 64, the lowest first. Default: those of the traces of the RFC's authors.
+        rates: Vec<Bitrate>,
+        /// What from; its mean, smallest and largest size are not used.
+        params: FrameSizeParams,
+        /// Frames of each rung; default 7200 (4 minutes at 30 fps).
+        count: u64,
+        /// Seed of the draws; none: the run's, by the stream's name.
+        seed: Option<u64>,
+    },
+}
+
+/// A rung of a ladder.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RungSpec {
+    /// What rate the file was encoded at.
+    pub rate: Bitrate,
+    /// The file, as the scenario says; [`crate::Loader`] finds it.
+    pub file: String,
+    /// How it is written; none: its first line decides.
+    pub format: Option<FrameTraceFormat>,
 }

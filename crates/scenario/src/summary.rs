@@ -76,6 +76,8 @@ pub struct FlowSummary {
     pub packets_received: u64,
     /// What happened to frames.
     pub frames: FrameCounts,
+    /// Files sent whole; absent where what is sent does not end.
+    pub transfers: Option<TransferSummary>,
     /// The mean of each numeric column over the rows of the time series.
     pub sampled: BTreeMap<String, Option<f64>>,
 }
@@ -136,6 +138,20 @@ pub struct FrameCounts {
     pub discarded: u64,
     /// Gaps in the display (webrtc-stats, `freezeCount`).
     pub freezes: u64,
+}
+
+/// Files that a flow sent whole over TCP.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct TransferSummary {
+    /// Whose connection began in the window.
+    pub begun: u64,
+    /// That were complete in the window, wherever they began.
+    pub completed: u64,
+    /// Payload of those that were complete.
+    pub bytes: u64,
+    /// Of those that were complete: from the connection's first segment (its SYN where there is a handshake) to the
+    /// acknowledgement of the last byte at the sender.
+    pub completion_time_ms: Distribution,
 }
 
 /// The figures of a link.

@@ -1,15 +1,18 @@
 //! A resolved scenario as text: every default written out, so that the run can be repeated from it.
 
+mod source;
+
+use self::source::source;
 use crate::overrides::quoted_key;
 use crate::parameter;
 use crate::quantity::{format_rate, format_size, format_time};
-use crate::schema::{self, ECHO, ECN, FORMATS, RECOVERY, SHAPES};
+use crate::schema::{self, ECHO, ECN, RECOVERY, SHAPES};
 use crate::spec::*;
 use paceline_cc::params::ParamSet;
 use paceline_link::generate::StateParams;
 use paceline_link::trace::{Column, TraceFormat, TraceOptions};
 use paceline_link::{LossConfig, MarkConfig, NoiseConfig, NoiseKind, QueueConfig, QueueLimit};
-use paceline_media::{FrameSizeParams, PlayoutConfig};
+use paceline_media::PlayoutConfig;
 use paceline_transport::rtp::FeedbackConfig;
 use paceline_transport::tcp::TcpConfig;
 use paceline_units::{Bitrate, Bytes, TimeDelta};
@@ -232,7 +235,7 @@ fn write_flow(out: &mut String, flow: &FlowSpec) {
     let _ = writeln!(out, "\n[flows.{name}]");
     line(out, "transport", &text(flow.transport.name()));
     if let [StreamSpec { name: None, source, priority, .. }] = flow.streams.as_slice() {
-        line(out, "source", &self::source(source));
+        line(out, "source", &self::source::source(source));
         line(out, "priority", &number(*priority));
     }
     line(out, "ecn", &text(ecn));
@@ -286,51 +289,6 @@ fn write_stream(out: &mut String, flow: &str, stream: &StreamSpec) {
         line(out, "target_bitrate_start", &rate(limits.start));
         line(out, "target_bitrate_max", &rate(limits.max));
     }
-}
-
-fn source(source: &SourceSpec) -> String {
-    match source {
-        SourceSpec::TraceEncoder(encoder) => frames(Inline::kind("trace-encoder"), &encoder.frames)
-            .with("fps", number(encoder.fps))
-            .with("offset", time(encoder.offset))
-            .with("key_frame_scale", number(encoder.key_frame_scale))
-            .with("nominal_gain", number(encoder.nominal_gain))
-            .perhaps("nominal_start", encoder.nominal_start.map(rate)),
-        SourceSpec::Cbr { rate: cbr, fps, adaptive } => Inline::kind("cbr")
-            .with("rate", rate(*cbr))
-            .perhaps("fps", fps.map(number))
-            .with("adaptive", adaptive.to_string()),
-        SourceSpec::Bulk { length } => Inline::kind("bulk").perhaps("length", length.map(size)),
-    }
-    .end()
-}
-
-fn frames(table: Inline, frames: &FramesSpec) -> Inline {
-    match frames {
-        FramesSpec::File { file, format } => {
-            let format = format.and_then(|wanted| FORMATS.iter().find(|(_, format)| *format == wanted));
-            table.with("file", text(file)).perhaps("format", format.map(|(name, _)| text(name)))
-        }
-        FramesSpec::Generator { params, count, seed } => {
-            table.with("generator", frame_generator(params, *count, *seed))
-        }
-    }
-}
-
-fn frame_generator(params: &FrameSizeParams, count: u64, seed: Option<u64>) -> String {
-    Inline::kind("frames")
-        .with("count", count.to_string())
-        .perhaps("seed", seed.map(|seed| seed.to_string()))
-        .with("mean", size(params.mean))
-        .with("sigma", number(params.sigma))
-        .with("correlation", number(params.correlation))
-        .with("key_interval", params.key_interval.to_string())
-        .with("key_scale", number(params.key_scale))
-        .with("scene_change", number(params.scene_change))
-        .with("scene_scale", number(params.scene_scale))
-        .with("min", size(params.min))
-        .with("max", size(params.max))
-        .end()
 }
 
 fn feedback(feedback: &FeedbackConfig) -> String {

@@ -1,7 +1,7 @@
 //! A flow as two components, its sender and its receiver, whatever its transport.
 
 use crate::edge::Edge;
-use crate::ends::{Ends, Outgoing, RtpEnds, TcpEnds, UdpEnds};
+use crate::ends::{Ends, Outgoing, RtpEnds, TcpEnds, TransfersEnds, UdpEnds};
 use crate::packet::{Cargo, Packet};
 use paceline_scenario::recorder::{FlowRecorder, ReceivedPacket, Tick, Ticker};
 use paceline_transport::SendingEnd;
@@ -82,6 +82,8 @@ impl<E: Ends> Flow<E> {
         self.parts.plan.get(self.turn).map_or(Time::MAX, |(at, _)| *at)
     }
 
+    /// Apart from the other transports' in [`AnyFlow`], so that each is compiled for itself.
+    #[inline(never)]
     fn advance_sender(&mut self, until: Time, edges: &mut [Edge]) {
         loop {
             let tick = self.parts.ticker.before(until);
@@ -94,6 +96,7 @@ impl<E: Ends> Flow<E> {
         self.publish(edges);
     }
 
+    #[inline(never)]
     fn advance_receiver(&mut self, until: Time, edges: &mut [Edge]) {
         loop {
             let tick = self.receiver_ticker.before(until);
@@ -145,6 +148,9 @@ impl<E: Ends> Flow<E> {
             let figures_changed = if back <= own {
                 if let Some((_, packet)) = edges[self.parts.reports_in].pop() {
                     self.ends.take_return(now, &packet.cargo);
+                    if let Some(transfer) = self.ends.take_transfer() {
+                        self.parts.recorder.transferred(&transfer);
+                    }
                 }
                 true
             } else {
@@ -263,6 +269,8 @@ pub enum AnyFlow {
     Rtp(Flow<RtpEnds>),
     /// A connection.
     Tcp(Flow<TcpEnds>),
+    /// Connections that come and go.
+    Transfers(Flow<TransfersEnds>),
     /// Datagrams that nobody controls.
     Udp(Flow<UdpEnds>),
 }
@@ -273,6 +281,7 @@ macro_rules! each {
         match $any {
             AnyFlow::Rtp($flow) => $call,
             AnyFlow::Tcp($flow) => $call,
+            AnyFlow::Transfers($flow) => $call,
             AnyFlow::Udp($flow) => $call,
         }
     };

@@ -1,7 +1,7 @@
 //! From a loaded scenario to a world that runs, and from there to the figures.
 
 use crate::edge::Edge;
-use crate::ends::{RtpEnds, TcpEnds, UdpEnds};
+use crate::ends::{RtpEnds, TcpEnds, TransfersEnds, UdpEnds};
 use crate::engine::{Engine, Pace};
 use crate::flow::{AnyFlow, Flow, FlowParts, Turn};
 use crate::hop::Hop;
@@ -12,6 +12,7 @@ use paceline_scenario::series::TimeSeries;
 use paceline_scenario::summary::{Fairness, Summary};
 use paceline_scenario::{Loaded, Scenario};
 use paceline_transport::rtp::{RtpReceiver, RtpSender};
+use paceline_transport::tcp::transfers::{TransfersReceiver, TransfersSender};
 use paceline_transport::tcp::{TcpReceiver, TcpSender};
 use paceline_transport::udp::UdpSender;
 use paceline_units::{Time, TimeDelta};
@@ -205,6 +206,11 @@ fn ends(parts: &build::FlowParts, run: FlowParts) -> AnyFlow {
         EndsParts::Tcp { config, source } => {
             let sender = TcpSender::new(controller, config, source.clone(), 0);
             AnyFlow::Tcp(Flow::new(TcpEnds::new(sender, TcpReceiver::new(config, 0)), run))
+        }
+        EndsParts::Transfers { config, transfers, random } => {
+            let sender = TransfersSender::new(controller, config, transfers, random.clone());
+            let receiver = TransfersReceiver::new(config, transfers);
+            AnyFlow::Transfers(Flow::new(TransfersEnds::new(sender, receiver), run))
         }
         EndsParts::Udp { source, max_payload } => {
             let sender = UdpSender::new(controller, source.clone(), *max_payload);

@@ -93,3 +93,21 @@ fn a_warm_world_allocates_nothing_between_samples() {
     // Now and then a ring meets its largest flight; a packet path that allocates would need hundreds of thousands.
     assert!(allocations < packets / 10_000, "{allocations} allocations for {packets} packets");
 }
+
+#[test]
+fn connections_that_are_over_are_forgotten() {
+    let users = |seconds: u64, sample: &str| {
+        format!(
+            "duration = \"{seconds}s\"\nsample = \"{sample}\"\n[links.l]\nrate = \"20Mbps\"\ndelay = \"15ms\"\n\
+             queue = {{ limit = \"100ms\" }}\nloss = {{ kind = \"bernoulli\", ratio = 0.005 }}\n\
+             [flows.web]\ntransport = \"tcp\"\ncontroller = \"cubic\"\ncount = 3\npath = [\"l\"]\n\
+             source = {{ kind = \"short-transfers\", idle = \"500ms\" }}\n"
+        )
+    };
+    let (short, rows, packets) = at_the_end(&users(100, "1s"));
+    let (long, as_many, more) = at_the_end(&users(1000, "10s"));
+    assert_eq!((rows, as_many), (400, 400));
+    assert!(more > 8 * packets, "{packets}, then {more}");
+    // More or fewer connections are open at the very end, and packets under way.
+    assert!(long < short + short / 2 && short < 2_500_000, "{short} B after 100 s, {long} B after 1000 s");
+}

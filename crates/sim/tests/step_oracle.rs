@@ -90,6 +90,8 @@ fn a_source() -> impl Strategy<Value = String> + Clone {
             "{ kind = \"cbr\", rate = \"#00kbps\", fps = 29.97, adaptive = true }",
             "{ kind = \"trace-encoder\", generator = { kind = \"frames\", count = 50 }, fps = # }",
             "{ kind = \"trace-encoder\", generator = { kind = \"frames\", count = 200 } }",
+            "{ kind = \"rfc8593\", model = \"statistical\", fps = #, r_max = \"9Mbps\", tau_v = \"#ms\" }",
+            "{ kind = \"rfc8593\", model = \"hybrid\", generator = { kind = \"frames\", count = 200 }, scale_t = 0.# }",
         ],
         5..100,
     )
@@ -171,7 +173,16 @@ fn a_flow() -> impl Strategy<Value = String> {
         3..9,
     );
     let ecn = select(vec!["off", "classic", "l4s"]);
-    let connections = (law, tcp, ecn, a_source()).prop_map(|(law, tcp, ecn, source)| {
+    let fetched = text(
+        &[
+            "{ kind = \"short-transfers\", parallel = 3, idle = \"#ms\" }",
+            "{ kind = \"short-transfers\", parallel = 7, size_min = \"1B\", size_max = \"#kB\", idle = \"1ms\", begin = \"off\" }",
+            "{ kind = \"short-transfers\", parallel = 1, size_min = \"#B\", idle = \"0s\", idle_kind = \"fixed\" }",
+        ],
+        1..90,
+    );
+    let sent = prop_oneof![2 => a_source(), 1 => fetched];
+    let connections = (law, tcp, ecn, sent).prop_map(|(law, tcp, ecn, source)| {
         format!("controller = {law}\necn = \"{ecn}\"\nsource = {source}\nPATHS\n{tcp}\n")
     });
     prop_oneof![4 => media, 1 => datagrams, 3 => connections]

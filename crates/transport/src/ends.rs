@@ -1,6 +1,6 @@
 //! What every transport's two ends show to somebody who looks: a recorder, a plot, a person.
 
-use paceline_cc::{Controller, StreamId};
+use paceline_cc::{Controller, Snapshot, StreamId};
 use paceline_media::PlayoutCounters;
 use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
 
@@ -11,6 +11,11 @@ pub trait SendingEnd {
 
     /// The controller, to look at.
     fn controller(&self) -> &Self::Controller;
+
+    /// The figures of the whole end; those of its controller unless it has several.
+    fn snapshot(&self) -> Snapshot {
+        self.controller().snapshot()
+    }
 
     /// Frames captured so far, and frames discarded before they left.
     fn frames(&self) -> FrameCounters;
@@ -26,6 +31,29 @@ pub trait SendingEnd {
 
     /// Size of the newest frame of `stream`, headers in; absent where there are no frames.
     fn newest_frame(&self, stream: StreamId) -> Option<Bytes>;
+
+    /// Files begun so far; absent where nothing that is sent ends.
+    fn transfers(&self) -> Option<TransferCounters> {
+        None
+    }
+}
+
+/// Files at a sending end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct TransferCounters {
+    /// Whose connection has begun.
+    pub begun: u64,
+}
+
+/// A file that has been sent whole.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Transfer {
+    /// When its connection began: its SYN left or, without a handshake, its first segment.
+    pub begun: Time,
+    /// When the sender heard that its last byte had arrived.
+    pub completed: Time,
+    /// Its payload.
+    pub size: Bytes,
 }
 
 /// Frames at a sending end.

@@ -6,5 +6,5 @@ pub mod rtp;
 pub mod tcp;
 pub mod udp;
 
-pub use ends::{Elsewhere, FrameCounters, ReceivingEnd, SendingEnd};
+pub use ends::{Elsewhere, FrameCounters, ReceivingEnd, SendingEnd, Transfer, TransferCounters};
 pub use pacer::Pacer;

@@ -6,3 +6,7 @@ mod hostile;
 mod net;
 #[path = "tcp/recovery.rs"]
 mod recovery;
+#[path = "tcp/segments.rs"]
+mod segments;
+#[path = "tcp/transfers.rs"]
+mod transfers;

@@ -52,7 +52,17 @@ def flow_table(name: str, flow: dict[str, Any]) -> Table:
         elif value is not None:
             shown = value * 100 if unit == "%" else value
             table.add_row(title, _number(shown), "", "", "", "", unit)
+    if flow.get("transfers"):
+        _add_transfers(table, flow["transfers"])
     return table
+
+
+def _add_transfers(table: Table, transfers: dict[str, Any]) -> None:
+    """How many files were sent whole, and how long each took."""
+    counts = f"{transfers['completed']:,} of {transfers['begun']:,}"
+    table.add_row("transfers, completed of begun", counts, "", "", "", "", "")
+    times = transfers["completion_time_ms"]
+    table.add_row("transfer, to its last ACK", *(_number(times.get(s)) for s in _STATISTICS), "ms")
 
 
 def link_table(links: dict[str, dict[str, Any]]) -> Table:

@@ -7,12 +7,13 @@ use super::Window;
 use super::receiver::ReceiverHalf;
 use super::rows::Rows;
 use super::sender::SenderHalf;
+use super::transfers::TransferRecord;
 use crate::registry::AnyController;
 use crate::spec::{FlowSpec, Scenario};
 use crate::summary::{Distribution, FlowSummary, FrameCounts, FrameDelayMeans, ratio};
 use paceline_cc::{Controller, StreamId};
 use paceline_media::DisplayedFrame;
-use paceline_transport::{ReceivingEnd, SendingEnd};
+use paceline_transport::{ReceivingEnd, SendingEnd, Transfer};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 use std::collections::BTreeMap;
 
@@ -52,6 +53,7 @@ pub struct FlowRecorder {
     states: Vec<String>,
     sender: SenderHalf,
     receiver: ReceiverHalf,
+    transfers: TransferRecord,
 }
 
 impl FlowRecorder {
@@ -88,6 +90,7 @@ impl FlowRecorder {
             states: recorded.iter().map(|place| format!("state.{}", states[*place].name)).collect(),
             sender: SenderHalf::new((window, Window::there(scenario, flow)), streams, recorded, states.len()),
             receiver: ReceiverHalf::new(window, streams, scenario.sample, scenario.duration),
+            transfers: TransferRecord::new(window),
         }
     }
 
@@ -106,6 +109,12 @@ impl FlowRecorder {
     #[inline]
     pub fn reported<C: Controller>(&mut self, now: Time, controller: &C) {
         self.sender.observe(now, &controller.snapshot());
+    }
+
+    /// A file has been sent whole.
+    #[cold]
+    pub fn transferred(&mut self, transfer: &Transfer) {
+        self.transfers.completed(transfer);
     }
 
     /// A data packet reached the receiver.
@@ -129,6 +138,7 @@ impl FlowRecorder {
     /// The window begins at the sender.
     pub fn begin_sender(&mut self, at: Time, sender: &impl SendingEnd) {
         self.sender.begin(at, sender);
+        self.transfers.begin(sender);
     }
 
     /// Appends the sender's part of a row for each stream: the interval since its last sample ends at `at`.
@@ -139,6 +149,7 @@ impl FlowRecorder {
     /// The window, or the run, ends at the sender.
     pub fn end_sender(&mut self, at: Time, sender: &impl SendingEnd) {
         self.sender.end(at, sender);
+        self.transfers.end(sender);
     }
 
     /// The window begins at the receiver.
@@ -205,6 +216,7 @@ impl FlowRecorder {
             packets_sent: sender.packets,
             packets_received: receiver.packets,
             frames: self.frames(),
+            transfers: self.transfers.summary(),
             sampled: self.sampled(),
         }
     }

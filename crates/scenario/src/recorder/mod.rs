@@ -10,6 +10,7 @@ mod receiver;
 mod rows;
 mod sender;
 mod ticks;
+mod transfers;
 
 #[cfg(test)]
 mod tests;

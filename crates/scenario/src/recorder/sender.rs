@@ -120,7 +120,7 @@ impl SenderHalf {
     }
 
     pub(super) fn begin(&mut self, at: Time, sender: &impl SendingEnd) {
-        self.observe(at, &sender.controller().snapshot());
+        self.observe(at, &sender.snapshot());
         self.begin = Some(sender.frames());
     }
 
@@ -139,7 +139,7 @@ impl SenderHalf {
         self.last_sample = at;
         // Before its start and after its stop a flow has no state, though its controller does.
         let shows = self.there.shows(at);
-        let snapshot = if shows { sender.controller().snapshot() } else { Snapshot::default() };
+        let snapshot = if shows { sender.snapshot() } else { Snapshot::default() };
         self.states.fill(None);
         if shows && !self.recorded.is_empty() {
             sender.controller().state(&mut self.states);

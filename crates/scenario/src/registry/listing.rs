@@ -1,5 +1,9 @@
 //! What `paceline list` prints, as data.
 
+mod sources;
+
+pub use self::sources::sources;
+
 use self::Without::{Another, Is, Told, Wrong};
 use super::{ControllerParams, controller_kinds};
 use crate::parameter;
@@ -218,58 +222,6 @@ fn managed(default: QueueConfig) -> Entry {
     });
     let parameters = limits.chain(own).collect();
     Entry { kind: default.kind(), help: default.help(), profiles: Vec::new(), parameters }
-}
-
-const FPS: Line = ("fps", Is("50"), "number", ("0.001", "1000000"), "scream-5g-2022 IV", "Frames per second");
-
-const TRACE_ENCODER: [Line; 8] = [
-    ("file", Another, "file", ("", ""), "", "Frame sizes: bytes per line, or syncodecs lines"),
-    (
-        "format",
-        Told,
-        "sizes or syncodecs",
-        ("", ""),
-        "",
-        "How the file is written; left out: the first line tells",
-    ),
-    ("generator", Another, "frames", ("", ""), "", "\"frames\": sizes drawn at random; needs no file"),
-    FPS,
-    ("offset", Is("0s"), "time", ("0s", "1000000s"), "", "Where in the trace the run starts"),
-    ("key_frame_scale", Is("1"), "ratio", ("0", "100"), "ours", "Size of a key frame on demand"),
-    ("nominal_gain", Is("0.05"), "ratio", ("0", "1"), "scream-5g-2022 eq. 3", "Weight of the newest frame"),
-    ("nominal_start", Told, "rate", ("", ""), "ours", "Where the trace's rate starts; left out: at its mean"),
-];
-
-/// The sources of media.
-pub fn sources() -> Listing {
-    vec![
-        entry(
-            "trace-encoder",
-            "An encoder whose frame sizes follow a trace, scaled to the target. Exactly one of file, generator",
-            &TRACE_ENCODER,
-        ),
-        entry(
-            "cbr",
-            "Frames of one size at one rate",
-            &[
-                ("rate", Is("1Mbps"), "rate", ("1bps", ""), "RFC 8867", "Payload rate"),
-                FPS,
-                ("adaptive", Is("false"), "flag", ("", ""), "ours", "Whether the rate follows the target"),
-            ],
-        ),
-        entry(
-            "bulk",
-            "A file, sent as fast as the controller allows",
-            &[(
-                "length",
-                Told,
-                "size",
-                ("1B", ""),
-                "RFC 8867",
-                "Payload of the file; left out: it never ends",
-            )],
-        ),
-    ]
 }
 
 const PLAYED: [Line; 3] = [

@@ -178,7 +178,7 @@ fn streams(
     match (flow.find("source"), flow.find("streams")) {
         (Some(node), None) => Ok(vec![StreamSpec {
             name: None,
-            source: only_source(&node, transport.reports(params.kind()) || transport == Transport::Tcp)?,
+            source: only_source(&node, transport, params)?,
             priority: priority(flow)?,
             limits: controller::limits(params),
         }]),
@@ -197,9 +197,16 @@ fn streams(
 }
 
 /// The source of a flow with one stream, if its transport can carry it.
-fn only_source(node: &Node<'_>, controlled: bool) -> Result<SourceSpec, ScenarioError> {
-    let source = source::parse(node)?;
-    if controlled {
+fn only_source(
+    node: &Node<'_>,
+    transport: Transport,
+    params: &ControllerParams,
+) -> Result<SourceSpec, ScenarioError> {
+    if transport == Transport::Tcp {
+        return source::parse(node);
+    }
+    let source = source::parse_without_connections(node)?;
+    if transport.reports(params.kind()) {
         return Ok(source);
     }
     match source {
@@ -229,7 +236,7 @@ fn several(node: &Node<'_>, params: &ControllerParams) -> Result<Vec<StreamSpec>
         ])?;
         streams.push(StreamSpec {
             name: Some(name.into()),
-            source: source::parse(&stream.require("source", source::SOURCE)?)?,
+            source: source::parse_without_connections(&stream.require("source", source::SOURCE)?)?,
             priority: priority(&stream)?,
             limits: controller::stream_limits(&stream, params)?,
         });

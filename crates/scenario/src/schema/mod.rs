@@ -8,23 +8,26 @@ mod flow;
 mod link;
 mod path;
 pub(crate) mod queue;
+pub(crate) mod rfc8593;
 mod source;
 mod tcp;
 
 pub(crate) use flow::ECN;
 pub(crate) use link::SHAPES;
-pub(crate) use source::FORMATS;
+pub(crate) use source::{BEGIN, FORMATS, IDLE};
 pub(crate) use tcp::{ECHO, RECOVERY};
 
 use crate::error::ScenarioError;
 use crate::quantity;
 use crate::reader::{Input, Node, Table};
-use crate::spec::Scenario;
+use crate::spec::{FlowSpec, Scenario, SourceSpec};
 use paceline_units::TimeDelta;
 
 const KEYS: [&str; 7] = ["name", "duration", "warmup", "seed", "sample", "links", "flows"];
 /// The most rows of time series, over all streams and links: a guard against samples that no memory holds.
 const MAX_ROWS: u64 = 10_000_000;
+/// The most connections of short transfers at once, over all flows: a guard likewise (some 2 kB each).
+const MAX_CONNECTIONS: u64 = 100_000;
 const DURATION: &str = "a time such as \"100s\"";
 
 /// Reads a scenario. `file` is what messages call it; its stem names a scenario that has no `name`.
@@ -125,8 +128,23 @@ fn flows(
             );
         }
         flows.extend(copies);
+        few_connections(&flows, node)?;
     }
     if flows.is_empty() { Err(table.fail("no flow", EXPECTED)) } else { Ok(flows) }
+}
+
+/// Complains if `flows`, of which the last are those of the table `node`, have too many connections at once.
+fn few_connections(flows: &[FlowSpec], node: &Node<'_>) -> Result<(), ScenarioError> {
+    let parallel = |flow: &FlowSpec| match flow.streams.first().map(|stream| &stream.source) {
+        Some(SourceSpec::ShortTransfers(transfers)) => u64::from(transfers.parallel),
+        _ => 0,
+    };
+    let connections: u64 = flows.iter().map(parallel).sum();
+    if connections <= MAX_CONNECTIONS {
+        return Ok(());
+    }
+    let found = format!("short transfers over up to {connections} connections at once with the flows before");
+    Err(ScenarioError { found, ..node.fail(&format!("at most {MAX_CONNECTIONS} over all flows")) })
 }
 
 /// The entries of a table of things that have names.

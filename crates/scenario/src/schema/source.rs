@@ -1,39 +1,59 @@
 //! `source = { ... }` of a flow or a stream.
 
+use super::rfc8593;
 use crate::error::ScenarioError;
 use crate::reader::{Node, Table, one_of};
 use crate::spec::{FramesSpec, SourceSpec, TraceEncoderSpec};
 use paceline_media::{FrameSizeParams, FrameTraceFormat};
-use paceline_units::{Bitrate, TimeDelta};
+use paceline_transport::tcp::transfers::{Idle, TransfersConfig};
+use paceline_units::{Bitrate, Bytes, TimeDelta};
 
 /// What is expected where a source is.
 pub(super) const SOURCE: &str =
     "a source such as { kind = \"trace-encoder\", generator = \"frames\", fps = 50 }";
-/// Sources of later versions.
-const NOT_YET: [&str; 2] = ["rfc8593", "codec"];
+/// A source of a later version.
+const NOT_YET: [&str; 1] = ["codec"];
 /// Frame-size formats by name.
 pub(crate) const FORMATS: [(&str, FrameTraceFormat); 2] =
     [("sizes", FrameTraceFormat::Sizes), ("syncodecs", FrameTraceFormat::Syncodecs)];
+/// Frames that a generator may draw.
+pub(super) const MAX_FRAMES: u64 = 10_000_000;
 /// Frames that a generator draws unless told otherwise: two minutes at 50 fps.
 const GENERATED_FRAMES: u64 = 6000;
+
+/// An idle time of a span.
+type IdleOf = fn(TimeDelta) -> Idle;
+/// How idle times are drawn, by name.
+pub(crate) const IDLE: [(&str, IdleOf); 2] = [("exponential", Idle::Exponential), ("fixed", Idle::Fixed)];
+/// How a user of short transfers begins, by name: with a burst?
+pub(crate) const BEGIN: [(&str, bool); 2] = [("on", true), ("off", false)];
 
 #[derive(Clone, Copy)]
 enum Kind {
     TraceEncoder,
+    Rfc8593,
     Cbr,
     Bulk,
+    ShortTransfers,
 }
 
 pub(super) fn parse(node: &Node<'_>) -> Result<SourceSpec, ScenarioError> {
     let table = node.table(SOURCE)?;
-    let kinds = [("trace-encoder", Kind::TraceEncoder), ("cbr", Kind::Cbr), ("bulk", Kind::Bulk)];
+    let kinds = [
+        ("trace-encoder", Kind::TraceEncoder),
+        ("rfc8593", Kind::Rfc8593),
+        ("cbr", Kind::Cbr),
+        ("bulk", Kind::Bulk),
+        ("short-transfers", Kind::ShortTransfers),
+    ];
     match table.require("kind", &one_of(&kinds.map(|(name, _)| name)))?.choice(&kinds, &NOT_YET)? {
         Kind::TraceEncoder => Ok(SourceSpec::TraceEncoder(trace_encoder(&table)?)),
+        Kind::Rfc8593 => Ok(SourceSpec::Rfc8593(rfc8593::parse(&table)?)),
         Kind::Cbr => {
             table.only(&["kind", "rate", "fps", "adaptive"])?;
             Ok(SourceSpec::Cbr {
                 rate: table.find("rate").map_or(Ok(Bitrate::from_mbps(1)), |node| node.rate_above_zero())?,
-                fps: Some(fps(&table)?),
+                fps: Some(fps(&table, 50.0)?),
                 adaptive: table.find("adaptive").map_or(Ok(false), |node| node.flag())?,
             })
         }
@@ -43,11 +63,55 @@ pub(super) fn parse(node: &Node<'_>) -> Result<SourceSpec, ScenarioError> {
                 table.find("length").map(|node| node.size_within(1..=crate::quantity::MAX_SIZE.as_u64()));
             Ok(SourceSpec::Bulk { length: length.transpose()? })
         }
+        Kind::ShortTransfers => Ok(SourceSpec::ShortTransfers(short_transfers(&table)?)),
     }
 }
 
-fn fps(table: &Table<'_>) -> Result<f64, ScenarioError> {
-    let fps = table.find("fps").map_or(Ok(50.0), |node| node.number(0.001..=1e6))?;
+/// A source that a transport other than TCP can carry.
+pub(super) fn parse_without_connections(node: &Node<'_>) -> Result<SourceSpec, ScenarioError> {
+    let source = parse(node)?;
+    if let SourceSpec::ShortTransfers(_) = source {
+        let kind = node.table(SOURCE)?.require("kind", SOURCE)?;
+        return Err(kind.fail(
+            "one of \"trace-encoder\", \"rfc8593\", \"cbr\", \"bulk\": short transfers go with transport tcp",
+        ));
+    }
+    Ok(source)
+}
+
+fn short_transfers(table: &Table<'_>) -> Result<TransfersConfig, ScenarioError> {
+    table.only(&["kind", "parallel", "size_min", "size_max", "idle", "idle_kind", "begin"])?;
+    let default = TransfersConfig::default();
+    let size = |key: &str, default: Bytes| {
+        table.find(key).map_or(Ok(default), |node| node.size_within(1..=crate::quantity::MAX_SIZE.as_u64()))
+    };
+    let parallel = |node: Node<'_>| node.count(1..=u64::from(TransfersConfig::MOST));
+    let parallel = table.find("parallel").map(parallel).transpose()?;
+    let config = TransfersConfig {
+        parallel: parallel.map_or(default.parallel, |count| count as u16),
+        size_min: size("size_min", default.size_min)?,
+        size_max: size("size_max", default.size_max)?,
+        idle: idle(table, default.idle)?,
+        begins_on: table.find("begin").map_or(Ok(default.begins_on), |node| node.choice(&BEGIN, &[]))?,
+    };
+    if config.size_min > config.size_max {
+        let show = crate::quantity::format_size;
+        let found =
+            format!("size_min = {} above size_max = {}", show(config.size_min), show(config.size_max));
+        return Err(table.fail(&found, "size_min at most size_max"));
+    }
+    Ok(config)
+}
+
+fn idle(table: &Table<'_>, default: Idle) -> Result<Idle, ScenarioError> {
+    let (Idle::Fixed(usual) | Idle::Exponential(usual)) = default;
+    let span = table.find("idle").map_or(Ok(usual), |node| node.time())?;
+    let kind = table.find("idle_kind").map(|node| node.choice(&IDLE, &[])).transpose()?;
+    Ok(kind.unwrap_or(Idle::Exponential)(span))
+}
+
+pub(super) fn fps(table: &Table<'_>, default: f64) -> Result<f64, ScenarioError> {
+    let fps = table.find("fps").map_or(Ok(default), |node| node.number(0.001..=1e6))?;
     // To a thousandth, as it is used.
     Ok((fps * 1000.0).round() / 1000.0)
 }
@@ -71,7 +135,7 @@ fn trace_encoder(table: &Table<'_>) -> Result<TraceEncoderSpec, ScenarioError> {
     };
     Ok(TraceEncoderSpec {
         frames: frames(table)?,
-        fps: fps(table)?,
+        fps: fps(table, 50.0)?,
         offset: table.find("offset").map_or(Ok(TimeDelta::ZERO), |node| node.time())?,
         key_frame_scale: number("key_frame_scale", 1.0, 100.0)?,
         nominal_gain: number("nominal_gain", 0.05, 1.0)?,
@@ -90,7 +154,11 @@ fn frames(table: &Table<'_>) -> Result<FramesSpec, ScenarioError> {
             if let Some(format) = table.find("format") {
                 return Err(format.fail("nothing: `format` goes with a file"));
             }
-            frame_generator(&generator)
+            let (params, count, seed) =
+                frame_generator(&generator, &GENERATOR_KEYS, GENERATED_FRAMES, |_| {
+                    FrameSizeParams::default()
+                })?;
+            Ok(FramesSpec::Generator { params, count, seed })
         }
         (Some(_), Some(generator)) => Err(generator.fail(EITHER)),
         (None, None) => Err(table.fail("neither", EITHER)),
@@ -112,16 +180,23 @@ const GENERATOR_KEYS: [&str; 12] = [
     "max",
 ];
 
-fn frame_generator(node: &Node<'_>) -> Result<FramesSpec, ScenarioError> {
+/// Parameters, number of frames and seed of a generator that knows `keys`; `usual` says what they are for how many frames.
+pub(super) fn frame_generator(
+    node: &Node<'_>,
+    keys: &[&str],
+    usual_count: u64,
+    usual: impl Fn(u64) -> FrameSizeParams,
+) -> Result<(FrameSizeParams, u64, Option<u64>), ScenarioError> {
     const GENERATOR: &str = "\"frames\", or { kind = \"frames\", ... } with its parameters";
-    let default = FrameSizeParams::default();
     if node.as_text().is_some() {
         node.choice(&[("frames", ())], &[])?;
-        return Ok(FramesSpec::Generator { params: default, count: GENERATED_FRAMES, seed: None });
+        return Ok((usual(usual_count), usual_count, None));
     }
     let table = node.table(GENERATOR)?;
     table.require("kind", "\"frames\"")?.choice(&[("frames", ())], &[])?;
-    table.only(&GENERATOR_KEYS)?;
+    table.only(keys)?;
+    let count = table.find("count").map_or(Ok(usual_count), |node| node.count(1..=MAX_FRAMES))?;
+    let default = usual(count);
     let number =
         |key: &str, default: f64| table.find(key).map_or(Ok(default), |node| node.number(-1e9..=1e9));
     let params = FrameSizeParams {
@@ -141,9 +216,10 @@ fn frame_generator(node: &Node<'_>) -> Result<FramesSpec, ScenarioError> {
         Some(node) => node.fail(error.expected),
         None => table.fail(&format!("{} {}", error.name, error.found), error.expected),
     })?;
-    Ok(FramesSpec::Generator {
-        params,
-        count: table.find("count").map_or(Ok(GENERATED_FRAMES), |node| node.count(1..=10_000_000))?,
-        seed: table.find("seed").map(|node| node.count(0..=i64::MAX as u64)).transpose()?,
-    })
+    Ok((params, count, table.find("seed").map(|node| seed(&node)).transpose()?))
+}
+
+/// A seed, as TOML holds it.
+pub(super) fn seed(node: &Node<'_>) -> Result<u64, ScenarioError> {
+    node.count(0..=i64::MAX as u64)
 }

@@ -4,6 +4,7 @@ use super::bad_input::GOOD;
 use crate::build::{EndsParts, RtpParts};
 use crate::{Loaded, Loader, Origin, ScenarioError, load, parse};
 use paceline_link::RateProcess;
+use paceline_units::Time;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -166,4 +167,103 @@ fn what_a_link_finds_wrong_has_a_line_too() {
         load(&Origin { text: &text, file: "calls.toml", sets: &[] }, &Loader::new(&folder.0, Vec::new()));
     let error = error.expect_err("the trace is shorter");
     assert_eq!((error.line(), error.key.as_str()), (Some(6), "links.bottleneck.rate.offset"), "{error}");
+}
+
+/// The good scenario with an RFC 8593 source, in a folder.
+fn video(folder: &Folder, source: &str) -> Result<Loaded, ScenarioError> {
+    load_with(
+        &[("flows.video.source", &format!("{{ kind = \"rfc8593\", {source} }}"))],
+        &Loader::new(&folder.0, Vec::new()),
+    )
+}
+
+/// The first payloads of the first stream.
+fn payloads(loaded: &Loaded, count: usize) -> Vec<u64> {
+    let mut source = rtp(loaded).streams[0].source.clone();
+    source.start(Time::ZERO);
+    (0..count).map(|_| source.next_capture().map_or(0, |due| source.capture(due).payload.as_u64())).collect()
+}
+
+const TWO_RUNGS: &str = "model = \"trace\", fps = 25, skip_frames = 1, \
+                         ladder = [{ rate = \"400kbps\", file = \"low\" }, { rate = \"1200kbps\", file = \"high\" }]";
+
+#[test]
+fn a_ladder_is_read_from_its_files_and_named_absolutely() {
+    let folder = Folder::new("ladder");
+    folder.put("low", b"9000\n2000\n2100\n");
+    folder.put("high", b"0 I 1 2 9000\n1 P 1 2 6000\n2 P 1 2 6300\n");
+    let loaded = video(&folder, TWO_RUNGS).expect("right");
+    // 1 Mbit/s, the first target, is three quarters of the way up.
+    assert_eq!(payloads(&loaded, 5), [9_000, 5_000, 5_250, 5_000, 5_250]);
+    // 13,100 B in three frames at 25 fps; those of the other rung make 1.42 Mbit/s, which is near enough.
+    let expected =
+        "flows.video.source.ladder[0]: the sizes make 873.333kbps at 25 frames per second, not 400kbps";
+    assert_eq!(loaded.parts.warnings, [expected]);
+    let text = loaded.scenario.to_toml();
+    let again = load(&Origin { text: &text, file: "elsewhere.toml", sets: &[] }, &Loader::default());
+    assert_eq!(payloads(&again.expect("absolute names"), 5), payloads(&loaded, 5));
+}
+
+#[test]
+fn what_is_wrong_with_a_ladder_names_the_rung_and_the_file() {
+    let folder = Folder::new("rungs");
+    folder.put("low", b"1\n2\n");
+    let error = video(&folder, TWO_RUNGS).expect_err("one is missing");
+    assert_eq!(error.key, "flows.video.source.ladder[1].file", "{error}");
+    folder.put("high", b"1\n2\n3\n");
+    let error = video(&folder, TWO_RUNGS).expect_err("one is longer");
+    assert_eq!(error.key, "flows.video.source.ladder[1]", "{error}");
+    assert!(error.found.contains("3 frames in high") && error.expected.contains("2 frames"), "{error}");
+    folder.put("high", b"1\nx\n");
+    let error = video(&folder, TWO_RUNGS).expect_err("one is malformed");
+    assert!(error.found.contains("line 2") && error.found.contains("high"), "{error}");
+    folder.put("high", b"1\n2\n");
+    let error =
+        video(&folder, &TWO_RUNGS.replace("skip_frames = 1", "skip_frames = 2")).expect_err("all skipped");
+    assert_eq!(error.key, "flows.video.source.skip_frames", "{error}");
+    // In the file itself the line is the source's.
+    let text = GOOD.replace(
+        "{ kind = \"trace-encoder\", generator = \"frames\", fps = 50 }",
+        &format!("{{ kind = \"rfc8593\", {TWO_RUNGS} }}"),
+    );
+    let error = load(&Origin { text: &text, file: "calls.toml", sets: &[] }, &Loader::default())
+        .expect_err("no files");
+    assert_eq!(error.line(), Some(12), "{error}");
+}
+
+#[test]
+fn the_models_need_no_file_and_follow_the_seed() {
+    let folder = Folder::new("models");
+    for source in [
+        "model = \"statistical\"",
+        "model = \"trace\", generator = \"frames\"",
+        "model = \"hybrid\", generator = \"frames\"",
+    ] {
+        let made = |more: &str| payloads(&video(&folder, &format!("{source}{more}")).expect("right"), 100);
+        assert_eq!(made(""), made(""), "{source}");
+        let seeded = format!("{{ kind = \"rfc8593\", {source} }}");
+        let other = load_with(&[("flows.video.source", &*seeded), ("seed", "2")], &Loader::default());
+        assert_ne!(payloads(&other.expect("right"), 100), made(""), "{source}");
+    }
+    let own = |seed: u64| {
+        payloads(&video(&folder, &format!("model = \"statistical\", seed = {seed}")).expect("right"), 100)
+    };
+    assert_ne!(own(1), own(2));
+}
+
+#[test]
+fn bursts_that_are_none_are_warned_of() {
+    let folder = Folder::new("bursts");
+    let warnings = |source: &str| video(&folder, source).expect("right").parts.warnings;
+    let expected = "flows.video.source.k_b: 13500B is no larger than a mean frame from 3.24Mbps on, where there are no bursts";
+    assert_eq!(warnings("model = \"statistical\", r_max = \"20Mbps\""), [expected]);
+    let hybrid = "model = \"hybrid\", generator = \"frames\", rates = [\"1Mbps\", \"20Mbps\"]";
+    assert_eq!(warnings(hybrid), [expected]);
+    for source in [
+        "model = \"statistical\"",
+        "model = \"hybrid\", generator = \"frames\"",
+        &format!("{hybrid}, r_max = \"3Mbps\""),
+    ] {
+        assert!(warnings(source).is_empty(), "{source}");
+    }
 }

@@ -5,3 +5,4 @@ mod loading;
 mod queues;
 mod round_trip;
 mod topology;
+mod transfers;

@@ -2,7 +2,7 @@
 
 use super::bad_input::GOOD;
 use crate::registry::ControllerParams;
-use crate::{FramesSpec, RateSpec, Scenario, SourceSpec, apply, parse, parse_with};
+use crate::{FramesSpec, LadderSpec, RateSpec, Scenario, SourceSpec, apply, parse, parse_with};
 use paceline_cc::params::{ParamKind, ParamSet as _, ParamValue};
 use paceline_link::{QueueConfig, QueueLimit};
 use paceline_units::{Bitrate, Bytes, TimeDelta};
@@ -62,6 +62,12 @@ fn source() -> impl Strategy<Value = String> {
         "{ kind = \"trace-encoder\", file = \"f.txt\", format = \"syncodecs\", nominal_gain = 0.#, nominal_start = \"#kbps\" }",
         "{ kind = \"trace-encoder\", generator = \"frames\", key_frame_scale = 1.# }",
         "{ kind = \"trace-encoder\", generator = { kind = \"frames\", mean = \"#kB\", sigma = 0.#, seed = # } }",
+        "{ kind = \"rfc8593\", model = \"statistical\", tau_v = \"#ms\", k_d = #, k_b = \"#B\", scale_t = 0.#, scale_b = 0.# }",
+        "{ kind = \"rfc8593\", model = \"statistical\", r_min = \"0bps\", r_max = \"#Mbps\", transient_change = 0.#, seed = #, fps = 29.97 }",
+        "{ kind = \"rfc8593\", model = \"trace\", ladder = [{ rate = \"#kbps\", file = \"a b\" }, { rate = \"9Mbps\", file = 'c', format = \"sizes\" }], skip_frames = # }",
+        "{ kind = \"rfc8593\", model = \"trace\", generator = \"frames\", rates = [\"#bps\", \"1Mbps\"], fs_min = \"#B\", r_min = \"#kbps\" }",
+        "{ kind = \"rfc8593\", model = \"hybrid\", generator = { kind = \"frames\", count = #, sigma = 0.#, seed = # }, r_max = \"#kbps\", fs_max = \"#kB\" }",
+        "{ kind = \"rfc8593\", model = \"hybrid\", generator = { kind = \"frames\", key_interval = #, scene_change = 0.# }, tau_v = \"#ms\", fps = # }",
     ])
 }
 
@@ -229,6 +235,77 @@ fn what_excludes_a_key_that_is_set_goes() {
     // In a feedback, packets excludes nothing.
     let both = with(&[("flows.video.feedback.time", "5ms"), ("flows.video.feedback.packets", "3")]);
     assert_eq!((both.flows[0].feedback.packets, both.flows[0].feedback.time), (3, TimeDelta::from_millis(5)));
+}
+
+#[test]
+fn a_ladder_and_its_generator_exclude_each_other() {
+    const LADDER: &str = "[{ rate = \"1kbps\", file = \"a\" }, { rate = \"2kbps\", file = \"b\" }]";
+    const DRAWN: &str =
+        "{ kind = \"rfc8593\", model = \"trace\", generator = \"frames\", rates = [\"1kbps\", \"2kbps\"] }";
+    let ladder = |sets: &[(&str, &str)]| {
+        let SourceSpec::Rfc8593(spec) = with(sets).flows.remove(0).streams.remove(0).source else { panic!() };
+        spec.ladder.expect("a ladder")
+    };
+    let files = ladder(&[("flows.video.source", DRAWN), ("flows.video.source.ladder", LADDER)]);
+    assert!(matches!(files, LadderSpec::Files(rungs) if rungs.len() == 2 && rungs[1].file == "b"));
+    let files = format!("{{ kind = \"rfc8593\", model = \"hybrid\", ladder = {LADDER} }}");
+    let drawn = ladder(&[("flows.video.source", &files), ("flows.video.source.generator", "frames")]);
+    assert!(matches!(drawn, LadderSpec::Generator { rates, count: 7_200, .. } if rates.len() == 7));
+}
+
+/// The statistical model's limits are figure 2's, the others have none.
+#[test]
+fn limits_depend_on_the_model() {
+    let limits = |source: &str| {
+        let scenario = with(&[("flows.video.source", source)]);
+        let SourceSpec::Rfc8593(spec) = &scenario.flows[0].streams[0].source else { panic!("a model") };
+        assert_eq!(spec.params.k_b, Bytes::new(13_500));
+        (spec.params.r_min, spec.params.r_max)
+    };
+    let statistical = limits("{ kind = \"rfc8593\", model = \"statistical\" }");
+    assert_eq!(statistical, (Bitrate::from_kbps(150), Bitrate::from_kbps(1_500)));
+    for model in ["trace", "hybrid"] {
+        let source = format!("{{ kind = \"rfc8593\", model = \"{model}\", generator = \"frames\" }}");
+        assert_eq!(limits(&source), (Bitrate::ZERO, Bitrate::MAX));
+    }
+}
+
+/// What `paceline list` and the reference say of the RFC 8593 source is what it does.
+#[test]
+fn listed_defaults_of_the_video_models_are_the_defaults() {
+    let listing = crate::registry::sources();
+    let entry = listing.iter().find(|entry| entry.kind == "rfc8593").expect("it is listed");
+    let reference = include_str!("../../../../docs/scenario-reference.md");
+    let section = reference.split("### `source` of RFC 8593").nth(1).expect("a section");
+    let section = section.split("\n###").next().expect("its text");
+    let models = [
+        "model = \"statistical\"",
+        "model = \"trace\", generator = \"frames\"",
+        "model = \"hybrid\", generator = \"frames\"",
+    ];
+    let parsed = |source: &str| {
+        let sets = [("flows.video.source".to_string(), format!("{{ kind = \"rfc8593\", {source} }}"))];
+        parse_with(GOOD, "x.toml", &sets)
+    };
+    for parameter in &entry.parameters {
+        assert!(
+            section.contains(&format!("`{}", parameter.name)),
+            "{} is not in the reference",
+            parameter.name
+        );
+        let Some(default) = &parameter.default else { continue };
+        let is_bare = matches!(parameter.unit, "number" | "count" | "ratio");
+        let value = if is_bare { default.clone() } else { format!("\"{default}\"") };
+        assert!(section.contains(&value), "{} = {value} is not in the reference", parameter.name);
+        let known = models.into_iter().filter_map(|model| {
+            Some((model, parsed(&format!("{model}, {} = {value}", parameter.name)).ok()?))
+        });
+        let known: Vec<_> = known.collect();
+        assert!(!known.is_empty(), "no model knows {} = {value}", parameter.name);
+        for (model, scenario) in known {
+            assert_eq!(Ok(scenario), parsed(model), "{}", parameter.name);
+        }
+    }
 }
 
 #[test]

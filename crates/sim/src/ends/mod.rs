@@ -2,16 +2,18 @@
 
 mod rtp;
 mod tcp;
+mod transfers;
 mod udp;
 
 pub use rtp::RtpEnds;
 pub use tcp::TcpEnds;
+pub use transfers::TransfersEnds;
 pub use udp::UdpEnds;
 
 use crate::packet::{Cargo, Packet};
 use paceline_cc::StreamId;
 use paceline_media::DisplayedFrame;
-use paceline_transport::{ReceivingEnd, SendingEnd};
+use paceline_transport::{ReceivingEnd, SendingEnd, Transfer};
 use paceline_units::{Bytes, Ecn, Time};
 
 /// What leaves a sender.
@@ -78,6 +80,11 @@ pub trait Ends {
     fn poll_return(&mut self, now: Time) -> Option<(Cargo, u32)>;
     /// The next frame that was displayed.
     fn poll_displayed(&mut self) -> Option<DisplayedFrame> {
+        None
+    }
+    /// The file whose transfer what came back has completed, if it has.
+    #[inline]
+    fn take_transfer(&mut self) -> Option<Transfer> {
         None
     }
     /// What was on its way back is lost.

@@ -5,18 +5,21 @@ use crate::packet::{Cargo, Packet};
 use paceline_cc::StreamId;
 use paceline_scenario::registry::AnyController;
 use paceline_transport::tcp::{TcpReceiver, TcpSender};
+use paceline_transport::{SendingEnd, Transfer};
 use paceline_units::{Bytes, Time};
 
 /// Both ends of a connection.
 pub struct TcpEnds {
     sender: TcpSender<AnyController>,
     receiver: TcpReceiver,
+    /// Whether the transfer of a file that ends may still be told.
+    untold: bool,
 }
 
 impl TcpEnds {
     /// Ends that have not started.
     pub fn new(sender: TcpSender<AnyController>, receiver: TcpReceiver) -> TcpEnds {
-        TcpEnds { sender, receiver }
+        TcpEnds { untold: sender.transfers().is_some(), sender, receiver }
     }
 }
 
@@ -63,6 +66,16 @@ impl Ends for TcpEnds {
         if let Cargo::Segment(segment) = cargo {
             self.sender.handle_segment(now, segment);
         }
+    }
+
+    #[inline]
+    fn take_transfer(&mut self) -> Option<Transfer> {
+        if !self.untold {
+            return None;
+        }
+        let transfer = self.sender.transfer();
+        self.untold = transfer.is_none();
+        transfer
     }
 
     #[inline]

@@ -25,7 +25,7 @@ struct Told {
 
 impl<C: Controller> TcpSender<C> {
     /// A segment of the receiver arrived. One that says what cannot be changes nothing.
-    #[inline]
+    #[inline(always)]
     pub fn handle_segment(&mut self, now: Time, segment: &Segment) {
         if segment.connection != self.connection {
             self.counters.ignored += 1;
@@ -57,7 +57,13 @@ impl<C: Controller> TcpSender<C> {
     #[cold]
     fn opened(&mut self, now: Time, segment: &Segment, sent: Time, resent: bool) {
         let expected = self.config.initial_sequence.wrapping_add(1);
-        if !segment.flags.has(Flags::SYN.and(Flags::ACK)) || segment.acknowledgment != expected {
+        let answers = segment.flags.has(Flags::ACK) && segment.acknowledgment == expected;
+        if answers && segment.flags.has(Flags::RST) {
+            // RFC 9293 section 3.10.7.3 (no text at hand): refused.
+            (self.phase, self.timer) = (Phase::Closed, None);
+            return;
+        }
+        if !answers || !segment.flags.has(Flags::SYN) {
             self.counters.ignored += 1;
             return;
         }
@@ -92,7 +98,7 @@ impl<C: Controller> TcpSender<C> {
         unwrap(self.board.first_offset(), sequence.wrapping_sub(begin))
     }
 
-    #[inline]
+    #[inline(always)]
     fn take_ack(&mut self, now: Time, segment: &Segment, offset: u64) {
         let outstanding = !self.board.is_empty();
         let same_window = u64::from(segment.window) == self.peer_window;
@@ -120,6 +126,7 @@ impl<C: Controller> TcpSender<C> {
         if self.counts_all() {
             self.inflate(&told, duplicate);
         }
+        self.count_for_controller();
         if told.advanced {
             // RFC 6298 rules 5.2 and 5.3, unless a partial acknowledgement has used up its restart.
             self.timer = match (self.board.is_empty(), self.keeps_timer()) {
@@ -143,7 +150,7 @@ impl<C: Controller> TcpSender<C> {
     }
 
     /// A segment is known to have arrived.
-    #[inline]
+    #[inline(always)]
     fn deliver(&mut self, number: u64, sent: &Sent, told: &mut Told) {
         match sent.state {
             State::Delivered => return,
@@ -243,7 +250,7 @@ impl<C: Controller> TcpSender<C> {
     }
 
     /// A round trip for the timer.
-    #[inline]
+    #[inline(always)]
     fn measure(&mut self, now: Time, told: &Told) {
         if !self.config.one_sample {
             if let Some(sent) = told.sent {
@@ -258,7 +265,7 @@ impl<C: Controller> TcpSender<C> {
     }
 
     /// RFC 3168 section 6.1.2: marks are answered once per window of data; with exact echoes every one counts.
-    #[inline]
+    #[inline(always)]
     fn answer_marks(&mut self, segment: &Segment, told: &Told) {
         if !segment.flags.has(Flags::ECE) || self.config.ect == Ecn::NotEct || told.delivered == Bytes::ZERO {
             return;
@@ -276,7 +283,7 @@ impl<C: Controller> TcpSender<C> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn report(&mut self, now: Time, told: &Told) {
         if told.found > Bytes::ZERO {
             let update = self.controller.on_recovery(now, Recovery::Found { found: told.found });
@@ -290,7 +297,7 @@ impl<C: Controller> TcpSender<C> {
         self.apply(now, update);
     }
 
-    #[inline]
+    #[inline(always)]
     fn recover(&mut self, now: Time, told: &Told, duplicate: bool) {
         if told.advanced {
             if let Some(until) = self.progress.until {

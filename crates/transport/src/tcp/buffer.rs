@@ -21,6 +21,8 @@ pub struct SendBuffer {
     parts: VecDeque<Part>,
     newest: Bytes,
     frames: u64,
+    /// Bytes behind `written` that wait for a release.
+    held: u64,
     stopped: bool,
 }
 
@@ -33,8 +35,14 @@ impl SendBuffer {
             parts: VecDeque::new(),
             newest: Bytes::ZERO,
             frames: 0,
+            held: 0,
             stopped: false,
         }
+    }
+
+    /// The application, to be asked.
+    pub fn source(&self) -> &Source {
+        &self.source
     }
 
     /// The application, to be told.
@@ -112,14 +120,27 @@ impl SendBuffer {
     /// The application ends; what is not sent, from `sent` on, is dropped.
     pub fn stop(&mut self, sent: u64) {
         self.source.stop();
-        self.written = self.written.min(sent);
+        (self.written, self.held) = (self.written.min(sent), 0);
         self.parts.clear();
         self.stopped = true;
+    }
+
+    /// The application writes no more, and what is not sent, from `sent` on, is kept back.
+    pub fn hold(&mut self, sent: u64) {
+        self.source.pause();
+        self.held += self.written - sent;
+        self.written = sent;
+    }
+
+    /// The application goes on, and what was kept back may go.
+    pub fn release(&mut self, now: Time) {
+        self.source.resume(now);
+        self.written += std::mem::take(&mut self.held);
     }
 
     /// Whether nothing will ever be written again.
     #[inline]
     pub fn is_finished(&self) -> bool {
-        self.stopped || matches!(&self.source, Source::Bulk(bulk) if bulk.is_finished())
+        self.stopped || self.held == 0 && matches!(&self.source, Source::Bulk(bulk) if bulk.is_finished())
     }
 }

@@ -13,6 +13,7 @@ mod rto;
 mod scoreboard;
 mod segment;
 mod sender;
+pub mod transfers;
 
 pub use config::{EcnEcho, RecoveryKind, TcpConfig};
 pub use receiver::{TcpArrival, TcpReceiver};

@@ -69,7 +69,7 @@ impl TcpReceiver {
     }
 
     /// A segment arrived. Ask [`TcpReceiver::poll_ack`] afterwards.
-    #[inline]
+    #[inline(always)]
     pub fn on_segment(&mut self, now: Time, segment: &Segment, ecn: Ecn) -> TcpArrival {
         if segment.connection != self.connection {
             self.ignored += 1;
@@ -232,7 +232,7 @@ impl TcpReceiver {
     }
 
     /// The next segment to send back. Call until there is none.
-    #[inline]
+    #[inline(always)]
     pub fn poll_ack(&mut self, now: Time) -> Option<Segment> {
         if let Some(first) = self.first.take() {
             return Some(first);

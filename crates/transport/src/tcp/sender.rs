@@ -6,7 +6,7 @@ use super::rto::Rto;
 use super::scoreboard::{Scoreboard, State};
 use super::segment::{Flags, SackBlocks, Segment, TCP_HEADER};
 use super::{RecoveryKind, TcpConfig};
-use crate::ends::{FrameCounters, SendingEnd};
+use crate::ends::{FrameCounters, SendingEnd, Transfer, TransferCounters};
 use crate::pacer::Pacer;
 use paceline_cc::{
     Allowance, Controller, Offered, PacketResult, Recovery, SendQueueState, SentPacket, StreamId,
@@ -14,6 +14,7 @@ use paceline_cc::{
 };
 use paceline_media::Source;
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
+use std::ops::AddAssign;
 
 /// A segment on its way out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -43,6 +44,17 @@ pub struct TcpCounters {
     pub ignored: u64,
     /// SACK blocks that no receiver could mean: empty, reversed, or beyond what was sent.
     pub impossible_blocks: u64,
+}
+
+impl AddAssign for TcpCounters {
+    fn add_assign(&mut self, other: TcpCounters) {
+        self.retransmissions += other.retransmissions;
+        self.recoveries += other.recoveries;
+        self.timeouts += other.timeouts;
+        self.spurious += other.spurious;
+        self.ignored += other.ignored;
+        self.impossible_blocks += other.impossible_blocks;
+    }
 }
 
 /// Where a connection stands.
@@ -100,12 +112,16 @@ pub struct TcpSender<C> {
     pub(super) seen: [(u64, u64); SackBlocks::MOST],
     /// The segment that is timed, where only one is.
     pub(super) timed: Option<(u64, Time)>,
+    /// Of segments below this number the controller may have been told that they arrived, and the receiver took them
+    /// back; 0 if it never did.
+    pub(super) taken_back: u64,
     /// Marks of data sent before this offset were answered (RFC 3168 section 6.1.2).
     pub(super) answered: u64,
     /// The next new segment says that the window was reduced.
     pub(super) say_reduced: bool,
     pub(super) results: Vec<PacketResult>,
     pub(super) counters: TcpCounters,
+    begun: Option<Time>,
     pub(super) completed: Option<Time>,
     mss: u64,
     pacer: Pacer,
@@ -131,10 +147,12 @@ impl<C: Controller> TcpSender<C> {
             progress: Progress::default(),
             seen: [(0, 0); SackBlocks::MOST],
             timed: None,
+            taken_back: 0,
             answered: 0,
             say_reduced: false,
             results: Vec::new(),
             counters: TcpCounters::default(),
+            begun: None,
             completed: None,
             mss: config.mss(),
             pacer: Pacer::new(TimeDelta::ZERO),
@@ -153,6 +171,24 @@ impl<C: Controller> TcpSender<C> {
         self.completed
     }
 
+    /// The source's file from the connection's beginning to the acknowledgement of the file's last byte; none before
+    /// that, after a stop that cut the file short, and of sources that never end.
+    pub fn transfer(&self) -> Option<Transfer> {
+        let (completed, begun) = (self.completed?, self.begun?);
+        let size = self.length().filter(|size| size.as_u64() == self.board.end_offset())?;
+        Some(Transfer { begun, completed, size })
+    }
+
+    /// What the source's file holds, if it is a file that ends.
+    fn length(&self) -> Option<Bytes> {
+        if let Source::Bulk(bulk) = self.buffer.source() { bulk.length() } else { None }
+    }
+
+    /// Whether nothing happens any more: everything is acknowledged, or the other side has reset the connection.
+    pub fn is_over(&self) -> bool {
+        self.completed.is_some() || self.phase == Phase::Closed
+    }
+
     /// What counts as in flight (RFC 6675 pipe), sizes on the link.
     pub fn in_flight(&self) -> Bytes {
         self.board.in_flight()
@@ -163,6 +199,7 @@ impl<C: Controller> TcpSender<C> {
         if self.phase != Phase::Idle {
             return;
         }
+        self.begun = Some(now);
         self.phase = match self.config.handshake {
             true => Phase::Opening { due: true, sent: now, resent: false },
             false => Phase::Open,
@@ -188,6 +225,17 @@ impl<C: Controller> TcpSender<C> {
     /// The source goes on.
     pub fn resume(&mut self, now: Time) {
         self.buffer.source_mut().resume(now);
+        self.refill(now);
+    }
+
+    /// Nothing new is sent until [`TcpSender::release`]; what was sent is repaired.
+    pub fn hold(&mut self) {
+        self.buffer.hold(self.board.end_offset());
+    }
+
+    /// Sends on what was held.
+    pub fn release(&mut self, now: Time) {
+        self.buffer.release(now);
         self.refill(now);
     }
 
@@ -261,6 +309,21 @@ impl<C: Controller> TcpSender<C> {
         };
         let update = self.controller.on_recovery(now, Recovery::TimedOut);
         self.apply(now, update);
+        if took_back {
+            self.taken_back = self.board.end();
+        }
+        self.count_for_controller();
+    }
+
+    /// A controller does not count what it knows to have arrived when that is sent again: until all that was taken back
+    /// is acknowledged, the scoreboard's count is held against the window.
+    #[inline]
+    pub(super) fn count_for_controller(&mut self) {
+        if self.taken_back > 0 {
+            let counts = self.board.first() < self.taken_back;
+            self.progress.limit = if counts { self.controller.snapshot().window } else { None };
+            self.taken_back = if counts { self.taken_back } else { 0 };
+        }
     }
 
     /// Whether a segment would leave if the pacer let it.
@@ -309,7 +372,7 @@ impl<C: Controller> TcpSender<C> {
     }
 
     /// The next segment, if one may leave at `now`. Call until none is left.
-    #[inline]
+    #[inline(always)]
     pub fn poll_transmit(&mut self, now: Time) -> Option<TcpOutgoing> {
         if now < self.pacer.next() {
             return None;
@@ -355,7 +418,7 @@ impl<C: Controller> TcpSender<C> {
         self.config.initial_sequence.wrapping_add(1).wrapping_add(offset as u32)
     }
 
-    #[inline]
+    #[inline(always)]
     fn send_new(&mut self, now: Time, payload: u64) -> TcpOutgoing {
         let offset = self.board.end_offset();
         self.refill(now);
@@ -537,5 +600,9 @@ impl<C: Controller> SendingEnd for TcpSender<C> {
 
     fn newest_frame(&self, _stream: StreamId) -> Option<Bytes> {
         Some(self.on_link(self.buffer.newest().as_u64()))
+    }
+
+    fn transfers(&self) -> Option<TransferCounters> {
+        self.length().map(|_| TransferCounters { begun: u64::from(self.begun.is_some()) })
     }
 }

@@ -3,7 +3,7 @@
 use crate::net::{Fate, Net, at, ms};
 use crate::recovery::{KINDS, config};
 use paceline_transport::tcp::{Flags, SackBlocks, Segment, TcpConfig, TcpReceiver};
-use paceline_units::Ecn;
+use paceline_units::{Bytes, Ecn};
 use proptest::prelude::*;
 
 fn segment() -> impl Strategy<Value = Segment> {
@@ -75,6 +75,63 @@ proptest! {
         // No more than the window beyond what is in order, and the window moves with that alone.
         prop_assert!(there <= segments.iter().map(|segment| u64::from(segment.payload)).sum());
     }
+
+    /// The fuzz target `tcp_segments`, without coverage.
+    #[test]
+    fn a_connection_keeps_its_promises_whatever_happens_to_it(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        prop_assert_eq!(crate::segments::drive(&bytes), Ok(()));
+    }
+}
+
+/// RFC 2018 section 8: a receiver may take back what it told. The controller counts what it was told to have arrived no
+/// more, so that the window must hold by the connection's own count.
+#[test]
+fn a_receiver_that_takes_everything_back_gets_it_again_one_window_at_a_time() {
+    let mut net = Net::new(&config(KINDS[3]), Some(2_000_000));
+    net.data_fate = Box::new(|_, _| Fate::Dropped);
+    let mut net = net.started();
+    net.run(at(100));
+    let mut sack = SackBlocks::none();
+    sack.push(1, 1 + 10 * 960);
+    let flags = Flags::ACK;
+    let told =
+        Segment { connection: 0, flags, sequence: 1, acknowledgment: 1, window: 1 << 30, payload: 0, sack };
+    net.inject_ack(&told);
+    let sent = net.sent.len();
+    assert_eq!(sent, 21, "ten, and when they were told to have arrived a window more");
+    net.run(at(1_200));
+    let again: Vec<_> = net.sent[sent..].iter().map(|(when, segment, _)| (*when, segment.sequence)).collect();
+    let first = again[0].0;
+    assert_eq!(again.iter().filter(|(when, _)| *when == first).count(), 1, "{again:?}");
+    assert!(again.iter().all(|(_, sequence)| *sequence == 1), "nothing arrives: {again:?}");
+    assert_eq!((net.window(), net.sender.in_flight()), (1, Bytes::new(1000)));
+}
+
+#[test]
+fn a_connection_may_be_refused() {
+    let config = TcpConfig { handshake: true, ..config(KINDS[3]) };
+    let flags = [Flags::RST.and(Flags::ACK), Flags::RST.and(Flags::ACK).and(Flags::SYN)];
+    for (flags, acknowledgment, refused) in
+        [(flags[0], 1, true), (flags[1], 1, true), (flags[0], 2, false), (Flags::RST, 1, false)]
+    {
+        let mut net = Net::new(&config, Some(2_000));
+        // The answers of the true receiver do not arrive, until the stranger's has.
+        net.ack_fate = Box::new(|n, _| if n == 0 { Fate::Dropped } else { Fate::Arrives });
+        let mut net = net.started();
+        net.run(at(60));
+        let sack = SackBlocks::none();
+        net.inject_ack(&Segment {
+            connection: 0,
+            flags,
+            sequence: 0,
+            acknowledgment,
+            window: 0,
+            payload: 0,
+            sack,
+        });
+        net.run(at(60_000));
+        assert_eq!(net.received, if refused { 0 } else { 2_000 }, "{flags:?} {acknowledgment}");
+    }
 }
 
 #[test]
@@ -109,7 +166,7 @@ fn what_was_never_sent_cannot_be_acknowledged() {
 
 #[test]
 fn a_receiver_answers_what_is_out_of_the_window_and_stores_nothing_of_it() {
-    let config = TcpConfig { max_window: Some(paceline_units::Bytes::new(10_000)), ..config(KINDS[3]) };
+    let config = TcpConfig { max_window: Some(Bytes::new(10_000)), ..config(KINDS[3]) };
     let mut receiver = TcpReceiver::new(&config, 0);
     let data = |sequence: u32, payload: u32, flags: Flags| Segment {
         connection: 0,

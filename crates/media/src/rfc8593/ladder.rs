@@ -1,0 +1,350 @@
+//! The trace-driven model: frame sizes of one sequence, encoded at several rates (RFC 8593, section 6).
+
+use crate::{FrameRate, FrameSizeParams, FrameTrace, InvalidParameter, frame_sizes};
+use core::fmt;
+use paceline_units::{Bitrate, Bytes};
+use std::sync::Arc;
+
+/// The sizes of the frames of a sequence, encoded at one rate: an entry of the RFC's map `Traces`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Rung {
+    /// The target rate that the sequence was encoded at; above 0. What the sizes make of it is the encoder's affair.
+    pub rate: Bitrate,
+    /// The sizes.
+    pub frames: FrameTrace,
+}
+
+/// The RFC's map `Traces`: from 2 to 64 rungs of rising rates and of one length. Cheap to clone.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FrameLadder {
+    rungs: Arc<[Rung]>,
+}
+
+/// Why rungs are no ladder.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LadderError {
+    /// The rung, counted from 0; none where the ladder as a whole is wrong.
+    pub rung: Option<usize>,
+    /// What is there.
+    pub found: String,
+    /// What would have been accepted.
+    pub expected: String,
+}
+
+impl fmt::Display for LadderError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(rung) = self.rung {
+            write!(f, "rung {rung}: ")?;
+        }
+        write!(f, "found {}, expected {}", self.found, self.expected)
+    }
+}
+
+impl std::error::Error for LadderError {}
+
+impl FrameLadder {
+    /// The smallest and the largest number of rungs: section 6.1 wants a step, and somebody has to hold them.
+    pub const RUNGS: core::ops::RangeInclusive<usize> = 2..=64;
+
+    /// A ladder of these rungs, the lowest first.
+    ///
+    /// # Errors
+    /// If there are too few or too many, a rate is not above the one before, or a length differs from the first.
+    pub fn new(rungs: Vec<Rung>) -> Result<FrameLadder, LadderError> {
+        let fail = |rung, found, expected| Err(LadderError { rung, found, expected });
+        if !Self::RUNGS.contains(&rungs.len()) {
+            return fail(None, format!("{} rungs", rungs.len()), "from 2 to 64 rungs".into());
+        }
+        let length = rungs[0].frames.frames().len();
+        let mut below = Bitrate::ZERO;
+        for (index, rung) in rungs.iter().enumerate() {
+            if rung.rate <= below {
+                let expected = format!("a rate above {} bit/s, the one before", below.as_bps());
+                return fail(Some(index), format!("{} bit/s", rung.rate.as_bps()), expected);
+            }
+            below = rung.rate;
+            let found = rung.frames.frames().len();
+            if found != length {
+                return fail(
+                    Some(index),
+                    format!("{found} frames"),
+                    format!("{length} frames, as in the first rung"),
+                );
+            }
+        }
+        Ok(FrameLadder { rungs: rungs.into() })
+    }
+
+    /// A ladder drawn at random, for who has no traces: each rung has the sizes of [`frame_sizes`] with the same seed and a
+    /// mean that makes its rate at `fps`, so that frame by frame the rungs differ by the rates' ratio.
+    ///
+    /// Of `params` the mean is not used.
+    ///
+    /// # Errors
+    /// `rates` where they are none of a ladder, else the parameter of the sizes that is out of range.
+    pub fn generated(
+        seed: u64,
+        count: usize,
+        rates: &[Bitrate],
+        fps: FrameRate,
+        params: &FrameSizeParams,
+    ) -> Result<FrameLadder, InvalidParameter> {
+        let wrong = |found| InvalidParameter {
+            name: "rates",
+            found,
+            expected: "from 2 to 64 rates, each above the one before, of frames of 1 B to 4.29 GB",
+        };
+        let rung = |&rate: &Bitrate| {
+            let bytes = rate.as_bps_f64() / 8.0 / fps.as_fps_f64();
+            let params = FrameSizeParams { mean: Bytes::new((bytes + 0.5) as u64), ..*params };
+            let frames = frame_sizes(seed, count, &params).map_err(|error| match error.name {
+                "mean" => wrong(format!("frames of {bytes} B")),
+                _ => error,
+            })?;
+            Ok(Rung { rate, frames })
+        };
+        let rungs = rates.iter().map(rung).collect::<Result<Vec<_>, _>>()?;
+        FrameLadder::new(rungs).map_err(|error| wrong(error.found))
+    }
+
+    /// What the sizes of a generated ladder are drawn from, in `count` frames, unless told otherwise. Fitted to the traces
+    /// of a 720p chat that come with the RFC's reference implementation (at 200 kbit/s to 2 Mbit/s: standard deviation of
+    /// the logarithm 0.11 to 0.32, correlation of neighbours 0.02 to 0.26, a first frame of 2.4 to 15 times the mean, and no
+    /// other key frame).
+    pub fn usual_sizes(count: u64) -> FrameSizeParams {
+        FrameSizeParams {
+            sigma: 0.17,
+            correlation: 0.05,
+            key_interval: count,
+            key_scale: 3.5,
+            scene_change: 0.0,
+            min: Bytes::new(1),
+            max: Bytes::new(u32::MAX.into()),
+            ..FrameSizeParams::default()
+        }
+    }
+
+    /// The rungs, the lowest first; at least two.
+    pub fn rungs(&self) -> &[Rung] {
+        &self.rungs
+    }
+
+    /// Frames of a rung: the RFC's size_traces; at least one.
+    pub fn frame_count(&self) -> usize {
+        self.rungs[0].frames.frames().len()
+    }
+
+    /// What the sizes of frame `index` say for a target of `rate` bit/s, in bytes before the clip, and whether the rung at
+    /// or below it calls the frame a key frame. Section 6.2.1, cases a to c.
+    fn size(&self, index: usize, rate: f64) -> (f64, bool) {
+        let at = |rung: &Rung| {
+            let frame = rung.frames.frames()[index];
+            (f64::from(frame.bytes), frame.key)
+        };
+        let above = self.rungs.partition_point(|rung| rung.rate.as_bps_f64() <= rate);
+        if above == 0 || above == self.rungs.len() {
+            let end = &self.rungs[above.saturating_sub(1)];
+            let (bytes, key) = at(end);
+            return (bytes * (rate / end.rate.as_bps_f64()), key);
+        }
+        let (low, high) = (&self.rungs[above - 1], &self.rungs[above]);
+        let ((size_lo, key), (size_hi, _)) = (at(low), at(high));
+        let step = high.rate.as_bps_f64() - low.rate.as_bps_f64();
+        let distance_lo = (rate - low.rate.as_bps_f64()) / step;
+        (size_hi * distance_lo + size_lo * (1.0 - distance_lo), key)
+    }
+}
+
+/// Plays a ladder.
+#[derive(Clone, Debug)]
+pub(super) struct Player {
+    ladder: FrameLadder,
+    /// SkipFrames, below the ladder's length.
+    skip: usize,
+    /// fs_min and fs_max.
+    limits: (f64, f64),
+    /// t_current.
+    index: usize,
+}
+
+impl Player {
+    /// # Errors
+    /// If more frames are skipped than there are.
+    pub(super) fn new(
+        ladder: FrameLadder,
+        skip_frames: u64,
+        (fs_min, fs_max): (Bytes, Bytes),
+    ) -> Result<Player, InvalidParameter> {
+        let skip = usize::try_from(skip_frames).ok().filter(|skip| *skip < ladder.frame_count());
+        let skip = skip.ok_or(InvalidParameter {
+            name: "skip_frames",
+            found: format!("{skip_frames} of {} frames", ladder.frame_count()),
+            expected: "less than there are frames",
+        })?;
+        Ok(Player { ladder, skip, limits: (fs_min.as_f64(), fs_max.as_f64()), index: 0 })
+    }
+
+    /// The frame that is due at a target of `rate` bit/s, and whether it is a key frame; moves on.
+    pub(super) fn next(&mut self, rate: f64) -> (Bytes, bool) {
+        let (bytes, marked) = self.ladder.size(self.index, rate);
+        // The first frame of a sequence is an I frame (section 6.1), whatever the file calls it.
+        let key = marked || self.index == 0;
+        self.index = self.after(self.index);
+        let (fs_min, fs_max) = self.limits;
+        (Bytes::new((bytes + 0.5).clamp(fs_min, fs_max) as u64), key)
+    }
+
+    /// The index after `t`, in the words of section 6.2.1.
+    fn after(&self, t: usize) -> usize {
+        if t < self.skip {
+            t + 1
+        } else {
+            (t + 1 - self.skip) % (self.ladder.frame_count() - self.skip) + self.skip
+        }
+    }
+
+    /// The next frame is the sequence's first (section 6.2.2, I-frames on demand).
+    pub(super) fn rewind(&mut self) {
+        self.index = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::TraceFrame;
+    use proptest::prelude::*;
+
+    /// kbit/s and sizes.
+    type Rungs<'a> = &'a [(u64, &'a [u32])];
+
+    fn frames(sizes: &[u32]) -> FrameTrace {
+        let frames: Vec<_> = sizes.iter().map(|&bytes| TraceFrame { bytes, key: false }).collect();
+        FrameTrace::new(&frames).expect("not empty")
+    }
+
+    fn ladder(rungs: Rungs<'_>) -> Result<FrameLadder, LadderError> {
+        let rung =
+            |&(kbps, sizes): &(u64, &[u32])| Rung { rate: Bitrate::from_kbps(kbps), frames: frames(sizes) };
+        FrameLadder::new(rungs.iter().map(rung).collect())
+    }
+
+    fn player(rungs: Rungs<'_>, skip: u64) -> Player {
+        let limits = (Bytes::new(10), Bytes::new(1_000_000));
+        Player::new(ladder(rungs).expect("a ladder"), skip, limits).expect("fewer than there are")
+    }
+
+    fn played(player: &mut Player, kbps: f64, count: usize) -> Vec<u64> {
+        (0..count).map(|_| player.next(kbps * 1e3).0.as_u64()).collect()
+    }
+
+    /// Section 6.2.1 by hand, with steps of different length.
+    #[test]
+    fn sizes_are_interpolated_inside_and_scaled_outside() {
+        let rungs: [(u64, &[u32]); 3] = [(200, &[1_000]), (400, &[3_000]), (1_000, &[4_000])];
+        let mut player = player(&rungs, 0);
+        let cases = [
+            (200.0, 1_000), // a) at the lower end
+            (250.0, 1_500), // a) 3000 x 1/4 + 1000 x 3/4
+            (400.0, 3_000),
+            (850.0, 3_750),   // a) 4000 x 3/4 + 3000 x 1/4
+            (1_000.0, 4_000), // c) w = 1
+            (1_500.0, 6_000), // c) w = 1.5
+            (100.0, 500),     // b) w = 0.5
+            (0.0, 10),        // b) fs_min
+            (1e6, 1_000_000), // c) fs_max
+        ];
+        for (kbps, expected) in cases {
+            assert_eq!(played(&mut player, kbps, 1), [expected], "{kbps} kbit/s");
+        }
+    }
+
+    #[test]
+    fn the_first_frames_are_played_once() {
+        let rungs: [(u64, &[u32]); 2] = [(100, &[900, 20, 30, 40, 50]), (200, &[900, 20, 30, 40, 50])];
+        let mut player = player(&rungs, 2);
+        assert_eq!(player.next(100e3), (Bytes::new(900), true));
+        assert_eq!(player.next(100e3), (Bytes::new(20), false));
+        assert_eq!(played(&mut player, 100.0, 7), [30, 40, 50, 30, 40, 50, 30]);
+        player.rewind();
+        assert_eq!(player.next(100e3), (Bytes::new(900), true));
+        // SkipFrames = 0: the I frame comes periodically.
+        let mut player = self::player(&rungs, 0);
+        assert_eq!(played(&mut player, 100.0, 11), [900, 20, 30, 40, 50, 900, 20, 30, 40, 50, 900]);
+        // All but the last frame are skipped.
+        let mut player = self::player(&rungs, 4);
+        assert_eq!(played(&mut player, 100.0, 7), [900, 20, 30, 40, 50, 50, 50]);
+    }
+
+    #[test]
+    fn what_is_no_ladder_is_said() {
+        let cases: [(Rungs<'_>, &str); 5] = [
+            (&[], "found 0 rungs, expected from 2 to 64 rungs"),
+            (&[(100, &[1])], "found 1 rungs, expected from 2 to 64 rungs"),
+            (
+                &[(0, &[1]), (100, &[1])],
+                "rung 0: found 0 bit/s, expected a rate above 0 bit/s, the one before",
+            ),
+            (
+                &[(200, &[1]), (200, &[1])],
+                "rung 1: found 200000 bit/s, expected a rate above 200000 bit/s, the one before",
+            ),
+            (
+                &[(100, &[1]), (200, &[1, 2])],
+                "rung 1: found 2 frames, expected 1 frames, as in the first rung",
+            ),
+        ];
+        for (rungs, message) in cases {
+            assert_eq!(ladder(rungs).expect_err(message).to_string(), message);
+        }
+        let two = ladder(&[(100, &[1]), (200, &[1])]).expect("a ladder");
+        for skip in [1, u64::MAX] {
+            let error =
+                Player::new(two.clone(), skip, (Bytes::new(10), Bytes::new(20))).expect_err("one frame");
+            assert_eq!(error.name, "skip_frames");
+        }
+    }
+
+    #[test]
+    fn rungs_that_are_generated_make_their_rates_and_go_together() {
+        let rates = [200, 400, 1_500].map(Bitrate::from_kbps);
+        let fps = FrameRate::per_second(30);
+        let sizes = FrameLadder::usual_sizes(7_200);
+        let ladder = FrameLadder::generated(3, 7_200, &rates, fps, &sizes).expect("valid");
+        for rung in ladder.rungs() {
+            let ratio = rung.frames.mean_rate(fps).as_bps_f64() / rung.rate.as_bps_f64();
+            assert!((0.99..1.01).contains(&ratio), "{:?}: {ratio}", rung.rate);
+        }
+        let [low, high] = [0, 1].map(|rung| ladder.rungs()[rung].frames.frames());
+        assert!(low.iter().zip(high).all(|(low, high)| high.bytes.abs_diff(2 * low.bytes) <= 8));
+        assert!(low[0].key && low[1..].iter().all(|frame| !frame.key));
+        let error = FrameLadder::generated(3, 10, &rates[..1], fps, &sizes).expect_err("one rate");
+        assert_eq!(error.name, "rates");
+        for rates in [[1, 2], [1_000_000_000_000, 2_000_000_000_000]].map(|pair| pair.map(Bitrate::from_bps))
+        {
+            assert_eq!(
+                FrameLadder::generated(3, 10, &rates, fps, &sizes).expect_err("odd frames").name,
+                "rates"
+            );
+        }
+        let odd = FrameSizeParams { sigma: -1.0, ..sizes };
+        assert_eq!(FrameLadder::generated(3, 10, &rates, fps, &odd).expect_err("negative").name, "sigma");
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_played_is_within_its_limits(
+            sizes in prop::collection::vec((0u32..5_000_000, 1u32..5_000_000), 1..40),
+            rates in prop::collection::vec(0.0f64..1e9, 1..80),
+            skip in 0u64..40,
+        ) {
+            let (low, high): (Vec<_>, Vec<_>) = sizes.iter().copied().unzip();
+            prop_assume!(low.iter().any(|&size| size > 0) && skip < low.len() as u64);
+            let mut player = player(&[(300, &low), (3_000, &high)], skip);
+            for rate in rates {
+                let (bytes, _) = player.next(rate);
+                prop_assert!((10..=1_000_000).contains(&bytes.as_u64()), "{:?}", bytes);
+            }
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! The end that receives files: the connections of one burst, until a newer one begins.
+
+use super::TransfersConfig;
+use super::agenda::Agenda;
+use crate::ends::ReceivingEnd;
+use crate::tcp::{Segment, TcpArrival, TcpConfig, TcpReceiver};
+use paceline_media::PlayoutCounters;
+use paceline_units::{Ecn, Time};
+
+/// Receives bursts of files, each file over a connection of its own.
+///
+/// A connection that is complete still acknowledges what comes again, until the first segment of a newer burst says that
+/// its sender has heard all.
+#[derive(Clone, Debug)]
+pub struct TransfersReceiver {
+    config: TcpConfig,
+    /// The connections of the burst, by place; none that has heard nothing.
+    connections: Vec<Option<TcpReceiver>>,
+    /// The number of the burst's first connection.
+    first: u16,
+    agenda: Agenda,
+    /// Who heard something last and has not been asked yet for what it answers.
+    touched: Option<usize>,
+    /// Segments of connections that are over, and what those had ignored.
+    ignored: u64,
+}
+
+impl TransfersReceiver {
+    /// A receiver that has received nothing.
+    pub fn new(config: &TcpConfig, transfers: &TransfersConfig) -> TransfersReceiver {
+        let parallel = usize::from(transfers.parallel.clamp(1, TransfersConfig::MOST));
+        TransfersReceiver {
+            config: *config,
+            connections: (0..parallel).map(|_| None).collect(),
+            first: 0,
+            agenda: Agenda::new(parallel),
+            touched: None,
+            ignored: 0,
+        }
+    }
+
+    /// Segments that changed nothing: of connections that are over, out of the window, without being connected.
+    pub fn ignored(&self) -> u64 {
+        self.connections.iter().flatten().map(TcpReceiver::ignored).sum::<u64>() + self.ignored
+    }
+
+    /// A segment arrived. Ask [`TransfersReceiver::poll_ack`] afterwards.
+    #[inline]
+    pub fn on_segment(&mut self, now: Time, segment: &Segment, ecn: Ecn) -> TcpArrival {
+        let mut place = usize::from(segment.connection.wrapping_sub(self.first));
+        if place >= self.connections.len() {
+            if place > usize::from(u16::MAX / 2) {
+                // Of an older burst.
+                self.ignored += 1;
+                return TcpArrival::default();
+            }
+            place = self.turn_to(place);
+        }
+        let connection =
+            self.connections[place].get_or_insert_with(|| TcpReceiver::new(&self.config, segment.connection));
+        let arrival = connection.on_segment(now, segment, ecn);
+        self.touched = Some(place);
+        self.remind(place);
+        arrival
+    }
+
+    /// A newer burst has begun: everything before is over. Answers the place in it of what was `ahead` of the old one.
+    #[cold]
+    fn turn_to(&mut self, ahead: usize) -> usize {
+        let parallel = self.connections.len();
+        self.ignored = self.ignored();
+        for place in 0..parallel {
+            self.connections[place] = None;
+            self.agenda.set(place, Time::MAX);
+        }
+        self.first = self.first.wrapping_add((ahead - ahead % parallel) as u16);
+        ahead % parallel
+    }
+
+    #[inline]
+    fn remind(&mut self, place: usize) {
+        let due = self.connections[place].as_ref().and_then(TcpReceiver::next_timeout);
+        self.agenda.set(place, due.unwrap_or(Time::MAX));
+    }
+
+    /// When an acknowledgement is due that nothing else asks for.
+    #[inline]
+    pub fn next_timeout(&self) -> Option<Time> {
+        Some(self.agenda.next()).filter(|due| *due != Time::MAX)
+    }
+
+    /// The next segment to send back. Call until there is none.
+    #[inline]
+    pub fn poll_ack(&mut self, now: Time) -> Option<Segment> {
+        if let Some(place) = self.touched {
+            let ack = self.poll(now, place);
+            if ack.is_some() {
+                return ack;
+            }
+            self.touched = None;
+        }
+        let place = self.agenda.due(now)?;
+        self.poll(now, place)
+    }
+
+    #[inline]
+    fn poll(&mut self, now: Time, place: usize) -> Option<Segment> {
+        let ack = self.connections[place].as_mut()?.poll_ack(now)?;
+        self.remind(place);
+        Some(ack)
+    }
+}
+
+impl ReceivingEnd for TransfersReceiver {
+    fn playout(&self) -> PlayoutCounters {
+        PlayoutCounters::default()
+    }
+}

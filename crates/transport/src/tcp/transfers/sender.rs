@@ -1,0 +1,290 @@
+//! The end that sends files: a connection for each, begun in bursts.
+
+use super::agenda::Agenda;
+use super::{TransfersConfig, User};
+use crate::ends::{FrameCounters, SendingEnd, Transfer, TransferCounters};
+use crate::tcp::{Segment, TcpConfig, TcpCounters, TcpOutgoing, TcpSender};
+use paceline_cc::{Controller, Snapshot, StreamId};
+use paceline_media::{Bulk, BulkParams, Source};
+use paceline_units::{Bitrate, Bytes, RandomStream, Time, TimeDelta};
+
+/// Whether the user is there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Presence {
+    Before,
+    There,
+    Gone,
+}
+
+/// Sends bursts of files, each file over a connection of its own.
+#[derive(Clone, Debug)]
+pub struct TransfersSender<C> {
+    /// What every connection's controller begins as.
+    fresh: C,
+    config: TcpConfig,
+    user: User,
+    /// The connections of the burst, by place; none where the transfer is over.
+    live: Vec<Option<TcpSender<C>>>,
+    /// How many there are.
+    left: usize,
+    /// The number of the burst's first connection, and of the next burst's.
+    first: u16,
+    next: u16,
+    agenda: Agenda,
+    /// Who was told of something last and has not been asked yet for what it sends.
+    touched: Option<usize>,
+    /// Who was told of something last.
+    latest: usize,
+    next_burst: Option<Time>,
+    presence: Presence,
+    paused: bool,
+    begun: u64,
+    /// What connections that are over had counted.
+    counted: TcpCounters,
+}
+
+impl<C: Controller + Clone> TransfersSender<C> {
+    /// A user who has not begun. Every connection gets a copy of `controller`, which must have seen nothing; sizes and
+    /// idle times are drawn from `random`.
+    pub fn new(
+        controller: C,
+        config: &TcpConfig,
+        transfers: &TransfersConfig,
+        random: RandomStream,
+    ) -> TransfersSender<C> {
+        let user = User { config: *transfers, random };
+        let parallel = user.parallel();
+        TransfersSender {
+            fresh: controller,
+            config: *config,
+            user,
+            live: (0..parallel).map(|_| None).collect(),
+            left: 0,
+            first: 0,
+            next: 0,
+            agenda: Agenda::new(parallel),
+            touched: None,
+            latest: 0,
+            next_burst: None,
+            presence: Presence::Before,
+            paused: false,
+            begun: 0,
+            counted: TcpCounters::default(),
+        }
+    }
+
+    /// What was counted, over all connections.
+    pub fn counters(&self) -> TcpCounters {
+        self.live().fold(self.counted, |mut sum, sender| {
+            sum += sender.counters();
+            sum
+        })
+    }
+
+    /// Connections that are not over.
+    pub fn live_connections(&self) -> usize {
+        self.left
+    }
+
+    fn live(&self) -> impl Iterator<Item = &TcpSender<C>> {
+        self.live.iter().flatten()
+    }
+
+    /// The user is there: the first burst begins now, or after an idle time.
+    pub fn start(&mut self, now: Time) {
+        if self.presence != Presence::Before {
+            return;
+        }
+        self.presence = Presence::There;
+        if self.user.config.begins_on {
+            self.begin_burst(now);
+        } else {
+            self.next_burst = Some(now + self.user.idle());
+        }
+    }
+
+    /// The user leaves: no burst begins, and what was not sent yet is dropped. What was sent is repaired to the end.
+    pub fn stop(&mut self, now: Time) {
+        (self.presence, self.next_burst) = (Presence::Gone, None);
+        for place in 0..self.live.len() {
+            if let Some(sender) = &mut self.live[place] {
+                sender.stop(now);
+                self.remind(now, place);
+                // What the stop itself ended was cut short: no transfer.
+                let _ = self.settle(now, place);
+            }
+        }
+    }
+
+    /// No burst begins, and connections send nothing new; what was sent is repaired.
+    pub fn pause(&mut self) {
+        self.paused = true;
+        self.live.iter_mut().flatten().for_each(TcpSender::hold);
+        (0..self.live.len()).for_each(|place| self.remind(Time::ZERO, place));
+    }
+
+    /// Connections go on. An idle time that ended in the pause ends now.
+    pub fn resume(&mut self, now: Time) {
+        self.paused = false;
+        self.next_burst = self.next_burst.map(|at| at.max(now));
+        self.live.iter_mut().flatten().for_each(|sender| sender.release(now));
+        (0..self.live.len()).for_each(|place| self.remind(now, place));
+    }
+
+    /// When the endpoint wants [`TransfersSender::handle_timeout`] and [`TransfersSender::poll_transmit`] called.
+    #[inline]
+    pub fn next_timeout(&self) -> Option<Time> {
+        let burst = self.next_burst.filter(|_| !self.paused).unwrap_or(Time::MAX);
+        Some(self.agenda.next().min(burst)).filter(|due| *due != Time::MAX)
+    }
+
+    /// Begins a burst if one is due, or runs the timers of the connection that waits longest. False if nothing was due:
+    /// then it is only a packet's time to leave.
+    pub fn handle_timeout(&mut self, now: Time) -> bool {
+        if !self.paused && self.next_burst.is_some_and(|due| due <= now) {
+            self.next_burst = None;
+            self.begin_burst(now);
+            return true;
+        }
+        let Some(place) = self.agenda.due(now) else { return false };
+        let Some(sender) = &mut self.live[place] else { return false };
+        let any = sender.handle_timeout(now);
+        self.touch(now, place);
+        any
+    }
+
+    fn begin_burst(&mut self, now: Time) {
+        self.first = self.next;
+        let parallel = self.live.len();
+        self.next = self.first.wrapping_add(parallel as u16);
+        let payload = Bytes::new(self.config.mss());
+        for place in 0..parallel {
+            let length = Some(self.user.size());
+            let file = Source::Bulk(Bulk::new(BulkParams { length, ..BulkParams::for_payload(payload) }));
+            let connection = self.first.wrapping_add(place as u16);
+            let mut sender = TcpSender::new(self.fresh.clone(), &self.config, file, connection);
+            sender.start(now);
+            self.live[place] = Some(sender);
+            self.remind(now, place);
+        }
+        self.left = parallel;
+        self.begun += parallel as u64;
+    }
+
+    /// A segment of the receiver arrived; answers the transfer that it completed.
+    #[inline]
+    #[must_use]
+    pub fn handle_segment(&mut self, now: Time, segment: &Segment) -> Option<Transfer> {
+        let place = usize::from(segment.connection.wrapping_sub(self.first));
+        let Some(Some(sender)) = self.live.get_mut(place) else {
+            // Of a connection that is over.
+            self.counted.ignored += 1;
+            return None;
+        };
+        sender.handle_segment(now, segment);
+        self.touch(now, place);
+        self.settle(now, place)
+    }
+
+    #[inline]
+    fn touch(&mut self, now: Time, place: usize) {
+        (self.touched, self.latest) = (Some(place), place);
+        self.remind(now, place);
+    }
+
+    /// Notes when the connection at `place` wants something. What it has wanted for long it wants at `now`, so that no
+    /// connection is before another for having waited less recently.
+    #[inline]
+    fn remind(&mut self, now: Time, place: usize) {
+        let due = self.live[place].as_ref().and_then(TcpSender::next_timeout);
+        self.agenda.set(place, due.map_or(Time::MAX, |due| due.max(now)));
+    }
+
+    /// Forgets the connection at `place` if it is over; with the last one the idle time begins.
+    #[inline]
+    fn settle(&mut self, now: Time, place: usize) -> Option<Transfer> {
+        if !self.live[place].as_ref().is_some_and(TcpSender::is_over) {
+            return None;
+        }
+        let sender = self.live[place].take()?;
+        self.counted += sender.counters();
+        self.touched = self.touched.filter(|touched| *touched != place);
+        self.agenda.set(place, Time::MAX);
+        self.left -= 1;
+        if self.left == 0 && self.presence == Presence::There {
+            self.next_burst = Some(now + self.user.idle());
+        }
+        sender.transfer()
+    }
+
+    /// The next segment, if one may leave at `now`. Call until none is left. Connections that could all send take turns.
+    #[inline]
+    pub fn poll_transmit(&mut self, now: Time) -> Option<TcpOutgoing> {
+        // The one that was told of something is asked whatever its timers say.
+        if let Some(place) = self.touched {
+            let out = self.poll(now, place);
+            if out.is_some() {
+                return out;
+            }
+            self.touched = None;
+        }
+        let place = self.agenda.due(now)?;
+        self.poll(now, place)
+    }
+
+    #[inline]
+    fn poll(&mut self, now: Time, place: usize) -> Option<TcpOutgoing> {
+        let out = self.live[place].as_mut()?.poll_transmit(now)?;
+        self.remind(now, place);
+        Some(out)
+    }
+}
+
+impl<C: Controller + Clone> SendingEnd for TransfersSender<C> {
+    type Controller = C;
+
+    /// That of the connection that was told of something last; one that has seen nothing if that connection is over.
+    fn controller(&self) -> &C {
+        self.live[self.latest].as_ref().map_or(&self.fresh, SendingEnd::controller)
+    }
+
+    /// Windows and flights are summed over the connections, the rest is that of the one that was told of something last.
+    fn snapshot(&self) -> Snapshot {
+        let mut sum = Snapshot { in_flight: Some(Bytes::ZERO), ..Snapshot::default() };
+        if self.left == 0 {
+            return sum;
+        }
+        let add = |one: Option<Bytes>, other: Option<Bytes>| Some(one? + other.unwrap_or(Bytes::ZERO));
+        for snapshot in self.live().map(SendingEnd::snapshot) {
+            sum.window = add(snapshot.window, sum.window);
+            sum.in_flight = add(snapshot.in_flight, sum.in_flight);
+        }
+        let latest = self.controller().snapshot();
+        Snapshot { window: sum.window, in_flight: sum.in_flight, ..latest }
+    }
+
+    /// Every file counts as captured when its connection begins.
+    fn frames(&self) -> FrameCounters {
+        FrameCounters { captured: self.begun, discarded: 0 }
+    }
+
+    fn target(&self, stream: StreamId) -> Option<Bitrate> {
+        self.live[self.latest].as_ref().and_then(|sender| sender.target(stream))
+    }
+
+    fn send_queue_bytes(&self, stream: StreamId) -> Bytes {
+        self.live().map(|sender| sender.send_queue_bytes(stream)).sum()
+    }
+
+    fn send_queue_age(&self, now: Time, stream: StreamId) -> TimeDelta {
+        self.live().map(|sender| sender.send_queue_age(now, stream)).max().unwrap_or(TimeDelta::ZERO)
+    }
+
+    fn newest_frame(&self, _stream: StreamId) -> Option<Bytes> {
+        None
+    }
+
+    fn transfers(&self) -> Option<TransferCounters> {
+        Some(TransferCounters { begun: self.begun })
+    }
+}

@@ -1,0 +1,15 @@
+//! TCP: any bytes are what a network and strangers do to a connection, against an independent model of the stream.
+//!
+//! The interpreter is that of the transport's tests; it says what the bytes mean.
+#![cfg_attr(fuzzing, no_main)]
+
+#[path = "../../crates/transport/tests/tcp/segments.rs"]
+mod segments;
+
+paceline_fuzz::target!(tcp_segments);
+
+fn tcp_segments(data: &[u8]) {
+    if let Err(broken) = segments::drive(data) {
+        panic!("{broken}");
+    }
+}
