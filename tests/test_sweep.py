@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import re
 import resource
 import shlex
@@ -20,9 +21,9 @@ import paceline
 from conftest import CALL, Run
 from paceline import workers
 from paceline.errors import OutputError, StudyError, WorkerDied
-from paceline.sweeps import store
+from paceline.sweeps import designs, experiment, store
 from paceline.sweeps.definition import Sweep, load
-from paceline.sweeps.engine import State, run_sweep
+from paceline.sweeps.engine import State, prepare, run_sweep
 
 STUDY = """\
 name = "little"
@@ -126,6 +127,22 @@ def test_a_grid_and_a_sobol_sequence_cover_the_ranges(little: Path) -> None:
     assert [point["mss"] for point in drawn] == [900, 1150, 1025]
 
 
+def test_a_sobol_sequence_is_the_same_drawn_in_blocks(little: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sobol = redefined(little, 'kind = "latin-hypercube"\ncount = 4', 'kind = "sobol"\ncount = 21\nseed = 5')
+    whole = points(load(sobol), "drawn")
+    monkeypatch.setattr(designs, "BLOCK", 4)
+    designs._sobol.cache_clear()
+    assert points(load(sobol), "drawn") == whole
+    designs._sobol.cache_clear()
+
+
+def test_what_a_worker_gets_does_not_grow_with_the_design(little: Path) -> None:
+    sweep = load(redefined(little, "count = 4", "count = 20000"))
+    sweep.experiment(len(sweep) - 1)
+    small = load(redefined(little, "count = 20000", "count = 20"))
+    assert len(pickle.dumps(sweep.for_workers())) < len(pickle.dumps(small.for_workers())) + 100
+
+
 def test_listed_points_are_taken_as_they_are(little: Path) -> None:
     listed = 'kind = "list"\npoints = [{}, { mss = 1000 }, { target = 15, mss = 1100 }]'
     sweep = load(redefined(little, 'kind = "latin-hypercube"\ncount = 4', listed))
@@ -212,6 +229,23 @@ def test_resuming_repeats_and_loses_nothing(little: Path, tmp_path: Path, monkey
     result = run_sweep(little, out=out, workers=1, resume=True)
     assert result.state == State(TOTAL, TOTAL, 0, over)
     assert result.results_file.read_bytes() == expected
+
+
+def test_rows_of_a_part_that_becomes_whole_are_not_handed_out_again(little: Path, tmp_path: Path) -> None:
+    """The end of the part is finished first, as it may be with several workers."""
+    bench, _ = prepare(load(little))
+    kept = store.Store(bench.sweep, tmp_path, data="generated")
+    (tmp_path / ".sweep").mkdir()
+    kept.begin()
+    for index in range(10, TOTAL):
+        kept.add(index, experiment.described(bench, bench.sweep.experiment(index)))
+    handed = []
+    for index in kept.missing():
+        handed.append(index)
+        kept.add(index, experiment.described(bench, bench.sweep.experiment(index)))
+    assert handed == list(range(10))
+    assert kept.finished == TOTAL
+    assert not kept._done, "what is whole takes no memory for each row"
 
 
 def test_killed_for_real_it_resumes(little: Path, tmp_path: Path, cli: Run) -> None:
@@ -337,7 +371,73 @@ def test_ctrl_c_keeps_what_is_finished(little: Path, tmp_path: Path) -> None:
     assert not (out / "results.parquet").exists()
 
 
+# ---- The set-up that comes nearest.
+
+NEAREST = """
+[nearest.rate]
+"single rate" = 4.0
+
+[nearest.both]
+"mixed rate" = 4.0
+"mixed wait" = 20.0
+"""
+
+
+def test_the_nearest_points_are_found_and_listed(little: Path, tmp_path: Path) -> None:
+    definition = little / "study.toml"
+    definition.write_text(definition.read_text() + NEAREST)
+    result = run_sweep(little, out=tmp_path / "out", workers=1)
+    rows = result.results[result.results["design"] == "mixed"].groupby("number")[["metric.rate", "metric.wait"]].mean()
+    apart = (np.log(rows / [4.0, 20.0])).abs().mean(axis=1)
+    both = [near for near in result.nearest if near.reading.name == "both"]
+    assert (both[0].number, both[0].distance) == (apart.idxmin(), pytest.approx(apart.min()))
+    assert both[0].point == result.sweep.designs["mixed"].point(both[0].number - 1)
+    distances = [near.distance for near in result.nearest]
+    assert distances == sorted(distances)
+    assert "| both | " in (tmp_path / "out" / "verdict.md").read_text()
+    assert "The nearest set-ups" in result.report.read_text()
+
+
+@pytest.mark.parametrize(
+    ("reading", "said"),
+    [
+        ('"single speed" = 4.0', "nearest.own: found 'single speed', expected one of single, mixed, drawn"),
+        ('"single rate" = 0', "nearest.own.single rate: found 0, expected a number above zero"),
+        ('"single rate" = 4.0\n"mixed rate" = 4.0', "nearest.own: found designs of different points"),
+        ("", "nearest.own: found {}, expected a table of published figures"),
+    ],
+)
+def test_a_wrong_reading_is_said(little: Path, reading: str, said: str) -> None:
+    definition = little / "study.toml"
+    definition.write_text(f"{definition.read_text()}\n[nearest.own]\n{reading}\n")
+    with pytest.raises(StudyError, match=re.escape(said)):
+        load(little)
+
+
+# ---- From Python.
+
+
+def test_a_sweep_runs_from_python(little: Path, tmp_path: Path) -> None:
+    seen: list[State] = []
+    result = paceline.sweep(little, out=tmp_path / "out", workers=1, told=seen.append)
+    assert (len(result.results), seen[-1].finished) == (TOTAL, TOTAL)
+    again = paceline.sweep(little, out=tmp_path / "out", workers=1, resume=True)
+    assert again.state.taken_over == TOTAL
+
+
+def test_a_sweep_is_no_study_of_named_experiments(little: Path, tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match=r"found a sweep, which paceline\.sweep runs"):
+        paceline.study(little, out=tmp_path / "out")
+
+
 # ---- On the command line.
+
+
+def test_studies_of_both_kinds_and_the_kinds_of_designs_are_listed(cli: Run) -> None:
+    studies = [entry["kind"] for entry in json.loads(cli("list", "studies", "--json").stdout)["studies"]]
+    assert {"scream-5g", "scream-tuning"} <= set(studies)
+    kinds = [entry["kind"] for entry in json.loads(cli("list", "designs", "--json").stdout)["designs"]]
+    assert kinds == list(designs.KINDS)
 
 
 def test_a_dry_run_says_what_it_would_take_and_writes_nothing(little: Path, cli: Run) -> None:

@@ -52,6 +52,7 @@ class Kind(str, Enum):
     sources = "sources"
     traces = "traces"
     studies = "studies"
+    designs = "designs"
 
 
 @app.command()

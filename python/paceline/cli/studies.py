@@ -10,7 +10,7 @@ from paceline.errors import UsageError
 from paceline.studies.compare import Comparison
 from paceline.studies.definition import load
 from paceline.studies.engine import StudyResult, run_study
-from paceline.studies.tables import write_into_readme
+from paceline.studies.tables import verdict_markdown, write_into_readme
 
 
 def run(
@@ -46,7 +46,7 @@ def run(
     if write_verdict and result.missing:
         raise UsageError(f"--write-verdict: {result.missing}, so there is no verdict; the README stays as it was")
     if write_verdict:
-        say(f"verdict written to {write_into_readme(result.study.folder, result.comparison)}")
+        say(f"verdict written to {write_into_readme(result.study.folder, verdict_markdown(result.comparison))}")
     with printing():
         if json:
             print(json_.dumps(_document(result), indent=2))

@@ -42,7 +42,7 @@ def run(
         if write_verdict:
             raise UsageError(f"--write-verdict: {result.missing}, so there is no verdict; the README stays as it was")
     if write_verdict:
-        say(f"verdict written to {write_into_readme(sweep.folder, result.comparison)}")
+        say(f"verdict written to {write_into_readme(sweep.folder, result.verdict_markdown)}")
     with printing():
         if json:
             print(json_.dumps(_document(result), indent=2))

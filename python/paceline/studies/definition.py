@@ -116,9 +116,16 @@ def study_folders() -> list[Path]:
     return [Path("studies"), Path(__file__).resolve().parents[3] / "studies"]
 
 
-def known_studies() -> list[Study]:
-    """Every study that can be called by its name."""
-    return [load(path.parent) for path in _definitions()]
+def known_studies() -> list[tuple[str, str]]:
+    """Name and title of every study that can be called by its name, of whatever kind it is."""
+    return [(path.parent.name, _title(path)) for path in _definitions()]
+
+
+def _title(path: Path) -> str:
+    try:
+        return str(loads(path.read_text(encoding="utf-8")).get("title", ""))
+    except (OSError, UnicodeDecodeError, TOMLDecodeError) as error:
+        raise StudyError(f"{path}: {error}") from None
 
 
 def _definitions() -> Iterator[Path]:

@@ -92,13 +92,12 @@ def verdict_markdown(lines: list[Comparison]) -> str:
 _VERDICT = re.compile(r"(<!-- verdict:[^>]*-->\n).*?(<!-- end of verdict -->)", re.DOTALL)
 
 
-def write_into_readme(folder: Path, lines: list[Comparison]) -> Path:
+def write_into_readme(folder: Path, verdict: str) -> Path:
     """Puts the verdict between the marks that a study's README has for it."""
     path = folder / "README.md"
     text = path.read_text(encoding="utf-8") if path.is_file() else ""
     if not _VERDICT.search(text):
         raise StudyError(f"{path}: found no marks, expected <!-- verdict: ... --> and <!-- end of verdict -->")
-    verdict = verdict_markdown(lines)
     replace_file(path, _VERDICT.sub(lambda marks: f"{marks[1]}{verdict}{marks[2]}", text))
     return path
 

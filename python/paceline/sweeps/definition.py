@@ -22,12 +22,13 @@ from paceline.sweeps import designs
 from paceline.sweeps.designs import Design, Point
 from paceline.sweeps.factors import Factor
 from paceline.sweeps.figures import Expression, Selection
+from paceline.sweeps.nearest import Reading
 from paceline.sweeps.pictures import Picture
 from paceline.toml import TOMLDecodeError, loads
 
 KEYS = (
     "name", "title", "paper", "scenario", "published", "data", "seeds", "factors", "designs", "metrics", "rules",
-    "pictures", "without_data",
+    "pictures", "without_data", "nearest",
 )  # fmt: skip
 
 
@@ -69,6 +70,8 @@ class Sweep:
     published: list[Published]
     rules: dict[str, Rule]
     pictures: dict[str, Picture]
+    nearest: dict[str, Reading]
+    """Readings of published figures, where the sweep looks for the set-up that comes nearest to them."""
     fingerprint: str
     """Changes when an experiment could come out otherwise."""
 
@@ -78,6 +81,10 @@ class Sweep:
     @cached_property
     def _ends(self) -> list[int]:
         return list(accumulate(len(design) * len(self.seeds) for design in self.designs.values()))
+
+    def for_workers(self) -> Sweep:
+        """The sweep without what only its comparison needs: a cluster gets it with every experiment."""
+        return replace(self, published=[], rules={}, pictures={}, nearest={})
 
     def firsts(self) -> list[int]:
         """Where each design begins."""
@@ -175,6 +182,7 @@ def _sweep(folder: Path, text: Mapping[str, Any]) -> Sweep:
         metrics=metrics,
         published=published,
         rules=rules,
+        nearest={name: Reading.read(name, spec, drawn, metrics) for name, spec in text.get("nearest", {}).items()},
         pictures={name: Picture.read(name, spec, drawn, metrics) for name, spec in pictures},
         fingerprint=_fingerprint(text, scenario),
     )
@@ -191,9 +199,12 @@ def _check_expression(
         raise StudyError(f"published.csv: {row.id}: {error}") from None
 
 
+_SHOWN = ("title", "paper", "published", "rules", "pictures", "nearest")
+
+
 def _fingerprint(text: Mapping[str, Any], scenario: bytes) -> str:
     """Of what makes the rows: how they are judged and shown may change without running them again."""
-    rows = {key: text[key] for key in text if key not in ("title", "paper", "published", "rules", "pictures")}
+    rows = {key: text[key] for key in text if key not in _SHOWN}
     return hashlib.sha256(json.dumps(rows, sort_keys=True).encode() + b"\0" + scenario).hexdigest()
 
 

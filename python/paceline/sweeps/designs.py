@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from paceline.errors import StudyError
@@ -19,6 +19,8 @@ Point: TypeAlias = "dict[str, Value]"
 
 LARGEST = 100_000_000
 """More experiments than this in one design are taken for a slip."""
+BLOCK = 4096
+"""Points of a Sobol sequence that are drawn at a time; a power of two."""
 KEYS = ("kind", "title", "factors", "levels", "set", "points", "count", "seed", "scramble")
 
 
@@ -48,18 +50,40 @@ class Design:
         """The one factor that the point changes, in a design that changes one at a time."""
         return self.factors[_one_at_a_time_place(self, number)[0]].name if self.kind == "one-at-a-time" else None
 
-    @cached_property
-    def sample(self) -> np.ndarray[Any, Any]:
-        """The points of a sampled design in the unit cube, one row each."""
-        from scipy.stats import qmc
-
-        engine = {"latin-hypercube": qmc.LatinHypercube, "sobol": qmc.Sobol}[self.kind]
+    def drawn(self, number: int) -> np.ndarray[Any, Any]:
+        """The point of this number of a sampled design, in the unit cube."""
         scramble, seed = bool(self.options.get("scramble", True)), int(self.options.get("seed", 1))
-        sampler = engine(d=len(self.factors), scramble=scramble, rng=seed)
-        # A Sobol sequence is drawn in powers of two; what is asked for is its beginning.
-        count = 1 << (len(self) - 1).bit_length() if self.kind == "sobol" else len(self)
-        drawn: np.ndarray[Any, Any] = sampler.random(count)[: len(self)]
-        return drawn
+        if self.kind == "latin-hypercube":
+            drawn, place = _latin_hypercube(len(self.factors), len(self), seed), number
+        else:
+            block, place = divmod(number, BLOCK)
+            drawn = _sobol(len(self.factors), scramble, seed, block)
+        row: np.ndarray[Any, Any] = drawn[place]
+        return row
+
+
+# What is drawn is kept here and not in the design, so that a design on its way to a worker stays small.
+
+
+@lru_cache(maxsize=4)
+def _latin_hypercube(dimensions: int, count: int, seed: int) -> np.ndarray[Any, Any]:
+    """All its points, a row each: one of them cannot be had without the others."""
+    from scipy.stats import qmc
+
+    drawn: np.ndarray[Any, Any] = qmc.LatinHypercube(d=dimensions, rng=seed).random(count)
+    return drawn
+
+
+@lru_cache(maxsize=4)
+def _sobol(dimensions: int, scramble: bool, seed: int, block: int) -> np.ndarray[Any, Any]:
+    """A block of the sequence, a row for each point."""
+    from scipy.stats import qmc
+
+    sampler = qmc.Sobol(d=dimensions, scramble=scramble, rng=seed)
+    if block:
+        sampler.fast_forward(block * BLOCK)
+    drawn: np.ndarray[Any, Any] = sampler.random(BLOCK)
+    return drawn
 
 
 @dataclass(frozen=True)
@@ -98,7 +122,7 @@ def _factorial(design: Design, number: int) -> Point:
 
 
 def _sampled(design: Design, number: int) -> Point:
-    row = design.sample[number]
+    row = design.drawn(number)
     return {factor.name: factor.at(float(part)) for factor, part in zip(design.factors, row, strict=True)}
 
 

@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,6 +25,7 @@ from paceline.sweeps import experiment
 from paceline.sweeps.compare import compare
 from paceline.sweeps.definition import Sweep, load
 from paceline.sweeps.experiment import Bench, Row
+from paceline.sweeps.nearest import Near, markdown, nearest
 from paceline.sweeps.store import Store, parquet, table
 
 if TYPE_CHECKING:
@@ -57,6 +58,8 @@ class SweepResult:
     """Which data was not there, so that generated traces were used and nothing is judged."""
     comparison: list[Comparison]
     """The published figures beside ours."""
+    nearest: list[Near] = field(default_factory=list)
+    """The points that come nearest to published figures, in a sweep that looks for them."""
 
     @property
     def results_file(self) -> Path:
@@ -72,6 +75,14 @@ class SweepResult:
     def verdicts(self) -> dict[str, int]:
         """How many published figures got which verdict."""
         return dict(Counter(row.verdict for row in self.comparison))
+
+    @property
+    def verdict_markdown(self) -> str:
+        """The verdict as a README has it: published figures beside ours, and the nearest set-ups."""
+        parts = [tables.verdict_markdown(self.comparison)] if self.comparison else []
+        if self.sweep.nearest:
+            parts.append(markdown(self.nearest))
+        return "\n".join(parts)
 
     @cached_property
     def results(self) -> pd.DataFrame:
@@ -152,20 +163,37 @@ def run_sweep(
                     told(state())
             _write_results(store, folder.path)
         result = SweepResult(sweep, folder.path, state(), missing, [])
-        if sweep.published or sweep.pictures:
+        if sweep.published or sweep.pictures or sweep.nearest:
+            import pandas as pd
+
             from paceline.sweeps.report import render
 
-            result = replace(result, comparison=compare(sweep, result.results, judged=missing is None))
+            # At size, the texts of the parameters would fill the memory.
+            rows = pd.read_parquet(result.results_file, columns=[*COMPARED, *figures_of(sweep)])
+            result = replace(
+                result,
+                comparison=compare(sweep, rows, judged=missing is None),
+                nearest=nearest(sweep.nearest, sweep.designs, rows),
+            )
             folder.stage("comparison.csv", tables.comparison_csv(result.comparison))
-            folder.stage("verdict.md", tables.verdict_markdown(result.comparison))
+            folder.stage("verdict.md", result.verdict_markdown)
             svgs = {}
             for name, picture in sweep.pictures.items():
-                drawn = picture.draw(sweep, result.results)
+                drawn = picture.draw(sweep, rows)
                 svgs[name] = image(drawn, "svg").decode()
                 folder.stage(f"plots/{name}.svg", svgs[name])
                 folder.stage(f"plots/{name}.png", image(drawn, "png"))
             folder.stage("report.html", render(result, svgs))
     return result
+
+
+COMPARED = ("design", "number", "varied")
+"""Columns that published figures and pictures need, beside factors and metrics."""
+
+
+def figures_of(sweep: Sweep) -> list[str]:
+    """The columns of the factors and the metrics."""
+    return [*(f"factor.{name}" for name in sweep.factors), *(f"metric.{name}" for name in sweep.metrics)]
 
 
 def prepare(sweep: Sweep, data: str | os.PathLike[str] | None = None) -> tuple[Bench, str | None]:
@@ -203,7 +231,7 @@ def plan(bench: Bench, workers_: int | None = None, sample: int = 8) -> Plan:
     rows = [experiment.run(bench, index) for index in places]
     seconds = (time.perf_counter() - start) / len(places)
     # Many rows share what a file says once; a file of repeated rows tells what one more costs.
-    once, thrice = (len(parquet(table(bench.sweep, rows * times))) for times in (1, 3))
+    once, thrice = (len(parquet(table(bench.sweep, enumerate(rows * times), times * len(rows)))) for times in (1, 3))
     each = max((thrice - once) / (2 * len(rows)), 64.0)
     count = min(workers_ or workers.cores(), total)
     return Plan(bench.sweep, total, len(places), seconds, each, count, sum(row["error"] is not None for row in rows))
@@ -213,6 +241,7 @@ def _rows(
     bench: Bench, missing: Iterator[int], count: int | None, dask: str | None, todo: int
 ) -> Iterator[tuple[int, Row]]:
     died = partial(experiment.died, bench)
+    bench = replace(bench, sweep=bench.sweep.for_workers())
     if dask is not None:
         return workers.on_dask(experiment.run, bench, missing, dask, died)
     count = min(count or workers.cores(), max(todo, 1))

@@ -35,6 +35,7 @@ def render(result: SweepResult, svgs: dict[str, str]) -> str:
         state=result.state,
         counts=[(verdict, result.verdicts[verdict]) for verdict in VERDICTS if verdict in result.verdicts],
         total=len(result.comparison),
+        nearest=result.nearest,
         sections=[Section(where, list(lines)) for where, lines in by_place],
         pictures=[(one, inline(svgs[one.name], f"{one.name}-")) for one in sweep.pictures.values()],
         rows=max((len(factor.levels) for factor in sweep.factors.values()), default=0),

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +38,8 @@ class Store:
         self._data = data
         self._done: dict[int, set[int]] = {}
         """Of the parts that are begun: which rows the journal holds."""
+        self._complete: set[int] = set()
+        """The parts that are whole, in their Parquet files."""
         self._journals: dict[int, Any] = {}
         self.finished = 0
         self.failed = 0
@@ -126,7 +129,7 @@ class Store:
         if table["experiment"].to_pylist() != names:
             raise StudyError(f"{path}: found rows of other experiments; it stays as it is")
         self._path(part, "jsonl").unlink(missing_ok=True)
-        self._done[part] = set(range(first, first + self._size(part)))
+        self._complete.add(part)
         self.finished += self._size(part)
         self.failed += table.num_rows - table["error"].null_count
 
@@ -156,10 +159,14 @@ class Store:
 
     def missing(self) -> Iterator[int]:
         """The experiments that are not finished, in order."""
-        # Those that begin to run after this are found in `_done` once they are finished, and asked for only before.
-        for index in range(len(self._sweep)):
-            if index not in self._done.get(index // PART, ()):
-                yield index
+        for part in range(-(-len(self._sweep) // PART)):
+            if part in self._complete:
+                continue
+            # Held on to: a part that becomes complete while its end is handed out is forgotten by `add`.
+            done = self._done.setdefault(part, set())
+            for index in range(part * PART, part * PART + self._size(part)):
+                if index not in done:
+                    yield index
 
     def add(self, index: int, row: Row) -> None:
         """Keeps the row of an experiment that is finished."""
@@ -183,13 +190,18 @@ class Store:
         self._close_if_complete(part)
 
     def _close_if_complete(self, part: int) -> None:
-        if len(self._done[part]) < self._size(part) or self._path(part, "parquet").is_file():
+        if len(self._done[part]) < self._size(part):
             return
         if part in self._journals:
             self._journals.pop(part).close()
-        rows = dict(json.loads(line) for line in self._path(part, "jsonl").read_bytes().splitlines())
-        replace_file(self._path(part, "parquet"), parquet(table(self._sweep, [rows[index] for index in sorted(rows)])))
+        with self._path(part, "jsonl").open("rb") as journal:
+            numbered = (json.loads(line) for line in journal)
+            rows = ((index - part * PART, row) for index, row in numbered)
+            whole = parquet(table(self._sweep, rows, self._size(part)))
+        replace_file(self._path(part, "parquet"), whole)
         self._path(part, "jsonl").unlink()
+        del self._done[part]
+        self._complete.add(part)
 
     def close(self) -> None:
         """Closes the journals; what they hold stays."""
@@ -215,12 +227,29 @@ class Store:
 _FORMAT: dict[str, Any] = {"compression": "zstd", "write_page_checksum": True}
 
 
-def table(sweep: Sweep, rows: list[Row]) -> pa.Table:
-    """Rows as a table."""
+def table(sweep: Sweep, rows: Iterable[tuple[int, Row]], count: int) -> pa.Table:
+    """Rows with their places, from 0, as a table."""
     import pyarrow as pa
 
-    schema = _schema(sweep, {name for row in rows for name in row})
-    return pa.table([[_plain(row.get(field.name), field) for row in rows] for field in schema], schema=schema)
+    columns: dict[str, list[Any]] = {}
+    for place, row in rows:
+        for name, value in row.items():
+            # Most rows say the same of most parameters; a part is to need the memory of its differences.
+            kept = sys.intern(value) if type(value) is str else value
+            if name not in columns:
+                columns[name] = [None] * count
+            columns[name][place] = kept
+    schema = _schema(sweep, set(columns))
+    return pa.table([_array(columns.get(field.name, [None] * count), field) for field in schema], schema=schema)
+
+
+def _array(values: list[Any], field: pa.Field) -> pa.Array:
+    import pyarrow as pa
+
+    try:
+        return pa.array(values, type=field.type)
+    except (pa.ArrowTypeError, pa.ArrowInvalid):
+        return pa.array([_plain(value, field) for value in values], type=field.type)
 
 
 def parquet(rows: pa.Table) -> bytes:
