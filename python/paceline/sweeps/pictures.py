@@ -90,7 +90,8 @@ def _levels(axes: Axes, picture: Picture, sweep: Sweep, rows: pd.DataFrame) -> N
     axes.set_xlabel("level of the factor, see the table of factors")
     axes.set_ylabel(picture.axis)
     axes.set_xticks(range(1, 1 + max(len(levels) for levels in picture.design.levels.values())))
-    legend(axes)
+    # Beside the lines: more factors than there is room for above them, where the title is.
+    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.5)
 
 
 def _numbers(axes: Axes, picture: Picture, sweep: Sweep, rows: pd.DataFrame) -> None:
