@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 
 import paceline
@@ -138,7 +139,7 @@ def test_a_sobol_sequence_is_the_same_drawn_in_blocks(little: Path, monkeypatch:
 
 def test_what_a_worker_gets_does_not_grow_with_the_design(little: Path) -> None:
     sweep = load(redefined(little, "count = 4", "count = 20000"))
-    sweep.experiment(len(sweep) - 1)
+    assert sweep.experiment(len(sweep) - 1).name == sweep.name_of(len(sweep) - 1) == "drawn/20000"
     small = load(redefined(little, "count = 20000", "count = 20"))
     assert len(pickle.dumps(sweep.for_workers())) < len(pickle.dumps(small.for_workers())) + 100
 
@@ -178,7 +179,9 @@ def test_results_do_not_depend_on_where_parts_end(
 ) -> None:
     whole = run_sweep(little, out=tmp_path / "whole", workers=1).results
     monkeypatch.setattr(store, "PART", 7)
+    monkeypatch.setattr(store, "GROUP", 2)
     parted = run_sweep(little, out=tmp_path / "parted", workers=1)
+    assert pq.ParquetFile(parted.results_file).metadata.num_row_groups == 3
     pd.testing.assert_frame_equal(parted.results, whole)
     assert len(list((tmp_path / "parted" / ".sweep").glob("rows-*.parquet"))) == 5
 

@@ -102,10 +102,20 @@ class Sweep:
 
     def experiment(self, index: int) -> Experiment:
         """The experiment at this place: designs in their order, points in theirs, the seeds of a point together."""
+        design, point, seed = self._place(index)
+        return Experiment(index, design, point + 1, self.seeds[seed], design.point(point))
+
+    def name_of(self, index: int) -> str:
+        """The name of the experiment at this place, without making its point."""
+        design, point, _ = self._place(index)
+        return f"{design.name}/{point + 1}"
+
+    def _place(self, index: int) -> tuple[Design, int, int]:
+        """The design, and the numbers of the point and the seed, from 0."""
         place = bisect_right(self._ends, index)
         design = list(self.designs.values())[place]
         point, seed = divmod(index - (self._ends[place - 1] if place else 0), len(self.seeds))
-        return Experiment(index, design, point + 1, self.seeds[seed], design.point(point))
+        return design, point, seed
 
     def overrides(self, experiment: Experiment) -> list[tuple[str, str]]:
         """What the experiment changes in the sweep's scenario, with the defaults of the factors it does not vary."""

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 PART = 4096
 """Experiments in a part."""
+GROUP = 8
+"""Parts in a row group of results.parquet: a writer remembers each column of each group until the end."""
 LEADING = ("experiment", "design", "number", "seed", "varied", "version", "data", "error", "command")
 """The first columns of results.parquet; then the factors, the metrics and the scenario's parameters."""
 
@@ -125,7 +127,7 @@ class Store:
         except (OSError, ValueError, KeyError) as error:
             raise StudyError(f"{path}: found a damaged file ({error}); it stays as it is") from None
         first = part * PART
-        names = [self._sweep.experiment(first + place).name for place in range(self._size(part))]
+        names = [self._sweep.name_of(first + place) for place in range(self._size(part))]
         if table["experiment"].to_pylist() != names:
             raise StudyError(f"{path}: found rows of other experiments; it stays as it is")
         self._path(part, "jsonl").unlink(missing_ok=True)
@@ -142,7 +144,7 @@ class Store:
         for number, line in enumerate(whole.splitlines(), 1):
             try:
                 index, row = json.loads(line)
-                own = row["experiment"] == self._sweep.experiment(index).name and index // PART == part
+                own = row["experiment"] == self._sweep.name_of(index) and index // PART == part
                 failed += row["error"] is not None
             except (ValueError, TypeError, KeyError, IndexError):
                 own = False
@@ -218,10 +220,9 @@ class Store:
         known = {name for path in parts for name in pq.read_schema(path).names}
         schema = _schema(self._sweep, known)
         with pq.ParquetWriter(target, schema, **_FORMAT) as writer:
-            for path in parts:
-                rows = pq.read_table(path, page_checksum_verification=True)
-                columns = [_column(rows, field) for field in schema]
-                writer.write_table(pa.table(columns, schema=schema), row_group_size=PART)
+            for first in range(0, len(parts), GROUP):
+                group = [_uniform(path, schema) for path in parts[first : first + GROUP]]
+                writer.write_table(pa.concat_tables(group), row_group_size=GROUP * PART)
 
 
 _FORMAT: dict[str, Any] = {"compression": "zstd", "write_page_checksum": True}
@@ -268,6 +269,15 @@ def _plain(value: Any, field: pa.Field) -> Any:
     if value is None or not pa.types.is_floating(field.type):
         return value if value is None or (isinstance(value, (str, int)) and not isinstance(value, bool)) else str(value)
     return float(value)
+
+
+def _uniform(path: Path, schema: pa.Schema) -> pa.Table:
+    """A part with the columns of all parts."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rows = pq.read_table(path, page_checksum_verification=True)
+    return pa.table([_column(rows, field) for field in schema], schema=schema)
 
 
 def _column(rows: pa.Table, field: pa.Field) -> pa.ChunkedArray | pa.Array:
