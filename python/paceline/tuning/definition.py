@@ -370,9 +370,9 @@ def _probes(tuning: Tuning) -> Iterator[tuple[Search, str, str, Point]]:
     for search in tuning.searches.values():
         for condition in (*tuning.training, *tuning.held_out):
             yield search, f"condition {condition!r}", condition, {}
-        for title, point in search.baselines.items():
-            yield search, f"baseline {title!r}", tuning.training[0], point
         for factor in search.factors:
             for part in (0.0, 1.0):
                 value = factor.at(part)
                 yield search, f"{factor.name} = {value}{factor.unit}", tuning.training[0], {factor.name: value}
+        for title, point in search.baselines.items():
+            yield search, f"baseline {title!r}", tuning.training[0], point
