@@ -189,7 +189,17 @@ def test_a_search_that_was_killed_goes_on(little: Path, tmp_path: Path) -> None:
     assert sorted(journal.read_bytes().splitlines()) == sorted(line.strip() for line in lines)
 
 
-@pytest.mark.parametrize(("old", "new"), [("seed = 3", "seed = 4"), ('"4Mbps"', '"5Mbps"')])
+def test_other_picks_are_made_from_the_same_trials(little: Path, tmp_path: Path) -> None:
+    one = tune(little, out=tmp_path, searches=("first",), trials=6)
+    folder = redefined(little, 'best = "margin"', 'best = "rate"')
+    two = tune(folder, out=tmp_path, searches=("first",), trials=6, resume=True)
+    assert two.trials_file == one.trials_file
+    [judged] = two.judged.values()
+    best = max(judged.found.trials, key=lambda trial: trial.objectives["rate"])
+    assert judged.found.picks["ahead"] == best
+
+
+@pytest.mark.parametrize(("old", "new"), [("seed = 3", "seed = 4"), ('"8Mbps"', '"7Mbps"')])
 def test_a_journal_of_another_search_is_refused(little: Path, tmp_path: Path, old: str, new: str) -> None:
     tune(little, out=tmp_path, searches=("first",), trials=4)
     journal = tmp_path / ".tune" / "first.jsonl"

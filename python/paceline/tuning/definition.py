@@ -135,7 +135,8 @@ class Tuning:
     searches: dict[str, Search]
     sensitivity: Sensitivity
     digest: str
-    """Changes when anything could come out otherwise: the definition or a byte of a trace."""
+    """Changes when a measurement could come out otherwise, by the definition or by a byte of a trace; not when other
+    sets are picked or they are judged otherwise."""
 
     def defaults(self, search: Search) -> Point:
         """What the scenario itself says, of every factor that the search varies."""
@@ -227,7 +228,12 @@ def _tuning(folder: Path, text: Mapping[str, Any], folders: tuple[str, ...]) -> 
 
 
 def _digest(text: Mapping[str, Any], scenario: bytes, folders: list[str]) -> str:
-    digest = hashlib.sha256(json.dumps(text, sort_keys=True).encode() + b"\0" + scenario)
+    measured = {key: value for key, value in text.items() if key not in ("title", "paper", "held_out", "judgement")}
+    measured["searches"] = {
+        name: {key: value for key, value in search.items() if key not in ("title", "picks")}
+        for name, search in text["searches"].items()
+    }
+    digest = hashlib.sha256(json.dumps(measured, sort_keys=True).encode() + b"\0" + scenario)
     for name in sorted({*_files(text["conditions"]), *_files(loads(scenario.decode()))}):
         digest.update(find_file(name, folders).read_bytes())
     return digest.hexdigest()
