@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 import paceline
-from conftest import CALL, Run
+from conftest import CALL, ROOT, Run
 from paceline.errors import DataNotFound, StudyError, UsageError
 from paceline.toml import loads
 from paceline.tuning.definition import Judgement, Objective, load
@@ -232,6 +232,14 @@ def test_a_set_that_cannot_run_is_recorded_and_the_search_goes_on(little: Path, 
     assert failed["error"].str.contains("target_bitrate_min").all()
     assert not failed["front"].any()
     assert failed["objective.rate"].isna().all()
+
+
+def test_the_study_of_the_documentation_runs(little: Path, tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "search-parameters.md").read_text()
+    (little / "study.toml").write_text(page.split("```toml\n")[1].split("```")[0])
+    [judged] = tune(little, out=tmp_path / "out", trials=4).judged.values()
+    assert judged.found.search.title == "all"
+    assert set(judged.found.picks) == {"quick"}
 
 
 # ---- The judgement.
