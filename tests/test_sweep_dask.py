@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from conftest import Run
+from paceline import workers
 from paceline.sweeps.engine import State, run_sweep
 from test_sweep import TOTAL, little
 
@@ -35,6 +36,35 @@ def test_a_cluster_that_loses_a_worker_gives_the_same_results(little: Path, tmp_
     assert len(killed) == 1
     assert result.state == State(TOTAL, TOTAL, 0, 0)
     assert result.results_file.read_bytes() == expected
+
+
+def _deadly(_: None, item: int) -> int:
+    if item == 40:
+        os._exit(9)
+    return item * item
+
+
+def test_an_item_that_kills_its_worker_costs_its_batch_nothing() -> None:
+    distributed = pytest.importorskip("distributed")
+    dask = pytest.importorskip("dask")
+    options = {"n_workers": 2, "threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": None}
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 0}),
+        distributed.LocalCluster(**options) as cluster,
+    ):
+        address = cluster.scheduler_address
+        done = list(workers.on_dask(_deadly, None, range(100), address, died=lambda item: -item))
+    assert dict(done) == {item: -40 if item == 40 else item * item for item in range(100)}
+    assert len(done) == 100
+
+
+def test_batches_take_half_a_second() -> None:
+    pace = workers._Pace()
+    assert pace.batch == 1, "nothing is known yet"
+    pace.took(1, 0.05)
+    assert pace.batch == 10
+    pace.took(3, 60.0)
+    assert pace.batch == 1
 
 
 def test_a_scheduler_that_is_not_there_is_said(little: Path, cli: Run) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -22,6 +23,9 @@ Outcome = TypeVar("Outcome")
 
 AHEAD = 4
 """Items per worker that are handed out before the first of them is finished."""
+BATCH_S = 0.5
+"""Items go to a cluster in batches that take about so long."""
+LARGEST_BATCH = 64
 DEATHS_IN_A_ROW = 3
 """As many items in a row that end their worker are no bad items: something is wrong with the machine."""
 
@@ -202,8 +206,8 @@ def on_dask(
 ) -> Iterator[tuple[Item, Outcome]]:
     """Every item on a worker of the Dask cluster whose scheduler listens at `address`.
 
-    Dask itself runs again what was under way on a worker that died; an item that does so again and again has the
-    outcome that `died` says.
+    Dask itself runs again what was under way on a worker that died. Where that happens to a batch again and again, each
+    of its items goes alone; one that ends its worker even so has the outcome that `died` says.
     """
     try:
         distributed: Any = import_module("distributed")
@@ -215,23 +219,62 @@ def on_dask(
         raise UsageError(f"--dask {address}: no scheduler answers there ({error}), expected host:port") from None
     with client:
         rest = iter(items)
-        under_way: dict[Any, Item] = {}
+        alone: deque[Item] = deque()
+        suspects: set[Any] = set()
+        under_way: dict[Any, list[Item]] = {}
         pending = distributed.as_completed(loop=client.loop)
+        pace = _Pace()
 
         def hand_out() -> None:
-            room = max(0, AHEAD * max(1, sum(client.nthreads().values())) - len(under_way))
-            for item in islice(rest, room):
-                # The context goes with every item: data that a cluster keeps is lost with the worker that has it.
-                future = client.submit(function, context, item, pure=False)
-                under_way[future] = item
+            for _ in range(AHEAD * max(1, sum(client.nthreads().values())) - len(under_way)):
+                # One suspect at a time: Dask blames all that wait at a worker for its death.
+                is_suspect = bool(alone) and not suspects
+                batch = [alone.popleft()] if is_suspect else list(islice(rest, pace.batch))
+                if not batch:
+                    return
+                # The context goes with every batch: data that a cluster keeps is lost with the worker that has it.
+                future = client.submit(_batch, function, context, batch, pure=False)
+                under_way[future] = batch
+                if is_suspect:
+                    suspects.add(future)
                 pending.add(future)
 
         hand_out()
         for future in pending:
-            item = under_way.pop(future)
+            batch = under_way.pop(future)
             try:
-                outcome = future.result()
+                outcomes, seconds = future.result()
+                pace.took(len(batch), seconds)
             except distributed.KilledWorker:
-                outcome = died(item)
+                outcomes = [died(item) for item in batch if future in suspects]
+                if not outcomes:
+                    alone.extend(batch)
+            suspects.discard(future)
             hand_out()
-            yield item, outcome
+            yield from zip(batch, outcomes, strict=False)
+
+
+class _Pace:
+    """How many items make a batch: the scheduler has a few milliseconds of work with each, however short its items."""
+
+    def __init__(self) -> None:
+        self._items = 0
+        self._seconds = 0.0
+
+    def took(self, items: int, seconds: float) -> None:
+        self._items += items
+        self._seconds += seconds
+
+    @property
+    def batch(self) -> int:
+        if not self._items:
+            return 1
+        return max(1, min(LARGEST_BATCH, int(BATCH_S * self._items / max(self._seconds, 1e-6))))
+
+
+def _batch(
+    function: Callable[[Context, Item], Outcome], context: Context, items: list[Item]
+) -> tuple[list[Outcome], float]:
+    """What each item gives, and how long they took together."""
+    start = time.monotonic()
+    return [function(context, item) for item in items], time.monotonic() - start
