@@ -102,8 +102,10 @@ class Plan:
     """Experiments that were run to learn the rest."""
     seconds_each: float
     """On one core."""
+    bytes_once: float
+    """Of results.parquet, whatever its rows: each column's name and what all rows say alike."""
     bytes_each: float
-    """In results.parquet."""
+    """Of a row besides."""
     workers: int
     failed: int
 
@@ -115,7 +117,7 @@ class Plan:
     @property
     def size(self) -> float:
         """The whole results.parquet in bytes."""
-        return self.total * self.bytes_each
+        return self.bytes_once + self.total * self.bytes_each
 
 
 def run_sweep(
@@ -187,6 +189,8 @@ def run_sweep(
     return result
 
 
+LEAST_ROW = 80.0
+"""Bytes of a row in results.parquet at size, measured; eight rows compress better than a million."""
 COMPARED = ("design", "number", "varied")
 """Columns that published figures and pictures need, beside factors and metrics."""
 
@@ -232,9 +236,11 @@ def plan(bench: Bench, workers_: int | None = None, sample: int = 8) -> Plan:
     seconds = (time.perf_counter() - start) / len(places)
     # Many rows share what a file says once; a file of repeated rows tells what one more costs.
     once, thrice = (len(parquet(table(bench.sweep, enumerate(rows * times), times * len(rows)))) for times in (1, 3))
-    each = max((thrice - once) / (2 * len(rows)), 64.0)
+    each = max((thrice - once) / (2 * len(rows)), LEAST_ROW)
     count = min(workers_ or workers.cores(), total)
-    return Plan(bench.sweep, total, len(places), seconds, each, count, sum(row["error"] is not None for row in rows))
+    return Plan(
+        bench.sweep, total, len(places), seconds, once, each, count, sum(row["error"] is not None for row in rows)
+    )
 
 
 def _rows(
