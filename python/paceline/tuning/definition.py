@@ -233,7 +233,7 @@ def _tuning(folder: Path, text: Mapping[str, Any], folders: tuple[str, ...]) -> 
 def _digest(text: Mapping[str, Any], scenario: bytes, folders: list[str]) -> str:
     measured = {key: value for key, value in text.items() if key not in ("title", "paper", "held_out", "judgement")}
     measured["searches"] = {
-        name: {key: value for key, value in search.items() if key not in ("title", "picks")}
+        name: {key: value for key, value in search.items() if key not in ("title", "picks", "trials")}
         for name, search in text["searches"].items()
     }
     digest = hashlib.sha256(json.dumps(measured, sort_keys=True).encode() + b"\0" + scenario)
