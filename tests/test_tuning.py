@@ -65,6 +65,8 @@ low = { target = 20, most = 1 }
 like = "first"
 algorithm = "tpe"
 leave = ["buckets"]
+objectives = ["wait"]
+starts = [{ target = 33 }]
 
 [sensitivity]
 trajectories = 4
@@ -118,6 +120,8 @@ def test_the_baselines_come_first_and_the_scenario_completes_them(little: Path, 
     assert f"{trials['factor.mss'][0]:.0f}B" == controller["mss"] == f"{trials['factor.mss'][1]:.0f}B"
     assert trials["factor.buckets"][0] == controller["base_delay_buckets"]
     assert (trials["factor.target"][1], trials["factor.most"][1]) == (20, 1)
+    other = pd.read_parquet(tune(little, out=tmp_path / "other", searches=("other",), trials=4).trials_file)
+    assert other["factor.target"][2] == 33
 
 
 def test_a_trials_objectives_are_those_of_its_runs(little: Path, tmp_path: Path) -> None:
@@ -144,10 +148,12 @@ def test_a_trials_objectives_are_those_of_its_runs(little: Path, tmp_path: Path)
 def test_nothing_tried_beats_the_front_in_everything(little: Path, tmp_path: Path) -> None:
     trials = pd.read_parquet(tune(little, out=tmp_path / "out").trials_file)
     for _, own in trials.groupby("search"):
-        values = np.column_stack([-own["objective.rate"], own["objective.wait"]])
+        by_two = own["search"].iloc[0] == "first"
+        values = np.column_stack([-own["objective.rate"] * by_two, own["objective.wait"]])
         beaten = [any((other <= one).all() and (other < one).any() for other in values) for one in values]
         assert list(own["front"]) == [not one for one in beaten]
-        assert 1 < own["front"].sum() < len(own)
+        assert own["front"].sum() < len(own)
+        assert by_two == (own["front"].sum() > 1)
 
 
 def test_picks_keep_what_they_must(little: Path, tmp_path: Path) -> None:
@@ -250,13 +256,13 @@ def test_a_difference_has_students_interval() -> None:
         judgement = Judgement(("rate",), 0.95)
 
     scores = np.array([0.1, 0.3, 0.2, 0.4])
-    found = _difference(Objective("rate", True, True, 0.0, True), scores, Of)  # type: ignore[arg-type]
+    found = _difference(Objective("rate", True, True, 0.0), scores, Of)  # type: ignore[arg-type]
     low, high = stats.ttest_1samp(scores, 0.0).confidence_interval(0.95)
     assert (found.mean, found.low, found.high) == pytest.approx((0.25, low, high))
     assert found.ahead
     assert found.better == 4
     assert found.change[0] == pytest.approx(100 * (math.exp(0.25) - 1))
-    less = _difference(Objective("wait", False, True, 0.0, True), scores, Of)  # type: ignore[arg-type]
+    less = _difference(Objective("wait", False, True, 0.0), scores, Of)  # type: ignore[arg-type]
     assert less.change[0] == pytest.approx(100 * (math.exp(-0.25) - 1))
     assert less.change[1] < less.change[0] < less.change[2] < 0
 
@@ -314,7 +320,7 @@ def test_the_command_says_what_was_found(little: Path, tmp_path: Path, cli: Run)
     )
     document = json.loads(done.stdout)
     assert document["searches"]["first"]["trials"] == 5
-    done = cli("sensitivity", str(little), "--out", str(tmp_path / "rank"), "--search", "other", "--json")
+    done = cli("sensitivity", str(little), "--out", str(tmp_path / "rank"), "--search", "first", "--json")
     assert done.returncode == 0, done.stderr
     assert next(iter(json.loads(done.stdout)["sobol"])) == "most"
 
@@ -337,6 +343,8 @@ def test_the_command_says_what_was_found(little: Path, tmp_path: Path, cli: Run)
         ("low = { target", "low = { goal", "baselines.'low': found 'goal', expected one of target"),
         ('best = "margin"', 'best = "speed"', "picks.ahead.best: found 'speed'"),
         ('beside = "defaults"', 'beside = "high"', "picks.quick.beside: found 'high'"),
+        ("starts = [{ target", "starts = [{ goal", "searches.other.starts 1: found 'goal'"),
+        ('objectives = ["wait"]', 'objectives = ["speed"]', "searches.other.objectives: found 'speed'"),
         ('beside = "defaults", ', "", "picks.quick: found one of beside and keeps"),
         ("qdelay_target_lo", "qdelay_goal", "target = .*: .*qdelay_goal"),
         ("range = [10, 200]", "range = [0.001, 200]", "target = 0.001ms: .*qdelay_target_lo"),

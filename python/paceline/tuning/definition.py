@@ -27,7 +27,8 @@ KEYS = (
     "objectives", "judgement", "searches", "sensitivity",
 )  # fmt: skip
 SEARCH_KEYS = (
-    "title", "like", "set", "leave", "algorithm", "trials", "population", "seed", "baselines", "picks",
+    "title", "like", "set", "leave", "objectives", "algorithm", "trials", "population", "seed", "baselines", "starts",
+    "picks",
 )  # fmt: skip
 MARGIN = "margin"
 """In place of an objective: by which a set is ahead of every baseline in all that it is judged by."""
@@ -45,8 +46,6 @@ class Objective:
     """Mean of the logarithms: a factor counts the same on a slow link as on a fast one."""
     floor: float
     """Below this, differences are of no interest: it is added before a logarithm is taken."""
-    searched: bool
-    """Whether a search goes by it, or only the judgement."""
 
     def scores(self, values: Any) -> Any:
         """What is averaged and compared: logarithms where the mean is geometric."""
@@ -93,11 +92,15 @@ class Search:
     title: str
     overrides: tuple[tuple[str, str], ...]
     factors: tuple[Factor, ...]
+    objectives: tuple[str, ...]
+    """Those it goes by."""
     algorithm: str
     trials: int
     population: int
     seed: int
     baselines: dict[str, Point]
+    starts: tuple[Point, ...]
+    """Sets that it tries right after the baselines."""
     picks: dict[str, Pick]
 
 
@@ -230,7 +233,7 @@ def _tuning(folder: Path, text: Mapping[str, Any], folders: tuple[str, ...]) -> 
 def _digest(text: Mapping[str, Any], scenario: bytes, folders: list[str]) -> str:
     measured = {key: value for key, value in text.items() if key not in ("title", "paper", "held_out", "judgement")}
     measured["searches"] = {
-        name: {key: value for key, value in search.items() if key not in ("title", "picks")}
+        name: {key: value for key, value in search.items() if key not in ("title", "picks", "trials")}
         for name, search in text["searches"].items()
     }
     digest = hashlib.sha256(json.dumps(measured, sort_keys=True).encode() + b"\0" + scenario)
@@ -259,15 +262,14 @@ def _found(resolved: Mapping[str, Any], factor: Factor) -> Value:
 
 
 def _objective(name: str, spec: Mapping[str, Any], metrics: Mapping[str, Metric]) -> Objective:
-    _only(f"objectives.{name}", spec, ("want", "mean", "floor", "searched"))
+    _only(f"objectives.{name}", spec, ("want", "mean", "floor"))
     _known("objectives", name, metrics)
     want, mean = spec["want"], spec.get("mean", "geometric")
     if want not in ("more", "less"):
         raise StudyError(f"objectives.{name}.want: found {want!r}, expected more or less")
     if mean not in MEANS:
         raise StudyError(f"objectives.{name}.mean: found {mean!r}, expected one of {', '.join(MEANS)}")
-    floor, searched = float(spec.get("floor", 0.0)), bool(spec.get("searched", True))
-    return Objective(name, want == "more", mean == "geometric", floor, searched)
+    return Objective(name, want == "more", mean == "geometric", float(spec.get("floor", 0.0)))
 
 
 def _judgement(spec: Mapping[str, Any], objectives: Mapping[str, Objective]) -> Judgement:
@@ -309,6 +311,13 @@ def _search(
     for title, point in baselines.items():
         for factor in point:
             _known(f"{where}.baselines.{title!r}", factor, factors)
+    starts = tuple(dict(point) for point in spec.get("starts", ()))
+    for number, point in enumerate(starts, 1):
+        for factor in point:
+            _known(f"{where}.starts {number}", factor, factors)
+    by = tuple(spec.get("objectives", objectives))
+    for objective in by:
+        _known(f"{where}.objectives", objective, objectives)
     if not baselines:
         raise StudyError(f"{where}.baselines: found none, expected sets to judge the finds beside")
     return Search(
@@ -316,11 +325,13 @@ def _search(
         title=spec.get("title", name),
         overrides=tuple(as_pairs(spec.get("set", {}))),
         factors=tuple(factors[factor] for factor in names),
+        objectives=by,
         algorithm=algorithm,
         trials=_count(f"{where}.trials", spec.get("trials", 1000), 1),
         population=_count(f"{where}.population", spec.get("population", 50), 2),
         seed=_count(f"{where}.seed", spec.get("seed", 1), 0),
         baselines=baselines,
+        starts=starts,
         picks={
             title: _pick(f"{where}.picks.{title}", title, pick, objectives, baselines)
             for title, pick in spec.get("picks", {}).items()
@@ -382,3 +393,5 @@ def _probes(tuning: Tuning) -> Iterator[tuple[Search, str, str, Point]]:
                 yield search, f"{factor.name} = {value}{factor.unit}", tuning.training[0], {factor.name: value}
         for title, point in search.baselines.items():
             yield search, f"baseline {title!r}", tuning.training[0], point
+        for number, point in enumerate(search.starts, 1):
+            yield search, f"start {number}", tuning.training[0], point

@@ -44,9 +44,9 @@ def _named(judged: Judged) -> Iterator[tuple[str, Trial, str, str]]:
 
 def _front(tuning: Tuning, judged: Judged) -> Figure:
     """The first objective of the search against each of the others, on the training conditions."""
-    searched = [name for name, objective in tuning.objectives.items() if objective.searched]
-    others = searched[1:] or searched
     found = judged.found
+    searched = found.search.objectives
+    others = searched[1:] or searched
     front = set(found.front)
     figure = new_figure(width=3.6 * len(others) + 0.6, height=4.2)
     axes: list[Axes] = list(figure.subplots(1, len(others), squeeze=False)[0])
@@ -76,7 +76,7 @@ def _parallel(tuning: Tuning, judged: Judged) -> Figure:
     """Each set of the front as a line over factors, as parts of their ranges, and objectives, the better the higher."""
     found = judged.found
     factors = found.search.factors
-    names = [name for name, objective in tuning.objectives.items() if objective.searched]
+    names = found.search.objectives
     front = [trial for trial in found.trials if trial.number in set(found.front)]
     spans = {name: tuning.objectives[name].scores([trial.objectives[name] for trial in front]) for name in names}
 

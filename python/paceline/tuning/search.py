@@ -55,13 +55,12 @@ def explore(tuning: Tuning, search: Search, runner: Runner, journal: Journal, to
     """Runs the search, or what is left of it."""
     optuna = library("optuna")
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    searched = [name for name, objective in tuning.objectives.items() if objective.searched]
-    directions = ["maximize" if tuning.objectives[name].maximise else "minimize" for name in searched]
+    directions = ["maximize" if tuning.objectives[name].maximise else "minimize" for name in search.objectives]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
         study = optuna.create_study(directions=directions, sampler=_sampler(optuna, search))
     known = tuning.defaults(search)
-    for point in search.baselines.values():
+    for point in (*search.baselines.values(), *search.starts):
         study.enqueue_trial(_within(search.factors, {**known, **point}))
     trials: list[Trial] = []
     while len(trials) < total:
@@ -75,7 +74,7 @@ def explore(tuning: Tuning, search: Search, runner: Runner, journal: Journal, to
             if measured.error:
                 study.tell(trial, state=optuna.trial.TrialState.FAIL)
             else:
-                study.tell(trial, [objectives[name] for name in searched])
+                study.tell(trial, [objectives[name] for name in search.objectives])
     if not any(trial.objectives for trial in trials):
         raise StudyError(f"searches.{search.name}: every trial failed; the first: {trials[0].measured.error}")
     front = sorted(trial.number for trial in study.best_trials)

@@ -195,9 +195,8 @@ class _Ranking:
             raise StudyError(f"every set failed; the first: {errors[0]}")
         whole = [None if one.error else one.objectives(tuning, tuning.training) for one in measured]
         scores = {}
-        for name, objective in tuning.objectives.items():
-            if not objective.searched:
-                continue
+        for name in self._search.objectives:
+            objective = tuning.objectives[name]
             values = [float(objective.scores(one[name])) for one in whole if one is not None]
             worst = min(values) if objective.maximise else max(values)
             scores[name] = np.array([worst if one is None else float(objective.scores(one[name])) for one in whole])
