@@ -267,6 +267,21 @@ def test_killed_for_real_it_resumes(little: Path, tmp_path: Path, cli: Run) -> N
     assert (out / "results.parquet").read_bytes() == fresh.results_file.read_bytes()
 
 
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="finds processes in /proc")
+def test_workers_end_with_a_parent_that_is_killed(little: Path, tmp_path: Path) -> None:
+    redefined(little, "count = 4", "count = 3000")
+    out = tmp_path / "out"
+    command = [sys.executable, "-m", "paceline", "study", str(little), "--out", str(out), "--workers", "2"]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+        journal = out / ".sweep" / "rows-000000.jsonl"
+        until(lambda: journal.is_file() and journal.read_bytes().count(b"\n") > 5)
+        threads = Path(f"/proc/{process.pid}/task").glob("*/children")
+        children = [Path("/proc", pid) for children in threads for pid in children.read_text().split()]
+        process.kill()
+    assert len(children) >= 2
+    until(lambda: not any(child.exists() for child in children))
+
+
 def until(condition: Callable[[], bool]) -> None:
     end = time.monotonic() + 60
     while not condition():

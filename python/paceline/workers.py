@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -11,7 +12,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from importlib import import_module
 from itertools import islice
-from multiprocessing import active_children, get_context
+from multiprocessing import active_children, get_context, parent_process
 from multiprocessing.process import BaseProcess
 from typing import Any, Generic, TypeVar
 
@@ -183,10 +184,19 @@ _here: tuple[Callable[..., Any], object] | None = None
 """In a worker process: what it does, and with which context."""
 
 
+def _leave_with_parent() -> None:
+    """A parent that is killed cannot end its workers, and the queue that they wait at stays open: they hold it too."""
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
 def _begin(function: Callable[..., Any], context: object) -> None:
     global _here
     # Ctrl-C reaches every process of a terminal; the parent ends its workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_leave_with_parent, daemon=True).start()
     _here = (function, context)
 
 
