@@ -77,7 +77,7 @@ def _print(result: TuningResult) -> None:
         print(f"{found.search.title}: {len(found.trials):,} sets tried, {len(found.front)} on the front")
         for pick, trial in found.picks.items():
             if trial is None:
-                print(f"  {pick}: no set of the front keeps what was asked")
+                print(f"  {pick}: no set keeps what was asked")
                 continue
             beaten = [duel.other for duel in judged.duels if duel.one == pick and duel.beats]
             print(f"  {pick} (set {trial.number}) beats {', '.join(beaten) or 'none'} of {_others(judged)}")

@@ -32,7 +32,7 @@ SEARCH_KEYS = (
 )  # fmt: skip
 MARGIN = "margin"
 """In place of an objective: by which a set is ahead of every baseline in all that it is judged by."""
-ALGORITHMS = ("nsga2", "tpe")
+ALGORITHMS = ("nsga2", "tpe", "cma-es")
 MEANS = ("geometric", "arithmetic")
 
 
@@ -93,7 +93,7 @@ class Search:
     overrides: tuple[tuple[str, str], ...]
     factors: tuple[Factor, ...]
     objectives: tuple[str, ...]
-    """Those it goes by."""
+    """Those it goes by, or the margin."""
     algorithm: str
     trials: int
     population: int
@@ -145,6 +145,10 @@ class Tuning:
         """What the scenario itself says, of every factor that the search varies."""
         resolved = loads(self.scenario(search, self.training[0], {}).load().core.resolved_toml)
         return {factor.name: _found(resolved, factor) for factor in search.factors}
+
+    def objective(self, name: str) -> Objective:
+        """The objective of that name, or the margin."""
+        return Objective(MARGIN, True, False, 0.0) if name == MARGIN else self.objectives[name]
 
     def scenario(self, search: Search, condition: str, point: Mapping[str, Value]) -> ScenarioText:
         """The scenario of a set of parameters under a condition."""
@@ -317,7 +321,12 @@ def _search(
             _known(f"{where}.starts {number}", factor, factors)
     by = tuple(spec.get("objectives", objectives))
     for objective in by:
-        _known(f"{where}.objectives", objective, objectives)
+        _known(f"{where}.objectives", objective, {**objectives, MARGIN: None})
+    if algorithm == "cma-es" and len(by) > 1:
+        raise StudyError(f"{where}.objectives: found {len(by)}, expected one: CMA-ES goes by a single one")
+    population = _count(f"{where}.population", spec.get("population", 50), 2)
+    if population < len(baselines):
+        raise StudyError(f"{where}.population: found {population}, expected room for {len(baselines)} baselines")
     if not baselines:
         raise StudyError(f"{where}.baselines: found none, expected sets to judge the finds beside")
     return Search(
@@ -328,7 +337,7 @@ def _search(
         objectives=by,
         algorithm=algorithm,
         trials=_count(f"{where}.trials", spec.get("trials", 1000), 1),
-        population=_count(f"{where}.population", spec.get("population", 50), 2),
+        population=population,
         seed=_count(f"{where}.seed", spec.get("seed", 1), 0),
         baselines=baselines,
         starts=starts,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from paceline.errors import StudyError, UsageError
 from paceline.outputs import OutputFolder
 from paceline.plots.style import image
-from paceline.tuning.definition import Point, Search, Tuning, load
+from paceline.tuning.definition import MARGIN, Point, Search, Tuning, load
 from paceline.tuning.judge import Duel, duel
 from paceline.tuning.runs import Journal, Measured, Runner
 from paceline.tuning.search import Found, explore
@@ -172,7 +172,7 @@ def trials_frame(result: TuningResult) -> pd.DataFrame:
                 "error": trial.measured.error,
             }
             row.update({f"factor.{key}": float(value) for key, value in trial.measured.point.items()})
-            row.update({f"objective.{key}": trial.objectives.get(key) for key in result.tuning.objectives})
+            row.update({f"objective.{key}": trial.objectives.get(key) for key in (*result.tuning.objectives, MARGIN)})
             for condition in result.tuning.training:
                 for metric in result.tuning.metrics:
                     row[f"run.{condition}.{metric}"] = trial.measured.runs.get(condition, {}).get(metric)

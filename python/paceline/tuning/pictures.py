@@ -46,6 +46,8 @@ def _front(tuning: Tuning, judged: Judged) -> Figure:
     """The first objective of the search against each of the others, on the training conditions."""
     found = judged.found
     searched = found.search.objectives
+    if len(searched) == 1:
+        searched = tuning.judgement.objectives
     others = searched[1:] or searched
     front = set(found.front)
     figure = new_figure(width=3.6 * len(others) + 0.6, height=4.2)
@@ -78,14 +80,14 @@ def _parallel(tuning: Tuning, judged: Judged) -> Figure:
     factors = found.search.factors
     names = found.search.objectives
     front = [trial for trial in found.trials if trial.number in set(found.front)]
-    spans = {name: tuning.objectives[name].scores([trial.objectives[name] for trial in front]) for name in names}
+    spans = {name: tuning.objective(name).scores([trial.objectives[name] for trial in front]) for name in names}
 
     def line(trial: Trial) -> list[float]:
         values = [factor.part(float(trial.measured.point[factor.name])) for factor in factors]
         for name in names:
             low, high = float(spans[name].min()), float(spans[name].max())
-            part = (float(tuning.objectives[name].scores(trial.objectives[name])) - low) / ((high - low) or 1.0)
-            values.append(part if tuning.objectives[name].maximise else 1 - part)
+            part = (float(tuning.objective(name).scores(trial.objectives[name])) - low) / ((high - low) or 1.0)
+            values.append(part if tuning.objective(name).maximise else 1 - part)
         return values
 
     figure = new_figure(width=10.0, height=5.2)

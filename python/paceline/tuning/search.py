@@ -30,7 +30,7 @@ class Trial:
     number: int
     measured: Measured
     objectives: dict[str, float]
-    """On the training conditions; empty where it failed."""
+    """On the training conditions, the margin among them; empty where it failed."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Found:
     """The numbers of the trials that no other beats in all objectives of the search."""
     baselines: dict[str, Trial]
     picks: dict[str, Trial | None]
-    """None where no set of the front keeps what it must."""
+    """None where no set keeps what it must."""
 
     @property
     def named(self) -> dict[str, Trial]:
@@ -55,47 +55,55 @@ def explore(tuning: Tuning, search: Search, runner: Runner, journal: Journal, to
     """Runs the search, or what is left of it."""
     optuna = library("optuna")
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    directions = ["maximize" if tuning.objectives[name].maximise else "minimize" for name in search.objectives]
+    directions = ["maximize" if tuning.objective(name).maximise else "minimize" for name in search.objectives]
+    known = tuning.defaults(search)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-        study = optuna.create_study(directions=directions, sampler=_sampler(optuna, search))
-    known = tuning.defaults(search)
+        study = optuna.create_study(directions=directions, sampler=_sampler(optuna, search, known))
     for point in (*search.baselines.values(), *search.starts):
         study.enqueue_trial(_within(search.factors, {**known, **point}))
     trials: list[Trial] = []
+    baselines: list[Measured] = []
     while len(trials) < total:
         asked = [study.ask() for _ in range(min(search.population, total - len(trials)))]
         points = {trial.number: {factor.name: _suggest(trial, factor) for factor in search.factors} for trial in asked}
         journal.measure(runner, search, points, tuning.training, lambda: _tell(journal, told))
+        baselines = baselines or _baselines(search, journal.kept)
         for trial in asked:
             measured = journal.kept[trial.number]
-            objectives = {} if measured.error else measured.objectives(tuning, tuning.training)
-            trials.append(Trial(trial.number, measured, objectives))
             if measured.error:
                 study.tell(trial, state=optuna.trial.TrialState.FAIL)
-            else:
-                study.tell(trial, [objectives[name] for name in search.objectives])
-    if not any(trial.objectives for trial in trials):
-        raise StudyError(f"searches.{search.name}: every trial failed; the first: {trials[0].measured.error}")
+                trials.append(Trial(trial.number, measured, {}))
+                continue
+            objectives = measured.objectives(tuning, tuning.training)
+            objectives[MARGIN] = _margin(tuning, measured, baselines)
+            trials.append(Trial(trial.number, measured, objectives))
+            study.tell(trial, [objectives[name] for name in search.objectives])
     front = sorted(trial.number for trial in study.best_trials)
-    baselines = {name: trials[number] for number, name in enumerate(search.baselines) if number < len(trials)}
-    for name, trial in baselines.items():
-        if trial.measured.error:
-            raise StudyError(f"searches.{search.name}.baselines.{name!r}: {trial.measured.error}")
-    picks = {
-        name: _choose(tuning, pick, [trials[number] for number in front], baselines)
-        for name, pick in search.picks.items()
-    }
-    return Found(search, trials, front, baselines, picks)
+    named = {name: trials[number] for number, name in enumerate(search.baselines)}
+    picks = {name: _choose(tuning, pick, trials, named) for name, pick in search.picks.items()}
+    return Found(search, trials, front, named, picks)
+
+
+def _baselines(search: Search, kept: dict[int, Measured]) -> list[Measured]:
+    """The first trials; a search without them would have nothing to be ahead of."""
+    for number, name in enumerate(search.baselines):
+        if kept[number].error:
+            raise StudyError(f"searches.{search.name}.baselines.{name!r}: {kept[number].error}")
+    return [kept[number] for number in range(len(search.baselines))]
 
 
 def _tell(journal: Journal, told: Told) -> None:
     told(len(journal.kept), sum(one.error is not None for one in journal.kept.values()))
 
 
-def _sampler(optuna: Any, search: Search) -> Any:
+def _sampler(optuna: Any, search: Search, known: Point) -> Any:
     if search.algorithm == "nsga2":
         return optuna.samplers.NSGAIISampler(population_size=search.population, seed=search.seed)
+    if search.algorithm == "cma-es":
+        library("cmaes")
+        first = _within(search.factors, {**known, **(search.starts[0] if search.starts else {})})
+        return optuna.samplers.CmaEsSampler(x0=first, seed=search.seed, popsize=search.population)
     return optuna.samplers.TPESampler(seed=search.seed, n_startup_trials=search.population)
 
 
@@ -110,16 +118,13 @@ def _within(factors: Sequence[Factor], point: Point) -> Point:
     return {factor.name: factor.near(float(point[factor.name])) for factor in factors}
 
 
-def _choose(tuning: Tuning, pick: Pick, front: Sequence[Trial], baselines: dict[str, Trial]) -> Trial | None:
-    """The set of the front that the pick asks for; the earliest of equals."""
+def _choose(tuning: Tuning, pick: Pick, trials: Sequence[Trial], baselines: dict[str, Trial]) -> Trial | None:
+    """The set that the pick asks for; the earliest of equals."""
+    able = [trial for trial in trials if trial.objectives]
     if pick.beside is not None:
-        front = [trial for trial in front if _keeps(tuning, pick, trial, baselines[pick.beside])]
-    if not front:
-        return None
-    if pick.best == MARGIN:
-        return max(front, key=lambda trial: _margin(tuning, trial, baselines))
-    sign = 1 if tuning.objectives[pick.best].maximise else -1
-    return max(front, key=lambda trial: sign * trial.objectives[pick.best])
+        able = [trial for trial in able if _keeps(tuning, pick, trial, baselines[pick.beside])]
+    sign = 1 if tuning.objective(pick.best).maximise else -1
+    return max(able, key=lambda trial: sign * trial.objectives[pick.best], default=None)
 
 
 def _keeps(tuning: Tuning, pick: Pick, trial: Trial, beside: Trial) -> bool:
@@ -130,12 +135,12 @@ def _keeps(tuning: Tuning, pick: Pick, trial: Trial, beside: Trial) -> bool:
     return True
 
 
-def _margin(tuning: Tuning, trial: Trial, baselines: dict[str, Trial]) -> float:
+def _margin(tuning: Tuning, measured: Measured, baselines: Sequence[Measured]) -> float:
     """The least by which the set is ahead of any baseline in any objective that it is judged by."""
     return min(
-        float(score(tuning.objectives[name], trial.measured.runs, other.measured.runs, name, tuning.training).mean())
+        float(score(tuning.objectives[name], measured.runs, other.runs, name, tuning.training).mean())
         for name in tuning.judgement.objectives
-        for other in baselines.values()
+        for other in baselines
     )
 
 

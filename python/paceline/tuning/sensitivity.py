@@ -13,7 +13,7 @@ from paceline.errors import StudyError, UsageError
 from paceline.outputs import OutputFolder
 from paceline.plots.style import image
 from paceline.sweeps.factors import Factor
-from paceline.tuning.definition import Point, Search, Tuning, load
+from paceline.tuning.definition import MARGIN, Point, Search, Tuning, load
 from paceline.tuning.engine import Told
 from paceline.tuning.runs import Journal, Measured, Runner
 from paceline.tuning.search import library
@@ -195,7 +195,8 @@ class _Ranking:
             raise StudyError(f"every set failed; the first: {errors[0]}")
         whole = [None if one.error else one.objectives(tuning, tuning.training) for one in measured]
         scores = {}
-        for name in self._search.objectives:
+        by = [name for name in self._search.objectives if name != MARGIN] or tuning.judgement.objectives
+        for name in by:
             objective = tuning.objectives[name]
             values = [float(objective.scores(one[name])) for one in whole if one is not None]
             worst = min(values) if objective.maximise else max(values)
