@@ -224,7 +224,12 @@ impl Builder<'_> {
                 Ok(RateProcess::Sequence(steps.iter().map(&mut part).collect::<Result<_, _>>()?))
             }
             RateSpec::Trace(spec) => {
-                let trace = self.trace(spec, format!("{table}.rate.trace"))?;
+                let mut trace = self.trace(spec, format!("{table}.rate.trace"))?;
+                if let Some(rate) = spec.zero {
+                    let filled = trace.with_zeros_at(rate);
+                    trace = filled
+                        .map_err(|error| wrong(format!("{table}.rate.zero"), error.found, error.expected))?;
+                }
                 Ok(RateProcess::Trace { trace, offset: spec.offset, scale: spec.scale, repeat: spec.repeat })
             }
             RateSpec::Mmwave(spec) => {

@@ -108,6 +108,8 @@ pub struct TraceSpec {
     pub offset: TimeDelta,
     /// Every rate is multiplied by this; default 1.
     pub scale: f64,
+    /// Stands for every rate of 0 in the file, before `scale`; default none: nothing is sent then.
+    pub zero: Option<Bitrate>,
     /// Start over at the end; default no: the last value holds.
     pub repeat: bool,
 }

@@ -121,7 +121,8 @@ fn link_rate(spec: &RateSpec) -> String {
         }
         RateSpec::Trace(trace) => {
             let table = options(Inline::default().with("trace", text(&trace.file)), &trace.options);
-            played(table.with("offset", time(trace.offset)), trace.scale, trace.repeat)
+            let table = table.with("offset", time(trace.offset)).perhaps("zero", trace.zero.map(rate));
+            played(table, trace.scale, trace.repeat)
         }
         RateSpec::Mmwave(mmwave) => {
             let params = &mmwave.params;

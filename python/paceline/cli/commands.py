@@ -145,11 +145,28 @@ def study(
         bool, typer.Option("--write-verdict", help="Put the verdict into the study's README.md as well.")
     ] = False,
     data: options.Data = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say how many experiments, how long and how large; write nothing.")
+    ] = False,
+    dask: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(metavar="HOST:PORT", help="Run the experiments on the Dask cluster of this scheduler."),
+    ] = None,
 ) -> None:
     """Run a study and compare it with what was published."""
     with plainly("finished experiments are kept; go on with --resume"):
-        from paceline.cli import studies
+        from paceline.cli import studies, sweeps
+        from paceline.studies.definition import find
+        from paceline.sweeps.definition import is_sweep
 
+        if is_sweep(find(name)):
+            options.expect_unset("a sweep", chart=chart)
+            if dry_run:
+                return sweeps.dry_run(name, workers, data, json=json)
+            return sweeps.run(
+                name, out, workers, dask=dask, resume=resume, data=data, json=json, write_verdict=write_verdict
+            )
+        options.expect_unset("a study of named experiments", dry_run=dry_run, dask=dask)
         studies.run(name, out, workers, resume=resume, data=data, json=json, chart=chart, write_verdict=write_verdict)
 
 

@@ -111,8 +111,18 @@ fn step_rate(node: &Node<'_>) -> Result<RateSpec, ScenarioError> {
 }
 
 /// What is beside `trace` in a rate.
-const TRACE_KEYS: [&str; 9] =
-    ["trace", "format", "interval", "column", "time_column", "opportunity", "offset", "scale", "repeat"];
+const TRACE_KEYS: [&str; 10] = [
+    "trace",
+    "format",
+    "interval",
+    "column",
+    "time_column",
+    "opportunity",
+    "offset",
+    "scale",
+    "zero",
+    "repeat",
+];
 
 fn trace(table: &Table<'_>, file: &str) -> Result<RateSpec, ScenarioError> {
     table.only(&TRACE_KEYS)?;
@@ -122,6 +132,7 @@ fn trace(table: &Table<'_>, file: &str) -> Result<RateSpec, ScenarioError> {
         options,
         offset: table.find("offset").map_or(Ok(TimeDelta::ZERO), |node| node.time())?,
         scale: scale(table)?,
+        zero: table.find("zero").map(|node| node.rate_above_zero()).transpose()?,
         repeat: table.find("repeat").map_or(Ok(false), |node| node.flag())?,
     }))
 }

@@ -20,7 +20,7 @@ fn rate() -> impl Strategy<Value = String> {
         "{ steps = [[\"0s\", \"#kbps\"], [\"0.#s\", \"0bps\"], [\"5.#s\", \"3Mbps\"]] }",
         "{ steps = [[\"0s\", { trace = \"x\", format = \"mbps-hold\", repeat = true }], [\"9.#s\", { generator = \"mmwave\" }]] }",
         "{ trace = \"a b.csv\", format = \"time-mbps\", repeat = true, column = # }",
-        "{ trace = 'C:\\x.csv', format = \"mbps\", interval = \"#ms\", column = \"down\\tload\", scale = 0.# }",
+        "{ trace = 'C:\\x.csv', format = \"mbps\", interval = \"#ms\", column = \"down\\tload\", scale = 0.#, zero = \"#Mbps\" }",
         "{ trace = \"x.json\", offset = \"#us\" }",
         "{ trace = \"x.gz\", format = \"mahimahi\", opportunity = \"#B\" }",
         "{ trace = \"x\", format = \"mbps-hold\", time_column = # }",
