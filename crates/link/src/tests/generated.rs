@@ -182,14 +182,16 @@ fn ramps_begin_and_end_a_stay_on_the_side_of_its_neighbours() {
     assert!(bent < 0.95 * free, "{bent} {free}");
 }
 
+type Change = fn(&mut StatesParams);
+
 #[test]
 fn a_state_out_of_range_is_refused() {
-    let refused = |change: fn(&mut StatesParams)| {
+    let refused = |change: Change| {
         let mut params = three_states();
         change(&mut params);
         states(1, TimeDelta::from_secs(1), &params).expect_err("refused").to_string()
     };
-    let cases: [(fn(&mut StatesParams), &str); 9] = [
+    let cases: [(Change, &str); 9] = [
         (|params| params.states.truncate(1), "found \"1 states\", expected from 2 to 1001 states"),
         (|params| params.interval = TimeDelta::ZERO, "interval of at least 0.001 s"),
         (|params| params.states[0].rates.clear(), "found \"0 rates\", expected from 1 to 1001 rates"),
