@@ -68,7 +68,9 @@ def rates(
         preset=preset,
     )
     toml = "" if preset else as_toml("rate", result.fit.rate)
-    lines = [*_heading(result, preset), "", *aligned(states_table(result.fit)), "", *_distances(result.comparison)]
+    states_are = ["states, fitted to the recordings:"] if preset else []
+    lines = [*_heading(result, preset), "", *states_are, *aligned(states_table(result.fit))]
+    lines += ["", *_distances(result.comparison)]
     bounds_mbps = {"bounds_mbps": result.fit.bounds}
     text = _json(result, result.fit.rate, bounds_mbps) if json else _remarks(lines) + toml
     _put(text, toml, lines, result, folder, json=json)

@@ -85,7 +85,7 @@ def read_rates(
         ScenarioError: The file is no recording of that format, or is not there.
         UsageError: It is shorter than an interval.
     """
-    core = _load(_link({"trace": _found_from_here(file, data), **options}), file, data)
+    core = _load(_link({"trace": file, **options}), file, data)
     rates = Rates(_stem(file), _evened(core.link_trace, interval_s), interval_s)
     if not len(rates.mbps):
         raise UsageError(f"{file}: found less than one interval of {interval_s:g} s, expected a longer recording")
@@ -100,7 +100,7 @@ def draw_rates(rate: Mapping[str, object], count: int, interval_s: float, seed: 
 
 def read_frames(file: str, format_: str | None, data: Path | None = None) -> tuple[Frames, list[str]]:
     """A recording of frame sizes, and what was odd in it."""
-    source = {"kind": "trace-encoder", "file": _found_from_here(file, data)}
+    source = {"kind": "trace-encoder", "file": file}
     core = _load(_encoder({**source, "format": format_} if format_ else source), file, data)
     return _frames(_stem(file), core.frame_trace), core.warnings
 
@@ -114,12 +114,6 @@ def draw_frames(generator: Mapping[str, object], count: int, seed: int) -> Frame
 def _stem(file: str) -> str:
     name = Path(file).name
     return name[: -len(".gz")] if name.endswith(".gz") else name
-
-
-def _found_from_here(file: str, data: Path | None) -> str:
-    """A file of the working folder by its whole name; others are looked for in the data folder."""
-    path = Path(file)
-    return str(path.absolute()) if path.exists() or data is None else file
 
 
 def _link(rate: Mapping[str, object]) -> str:
