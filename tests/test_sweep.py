@@ -403,3 +403,69 @@ def test_options_of_other_studies_are_refused(little: Path, cli: Run) -> None:
     assert (done.returncode, "--chart: found with a sweep" in done.stderr) == (2, True)
     done = cli("study", "scream-5g", "--dry-run")
     assert (done.returncode, "--dry-run: found with a study of named experiments" in done.stderr) == (2, True)
+
+
+# ---- Pictures.
+
+PICTURES = """
+[pictures.levels]
+kind = "levels"
+design = "single"
+metric = "rate"
+
+[pictures.numbers]
+kind = "numbers"
+design = "mixed"
+metric = "wait"
+log = true
+
+[pictures.against]
+kind = "against"
+design = "mixed"
+metric = "rate"
+against = "wait"
+
+[pictures.panels]
+kind = "panels"
+design = "single"
+metrics = ["rate", "wait"]
+log = true
+"""
+
+
+def test_pictures_show_the_metrics_over_what_was_varied(little: Path, tmp_path: Path) -> None:
+    (little / "study.toml").write_text(STUDY + PICTURES)
+    result = run_sweep(little, out=tmp_path / "out")
+    single = result.results[result.results["design"] == "single"]
+    targets = single[single["varied"] == "target"].groupby("factor.target")
+    figures = {name: picture.draw(result.sweep, result.results) for name, picture in result.sweep.pictures.items()}
+
+    levels = {line.get_label(): line.get_ydata() for line in figures["levels"].axes[0].lines}
+    assert list(levels["target"]) == pytest.approx(list(targets["metric.rate"].mean()))
+    assert len(figures["numbers"].axes[0].lines[0].get_ydata()) == 6
+    assert figures["numbers"].axes[0].get_yscale() == "log"
+    # Only the factor with a default has something to compare with.
+    [panel] = [axes for axes in figures["panels"].axes if axes.get_visible()]
+    drawn = {line.get_label(): line for line in panel.lines}
+    rates = targets["metric.rate"].mean()
+    assert list(drawn["rate"].get_ydata()) == pytest.approx(list(rates / rates[100]))
+    assert panel.get_title(loc="left") == "target, ms"
+    for name in result.sweep.pictures:
+        assert (tmp_path / "out" / "plots" / f"{name}.svg").read_text().startswith("<?xml")
+    assert result.report.read_text().count("<svg") == 4
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('kind = "levels"', 'kind = "level"', "pictures.levels.kind: found 'level', expected one of levels, numbers"),
+        ('metric = "wait"', 'metric = "waits"', "pictures.numbers.metric: found 'waits', expected one of rate, wait"),
+        ('metrics = ["rate", "wait"]', 'metric = "rate"', "pictures.panels.metrics: found None"),
+        ('against = "wait"\n', "", "pictures.against.against: found None, expected a metric"),
+    ],
+)
+def test_a_wrong_picture_is_said_before_any_run(little: Path, old: str, new: str, message: str) -> None:
+    assert old in PICTURES
+    (little / "study.toml").write_text(STUDY + PICTURES.replace(old, new))
+    with pytest.raises(StudyError, match=message):
+        load(little)

@@ -12,7 +12,7 @@ from importlib import import_module
 from itertools import islice
 from multiprocessing import active_children, get_context
 from multiprocessing.process import BaseProcess
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from paceline.errors import UsageError, WorkerDied
 
@@ -46,19 +46,46 @@ def in_processes(
     workers: int,
     died: Callable[[Item], Outcome] | None = None,
 ) -> Iterator[tuple[Item, Outcome]]:
-    """Every item in one of `workers` processes.
+    """Every item in one of `workers` processes; see `Processes`."""
+    with Processes(function, context, workers, died) as processes:
+        yield from processes.run(items)
 
-    When a process dies, the items that were under way run again, each alone; one that ends its process even so has the
+
+class Processes(Generic[Context, Item, Outcome]):
+    """Processes of this machine that stay until the `with` block ends.
+
+    When one dies, the items that were under way run again, each alone; one that ends its process even so has the
     outcome that `died` says, or, without `died`, ends the work.
-
-    Raises:
-        WorkerDied: A process died and `died` was not given, or too many did in a row.
     """
-    pool = _Pool(workers, function, context)
-    rest = iter(items)
-    suspects: deque[Item] = deque()
-    deaths = 0
-    try:
+
+    def __init__(
+        self,
+        function: Callable[[Context, Item], Outcome],
+        context: Context,
+        workers: int,
+        died: Callable[[Item], Outcome] | None = None,
+    ) -> None:
+        self._pool = _Pool(workers, function, context)
+        self._died = died
+
+    def __enter__(self) -> Processes[Context, Item, Outcome]:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None:
+            self._pool.kill()
+        self._pool.close()
+
+    def run(self, items: Iterable[Item]) -> Iterator[tuple[Item, Outcome]]:
+        """Every item with its outcome, in the order in which they are finished.
+
+        Raises:
+            WorkerDied: A process died and `died` was not given, or too many did in a row.
+        """
+        pool = self._pool
+        rest = iter(items)
+        suspects: deque[Item] = deque()
+        deaths = 0
         while True:
             while not suspects and pool.has_room and (item := next(rest, pool)) is not pool:
                 pool.submit(item)
@@ -69,9 +96,9 @@ def in_processes(
                 deaths = deaths + 1 if isinstance(outcome, _Dead) else 0
                 if isinstance(outcome, _Dead):
                     pool.renew()
-                    if died is None or deaths == DEATHS_IN_A_ROW:
+                    if self._died is None or deaths == DEATHS_IN_A_ROW:
                         raise WorkerDied("worker processes die, one after the other: is there memory enough?")
-                    outcome = died(item)
+                    outcome = self._died(item)
                 yield item, outcome
                 continue
             if not pool.running:
@@ -82,14 +109,9 @@ def in_processes(
                 else:
                     yield item, outcome
             if suspects and not pool.running:
-                if died is None:
+                if self._died is None:
                     raise WorkerDied("a worker process was killed")
                 pool.renew()
-    except BaseException:
-        pool.kill()
-        raise
-    finally:
-        pool.close()
 
 
 class _Dead:

@@ -250,6 +250,66 @@ def fit(
 
 
 @app.command()
+def tune(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A study that can be tuned, or its folder.")],
+    out: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(parser=options.folder, metavar="DIR", help="Where trials and report go [default: out/NAME]."),
+    ] = None,
+    search: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(metavar="NAME", help="Only this of its searches; may be repeated."),
+    ] = None,
+    trials: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(min=1, help="How many sets each search tries, in place of the definition's."),
+    ] = None,
+    workers: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(min=1, help="Runs at a time [default: one per core]."),
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Take over what an earlier search in DIR measured.")] = False,
+    json: options.Json = False,
+    data: options.Data = None,
+) -> None:
+    """Search a controller's parameters for several objectives; judge what is found on recordings held out."""
+    with plainly("what was measured is kept; go on with --resume"):
+        from paceline.cli import tuning
+
+        tuning.run(name, out, workers, searches=search, trials=trials, resume=resume, data=data, json=json)
+
+
+@app.command()
+def sensitivity(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A study that can be tuned, or its folder.")],
+    out: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(
+            parser=options.folder, metavar="DIR", help="Where ranking and report go [default: out/NAME-sensitivity]."
+        ),
+    ] = None,
+    search: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(metavar="NAME", help="Whose parameters [default: those of its first search]."),
+    ] = None,
+    workers: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(min=1, help="Runs at a time [default: one per core]."),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Take over what an earlier ranking in DIR measured.")
+    ] = False,
+    json: options.Json = False,
+    data: options.Data = None,
+) -> None:
+    """Rank a controller's parameters by what they do: Morris' screening, then Sobol's indices."""
+    with plainly("what was measured is kept; go on with --resume"):
+        from paceline.cli import tuning
+
+        tuning.rank(name, out, workers, search=search, resume=resume, data=data, json=json)
+
+
+@app.command()
 def receive(
     scenario: options.Scenario,
     listen: Annotated[str, typer.Option(metavar="HOST:PORT", help="Where media arrives.")],

@@ -81,9 +81,19 @@ class Factor:
         if self.range is None:
             raise StudyError(f"factors.{self.name}.range: found none, expected one: the design draws from ranges")
         low, high = self.range
-        value = low * (high / low) ** part if self.log else low + (high - low) * part
+        return self.near(low * (high / low) ** part if self.log else low + (high - low) * part)
+
+    def near(self, value: float) -> Value:
+        """The value of the range that is nearest, as designs take it."""
+        low, high = self.range or (value, value)
         # Six digits: what is written is what was run, and a time of milliseconds is whole in nanoseconds.
-        return round(value) if self.integer else min(max(float(f"{value:.6g}"), low), high)
+        return round(min(max(value, low), high)) if self.integer else min(max(float(f"{value:.6g}"), low), high)
+
+    def part(self, value: float) -> float:
+        """Where in its range a value lies, from 0 to 1."""
+        low, high = self.range or (0.0, 1.0)
+        part = math.log(value / low) / math.log(high / low) if self.log else (value - low) / (high - low)
+        return min(max(part, 0.0), 1.0)
 
 
 def _levels(where: str, found: object) -> tuple[Value, ...]:

@@ -1,0 +1,397 @@
+"""What a tuning study's folder says: factors with ranges, conditions, objectives, searches. Checked before any run."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from paceline.errors import DataNotFound, ScenarioError, StudyError
+from paceline.frames import find as find_file
+from paceline.quantity import base_units
+from paceline.scenario import ScenarioText, as_pairs, data_folders, decoded
+from paceline.studies.definition import find
+from paceline.studies.metrics import Metric
+from paceline.sweeps.factors import Factor, Value
+from paceline.toml import TOMLDecodeError, loads
+
+Point = dict[str, Value]
+"""A value for each factor that is not left at its default."""
+
+KEYS = (
+    "name", "title", "paper", "scenario", "factors", "metrics", "conditions", "training", "held_out",
+    "objectives", "judgement", "searches", "sensitivity",
+)  # fmt: skip
+SEARCH_KEYS = (
+    "title", "like", "set", "leave", "objectives", "algorithm", "trials", "population", "seed", "baselines", "starts",
+    "picks",
+)  # fmt: skip
+MARGIN = "margin"
+"""In place of an objective: by which a set is ahead of every baseline in all that it is judged by."""
+ALGORITHMS = ("nsga2", "tpe")
+MEANS = ("geometric", "arithmetic")
+
+
+@dataclass(frozen=True)
+class Objective:
+    """What is wanted of a metric, taken together over conditions."""
+
+    metric: str
+    maximise: bool
+    geometric: bool
+    """Mean of the logarithms: a factor counts the same on a slow link as on a fast one."""
+    floor: float
+    """Below this, differences are of no interest: it is added before a logarithm is taken."""
+
+    def scores(self, values: Any) -> Any:
+        """What is averaged and compared: logarithms where the mean is geometric."""
+        import numpy as np
+
+        return np.log(np.asarray(values, dtype=float) + self.floor) if self.geometric else np.asarray(values, float)
+
+    def of(self, values: Any) -> float:
+        """The metric taken together."""
+        import numpy as np
+
+        mean = float(np.mean(self.scores(values)))
+        return float(np.exp(mean) - self.floor) if self.geometric else mean
+
+
+@dataclass(frozen=True)
+class Pick:
+    """Which set of the front becomes a profile."""
+
+    name: str
+    best: str
+    """The objective in which it is best, or `margin`."""
+    beside: str | None
+    """The baseline that it must keep up with."""
+    keeps: dict[str, float]
+    """In which objectives, and to which part."""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """When a set beats another."""
+
+    objectives: tuple[str, ...]
+    """In all of these."""
+    confidence: float
+    """Of the interval of the paired difference that must exclude zero."""
+
+
+@dataclass(frozen=True)
+class Search:
+    """One search: what it varies under which circumstances, and beside whom its finds are judged."""
+
+    name: str
+    title: str
+    overrides: tuple[tuple[str, str], ...]
+    factors: tuple[Factor, ...]
+    objectives: tuple[str, ...]
+    """Those it goes by."""
+    algorithm: str
+    trials: int
+    population: int
+    seed: int
+    baselines: dict[str, Point]
+    starts: tuple[Point, ...]
+    """Sets that it tries right after the baselines."""
+    picks: dict[str, Pick]
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """How the parameters are ranked."""
+
+    trajectories: int
+    """Of Morris' screening."""
+    keep: int
+    """The highest-ranked that get Sobol indices."""
+    samples: int
+    """Base sample of Sobol's indices, a power of two."""
+    seed: int
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """A tuning study as its folder defines it, with where its data is."""
+
+    name: str
+    title: str
+    folder: Path
+    scenario_file: Path
+    scenario_text: str
+    data: tuple[str, ...]
+    """Where traces are looked for after the study's own folder."""
+    factors: dict[str, Factor]
+    metrics: dict[str, Metric]
+    conditions: dict[str, tuple[tuple[str, str], ...]]
+    training: tuple[str, ...]
+    held_out: tuple[str, ...]
+    objectives: dict[str, Objective]
+    judgement: Judgement
+    searches: dict[str, Search]
+    sensitivity: Sensitivity
+    digest: str
+    """Changes when a measurement could come out otherwise, by the definition or by a byte of a trace; not when other
+    sets are picked or they are judged otherwise."""
+
+    def defaults(self, search: Search) -> Point:
+        """What the scenario itself says, of every factor that the search varies."""
+        resolved = loads(self.scenario(search, self.training[0], {}).load().core.resolved_toml)
+        return {factor.name: _found(resolved, factor) for factor in search.factors}
+
+    def scenario(self, search: Search, condition: str, point: Mapping[str, Value]) -> ScenarioText:
+        """The scenario of a set of parameters under a condition."""
+        pairs: list[tuple[str, str]] = []
+        for name, factor in self.factors.items():
+            value = point.get(name, factor.default)
+            if value is not None:
+                pairs += factor.override(value)
+        overrides = [*self.conditions[condition], *search.overrides, *pairs]
+        return ScenarioText(self.scenario_text, str(self.scenario_file), list(self.data), overrides, None)
+
+
+def load(name: str | os.PathLike[str], data: str | os.PathLike[str] | None = None) -> Tuning:
+    """The tuning study of that name, or in that folder.
+
+    Raises:
+        StudyError: The definition is wrong.
+        DataNotFound: A trace that it names is not there: a search over other data would be another search.
+    """
+    folder = find(name)
+    path = folder / "study.toml"
+    try:
+        text = loads(decoded(path.read_bytes(), str(path)))
+    except TOMLDecodeError as error:
+        raise StudyError(f"{path}: {error}") from None
+    if "searches" not in text:
+        raise StudyError(f"{path}: found no searches, expected a study that can be tuned, such as scream-tune")
+    try:
+        tuning = _tuning(folder, text, tuple(data_folders(data)))
+        _check(tuning)
+    except KeyError as error:
+        raise StudyError(f"{path}: found no key {error}, expected one") from None
+    except (StudyError, ScenarioError) as error:
+        raise StudyError(f"{path}: {error}") from None
+    return tuning
+
+
+def _tuning(folder: Path, text: Mapping[str, Any], folders: tuple[str, ...]) -> Tuning:
+    _only("", text, KEYS)
+    factors = {name: Factor.read(name, spec) for name, spec in text["factors"].items()}
+    metrics = {name: Metric(name, spec) for name, spec in text["metrics"].items()}
+    conditions = {name: tuple(as_pairs(spec)) for name, spec in text["conditions"].items()}
+    objectives = {name: _objective(name, spec, metrics) for name, spec in text["objectives"].items()}
+    for role in ("training", "held_out"):
+        if not text[role]:
+            raise StudyError(f"{role}: found none, expected conditions")
+        for name in text[role]:
+            _known(role, name, conditions)
+    for name in set(text["training"]) & set(text["held_out"]):
+        raise StudyError(f"held_out: found {name!r}, which is also trained on")
+    scenario_file = folder / text["scenario"]
+    scenario = scenario_file.read_bytes()
+    searches = {
+        name: _search(name, _likened(name, spec, text["searches"]), factors, objectives)
+        for name, spec in text["searches"].items()
+    }
+    if not searches or not objectives:
+        raise StudyError("found no searches or no objectives, expected at least one of each")
+    rank = text.get("sensitivity", {})
+    _only("sensitivity", rank, ("trajectories", "keep", "samples", "seed"))
+    return Tuning(
+        name=text["name"],
+        title=text["title"],
+        folder=folder,
+        scenario_file=scenario_file,
+        scenario_text=decoded(scenario, str(scenario_file)),
+        data=folders,
+        factors=factors,
+        metrics=metrics,
+        conditions=conditions,
+        training=tuple(text["training"]),
+        held_out=tuple(text["held_out"]),
+        objectives=objectives,
+        judgement=_judgement(text["judgement"], objectives),
+        searches=searches,
+        sensitivity=Sensitivity(
+            _count("sensitivity.trajectories", rank.get("trajectories", 20), 2),
+            _count("sensitivity.keep", rank.get("keep", 8), 1),
+            _count("sensitivity.samples", rank.get("samples", 64), 2),
+            _count("sensitivity.seed", rank.get("seed", 1), 0),
+        ),
+        digest=_digest(text, scenario, [str(folder), *folders]),
+    )
+
+
+def _digest(text: Mapping[str, Any], scenario: bytes, folders: list[str]) -> str:
+    measured = {key: value for key, value in text.items() if key not in ("title", "paper", "held_out", "judgement")}
+    measured["searches"] = {
+        name: {key: value for key, value in search.items() if key not in ("title", "picks", "trials")}
+        for name, search in text["searches"].items()
+    }
+    digest = hashlib.sha256(json.dumps(measured, sort_keys=True).encode() + b"\0" + scenario)
+    for name in sorted({*_files(text["conditions"]), *_files(loads(scenario.decode()))}):
+        digest.update(find_file(name, folders).read_bytes())
+    return digest.hexdigest()
+
+
+def _files(table: Mapping[str, Any]) -> Iterator[str]:
+    """The recordings that a part of a scenario names."""
+    for key, value in table.items():
+        if key in ("trace", "file") and isinstance(value, str):
+            yield value
+        elif isinstance(value, Mapping):
+            yield from _files(value)
+
+
+def _found(resolved: Mapping[str, Any], factor: Factor) -> Value:
+    value: Any = resolved
+    for key in factor.paths[0].split("."):
+        value = value.get(key) if isinstance(value, Mapping) else None
+    number = base_units(value)
+    if number is None:
+        raise StudyError(f"factors.{factor.name}: found no number at {factor.paths[0]} of the scenario, expected one")
+    return factor.near(number / (base_units(f"1{factor.unit}") or 1.0))
+
+
+def _objective(name: str, spec: Mapping[str, Any], metrics: Mapping[str, Metric]) -> Objective:
+    _only(f"objectives.{name}", spec, ("want", "mean", "floor"))
+    _known("objectives", name, metrics)
+    want, mean = spec["want"], spec.get("mean", "geometric")
+    if want not in ("more", "less"):
+        raise StudyError(f"objectives.{name}.want: found {want!r}, expected more or less")
+    if mean not in MEANS:
+        raise StudyError(f"objectives.{name}.mean: found {mean!r}, expected one of {', '.join(MEANS)}")
+    return Objective(name, want == "more", mean == "geometric", float(spec.get("floor", 0.0)))
+
+
+def _judgement(spec: Mapping[str, Any], objectives: Mapping[str, Objective]) -> Judgement:
+    _only("judgement", spec, ("objectives", "confidence"))
+    if not spec["objectives"]:
+        raise StudyError("judgement.objectives: found none, expected at least one")
+    for name in spec["objectives"]:
+        _known("judgement.objectives", name, objectives)
+    confidence = float(spec.get("confidence", 0.95))
+    if not 0.5 <= confidence < 1:
+        raise StudyError(f"judgement.confidence: found {confidence}, expected at least 0.5 and less than 1")
+    return Judgement(tuple(spec["objectives"]), confidence)
+
+
+def _likened(name: str, spec: Mapping[str, Any], searches: Mapping[str, Any]) -> dict[str, Any]:
+    """The definition, completed by that of the search that it is like; but for its picks, which are that one's own."""
+    if "like" not in spec:
+        return dict(spec)
+    _known(f"searches.{name}.like", spec["like"], searches)
+    other = {key: value for key, value in searches[spec["like"]].items() if key != "picks"}
+    return {**other, **spec}
+
+
+def _search(
+    name: str, spec: Mapping[str, Any], factors: Mapping[str, Factor], objectives: Mapping[str, Objective]
+) -> Search:
+    where = f"searches.{name}"
+    _only(where, spec, SEARCH_KEYS)
+    left = spec.get("leave", ())
+    for factor in left:
+        _known(f"{where}.leave", factor, factors)
+    names = [name for name, factor in factors.items() if factor.range is not None and name not in left]
+    if not names:
+        raise StudyError(f"{where}: found no factor with a range, expected at least one")
+    algorithm = spec.get("algorithm", "nsga2")
+    if algorithm not in ALGORITHMS:
+        raise StudyError(f"{where}.algorithm: found {algorithm!r}, expected one of {', '.join(ALGORITHMS)}")
+    baselines = {title: dict(point) for title, point in spec.get("baselines", {}).items()}
+    for title, point in baselines.items():
+        for factor in point:
+            _known(f"{where}.baselines.{title!r}", factor, factors)
+    starts = tuple(dict(point) for point in spec.get("starts", ()))
+    for number, point in enumerate(starts, 1):
+        for factor in point:
+            _known(f"{where}.starts {number}", factor, factors)
+    by = tuple(spec.get("objectives", objectives))
+    for objective in by:
+        _known(f"{where}.objectives", objective, objectives)
+    if not baselines:
+        raise StudyError(f"{where}.baselines: found none, expected sets to judge the finds beside")
+    return Search(
+        name=name,
+        title=spec.get("title", name),
+        overrides=tuple(as_pairs(spec.get("set", {}))),
+        factors=tuple(factors[factor] for factor in names),
+        objectives=by,
+        algorithm=algorithm,
+        trials=_count(f"{where}.trials", spec.get("trials", 1000), 1),
+        population=_count(f"{where}.population", spec.get("population", 50), 2),
+        seed=_count(f"{where}.seed", spec.get("seed", 1), 0),
+        baselines=baselines,
+        starts=starts,
+        picks={
+            title: _pick(f"{where}.picks.{title}", title, pick, objectives, baselines)
+            for title, pick in spec.get("picks", {}).items()
+        },
+    )
+
+
+def _pick(
+    where: str, name: str, spec: Mapping[str, Any], objectives: Mapping[str, Objective], baselines: Mapping[str, Point]
+) -> Pick:
+    _only(where, spec, ("best", "beside", "keeps"))
+    best, beside, keeps = spec["best"], spec.get("beside"), dict(spec.get("keeps", {}))
+    if best != MARGIN:
+        _known(f"{where}.best", best, objectives)
+    if (beside is None) != (not keeps):
+        raise StudyError(f"{where}: found one of beside and keeps, expected both or neither")
+    if beside is not None:
+        _known(f"{where}.beside", beside, baselines)
+    for objective in keeps:
+        _known(f"{where}.keeps", objective, objectives)
+    return Pick(name, best, beside, keeps)
+
+
+def _only(where: str, table: Mapping[str, Any], keys: tuple[str, ...]) -> None:
+    for key in table:
+        if key not in keys:
+            raise StudyError(f"{where + ': ' if where else ''}found key {key!r}, expected one of {', '.join(keys)}")
+
+
+def _known(where: str, name: str, known: Mapping[str, object]) -> None:
+    if name not in known:
+        raise StudyError(f"{where}: found {name!r}, expected one of {', '.join(known)}")
+
+
+def _count(where: str, found: object, least: int) -> int:
+    if not isinstance(found, int) or isinstance(found, bool) or found < least:
+        raise StudyError(f"{where}: found {found!r}, expected a whole number of at least {least}")
+    return found
+
+
+def _check(tuning: Tuning) -> None:
+    """Reads every scenario that can be told apart before the search: conditions, baselines, both ends of each range."""
+    for search, what, condition, point in _probes(tuning):
+        try:
+            tuning.scenario(search, condition, point).load()
+        except DataNotFound:
+            raise
+        except ScenarioError as error:
+            raise StudyError(f"searches.{search.name}: {what}: {error}") from None
+
+
+def _probes(tuning: Tuning) -> Iterator[tuple[Search, str, str, Point]]:
+    for search in tuning.searches.values():
+        for condition in (*tuning.training, *tuning.held_out):
+            yield search, f"condition {condition!r}", condition, {}
+        for factor in search.factors:
+            for part in (0.0, 1.0):
+                value = factor.at(part)
+                yield search, f"{factor.name} = {value}{factor.unit}", tuning.training[0], {factor.name: value}
+        for title, point in search.baselines.items():
+            yield search, f"baseline {title!r}", tuning.training[0], point
+        for number, point in enumerate(search.starts, 1):
+            yield search, f"start {number}", tuning.training[0], point

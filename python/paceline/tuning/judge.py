@@ -1,0 +1,98 @@
+"""Whether one set beats another: paired differences over conditions, with their interval."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from paceline.tuning.definition import Objective, Tuning
+
+if TYPE_CHECKING:
+    from paceline.tuning.runs import Runs
+
+
+@dataclass(frozen=True)
+class Difference:
+    """By how much one set is ahead of another in one objective; above zero it is better."""
+
+    objective: str
+    mean: float
+    low: float
+    high: float
+    """The interval's ends; in logarithms where the objective's mean is geometric."""
+    geometric: bool
+    maximise: bool
+    better: int
+    """Under how many conditions it is ahead."""
+    conditions: int
+
+    @property
+    def ahead(self) -> bool:
+        """Whether the interval excludes zero on the better side."""
+        return self.low > 0
+
+    @property
+    def change(self) -> tuple[float, float, float]:
+        """What becomes of the objective: the mean and the interval's ends, in percent where the mean is geometric."""
+        ends = (self.mean, self.low, self.high) if self.maximise else (-self.mean, -self.high, -self.low)
+        if not self.geometric:
+            return ends
+        mean, low, high = (100 * math.expm1(end) for end in ends)
+        return mean, low, high
+
+
+@dataclass(frozen=True)
+class Duel:
+    """One set beside another on the held-out conditions."""
+
+    one: str
+    other: str
+    differences: list[Difference]
+
+    @property
+    def beats(self) -> bool:
+        """Whether the first is ahead in every objective of the judgement."""
+        return all(difference.ahead for difference in self.differences)
+
+
+def duel(tuning: Tuning, names: tuple[str, str], runs: tuple[Runs, Runs], conditions: Sequence[str]) -> Duel:
+    """The first set beside the second."""
+    differences = [
+        _difference(tuning.objectives[name], score(tuning.objectives[name], *runs, name, conditions), tuning)
+        for name in tuning.judgement.objectives
+    ]
+    return Duel(*names, differences)
+
+
+def score(
+    objective: Objective,
+    one: Mapping[str, Mapping[str, float]],
+    other: Mapping[str, Mapping[str, float]],
+    name: str,
+    conditions: Sequence[str],
+) -> Any:
+    """By how much the first set is ahead under each condition."""
+    ours, theirs = ([runs[condition][name] for condition in conditions] for runs in (one, other))
+    return (1 if objective.maximise else -1) * (objective.scores(ours) - objective.scores(theirs))
+
+
+def _difference(objective: Objective, scores: Any, tuning: Tuning) -> Difference:
+    from scipy import stats
+
+    count = len(scores)
+    mean = float(scores.mean())
+    # One condition tells nothing of the spread.
+    error = float(stats.sem(scores)) if count > 1 else math.inf
+    half = float(stats.t.ppf((1 + tuning.judgement.confidence) / 2, count - 1)) * error if count > 1 else math.inf
+    return Difference(
+        objective.metric,
+        mean,
+        mean - half,
+        mean + half,
+        objective.geometric,
+        objective.maximise,
+        int((scores > 0).sum()),
+        count,
+    )
