@@ -172,6 +172,85 @@ def study(
 
 
 @app.command()
+def fit(
+    recordings: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="RECORDING...", help="Files of rates, or with --frames of frame sizes, fitted together."
+        ),
+    ],
+    frames: Annotated[bool, typer.Option("--frames", help="Fit frame sizes instead of rates.")] = False,
+    format_: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option("--format", metavar="NAME", help="How the files are written, as beside `trace` or `file`."),
+    ] = None,
+    interval: Annotated[
+        str,
+        typer.Option(
+            metavar="TIME", help="Rates are looked at as means over so long; of the format mbps also its own."
+        ),
+    ] = "1s",
+    column: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(metavar="NAME", help="Heading, or number from 0, of the rate."),
+    ] = None,
+    time_column: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(metavar="NAME", help="Heading, or number from 0, of the time or hold."),
+    ] = None,
+    states: Annotated[int, typer.Option(min=2, max=20, help="How many states; their bounds are found.")] = 4,
+    bounds: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(metavar="RATES", help="Rates between the states, such as 20Mbps,165Mbps,700Mbps."),
+    ] = None,
+    against: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(metavar="FILE", help="A recording that is left out and compared; may be repeated."),
+    ] = None,
+    split: Annotated[
+        Optional[float],  # noqa: UP045
+        typer.Option(metavar="PART", help="Fit so much of each recording, such as 0.5, and compare with the rest."),
+    ] = None,
+    preset: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(metavar="NAME", help="Compare this preset instead of what was fitted."),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of the generator that is compared.")] = 1,
+    out: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(parser=options.folder, metavar="DIR", help="Write fit.toml and plots/fit.svg and .png there."),
+    ] = None,
+    json: options.Json = False,
+    data: options.Data = None,
+) -> None:
+    """Fit a generator to recordings: print its parameters and how far it is from them."""
+    with plainly():
+        from paceline.cli import fitting
+
+        if frames:
+            fitting.expect_rates_only(
+                interval=interval != "1s", column=column, time_column=time_column, bounds=bounds, states=states != 4
+            )
+            return fitting.frames(
+                recordings, against or [], format_, split=split, preset=preset, seed=seed, out=out, json=json, data=data
+            )
+        fitting.rates(
+            recordings,
+            against or [],
+            fitting.trace_options(format_, interval, column, time_column),
+            interval=interval,
+            states=states,
+            bounds=bounds,
+            split=split,
+            preset=preset,
+            seed=seed,
+            out=out,
+            json=json,
+            data=data,
+        )
+
+
+@app.command()
 def tune(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A study that can be tuned, or its folder.")],
     out: Annotated[
