@@ -42,8 +42,8 @@ impl<P: Transit> Link<P> {
     }
 
     /// Offers a packet at `now`; calls come in order of time. Drop-tail calls `sink` at once with a departure in the
-    /// future, other disciplines with the departures up to and including `now`. A departure that never comes is not
-    /// announced.
+    /// future, other disciplines when service begins, for all whose service has begun up to and including `now`. A
+    /// departure that never comes is not announced.
     #[inline]
     pub fn offer(&mut self, now: Time, packet: P, sink: &mut impl FnMut(Departure<P>)) -> Offered {
         let now = self.reach(now);
@@ -103,8 +103,8 @@ impl<P: Transit> Link<P> {
         self.queue.take_dropped().map(|(at, packet)| (Time::from_nanos(at), packet))
     }
 
-    /// Brings the counters up to date: everything up to and including `now`. A discipline with real departures hands
-    /// what departed in this call to the next `offer` or `advance`, and says so by `next_event`.
+    /// Brings the counters up to date: everything up to and including `now`. A discipline with real departures announces
+    /// what this call began to serve to the next `offer` or `advance`, and says so by `next_event`.
     pub fn settle(&mut self, now: Time) {
         let now = self.reach(now);
         self.queue.settle(&mut self.line, now);

@@ -2,7 +2,7 @@
 
 use crate::edge::Edge;
 use crate::packet::{Lobby, Packet, Token};
-use paceline_link::{Link, Offered, Planned};
+use paceline_link::{Departure, Link, Offered, Planned};
 use paceline_scenario::recorder::{LinkRecorder, Tick, Ticker};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 use std::cmp::Reverse;
@@ -17,15 +17,26 @@ pub struct Lost {
     pub packet: Packet,
 }
 
-/// What becomes of a packet at a link that predicts.
+/// What becomes of a packet at a link, as far as that is known when it comes.
 #[derive(Clone, Copy, Debug)]
 pub enum Fate {
     /// It arrives on this edge at this time.
     Arrives(usize, Time),
-    /// It waits for ever.
+    /// It waits, for its turn or for ever.
     Stays,
     /// It would have been at the link's other end then, at the earliest.
     Lost(Time),
+}
+
+/// A packet that goes on.
+#[derive(Clone, Copy, Debug)]
+pub struct Onward {
+    /// The edge that it goes to.
+    pub edge: usize,
+    /// When it arrives.
+    pub at: Time,
+    /// What goes.
+    pub packet: Packet,
 }
 
 /// A link, its feeders and its recorder.
@@ -142,7 +153,7 @@ impl Hop {
 
     /// A packet comes at `at`, to a link that predicts.
     #[inline(always)]
-    pub fn pass(&mut self, at: Time, packet: &mut Packet) -> Fate {
+    pub fn plan(&mut self, at: Time, packet: &mut Packet) -> Fate {
         self.events += 1;
         match self.link.plan(at, Bytes::new(u64::from(packet.size)), packet.ecn) {
             Planned::Departs(plan) => {
@@ -158,22 +169,38 @@ impl Hop {
         }
     }
 
-    /// A packet comes at `at`, to a link whose departures happen later.
-    pub fn offer(&mut self, at: Time, packet: Packet, edges: &mut [Edge], lost: &mut Vec<Lost>) {
+    /// A packet comes at `at`, to a link whose departures happen later. What departs goes to `onward`, and is to be carried
+    /// on before this packet.
+    #[inline(never)]
+    pub fn offer(&mut self, at: Time, packet: &mut Packet, onward: &mut Vec<Onward>) -> Fate {
         self.events += 1;
         let Hop { link, lobby, recorder, next, .. } = self;
-        let token = lobby.enter(&packet);
-        let mut sink = |departure| hand_on(departure, lobby, recorder, next, edges);
+        let token = lobby.token(packet);
+        let mut served = None;
+        let mut sink = |departure: Departure<Token>| match departure.packet.place == token.place {
+            true => served = Some(departure),
+            false => onward.push(hand_on(departure, lobby, recorder, next)),
+        };
         if !matches!(link.offer(at, token, &mut sink), Offered::Accepted) {
-            self.lobby.leave(&token);
-            lost.push(Lost { missed: at + self.link.delay(), packet });
+            self.lobby.free(token.place);
+            return Fate::Lost(at + self.link.delay());
         }
+        let Some(departure) = served else {
+            self.lobby.enter(token.place, packet);
+            return Fate::Stays;
+        };
+        // It met an idle server and needs no place to wait.
+        self.lobby.free(token.place);
+        self.recorder.departed(departure.departed, departure.wait);
+        packet.ecn = departure.packet.ecn;
+        packet.cross(departure.wait, departure.noise);
+        Fate::Arrives(self.next[packet.way()] as usize, departure.arrives)
     }
 
     /// What the link does by itself before `until`.
-    pub fn advance_link(&mut self, until: Time, edges: &mut [Edge], lost: &mut Vec<Lost>) {
+    pub fn advance_link(&mut self, until: Time, onward: &mut Vec<Onward>, lost: &mut Vec<Lost>) {
         let Hop { link, lobby, recorder, next, .. } = self;
-        link.advance(until, &mut |departure| hand_on(departure, lobby, recorder, next, edges));
+        link.advance(until, &mut |departure| onward.push(hand_on(departure, lobby, recorder, next)));
         while let Some((at, token)) = self.link.take_dropped() {
             let packet = self.lobby.leave(&token);
             lost.push(Lost { missed: at + self.link.delay(), packet });
@@ -188,14 +215,13 @@ impl Hop {
 
 #[inline]
 fn hand_on(
-    departure: paceline_link::Departure<Token>,
+    departure: Departure<Token>,
     lobby: &mut Lobby,
     recorder: &mut LinkRecorder,
     next: &[u32],
-    edges: &mut [Edge],
-) {
+) -> Onward {
     recorder.departed(departure.departed, departure.wait);
     let mut packet = lobby.leave(&departure.packet);
     packet.cross(departure.wait, departure.noise);
-    edges[next[packet.way()] as usize].push(departure.arrives, packet);
+    Onward { edge: next[packet.way()] as usize, at: departure.arrives, packet }
 }

@@ -1,10 +1,11 @@
 //! The network between the ends of flows: links, and the edges that hold what is under way between components.
 //!
-//! A packet that reaches a link which predicts, and has one feeder only, needs no place to wait for its turn: it passes
-//! at once, and so goes through a chain of such links without a stop. Their samples are taken on the way.
+//! A packet that reaches a link with one feeder only, which keeps the order, need not wait until others are known: it is
+//! offered at once. Where its departure is known then, because the queue is drop-tail or nothing is ahead, it goes
+//! through a chain of such links without a stop. Their samples are taken on the way.
 
 use crate::edge::Edge;
-use crate::hop::{Fate, Hop, Lost};
+use crate::hop::{Fate, Hop, Lost, Onward};
 use crate::packet::Packet;
 use paceline_units::Time;
 use std::cmp::Reverse;
@@ -20,16 +21,17 @@ pub struct Net {
     pub lost: Vec<Lost>,
     /// What arrives at a link before this may pass at once.
     reach: Time,
+    /// What has departed and is not carried on yet.
+    onward: Vec<Onward>,
 }
 
 impl Net {
     /// A network before anything happened.
     pub fn new(hops: Vec<Hop>, edges: Vec<Edge>) -> Net {
-        let mut net = Net { edges, hops, lost: Vec::new(), reach: Time::ZERO };
+        let mut net = Net { edges, hops, lost: Vec::new(), reach: Time::ZERO, onward: Vec::new() };
         for hop in 0..net.hops.len() {
             net.hops[hop].publish(&mut net.edges);
             if let [input] = net.hops[hop].inputs[..]
-                && net.hops[hop].is_predicted()
                 && net.keeps_order(input)
             {
                 net.edges[input].passes = Some(hop as u32);
@@ -65,13 +67,17 @@ impl Net {
         Some(hop as usize)
     }
 
-    /// A packet comes to a link that predicts, and to what follows it as far as that predicts, too.
+    /// A packet comes to a link, and to those behind as far as it need not wait.
     #[inline(never)]
     fn pass(&mut self, mut hop: usize, mut at: Time, mut packet: Packet) {
         loop {
             let link = &mut self.hops[hop];
             link.look_before(at);
-            match link.pass(at, &mut packet) {
+            let fate = match link.is_predicted() {
+                true => link.plan(at, &mut packet),
+                false => self.offer(hop, at, &mut packet),
+            };
+            match fate {
                 Fate::Arrives(edge, arrives) => match self.passed(edge, arrives) {
                     Some(next) => (hop, at) = (next, arrives),
                     None => return self.edges[edge].push(arrives, packet),
@@ -80,6 +86,25 @@ impl Net {
                 Fate::Lost(missed) => return self.lost.push(Lost { missed, packet }),
             }
         }
+    }
+
+    /// To a link whose departures happen later: those that have happened come first.
+    fn offer(&mut self, hop: usize, at: Time, packet: &mut Packet) -> Fate {
+        let first = self.onward.len();
+        let fate = self.hops[hop].offer(at, packet, &mut self.onward);
+        self.carry_on(first);
+        fate
+    }
+
+    /// What has departed since there were `first` of them.
+    fn carry_on(&mut self, first: usize) {
+        let mut index = first;
+        while let Some(&Onward { edge, at, packet }) = self.onward.get(index) {
+            // Links behind leave the list as they found it.
+            self.carry(edge, at, packet);
+            index += 1;
+        }
+        self.onward.truncate(first);
     }
 
     /// How far a link's inputs are known.
@@ -96,6 +121,7 @@ impl Net {
                     self.pass(hop, at, packet);
                 }
                 self.hops[hop].look_before(until);
+                self.advance_link(hop, until);
             }
             _ => self.advance_slowly(hop, until),
         }
@@ -118,12 +144,18 @@ impl Net {
         match self.hops[hop].inputs[..] {
             [input] => {
                 while let Some((at, packet)) = self.edges[input].pop_before(until) {
-                    self.offer(hop, at, packet);
+                    self.pass(hop, at, packet);
                 }
             }
             _ => self.run_merged(hop, until),
         }
-        self.hops[hop].advance_link(until, &mut self.edges, &mut self.lost);
+        self.advance_link(hop, until);
+    }
+
+    fn advance_link(&mut self, hop: usize, until: Time) {
+        let first = self.onward.len();
+        self.hops[hop].advance_link(until, &mut self.onward, &mut self.lost);
+        self.carry_on(first);
     }
 
     fn run_merged(&mut self, hop: usize, until: Time) {
@@ -146,16 +178,8 @@ impl Net {
             } else {
                 PeekMut::pop(first);
             }
-            self.offer(hop, at, packet);
+            self.pass(hop, at, packet);
         }
         self.hops[hop].merge = merge;
-    }
-
-    #[inline(never)]
-    fn offer(&mut self, hop: usize, at: Time, packet: Packet) {
-        if self.hops[hop].is_predicted() {
-            return self.pass(hop, at, packet);
-        }
-        self.hops[hop].offer(at, packet, &mut self.edges, &mut self.lost);
     }
 }
