@@ -15,7 +15,7 @@ from paceline.errors import DataNotFound, StudyError, UsageError
 from paceline.toml import loads
 from paceline.tuning.definition import Judgement, Objective, load
 from paceline.tuning.engine import TuningResult, tune
-from paceline.tuning.judge import _difference, duel
+from paceline.tuning.judge import _difference, differences, duel
 from paceline.tuning.sensitivity import sensitivity
 
 pytest.importorskip("optuna")
@@ -27,11 +27,14 @@ title = "A little search"
 scenario = "call.toml"
 training = ["slow", "fast"]
 held_out = ["slower", "middle", "faster"]
+confirmation = ["far", "near"]
 
 [conditions]
 slow = { "links.bottleneck.rate" = "2Mbps" }
 fast = { "links.bottleneck.rate" = "8Mbps" }
 slower = { "links.bottleneck.rate" = "1500kbps" }
+far = { "links.bottleneck.rate" = "4Mbps", "links.bottleneck.delay" = "60ms" }
+near = { "links.bottleneck.rate" = "4Mbps", "links.bottleneck.delay" = "2ms" }
 middle = { "links.bottleneck.rate" = "4Mbps" }
 faster = { "links.bottleneck.rate" = "9Mbps" }
 
@@ -286,7 +289,31 @@ def test_held_out_sets_are_baselines_and_picks(little: Path, tmp_path: Path) -> 
     tune(little, out=tmp_path, searches=("first",), trials=6)
     held_out = pd.read_parquet(tmp_path / "held_out.parquet")
     assert list(held_out["set"].unique()) == ["defaults", "low", "quick", "ahead"]
-    assert list(held_out["condition"].unique()) == ["slower", "middle", "faster"]
+    assert list(held_out["condition"].unique()) == ["slower", "middle", "faster", "far", "near"]
+
+
+def test_the_confirmation_is_judged_apart(little: Path, tmp_path: Path) -> None:
+    result = tune(little, out=tmp_path, searches=("first",), trials=6)
+    [judged] = result.judged.values()
+    assert [one.differences[0].conditions for one in judged.duels] == [3] * 4
+    assert [one.differences[0].conditions for one in judged.confirmation] == [2] * 4
+    assert "on 2 recordings more" in result.report.read_text()
+
+
+def test_cma_es_goes_by_the_margin(little: Path, tmp_path: Path) -> None:
+    folder = redefined(little, 'algorithm = "tpe"', 'algorithm = "cma-es"')
+    folder = redefined(folder, 'objectives = ["wait"]', 'objectives = ["margin"]')
+    one, two = (tune(folder, out=tmp_path / str(count), searches=("other",), workers=count) for count in (1, 2))
+    assert files(one) == files(two)
+    trials = pd.read_parquet(one.trials_file)
+    assert list(trials.index[trials["front"]]) == [trials["objective.margin"].idxmax()]
+    found = one.judged["other"].found
+    ends = [
+        difference.low
+        for other in found.baselines.values()
+        for difference in differences(one.tuning, found.trials[9].measured.runs, other.measured.runs, ("slow", "fast"))
+    ]
+    assert found.trials[9].objectives["margin"] == min(ends)
 
 
 # ---- The ranking.
@@ -330,6 +357,13 @@ def test_the_command_says_what_was_found(little: Path, tmp_path: Path, cli: Run)
         ('training = ["slow", "fast"]', "training = []", "training: found none"),
         ('"slower", "middle"', '"slow", "middle"', "held_out: found 'slow', which is also trained on"),
         ('"slower", "middle"', '"slowest", "middle"', "held_out: found 'slowest', expected one of"),
+        ('"far", "near"', '"fast", "near"', "confirmation: found 'fast', which is also trained on"),
+        ('algorithm = "tpe"', 'algorithm = "cma-es"\npopulation = 1', "population: found 1, expected a whole number"),
+        (
+            "population = 4",
+            'population = 4\nalgorithm = "cma-es"',
+            "found 2, expected one: CMA-ES goes by a single one",
+        ),
         ('want = "more"', 'want = "most"', "objectives.rate.want: found 'most', expected more or less"),
         ("rate = { want", "speed = { want", "objectives: found 'speed', expected one of rate, wait"),
         (

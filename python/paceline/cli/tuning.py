@@ -16,7 +16,7 @@ from paceline.tuning.engine import Judged, Told, TuningResult, tune
 from paceline.tuning.sensitivity import SensitivityResult, sensitivity
 
 if TYPE_CHECKING:
-    from paceline.tuning.judge import Difference
+    from paceline.tuning.judge import Difference, Duel
 
 
 def run(
@@ -83,11 +83,19 @@ def _print(result: TuningResult) -> None:
             print(f"  {pick} (set {trial.number}) beats {', '.join(beaten) or 'none'} of {_others(judged)}")
             for duel in judged.duels:
                 if duel.one == pick:
-                    said = "; ".join(_told(difference) for difference in duel.differences)
-                    print(f"    beside {duel.other}: {said}")
+                    print(f"    beside {duel.other}: {_said(duel)}")
+            confirmed = [duel for duel in judged.confirmation if duel.one == pick]
+            for number, duel in enumerate(confirmed):
+                if not number:
+                    print(f"    on the {len(result.tuning.confirmation)} recordings of the confirmation:")
+                print(f"    beside {duel.other}: {_said(duel)}")
     print(f"report:   {result.report}")
     print(f"trials:   {result.trials_file}")
     print(f"sets:     {result.out / 'sets.toml'}")
+
+
+def _said(duel: Duel) -> str:
+    return "; ".join(_told(difference) for difference in duel.differences)
 
 
 def _others(judged: Judged) -> str:
@@ -112,18 +120,20 @@ def _document(result: TuningResult) -> dict[str, object]:
                     pick: None if trial is None else {"trial": trial.number, "beats_all": judged.beats_all(pick)}
                     for pick, trial in judged.found.picks.items()
                 },
-                "duels": [
-                    {
-                        "set": duel.one,
-                        "beside": duel.other,
-                        "beats": duel.beats,
-                        "differences": {one.objective: list(one.change) for one in duel.differences},
-                    }
-                    for duel in judged.duels
-                ],
+                "duels": [_duel_document(duel) for duel in judged.duels],
+                "confirmation": [_duel_document(duel) for duel in judged.confirmation],
             }
             for name, judged in result.judged.items()
         },
+    }
+
+
+def _duel_document(duel: Duel) -> dict[str, object]:
+    return {
+        "set": duel.one,
+        "beside": duel.other,
+        "beats": duel.beats,
+        "differences": {one.objective: list(one.change) for one in duel.differences},
     }
 
 

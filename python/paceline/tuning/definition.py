@@ -23,7 +23,7 @@ Point = dict[str, Value]
 """A value for each factor that is not left at its default."""
 
 KEYS = (
-    "name", "title", "paper", "scenario", "factors", "metrics", "conditions", "training", "held_out",
+    "name", "title", "paper", "scenario", "factors", "metrics", "conditions", "training", "held_out", "confirmation",
     "objectives", "judgement", "searches", "sensitivity",
 )  # fmt: skip
 SEARCH_KEYS = (
@@ -31,8 +31,11 @@ SEARCH_KEYS = (
     "picks",
 )  # fmt: skip
 MARGIN = "margin"
-"""In place of an objective: by which a set is ahead of every baseline in all that it is judged by."""
+"""In place of an objective: the least lower end of the intervals by which a set is ahead of the baselines in what is
+judged. Above zero on the training conditions it beats them all there."""
 ALGORITHMS = ("nsga2", "tpe", "cma-es")
+UNMEASURED = ("title", "paper", "held_out", "confirmation", "judgement")
+"""Keys that change no measurement of a search."""
 MEANS = ("geometric", "arithmetic")
 
 
@@ -133,6 +136,8 @@ class Tuning:
     conditions: dict[str, tuple[tuple[str, str], ...]]
     training: tuple[str, ...]
     held_out: tuple[str, ...]
+    confirmation: tuple[str, ...]
+    """Held out as well, and shown beside: for conditions that nobody looks at until the sets are final."""
     objectives: dict[str, Objective]
     judgement: Judgement
     searches: dict[str, Search]
@@ -192,13 +197,13 @@ def _tuning(folder: Path, text: Mapping[str, Any], folders: tuple[str, ...]) -> 
     metrics = {name: Metric(name, spec) for name, spec in text["metrics"].items()}
     conditions = {name: tuple(as_pairs(spec)) for name, spec in text["conditions"].items()}
     objectives = {name: _objective(name, spec, metrics) for name, spec in text["objectives"].items()}
-    for role in ("training", "held_out"):
-        if not text[role]:
+    for role in ("training", "held_out", "confirmation"):
+        if not text.get(role) and role != "confirmation":
             raise StudyError(f"{role}: found none, expected conditions")
-        for name in text[role]:
+        for name in text.get(role, ()):
             _known(role, name, conditions)
-    for name in set(text["training"]) & set(text["held_out"]):
-        raise StudyError(f"held_out: found {name!r}, which is also trained on")
+            if role != "training" and name in text["training"]:
+                raise StudyError(f"{role}: found {name!r}, which is also trained on")
     scenario_file = folder / text["scenario"]
     scenario = scenario_file.read_bytes()
     searches = {
@@ -221,6 +226,7 @@ def _tuning(folder: Path, text: Mapping[str, Any], folders: tuple[str, ...]) -> 
         conditions=conditions,
         training=tuple(text["training"]),
         held_out=tuple(text["held_out"]),
+        confirmation=tuple(text.get("confirmation", ())),
         objectives=objectives,
         judgement=_judgement(text["judgement"], objectives),
         searches=searches,
@@ -235,7 +241,7 @@ def _tuning(folder: Path, text: Mapping[str, Any], folders: tuple[str, ...]) -> 
 
 
 def _digest(text: Mapping[str, Any], scenario: bytes, folders: list[str]) -> str:
-    measured = {key: value for key, value in text.items() if key not in ("title", "paper", "held_out", "judgement")}
+    measured = {key: value for key, value in text.items() if key not in UNMEASURED}
     measured["searches"] = {
         name: {key: value for key, value in search.items() if key not in ("title", "picks", "trials")}
         for name, search in text["searches"].items()
@@ -394,7 +400,7 @@ def _check(tuning: Tuning) -> None:
 
 def _probes(tuning: Tuning) -> Iterator[tuple[Search, str, str, Point]]:
     for search in tuning.searches.values():
-        for condition in (*tuning.training, *tuning.held_out):
+        for condition in (*tuning.training, *tuning.held_out, *tuning.confirmation):
             yield search, f"condition {condition!r}", condition, {}
         for factor in search.factors:
             for part in (0.0, 1.0):

@@ -31,9 +31,11 @@ class Judged:
 
     found: Found
     sets: dict[str, Measured]
-    """Baselines and picks on the held-out conditions."""
+    """Baselines and picks on the held-out conditions and those of the confirmation."""
     duels: list[Duel]
-    """Each pick beside each baseline."""
+    """Each pick beside each baseline on the held-out conditions."""
+    confirmation: list[Duel]
+    """The same on the conditions of the confirmation."""
 
     def beats_all(self, pick: str) -> bool:
         """Whether the pick beats every baseline."""
@@ -125,19 +127,22 @@ def _judge(tuning: Tuning, found: Found, runner: Runner) -> Judged:
     names = list(points)
     sets: dict[str, Measured] = {}
     numbered = dict(enumerate(points.values()))
-    for number, measured in runner.measure(found.search, numbered, tuning.held_out):
+    for number, measured in runner.measure(found.search, numbered, (*tuning.held_out, *tuning.confirmation)):
         if measured.error:
             raise StudyError(
                 f"searches.{found.search.name}: {names[number]} on the held-out conditions: {measured.error}"
             )
         sets[names[number]] = measured
-    duels = [
-        duel(tuning, (pick, other), (sets[pick].runs, sets[other].runs), tuning.held_out)
-        for pick in found.picks
-        if pick in points
-        for other in found.baselines
-    ]
-    return Judged(found, {name: sets[name] for name in names}, duels)
+    duels, confirmation = (
+        [
+            duel(tuning, (pick, other), (sets[pick].runs, sets[other].runs), conditions)
+            for pick in found.picks
+            if pick in points and conditions
+            for other in found.baselines
+        ]
+        for conditions in (tuning.held_out, tuning.confirmation)
+    )
+    return Judged(found, {name: sets[name] for name in names}, duels, confirmation)
 
 
 def _stage(folder: OutputFolder, result: TuningResult) -> None:

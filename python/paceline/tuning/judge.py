@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -59,22 +59,20 @@ class Duel:
 
 def duel(tuning: Tuning, names: tuple[str, str], runs: tuple[Runs, Runs], conditions: Sequence[str]) -> Duel:
     """The first set beside the second."""
-    differences = [
-        _difference(tuning.objectives[name], score(tuning.objectives[name], *runs, name, conditions), tuning)
+    return Duel(*names, differences(tuning, *runs, conditions))
+
+
+def differences(tuning: Tuning, one: Runs, other: Runs, conditions: Sequence[str]) -> list[Difference]:
+    """By how much the first is ahead in each objective of the judgement."""
+    return [
+        _difference(tuning.objectives[name], _scores(tuning.objectives[name], one, other, conditions), tuning)
         for name in tuning.judgement.objectives
     ]
-    return Duel(*names, differences)
 
 
-def score(
-    objective: Objective,
-    one: Mapping[str, Mapping[str, float]],
-    other: Mapping[str, Mapping[str, float]],
-    name: str,
-    conditions: Sequence[str],
-) -> Any:
-    """By how much the first set is ahead under each condition."""
-    ours, theirs = ([runs[condition][name] for condition in conditions] for runs in (one, other))
+def _scores(objective: Objective, one: Runs, other: Runs, conditions: Sequence[str]) -> Any:
+    """By how much the first is ahead under each condition."""
+    ours, theirs = ([runs[condition][objective.metric] for condition in conditions] for runs in (one, other))
     return (1 if objective.maximise else -1) * (objective.scores(ours) - objective.scores(theirs))
 
 
