@@ -246,8 +246,9 @@ def _digest(text: Mapping[str, Any], scenario: bytes, folders: list[str]) -> str
         name: {key: value for key, value in search.items() if key not in ("title", "picks", "trials")}
         for name, search in text["searches"].items()
     }
+    measured["conditions"] = {name: text["conditions"][name] for name in text["training"]}
     digest = hashlib.sha256(json.dumps(measured, sort_keys=True).encode() + b"\0" + scenario)
-    for name in sorted({*_files(text["conditions"]), *_files(loads(scenario.decode()))}):
+    for name in sorted({*_files(measured["conditions"]), *_files(loads(scenario.decode()))}):
         digest.update(find_file(name, folders).read_bytes())
     return digest.hexdigest()
 
