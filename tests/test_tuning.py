@@ -262,6 +262,7 @@ def test_a_difference_has_students_interval() -> None:
     low, high = stats.ttest_1samp(scores, 0.0).confidence_interval(0.95)
     assert (found.mean, found.low, found.high) == pytest.approx((0.25, low, high))
     assert found.ahead
+    assert found.capped == pytest.approx((0.1 + 0.2 + 0.2 + 0.2) / 4)
     assert found.better == 4
     assert found.change[0] == pytest.approx(100 * (math.exp(0.25) - 1))
     less = _difference(Objective("wait", False, True, 0.0), scores, Of)  # type: ignore[arg-type]
@@ -309,7 +310,7 @@ def test_cma_es_goes_by_the_margin(little: Path, tmp_path: Path) -> None:
     assert list(trials.index[trials["front"]]) == [trials["objective.margin"].idxmax()]
     found = one.judged["other"].found
     ends = [
-        difference.low
+        difference.capped
         for other in found.baselines.values()
         for difference in differences(one.tuning, found.trials[9].measured.runs, other.measured.runs, ("slow", "fast"))
     ]

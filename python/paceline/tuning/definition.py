@@ -31,8 +31,8 @@ SEARCH_KEYS = (
     "picks",
 )  # fmt: skip
 MARGIN = "margin"
-"""In place of an objective: the least lower end of the intervals by which a set is ahead of the baselines in what is
-judged. Above zero on the training conditions it beats them all there."""
+"""In place of an objective: the least mean by which a set is ahead of a baseline in what is judged, where a large lead
+under one condition does not make up for being behind under others."""
 ALGORITHMS = ("nsga2", "tpe", "cma-es")
 UNMEASURED = ("title", "paper", "held_out", "confirmation", "judgement")
 """Keys that change no measurement of a search."""

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from paceline.tuning.runs import Runs
 
 
+LEAD = 0.2
+"""Of a set that is further ahead under one condition this much counts for the margin: a fifth, in logarithms."""
+
+
 @dataclass(frozen=True)
 class Difference:
     """By how much one set is ahead of another in one objective; above zero it is better."""
@@ -24,6 +28,8 @@ class Difference:
     """The interval's ends; in logarithms where the objective's mean is geometric."""
     geometric: bool
     maximise: bool
+    capped: float
+    """The mean, with no condition counted for more than LEAD in its favour."""
     better: int
     """Under how many conditions it is ahead."""
     conditions: int
@@ -77,6 +83,7 @@ def _scores(objective: Objective, one: Runs, other: Runs, conditions: Sequence[s
 
 
 def _difference(objective: Objective, scores: Any, tuning: Tuning) -> Difference:
+    import numpy as np
     from scipy import stats
 
     count = len(scores)
@@ -91,6 +98,7 @@ def _difference(objective: Objective, scores: Any, tuning: Tuning) -> Difference
         mean + half,
         objective.geometric,
         objective.maximise,
+        float(np.minimum(scores, LEAD).mean()),
         int((scores > 0).sum()),
         count,
     )

@@ -138,9 +138,9 @@ def _keeps(tuning: Tuning, pick: Pick, trial: Trial, beside: Trial) -> bool:
 
 
 def _margin(tuning: Tuning, measured: Measured, baselines: Sequence[Measured]) -> float:
-    """The least lower end of an interval by which the set is ahead of a baseline in something that is judged."""
+    """The least capped mean by which the set is ahead of a baseline in something that is judged."""
     return min(
-        difference.low
+        difference.capped
         for other in baselines
         for difference in differences(tuning, measured.runs, other.runs, tuning.training)
     )
