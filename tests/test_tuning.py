@@ -359,6 +359,7 @@ def test_the_command_says_what_was_found(little: Path, tmp_path: Path, cli: Run)
         ('"slower", "middle"', '"slow", "middle"', "held_out: found 'slow', which is also trained on"),
         ('"slower", "middle"', '"slowest", "middle"', "held_out: found 'slowest', expected one of"),
         ('"far", "near"', '"fast", "near"', "confirmation: found 'fast', which is also trained on"),
+        ('algorithm = "tpe"', 'algorithm = "cma-es"\nstep = 2.0', "searches.other.step: found 2.0, expected more than"),
         ('algorithm = "tpe"', 'algorithm = "cma-es"\npopulation = 1', "population: found 1, expected a whole number"),
         (
             "population = 4",

@@ -28,7 +28,7 @@ KEYS = (
 )  # fmt: skip
 SEARCH_KEYS = (
     "title", "like", "set", "leave", "objectives", "algorithm", "trials", "population", "seed", "baselines", "starts",
-    "picks",
+    "step", "picks",
 )  # fmt: skip
 MARGIN = "margin"
 """In place of an objective: the least mean by which a set is ahead of a baseline in what is judged, where a large lead
@@ -104,6 +104,8 @@ class Search:
     baselines: dict[str, Point]
     starts: tuple[Point, ...]
     """Sets that it tries right after the baselines."""
+    step: float
+    """How far CMA-ES first looks, as a part of each range."""
     picks: dict[str, Pick]
 
 
@@ -348,6 +350,7 @@ def _search(
         seed=_count(f"{where}.seed", spec.get("seed", 1), 0),
         baselines=baselines,
         starts=starts,
+        step=_part(f"{where}.step", spec.get("step", 1 / 6)),
         picks={
             title: _pick(f"{where}.picks.{title}", title, pick, objectives, baselines)
             for title, pick in spec.get("picks", {}).items()
@@ -380,6 +383,12 @@ def _only(where: str, table: Mapping[str, Any], keys: tuple[str, ...]) -> None:
 def _known(where: str, name: str, known: Mapping[str, object]) -> None:
     if name not in known:
         raise StudyError(f"{where}: found {name!r}, expected one of {', '.join(known)}")
+
+
+def _part(where: str, found: object) -> float:
+    if not isinstance(found, float) or not 0 < found <= 1:
+        raise StudyError(f"{where}: found {found!r}, expected more than 0.0 and at most 1.0")
+    return found
 
 
 def _count(where: str, found: object, least: int) -> int:

@@ -105,7 +105,7 @@ def _sampler(optuna: Any, search: Search, known: Point) -> Any:
     if search.algorithm == "cma-es":
         library("cmaes")
         first = _within(search.factors, {**known, **(search.starts[0] if search.starts else {})})
-        return optuna.samplers.CmaEsSampler(x0=first, seed=search.seed, popsize=search.population)
+        return optuna.samplers.CmaEsSampler(x0=first, sigma0=search.step, seed=search.seed, popsize=search.population)
     return optuna.samplers.TPESampler(seed=search.seed, n_startup_trials=search.population)
 
 
