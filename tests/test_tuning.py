@@ -406,10 +406,14 @@ def test_other_things_that_are_wrong(little: Path, tmp_path: Path) -> None:
         tune(little, out=tmp_path / "out", trials=1)
     with pytest.raises(StudyError, match="found no searches, expected a study that can be tuned"):
         tune("scream-tuning", out=tmp_path / "out")
+    with pytest.raises(StudyError, match="found searches, expected experiments or designs; `paceline tune` runs"):
+        paceline.study(little, out=tmp_path / "out")
     missing = redefined(
         little,
         'fast = { "links.bottleneck.rate" = "8Mbps" }',
         'fast = { "links.bottleneck.rate" = { trace = "gone.txt", format = "mbps", interval = "1s" } }',
     )
-    with pytest.raises(DataNotFound, match=r"gone\.txt"):
+    with pytest.raises(
+        DataNotFound, match=r"study\.toml: gone\.txt: no such file.*; --data or PACELINE_DATA says where recordings are"
+    ):
         tune(missing, out=tmp_path / "out")

@@ -94,6 +94,8 @@ def load(name: str | os.PathLike[str]) -> Study:
         text = loads(path.read_text(encoding="utf-8"))
     except TOMLDecodeError as error:
         raise StudyError(f"{path}: {error}") from None
+    if "searches" in text:
+        raise StudyError(f"{path}: found searches, expected experiments or designs; `paceline tune` runs this one")
     try:
         study = _study(folder, text)
     except KeyError as error:

@@ -183,9 +183,13 @@ def load(name: str | os.PathLike[str], data: str | os.PathLike[str] | None = Non
         raise StudyError(f"{path}: {error}") from None
     if "searches" not in text:
         raise StudyError(f"{path}: found no searches, expected a study that can be tuned, such as scream-tune")
+    folders = tuple(data_folders(data))
     try:
-        tuning = _tuning(folder, text, tuple(data_folders(data)))
+        tuning = _tuning(folder, text, folders)
         _check(tuning)
+    except DataNotFound as error:
+        hint = "" if folders else "; --data or PACELINE_DATA says where recordings are"
+        raise DataNotFound(f"{path}: {error}{hint}") from None
     except KeyError as error:
         raise StudyError(f"{path}: found no key {error}, expected one") from None
     except (StudyError, ScenarioError) as error:
