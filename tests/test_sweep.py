@@ -25,6 +25,7 @@ from paceline.errors import OutputError, StudyError, WorkerDied
 from paceline.sweeps import designs, experiment, store
 from paceline.sweeps.definition import Sweep, load
 from paceline.sweeps.engine import State, prepare, run_sweep
+from paceline.sweeps.factors import Factor
 
 STUDY = """\
 name = "little"
@@ -587,3 +588,11 @@ def test_a_wrong_picture_is_said_before_any_run(little: Path, old: str, new: str
     (little / "study.toml").write_text(STUDY + PICTURES.replace(old, new))
     with pytest.raises(StudyError, match=message):
         load(little)
+
+
+def test_a_value_is_written_without_exponent_and_whole_in_nanoseconds() -> None:
+    factor = Factor.read("wait", {"path": "a.b", "unit": "ms", "range": [0, 10]})
+    assert factor.override(0.000025) == [("a.b", '"0.000025ms"')]
+    assert [factor.near(value) for value in (1.23456789, 0.0000004, 12.0)] == [1.23457, 0.0, 10]
+    whole = Factor.read("size", {"path": "a.b", "range": [1.5, 9.2], "integer": True})
+    assert [whole.near(value) for value in (0.0, 4.4, 20.0)] == [2, 4, 9]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, TypeAlias
 
 from paceline.errors import StudyError
@@ -73,7 +74,8 @@ class Factor:
     def text(self, value: Value) -> str:
         """The value as TOML, with its unit."""
         if self.unit and not isinstance(value, (str, bool)):
-            return toml_value(f"{value!r}{self.unit}")
+            # Quantities of a scenario have no exponent.
+            return toml_value(f"{Decimal(repr(value)):f}{self.unit}")
         return toml_value(value)
 
     def at(self, part: float) -> Value:
@@ -86,8 +88,11 @@ class Factor:
     def near(self, value: float) -> Value:
         """The value of the range that is nearest, as designs take it."""
         low, high = self.range or (value, value)
-        # Six digits: what is written is what was run, and a time of milliseconds is whole in nanoseconds.
-        return round(min(max(value, low), high)) if self.integer else min(max(float(f"{value:.6g}"), low), high)
+        if self.integer:
+            return min(max(round(value), math.ceil(low)), math.floor(high))
+        # Six digits, none behind the sixth decimal: what is written is what was run, and milliseconds are whole in
+        # nanoseconds.
+        return min(max(round(float(f"{value:.6g}"), 6), low), high)
 
     def part(self, value: float) -> float:
         """Where in its range a value lies, from 0 to 1."""
