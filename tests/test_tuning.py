@@ -399,7 +399,8 @@ def test_a_wrong_definition_is_said_before_any_run(
     assert not (tmp_path / "out").exists()
 
 
-def test_other_things_that_are_wrong(little: Path, tmp_path: Path) -> None:
+def test_other_things_that_are_wrong(little: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PACELINE_DATA", raising=False)
     with pytest.raises(StudyError, match="found no search 'third' in little, expected one of first, other"):
         tune(little, out=tmp_path / "out", searches=("third",))
     with pytest.raises(UsageError, match="--trials 1: expected at least 2: the baselines come first"):
