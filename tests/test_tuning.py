@@ -190,7 +190,7 @@ def test_a_search_that_was_killed_goes_on(little: Path, tmp_path: Path) -> None:
         out=tmp_path / "out",
         searches=("first",),
         resume=True,
-        told=lambda what, now, total, bad: done.append(now),
+        told=lambda what, total, now, bad: done.append(now),
     )
     assert done == list(range(8, 15))
     assert files(resumed) == files(whole)

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from paceline.cli.speak import printing, say
 from paceline.cli.sweeps import LINE_EVERY_S
-from paceline.tuning.engine import Judged, Told, TuningResult, tune
+from paceline.tuning.engine import Judged, TuningResult, tune
+from paceline.tuning.runs import Told
 from paceline.tuning.sensitivity import SensitivityResult, sensitivity
 
 if TYPE_CHECKING:
@@ -185,7 +186,7 @@ def _progress() -> Iterator[Told]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         tasks: dict[str, TaskID] = {}
 
-        def told(what: str, done: int, total: int, failed: int) -> None:
+        def told(what: str, total: int, done: int, failed: int) -> None:
             if what not in tasks:
                 tasks[what] = bar.add_task(what, total=total, failed=0)
             bar.update(tasks[what], completed=done, failed=failed)
@@ -196,7 +197,7 @@ def _progress() -> Iterator[Told]:
 def _lines() -> Told:
     last = time.monotonic()
 
-    def told(what: str, done: int, total: int, failed: int) -> None:
+    def told(what: str, total: int, done: int, failed: int) -> None:
         nonlocal last
         now = time.monotonic()
         if done >= total or now - last >= LINE_EVERY_S:

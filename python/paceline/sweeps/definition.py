@@ -15,6 +15,7 @@ from typing import Any
 
 from paceline.errors import StudyError
 from paceline.scenario import as_pairs, decoded
+from paceline.studies.checks import expect_keys
 from paceline.studies.definition import Published, check_published, find, published_rows
 from paceline.studies.judge import Rule
 from paceline.studies.metrics import Metric
@@ -156,9 +157,7 @@ def load(name: str | os.PathLike[str]) -> Sweep:
 
 
 def _sweep(folder: Path, text: Mapping[str, Any]) -> Sweep:
-    for key in text:
-        if key not in KEYS:
-            raise StudyError(f"found key {key!r}, expected one of {', '.join(KEYS)}")
+    expect_keys("", text, KEYS)
     factors = {name: Factor.read(name, spec) for name, spec in text["factors"].items()}
     drawn = {
         name: designs.read(name, spec, factors, as_pairs(spec.get("set", {}) if isinstance(spec, Mapping) else {}))

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from paceline.errors import StudyError
+from paceline.studies.checks import expect_keys
 from paceline.sweeps.factors import Factor, Value
 
 if TYPE_CHECKING:
@@ -166,9 +167,7 @@ def read(name: str, spec: object, factors: Mapping[str, Factor], overrides: list
     where = f"designs.{name}"
     if not isinstance(spec, Mapping):
         raise StudyError(f"{where}: found {spec!r}, expected a table with its `kind`")
-    for key in spec:
-        if key not in KEYS:
-            raise StudyError(f"{where}: found key {key!r}, expected one of {', '.join(KEYS)}")
+    expect_keys(where, spec, KEYS)
     kind = spec.get("kind")
     if kind not in KINDS:
         raise StudyError(f"{where}.kind: found {kind!r}, expected one of {', '.join(KINDS)}")

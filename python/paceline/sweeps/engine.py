@@ -17,7 +17,7 @@ from paceline import workers
 from paceline.errors import DataNotFound, OutputError, ScenarioError, StudyError
 from paceline.frames import find
 from paceline.outputs import OutputFolder
-from paceline.plots.style import image
+from paceline.plots.style import stage_pictures
 from paceline.scenario import data_folders
 from paceline.studies import tables
 from paceline.studies.compare import Comparison
@@ -179,12 +179,8 @@ def run_sweep(
             )
             folder.stage("comparison.csv", tables.comparison_csv(result.comparison))
             folder.stage("verdict.md", result.verdict_markdown)
-            svgs = {}
-            for name, picture in sweep.pictures.items():
-                drawn = picture.draw(sweep, rows)
-                svgs[name] = image(drawn, "svg").decode()
-                folder.stage(f"plots/{name}.svg", svgs[name])
-                folder.stage(f"plots/{name}.png", image(drawn, "png"))
+            drawn = ((name, picture.draw(sweep, rows)) for name, picture in sweep.pictures.items())
+            svgs = stage_pictures(folder, drawn)
             folder.stage("report.html", render(result, svgs))
     return result
 

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 from paceline.errors import StudyError
 from paceline.scenario import toml_value
+from paceline.studies.checks import expect_keys
 
 Value: TypeAlias = "float | int | bool | str"
 """A factor's value: a number in the factor's unit, a flag, or a text such as a file's name."""
@@ -43,9 +44,7 @@ class Factor:
         where = f"factors.{name}"
         if not isinstance(spec, Mapping):
             raise StudyError(f"{where}: found {spec!r}, expected a table with `path` and `levels` or `range`")
-        for key in spec:
-            if key not in KEYS:
-                raise StudyError(f"{where}: found key {key!r}, expected one of {', '.join(KEYS)}")
+        expect_keys(where, spec, KEYS)
         if ("path" in spec) == ("paths" in spec):
             raise StudyError(f"{where}: found {'both' if 'path' in spec else 'neither'}, expected `path` or `paths`")
         paths = tuple(spec.get("paths", ())) or (spec.get("path"),)

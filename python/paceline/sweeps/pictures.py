@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from paceline.errors import StudyError
 from paceline.plots.style import CYCLE, DASHES, GREY, legend, new_figure, settings
+from paceline.studies.checks import expect_keys, expect_known
 from paceline.sweeps.designs import Design
 
 if TYPE_CHECKING:
@@ -46,17 +47,13 @@ class Picture:
         where = f"pictures.{name}"
         if not isinstance(spec, Mapping):
             raise StudyError(f"{where}: found {spec!r}, expected a table with kind, design and metric")
-        for key in spec:
-            if key not in KEYS:
-                raise StudyError(f"{where}: found key {key!r}, expected one of {', '.join(KEYS)}")
-        for key, known in (("kind", KINDS), ("design", designs)):
-            if spec.get(key) not in known:
-                raise StudyError(f"{where}.{key}: found {spec.get(key)!r}, expected one of {', '.join(known)}")
+        expect_keys(where, spec, KEYS)
+        expect_known(f"{where}.kind", spec.get("kind"), KINDS)
+        expect_known(f"{where}.design", spec.get("design"), designs)
         key = "metrics" if spec["kind"] == "panels" else "metric"
         own = tuple(spec.get(key, ())) if key == "metrics" else (spec.get(key),)
         for metric in own or (None,):
-            if metric not in metrics:
-                raise StudyError(f"{where}.{key}: found {metric!r}, expected one of {', '.join(metrics)}")
+            expect_known(f"{where}.{key}", metric, metrics)
         against = spec.get("against")
         if (against is not None) != (spec["kind"] == "against") or (against is not None and against not in metrics):
             raise StudyError(

@@ -14,6 +14,7 @@ from paceline.errors import DataNotFound, ScenarioError, StudyError
 from paceline.frames import find as find_file
 from paceline.quantity import base_units
 from paceline.scenario import ScenarioText, as_pairs, data_folders, decoded
+from paceline.studies.checks import expect_keys, expect_known
 from paceline.studies.definition import find
 from paceline.studies.metrics import Metric
 from paceline.sweeps.factors import Factor, Value
@@ -153,6 +154,12 @@ class Tuning:
         resolved = loads(self.scenario(search, self.training[0], {}).load().core.resolved_toml)
         return {factor.name: _found(resolved, factor) for factor in search.factors}
 
+    def search(self, name: str) -> Search:
+        """The search of that name."""
+        if name not in self.searches:
+            raise StudyError(f"found no search {name!r} in {self.name}, expected one of {', '.join(self.searches)}")
+        return self.searches[name]
+
     def objective(self, name: str) -> Objective:
         """The objective of that name, or the margin."""
         return Objective(MARGIN, True, False, 0.0) if name == MARGIN else self.objectives[name]
@@ -198,7 +205,7 @@ def load(name: str | os.PathLike[str], data: str | os.PathLike[str] | None = Non
 
 
 def _tuning(folder: Path, text: Mapping[str, Any], folders: tuple[str, ...]) -> Tuning:
-    _only("", text, KEYS)
+    expect_keys("", text, KEYS)
     factors = {name: Factor.read(name, spec) for name, spec in text["factors"].items()}
     metrics = {name: Metric(name, spec) for name, spec in text["metrics"].items()}
     conditions = {name: tuple(as_pairs(spec)) for name, spec in text["conditions"].items()}
@@ -207,7 +214,7 @@ def _tuning(folder: Path, text: Mapping[str, Any], folders: tuple[str, ...]) -> 
         if not text.get(role) and role != "confirmation":
             raise StudyError(f"{role}: found none, expected conditions")
         for name in text.get(role, ()):
-            _known(role, name, conditions)
+            expect_known(role, name, conditions)
             if role != "training" and name in text["training"]:
                 raise StudyError(f"{role}: found {name!r}, which is also trained on")
     scenario_file = folder / text["scenario"]
@@ -219,7 +226,7 @@ def _tuning(folder: Path, text: Mapping[str, Any], folders: tuple[str, ...]) -> 
     if not searches or not objectives:
         raise StudyError("found no searches or no objectives, expected at least one of each")
     rank = text.get("sensitivity", {})
-    _only("sensitivity", rank, ("trajectories", "keep", "samples", "seed"))
+    expect_keys("sensitivity", rank, ("trajectories", "keep", "samples", "seed"))
     return Tuning(
         name=text["name"],
         title=text["title"],
@@ -279,22 +286,21 @@ def _found(resolved: Mapping[str, Any], factor: Factor) -> Value:
 
 
 def _objective(name: str, spec: Mapping[str, Any], metrics: Mapping[str, Metric]) -> Objective:
-    _only(f"objectives.{name}", spec, ("want", "mean", "floor"))
-    _known("objectives", name, metrics)
+    expect_keys(f"objectives.{name}", spec, ("want", "mean", "floor"))
+    expect_known("objectives", name, metrics)
     want, mean = spec["want"], spec.get("mean", "geometric")
     if want not in ("more", "less"):
         raise StudyError(f"objectives.{name}.want: found {want!r}, expected more or less")
-    if mean not in MEANS:
-        raise StudyError(f"objectives.{name}.mean: found {mean!r}, expected one of {', '.join(MEANS)}")
+    expect_known(f"objectives.{name}.mean", mean, MEANS)
     return Objective(name, want == "more", mean == "geometric", float(spec.get("floor", 0.0)))
 
 
 def _judgement(spec: Mapping[str, Any], objectives: Mapping[str, Objective]) -> Judgement:
-    _only("judgement", spec, ("objectives", "confidence"))
+    expect_keys("judgement", spec, ("objectives", "confidence"))
     if not spec["objectives"]:
         raise StudyError("judgement.objectives: found none, expected at least one")
     for name in spec["objectives"]:
-        _known("judgement.objectives", name, objectives)
+        expect_known("judgement.objectives", name, objectives)
     confidence = float(spec.get("confidence", 0.95))
     if not 0.5 <= confidence < 1:
         raise StudyError(f"judgement.confidence: found {confidence}, expected at least 0.5 and less than 1")
@@ -305,7 +311,7 @@ def _likened(name: str, spec: Mapping[str, Any], searches: Mapping[str, Any]) ->
     """The definition, completed by that of the search that it is like; but for its picks, which are that one's own."""
     if "like" not in spec:
         return dict(spec)
-    _known(f"searches.{name}.like", spec["like"], searches)
+    expect_known(f"searches.{name}.like", spec["like"], searches)
     other = {key: value for key, value in searches[spec["like"]].items() if key != "picks"}
     return {**other, **spec}
 
@@ -314,27 +320,26 @@ def _search(
     name: str, spec: Mapping[str, Any], factors: Mapping[str, Factor], objectives: Mapping[str, Objective]
 ) -> Search:
     where = f"searches.{name}"
-    _only(where, spec, SEARCH_KEYS)
+    expect_keys(where, spec, SEARCH_KEYS)
     left = spec.get("leave", ())
     for factor in left:
-        _known(f"{where}.leave", factor, factors)
+        expect_known(f"{where}.leave", factor, factors)
     names = [name for name, factor in factors.items() if factor.range is not None and name not in left]
     if not names:
         raise StudyError(f"{where}: found no factor with a range, expected at least one")
     algorithm = spec.get("algorithm", "nsga2")
-    if algorithm not in ALGORITHMS:
-        raise StudyError(f"{where}.algorithm: found {algorithm!r}, expected one of {', '.join(ALGORITHMS)}")
+    expect_known(f"{where}.algorithm", algorithm, ALGORITHMS)
     baselines = {title: dict(point) for title, point in spec.get("baselines", {}).items()}
     for title, point in baselines.items():
         for factor in point:
-            _known(f"{where}.baselines.{title!r}", factor, factors)
+            expect_known(f"{where}.baselines.{title!r}", factor, factors)
     starts = tuple(dict(point) for point in spec.get("starts", ()))
     for number, point in enumerate(starts, 1):
         for factor in point:
-            _known(f"{where}.starts {number}", factor, factors)
+            expect_known(f"{where}.starts {number}", factor, factors)
     by = tuple(spec.get("objectives", objectives))
     for objective in by:
-        _known(f"{where}.objectives", objective, {**objectives, MARGIN: None})
+        expect_known(f"{where}.objectives", objective, (*objectives, MARGIN))
     if algorithm == "cma-es" and len(by) > 1:
         raise StudyError(f"{where}.objectives: found {len(by)}, expected one: CMA-ES goes by a single one")
     population = _count(f"{where}.population", spec.get("population", 50), 2)
@@ -365,28 +370,17 @@ def _search(
 def _pick(
     where: str, name: str, spec: Mapping[str, Any], objectives: Mapping[str, Objective], baselines: Mapping[str, Point]
 ) -> Pick:
-    _only(where, spec, ("best", "beside", "keeps"))
+    expect_keys(where, spec, ("best", "beside", "keeps"))
     best, beside, keeps = spec["best"], spec.get("beside"), dict(spec.get("keeps", {}))
     if best != MARGIN:
-        _known(f"{where}.best", best, objectives)
+        expect_known(f"{where}.best", best, objectives)
     if (beside is None) != (not keeps):
         raise StudyError(f"{where}: found one of beside and keeps, expected both or neither")
     if beside is not None:
-        _known(f"{where}.beside", beside, baselines)
+        expect_known(f"{where}.beside", beside, baselines)
     for objective in keeps:
-        _known(f"{where}.keeps", objective, objectives)
+        expect_known(f"{where}.keeps", objective, objectives)
     return Pick(name, best, beside, keeps)
-
-
-def _only(where: str, table: Mapping[str, Any], keys: tuple[str, ...]) -> None:
-    for key in table:
-        if key not in keys:
-            raise StudyError(f"{where + ': ' if where else ''}found key {key!r}, expected one of {', '.join(keys)}")
-
-
-def _known(where: str, name: str, known: Mapping[str, object]) -> None:
-    if name not in known:
-        raise StudyError(f"{where}: found {name!r}, expected one of {', '.join(known)}")
 
 
 def _part(where: str, found: object) -> float:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import os
-from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,17 +10,16 @@ from typing import TYPE_CHECKING
 
 from paceline.errors import StudyError, UsageError
 from paceline.outputs import OutputFolder
-from paceline.plots.style import image
+from paceline.plots.style import stage_pictures
+from paceline.series import parquet_bytes
 from paceline.tuning.definition import MARGIN, Point, Search, Tuning, load
 from paceline.tuning.judge import Duel, duel
-from paceline.tuning.runs import Journal, Measured, Runner
+from paceline.tuning.runs import Journal, Measured, Runner, Told
 from paceline.tuning.search import Found, explore
 
 if TYPE_CHECKING:
     import pandas as pd
-
-Told = Callable[[str, int, int, int], None]
-"""Told what is under way, how many sets of it are measured, of how many, and how many failed."""
+    import pyarrow as pa
 
 
 @dataclass(frozen=True)
@@ -87,7 +84,8 @@ def tune(
         told: Told after every set how far the search is.
 
     Raises:
-        StudyError: The definition is wrong, every trial failed, or what `resume` found is of another study or damaged.
+        StudyError: The definition is wrong, a baseline cannot run, or what `resume` found is of another study or is
+            damaged.
         DataNotFound: A recording is not there.
         OutputError: `out` cannot be written; what is finished is kept.
     """
@@ -103,12 +101,9 @@ def tune(
                     f"--trials {total}: expected at least {len(search.baselines)}: the baselines come first"
                 )
 
-            def say(what: str, whole: int) -> Callable[[int, int], None]:
-                return lambda done, failed: told(what, done, whole, failed) if told is not None else None
-
             path = folder.path / ".tune" / f"{search.name}.jsonl"
             with closing(Journal(path, {**identity, "search": search.name}, resume=resume)) as journal:
-                found = explore(tuning, search, runner, journal, total, say(search.name, total))
+                found = explore(tuning, search, runner, journal, total, told)
             judged[search.name] = _judge(tuning, found, runner)
         result = TuningResult(tuning, folder.path, judged)
         _stage(folder, result)
@@ -116,10 +111,8 @@ def tune(
 
 
 def _chosen(tuning: Tuning, names: tuple[str, ...]) -> list[Search]:
-    for name in names:
-        if name not in tuning.searches:
-            raise StudyError(f"found no search {name!r} in {tuning.name}, expected one of {', '.join(tuning.searches)}")
-    return [search for name, search in tuning.searches.items() if not names or name in names]
+    chosen = [tuning.search(name).name for name in names]
+    return [search for name, search in tuning.searches.items() if not names or name in chosen]
 
 
 def _judge(tuning: Tuning, found: Found, runner: Runner) -> Judged:
@@ -149,14 +142,10 @@ def _stage(folder: OutputFolder, result: TuningResult) -> None:
     from paceline.tuning import pictures
     from paceline.tuning.report import render
 
-    folder.stage("trials.parquet", _parquet(trials_frame(result)))
-    folder.stage("held_out.parquet", _parquet(held_out_frame(result)))
+    folder.stage("trials.parquet", parquet_bytes(_table(trials_frame(result))))
+    folder.stage("held_out.parquet", parquet_bytes(_table(held_out_frame(result))))
     folder.stage("sets.toml", sets_toml(result))
-    svgs: dict[str, str] = {}
-    for name, figure in pictures.draw(result).items():
-        svgs[name] = image(figure, "svg").decode()
-        folder.stage(f"plots/{name}.svg", svgs[name])
-        folder.stage(f"plots/{name}.png", image(figure, "png"))
+    svgs = stage_pictures(folder, pictures.draw(result).items())
     folder.stage("report.html", render(result, svgs))
 
 
@@ -217,7 +206,7 @@ def sets_toml(result: TuningResult) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _parquet(frame: pd.DataFrame) -> bytes:
-    sink = io.BytesIO()
-    frame.to_parquet(sink, index=False, compression="zstd")
-    return sink.getvalue()
+def _table(frame: pd.DataFrame) -> pa.Table:
+    import pyarrow as pa
+
+    return pa.Table.from_pandas(frame, preserve_index=False)

@@ -15,6 +15,8 @@ from paceline.errors import OutputError, PacelineError, StudyError
 from paceline.sweeps.factors import Value
 from paceline.tuning.definition import Point, Search, Tuning
 
+Told = Callable[[str, int, int, int], None]
+"""Told what is under way, of how many sets, how many are measured, and how many of these failed."""
 Runs = dict[str, dict[str, float]]
 """Of each condition each metric."""
 
@@ -134,7 +136,7 @@ class Journal:
             self._file.seek(len(whole))
         except OSError as error:
             raise OutputError(f"{path}: cannot be written: {error.strerror}") from None
-        self.taken_over = len(self.kept)
+        self._failed = sum(measured.error is not None for measured in self.kept.values())
         if not whole:
             self._append(identity)
 
@@ -166,9 +168,12 @@ class Journal:
         search: Search,
         points: Mapping[int, Point],
         conditions: Sequence[str],
-        told: Callable[[], None],
+        told: Callable[[int, int], None] | None,
     ) -> None:
-        """Measures those of the sets that were not yet; `kept` has them all then."""
+        """Measures those of the sets that were not yet; `kept` has them all then.
+
+        `told` is told after each how many are kept, and how many of them failed.
+        """
         for number, point in points.items():
             if number in self.kept and self.kept[number].point != point:
                 raise StudyError(
@@ -178,8 +183,10 @@ class Journal:
         missing = {number: point for number, point in points.items() if number not in self.kept}
         for number, measured in runner.measure(search, missing, conditions):
             self.kept[number] = measured
+            self._failed += measured.error is not None
             self._append({"number": number, "point": measured.point, "runs": measured.runs, "error": measured.error})
-            told()
+            if told is not None:
+                told(len(self.kept), self._failed)
 
     def _append(self, line: Mapping[str, Any]) -> None:
         try:

@@ -8,8 +8,9 @@ journal.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -17,10 +18,7 @@ from paceline.errors import StudyError, UsageError
 from paceline.sweeps.factors import Factor
 from paceline.tuning.definition import MARGIN, Pick, Point, Search, Tuning
 from paceline.tuning.judge import differences
-from paceline.tuning.runs import Journal, Measured, Runner
-
-Told = Callable[[int, int], None]
-"""Told how many trials are finished, and how many of them failed."""
+from paceline.tuning.runs import Journal, Measured, Runner, Told
 
 
 @dataclass(frozen=True)
@@ -51,7 +49,7 @@ class Found:
         return {**self.baselines, **{name: trial for name, trial in self.picks.items() if trial is not None}}
 
 
-def explore(tuning: Tuning, search: Search, runner: Runner, journal: Journal, total: int, told: Told) -> Found:
+def explore(tuning: Tuning, search: Search, runner: Runner, journal: Journal, total: int, told: Told | None) -> Found:
     """Runs the search, or what is left of it."""
     optuna = library("optuna")
     optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -64,12 +62,13 @@ def explore(tuning: Tuning, search: Search, runner: Runner, journal: Journal, to
         study = optuna.create_study(directions=directions, sampler=_sampler(optuna, search, known))
     for point in (*search.baselines.values(), *search.starts):
         study.enqueue_trial(_within(search.factors, {**known, **point}))
+    progress = None if told is None else partial(told, search.name, total)
     trials: list[Trial] = []
     baselines: list[Measured] = []
     while len(trials) < total:
         asked = [study.ask() for _ in range(min(search.population, total - len(trials)))]
         points = {trial.number: {factor.name: _suggest(trial, factor) for factor in search.factors} for trial in asked}
-        journal.measure(runner, search, points, tuning.training, lambda: _tell(journal, told))
+        journal.measure(runner, search, points, tuning.training, progress)
         baselines = baselines or _baselines(search, journal.kept)
         for trial in asked:
             measured = journal.kept[trial.number]
@@ -93,10 +92,6 @@ def _baselines(search: Search, kept: dict[int, Measured]) -> list[Measured]:
         if kept[number].error:
             raise StudyError(f"searches.{search.name}.baselines.{name!r}: {kept[number].error}")
     return [kept[number] for number in range(len(search.baselines))]
-
-
-def _tell(journal: Journal, told: Told) -> None:
-    told(len(journal.kept), sum(one.error is not None for one in journal.kept.values()))
 
 
 def _sampler(optuna: Any, search: Search, known: Point) -> Any:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from paceline.errors import StudyError, UsageError
 from paceline.outputs import OutputFolder
-from paceline.plots.style import image
+from paceline.plots.style import stage_pictures
 from paceline.sweeps.factors import Factor
 from paceline.tuning.definition import MARGIN, Point, Search, Tuning, load
-from paceline.tuning.engine import Told
-from paceline.tuning.runs import Journal, Measured, Runner
+from paceline.tuning.runs import Journal, Measured, Runner, Told
 from paceline.tuning.search import library
 
 if TYPE_CHECKING:
@@ -105,15 +104,13 @@ def sensitivity(
         OutputError: `out` cannot be written; what is finished is kept.
     """
     tuning = load(name, data)
-    chosen = next(iter(tuning.searches)) if search is None else search
-    if chosen not in tuning.searches:
-        raise StudyError(f"found no search {chosen!r} in {tuning.name}, expected one of {', '.join(tuning.searches)}")
+    chosen = tuning.search(next(iter(tuning.searches)) if search is None else search)
     with OutputFolder(out) as folder, Runner(tuning, workers) as runner:
-        ranking = _Ranking(tuning, tuning.searches[chosen], runner, folder.path, resume, told)
+        ranking = _Ranking(tuning, chosen, runner, folder.path, resume, told)
         effects = ranking.morris()
         kept = [effect.factor for effect in effects[: tuning.sensitivity.keep]]
         indices = ranking.sobol(kept)
-        result = SensitivityResult(tuning, tuning.searches[chosen], folder.path, effects, indices, ranking.failed)
+        result = SensitivityResult(tuning, chosen, folder.path, effects, indices, ranking.failed)
         _stage(folder, result)
     return result
 
@@ -170,20 +167,11 @@ class _Ranking:
             for number, row in enumerate(parts)
         }
         identity = {"study": self._tuning.name, "definition": self._tuning.digest, "search": self._search.name}
+        told = None if self._told is None else partial(self._told, method, len(points))
         path = self._folder / f"{method}-{self._search.name}.jsonl"
         with closing(Journal(path, {**identity, "method": method}, resume=self._resume)) as journal:
-            journal.measure(
-                self._runner, self._search, points, self._tuning.training, self._teller(method, journal, len(points))
-            )
+            journal.measure(self._runner, self._search, points, self._tuning.training, told)
             return self._scores([journal.kept[number] for number in points])
-
-    def _teller(self, method: str, journal: Journal, total: int) -> Callable[[], None]:
-        def tell() -> None:
-            if self._told is not None:
-                failed = sum(one.error is not None for one in journal.kept.values())
-                self._told(method, len(journal.kept), total, failed)
-
-        return tell
 
     def _scores(self, measured: list[Measured]) -> dict[str, np.ndarray[Any, Any]]:
         import numpy as np
@@ -219,11 +207,7 @@ def _stage(folder: OutputFolder, result: SensitivityResult) -> None:
     from paceline.tuning.report import render_sensitivity
 
     folder.stage("sensitivity.csv", sensitivity_frame(result).to_csv(index=False))
-    svgs = {}
-    for name, figure in pictures.draw_sensitivity(result).items():
-        svgs[name] = image(figure, "svg").decode()
-        folder.stage(f"plots/{name}.svg", svgs[name])
-        folder.stage(f"plots/{name}.png", image(figure, "png"))
+    svgs = stage_pictures(folder, pictures.draw_sensitivity(result).items())
     folder.stage("report.html", render_sensitivity(result, svgs))
 
 
