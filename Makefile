@@ -40,19 +40,20 @@ test-python: build
 lint: build ## Check format, lints and types of Rust and Python
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
-	$(BIN)/ruff check python tests
-	$(BIN)/ruff format --check python tests
+	$(BIN)/ruff check python tests benches
+	$(BIN)/ruff format --check python tests benches
 	$(BIN)/mypy
 
 .PHONY: format
 format: build ## Bring Rust and Python into the project's format
 	cargo fmt --all
-	$(BIN)/ruff check --quiet --fix python tests
-	$(BIN)/ruff format --quiet python tests
+	$(BIN)/ruff check --quiet --fix python tests benches
+	$(BIN)/ruff format --quiet python tests benches
 
 .PHONY: bench
-bench: prerequisites ## Print simulated packets per second and instructions per packet
+bench: build ## Print packets per second, instructions per packet, and what the study engine costs
 	cargo run --release --locked --quiet -p paceline-benches
+	@$(BIN)/python benches/sweep.py
 
 .PHONY: fuzz
 fuzz: prerequisites ## Fuzz the parsers and the controllers for a short while

@@ -35,5 +35,9 @@ class StudyError(PacelineError):
     """A study's definition is wrong, or one of its experiments failed."""
 
 
+class WorkerDied(PacelineError):  # noqa: N818
+    """A process that ran experiments ended before they did."""
+
+
 CORE_SCENARIO_ERROR = _CoreScenarioError
 """What the extension raises for a wrong scenario; the package turns it into `ScenarioError`."""

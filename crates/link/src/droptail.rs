@@ -1,5 +1,6 @@
 //! Drop-tail, predicted: a packet's departure is known when it is offered, so no packet is held and nothing is an
-//! event. What is kept is a ring of (departure, size) of those under way, for limits and counters.
+//! event. What is kept is (departure, size) of those under way, for limits and counters: the last apart, so that a link
+//! which is mostly idle touches no ring.
 
 use crate::config::{MAX_PACKET, ResolvedLimit};
 use crate::line::Line;
@@ -22,17 +23,17 @@ struct UnderWay {
 #[derive(Clone, Debug)]
 pub(crate) struct DropTail<P> {
     limit: ResolvedLimit,
-    /// In order of departure. The first is in service, the others wait: a packet's service starts when the one before
-    /// departs.
-    under_way: VecDeque<UnderWay>,
-    /// Departure of the last accepted packet.
-    last_departs: u64,
+    /// Those before the last, in order of departure. The first is in service, the others wait: a packet's service starts
+    /// when the one before departs.
+    ahead: VecDeque<UnderWay>,
+    /// The last accepted packet, if it has not departed.
+    last: Option<UnderWay>,
     packet: PhantomData<fn(P)>,
 }
 
 impl<P: Transit> DropTail<P> {
     pub(crate) fn new(limit: ResolvedLimit) -> DropTail<P> {
-        DropTail { limit, under_way: VecDeque::with_capacity(64), last_departs: 0, packet: PhantomData }
+        DropTail { limit, ahead: VecDeque::with_capacity(64), last: None, packet: PhantomData }
     }
 
     #[inline]
@@ -56,44 +57,62 @@ impl<P: Transit> DropTail<P> {
     pub(crate) fn plan(&mut self, line: &mut Line, now: u64, size: u64, ecn: Ecn) -> Planned {
         self.settle(line, now);
         line.account.offered += 1;
-        let idle = self.under_way.is_empty();
-        let admitted = idle || self.limit.admits(line.account.packets(), line.account.bytes(), size);
-        if !admitted || size > MAX_PACKET {
+        if size > MAX_PACKET {
             line.account.dropped += 1;
             return Planned::Dropped;
         }
-        let (start, departs) = if idle {
-            (now, line.server.serve_at(now, size))
-        } else {
-            line.account.enter(now, size);
-            (self.last_departs, line.server.serve(size))
+        let (start, departs) = match self.last {
+            None => (now, line.server.serve_at(now, size)),
+            Some(_) if !self.limit.admits(line.account.packets(), line.account.bytes(), size) => {
+                line.account.dropped += 1;
+                return Planned::Dropped;
+            }
+            Some(last) => {
+                self.ahead.push_back(last);
+                line.account.enter(now, size);
+                (last.departs, line.server.serve(size))
+            }
         };
-        self.last_departs = departs;
         if departs == NEVER {
-            self.under_way.push_back(UnderWay { departs, size: size as u32, marked: false });
+            self.last = Some(UnderWay { departs, size: size as u32, marked: false });
             return Planned::Stays;
         }
         let plan = line.plan(ecn, start - now, departs);
-        self.under_way.push_back(UnderWay { departs, size: size as u32, marked: plan.marked });
+        self.last = Some(UnderWay { departs, size: size as u32, marked: plan.marked });
         Planned::Departs(plan)
     }
 
     /// Counts everything up to and including `now`, which is before `NEVER`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn settle(&mut self, line: &mut Line, now: u64) {
-        while let Some(&first) = self.under_way.front() {
-            if first.departs > now {
-                break;
-            }
-            self.under_way.pop_front();
-            line.account.depart(u64::from(first.size), first.marked);
-            if let Some(next) = self.under_way.front() {
-                line.account.leave(first.departs, u64::from(next.size));
-            }
+        if !self.ahead.is_empty() && !self.settle_ahead(line, now) {
+            return;
+        }
+        if let Some(last) = self.last
+            && last.departs <= now
+        {
+            self.last = None;
+            line.account.depart(u64::from(last.size), last.marked);
         }
     }
 
+    /// The same for those before the last. True if all of them have departed.
+    #[inline(never)]
+    fn settle_ahead(&mut self, line: &mut Line, now: u64) -> bool {
+        while let Some(&first) = self.ahead.front() {
+            if first.departs > now {
+                return false;
+            }
+            self.ahead.pop_front();
+            line.account.depart(u64::from(first.size), first.marked);
+            if let Some(next) = self.ahead.front().or(self.last.as_ref()) {
+                line.account.leave(first.departs, u64::from(next.size));
+            }
+        }
+        true
+    }
+
     pub(crate) fn in_service(&self) -> bool {
-        !self.under_way.is_empty()
+        self.last.is_some()
     }
 }

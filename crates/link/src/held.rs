@@ -1,5 +1,7 @@
 //! Queues that hold their packets and decide when service begins: real departures.
 //!
+//! From then on nothing can happen to a packet, so its departure is announced when its service begins.
+//!
 //! A discipline implements [`Discipline`]; [`Held`] runs it against the server and makes the events.
 
 use crate::account::Account;
@@ -112,20 +114,20 @@ impl<P: Transit> Queued<P> {
     }
 }
 
-/// The packet in service.
-#[derive(Clone, Debug)]
-struct InService<P> {
-    queued: Queued<P>,
-    wait: u64,
+/// The packet in service, which was announced.
+#[derive(Clone, Copy, Debug)]
+struct InService {
     departs: u64,
+    size: u64,
+    marked: bool,
 }
 
 /// A discipline and its server.
 #[derive(Clone, Debug)]
 pub(crate) struct Held<P, D> {
     discipline: D,
-    serving: Option<InService<P>>,
-    /// Departures that `settle` met and no sink has seen yet.
+    serving: Option<InService>,
+    /// Departures that `settle` planned and no sink has seen yet.
     unseen: VecDeque<Departure<P>>,
     /// What was dropped after it had waited, and when, until somebody asks.
     dropped: VecDeque<(u64, P)>,
@@ -159,7 +161,7 @@ impl<P: Transit, D: Discipline<P>> Held<P, D> {
             let admitted = self.discipline.admit_to_idle(&mut queued);
             if admitted {
                 let departs = line.server.serve_at(now, size);
-                self.serving = Some(InService { queued, wait: 0, departs });
+                self.begin(line, queued, 0, departs, sink);
             }
             admitted
         } else {
@@ -179,17 +181,13 @@ impl<P: Transit, D: Discipline<P>> Held<P, D> {
 
     /// The next departure or timer; `NEVER` if none will come.
     pub(crate) fn next_event(&self) -> u64 {
-        if let Some(departure) = self.unseen.front() {
-            return departure.departed.as_nanos();
-        }
-        self.next_departure().min(self.discipline.next_timer())
+        let unseen = self.unseen.front().map_or(NEVER, |departure| departure.departed.as_nanos());
+        unseen.min(self.next_departure()).min(self.discipline.next_timer())
     }
 
     /// Everything strictly before `until`.
     pub(crate) fn advance(&mut self, line: &mut Line, until: u64, sink: &mut impl FnMut(Departure<P>)) {
-        while self.unseen.front().is_some_and(|departure| departure.departed.as_nanos() < until) {
-            self.unseen.pop_front().into_iter().for_each(&mut *sink);
-        }
+        self.flush(sink);
         if let Some(last) = until.checked_sub(1) {
             self.run(line, last, sink);
         }
@@ -217,7 +215,9 @@ impl<P: Transit, D: Discipline<P>> Held<P, D> {
     }
 
     fn flush(&mut self, sink: &mut impl FnMut(Departure<P>)) {
-        self.unseen.drain(..).for_each(sink);
+        if !self.unseen.is_empty() {
+            self.unseen.drain(..).for_each(sink);
+        }
     }
 
     /// Events up to and including `last`, which is before `NEVER`. At equal times a departure comes before a timer.
@@ -231,22 +231,40 @@ impl<P: Transit, D: Discipline<P>> Held<P, D> {
                 let mut waiting = Waiting { account: &mut line.account, dropped: &mut self.dropped };
                 self.discipline.on_timer(timer, &mut waiting);
             } else if let Some(served) = self.serving.take() {
-                self.depart(line, served, sink);
+                line.account.depart(served.size, served.marked);
+                self.serve_next(line, departure, sink);
             }
         }
     }
 
-    fn depart(&mut self, line: &mut Line, served: InService<P>, sink: &mut impl FnMut(Departure<P>)) {
-        let InService { queued, wait, departs } = served;
-        let (departure, marked) = line.depart(queued.packet, wait, departs);
-        line.account.depart(queued.size, marked || queued.marked);
-        sink(departure);
+    /// The server is free at `now`.
+    fn serve_next(&mut self, line: &mut Line, now: u64, sink: &mut impl FnMut(Departure<P>)) {
         let mut waiting = Waiting { account: &mut line.account, dropped: &mut self.dropped };
-        if let Some(next) = self.discipline.dequeue(departs, &mut waiting) {
-            line.account.leave(departs, next.size);
-            let wait = departs - next.since;
+        if let Some(next) = self.discipline.dequeue(now, &mut waiting) {
+            line.account.leave(now, next.size);
+            let wait = now - next.since;
             let departs = line.server.serve(next.size);
-            self.serving = Some(InService { queued: next, wait, departs });
+            self.begin(line, next, wait, departs, sink);
         }
+    }
+
+    /// Service begins, after `wait`. A departure that never comes is not announced.
+    #[inline(always)]
+    fn begin(
+        &mut self,
+        line: &mut Line,
+        queued: Queued<P>,
+        wait: u64,
+        departs: u64,
+        sink: &mut impl FnMut(Departure<P>),
+    ) {
+        let Queued { packet, size, marked, .. } = queued;
+        if departs == NEVER {
+            self.serving = Some(InService { departs, size, marked });
+            return;
+        }
+        let (departure, marked_behind) = line.depart(packet, wait, departs);
+        self.serving = Some(InService { departs, size, marked: marked || marked_behind });
+        sink(departure);
     }
 }

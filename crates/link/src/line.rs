@@ -15,7 +15,8 @@ pub(crate) struct Line {
     pub(crate) account: Account,
     pub(crate) marker: Marker,
     pub(crate) noise: Option<Noise>,
-    pub(crate) delay: TimeDelta,
+    /// Propagation in nanoseconds.
+    pub(crate) delay: u64,
     /// Bytes added to each packet.
     pub(crate) overhead: u64,
 }
@@ -32,14 +33,15 @@ impl Line {
     #[inline(always)]
     pub(crate) fn plan(&mut self, ecn: Ecn, wait: u64, departs: u64) -> Plan {
         let marked = self.marker.decide(departs, wait, ecn);
-        let departed = Time::from_nanos(departs);
-        let plain = departed + self.delay;
-        let arrives = match &mut self.noise {
-            None => plain,
-            Some(noise) => noise.arrival(plain),
+        let plain = Time::from_nanos(departs.saturating_add(self.delay));
+        let (arrives, noise) = match &mut self.noise {
+            None => (plain, TimeDelta::ZERO),
+            Some(noise) => {
+                let arrives = noise.arrival(plain);
+                (arrives, arrives.saturating_since(plain))
+            }
         };
-        let noise = arrives.saturating_since(plain);
-        Plan { departed, arrives, wait: span(wait), noise, marked }
+        Plan { departed: Time::from_nanos(departs), arrives, wait: span(wait), noise, marked }
     }
 
     /// The same with the packet, and whether it was marked here.

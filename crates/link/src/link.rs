@@ -9,7 +9,7 @@ use crate::loss::Loss;
 use crate::mark::Marker;
 use crate::noise::Noise;
 use crate::queue::Queue;
-use crate::schedule::NEVER;
+use crate::schedule::{NEVER, span};
 use crate::server::Server;
 use crate::transit::{Departure, Offered, Planned, Transit};
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
@@ -34,7 +34,7 @@ impl<P: Transit> Link<P> {
             account: Account::default(),
             marker: Marker::new(config.mark.as_ref()),
             noise: config.noise.as_ref().map(|noise| Noise::new(noise, seed, name)),
-            delay: config.delay,
+            delay: config.delay.as_nanos().max(0) as u64,
             overhead: config.overhead.as_u64(),
         };
         let loss = config.loss.as_ref().map(|loss| Loss::new(loss, seed, name));
@@ -42,15 +42,12 @@ impl<P: Transit> Link<P> {
     }
 
     /// Offers a packet at `now`; calls come in order of time. Drop-tail calls `sink` at once with a departure in the
-    /// future, other disciplines with the departures up to and including `now`. A departure that never comes is not
-    /// announced.
+    /// future, other disciplines when service begins, for all whose service has begun up to and including `now`. A
+    /// departure that never comes is not announced.
     #[inline]
     pub fn offer(&mut self, now: Time, packet: P, sink: &mut impl FnMut(Departure<P>)) -> Offered {
         let now = self.reach(now);
-        if let Some(loss) = &mut self.loss
-            && loss.takes()
-        {
-            self.line.account.lost += 1;
+        if self.loss.is_some() && self.loses() {
             return Offered::Lost;
         }
         self.queue.offer(&mut self.line, now, packet, sink)
@@ -61,15 +58,25 @@ impl<P: Transit> Link<P> {
         self.queue.is_predicted()
     }
 
+    /// Whether the loss model takes the next packet. Apart from the packet path, as all that most links do not have.
+    #[inline(never)]
+    fn loses(&mut self) -> bool {
+        let takes = self.loss.as_mut().is_some_and(Loss::takes);
+        self.line.account.lost += u64::from(takes);
+        takes
+    }
+
+    /// Whether packets arrive in the order in which they depart: only noise lets one overtake another.
+    pub fn keeps_order(&self) -> bool {
+        self.line.noise.as_ref().is_none_or(Noise::keeps_order)
+    }
+
     /// The same as an offer at `now` of a packet of `size` bytes marked `ecn`, which the driver keeps. Only for a predicted
     /// queue: another one takes it for lost.
     #[inline(always)]
     pub fn plan(&mut self, now: Time, size: Bytes, ecn: Ecn) -> Planned {
         let now = self.reach(now);
-        if let Some(loss) = &mut self.loss
-            && loss.takes()
-        {
-            self.line.account.lost += 1;
+        if self.loss.is_some() && self.loses() {
             return Planned::Lost;
         }
         let size = size.as_u64().saturating_add(self.line.overhead);
@@ -96,8 +103,8 @@ impl<P: Transit> Link<P> {
         self.queue.take_dropped().map(|(at, packet)| (Time::from_nanos(at), packet))
     }
 
-    /// Brings the counters up to date: everything up to and including `now`. A discipline with real departures hands
-    /// what departed in this call to the next `offer` or `advance`, and says so by `next_event`.
+    /// Brings the counters up to date: everything up to and including `now`. A discipline with real departures announces
+    /// what this call began to serve to the next `offer` or `advance`, and says so by `next_event`.
     pub fn settle(&mut self, now: Time) {
         let now = self.reach(now);
         self.queue.settle(&mut self.line, now);
@@ -125,7 +132,7 @@ impl<P: Transit> Link<P> {
 
     /// Propagation without noise: no departure arrives sooner, so it is the engine's look-ahead.
     pub fn delay(&self) -> TimeDelta {
-        self.line.delay
+        span(self.line.delay)
     }
 
     #[inline]

@@ -80,8 +80,14 @@ impl Marker {
     }
 
     /// Whether to mark a packet that departs at `departs` after a wait of `wait` nanoseconds.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn decide(&mut self, departs: u64, wait: u64, ecn: Ecn) -> bool {
+        !matches!(self, Marker::Off) && self.decide_on(departs, wait, ecn)
+    }
+
+    /// Apart from the packet path of links without marks.
+    #[inline(never)]
+    fn decide_on(&mut self, departs: u64, wait: u64, ecn: Ecn) -> bool {
         match self {
             Marker::Off => false,
             Marker::Step(step) => step.decide(wait, ecn),

@@ -84,8 +84,13 @@ impl Noise {
         Noise { config: config.clone(), random, last: Time::ZERO }
     }
 
-    /// When a packet arrives that would arrive at `plain` without noise.
-    #[inline]
+    /// Whether no packet arrives before the one that departed before it.
+    pub(crate) fn keeps_order(&self) -> bool {
+        !self.config.reorder
+    }
+
+    /// When a packet arrives that would arrive at `plain` without noise. Apart from the packet path of links without.
+    #[inline(never)]
     pub(crate) fn arrival(&mut self, plain: Time) -> Time {
         let arrival = plain + self.draw();
         if self.config.reorder {

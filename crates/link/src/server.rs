@@ -94,6 +94,7 @@ impl Server {
         }
     }
 
+    #[cold]
     fn enter(&mut self, clock: u64) {
         self.clock = clock;
         let rate = self.stretch.rate;
@@ -103,7 +104,8 @@ impl Server {
         }
     }
 
-    #[inline]
+    /// Apart from the path of sizes that repeat.
+    #[inline(never)]
     fn divide(&mut self, size: u64) {
         self.size = size;
         (self.quotient, self.remainder) = divided(size * WORK_PER_BYTE, self.stretch.rate);

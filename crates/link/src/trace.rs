@@ -143,6 +143,14 @@ impl Trace {
         Ok(Trace { segments: merged.into(), length, mean, min, max, warnings: Vec::new() })
     }
 
+    /// The trace with `rate` in place of every rate of 0: for recordings whose zeros are gaps, no outages.
+    pub fn with_zeros_at(&self, rate: Bitrate) -> Result<Trace, TraceError> {
+        let segments = self.segments.iter();
+        let filled =
+            segments.map(|&(duration, was)| (duration, if was == Bitrate::ZERO { rate } else { was }));
+        Ok(Trace { warnings: self.warnings.clone(), ..Trace::from_segments(filled)? })
+    }
+
     /// Duration and rate of each segment, in order.
     pub fn segments(&self) -> &[(TimeDelta, Bitrate)] {
         &self.segments

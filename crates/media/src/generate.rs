@@ -4,16 +4,29 @@
 //! the one before. Two kinds of frames are larger: periodic key frames, and scene changes that come at random. The
 //! median is chosen so that the expected mean is `mean`, before the clamp to [`min`, `max`].
 //!
+//! What a recording shows beyond that has parameters that are off by default: `sizes` in place of the lognormal
+//! distribution, `correlation2` for an AR(2) process, `key_sigma` for key frames that vary less, and `after_key` for what
+//! a rate control takes back after them. [`FRAME_PRESETS`] has them fitted.
+//!
 //! The defaults resemble `video_scream/trace_key.txt` (2387 frames at 50 fps: mean 25,888 B, which is 10.36 Mbit/s,
 //! coefficient of variation 0.26, 1.2 to 69 kB, a key frame of about 66 kB every 120 frames, correlation of neighbours
 //! -0.26 as a rate-controlled encoder makes it). They were fitted to that trace, not taken from a text.
+
+mod presets;
+
+pub use presets::{FRAME_PRESETS, FramePreset};
 
 use crate::parameter::in_range;
 use crate::{FrameTrace, InvalidParameter, TraceFrame};
 use paceline_units::{Bytes, RandomStream};
 
+/// The most quantiles of sizes.
+const MOST_SIZES: usize = 1001;
+/// The most factors after a key frame.
+const MOST_AFTER: usize = 100;
+
 /// What the sizes are drawn from.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct FrameSizeParams {
     /// Expected mean payload of a frame; default 25,888 B (10.36 Mbit/s at 50 fps).
     pub mean: Bytes,
@@ -21,10 +34,21 @@ pub struct FrameSizeParams {
     pub sigma: f64,
     /// Correlation of the logarithms of neighbouring frames, from -0.99 to 0.99; default -0.3.
     pub correlation: f64,
+    /// Correlation over two frames, which makes x an AR(2) process; from 2 correlation² - 1 to 1, both excluded. Default
+    /// none: what AR(1) makes of `correlation`, its square.
+    pub correlation2: Option<f64>,
+    /// Quantiles of an ordinary frame's size at even steps of probability, the first its minimum and the last its
+    /// maximum, in any unit: `mean` says how large frames are. Linear in between, in place of the lognormal
+    /// distribution of `sigma`. Default empty: lognormal.
+    pub sizes: Vec<f64>,
     /// Every this many frames comes a key frame, the first frame being one; default 120, 0: never.
     pub key_interval: u64,
     /// How much larger a key frame is; default 2.5.
     pub key_scale: f64,
+    /// Standard deviation of the logarithm of a key frame's size; default none: it varies as an ordinary frame.
+    pub key_sigma: Option<f64>,
+    /// Factors on the frames that follow a key frame, the next one first; default empty: they are ordinary.
+    pub after_key: Vec<f64>,
     /// Probability that a frame is the first of a new scene; default 0.02.
     pub scene_change: f64,
     /// How much larger the first frame of a scene is; default 1.75.
@@ -41,8 +65,12 @@ impl Default for FrameSizeParams {
             mean: Bytes::new(25_888),
             sigma: 0.19,
             correlation: -0.3,
+            correlation2: None,
+            sizes: Vec::new(),
             key_interval: 120,
             key_scale: 2.5,
+            key_sigma: None,
+            after_key: Vec::new(),
             scene_change: 0.02,
             scene_scale: 1.75,
             min: Bytes::new(1_200),
@@ -58,6 +86,19 @@ impl FrameSizeParams {
         in_range("mean", self.mean.as_f64(), (1.0, largest), "a size from 1 B to 4.29 GB")?;
         in_range("sigma", self.sigma, (0.0, 3.0), "a number from 0 to 3")?;
         in_range("correlation", self.correlation, (-0.99, 0.99), "a number from -0.99 to 0.99")?;
+        self.validate_correlation2()?;
+        self.validate_sizes()?;
+        in_range("key_sigma", self.key_sigma.unwrap_or(0.0), (0.0, 3.0), "a number from 0 to 3")?;
+        if self.after_key.len() > MOST_AFTER {
+            return Err(InvalidParameter {
+                name: "after_key",
+                found: format!("{} factors", self.after_key.len()),
+                expected: "at most 100 factors",
+            });
+        }
+        for &factor in &self.after_key {
+            in_range("after_key", factor, (0.0, 100.0), "factors from 0 to 100")?;
+        }
         in_range("key_scale", self.key_scale, (0.0, 100.0), "a factor from 0 to 100")?;
         in_range("scene_change", self.scene_change, (0.0, 1.0), "a probability from 0 to 1")?;
         in_range("scene_scale", self.scene_scale, (0.0, 100.0), "a factor from 0 to 100")?;
@@ -65,12 +106,84 @@ impl FrameSizeParams {
         in_range("max", self.max.as_f64(), (self.min.as_f64(), largest), "a size from min to 4.29 GB")
     }
 
-    /// The size x = 0 stands for.
-    fn median(&self) -> f64 {
+    fn validate_correlation2(&self) -> Result<(), InvalidParameter> {
+        let lowest = 2.0 * self.correlation * self.correlation - 1.0;
+        match self.correlation2 {
+            Some(second) if !(lowest < second && second < 1.0) => Err(InvalidParameter {
+                name: "correlation2",
+                found: second.to_string(),
+                expected: "a number above 2 correlation² - 1 and below 1",
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    fn validate_sizes(&self) -> Result<(), InvalidParameter> {
+        let wrong = |found: String, expected| Err(InvalidParameter { name: "sizes", found, expected });
+        if self.sizes.len() > MOST_SIZES {
+            return wrong(format!("{} sizes", self.sizes.len()), "at most 1001 sizes");
+        }
+        if let Some(size) = self.sizes.iter().find(|size| !(0.0..=1e9).contains(*size)) {
+            return wrong(size.to_string(), "sizes from 0 to 1e9, in any unit");
+        }
+        if let Some(pair) = self.sizes.windows(2).find(|pair| pair[0] > pair[1]) {
+            return wrong(format!("{} before {}", pair[0], pair[1]), "sizes that do not fall");
+        }
+        if self.sizes.last() == Some(&0.0) {
+            return wrong("only zeros".into(), "a size above 0");
+        }
+        Ok(())
+    }
+
+    /// The mean of `sizes`, or of exp(x).
+    fn ordinary_mean(&self) -> f64 {
+        match self.sizes.as_slice() {
+            [] => libm::exp(0.5 * self.sigma * self.sigma),
+            [only] => *only,
+            sizes => {
+                let inner: f64 = sizes.iter().sum();
+                let ends = 0.5 * (sizes[0] + sizes[sizes.len() - 1]);
+                (inner - ends) / (sizes.len() - 1) as f64
+            }
+        }
+    }
+
+    /// An ordinary frame's size in units of [`unit`](Self::unit), for a standard normal x.
+    fn ordinary(&self, x: f64) -> f64 {
+        if self.sizes.is_empty() {
+            return libm::exp(self.sigma * x);
+        }
+        let place = 0.5 * libm::erfc(-x * core::f64::consts::FRAC_1_SQRT_2) * (self.sizes.len() - 1) as f64;
+        let below = place as usize;
+        let low = self.sizes[below];
+        let high = *self.sizes.get(below + 1).unwrap_or(&low);
+        low + (high - low) * (place - below as f64)
+    }
+
+    /// A key frame's size without `key_scale`, likewise: its mean is that of an ordinary one.
+    fn key(&self, x: f64) -> f64 {
+        match self.key_sigma {
+            None => self.ordinary(x),
+            Some(sigma) => self.ordinary_mean() * libm::exp(sigma * x - 0.5 * sigma * sigma),
+        }
+    }
+
+    /// The factor of `after_key` on the frame at `index`.
+    fn after(&self, index: u64) -> f64 {
+        let since = if self.key_interval == 0 { 0 } else { index % self.key_interval };
+        let factor = since.checked_sub(1).and_then(|place| self.after_key.get(usize::try_from(place).ok()?));
+        factor.copied().unwrap_or(1.0)
+    }
+
+    /// The bytes that a size of 1 stands for: where sizes are lognormal, the median.
+    fn unit(&self) -> f64 {
         let key = if self.key_interval == 0 { 0.0 } else { 1.0 / self.key_interval as f64 };
         let scene = self.scene_change * (1.0 - key);
         let scale = key * self.key_scale + scene * self.scene_scale + (1.0 - key - scene);
-        self.mean.as_f64() / scale.max(1e-9) / libm::exp(0.5 * self.sigma * self.sigma)
+        let others = if self.key_interval == 0 { 0.0 } else { (self.key_interval - 1) as f64 };
+        let follow = self.after_key.iter().take(others as usize);
+        let scale = scale + key * follow.map(|factor| factor - 1.0).sum::<f64>();
+        self.mean.as_f64() / scale.max(1e-9) / self.ordinary_mean()
     }
 }
 
@@ -83,9 +196,8 @@ pub fn frame_sizes(
     params.validate()?;
     let mut random = RandomStream::new(seed, "media.frame_sizes");
     let (low, high) = (params.min.as_f64(), params.max.as_f64());
-    let innovation = libm::sqrt(1.0 - params.correlation * params.correlation);
-    let median = params.median();
-    let mut x = random.normal();
+    let unit = params.unit();
+    let mut process = Process::new(params, &mut random);
     let mut frames = Vec::with_capacity(count.max(1));
     for index in 0..count.max(1) as u64 {
         let key = params.key_interval != 0 && index % params.key_interval == 0;
@@ -95,15 +207,51 @@ pub fn frame_sizes(
             (false, true) => params.scene_scale,
             (false, false) => 1.0,
         };
-        let bytes = (median * scale * libm::exp(params.sigma * x) + 0.5).clamp(low, high);
+        let size = if key { params.key(process.x) } else { params.ordinary(process.x) };
+        let bytes = (unit * scale * params.after(index) * size + 0.5).clamp(low, high);
         frames.push(TraceFrame { bytes: bytes as u32, key });
-        x = params.correlation * x + innovation * random.normal();
+        process.step(&mut random);
     }
     FrameTrace::new(&frames).ok_or(InvalidParameter {
         name: "min",
         found: params.min.as_u64().to_string(),
         expected: "a size from 1 B",
     })
+}
+
+/// A standard normal AR(1) or AR(2) process.
+struct Process {
+    x: f64,
+    /// The value before `x`; none: `x` is the first one.
+    before: Option<f64>,
+    correlation: f64,
+    /// Weight of the value before `x`, and of it where there are two.
+    weights: [f64; 2],
+    innovation: f64,
+}
+
+impl Process {
+    fn new(params: &FrameSizeParams, random: &mut RandomStream) -> Process {
+        let first = params.correlation;
+        // Yule-Walker: the weights from the correlations over one and two steps.
+        let weights = params.correlation2.map_or([first, 0.0], |second| {
+            let rest = 1.0 - first * first;
+            [first * (1.0 - second) / rest, (second - first * first) / rest]
+        });
+        let second = params.correlation2.unwrap_or(0.0);
+        let innovation = libm::sqrt((1.0 - weights[0] * first - weights[1] * second).max(0.0));
+        Process { x: random.normal(), before: None, correlation: first, weights, innovation }
+    }
+
+    fn step(&mut self, random: &mut RandomStream) {
+        let noise = random.normal();
+        let next = match self.before {
+            Some(before) => self.weights[0] * self.x + self.weights[1] * before + self.innovation * noise,
+            None => self.correlation * self.x + libm::sqrt(1.0 - self.correlation * self.correlation) * noise,
+        };
+        self.before = Some(self.x);
+        self.x = next;
+    }
 }
 
 #[cfg(test)]
@@ -153,6 +301,91 @@ mod tests {
     }
 
     #[test]
+    fn quantiles_take_the_place_of_the_lognormal_and_two_correlations_make_ar2() {
+        let params = FrameSizeParams {
+            mean: Bytes::new(10_000),
+            correlation: -0.4,
+            correlation2: Some(0.3),
+            sizes: vec![1.0, 2.0, 5.0],
+            key_interval: 0,
+            scene_change: 0.0,
+            max: Bytes::new(1_000_000),
+            ..FrameSizeParams::default()
+        };
+        let trace = frame_sizes(4, 200_000, &params).expect("valid");
+        let (mean, _, first) = moments(&trace);
+        assert!((9_950.0..10_050.0).contains(&mean), "{mean}");
+        // In the unit of `sizes`, whose mean is 2.5: half of the frames from 1 to 2, half from 2 to 5.
+        let mut sizes: Vec<f64> =
+            trace.frames().iter().map(|frame| f64::from(frame.bytes) / 4_000.0).collect();
+        let second = {
+            let pairs = sizes.iter().zip(&sizes[2..]).map(|(a, b)| (a - 2.5) * (b - 2.5));
+            let variance = sizes.iter().map(|size| (size - 2.5) * (size - 2.5)).sum::<f64>();
+            pairs.sum::<f64>() / variance
+        };
+        sizes.sort_by(f64::total_cmp);
+        for (part, size) in [(0.0, 1.0), (0.25, 1.5), (0.5, 2.0), (0.75, 3.5), (1.0, 5.0)] {
+            let found = sizes[(part * 199_999.0) as usize];
+            assert!((found - size).abs() < 0.03, "{part}: {found}");
+        }
+        // What is left of a normal correlation after a distribution that is not normal.
+        assert!((-0.40..-0.32).contains(&first) && (0.24..0.30).contains(&second), "{first} {second}");
+    }
+
+    #[test]
+    fn key_frames_vary_by_themselves_and_have_frames_behind_them() {
+        let params = FrameSizeParams {
+            mean: Bytes::new(10_000),
+            sizes: vec![0.9, 1.1],
+            key_interval: 50,
+            key_scale: 4.0,
+            key_sigma: Some(0.05),
+            after_key: vec![0.5, 0.7],
+            scene_change: 0.0,
+            min: Bytes::new(1),
+            ..FrameSizeParams::default()
+        };
+        let trace = frame_sizes(5, 500_000, &params).expect("valid");
+        assert!((9_970.0..10_030.0).contains(&moments(&trace).0), "{}", moments(&trace).0);
+        let at = |place: usize| -> Vec<f64> {
+            trace.frames()[place..].iter().step_by(50).map(|frame| f64::from(frame.bytes)).collect()
+        };
+        let mean = |sizes: &[f64]| sizes.iter().sum::<f64>() / sizes.len() as f64;
+        let usual = mean(&at(20));
+        for (place, factor) in [(0, 4.0), (1, 0.5), (2, 0.7), (3, 1.0), (49, 1.0)] {
+            let found = mean(&at(place)) / usual;
+            assert!((found / factor - 1.0).abs() < 0.01, "{place}: {found}");
+        }
+        let logs: Vec<f64> = at(0).iter().map(|&size| libm::log(size)).collect();
+        let spread = logs.iter().map(|log| (log - mean(&logs)).powi(2)).sum::<f64>() / logs.len() as f64;
+        assert!((libm::sqrt(spread) - 0.05).abs() < 0.003, "{}", libm::sqrt(spread));
+    }
+
+    /// Figures of `trace_key.txt`: over the mean of all frames, the 10 %, 50 % and 90 % quantiles of delta frames, the mean
+    /// key frame and the three frames behind it; and the correlation of neighbours.
+    #[test]
+    fn the_preset_has_the_statistics_of_its_recording() {
+        let preset = FRAME_PRESETS.iter().find(|preset| preset.name == "trace-key").expect("is there");
+        assert!(!preset.origin.is_empty());
+        let trace = frame_sizes(1, 240_000, &preset.params()).expect("valid");
+        let (mean, _, correlation) = moments(&trace);
+        assert!((25_600.0..26_200.0).contains(&mean), "{mean}");
+        assert!((-0.40..-0.26).contains(&correlation), "{correlation}");
+        let mut deltas: Vec<f64> =
+            trace.frames().iter().filter(|frame| !frame.key).map(|f| f.bytes.into()).collect();
+        deltas.sort_by(f64::total_cmp);
+        for (part, size) in [(0.1, 0.772), (0.5, 0.964), (0.9, 1.223)] {
+            let found = deltas[(part * deltas.len() as f64) as usize] / mean;
+            assert!((found - size).abs() < 0.03, "{part}: {found}");
+        }
+        for (place, size) in [(0, 2.534), (1, 0.55), (2, 0.45), (3, 0.60)] {
+            let sizes = trace.frames()[place..].iter().step_by(120).map(|frame| f64::from(frame.bytes));
+            let found = sizes.sum::<f64>() / 2_000.0 / mean;
+            assert!((found - size).abs() < 0.05, "{place}: {found}");
+        }
+    }
+
+    #[test]
     fn the_seed_alone_decides_and_a_longer_trace_starts_with_the_shorter() {
         let sizes = |seed, count| frame_sizes(seed, count, &FrameSizeParams::default()).expect("valid");
         assert_eq!(sizes(1, 50).frames(), &sizes(1, 500).frames()[..50]);
@@ -168,6 +401,14 @@ mod tests {
             (FrameSizeParams { sigma: f64::NAN, ..default() }, "sigma"),
             (FrameSizeParams { correlation: 1.0, ..default() }, "correlation"),
             (FrameSizeParams { scene_change: 1.1, ..default() }, "scene_change"),
+            (FrameSizeParams { correlation2: Some(-0.9), ..default() }, "correlation2"),
+            (FrameSizeParams { correlation2: Some(1.0), ..default() }, "correlation2"),
+            (FrameSizeParams { sizes: vec![2.0, 1.0], ..default() }, "sizes"),
+            (FrameSizeParams { sizes: vec![f64::NAN], ..default() }, "sizes"),
+            (FrameSizeParams { sizes: vec![0.0, 0.0], ..default() }, "sizes"),
+            (FrameSizeParams { key_sigma: Some(-0.1), ..default() }, "key_sigma"),
+            (FrameSizeParams { after_key: vec![1.0, -1.0], ..default() }, "after_key"),
+            (FrameSizeParams { after_key: vec![1.0; 101], ..default() }, "after_key"),
             (FrameSizeParams { min: Bytes::ZERO, ..default() }, "min"),
             (FrameSizeParams { max: Bytes::new(5), ..default() }, "max"),
         ];

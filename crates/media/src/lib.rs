@@ -61,7 +61,7 @@ pub use cbr::{Cbr, CbrParams};
 pub use frame::Frame;
 pub use frame_rate::FrameRate;
 pub use frame_trace::{FrameTrace, FrameTraceError, FrameTraceFormat, TraceFrame};
-pub use generate::{FrameSizeParams, frame_sizes};
+pub use generate::{FRAME_PRESETS, FramePreset, FrameSizeParams, frame_sizes};
 pub use parameter::InvalidParameter;
 pub use playout::{
     AdaptiveParams, ArrivedPacket, DisplayedFrame, FrameDelayParts, Playout, PlayoutConfig, PlayoutCounters,

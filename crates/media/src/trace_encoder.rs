@@ -93,6 +93,11 @@ impl TraceEncoder {
         })
     }
 
+    /// The frames that it follows.
+    pub fn trace(&self) -> &FrameTrace {
+        &self.trace
+    }
+
     /// The encoder's present target (payload).
     pub fn target(&self) -> Bitrate {
         Bitrate::from_bps_f64(self.target)

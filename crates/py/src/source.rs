@@ -3,6 +3,7 @@
 use crate::ScenarioError;
 use paceline_scenario::{Loaded, Loader, Origin, load};
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 use std::path::{Path, PathBuf};
 
 /// A scenario with everything that it names, read and checked: ready to run.
@@ -32,9 +33,39 @@ impl Scenario {
         Ok(Scenario { loaded })
     }
 
+    /// The recording or the draws that the first link follows: durations in seconds and rates in Mbit/s, little-endian
+    /// float64, before offset and scale; none for a constant rate and for steps.
+    #[getter]
+    fn link_trace<'py>(&self, py: Python<'py>) -> Option<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)> {
+        let trace = self.loaded.parts.link_trace(0)?;
+        let segments = || trace.segments().iter();
+        let durations = segments().map(|(duration, _)| duration.as_secs_f64());
+        Some((floats(py, durations), floats(py, segments().map(|(_, rate)| rate.as_mbps_f64()))))
+    }
+
+    /// The frames that the encoder of the first flow's first stream follows: payloads in bytes, and 1 for those that are
+    /// said to be key frames, likewise; none for other sources.
+    #[getter]
+    fn frame_trace<'py>(&self, py: Python<'py>) -> Option<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)> {
+        let trace = self.loaded.parts.frame_trace(0)?;
+        let frames = || trace.frames().iter();
+        let keys = frames().map(|frame| if frame.key { 1.0 } else { 0.0 });
+        Some((floats(py, frames().map(|frame| f64::from(frame.bytes))), floats(py, keys)))
+    }
+
+    /// What was odd in the files.
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.loaded.parts.warnings.clone()
+    }
+
     /// As resolved: every default written out, the run can be repeated from it.
     #[getter]
     fn resolved_toml(&self) -> String {
         self.loaded.scenario.to_toml()
     }
+}
+
+fn floats<'py>(py: Python<'py>, values: impl Iterator<Item = f64>) -> Bound<'py, PyBytes> {
+    PyBytes::new(py, &values.flat_map(f64::to_le_bytes).collect::<Vec<u8>>())
 }

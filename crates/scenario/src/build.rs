@@ -8,7 +8,7 @@ use crate::overrides;
 use crate::registry::{AnyController, AnyReceiverHalf, ControllerSetup, FlowCcids};
 use crate::spec::*;
 use paceline_cc::{Controller, Limits, StreamId};
-use paceline_link::generate::mmwave;
+use paceline_link::generate::{mmwave, states};
 use paceline_link::{LinkConfig, LinkError, RateProcess, Trace};
 use paceline_media::{
     Bulk, BulkParams, Cbr, CbrParams, FrameRate, FrameTrace, PlayoutConfig, Source, TraceEncoder,
@@ -51,6 +51,28 @@ pub struct Parts {
     pub flows: Vec<FlowParts>,
     /// What was odd in the files.
     pub warnings: Vec<String>,
+}
+
+impl Parts {
+    /// The recording or the draws that a link follows, before offset and scale; none for a constant rate and for steps.
+    pub fn link_trace(&self, link: usize) -> Option<&Trace> {
+        match &self.links.get(link)?.rate {
+            RateProcess::Trace { trace, .. } => Some(trace),
+            _ => None,
+        }
+    }
+
+    /// The frames that the encoder of a flow's first stream follows; none for other sources, and over other transports
+    /// than RTP.
+    pub fn frame_trace(&self, flow: usize) -> Option<&FrameTrace> {
+        let EndsParts::Rtp(parts) = &self.flows.get(flow)?.ends else {
+            return None;
+        };
+        match &parts.streams.first()?.source {
+            Source::TraceEncoder(encoder) => Some(encoder.trace()),
+            _ => None,
+        }
+    }
 }
 
 /// What a flow is built of.
@@ -244,14 +266,23 @@ impl Builder<'_> {
                 Ok(RateProcess::Sequence(steps.iter().map(&mut part).collect::<Result<_, _>>()?))
             }
             RateSpec::Trace(spec) => {
-                let trace = self.trace(spec, format!("{table}.rate.trace"))?;
+                let mut trace = self.trace(spec, format!("{table}.rate.trace"))?;
+                if let Some(rate) = spec.zero {
+                    let filled = trace.with_zeros_at(rate);
+                    trace = filled
+                        .map_err(|error| wrong(format!("{table}.rate.zero"), error.found, error.expected))?;
+                }
                 Ok(RateProcess::Trace { trace, offset: spec.offset, scale: spec.scale, repeat: spec.repeat })
             }
             RateSpec::Mmwave(spec) => {
                 let seed = self.seed(spec.seed, &format!("link.{link}.rate"));
                 let length = spec.length.unwrap_or(self.scenario.duration);
-                let trace = mmwave(seed, length, &spec.params)
-                    .map_err(|error| wrong(format!("{table}.rate"), error.found, error.expected))?;
+                let drawn = match &spec.model {
+                    MmwaveModel::TwoStates(params) => mmwave(seed, length, params),
+                    MmwaveModel::States(params) => states(seed, length, params),
+                };
+                let trace =
+                    drawn.map_err(|error| wrong(format!("{table}.rate"), error.found, error.expected))?;
                 let (scale, repeat) = (spec.scale, spec.repeat);
                 Ok(RateProcess::Trace { trace, offset: TimeDelta::ZERO, scale, repeat })
             }

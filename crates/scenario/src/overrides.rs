@@ -12,13 +12,14 @@ use crate::spec::Scenario;
 use toml_edit::{DocumentMut, InlineTable, Item, Key, TableLike, Value};
 
 /// Keys of which one excludes the others; the first of a path is the table they are in.
-const GROUPS: [&[&str]; 6] = [
+const GROUPS: [&[&str]; 7] = [
     &["limit", "packets", "bytes"],
     &["file", "generator"],
     &["ladder", "generator"],
     &["ladder", "rates"],
     &["steps", "trace", "generator"],
     &["source", "streams"],
+    &["preset", "states"],
 ];
 
 /// A key as a dotted path spells it: quoted only if it must be.

@@ -1,7 +1,7 @@
 //! A scenario as resolved: every default filled in, every name checked, no file opened yet.
 
 use crate::registry::ControllerParams;
-use paceline_link::generate::MmwaveParams;
+use paceline_link::generate::{MmwaveParams, StatesParams};
 use paceline_link::trace::TraceOptions;
 use paceline_link::{LossConfig, MarkConfig, NoiseConfig, QueueConfig};
 use paceline_media::{FrameSizeParams, FrameTraceFormat, PlayoutConfig, VideoModelParams};
@@ -74,7 +74,7 @@ pub enum RateSpec {
     Steps(Vec<(TimeDelta, RateSpec)>),
     /// A recording in a file.
     Trace(TraceSpec),
-    /// The two-state mmWave generator.
+    /// The mmWave generator.
     Mmwave(MmwaveSpec),
 }
 
@@ -109,6 +109,8 @@ pub struct TraceSpec {
     pub offset: TimeDelta,
     /// Every rate is multiplied by this; default 1.
     pub scale: f64,
+    /// Stands for every rate of 0 in the file, before `scale`; default none: nothing is sent then.
+    pub zero: Option<Bitrate>,
     /// Start over at the end; default no: the last value holds.
     pub repeat: bool,
 }
@@ -117,7 +119,7 @@ pub struct TraceSpec {
 #[derive(Clone, PartialEq, Debug)]
 pub struct MmwaveSpec {
     /// What it is drawn from.
-    pub params: MmwaveParams,
+    pub model: MmwaveModel,
     /// How long the trace is; none: as long as the scenario.
     pub length: Option<TimeDelta>,
     /// Seed of the draws; none: the run's, by the link's name.
@@ -126,6 +128,15 @@ pub struct MmwaveSpec {
     pub scale: f64,
     /// Start over at the end; default no: the last value holds.
     pub repeat: bool,
+}
+
+/// What a mmWave rate is drawn from.
+#[derive(Clone, PartialEq, Debug)]
+pub enum MmwaveModel {
+    /// Line of sight and blockage.
+    TwoStates(MmwaveParams),
+    /// States of any number, of a preset or the scenario's own.
+    States(StatesParams),
 }
 
 /// One flow from a sender to a receiver.

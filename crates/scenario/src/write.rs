@@ -9,7 +9,7 @@ use crate::quantity::{format_rate, format_size, format_time};
 use crate::schema::{self, ECHO, ECN, RECOVERY, SHAPES};
 use crate::spec::*;
 use paceline_cc::params::ParamSet;
-use paceline_link::generate::StateParams;
+use paceline_link::generate::{RateState, StateParams, StatesParams};
 use paceline_link::trace::{Column, TraceFormat, TraceOptions};
 use paceline_link::{LossConfig, MarkConfig, NoiseConfig, NoiseKind, QueueConfig, QueueLimit};
 use paceline_media::PlayoutConfig;
@@ -121,22 +121,45 @@ fn link_rate(spec: &RateSpec) -> String {
         }
         RateSpec::Trace(trace) => {
             let table = options(Inline::default().with("trace", text(&trace.file)), &trace.options);
-            played(table.with("offset", time(trace.offset)), trace.scale, trace.repeat)
+            let table = table.with("offset", time(trace.offset)).perhaps("zero", trace.zero.map(rate));
+            played(table, trace.scale, trace.repeat)
         }
         RateSpec::Mmwave(mmwave) => {
-            let params = &mmwave.params;
             let table = Inline::default()
                 .with("generator", text("mmwave"))
                 .perhaps("length", mmwave.length.map(time))
-                .perhaps("seed", mmwave.seed.map(|seed| seed.to_string()))
-                .with("los", state(&params.los))
-                .with("blocked", state(&params.blocked))
-                .with("outage_ratio", number(params.outage_ratio))
-                .with("rate_max", rate(params.rate_max))
-                .with("interval", time(params.interval));
-            played(table, mmwave.scale, mmwave.repeat)
+                .perhaps("seed", mmwave.seed.map(|seed| seed.to_string()));
+            played(mmwave_model(table, &mmwave.model), mmwave.scale, mmwave.repeat)
         }
     }
+}
+
+fn mmwave_model(table: Inline, model: &MmwaveModel) -> Inline {
+    match model {
+        MmwaveModel::TwoStates(params) => table
+            .with("los", state(&params.los))
+            .with("blocked", state(&params.blocked))
+            .with("outage_ratio", number(params.outage_ratio))
+            .with("rate_max", rate(params.rate_max))
+            .with("interval", time(params.interval)),
+        MmwaveModel::States(params) => table
+            .with("states", list(params.states.iter().map(|state| rate_state(state, params))))
+            .with("ramps", params.ramps.to_string())
+            .with("interval", time(params.interval)),
+    }
+}
+
+fn rate_state(state: &RateState, params: &StatesParams) -> String {
+    let weights = params.states.iter().zip(&state.next).filter(|(_, weight)| **weight > 0.0);
+    let next = weights.fold(Inline::default(), |table, (to, weight)| table.with(&to.name, number(*weight)));
+    Inline::default()
+        .with("name", text(&state.name))
+        .with("rates", list(state.rates.iter().map(|&quantile| rate(quantile))))
+        .with("correlation", time(state.correlation))
+        .with("dwell", time(state.dwell))
+        .with("dwell_shape", number(state.dwell_shape))
+        .with("next", next.end())
+        .end()
 }
 
 fn played(table: Inline, scale: f64, repeat: bool) -> String {

@@ -12,12 +12,14 @@ pub struct Edge {
     last: Time,
     /// Every packet that arrives before this is there.
     pub horizon: Time,
+    /// The link that packets pass at once when they come here, if there is one.
+    pub passes: Option<u32>,
 }
 
 impl Edge {
     /// Nothing under way, nothing known.
     pub fn new() -> Edge {
-        Edge { packets: VecDeque::new(), last: Time::ZERO, horizon: Time::ZERO }
+        Edge { packets: VecDeque::new(), last: Time::ZERO, horizon: Time::ZERO, passes: None }
     }
 
     /// A packet arrives at `time`. Packets come nearly in order: only delay noise lets one overtake another.
@@ -49,16 +51,16 @@ impl Edge {
         self.packets.front().map_or(u32::MAX, |(_, packet)| packet.flow)
     }
 
-    /// The next packet, where it is.
+    /// Whether no packet is under way.
     #[inline]
-    pub fn front(&self) -> Option<&(Time, Packet)> {
-        self.packets.front()
+    pub fn is_empty(&self) -> bool {
+        self.packets.is_empty()
     }
 
-    /// Takes the next packet away.
+    /// Takes the next packet if it arrives before `until`.
     #[inline]
-    pub fn drop_front(&mut self) {
-        self.packets.pop_front();
+    pub fn pop_before(&mut self, until: Time) -> Option<(Time, Packet)> {
+        if self.next() < until { self.packets.pop_front() } else { None }
     }
 
     /// Takes the next packet.

@@ -3,6 +3,7 @@
 use crate::edge::Edge;
 use crate::flow::AnyFlow;
 use crate::hop::{Hop, Lost};
+use crate::net::Net;
 use paceline_units::{Time, TimeDelta};
 
 /// How the engine goes through time.
@@ -18,9 +19,7 @@ pub enum Pace {
 /// A world that runs.
 pub struct Engine {
     pub(crate) flows: Vec<AnyFlow>,
-    pub(crate) hops: Vec<Hop>,
-    edges: Vec<Edge>,
-    lost: Vec<Lost>,
+    pub(crate) net: Net,
     pace: Pace,
     done: Time,
 }
@@ -32,10 +31,10 @@ const CREEP: TimeDelta = TimeDelta::from_micros(1);
 
 impl Engine {
     /// A world before anything happened.
-    pub(crate) fn assemble(flows: Vec<AnyFlow>, hops: Vec<Hop>, mut edges: Vec<Edge>, pace: Pace) -> Engine {
-        flows.iter().for_each(|flow| flow.publish(&mut edges));
-        hops.iter().for_each(|hop| hop.publish(&mut edges));
-        Engine { flows, hops, edges, lost: Vec::new(), pace, done: Time::ZERO }
+    pub(crate) fn assemble(flows: Vec<AnyFlow>, hops: Vec<Hop>, edges: Vec<Edge>, pace: Pace) -> Engine {
+        let mut net = Net::new(hops, edges);
+        flows.iter().for_each(|flow| flow.publish(&mut net.edges));
+        Engine { flows, net, pace, done: Time::ZERO }
     }
 
     /// How far the world has come: everything before this has happened.
@@ -51,7 +50,7 @@ impl Engine {
     /// What happened at senders, links and receivers.
     pub fn events(&self) -> u64 {
         self.flows.iter().map(|flow| flow.events()).sum::<u64>()
-            + self.hops.iter().map(|hop| hop.events).sum::<u64>()
+            + self.net.hops.iter().map(|hop| hop.events).sum::<u64>()
     }
 
     /// Lets everything happen before `until`.
@@ -67,25 +66,26 @@ impl Engine {
     /// Every component once, as far as its inputs are known. The longest way that one of them came.
     fn advance_windows(&mut self, until: Time) -> TimeDelta {
         let mut longest = TimeDelta::ZERO;
+        self.net.look_ahead(until);
         for flow in &mut self.flows {
-            let known = flow.receiver_known(&self.edges).min(until);
+            let known = flow.receiver_known(&self.net.edges).min(until);
             if known > flow.receiver_done() {
                 longest = longest.max(known - flow.receiver_done());
-                flow.advance_receiver(known, &mut self.edges);
+                flow.advance_receiver(known, &mut self.net);
             }
         }
         for flow in &mut self.flows {
-            let known = flow.sender_known(&self.edges).min(until);
+            let known = flow.sender_known(&self.net.edges).min(until);
             if known > flow.sender_done() {
                 longest = longest.max(known - flow.sender_done());
-                flow.advance_sender(known, &mut self.edges);
+                flow.advance_sender(known, &mut self.net);
             }
         }
-        for hop in &mut self.hops {
-            let known = hop.known(&self.edges).min(until);
-            if known > hop.done {
-                longest = longest.max(known - hop.done);
-                hop.advance(known, &mut self.edges, &mut self.lost);
+        for hop in 0..self.net.hops.len() {
+            let (known, done) = (self.net.known(hop).min(until), self.net.hops[hop].done);
+            if known > done {
+                longest = longest.max(known - done);
+                self.net.advance(hop, known);
             }
         }
         self.settle_losses();
@@ -96,18 +96,19 @@ impl Engine {
     /// waited for, as between windows; where components without delay between them wait for each other, receivers go
     /// first, then senders, then links.
     fn step(&mut self, until: Time) {
+        self.net.look_ahead(Time::ZERO);
         let now = self.next();
         let after = if now < until { now + TICK } else { until };
         while self.step_known(after) {}
         while {
             for flow in &mut self.flows {
-                flow.advance_receiver(after, &mut self.edges);
+                flow.advance_receiver(after, &mut self.net);
             }
             for flow in &mut self.flows {
-                flow.advance_sender(after, &mut self.edges);
+                flow.advance_sender(after, &mut self.net);
             }
-            for hop in &mut self.hops {
-                hop.advance(after, &mut self.edges, &mut self.lost);
+            for hop in 0..self.net.hops.len() {
+                self.net.advance(hop, after);
             }
             self.settle_losses();
             self.next() < after
@@ -118,18 +119,18 @@ impl Engine {
     fn step_known(&mut self, after: Time) -> bool {
         let mut any = false;
         for flow in &mut self.flows {
-            if flow.receiver_done() < after && flow.receiver_known(&self.edges) >= after {
-                flow.advance_receiver(after, &mut self.edges);
+            if flow.receiver_done() < after && flow.receiver_known(&self.net.edges) >= after {
+                flow.advance_receiver(after, &mut self.net);
                 any = true;
             }
-            if flow.sender_done() < after && flow.sender_known(&self.edges) >= after {
-                flow.advance_sender(after, &mut self.edges);
+            if flow.sender_done() < after && flow.sender_known(&self.net.edges) >= after {
+                flow.advance_sender(after, &mut self.net);
                 any = true;
             }
         }
-        for hop in &mut self.hops {
-            if hop.done < after && hop.known(&self.edges) >= after {
-                hop.advance(after, &mut self.edges, &mut self.lost);
+        for hop in 0..self.net.hops.len() {
+            if self.net.hops[hop].done < after && self.net.known(hop) >= after {
+                self.net.advance(hop, after);
                 any = true;
             }
         }
@@ -138,20 +139,22 @@ impl Engine {
     }
 
     fn next(&self) -> Time {
-        let flows =
-            self.flows.iter().map(|flow| flow.sender_next(&self.edges).min(flow.receiver_next(&self.edges)));
-        let hops = self.hops.iter().map(|hop| hop.next(&self.edges));
+        let flows = self
+            .flows
+            .iter()
+            .map(|flow| flow.sender_next(&self.net.edges).min(flow.receiver_next(&self.net.edges)));
+        let hops = self.net.hops.iter().map(|hop| hop.next(&self.net.edges));
         flows.chain(hops).min().unwrap_or(Time::MAX)
     }
 
     fn least_done(&self) -> Time {
         let flows = self.flows.iter().map(|flow| flow.sender_done().min(flow.receiver_done()));
-        flows.chain(self.hops.iter().map(|hop| hop.done)).min().unwrap_or(Time::MAX)
+        flows.chain(self.net.hops.iter().map(|hop| hop.done)).min().unwrap_or(Time::MAX)
     }
 
     /// What links did not carry is told to its flow.
     fn settle_losses(&mut self) {
-        for Lost { missed, packet } in self.lost.drain(..) {
+        for Lost { missed, packet } in self.net.lost.drain(..) {
             self.flows[packet.flow as usize].drop_packet(missed, &packet);
         }
     }

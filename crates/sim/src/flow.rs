@@ -2,6 +2,7 @@
 
 use crate::edge::Edge;
 use crate::ends::{DccpEnds, Ends, Outgoing, RtpEnds, TcpEnds, TransfersEnds, UdpEnds};
+use crate::net::Net;
 use crate::packet::{Cargo, Packet};
 use paceline_scenario::recorder::{FlowRecorder, ReceivedPacket, Tick, Ticker};
 use paceline_transport::SendingEnd;
@@ -84,29 +85,29 @@ impl<E: Ends> Flow<E> {
 
     /// Apart from the other transports' in [`AnyFlow`], so that each is compiled for itself.
     #[inline(never)]
-    fn advance_sender(&mut self, until: Time, edges: &mut [Edge]) {
+    fn advance_sender(&mut self, until: Time, net: &mut Net) {
         loop {
             let tick = self.parts.ticker.before(until);
-            self.run_sender(tick.map_or(until, Tick::covers), edges);
+            self.run_sender(tick.map_or(until, Tick::covers), net);
             let Some(tick) = tick else { break };
             self.look_at_sender(tick);
             self.parts.ticker.pass(tick);
         }
         self.sender_done = until;
-        self.publish(edges);
+        self.publish(&mut net.edges);
     }
 
     #[inline(never)]
-    fn advance_receiver(&mut self, until: Time, edges: &mut [Edge]) {
+    fn advance_receiver(&mut self, until: Time, net: &mut Net) {
         loop {
             let tick = self.receiver_ticker.before(until);
-            self.run_receiver(tick.map_or(until, Tick::covers), edges);
+            self.run_receiver(tick.map_or(until, Tick::covers), net);
             let Some(tick) = tick else { break };
             self.look_at_receiver(tick);
             self.receiver_ticker.pass(tick);
         }
         self.receiver_done = until;
-        self.publish(edges);
+        self.publish(&mut net.edges);
     }
 
     fn look_at_sender(&mut self, tick: Tick) {
@@ -136,9 +137,9 @@ impl<E: Ends> Flow<E> {
 
     /// Of events at the same time what came back comes first, then the sender's own.
     #[inline]
-    fn run_sender(&mut self, until: Time, edges: &mut [Edge]) {
+    fn run_sender(&mut self, until: Time, net: &mut Net) {
         loop {
-            let back = edges[self.parts.reports_in].next();
+            let back = net.edges[self.parts.reports_in].next();
             let own = self.sender_due();
             let now = back.min(own);
             if now >= until {
@@ -146,7 +147,7 @@ impl<E: Ends> Flow<E> {
             }
             self.events += 1;
             let figures_changed = if back <= own {
-                if let Some((_, packet)) = edges[self.parts.reports_in].pop() {
+                if let Some((_, packet)) = net.edges[self.parts.reports_in].pop() {
                     self.ends.take_return(now, &packet.cargo);
                     if let Some(transfer) = self.ends.take_transfer() {
                         self.parts.recorder.transferred(&transfer);
@@ -156,7 +157,7 @@ impl<E: Ends> Flow<E> {
             } else {
                 self.take_timeout(now)
             };
-            self.transmit(now, edges);
+            self.transmit(now, net);
             if figures_changed {
                 self.parts.recorder.reported(now, self.ends.sender().controller());
             }
@@ -181,7 +182,7 @@ impl<E: Ends> Flow<E> {
     }
 
     #[inline]
-    fn transmit(&mut self, now: Time, edges: &mut [Edge]) {
+    fn transmit(&mut self, now: Time, net: &mut Net) {
         let (edge, delay) = self.parts.data_out;
         while let Some(Outgoing { cargo, size, ecn, stream, queued }) = self.ends.poll_transmit(now) {
             let size = size + self.parts.overhead;
@@ -189,7 +190,7 @@ impl<E: Ends> Flow<E> {
                 self.parts.recorder.sent(now, stream, Bytes::new(u64::from(size)), now - queued);
             }
             let packet = self.packet(now, size, ecn, cargo);
-            edges[edge].push(now + delay, packet);
+            net.carry(edge, now + delay, packet);
         }
     }
 
@@ -200,9 +201,9 @@ impl<E: Ends> Flow<E> {
 
     /// Of events at the same time the arrival comes first, then the receiver's own.
     #[inline]
-    fn run_receiver(&mut self, until: Time, edges: &mut [Edge]) {
+    fn run_receiver(&mut self, until: Time, net: &mut Net) {
         loop {
-            let arrival = edges[self.parts.data_in].next();
+            let arrival = net.edges[self.parts.data_in].next();
             let own = self.ends.receiver_due();
             let now = arrival.min(own);
             if now >= until {
@@ -210,7 +211,7 @@ impl<E: Ends> Flow<E> {
             }
             self.events += 1;
             if arrival <= own {
-                if let Some((_, packet)) = edges[self.parts.data_in].pop() {
+                if let Some((_, packet)) = net.edges[self.parts.data_in].pop() {
                     self.take_packet(now, &packet);
                 }
             } else {
@@ -219,7 +220,7 @@ impl<E: Ends> Flow<E> {
             while let Some(frame) = self.ends.poll_displayed() {
                 self.parts.recorder.displayed(&frame);
             }
-            self.send_back(now, edges);
+            self.send_back(now, net);
         }
     }
 
@@ -244,11 +245,11 @@ impl<E: Ends> Flow<E> {
     }
 
     #[inline]
-    fn send_back(&mut self, now: Time, edges: &mut [Edge]) {
+    fn send_back(&mut self, now: Time, net: &mut Net) {
         let (edge, delay) = self.parts.reports_out;
         while let Some((cargo, size)) = self.ends.poll_return(now) {
             let packet = self.packet(now, size + self.parts.overhead, Ecn::NotEct, cargo);
-            edges[edge].push(now + delay, Packet { back: true, ..packet });
+            net.carry(edge, now + delay, Packet { back: true, ..packet });
         }
     }
 
@@ -320,13 +321,13 @@ impl AnyFlow {
     }
 
     /// Lets everything happen at the sender before `until`.
-    pub fn advance_sender(&mut self, until: Time, edges: &mut [Edge]) {
-        each!(self, flow => flow.advance_sender(until, edges));
+    pub fn advance_sender(&mut self, until: Time, net: &mut Net) {
+        each!(self, flow => flow.advance_sender(until, net));
     }
 
     /// Lets everything happen at the receiver before `until`.
-    pub fn advance_receiver(&mut self, until: Time, edges: &mut [Edge]) {
-        each!(self, flow => flow.advance_receiver(until, edges));
+    pub fn advance_receiver(&mut self, until: Time, net: &mut Net) {
+        each!(self, flow => flow.advance_receiver(until, net));
     }
 
     /// Tells the edges how far they are known.

@@ -1,8 +1,8 @@
-//! A link as a component: merges what its feeders offer, in order of (time, flow), and hands on what departs.
+//! A link as a component: takes what its feeders offer, and says where what departs goes.
 
 use crate::edge::Edge;
 use crate::packet::{Lobby, Packet, Token};
-use paceline_link::{Link, Offered, Planned};
+use paceline_link::{Departure, Link, Offered, Planned};
 use paceline_scenario::recorder::{LinkRecorder, Tick, Ticker};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 use std::cmp::Reverse;
@@ -14,6 +14,28 @@ pub struct Lost {
     /// When it would have been at the link's other end, at the earliest.
     pub missed: Time,
     /// Whose and what.
+    pub packet: Packet,
+}
+
+/// What becomes of a packet at a link, as far as that is known when it comes.
+#[derive(Clone, Copy, Debug)]
+pub enum Fate {
+    /// It arrives on this edge at this time.
+    Arrives(usize, Time),
+    /// It waits, for its turn or for ever.
+    Stays,
+    /// It would have been at the link's other end then, at the earliest.
+    Lost(Time),
+}
+
+/// A packet that goes on.
+#[derive(Clone, Copy, Debug)]
+pub struct Onward {
+    /// The edge that it goes to.
+    pub edge: usize,
+    /// When it arrives.
+    pub at: Time,
+    /// What goes.
     pub packet: Packet,
 }
 
@@ -33,13 +55,17 @@ pub struct Hop {
     pub done: Time,
     /// Packets offered.
     pub events: u64,
-    merge: BinaryHeap<Reverse<(Time, u32, usize)>>,
+    /// Room to merge what the feeders offer.
+    pub merge: BinaryHeap<Reverse<(Time, u32, usize)>>,
+    /// When the ticker's next tick is due.
+    next_look: Time,
 }
 
 impl Hop {
     /// A link before anything happened.
     pub fn new(link: Link<Token>, recorder: LinkRecorder, ticker: Ticker) -> Hop {
         let (inputs, outputs, next, merge) = (Vec::new(), Vec::new(), Vec::new(), BinaryHeap::new());
+        let next_look = ticker.pending().map_or(Time::MAX, Tick::covers);
         Hop {
             link,
             lobby: Lobby::default(),
@@ -51,6 +77,7 @@ impl Hop {
             done: Time::ZERO,
             events: 0,
             merge,
+            next_look,
         }
     }
 
@@ -63,19 +90,6 @@ impl Hop {
     pub fn next(&self, edges: &[Edge]) -> Time {
         let own = self.link.next_event().unwrap_or(Time::MAX);
         self.inputs.iter().map(|&input| edges[input].next()).fold(own, Time::min)
-    }
-
-    /// Lets everything happen before `until`.
-    pub fn advance(&mut self, until: Time, edges: &mut [Edge], lost: &mut Vec<Lost>) {
-        loop {
-            let tick = self.ticker.before(until);
-            self.run(tick.map_or(until, Tick::covers), edges, lost);
-            let Some(tick) = tick else { break };
-            self.look(tick);
-            self.ticker.pass(tick);
-        }
-        self.done = until;
-        self.publish(edges);
     }
 
     /// Tells the edges how far they are known.
@@ -104,90 +118,92 @@ impl Hop {
         }
     }
 
+    /// When the next look is due: at what happens from then on it comes too late.
     #[inline]
-    fn run(&mut self, until: Time, edges: &mut [Edge], lost: &mut Vec<Lost>) {
-        match self.inputs[..] {
-            [input] if self.link.is_predicted() => self.run_predicted(until, input, edges, lost),
-            [input] => {
-                while edges[input].next() < until {
-                    if let Some((now, packet)) = edges[input].pop() {
-                        self.offer(now, packet, edges, lost);
-                    }
-                }
-            }
-            _ => self.run_merged(until, edges, lost),
-        }
-        let Hop { link, lobby, recorder, next, .. } = self;
-        link.advance(until, &mut |departure| hand_on(departure, lobby, recorder, next, edges));
-        while let Some((at, token)) = self.link.take_dropped() {
-            let packet = self.lobby.leave(&token);
-            lost.push(Lost { missed: at + self.link.delay(), packet });
+    pub fn next_look(&self) -> Time {
+        self.next_look
+    }
+
+    /// Takes the samples that do not cover what happens at `at`.
+    #[inline]
+    pub fn look_before(&mut self, at: Time) {
+        while self.next_look <= at {
+            self.look_once();
         }
     }
 
-    /// One feeder and a queue that knows departures at once: packets go from edge to edge without a stop.
-    fn run_predicted(&mut self, until: Time, input: usize, edges: &mut [Edge], lost: &mut Vec<Lost>) {
-        while let Some((now, packet)) = edges[input].front().copied().filter(|(now, _)| *now < until) {
-            edges[input].drop_front();
-            self.pass(now, packet, edges, lost);
+    #[cold]
+    fn look_once(&mut self) {
+        if let Some(tick) = self.ticker.pending() {
+            self.look(tick);
+            self.ticker.pass(tick);
         }
+        self.next_look = self.ticker.pending().map_or(Time::MAX, Tick::covers);
     }
 
-    /// A packet and a queue that knows its departure at once.
+    /// Whether what becomes of a packet is known when it comes.
+    pub fn is_predicted(&self) -> bool {
+        self.link.is_predicted()
+    }
+
+    /// Whether packets arrive in the order in which they came.
+    pub fn keeps_order(&self) -> bool {
+        self.link.keeps_order()
+    }
+
+    /// A packet comes at `at`, to a link that predicts.
     #[inline(always)]
-    fn pass(&mut self, now: Time, mut packet: Packet, edges: &mut [Edge], lost: &mut Vec<Lost>) {
+    pub fn plan(&mut self, at: Time, packet: &mut Packet) -> Fate {
         self.events += 1;
-        match self.link.plan(now, Bytes::new(u64::from(packet.size)), packet.ecn) {
+        match self.link.plan(at, Bytes::new(u64::from(packet.size)), packet.ecn) {
             Planned::Departs(plan) => {
                 self.recorder.departed(plan.departed, plan.wait);
                 if plan.marked {
                     packet.ecn = Ecn::Ce;
                 }
                 packet.cross(plan.wait, plan.noise);
-                edges[self.next[packet.way()] as usize].push(plan.arrives, packet);
+                Fate::Arrives(self.next[packet.way()] as usize, plan.arrives)
             }
-            Planned::Stays => {}
-            Planned::Dropped | Planned::Lost => {
-                lost.push(Lost { missed: now + self.link.delay(), packet });
-            }
+            Planned::Stays => Fate::Stays,
+            Planned::Dropped | Planned::Lost => Fate::Lost(at + self.link.delay()),
         }
     }
 
-    fn run_merged(&mut self, until: Time, edges: &mut [Edge], lost: &mut Vec<Lost>) {
-        let mut merge = std::mem::take(&mut self.merge);
-        merge.clear();
-        for &input in &self.inputs {
-            if edges[input].next() < until {
-                merge.push(Reverse((edges[input].next(), edges[input].next_flow(), input)));
-            }
-        }
-        while let Some(mut first) = merge.peek_mut() {
-            let Reverse((_, _, input)) = *first;
-            let Some((now, packet)) = edges[input].pop() else { break };
-            let (next, flow) = (edges[input].next(), edges[input].next_flow());
-            if next < until {
-                *first = Reverse((next, flow, input));
-                drop(first);
-            } else {
-                std::collections::binary_heap::PeekMut::pop(first);
-            }
-            self.offer(now, packet, edges, lost);
-        }
-        self.merge = merge;
-    }
-
+    /// A packet comes at `at`, to a link whose departures happen later. What departs goes to `onward`, and is to be carried
+    /// on before this packet.
     #[inline(never)]
-    fn offer(&mut self, now: Time, packet: Packet, edges: &mut [Edge], lost: &mut Vec<Lost>) {
-        if self.link.is_predicted() {
-            return self.pass(now, packet, edges, lost);
-        }
+    pub fn offer(&mut self, at: Time, packet: &mut Packet, onward: &mut Vec<Onward>) -> Fate {
         self.events += 1;
         let Hop { link, lobby, recorder, next, .. } = self;
-        let token = lobby.enter(&packet);
-        let mut sink = |departure| hand_on(departure, lobby, recorder, next, edges);
-        if !matches!(link.offer(now, token, &mut sink), Offered::Accepted) {
-            self.lobby.leave(&token);
-            lost.push(Lost { missed: now + self.link.delay(), packet });
+        let token = lobby.token(packet);
+        let mut served = None;
+        let mut sink = |departure: Departure<Token>| match departure.packet.place == token.place {
+            true => served = Some(departure),
+            false => onward.push(hand_on(departure, lobby, recorder, next)),
+        };
+        if !matches!(link.offer(at, token, &mut sink), Offered::Accepted) {
+            self.lobby.free(token.place);
+            return Fate::Lost(at + self.link.delay());
+        }
+        let Some(departure) = served else {
+            self.lobby.enter(token.place, packet);
+            return Fate::Stays;
+        };
+        // It met an idle server and needs no place to wait.
+        self.lobby.free(token.place);
+        self.recorder.departed(departure.departed, departure.wait);
+        packet.ecn = departure.packet.ecn;
+        packet.cross(departure.wait, departure.noise);
+        Fate::Arrives(self.next[packet.way()] as usize, departure.arrives)
+    }
+
+    /// What the link does by itself before `until`.
+    pub fn advance_link(&mut self, until: Time, onward: &mut Vec<Onward>, lost: &mut Vec<Lost>) {
+        let Hop { link, lobby, recorder, next, .. } = self;
+        link.advance(until, &mut |departure| onward.push(hand_on(departure, lobby, recorder, next)));
+        while let Some((at, token)) = self.link.take_dropped() {
+            let packet = self.lobby.leave(&token);
+            lost.push(Lost { missed: at + self.link.delay(), packet });
         }
     }
 
@@ -199,14 +215,13 @@ impl Hop {
 
 #[inline]
 fn hand_on(
-    departure: paceline_link::Departure<Token>,
+    departure: Departure<Token>,
     lobby: &mut Lobby,
     recorder: &mut LinkRecorder,
     next: &[u32],
-    edges: &mut [Edge],
-) {
+) -> Onward {
     recorder.departed(departure.departed, departure.wait);
     let mut packet = lobby.leave(&departure.packet);
     packet.cross(departure.wait, departure.noise);
-    edges[next[packet.way()] as usize].push(departure.arrives, packet);
+    Onward { edge: next[packet.way()] as usize, at: departure.arrives, packet }
 }

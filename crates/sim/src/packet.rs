@@ -98,7 +98,8 @@ pub struct Token {
     pub place: u32,
     size: u32,
     way: u32,
-    ecn: Ecn,
+    /// Its mark, which the link may change.
+    pub ecn: Ecn,
 }
 
 impl Transit for Token {
@@ -131,20 +132,26 @@ pub struct Lobby {
 }
 
 impl Lobby {
+    /// The token of a packet that may come in: either it enters its place, or that is to be freed.
+    #[inline]
+    pub fn token(&mut self, packet: &Packet) -> Token {
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.packets.push(*packet);
+            self.packets.len() as u32 - 1
+        });
+        Token { place, size: packet.size, way: packet.way() as u32, ecn: packet.ecn }
+    }
+
     /// A packet comes in.
     #[inline]
-    pub fn enter(&mut self, packet: &Packet) -> Token {
-        let place = match self.free.pop() {
-            Some(place) => {
-                self.packets[place as usize] = *packet;
-                place
-            }
-            None => {
-                self.packets.push(*packet);
-                self.packets.len() as u32 - 1
-            }
-        };
-        Token { place, size: packet.size, way: packet.way() as u32, ecn: packet.ecn }
+    pub fn enter(&mut self, place: u32, packet: &Packet) {
+        self.packets[place as usize] = *packet;
+    }
+
+    /// The place is not needed any more.
+    #[inline]
+    pub fn free(&mut self, place: u32) {
+        self.free.push(place);
     }
 
     /// A packet leaves, with the mark that its token has got.

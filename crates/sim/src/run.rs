@@ -78,7 +78,7 @@ impl Simulation {
     pub fn finish(self) -> Outcome {
         let (packets, events) = (self.engine.packets(), self.engine.events());
         let flows: Vec<FlowRecorder> = self.engine.flows.into_iter().map(AnyFlow::into_recorder).collect();
-        let links: Vec<LinkRecorder> = self.engine.hops.into_iter().map(Hop::into_recorder).collect();
+        let links: Vec<LinkRecorder> = self.engine.net.hops.into_iter().map(Hop::into_recorder).collect();
         let flow_names = self.scenario.flows.iter().map(|flow| flow.name.clone());
         let link_names = self.scenario.links.iter().map(|link| link.name.clone());
         let flow_summaries: BTreeMap<_, _> =

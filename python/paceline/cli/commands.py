@@ -52,6 +52,7 @@ class Kind(str, Enum):
     sources = "sources"
     traces = "traces"
     studies = "studies"
+    designs = "designs"
 
 
 @app.command()
@@ -145,12 +146,168 @@ def study(
         bool, typer.Option("--write-verdict", help="Put the verdict into the study's README.md as well.")
     ] = False,
     data: options.Data = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say how many experiments, how long and how large; write nothing.")
+    ] = False,
+    dask: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(metavar="HOST:PORT", help="Run the experiments on the Dask cluster of this scheduler."),
+    ] = None,
 ) -> None:
     """Run a study and compare it with what was published."""
     with plainly("finished experiments are kept; go on with --resume"):
-        from paceline.cli import studies
+        from paceline.cli import studies, sweeps
+        from paceline.studies.definition import find
+        from paceline.sweeps.definition import is_sweep
 
+        if is_sweep(find(name)):
+            options.expect_unset("a sweep", chart=chart)
+            if dry_run:
+                return sweeps.dry_run(name, workers, data, json=json)
+            return sweeps.run(
+                name, out, workers, dask=dask, resume=resume, data=data, json=json, write_verdict=write_verdict
+            )
+        options.expect_unset("a study of named experiments", dry_run=dry_run, dask=dask)
         studies.run(name, out, workers, resume=resume, data=data, json=json, chart=chart, write_verdict=write_verdict)
+
+
+@app.command()
+def fit(
+    recordings: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="RECORDING...", help="Files of rates, or with --frames of frame sizes, fitted together."
+        ),
+    ],
+    frames: Annotated[bool, typer.Option("--frames", help="Fit frame sizes instead of rates.")] = False,
+    format_: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option("--format", metavar="NAME", help="How the files are written, as beside `trace` or `file`."),
+    ] = None,
+    interval: Annotated[
+        str,
+        typer.Option(
+            metavar="TIME", help="Rates are looked at as means over so long; of the format mbps also its own."
+        ),
+    ] = "1s",
+    column: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(metavar="NAME", help="Heading, or number from 0, of the rate."),
+    ] = None,
+    time_column: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(metavar="NAME", help="Heading, or number from 0, of the time or hold."),
+    ] = None,
+    states: Annotated[int, typer.Option(min=2, max=20, help="How many states; their bounds are found.")] = 4,
+    bounds: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(metavar="RATES", help="Rates between the states, such as 20Mbps,165Mbps,700Mbps."),
+    ] = None,
+    against: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(metavar="FILE", help="A recording that is left out and compared; may be repeated."),
+    ] = None,
+    split: Annotated[
+        Optional[float],  # noqa: UP045
+        typer.Option(metavar="PART", help="Fit so much of each recording, such as 0.5, and compare with the rest."),
+    ] = None,
+    preset: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(metavar="NAME", help="Compare this preset instead of what was fitted."),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of the generator that is compared.")] = 1,
+    out: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(parser=options.folder, metavar="DIR", help="Write fit.toml and plots/fit.svg and .png there."),
+    ] = None,
+    json: options.Json = False,
+    data: options.Data = None,
+) -> None:
+    """Fit a generator to recordings: print its parameters and how far it is from them."""
+    with plainly():
+        from paceline.cli import fitting
+
+        if frames:
+            fitting.expect_rates_only(
+                interval=interval != "1s", column=column, time_column=time_column, bounds=bounds, states=states != 4
+            )
+            return fitting.frames(
+                recordings, against or [], format_, split=split, preset=preset, seed=seed, out=out, json=json, data=data
+            )
+        fitting.rates(
+            recordings,
+            against or [],
+            fitting.trace_options(format_, interval, column, time_column),
+            interval=interval,
+            states=states,
+            bounds=bounds,
+            split=split,
+            preset=preset,
+            seed=seed,
+            out=out,
+            json=json,
+            data=data,
+        )
+
+
+@app.command()
+def tune(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A study that can be tuned, or its folder.")],
+    out: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(parser=options.folder, metavar="DIR", help="Where trials and report go [default: out/NAME]."),
+    ] = None,
+    search: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(metavar="NAME", help="Only this of its searches; may be repeated."),
+    ] = None,
+    trials: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(min=1, help="How many sets each search tries, in place of the definition's."),
+    ] = None,
+    workers: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(min=1, help="Runs at a time [default: one per core]."),
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Take over what an earlier search in DIR measured.")] = False,
+    json: options.Json = False,
+    data: options.Data = None,
+) -> None:
+    """Search a controller's parameters for several objectives; judge what is found on recordings held out."""
+    with plainly("what was measured is kept; go on with --resume"):
+        from paceline.cli import tuning
+
+        tuning.run(name, out, workers, searches=search, trials=trials, resume=resume, data=data, json=json)
+
+
+@app.command()
+def sensitivity(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A study that can be tuned, or its folder.")],
+    out: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(
+            parser=options.folder, metavar="DIR", help="Where ranking and report go [default: out/NAME-sensitivity]."
+        ),
+    ] = None,
+    search: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(metavar="NAME", help="Whose parameters [default: those of its first search]."),
+    ] = None,
+    workers: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(min=1, help="Runs at a time [default: one per core]."),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Take over what an earlier ranking in DIR measured.")
+    ] = False,
+    json: options.Json = False,
+    data: options.Data = None,
+) -> None:
+    """Rank a controller's parameters by what they do: Morris' screening, then Sobol's indices."""
+    with plainly("what was measured is kept; go on with --resume"):
+        from paceline.cli import tuning
+
+        tuning.rank(name, out, workers, search=search, resume=resume, data=data, json=json)
 
 
 @app.command()

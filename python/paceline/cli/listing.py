@@ -16,7 +16,11 @@ def entries(kind: str) -> list[dict[str, Any]]:
     if kind == "studies":
         from paceline.studies.definition import known_studies
 
-        return [{"kind": study.name, "help": study.title} for study in known_studies()]
+        return [{"kind": name, "help": title} for name, title in known_studies()]
+    if kind == "designs":
+        from paceline.sweeps.designs import KINDS
+
+        return [{"kind": name, "help": design.help} for name, design in KINDS.items()]
     found: list[dict[str, Any]] = registry()[kind]
     return found
 

@@ -79,3 +79,10 @@ def pair(text: str) -> tuple[str, str]:
     if match is None or not match[1].strip():
         raise UsageError(f"--set {text}: expected PATH=VALUE, such as links.bottleneck.delay=20ms")
     return match[1].strip(), match[2].strip()
+
+
+def expect_unset(what: str, **flags: object) -> None:
+    """Options that go with other kinds of study."""
+    for name, value in flags.items():
+        if value:
+            raise UsageError(f"--{name.replace('_', '-')}: found with {what}, which has none")

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from paceline.cli.speak import printing, progress_bar, say
 from paceline.errors import UsageError
+from paceline.studies.compare import Comparison
 from paceline.studies.definition import load
 from paceline.studies.engine import StudyResult, run_study
-from paceline.studies.tables import write_into_readme
+from paceline.studies.tables import verdict_markdown, write_into_readme
 
 
 def run(
@@ -45,7 +46,7 @@ def run(
     if write_verdict and result.missing:
         raise UsageError(f"--write-verdict: {result.missing}, so there is no verdict; the README stays as it was")
     if write_verdict:
-        say(f"verdict written to {write_into_readme(result.study, result.comparison)}")
+        say(f"verdict written to {write_into_readme(result.study.folder, verdict_markdown(result.comparison))}")
     with printing():
         if json:
             print(json_.dumps(_document(result), indent=2))
@@ -62,17 +63,22 @@ def _document(result: StudyResult) -> dict[str, object]:
         "data": "real" if result.missing is None else "generated",
         "experiments": [row["experiment"] for row in result.rows],
         "verdicts": result.verdicts,
-        "comparison": [
-            {
-                "id": line.published.id,
-                "published": line.published.published,
-                "ours": line.ours,
-                "unit": line.published.unit,
-                "verdict": line.verdict,
-            }
-            for line in result.comparison
-        ],
+        "comparison": comparison_document(result.comparison),
     }
+
+
+def comparison_document(lines: list[Comparison]) -> list[dict[str, object]]:
+    """Published figures beside ours, for a program."""
+    return [
+        {
+            "id": line.published.id,
+            "published": line.published.published,
+            "ours": line.ours,
+            "unit": line.published.unit,
+            "verdict": line.verdict,
+        }
+        for line in lines
+    ]
 
 
 def _print_verdicts(result: StudyResult) -> None:

@@ -8,8 +8,12 @@ from typing import TYPE_CHECKING, Any
 from paceline.plots.svg import slim
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from paceline.outputs import OutputFolder
 
 # Okabe and Ito's palette.
 BLUE = "#0072B2"
@@ -96,6 +100,16 @@ def shortened(said: object, letters: int = NAME_LETTERS) -> str:
         return name
     tail = (letters - 1) // 2
     return f"{name[: letters - 1 - tail]}…{name[-tail:]}"
+
+
+def stage_pictures(folder: OutputFolder, figures: Iterable[tuple[str, Figure]]) -> dict[str, str]:
+    """Writes each figure to `plots/` as SVG and PNG; the SVG texts by the figures' names, for a report."""
+    svgs = {}
+    for name, figure in figures:
+        svgs[name] = image(figure, "svg").decode()
+        folder.stage(f"plots/{name}.svg", svgs[name])
+        folder.stage(f"plots/{name}.png", image(figure, "png"))
+    return svgs
 
 
 def image(figure: Figure, kind: str) -> bytes:

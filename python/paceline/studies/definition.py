@@ -94,6 +94,8 @@ def load(name: str | os.PathLike[str]) -> Study:
         text = loads(path.read_text(encoding="utf-8"))
     except TOMLDecodeError as error:
         raise StudyError(f"{path}: {error}") from None
+    if "searches" in text:
+        raise StudyError(f"{path}: found searches, expected experiments or designs; `paceline tune` runs this one")
     try:
         study = _study(folder, text)
     except KeyError as error:
@@ -116,9 +118,16 @@ def study_folders() -> list[Path]:
     return [Path("studies"), Path(__file__).resolve().parents[3] / "studies"]
 
 
-def known_studies() -> list[Study]:
-    """Every study that can be called by its name."""
-    return [load(path.parent) for path in _definitions()]
+def known_studies() -> list[tuple[str, str]]:
+    """Name and title of every study that can be called by its name, of whatever kind it is."""
+    return [(path.parent.name, _title(path)) for path in _definitions()]
+
+
+def _title(path: Path) -> str:
+    try:
+        return str(loads(path.read_text(encoding="utf-8")).get("title", ""))
+    except (OSError, UnicodeDecodeError, TOMLDecodeError) as error:
+        raise StudyError(f"{path}: {error}") from None
 
 
 def _definitions() -> Iterator[Path]:
@@ -143,7 +152,7 @@ def _study(folder: Path, text: dict[str, Any]) -> Study:
         groups={name: tuple(run.name for run in runs) for name, runs in groups.items()},
         metrics={name: Metric(name, spec) for name, spec in text["metrics"].items()},
         rules={name: Rule.read(name, spec) for name, spec in text["rules"].items()},
-        published=list(_published(folder / text["published"])),
+        published=list(published_rows(folder / text["published"])),
     )
 
 
@@ -187,7 +196,8 @@ def _lineage(name: str, tables: dict[str, Any]) -> list[str]:
     return lineage
 
 
-def _published(path: Path) -> Iterator[Published]:
+def published_rows(path: Path) -> Iterator[Published]:
+    """The published figures and claims that a CSV file lists."""
     with path.open(encoding="utf-8", newline="") as file:
         reader = csv.DictReader(file)
         if tuple(reader.fieldnames or ()) != PUBLISHED_COLUMNS:
@@ -206,24 +216,32 @@ def _published_row(path: Path, line: int, row: dict[str, str]) -> Published:
 
 
 def _check(study: Study, path: Path) -> None:
-    ids = [row.id for row in study.published]
+    file = path.parent / "published.csv"
     for row in study.published:
-        where = f"{path.parent / 'published.csv'}: {row.id}"
-        _expect(where, "experiment", row.experiment, study.groups)
-        _expect(where, "rule", row.rule, study.rules)
+        _expect(f"{file}: {row.id}", "experiment", row.experiment, study.groups)
         if row.metric is not None:
-            _expect(where, "metric", row.metric, study.metrics)
-        if ids.count(row.id) > 1:
-            raise StudyError(f"{where}: found twice, expected each id once")
-        if study.rules[row.rule].judged and row.metric is None:
-            raise StudyError(f"{where}: metric: found none, expected one: rule {row.rule!r} judges")
-        if not study.rules[row.rule].judged and not row.note:
-            raise StudyError(f"{where}: note: found none, expected why it is not judged")
+            _expect(f"{file}: {row.id}", "metric", row.metric, study.metrics)
+    check_published(file, study.published, study.rules)
     for experiment in study.experiments.values():
         for figure in experiment.figures:
             _expect(f"{path}: experiments.{experiment.name}", "figures", figure, PLOTS)
         for other in experiment.beside.values():
             _expect(f"{path}: experiments.{experiment.name}", "beside", other, study.groups)
+
+
+def check_published(path: Path, published: list[Published], rules: Mapping[str, Rule]) -> None:
+    """Each figure once, with a rule that there is, and judged or with a note that says why not."""
+    seen: set[str] = set()
+    for row in published:
+        where = f"{path}: {row.id}"
+        _expect(where, "rule", row.rule, rules)
+        if row.id in seen:
+            raise StudyError(f"{where}: found twice, expected each id once")
+        seen.add(row.id)
+        if rules[row.rule].judged and row.metric is None:
+            raise StudyError(f"{where}: metric: found none, expected one: rule {row.rule!r} judges")
+        if not rules[row.rule].judged and not row.note:
+            raise StudyError(f"{where}: note: found none, expected why it is not judged")
 
 
 def _expect(where: str, key: str, found: str, known: Mapping[str, object]) -> None:

@@ -91,7 +91,7 @@ def run_study(
         result = StudyResult(study, folder.path, list(rows.values()), comparison, missing)
         folder.stage("results.parquet", tables.results_parquet(result.rows))
         folder.stage("comparison.csv", tables.comparison_csv(comparison))
-        folder.stage("verdict.md", tables.verdict_markdown(study, comparison))
+        folder.stage("verdict.md", tables.verdict_markdown(comparison))
         folder.stage("report.html", render(result))
     return result
 

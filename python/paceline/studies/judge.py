@@ -28,6 +28,8 @@ class Rule:
     """Where ours must lie to hold, and to hold in direction; where no number was published."""
     tolerances: tuple[float, float] | None
     """How far ours may be from the published number to hold, and to hold in direction."""
+    sign: bool = False
+    """Whether ours holds in direction whenever it has the published number's sign."""
 
     @classmethod
     def read(cls, name: str, spec: dict[str, Any]) -> Rule:
@@ -37,9 +39,11 @@ class Rule:
         if "between" in spec:
             bands = (tuple(spec["between"]), tuple(spec["direction_between"]))
         elif judged:
-            tolerances = (float(spec["holds"]), float(spec["direction"]))
+            sign = spec.get("direction") == "sign"
+            tolerances = (float(spec["holds"]), float(spec["holds"] if sign else spec["direction"]))
             if tolerances[0] > tolerances[1]:
                 raise StudyError(f"rules.{name}: found holds above direction, expected at most that")
+            return cls(name, spec["help"], judged, spec.get("absolute", False), None, tolerances, sign)
         return cls(name, spec["help"], judged, spec.get("absolute", False), bands, tolerances)
 
     def verdict(self, published: float | None, ours: float | None) -> str:
@@ -55,4 +59,6 @@ class Rule:
         else:
             unit = 1.0 if self.absolute else abs(published)
             held = [abs(ours - published) <= tolerance * unit for tolerance in self.tolerances]
+            if self.sign:
+                held[1] = ours * published > 0
         return HOLDS if held[0] else IN_DIRECTION if held[1] else DOES_NOT_HOLD

@@ -36,8 +36,8 @@ class Section:
     beside: list[tuple[str, Picture]]
 
 
-def render(result: StudyResult) -> str:
-    """The page."""
+def page(template: str, **values: object) -> str:
+    """A page from a template of this package."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -49,7 +49,13 @@ def render(result: StudyResult) -> str:
     )
     environment.filters["figure"] = short
     environment.filters["percent"] = lambda value: "" if value is None else f"{value:+.1f} %"
-    return environment.get_template("report.html").render(
+    return environment.get_template(template).render(**values)
+
+
+def render(result: StudyResult) -> str:
+    """The page."""
+    return page(
+        "report.html",
         study=result.study,
         missing=result.missing,
         version=result.rows[0]["version"],

@@ -13,7 +13,6 @@ from paceline.errors import StudyError
 from paceline.outputs import replace_file
 from paceline.series import parquet_bytes
 from paceline.studies.compare import Comparison
-from paceline.studies.definition import Study
 from paceline.studies.experiment import Row
 from paceline.studies.judge import VERDICTS
 
@@ -69,7 +68,7 @@ def number(value: float | None) -> str:
     return "" if value is None else f"{value:.6g}"
 
 
-def verdict_markdown(study: Study, lines: list[Comparison]) -> str:
+def verdict_markdown(lines: list[Comparison]) -> str:
     """How many figures hold, and each that is judged, as a Markdown table."""
     counts = {verdict: sum(line.verdict == verdict for line in lines) for verdict in VERDICTS}
     said = "; ".join(f"{verdict}: {count}" for verdict, count in counts.items() if count)
@@ -93,13 +92,12 @@ def verdict_markdown(study: Study, lines: list[Comparison]) -> str:
 _VERDICT = re.compile(r"(<!-- verdict:[^>]*-->\n).*?(<!-- end of verdict -->)", re.DOTALL)
 
 
-def write_into_readme(study: Study, lines: list[Comparison]) -> Path:
-    """Puts the verdict between the marks that the study's README has for it."""
-    path = study.folder / "README.md"
+def write_into_readme(folder: Path, verdict: str) -> Path:
+    """Puts the verdict between the marks that a study's README has for it."""
+    path = folder / "README.md"
     text = path.read_text(encoding="utf-8") if path.is_file() else ""
     if not _VERDICT.search(text):
         raise StudyError(f"{path}: found no marks, expected <!-- verdict: ... --> and <!-- end of verdict -->")
-    verdict = verdict_markdown(study, lines)
     replace_file(path, _VERDICT.sub(lambda marks: f"{marks[1]}{verdict}{marks[2]}", text))
     return path
 

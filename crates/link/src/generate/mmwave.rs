@@ -3,8 +3,9 @@
 //! Dwell times are exponential. Within a state the rate is an AR(1) process with the state's own distribution; a blockage
 //! may be an outage, in which nothing is served. The shape is that of walking measurements of commercial mmWave (Lumos5G:
 //! long stretches near a gigabit, falls to the 4G anchor's tens of megabits, some to nothing); the defaults are round
-//! numbers in their range, not a fit.
+//! numbers in their range, not a fit. What is fitted to those measurements is in [`PRESETS`](super::PRESETS).
 
+use super::whole_intervals;
 use crate::trace::{Trace, TraceError};
 use paceline_units::{Bitrate, RandomStream, TimeDelta};
 
@@ -77,8 +78,6 @@ impl Default for MmwaveParams {
 
 /// The lowest rate outside an outage: a link that is up serves something.
 const FLOOR_BPS: f64 = 1000.0;
-/// The most values in a trace: a guard against a length that no memory holds.
-const MAX_VALUES: i64 = 100_000_000;
 
 impl MmwaveParams {
     /// Checks what [`mmwave`] would refuse.
@@ -115,10 +114,7 @@ impl MmwaveParams {
 pub fn mmwave(seed: u64, length: TimeDelta, params: &MmwaveParams) -> Result<Trace, TraceError> {
     params.validate()?;
     let interval = params.interval.as_nanos();
-    let values = length.as_nanos() / interval + i64::from(length.as_nanos() % interval > 0);
-    if length <= TimeDelta::ZERO || values > MAX_VALUES {
-        return Err(TraceError::whole(length.as_secs_f64(), "a length above 0 and at most 1e8 intervals"));
-    }
+    let values = whole_intervals(length, params.interval)?;
     let mut states = TwoStates::new(seed, params);
     Trace::from_segments((0..values).map(|index| (params.interval, states.rate_at(index * interval))))
 }

@@ -188,6 +188,31 @@ fn random_queues_are_worth_testing() {
 }
 
 #[test]
+fn a_departure_is_announced_when_service_begins_and_counted_when_it_is_over() {
+    for kind in ["red", "codel", "fq-codel", "pie", "dualpi2"] {
+        // 1000 B take 1 ms at 8 Mbit/s.
+        let queue = QueueConfig::of(kind).expect("there is one");
+        let mut link =
+            Link::new(LinkConfig::new(mbps(8), millis(5) - Time::ZERO, queue), 1, "l").expect(kind);
+        let mut announced = Vec::new();
+        for id in 0..2 {
+            let packet = Packet { id, size: 1000, ecn: Ecn::NotEct };
+            let mut sink =
+                |departure: Departure<Packet>| announced.push((departure.packet.id, departure.arrives));
+            assert_eq!(link.offer(Time::ZERO, packet, &mut sink), Offered::Accepted, "{kind}");
+        }
+        assert_eq!(announced, [(0, millis(6))], "{kind}: the second waits");
+        assert_eq!((link.counters().departed, link.next_event()), (0, Some(millis(1))), "{kind}");
+        let mut sink =
+            |departure: Departure<Packet>| announced.push((departure.packet.id, departure.arrives));
+        link.advance(millis(1), &mut sink);
+        link.advance(millis(1) + TimeDelta::from_nanos(1), &mut sink);
+        assert_eq!(announced[1..], [(1, millis(7))], "{kind}");
+        assert_eq!((link.counters().departed, link.counters().in_service), (1, 1), "{kind}");
+    }
+}
+
+#[test]
 fn names_of_parameters_are_found_and_others_are_not() {
     for kind in ["red", "codel", "fq-codel", "pie", "dualpi2"] {
         let mut config = QueueConfig::of(kind).expect("there is one");

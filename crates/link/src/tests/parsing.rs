@@ -154,6 +154,16 @@ fn what_is_wrong_is_named_with_its_line() {
 }
 
 #[test]
+fn zeros_may_stand_for_another_rate() {
+    let trace = Trace::parse(
+        b"5\n0\n0\n7\n",
+        &TraceOptions { interval: Some(TimeDelta::from_secs(1)), ..options(TraceFormat::Mbps) },
+    );
+    let filled = trace.expect("rates").with_zeros_at(Bitrate::from_mbps(7)).expect("a rate");
+    assert_eq!(segments(&filled), [(1000.0, 5.0), (3000.0, 7.0)]);
+}
+
+#[test]
 fn a_trace_knows_its_length_mean_and_ends() {
     let trace = Trace::parse(b"10 1\n0 2\n40 1\n", &options(TraceFormat::MbpsHold)).expect("a trace");
     assert_eq!((trace.length(), trace.mean()), (TimeDelta::from_secs(4), Bitrate::from_bps(12_500_000)));

@@ -96,7 +96,7 @@ impl FrameLadder {
         };
         let rung = |&rate: &Bitrate| {
             let bytes = rate.as_bps_f64() / 8.0 / fps.as_fps_f64();
-            let params = FrameSizeParams { mean: Bytes::new((bytes + 0.5) as u64), ..*params };
+            let params = FrameSizeParams { mean: Bytes::new((bytes + 0.5) as u64), ..params.clone() };
             let frames = frame_sizes(seed, count, &params).map_err(|error| match error.name {
                 "mean" => wrong(format!("frames of {bytes} B")),
                 _ => error,

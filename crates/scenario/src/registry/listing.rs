@@ -285,6 +285,31 @@ fn mmwave() -> Entry {
         ("length", Told, "time", ("", ""), "", "How long the trace is; left out: as long as the scenario"),
         ("seed", Told, "count", ("0", ""), "", "Seed of the draws; left out: the run's, by the link's name"),
         (
+            "preset",
+            Another,
+            "lumos5g-walking or lumos5g-driving",
+            ("", ""),
+            "docs/generators.md",
+            "States fitted to recordings, with an interval of 1 s; excludes los, blocked, outage_ratio and rate_max",
+        ),
+        (
+            "states",
+            Another,
+            "list of { name, rates, correlation, dwell, dwell_shape, next }",
+            ("", ""),
+            "docs/generators.md",
+            "States of one's own, such as `paceline fit` prints, with an interval of 1 s; excludes the same",
+        ),
+        (
+            "ramps",
+            Told,
+            "flag",
+            ("", ""),
+            "docs/generators.md",
+            "With preset or states: a stay begins and ends towards the states before and after it; left out: true for \
+             a preset, else false",
+        ),
+        (
             "los",
             Told,
             STATE,
@@ -302,12 +327,19 @@ fn mmwave() -> Entry {
             "Part of the blockages in which nothing is served",
         ),
         ("rate_max", Is("1860Mbps"), "rate", ("1kbps", ""), "Lumos5G", "No rate is above this"),
-        ("interval", Is("100ms"), "time", ("1ms", ""), "", "Time between two values"),
+        (
+            "interval",
+            Is("100ms"),
+            "time",
+            ("1ms", ""),
+            "",
+            "Time between two values; of preset and states 1s",
+        ),
     ];
     lines.extend(&PLAYED[1..]);
     entry(
         "mmwave",
-        "Generator (rate = { generator = \"mmwave\" }): line of sight and blockage in turns",
+        "Generator (rate = { generator = \"mmwave\" }): line of sight and blockage in turns, or preset, or states",
         &lines,
     )
 }

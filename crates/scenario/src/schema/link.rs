@@ -1,10 +1,9 @@
 //! `[links.NAME]`.
 
-use super::queue;
+use super::{mmwave, queue};
 use crate::error::ScenarioError;
 use crate::reader::{Node, Table, one_of};
-use crate::spec::{LinkSpec, MmwaveSpec, RateSpec, TraceSpec};
-use paceline_link::generate::{MmwaveParams, Shape, StateParams};
+use crate::spec::{LinkSpec, RateSpec, TraceSpec};
 use paceline_link::trace::{Column, TraceFormat, TraceOptions};
 use paceline_link::{LinkError, LossConfig, MarkConfig, NoiseConfig, NoiseKind};
 use paceline_units::{Bitrate, Bytes, TimeDelta};
@@ -65,7 +64,7 @@ fn recorded(table: &Table<'_>, node: &Node<'_>) -> Result<RateSpec, ScenarioErro
     }
     if let Some(node) = table.find("generator") {
         node.choice(&[("mmwave", ())], &[])?;
-        return mmwave(table);
+        return Ok(RateSpec::Mmwave(mmwave::parse(table)?));
     }
     table.only(&["steps", "trace", "generator"])?;
     Err(node.fail(RATE))
@@ -111,8 +110,18 @@ fn step_rate(node: &Node<'_>) -> Result<RateSpec, ScenarioError> {
 }
 
 /// What is beside `trace` in a rate.
-const TRACE_KEYS: [&str; 9] =
-    ["trace", "format", "interval", "column", "time_column", "opportunity", "offset", "scale", "repeat"];
+const TRACE_KEYS: [&str; 10] = [
+    "trace",
+    "format",
+    "interval",
+    "column",
+    "time_column",
+    "opportunity",
+    "offset",
+    "scale",
+    "zero",
+    "repeat",
+];
 
 fn trace(table: &Table<'_>, file: &str) -> Result<RateSpec, ScenarioError> {
     table.only(&TRACE_KEYS)?;
@@ -122,6 +131,7 @@ fn trace(table: &Table<'_>, file: &str) -> Result<RateSpec, ScenarioError> {
         options,
         offset: table.find("offset").map_or(Ok(TimeDelta::ZERO), |node| node.time())?,
         scale: scale(table)?,
+        zero: table.find("zero").map(|node| node.rate_above_zero()).transpose()?,
         repeat: table.find("repeat").map_or(Ok(false), |node| node.flag())?,
     }))
 }
@@ -178,66 +188,12 @@ fn column(node: &Node<'_>) -> Result<Column, ScenarioError> {
     Ok(Column::Index(index as usize))
 }
 
-fn scale(table: &Table<'_>) -> Result<f64, ScenarioError> {
+pub(super) fn scale(table: &Table<'_>) -> Result<f64, ScenarioError> {
     let Some(node) = table.find("scale") else {
         return Ok(1.0);
     };
     let scale = node.number(0.0..=1e9)?;
     if scale > 0.0 { Ok(scale) } else { Err(node.fail("a number above 0")) }
-}
-
-const MMWAVE_KEYS: [&str; 10] = [
-    "generator",
-    "length",
-    "seed",
-    "scale",
-    "repeat",
-    "los",
-    "blocked",
-    "outage_ratio",
-    "rate_max",
-    "interval",
-];
-
-fn mmwave(table: &Table<'_>) -> Result<RateSpec, ScenarioError> {
-    table.only(&MMWAVE_KEYS)?;
-    let default = MmwaveParams::default();
-    let params = MmwaveParams {
-        los: state(table, "los", default.los)?,
-        blocked: state(table, "blocked", default.blocked)?,
-        outage_ratio: table
-            .find("outage_ratio")
-            .map_or(Ok(default.outage_ratio), |node| node.number(0.0..=1.0))?,
-        rate_max: table.find("rate_max").map_or(Ok(default.rate_max), |node| node.rate_above_zero())?,
-        interval: table.find("interval").map_or(Ok(default.interval), |node| node.time_above_zero())?,
-    };
-    let invalid = |error: paceline_link::trace::TraceError| table.fail(&error.found, error.expected);
-    params.validate().map_err(invalid)?;
-    Ok(RateSpec::Mmwave(MmwaveSpec {
-        params,
-        length: table.find("length").map(|node| node.time_above_zero()).transpose()?,
-        seed: table.find("seed").map(|node| node.count(0..=i64::MAX as u64)).transpose()?,
-        scale: scale(table)?,
-        repeat: table.find("repeat").map_or(Ok(false), |node| node.flag())?,
-    }))
-}
-
-/// The shapes of a state's rate, by name.
-pub(crate) const SHAPES: [(&str, Shape); 2] = [("normal", Shape::Normal), ("lognormal", Shape::Lognormal)];
-
-fn state(table: &Table<'_>, key: &str, default: StateParams) -> Result<StateParams, ScenarioError> {
-    let Some(node) = table.find(key) else {
-        return Ok(default);
-    };
-    let table = node.table("a table of mean, std, shape, correlation, dwell")?;
-    table.only(&["mean", "std", "shape", "correlation", "dwell"])?;
-    Ok(StateParams {
-        mean: table.find("mean").map_or(Ok(default.mean), |node| node.rate_above_zero())?,
-        std: table.find("std").map_or(Ok(default.std), |node| node.rate())?,
-        shape: table.find("shape").map_or(Ok(default.shape), |node| node.choice(&SHAPES, &[]))?,
-        correlation: table.find("correlation").map_or(Ok(default.correlation), |node| node.time())?,
-        dwell: table.find("dwell").map_or(Ok(default.dwell), |node| node.time_above_zero())?,
-    })
 }
 
 #[derive(Clone, Copy)]

@@ -7,6 +7,7 @@ mod copies;
 mod dccp;
 mod flow;
 mod link;
+mod mmwave;
 mod path;
 pub(crate) mod queue;
 pub(crate) mod rfc8593;
@@ -14,7 +15,7 @@ mod source;
 mod tcp;
 
 pub(crate) use flow::ECN;
-pub(crate) use link::SHAPES;
+pub(crate) use mmwave::SHAPES;
 pub(crate) use source::{BEGIN, FORMATS, IDLE};
 pub(crate) use tcp::{ECHO, RECOVERY};
 

@@ -4,7 +4,7 @@ use super::rfc8593;
 use crate::error::ScenarioError;
 use crate::reader::{Node, Table, one_of};
 use crate::spec::{FramesSpec, SourceSpec, TraceEncoderSpec};
-use paceline_media::{FrameSizeParams, FrameTraceFormat};
+use paceline_media::{FRAME_PRESETS, FrameSizeParams, FrameTraceFormat};
 use paceline_transport::tcp::transfers::{Idle, TransfersConfig};
 use paceline_units::{Bitrate, Bytes, TimeDelta};
 
@@ -165,15 +165,20 @@ fn frames(table: &Table<'_>) -> Result<FramesSpec, ScenarioError> {
     }
 }
 
-const GENERATOR_KEYS: [&str; 12] = [
+const GENERATOR_KEYS: [&str; 17] = [
     "kind",
+    "preset",
     "count",
     "seed",
     "mean",
     "sigma",
     "correlation",
+    "correlation2",
+    "sizes",
     "key_interval",
     "key_scale",
+    "key_sigma",
+    "after_key",
     "scene_change",
     "scene_scale",
     "min",
@@ -196,18 +201,34 @@ pub(super) fn frame_generator(
     table.require("kind", "\"frames\"")?.choice(&[("frames", ())], &[])?;
     table.only(keys)?;
     let count = table.find("count").map_or(Ok(usual_count), |node| node.count(1..=MAX_FRAMES))?;
-    let default = usual(count);
+    let preset = table.find("preset").map(|node| {
+        let known = FRAME_PRESETS.each_ref().map(|preset| (preset.name, preset));
+        Ok(node.choice(&known, &[])?.params())
+    });
+    let default = preset.transpose()?.unwrap_or_else(|| usual(count));
+    let sizes = table.find("sizes").map_or(Ok(default.sizes), |node| numbers(&node, SIZES))?;
+    let lognormal = ["sigma", "scene_change", "scene_scale"];
+    if let Some(node) = lognormal.iter().find_map(|key| table.find(key)).filter(|_| !sizes.is_empty()) {
+        return Err(
+            node.fail("nothing: `sizes`, of the scenario or its preset, says how ordinary frames vary")
+        );
+    }
+    let scene_change = if sizes.is_empty() { default.scene_change } else { 0.0 };
     let number =
         |key: &str, default: f64| table.find(key).map_or(Ok(default), |node| node.number(-1e9..=1e9));
     let params = FrameSizeParams {
         mean: table.find("mean").map_or(Ok(default.mean), |node| node.size())?,
         sigma: number("sigma", default.sigma)?,
         correlation: number("correlation", default.correlation)?,
+        correlation2: some_number(&table, "correlation2", default.correlation2)?,
+        sizes,
         key_interval: table
             .find("key_interval")
             .map_or(Ok(default.key_interval), |n| n.count(0..=u64::MAX))?,
         key_scale: number("key_scale", default.key_scale)?,
-        scene_change: number("scene_change", default.scene_change)?,
+        key_sigma: some_number(&table, "key_sigma", default.key_sigma)?,
+        after_key: table.find("after_key").map_or(Ok(default.after_key), |node| numbers(&node, AFTER_KEY))?,
+        scene_change: number("scene_change", scene_change)?,
         scene_scale: number("scene_scale", default.scene_scale)?,
         min: table.find("min").map_or(Ok(default.min), |node| node.size())?,
         max: table.find("max").map_or(Ok(default.max), |node| node.size())?,
@@ -217,6 +238,18 @@ pub(super) fn frame_generator(
         None => table.fail(&format!("{} {}", error.name, error.found), error.expected),
     })?;
     Ok((params, count, table.find("seed").map(|node| seed(&node)).transpose()?))
+}
+
+const SIZES: &str =
+    "sizes relative to each other at even steps from the smallest to the largest, such as [0.5, 1.0, 2.0]";
+const AFTER_KEY: &str = "factors on the frames after a key frame, such as [0.6, 0.8]";
+
+fn some_number(table: &Table<'_>, key: &str, default: Option<f64>) -> Result<Option<f64>, ScenarioError> {
+    Ok(table.find(key).map(|node| node.number(-1e9..=1e9)).transpose()?.or(default))
+}
+
+fn numbers(node: &Node<'_>, expected: &str) -> Result<Vec<f64>, ScenarioError> {
+    node.list(expected)?.iter().map(|node| node.number(0.0..=1e9)).collect()
 }
 
 /// A seed, as TOML holds it.

@@ -4,7 +4,7 @@ use super::bad_input::GOOD;
 use crate::build::{EndsParts, RtpParts};
 use crate::{Loaded, Loader, Origin, ScenarioError, load, parse};
 use paceline_link::RateProcess;
-use paceline_units::Time;
+use paceline_units::{Time, TimeDelta};
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -61,6 +61,28 @@ fn a_scenario_of_generators_needs_no_file() {
         &Loader::default(),
     );
     assert_ne!(other.expect("right").parts.links, loaded.parts.links);
+}
+
+#[test]
+fn presets_load_and_are_written_out_in_full() {
+    let sets = [
+        ("links.bottleneck.rate", "{ generator = \"mmwave\", preset = \"lumos5g-driving\" }"),
+        ("flows.video.source.generator", "{ kind = \"frames\", preset = \"trace-key\", mean = \"10kB\" }"),
+        ("duration", "2000s"),
+        ("sample", "1s"),
+    ];
+    let loaded = load_with(&sets, &Loader::default()).expect("right");
+    let rates = loaded.parts.link_trace(0).expect("a generator");
+    assert_eq!(rates.length(), TimeDelta::from_secs(2000));
+    assert!((150..450).contains(&(rates.mean().as_bps() / 1_000_000)), "{:?}", rates.mean());
+    let frames = loaded.parts.frame_trace(0).expect("an encoder").mean_bytes_f64();
+    assert!((9_800.0..10_200.0).contains(&frames), "{frames}");
+    let written = loaded.scenario.to_toml();
+    assert!(!written.contains("preset") && written.contains("\"fallback\"") && written.contains("after_key"));
+    let again = parse(&written, "calls.toml").expect("right");
+    assert_eq!(again, loaded.scenario);
+    let constant = load_with(&[], &Loader::default()).expect("right");
+    assert!(constant.parts.link_trace(0).is_none() && constant.parts.link_trace(1).is_none());
 }
 
 /// Packets, milliseconds, marker and overlap of the reports of a flow with this controller.

@@ -20,11 +20,13 @@ fn rate() -> impl Strategy<Value = String> {
         "{ steps = [[\"0s\", \"#kbps\"], [\"0.#s\", \"0bps\"], [\"5.#s\", \"3Mbps\"]] }",
         "{ steps = [[\"0s\", { trace = \"x\", format = \"mbps-hold\", repeat = true }], [\"9.#s\", { generator = \"mmwave\" }]] }",
         "{ trace = \"a b.csv\", format = \"time-mbps\", repeat = true, column = # }",
-        "{ trace = 'C:\\x.csv', format = \"mbps\", interval = \"#ms\", column = \"down\\tload\", scale = 0.# }",
+        "{ trace = 'C:\\x.csv', format = \"mbps\", interval = \"#ms\", column = \"down\\tload\", scale = 0.#, zero = \"#Mbps\" }",
         "{ trace = \"x.json\", offset = \"#us\" }",
         "{ trace = \"x.gz\", format = \"mahimahi\", opportunity = \"#B\" }",
         "{ trace = \"x\", format = \"mbps-hold\", time_column = # }",
         "{ generator = \"mmwave\", seed = #, los = { mean = \"#Mbps\", dwell = \"#ms\" }, outage_ratio = 0.# }",
+        "{ generator = \"mmwave\", preset = \"lumos5g-walking\", seed = #, interval = \"#ms\", repeat = true }",
+        "{ generator = \"mmwave\", states = [{ name = \"a b\", rates = [\"0bps\", \"#kbps\"], dwell = \"#ms\" }, { name = \"c\", rates = [\"#Mbps\"], dwell = \"#s\", dwell_shape = 0.5, correlation = \"1.#s\", next = { \"a b\" = # } }] }",
         "{ generator = \"mmwave\", length = \"#s\", blocked = { shape = \"normal\", std = \"0bps\" }, scale = # }",
     ])
 }
@@ -62,6 +64,8 @@ fn source() -> impl Strategy<Value = String> {
         "{ kind = \"trace-encoder\", file = \"f.txt\", format = \"syncodecs\", nominal_gain = 0.#, nominal_start = \"#kbps\" }",
         "{ kind = \"trace-encoder\", generator = \"frames\", key_frame_scale = 1.# }",
         "{ kind = \"trace-encoder\", generator = { kind = \"frames\", mean = \"#kB\", sigma = 0.#, seed = # } }",
+        "{ kind = \"trace-encoder\", generator = { kind = \"frames\", preset = \"trace-key\", mean = \"#kB\", count = # } }",
+        "{ kind = \"trace-encoder\", generator = { kind = \"frames\", sizes = [0.#, #], correlation = 0.5, correlation2 = 0.3, key_sigma = 0.#, after_key = [0.#, 2] } }",
         "{ kind = \"rfc8593\", model = \"statistical\", tau_v = \"#ms\", k_d = #, k_b = \"#B\", scale_t = 0.#, scale_b = 0.# }",
         "{ kind = \"rfc8593\", model = \"statistical\", r_min = \"0bps\", r_max = \"#Mbps\", transient_change = 0.#, seed = #, fps = 29.97 }",
         "{ kind = \"rfc8593\", model = \"trace\", ladder = [{ rate = \"#kbps\", file = \"a b\" }, { rate = \"9Mbps\", file = 'c', format = \"sizes\" }], skip_frames = # }",

@@ -42,16 +42,23 @@ fn frames(table: Inline, frames: &FramesSpec) -> Inline {
 /// The generator of frame sizes; that of a ladder has no sizes of its own.
 fn frame_generator(params: &FrameSizeParams, count: u64, seed: Option<u64>, has_sizes: bool) -> String {
     let own = |bytes| has_sizes.then(|| size(bytes));
+    let is_lognormal = params.sizes.is_empty();
+    let some_numbers =
+        |numbers: &[f64]| (!numbers.is_empty()).then(|| list(numbers.iter().map(|&value| number(value))));
     Inline::kind("frames")
         .with("count", count.to_string())
         .perhaps("seed", seed.map(|seed| seed.to_string()))
         .perhaps("mean", own(params.mean))
-        .with("sigma", number(params.sigma))
+        .perhaps("sigma", is_lognormal.then(|| number(params.sigma)))
+        .perhaps("sizes", some_numbers(&params.sizes))
         .with("correlation", number(params.correlation))
+        .perhaps("correlation2", params.correlation2.map(number))
         .with("key_interval", params.key_interval.to_string())
         .with("key_scale", number(params.key_scale))
-        .with("scene_change", number(params.scene_change))
-        .with("scene_scale", number(params.scene_scale))
+        .perhaps("key_sigma", params.key_sigma.map(number))
+        .perhaps("after_key", some_numbers(&params.after_key))
+        .perhaps("scene_change", is_lognormal.then(|| number(params.scene_change)))
+        .perhaps("scene_scale", is_lognormal.then(|| number(params.scene_scale)))
         .perhaps("min", own(params.min))
         .perhaps("max", own(params.max))
         .end()

@@ -4,7 +4,7 @@ use super::{Ends, Outgoing, Taken};
 use crate::packet::{Cargo, Packet};
 use paceline_cc::StreamId;
 use paceline_scenario::registry::AnyController;
-use paceline_transport::tcp::{TcpReceiver, TcpSender};
+use paceline_transport::tcp::{Segment, TcpArrival, TcpOutgoing, TcpReceiver, TcpSender};
 use paceline_transport::{SendingEnd, Transfer};
 use paceline_units::{Bytes, Time};
 
@@ -80,14 +80,7 @@ impl Ends for TcpEnds {
 
     #[inline]
     fn poll_transmit(&mut self, now: Time) -> Option<Outgoing> {
-        let out = self.sender.poll_transmit(now)?;
-        Some(Outgoing {
-            cargo: Cargo::Segment(out.segment),
-            size: out.segment.size().as_u64() as u32,
-            ecn: out.ecn,
-            stream: StreamId(0),
-            queued: out.queued,
-        })
+        self.sender.poll_transmit(now).map(outgoing)
     }
 
     #[inline]
@@ -99,16 +92,39 @@ impl Ends for TcpEnds {
 
     #[inline]
     fn take_data(&mut self, now: Time, packet: &Packet) -> Taken {
-        let Cargo::Segment(segment) = &packet.cargo else {
-            return Taken { stream: StreamId(0), payload: Bytes::ZERO };
-        };
-        let arrival = self.receiver.on_segment(now, segment, packet.ecn);
-        Taken { stream: StreamId(0), payload: arrival.new_payload }
+        taken(packet, |segment| self.receiver.on_segment(now, segment, packet.ecn))
     }
 
     #[inline]
     fn poll_return(&mut self, now: Time) -> Option<(Cargo, u32)> {
-        let segment = self.receiver.poll_ack(now)?;
-        Some((Cargo::Segment(segment), segment.size().as_u64() as u32))
+        self.receiver.poll_ack(now).map(returned)
     }
+}
+
+/// A segment that leaves the sender.
+#[inline]
+pub(super) fn outgoing(out: TcpOutgoing) -> Outgoing {
+    Outgoing {
+        cargo: Cargo::Segment(out.segment),
+        size: out.segment.size().as_u64() as u32,
+        ecn: out.ecn,
+        stream: StreamId(0),
+        queued: out.queued,
+    }
+}
+
+/// What a receiver that is told of segments makes of a packet.
+#[inline]
+pub(super) fn taken(packet: &Packet, tell: impl FnOnce(&Segment) -> TcpArrival) -> Taken {
+    let payload = match &packet.cargo {
+        Cargo::Segment(segment) => tell(segment).new_payload,
+        _ => Bytes::ZERO,
+    };
+    Taken { stream: StreamId(0), payload }
+}
+
+/// An acknowledgement that goes back.
+#[inline]
+pub(super) fn returned(segment: Segment) -> (Cargo, u32) {
+    (Cargo::Segment(segment), segment.size().as_u64() as u32)
 }

@@ -1,12 +1,12 @@
 //! Short transfers: TCP connections that come and go, all over the path of one flow.
 
+use super::tcp::{outgoing, returned, taken};
 use super::{Ends, Outgoing, Taken};
 use crate::packet::{Cargo, Packet};
-use paceline_cc::StreamId;
 use paceline_scenario::registry::AnyController;
 use paceline_transport::Transfer;
 use paceline_transport::tcp::transfers::{TransfersReceiver, TransfersSender};
-use paceline_units::{Bytes, Time};
+use paceline_units::Time;
 
 /// Both ends of all connections of a user.
 pub struct TransfersEnds {
@@ -74,14 +74,7 @@ impl Ends for TransfersEnds {
 
     #[inline]
     fn poll_transmit(&mut self, now: Time) -> Option<Outgoing> {
-        let out = self.sender.poll_transmit(now)?;
-        Some(Outgoing {
-            cargo: Cargo::Segment(out.segment),
-            size: out.segment.size().as_u64() as u32,
-            ecn: out.ecn,
-            stream: StreamId(0),
-            queued: out.queued,
-        })
+        self.sender.poll_transmit(now).map(outgoing)
     }
 
     #[inline]
@@ -93,16 +86,11 @@ impl Ends for TransfersEnds {
 
     #[inline]
     fn take_data(&mut self, now: Time, packet: &Packet) -> Taken {
-        let Cargo::Segment(segment) = &packet.cargo else {
-            return Taken { stream: StreamId(0), payload: Bytes::ZERO };
-        };
-        let arrival = self.receiver.on_segment(now, segment, packet.ecn);
-        Taken { stream: StreamId(0), payload: arrival.new_payload }
+        taken(packet, |segment| self.receiver.on_segment(now, segment, packet.ecn))
     }
 
     #[inline]
     fn poll_return(&mut self, now: Time) -> Option<(Cargo, u32)> {
-        let segment = self.receiver.poll_ack(now)?;
-        Some((Cargo::Segment(segment), segment.size().as_u64() as u32))
+        self.receiver.poll_ack(now).map(returned)
     }
 }

@@ -1,0 +1,185 @@
+//! The network between the ends of flows: links, and the edges that hold what is under way between components.
+//!
+//! A packet that reaches a link with one feeder only, which keeps the order, need not wait until others are known: it is
+//! offered at once. Where its departure is known then, because the queue is drop-tail or nothing is ahead, it goes
+//! through a chain of such links without a stop. Their samples are taken on the way.
+
+use crate::edge::Edge;
+use crate::hop::{Fate, Hop, Lost, Onward};
+use crate::packet::Packet;
+use paceline_units::Time;
+use std::cmp::Reverse;
+use std::collections::binary_heap::PeekMut;
+
+/// Links and edges.
+pub struct Net {
+    /// What the ends and links are joined by.
+    pub edges: Vec<Edge>,
+    /// The links.
+    pub hops: Vec<Hop>,
+    /// What links did not carry, and no flow knows yet.
+    pub lost: Vec<Lost>,
+    /// What arrives at a link before this may pass at once.
+    reach: Time,
+    /// What has departed and is not carried on yet.
+    onward: Vec<Onward>,
+}
+
+impl Net {
+    /// A network before anything happened.
+    pub fn new(hops: Vec<Hop>, edges: Vec<Edge>) -> Net {
+        let mut net = Net { edges, hops, lost: Vec::new(), reach: Time::ZERO, onward: Vec::new() };
+        for hop in 0..net.hops.len() {
+            net.hops[hop].publish(&mut net.edges);
+            if let [input] = net.hops[hop].inputs[..]
+                && net.keeps_order(input)
+            {
+                net.edges[input].passes = Some(hop as u32);
+            }
+        }
+        net
+    }
+
+    /// Whether packets come onto an edge in the order in which they arrive.
+    fn keeps_order(&self, edge: usize) -> bool {
+        self.hops.iter().all(|hop| hop.keeps_order() || !hop.outputs.contains(&edge))
+    }
+
+    /// Lets packets pass several links at once as far as this; nothing that may be told by then is told later.
+    pub fn look_ahead(&mut self, reach: Time) {
+        self.reach = reach;
+    }
+
+    /// A packet arrives at `at` where `edge` ends.
+    #[inline]
+    pub fn carry(&mut self, edge: usize, at: Time, packet: Packet) {
+        match self.passed(edge, at) {
+            Some(hop) => self.pass(hop, at, packet),
+            None => self.edges[edge].push(at, packet),
+        }
+    }
+
+    /// The link that a packet which arrives at `at` where `edge` ends may pass at once.
+    #[inline]
+    fn passed(&self, edge: usize, at: Time) -> Option<usize> {
+        let edge = &self.edges[edge];
+        let hop = edge.passes.filter(|_| at < self.reach && edge.is_empty())?;
+        Some(hop as usize)
+    }
+
+    /// A packet comes to a link, and to those behind as far as it need not wait.
+    #[inline(never)]
+    fn pass(&mut self, mut hop: usize, mut at: Time, mut packet: Packet) {
+        loop {
+            let link = &mut self.hops[hop];
+            link.look_before(at);
+            let fate = match link.is_predicted() {
+                true => link.plan(at, &mut packet),
+                false => self.offer(hop, at, &mut packet),
+            };
+            match fate {
+                Fate::Arrives(edge, arrives) => match self.passed(edge, arrives) {
+                    Some(next) => (hop, at) = (next, arrives),
+                    None => return self.edges[edge].push(arrives, packet),
+                },
+                Fate::Stays => return,
+                Fate::Lost(missed) => return self.lost.push(Lost { missed, packet }),
+            }
+        }
+    }
+
+    /// To a link whose departures happen later: those that have happened come first.
+    fn offer(&mut self, hop: usize, at: Time, packet: &mut Packet) -> Fate {
+        let first = self.onward.len();
+        let fate = self.hops[hop].offer(at, packet, &mut self.onward);
+        self.carry_on(first);
+        fate
+    }
+
+    /// What has departed since there were `first` of them.
+    fn carry_on(&mut self, first: usize) {
+        let mut index = first;
+        while let Some(&Onward { edge, at, packet }) = self.onward.get(index) {
+            // Links behind leave the list as they found it.
+            self.carry(edge, at, packet);
+            index += 1;
+        }
+        self.onward.truncate(first);
+    }
+
+    /// How far a link's inputs are known.
+    pub fn known(&self, hop: usize) -> Time {
+        self.hops[hop].known(&self.edges)
+    }
+
+    /// Lets everything happen at a link before `until`.
+    pub fn advance(&mut self, hop: usize, until: Time) {
+        match self.hops[hop].inputs[..] {
+            [input] if self.edges[input].passes.is_some() => {
+                // What had to wait goes as far as what comes now, which must not overtake it.
+                while let Some((at, packet)) = self.edges[input].pop_before(until.max(self.reach)) {
+                    self.pass(hop, at, packet);
+                }
+                self.hops[hop].look_before(until);
+                self.advance_link(hop, until);
+            }
+            _ => self.advance_slowly(hop, until),
+        }
+        let hop = &mut self.hops[hop];
+        hop.done = until;
+        hop.publish(&mut self.edges);
+    }
+
+    /// From sample to sample.
+    fn advance_slowly(&mut self, hop: usize, until: Time) {
+        while self.hops[hop].next_look() <= until {
+            let look = self.hops[hop].next_look();
+            self.run(hop, look);
+            self.hops[hop].look_before(look);
+        }
+        self.run(hop, until);
+    }
+
+    fn run(&mut self, hop: usize, until: Time) {
+        match self.hops[hop].inputs[..] {
+            [input] => {
+                while let Some((at, packet)) = self.edges[input].pop_before(until) {
+                    self.pass(hop, at, packet);
+                }
+            }
+            _ => self.run_merged(hop, until),
+        }
+        self.advance_link(hop, until);
+    }
+
+    fn advance_link(&mut self, hop: usize, until: Time) {
+        let first = self.onward.len();
+        self.hops[hop].advance_link(until, &mut self.onward, &mut self.lost);
+        self.carry_on(first);
+    }
+
+    fn run_merged(&mut self, hop: usize, until: Time) {
+        let mut merge = std::mem::take(&mut self.hops[hop].merge);
+        merge.clear();
+        for &input in &self.hops[hop].inputs {
+            let edge = &self.edges[input];
+            if edge.next() < until {
+                merge.push(Reverse((edge.next(), edge.next_flow(), input)));
+            }
+        }
+        while let Some(mut first) = merge.peek_mut() {
+            let Reverse((_, _, input)) = *first;
+            let edge = &mut self.edges[input];
+            let Some((at, packet)) = edge.pop() else { break };
+            let (next, flow) = (edge.next(), edge.next_flow());
+            if next < until {
+                *first = Reverse((next, flow, input));
+                drop(first);
+            } else {
+                PeekMut::pop(first);
+            }
+            self.pass(hop, at, packet);
+        }
+        self.hops[hop].merge = merge;
+    }
+}

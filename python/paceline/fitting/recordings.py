@@ -1,0 +1,160 @@
+"""Recordings and draws as even series, read by the same code that reads them for a run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from paceline.errors import ScenarioError, UsageError
+from paceline.scenario import ScenarioText, data_folders, toml_value
+
+Values: TypeAlias = "npt.NDArray[np.float64]"
+Flags: TypeAlias = "npt.NDArray[np.bool_]"
+
+LONGEST_S = 1e6
+"""Of what a generator draws: what a scenario may say."""
+
+_QUIET_FLOW = '[flows.none]\ntransport = "udp"\nsource = { kind = "cbr" }\npath = ["recording"]\n'
+_QUIET_LINK = '[links.recording]\nrate = "1Mbps"\nqueue = { packets = 1 }\n'
+_PLACE = re.compile(r"^scenario:\d+: (links\.recording\.rate|flows\.recording\.source)\.")
+_SHORT = 'duration = "1s"\nsample = "1s"\n'
+
+
+@dataclass(frozen=True)
+class Rates:
+    """A rate over time: its mean over each interval, in Mbit/s."""
+
+    name: str
+    mbps: Values
+    interval_s: float
+
+    def __len__(self) -> int:
+        return len(self.mbps)
+
+    def split(self, part: float) -> tuple[Rates, Rates]:
+        """The first part of it and the rest."""
+        at = round(part * len(self.mbps))
+        return (
+            replace(self, name=f"{self.name}, first {part:.0%}", mbps=self.mbps[:at]),
+            replace(self, name=f"{self.name}, the rest", mbps=self.mbps[at:]),
+        )
+
+    def pieces(self, length: int) -> list[Rates]:
+        """Cut to pieces of this many values; what is left over is dropped."""
+        starts = range(0, len(self.mbps) - length + 1, length)
+        return [replace(self, mbps=self.mbps[at : at + length]) for at in starts]
+
+
+@dataclass(frozen=True)
+class Frames:
+    """Frame sizes in bytes, and which of the frames are said to be key frames."""
+
+    name: str
+    sizes: Values
+    keys: Flags
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    def split(self, part: float) -> tuple[Frames, Frames]:
+        """The first part of it and the rest."""
+        at = round(part * len(self.sizes))
+        return (
+            replace(self, name=f"{self.name}, first {part:.0%}", sizes=self.sizes[:at], keys=self.keys[:at]),
+            replace(self, name=f"{self.name}, the rest", sizes=self.sizes[at:], keys=self.keys[at:]),
+        )
+
+    def pieces(self, length: int) -> list[Frames]:
+        """Cut to pieces of this many frames; what is left over is dropped."""
+        starts = range(0, len(self.sizes) - length + 1, length)
+        return [replace(self, sizes=self.sizes[at : at + length], keys=self.keys[at : at + length]) for at in starts]
+
+
+def read_rates(
+    file: str, options: Mapping[str, object], interval_s: float, data: Path | None = None
+) -> tuple[Rates, list[str]]:
+    """A recording of rates, and what was odd in it; `options` stand beside `trace` in a scenario.
+
+    Raises:
+        ScenarioError: The file is no recording of that format, or is not there.
+        UsageError: It is shorter than an interval.
+    """
+    core = _load(_link({"trace": file, **options}), file, data)
+    rates = Rates(_stem(file), _evened(core.link_trace, interval_s), interval_s)
+    if not len(rates.mbps):
+        raise UsageError(f"{file}: found less than one interval of {interval_s:g} s, expected a longer recording")
+    return rates, core.warnings
+
+
+def draw_rates(rate: Mapping[str, object], count: int, interval_s: float, seed: int) -> Rates:
+    """What a generator of rates draws in `count` intervals."""
+    core = _load(_link({**rate, "length": f"{min(count * interval_s, LONGEST_S):.6f}s", "seed": seed}), "generator")
+    return Rates("generator", _evened(core.link_trace, interval_s), interval_s)
+
+
+def read_frames(file: str, format_: str | None, data: Path | None = None) -> tuple[Frames, list[str]]:
+    """A recording of frame sizes, and what was odd in it."""
+    source = {"kind": "trace-encoder", "file": file}
+    core = _load(_encoder({**source, "format": format_} if format_ else source), file, data)
+    return _frames(_stem(file), core.frame_trace), core.warnings
+
+
+def draw_frames(generator: Mapping[str, object], count: int, seed: int) -> Frames:
+    """What a generator of frame sizes draws."""
+    source = {"kind": "trace-encoder", "generator": {**generator, "count": count, "seed": seed}}
+    return _frames("generator", _load(_encoder(source), "generator").frame_trace)
+
+
+def _stem(file: str) -> str:
+    name = Path(file).name
+    return name[: -len(".gz")] if name.endswith(".gz") else name
+
+
+def _link(rate: Mapping[str, object]) -> str:
+    return f"{_SHORT}[links.recording]\nrate = {toml_value(rate)}\nqueue = {{ packets = 1 }}\n{_QUIET_FLOW}"
+
+
+def _encoder(source: Mapping[str, object]) -> str:
+    flow = f'[flows.recording]\ncontroller = "fixed"\nsource = {toml_value(source)}\npath = ["recording"]\n'
+    return _SHORT + _QUIET_LINK + flow
+
+
+def _load(text: str, name: str, data: Path | None = None) -> Any:
+    try:
+        return ScenarioText(text, None, data_folders(data)).load().core
+    except ScenarioError as error:
+        # Nobody wrote that scenario: the file and the key say more than its lines.
+        raise ScenarioError(f"{name}: {_PLACE.sub('', str(error))}") from None
+
+
+def _floats(content: bytes) -> Values:
+    return np.frombuffer(content, dtype="<f8")
+
+
+def _evened(segments: tuple[bytes, bytes], interval_s: float) -> Values:
+    """The mean over each whole interval of a piecewise-constant rate."""
+    durations, mbps = (_floats(content) for content in segments)
+    times = np.concatenate([[0.0], np.cumsum(durations)])
+    megabits = np.concatenate([[0.0], np.cumsum(durations * mbps)])
+    # What is short of an interval by rounding alone is one.
+    whole = int(times[-1] / interval_s * (1 + 1e-9) + 1e-6)
+    edges = np.arange(whole + 1) * interval_s
+    # Differences of large sums leave some 1e-10 where nothing was served.
+    even: Values = np.round(np.diff(np.interp(edges, times, megabits)) / interval_s, 6)
+    return even
+
+
+def _frames(name: str, trace: tuple[bytes, bytes]) -> Frames:
+    sizes, keys = (_floats(content) for content in trace)
+    return Frames(name, sizes, keys > 0)
+
+
+def joined(parts: Sequence[Values]) -> Values:
+    """Several series as one, for what looks at single values."""
+    return np.concatenate(parts) if parts else np.empty(0)

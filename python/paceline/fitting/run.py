@@ -1,0 +1,139 @@
+"""What `paceline fit` does: read, fit, draw, compare."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from paceline.errors import UsageError
+from paceline.fitting.blockage import BlockageFit, fit_blockage
+from paceline.fitting.distances import Distances, among_themselves, frame_distances, rate_distances
+from paceline.fitting.frame_sizes import FramesFit, fit_frames, with_keys
+from paceline.fitting.recordings import Frames, Rates, draw_frames, draw_rates, read_frames, read_rates
+from paceline.fitting.report import Comparison
+
+DRAWN = 200_000
+"""Values of the generator that are compared: enough that they add no chance of their own."""
+FORMATS = ("mbps", "time-mbps", "mbps-hold", "mahimahi", "json-ghent")
+
+Recording = TypeVar("Recording", Rates, Frames)
+
+
+@dataclass(frozen=True)
+class RatesResult:
+    """A fitted link."""
+
+    fit: BlockageFit
+    fitted: list[Rates]
+    held_out: list[Rates]
+    drawn: Rates
+    comparison: Comparison
+    warnings: list[str]
+
+
+@dataclass(frozen=True)
+class FramesResult:
+    """Fitted frame sizes."""
+
+    fit: FramesFit
+    fitted: list[Frames]
+    held_out: list[Frames]
+    drawn: Frames
+    comparison: Comparison
+    warnings: list[str]
+
+
+def fit_rates(
+    files: Sequence[str],
+    against: Sequence[str],
+    options: Mapping[str, object],
+    *,
+    interval_s: float,
+    states: int,
+    bounds: Sequence[float] | None,
+    split: float | None,
+    seed: int,
+    data: Path | None,
+    preset: str | None = None,
+) -> RatesResult:
+    """Fits recordings of rates; with a preset, only compares that one with them, in the states that were fitted."""
+    _expect_format(files, options)
+    warnings: list[str] = []
+
+    def read(file: str) -> Rates:
+        rates, found = read_rates(file, options, interval_s, data)
+        warnings.extend(found)
+        return rates
+
+    fitted, held_out = _parts(list(map(read, files)), list(map(read, against)), split)
+    fit = fit_blockage(fitted, states=states, bounds=bounds)
+    rate = {"generator": "mmwave", "preset": preset, "interval": f"{interval_s:.9g}s"} if preset else fit.rate
+    drawn = draw_rates(rate, DRAWN, interval_s, seed)
+    compare = partial(rate_distances, bounds=fit.bounds, names=[state.name for state in fit.states])
+    return RatesResult(fit, fitted, held_out, drawn, _compared(fitted, held_out, drawn, compare), warnings)
+
+
+def fit_frame_sizes(
+    files: Sequence[str],
+    against: Sequence[str],
+    format_: str | None,
+    *,
+    split: float | None,
+    seed: int,
+    data: Path | None,
+    preset: str | None = None,
+) -> FramesResult:
+    """Fits recordings of frame sizes; with a preset, only compares that one with them."""
+    warnings: list[str] = []
+
+    def read(file: str) -> Frames:
+        frames, found = read_frames(file, format_, data)
+        warnings.extend(found)
+        return with_keys(frames)
+
+    fitted, held_out = _parts(list(map(read, files)), list(map(read, against)), split)
+    fit = fit_frames(fitted)
+    generator = {"kind": "frames", "preset": preset} if preset else fit.generator
+    drawn = draw_frames(generator, DRAWN, seed)
+    if not fit.generator["key_interval"]:
+        # The generator calls its first frame a key frame in any case.
+        drawn.keys[:] = False
+    return FramesResult(fit, fitted, held_out, drawn, _compared(fitted, held_out, drawn, frame_distances), warnings)
+
+
+def _expect_format(files: Sequence[str], options: Mapping[str, object]) -> None:
+    unclear = [file for file in files if not file.removesuffix(".gz").endswith(".json")]
+    if "format" not in options and unclear:
+        raise UsageError(f"--format: found nothing for {unclear[0]}, expected one of {', '.join(FORMATS)}")
+
+
+def _parts(
+    files: list[Recording], against: list[Recording], split: float | None
+) -> tuple[list[Recording], list[Recording]]:
+    """What is fitted, and what is left out."""
+    if split is None:
+        return files, against
+    if against:
+        raise UsageError("--split: found with --against, expected one of them: both say what is left out")
+    if not 0 < split < 1:
+        raise UsageError(f"--split: found {split:g}, expected a part above 0 and below 1")
+    pairs = [one.split(split) for one in files]
+    return [first for first, _ in pairs], [rest for _, rest in pairs]
+
+
+def _compared(
+    fitted: list[Recording],
+    held_out: list[Recording],
+    drawn: Recording,
+    compare: Callable[..., Distances],
+) -> Comparison:
+    """Compares; draws are cut to pieces as long as the recordings, so that ends and means do the same to both."""
+    several = [*fitted, *held_out]
+    what = "recording, itself: halves" if len(several) == 1 else "recording, recording"
+    draws = drawn.pieces(round(statistics.median(map(len, several))))
+    left_out = compare(held_out, draws) if held_out else None
+    return Comparison(compare(fitted, draws), left_out, among_themselves(several, compare), what)

@@ -1,0 +1,290 @@
+"""Work spread over processes of this machine, or over a Dask cluster: results come back as they are finished."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from importlib import import_module
+from itertools import islice
+from multiprocessing import active_children, get_context, parent_process
+from multiprocessing.process import BaseProcess
+from typing import Any, Generic, TypeVar
+
+from paceline.errors import UsageError, WorkerDied
+
+Context = TypeVar("Context")
+Item = TypeVar("Item")
+Outcome = TypeVar("Outcome")
+
+AHEAD = 4
+"""Items per worker that are handed out before the first of them is finished."""
+BATCH_S = 0.5
+"""Items go to a cluster in batches that take about so long."""
+LARGEST_BATCH = 64
+DEATHS_IN_A_ROW = 3
+"""As many items in a row that end their worker are no bad items: something is wrong with the machine."""
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def in_turn(
+    function: Callable[[Context, Item], Outcome], context: Context, items: Iterable[Item]
+) -> Iterator[tuple[Item, Outcome]]:
+    """Every item in this process, one after the other."""
+    for item in items:
+        yield item, function(context, item)
+
+
+def in_processes(
+    function: Callable[[Context, Item], Outcome],
+    context: Context,
+    items: Iterable[Item],
+    workers: int,
+    died: Callable[[Item], Outcome] | None = None,
+) -> Iterator[tuple[Item, Outcome]]:
+    """Every item in one of `workers` processes; see `Processes`."""
+    with Processes(function, context, workers, died) as processes:
+        yield from processes.run(items)
+
+
+class Processes(Generic[Context, Item, Outcome]):
+    """Processes of this machine that stay until the `with` block ends.
+
+    When one dies, the items that were under way run again, each alone; one that ends its process even so has the
+    outcome that `died` says, or, without `died`, ends the work.
+    """
+
+    def __init__(
+        self,
+        function: Callable[[Context, Item], Outcome],
+        context: Context,
+        workers: int,
+        died: Callable[[Item], Outcome] | None = None,
+    ) -> None:
+        self._pool = _Pool(workers, function, context)
+        self._died = died
+
+    def __enter__(self) -> Processes[Context, Item, Outcome]:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None:
+            self._pool.kill()
+        self._pool.close()
+
+    def run(self, items: Iterable[Item]) -> Iterator[tuple[Item, Outcome]]:
+        """Every item with its outcome, in the order in which they are finished.
+
+        Raises:
+            WorkerDied: A process died and `died` was not given, or too many did in a row.
+        """
+        pool = self._pool
+        rest = iter(items)
+        suspects: deque[Item] = deque()
+        deaths = 0
+        while True:
+            while not suspects and pool.has_room and (item := next(rest, pool)) is not pool:
+                pool.submit(item)
+            if suspects and not pool.running:
+                item = suspects.popleft()
+                pool.submit(item)
+                [(item, outcome)] = pool.finished()
+                deaths = deaths + 1 if isinstance(outcome, _Dead) else 0
+                if isinstance(outcome, _Dead):
+                    pool.renew()
+                    if self._died is None or deaths == DEATHS_IN_A_ROW:
+                        raise WorkerDied("worker processes die, one after the other: is there memory enough?")
+                    outcome = self._died(item)
+                yield item, outcome
+                continue
+            if not pool.running:
+                return
+            for item, outcome in pool.finished():
+                if isinstance(outcome, _Dead):
+                    suspects.append(item)
+                else:
+                    yield item, outcome
+            if suspects and not pool.running:
+                if self._died is None:
+                    raise WorkerDied("a worker process was killed")
+                pool.renew()
+
+
+class _Dead:
+    """In place of the outcome of an item whose process died."""
+
+
+class _Pool:
+    """Processes that can be started anew when one of them dies."""
+
+    def __init__(self, workers: int, function: Callable[..., Any], context: object) -> None:
+        self._workers = workers
+        self._start = (function, context)
+        self.running: dict[Future[Any], Any] = {}
+        self._others: set[BaseProcess] = set()
+        self._open()
+
+    def _open(self) -> None:
+        self._others = set(active_children())
+        self._pool = ProcessPoolExecutor(
+            self._workers, mp_context=get_context("spawn"), initializer=_begin, initargs=self._start
+        )
+
+    @property
+    def has_room(self) -> bool:
+        return len(self.running) < AHEAD * self._workers
+
+    def submit(self, item: Any) -> None:
+        try:
+            self.running[self._pool.submit(_work, item)] = item
+        except BrokenProcessPool:
+            broken: Future[Any] = Future()
+            broken.set_exception(BrokenProcessPool())
+            self.running[broken] = item
+
+    def finished(self) -> list[tuple[Any, Any]]:
+        """The items that are finished, at least one; when the pool broke, all that were under way."""
+        done, _ = wait(self.running, return_when=FIRST_COMPLETED)
+        if any(isinstance(future.exception(), BrokenProcessPool) for future in done):
+            done, _ = wait(self.running)
+        return [(self.running.pop(future), _outcome(future)) for future in sorted(done, key=self._place)]
+
+    def _place(self, future: Future[Any]) -> int:
+        return list(self.running).index(future)
+
+    def renew(self) -> None:
+        self.close()
+        self._open()
+
+    def kill(self) -> None:
+        for process in set(active_children()) - self._others:
+            process.terminate()
+
+    def close(self) -> None:
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _outcome(future: Future[Any]) -> Any:
+    try:
+        return future.result()
+    except BrokenProcessPool:
+        return _Dead()
+
+
+_here: tuple[Callable[..., Any], object] | None = None
+"""In a worker process: what it does, and with which context."""
+
+
+def _leave_with_parent() -> None:
+    """A parent that is killed cannot end its workers, and the queue that they wait at stays open: they hold it too."""
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _begin(function: Callable[..., Any], context: object) -> None:
+    global _here
+    # Ctrl-C reaches every process of a terminal; the parent ends its workers.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_leave_with_parent, daemon=True).start()
+    _here = (function, context)
+
+
+def _work(item: object) -> Any:
+    if _here is None:
+        raise RuntimeError("a worker was asked before it was told what to do")
+    function, context = _here
+    return function(context, item)
+
+
+def on_dask(
+    function: Callable[[Context, Item], Outcome],
+    context: Context,
+    items: Iterable[Item],
+    address: str,
+    died: Callable[[Item], Outcome],
+) -> Iterator[tuple[Item, Outcome]]:
+    """Every item on a worker of the Dask cluster whose scheduler listens at `address`.
+
+    Dask itself runs again what was under way on a worker that died. Where that happens to a batch again and again, each
+    of its items goes alone; one that ends its worker even so has the outcome that `died` says.
+    """
+    try:
+        distributed: Any = import_module("distributed")
+    except ImportError:
+        raise UsageError("--dask: Dask is not installed; get it with: pip install 'paceline[dask]'") from None
+    try:
+        client = distributed.Client(address, timeout="10s", set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"--dask {address}: no scheduler answers there ({error}), expected host:port") from None
+    with client:
+        rest = iter(items)
+        alone: deque[Item] = deque()
+        suspects: set[Any] = set()
+        under_way: dict[Any, list[Item]] = {}
+        pending = distributed.as_completed(loop=client.loop)
+        pace = _Pace()
+
+        def hand_out() -> None:
+            for _ in range(AHEAD * max(1, sum(client.nthreads().values())) - len(under_way)):
+                # One suspect at a time: Dask blames all that wait at a worker for its death.
+                is_suspect = bool(alone) and not suspects
+                batch = [alone.popleft()] if is_suspect else list(islice(rest, pace.batch))
+                if not batch:
+                    return
+                # The context goes with every batch: data that a cluster keeps is lost with the worker that has it.
+                future = client.submit(_batch, function, context, batch, pure=False)
+                under_way[future] = batch
+                if is_suspect:
+                    suspects.add(future)
+                pending.add(future)
+
+        hand_out()
+        for future in pending:
+            batch = under_way.pop(future)
+            try:
+                outcomes, seconds = future.result()
+                pace.took(len(batch), seconds)
+            except distributed.KilledWorker:
+                outcomes = [died(item) for item in batch if future in suspects]
+                if not outcomes:
+                    alone.extend(batch)
+            suspects.discard(future)
+            hand_out()
+            yield from zip(batch, outcomes, strict=False)
+
+
+class _Pace:
+    """How many items make a batch: the scheduler has a few milliseconds of work with each, however short its items."""
+
+    def __init__(self) -> None:
+        self._items = 0
+        self._seconds = 0.0
+
+    def took(self, items: int, seconds: float) -> None:
+        self._items += items
+        self._seconds += seconds
+
+    @property
+    def batch(self) -> int:
+        if not self._items:
+            return 1
+        return max(1, min(LARGEST_BATCH, int(BATCH_S * self._items / max(self._seconds, 1e-6))))
+
+
+def _batch(
+    function: Callable[[Context, Item], Outcome], context: Context, items: list[Item]
+) -> tuple[list[Outcome], float]:
+    """What each item gives, and how long they took together."""
+    start = time.monotonic()
+    return [function(context, item) for item in items], time.monotonic() - start

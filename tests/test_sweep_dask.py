@@ -1,0 +1,74 @@
+"""The same sweep on a real Dask cluster of two worker processes, one of which is killed in the middle."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from conftest import Run
+from paceline import workers
+from paceline.sweeps.engine import State, run_sweep
+from test_sweep import TOTAL, little
+
+__all__ = ["little"]
+pytestmark = [
+    # Dask's own, while a worker goes down.
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+
+def test_a_cluster_that_loses_a_worker_gives_the_same_results(little: Path, tmp_path: Path) -> None:
+    distributed = pytest.importorskip("distributed")
+    expected = run_sweep(little, out=tmp_path / "here", workers=1).results_file.read_bytes()
+    options = {"n_workers": 2, "threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": None}
+    killed: list[int] = []
+    with distributed.LocalCluster(**options) as cluster:
+
+        def told(state: State) -> None:
+            if state.finished == 5:
+                killed.append(next(iter(cluster.workers.values())).pid)
+                os.kill(killed[0], signal.SIGKILL)
+
+        result = run_sweep(little, out=tmp_path / "there", dask=cluster.scheduler_address, told=told)
+    assert len(killed) == 1
+    assert result.state == State(TOTAL, TOTAL, 0, 0)
+    assert result.results_file.read_bytes() == expected
+
+
+def _deadly(_: None, item: int) -> int:
+    if item == 40:
+        os._exit(9)
+    return item * item
+
+
+def test_an_item_that_kills_its_worker_costs_its_batch_nothing() -> None:
+    distributed = pytest.importorskip("distributed")
+    dask = pytest.importorskip("dask")
+    options = {"n_workers": 2, "threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": None}
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 0}),
+        distributed.LocalCluster(**options) as cluster,
+    ):
+        address = cluster.scheduler_address
+        done = list(workers.on_dask(_deadly, None, range(100), address, died=lambda item: -item))
+    assert dict(done) == {item: -40 if item == 40 else item * item for item in range(100)}
+    assert len(done) == 100
+
+
+def test_batches_take_half_a_second() -> None:
+    pace = workers._Pace()
+    assert pace.batch == 1, "nothing is known yet"
+    pace.took(1, 0.05)
+    assert pace.batch == 10
+    pace.took(3, 60.0)
+    assert pace.batch == 1
+
+
+def test_a_scheduler_that_is_not_there_is_said(little: Path, cli: Run) -> None:
+    pytest.importorskip("distributed")
+    done = cli("study", little, "--dask", "127.0.0.1:9")
+    assert done.returncode == 2
+    assert "--dask 127.0.0.1:9: no scheduler answers there" in done.stderr
