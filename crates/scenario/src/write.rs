@@ -356,6 +356,7 @@ fn dccp(spec: &DccpSpec) -> String {
         .with("handshake", spec.handshake.to_string())
         .with("short_numbers", spec.short_numbers.to_string())
         .with("ack_delay", time(spec.ack_delay))
+        .with("ack_at_once", spec.ack_at_once.to_string())
         .with("service", text(&spec.service.to_string()))
         .with("options", size(spec.options))
         .perhaps("header", spec.header.map(size))

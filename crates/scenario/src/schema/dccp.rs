@@ -7,12 +7,13 @@ use crate::spec::DccpSpec;
 use paceline_transport::dccp::{SEQUENCE_WINDOW_MAX, SEQUENCE_WINDOW_MIN, ServiceCode};
 use paceline_units::Bytes;
 
-const KEYS: [&str; 8] = [
+const KEYS: [&str; 9] = [
     "sequence_window",
     "ack_vector",
     "handshake",
     "short_numbers",
     "ack_delay",
+    "ack_at_once",
     "service",
     "options",
     "header",
@@ -49,6 +50,7 @@ pub(super) fn parse(
     if let Some(node) = table.find("ack_delay") {
         spec.ack_delay = node.time_above_zero()?;
     }
+    spec.ack_at_once = flag("ack_at_once", usual.ack_at_once)?;
     if let Some(node) = table.find("service") {
         const SERVICE: &str = "a service code such as \"SC:call\", \"SC=42\" or \"SC=x2A\"";
         spec.service = node.text(SERVICE)?.parse::<ServiceCode>().map_err(|_| node.fail(SERVICE))?;
