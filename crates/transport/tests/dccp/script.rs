@@ -468,7 +468,12 @@ fn options(script: &mut Script<'_>) -> Vec<DccpOption> {
             options.push(DccpOption::Mandatory);
         }
         let feature = |script: &mut Script<'_>| {
-            let number = script.byte() % 11;
+            // The known ones, an unknown one, and CCID 3's.
+            let number = match script.byte() % 13 {
+                11 => 99,
+                12 => 192,
+                number => number,
+            };
             let mut values: Vec<u8> = script.data();
             values.truncate(1 + usize::from(number) % 7);
             FeatureOption { feature: number, values }
