@@ -184,11 +184,9 @@ impl<F: Ccids> Connection<F> {
         let of_header = matches!(change.feature, FeatureId::AllowShortSeqnos | FeatureId::SendNdpCount);
         if of_header && change.location == Location::Local {
             // Headers are longer or shorter now: what fits no more must not leave (section 14.2).
-            let (max, before) = (self.max_datagram().as_u64(), self.queue.len());
-            self.queue.retain(|queued| queued.payload.len() as u64 <= max);
-            self.counters.discarded += (before - self.queue.len()) as u64;
+            let max = self.max_datagram().as_u64();
             self.count_queue();
-            self.tell_queue(now);
+            self.keep_queued(now, |queued| queued.payload.len() as u64 <= max);
         }
         self.tell(Event::Feature(change));
     }
