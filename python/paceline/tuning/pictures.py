@@ -64,7 +64,7 @@ def _front(tuning: Tuning, judged: Judged) -> Figure:
             one.scatter(
                 *where, s=46, marker=mark, color=colour, edgecolors="white", linewidths=0.6, label=name, zorder=3
             )
-        if tuning.objectives[other].geometric:
+        if tuning.objective(other).geometric:
             one.set_xscale("log")
         one.set_xlabel(_axis(tuning, other))
     axes[0].set_ylabel(_axis(tuning, searched[0]))
@@ -150,7 +150,7 @@ def _duels(tuning: Tuning, judged: Judged) -> Figure:
 
 
 def _axis(tuning: Tuning, name: str) -> str:
-    objective = tuning.objectives[name]
+    objective = tuning.objective(name)
     return f"{name} ({'more' if objective.maximise else 'less'} is better)"
 
 
