@@ -261,6 +261,19 @@ def test_the_study_of_the_documentation_runs(little: Path, tmp_path: Path) -> No
 # ---- The judgement.
 
 
+@pytest.mark.parametrize("profile", ["low-delay", "balanced", "throughput"])
+def test_a_tuned_profile_is_the_set_that_the_study_found(profile: str) -> None:
+    name = f"scream-5g-{profile}"
+    found = loads((ROOT / "studies" / "scream-tune" / "sets.toml").read_text())[name]
+
+    def controller(overrides: dict[str, object]) -> dict[str, object]:
+        resolved = loads(paceline.scenario.read(CALL, overrides=overrides).load().core.resolved_toml)
+        return {key: value for key, value in resolved["flows"]["video"]["controller"].items() if key != "profile"}
+
+    most = {"flows.video.controller.target_bitrate_max": "100Mbps"}
+    assert controller({"flows.video.controller.profile": name}) == controller({**most, **found})
+
+
 def test_a_difference_has_students_interval() -> None:
     class Of:
         judgement = Judgement(("rate",), 0.95)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from paceline.plots.style import BLACK, BLUE, CYCLE, GREY, ORANGE, VERMILION, legend, new_figure, settings
+from paceline.plots.style import BLACK, BLUE, CYCLE, GREY, ORANGE, VERMILION, legend, logarithmic, new_figure, settings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -65,7 +65,7 @@ def _front(tuning: Tuning, judged: Judged) -> Figure:
                 *where, s=46, marker=mark, color=colour, edgecolors="white", linewidths=0.6, label=name, zorder=3
             )
         if tuning.objective(other).geometric:
-            one.set_xscale("log")
+            logarithmic(one, "x")
         one.set_xlabel(_axis(tuning, other))
     axes[0].set_ylabel(_axis(tuning, searched[0]))
     handles, labels = axes[0].get_legend_handles_labels()
