@@ -208,8 +208,12 @@ pub struct DccpSpec {
     pub ack_delay: TimeDelta,
     /// Whether acknowledgements out of turn go at once: for holes, marks and a client in PARTOPEN; default yes.
     pub ack_at_once: bool,
-    /// What the connection is for; default none in particular.
+    /// What the connection is for; default video over RTP with `rtp`, else none in particular.
     pub service: ServiceCode,
+    /// Whether each datagram is an RTP packet (RFC 5762); default yes, but for bulk data and where headers have one length.
+    pub rtp: bool,
+    /// Age of the oldest datagram at which all that waits is discarded; none: it waits, as bulk data does. Default 500 ms.
+    pub discard_age: Option<TimeDelta>,
     /// Room for options beside a full datagram; default 400 B.
     pub options: Bytes,
     /// Data counts as its payload and this much, packets without data as so much longer than encoded as this is than
@@ -221,14 +225,21 @@ impl DccpSpec {
     /// The header of a datagram with long numbers, without options (RFC 4340 section 5.1).
     pub const HEADER: Bytes = Bytes::new(16);
 
-    /// ns-2.35's: an IP header of 20 bytes and one of 12 on data, acknowledgements by the Ack Ratio alone.
+    /// ns-2.35's: an IP header of 20 bytes and one of 12 on data, acknowledgements by the Ack Ratio alone, and everything
+    /// is sent.
     pub fn ns2() -> DccpSpec {
-        DccpSpec { header: Some(Bytes::new(32)), ack_at_once: false, ..DccpSpec::default() }
+        let header = Some(Bytes::new(32));
+        DccpSpec { header, ack_at_once: false, rtp: false, discard_age: None, ..DccpSpec::default() }
     }
 
     /// What a datagram without options adds to its payload.
     pub fn header(&self) -> Bytes {
         self.header.unwrap_or(DccpSpec::HEADER)
+    }
+
+    /// What RTP adds to that.
+    pub fn rtp_header(&self) -> Bytes {
+        if self.rtp { RTP_HEADER } else { Bytes::ZERO }
     }
 }
 
@@ -242,6 +253,8 @@ impl Default for DccpSpec {
             ack_delay: TimeDelta::from_millis(200),
             ack_at_once: true,
             service: ServiceCode::NONE,
+            rtp: true,
+            discard_age: Some(TimeDelta::from_millis(500)),
             options: Bytes::new(400),
             header: None,
         }
@@ -259,7 +272,12 @@ impl Transport {
         }
     }
 
-    /// Whether reports come back over it from a receiver that plays media out, under a controller of this kind.
+    /// Whether its receiver plays media out, under a controller of this kind.
+    pub fn plays_out(self, controller: &str) -> bool {
+        self == Transport::Dccp || self.reports(controller)
+    }
+
+    /// Whether reports of RTP come back over it, under a controller of this kind.
     pub fn reports(self, controller: &str) -> bool {
         match self {
             Transport::Rtp => true,

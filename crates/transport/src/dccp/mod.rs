@@ -1,7 +1,8 @@
 //! DCCP (RFC 4340), sans I/O: datagrams under congestion control, with connections, negotiation and acknowledgements.
 //!
 //! Data flows both ways. Congestion control is the controllers' ([`Ccids`] makes them); handshake, numbers, features,
-//! Ack Vectors and timers are here. `DEVIATIONS.md` says what differs from the RFCs.
+//! Ack Vectors and timers are here. `CONFORMANCE.md` says where each rule of the RFCs is and what tests it, `DEVIATIONS.md`
+//! what differs.
 //!
 //! - [`Connection`]: one end, client or server.
 //! - [`Host`]: many connections on one address, listening ports, cookies; answers what belongs to none.
@@ -33,14 +34,14 @@ pub use config::DccpConfig;
 pub use connection::{Connection, DccpCounters, Event, SendError, State, Timeout, Transmit};
 pub use crc32c::crc32c;
 pub use feature::{FeatureId, Rule, SEQUENCE_WINDOW_MAX, SEQUENCE_WINDOW_MIN, reconcile};
-pub use flow::{DccpReceiver, DccpSender, Outgoing, open_pair};
+pub use flow::{Carried, DccpReceiver, DccpSender, Outgoing, open_pair};
 pub use host::{CookiePolicy, FlowId, Host, HostConfig, ListenError};
 pub use mtu::TooBig;
 pub use negotiation::{FeatureChange, Location, NegotiationState};
 pub use option::{
     DccpOption, DropCode, FeatureOption, LossIntervals, OPTION_DATA, from_time_steps, option_type, time_steps,
 };
-pub use packet::{Body, LONGEST_HEADER, Packet, PacketType, Payload, Ports};
+pub use packet::{Body, LONGEST_HEADER, Packet, PacketType, Payload, Ports, RtpDatagram};
 pub use reset::{ResetCode, ResetReason};
 pub use sequence::SequenceNumber;
 pub use service::{ServiceCode, ServiceCodeError};
