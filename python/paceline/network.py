@@ -26,9 +26,7 @@ def sender(to: str, flow: str | None = None, capture: Path | None = None) -> Run
     )
 
 
-def receiver(
-    listen: str, duration_s: float | None, flow: str | None = None, capture: Path | None = None
-) -> Runner:
+def receiver(listen: str, duration_s: float | None, flow: str | None = None, capture: Path | None = None) -> Runner:
     """Receives media at HOST:PORT and sends feedback; of DCCP it may write a capture file."""
     return _runner(
         lambda scenario, progress: _core.receive(
