@@ -5,6 +5,8 @@ use crate::capture::Capture;
 use crate::clock::Moment;
 use crate::output::NetCounters;
 use crate::socket::{Inbox, UdpPort};
+use paceline_media::Source;
+use paceline_scenario::build::DccpParts;
 use paceline_transport::dccp::{FlowId, Packet, Payload};
 use paceline_units::{Ecn, Time, TimeDelta};
 use paceline_wire::dccp::{decode_in_udp, encode_in_udp};
@@ -91,7 +93,12 @@ impl DccpPort {
         self.bytes.clear();
         let encoded = encode_in_udp(packet, &mut self.bytes);
         debug_assert!(encoded.is_ok(), "{packet:?}: {encoded:?}");
-        if let Payload::Dummy { size, captured: at } = packet.payload {
+        let media = match &packet.payload {
+            Payload::Dummy { size, captured } => Some((*size, *captured)),
+            Payload::Rtp(rtp) => Some((rtp.media, rtp.captured)),
+            Payload::Bytes(_) => None,
+        };
+        if let Some((size, at)) = media {
             // Moments mean the same to every process of this machine.
             let on_wire = |moment: Moment| Time::from_nanos(moment.as_nanos());
             let left = Moment::now();
@@ -136,6 +143,11 @@ pub(crate) fn target_of(flow: &FlowId, local: SocketAddr) -> SocketAddr {
     let v6 = std::net::Ipv6Addr::from_bits(flow.address);
     let ip = if local.is_ipv4() { v6.to_canonical() } else { IpAddr::V6(v6) };
     SocketAddr::new(ip, flow.udp_port)
+}
+
+/// Whether a flow carries bulk data and not frames, which go as RTP.
+pub(crate) fn is_bulk(parts: &DccpParts) -> bool {
+    matches!(parts.carried.source, Source::Bulk(_))
 }
 
 /// Numbers that nobody guesses: for initial sequence numbers and cookies (RFC 4340 section 7.2).

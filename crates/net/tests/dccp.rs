@@ -53,6 +53,10 @@ fn media_and_ccid3_without_ack_vectors() {
     assert_eq!(sent.warnings.len(), 1);
     assert!(flow(&received).throughput_mbps.expect("packets") > 0.02, "{:?}", flow(&received));
     assert!(received.warnings.is_empty(), "{:?}", received.warnings);
+    // Media is RTP in its datagrams: frames are put together and shown.
+    let shown = flow(&received).frames.displayed;
+    assert!((15..=flow(&sent).frames.captured).contains(&shown), "{:?}", flow(&received));
+    assert!(flow(&received).frame_delay_ms.p50.is_some_and(|delay| delay < 100.0), "{:?}", flow(&received));
 }
 
 /// Through the relay: the link is full, marks are seen at both ends, and the connection closes through it.

@@ -1,17 +1,21 @@
-//! One sender's packets over DCCP, from its first data on.
+//! One sender's packets over DCCP, from its first data on: bulk data, or media in RTP (RFC 5762 section 4.1).
 
 use super::record::ReceiverRecord;
 use super::seen::{Seen, SeenPackets};
-use super::times::plausible_timing;
+use super::times::{CaptureTimes, plausible_timing};
 use crate::choice::ChosenFlow;
 use crate::clock::{DriverClock, Moment};
-use crate::dccp::Arrival;
+use crate::dccp::{Arrival, is_bulk};
 use crate::losses::{LOST_AFTER, MissingPackets};
 use paceline_cc::StreamId;
+use paceline_media::{ArrivedPacket, Playout, PlayoutCounters};
+use paceline_scenario::build::DccpParts;
 use paceline_scenario::recorder::ReceivedPacket;
-use paceline_transport::Elsewhere;
+use paceline_transport::ReceivingEnd;
 use paceline_transport::dccp::{Packet, SequenceNumber};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
+use paceline_wire::SequenceUnwrapper;
+use paceline_wire::rtp::{self, RtpView};
 
 const STREAM: StreamId = StreamId(0);
 
@@ -71,6 +75,64 @@ pub(super) struct Session<'a> {
     shared_clock: bool,
     /// The last known one-way delay, for packets that are too small to say theirs.
     delay: TimeDelta,
+    media: Media,
+}
+
+/// Frames, if that is what the flow carries.
+struct Media {
+    /// None of bulk data, and of media whose RTP header has another length than RTP's.
+    sequences: Option<SequenceUnwrapper>,
+    /// What is added to RTP's numbers so that packets before the first have one, too: 0 if the sender began at 0.
+    lift: Option<u64>,
+    captures: CaptureTimes,
+    playout: Playout,
+}
+
+/// A sender whose first packet has a higher number did not begin at 0.
+const FIRST_NUMBERS: u64 = 100;
+
+impl Media {
+    fn new(parts: &DccpParts) -> Media {
+        let framed = !is_bulk(parts) && parts.carried.rtp_header == Bytes::new(rtp::HEADER as u64);
+        Media {
+            sequences: framed.then(SequenceUnwrapper::default),
+            lift: None,
+            captures: CaptureTimes::default(),
+            playout: Playout::new(parts.playout),
+        }
+    }
+
+    /// The RTP packet in a datagram, if there should be one.
+    fn view<'p>(&self, payload: &'p [u8]) -> Option<RtpView<'p>> {
+        self.sequences.as_ref().and_then(|_| rtp::decode(payload).ok())
+    }
+
+    /// A packet arrived at `now`, sent at `sent`; it was captured at `captured` if it is the first.
+    fn take(&mut self, now: Time, view: &RtpView<'_>, sent: Option<Time>, captured: Time) {
+        let Some(sequence) = self.sequences.as_mut().and_then(|all| all.unwrap(view.header.sequence)) else {
+            return;
+        };
+        let lift = *self.lift.get_or_insert(if sequence < FIRST_NUMBERS { 0 } else { 1 << 16 });
+        let Some(captured) = self.captures.captured(view.header.timestamp, || captured) else { return };
+        self.playout.on_packet(
+            now,
+            &ArrivedPacket {
+                sequence: sequence + lift,
+                captured,
+                payload: Bytes::new(view.payload.len() as u64),
+                first: None,
+                marker: view.header.marker,
+                sent,
+                wait: None,
+            },
+        );
+    }
+}
+
+impl ReceivingEnd for Media {
+    fn playout(&self) -> PlayoutCounters {
+        *self.playout.counters()
+    }
 }
 
 /// What the application got of a packet, and how the packet came.
@@ -89,8 +151,10 @@ impl Came {
 
 impl<'a> Session<'a> {
     /// A session that a first datagram opens; it has still to be taken.
-    pub fn open(flow: ChosenFlow<'a>, came: Came, payload: &[u8]) -> Session<'a> {
-        let timing = plausible_timing(payload, came.arrived);
+    pub fn open(flow: ChosenFlow<'a>, parts: &DccpParts, came: Came, payload: &[u8]) -> Session<'a> {
+        let media = Media::new(parts);
+        let timed = media.view(payload).map_or(payload, |view| view.payload);
+        let timing = plausible_timing(timed, came.arrived);
         let first = timing.map_or(came.arrived, |(captured, _)| captured);
         Session {
             clock: DriverClock::with_start(first, flow.parts.start),
@@ -99,6 +163,7 @@ impl<'a> Session<'a> {
             missing: MissingPackets::default(),
             shared_clock: timing.is_some(),
             delay: TimeDelta::ZERO,
+            media,
         }
     }
 
@@ -112,15 +177,20 @@ impl<'a> Session<'a> {
     /// A data packet was accepted, of which the application got `payload`, if it got it.
     pub fn take(&mut self, came: Came, payload: Option<&[u8]>) {
         let now = self.heard;
-        let timing = payload.filter(|_| self.shared_clock).and_then(|payload| {
-            plausible_timing(payload, came.arrived).map(|(_, sent)| self.clock.time_of(sent))
-        });
-        self.delay = timing.map_or(self.delay, |sent| now - sent);
+        let view = payload.and_then(|payload| self.media.view(payload));
+        let used = view.map_or(payload.unwrap_or_default(), |view| view.payload);
+        let timing = plausible_timing(used, came.arrived).filter(|_| self.shared_clock);
+        let sent = timing.map(|(_, sent)| self.clock.time_of(sent));
+        self.delay = sent.map_or(self.delay, |sent| now - sent);
+        if let Some(view) = &view {
+            let captured = timing.map_or(now, |(captured, _)| self.clock.time_of(captured));
+            self.media.take(now, view, sent, captured);
+        }
         self.record.received(ReceivedPacket {
             now,
             stream: STREAM,
             size: Bytes::new(came.length),
-            payload: Bytes::new(payload.map_or(0, |payload| payload.len() as u64)),
+            payload: Bytes::new(used.len() as u64),
             sent: now - self.delay,
             wait: TimeDelta::ZERO,
             noise: TimeDelta::ZERO,
@@ -129,24 +199,29 @@ impl<'a> Session<'a> {
         });
     }
 
-    /// Settles what is due at `now`, and does what is due in the record.
+    /// Displays and settles what is due at `now`, and does what is due in the record.
     pub fn advance(&mut self, now: Time, numbers: &Numbers, progress: &dyn Fn(Time)) {
+        self.media.playout.handle_timeout(now);
+        while let Some(frame) = self.media.playout.poll() {
+            self.record.displayed(&frame);
+        }
         while let Some((_, number)) = self.missing.settle(now) {
             if numbers.is_missing(number) {
                 self.record.lost(now, STREAM, now - LOST_AFTER - self.delay);
             }
         }
-        self.record.tick(now, &Elsewhere, progress);
+        self.record.tick(now, &self.media, progress);
     }
 
     /// When it wants to be called again.
     pub fn next(&self) -> Moment {
-        self.clock.moment_of(self.record.next_tick().unwrap_or(Time::MAX))
+        let due = [self.record.next_tick(), self.media.playout.next_timeout()];
+        self.clock.moment_of(due.into_iter().flatten().min().unwrap_or(Time::MAX))
     }
 
     /// Ends the record.
     pub fn finish(self, now: Time, counters: crate::NetCounters) -> crate::NetOutput {
-        self.record.finish(now, &Elsewhere, counters)
+        self.record.finish(now, &self.media, counters)
     }
 }
 

@@ -37,6 +37,7 @@ pub(super) struct Driver<'a> {
     port: DccpPort,
     local: SocketAddr,
     flow: ChosenFlow<'a>,
+    parts: &'a DccpParts,
     options: ReceiveOptions,
     host: Host<FlowCcids>,
     peer: Option<Peer>,
@@ -60,7 +61,7 @@ impl<'a> Driver<'a> {
     pub fn new(
         port: DccpPort,
         flow: ChosenFlow<'a>,
-        parts: &DccpParts,
+        parts: &'a DccpParts,
         options: ReceiveOptions,
     ) -> Result<Driver<'a>, NetError> {
         let local = port.socket().address()?;
@@ -79,6 +80,7 @@ impl<'a> Driver<'a> {
             time: Time::ZERO,
             duration: options.duration.map_or(longest, |duration| duration.min(longest)),
             closing: false,
+            parts,
             flow,
             options,
         })
@@ -184,7 +186,7 @@ impl<'a> Driver<'a> {
             _ => None,
         };
         if data && self.session.is_none() {
-            self.session = Some(Session::open(self.flow, came, bytes.unwrap_or_default()));
+            self.session = Some(Session::open(self.flow, self.parts, came, bytes.unwrap_or_default()));
         }
         if let Some(session) = &mut self.session {
             session.heard(came.arrived, missing);

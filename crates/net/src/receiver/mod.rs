@@ -15,8 +15,8 @@
 //! Its zero is that of the sender: when the first packet was captured (or arrived, if it does not say), less the flow's
 //! `start`. So `warmup` and `duration` mean the same at both ends.
 //!
-//! Over DCCP the session is a connection: that of the first who completes a handshake with a cookie, until it ends. No frame
-//! boundaries travel, so that no frame is displayed. `loss_ratio` is of numbers that are missing for a second; a few of
+//! Over DCCP the session is a connection: that of the first who completes a handshake with a cookie, until it ends. Media is
+//! RTP in its datagrams, of bulk data no frame is displayed. `loss_ratio` is of numbers that are missing for a second; a few of
 //! them were no data. Nobody plays RTP's guard: [`paceline_transport::dccp::Host`] and the connection do.
 
 mod connection;

@@ -8,7 +8,7 @@ use super::record::SenderRecord;
 use super::{FORGIVEN_LATENESS, SendOptions};
 use crate::choice::ChosenFlow;
 use crate::clock::{DriverClock, Moment};
-use crate::dccp::{Arrival, CLOSING, DccpPort, Read, secret};
+use crate::dccp::{Arrival, CLOSING, DccpPort, Read, is_bulk, secret};
 use crate::output::NetCounters;
 use crate::socket::largest_payload;
 use crate::wait::{LONGEST_SLEEP, PreciseTimers, wait_for};
@@ -19,7 +19,7 @@ use paceline_scenario::build::DccpParts;
 use paceline_scenario::recorder::Tick;
 use paceline_scenario::registry::FlowCcids;
 use paceline_transport::dccp::{
-    CCID_2, DccpConfig, DccpSender, Ended, Outgoing, PacketType, ResetCode, SequenceNumber,
+    CCID_2, Carried, DccpConfig, DccpSender, Ended, Outgoing, PacketType, ResetCode, SequenceNumber,
 };
 use paceline_units::{Bytes, Time, TimeDelta};
 use std::net::SocketAddr;
@@ -77,10 +77,9 @@ impl<'a> Driver<'a> {
                 "dccp.handshake = false: over sockets a connection begins with a handshake all the same";
             answers.warnings.push(said.into());
         }
-        let (config, max_payload) = fitting(flow, parts, options.to, &mut answers.warnings)?;
+        let (config, carried) = fitting(flow, parts, options.to, &mut answers.warnings)?;
         let (ccids, idle) = (parts.ccids.clone(), flow.parts.controller.clone());
-        let source = parts.source.clone();
-        let mut endpoint = DccpSender::new(config, ccids, parts.service, idle, source, max_payload);
+        let mut endpoint = DccpSender::new(config, ccids, parts.service, idle, carried);
         endpoint.set_initial_number(SequenceNumber::new(secret()?[0]));
         let mut plan = vec![(flow.parts.start, Turn::Start)];
         for &(from, to) in &flow.parts.pauses {
@@ -343,18 +342,20 @@ impl<'a> Driver<'a> {
     }
 }
 
-/// The connection's settings and the largest payload, cut down to what this machine sends to `to` in one packet.
+/// The connection's settings and what it carries, cut down to what this machine sends to `to` in one packet.
 fn fitting(
     flow: ChosenFlow<'_>,
     parts: &DccpParts,
     to: SocketAddr,
     warnings: &mut Vec<String>,
-) -> Result<(DccpConfig, Bytes), NetError> {
-    let (mut config, mut max_payload) = (parts.config.clone(), parts.max_payload);
+) -> Result<(DccpConfig, Carried), NetError> {
+    let (mut config, mut carried) = (parts.config.clone(), parts.carried.clone());
     // Who has no route learns that when the first packet is refused.
-    let Ok(room) = largest_payload(to) else { return Ok((config, max_payload)) };
-    let (wanted, name) = (max_payload.as_u64() + HEADER, &flow.spec.name);
-    if room <= HEADER {
+    let Ok(room) = largest_payload(to) else { return Ok((config, carried)) };
+    let rtp = if is_bulk(parts) { 0 } else { carried.rtp_header.as_u64() };
+    let (headers, name) = (HEADER + rtp, &flow.spec.name);
+    let wanted = carried.max_payload.as_u64() + headers;
+    if room <= headers {
         let what = format!("flow {name}: the route to {to} takes {room} bytes of DCCP packet, expected more");
         return Err(NetError::Unsupported { what });
     }
@@ -362,8 +363,8 @@ fn fitting(
         warnings.push(format!(
             "flow {name}: packet_size of {wanted} B does not fit into one UDP datagram to {to}; packets are of {room} B"
         ));
-        max_payload = Bytes::new(room - HEADER);
+        carried.max_payload = Bytes::new(room - headers);
     }
     config.mtu = config.mtu.min(Bytes::new(room));
-    Ok((config, max_payload))
+    Ok((config, carried))
 }
