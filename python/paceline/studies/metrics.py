@@ -120,9 +120,9 @@ def _summary(result: Result, spec: dict[str, Any]) -> float | None:
 
 
 def _summary_ratio(result: Result, spec: dict[str, Any]) -> float | None:
-    """One figure of the summary over another, such as drops over arrivals."""
-    part, whole = _of_summary(result, spec["path"]), _of_summary(result, spec["of"])
-    return part / whole if whole and part is not None else None
+    """One figure of the summary over another, such as drops over arrivals; with `*`, sums over flows or links."""
+    part, whole = (_all_of_summary(result, spec[key]) for key in ("path", "of"))
+    return sum(part) / sum(whole) if part and sum(whole) else None
 
 
 def _of_summary(result: Result, path: str) -> float | None:
