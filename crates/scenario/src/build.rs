@@ -14,7 +14,7 @@ use paceline_media::{
     Bulk, BulkParams, Cbr, CbrParams, FrameRate, FrameTrace, PlayoutConfig, Source, TraceEncoder,
     TraceEncoderParams, frame_sizes,
 };
-use paceline_transport::dccp::{Ccid, DccpConfig, ServiceCode};
+use paceline_transport::dccp::{Carried, Ccid, DccpConfig, ServiceCode};
 use paceline_transport::rtp::{FeedbackConfig, SenderConfig, StreamConfig};
 use paceline_transport::tcp::TcpConfig;
 use paceline_transport::tcp::transfers::TransfersConfig;
@@ -62,13 +62,15 @@ impl Parts {
         }
     }
 
-    /// The frames that the encoder of a flow's first stream follows; none for other sources, and over other transports
-    /// than RTP.
+    /// The frames that the encoder of a flow's first stream follows; none for other sources, and where nothing is
+    /// played out.
     pub fn frame_trace(&self, flow: usize) -> Option<&FrameTrace> {
-        let EndsParts::Rtp(parts) = &self.flows.get(flow)?.ends else {
-            return None;
+        let source = match &self.flows.get(flow)?.ends {
+            EndsParts::Rtp(parts) => &parts.streams.first()?.source,
+            EndsParts::Dccp(parts) => &parts.carried.source,
+            EndsParts::Tcp { .. } | EndsParts::Transfers { .. } | EndsParts::Udp { .. } => return None,
         };
-        match &parts.streams.first()?.source {
+        match source {
             Source::TraceEncoder(encoder) => Some(encoder.trace()),
             _ => None,
         }
@@ -144,10 +146,10 @@ pub struct DccpParts {
     pub handshake: bool,
     /// What it is for.
     pub service: ServiceCode,
-    /// Where its data comes from.
-    pub source: Source,
-    /// The largest datagram.
-    pub max_payload: Bytes,
+    /// What it carries.
+    pub carried: Carried,
+    /// When its receiver displays frames.
+    pub playout: PlayoutConfig,
 }
 
 /// What the ends of an RTP flow are built of.
@@ -336,7 +338,7 @@ impl Builder<'_> {
                 random: RandomStream::new(self.scenario.seed, &format!("flow.{}.transfers", flow.name)),
             });
         }
-        let header = flow.dccp.map_or(flow.transport.header(), |dccp| dccp.header());
+        let header = flow.dccp.map_or(flow.transport.header(), |dccp| dccp.header() + dccp.rtp_header());
         let max_payload = flow.packet_size - header;
         let streams = flow.streams.iter().enumerate().map(|(id, stream)| {
             let target =
@@ -373,8 +375,13 @@ impl Builder<'_> {
                     ccids,
                     handshake: spec.handshake,
                     service: spec.service,
-                    source: streams.remove(0).source,
-                    max_payload,
+                    carried: Carried {
+                        source: streams.remove(0).source,
+                        max_payload,
+                        rtp_header: spec.rtp_header(),
+                        discard_age: spec.discard_age,
+                    },
+                    playout: flow.playout,
                 })
             }
             Transport::Tcp => {

@@ -206,8 +206,12 @@ pub struct DccpSpec {
     pub short_numbers: bool,
     /// How long the receiver holds an acknowledgement back at most; default 200 ms (RFC 4340 section 11.3).
     pub ack_delay: TimeDelta,
-    /// What the connection is for; default none in particular.
+    /// What the connection is for; default video over RTP with `rtp`, else none in particular.
     pub service: ServiceCode,
+    /// Whether each datagram is an RTP packet (RFC 5762); default yes, but for bulk data and where headers have one length.
+    pub rtp: bool,
+    /// Age of the oldest datagram at which all that waits is discarded; none: it waits, as bulk data does. Default 500 ms.
+    pub discard_age: Option<TimeDelta>,
     /// Room for options beside a full datagram; default 400 B.
     pub options: Bytes,
     /// Each packet counts as its payload and this much; none, the default: as it is encoded.
@@ -218,14 +222,19 @@ impl DccpSpec {
     /// The header of a datagram with long numbers, without options (RFC 4340 section 5.1).
     pub const HEADER: Bytes = Bytes::new(16);
 
-    /// ns-2.35's: headers of one length.
+    /// ns-2.35's: headers of one length, and everything is sent.
     pub fn ns2() -> DccpSpec {
-        DccpSpec { header: Some(Bytes::new(32)), ..DccpSpec::default() }
+        DccpSpec { header: Some(Bytes::new(32)), rtp: false, discard_age: None, ..DccpSpec::default() }
     }
 
     /// What a datagram without options adds to its payload.
     pub fn header(&self) -> Bytes {
         self.header.unwrap_or(DccpSpec::HEADER)
+    }
+
+    /// What RTP adds to that.
+    pub fn rtp_header(&self) -> Bytes {
+        if self.rtp { RTP_HEADER } else { Bytes::ZERO }
     }
 }
 
@@ -238,6 +247,8 @@ impl Default for DccpSpec {
             short_numbers: false,
             ack_delay: TimeDelta::from_millis(200),
             service: ServiceCode::NONE,
+            rtp: true,
+            discard_age: Some(TimeDelta::from_millis(500)),
             options: Bytes::new(400),
             header: None,
         }
@@ -255,7 +266,12 @@ impl Transport {
         }
     }
 
-    /// Whether reports come back over it from a receiver that plays media out, under a controller of this kind.
+    /// Whether its receiver plays media out, under a controller of this kind.
+    pub fn plays_out(self, controller: &str) -> bool {
+        self == Transport::Dccp || self.reports(controller)
+    }
+
+    /// Whether reports of RTP come back over it, under a controller of this kind.
     pub fn reports(self, controller: &str) -> bool {
         match self {
             Transport::Rtp => true,

@@ -278,6 +278,8 @@ fn write_flow(out: &mut String, flow: &FlowSpec) {
     line(out, "overhead", &size(flow.overhead));
     if flow.transport.reports(flow.controller.params.kind()) {
         line(out, "feedback", &feedback(&flow.feedback));
+    }
+    if flow.transport.plays_out(flow.controller.params.kind()) {
         line(out, "playout", &playout(&flow.playout));
     }
     if let Some(config) = &flow.tcp {
@@ -357,6 +359,8 @@ fn dccp(spec: &DccpSpec) -> String {
         .with("short_numbers", spec.short_numbers.to_string())
         .with("ack_delay", time(spec.ack_delay))
         .with("service", text(&spec.service.to_string()))
+        .with("rtp", spec.rtp.to_string())
+        .perhaps("discard_age", spec.discard_age.map(time))
         .with("options", size(spec.options))
         .perhaps("header", spec.header.map(size))
         .end()

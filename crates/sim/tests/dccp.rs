@@ -122,13 +122,136 @@ fn marks_stand_for_losses() {
     }
 }
 
+/// Headers of one length, so that delays are whole numbers of bytes; the connection is there from the beginning.
+const EXACT: &str = "dccp = { header = \"16B\", rtp = true, handshake = false }";
+
+#[test]
+fn on_an_empty_link_a_frame_takes_its_serialisation_and_its_way() {
+    for (controller, rate, packets, frame) in [
+        // 1000 B of media in one packet, and 3000 B in three, with 28 B of headers each.
+        ("ccid2", "200kbps", 1.0, 1028.0),
+        ("ccid3", "200kbps", 1.0, 1028.0),
+        ("ccid2", "600kbps", 3.0, 3084.0),
+    ] {
+        let text = format!(
+            "controller = \"{controller}\"\nsource = {{ kind = \"cbr\", rate = \"{rate}\", fps = 25 }}\n{EXACT}"
+        );
+        // The first round trips know neither rate nor window.
+        let outcome = run(&format!("warmup = \"2s\"\n{}", world(LINK, &text)));
+        let found = flow(&outcome, "f");
+        assert_near("delay", found.frame_delay_ms.mean, 20.0 + frame * 8.0 / 10e3, 0.0005);
+        let parts = &found.frame_delay_parts_ms;
+        let sum: f64 =
+            [parts.send_queue, parts.link_queue, parts.path, parts.dejitter].iter().flatten().sum();
+        assert_near("its parts", sum, 20.0 + frame * 8.0 / 10e3, 0.0005);
+        assert_near("displayed", found.frames.displayed as f64, 28.0 * 25.0, 1.0);
+        assert_near("packets", found.packets_received as f64, 28.0 * 25.0 * packets, 3.0);
+        assert_near("throughput", found.throughput_mbps, 25.0 * frame * 8.0 / 1e6, 0.002);
+        assert_near("goodput", found.goodput_mbps, 25.0 * (frame - 28.0 * packets) * 8.0 / 1e6, 0.002);
+        assert_eq!((found.frames.incomplete, found.frames.discarded), (0, 0));
+    }
+}
+
+#[test]
+fn a_frame_waits_for_its_playout_time() {
+    let text = format!(
+        "controller = \"ccid2\"\nsource = {{ kind = \"cbr\", rate = \"200kbps\", fps = 25 }}\n{EXACT}\n\
+         playout = {{ kind = \"fixed\", delay = \"100ms\" }}"
+    );
+    let outcome = run(&format!("warmup = \"2s\"\n{}", world(LINK, &text)));
+    let found = flow(&outcome, "f");
+    assert_near("delay", found.frame_delay_ms.mean, 100.0, 1e-6);
+    assert_near("in the buffer", found.frame_delay_parts_ms.dejitter, 80.0 - 1028.0 * 8.0 / 10e3, 0.0005);
+}
+
+#[test]
+fn a_lost_packet_loses_its_frame() {
+    let lossy = LINK.replace("delay", "loss = { kind = \"bernoulli\", ratio = 0.05 }\ndelay");
+    for controller in ["ccid2", "ccid3"] {
+        let run = |rate: &str| {
+            let text = format!(
+                "controller = \"{controller}\"\nsource = {{ kind = \"cbr\", rate = \"{rate}\", fps = 25 }}\n{EXACT}"
+            );
+            run(&world(&lossy, &text))
+        };
+        let outcome = run("100kbps");
+        let found = flow(&outcome, "f");
+        assert_eq!(found.frames.captured, 750, "{controller}");
+        assert_eq!(found.frames.displayed, found.packets_received, "{controller}: a packet, a frame");
+        assert!(
+            found.loss_ratio.is_some_and(|ratio| (0.03..0.07).contains(&ratio)),
+            "{:?}",
+            found.loss_ratio
+        );
+        let outcome = run("600kbps");
+        let found = flow(&outcome, "f");
+        let shown = found.frames.displayed as f64 / (found.packets_sent as f64 / 3.0);
+        assert_near("all three arrived", shown, 0.95f64.powi(3), 0.04);
+        assert!(found.frames.incomplete > 50, "{controller}: {}", found.frames.incomplete);
+    }
+}
+
+#[test]
+fn frames_that_wait_too_long_are_discarded() {
+    // 1 Mbit/s of media that follows nobody, over half of that.
+    let narrow = LINK.replace("10Mbps", "500kbps");
+    for controller in ["ccid2", "ccid3"] {
+        let run = |dccp: &str| {
+            let text = format!(
+                "controller = \"{controller}\"\nsource = {{ kind = \"cbr\", rate = \"1Mbps\", fps = 25 }}\ndccp = {{ {dccp} }}"
+            );
+            run(&world(&narrow, &text))
+        };
+        let outcome = run("discard_age = \"150ms\"");
+        let found = flow(&outcome, "f");
+        assert!(found.send_queue_delay_ms.max.is_some_and(|delay| delay < 151.5), "{controller}");
+        let (displayed, discarded) = (found.frames.displayed, found.frames.discarded);
+        assert!((230..400).contains(&displayed), "{controller}: {displayed}");
+        assert!((350..=750 - displayed).contains(&discarded), "{controller}: {discarded}");
+        // The default has room for more frames, and is no answer to twice the capacity either.
+        let outcome = run("");
+        let found = flow(&outcome, "f");
+        assert!(found.send_queue_delay_ms.max.is_some_and(|delay| (400.0..501.5).contains(&delay)));
+        assert!(found.frames.discarded > 300, "{controller}: {}", found.frames.discarded);
+        let outcome = run("discard_age = \"100s\"");
+        let found = flow(&outcome, "f");
+        assert!(found.send_queue_delay_ms.max.is_some_and(|delay| delay > 10_000.0), "{controller}");
+        assert_eq!(found.frames.discarded, 0);
+    }
+}
+
+#[test]
+fn an_encoder_follows_the_target() {
+    let narrow = LINK.replace("10Mbps", "2Mbps");
+    for controller in ["ccid2", "ccid3"] {
+        let text = format!(
+            "controller = \"{controller}\"\nsource = {{ kind = \"trace-encoder\", generator = \"frames\", fps = 50 }}"
+        );
+        let outcome = run(&format!("warmup = \"5s\"\n{}", world(&narrow, &text)));
+        let found = flow(&outcome, "f");
+        assert!(
+            found.throughput_mbps.is_some_and(|rate| rate > 1.9),
+            "{controller}: {:?}",
+            found.throughput_mbps
+        );
+        let target = found.target_bitrate_mbps;
+        assert!(target.is_some_and(|target| (1.9..2.8).contains(&target)), "{controller}: {target:?}");
+        // Send queue, the bottleneck's 240 ms, and the way.
+        let delay = found.frame_delay_ms.max;
+        assert!(delay.is_some_and(|delay| (300.0..770.0).contains(&delay)), "{controller}: {delay:?}");
+        assert!(found.frames.displayed > 900, "{controller}: {:?}", found.frames);
+    }
+}
+
 #[test]
 fn windows_change_no_bit() {
     let text = format!(
         "duration = \"5s\"\nsample = \"100ms\"\n{LINK}{BACK}\n\
          [flows.a]\npath = [\"l\"]\nreturn_path = [\"back\"]\ncontroller = \"ccid2\"\nsource = {{ kind = \"bulk\" }}\n\
          [flows.b]\npath = [\"l\"]\ncontroller = \"ccid3\"\nsource = {{ kind = \"bulk\" }}\nstart = \"500ms\"\nstop = \"4s\"\n\
-         [flows.c]\npath = [\"l\"]\ncontroller = \"newreno\"\nsource = {{ kind = \"bulk\" }}\n"
+         [flows.c]\npath = [\"l\"]\ncontroller = \"newreno\"\nsource = {{ kind = \"bulk\" }}\n\
+         [flows.d]\npath = [\"l\"]\nreturn_path = [\"back\"]\ncontroller = \"ccid3\"\ndccp = {{ discard_age = \"50ms\" }}\n\
+         source = {{ kind = \"trace-encoder\", generator = \"frames\", fps = 50 }}\n"
     );
     let [windowed, step] = [Pace::Windowed, Pace::Stepped].map(|pace| run_at(&text, pace));
     assert_eq!(windowed.summary.to_json(), step.summary.to_json());

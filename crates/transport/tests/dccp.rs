@@ -10,6 +10,8 @@ mod handshake;
 mod hostile;
 #[path = "dccp/hosts.rs"]
 mod hosts;
+#[path = "dccp/media.rs"]
+mod media;
 #[path = "dccp/net.rs"]
 mod net;
 #[path = "dccp/numbers.rs"]

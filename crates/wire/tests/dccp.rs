@@ -1,9 +1,10 @@
 //! DCCP's bytes: vectors by hand, round trips, hostile input, and what another dissector makes of them.
 
 use paceline_transport::dccp::{
-    Body, DccpOption, FeatureOption, Packet, PacketType, Payload, Ports, ResetCode, ResetReason,
+    Body, DccpOption, FeatureOption, Packet, PacketType, Payload, Ports, ResetCode, ResetReason, RtpDatagram,
     SequenceNumber, ServiceCode, option_type,
 };
+use paceline_units::Time;
 use paceline_wire::dccp::{Addresses, decode, decode_in_udp, encode, encode_in_udp};
 use proptest::prelude::*;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -31,6 +32,29 @@ fn bytes(packet: &Packet, addresses: &Addresses) -> Vec<u8> {
     encode(packet, addresses, &mut bytes).expect("it can be written");
     assert_eq!(bytes.len() as u64, packet.size().as_u64(), "the simulator's size is the size");
     bytes
+}
+
+#[test]
+fn rfc_5762_section_4_1_a_datagram_is_an_rtp_packet() {
+    let mut packet = request();
+    let rtp = RtpDatagram {
+        sequence: 0x1_0007,
+        captured: Time::from_nanos(1_000_000_000),
+        media: 5,
+        header: 12,
+        first: Some(false),
+        marker: true,
+    };
+    packet.payload = Payload::Rtp(rtp);
+    let Payload::Bytes(payload) = decode(&bytes(&packet, &V4), &V4).expect("it is right").payload else {
+        panic!("what is read is bytes")
+    };
+    let view = paceline_wire::rtp::decode(&payload).expect("an RTP packet");
+    // A media clock of 90 kHz.
+    assert_eq!((view.header.sequence, view.header.timestamp, view.header.marker), (7, 90_000, true));
+    assert_eq!(view.payload, [0; 5]);
+    packet.payload = Payload::Rtp(RtpDatagram { header: 0, ..rtp });
+    assert_eq!(decode(&bytes(&packet, &V4), &V4).expect("right").payload, Payload::Bytes(vec![0; 5]));
 }
 
 /// The checksum's words are added by hand, apart from the code.

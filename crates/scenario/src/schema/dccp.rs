@@ -7,13 +7,15 @@ use crate::spec::DccpSpec;
 use paceline_transport::dccp::{SEQUENCE_WINDOW_MAX, SEQUENCE_WINDOW_MIN, ServiceCode};
 use paceline_units::Bytes;
 
-const KEYS: [&str; 8] = [
+const KEYS: [&str; 10] = [
     "sequence_window",
     "ack_vector",
     "handshake",
     "short_numbers",
     "ack_delay",
     "service",
+    "rtp",
+    "discard_age",
     "options",
     "header",
 ];
@@ -21,14 +23,19 @@ const KEYS: [&str; 8] = [
 /// The longest header (RFC 4340 section 5).
 const LONGEST_HEADER: u64 = 1020;
 
-/// A flow's connection: `usual` where the table `dccp` of the flow does not say otherwise.
+/// A flow's connection: `usual` where the table `dccp` of the flow does not say otherwise. `frames`: whether it carries
+/// media, not a file.
 pub(super) fn parse(
     flow: &Table<'_>,
     usual: DccpSpec,
     controller: &str,
+    frames: bool,
     packet_size: Bytes,
 ) -> Result<DccpSpec, ScenarioError> {
-    let mut spec = usual;
+    let mut spec =
+        DccpSpec { rtp: usual.rtp && frames, discard_age: usual.discard_age.filter(|_| frames), ..usual };
+    let service = |rtp| if rtp { ServiceCode::RTP_VIDEO } else { ServiceCode::NONE };
+    spec.service = service(spec.rtp);
     let Some(node) = flow.find("dccp") else {
         return fits(flow, spec, packet_size);
     };
@@ -49,6 +56,19 @@ pub(super) fn parse(
     if let Some(node) = table.find("ack_delay") {
         spec.ack_delay = node.time_above_zero()?;
     }
+    if let Some(node) = table.find("rtp") {
+        spec.rtp = node.flag()?;
+        if spec.rtp && !frames {
+            return Err(node.fail("false: a file has no frames"));
+        }
+        spec.service = service(spec.rtp);
+    }
+    if let Some(node) = table.find("discard_age") {
+        spec.discard_age = Some(node.time_above_zero()?);
+        if !frames {
+            return Err(node.fail("nothing: a file is sent however old it is"));
+        }
+    }
     if let Some(node) = table.find("service") {
         const SERVICE: &str = "a service code such as \"SC:call\", \"SC=42\" or \"SC=x2A\"";
         spec.service = node.text(SERVICE)?.parse::<ServiceCode>().map_err(|_| node.fail(SERVICE))?;
@@ -64,9 +84,10 @@ pub(super) fn parse(
 
 /// A packet must have room for a byte of payload.
 fn fits(flow: &Table<'_>, spec: DccpSpec, packet_size: Bytes) -> Result<DccpSpec, ScenarioError> {
-    if packet_size > spec.header() {
+    let header = spec.header() + spec.rtp_header();
+    if packet_size > header {
         return Ok(spec);
     }
     let found = format!("packet_size \"{}\"", format_size(packet_size));
-    Err(flow.fail(&found, &format!("more than the header of \"{}\"", format_size(spec.header()))))
+    Err(flow.fail(&found, &format!("more than the header of \"{}\"", format_size(header))))
 }

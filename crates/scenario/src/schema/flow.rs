@@ -62,10 +62,13 @@ pub(super) fn parse(
         }
         _ => None,
     };
+    let streams = streams(&table, transport, &controller.params)?;
     let dccp = match transport {
         Transport::Dccp => {
             let params = &controller.params;
-            Some(dccp::parse(&table, params.dccp(&controller.profile), params.kind(), packet_size)?)
+            let frames = streams.iter().all(|stream| !matches!(stream.source, SourceSpec::Bulk { .. }));
+            let usual = params.dccp(&controller.profile);
+            Some(dccp::parse(&table, usual, params.kind(), frames, packet_size)?)
         }
         _ => None,
     };
@@ -74,7 +77,7 @@ pub(super) fn parse(
     Ok(FlowSpec {
         name: name.into(),
         transport,
-        streams: streams(&table, transport, &controller.params)?,
+        streams,
         feedback: feedback(&table, &controller.params)?,
         record: table.find("record").map_or(Ok(Vec::new()), |node| record(&node, &controller.params))?,
         controller,
@@ -165,12 +168,14 @@ fn pause(
     Ok(pauses)
 }
 
-/// Reports and playout are RTP's and those of controlled datagrams; what a connection does is that of its transport.
+/// Reports are RTP's and those of controlled datagrams, playout DCCP's too; what a connection does is that of its
+/// transport.
 fn only_its_own(table: &Table<'_>, transport: Transport, controller: &str) -> Result<(), ScenarioError> {
-    for key in ["feedback", "playout"] {
-        if let Some(node) = table.find(key).filter(|_| !transport.reports(controller)) {
-            return Err(node.fail(&format!("nothing: {key} goes with transport rtp")));
-        }
+    if let Some(node) = table.find("feedback").filter(|_| !transport.reports(controller)) {
+        return Err(node.fail("nothing: feedback goes with transport rtp"));
+    }
+    if let Some(node) = table.find("playout").filter(|_| !transport.plays_out(controller)) {
+        return Err(node.fail("nothing: playout goes with transport rtp or dccp"));
     }
     if let Some(node) = table.find("tcp").filter(|_| transport != Transport::Tcp) {
         return Err(node.fail("nothing: tcp goes with transport tcp"));

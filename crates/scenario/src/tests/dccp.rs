@@ -2,6 +2,7 @@
 
 use crate::build::EndsParts;
 use crate::{DccpSpec, Loader, Origin, Scenario, ScenarioError, Transport, load, parse};
+use paceline_media::PlayoutConfig;
 use paceline_transport::dccp::{CCID_3, ServiceCode};
 use paceline_units::{Bytes, TimeDelta};
 
@@ -33,22 +34,32 @@ fn spec(changes: &[(&str, &str)]) -> DccpSpec {
 
 #[test]
 fn defaults_follow_the_controller() {
-    assert_eq!(spec(&[]), DccpSpec::default());
-    assert_eq!(spec(&[("dccp = {}\n", "")]), DccpSpec::default());
+    let file = DccpSpec { rtp: false, discard_age: None, ..DccpSpec::default() };
+    assert_eq!(spec(&[]), file);
+    assert_eq!(spec(&[("dccp = {}\n", "")]), file);
+    let media = ("\"bulk\"", "\"cbr\", rate = \"1Mbps\"");
+    let video = DccpSpec { service: ServiceCode::RTP_VIDEO, ..DccpSpec::default() };
+    assert_eq!((spec(&[media]), "SC:RTPV".parse()), (video, Ok(ServiceCode::RTP_VIDEO)));
+    assert_eq!(
+        spec(&[media, ("dccp = {}", "dccp = { rtp = false }")]),
+        DccpSpec { rtp: false, ..DccpSpec::default() }
+    );
     // The controller says DCCP.
     let usual = read(&[("transport = \"dccp\"\n", "")]).expect("right");
     assert_eq!(usual.flows[0].transport, Transport::Dccp);
     assert_eq!(usual.flows[0].packet_size, Bytes::new(1500));
-    assert_eq!(spec(&[("\"ccid2\"", "\"ccid3\"")]), DccpSpec { ack_vector: false, ..DccpSpec::default() });
-    let ns2 = spec(&[("\"ccid2\"", "\"ccid2\", profile = \"ns2\"")]);
-    assert_eq!(ns2, DccpSpec { header: Some(Bytes::new(32)), ..DccpSpec::default() });
+    assert_eq!(spec(&[("\"ccid2\"", "\"ccid3\"")]), DccpSpec { ack_vector: false, ..file });
+    let ns2 = spec(&[("\"ccid2\"", "\"ccid2\", profile = \"ns2\""), media]);
+    assert_eq!(ns2, DccpSpec { header: Some(Bytes::new(32)), ..file });
 }
 
 #[test]
 fn every_key_is_taken() {
     let all = "dccp = { sequence_window = 500, ack_vector = true, handshake = false, short_numbers = true, \
-               ack_delay = \"50ms\", service = \"SC:call\", options = \"100B\", header = \"32B\" }";
-    let changes = [("dccp = {}", all), ("\"ccid2\"", "\"ccid3\"")];
+               ack_delay = \"50ms\", service = \"SC:call\", options = \"100B\", header = \"32B\", \
+               rtp = true, discard_age = \"400ms\" }\nplayout = { kind = \"fixed\", delay = \"100ms\" }";
+    let media = ("\"bulk\"", "\"trace-encoder\", generator = \"frames\"");
+    let changes = [("dccp = {}", all), ("\"ccid2\"", "\"ccid3\""), media];
     let expected = DccpSpec {
         sequence_window: 500,
         ack_vector: true,
@@ -58,9 +69,12 @@ fn every_key_is_taken() {
         service: "SC:call".parse::<ServiceCode>().expect("a code"),
         options: Bytes::new(100),
         header: Some(Bytes::new(32)),
+        rtp: true,
+        discard_age: Some(TimeDelta::from_millis(400)),
     };
     assert_eq!(spec(&changes), expected);
     let scenario = read(&changes).expect("right");
+    assert_eq!(scenario.flows[0].playout, PlayoutConfig::Fixed(TimeDelta::from_millis(100)));
     let again = parse(&scenario.to_toml(), "again.toml").expect("what is written can be read");
     assert_eq!(again, scenario);
 }
@@ -71,11 +85,21 @@ fn ends_are_built_as_it_says() {
     let origin = Origin { text: &text, file: "call.toml", sets: &[] };
     let loaded = load(&origin, &Loader::default()).expect("right");
     let EndsParts::Dccp(parts) = &loaded.parts.flows[0].ends else { panic!("not dccp") };
-    assert_eq!((parts.ccids.ccid(), parts.max_payload), (CCID_3, Bytes::new(1468)));
+    assert_eq!((parts.ccids.ccid(), parts.carried.max_payload), (CCID_3, Bytes::new(1468)));
     assert_eq!(
         (parts.config.send_ccids.as_slice(), parts.config.mtu),
         ([CCID_3].as_slice(), Bytes::new(1884))
     );
+    // Of media the RTP header is payload to DCCP.
+    let text = text
+        .replace("\"bulk\"", "\"trace-encoder\", generator = \"frames\"")
+        .replace("\"32B\"", "\"32B\", rtp = true");
+    let loaded =
+        load(&Origin { text: &text, file: "call.toml", sets: &[] }, &Loader::default()).expect("right");
+    let EndsParts::Dccp(parts) = &loaded.parts.flows[0].ends else { panic!("not dccp") };
+    assert_eq!((parts.carried.max_payload, parts.carried.rtp_header), (Bytes::new(1456), Bytes::new(12)));
+    assert_eq!(parts.config.mtu, Bytes::new(1884));
+    assert!(loaded.parts.frame_trace(0).is_some());
 }
 
 #[test]
@@ -89,6 +113,8 @@ fn what_is_wrong_is_told_with_its_key() {
         ("service = \"call\"", ".service", "call", "a service code such as"),
         ("service = 42", ".service", "42 (a number)", "a service code such as"),
         ("service = \"SC=4294967295\"", ".service", "SC=4294967295", "a service code such as"),
+        ("rtp = true", ".rtp", "true", "false: a file has no frames"),
+        ("discard_age = \"1s\"", ".discard_age", "1s", "a file is sent however old it is"),
         ("options = \"1021B\"", ".options", "1021B", "1020B"),
         ("header = 32", ".header", "32 (a number)", "a size"),
         ("seqence_window = 100", ".seqence_window", "an unknown key", "sequence_window"),
@@ -107,11 +133,6 @@ fn dccp_and_its_controllers_belong_together() {
         (("\"ccid2\"", "\"newreno\""), "flows.call.transport", "\"tcp\", with the controller newreno"),
         (("dccp = {}", "tcp = { ack_every = 1 }"), "flows.call.tcp", "nothing: tcp goes with transport tcp"),
         (("dccp = {}", "feedback = { packets = 3 }"), "flows.call.feedback", "goes with transport rtp"),
-        (
-            ("dccp = {}", "playout = { kind = \"immediate\" }"),
-            "flows.call.playout",
-            "goes with transport rtp",
-        ),
         (("\"bulk\"", "\"short-transfers\""), "flows.call.source", "transport tcp"),
         (("dccp = {}", "packet_size = \"16B\""), "flows.call.packet_size", "17B"),
     ] {

@@ -3,10 +3,12 @@
 use super::{Ends, Outgoing, Taken};
 use crate::packet::{Cargo, Packet};
 use paceline_cc::StreamId;
+use paceline_media::DisplayedFrame;
 use paceline_scenario::build::DccpParts;
 use paceline_scenario::registry::{AnyController, FlowCcids};
 use paceline_transport::dccp::{self, DccpReceiver, DccpSender, PacketType, open_pair};
-use paceline_units::{Bytes, Ecn, Time};
+use paceline_transport::rtp::PathFacts;
+use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 
 /// Both ends of a connection, and the packets under way between them.
 pub struct DccpEnds {
@@ -20,10 +22,9 @@ impl DccpEnds {
     /// Ends that have not started; without a handshake their connection is open at `start`.
     pub fn new(start: Time, parts: &DccpParts, idle: AnyController) -> DccpEnds {
         let (config, ccids) = (&parts.config, &parts.ccids);
-        let source = parts.source.clone();
-        let (service, max_payload) = (parts.service, parts.max_payload);
-        let sender = DccpSender::new(config.clone(), ccids.clone(), service, idle, source, max_payload);
-        let receiver = DccpReceiver::new(config.clone(), ccids.clone());
+        let carried = parts.carried.clone();
+        let sender = DccpSender::new(config.clone(), ccids.clone(), parts.service, idle, carried);
+        let receiver = DccpReceiver::new(config.clone(), ccids.clone(), parts.playout);
         let (sender, receiver) =
             if parts.handshake { (sender, receiver) } else { open_pair(start, sender, receiver) };
         DccpEnds { sender, receiver, under_way: Vec::new(), free: Vec::new() }
@@ -116,9 +117,12 @@ impl Ends for DccpEnds {
 
     #[inline]
     fn take_data(&mut self, now: Time, packet: &Packet) -> Taken {
-        let arrived = self.take(&packet.cargo);
-        let payload =
-            arrived.map_or(Bytes::ZERO, |arrived| self.receiver.on_packet(now, arrived, packet.ecn));
+        let wait = Some(TimeDelta::from_nanos(packet.wait));
+        let facts = PathFacts { sent: Some(packet.sent), wait, first: None };
+        let payload = match self.take(&packet.cargo) {
+            Some(arrived) => self.receiver.on_packet(now, arrived, packet.ecn, facts),
+            None => Bytes::ZERO,
+        };
         Taken { stream: StreamId(0), payload }
     }
 
@@ -126,6 +130,11 @@ impl Ends for DccpEnds {
     fn poll_return(&mut self, now: Time) -> Option<(Cargo, u32)> {
         let (transmit, size) = self.receiver.poll_transmit(now)?;
         Some((self.put(transmit.packet), size.as_u64() as u32))
+    }
+
+    #[inline]
+    fn poll_displayed(&mut self) -> Option<DisplayedFrame> {
+        self.receiver.poll_displayed()
     }
 
     fn drop_cargo(&mut self, cargo: &Cargo) {

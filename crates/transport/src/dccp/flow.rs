@@ -1,13 +1,14 @@
-//! A flow of media or bulk data over a connection: the client sends it, the server receives it. No frame boundaries
-//! travel with the datagrams, so that nothing is played out.
+//! A flow of media or bulk data over a connection: the client sends it, the server receives it. Media is RTP, a packet in
+//! each datagram (RFC 5762 section 4.1), and is played out; bulk data has no frames.
 
 use super::{
-    Ccids, Connection, DccpConfig, Event, Packet, PacketType, Payload, Ports, SequenceNumber, ServiceCode,
-    State, Timeout, Transmit,
+    Ccids, Connection, DccpConfig, Event, Packet, PacketType, Payload, Ports, RtpDatagram, SequenceNumber,
+    ServiceCode, State, Timeout, Transmit,
 };
 use crate::ends::{FrameCounters, ReceivingEnd, SendingEnd};
+use crate::rtp::PathFacts;
 use paceline_cc::{Controller, StreamId};
-use paceline_media::{Frame, PlayoutCounters, Source};
+use paceline_media::{ArrivedPacket, DisplayedFrame, Frame, Playout, PlayoutConfig, PlayoutCounters, Source};
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 
 const PORTS: Ports = Ports { source: 5001, destination: 5004 };
@@ -27,6 +28,20 @@ pub struct Outgoing {
     pub queued: Time,
 }
 
+/// What a flow carries.
+#[derive(Clone, Debug)]
+pub struct Carried {
+    /// Where it comes from.
+    pub source: Source,
+    /// The most of it in a datagram, RTP header out.
+    pub max_payload: Bytes,
+    /// The RTP header of each datagram of media, 255 B at most; bulk data has none.
+    pub rtp_header: Bytes,
+    /// When the oldest that waits to be sent is older, all that waits is discarded, and a key frame asked for; none: it
+    /// waits.
+    pub discard_age: Option<TimeDelta>,
+}
+
 /// Sends what a source gives over a connection that it opens.
 pub struct DccpSender<F: Ccids> {
     connection: Option<Connection<F>>,
@@ -37,21 +52,25 @@ pub struct DccpSender<F: Ccids> {
     idle: F::Sender,
     source: Source,
     max_payload: u64,
+    rtp_header: u8,
+    discard_age: Option<TimeDelta>,
+    /// The number of the next RTP packet.
+    next_rtp: u64,
     newest_frame: Bytes,
-    frames: FrameCounters,
+    captured: u64,
+    /// Frames that the queue did not take whole.
+    refused: u64,
     target: Option<Bitrate>,
 }
 
 impl<F: Ccids + Clone> DccpSender<F> {
-    /// A sender that has not started. Datagrams carry `max_payload` at most; `idle` is a controller that has seen
-    /// nothing.
+    /// A sender that has not started. `idle` is a controller that has seen nothing.
     pub fn new(
         config: DccpConfig,
         ccids: F,
         service: ServiceCode,
         idle: F::Sender,
-        source: Source,
-        max_payload: Bytes,
+        carried: Carried,
     ) -> DccpSender<F> {
         DccpSender {
             connection: None,
@@ -59,10 +78,14 @@ impl<F: Ccids + Clone> DccpSender<F> {
             ccids,
             service,
             idle,
-            source,
-            max_payload: max_payload.as_u64().max(1),
+            source: carried.source,
+            max_payload: carried.max_payload.as_u64().max(1),
+            rtp_header: carried.rtp_header.as_u64().min(u64::from(u8::MAX)) as u8,
+            discard_age: carried.discard_age,
+            next_rtp: 0,
             newest_frame: Bytes::ZERO,
-            frames: FrameCounters::default(),
+            captured: 0,
+            refused: 0,
             target: None,
         }
     }
@@ -144,9 +167,12 @@ impl<F: Ccids + Clone> DccpSender<F> {
     /// The next packet to send now. Call until there is none.
     pub fn poll_transmit(&mut self, now: Time) -> Option<Outgoing> {
         self.refill(now);
+        self.discard_old(now);
         let connection = self.connection.as_mut()?;
+        connection.number_head(self.next_rtp);
         let queued = connection.oldest_queued();
         let Transmit { packet, ecn, .. } = connection.poll_transmit(now)?;
+        self.next_rtp += u64::from(matches!(packet.payload, Payload::Rtp(_)));
         let data = matches!(packet.packet_type(), PacketType::Data | PacketType::DataAck);
         let size = connection.size_of(&packet);
         Some(Outgoing { packet, ecn, size, queued: queued.filter(|_| data).unwrap_or(now) })
@@ -157,19 +183,42 @@ impl<F: Ccids + Clone> DccpSender<F> {
         let Some(connection) = &mut self.connection else { return false };
         let before = connection.queued_bytes();
         let (mut left, mut whole) = (frame.payload.as_u64(), true);
-        self.frames.captured += 1;
+        let bulk = matches!(self.source, Source::Bulk(_));
+        self.captured += 1;
         while left > 0 {
+            let first = Some(left == frame.payload.as_u64());
             let payload = left.min(self.max_payload);
-            let datagram = Payload::dummy(u32::try_from(payload).unwrap_or(u32::MAX), frame.captured);
+            left -= payload;
+            let media = u32::try_from(payload).unwrap_or(u32::MAX);
+            let datagram = match bulk {
+                true => Payload::dummy(media, frame.captured),
+                false => Payload::Rtp(RtpDatagram {
+                    sequence: 0,
+                    captured: frame.captured,
+                    media,
+                    header: self.rtp_header,
+                    first,
+                    marker: left == 0,
+                }),
+            };
             if connection.send(now, datagram).is_err() {
-                self.frames.discarded += 1;
+                self.refused += 1;
                 whole = false;
                 break;
             }
-            left -= payload;
         }
         self.newest_frame = connection.queued_bytes() - before;
         whole
+    }
+
+    /// What is too old is not worth sending; decoders need a key frame then.
+    fn discard_old(&mut self, now: Time) {
+        let (Some(age), Some(connection)) = (self.discard_age, &mut self.connection) else { return };
+        // Without the rest of the queue too, what comes next would be as late.
+        if connection.oldest_queued().is_some_and(|since| now.saturating_since(since) > age) {
+            connection.discard_queue(now);
+            self.source.request_key_frame(now);
+        }
     }
 
     /// Keeps the queue of an endless source filled.
@@ -208,7 +257,8 @@ impl<F: Ccids> SendingEnd for DccpSender<F> {
     }
 
     fn frames(&self) -> FrameCounters {
-        self.frames
+        let discarded = self.connection.as_ref().map_or(0, |sent| sent.counters().discarded_frames);
+        FrameCounters { captured: self.captured, discarded: self.refused + discarded }
     }
 
     fn target(&self, _stream: StreamId) -> Option<Bitrate> {
@@ -234,12 +284,13 @@ pub struct DccpReceiver<F: Ccids> {
     connection: Option<Connection<F>>,
     config: DccpConfig,
     ccids: F,
+    playout: Playout,
 }
 
 impl<F: Ccids + Clone> DccpReceiver<F> {
     /// A receiver that listens.
-    pub fn new(config: DccpConfig, ccids: F) -> DccpReceiver<F> {
-        DccpReceiver { connection: None, config, ccids }
+    pub fn new(config: DccpConfig, ccids: F, playout: PlayoutConfig) -> DccpReceiver<F> {
+        DccpReceiver { connection: None, config, ccids, playout: Playout::new(playout) }
     }
 
     /// The connection, to look at; none before a Request arrived.
@@ -247,8 +298,8 @@ impl<F: Ccids + Clone> DccpReceiver<F> {
         self.connection.as_ref()
     }
 
-    /// A packet arrived. Answers the payload that the application got.
-    pub fn on_packet(&mut self, now: Time, packet: Packet, ecn: Ecn) -> Bytes {
+    /// A packet arrived. Answers the payload that the application got, RTP headers out.
+    pub fn on_packet(&mut self, now: Time, packet: Packet, ecn: Ecn, facts: PathFacts) -> Bytes {
         match &mut self.connection {
             Some(connection) => connection.on_packet(now, packet, ecn),
             None => {
@@ -259,20 +310,32 @@ impl<F: Ccids + Clone> DccpReceiver<F> {
         let Some(connection) = &mut self.connection else { return Bytes::ZERO };
         let mut delivered = 0;
         while let Some(event) = connection.poll_event() {
-            if let Event::Received { payload, .. } = event {
-                delivered += payload.len() as u64;
+            let Event::Received { payload, .. } = event else { continue };
+            match payload {
+                Payload::Rtp(rtp) => {
+                    delivered += u64::from(rtp.media);
+                    self.playout.on_packet(now, &arrived(&rtp, facts));
+                }
+                payload => delivered += payload.len() as u64,
             }
         }
         Bytes::new(delivered)
     }
 
+    /// The next frame that was displayed.
+    pub fn poll_displayed(&mut self) -> Option<DisplayedFrame> {
+        self.playout.poll()
+    }
+
     /// When to call [`DccpReceiver::handle_timeout`] and [`DccpReceiver::poll_transmit`].
     pub fn next_timeout(&self) -> Option<Time> {
-        self.connection.as_ref()?.next_timeout().map(|(due, _)| due)
+        let own = self.connection.as_ref().and_then(Connection::next_timeout).map(|(due, _)| due);
+        [own, self.playout.next_timeout()].into_iter().flatten().min()
     }
 
     /// A timeout is due.
     pub fn handle_timeout(&mut self, now: Time) {
+        self.playout.handle_timeout(now);
         if let Some(connection) = &mut self.connection {
             connection.handle_timeout(now);
         }
@@ -289,7 +352,20 @@ impl<F: Ccids + Clone> DccpReceiver<F> {
 
 impl<F: Ccids> ReceivingEnd for DccpReceiver<F> {
     fn playout(&self) -> PlayoutCounters {
-        PlayoutCounters::default()
+        *self.playout.counters()
+    }
+}
+
+/// The packet as playout knows it.
+fn arrived(rtp: &RtpDatagram, facts: PathFacts) -> ArrivedPacket {
+    ArrivedPacket {
+        sequence: rtp.sequence,
+        captured: rtp.captured,
+        payload: Bytes::new(u64::from(rtp.media)),
+        first: rtp.first,
+        marker: rtp.marker,
+        sent: facts.sent,
+        wait: facts.wait,
     }
 }
 
@@ -312,7 +388,7 @@ pub fn open_pair<F: Ccids + Clone>(
             break;
         }
         if let Some(Transmit { packet, ecn, .. }) = there {
-            receiver.on_packet(now, packet, ecn);
+            receiver.on_packet(now, packet, ecn, PathFacts::default());
         }
         if let Some((Transmit { packet, ecn, .. }, _)) = back {
             client.on_packet(now, packet, ecn);

@@ -33,14 +33,14 @@ pub use config::DccpConfig;
 pub use connection::{Connection, DccpCounters, Event, SendError, State, Timeout, Transmit};
 pub use crc32c::crc32c;
 pub use feature::{FeatureId, Rule, SEQUENCE_WINDOW_MAX, SEQUENCE_WINDOW_MIN, reconcile};
-pub use flow::{DccpReceiver, DccpSender, Outgoing, open_pair};
+pub use flow::{Carried, DccpReceiver, DccpSender, Outgoing, open_pair};
 pub use host::{CookiePolicy, FlowId, Host, HostConfig, ListenError};
 pub use mtu::TooBig;
 pub use negotiation::{FeatureChange, Location, NegotiationState};
 pub use option::{
     DccpOption, DropCode, FeatureOption, LossIntervals, OPTION_DATA, from_time_steps, option_type, time_steps,
 };
-pub use packet::{Body, LONGEST_HEADER, Packet, PacketType, Payload, Ports};
+pub use packet::{Body, LONGEST_HEADER, Packet, PacketType, Payload, Ports, RtpDatagram};
 pub use reset::{ResetCode, ResetReason};
 pub use sequence::SequenceNumber;
 pub use service::{ServiceCode, ServiceCodeError};

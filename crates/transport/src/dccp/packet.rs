@@ -203,6 +203,25 @@ pub enum Payload {
         /// When their frame was captured; known in the simulator only.
         captured: Time,
     },
+    /// An RTP packet (RFC 5762 section 4.1), its media not stored.
+    Rtp(RtpDatagram),
+}
+
+/// An RTP packet in a datagram: of its header what tells frames apart, and how long it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RtpDatagram {
+    /// Extended sequence number of RTP, which has nothing to do with DCCP's: consecutive over what is sent.
+    pub sequence: u64,
+    /// When its frame was captured; the RTP timestamp on the wire.
+    pub captured: Time,
+    /// Bytes of media, header out.
+    pub media: u32,
+    /// Bytes of the RTP header; 0 where the simulator counts none.
+    pub header: u8,
+    /// Whether it is the first packet of its frame; none where the wire does not say.
+    pub first: Option<bool>,
+    /// Whether it is the last packet of its frame.
+    pub marker: bool,
 }
 
 impl Payload {
@@ -220,6 +239,7 @@ impl Payload {
         match self {
             Payload::Bytes(bytes) => bytes.len(),
             Payload::Dummy { size, .. } => *size as usize,
+            Payload::Rtp(rtp) => rtp.media as usize + usize::from(rtp.header),
         }
     }
 
@@ -229,11 +249,13 @@ impl Payload {
         self.len() == 0
     }
 
-    /// Its CRC-32c (RFC 4340 section 9.3); 0 of no bytes.
+    /// Its CRC-32c (RFC 4340 section 9.3); 0 of no bytes. An RTP packet that is no bytes yet counts as zeros: who sends it
+    /// with Data Checksums over a network writes it as bytes first.
     pub fn crc32c(&self) -> u32 {
         match self {
             Payload::Bytes(bytes) => crc32c(bytes),
             Payload::Dummy { size, .. } => crc32c_zeros(*size as usize),
+            Payload::Rtp(_) => crc32c_zeros(self.len()),
         }
     }
 }

@@ -10,6 +10,8 @@ pub struct ServiceCode(pub u32);
 impl ServiceCode {
     /// No meaningful service (RFC 5595 section 2.4).
     pub const NONE: ServiceCode = ServiceCode(0);
+    /// An RTP session of video (RFC 5762 section 5.2): `SC:RTPV`.
+    pub const RTP_VIDEO: ServiceCode = ServiceCode(u32::from_be_bytes(*b"RTPV"));
     /// Never valid: every request for it is refused.
     pub const INVALID: ServiceCode = ServiceCode(u32::MAX);
 

@@ -2,8 +2,9 @@
 
 use super::checksum::{Addresses, checksum, covered};
 use super::options;
-use crate::WireError;
-use paceline_transport::dccp::{Body, LONGEST_HEADER, Packet, Payload, SequenceNumber};
+use crate::clock::media_ticks_of;
+use crate::{WireError, rtp};
+use paceline_transport::dccp::{Body, LONGEST_HEADER, Packet, Payload, RtpDatagram, SequenceNumber};
 
 /// Appends the packet with its checksum to `out`.
 ///
@@ -88,8 +89,26 @@ fn write(packet: &Packet, out: &mut Vec<u8>) -> Result<usize, WireError> {
     match &packet.payload {
         Payload::Bytes(bytes) => out.extend_from_slice(bytes),
         Payload::Dummy { size, .. } => out.resize(out.len() + *size as usize, 0),
+        Payload::Rtp(datagram) => write_rtp(datagram, out)?,
     }
     Ok(covered)
+}
+
+/// An RTP packet without media of its own: payload type 96, SSRC 0. With another header than RTP's there is only media.
+fn write_rtp(datagram: &RtpDatagram, out: &mut Vec<u8>) -> Result<(), WireError> {
+    let media = datagram.media as usize;
+    if usize::from(datagram.header) != rtp::HEADER {
+        out.resize(out.len() + usize::from(datagram.header) + media, 0);
+        return Ok(());
+    }
+    let header = rtp::RtpHeaderFields {
+        payload_type: 96,
+        ssrc: 0,
+        sequence: datagram.sequence as u16,
+        timestamp: media_ticks_of(datagram.captured) as u32,
+        marker: datagram.marker,
+    };
+    rtp::encode(&header, media, out)
 }
 
 /// The low bytes of a number.

@@ -133,11 +133,7 @@ impl<F: Ccids> Connection<F> {
         if verdict == TooBig::Lowered {
             // What was queued under the old size must not leave unfragmentable (section 14.2).
             let max = self.max_datagram().as_u64();
-            let before = self.queue.len();
-            self.queue.retain(|queued| queued.payload.len() as u64 <= max);
-            self.counters.discarded += (before - self.queue.len()) as u64;
-            self.count_queue();
-            self.tell_queue(now);
+            self.keep_queued(now, |queued| queued.payload.len() as u64 <= max);
             self.tell(Event::MaxDatagram(Bytes::new(max)));
         }
         verdict
@@ -192,14 +188,33 @@ impl<F: Ccids> Connection<F> {
 
     /// Nothing that waits is to be sent any more; answers how many datagrams that are.
     pub fn discard_queue(&mut self, now: Time) -> u64 {
-        let discarded = self.queue.len() as u64;
+        self.keep_queued(now, |_| false)
+    }
+
+    /// Discards what waits and is not worth keeping, and tells congestion control.
+    fn keep_queued(&mut self, now: Time, worth: impl Fn(&Queued) -> bool) -> u64 {
+        let (before, frames) = (self.queue.len(), &mut self.counters.discarded_frames);
+        self.queue.retain(|queued| {
+            let kept = worth(queued);
+            let ends_frame = matches!(&queued.payload, Payload::Rtp(rtp) if rtp.marker);
+            *frames += u64::from(ends_frame && !kept);
+            kept
+        });
+        let discarded = (before - self.queue.len()) as u64;
         if discarded > 0 {
-            self.queue.clear();
             self.counters.discarded += discarded;
             self.count_queue();
             self.tell_queue(now);
         }
         discarded
+    }
+
+    /// The datagram at the head is the next RTP packet: its number is given when it leaves, so that nothing that is
+    /// discarded leaves a gap.
+    pub(in crate::dccp) fn number_head(&mut self, sequence: u64) {
+        if let Some(Queued { payload: Payload::Rtp(rtp), .. }) = self.queue.front_mut() {
+            rtp.sequence = sequence;
+        }
     }
 
     /// Size on the link of a packet of this connection.
@@ -272,15 +287,9 @@ impl<F: Ccids> Connection<F> {
             self.features.announce(FeatureId::AckRatio, ratio.max(1).into());
         }
         if let Some(discard) = update.discard {
-            let before = self.queue.len();
-            self.queue.retain(|queued| {
+            self.keep_queued(now, |queued| {
                 discard.older_than.is_some_and(|limit| now.saturating_since(queued.since) <= limit)
             });
-            if self.queue.len() < before {
-                self.counters.discarded += (before - self.queue.len()) as u64;
-                self.count_queue();
-                self.tell_queue(now);
-            }
         }
     }
 

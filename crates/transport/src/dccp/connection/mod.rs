@@ -112,6 +112,8 @@ pub struct DccpCounters {
     pub data_gaps: u64,
     /// Datagrams discarded before they were sent.
     pub discarded: u64,
+    /// RTP frames whose last packet was among them.
+    pub discarded_frames: u64,
 }
 
 /// A packet that is to be sent, and how.

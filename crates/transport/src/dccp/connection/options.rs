@@ -196,10 +196,7 @@ impl<F: Ccids> Connection<F> {
         self.acks.of_acknowledgment |= packet.options.iter().any(vector);
         if told.not_listening && self.peer_listening {
             self.peer_listening = false;
-            self.counters.discarded += self.queue.len() as u64;
-            self.queue.clear();
-            self.count_queue();
-            self.tell_queue(now);
+            self.discard_queue(now);
             self.tell(Event::NotListening);
         }
         if read.slow {
