@@ -61,7 +61,9 @@ impl Controller for Ccid2 {
             Report::Packets(report) => self.on_packets(now, report),
             Report::DataDropped(dropped) => self.on_dropped(dropped),
             Report::SlowReceiver => {
-                self.window.hold(now + self.timeout.srtt().unwrap_or(TimeDelta::ZERO));
+                // Before a sample a fifth of a second (RFC 4340 section 3.4).
+                let rtt = self.timeout.srtt().unwrap_or(TimeDelta::from_millis(200));
+                self.window.hold(now + rtt);
             }
             Report::AckPath(AckPathReport { lost: 0, marked: 0 }) => {}
             Report::AckPath(_) => self.ack_ratio.on_acks_lost(self.window.cwnd()),

@@ -151,9 +151,18 @@ impl Received {
         self.records.drain(..=place);
     }
 
-    /// Forgets the oldest that nobody asks for: of a half-connection without Ack Vectors.
+    /// Forgets the oldest that nobody asks for: of a half-connection without Ack Vectors. Dropped data is told until the
+    /// other end has heard of it (section 11.7).
     pub(crate) fn keep(&mut self, packets: i64) {
-        self.tail = self.tail.max(self.newest + 1 - packets.max(1));
+        let tail = self.newest + 1 - packets.max(1);
+        while self.tail < tail && !self.is_dropped(self.tail) {
+            self.tail += 1;
+        }
+    }
+
+    fn is_dropped(&self, sequence: i64) -> bool {
+        let place = usize::try_from(self.newest - sequence).ok();
+        place.and_then(|place| self.states.get(place)).is_some_and(|state| *state >> DROP_SHIFT > 0)
     }
 
     /// Packets told at present.
@@ -275,6 +284,25 @@ mod tests {
         received.set_dropped(99, DropCode::ProtocolConstraints);
         received.set_dropped(98, DropCode::DeliveredCorrupt);
         assert_eq!(dropped(&received), [0, 160, 0xf0, 2, 162], "a code stays");
+    }
+
+    #[test]
+    fn section_11_7_what_was_dropped_is_told_until_that_is_acknowledged() {
+        let mut received = Received::new();
+        for n in 0..100 {
+            received.mark(n, false);
+            if n == 10 {
+                received.set_dropped(n, DropCode::ReceiveBuffer);
+            }
+            received.keep(26);
+        }
+        assert_eq!(dropped(&received), [88, 160], "99 to 11 and 10");
+        received.told_in(5);
+        received.on_acknowledged(5);
+        assert_eq!((dropped(&received), received.window()), (vec![], 1));
+        received.mark(100, false);
+        received.keep(26);
+        assert_eq!(received.window(), 2);
     }
 
     #[test]
