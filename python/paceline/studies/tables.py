@@ -96,7 +96,7 @@ def claims_markdown(lines: list[Comparison]) -> str:
     places = list(dict.fromkeys(line.published.where for line in claims))
     statements: dict[str, dict[str, str]] = {}
     for line in claims:
-        ours = f" ({short(line.ours)}{_unit(line.published.unit)})" if line.ours is not None else ""
+        ours = f" ({line.ours:.3g}{_unit(line.published.unit)})" if line.ours is not None else ""
         statements.setdefault(line.published.statement, {})[line.published.where] = f"{line.verdict}{ours}"
     text = [f"| claim | {' | '.join(places)} |", "|---" * (len(places) + 1) + "|"]
     for statement, verdicts in statements.items():

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from paceline.errors import StudyError
-from paceline.plots.style import CYCLE, DASHES, new_figure, settings
+from paceline.plots.style import CYCLE, DASHES, GREY, logarithmic, new_figure, settings
 from paceline.studies.checks import expect_keys, expect_known
 from paceline.sweeps.designs import Design
 from paceline.sweeps.factors import Factor
@@ -102,6 +102,7 @@ class Curves:
             handles: dict[str, Any] = {}
             for axes in grid:
                 handles |= {label: handle for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
+            handles = dict(sorted(handles.items(), key=lambda one: one[0].startswith(self.beside)))
             figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=min(6, len(handles)))
             figure.suptitle(self.title, x=0.01, ha="left")
         return figure
@@ -121,7 +122,7 @@ class Curves:
         axes.set_xlabel(f"{panel.over.name}{', ' if panel.over.unit else ''}{panel.over.unit}", fontsize=9)
         axes.set_ylabel(self.axis, fontsize=9)
         if self.log:
-            axes.set_yscale("log")
+            logarithmic(axes, "y")
         else:
             axes.set_ylim(bottom=0)
 
@@ -133,8 +134,8 @@ class Curves:
         axes.plot(rows[x], rows[self.metric], linestyle="--", linewidth=0.9, **style)
         broken = rows[rows["error"].notna()]
         axes.plot(broken[x], broken[self.metric], "x", markersize=6, **style)
-        axes.plot([], [], "--", color="#8A8A8A", linewidth=0.9, label=self.beside)
-        axes.plot([], [], "x", color="#8A8A8A", label=f"{self.beside}, broken")
+        axes.plot([], [], "--", color=GREY, linewidth=0.9, label=self.beside)
+        axes.plot([], [], "x", color=GREY, label=f"{self.beside}, broken")
 
 
 def _panel(where: str, spec: object, designs: Mapping[str, Design], factors: Mapping[str, Factor]) -> Panel:
