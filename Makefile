@@ -51,7 +51,7 @@ format: build ## Bring Rust and Python into the project's format
 	$(BIN)/ruff format --quiet python tests benches
 
 .PHONY: bench
-bench: build ## Print packets per second, instructions per packet, and what the study engine costs
+bench: build ## Print speeds: simulated, on loopback, instructions per packet, the study engine
 	cargo run --release --locked --quiet -p paceline-benches
 	@$(BIN)/python benches/sweep.py
 

@@ -1,5 +1,6 @@
 """`paceline send`, `receive` and `link`: how they end, and what they say of arguments that are wrong."""
 
+import json
 import os
 import signal
 import socket
@@ -14,6 +15,23 @@ import pytest
 from conftest import Run
 
 OUTPUTS = {"summary.json", "flows.parquet", "links.parquet", "scenario.toml"}
+
+DCCP = """\
+name = "a short connection"
+duration = "1s"
+
+[links.bottleneck]
+rate = "5Mbps"
+delay = "5ms"
+queue = { kind = "droptail", limit = "50ms" }
+
+[flows.bulk]
+transport = "dccp"
+controller = "ccid2"
+source = { kind = "bulk" }
+dccp = { service = "SC:call" }
+path = ["bottleneck"]
+"""
 
 RETURN_PATH = 'flows.video.return_path=["bottleneck"]'
 
@@ -61,6 +79,14 @@ def wait_for_listener(port: int) -> None:
             return
         time.sleep(0.05)
     raise AssertionError(f"nobody listens on port {port}")
+
+
+@pytest.fixture
+def dccp_file(tmp_path: Path) -> Path:
+    """A short connection as a scenario file."""
+    path = tmp_path / "dccp.toml"
+    path.write_text(DCCP)
+    return path
 
 
 @pytest.mark.parametrize("command", ["receive", "link"])
@@ -113,3 +139,105 @@ def test_wrong_addresses_and_paths(cli: Run, call_file: Path, arguments: list[st
     assert done.returncode == status, done.stderr
     assert said in done.stderr
     assert done.stdout == ""
+
+
+def packet_types(capture: Path) -> list[int]:
+    """The types of the packets of a capture: raw IPv4 without options, all of it DCCP."""
+    content = capture.read_bytes()
+    assert content[:4] == bytes.fromhex("a1b23c4d")
+    at, types = 24, []
+    while at < len(content):
+        length = int.from_bytes(content[at + 8 : at + 12], "big")
+        packet = content[at + 16 : at + 16 + length]
+        assert (packet[0], packet[9]) == (0x45, 33)
+        types.append(packet[28] >> 1 & 15)
+        at += 16 + length
+    return types
+
+
+def test_dccp_from_end_to_end_through_a_link(dccp_file: Path) -> None:
+    out = dccp_file.parent
+    front, back = free_port(), free_port()
+    receive = ["receive", dccp_file, "--listen", f"127.0.0.1:{back}", "--out", out / "receiver"]
+    link = ["link", dccp_file, "--listen", f"127.0.0.1:{front}", "--forward", f"127.0.0.1:{back}", "--json"]
+    send = ["send", dccp_file, "--to", f"127.0.0.1:{front}", "--out", out / "sender", "--pcap", out / "call.pcap"]
+    with start(*receive) as receiver, start(*link) as relay:
+        wait_for_listener(front)
+        wait_for_listener(back)
+        with start(*send) as sender:
+            ends = [process.communicate(timeout=30) for process in (sender, relay, receiver)]
+    for process, (_, said) in zip((sender, relay, receiver), ends, strict=True):
+        assert process.returncode == 0, said
+        assert "warning" not in said
+    for end in ("sender", "receiver"):
+        assert {path.name for path in (out / end).iterdir()} == OUTPUTS
+        flow = json.loads((out / end / "summary.json").read_text())["flows"]["bulk"]
+        assert 1.0 < flow["throughput_mbps"] < 5.3, flow
+    assert json.loads(ends[1][0])["links"]["bottleneck"]["offered"] > 50
+    types = packet_types(out / "call.pcap")
+    assert types[:2] == [0, 1], "Request and Response"
+    assert types.count(6) >= 1, "Close"
+    assert types[-1] == 7, "Reset"
+
+
+@pytest.mark.parametrize("stopped", ["send", "receive"])
+def test_whoever_is_stopped_closes_the_connection_and_both_write_what_they_have(stopped: str, dccp_file: Path) -> None:
+    out, port = dccp_file.parent, free_port()
+    forever = ["--set", "duration=1000s"]
+    with start("receive", dccp_file, "--listen", f"127.0.0.1:{port}", "--out", out / "receive", *forever) as receiver:
+        wait_for_listener(port)
+        capture = out / "call.pcap"
+        to = ["--to", f"127.0.0.1:{port}"]
+        with start("send", dccp_file, *to, "--out", out / "send", "--pcap", capture, *forever) as sender:
+            growing = out / "call.pcap.part"
+            for _ in range(400):
+                if growing.exists() and growing.stat().st_size > 100_000:
+                    break
+                time.sleep(0.02)
+            (sender if stopped == "send" else receiver).terminate()
+            ends = [process.communicate(timeout=20) for process in (sender, receiver)]
+    assert (sender.returncode, receiver.returncode) == (0, 0), ends
+    for end in ("send", "receive"):
+        assert {path.name for path in (out / end).iterdir()} == OUTPUTS
+        assert json.loads((out / end / "summary.json").read_text())["packets"] > 10
+    types = packet_types(capture)
+    closing = [kind for kind in types if kind in (5, 6, 7)]
+    asked = [] if stopped == "send" else [5]
+    assert sorted(set(closing)) == [*asked, 6, 7], "a receiver asks to close"
+    assert types.index(6) < types.index(7)
+
+
+@pytest.mark.parametrize(
+    ("changed", "arguments", "status", "said"),
+    [
+        (False, ["receive", "--transport", "rtp", "--listen", "127.0.0.1:0"], 2, "ccid2"),
+        (False, ["send", "--to", "127.0.0.1:9", "--flow", "nobody", "--transport", "dccp"], 2, "one of bulk"),
+        (False, ["send", "--to", "127.0.0.1:9", "--pcap", "no-such-folder/x.pcap"], 1, "no-such-folder/x.pcap"),
+        (False, ["send", "--to", "127.0.0.1:9", "--pcap", ""], 2, "expected a file"),
+        (False, ["send", "--to", "127.0.0.1:9", "--set", "duration=200ms"], 1, "nothing answered at 127.0.0.1:9"),
+        (True, ["send", "--to", "127.0.0.1:9", "--transport", "dccp"], 2, "with the controller scream"),
+        (True, ["receive", "--listen", "127.0.0.1:0", "--pcap", "x.pcap"], 2, "flow video has transport rtp"),
+    ],
+)
+def test_what_dccp_and_captures_are_not_for(
+    cli: Run, dccp_file: Path, call_file: Path, changed: bool, arguments: list[str], status: int, said: str
+) -> None:
+    done = cli(arguments[0], call_file if changed else dccp_file, *arguments[1:])
+    assert done.returncode == status, done.stderr
+    assert said in done.stderr
+    assert done.stdout == ""
+
+
+def test_a_service_that_nobody_offers(cli: Run, dccp_file: Path) -> None:
+    port = free_port()
+    with start("receive", dccp_file, "--listen", f"127.0.0.1:{port}") as receiver:
+        wait_for_listener(port)
+        done = cli("send", dccp_file, "--to", f"127.0.0.1:{port}", "--set", "flows.bulk.dccp.service=SC:film")
+        receiver.terminate()
+        receiver.communicate(timeout=20)
+    assert done.returncode == 1
+    assert "does not offer the service SC:film (Bad Service Code)" in done.stderr
+
+
+def test_a_receiver_listens_on_loopback_unless_asked(cli: Run) -> None:
+    assert "127.0.0.1:5004" in cli("receive", "--help").stdout

@@ -1,9 +1,10 @@
 //! Simulated packets per second and core, on fixed scenarios. `make bench` runs it; no test depends on it.
 //!
-//! `cargo run --release -p paceline-benches [NAME]...` runs the named scenarios; without names all of them, and counts
-//! the instructions of a sender. Time is the processor's, not the wall's, so that others on the machine count little. What
+//! `cargo run --release -p paceline-benches [NAME]...` runs the named scenarios; without names all of them, counts
+//! the instructions of a sender, and measures real sockets on loopback (`loopback`). Time is the processor's, not the wall's, so that others on the machine count little. What
 //! ns-2 and ns-3 can simulate, too, is run there as well if they are installed (`peers`).
 
+mod loopback;
 mod peers;
 mod sender;
 
@@ -148,6 +149,9 @@ fn main() {
     }
     if names.is_empty() {
         sender::print();
+    }
+    if names.is_empty() || names.iter().any(|name| name == "loopback") {
+        loopback::print();
     }
 }
 

@@ -1,6 +1,7 @@
 """The compiled half of Paceline: the simulator and the network driver."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import final
 
 __all__ = [
@@ -54,7 +55,12 @@ class RunOutput:
 def run(scenario: Scenario, *, progress: Callable[[float], None] | None = None) -> RunOutput: ...
 def registry_json() -> str: ...
 def send(
-    scenario: Scenario, *, to: str, flow: str | None = None, progress: Callable[[float], None] | None = None
+    scenario: Scenario,
+    *,
+    to: str,
+    flow: str | None = None,
+    capture: Path | None = None,
+    progress: Callable[[float], None] | None = None,
 ) -> RunOutput: ...
 def receive(
     scenario: Scenario,
@@ -62,6 +68,7 @@ def receive(
     listen: str,
     duration_s: float | None = None,
     flow: str | None = None,
+    capture: Path | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> RunOutput: ...
 def link(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 from paceline import _core
 from paceline.errors import PacelineError, UsageError
@@ -18,16 +19,18 @@ class NetworkError(PacelineError):
     """A socket could not be opened or used."""
 
 
-def sender(to: str, flow: str | None = None) -> Runner:
-    """Sends the scenario's media to a receiver or relay at HOST:PORT."""
-    return _runner(lambda scenario, progress: _core.send(scenario, to=to, flow=flow, progress=progress))
+def sender(to: str, flow: str | None = None, capture: Path | None = None) -> Runner:
+    """Sends the scenario's media to a receiver or relay at HOST:PORT; of DCCP it may write a capture file."""
+    return _runner(
+        lambda scenario, progress: _core.send(scenario, to=to, flow=flow, capture=capture, progress=progress)
+    )
 
 
-def receiver(listen: str, duration_s: float | None, flow: str | None = None) -> Runner:
-    """Receives media at HOST:PORT and sends feedback."""
+def receiver(listen: str, duration_s: float | None, flow: str | None = None, capture: Path | None = None) -> Runner:
+    """Receives media at HOST:PORT and sends feedback; of DCCP it may write a capture file."""
     return _runner(
         lambda scenario, progress: _core.receive(
-            scenario, listen=listen, duration_s=duration_s, flow=flow, progress=progress
+            scenario, listen=listen, duration_s=duration_s, flow=flow, capture=capture, progress=progress
         )
     )
 

@@ -155,8 +155,13 @@ fn on_a_fixed_loss_pattern_ccid_3_sends_at_the_equation_s_rate() {
 #[test]
 fn ns_2_s_tolerance_is_forgotten_with_the_first_interval() {
     let params = ccid3::Params::profile("ns2").expect("a profile");
-    let (rate, ..) = ccid3_on(&params, |n| n % 100 == 99, true);
+    let own = ccid3::Own { counter_modulo: false, ..params.own.clone() };
+    let unwrapped = ccid3::Params { own, ..params.clone() };
+    let (rate, ..) = ccid3_on(&unwrapped, |n| n % 100 == 99, true);
     within("rate", rate / equation(0.1, 0.01), 0.95..=1.05);
+    // Intervals of 100 packets last more than three round trips, up to five counters too many of 16.
+    let (rate, ..) = ccid3_on(&params, |n| n % 100 == 99, true);
+    within("rate by modulus", rate / equation(0.1, 0.01), 1.1..=1.3);
 }
 
 /// Uniform in [0, 1), the same everywhere.
@@ -331,14 +336,14 @@ impl HalfConnection {
 /// NewReno's response to random losses is rate x RTT = 1.31 packets / sqrt(p) where timeouts do not count; ns-2 was measured
 /// at 1.28 to 1.32 below 0.1 %, and 1.07 to 1.16 at 1 %, with an acknowledgement per packet. CCID 2 counts packets, not
 /// acknowledgements, and sends nothing again: its Ack Ratio of two does not slow it down as delayed acknowledgements do TCP
-/// (0.73 to 0.95), and at 1 % it is above NewReno.
+/// (0.73 to 0.95), and at 1 % it is above NewReno. The profile `ns2` counts what arrives beside losses, too.
 #[test]
 fn on_random_losses_ccid_2_has_newreno_s_rate() {
     for (profile, p, band) in [
         ("rfc4341", 0.001, 1.2..=1.4),
         ("rfc4341", 0.01, 1.0..=1.3),
         ("ns2", 0.001, 1.2..=1.4),
-        ("ns2", 0.01, 0.95..=1.3),
+        ("ns2", 0.01, 1.1..=1.4),
     ] {
         let mut flow = HalfConnection::new(profile, p, 0.0);
         flow.until(4000);

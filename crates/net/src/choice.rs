@@ -1,7 +1,7 @@
 //! Which flow of a scenario a run on real sockets is about.
 
 use crate::NetError;
-use paceline_scenario::build::{EndsParts, FlowParts, RtpParts};
+use paceline_scenario::build::{DccpParts, EndsParts, FlowParts, RtpParts};
 use paceline_scenario::{FlowSpec, Loaded, Scenario};
 use std::net::SocketAddr;
 
@@ -11,7 +11,14 @@ pub(crate) struct ChosenFlow<'a> {
     pub scenario: &'a Scenario,
     pub spec: &'a FlowSpec,
     pub parts: &'a FlowParts,
-    pub rtp: &'a RtpParts,
+    pub over: Over<'a>,
+}
+
+/// Its transport, of those that real sockets offer.
+#[derive(Clone, Copy)]
+pub(crate) enum Over<'a> {
+    Rtp(&'a RtpParts),
+    Dccp(&'a DccpParts),
 }
 
 impl<'a> ChosenFlow<'a> {
@@ -32,21 +39,39 @@ impl<'a> ChosenFlow<'a> {
         let (Some(spec), Some(parts)) = (scenario.flows.get(index), parts) else {
             return Err(NetError::WhichFlow { known: known() });
         };
-        let EndsParts::Rtp(rtp) = &parts.ends else {
-            let what = format!("flow {} has transport {}, expected rtp", spec.name, spec.transport.name());
-            return Err(NetError::Unsupported { what });
+        let over = match &parts.ends {
+            EndsParts::Rtp(rtp) if rtp.receiver_half.is_some() => {
+                let kind = spec.controller.params.kind();
+                return Err(NetError::Unsupported {
+                    what: format!(
+                        "flow {}: controller \"{kind}\" needs reports of its own from the receiver, which have no \
+                         format on the wire yet; `paceline run` simulates it",
+                        spec.name
+                    ),
+                });
+            }
+            EndsParts::Rtp(rtp) => Over::Rtp(rtp),
+            EndsParts::Dccp(dccp) => Over::Dccp(dccp),
+            _ => {
+                let (name, found) = (&spec.name, spec.transport.name());
+                let what = format!("flow {name} has transport {found}, expected rtp or dccp");
+                return Err(NetError::Unsupported { what });
+            }
         };
-        if rtp.receiver_half.is_some() {
-            let kind = spec.controller.params.kind();
-            return Err(NetError::Unsupported {
-                what: format!(
-                    "flow {}: controller \"{kind}\" needs reports of its own from the receiver, which have no format \
-                     on the wire yet; `paceline run` simulates it",
-                    spec.name
-                ),
-            });
+        Ok(ChosenFlow { scenario, spec, parts, over })
+    }
+
+    /// An error if a capture is `wanted` of a flow that has none.
+    pub fn check_capture(&self, wanted: bool) -> Result<(), NetError> {
+        if !wanted || matches!(self.over, Over::Dccp(_)) {
+            return Ok(());
         }
-        Ok(ChosenFlow { scenario, spec, parts, rtp })
+        let (name, found) = (&self.spec.name, self.spec.transport.name());
+        let what = format!(
+            "a capture is of DCCP as it would be without UDP; flow {name} has transport {found}, whose datagrams \
+             tcpdump shows as they are"
+        );
+        Err(NetError::Unsupported { what })
     }
 }
 

@@ -2,9 +2,11 @@
 
 use paceline_link::LinkError;
 use paceline_scenario::nearest;
+use paceline_transport::dccp::{Ended, FLOW_PORTS, ResetCode, ServiceCode};
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 /// Why a run on real sockets could not start or go on.
 #[derive(Debug)]
@@ -69,6 +71,22 @@ pub enum NetError {
         /// What the system said of the last packet that it refused to send.
         refused: Option<String>,
     },
+    /// The handshake of a DCCP connection ended in a reset.
+    NoConnection {
+        /// Where the receiver is.
+        address: SocketAddr,
+        /// How it ended.
+        ended: Ended,
+        /// The service that was asked for.
+        service: ServiceCode,
+    },
+    /// A capture file cannot be written.
+    Capture {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
     /// No packet came within the time given.
     NothingArrived {
         /// Where it was waited.
@@ -124,10 +142,44 @@ impl fmt::Display for NetError {
                 )?;
                 refused.as_ref().map_or(Ok(()), |refused| write!(out, " (last packet: {refused})"))
             }
+            NetError::NoConnection { address, ended, service } => {
+                no_connection(out, *address, *ended, *service)
+            }
+            NetError::Capture { path, source } => {
+                write!(out, "capture {}: cannot be written: {source}", path.display())
+            }
             NetError::NothingArrived { address, seconds } => {
                 write!(out, "nothing arrived at {address} within {seconds} s: is a sender running?")
             }
         }
+    }
+}
+
+/// What a reset in a handshake means to who wanted the connection.
+fn no_connection(
+    out: &mut fmt::Formatter<'_>,
+    address: SocketAddr,
+    ended: Ended,
+    service: ServiceCode,
+) -> fmt::Result {
+    let reason = ended.reason;
+    match reason.code {
+        ResetCode::BAD_SERVICE_CODE => write!(
+            out,
+            "{address} does not offer the service {service} ({reason}): both ends need the same dccp.service"
+        ),
+        ResetCode::TOO_BUSY => {
+            write!(out, "{address} has a sender already ({reason}): it takes one at a time")
+        }
+        ResetCode::CONNECTION_REFUSED => {
+            write!(out, "nobody at {address} listens on DCCP port {} ({reason})", FLOW_PORTS.destination)
+        }
+        ResetCode::OPTION_ERROR | ResetCode::MANDATORY_ERROR => write!(
+            out,
+            "no agreement with {address} ({reason}): both ends need the same controller and dccp settings"
+        ),
+        _ if ended.by_peer => write!(out, "{address} refused the connection: {reason}"),
+        _ => write!(out, "the connection to {address} failed before it began: {reason}"),
     }
 }
 
@@ -136,6 +188,7 @@ impl std::error::Error for NetError {
         match self {
             NetError::Bind { source, .. }
             | NetError::Socket { source, .. }
+            | NetError::Capture { source, .. }
             | NetError::Host { source, .. } => Some(source),
             NetError::Link(error) => Some(error),
             _ => None,

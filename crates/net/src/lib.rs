@@ -10,14 +10,19 @@
 //! it was captured and sent on the machine's monotonic clock ([`paceline_wire::timing`]): two processes of one machine
 //! need nothing else to tell one-way delays.
 //!
+//! A DCCP flow is a connection of its own in UDP (RFC 6773): the client sends, the server behind a host with Init Cookies
+//! receives. Inside are the ports of [`paceline_transport::dccp::FLOW_PORTS`]; a capture shows it as native DCCP.
+//!
 //! Whatever arrives is hostile until proven otherwise: see [`NetCounters`] for what is refused and counted.
 //!
 //! Which end knows which figure is said in the modules of the drivers: [`sender`], [`receiver`], [`relay`](mod@relay).
 
 mod address;
+mod capture;
 mod choice;
 mod clock;
 mod control;
+mod dccp;
 mod error;
 mod figures;
 mod losses;

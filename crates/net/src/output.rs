@@ -27,19 +27,21 @@ pub struct NetCounters {
     pub sent: u64,
     /// Datagrams that the system refused to send (full buffers, no route).
     pub unsendable: u64,
-    /// Refused: not RTP or RTCP, cut short, otherwise not what their headers say, or media of another payload type.
+    /// Refused: not RTP or RTCP, or not DCCP, cut short, otherwise not what their headers say, or media of another payload
+    /// type.
     pub malformed: u64,
-    /// Refused: from another address than the peer's.
+    /// Refused: from another address than the peer's, or of another connection.
     pub strangers: u64,
     /// Refused: RTP or report blocks of an SSRC that is not of this session.
     pub unknown_ssrc: u64,
-    /// Refused: RTP packets whose sequence number is too far from the others (RFC 3550 appendix A.1).
+    /// Refused: RTP packets whose sequence number is too far from the others (RFC 3550 appendix A.1), DCCP packets that
+    /// are not valid in the connection (RFC 4340 section 7.5).
     pub out_of_sequence: u64,
     /// Well-formed RTCP that is no congestion control feedback: left alone.
     pub other_rtcp: u64,
     /// Reports on packets that were never sent, or too long ago: they changed nothing.
     pub unknown_reports: u64,
-    /// RTP packets that had arrived before.
+    /// Packets that had arrived before.
     pub duplicates: u64,
     /// Dropped by a relay for want of memory; no property of its link.
     pub overflowed: u64,

@@ -6,12 +6,12 @@
 
 use crate::NetError;
 use crate::clock::{Moment, StampReader};
-use nix::sys::socket::sockopt::{ReceiveTimestampns, UdpGroSegment};
-use nix::sys::socket::{ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg, setsockopt};
+use nix::sys::socket::sockopt::{IpMtu, ReceiveTimestampns, UdpGroSegment};
+use nix::sys::socket::{ControlMessageOwned, MsgFlags, SockaddrStorage, getsockopt, recvmsg, setsockopt};
 use paceline_units::Ecn;
 use quinn_udp::{EcnCodepoint, Transmit, UdpSockRef, UdpSocketState};
 use std::io::{self, IoSliceMut};
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 #[allow(clippy::disallowed_types, reason = "this is the room that opens sockets, and this the file")]
@@ -111,6 +111,31 @@ impl UdpPort {
         let (length, arrived) = (message.bytes, StampReader::now().moment_of(stamp));
         Ok(Some(Datagram { bytes: &inbox.buffer[..length.min(LARGEST)], from, ecn, arrived }))
     }
+}
+
+/// This machine's address that packets to `peer` leave from; nothing is sent.
+pub(crate) fn address_towards(peer: SocketAddr) -> io::Result<IpAddr> {
+    Ok(aimed_at(peer)?.local_addr()?.ip())
+}
+
+/// The largest UDP payload to `peer` that this machine sends in one packet, as far as it knows: over IPv4 the route's
+/// MTU less the headers, over IPv6 what every length field takes.
+pub(crate) fn largest_payload(peer: SocketAddr) -> io::Result<u64> {
+    /// UDP's length field, less its header (RFC 768).
+    const UDP_MOST: u64 = 65_535 - 8;
+    if peer.is_ipv6() {
+        return Ok(UDP_MOST);
+    }
+    let mtu = u64::try_from(getsockopt(&aimed_at(peer)?, IpMtu)?).unwrap_or(0);
+    Ok(mtu.saturating_sub(20 + 8).min(UDP_MOST - 20))
+}
+
+#[allow(clippy::disallowed_methods, reason = "this is the room that opens sockets")]
+fn aimed_at(peer: SocketAddr) -> io::Result<Socket> {
+    let any = if peer.is_ipv4() { IpAddr::V4(Ipv4Addr::UNSPECIFIED) } else { Ipv6Addr::UNSPECIFIED.into() };
+    let socket = Socket::bind((any, 0))?;
+    socket.connect(peer)?;
+    Ok(socket)
 }
 
 fn nanos_of(secs: i64, nanos: i64) -> u64 {

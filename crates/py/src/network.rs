@@ -5,11 +5,12 @@ use crate::source::Scenario;
 use paceline_net::{
     Control, NetError, NetOutput, ReceiveOptions, RelayOptions, SendOptions, resolve_address,
 };
-use paceline_scenario::Loaded;
+use paceline_scenario::{Loaded, Transport};
 use paceline_units::{Time, TimeDelta};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -27,33 +28,37 @@ enum Interrupt {
 
 /// Sends the media of a flow to a receiver or relay.
 #[pyfunction]
-#[pyo3(signature = (scenario, *, to, flow=None, progress=None))]
+#[pyo3(signature = (scenario, *, to, flow=None, capture=None, progress=None))]
 pub fn send(
     py: Python<'_>,
     scenario: &Scenario,
     to: &str,
     flow: Option<String>,
+    capture: Option<PathBuf>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<RunOutput> {
-    let options = SendOptions { flow, ..SendOptions::to(address(py, to, None)?) };
-    drive(py, &scenario.loaded, Interrupt::Abandons, progress, |loaded, control| {
+    let interrupt = what_interrupts(&scenario.loaded, flow.as_deref());
+    let options = SendOptions { flow, capture, ..SendOptions::to(address(py, to, None)?) };
+    drive(py, &scenario.loaded, interrupt, progress, |loaded, control| {
         paceline_net::send(loaded, &options, control)
     })
 }
 
 /// Receives media and sends feedback.
 #[pyfunction]
-#[pyo3(signature = (scenario, *, listen, duration_s=None, flow=None, progress=None))]
+#[pyo3(signature = (scenario, *, listen, duration_s=None, flow=None, capture=None, progress=None))]
 pub fn receive(
     py: Python<'_>,
     scenario: &Scenario,
     listen: &str,
     duration_s: Option<f64>,
     flow: Option<String>,
+    capture: Option<PathBuf>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<RunOutput> {
     let duration = duration_s.map(TimeDelta::from_secs_f64);
-    let options = ReceiveOptions { flow, duration, ..ReceiveOptions::on(address(py, listen, None)?) };
+    let options =
+        ReceiveOptions { flow, duration, capture, ..ReceiveOptions::on(address(py, listen, None)?) };
     drive(py, &scenario.loaded, Interrupt::Ends, progress, |loaded, control| {
         paceline_net::receive(Some(loaded), &options, control)
     })
@@ -76,6 +81,16 @@ pub fn link(
     drive(py, &scenario.loaded, Interrupt::Ends, progress, |loaded, control| {
         paceline_net::relay(loaded, &options, control)
     })
+}
+
+/// A DCCP connection that is closed has whole figures at both ends, so that a sender of one may be told to stop.
+fn what_interrupts(loaded: &Loaded, flow: Option<&str>) -> Interrupt {
+    let flows = &loaded.scenario.flows;
+    let chosen = flows.iter().find(|spec| flow.is_none_or(|name| spec.name == name));
+    match chosen.map(|spec| spec.transport) {
+        Some(Transport::Dccp) => Interrupt::Ends,
+        _ => Interrupt::Abandons,
+    }
 }
 
 fn address(py: Python<'_>, text: &str, beside: Option<SocketAddr>) -> PyResult<SocketAddr> {
@@ -161,7 +176,7 @@ fn refused(counters: &paceline_net::NetCounters) -> Option<String> {
         ("malformed", counters.malformed),
         ("from strangers", counters.strangers),
         ("of an unknown SSRC", counters.unknown_ssrc),
-        ("far out of sequence", counters.out_of_sequence),
+        ("out of sequence", counters.out_of_sequence),
         ("about packets never sent", counters.unknown_reports),
         ("not sendable", counters.unsendable),
         ("beyond the relay's memory", counters.overflowed),

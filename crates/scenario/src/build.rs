@@ -487,6 +487,7 @@ fn dccp_config(flow: &FlowSpec, spec: &DccpSpec, ccid: Ccid) -> DccpConfig {
         short_numbers: spec.short_numbers,
         ack_vector: spec.ack_vector,
         ack_delay: spec.ack_delay,
+        ack_at_once: spec.ack_at_once,
         counted_header: spec.header,
         ect,
         mtu: payload + DccpSpec::HEADER + spec.options,

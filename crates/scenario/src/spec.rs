@@ -206,6 +206,8 @@ pub struct DccpSpec {
     pub short_numbers: bool,
     /// How long the receiver holds an acknowledgement back at most; default 200 ms (RFC 4340 section 11.3).
     pub ack_delay: TimeDelta,
+    /// Whether acknowledgements out of turn go at once: for holes, marks and a client in PARTOPEN; default yes.
+    pub ack_at_once: bool,
     /// What the connection is for; default video over RTP with `rtp`, else none in particular.
     pub service: ServiceCode,
     /// Whether each datagram is an RTP packet (RFC 5762); default yes, but for bulk data and where headers have one length.
@@ -214,7 +216,8 @@ pub struct DccpSpec {
     pub discard_age: Option<TimeDelta>,
     /// Room for options beside a full datagram; default 400 B.
     pub options: Bytes,
-    /// Each packet counts as its payload and this much; none, the default: as it is encoded.
+    /// Data counts as its payload and this much, packets without data as so much longer than encoded as this is than
+    /// [`DccpSpec::HEADER`]; none, the default: as they are encoded.
     pub header: Option<Bytes>,
 }
 
@@ -222,9 +225,11 @@ impl DccpSpec {
     /// The header of a datagram with long numbers, without options (RFC 4340 section 5.1).
     pub const HEADER: Bytes = Bytes::new(16);
 
-    /// ns-2.35's: headers of one length, and everything is sent.
+    /// ns-2.35's: an IP header of 20 bytes and one of 12 on data, acknowledgements by the Ack Ratio alone, and everything
+    /// is sent.
     pub fn ns2() -> DccpSpec {
-        DccpSpec { header: Some(Bytes::new(32)), rtp: false, discard_age: None, ..DccpSpec::default() }
+        let header = Some(Bytes::new(32));
+        DccpSpec { header, ack_at_once: false, rtp: false, discard_age: None, ..DccpSpec::default() }
     }
 
     /// What a datagram without options adds to its payload.
@@ -246,6 +251,7 @@ impl Default for DccpSpec {
             handshake: true,
             short_numbers: false,
             ack_delay: TimeDelta::from_millis(200),
+            ack_at_once: true,
             service: ServiceCode::NONE,
             rtp: true,
             discard_age: Some(TimeDelta::from_millis(500)),

@@ -358,6 +358,7 @@ fn dccp(spec: &DccpSpec) -> String {
         .with("handshake", spec.handshake.to_string())
         .with("short_numbers", spec.short_numbers.to_string())
         .with("ack_delay", time(spec.ack_delay))
+        .with("ack_at_once", spec.ack_at_once.to_string())
         .with("service", text(&spec.service.to_string()))
         .with("rtp", spec.rtp.to_string())
         .perhaps("discard_age", spec.discard_age.map(time))

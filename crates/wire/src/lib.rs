@@ -8,10 +8,12 @@
 //! - [`rtcp`]: the packets of a compound datagram.
 //! - [`ccfb`]: RFC 8888's report, in both directions.
 //! - [`dccp`]: DCCP's packets under IP and in UDP, in both directions.
+//! - [`capture`]: files of packets that other programs read.
 //! - [`clock`]: the grids of time that go on the wire.
 //! - [`timing`]: capture and send time inside dummy payload, for receivers that share the sender's clock.
 //! - [`SequenceUnwrapper`], [`TimestampUnwrapper`]: numbers that wrap, made numbers that do not.
 
+pub mod capture;
 pub mod ccfb;
 pub mod clock;
 pub mod dccp;

@@ -313,12 +313,14 @@ def sensitivity(
 @app.command()
 def receive(
     scenario: options.Scenario,
-    listen: Annotated[str, typer.Option(metavar="HOST:PORT", help="Where media arrives.")],
+    listen: Annotated[str, typer.Option(metavar="HOST:PORT", help="Where media arrives.")] = "127.0.0.1:5004",
     duration: Annotated[
         Optional[float],  # noqa: UP045
         typer.Option(min=0.001, metavar="SECONDS", help="How long to listen [default: the scenario's duration]."),
     ] = None,
     flow: options.Flow = None,
+    transport: options.Transport = None,
+    pcap: options.Pcap = None,
     set_: options.Set = None,
     seed: options.Seed = None,
     out: options.Out = None,
@@ -326,13 +328,13 @@ def receive(
     plot: options.Plot = False,
     data: options.Data = None,
 ) -> None:
-    """Receive RTP over a real socket and answer with RFC 8888 feedback."""
+    """Receive over a real socket: RTP, answered with RFC 8888 feedback, or DCCP in UDP."""
     with plainly(), terminable():
         from paceline.network import receiver
 
-        text = options.read(scenario, set_, seed, data)
+        text = options.over(options.read(scenario, set_, seed, data), transport, flow)
         with progress_bar("receiving") as progress:
-            result = run_read(text, receiver(listen, duration, flow), out=out, plots=plot, progress=progress)
+            result = run_read(text, receiver(listen, duration, flow, pcap), out=out, plots=plot, progress=progress)
         _show(result, out, json)
 
 
@@ -341,6 +343,8 @@ def send(
     scenario: options.Scenario,
     to: Annotated[str, typer.Option(metavar="HOST:PORT", help="Where the receiver or the relay listens.")],
     flow: options.Flow = None,
+    transport: options.Transport = None,
+    pcap: options.Pcap = None,
     set_: options.Set = None,
     seed: options.Seed = None,
     out: options.Out = None,
@@ -348,13 +352,13 @@ def send(
     plot: options.Plot = False,
     data: options.Data = None,
 ) -> None:
-    """Send a scenario's media over a real socket."""
+    """Send a scenario's media over a real socket: RTP or DCCP in UDP."""
     with plainly(), terminable():
         from paceline.network import sender
 
-        text = options.read(scenario, set_, seed, data)
+        text = options.over(options.read(scenario, set_, seed, data), transport, flow)
         with progress_bar("sending") as progress:
-            result = run_read(text, sender(to, flow), out=out, plots=plot, progress=progress)
+            result = run_read(text, sender(to, flow, pcap), out=out, plots=plot, progress=progress)
         _show(result, out, json)
 
 
@@ -364,6 +368,7 @@ def link(
     listen: Annotated[str, typer.Option(metavar="HOST:PORT", help="Where the sender sends to.")],
     forward: Annotated[str, typer.Option(metavar="HOST:PORT", help="Where the receiver listens.")],
     flow: options.Flow = None,
+    transport: options.Transport = None,
     set_: options.Set = None,
     seed: options.Seed = None,
     out: options.Out = None,
@@ -375,7 +380,7 @@ def link(
     with plainly(), terminable():
         from paceline.network import relay
 
-        text = options.read(scenario, set_, seed, data)
+        text = options.over(options.read(scenario, set_, seed, data), transport, flow)
         with progress_bar("relaying") as progress:
             result = run_read(text, relay(listen, forward, flow), out=out, plots=plot, progress=progress)
         _show(result, out, json)

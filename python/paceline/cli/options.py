@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
+from dataclasses import replace
+from enum import Enum
 from pathlib import Path
 from typing import Annotated, Optional
 
@@ -24,6 +27,20 @@ def folder(text: str) -> Path:
     return Path(text)
 
 
+def capture_file(text: str) -> Path:
+    """A capture file that an option names."""
+    if not text:
+        raise typer.BadParameter("found an empty name, expected a file")
+    return Path(text)
+
+
+class TransportName(str, Enum):
+    """What goes over real sockets."""
+
+    rtp = "rtp"
+    dccp = "dccp"
+
+
 Scenario = Annotated[
     str,
     typer.Argument(metavar="SCENARIO", help="A scenario file (TOML), or - to read it from standard input."),
@@ -39,6 +56,19 @@ Seed = Annotated[
 Flow = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option(metavar="NAME", help="The scenario's flow; needed if it has several."),
+]
+Transport = Annotated[
+    Optional[TransportName],  # noqa: UP045
+    typer.Option("--transport", help="Replace the transport of the flow; its controller must go with it."),
+]
+Pcap = Annotated[
+    Optional[Path],  # noqa: UP045
+    typer.Option(
+        "--pcap",
+        parser=capture_file,
+        metavar="FILE",
+        help="Write what a DCCP flow sends and receives there, as DCCP without UDP: tshark and Wireshark read it.",
+    ),
 ]
 Out = Annotated[
     Optional[Path],  # noqa: UP045
@@ -71,6 +101,30 @@ def read(scenario: str, overrides: list[str] | None, seed: int | None, data: Pat
         text = scenarios.decoded(sys.stdin.buffer.read(), "standard input")
         return ScenarioText(text, None, scenarios.data_folders(data), pairs, seed)
     return scenarios.read(Path(scenario), overrides=pairs, seed=seed, data=data)
+
+
+def over(text: ScenarioText, transport: TransportName | None, flow: str | None) -> ScenarioText:
+    """The scenario with another transport for the flow that is meant."""
+    if transport is None:
+        return text
+    table = as_table(text)
+    known = table.get("flows")
+    names = list(known) if isinstance(known, dict) else []
+    name = flow if flow is not None else names[0] if len(names) == 1 else None
+    if name is None or name not in names:
+        raise UsageError(f"--transport: found flow {name or 'unnamed'}, expected --flow with one of {', '.join(names)}")
+    return replace(text, overrides=[*text.overrides, (f"flows.{json.dumps(name)}.transport", f'"{transport.value}"')])
+
+
+def as_table(text: ScenarioText) -> dict[str, object]:
+    """The scenario's keys, unchecked; the extension says what is wrong with a text that is no TOML."""
+    from paceline.toml import loads
+
+    try:
+        return loads(text.text)
+    except ValueError:
+        text.load()
+        raise
 
 
 def pair(text: str) -> tuple[str, str]:

@@ -13,6 +13,10 @@ const LARGEST: u64 = 65_535;
 pub(super) struct AckRatio {
     ratio: u64,
     least: u64,
+    /// Right for any window.
+    always: u64,
+    /// Whether a timeout takes it down to the least.
+    anew: bool,
     /// Windows of data without a lost or marked acknowledgement.
     clean: u64,
     /// The window of data ends when this packet is acknowledged; absent before the first acknowledgement.
@@ -27,6 +31,8 @@ impl AckRatio {
         AckRatio {
             ratio: params.ack_ratio,
             least: params.ack_ratio_min,
+            always: params.ack_ratio_always,
+            anew: params.ack_ratio_anew,
             clean: 0,
             window_end: None,
             congested: false,
@@ -64,6 +70,14 @@ impl AckRatio {
         self.constrain(cwnd);
     }
 
+    /// A transmit timeout, which leaves `cwnd`.
+    pub(super) fn on_timed_out(&mut self, cwnd: u64) {
+        if self.anew {
+            (self.ratio, self.clean, self.window_end) = (self.least, 0, None);
+            self.constrain(cwnd);
+        }
+    }
+
     /// Less by one after cwnd/(R^2 - R) of them (appendix A).
     fn on_clean_window(&mut self, cwnd: u64) {
         self.clean += 1;
@@ -73,11 +87,11 @@ impl AckRatio {
         }
     }
 
-    /// Section 6.1.2: not above cwnd/2, rounded up, but two is always right; two or more from four packets on.
+    /// Section 6.1.2: not above cwnd/2, rounded up, but two is always right (`ack_ratio_always`); two or more from four packets on.
     pub(super) fn constrain(&mut self, cwnd: u64) {
-        let most = cwnd.div_ceil(2).clamp(2, LARGEST);
+        let most = cwnd.div_ceil(2).clamp(self.always, LARGEST);
         let least = if cwnd >= 4 { 2 } else { self.least };
-        self.ratio = self.ratio.clamp(least, most);
+        self.ratio = self.ratio.max(least).min(most);
     }
 
     /// What the receiver is to be told, at most once in `interval`.
@@ -178,6 +192,11 @@ mod tests {
             let mut ack_ratio = ratio(from);
             ack_ratio.constrain(cwnd);
             assert_eq!(ack_ratio.ratio(), expected, "{from} with {cwnd}");
+        }
+        for (cwnd, expected) in [(1, 1), (2, 1), (3, 2), (4, 2)] {
+            let mut ack_ratio = AckRatio { always: 1, ..ratio(64) };
+            ack_ratio.constrain(cwnd);
+            assert_eq!(ack_ratio.ratio(), expected, "{cwnd}, where one alone is always right");
         }
         let mut ack_ratio = ratio(40_000);
         ack_ratio.on_acks_lost(u64::MAX);

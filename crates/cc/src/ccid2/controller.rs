@@ -97,6 +97,7 @@ impl Controller for Ccid2 {
         self.window.on_timed_out(self.flight.next());
         self.flight.give_up();
         self.timeout.on_expired();
+        self.ack_ratio.on_timed_out(self.window.cwnd());
         self.answer(now)
     }
 
@@ -140,11 +141,12 @@ impl Ccid2 {
             self.timeout.on_acked(now, newest, sent, next);
         }
         let lost = self.flight.infer_losses();
+        let clean = lost.is_none() && news.marked.is_none();
+        if news.unmarked > 0 && (clean || self.params.count_beside_losses) {
+            self.window.on_acked(now, news.unmarked, news.newest_unmarked, self.ack_ratio.asked());
+        }
         for sequence in [lost, news.marked].into_iter().flatten() {
             self.window.on_congestion(sequence, next);
-        }
-        if news.unmarked > 0 && lost.is_none() && news.marked.is_none() {
-            self.window.on_acked(now, news.unmarked, news.newest_unmarked, self.ack_ratio.asked());
         }
         if let Some((newest, _)) = news.newest {
             self.ack_ratio.on_data_acked(newest, next, self.window.cwnd());

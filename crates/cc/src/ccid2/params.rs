@@ -14,6 +14,8 @@ param_set! {
         initial_cwnd: Count = 4, in 1.0, 1000.0, "RFC 4341 5 (at most four)", "Most packets in the first window";
         numdupack: Count = 3, in 1.0, 16.0, "RFC 4341 5 (NUMDUPACK)", "Later packets received that make a missing packet a lost one";
         beta: Ratio = 0.5, in 0.0, 1.0, "RFC 4341 5", "What a congestion event leaves of the window, and a timeout of the threshold, rounded down";
+        slow_start_packets: Count = 2, in 1.0, 10.0, "RFC 4341 5 (two; ns-2.35 has one)", "Packets newly acknowledged, of Ack Ratio at most in one acknowledgement, that slow start grows by one for";
+        count_beside_losses: Flag = false, in 0.0, 1.0, "ns-2.35's DCCP; RFC 4341 5 is silent", "Packets acknowledged count for the window's growth beside losses too: only a congestion event begins the count anew";
         ssthresh_min: Count = 2, in 1.0, 1000.0, "RFC 4341 5", "Smallest threshold after a halving, in packets";
         rto_initial: Time = ms(3000), in 0.01, 60.0, "RFC 4341 5 (RFC 2988, quoted in RFC 6298 appendix A)", "Timeout before the first round-trip time";
         rto_min: Time = ms(0), in 0.0, 60.0, "RFC 4341 5 (no minimum of 1 s)", "Smallest timeout";
@@ -22,6 +24,8 @@ param_set! {
         ack_delay: Time = ms(200), in 0.0, 10.0, "RFC 4340 11.3 (T)", "How long the receiver may hold an acknowledgement back that Ack Ratio packets do not fill";
         ack_ratio: Count = 2, in 1.0, 65535.0, "RFC 4341 6.1", "Ack Ratio at first";
         ack_ratio_min: Count = 1, in 1.0, 2.0, "RFC 4341 6.1.2 (two MAY be enforced)", "Smallest Ack Ratio; windows of four packets and more have two in any case";
+        ack_ratio_always: Count = 2, in 1.0, 2.0, "RFC 4341 6.1.2 (two is always acceptable)", "Ack Ratio that the smallest window allows";
+        ack_ratio_anew: Flag = false, in 0.0, 1.0, "ns-2.35's DCCP; not in RFC 4341 6.1", "A timeout takes the Ack Ratio down to ack_ratio_min";
         ack_ratio_interval: Ratio = 1.0, in 1.0, 100.0, "RFC 4341 6.1.2 (not more than once)", "Round trips between two changes that the receiver is told of";
         restart_after_idle: Flag = true, in 0.0, 1.0, "RFC 4341 5.1 (RFC 2581)", "A pause of a timeout takes the window down to the first";
         window_validation: Flag = false, in 0.0, 1.0, "RFC 4341 5.1 (RFC 2861, no text at hand)", "An unused window decays: by half in each timeout without packets, and half way to its use in one with few";
@@ -32,7 +36,10 @@ param_set! {
 pub const PROFILES: &[(&str, &str)] = &[
     ("rfc4341", "RFC 4341; a pause begins anew from the first window"),
     ("rfc2861", "RFC 4341 with window validation: a pause decays the window (RFC 2861, no text at hand)"),
-    ("ns2", "What is known of ns-2.35's defaults: first window 3, timeout of 1 s at least, Ack Ratio 2"),
+    (
+        "ns2",
+        "ns-2.35's agent, of the drafts of 2003: slow start by a packet for each, timeouts of 1 s at least",
+    ),
 ];
 
 impl Params {
@@ -48,17 +55,20 @@ impl Params {
         }
     }
 
-    /// FACTS 11, from ns-2.35's agent.
+    /// ns-2.35's agent; what each moves is in DEVIATIONS.md.
     fn ns2() -> Params {
         Params {
             // Three packets, whatever their size.
             initial_cwnd: 3,
             initial_window: Bytes::new(1_000_000),
+            slow_start_packets: 1,
+            count_beside_losses: true,
+            ssthresh_min: 1,
             rto_min: ms(1000),
             rto_granularity: ms(10),
             ack_delay: ms(0),
-            ack_ratio: 2,
-            ack_ratio_min: 2,
+            ack_ratio_always: 1,
+            ack_ratio_anew: true,
             ..Params::default()
         }
     }
@@ -70,6 +80,9 @@ impl Params {
     pub fn validate(&self) -> Result<(), ParamError> {
         if self.ack_ratio < self.ack_ratio_min {
             return Err(ParamError::Contradiction("ack_ratio below ack_ratio_min".into()));
+        }
+        if self.ack_ratio_always < self.ack_ratio_min {
+            return Err(ParamError::Contradiction("ack_ratio_always below ack_ratio_min".into()));
         }
         Ok(())
     }
@@ -97,5 +110,6 @@ mod tests {
         }
         assert!(Params::profile("rfc2581").is_none());
         assert!(Params { ack_ratio: 1, ack_ratio_min: 2, ..Params::default() }.validate().is_err());
+        assert!(Params { ack_ratio_always: 1, ack_ratio_min: 2, ..Params::default() }.validate().is_err());
     }
 }

@@ -33,7 +33,11 @@ impl Sender {
 
     /// In congestion avoidance with this window, at least 4, which is full.
     fn avoiding(cwnd: u64) -> Sender {
-        let mut sender = Sender::new(Params::default());
+        Sender::avoiding_with(Params::default(), cwnd)
+    }
+
+    fn avoiding_with(params: Params, cwnd: u64) -> Sender {
+        let mut sender = Sender::new(params);
         sender.round_trip();
         let _ = sender.ccid2.assign(ms(sender.now), Assigned::Window(window(cwnd)));
         sender.fill();
@@ -168,6 +172,48 @@ fn a_higher_ack_ratio_lets_slow_start_grow_as_fast() {
     assert_eq!(sender.ccid2.cwnd(), 20);
     sender.ack_plain(8..16);
     assert_eq!(sender.ccid2.cwnd(), 24);
+}
+
+#[test]
+fn ns2_s_slow_start_adds_a_packet_for_each_and_the_ack_ratio_at_most() {
+    let mut sender = Sender::new(Params::profile("ns2").expect("a profile"));
+    let windows: Vec<u64> = (0..3)
+        .map(|_| {
+            sender.round_trip();
+            sender.ccid2.cwnd()
+        })
+        .collect();
+    assert_eq!(windows, [6, 12, 24]);
+    sender.fill();
+    sender.now += 100;
+    sender.ack_plain(sender.next - 24..sender.next);
+    assert_eq!(sender.ccid2.cwnd(), 26, "one acknowledgement of all");
+}
+
+#[test]
+fn beside_losses_of_an_event_that_is_answered_packets_may_count() {
+    for (count_beside_losses, window) in [(false, 10), (true, 11)] {
+        let params = Params { count_beside_losses, ..Params::default() };
+        let mut sender = Sender::avoiding_with(params, 20);
+        let first = sender.next - 20;
+        sender.now += 100;
+        sender.ack_plain(first + 1..first + 4);
+        assert_eq!(sender.ccid2.cwnd(), 10);
+        // Six received; beside four more that tell of a loss, packet 10.
+        sender.ack_plain(first + 4..first + 10);
+        sender.ack_plain(first + 11..first + 15);
+        assert_eq!(sender.ccid2.cwnd(), window, "{count_beside_losses}");
+    }
+}
+
+#[test]
+fn a_timeout_may_take_the_ack_ratio_down() {
+    for (ack_ratio_anew, ratio) in [(false, 2), (true, 1)] {
+        let mut sender = Sender::new(Params { ack_ratio_anew, ..Params::default() });
+        sender.fill();
+        sender.time_out();
+        assert_eq!((sender.ccid2.cwnd(), sender.ccid2.ack_ratio()), (1, ratio));
+    }
 }
 
 #[test]

@@ -135,9 +135,10 @@ impl Window {
         }
         if self.in_slow_start() {
             // One for two packets, at most Ack Ratio/2 for one acknowledgement.
+            let for_one = self.params.slow_start_packets.max(1);
             self.acked += packets.min(ack_ratio);
-            let more = self.acked / 2;
-            self.acked -= 2 * more;
+            let more = self.acked / for_one;
+            self.acked -= for_one * more;
             self.cwnd = self.cwnd.saturating_add(more).min(MOST);
         } else {
             // One for a window of data without lost or marked packets.
@@ -151,8 +152,11 @@ impl Window {
 
     /// Packet `sequence` was lost or marked; `next` is the next to be sent. True if that begins a congestion event.
     pub(super) fn on_congestion(&mut self, sequence: u64, next: u64) -> bool {
-        self.acked = 0;
-        if sequence < self.reduced_until {
+        let same_event = sequence < self.reduced_until;
+        if !(same_event && self.params.count_beside_losses) {
+            self.acked = 0;
+        }
+        if same_event {
             return false;
         }
         self.reduced_until = next;

@@ -217,3 +217,19 @@ fn coupling_sets_the_rate_until_the_next_feedback() {
     let _ = hear(&mut ccid3, 603, &[100; 9], 100_000.0);
     near(x(&ccid3), 112_332.2);
 }
+
+#[test]
+fn ns2_begins_with_a_packet_a_round_trip_and_counts_with_no_smaller_p() {
+    let params = Params::profile("ns2").expect("a profile");
+    let mut ccid3 = Ccid3::new(Config { params, largest_packet: SIZE });
+    send(&mut ccid3, 0);
+    let _ = hear(&mut ccid3, 110, &[], 0.0);
+    near(x(&ccid3), 10_000.0);
+    for at in [300, 401] {
+        send(&mut ccid3, at - 110);
+        let _ = hear(&mut ccid3, at, &[1_000_000; 9], 1e9);
+    }
+    // X = s / (R sqrt(2p/3)), but for timeouts, with p = 10^-5.
+    let without_timeouts = 1000.0 / (0.1 * libm::sqrt(2e-5 / 3.0));
+    assert!((0.999..1.0).contains(&(x(&ccid3) / without_timeouts)), "{}", x(&ccid3) / without_timeouts);
+}

@@ -11,6 +11,9 @@ param_set! {
         counter_steps: Count = 4, in 2.0, 7.0, "RFC 4342 8.1, 10.2, 10.3", "Steps of the window counter in a round trip; so far apart are loss events and feedback packets";
         feedback_timer: Flag = false, in 0.0, 1.0, "RFC 4342 10.3 (not necessary)", "The receiver also reports when a round trip has passed without the counter's steps";
         p_tolerance: Ratio = 0.0, in 0.0, 0.05, "RFC 5348 6.3.1 (at most 5 %)", "How near the first loss interval's rate comes to what was received, as a ratio";
+        rtt_from_last: Flag = false, in 0.0, 1.0, "ns-2.35's DCCP; RFC 4342 8.1 prefers the first of each step", "The receiver takes the round-trip time from the last packet more than a round trip of steps back to the newest: 0.8 to 1 of it with four steps";
+        p_min: Ratio = 0.0, in 0.0, 0.1, "ns-2.35's DCCP; not in RFC 5348", "Smallest loss event rate above zero that the sender counts with";
+        counter_modulo: Flag = false, in 0.0, 1.0, "ns-2.35's DCCP; not in RFC 4342 10.2", "Losses 16 to 20 counter steps after a loss event's begin, or any multiple of 16 more, count as part of it, as no step is told from one 16 steps later";
         absent_are_zero: Flag = false, in 0.0, 1.0, "ns-2.35's DCCP; not in RFC 5348 5.4", "Loss intervals that have not been count as zero in the mean: the first losses weigh up to six times";
     }
 }
@@ -81,15 +84,23 @@ impl Params {
     }
 
     /// ns-2.35's agent follows the drafts of October 2003: slow start from a packet per round trip, twice the last
-    /// X_recv at most, no discounting. Its loss history is made with eight intervals of zero packets, which count.
+    /// X_recv at most, no discounting. Its loss history is made with eight intervals of zero packets, which count. What
+    /// each moves is in DEVIATIONS.md.
     fn ns2() -> Params {
         Params {
-            own: Own { p_tolerance: 0.05, absent_are_zero: true, ..Own::default() },
+            own: Own {
+                p_tolerance: 0.05,
+                absent_are_zero: true,
+                counter_modulo: true,
+                rtt_from_last: true,
+                p_min: 1e-5,
+                ..Own::default()
+            },
             tfrc: tfrc::Params {
                 history_discounting: false,
-                // The least there is.
-                w_init_segments: 2,
-                recv_set_rtts: 1.0,
+                w_init_segments: 1,
+                recv_set_rtts: 0.0,
+                damped_slow_start: false,
                 ..tfrc::Params::default()
             },
         }

@@ -1,7 +1,7 @@
 //! The receiver half (RFC 4342 sections 6, 8 and 10): loss intervals by the window counter, when to report, and what.
 
 use super::Params;
-use super::window_counter::CounterClock;
+use super::window_counter::{CounterClock, MODULUS};
 use crate::tfrc::equation::Equation;
 use crate::tfrc::loss_history::LossHistory;
 use crate::tfrc::receive_rate::ReceiveRate;
@@ -25,6 +25,7 @@ pub struct Ccid3Receiver {
     rtt_unknown: TimeDelta,
     /// Steps of the window counter between loss events, and between feedback packets.
     steps: u64,
+    counter_modulo: bool,
     feedback_timer: bool,
     /// From the first packet on.
     packets: Option<Reception>,
@@ -62,10 +63,11 @@ impl Ccid3Receiver {
             ndupack: tfrc.ndupack,
             rtt_unknown: tfrc.rtt_unknown,
             steps: own.counter_steps,
+            counter_modulo: own.counter_modulo,
             feedback_timer: own.feedback_timer,
             packets: None,
             history: LossHistory::new(tfrc).counting_absent_as_zero(own.absent_are_zero),
-            clock: CounterClock::new(own.counter_steps),
+            clock: CounterClock::new(own.counter_steps, own.rtt_from_last),
             received: ReceiveRate::new(),
             segment: SegmentSize::new(Bytes::new(1000)),
             non_data: 0,
@@ -153,7 +155,15 @@ impl Ccid3Receiver {
 
     fn add(&mut self, now: Time, run: LostRun) -> bool {
         let first_interval = if self.history.any() { 0.0 } else { self.first_interval(now) };
-        self.history.add(run, self.steps, first_interval)
+        let same_by_modulus = |stamp: u64| {
+            let distance = run.before.1.saturating_sub(stamp);
+            self.counter_modulo && distance % MODULUS <= self.steps
+        };
+        let span = match self.history.newest_stamp() {
+            Some(stamp) if same_by_modulus(stamp) => u64::MAX,
+            _ => self.steps,
+        };
+        self.history.add(run, span, first_interval)
     }
 
     /// A packet below the highest that was in no hole: a lost one turns up, or a duplicate.

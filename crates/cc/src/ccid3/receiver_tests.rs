@@ -1,5 +1,6 @@
 use super::*;
 use crate::StreamId;
+use crate::ccid3::Own;
 use alloc::vec;
 use paceline_units::Ecn;
 
@@ -259,4 +260,20 @@ fn a_sender_that_is_silent_for_two_round_trips_is_quiescent() {
     // The last packet came at 440 ms; two round trips are 200 ms.
     assert!(!receiver.is_quiescent(ms(639)) && receiver.is_quiescent(ms(640)));
     assert!(!Ccid3Receiver::new(&Params::default()).is_quiescent(ms(10_000)), "it has not begun");
+}
+
+/// A step 16 further is the same in four bits.
+#[test]
+fn by_modulus_a_loss_16_to_20_steps_after_an_event_is_part_of_it() {
+    // Counters of the packets before: 39, and 15, 16, 20, 21 and 32 more.
+    for (second, modulo) in [(138, 2), (139, 1), (150, 1), (151, 2), (180, 1)] {
+        for (counter_modulo, events) in [(false, 2), (true, modulo)] {
+            let own = Own { counter_modulo, ..Own::default() };
+            let mut receiver = Ccid3Receiver::new(&Params { own, ..plain() });
+            for n in (0..300).filter(|n| *n != 100 && *n != second) {
+                arrive(&mut receiver, &packet(n));
+            }
+            assert_eq!(receiver.history.events().count(), events, "{second}, by modulus: {counter_modulo}");
+        }
+    }
 }

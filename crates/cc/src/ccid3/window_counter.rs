@@ -5,7 +5,7 @@ use paceline_units::{Time, TimeDelta};
 /// Steps that are remembered: about eight round trips.
 const STEPS: usize = 32;
 /// What the wire has room for.
-const MODULUS: u64 = 16;
+pub(super) const MODULUS: u64 = 16;
 
 /// What the sender puts on packets.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -76,6 +76,8 @@ pub(super) struct CounterClock {
     greatest: u64,
     /// T(I): when the first packet with each of the last values came, by value.
     first: [Option<(Time, u64)>; MODULUS as usize],
+    /// When the last packet with each of the last values came, by value, where that is asked for.
+    last: Option<[Option<(Time, u64)>; MODULUS as usize]>,
     rtt: Option<TimeDelta>,
 }
 
@@ -84,8 +86,10 @@ const SHORTEST_RTT: TimeDelta = TimeDelta::from_micros(1);
 const LONGEST_RTT: TimeDelta = TimeDelta::from_secs(60);
 
 impl CounterClock {
-    pub(super) fn new(steps: u64) -> CounterClock {
-        CounterClock { steps, greatest: 0, first: [None; MODULUS as usize], rtt: None }
+    /// `from_last`: the round-trip time is that from last packets, not between first ones.
+    pub(super) fn new(steps: u64, from_last: bool) -> CounterClock {
+        let last = from_last.then_some([None; MODULUS as usize]);
+        CounterClock { steps, greatest: 0, first: [None; MODULUS as usize], last, rtt: None }
     }
 
     /// The greatest received, unwrapped.
@@ -107,18 +111,48 @@ impl CounterClock {
         if ahead > 0 || self.first[(self.greatest % MODULUS) as usize].is_none() {
             self.on_step(now, self.greatest.saturating_add(ahead));
         }
+        if let Some(last) = &mut self.last {
+            last[(self.greatest % MODULUS) as usize] = Some((now, self.greatest));
+            self.measure_from_last(now);
+        }
+    }
+
+    /// From the last packet more than a round trip back. A step of more than a round trip between two says nothing.
+    fn measure_from_last(&mut self, now: Time) {
+        let Some(last) = &self.last else { return };
+        let mut above = self.greatest;
+        for distance in 1..MODULUS {
+            let Some(counter) = self.greatest.checked_sub(distance) else { return };
+            let known = last[(counter % MODULUS) as usize].filter(|(_, at)| *at == counter);
+            let Some((came, _)) = known else { continue };
+            if above - counter > self.steps {
+                return;
+            }
+            above = counter;
+            if distance > self.steps {
+                self.take(now.saturating_since(came) * self.steps as i64 / distance as i64);
+                return;
+            }
+        }
+    }
+
+    fn take(&mut self, rtt: TimeDelta) {
+        self.rtt = Some(rtt.max(SHORTEST_RTT).min(LONGEST_RTT));
     }
 
     fn on_step(&mut self, now: Time, counter: u64) {
         self.greatest = counter;
         self.first[(counter % MODULUS) as usize] = Some((now, counter));
+        if self.last.is_some() {
+            return;
+        }
         // Section 8.1: a distance of a whole round trip is preferred; a single step says too little.
         for distance in (2..=self.steps).rev() {
             let Some(before) = counter.checked_sub(distance) else { continue };
             let known = self.first[(before % MODULUS) as usize].filter(|(_, at)| *at == before);
             if let Some((began, _)) = known {
                 let rtt = now.saturating_since(began) * self.steps as i64 / distance as i64;
-                self.rtt = Some(rtt.max(SHORTEST_RTT).min(LONGEST_RTT));
+                self.take(rtt);
                 return;
             }
         }
@@ -188,8 +222,23 @@ mod tests {
     }
 
     #[test]
+    fn from_last_packets_the_round_trip_is_up_to_a_fifth_short() {
+        let mut clock = CounterClock::new(4, true);
+        // Four packets in a step of 20 ms.
+        (0..20).for_each(|n| clock.on_newest(ms(n * 5), (n / 4) as u8));
+        assert_eq!(clock.rtt(), None, "a distance of four says nothing");
+        // The last packet of the first step came at 15 ms, D = 5.
+        for (n, expected) in [(20, 68), (21, 72), (22, 76), (23, 80)] {
+            clock.on_newest(ms(n * 5), 5);
+            assert_eq!(clock.rtt(), Some(TimeDelta::from_millis(expected)), "packet {n}");
+        }
+        clock.on_newest(ms(500), 10);
+        assert_eq!(clock.rtt(), Some(TimeDelta::from_millis(80)), "five ahead says nothing");
+    }
+
+    #[test]
     fn the_receiver_unwraps_and_takes_the_round_trip_from_first_packets() {
-        let mut clock = CounterClock::new(4);
+        let mut clock = CounterClock::new(4, false);
         // Section 8.1's figure: K, K+1, K+3, K+4, with K = 14.
         for (at, value) in [(0, 13), (10, 13), (20, 14), (25, 14), (40, 15)] {
             clock.on_newest(ms(at), value);

@@ -248,3 +248,28 @@ fn unused_send_time_of_a_round_trip_may_be_made_up_for() {
         assert_eq!(packets, at_once, "credit of {burst_credit} round trips");
     }
 }
+
+#[test]
+fn slow_start_may_be_left_undamped() {
+    for (damped_slow_start, damped) in [(true, true), (false, false)] {
+        let mut tfrc = started(Params { damped_slow_start, ..Params::default() });
+        let report = |loss_event_rate| ReceiverReport::Tfrc {
+            loss_event_rate,
+            receive_rate: Bitrate::from_mbps(100),
+            newest_sent: ms(0),
+            delay: TimeDelta::ZERO,
+        };
+        let _ = tfrc.on_report(ms(400), &Report::Receiver(report(0.0)));
+        assert_eq!(tfrc.x_inst() < tfrc.x, damped);
+        let _ = tfrc.on_report(ms(401), &Report::Receiver(report(0.01)));
+        assert!(tfrc.x_inst() < tfrc.x, "with losses in any case");
+    }
+}
+
+#[test]
+fn the_initial_window_may_be_a_single_segment() {
+    let mut tfrc = sender(Params { w_init_segments: 1, ..plain() });
+    let _ = send(&mut tfrc, 0, false);
+    let _ = hear(&mut tfrc, 100, 0.0, 0.0);
+    near(tfrc.x, 10_000.0);
+}

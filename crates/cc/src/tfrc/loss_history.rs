@@ -69,6 +69,11 @@ impl LossHistory {
         !self.events.is_empty()
     }
 
+    /// `T_old` of the newest loss event.
+    pub(crate) fn newest_stamp(&self) -> Option<u64> {
+        self.events.front().map(|event| event.stamp)
+    }
+
     /// Packets were lost or marked. What lies within `r` after a loss event's begin belongs to it; else a new one
     /// begins. Before the first event there was an interval of `first_interval` packets. True if one began.
     pub(crate) fn add(&mut self, run: LostRun, r: u64, first_interval: f64) -> bool {

@@ -122,7 +122,8 @@ impl Tfrc {
 
     /// `X_inst` (section 4.5).
     fn x_inst(&self) -> f64 {
-        if !self.params.oscillation_reduction {
+        let slow_start = self.p <= 0.0 && !self.params.damped_slow_start;
+        if !self.params.oscillation_reduction || slow_start {
             return self.x;
         }
         (self.x * self.round_trip.damping()).max(self.slowest()).min(FASTEST)

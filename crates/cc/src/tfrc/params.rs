@@ -16,14 +16,15 @@ param_set! {
         q: Ratio = 0.9, in 0.0, 1.0, "RFC 5348 4.3", "Weight of the past in the round-trip time R";
         oscillation_reduction: Flag = true, in 0.0, 1.0, "RFC 5348 4.5", "Send slower while the round-trip time is above its long-term mean";
         q2: Ratio = 0.9, in 0.0, 1.0, "RFC 5348 4.5", "Weight of the past in R_sqmean, the mean square root of the round-trip time";
+        damped_slow_start: Flag = true, in 0.0, 1.0, "RFC 5348 4.5; not in ns-2.35's DCCP", "Oscillation reduction holds before the first loss event too";
         t_mbi: Time = ms(64_000), in 1.0, 1000.0, "RFC 5348 4.3", "Longest interval between packets";
         w_init: Bytes = Bytes::new(4380), in 1.0, 1e6, "RFC 5348 4.2", "Initial window where that is between 2 and w_init_segments largest packets";
-        w_init_segments: Count = 4, in 2.0, 100.0, "RFC 5348 4.2", "Most largest packets in the initial window";
+        w_init_segments: Count = 4, in 1.0, 100.0, "RFC 5348 4.2", "Most largest packets in the initial window";
         initial_packet_rate: Ratio = 1.0, in 0.01, 1e6, "RFC 5348 4.2", "Packets per second before the first round-trip time";
         nofeedback_initial: Time = ms(2000), in 0.01, 60.0, "RFC 5348 4.2", "Nofeedback timer before the first round-trip time";
         nofeedback_rtts: Ratio = 4.0, in 1.0, 100.0, "RFC 5348 4.3", "Nofeedback timer in round-trip times";
         recv_limit_factor: Ratio = 2.0, in 1.0, 100.0, "RFC 5348 4.3", "Largest rate over the largest recent X_recv";
-        recv_set_rtts: Ratio = 2.0, in 1.0, 100.0, "RFC 5348 4.3", "How long an X_recv counts, in round-trip times";
+        recv_set_rtts: Ratio = 2.0, in 0.0, 100.0, "RFC 5348 4.3", "How long an X_recv counts, in round-trip times; the last one always does";
         data_limited_factor: Ratio = 0.85, in 0.0, 1.0, "RFC 5348 4.3", "Factor of X_recv for a loss while the application limits the sender";
         burst_credit: Ratio = 0.0, in 0.0, 1.0, "RFC 5348 4.6 (at most one round trip)", "Unused send time that may be made up for in a burst, in round-trip times";
         ndupack: Count = 3, in 1.0, 100.0, "RFC 5348 5.1", "Later packets that make a missing packet a lost one";

@@ -88,6 +88,15 @@ mod tests {
     }
 
     #[test]
+    fn for_no_time_the_last_value_alone_counts() {
+        let mut set = ReceiveLimit::new(ms(0));
+        for (at, rate) in [(100, 9.0), (200, 5.0)] {
+            set.update(ms(at), rate, TimeDelta::ZERO);
+            assert_eq!(set.max(), rate);
+        }
+    }
+
+    #[test]
     fn maximizing_keeps_the_largest_as_new_and_drops_infinity() {
         let mut set = ReceiveLimit::new(ms(0));
         set.maximize(ms(10), 4.0);

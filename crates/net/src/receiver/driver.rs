@@ -9,6 +9,7 @@ use crate::peer::MediaGate;
 use crate::socket::{Datagram, Inbox, UdpPort};
 use crate::wait::{LONGEST_SLEEP, PreciseTimers, wait_for};
 use crate::{Control, NetError, NetOutput};
+use paceline_scenario::build::RtpParts;
 use paceline_units::{Time, TimeDelta};
 use paceline_wire::rtp;
 
@@ -19,6 +20,7 @@ pub(super) struct Driver<'a> {
     port: UdpPort,
     inbox: Inbox,
     flow: ChosenFlow<'a>,
+    rtp: &'a RtpParts,
     options: ReceiveOptions,
     gate: MediaGate,
     session: Option<Session<'a>>,
@@ -29,13 +31,19 @@ pub(super) struct Driver<'a> {
 }
 
 impl<'a> Driver<'a> {
-    pub fn new(port: UdpPort, flow: ChosenFlow<'a>, options: ReceiveOptions) -> Driver<'a> {
+    pub fn new(
+        port: UdpPort,
+        flow: ChosenFlow<'a>,
+        rtp: &'a RtpParts,
+        options: ReceiveOptions,
+    ) -> Driver<'a> {
         let longest = flow.scenario.duration;
         Driver {
             port,
             inbox: Inbox::new(),
-            gate: MediaGate::new(options.ssrc, flow.rtp.streams.len(), None),
+            gate: MediaGate::new(options.ssrc, rtp.streams.len(), None),
             flow,
+            rtp,
             session: None,
             counters: NetCounters::default(),
             clock: DriverClock::from_zero(Moment::now()),
@@ -114,7 +122,7 @@ impl<'a> Driver<'a> {
         let now = self.clock.time_of(datagram.arrived);
         let Some(packet) = self.gate.admit(now, datagram, &mut self.counters) else { return };
         if packet.new {
-            self.session = Some(Session::open(self.flow, packet.ssrcs, datagram, &packet.view));
+            self.session = Some(Session::open(self.flow, self.rtp, packet.ssrcs, datagram, &packet.view));
         }
         // A packet may make a report due at once: before the next packet changes what it would say.
         if let Some(session) = &mut self.session {

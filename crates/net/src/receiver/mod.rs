@@ -14,19 +14,27 @@
 //!
 //! Its zero is that of the sender: when the first packet was captured (or arrived, if it does not say), less the flow's
 //! `start`. So `warmup` and `duration` mean the same at both ends.
+//!
+//! Over DCCP the session is a connection: that of the first who completes a handshake with a cookie, until it ends. Media is
+//! RTP in its datagrams, of bulk data no frame is displayed. `loss_ratio` is of numbers that are missing for a second; a few of
+//! them were no data. Nobody plays RTP's guard: [`paceline_transport::dccp::Host`] and the connection do.
 
+mod connection;
+mod dccp;
 mod driver;
 mod record;
 mod seen;
 mod session;
 mod times;
 
-use crate::choice::ChosenFlow;
+use crate::choice::{ChosenFlow, Over};
+use crate::dccp::DccpPort;
 use crate::socket::UdpPort;
 use crate::{Control, NetError, NetOutput};
 use paceline_scenario::{Loaded, Loader, Origin, load};
 use paceline_units::TimeDelta;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 /// What a receiver is told beyond the scenario.
 #[derive(Clone, PartialEq, Debug)]
@@ -43,6 +51,8 @@ pub struct ReceiveOptions {
     pub patience: Option<TimeDelta>,
     /// The run ends so long after its zero, even if the scenario's duration is longer.
     pub duration: Option<TimeDelta>,
+    /// A file for what a DCCP flow sends and receives; none: nothing is written.
+    pub capture: Option<PathBuf>,
 }
 
 impl ReceiveOptions {
@@ -55,6 +65,7 @@ impl ReceiveOptions {
             silence: Some(TimeDelta::from_secs(10)),
             patience: None,
             duration: None,
+            capture: None,
         }
     }
 }
@@ -70,9 +81,10 @@ impl<'a> Receiver<'a> {
     /// Listens for a flow of the scenario.
     ///
     /// # Errors
-    /// No such flow, or an address that cannot be listened on.
+    /// No such flow, a capture of a flow that is not DCCP, or an address that cannot be listened on.
     pub fn bind(loaded: &'a Loaded, options: &ReceiveOptions) -> Result<Receiver<'a>, NetError> {
         let flow = ChosenFlow::of(loaded, options.flow.as_deref())?;
+        flow.check_capture(options.capture.is_some())?;
         Ok(Receiver { port: UdpPort::bind(options.listen)?, flow, options: options.clone() })
     }
 
@@ -89,7 +101,14 @@ impl<'a> Receiver<'a> {
     /// # Errors
     /// If nothing arrives within the options' patience, or the socket fails.
     pub fn run(self, control: &Control<'_>) -> Result<NetOutput, NetError> {
-        driver::Driver::new(self.port, self.flow, self.options).run(control)
+        let Receiver { port, flow, options } = self;
+        match flow.over {
+            Over::Rtp(rtp) => driver::Driver::new(port, flow, rtp, options).run(control),
+            Over::Dccp(parts) => {
+                let port = DccpPort::new(port, options.capture.as_deref())?;
+                dccp::Driver::new(port, flow, parts, options)?.run(control)
+            }
+        }
     }
 }
 

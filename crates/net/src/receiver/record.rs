@@ -7,9 +7,8 @@ use paceline_cc::StreamId;
 use paceline_media::DisplayedFrame;
 use paceline_scenario::recorder::{FlowRecorder, ReceivedPacket, Tick, Ticker};
 use paceline_scenario::summary::{Distribution, FlowSummary, FrameDelayMeans};
-use paceline_transport::rtp::RtpPacket;
 use paceline_transport::{Elsewhere, ReceivingEnd};
-use paceline_units::{Bytes, Ecn, Time, TimeDelta};
+use paceline_units::Time;
 
 /// Records a flow from its receiver's side.
 pub(super) struct ReceiverRecord<'a> {
@@ -34,29 +33,12 @@ impl<'a> ReceiverRecord<'a> {
         self.ticker.next()
     }
 
-    /// A packet of `size` bytes (header in) arrived that was sent at `sent`.
-    pub fn received(
-        &mut self,
-        now: Time,
-        packet: &RtpPacket,
-        size: Bytes,
-        sent: Time,
-        ecn: Ecn,
-        duplicate: bool,
-    ) {
+    /// A packet arrived.
+    pub fn received(&mut self, packet: ReceivedPacket) {
         self.packets += 1;
-        self.duplicates += u64::from(duplicate);
-        self.recorder.received(&ReceivedPacket {
-            now,
-            stream: packet.stream,
-            size: size + self.flow.parts.overhead,
-            payload: packet.payload,
-            sent,
-            wait: TimeDelta::ZERO,
-            noise: TimeDelta::ZERO,
-            ecn,
-            duplicate,
-        });
+        self.duplicates += u64::from(packet.duplicate);
+        let size = packet.size + self.flow.parts.overhead;
+        self.recorder.received(&ReceivedPacket { size, ..packet });
     }
 
     /// A packet is lost that was sent at about `sent`.

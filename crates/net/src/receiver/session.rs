@@ -10,6 +10,8 @@ use crate::output::NetCounters;
 use crate::socket::{Datagram, UdpPort};
 use crate::ssrc::Ssrcs;
 use paceline_cc::StreamId;
+use paceline_scenario::build::RtpParts;
+use paceline_scenario::recorder::ReceivedPacket;
 use paceline_transport::rtp::{Feedback, Header, PathFacts, RtpPacket, RtpReceiver};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 use paceline_wire::rtp::RtpView;
@@ -56,12 +58,13 @@ impl<'a> Session<'a> {
     /// A session that `datagram` opens; it has still to be taken.
     pub fn open(
         flow: ChosenFlow<'a>,
+        rtp: &RtpParts,
         ssrcs: Ssrcs,
         datagram: &Datagram<'_>,
         view: &RtpView<'_>,
     ) -> Session<'a> {
         let timing = plausible_timing(view.payload, datagram.arrived);
-        let (parts, rtp) = (flow.parts, flow.rtp);
+        let parts = flow.parts;
         let streams = rtp.streams.len().clamp(1, 255);
         let first = timing.map_or(datagram.arrived, |(captured, _)| captured);
         Session {
@@ -118,7 +121,17 @@ impl<'a> Session<'a> {
             missing.for_each(|missing| self.missing.note(arrived, stream, missing));
         }
         let size = Bytes::new(datagram.bytes.len() as u64);
-        self.record.received(arrived, &packet, size, arrived - self.delay, datagram.ecn, duplicate);
+        self.record.received(ReceivedPacket {
+            now: arrived,
+            stream,
+            size,
+            payload: packet.payload,
+            sent: arrived - self.delay,
+            wait: TimeDelta::ZERO,
+            noise: TimeDelta::ZERO,
+            ecn: datagram.ecn,
+            duplicate,
+        });
         let facts = PathFacts { sent, wait: None, first: None };
         self.endpoint.on_packet(arrived, &packet, datagram.ecn, facts);
     }

@@ -30,7 +30,7 @@ pub(super) struct Chain {
 pub(super) struct Passed {
     /// Those that leave the last link, and when they are there.
     pub arrived: Vec<(Time, Parcel)>,
-    /// How many were dropped or lost, at which times.
+    /// How many with media were dropped or lost, at which times.
     pub lost: Vec<Time>,
 }
 
@@ -113,14 +113,17 @@ impl Hop {
             take(departure.arrives, parcel);
         };
         while let Some((at, parcel)) = arriving.pop_before(until) {
-            if link.offer(at, parcel, &mut depart) != Offered::Accepted {
+            let data = parcel.data;
+            if link.offer(at, parcel, &mut depart) != Offered::Accepted && data {
                 lost.push(at);
             }
         }
         link.advance(until, &mut depart);
         // What a queue dropped after it had taken it.
-        while let Some((at, _)) = link.take_dropped() {
-            lost.push(at);
+        while let Some((at, parcel)) = link.take_dropped() {
+            if parcel.data {
+                lost.push(at);
+            }
         }
     }
 }

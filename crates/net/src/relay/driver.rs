@@ -1,27 +1,24 @@
 //! The relay's loop: datagrams in, links, datagrams out when they are due, sleep.
 
 use super::chain::{Chain, Passed};
+use super::gate::{Gate, Verdict};
 use super::parcel::{Hold, Parcel};
 use super::record::RelayRecord;
 use super::release::Releases;
 use super::{Relay, RelayOptions};
-use crate::choice::{ChosenFlow, reachable_from_outside};
+use crate::choice::{ChosenFlow, Over, reachable_from_outside};
 use crate::clock::{DriverClock, Moment};
 use crate::output::NetCounters;
-use crate::peer::MediaGate;
 use crate::socket::{Datagram, Inbox, UdpPort};
 use crate::ssrc::{FIRST_SSRC, Ssrcs};
 use crate::wait::{LONGEST_SLEEP, PreciseTimers, wait_for};
 use crate::{Control, NetError, NetOutput};
 use paceline_link::LinkConfig;
 use paceline_units::{Bytes, Time, TimeDelta};
-use paceline_wire::{rtcp, rtp};
 use std::net::SocketAddr;
 
 /// Datagrams read of each socket before the rest of the loop has its turn.
 const AT_ONCE: usize = 256;
-/// A sender that is silent for so long gives way to another.
-const SENDER_PATIENCE: TimeDelta = TimeDelta::from_secs(5);
 /// After the scenario's end, what is under way may still arrive for so long.
 const GRACE: TimeDelta = TimeDelta::from_secs(1);
 const NEXT: TimeDelta = TimeDelta::from_nanos(1);
@@ -38,7 +35,9 @@ pub(super) struct Driver<'a> {
     passed: Passed,
     forward: Releases<Parcel>,
     back: Releases<Parcel>,
-    gate: MediaGate,
+    gate: Gate,
+    /// Whether a connection has still to be closed.
+    open: bool,
     record: RelayRecord<'a>,
     counters: NetCounters,
     /// Since the sockets were opened.
@@ -55,7 +54,10 @@ pub(super) struct Driver<'a> {
 impl<'a> Driver<'a> {
     pub fn new(relay: Relay<'a>) -> Driver<'a> {
         let Relay { listen, out, chain, links, flow, options } = relay;
-        let streams = flow.rtp.streams.len();
+        let streams = match flow.over {
+            Over::Rtp(rtp) => rtp.streams.len(),
+            Over::Dccp(_) => 1,
+        };
         let opened = DriverClock::from_zero(Moment::now());
         Driver {
             listen,
@@ -63,7 +65,8 @@ impl<'a> Driver<'a> {
             inbox: Inbox::new(),
             flow,
             hold: Hold::new(options.memory),
-            gate: MediaGate::new(options.ssrc, streams, Some(SENDER_PATIENCE)),
+            gate: Gate::new(flow.over, options.ssrc),
+            open: matches!(flow.over, Over::Dccp(_)),
             record: RelayRecord::new(flow, Ssrcs::new(options.ssrc.unwrap_or(FIRST_SSRC), streams)),
             options,
             links,
@@ -99,7 +102,8 @@ impl<'a> Driver<'a> {
                 self.check_patience()?;
             }
             let now = self.clock.now();
-            let over = self.started && now >= end && (self.forward.is_empty() || now >= end + GRACE);
+            let quiet = self.forward.is_empty() && !self.open;
+            let over = self.started && now >= end && (quiet || now >= end + GRACE);
             if over || control.stopped() {
                 break;
             }
@@ -175,29 +179,16 @@ impl<'a> Driver<'a> {
     /// A datagram from the sender's side.
     fn take_forward(&mut self, datagram: &Datagram<'_>) -> Result<(), NetError> {
         self.counters.received += 1;
-        if rtp::is_rtcp(datagram.bytes) {
-            self.take_control(datagram);
-            return Ok(());
-        }
         let now = self.opened.time_of(datagram.arrived);
-        let Some(packet) = self.gate.admit(now, datagram, &mut self.counters) else { return Ok(()) };
-        if packet.new && !self.confirmed {
-            self.begin(datagram.arrived, packet.ssrcs)?;
+        let Verdict::Passes { data, new, proves } = self.gate.admit(now, datagram, &mut self.counters) else {
+            return Ok(());
+        };
+        if let Some(ssrcs) = new.filter(|_| !self.confirmed) {
+            self.begin(datagram.arrived, ssrcs)?;
         }
-        self.confirmed |= !packet.new;
-        self.enter(datagram);
+        self.confirmed |= proves && new.is_none();
+        self.enter(datagram, data);
         Ok(())
-    }
-
-    /// RTCP of the sender: whoever sends nothing else is a stranger.
-    fn take_control(&mut self, datagram: &Datagram<'_>) {
-        if !is_sound_rtcp(datagram.bytes) {
-            self.counters.malformed += 1;
-        } else if self.gate.address() != Some(datagram.from) {
-            self.counters.strangers += 1;
-        } else {
-            self.enter(datagram);
-        }
     }
 
     /// The run begins with a packet that came at `first`. What was before, of somebody who was heard only once, is
@@ -214,14 +205,18 @@ impl<'a> Driver<'a> {
     }
 
     /// A datagram of the sender comes to the links.
-    fn enter(&mut self, datagram: &Datagram<'_>) {
+    fn enter(&mut self, datagram: &Datagram<'_>, data: bool) {
         self.arrived = self.arrived.max(self.clock.time_of(datagram.arrived));
         let overhead = self.flow.parts.overhead;
-        let Some(parcel) = self.hold.parcel(self.arrived, datagram.bytes, overhead, datagram.ecn) else {
+        let parcel = self.hold.parcel(self.arrived, datagram.bytes, overhead, datagram.ecn);
+        let Some(mut parcel) = parcel else {
             self.counters.overflowed += 1;
             return;
         };
-        self.record.entered(self.arrived, &parcel);
+        parcel.data = data;
+        if data {
+            self.record.entered(self.arrived, &parcel);
+        }
         self.chain.offer(self.arrived, parcel);
     }
 
@@ -232,7 +227,7 @@ impl<'a> Driver<'a> {
             self.counters.strangers += 1;
             return;
         }
-        if !is_sound_rtcp(datagram.bytes) {
+        if !self.gate.is_answer(datagram.bytes) {
             self.counters.malformed += 1;
             return;
         }
@@ -256,11 +251,15 @@ impl<'a> Driver<'a> {
     /// Lets go what is due.
     fn release(&mut self) {
         while let Some((at, parcel)) = self.forward.pop_before(self.clock.now() + NEXT) {
-            self.record.passed(at, &parcel);
+            if parcel.data {
+                self.record.passed(at, &parcel);
+            }
+            self.open &= !self.gate.ends(&parcel.bytes);
             send(&self.out, &parcel, self.options.forward, &mut self.counters);
         }
         let Some(sender) = self.gate.address() else { return };
         while let Some((_, parcel)) = self.back.pop_before(self.clock.now() + NEXT) {
+            self.open &= !self.gate.ends(&parcel.bytes);
             send(&self.listen, &parcel, sender, &mut self.counters);
         }
     }
@@ -271,9 +270,4 @@ fn send(port: &UdpPort, parcel: &Parcel, to: SocketAddr, counters: &mut NetCount
         Ok(()) => counters.sent += 1,
         Err(_) => counters.unsendable += 1,
     }
-}
-
-/// Whether a datagram is RTCP from its first byte to its last.
-fn is_sound_rtcp(datagram: &[u8]) -> bool {
-    rtp::is_rtcp(datagram) && rtcp::packets(datagram).all(|packet| packet.is_ok())
 }

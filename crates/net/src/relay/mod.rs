@@ -6,8 +6,10 @@
 //! Its zero is the arrival of the first packet less the flow's `start`, so that steps of the rate come when the scenario
 //! says.
 //!
-//! Only RTP of our payload type and its sender's RTCP pass, from one sender at a time: the first address and SSRC that are
-//! heard twice, until they have been silent for 5 s. A packet that was alone before the sender's does not count: the run
+//! Of an RTP flow only RTP of our payload type and its sender's RTCP pass, from one sender at a time: the first address
+//! and SSRC that are heard twice, until they have been silent for 5 s. Of a DCCP flow it is the packets of one connection,
+//! known by address and ports, that begins with a Request; after the scenario's end the relay stays for a moment, so that
+//! the connection can be closed. A packet that was alone before the sender's does not count: the run
 //! begins anew with the next.
 //! What is under way is bounded by [`RelayOptions::memory`]; beyond, datagrams are dropped and counted apart from the
 //! links' own drops.
@@ -20,6 +22,7 @@
 
 mod chain;
 mod driver;
+mod gate;
 mod parcel;
 mod record;
 mod release;

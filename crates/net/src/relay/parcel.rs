@@ -33,6 +33,7 @@ impl Hold {
             bytes: bytes.into(),
             size: Bytes::new(bytes.len() as u64) + overhead,
             ecn,
+            data: true,
             entered,
             wait: TimeDelta::ZERO,
             noise: TimeDelta::ZERO,
@@ -51,6 +52,8 @@ pub(super) struct Parcel {
     pub size: Bytes,
     /// Its mark now.
     pub ecn: Ecn,
+    /// Whether it is media.
+    pub data: bool,
     /// When it came to the relay.
     pub entered: Time,
     /// What it waited in queues so far.

@@ -1,5 +1,6 @@
 //! The sender's loop: reports in, timeouts, packets out, sleep.
 
+use super::answers::Answers;
 use super::record::SenderRecord;
 use super::reports::ReportReader;
 use super::sent::SentLog;
@@ -11,6 +12,7 @@ use crate::socket::{Datagram, Inbox, UdpPort};
 use crate::ssrc::{PAYLOAD_TYPE, Ssrcs};
 use crate::wait::{LONGEST_SLEEP, PreciseTimers, wait_for};
 use crate::{Control, NetError, NetOutput};
+use paceline_scenario::build::RtpParts;
 use paceline_scenario::recorder::Tick;
 use paceline_scenario::registry::AnyController;
 use paceline_transport::rtp::{Outgoing, RtpSender};
@@ -23,8 +25,6 @@ use std::net::SocketAddr;
 /// Packets sent, and reports read, before the other side of the loop has its turn.
 const AT_ONCE: usize = 32;
 const NEXT: TimeDelta = TimeDelta::from_nanos(1);
-/// Without a report for so long, a warning is due.
-const SILENCE: TimeDelta = TimeDelta::from_secs(5);
 
 pub(super) struct Driver<'a> {
     port: UdpPort,
@@ -47,20 +47,10 @@ pub(super) struct Driver<'a> {
     time: Time,
 }
 
-/// Whether anything comes back.
-struct Answers {
-    first_sent: Option<Time>,
-    last: Option<Time>,
-    silent: bool,
-    patience: TimeDelta,
-    refused: Option<String>,
-    warnings: Vec<String>,
-}
-
 impl<'a> Driver<'a> {
-    pub fn new(port: UdpPort, flow: ChosenFlow<'a>, options: &SendOptions) -> Driver<'a> {
+    pub fn new(port: UdpPort, flow: ChosenFlow<'a>, rtp: &RtpParts, options: &SendOptions) -> Driver<'a> {
         let parts = flow.parts;
-        let endpoint = RtpSender::new(parts.controller.clone(), &flow.rtp.sender, flow.rtp.streams.clone());
+        let endpoint = RtpSender::new(parts.controller.clone(), &rtp.sender, rtp.streams.clone());
         Driver {
             port,
             inbox: Inbox::new(),
@@ -68,20 +58,13 @@ impl<'a> Driver<'a> {
             clock: DriverClock::from_zero(Moment::now()),
             endpoint,
             ecn: parts.ecn,
-            ssrcs: Ssrcs::new(options.ssrc, flow.rtp.streams.len()),
-            log: SentLog::new(flow.rtp.streams.len()),
+            ssrcs: Ssrcs::new(options.ssrc, rtp.streams.len()),
+            log: SentLog::new(rtp.streams.len()),
             reports: ReportReader::default(),
             record: SenderRecord::new(flow),
             counters: NetCounters::default(),
             bytes: Vec::with_capacity(2048),
-            answers: Answers {
-                first_sent: None,
-                last: None,
-                silent: false,
-                patience: options.patience,
-                refused: None,
-                warnings: Vec::new(),
-            },
+            answers: Answers::new(options.patience),
             start: Some(parts.start),
             stop: Some(parts.stop),
             duration: Time::ZERO + flow.scenario.duration,
@@ -109,7 +92,7 @@ impl<'a> Driver<'a> {
         }
         self.answers.end(now);
         self.counters.unknown_reports = self.endpoint.counters().unknown_reports;
-        Ok(self.record.finish(now, &self.endpoint, self.counters, self.answers.warnings))
+        Ok(self.record.finish(now, &self.endpoint, self.counters, self.answers.warnings, &[]))
     }
 
     /// When the endpoint wants to be called.
@@ -241,39 +224,6 @@ impl<'a> Driver<'a> {
         }
         self.answers.first_sent.get_or_insert(now);
         self.log.sent(self.clock.time_of(left), packet);
-        self.record.sent(now, outgoing);
-    }
-}
-
-impl Answers {
-    /// A report on our packets arrived.
-    fn heard(&mut self, now: Time) {
-        self.end(now);
-        (self.last, self.silent) = (Some(now), false);
-    }
-
-    /// A silence ends, for whatever reason.
-    fn end(&mut self, now: Time) {
-        if let Some(last) = self.last.filter(|_| self.silent) {
-            let (from, span) = (last.as_secs_f64(), (now - last).as_secs_f64());
-            self.warnings.push(format!("no feedback from {from:.1} s on, for {span:.1} s"));
-        }
-    }
-
-    /// An error if nothing has come back at all.
-    fn any(&mut self, now: Time, address: SocketAddr) -> Result<(), NetError> {
-        let Some(first) = self.first_sent.filter(|_| self.last.is_none()) else { return Ok(()) };
-        let seconds = now.saturating_since(first).as_secs_f64();
-        Err(NetError::NothingAnswered { address, seconds, refused: self.refused.take() })
-    }
-
-    fn check(&mut self, now: Time, address: SocketAddr) -> Result<(), NetError> {
-        if self.first_sent.is_some_and(|first| now.saturating_since(first) >= self.patience) {
-            self.any(now, address)?;
-        }
-        // A run that flaps for days does not fill the memory with warnings.
-        self.silent =
-            self.last.is_some_and(|last| now.saturating_since(last) >= SILENCE) && self.warnings.len() < 20;
-        Ok(())
+        self.record.sent(now, packet.stream, packet.size(), now - outgoing.queued);
     }
 }

@@ -14,20 +14,29 @@
 //! `ce_ratio` (their reported marks), `loss_ratio` (packets reported missing and still missing a second later),
 //! `queue_delay_ms` (one-way delay above the smallest so far, at the resolution of the reports: 1/1024 s; it includes
 //! noise). Absent: one-way delay, frame delay, displayed frames, links.
+//!
+//! Over DCCP the figures of arrivals come from Ack Vectors, in the same way; without them (CCID 3, unless `ack_vector` asks
+//! for them) they are absent. Queue delay is always: acknowledgements tell no arrival times. When the run is over, or is
+//! stopped, the connection is closed, for which a second is left.
 
+mod acknowledged;
+mod answers;
+mod dccp;
 mod driver;
 mod record;
 mod reports;
 mod sent;
 
 use crate::address::{local_for, require_port};
-use crate::choice::ChosenFlow;
+use crate::choice::{ChosenFlow, Over};
+use crate::dccp::DccpPort;
 use crate::socket::UdpPort;
 use crate::ssrc::FIRST_SSRC;
 use crate::{Control, NetError, NetOutput};
 use paceline_scenario::Loaded;
 use paceline_units::TimeDelta;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 /// How much lateness is made up for: longer than a thread of a busy machine usually waits for its turn, short against
 /// the delays that controllers look at. What is more late than this happens when the process comes to it: a burst after a
@@ -45,12 +54,14 @@ pub struct SendOptions {
     pub ssrc: u32,
     /// If nothing has come back for so long after the first packet, or by the run's end, the run is an error.
     pub patience: TimeDelta,
+    /// A file for what a DCCP flow sends and receives; none: nothing is written.
+    pub capture: Option<PathBuf>,
 }
 
 impl SendOptions {
     /// Sends the only flow to `to`, SSRC 100, and waits 10 s for an answer.
     pub fn to(to: SocketAddr) -> SendOptions {
-        SendOptions { flow: None, to, ssrc: FIRST_SSRC, patience: TimeDelta::from_secs(10) }
+        SendOptions { flow: None, to, ssrc: FIRST_SSRC, patience: TimeDelta::from_secs(10), capture: None }
     }
 }
 
@@ -65,9 +76,10 @@ impl<'a> Sender<'a> {
     /// Opens a socket for a flow of the scenario.
     ///
     /// # Errors
-    /// No such flow, port 0 as the target, or no socket.
+    /// No such flow, port 0 as the target, a capture of a flow that is not DCCP, or no socket.
     pub fn bind(loaded: &'a Loaded, options: &SendOptions) -> Result<Sender<'a>, NetError> {
         let flow = ChosenFlow::of(loaded, options.flow.as_deref())?;
+        flow.check_capture(options.capture.is_some())?;
         require_port(options.to)?;
         Ok(Sender { port: UdpPort::bind(local_for(options.to))?, flow, options: options.clone() })
     }
@@ -83,9 +95,16 @@ impl<'a> Sender<'a> {
     /// Sends for the scenario's duration, or until it is stopped.
     ///
     /// # Errors
-    /// If nothing answers, or the socket fails.
+    /// If nothing answers, the receiver refuses, or the socket fails.
     pub fn run(self, control: &Control<'_>) -> Result<NetOutput, NetError> {
-        driver::Driver::new(self.port, self.flow, &self.options).run(control)
+        let Sender { port, flow, options } = self;
+        match flow.over {
+            Over::Rtp(rtp) => driver::Driver::new(port, flow, rtp, &options).run(control),
+            Over::Dccp(parts) => {
+                let port = DccpPort::new(port, options.capture.as_deref())?;
+                dccp::Driver::new(port, flow, parts, &options)?.run(control)
+            }
+        }
     }
 }
 

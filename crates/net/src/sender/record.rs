@@ -6,13 +6,9 @@ use crate::figures::{Seen, output};
 use crate::{NetCounters, NetOutput};
 use paceline_cc::StreamId;
 use paceline_scenario::recorder::{FlowRecorder, ReceivedPacket, Tick, Ticker};
-use paceline_scenario::registry::AnyController;
-use paceline_scenario::summary::Distribution;
-use paceline_transport::Elsewhere;
-use paceline_transport::rtp::{Outgoing, RTP_HEADER, RtpSender};
-use paceline_units::{Time, TimeDelta};
-
-type Endpoint = RtpSender<AnyController>;
+use paceline_scenario::summary::{Distribution, FlowSummary};
+use paceline_transport::{Elsewhere, SendingEnd};
+use paceline_units::{Bytes, Time, TimeDelta};
 
 /// Records a flow from its sender's side.
 pub(super) struct SenderRecord<'a> {
@@ -40,14 +36,13 @@ impl<'a> SenderRecord<'a> {
         self.ticker.pending()
     }
 
-    pub fn sent(&mut self, now: Time, outgoing: &Outgoing) {
-        let packet = &outgoing.packet;
-        let size = packet.size() + self.flow.parts.overhead;
-        self.recorder.sent(now, packet.stream, size, now - outgoing.queued);
+    /// A packet of `size` bytes (header in) left that had waited for `queued`.
+    pub fn sent(&mut self, now: Time, stream: StreamId, size: Bytes, queued: TimeDelta) {
+        self.recorder.sent(now, stream, size + self.flow.parts.overhead, queued);
     }
 
     /// The controller was told something.
-    pub fn observe(&mut self, now: Time, endpoint: &Endpoint) {
+    pub fn observe(&mut self, now: Time, endpoint: &impl SendingEnd) {
         self.recorder.reported(now, endpoint.controller());
     }
 
@@ -58,7 +53,7 @@ impl<'a> SenderRecord<'a> {
         self.recorder.received(&ReceivedPacket {
             now,
             stream: packet.stream,
-            size: packet.payload + RTP_HEADER + self.flow.parts.overhead,
+            size: packet.size + self.flow.parts.overhead,
             payload: packet.payload,
             sent: packet.sent,
             wait: self.last_queued,
@@ -73,7 +68,7 @@ impl<'a> SenderRecord<'a> {
     }
 
     /// Does the next thing that is due at `now`.
-    pub fn tick(&mut self, now: Time, endpoint: &Endpoint, progress: &dyn Fn(Time)) {
+    pub fn tick(&mut self, now: Time, endpoint: &impl SendingEnd, progress: &dyn Fn(Time)) {
         match self.ticker.due(now) {
             Some(Tick::Begin(at)) => {
                 self.recorder.begin_sender(at, endpoint);
@@ -89,29 +84,44 @@ impl<'a> SenderRecord<'a> {
         }
     }
 
-    fn end(&mut self, at: Time, endpoint: &Endpoint) {
+    fn end(&mut self, at: Time, endpoint: &impl SendingEnd) {
         self.recorder.end_sender(at, endpoint);
         self.recorder.end_receiver(at, &Elsewhere);
     }
 
-    /// The run ended at `now`.
+    /// The run ended at `now`; what the figures in `unknown` are nobody knows.
     pub fn finish(
         mut self,
         now: Time,
-        endpoint: &Endpoint,
+        endpoint: &impl SendingEnd,
         counters: NetCounters,
         warnings: Vec<String>,
+        unknown: &[&str],
     ) -> NetOutput {
         if self.ticker.cut() {
             self.end(now, endpoint);
         }
         let seen = Seen { ran: now, packets: self.delivered, counters };
-        let output = output(self.flow, self.recorder, &[], seen, &[], |figures| {
+        let output = output(self.flow, self.recorder, &[], seen, unknown, |figures| {
             figures.one_way_delay_ms = Distribution::default();
             figures.delay_variation_ms = Distribution::default();
             figures.jitter_ms = Distribution::default();
             figures.delay_noise_ms = Distribution::default();
+            for name in unknown {
+                forget(figures, name);
+            }
         });
         NetOutput { warnings, ..output }
+    }
+}
+
+/// A figure of the summary is absent.
+fn forget(figures: &mut FlowSummary, name: &str) {
+    match name {
+        "queue_delay_ms" => figures.queue_delay_ms = Distribution::default(),
+        "throughput_mbps" => (figures.throughput_mbps, figures.goodput_mbps) = (None, None),
+        "loss_ratio" => figures.loss_ratio = None,
+        "ce_ratio" => figures.ce_ratio = None,
+        _ => {}
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::losses::MissingPackets;
 use paceline_cc::StreamId;
-use paceline_transport::rtp::{ArrivalReport, Feedback, RtpPacket};
+use paceline_transport::rtp::{ArrivalReport, Feedback, RTP_HEADER, RtpPacket};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 use std::collections::VecDeque;
 
@@ -13,6 +13,8 @@ const MOST: usize = 1 << 16;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Delivered {
     pub stream: StreamId,
+    /// Header in.
+    pub size: Bytes,
     pub payload: Bytes,
     pub sent: Time,
     /// Its one-way delay above the smallest so far, whatever the receiver's clock shows; absent without arrival time.
@@ -122,7 +124,8 @@ impl SentLog {
                 self.least_delay = [self.least_delay, delay].into_iter().flatten().min();
                 let queued = delay.zip(self.least_delay).map(|(delay, least)| delay - least);
                 let payload = Bytes::new(packet.payload.into());
-                take(Delivered { stream: block.stream, payload, sent: packet.sent, queued, ecn });
+                let (stream, size, sent) = (block.stream, payload + RTP_HEADER, packet.sent);
+                take(Delivered { stream, size, payload, sent, queued, ecn });
             }
         }
     }

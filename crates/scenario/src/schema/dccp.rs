@@ -7,12 +7,13 @@ use crate::spec::DccpSpec;
 use paceline_transport::dccp::{SEQUENCE_WINDOW_MAX, SEQUENCE_WINDOW_MIN, ServiceCode};
 use paceline_units::Bytes;
 
-const KEYS: [&str; 10] = [
+const KEYS: [&str; 11] = [
     "sequence_window",
     "ack_vector",
     "handshake",
     "short_numbers",
     "ack_delay",
+    "ack_at_once",
     "service",
     "rtp",
     "discard_age",
@@ -56,6 +57,7 @@ pub(super) fn parse(
     if let Some(node) = table.find("ack_delay") {
         spec.ack_delay = node.time_above_zero()?;
     }
+    spec.ack_at_once = flag("ack_at_once", usual.ack_at_once)?;
     if let Some(node) = table.find("rtp") {
         spec.rtp = node.flag()?;
         if spec.rtp && !frames {

@@ -50,13 +50,13 @@ fn defaults_follow_the_controller() {
     assert_eq!(usual.flows[0].packet_size, Bytes::new(1500));
     assert_eq!(spec(&[("\"ccid2\"", "\"ccid3\"")]), DccpSpec { ack_vector: false, ..file });
     let ns2 = spec(&[("\"ccid2\"", "\"ccid2\", profile = \"ns2\""), media]);
-    assert_eq!(ns2, DccpSpec { header: Some(Bytes::new(32)), ..file });
+    assert_eq!(ns2, DccpSpec { header: Some(Bytes::new(32)), ack_at_once: false, ..file });
 }
 
 #[test]
 fn every_key_is_taken() {
     let all = "dccp = { sequence_window = 500, ack_vector = true, handshake = false, short_numbers = true, \
-               ack_delay = \"50ms\", service = \"SC:call\", options = \"100B\", header = \"32B\", \
+               ack_delay = \"50ms\", ack_at_once = false, service = \"SC:call\", options = \"100B\", header = \"32B\", \
                rtp = true, discard_age = \"400ms\" }\nplayout = { kind = \"fixed\", delay = \"100ms\" }";
     let media = ("\"bulk\"", "\"trace-encoder\", generator = \"frames\"");
     let changes = [("dccp = {}", all), ("\"ccid2\"", "\"ccid3\""), media];
@@ -66,6 +66,7 @@ fn every_key_is_taken() {
         handshake: false,
         short_numbers: true,
         ack_delay: TimeDelta::from_millis(50),
+        ack_at_once: false,
         service: "SC:call".parse::<ServiceCode>().expect("a code"),
         options: Bytes::new(100),
         header: Some(Bytes::new(32)),
@@ -110,6 +111,7 @@ fn what_is_wrong_is_told_with_its_key() {
         ("ack_vector = 1", ".ack_vector", "1 (a number)", "true or false"),
         ("handshake = \"no\"", ".handshake", "\"no\" (text)", "true or false"),
         ("ack_delay = \"0s\"", ".ack_delay", "0s", "above 0"),
+        ("ack_at_once = 0", ".ack_at_once", "0 (a number)", "true or false"),
         ("service = \"call\"", ".service", "call", "a service code such as"),
         ("service = 42", ".service", "42 (a number)", "a service code such as"),
         ("service = \"SC=4294967295\"", ".service", "SC=4294967295", "a service code such as"),

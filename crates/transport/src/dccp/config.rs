@@ -41,8 +41,8 @@ pub struct DccpConfig {
     pub probe_mtu: Option<Bytes>,
     /// Largest payload that congestion control allows (CCMPS, RFC 4340 section 14).
     pub ccmps: Option<Bytes>,
-    /// Every packet counts as its payload and so many bytes, options in; none: as long as it is. For comparisons with
-    /// simulators whose headers have one length.
+    /// A packet with data counts as its payload and so many bytes, options in; one without as so much longer than it is
+    /// as this is than Data's header. None: each as long as it is. For comparisons with simulators that count so.
     pub counted_header: Option<Bytes>,
     /// Datagrams that wait to be sent at most.
     pub send_queue: usize,
@@ -52,6 +52,9 @@ pub struct DccpConfig {
     pub hold_timewait: bool,
     /// How long an acknowledgement is delayed at most (RFC 4340 section 11.3).
     pub ack_delay: TimeDelta,
+    /// Acknowledge at once what is out of order or marked (RFC 4340 section 11.3), and data of a client that may be in
+    /// PARTOPEN (section 8.1); else only the Ack Ratio and `ack_delay` say when, as in ns-2.35.
+    pub ack_at_once: bool,
     /// First interval of Requests (RFC 4340 section 8.1.1).
     pub request_interval: TimeDelta,
     /// When the client gives up its Requests (RFC 4340 section 8.1.1).
@@ -95,6 +98,7 @@ impl Default for DccpConfig {
             receive_queue: 1000,
             hold_timewait: false,
             ack_delay: TimeDelta::from_millis(200),
+            ack_at_once: true,
             request_interval: TimeDelta::from_secs(1),
             request_patience: TimeDelta::from_secs(180),
             partopen_interval: TimeDelta::from_millis(200),

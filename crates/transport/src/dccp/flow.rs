@@ -2,8 +2,8 @@
 //! each datagram (RFC 5762 section 4.1), and is played out; bulk data has no frames.
 
 use super::{
-    Ccids, Connection, DccpConfig, Event, Packet, PacketType, Payload, Ports, RtpDatagram, SequenceNumber,
-    ServiceCode, State, Timeout, Transmit,
+    Ccids, Connection, DccpConfig, Event, Packet, PacketType, Payload, Ports, ResetReason, RtpDatagram,
+    SequenceNumber, ServiceCode, State, Timeout, Transmit,
 };
 use crate::ends::{FrameCounters, ReceivingEnd, SendingEnd};
 use crate::rtp::PathFacts;
@@ -11,8 +11,9 @@ use paceline_cc::{Controller, StreamId};
 use paceline_media::{ArrivedPacket, DisplayedFrame, Frame, Playout, PlayoutConfig, PlayoutCounters, Source};
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 
-const PORTS: Ports = Ports { source: 5001, destination: 5004 };
-/// No two flows share a path's ports here, and nobody guesses: any number will do.
+/// The ports of a flow's client, as on the packets it sends.
+pub const FLOW_PORTS: Ports = Ports { source: 5001, destination: 5004 };
+/// No two flows share a simulated path's ports, and nobody guesses there: any number will do.
 const ISS: [u64; 2] = [1 << 20, 1 << 30];
 
 /// A packet on its way out, and since when what it carries waited.
@@ -26,6 +27,15 @@ pub struct Outgoing {
     pub size: Bytes,
     /// When its datagram entered the send queue; now for packets without.
     pub queued: Time,
+}
+
+/// How a connection ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ended {
+    /// The reset that ended it.
+    pub reason: ResetReason,
+    /// Whether the other end sent it.
+    pub by_peer: bool,
 }
 
 /// What a flow carries.
@@ -48,6 +58,8 @@ pub struct DccpSender<F: Ccids> {
     config: DccpConfig,
     ccids: F,
     service: ServiceCode,
+    iss: SequenceNumber,
+    ended: Option<Ended>,
     /// To look at while the connection has none.
     idle: F::Sender,
     source: Source,
@@ -77,6 +89,8 @@ impl<F: Ccids + Clone> DccpSender<F> {
             config,
             ccids,
             service,
+            iss: SequenceNumber::new(ISS[0]),
+            ended: None,
             idle,
             source: carried.source,
             max_payload: carried.max_payload.as_u64().max(1),
@@ -90,17 +104,43 @@ impl<F: Ccids + Clone> DccpSender<F> {
         }
     }
 
+    /// The first number of the connection, where somebody could guess it (RFC 4340 section 7.2); before
+    /// [`DccpSender::start`].
+    pub fn set_initial_number(&mut self, iss: SequenceNumber) {
+        self.iss = iss;
+    }
+
     /// The connection, to look at.
     pub fn connection(&self) -> Option<&Connection<F>> {
         self.connection.as_ref()
     }
 
+    /// Why the connection is over, if it is.
+    pub fn ended(&self) -> Option<Ended> {
+        self.ended
+    }
+
+    /// A router, or this machine, says that a packet of ours was too large for a link, which takes `next_hop` bytes of
+    /// DCCP packet, 0 if that is not known (RFC 4340 section 14.1).
+    pub fn on_too_big(&mut self, now: Time, sequence: SequenceNumber, next_hop: Bytes) {
+        if let Some(connection) = &mut self.connection {
+            connection.on_too_big(now, Some(sequence), next_hop);
+        }
+    }
+
+    /// Ends the connection at once, with a Reset.
+    pub fn abort(&mut self, now: Time) {
+        if let Some(connection) = &mut self.connection {
+            connection.abort(now);
+        }
+        self.take_events();
+    }
+
     /// Opens the connection, if that has not happened, and starts the source.
     pub fn start(&mut self, now: Time) {
         let connection = || {
-            let iss = SequenceNumber::new(ISS[0]);
             let (config, ccids) = (&self.config, self.ccids.clone());
-            Connection::connect(now, config, ccids, PORTS, self.service, iss, Payload::EMPTY)
+            Connection::connect(now, config, ccids, FLOW_PORTS, self.service, self.iss, Payload::EMPTY)
         };
         if self.connection.is_none() {
             self.connection = Some(connection());
@@ -116,6 +156,7 @@ impl<F: Ccids + Clone> DccpSender<F> {
             connection.discard_queue(now);
             connection.close(now);
         }
+        self.take_events();
     }
 
     /// The source has nothing to say for a while.
@@ -151,6 +192,7 @@ impl<F: Ccids + Clone> DccpSender<F> {
         if let Some(connection) = &mut self.connection {
             connection.handle_timeout(now);
         }
+        self.take_events();
         self.follow(now);
         true
     }
@@ -159,9 +201,19 @@ impl<F: Ccids + Clone> DccpSender<F> {
     pub fn handle_packet(&mut self, now: Time, packet: Packet, ecn: Ecn) {
         if let Some(connection) = &mut self.connection {
             connection.on_packet(now, packet, ecn);
-            while connection.poll_event().is_some() {}
         }
+        self.take_events();
         self.follow(now);
+    }
+
+    /// Nobody here reads what comes back but the end.
+    fn take_events(&mut self) {
+        let Some(connection) = &mut self.connection else { return };
+        while let Some(event) = connection.poll_event() {
+            if let Event::Closed { reason, by_peer } = event {
+                self.ended.get_or_insert(Ended { reason, by_peer });
+            }
+        }
     }
 
     /// The next packet to send now. Call until there is none.
@@ -185,9 +237,13 @@ impl<F: Ccids + Clone> DccpSender<F> {
         let (mut left, mut whole) = (frame.payload.as_u64(), true);
         let bulk = matches!(self.source, Source::Bulk(_));
         self.captured += 1;
+        // The path may take less than the flow asks for, never nothing: an empty datagram would fill no frame.
+        let header = if bulk { 0 } else { u64::from(self.rtp_header) };
+        let room = connection.max_datagram().as_u64().saturating_sub(header);
+        let most = self.max_payload.min(room).max(1);
         while left > 0 {
             let first = Some(left == frame.payload.as_u64());
-            let payload = left.min(self.max_payload);
+            let payload = left.min(most);
             left -= payload;
             let media = u32::try_from(payload).unwrap_or(u32::MAX);
             let datagram = match bulk {
@@ -378,9 +434,9 @@ pub fn open_pair<F: Ccids + Clone>(
     mut sender: DccpSender<F>,
     mut receiver: DccpReceiver<F>,
 ) -> (DccpSender<F>, DccpReceiver<F>) {
-    let iss = SequenceNumber::new(ISS[0]);
     let (config, ccids, service) = (&sender.config, sender.ccids.clone(), sender.service);
-    let mut client = Connection::connect(now, config, ccids, PORTS, service, iss, Payload::EMPTY);
+    let iss = sender.iss;
+    let mut client = Connection::connect(now, config, ccids, FLOW_PORTS, service, iss, Payload::EMPTY);
     for _ in 0..LONGEST_HANDSHAKE {
         let there = client.poll_transmit(now);
         let back = receiver.poll_transmit(now);

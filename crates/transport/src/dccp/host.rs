@@ -175,6 +175,11 @@ impl<F: Ccids + Clone> Host<F> {
         self.listening.remove(&port);
     }
 
+    /// Takes so many connections from now on; those there are stay.
+    pub fn set_max_connections(&mut self, most: usize) {
+        self.config.max_connections = most;
+    }
+
     /// Opens a connection.
     ///
     /// # Errors
@@ -303,10 +308,11 @@ impl<F: Ccids + Clone> Host<F> {
             CookiePolicy::From(limit) => count >= limit,
             CookiePolicy::Always => true,
         };
-        if stateless {
-            self.respond_with_cookie(now, flow, request, ecn);
-        } else if count >= self.config.max_connections {
+        if count >= self.config.max_connections {
+            // With cookies too: what could not be made of one need not be promised.
             self.refuse(now, flow, &request, ResetCode::TOO_BUSY);
+        } else if stateless {
+            self.respond_with_cookie(now, flow, request, ecn);
         } else {
             let iss = self.initial_number(now, &flow);
             let config = &self.config.connection;

@@ -3,7 +3,7 @@
 use crate::net::{Fate, Pair, To};
 use paceline_cc::ReceiverReport;
 use paceline_transport::dccp::{CCID_3, DccpConfig, DccpOption, FeatureId, Location, PacketType, State};
-use paceline_units::{Bitrate, Ecn, RandomStream, TimeDelta};
+use paceline_units::{Bitrate, Bytes, Ecn, RandomStream, TimeDelta};
 
 fn config() -> DccpConfig {
     DccpConfig { sequence_window: 2000, ..DccpConfig::default() }
@@ -250,4 +250,65 @@ fn the_send_queue_is_discarded_where_the_controller_asks_no_more() {
     let now = pair.now;
     pair.client.abort(now);
     assert_eq!((pair.client.queued(), pair.client.queued_bytes().as_u64()), (0, 0));
+}
+
+#[test]
+fn section_11_3_a_hole_is_acknowledged_at_once_unless_only_the_ack_ratio_counts() {
+    for (ack_at_once, expected) in [(true, 50), (false, 250)] {
+        let server = DccpConfig { ack_at_once, ..config() };
+        let mut pair = Pair::open(&config(), &server);
+        pair.client.announce(FeatureId::AckRatio, 5);
+        pair.run(secs(1));
+        let (first, begin) = (pair.log.len(), pair.now);
+        let mut lost = false;
+        pair.set_rule(
+            move |_, _, _| {
+                if std::mem::replace(&mut lost, true) { Fate::Deliver } else { Fate::Lose }
+            },
+        );
+        (0..2).for_each(|_| pair.send(To::Client, 100));
+        pair.run(secs(1));
+        let ack = pair.log[first..].iter().find(|(_, to, _)| *to == To::Client);
+        let waited = ack.map(|(at, ..)| *at - begin);
+        assert_eq!(waited, Some(TimeDelta::from_millis(expected)), "{ack_at_once}");
+    }
+}
+
+#[test]
+fn section_8_1_data_opens_a_server_that_acknowledges_by_the_ack_ratio_alone() {
+    for (ack_at_once, expected) in [(true, 0), (false, 200)] {
+        let server = DccpConfig { ack_at_once, ..config() };
+        let mut pair = Pair::new(&config(), &server);
+        // The Response arrives after a round trip, and with it the data leaves.
+        pair.run(TimeDelta::from_millis(99));
+        pair.send(To::Client, 100);
+        pair.run(secs(2));
+        assert_eq!(pair.delivered(To::Server).len(), 1);
+        let (arrives, first) = (crate::net::ms(150), pair.types(To::Client, 0).len());
+        assert!(first >= 2, "a Response and an Ack");
+        let ack = pair
+            .log
+            .iter()
+            .find(|(_, to, packet)| *to == To::Client && packet.packet_type() == PacketType::Ack);
+        let waited = ack.map(|(at, ..)| *at - arrives);
+        assert_eq!(waited, Some(TimeDelta::from_millis(expected)), "{ack_at_once}");
+        assert_eq!(pair.client.state(), State::Open);
+    }
+}
+
+#[test]
+fn a_counted_header_replaces_that_of_data_and_leaves_acknowledgements_their_options() {
+    let counted = DccpConfig { counted_header: Some(Bytes::new(32)), ..config() };
+    let mut pair = Pair::open(&counted, &counted);
+    pair.send(To::Client, 500);
+    pair.run(secs(1));
+    let last = |kinds: [PacketType; 2]| {
+        let found = pair.log.iter().rev().find(|(_, _, packet)| kinds.contains(&packet.packet_type()));
+        &found.expect("there is one").2
+    };
+    let data = last([PacketType::Data, PacketType::DataAck]);
+    assert_eq!(pair.client.size_of(data), Bytes::new(532));
+    let ack = last([PacketType::Ack, PacketType::Ack]);
+    assert!(!ack.options.is_empty());
+    assert_eq!(pair.client.size_of(ack), ack.size() + Bytes::new(16), "as much longer as data is");
 }

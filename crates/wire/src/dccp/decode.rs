@@ -37,8 +37,24 @@ pub fn decode_in_udp(bytes: &[u8]) -> Result<Packet, WireError> {
     read(bytes).map(|(packet, _)| packet)
 }
 
-/// Everything but the checksum, and how many bytes that covers.
-fn read(bytes: &[u8]) -> Result<(Packet, usize), WireError> {
+/// What a packet shows before its options are read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Glance {
+    /// Its ports.
+    pub ports: Ports,
+    /// Its type.
+    pub kind: PacketType,
+    /// Bytes of the header, options in.
+    pub header: usize,
+    /// Bytes that its checksum covers, from the first on (RFC 4340 section 9.2).
+    pub covered: usize,
+}
+
+/// Whether a UDP datagram's payload is a packet, and of which kind: what is enough to pass it on.
+///
+/// # Errors
+/// As for [`decode_in_udp`].
+pub fn glance(bytes: &[u8]) -> Result<Glance, WireError> {
     let head: [u8; 12] = field(bytes, 0, "DCCP generic header")?;
     let unexpected = |what, at, found: u8, expected| {
         Err(WireError::Unexpected { what, at, found: found.into(), expected })
@@ -56,11 +72,25 @@ fn read(bytes: &[u8]) -> Result<(Packet, usize), WireError> {
     if header < fixed || header > bytes.len() {
         return unexpected("data offset", 4, head[4], "the type's header or more, within the packet");
     }
-    let (ccval, coverage) = (head[5] >> 4, head[5] & 15);
-    let payload = bytes.get(header..).unwrap_or_default();
-    let Some(covered) = covered(coverage, header, payload.len()) else {
+    let coverage = head[5] & 15;
+    let Some(covered) = covered(coverage, header, bytes.len() - header) else {
         return unexpected("CsCov", 5, coverage, "no more than the payload (RFC 4340 section 9.2)");
     };
+    let ports = Ports {
+        source: u16::from_be_bytes([head[0], head[1]]),
+        destination: u16::from_be_bytes([head[2], head[3]]),
+    };
+    Ok(Glance { ports, kind, header, covered })
+}
+
+/// Everything but the checksum, and how many bytes that covers.
+fn read(bytes: &[u8]) -> Result<(Packet, usize), WireError> {
+    let Glance { ports, kind, header, covered } = glance(bytes)?;
+    let head: [u8; 12] = field(bytes, 0, "DCCP generic header")?;
+    let short = head[8] & 1 == 0;
+    let (ccval, coverage) = (head[5] >> 4, head[5] & 15);
+    let fixed = kind.fixed_header(short);
+    let payload = bytes.get(header..).unwrap_or_default();
     let generic = if short { 12 } else { 16 };
     let sequence = if short { low(bytes, 9)? } else { long(bytes, 10)? };
     let acknowledgment = match (kind.has_acknowledgment(), short) {
@@ -69,10 +99,7 @@ fn read(bytes: &[u8]) -> Result<(Packet, usize), WireError> {
         (true, false) => long(bytes, generic + 2)?,
     };
     let packet = Packet {
-        ports: Ports {
-            source: u16::from_be_bytes([head[0], head[1]]),
-            destination: u16::from_be_bytes([head[2], head[3]]),
-        },
+        ports,
         ccval,
         coverage,
         short,

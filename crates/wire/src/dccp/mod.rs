@@ -2,17 +2,21 @@
 //!
 //! - [`encode`], [`decode`]: a packet under IP, with its checksum over the pseudo-header ([`Addresses`]).
 //! - [`encode_in_udp`], [`decode_in_udp`]: a packet as the payload of a UDP datagram, whose own checksum does.
+//! - [`glance`]: whether a datagram's payload is a packet, for who passes it on.
+//! - [`to_ip`]: the packet of a datagram as it would be by itself on IP, for captures.
 //!
 //! What a receiver must ignore is an error here: who gets one drops the packet and answers nothing (section 8.5, step 1).
 
 mod checksum;
 mod decode;
 mod encode;
+mod ip;
 mod options;
 
 pub use checksum::{Addresses, IP_PROTOCOL};
-pub use decode::{decode, decode_in_udp};
+pub use decode::{Glance, decode, decode_in_udp, glance};
 pub use encode::{encode, encode_in_udp};
+pub use ip::to_ip;
 
 /// The UDP port of a DCCP-UDP server that serves a whole system; an application's own uses another (RFC 6773 section
 /// 3.8).

@@ -220,6 +220,10 @@ impl<F: Ccids> Connection<F> {
     /// Size on the link of a packet of this connection.
     pub fn size_of(&self, packet: &Packet) -> Bytes {
         match self.config.counted_header {
+            Some(header) if packet.payload.is_empty() => {
+                let beyond = packet.header_len() - PacketType::Data.fixed_header(packet.short);
+                header + Bytes::new(beyond as u64)
+            }
             Some(header) => header + Bytes::new(packet.payload.len() as u64),
             None => packet.size(),
         }

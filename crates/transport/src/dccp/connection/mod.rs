@@ -20,7 +20,7 @@ use super::sent::Sent;
 use super::{DccpConfig, Packet, Payload, Ports, ResetCode, ResetReason, SequenceNumber, ServiceCode};
 use crate::pacer::Pacer;
 use paceline_cc::ccid2::AckPath;
-use paceline_cc::{Allowance, Controller};
+use paceline_cc::{Allowance, Controller, PacketResult};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 use std::collections::VecDeque;
 
@@ -350,6 +350,11 @@ impl<F: Ccids> Connection<F> {
     /// What was counted.
     pub fn counters(&self) -> &DccpCounters {
         &self.counters
+    }
+
+    /// What the last acknowledgement said of packets, the oldest first. Numbers count from this end's first packet.
+    pub fn told(&self) -> &[PacketResult] {
+        self.sent.results()
     }
 
     /// The smoothed round trip that timers use; absent before a sample.

@@ -328,7 +328,7 @@ impl<F: Ccids> Connection<F> {
                 self.make_halves(now);
                 self.events.push_back(Event::Connected);
                 // The client waits in PARTOPEN for any packet from OPEN (section 8.1, line 4).
-                self.acks.at_once(now);
+                self.answer_part_open(now, kind);
             }
             State::PartOpen if kind == PacketType::Response => self.acks.at_once(now),
             State::PartOpen if kind != PacketType::Sync => {
@@ -345,8 +345,15 @@ impl<F: Ccids> Connection<F> {
                 && matches!(kind, PacketType::Ack | PacketType::DataAck)
             {
                 // Still in PARTOPEN: what we sent was lost.
-                self.acks.at_once(now);
+                self.answer_part_open(now, kind);
             }
+        }
+    }
+
+    /// Data is acknowledged in any case, if only after a while.
+    fn answer_part_open(&mut self, now: Time, kind: PacketType) {
+        if self.config.ack_at_once || kind != PacketType::DataAck {
+            self.acks.at_once(now);
         }
     }
 
@@ -403,10 +410,12 @@ impl<F: Ccids> Connection<F> {
         if !matches!(kind, PacketType::Data | PacketType::DataAck) || self.receiver.is_some() {
             return;
         }
-        let out_of_order = !matches!(arrived, Arrived::New { missing: 0 });
+        let at_once = self.config.ack_at_once;
+        let out_of_order = at_once && !matches!(arrived, Arrived::New { missing: 0 });
+        let marked = at_once && ecn.is_ce();
         let ratio = self.features.value(Location::Remote, FeatureId::AckRatio);
         let (delay, rtt) = (self.config.ack_delay, self.rtt());
-        Acknowledge::on_data(&mut self.acks, now, ratio, delay, out_of_order, ecn.is_ce(), rtt);
+        Acknowledge::on_data(&mut self.acks, now, ratio, delay, out_of_order, marked, rtt);
     }
 
     /// Whether the protocol lets this packet's data in (sections 9.2.1 and 12.1).

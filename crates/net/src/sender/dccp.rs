@@ -1,0 +1,370 @@
+//! The sender's loop over DCCP in UDP: packets in, timeouts, packets out, sleep; and the closing of the connection.
+//!
+//! Times are told as by the RTP sender's loop: when a thing was due or arrived, not when the process came to it.
+
+use super::acknowledged::AcknowledgedLog;
+use super::answers::Answers;
+use super::record::SenderRecord;
+use super::{FORGIVEN_LATENESS, SendOptions};
+use crate::choice::ChosenFlow;
+use crate::clock::{DriverClock, Moment};
+use crate::dccp::{Arrival, CLOSING, DccpPort, Read, is_bulk, secret};
+use crate::output::NetCounters;
+use crate::socket::largest_payload;
+use crate::wait::{LONGEST_SLEEP, PreciseTimers, wait_for};
+use crate::{Control, NetError, NetOutput};
+use nix::errno::Errno;
+use paceline_cc::StreamId;
+use paceline_scenario::build::DccpParts;
+use paceline_scenario::recorder::Tick;
+use paceline_scenario::registry::FlowCcids;
+use paceline_transport::dccp::{
+    CCID_2, Carried, DccpConfig, DccpSender, Ended, Outgoing, PacketType, ResetCode, SequenceNumber,
+};
+use paceline_units::{Bytes, Time, TimeDelta};
+use std::net::SocketAddr;
+
+/// Packets sent, and packets read, before the other side of the loop has its turn.
+const AT_ONCE: usize = 32;
+const NEXT: TimeDelta = TimeDelta::from_nanos(1);
+/// A data packet's header with long numbers (RFC 4340 section 5.1).
+const HEADER: u64 = 16;
+/// Figures that only Ack Vectors tell a sender.
+const OF_VECTORS: [&str; 4] = ["queue_delay_ms", "throughput_mbps", "loss_ratio", "ce_ratio"];
+/// Those that no acknowledgement tells.
+const OF_NONE: [&str; 1] = ["queue_delay_ms"];
+
+/// What happens to a flow by plan.
+#[derive(Clone, Copy, Debug)]
+enum Turn {
+    Start,
+    Pause,
+    Resume,
+    Stop,
+}
+
+pub(super) struct Driver<'a> {
+    port: DccpPort,
+    to: SocketAddr,
+    clock: DriverClock,
+    endpoint: DccpSender<FlowCcids>,
+    parts: &'a DccpParts,
+    log: AcknowledgedLog,
+    record: SenderRecord<'a>,
+    counters: NetCounters,
+    answers: Answers,
+    /// What is still to happen by plan, in order of time.
+    plan: std::vec::IntoIter<(Time, Turn)>,
+    turn: Option<(Time, Turn)>,
+    stopped: bool,
+    /// Whether the run is over, and only the connection is to be closed.
+    closing: bool,
+    duration: Time,
+    /// The last time that the endpoint was told.
+    time: Time,
+}
+
+impl<'a> Driver<'a> {
+    pub fn new(
+        port: DccpPort,
+        flow: ChosenFlow<'a>,
+        parts: &'a DccpParts,
+        options: &SendOptions,
+    ) -> Result<Driver<'a>, NetError> {
+        let mut answers = Answers::new(options.patience);
+        if !parts.handshake {
+            let said =
+                "dccp.handshake = false: over sockets a connection begins with a handshake all the same";
+            answers.warnings.push(said.into());
+        }
+        let (config, carried) = fitting(flow, parts, options.to, &mut answers.warnings)?;
+        let (ccids, idle) = (parts.ccids.clone(), flow.parts.controller.clone());
+        let mut endpoint = DccpSender::new(config, ccids, parts.service, idle, carried);
+        endpoint.set_initial_number(SequenceNumber::new(secret()?[0]));
+        let mut plan = vec![(flow.parts.start, Turn::Start)];
+        for &(from, to) in &flow.parts.pauses {
+            plan.extend([(from, Turn::Pause), (to, Turn::Resume)]);
+        }
+        plan.push((flow.parts.stop, Turn::Stop));
+        let mut plan = plan.into_iter();
+        Ok(Driver {
+            port,
+            to: options.to,
+            clock: DriverClock::from_zero(Moment::now()),
+            endpoint,
+            parts,
+            log: AcknowledgedLog::default(),
+            record: SenderRecord::new(flow),
+            counters: NetCounters::default(),
+            answers,
+            turn: plan.next(),
+            plan,
+            stopped: false,
+            closing: false,
+            duration: Time::ZERO + flow.scenario.duration,
+            time: Time::ZERO,
+        })
+    }
+
+    pub fn run(mut self, control: &Control<'_>) -> Result<NetOutput, NetError> {
+        let _timers = PreciseTimers::new();
+        self.clock = DriverClock::from_zero(Moment::now());
+        loop {
+            let now = self.clock.now();
+            let more = self.take_packets()? | self.advance(now, control.progress);
+            if now >= self.duration || control.stopped() || self.is_cut_off() {
+                break;
+            }
+            self.answers.check(now, self.to)?;
+            if !more {
+                wait_for(&[self.port.socket()], self.next())?;
+            }
+        }
+        let now = self.clock.now();
+        if !control.stopped() {
+            self.check_handshake(now)?;
+        }
+        self.answers.end(now);
+        self.close(now)?;
+        Ok(self.output(now))
+    }
+
+    fn output(mut self, ran: Time) -> NetOutput {
+        let mut warnings = std::mem::take(&mut self.answers.warnings);
+        warnings.extend(self.endpoint.ended().and_then(|ended| self.unexpected_end(ran, ended)));
+        let unknown = if self.has_vectors() { &OF_NONE[..] } else { &OF_VECTORS };
+        if !self.has_vectors() {
+            let said = "the sender knows no throughput and no losses: ccid3's acknowledgements tell of single packets \
+                        only with dccp.ack_vector = true";
+            warnings.push(said.into());
+        }
+        warnings.extend(self.port.finish());
+        self.record.finish(ran, &self.endpoint, self.counters, warnings, unknown)
+    }
+
+    fn has_vectors(&self) -> bool {
+        self.parts.config.ack_vector || self.parts.ccids.ccid() == CCID_2
+    }
+
+    /// Whether the connection is over though nobody here ended it.
+    fn is_cut_off(&self) -> bool {
+        self.endpoint.ended().is_some() && !self.stopped
+    }
+
+    /// What is to be said of a connection that did not end as it should.
+    fn unexpected_end(&self, ran: Time, ended: Ended) -> Option<String> {
+        let Ended { reason, by_peer } = ended;
+        let after = ran.as_secs_f64();
+        match (by_peer, reason.code == ResetCode::CLOSED) {
+            (true, true) if self.stopped => None,
+            (_, true) => Some(format!("the receiver closed the connection after {after:.1} s")),
+            (true, false) => Some(format!("the receiver reset the connection after {after:.1} s: {reason}")),
+            (false, false) if self.closing => {
+                Some(format!("nothing answered the closing of the connection: {reason}"))
+            }
+            (false, false) => Some(format!("the connection failed after {after:.1} s: {reason}")),
+        }
+    }
+
+    /// An error if nobody answered, or the connection was over before the receiver took it. A receiver that has no room
+    /// says so to the Ack that brings its cookie back (RFC 4340 section 8.1.4).
+    fn check_handshake(&mut self, now: Time) -> Result<(), NetError> {
+        const LATE: [ResetCode; 2] = [ResetCode::TOO_BUSY, ResetCode::BAD_INIT_COOKIE];
+        let (address, service) = (self.to, self.parts.service);
+        match self.endpoint.ended() {
+            Some(ended) if ended.by_peer && LATE.contains(&ended.reason.code) => {
+                Err(NetError::NoConnection { address, ended, service })
+            }
+            Some(ended) if !self.answers.is_answered() && (ended.by_peer || !self.stopped) => {
+                Err(NetError::NoConnection { address, ended, service })
+            }
+            _ => self.answers.any(now, address),
+        }
+    }
+
+    /// Ends the connection, and waits a moment for the other end's part in that.
+    fn close(&mut self, now: Time) -> Result<(), NetError> {
+        (self.closing, self.stopped) = (true, self.endpoint.ended().is_none() || self.stopped);
+        self.endpoint.stop(now);
+        self.transmit(now);
+        let until = self.clock.now() + CLOSING;
+        while self.endpoint.ended().is_none() && self.clock.now() < until {
+            self.take_packets()?;
+            self.run_endpoint(self.clock.now() + NEXT);
+            let due = self.clock.moment_of(self.endpoint_due().min(until));
+            wait_for(&[self.port.socket()], due)?;
+        }
+        let now = self.reach(self.clock.now());
+        self.endpoint.abort(now);
+        self.transmit(now);
+        Ok(())
+    }
+
+    /// When the endpoint wants to be called.
+    fn endpoint_due(&self) -> Time {
+        let turn = self.turn.filter(|_| !self.closing).map(|(at, _)| at);
+        let own = self.endpoint.next_timeout().map(|(at, _)| at);
+        [turn, own].into_iter().flatten().min().unwrap_or(Time::MAX)
+    }
+
+    fn next(&self) -> Moment {
+        let tick = self.record.pending().map_or(Time::MAX, Tick::at);
+        let next = self.endpoint_due().min(tick).min(self.duration);
+        self.clock.moment_of(next).min(Moment::now().plus(LONGEST_SLEEP))
+    }
+
+    /// Takes the packets that have arrived, each at its own time; true if there may be more.
+    fn take_packets(&mut self) -> Result<bool, NetError> {
+        for _ in 0..AT_ONCE {
+            match self.port.read(Some(self.to), &mut self.counters)? {
+                Read::Nothing => return Ok(false),
+                Read::Refused => {}
+                Read::Packet(arrival) => self.take_packet(arrival),
+            }
+        }
+        Ok(true)
+    }
+
+    fn take_packet(&mut self, arrival: Arrival) {
+        let arrived = self.clock.time_of(arrival.arrived);
+        self.run_endpoint(arrived + NEXT);
+        let now = self.reach(arrived);
+        let kind = arrival.packet.packet_type();
+        let accepted = |endpoint: &DccpSender<FlowCcids>| {
+            endpoint.connection().map_or(0, |connection| connection.counters().received)
+        };
+        let before = accepted(&self.endpoint);
+        self.endpoint.handle_packet(now, arrival.packet, arrival.ecn);
+        if accepted(&self.endpoint) == before {
+            self.counters.out_of_sequence += 1;
+        } else {
+            self.learn(now, kind);
+        }
+        self.transmit(now);
+    }
+
+    /// The receiver said something, in a packet that the connection believes.
+    fn learn(&mut self, now: Time, kind: PacketType) {
+        if kind != PacketType::Reset {
+            self.answers.heard(now);
+        }
+        let tells = matches!(kind, PacketType::Ack | PacketType::DataAck) && !self.closing;
+        let Driver { endpoint, log, record, .. } = self;
+        if let Some(connection) = endpoint.connection().filter(|_| tells) {
+            log.told(now, connection.told(), |packet| record.delivered(now, &packet));
+        }
+    }
+
+    /// Lets everything happen that is due at `now`, looking at the endpoint in between where the record asks for it;
+    /// true if it stopped before that was all.
+    fn advance(&mut self, now: Time, progress: &dyn Fn(Time)) -> bool {
+        while let Some(tick) = self.record.pending().filter(|tick| tick.at() <= now) {
+            if self.run_endpoint(tick.covers()) {
+                return true;
+            }
+            self.log.settle(tick.at(), |stream, sent| self.record.lost(tick.at(), stream, sent));
+            self.record.tick(now, &self.endpoint, progress);
+        }
+        self.run_endpoint(now + NEXT)
+    }
+
+    /// Lets the endpoint do everything that is due before `before`, each thing at its own time; true if it stopped
+    /// before that was all.
+    fn run_endpoint(&mut self, before: Time) -> bool {
+        for _ in 0..AT_ONCE {
+            let due = self.endpoint_due();
+            if due >= before {
+                return false;
+            }
+            let now = self.reach(due);
+            while let Some((_, turn)) = self.turn.filter(|(at, _)| *at <= now && !self.closing) {
+                self.turn = self.plan.next();
+                self.take_turn(now, turn);
+            }
+            self.endpoint.handle_timeout(now);
+            self.transmit(now);
+        }
+        true
+    }
+
+    fn take_turn(&mut self, now: Time, turn: Turn) {
+        match turn {
+            Turn::Start => self.endpoint.start(now),
+            Turn::Pause => self.endpoint.pause(),
+            Turn::Resume => self.endpoint.resume(now),
+            Turn::Stop => {
+                self.stopped = true;
+                self.endpoint.stop(now);
+            }
+        }
+    }
+
+    /// The time of an event of `time`, as the endpoint is told: not before the one before, and not longer ago than what
+    /// is forgiven.
+    fn reach(&mut self, time: Time) -> Time {
+        let oldest = self.clock.now() - FORGIVEN_LATENESS;
+        self.time = self.time.max(time).max(oldest);
+        self.time
+    }
+
+    /// Sends what may leave at `now`, and notes what the controller thinks then.
+    fn transmit(&mut self, now: Time) {
+        for _ in 0..AT_ONCE {
+            let Some(outgoing) = self.endpoint.poll_transmit(now) else { break };
+            self.send(now, &outgoing);
+        }
+        if !self.closing {
+            self.record.observe(now, &self.endpoint);
+        }
+    }
+
+    fn send(&mut self, now: Time, outgoing: &Outgoing) {
+        let Outgoing { packet, ecn, size, queued } = outgoing;
+        let clock = self.clock;
+        let captured = |at| clock.moment_of(at);
+        if let Err(error) = self.port.send(packet, *ecn, self.to, captured, &mut self.counters) {
+            // Lost on its way, like any other: acknowledgements will say so.
+            if error.raw_os_error() == Some(Errno::EMSGSIZE as i32) {
+                self.endpoint.on_too_big(now, packet.sequence, Bytes::ZERO);
+            }
+            self.answers.refused = Some(error.to_string());
+        }
+        self.answers.first_sent.get_or_insert(now);
+        if self.closing {
+            return;
+        }
+        if self.has_vectors() {
+            self.log.sent(now, packet, *size);
+        }
+        if matches!(packet.packet_type(), PacketType::Data | PacketType::DataAck) {
+            self.record.sent(now, StreamId(0), *size, now - *queued);
+        }
+    }
+}
+
+/// The connection's settings and what it carries, cut down to what this machine sends to `to` in one packet.
+fn fitting(
+    flow: ChosenFlow<'_>,
+    parts: &DccpParts,
+    to: SocketAddr,
+    warnings: &mut Vec<String>,
+) -> Result<(DccpConfig, Carried), NetError> {
+    let (mut config, mut carried) = (parts.config.clone(), parts.carried.clone());
+    // Who has no route learns that when the first packet is refused.
+    let Ok(room) = largest_payload(to) else { return Ok((config, carried)) };
+    let rtp = if is_bulk(parts) { 0 } else { carried.rtp_header.as_u64() };
+    let (headers, name) = (HEADER + rtp, &flow.spec.name);
+    let wanted = carried.max_payload.as_u64() + headers;
+    if room <= headers {
+        let what = format!("flow {name}: the route to {to} takes {room} bytes of DCCP packet, expected more");
+        return Err(NetError::Unsupported { what });
+    }
+    if wanted > room {
+        warnings.push(format!(
+            "flow {name}: packet_size of {wanted} B does not fit into one UDP datagram to {to}; packets are of {room} B"
+        ));
+        carried.max_payload = Bytes::new(room - headers);
+    }
+    config.mtu = config.mtu.min(Bytes::new(room));
+    Ok((config, carried))
+}

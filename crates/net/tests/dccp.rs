@@ -1,0 +1,205 @@
+//! DCCP over real sockets: the ends against each other, alone and through a relay; how connections end. Bands are loose:
+//! a busy machine is late.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "the tests play peers")]
+
+mod call;
+mod dccp_ends;
+mod ends;
+
+use call::{anywhere, flow, loaded};
+use dccp_ends::{connect, direct, scenario};
+use ends::run;
+use paceline_net::{Control, NetError, ReceiveOptions, Receiver, SendOptions, Sender};
+use paceline_units::TimeDelta;
+use std::net::UdpSocket;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+#[test]
+fn a_connection_opens_carries_and_closes() {
+    let loaded = scenario("1s", "ccid2", "ecn = \"classic\"\ndccp = { short_numbers = true }");
+    let (sent, received) = direct(&loaded);
+    assert!(sent.warnings.is_empty() && received.warnings.is_empty(), "{sent:?} {received:?}");
+    let (at_sender, at_receiver) = (flow(&sent), flow(&received));
+    for figures in [at_sender, at_receiver] {
+        assert!(figures.throughput_mbps.expect("packets") > 2.0, "{figures:?}");
+        assert!(figures.loss_ratio.expect("packets") < 0.5, "{figures:?}");
+        assert_eq!(figures.ce_ratio, Some(0.0));
+    }
+    // Whatever was acknowledged had arrived.
+    assert!(at_receiver.packets_received >= at_sender.packets_received, "{at_sender:?} {at_receiver:?}");
+    assert!(at_sender.packets_sent >= at_receiver.packets_received && at_sender.packets_received > 100);
+    assert!(at_sender.srtt_ms.mean.is_some() && at_receiver.one_way_delay_ms.mean.is_some());
+    assert_eq!((at_sender.queue_delay_ms.mean, at_receiver.queue_delay_ms.mean), (None, None));
+    for counters in [sent.counters, received.counters] {
+        assert_eq!((counters.malformed, counters.strangers, counters.duplicates), (0, 0, 0), "{counters:?}");
+    }
+    assert_eq!((sent.flows.rows(), received.flows.rows()), (20, 20));
+}
+
+#[test]
+fn media_and_ccid3_without_ack_vectors() {
+    let loaded = loaded(
+        "duration = \"1s\"\n[links.l]\nrate = \"10Mbps\"\nqueue = { packets = 100 }\n[flows.f]\n\
+         transport = \"dccp\"\ncontroller = \"ccid3\"\nsource = { kind = \"trace-encoder\", generator = \
+         \"frames\", fps = 50 }\npath = [\"l\"]\nstart = \"100ms\"\nstop = \"900ms\"\n\
+         pause = [[\"300ms\", \"500ms\"]]\n",
+    );
+    let (sent, received) = direct(&loaded);
+    // 30 frames in 0.6 s of speech.
+    assert!((20..=32).contains(&flow(&sent).frames.captured), "{:?}", flow(&sent).frames);
+    assert_eq!((flow(&sent).throughput_mbps, flow(&sent).loss_ratio), (None, None));
+    assert!(sent.warnings.iter().any(|said| said.contains("dccp.ack_vector = true")), "{:?}", sent.warnings);
+    assert_eq!(sent.warnings.len(), 1);
+    assert!(flow(&received).throughput_mbps.expect("packets") > 0.02, "{:?}", flow(&received));
+    assert!(received.warnings.is_empty(), "{:?}", received.warnings);
+    // Media is RTP in its datagrams: frames are put together and shown.
+    let shown = flow(&received).frames.displayed;
+    assert!((15..=flow(&sent).frames.captured).contains(&shown), "{:?}", flow(&received));
+    assert!(flow(&received).frame_delay_ms.p50.is_some_and(|delay| delay < 100.0), "{:?}", flow(&received));
+}
+
+/// Through the relay: the link is full, marks are seen at both ends, and the connection closes through it.
+#[test]
+fn a_relay_applies_the_link_and_lets_the_connection_close() {
+    let loaded = loaded(
+        "duration = \"2s\"\nwarmup = \"500ms\"\n[links.l]\nrate = \"5Mbps\"\ndelay = \"10ms\"\n\
+         queue = { kind = \"droptail\", limit = \"100ms\" }\nmark = { kind = \"classic\", at = \"20ms\", for = \
+         \"10ms\" }\n[flows.f]\ntransport = \"dccp\"\ncontroller = \"ccid2\"\necn = \"classic\"\n\
+         source = { kind = \"bulk\" }\npath = [\"l\"]\n",
+    );
+    let ends = run(&loaded, |_, _, _| ());
+    let (sent, relayed, received) = (flow(&ends.sender), flow(&ends.relay), flow(&ends.receiver));
+    for figures in [sent, relayed, received] {
+        assert!((2.0..5.2).contains(&figures.throughput_mbps.expect("packets")), "{figures:?}");
+        let marked = figures.ce_ratio.expect("packets");
+        assert!((0.0005..0.7).contains(&marked), "{figures:?}");
+    }
+    assert!(sent.srtt_ms.p50.expect("acknowledgements") >= 20.0, "{sent:?}");
+    let link = ends.relay.summary.links["l"];
+    assert!(link.marked > 0 && link.utilisation.expect("a utilisation") > 0.4, "{link:?}");
+    // The link had more than media: what was negotiated, and acknowledgements of acknowledgements.
+    assert!(link.offered >= relayed.packets_sent && relayed.packets_sent > 300, "{link:?} {relayed:?}");
+    assert!(ends.sender.warnings.is_empty(), "{:?}", ends.sender.warnings);
+    assert!(ends.receiver.warnings.is_empty(), "{:?}", ends.receiver.warnings);
+    assert_eq!(ends.relay.counters.strangers + ends.relay.counters.malformed, 0);
+}
+
+#[test]
+fn who_asks_for_another_service_is_told_so() {
+    let here = scenario("60s", "ccid2", "dccp = { service = \"SC:call\" }");
+    let there = scenario("60s", "ccid2", "dccp = { service = \"SC:film\" }");
+    let (error, received) = connect(&there, &here);
+    let message = error.expect_err("refused").to_string();
+    assert!(message.contains("does not offer the service SC:film"), "{message}");
+    assert!(message.contains("dccp.service"), "{message}");
+    assert_eq!(flow(&received.expect("an output")).packets_received, 0);
+}
+
+#[test]
+fn ends_with_different_controllers_are_told_so() {
+    let (error, _) = connect(&scenario("60s", "ccid3", ""), &scenario("60s", "ccid2", ""));
+    let error = error.expect_err("no agreement");
+    assert!(matches!(error, NetError::NoConnection { .. }), "{error}");
+    assert!(error.to_string().contains("same controller"), "{error}");
+}
+
+#[test]
+fn a_second_sender_is_told_that_the_receiver_is_busy() {
+    let loaded = scenario("60s", "ccid2", "");
+    let stop = &AtomicBool::new(false);
+    let control = || Control { stop, progress: &|_| () };
+    let receiver = Receiver::bind(&loaded, &ReceiveOptions::on(anywhere())).expect("a receiver");
+    let to = receiver.address().expect("an address");
+    let [first, second] = [0, 1].map(|_| Sender::bind(&loaded, &SendOptions::to(to)).expect("a sender"));
+    std::thread::scope(|scope| {
+        let receiver = scope.spawn(move || receiver.run(&control()));
+        let first = scope.spawn(move || first.run(&control()));
+        std::thread::sleep(Duration::from_millis(400));
+        let error = second.run(&control()).expect_err("busy").to_string();
+        assert!(error.contains("has a sender already"), "{error}");
+        stop.store(true, Ordering::Relaxed);
+        // Both are stopped at the same time: each has its figures, whoever closed first.
+        for end in [first, receiver] {
+            let output = end.join().expect("no panic").expect("an output");
+            assert!(output.summary.packets > 10 && output.summary.duration_s < 50.0);
+        }
+    });
+}
+
+#[test]
+fn a_receiver_that_is_stopped_closes_and_the_sender_keeps_its_figures() {
+    let loaded = scenario("60s", "ccid2", "");
+    let (stop, go_on) = (&AtomicBool::new(false), &AtomicBool::new(false));
+    let receiver = Receiver::bind(&loaded, &ReceiveOptions::on(anywhere())).expect("a receiver");
+    let sender = Sender::bind(&loaded, &SendOptions::to(receiver.address().expect("an address")));
+    let sender = sender.expect("a sender");
+    std::thread::scope(|scope| {
+        let receiver = scope.spawn(move || receiver.run(&Control { stop, progress: &|_| () }));
+        let sender = scope.spawn(move || sender.run(&Control { stop: go_on, progress: &|_| () }));
+        std::thread::sleep(Duration::from_millis(400));
+        stop.store(true, Ordering::Relaxed);
+        let sent = sender.join().expect("no panic").expect("an output");
+        assert!(sent.warnings.iter().any(|said| said.contains("the receiver closed")), "{:?}", sent.warnings);
+        assert!(flow(&sent).packets_received > 10 && sent.summary.duration_s < 50.0);
+        let received = receiver.join().expect("no panic").expect("an output");
+        assert!(received.warnings.is_empty(), "{:?}", received.warnings);
+    });
+}
+
+#[test]
+fn a_sender_that_nobody_answers_says_so() {
+    let silent = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    let to = silent.local_addr().expect("an address");
+    let control = Control { stop: &AtomicBool::new(false), progress: &|_| () };
+    let options = SendOptions { patience: TimeDelta::from_millis(200), ..SendOptions::to(to) };
+    for (duration, options) in [("60s", options), ("200ms", SendOptions::to(to))] {
+        let sender =
+            Sender::bind(&scenario(duration, "ccid2", ""), &options).expect("a sender").run(&control);
+        let message = sender.expect_err("nobody answers").to_string();
+        assert!(message.contains(&format!("nothing answered at {to} within 0.")), "{message}");
+    }
+    // Who stops it knows.
+    let stopped = Control { stop: &AtomicBool::new(true), ..control };
+    let loaded = scenario("60s", "ccid2", "");
+    assert!(Sender::bind(&loaded, &SendOptions::to(to)).expect("a sender").run(&stopped).is_ok());
+}
+
+#[test]
+fn what_does_not_fit_and_what_nobody_offers() {
+    // Loopback's largest datagram of IPv4 is of 65,507 bytes.
+    let (sent, received) = direct(&scenario("300ms", "ccid2", "packet_size = \"65520B\""));
+    assert!(
+        sent.warnings.iter().any(|said| said.contains("packet_size of 65520 B") && said.contains("65507 B")),
+        "{:?}",
+        sent.warnings
+    );
+    assert!(sent.counters.unsendable == 0 && flow(&received).packets_received > 0, "{:?}", sent.counters);
+    let (sent, _) = direct(&scenario("200ms", "ccid2", "dccp = { handshake = false }"));
+    assert!(sent.warnings.iter().any(|said| said.contains("dccp.handshake = false")), "{:?}", sent.warnings);
+    let two = loaded(
+        "duration = \"1s\"\n[links.l]\nrate = \"10Mbps\"\nqueue = { packets = 100 }\n[flows.f]\n\
+         transport = \"dccp\"\ncontroller = \"ccid2\"\nsource = { kind = \"bulk\" }\npath = [\"l\"]\ncount = 2\n",
+    );
+    let error = Receiver::bind(&two, &ReceiveOptions::on(anywhere())).err().expect("which?").to_string();
+    assert_eq!(error, "flow: found 2 flows and none named, expected one of f-1, f-2");
+    let taken = UdpSocket::bind("127.0.0.1:0").expect("a socket").local_addr().expect("an address");
+    let holder = UdpSocket::bind(taken).expect("the same again");
+    let error = Receiver::bind(&scenario("1s", "ccid2", ""), &ReceiveOptions::on(taken)).err();
+    assert!(error.expect("taken").to_string().contains("another program uses it"));
+    drop(holder);
+    let rtp = loaded(
+        "duration = \"1s\"\n[links.l]\nrate = \"10Mbps\"\nqueue = { packets = 100 }\n[flows.f]\n\
+         controller = \"scream\"\nsource = { kind = \"bulk\" }\npath = [\"l\"]\n",
+    );
+    let options = ReceiveOptions { capture: Some("there.pcap".into()), ..ReceiveOptions::on(anywhere()) };
+    let error = Receiver::bind(&rtp, &options).err().expect("no capture").to_string();
+    assert!(error.contains("flow f has transport rtp"), "{error}");
+    let path = "no-such-folder/there.pcap";
+    let options = ReceiveOptions { capture: Some(path.into()), ..options };
+    let sound = scenario("1s", "ccid2", "");
+    let receiver = Receiver::bind(&sound, &options).expect("a receiver");
+    let control = Control { stop: &AtomicBool::new(true), progress: &|_| () };
+    let error = receiver.run(&control).expect_err("no folder").to_string();
+    assert!(error.contains(path) && error.contains("cannot be written"), "{error}");
+}

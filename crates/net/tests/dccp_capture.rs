@@ -1,0 +1,182 @@
+//! Capture files of both ends: native DCCP that we read ourselves and, where it is installed, tshark.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "the tests play a silent peer")]
+
+#[allow(dead_code, reason = "not all of it is needed here")]
+mod call;
+#[allow(dead_code, reason = "not all of it is needed here")]
+mod dccp_ends;
+
+use call::anywhere;
+use dccp_ends::{scenario, with_options};
+use paceline_net::{ReceiveOptions, SendOptions};
+use paceline_transport::dccp::{Body, DccpOption, FLOW_PORTS, Packet, PacketType, ServiceCode};
+use paceline_units::TimeDelta;
+use paceline_wire::dccp::{Addresses, decode};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+struct Record {
+    nanos: u64,
+    ecn: u8,
+    packet: Packet,
+}
+
+fn word(bytes: &[u8], at: usize) -> u32 {
+    u32::from_be_bytes(bytes[at..at + 4].try_into().expect("four bytes"))
+}
+
+/// The packets of a capture, each with a good checksum.
+fn read(path: &Path) -> Vec<Record> {
+    let bytes = std::fs::read(path).expect("a capture");
+    assert_eq!((word(&bytes, 0), word(&bytes, 4), word(&bytes, 20)), (0xa1b2_3c4d, 0x0002_0004, 101));
+    let (mut at, mut records) = (24, Vec::new());
+    while at < bytes.len() {
+        let nanos = u64::from(word(&bytes, at)) * 1_000_000_000 + u64::from(word(&bytes, at + 4));
+        let length = word(&bytes, at + 8) as usize;
+        assert_eq!(word(&bytes, at + 12) as usize, length);
+        let ip = &bytes[at + 16..at + 16 + length];
+        assert_eq!((ip[0], ip[9], u16::from_be_bytes([ip[2], ip[3]]) as usize), (0x45, 33, length));
+        let address = |at: usize| Ipv4Addr::from_bits(word(ip, at));
+        let addresses = Addresses::V4 { source: address(12), destination: address(16) };
+        assert_eq!(address(12), Ipv4Addr::LOCALHOST);
+        let packet = decode(&ip[20..], &addresses).expect("a packet with a good checksum");
+        records.push(Record { nanos, ecn: ip[1] & 3, packet });
+        at += 16 + length;
+    }
+    assert_eq!(at, bytes.len());
+    records
+}
+
+/// Runs a short flow with captures at both ends.
+fn captured(name: &str, controller: &str, more: &str) -> [PathBuf; 2] {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let [here, there] = ["sender", "receiver"].map(|end| folder.join(format!("{name}-{end}.pcap")));
+    for path in [&here, &there] {
+        let _ = std::fs::remove_file(path);
+    }
+    let loaded = scenario("300ms", controller, more);
+    let send = |to: SocketAddr| SendOptions { capture: Some(here.clone()), ..SendOptions::to(to) };
+    let receive = ReceiveOptions { capture: Some(there.clone()), ..ReceiveOptions::on(anywhere()) };
+    let (sent, received) = with_options(&loaded, &loaded, send, receive);
+    for output in [sent, received] {
+        let warnings = output.expect("an output").warnings;
+        assert!(!warnings.iter().any(|said| said.contains("capture")), "{warnings:?}");
+    }
+    assert!(!folder.join(format!("{name}-sender.pcap.part")).exists());
+    [here, there]
+}
+
+/// The numbers of a side's packets, in the order of the file.
+fn numbers(records: &[Record], client: bool) -> Vec<u64> {
+    let of_side = |record: &&Record| (record.packet.ports == FLOW_PORTS) == client;
+    records.iter().filter(of_side).map(|record| record.packet.sequence.as_u64()).collect()
+}
+
+#[test]
+fn what_was_captured_is_what_was_said() {
+    let more = "ecn = \"l4s\"\npacket_size = \"1000B\"\ndccp = { service = \"SC:call\" }";
+    let [here, there] = captured("said", "ccid2", more).map(|path| read(&path));
+    let kind = |record: &Record| record.packet.packet_type();
+    for records in [&here, &there] {
+        let service = ServiceCode(u32::from_be_bytes(*b"call"));
+        assert_eq!(records[0].packet.body, Body::Request { service });
+        assert_eq!(kind(&records[1]), PacketType::Response);
+        assert!(records[1].packet.options.iter().any(|option| matches!(option, DccpOption::InitCookie(_))));
+        let acknowledges = |record: &&Record| {
+            kind(record) == PacketType::Ack
+                && record.packet.options.iter().any(|option| matches!(option, DccpOption::AckVector { .. }))
+        };
+        assert!(records.iter().filter(acknowledges).count() > 10);
+        let close = records.iter().position(|record| kind(record) == PacketType::Close).expect("a Close");
+        let reset = records.iter().position(|record| kind(record) == PacketType::Reset).expect("a Reset");
+        assert!(close < reset);
+        let data = records.iter().filter(|record| kind(record) == PacketType::Data);
+        assert!(data.clone().count() > 50 && data.clone().all(|record| record.ecn == 1));
+        assert!(data.clone().all(|record| record.packet.payload.len() == 1000 - 16));
+        // Within what the run took, whatever the year.
+        let (first, last) = (records[0].nanos, records[records.len() - 1].nanos);
+        assert!(first > 1_600_000_000_000_000_000 && last - first < 20_000_000_000, "{first} {last}");
+    }
+    // Each side's own numbers are consecutive; what arrived was sent.
+    for (records, client) in [(&here, true), (&there, false)] {
+        let own = numbers(records, client);
+        assert!(own.windows(2).all(|pair| pair[1] == (pair[0] + 1) % (1 << 48)), "{own:?}");
+    }
+    for (receives, sends, client) in [(&there, &here, true), (&here, &there, false)] {
+        let sent = numbers(sends, client);
+        assert!(numbers(receives, client).iter().all(|number| sent.contains(number)));
+    }
+}
+
+#[test]
+fn a_capture_of_a_run_that_failed_is_there_too() {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("failed.pcap");
+    let _ = std::fs::remove_file(&path);
+    let silent = std::net::UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    let to = silent.local_addr().expect("an address");
+    let patience = TimeDelta::from_millis(100);
+    let options = SendOptions { capture: Some(path.clone()), patience, ..SendOptions::to(to) };
+    let loaded = scenario("60s", "ccid2", "");
+    let sender = paceline_net::Sender::bind(&loaded, &options).expect("a sender");
+    let control = paceline_net::Control { stop: &false.into(), progress: &|_| () };
+    assert!(sender.run(&control).is_err());
+    let records = read(&path);
+    assert_eq!(records.len(), 1);
+    assert_eq!(records[0].packet.packet_type(), PacketType::Request);
+}
+
+/// What tshark reads of the fields, line by line; none without tshark.
+fn tshark(path: &Path, filter: &str, fields: &[&str]) -> Option<Vec<String>> {
+    let mut command = Command::new("tshark");
+    command.args([
+        "-r",
+        &path.to_string_lossy(),
+        "-o",
+        "dccp.check_checksum:TRUE",
+        "-Y",
+        filter,
+        "-T",
+        "fields",
+    ]);
+    fields.iter().for_each(|field| {
+        command.args(["-e", field]);
+    });
+    let output = command.output().ok()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    Some(text.lines().map(Into::into).collect())
+}
+
+#[test]
+fn tshark_reads_what_we_read() {
+    for (controller, more) in [("ccid2", "ecn = \"classic\""), ("ccid3", "dccp = { ack_vector = true }")] {
+        let [path, _] = captured(&format!("tshark-{controller}"), controller, more);
+        let records = read(&path);
+        let fields = ["dccp.type", "dccp.seq_raw", "dccp.ccval", "dccp.checksum.status", "ip.dsfield.ecn"];
+        let Some(lines) = tshark(&path, "dccp", &fields) else {
+            eprintln!("no tshark: nothing compared");
+            return;
+        };
+        let expected = records.iter().map(|Record { packet, ecn, .. }| {
+            let (kind, number) = (packet.packet_type() as u8, packet.sequence);
+            format!("{kind}\t{number}\t{}\t1\t{ecn}", packet.ccval)
+        });
+        assert_eq!(lines, expected.collect::<Vec<_>>());
+        assert_eq!(
+            tshark(&path, "_ws.malformed or dccp.checksum.status != 1", &["frame.number"]),
+            Some(vec![])
+        );
+        let codes = tshark(&path, "dccp.service_code", &["dccp.service_code"]).expect("tshark");
+        assert_eq!(codes, ["0", "0"], "of Request and Response");
+        let vectors = tshark(&path, "dccp.type == 3 and dccp.ack_vector.nonce_0", &["frame.number"]);
+        let ours = records.iter().filter(|Record { packet, .. }| {
+            packet.packet_type() == PacketType::Ack
+                && packet.options.iter().any(|option| matches!(option, DccpOption::AckVector { .. }))
+        });
+        assert_eq!(vectors.expect("tshark").len(), ours.count());
+        if controller == "ccid3" {
+            assert!(records.iter().any(|record| record.packet.ccval > 0), "the window counter moves");
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! What strangers do to a DCCP receiver on a real socket: floods of Requests, scans, forged Resets. An established
+//! connection lives, a new one is let in, and memory stays where it was.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "the tests play strangers")]
+
+mod call;
+
+use call::{anywhere, flow, loaded};
+use paceline_net::{Control, NetOutput, ReceiveOptions, Receiver, SendOptions, Sender};
+use paceline_scenario::Loaded;
+use paceline_transport::dccp::{
+    Body, Packet, PacketType, Payload, Ports, ResetCode, ResetReason, SequenceNumber, ServiceCode,
+};
+use paceline_wire::dccp::{decode_in_udp, encode_in_udp, glance};
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// 2 Mbit/s for so long, whatever happens: some 250 packets a second.
+fn call(duration: &str) -> Loaded {
+    loaded(&format!(
+        "duration = \"{duration}\"\n[links.l]\nrate = \"10Mbps\"\nqueue = {{ packets = 100 }}\n[flows.f]\n\
+         transport = \"dccp\"\ncontroller = \"ccid2\"\npacket_size = \"1016B\"\nsource = {{ kind = \"cbr\", rate = \
+         \"2Mbps\", fps = 250 }}\ndccp = {{ service = \"SC:call\" }}\npath = [\"l\"]\n"
+    ))
+}
+
+fn socket() -> UdpSocket {
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    socket.set_read_timeout(Some(Duration::from_millis(20))).expect("a timeout");
+    socket
+}
+
+fn bytes(packet: &Packet) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    encode_in_udp(packet, &mut bytes).expect("it can be written");
+    bytes
+}
+
+fn request(source: u16, destination: u16, service: &str, number: u64) -> Vec<u8> {
+    let body = Body::Request { service: service.parse::<ServiceCode>().expect("a code") };
+    bytes(&Packet::new(Ports { source, destination }, SequenceNumber::new(number), body))
+}
+
+/// Numbers that look random.
+fn scrambled(n: u64) -> u64 {
+    (n + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(31).wrapping_mul(0xbf58_476d_1ce4_e5b9)
+}
+
+/// Sends `count` datagrams, a few at a time so that the target can keep up; answers the types of what came back.
+fn send_all(count: u64, to: SocketAddr, mut datagram: impl FnMut(u64) -> Vec<u8>) -> Vec<PacketType> {
+    let (socket, mut buffer, mut answers) = (socket(), [0; 2000], Vec::new());
+    socket.set_nonblocking(true).expect("a socket");
+    for n in 0..count {
+        let _ = socket.send_to(&datagram(n), to);
+        if n % 50 == 49 {
+            std::thread::sleep(Duration::from_micros(500));
+            while let Ok((length, _)) = socket.recv_from(&mut buffer) {
+                answers.push(glance(&buffer[..length]).expect("DCCP").kind);
+            }
+        }
+    }
+    answers
+}
+
+/// A call during which `disturb` does what it likes, once before it begins and once from 300 ms on.
+fn disturbed(loaded: &Loaded, mut disturb: impl FnMut(SocketAddr) + Send) -> (NetOutput, NetOutput) {
+    let receiver = Receiver::bind(loaded, &ReceiveOptions::on(anywhere())).expect("a receiver");
+    let to = receiver.address().expect("an address");
+    let sender = Sender::bind(loaded, &SendOptions::to(to)).expect("a sender");
+    let stop = &AtomicBool::new(false);
+    let control = || Control { stop, progress: &|_| () };
+    std::thread::scope(|scope| {
+        let receiver = scope.spawn(move || receiver.run(&control()));
+        disturb(to);
+        let sender = scope.spawn(move || sender.run(&control()));
+        std::thread::sleep(Duration::from_millis(300));
+        disturb(to);
+        let sent = sender.join().expect("no panic");
+        // Whom nobody reached has nothing to wait for.
+        stop.store(sent.is_err(), Ordering::Relaxed);
+        let received = receiver.join().expect("no panic");
+        (sent.expect("a sender's output"), received.expect("a receiver's output"))
+    })
+}
+
+/// The call went on to its end, and closed.
+fn lived(sent: &NetOutput, received: &NetOutput, duration: f64) {
+    assert!(sent.warnings.is_empty() && received.warnings.is_empty(), "{sent:?} {received:?}");
+    let rate = flow(received).goodput_mbps.expect("packets");
+    assert!((1.0..2.6).contains(&rate), "{:?}", flow(received));
+    assert!(flow(sent).packets_received as f64 > 120.0 * duration, "{:?}", flow(sent));
+    let last = received.flows.float("throughput_mbps").expect("a column");
+    let rows = received.flows.rows();
+    assert!((rows - 4..rows).any(|row| last.value(row).is_some_and(|mbps| mbps > 0.5)), "to the end");
+}
+
+/// Resident memory of this process, in bytes.
+fn memory() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").expect("Linux");
+    let line = status.lines().find(|line| line.starts_with("VmRSS:")).expect("a figure");
+    line.split_whitespace().nth(1).and_then(|kb| kb.parse::<u64>().ok()).expect("a number") * 1024
+}
+
+#[test]
+fn a_flood_of_requests_costs_no_memory_and_keeps_nobody_out() {
+    const FLOOD: u64 = 15_000;
+    let loaded = call("1500ms");
+    let (mut answers, mut used) = (Vec::new(), Vec::new());
+    let (sent, received) = disturbed(&loaded, |to| {
+        let before = memory();
+        answers
+            .push(send_all(FLOOD, to, |n| request((n % 60_000) as u16 + 1, 5004, "SC:call", scrambled(n))));
+        used.push(memory().saturating_sub(before));
+    });
+    lived(&sent, &received, 1.5);
+    // Before the call each Request got a cookie; beside it the receiver is busy, and says so so many times a second.
+    let count = |answers: &[PacketType], kind| answers.iter().filter(|found| **found == kind).count();
+    assert!(count(&answers[0], PacketType::Response) > 1000, "{}", answers[0].len());
+    assert!(count(&answers[1], PacketType::Reset) > 100, "{}", answers[1].len());
+    assert_eq!(count(&answers[1], PacketType::Response), 0);
+    assert!(count(&answers[1], PacketType::Reset) <= 4 * 1024, "{}", answers[1].len());
+    assert!(received.counters.strangers > 1000, "{:?}", received.counters);
+    // A connection for each would have taken some 60 MB.
+    assert!(used.iter().all(|bytes| *bytes < 12 << 20), "{used:?}");
+}
+
+#[test]
+fn a_scan_finds_nothing_and_disturbs_nobody() {
+    let loaded = call("1500ms");
+    let mut answers = Vec::new();
+    let (sent, received) = disturbed(&loaded, |to| {
+        answers.push(send_all(6000, to, |n| {
+            let acknowledgment = SequenceNumber::new(scrambled(n + 7));
+            let body = match n % 8 {
+                0 => return request(700, (n % 5000) as u16, "SC:call", n),
+                1 => return request(700, 5004, "SC:scan", n),
+                2 => Body::Data,
+                3 => Body::Ack { acknowledgment },
+                4 => Body::SyncAck { acknowledgment },
+                5 => Body::Close { acknowledgment },
+                6 => Body::Reset { acknowledgment, reason: ResetReason::new(ResetCode::CLOSED) },
+                _ => return vec![n as u8; (n % 90) as usize],
+            };
+            let mut packet = Packet::new(
+                Ports { source: 5001, destination: 5004 },
+                SequenceNumber::new(scrambled(n)),
+                body,
+            );
+            packet.payload = Payload::dummy(n as u32 % 300, paceline_units::Time::ZERO);
+            bytes(&packet)
+        }));
+    });
+    lived(&sent, &received, 1.5);
+    // Resets, not more than so many a second, and nothing else.
+    let answers = answers.concat();
+    let others = answers.iter().filter(|kind| **kind != PacketType::Reset).count();
+    assert!(others == 0 && (100..=3 * 1024).contains(&answers.len()), "{others} of {}", answers.len());
+    assert!(
+        received.counters.malformed > 200 && received.counters.strangers > 1000,
+        "{:?}",
+        received.counters
+    );
+}
+
+/// Passes on what comes to one socket by another until it is over.
+fn pass_on(from: &UdpSocket, by: &UdpSocket, to: SocketAddr, over: &AtomicBool) {
+    let mut buffer = [0; 2000];
+    while !over.load(Ordering::Relaxed) {
+        let Ok((length, _)) = from.recv_from(&mut buffer) else { continue };
+        let _ = by.send_to(&buffer[..length], to);
+    }
+}
+
+/// Somebody who knows the addresses of both ends and their ports, but not their numbers, stands in the middle.
+#[test]
+fn forged_resets_end_nothing() {
+    let loaded = call("1500ms");
+    let receiver = Receiver::bind(&loaded, &ReceiveOptions::on(anywhere())).expect("a receiver");
+    let far = receiver.address().expect("an address");
+    let (front, back) = (socket(), socket());
+    let sender = Sender::bind(&loaded, &SendOptions::to(front.local_addr().expect("an address")));
+    let sender = sender.expect("a sender");
+    let near = sender.address().expect("an address");
+    let (stop, over) = (&AtomicBool::new(false), &AtomicBool::new(false));
+    let control = || Control { stop, progress: &|_| () };
+    let (sent, received, forged) = std::thread::scope(|scope| {
+        scope.spawn(|| pass_on(&front, &back, far, over));
+        scope.spawn(|| pass_on(&back, &front, near, over));
+        let receiver = scope.spawn(move || receiver.run(&control()));
+        let sender = scope.spawn(move || sender.run(&control()));
+        std::thread::sleep(Duration::from_millis(200));
+        let mut forged = 0u64;
+        while !sender.is_finished() && forged < 40_000 {
+            let acknowledgment = SequenceNumber::new(scrambled(forged + 99));
+            let reason = ResetReason::new(ResetCode::CLOSED);
+            let body = match forged % 4 {
+                0 | 1 => Body::Reset { acknowledgment, reason },
+                2 => Body::Close { acknowledgment },
+                _ => Body::Ack { acknowledgment },
+            };
+            let ports = Ports { source: 5001, destination: 5004 };
+            let packet = Packet::new(ports, SequenceNumber::new(scrambled(forged)), body);
+            let _ = back.send_to(&bytes(&packet), far);
+            let answer = Packet { ports: ports.reversed(), ..packet };
+            assert!(decode_in_udp(&bytes(&answer)).is_ok());
+            let _ = front.send_to(&bytes(&answer), near);
+            forged += 1;
+            if forged % 20 == 0 {
+                std::thread::sleep(Duration::from_micros(500));
+            }
+        }
+        let sent = sender.join().expect("no panic");
+        stop.store(sent.is_err(), Ordering::Relaxed);
+        let received = receiver.join().expect("no panic");
+        over.store(true, Ordering::Relaxed);
+        (sent.expect("a sender's output"), received.expect("a receiver's output"), forged)
+    });
+    lived(&sent, &received, 1.5);
+    for counters in [sent.counters, received.counters] {
+        assert!(counters.out_of_sequence > forged / 4, "{forged} {counters:?}");
+    }
+    // What is invalid is answered by a few Syncs a second, not one by one.
+    assert!(sent.counters.sent < 2 * flow(&sent).packets_sent + 100, "{:?}", sent.counters);
+}
