@@ -65,6 +65,7 @@ pub use generate::{FRAME_PRESETS, FramePreset, FrameSizeParams, frame_sizes};
 pub use parameter::InvalidParameter;
 pub use playout::{
     AdaptiveParams, ArrivedPacket, DisplayedFrame, FrameDelayParts, Playout, PlayoutConfig, PlayoutCounters,
+    StreamPlayout,
 };
 pub use rfc8593::{FrameLadder, LadderError, Rung, VideoModel, VideoModelKind, VideoModelParams};
 pub use send_queue::{Discarded, QueuedPacket, SendQueue};

@@ -58,6 +58,12 @@ pub struct FlowSummary {
     pub delay_noise_ms: Distribution,
     /// From sending to arrival.
     pub one_way_delay_ms: Distribution,
+    /// By how much a packet's one-way delay differs from that of the one that arrived before it, whichever is longer
+    /// (RFC 3393); duplicates left out.
+    pub delay_variation_ms: Distribution,
+    /// The estimate of RFC 3550 section 6.4.1 after each packet: the mean of these differences over about 16. Its
+    /// timestamps are here the times of sending.
+    pub jitter_ms: Distribution,
     /// Over time: the sender's smoothed round-trip time.
     pub srtt_ms: Distribution,
     /// What sent packets waited in the send queue.

@@ -12,7 +12,7 @@ from pathlib import Path
 from paceline.cli.speak import printing, say
 from paceline.cli.studies import comparison_document
 from paceline.errors import UsageError
-from paceline.studies.tables import write_into_readme
+from paceline.studies.tables import claims_markdown, write_into_readme
 from paceline.sweeps.definition import Sweep, load
 from paceline.sweeps.engine import Plan, State, SweepResult, Told, plan, prepare, run_sweep
 
@@ -42,12 +42,26 @@ def run(
         if write_verdict:
             raise UsageError(f"--write-verdict: {result.missing}, so there is no verdict; the README stays as it was")
     if write_verdict:
-        say(f"verdict written to {write_into_readme(sweep.folder, result.verdict_markdown)}")
+        others = {
+            "claims": claims_markdown(result.comparison),
+            **{f"table {name}": t for name, t in result.tables.items()},
+        }
+        say(f"verdict written to {write_into_readme(sweep.folder, result.verdict_markdown, others)}")
+        _renew_pictures(result)
     with printing():
         if json:
             print(json_.dumps(_document(result), indent=2))
         else:
             _print(result)
+
+
+def _renew_pictures(result: SweepResult) -> None:
+    """Pictures of this sweep that stand in its folder, for its README, become those of this run."""
+    for name in result.sweep.pictures:
+        shown = result.sweep.folder / f"{name}.png"
+        if shown.is_file():
+            shown.write_bytes((result.out / "plots" / shown.name).read_bytes())
+            say(f"picture written to {shown}")
 
 
 def dry_run(name: str, workers: int | None, data: Path | None, *, json: bool) -> None:
@@ -65,7 +79,7 @@ def dry_run(name: str, workers: int | None, data: Path | None, *, json: bool) ->
 
 def _print_plan(reckoned: Plan) -> None:
     for design in reckoned.sweep.designs.values():
-        print(f"{design.name}: {len(design):,} points ({design.kind}), {len(reckoned.sweep.seeds)} seed(s)")
+        print(f"{design.name}: {len(design):,} points ({design.kind}), {len(design.seeds)} seed(s)")
     print(f"experiments: {reckoned.total:,}")
     print(
         f"time:        {_duration(reckoned.seconds)} on {reckoned.workers} worker(s), "

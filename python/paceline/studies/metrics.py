@@ -120,18 +120,30 @@ def _summary(result: Result, spec: dict[str, Any]) -> float | None:
 
 
 def _summary_ratio(result: Result, spec: dict[str, Any]) -> float | None:
-    """One figure of the summary over another, such as drops over arrivals."""
-    part, whole = _of_summary(result, spec["path"]), _of_summary(result, spec["of"])
-    return part / whole if whole and part is not None else None
+    """One figure of the summary over another, such as drops over arrivals; with `*`, sums over flows or links."""
+    part, whole = (_all_of_summary(result, spec[key]) for key in ("path", "of"))
+    return sum(part) / sum(whole) if part and sum(whole) else None
 
 
 def _of_summary(result: Result, path: str) -> float | None:
-    value: object = result.summary
+    values = _all_of_summary(result, path)
+    return values[0] if values else None
+
+
+def _all_of_summary(result: Result, path: str) -> list[float]:
+    """The numbers at a path, where `*` stands for every flow, say."""
+    found: list[object] = [result.summary]
     for key in path.split("."):
-        if not isinstance(value, dict):
-            return None
-        value = value[key]
-    return float(value) if isinstance(value, (int, float)) else None
+        tables = [value for value in found if isinstance(value, dict)]
+        found = [value for table in tables for value in (table.values() if key == "*" else (table[key],))]
+    return [float(value) for value in found if isinstance(value, (int, float))]
+
+
+def _summary_over(result: Result, spec: dict[str, Any]) -> float | None:
+    """A statistic of one figure of the summary over several flows or links: `*` in its path stands for each."""
+    import pandas as pd
+
+    return statistic(pd.Series(_all_of_summary(result, spec["path"]), dtype=float), spec["statistic"])
 
 
 def _until(result: Result, spec: dict[str, Any]) -> float | None:
@@ -214,6 +226,7 @@ KINDS: dict[str, Callable[[Result, dict[str, Any]], float | None]] = {
     "difference": _difference,
     "correlation": _correlation,
     "summary": _summary,
+    "summary-over": _summary_over,
     "summary-ratio": _summary_ratio,
     "until": _until,
     "frames": _frames,

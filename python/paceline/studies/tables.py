@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -89,16 +90,41 @@ def verdict_markdown(lines: list[Comparison]) -> str:
     return "\n".join(text) + "\n"
 
 
-_VERDICT = re.compile(r"(<!-- verdict:[^>]*-->\n).*?(<!-- end of verdict -->)", re.DOTALL)
+def claims_markdown(lines: list[Comparison]) -> str:
+    """The claims as a Markdown table: a line for each, a column for each place (`where`) that it was judged in."""
+    claims = [line for line in lines if line.published.kind == "claim"]
+    places = list(dict.fromkeys(line.published.where for line in claims))
+    statements: dict[str, dict[str, str]] = {}
+    for line in claims:
+        ours = f" ({line.ours:.3g}{_unit(line.published.unit)})" if line.ours is not None else ""
+        statements.setdefault(line.published.statement, {})[line.published.where] = f"{line.verdict}{ours}"
+    text = [f"| claim | {' | '.join(places)} |", "|---" * (len(places) + 1) + "|"]
+    for statement, verdicts in statements.items():
+        text.append(f"| {statement} | {' | '.join(verdicts.get(place, '') for place in places)} |")
+    return "\n".join(text) + "\n"
 
 
-def write_into_readme(folder: Path, verdict: str) -> Path:
-    """Puts the verdict between the marks that a study's README has for it."""
+def _unit(unit: str) -> str:
+    return f" {unit}" if unit else ""
+
+
+_MARKS = re.compile(
+    r"(<!-- (verdict|claims|table [^\s:]+):[^>]*-->\n).*?(<!-- end of (?:verdict|claims|table) -->)", re.DOTALL
+)
+
+
+def write_into_readme(folder: Path, verdict: str, others: Mapping[str, str] | None = None) -> Path:
+    """Puts the verdict, and what `others` has by the word of its mark, between the marks of a study's README."""
     path = folder / "README.md"
     text = path.read_text(encoding="utf-8") if path.is_file() else ""
-    if not _VERDICT.search(text):
+    known = {"verdict": verdict, **(others or {})}
+    found = [match[2] for match in _MARKS.finditer(text)]
+    if not found:
         raise StudyError(f"{path}: found no marks, expected <!-- verdict: ... --> and <!-- end of verdict -->")
-    replace_file(path, _VERDICT.sub(lambda marks: f"{marks[1]}{verdict}{marks[2]}", text))
+    for mark in found:
+        if mark not in known:
+            raise StudyError(f"{path}: found mark {mark!r}, expected one of {', '.join(known)}")
+    replace_file(path, _MARKS.sub(lambda marks: f"{marks[1]}{known[marks[2]]}{marks[3]}", text))
     return path
 
 

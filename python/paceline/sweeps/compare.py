@@ -15,12 +15,13 @@ if TYPE_CHECKING:
 
 def compare(sweep: Sweep, results: pd.DataFrame, *, judged: bool) -> list[Comparison]:
     """Every published figure with ours and the verdict by its rule."""
+    known = sweep.known_designs
     lines = []
     for published in sweep.published:
         ours = None
         if published.metric is not None:
-            selection = Selection.read(published.experiment, sweep.designs, sweep.factors)
-            expression = Expression.read(published.metric, sweep.designs, sweep.factors, sweep.metrics)
+            selection = Selection.read(published.experiment, known, sweep.factors)
+            expression = Expression.read(published.metric, known, sweep.factors, sweep.metrics)
             ours = expression.of(selection, results)
         verdict = sweep.rules[published.rule].verdict(published.published, ours)
         if not judged and verdict != NOT_JUDGED:

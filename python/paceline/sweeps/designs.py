@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -22,7 +22,7 @@ LARGEST = 100_000_000
 """More experiments than this in one design are taken for a slip."""
 BLOCK = 4096
 """Points of a Sobol sequence that are drawn at a time; a power of two."""
-KEYS = ("kind", "title", "factors", "levels", "set", "points", "count", "seed", "scramble")
+KEYS = ("kind", "title", "factors", "levels", "set", "points", "count", "seed", "scramble", "scenario", "seeds")
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,10 @@ class Design:
     """The levels of each of them, for designs of levels."""
     overrides: tuple[tuple[str, str], ...]
     """What the design sets besides, for all its points."""
+    seeds: tuple[int, ...]
+    """Each point runs with each of them."""
+    scenario: str
+    """The file of the study that its points change."""
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -162,8 +166,19 @@ KINDS: dict[str, Kind] = {
 }
 
 
-def read(name: str, spec: object, factors: Mapping[str, Factor], overrides: list[tuple[str, str]]) -> Design:
-    """The design as a study's definition says it. `overrides` is its `set` as pairs."""
+def read(
+    name: str,
+    spec: object,
+    factors: Mapping[str, Factor],
+    *,
+    overrides: list[tuple[str, str]],
+    seeds: tuple[int, ...],
+    scenario: str,
+) -> Design:
+    """The design as a study's definition says it. `overrides` is its `set` as pairs.
+
+    Seeds and scenario are the study's, for a design that has none of its own.
+    """
     where = f"designs.{name}"
     if not isinstance(spec, Mapping):
         raise StudyError(f"{where}: found {spec!r}, expected a table with its `kind`")
@@ -182,6 +197,8 @@ def read(name: str, spec: object, factors: Mapping[str, Factor], overrides: list
         factors=chosen,
         levels=_levels(where, kind, spec, chosen),
         overrides=tuple(overrides),
+        seeds=tuple(read_seeds(where, spec["seeds"])) if "seeds" in spec else seeds,
+        scenario=str(spec.get("scenario", scenario)),
         options={key: spec[key] for key in ("points", "count", "seed", "scramble") if key in spec},
     )
     if kind == "list":
@@ -191,6 +208,19 @@ def read(name: str, spec: object, factors: Mapping[str, Factor], overrides: list
     if not 1 <= len(design) <= LARGEST:
         raise StudyError(f"{where}: found a design of {len(design)} points, expected from 1 to {LARGEST}")
     return design
+
+
+def read_seeds(where: str, found: object) -> Iterator[int]:
+    """The seeds that a definition lists, of the study (`where` is empty) or of a design."""
+    key = f"{where}.seeds" if where else "seeds"
+    if not isinstance(found, list) or not found:
+        raise StudyError(f"{key}: found {found!r}, expected a list of whole numbers")
+    for seed in found:
+        if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 2**63:
+            raise StudyError(f"{key}: found {seed!r}, expected a whole number from 0 to {2**63 - 1}")
+        yield seed
+    if len(set(found)) < len(found):
+        raise StudyError(f"{key}: found {found!r}, expected each once")
 
 
 def _chosen(where: str, kind: str, spec: Mapping[str, Any], factors: Mapping[str, Factor]) -> tuple[Factor, ...]:
@@ -221,9 +251,12 @@ def _levels(
         return {}
     given = spec.get("levels", {})
     levels = {factor.name: tuple(given.get(factor.name, factor.levels)) for factor in factors}
+    named = {factor.name: factor for factor in factors}
     for name, values in levels.items():
         if not values:
             raise StudyError(f"{where}: found no levels of factor {name!r}, expected some")
+        for value in values:
+            named[name].check(where, value)
     return levels
 
 
@@ -233,9 +266,10 @@ def _check_points(where: str, points: object, factors: Mapping[str, Factor]) -> 
     for number, point in enumerate(points, 1):
         if not isinstance(point, Mapping):
             raise StudyError(f"{where}.points: {number}: found {point!r}, expected a table")
-        for name in point:
+        for name, value in point.items():
             if name not in factors:
                 raise StudyError(f"{where}.points: {number}: found {name!r}, expected one of {', '.join(factors)}")
+            factors[name].check(f"{where}.points: {number}", value)
 
 
 def _check_ranges(where: str, count: object, factors: tuple[Factor, ...]) -> None:

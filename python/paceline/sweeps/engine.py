@@ -58,6 +58,8 @@ class SweepResult:
     """Which data was not there, so that generated traces were used and nothing is judged."""
     comparison: list[Comparison]
     """The published figures beside ours."""
+    tables: dict[str, str] = field(default_factory=dict)
+    """The tables that the definition asks for, in Markdown."""
     nearest: list[Near] = field(default_factory=list)
     """The points that come nearest to published figures, in a sweep that looks for them."""
 
@@ -165,20 +167,24 @@ def run_sweep(
                     told(state())
             _write_results(store, folder.path)
         result = SweepResult(sweep, folder.path, state(), missing, [])
-        if sweep.published or sweep.pictures or sweep.nearest:
+        if sweep.published or sweep.pictures or sweep.nearest or sweep.tables:
             import pandas as pd
 
             from paceline.sweeps.report import render
 
             # At size, the texts of the parameters would fill the memory.
-            rows = pd.read_parquet(result.results_file, columns=[*COMPARED, *figures_of(sweep)])
+            own = pd.read_parquet(result.results_file, columns=[*COMPARED, *figures_of(sweep)])
+            rows = pd.concat([own, *(one.frame() for one in sweep.recorded.values())], ignore_index=True)
             result = replace(
                 result,
                 comparison=compare(sweep, rows, judged=missing is None),
+                tables={name: table.markdown(rows) for name, table in sweep.tables.items()},
                 nearest=nearest(sweep.nearest, sweep.designs, rows),
             )
             folder.stage("comparison.csv", tables.comparison_csv(result.comparison))
             folder.stage("verdict.md", result.verdict_markdown)
+            for name, text in result.tables.items():
+                folder.stage(f"tables/{name}.md", text)
             drawn = ((name, picture.draw(sweep, rows)) for name, picture in sweep.pictures.items())
             svgs = stage_pictures(folder, drawn)
             folder.stage("report.html", render(result, svgs))
@@ -187,7 +193,7 @@ def run_sweep(
 
 LEAST_ROW = 80.0
 """Bytes of a row in results.parquet at size, measured; eight rows compress better than a million."""
-COMPARED = ("design", "number", "varied")
+COMPARED = ("design", "number", "varied", "error")
 """Columns that published figures and pictures need, beside factors and metrics."""
 
 

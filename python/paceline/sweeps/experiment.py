@@ -32,13 +32,15 @@ class Bench:
         """The scenario of the experiment."""
         overrides = self._overrides(experiment)
         folders = [folder for folder in self.data if Path(folder).is_dir()] or data_folders()
-        sweep = self.sweep
-        return ScenarioText(sweep.scenario_text, str(sweep.scenario_file), folders, overrides, experiment.seed)
+        file = experiment.design.scenario
+        return ScenarioText(
+            self.sweep.scenarios[file], str(self.sweep.folder / file), folders, overrides, experiment.seed
+        )
 
     def command(self, experiment: Experiment) -> str:
         """What runs this experiment alone."""
         sets = [f"--set {shlex.quote(f'{path}={value}')}" for path, value in self._overrides(experiment)]
-        file = f"studies/{self.sweep.folder.name}/{self.sweep.scenario_file.name}"
+        file = f"studies/{self.sweep.folder.name}/{experiment.design.scenario}"
         return " ".join([f"paceline run {file}", *sets, f"--seed {experiment.seed}"])
 
     def _overrides(self, experiment: Experiment) -> list[tuple[str, str]]:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, TypeAlias
 
 from paceline.errors import StudyError
-from paceline.scenario import toml_value
+from paceline.scenario import as_pairs, toml_value
 from paceline.studies.checks import expect_keys
 
 Value: TypeAlias = "float | int | bool | str"
 """A factor's value: a number in the factor's unit, a flag, or a text such as a file's name."""
 
-KEYS = ("path", "paths", "unit", "levels", "default", "range", "scale", "integer")
+KEYS = ("path", "paths", "unit", "levels", "default", "range", "scale", "integer", "sets")
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,8 @@ class Factor:
     """Whether such designs take whole numbers only."""
     default: Value | None
     """Its value where a design does not vary it; none: the scenario's."""
+    sets: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
+    """Of a factor whose levels are names: what each changes in the scenario."""
 
     @classmethod
     def read(cls, name: str, spec: object) -> Factor:
@@ -45,6 +47,8 @@ class Factor:
         if not isinstance(spec, Mapping):
             raise StudyError(f"{where}: found {spec!r}, expected a table with `path` and `levels` or `range`")
         expect_keys(where, spec, KEYS)
+        if "sets" in spec:
+            return _of_sets(name, where, spec)
         if ("path" in spec) == ("paths" in spec):
             raise StudyError(f"{where}: found {'both' if 'path' in spec else 'neither'}, expected `path` or `paths`")
         paths = tuple(spec.get("paths", ())) or (spec.get("path"),)
@@ -68,7 +72,14 @@ class Factor:
 
     def override(self, value: Value) -> list[tuple[str, str]]:
         """The value as overrides of the scenario."""
+        if self.sets:
+            return list(self.sets[str(value)])
         return [(path, self.text(value)) for path in self.paths]
+
+    def check(self, where: str, value: object) -> None:
+        """Refuses a level that this factor does not know, of a factor of names."""
+        if self.sets and not (isinstance(value, str) and value in self.sets):
+            raise StudyError(f"{where}: found {self.name} {value!r}, expected one of {', '.join(self.sets)}")
 
     def text(self, value: Value) -> str:
         """The value as TOML, with its unit."""
@@ -98,6 +109,23 @@ class Factor:
         low, high = self.range or (0.0, 1.0)
         part = math.log(value / low) / math.log(high / low) if self.log else (value - low) / (high - low)
         return min(max(part, 0.0), 1.0)
+
+
+def _of_sets(name: str, where: str, spec: Mapping[str, Any]) -> Factor:
+    """A factor whose levels are names, each of which stands for several values of the scenario."""
+    for key in spec:
+        if key not in ("sets", "levels", "default"):
+            raise StudyError(f"{where}.{key}: found beside `sets`, which has only `levels` and `default`")
+    sets = spec["sets"]
+    if not isinstance(sets, Mapping) or not sets or not all(isinstance(one, Mapping) for one in sets.values()):
+        raise StudyError(f"{where}.sets: found {sets!r}, expected a table of values of the scenario for each level")
+    levels = _levels(where, spec.get("levels", list(sets)))
+    default = spec.get("default")
+    for level in (*levels, *(() if default is None else (default,))):
+        if not isinstance(level, str) or level not in sets:
+            raise StudyError(f"{where}: found level {level!r}, expected one of {', '.join(sets)}")
+    values = {level: tuple(as_pairs(changed)) for level, changed in sets.items()}
+    return Factor(name, (), "", levels, None, False, False, default, values)
 
 
 def _levels(where: str, found: object) -> tuple[Value, ...]:

@@ -1,7 +1,8 @@
 """Figures of a sweep: an expression over the rows of a selection, such as the smallest delay and where it lies.
 
 A selection names rows: `DESIGN`, `DESIGN/NUMBER`, or `DESIGN/FACTOR` (in a design that changes one factor at a time,
-the rows that change this one). `[FACTOR=VALUE, ...]` behind it keeps the rows with these values.
+the rows that change this one). `DESIGN+DESIGN` are the rows of both. `[FACTOR=VALUE, ...]` behind it keeps the rows
+with these values; `>=` and `<=` are known, too. Runs measured elsewhere are selected by their name as a design is.
 
 An expression is `STATISTIC METRIC`, or `METRIC` alone where the selection is one row:
 
@@ -15,6 +16,9 @@ An expression is `STATISTIC METRIC`, or `METRIC` alone where the selection is on
 | `count-below`, `count-above` | rows whose metric is below, or above, that of a second selection |
 | `change` | mean of the metric less that of a second selection, in percent of the latter |
 | `ratio` | mean of the metric over that of a second selection |
+| `share-above` | of the pairs of rows that differ only in what the selections fix: percent in which ours is above |
+| `share-near` | percent of these pairs in which ours differs by at most a tenth of the other |
+| `paired-ratio` | geometric mean of ours over the other, over these pairs |
 
 The second selection follows the metric: `change rate standalone/speed[speed=20] standalone/speed[speed=10]` is written
 as experiment `standalone/speed[speed=20]` and metric `change rate standalone/speed[speed=10]`.
@@ -22,6 +26,8 @@ as experiment `standalone/speed[speed=20]` and metric `change rate standalone/sp
 
 from __future__ import annotations
 
+import math
+import operator
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -35,6 +41,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _SELECTION = re.compile(r"([^/\[\]\s]+)(?:/([^/\[\]\s]+))?(?:\[([^\]]*)\])?")
+_CONDITION = re.compile(r"\s*([^\s<>=]+)\s*(=|>=|<=)\s*(.*?)\s*")
+_KEEPS: dict[str, Callable[[Any, Any], Any]] = {"=": operator.eq, ">=": operator.ge, "<=": operator.le}
 
 
 @dataclass(frozen=True)
@@ -42,50 +50,63 @@ class Selection:
     """Some rows of a sweep."""
 
     text: str
-    design: Design
+    designs: tuple[Design, ...]
     number: int | None
     varied: str | None
-    kept: dict[str, Value]
+    kept: tuple[tuple[str, str, Value], ...]
+    """What the rows fulfil: a factor, how it compares, and with what."""
+
+    @property
+    def fixed(self) -> set[str]:
+        """The factors that have one value in all rows."""
+        return {name for name, how, _ in self.kept if how == "="}
 
     @classmethod
     def read(cls, text: str, designs: Mapping[str, Design], factors: Mapping[str, Factor]) -> Selection:
         """The selection as `published.csv` writes it."""
         match = _SELECTION.fullmatch(text.strip())
-        if match is None or match[1] not in designs:
+        names = match[1].split("+") if match is not None else []
+        if match is None or not all(name in designs for name in names) or len(set(names)) < len(names):
             raise StudyError(f"found selection {text!r}, expected one of {', '.join(designs)}, with /NUMBER or /FACTOR")
-        design = designs[match[1]]
+        chosen = tuple(designs[name] for name in names)
+        if match[2] and len(chosen) > 1:
+            raise StudyError(f"found selection {text!r}, expected one design before /{match[2]}")
         number = int(match[2]) if match[2] and match[2].isdigit() else None
-        if number is not None and not 1 <= number <= len(design):
-            raise StudyError(f"found selection {text!r}, expected a number from 1 to {len(design)}")
+        if number is not None and not 1 <= number <= len(chosen[0]):
+            raise StudyError(f"found selection {text!r}, expected a number from 1 to {len(chosen[0])}")
         varied = match[2] if match[2] and number is None else None
         if varied is not None and (
-            design.kind != "one-at-a-time" or varied not in {factor.name for factor in design.factors}
+            chosen[0].kind != "one-at-a-time" or varied not in {factor.name for factor in chosen[0].factors}
         ):
-            raise StudyError(f"found selection {text!r}, expected a factor that {design.name!r} changes one at a time")
-        return cls(text, design, number, varied, dict(_kept(text, match[3], factors)))
+            raise StudyError(f"found selection {text!r}, expected a factor that {names[0]!r} changes one at a time")
+        return cls(text, chosen, number, varied, tuple(_kept(text, match[3], factors)))
 
     def rows(self, results: pd.DataFrame) -> pd.DataFrame:
         """Its rows, in the order of their design."""
-        rows = results[results["design"] == self.design.name]
+        rows = results[results["design"].isin([design.name for design in self.designs])]
         if self.number is not None:
             rows = rows[rows["number"] == self.number]
         if self.varied is not None:
             rows = rows[rows["varied"] == self.varied]
-        for name, value in self.kept.items():
-            rows = rows[rows[f"factor.{name}"] == value]
+        for name, how, value in self.kept:
+            rows = rows[_KEEPS[how](rows[f"factor.{name}"], value)]
         return rows
 
 
-def _kept(text: str, conditions: str | None, factors: Mapping[str, Factor]) -> list[tuple[str, Value]]:
-    kept: list[tuple[str, Value]] = []
+def _kept(text: str, conditions: str | None, factors: Mapping[str, Factor]) -> list[tuple[str, str, Value]]:
+    kept: list[tuple[str, str, Value]] = []
     for condition in filter(None, (conditions or "").split(",")):
-        name, _, value = (part.strip() for part in condition.partition("="))
-        if name not in factors or not value:
+        match = _CONDITION.fullmatch(condition)
+        if match is None or match[1] not in factors or not match[3]:
             raise StudyError(f"found selection {text!r}, expected FACTOR=VALUE in brackets")
+        name, how, value = match.groups()
+        factors[name].check(f"selection {text!r}", value)
         try:
-            kept.append((name, float(value)))
+            kept.append((name, how, float(value)))
         except ValueError:
-            kept.append((name, value))
+            if how != "=":
+                raise StudyError(f"found selection {text!r}, expected a number behind {how}") from None
+            kept.append((name, how, value))
     return kept
 
 
@@ -160,7 +181,7 @@ def _level(which: str) -> Callable[..., float | None]:
         if selection.varied is None:
             raise StudyError(f"{selection.text}: found no factor for {one.text!r}, expected DESIGN/FACTOR")
         value = _extreme(one, rows, which)[f"factor.{selection.varied}"]
-        return float(selection.design.levels[selection.varied].index(value) + 1)
+        return float(selection.designs[0].levels[selection.varied].index(value) + 1)
 
     return level
 
@@ -189,7 +210,40 @@ def _ratio(one: Expression, _: Selection, rows: pd.DataFrame, results: pd.DataFr
     return float(rows[one.metric].mean()) / one._second(results)
 
 
-_COMPARING = ("count-below", "count-above", "change", "ratio")
+def _pairs(one: Expression, selection: Selection, rows: pd.DataFrame, results: pd.DataFrame) -> pd.DataFrame:
+    """Rows of both selections that differ only in what these fix, as `ours` and `other`: means over the seeds."""
+    import pandas as pd
+
+    assert one.other is not None
+    fixed = selection.fixed | one.other.fixed
+    others = one.other.rows(results)
+    # What one side does not tell, pairs cannot differ in.
+    factors = [name for name in map(str, rows.columns) if name.startswith("factor.")]
+    told = [name for name in factors if rows[name].notna().any() and others[name].notna().any()]
+    known = [name for name in told if name.removeprefix("factor.") not in fixed]
+
+    def means(some: pd.DataFrame) -> Any:
+        return some.groupby(known, dropna=False)[one.metric].mean() if known else some[[one.metric]].mean()
+
+    pairs = pd.DataFrame({"ours": means(rows), "other": means(others)})
+    return pairs.dropna()
+
+
+def _share(holds: Callable[[pd.DataFrame], pd.Series[bool]]) -> Callable[..., float | None]:
+    def share(one: Expression, selection: Selection, rows: pd.DataFrame, results: pd.DataFrame) -> float | None:
+        pairs = _pairs(one, selection, rows, results)
+        return 100.0 * float(holds(pairs).mean()) if len(pairs) else None
+
+    return share
+
+
+def _paired_ratio(one: Expression, selection: Selection, rows: pd.DataFrame, results: pd.DataFrame) -> float | None:
+    pairs = _pairs(one, selection, rows, results)
+    logarithms = [math.log(ours / other) for ours, other in pairs.to_numpy() if ours > 0 and other > 0]
+    return math.exp(sum(logarithms) / len(logarithms)) if logarithms else None
+
+
+_COMPARING = ("count-below", "count-above", "change", "ratio", "share-above", "share-near", "paired-ratio")
 STATISTICS: dict[str, Callable[..., float | None]] = {
     "value": _value,
     "min": _plain("min"),
@@ -207,4 +261,7 @@ STATISTICS: dict[str, Callable[..., float | None]] = {
     "count-above": _above,
     "change": _change,
     "ratio": _ratio,
+    "share-above": _share(lambda pairs: pairs["ours"] > pairs["other"]),
+    "share-near": _share(lambda pairs: (pairs["ours"] - pairs["other"]).abs() <= 0.1 * pairs["other"].abs()),
+    "paired-ratio": _paired_ratio,
 }

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 from paceline.errors import StudyError
 from paceline.plots.style import CYCLE, DASHES, GREY, legend, logarithmic, new_figure, settings
 from paceline.studies.checks import expect_keys, expect_known
+from paceline.sweeps.curves import Curves
 from paceline.sweeps.designs import Design
+from paceline.sweeps.factors import Factor
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,13 +43,22 @@ class Picture:
     log: bool
 
     @classmethod
-    def read(cls, name: str, spec: object, designs: Mapping[str, Design], metrics: Mapping[str, object]) -> Picture:
+    def read(
+        cls,
+        name: str,
+        spec: object,
+        designs: Mapping[str, Design],
+        factors: Mapping[str, Factor],
+        metrics: Mapping[str, object],
+    ) -> Picture | Curves:
         """The picture as a study's definition says it."""
         where = f"pictures.{name}"
         if not isinstance(spec, Mapping):
             raise StudyError(f"{where}: found {spec!r}, expected a table with kind, design and metric")
+        expect_known(f"{where}.kind", spec.get("kind"), (*KINDS, "curves"))
+        if spec["kind"] == "curves":
+            return Curves.read(name, spec, designs, factors, metrics)
         expect_keys(where, spec, KEYS)
-        expect_known(f"{where}.kind", spec.get("kind"), KINDS)
         expect_known(f"{where}.design", spec.get("design"), designs)
         key = "metrics" if spec["kind"] == "panels" else "metric"
         own = tuple(spec.get(key, ())) if key == "metrics" else (spec.get(key),)

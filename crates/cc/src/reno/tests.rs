@@ -102,6 +102,26 @@ fn a_timeout_leaves_one_packet_and_a_repeated_one_the_threshold() {
 }
 
 #[test]
+fn after_a_timeout_the_window_grows_only_while_the_first_hole_moves() {
+    let mut flow = avoiding("rfc5681", 10);
+    flow.tell(Recovery::TimedOut);
+    flow.send_one(0);
+    flow.ack(0..1, Ecn::NotEct);
+    assert_eq!(flow.cwnd(), 2.0, "slow start");
+    // Packet 1 is lost again: what lies behind it arrives, and what is sent meanwhile.
+    flow.send_one(1);
+    for sequence in 2..10 {
+        flow.ack(sequence..sequence + 1, Ecn::NotEct);
+        flow.fill();
+    }
+    flow.ack(10..flow.next, Ecn::NotEct);
+    assert_eq!(flow.cwnd(), 2.0, "held up at packet 1");
+    flow.send_one(1);
+    flow.ack(1..2, Ecn::NotEct);
+    assert_eq!(flow.cwnd(), 3.0);
+}
+
+#[test]
 fn a_timeout_in_recovery_does_not_halve_the_same_window_again() {
     let mut flow = avoiding("rfc5681", 20);
     flow.tell(Recovery::Entered { lost: lost(1) });

@@ -27,6 +27,8 @@ pub struct WindowSender<L: Law> {
     reduced_for_mark: bool,
     /// The first missing packet when the timer expired last.
     timed_out_at: Option<u64>,
+    /// What was sent before the timer expired last ends here: until it is acknowledged, the transport repairs.
+    repaired_until: u64,
 }
 
 impl<L: Law> WindowSender<L> {
@@ -41,6 +43,7 @@ impl<L: Law> WindowSender<L> {
             before: None,
             reduced_for_mark: false,
             timed_out_at: None,
+            repaired_until: 0,
         }
     }
 
@@ -74,6 +77,7 @@ impl<L: Law> WindowSender<L> {
             flight_before: self.window.pipe,
             may_grow: false,
         };
+        let first = self.flight.first();
         let mut marked_anew = false;
         let mut sampled: Option<Time> = None;
         for packet in report.packets.iter().filter(|packet| packet.stream == STREAM) {
@@ -91,13 +95,16 @@ impl<L: Law> WindowSender<L> {
             }
         }
         ack.rtt = sampled.map(|at| now.saturating_since(at));
+        // RFC 5681 section 3.1: growth is for acknowledgements that advance. After a timeout another hole may hold them up
+        // until the timer expires again, and no loss reduces the window meanwhile.
+        let held_up = self.flight.first() == first && first < self.repaired_until;
         if ack.delivered > 0 {
-            self.on_ack(ack, marked_anew);
+            self.on_ack(ack, marked_anew, held_up);
         }
     }
 
     #[inline]
-    fn on_ack(&mut self, mut ack: Ack, marked_anew: bool) {
+    fn on_ack(&mut self, mut ack: Ack, marked_anew: bool, held_up: bool) {
         if let Some(sample) = ack.rtt {
             self.window.round_trip.sample(sample);
         }
@@ -109,7 +116,8 @@ impl<L: Law> WindowSender<L> {
             self.on_mark(ack.now);
         } else {
             let unmarked = ack.marked == 0 || !heeds_marks;
-            ack.may_grow = unmarked && !self.window.recovering && self.window.was_used_after(ack.newest);
+            let recovering = self.window.recovering || held_up;
+            ack.may_grow = unmarked && !recovering && self.window.was_used_after(ack.newest);
         }
         self.count();
         self.law.on_ack(&mut self.window, &ack);
@@ -158,11 +166,13 @@ impl<L: Law> WindowSender<L> {
         self.count();
         self.window.recovering = false;
         self.window.reduced_until = self.window.next;
+        self.repaired_until = self.window.next;
         self.reduced_for_mark = false;
     }
 
     fn on_spurious(&mut self) {
         self.window.recovering = false;
+        self.repaired_until = 0;
         if let Some((cwnd, ssthresh)) = self.before.take() {
             self.window.set(self.window.cwnd.max(cwnd));
             self.window.ssthresh = ssthresh;

@@ -13,9 +13,11 @@
 mod delay;
 mod freeze;
 mod pending;
+mod stream;
 mod window;
 
 pub use delay::AdaptiveParams;
+pub use stream::StreamPlayout;
 
 use delay::DelayEstimate;
 use freeze::FreezeDetector;

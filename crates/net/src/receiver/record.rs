@@ -91,6 +91,8 @@ impl<'a> ReceiverRecord<'a> {
 /// Without the sender's clock nothing is known of the time before the arrival.
 fn forget_delays(figures: &mut FlowSummary) {
     figures.one_way_delay_ms = Distribution::default();
+    figures.delay_variation_ms = Distribution::default();
+    figures.jitter_ms = Distribution::default();
     figures.frame_delay_ms = Distribution::default();
     figures.frame_delay_parts_ms =
         FrameDelayMeans { dejitter: figures.frame_delay_parts_ms.dejitter, ..FrameDelayMeans::default() };

@@ -89,6 +89,8 @@ impl<'a> RelayRecord<'a> {
         output(self.flow, self.recorder, links, seen, &[], |figures| {
             figures.goodput_mbps = None;
             figures.one_way_delay_ms = Distribution::default();
+            figures.delay_variation_ms = Distribution::default();
+            figures.jitter_ms = Distribution::default();
             figures.send_queue_delay_ms = Distribution::default();
         })
     }

@@ -104,6 +104,8 @@ impl<'a> SenderRecord<'a> {
         let seen = Seen { ran: now, packets: self.delivered, counters };
         let output = output(self.flow, self.recorder, &[], seen, unknown, |figures| {
             figures.one_way_delay_ms = Distribution::default();
+            figures.delay_variation_ms = Distribution::default();
+            figures.jitter_ms = Distribution::default();
             figures.delay_noise_ms = Distribution::default();
             for name in unknown {
                 forget(figures, name);

@@ -207,6 +207,8 @@ impl FlowRecorder {
             queue_delay_ms: Distribution::from(&receiver.queue_delay),
             delay_noise_ms: Distribution::from(&receiver.noise),
             one_way_delay_ms: Distribution::from(&receiver.one_way_delay),
+            delay_variation_ms: Distribution::from(&receiver.variation.differences),
+            jitter_ms: Distribution::from(&receiver.variation.jitter),
             srtt_ms: Distribution::from(&sender.srtt),
             send_queue_delay_ms: Distribution::from(&sender.send_queue_delay),
             frame_delay_ms: Distribution::from(&receiver.frame_delay),

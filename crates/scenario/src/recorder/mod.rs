@@ -11,6 +11,7 @@ mod rows;
 mod sender;
 mod ticks;
 mod transfers;
+mod variation;
 
 #[cfg(test)]
 mod tests;

@@ -2,6 +2,7 @@
 
 use super::measures::Mean;
 use super::rows::Rows;
+use super::variation::Variation;
 use super::{ReceivedPacket, Window};
 use crate::histogram::Histogram;
 use crate::summary::ratio;
@@ -33,6 +34,7 @@ pub(super) struct ReceiverHalf {
     pub(super) queue_delay: Histogram,
     pub(super) noise: Histogram,
     pub(super) one_way_delay: Histogram,
+    pub(super) variation: Variation,
     pub(super) frame_delay: Histogram,
     pub(super) frame_parts: [Mean; 4],
     pub(super) displayed: u64,
@@ -75,6 +77,7 @@ impl ReceiverHalf {
             queue_delay: Histogram::new(),
             noise: Histogram::new(),
             one_way_delay: Histogram::new(),
+            variation: Variation::default(),
             frame_delay: Histogram::new(),
             frame_parts: [Mean::default(); 4],
             displayed: 0,
@@ -109,6 +112,9 @@ impl ReceiverHalf {
             self.queue_delay.record(packet.wait);
             self.noise.record(packet.noise);
             self.one_way_delay.record(packet.now - packet.sent);
+            if !packet.duplicate {
+                self.variation.record(packet.now - packet.sent);
+            }
         }
         self.arrived += u64::from(!packet.duplicate && self.window.contains(packet.sent));
     }

@@ -3,15 +3,30 @@
 use super::{Ends, Outgoing, Taken};
 use crate::packet::{Cargo, Packet};
 use paceline_cc::StreamId;
+use paceline_media::{DisplayedFrame, PlayoutCounters, StreamPlayout};
 use paceline_scenario::registry::AnyController;
 use paceline_transport::tcp::{Segment, TcpArrival, TcpOutgoing, TcpReceiver, TcpSender};
-use paceline_transport::{SendingEnd, Transfer};
+use paceline_transport::{ReceivingEnd, SendingEnd, Transfer};
 use paceline_units::{Bytes, Time};
+use std::collections::VecDeque;
+
+/// The end that receives, and the application behind it, which knows where each frame ends.
+pub struct TcpReader {
+    receiver: TcpReceiver,
+    playout: StreamPlayout,
+    shown: VecDeque<DisplayedFrame>,
+}
+
+impl ReceivingEnd for TcpReader {
+    fn playout(&self) -> PlayoutCounters {
+        self.playout.counters()
+    }
+}
 
 /// Both ends of a connection.
 pub struct TcpEnds {
     sender: TcpSender<AnyController>,
-    receiver: TcpReceiver,
+    reader: TcpReader,
     /// Whether the transfer of a file that ends may still be told.
     untold: bool,
 }
@@ -19,20 +34,21 @@ pub struct TcpEnds {
 impl TcpEnds {
     /// Ends that have not started.
     pub fn new(sender: TcpSender<AnyController>, receiver: TcpReceiver) -> TcpEnds {
-        TcpEnds { untold: sender.transfers().is_some(), sender, receiver }
+        let reader = TcpReader { receiver, playout: StreamPlayout::default(), shown: VecDeque::new() };
+        TcpEnds { untold: sender.transfers().is_some(), sender, reader }
     }
 }
 
 impl Ends for TcpEnds {
     type Sender = TcpSender<AnyController>;
-    type Receiver = TcpReceiver;
+    type Receiver = TcpReader;
 
     fn sender(&self) -> &TcpSender<AnyController> {
         &self.sender
     }
 
-    fn receiver(&self) -> &TcpReceiver {
-        &self.receiver
+    fn receiver(&self) -> &TcpReader {
+        &self.reader
     }
 
     fn start(&mut self, now: Time) {
@@ -85,19 +101,29 @@ impl Ends for TcpEnds {
 
     #[inline]
     fn receiver_due(&self) -> Time {
-        self.receiver.next_timeout().unwrap_or(Time::MAX)
+        self.reader.receiver.next_timeout().unwrap_or(Time::MAX)
     }
 
     fn receiver_timeout(&mut self, _now: Time) {}
 
     #[inline]
     fn take_data(&mut self, now: Time, packet: &Packet) -> Taken {
-        taken(packet, |segment| self.receiver.on_segment(now, segment, packet.ecn))
+        let reader = &mut self.reader;
+        let taken = taken(packet, |segment| reader.receiver.on_segment(now, segment, packet.ecn));
+        while let Some(frame) = self.sender.take_frame(reader.receiver.readable()) {
+            reader.shown.push_back(reader.playout.show(now, frame.captured, frame.payload));
+        }
+        taken
+    }
+
+    #[inline]
+    fn poll_displayed(&mut self) -> Option<DisplayedFrame> {
+        self.reader.shown.pop_front()
     }
 
     #[inline]
     fn poll_return(&mut self, now: Time) -> Option<(Cargo, u32)> {
-        self.receiver.poll_ack(now).map(returned)
+        self.reader.receiver.poll_ack(now).map(returned)
     }
 }
 

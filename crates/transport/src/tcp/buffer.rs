@@ -11,6 +11,17 @@ struct Part {
     since: Time,
 }
 
+/// A frame that the application wrote: where it ends in the stream.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WrittenFrame {
+    /// Offset behind its last byte.
+    pub end: u64,
+    /// When it was captured, and written.
+    pub captured: Time,
+    /// Its bytes.
+    pub payload: Bytes,
+}
+
 /// What the application has written and the connection has not sent.
 #[derive(Clone, Debug)]
 pub struct SendBuffer {
@@ -19,6 +30,8 @@ pub struct SendBuffer {
     written: u64,
     /// Parts that are not sent whole, in order.
     parts: VecDeque<Part>,
+    /// Frames that nobody took yet; none of a bulk source, whose writes are no frames.
+    frames_written: VecDeque<WrittenFrame>,
     newest: Bytes,
     frames: u64,
     /// Bytes behind `written` that wait for a release.
@@ -33,6 +46,7 @@ impl SendBuffer {
             source,
             written: 0,
             parts: VecDeque::new(),
+            frames_written: VecDeque::new(),
             newest: Bytes::ZERO,
             frames: 0,
             held: 0,
@@ -97,6 +111,9 @@ impl SendBuffer {
         if payload > Bytes::ZERO {
             self.written += payload.as_u64();
             self.parts.push_back(Part { end: self.written, since: now });
+            if !matches!(self.source, Source::Bulk(_)) {
+                self.frames_written.push_back(WrittenFrame { end: self.written, captured: now, payload });
+            }
         }
     }
 
@@ -112,6 +129,13 @@ impl SendBuffer {
         None
     }
 
+    /// The next frame that ends at or before the offset `received`. Each is answered once.
+    #[inline]
+    pub fn take_frame(&mut self, received: u64) -> Option<WrittenFrame> {
+        self.frames_written.front().filter(|frame| frame.end <= received)?;
+        self.frames_written.pop_front()
+    }
+
     /// Since when the oldest byte waits that is not sent, of which `sent` are.
     pub fn oldest(&self, sent: u64) -> Option<Time> {
         self.parts.iter().find(|part| part.end > sent).map(|part| part.since)
@@ -122,6 +146,8 @@ impl SendBuffer {
         self.source.stop();
         (self.written, self.held) = (self.written.min(sent), 0);
         self.parts.clear();
+        let written = self.written;
+        self.frames_written.retain(|frame| frame.end <= written);
         self.stopped = true;
     }
 

@@ -15,6 +15,7 @@ mod segment;
 mod sender;
 pub mod transfers;
 
+pub use buffer::WrittenFrame;
 pub use config::{EcnEcho, RecoveryKind, TcpConfig};
 pub use receiver::{TcpArrival, TcpReceiver};
 pub use segment::{Flags, SackBlocks, Segment, TCP_HEADER};

@@ -68,6 +68,12 @@ impl TcpReceiver {
         self.ignored
     }
 
+    /// Offset of the first byte that is missing: all before it can be read.
+    #[inline]
+    pub fn readable(&self) -> u64 {
+        self.next
+    }
+
     /// A segment arrived. Ask [`TcpReceiver::poll_ack`] afterwards.
     #[inline(always)]
     pub fn on_segment(&mut self, now: Time, segment: &Segment, ecn: Ecn) -> TcpArrival {

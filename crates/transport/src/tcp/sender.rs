@@ -1,6 +1,6 @@
 //! The end that sends: buffer, scoreboard, timers and the window that a controller says.
 
-use super::buffer::SendBuffer;
+use super::buffer::{SendBuffer, WrittenFrame};
 use super::prr::Prr;
 use super::rto::Rto;
 use super::scoreboard::{Scoreboard, State};
@@ -215,6 +215,15 @@ impl<C: Controller> TcpSender<C> {
     pub fn stop(&mut self, now: Time) {
         self.buffer.stop(self.board.end_offset());
         self.complete(now);
+    }
+
+    /// The next frame of a source of frames whose bytes all lie before `received`, what the other end has put together.
+    ///
+    /// On the wire frames have no borders here: whoever drives both ends matches them. Frames are kept until they are
+    /// asked for; each is answered once.
+    #[inline]
+    pub fn take_frame(&mut self, received: u64) -> Option<WrittenFrame> {
+        self.buffer.take_frame(received)
     }
 
     /// The source is silent for a while; what it wrote is still sent.

@@ -1,0 +1,32 @@
+//! Playout of frames that a reliable stream of bytes carries.
+
+use super::freeze::FreezeDetector;
+use super::{DisplayedFrame, FrameDelayParts, PlayoutCounters};
+use paceline_units::{Bytes, Time, TimeDelta};
+
+/// Shows each frame as soon as all of its bytes, and all before them, are there: none is lost, none overtakes another, and
+/// whatever was lost on the way holds up all that comes behind it.
+#[derive(Clone, Debug, Default)]
+pub struct StreamPlayout {
+    freezes: FreezeDetector,
+    counters: PlayoutCounters,
+}
+
+impl StreamPlayout {
+    /// A frame of `bytes`, captured at `captured`, is whole. What it waited where is not known: all is `path`.
+    pub fn show(&mut self, now: Time, captured: Time, bytes: Bytes) -> DisplayedFrame {
+        self.counters.displayed += 1;
+        if let Some(gap) = self.freezes.on_display(now) {
+            self.counters.freezes += 1;
+            self.counters.freeze_time += gap;
+        }
+        let path = now.saturating_since(captured);
+        let parts = FrameDelayParts { send_queue: None, link_queue: None, path, dejitter: TimeDelta::ZERO };
+        DisplayedFrame { captured, displayed: now, bytes, late: false, parts }
+    }
+
+    /// What happened so far.
+    pub fn counters(&self) -> PlayoutCounters {
+        self.counters
+    }
+}
