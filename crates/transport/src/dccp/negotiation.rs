@@ -67,6 +67,8 @@ pub(crate) struct Features {
     server: bool,
     local: Vec<Feature>,
     remote: Vec<Feature>,
+    /// Whether any is not stable: mostly there is nothing to look for.
+    unsettled: bool,
     confirms: Vec<DccpOption>,
     /// Greatest number received with feature options.
     fgsr: i64,
@@ -103,6 +105,7 @@ impl Features {
             server,
             local: all(Location::Local),
             remote: all(Location::Remote),
+            unsettled: false,
             confirms: Vec::new(),
             fgsr: -1,
             fgss: 0,
@@ -151,6 +154,7 @@ impl Features {
         feature.preferences = preferences.to_vec();
         feature.mandatory = mandatory;
         feature.begin();
+        self.unsettled = true;
     }
 
     /// Says a new value of a non-negotiable feature of ours; values that it cannot have are ignored.
@@ -160,6 +164,7 @@ impl Features {
         if matches!(id.rule(), Rule::NonNegotiable(_)) && id.is_valid(value) && current != value {
             feature.wanted = value;
             feature.begin();
+            self.unsettled = true;
         }
     }
 
@@ -310,7 +315,9 @@ impl Features {
 
     /// Without anything outstanding there is nothing to send again.
     fn settle(&mut self) {
-        if !self.all().any(|feature| feature.state != NegotiationState::Stable) {
+        let unsettled = self.all().any(|feature| feature.state != NegotiationState::Stable);
+        self.unsettled = unsettled;
+        if !self.unsettled {
             (self.timer, self.interval) = (None, TimeDelta::ZERO);
         }
     }
@@ -322,7 +329,7 @@ impl Features {
     /// Whether a packet is to be sent for its options alone.
     pub(crate) fn wants_packet(&self, now: Time) -> bool {
         !self.confirms.is_empty()
-            || self.all().any(Feature::is_new)
+            || self.unsettled && self.all().any(Feature::is_new)
             || self.timer.is_some_and(|due| due <= now)
     }
 
@@ -346,6 +353,9 @@ impl Features {
             let confirm = self.confirms.remove(0);
             room -= confirm.encoded_len();
             out.push(confirm);
+        }
+        if !self.unsettled {
+            return;
         }
         let again = all || self.timer.is_some_and(|due| due <= now);
         let (mut sent_new, mut sent_again) = (false, false);
