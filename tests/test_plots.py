@@ -2,6 +2,7 @@
 
 import re
 
+import matplotlib as mpl
 import pandas as pd
 import pytest
 
@@ -10,7 +11,7 @@ from conftest import CALL
 from paceline.cli.chart import chart, sparkline
 from paceline.plots import PLOTS, draw, files, overview
 from paceline.plots.plot import with_mean_rates
-from paceline.plots.style import image
+from paceline.plots.style import image, logarithmic, new_figure, settings
 from paceline.plots.svg import slim
 
 
@@ -124,6 +125,19 @@ def test_an_area_keeps_its_shape_without_the_vertices_that_nobody_sees() -> None
     assert [(int(x), int(y)) for x, y in kept] == shape
     curve = '<path d="M 1 1 \nL 2 1 \nQ 3 1 4 1 \nL 5 1 \nM 6 1 \nL 7 1 \nz\n" id="unchanged"/>'
     assert slim(curve) == curve
+
+
+@pytest.mark.parametrize(("high", "labels"), [(80.0, [1, 2, 5, 10, 20, 50]), (5000.0, [1, 10, 100, 1000])])
+def test_decades_have_plain_labels(high: float, labels: list[int]) -> None:
+    with mpl.rc_context(settings()):
+        figure = new_figure()
+        axes = figure.subplots()
+        axes.plot([1.0, high], [0.0, 1.0])
+        logarithmic(axes, "x")
+        figure.canvas.draw()
+    low, high = axes.get_xlim()
+    found = [label.get_text() for label in axes.get_xticklabels() if low <= label.get_position()[0] <= high]
+    assert found == [str(label) for label in labels]
 
 
 def test_pictures_are_small(call: paceline.Result) -> None:

@@ -207,6 +207,14 @@ def test_other_picks_are_made_from_the_same_trials(little: Path, tmp_path: Path)
     assert judged.found.picks["ahead"] == best
 
 
+def test_a_journal_stays_good_when_another_search_changes(little: Path, tmp_path: Path) -> None:
+    tune(little, out=tmp_path, searches=("first",), trials=6)
+    before = (tmp_path / ".tune" / "first.jsonl").read_bytes()
+    folder = redefined(little, 'leave = ["buckets"]', 'leave = ["mss"]')
+    tune(folder, out=tmp_path, searches=("first",), trials=6, resume=True)
+    assert (tmp_path / ".tune" / "first.jsonl").read_bytes() == before
+
+
 @pytest.mark.parametrize(("old", "new"), [("seed = 3", "seed = 4"), ('"8Mbps"', '"7Mbps"')])
 def test_a_journal_of_another_search_is_refused(little: Path, tmp_path: Path, old: str, new: str) -> None:
     tune(little, out=tmp_path, searches=("first",), trials=4)
@@ -251,6 +259,19 @@ def test_the_study_of_the_documentation_runs(little: Path, tmp_path: Path) -> No
 
 
 # ---- The judgement.
+
+
+@pytest.mark.parametrize("profile", ["low-delay", "balanced", "throughput"])
+def test_a_tuned_profile_is_the_set_that_the_study_found(profile: str) -> None:
+    name = f"scream-5g-{profile}"
+    found = loads((ROOT / "studies" / "scream-tune" / "sets.toml").read_text())[name]
+
+    def controller(overrides: dict[str, object]) -> dict[str, object]:
+        resolved = loads(paceline.scenario.read(CALL, overrides=overrides).load().core.resolved_toml)
+        return {key: value for key, value in resolved["flows"]["video"]["controller"].items() if key != "profile"}
+
+    most = {"flows.video.controller.target_bitrate_max": "100Mbps"}
+    assert controller({"flows.video.controller.profile": name}) == controller({**most, **found})
 
 
 def test_a_difference_has_students_interval() -> None:
@@ -315,6 +336,13 @@ def test_cma_es_goes_by_the_margin(little: Path, tmp_path: Path) -> None:
         for difference in differences(one.tuning, found.trials[9].measured.runs, other.measured.runs, ("slow", "fast"))
     ]
     assert found.trials[9].objectives["margin"] == min(ends)
+
+
+def test_the_margin_is_drawn_beside_the_objectives(little: Path, tmp_path: Path) -> None:
+    folder = redefined(little, 'objectives = ["wait"]', 'objectives = ["margin", "wait"]')
+    result = tune(folder, out=tmp_path, searches=("other",), trials=6)
+    assert "margin (more is better)" in (tmp_path / "plots" / "other-front.svg").read_text()
+    assert result.report.exists()
 
 
 # ---- The ranking.

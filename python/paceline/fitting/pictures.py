@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 import numpy as np
-from matplotlib.ticker import NullFormatter, StrMethodFormatter
 
 from paceline.fitting.blockage import states_of, stays_of
 from paceline.fitting.recordings import Values, joined
 from paceline.fitting.run import FramesResult, RatesResult
-from paceline.plots.style import BLACK, BLUE, GREEN, GREY, VERMILION, new_figure, settings
+from paceline.plots.style import BLACK, BLUE, GREEN, GREY, VERMILION, logarithmic, new_figure, settings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,9 +42,7 @@ def rates_figure(result: RatesResult, title: str) -> Figure:
                 for name, side in sides
             ]
             draw(panel, stays, f"dwell time, {state.name}, s")
-            panel.set_xscale("log")
-            panel.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-            panel.xaxis.set_minor_formatter(NullFormatter())
+            logarithmic(panel, "x")
         _finish(figure, axes)
         return figure
 

@@ -54,6 +54,10 @@ _SETTINGS: dict[str, Any] = {
 }
 
 
+MANY_DECADES = 300
+"""From this ratio of its ends on, a logarithmic axis is labelled at whole decades only."""
+
+
 def new_figure(width: float = 8.0, height: float = 3.6) -> Figure:
     """An empty figure, drawn without a display and without global state."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -75,6 +79,18 @@ def time_axis(axes: Axes, end: float, *, label: bool = True) -> None:
     axes.set_ylim(bottom=0)
     if label:
         axes.set_xlabel("time, s")
+
+
+def logarithmic(axes: Axes, which: str) -> None:
+    """The axis `x` or `y` of what is drawn in decades, with labels at 1, 2 and 5 of each while these are few."""
+    from matplotlib.ticker import LogLocator
+
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    (axes.set_xscale if which == "x" else axes.set_yscale)("log")
+    low, high = axis.get_view_interval()
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < MANY_DECADES * low else (1,)))
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_formatter("")
 
 
 def legend(axes: Axes, *, columns: int = 4) -> None:

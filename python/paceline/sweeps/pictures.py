@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from paceline.errors import StudyError
-from paceline.plots.style import CYCLE, DASHES, GREY, legend, new_figure, settings
+from paceline.plots.style import CYCLE, DASHES, GREY, legend, logarithmic, new_figure, settings
 from paceline.studies.checks import expect_keys, expect_known
 from paceline.sweeps.designs import Design
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
-    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
     from paceline.sweeps.definition import Sweep
@@ -94,7 +93,7 @@ def _alone(draw: Callable[[Axes, Picture, Sweep, Any], None]) -> Callable[[Pictu
         axes.set_title(picture.title)
         draw(axes, picture, sweep, rows)
         if picture.log:
-            axes.set_yscale("log")
+            logarithmic(axes, "y")
         else:
             axes.set_ylim(bottom=0)
         return figure
@@ -133,15 +132,6 @@ def _against(axes: Axes, picture: Picture, sweep: Sweep, rows: pd.DataFrame) -> 
     axes.set_ylabel(picture.axis)
 
 
-def _logarithmic(axis: Axis) -> None:
-    """Labels at 1, 2 and 5 of each decade."""
-    from matplotlib.ticker import LogLocator
-
-    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axis.set_major_formatter("{x:g}")
-    axis.set_minor_formatter("")
-
-
 def _panels(picture: Picture, sweep: Sweep, rows: pd.DataFrame) -> Figure:
     """A panel for each factor: metrics over its levels, as multiples of what they are at the factor's default."""
     factors = [factor for factor in picture.design.factors if factor.default is not None]
@@ -160,11 +150,9 @@ def _panels(picture: Picture, sweep: Sweep, rows: pd.DataFrame) -> Figure:
         axes.set_title(f"{factor.name}{', ' if factor.unit else ''}{factor.unit}", fontsize=9)
         levels = [float(level) for level in factor.levels]
         if min(levels) > 0 and max(levels) >= WIDE * min(levels):
-            axes.set_xscale("log")
-            _logarithmic(axes.xaxis)
+            logarithmic(axes, "x")
         if picture.log:
-            axes.set_yscale("log")
-            _logarithmic(axes.yaxis)
+            logarithmic(axes, "y")
     for axes in grid[len(factors) :]:
         axes.set_visible(False)
     handles, labels = grid[0].get_legend_handles_labels()

@@ -35,8 +35,9 @@ MARGIN = "margin"
 """In place of an objective: the least mean by which a set is ahead of a baseline in what is judged, where a large lead
 under one condition does not make up for being behind under others."""
 ALGORITHMS = ("nsga2", "tpe", "cma-es")
-UNMEASURED = ("title", "paper", "held_out", "confirmation", "judgement")
-"""Keys that change no measurement of a search."""
+UNMEASURED = ("title", "paper", "searches", "held_out", "confirmation", "judgement")
+"""Keys that change no measurement of a search; each search has a digest of its own."""
+UNMEASURED_OF_SEARCH = ("title", "like", "picks", "trials")
 MEANS = ("geometric", "arithmetic")
 
 
@@ -145,9 +146,13 @@ class Tuning:
     judgement: Judgement
     searches: dict[str, Search]
     sensitivity: Sensitivity
-    digest: str
-    """Changes when a measurement could come out otherwise, by the definition or by a byte of a trace; not when other
-    sets are picked or they are judged otherwise."""
+    digests: dict[str, str]
+    """Of each search: changes when one of its measurements could come out otherwise, by the definition or by a byte of
+    a trace; not when other sets are picked or they are judged otherwise."""
+
+    def identity(self, search: Search) -> dict[str, str]:
+        """What a journal of measurements for that search belongs to."""
+        return {"study": self.name, "definition": self.digests[search.name], "search": search.name}
 
     def defaults(self, search: Search) -> Point:
         """What the scenario itself says, of every factor that the search varies."""
@@ -219,10 +224,8 @@ def _tuning(folder: Path, text: Mapping[str, Any], folders: tuple[str, ...]) -> 
                 raise StudyError(f"{role}: found {name!r}, which is also trained on")
     scenario_file = folder / text["scenario"]
     scenario = scenario_file.read_bytes()
-    searches = {
-        name: _search(name, _likened(name, spec, text["searches"]), factors, objectives)
-        for name, spec in text["searches"].items()
-    }
+    likened = {name: _likened(name, spec, text["searches"]) for name, spec in text["searches"].items()}
+    searches = {name: _search(name, spec, factors, objectives) for name, spec in likened.items()}
     if not searches or not objectives:
         raise StudyError("found no searches or no objectives, expected at least one of each")
     rank = text.get("sensitivity", {})
@@ -249,21 +252,27 @@ def _tuning(folder: Path, text: Mapping[str, Any], folders: tuple[str, ...]) -> 
             _count("sensitivity.samples", rank.get("samples", 64), 2),
             _count("sensitivity.seed", rank.get("seed", 1), 0),
         ),
-        digest=_digest(text, scenario, [str(folder), *folders]),
+        digests=_digests(text, likened, scenario, [str(folder), *folders]),
     )
 
 
-def _digest(text: Mapping[str, Any], scenario: bytes, folders: list[str]) -> str:
+def _digests(
+    text: Mapping[str, Any], searches: Mapping[str, Mapping[str, Any]], scenario: bytes, folders: list[str]
+) -> dict[str, str]:
     measured = {key: value for key, value in text.items() if key not in UNMEASURED}
-    measured["searches"] = {
-        name: {key: value for key, value in search.items() if key not in ("title", "picks", "trials")}
-        for name, search in text["searches"].items()
-    }
     measured["conditions"] = {name: text["conditions"][name] for name in text["training"]}
-    digest = hashlib.sha256(json.dumps(measured, sort_keys=True).encode() + b"\0" + scenario)
+    data = hashlib.sha256()
     for name in sorted({*_files(measured["conditions"]), *_files(loads(scenario.decode()))}):
-        digest.update(find_file(name, folders).read_bytes())
-    return digest.hexdigest()
+        data.update(find_file(name, folders).read_bytes())
+    digests = {}
+    for name, search in searches.items():
+        measured["search"] = {key: value for key, value in search.items() if key not in UNMEASURED_OF_SEARCH}
+        if MARGIN in search.get("objectives", ()):
+            measured["search"]["margin"] = text["judgement"]["objectives"]
+        digest = data.copy()
+        digest.update(json.dumps(measured, sort_keys=True).encode() + b"\0" + scenario)
+        digests[name] = digest.hexdigest()
+    return digests
 
 
 def _files(table: Mapping[str, Any]) -> Iterator[str]:

@@ -91,7 +91,6 @@ def tune(
     """
     tuning = load(name, data)
     chosen = _chosen(tuning, searches)
-    identity = {"study": tuning.name, "definition": tuning.digest}
     judged: dict[str, Judged] = {}
     with OutputFolder(out) as folder, Runner(tuning, workers) as runner:
         for search in chosen:
@@ -102,7 +101,7 @@ def tune(
                 )
 
             path = folder.path / ".tune" / f"{search.name}.jsonl"
-            with closing(Journal(path, {**identity, "search": search.name}, resume=resume)) as journal:
+            with closing(Journal(path, tuning.identity(search), resume=resume)) as journal:
                 found = explore(tuning, search, runner, journal, total, told)
             judged[search.name] = _judge(tuning, found, runner)
         result = TuningResult(tuning, folder.path, judged)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from paceline.plots.style import BLACK, BLUE, CYCLE, GREY, ORANGE, VERMILION, legend, new_figure, settings
+from paceline.plots.style import BLACK, BLUE, CYCLE, GREY, ORANGE, VERMILION, legend, logarithmic, new_figure, settings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -64,8 +64,8 @@ def _front(tuning: Tuning, judged: Judged) -> Figure:
             one.scatter(
                 *where, s=46, marker=mark, color=colour, edgecolors="white", linewidths=0.6, label=name, zorder=3
             )
-        if tuning.objectives[other].geometric:
-            one.set_xscale("log")
+        if tuning.objective(other).geometric:
+            logarithmic(one, "x")
         one.set_xlabel(_axis(tuning, other))
     axes[0].set_ylabel(_axis(tuning, searched[0]))
     handles, labels = axes[0].get_legend_handles_labels()
@@ -150,7 +150,7 @@ def _duels(tuning: Tuning, judged: Judged) -> Figure:
 
 
 def _axis(tuning: Tuning, name: str) -> str:
-    objective = tuning.objectives[name]
+    objective = tuning.objective(name)
     return f"{name} ({'more' if objective.maximise else 'less'} is better)"
 
 

@@ -166,10 +166,11 @@ class _Ranking:
             }
             for number, row in enumerate(parts)
         }
-        identity = {"study": self._tuning.name, "definition": self._tuning.digest, "search": self._search.name}
         told = None if self._told is None else partial(self._told, method, len(points))
         path = self._folder / f"{method}-{self._search.name}.jsonl"
-        with closing(Journal(path, {**identity, "method": method}, resume=self._resume)) as journal:
+        with closing(
+            Journal(path, {**self._tuning.identity(self._search), "method": method}, resume=self._resume)
+        ) as journal:
             journal.measure(self._runner, self._search, points, self._tuning.training, told)
             return self._scores([journal.kept[number] for number in points])
 

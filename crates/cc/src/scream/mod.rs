@@ -15,6 +15,7 @@ mod rate;
 mod round_trip;
 mod scheduler;
 mod state;
+mod tuned;
 mod window;
 
 pub use params::{PROFILES, Params};

@@ -1,5 +1,6 @@
 //! SCReAM's constants by name. One algorithm, two named sets of values.
 
+use super::tuned;
 use crate::params::{ParamError, param_set};
 use alloc::format;
 use paceline_units::{Bitrate, Bytes, TimeDelta};
@@ -108,6 +109,15 @@ param_set! {
 pub const PROFILES: &[(&str, &str)] = &[
     ("rfc8298", "RFC 8298 as printed"),
     ("reference-2022", "Ericsson's program of 2022-06 as measured, which the tuning paper ran"),
+    ("scream-5g-low-delay", "reference-2022 tuned for least frame delay (study scream-tune, search off)"),
+    (
+        "scream-5g-balanced",
+        "reference-2022 tuned for rate and an empty queue (study scream-tune, search off-judged)",
+    ),
+    (
+        "scream-5g-throughput",
+        "reference-2022 tuned for most rate at no more frame delay (study scream-tune, search off)",
+    ),
 ];
 
 impl Params {
@@ -116,12 +126,15 @@ impl Params {
         match name {
             "rfc8298" => Some(Params::default()),
             "reference-2022" => Some(Params::reference_2022()),
+            "scream-5g-low-delay" => Some(tuned::low_delay()),
+            "scream-5g-balanced" => Some(tuned::balanced()),
+            "scream-5g-throughput" => Some(tuned::throughput()),
             _ => None,
         }
     }
 
     /// The 2022-06 revision with the configuration of the steady-state measurements.
-    fn reference_2022() -> Params {
+    pub(super) fn reference_2022() -> Params {
         Params {
             qdelay_target_lo: ms(60),
             qdelay_weight_interval: ms(0),

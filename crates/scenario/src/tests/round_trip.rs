@@ -77,9 +77,10 @@ fn source() -> impl Strategy<Value = String> {
 
 /// A flow's controller: any parameter with any value in its range.
 fn controller() -> impl Strategy<Value = String> {
-    const PROFILES: [(&str, &str); 9] = [
+    const PROFILES: [(&str, &str); 10] = [
         ("scream", "rfc8298"),
         ("scream", "reference-2022"),
+        ("scream", "scream-5g-balanced"),
         ("tfrc", "rfc5348"),
         ("tfrc", "ns2"),
         ("rap", "rap1999"),

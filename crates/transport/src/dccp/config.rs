@@ -10,7 +10,8 @@ pub struct DccpConfig {
     pub send_ccids: Vec<Ccid>,
     /// CCIDs for what we receive, the best first.
     pub receive_ccids: Vec<Ccid>,
-    /// Our Sequence Window: about five times the packets of a round trip (RFC 4340 section 7.5.2).
+    /// Our Sequence Window at first: about five times the packets of a round trip, and it grows with these (RFC 4340
+    /// section 7.5.2).
     pub sequence_window: u64,
     /// Ask to send short sequence numbers (RFC 4340 section 7.6.1).
     pub short_numbers: bool,

@@ -88,6 +88,13 @@ pub enum ListenError {
     InvalidService,
     /// The ports and address have a connection.
     InUse,
+    /// The port takes connections for that service already (RFC 5595 section 3.3).
+    ServiceInUse {
+        /// The port.
+        port: u16,
+        /// The service.
+        service: ServiceCode,
+    },
     /// There are so many connections already.
     TooMany {
         /// The most there are.
@@ -102,6 +109,9 @@ impl fmt::Display for ListenError {
                 write!(f, "service code: found {}, expected any other", ServiceCode::INVALID.0)
             }
             ListenError::InUse => f.write_str("flow: found a connection with these ports, expected none"),
+            ListenError::ServiceInUse { port, service } => {
+                write!(f, "port {port}: found somebody listening for {service}, expected nobody")
+            }
             ListenError::TooMany { max } => write!(f, "connections: found {max}, expected fewer"),
         }
     }
@@ -147,15 +157,16 @@ impl<F: Ccids + Clone> Host<F> {
     /// Takes connections on `port` for `service`, besides the services that it takes already (RFC 5595 section 3.3).
     ///
     /// # Errors
-    /// The service code is the one that is never valid.
+    /// The service code is the one that is never valid, or the port has that service.
     pub fn listen(&mut self, port: u16, service: ServiceCode) -> Result<(), ListenError> {
         if !service.is_valid() {
             return Err(ListenError::InvalidService);
         }
         let services = self.listening.entry(port).or_default();
-        if !services.contains(&service) {
-            services.push(service);
+        if services.contains(&service) {
+            return Err(ListenError::ServiceInUse { port, service });
         }
+        services.push(service);
         Ok(())
     }
 
@@ -193,19 +204,21 @@ impl<F: Ccids + Clone> Host<F> {
         Ok(())
     }
 
-    /// A clock of 4 us and a keyed hash of the flow (RFC 4340 section 7.2, RFC 1948: no text at hand).
+    /// Two clocks and a keyed hash of the flow (RFC 4340 section 7.2, RFC 1948: no text at hand). The lower 24 bits move
+    /// every 16 us and come again after more than two segment lifetimes; the upper move every second.
     fn initial_number(&self, now: Time, flow: &FlowId) -> SequenceNumber {
         let hash = siphash(self.config.secret, &flow.to_bytes());
-        SequenceNumber::new(hash.wrapping_add(now.as_nanos() / 4000))
+        let (upper, lower) = (now.as_nanos() / 1_000_000_000, now.as_nanos() / 16_000 % (1 << 24));
+        SequenceNumber::new(hash.wrapping_add((upper << 24) + lower))
     }
 
     /// The number of a Response that nobody remembers. A later Request must get the next number, though it may come to the
     /// same client: a Response far ahead would make that acknowledge what the connection never sent. So the Request's
-    /// number is in it, and the clock moves once in a cookie's lifetime.
+    /// number is in it, and the clock moves the upper 24 bits once in a cookie's lifetime.
     fn stateless_number(&self, now: Time, flow: &FlowId, request: &Packet) -> SequenceNumber {
         let lifetime = u64::try_from(self.config.cookie_lifetime.as_nanos()).unwrap_or(0).max(1);
         let hash = siphash(self.config.secret, &flow.to_bytes());
-        let clock = (now.as_nanos() / lifetime).wrapping_mul(lifetime / 4000);
+        let clock = (now.as_nanos() / lifetime) << 24;
         SequenceNumber::new(hash.wrapping_add(clock).wrapping_add(request.sequence.as_u64()))
     }
 

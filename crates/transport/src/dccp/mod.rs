@@ -1,7 +1,8 @@
 //! DCCP (RFC 4340), sans I/O: datagrams under congestion control, with connections, negotiation and acknowledgements.
 //!
 //! Data flows both ways. Congestion control is the controllers' ([`Ccids`] makes them); handshake, numbers, features,
-//! Ack Vectors and timers are here. `DEVIATIONS.md` says what differs from the RFCs.
+//! Ack Vectors and timers are here. `CONFORMANCE.md` says where each rule of the RFCs is and what tests it, `DEVIATIONS.md`
+//! what differs.
 //!
 //! - [`Connection`]: one end, client or server.
 //! - [`Host`]: many connections on one address, listening ports, cookies; answers what belongs to none.

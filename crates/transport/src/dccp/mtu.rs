@@ -3,7 +3,7 @@
 use paceline_units::{Time, TimeDelta};
 
 /// Sizes to try when a router does not say one: RFC 1191 section 7 (no text at hand), less 20 bytes of IP header.
-const PLATEAUS: [u64; 10] = [17_894, 8146, 4332, 1986, 1472, 986, 488, 276, 48, 48];
+const PLATEAUS: [u64; 10] = [31_980, 17_894, 8146, 4332, 1982, 1472, 986, 488, 276, 48];
 /// No path is narrower: room for any header without options.
 const NARROWEST: u64 = 48;
 /// How often a probe of one size is sent before it counts as too large (RFC 8899 section 5.1.2).
@@ -170,6 +170,8 @@ mod tests {
         assert_eq!(path.on_too_big(9000), TooBig::NotSmaller);
         assert_eq!((path.on_too_big(1300), path.mtu()), (TooBig::Lowered, 1300));
         assert_eq!((path.on_too_big(0), path.mtu()), (TooBig::Lowered, 986), "the next plateau");
+        let mut wide = PathMtu::new(4332, None);
+        assert_eq!((wide.on_too_big(0), wide.mtu()), (TooBig::Lowered, 1982), "2002 with its IP header");
         (0..20).for_each(|_| {
             path.on_too_big(0);
         });

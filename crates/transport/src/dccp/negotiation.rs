@@ -77,6 +77,8 @@ pub(crate) struct Features {
     /// When Changes go again, and after which interval next.
     timer: Option<Time>,
     interval: TimeDelta,
+    /// When a packet last left for the options alone.
+    alone: Option<Time>,
 }
 
 impl Features {
@@ -111,6 +113,7 @@ impl Features {
             fgss: 0,
             timer: None,
             interval: TimeDelta::ZERO,
+            alone: None,
         }
     }
 
@@ -227,6 +230,7 @@ impl Features {
         let server = self.server;
         let feature = self.feature_mut(location, id);
         let before = feature.value;
+        let mut stays = false;
         let (value, confirmed) = match id.rule() {
             Rule::ServerPriority if !said.values.is_empty() => {
                 let found = match server {
@@ -237,6 +241,8 @@ impl Features {
                     // Section 6.6.9.
                     return Err(reason(ResetCode::MANDATORY_ERROR, option));
                 }
+                // Our own Mandatory Change is to end a connection without a shared value: it still has to arrive.
+                stays = found.is_none() && feature.mandatory && feature.state != NegotiationState::Stable;
                 let value = found.map_or(feature.value, u64::from);
                 let mut confirmed = vec![value as u8];
                 confirmed.extend_from_slice(&feature.preferences);
@@ -256,7 +262,9 @@ impl Features {
             self.confirm(location, said.feature, Vec::new());
             return Ok(None);
         };
-        (feature.value, feature.state, feature.sent) = (value, NegotiationState::Stable, false);
+        if !stays {
+            (feature.value, feature.state, feature.sent) = (value, NegotiationState::Stable, false);
+        }
         self.confirm(location, said.feature, confirmed);
         self.settle();
         Ok((value != before).then_some(FeatureChange { feature: id, location, value }))
@@ -326,16 +334,30 @@ impl Features {
         self.local.iter().chain(&self.remote)
     }
 
-    /// Whether a packet is to be sent for its options alone.
+    /// Whether options wait that a packet could carry.
     pub(crate) fn wants_packet(&self, now: Time) -> bool {
-        !self.confirms.is_empty()
-            || self.unsettled && self.all().any(Feature::is_new)
-            || self.timer.is_some_and(|due| due <= now)
+        self.has_new() || self.timer.is_some_and(|due| due <= now)
     }
 
-    /// When Changes go again.
-    pub(crate) fn next_timeout(&self) -> Option<Time> {
-        self.timer
+    fn has_new(&self) -> bool {
+        !self.confirms.is_empty() || self.unsettled && self.all().any(Feature::is_new)
+    }
+
+    /// Whether a packet is to be sent for its options alone: not more than one in a round trip (section 6.6.1).
+    pub(crate) fn wants_packet_alone(&self, now: Time, rtt: TimeDelta) -> bool {
+        self.wants_packet(now) && self.alone.is_none_or(|then| now >= then + rtt)
+    }
+
+    /// A packet leaves for the options alone.
+    pub(crate) fn on_packet_alone(&mut self, now: Time) {
+        self.alone = Some(now);
+    }
+
+    /// When a packet is to be sent for the options alone; without new ones that is when Changes go again.
+    pub(crate) fn next_timeout(&self, rtt: TimeDelta) -> Option<Time> {
+        let earliest = self.alone.map(|then| then + rtt);
+        let due = if self.has_new() { earliest } else { self.timer };
+        due.max(earliest.filter(|_| due.is_some()))
     }
 
     /// Options for the packet numbered `sequence`, in at most `room` bytes. `all`: Changes that wait for an answer go
@@ -357,7 +379,8 @@ impl Features {
         if !self.unsettled {
             return;
         }
-        let again = all || self.timer.is_some_and(|due| due <= now);
+        // What waits goes with what is new too: its answer would not acknowledge that, and count no more.
+        let again = all || self.timer.is_some_and(|due| due <= now) || self.all().any(Feature::is_new);
         let (mut sent_new, mut sent_again) = (false, false);
         for feature in self.local.iter_mut().chain(&mut self.remote) {
             let new = feature.is_new();

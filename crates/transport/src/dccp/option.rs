@@ -249,6 +249,14 @@ pub enum DropCode {
     DeliveredCorrupt = 7,
 }
 
+/// A block of Data Dropped (RFC 4340 section 11.7): 0 or the drop code and one, and of how many packets.
+pub(crate) fn drop_block(block: u8) -> (u8, i64) {
+    match block {
+        0..=127 => (0, i64::from(block) + 1),
+        _ => ((block >> 4 & 7) + 1, i64::from(block & 15) + 1),
+    }
+}
+
 /// CCID 3's Loss Intervals, the newest first (RFC 4342 section 8.6).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct LossIntervals {

@@ -47,6 +47,8 @@ pub(crate) struct Received {
     tail: i64,
     /// The other end is known to have been told of everything up to here.
     confirmed: i64,
+    /// Whether anything that is told was dropped.
+    any_dropped: bool,
     /// (our number of the acknowledgement, the newest it told), in order.
     records: VecDeque<(i64, i64)>,
 }
@@ -59,6 +61,7 @@ impl Received {
             known: 0,
             tail: 0,
             confirmed: -1,
+            any_dropped: false,
             records: VecDeque::new(),
         }
     }
@@ -180,6 +183,7 @@ impl Received {
             && state >> DROP_SHIFT == 0
         {
             self.set(sequence, state | (code as u8 + 1) << DROP_SHIFT);
+            self.any_dropped = true;
         }
     }
 
@@ -202,6 +206,9 @@ impl Received {
 
     /// Data Dropped for the same packets; nothing if all were delivered.
     pub(crate) fn data_dropped(&self, room: usize, out: &mut Vec<DccpOption>) {
+        if !self.any_dropped {
+            return;
+        }
         let codes = || self.told().map(|run| Run { state: run.state >> DROP_SHIFT, ..run });
         let Some((last, _)) = codes().enumerate().filter(|(_, run)| run.state > 0).last() else { return };
         let blocks = cut(codes().take(last + 1), |code| if code == 0 { 128 } else { 16 });
@@ -235,9 +242,22 @@ impl Received {
         sequence <= self.confirmed
     }
 
-    /// Forgets the oldest that nobody asks for: of a half-connection without Ack Vectors.
+    /// Forgets the oldest that nobody asks for: of a half-connection without Ack Vectors. Dropped data is told until the
+    /// other end has heard of it (section 11.7).
     pub(crate) fn keep(&mut self, packets: i64) {
-        self.tail = self.tail.max(self.newest + 1 - packets.max(1));
+        let tail = self.newest + 1 - packets.max(1);
+        if !self.any_dropped {
+            self.tail = self.tail.max(tail);
+            return;
+        }
+        let is_dropped = |run: &Run| run.state >> DROP_SHIFT > 0;
+        while self.tail < tail
+            && !self.find(self.tail).is_some_and(|(place, _)| is_dropped(&self.runs[place]))
+        {
+            self.tail += 1;
+        }
+        let any_dropped = self.told().any(|run| is_dropped(&run));
+        self.any_dropped = any_dropped;
     }
 
     /// Packets told at present.
@@ -264,12 +284,23 @@ fn cut(runs: impl Iterator<Item = Run>, longest: impl Fn(u8) -> i64) -> impl Ite
     })
 }
 
+/// The bytes as the data of options, those first for which there is room.
 fn each_option(bytes: impl Iterator<Item = u8>, mut room: usize, mut write: impl FnMut(Vec<u8>)) {
-    let mut bytes = bytes.peekable();
-    while room > 2 && bytes.peek().is_some() {
-        let mut data = Vec::with_capacity(16);
-        data.extend(bytes.by_ref().take(OPTION_DATA.min(room - 2)));
-        room -= 2 + data.len();
+    let mut data = Vec::with_capacity(16);
+    for byte in bytes {
+        if data.len() == OPTION_DATA.min(room.saturating_sub(2)) {
+            if data.is_empty() {
+                return;
+            }
+            room -= 2 + data.len();
+            write(core::mem::take(&mut data));
+            if room <= 2 {
+                return;
+            }
+        }
+        data.push(byte);
+    }
+    if !data.is_empty() {
         write(data);
     }
 }
@@ -364,6 +395,25 @@ mod tests {
         received.set_dropped(99, DropCode::ProtocolConstraints);
         received.set_dropped(98, DropCode::DeliveredCorrupt);
         assert_eq!(dropped(&received), [0, 160, 0xf0, 2, 162], "a code stays");
+    }
+
+    #[test]
+    fn section_11_7_what_was_dropped_is_told_until_that_is_acknowledged() {
+        let mut received = Received::new();
+        for n in 0..100 {
+            received.mark(n, false);
+            if n == 10 {
+                received.set_dropped(n, DropCode::ReceiveBuffer);
+            }
+            received.keep(26);
+        }
+        assert_eq!(dropped(&received), [88, 160], "99 to 11 and 10");
+        received.told_in(5);
+        received.on_acknowledged(5);
+        assert_eq!((dropped(&received), received.window()), (vec![], 1));
+        received.mark(100, false);
+        received.keep(26);
+        assert_eq!(received.window(), 2);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What was sent, and what became of it by the other end's word (RFC 4340 section 11.4).
 
 use super::DccpOption;
+use super::option::drop_block;
 use paceline_cc::{DropCode, DroppedPacket, PacketResult, Status, StreamId};
 use paceline_units::{Bytes, Ecn, Time};
 use std::collections::VecDeque;
@@ -135,17 +136,18 @@ impl Sent {
                 _ => None,
             })
         };
-        // A header has some hundred bytes of vectors at most.
-        let run = |byte: &u8| u32::from(byte & 63) + 1;
-        let covered: i64 = vectors().map(|vector| i64::from(vector.iter().map(run).sum::<u32>())).sum();
-        let valid = covered <= acknowledgment + 1;
+        let run = |byte: &u8| i64::from(byte & 63) + 1;
+        let bytes: usize = vectors().map(<[u8]>::len).sum();
+        // Only near the first packet it takes counting.
+        let covered = || vectors().flatten().map(run).sum::<i64>();
+        let valid = bytes as i64 * 64 <= acknowledgment || covered() <= acknowledgment + 1;
         let drops_fit = self.read_drops(acknowledgment, options);
         if let Some(entry) = self.entry(acknowledgment)
             && entry.state == State::Unknown
         {
             told.newest_sent = Some(entry.sent);
         }
-        if covered == 0 || !valid {
+        if bytes == 0 || !valid {
             self.note(acknowledgment, State::Received, &mut told);
         } else {
             let mut sequence = acknowledgment;
@@ -153,7 +155,7 @@ impl Sent {
             for vector in vectors() {
                 for byte in vector {
                     let last = sequence;
-                    sequence -= i64::from(run(byte));
+                    sequence -= run(byte);
                     // Nothing unknown and no mark: nothing new.
                     if byte >> 6 == 1 || place > 0 {
                         place = self.note_run((sequence + 1, last), byte >> 6, place, &mut told);
@@ -162,7 +164,7 @@ impl Sent {
             }
         }
         if drops_fit && valid {
-            self.note_drops(acknowledgment, &mut told);
+            self.note_drops(acknowledgment, bytes > 0, &mut told);
         }
         self.results.reverse();
         told
@@ -231,10 +233,7 @@ impl Sent {
         for option in options {
             let DccpOption::DataDropped(blocks) = option else { continue };
             for block in blocks {
-                let (code, run) = match block {
-                    0..=127 => (0, i64::from(*block) + 1),
-                    _ => ((block >> 4 & 7) + 1, i64::from(block & 15) + 1),
-                };
+                let (code, run) = drop_block(*block);
                 let room = self.entries.len().saturating_sub(self.drops.len());
                 self.drops.extend(core::iter::repeat_n(code, room.min(run as usize)));
                 covered += run;
@@ -243,14 +242,15 @@ impl Sent {
         covered > 0 && covered <= acknowledgment + 1
     }
 
-    /// Corrupt is as bad as marked; the other codes have answers of their own (section 11.7.2).
-    fn note_drops(&mut self, acknowledgment: i64, told: &mut Told) {
+    /// Corrupt is as bad as marked; the other codes have answers of their own (section 11.7.2). Without Ack Vectors
+    /// nothing says of a packet that it did not arrive.
+    fn note_drops(&mut self, acknowledgment: i64, vectors: bool, told: &mut Told) {
         let contradicts = |sent: &mut Sent, (back, code): (usize, u8)| {
             let entry = sent.entry(acknowledgment - back as i64);
             code > 0 && entry.is_some_and(|entry| entry.state == State::Unknown)
         };
         let drops = core::mem::take(&mut self.drops);
-        if !drops.iter().copied().enumerate().any(|drop| contradicts(self, drop)) {
+        if !vectors || !drops.iter().copied().enumerate().any(|drop| contradicts(self, drop)) {
             for (back, code) in drops.iter().copied().enumerate().filter(|(_, code)| *code > 0) {
                 let sequence = acknowledgment - back as i64;
                 let Some(entry) = self.entry(sequence).filter(|entry| entry.data && !entry.dropped) else {
@@ -369,6 +369,14 @@ mod tests {
         assert!(summary(&sent).is_sorted());
         sent.on_acknowledged(8, &[vector(&[7]), blocks]);
         assert_eq!(sent.dropped(), [], "each drop counts once");
+    }
+
+    #[test]
+    fn section_11_7_without_vectors_no_block_contradicts() {
+        let mut sent = sent(9);
+        sent.on_acknowledged(8, &[DccpOption::DataDropped(vec![0, 0xa0, 0, 0xa0])]);
+        let dropped: Vec<u64> = sent.dropped().iter().map(|drop| drop.sequence).collect();
+        assert_eq!(dropped, [5, 7], "under CCID 3 only the newest is acknowledged by number");
     }
 
     #[test]

@@ -223,6 +223,7 @@ fn section_6_6_4_options_that_come_late_are_ignored() {
     late.options = vec![DccpOption::ChangeL(said(5, &[0, 3]))];
     let mut later = pair.forged(To::Server, 2, PacketType::Ack);
     later.options = vec![DccpOption::ChangeL(said(5, &[0, 4]))];
+    pair.run(secs(1));
     assert_eq!(confirms(&only(pair.answers(To::Server, later))), [DccpOption::ConfirmR(said(5, &[0, 4]))]);
     pair.answers(To::Server, late);
     assert_eq!(pair.server().feature(Location::Remote, FeatureId::AckRatio), 4);
@@ -241,7 +242,8 @@ fn section_6_6_4_a_confirm_of_an_older_change_is_ignored() {
     assert_eq!(pair.client.negotiation(Location::Local, FeatureId::AckRatio), NegotiationState::Unstable);
     pair.client.on_packet(pair.now, confirm.clone(), paceline_units::Ecn::NotEct);
     assert_eq!(pair.client.negotiation(Location::Local, FeatureId::AckRatio), NegotiationState::Unstable);
-    pair.run(TimeDelta::from_millis(1));
+    // Not more than one packet in a round trip is for options alone.
+    pair.run(TimeDelta::from_millis(150));
     assert_eq!(pair.client.negotiation(Location::Local, FeatureId::AckRatio), NegotiationState::Changing);
     confirm.sequence = confirm.sequence.plus(1);
     pair.answers(To::Client, confirm);
@@ -322,4 +324,63 @@ fn section_6_6_2_agreement_is_reached_over_any_loss() {
         assert_eq!(client, 3, "{lost}");
         assert_eq!(pair.server().feature(Location::Remote, FeatureId::SequenceWindow), 1000, "{lost}");
     }
+}
+
+#[test]
+fn section_10_a_server_that_cannot_do_with_ccid_2_says_so_after_a_change_for_it() {
+    let tfrc = DccpConfig { receive_ccids: vec![CCID_3], ..config() };
+    let mut pair = Pair::new(&config(), &tfrc);
+    pair.client.prefer(Location::Local, FeatureId::Ccid, &[CCID_2]);
+    pair.run(secs(2));
+    assert_eq!(pair.closed(To::Client), Some((ResetCode::MANDATORY_ERROR, false)));
+    assert_eq!(pair.closed(To::Server), Some((ResetCode::MANDATORY_ERROR, true)));
+}
+
+#[test]
+fn section_6_6_1_one_packet_in_a_round_trip_is_for_options_alone() {
+    let mut pair = Pair::open(&config(), &config());
+    pair.run(secs(5));
+    let mut answers = Vec::new();
+    for step in 1..=10 {
+        let mut packet = pair.forged(To::Server, step, PacketType::Ack);
+        packet.options = vec![DccpOption::ChangeL(said(5, &[0, step as u8]))];
+        answers.extend(pair.answers(To::Server, packet));
+    }
+    assert_eq!(confirms(&only(answers)), [DccpOption::ConfirmR(said(5, &[0, 1]))]);
+    let (from, first) = (pair.log.len(), pair.now);
+    pair.run(secs(1));
+    let later: Vec<_> = pair.log[from..].iter().flat_map(|(_, _, packet)| confirms(packet)).collect();
+    assert_eq!(later, [DccpOption::ConfirmR(said(5, &[0, 10]))]);
+    let second = pair.log[from..].iter().find(|(_, _, packet)| !confirms(packet).is_empty()).expect("one");
+    let waited = second.0.saturating_since(first);
+    assert!(waited >= TimeDelta::from_millis(100), "{waited:?}");
+}
+
+#[test]
+fn section_6_6_4_what_waits_goes_again_with_what_is_new() {
+    let mut pair = Pair::open(&config(), &config());
+    pair.set_rule(|_, to, _| if to == To::Client { Fate::Lose } else { Fate::Deliver });
+    pair.client.announce(FeatureId::AckRatio, 7);
+    // It goes again after a round trip, and again after two more.
+    pair.run(TimeDelta::from_millis(150));
+    let from = pair.log.len();
+    pair.client.announce(FeatureId::SequenceWindow, 500);
+    pair.run(TimeDelta::from_millis(150));
+    let numbers: Vec<u8> = pair.log[from..]
+        .iter()
+        .find(|(_, to, _)| *to == To::Server)
+        .expect("a packet for them")
+        .2
+        .options
+        .iter()
+        .filter_map(|option| match option {
+            DccpOption::ChangeL(said) => Some(said.feature),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(numbers, [3, 5]);
+    pair.set_rule(|_, _, _| Fate::Deliver);
+    pair.run(secs(2));
+    assert_eq!(pair.server().feature(Location::Remote, FeatureId::AckRatio), 7);
+    assert_eq!(pair.server().feature(Location::Remote, FeatureId::SequenceWindow), 500);
 }

@@ -23,3 +23,10 @@ fn long_scripts_keep_every_promise() {
         assert_eq!(drive(&bytes), Ok(()), "round {round}");
     }
 }
+
+#[test]
+fn leaps_of_centuries_keep_every_promise() {
+    // What the fuzzer found: timers stood still where the clock ends.
+    let found = include_bytes!("../../../../fuzz/seeds/dccp_connection/hostile-leaps");
+    assert_eq!(drive(found), Ok(()));
+}

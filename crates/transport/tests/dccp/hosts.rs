@@ -115,6 +115,8 @@ fn section_8_1_2_other_service_codes_are_refused() {
         assert_eq!(answer.packet_type(), PacketType::Response);
     }
     assert_eq!(host.listen(80, ServiceCode::INVALID), Err(ListenError::InvalidService));
+    let twice = host.listen(80, SERVICE);
+    assert_eq!(twice, Err(ListenError::ServiceInUse { port: 80, service: SERVICE }), "RFC 5595 section 3.3");
     assert_eq!(host.flows().count(), 2);
 }
 
@@ -257,7 +259,14 @@ fn section_7_2_initial_numbers_differ_by_flow_and_time() {
         answer(&mut host, Time::from_nanos(at), request(port, SERVICE)).expect("a Response").sequence
     };
     assert_ne!(number(0, 5), number(0, 6));
-    assert_eq!(number(4_000_000, 5).since(number(0, 5)), 1000, "a clock of 4 us");
+    assert_eq!(number(4_000_000, 5).since(number(0, 5)), 250, "a clock of 16 us");
+    // As many as a connection sends in a second lie between, in 48 bits and in 24, for two segment lifetimes.
+    for later in [1, 67, 120, 240] {
+        let [first, second] = [0, later * 1_000_000_000].map(|at| number(at, 5));
+        assert!(second.since(first) >= 1 << 24, "{later} s");
+        let apart = second.low().wrapping_sub(first.low()) % (1 << 24);
+        assert!(apart.min((1 << 24) - apart) > 60_000, "{later} s: {apart}");
+    }
 }
 
 #[test]

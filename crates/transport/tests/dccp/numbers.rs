@@ -2,7 +2,8 @@
 
 use crate::net::{Fate, Pair, To, only};
 use paceline_transport::dccp::{
-    Body, DccpConfig, DccpOption, Event, FeatureId, Location, PacketType, Payload, SequenceNumber, State,
+    Body, DccpConfig, DccpOption, Event, FeatureId, Location, PacketType, Payload, SEQUENCE_WINDOW_MAX,
+    SequenceNumber, State,
 };
 use paceline_units::{Ecn, TimeDelta};
 
@@ -284,4 +285,71 @@ fn section_5_4_a_datagram_of_no_bytes_is_one_and_padding_of_an_ack_is_none() {
     let packet = pair.forged(To::Server, 9, PacketType::Data);
     pair.inject(To::Server, packet, Ecn::NotEct);
     assert_ne!(pair.newest(To::Server), SequenceNumber::ZERO);
+}
+
+#[test]
+fn section_7_5_3_what_ends_a_connection_may_acknowledge_anything_from_gar_on() {
+    for kind in [PacketType::Close, PacketType::Reset] {
+        let mut pair = idle();
+        let gar = pair.newest(To::Client);
+        pair.set_rule(|_, to, _| if to == To::Client { Fate::Lose } else { Fate::Deliver });
+        // Syncs that get lost move the window of acknowledgements on: 100 numbers.
+        for second in 0..16 {
+            for step in 0..8 {
+                let packet = pair.forged(To::Server, 100_000 + (second * 8 + step) * 1000, PacketType::Data);
+                pair.answers(To::Server, packet);
+            }
+            pair.run(secs(2));
+        }
+        assert!(pair.newest(To::Client).since(gar) > 100);
+        let mut packet = pair.forged(To::Server, 1, kind);
+        packet.body = match packet.body {
+            Body::Reset { reason, .. } => Body::Reset { acknowledgment: gar, reason },
+            _ => Body::Close { acknowledgment: gar },
+        };
+        pair.answers(To::Server, packet);
+        let expected = if kind == PacketType::Close { State::Closed } else { State::TimeWait };
+        assert_eq!(pair.server().state(), expected);
+    }
+}
+
+#[test]
+fn section_7_5_2_a_window_of_any_width_and_all_of_its_leaps_are_survived() {
+    let wide = DccpConfig { sequence_window: SEQUENCE_WINDOW_MAX, ..config() };
+    let mut pair = Pair::open(&wide, &config());
+    let leap = (3 * SEQUENCE_WINDOW_MAX / 4) as i64;
+    let mut packet = pair.forged(To::Server, 0, PacketType::Data);
+    let now = pair.now;
+    // More than 2^63 numbers in all.
+    for _ in 0..200_000 {
+        packet.sequence = packet.sequence.plus(leap);
+        pair.server().on_packet(now, packet.clone(), Ecn::NotEct);
+    }
+    assert_eq!(pair.server().state(), State::Open);
+    assert!(pair.server().counters().ignored > 0, "nobody gets so far by sending");
+}
+
+#[test]
+fn section_7_5_2_the_window_grows_with_what_is_in_flight() {
+    let mut pair = Pair::open(&config(), &config());
+    (0..1000).for_each(|_| pair.send(To::Client, 10));
+    pair.run(secs(30));
+    assert_eq!(pair.delivered(To::Server).len(), 1000);
+    let flight = pair.client.sender().map_or(0, |sender| sender.most_under_way) as u64;
+    let window = pair.server().feature(Location::Remote, FeatureId::SequenceWindow);
+    assert!(flight > 20 && (4 * flight..=10 * flight).contains(&window), "{window} for {flight}");
+}
+
+#[test]
+fn section_7_6_2_wide_windows_have_long_numbers() {
+    for (window, short) in [(1000, true), (1 << 30, false)] {
+        let wide = DccpConfig { short_numbers: true, sequence_window: window, ..config() };
+        let mut pair = Pair::open(&wide, &config());
+        assert_eq!(pair.client.feature(Location::Local, FeatureId::AllowShortSeqnos), 1);
+        let from = pair.log.len();
+        pair.send(To::Client, 10);
+        pair.run(secs(1));
+        let data = pair.log[from..].iter().find(|(_, to, _)| *to == To::Server).expect("it was sent");
+        assert_eq!(data.2.short, short, "{window}");
+    }
 }

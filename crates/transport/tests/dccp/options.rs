@@ -2,8 +2,8 @@
 
 use crate::net::{Fate, Pair, To, only, reset};
 use paceline_transport::dccp::{
-    Body, DccpConfig, DccpOption, DropCode, Event, FeatureId, FeatureOption, Location, Packet, PacketType,
-    Payload, ResetCode, SendError, State, crc32c,
+    Body, CCID_3, DccpConfig, DccpOption, DropCode, Event, FeatureId, FeatureOption, Location, LossIntervals,
+    NegotiationState, Packet, PacketType, Payload, ResetCode, SendError, State, crc32c, option_type,
 };
 use paceline_units::{Bytes, Ecn, TimeDelta};
 
@@ -382,4 +382,159 @@ fn section_8_5_step_15_each_sync_gets_its_syncack() {
 
 fn answers_close() -> (Pair, Vec<Packet>) {
     answers(PacketType::Close, vec![])
+}
+
+#[test]
+fn section_5_8_2_a_mandatory_option_whose_data_is_invalid_resets() {
+    // Sections 11.4 and 11.7: of packets before the first.
+    let vector = DccpOption::AckVector { nonce: false, vector: vec![63; 4] };
+    let drops = DccpOption::DataDropped(vec![127; 2]);
+    for (option, data) in [(vector.clone(), [38, 63, 63]), (drops, [40, 127, 127])] {
+        let (mut pair, ignored) = answers(PacketType::Ack, vec![option.clone()]);
+        assert_eq!((ignored, pair.server().state()), (vec![], State::Open));
+        let (_, answers) = answers(PacketType::Ack, vec![DccpOption::Mandatory, option]);
+        let reason = reset(answers);
+        assert_eq!((reason.code, reason.data), (ResetCode::MANDATORY_ERROR, data));
+    }
+    let (mut pair, answers) = answers(
+        PacketType::Ack,
+        vec![DccpOption::Mandatory, DccpOption::AckVector { nonce: false, vector: vec![0] }],
+    );
+    assert_eq!((answers, pair.server().state()), (vec![], State::Open));
+}
+
+#[test]
+fn section_12_1_an_empty_confirm_lets_no_data_in() {
+    let mut pair = Pair::new(&config(), &DccpConfig { ecn_incapable: true, ..config() });
+    pair.set_rule(|count, _, _| if count < 2 { Fate::Deliver } else { Fate::Lose });
+    pair.run(TimeDelta::from_millis(110));
+    let mut packet = pair.forged(To::Server, 1, PacketType::DataAck);
+    packet.options = vec![DccpOption::ConfirmR(FeatureOption { feature: 4, values: vec![] })];
+    packet.payload = Payload::Bytes(vec![1]);
+    pair.inject(To::Server, packet, Ecn::NotEct);
+    pair.run(TimeDelta::from_millis(10));
+    assert_eq!(pair.server().state(), State::Open);
+    assert_eq!(pair.server().negotiation(Location::Local, FeatureId::EcnIncapable), NegotiationState::Stable);
+    assert_eq!(pair.delivered(To::Server), []);
+    assert!(reported(&pair, To::Client, DropCode::ProtocolConstraints));
+}
+
+#[test]
+fn section_11_7_without_ack_vectors_drops_reach_congestion_control_too() {
+    let tfrc = DccpConfig { send_ccids: vec![CCID_3], receive_ccids: vec![CCID_3], ..config() };
+    let mut pair = Pair::open(&tfrc, &tfrc);
+    (0..4).for_each(|_| pair.send(To::Client, 10));
+    pair.run(TimeDelta::from_millis(60));
+    let Some(Event::Received { sequence, .. }) =
+        pair.server_events.iter().find(|event| matches!(event, Event::Received { .. })).cloned()
+    else {
+        panic!("a datagram")
+    };
+    pair.server().report_dropped(sequence, DropCode::ReceiveBuffer);
+    pair.run(secs(1));
+    let sender = pair.client.sender().expect("open");
+    let dropped: Vec<_> = sender.dropped.iter().map(|drop| drop.code).collect();
+    assert_eq!(dropped, [paceline_cc::DropCode::ReceiveBuffer], "the first of four");
+}
+
+/// What a CCID 3 sender hears of an acknowledgement with these options: reports, and intervals of others.
+fn heard(options: Vec<DccpOption>) -> (usize, Vec<usize>) {
+    let tfrc = DccpConfig { send_ccids: vec![CCID_3], receive_ccids: vec![CCID_3], ..config() };
+    let mut pair = Pair::open(&tfrc, &tfrc);
+    let mut packet = pair.forged(To::Client, 1, PacketType::Ack);
+    packet.options = options;
+    pair.answers(To::Client, packet);
+    let sender = pair.client.sender().expect("open");
+    (sender.reports.len(), sender.intervals.clone())
+}
+
+#[test]
+fn rfc_4342_section_6_a_feedback_packet_says_how_long_it_was_held() {
+    let number = |kind, value: u32| DccpOption::Other { kind, data: value.to_be_bytes().to_vec() };
+    let rates = vec![number(option_type::LOSS_EVENT_RATE, 100), number(option_type::RECEIVE_RATE, 1000)];
+    assert_eq!(heard(rates.clone()), (0, vec![]));
+    for elapsed in [DccpOption::ElapsedTime(5), DccpOption::TimestampEcho { echo: 0, elapsed: 5 }] {
+        let mut options = rates.clone();
+        options.push(elapsed);
+        assert_eq!(heard(options), (1, vec![]));
+    }
+}
+
+#[test]
+fn rfc_4342_section_8_6_1_a_second_loss_intervals_option_goes_on() {
+    let intervals = |skip, count| {
+        let interval = paceline_cc::LossInterval { lossless_length: 9, loss_length: 1, data_length: 10 };
+        LossIntervals { skip, intervals: vec![interval; count] }.to_option()
+    };
+    let rate = DccpOption::Other { kind: option_type::RECEIVE_RATE, data: vec![0, 0, 1, 0] };
+    for (first, second, told) in [((2, 3), (0, 2), 5), ((0, 3), (1, 2), 3)] {
+        let options = vec![
+            rate.clone(),
+            DccpOption::ElapsedTime(5),
+            intervals(first.0, first.1),
+            intervals(second.0, second.1),
+        ];
+        assert_eq!(heard(options), (0, vec![told]), "a second that skips is ignored");
+    }
+}
+
+#[test]
+fn section_13_3_a_late_packets_timestamp_is_older() {
+    let mut pair = Pair::open(&config(), &config());
+    for (step, value) in [(2, 9), (1, 5)] {
+        let mut packet = pair.forged(To::Server, step, PacketType::Data);
+        packet.options = vec![DccpOption::Timestamp(value)];
+        let now = pair.now;
+        pair.server().on_packet(now, packet, Ecn::NotEct);
+    }
+    let from = pair.log.len();
+    pair.run(secs(1));
+    let echoes =
+        pair.log[from..].iter().flat_map(|(_, _, packet)| &packet.options).filter_map(
+            |option| match option {
+                DccpOption::TimestampEcho { echo, .. } => Some(*echo),
+                _ => None,
+            },
+        );
+    assert_eq!(echoes.collect::<Vec<_>>(), [9]);
+}
+
+#[test]
+fn section_14_nothing_but_a_handshake_is_larger_than_the_path() {
+    let fits = |pair: &Pair, mtu: u64| {
+        for (_, _, packet) in &pair.log {
+            let handshake = matches!(packet.packet_type(), PacketType::Request | PacketType::Response);
+            assert!(handshake || packet.size().as_u64() <= mtu, "{mtu}: {packet:?}");
+        }
+    };
+    // A slow receiver's own data, of the largest size.
+    let mut pair = Pair::open(&config(), &config());
+    let max = pair.client.max_datagram().as_u64() as u32;
+    pair.client.set_slow(true);
+    (0..5).for_each(|_| pair.send(To::Client, max));
+    pair.run(secs(2));
+    assert_eq!(pair.delivered(To::Server).len(), 5);
+    fits(&pair, 1480);
+    // NDP counts are asked for after a datagram without room for them was queued.
+    let mut pair = Pair::new(&config(), &DccpConfig { ndp_count: true, ..config() });
+    (0..3).for_each(|_| pair.send(To::Client, max));
+    pair.run(secs(2));
+    assert_eq!(pair.client.feature(Location::Local, FeatureId::SendNdpCount), 1);
+    fits(&pair, 1480);
+    // Vectors of many holes over a narrow path.
+    let narrow = DccpConfig { mtu: Bytes::new(120), sequence_window: 1000, ..config() };
+    let mut pair = Pair::open(&narrow, &narrow);
+    pair.set_rule(|_, to, _| if to == To::Client { Fate::Lose } else { Fate::Deliver });
+    for step in 1..=200 {
+        let packet = pair.forged(To::Server, 2 * step, PacketType::Data);
+        pair.inject(To::Server, packet, Ecn::NotEct);
+    }
+    pair.run(secs(1));
+    fits(&pair, 120);
+    let told = pair
+        .log
+        .iter()
+        .flat_map(|(_, _, packet)| &packet.options)
+        .any(|option| matches!(option, DccpOption::AckVector { vector, .. } if vector.len() > 20));
+    assert!(told, "what there is room for is told");
 }

@@ -32,6 +32,10 @@ pub struct StandIn {
     pub marked: u64,
     /// Reports of a receiver half.
     pub reports: Vec<ReceiverReport>,
+    /// How many loss intervals each report told.
+    pub intervals: Vec<usize>,
+    /// The most packets that were under way.
+    pub most_under_way: usize,
     /// Acknowledgements that were lost.
     pub acknowledgments_lost: u64,
     /// Packets that the other end dropped.
@@ -54,6 +58,8 @@ impl StandIn {
             lost: 0,
             marked: 0,
             reports: Vec::new(),
+            intervals: Vec::new(),
+            most_under_way: 0,
             acknowledgments_lost: 0,
             dropped: Vec::new(),
             slow: 0,
@@ -87,6 +93,7 @@ impl Controller for StandIn {
         assert!(packet.sequence >= self.newest, "numbers rise");
         self.newest = packet.sequence;
         self.under_way.insert(packet.sequence, packet.size);
+        self.most_under_way = self.most_under_way.max(self.under_way.len());
         self.answer()
     }
 
@@ -99,7 +106,11 @@ impl Controller for StandIn {
                 self.under_way.clear();
                 return self.answer();
             }
-            Report::LossIntervals(_) => return self.answer(),
+            Report::LossIntervals(report) => {
+                self.intervals.push(report.intervals.len());
+                self.intervals.truncate(1000);
+                return self.answer();
+            }
             Report::AckPath(report) => {
                 self.acknowledgments_lost = self.acknowledgments_lost.saturating_add(report.lost);
                 return Update::none();

@@ -198,7 +198,7 @@ impl<F: Ccids> Connection<F> {
     }
 
     /// Discards what waits and is not worth keeping, and tells congestion control.
-    fn keep_queued(&mut self, now: Time, worth: impl Fn(&Queued) -> bool) -> u64 {
+    pub(super) fn keep_queued(&mut self, now: Time, worth: impl Fn(&Queued) -> bool) -> u64 {
         let (before, frames) = (self.queue.len(), &mut self.counters.discarded_frames);
         self.queue.retain(|queued| {
             let kept = worth(queued);

@@ -4,14 +4,17 @@ use super::receive::Numbers;
 use super::{Connection, Event, State};
 use crate::dccp::ccids::{CCID_3, Ccids};
 use crate::dccp::feature::FeatureId;
-use crate::dccp::negotiation::{FeatureChange, Location, reason};
-use crate::dccp::option::{from_time_steps, option_type};
+use crate::dccp::negotiation::{FeatureChange, Location, NegotiationState, reason};
+use crate::dccp::option::{drop_block, from_time_steps, option_type};
 use crate::dccp::{DccpOption, LossIntervals, Packet, PacketType, ResetCode, ResetReason};
 use paceline_cc::{Controller, LossInterval, LossIntervalsReport, PacketsReport, ReceiverReport, Report};
 use paceline_units::{Bitrate, Time, TimeDelta};
 
 /// Bytes of Init Cookies that are echoed at most: with more there is no room for anything else.
 const LONGEST_COOKIES: usize = 640;
+
+/// The Sequence Window does not grow beyond: more packets are not remembered.
+const WIDEST_WINDOW: u64 = 1 << 18;
 
 /// What a packet's options said that is used later.
 #[derive(Clone, Debug, Default)]
@@ -27,6 +30,9 @@ pub(super) struct Read {
     receive_rate: Option<u32>,
     /// Loss Intervals, the newest first (RFC 4342 section 8.6).
     intervals: Vec<LossInterval>,
+    /// Packets that Ack Vectors and Data Dropped tell of so far.
+    vectors: i64,
+    drops: i64,
 }
 
 impl<F: Ccids> Connection<F> {
@@ -64,7 +70,7 @@ impl<F: Ccids> Connection<F> {
                     }
                     true
                 }
-                _ => self.read_option(now, kind, numbers.sequence, option, &mut read)?,
+                _ => self.read_option(now, kind, numbers, option, &mut read)?,
             };
             if mandatory && !understood {
                 return Err(reason(ResetCode::MANDATORY_ERROR, option));
@@ -85,19 +91,35 @@ impl<F: Ccids> Connection<F> {
         &mut self,
         now: Time,
         kind: PacketType,
-        sequence: i64,
+        numbers: Numbers,
         option: &DccpOption,
         read: &mut Read,
     ) -> Result<bool, ResetReason> {
         // The number of a Sync or SyncAck need not be the greatest received: nothing counts back from it.
         let counts_back =
             kind.has_acknowledgment() && !matches!(kind, PacketType::Sync | PacketType::SyncAck);
+        // Nor is anything told of packets before the first (sections 11.4 and 11.7).
+        let known =
+            |told: i64| counts_back && numbers.acknowledgment.is_some_and(|newest| told <= newest + 1);
         match option {
             DccpOption::SlowReceiver => read.slow = true,
-            DccpOption::InitCookie(cookie) => return self.read_cookie(kind, sequence, option, cookie),
+            DccpOption::InitCookie(cookie) => {
+                return self.read_cookie(kind, numbers.sequence, option, cookie);
+            }
             DccpOption::NdpCount(count) => read.ndp_count = *count,
-            DccpOption::AckVector { .. } | DccpOption::DataDropped(_) => return Ok(counts_back),
-            DccpOption::Timestamp(value) => self.timestamp = Some((*value, now)),
+            DccpOption::AckVector { vector, .. } => {
+                read.vectors += vector.iter().map(|byte| i64::from(byte & 63) + 1).sum::<i64>();
+                return Ok(known(read.vectors));
+            }
+            DccpOption::DataDropped(blocks) => {
+                read.drops += blocks.iter().map(|block| drop_block(*block).1).sum::<i64>();
+                return Ok(known(read.drops));
+            }
+            // The newest packet's is echoed: a late packet's is older.
+            DccpOption::Timestamp(value) if numbers.sequence >= self.gsr || self.timestamp.is_none() => {
+                self.timestamp = Some((*value, now));
+            }
+            DccpOption::Timestamp(_) => {}
             DccpOption::TimestampEcho { echo, elapsed } => read.echo = Some((*echo, *elapsed)),
             DccpOption::ElapsedTime(elapsed) if kind.has_acknowledgment() => read.elapsed = Some(*elapsed),
             DccpOption::DataChecksum(checksum) => read.checksum = Some(*checksum),
@@ -107,8 +129,11 @@ impl<F: Ccids> Connection<F> {
                     (option_type::LOSS_EVENT_RATE, Some(value)) => read.loss_event_rate = Some(value),
                     (option_type::RECEIVE_RATE, Some(value)) => read.receive_rate = Some(value),
                     (option_type::LOSS_INTERVALS, _) => match LossIntervals::from_data(data) {
-                        Some(found) => read.intervals = found.intervals,
-                        None => return Ok(false),
+                        // A second option goes on where the first left off, and skips nothing (section 8.6.1).
+                        Some(found) if read.intervals.is_empty() || found.skip == 0 => {
+                            read.intervals.extend(found.intervals);
+                        }
+                        _ => return Ok(false),
                     },
                     _ => return Ok(false),
                 }
@@ -156,8 +181,12 @@ impl<F: Ccids> Connection<F> {
                 }
             }
         }
-        if change.feature == FeatureId::AllowShortSeqnos && change.location == Location::Local {
+        let of_header = matches!(change.feature, FeatureId::AllowShortSeqnos | FeatureId::SendNdpCount);
+        if of_header && change.location == Location::Local {
+            // Headers are longer or shorter now: what fits no more must not leave (section 14.2).
+            let max = self.max_datagram().as_u64();
             self.count_queue();
+            self.keep_queued(now, |queued| queued.payload.len() as u64 <= max);
         }
         self.tell(Event::Feature(change));
     }
@@ -203,10 +232,26 @@ impl<F: Ccids> Connection<F> {
             self.peer_slow_until = now + self.rtt();
             self.report(now, &Report::SlowReceiver);
         }
-        self.tell_sender(now, acknowledgment, read, elapsed);
+        self.tell_sender(now, acknowledgment, read);
+        self.widen_window(now, acknowledgment);
         // What lies before the window of acknowledgements is never asked for again.
         let window = self.features.value(Location::Local, FeatureId::SequenceWindow) as i64;
         self.sent.forget_before(self.gss + 1 - 2 * window);
+    }
+
+    /// The Sequence Window is to be about five times what is sent in a round trip (section 7.5.2).
+    fn widen_window(&mut self, now: Time, acknowledgment: i64) {
+        let lately = |sent: Time| now.saturating_since(sent) <= self.rtt() * 2;
+        let (location, window) = (Location::Local, FeatureId::SequenceWindow);
+        let (wanted, value) =
+            (5 * (self.gss - acknowledgment).unsigned_abs(), self.features.value(location, window));
+        let stable = self.features.state(location, window) == NegotiationState::Stable;
+        if value < wanted.min(WIDEST_WINDOW)
+            && stable
+            && self.sent.sent_at(acknowledgment).is_some_and(lately)
+        {
+            self.features.announce(window, wanted.next_power_of_two().min(WIDEST_WINDOW));
+        }
     }
 
     /// Something came back for congestion control.
@@ -218,7 +263,7 @@ impl<F: Ccids> Connection<F> {
     }
 
     /// What was dropped comes before the report of the same acknowledgement.
-    fn tell_sender(&mut self, now: Time, acknowledgment: i64, read: &Read, elapsed: TimeDelta) {
+    fn tell_sender(&mut self, now: Time, acknowledgment: i64, read: &Read) {
         let tfrc = self.sends_with(CCID_3);
         let Some(sender) = &mut self.sender else { return };
         let dropped = self.sent.dropped();
@@ -227,7 +272,7 @@ impl<F: Ccids> Connection<F> {
             self.apply(now, update);
         }
         if tfrc {
-            self.tell_feedback(now, acknowledgment, read, elapsed);
+            self.tell_feedback(now, acknowledgment, read);
             return;
         }
         let packets = self.sent.results();
@@ -238,10 +283,12 @@ impl<F: Ccids> Connection<F> {
         }
     }
 
-    /// CCID 3's feedback packet (RFC 4342 section 6): what is no such packet lacks the receive rate.
-    fn tell_feedback(&mut self, now: Time, acknowledgment: i64, read: &Read, elapsed: TimeDelta) {
+    /// CCID 3's feedback packet (RFC 4342 section 6): what is no such packet lacks the receive rate or the time elapsed.
+    fn tell_feedback(&mut self, now: Time, acknowledgment: i64, read: &Read) {
         let Some(newest_sent) = self.sent.sent_at(acknowledgment) else { return };
         let Some(rate) = read.receive_rate else { return };
+        let Some(elapsed) = read.elapsed.or(read.echo.map(|(_, elapsed)| elapsed)) else { return };
+        let elapsed = from_time_steps(elapsed);
         let receive_rate = Bitrate::from_bps(u64::from(rate) * 8);
         if !read.intervals.is_empty() {
             let intervals = read.intervals.as_slice();

@@ -5,7 +5,7 @@ use super::{Connection, Event, Repeat, State};
 use crate::dccp::acknowledge::Acknowledge;
 use crate::dccp::ccids::Ccids;
 use crate::dccp::feature::FeatureId;
-use crate::dccp::negotiation::{Location, NegotiationState};
+use crate::dccp::negotiation::Location;
 use crate::dccp::received::Arrived;
 use crate::dccp::{
     Body, DccpOption, DropCode, Packet, PacketType, Payload, ResetCode, ResetReason, SequenceNumber,
@@ -13,6 +13,9 @@ use crate::dccp::{
 };
 use paceline_cc::{Annotation, Arrival, ReceiverHalf, Report, StreamId};
 use paceline_units::{Ecn, Time};
+
+/// Numbers count from the first packet on: what is further ahead no sender reaches by sending, and it must not overflow.
+const FARTHEST: i64 = 1 << 62;
 
 /// A packet's numbers, counted from the first of each side.
 #[derive(Clone, Copy, Debug)]
@@ -123,6 +126,9 @@ impl<F: Ccids> Connection<F> {
         };
         let (mut low, high) = self.sequence_window();
         let (sequence, acknowledgment) = (numbers.sequence, numbers.acknowledgment);
+        if sequence > FARTHEST {
+            return None;
+        }
         let acknowledges = acknowledgment.is_none_or(|number| self.acknowledgment_window(number));
         if matches!(kind, PacketType::Sync | PacketType::SyncAck) {
             // More stringent while packets arrive (section 7.5.3).
@@ -137,8 +143,9 @@ impl<F: Ccids> Connection<F> {
         }
         let mut valid = acknowledges;
         if matches!(kind, PacketType::CloseReq | PacketType::Close | PacketType::Reset) {
+            // From GAR on, though that be before AWL.
             low = self.gsr + 1;
-            valid &= acknowledgment.is_some_and(|number| number >= self.gar);
+            valid = acknowledgment.is_some_and(|number| (self.gar..=self.gss).contains(&number));
         }
         if valid && (low..=high).contains(&sequence) {
             self.gsr = self.gsr.max(sequence);
@@ -408,8 +415,8 @@ impl<F: Ccids> Connection<F> {
     fn accepts_data(&self, packet: &Packet) -> bool {
         let minimum = self.features.value(Location::Local, FeatureId::MinimumCoverage);
         let covered = packet.coverage == 0 || minimum > 0 && u64::from(packet.coverage) >= minimum;
-        let marks_agreed = !self.config.ecn_incapable
-            || self.features.state(Location::Local, FeatureId::EcnIncapable) == NegotiationState::Stable;
+        let marks_agreed =
+            !self.config.ecn_incapable || self.features.is_on(Location::Local, FeatureId::EcnIncapable);
         covered && marks_agreed
     }
 }

@@ -49,7 +49,7 @@ impl<F: Ccids> Connection<F> {
         }
         at(self.repeat.map(|repeat| repeat.due), Timeout::Retransmit);
         if self.state >= State::PartOpen {
-            at(self.features.next_timeout(), Timeout::Negotiation);
+            at(self.features.next_timeout(self.rtt()), Timeout::Negotiation);
             at(self.acks.due, Timeout::Acknowledgement);
             at(self.receiver.as_ref().and_then(ReceiverHalf::next_timeout), Timeout::Report);
             at(

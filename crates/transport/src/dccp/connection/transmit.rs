@@ -22,6 +22,10 @@ const LONGEST_VECTORS: usize = 3 * 255;
 const LOSS_INTERVALS: usize = 3 + 9 * LossInterval::MOST;
 /// Room for the largest feature option with Mandatory before it.
 const LARGEST_FEATURE: usize = 256;
+/// Vectors on an acknowledgement have this room however narrow the path is.
+const LEAST_VECTORS: usize = 16;
+/// With wider sequence windows 24 bits do not tell numbers apart safely (section 7.6.2).
+const SHORT_WINDOW: u64 = 1 << 22;
 /// An acknowledgement that waited longer says how long.
 const WORTH_TELLING: TimeDelta = TimeDelta::from_millis(1);
 
@@ -204,8 +208,11 @@ impl<F: Ccids> Connection<F> {
 
     fn poll_acknowledgment(&mut self, now: Time) -> Option<Transmit> {
         let again = self.state == State::PartOpen && self.repeats(now);
-        if !again && !self.acks.is_due(now) && !self.report_is_due(now) && !self.features_want(now) {
-            return None;
+        if !again && !self.acks.is_due(now) && !self.report_is_due(now) {
+            if !self.features.wants_packet_alone(now, self.rtt()) {
+                return None;
+            }
+            self.features.on_packet_alone(now);
         }
         let body = Body::Ack { acknowledgment: self.acknowledgment() };
         Some(self.emit(now, body, Payload::EMPTY))
@@ -217,7 +224,10 @@ impl<F: Ccids> Connection<F> {
     }
 
     fn is_short(&self, kind: PacketType) -> bool {
+        let narrow = |location| self.features.value(location, FeatureId::SequenceWindow) <= SHORT_WINDOW;
         kind.may_be_short()
+            && narrow(Location::Local)
+            && narrow(Location::Remote)
             && self.state == State::Open
             && self.features.is_on(Location::Local, FeatureId::AllowShortSeqnos)
     }
@@ -321,6 +331,13 @@ impl<F: Ccids> Connection<F> {
             self.features.attach(now, self.gss, rtt, (handshake, confirms), feature_room, &mut options);
             room -= options[before..].iter().map(DccpOption::encoded_len).sum::<usize>().min(room);
         }
+        if kind == PacketType::Ack {
+            // Nor is an acknowledgement larger than the path takes.
+            let taken =
+                packet.size().as_u64() + options.iter().map(DccpOption::encoded_len).sum::<usize>() as u64;
+            let left = self.path.mtu().saturating_sub(taken + self.small_options() as u64) as usize;
+            room = room.min(left.max(LEAST_VECTORS));
+        }
         if used > room {
             vectors.clear();
             if self.features.is_on(Location::Local, FeatureId::SendAckVector) && has_numbers {
@@ -344,9 +361,6 @@ impl<F: Ccids> Connection<F> {
                 options.push(DccpOption::ElapsedTime(time_steps(waited)));
             }
         }
-        if self.slow {
-            options.push(DccpOption::SlowReceiver);
-        }
         let mut room = match kind {
             PacketType::Data => {
                 let used = kind.fixed_header(packet.short) + packet.payload.len();
@@ -362,6 +376,9 @@ impl<F: Ccids> Connection<F> {
             }
             fits
         };
+        if self.slow {
+            small(DccpOption::SlowReceiver, false);
+        }
         if self.ndp_run > 0 && self.features.is_on(Location::Local, FeatureId::SendNdpCount) {
             small(DccpOption::NdpCount(self.ndp_run), true);
         }
