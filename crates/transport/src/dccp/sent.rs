@@ -136,17 +136,18 @@ impl Sent {
                 _ => None,
             })
         };
-        // A header has some hundred bytes of vectors at most.
-        let run = |byte: &u8| u32::from(byte & 63) + 1;
-        let covered: i64 = vectors().map(|vector| i64::from(vector.iter().map(run).sum::<u32>())).sum();
-        let valid = covered <= acknowledgment + 1;
+        let run = |byte: &u8| i64::from(byte & 63) + 1;
+        let bytes: usize = vectors().map(<[u8]>::len).sum();
+        // Only near the first packet it takes counting.
+        let covered = || vectors().flatten().map(run).sum::<i64>();
+        let valid = bytes as i64 * 64 <= acknowledgment || covered() <= acknowledgment + 1;
         let drops_fit = self.read_drops(acknowledgment, options);
         if let Some(entry) = self.entry(acknowledgment)
             && entry.state == State::Unknown
         {
             told.newest_sent = Some(entry.sent);
         }
-        if covered == 0 || !valid {
+        if bytes == 0 || !valid {
             self.note(acknowledgment, State::Received, &mut told);
         } else {
             let mut sequence = acknowledgment;
@@ -154,7 +155,7 @@ impl Sent {
             for vector in vectors() {
                 for byte in vector {
                     let last = sequence;
-                    sequence -= i64::from(run(byte));
+                    sequence -= run(byte);
                     // Nothing unknown and no mark: nothing new.
                     if byte >> 6 == 1 || place > 0 {
                         place = self.note_run((sequence + 1, last), byte >> 6, place, &mut told);
@@ -163,7 +164,7 @@ impl Sent {
             }
         }
         if drops_fit && valid {
-            self.note_drops(acknowledgment, covered > 0, &mut told);
+            self.note_drops(acknowledgment, bytes > 0, &mut told);
         }
         self.results.reverse();
         told
