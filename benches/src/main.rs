@@ -78,6 +78,10 @@ fn three_hops(queue: &str, flow: &str) -> String {
 const NEWRENO: &str = "transport = \"tcp\"\ncontroller = \"newreno\"\ntcp = { ack_every = 1 }\n\
                        source = { kind = \"bulk\" }";
 
+/// The same over DCCP: datagrams as large, acknowledged as the CCID says.
+const CCID2: &str = "transport = \"dccp\"\ncontroller = \"ccid2\"\nsource = { kind = \"bulk\" }";
+const CCID3: &str = "transport = \"dccp\"\ncontroller = \"ccid3\"\nsource = { kind = \"bulk\" }";
+
 /// `flows` TCP flows that share 10 Gbit/s for 10 s; one flow gets as much as one of a thousand.
 fn many(flows: u32, mbps: u32) -> String {
     let mut text = format!(
@@ -99,6 +103,8 @@ fn rivals() -> Vec<Bench> {
     let bench = |name, wanted, text| Bench { name, wanted, text };
     vec![
         bench("newreno-3-hops", Some((5.0, 10.0)), three_hops(droptail, NEWRENO)),
+        bench("ccid2-3-hops", Some((2.5, 5.0)), three_hops(droptail, CCID2)),
+        bench("ccid3-3-hops", Some((2.5, 5.0)), three_hops(droptail, CCID3)),
         bench("newreno-3-codel", Some((6.0, 6.0)), three_hops("{ kind = \"codel\" }", NEWRENO)),
         bench("cbr-3-hops", Some((30.0, 30.0)), three_hops(droptail, cbr)),
         bench("flows-1", None, many(1, 10_000)),

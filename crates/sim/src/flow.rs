@@ -1,7 +1,7 @@
 //! A flow as two components, its sender and its receiver, whatever its transport.
 
 use crate::edge::Edge;
-use crate::ends::{DccpEnds, Ends, Outgoing, RtpEnds, TcpEnds, TransfersEnds, UdpEnds};
+use crate::ends::{DccpEnds, Ends, Outgoing, Returning, RtpEnds, TcpEnds, TransfersEnds, UdpEnds};
 use crate::net::Net;
 use crate::packet::{Cargo, Packet};
 use paceline_scenario::recorder::{FlowRecorder, ReceivedPacket, Tick, Ticker};
@@ -148,7 +148,7 @@ impl<E: Ends> Flow<E> {
             self.events += 1;
             let figures_changed = if back <= own {
                 if let Some((_, packet)) = net.edges[self.parts.reports_in].pop() {
-                    self.ends.take_return(now, &packet.cargo);
+                    self.ends.take_return(now, &packet.cargo, packet.ecn);
                     if let Some(transfer) = self.ends.take_transfer() {
                         self.parts.recorder.transferred(&transfer);
                     }
@@ -247,8 +247,8 @@ impl<E: Ends> Flow<E> {
     #[inline]
     fn send_back(&mut self, now: Time, net: &mut Net) {
         let (edge, delay) = self.parts.reports_out;
-        while let Some((cargo, size)) = self.ends.poll_return(now) {
-            let packet = self.packet(now, size + self.parts.overhead, Ecn::NotEct, cargo);
+        while let Some(Returning { cargo, size, ecn }) = self.ends.poll_return(now) {
+            let packet = self.packet(now, size + self.parts.overhead, ecn, cargo);
             net.carry(edge, now + delay, Packet { back: true, ..packet });
         }
     }

@@ -146,6 +146,24 @@ fn tfrc_has_the_rate_of_its_equation() {
     }
 }
 
+/// The same equation by way of DCCP's options: RFC 4342 section 5.
+#[test]
+fn ccid3_has_the_rate_of_its_equation() {
+    for p in [1e-3, 3e-3, 1e-2] {
+        let fast = RTT * (2.0 * p / 3.0f64).sqrt();
+        let timeouts = 4.0 * RTT * 3.0 * (3.0 * p / 8.0f64).sqrt() * p * (1.0 + 32.0 * p * p);
+        check("ccid3", "controller = \"ccid3\"", p, 4000.0, RTT / (fast + timeouts), 0.1);
+    }
+}
+
+/// RFC 4341 section 5 counts packets, not acknowledgements: one more for each window, half at a loss.
+#[test]
+fn ccid2_has_the_rate_of_the_square_root_law() {
+    for (p, losses) in LOW {
+        check("ccid2", "controller = \"ccid2\"", p, losses, 1.31 / p.sqrt(), 0.12);
+    }
+}
+
 #[test]
 fn newreno_flows_of_one_round_trip_share_equally() {
     for flows in 2..=10 {

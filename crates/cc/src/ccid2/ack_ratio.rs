@@ -95,8 +95,9 @@ impl AckRatio {
     }
 
     /// What the receiver is to be told, at most once in `interval`.
-    pub(super) fn request(&mut self, now: Time, interval: TimeDelta) -> Option<u16> {
-        let due = |(ratio, at): (u64, Time)| ratio != self.ratio && now.saturating_since(at) >= interval;
+    #[inline]
+    pub(super) fn request(&mut self, now: Time, interval: impl Fn() -> TimeDelta) -> Option<u16> {
+        let due = |(ratio, at): (u64, Time)| ratio != self.ratio && now.saturating_since(at) >= interval();
         if self.asked.is_none_or(due) {
             self.asked = Some((self.ratio, now));
             return u16::try_from(self.ratio).ok();
@@ -205,7 +206,7 @@ mod tests {
 
     #[test]
     fn the_receiver_is_told_once_a_round_trip() {
-        let (ms, rtt) = (|at: u64| Time::from_nanos(at * 1_000_000), TimeDelta::from_millis(100));
+        let (ms, rtt) = (|at: u64| Time::from_nanos(at * 1_000_000), || TimeDelta::from_millis(100));
         let mut ack_ratio = ratio(2);
         assert_eq!(ack_ratio.request(ms(0), rtt), Some(2));
         ack_ratio.on_acks_lost(40);

@@ -46,13 +46,13 @@ impl Controller for Ccid2 {
         if packet.stream != STREAM || !self.flight.on_sent(now, packet.sequence, packet.size) {
             return Update::none();
         }
-        let (pipe, rto) = (self.flight.pipe(), self.timeout.rto());
+        let (pipe, rto, cwnd) = (self.flight.pipe(), self.timeout.rto(), self.window.cwnd());
         self.window.on_sent(now, pipe, self.flight.next(), packet.app_limited, rto);
         // The timer runs from the first outstanding packet on; a flight that fills an acknowledgement waits no longer.
         if self.timeout.due().is_none() || pipe == self.ack_ratio.asked() {
             self.timeout.restart(now, pipe, self.ack_ratio.asked());
         }
-        self.answer(now)
+        if self.window.cwnd() == cwnd { self.allow(now) } else { self.answer(now) }
     }
 
     #[inline]
@@ -206,14 +206,23 @@ impl Ccid2 {
 
     #[inline]
     fn answer(&mut self, now: Time) -> Update {
+        let target = self.target().map_or(TargetChange::None, TargetChange::Total);
+        Update { target, ..self.allow(now) }
+    }
+
+    /// The answer where neither window nor round trip has changed.
+    #[inline]
+    fn allow(&mut self, now: Time) -> Update {
         let room = self.window.cwnd().saturating_sub(self.flight.pipe());
         let allowed = if self.not_listening { 0 } else { room };
-        let rtt = self.timeout.srtt().map_or(0.0, TimeDelta::as_secs_f64);
-        let interval = TimeDelta::from_secs_f64(rtt * self.params.ack_ratio_interval);
+        let (timeout, params) = (&self.timeout, &self.params);
+        let interval = || {
+            let rtt = timeout.srtt().map_or(0.0, TimeDelta::as_secs_f64);
+            TimeDelta::from_secs_f64(rtt * params.ack_ratio_interval)
+        };
         self.ack_ratio.constrain(self.window.cwnd());
         Update {
             allowance: Some(Allowance::Packets(allowed)),
-            target: self.target().map_or(TargetChange::None, TargetChange::Total),
             receiver: self.ack_ratio.request(now, interval).map(ReceiverRequest::PacketsPerReport),
             ..Update::none()
         }

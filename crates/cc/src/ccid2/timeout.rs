@@ -56,6 +56,9 @@ impl TransmitTimeout {
     pub(super) fn rto(&self) -> TimeDelta {
         let base = self.round_trip.timeout_above(self.granularity).unwrap_or(self.initial);
         let base = base.max(self.min).max(SHORTEST).min(self.max);
+        if self.back_off == 0 {
+            return base;
+        }
         let backed_off = i128::from(base.as_nanos()) << self.back_off;
         TimeDelta::from_nanos(backed_off.min(i128::from(self.max.as_nanos())) as i64)
     }

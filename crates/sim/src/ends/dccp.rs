@@ -1,6 +1,6 @@
 //! DCCP: datagrams one way, acknowledgements the other, under the congestion control of one CCID.
 
-use super::{Ends, Outgoing, Taken};
+use super::{Ends, Outgoing, Returning, Taken};
 use crate::packet::{Cargo, Packet};
 use paceline_cc::StreamId;
 use paceline_media::DisplayedFrame;
@@ -91,10 +91,9 @@ impl Ends for DccpEnds {
     }
 
     #[inline]
-    fn take_return(&mut self, now: Time, cargo: &Cargo) {
+    fn take_return(&mut self, now: Time, cargo: &Cargo, ecn: Ecn) {
         if let Some(packet) = self.take(cargo) {
-            // Acknowledgements are not marked: what the receiver sends is not ECN-capable here.
-            self.sender.handle_packet(now, packet, Ecn::NotEct);
+            self.sender.handle_packet(now, packet, ecn);
         }
     }
 
@@ -127,9 +126,9 @@ impl Ends for DccpEnds {
     }
 
     #[inline]
-    fn poll_return(&mut self, now: Time) -> Option<(Cargo, u32)> {
-        let (transmit, size) = self.receiver.poll_transmit(now)?;
-        Some((self.put(transmit.packet), size.as_u64() as u32))
+    fn poll_return(&mut self, now: Time) -> Option<Returning> {
+        let dccp::Transmit { packet, size, ecn, .. } = self.receiver.poll_transmit(now)?;
+        Some(Returning { cargo: self.put(packet), size: size.as_u64() as u32, ecn })
     }
 
     #[inline]

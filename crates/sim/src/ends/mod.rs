@@ -33,6 +33,17 @@ pub struct Outgoing {
     pub queued: Time,
 }
 
+/// What leaves a receiver.
+#[derive(Clone, Copy, Debug)]
+pub struct Returning {
+    /// What it carries.
+    pub cargo: Cargo,
+    /// Its size on the link without the flow's overhead, in bytes.
+    pub size: u32,
+    /// Its mark: reports and TCP's acknowledgements are not ECN-capable (RFC 3168 section 6.1.4), DCCP's are.
+    pub ecn: Ecn,
+}
+
 /// What the receiving end makes of a data packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Taken {
@@ -67,8 +78,8 @@ pub trait Ends {
     fn sender_due(&self) -> Time;
     /// That time has come. False if it is only a packet's time to leave.
     fn sender_timeout(&mut self, now: Time) -> bool;
-    /// What came back from the receiver.
-    fn take_return(&mut self, now: Time, cargo: &Cargo);
+    /// What came back from the receiver, with the mark that it has got.
+    fn take_return(&mut self, now: Time, cargo: &Cargo, ecn: Ecn);
     /// The next packet that leaves at `now`. Called until there is none.
     fn poll_transmit(&mut self, now: Time) -> Option<Outgoing>;
 
@@ -78,8 +89,8 @@ pub trait Ends {
     fn receiver_timeout(&mut self, now: Time);
     /// A packet of the sender arrived.
     fn take_data(&mut self, now: Time, packet: &Packet) -> Taken;
-    /// What goes back to the sender at `now`, and its size in bytes. Called until there is none.
-    fn poll_return(&mut self, now: Time) -> Option<(Cargo, u32)>;
+    /// What goes back to the sender at `now`. Called until there is none.
+    fn poll_return(&mut self, now: Time) -> Option<Returning>;
     /// The next frame that was displayed.
     fn poll_displayed(&mut self) -> Option<DisplayedFrame> {
         None

@@ -1,6 +1,6 @@
 //! RTP: media one way, reports the other.
 
-use super::{Ends, Outgoing, Taken};
+use super::{Ends, Outgoing, Returning, Taken};
 use crate::packet::{Cargo, Media, Packet};
 use paceline_media::DisplayedFrame;
 use paceline_scenario::registry::{AnyController, AnyReceiverHalf};
@@ -66,7 +66,7 @@ impl Ends for RtpEnds {
     }
 
     #[inline]
-    fn take_return(&mut self, now: Time, cargo: &Cargo) {
+    fn take_return(&mut self, now: Time, cargo: &Cargo, _ecn: Ecn) {
         if let Cargo::Report(slot) = *cargo {
             self.sender.handle_feedback(now, &self.reports[slot as usize]);
             self.free.push(slot);
@@ -108,7 +108,7 @@ impl Ends for RtpEnds {
     }
 
     #[inline]
-    fn poll_return(&mut self, now: Time) -> Option<(Cargo, u32)> {
+    fn poll_return(&mut self, now: Time) -> Option<Returning> {
         if self.receiver.next_report().is_none_or(|due| now < due) {
             return None;
         }
@@ -121,7 +121,8 @@ impl Ends for RtpEnds {
             self.free.push(slot);
             return None;
         }
-        Some((Cargo::Report(slot), report.size().as_u64() as u32))
+        let size = report.size().as_u64() as u32;
+        Some(Returning { cargo: Cargo::Report(slot), size, ecn: Ecn::NotEct })
     }
 
     #[inline]

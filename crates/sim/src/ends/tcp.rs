@@ -1,13 +1,13 @@
 //! TCP: segments of data one way, acknowledgements the other.
 
-use super::{Ends, Outgoing, Taken};
+use super::{Ends, Outgoing, Returning, Taken};
 use crate::packet::{Cargo, Packet};
 use paceline_cc::StreamId;
 use paceline_media::{DisplayedFrame, PlayoutCounters, StreamPlayout};
 use paceline_scenario::registry::AnyController;
 use paceline_transport::tcp::{Segment, TcpArrival, TcpOutgoing, TcpReceiver, TcpSender};
 use paceline_transport::{ReceivingEnd, SendingEnd, Transfer};
-use paceline_units::{Bytes, Time};
+use paceline_units::{Bytes, Ecn, Time};
 use std::collections::VecDeque;
 
 /// The end that receives, and the application behind it, which knows where each frame ends.
@@ -78,7 +78,7 @@ impl Ends for TcpEnds {
     }
 
     #[inline]
-    fn take_return(&mut self, now: Time, cargo: &Cargo) {
+    fn take_return(&mut self, now: Time, cargo: &Cargo, _ecn: Ecn) {
         if let Cargo::Segment(segment) = cargo {
             self.sender.handle_segment(now, segment);
         }
@@ -122,7 +122,7 @@ impl Ends for TcpEnds {
     }
 
     #[inline]
-    fn poll_return(&mut self, now: Time) -> Option<(Cargo, u32)> {
+    fn poll_return(&mut self, now: Time) -> Option<Returning> {
         self.reader.receiver.poll_ack(now).map(returned)
     }
 }
@@ -151,6 +151,7 @@ pub(super) fn taken(packet: &Packet, tell: impl FnOnce(&Segment) -> TcpArrival) 
 
 /// An acknowledgement that goes back.
 #[inline]
-pub(super) fn returned(segment: Segment) -> (Cargo, u32) {
-    (Cargo::Segment(segment), segment.size().as_u64() as u32)
+pub(super) fn returned(segment: Segment) -> Returning {
+    let size = segment.size().as_u64() as u32;
+    Returning { cargo: Cargo::Segment(segment), size, ecn: Ecn::NotEct }
 }

@@ -1,12 +1,12 @@
 //! Short transfers: TCP connections that come and go, all over the path of one flow.
 
 use super::tcp::{outgoing, returned, taken};
-use super::{Ends, Outgoing, Taken};
+use super::{Ends, Outgoing, Returning, Taken};
 use crate::packet::{Cargo, Packet};
 use paceline_scenario::registry::AnyController;
 use paceline_transport::Transfer;
 use paceline_transport::tcp::transfers::{TransfersReceiver, TransfersSender};
-use paceline_units::Time;
+use paceline_units::{Ecn, Time};
 
 /// Both ends of all connections of a user.
 pub struct TransfersEnds {
@@ -61,7 +61,7 @@ impl Ends for TransfersEnds {
     }
 
     #[inline]
-    fn take_return(&mut self, now: Time, cargo: &Cargo) {
+    fn take_return(&mut self, now: Time, cargo: &Cargo, _ecn: Ecn) {
         if let Cargo::Segment(segment) = cargo {
             self.completed = self.sender.handle_segment(now, segment);
         }
@@ -90,7 +90,7 @@ impl Ends for TransfersEnds {
     }
 
     #[inline]
-    fn poll_return(&mut self, now: Time) -> Option<(Cargo, u32)> {
+    fn poll_return(&mut self, now: Time) -> Option<Returning> {
         self.receiver.poll_ack(now).map(returned)
     }
 }

@@ -1,6 +1,6 @@
 //! Datagrams that nobody controls: what the source gives leaves, and nothing comes back.
 
-use super::{Ends, Outgoing, Taken};
+use super::{Ends, Outgoing, Returning, Taken};
 use crate::packet::{Cargo, Packet};
 use paceline_cc::StreamId;
 use paceline_scenario::registry::AnyController;
@@ -60,7 +60,7 @@ impl Ends for UdpEnds {
         false
     }
 
-    fn take_return(&mut self, _now: Time, _cargo: &Cargo) {}
+    fn take_return(&mut self, _now: Time, _cargo: &Cargo, _ecn: Ecn) {}
 
     #[inline]
     fn poll_transmit(&mut self, _now: Time) -> Option<Outgoing> {
@@ -88,7 +88,7 @@ impl Ends for UdpEnds {
     }
 
     #[inline]
-    fn poll_return(&mut self, _now: Time) -> Option<(Cargo, u32)> {
+    fn poll_return(&mut self, _now: Time) -> Option<Returning> {
         None
     }
 }

@@ -223,17 +223,16 @@ impl<F: Ccids + Clone> DccpSender<F> {
         let connection = self.connection.as_mut()?;
         connection.number_head(self.next_rtp);
         let queued = connection.oldest_queued();
-        let Transmit { packet, ecn, .. } = connection.poll_transmit(now)?;
+        let Transmit { packet, size, ecn, .. } = connection.poll_transmit(now)?;
         self.next_rtp += u64::from(matches!(packet.payload, Payload::Rtp(_)));
         let data = matches!(packet.packet_type(), PacketType::Data | PacketType::DataAck);
-        let size = connection.size_of(&packet);
         Some(Outgoing { packet, ecn, size, queued: queued.filter(|_| data).unwrap_or(now) })
     }
 
     /// Cuts a frame into datagrams; what the queue does not take is discarded with the rest of its frame. False then.
     fn offer(&mut self, now: Time, frame: &Frame) -> bool {
         let Some(connection) = &mut self.connection else { return false };
-        let before = connection.queued_bytes();
+        let mut queued = Bytes::ZERO;
         let (mut left, mut whole) = (frame.payload.as_u64(), true);
         let bulk = matches!(self.source, Source::Bulk(_));
         self.captured += 1;
@@ -257,13 +256,15 @@ impl<F: Ccids + Clone> DccpSender<F> {
                     marker: left == 0,
                 }),
             };
-            if connection.send(now, datagram).is_err() {
+            let Ok(bytes) = connection.enqueue(now, datagram) else {
                 self.refused += 1;
                 whole = false;
                 break;
-            }
+            };
+            queued += bytes;
         }
-        self.newest_frame = connection.queued_bytes() - before;
+        connection.offer(now, queued);
+        self.newest_frame = queued;
         whole
     }
 
@@ -397,12 +398,9 @@ impl<F: Ccids + Clone> DccpReceiver<F> {
         }
     }
 
-    /// What goes back now, with its size on the link. Call until there is none.
-    pub fn poll_transmit(&mut self, now: Time) -> Option<(Transmit, Bytes)> {
-        let connection = self.connection.as_mut()?;
-        let transmit = connection.poll_transmit(now)?;
-        let size = connection.size_of(&transmit.packet);
-        Some((transmit, size))
+    /// What goes back now. Call until there is none.
+    pub fn poll_transmit(&mut self, now: Time) -> Option<Transmit> {
+        self.connection.as_mut()?.poll_transmit(now)
     }
 }
 
@@ -446,7 +444,7 @@ pub fn open_pair<F: Ccids + Clone>(
         if let Some(Transmit { packet, ecn, .. }) = there {
             receiver.on_packet(now, packet, ecn, PathFacts::default());
         }
-        if let Some((Transmit { packet, ecn, .. }, _)) = back {
+        if let Some(Transmit { packet, ecn, .. }) = back {
             client.on_packet(now, packet, ecn);
         }
     }

@@ -280,7 +280,8 @@ impl<F: Ccids + Clone> Host<F> {
             self.limited += 1;
             return;
         }
-        self.answer(flow, Transmit { packet, ecn: Ecn::NotEct, fragmentable: true });
+        let size = packet.size();
+        self.answer(flow, Transmit { packet, size, ecn: Ecn::NotEct, fragmentable: true });
     }
 
     fn answer(&mut self, flow: FlowId, transmit: Transmit) {

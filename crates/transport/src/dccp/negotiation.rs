@@ -67,6 +67,8 @@ pub(crate) struct Features {
     server: bool,
     local: Vec<Feature>,
     remote: Vec<Feature>,
+    /// Whether any is not stable: mostly there is nothing to look for.
+    unsettled: bool,
     confirms: Vec<DccpOption>,
     /// Greatest number received with feature options.
     fgsr: i64,
@@ -105,6 +107,7 @@ impl Features {
             server,
             local: all(Location::Local),
             remote: all(Location::Remote),
+            unsettled: false,
             confirms: Vec::new(),
             fgsr: -1,
             fgss: 0,
@@ -154,6 +157,7 @@ impl Features {
         feature.preferences = preferences.to_vec();
         feature.mandatory = mandatory;
         feature.begin();
+        self.unsettled = true;
     }
 
     /// Says a new value of a non-negotiable feature of ours; values that it cannot have are ignored.
@@ -163,6 +167,7 @@ impl Features {
         if matches!(id.rule(), Rule::NonNegotiable(_)) && id.is_valid(value) && current != value {
             feature.wanted = value;
             feature.begin();
+            self.unsettled = true;
         }
     }
 
@@ -318,7 +323,9 @@ impl Features {
 
     /// Without anything outstanding there is nothing to send again.
     fn settle(&mut self) {
-        if !self.all().any(|feature| feature.state != NegotiationState::Stable) {
+        let unsettled = self.all().any(|feature| feature.state != NegotiationState::Stable);
+        self.unsettled = unsettled;
+        if !self.unsettled {
             (self.timer, self.interval) = (None, TimeDelta::ZERO);
         }
     }
@@ -333,7 +340,7 @@ impl Features {
     }
 
     fn has_new(&self) -> bool {
-        !self.confirms.is_empty() || self.all().any(Feature::is_new)
+        !self.confirms.is_empty() || self.unsettled && self.all().any(Feature::is_new)
     }
 
     /// Whether a packet is to be sent for its options alone: not more than one in a round trip (section 6.6.1).
@@ -368,6 +375,9 @@ impl Features {
             let confirm = self.confirms.remove(0);
             room -= confirm.encoded_len();
             out.push(confirm);
+        }
+        if !self.unsettled {
+            return;
         }
         // What waits goes with what is new too: its answer would not acknowledge that, and count no more.
         let again = all || self.timer.is_some_and(|due| due <= now) || self.all().any(Feature::is_new);

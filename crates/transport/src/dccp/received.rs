@@ -1,7 +1,8 @@
 //! What arrived, as Ack Vector and Data Dropped tell it (RFC 4340 sections 11.4 and 11.7, appendix A).
 //!
-//! One byte for each packet, the newest first, bounded. What the other end is known to have been told (it acknowledged
-//! the acknowledgement) is told no more, but still recognised as a duplicate. Numbers count from the first packet.
+//! Kept as it is told, in runs of equal states, the newest first, bounded: what arrives in order costs nothing that grows with
+//! the window. What the other end is known to have been told (it acknowledged the acknowledgement) is told no more, but still
+//! recognised as a duplicate. Numbers count from the first packet.
 
 use super::{DccpOption, DropCode, OPTION_DATA};
 use std::collections::VecDeque;
@@ -27,20 +28,42 @@ pub(crate) enum Arrived {
     Duplicate,
 }
 
+/// Packets in a row with the same state.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Run {
+    state: u8,
+    length: i64,
+}
+
 #[derive(Clone, Debug)]
 pub(crate) struct Received {
     /// Greatest number of an acknowledgeable packet.
     newest: i64,
-    states: VecDeque<u8>,
+    /// From that back.
+    runs: VecDeque<Run>,
+    /// The packets in them.
+    known: i64,
     /// The oldest that is still told.
     tail: i64,
+    /// The other end is known to have been told of everything up to here.
+    confirmed: i64,
+    /// Whether anything that is told was dropped.
+    any_dropped: bool,
     /// (our number of the acknowledgement, the newest it told), in order.
     records: VecDeque<(i64, i64)>,
 }
 
 impl Received {
     pub(crate) fn new() -> Received {
-        Received { newest: -1, states: VecDeque::new(), tail: 0, records: VecDeque::new() }
+        Received {
+            newest: -1,
+            runs: VecDeque::new(),
+            known: 0,
+            tail: 0,
+            confirmed: -1,
+            any_dropped: false,
+            records: VecDeque::new(),
+        }
     }
 
     /// The acknowledgement number; none before anything arrived.
@@ -48,8 +71,68 @@ impl Received {
         (self.newest >= 0).then_some(self.newest)
     }
 
-    fn state_mut(&mut self, sequence: i64) -> Option<&mut u8> {
-        self.states.get_mut(usize::try_from(self.newest - sequence).ok()?)
+    /// The run of a packet, and how many newer ones are in it.
+    fn find(&self, sequence: i64) -> Option<(usize, i64)> {
+        let mut back = self.newest - sequence;
+        if !(0..self.known).contains(&back) {
+            return None;
+        }
+        let place = self.runs.iter().position(|run| {
+            let found = back < run.length;
+            back -= if found { 0 } else { run.length };
+            found
+        });
+        place.map(|place| (place, back))
+    }
+
+    fn state(&self, sequence: i64) -> Option<u8> {
+        self.find(sequence).map(|(place, _)| self.runs[place].state)
+    }
+
+    /// Another state for one packet that is known.
+    fn set(&mut self, sequence: i64, state: u8) {
+        let Some((place, newer)) = self.find(sequence) else { return };
+        let Run { state: before, length } = self.runs[place];
+        if state == before {
+            return;
+        }
+        let older = length - newer - 1;
+        self.runs[place] = Run { state, length: 1 };
+        if older > 0 {
+            self.runs.insert(place + 1, Run { state: before, length: older });
+        }
+        self.merge(place + 1);
+        if newer > 0 {
+            self.runs.insert(place, Run { state: before, length: newer });
+        }
+        self.merge(place);
+    }
+
+    /// Makes one run of this and the newer one if they are equal.
+    fn merge(&mut self, place: usize) {
+        if let (Some(newer), Some(&run)) = (place.checked_sub(1), self.runs.get(place))
+            && self.runs[newer].state == run.state
+        {
+            self.runs[newer].length += run.length;
+            self.runs.remove(place);
+        }
+    }
+
+    /// Packets newer than all others.
+    fn push(&mut self, state: u8, length: i64) {
+        match self.runs.front_mut() {
+            Some(run) if run.state == state => run.length += length,
+            _ => self.runs.push_front(Run { state, length }),
+        }
+        self.known += length;
+        while let Some(oldest) = self.runs.back_mut().filter(|_| self.known > MOST_PACKETS) {
+            let gone = oldest.length.min(self.known - MOST_PACKETS);
+            oldest.length -= gone;
+            self.known -= gone;
+            if oldest.length == 0 {
+                self.runs.pop_back();
+            }
+        }
     }
 
     /// What a packet with this number would be.
@@ -57,8 +140,7 @@ impl Received {
         if sequence > self.newest {
             return Arrived::New { missing: sequence - self.newest - 1 };
         }
-        let place = usize::try_from(self.newest - sequence).ok();
-        match place.and_then(|place| self.states.get(place)) {
+        match self.state(sequence) {
             Some(state) if state & STATE == NOT_RECEIVED => Arrived::Late,
             _ => Arrived::Duplicate,
         }
@@ -70,27 +152,25 @@ impl Received {
             Arrived::New { missing } => {
                 if missing >= MOST_PACKETS {
                     // After such a leap nothing before it is worth telling.
-                    self.states.clear();
-                    self.tail = sequence;
-                } else {
-                    (0..missing).for_each(|_| self.states.push_front(NOT_RECEIVED));
+                    self.runs.clear();
+                    (self.known, self.tail) = (0, sequence);
+                } else if missing > 0 {
+                    self.push(NOT_RECEIVED, missing);
                 }
-                self.states.push_front(u8::from(marked));
+                self.push(u8::from(marked), 1);
                 self.newest = sequence;
-                self.states.truncate(MOST_PACKETS as usize);
-                self.tail = self.tail.max(self.newest + 1 - self.states.len() as i64);
+                self.tail = self.tail.max(self.newest + 1 - self.known);
             }
             Arrived::Late => {
-                if let Some(state) = self.state_mut(sequence) {
-                    *state = u8::from(marked);
-                }
+                self.set(sequence, u8::from(marked));
                 // Appendix A.3: whoever acknowledges an earlier acknowledgement does not know of this yet.
                 self.tail = self.tail.min(sequence);
                 self.records.iter_mut().for_each(|(_, told)| *told = (*told).min(sequence - 1));
+                self.confirmed = self.confirmed.min(sequence - 1);
             }
             Arrived::Duplicate => {
-                if let Some(state) = self.state_mut(sequence).filter(|_| marked) {
-                    *state |= 1;
+                if let Some(state) = self.state(sequence).filter(|_| marked) {
+                    self.set(sequence, state | 1);
                 }
             }
         }
@@ -98,38 +178,43 @@ impl Received {
 
     /// The packet's data did not reach the application as it should. A code is never taken back (section 11.7).
     pub(crate) fn set_dropped(&mut self, sequence: i64, code: DropCode) {
-        if let Some(state) = self.state_mut(sequence)
-            && *state & STATE != NOT_RECEIVED
-            && *state >> DROP_SHIFT == 0
+        if let Some(state) = self.state(sequence)
+            && state & STATE != NOT_RECEIVED
+            && state >> DROP_SHIFT == 0
         {
-            *state |= (code as u8 + 1) << DROP_SHIFT;
+            self.set(sequence, state | (code as u8 + 1) << DROP_SHIFT);
+            self.any_dropped = true;
         }
     }
 
-    /// Packets that are told, from the newest back, as (state, drop code).
-    fn told(&self) -> impl Iterator<Item = u8> {
-        let count = usize::try_from(self.newest + 1 - self.tail).unwrap_or(0);
-        self.states.iter().copied().take(count)
+    /// Packets that are told, from the newest back.
+    fn told(&self) -> impl Iterator<Item = Run> {
+        let mut left = self.newest + 1 - self.tail;
+        self.runs.iter().map_while(move |run| {
+            let length = run.length.min(left);
+            left -= length;
+            (length > 0).then_some(Run { length, ..*run })
+        })
     }
 
     /// Ack Vectors for all packets that are to be told, the newest of them if they do not fit in `room` bytes.
     pub(crate) fn ack_vectors(&self, room: usize, out: &mut Vec<DccpOption>) {
-        let runs = runs(self.told().map(|state| state & STATE), |_| 64);
-        let bytes = runs.map(|(state, run)| state << 6 | (run - 1) as u8);
+        let states = self.told().map(|run| Run { state: run.state & STATE, ..run });
+        let bytes = cut(states, |_| 64).map(|run| run.state << 6 | (run.length - 1) as u8);
         each_option(bytes, room, |vector| out.push(DccpOption::AckVector { nonce: false, vector }));
     }
 
     /// Data Dropped for the same packets; nothing if all were delivered.
     pub(crate) fn data_dropped(&self, room: usize, out: &mut Vec<DccpOption>) {
-        let Some(last) =
-            self.told().map(|state| state >> DROP_SHIFT).enumerate().filter(|(_, code)| *code > 0).last()
-        else {
+        if !self.any_dropped {
             return;
-        };
-        let codes = self.told().map(|state| state >> DROP_SHIFT).take(last.0 + 1);
-        let bytes = runs(codes, |code| if code == 0 { 128 } else { 16 }).map(|(code, run)| match code {
-            0 => (run - 1) as u8,
-            code => 0x80 | (code - 1) << 4 | (run - 1) as u8,
+        }
+        let codes = || self.told().map(|run| Run { state: run.state >> DROP_SHIFT, ..run });
+        let Some((last, _)) = codes().enumerate().filter(|(_, run)| run.state > 0).last() else { return };
+        let blocks = cut(codes().take(last + 1), |code| if code == 0 { 128 } else { 16 });
+        let bytes = blocks.map(|run| match run.state {
+            0 => (run.length - 1) as u8,
+            code => 0x80 | (code - 1) << 4 | (run.length - 1) as u8,
         });
         each_option(bytes, room, |blocks| out.push(DccpOption::DataDropped(blocks)));
     }
@@ -147,52 +232,75 @@ impl Received {
         // Acknowledgement numbers are the greatest received: only this very packet is known to have arrived.
         let Ok(place) = self.records.binary_search_by_key(&sequence, |(sent, _)| *sent) else { return };
         let told = self.records[place].1;
+        self.confirmed = self.confirmed.max(told);
         self.tail = self.tail.max((told + 1).min(self.newest));
         self.records.drain(..=place);
+    }
+
+    /// Whether the other end is known to have been told of everything up to this packet.
+    pub(crate) fn is_confirmed(&self, sequence: i64) -> bool {
+        sequence <= self.confirmed
     }
 
     /// Forgets the oldest that nobody asks for: of a half-connection without Ack Vectors. Dropped data is told until the
     /// other end has heard of it (section 11.7).
     pub(crate) fn keep(&mut self, packets: i64) {
         let tail = self.newest + 1 - packets.max(1);
-        while self.tail < tail && !self.is_dropped(self.tail) {
+        if !self.any_dropped {
+            self.tail = self.tail.max(tail);
+            return;
+        }
+        let is_dropped = |run: &Run| run.state >> DROP_SHIFT > 0;
+        while self.tail < tail
+            && !self.find(self.tail).is_some_and(|(place, _)| is_dropped(&self.runs[place]))
+        {
             self.tail += 1;
         }
-    }
-
-    fn is_dropped(&self, sequence: i64) -> bool {
-        let place = usize::try_from(self.newest - sequence).ok();
-        place.and_then(|place| self.states.get(place)).is_some_and(|state| *state >> DROP_SHIFT > 0)
+        let any_dropped = self.told().any(|run| is_dropped(&run));
+        self.any_dropped = any_dropped;
     }
 
     /// Packets told at present.
     #[cfg(test)]
-    pub(crate) fn window(&self) -> usize {
-        self.told().count()
+    pub(crate) fn window(&self) -> i64 {
+        self.told().map(|run| run.length).sum()
     }
 }
 
-/// Equal values in a row, as (value, how many), at most `longest` of a value in one run.
-fn runs(
-    values: impl Iterator<Item = u8>,
-    longest: impl Fn(u8) -> usize,
-) -> impl Iterator<Item = (u8, usize)> {
-    let mut values = values.peekable();
+/// Equal runs in a row as one, cut to the longest that can be told of their state.
+fn cut(runs: impl Iterator<Item = Run>, longest: impl Fn(u8) -> i64) -> impl Iterator<Item = Run> {
+    let mut runs = runs.peekable();
+    let mut rest = Run { state: 0, length: 0 };
     core::iter::from_fn(move || {
-        let value = values.next()?;
-        let mut run = 1;
-        while run < longest(value) && values.next_if_eq(&value).is_some() {
-            run += 1;
+        if rest.length == 0 {
+            rest = runs.next()?;
+            while let Some(more) = runs.next_if(|next| next.state == rest.state) {
+                rest.length += more.length;
+            }
         }
-        Some((value, run))
+        let length = rest.length.min(longest(rest.state));
+        rest.length -= length;
+        Some(Run { state: rest.state, length })
     })
 }
 
+/// The bytes as the data of options, those first for which there is room.
 fn each_option(bytes: impl Iterator<Item = u8>, mut room: usize, mut write: impl FnMut(Vec<u8>)) {
-    let mut bytes = bytes.peekable();
-    while room > 2 && bytes.peek().is_some() {
-        let data: Vec<u8> = bytes.by_ref().take(OPTION_DATA.min(room - 2)).collect();
-        room -= 2 + data.len();
+    let mut data = Vec::with_capacity(16);
+    for byte in bytes {
+        if data.len() == OPTION_DATA.min(room.saturating_sub(2)) {
+            if data.is_empty() {
+                return;
+            }
+            room -= 2 + data.len();
+            write(core::mem::take(&mut data));
+            if room <= 2 {
+                return;
+            }
+        }
+        data.push(byte);
+    }
+    if !data.is_empty() {
         write(data);
     }
 }
@@ -200,6 +308,7 @@ fn each_option(bytes: impl Iterator<Item = u8>, mut room: usize, mut write: impl
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn vectors(received: &Received) -> Vec<u8> {
         let mut options = Vec::new();
@@ -259,6 +368,7 @@ mod tests {
         assert_eq!(vectors(&received), [0, 194, 4, 64, 0], "no such acknowledgement");
         received.on_acknowledged(59);
         assert_eq!(vectors(&received), [0, 194, 2], "packets 0 to 3 are known");
+        assert!(received.is_confirmed(3) && !received.is_confirmed(4));
         assert_eq!(received.look(2), Arrived::Duplicate, "and still known as received");
     }
 
@@ -271,6 +381,7 @@ mod tests {
         received.mark(9, false);
         received.on_acknowledged(60);
         assert_eq!(vectors(&received), [1], "9 and 10 are told again");
+        assert!(received.is_confirmed(8) && !received.is_confirmed(9));
     }
 
     #[test]
@@ -320,9 +431,51 @@ mod tests {
             received.mark(n * 3, false);
             received.told_in(n);
         }
+        assert!(received.runs.len() as i64 <= MOST_PACKETS && received.known == MOST_PACKETS);
         received.mark(1 << 50, false);
         received.mark((1 << 50) + MOST_PACKETS + 5, false);
-        assert!(received.states.capacity() <= 4 * MOST_PACKETS as usize);
         assert_eq!((received.window(), received.records.len()), (1, MOST_RECORDS));
+    }
+
+    proptest! {
+        /// Against a byte for each packet.
+        #[test]
+        fn runs_are_what_each_packet_is(
+            events in prop::collection::vec((0i64..60, any::<bool>(), 0u8..8, 0i64..4), 0..300),
+        ) {
+            const CODES: [DropCode; 2] = [DropCode::ReceiveBuffer, DropCode::Corrupt];
+            let mut received = Received::new();
+            let mut model: Vec<u8> = Vec::new();
+            for (back, marked, what, missing) in events {
+                let newest = model.len() as i64 - 1;
+                let sequence = if back < 30 { newest + 1 + missing } else { (newest - back + 30).max(0) };
+                let place = sequence as usize;
+                if what >= 6 {
+                    let code = CODES[usize::from(what - 6)];
+                    received.set_dropped(sequence, code);
+                    if let Some(state) = model.get_mut(place)
+                        && *state & 3 != NOT_RECEIVED
+                        && *state >> 2 == 0
+                    {
+                        *state |= (code as u8 + 1) << 2;
+                    }
+                    continue;
+                }
+                received.mark(sequence, marked);
+                model.resize(model.len().max(place + 1), NOT_RECEIVED);
+                let state = &mut model[place];
+                *state = if *state == NOT_RECEIVED { u8::from(marked) } else { *state | u8::from(marked) };
+            }
+            let told = |received: &Received| -> Vec<u8> {
+                received.told().flat_map(|run| (0..run.length).map(move |_| run.state)).collect()
+            };
+            let newest_first: Vec<u8> = model.iter().rev().copied().collect();
+            prop_assert_eq!(told(&received), newest_first);
+            let runs: Vec<Run> = received.runs.iter().copied().collect();
+            prop_assert!(runs.windows(2).all(|pair| pair[0].state != pair[1].state));
+            prop_assert!(runs.iter().all(|run| run.length > 0));
+            let read: Vec<u8> = vectors(&received).iter().flat_map(|byte| vec![byte >> 6; usize::from(byte & 63) + 1]).collect();
+            prop_assert_eq!(read, model.iter().rev().map(|state| state & 3).collect::<Vec<_>>());
+        }
     }
 }

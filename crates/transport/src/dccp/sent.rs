@@ -45,6 +45,8 @@ pub(crate) struct Sent {
     /// The number of the first entry.
     first: i64,
     entries: VecDeque<Entry>,
+    /// The packets whose state is unknown, in order: of what a vector repeats nobody looks at the rest.
+    unknown: VecDeque<i64>,
     /// What the other end said of each packet, the oldest first.
     results: Vec<PacketResult>,
     /// Packets that it said to be dropped for the first time, the oldest first.
@@ -63,6 +65,8 @@ impl Sent {
         if self.entries.is_empty() {
             self.first = sequence;
         }
+        self.unknown.push_back(sequence);
+        self.forget_unknown();
         let size = u32::try_from(size.as_u64()).unwrap_or(u32::MAX);
         self.entries.push_back(Entry {
             sent: now,
@@ -78,6 +82,13 @@ impl Sent {
     pub(crate) fn forget_before(&mut self, sequence: i64) {
         while self.first < sequence && self.entries.pop_front().is_some() {
             self.first += 1;
+        }
+        self.forget_unknown();
+    }
+
+    fn forget_unknown(&mut self) {
+        while self.unknown.front().is_some_and(|sequence| *sequence < self.first) {
+            self.unknown.pop_front();
         }
     }
 
@@ -125,45 +136,73 @@ impl Sent {
                 _ => None,
             })
         };
-        let covered: i64 = vectors().flatten().map(|byte| i64::from(byte & 63) + 1).sum();
-        let valid = covered <= acknowledgment + 1;
+        let run = |byte: &u8| i64::from(byte & 63) + 1;
+        let bytes: usize = vectors().map(<[u8]>::len).sum();
+        // Only near the first packet it takes counting.
+        let covered = || vectors().flatten().map(run).sum::<i64>();
+        let valid = bytes as i64 * 64 <= acknowledgment || covered() <= acknowledgment + 1;
         let drops_fit = self.read_drops(acknowledgment, options);
         if let Some(entry) = self.entry(acknowledgment)
             && entry.state == State::Unknown
         {
             told.newest_sent = Some(entry.sent);
         }
-        if covered == 0 || !valid {
+        if bytes == 0 || !valid {
             self.note(acknowledgment, State::Received, &mut told);
         } else {
             let mut sequence = acknowledgment;
-            'all: for byte in vectors().flatten() {
-                let state = match byte >> 6 {
-                    0 => Some(State::Received),
-                    1 => Some(State::Marked),
-                    3 => Some(State::Unknown),
-                    _ => None,
-                };
-                for _ in 0..=byte & 63 {
-                    if sequence < self.first {
-                        break 'all;
+            let mut place = self.unknown.partition_point(|unknown| *unknown <= acknowledgment);
+            for vector in vectors() {
+                for byte in vector {
+                    let last = sequence;
+                    sequence -= run(byte);
+                    // Nothing unknown and no mark: nothing new.
+                    if byte >> 6 == 1 || place > 0 {
+                        place = self.note_run((sequence + 1, last), byte >> 6, place, &mut told);
                     }
-                    if let Some(state) = state {
-                        self.note(sequence, state, &mut told);
-                    }
-                    sequence -= 1;
                 }
             }
         }
         if drops_fit && valid {
-            self.note_drops(acknowledgment, covered > 0, &mut told);
+            self.note_drops(acknowledgment, bytes > 0, &mut told);
         }
         self.results.reverse();
         told
     }
 
+    /// The receiver's word on the packets from `first` to `last`, as in a vector: most of it is known. Of those unknown the first `end` are
+    /// not beyond `last`; answers how many of them lie before `first`.
+    fn note_run(&mut self, (first, last): (i64, i64), state: u8, end: usize, told: &mut Told) -> usize {
+        let mut begin = end;
+        while begin > 0 && self.unknown[begin - 1] >= first {
+            begin -= 1;
+        }
+        let unknown = (begin..end).rev();
+        match state {
+            0 => unknown.for_each(|place| self.tell(self.unknown[place], State::Received, told)),
+            // A mark counts on what was received without.
+            1 => (first.max(self.first)..=last)
+                .rev()
+                .for_each(|sequence| self.tell(sequence, State::Marked, told)),
+            3 => unknown.for_each(|place| self.tell(self.unknown[place], State::Unknown, told)),
+            // Reserved.
+            _ => {}
+        }
+        if begin < end && state < 2 {
+            self.unknown.drain(begin..end);
+        }
+        begin
+    }
+
     /// The receiver's word on one packet.
     fn note(&mut self, sequence: i64, state: State, told: &mut Told) {
+        self.tell(sequence, state, told);
+        if let Ok(place) = self.unknown.binary_search(&sequence) {
+            self.unknown.remove(place);
+        }
+    }
+
+    fn tell(&mut self, sequence: i64, state: State, told: &mut Told) {
         let Some(entry) = self.entry(sequence) else { return };
         let news = state > entry.state;
         entry.state = entry.state.max(state);

@@ -51,7 +51,7 @@ fn run(end: Time, answered: bool) -> (Vec<RtpDatagram>, DccpSender<StandIns>, Dc
                 }
                 receiver.on_packet(now, out.packet, Ecn::NotEct, PathFacts::default());
             }
-            if let (Some((back, _)), true) = (back, answered) {
+            if let (Some(back), true) = (back, answered) {
                 sender.handle_packet(now, back.packet, Ecn::NotEct);
             }
         }

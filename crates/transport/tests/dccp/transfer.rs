@@ -157,6 +157,58 @@ fn section_11_1_acknowledgements_are_acknowledged_and_vectors_stay_short() {
 }
 
 #[test]
+fn rfc_4341_section_6_2_1_who_is_silent_and_was_heard_is_quiescent() {
+    let ms = TimeDelta::from_millis;
+    let mut pair = Pair::open(&config(), &config());
+    let quiescent = |pair: &mut Pair| {
+        let now = pair.now;
+        (pair.client.is_peer_quiescent(now), pair.server().is_peer_quiescent(now))
+    };
+    assert_eq!(quiescent(&mut pair), (true, true), "without data there is no sender");
+    for _ in 0..100 {
+        pair.send(To::Client, 100);
+        pair.run(ms(10));
+    }
+    assert_eq!(quiescent(&mut pair), (true, false));
+    // The last acknowledgements are never acknowledged: nobody sends anything.
+    pair.run(secs(5));
+    assert_eq!(quiescent(&mut pair), (true, false));
+    pair.send(To::Client, 100);
+    pair.run(ms(60));
+    pair.send(To::Server, 100);
+    pair.run(ms(60));
+    // The client's last data is 60 ms old at the server, and so is the server's at the client; a round trip is 0.1 s.
+    assert_eq!(quiescent(&mut pair), (false, false));
+    pair.run(ms(600));
+    assert_eq!(
+        quiescent(&mut pair),
+        (false, true),
+        "the client acknowledged the vector that came with the data"
+    );
+}
+
+#[test]
+fn section_11_1_while_both_send_acknowledgements_of_data_do_for_those_of_acknowledgements() {
+    let acknowledgements = |server_sends: bool| {
+        let mut pair = Pair::open(&config(), &config());
+        for round in 0..1000 {
+            pair.send(To::Client, 100);
+            // Never silent for long, and acknowledged by one packet in 0.2 s.
+            if server_sends && round % 15 == 0 {
+                pair.send(To::Server, 100);
+            }
+            pair.run(TimeDelta::from_millis(10));
+        }
+        let types = pair.types(To::Server, 0);
+        types.iter().filter(|kind| matches!(kind, PacketType::Ack | PacketType::DataAck)).count()
+    };
+    // Ten seconds: once a round trip of 0.1 s, or for each of 67 packets and nothing besides.
+    let (alone, both) = (acknowledgements(false), acknowledgements(true));
+    assert!((60..110).contains(&alone), "{alone}");
+    assert!((60..80).contains(&both), "{both}");
+}
+
+#[test]
 fn section_11_2_what_does_not_fit_beside_data_goes_alone() {
     let mut pair = Pair::open(&config(), &config());
     let first = pair.log.len();

@@ -54,6 +54,13 @@ impl<F: Ccids> Connection<F> {
     /// # Errors
     /// It is too large, too many wait, the connection ends, or nobody would read it.
     pub fn send(&mut self, now: Time, payload: Payload) -> Result<(), SendError> {
+        let bytes = self.enqueue(now, payload)?;
+        self.offer(now, bytes);
+        Ok(())
+    }
+
+    /// Queues a datagram of which congestion control hears later. Answers its size on the link.
+    pub(in crate::dccp) fn enqueue(&mut self, now: Time, payload: Payload) -> Result<Bytes, SendError> {
         if self.close_requested
             || matches!(self.state, State::CloseReq | State::Closing | State::Closed | State::TimeWait)
         {
@@ -72,8 +79,7 @@ impl<F: Ccids> Connection<F> {
         let bytes = self.on_link(&payload);
         self.queue_bytes += bytes;
         self.queue.push_back(Queued { payload, since: now });
-        self.offer(now, Bytes::new(bytes));
-        Ok(())
+        Ok(Bytes::new(bytes))
     }
 
     /// What happened, the oldest first.
@@ -255,7 +261,8 @@ impl<F: Ccids> Connection<F> {
         }
     }
 
-    fn offer(&mut self, now: Time, bytes: Bytes) {
+    /// Congestion control hears of a frame that was queued.
+    pub(in crate::dccp) fn offer(&mut self, now: Time, bytes: Bytes) {
         let queue = self.queue_state(now);
         if let Some(sender) = &mut self.sender {
             let offered = Offered { stream: StreamId(0), bytes, frame_end: true };

@@ -17,10 +17,12 @@ use super::mtu::PathMtu;
 use super::negotiation::{FeatureChange, Features, Location, NegotiationState};
 use super::received::Received;
 use super::sent::Sent;
-use super::{DccpConfig, Packet, Payload, Ports, ResetCode, ResetReason, SequenceNumber, ServiceCode};
+use super::{
+    DccpConfig, DccpOption, Packet, Payload, Ports, ResetCode, ResetReason, SequenceNumber, ServiceCode,
+};
 use crate::pacer::Pacer;
 use paceline_cc::ccid2::AckPath;
-use paceline_cc::{Allowance, Controller, PacketResult};
+use paceline_cc::{Allowance, Controller, PacketResult, quiescent_after};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 use std::collections::VecDeque;
 
@@ -121,6 +123,8 @@ pub struct DccpCounters {
 pub struct Transmit {
     /// It.
     pub packet: Packet,
+    /// Its size on the link.
+    pub size: Bytes,
     /// Its mark.
     pub ecn: Ecn,
     /// Whether routers may fragment it (RFC 4340 section 14.2).
@@ -202,6 +206,8 @@ pub struct Connection<F: Ccids> {
     /// When the newest acknowledgeable packet arrived.
     newest_at: Time,
     heard: Time,
+    /// The newest data packet that arrived, and when the last one did.
+    data_heard: Option<(i64, Time)>,
     /// When a Sync last asked whether anybody is there.
     probed: Option<Time>,
     close_requested: bool,
@@ -213,6 +219,8 @@ pub struct Connection<F: Ccids> {
     syncs: RateLimit,
     resets: RateLimit,
     counters: DccpCounters,
+    /// Memory for vectors that are being written.
+    vectors_room: Vec<DccpOption>,
 }
 
 impl<F: Ccids> Connection<F> {
@@ -301,6 +309,7 @@ impl<F: Ccids> Connection<F> {
             timestamp_sent: None,
             newest_at: now,
             heard: now,
+            data_heard: None,
             probed: None,
             close_requested: false,
             listening: true,
@@ -311,6 +320,7 @@ impl<F: Ccids> Connection<F> {
             syncs: RateLimit::new(config.syncs_per_second),
             resets: RateLimit::new(config.resets_per_second),
             counters: DccpCounters::default(),
+            vectors_room: Vec::new(),
             config: config.clone(),
             ccids,
         }
@@ -365,6 +375,16 @@ impl<F: Ccids> Connection<F> {
     /// The round trips so far were none: the handshake took no time.
     pub(in crate::dccp) fn forget_round_trips(&mut self) {
         self.srtt = None;
+    }
+
+    /// Whether the other end has gone quiescent: it sends no data, and our acknowledgements are due to its own alone
+    /// (RFC 4340 section 11.1). No data came for the greater of 0.2 s and two round trips (RFC 4342 section 6.4); under
+    /// CCID 2 it must also have acknowledged what it was told of all its data (RFC 4341 section 6.2.1).
+    pub fn is_peer_quiescent(&self, now: Time) -> bool {
+        let Some((newest, at)) = self.data_heard else { return true };
+        let silent = now.saturating_since(at) >= quiescent_after(self.srtt);
+        let ccid_2 = self.features.value(Location::Remote, FeatureId::Ccid) == u64::from(CCID_2);
+        silent && (!ccid_2 || self.received.is_confirmed(newest))
     }
 
     fn rtt(&self) -> TimeDelta {

@@ -390,6 +390,8 @@ impl<F: Ccids> Connection<F> {
             }
         };
         if data && arrived != Arrived::Duplicate {
+            let newest = self.data_heard.map_or(numbers.sequence, |(newest, _)| newest.max(numbers.sequence));
+            self.data_heard = Some((newest, now));
             let once = match kind {
                 PacketType::Request => self.state == State::Respond && !self.early_received,
                 PacketType::Response => first_response,

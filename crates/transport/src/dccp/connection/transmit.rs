@@ -33,7 +33,8 @@ impl<F: Ccids> Connection<F> {
     /// The next packet to send now. Call until there is none.
     pub fn poll_transmit(&mut self, now: Time) -> Option<Transmit> {
         if let Some(packet) = self.pending.reset.take() {
-            return Some(Transmit { packet, ecn: Ecn::NotEct, fragmentable: true });
+            let size = self.size_of(&packet);
+            return Some(Transmit { packet, size, ecn: Ecn::NotEct, fragmentable: true });
         }
         match self.state {
             State::Closed | State::TimeWait => return None,
@@ -65,7 +66,15 @@ impl<F: Ccids> Connection<F> {
             };
             return Some(self.emit(now, body, Payload::EMPTY));
         }
-        self.poll_probe(now).or_else(|| self.poll_data(now)).or_else(|| self.poll_acknowledgment(now))
+        if self.state == State::Open
+            && let Some(size) = self.path.poll(now)
+        {
+            return Some(self.probe(now, size));
+        }
+        if self.data_due().is_some_and(|due| due <= now) {
+            return self.poll_data(now);
+        }
+        self.poll_acknowledgment(now)
     }
 
     fn poll_request(&mut self, now: Time) -> Option<Transmit> {
@@ -95,11 +104,7 @@ impl<F: Ccids> Connection<F> {
     }
 
     /// A padded Sync that asks whether the path takes more (section 14.1).
-    fn poll_probe(&mut self, now: Time) -> Option<Transmit> {
-        if self.state != State::Open {
-            return None;
-        }
-        let size = self.path.poll(now)?;
+    fn probe(&mut self, now: Time, size: u64) -> Transmit {
         let header = PacketType::Sync.fixed_header(false) as u64;
         let padding = u32::try_from(size.saturating_sub(header)).unwrap_or(0);
         let body = Body::Sync { acknowledgment: self.acknowledgment() };
@@ -109,7 +114,8 @@ impl<F: Ccids> Connection<F> {
         probe.packet.payload = Payload::dummy(padding.saturating_sub(over as u32), now);
         self.counters.syncs += 1;
         self.path.on_probe(now, self.gss, size, self.rtt() * 3);
-        Some(probe)
+        probe.size = self.size_of(&probe.packet);
+        probe
     }
 
     /// When the datagram at the head of the queue may leave; none if there is none, or only a report changes that.
@@ -118,17 +124,14 @@ impl<F: Ccids> Connection<F> {
         (self.may_send_data() && self.allows(self.on_link(&head.payload))).then(|| self.pacer.next())
     }
 
+    /// The datagram at the head of the queue is due.
     fn poll_data(&mut self, now: Time) -> Option<Transmit> {
-        if self.data_due().is_none_or(|due| now < due) {
-            return None;
-        }
         let acknowledges = self.state == State::PartOpen || self.has_news(now);
         if acknowledges && !self.fits_with_acknowledgment() {
             // Section 11.2: the acknowledgement goes by itself. In PARTOPEN the data waits for OPEN.
-            if self.state == State::PartOpen {
-                return None;
+            if self.state == State::Open {
+                self.acks.at_once(now);
             }
-            self.acks.at_once(now);
             return self.poll_acknowledgment(now);
         }
         let queued = self.queue.pop_front()?;
@@ -139,8 +142,7 @@ impl<F: Ccids> Connection<F> {
         };
         let sent = self.emit(now, body, queued.payload);
         self.counters.data_sent += 1;
-        let size = self.size_of(&sent.packet);
-        self.tell_sent(now, size);
+        self.tell_sent(now, sent.size);
         Some(sent)
     }
 
@@ -160,10 +162,12 @@ impl<F: Ccids> Connection<F> {
         SMALL_OPTIONS + if self.receiver.is_some() { LOSS_INTERVALS } else { 0 }
     }
 
-    /// Whether a data packet had better acknowledge (sections 11.1 and 11.2).
+    /// Whether a data packet had better acknowledge (sections 11.1 and 11.2). Acknowledgements are acknowledged with data
+    /// as long as the other end sends any, and once a round trip when it is quiescent.
     fn has_news(&self, now: Time) -> bool {
         let of_acknowledgment = self.acks.of_acknowledgment
-            && self.acks.last.is_none_or(|last| now.saturating_since(last) >= self.rtt());
+            && self.acks.last.is_none_or(|last| now.saturating_since(last) >= self.rtt())
+            && self.is_peer_quiescent(now);
         self.acks.unacknowledged > 0
             || self.acks.is_due(now)
             || self.report_is_due(now)
@@ -240,10 +244,19 @@ impl<F: Ccids> Connection<F> {
     pub(super) fn emit(&mut self, now: Time, body: Body, payload: Payload) -> Transmit {
         let kind = body.packet_type();
         self.gss += 1;
-        let mut packet = Packet::new(self.ports, self.iss.plus(self.gss), body);
-        packet.short = self.is_short(kind);
-        packet.payload = payload;
-        self.write_options(now, &mut packet);
+        let mut packet = Packet {
+            ports: self.ports,
+            ccval: 0,
+            coverage: 0,
+            short: self.is_short(kind),
+            sequence: self.iss.plus(self.gss),
+            body,
+            options: Vec::new(),
+            payload,
+        };
+        if kind != PacketType::Data || self.has_options_for_data() {
+            self.write_options(now, &mut packet);
+        }
         let data = matches!(kind, PacketType::Data | PacketType::DataAck);
         if data {
             packet.coverage = self.coverage(packet.payload.len());
@@ -264,31 +277,42 @@ impl<F: Ccids> Connection<F> {
         }
         self.ndp_run = if kind.is_data() { 0 } else { self.ndp_run + 1 };
         self.counters.sent += 1;
-        self.sent.push(self.gss, now, self.size_of(&packet), data);
+        let size = self.size_of(&packet);
+        self.sent.push(self.gss, now, size, data);
         if kind == PacketType::Sync {
             self.sent.note_sync(self.gss);
         }
         let handshake = matches!(kind, PacketType::Request | PacketType::Response | PacketType::Reset);
         let incapable = self.features.is_on(Location::Remote, FeatureId::EcnIncapable);
         let ecn = if handshake || incapable { Ecn::NotEct } else { self.config.ect };
-        Transmit { packet, ecn, fragmentable: handshake }
+        Transmit { packet, size, ecn, fragmentable: handshake }
+    }
+
+    /// Whether a packet with nothing but data may bear options at all: in simulations it hardly ever does.
+    fn has_options_for_data(&self) -> bool {
+        let config = &self.config;
+        self.slow
+            || config.data_checksum
+            || config.timestamps
+            || self.timestamp.is_some()
+            || self.ndp_run > 0 && self.features.is_on(Location::Local, FeatureId::SendNdpCount)
     }
 
     fn write_options(&mut self, now: Time, packet: &mut Packet) {
         let kind = packet.packet_type();
         let short = packet.short;
-        let mut options = Vec::new();
+        let has_numbers = matches!(kind, PacketType::Ack | PacketType::DataAck);
+        let mut options = if has_numbers { Vec::with_capacity(4) } else { Vec::new() };
         if self.state == State::PartOpen && !self.server {
             options.extend(self.cookies.iter().cloned().map(DccpOption::InitCookie));
         }
-        let has_numbers = matches!(kind, PacketType::Ack | PacketType::DataAck);
         let fixed = kind.fixed_header(short) + self.small_options();
         let mut room = LONGEST_HEADER - fixed - self.cookies_len().min(LONGEST_HEADER - fixed);
         if kind == PacketType::DataAck {
             let taken = (fixed + self.cookies_len() + packet.payload.len()) as u64;
             room = room.min(self.path.mtu().saturating_sub(taken) as usize);
         }
-        let mut vectors = Vec::new();
+        let mut vectors = core::mem::take(&mut self.vectors_room);
         if has_numbers {
             self.vectors(&mut vectors);
         } else if kind == PacketType::Response {
@@ -323,6 +347,7 @@ impl<F: Ccids> Connection<F> {
             self.received.data_dropped(room - used.min(room), &mut vectors);
         }
         options.append(&mut vectors);
+        self.vectors_room = vectors;
         self.write_small_options(now, packet, &mut options);
         packet.options = options;
     }
