@@ -107,7 +107,8 @@ def _stage_and_block(out: Path, *names: str) -> None:
 def test_the_registry_says_every_parameter() -> None:
     registry = paceline.registry()
     scream = next(entry for entry in registry["controllers"] if entry["kind"] == "scream")
-    assert [profile["name"] for profile in scream["profiles"]] == ["rfc8298", "reference-2022"]
+    tuned = ["scream-5g-low-delay", "scream-5g-balanced", "scream-5g-throughput"]
+    assert [profile["name"] for profile in scream["profiles"]] == ["rfc8298", "reference-2022", *tuned]
     for parameter in scream["parameters"]:
         assert all(parameter[key] for key in ("default", "unit", "source", "help")), parameter
 
