@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from typing import Any
 
 from paceline.errors import StudyError
+
+
+def expect_table(where: str, found: object, of: str) -> Mapping[str, Any]:
+    """The table that was found, or a refusal of what is none; `of` says what should be in it."""
+    if not isinstance(found, Mapping):
+        raise StudyError(f"{where}: found {found!r}, expected a table with {of}")
+    return found
 
 
 def expect_keys(where: str, table: Mapping[str, object], keys: tuple[str, ...]) -> None:

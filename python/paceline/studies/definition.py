@@ -13,6 +13,7 @@ from typing import Any
 from paceline.errors import DataNotFound, StudyError
 from paceline.plots import PLOTS
 from paceline.scenario import as_pairs
+from paceline.studies.checks import expect_known
 from paceline.studies.judge import Rule
 from paceline.studies.metrics import Metric
 from paceline.toml import TOMLDecodeError, loads
@@ -218,15 +219,15 @@ def _published_row(path: Path, line: int, row: dict[str, str]) -> Published:
 def _check(study: Study, path: Path) -> None:
     file = path.parent / "published.csv"
     for row in study.published:
-        _expect(f"{file}: {row.id}", "experiment", row.experiment, study.groups)
+        expect_known(f"{file}: {row.id}: experiment", row.experiment, study.groups)
         if row.metric is not None:
-            _expect(f"{file}: {row.id}", "metric", row.metric, study.metrics)
+            expect_known(f"{file}: {row.id}: metric", row.metric, study.metrics)
     check_published(file, study.published, study.rules)
     for experiment in study.experiments.values():
         for figure in experiment.figures:
-            _expect(f"{path}: experiments.{experiment.name}", "figures", figure, PLOTS)
+            expect_known(f"{path}: experiments.{experiment.name}: figures", figure, PLOTS)
         for other in experiment.beside.values():
-            _expect(f"{path}: experiments.{experiment.name}", "beside", other, study.groups)
+            expect_known(f"{path}: experiments.{experiment.name}: beside", other, study.groups)
 
 
 def check_published(path: Path, published: list[Published], rules: Mapping[str, Rule]) -> None:
@@ -234,7 +235,7 @@ def check_published(path: Path, published: list[Published], rules: Mapping[str, 
     seen: set[str] = set()
     for row in published:
         where = f"{path}: {row.id}"
-        _expect(where, "rule", row.rule, rules)
+        expect_known(f"{where}: rule", row.rule, rules)
         if row.id in seen:
             raise StudyError(f"{where}: found twice, expected each id once")
         seen.add(row.id)
@@ -242,8 +243,3 @@ def check_published(path: Path, published: list[Published], rules: Mapping[str, 
             raise StudyError(f"{where}: metric: found none, expected one: rule {row.rule!r} judges")
         if not rules[row.rule].judged and not row.note:
             raise StudyError(f"{where}: note: found none, expected why it is not judged")
-
-
-def _expect(where: str, key: str, found: str, known: Mapping[str, object]) -> None:
-    if found not in known:
-        raise StudyError(f"{where}: {key}: found {found!r}, expected one of {', '.join(known)}")

@@ -12,6 +12,7 @@ from paceline.frames import find, source_frames
 from paceline.quantity import base_units
 from paceline.series import moving_mean
 from paceline.simulation import registry
+from paceline.studies.checks import expect_known
 from paceline.toml import loads
 
 if TYPE_CHECKING:
@@ -28,10 +29,7 @@ class Metric:
     spec: dict[str, Any]
 
     def __post_init__(self) -> None:
-        if self.spec.get("kind") not in KINDS:
-            raise StudyError(
-                f"metrics.{self.name}: kind: found {self.spec.get('kind')!r}, expected one of {', '.join(KINDS)}"
-            )
+        expect_known(f"metrics.{self.name}: kind", self.spec.get("kind"), KINDS)
 
     def of(self, result: Result) -> float | None:
         """The figure of this run; None where the run has none."""

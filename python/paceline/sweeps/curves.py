@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from paceline.errors import StudyError
 from paceline.plots.style import CYCLE, DASHES, GREY, logarithmic, new_figure, settings
-from paceline.studies.checks import expect_keys, expect_known
+from paceline.studies.checks import expect_keys, expect_known, expect_table
 from paceline.sweeps.designs import Design
 from paceline.sweeps.factors import Factor
 from paceline.sweeps.figures import Selection
@@ -139,8 +139,7 @@ class Curves:
 
 
 def _panel(where: str, spec: object, designs: Mapping[str, Design], factors: Mapping[str, Factor]) -> Panel:
-    if not isinstance(spec, Mapping):
-        raise StudyError(f"{where}: found {spec!r}, expected a table with `of` and `over`")
+    spec = expect_table(where, spec, "`of` and `over`")
     expect_keys(where, spec, PANEL_KEYS)
     expect_known(f"{where}.over", spec.get("over"), factors)
     return Panel(

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from paceline.errors import StudyError
-from paceline.studies.checks import expect_keys
+from paceline.studies.checks import expect_keys, expect_known, expect_table
 from paceline.sweeps.factors import Factor, Value
 
 if TYPE_CHECKING:
@@ -180,12 +180,10 @@ def read(
     Seeds and scenario are the study's, for a design that has none of its own.
     """
     where = f"designs.{name}"
-    if not isinstance(spec, Mapping):
-        raise StudyError(f"{where}: found {spec!r}, expected a table with its `kind`")
+    spec = expect_table(where, spec, "its `kind`")
     expect_keys(where, spec, KEYS)
-    kind = spec.get("kind")
-    if kind not in KINDS:
-        raise StudyError(f"{where}.kind: found {kind!r}, expected one of {', '.join(KINDS)}")
+    expect_known(f"{where}.kind", spec.get("kind"), KINDS)
+    kind = spec["kind"]
     for key in KINDS[kind].not_with:
         if key in spec:
             raise StudyError(f"{where}.{key}: found with kind {kind!r}, which has none")
@@ -267,8 +265,7 @@ def _check_points(where: str, points: object, factors: Mapping[str, Factor]) -> 
         if not isinstance(point, Mapping):
             raise StudyError(f"{where}.points: {number}: found {point!r}, expected a table")
         for name, value in point.items():
-            if name not in factors:
-                raise StudyError(f"{where}.points: {number}: found {name!r}, expected one of {', '.join(factors)}")
+            expect_known(f"{where}.points: {number}", name, factors)
             factors[name].check(f"{where}.points: {number}", value)
 
 

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from paceline.errors import StudyError
 from paceline.scenario import as_pairs, toml_value
-from paceline.studies.checks import expect_keys
+from paceline.studies.checks import expect_keys, expect_table
 
 Value: TypeAlias = "float | int | bool | str"
 """A factor's value: a number in the factor's unit, a flag, or a text such as a file's name."""
@@ -44,8 +44,7 @@ class Factor:
     def read(cls, name: str, spec: object) -> Factor:
         """The factor as a study's definition says it."""
         where = f"factors.{name}"
-        if not isinstance(spec, Mapping):
-            raise StudyError(f"{where}: found {spec!r}, expected a table with `path` and `levels` or `range`")
+        spec = expect_table(where, spec, "`path` and `levels` or `range`")
         expect_keys(where, spec, KEYS)
         if "sets" in spec:
             return _of_sets(name, where, spec)

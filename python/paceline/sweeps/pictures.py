@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from paceline.errors import StudyError
 from paceline.plots.style import CYCLE, DASHES, GREY, legend, logarithmic, new_figure, settings
-from paceline.studies.checks import expect_keys, expect_known
+from paceline.studies.checks import expect_keys, expect_known, expect_table
 from paceline.sweeps.curves import Curves
 from paceline.sweeps.designs import Design
 from paceline.sweeps.factors import Factor
@@ -53,8 +53,7 @@ class Picture:
     ) -> Picture | Curves:
         """The picture as a study's definition says it."""
         where = f"pictures.{name}"
-        if not isinstance(spec, Mapping):
-            raise StudyError(f"{where}: found {spec!r}, expected a table with kind, design and metric")
+        spec = expect_table(where, spec, "kind, design and metric")
         expect_known(f"{where}.kind", spec.get("kind"), (*KINDS, "curves"))
         if spec["kind"] == "curves":
             return Curves.read(name, spec, designs, factors, metrics)

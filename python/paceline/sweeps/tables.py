@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from paceline.errors import StudyError
-from paceline.studies.checks import expect_keys, expect_known
+from paceline.studies.checks import expect_keys, expect_known, expect_table
 from paceline.sweeps.designs import Design
 from paceline.sweeps.factors import Factor
 from paceline.sweeps.figures import Selection
@@ -45,8 +45,7 @@ class Table:
     ) -> Table:
         """The table as a study's definition says it."""
         where = f"tables.{name}"
-        if not isinstance(spec, Mapping):
-            raise StudyError(f"{where}: found {spec!r}, expected a table with of, rows and metric or metrics")
+        spec = expect_table(where, spec, "of, rows and metric or metrics")
         expect_keys(where, spec, KEYS)
         expect_known(f"{where}.rows", spec.get("rows"), factors)
         if ("metric" in spec) == ("metrics" in spec) or ("metric" in spec) != ("columns" in spec):
