@@ -37,7 +37,8 @@ pub struct DccpConfig {
     pub timestamps: bool,
     /// Largest DCCP packet that the outgoing interface takes, IP header out (RFC 4340 section 14).
     pub mtu: Bytes,
-    /// Probe upwards with padded Syncs as far as this (RFC 4340 section 14.1); none: not at all.
+    /// Probe upwards with padded Syncs as far as this (RFC 4340 section 14.1), again ten minutes after each search and after
+    /// a router lowered the size; none: not at all.
     pub probe_mtu: Option<Bytes>,
     /// Largest payload that congestion control allows (CCMPS, RFC 4340 section 14).
     pub ccmps: Option<Bytes>,

@@ -50,7 +50,7 @@ pub(crate) struct PathMtu {
 impl PathMtu {
     pub(crate) fn new(interface: u64, ceiling: Option<u64>) -> PathMtu {
         let mtu = interface.max(NARROWEST);
-        let ceiling = ceiling.filter(|ceiling| *ceiling > mtu);
+        let ceiling = ceiling.map(|ceiling| ceiling.max(mtu));
         PathMtu {
             interface: mtu,
             mtu,
@@ -58,7 +58,7 @@ impl PathMtu {
             too_large: ceiling.map_or(u64::MAX, |ceiling| ceiling + 1),
             outstanding: None,
             tries: 0,
-            due: ceiling.map(|_| Time::ZERO),
+            due: ceiling.filter(|ceiling| *ceiling > mtu).map(|_| Time::ZERO),
             restarted: None,
         }
     }
@@ -68,7 +68,8 @@ impl PathMtu {
     }
 
     /// A router's word about a packet that was sent: the next link takes `next_hop`, 0 if it does not say.
-    pub(crate) fn on_too_big(&mut self, next_hop: u64) -> TooBig {
+    /// Where probing is on, it looks again after a while: RFC 1191 section 6.3 asks for five minutes or more.
+    pub(crate) fn on_too_big(&mut self, now: Time, next_hop: u64) -> TooBig {
         let size = match next_hop {
             0 => PLATEAUS.into_iter().find(|plateau| *plateau < self.mtu).unwrap_or(NARROWEST),
             size => size.max(NARROWEST),
@@ -77,8 +78,8 @@ impl PathMtu {
             return TooBig::NotSmaller;
         }
         self.mtu = size;
-        self.too_large = self.too_large.min(size + 1);
-        (self.outstanding, self.due) = (None, None);
+        (self.outstanding, self.tries) = (None, 0);
+        self.rest(now);
         TooBig::Lowered
     }
 
@@ -110,14 +111,18 @@ impl PathMtu {
             }
         }
         if self.too_large.saturating_sub(self.mtu) <= STEP {
-            // Found. Paths change: look again later.
-            self.too_large = ceiling + 1;
-            self.due = (self.mtu < ceiling).then(|| now + RAISE_INTERVAL);
+            self.rest(now);
             return None;
         }
         // The largest first: the usual sizes of links are far apart.
         let size = if self.too_large > ceiling { ceiling } else { self.mtu.midpoint(self.too_large) };
         Some(size)
+    }
+
+    /// The size is known for now. Paths change: look again later, up to the ceiling.
+    fn rest(&mut self, now: Time) {
+        self.too_large = self.ceiling.map_or(u64::MAX, |ceiling| ceiling + 1);
+        self.due = self.ceiling.filter(|ceiling| self.mtu < *ceiling).map(|_| now + RAISE_INTERVAL);
     }
 
     /// The probe of `size` left as the packet numbered `sequence`.
@@ -164,16 +169,41 @@ mod tests {
     }
 
     #[test]
+    fn section_14_1_probing_looks_again_after_a_router_lowered_the_size() {
+        let at = |secs| Time::ZERO + TimeDelta::from_secs(secs);
+        let mut path = PathMtu::new(1480, Some(1480));
+        assert_eq!(path.poll(at(1)), None, "at its ceiling");
+        assert_eq!(path.on_too_big(at(10), 1300), TooBig::Lowered);
+        assert_eq!((path.poll(at(609)), path.next_timeout()), (None, Some(at(610))));
+        assert_eq!(path.poll(at(610)), Some(1480));
+        path.on_probe(at(610), 7, 1480, TIMEOUT);
+        // The same link still: the router answers the probe.
+        assert_eq!(path.on_too_big(at(611), 1300), TooBig::NotSmaller);
+        assert_eq!(path.mtu(), 1300);
+        // Or a larger one.
+        assert!(path.on_sync_ack(at(611), 7));
+        assert_eq!((path.mtu(), path.poll(at(612)), path.next_timeout()), (1480, None, None));
+
+        let mut told_only = PathMtu::new(1480, None);
+        told_only.on_too_big(at(10), 1300);
+        assert_eq!((told_only.poll(at(10_000)), told_only.next_timeout()), (None, None));
+    }
+
+    #[test]
     fn section_14_1_routers_lower_and_never_raise() {
         let mut path = PathMtu::new(1480, None);
-        assert_eq!(path.on_too_big(1480), TooBig::NotSmaller);
-        assert_eq!(path.on_too_big(9000), TooBig::NotSmaller);
-        assert_eq!((path.on_too_big(1300), path.mtu()), (TooBig::Lowered, 1300));
-        assert_eq!((path.on_too_big(0), path.mtu()), (TooBig::Lowered, 986), "the next plateau");
+        assert_eq!(path.on_too_big(Time::ZERO, 1480), TooBig::NotSmaller);
+        assert_eq!(path.on_too_big(Time::ZERO, 9000), TooBig::NotSmaller);
+        assert_eq!((path.on_too_big(Time::ZERO, 1300), path.mtu()), (TooBig::Lowered, 1300));
+        assert_eq!((path.on_too_big(Time::ZERO, 0), path.mtu()), (TooBig::Lowered, 986), "the next plateau");
         let mut wide = PathMtu::new(4332, None);
-        assert_eq!((wide.on_too_big(0), wide.mtu()), (TooBig::Lowered, 1982), "2002 with its IP header");
+        assert_eq!(
+            (wide.on_too_big(Time::ZERO, 0), wide.mtu()),
+            (TooBig::Lowered, 1982),
+            "2002 with its IP header"
+        );
         (0..20).for_each(|_| {
-            path.on_too_big(0);
+            path.on_too_big(Time::ZERO, 0);
         });
         assert_eq!(path.mtu(), NARROWEST);
     }
@@ -181,10 +211,10 @@ mod tests {
     #[test]
     fn section_14_1_beginning_again_is_limited_to_once_in_two_seconds() {
         let mut path = PathMtu::new(1480, None);
-        path.on_too_big(1000);
+        path.on_too_big(Time::ZERO, 1000);
         assert!(path.restart(Time::ZERO));
         assert_eq!(path.mtu(), 1480);
-        path.on_too_big(1000);
+        path.on_too_big(Time::ZERO, 1000);
         assert!(!path.restart(Time::from_nanos(1_999_999_999)));
         assert!(path.restart(Time::from_nanos(2_000_000_000)));
     }

@@ -135,7 +135,7 @@ impl<F: Ccids> Connection<F> {
             self.counters.ignored += 1;
             return TooBig::NotOurs;
         }
-        let verdict = self.path.on_too_big(next_hop.as_u64());
+        let verdict = self.path.on_too_big(now, next_hop.as_u64());
         if verdict == TooBig::Lowered {
             // What was queued under the old size must not leave unfragmentable (section 14.2).
             let max = self.max_datagram().as_u64();
