@@ -42,7 +42,13 @@ pub fn print(scenario: &str, ours: f64) {
 
 fn ns2(scenario: &str) -> Result<(u64, f64), String> {
     let ns = installed("ns", "ns2")?;
-    measured(Command::new(ns).arg(folder().join(scenario).with_extension("tcl")))
+    let script = folder().join(scenario).with_extension("tcl");
+    let mut fastest = measured(Command::new(&ns).arg(&script))?;
+    for _ in 1..crate::RUNS {
+        let again = measured(Command::new(&ns).arg(&script))?;
+        fastest.1 = fastest.1.min(again.1);
+    }
+    Ok(fastest)
 }
 
 fn ns3(scenario: &str) -> Result<(u64, f64), String> {

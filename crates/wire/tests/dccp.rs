@@ -1,8 +1,8 @@
 //! DCCP's bytes: vectors by hand, round trips, hostile input, and what another dissector makes of them.
 
 use paceline_transport::dccp::{
-    Body, DccpOption, FeatureOption, Packet, PacketType, Payload, Ports, ResetCode, ResetReason, RtpDatagram,
-    SequenceNumber, ServiceCode, option_type,
+    Body, DccpOption, FeatureOption, Options, Packet, PacketType, Payload, Ports, ResetCode, ResetReason,
+    RtpDatagram, SequenceNumber, ServiceCode, option_type,
 };
 use paceline_units::{Ecn, Time};
 use paceline_wire::capture::{file_header, record_header};
@@ -23,7 +23,7 @@ fn request() -> Packet {
         SequenceNumber::new(0x0102_0304_0506),
         Body::Request { service: ServiceCode(0x6664_707a) },
     );
-    request.options = vec![DccpOption::ChangeL(FeatureOption { feature: 1, values: vec![2, 3] })];
+    request.options = vec![DccpOption::ChangeL(FeatureOption { feature: 1, values: vec![2, 3] })].into();
     request.payload = Payload::Bytes(b"abc".to_vec());
     request
 }
@@ -90,7 +90,7 @@ fn sections_5_1_and_5_2_a_request_byte_by_byte() {
 fn section_5_1_short_numbers_are_the_low_24_bits() {
     let mut packet = request();
     packet.body = Body::DataAck { acknowledgment: SequenceNumber::new(0xa1_a2_a3_a4_a5_a6) };
-    (packet.short, packet.ccval, packet.options) = (true, 9, Vec::new());
+    (packet.short, packet.ccval, packet.options) = (true, 9, Options::new());
     let found = bytes(&packet, &V4);
     assert_eq!(found[4..6], [4, 0x90]);
     assert_eq!(found[8..16], [4 << 1, 4, 5, 6, 0, 0xa4, 0xa5, 0xa6]);
@@ -180,7 +180,7 @@ fn decoded_options(area: &[u8]) -> Vec<DccpOption> {
     (found[4], found[8]) = ((4 + area.len().div_ceil(4)) as u8, 2 << 1 | 1);
     found.extend_from_slice(area);
     found.resize(16 + area.len().next_multiple_of(4), 0);
-    decode_in_udp(&found).expect("well formed").options
+    decode_in_udp(&found).expect("well formed").options.into_vec()
 }
 
 #[test]
@@ -211,11 +211,11 @@ fn what_cannot_be_written_says_so() {
     };
     fails(&|p| p.short = true, "X at byte 8");
     fails(&|p| p.ccval = 16, "CCVal");
-    fails(&|p| p.options = vec![DccpOption::InitCookie(vec![0; 254])], "253");
-    fails(&|p| p.options = vec![DccpOption::InitCookie(vec![0; 253]); 4], "1020");
-    fails(&|p| p.options = vec![DccpOption::NdpCount(1 << 48)], "6 bytes");
-    fails(&|p| p.options = vec![DccpOption::Other { kind: 0, data: vec![] }], "padding");
-    fails(&|p| p.options = vec![DccpOption::Other { kind: 9, data: vec![1] }], "one-byte");
+    fails(&|p| p.options = vec![DccpOption::InitCookie(vec![0; 254])].into(), "253");
+    fails(&|p| p.options = vec![DccpOption::InitCookie(vec![0; 253]); 4].into(), "1020");
+    fails(&|p| p.options = vec![DccpOption::NdpCount(1 << 48)].into(), "6 bytes");
+    fails(&|p| p.options = vec![DccpOption::Other { kind: 0, data: vec![] }].into(), "padding");
+    fails(&|p| p.options = vec![DccpOption::Other { kind: 9, data: vec![1] }].into(), "one-byte");
 }
 
 fn feature() -> impl Strategy<Value = FeatureOption> {
@@ -236,7 +236,8 @@ fn option() -> impl Strategy<Value = DccpOption> {
         feature().prop_map(DccpOption::ConfirmR),
         data().prop_map(DccpOption::InitCookie),
         (0u64..1 << 48).prop_map(DccpOption::NdpCount),
-        (any::<bool>(), data()).prop_map(|(nonce, vector)| DccpOption::AckVector { nonce, vector }),
+        (any::<bool>(), data())
+            .prop_map(|(nonce, vector)| DccpOption::AckVector { nonce, vector: vector.into() }),
         data().prop_map(DccpOption::DataDropped),
         any::<u32>().prop_map(DccpOption::Timestamp),
         (any::<u32>(), any::<u32>()).prop_map(|(echo, elapsed)| DccpOption::TimestampEcho { echo, elapsed }),
@@ -357,9 +358,11 @@ fn one_of_each() -> Vec<Packet> {
     ];
     let packet = |body: Body| {
         let mut packet = request();
-        (packet.body, packet.options) = (body, vec![DccpOption::Timestamp(12345)]);
+        (packet.body, packet.options) = (body, [DccpOption::Timestamp(12345)].into());
         if body.packet_type() == PacketType::Ack {
-            packet.options.push(DccpOption::AckVector { nonce: false, vector: vec![0, 192, 3, 64, 5] });
+            packet
+                .options
+                .push(DccpOption::AckVector { nonce: false, vector: vec![0, 192, 3, 64, 5].into() });
             packet.options.push(DccpOption::ElapsedTime(77));
             let data = 1000u32.to_be_bytes().to_vec();
             packet.options.push(DccpOption::Other { kind: option_type::RECEIVE_RATE, data });

@@ -135,10 +135,11 @@ impl Flight {
     }
 
     fn note_highest(&mut self, above: u64) {
-        let known = &mut self.highest[..self.numdupack];
-        if let Some(place) = known.iter().position(|other| above > *other) {
-            known[place..].rotate_right(1);
-            known[place] = above;
+        let mut lower = above;
+        for known in &mut self.highest[..self.numdupack] {
+            if lower > *known {
+                core::mem::swap(known, &mut lower);
+            }
         }
     }
 

@@ -5,7 +5,7 @@
 
 use super::option::OPTION_DATA;
 use super::siphash::siphash;
-use super::{DccpOption, FlowId, Packet, SequenceNumber, ServiceCode};
+use super::{DccpOption, FlowId, Options, Packet, SequenceNumber, ServiceCode};
 use paceline_units::{Time, TimeDelta};
 
 /// All cookies of a Response together: more would leave clients no room.
@@ -20,7 +20,7 @@ pub(crate) struct Cookie {
     pub(crate) iss: SequenceNumber,
     pub(crate) service: ServiceCode,
     /// The Request's feature options, Mandatory where it was before one.
-    pub(crate) options: Vec<DccpOption>,
+    pub(crate) options: Options,
 }
 
 fn is_feature(option: &DccpOption) -> bool {
@@ -44,7 +44,7 @@ pub(crate) fn make(
     flow: &FlowId,
     request: &Packet,
     iss: SequenceNumber,
-) -> Option<Vec<DccpOption>> {
+) -> Option<Options> {
     let service = request.service()?;
     let mut bytes = now.as_nanos().to_be_bytes().to_vec();
     bytes.extend_from_slice(&request.sequence.as_u64().to_be_bytes()[2..]);
@@ -61,7 +61,7 @@ pub(crate) fn make(
     }
     let hash = seal(secret, flow, &bytes);
     bytes.extend_from_slice(&hash);
-    let options: Vec<DccpOption> =
+    let options: Options =
         bytes.chunks(OPTION_DATA).map(|chunk| DccpOption::InitCookie(chunk.to_vec())).collect();
     (options.iter().map(DccpOption::encoded_len).sum::<usize>() <= LONGEST).then_some(options)
 }
@@ -90,7 +90,7 @@ pub(crate) fn read(
     if now.saturating_since(made) > lifetime {
         return None;
     }
-    let mut options = Vec::new();
+    let mut options = Options::new();
     while let [mandatory, kind, length, after @ ..] = rest {
         let (data, after) = after.split_at_checked(usize::from(*length))?;
         if *mandatory == 1 {

@@ -39,7 +39,8 @@ pub use host::{CookiePolicy, FlowId, Host, HostConfig, ListenError};
 pub use mtu::TooBig;
 pub use negotiation::{FeatureChange, Location, NegotiationState};
 pub use option::{
-    DccpOption, DropCode, FeatureOption, LossIntervals, OPTION_DATA, from_time_steps, option_type, time_steps,
+    DccpOption, DropCode, FeatureOption, LossIntervals, OPTION_DATA, Options, from_time_steps, option_type,
+    time_steps,
 };
 pub use packet::{Body, LONGEST_HEADER, Packet, PacketType, Payload, Ports, RtpDatagram};
 pub use reset::{ResetCode, ResetReason};

@@ -4,7 +4,7 @@
 //! connection, FGSR and FGSS. Numbers here count from the first packet of each side and never wrap.
 
 use super::feature::{FeatureId, Rule, reconcile};
-use super::{DccpOption, FeatureOption, ResetCode, ResetReason};
+use super::{DccpOption, FeatureOption, Options, ResetCode, ResetReason};
 use paceline_units::{Time, TimeDelta};
 
 /// Backs off to this (RFC 4340 section 6.6.3: not less than 64 seconds).
@@ -369,7 +369,7 @@ impl Features {
         rtt: TimeDelta,
         (all, confirms): (bool, bool),
         mut room: usize,
-        out: &mut Vec<DccpOption>,
+        out: &mut Options,
     ) {
         while confirms && self.confirms.first().is_some_and(|confirm| confirm.encoded_len() <= room) {
             let confirm = self.confirms.remove(0);

@@ -2,6 +2,7 @@
 
 use paceline_cc::LossInterval;
 use paceline_units::TimeDelta;
+use smallvec::SmallVec;
 
 /// The most data one option holds: its length byte counts type and length too.
 pub const OPTION_DATA: usize = 253;
@@ -57,6 +58,9 @@ pub struct FeatureOption {
     pub values: Vec<u8>,
 }
 
+/// A packet's options, in order: one takes no allocation, as on most acknowledgements.
+pub type Options = SmallVec<[DccpOption; 1]>;
+
 /// An option. Padding is not one: it is written where it is needed and read over.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum DccpOption {
@@ -80,8 +84,8 @@ pub enum DccpOption {
     AckVector {
         /// The ECN nonce echo. RFC 8311 took nonces back: what is sent has none, what is received is not looked at.
         nonce: bool,
-        /// State and run length in each byte.
-        vector: Vec<u8>,
+        /// State and run length in each byte: 16 take no allocation.
+        vector: SmallVec<[u8; 16]>,
     },
     /// Which packets' data never reached the application (section 11.7).
     DataDropped(Vec<u8>),
@@ -140,10 +144,10 @@ impl DccpOption {
             | DccpOption::ConfirmL(option)
             | DccpOption::ChangeR(option)
             | DccpOption::ConfirmR(option) => 1 + option.values.len(),
-            DccpOption::InitCookie(data)
-            | DccpOption::DataDropped(data)
-            | DccpOption::AckVector { vector: data, .. }
-            | DccpOption::Other { data, .. } => data.len(),
+            DccpOption::InitCookie(data) | DccpOption::DataDropped(data) | DccpOption::Other { data, .. } => {
+                data.len()
+            }
+            DccpOption::AckVector { vector, .. } => vector.len(),
             DccpOption::NdpCount(count) => ndp_count_len(*count),
             DccpOption::Timestamp(_) | DccpOption::DataChecksum(_) => 4,
             DccpOption::TimestampEcho { elapsed, .. } => {
@@ -166,10 +170,10 @@ impl DccpOption {
                 data.extend_from_slice(&option.values);
                 data
             }
-            DccpOption::InitCookie(data)
-            | DccpOption::DataDropped(data)
-            | DccpOption::AckVector { vector: data, .. }
-            | DccpOption::Other { data, .. } => data.clone(),
+            DccpOption::InitCookie(data) | DccpOption::DataDropped(data) | DccpOption::Other { data, .. } => {
+                data.clone()
+            }
+            DccpOption::AckVector { vector, .. } => vector.to_vec(),
             DccpOption::NdpCount(count) => count.to_be_bytes()[8 - ndp_count_len(*count)..].to_vec(),
             DccpOption::Timestamp(value) | DccpOption::DataChecksum(value) => value.to_be_bytes().to_vec(),
             DccpOption::TimestampEcho { echo, elapsed } => {
@@ -200,7 +204,7 @@ impl DccpOption {
             (types::INIT_COOKIE, _) => DccpOption::InitCookie(data.to_vec()),
             (types::NDP_COUNT, 1..=6) => DccpOption::NdpCount(number(data)),
             (types::ACK_VECTOR | types::ACK_VECTOR_NONCE, _) => {
-                DccpOption::AckVector { nonce: kind == types::ACK_VECTOR_NONCE, vector: data.to_vec() }
+                DccpOption::AckVector { nonce: kind == types::ACK_VECTOR_NONCE, vector: data.into() }
             }
             (types::DATA_DROPPED, _) => DccpOption::DataDropped(data.to_vec()),
             (types::TIMESTAMP, 4) => DccpOption::Timestamp(four(data)),

@@ -1,7 +1,7 @@
 //! DCCP packets as structs: the ten types of RFC 4340 section 5 with their fields, options as values.
 
 use super::crc32c::{crc32c, crc32c_zeros};
-use super::{DccpOption, ResetReason, SequenceNumber, ServiceCode};
+use super::{DccpOption, Options, ResetReason, SequenceNumber, ServiceCode};
 use paceline_units::{Bytes, Time};
 
 /// Bytes of the longest header, options in: the data offset counts 255 words (RFC 4340 section 5).
@@ -282,7 +282,7 @@ pub struct Packet {
     /// Type and the type's fields.
     pub body: Body,
     /// Options in order; padding is not among them.
-    pub options: Vec<DccpOption>,
+    pub options: Options,
     /// The application data area. Ack, Close and Sync packets have it ignored, a Reset's is text.
     pub payload: Payload,
 }
@@ -297,7 +297,7 @@ impl Packet {
             short: false,
             sequence,
             body,
-            options: Vec::new(),
+            options: Options::new(),
             payload: Payload::EMPTY,
         }
     }

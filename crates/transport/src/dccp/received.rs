@@ -4,7 +4,8 @@
 //! the window. What the other end is known to have been told (it acknowledged the acknowledgement) is told no more, but still
 //! recognised as a duplicate. Numbers count from the first packet.
 
-use super::{DccpOption, DropCode, OPTION_DATA};
+use super::{DccpOption, DropCode, OPTION_DATA, Options};
+use smallvec::SmallVec;
 use std::collections::VecDeque;
 
 const NOT_RECEIVED: u8 = 3;
@@ -198,14 +199,14 @@ impl Received {
     }
 
     /// Ack Vectors for all packets that are to be told, the newest of them if they do not fit in `room` bytes.
-    pub(crate) fn ack_vectors(&self, room: usize, out: &mut Vec<DccpOption>) {
+    pub(crate) fn ack_vectors(&self, room: usize, out: &mut Options) {
         let states = self.told().map(|run| Run { state: run.state & STATE, ..run });
         let bytes = cut(states, |_| 64).map(|run| run.state << 6 | (run.length - 1) as u8);
         each_option(bytes, room, |vector| out.push(DccpOption::AckVector { nonce: false, vector }));
     }
 
     /// Data Dropped for the same packets; nothing if all were delivered.
-    pub(crate) fn data_dropped(&self, room: usize, out: &mut Vec<DccpOption>) {
+    pub(crate) fn data_dropped(&self, room: usize, out: &mut Options) {
         if !self.any_dropped {
             return;
         }
@@ -216,7 +217,7 @@ impl Received {
             0 => (run.length - 1) as u8,
             code => 0x80 | (code - 1) << 4 | (run.length - 1) as u8,
         });
-        each_option(bytes, room, |blocks| out.push(DccpOption::DataDropped(blocks)));
+        each_option(bytes, room, |blocks| out.push(DccpOption::DataDropped(blocks.into_vec())));
     }
 
     /// An acknowledgement with all of this left as the packet numbered `sequence`.
@@ -285,8 +286,8 @@ fn cut(runs: impl Iterator<Item = Run>, longest: impl Fn(u8) -> i64) -> impl Ite
 }
 
 /// The bytes as the data of options, those first for which there is room.
-fn each_option(bytes: impl Iterator<Item = u8>, mut room: usize, mut write: impl FnMut(Vec<u8>)) {
-    let mut data = Vec::with_capacity(16);
+fn each_option(bytes: impl Iterator<Item = u8>, mut room: usize, mut write: impl FnMut(SmallVec<[u8; 16]>)) {
+    let mut data = SmallVec::new();
     for byte in bytes {
         if data.len() == OPTION_DATA.min(room.saturating_sub(2)) {
             if data.is_empty() {
@@ -311,13 +312,13 @@ mod tests {
     use proptest::prelude::*;
 
     fn vectors(received: &Received) -> Vec<u8> {
-        let mut options = Vec::new();
+        let mut options = Options::new();
         received.ack_vectors(1000, &mut options);
         options.iter().flat_map(DccpOption::data).collect()
     }
 
     fn dropped(received: &Received) -> Vec<u8> {
-        let mut options = Vec::new();
+        let mut options = Options::new();
         received.data_dropped(1000, &mut options);
         options.iter().flat_map(DccpOption::data).collect()
     }
@@ -353,7 +354,7 @@ mod tests {
         assert_eq!(vectors(&received), [63, 63, 1]);
         // Every other packet lost: a byte for each.
         (130..1130).filter(|n| n % 2 == 0).for_each(|n| received.mark(n, false));
-        let mut options = Vec::new();
+        let mut options = Options::new();
         received.ack_vectors(510, &mut options);
         assert_eq!(options.iter().map(DccpOption::encoded_len).collect::<Vec<_>>(), [255, 255]);
     }

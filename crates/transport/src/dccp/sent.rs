@@ -297,7 +297,7 @@ mod tests {
     }
 
     fn vector(bytes: &[u8]) -> DccpOption {
-        DccpOption::AckVector { nonce: false, vector: bytes.to_vec() }
+        DccpOption::AckVector { nonce: false, vector: bytes.to_vec().into() }
     }
 
     fn summary(sent: &Sent) -> Vec<(u64, Option<bool>)> {

@@ -23,7 +23,7 @@ fn answers(options: Vec<DccpOption>) -> (Pair, Vec<Packet>) {
     let mut pair = Pair::open(&config(), &config());
     pair.run(secs(5));
     let mut packet = pair.forged(To::Server, 1, PacketType::Ack);
-    packet.options = options;
+    packet.options = options.into();
     let answers = pair.answers(To::Server, packet);
     (pair, answers)
 }
@@ -127,7 +127,7 @@ fn section_6_6_7_an_empty_confirm_leaves_the_value_unless_the_feature_is_require
         pair.run(TimeDelta::from_millis(10));
         assert_eq!(pair.server().negotiation(Location::Remote, feature), NegotiationState::Changing);
         let mut packet = pair.forged(To::Server, 1, PacketType::Ack);
-        packet.options = vec![DccpOption::ConfirmL(said(feature as u8, &[]))];
+        packet.options = vec![DccpOption::ConfirmL(said(feature as u8, &[]))].into();
         let answers = pair.answers(To::Server, packet);
         match code {
             Some(code) => assert_eq!(reset(answers).code, code),
@@ -177,7 +177,7 @@ fn section_6_6_8_an_invalid_confirm_resets() {
         pair.server().prefer(Location::Remote, FeatureId::SendNdpCount, &[1]);
         pair.run(TimeDelta::from_millis(10));
         let mut packet = pair.forged(To::Server, 1, PacketType::Ack);
-        packet.options = vec![DccpOption::ConfirmL(said(7, &values))];
+        packet.options = vec![DccpOption::ConfirmL(said(7, &values))].into();
         let answers = pair.answers(To::Server, packet);
         if valid {
             assert_eq!(
@@ -220,9 +220,9 @@ fn section_6_6_9_mandatory_without_a_shared_value_resets() {
 fn section_6_6_4_options_that_come_late_are_ignored() {
     let (mut pair, _) = answers(vec![DccpOption::ChangeL(said(5, &[0, 9]))]);
     let mut late = pair.forged(To::Server, 1, PacketType::DataAck);
-    late.options = vec![DccpOption::ChangeL(said(5, &[0, 3]))];
+    late.options = vec![DccpOption::ChangeL(said(5, &[0, 3]))].into();
     let mut later = pair.forged(To::Server, 2, PacketType::Ack);
-    later.options = vec![DccpOption::ChangeL(said(5, &[0, 4]))];
+    later.options = vec![DccpOption::ChangeL(said(5, &[0, 4]))].into();
     pair.run(secs(1));
     assert_eq!(confirms(&only(pair.answers(To::Server, later))), [DccpOption::ConfirmR(said(5, &[0, 4]))]);
     pair.answers(To::Server, late);
@@ -237,7 +237,7 @@ fn section_6_6_4_a_confirm_of_an_older_change_is_ignored() {
     pair.run(TimeDelta::from_millis(10));
     // Section 6.6.5: a new preference before the answer; what answers the old one counts no more.
     let mut confirm = pair.forged(To::Client, 1, PacketType::Ack);
-    confirm.options = vec![DccpOption::ConfirmR(said(5, &[0, 3]))];
+    confirm.options = vec![DccpOption::ConfirmR(said(5, &[0, 3]))].into();
     pair.client.announce(FeatureId::AckRatio, 5);
     assert_eq!(pair.client.negotiation(Location::Local, FeatureId::AckRatio), NegotiationState::Unstable);
     pair.client.on_packet(pair.now, confirm.clone(), paceline_units::Ecn::NotEct);
@@ -343,7 +343,7 @@ fn section_6_6_1_one_packet_in_a_round_trip_is_for_options_alone() {
     let mut answers = Vec::new();
     for step in 1..=10 {
         let mut packet = pair.forged(To::Server, step, PacketType::Ack);
-        packet.options = vec![DccpOption::ChangeL(said(5, &[0, step as u8]))];
+        packet.options = vec![DccpOption::ChangeL(said(5, &[0, step as u8]))].into();
         answers.extend(pair.answers(To::Server, packet));
     }
     assert_eq!(confirms(&only(answers)), [DccpOption::ConfirmR(said(5, &[0, 1]))]);

@@ -228,7 +228,7 @@ fn section_8_1_4_what_is_no_cookie_of_ours_is_refused() {
     for at in 0..bytes.len() {
         let (mut packet, mut changed) = (good.clone(), bytes.clone());
         changed[at] ^= 1;
-        packet.options = vec![DccpOption::InitCookie(changed)];
+        packet.options = vec![DccpOption::InitCookie(changed)].into();
         assert_eq!(code(answer(&mut host, now, packet)), Some(ResetCode::BAD_INIT_COOKIE), "byte {at}");
     }
     let mut other = good.clone();

@@ -42,7 +42,7 @@ fn section_7_5_1_the_window_is_a_quarter_behind_and_three_quarters_ahead() {
     });
     for (steps, valid) in [(-24, true), (-25, false)] {
         let mut packet = pair.forged(To::Server, steps, PacketType::Ack);
-        packet.options = vec![DccpOption::SlowReceiver];
+        packet.options = vec![DccpOption::SlowReceiver].into();
         assert_eq!(pair.answers(To::Server, packet).is_empty(), valid, "{steps}");
     }
 }

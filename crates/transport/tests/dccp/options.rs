@@ -19,7 +19,7 @@ fn secs(secs: i64) -> TimeDelta {
 fn answers(kind: PacketType, options: Vec<DccpOption>) -> (Pair, Vec<Packet>) {
     let mut pair = Pair::open(&config(), &config());
     let mut packet = pair.forged(To::Server, 1, kind);
-    packet.options = options;
+    packet.options = options.into();
     let answers = pair.answers(To::Server, packet);
     (pair, answers)
 }
@@ -70,7 +70,7 @@ fn section_5_8_2_on_data_packets_mandatory_is_ignored() {
 fn section_5_8_options_that_must_not_be_on_data_are_ignored_there() {
     let change = DccpOption::ChangeL(FeatureOption { feature: 99, values: vec![1] });
     let confirm = DccpOption::ConfirmL(FeatureOption { feature: 1, values: vec![9] });
-    let vector = DccpOption::AckVector { nonce: false, vector: vec![63; 200] };
+    let vector = DccpOption::AckVector { nonce: false, vector: vec![63; 200].into() };
     let (mut pair, answers) =
         answers(PacketType::Data, vec![change, confirm, vector, DccpOption::ElapsedTime(u32::MAX)]);
     assert_eq!(pair.server().state(), State::Open);
@@ -147,7 +147,7 @@ fn section_9_3_data_whose_checksum_is_wrong_is_dropped_or_noted() {
         for (steps, checksum) in [(1, crc32c(b"data")), (2, 1)] {
             let mut packet = pair.forged(To::Server, steps, PacketType::Data);
             packet.payload = Payload::Bytes(b"data".to_vec());
-            packet.options = vec![DccpOption::DataChecksum(checksum)];
+            packet.options = vec![DccpOption::DataChecksum(checksum)].into();
             pair.inject(To::Server, packet, Ecn::NotEct);
         }
         pair.run(secs(1));
@@ -168,7 +168,7 @@ fn section_9_3_data_whose_checksum_is_wrong_is_dropped_or_noted() {
 fn section_9_3_a_wrong_checksum_on_an_acknowledgement_is_reported_too() {
     let mut pair = Pair::open(&config(), &config());
     let mut packet = pair.forged(To::Server, 1, PacketType::Ack);
-    (packet.payload, packet.options) = (Payload::Bytes(vec![1]), vec![DccpOption::DataChecksum(0)]);
+    (packet.payload, packet.options) = (Payload::Bytes(vec![1]), [DccpOption::DataChecksum(0)].into());
     pair.answers(To::Server, packet);
     let mut packet = pair.forged(To::Server, 2, PacketType::DataAck);
     packet.payload = Payload::Bytes(vec![1]);
@@ -387,7 +387,7 @@ fn answers_close() -> (Pair, Vec<Packet>) {
 #[test]
 fn section_5_8_2_a_mandatory_option_whose_data_is_invalid_resets() {
     // Sections 11.4 and 11.7: of packets before the first.
-    let vector = DccpOption::AckVector { nonce: false, vector: vec![63; 4] };
+    let vector = DccpOption::AckVector { nonce: false, vector: vec![63; 4].into() };
     let drops = DccpOption::DataDropped(vec![127; 2]);
     for (option, data) in [(vector.clone(), [38, 63, 63]), (drops, [40, 127, 127])] {
         let (mut pair, ignored) = answers(PacketType::Ack, vec![option.clone()]);
@@ -398,7 +398,7 @@ fn section_5_8_2_a_mandatory_option_whose_data_is_invalid_resets() {
     }
     let (mut pair, answers) = answers(
         PacketType::Ack,
-        vec![DccpOption::Mandatory, DccpOption::AckVector { nonce: false, vector: vec![0] }],
+        vec![DccpOption::Mandatory, DccpOption::AckVector { nonce: false, vector: vec![0].into() }],
     );
     assert_eq!((answers, pair.server().state()), (vec![], State::Open));
 }
@@ -409,7 +409,7 @@ fn section_12_1_an_empty_confirm_lets_no_data_in() {
     pair.set_rule(|count, _, _| if count < 2 { Fate::Deliver } else { Fate::Lose });
     pair.run(TimeDelta::from_millis(110));
     let mut packet = pair.forged(To::Server, 1, PacketType::DataAck);
-    packet.options = vec![DccpOption::ConfirmR(FeatureOption { feature: 4, values: vec![] })];
+    packet.options = vec![DccpOption::ConfirmR(FeatureOption { feature: 4, values: vec![] })].into();
     packet.payload = Payload::Bytes(vec![1]);
     pair.inject(To::Server, packet, Ecn::NotEct);
     pair.run(TimeDelta::from_millis(10));
@@ -442,7 +442,7 @@ fn heard(options: Vec<DccpOption>) -> (usize, Vec<usize>) {
     let tfrc = DccpConfig { send_ccids: vec![CCID_3], receive_ccids: vec![CCID_3], ..config() };
     let mut pair = Pair::open(&tfrc, &tfrc);
     let mut packet = pair.forged(To::Client, 1, PacketType::Ack);
-    packet.options = options;
+    packet.options = options.into();
     pair.answers(To::Client, packet);
     let sender = pair.client.sender().expect("open");
     (sender.reports.len(), sender.intervals.clone())
@@ -483,7 +483,7 @@ fn section_13_3_a_late_packets_timestamp_is_older() {
     let mut pair = Pair::open(&config(), &config());
     for (step, value) in [(2, 9), (1, 5)] {
         let mut packet = pair.forged(To::Server, step, PacketType::Data);
-        packet.options = vec![DccpOption::Timestamp(value)];
+        packet.options = vec![DccpOption::Timestamp(value)].into();
         let now = pair.now;
         pair.server().on_packet(now, packet, Ecn::NotEct);
     }

@@ -328,7 +328,7 @@ impl World {
             template.sequence.plus(-far(script)),
             body(kind, acknowledgment, script),
         );
-        packet.options = options(script);
+        packet.options = options(script).into();
         let state =
             |host: &mut Host<StandIns>, flow| host.connection_mut(flow).map(|connection| connection.state());
         // In REQUEST there is no window yet, and windows may be as wide as 2^45.
@@ -357,7 +357,7 @@ impl World {
             if kind == PacketType::Request {
                 packet.body = Body::Request { service: SERVICE };
             }
-            packet.options = options(script);
+            packet.options = options(script).into();
             let address = 100 + u128::from(script.byte());
             self.arrive(true, address, packet, Ecn::NotEct);
         }
@@ -379,7 +379,7 @@ impl World {
         let flags = script.byte();
         packet.short = flags & 1 != 0;
         packet.coverage = flags >> 4;
-        packet.options = options(script);
+        packet.options = options(script).into();
         packet.payload = Payload::Bytes(script.data());
         self.arrive(to_server, CLIENT, packet, Ecn::from_bits(flags >> 1));
     }
@@ -485,7 +485,7 @@ fn options(script: &mut Script<'_>) -> Vec<DccpOption> {
             1 => DccpOption::ChangeR(feature(script)),
             2 => DccpOption::ConfirmL(feature(script)),
             3 => DccpOption::ConfirmR(feature(script)),
-            4 => DccpOption::AckVector { nonce: choice & 64 != 0, vector: script.data() },
+            4 => DccpOption::AckVector { nonce: choice & 64 != 0, vector: script.data().into() },
             5 => DccpOption::DataDropped(script.data()),
             6 => DccpOption::InitCookie(script.data()),
             7 => DccpOption::TimestampEcho { echo: script.word(), elapsed: script.word() },

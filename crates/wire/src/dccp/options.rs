@@ -1,15 +1,15 @@
 //! The options area (RFC 4340 section 5.8).
 
 use crate::WireError;
-use paceline_transport::dccp::{DccpOption, OPTION_DATA, option_type};
+use paceline_transport::dccp::{DccpOption, OPTION_DATA, Options, option_type};
 
 /// Options of one byte have types below this.
 const FIRST_WITH_LENGTH: u8 = 32;
 
 /// Reads the area. Padding is left out, and Mandatory before it (section 5.8.1); what follows an option of a nonsensical
 /// length is ignored, that option in.
-pub(super) fn decode(mut area: &[u8]) -> Vec<DccpOption> {
-    let mut options = Vec::new();
+pub(super) fn decode(mut area: &[u8]) -> Options {
+    let mut options = Options::new();
     while let Some((&kind, rest)) = area.split_first() {
         if kind == option_type::PADDING {
             if options.last() == Some(&DccpOption::Mandatory) {

@@ -17,9 +17,7 @@ use super::mtu::PathMtu;
 use super::negotiation::{FeatureChange, Features, Location, NegotiationState};
 use super::received::Received;
 use super::sent::Sent;
-use super::{
-    DccpConfig, DccpOption, Packet, Payload, Ports, ResetCode, ResetReason, SequenceNumber, ServiceCode,
-};
+use super::{DccpConfig, Packet, Payload, Ports, ResetCode, ResetReason, SequenceNumber, ServiceCode};
 use crate::pacer::Pacer;
 use paceline_cc::ccid2::AckPath;
 use paceline_cc::{Allowance, Controller, PacketResult, quiescent_after};
@@ -219,8 +217,6 @@ pub struct Connection<F: Ccids> {
     syncs: RateLimit,
     resets: RateLimit,
     counters: DccpCounters,
-    /// Memory for vectors that are being written.
-    vectors_room: Vec<DccpOption>,
 }
 
 impl<F: Ccids> Connection<F> {
@@ -320,7 +316,6 @@ impl<F: Ccids> Connection<F> {
             syncs: RateLimit::new(config.syncs_per_second),
             resets: RateLimit::new(config.resets_per_second),
             counters: DccpCounters::default(),
-            vectors_room: Vec::new(),
             config: config.clone(),
             ccids,
         }

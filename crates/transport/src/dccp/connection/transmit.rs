@@ -7,7 +7,7 @@ use crate::dccp::feature::FeatureId;
 use crate::dccp::negotiation::Location;
 use crate::dccp::option::{option_type, time_steps};
 use crate::dccp::packet::LONGEST_HEADER;
-use crate::dccp::{Body, DccpOption, LossIntervals, Packet, PacketType, Payload, SequenceNumber};
+use crate::dccp::{Body, DccpOption, LossIntervals, Options, Packet, PacketType, Payload, SequenceNumber};
 use paceline_cc::{
     Allowance, Annotation, Controller, LossInterval, ReceiverHalf, ReceiverReport, SentPacket, StreamId,
 };
@@ -149,7 +149,7 @@ impl<F: Ccids> Connection<F> {
     /// Whether the datagram at the head of the queue fits into a packet with all that is to be acknowledged.
     pub(super) fn fits_with_acknowledgment(&self) -> bool {
         let payload = self.queue.front().map_or(0, |queued| queued.payload.len());
-        let mut vectors = Vec::new();
+        let mut vectors = Options::new();
         self.vectors(&mut vectors);
         let options: usize = vectors.iter().map(DccpOption::encoded_len).sum();
         let header = PacketType::DataAck.fixed_header(self.is_short(PacketType::DataAck))
@@ -233,7 +233,7 @@ impl<F: Ccids> Connection<F> {
     }
 
     /// Ack Vectors and Data Dropped for everything that is to be told.
-    fn vectors(&self, out: &mut Vec<DccpOption>) {
+    fn vectors(&self, out: &mut Options) {
         if self.features.is_on(Location::Local, FeatureId::SendAckVector) {
             self.received.ack_vectors(LONGEST_VECTORS, out);
         }
@@ -251,7 +251,7 @@ impl<F: Ccids> Connection<F> {
             short: self.is_short(kind),
             sequence: self.iss.plus(self.gss),
             body,
-            options: Vec::new(),
+            options: Options::new(),
             payload,
         };
         if kind != PacketType::Data || self.has_options_for_data() {
@@ -302,7 +302,7 @@ impl<F: Ccids> Connection<F> {
         let kind = packet.packet_type();
         let short = packet.short;
         let has_numbers = matches!(kind, PacketType::Ack | PacketType::DataAck);
-        let mut options = if has_numbers { Vec::with_capacity(4) } else { Vec::new() };
+        let mut options = Options::new();
         if self.state == State::PartOpen && !self.server {
             options.extend(self.cookies.iter().cloned().map(DccpOption::InitCookie));
         }
@@ -312,7 +312,7 @@ impl<F: Ccids> Connection<F> {
             let taken = (fixed + self.cookies_len() + packet.payload.len()) as u64;
             room = room.min(self.path.mtu().saturating_sub(taken) as usize);
         }
-        let mut vectors = core::mem::take(&mut self.vectors_room);
+        let mut vectors = Options::new();
         if has_numbers {
             self.vectors(&mut vectors);
         } else if kind == PacketType::Response {
@@ -347,12 +347,11 @@ impl<F: Ccids> Connection<F> {
             self.received.data_dropped(room - used.min(room), &mut vectors);
         }
         options.append(&mut vectors);
-        self.vectors_room = vectors;
         self.write_small_options(now, packet, &mut options);
         packet.options = options;
     }
 
-    fn write_small_options(&mut self, now: Time, packet: &Packet, options: &mut Vec<DccpOption>) {
+    fn write_small_options(&mut self, now: Time, packet: &Packet, options: &mut Options) {
         let kind = packet.packet_type();
         if matches!(kind, PacketType::Ack | PacketType::DataAck) {
             let waited = now.saturating_since(self.newest_at);
@@ -403,7 +402,7 @@ impl<F: Ccids> Connection<F> {
     }
 
     /// CCID 3's report (RFC 4342 section 8); true if there is one.
-    fn write_report(&mut self, now: Time, options: &mut Vec<DccpOption>) -> bool {
+    fn write_report(&mut self, now: Time, options: &mut Options) -> bool {
         if !self.report_is_due(now) {
             return false;
         }
