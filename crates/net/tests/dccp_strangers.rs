@@ -8,11 +8,12 @@ use call::{anywhere, flow, loaded};
 use paceline_net::{Control, NetOutput, ReceiveOptions, Receiver, SendOptions, Sender};
 use paceline_scenario::Loaded;
 use paceline_transport::dccp::{
-    Body, Packet, PacketType, Payload, Ports, ResetCode, ResetReason, SequenceNumber, ServiceCode,
+    Body, DccpOption, Packet, PacketType, Payload, Ports, ResetCode, ResetReason, SequenceNumber, ServiceCode,
 };
 use paceline_wire::dccp::{decode_in_udp, encode_in_udp, glance};
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// 2 Mbit/s for so long, whatever happens: some 250 packets a second.
@@ -39,6 +40,33 @@ fn bytes(packet: &Packet) -> Vec<u8> {
 fn request(source: u16, destination: u16, service: &str, number: u64) -> Vec<u8> {
     let body = Body::Request { service: service.parse::<ServiceCode>().expect("a code") };
     bytes(&Packet::new(Ports { source, destination }, SequenceNumber::new(number), body))
+}
+
+/// Brings a cookie back from a port of its own, and closes if asked; answers the socket, and what the receiver said last.
+fn knock(to: SocketAddr, closes: bool) -> (UdpSocket, PacketType) {
+    let (socket, mut buffer) = (socket(), [0; 2000]);
+    socket.set_read_timeout(Some(Duration::from_secs(5))).expect("a timeout");
+    let mut say = |bytes: &[u8]| {
+        socket.send_to(bytes, to).expect("sent");
+        let (length, _) = socket.recv_from(&mut buffer).expect("an answer");
+        decode_in_udp(&buffer[..length]).expect("DCCP")
+    };
+    let mut last = say(&request(5001, 5004, "SC:call", 1000));
+    if last.packet_type() != PacketType::Response {
+        return (socket, last.packet_type());
+    }
+    let (acknowledgment, mut options) = (last.sequence, last.options);
+    options.retain(|option| matches!(option, DccpOption::InitCookie(_)));
+    let said = |number, body| {
+        let ports = Ports { source: 5001, destination: 5004 };
+        let packet = Packet::new(ports, SequenceNumber::new(number), body);
+        bytes(&Packet { options: options.clone(), ..packet })
+    };
+    last = say(&said(1001, Body::Ack { acknowledgment }));
+    if closes {
+        last = say(&said(1002, Body::Close { acknowledgment }));
+    }
+    (socket, last.packet_type())
 }
 
 /// Numbers that look random.
@@ -94,6 +122,12 @@ fn lived(sent: &NetOutput, received: &NetOutput, duration: f64) {
     assert!((rows - 4..rows).any(|row| last.value(row).is_some_and(|mbps| mbps > 0.5)), "to the end");
 }
 
+/// Memory is the whole process's: tests run one after the other.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Resident memory of this process, in bytes.
 fn memory() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").expect("Linux");
@@ -104,6 +138,7 @@ fn memory() -> u64 {
 #[test]
 fn a_flood_of_requests_costs_no_memory_and_keeps_nobody_out() {
     const FLOOD: u64 = 15_000;
+    let _alone = alone();
     let loaded = call("1500ms");
     let (mut answers, mut used) = (Vec::new(), Vec::new());
     let (sent, received) = disturbed(&loaded, |to| {
@@ -126,6 +161,7 @@ fn a_flood_of_requests_costs_no_memory_and_keeps_nobody_out() {
 
 #[test]
 fn a_scan_finds_nothing_and_disturbs_nobody() {
+    let _alone = alone();
     let loaded = call("1500ms");
     let mut answers = Vec::new();
     let (sent, received) = disturbed(&loaded, |to| {
@@ -162,6 +198,21 @@ fn a_scan_finds_nothing_and_disturbs_nobody() {
     );
 }
 
+/// More of them than there is room at the door, one after the other: none leaves anything behind.
+#[test]
+fn who_connects_and_closes_at_once_keeps_nobody_out() {
+    let _alone = alone();
+    let loaded = call("500ms");
+    let mut last = Vec::new();
+    let (sent, received) = disturbed(&loaded, |to| {
+        // Beside the call they are told that the receiver is busy.
+        last.extend((0..17).map(|_| knock(to, true).1));
+    });
+    assert_eq!(last, [PacketType::Reset; 34]);
+    assert!(received.counters.strangers < 40 && received.counters.malformed == 0, "{:?}", received.counters);
+    assert!(flow(&sent).packets_received > 50, "{:?}", flow(&sent));
+}
+
 /// Passes on what comes to one socket by another until it is over.
 fn pass_on(from: &UdpSocket, by: &UdpSocket, to: SocketAddr, over: &AtomicBool) {
     let mut buffer = [0; 2000];
@@ -174,6 +225,7 @@ fn pass_on(from: &UdpSocket, by: &UdpSocket, to: SocketAddr, over: &AtomicBool) 
 /// Somebody who knows the addresses of both ends and their ports, but not their numbers, stands in the middle.
 #[test]
 fn forged_resets_end_nothing() {
+    let _alone = alone();
     let loaded = call("1500ms");
     let receiver = Receiver::bind(&loaded, &ReceiveOptions::on(anywhere())).expect("a receiver");
     let far = receiver.address().expect("an address");

@@ -401,8 +401,19 @@ impl<F: Ccids + Clone> Host<F> {
             let timeout = connection.next_timeout().map(|(due, _)| due);
             self.ready.remove(&flow);
             self.set_timer(flow, timeout);
+            self.forget_if_over(&flow);
         }
         None
+    }
+
+    /// A connection that is over, has nothing more to send and nothing more to tell is no longer there, in whichever order
+    /// the driver asks for both: nothing would wake it again.
+    fn forget_if_over(&mut self, flow: &FlowId) {
+        let over = self.connections.get(flow).is_some_and(|connection| connection.state() == State::Closed);
+        if over && !self.ready.contains(flow) && !self.eventful.contains(flow) {
+            self.connections.remove(flow);
+            self.set_timer(*flow, None);
+        }
     }
 
     fn set_timer(&mut self, flow: FlowId, timeout: Option<Time>) {
@@ -415,7 +426,7 @@ impl<F: Ccids + Clone> Host<F> {
         }
     }
 
-    /// What happened, and to whom. A connection that is over is forgotten once its end was told.
+    /// What happened, and to whom. A connection that is over is forgotten once its end was told and its last packet sent.
     pub fn poll_event(&mut self) -> Option<(FlowId, Event)> {
         while let Some(flow) = self.eventful.first().copied() {
             let Some(connection) = self.connections.get_mut(&flow) else {
@@ -426,10 +437,7 @@ impl<F: Ccids + Clone> Host<F> {
                 return Some((flow, event));
             }
             self.eventful.remove(&flow);
-            if connection.state() == State::Closed && !self.ready.contains(&flow) {
-                self.connections.remove(&flow);
-                self.set_timer(flow, None);
-            }
+            self.forget_if_over(&flow);
         }
         None
     }

@@ -101,6 +101,68 @@ fn hosts_connect_send_and_forget() {
     }
 }
 
+/// A driver's three steps after a packet: what happened, what is to be sent, or the other way round.
+fn poll(host: &mut Host<StandIns>, now: Time, events_first: bool) -> Vec<Packet> {
+    if events_first {
+        events(host);
+    }
+    let sent = std::iter::from_fn(|| host.poll_transmit(now)).map(|(_, transmit)| transmit.packet).collect();
+    if !events_first {
+        events(host);
+    }
+    sent
+}
+
+#[test]
+fn a_closed_connection_is_forgotten_whatever_is_polled_first() {
+    for (events_first, cookies) in
+        [(false, CookiePolicy::Never), (true, CookiePolicy::Never), (true, CookiePolicy::Always)]
+    {
+        let mut host = listening(&HostConfig { max_connections: 16, ..config(cookies) });
+        let now = Time::ZERO;
+        for port in 1..=40 {
+            host.on_packet(now, CLIENT, 0, request(port, SERVICE), Ecn::NotEct);
+            let response = poll(&mut host, now, events_first).remove(0);
+            assert_eq!(response.packet_type(), PacketType::Response, "{port}: {response:?}");
+            let acknowledgment = response.sequence;
+            for (number, body) in
+                [(1001, Body::Ack { acknowledgment }), (1002, Body::Close { acknowledgment })]
+            {
+                let mut packet = request(port, SERVICE);
+                (packet.sequence, packet.body) = (SequenceNumber::new(number), body);
+                packet.options = response.options.clone();
+                packet.options.retain(|option| matches!(option, DccpOption::InitCookie(_)));
+                host.on_packet(now, CLIENT, 0, packet, Ecn::NotEct);
+                let answers = poll(&mut host, now, events_first);
+                let ends = |packet: &Packet| packet.packet_type() == PacketType::Reset;
+                assert_eq!(answers.iter().any(ends), number == 1002, "{answers:?}");
+            }
+            assert_eq!(host.flows().count(), 0, "events first {events_first}, {cookies:?}");
+        }
+        assert_eq!(host.next_timeout(), None);
+    }
+}
+
+/// Who closes waits in TIMEWAIT; when that is over nothing is sent and nothing is told.
+#[test]
+fn a_connection_out_of_timewait_is_forgotten_whatever_is_polled_first() {
+    for events_first in [false, true] {
+        let config = config(CookiePolicy::Never);
+        let (mut client, mut server) = (Host::new(&config, StandIns), listening(&config));
+        let mut now = Time::ZERO;
+        client.connect(now, flow(5000), SERVICE, Payload::EMPTY).expect("room");
+        run(&mut now, &mut client, &mut server, TimeDelta::from_secs(1));
+        client.connection_mut(&flow(5000)).expect("there").close(now);
+        run(&mut now, &mut client, &mut server, TimeDelta::from_secs(1));
+        poll(&mut client, now, events_first);
+        assert_eq!(client.connection(&flow(5000)).map(|client| client.state()), Some(State::TimeWait));
+        now += TimeDelta::from_secs(300);
+        client.handle_timeout(now);
+        assert!(poll(&mut client, now, events_first).is_empty());
+        assert_eq!((client.flows().count(), client.next_timeout()), (0, None), "events first {events_first}");
+    }
+}
+
 #[test]
 fn section_8_1_2_other_service_codes_are_refused() {
     let mut host = listening(&config(CookiePolicy::Never));

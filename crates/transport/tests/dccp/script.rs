@@ -22,15 +22,16 @@ const SERVICE: ServiceCode = ServiceCode(7);
 const MOST_CONNECTIONS: usize = 8;
 const FLOW: FlowId = FlowId { address: SERVER, udp_port: 0, ports: Ports { source: 5000, destination: 80 } };
 
-/// Runs `bytes`. The first says whether anybody is hostile, and what both ends are told. If nobody forges what only the
-/// ends can know, the connection survives, and what is sent at the end arrives.
+/// Runs `bytes`. The first says whether anybody is hostile, and whether events are asked for before packets; then comes what
+/// both ends are told. If nobody forges what only the ends can know, the connection survives, and what is sent at the end
+/// arrives.
 ///
 /// # Errors
 /// Says which promise was broken. A panic is a broken promise too.
 pub fn drive(bytes: &[u8]) -> Result<(), String> {
     let mut script = Script { bytes, at: 0 };
     let choice = script.byte();
-    let mut world = World::new(&mut script, choice & 0x80 != 0);
+    let mut world = World::new(&mut script, choice & 0x80 != 0, choice & 0x40 != 0);
     world.client.connect(world.now, FLOW, SERVICE, Payload::EMPTY).map_err(|error| error.to_string())?;
     world.settle()?;
     while script.at < bytes.len() {
@@ -65,6 +66,7 @@ impl Script<'_> {
 struct World {
     now: Time,
     hostile: bool,
+    events_first: bool,
     /// Whether the application closed or aborted.
     ended: bool,
     client: Host<StandIns>,
@@ -118,13 +120,14 @@ fn config(script: &mut Script<'_>) -> HostConfig {
 }
 
 impl World {
-    fn new(script: &mut Script<'_>, hostile: bool) -> World {
+    fn new(script: &mut Script<'_>, hostile: bool, events_first: bool) -> World {
         let mut server = Host::new(&config(script), StandIns);
         let client = Host::new(&config(script), StandIns);
         let _ = server.listen(80, SERVICE);
         World {
             now: Time::ZERO,
             hostile,
+            events_first,
             ended: false,
             client,
             server,
@@ -141,6 +144,28 @@ impl World {
 
     /// Everything that both want to send goes under way, and what happened is heard.
     fn settle(&mut self) -> Result<(), String> {
+        if self.events_first {
+            self.hear();
+        }
+        self.transmit()?;
+        if !self.events_first {
+            self.hear();
+        }
+        self.opened |= self.client.connection(&FLOW).is_some_and(|client| client.state() == State::Open);
+        if self.server.flows().count() > MOST_CONNECTIONS {
+            return Err("more connections than there may be".into());
+        }
+        let closed = |host: &Host<StandIns>| {
+            let mut states = host.flows().filter_map(|flow| host.connection(flow)).map(|one| one.state());
+            states.any(|state| state == State::Closed)
+        };
+        if closed(&self.client) || closed(&self.server) {
+            return Err("a closed connection is kept".into());
+        }
+        Ok(())
+    }
+
+    fn transmit(&mut self) -> Result<(), String> {
         for whom in 0..2 {
             for count in 0.. {
                 if count == ENDLESS {
@@ -161,6 +186,10 @@ impl World {
                 }
             }
         }
+        Ok(())
+    }
+
+    fn hear(&mut self) {
         while let Some((flow, event)) = self.client.poll_event() {
             if flow == FLOW {
                 self.connected |= event == Event::Connected;
@@ -174,11 +203,6 @@ impl World {
                 self.received += u64::from(matches!(event, Event::Received { .. }));
             }
         }
-        self.opened |= self.client.connection(&FLOW).is_some_and(|client| client.state() == State::Open);
-        if self.server.flows().count() > MOST_CONNECTIONS {
-            return Err("more connections than there may be".into());
-        }
-        Ok(())
     }
 
     fn pass(&mut self, span: TimeDelta) -> Result<(), String> {
