@@ -41,6 +41,8 @@ pub struct NetCounters {
     pub other_rtcp: u64,
     /// Reports on packets that were never sent, or too long ago: they changed nothing.
     pub unknown_reports: u64,
+    /// Packets of nobody that a receiver of DCCP left without the Reset or the cookie that they asked for: there were too many.
+    pub unanswered: u64,
     /// Packets that had arrived before.
     pub duplicates: u64,
     /// Dropped by a relay for want of memory; no property of its link.

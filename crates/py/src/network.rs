@@ -178,6 +178,7 @@ fn refused(counters: &paceline_net::NetCounters) -> Option<String> {
         ("of an unknown SSRC", counters.unknown_ssrc),
         ("out of sequence", counters.out_of_sequence),
         ("about packets never sent", counters.unknown_reports),
+        ("of nobody and without an answer", counters.unanswered),
         ("not sendable", counters.unsendable),
         ("beyond the relay's memory", counters.overflowed),
     ];

@@ -2,7 +2,7 @@
 //!
 //! Who brings a cookie back first is the sender; while it is there, everybody else is told that the receiver is busy. A
 //! connection that ends, or says nothing for long, before it brought data gives way to another. Nothing is kept of
-//! Requests, scans and strangers' packets (RFC 4340 section 8.1.4), and answers without a cookie are limited in rate.
+//! Requests, scans and strangers' packets (RFC 4340 section 8.1.4), and answers to them are limited in rate.
 
 use super::ReceiveOptions;
 use super::connection::{Came, Numbers, PacketNumber, Session};
@@ -106,6 +106,7 @@ impl<'a> Driver<'a> {
     }
 
     fn output(mut self, ran: Time) -> NetOutput {
+        self.counters.unanswered = self.host.limited();
         self.warnings.extend(self.ended.and_then(|ended| unexpected_end(ran, ended)));
         self.warnings.extend(self.port.finish());
         let output = match self.session {

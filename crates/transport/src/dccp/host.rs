@@ -66,6 +66,9 @@ pub struct HostConfig {
     pub cookies: CookiePolicy,
     /// How long a cookie is good.
     pub cookie_lifetime: TimeDelta,
+    /// Responses with cookies per second: a Request's address may be forged, and the Response is twice as long. Who is not
+    /// answered asks again (RFC 4340 section 8.1.1).
+    pub cookies_per_second: u32,
 }
 
 impl HostConfig {
@@ -77,6 +80,7 @@ impl HostConfig {
             max_connections: 1024,
             cookies: CookiePolicy::From(512),
             cookie_lifetime: TimeDelta::from_secs(60),
+            cookies_per_second: 4096,
         }
     }
 }
@@ -133,6 +137,7 @@ pub struct Host<F: Ccids + Clone> {
     timer_of: BTreeMap<FlowId, Time>,
     answers: VecDeque<(FlowId, Transmit)>,
     resets: RateLimit,
+    responses: RateLimit,
     limited: u64,
 }
 
@@ -141,6 +146,7 @@ impl<F: Ccids + Clone> Host<F> {
     pub fn new(config: &HostConfig, ccids: F) -> Host<F> {
         Host {
             resets: RateLimit::new(config.connection.resets_per_second),
+            responses: RateLimit::new(config.cookies_per_second),
             config: config.clone(),
             ccids,
             listening: BTreeMap::new(),
@@ -245,7 +251,7 @@ impl<F: Ccids + Clone> Host<F> {
         self.connections.keys()
     }
 
-    /// Answers that a limit in rate kept back.
+    /// Answers to nobody's packets, Resets and Responses with cookies, that a limit in rate kept back.
     pub fn limited(&self) -> u64 {
         self.limited
     }
@@ -337,6 +343,10 @@ impl<F: Ccids + Clone> Host<F> {
 
     /// The Response of a connection that is forgotten at once (step 11).
     fn respond_with_cookie(&mut self, now: Time, flow: FlowId, mut request: Packet, ecn: Ecn) {
+        if !self.responses.allows(now) {
+            self.limited += 1;
+            return;
+        }
         let iss = self.stateless_number(now, &flow, &request);
         let Some(cookies) = cookie::make(self.config.secret, now, &flow, &request, iss) else {
             self.refuse(now, flow, &request, ResetCode::TOO_BUSY);

@@ -256,7 +256,7 @@ fn with_cookie(host: &mut Host<StandIns>, now: Time, port: u16) -> (Packet, Pack
 
 #[test]
 fn section_8_1_4_a_flood_of_requests_makes_no_connection() {
-    let mut host = listening(&config(CookiePolicy::Always));
+    let mut host = listening(&HostConfig { cookies_per_second: 20_000, ..config(CookiePolicy::Always) });
     for n in 0..20_000u32 {
         let packet = request((n % 60_000) as u16, SERVICE);
         host.on_packet(Time::from_nanos(u64::from(n) * 1000), u128::from(n), 0, packet, Ecn::NotEct);
@@ -268,6 +268,30 @@ fn section_8_1_4_a_flood_of_requests_makes_no_connection() {
     let mut host = listening(&config(CookiePolicy::From(10)));
     (0..1000).for_each(|port| host.on_packet(Time::ZERO, CLIENT, 0, request(port, SERVICE), Ecn::NotEct));
     assert_eq!(host.flows().count(), 10);
+}
+
+/// Requests under forged addresses must not make a great deal of what their senders could not send to these themselves.
+#[test]
+fn responses_with_cookies_are_limited_and_other_answers_are_not() {
+    let mut host = listening(&config(CookiePolicy::Always));
+    let mut answered = |from: u64, flow: &FlowId| {
+        let requests = (0..6000u64).map(|n| Time::from_nanos(from + n * 100_000));
+        let answers = requests.filter(|now| {
+            host.on_packet(*now, flow.address, 0, request(flow.ports.source, SERVICE), Ecn::NotEct);
+            host.poll_transmit(*now).is_some()
+        });
+        (answers.count(), host.limited())
+    };
+    assert_eq!(answered(0, &flow(5)), (4096, 6000 - 4096));
+    assert_eq!(answered(1_000_000_000, &flow(6)), (4096, 2 * (6000 - 4096)), "a second later again");
+    // Who listens to a service of another name is told so; and cookies that were given out are good.
+    let now = Time::from_nanos(1_700_000_000);
+    assert_eq!(code(answer(&mut host, now, request(5, ServiceCode(9)))), Some(ResetCode::BAD_SERVICE_CODE));
+    let later = Time::from_nanos(2_100_000_000);
+    let (_, ack) = with_cookie(&mut host, later, 7);
+    (0..5000).for_each(|port| host.on_packet(later, CLIENT, 0, request(port, SERVICE), Ecn::NotEct));
+    while host.poll_transmit(later).is_some() {}
+    assert_eq!(answer(&mut host, later, ack).map(|packet| packet.packet_type()), Some(PacketType::Ack));
 }
 
 #[test]
