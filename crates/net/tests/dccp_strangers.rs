@@ -227,6 +227,45 @@ fn who_connects_and_closes_at_once_keeps_nobody_out() {
     assert!(flow(&sent).packets_received > 50, "{:?}", flow(&sent));
 }
 
+/// A stranger with a connection that says something again and again, all of it valid, and never sends data.
+#[test]
+fn who_connects_and_sends_no_data_gives_way() {
+    let _alone = alone();
+    let loaded = call("500ms");
+    let silence = Some(paceline_units::TimeDelta::from_secs(1));
+    let options = ReceiveOptions { silence, ..ReceiveOptions::on(anywhere()) };
+    let mut strangers = Vec::new();
+    let (sent, _) = disturbed_later(&loaded, &options, Duration::from_millis(300), |to| {
+        if !strangers.is_empty() {
+            return;
+        }
+        let (socket, last) = knock(to, false);
+        assert_eq!(last.packet_type(), PacketType::Ack);
+        strangers.push(std::thread::spawn(move || hold_on(&socket, to, last)));
+        std::thread::sleep(Duration::from_millis(1600));
+    });
+    let ended = strangers.remove(0).join().expect("no panic");
+    assert!(ended.is_some_and(|count| (5..=12).contains(&count)), "{ended:?}");
+    assert!(flow(&sent).packets_received > 50, "{:?}", flow(&sent));
+}
+
+/// Acknowledges `last` every 100 ms; answers how often, if a Reset ended it before 3 s were over.
+fn hold_on(socket: &UdpSocket, to: SocketAddr, last: Packet) -> Option<u64> {
+    let mut buffer = [0; 2000];
+    for count in 1..30 {
+        std::thread::sleep(Duration::from_millis(80));
+        let body = Body::Ack { acknowledgment: last.sequence };
+        let ack = Packet::new(last.ports.reversed(), SequenceNumber::new(1001 + count), body);
+        socket.send_to(&bytes(&ack), to).expect("sent");
+        socket.set_read_timeout(Some(Duration::from_millis(20))).expect("a timeout");
+        let Ok((length, _)) = socket.recv_from(&mut buffer) else { continue };
+        if glance(&buffer[..length]).expect("DCCP").kind == PacketType::Reset {
+            return Some(count);
+        }
+    }
+    None
+}
+
 /// Passes on what comes to one socket by another until it is over.
 fn pass_on(from: &UdpSocket, by: &UdpSocket, to: SocketAddr, over: &AtomicBool) {
     let mut buffer = [0; 2000];

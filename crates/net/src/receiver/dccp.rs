@@ -1,7 +1,7 @@
 //! The receiver's loop over DCCP in UDP: a listening host with Init Cookies, of whose connections one is the flow's.
 //!
 //! Who brings a cookie back first is the sender; while it is there, everybody else is told that the receiver is busy. A
-//! connection that ends, or says nothing for long, before it brought data gives way to another. Nothing is kept of
+//! connection that ends before it brought data, or brings none for as long as a sender may be silent, gives way to another. Nothing is kept of
 //! Requests, scans and strangers' packets (RFC 4340 section 8.1.4), and answers to them are limited in rate.
 
 use super::ReceiveOptions;
@@ -29,8 +29,8 @@ const AT_THE_DOOR: usize = 16;
 /// The connection that is the flow's.
 struct Peer {
     flow: FlowId,
-    /// When it was heard last.
-    heard: Time,
+    /// When its cookie came back.
+    since: Time,
 }
 
 pub(super) struct Driver<'a> {
@@ -156,7 +156,7 @@ impl<'a> Driver<'a> {
             self.counters.duplicates += after.duplicates - before.duplicates;
             self.counters.out_of_sequence += after.ignored - before.ignored;
             if after.received > before.received {
-                self.note(now, came, number, kind, payload);
+                self.note(came, number, kind, payload);
             }
         }
         self.transmit(now);
@@ -167,16 +167,7 @@ impl<'a> Driver<'a> {
     }
 
     /// The peer's connection accepted a packet, of which the application got `payload`.
-    fn note(
-        &mut self,
-        now: Time,
-        came: Came,
-        number: PacketNumber,
-        kind: PacketType,
-        payload: Option<Payload>,
-    ) {
-        let Some(peer) = &mut self.peer else { return };
-        peer.heard = now;
+    fn note(&mut self, came: Came, number: PacketNumber, kind: PacketType, payload: Option<Payload>) {
         let missing = self.numbers.note(&number);
         if self.closing {
             return;
@@ -204,7 +195,7 @@ impl<'a> Driver<'a> {
             let is_peer = self.peer.as_ref().is_some_and(|peer| peer.flow == flow);
             match event {
                 Event::Connected if self.peer.is_none() && self.session.is_none() => {
-                    (self.peer, self.numbers) = (Some(Peer { flow, heard: now }), Numbers::default());
+                    (self.peer, self.numbers) = (Some(Peer { flow, since: now }), Numbers::default());
                     self.host.set_max_connections(0);
                 }
                 // Two were at the door at the same time.
@@ -277,14 +268,14 @@ impl<'a> Driver<'a> {
             || self.options.silence.is_some_and(|most| silent >= most))
     }
 
-    /// Who connects and says nothing keeps nobody out for ever.
+    /// Who connects and brings no data keeps nobody out for ever, whatever else it says.
     fn check_peer(&mut self) {
         let now = self.time;
-        let silent = self.peer.as_ref().filter(|peer| {
-            let silent = now.saturating_since(peer.heard);
-            self.options.silence.is_some_and(|most| silent >= most)
+        let idle = self.peer.as_ref().filter(|peer| {
+            let waited = now.saturating_since(peer.since);
+            self.options.silence.is_some_and(|most| waited >= most)
         });
-        if let Some(flow) = silent.map(|peer| peer.flow) {
+        if let Some(flow) = idle.map(|peer| peer.flow) {
             self.abort(now, &flow);
         }
     }

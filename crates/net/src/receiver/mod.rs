@@ -45,7 +45,8 @@ pub struct ReceiveOptions {
     pub listen: SocketAddr,
     /// SSRC of the first stream; none: that of the first packet, or 100 if the flow has several streams.
     pub ssrc: Option<u32>,
-    /// After at least one packet, the run ends when nothing has arrived for so long; none: it does not.
+    /// After at least one packet, the run ends when nothing has arrived for so long; none: it does not. A DCCP connection that
+    /// brings no data for so long is aborted, and the receiver goes on waiting.
     pub silence: Option<TimeDelta>,
     /// If nothing has arrived at all for so long, the run is an error; none: it waits for ever.
     pub patience: Option<TimeDelta>,
