@@ -5,14 +5,21 @@
 use crate::NetError;
 use crate::clock::Moment;
 use crate::socket::address_towards;
-use paceline_units::Ecn;
+use paceline_units::{Ecn, TimeDelta};
 use paceline_wire::capture::{file_header, record_header};
 use paceline_wire::dccp::{Addresses, to_ip};
 use rustix::time::{ClockId, clock_gettime};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
+
+/// A packet is written when the newest is so much younger. What arrives while others are sent is read after them.
+const HELD: TimeDelta = TimeDelta::from_secs(1);
+/// The most bytes that wait so; at more than 30 Mbit/s the oldest are written earlier.
+const MOST_HELD: usize = 4 << 20;
 
 /// A capture file that is being written.
 pub(crate) struct Capture {
@@ -24,8 +31,37 @@ pub(crate) struct Capture {
     local: IpAddr,
     /// The own address towards the address that was asked for last, if `local` is every address.
     towards: Option<(IpAddr, IpAddr)>,
-    packet: Vec<u8>,
+    held: Held,
     failed: Option<io::Error>,
+}
+
+/// Packets that wait to be written in the order of their times; of equal times in that of coming.
+#[derive(Default)]
+struct Held {
+    packets: BinaryHeap<Reverse<(Moment, u64, Vec<u8>)>>,
+    bytes: usize,
+    count: u64,
+    newest: Option<Moment>,
+}
+
+impl Held {
+    fn push(&mut self, at: Moment, packet: Vec<u8>) {
+        self.bytes += packet.len();
+        self.count += 1;
+        self.newest = self.newest.max(Some(at));
+        self.packets.push(Reverse((at, self.count, packet)));
+    }
+
+    /// The oldest, if nothing older is expected, or if it is asked for `all`.
+    fn pop(&mut self, all: bool) -> Option<(Moment, Vec<u8>)> {
+        let (Reverse((oldest, _, _)), newest) = (self.packets.peek()?, self.newest?);
+        if !all && self.bytes <= MOST_HELD && newest.since(*oldest) < HELD {
+            return None;
+        }
+        let Reverse((at, _, packet)) = self.packets.pop()?;
+        self.bytes -= packet.len();
+        Some((at, packet))
+    }
 }
 
 impl Capture {
@@ -50,7 +86,7 @@ impl Capture {
             since_1970: wall - i128::from(Moment::now().as_nanos()),
             local: local.ip(),
             towards: None,
-            packet: Vec::new(),
+            held: Held::default(),
             failed: None,
         })
     }
@@ -82,7 +118,9 @@ impl Capture {
     }
 
     fn write(&mut self, at: Moment, from: IpAddr, to: IpAddr, ecn: Ecn, bytes: &[u8]) {
-        let Some(file) = self.file.as_mut().filter(|_| self.failed.is_none()) else { return };
+        if self.file.is_none() || self.failed.is_some() {
+            return;
+        }
         let addresses = match (from.to_canonical(), to.to_canonical()) {
             (IpAddr::V4(source), IpAddr::V4(destination)) => Addresses::V4 { source, destination },
             (source, destination) => {
@@ -93,18 +131,28 @@ impl Capture {
                 Addresses::V6 { source: v6(source), destination: v6(destination) }
             }
         };
-        self.packet.clear();
+        let mut packet = Vec::new();
         // Only what could be read or written as a packet comes here; what is too long for IP is left out.
-        if to_ip(bytes, &addresses, ecn, &mut self.packet).is_err() {
+        if to_ip(bytes, &addresses, ecn, &mut packet).is_err() {
             return;
         }
-        let nanos = u64::try_from(i128::from(at.as_nanos()) + self.since_1970).unwrap_or(0);
-        let header = record_header(nanos, self.packet.len());
-        self.failed = file.write_all(&header).and_then(|()| file.write_all(&self.packet)).err();
+        self.held.push(at, packet);
+        self.write_held(false);
+    }
+
+    /// Writes what need not wait any longer, or all.
+    fn write_held(&mut self, all: bool) {
+        let Some(file) = self.file.as_mut() else { return };
+        while let Some((at, packet)) = self.held.pop(all).filter(|_| self.failed.is_none()) {
+            let nanos = u64::try_from(i128::from(at.as_nanos()) + self.since_1970).unwrap_or(0);
+            let header = record_header(nanos, packet.len());
+            self.failed = file.write_all(&header).and_then(|()| file.write_all(&packet)).err();
+        }
     }
 
     /// Gives the file its name; answers what went wrong.
     pub fn finish(mut self) -> Option<String> {
+        self.write_held(true);
         let flushed = self.file.take().map_or(Ok(()), |mut file| file.flush());
         let failed = self.failed.take().map_or(flushed, Err).and_then(|()| self.name());
         failed.err().map(|error| format!("the capture {} is not whole: {error}", self.path.display()))
@@ -118,9 +166,86 @@ impl Capture {
 impl Drop for Capture {
     /// A run that ends with an error leaves its capture, too: there it is looked for most.
     fn drop(&mut self) {
+        self.write_held(true);
         if let Some(mut file) = self.file.take() {
             let _ = file.flush();
             let _ = self.name();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use paceline_transport::dccp::{Body, Packet, Ports, SequenceNumber, ServiceCode};
+    use paceline_wire::dccp::encode_in_udp;
+
+    const PEER: ([u8; 4], u16) = ([192, 0, 2, 1], 7);
+
+    fn create(path: &Path) -> Result<Capture, NetError> {
+        Capture::create(path, SocketAddr::from(([192, 0, 2, 2], 9)))
+    }
+
+    /// A folder of its own.
+    fn folder(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("paceline-capture-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        folder
+    }
+
+    /// Each packet's seconds and nanoseconds as one number, and its own number.
+    fn read(path: &Path) -> Vec<(u64, u64)> {
+        let bytes = std::fs::read(path).expect("a capture");
+        let word = |at: usize| u64::from(u32::from_be_bytes(bytes[at..at + 4].try_into().expect("four")));
+        let (mut at, mut found) = (24, Vec::new());
+        while at < bytes.len() {
+            found.push((word(at) * 1_000_000_000 + word(at + 4), word(at + 16 + 20 + 12)));
+            at += 16 + word(at + 8) as usize;
+        }
+        assert_eq!(at, bytes.len());
+        found
+    }
+
+    fn packet(number: u64) -> Vec<u8> {
+        let (ports, body) = (Ports { source: 1, destination: 2 }, Body::Request { service: ServiceCode(7) });
+        let mut bytes = Vec::new();
+        encode_in_udp(&Packet::new(ports, SequenceNumber::new(number), body), &mut bytes).expect("bytes");
+        bytes
+    }
+
+    #[test]
+    fn packets_are_written_in_the_order_of_their_times() {
+        let folder = folder("order");
+        let path = folder.join("order.pcap");
+        let mut capture = create(&path).expect("a file");
+        let from = Moment::now().as_nanos();
+        // Each arrival is read after the two that were sent since; 5 s in all, so that most is written on the way.
+        for round in 0..100u64 {
+            let at = |late: u64| Moment::from_nanos(from + round * 50_000_000 + late);
+            capture.sent(at(10), PEER.into(), Ecn::NotEct, &packet(4 * round + 1));
+            capture.sent(at(20), PEER.into(), Ecn::NotEct, &packet(4 * round + 2));
+            capture.received(at(20), PEER.into(), Ecn::NotEct, &packet(4 * round + 3));
+            capture.received(at(5), PEER.into(), Ecn::NotEct, &packet(4 * round));
+            assert!(capture.held.packets.len() <= 4 * 21, "a second of them");
+        }
+        assert_eq!(capture.finish(), None);
+        let found = read(&path);
+        assert!(found.is_sorted_by_key(|(nanos, _)| *nanos));
+        assert_eq!(found.iter().map(|(_, number)| *number).collect::<Vec<_>>(), (0..400).collect::<Vec<_>>());
+        std::fs::remove_dir_all(folder).expect("removed");
+    }
+
+    #[test]
+    fn what_waits_to_be_written_is_bounded() {
+        let mut held = Held::default();
+        let mut written = 0;
+        for number in 0..10_000 {
+            held.push(Moment::from_nanos(number), vec![0; 1500]);
+            written += std::iter::from_fn(|| held.pop(false)).count();
+            assert!(held.bytes <= MOST_HELD);
+        }
+        assert_eq!(written, 10_000 - MOST_HELD / 1500);
+        assert_eq!(std::iter::from_fn(|| held.pop(true)).count() + written, 10_000);
+        assert_eq!(held.bytes, 0);
     }
 }

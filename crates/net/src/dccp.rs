@@ -98,10 +98,11 @@ impl DccpPort {
             Payload::Rtp(rtp) => Some((rtp.media, rtp.captured)),
             Payload::Bytes(_) => None,
         };
+        // Before the system call: on one machine the answer may arrive before that returns.
+        let left = Moment::now();
         if let Some((size, at)) = media {
             // Moments mean the same to every process of this machine.
             let on_wire = |moment: Moment| Time::from_nanos(moment.as_nanos());
-            let left = Moment::now();
             let times = Timing { captured: on_wire(captured(at).min(left)), sent: on_wire(left) };
             let media = self.bytes.len().saturating_sub(size as usize);
             timing::write(&mut self.bytes[media..], times);
@@ -114,7 +115,7 @@ impl DccpPort {
             }
         }
         if let Some(capture) = &mut self.capture {
-            capture.sent(Moment::now(), to, ecn, &self.bytes);
+            capture.sent(left, to, ecn, &self.bytes);
         }
         Ok(())
     }

@@ -12,7 +12,7 @@ use paceline_net::{ReceiveOptions, SendOptions};
 use paceline_transport::dccp::{Body, DccpOption, FLOW_PORTS, Packet, PacketType, ResetCode, ServiceCode};
 use paceline_units::TimeDelta;
 use paceline_wire::dccp::{Addresses, decode};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -111,6 +111,36 @@ fn what_was_captured_is_what_was_said() {
     for (receives, sends, client) in [(&there, &here, true), (&here, &there, false)] {
         let sent: HashSet<u64> = numbers(sends, client).into_iter().collect();
         assert!(numbers(receives, client).iter().all(|number| sent.contains(number)));
+    }
+}
+
+/// An answer is not older than what it answers, nor a packet than the one that was sent before it: at neither end.
+#[test]
+fn times_do_not_run_backwards() {
+    for (path, client) in captured("times", "ccid2", "packet_size = \"200B\"").iter().zip([true, false]) {
+        let records = read(path);
+        let is_own = |record: &&Record| (record.packet.ports == FLOW_PORTS) == client;
+        let mut own: HashMap<u64, u64> = HashMap::new();
+        let (mut last, mut answers) = (0, 0);
+        for record in &records {
+            let number = record.packet.sequence.as_u64();
+            if is_own(&record) {
+                assert!(record.nanos >= last, "{number}: {} ns back", last - record.nanos);
+                last = record.nanos;
+                own.insert(number, record.nanos);
+            } else if let Some(sent) =
+                record.packet.body.acknowledgment().and_then(|of| own.get(&of.as_u64()))
+            {
+                assert!(
+                    record.nanos >= *sent,
+                    "{number} came {} ns before what it answers",
+                    sent - record.nanos
+                );
+                answers += 1;
+            }
+        }
+        // Of acknowledgements few are acknowledged.
+        assert!(answers > if client { 20 } else { 0 }, "{answers} of {}", records.len());
     }
 }
 
