@@ -1,6 +1,7 @@
 //! A capture file of a DCCP flow: what was sent and received, as it would be without UDP.
 //!
-//! It grows under another name and gets its own when the run ends, however it ends: whole packets, nothing half-written.
+//! It grows under another name and gets its own when the run ends, however it ends: whole packets, nothing half-written. Two
+//! runs cannot grow into one file; what a killed run left is written over.
 
 use crate::NetError;
 use crate::clock::Moment;
@@ -8,12 +9,14 @@ use crate::socket::address_towards;
 use paceline_units::{Ecn, TimeDelta};
 use paceline_wire::capture::{file_header, record_header};
 use paceline_wire::dccp::{Addresses, to_ip};
+use rustix::fs::{FlockOperation, flock};
 use rustix::time::{ClockId, clock_gettime};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::net::{IpAddr, SocketAddr};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// A packet is written when the newest is so much younger. What arrives while others are sent is read after them.
@@ -75,7 +78,7 @@ impl Capture {
         if path.is_dir() {
             return Err(failed(io::ErrorKind::IsADirectory.into()));
         }
-        let mut file = BufWriter::with_capacity(1 << 16, File::create(&growing).map_err(failed)?);
+        let mut file = BufWriter::with_capacity(1 << 16, open_alone(&growing).map_err(failed)?);
         file.write_all(&file_header()).map_err(failed)?;
         let wall = clock_gettime(ClockId::Realtime);
         let wall = i128::from(wall.tv_sec) * 1_000_000_000 + i128::from(wall.tv_nsec);
@@ -174,6 +177,24 @@ impl Drop for Capture {
     }
 }
 
+/// An empty file that nobody else is writing. A lock goes with the process that holds it: what a killed run left is no
+/// obstacle.
+fn open_alone(path: &Path) -> io::Result<File> {
+    loop {
+        let file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
+        if let Err(rustix::io::Errno::WOULDBLOCK) = flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            let text = "another run is writing this file now; give each end a name of its own";
+            return Err(io::Error::new(io::ErrorKind::ResourceBusy, text));
+        }
+        // Who held the lock may have given the file its name in between: then that is whole, and not ours.
+        let (ours, there) = (file.metadata()?, std::fs::metadata(path));
+        if there.is_ok_and(|there| (there.dev(), there.ino()) == (ours.dev(), ours.ino())) {
+            file.set_len(0)?;
+            return Ok(file);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -247,5 +268,25 @@ mod tests {
         assert_eq!(written, 10_000 - MOST_HELD / 1500);
         assert_eq!(std::iter::from_fn(|| held.pop(true)).count() + written, 10_000);
         assert_eq!(held.bytes, 0);
+    }
+
+    #[test]
+    fn two_runs_do_not_write_one_file_and_a_killed_run_is_no_obstacle() {
+        let folder = folder("alone");
+        let path = folder.join("same.pcap");
+        // What a killed run left.
+        std::fs::write(folder.join("same.pcap.part"), [7; 5000]).expect("written");
+        let mut first = create(&path).expect("a file");
+        let error = create(&path).err().expect("one at a time").to_string();
+        assert!(error.contains("same.pcap") && error.contains("another run is writing"), "{error}");
+        first.sent(Moment::now(), PEER.into(), Ecn::NotEct, &packet(11));
+        assert_eq!(first.finish(), None);
+        assert_eq!(read(&path).iter().map(|(_, number)| *number).collect::<Vec<_>>(), [11]);
+        // The next run has the name again, and what was there stays until it ends.
+        let second = create(&path).expect("a file");
+        assert_eq!(read(&path).len(), 1);
+        drop(second);
+        assert_eq!(read(&path).len(), 0);
+        std::fs::remove_dir_all(folder).expect("removed");
     }
 }

@@ -144,6 +144,24 @@ fn times_do_not_run_backwards() {
     }
 }
 
+/// The end that comes second is told so at once; the first one's file is whole.
+#[test]
+fn both_ends_do_not_write_one_file() {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("both.pcap");
+    let _ = std::fs::remove_file(&path);
+    let loaded = scenario("60s", "ccid2", "");
+    let capture = Some(path.clone());
+    let patience = TimeDelta::from_secs(1);
+    let send = |to: SocketAddr| SendOptions { capture: capture.clone(), patience, ..SendOptions::to(to) };
+    let receive = ReceiveOptions { capture: capture.clone(), ..ReceiveOptions::on(anywhere()) };
+    let (sent, received) = with_options(&loaded, &loaded, send, receive);
+    let said = [sent, received].map(|result| result.err().map(|error| error.to_string()).unwrap_or_default());
+    // A sender that comes first finds nobody to send to.
+    let second: Vec<&String> = said.iter().filter(|said| said.contains("a name of its own")).collect();
+    assert!(second.len() == 1 && second[0].contains("both.pcap"), "{said:?}");
+    read(&path);
+}
+
 #[test]
 fn a_capture_of_a_run_that_failed_is_there_too() {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("failed.pcap");
