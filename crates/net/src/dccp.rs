@@ -69,7 +69,7 @@ impl DccpPort {
             counters.strangers += 1;
             return Ok(Read::Refused);
         }
-        // The system has checked UDP's checksum and length.
+        // The system has checked UDP's length, and its checksum but for one of zero over IPv4, which a socket does not show.
         let Ok(packet) = decode_in_udp(datagram.bytes) else {
             counters.malformed += 1;
             return Ok(Read::Refused);

@@ -27,8 +27,8 @@ pub fn decode(bytes: &[u8], addresses: &Addresses) -> Result<Packet, WireError> 
     Ok(packet)
 }
 
-/// Reads a packet out of a UDP datagram's payload: the UDP checksum was checked and was not zero, that of DCCP is not
-/// looked at (RFC 6773 section 3.3).
+/// Reads a packet out of a UDP datagram's payload: DCCP's checksum is not looked at (RFC 6773 section 3.3), and that of
+/// UDP is the caller's to have checked: it is right and not zero.
 ///
 /// # Errors
 /// As for [`decode`], but for the checksum. The smallest UDP length, 20, is the 12 bytes that every packet has.
