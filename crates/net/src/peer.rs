@@ -3,9 +3,7 @@
 use crate::output::NetCounters;
 use crate::socket::Datagram;
 use crate::ssrc::{FIRST_SSRC, PAYLOAD_TYPE, Ssrcs};
-use paceline_transport::dccp::{PacketType, Ports};
 use paceline_units::{Time, TimeDelta};
-use paceline_wire::dccp;
 use paceline_wire::rtp::{self, RtpView};
 use std::net::SocketAddr;
 
@@ -69,51 +67,6 @@ impl MediaGate {
             Admission::Stranger if before == Some(datagram.from) => {
                 counters.unknown_ssrc += 1;
                 None
-            }
-            Admission::Stranger => {
-                counters.strangers += 1;
-                None
-            }
-        }
-    }
-}
-
-/// Lets in the packets of one DCCP connection, known by its sender's address and ports: for a relay, which knows no more.
-#[derive(Debug)]
-pub(crate) struct ConnectionGate {
-    lock: PeerLock<(SocketAddr, Ports)>,
-}
-
-impl ConnectionGate {
-    /// A sender that is silent for `patience` gives way to another.
-    pub fn new(patience: TimeDelta) -> ConnectionGate {
-        ConnectionGate { lock: PeerLock::new(Some(patience)) }
-    }
-
-    /// Where the connection comes from.
-    pub fn address(&self) -> Option<SocketAddr> {
-        self.lock.peer().map(|(address, _)| address)
-    }
-
-    /// Lets in a datagram that is DCCP of the one sender, and says whether that is heard for the first time: who begins
-    /// does so with a Request. Counts any other.
-    pub fn admit(&mut self, now: Time, datagram: &Datagram<'_>, counters: &mut NetCounters) -> Option<bool> {
-        let Ok(glance) = dccp::glance(datagram.bytes) else {
-            counters.malformed += 1;
-            return None;
-        };
-        let key = (datagram.from, glance.ports);
-        let before = self.lock.peer();
-        if before != Some(key) && glance.kind != PacketType::Request {
-            counters.strangers += 1;
-            return None;
-        }
-        match self.lock.admit(now, key) {
-            Admission::Known => Some(false),
-            Admission::New => {
-                // Whoever was heard only once was a stranger after all.
-                counters.strangers += u64::from(before.is_some());
-                Some(true)
             }
             Admission::Stranger => {
                 counters.strangers += 1;

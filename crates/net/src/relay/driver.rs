@@ -1,7 +1,7 @@
 //! The relay's loop: datagrams in, links, datagrams out when they are due, sleep.
 
 use super::chain::{Chain, Passed};
-use super::gate::{Gate, Verdict};
+use super::gate::{Beginning, Gate, Verdict};
 use super::parcel::{Hold, Parcel};
 use super::record::RelayRecord;
 use super::release::Releases;
@@ -180,20 +180,20 @@ impl<'a> Driver<'a> {
     fn take_forward(&mut self, datagram: &Datagram<'_>) -> Result<(), NetError> {
         self.counters.received += 1;
         let now = self.opened.time_of(datagram.arrived);
-        let Verdict::Passes { data, new, proves } = self.gate.admit(now, datagram, &mut self.counters) else {
+        let Verdict::Passes { data, begins, proves } = self.gate.admit(now, datagram, &mut self.counters)
+        else {
             return Ok(());
         };
-        if let Some(ssrcs) = new.filter(|_| !self.confirmed) {
-            self.begin(datagram.arrived, ssrcs)?;
+        if let Some(beginning) = begins.filter(|_| !self.confirmed) {
+            self.begin(beginning)?;
         }
-        self.confirmed |= proves && new.is_none();
+        self.confirmed |= proves;
         self.enter(datagram, data);
         Ok(())
     }
 
-    /// The run begins with a packet that came at `first`. What was before, of somebody who was heard only once, is
-    /// forgotten.
-    fn begin(&mut self, first: Moment, ssrcs: Ssrcs) -> Result<(), NetError> {
+    /// The run begins with a sender's first packet. What was before, of somebody who proved to be nobody, is forgotten.
+    fn begin(&mut self, Beginning { first, ssrcs }: Beginning) -> Result<(), NetError> {
         self.started = true;
         self.clock = DriverClock::with_start(first, self.flow.parts.start);
         self.arrived = Time::ZERO;
@@ -257,10 +257,13 @@ impl<'a> Driver<'a> {
             self.open &= !self.gate.ends(&parcel.bytes);
             send(&self.out, &parcel, self.options.forward, &mut self.counters);
         }
-        let Some(sender) = self.gate.address() else { return };
         while let Some((_, parcel)) = self.back.pop_before(self.clock.now() + NEXT) {
-            self.open &= !self.gate.ends(&parcel.bytes);
-            send(&self.listen, &parcel, sender, &mut self.counters);
+            let Some((address, sender)) = self.gate.target(&parcel.bytes) else {
+                self.counters.strangers += 1;
+                continue;
+            };
+            self.open &= !(sender && self.gate.ends(&parcel.bytes));
+            send(&self.listen, &parcel, address, &mut self.counters);
         }
     }
 }

@@ -1,8 +1,10 @@
 //! What a relay lets pass, by the flow's transport.
 
+use super::connection::ConnectionGate;
 use crate::choice::Over;
+use crate::clock::Moment;
 use crate::output::NetCounters;
-use crate::peer::{ConnectionGate, MediaGate};
+use crate::peer::MediaGate;
 use crate::socket::Datagram;
 use crate::ssrc::{FIRST_SSRC, Ssrcs};
 use paceline_transport::dccp::PacketType;
@@ -22,11 +24,20 @@ pub(super) enum Verdict {
     Passes {
         /// Whether it is media and not about it: figures of a flow are of media.
         data: bool,
-        /// Whether its sender is heard for the first time, and what its SSRCs are then.
-        new: Option<Ssrcs>,
-        /// Whether its sender has proved to be there: not of what passes only beside its media.
+        /// The run begins anew, unless its sender has proved to be there before.
+        begins: Option<Beginning>,
+        /// Whether its sender has proved to be there: heard twice, or with a whole handshake.
         proves: bool,
     },
+}
+
+/// What a run begins with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Beginning {
+    /// When the sender's first packet came.
+    pub first: Moment,
+    /// The sender's.
+    pub ssrcs: Ssrcs,
 }
 
 /// Lets one sender's datagrams in, and the answers of one receiver.
@@ -44,11 +55,11 @@ impl Gate {
         }
     }
 
-    /// Where the sender is.
-    pub fn address(&self) -> Option<SocketAddr> {
+    /// Where an answer of the receiver goes, and whether it is for the sender and not for who only asks to be one.
+    pub fn target(&mut self, answer: &[u8]) -> Option<(SocketAddr, bool)> {
         match self {
-            Gate::Rtp(gate) => gate.address(),
-            Gate::Dccp(gate) => gate.address(),
+            Gate::Rtp(gate) => gate.address().map(|address| (address, true)),
+            Gate::Dccp(gate) => gate.target(answer),
         }
     }
 
@@ -62,21 +73,21 @@ impl Gate {
                 } else if gate.address() != Some(datagram.from) {
                     counters.strangers += 1;
                 } else {
-                    return Verdict::Passes { data: true, new: None, proves: false };
+                    return Verdict::Passes { data: true, begins: None, proves: false };
                 }
                 Verdict::Refused
             }
             Gate::Rtp(gate) => {
                 let Some(packet) = gate.admit(now, datagram, counters) else { return Verdict::Refused };
-                let new = packet.new.then_some(packet.ssrcs);
-                Verdict::Passes { data: true, new, proves: true }
+                let beginning = Beginning { first: datagram.arrived, ssrcs: packet.ssrcs };
+                let begins = packet.new.then_some(beginning);
+                Verdict::Passes { data: true, begins, proves: !packet.new }
             }
             Gate::Dccp(gate) => {
-                let Some(new) = gate.admit(now, datagram, counters) else { return Verdict::Refused };
-                let data = dccp::glance(datagram.bytes)
-                    .is_ok_and(|glance| matches!(glance.kind, PacketType::Data | PacketType::DataAck));
-                let new = new.then_some(Ssrcs::new(FIRST_SSRC, 1));
-                Verdict::Passes { data, new, proves: true }
+                let Some(passage) = gate.admit(now, datagram, counters) else { return Verdict::Refused };
+                let ssrcs = Ssrcs::new(FIRST_SSRC, 1);
+                let begins = passage.begins.map(|first| Beginning { first, ssrcs });
+                Verdict::Passes { data: passage.data, begins, proves: passage.established }
             }
         }
     }

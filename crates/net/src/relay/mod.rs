@@ -8,7 +8,8 @@
 //!
 //! Of an RTP flow only RTP of our payload type and its sender's RTCP pass, from one sender at a time: the first address
 //! and SSRC that are heard twice, until they have been silent for 5 s. Of a DCCP flow it is the packets of one connection,
-//! known by address and ports, that begins with a Request; after the scenario's end the relay stays for a moment, so that
+//! known by address and ports, and besides Requests and their answers while there is none or it is silent: the connection is
+//! whose handshake the relay has seen whole. After the scenario's end the relay stays for a moment, so that
 //! the connection can be closed. A packet that was alone before the sender's does not count: the run
 //! begins anew with the next.
 //! What is under way is bounded by [`RelayOptions::memory`]; beyond, datagrams are dropped and counted apart from the
@@ -21,6 +22,7 @@
 //! `packets_sent` are those that came in. Everything else is absent.
 
 mod chain;
+mod connection;
 mod driver;
 mod gate;
 mod parcel;

@@ -1,0 +1,60 @@
+//! What strangers do to a DCCP connection through a relay: Requests before it begins, and in its pauses, when another
+//! sender could follow.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "the tests play strangers")]
+
+mod call;
+mod ends;
+
+use call::{anywhere, flow, loaded};
+use ends::run;
+use paceline_transport::dccp::{Body, Packet, Ports, SequenceNumber};
+use paceline_wire::dccp::encode_in_udp;
+use std::net::{SocketAddr, UdpSocket};
+use std::time::Duration;
+
+/// A stranger's Requests: of the ports that senders have, twice, or of any.
+fn knock(relay: SocketAddr, ports: impl Iterator<Item = u16>) {
+    let socket = UdpSocket::bind(anywhere()).expect("a socket");
+    for (number, source) in ports.enumerate() {
+        let body = Body::Request { service: "SC:call".parse().expect("a code") };
+        let number = SequenceNumber::new(0x1234_5678_9abc + number as u64);
+        let mut bytes = Vec::new();
+        encode_in_udp(&Packet::new(Ports { source, destination: 5004 }, number, body), &mut bytes)
+            .expect("it can be written");
+        let _ = socket.send_to(&bytes, relay);
+    }
+}
+
+/// A call of 2 Mbit/s that pauses for longer than a relay waits for a silent sender.
+#[test]
+fn requests_of_strangers_do_not_cut_a_connection_that_pauses() {
+    let loaded = loaded(
+        "duration = \"8500ms\"\n[links.l]\nrate = \"10Mbps\"\ndelay = \"5ms\"\nqueue = { packets = 100 }\n[flows.f]\n\
+         transport = \"dccp\"\ncontroller = \"ccid2\"\npacket_size = \"1016B\"\nsource = { kind = \"cbr\", rate = \
+         \"2Mbps\", fps = 250 }\ndccp = { service = \"SC:call\" }\npath = [\"l\"]\npause = [[\"1s\", \"7s\"]]\n",
+    );
+    let ends = run(&loaded, |relay, _, _| {
+        // Heard twice before the sender, or beside it, whoever comes first.
+        knock(relay, [5001, 5001].into_iter());
+        for _ in 0..2 {
+            std::thread::sleep(Duration::from_millis(3300));
+            knock(relay, [5001, 5001, 6000].into_iter());
+            knock(relay, 1000..1600);
+        }
+    });
+    for output in [&ends.sender, &ends.receiver] {
+        // No feedback in a pause is all that may be said.
+        let odd = output.warnings.iter().any(|said| !said.starts_with("no feedback from"));
+        assert!(!odd, "{:?}", output.warnings);
+        let column = output.flows.float("throughput_mbps").expect("a column");
+        let rows = output.flows.rows();
+        let busy = |from: usize, to: usize| {
+            (from..to).filter(|row| column.value(*row).is_some_and(|mbps| mbps > 0.5)).count()
+        };
+        // Rows of 50 ms: the pause, and what came after it.
+        assert!(busy(rows / 4, rows * 3 / 4) < 8, "{}", busy(rows / 4, rows * 3 / 4));
+        assert!(busy(rows * 7 / 8, rows) > 8, "{} of {rows}", busy(rows * 7 / 8, rows));
+    }
+    assert!(flow(&ends.sender).packets_received > 400, "{:?}", flow(&ends.sender));
+    assert!(ends.relay.counters.strangers > 600, "{:?}", ends.relay.counters);
+}
