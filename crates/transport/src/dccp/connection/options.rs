@@ -181,8 +181,12 @@ impl<F: Ccids> Connection<F> {
                 }
             }
         }
-        let of_header = matches!(change.feature, FeatureId::AllowShortSeqnos | FeatureId::SendNdpCount);
-        if of_header && change.location == Location::Local {
+        let of_header = match change.feature {
+            FeatureId::AllowShortSeqnos | FeatureId::SendNdpCount => change.location == Location::Local,
+            FeatureId::SequenceWindow => true,
+            _ => false,
+        };
+        if of_header {
             // Headers are longer or shorter now: what fits no more must not leave (section 14.2).
             let max = self.max_datagram().as_u64();
             self.count_queue();
@@ -199,6 +203,10 @@ impl<F: Ccids> Connection<F> {
             if !span.is_negative() && span < TimeDelta::from_secs(60) {
                 self.sample(span);
             }
+        }
+        if read.slow {
+            self.peer_slow_until = now + self.rtt();
+            self.report(now, &Report::SlowReceiver);
         }
         let Some(acknowledgment) = numbers.acknowledgment else { return };
         let kind = packet.packet_type();
@@ -227,10 +235,6 @@ impl<F: Ccids> Connection<F> {
             self.peer_listening = false;
             self.discard_queue(now);
             self.tell(Event::NotListening);
-        }
-        if read.slow {
-            self.peer_slow_until = now + self.rtt();
-            self.report(now, &Report::SlowReceiver);
         }
         self.tell_sender(now, acknowledgment, read);
         self.widen_window(now, acknowledgment);
