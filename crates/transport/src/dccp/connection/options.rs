@@ -6,7 +6,7 @@ use crate::dccp::ccids::{CCID_3, Ccids};
 use crate::dccp::feature::FeatureId;
 use crate::dccp::negotiation::{FeatureChange, Location, NegotiationState, reason};
 use crate::dccp::option::{drop_block, from_time_steps, option_type};
-use crate::dccp::{DccpOption, LossIntervals, Packet, PacketType, ResetCode, ResetReason};
+use crate::dccp::{DccpOption, LossIntervals, Packet, PacketType, Payload, ResetCode, ResetReason};
 use paceline_cc::{Controller, LossInterval, LossIntervalsReport, PacketsReport, ReceiverReport, Report};
 use paceline_units::{Bitrate, Time, TimeDelta};
 
@@ -20,7 +20,7 @@ const WIDEST_WINDOW: u64 = 1 << 18;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Read {
     pub(super) ndp_count: u64,
-    pub(super) checksum: Option<u32>,
+    checksum: Option<u32>,
     elapsed: Option<u32>,
     echo: Option<(u32, u32)>,
     slow: bool,
@@ -33,6 +33,13 @@ pub(super) struct Read {
     /// Packets that Ack Vectors and Data Dropped tell of so far.
     vectors: i64,
     drops: i64,
+}
+
+impl Read {
+    /// Whether a Data Checksum says that the payload is not what was sent (RFC 4340 section 9.3).
+    pub(super) fn contradicts(&self, payload: &Payload) -> bool {
+        self.checksum.is_some_and(|checksum| checksum != payload.crc32c())
+    }
 }
 
 impl<F: Ccids> Connection<F> {
