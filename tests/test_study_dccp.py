@@ -13,6 +13,7 @@ from paceline.errors import StudyError
 from paceline.studies.judge import DOES_NOT_HOLD, HOLDS, IN_DIRECTION
 from paceline.sweeps.definition import Sweep, load
 from paceline.sweeps.engine import prepare, run_sweep
+from paceline.toml import loads
 
 DCCP = ROOT / "studies" / "dccp"
 TOPOLOGIES = {"20": 3, "5-line": 2, "5-shared": 2, "5-line-loss10": 2}
@@ -56,6 +57,19 @@ def test_the_experiments_are_the_papers(study: Sweep) -> None:
         assert 'duration = "100s"' in study.scenarios[f"{name}.toml"]
     systems = set(study.designs["delay-20"].levels["system"])
     assert {"tcp20", "newreno", "cubic", "bbr", "ccid2", "ccid3", "ccid2-ns2", "ccid3-ns2", "udp"} < systems
+
+
+def test_packets_have_the_payload_that_ns2s_have(study: Sweep) -> None:
+    sizes = {"ccid2-ns2": (532, 500), "ccid3-ns2": (532, 500), "ccid2-ns2-1000": (1032, 1000), "tcp20": (1040, 1000)}
+    for system, (on_the_link, payload) in sizes.items():
+        overrides = {
+            path.replace("*", flow): loads(f"value = {text}")["value"]
+            for path, text in study.factors["system"].sets[system]
+            for flow in ("s1", "s2")
+        }
+        run = paceline.run(DCCP / "5-line.toml", overrides={**overrides, "duration": "20s"})
+        for flow in run.summary["flows"].values():
+            assert flow["goodput_mbps"] / flow["throughput_mbps"] == pytest.approx(payload / on_the_link, rel=0.005)
 
 
 def test_the_runs_of_ns2_are_all_there_and_those_that_broke_are_not_judged(study: Sweep) -> None:

@@ -87,7 +87,8 @@ impl AckRatio {
         }
     }
 
-    /// Section 6.1.2: not above cwnd/2, rounded up, but two is always right (`ack_ratio_always`); two or more from four packets on.
+    /// Section 6.1.2: not above cwnd/2, rounded up, but two is always right (`ack_ratio_always`); two or more from four
+    /// packets on.
     pub(super) fn constrain(&mut self, cwnd: u64) {
         let most = cwnd.div_ceil(2).clamp(self.always, LARGEST);
         let least = if cwnd >= 4 { 2 } else { self.least };

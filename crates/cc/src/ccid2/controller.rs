@@ -1,6 +1,7 @@
 //! CCID 2 as a controller: what it is told, and what it answers.
 
 use super::{Ccid2, STREAM};
+use crate::quiescence::RTT_UNKNOWN;
 use crate::{
     AckPathReport, Allowance, Assigned, Controller, DropCode, DroppedPacket, Offered, PacketsReport,
     ReceiverRequest, Report, SendQueueState, SentPacket, Snapshot, StateVariable, Status, TargetChange,
@@ -61,8 +62,7 @@ impl Controller for Ccid2 {
             Report::Packets(report) => self.on_packets(now, report),
             Report::DataDropped(dropped) => self.on_dropped(dropped),
             Report::SlowReceiver => {
-                // Before a sample a fifth of a second (RFC 4340 section 3.4).
-                let rtt = self.timeout.srtt().unwrap_or(TimeDelta::from_millis(200));
+                let rtt = self.timeout.srtt().unwrap_or(RTT_UNKNOWN);
                 self.window.hold(now + rtt);
             }
             Report::AckPath(AckPathReport { lost: 0, marked: 0 }) => {}

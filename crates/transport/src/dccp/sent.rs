@@ -34,8 +34,6 @@ struct Entry {
 pub(crate) struct Told {
     /// When the packet left that is acknowledged, if that was not known to have arrived.
     pub(crate) newest_sent: Option<Time>,
-    /// Whether something is known to have arrived that was not.
-    pub(crate) news: bool,
     /// Whether the application listens no more.
     pub(crate) not_listening: bool,
 }
@@ -148,7 +146,7 @@ impl Sent {
             told.newest_sent = Some(entry.sent);
         }
         if bytes == 0 || !valid {
-            self.note(acknowledgment, State::Received, &mut told);
+            self.note(acknowledgment, State::Received);
         } else {
             let mut sequence = acknowledgment;
             let mut place = self.unknown.partition_point(|unknown| *unknown <= acknowledgment);
@@ -158,7 +156,7 @@ impl Sent {
                     sequence -= run(byte);
                     // Nothing unknown and no mark: nothing new.
                     if byte >> 6 == 1 || place > 0 {
-                        place = self.note_run((sequence + 1, last), byte >> 6, place, &mut told);
+                        place = self.note_run((sequence + 1, last), byte >> 6, place);
                     }
                 }
             }
@@ -170,21 +168,21 @@ impl Sent {
         told
     }
 
-    /// The receiver's word on the packets from `first` to `last`, as in a vector: most of it is known. Of those unknown the first `end` are
-    /// not beyond `last`; answers how many of them lie before `first`.
-    fn note_run(&mut self, (first, last): (i64, i64), state: u8, end: usize, told: &mut Told) -> usize {
+    /// The receiver's word on the packets from `first` to `last`, as in a vector: most of it is known. Of those unknown
+    /// the first `end` are not beyond `last`; answers how many of them lie before `first`.
+    fn note_run(&mut self, (first, last): (i64, i64), state: u8, end: usize) -> usize {
         let mut begin = end;
         while begin > 0 && self.unknown[begin - 1] >= first {
             begin -= 1;
         }
         let unknown = (begin..end).rev();
         match state {
-            0 => unknown.for_each(|place| self.tell(self.unknown[place], State::Received, told)),
+            0 => unknown.for_each(|place| self.learn(self.unknown[place], State::Received)),
             // A mark counts on what was received without.
-            1 => (first.max(self.first)..=last)
-                .rev()
-                .for_each(|sequence| self.tell(sequence, State::Marked, told)),
-            3 => unknown.for_each(|place| self.tell(self.unknown[place], State::Unknown, told)),
+            1 => {
+                (first.max(self.first)..=last).rev().for_each(|sequence| self.learn(sequence, State::Marked))
+            }
+            3 => unknown.for_each(|place| self.learn(self.unknown[place], State::Unknown)),
             // Reserved.
             _ => {}
         }
@@ -195,18 +193,17 @@ impl Sent {
     }
 
     /// The receiver's word on one packet.
-    fn note(&mut self, sequence: i64, state: State, told: &mut Told) {
-        self.tell(sequence, state, told);
+    fn note(&mut self, sequence: i64, state: State) {
+        self.learn(sequence, state);
         if let Ok(place) = self.unknown.binary_search(&sequence) {
             self.unknown.remove(place);
         }
     }
 
-    fn tell(&mut self, sequence: i64, state: State, told: &mut Told) {
+    fn learn(&mut self, sequence: i64, state: State) {
         let Some(entry) = self.entry(sequence) else { return };
         let news = state > entry.state;
         entry.state = entry.state.max(state);
-        told.news |= news;
         // What was known is not told again; missing data is, and is no verdict.
         if !news && (!entry.data || entry.state != State::Unknown) {
             return;
@@ -261,7 +258,7 @@ impl Sent {
                 told.not_listening |= code == DropCode::NotListening;
                 self.dropped.push(DroppedPacket { sequence: sequence as u64, code });
                 if code == DropCode::Corrupt {
-                    self.note(sequence, State::Marked, told);
+                    self.note(sequence, State::Marked);
                 }
             }
             self.dropped.reverse();
@@ -328,7 +325,7 @@ mod tests {
             (100, Some(false)),
         ];
         assert_eq!(summary(&sent), expected);
-        assert!(told.news && told.newest_sent == Some(Time::from_nanos(100)));
+        assert_eq!(told.newest_sent, Some(Time::from_nanos(100)));
     }
 
     #[test]

@@ -386,11 +386,12 @@ impl<C: Controller> TcpSender<C> {
     }
 
     /// The third duplicate tells that the first segment is lost (RFC 5681 section 3.2), unless it may be an echo of an
-    /// older recovery (RFC 6582 section 3.2 step 2).
+    /// older recovery: of segments that were sent again although they had arrived. Until something new is acknowledged
+    /// nobody knows (RFC 6582 section 3.2 step 2, ack_number - 1 > recover).
     fn declare_by_count(&mut self, now: Time) -> Bytes {
         let first = self.board.first();
         let third = self.progress.duplicates == self.config.duplicate_acks;
-        let echo = self.board.first_offset() < self.progress.guard;
+        let echo = self.progress.guard > 0 && self.board.first_offset() <= self.progress.guard;
         if !third || self.progress.until.is_some() || echo || self.board.sent(first).state != State::InFlight
         {
             return Bytes::ZERO;
@@ -398,6 +399,8 @@ impl<C: Controller> TcpSender<C> {
         if self.config.recovery == RecoveryKind::Tahoe {
             self.counters.recoveries += 1;
             self.lose_everything(now);
+            // Those that follow are not the first again: none lets a segment go.
+            self.progress.duplicates = self.config.duplicate_acks;
             self.timer = Some(now + self.rto.timeout());
             return Bytes::ZERO;
         }

@@ -201,6 +201,17 @@ fn section_11_6_a_slow_receiver_says_so_and_is_heard_for_a_round_trip() {
     assert!(!pair.client.is_peer_slow(now));
 }
 
+/// The option may be on any packet (section 5.8): data without an acknowledgement too.
+#[test]
+fn section_11_6_a_slow_receiver_may_say_so_on_data() {
+    let mut pair = Pair::open(&config(), &config());
+    let mut packet = pair.forged(To::Client, 1, PacketType::Data);
+    packet.options = [DccpOption::SlowReceiver].into();
+    pair.inject(To::Client, packet, Ecn::NotEct);
+    let now = pair.now;
+    assert!(pair.client.is_peer_slow(now));
+}
+
 #[test]
 fn section_11_7_2_no_room_is_drop_code_2() {
     let mut pair = Pair::open(&config(), &DccpConfig { receive_queue: 3, ..config() });
@@ -520,6 +531,18 @@ fn section_14_nothing_but_a_handshake_is_larger_than_the_path() {
     (0..3).for_each(|_| pair.send(To::Client, max));
     pair.run(secs(2));
     assert_eq!(pair.client.feature(Location::Local, FeatureId::SendNdpCount), 1);
+    fits(&pair, 1480);
+    // Short numbers are agreed on, but with a window that wide they are not sent (section 7.6.2).
+    let short = DccpConfig { short_numbers: true, accept_short_numbers: true, ..config() };
+    let wide = DccpConfig { sequence_window: 1 << 23, ..short.clone() };
+    let mut pair = Pair::new(&short, &wide);
+    pair.run(secs(1));
+    assert_eq!(pair.client.feature(Location::Local, FeatureId::AllowShortSeqnos), 1);
+    assert_eq!(pair.client.feature(Location::Remote, FeatureId::SequenceWindow), 1 << 23);
+    let max = pair.client.max_datagram().as_u64() as u32;
+    (0..5).for_each(|_| pair.send(To::Client, max));
+    pair.run(secs(2));
+    assert_eq!(pair.delivered(To::Server).len(), 5);
     fits(&pair, 1480);
     // Vectors of many holes over a narrow path.
     let narrow = DccpConfig { mtu: Bytes::new(120), sequence_window: 1000, ..config() };

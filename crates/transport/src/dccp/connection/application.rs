@@ -116,7 +116,7 @@ impl<F: Ccids> Connection<F> {
 
     /// The largest datagram that [`Connection::send`] takes (MPS, RFC 4340 section 14).
     pub fn max_datagram(&self) -> Bytes {
-        let short = self.features.is_on(Location::Local, FeatureId::AllowShortSeqnos);
+        let short = self.sends_short();
         let checksum = if self.config.data_checksum { 6 } else { 0 };
         let ndp = if self.features.is_on(Location::Local, FeatureId::SendNdpCount) { 8 } else { 0 };
         let header = PacketType::Data.fixed_header(short) + usize::next_multiple_of(checksum + ndp, 4);
@@ -240,8 +240,7 @@ impl<F: Ccids> Connection<F> {
         if let Some(header) = self.config.counted_header {
             return header.as_u64() + payload.len() as u64;
         }
-        let short = self.features.is_on(Location::Local, FeatureId::AllowShortSeqnos);
-        (PacketType::Data.fixed_header(short) + payload.len()) as u64
+        (PacketType::Data.fixed_header(self.sends_short()) + payload.len()) as u64
     }
 
     pub(super) fn count_queue(&mut self) {

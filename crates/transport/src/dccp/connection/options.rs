@@ -6,7 +6,7 @@ use crate::dccp::ccids::{CCID_3, Ccids};
 use crate::dccp::feature::FeatureId;
 use crate::dccp::negotiation::{FeatureChange, Location, NegotiationState, reason};
 use crate::dccp::option::{drop_block, from_time_steps, option_type};
-use crate::dccp::{DccpOption, LossIntervals, Packet, PacketType, ResetCode, ResetReason};
+use crate::dccp::{DccpOption, LossIntervals, Packet, PacketType, Payload, ResetCode, ResetReason};
 use paceline_cc::{Controller, LossInterval, LossIntervalsReport, PacketsReport, ReceiverReport, Report};
 use paceline_units::{Bitrate, Time, TimeDelta};
 
@@ -20,7 +20,7 @@ const WIDEST_WINDOW: u64 = 1 << 18;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Read {
     pub(super) ndp_count: u64,
-    pub(super) checksum: Option<u32>,
+    checksum: Option<u32>,
     elapsed: Option<u32>,
     echo: Option<(u32, u32)>,
     slow: bool,
@@ -33,6 +33,13 @@ pub(super) struct Read {
     /// Packets that Ack Vectors and Data Dropped tell of so far.
     vectors: i64,
     drops: i64,
+}
+
+impl Read {
+    /// Whether a Data Checksum says that the payload is not what was sent (RFC 4340 section 9.3).
+    pub(super) fn contradicts(&self, payload: &Payload) -> bool {
+        self.checksum.is_some_and(|checksum| checksum != payload.crc32c())
+    }
 }
 
 impl<F: Ccids> Connection<F> {
@@ -181,8 +188,12 @@ impl<F: Ccids> Connection<F> {
                 }
             }
         }
-        let of_header = matches!(change.feature, FeatureId::AllowShortSeqnos | FeatureId::SendNdpCount);
-        if of_header && change.location == Location::Local {
+        let of_header = match change.feature {
+            FeatureId::AllowShortSeqnos | FeatureId::SendNdpCount => change.location == Location::Local,
+            FeatureId::SequenceWindow => true,
+            _ => false,
+        };
+        if of_header {
             // Headers are longer or shorter now: what fits no more must not leave (section 14.2).
             let max = self.max_datagram().as_u64();
             self.count_queue();
@@ -199,6 +210,10 @@ impl<F: Ccids> Connection<F> {
             if !span.is_negative() && span < TimeDelta::from_secs(60) {
                 self.sample(span);
             }
+        }
+        if read.slow {
+            self.peer_slow_until = now + self.rtt();
+            self.report(now, &Report::SlowReceiver);
         }
         let Some(acknowledgment) = numbers.acknowledgment else { return };
         let kind = packet.packet_type();
@@ -227,10 +242,6 @@ impl<F: Ccids> Connection<F> {
             self.peer_listening = false;
             self.discard_queue(now);
             self.tell(Event::NotListening);
-        }
-        if read.slow {
-            self.peer_slow_until = now + self.rtt();
-            self.report(now, &Report::SlowReceiver);
         }
         self.tell_sender(now, acknowledgment, read);
         self.widen_window(now, acknowledgment);

@@ -24,6 +24,14 @@ pub(super) struct Numbers {
     pub(super) acknowledgment: Option<i64>,
 }
 
+/// A valid packet, as its history, its options and IP show it.
+struct Accepted {
+    numbers: Numbers,
+    arrived: Arrived,
+    read: Read,
+    ecn: Ecn,
+}
+
 impl<F: Ccids> Connection<F> {
     /// A packet arrived, with this mark. Whatever it says, nothing panics; what is invalid gets the answer that the RFC
     /// prescribes, which is often none.
@@ -216,7 +224,8 @@ impl<F: Ccids> Connection<F> {
             }
         };
         self.counters.received += 1;
-        self.mark(now, &packet, numbers, arrived, &read, ecn);
+        let accepted = Accepted { numbers, arrived, read, ecn };
+        self.mark(now, &packet, &accepted);
         // Step 9.
         if let Body::Reset { reason, .. } = packet.body {
             self.end(now, State::TimeWait, reason, true);
@@ -233,14 +242,14 @@ impl<F: Ccids> Connection<F> {
         self.advance(now, kind, numbers);
         // After that: the packet that opens a server may be the first with data.
         if arrived != Arrived::Duplicate {
-            self.tell_receiver(now, &packet, numbers.sequence as u64, &read, ecn);
+            self.tell_receiver(now, &packet, &accepted);
         }
         // Who returns a cookie is in PARTOPEN, whatever it acknowledges: forgotten Responses have numbers too.
         let cookie = |option: &DccpOption| matches!(option, DccpOption::InitCookie(_));
         if self.server && self.state == State::Open && packet.options.iter().any(cookie) {
             self.acks.at_once(now);
         }
-        self.tell_acknowledged(now, &packet, numbers, &read);
+        self.tell_acknowledged(now, &packet, numbers, &accepted.read);
         // Step 13.
         if kind == PacketType::CloseReq && self.state < State::CloseReq {
             self.enter(now, State::Closing);
@@ -256,19 +265,12 @@ impl<F: Ccids> Connection<F> {
             self.pending.sync_ack = Some(packet.sequence);
         }
         // Step 16.
-        self.take_data(now, packet, numbers, arrived, &read, ecn, first_response);
+        self.take_data(now, packet, &accepted, first_response);
     }
 
     /// What is now acknowledgeable (section 7.4).
-    fn mark(
-        &mut self,
-        now: Time,
-        packet: &Packet,
-        numbers: Numbers,
-        arrived: Arrived,
-        read: &Read,
-        ecn: Ecn,
-    ) {
+    fn mark(&mut self, now: Time, packet: &Packet, accepted: &Accepted) {
+        let &Accepted { numbers, arrived, ref read, ecn } = accepted;
         let kind = packet.packet_type();
         let marked = self.reads_as_marked(ecn);
         self.received.mark(numbers.sequence, marked);
@@ -298,12 +300,13 @@ impl<F: Ccids> Connection<F> {
     }
 
     /// The receiver half sees each number, and of data what the sender put on it.
-    fn tell_receiver(&mut self, now: Time, packet: &Packet, sequence: u64, read: &Read, ecn: Ecn) {
-        let (marked, size) = (self.reads_as_marked(ecn), self.size_of(packet));
+    fn tell_receiver(&mut self, now: Time, packet: &Packet, accepted: &Accepted) {
+        let (marked, size) = (self.reads_as_marked(accepted.ecn), self.size_of(packet));
+        let sequence = accepted.numbers.sequence as u64;
         let Some(receiver) = &mut self.receiver else { return };
         self.report_due |= match packet.packet_type() {
             PacketType::Data | PacketType::DataAck => {
-                let corrupt = read.checksum.is_some_and(|checksum| checksum != packet.payload.crc32c());
+                let corrupt = accepted.read.contradicts(&packet.payload);
                 let ecn = if marked || corrupt { Ecn::Ce } else { Ecn::NotEct };
                 let annotation = Some(Annotation::WindowCounter(packet.ccval));
                 let arrival = Arrival { stream: StreamId(0), sequence, size, sent: None, ecn, annotation };
@@ -364,19 +367,10 @@ impl<F: Ccids> Connection<F> {
     }
 
     /// Application data: step 16, checksums, drop codes, and when to acknowledge.
-    #[expect(clippy::too_many_arguments, reason = "one packet's view of one arrival")]
-    fn take_data(
-        &mut self,
-        now: Time,
-        packet: Packet,
-        numbers: Numbers,
-        arrived: Arrived,
-        read: &Read,
-        ecn: Ecn,
-        first_response: bool,
-    ) {
+    fn take_data(&mut self, now: Time, packet: Packet, accepted: &Accepted, first_response: bool) {
+        let &Accepted { numbers, arrived, ref read, ecn } = accepted;
         let kind = packet.packet_type();
-        let corrupt = read.checksum.is_some_and(|checksum| checksum != packet.payload.crc32c());
+        let corrupt = read.contradicts(&packet.payload);
         let data = match kind {
             PacketType::Data | PacketType::DataAck => true,
             PacketType::Request | PacketType::Response => !packet.payload.is_empty(),

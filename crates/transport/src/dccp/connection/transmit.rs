@@ -224,12 +224,15 @@ impl<F: Ccids> Connection<F> {
     }
 
     fn is_short(&self, kind: PacketType) -> bool {
+        kind.may_be_short() && self.state == State::Open && self.sends_short()
+    }
+
+    /// Whether data has short numbers in OPEN (section 7.6.2).
+    pub(super) fn sends_short(&self) -> bool {
         let narrow = |location| self.features.value(location, FeatureId::SequenceWindow) <= SHORT_WINDOW;
-        kind.may_be_short()
+        self.features.is_on(Location::Local, FeatureId::AllowShortSeqnos)
             && narrow(Location::Local)
             && narrow(Location::Remote)
-            && self.state == State::Open
-            && self.features.is_on(Location::Local, FeatureId::AllowShortSeqnos)
     }
 
     /// Ack Vectors and Data Dropped for everything that is to be told.
@@ -391,7 +394,7 @@ impl<F: Ccids> Connection<F> {
             }
         }
         let data = matches!(kind, PacketType::Data | PacketType::DataAck);
-        let rtt = self.srtt.unwrap_or(super::DEFAULT_RTT);
+        let rtt = self.rtt();
         if self.config.timestamps
             && data
             && self.timestamp_sent.is_none_or(|then| now.saturating_since(then) >= rtt)
