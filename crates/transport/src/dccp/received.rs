@@ -201,8 +201,16 @@ impl Received {
     /// Ack Vectors for all packets that are to be told, the newest of them if they do not fit in `room` bytes.
     pub(crate) fn ack_vectors(&self, room: usize, out: &mut Options) {
         let states = self.told().map(|run| Run { state: run.state & STATE, ..run });
-        let bytes = cut(states, |_| 64).map(|run| run.state << 6 | (run.length - 1) as u8);
-        each_option(bytes, room, |vector| out.push(DccpOption::AckVector { nonce: false, vector }));
+        let byte = |run: Run| run.state << 6 | (run.length - 1) as u8;
+        encode(
+            states,
+            |_| 64,
+            byte,
+            room,
+            |vector| {
+                out.push(DccpOption::AckVector { nonce: false, vector: SmallVec::from_slice(vector) });
+            },
+        );
     }
 
     /// Data Dropped for the same packets; nothing if all were delivered.
@@ -212,12 +220,14 @@ impl Received {
         }
         let codes = || self.told().map(|run| Run { state: run.state >> DROP_SHIFT, ..run });
         let Some((last, _)) = codes().enumerate().filter(|(_, run)| run.state > 0).last() else { return };
-        let blocks = cut(codes().take(last + 1), |code| if code == 0 { 128 } else { 16 });
-        let bytes = blocks.map(|run| match run.state {
+        let byte = |run: Run| match run.state {
             0 => (run.length - 1) as u8,
             code => 0x80 | (code - 1) << 4 | (run.length - 1) as u8,
+        };
+        let longest = |code| if code == 0 { 128 } else { 16 };
+        encode(codes().take(last + 1), longest, byte, room, |blocks| {
+            out.push(DccpOption::DataDropped(blocks.into()));
         });
-        each_option(bytes, room, |blocks| out.push(DccpOption::DataDropped(blocks.into_vec())));
     }
 
     /// An acknowledgement with all of this left as the packet numbered `sequence`.
@@ -268,41 +278,41 @@ impl Received {
     }
 }
 
-/// Equal runs in a row as one, cut to the longest that can be told of their state.
-fn cut(runs: impl Iterator<Item = Run>, longest: impl Fn(u8) -> i64) -> impl Iterator<Item = Run> {
+/// Writes runs as the data of options: equal ones in a row as one, cut to the longest that a byte tells of their state,
+/// those first for which there is room.
+fn encode(
+    runs: impl Iterator<Item = Run>,
+    longest: impl Fn(u8) -> i64,
+    byte: impl Fn(Run) -> u8,
+    mut room: usize,
+    mut write: impl FnMut(&[u8]),
+) {
+    let (mut data, mut filled) = ([0; OPTION_DATA], 0);
     let mut runs = runs.peekable();
-    let mut rest = Run { state: 0, length: 0 };
-    core::iter::from_fn(move || {
-        if rest.length == 0 {
-            rest = runs.next()?;
-            while let Some(more) = runs.next_if(|next| next.state == rest.state) {
-                rest.length += more.length;
-            }
+    while let Some(mut run) = runs.next() {
+        while let Some(more) = runs.next_if(|next| next.state == run.state) {
+            run.length += more.length;
         }
-        let length = rest.length.min(longest(rest.state));
-        rest.length -= length;
-        Some(Run { state: rest.state, length })
-    })
-}
-
-/// The bytes as the data of options, those first for which there is room.
-fn each_option(bytes: impl Iterator<Item = u8>, mut room: usize, mut write: impl FnMut(SmallVec<[u8; 16]>)) {
-    let mut data = SmallVec::new();
-    for byte in bytes {
-        if data.len() == OPTION_DATA.min(room.saturating_sub(2)) {
-            if data.is_empty() {
-                return;
+        while run.length > 0 {
+            if filled == OPTION_DATA.min(room.saturating_sub(2)) {
+                if filled == 0 {
+                    return;
+                }
+                room -= 2 + filled;
+                write(&data[..filled]);
+                filled = 0;
+                if room <= 2 {
+                    return;
+                }
             }
-            room -= 2 + data.len();
-            write(core::mem::take(&mut data));
-            if room <= 2 {
-                return;
-            }
+            let length = run.length.min(longest(run.state));
+            data[filled] = byte(Run { length, ..run });
+            filled += 1;
+            run.length -= length;
         }
-        data.push(byte);
     }
-    if !data.is_empty() {
-        write(data);
+    if filled > 0 {
+        write(&data[..filled]);
     }
 }
 

@@ -43,7 +43,9 @@ pub(crate) struct Sent {
     /// The number of the first entry.
     first: i64,
     entries: VecDeque<Entry>,
-    /// The packets whose state is unknown, in order: of what a vector repeats nobody looks at the rest.
+    /// The packets whose state is unknown, in order: of what a vector repeats nobody looks at the rest. Those that an
+    /// acknowledgement passed over, mostly lost ones, and those after every acknowledgement.
+    passed: VecDeque<i64>,
     unknown: VecDeque<i64>,
     /// What the other end said of each packet, the oldest first.
     results: Vec<PacketResult>,
@@ -85,8 +87,10 @@ impl Sent {
     }
 
     fn forget_unknown(&mut self) {
-        while self.unknown.front().is_some_and(|sequence| *sequence < self.first) {
-            self.unknown.pop_front();
+        for list in [&mut self.passed, &mut self.unknown] {
+            while list.front().is_some_and(|sequence| *sequence < self.first) {
+                list.pop_front();
+            }
         }
     }
 
@@ -135,59 +139,81 @@ impl Sent {
             })
         };
         let run = |byte: &u8| i64::from(byte & 63) + 1;
-        let bytes: usize = vectors().map(<[u8]>::len).sum();
-        // Only near the first packet it takes counting.
-        let covered = || vectors().flatten().map(run).sum::<i64>();
-        let valid = bytes as i64 * 64 <= acknowledgment || covered() <= acknowledgment + 1;
+        let (mut covered, mut marks) = (0, false);
+        for byte in vectors().flatten() {
+            (covered, marks) = (covered + run(byte), marks || byte >> 6 == 1);
+        }
+        let valid = covered <= acknowledgment + 1;
         let drops_fit = self.read_drops(acknowledgment, options);
         if let Some(entry) = self.entry(acknowledgment)
             && entry.state == State::Unknown
         {
             told.newest_sent = Some(entry.sent);
         }
-        if bytes == 0 || !valid {
-            self.note(acknowledgment, State::Received);
-        } else {
-            let mut sequence = acknowledgment;
-            let mut place = self.unknown.partition_point(|unknown| *unknown <= acknowledgment);
-            for vector in vectors() {
-                for byte in vector {
-                    let last = sequence;
-                    sequence -= run(byte);
-                    // Nothing unknown and no mark: nothing new.
-                    if byte >> 6 == 1 || place > 0 {
-                        place = self.note_run((sequence + 1, last), byte >> 6, place);
-                    }
+        let newest = vectors().flatten().next().filter(|_| valid);
+        let in_order = |sent: &Sent, newest: &u8| {
+            let unknown = sent.unknown.front().is_none_or(|first| *first > acknowledgment - run(newest));
+            let passed = sent.passed.back().is_none_or(|last| *last + covered <= acknowledgment);
+            !marks && newest >> 6 == 0 && unknown && passed
+        };
+        match newest {
+            None => self.note(acknowledgment, State::Received),
+            // Nothing but the newest in a row is new, as mostly.
+            Some(newest) if in_order(self, newest) => {
+                while let Some(&sequence) =
+                    self.unknown.front().filter(|sequence| **sequence <= acknowledgment)
+                {
+                    self.unknown.pop_front();
+                    self.learn(sequence, State::Received);
                 }
             }
+            Some(_) => self.note_vectors(acknowledgment, vectors().flatten().copied()),
         }
         if drops_fit && valid {
-            self.note_drops(acknowledgment, bytes > 0, &mut told);
+            self.note_drops(acknowledgment, covered > 0, &mut told);
         }
-        self.results.reverse();
         told
     }
 
-    /// The receiver's word on the packets from `first` to `last`, as in a vector: most of it is known. Of those unknown
-    /// the first `end` are not beyond `last`; answers how many of them lie before `first`.
+    /// The receiver's word on the packets from `acknowledgment` back, in bytes of vectors.
+    fn note_vectors(&mut self, acknowledgment: i64, vectors: impl Iterator<Item = u8>) {
+        while let Some(&sequence) = self.unknown.front().filter(|sequence| **sequence <= acknowledgment) {
+            self.unknown.pop_front();
+            self.passed.push_back(sequence);
+        }
+        let mut sequence = acknowledgment;
+        let mut place = self.passed.partition_point(|passed| *passed <= acknowledgment);
+        for byte in vectors {
+            let last = sequence;
+            sequence -= i64::from(byte & 63) + 1;
+            // Nothing unknown and no mark: nothing new.
+            if byte >> 6 == 1 || place > 0 {
+                place = self.note_run((sequence + 1, last), byte >> 6, place);
+            }
+        }
+        self.results.reverse();
+    }
+
+    /// The receiver's word on the packets from `first` to `last`, as in a vector: most of it is known. Of those passed
+    /// over the first `end` are not beyond `last`; answers how many of them lie before `first`.
     fn note_run(&mut self, (first, last): (i64, i64), state: u8, end: usize) -> usize {
         let mut begin = end;
-        while begin > 0 && self.unknown[begin - 1] >= first {
+        while begin > 0 && self.passed[begin - 1] >= first {
             begin -= 1;
         }
         let unknown = (begin..end).rev();
         match state {
-            0 => unknown.for_each(|place| self.learn(self.unknown[place], State::Received)),
+            0 => unknown.for_each(|place| self.learn(self.passed[place], State::Received)),
             // A mark counts on what was received without.
             1 => {
                 (first.max(self.first)..=last).rev().for_each(|sequence| self.learn(sequence, State::Marked))
             }
-            3 => unknown.for_each(|place| self.learn(self.unknown[place], State::Unknown)),
+            3 => unknown.for_each(|place| self.learn(self.passed[place], State::Unknown)),
             // Reserved.
             _ => {}
         }
         if begin < end && state < 2 {
-            self.unknown.drain(begin..end);
+            self.passed.drain(begin..end);
         }
         begin
     }
@@ -195,8 +221,10 @@ impl Sent {
     /// The receiver's word on one packet.
     fn note(&mut self, sequence: i64, state: State) {
         self.learn(sequence, state);
-        if let Ok(place) = self.unknown.binary_search(&sequence) {
-            self.unknown.remove(place);
+        for list in [&mut self.passed, &mut self.unknown] {
+            if let Ok(place) = list.binary_search(&sequence) {
+                list.remove(place);
+            }
         }
     }
 
@@ -262,17 +290,18 @@ impl Sent {
                 }
             }
             self.dropped.reverse();
-            self.in_order();
+            self.sort_results();
         }
         self.drops = drops;
     }
 
-    /// The newest first and each packet once, the later word holding.
-    fn in_order(&mut self) {
-        if self.results.windows(2).any(|pair| pair[0].sequence <= pair[1].sequence) {
+    /// The oldest first and each packet once, the later word holding.
+    fn sort_results(&mut self) {
+        if self.results.windows(2).any(|pair| pair[0].sequence >= pair[1].sequence) {
             self.results.reverse();
             self.results.sort_by_key(|result| core::cmp::Reverse(result.sequence));
             self.results.dedup_by_key(|result| result.sequence);
+            self.results.reverse();
         }
     }
 

@@ -349,7 +349,11 @@ impl<F: Ccids> Connection<F> {
             used = vectors.iter().map(DccpOption::encoded_len).sum();
             self.received.data_dropped(room - used.min(room), &mut vectors);
         }
-        options.append(&mut vectors);
+        if options.is_empty() {
+            options = vectors;
+        } else {
+            options.append(&mut vectors);
+        }
         self.write_small_options(now, packet, &mut options);
         packet.options = options;
     }
