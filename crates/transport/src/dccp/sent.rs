@@ -315,6 +315,8 @@ impl Sent {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::collection;
+    use proptest::prelude::*;
 
     fn sent(count: i64) -> Sent {
         let mut sent = Sent::default();
@@ -424,5 +426,54 @@ mod tests {
         sent.forget_before(20);
         assert_eq!(sent.first, 20);
         assert_eq!(sent.sent_at(19), None);
+    }
+
+    /// One state for each packet, looked at one by one.
+    #[derive(Default)]
+    struct Plain(Vec<State>);
+
+    impl Plain {
+        fn on_acknowledged(&mut self, acknowledgment: i64, bytes: &[u8]) -> Vec<(u64, Option<bool>)> {
+            let covered: i64 = bytes.iter().map(|byte| i64::from(byte & 63) + 1).sum();
+            let bytes = if covered == 0 || covered > acknowledgment + 1 { &[0] } else { bytes };
+            let states =
+                bytes.iter().flat_map(|byte| core::iter::repeat_n(byte >> 6, usize::from(byte & 63) + 1));
+            let mut told = Vec::new();
+            for (sequence, said) in (0..=acknowledgment as usize).rev().zip(states) {
+                let state =
+                    [State::Received, State::Marked, State::Unknown, State::Unknown][usize::from(said)];
+                let data = sequence % 10 != 0;
+                if state > self.0[sequence] || said == 3 && data && self.0[sequence] == State::Unknown {
+                    self.0[sequence] = state.max(self.0[sequence]);
+                    let ce = self.0[sequence] == State::Marked;
+                    told.push((sequence as u64, (state != State::Unknown).then_some(ce)));
+                }
+            }
+            told.reverse();
+            told
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_vectors_tell_is_what_they_say_of_each_packet(
+            acks in collection::vec((0..40i64, 0..30i64, collection::vec(any::<u8>(), 0..6)), 1..60),
+        ) {
+            let (mut sent, mut plain) = (Sent::default(), Plain::default());
+            for (count, back, bytes) in acks {
+                for _ in 0..count {
+                    let n = plain.0.len() as i64;
+                    sent.push(n, Time::from_nanos(n as u64), Bytes::new(100), n % 10 != 0);
+                    plain.0.push(State::Unknown);
+                }
+                let acknowledgment = plain.0.len() as i64 - 1 - back;
+                if acknowledgment >= 0 {
+                    // Mostly short runs, so that they fit.
+                    let bytes: Vec<u8> = bytes.iter().map(|byte| byte & 0xc7).collect();
+                    sent.on_acknowledged(acknowledgment, &[vector(&bytes)]);
+                    prop_assert_eq!(summary(&sent), plain.on_acknowledged(acknowledgment, &bytes));
+                }
+            }
+        }
     }
 }
