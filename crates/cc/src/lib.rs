@@ -35,7 +35,7 @@ pub use contract::{
 pub use coupling::{Assigned, Assignment, Coupling, FlowId, FlowUpdate};
 pub use detector::{Acked, DetectorConfig, LossDetector};
 pub use observe::{Snapshot, StateVariable};
-pub use quiescence::quiescent_after;
+pub use quiescence::{RTT_UNKNOWN, quiescent_after};
 pub use report::{
     AckPathReport, DropCode, DroppedPacket, LossInterval, LossIntervalsReport, PacketResult, PacketsReport,
     ReceiverReport, Report, Status,

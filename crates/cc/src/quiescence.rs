@@ -3,7 +3,7 @@
 use paceline_units::TimeDelta;
 
 /// RFC 4340 section 3.4: the round-trip time of who knows none.
-pub(crate) const RTT_UNKNOWN: TimeDelta = TimeDelta::from_millis(200);
+pub const RTT_UNKNOWN: TimeDelta = TimeDelta::from_millis(200);
 const SHORTEST: TimeDelta = TimeDelta::from_millis(200);
 
 /// T: a sender of which no data came for so long is quiescent; under CCID 2 only if it also has acknowledged what was

@@ -67,6 +67,16 @@ fn at_the_end(text: &str) -> (i64, usize, u64) {
     (live, outcome.flows.rows() + outcome.links.rows(), outcome.summary.packets)
 }
 
+/// Allocations, and packets, in `seconds` of a world that has run for `before` seconds.
+fn warm(text: &str, before: i64, seconds: i64) -> (u64, u64) {
+    let world = loaded(text, &[], &Loader::default());
+    let mut simulation = Simulation::new(&world, Pace::Windowed).expect("loaded");
+    simulation.advance(TimeDelta::from_secs(before));
+    let (packets, allocations) = (simulation.packets(), ALLOCATIONS.with(Cell::get));
+    simulation.advance(TimeDelta::from_secs(seconds));
+    (ALLOCATIONS.with(Cell::get) - allocations, simulation.packets() - packets)
+}
+
 #[test]
 fn ten_times_the_time_with_as_many_samples_takes_no_more_memory() {
     let (short, rows, packets) = at_the_end(&calls(20, "200ms"));
@@ -82,13 +92,7 @@ fn ten_times_the_time_with_as_many_samples_takes_no_more_memory() {
 
 #[test]
 fn a_warm_world_allocates_nothing_between_samples() {
-    let world = loaded(&calls(1000, "990s"), &[], &Loader::default());
-    let mut simulation = Simulation::new(&world, Pace::Windowed).expect("loaded");
-    simulation.advance(TimeDelta::from_secs(300));
-    let (packets, before) = (simulation.packets(), ALLOCATIONS.with(Cell::get));
-    simulation.advance(TimeDelta::from_secs(600));
-    let allocations = ALLOCATIONS.with(Cell::get) - before;
-    let packets = simulation.packets() - packets;
+    let (allocations, packets) = warm(&calls(1000, "990s"), 300, 600);
     assert!(packets > 300_000, "{packets}");
     // Now and then a ring meets its largest flight; a packet path that allocates would need hundreds of thousands.
     assert!(allocations < packets / 10_000, "{allocations} allocations for {packets} packets");
@@ -110,13 +114,7 @@ fn warm_dccp_connections_allocate_nothing_for_a_packet() {
              queue = {{ packets = 50 }}\n{}",
             flow(name)
         );
-        let world = loaded(&text, &[], &Loader::default());
-        let mut simulation = Simulation::new(&world, Pace::Windowed).expect("loaded");
-        simulation.advance(TimeDelta::from_secs(100));
-        let (packets, before) = (simulation.packets(), ALLOCATIONS.with(Cell::get));
-        simulation.advance(TimeDelta::from_secs(280));
-        let allocations = ALLOCATIONS.with(Cell::get) - before;
-        let packets = simulation.packets() - packets;
+        let (allocations, packets) = warm(&text, 100, 280);
         assert!(packets > 200_000, "{name}: {packets}");
         assert!(allocations < packets / each, "{name}: {allocations} allocations for {packets} packets");
     }

@@ -1,11 +1,10 @@
 //! CCID 2 as a controller: what it is told, and what it answers.
 
 use super::{Ccid2, STREAM};
-use crate::quiescence::RTT_UNKNOWN;
 use crate::{
     AckPathReport, Allowance, Assigned, Controller, DropCode, DroppedPacket, Offered, PacketsReport,
-    ReceiverRequest, Report, SendQueueState, SentPacket, Snapshot, StateVariable, Status, TargetChange,
-    TimeoutReason, Update,
+    RTT_UNKNOWN, ReceiverRequest, Report, SendQueueState, SentPacket, Snapshot, StateVariable, Status,
+    TargetChange, TimeoutReason, Update,
 };
 use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
 

@@ -147,9 +147,10 @@ impl Received {
         }
     }
 
-    /// A packet becomes acknowledgeable (section 11.4.1, the receiver's table).
-    pub(crate) fn mark(&mut self, sequence: i64, marked: bool) {
-        match self.look(sequence) {
+    /// A packet of which [`Received::look`] said that it is `arrived` becomes acknowledgeable (section 11.4.1, the
+    /// receiver's table).
+    pub(crate) fn accept(&mut self, sequence: i64, arrived: Arrived, marked: bool) {
+        match arrived {
             Arrived::New { missing } => {
                 if missing >= MOST_PACKETS {
                     // After such a leap nothing before it is worth telling.
@@ -202,15 +203,9 @@ impl Received {
     pub(crate) fn ack_vectors(&self, room: usize, out: &mut Options) {
         let states = self.told().map(|run| Run { state: run.state & STATE, ..run });
         let byte = |run: Run| run.state << 6 | (run.length - 1) as u8;
-        encode(
-            states,
-            |_| 64,
-            byte,
-            room,
-            |vector| {
-                out.push(DccpOption::AckVector { nonce: false, vector: SmallVec::from_slice(vector) });
-            },
-        );
+        let option =
+            |vector: &[u8]| DccpOption::AckVector { nonce: false, vector: SmallVec::from_slice(vector) };
+        encode(states, |_| 64, byte, room, |vector| out.push(option(vector)));
     }
 
     /// Data Dropped for the same packets; nothing if all were delivered.
@@ -225,9 +220,8 @@ impl Received {
             code => 0x80 | (code - 1) << 4 | (run.length - 1) as u8,
         };
         let longest = |code| if code == 0 { 128 } else { 16 };
-        encode(codes().take(last + 1), longest, byte, room, |blocks| {
-            out.push(DccpOption::DataDropped(blocks.into()));
-        });
+        let option = |blocks: &[u8]| DccpOption::DataDropped(blocks.into());
+        encode(codes().take(last + 1), longest, byte, room, |blocks| out.push(option(blocks)));
     }
 
     /// An acknowledgement with all of this left as the packet numbered `sequence`.
@@ -269,6 +263,12 @@ impl Received {
         }
         let any_dropped = self.told().any(|run| is_dropped(&run));
         self.any_dropped = any_dropped;
+    }
+
+    /// A packet arrives.
+    #[cfg(test)]
+    pub(crate) fn mark(&mut self, sequence: i64, marked: bool) {
+        self.accept(sequence, self.look(sequence), marked);
     }
 
     /// Packets told at present.

@@ -20,15 +20,13 @@ use super::sent::Sent;
 use super::{DccpConfig, Packet, Payload, Ports, ResetCode, ResetReason, SequenceNumber, ServiceCode};
 use crate::pacer::Pacer;
 use paceline_cc::ccid2::AckPath;
-use paceline_cc::{Allowance, Controller, PacketResult, quiescent_after};
+use paceline_cc::{Allowance, Controller, PacketResult, RTT_UNKNOWN, quiescent_after};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 use std::collections::VecDeque;
 
 pub use application::SendError;
 pub use timers::Timeout;
 
-/// Before there is a sample (RFC 4340 section 3.4).
-const DEFAULT_RTT: TimeDelta = TimeDelta::from_millis(200);
 /// No round trip is taken for shorter: timers would follow each other without end.
 const SHORTEST_RTT: TimeDelta = TimeDelta::from_millis(1);
 /// Backed-off timers go no slower (RFC 4340 sections 8.1.1 and 8.3).
@@ -383,7 +381,7 @@ impl<F: Ccids> Connection<F> {
     }
 
     fn rtt(&self) -> TimeDelta {
-        self.srtt.unwrap_or(DEFAULT_RTT).max(SHORTEST_RTT)
+        self.srtt.unwrap_or(RTT_UNKNOWN).max(SHORTEST_RTT)
     }
 
     fn sample(&mut self, sample: TimeDelta) {

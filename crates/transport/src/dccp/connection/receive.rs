@@ -273,7 +273,7 @@ impl<F: Ccids> Connection<F> {
         let &Accepted { numbers, arrived, ref read, ecn } = accepted;
         let kind = packet.packet_type();
         let marked = self.reads_as_marked(ecn);
-        self.received.mark(numbers.sequence, marked);
+        self.received.accept(numbers.sequence, arrived, marked);
         match arrived {
             Arrived::New { missing } => {
                 self.newest_at = now;

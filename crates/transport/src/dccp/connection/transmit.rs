@@ -257,9 +257,12 @@ impl<F: Ccids> Connection<F> {
             options: Options::new(),
             payload,
         };
-        if kind != PacketType::Data || self.has_options_for_data() {
-            self.write_options(now, &mut packet);
+        let mut options = Options::new();
+        match kind {
+            PacketType::Data => self.write_small_options(now, &packet, &mut options),
+            _ => self.write_options(now, &packet, &mut options),
         }
+        packet.options = options;
         let data = matches!(kind, PacketType::Data | PacketType::DataAck);
         if data {
             packet.coverage = self.coverage(packet.payload.len());
@@ -291,21 +294,11 @@ impl<F: Ccids> Connection<F> {
         Transmit { packet, size, ecn, fragmentable: handshake }
     }
 
-    /// Whether a packet with nothing but data may bear options at all: in simulations it hardly ever does.
-    fn has_options_for_data(&self) -> bool {
-        let config = &self.config;
-        self.slow
-            || config.data_checksum
-            || config.timestamps
-            || self.timestamp.is_some()
-            || self.ndp_run > 0 && self.features.is_on(Location::Local, FeatureId::SendNdpCount)
-    }
-
-    fn write_options(&mut self, now: Time, packet: &mut Packet) {
+    /// All options of a packet that is not Data, which has small ones alone.
+    fn write_options(&mut self, now: Time, packet: &Packet, options: &mut Options) {
         let kind = packet.packet_type();
         let short = packet.short;
         let has_numbers = matches!(kind, PacketType::Ack | PacketType::DataAck);
-        let mut options = Options::new();
         if self.state == State::PartOpen && !self.server {
             options.extend(self.cookies.iter().cloned().map(DccpOption::InitCookie));
         }
@@ -322,8 +315,7 @@ impl<F: Ccids> Connection<F> {
             self.received.data_dropped(LONGEST_VECTORS, &mut vectors);
         }
         let mut used: usize = vectors.iter().map(DccpOption::encoded_len).sum();
-        let negotiates = kind != PacketType::Data && kind != PacketType::Reset;
-        if negotiates {
+        if kind != PacketType::Reset {
             // Features come first: what they do not fit into, they would ask for again.
             let reserved = if kind == PacketType::DataAck { used } else { 0 };
             let before = options.len();
@@ -331,7 +323,7 @@ impl<F: Ccids> Connection<F> {
             let confirms = kind.has_acknowledgment();
             let feature_room = room.saturating_sub(reserved).min(3 * LARGEST_FEATURE);
             let rtt = self.rtt();
-            self.features.attach(now, self.gss, rtt, (handshake, confirms), feature_room, &mut options);
+            self.features.attach(now, self.gss, rtt, (handshake, confirms), feature_room, options);
             room -= options[before..].iter().map(DccpOption::encoded_len).sum::<usize>().min(room);
         }
         if kind == PacketType::Ack {
@@ -350,12 +342,11 @@ impl<F: Ccids> Connection<F> {
             self.received.data_dropped(room - used.min(room), &mut vectors);
         }
         if options.is_empty() {
-            options = vectors;
+            *options = vectors;
         } else {
             options.append(&mut vectors);
         }
-        self.write_small_options(now, packet, &mut options);
-        packet.options = options;
+        self.write_small_options(now, packet, options);
     }
 
     fn write_small_options(&mut self, now: Time, packet: &Packet, options: &mut Options) {
@@ -398,10 +389,9 @@ impl<F: Ccids> Connection<F> {
             }
         }
         let data = matches!(kind, PacketType::Data | PacketType::DataAck);
-        let rtt = self.rtt();
         if self.config.timestamps
             && data
-            && self.timestamp_sent.is_none_or(|then| now.saturating_since(then) >= rtt)
+            && self.timestamp_sent.is_none_or(|then| now.saturating_since(then) >= self.rtt())
             && small(DccpOption::Timestamp(time_stamp(now)), false)
         {
             self.timestamp_sent = Some(now);
