@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import paceline
 from conftest import CALL
+from paceline import _core
 from paceline.outputs import OutputFolder
 from paceline.quantity import base_units
 from paceline.scenario import toml_value
@@ -158,3 +159,12 @@ def test_values_survive_as_toml_on_one_line(value: object) -> None:
 )
 def test_quantities_in_base_units(text: object, number: float | None) -> None:
     assert base_units(text) == number
+
+
+def test_parameters_are_numbers_with_units() -> None:
+    parameters = _core.Scenario(CALL, overrides=[("links.bottleneck.delay", '"20ms"')]).parameters
+    assert parameters["links.bottleneck.delay"] == (0.02, "s")
+    assert parameters["flows.video.transport"] == ("rtp", None)
+    assert parameters["seed"] == (1, None)
+    assert _core.quantity("20Mbps") == (2e7, "bit/s")
+    assert _core.quantity("fast") is None

@@ -21,6 +21,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
     module.add_class::<source::Scenario>()?;
     module.add_class::<output::RunOutput>()?;
+    module.add_function(wrap_pyfunction!(source::quantity, module)?)?;
     module.add_function(wrap_pyfunction!(simulate::run, module)?)?;
     module.add_function(wrap_pyfunction!(registry::registry_json, module)?)?;
     module.add_function(wrap_pyfunction!(network::send, module)?)?;

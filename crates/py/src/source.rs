@@ -1,9 +1,10 @@
 //! From what Python hands over to a loaded scenario.
 
 use crate::ScenarioError;
-use paceline_scenario::{Loaded, Loader, Origin, load};
+use paceline_scenario::{Loaded, Loader, Origin, TypedValue, load};
+use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyDict};
 use std::path::{Path, PathBuf};
 
 /// A scenario with everything that it names, read and checked: ready to run.
@@ -64,6 +65,28 @@ impl Scenario {
     fn resolved_toml(&self) -> String {
         self.loaded.scenario.to_toml()
     }
+
+    /// Every parameter as resolved: the path that `--set` takes, then the value and its unit (`s`, `bit/s`, `B` or none).
+    #[getter]
+    fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let parameters = PyDict::new(py);
+        for parameter in self.loaded.scenario.parameters() {
+            let value = match parameter.value {
+                TypedValue::Integer(count) => count.into_bound_py_any(py)?,
+                TypedValue::Number(number) => number.into_bound_py_any(py)?,
+                TypedValue::Flag(flag) => flag.into_bound_py_any(py)?,
+                TypedValue::Text(text) => text.into_bound_py_any(py)?,
+            };
+            parameters.set_item(parameter.path, (value, parameter.unit))?;
+        }
+        Ok(parameters)
+    }
+}
+
+/// A text such as "20ms" as a number in base units and the unit: `s`, `bit/s` or `B`; none if it is no quantity.
+#[pyfunction]
+pub fn quantity(text: &str) -> Option<(f64, &'static str)> {
+    paceline_scenario::quantity(text)
 }
 
 fn floats<'py>(py: Python<'py>, values: impl Iterator<Item = f64>) -> Bound<'py, PyBytes> {

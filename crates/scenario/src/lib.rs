@@ -19,6 +19,7 @@ mod spec;
 pub mod summary;
 #[cfg(test)]
 mod tests;
+mod typed;
 mod write;
 
 pub use build::{Loaded, Origin, load};
@@ -29,3 +30,4 @@ pub use overrides::{apply, parse_with};
 pub use recorder::{FlowRecorder, LinkRecorder, ReceivedPacket, Window};
 pub use schema::parse;
 pub use spec::*;
+pub use typed::{TypedParameter, TypedValue, quantity};

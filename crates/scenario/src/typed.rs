@@ -1,0 +1,110 @@
+//! The parameters of a scenario as typed values: a time is a number of seconds, not a text.
+
+use crate::Scenario;
+use crate::overrides::quoted_key;
+use crate::quantity::{Dimension, parse_ticks};
+use toml::{Table, Value};
+
+/// What one parameter of a scenario is set to.
+#[derive(Clone, PartialEq, Debug)]
+pub enum TypedValue {
+    /// A count.
+    Integer(i64),
+    /// A ratio, or a quantity in the base unit that is named beside it.
+    Number(f64),
+    /// A switch.
+    Flag(bool),
+    /// A name; of a list its JSON.
+    Text(String),
+}
+
+/// A parameter of a scenario as resolved.
+#[derive(Clone, PartialEq, Debug)]
+pub struct TypedParameter {
+    /// Where it stands, as `--set` names it: `links.bottleneck.delay`.
+    pub path: String,
+    /// What it is set to.
+    pub value: TypedValue,
+    /// The unit of a quantity: `s`, `bit/s` or `B`.
+    pub unit: Option<&'static str>,
+}
+
+/// Keys whose text is a name, even if it reads like a quantity.
+const NAMES: [&str; 6] = ["name", "from", "to", "trace", "file", "column"];
+
+/// A number with a unit, such as "20ms", in its base unit: `s`, `bit/s` or `B`. A clock's step may be "1/1024s".
+pub fn quantity(text: &str) -> Option<(f64, &'static str)> {
+    if let Some(positive) = text.trim().strip_prefix('-') {
+        return quantity(positive).map(|(value, unit)| (-value, unit));
+    }
+    let read = |dimension: Dimension| dimension.parse(text).ok().map(|value| value as f64);
+    let seconds = || read(Dimension::Time).map(|nanos| nanos / 1e9);
+    let step = || parse_ticks(text).map(|ticks| 1.0 / f64::from(ticks));
+    let time = seconds().or_else(step).map(|value| (value, "s"));
+    time.or_else(|| Some((read(Dimension::Rate)?, "bit/s"))).or_else(|| Some((read(Dimension::Size)?, "B")))
+}
+
+impl Scenario {
+    /// Every parameter of the resolved scenario, sorted by path.
+    pub fn parameters(&self) -> Vec<TypedParameter> {
+        let mut found = Vec::new();
+        // What the scenario writes of itself is TOML.
+        collect("", &self.to_toml().parse().unwrap_or_default(), &mut found);
+        found
+    }
+}
+
+fn collect(prefix: &str, table: &Table, found: &mut Vec<TypedParameter>) {
+    for (key, value) in table {
+        let path = format!("{prefix}{}", quoted_key(key));
+        let (value, unit) = match value {
+            Value::Table(inner) => {
+                collect(&format!("{path}."), inner, found);
+                continue;
+            }
+            Value::Integer(count) => (TypedValue::Integer(*count), None),
+            Value::Float(number) => (TypedValue::Number(*number), None),
+            Value::Boolean(flag) => (TypedValue::Flag(*flag), None),
+            Value::String(text) if text == "inf" => (TypedValue::Number(f64::INFINITY), None),
+            Value::String(text) => match quantity(text).filter(|_| !NAMES.contains(&key.as_str())) {
+                Some((number, unit)) => (TypedValue::Number(number), Some(unit)),
+                None => (TypedValue::Text(text.clone()), None),
+            },
+            list => (TypedValue::Text(serde_json::to_string(list).unwrap_or_default()), None),
+        };
+        found.push(TypedParameter { path, value, unit });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantities_are_numbers_in_base_units() {
+        assert_eq!(quantity("5ms"), Some((0.005, "s")));
+        assert_eq!(quantity("-20 Mbps"), Some((-20e6, "bit/s")));
+        assert_eq!(quantity("1.5kB"), Some((1500.0, "B")));
+        assert_eq!(quantity("1/1024s"), Some((1.0 / 1024.0, "s")));
+        assert_eq!((quantity("20"), quantity("scream"), quantity("")), (None, None, None));
+    }
+
+    #[test]
+    fn every_parameter_of_a_scenario_has_a_type() {
+        let text = "duration = \"10s\"\nname = \"5ms\"\n[links.\"a.b\"]\nrate = \"8Mbps\"\nqueue = { packets = 9 }\n\
+                    [flows.f]\ncontroller = \"scream\"\nsource = { kind = \"bulk\" }\npath = [\"a.b\"]\n";
+        let parameters = crate::parse(text, "x.toml").expect("right").parameters();
+        let of = |path: &str| {
+            let found = parameters.iter().find(|parameter| parameter.path == path);
+            found.map(|found| (found.value.clone(), found.unit)).unwrap_or_else(|| panic!("no {path}"))
+        };
+        assert_eq!(of("duration"), (TypedValue::Number(10.0), Some("s")));
+        assert_eq!(of("name"), (TypedValue::Text("5ms".into()), None));
+        assert_eq!(of("links.\"a.b\".rate"), (TypedValue::Number(8e6), Some("bit/s")));
+        assert_eq!(of("links.\"a.b\".queue.packets"), (TypedValue::Integer(9), None));
+        assert_eq!(of("flows.f.path"), (TypedValue::Text("[\"a.b\"]".into()), None));
+        assert_eq!(of("flows.f.feedback.marker"), (TypedValue::Flag(true), None));
+        assert_eq!(of("flows.f.controller.rate_pace_max"), (TypedValue::Number(f64::INFINITY), None));
+        assert_eq!(of("flows.f.packet_size"), (TypedValue::Number(1012.0), Some("B")));
+    }
+}
