@@ -28,6 +28,7 @@ mod figures;
 mod losses;
 mod output;
 mod peer;
+mod port;
 pub mod receiver;
 pub mod relay;
 pub mod sender;

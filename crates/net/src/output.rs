@@ -31,7 +31,7 @@ pub struct NetCounters {
     /// type.
     pub malformed: u64,
     /// Refused: from another address than the peer's, or of another connection.
-    pub strangers: u64,
+    pub unknown_peers: u64,
     /// Refused: RTP or report blocks of an SSRC that is not of this session.
     pub unknown_ssrc: u64,
     /// Refused: RTP packets whose sequence number is too far from the others (RFC 3550 appendix A.1), DCCP packets that

@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 
 /// Lets in the media of one sender, known by its address and SSRCs, for receiver and relay alike.
 #[derive(Debug)]
-pub(crate) struct MediaGate {
+pub(crate) struct SenderFilter {
     /// SSRCs that are known before the first packet.
     expected: Option<Ssrcs>,
     lock: PeerLock<(SocketAddr, Ssrcs)>,
@@ -26,12 +26,15 @@ pub(crate) struct Admitted<'d> {
     pub new: bool,
 }
 
-impl MediaGate {
+impl SenderFilter {
     /// For a flow of `streams` streams. Without `ssrc` the first is that of the first packet, or 100 if there are several
     /// streams. A sender that is silent for `patience` gives way to another.
-    pub fn new(ssrc: Option<u32>, streams: usize, patience: Option<TimeDelta>) -> MediaGate {
+    pub fn new(ssrc: Option<u32>, streams: usize, patience: Option<TimeDelta>) -> SenderFilter {
         let first = ssrc.or((streams > 1).then_some(FIRST_SSRC));
-        MediaGate { expected: first.map(|first| Ssrcs::new(first, streams)), lock: PeerLock::new(patience) }
+        SenderFilter {
+            expected: first.map(|first| Ssrcs::new(first, streams)),
+            lock: PeerLock::new(patience),
+        }
     }
 
     /// Where the media comes from.
@@ -61,7 +64,7 @@ impl MediaGate {
             Admission::Known => Some(Admitted { view, ssrcs, new: false }),
             Admission::New => {
                 // Whoever was heard only once was a stranger after all.
-                counters.strangers += u64::from(before.is_some());
+                counters.unknown_peers += u64::from(before.is_some());
                 Some(Admitted { view, ssrcs, new: true })
             }
             Admission::Stranger if before == Some(datagram.from) => {
@@ -69,7 +72,7 @@ impl MediaGate {
                 None
             }
             Admission::Stranger => {
-                counters.strangers += 1;
+                counters.unknown_peers += 1;
                 None
             }
         }

@@ -35,6 +35,8 @@ pub(crate) struct Datagram<'a> {
     pub ecn: Ecn,
     /// When the kernel received it.
     pub arrived: Moment,
+    /// When the process read it.
+    pub read: Moment,
 }
 
 /// Room for one datagram.
@@ -108,8 +110,9 @@ impl UdpPort {
         }
         // Only the system names senders, and every UDP sender has an address.
         let from = message.address.as_ref().and_then(internet_address).unwrap_or_else(nobody);
-        let (length, arrived) = (message.bytes, StampReader::now().moment_of(stamp));
-        Ok(Some(Datagram { bytes: &inbox.buffer[..length.min(LARGEST)], from, ecn, arrived }))
+        let (length, clocks) = (message.bytes, StampReader::now());
+        let (arrived, read) = (clocks.moment_of(stamp), clocks.moment_of(None));
+        Ok(Some(Datagram { bytes: &inbox.buffer[..length.min(LARGEST)], from, ecn, arrived, read }))
     }
 }
 

@@ -12,6 +12,9 @@ use std::num::NonZeroU64;
 /// How long a driver sleeps at most, so that Ctrl-C is heard.
 pub(crate) const LONGEST_SLEEP: TimeDelta = TimeDelta::from_millis(100);
 
+/// How long an end waits for the other's part in closing a connection.
+pub(crate) const CLOSING: TimeDelta = TimeDelta::from_secs(1);
+
 /// Sleeps until one of `ports` can be read, or until `due`, or for [`LONGEST_SLEEP`]. Nothing spins: with the timer
 /// slack of [`PreciseTimers`] the kernel wakes a thread within some tens of microseconds, which the pacer makes up for.
 pub(crate) fn wait_for(ports: &[&UdpPort], due: Moment) -> Result<(), NetError> {

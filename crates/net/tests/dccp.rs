@@ -32,7 +32,11 @@ fn a_connection_opens_carries_and_closes() {
     assert!(at_sender.srtt_ms.mean.is_some() && at_receiver.one_way_delay_ms.mean.is_some());
     assert_eq!((at_sender.queue_delay_ms.mean, at_receiver.queue_delay_ms.mean), (None, None));
     for counters in [sent.counters, received.counters] {
-        assert_eq!((counters.malformed, counters.strangers, counters.duplicates), (0, 0, 0), "{counters:?}");
+        assert_eq!(
+            (counters.malformed, counters.unknown_peers, counters.duplicates),
+            (0, 0, 0),
+            "{counters:?}"
+        );
     }
     assert_eq!((sent.flows.rows(), received.flows.rows()), (20, 20));
 }
@@ -82,7 +86,7 @@ fn a_relay_applies_the_link_and_lets_the_connection_close() {
     assert!(link.offered >= relayed.packets_sent && relayed.packets_sent > 300, "{link:?} {relayed:?}");
     assert!(ends.sender.warnings.is_empty(), "{:?}", ends.sender.warnings);
     assert!(ends.receiver.warnings.is_empty(), "{:?}", ends.receiver.warnings);
-    assert_eq!(ends.relay.counters.strangers + ends.relay.counters.malformed, 0);
+    assert_eq!(ends.relay.counters.unknown_peers + ends.relay.counters.malformed, 0);
 }
 
 #[test]

@@ -168,7 +168,7 @@ fn a_flood_of_requests_costs_no_memory_and_keeps_nobody_out() {
     assert!(count(&answers[1], PacketType::Reset) > 100, "{}", answers[1].len());
     assert_eq!(count(&answers[1], PacketType::Response), 0);
     assert!(count(&answers[1], PacketType::Reset) <= 4 * 1024, "{}", answers[1].len());
-    assert!(received.counters.strangers > 1000, "{:?}", received.counters);
+    assert!(received.counters.unknown_peers > 1000, "{:?}", received.counters);
     // A connection for each would have taken some 60 MB.
     assert!(used.iter().all(|bytes| *bytes < 12 << 20), "{used:?}");
 }
@@ -206,7 +206,7 @@ fn a_scan_finds_nothing_and_disturbs_nobody() {
     let others = answers.iter().filter(|kind| **kind != PacketType::Reset).count();
     assert!(others == 0 && (100..=3 * 1024).contains(&answers.len()), "{others} of {}", answers.len());
     assert!(
-        received.counters.malformed > 200 && received.counters.strangers > 1000,
+        received.counters.malformed > 200 && received.counters.unknown_peers > 1000,
         "{:?}",
         received.counters
     );
@@ -223,7 +223,11 @@ fn who_connects_and_closes_at_once_keeps_nobody_out() {
         last.extend((0..17).map(|_| knock(to, true).1.packet_type()));
     });
     assert_eq!(last, [PacketType::Reset; 34]);
-    assert!(received.counters.strangers < 40 && received.counters.malformed == 0, "{:?}", received.counters);
+    assert!(
+        received.counters.unknown_peers < 40 && received.counters.malformed == 0,
+        "{:?}",
+        received.counters
+    );
     assert!(flow(&sent).packets_received > 50, "{:?}", flow(&sent));
 }
 

@@ -123,7 +123,7 @@ fn strangers_change_nothing() {
         }
     });
     for counters in [ends.relay.counters, ends.receiver.counters] {
-        assert!(counters.strangers >= 10 && counters.malformed >= 10, "{counters:?}");
+        assert!(counters.unknown_peers >= 10 && counters.malformed >= 10, "{counters:?}");
     }
     let counters = ends.receiver.counters;
     assert!(counters.other_rtcp >= 10, "{counters:?}");

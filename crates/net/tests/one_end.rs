@@ -81,7 +81,7 @@ fn hostile_feedback_is_counted_and_changes_nothing() {
     let about = |count: u64, each: u64| count >= each * (reports - 20) && count <= each * (reports + 20);
     assert!(about(counters.unknown_reports, 3), "{counters:?}");
     assert!(about(counters.unknown_ssrc, 1), "{counters:?}");
-    assert!(about(counters.strangers, 1), "{counters:?}");
+    assert!(about(counters.unknown_peers, 1), "{counters:?}");
     assert!(about(counters.other_rtcp, 1), "{counters:?}");
     assert!(about(counters.malformed, 2), "{counters:?}");
 }

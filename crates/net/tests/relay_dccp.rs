@@ -56,5 +56,5 @@ fn requests_of_strangers_do_not_cut_a_connection_that_pauses() {
         assert!(busy(rows * 7 / 8, rows) > 8, "{} of {rows}", busy(rows * 7 / 8, rows));
     }
     assert!(flow(&ends.sender).packets_received > 400, "{:?}", flow(&ends.sender));
-    assert!(ends.relay.counters.strangers > 600, "{:?}", ends.relay.counters);
+    assert!(ends.relay.counters.unknown_peers > 600, "{:?}", ends.relay.counters);
 }

@@ -64,7 +64,7 @@ fn strays_before_the_sender_do_not_take_its_place() {
     let media: Vec<_> = passed.into_iter().filter(|datagram| datagram.get(11) != Some(&3)).collect();
     assert_eq!(media, (0..10).map(|sequence| packet(98, 100, sequence)).collect::<Vec<_>>());
     let counters = output.counters;
-    assert_eq!((counters.malformed, counters.strangers), (2, 3), "{counters:?}");
+    assert_eq!((counters.malformed, counters.unknown_peers), (2, 3), "{counters:?}");
     assert_eq!(flow(&output).packets_sent, 10, "the stray is not recorded");
     assert_eq!(output.summary.links["l"].offered, 10);
 }
@@ -89,7 +89,7 @@ fn noise_does_not_keep_the_sender_out() {
     assert!(ours >= 49, "{ours}");
     assert_eq!(flow(&output).packets_sent, 49);
     let counters = output.counters;
-    assert_eq!((counters.malformed, counters.strangers), (50, 101), "{counters:?}");
+    assert_eq!((counters.malformed, counters.unknown_peers), (50, 101), "{counters:?}");
 }
 
 #[test]
@@ -101,5 +101,5 @@ fn rtcp_of_the_sender_passes() {
         }
     });
     assert_eq!(passed, [packet(98, 100, 0), RTCP.to_vec(), packet(98, 100, 1)]);
-    assert_eq!(output.counters.strangers, 1, "RTCP opens nothing");
+    assert_eq!(output.counters.unknown_peers, 1, "RTCP opens nothing");
 }

@@ -174,7 +174,7 @@ fn look_up(py: Python<'_>, progress: &Option<Py<PyAny>>, reached: &AtomicU64, du
 fn refused(counters: &paceline_net::NetCounters) -> Option<String> {
     let counts = [
         ("malformed", counters.malformed),
-        ("from strangers", counters.strangers),
+        ("from unknown peers", counters.unknown_peers),
         ("of an unknown SSRC", counters.unknown_ssrc),
         ("out of sequence", counters.out_of_sequence),
         ("about packets never sent", counters.unknown_reports),

@@ -1,102 +1,89 @@
-//! The receiver's loop: packets in, reports out, sleep.
+//! The receiver's loop, whatever the transport: datagrams in, answers out, sleep.
 
 use super::ReceiveOptions;
-use super::session::Session;
+use super::codec::{Admitted, ReceivingCodec};
+use super::record::ReceiverRecord;
+use super::session::{Session, SessionConfig};
 use crate::choice::{ChosenFlow, reachable_from_outside};
 use crate::clock::{DriverClock, Moment};
 use crate::output::NetCounters;
-use crate::peer::MediaGate;
-use crate::socket::{Datagram, Inbox, UdpPort};
-use crate::wait::{LONGEST_SLEEP, PreciseTimers, wait_for};
+use crate::port::Port;
+use crate::socket::{Datagram, Inbox};
+use crate::wait::{CLOSING, LONGEST_SLEEP, PreciseTimers, wait_for};
 use crate::{Control, NetError, NetOutput};
-use paceline_scenario::build::RtpParts;
-use paceline_units::{Time, TimeDelta};
-use paceline_wire::rtp;
+use paceline_units::{Ecn, Time, TimeDelta};
 
 /// Datagrams read before the rest of the loop has its turn.
 const AT_ONCE: usize = 256;
 
-pub(super) struct Driver<'a> {
-    port: UdpPort,
+pub(super) struct Driver<'a, C> {
+    port: Port,
     inbox: Inbox,
     flow: ChosenFlow<'a>,
-    rtp: &'a RtpParts,
+    config: SessionConfig,
     options: ReceiveOptions,
-    gate: MediaGate,
+    codec: C,
     session: Option<Session<'a>>,
     counters: NetCounters,
-    /// Since the socket was opened.
+    /// Since the socket was opened: the codec's clock.
     clock: DriverClock,
+    /// The last time that the codec was told.
+    time: Time,
     duration: TimeDelta,
+    /// Whether the run is over, and only the connection is to be closed.
+    closing: bool,
 }
 
-impl<'a> Driver<'a> {
+impl<'a, C: ReceivingCodec> Driver<'a, C> {
     pub fn new(
-        port: UdpPort,
+        port: Port,
         flow: ChosenFlow<'a>,
-        rtp: &'a RtpParts,
+        config: SessionConfig,
+        codec: C,
         options: ReceiveOptions,
-    ) -> Driver<'a> {
+    ) -> Driver<'a, C> {
         let longest = flow.scenario.duration;
         Driver {
             port,
             inbox: Inbox::new(),
-            gate: MediaGate::new(options.ssrc, rtp.streams.len(), None),
             flow,
-            rtp,
+            config,
+            codec,
             session: None,
             counters: NetCounters::default(),
             clock: DriverClock::from_zero(Moment::now()),
+            time: Time::ZERO,
             duration: options.duration.map_or(longest, |duration| duration.min(longest)),
+            closing: false,
             options,
         }
     }
 
     pub fn run(mut self, control: &Control<'_>) -> Result<NetOutput, NetError> {
         let _timers = PreciseTimers::new();
+        let outside = reachable_from_outside(self.port.socket.address()?);
         self.clock = DriverClock::from_zero(Moment::now());
-        let warning = reachable_from_outside(self.port.address()?);
         loop {
             let before = Moment::now();
             let all = self.read()?;
+            self.handle_timeouts();
             if self.advance(before, control)? || control.stopped() {
                 break;
             }
-            if !all {
-                continue;
+            if all {
+                self.wait(Time::MAX)?;
             }
-            let due = self.session.as_ref().map_or(Moment::from_nanos(u64::MAX), Session::next);
-            wait_for(&[&self.port], due.min(Moment::now().plus(LONGEST_SLEEP)))?;
         }
-        let now = Moment::now();
-        let mut output = match self.session {
-            Some(session) => {
-                let ran = session.clock.time_of(now);
-                session.finish(ran, self.counters)
-            }
-            None => super::record::ReceiverRecord::new(self.flow, false).nothing(self.counters),
+        let ran = self.session.as_ref().map_or(Time::ZERO, |session| session.clock.now());
+        self.close(control.stopped())?;
+        let Driver { mut codec, mut counters, port, session, flow, .. } = self;
+        let ended = codec.finish(ran, &mut counters);
+        let warnings = [outside, ended, port.finish()].into_iter().flatten().collect();
+        let output = match session {
+            Some(session) => session.finish(ran, counters),
+            None => ReceiverRecord::new(flow, false).nothing(counters),
         };
-        output.warnings.extend(warning);
-        Ok(output)
-    }
-
-    /// Does what is due; true at the end of the run. What arrived up to `before` has been taken.
-    fn advance(&mut self, before: Moment, control: &Control<'_>) -> Result<bool, NetError> {
-        let Some(session) = &mut self.session else {
-            let waited = self.clock.now() - Time::ZERO;
-            let Some(patience) = self.options.patience.filter(|patience| waited >= *patience) else {
-                return Ok(false);
-            };
-            return Err(NetError::NothingArrived {
-                address: self.port.address()?,
-                seconds: patience.as_secs_f64(),
-            });
-        };
-        session.advance(session.clock.now(), &self.port, &mut self.counters);
-        let now = session.clock.time_of(before);
-        session.tick(now, control.progress);
-        let silent = now.saturating_since(session.heard);
-        Ok(now >= Time::ZERO + self.duration || self.options.silence.is_some_and(|most| silent >= most))
+        Ok(NetOutput { warnings, ..output })
     }
 
     /// Takes what has arrived; true if nothing is left.
@@ -104,30 +91,119 @@ impl<'a> Driver<'a> {
         let mut inbox = std::mem::take(&mut self.inbox);
         let mut all = false;
         for _ in 0..AT_ONCE {
-            let datagram = self.port.read(&mut inbox)?;
+            let datagram = self.port.read(&mut inbox, &mut self.counters)?;
             all = datagram.is_none();
             let Some(datagram) = datagram else { break };
-            self.counters.received += 1;
+            self.port.capture(&datagram);
             self.take(&datagram);
         }
         self.inbox = inbox;
         Ok(all)
     }
 
+    /// Hands a datagram to the codec, what that admits to the session, and their answers back.
     fn take(&mut self, datagram: &Datagram<'_>) {
-        if rtp::is_rtcp(datagram.bytes) {
-            self.counters.other_rtcp += 1;
-            return;
-        }
-        let now = self.clock.time_of(datagram.arrived);
-        let Some(packet) = self.gate.admit(now, datagram, &mut self.counters) else { return };
-        if packet.new {
-            self.session = Some(Session::open(self.flow, self.rtp, packet.ssrcs, datagram, &packet.view));
-        }
+        let now = self.reach(datagram.arrived);
+        let Driver { codec, session, flow, config, counters, closing, .. } = self;
+        let mut refused = NetCounters::default();
+        codec.receive(now, datagram, counters, |packet: Admitted<'_>| {
+            if *closing {
+                return;
+            }
+            if let Some(data) = packet.data.filter(|_| packet.begins || session.is_none()) {
+                *session = Some(Session::open(*flow, *config, data.payload, datagram));
+            }
+            if let Some(session) = session {
+                session.take(datagram, &packet, &mut refused);
+            }
+        });
+        self.counters.out_of_sequence += refused.out_of_sequence;
+        self.counters.duplicates += refused.duplicates;
         // A packet may make a report due at once: before the next packet changes what it would say.
         if let Some(session) = &mut self.session {
-            session.take(datagram, &packet.view, &mut self.counters);
-            session.advance(session.clock.now(), &self.port, &mut self.counters);
+            session.advance(session.clock.time_of(datagram.read), |feedback| self.codec.report(feedback));
         }
+        self.transmit(now);
+    }
+
+    /// Lets the codec do what is due.
+    fn handle_timeouts(&mut self) {
+        let now = self.reach(Moment::now());
+        self.codec.handle_timeout(now);
+        self.transmit(now);
+    }
+
+    fn transmit(&mut self, now: Time) {
+        loop {
+            self.port.bytes.clear();
+            let Some(to) = self.codec.poll_transmit(now, &mut self.port.bytes) else { return };
+            // As in the simulator, what goes back is not ECN-capable. What cannot be sent is lost like any other packet.
+            let _ = self.port.send(to, Ecn::NotEct, None, &mut self.counters);
+        }
+    }
+
+    /// The codec's time of something at `moment`: never before what it was told last.
+    fn reach(&mut self, moment: Moment) -> Time {
+        self.time = self.time.max(self.clock.time_of(moment));
+        self.time
+    }
+
+    /// Does what is due in the session; true at the end of the run. What arrived up to `before` has been taken.
+    fn advance(&mut self, before: Moment, control: &Control<'_>) -> Result<bool, NetError> {
+        let Some(session) = &mut self.session else {
+            let waited = self.clock.now() - Time::ZERO;
+            let Some(patience) = self.options.patience.filter(|patience| waited >= *patience) else {
+                return Ok(false);
+            };
+            let (address, seconds) = (self.port.socket.address()?, patience.as_secs_f64());
+            return Err(NetError::NothingArrived { address, seconds });
+        };
+        session.advance(session.clock.now(), |feedback| self.codec.report(feedback));
+        let now = session.clock.time_of(before);
+        session.tick(now, control.progress);
+        let silent = now.saturating_since(session.heard);
+        let over = now >= Time::ZERO + self.duration
+            || self.codec.is_over()
+            || self.options.silence.is_some_and(|most| silent >= most);
+        self.transmit(self.time);
+        Ok(over)
+    }
+
+    /// Sleeps until something arrives or is due, but not longer than until `until`.
+    fn wait(&self, until: Time) -> Result<(), NetError> {
+        let codec = self.clock.moment_of(self.codec.next_timeout().unwrap_or(Time::MAX).min(until));
+        let session = self.session.as_ref().filter(|_| !self.closing).map(Session::next);
+        let due = session.map_or(codec, |due| due.min(codec));
+        wait_for(&[&self.port.socket], due.min(Moment::now().plus(LONGEST_SLEEP)))
+    }
+
+    /// Closes the connection, if there is one, after a moment for the sender to do so unless `at_once`.
+    fn close(&mut self, at_once: bool) -> Result<(), NetError> {
+        self.closing = true;
+        if !at_once {
+            self.linger()?;
+        }
+        if self.codec.is_open() {
+            let now = self.reach(Moment::now());
+            self.codec.close(now);
+            self.transmit(now);
+            self.linger()?;
+        }
+        let now = self.reach(Moment::now());
+        self.codec.abort(now);
+        self.transmit(now);
+        Ok(())
+    }
+
+    /// Waits a moment for the connection to be over.
+    fn linger(&mut self) -> Result<(), NetError> {
+        let until = self.clock.now() + CLOSING;
+        while self.codec.is_open() && self.clock.now() < until {
+            if self.read()? {
+                self.wait(until)?;
+            }
+            self.handle_timeouts();
+        }
+        Ok(())
     }
 }

@@ -19,20 +19,26 @@
 //! RTP in its datagrams, of bulk data no frame is displayed. `loss_ratio` is of numbers that are missing for a second; a few of
 //! them were no data. Nobody plays RTP's guard: [`paceline_transport::dccp::Host`] and the connection do.
 
-mod connection;
+mod codec;
 mod dccp;
 mod driver;
 mod record;
+mod rtp;
 mod seen;
 mod session;
 mod times;
 
 use crate::choice::{ChosenFlow, Over};
-use crate::dccp::DccpPort;
+use crate::port::Port;
 use crate::socket::UdpPort;
 use crate::{Control, NetError, NetOutput};
+use dccp::DccpCodec;
+use driver::Driver;
 use paceline_scenario::{Loaded, Loader, Origin, load};
+use paceline_transport::rtp::FeedbackConfig;
 use paceline_units::TimeDelta;
+use rtp::RtpCodec;
+use session::SessionConfig;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -103,11 +109,19 @@ impl<'a> Receiver<'a> {
     /// If nothing arrives within the options' patience, or the socket fails.
     pub fn run(self, control: &Control<'_>) -> Result<NetOutput, NetError> {
         let Receiver { port, flow, options } = self;
+        let port = Port::new(port, options.capture.as_deref())?;
         match flow.over {
-            Over::Rtp(rtp) => driver::Driver::new(port, flow, rtp, options).run(control),
+            Over::Rtp(parts) => {
+                let (streams, feedback, playout) = (parts.streams.len(), parts.feedback, parts.playout);
+                let codec = RtpCodec::new(parts, options.ssrc);
+                let config = SessionConfig { streams, feedback, playout };
+                Driver::new(port, flow, config, codec, options).run(control)
+            }
             Over::Dccp(parts) => {
-                let port = DccpPort::new(port, options.capture.as_deref())?;
-                dccp::Driver::new(port, flow, parts, options)?.run(control)
+                let codec = DccpCodec::new(parts, port.socket.address()?, options.silence)?;
+                let (feedback, playout) = (FeedbackConfig::default(), parts.playout);
+                let config = SessionConfig { streams: 1, feedback, playout };
+                Driver::new(port, flow, config, codec, options).run(control)
             }
         }
     }

@@ -78,7 +78,7 @@ impl ConnectionGate {
         let key = (datagram.from, glance.ports);
         if let Some(peer) = self.peer.as_mut().filter(|peer| peer.key == key) {
             peer.heard = now;
-            counters.strangers += self.newcomers.len() as u64;
+            counters.unknown_peers += self.newcomers.len() as u64;
             self.newcomers.clear();
             return Some(Passage { data: is_data(glance.kind), established: true, begins: None });
         }
@@ -88,7 +88,7 @@ impl ConnectionGate {
             false if glance.kind == PacketType::Request => self.request(now, key, datagram, counters),
             false => self.completes(now, key, datagram, counters),
         };
-        counters.strangers += u64::from(passage.is_none());
+        counters.unknown_peers += u64::from(passage.is_none());
         passage
     }
 
@@ -103,7 +103,7 @@ impl ConnectionGate {
         let number = decode_in_udp(datagram.bytes).ok()?.sequence;
         let before = self.newcomers.len();
         self.newcomers.retain(|newcomer| now.saturating_since(newcomer.heard) < self.patience);
-        counters.strangers += (before - self.newcomers.len()) as u64;
+        counters.unknown_peers += (before - self.newcomers.len()) as u64;
         let known = self.newcomers.iter_mut().find(|newcomer| newcomer.key == key);
         let mut begins = None;
         if let Some(newcomer) = known {
@@ -112,7 +112,7 @@ impl ConnectionGate {
         } else {
             if self.newcomers.len() == NEWCOMERS {
                 self.newcomers.pop_front();
-                counters.strangers += 1;
+                counters.unknown_peers += 1;
             }
             // Alone it begins a run, if none has.
             let began = self.peer.is_none() && self.newcomers.is_empty();
@@ -139,7 +139,7 @@ impl ConnectionGate {
             return None;
         }
         let begins = (self.peer.is_none() && !newcomer.began).then_some(newcomer.first);
-        counters.strangers += self.newcomers.len() as u64 - 1;
+        counters.unknown_peers += self.newcomers.len() as u64 - 1;
         self.newcomers.clear();
         self.peer = Some(Peer { key, heard: now });
         Some(Passage { data: is_data(packet.packet_type()), established: true, begins })
@@ -215,7 +215,7 @@ mod tests {
         fn say(&mut self, millis: u64, from: SocketAddr, number: u64, body: Body) -> Option<Passage> {
             let (now, bytes) = (Time::from_nanos(millis * 1_000_000), bytes(PORTS, number, body));
             let arrived = Moment::from_nanos(now.as_nanos());
-            let datagram = Datagram { bytes: &bytes, from, ecn: Ecn::NotEct, arrived };
+            let datagram = Datagram { bytes: &bytes, from, ecn: Ecn::NotEct, arrived, read: arrived };
             self.gate.admit(now, &datagram, &mut self.counters)
         }
 
@@ -257,7 +257,7 @@ mod tests {
         assert_eq!(world.ack(1050, sender, 600), passage(true, None));
         let data = world.say(1060, sender, 103, Body::Data);
         assert_eq!(data, Some(Passage { data: true, established: true, begins: None }));
-        assert_eq!(world.counters.strangers, 2);
+        assert_eq!(world.counters.unknown_peers, 2);
         assert_eq!(world.gate.target(&bytes(PORTS.reversed(), 602, Body::Data)), Some((sender, true)));
     }
 
@@ -276,7 +276,7 @@ mod tests {
         let mut world = World::new();
         world.request(0, stray, 7);
         assert_eq!(world.request(5000, sender, 100), passage(false, Some(5000)));
-        assert_eq!((world.counters.strangers, world.gate.newcomers.len()), (1, 1));
+        assert_eq!((world.counters.unknown_peers, world.gate.newcomers.len()), (1, 1));
     }
 
     #[test]
@@ -317,6 +317,6 @@ mod tests {
         let kept = &world.gate.newcomers;
         assert!(kept.iter().all(|newcomer| newcomer.requests.len() <= REPEATED));
         assert_eq!(world.ack(6300, sender, 0), passage(true, None));
-        assert_eq!((world.gate.newcomers.len(), world.counters.strangers), (0, 20_000));
+        assert_eq!((world.gate.newcomers.len(), world.counters.unknown_peers), (0, 20_000));
     }
 }

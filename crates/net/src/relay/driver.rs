@@ -224,7 +224,7 @@ impl<'a> Driver<'a> {
     fn take_back(&mut self, datagram: &Datagram<'_>) {
         self.counters.received += 1;
         if datagram.from != self.options.forward {
-            self.counters.strangers += 1;
+            self.counters.unknown_peers += 1;
             return;
         }
         if !self.gate.is_answer(datagram.bytes) {
@@ -259,7 +259,7 @@ impl<'a> Driver<'a> {
         }
         while let Some((_, parcel)) = self.back.pop_before(self.clock.now() + NEXT) {
             let Some((address, sender)) = self.gate.target(&parcel.bytes) else {
-                self.counters.strangers += 1;
+                self.counters.unknown_peers += 1;
                 continue;
             };
             self.open &= !(sender && self.gate.ends(&parcel.bytes));

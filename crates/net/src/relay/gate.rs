@@ -4,7 +4,7 @@ use super::connection::ConnectionGate;
 use crate::choice::Over;
 use crate::clock::Moment;
 use crate::output::NetCounters;
-use crate::peer::MediaGate;
+use crate::peer::SenderFilter;
 use crate::socket::Datagram;
 use crate::ssrc::{FIRST_SSRC, Ssrcs};
 use paceline_transport::dccp::PacketType;
@@ -42,7 +42,7 @@ pub(super) struct Beginning {
 
 /// Lets one sender's datagrams in, and the answers of one receiver.
 pub(super) enum Gate {
-    Rtp(MediaGate),
+    Rtp(SenderFilter),
     Dccp(ConnectionGate),
 }
 
@@ -50,7 +50,7 @@ impl Gate {
     /// For a flow over its transport. `ssrc` is that of RTP's first stream.
     pub fn new(over: Over<'_>, ssrc: Option<u32>) -> Gate {
         match over {
-            Over::Rtp(rtp) => Gate::Rtp(MediaGate::new(ssrc, rtp.streams.len(), Some(SENDER_PATIENCE))),
+            Over::Rtp(rtp) => Gate::Rtp(SenderFilter::new(ssrc, rtp.streams.len(), Some(SENDER_PATIENCE))),
             Over::Dccp(_) => Gate::Dccp(ConnectionGate::new(SENDER_PATIENCE)),
         }
     }
@@ -71,7 +71,7 @@ impl Gate {
                 if !is_sound_rtcp(datagram.bytes) {
                     counters.malformed += 1;
                 } else if gate.address() != Some(datagram.from) {
-                    counters.strangers += 1;
+                    counters.unknown_peers += 1;
                 } else {
                     return Verdict::Passes { data: true, begins: None, proves: false };
                 }

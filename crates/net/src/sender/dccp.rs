@@ -8,10 +8,11 @@ use super::record::SenderRecord;
 use super::{FORGIVEN_LATENESS, SendOptions};
 use crate::choice::ChosenFlow;
 use crate::clock::{DriverClock, Moment};
-use crate::dccp::{Arrival, CLOSING, DccpPort, Read, is_bulk, secret};
+use crate::dccp::{is_bulk, secret};
 use crate::output::NetCounters;
-use crate::socket::largest_payload;
-use crate::wait::{LONGEST_SLEEP, PreciseTimers, wait_for};
+use crate::port::Port;
+use crate::socket::{Datagram, Inbox, largest_payload};
+use crate::wait::{CLOSING, LONGEST_SLEEP, PreciseTimers, wait_for};
 use crate::{Control, NetError, NetOutput};
 use nix::errno::Errno;
 use paceline_cc::StreamId;
@@ -19,9 +20,10 @@ use paceline_scenario::build::DccpParts;
 use paceline_scenario::recorder::Tick;
 use paceline_scenario::registry::FlowCcids;
 use paceline_transport::dccp::{
-    CCID_2, Carried, DccpConfig, DccpSender, Ended, Outgoing, PacketType, ResetCode, SequenceNumber,
+    CCID_2, Carried, DccpConfig, DccpSender, Ended, Outgoing, PacketType, Payload, ResetCode, SequenceNumber,
 };
 use paceline_units::{Bytes, Time, TimeDelta};
+use paceline_wire::dccp::{decode_in_udp, encode_in_udp};
 use std::net::SocketAddr;
 
 /// Packets sent, and packets read, before the other side of the loop has its turn.
@@ -44,7 +46,8 @@ enum Turn {
 }
 
 pub(super) struct Driver<'a> {
-    port: DccpPort,
+    port: Port,
+    inbox: Inbox,
     to: SocketAddr,
     clock: DriverClock,
     endpoint: DccpSender<FlowCcids>,
@@ -66,7 +69,7 @@ pub(super) struct Driver<'a> {
 
 impl<'a> Driver<'a> {
     pub fn new(
-        port: DccpPort,
+        port: Port,
         flow: ChosenFlow<'a>,
         parts: &'a DccpParts,
         options: &SendOptions,
@@ -89,6 +92,7 @@ impl<'a> Driver<'a> {
         let mut plan = plan.into_iter();
         Ok(Driver {
             port,
+            inbox: Inbox::new(),
             to: options.to,
             clock: DriverClock::from_zero(Moment::now()),
             endpoint,
@@ -117,7 +121,7 @@ impl<'a> Driver<'a> {
             }
             self.answers.check(now, self.to)?;
             if !more {
-                wait_for(&[self.port.socket()], self.next())?;
+                wait_for(&[&self.port.socket], self.next())?;
             }
         }
         let now = self.clock.now();
@@ -192,7 +196,7 @@ impl<'a> Driver<'a> {
             self.take_packets()?;
             self.run_endpoint(self.clock.now() + NEXT);
             let due = self.clock.moment_of(self.endpoint_due().min(until));
-            wait_for(&[self.port.socket()], due)?;
+            wait_for(&[&self.port.socket], due)?;
         }
         let now = self.reach(self.clock.now());
         self.endpoint.abort(now);
@@ -215,26 +219,38 @@ impl<'a> Driver<'a> {
 
     /// Takes the packets that have arrived, each at its own time; true if there may be more.
     fn take_packets(&mut self) -> Result<bool, NetError> {
+        let mut inbox = std::mem::take(&mut self.inbox);
+        let mut more = true;
         for _ in 0..AT_ONCE {
-            match self.port.read(Some(self.to), &mut self.counters)? {
-                Read::Nothing => return Ok(false),
-                Read::Refused => {}
-                Read::Packet(arrival) => self.take_packet(arrival),
+            let Some(datagram) = self.port.read(&mut inbox, &mut self.counters)? else {
+                more = false;
+                break;
+            };
+            if datagram.from == self.to {
+                self.port.capture(&datagram);
+                self.take_packet(&datagram);
+            } else {
+                self.counters.unknown_peers += 1;
             }
         }
-        Ok(true)
+        self.inbox = inbox;
+        Ok(more)
     }
 
-    fn take_packet(&mut self, arrival: Arrival) {
-        let arrived = self.clock.time_of(arrival.arrived);
+    fn take_packet(&mut self, datagram: &Datagram<'_>) {
+        let Ok(packet) = decode_in_udp(datagram.bytes) else {
+            self.counters.malformed += 1;
+            return;
+        };
+        let arrived = self.clock.time_of(datagram.arrived);
         self.run_endpoint(arrived + NEXT);
         let now = self.reach(arrived);
-        let kind = arrival.packet.packet_type();
+        let kind = packet.packet_type();
         let accepted = |endpoint: &DccpSender<FlowCcids>| {
             endpoint.connection().map_or(0, |connection| connection.counters().received)
         };
         let before = accepted(&self.endpoint);
-        self.endpoint.handle_packet(now, arrival.packet, arrival.ecn);
+        self.endpoint.handle_packet(now, packet, datagram.ecn);
         if accepted(&self.endpoint) == before {
             self.counters.out_of_sequence += 1;
         } else {
@@ -320,9 +336,18 @@ impl<'a> Driver<'a> {
 
     fn send(&mut self, now: Time, outgoing: &Outgoing) {
         let Outgoing { packet, ecn, size, queued } = outgoing;
-        let clock = self.clock;
-        let captured = |at| clock.moment_of(at);
-        if let Err(error) = self.port.send(packet, *ecn, self.to, captured, &mut self.counters) {
+        self.port.bytes.clear();
+        let encoded = encode_in_udp(packet, &mut self.port.bytes);
+        debug_assert!(encoded.is_ok(), "{packet:?}: {encoded:?}");
+        let media = match &packet.payload {
+            Payload::Dummy { size, captured } => Some((*size, *captured)),
+            Payload::Rtp(rtp) => Some((rtp.media, rtp.captured)),
+            Payload::Bytes(_) => None,
+        };
+        let media = media.map(|(size, captured)| {
+            (self.port.bytes.len().saturating_sub(size as usize), self.clock.moment_of(captured))
+        });
+        if let (_, Err(error)) = self.port.send(self.to, *ecn, media, &mut self.counters) {
             // Lost on its way, like any other: acknowledgements will say so.
             if error.raw_os_error() == Some(Errno::EMSGSIZE as i32) {
                 self.endpoint.on_too_big(now, packet.sequence, Bytes::ZERO);

@@ -120,7 +120,7 @@ impl<'a> Driver<'a> {
             if datagram.from == self.to {
                 self.take_report(&datagram);
             } else {
-                self.counters.strangers += 1;
+                self.counters.unknown_peers += 1;
             }
         }
         self.inbox = inbox;

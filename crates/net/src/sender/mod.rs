@@ -29,7 +29,7 @@ mod sent;
 
 use crate::address::{local_for, require_port};
 use crate::choice::{ChosenFlow, Over};
-use crate::dccp::DccpPort;
+use crate::port::Port;
 use crate::socket::UdpPort;
 use crate::ssrc::FIRST_SSRC;
 use crate::{Control, NetError, NetOutput};
@@ -101,7 +101,7 @@ impl<'a> Sender<'a> {
         match flow.over {
             Over::Rtp(rtp) => driver::Driver::new(port, flow, rtp, &options).run(control),
             Over::Dccp(parts) => {
-                let port = DccpPort::new(port, options.capture.as_deref())?;
+                let port = Port::new(port, options.capture.as_deref())?;
                 dccp::Driver::new(port, flow, parts, &options)?.run(control)
             }
         }

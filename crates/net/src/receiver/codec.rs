@@ -1,0 +1,98 @@
+//! What a transport brings to the receiving driver: datagrams become packets of a session, and answers become datagrams.
+
+use crate::output::NetCounters;
+use crate::socket::Datagram;
+use paceline_cc::StreamId;
+use paceline_transport::rtp::Feedback;
+use paceline_units::Time;
+use paceline_wire::SequenceUnwrapper;
+use paceline_wire::rtp::RtpHeaderFields;
+use std::net::SocketAddr;
+
+/// Senders begin at any number; what is added leaves numbers for packets from before the first.
+pub(super) const NUMBERS_BEFORE: u64 = 1 << 16;
+/// A sender whose first packet has a lower number began at 0: what is missing before it was lost.
+pub(super) const FIRST_NUMBERS: u64 = 100;
+
+/// A packet that the one sender sent, as the codec admitted it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Admitted<'p> {
+    /// Whether the sender is heard for the first time: a session begins, and what was before is forgotten.
+    pub begins: bool,
+    pub stream: StreamId,
+    /// Counts the packets of the stream; never wraps.
+    pub number: u64,
+    pub data: Option<Data<'p>>,
+}
+
+/// What a data packet carries.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Data<'p> {
+    /// What the application gets, headers out; empty if it was not given it.
+    pub payload: &'p [u8],
+    /// The extended sequence number and the header of media in RTP.
+    pub rtp: Option<(u64, RtpHeaderFields)>,
+}
+
+/// Speaks one transport with senders: admits or refuses them, and answers.
+pub(super) trait ReceivingCodec {
+    /// Takes a datagram that arrived at `now`: what is admitted goes to `take`, what is refused is counted.
+    fn receive(
+        &mut self,
+        now: Time,
+        datagram: &Datagram<'_>,
+        counters: &mut NetCounters,
+        take: impl FnMut(Admitted<'_>),
+    );
+
+    /// A report of the session is to go to its sender.
+    fn report(&mut self, feedback: &Feedback);
+
+    /// Writes the next datagram that is to go back into `bytes`, and answers where to. Called until there is none.
+    fn poll_transmit(&mut self, now: Time, bytes: &mut Vec<u8>) -> Option<SocketAddr>;
+
+    /// When [`ReceivingCodec::handle_timeout`] is to be called.
+    fn next_timeout(&self) -> Option<Time> {
+        None
+    }
+
+    /// A timeout may be due.
+    fn handle_timeout(&mut self, _now: Time) {}
+
+    /// Whether the session is over because its sender ended it.
+    fn is_over(&self) -> bool {
+        false
+    }
+
+    /// Whether there is a connection that is still to be closed.
+    fn is_open(&self) -> bool {
+        false
+    }
+
+    /// Begins to close the connection.
+    fn close(&mut self, _now: Time) {}
+
+    /// Ends whatever is left of connections, at once.
+    fn abort(&mut self, _now: Time) {}
+
+    /// What is to be said of how the session ended, `ran` after its zero; counts what only the end knows.
+    fn finish(&mut self, _ran: Time, _counters: &mut NetCounters) -> Option<String> {
+        None
+    }
+}
+
+/// Extends the sequence numbers of an RTP stream.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct RtpNumbers {
+    sequences: SequenceUnwrapper,
+    added: Option<u64>,
+}
+
+impl RtpNumbers {
+    /// The extended number; none if it is too far from the others.
+    pub fn extend(&mut self, sequence: u16) -> Option<u64> {
+        let number = self.sequences.unwrap(sequence)?;
+        let added = *self.added.get_or_insert(if number < FIRST_NUMBERS { 0 } else { NUMBERS_BEFORE });
+        Some(number + added)
+    }
+}

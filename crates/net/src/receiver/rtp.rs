@@ -1,0 +1,96 @@
+//! RTP from one sender, and RFC 8888 reports back to it.
+
+use super::codec::{Admitted, Data, ReceivingCodec, RtpNumbers};
+use crate::output::NetCounters;
+use crate::peer::SenderFilter;
+use crate::socket::Datagram;
+use crate::ssrc::Ssrcs;
+use paceline_scenario::build::RtpParts;
+use paceline_transport::rtp::Feedback;
+use paceline_units::{Bytes, Time};
+use paceline_wire::{ccfb, rtcp, rtp};
+use std::net::SocketAddr;
+
+/// SSRC of the receiver in its reports; nothing is ever sent under it.
+const OWN_SSRC: u32 = 1;
+/// No report is larger (RFC 8888 section 3.1 asks to stay within the path's MTU).
+const LARGEST_REPORT: Bytes = Bytes::new(1200);
+
+/// Whom it listens to, and the numbers of its streams.
+pub(super) struct RtpCodec {
+    filter: SenderFilter,
+    ssrcs: Ssrcs,
+    numbers: Vec<RtpNumbers>,
+    /// Reports that are to be sent, one RTCP packet after the other, and how much of them is.
+    reports: Vec<u8>,
+    sent: usize,
+}
+
+impl RtpCodec {
+    /// For the streams of a flow, whose first SSRC is `ssrc` if that is known.
+    pub fn new(parts: &RtpParts, ssrc: Option<u32>) -> RtpCodec {
+        let streams = parts.streams.len();
+        RtpCodec {
+            filter: SenderFilter::new(ssrc, streams, None),
+            ssrcs: Ssrcs::new(0, 1),
+            numbers: vec![RtpNumbers::default(); streams],
+            reports: Vec::with_capacity(LARGEST_REPORT.as_u64() as usize),
+            sent: 0,
+        }
+    }
+}
+
+impl ReceivingCodec for RtpCodec {
+    fn receive(
+        &mut self,
+        now: Time,
+        datagram: &Datagram<'_>,
+        counters: &mut NetCounters,
+        mut take: impl FnMut(Admitted<'_>),
+    ) {
+        if rtp::is_rtcp(datagram.bytes) {
+            counters.other_rtcp += 1;
+            return;
+        }
+        let Some(packet) = self.filter.admit(now, datagram, counters) else { return };
+        if packet.new {
+            self.ssrcs = packet.ssrcs;
+            self.numbers.fill(RtpNumbers::default());
+        }
+        let Some(stream) = self.ssrcs.stream(packet.view.header.ssrc) else {
+            counters.unknown_ssrc += 1;
+            return;
+        };
+        let header = packet.view.header;
+        let numbers = self.numbers.get_mut(usize::from(stream.0));
+        let Some(number) = numbers.and_then(|numbers| numbers.extend(header.sequence)) else {
+            counters.out_of_sequence += 1;
+            return;
+        };
+        let data = Some(Data { payload: packet.view.payload, rtp: Some((number, header)) });
+        take(Admitted { begins: packet.new, stream, number, data });
+    }
+
+    fn report(&mut self, feedback: &Feedback) {
+        let ssrcs = self.ssrcs;
+        let encoded = ccfb::encode_split(
+            feedback,
+            OWN_SSRC,
+            |stream| ssrcs.of(stream),
+            LARGEST_REPORT,
+            &mut self.reports,
+        );
+        debug_assert!(encoded.is_ok(), "the endpoint's reports add up");
+    }
+
+    fn poll_transmit(&mut self, _now: Time, bytes: &mut Vec<u8>) -> Option<SocketAddr> {
+        let Some(Ok(packet)) = rtcp::packets(&self.reports[self.sent..]).next() else {
+            self.reports.clear();
+            self.sent = 0;
+            return None;
+        };
+        bytes.extend_from_slice(packet.bytes);
+        self.sent += packet.bytes.len();
+        self.filter.address()
+    }
+}
