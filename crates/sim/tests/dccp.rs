@@ -310,11 +310,12 @@ fn lost_acknowledgements_raise_the_ack_ratio_within_its_limits() {
 /// What a flow under `controller` gets, relative to a NewReno that acknowledges each packet, over `rate` Mbit/s, `delay`
 /// ms each way and `packets` of drop-tail queue. With delayed acknowledgements NewReno grows half as fast as both CCIDs.
 ///
-/// `shaken`: either sender's packets reach the queue later by a random part of the time that it serves one in, as Floyd
-/// and Jacobson ("On Traffic Phase Effects in Packet-Switched Gateways", 1992) advise for simulations. Without, packets
-/// arrive at the same moment of each service, and whose moment is just before a departure loses nearly all that is lost.
-fn share(controller: &str, (rate, delay, packets): (u32, u32, u32), shaken: bool) -> f64 {
-    let noise = if shaken {
+/// With `noise` every packet reaches the queue later by a random part of the queue's service time, as Floyd and Jacobson
+/// advise for simulations ("On Traffic Phase Effects in Packet-Switched Gateways", 1992). Without it the flows stay in
+/// step: their packets arrive at the same moments of each service, and the flow that arrives just before a departure
+/// loses nearly all that is lost.
+fn share(controller: &str, (rate, delay, packets): (u32, u32, u32), noise: bool) -> f64 {
+    let link_noise = if noise {
         format!("noise = {{ kind = \"uniform\", max = \"{}us\" }}\n", 1500 * 8 / rate)
     } else {
         String::new()
@@ -325,8 +326,8 @@ fn share(controller: &str, (rate, delay, packets): (u32, u32, u32), shaken: bool
         )
     };
     let links = [
-        link("f_access", 1000, 0, 1000) + &noise,
-        link("tcp_access", 1000, 0, 1000) + &noise,
+        link("f_access", 1000, 0, 1000) + &link_noise,
+        link("tcp_access", 1000, 0, 1000) + &link_noise,
         link("l", rate, delay, packets),
         link("back", rate, delay, 200),
     ]
@@ -339,7 +340,7 @@ fn share(controller: &str, (rate, delay, packets): (u32, u32, u32), shaken: bool
          source = {{ kind = \"bulk\" }}\ntcp = {{ ack_every = 1 }}\nstart = \"1s\"\n"
     ));
     let [found, tcp] = ["f", "tcp"].map(|name| flow(&outcome, name).throughput_mbps.unwrap_or(0.0));
-    let how = if shaken { "shaken" } else { "in phase" };
+    let how = if noise { "noise" } else { "in step" };
     println!(
         "{controller}, {rate} Mbit/s, {delay} ms, {packets} packets, {how}: {found:.2} and {tcp:.2} Mbit/s, {:.2}",
         found / tcp
@@ -366,9 +367,9 @@ const PATHS: [(u32, u32, u32); 12] = [
 
 #[test]
 fn ccid2_and_newreno_share_a_queue_within_a_factor_of_two() {
-    for (path, shaken) in PATHS.into_iter().flat_map(|path| [(path, true), (path, false)]) {
-        let share = share("ccid2", path, shaken);
-        assert!((0.5..=2.0).contains(&share), "{path:?}, {shaken}: {share:.2}");
+    for (path, noise) in PATHS.into_iter().flat_map(|path| [(path, true), (path, false)]) {
+        let share = share("ccid2", path, noise);
+        assert!((0.5..=2.0).contains(&share), "{path:?}, noise {noise}: {share:.2}");
     }
 }
 
@@ -382,7 +383,7 @@ fn ccid3_and_newreno_share_a_queue_within_a_factor_of_two() {
 
 /// Not CCID 3's doing: `docs/known-results.md` says how ns-2 fares.
 #[test]
-fn in_phase_ccid3_gets_up_to_three_times_as_much() {
+fn in_step_ccid3_gets_up_to_three_times_as_much() {
     for path in PATHS {
         let share = share("ccid3", path, false);
         assert!((0.9..=3.5).contains(&share), "{path:?}: {share:.2}");

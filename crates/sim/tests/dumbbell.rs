@@ -110,7 +110,7 @@ fn tfrc_is_where_ns_2_is() {
 
 #[test]
 fn rap_is_where_ns_2_is() {
-    // One flow at RTT 100 ms locks in phase with an exact queue, in ns-2 and here: what is measured there is the phase.
+    // One flow at RTT 100 ms falls in step with an exact queue, in ns-2 and here: what is measured there is where it falls.
     let locked = |point: &&Point| point.rtt_ms == 100 && point.flows == 1;
     let points: Vec<Point> = RAP.into_iter().filter(|point| !locked(&point)).collect();
     assert_eq!(points.len(), 9);
