@@ -6,7 +6,8 @@
 
 use paceline_cc::scream::{Config, Params, Scream};
 use paceline_cc::window::Setup;
-use paceline_cc::{Controller, bbr, ccid2, ccid3, cubic, dctcp, ledbat, rap, reno, tfrc, vegas};
+use paceline_cc::ccid::{ccid2, ccid3};
+use paceline_cc::{Controller, bbr, cubic, dctcp, ledbat, rap, reno, tfrc, vegas};
 use paceline_units::Bytes;
 
 #[path = "../../crates/cc/tests/conformance/hostile.rs"]

@@ -1,6 +1,6 @@
 //! What every controller offers, whatever it is inside: window- or rate-based, delay-, loss- or ECN-driven.
 
-use crate::{Assigned, LossInterval, ReceiverReport, Report, Snapshot, StateVariable, TimeoutReason, Update};
+use crate::{Assigned, ReceiverReport, Report, Snapshot, StateVariable, TimeoutReason, Update};
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 
 /// One media stream of a flow, counted from 0. Each has its own sequence numbers.
@@ -93,8 +93,8 @@ pub enum Recovery {
 pub enum Annotation {
     /// The sender's round-trip time (TFRC, RFC 5348 section 3.2.1).
     Rtt(TimeDelta),
-    /// CCID 3's window counter, 4 bits (RFC 4342 section 8.1).
-    WindowCounter(u8),
+    /// A counter of 4 bits, which the algorithm's receiver half reads.
+    Counter(u8),
 }
 
 /// A packet as the receiver half sees it.
@@ -197,29 +197,9 @@ pub trait ReceiverHalf {
     /// A packet arrived. True asks for a report at once.
     fn on_arrival(&mut self, now: Time, arrival: &Arrival) -> bool;
 
-    /// A packet without data arrived that has a number of the same sequence (DCCP's acknowledgements). True asks for a
-    /// report at once.
-    fn on_non_data(&mut self, now: Time, sequence: u64) -> bool {
-        let _ = (now, sequence);
-        false
-    }
-
     /// When the next report is due if nothing arrives.
     fn next_timeout(&self) -> Option<Time>;
 
     /// The report, if there is something to say.
     fn report(&mut self, now: Time) -> Option<ReceiverReport>;
-    /// The loss intervals as of the last report, the newest first (RFC 4342 section 8.6).
-    fn loss_intervals(&self) -> LossIntervals<'_> {
-        LossIntervals::default()
-    }
-}
-
-/// What CCID 3's Loss Intervals option holds.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct LossIntervals<'a> {
-    /// Skip Length: how many of the highest numbers, the Acknowledgement Number's among them, are in no interval yet.
-    pub skip_length: u8,
-    /// The newest first, at most [`LossInterval::MOST`].
-    pub intervals: &'a [LossInterval],
 }

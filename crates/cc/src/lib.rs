@@ -8,8 +8,7 @@
 extern crate alloc;
 
 pub mod bbr;
-pub mod ccid2;
-pub mod ccid3;
+pub mod ccid;
 mod contract;
 mod coupling;
 pub mod cubic;
@@ -18,7 +17,6 @@ mod detector;
 pub mod ledbat;
 mod observe;
 pub mod params;
-mod quiescence;
 pub mod rap;
 pub mod reno;
 mod report;
@@ -29,17 +27,13 @@ pub mod vegas;
 pub mod window;
 
 pub use contract::{
-    Annotation, Arrival, Controller, Limits, LossIntervals, Offered, ReceiverHalf, Recovery, SendQueueState,
-    SentPacket, StreamId,
+    Annotation, Arrival, Controller, Limits, Offered, ReceiverHalf, Recovery, SendQueueState, SentPacket,
+    StreamId,
 };
 pub use coupling::{Assigned, Assignment, Coupling, FlowId, FlowUpdate};
 pub use detector::{Acked, DetectorConfig, LossDetector};
 pub use observe::{Snapshot, StateVariable};
-pub use quiescence::{RTT_UNKNOWN, quiescent_after};
-pub use report::{
-    AckPathReport, DropCode, DroppedPacket, LossInterval, LossIntervalsReport, PacketResult, PacketsReport,
-    ReceiverReport, Report, Status,
-};
+pub use report::{PacketResult, PacketsReport, ReceiverReport, Report, Status};
 pub use update::{
     Allowance, Discard, Pacing, Probe, ReceiverRequest, StreamSet, TargetChange, TimeoutReason, Update,
 };

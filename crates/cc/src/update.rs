@@ -82,7 +82,7 @@ pub enum Allowance {
     Unlimited,
     /// Bytes on the link; a packet leaves if it fits whole.
     Bytes(Bytes),
-    /// Packets of any size (Ack Vector and RAP style senders).
+    /// Packets of any size.
     Packets(u64),
 }
 
@@ -167,7 +167,7 @@ pub struct Probe {
 /// What a sender asks of its receiver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ReceiverRequest {
-    /// A report after this many packets (DCCP's Ack Ratio, RFC 4341 section 6.1).
+    /// A report after this many packets.
     PacketsPerReport(u16),
     /// A report this often.
     ReportInterval(TimeDelta),

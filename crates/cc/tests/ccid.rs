@@ -4,12 +4,13 @@
 #[allow(dead_code, reason = "the loop serves other programs too")]
 mod path;
 
-use paceline_cc::ccid2::{self, AckPath, Ccid2};
-use paceline_cc::ccid3::{self, Ccid3, Ccid3Receiver};
+use paceline_cc::ccid::ccid2::{self, AckPath, Ccid2};
+use paceline_cc::ccid::ccid3::{self, Ccid3, Ccid3Receiver};
+use paceline_cc::ccid::{CcidReceiver, CcidReport, LossInterval, LossIntervalsReport};
 use paceline_cc::{
-    Allowance, Annotation, Arrival, Assigned, Controller, LossInterval, LossIntervals, LossIntervalsReport,
-    Offered, PacketResult, PacketsReport, ReceiverHalf, ReceiverReport, ReceiverRequest, Report,
-    SendQueueState, SentPacket, Snapshot, Status, StreamId, TimeoutReason, Update,
+    Allowance, Annotation, Arrival, Assigned, Controller, Offered, PacketResult, PacketsReport, ReceiverHalf,
+    ReceiverReport, ReceiverRequest, Report, SendQueueState, SentPacket, Snapshot, Status, StreamId,
+    TimeoutReason, Update,
 };
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 use path::{Datagrams, Path, Run, SIZE, ms};
@@ -46,10 +47,6 @@ impl ReceiverHalf for TellingIntervals {
         self.1.borrow_mut().push_back(self.0.loss_intervals().intervals.to_vec());
         Some(report)
     }
-
-    fn loss_intervals(&self) -> LossIntervals<'_> {
-        self.0.loss_intervals()
-    }
 }
 
 /// Hears them in place of the receiver's loss event rate; notes how far the two are apart.
@@ -69,7 +66,7 @@ impl Controller for HearingIntervals {
     }
 
     fn on_report(&mut self, now: Time, report: &Report<'_>) -> Update {
-        let Report::Receiver(ReceiverReport::Ccid3 { loss_event_rate, receive_rate, newest_sent, elapsed }) =
+        let Report::Receiver(ReceiverReport::Tfrc { loss_event_rate, receive_rate, newest_sent, delay }) =
             *report
         else {
             return Update::none();
@@ -77,8 +74,8 @@ impl Controller for HearingIntervals {
         self.receivers_p = loss_event_rate;
         let intervals = self.told.borrow_mut().pop_front().expect("one for each report");
         let newest_sent = newest_sent.expect("it is told here");
-        let report = LossIntervalsReport { intervals: &intervals, receive_rate, newest_sent, elapsed };
-        self.inner.on_report(now, &Report::LossIntervals(report))
+        let report = LossIntervalsReport { intervals: &intervals, receive_rate, newest_sent, elapsed: delay };
+        self.inner.on_report(now, &Report::Ccid(CcidReport::LossIntervals(report)))
     }
 
     fn assign(&mut self, now: Time, assigned: Assigned) -> Update {
@@ -309,7 +306,7 @@ impl HalfConnection {
     fn take_ack(&mut self) {
         let ack = self.back.pop_front().expect("just seen");
         if let Some(report) = self.ack_path.on_packet(ack.sequence, false) {
-            let update = self.sender.on_report(self.now, &Report::AckPath(report));
+            let update = self.sender.on_report(self.now, &Report::Ccid(CcidReport::AckPath(report)));
             self.apply(update);
         }
         let result = |sequence: &u64| PacketResult {

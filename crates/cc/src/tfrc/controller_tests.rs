@@ -28,7 +28,7 @@ fn hear(tfrc: &mut Tfrc, at: u64, p: f64, bytes_per_second: f64) -> Update {
     let report = ReceiverReport::Tfrc {
         loss_event_rate: p,
         receive_rate: Bitrate::from_bps_f64(bytes_per_second * 8.0),
-        newest_sent: ms(at - 100),
+        newest_sent: Some(ms(at - 100)),
         delay: TimeDelta::ZERO,
     };
     tfrc.on_report(ms(at), &Report::Receiver(report))
@@ -123,7 +123,7 @@ fn a_longer_round_trip_than_the_mean_slows_the_packets_not_the_encoder() {
     let report = ReceiverReport::Tfrc {
         loss_event_rate: 0.01,
         receive_rate: Bitrate::from_mbps(100),
-        newest_sent: ms(0),
+        newest_sent: Some(ms(0)),
         delay: TimeDelta::from_millis(20),
     };
     // A sample of 420 - 20 ms, four times the mean.
@@ -214,7 +214,8 @@ fn impossible_feedback_changes_nothing() {
     ] {
         let delay = TimeDelta::from_millis(delay);
         let receive_rate = Bitrate::from_mbps(1);
-        let report = ReceiverReport::Tfrc { loss_event_rate: p, receive_rate, newest_sent, delay };
+        let report =
+            ReceiverReport::Tfrc { loss_event_rate: p, receive_rate, newest_sent: Some(newest_sent), delay };
         assert_eq!(tfrc.on_report(ms(at), &Report::Receiver(report)), Update::none());
     }
     assert_eq!((tfrc.x, tfrc.next_timeout()), before);
@@ -256,7 +257,7 @@ fn slow_start_may_be_left_undamped() {
         let report = |loss_event_rate| ReceiverReport::Tfrc {
             loss_event_rate,
             receive_rate: Bitrate::from_mbps(100),
-            newest_sent: ms(0),
+            newest_sent: Some(ms(0)),
             delay: TimeDelta::ZERO,
         };
         let _ = tfrc.on_report(ms(400), &Report::Receiver(report(0.0)));

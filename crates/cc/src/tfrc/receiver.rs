@@ -227,7 +227,7 @@ impl ReceiverHalf for TfrcReceiver {
         Some(ReceiverReport::Tfrc {
             loss_event_rate: self.p,
             receive_rate: Bitrate::from_bps_f64(x_recv * 8.0),
-            newest_sent,
+            newest_sent: Some(newest_sent),
             delay: now.saturating_since(arrived),
         })
     }

@@ -87,7 +87,7 @@ fn a_report_says_what_arrived_in_the_last_round_trip() {
     let Some(ReceiverReport::Tfrc { newest_sent, delay, receive_rate, .. }) = receiver.report(ms(260)) else {
         panic!("there is something to say");
     };
-    assert_eq!((newest_sent, delay), (ms(190), TimeDelta::from_millis(20)));
+    assert_eq!((newest_sent, delay), (Some(ms(190)), TimeDelta::from_millis(20)));
     assert_eq!(receive_rate.as_bps(), 9 * 8000 * 1000 / 110, "9 packets since the report at 150 ms");
 }
 

@@ -115,17 +115,6 @@ impl Altered {
                 let loss_event_rate = 0.0;
                 Report::Receiver(ReceiverReport::Tfrc { loss_event_rate, receive_rate, newest_sent, delay })
             }
-            Report::Receiver(ReceiverReport::Ccid3 { receive_rate, newest_sent, elapsed, .. })
-                if matches!(self.alteration, Alteration::DeafToLoss | Alteration::Greedy) =>
-            {
-                let loss_event_rate = 0.0;
-                Report::Receiver(ReceiverReport::Ccid3 {
-                    loss_event_rate,
-                    receive_rate,
-                    newest_sent,
-                    elapsed,
-                })
-            }
             report => report,
         }
     }

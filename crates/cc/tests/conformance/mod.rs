@@ -11,16 +11,17 @@ pub mod retransmitting;
 pub mod world;
 
 use altered::Alteration;
+use paceline_cc::ccid::{ccid2, ccid3};
 use paceline_cc::scream::{Config, Params, Scream};
 use paceline_cc::window::Setup;
-use paceline_cc::{Controller, ReceiverHalf, rap, tfrc};
-use paceline_cc::{bbr, ccid2, ccid3, cubic, dctcp, ledbat, reno, vegas};
+use paceline_cc::{Controller, rap, tfrc};
+use paceline_cc::{bbr, cubic, dctcp, ledbat, reno, vegas};
 use paceline_units::{Bytes, Ecn, TimeDelta};
 
 /// The largest packet of every world.
 pub const LARGEST: Bytes = Bytes::new(1212);
 
-pub use hostile::Flight;
+pub use hostile::{Flight, Half};
 
 /// A controller under test.
 #[derive(Clone)]
@@ -33,7 +34,7 @@ pub struct Member {
     pub flight: Flight,
     make: fn() -> Box<dyn Controller>,
     /// Its other half, where it has one: then that hears of arrivals, and reports.
-    pub half: Option<fn() -> Box<dyn ReceiverHalf>>,
+    pub half: Option<fn() -> Box<dyn Half>>,
     /// One packet in so many is marked where the answer to marks is looked at.
     pub mark_every: u64,
     /// Faults in what it does not have: a window, an answer to delay or marks. The suite does not expect them noticed.
@@ -80,7 +81,7 @@ impl Member {
         Member { mark_every, ..self }
     }
 
-    fn with_half(self, half: fn() -> Box<dyn ReceiverHalf>) -> Member {
+    fn with_half(self, half: fn() -> Box<dyn Half>) -> Member {
         Member { half: Some(half), ..self }
     }
 
@@ -205,7 +206,7 @@ fn tfrc(profile: &str) -> Box<dyn Controller> {
     Box::new(tfrc::Tfrc::new(tfrc::Config { params, largest_packet: LARGEST }))
 }
 
-fn tfrc_half(profile: &str) -> Box<dyn ReceiverHalf> {
+fn tfrc_half(profile: &str) -> Box<dyn Half> {
     Box::new(tfrc::TfrcReceiver::new(&tfrc::Params::profile(profile).expect("a known profile")))
 }
 
@@ -219,7 +220,7 @@ fn ccid2_with(profile: &str) -> Box<dyn Controller> {
     Box::new(ccid2::Ccid2::new(ccid2::Config { params, largest_packet: LARGEST }))
 }
 
-fn ccid3(profile: &str, make: fn() -> Box<dyn Controller>, half: fn() -> Box<dyn ReceiverHalf>) -> Member {
+fn ccid3(profile: &str, make: fn() -> Box<dyn Controller>, half: fn() -> Box<dyn Half>) -> Member {
     Member::new(&format!("ccid3 {profile}"), Ecn::Ect0, LARGEST, make)
         .with_half(half)
         .driven_by_loss(TFRC_UNAFFECTED)
@@ -231,7 +232,7 @@ fn ccid3_with(profile: &str) -> Box<dyn Controller> {
     Box::new(ccid3::Ccid3::new(ccid3::Config { params, largest_packet: LARGEST }))
 }
 
-fn ccid3_half(profile: &str) -> Box<dyn ReceiverHalf> {
+fn ccid3_half(profile: &str) -> Box<dyn Half> {
     Box::new(ccid3::Ccid3Receiver::new(&ccid3::Params::profile(profile).expect("a known profile")))
 }
 

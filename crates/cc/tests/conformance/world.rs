@@ -6,8 +6,8 @@ use super::link::{Link, LinkConfig, Packet};
 use super::{Flight, LARGEST, Member, retransmitting};
 use paceline_cc::{
     Allowance, Annotation, Arrival, Controller, Discard, Offered, Pacing, PacketResult, PacketsReport,
-    ReceiverHalf, ReceiverReport, ReceiverRequest, Report, SendQueueState, SentPacket, Snapshot, Status,
-    StreamId, TimeoutReason, Update,
+    ReceiverReport, ReceiverRequest, Report, SendQueueState, SentPacket, Snapshot, Status, StreamId,
+    TimeoutReason, Update,
 };
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 use std::collections::{BTreeMap, VecDeque};
@@ -166,7 +166,7 @@ enum Feedback {
 /// A sender and its receiver.
 pub struct Flow {
     controller: Box<dyn Controller>,
-    half: Option<Box<dyn ReceiverHalf>>,
+    half: Option<Box<dyn super::Half>>,
     alteration: Alteration,
     report_every: usize,
     ecn: Ecn,

@@ -146,7 +146,7 @@ fn an_update_of_one_flow_raises_the_other() {
     let report = ReceiverReport::Tfrc {
         loss_event_rate: 0.0001,
         receive_rate: Bitrate::from_mbps(50),
-        newest_sent: ms(0),
+        newest_sent: Some(ms(0)),
         delay: TimeDelta::ZERO,
     };
     let _ = flows[0].on_report(ms(100), &Report::Receiver(report));

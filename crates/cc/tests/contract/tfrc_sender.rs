@@ -100,8 +100,12 @@ impl Controller for TfrcSender {
     }
 
     fn on_report(&mut self, now: Time, report: &Report<'_>) -> Update {
-        let Report::Receiver(ReceiverReport::Tfrc { loss_event_rate, receive_rate, newest_sent, delay }) =
-            report
+        let Report::Receiver(ReceiverReport::Tfrc {
+            loss_event_rate,
+            receive_rate,
+            newest_sent: Some(newest_sent),
+            delay,
+        }) = report
         else {
             return Update::none();
         };

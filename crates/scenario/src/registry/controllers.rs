@@ -2,11 +2,12 @@
 
 use super::{fixed, uncontrolled};
 use crate::spec::{DccpSpec, Transport};
+use paceline_cc::ccid::{ccid2, ccid3};
 use paceline_cc::params::{ParamError, ParamSet, ParamSpec, ParamValue};
 use paceline_cc::{
-    Annotation, Arrival, Assigned, Controller, Limits, LossIntervals, Offered, ReceiverHalf, ReceiverReport,
+    Annotation, Arrival, Assigned, Controller, Limits, Offered, ReceiverHalf, ReceiverReport,
     ReceiverRequest, Recovery, Report, SendQueueState, SentPacket, Snapshot, StateVariable, StreamId,
-    TimeoutReason, Update, bbr, ccid2, ccid3, cubic, dctcp, ledbat, rap, reno, scream, tfrc, vegas, window,
+    TimeoutReason, Update, bbr, cubic, dctcp, ledbat, rap, reno, scream, tfrc, vegas, window,
 };
 use paceline_transport::tcp::{EcnEcho, RecoveryKind, TcpConfig};
 use paceline_units::{Bitrate, Bytes, Time};
@@ -114,11 +115,6 @@ impl ReceiverHalf for AnyReceiverHalf {
     }
 
     #[inline]
-    fn on_non_data(&mut self, now: Time, sequence: u64) -> bool {
-        each_half!(self, half => half.on_non_data(now, sequence))
-    }
-
-    #[inline]
     fn next_timeout(&self) -> Option<Time> {
         each_half!(self, half => half.next_timeout())
     }
@@ -126,11 +122,6 @@ impl ReceiverHalf for AnyReceiverHalf {
     #[inline]
     fn report(&mut self, now: Time) -> Option<ReceiverReport> {
         each_half!(self, half => half.report(now))
-    }
-
-    #[inline]
-    fn loss_intervals(&self) -> LossIntervals<'_> {
-        each_half!(self, half => half.loss_intervals())
     }
 }
 

@@ -1,7 +1,8 @@
 //! The congestion control of a DCCP connection: the controller of its flow, by its CCID.
 
-use super::{AnyController, AnyReceiverHalf, ControllerParams};
-use paceline_cc::ccid2::{AckPath, Params};
+use super::{AnyController, ControllerParams};
+use paceline_cc::ccid::ccid2::{AckPath, Params};
+use paceline_cc::ccid::ccid3::Ccid3Receiver;
 use paceline_transport::dccp::{CCID_2, CCID_3, Ccid, Ccids};
 
 /// Makes the halves of one flow's controller, and of no other.
@@ -9,17 +10,18 @@ use paceline_transport::dccp::{CCID_2, CCID_3, Ccid, Ccids};
 pub struct FlowCcids {
     ccid: Ccid,
     controller: AnyController,
-    half: Option<AnyReceiverHalf>,
+    half: Option<Ccid3Receiver>,
     ack_path: AckPath,
 }
 
 impl FlowCcids {
     /// Of a controller that has seen nothing; none if its kind is no CCID.
     pub fn new(params: &ControllerParams, controller: &AnyController) -> Option<FlowCcids> {
-        let half = AnyController::receiver_half(params);
-        let (ccid, ack_path) = match params {
-            ControllerParams::Ccid2(params) => (CCID_2, AckPath::new(params)),
-            ControllerParams::Ccid3(_) => (CCID_3, AckPath::new(&Params::default())),
+        let (ccid, half, ack_path) = match params {
+            ControllerParams::Ccid2(params) => (CCID_2, None, AckPath::new(params)),
+            ControllerParams::Ccid3(params) => {
+                (CCID_3, Some(Ccid3Receiver::new(params)), AckPath::new(&Params::default()))
+            }
             _ => return None,
         };
         Some(FlowCcids { ccid, controller: controller.clone(), half, ack_path })
@@ -33,13 +35,13 @@ impl FlowCcids {
 
 impl Ccids for FlowCcids {
     type Sender = AnyController;
-    type Receiver = AnyReceiverHalf;
+    type Receiver = Ccid3Receiver;
 
     fn sender(&self, ccid: Ccid) -> Option<AnyController> {
         (ccid == self.ccid).then(|| self.controller.clone())
     }
 
-    fn receiver(&self, ccid: Ccid) -> Option<AnyReceiverHalf> {
+    fn receiver(&self, ccid: Ccid) -> Option<Ccid3Receiver> {
         self.half.clone().filter(|_| ccid == self.ccid)
     }
 

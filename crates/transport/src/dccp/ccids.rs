@@ -1,7 +1,8 @@
 //! Where congestion control comes from: the two halves of each CCID (RFC 4340 section 10).
 
-use paceline_cc::ccid2::{self, AckPath};
-use paceline_cc::{Controller, ReceiverHalf};
+use paceline_cc::Controller;
+use paceline_cc::ccid::CcidReceiver;
+use paceline_cc::ccid::ccid2::{self, AckPath};
 
 /// The number of a congestion control (RFC 4340 table 5).
 pub type Ccid = u8;
@@ -14,9 +15,9 @@ pub const CCID_3: Ccid = 3;
 /// Makes the halves of a connection's congestion control once its CCIDs are agreed.
 ///
 /// A sender half is told of data packets with their numbers from the first packet of the connection on, and of what came
-/// back, in this order for each acknowledgement: [`paceline_cc::Report::AckPath`], `SlowReceiver`, `DataDropped` with each
+/// back, in this order for each acknowledgement: [`paceline_cc::ccid::CcidReport::AckPath`], `SlowReceiver`, `DataDropped` with each
 /// packet once, and the report. Under CCID 3 that is `LossIntervals` or, where the other end sends none,
-/// [`paceline_cc::ReceiverReport::Ccid3`]; else `Packets`: each packet that an Ack Vector tells for the first time,
+/// [`paceline_cc::ReceiverReport::Tfrc`]; else `Packets`: each packet that an Ack Vector tells for the first time,
 /// with data or not, and each data packet that it tells as missing. Losses are the controller's to infer: no
 /// [`paceline_cc::Controller::on_recovery`] is called.
 ///
@@ -26,7 +27,7 @@ pub trait Ccids {
     /// The half that sends.
     type Sender: Controller;
     /// The half that receives, where the CCID has one.
-    type Receiver: ReceiverHalf;
+    type Receiver: CcidReceiver;
 
     /// The sender half of a CCID; none if it is not there, and then it is never agreed on.
     fn sender(&self, ccid: Ccid) -> Option<Self::Sender>;

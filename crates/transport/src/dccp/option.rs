@@ -1,6 +1,6 @@
 //! Options as values (RFC 4340 section 5.8 and where each is described).
 
-use paceline_cc::LossInterval;
+use paceline_cc::ccid::LossInterval;
 use paceline_units::TimeDelta;
 use smallvec::SmallVec;
 

@@ -2,7 +2,8 @@
 
 use super::DccpOption;
 use super::option::drop_block;
-use paceline_cc::{DropCode, DroppedPacket, PacketResult, Status, StreamId};
+use paceline_cc::ccid::{DropCode, DroppedPacket};
+use paceline_cc::{PacketResult, Status, StreamId};
 use paceline_units::{Bytes, Ecn, Time};
 use std::collections::VecDeque;
 

@@ -40,7 +40,7 @@ impl ReceiverHalf for Half {
 fn a_receiver_half_hears_of_each_arrival_and_its_reports_replace_the_others() {
     let config = FeedbackConfig { packets: 1, ..FeedbackConfig::default() };
     let mut receiver = RtpReceiver::with_half(config, 1, PlayoutConfig::Immediate, Some(Half::default()));
-    let annotation = Some(Annotation::WindowCounter(5));
+    let annotation = Some(Annotation::Counter(5));
     let packet = |sequence| RtpPacket {
         stream: StreamId(0),
         sequence,
@@ -92,7 +92,7 @@ fn a_message_about_what_was_never_sent_does_not_reach_the_controller() {
         feedback.receiver = Some(ReceiverReport::Tfrc {
             loss_event_rate: 0.0,
             receive_rate: Bitrate::ZERO,
-            newest_sent,
+            newest_sent: Some(newest_sent),
             delay: TimeDelta::ZERO,
         });
         sender.handle_feedback(at(200), &feedback);

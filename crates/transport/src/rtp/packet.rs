@@ -104,9 +104,7 @@ impl Feedback {
     /// field of RFC 5348 section 3.2.2, or REMB's name, rate and one SSRC.
     pub fn size(&self) -> Bytes {
         match self.receiver {
-            Some(ReceiverReport::Tfrc { .. } | ReceiverReport::Ccid3 { .. }) => {
-                return Bytes::new(12 + 4 * 4);
-            }
+            Some(ReceiverReport::Tfrc { .. }) => return Bytes::new(12 + 4 * 4),
             Some(ReceiverReport::Remb { .. }) => return Bytes::new(12 + 3 * 4),
             None => {}
         }

@@ -303,8 +303,7 @@ impl<C: Controller> RtpSender<C> {
     /// The receiver half reported. The send time that it echoes must be one at which something was sent.
     fn handle_receiver_report(&mut self, now: Time, report: ReceiverReport) {
         let newest_sent = match report {
-            ReceiverReport::Tfrc { newest_sent, .. } => Some(newest_sent),
-            ReceiverReport::Ccid3 { newest_sent, .. } => newest_sent,
+            ReceiverReport::Tfrc { newest_sent, .. } => newest_sent,
             ReceiverReport::Remb { .. } => None,
         };
         if let Some(newest_sent) = newest_sent {

@@ -1,8 +1,8 @@
 //! The controllers themselves, CCID 2 and CCID 3, over a pipe that loses both ways.
 
 use crate::net::{Fate, Pair, To};
-use paceline_cc::ccid2::{self, Ccid2};
-use paceline_cc::ccid3::{self, Ccid3, Ccid3Receiver};
+use paceline_cc::ccid::ccid2::{self, Ccid2};
+use paceline_cc::ccid::ccid3::{self, Ccid3, Ccid3Receiver};
 use paceline_cc::{Controller, Snapshot};
 use paceline_transport::dccp::{
     CCID_2, CCID_3, Ccid, Ccids, DccpConfig, DccpOption, FeatureId, Location, Packet, PacketType, Payload,

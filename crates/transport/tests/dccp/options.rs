@@ -238,7 +238,7 @@ fn section_11_7_2_drops_reach_congestion_control() {
     pair.run(secs(1));
     let sender = pair.client.sender().expect("open");
     let dropped: Vec<_> = sender.dropped.iter().map(|drop| drop.code).collect();
-    assert_eq!((sender.marked, dropped), (0, vec![paceline_cc::DropCode::ReceiveBuffer]));
+    assert_eq!((sender.marked, dropped), (0, vec![paceline_cc::ccid::DropCode::ReceiveBuffer]));
 }
 
 #[test]
@@ -445,7 +445,7 @@ fn section_11_7_without_ack_vectors_drops_reach_congestion_control_too() {
     pair.run(secs(1));
     let sender = pair.client.sender().expect("open");
     let dropped: Vec<_> = sender.dropped.iter().map(|drop| drop.code).collect();
-    assert_eq!(dropped, [paceline_cc::DropCode::ReceiveBuffer], "the first of four");
+    assert_eq!(dropped, [paceline_cc::ccid::DropCode::ReceiveBuffer], "the first of four");
 }
 
 /// What a CCID 3 sender hears of an acknowledgement with these options: reports, and intervals of others.
@@ -474,7 +474,8 @@ fn rfc_4342_section_6_a_feedback_packet_says_how_long_it_was_held() {
 #[test]
 fn rfc_4342_section_8_6_1_a_second_loss_intervals_option_goes_on() {
     let intervals = |skip, count| {
-        let interval = paceline_cc::LossInterval { lossless_length: 9, loss_length: 1, data_length: 10 };
+        let interval =
+            paceline_cc::ccid::LossInterval { lossless_length: 9, loss_length: 1, data_length: 10 };
         LossIntervals { skip, intervals: vec![interval; count] }.to_option()
     };
     let rate = DccpOption::Other { kind: option_type::RECEIVE_RATE, data: vec![0, 0, 1, 0] };

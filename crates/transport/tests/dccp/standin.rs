@@ -3,9 +3,10 @@
 //! It needs only the crates below and the standard library, so that the fuzz target `dccp_connection` takes this very
 //! file in by its path.
 
+use paceline_cc::ccid::{CcidReceiver, CcidReport, DroppedPacket, LossIntervals};
 use paceline_cc::{
-    Allowance, Annotation, Arrival, Assigned, Controller, DroppedPacket, Offered, ReceiverHalf,
-    ReceiverReport, Report, SendQueueState, SentPacket, Snapshot, Status, StreamId, TimeoutReason, Update,
+    Allowance, Annotation, Arrival, Assigned, Controller, Offered, ReceiverHalf, ReceiverReport, Report,
+    SendQueueState, SentPacket, Snapshot, Status, StreamId, TimeoutReason, Update,
 };
 use paceline_transport::dccp::{CCID_2, CCID_3, Ccid, Ccids};
 use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
@@ -106,22 +107,22 @@ impl Controller for StandIn {
                 self.under_way.clear();
                 return self.answer();
             }
-            Report::LossIntervals(report) => {
+            Report::Ccid(CcidReport::LossIntervals(report)) => {
                 self.intervals.push(report.intervals.len());
                 self.intervals.truncate(1000);
                 return self.answer();
             }
-            Report::AckPath(report) => {
+            Report::Ccid(CcidReport::AckPath(report)) => {
                 self.acknowledgments_lost = self.acknowledgments_lost.saturating_add(report.lost);
                 return Update::none();
             }
-            Report::DataDropped(dropped) => {
+            Report::Ccid(CcidReport::DataDropped(dropped)) => {
                 assert!(dropped.is_sorted_by_key(|drop| drop.sequence), "in order");
                 self.dropped.extend_from_slice(dropped);
                 self.dropped.truncate(1000);
                 return Update::none();
             }
-            Report::SlowReceiver => {
+            Report::Ccid(CcidReport::SlowReceiver) => {
                 self.slow = self.slow.saturating_add(1);
                 return Update::none();
             }
@@ -170,7 +171,7 @@ impl Controller for StandIn {
     }
 
     fn annotation(&self, now: Time, _stream: StreamId) -> Option<Annotation> {
-        Some(Annotation::WindowCounter((now.as_nanos() / 10_000_000) as u8 & 15))
+        Some(Annotation::Counter((now.as_nanos() / 10_000_000) as u8 & 15))
     }
 
     fn snapshot(&self) -> Snapshot {
@@ -195,18 +196,11 @@ impl ReceiverHalf for Reporter {
         let missing = arrival.sequence.saturating_sub(next);
         self.newest = self.newest.max(Some(arrival.sequence));
         self.lost += missing;
-        assert!(matches!(arrival.annotation, Some(Annotation::WindowCounter(0..=15))));
+        assert!(matches!(arrival.annotation, Some(Annotation::Counter(0..=15))));
         self.packets += 1;
         self.bytes += arrival.size.as_u64();
         self.due.get_or_insert(now + TimeDelta::from_millis(50));
         missing > 0
-    }
-
-    fn on_non_data(&mut self, _now: Time, sequence: u64) -> bool {
-        let next = self.newest.map_or(sequence, |newest| newest + 1);
-        self.lost += sequence.saturating_sub(next);
-        self.newest = self.newest.max(Some(sequence));
-        false
     }
 
     fn next_timeout(&self) -> Option<Time> {
@@ -220,8 +214,25 @@ impl ReceiverHalf for Reporter {
         let loss_event_rate =
             if self.lost == 0 { 0.0 } else { self.lost as f64 / (self.lost + self.packets) as f64 };
         (self.bytes, self.since) = (0, now);
-        let elapsed = TimeDelta::ZERO;
-        Some(ReceiverReport::Ccid3 { loss_event_rate, receive_rate, newest_sent: None, elapsed })
+        Some(ReceiverReport::Tfrc {
+            loss_event_rate,
+            receive_rate,
+            newest_sent: None,
+            delay: TimeDelta::ZERO,
+        })
+    }
+}
+
+impl CcidReceiver for Reporter {
+    fn on_non_data(&mut self, _now: Time, sequence: u64) -> bool {
+        let next = self.newest.map_or(sequence, |newest| newest + 1);
+        self.lost += sequence.saturating_sub(next);
+        self.newest = self.newest.max(Some(sequence));
+        false
+    }
+
+    fn loss_intervals(&self) -> LossIntervals<'_> {
+        LossIntervals::default()
     }
 }
 

@@ -257,8 +257,8 @@ fn rfc_4342_section_6_ccid_3_reports_travel_as_options() {
         .reports
         .iter()
         .map(|report| match report {
-            ReceiverReport::Ccid3 { loss_event_rate, receive_rate, elapsed, .. } => {
-                (*loss_event_rate, *receive_rate, *elapsed)
+            ReceiverReport::Tfrc { loss_event_rate, receive_rate, delay, .. } => {
+                (*loss_event_rate, *receive_rate, *delay)
             }
             other => panic!("{other:?}"),
         })

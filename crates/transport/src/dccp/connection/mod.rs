@@ -19,8 +19,9 @@ use super::received::Received;
 use super::sent::Sent;
 use super::{DccpConfig, Packet, Payload, Ports, ResetCode, ResetReason, SequenceNumber, ServiceCode};
 use crate::pacer::Pacer;
-use paceline_cc::ccid2::AckPath;
-use paceline_cc::{Allowance, Controller, PacketResult, RTT_UNKNOWN, quiescent_after};
+use paceline_cc::ccid::ccid2::AckPath;
+use paceline_cc::ccid::{RTT_UNKNOWN, quiescent_after};
+use paceline_cc::{Allowance, Controller, PacketResult};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 use std::collections::VecDeque;
 

@@ -7,7 +7,8 @@ use crate::dccp::feature::FeatureId;
 use crate::dccp::negotiation::{FeatureChange, Location, NegotiationState, reason};
 use crate::dccp::option::{drop_block, from_time_steps, option_type};
 use crate::dccp::{DccpOption, LossIntervals, Packet, PacketType, Payload, ResetCode, ResetReason};
-use paceline_cc::{Controller, LossInterval, LossIntervalsReport, PacketsReport, ReceiverReport, Report};
+use paceline_cc::ccid::{CcidReport, LossInterval, LossIntervalsReport};
+use paceline_cc::{Controller, PacketsReport, ReceiverReport, Report};
 use paceline_units::{Bitrate, Time, TimeDelta};
 
 /// Bytes of Init Cookies that are echoed at most: with more there is no room for anything else.
@@ -213,7 +214,7 @@ impl<F: Ccids> Connection<F> {
         }
         if read.slow {
             self.peer_slow_until = now + self.rtt();
-            self.report(now, &Report::SlowReceiver);
+            self.report(now, &Report::Ccid(CcidReport::SlowReceiver));
         }
         let Some(acknowledgment) = numbers.acknowledgment else { return };
         let kind = packet.packet_type();
@@ -279,7 +280,7 @@ impl<F: Ccids> Connection<F> {
         let Some(sender) = &mut self.sender else { return };
         let dropped = self.sent.dropped();
         if !dropped.is_empty() {
-            let update = sender.on_report(now, &Report::DataDropped(dropped));
+            let update = sender.on_report(now, &Report::Ccid(CcidReport::DataDropped(dropped)));
             self.apply(now, update);
         }
         if tfrc {
@@ -304,11 +305,11 @@ impl<F: Ccids> Connection<F> {
         if !read.intervals.is_empty() {
             let intervals = read.intervals.as_slice();
             let report = LossIntervalsReport { intervals, receive_rate, newest_sent, elapsed };
-            self.report(now, &Report::LossIntervals(report));
+            self.report(now, &Report::Ccid(CcidReport::LossIntervals(report)));
         } else if let Some(inverse) = read.loss_event_rate {
             let loss_event_rate = if inverse == u32::MAX { 0.0 } else { 1.0 / f64::from(inverse.max(1)) };
             let newest_sent = Some(newest_sent);
-            let report = ReceiverReport::Ccid3 { loss_event_rate, receive_rate, newest_sent, elapsed };
+            let report = ReceiverReport::Tfrc { loss_event_rate, receive_rate, newest_sent, delay: elapsed };
             self.report(now, &Report::Receiver(report));
         }
     }

@@ -11,6 +11,7 @@ use crate::dccp::{
     Body, DccpOption, DropCode, Packet, PacketType, Payload, ResetCode, ResetReason, SequenceNumber,
     ServiceCode,
 };
+use paceline_cc::ccid::{CcidReceiver, CcidReport};
 use paceline_cc::{Annotation, Arrival, ReceiverHalf, Report, StreamId};
 use paceline_units::{Ecn, Time};
 
@@ -291,7 +292,7 @@ impl<F: Ccids> Connection<F> {
         }
         let acknowledgments = self.ack_path.on_packet(numbers.sequence as u64, marked && !kind.is_data());
         if let Some(report) = acknowledgments {
-            self.report(now, &Report::AckPath(report));
+            self.report(now, &Report::Ccid(CcidReport::AckPath(report)));
         }
     }
 
@@ -308,7 +309,7 @@ impl<F: Ccids> Connection<F> {
             PacketType::Data | PacketType::DataAck => {
                 let corrupt = accepted.read.contradicts(&packet.payload);
                 let ecn = if marked || corrupt { Ecn::Ce } else { Ecn::NotEct };
-                let annotation = Some(Annotation::WindowCounter(packet.ccval));
+                let annotation = Some(Annotation::Counter(packet.ccval));
                 let arrival = Arrival { stream: StreamId(0), sequence, size, sent: None, ecn, annotation };
                 receiver.on_arrival(now, &arrival)
             }

@@ -8,9 +8,8 @@ use crate::dccp::negotiation::Location;
 use crate::dccp::option::{option_type, time_steps};
 use crate::dccp::packet::LONGEST_HEADER;
 use crate::dccp::{Body, DccpOption, LossIntervals, Options, Packet, PacketType, Payload, SequenceNumber};
-use paceline_cc::{
-    Allowance, Annotation, Controller, LossInterval, ReceiverHalf, ReceiverReport, SentPacket, StreamId,
-};
+use paceline_cc::ccid::{CcidReceiver, LossInterval};
+use paceline_cc::{Allowance, Annotation, Controller, ReceiverHalf, ReceiverReport, SentPacket, StreamId};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 
 /// Room for the small options that a packet has besides: Elapsed Time, Timestamp and its echo, NDP Count, Data Checksum,
@@ -267,7 +266,7 @@ impl<F: Ccids> Connection<F> {
         if data {
             packet.coverage = self.coverage(packet.payload.len());
             let annotation = self.sender.as_ref().and_then(|sender| sender.annotation(now, StreamId(0)));
-            if let Some(Annotation::WindowCounter(counter)) = annotation {
+            if let Some(Annotation::Counter(counter)) = annotation {
                 packet.ccval = counter & 15;
             }
         }
@@ -406,7 +405,7 @@ impl<F: Ccids> Connection<F> {
         self.report_due = false;
         let ccid_3 = self.features.value(Location::Remote, FeatureId::Ccid) == u64::from(CCID_3);
         let Some(receiver) = &mut self.receiver else { return false };
-        let Some(ReceiverReport::Ccid3 { loss_event_rate, receive_rate, .. }) = receiver.report(now) else {
+        let Some(ReceiverReport::Tfrc { loss_event_rate, receive_rate, .. }) = receiver.report(now) else {
             return false;
         };
         if !ccid_3 {

@@ -1,10 +1,10 @@
 //! CCID 2 as a controller: what it is told, and what it answers.
 
 use super::{Ccid2, STREAM};
+use crate::ccid::{AckPathReport, CcidReport, DropCode, DroppedPacket, RTT_UNKNOWN};
 use crate::{
-    AckPathReport, Allowance, Assigned, Controller, DropCode, DroppedPacket, Offered, PacketsReport,
-    RTT_UNKNOWN, ReceiverRequest, Report, SendQueueState, SentPacket, Snapshot, StateVariable, Status,
-    TargetChange, TimeoutReason, Update,
+    Allowance, Assigned, Controller, Offered, PacketsReport, ReceiverRequest, Report, SendQueueState,
+    SentPacket, Snapshot, StateVariable, Status, TargetChange, TimeoutReason, Update,
 };
 use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
 
@@ -59,14 +59,14 @@ impl Controller for Ccid2 {
     fn on_report(&mut self, now: Time, report: &Report<'_>) -> Update {
         match report {
             Report::Packets(report) => self.on_packets(now, report),
-            Report::DataDropped(dropped) => self.on_dropped(dropped),
-            Report::SlowReceiver => {
+            Report::Ccid(CcidReport::DataDropped(dropped)) => self.on_dropped(dropped),
+            Report::Ccid(CcidReport::SlowReceiver) => {
                 let rtt = self.timeout.srtt().unwrap_or(RTT_UNKNOWN);
                 self.window.hold(now + rtt);
             }
-            Report::AckPath(AckPathReport { lost: 0, marked: 0 }) => {}
-            Report::AckPath(_) => self.ack_ratio.on_acks_lost(self.window.cwnd()),
-            Report::Receiver(_) | Report::LossIntervals(_) => return Update::none(),
+            Report::Ccid(CcidReport::AckPath(AckPathReport { lost: 0, marked: 0 })) => {}
+            Report::Ccid(CcidReport::AckPath(_)) => self.ack_ratio.on_acks_lost(self.window.cwnd()),
+            Report::Receiver(_) | Report::Ccid(CcidReport::LossIntervals(_)) => return Update::none(),
         }
         self.answer(now)
     }

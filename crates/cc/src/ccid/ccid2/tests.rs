@@ -1,8 +1,8 @@
 use super::*;
+use crate::ccid::{AckPathReport, CcidReport, DropCode, DroppedPacket};
 use crate::{
-    AckPathReport, Allowance, Assigned, Controller, DropCode, DroppedPacket, Offered, PacketResult,
-    PacketsReport, ReceiverRequest, Report, SendQueueState, SentPacket, Status, TargetChange, TimeoutReason,
-    Update,
+    Allowance, Assigned, Controller, Offered, PacketResult, PacketsReport, ReceiverRequest, Report,
+    SendQueueState, SentPacket, Status, TargetChange, TimeoutReason, Update,
 };
 use alloc::vec::Vec;
 use paceline_units::{Bitrate, Ecn, Time, TimeDelta};
@@ -373,11 +373,11 @@ fn packets_without_room_take_one_each_from_the_window() {
     (0..3).for_each(|_| sender.round_trip());
     let before = sender.ccid2.cwnd();
     let dropped = [1, 2, 3].map(|sequence| DroppedPacket { sequence, code: DropCode::ReceiveBuffer });
-    sender.tell(&Report::DataDropped(&dropped));
+    sender.tell(&Report::Ccid(CcidReport::DataDropped(&dropped)));
     assert_eq!(sender.ccid2.cwnd(), before - 3);
     assert_eq!(sender.threshold(), Some(before - 3), "slow start is over");
     let many = [dropped[0]; 100];
-    sender.tell(&Report::DataDropped(&many));
+    sender.tell(&Report::Ccid(CcidReport::DataDropped(&many)));
     assert_eq!(sender.ccid2.cwnd(), 1);
 }
 
@@ -386,15 +386,15 @@ fn corrupt_packets_are_marks_and_those_of_the_protocol_received() {
     let mut sender = Sender::avoiding(20);
     let next = sender.next;
     let of = |sequence, code| [DroppedPacket { sequence, code }];
-    sender.tell(&Report::DataDropped(&of(next - 2, DropCode::ProtocolConstraints)));
+    sender.tell(&Report::Ccid(CcidReport::DataDropped(&of(next - 2, DropCode::ProtocolConstraints))));
     assert_eq!(sender.ccid2.cwnd(), 20);
-    sender.tell(&Report::DataDropped(&of(next, DropCode::Corrupt)));
+    sender.tell(&Report::Ccid(CcidReport::DataDropped(&of(next, DropCode::Corrupt))));
     assert_eq!(sender.ccid2.cwnd(), 20, "never sent");
-    sender.tell(&Report::DataDropped(&of(next - 2, DropCode::Corrupt)));
+    sender.tell(&Report::Ccid(CcidReport::DataDropped(&of(next - 2, DropCode::Corrupt))));
     assert_eq!(sender.ccid2.cwnd(), 10);
-    sender.tell(&Report::DataDropped(&of(next - 1, DropCode::Corrupt)));
+    sender.tell(&Report::Ccid(CcidReport::DataDropped(&of(next - 1, DropCode::Corrupt))));
     assert_eq!(sender.ccid2.cwnd(), 10, "the same event");
-    sender.tell(&Report::DataDropped(&of(next - 1, DropCode::NotListening)));
+    sender.tell(&Report::Ccid(CcidReport::DataDropped(&of(next - 1, DropCode::NotListening))));
     assert_eq!(sender.last.allowance, Some(Allowance::Packets(0)));
     sender.now += 100;
     sender.ack_plain(next - 20..next);
@@ -409,7 +409,7 @@ fn a_slow_receiver_ends_slow_start_and_growth_for_a_round_trip() {
     sender.fill();
     let (from, to) = (sender.next - cwnd, sender.next);
     sender.now += 50;
-    sender.tell(&Report::SlowReceiver);
+    sender.tell(&Report::Ccid(CcidReport::SlowReceiver));
     sender.now += 50;
     sender.ack_plain(from..to);
     assert_eq!((sender.ccid2.cwnd(), sender.threshold()), (cwnd, Some(cwnd)));
@@ -423,12 +423,12 @@ fn a_slow_receiver_ends_slow_start_and_growth_for_a_round_trip() {
 fn lost_acknowledgements_raise_the_ratio_and_clean_windows_lower_it() {
     let mut sender = Sender::avoiding(20);
     sender.now += 100;
-    sender.tell(&Report::AckPath(AckPathReport { lost: 0, marked: 0 }));
+    sender.tell(&Report::Ccid(CcidReport::AckPath(AckPathReport { lost: 0, marked: 0 })));
     assert_eq!(sender.ccid2.ack_ratio(), 2);
-    sender.tell(&Report::AckPath(AckPathReport { lost: 3, marked: 0 }));
+    sender.tell(&Report::Ccid(CcidReport::AckPath(AckPathReport { lost: 3, marked: 0 })));
     assert_eq!(sender.ccid2.ack_ratio(), 4);
     assert_eq!(sender.last.receiver, Some(ReceiverRequest::PacketsPerReport(4)));
-    sender.tell(&Report::AckPath(AckPathReport { lost: 0, marked: 1 }));
+    sender.tell(&Report::Ccid(CcidReport::AckPath(AckPathReport { lost: 0, marked: 1 })));
     assert_eq!(sender.ccid2.ack_ratio(), 4, "once for a window");
     let mut rounds = 0;
     while sender.ccid2.ack_ratio() > 2 && rounds < 100 {
@@ -443,7 +443,7 @@ fn lost_acknowledgements_raise_the_ratio_and_clean_windows_lower_it() {
     assert!((6..=9).contains(&rounds), "{rounds}");
     // A timeout leaves a window of one packet: no more than two.
     let mut sender = Sender::avoiding(20);
-    sender.tell(&Report::AckPath(AckPathReport { lost: 1, marked: 0 }));
+    sender.tell(&Report::Ccid(CcidReport::AckPath(AckPathReport { lost: 1, marked: 0 })));
     sender.time_out();
     assert_eq!(sender.ccid2.ack_ratio(), 2);
 }

@@ -1,6 +1,6 @@
 //! CCID 3's constants by name: its own few, and TFRC's. One algorithm, two named sets of values.
 
-use crate::LossInterval;
+use crate::ccid::LossInterval;
 use crate::params::{ParamError, ParamSet, ParamSpec, ParamValue, param_set};
 use crate::tfrc;
 use alloc::string::String;

@@ -1,6 +1,6 @@
 use super::*;
 use crate::StreamId;
-use crate::ccid3::Own;
+use crate::ccid::ccid3::Own;
 use alloc::vec;
 use paceline_units::Ecn;
 
@@ -12,7 +12,7 @@ fn ms(millis: u64) -> Time {
 
 /// Packet n is sent at 10 n ms and arrives 50 ms later; ten packets are a round trip, and the counter's step is 25 ms.
 fn packet(n: u64) -> Arrival {
-    let annotation = Some(Annotation::WindowCounter((n * 10 / 25 % 16) as u8));
+    let annotation = Some(Annotation::Counter((n * 10 / 25 % 16) as u8));
     let sent = Some(ms(n * 10));
     Arrival { stream: StreamId(0), sequence: n, size: SIZE, sent, ecn: Ecn::Ect0, annotation }
 }
@@ -103,7 +103,7 @@ fn feedback_comes_every_four_steps_and_at_once_for_a_new_event() {
 fn below_a_packet_per_round_trip_each_is_reported() {
     let mut receiver = Ccid3Receiver::new(&Params::default());
     for n in 0..50 {
-        let annotation = Some(Annotation::WindowCounter((n * 5 % 16) as u8));
+        let annotation = Some(Annotation::Counter((n * 5 % 16) as u8));
         let arrival = Arrival { annotation, ..packet(n) };
         assert!(receiver.on_arrival(ms(n * 300), &arrival), "{n}");
         assert!(receiver.report(ms(n * 300)).is_some());
@@ -127,12 +127,12 @@ fn the_timer_is_a_choice() {
 #[test]
 fn a_report_says_what_arrived_in_the_last_round_trip() {
     let mut receiver = hear(25, |_| false, |_| false);
-    let Some(ReceiverReport::Ccid3 { loss_event_rate, receive_rate, newest_sent, elapsed }) =
+    let Some(ReceiverReport::Tfrc { loss_event_rate, receive_rate, newest_sent, delay }) =
         receiver.report(ms(310))
     else {
         panic!("there is something to say");
     };
-    assert_eq!((loss_event_rate, newest_sent, elapsed), (0.0, Some(ms(240)), TimeDelta::from_millis(20)));
+    assert_eq!((loss_event_rate, newest_sent, delay), (0.0, Some(ms(240)), TimeDelta::from_millis(20)));
     // The last report that is a round trip ago was at 150 ms, with packet 10: 14 packets since in 160 ms.
     let since = receive_rate.as_bps() as f64 / 8000.0;
     assert!(
@@ -158,7 +158,7 @@ fn the_option_of_the_rfc_s_example() {
             receiver.on_non_data(ms(n * 10), n);
             continue;
         }
-        let annotation = Some(Annotation::WindowCounter(counters(n)));
+        let annotation = Some(Annotation::Counter(counters(n)));
         receiver.on_arrival(ms(n * 10), &Arrival { annotation, ..packet(n) });
     }
     let (skip, intervals) = now_told(&mut receiver, 450);

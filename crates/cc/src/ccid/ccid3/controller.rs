@@ -2,11 +2,11 @@
 
 use super::Ccid3;
 use super::loss_event_rate::loss_event_rate;
+use crate::ccid::{CcidReport, DropCode, DroppedPacket, LossIntervalsReport};
 use crate::tfrc::feedback::Feedback;
 use crate::{
-    Allowance, Annotation, Assigned, Controller, DropCode, DroppedPacket, Limits, LossIntervalsReport,
-    Offered, ReceiverReport, Report, SendQueueState, SentPacket, Snapshot, StateVariable, StreamId,
-    TimeoutReason, Update,
+    Allowance, Annotation, Assigned, Controller, Limits, Offered, ReceiverReport, Report, SendQueueState,
+    SentPacket, Snapshot, StateVariable, StreamId, TimeoutReason, Update,
 };
 use paceline_units::{Bitrate, Time, TimeDelta};
 
@@ -25,15 +25,15 @@ impl Controller for Ccid3 {
 
     fn on_report(&mut self, now: Time, report: &Report<'_>) -> Update {
         match *report {
-            Report::LossIntervals(ref report) => self.on_intervals(now, report),
-            Report::Receiver(ReceiverReport::Ccid3 {
+            Report::Ccid(CcidReport::LossIntervals(ref report)) => self.on_intervals(now, report),
+            Report::Receiver(ReceiverReport::Tfrc {
                 loss_event_rate,
                 receive_rate,
                 newest_sent: Some(sent),
-                elapsed,
-            }) => self.on_feedback(now, loss_event_rate, receive_rate, (sent, elapsed)),
-            Report::DataDropped(dropped) => self.on_dropped(now, dropped),
-            Report::SlowReceiver => {
+                delay,
+            }) => self.on_feedback(now, loss_event_rate, receive_rate, (sent, delay)),
+            Report::Ccid(CcidReport::DataDropped(dropped)) => self.on_dropped(now, dropped),
+            Report::Ccid(CcidReport::SlowReceiver) => {
                 self.slow_receiver = true;
                 Update::none()
             }
@@ -66,7 +66,7 @@ impl Controller for Ccid3 {
 
     #[inline]
     fn annotation(&self, now: Time, _stream: StreamId) -> Option<Annotation> {
-        Some(Annotation::WindowCounter(self.counter.value(now, self.tfrc.rtt())))
+        Some(Annotation::Counter(self.counter.value(now, self.tfrc.rtt())))
     }
 
     fn snapshot(&self) -> Snapshot {

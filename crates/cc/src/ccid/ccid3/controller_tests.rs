@@ -1,6 +1,7 @@
 use super::*;
-use crate::ccid3::{Config, Params};
-use crate::{LossInterval, Pacing, TargetChange};
+use crate::ccid::LossInterval;
+use crate::ccid::ccid3::{Config, Params};
+use crate::{Pacing, TargetChange};
 use paceline_units::Bytes;
 
 const SIZE: Bytes = Bytes::new(1000);
@@ -37,7 +38,7 @@ fn hear(ccid3: &mut Ccid3, at: u64, lengths: &[u32], bytes_per_second: f64) -> U
         newest_sent: ms(at - 110),
         elapsed: TimeDelta::from_millis(10),
     };
-    ccid3.on_report(ms(at), &Report::LossIntervals(report))
+    ccid3.on_report(ms(at), &Report::Ccid(CcidReport::LossIntervals(report)))
 }
 
 fn x(ccid3: &Ccid3) -> f64 {
@@ -92,11 +93,11 @@ fn the_rate_is_the_equation_s_for_the_intervals_told() {
         near(x(&ccid3), expected);
         let p = 1.0 / f64::from(length);
         let report = |receive_rate| {
-            Report::Receiver(ReceiverReport::Ccid3 {
+            Report::Receiver(ReceiverReport::Tfrc {
                 loss_event_rate: p,
                 receive_rate,
                 newest_sent: Some(ms(493)),
-                elapsed: TimeDelta::from_millis(10),
+                delay: TimeDelta::from_millis(10),
             })
         };
         let mut other = avoiding();
@@ -115,12 +116,12 @@ fn feedback_that_lacks_something_is_none() {
         newest_sent: ms(500),
         elapsed: TimeDelta::ZERO,
     };
-    assert_eq!(ccid3.on_report(ms(603), &Report::LossIntervals(report)), Update::none());
-    let report = ReceiverReport::Ccid3 {
+    assert_eq!(ccid3.on_report(ms(603), &Report::Ccid(CcidReport::LossIntervals(report))), Update::none());
+    let report = ReceiverReport::Tfrc {
         loss_event_rate: 0.5,
         receive_rate: Bitrate::from_mbps(1),
         newest_sent: None,
-        elapsed: TimeDelta::ZERO,
+        delay: TimeDelta::ZERO,
     };
     assert_eq!(ccid3.on_report(ms(603), &Report::Receiver(report)), Update::none());
     assert_eq!((x(&ccid3), ccid3.next_timeout()), before);
@@ -129,16 +130,12 @@ fn feedback_that_lacks_something_is_none() {
 #[test]
 fn packets_carry_the_counter() {
     let mut ccid3 = sender();
-    assert_eq!(send(&mut ccid3, 0), Some(Annotation::WindowCounter(0)));
-    assert_eq!(send(&mut ccid3, 60), Some(Annotation::WindowCounter(1)), "a step of 50 ms before R is known");
+    assert_eq!(send(&mut ccid3, 0), Some(Annotation::Counter(0)));
+    assert_eq!(send(&mut ccid3, 60), Some(Annotation::Counter(1)), "a step of 50 ms before R is known");
     let _ = hear(&mut ccid3, 175, &[], 0.0);
-    assert_eq!(
-        ccid3.annotation(ms(176), StreamId(0)),
-        Some(Annotation::WindowCounter(5)),
-        "4 after that of 60 ms"
-    );
-    assert_eq!(send(&mut ccid3, 176), Some(Annotation::WindowCounter(5)));
-    assert_eq!(send(&mut ccid3, 202), Some(Annotation::WindowCounter(6)), "a step of R/4");
+    assert_eq!(ccid3.annotation(ms(176), StreamId(0)), Some(Annotation::Counter(5)), "4 after that of 60 ms");
+    assert_eq!(send(&mut ccid3, 176), Some(Annotation::Counter(5)));
+    assert_eq!(send(&mut ccid3, 202), Some(Annotation::Counter(6)), "a step of R/4");
 }
 
 /// Section 5.2: min(X_inrecv, X_drop/2), with X_drop = max(X_inrecv - 3 s/R, min(X_inrecv, s/R)).
@@ -148,7 +145,7 @@ fn packets_without_room_take_one_each_from_the_rate() {
     let dropped = [1, 2, 3].map(|n| code(n, DropCode::ReceiveBuffer));
     let mut ccid3 = avoiding();
     let before = x(&ccid3);
-    let _ = ccid3.on_report(ms(510), &Report::DataDropped(&dropped));
+    let _ = ccid3.on_report(ms(510), &Report::Ccid(CcidReport::DataDropped(&dropped)));
     near(x(&ccid3), before - 30_000.0);
     let _ = hear(&mut ccid3, 603, &[100; 9], 100_000.0);
     near(x(&ccid3), 70_000.0);
@@ -156,21 +153,21 @@ fn packets_without_room_take_one_each_from_the_rate() {
     near(x(&ccid3), 112_332.2);
     // Not below one packet per round trip.
     let many = [code(1, DropCode::ReceiveBuffer); 50];
-    let _ = ccid3.on_report(ms(710), &Report::DataDropped(&many));
+    let _ = ccid3.on_report(ms(710), &Report::Ccid(CcidReport::DataDropped(&many)));
     near(x(&ccid3), 10_000.0);
     let _ = hear(&mut ccid3, 805, &[100; 9], 100_000.0);
     near(x(&ccid3), 10_000.0);
     // Other codes say nothing of room, and corrupt packets are the receiver half's marks.
     let mut other = avoiding();
     let others = [code(1, DropCode::ProtocolConstraints), code(2, DropCode::Corrupt)];
-    let _ = other.on_report(ms(510), &Report::DataDropped(&others));
+    let _ = other.on_report(ms(510), &Report::Ccid(CcidReport::DataDropped(&others)));
     near(x(&other), before);
 }
 
 #[test]
 fn a_slow_receiver_is_not_sent_more_for_a_round_trip() {
     let mut ccid3 = avoiding();
-    assert_eq!(ccid3.on_report(ms(510), &Report::SlowReceiver), Update::none());
+    assert_eq!(ccid3.on_report(ms(510), &Report::Ccid(CcidReport::SlowReceiver)), Update::none());
     let _ = hear(&mut ccid3, 603, &[1000; 9], 100_000.0);
     near(x(&ccid3), 100_000.0);
     let _ = hear(&mut ccid3, 704, &[1000; 9], 100_000.0);
@@ -181,7 +178,7 @@ fn a_slow_receiver_is_not_sent_more_for_a_round_trip() {
 fn to_nobody_nothing_is_sent() {
     let mut ccid3 = avoiding();
     let gone = [DroppedPacket { sequence: 1, code: DropCode::NotListening }];
-    let update = ccid3.on_report(ms(510), &Report::DataDropped(&gone));
+    let update = ccid3.on_report(ms(510), &Report::Ccid(CcidReport::DataDropped(&gone)));
     assert_eq!(update.allowance, Some(Allowance::Packets(0)));
     assert_eq!(hear(&mut ccid3, 603, &[100; 9], 100_000.0).allowance, Some(Allowance::Packets(0)));
 }

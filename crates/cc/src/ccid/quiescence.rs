@@ -2,11 +2,11 @@
 
 use paceline_units::TimeDelta;
 
-/// RFC 4340 section 3.4: the round-trip time of who knows none.
+/// The round-trip time to count with before one is known (RFC 4340 section 3.4).
 pub const RTT_UNKNOWN: TimeDelta = TimeDelta::from_millis(200);
 const SHORTEST: TimeDelta = TimeDelta::from_millis(200);
 
-/// T: a sender of which no data came for so long is quiescent; under CCID 2 only if it also has acknowledged what was
+/// T, the time without data after which a sender is quiescent; under CCID 2 only if it also has acknowledged what was
 /// said of all its data.
 pub fn quiescent_after(rtt: Option<TimeDelta>) -> TimeDelta {
     SHORTEST.max(rtt.unwrap_or(RTT_UNKNOWN) * 2)

@@ -1,7 +1,7 @@
 //! Congestion control of acknowledgements: the Ack Ratio (RFC 4341 section 6.1).
 
 use super::Params;
-use crate::AckPathReport;
+use crate::ccid::AckPathReport;
 use crate::tfrc::reception::Reception;
 use paceline_units::{Time, TimeDelta};
 

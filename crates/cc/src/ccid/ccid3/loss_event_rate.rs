@@ -1,6 +1,6 @@
 //! The loss event rate as the sender computes it from Loss Intervals (RFC 4342 section 6.1.1, RFC 5348 sections 5.4, 5.5).
 
-use crate::LossInterval;
+use crate::ccid::LossInterval;
 use crate::tfrc::average::Averager;
 
 /// p from the intervals, the newest first; absent if there is none. Discounts are those that the intervals themselves

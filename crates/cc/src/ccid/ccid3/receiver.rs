@@ -2,14 +2,13 @@
 
 use super::Params;
 use super::window_counter::{CounterClock, MODULUS};
+use crate::ccid::{CcidReceiver, LossInterval, LossIntervals, quiescent_after};
 use crate::tfrc::equation::Equation;
 use crate::tfrc::loss_history::LossHistory;
 use crate::tfrc::receive_rate::ReceiveRate;
 use crate::tfrc::reception::{Arrived, LostRun, Reception};
 use crate::tfrc::segment::SegmentSize;
-use crate::{
-    Annotation, Arrival, LossInterval, LossIntervals, ReceiverHalf, ReceiverReport, quiescent_after,
-};
+use crate::{Annotation, Arrival, ReceiverHalf, ReceiverReport};
 use alloc::vec::Vec;
 use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
 
@@ -235,7 +234,7 @@ impl ReceiverHalf for Ccid3Receiver {
         let sequence = arrival.sequence;
         let newest = self.packets.as_ref().is_none_or(|packets| packets.next() <= sequence);
         let before = self.clock.greatest();
-        if let (Some(Annotation::WindowCounter(value)), true) = (arrival.annotation, newest) {
+        if let (Some(Annotation::Counter(value)), true) = (arrival.annotation, newest) {
             self.clock.on_newest(now, value);
         }
         let before = if self.packets.is_none() { self.clock.greatest() } else { before };
@@ -253,19 +252,6 @@ impl ReceiverHalf for Ccid3Receiver {
         let due =
             self.last_counter.is_none_or(|last| self.clock.greatest() >= last.saturating_add(self.steps));
         self.changed(events_changed) | due
-    }
-
-    fn on_non_data(&mut self, now: Time, sequence: u64) -> bool {
-        let newest = self.packets.as_ref().is_none_or(|packets| packets.next() <= sequence);
-        let (arrived, events_changed) = self.note(now, sequence, false, self.clock.greatest());
-        if arrived == Arrived::Known {
-            return false;
-        }
-        self.non_data = self.non_data.saturating_add(1);
-        if newest {
-            self.newest = Some((None, now));
-        }
-        self.changed(events_changed) && self.any_new
     }
 
     #[inline]
@@ -286,12 +272,27 @@ impl ReceiverHalf for Ccid3Receiver {
         self.last_counter = Some(self.clock.greatest());
         self.reported = Some(now);
         self.write_intervals();
-        Some(ReceiverReport::Ccid3 {
+        Some(ReceiverReport::Tfrc {
             loss_event_rate: self.p,
             receive_rate: Bitrate::from_bps_f64(x_recv * 8.0),
             newest_sent,
-            elapsed: now.saturating_since(arrived),
+            delay: now.saturating_since(arrived),
         })
+    }
+}
+
+impl CcidReceiver for Ccid3Receiver {
+    fn on_non_data(&mut self, now: Time, sequence: u64) -> bool {
+        let newest = self.packets.as_ref().is_none_or(|packets| packets.next() <= sequence);
+        let (arrived, events_changed) = self.note(now, sequence, false, self.clock.greatest());
+        if arrived == Arrived::Known {
+            return false;
+        }
+        self.non_data = self.non_data.saturating_add(1);
+        if newest {
+            self.newest = Some((None, now));
+        }
+        self.changed(events_changed) && self.any_new
     }
 
     fn loss_intervals(&self) -> LossIntervals<'_> {
