@@ -20,9 +20,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// A packet is written when the newest is so much younger. What arrives while others are sent is read after them.
-const HELD: TimeDelta = TimeDelta::from_secs(1);
+const DELAY: TimeDelta = TimeDelta::from_secs(1);
 /// The most bytes that wait so; at more than 30 Mbit/s the oldest are written earlier.
-const MOST_HELD: usize = 4 << 20;
+const MOST_PENDING: usize = 4 << 20;
 
 /// A capture file that is being written.
 pub(crate) struct Capture {
@@ -34,20 +34,20 @@ pub(crate) struct Capture {
     local: IpAddr,
     /// The own address towards the address that was asked for last, if `local` is every address.
     towards: Option<(IpAddr, IpAddr)>,
-    held: Held,
+    pending: PendingPackets,
     failed: Option<io::Error>,
 }
 
 /// Packets that wait to be written in the order of their times; of equal times in that of coming.
 #[derive(Default)]
-struct Held {
+struct PendingPackets {
     packets: BinaryHeap<Reverse<(Moment, u64, Vec<u8>)>>,
     bytes: usize,
     count: u64,
     newest: Option<Moment>,
 }
 
-impl Held {
+impl PendingPackets {
     fn push(&mut self, at: Moment, packet: Vec<u8>) {
         self.bytes += packet.len();
         self.count += 1;
@@ -58,7 +58,7 @@ impl Held {
     /// The oldest, if nothing older is expected, or if it is asked for `all`.
     fn pop(&mut self, all: bool) -> Option<(Moment, Vec<u8>)> {
         let (Reverse((oldest, _, _)), newest) = (self.packets.peek()?, self.newest?);
-        if !all && self.bytes <= MOST_HELD && newest.since(*oldest) < HELD {
+        if !all && self.bytes <= MOST_PENDING && newest.since(*oldest) < DELAY {
             return None;
         }
         let Reverse((at, _, packet)) = self.packets.pop()?;
@@ -89,7 +89,7 @@ impl Capture {
             since_1970: wall - i128::from(Moment::now().as_nanos()),
             local: local.ip(),
             towards: None,
-            held: Held::default(),
+            pending: PendingPackets::default(),
             failed: None,
         })
     }
@@ -139,14 +139,14 @@ impl Capture {
         if to_ip(bytes, &addresses, ecn, &mut packet).is_err() {
             return;
         }
-        self.held.push(at, packet);
-        self.write_held(false);
+        self.pending.push(at, packet);
+        self.write_pending(false);
     }
 
     /// Writes what need not wait any longer, or all.
-    fn write_held(&mut self, all: bool) {
+    fn write_pending(&mut self, all: bool) {
         let Some(file) = self.file.as_mut() else { return };
-        while let Some((at, packet)) = self.held.pop(all).filter(|_| self.failed.is_none()) {
+        while let Some((at, packet)) = self.pending.pop(all).filter(|_| self.failed.is_none()) {
             let nanos = u64::try_from(i128::from(at.as_nanos()) + self.since_1970).unwrap_or(0);
             let header = record_header(nanos, packet.len());
             self.failed = file.write_all(&header).and_then(|()| file.write_all(&packet)).err();
@@ -155,7 +155,7 @@ impl Capture {
 
     /// Gives the file its name; answers what went wrong.
     pub fn finish(mut self) -> Option<String> {
-        self.write_held(true);
+        self.write_pending(true);
         let flushed = self.file.take().map_or(Ok(()), |mut file| file.flush());
         let failed = self.failed.take().map_or(flushed, Err).and_then(|()| self.name());
         failed.err().map(|error| format!("the capture {} is not whole: {error}", self.path.display()))
@@ -169,7 +169,7 @@ impl Capture {
 impl Drop for Capture {
     /// A run that ends with an error leaves its capture, too: there it is looked for most.
     fn drop(&mut self) {
-        self.write_held(true);
+        self.write_pending(true);
         if let Some(mut file) = self.file.take() {
             let _ = file.flush();
             let _ = self.name();
@@ -247,7 +247,7 @@ mod tests {
             capture.sent(at(20), PEER.into(), Ecn::NotEct, &packet(4 * round + 2));
             capture.received(at(20), PEER.into(), Ecn::NotEct, &packet(4 * round + 3));
             capture.received(at(5), PEER.into(), Ecn::NotEct, &packet(4 * round));
-            assert!(capture.held.packets.len() <= 4 * 21, "a second of them");
+            assert!(capture.pending.packets.len() <= 4 * 21, "a second of them");
         }
         assert_eq!(capture.finish(), None);
         let found = read(&path);
@@ -258,16 +258,16 @@ mod tests {
 
     #[test]
     fn what_waits_to_be_written_is_bounded() {
-        let mut held = Held::default();
+        let mut pending = PendingPackets::default();
         let mut written = 0;
         for number in 0..10_000 {
-            held.push(Moment::from_nanos(number), vec![0; 1500]);
-            written += std::iter::from_fn(|| held.pop(false)).count();
-            assert!(held.bytes <= MOST_HELD);
+            pending.push(Moment::from_nanos(number), vec![0; 1500]);
+            written += std::iter::from_fn(|| pending.pop(false)).count();
+            assert!(pending.bytes <= MOST_PENDING);
         }
-        assert_eq!(written, 10_000 - MOST_HELD / 1500);
-        assert_eq!(std::iter::from_fn(|| held.pop(true)).count() + written, 10_000);
-        assert_eq!(held.bytes, 0);
+        assert_eq!(written, 10_000 - MOST_PENDING / 1500);
+        assert_eq!(std::iter::from_fn(|| pending.pop(true)).count() + written, 10_000);
+        assert_eq!(pending.bytes, 0);
     }
 
     #[test]

@@ -41,7 +41,7 @@ pub struct NetCounters {
     pub other_rtcp: u64,
     /// Reports on packets that were never sent, or too long ago: they changed nothing.
     pub unknown_reports: u64,
-    /// Packets of nobody that a receiver of DCCP left without the Reset or the cookie that they asked for: there were too many.
+    /// Packets of unknown peers that a DCCP receiver did not answer with a Reset or a cookie, since those are limited in rate.
     pub unanswered: u64,
     /// Packets that had arrived before.
     pub duplicates: u64,

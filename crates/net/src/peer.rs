@@ -1,4 +1,4 @@
-//! Whom a socket listens to: the first that says something valid, from then on nobody else.
+//! Which sender a socket listens to: the first that is heard twice, and from then on no other.
 
 use crate::output::NetCounters;
 use crate::socket::Datagram;
@@ -7,7 +7,7 @@ use paceline_units::{Time, TimeDelta};
 use paceline_wire::rtp::{self, RtpView};
 use std::net::SocketAddr;
 
-/// Lets in the media of one sender, known by its address and SSRCs, for receiver and relay alike.
+/// Admits the media of one sender, known by its address and SSRCs, at receiver and relay alike.
 #[derive(Debug)]
 pub(crate) struct SenderFilter {
     /// SSRCs that are known before the first packet.
@@ -15,12 +15,11 @@ pub(crate) struct SenderFilter {
     lock: PeerLock<(SocketAddr, Ssrcs)>,
 }
 
-/// A packet that was let in.
+/// A packet of the sender.
 #[derive(Debug)]
 pub(crate) struct Admitted<'d> {
-    /// What it says.
     pub view: RtpView<'d>,
-    /// Its sender's.
+    /// SSRCs of all streams of its sender.
     pub ssrcs: Ssrcs,
     /// Whether its sender is heard for the first time.
     pub new: bool,
@@ -42,7 +41,7 @@ impl SenderFilter {
         self.lock.peer().map(|(address, _)| address)
     }
 
-    /// Lets in a datagram that is RTP of our payload type from the one sender; counts any other.
+    /// Admits a datagram that is RTP of our payload type from the one sender; counts any other.
     pub fn admit<'d>(
         &mut self,
         now: Time,
@@ -63,15 +62,15 @@ impl SenderFilter {
         match self.lock.admit(now, (datagram.from, ssrcs)) {
             Admission::Known => Some(Admitted { view, ssrcs, new: false }),
             Admission::New => {
-                // Whoever was heard only once was a stranger after all.
+                // Who was heard only once remains unknown.
                 counters.unknown_peers += u64::from(before.is_some());
                 Some(Admitted { view, ssrcs, new: true })
             }
-            Admission::Stranger if before == Some(datagram.from) => {
+            Admission::Unknown if before == Some(datagram.from) => {
                 counters.unknown_ssrc += 1;
                 None
             }
-            Admission::Stranger => {
+            Admission::Unknown => {
                 counters.unknown_peers += 1;
                 None
             }
@@ -79,66 +78,66 @@ impl SenderFilter {
     }
 }
 
-/// What became of somebody who knocked.
+/// How a peer stands to the one that is listened to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Admission {
-    /// The peer, for the first time: forget whoever was before.
+    /// It is the peer from now on: whoever was before is forgotten.
     New,
-    /// The peer.
+    /// It is the peer.
     Known,
-    /// Somebody else.
-    Stranger,
+    /// Another than the peer.
+    Unknown,
 }
 
 /// Locks on to one peer.
 ///
-/// A peer that was heard only once gives way to another: a stray datagram that happens to look valid holds nobody up. One
+/// A peer that was heard only once gives way to another: a stray datagram that happens to look valid does no harm. One
 /// that was heard twice, whoever came in between, keeps the lock until it has been silent for `patience`.
 #[derive(Clone, Debug)]
 struct PeerLock<K> {
-    peer: Option<Held<K>>,
-    /// Those who gave way, the last one first.
+    peer: Option<Peer<K>>,
+    /// Peers that gave way, the last one first.
     once: Vec<K>,
     patience: Option<TimeDelta>,
 }
 
-/// So many strays may come between two packets of the peer.
+/// How many unknown peers may come between two packets of the peer.
 const REMEMBERED: usize = 15;
 
 #[derive(Clone, Copy, Debug)]
-struct Held<K> {
+struct Peer<K> {
     key: K,
     confirmed: bool,
     heard: Time,
 }
 
 impl<K: Copy + PartialEq> PeerLock<K> {
-    /// Nobody yet. Without `patience` a confirmed peer stays for ever.
+    /// Locked on to no peer yet. Without `patience` a confirmed peer stays for ever.
     fn new(patience: Option<TimeDelta>) -> PeerLock<K> {
         PeerLock { peer: None, once: Vec::new(), patience }
     }
 
-    /// Whom it is locked on to.
+    /// The peer that it is locked on to.
     fn peer(&self) -> Option<K> {
-        self.peer.map(|held| held.key)
+        self.peer.map(|peer| peer.key)
     }
 
     /// `key` says something valid at `now`.
     fn admit(&mut self, now: Time, key: K) -> Admission {
-        if let Some(held) = &mut self.peer {
-            if held.key == key {
-                (held.confirmed, held.heard) = (true, now);
+        if let Some(peer) = &mut self.peer {
+            if peer.key == key {
+                (peer.confirmed, peer.heard) = (true, now);
                 return Admission::Known;
             }
-            let silent = now.saturating_since(held.heard);
-            if held.confirmed && self.patience.is_none_or(|patience| silent < patience) {
-                return Admission::Stranger;
+            let silent = now.saturating_since(peer.heard);
+            if peer.confirmed && self.patience.is_none_or(|patience| silent < patience) {
+                return Admission::Unknown;
             }
-            self.once.truncate(if held.confirmed { 0 } else { REMEMBERED });
-            self.once.insert(0, held.key);
+            self.once.truncate(if peer.confirmed { 0 } else { REMEMBERED });
+            self.once.insert(0, peer.key);
         }
         let confirmed = self.once.contains(&key);
-        self.peer = Some(Held { key, confirmed, heard: now });
+        self.peer = Some(Peer { key, confirmed, heard: now });
         Admission::New
     }
 }
@@ -154,7 +153,7 @@ mod tests {
         assert_eq!(lock.admit(at(0), 'x'), Admission::New);
         assert_eq!(lock.admit(at(1), 'a'), Admission::New, "a stray datagram gives way");
         assert_eq!(lock.admit(at(1), 'a'), Admission::Known);
-        assert_eq!(lock.admit(at(2), 'x'), Admission::Stranger);
+        assert_eq!(lock.admit(at(2), 'x'), Admission::Unknown);
         assert_eq!(lock.peer(), Some('a'));
         assert_eq!(lock.admit(at(7), 'x'), Admission::New, "the peer has been silent for long");
         let mut noise = PeerLock::new(None);
@@ -162,11 +161,11 @@ mod tests {
             assert_eq!(noise.admit(at(0), stray + 10), Admission::New);
             assert_eq!(noise.admit(at(0), from), Admission::New, "not twice yet");
         }
-        assert_eq!(noise.admit(at(0), 14), Admission::Stranger, "0 was heard twice, though not in a row");
+        assert_eq!(noise.admit(at(0), 14), Admission::Unknown, "0 was heard twice, though not in a row");
         assert_eq!(noise.admit(at(0), 0), Admission::Known);
         let mut for_ever = PeerLock::new(None);
         for_ever.admit(at(0), 'a');
         for_ever.admit(at(0), 'a');
-        assert_eq!(for_ever.admit(at(1_000_000), 'x'), Admission::Stranger);
+        assert_eq!(for_ever.admit(at(1_000_000), 'x'), Admission::Unknown);
     }
 }

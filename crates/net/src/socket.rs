@@ -171,10 +171,16 @@ impl AsFd for UdpPort {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::wait::wait_for;
     use paceline_units::TimeDelta;
+
+    /// A datagram that came from nowhere, at the machine's start.
+    pub(crate) fn datagram(bytes: &[u8]) -> Datagram<'_> {
+        let zero = Moment::from_nanos(0);
+        Datagram { bytes, from: nobody(), ecn: Ecn::NotEct, arrived: zero, read: zero }
+    }
 
     fn local() -> UdpPort {
         UdpPort::bind("127.0.0.1:0".parse().expect("address")).expect("a port")

@@ -1,5 +1,9 @@
 //! The three ends against each other. Bands are loose: a busy machine is late, and nothing here measures how late.
-#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "the tests play peers and strangers")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "the tests play peers, known and unknown"
+)]
 
 mod call;
 mod ends;
@@ -89,7 +93,7 @@ fn an_l4s_call_over_a_marking_link() {
 
 /// Whoever is not the peer, and whatever is not RTP or RTCP, is counted and changes nothing.
 #[test]
-fn strangers_change_nothing() {
+fn unknown_peers_change_nothing() {
     let loaded = loaded(
         r#"
         duration = "2s"
@@ -104,7 +108,7 @@ fn strangers_change_nothing() {
         "#,
     );
     let ends = run(&loaded, |relay, receiver, over| {
-        let stranger = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+        let unknown = UdpSocket::bind("127.0.0.1:0").expect("a socket");
         // Sound packets of this session's SSRC and of another; half a header; RTCP that claims more than there is; noise.
         let [ours, other] =
             [100, 7].map(|ssrc| [&[0x80, 98, 0, 1, 0, 0, 0, 1, 0, 0, 0, ssrc][..], &[0; 800]].concat());
@@ -116,7 +120,7 @@ fn strangers_change_nothing() {
         while !over.load(Ordering::Relaxed) {
             for datagram in [&ours[..], &other, &half, &long, &noise, &[]] {
                 for target in [relay, receiver] {
-                    stranger.send_to(datagram, target).expect("sent");
+                    unknown.send_to(datagram, target).expect("sent");
                 }
             }
             std::thread::sleep(Duration::from_millis(20));
@@ -133,7 +137,7 @@ fn strangers_change_nothing() {
         assert!((1.0..2.1).contains(&figures.throughput_mbps.expect("packets")), "{figures:?}");
         assert!(figures.loss_ratio.expect("packets") < 0.01, "{figures:?}");
     }
-    // The stranger's packets did not use the link either.
+    // The unknown peer's packets did not use the link either.
     let link = ends.relay.summary.links["bottleneck"];
     assert!(link.offered <= sent.packets_sent, "{link:?}");
 }

@@ -1,5 +1,9 @@
 //! One end against a peer that the test plays: errors, hostile feedback, and stopping.
-#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "the tests play peers and strangers")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "the tests play peers, known and unknown"
+)]
 
 mod call;
 
@@ -42,7 +46,7 @@ fn report(written: Time, begin: u64, count: u32, ssrc: u32) -> Vec<u8> {
 #[test]
 fn hostile_feedback_is_counted_and_changes_nothing() {
     let loaded = probe("1s");
-    let (peer, stranger) = (socket(), socket());
+    let (peer, unknown) = (socket(), socket());
     let sender =
         Sender::bind(&loaded, &SendOptions::to(peer.local_addr().expect("address"))).expect("a sender");
     let source = sender.address().expect("an address");
@@ -65,7 +69,7 @@ fn hostile_feedback_is_counted_and_changes_nothing() {
                     Vec::new(),
                 ];
                 answers.iter().for_each(|bytes| drop(peer.send_to(bytes, source)));
-                let _ = stranger.send_to(&report(now, 0, 4, 100), source);
+                let _ = unknown.send_to(&report(now, 0, 4, 100), source);
                 received += 1;
             }
         });

@@ -1,6 +1,6 @@
-//! What strangers do to a DCCP connection through a relay: Requests before it begins, and in its pauses, when another
+//! What unknown peers do to a DCCP connection through a relay: Requests before it begins, and in its pauses, when another
 //! sender could follow.
-#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "the tests play strangers")]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "the tests play unknown peers")]
 
 mod call;
 mod ends;
@@ -12,8 +12,8 @@ use paceline_wire::dccp::encode_in_udp;
 use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
 
-/// A stranger's Requests: of the ports that senders have, twice, or of any.
-fn knock(relay: SocketAddr, ports: impl Iterator<Item = u16>) {
+/// An unknown peer's Requests: of the ports that senders have, twice, or of any.
+fn request_as_unknown(relay: SocketAddr, ports: impl Iterator<Item = u16>) {
     let socket = UdpSocket::bind(anywhere()).expect("a socket");
     for (number, source) in ports.enumerate() {
         let body = Body::Request { service: "SC:call".parse().expect("a code") };
@@ -27,7 +27,7 @@ fn knock(relay: SocketAddr, ports: impl Iterator<Item = u16>) {
 
 /// A call of 2 Mbit/s that pauses for longer than a relay waits for a silent sender.
 #[test]
-fn requests_of_strangers_do_not_cut_a_connection_that_pauses() {
+fn requests_of_unknown_peers_do_not_cut_a_connection_that_pauses() {
     let loaded = loaded(
         "duration = \"8500ms\"\n[links.l]\nrate = \"10Mbps\"\ndelay = \"5ms\"\nqueue = { packets = 100 }\n[flows.f]\n\
          transport = \"dccp\"\ncontroller = \"ccid2\"\npacket_size = \"1016B\"\nsource = { kind = \"cbr\", rate = \
@@ -35,11 +35,11 @@ fn requests_of_strangers_do_not_cut_a_connection_that_pauses() {
     );
     let ends = run(&loaded, |relay, _, _| {
         // Heard twice before the sender, or beside it, whoever comes first.
-        knock(relay, [5001, 5001].into_iter());
+        request_as_unknown(relay, [5001, 5001].into_iter());
         for _ in 0..2 {
             std::thread::sleep(Duration::from_millis(3300));
-            knock(relay, [5001, 5001, 6000].into_iter());
-            knock(relay, 1000..1600);
+            request_as_unknown(relay, [5001, 5001, 6000].into_iter());
+            request_as_unknown(relay, 1000..1600);
         }
     });
     for output in [&ends.sender, &ends.receiver] {

@@ -1,6 +1,6 @@
 //! The real receiver: drives the transport's receiver endpoint by the monotonic clock and a UDP socket.
 //!
-//! The first sender that is heard twice is the session's: its address and SSRC. Everybody else is counted and dropped.
+//! The first sender that is heard twice is the session's: its address and SSRC. Packets of other peers are counted and dropped.
 //! Reports go to the address that the media comes from. Arrival times are the kernel's, so a receiver that wakes late
 //! does not report late arrivals.
 //!
@@ -17,7 +17,7 @@
 //!
 //! Over DCCP the session is a connection: that of the first who completes a handshake with a cookie, until it ends. Media is
 //! RTP in its datagrams, of bulk data no frame is displayed. `loss_ratio` is of numbers that are missing for a second; a few of
-//! them were no data. Nobody plays RTP's guard: [`paceline_transport::dccp::Host`] and the connection do.
+//! them were no data. Unknown peers are kept out by [`paceline_transport::dccp::Host`] and its cookies.
 
 mod codec;
 mod dccp;

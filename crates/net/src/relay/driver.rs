@@ -1,16 +1,15 @@
 //! The relay's loop: datagrams in, links, datagrams out when they are due, sleep.
 
-use super::chain::{Chain, Passed};
-use super::gate::{Beginning, Gate, Verdict};
-use super::parcel::{Hold, Parcel};
+use super::filter::Filter;
+use super::packet::{MemoryBudget, RelayedPacket};
+use super::path::{LinkPath, Outcome};
+use super::queue::TimedQueue;
 use super::record::RelayRecord;
-use super::release::Releases;
 use super::{Relay, RelayOptions};
 use crate::choice::{ChosenFlow, Over, reachable_from_outside};
 use crate::clock::{DriverClock, Moment};
 use crate::output::NetCounters;
 use crate::socket::{Datagram, Inbox, UdpPort};
-use crate::ssrc::{FIRST_SSRC, Ssrcs};
 use crate::wait::{LONGEST_SLEEP, PreciseTimers, wait_for};
 use crate::{Control, NetError, NetOutput};
 use paceline_link::LinkConfig;
@@ -21,7 +20,6 @@ use std::net::SocketAddr;
 const AT_ONCE: usize = 256;
 /// After the scenario's end, what is under way may still arrive for so long.
 const GRACE: TimeDelta = TimeDelta::from_secs(1);
-const NEXT: TimeDelta = TimeDelta::from_nanos(1);
 
 pub(super) struct Driver<'a> {
     listen: UdpPort,
@@ -29,13 +27,13 @@ pub(super) struct Driver<'a> {
     inbox: Inbox,
     flow: ChosenFlow<'a>,
     options: RelayOptions,
-    hold: Hold,
+    memory: MemoryBudget,
     links: &'a [LinkConfig],
-    chain: Chain,
-    passed: Passed,
-    forward: Releases<Parcel>,
-    back: Releases<Parcel>,
-    gate: Gate,
+    path: LinkPath,
+    outcome: Outcome,
+    forward: TimedQueue<RelayedPacket>,
+    back: TimedQueue<RelayedPacket>,
+    filter: Filter,
     /// Whether a connection has still to be closed.
     open: bool,
     record: RelayRecord<'a>,
@@ -45,40 +43,36 @@ pub(super) struct Driver<'a> {
     /// Since the run's zero, which the first packet sets.
     clock: DriverClock,
     started: bool,
-    /// Whether the packet that started the run was not the only one of its sender.
-    confirmed: bool,
+    /// Whether the sender that the run began with has proved to be there.
+    established: bool,
     /// The last arrival: arrivals of a socket are in order but for the reading of two clocks.
     arrived: Time,
 }
 
 impl<'a> Driver<'a> {
     pub fn new(relay: Relay<'a>) -> Driver<'a> {
-        let Relay { listen, out, chain, links, flow, options } = relay;
-        let streams = match flow.over {
-            Over::Rtp(rtp) => rtp.streams.len(),
-            Over::Dccp(_) => 1,
-        };
+        let Relay { listen, out, path, links, flow, options } = relay;
         let opened = DriverClock::from_zero(Moment::now());
         Driver {
             listen,
             out,
             inbox: Inbox::new(),
             flow,
-            hold: Hold::new(options.memory),
-            gate: Gate::new(flow.over, options.ssrc),
+            memory: MemoryBudget::new(options.memory),
+            filter: Filter::new(flow.over, options.ssrc),
             open: matches!(flow.over, Over::Dccp(_)),
-            record: RelayRecord::new(flow, Ssrcs::new(options.ssrc.unwrap_or(FIRST_SSRC), streams)),
+            record: RelayRecord::new(flow),
             options,
             links,
-            chain,
-            passed: Passed::default(),
-            forward: Releases::new(),
-            back: Releases::new(),
+            path,
+            outcome: Outcome::default(),
+            forward: TimedQueue::default(),
+            back: TimedQueue::default(),
             counters: NetCounters::default(),
             opened,
             clock: opened,
             started: false,
-            confirmed: false,
+            established: false,
             arrived: Time::ZERO,
         }
     }
@@ -112,7 +106,7 @@ impl<'a> Driver<'a> {
             }
         }
         let now = if self.started { self.clock.now() } else { Time::ZERO };
-        let links = self.chain.finish(now);
+        let links = self.path.finish(now);
         let output = self.record.finish(now, &links, self.counters);
         Ok(NetOutput { warnings, ..output })
     }
@@ -146,7 +140,7 @@ impl<'a> Driver<'a> {
     }
 
     fn next(&self) -> Moment {
-        let links = if self.started { self.chain.next() } else { None };
+        let links = if self.started { self.path.next() } else { None };
         let ticks = self.record.next_tick().filter(|_| self.started);
         let due = [links, self.forward.next(), self.back.next(), ticks];
         let next = self.clock.moment_of(due.into_iter().flatten().min().unwrap_or(Time::MAX));
@@ -180,44 +174,33 @@ impl<'a> Driver<'a> {
     fn take_forward(&mut self, datagram: &Datagram<'_>) -> Result<(), NetError> {
         self.counters.received += 1;
         let now = self.opened.time_of(datagram.arrived);
-        let Verdict::Passes { data, begins, proves } = self.gate.admit(now, datagram, &mut self.counters)
-        else {
+        let Some(admitted) = self.filter.admit(now, datagram, &mut self.counters) else { return Ok(()) };
+        if let Some(first) = admitted.begins.filter(|_| !self.established) {
+            self.begin(first)?;
+        }
+        self.established |= admitted.established;
+        self.arrived = self.arrived.max(self.clock.time_of(datagram.arrived));
+        let Some(mut packet) = self.memory.packet(self.arrived, datagram, self.flow.parts.overhead) else {
+            self.counters.overflowed += 1;
             return Ok(());
         };
-        if let Some(beginning) = begins.filter(|_| !self.confirmed) {
-            self.begin(beginning)?;
-        }
-        self.confirmed |= proves;
-        self.enter(datagram, data);
+        packet.data = admitted.data;
+        self.record.entered(self.arrived, &packet);
+        self.path.offer(self.arrived, packet);
         Ok(())
     }
 
-    /// The run begins with a sender's first packet. What was before, of somebody who proved to be nobody, is forgotten.
-    fn begin(&mut self, Beginning { first, ssrcs }: Beginning) -> Result<(), NetError> {
+    /// The run begins with a sender's first packet, at `first`. What was before, of somebody who proved to be nobody, is
+    /// forgotten.
+    fn begin(&mut self, first: Moment) -> Result<(), NetError> {
         self.started = true;
         self.clock = DriverClock::with_start(first, self.flow.parts.start);
         self.arrived = Time::ZERO;
-        self.chain = Chain::new(self.flow, self.links)?;
-        self.passed = Passed::default();
-        (self.forward, self.back) = (Releases::new(), Releases::new());
-        self.record = RelayRecord::new(self.flow, ssrcs);
+        self.path = LinkPath::new(self.flow, self.links)?;
+        self.outcome = Outcome::default();
+        (self.forward, self.back) = (TimedQueue::default(), TimedQueue::default());
+        self.record = RelayRecord::new(self.flow);
         Ok(())
-    }
-
-    /// A datagram of the sender comes to the links.
-    fn enter(&mut self, datagram: &Datagram<'_>, data: bool) {
-        self.arrived = self.arrived.max(self.clock.time_of(datagram.arrived));
-        let overhead = self.flow.parts.overhead;
-        let parcel = self.hold.parcel(self.arrived, datagram.bytes, overhead, datagram.ecn);
-        let Some(mut parcel) = parcel else {
-            self.counters.overflowed += 1;
-            return;
-        };
-        parcel.data = data;
-        if data {
-            self.record.entered(self.arrived, &parcel);
-        }
-        self.chain.offer(self.arrived, parcel);
     }
 
     /// A datagram from the receiver's side.
@@ -227,49 +210,47 @@ impl<'a> Driver<'a> {
             self.counters.unknown_peers += 1;
             return;
         }
-        if !self.gate.is_answer(datagram.bytes) {
+        if !self.filter.is_answer(datagram.bytes) {
             self.counters.malformed += 1;
             return;
         }
         let arrived = self.clock.time_of(datagram.arrived);
-        match self.hold.parcel(arrived, datagram.bytes, Bytes::ZERO, datagram.ecn) {
-            Some(parcel) => self.back.push(arrived + self.flow.parts.return_delay, parcel),
+        match self.memory.packet(arrived, datagram, Bytes::ZERO) {
+            Some(packet) => self.back.push(arrived + self.flow.parts.return_delay, packet),
             None => self.counters.overflowed += 1,
         }
     }
 
     fn run_links(&mut self, known: Time) {
-        self.chain.advance(known, &mut self.passed);
-        for (at, parcel) in self.passed.arrived.drain(..) {
-            self.forward.push(at, parcel);
+        self.path.advance(known, &mut self.outcome);
+        for (at, packet) in self.outcome.arrived.drain(..) {
+            self.forward.push(at, packet);
         }
-        for at in self.passed.lost.drain(..) {
-            self.record.lost(at);
+        for (at, stream) in self.outcome.lost.drain(..) {
+            self.record.lost(at, stream);
         }
     }
 
-    /// Lets go what is due.
+    /// Sends what is due.
     fn release(&mut self) {
-        while let Some((at, parcel)) = self.forward.pop_before(self.clock.now() + NEXT) {
-            if parcel.data {
-                self.record.passed(at, &parcel);
-            }
-            self.open &= !self.gate.ends(&parcel.bytes);
-            send(&self.out, &parcel, self.options.forward, &mut self.counters);
+        while let Some((at, packet)) = self.forward.pop_due(self.clock.now()) {
+            self.record.passed(at, &packet);
+            self.open &= !self.filter.ends(&packet.bytes);
+            send(&self.out, &packet, self.options.forward, &mut self.counters);
         }
-        while let Some((_, parcel)) = self.back.pop_before(self.clock.now() + NEXT) {
-            let Some((address, sender)) = self.gate.target(&parcel.bytes) else {
+        while let Some((_, packet)) = self.back.pop_due(self.clock.now()) {
+            let Some((address, sender)) = self.filter.target(&packet.bytes) else {
                 self.counters.unknown_peers += 1;
                 continue;
             };
-            self.open &= !(sender && self.gate.ends(&parcel.bytes));
-            send(&self.listen, &parcel, address, &mut self.counters);
+            self.open &= !(sender && self.filter.ends(&packet.bytes));
+            send(&self.listen, &packet, address, &mut self.counters);
         }
     }
 }
 
-fn send(port: &UdpPort, parcel: &Parcel, to: SocketAddr, counters: &mut NetCounters) {
-    match port.send(&parcel.bytes, to, parcel.ecn) {
+fn send(port: &UdpPort, packet: &RelayedPacket, to: SocketAddr, counters: &mut NetCounters) {
+    match port.send(&packet.bytes, to, packet.ecn) {
         Ok(()) => counters.sent += 1,
         Err(_) => counters.unsendable += 1,
     }

@@ -21,22 +21,22 @@
 //! `delay_noise_ms`, `throughput_mbps`, `ce_ratio`, `loss_ratio`, at the time packets are at the far end;
 //! `packets_sent` are those that came in. Everything else is absent.
 
-mod chain;
 mod connection;
 mod driver;
-mod gate;
-mod parcel;
+mod filter;
+mod packet;
+mod path;
+mod queue;
 mod record;
-mod release;
 
 use crate::address::{local_for, require_port};
 use crate::choice::ChosenFlow;
 use crate::socket::UdpPort;
 use crate::{Control, NetError, NetOutput};
-use chain::Chain;
 use paceline_link::LinkConfig;
 use paceline_scenario::Loaded;
 use paceline_units::{Bytes, TimeDelta};
+use path::LinkPath;
 use std::net::SocketAddr;
 
 /// What a relay is told beyond the scenario.
@@ -74,7 +74,7 @@ impl RelayOptions {
 pub struct Relay<'a> {
     listen: UdpPort,
     out: UdpPort,
-    chain: Chain,
+    path: LinkPath,
     links: &'a [LinkConfig],
     flow: ChosenFlow<'a>,
     options: RelayOptions,
@@ -99,7 +99,7 @@ impl<'a> Relay<'a> {
         Ok(Relay {
             listen,
             out,
-            chain: Chain::new(flow, &loaded.parts.links)?,
+            path: LinkPath::new(flow, &loaded.parts.links)?,
             links: &loaded.parts.links,
             flow,
             options: options.clone(),

@@ -1,37 +1,27 @@
 //! What the relay writes down of the flow that passes through it.
 
-use super::parcel::Parcel;
+use super::packet::RelayedPacket;
 use crate::choice::ChosenFlow;
 use crate::figures::{Seen, output};
-use crate::ssrc::Ssrcs;
 use crate::{NetCounters, NetOutput};
 use paceline_cc::StreamId;
 use paceline_scenario::recorder::{FlowRecorder, LinkRecorder, ReceivedPacket, Tick, Ticker};
 use paceline_scenario::summary::Distribution;
 use paceline_transport::Elsewhere;
 use paceline_units::{Bytes, Time, TimeDelta};
-use paceline_wire::rtp;
 
 /// Records a flow between its ends.
 pub(super) struct RelayRecord<'a> {
     flow: ChosenFlow<'a>,
     recorder: FlowRecorder,
-    /// The recorder wants a receiver to look at; the real one is elsewhere.
     ticker: Ticker,
-    ssrcs: Ssrcs,
     packets: u64,
 }
 
 impl<'a> RelayRecord<'a> {
-    pub fn new(flow: ChosenFlow<'a>, ssrcs: Ssrcs) -> RelayRecord<'a> {
+    pub fn new(flow: ChosenFlow<'a>) -> RelayRecord<'a> {
         let recorder = FlowRecorder::new(flow.scenario, flow.spec);
-        RelayRecord {
-            flow,
-            ticker: Ticker::of(flow.scenario, &recorder.window()),
-            recorder,
-            ssrcs,
-            packets: 0,
-        }
+        RelayRecord { flow, ticker: Ticker::of(flow.scenario, &recorder.window()), recorder, packets: 0 }
     }
 
     pub fn next_tick(&self) -> Option<Time> {
@@ -39,31 +29,32 @@ impl<'a> RelayRecord<'a> {
     }
 
     /// A packet came from the sender.
-    pub fn entered(&mut self, now: Time, parcel: &Parcel) {
-        self.recorder.sent(now, StreamId(0), parcel.size, TimeDelta::ZERO);
+    pub fn entered(&mut self, now: Time, packet: &RelayedPacket) {
+        if let Some(stream) = packet.data {
+            self.recorder.sent(now, stream, packet.size, TimeDelta::ZERO);
+        }
     }
 
     /// A packet is at the far end at `at`.
-    pub fn passed(&mut self, at: Time, parcel: &Parcel) {
+    pub fn passed(&mut self, at: Time, packet: &RelayedPacket) {
+        let Some(stream) = packet.data else { return };
         self.packets += 1;
-        let header = rtp::decode(&parcel.bytes).ok();
-        let stream = header.and_then(|view| self.ssrcs.stream(view.header.ssrc)).unwrap_or(StreamId(0));
         self.recorder.received(&ReceivedPacket {
             now: at,
             stream,
-            size: parcel.size,
+            size: packet.size,
             payload: Bytes::ZERO,
-            sent: parcel.entered,
-            wait: parcel.wait,
-            noise: parcel.noise,
-            ecn: parcel.ecn,
+            sent: packet.entered,
+            wait: packet.wait,
+            noise: packet.noise,
+            ecn: packet.ecn,
             duplicate: false,
         });
     }
 
-    /// A packet was dropped or lost at `at`.
-    pub fn lost(&mut self, at: Time) {
-        self.recorder.lost(at, StreamId(0), at);
+    /// A data packet was dropped or lost at `at`.
+    pub fn lost(&mut self, at: Time, stream: StreamId) {
+        self.recorder.lost(at, stream, at);
     }
 
     /// Does what is due at `now`.

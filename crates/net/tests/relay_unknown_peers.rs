@@ -1,5 +1,9 @@
 //! What comes to a relay that is not its sender's media: it neither takes the sender's place nor is it recorded.
-#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "the tests play peers and strangers")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "the tests play peers, known and unknown"
+)]
 
 mod call;
 
@@ -51,13 +55,13 @@ fn relayed(sender: impl FnOnce(SocketAddr) + Send) -> (NetOutput, Vec<Vec<u8>>) 
 }
 
 #[test]
-fn strays_before_the_sender_do_not_take_its_place() {
+fn unknown_peers_before_the_sender_do_not_take_its_place() {
     let (output, passed) = relayed(|relay| {
-        let (stray, sender) = (socket(), socket());
+        let (unknown, sender) = (socket(), socket());
         for datagram in [packet(0, 1, 0), packet(0, 2, 0), RTCP.to_vec(), RTCP.to_vec(), packet(98, 3, 0)] {
-            stray.send_to(&datagram, relay).expect("sent");
+            unknown.send_to(&datagram, relay).expect("sent");
         }
-        // The last stray has a run of its own for a while.
+        // The last of them has a run of its own for a while.
         std::thread::sleep(Duration::from_millis(300));
         (0..10).for_each(|sequence| drop(sender.send_to(&packet(98, 100, sequence), relay)));
     });
@@ -65,7 +69,7 @@ fn strays_before_the_sender_do_not_take_its_place() {
     assert_eq!(media, (0..10).map(|sequence| packet(98, 100, sequence)).collect::<Vec<_>>());
     let counters = output.counters;
     assert_eq!((counters.malformed, counters.unknown_peers), (2, 3), "{counters:?}");
-    assert_eq!(flow(&output).packets_sent, 10, "the stray is not recorded");
+    assert_eq!(flow(&output).packets_sent, 10, "the unknown peer is not recorded");
     assert_eq!(output.summary.links["l"].offered, 10);
 }
 

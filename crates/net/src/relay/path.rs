@@ -3,9 +3,10 @@
 //! A packet is offered to the first link at the time the kernel received it, to the next at the time it arrives there.
 //! When the process wakes does therefore not matter to what the links do, only to when their packets leave the relay.
 
-use super::parcel::Parcel;
-use super::release::Releases;
+use super::packet::RelayedPacket;
+use super::queue::TimedQueue;
 use crate::{NetError, choice::ChosenFlow};
+use paceline_cc::StreamId;
 use paceline_link::{Departure, Link, LinkConfig, Offered};
 use paceline_scenario::recorder::{LinkRecorder, Tick, Ticker};
 use paceline_units::{Time, TimeDelta};
@@ -14,58 +15,62 @@ const NEXT: TimeDelta = TimeDelta::from_nanos(1);
 
 /// A link, what is on its way to it, and what is written down of it.
 struct Hop {
-    link: Link<Parcel>,
-    arriving: Releases<Parcel>,
+    link: Link<RelayedPacket>,
+    arriving: TimedQueue<RelayedPacket>,
     recorder: LinkRecorder,
     ticker: Ticker,
 }
 
 /// The links of a path.
-pub(super) struct Chain {
+pub(super) struct LinkPath {
     hops: Vec<Hop>,
 }
 
 /// What became of packets in the links.
 #[derive(Default)]
-pub(super) struct Passed {
-    /// Those that leave the last link, and when they are there.
-    pub arrived: Vec<(Time, Parcel)>,
-    /// How many with media were dropped or lost, at which times.
-    pub lost: Vec<Time>,
+pub(super) struct Outcome {
+    /// Packets that leave the last link, and when they are at the far end.
+    pub arrived: Vec<(Time, RelayedPacket)>,
+    /// When data packets were dropped or lost, and of which streams.
+    pub lost: Vec<Lost>,
 }
 
-impl Chain {
+type Lost = (Time, StreamId);
+
+impl LinkPath {
     /// The links of the flow's path, before anything happened.
-    pub fn new(flow: ChosenFlow<'_>, configs: &[LinkConfig]) -> Result<Chain, NetError> {
+    pub fn new(flow: ChosenFlow<'_>, configs: &[LinkConfig]) -> Result<LinkPath, NetError> {
         let hop = |place: &usize| {
             let name = &flow.scenario.links[*place].name;
             let link =
                 Link::new(configs[*place].clone(), flow.scenario.seed, name).map_err(NetError::Link)?;
             let recorder = LinkRecorder::new(flow.scenario, name);
             let ticker = Ticker::of(flow.scenario, &recorder.window());
-            Ok(Hop { link, arriving: Releases::new(), recorder, ticker })
+            Ok(Hop { link, arriving: TimedQueue::default(), recorder, ticker })
         };
-        Ok(Chain { hops: flow.parts.path.iter().map(hop).collect::<Result<_, NetError>>()? })
+        Ok(LinkPath { hops: flow.parts.path.iter().map(hop).collect::<Result<_, NetError>>()? })
     }
 
-    /// A packet arrives at the first link at `at`, which is not before the last [`Chain::advance`].
-    pub fn offer(&mut self, at: Time, parcel: Parcel) {
+    /// A packet arrives at the first link at `at`, which is not before the last [`LinkPath::advance`].
+    pub fn offer(&mut self, at: Time, packet: RelayedPacket) {
         if let Some(first) = self.hops.first_mut() {
-            first.arriving.push(at, parcel);
+            first.arriving.push(at, packet);
         }
     }
 
     /// Lets everything happen up to and including `until`. Calls come in order of time; after `until` no earlier packet
     /// may be offered (one that comes all the same is taken as of then).
-    pub fn advance(&mut self, until: Time, passed: &mut Passed) {
+    pub fn advance(&mut self, until: Time, outcome: &mut Outcome) {
         for place in 0..self.hops.len() {
             let (before, after) = self.hops.split_at_mut(place + 1);
             let (Some(hop), next) = (before.last_mut(), after.first_mut()) else { continue };
             match next {
                 Some(next) => {
-                    hop.advance(until, &mut passed.lost, |at, parcel| next.arriving.push(at, parcel))
+                    hop.advance(until, &mut outcome.lost, |at, packet| next.arriving.push(at, packet))
                 }
-                None => hop.advance(until, &mut passed.lost, |at, parcel| passed.arrived.push((at, parcel))),
+                None => {
+                    hop.advance(until, &mut outcome.lost, |at, packet| outcome.arrived.push((at, packet)))
+                }
             }
         }
     }
@@ -89,7 +94,7 @@ impl Chain {
 }
 
 impl Hop {
-    fn advance(&mut self, until: Time, lost: &mut Vec<Time>, mut take: impl FnMut(Time, Parcel)) {
+    fn advance(&mut self, until: Time, lost: &mut Vec<Lost>, mut take: impl FnMut(Time, RelayedPacket)) {
         while let Some(tick) = self.ticker.due(until) {
             self.run(tick.covers(), lost, &mut take);
             self.link.settle(tick.at());
@@ -103,27 +108,25 @@ impl Hop {
     }
 
     /// Everything strictly before `until`.
-    fn run(&mut self, until: Time, lost: &mut Vec<Time>, take: &mut impl FnMut(Time, Parcel)) {
+    fn run(&mut self, until: Time, lost: &mut Vec<Lost>, take: &mut impl FnMut(Time, RelayedPacket)) {
         let Hop { link, arriving, recorder, .. } = self;
-        let mut depart = |departure: Departure<Parcel>| {
+        let mut depart = |departure: Departure<RelayedPacket>| {
             recorder.departed(departure.departed, departure.wait);
-            let mut parcel = departure.packet;
-            parcel.wait += departure.wait;
-            parcel.noise += departure.noise;
-            take(departure.arrives, parcel);
+            let mut packet = departure.packet;
+            packet.wait += departure.wait;
+            packet.noise += departure.noise;
+            take(departure.arrives, packet);
         };
-        while let Some((at, parcel)) = arriving.pop_before(until) {
-            let data = parcel.data;
-            if link.offer(at, parcel, &mut depart) != Offered::Accepted && data {
-                lost.push(at);
+        while let Some((at, packet)) = arriving.pop_before(until) {
+            let data = packet.data;
+            if link.offer(at, packet, &mut depart) != Offered::Accepted {
+                lost.extend(data.map(|stream| (at, stream)));
             }
         }
         link.advance(until, &mut depart);
         // What a queue dropped after it had taken it.
-        while let Some((at, parcel)) = link.take_dropped() {
-            if parcel.data {
-                lost.push(at);
-            }
+        while let Some((at, packet)) = link.take_dropped() {
+            lost.extend(packet.data.map(|stream| (at, stream)));
         }
     }
 }
@@ -131,9 +134,10 @@ impl Hop {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::relay::parcel::Hold;
+    use crate::relay::packet::MemoryBudget;
+    use crate::socket::tests::datagram;
     use paceline_scenario::{Loader, Origin, load};
-    use paceline_units::{Bytes, Ecn};
+    use paceline_units::Bytes;
 
     #[test]
     fn what_a_managed_queue_drops_late_is_lost_and_gives_back_its_memory() {
@@ -142,23 +146,24 @@ mod tests {
         let loaded =
             load(&Origin { text, file: "relay.toml", sets: &[] }, &Loader::default()).expect("right");
         let flow = ChosenFlow::of(&loaded, None).expect("the only one");
-        let mut chain = Chain::new(flow, &loaded.parts.links).expect("a link");
+        let mut path = LinkPath::new(flow, &loaded.parts.links).expect("a link");
         // Twice what the link has, for a second: 250 packets of 1000 B, of which it serves 125 in that time.
-        let hold = Hold::new(Bytes::new(250 * 1300));
-        let mut passed = Passed::default();
+        let memory = MemoryBudget::new(Bytes::new(250 * 1300));
+        let mut outcome = Outcome::default();
         for number in 0..250 {
             let at = Time::from_nanos(number * 4_000_000);
-            let parcel = hold.parcel(at, &[0; 1000], Bytes::ZERO, Ecn::NotEct).expect("room for all");
-            chain.offer(at, parcel);
-            chain.advance(at, &mut passed);
+            let mut packet = memory.packet(at, &datagram(&[0; 1000]), Bytes::ZERO).expect("room for all");
+            packet.data = Some(StreamId(0));
+            path.offer(at, packet);
+            path.advance(at, &mut outcome);
         }
-        chain.advance(Time::from_nanos(9_000_000_000), &mut passed);
-        assert!((10..100).contains(&passed.lost.len()), "{} lost", passed.lost.len());
-        assert_eq!(passed.arrived.len() + passed.lost.len(), 250);
-        assert!(passed.lost.is_sorted());
-        passed.arrived.clear();
-        // 325,000 B are room for 258 parcels of 1256 B if each before gave back what it took.
-        let next = |_| hold.parcel(Time::ZERO, &[0; 1000], Bytes::ZERO, Ecn::NotEct);
+        path.advance(Time::from_nanos(9_000_000_000), &mut outcome);
+        assert!((10..100).contains(&outcome.lost.len()), "{} lost", outcome.lost.len());
+        assert_eq!(outcome.arrived.len() + outcome.lost.len(), 250);
+        assert!(outcome.lost.is_sorted());
+        outcome.arrived.clear();
+        // 325,000 B are room for 258 packets of 1256 B if each before gave back what it took.
+        let next = |_| memory.packet(Time::ZERO, &datagram(&[0; 1000]), Bytes::ZERO);
         assert_eq!((0..300).map_while(next).collect::<Vec<_>>().len(), 258);
     }
 }

@@ -1,6 +1,6 @@
-//! What strangers do to a DCCP receiver on a real socket: floods of Requests, scans, forged Resets. An established
+//! What unknown peers do to a DCCP receiver on a real socket: floods of Requests, scans, forged Resets. An established
 //! connection lives, a new one is let in, and memory stays where it was.
-#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "the tests play strangers")]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "the tests play unknown peers")]
 
 mod call;
 
@@ -43,7 +43,7 @@ fn request(source: u16, destination: u16, service: &str, number: u64) -> Vec<u8>
 }
 
 /// Brings a cookie back from a port of its own, and closes if asked; answers the socket, and what the receiver said last.
-fn knock(to: SocketAddr, closes: bool) -> (UdpSocket, Packet) {
+fn shake_hands(to: SocketAddr, closes: bool) -> (UdpSocket, Packet) {
     let (socket, mut buffer) = (socket(), [0; 2000]);
     socket.set_read_timeout(Some(Duration::from_secs(5))).expect("a timeout");
     let mut say = |bytes: &[u8]| {
@@ -212,7 +212,7 @@ fn a_scan_finds_nothing_and_disturbs_nobody() {
     );
 }
 
-/// More of them than there is room at the door, one after the other: none leaves anything behind.
+/// More of them than there is room for those whose connection has just begun, one after the other: none leaves anything behind.
 #[test]
 fn who_connects_and_closes_at_once_keeps_nobody_out() {
     let _alone = alone();
@@ -220,7 +220,7 @@ fn who_connects_and_closes_at_once_keeps_nobody_out() {
     let mut last = Vec::new();
     let (sent, received) = disturbed(&loaded, |to| {
         // Beside the call they are told that the receiver is busy.
-        last.extend((0..17).map(|_| knock(to, true).1.packet_type()));
+        last.extend((0..17).map(|_| shake_hands(to, true).1.packet_type()));
     });
     assert_eq!(last, [PacketType::Reset; 34]);
     assert!(
@@ -231,24 +231,24 @@ fn who_connects_and_closes_at_once_keeps_nobody_out() {
     assert!(flow(&sent).packets_received > 50, "{:?}", flow(&sent));
 }
 
-/// A stranger with a connection that says something again and again, all of it valid, and never sends data.
+/// An unknown peer with a connection that says something again and again, all of it valid, and never sends data.
 #[test]
 fn who_connects_and_sends_no_data_gives_way() {
     let _alone = alone();
     let loaded = call("500ms");
     let silence = Some(paceline_units::TimeDelta::from_secs(1));
     let options = ReceiveOptions { silence, ..ReceiveOptions::on(anywhere()) };
-    let mut strangers = Vec::new();
+    let mut unknown = Vec::new();
     let (sent, _) = disturbed_later(&loaded, &options, Duration::from_millis(300), |to| {
-        if !strangers.is_empty() {
+        if !unknown.is_empty() {
             return;
         }
-        let (socket, last) = knock(to, false);
+        let (socket, last) = shake_hands(to, false);
         assert_eq!(last.packet_type(), PacketType::Ack);
-        strangers.push(std::thread::spawn(move || hold_on(&socket, to, last)));
+        unknown.push(std::thread::spawn(move || hold_on(&socket, to, last)));
         std::thread::sleep(Duration::from_millis(1600));
     });
-    let ended = strangers.remove(0).join().expect("no panic");
+    let ended = unknown.remove(0).join().expect("no panic");
     assert!(ended.is_some_and(|count| (5..=12).contains(&count)), "{ended:?}");
     assert!(flow(&sent).packets_received > 50, "{:?}", flow(&sent));
 }

@@ -1,0 +1,99 @@
+//! What a relay lets pass, by the flow's transport.
+
+use super::connection::ConnectionFilter;
+use crate::choice::Over;
+use crate::clock::Moment;
+use crate::output::NetCounters;
+use crate::peer::SenderFilter;
+use crate::socket::Datagram;
+use paceline_cc::StreamId;
+use paceline_transport::dccp::PacketType;
+use paceline_units::{Time, TimeDelta};
+use paceline_wire::{dccp, rtcp, rtp};
+use std::net::SocketAddr;
+
+/// A sender that is silent for so long gives way to another.
+const SENDER_PATIENCE: TimeDelta = TimeDelta::from_secs(5);
+
+/// A datagram from the sender's side that passes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Admitted {
+    /// The stream of a data packet: figures of a flow are of these.
+    pub data: Option<StreamId>,
+    /// Whether its sender has proved to be there: heard twice, or with a whole handshake.
+    pub established: bool,
+    /// When the first packet came of a sender that a run should begin with, unless another has proved to be there.
+    pub begins: Option<Moment>,
+}
+
+/// Lets the datagrams of one sender pass, and the answers of one receiver.
+pub(super) enum Filter {
+    Rtp(SenderFilter),
+    Dccp(ConnectionFilter),
+}
+
+impl Filter {
+    /// For a flow over its transport. `ssrc` is that of RTP's first stream.
+    pub fn new(over: Over<'_>, ssrc: Option<u32>) -> Filter {
+        match over {
+            Over::Rtp(rtp) => Filter::Rtp(SenderFilter::new(ssrc, rtp.streams.len(), Some(SENDER_PATIENCE))),
+            Over::Dccp(_) => Filter::Dccp(ConnectionFilter::new(SENDER_PATIENCE)),
+        }
+    }
+
+    /// Where an answer of the receiver goes, and whether it is for the sender and not for who only asks to be one.
+    pub fn target(&mut self, answer: &[u8]) -> Option<(SocketAddr, bool)> {
+        match self {
+            Filter::Rtp(filter) => filter.address().map(|address| (address, true)),
+            Filter::Dccp(filter) => filter.target(answer),
+        }
+    }
+
+    /// Lets a datagram from the sender's side pass, or counts why it does not.
+    pub fn admit(
+        &mut self,
+        now: Time,
+        datagram: &Datagram<'_>,
+        counters: &mut NetCounters,
+    ) -> Option<Admitted> {
+        match self {
+            Filter::Rtp(filter) if rtp::is_rtcp(datagram.bytes) => {
+                // Whoever sends nothing else is unknown.
+                if !is_sound_rtcp(datagram.bytes) {
+                    counters.malformed += 1;
+                } else if filter.address() != Some(datagram.from) {
+                    counters.unknown_peers += 1;
+                } else {
+                    return Some(Admitted { data: Some(StreamId(0)), established: false, begins: None });
+                }
+                None
+            }
+            Filter::Rtp(filter) => {
+                let packet = filter.admit(now, datagram, counters)?;
+                let data = packet.ssrcs.stream(packet.view.header.ssrc);
+                let begins = packet.new.then_some(datagram.arrived);
+                Some(Admitted { data, established: !packet.new, begins })
+            }
+            Filter::Dccp(filter) => filter.admit(now, datagram, counters),
+        }
+    }
+
+    /// Whether a datagram from the receiver's side is what a receiver says.
+    pub fn is_answer(&self, datagram: &[u8]) -> bool {
+        match self {
+            Filter::Rtp(_) => is_sound_rtcp(datagram),
+            Filter::Dccp(_) => dccp::glance(datagram).is_ok(),
+        }
+    }
+
+    /// Whether a datagram is the last of the run: the reset that ends a connection.
+    pub fn ends(&self, datagram: &[u8]) -> bool {
+        let reset = || dccp::glance(datagram).is_ok_and(|glance| glance.kind == PacketType::Reset);
+        matches!(self, Filter::Dccp(_)) && reset()
+    }
+}
+
+/// Whether a datagram is RTCP from its first byte to its last.
+fn is_sound_rtcp(datagram: &[u8]) -> bool {
+    rtp::is_rtcp(datagram) && rtcp::packets(datagram).all(|packet| packet.is_ok())
+}
