@@ -2,9 +2,9 @@
 
 use crate::choice::ChosenFlow;
 use crate::{NetCounters, NetOutput};
-use paceline_scenario::recorder::{FlowRecorder, LinkRecorder, flow_series, link_series};
-use paceline_scenario::series::{ColumnData, FloatColumn, TimeSeries};
-use paceline_scenario::summary::{Fairness, FlowSummary, Summary};
+use paceline_metrics::{ColumnData, FloatColumn, TimeSeries};
+use paceline_metrics::{Fairness, FlowSummary, Summary};
+use paceline_metrics::{FlowRecorder, LinkRecorder, flow_series, link_series};
 use paceline_units::Time;
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! What a run over real sockets answers: what a simulated one does, and what the sockets saw.
 
-use paceline_scenario::series::TimeSeries;
-use paceline_scenario::summary::Summary;
+use paceline_metrics::Summary;
+use paceline_metrics::TimeSeries;
 
 /// Figures and time series of one end, as that end knows them; what it does not know is absent.
 #[derive(Clone, PartialEq, Debug)]

@@ -1,6 +1,6 @@
 //! What a run leaves behind, as Python sees it.
 
-use paceline_scenario::series::{ColumnData, TimeSeries};
+use paceline_metrics::{ColumnData, TimeSeries};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 

@@ -4,7 +4,7 @@ use crate::edge::Edge;
 use crate::ends::{DccpEnds, Ends, Outgoing, Returning, RtpEnds, TcpEnds, TransfersEnds, UdpEnds};
 use crate::net::Net;
 use crate::packet::{Cargo, Packet};
-use paceline_scenario::recorder::{FlowRecorder, ReceivedPacket, Tick, Ticker};
+use paceline_metrics::{FlowRecorder, ReceivedPacket, Tick, Ticker};
 use paceline_transport::SendingEnd;
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 

@@ -3,7 +3,7 @@
 use crate::edge::Edge;
 use crate::packet::{Lobby, Packet, Token};
 use paceline_link::{Departure, Link, Offered, Planned};
-use paceline_scenario::recorder::{LinkRecorder, Tick, Ticker};
+use paceline_metrics::{LinkRecorder, Tick, Ticker};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

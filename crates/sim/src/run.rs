@@ -6,10 +6,10 @@ use crate::engine::{Engine, Pace};
 use crate::flow::{AnyFlow, Flow, FlowParts, Turn};
 use crate::hop::Hop;
 use paceline_link::{Link, LinkError};
+use paceline_metrics::TimeSeries;
+use paceline_metrics::{Fairness, Summary};
+use paceline_metrics::{FlowRecorder, LinkRecorder, flow_series, link_series};
 use paceline_scenario::build::{self, EndsParts};
-use paceline_scenario::recorder::{FlowRecorder, LinkRecorder, Ticker, flow_series, link_series};
-use paceline_scenario::series::TimeSeries;
-use paceline_scenario::summary::{Fairness, Summary};
 use paceline_scenario::{Loaded, Scenario};
 use paceline_transport::rtp::{RtpReceiver, RtpSender};
 use paceline_transport::tcp::transfers::{TransfersReceiver, TransfersSender};
@@ -112,8 +112,8 @@ impl<'a> Assembly<'a> {
     fn new(scenario: &'a Scenario, loaded: &Loaded) -> Result<Assembly<'a>, LinkError> {
         let hops = scenario.links.iter().zip(&loaded.parts.links).map(|(spec, config)| {
             let link = Link::new(config.clone(), scenario.seed, &spec.name)?;
-            let recorder = LinkRecorder::new(scenario, &spec.name);
-            let ticker = Ticker::of(scenario, &recorder.window());
+            let recorder = scenario.link_recorder(&spec.name);
+            let ticker = recorder.ticker();
             Ok(Hop::new(link, recorder, ticker))
         });
         let hops = hops.collect::<Result<_, LinkError>>()?;
@@ -165,7 +165,7 @@ impl<'a> Assembly<'a> {
         let spec = &self.scenario.flows[index];
         let (first, last) = self.route(&parts.path, index * 2);
         let (back_first, back_last) = self.route(&parts.return_path, index * 2 + 1);
-        let recorder = FlowRecorder::new(self.scenario, spec);
+        let recorder = self.scenario.flow_recorder(spec);
         let back_delay = if parts.return_path.is_empty() { parts.return_delay } else { TimeDelta::ZERO };
         let run = FlowParts {
             index: index as u32,
@@ -175,7 +175,7 @@ impl<'a> Assembly<'a> {
             reports_out: (back_first, back_delay),
             reports_in: back_last,
             plan: plan(parts),
-            ticker: Ticker::of(self.scenario, &recorder.window()),
+            ticker: recorder.ticker(),
             recorder,
         };
         ends(parts, run)

@@ -4,7 +4,7 @@
 
 mod world;
 
-use paceline_scenario::summary::TransferSummary;
+use paceline_metrics::TransferSummary;
 use paceline_sim::Outcome;
 use world::{assert_near, column, flow, link, run};
 

@@ -5,8 +5,8 @@ use crate::figures::{Seen, output};
 use crate::{NetCounters, NetOutput};
 use paceline_cc::StreamId;
 use paceline_media::DisplayedFrame;
-use paceline_scenario::recorder::{FlowRecorder, ReceivedPacket, Tick, Ticker};
-use paceline_scenario::summary::{Distribution, FlowSummary, FrameDelayMeans};
+use paceline_metrics::{Distribution, FlowSummary, FrameDelayMeans};
+use paceline_metrics::{FlowRecorder, ReceivedPacket, Tick, Ticker};
 use paceline_transport::{Elsewhere, ReceivingEnd};
 use paceline_units::Time;
 
@@ -24,8 +24,8 @@ pub(super) struct ReceiverRecord<'a> {
 impl<'a> ReceiverRecord<'a> {
     /// A record of a session whose sender does or does not share this machine's clock.
     pub fn new(flow: ChosenFlow<'a>, shared_clock: bool) -> ReceiverRecord<'a> {
-        let recorder = FlowRecorder::new(flow.scenario, flow.spec);
-        let ticker = Ticker::of(flow.scenario, &recorder.window());
+        let recorder = flow.scenario.flow_recorder(flow.spec);
+        let ticker = recorder.ticker();
         ReceiverRecord { flow, recorder, ticker, packets: 0, duplicates: 0, lost: 0, shared_clock }
     }
 

@@ -11,7 +11,7 @@ use crate::output::NetCounters;
 use crate::socket::Datagram;
 use paceline_cc::StreamId;
 use paceline_media::PlayoutConfig;
-use paceline_scenario::recorder::ReceivedPacket;
+use paceline_metrics::ReceivedPacket;
 use paceline_transport::rtp::{Feedback, FeedbackConfig, Header, PathFacts, RtpPacket, RtpReceiver};
 use paceline_units::{Bytes, Time, TimeDelta};
 

@@ -8,7 +8,7 @@ use super::queue::TimedQueue;
 use crate::{NetError, choice::ChosenFlow};
 use paceline_cc::StreamId;
 use paceline_link::{Departure, Link, LinkConfig, Offered};
-use paceline_scenario::recorder::{LinkRecorder, Tick, Ticker};
+use paceline_metrics::{LinkRecorder, Tick, Ticker};
 use paceline_units::{Time, TimeDelta};
 
 const NEXT: TimeDelta = TimeDelta::from_nanos(1);
@@ -44,8 +44,8 @@ impl LinkPath {
             let name = &flow.scenario.links[*place].name;
             let link =
                 Link::new(configs[*place].clone(), flow.scenario.seed, name).map_err(NetError::Link)?;
-            let recorder = LinkRecorder::new(flow.scenario, name);
-            let ticker = Ticker::of(flow.scenario, &recorder.window());
+            let recorder = flow.scenario.link_recorder(name);
+            let ticker = recorder.ticker();
             Ok(Hop { link, arriving: TimedQueue::default(), recorder, ticker })
         };
         Ok(LinkPath { hops: flow.parts.path.iter().map(hop).collect::<Result<_, NetError>>()? })

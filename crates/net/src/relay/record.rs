@@ -5,8 +5,8 @@ use crate::choice::ChosenFlow;
 use crate::figures::{Seen, output};
 use crate::{NetCounters, NetOutput};
 use paceline_cc::StreamId;
-use paceline_scenario::recorder::{FlowRecorder, LinkRecorder, ReceivedPacket, Tick, Ticker};
-use paceline_scenario::summary::Distribution;
+
+use paceline_metrics::{Distribution, FlowRecorder, LinkRecorder, ReceivedPacket, Tick, Ticker};
 use paceline_transport::Elsewhere;
 use paceline_units::{Bytes, Time, TimeDelta};
 
@@ -20,8 +20,8 @@ pub(super) struct RelayRecord<'a> {
 
 impl<'a> RelayRecord<'a> {
     pub fn new(flow: ChosenFlow<'a>) -> RelayRecord<'a> {
-        let recorder = FlowRecorder::new(flow.scenario, flow.spec);
-        RelayRecord { flow, ticker: Ticker::of(flow.scenario, &recorder.window()), recorder, packets: 0 }
+        let recorder = flow.scenario.flow_recorder(flow.spec);
+        RelayRecord { flow, ticker: recorder.ticker(), recorder, packets: 0 }
     }
 
     pub fn next_tick(&self) -> Option<Time> {

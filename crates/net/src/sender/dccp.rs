@@ -16,8 +16,8 @@ use crate::wait::{CLOSING, LONGEST_SLEEP, PreciseTimers, wait_for};
 use crate::{Control, NetError, NetOutput};
 use nix::errno::Errno;
 use paceline_cc::StreamId;
+use paceline_metrics::Tick;
 use paceline_scenario::build::DccpParts;
-use paceline_scenario::recorder::Tick;
 use paceline_scenario::registry::FlowCcids;
 use paceline_transport::dccp::{
     CCID_2, Carried, DccpConfig, DccpSender, Ended, Outgoing, PacketType, Payload, ResetCode, SequenceNumber,

@@ -5,8 +5,8 @@ use crate::choice::ChosenFlow;
 use crate::figures::{Seen, output};
 use crate::{NetCounters, NetOutput};
 use paceline_cc::StreamId;
-use paceline_scenario::recorder::{FlowRecorder, ReceivedPacket, Tick, Ticker};
-use paceline_scenario::summary::{Distribution, FlowSummary};
+use paceline_metrics::{Distribution, FlowSummary};
+use paceline_metrics::{FlowRecorder, ReceivedPacket, Tick, Ticker};
 use paceline_transport::{Elsewhere, SendingEnd};
 use paceline_units::{Bytes, Time, TimeDelta};
 
@@ -21,14 +21,8 @@ pub(super) struct SenderRecord<'a> {
 
 impl<'a> SenderRecord<'a> {
     pub fn new(flow: ChosenFlow<'a>) -> SenderRecord<'a> {
-        let recorder = FlowRecorder::new(flow.scenario, flow.spec);
-        SenderRecord {
-            flow,
-            ticker: Ticker::of(flow.scenario, &recorder.window()),
-            recorder,
-            delivered: 0,
-            last_queued: TimeDelta::ZERO,
-        }
+        let recorder = flow.scenario.flow_recorder(flow.spec);
+        SenderRecord { flow, ticker: recorder.ticker(), recorder, delivered: 0, last_queued: TimeDelta::ZERO }
     }
 
     /// What is to be done next, and when.

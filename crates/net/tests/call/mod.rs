@@ -1,7 +1,7 @@
 //! What every test of this room needs: a scenario, an address, the figures of a flow.
 
+use paceline_metrics::FlowSummary;
 use paceline_net::{NetOutput, parse_address};
-use paceline_scenario::summary::FlowSummary;
 use paceline_scenario::{Loaded, Loader, Origin, load};
 use std::net::SocketAddr;
 

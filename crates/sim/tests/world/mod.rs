@@ -1,8 +1,8 @@
 //! Whole scenarios, from their text to their figures: what the simulator's test programs share.
 #![allow(dead_code, reason = "no program uses all of it")]
 
-use paceline_scenario::series::TimeSeries;
-use paceline_scenario::summary::{FlowSummary, LinkSummary};
+use paceline_metrics::TimeSeries;
+use paceline_metrics::{FlowSummary, LinkSummary};
 use paceline_scenario::{Loaded, Loader, Origin, load};
 use paceline_sim::{Outcome, Pace, Simulation};
 use paceline_units::TimeDelta;

@@ -16,13 +16,35 @@ mod variation;
 #[cfg(test)]
 mod tests;
 
-pub use flow::{FlowRecorder, ReceivedPacket};
+pub use flow::{FlowConfig, FlowRecorder, ReceivedPacket};
 pub use link::LinkRecorder;
 pub use rows::{flow_series, link_series};
 pub use ticks::{Tick, Ticker};
 
-use crate::spec::{FlowSpec, Scenario};
 use paceline_units::{Time, TimeDelta};
+
+/// The times of a run that every recorder of it shares.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RunTimes {
+    /// Length of the run.
+    pub duration: TimeDelta,
+    /// Time at the beginning that is left out of every statistic.
+    pub warmup: TimeDelta,
+    /// Interval of the time series.
+    pub sample: TimeDelta,
+}
+
+impl RunTimes {
+    /// The window of the statistics of what is there from the beginning to the end.
+    pub fn window(&self) -> Window {
+        Window::new(self.warmup, self.duration)
+    }
+
+    /// When a recorder with statistics over `window` is to look at what it records.
+    pub(crate) fn ticker(&self, window: &Window) -> Ticker {
+        Ticker::new(self.sample, Time::ZERO + self.duration, window.from, window.until)
+    }
+}
 
 /// The times [from, until) that count.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,17 +61,6 @@ impl Window {
         Window { from, until, nanos: until.as_nanos().saturating_sub(from.as_nanos()) }
     }
 
-    /// That of a flow: from warm-up or its start to its stop.
-    pub fn of(scenario: &Scenario, flow: &FlowSpec) -> Window {
-        let there = Window::there(scenario, flow);
-        Window::new(scenario.warmup.max(flow.start), there.until - Time::ZERO)
-    }
-
-    /// When a flow is there: from its start to its stop.
-    pub(super) fn there(scenario: &Scenario, flow: &FlowSpec) -> Window {
-        Window::new(flow.start, flow.stop.unwrap_or(scenario.duration))
-    }
-
     /// Whether a flow that is there in this window has a state to be seen at `at`, its first and last moment in.
     fn shows(&self, at: Time) -> bool {
         self.from <= at && at <= self.until
@@ -57,7 +68,7 @@ impl Window {
 
     /// Whether `at` is in it.
     #[inline]
-    pub fn contains(&self, at: Time) -> bool {
+    fn contains(&self, at: Time) -> bool {
         at.as_nanos().wrapping_sub(self.from.as_nanos()) < self.nanos
     }
 
@@ -70,15 +81,5 @@ impl Window {
     /// Whether a sample at the end of an interval at `at` belongs to it.
     fn covers_sample(&self, at: Time) -> bool {
         self.from < at && at <= self.until
-    }
-
-    /// Where it begins: when baseline counters are to be read.
-    pub fn from(&self) -> Time {
-        self.from
-    }
-
-    /// Where it ends; not in it.
-    pub fn until(&self) -> Time {
-        self.until
     }
 }

@@ -1,10 +1,7 @@
 //! The recorder against arithmetic.
 
 use super::*;
-use crate::registry::AnyController;
-use crate::spec::Scenario;
 use crate::summary::{Fairness, Summary};
-use crate::{parse, quantity};
 use paceline_cc::{
     Assigned, Controller, Report, SentPacket, Snapshot, StateVariable, StreamId, TimeoutReason, Update,
 };
@@ -25,19 +22,37 @@ fn at(millis: i64) -> Time {
     Time::ZERO + ms(millis)
 }
 
-/// 10 s with a warm-up of 2 s, and a flow from 1 s to 8 s: statistics over [2 s, 8 s).
-fn scenario() -> Scenario {
-    let text = "duration = \"10s\"\nwarmup = \"2s\"\n[links.l]\nrate = \"8Mbps\"\nqueue = { packets = 9 }\n\
-                [flows.f]\ncontroller = \"scream\"\nsource = { kind = \"bulk\" }\npath = [\"l\"]\nstart = \"1s\"\n\
-                stop = \"8s\"\nrecord = [\"qdelay_trend\"]\n";
-    parse(text, "x.toml").expect("right")
+/// 10 s with a warm-up of 2 s.
+const TIMES: RunTimes = RunTimes {
+    duration: TimeDelta::from_secs(10),
+    warmup: TimeDelta::from_secs(2),
+    sample: TimeDelta::from_millis(50),
+};
+
+const STATES: [StateVariable; 2] = [
+    StateVariable { name: "base_delay", unit: "ms", help: "Smallest delay." },
+    StateVariable { name: "qdelay_trend", unit: "", help: "Trend of the queue delay." },
+];
+
+/// A flow from 1 s to 8 s: statistics over [2 s, 8 s).
+fn config() -> FlowConfig {
+    FlowConfig {
+        name: "f".into(),
+        streams: vec!["0".into()],
+        controller: "scream",
+        profile: "rfc8298".into(),
+        states: &STATES,
+        recorded: vec!["qdelay_trend".into()],
+        start: ms(1000),
+        stop: ms(8000),
+        times: TIMES,
+    }
 }
 
 const STREAM: StreamId = StreamId(0);
 
 fn recorder() -> FlowRecorder {
-    let scenario = scenario();
-    FlowRecorder::new(&scenario, &scenario.flows[0])
+    FlowRecorder::new(config())
 }
 
 /// A controller that shows what it is told to show.
@@ -73,10 +88,7 @@ impl Controller for Shown {
     }
 
     fn state(&self, values: &mut [Option<f64>]) {
-        // The state that the scenario records is found among SCReAM's by its name.
-        let states: &[StateVariable] = AnyController::states_of(&scenario().flows[0].controller.params);
-        let place = states.iter().position(|state| state.name == "qdelay_trend").expect("SCReAM has it");
-        values[place] = Some(self.trend);
+        values[1] = Some(self.trend);
     }
 }
 
@@ -266,11 +278,8 @@ fn sides_may_run_apart_and_one_may_be_missing() {
 
 #[test]
 fn tables_are_ordered_by_time_then_flow_and_flows_may_record_different_states() {
-    let scenario = scenario();
-    let mut plain = scenario.flows[0].clone();
-    plain.name = "g".into();
-    plain.record.clear();
-    let mut recorders = [recorder(), FlowRecorder::new(&scenario, &plain)];
+    let plain = FlowConfig { name: "g".into(), recorded: Vec::new(), ..config() };
+    let mut recorders = [recorder(), FlowRecorder::new(plain)];
     for millis in [1050, 1100] {
         for recorder in &mut recorders {
             let shown = Shown { trend: 0.5, ..Shown::default() };
@@ -312,9 +321,7 @@ fn a_flow_that_is_not_there_has_no_state() {
 
 #[test]
 fn a_window_that_ends_before_it_begins_counts_nothing() {
-    let mut scenario = scenario();
-    scenario.flows[0].stop = Some(ms(1500));
-    let mut recorder = FlowRecorder::new(&scenario, &scenario.flows[0]);
+    let mut recorder = FlowRecorder::new(FlowConfig { stop: ms(1500), ..config() });
     let sender = sender(Shown::default());
     // A frame whose end never came, and one that was shown after it.
     let mut playing = receiver();
@@ -407,7 +414,7 @@ fn link() -> Link<Load> {
 
 #[test]
 fn links_count_from_warm_up_on() {
-    let (mut recorder, mut link) = (LinkRecorder::new(&scenario(), "l"), link());
+    let (mut recorder, mut link) = (LinkRecorder::new(TIMES, "l"), link());
     let offer = |recorder: &mut LinkRecorder, link: &mut Link<Load>, millis: i64, packets: usize| {
         for _ in 0..packets {
             let _ = link.offer(at(millis), Load, &mut |departure: Departure<Load>| {
@@ -446,11 +453,11 @@ fn the_summary_says_null_and_never_nan() {
     let fairness = Fairness::of(flows.values());
     assert_eq!(fairness.jain, None, "nothing was delivered");
     let mut links = std::collections::BTreeMap::new();
-    links.insert("l".to_string(), LinkRecorder::new(&scenario(), "l").summary());
+    links.insert("l".to_string(), LinkRecorder::new(TIMES, "l").summary());
     let summary = Summary {
         name: "x".into(),
         seed: 1,
-        duration_s: quantity::MAX_TIME.as_secs_f64(),
+        duration_s: 1e6,
         wall_s: f64::NAN,
         packets: 0,
         events: 0,

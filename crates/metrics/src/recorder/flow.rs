@@ -3,15 +3,13 @@
 //! Sender and receiver are recorded apart, since a driver may let one run ahead of the other, or run only one of them;
 //! their rows are joined at the end, by the times of the samples.
 
-use super::Window;
 use super::receiver::ReceiverHalf;
 use super::rows::Rows;
 use super::sender::SenderHalf;
 use super::transfers::TransferRecord;
-use crate::registry::AnyController;
-use crate::spec::{FlowSpec, Scenario};
+use super::{RunTimes, Ticker, Window};
 use crate::summary::{Distribution, FlowSummary, FrameCounts, FrameDelayMeans, ratio};
-use paceline_cc::{Controller, StreamId};
+use paceline_cc::{Controller, StateVariable, StreamId};
 use paceline_media::DisplayedFrame;
 use paceline_transport::{ReceivingEnd, SendingEnd, Transfer};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
@@ -40,14 +38,33 @@ pub struct ReceivedPacket {
     pub duplicate: bool,
 }
 
+/// What a recorder is to know of its flow.
+#[derive(Clone, Debug)]
+pub struct FlowConfig {
+    /// The flow's name.
+    pub name: String,
+    /// The names of its streams.
+    pub streams: Vec<String>,
+    /// The kind of its controller.
+    pub controller: &'static str,
+    /// The profile of the controller's parameters.
+    pub profile: String,
+    /// What the controller shows of its inner state.
+    pub states: &'static [StateVariable],
+    /// The names of the states that are recorded.
+    pub recorded: Vec<String>,
+    /// When the flow begins.
+    pub start: TimeDelta,
+    /// When it ends.
+    pub stop: TimeDelta,
+    /// The times of the run.
+    pub times: RunTimes,
+}
+
 /// Records one flow, over all of its streams.
 #[derive(Clone, Debug)]
 pub struct FlowRecorder {
-    pub(super) name: String,
-    /// The names of its streams.
-    pub(super) labels: Vec<String>,
-    controller: &'static str,
-    profile: String,
+    pub(super) config: FlowConfig,
     window: Window,
     /// The names of the columns of recorded states.
     states: Vec<String>,
@@ -74,29 +91,27 @@ impl FlowRecorder {
         "loss_ratio",
     ];
 
-    /// A recorder of `flow`, whose statistics begin at warm-up or its start, whichever is later, and end at its stop.
-    pub fn new(scenario: &Scenario, flow: &FlowSpec) -> FlowRecorder {
-        let states = AnyController::states_of(&flow.controller.params);
+    /// A recorder whose statistics begin at warm-up or the flow's start, whichever is later, and end at its stop.
+    pub fn new(config: FlowConfig) -> FlowRecorder {
+        let states = config.states;
         let place = |name: &String| states.iter().position(|state| state.name == name);
-        let recorded: Vec<usize> = flow.record.iter().filter_map(place).collect();
-        let window = Window::of(scenario, flow);
-        let streams = flow.streams.len();
+        let recorded: Vec<usize> = config.recorded.iter().filter_map(place).collect();
+        let (times, streams) = (config.times, config.streams.len());
+        let window = Window::new(times.warmup.max(config.start), config.stop);
+        let there = Window::new(config.start, config.stop);
         FlowRecorder {
-            name: flow.name.clone(),
-            labels: flow.streams.iter().map(|stream| stream.label().to_string()).collect(),
-            controller: flow.controller.params.kind(),
-            profile: flow.controller.profile.clone(),
             window,
             states: recorded.iter().map(|place| format!("state.{}", states[*place].name)).collect(),
-            sender: SenderHalf::new((window, Window::there(scenario, flow)), streams, recorded, states.len()),
-            receiver: ReceiverHalf::new(window, streams, scenario.sample, scenario.duration),
+            sender: SenderHalf::new((window, there), streams, recorded, states.len()),
+            receiver: ReceiverHalf::new(window, streams, times.sample, times.duration),
             transfers: TransferRecord::new(window),
+            config,
         }
     }
 
-    /// The window of this flow's statistics.
-    pub fn window(&self) -> Window {
-        self.window
+    /// When it is to look at the flow's ends.
+    pub fn ticker(&self) -> Ticker {
+        self.config.times.ticker(&self.window)
     }
 
     /// A data packet was handed to the network after it waited in the send queue.
@@ -199,8 +214,8 @@ impl FlowRecorder {
         let mbps = |bytes: u64| ratio(bytes as f64 * 8.0 / 1e6, seconds);
         let [send_queue, link_queue, path, dejitter] = receiver.frame_parts.map(|mean| mean.millis());
         FlowSummary {
-            controller: self.controller,
-            profile: self.profile.clone(),
+            controller: self.config.controller,
+            profile: self.config.profile.clone(),
             throughput_mbps: mbps(receiver.bytes),
             goodput_mbps: mbps(receiver.goodput_bytes),
             target_bitrate_mbps: sender.target_mbps(),

@@ -1,7 +1,5 @@
 //! When a driver looks at what it drives: samples of the time series, begin and end of the statistics.
 
-use super::Window;
-use crate::spec::Scenario;
 use paceline_units::{Time, TimeDelta};
 
 /// What is due.
@@ -46,13 +44,8 @@ pub struct Ticker {
 }
 
 impl Ticker {
-    /// The ticks of a scenario, with statistics over `window`.
-    pub fn of(scenario: &Scenario, window: &Window) -> Ticker {
-        Ticker::new(scenario.sample, Time::ZERO + scenario.duration, window.from(), window.until())
-    }
-
     /// Samples every `sample` up to and including `duration`; statistics over [begin, end).
-    pub fn new(sample: TimeDelta, duration: Time, begin: Time, end: Time) -> Ticker {
+    pub(crate) fn new(sample: TimeDelta, duration: Time, begin: Time, end: Time) -> Ticker {
         Ticker {
             sample,
             next_sample: Time::ZERO + sample,

@@ -1,9 +1,8 @@
 //! What happens to one link.
 
-use super::Window;
 use super::rows::Rows;
+use super::{RunTimes, Ticker, Window};
 use crate::histogram::Histogram;
-use crate::spec::Scenario;
 use crate::summary::{Distribution, LinkSummary, QueuePackets, ratio};
 use paceline_link::{Link, LinkCounters, Transit};
 use paceline_units::{Bytes, Time, TimeDelta};
@@ -13,6 +12,7 @@ use paceline_units::{Bytes, Time, TimeDelta};
 pub struct LinkRecorder {
     pub(super) name: String,
     pub(super) rows: Rows,
+    times: RunTimes,
     window: Window,
     queue_delay: Histogram,
     /// Whether the window began; the counters then, and when it ended; and the capacity between, in bits.
@@ -32,11 +32,12 @@ impl LinkRecorder {
         ["capacity_mbps", "throughput_mbps", "queue_packets", "queue_bytes", "dropped", "marked"];
 
     /// A recorder of the link called `name`, which counts from warm-up to the end.
-    pub fn new(scenario: &Scenario, name: &str) -> LinkRecorder {
+    pub fn new(times: RunTimes, name: &str) -> LinkRecorder {
         LinkRecorder {
             name: name.into(),
             rows: Rows::new(Self::COLUMNS.len()),
-            window: Window::new(scenario.warmup, scenario.duration),
+            times,
+            window: times.window(),
             queue_delay: Histogram::new(),
             begun: false,
             begin: LinkCounters::default(),
@@ -49,9 +50,9 @@ impl LinkRecorder {
         }
     }
 
-    /// The window of the statistics.
-    pub fn window(&self) -> Window {
-        self.window
+    /// When it is to look at the link.
+    pub fn ticker(&self) -> Ticker {
+        self.times.ticker(&self.window)
     }
 
     /// A packet departs at `at`, perhaps in the future, after it waited.

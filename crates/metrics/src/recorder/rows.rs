@@ -76,16 +76,16 @@ pub fn flow_series(recorders: &[FlowRecorder]) -> TimeSeries {
     let tables: Vec<Rows> = recorders.iter().map(FlowRecorder::rows).collect();
     let order = order(tables.iter());
     let mut labels: Vec<String> =
-        recorders.iter().flat_map(|recorder| recorder.labels.iter().cloned()).collect();
+        recorders.iter().flat_map(|recorder| recorder.config.streams.iter().cloned()).collect();
     labels.sort_unstable();
     labels.dedup();
     let label_of: BTreeMap<&str, usize> =
         labels.iter().enumerate().map(|(index, label)| (label.as_str(), index)).collect();
     let stream = |&(_, table, row): &(Time, usize, usize)| {
-        let label = recorders[table].labels.get(usize::from(tables[table].streams[row]));
+        let label = recorders[table].config.streams.get(usize::from(tables[table].streams[row]));
         label.and_then(|label| label_of.get(label.as_str())).copied().unwrap_or(0)
     };
-    let flows = recorders.iter().map(|recorder| recorder.name.clone()).collect();
+    let flows = recorders.iter().map(|recorder| recorder.config.name.clone()).collect();
     let mut columns = vec![
         float("time_s", order.iter().map(|(at, _, _)| Some(at.as_secs_f64()))),
         text("flow", flows, order.iter().map(|(_, table, _)| *table)),

@@ -1,0 +1,20 @@
+//! What a run is measured by: recorders that the drivers tell what happens, and the summary and time series that come of it.
+//!
+//! Lives below the drivers and beside the scenario: it knows no scenario, no clock and no file. A recorder looks at the ends
+//! of a transport through their traits, and at a link through its counters.
+
+mod histogram;
+mod recorder;
+mod series;
+mod summary;
+
+pub use histogram::Histogram;
+pub use recorder::{
+    FlowConfig, FlowRecorder, LinkRecorder, ReceivedPacket, RunTimes, Tick, Ticker, Window, flow_series,
+    link_series,
+};
+pub use series::{Column, ColumnData, FloatColumn, TextColumn, TimeSeries};
+pub use summary::{
+    Distribution, Fairness, FlowSummary, FrameCounts, FrameDelayMeans, LinkSummary, QueuePackets, Summary,
+    TransferSummary,
+};
