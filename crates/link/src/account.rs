@@ -49,13 +49,13 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    /// Waiting packets.
+    /// Packets that wait, without the one in service.
     #[inline]
     pub(crate) fn packets(&self) -> u64 {
         self.packets
     }
 
-    /// Waiting bytes.
+    /// Bytes that wait, overhead included, without the packet in service.
     #[inline]
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes

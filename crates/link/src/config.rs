@@ -71,7 +71,7 @@ pub enum QueueLimit {
     Packets(u64),
     /// So many bytes, overhead in.
     Bytes(Bytes),
-    /// No limit.
+    /// Any number of packets may wait.
     #[default]
     Unlimited,
 }

@@ -20,7 +20,7 @@ pub enum RateProcess {
     Steps(Vec<(Time, Bitrate)>),
     /// A recorded or generated rate.
     Trace {
-        /// The recording.
+        /// The rates over time, from a file or a generator.
         trace: Trace,
         /// Where in the recording the run starts; past its end only with `repeat`, which wraps.
         offset: TimeDelta,

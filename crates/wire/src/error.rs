@@ -8,7 +8,7 @@ use core::fmt;
 pub enum WireError {
     /// The bytes end before a field does.
     Truncated {
-        /// The field.
+        /// Name of the field.
         what: &'static str,
         /// Where it starts.
         at: usize,
@@ -19,11 +19,11 @@ pub enum WireError {
     },
     /// A field has a value that it must not have.
     Unexpected {
-        /// The field.
+        /// Name of the field.
         what: &'static str,
         /// Where it is.
         at: usize,
-        /// Its value.
+        /// Value of the field.
         found: u64,
         /// What it may be.
         expected: &'static str,
@@ -32,7 +32,7 @@ pub enum WireError {
     Padding {
         /// Where the count is.
         at: usize,
-        /// The count.
+        /// Padding bytes that the count claims.
         found: u8,
         /// The most it may be.
         available: usize,
@@ -55,14 +55,14 @@ pub enum WireError {
     },
     /// The report's timestamp lies before the zero of the clock it is unwrapped to.
     BeforeZero {
-        /// The timestamp.
+        /// Report timestamp, in steps of 1/65536 s.
         rts: u32,
     },
     /// A block of more packets than RFC 8888 allows in one report.
     TooManyReports {
         /// Packets in the block.
         found: u32,
-        /// The most.
+        /// Most packets that a block may report.
         limit: u32,
     },
     /// Blocks that do not add up to the arrivals.
@@ -76,9 +76,9 @@ pub enum WireError {
     Size {
         /// The size in bytes.
         found: u64,
-        /// The smallest.
+        /// Smallest size in bytes.
         min: u64,
-        /// The largest.
+        /// Largest size in bytes.
         max: u64,
     },
 }

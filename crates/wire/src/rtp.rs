@@ -11,7 +11,7 @@ pub const HEADER: usize = 12;
 pub struct RtpHeaderFields {
     /// Payload type: 0 to 127, but not 64 to 95 (RFC 5761 section 4).
     pub payload_type: u8,
-    /// Synchronisation source.
+    /// SSRC: the identifier of the stream's source.
     pub ssrc: u32,
     /// Sequence number: the low 16 bits of the extended one.
     pub sequence: u16,
@@ -26,7 +26,7 @@ pub struct RtpHeaderFields {
 pub struct RtpExtension<'a> {
     /// What the extension's first 16 bits say; 0xBEDE is RFC 8285's one-byte form.
     pub profile: u16,
-    /// Its data.
+    /// Content of the extension, after profile and length.
     pub data: &'a [u8],
 }
 

@@ -38,7 +38,7 @@ pub struct StateParams {
 pub struct MmwaveParams {
     /// Line of sight; the trace starts in it.
     pub los: StateParams,
-    /// Blocked.
+    /// A body or an object stands between phone and base station.
     pub blocked: StateParams,
     /// Probability that a blockage is an outage: rate 0 until it ends.
     pub outage_ratio: f64,

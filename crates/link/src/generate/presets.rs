@@ -26,7 +26,7 @@ struct FittedState {
 }
 
 impl Preset {
-    /// The parameters.
+    /// The states that were fitted to this preset's recordings, as parameters of the generator.
     pub fn params(&self) -> StatesParams {
         let state = |fitted: &FittedState| RateState {
             name: fitted.name.into(),

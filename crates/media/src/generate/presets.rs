@@ -23,7 +23,7 @@ pub struct FramePreset {
 }
 
 impl FramePreset {
-    /// The parameters.
+    /// The frame sizes that were fitted to this preset's trace, as parameters of the generator.
     pub fn params(&self) -> FrameSizeParams {
         FrameSizeParams {
             mean: Bytes::new(self.mean),

@@ -65,7 +65,7 @@ pub struct DisplayedFrame {
     pub captured: Time,
     /// When it was displayed.
     pub displayed: Time,
-    /// Its payload.
+    /// Payload of the frame.
     pub bytes: Bytes,
     /// Whether it was complete only after its playout time.
     pub late: bool,
@@ -88,7 +88,7 @@ pub struct FrameDelayParts {
 }
 
 impl FrameDelayParts {
-    /// Their sum.
+    /// The known parts of the frame delay, added.
     pub fn total(&self) -> TimeDelta {
         let known = self.send_queue.unwrap_or(TimeDelta::ZERO) + self.link_queue.unwrap_or(TimeDelta::ZERO);
         known + self.path + self.dejitter

@@ -10,7 +10,7 @@ use std::sync::Arc;
 pub struct Rung {
     /// The target rate that the sequence was encoded at; above 0. What the sizes make of it is the encoder's affair.
     pub rate: Bitrate,
-    /// The sizes.
+    /// Frame sizes of the sequence at that rate.
     pub frames: FrameTrace,
 }
 

@@ -53,9 +53,9 @@ struct Feature {
 /// A value that has become another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FeatureChange {
-    /// Which.
+    /// The feature that changed.
     pub feature: FeatureId,
-    /// Whose.
+    /// The end that the feature belongs to.
     pub location: Location,
     /// What it is now.
     pub value: u64,

@@ -93,7 +93,7 @@ pub enum DccpOption {
     Timestamp(u32),
     /// A timestamp that was received (section 13.3).
     TimestampEcho {
-        /// The timestamp.
+        /// The timestamp as it was received, in steps of 10 us.
         echo: u32,
         /// How long ago, in steps of 10 us.
         elapsed: u32,
@@ -104,7 +104,7 @@ pub enum DccpOption {
     DataChecksum(u32),
     /// An unknown option, one of a CCID, or a known one whose data has not the length it must have.
     Other {
-        /// Its type.
+        /// Type of the option, its first byte.
         kind: u8,
         /// Its data; of types up to 31 there is none.
         data: Vec<u8>,

@@ -31,11 +31,11 @@ pub enum PacketType {
     Request = 0,
     /// Answers a request.
     Response = 1,
-    /// Application data.
+    /// Carries application data without an acknowledgement.
     Data = 2,
-    /// An acknowledgement.
+    /// Carries an acknowledgement without application data.
     Ack = 3,
-    /// Both.
+    /// Carries application data and an acknowledgement.
     DataAck = 4,
     /// The server asks the client to close.
     CloseReq = 5,
@@ -50,7 +50,7 @@ pub enum PacketType {
 }
 
 impl PacketType {
-    /// All types.
+    /// The packet types, in the order of their numbers on the wire.
     pub const ALL: [PacketType; 10] = [
         PacketType::Request,
         PacketType::Response,
@@ -141,7 +141,7 @@ pub enum Body {
     Reset {
         /// The greatest number received, or that of the packet it answers.
         acknowledgment: SequenceNumber,
-        /// Why.
+        /// Why the connection ends.
         reason: ResetReason,
     },
     /// DCCP-Sync (section 5.7).
@@ -194,11 +194,11 @@ impl Body {
 /// What lies in the application data area.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Payload {
-    /// Real bytes.
+    /// Bytes of the application.
     Bytes(Vec<u8>),
     /// So many zero bytes that nobody stores: media and bulk of the simulator, and padding.
     Dummy {
-        /// How many.
+        /// Number of zero bytes.
         size: u32,
         /// When their frame was captured; known in the simulator only.
         captured: Time,
@@ -225,7 +225,7 @@ pub struct RtpDatagram {
 }
 
 impl Payload {
-    /// Nothing.
+    /// No application data.
     pub const EMPTY: Payload = Payload::Bytes(Vec::new());
 
     /// `size` bytes captured at `captured`.
@@ -302,7 +302,7 @@ impl Packet {
         }
     }
 
-    /// Its type.
+    /// The packet's type on the wire.
     #[inline]
     pub fn packet_type(&self) -> PacketType {
         self.body.packet_type()

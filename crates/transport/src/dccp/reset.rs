@@ -75,7 +75,7 @@ impl fmt::Display for ResetCode {
 /// A reset code with its three bytes of data.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct ResetReason {
-    /// The code.
+    /// Reset Code: the kind of reason (section 5.6).
     pub code: ResetCode,
     /// Data 1 to 3.
     pub data: [u8; 3],

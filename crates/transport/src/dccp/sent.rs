@@ -306,7 +306,7 @@ impl Sent {
         }
     }
 
-    /// Packets remembered.
+    /// Number of packets that are remembered.
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.entries.len()

@@ -17,7 +17,7 @@ pub struct SentHistory {
 }
 
 impl SentHistory {
-    /// Nothing sent.
+    /// A history of no packets.
     pub fn new() -> SentHistory {
         SentHistory { ring: vec![(Time::ZERO, 0); FIRST_CAPACITY], next: 0, reported_end: 0 }
     }

@@ -18,7 +18,7 @@ pub struct WrittenFrame {
     pub end: u64,
     /// When it was captured, and written.
     pub captured: Time,
-    /// Its bytes.
+    /// Payload of the frame.
     pub payload: Bytes,
 }
 

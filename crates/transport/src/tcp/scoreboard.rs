@@ -74,7 +74,7 @@ pub struct Scoreboard {
 }
 
 impl Scoreboard {
-    /// Nothing sent.
+    /// A scoreboard before the first segment.
     pub fn new() -> Scoreboard {
         Scoreboard {
             ring: vec![EMPTY; FIRST_ROOM],

@@ -38,7 +38,7 @@ impl Segment {
 pub struct Flags(pub u8);
 
 impl Flags {
-    /// None.
+    /// No flag is set.
     pub const NONE: Flags = Flags(0);
     /// The sender has no more data.
     pub const FIN: Flags = Flags(1);
@@ -53,7 +53,7 @@ impl Flags {
     /// The window was reduced (RFC 3168 section 6.1.2).
     pub const CWR: Flags = Flags(1 << 7);
 
-    /// Both.
+    /// The flags that are set in either.
     #[inline]
     pub const fn and(self, other: Flags) -> Flags {
         Flags(self.0 | other.0)
@@ -83,7 +83,7 @@ impl SackBlocks {
     /// As many as fit the options of a segment without timestamps (RFC 2018 section 3).
     pub const MOST: usize = 4;
 
-    /// No block.
+    /// An empty list of blocks.
     pub const fn none() -> SackBlocks {
         SackBlocks { blocks: [(0, 0); SackBlocks::MOST], count: 0 }
     }

@@ -85,11 +85,11 @@ pub struct RawBlock {
 pub enum RawEntry {
     /// Not received yet.
     Missing,
-    /// Received.
+    /// The packet arrived.
     Received {
         /// When, before the report timestamp.
         ato: ArrivalOffset,
-        /// The mark.
+        /// ECN field of the packet as it arrived.
         ecn: Ecn,
     },
 }

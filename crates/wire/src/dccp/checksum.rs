@@ -10,16 +10,16 @@ pub const IP_PROTOCOL: u8 = 33;
 pub enum Addresses {
     /// IPv4.
     V4 {
-        /// Where from.
+        /// Address of the sender.
         source: Ipv4Addr,
-        /// Where to.
+        /// Address of the receiver.
         destination: Ipv4Addr,
     },
     /// IPv6.
     V6 {
-        /// Where from.
+        /// Address of the sender.
         source: Ipv6Addr,
-        /// Where to.
+        /// Address of the receiver.
         destination: Ipv6Addr,
     },
 }

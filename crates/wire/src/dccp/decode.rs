@@ -40,9 +40,9 @@ pub fn decode_in_udp(bytes: &[u8]) -> Result<Packet, WireError> {
 /// What a packet shows before its options are read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Glance {
-    /// Its ports.
+    /// Source and destination port of DCCP.
     pub ports: Ports,
-    /// Its type.
+    /// Type of the packet.
     pub kind: PacketType,
     /// Bytes of the header, options in.
     pub header: usize,
