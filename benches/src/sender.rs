@@ -6,11 +6,9 @@
 use paceline_cc::StreamId;
 use paceline_cc::scream::{Config, Params, Scream};
 use paceline_media::{FrameSizeParams, Source, TraceEncoder, TraceEncoderParams, frame_sizes};
-use paceline_transport::rtp::{
-    ArrivalReport, Feedback, FeedbackBlock, Outgoing, RTP_HEADER, ReceiverClock, RtpSender, SenderConfig,
-    StreamConfig,
-};
+use paceline_transport::rtp::{Outgoing, RTP_HEADER, ReceiverClock, RtpSender, SenderConfig, StreamConfig};
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
+use paceline_wire::ccfb::{ArrivalReport, Feedback, FeedbackBlock};
 use std::collections::VecDeque;
 use std::process::Command;
 

@@ -2,7 +2,7 @@
 #![cfg_attr(fuzzing, no_main)]
 
 use paceline_cc::StreamId;
-use paceline_transport::rtp::Feedback;
+use paceline_wire::ccfb::Feedback;
 use paceline_units::Bytes;
 use paceline_wire::ccfb::{self, ArrivalOffset, CountForm, RawEntry, RawFeedback, RtsUnwrapper};
 use paceline_wire::{rtcp, unwrap_sequence};

@@ -198,8 +198,8 @@ fn open_alone(path: &Path) -> io::Result<File> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use paceline_transport::dccp::{Body, Packet, Ports, SequenceNumber, ServiceCode};
     use paceline_wire::dccp::encode_in_udp;
+    use paceline_wire::dccp::{Body, Packet, Ports, SequenceNumber, ServiceCode};
 
     const PEER: ([u8; 4], u16) = ([192, 0, 2, 1], 7);
 

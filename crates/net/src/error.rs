@@ -2,7 +2,8 @@
 
 use paceline_link::LinkError;
 use paceline_scenario::nearest;
-use paceline_transport::dccp::{Ended, FLOW_PORTS, ResetCode, ServiceCode};
+use paceline_transport::dccp::{Ended, FLOW_PORTS};
+use paceline_wire::dccp::{ResetCode, ServiceCode};
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;

@@ -7,7 +7,7 @@ mod call;
 use call::{anywhere, flow, loaded};
 use paceline_net::{Control, NetOutput, ReceiveOptions, Receiver, SendOptions, Sender};
 use paceline_scenario::Loaded;
-use paceline_transport::dccp::{
+use paceline_wire::dccp::{
     Body, DccpOption, Packet, PacketType, Payload, Ports, ResetCode, ResetReason, SequenceNumber, ServiceCode,
 };
 use paceline_wire::dccp::{decode_in_udp, encode_in_udp, glance};

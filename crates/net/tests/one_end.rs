@@ -13,8 +13,8 @@ use paceline_net::{
     Control, NetError, ReceiveOptions, Receiver, RelayOptions, SendOptions, Sender, receive, relay, send,
 };
 use paceline_scenario::Loaded;
-use paceline_transport::rtp::{ArrivalReport, Feedback, FeedbackBlock};
 use paceline_units::{Ecn, Time, TimeDelta};
+use paceline_wire::ccfb::{ArrivalReport, Feedback, FeedbackBlock};
 use paceline_wire::{ccfb, rtp};
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -7,8 +7,8 @@ mod ends;
 
 use call::{anywhere, flow, loaded};
 use ends::run;
-use paceline_transport::dccp::{Body, Packet, Ports, SequenceNumber};
 use paceline_wire::dccp::encode_in_udp;
+use paceline_wire::dccp::{Body, Packet, Ports, SequenceNumber};
 use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
 

@@ -14,11 +14,12 @@ use paceline_media::{
     Bulk, BulkParams, Cbr, CbrParams, FrameRate, FrameTrace, PlayoutConfig, Source, TraceEncoder,
     TraceEncoderParams, frame_sizes,
 };
-use paceline_transport::dccp::{Carried, Ccid, DccpConfig, ServiceCode};
+use paceline_transport::dccp::{Carried, Ccid, DccpConfig};
 use paceline_transport::rtp::{FeedbackConfig, SenderConfig, StreamConfig};
 use paceline_transport::tcp::TcpConfig;
 use paceline_transport::tcp::transfers::TransfersConfig;
 use paceline_units::{Bitrate, Bytes, Ecn, RandomStream, Time, TimeDelta};
+use paceline_wire::dccp::ServiceCode;
 use std::collections::BTreeMap;
 use std::fmt::Display;
 

@@ -5,11 +5,11 @@ use paceline_link::generate::{MmwaveParams, StatesParams};
 use paceline_link::trace::TraceOptions;
 use paceline_link::{LossConfig, MarkConfig, NoiseConfig, QueueConfig};
 use paceline_media::{FrameSizeParams, FrameTraceFormat, PlayoutConfig, VideoModelParams};
-use paceline_transport::dccp::ServiceCode;
 use paceline_transport::rtp::{FeedbackConfig, RTP_HEADER};
 use paceline_transport::tcp::transfers::TransfersConfig;
 use paceline_transport::tcp::{TCP_HEADER, TcpConfig};
 use paceline_units::{Bitrate, Bytes, TimeDelta};
+use paceline_wire::dccp::ServiceCode;
 
 /// Everything a run needs to know, except the contents of the files it names.
 #[derive(Clone, PartialEq, Debug)]

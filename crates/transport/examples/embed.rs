@@ -209,9 +209,10 @@ fn run_own_transport() {
 // docs: endpoint
 use paceline_media::{Frame, PlayoutConfig, Source};
 use paceline_transport::rtp::{
-    Feedback, FeedbackConfig, PathFacts, RTP_HEADER, ReceiverClock, RtpPacket, RtpReceiver, RtpSender,
-    SenderConfig, StreamConfig,
+    FeedbackConfig, PathFacts, RTP_HEADER, ReceiverClock, RtpPacket, RtpReceiver, RtpSender, SenderConfig,
+    StreamConfig,
 };
+use paceline_wire::ccfb::Feedback;
 
 fn rtp_sender() -> RtpSender<Scream> {
     let params = Params::profile("reference-2022").expect("a profile of `paceline list controllers`");

@@ -1,5 +1,4 @@
-//! Bytes of the transport's packet structs, for the network world: RTP (RFC 3550), congestion control feedback
-//! (RFC 8888) and DCCP (RFC 4340). No I/O and no clock.
+//! Packets as bytes: RTP (RFC 3550), congestion control feedback (RFC 8888) and DCCP (RFC 4340). No I/O and no clock.
 //!
 //! Whatever comes from a network is hostile until parsed: nothing here panics on any input, and nothing allocates more
 //! than the input warrants. An error says what was wrong, at which byte, what was found and what was expected.
@@ -12,6 +11,9 @@
 //! - [`clock`]: the grids of time that go on the wire.
 //! - [`timing`]: capture and send time inside dummy payload, for receivers that share the sender's clock.
 //! - [`SequenceUnwrapper`], [`TimestampUnwrapper`]: numbers that wrap, made numbers that do not.
+#![cfg_attr(not(test), no_std)]
+
+extern crate alloc;
 
 pub mod capture;
 pub mod ccfb;

@@ -2,6 +2,7 @@
 
 use crate::WireError;
 use crate::error::field;
+use alloc::vec::Vec;
 
 /// Bytes of the header without contributing sources and extension (RFC 3550 section 5.1).
 pub const HEADER: usize = 12;

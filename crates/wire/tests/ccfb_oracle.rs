@@ -7,9 +7,9 @@
 //! - rtc-rtcp decodes a block of more than 16384 entries, which it would not encode.
 
 use paceline_cc::StreamId;
-use paceline_transport::rtp::{ArrivalReport, Feedback, FeedbackBlock};
 use paceline_units::Ecn;
 use paceline_wire::ccfb::{self, ArrivalOffset, CountForm, RawEntry, RawFeedback};
+use paceline_wire::ccfb::{ArrivalReport, Feedback, FeedbackBlock};
 use paceline_wire::clock::time_of_ticks;
 use proptest::prelude::*;
 use rtc_rtcp::transport_feedbacks::cc_feedback_report as theirs;

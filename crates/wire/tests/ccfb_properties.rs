@@ -1,9 +1,9 @@
 //! RFC 8888 reports: whatever the transport can say comes back, and whatever the network can say does no harm.
 
 use paceline_cc::StreamId;
-use paceline_transport::rtp::{ArrivalReport, Feedback, FeedbackBlock};
 use paceline_units::{Bytes, Ecn, Time};
 use paceline_wire::ccfb::{self, CountForm, RawFeedback, RtsUnwrapper};
+use paceline_wire::ccfb::{ArrivalReport, Feedback, FeedbackBlock};
 use paceline_wire::clock::{ticks_of, time_of_ticks};
 use paceline_wire::{rtcp, unwrap_sequence};
 use proptest::prelude::*;

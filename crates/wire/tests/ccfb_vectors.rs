@@ -1,9 +1,9 @@
 //! RFC 8888 reports against bytes worked out by hand from section 3.1.
 
 use paceline_cc::StreamId;
-use paceline_transport::rtp::{ArrivalReport, Feedback, FeedbackBlock};
 use paceline_units::{Bytes, Ecn, Time};
 use paceline_wire::ccfb::{self, ArrivalOffset, CountForm, RawEntry, RtsUnwrapper};
+use paceline_wire::ccfb::{ArrivalReport, Feedback, FeedbackBlock};
 use paceline_wire::clock::time_of_ticks;
 use paceline_wire::{WireError, rtcp, unwrap_sequence};
 

@@ -1,12 +1,12 @@
 //! DCCP's bytes: vectors by hand, round trips, hostile input, and what another dissector makes of them.
 
-use paceline_transport::dccp::{
-    Body, DccpOption, FeatureOption, Options, Packet, PacketType, Payload, Ports, ResetCode, ResetReason,
-    RtpDatagram, SequenceNumber, ServiceCode, option_type,
-};
 use paceline_units::{Ecn, Time};
 use paceline_wire::capture::{file_header, record_header};
 use paceline_wire::dccp::{Addresses, decode, decode_in_udp, encode, encode_in_udp, glance, to_ip};
+use paceline_wire::dccp::{
+    Body, DccpOption, FeatureOption, Options, Packet, PacketType, Payload, Ports, ResetCode, ResetReason,
+    RtpDatagram, SequenceNumber, ServiceCode, option_type,
+};
 use proptest::prelude::*;
 use std::net::{Ipv4Addr, Ipv6Addr};
 

@@ -3,9 +3,9 @@
 use crate::output::NetCounters;
 use crate::socket::Datagram;
 use paceline_cc::StreamId;
-use paceline_transport::rtp::Feedback;
 use paceline_units::Time;
 use paceline_wire::SequenceUnwrapper;
+use paceline_wire::ccfb::Feedback;
 use paceline_wire::rtp::RtpHeaderFields;
 use std::net::SocketAddr;
 

@@ -15,11 +15,11 @@ use paceline_cc::StreamId;
 use paceline_scenario::build::DccpParts;
 use paceline_scenario::registry::FlowCcids;
 use paceline_transport::dccp::{
-    CookiePolicy, DccpConfig, DccpCounters, Ended, Event, FLOW_PORTS, FlowId, Host, HostConfig, Packet,
-    PacketType, Payload, ResetCode, SequenceNumber,
+    CookiePolicy, DccpConfig, DccpCounters, Ended, Event, FLOW_PORTS, FlowId, Host, HostConfig,
 };
-use paceline_transport::rtp::Feedback;
 use paceline_units::{Ecn, Time, TimeDelta};
+use paceline_wire::ccfb::Feedback;
+use paceline_wire::dccp::{Packet, PacketType, Payload, ResetCode, SequenceNumber};
 use paceline_wire::dccp::{decode_in_udp, encode_in_udp};
 use paceline_wire::rtp;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
@@ -266,7 +266,7 @@ fn target_of(flow: &FlowId, local: SocketAddr) -> SocketAddr {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use paceline_transport::dccp::{Body, Ports, ServiceCode};
+    use paceline_wire::dccp::{Body, Ports, ServiceCode};
 
     #[test]
     fn a_flow_leads_back_to_where_its_packets_come_from() {

@@ -6,8 +6,8 @@ use crate::peer::SenderFilter;
 use crate::socket::Datagram;
 use crate::ssrc::Ssrcs;
 use paceline_scenario::build::RtpParts;
-use paceline_transport::rtp::Feedback;
 use paceline_units::{Bytes, Time};
+use paceline_wire::ccfb::Feedback;
 use paceline_wire::{ccfb, rtcp, rtp};
 use std::net::SocketAddr;
 

@@ -12,8 +12,9 @@ use crate::socket::Datagram;
 use paceline_cc::StreamId;
 use paceline_media::PlayoutConfig;
 use paceline_metrics::ReceivedPacket;
-use paceline_transport::rtp::{Feedback, FeedbackConfig, Header, PathFacts, RtpPacket, RtpReceiver};
+use paceline_transport::rtp::{FeedbackConfig, Header, PathFacts, RtpPacket, RtpReceiver};
 use paceline_units::{Bytes, Time, TimeDelta};
+use paceline_wire::ccfb::Feedback;
 
 /// What a session needs of its flow.
 #[derive(Clone, Copy)]

@@ -9,8 +9,8 @@ use crate::clock::Moment;
 use crate::output::NetCounters;
 use crate::socket::Datagram;
 use paceline_cc::StreamId;
-use paceline_transport::dccp::{Body, Packet, PacketType, Ports, SequenceNumber};
 use paceline_units::{Time, TimeDelta};
+use paceline_wire::dccp::{Body, Packet, PacketType, Ports, SequenceNumber};
 use paceline_wire::dccp::{decode_in_udp, glance};
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -178,8 +178,8 @@ fn data_stream(kind: PacketType) -> Option<StreamId> {
 mod tests {
     use super::*;
     use crate::socket::tests::datagram;
-    use paceline_transport::dccp::{ResetCode, ResetReason, ServiceCode};
     use paceline_wire::dccp::encode_in_udp;
+    use paceline_wire::dccp::{ResetCode, ResetReason, ServiceCode};
 
     const PORTS: Ports = Ports { source: 5001, destination: 5004 };
 

@@ -7,8 +7,8 @@ use crate::output::NetCounters;
 use crate::peer::SenderFilter;
 use crate::socket::Datagram;
 use paceline_cc::StreamId;
-use paceline_transport::dccp::PacketType;
 use paceline_units::{Time, TimeDelta};
+use paceline_wire::dccp::PacketType;
 use paceline_wire::{dccp, rtcp, rtp};
 use std::net::SocketAddr;
 

@@ -3,8 +3,8 @@
 use super::sent::Delivered;
 use crate::losses::MissingPackets;
 use paceline_cc::{PacketResult, Status, StreamId};
-use paceline_transport::dccp::{Packet, PacketType, SequenceNumber};
 use paceline_units::{Bytes, Time};
+use paceline_wire::dccp::{Packet, PacketType, SequenceNumber};
 use std::collections::VecDeque;
 
 /// Packets that are remembered: as many as the connection remembers.
@@ -101,8 +101,8 @@ impl AcknowledgedLog {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use paceline_transport::dccp::{Body, Payload, Ports};
     use paceline_units::Ecn;
+    use paceline_wire::dccp::{Body, Payload, Ports};
 
     fn at(millis: u64) -> Time {
         Time::from_nanos(millis * 1_000_000)

@@ -19,10 +19,9 @@ use paceline_cc::StreamId;
 use paceline_metrics::Tick;
 use paceline_scenario::build::DccpParts;
 use paceline_scenario::registry::FlowCcids;
-use paceline_transport::dccp::{
-    CCID_2, Carried, DccpConfig, DccpSender, Ended, Outgoing, PacketType, Payload, ResetCode, SequenceNumber,
-};
+use paceline_transport::dccp::{CCID_2, Carried, DccpConfig, DccpSender, Ended, Outgoing};
 use paceline_units::{Bytes, Time, TimeDelta};
+use paceline_wire::dccp::{PacketType, Payload, ResetCode, SequenceNumber};
 use paceline_wire::dccp::{decode_in_udp, encode_in_udp};
 use std::net::SocketAddr;
 

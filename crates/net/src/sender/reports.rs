@@ -3,7 +3,7 @@
 use super::sent::SentLog;
 use crate::output::NetCounters;
 use crate::ssrc::Ssrcs;
-use paceline_transport::rtp::Feedback;
+use paceline_wire::ccfb::Feedback;
 use paceline_wire::ccfb::{self, RawFeedback, RtsUnwrapper};
 use paceline_wire::{rtcp, unwrap_sequence};
 
@@ -70,8 +70,9 @@ impl ReportReader {
 mod tests {
     use super::*;
     use paceline_cc::StreamId;
-    use paceline_transport::rtp::{ArrivalReport, FeedbackBlock, Header, RtpPacket};
+    use paceline_transport::rtp::{Header, RtpPacket};
     use paceline_units::{Bytes, Ecn, Time};
+    use paceline_wire::ccfb::{ArrivalReport, FeedbackBlock};
     use proptest::prelude::*;
 
     const SSRCS: fn() -> Ssrcs = || Ssrcs::new(100, 1);

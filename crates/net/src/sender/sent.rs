@@ -2,8 +2,9 @@
 
 use crate::losses::MissingPackets;
 use paceline_cc::StreamId;
-use paceline_transport::rtp::{ArrivalReport, Feedback, RTP_HEADER, RtpPacket};
+use paceline_transport::rtp::{RTP_HEADER, RtpPacket};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
+use paceline_wire::ccfb::{ArrivalReport, Feedback};
 use std::collections::VecDeque;
 
 /// Packets of a stream that are remembered: as many as the transport remembers to complete reports.
@@ -145,7 +146,8 @@ impl SentLog {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use paceline_transport::rtp::{FeedbackBlock, Header};
+    use paceline_transport::rtp::Header;
+    use paceline_wire::ccfb::FeedbackBlock;
 
     fn at(millis: u64) -> Time {
         Time::from_nanos(millis * 1_000_000)

@@ -4,8 +4,9 @@ use crate::error::ScenarioError;
 use crate::quantity::format_size;
 use crate::reader::Table;
 use crate::spec::DccpSpec;
-use paceline_transport::dccp::{SEQUENCE_WINDOW_MAX, SEQUENCE_WINDOW_MIN, ServiceCode};
+use paceline_transport::dccp::{SEQUENCE_WINDOW_MAX, SEQUENCE_WINDOW_MIN};
 use paceline_units::Bytes;
+use paceline_wire::dccp::ServiceCode;
 
 const KEYS: [&str; 11] = [
     "sequence_window",

@@ -3,8 +3,9 @@
 use crate::build::EndsParts;
 use crate::{DccpSpec, Loader, Origin, Scenario, ScenarioError, Transport, load, parse};
 use paceline_media::PlayoutConfig;
-use paceline_transport::dccp::{CCID_3, ServiceCode};
+use paceline_transport::dccp::CCID_3;
 use paceline_units::{Bytes, TimeDelta};
+use paceline_wire::dccp::ServiceCode;
 
 const GOOD: &str = r#"duration = "10s"
 

@@ -6,15 +6,16 @@ use paceline_cc::StreamId;
 use paceline_media::DisplayedFrame;
 use paceline_scenario::build::DccpParts;
 use paceline_scenario::registry::{AnyController, FlowCcids};
-use paceline_transport::dccp::{self, DccpReceiver, DccpSender, PacketType, open_pair};
+use paceline_transport::dccp::{self, DccpReceiver, DccpSender, open_pair};
 use paceline_transport::rtp::PathFacts;
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
+use paceline_wire::dccp::PacketType;
 
 /// Both ends of a connection, and the packets under way between them.
 pub struct DccpEnds {
     sender: DccpSender<FlowCcids>,
     receiver: DccpReceiver<FlowCcids>,
-    under_way: Vec<Option<dccp::Packet>>,
+    under_way: Vec<Option<paceline_wire::dccp::Packet>>,
     free: Vec<u32>,
 }
 
@@ -30,7 +31,7 @@ impl DccpEnds {
         DccpEnds { sender, receiver, under_way: Vec::new(), free: Vec::new() }
     }
 
-    fn put(&mut self, packet: dccp::Packet) -> Cargo {
+    fn put(&mut self, packet: paceline_wire::dccp::Packet) -> Cargo {
         let data = matches!(packet.packet_type(), PacketType::Data | PacketType::DataAck);
         let place = match self.free.pop() {
             Some(place) => {
@@ -45,7 +46,7 @@ impl DccpEnds {
         Cargo::Dccp { place, data }
     }
 
-    fn take(&mut self, cargo: &Cargo) -> Option<dccp::Packet> {
+    fn take(&mut self, cargo: &Cargo) -> Option<paceline_wire::dccp::Packet> {
         let Cargo::Dccp { place, .. } = *cargo else { return None };
         self.free.push(place);
         self.under_way[place as usize].take()

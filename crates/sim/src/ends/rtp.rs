@@ -4,8 +4,9 @@ use super::{Ends, Outgoing, Returning, Taken};
 use crate::packet::{Cargo, Media, Packet};
 use paceline_media::DisplayedFrame;
 use paceline_scenario::registry::{AnyController, AnyReceiverHalf};
-use paceline_transport::rtp::{Feedback, PathFacts, RtpReceiver, RtpSender};
+use paceline_transport::rtp::{PathFacts, RtpReceiver, RtpSender};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
+use paceline_wire::ccfb::Feedback;
 
 /// Both ends of an RTP flow, and the reports under way between them.
 pub struct RtpEnds {

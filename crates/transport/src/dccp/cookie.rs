@@ -3,10 +3,11 @@
 //! A cookie holds what the connection is made of again: both first numbers, the service, and the feature options of the
 //! Request. Nothing in it is secret; a keyed hash over it, the flow and the time says that it is ours.
 
-use super::option::OPTION_DATA;
+use super::FlowId;
 use super::siphash::siphash;
-use super::{DccpOption, FlowId, Options, Packet, SequenceNumber, ServiceCode};
 use paceline_units::{Time, TimeDelta};
+use paceline_wire::dccp::OPTION_DATA;
+use paceline_wire::dccp::{DccpOption, Options, Packet, SequenceNumber, ServiceCode};
 
 /// All cookies of a Response together: more would leave clients no room.
 const LONGEST: usize = 580;

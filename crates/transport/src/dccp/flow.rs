@@ -1,15 +1,15 @@
 //! A flow of media or bulk data over a connection: the client sends it, the server receives it. Media is RTP, a packet in
 //! each datagram (RFC 5762 section 4.1), and is played out; bulk data has no frames.
 
-use super::{
-    Ccids, Connection, DccpConfig, Event, Packet, PacketType, Payload, Ports, ResetReason, RtpDatagram,
-    SequenceNumber, ServiceCode, State, Timeout, Transmit,
-};
+use super::{Ccids, Connection, DccpConfig, Event, State, Timeout, Transmit};
 use crate::ends::{FrameCounters, ReceivingEnd, SendingEnd};
 use crate::rtp::PathFacts;
 use paceline_cc::{Controller, StreamId};
 use paceline_media::{ArrivedPacket, DisplayedFrame, Frame, Playout, PlayoutConfig, PlayoutCounters, Source};
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
+use paceline_wire::dccp::{
+    Packet, PacketType, Payload, Ports, ResetReason, RtpDatagram, SequenceNumber, ServiceCode,
+};
 
 /// The ports of a flow's client, as on the packets it sends.
 pub const FLOW_PORTS: Ports = Ports { source: 5001, destination: 5004 };

@@ -3,17 +3,18 @@
 //! Memory is bounded by [`HostConfig::max_connections`], whatever strangers send: with cookies a flood of Requests makes
 //! no connection at all.
 
+use super::DccpConfig;
 use super::ccids::Ccids;
 use super::connection::{Connection, Event, State, Transmit};
 use super::cookie;
 use super::limit::RateLimit;
 use super::siphash::siphash;
-use super::{
-    Body, DccpConfig, DccpOption, DropCode, Packet, PacketType, Payload, Ports, ResetCode, ResetReason,
-    SequenceNumber, ServiceCode,
-};
 use core::fmt;
 use paceline_units::{Ecn, Time, TimeDelta};
+use paceline_wire::dccp::{
+    Body, DccpOption, DropCode, Packet, PacketType, Payload, Ports, ResetCode, ResetReason, SequenceNumber,
+    ServiceCode,
+};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Answers without a connection that wait at most; a driver that fetches them after each packet never sees two.

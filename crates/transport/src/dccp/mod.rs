@@ -6,43 +6,28 @@
 //!
 //! - [`Connection`]: one end, client or server.
 //! - [`Host`]: many connections on one address, listening ports, cookies; answers what belongs to none.
-//! - [`Packet`]: what both exchange; `paceline-wire` makes bytes of it.
+//! - [`paceline_wire::dccp::Packet`]: what both exchange.
 
 mod acknowledge;
 mod ccids;
 mod config;
 mod connection;
 mod cookie;
-mod crc32c;
 mod feature;
 mod flow;
 mod host;
 mod limit;
 mod mtu;
 mod negotiation;
-mod option;
-mod packet;
 mod received;
-mod reset;
 mod sent;
-mod sequence;
-mod service;
 mod siphash;
 
 pub use ccids::{CCID_2, CCID_3, Ccid, Ccids};
 pub use config::DccpConfig;
 pub use connection::{Connection, DccpCounters, Event, SendError, State, Timeout, Transmit};
-pub use crc32c::crc32c;
 pub use feature::{FeatureId, Rule, SEQUENCE_WINDOW_MAX, SEQUENCE_WINDOW_MIN, reconcile};
 pub use flow::{Carried, DccpReceiver, DccpSender, Ended, FLOW_PORTS, Outgoing, open_pair};
 pub use host::{CookiePolicy, FlowId, Host, HostConfig, ListenError};
 pub use mtu::TooBig;
 pub use negotiation::{FeatureChange, Location, NegotiationState};
-pub use option::{
-    DccpOption, DropCode, FeatureOption, LossIntervals, OPTION_DATA, Options, from_time_steps, option_type,
-    time_steps,
-};
-pub use packet::{Body, LONGEST_HEADER, Packet, PacketType, Payload, Ports, RtpDatagram};
-pub use reset::{ResetCode, ResetReason};
-pub use sequence::SequenceNumber;
-pub use service::{ServiceCode, ServiceCodeError};

@@ -4,8 +4,8 @@
 //! connection, FGSR and FGSS. Numbers here count from the first packet of each side and never wrap.
 
 use super::feature::{FeatureId, Rule, reconcile};
-use super::{DccpOption, FeatureOption, Options, ResetCode, ResetReason};
 use paceline_units::{Time, TimeDelta};
+use paceline_wire::dccp::{DccpOption, FeatureOption, Options, ResetCode, ResetReason};
 
 /// Backs off to this (RFC 4340 section 6.6.3: not less than 64 seconds).
 const LONGEST_INTERVAL: TimeDelta = TimeDelta::from_secs(64);
@@ -151,7 +151,7 @@ impl Features {
     /// Asks for a server-priority feature, the best value first.
     pub(crate) fn prefer(&mut self, location: Location, id: FeatureId, preferences: &[u8], mandatory: bool) {
         let feature = self.feature_mut(location, id);
-        if preferences.is_empty() || preferences.len() > super::OPTION_DATA - 2 {
+        if preferences.is_empty() || preferences.len() > paceline_wire::dccp::OPTION_DATA - 2 {
             return;
         }
         feature.preferences = preferences.to_vec();

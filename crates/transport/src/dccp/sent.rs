@@ -1,10 +1,10 @@
 //! What was sent, and what became of it by the other end's word (RFC 4340 section 11.4).
 
-use super::DccpOption;
-use super::option::drop_block;
 use paceline_cc::ccid::{DropCode, DroppedPacket};
 use paceline_cc::{PacketResult, Status, StreamId};
 use paceline_units::{Bytes, Ecn, Time};
+use paceline_wire::dccp::DccpOption;
+use paceline_wire::dccp::drop_block;
 use std::collections::VecDeque;
 
 /// Packets that are remembered: of more the oldest are given up, and what is said of them is ignored (section 11.4.1).

@@ -7,6 +7,7 @@ use paceline_cc::{
 };
 use paceline_media::{Bulk, BulkParams, PlayoutConfig, Source};
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
+use paceline_wire::ccfb::Feedback;
 
 fn at(millis: u64) -> Time {
     Time::from_nanos(millis * 1_000_000)

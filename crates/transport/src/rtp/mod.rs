@@ -13,6 +13,6 @@ mod tests;
 
 pub use clock::ReceiverClock;
 pub use half::NoReceiverHalf;
-pub use packet::{ArrivalReport, Feedback, FeedbackBlock, Header, RTP_HEADER, RtpPacket};
+pub use packet::{Header, RTP_HEADER, RtpPacket};
 pub use receiver::{FeedbackConfig, PathFacts, RtpReceiver};
 pub use sender::{Outgoing, RtpSender, SenderConfig, SenderCounters, StreamConfig};

@@ -1,7 +1,7 @@
-//! RTP packets and RFC 8888 feedback as structs: what the endpoints exchange in every world. `wire` spells them.
+//! RTP packets as structs: what the endpoints exchange in every world. `wire` spells them, and has their feedback.
 
-use paceline_cc::{Annotation, ReceiverReport, StreamId};
-use paceline_units::{Bytes, Ecn, Time};
+use paceline_cc::{Annotation, StreamId};
+use paceline_units::{Bytes, Time};
 
 /// Size of the RTP header without extensions (RFC 3550 section 5.1).
 pub const RTP_HEADER: Bytes = Bytes::new(12);
@@ -50,66 +50,5 @@ impl RtpPacket {
     #[inline]
     pub fn size(&self) -> Bytes {
         self.header.size() + self.payload
-    }
-}
-
-/// What a report says of one packet (RFC 8888 section 3.1).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ArrivalReport {
-    /// Not received yet.
-    Missing,
-    /// Received.
-    Received {
-        /// When, a multiple of the receiver's clock step; absent if out of range or unknown.
-        at: Option<Time>,
-        /// The mark of the packet; CE if any copy had it.
-        ecn: Ecn,
-    },
-}
-
-/// The consecutive packets of one stream that a report covers.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct FeedbackBlock {
-    /// The stream.
-    pub stream: StreamId,
-    /// Extended sequence number of the first packet.
-    pub begin: u64,
-    /// How many packets.
-    pub count: u32,
-}
-
-/// A feedback report: RFC 8888's congestion control feedback packet, or the message of a receiver half.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct Feedback {
-    /// When it was written, by the receiver's clock, a multiple of its step.
-    pub written: Time,
-    /// What each block covers.
-    pub blocks: Vec<FeedbackBlock>,
-    /// What happened to the packets, block after block.
-    pub arrivals: Vec<ArrivalReport>,
-    /// What the receiver half says, where there is one; then there are no blocks.
-    pub receiver: Option<ReceiverReport>,
-}
-
-impl Feedback {
-    /// Forgets everything but its memory.
-    pub fn clear(&mut self) {
-        self.blocks.clear();
-        self.arrivals.clear();
-        self.receiver = None;
-    }
-
-    /// Size on the link. RFC 8888: RTCP header and sender SSRC, per block 8 bytes and 2 per packet padded to 4,
-    /// timestamp. A receiver half's message: RTCP header and two SSRCs (RFC 4585 section 6.1), then 4 bytes for each
-    /// field of RFC 5348 section 3.2.2, or REMB's name, rate and one SSRC.
-    pub fn size(&self) -> Bytes {
-        match self.receiver {
-            Some(ReceiverReport::Tfrc { .. }) => return Bytes::new(12 + 4 * 4),
-            Some(ReceiverReport::Remb { .. }) => return Bytes::new(12 + 3 * 4),
-            None => {}
-        }
-        let blocks: u64 =
-            self.blocks.iter().map(|block| 8 + u64::from(block.count.next_multiple_of(2)) * 2).sum();
-        Bytes::new(8 + blocks + 4)
     }
 }

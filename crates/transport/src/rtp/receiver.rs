@@ -3,11 +3,12 @@
 
 use super::clock::ReceiverClock;
 use super::half::NoReceiverHalf;
-use super::packet::{ArrivalReport, Feedback, FeedbackBlock, RtpPacket};
+use super::packet::RtpPacket;
 use crate::ends::ReceivingEnd;
 use paceline_cc::{Arrival, ReceiverHalf, StreamId};
 use paceline_media::{ArrivedPacket, DisplayedFrame, Playout, PlayoutConfig, PlayoutCounters};
 use paceline_units::{Ecn, Time, TimeDelta};
+use paceline_wire::ccfb::{ArrivalReport, Feedback, FeedbackBlock};
 
 /// When the receiver reports: after so many packets, so long, or at a frame's end, whichever is first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,7 +1,7 @@
 //! The sender endpoint: sources, send queues, pacer, controller and the history that completes reports.
 
 use super::history::SentHistory;
-use super::packet::{ArrivalReport, Feedback, FeedbackBlock, Header, RtpPacket};
+use super::packet::{Header, RtpPacket};
 use crate::ends::{FrameCounters, SendingEnd};
 use crate::pacer::Pacer;
 use paceline_cc::{
@@ -10,6 +10,7 @@ use paceline_cc::{
 };
 use paceline_media::{Discarded, Frame, SendQueue, Source};
 use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
+use paceline_wire::ccfb::{ArrivalReport, Feedback, FeedbackBlock};
 
 /// What the sender endpoint is told of a stream.
 #[derive(Clone, Debug)]

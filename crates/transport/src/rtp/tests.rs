@@ -5,6 +5,7 @@ use paceline_cc::StreamId;
 use paceline_cc::scream::{Config, Params, Scream};
 use paceline_media::{Cbr, CbrParams, PlayoutConfig, Source};
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
+use paceline_wire::ccfb::{ArrivalReport, Feedback, FeedbackBlock};
 
 fn at(millis: u64) -> Time {
     Time::from_nanos(millis * 1_000_000)

@@ -4,11 +4,9 @@ use crate::net::{Fate, Pair, To};
 use paceline_cc::ccid::ccid2::{self, Ccid2};
 use paceline_cc::ccid::ccid3::{self, Ccid3, Ccid3Receiver};
 use paceline_cc::{Controller, Snapshot};
-use paceline_transport::dccp::{
-    CCID_2, CCID_3, Ccid, Ccids, DccpConfig, DccpOption, FeatureId, Location, Packet, PacketType, Payload,
-    ResetCode, State, option_type,
-};
+use paceline_transport::dccp::{CCID_2, CCID_3, Ccid, Ccids, DccpConfig, FeatureId, Location, State};
 use paceline_units::{Bytes, RandomStream, TimeDelta};
+use paceline_wire::dccp::{DccpOption, Packet, PacketType, Payload, ResetCode, option_type};
 
 /// Largest packet on the link.
 const PACKET: Bytes = Bytes::new(1016);

@@ -2,10 +2,10 @@
 
 use crate::net::{Fate, Pair, To, only, reset};
 use paceline_transport::dccp::{
-    CCID_2, CCID_3, DccpConfig, DccpOption, Event, FeatureChange, FeatureId, FeatureOption, Location,
-    NegotiationState, Packet, PacketType, ResetCode, State,
+    CCID_2, CCID_3, DccpConfig, Event, FeatureChange, FeatureId, Location, NegotiationState, State,
 };
 use paceline_units::TimeDelta;
+use paceline_wire::dccp::{DccpOption, FeatureOption, Packet, PacketType, ResetCode};
 
 fn config() -> DccpConfig {
     DccpConfig::default()

@@ -1,10 +1,9 @@
 //! Opening a connection: RFC 4340 section 8.1.
 
 use crate::net::{Fate, PORTS, Pair, SERVICE, To, ms, only, reset};
-use paceline_transport::dccp::{
-    Body, DccpConfig, DccpOption, Event, PacketType, Payload, ResetCode, SequenceNumber, ServiceCode, State,
-};
+use paceline_transport::dccp::{DccpConfig, Event, State};
 use paceline_units::{Ecn, TimeDelta};
+use paceline_wire::dccp::{Body, DccpOption, PacketType, Payload, ResetCode, SequenceNumber, ServiceCode};
 
 fn config() -> DccpConfig {
     DccpConfig::default()
@@ -104,7 +103,7 @@ fn section_8_1_3_a_requests_data_is_taken_once() {
         pair.log.iter().filter(|(_, _, packet)| packet.packet_type() == PacketType::Response).collect();
     assert_eq!(responses.len(), 2);
     // The newest was dropped for protocol constraints, the one before was delivered.
-    let dropped = |packet: &&paceline_transport::dccp::Packet| {
+    let dropped = |packet: &&paceline_wire::dccp::Packet| {
         packet.options.iter().any(|option| *option == DccpOption::DataDropped(vec![0x80]))
     };
     assert!(!dropped(&&responses[0].2) && dropped(&&responses[1].2), "{responses:?}");

@@ -2,10 +2,12 @@
 
 use crate::standin::StandIns;
 use paceline_transport::dccp::{
-    Body, CookiePolicy, DccpConfig, DccpOption, Event, FlowId, Host, HostConfig, ListenError, Packet,
-    PacketType, Payload, Ports, ResetCode, SequenceNumber, ServiceCode, State,
+    CookiePolicy, DccpConfig, Event, FlowId, Host, HostConfig, ListenError, State,
 };
 use paceline_units::{Ecn, Time, TimeDelta};
+use paceline_wire::dccp::{
+    Body, DccpOption, Packet, PacketType, Payload, Ports, ResetCode, SequenceNumber, ServiceCode,
+};
 
 const CLIENT: u128 = 1;
 const SERVER: u128 = 2;
@@ -224,7 +226,7 @@ fn section_8_5_step_2_packets_of_no_connection_are_reset() {
             PacketType::CloseReq => Body::CloseReq { acknowledgment },
             PacketType::Close => Body::Close { acknowledgment },
             PacketType::Reset => {
-                let reason = paceline_transport::dccp::ResetReason::new(ResetCode::CLOSED);
+                let reason = paceline_wire::dccp::ResetReason::new(ResetCode::CLOSED);
                 assert_eq!(
                     answer(
                         &mut host,

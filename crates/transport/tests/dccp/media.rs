@@ -4,13 +4,11 @@ use crate::net::ms;
 use crate::standin::StandIns;
 use paceline_cc::StreamId;
 use paceline_media::{Cbr, CbrParams, FrameRate, PlayoutConfig, Source};
-use paceline_transport::dccp::{
-    CCID_2, Carried, Ccids, DccpConfig, DccpReceiver, DccpSender, Payload, RtpDatagram, ServiceCode,
-    open_pair,
-};
+use paceline_transport::dccp::{CCID_2, Carried, Ccids, DccpConfig, DccpReceiver, DccpSender, open_pair};
 use paceline_transport::rtp::PathFacts;
 use paceline_transport::{ReceivingEnd, SendingEnd};
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
+use paceline_wire::dccp::{Payload, RtpDatagram, ServiceCode};
 
 /// Frames of 2500 B every 40 ms, in datagrams of 1000 B of media.
 fn ends() -> (DccpSender<StandIns>, DccpReceiver<StandIns>) {

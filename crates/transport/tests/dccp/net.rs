@@ -1,11 +1,11 @@
 //! A client and a server over a pipe in virtual time that does to each packet what a test says.
 
 use crate::standin::StandIns;
-use paceline_transport::dccp::{
-    Body, Ccids, Connection, DccpConfig, Event, Packet, PacketType, Payload, Ports, ResetCode, ResetReason,
-    SequenceNumber, ServiceCode, State, Transmit,
-};
+use paceline_transport::dccp::{Ccids, Connection, DccpConfig, Event, State, Transmit};
 use paceline_units::{Ecn, Time, TimeDelta};
+use paceline_wire::dccp::{
+    Body, Packet, PacketType, Payload, Ports, ResetCode, ResetReason, SequenceNumber, ServiceCode,
+};
 use std::collections::BTreeMap;
 
 /// One way.

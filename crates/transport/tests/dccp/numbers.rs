@@ -1,11 +1,9 @@
 //! Sequence and acknowledgement numbers: RFC 4340 section 7.
 
 use crate::net::{Fate, Pair, To, only};
-use paceline_transport::dccp::{
-    Body, DccpConfig, DccpOption, Event, FeatureId, Location, PacketType, Payload, SEQUENCE_WINDOW_MAX,
-    SequenceNumber, State,
-};
+use paceline_transport::dccp::{DccpConfig, Event, FeatureId, Location, SEQUENCE_WINDOW_MAX, State};
 use paceline_units::{Ecn, TimeDelta};
+use paceline_wire::dccp::{Body, DccpOption, PacketType, Payload, SequenceNumber};
 
 fn config() -> DccpConfig {
     DccpConfig::default()
@@ -242,7 +240,7 @@ fn section_7_7_ndp_counts_tell_lost_data_from_lost_acknowledgements() {
     pair.set_rule(|_, _, _| Fate::Deliver);
     pair.send(To::Server, 20);
     pair.run(secs(1));
-    let count = |packet: &paceline_transport::dccp::Packet| {
+    let count = |packet: &paceline_wire::dccp::Packet| {
         packet.options.iter().find_map(|option| match option {
             DccpOption::NdpCount(count) => Some(*count),
             _ => None,

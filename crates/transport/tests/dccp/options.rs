@@ -2,10 +2,13 @@
 
 use crate::net::{Fate, Pair, To, only, reset};
 use paceline_transport::dccp::{
-    Body, CCID_3, DccpConfig, DccpOption, DropCode, Event, FeatureId, FeatureOption, Location, LossIntervals,
-    NegotiationState, Packet, PacketType, Payload, ResetCode, SendError, State, crc32c, option_type,
+    CCID_3, DccpConfig, Event, FeatureId, Location, NegotiationState, SendError, State,
 };
 use paceline_units::{Bytes, Ecn, TimeDelta};
+use paceline_wire::dccp::{
+    Body, DccpOption, DropCode, FeatureOption, LossIntervals, Packet, PacketType, Payload, ResetCode, crc32c,
+    option_type,
+};
 
 fn config() -> DccpConfig {
     DccpConfig::default()

@@ -6,11 +6,13 @@
 
 use crate::standin::StandIns;
 use paceline_transport::dccp::{
-    Body, CCID_2, CCID_3, CookiePolicy, DccpConfig, DccpOption, DropCode, Event, FeatureId, FeatureOption,
-    FlowId, Host, HostConfig, Location, Packet, PacketType, Payload, Ports, ResetCode, ResetReason,
-    SequenceNumber, ServiceCode, State,
+    CCID_2, CCID_3, CookiePolicy, DccpConfig, Event, FeatureId, FlowId, Host, HostConfig, Location, State,
 };
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
+use paceline_wire::dccp::{
+    Body, DccpOption, DropCode, FeatureOption, Packet, PacketType, Payload, Ports, ResetCode, ResetReason,
+    SequenceNumber, ServiceCode,
+};
 use std::collections::VecDeque;
 
 const ENDLESS: usize = 20_000;

@@ -2,11 +2,9 @@
 
 use crate::net::{Fate, PORTS, Pair, SERVICE, To, only, reset};
 use crate::standin::StandIns;
-use paceline_transport::dccp::{
-    Body, Connection, DccpConfig, PacketType, Payload, ResetCode, ResetReason, SendError, SequenceNumber,
-    State,
-};
+use paceline_transport::dccp::{Connection, DccpConfig, SendError, State};
 use paceline_units::{Ecn, TimeDelta};
+use paceline_wire::dccp::{Body, PacketType, Payload, ResetCode, ResetReason, SequenceNumber};
 
 fn config() -> DccpConfig {
     DccpConfig::default()

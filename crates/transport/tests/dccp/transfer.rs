@@ -2,8 +2,9 @@
 
 use crate::net::{Fate, Pair, To};
 use paceline_cc::ReceiverReport;
-use paceline_transport::dccp::{CCID_3, DccpConfig, DccpOption, FeatureId, Location, PacketType, State};
+use paceline_transport::dccp::{CCID_3, DccpConfig, FeatureId, Location, State};
 use paceline_units::{Bitrate, Bytes, Ecn, RandomStream, TimeDelta};
+use paceline_wire::dccp::{DccpOption, PacketType};
 
 fn config() -> DccpConfig {
     DccpConfig { sequence_window: 2000, ..DccpConfig::default() }
@@ -14,7 +15,7 @@ fn secs(secs: i64) -> TimeDelta {
 }
 
 /// Loses, doubles, delays and marks at random.
-fn bad(seed: u64) -> impl FnMut(usize, To, &paceline_transport::dccp::Packet) -> Fate {
+fn bad(seed: u64) -> impl FnMut(usize, To, &paceline_wire::dccp::Packet) -> Fate {
     let mut random = RandomStream::new(seed, "path");
     move |_, _, _| match (random.uniform() * 100.0) as u32 {
         0..5 => Fate::Lose,

@@ -1,13 +1,13 @@
-//! From the transport's feedback to bytes.
+//! From a report to bytes.
 
+use super::{ArrivalReport, Feedback, SENDER, entries_size};
 use super::{
     BLOCK_HEADER, FMT, MAX_OFFSET, MAX_REPORTS, OVER_RANGE, PACKET_TYPE, RECEIVED, TIMESTAMP, UNKNOWN,
 };
-use super::{SENDER, entries_size};
 use crate::clock::{rts_of, ticks_of};
 use crate::{WireError, rtcp};
+use alloc::vec::Vec;
 use paceline_cc::StreamId;
-use paceline_transport::rtp::{ArrivalReport, Feedback};
 use paceline_units::{Bytes, Time};
 
 /// The smallest limit that lets a packet report on something: one block with two entries.

@@ -1,12 +1,73 @@
-//! From a raw report to the transport's feedback: numbers unwrapped, SSRCs mapped to streams.
+//! A report with numbers that do not wrap and streams in place of SSRCs, and how a raw one becomes it.
 
 use super::{ArrivalOffset, RawEntry, RawFeedback};
 use crate::WireError;
 use crate::clock::{RTS_PER_TICK, rts_of, time_of_rts};
 use crate::unwrap::unwrap_u32;
-use paceline_cc::StreamId;
-use paceline_transport::rtp::{ArrivalReport, Feedback, FeedbackBlock};
-use paceline_units::Time;
+use alloc::vec::Vec;
+use paceline_cc::{ReceiverReport, StreamId};
+use paceline_units::{Bytes, Ecn, Time};
+
+/// What a report says of one packet (RFC 8888 section 3.1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ArrivalReport {
+    /// Not received yet.
+    Missing,
+    /// Received.
+    Received {
+        /// When, a multiple of the receiver's clock step; absent if out of range or unknown.
+        at: Option<Time>,
+        /// The mark of the packet; CE if any copy had it.
+        ecn: Ecn,
+    },
+}
+
+/// The consecutive packets of one stream that a report covers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FeedbackBlock {
+    /// The stream.
+    pub stream: StreamId,
+    /// Extended sequence number of the first packet.
+    pub begin: u64,
+    /// How many packets.
+    pub count: u32,
+}
+
+/// A feedback report: RFC 8888's congestion control feedback packet, or the message of a receiver half.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Feedback {
+    /// When it was written, by the receiver's clock, a multiple of its step.
+    pub written: Time,
+    /// What each block covers.
+    pub blocks: Vec<FeedbackBlock>,
+    /// What happened to the packets, block after block.
+    pub arrivals: Vec<ArrivalReport>,
+    /// What the receiver half says, where there is one; then there are no blocks.
+    pub receiver: Option<ReceiverReport>,
+}
+
+impl Feedback {
+    /// Forgets everything but its memory.
+    pub fn clear(&mut self) {
+        self.blocks.clear();
+        self.arrivals.clear();
+        self.receiver = None;
+    }
+
+    /// Size on the link. RFC 8888: RTCP header and sender SSRC, per block 8 bytes and 2 per packet padded to 4,
+    /// timestamp. A receiver half's message: RTCP header and two SSRCs (RFC 4585 section 6.1), then 4 bytes for each
+    /// field of RFC 5348 section 3.2.2, or REMB's name, rate and one SSRC.
+    pub fn size(&self) -> Bytes {
+        match self.receiver {
+            Some(ReceiverReport::Tfrc { .. }) => return Bytes::new(12 + 4 * 4),
+            Some(ReceiverReport::Remb { .. }) => return Bytes::new(12 + 3 * 4),
+            None => {}
+        }
+        let blocks: u64 =
+            self.blocks.iter().map(|block| 8 + u64::from(block.count.next_multiple_of(2)) * 2).sum();
+        Bytes::new(8 + blocks + 4)
+    }
+}
 
 /// Extends report timestamps, which wrap after 18.2 hours: each is the nearest to the latest one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -37,7 +98,7 @@ impl RtsUnwrapper {
 }
 
 impl RawFeedback {
-    /// Turns the report into the transport's, in `out`, which keeps its memory. Times are on [`crate::clock`]'s grid
+    /// Turns the report into one that does not wrap, in `out`, which keeps its memory. Times are on [`crate::clock`]'s grid
     /// if the report timestamp is.
     ///
     /// A block is left out if `stream_of` does not know its SSRC, or `extend` its first sequence number; for that,

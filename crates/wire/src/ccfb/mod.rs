@@ -9,9 +9,10 @@ mod feedback;
 
 pub use decode::{decode, decode_packet};
 pub use encode::{encode, encode_split};
-pub use feedback::RtsUnwrapper;
+pub use feedback::{ArrivalReport, Feedback, FeedbackBlock, RtsUnwrapper};
 
 use crate::rtcp::RtcpPacket;
+use alloc::vec::Vec;
 use core::ops::Range;
 use paceline_units::Ecn;
 

@@ -2,9 +2,10 @@
 
 use super::checksum::{Addresses, checksum, covered};
 use super::options;
+use super::{Body, LONGEST_HEADER, Packet, Payload, RtpDatagram, SequenceNumber};
 use crate::clock::media_ticks_of;
 use crate::{WireError, rtp};
-use paceline_transport::dccp::{Body, LONGEST_HEADER, Packet, Payload, RtpDatagram, SequenceNumber};
+use alloc::vec::Vec;
 
 /// Appends the packet with its checksum to `out`.
 ///

@@ -3,6 +3,7 @@
 use super::checksum::{Addresses, IP_PROTOCOL, checksum};
 use super::decode::glance;
 use crate::WireError;
+use alloc::vec::Vec;
 use paceline_units::Ecn;
 
 /// Hops that a packet has left: what a sender begins with.

@@ -1,5 +1,6 @@
-//! DCCP's bytes (RFC 4340 sections 5 and 9), by itself on IP or in UDP (RFC 6773).
+//! DCCP's packets (RFC 4340 sections 5 and 9) as structs and as bytes, by themselves on IP or in UDP (RFC 6773).
 //!
+//! - [`Packet`]: the ten types with their fields; [`DccpOption`]: options as values.
 //! - [`encode`], [`decode`]: a packet under IP, with its checksum over the pseudo-header ([`Addresses`]).
 //! - [`encode_in_udp`], [`decode_in_udp`]: a packet as the payload of a UDP datagram, whose own checksum does.
 //! - [`glance`]: whether a datagram's payload is a packet, for who passes it on.
@@ -8,15 +9,30 @@
 //! What a receiver must ignore is an error here: who gets one drops the packet and answers nothing (section 8.5, step 1).
 
 mod checksum;
+mod crc32c;
 mod decode;
 mod encode;
 mod ip;
+mod option;
 mod options;
+mod packet;
+mod reset;
+mod sequence;
+mod service;
 
 pub use checksum::{Addresses, IP_PROTOCOL};
+pub use crc32c::crc32c;
 pub use decode::{Glance, decode, decode_in_udp, glance};
 pub use encode::{encode, encode_in_udp};
 pub use ip::to_ip;
+pub use option::{
+    DccpOption, DropCode, FeatureOption, LossIntervals, OPTION_DATA, Options, drop_block, from_time_steps,
+    option_type, time_steps,
+};
+pub use packet::{Body, LONGEST_HEADER, Packet, PacketType, Payload, Ports, RtpDatagram};
+pub use reset::{ResetCode, ResetReason};
+pub use sequence::SequenceNumber;
+pub use service::{ServiceCode, ServiceCodeError};
 
 /// The UDP port of a DCCP-UDP server that serves a whole system; an application's own uses another (RFC 6773 section
 /// 3.8).

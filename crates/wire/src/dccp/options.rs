@@ -1,7 +1,8 @@
 //! The options area (RFC 4340 section 5.8).
 
+use super::{DccpOption, OPTION_DATA, Options, option_type};
 use crate::WireError;
-use paceline_transport::dccp::{DccpOption, OPTION_DATA, Options, option_type};
+use alloc::vec::Vec;
 
 /// Options of one byte have types below this.
 const FIRST_WITH_LENGTH: u8 = 32;

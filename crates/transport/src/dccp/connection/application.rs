@@ -5,10 +5,10 @@ use crate::dccp::ccids::Ccids;
 use crate::dccp::feature::{FeatureId, Rule};
 use crate::dccp::mtu::TooBig;
 use crate::dccp::negotiation::Location;
-use crate::dccp::{DropCode, Packet, PacketType, Payload, SequenceNumber};
 use core::fmt;
 use paceline_cc::{Allowance, Controller, Offered, ReceiverRequest, SendQueueState, StreamId, Update};
 use paceline_units::{Bitrate, Bytes, Time};
+use paceline_wire::dccp::{DropCode, Packet, PacketType, Payload, SequenceNumber};
 
 /// Why a datagram was not taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -9,6 +9,7 @@ mod receive;
 mod timers;
 mod transmit;
 
+use super::DccpConfig;
 use super::acknowledge::Acknowledge;
 use super::ccids::{CCID_2, CCID_3, Ccids};
 use super::feature::FeatureId;
@@ -17,12 +18,14 @@ use super::mtu::PathMtu;
 use super::negotiation::{FeatureChange, Features, Location, NegotiationState};
 use super::received::Received;
 use super::sent::Sent;
-use super::{DccpConfig, Packet, Payload, Ports, ResetCode, ResetReason, SequenceNumber, ServiceCode};
 use crate::pacer::Pacer;
 use paceline_cc::ccid::ccid2::AckPath;
 use paceline_cc::ccid::{RTT_UNKNOWN, quiescent_after};
 use paceline_cc::{Allowance, Controller, PacketResult};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
+use paceline_wire::dccp::{
+    Body, Packet, Payload, Ports, ResetCode, ResetReason, SequenceNumber, ServiceCode,
+};
 use std::collections::VecDeque;
 
 pub use application::SendError;
@@ -246,7 +249,7 @@ impl<F: Ccids> Connection<F> {
         ecn: Ecn,
         iss: SequenceNumber,
     ) -> Option<Connection<F>> {
-        let super::Body::Request { service } = request.body else { return None };
+        let Body::Request { service } = request.body else { return None };
         let mut server = Connection::new(now, config, ccids, true, request.ports.reversed(), service, iss);
         server.state = State::Respond;
         server.isr = request.sequence;
@@ -450,7 +453,7 @@ impl<F: Ccids> Connection<F> {
     fn reset(&mut self, now: Time, reason: ResetReason) {
         // The packet that is the reason counts as received; before any the number is zero (section 8.1.1).
         let acknowledgment = if self.gsr >= 0 { self.isr.plus(self.gsr) } else { SequenceNumber::ZERO };
-        let body = super::Body::Reset { acknowledgment, reason };
+        let body = Body::Reset { acknowledgment, reason };
         let reset = self.emit(now, body, Payload::EMPTY).packet;
         self.pending.reset = Some(reset);
         self.end(now, State::Closed, reason, false);

@@ -5,11 +5,11 @@ use super::{Connection, Event, State};
 use crate::dccp::ccids::{CCID_3, Ccids};
 use crate::dccp::feature::FeatureId;
 use crate::dccp::negotiation::{FeatureChange, Location, NegotiationState, reason};
-use crate::dccp::option::{drop_block, from_time_steps, option_type};
-use crate::dccp::{DccpOption, LossIntervals, Packet, PacketType, Payload, ResetCode, ResetReason};
 use paceline_cc::ccid::{CcidReport, LossInterval, LossIntervalsReport};
 use paceline_cc::{Controller, PacketsReport, ReceiverReport, Report};
 use paceline_units::{Bitrate, Time, TimeDelta};
+use paceline_wire::dccp::{DccpOption, LossIntervals, Packet, PacketType, Payload, ResetCode, ResetReason};
+use paceline_wire::dccp::{drop_block, from_time_steps, option_type};
 
 /// Bytes of Init Cookies that are echoed at most: with more there is no room for anything else.
 const LONGEST_COOKIES: usize = 640;

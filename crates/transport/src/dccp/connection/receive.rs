@@ -7,13 +7,12 @@ use crate::dccp::ccids::Ccids;
 use crate::dccp::feature::FeatureId;
 use crate::dccp::negotiation::Location;
 use crate::dccp::received::Arrived;
-use crate::dccp::{
-    Body, DccpOption, DropCode, Packet, PacketType, Payload, ResetCode, ResetReason, SequenceNumber,
-    ServiceCode,
-};
 use paceline_cc::ccid::{CcidReceiver, CcidReport};
 use paceline_cc::{Annotation, Arrival, ReceiverHalf, Report, StreamId};
 use paceline_units::{Ecn, Time};
+use paceline_wire::dccp::{
+    Body, DccpOption, DropCode, Packet, PacketType, Payload, ResetCode, ResetReason, SequenceNumber,
+};
 
 /// Numbers count from the first packet on: what is further ahead no sender reaches by sending, and it must not overflow.
 const FARTHEST: i64 = 1 << 62;
@@ -61,7 +60,7 @@ impl<F: Ccids> Connection<F> {
         // Step 7.
         if self.is_unexpected(kind, numbers.sequence) {
             self.counters.ignored += 1;
-            self.sync(now, Some(packet.sequence_extended(self)));
+            self.sync(now, Some(packet.full_sequence(self.newest_received())));
             return;
         }
         self.accept_valid(now, packet, numbers, ecn);
@@ -129,8 +128,9 @@ impl<F: Ccids> Connection<F> {
         if packet.short && !self.features.is_on(Location::Remote, FeatureId::AllowShortSeqnos) {
             return None;
         }
+        let newest = self.newest_received();
         let numbers = Numbers {
-            sequence: self.gsr + packet.sequence_extended(self).since(self.isr.plus(self.gsr)),
+            sequence: self.gsr + packet.full_sequence(newest).since(newest),
             acknowledgment: self.acknowledged(packet),
         };
         let (mut low, high) = self.sequence_window();
@@ -162,7 +162,7 @@ impl<F: Ccids> Connection<F> {
             return Some(numbers);
         }
         // Section 7.5.4.
-        let number = (kind != PacketType::Reset).then(|| packet.sequence_extended(self));
+        let number = (kind != PacketType::Reset).then(|| packet.full_sequence(self.newest_received()));
         self.sync(now, number);
         None
     }
@@ -394,7 +394,7 @@ impl<F: Ccids> Connection<F> {
             };
             let dropped = if once && self.accepts_data(&packet) {
                 self.early_received = true;
-                let sequence = packet.sequence_extended(self);
+                let sequence = packet.full_sequence(self.newest_received());
                 self.deliver(sequence, packet.payload, corrupt)
             } else {
                 Some(DropCode::ProtocolConstraints)
@@ -423,23 +423,9 @@ impl<F: Ccids> Connection<F> {
             !self.config.ecn_incapable || self.features.is_on(Location::Local, FeatureId::EcnIncapable);
         covered && marks_agreed
     }
-}
 
-impl Packet {
-    /// The packet's number with all 48 bits.
-    fn sequence_extended<F: Ccids>(&self, connection: &Connection<F>) -> SequenceNumber {
-        if self.short {
-            SequenceNumber::extend(self.sequence.low(), connection.isr.plus(connection.gsr))
-        } else {
-            self.sequence
-        }
-    }
-
-    /// The service of a Request.
-    pub(crate) fn service(&self) -> Option<ServiceCode> {
-        match self.body {
-            Body::Request { service } => Some(service),
-            _ => None,
-        }
+    /// The greatest number received.
+    fn newest_received(&self) -> SequenceNumber {
+        self.isr.plus(self.gsr)
     }
 }

@@ -2,9 +2,9 @@
 
 use super::{Connection, State};
 use crate::dccp::ccids::Ccids;
-use crate::dccp::{ResetCode, ResetReason};
 use paceline_cc::{Controller, ReceiverHalf};
 use paceline_units::Time;
+use paceline_wire::dccp::{ResetCode, ResetReason};
 
 /// Why a connection wants to be woken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -5,12 +5,14 @@ use super::{Connection, LONGEST_INTERVAL, Repeat, State, Transmit};
 use crate::dccp::ccids::{CCID_3, Ccids};
 use crate::dccp::feature::FeatureId;
 use crate::dccp::negotiation::Location;
-use crate::dccp::option::{option_type, time_steps};
-use crate::dccp::packet::LONGEST_HEADER;
-use crate::dccp::{Body, DccpOption, LossIntervals, Options, Packet, PacketType, Payload, SequenceNumber};
 use paceline_cc::ccid::{CcidReceiver, LossInterval};
 use paceline_cc::{Allowance, Annotation, Controller, ReceiverHalf, ReceiverReport, SentPacket, StreamId};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
+use paceline_wire::dccp::LONGEST_HEADER;
+use paceline_wire::dccp::{
+    Body, DccpOption, LossIntervals, Options, Packet, PacketType, Payload, SequenceNumber,
+};
+use paceline_wire::dccp::{option_type, time_steps};
 
 /// Room for the small options that a packet has besides: Elapsed Time, Timestamp and its echo, NDP Count, Data Checksum,
 /// Slow Receiver, CCID 3's rates.

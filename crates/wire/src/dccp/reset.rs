@@ -88,7 +88,7 @@ impl ResetReason {
     }
 
     /// A packet of a type that must not come now.
-    pub(crate) const fn packet_error(found: PacketType) -> ResetReason {
+    pub const fn packet_error(found: PacketType) -> ResetReason {
         ResetReason { code: ResetCode::PACKET_ERROR, data: [found as u8, 0, 0] }
     }
 }

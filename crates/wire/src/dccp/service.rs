@@ -1,5 +1,7 @@
 //! Service codes: which application a connection is for (RFC 4340 section 8.1.2, RFC 5595).
 
+use alloc::borrow::ToOwned;
+use alloc::string::String;
 use core::fmt;
 use core::str::FromStr;
 

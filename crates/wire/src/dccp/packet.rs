@@ -2,6 +2,7 @@
 
 use super::crc32c::{crc32c, crc32c_zeros};
 use super::{DccpOption, Options, ResetReason, SequenceNumber, ServiceCode};
+use alloc::vec::Vec;
 use paceline_units::{Bytes, Time};
 
 /// Bytes of the longest header, options in: the data offset counts 255 words (RFC 4340 section 5).
@@ -306,6 +307,20 @@ impl Packet {
     #[inline]
     pub fn packet_type(&self) -> PacketType {
         self.body.packet_type()
+    }
+
+    /// The service that a Request asks for.
+    pub fn service(&self) -> Option<ServiceCode> {
+        match self.body {
+            Body::Request { service } => Some(service),
+            _ => None,
+        }
+    }
+
+    /// The sequence number with all 48 bits: a short one is the nearest to `reference` (RFC 4340 section 7.6).
+    #[inline]
+    pub fn full_sequence(&self, reference: SequenceNumber) -> SequenceNumber {
+        if self.short { SequenceNumber::extend(self.sequence.low(), reference) } else { self.sequence }
     }
 
     /// Bytes of the header, options and their padding in.

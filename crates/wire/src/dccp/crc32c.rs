@@ -26,7 +26,7 @@ pub fn crc32c(bytes: &[u8]) -> u32 {
 }
 
 /// The CRC of so many zeros.
-pub(crate) fn crc32c_zeros(count: usize) -> u32 {
+pub(super) fn crc32c_zeros(count: usize) -> u32 {
     !(0..count).fold(u32::MAX, |crc, _| step(crc, 0))
 }
 

@@ -1,5 +1,7 @@
 //! Options as values (RFC 4340 section 5.8 and where each is described).
 
+use alloc::vec;
+use alloc::vec::Vec;
 use paceline_cc::ccid::LossInterval;
 use paceline_units::TimeDelta;
 use smallvec::SmallVec;
@@ -254,7 +256,7 @@ pub enum DropCode {
 }
 
 /// A block of Data Dropped (RFC 4340 section 11.7): 0 or the drop code and one, and of how many packets.
-pub(crate) fn drop_block(block: u8) -> (u8, i64) {
+pub fn drop_block(block: u8) -> (u8, i64) {
     match block {
         0..=127 => (0, i64::from(block) + 1),
         _ => ((block >> 4 & 7) + 1, i64::from(block & 15) + 1),
