@@ -21,8 +21,10 @@ fn rtp_decode(data: &[u8]) {
         assert_eq!(payload, view.payload);
     }
     let mut again = Vec::new();
-    if rtp::encode(&view.header, view.payload.len(), &mut again).is_ok() {
-        assert_eq!(rtp::decode(&again).expect("what was written can be read").header, view.header);
+    if rtp::encode(&view.header, view.payload.len(), view.padding, &mut again).is_ok() {
+        let found = rtp::decode(&again).expect("what was written can be read");
+        let parts = (found.header, found.payload.len(), found.padding);
+        assert_eq!(parts, (view.header, view.payload.len(), view.padding));
     } else {
         assert!((64..96).contains(&view.header.payload_type));
     }

@@ -42,7 +42,7 @@ pub struct RtpView<'a> {
     pub extension: Option<RtpExtension<'a>>,
     /// The payload, padding out.
     pub payload: &'a [u8],
-    /// Bytes of padding, its count in.
+    /// Bytes of padding, the byte that counts them in; 0 where the P bit is not set.
     pub padding: u8,
 }
 
@@ -51,11 +51,17 @@ pub fn is_rtcp(datagram: &[u8]) -> bool {
     matches!(datagram, [first, 192..=223, ..] if first >> 6 == 2)
 }
 
-/// Appends a header and `payload_len` zero bytes to `out` (RFC 3550 section 5.1).
+/// Appends a header, `payload_len` zero bytes and `padding` bytes of padding, its count in, to `out` (RFC 3550 section
+/// 5.1). With padding the P bit is set.
 ///
 /// # Errors
 /// A payload type above 127, or from 64 to 95, which with the marker would read as RTCP.
-pub fn encode(header: &RtpHeaderFields, payload_len: usize, out: &mut Vec<u8>) -> Result<(), WireError> {
+pub fn encode(
+    header: &RtpHeaderFields,
+    payload_len: usize,
+    padding: u8,
+    out: &mut Vec<u8>,
+) -> Result<(), WireError> {
     if header.payload_type > 127 || (64..=95).contains(&header.payload_type) {
         return Err(WireError::Unexpected {
             what: "RTP payload type",
@@ -64,13 +70,17 @@ pub fn encode(header: &RtpHeaderFields, payload_len: usize, out: &mut Vec<u8>) -
             expected: "0 to 63 or 96 to 127 (RFC 5761 section 4)",
         });
     }
-    out.reserve(HEADER + payload_len);
-    out.push(2 << 6);
+    let body = payload_len + usize::from(padding);
+    out.reserve(HEADER + body);
+    out.push(2 << 6 | u8::from(padding > 0) << 5);
     out.push(u8::from(header.marker) << 7 | header.payload_type);
     out.extend_from_slice(&header.sequence.to_be_bytes());
     out.extend_from_slice(&header.timestamp.to_be_bytes());
     out.extend_from_slice(&header.ssrc.to_be_bytes());
-    out.resize(out.len() + payload_len, 0);
+    out.resize(out.len() + body, 0);
+    if let (Some(count), 1..) = (out.last_mut(), padding) {
+        *count = padding;
+    }
     Ok(())
 }
 

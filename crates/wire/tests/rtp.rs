@@ -14,9 +14,28 @@ const HEADER: rtp::RtpHeaderFields = rtp::RtpHeaderFields {
 #[test]
 fn the_header_byte_by_byte() {
     let mut out = vec![0xee];
-    rtp::encode(&HEADER, 3, &mut out).unwrap();
+    rtp::encode(&HEADER, 3, 0, &mut out).unwrap();
     // Appended: V=2; M and 98; sequence; timestamp; SSRC; payload.
     assert_eq!(out, [0xee, 0x80, 0xe2, 0xff, 0xfe, 0xa0, 0xb0, 0xc0, 0xd0, 1, 2, 3, 4, 0, 0, 0]);
+}
+
+#[test]
+fn padding_byte_by_byte() {
+    let mut out = vec![];
+    rtp::encode(&HEADER, 2, 3, &mut out).unwrap();
+    // V=2 with P; after the payload 3 bytes of padding, whose last one counts them.
+    assert_eq!(out, [0xa0, 0xe2, 0xff, 0xfe, 0xa0, 0xb0, 0xc0, 0xd0, 1, 2, 3, 4, 0, 0, 0, 0, 3]);
+    let view = rtp::decode(&out).unwrap();
+    assert_eq!((view.payload, view.padding), ([0, 0].as_slice(), 3));
+    // A packet of nothing but padding: the count may be all there is, and no more than there is.
+    for padding in [1, 255] {
+        out.clear();
+        rtp::encode(&HEADER, 0, padding, &mut out).unwrap();
+        let view = rtp::decode(&out).unwrap();
+        assert_eq!((view.payload, view.padding), (&[][..], padding));
+        assert_eq!(out.pop(), Some(padding));
+        assert!(matches!(rtp::decode(&out), Err(WireError::Truncated { .. } | WireError::Padding { .. })));
+    }
 }
 
 #[test]
@@ -65,7 +84,7 @@ fn rtcp_is_told_from_rtp() {
     assert!(!rtp::is_rtcp(&[0x80]) && !rtp::is_rtcp(&[]));
     for payload_type in [64, 95, 128] {
         let mut out = vec![];
-        assert!(rtp::encode(&rtp::RtpHeaderFields { payload_type, ..HEADER }, 0, &mut out).is_err());
+        assert!(rtp::encode(&rtp::RtpHeaderFields { payload_type, ..HEADER }, 0, 9, &mut out).is_err());
         assert!(out.is_empty());
     }
 }
@@ -107,17 +126,17 @@ proptest! {
     #[test]
     fn what_is_encoded_is_decoded(
         payload_type in prop_oneof![0u8..64, 96u8..128],
-        ssrc: u32, sequence: u16, timestamp: u32, marker: bool, payload_len in 0usize..1500,
+        ssrc: u32, sequence: u16, timestamp: u32, marker: bool, payload_len in 0usize..1500, padding: u8,
     ) {
         let header = rtp::RtpHeaderFields { payload_type, ssrc, sequence, timestamp, marker };
         let mut out = vec![];
-        rtp::encode(&header, payload_len, &mut out).unwrap();
-        prop_assert_eq!(out.len(), rtp::HEADER + payload_len);
+        rtp::encode(&header, payload_len, padding, &mut out).unwrap();
+        prop_assert_eq!(out.len(), rtp::HEADER + payload_len + usize::from(padding));
         prop_assert!(!rtp::is_rtcp(&out));
         let view = rtp::decode(&out).unwrap();
         prop_assert_eq!(view.header, header);
-        prop_assert_eq!((view.csrc, view.extension, view.padding), (&[][..], None, 0));
-        prop_assert_eq!(view.payload, &out[rtp::HEADER..]);
+        prop_assert_eq!((view.csrc, view.extension, view.padding), (&[][..], None, padding));
+        prop_assert_eq!(view.payload, &out[rtp::HEADER..rtp::HEADER + payload_len]);
     }
 
     #[test]

@@ -206,7 +206,7 @@ impl<'a> Driver<'a> {
             marker: packet.marker,
         };
         self.bytes.clear();
-        let encoded = rtp::encode(&header, packet.payload.as_u64() as usize, &mut self.bytes);
+        let encoded = rtp::encode(&header, packet.payload.as_u64() as usize, 0, &mut self.bytes);
         debug_assert!(encoded.is_ok(), "the payload type is a constant");
         // Moments mean the same to every process of this machine.
         let on_wire = |moment: Moment| Time::from_nanos(moment.as_nanos());

@@ -109,7 +109,7 @@ fn write_rtp(datagram: &RtpDatagram, out: &mut Vec<u8>) -> Result<(), WireError>
         timestamp: media_ticks_of(datagram.captured) as u32,
         marker: datagram.marker,
     };
-    rtp::encode(&header, media, out)
+    rtp::encode(&header, media, 0, out)
 }
 
 /// The low bytes of a number.
