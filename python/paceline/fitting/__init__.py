@@ -1,7 +1,7 @@
-"""Generators fitted to recordings: parameters of `generator = "mmwave"` and `"frames"`, and how far both are apart.
+"""Generators fitted to recordings: parameters of `generator = "mmwave"` and `"frames"`, and how near a draw comes.
 
-`recordings` reads and draws, `blockage` fits the states of a link, `frame_sizes` those of an encoder, `distances`
-compares, `report` says it all as TOML, `pictures` draws it.
+`recordings` reads files and draws from generators. `blockage` fits the states of a link, `frame_sizes` an encoder's
+frames. `distances` compares, `report` writes TOML, `pictures` draws.
 """
 
 from paceline.fitting.blockage import BlockageFit, fit_blockage

@@ -1,13 +1,13 @@
 """States of a mmWave link from recordings of its rate: a semi-Markov chain with thresholded states.
 
-A state is a range of rates, so that what it is, when it begins and how long it lasts can be read from a recording,
-and from the generator in the same way. Bounds are given, or found by k-means over the roots of the rates. Of each
-state: the rate's quantiles; the maximum-likelihood Weibull dwell time, seen in whole intervals; the share of each
-state among the next ones; and the correlation of neighbouring normal scores.
+A state is a range of rates, so its begin and its length can be read from a recording and from a draw in the same
+way. The bounds are given, or found by k-means over the square roots of the rates. Fitted for each state: the rate's
+quantiles; the maximum-likelihood Weibull dwell time, seen in whole intervals; how often each other state is the next;
+and the correlation of neighbouring normal scores.
 
-The generator bends its AR(1) process where states change (`ramps`), which moves both its distribution within a state
-and its correlation. What it makes of a standard normal is therefore measured on a long draw: quantiles are mapped
-through it, and the time constants corrected until the draw's correlations are the recordings'.
+The generator bends its AR(1) process where states change (`ramps`). That moves the distribution within a state and its
+correlation. So both are measured on a long draw: quantiles are mapped through the measured distribution, and time
+constants are corrected until the draw has the recordings' correlations.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from paceline.fitting.recordings import Rates, Values, draw_rates, joined
 States: TypeAlias = "npt.NDArray[np.intp]"
 
 LEAST_INTERVALS = 120
-"""With fewer values nothing is fitted."""
+"""Fewest intervals that a state model is fitted to."""
 LEAST_STAYS = 5
-"""With fewer stays, beginning and end seen, a state's dwell time is not fitted."""
+"""Fewest whole stays (beginning and end seen) that a dwell time is fitted to."""
 DWELL_SHAPES = (0.2, 10.0)
 LEAST_RHO, MOST_RHO = 0.01, 0.999
-"""A correlation of neighbours below is none; one above cannot be told from a constant."""
+"""A lower correlation counts as none; a higher one cannot be told from a constant."""
 PROBE = 100_000
-"""Values drawn to see what the bends do."""
+"""Values drawn to measure the effect of the ramps."""
 CORRECTIONS = 4
-"""How often the time constants are corrected."""
+"""Rounds in which the time constants are corrected."""
 NAMES = {
     2: ("blocked", "los"),
     3: ("blocked", "reflected", "los"),
@@ -47,7 +47,7 @@ NAMES = {
 
 @dataclass(frozen=True)
 class Stays:
-    """How long a state was stayed in, in intervals: stays that were seen from beginning to end, and the others."""
+    """Lengths of the stays in a state, in intervals: whole stays, and those that the recording cut off."""
 
     whole: Values
     cut: Values
@@ -60,7 +60,7 @@ class State:
     name: str
     mbps: list[float]
     rho: float
-    """Correlation of neighbouring intervals, before the bends."""
+    """Correlation of neighbouring intervals, before the ramps."""
     dwell_s: float
     dwell_shape: float
     next: dict[str, float]
@@ -77,7 +77,7 @@ class BlockageFit:
     """Fitted parameters, ready for a scenario."""
 
     bounds: list[float]
-    """Rates in Mbit/s that part the states, in rising order."""
+    """Bounds between the states in Mbit/s, in rising order."""
     interval_s: float
     states: list[State]
 
@@ -126,7 +126,7 @@ def states_of(mbps: Values, bounds: Sequence[float]) -> States:
 
 
 def stays_of(every: Sequence[States], state: int) -> Stays:
-    """The stays in a state; the first and the last of a recording may have been longer."""
+    """The stays in a state. The first and the last of a recording were cut off: they may have been longer."""
     whole: list[int] = []
     cut: list[int] = []
     for states in every:
@@ -157,7 +157,7 @@ def _expect_enough(recordings: Sequence[Rates]) -> None:
 
 
 def _found_bounds(mbps: Values, states: int) -> list[float]:
-    """Bounds halfway between the centres of k-means, over roots: low rates count as much as high ones."""
+    """Bounds halfway between the centres of k-means over square roots, so that low rates count like high ones."""
     roots = np.sqrt(mbps)
     start = np.quantile(roots, (np.arange(states) + 0.5) / states)
     if len(np.unique(start)) < states:
@@ -241,7 +241,7 @@ def neighbours(series: Sequence[Values], every: Sequence[States], number: int) -
 
 
 def _bent(fit: BlockageFit, pools: Sequence[Values], quantiles: int) -> BlockageFit:
-    """The fit with time constants and rates for a generator whose process is bent where states change."""
+    """The fit with time constants and rates corrected for the generator's ramps."""
     wanted = [state.rho for state in fit.states]
     steps = np.linspace(0, 1, quantiles)
     for correction in range(CORRECTIONS + 1):
@@ -264,7 +264,7 @@ def _bent(fit: BlockageFit, pools: Sequence[Values], quantiles: int) -> Blockage
 
 
 def _probe(fit: BlockageFit) -> tuple[States, Values]:
-    """State, and probability of the normal process in it, in a long draw: state 3 has rates from 3 to 4 Gbit/s."""
+    """State and quantile of each value of a long draw, read from rates: state 3 is given rates from 3 to 4 Gbit/s."""
     marked = [replace(state, mbps=[1000.0 * number, 1000.0 * (number + 1)]) for number, state in enumerate(fit.states)]
     drawn = draw_rates(replace(fit, states=marked).rate, PROBE, fit.interval_s, seed=1).mbps / 1000
     numbers = np.minimum(drawn.astype(np.intp), len(fit.states) - 1)
@@ -272,7 +272,7 @@ def _probe(fit: BlockageFit) -> tuple[States, Values]:
 
 
 def normal_scores(values: Values, ordered: Values) -> Values:
-    """Where values are among `ordered`, as standard normal values; equal ones are in the middle of each other."""
+    """Ranks of values among `ordered`, as standard normal values; equal values share their middle rank."""
     places = np.searchsorted(ordered, values, "left") + np.searchsorted(ordered, values, "right")
     probability = places / (2 * len(ordered))
     edge = 0.5 / len(ordered)
@@ -281,7 +281,7 @@ def normal_scores(values: Values, ordered: Values) -> Values:
 
 
 def _rounded(value: float) -> float:
-    """To four digits, and no finer than a thousandth."""
+    """The value rounded to four digits, and to a thousandth at the finest."""
     if value == 0:
         return 0.0
     return round(value, max(0, min(3, 3 - math.floor(math.log10(abs(value))))))

@@ -19,12 +19,12 @@ LAGS_S = (1, 5, 10, 30)
 LAGS_FRAMES = (1, 2, 5, 10)
 """Lags of the autocorrelation of frame sizes, in frames."""
 LEAST = 5
-"""Samples of fewer values are not compared."""
+"""Fewest values of a sample that is compared."""
 
 
 @dataclass(frozen=True)
 class Distance:
-    """How far two samples are from each other; none where one of them is too small."""
+    """Two distances between two samples; absent if one of them is too small."""
 
     ks: float | None
     """Largest difference of the two distribution functions; of an autocorrelation: none."""
@@ -79,7 +79,7 @@ def frame_distances(first: Sequence[Frames], second: Sequence[Frames]) -> dict[s
 
 
 def autocorrelation(series: Sequence[Values], lag: int) -> float | None:
-    """Over several series, each about its own mean; none where all are too short."""
+    """Autocorrelation over several series, each about its own mean; none if all are too short."""
     centred = [one - one.mean() for one in series if len(one) > lag]
     products = joined([one[lag:] * one[:-lag] for one in centred])
     variance = float((joined(centred) ** 2).mean()) if centred else 0.0
@@ -87,7 +87,7 @@ def autocorrelation(series: Sequence[Values], lag: int) -> float | None:
 
 
 def among_themselves(recordings: Sequence[Recording], compare: Callable[..., Distances]) -> list[Distances]:
-    """The yardstick: every recording against every other one, or where there is only one its halves."""
+    """The yardstick: distances between every two recordings, or between the halves of a single one."""
     if len(recordings) == 1:
         return [compare(*([half] for half in recordings[0].split(0.5)))]
     return [compare([one], [other]) for one, other in combinations(recordings, 2)]

@@ -17,13 +17,13 @@ from paceline.fitting.blockage import normal_scores
 from paceline.fitting.recordings import Flags, Frames, Values, joined
 
 LEAST_FRAMES = 200
-"""With fewer frames nothing is fitted."""
+"""Fewest frames that a generator is fitted to."""
 LEAST_KEYS = 5
-"""With fewer frames at an even distance none of them are key frames."""
+"""Fewest frames at an even distance that can be taken for key frames."""
 KEY_RATIO = 1.5
-"""Where the file does not say, key frames are at least so many means large."""
+"""Smallest size of a key frame, in mean frames, where the file does not mark key frames."""
 MOST_AFTER = 8
-"""So many frames behind a key frame are looked at."""
+"""Frames after a key frame whose mean size is looked at."""
 
 
 @dataclass(frozen=True)
@@ -96,13 +96,13 @@ def _found_keys(sizes: Values) -> Flags:
 
 
 def _key_interval(recordings: Sequence[Frames]) -> int:
-    """The usual distance of key frames; 0 where there are not two."""
+    """The most frequent distance of key frames, in frames; 0 without two of them."""
     distances = joined([np.diff(np.flatnonzero(one.keys)).astype(float) for one in recordings])
     return round(float(np.median(distances))) if len(distances) else 0
 
 
 def _after_key(recordings: Sequence[Frames]) -> list[float]:
-    """Mean size of each frame behind a key frame over that of the ordinary ones, as far as it is clearly another."""
+    """Mean size of each frame after a key frame over an ordinary one's, as far as the two clearly differ."""
     usual = joined([one.sizes[_ordinary(one, MOST_AFTER)] for one in recordings])
     factors: list[float] = []
     for distance in range(1, MOST_AFTER + 1):
@@ -119,7 +119,7 @@ def _after_key(recordings: Sequence[Frames]) -> list[float]:
 
 
 def _ordinary(frames: Frames, behind: int) -> Flags:
-    """Frames that are neither key frames nor right behind one."""
+    """Frames that are neither key frames nor just after one."""
     special = frames.keys.copy()
     for distance in range(1, behind + 1):
         special[distance:] |= frames.keys[:-distance]

@@ -18,7 +18,7 @@ Values: TypeAlias = "npt.NDArray[np.float64]"
 Flags: TypeAlias = "npt.NDArray[np.bool_]"
 
 LONGEST_S = 1e6
-"""Of what a generator draws: what a scenario may say."""
+"""Longest draw in seconds: the longest duration of a scenario."""
 
 _QUIET_FLOW = '[flows.none]\ntransport = "udp"\nsource = { kind = "cbr" }\npath = ["recording"]\n'
 _QUIET_LINK = '[links.recording]\nrate = "1Mbps"\nqueue = { packets = 1 }\n'
@@ -79,7 +79,7 @@ class Frames:
 def read_rates(
     file: str, options: Mapping[str, object], interval_s: float, data: Path | None = None
 ) -> tuple[Rates, list[str]]:
-    """A recording of rates, and what was odd in it; `options` stand beside `trace` in a scenario.
+    """A recording of rates, and warnings about it; `options` stand beside `trace` in a scenario.
 
     Raises:
         ScenarioError: The file is no recording of that format, or is not there.
@@ -99,7 +99,7 @@ def draw_rates(rate: Mapping[str, object], count: int, interval_s: float, seed: 
 
 
 def read_frames(file: str, format_: str | None, data: Path | None = None) -> tuple[Frames, list[str]]:
-    """A recording of frame sizes, and what was odd in it."""
+    """A recording of frame sizes, and warnings about it."""
     source = {"kind": "trace-encoder", "file": file}
     core = _load(_encoder({**source, "format": format_} if format_ else source), file, data)
     return _frames(_stem(file), core.frame_trace), core.warnings
@@ -129,7 +129,7 @@ def _load(text: str, name: str, data: Path | None = None) -> Any:
     try:
         return ScenarioText(text, None, data_folders(data)).load().core
     except ScenarioError as error:
-        # Nobody wrote that scenario: the file and the key say more than its lines.
+        # The user did not write this scenario, so the message names the file and the key, without its lines.
         raise ScenarioError(f"{name}: {_PLACE.sub('', str(error))}") from None
 
 
@@ -142,10 +142,10 @@ def _evened(segments: tuple[bytes, bytes], interval_s: float) -> Values:
     durations, mbps = (_floats(content) for content in segments)
     times = np.concatenate([[0.0], np.cumsum(durations)])
     megabits = np.concatenate([[0.0], np.cumsum(durations * mbps)])
-    # What is short of an interval by rounding alone is one.
+    # An interval that is too short by rounding alone counts as whole.
     whole = int(times[-1] / interval_s * (1 + 1e-9) + 1e-6)
     edges = np.arange(whole + 1) * interval_s
-    # Differences of large sums leave some 1e-10 where nothing was served.
+    # Rounding errors of large sums would leave some 1e-10 where nothing was served.
     even: Values = np.round(np.diff(np.interp(edges, times, megabits)) / interval_s, 6)
     return even
 
@@ -156,5 +156,5 @@ def _frames(name: str, trace: tuple[bytes, bytes]) -> Frames:
 
 
 def joined(parts: Sequence[Values]) -> Values:
-    """Several series as one, for what looks at single values."""
+    """Several series in one array, for statistics of single values."""
     return np.concatenate(parts) if parts else np.empty(0)

@@ -1,4 +1,4 @@
-"""A fit for people and for scenarios: parameters as TOML, distances as remarks above them."""
+"""A fit for people and for scenarios: parameters as TOML, distances as comments above them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Comparison:
         object.__setattr__(self, "rows", list(self.fitted))
 
     def document(self) -> dict[str, object]:
-        """All of it, for JSON."""
+        """All distances as a dictionary for JSON."""
 
         def of(distances: Distances) -> dict[str, object]:
             return {row: {"ks": one.ks, "wasserstein": one.wasserstein} for row, one in distances.items()}

@@ -17,7 +17,7 @@ from paceline.fitting.recordings import Frames, Rates, draw_frames, draw_rates, 
 from paceline.fitting.report import Comparison
 
 DRAWN = 200_000
-"""Values of the generator that are compared: enough that they add no chance of their own."""
+"""Values drawn for the comparison: so many that the draw adds no noticeable chance."""
 FORMATS = ("mbps", "time-mbps", "mbps-hold", "mahimahi", "json-ghent")
 
 Recording = TypeVar("Recording", Rates, Frames)
@@ -131,7 +131,7 @@ def _compared(
     drawn: Recording,
     compare: Callable[..., Distances],
 ) -> Comparison:
-    """Compares; draws are cut to pieces as long as the recordings, so that ends and means do the same to both."""
+    """Compares recordings with a draw, cut to pieces as long as the recordings, so ends and means act alike on both."""
     several = [*fitted, *held_out]
     what = "recording, itself: halves" if len(several) == 1 else "recording, recording"
     draws = drawn.pieces(round(statistics.median(map(len, several))))
