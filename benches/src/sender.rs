@@ -6,7 +6,8 @@
 use paceline_cc::StreamId;
 use paceline_cc::scream::{Config, Params, Scream};
 use paceline_media::{FrameSizeParams, Source, TraceEncoder, TraceEncoderParams, frame_sizes};
-use paceline_transport::rtp::{Outgoing, RTP_HEADER, ReceiverClock, RtpSender, SenderConfig, StreamConfig};
+use paceline_transport::rtp::{RTP_HEADER, ReceiverClock, RtpPacket, RtpSender, SenderConfig, StreamConfig};
+use paceline_transport::{SendingEnd, Transmit};
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 use paceline_wire::ccfb::{ArrivalReport, Feedback, FeedbackBlock};
 use std::collections::VecDeque;
@@ -52,19 +53,19 @@ pub fn run(per_report: usize, packets: u64) {
     let mut sender = sender();
     sender.start(Time::ZERO);
     let mut path: VecDeque<(Time, u64)> = VecDeque::new();
-    let mut reports: VecDeque<(Time, Feedback)> = VecDeque::new();
+    let mut reports: VecDeque<(Time, Box<Feedback>)> = VecDeque::new();
     let (mut out, mut sent) = (Vec::new(), 0);
     while sent < packets {
-        let due = sender.next_timeout().unwrap_or(Time::MAX);
+        let due = sender.next_timeout().map_or(Time::MAX, |(due, _)| due);
         let arrival = path.get(per_report - 1).map_or(Time::MAX, |(at, _)| *at);
         let back = reports.front().map_or(Time::MAX, |(at, _)| *at);
         let now = due.min(arrival).min(back);
         if arrival == now {
-            reports.push_back((now + ONE_WAY, report(now, path.drain(..per_report))));
+            reports.push_back((now + ONE_WAY, Box::new(report(now, path.drain(..per_report)))));
             continue;
         }
         let report = if back == now { reports.pop_front().map(|(_, report)| report) } else { None };
-        sender_side(&mut sender, now, report.as_ref(), &mut out);
+        sender_side(&mut sender, now, report, &mut out);
         sent += out.len() as u64;
         path.extend(out.drain(..).map(|outgoing| (now + ONE_WAY, outgoing.packet.sequence)));
     }
@@ -75,14 +76,13 @@ pub fn run(per_report: usize, packets: u64) {
 fn sender_side(
     sender: &mut RtpSender<Scream>,
     now: Time,
-    report: Option<&Feedback>,
-    out: &mut Vec<Outgoing>,
+    report: Option<Box<Feedback>>,
+    out: &mut Vec<Transmit<RtpPacket>>,
 ) {
     match report {
-        Some(report) => sender.handle_feedback(now, report),
-        None => {
-            sender.handle_timeout(now);
-        }
+        // Freeing a report is not the sender's: it goes back to whoever made it.
+        Some(report) => std::mem::forget(sender.receive(now, report, Ecn::NotEct)),
+        None => sender.handle_timeout(now),
     }
     while let Some(outgoing) = sender.poll_transmit(now) {
         out.push(outgoing);
@@ -113,6 +113,7 @@ fn sender() -> RtpSender<Scream> {
     let config = SenderConfig {
         max_payload: Bytes::new(1200),
         header: RTP_HEADER,
+        ecn: Ecn::NotEct,
         clock_step: ReceiverClock::RFC8888.step(),
         forgiven_lateness: TimeDelta::ZERO,
     };

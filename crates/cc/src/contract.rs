@@ -59,6 +59,18 @@ pub struct Limits {
     pub max: Bitrate,
 }
 
+impl Limits {
+    /// Every target of `stream` is allowed.
+    pub const fn none(stream: StreamId) -> Limits {
+        Limits { stream, min: Bitrate::ZERO, max: Bitrate::MAX }
+    }
+
+    /// The allowed target next to `target`.
+    pub fn clamp(&self, target: Bitrate) -> Bitrate {
+        target.max(self.min).min(self.max)
+    }
+}
+
 /// What a transport that retransmits tells of its own recovery, after the report of the acknowledgement that told it.
 ///
 /// The scoreboard's verdicts keep a count of bytes in flight (TCP's pipe) exact: what it declares lost leaves the

@@ -86,6 +86,18 @@ pub enum Allowance {
     Packets(u64),
 }
 
+impl Allowance {
+    /// Whether a packet of `size` on the link may leave.
+    #[inline]
+    pub const fn admits(self, size: Bytes) -> bool {
+        match self {
+            Allowance::Unlimited => true,
+            Allowance::Bytes(bytes) => size.as_u64() <= bytes.as_u64(),
+            Allowance::Packets(packets) => packets > 0,
+        }
+    }
+}
+
 /// How packets are spaced. The pacer is the transport's and the only place that computes a send time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pacing {

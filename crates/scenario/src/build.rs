@@ -14,6 +14,7 @@ use paceline_media::{
     Bulk, BulkParams, Cbr, CbrParams, FrameRate, FrameTrace, PlayoutConfig, Source, TraceEncoder,
     TraceEncoderParams, frame_sizes,
 };
+use paceline_transport::Plan;
 use paceline_transport::dccp::{Carried, Ccid, DccpConfig};
 use paceline_transport::rtp::{FeedbackConfig, SenderConfig, StreamConfig};
 use paceline_transport::tcp::TcpConfig;
@@ -101,6 +102,13 @@ pub struct FlowParts {
     pub pauses: Vec<(Time, Time)>,
     /// Added to each packet's size on every link.
     pub overhead: Bytes,
+}
+
+impl FlowParts {
+    /// When the flow starts, pauses and stops.
+    pub fn plan(&self) -> Plan {
+        Plan::new(self.start, &self.pauses, self.stop)
+    }
 }
 
 /// What the two ends of a flow are built of, by transport.
@@ -314,11 +322,7 @@ impl Builder<'_> {
         Ok(FlowParts {
             ends: self.ends(flow, &controller)?,
             controller,
-            ecn: match flow.ecn {
-                EcnMode::Off => Ecn::NotEct,
-                EcnMode::Classic => Ecn::Ect0,
-                EcnMode::L4s => Ecn::Ect1,
-            },
+            ecn: codepoint(flow.ecn),
             path,
             return_path,
             return_delay: flow.return_delay,
@@ -358,6 +362,7 @@ impl Builder<'_> {
                 sender: SenderConfig {
                     max_payload,
                     header: flow.transport.header(),
+                    ecn: codepoint(flow.ecn),
                     clock_step: flow.feedback.clock.step(),
                     forgiven_lateness: TimeDelta::ZERO,
                 },
@@ -473,13 +478,17 @@ impl Builder<'_> {
 /// Datagrams that wait at most; of a frame that finds no room the rest is discarded.
 const DCCP_SEND_QUEUE: usize = 100_000;
 
-/// What both ends of a DCCP flow do.
-fn dccp_config(flow: &FlowSpec, spec: &DccpSpec, ccid: Ccid) -> DccpConfig {
-    let ect = match flow.ecn {
+/// The codepoint that a flow's packets start with.
+fn codepoint(ecn: EcnMode) -> Ecn {
+    match ecn {
         EcnMode::Off => Ecn::NotEct,
         EcnMode::Classic => Ecn::Ect0,
         EcnMode::L4s => Ecn::Ect1,
-    };
+    }
+}
+
+/// What both ends of a DCCP flow do.
+fn dccp_config(flow: &FlowSpec, spec: &DccpSpec, ccid: Ccid) -> DccpConfig {
     let payload = flow.packet_size - spec.header();
     DccpConfig {
         send_ccids: vec![ccid],
@@ -490,7 +499,7 @@ fn dccp_config(flow: &FlowSpec, spec: &DccpSpec, ccid: Ccid) -> DccpConfig {
         ack_delay: spec.ack_delay,
         ack_at_once: spec.ack_at_once,
         counted_header: spec.header,
-        ect,
+        ect: codepoint(flow.ecn),
         mtu: payload + DccpSpec::HEADER + spec.options,
         send_queue: DCCP_SEND_QUEUE,
         ..DccpConfig::default()

@@ -1,15 +1,15 @@
 //! A flow as two components, its sender and its receiver, whatever its transport.
 
 use crate::edge::Edge;
-use crate::ends::{DccpEnds, Ends, Outgoing, Returning, RtpEnds, TcpEnds, TransfersEnds, UdpEnds};
+use crate::ends::{Dccp, Ends, Rtp, Tcp, Transfers, Travels, Udp};
 use crate::net::Net;
-use crate::packet::{Cargo, Packet};
+use crate::packet::{Content, Packet, PacketPool};
 use paceline_metrics::{FlowRecorder, ReceivedPacket, Tick, Ticker};
-use paceline_transport::SendingEnd;
+use paceline_transport::{PathFacts, Plan, Planned, Reason, ReceivingEnd, SendingEnd, Transmit};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 
-/// What a flow is built from, besides its ends.
-pub struct FlowParts {
+/// How a flow is connected to its world.
+pub struct FlowWiring {
     /// Its place among the flows.
     pub index: u32,
     /// Added to each packet's size, in bytes.
@@ -22,33 +22,19 @@ pub struct FlowParts {
     pub reports_out: (usize, TimeDelta),
     /// The edge that its reports arrive on.
     pub reports_in: usize,
-    /// When what begins and ends, in order of time.
-    pub plan: Vec<(Time, Turn)>,
-    /// What is recorded.
+    /// Gathers the flow's figures.
     pub recorder: FlowRecorder,
     /// When the components are looked at.
     pub ticker: Ticker,
 }
 
-/// What happens to a flow by plan.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Turn {
-    /// It begins.
-    Start,
-    /// Its application falls silent.
-    Pause,
-    /// Its application goes on.
-    Resume,
-    /// It ends.
-    Stop,
-}
-
-/// A flow that runs, over ends of one transport.
-pub struct Flow<E> {
-    ends: E,
-    parts: FlowParts,
-    /// The next turn of the plan.
-    turn: usize,
+/// A flow that runs, over the two ends of one transport.
+pub struct Flow<E: Ends> {
+    sender: Planned<E::Sender>,
+    receiver: E::Receiver,
+    data: PacketPool<E::Data>,
+    returning: PacketPool<E::Returning>,
+    wiring: FlowWiring,
     receiver_ticker: Ticker,
     sender_done: Time,
     receiver_done: Time,
@@ -58,12 +44,14 @@ pub struct Flow<E> {
 
 impl<E: Ends> Flow<E> {
     /// A flow before anything happened.
-    pub fn new(ends: E, parts: FlowParts) -> Flow<E> {
+    pub fn new(sender: E::Sender, receiver: E::Receiver, plan: Plan, wiring: FlowWiring) -> Flow<E> {
         Flow {
-            ends,
-            receiver_ticker: parts.ticker.clone(),
-            parts,
-            turn: 0,
+            sender: Planned::new(sender, plan),
+            receiver,
+            data: PacketPool::new(),
+            returning: PacketPool::new(),
+            receiver_ticker: wiring.ticker.clone(),
+            wiring,
             sender_done: Time::ZERO,
             receiver_done: Time::ZERO,
             events: 0,
@@ -71,27 +59,27 @@ impl<E: Ends> Flow<E> {
         }
     }
 
-    /// The sender's own next event: a turn of its plan, or a timeout once it has begun.
+    /// When the sender wants to be called; `Time::MAX` for never.
     #[inline]
     fn sender_due(&self) -> Time {
-        let turn = self.next_turn();
-        if self.turn == 0 { turn } else { self.ends.sender_due().min(turn) }
+        self.sender.next_timeout().map_or(Time::MAX, |(due, _)| due)
     }
 
+    /// When the receiver wants to be called; `Time::MAX` for never.
     #[inline]
-    fn next_turn(&self) -> Time {
-        self.parts.plan.get(self.turn).map_or(Time::MAX, |(at, _)| *at)
+    fn receiver_due(&self) -> Time {
+        self.receiver.next_timeout().map_or(Time::MAX, |(due, _)| due)
     }
 
     /// Apart from the other transports' in [`AnyFlow`], so that each is compiled for itself.
     #[inline(never)]
     fn advance_sender(&mut self, until: Time, net: &mut Net) {
         loop {
-            let tick = self.parts.ticker.before(until);
+            let tick = self.wiring.ticker.before(until);
             self.run_sender(tick.map_or(until, Tick::covers), net);
             let Some(tick) = tick else { break };
             self.look_at_sender(tick);
-            self.parts.ticker.pass(tick);
+            self.wiring.ticker.pass(tick);
         }
         self.sender_done = until;
         self.publish(&mut net.edges);
@@ -111,7 +99,7 @@ impl<E: Ends> Flow<E> {
     }
 
     fn look_at_sender(&mut self, tick: Tick) {
-        let (recorder, sender) = (&mut self.parts.recorder, self.ends.sender());
+        let (recorder, sender) = (&mut self.wiring.recorder, self.sender.end());
         match tick {
             Tick::Sample(at) => recorder.sample_sender(at, sender),
             Tick::Begin(at) => recorder.begin_sender(at, sender),
@@ -120,18 +108,18 @@ impl<E: Ends> Flow<E> {
     }
 
     fn look_at_receiver(&mut self, tick: Tick) {
-        let (recorder, receiver) = (&mut self.parts.recorder, self.ends.receiver());
+        let (recorder, playout) = (&mut self.wiring.recorder, self.receiver.playout());
         match tick {
             Tick::Sample(at) => recorder.sample_receiver(at),
-            Tick::Begin(_) => recorder.begin_receiver(receiver),
-            Tick::End(at) => recorder.end_receiver(at, receiver),
+            Tick::Begin(_) => recorder.begin_receiver(playout),
+            Tick::End(at) => recorder.end_receiver(at, playout),
         }
     }
 
     fn publish(&self, edges: &mut [Edge]) {
-        let (data, delay) = self.parts.data_out;
+        let (data, delay) = self.wiring.data_out;
         edges[data].horizon = self.sender_done + delay;
-        let (reports, delay) = self.parts.reports_out;
+        let (reports, delay) = self.wiring.reports_out;
         edges[reports].horizon = self.receiver_done + delay;
     }
 
@@ -139,105 +127,102 @@ impl<E: Ends> Flow<E> {
     #[inline]
     fn run_sender(&mut self, until: Time, net: &mut Net) {
         loop {
-            let back = net.edges[self.parts.reports_in].next();
-            let own = self.sender_due();
+            let back = net.edges[self.wiring.reports_in].next();
+            let (own, reason) = self.sender.next_timeout().unwrap_or((Time::MAX, Reason::Plan));
             let now = back.min(own);
             if now >= until {
                 break;
             }
             self.events += 1;
-            let figures_changed = if back <= own {
-                if let Some((_, packet)) = net.edges[self.parts.reports_in].pop() {
-                    self.ends.take_return(now, &packet.cargo, packet.ecn);
-                    if let Some(transfer) = self.ends.take_transfer() {
-                        self.parts.recorder.transferred(&transfer);
-                    }
+            if back <= own {
+                if let Some((_, packet)) = net.edges[self.wiring.reports_in].pop() {
+                    self.take_returned(now, &packet);
                 }
-                true
             } else {
-                self.take_timeout(now)
-            };
+                self.sender.handle_timeout(now);
+            }
             self.transmit(now, net);
-            if figures_changed {
-                self.parts.recorder.reported(now, self.ends.sender().controller());
+            if back <= own || reason != Reason::Pacing {
+                self.wiring.recorder.reported(now, self.sender.end().controller());
             }
         }
     }
 
-    /// False if it is only a packet's time to leave.
     #[inline]
-    fn take_timeout(&mut self, now: Time) -> bool {
-        if self.next_turn() > now {
-            return self.ends.sender_timeout(now);
+    fn take_returned(&mut self, now: Time, packet: &Packet) {
+        let Some(returned) = E::Returning::unpack(packet.content, &mut self.returning) else { return };
+        let sender = self.sender.end_mut();
+        if let Some(used) = sender.receive(now, returned, packet.ecn) {
+            self.receiver.recycle(used);
         }
-        let (_, turn) = self.parts.plan[self.turn];
-        self.turn += 1;
-        match turn {
-            Turn::Start => self.ends.start(now),
-            Turn::Pause => self.ends.pause(now),
-            Turn::Resume => self.ends.resume(now),
-            Turn::Stop => self.ends.stop(now),
+        if let Some(transfer) = sender.poll_completed() {
+            self.wiring.recorder.transferred(&transfer);
         }
-        true
     }
 
     #[inline]
     fn transmit(&mut self, now: Time, net: &mut Net) {
-        let (edge, delay) = self.parts.data_out;
-        while let Some(Outgoing { cargo, size, ecn, stream, queued }) = self.ends.poll_transmit(now) {
-            let size = size + self.parts.overhead;
-            if cargo.data().is_some() {
-                self.parts.recorder.sent(now, stream, Bytes::new(u64::from(size)), now - queued);
+        let (edge, delay) = self.wiring.data_out;
+        while let Some(out) = self.sender.end_mut().poll_transmit(now) {
+            let Transmit { packet, size, ecn, stream, queued } = out;
+            let size = size.as_u64() as u32 + self.wiring.overhead;
+            let content = packet.pack(&mut self.data);
+            if content.data().is_some() {
+                self.wiring.recorder.sent(now, stream, Bytes::new(u64::from(size)), now - queued);
             }
-            let packet = self.packet(now, size, ecn, cargo);
+            let packet = self.packet(now, size, ecn, content);
             net.carry(edge, now + delay, packet);
         }
     }
 
     #[inline]
-    fn packet(&self, sent: Time, size: u32, ecn: Ecn, cargo: Cargo) -> Packet {
-        Packet { flow: self.parts.index, size, back: false, ecn, sent, wait: 0, noise: 0, cargo }
+    fn packet(&self, sent: Time, size: u32, ecn: Ecn, content: Content) -> Packet {
+        Packet { flow: self.wiring.index, size, back: false, ecn, sent, wait: 0, noise: 0, content }
     }
 
     /// Of events at the same time the arrival comes first, then the receiver's own.
     #[inline]
     fn run_receiver(&mut self, until: Time, net: &mut Net) {
         loop {
-            let arrival = net.edges[self.parts.data_in].next();
-            let own = self.ends.receiver_due();
+            let arrival = net.edges[self.wiring.data_in].next();
+            let own = self.receiver_due();
             let now = arrival.min(own);
             if now >= until {
                 break;
             }
             self.events += 1;
             if arrival <= own {
-                if let Some((_, packet)) = net.edges[self.parts.data_in].pop() {
-                    self.take_packet(now, &packet);
+                if let Some((_, packet)) = net.edges[self.wiring.data_in].pop() {
+                    self.take_data(now, &packet);
                 }
             } else {
-                self.ends.receiver_timeout(now);
+                self.receiver.handle_timeout(now);
             }
-            while let Some(frame) = self.ends.poll_displayed() {
-                self.parts.recorder.displayed(&frame);
+            while let Some(frame) = self.receiver.poll_displayed() {
+                self.wiring.recorder.displayed(&frame);
             }
             self.send_back(now, net);
         }
     }
 
     #[inline]
-    fn take_packet(&mut self, now: Time, packet: &Packet) {
-        let taken = self.ends.take_data(now, packet);
-        if packet.cargo.data().is_none() {
+    fn take_data(&mut self, now: Time, packet: &Packet) {
+        let Some(data) = E::Data::unpack(packet.content, &mut self.data) else { return };
+        let wait = TimeDelta::from_nanos(packet.wait);
+        let facts = PathFacts { sent: Some(packet.sent), wait: Some(wait) };
+        let received = self.receiver.receive(now, data, packet.ecn, facts);
+        E::tell_application(now, self.sender.end_mut(), &mut self.receiver);
+        if packet.content.data().is_none() {
             return;
         }
         self.packets += 1;
-        self.parts.recorder.received(&ReceivedPacket {
+        self.wiring.recorder.received(&ReceivedPacket {
             now,
-            stream: taken.stream,
+            stream: received.stream,
             size: Bytes::new(u64::from(packet.size)),
-            payload: taken.payload,
+            payload: received.payload,
             sent: packet.sent,
-            wait: TimeDelta::from_nanos(packet.wait),
+            wait,
             noise: TimeDelta::from_nanos(packet.noise),
             ecn: packet.ecn,
             duplicate: false,
@@ -246,18 +231,25 @@ impl<E: Ends> Flow<E> {
 
     #[inline]
     fn send_back(&mut self, now: Time, net: &mut Net) {
-        let (edge, delay) = self.parts.reports_out;
-        while let Some(Returning { cargo, size, ecn }) = self.ends.poll_return(now) {
-            let packet = self.packet(now, size + self.parts.overhead, ecn, cargo);
+        let (edge, delay) = self.wiring.reports_out;
+        while let Some(Transmit { packet, size, ecn, .. }) = self.receiver.poll_transmit(now) {
+            let content = packet.pack(&mut self.returning);
+            let packet = self.packet(now, size.as_u64() as u32 + self.wiring.overhead, ecn, content);
             net.carry(edge, now + delay, Packet { back: true, ..packet });
         }
     }
 
     fn drop_packet(&mut self, missed: Time, packet: &Packet) {
-        if let (Some(stream), false) = (packet.cargo.data(), packet.back) {
-            self.parts.recorder.lost(missed, stream, packet.sent);
+        if packet.back {
+            if let Some(lost) = E::Returning::unpack(packet.content, &mut self.returning) {
+                self.receiver.recycle(lost);
+            }
+            return;
         }
-        self.ends.drop_cargo(&packet.cargo);
+        if let Some(stream) = packet.content.data() {
+            self.wiring.recorder.lost(missed, stream, packet.sent);
+        }
+        drop(E::Data::unpack(packet.content, &mut self.data));
     }
 }
 
@@ -265,15 +257,15 @@ impl<E: Ends> Flow<E> {
 #[allow(clippy::large_enum_variant, reason = "one per flow, never moved in the packet path")]
 pub enum AnyFlow {
     /// Media and reports.
-    Rtp(Flow<RtpEnds>),
+    Rtp(Flow<Rtp>),
     /// A connection.
-    Tcp(Flow<TcpEnds>),
+    Tcp(Flow<Tcp>),
     /// Connections that come and go.
-    Transfers(Flow<TransfersEnds>),
+    Transfers(Flow<Transfers>),
     /// Datagrams of a connection under congestion control.
-    Dccp(Flow<DccpEnds>),
+    Dccp(Flow<Dccp>),
     /// Datagrams that nobody controls.
-    Udp(Flow<UdpEnds>),
+    Udp(Flow<Udp>),
 }
 
 /// Calls the flow inside.
@@ -292,12 +284,12 @@ macro_rules! each {
 impl AnyFlow {
     /// How far the sender's input is known.
     pub fn sender_known(&self, edges: &[Edge]) -> Time {
-        each!(self, flow => edges[flow.parts.reports_in].horizon)
+        each!(self, flow => edges[flow.wiring.reports_in].horizon)
     }
 
     /// How far the receiver's input is known.
     pub fn receiver_known(&self, edges: &[Edge]) -> Time {
-        each!(self, flow => edges[flow.parts.data_in].horizon)
+        each!(self, flow => edges[flow.wiring.data_in].horizon)
     }
 
     /// Everything at the sender before this has happened.
@@ -312,12 +304,12 @@ impl AnyFlow {
 
     /// When something happens next at the sender.
     pub fn sender_next(&self, edges: &[Edge]) -> Time {
-        each!(self, flow => flow.sender_due().min(edges[flow.parts.reports_in].next()))
+        each!(self, flow => flow.sender_due().min(edges[flow.wiring.reports_in].next()))
     }
 
     /// When something happens next at the receiver.
     pub fn receiver_next(&self, edges: &[Edge]) -> Time {
-        each!(self, flow => flow.ends.receiver_due().min(edges[flow.parts.data_in].next()))
+        each!(self, flow => flow.receiver_due().min(edges[flow.wiring.data_in].next()))
     }
 
     /// Lets everything happen at the sender before `until`.
@@ -352,6 +344,6 @@ impl AnyFlow {
 
     /// What the recorder has gathered.
     pub fn into_recorder(self) -> FlowRecorder {
-        each!(self, flow => flow.parts.recorder)
+        each!(self, flow => flow.wiring.recorder)
     }
 }

@@ -15,7 +15,7 @@ pub struct Packet {
     pub size: u32,
     /// Whether it goes from the receiver to the sender.
     pub back: bool,
-    /// Its mark now.
+    /// Its ECN codepoint now.
     pub ecn: Ecn,
     /// When it was handed to the network.
     pub sent: Time,
@@ -23,55 +23,82 @@ pub struct Packet {
     pub wait: i64,
     /// Delay noise so far, in nanoseconds.
     pub noise: i64,
-    /// What it carries.
-    pub cargo: Cargo,
+    /// The transport's packet in it.
+    pub content: Content,
 }
 
-/// What a packet carries.
+/// A transport's packet as it travels.
 #[derive(Clone, Copy, Debug)]
-pub enum Cargo {
+pub enum Content {
     /// A packet of media.
-    Media(Media),
-    /// A report, by its place among the reports under way of its flow.
+    Rtp(RtpPacket),
+    /// A report, by its slot in the flow's pool.
     Report(u32),
     /// A segment of TCP, of either direction.
     Segment(Segment),
     /// A packet of DCCP, of either direction.
     Dccp {
-        /// Its place among the packets under way of its flow.
-        place: u32,
+        /// Its slot in the flow's pool.
+        slot: u32,
         /// Whether it carries application data.
         data: bool,
     },
     /// A datagram without any header of ours.
     Datagram {
-        /// Its payload in bytes.
+        /// Size of the datagram in bytes.
         payload: u32,
     },
 }
 
-impl Cargo {
+impl Content {
     /// The stream it belongs to, if it is data: what counts as a packet sent, received or lost. Reports and
     /// acknowledgements do not.
     #[inline]
     pub fn data(&self) -> Option<StreamId> {
         match self {
-            Cargo::Media(media) => Some(media.rtp.stream),
-            Cargo::Report(_) => None,
-            Cargo::Segment(segment) => (segment.payload > 0).then_some(StreamId(0)),
-            Cargo::Dccp { data, .. } => data.then_some(StreamId(0)),
-            Cargo::Datagram { .. } => Some(StreamId(0)),
+            Content::Rtp(packet) => Some(packet.stream),
+            Content::Report(_) => None,
+            Content::Segment(segment) => (segment.payload > 0).then_some(StreamId(0)),
+            Content::Dccp { data, .. } => data.then_some(StreamId(0)),
+            Content::Datagram { .. } => Some(StreamId(0)),
         }
     }
 }
 
-/// A packet of media, as the endpoints know it.
-#[derive(Clone, Copy, Debug)]
-pub struct Media {
-    /// Header and payload.
-    pub rtp: RtpPacket,
-    /// Whether it is the first of its frame.
-    pub first: bool,
+/// Packets of a flow that are under way and too large to travel as copies.
+#[derive(Debug)]
+pub struct PacketPool<P> {
+    packets: Vec<Option<P>>,
+    free: Vec<u32>,
+}
+
+impl<P> PacketPool<P> {
+    /// A pool without packets.
+    pub const fn new() -> PacketPool<P> {
+        PacketPool { packets: Vec::new(), free: Vec::new() }
+    }
+
+    /// Keeps a packet; answers its slot.
+    #[inline]
+    pub fn insert(&mut self, packet: P) -> u32 {
+        match self.free.pop() {
+            Some(slot) => {
+                self.packets[slot as usize] = Some(packet);
+                slot
+            }
+            None => {
+                self.packets.push(Some(packet));
+                self.packets.len() as u32 - 1
+            }
+        }
+    }
+
+    /// Takes the packet in `slot` out.
+    #[inline]
+    pub fn remove(&mut self, slot: u32) -> Option<P> {
+        self.free.push(slot);
+        self.packets[slot as usize].take()
+    }
 }
 
 impl Packet {

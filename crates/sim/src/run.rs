@@ -1,20 +1,21 @@
 //! From a loaded scenario to a world that runs, and from there to the figures.
 
 use crate::edge::Edge;
-use crate::ends::{DccpEnds, RtpEnds, TcpEnds, TransfersEnds, UdpEnds};
 use crate::engine::{Engine, Pace};
-use crate::flow::{AnyFlow, Flow, FlowParts, Turn};
+use crate::flow::{AnyFlow, Flow, FlowWiring};
 use crate::hop::Hop;
 use paceline_link::{Link, LinkError};
 use paceline_metrics::TimeSeries;
 use paceline_metrics::{Fairness, Summary};
 use paceline_metrics::{FlowRecorder, LinkRecorder, flow_series, link_series};
-use paceline_scenario::build::{self, EndsParts};
+use paceline_scenario::build::{DccpParts, EndsParts, FlowParts};
+use paceline_scenario::registry::{AnyController, FlowCcids};
 use paceline_scenario::{Loaded, Scenario};
+use paceline_transport::dccp::{DccpReceiver, DccpSender, open_pair};
 use paceline_transport::rtp::{RtpReceiver, RtpSender};
 use paceline_transport::tcp::transfers::{TransfersReceiver, TransfersSender};
 use paceline_transport::tcp::{TcpReceiver, TcpSender};
-use paceline_transport::udp::UdpSender;
+use paceline_transport::udp::{UdpReceiver, UdpSender};
 use paceline_units::{Time, TimeDelta};
 use std::collections::BTreeMap;
 
@@ -161,61 +162,65 @@ impl<'a> Assembly<'a> {
         edge
     }
 
-    fn flow(&mut self, index: usize, parts: &build::FlowParts) -> AnyFlow {
+    fn flow(&mut self, index: usize, parts: &FlowParts) -> AnyFlow {
         let spec = &self.scenario.flows[index];
         let (first, last) = self.route(&parts.path, index * 2);
         let (back_first, back_last) = self.route(&parts.return_path, index * 2 + 1);
         let recorder = self.scenario.flow_recorder(spec);
         let back_delay = if parts.return_path.is_empty() { parts.return_delay } else { TimeDelta::ZERO };
-        let run = FlowParts {
+        let wiring = FlowWiring {
             index: index as u32,
             overhead: parts.overhead.as_u64() as u32,
             data_out: (first, TimeDelta::ZERO),
             data_in: last,
             reports_out: (back_first, back_delay),
             reports_in: back_last,
-            plan: plan(parts),
             ticker: recorder.ticker(),
             recorder,
         };
-        ends(parts, run)
+        flow(parts, wiring)
     }
-}
-
-/// The turns of a flow, in order of time.
-fn plan(parts: &build::FlowParts) -> Vec<(Time, Turn)> {
-    let mut plan = vec![(parts.start, Turn::Start)];
-    for &(from, to) in &parts.pauses {
-        plan.extend([(from, Turn::Pause), (to, Turn::Resume)]);
-    }
-    plan.push((parts.stop, Turn::Stop));
-    plan
 }
 
 /// The flow over the ends of its transport.
-fn ends(parts: &build::FlowParts, run: FlowParts) -> AnyFlow {
-    let controller = parts.controller.clone();
+fn flow(parts: &FlowParts, wiring: FlowWiring) -> AnyFlow {
+    let (controller, plan) = (parts.controller.clone(), parts.plan());
     match &parts.ends {
         EndsParts::Rtp(rtp) => {
             let streams = rtp.streams.len() as u8;
             let sender = RtpSender::new(controller, &rtp.sender, rtp.streams.clone());
             let half = rtp.receiver_half.clone();
             let receiver = RtpReceiver::with_half(rtp.feedback, streams, rtp.playout, half);
-            AnyFlow::Rtp(Flow::new(RtpEnds::new(sender, receiver, parts.ecn), run))
+            AnyFlow::Rtp(Flow::new(sender, receiver, plan, wiring))
         }
         EndsParts::Tcp { config, source } => {
             let sender = TcpSender::new(controller, config, source.clone(), 0);
-            AnyFlow::Tcp(Flow::new(TcpEnds::new(sender, TcpReceiver::new(config, 0)), run))
+            AnyFlow::Tcp(Flow::new(sender, TcpReceiver::new(config, 0), plan, wiring))
         }
         EndsParts::Transfers { config, transfers, random } => {
             let sender = TransfersSender::new(controller, config, transfers, random.clone());
             let receiver = TransfersReceiver::new(config, transfers);
-            AnyFlow::Transfers(Flow::new(TransfersEnds::new(sender, receiver), run))
+            AnyFlow::Transfers(Flow::new(sender, receiver, plan, wiring))
         }
-        EndsParts::Dccp(dccp) => AnyFlow::Dccp(Flow::new(DccpEnds::new(parts.start, dccp, controller), run)),
+        EndsParts::Dccp(dccp) => {
+            let (sender, receiver) = dccp_ends(parts.start, dccp, controller);
+            AnyFlow::Dccp(Flow::new(sender, receiver, plan, wiring))
+        }
         EndsParts::Udp { source, max_payload } => {
-            let sender = UdpSender::new(controller, source.clone(), *max_payload);
-            AnyFlow::Udp(Flow::new(UdpEnds::new(sender, parts.ecn), run))
+            let sender = UdpSender::new(controller, source.clone(), *max_payload, parts.ecn);
+            AnyFlow::Udp(Flow::new(sender, UdpReceiver, plan, wiring))
         }
     }
+}
+
+/// Ends that have not started; without a handshake their connection is open at `start`.
+fn dccp_ends(
+    start: Time,
+    parts: &DccpParts,
+    idle: AnyController,
+) -> (DccpSender<FlowCcids>, DccpReceiver<FlowCcids>) {
+    let (config, ccids) = (&parts.config, &parts.ccids);
+    let sender = DccpSender::new(config.clone(), ccids.clone(), parts.service, idle, parts.carried.clone());
+    let receiver = DccpReceiver::new(config.clone(), ccids.clone(), parts.playout);
+    if parts.handshake { (sender, receiver) } else { open_pair(start, sender, receiver) }
 }

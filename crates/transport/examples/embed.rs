@@ -209,9 +209,9 @@ fn run_own_transport() {
 // docs: endpoint
 use paceline_media::{Frame, PlayoutConfig, Source};
 use paceline_transport::rtp::{
-    FeedbackConfig, PathFacts, RTP_HEADER, ReceiverClock, RtpPacket, RtpReceiver, RtpSender, SenderConfig,
-    StreamConfig,
+    FeedbackConfig, RTP_HEADER, ReceiverClock, RtpPacket, RtpReceiver, RtpSender, SenderConfig, StreamConfig,
 };
+use paceline_transport::{PathFacts, ReceivingEnd, SendingEnd, Transmit};
 use paceline_wire::ccfb::Feedback;
 
 fn rtp_sender() -> RtpSender<Scream> {
@@ -221,6 +221,7 @@ fn rtp_sender() -> RtpSender<Scream> {
     let config = SenderConfig {
         max_payload: LARGEST - RTP_HEADER,
         header: RTP_HEADER,
+        ecn: Ecn::NotEct,
         clock_step: ReceiverClock::RFC8888.step(),
         // How late a timer may fire without the pacing rate going down.
         forgiven_lateness: TimeDelta::from_millis(2),
@@ -236,45 +237,47 @@ fn run_endpoint() {
     let mut sender = rtp_sender();
     let mut receiver = RtpReceiver::new(FeedbackConfig::default(), 1, PlayoutConfig::Immediate);
     let mut media: VecDeque<(Time, RtpPacket)> = VecDeque::new();
-    let mut reports: VecDeque<(Time, Feedback)> = VecDeque::new();
+    let mut reports: VecDeque<(Time, Box<Feedback>)> = VecDeque::new();
     let (mut now, mut frames) = (Time::ZERO, 0);
     sender.start(now);
     while now < END {
         // The far end: any receiver that sends RFC 8888 feedback.
         while media.front().is_some_and(|(at, _)| *at <= now) {
             let Some((at, packet)) = media.pop_front() else { break };
-            receiver.on_packet(at, &packet, Ecn::NotEct, PathFacts::default());
+            receiver.receive(at, packet, Ecn::NotEct, PathFacts::default());
         }
-        let mut feedback = Feedback::default();
-        if receiver.poll_feedback(now, &mut feedback) {
+        receiver.handle_timeout(now);
+        while let Some(Transmit { packet: feedback, .. }) = receiver.poll_transmit(now) {
             reports.push_back((now + Wire::DELAY, feedback));
         }
 
         // The sender: feedback, frames of the program's own encoder, timers, then all that may leave.
         while reports.front().is_some_and(|(at, _)| *at <= now) {
             let Some((_, feedback)) = reports.pop_front() else { break };
-            sender.handle_feedback(now, &feedback);
+            sender.receive(now, feedback, Ecn::NotEct);
         }
         let next_frame = Time::ZERO + FRAME * frames;
         if next_frame <= now {
-            let payload = sender.target(STREAM).bytes_in(FRAME);
+            let payload = sender.target(STREAM).unwrap_or_default().bytes_in(FRAME);
             let frame = Frame { id: frames as u64, captured: now, payload, key: frames == 0 };
             sender.offer_frame(now, STREAM, &frame);
             frames += 1;
         }
         sender.handle_timeout(now);
-        while let Some(outgoing) = sender.poll_transmit(now) {
-            bytes += outgoing.packet.size();
-            media.push_back((wire.carry(now, outgoing.packet.size()), outgoing.packet));
+        while let Some(Transmit { packet, size, .. }) = sender.poll_transmit(now) {
+            bytes += size;
+            media.push_back((wire.carry(now, size), packet));
         }
 
         // A real loop sleeps here, until then or until its socket can be read.
         let network = [media.front().map(|(at, _)| *at), reports.front().map(|(at, _)| *at)];
-        let timers = [sender.next_timeout(), receiver.next_report(), Some(Time::ZERO + FRAME * frames)];
-        now = network.into_iter().chain(timers).flatten().min().unwrap_or(END).max(now);
+        let timeouts =
+            [sender.next_timeout(), receiver.next_timeout()].map(|next| next.map(|(due, _why)| due));
+        let next = network.into_iter().chain(timeouts).chain([Some(Time::ZERO + FRAME * frames)]);
+        now = next.flatten().min().unwrap_or(END).max(now);
     }
     // docs: end
-    say("RTP endpoint", sender.target(STREAM), bytes, sender.controller());
+    say("RTP endpoint", sender.target(STREAM).unwrap_or_default(), bytes, sender.controller());
 }
 
 fn say(what: &str, target: Bitrate, sent: Bytes, controller: &Scream) {

@@ -1,13 +1,117 @@
-//! What every transport's two ends show to somebody who looks: a recorder, a plot, a person.
+//! How every transport's two ends are driven, in every world, and what they show to a recorder.
+//!
+//! A driver calls `start`, then hands in packets and timeouts; after each call it polls `poll_transmit` until there is
+//! nothing, and asks `next_timeout` when to come back. Nothing here reads a clock.
 
-use paceline_cc::{Controller, Snapshot, StreamId};
-use paceline_media::PlayoutCounters;
-use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
+use paceline_cc::{Controller, Limits, Snapshot, StreamId, TimeoutReason};
+use paceline_media::{DisplayedFrame, PlayoutCounters};
+use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 
-/// The end that sends.
+/// Why an end wants to be woken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reason {
+    /// A step of the flow's plan is due ([`crate::Planned`]).
+    Plan,
+    /// The source hands over media: a frame is captured, a file begins.
+    Capture,
+    /// A packet waits for nothing but its time to leave.
+    Pacing,
+    /// The controller asked for it.
+    Controller(TimeoutReason),
+    /// What was sent, or a packet of a handshake, may have to go again.
+    Retransmission,
+    /// An acknowledgement was delayed long enough.
+    DelayedAck,
+    /// A report is due: the transport's own, or that of the controller's receiver half.
+    Report,
+    /// A frame is due on the display, or is given up.
+    Playout,
+    /// A feature negotiation repeats its question.
+    Negotiation,
+    /// The path's largest packet is tested.
+    PathMtu,
+    /// Nothing has arrived for long.
+    Idle,
+    /// The state of the connection has lasted as long as it may.
+    Expiry,
+}
+
+/// A packet that leaves an end, and how.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Transmit<P> {
+    /// The packet.
+    pub packet: P,
+    /// Its size on the link: transport header and payload.
+    pub size: Bytes,
+    /// The ECN codepoint that it leaves with.
+    pub ecn: Ecn,
+    /// The stream that it belongs to.
+    pub stream: StreamId,
+    /// When what it carries began to wait for being sent; of what never waits, now.
+    pub queued: Time,
+}
+
+/// What a driver knows of a packet's way, where it knows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct PathFacts {
+    /// When the packet was sent.
+    pub sent: Option<Time>,
+    /// How long the packet waited in link queues.
+    pub wait: Option<TimeDelta>,
+}
+
+/// What a receiving end made of a data packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Received {
+    /// The stream that the packet belongs to.
+    pub stream: StreamId,
+    /// Payload that had not been there before; zero for duplicates and for what is ignored.
+    pub payload: Bytes,
+}
+
+/// The end that sends, under a controller.
 pub trait SendingEnd {
-    /// What steers it.
+    /// The controller that steers it.
     type Controller: Controller;
+    /// The packets that it sends.
+    type Data;
+    /// The packets that come back from the [`ReceivingEnd`].
+    type Returning;
+
+    /// The flow begins: handshake and sources.
+    fn start(&mut self, now: Time);
+
+    /// The flow ends: sources stop and what was not sent is dropped. What was sent is still reported on and repaired.
+    fn stop(&mut self, now: Time);
+
+    /// The application has nothing to say for a while; what waits is still sent.
+    fn pause(&mut self, now: Time);
+
+    /// The application goes on.
+    fn resume(&mut self, now: Time);
+
+    /// The application changed what it allows a stream: the controller hears of it, and the encoder is told no target
+    /// outside.
+    fn set_limits(&mut self, now: Time, limits: &Limits);
+
+    /// When to call [`SendingEnd::handle_timeout`] and [`SendingEnd::poll_transmit`], and why.
+    fn next_timeout(&self) -> Option<(Time, Reason)>;
+
+    /// Does what is due at `now`, packets apart.
+    fn handle_timeout(&mut self, now: Time);
+
+    /// The next packet that leaves at `now`. Call until there is none.
+    fn poll_transmit(&mut self, now: Time) -> Option<Transmit<Self::Data>>;
+
+    /// A packet came back, with the ECN codepoint that it arrived with. Answers the packet if its memory can be used
+    /// again: [`ReceivingEnd::recycle`] takes it.
+    fn receive(&mut self, now: Time, packet: Self::Returning, ecn: Ecn) -> Option<Self::Returning>;
+
+    /// The transfer that what came back last has completed.
+    #[inline]
+    fn poll_completed(&mut self) -> Option<Transfer> {
+        None
+    }
 
     /// The controller, to look at.
     fn controller(&self) -> &Self::Controller;
@@ -20,13 +124,13 @@ pub trait SendingEnd {
     /// Frames captured so far, and frames discarded before they left.
     fn frames(&self) -> FrameCounters;
 
-    /// What the encoder of `stream` is told now; absent where there is no encoder to tell.
+    /// The bitrate that the encoder of `stream` is told now; absent where there is no encoder to tell.
     fn target(&self, stream: StreamId) -> Option<Bitrate>;
 
     /// Bytes of `stream` that wait to be sent, headers in; of an endless source only what it has handed over.
     fn send_queue_bytes(&self, stream: StreamId) -> Bytes;
 
-    /// How long the oldest of them have waited.
+    /// How long the oldest packet of `stream` has waited to be sent.
     fn send_queue_age(&self, now: Time, stream: StreamId) -> TimeDelta;
 
     /// Size of the newest frame of `stream`, headers in; absent where there are no frames.
@@ -38,10 +142,48 @@ pub trait SendingEnd {
     }
 }
 
+/// The end that receives.
+pub trait ReceivingEnd {
+    /// The packets that it receives.
+    type Data;
+    /// The packets that go back to the [`SendingEnd`].
+    type Returning;
+
+    /// When to call [`ReceivingEnd::handle_timeout`] and [`ReceivingEnd::poll_transmit`], and why.
+    fn next_timeout(&self) -> Option<(Time, Reason)>;
+
+    /// Does what is due at `now`, packets apart.
+    fn handle_timeout(&mut self, now: Time);
+
+    /// A packet of the sending end arrived, with the ECN codepoint that it arrived with and what the driver knows of its
+    /// way.
+    fn receive(&mut self, now: Time, packet: Self::Data, ecn: Ecn, facts: PathFacts) -> Received;
+
+    /// The next packet that goes back at `now`. Call until there is none.
+    fn poll_transmit(&mut self, now: Time) -> Option<Transmit<Self::Returning>>;
+
+    /// Takes a packet back whose way is over, to use its memory again: with it nothing is allocated once warm.
+    #[inline]
+    fn recycle(&mut self, packet: Self::Returning) {
+        drop(packet);
+    }
+
+    /// The next frame that was displayed. Call until there is none.
+    #[inline]
+    fn poll_displayed(&mut self) -> Option<DisplayedFrame> {
+        None
+    }
+
+    /// What playout has counted, over all streams.
+    fn playout(&self) -> PlayoutCounters {
+        PlayoutCounters::default()
+    }
+}
+
 /// Files at a sending end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct TransferCounters {
-    /// Whose connection has begun.
+    /// Files whose connection has begun.
     pub begun: u64,
 }
 
@@ -52,31 +194,15 @@ pub struct Transfer {
     pub begun: Time,
     /// When the sender heard that its last byte had arrived.
     pub completed: Time,
-    /// Its payload.
+    /// Payload of the file.
     pub size: Bytes,
 }
 
 /// Frames at a sending end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct FrameCounters {
-    /// Entered the send queues.
+    /// Frames that entered the send queues.
     pub captured: u64,
-    /// Discarded from them.
+    /// Frames discarded from the send queues.
     pub discarded: u64,
-}
-
-/// The end that receives.
-pub trait ReceivingEnd {
-    /// What playout has counted, over all streams.
-    fn playout(&self) -> PlayoutCounters;
-}
-
-/// A receiving end that is on another machine: there is nothing to look at.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Elsewhere;
-
-impl ReceivingEnd for Elsewhere {
-    fn playout(&self) -> PlayoutCounters {
-        PlayoutCounters::default()
-    }
 }

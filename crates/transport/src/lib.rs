@@ -3,9 +3,14 @@
 pub mod dccp;
 mod ends;
 mod pacer;
+mod plan;
 pub mod rtp;
 pub mod tcp;
 pub mod udp;
 
-pub use ends::{Elsewhere, FrameCounters, ReceivingEnd, SendingEnd, Transfer, TransferCounters};
+pub use ends::{
+    FrameCounters, PathFacts, Reason, Received, ReceivingEnd, SendingEnd, Transfer, TransferCounters,
+    Transmit,
+};
 pub use pacer::Pacer;
+pub use plan::{Plan, Planned};

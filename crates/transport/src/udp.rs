@@ -2,18 +2,17 @@
 //!
 //! The uncontrolled flow of every comparison. A packet's size is its payload: no UDP or IP header counts.
 
-use crate::ends::{FrameCounters, ReceivingEnd, SendingEnd};
-use paceline_cc::{Controller, StreamId};
-use paceline_media::{PlayoutCounters, Source};
-use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
+use crate::{FrameCounters, PathFacts, Reason, Received, ReceivingEnd, SendingEnd, Transmit};
+use paceline_cc::{Controller, Limits, StreamId};
+use paceline_media::Source;
+use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
+use std::convert::Infallible;
 
-/// A datagram on its way out.
+/// A datagram without any header of ours.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Datagram {
-    /// Its size.
+    /// Size of the datagram.
     pub payload: Bytes,
-    /// When its frame was captured.
-    pub captured: Time,
 }
 
 /// Sends what its source gives. Its controller is asked nothing: it is there to be looked at.
@@ -22,6 +21,7 @@ pub struct UdpSender<C> {
     controller: C,
     source: Source,
     max_payload: u64,
+    ecn: Ecn,
     /// What is left of the newest frame.
     left: u64,
     captured: Time,
@@ -30,48 +30,54 @@ pub struct UdpSender<C> {
 }
 
 impl<C: Controller> UdpSender<C> {
-    /// A sender that has not started. `source` makes frames of its own accord: an endless one would never end.
-    pub fn new(controller: C, source: Source, max_payload: Bytes) -> UdpSender<C> {
+    /// A sender that has not started; its packets leave with the codepoint `ecn`. `source` makes frames of its own
+    /// accord: an endless one would never end.
+    pub fn new(controller: C, source: Source, max_payload: Bytes, ecn: Ecn) -> UdpSender<C> {
         UdpSender {
             controller,
             source,
             max_payload: max_payload.as_u64().max(1),
+            ecn,
             left: 0,
             captured: Time::ZERO,
             newest_frame: Bytes::ZERO,
             frames: 0,
         }
     }
+}
 
-    /// Starts the source.
-    pub fn start(&mut self, now: Time) {
+impl<C: Controller> SendingEnd for UdpSender<C> {
+    type Controller = C;
+    type Data = Datagram;
+    type Returning = Infallible;
+
+    fn start(&mut self, now: Time) {
         self.source.start(now);
     }
 
-    /// Ends the source.
-    pub fn stop(&mut self) {
+    fn stop(&mut self, _now: Time) {
         self.source.stop();
     }
 
-    /// The source has nothing to say for a while.
-    pub fn pause(&mut self) {
+    fn pause(&mut self, _now: Time) {
         self.source.pause();
     }
 
-    /// It goes on.
-    pub fn resume(&mut self, now: Time) {
+    fn resume(&mut self, now: Time) {
         self.source.resume(now);
     }
 
-    /// When the next frame is captured.
+    /// Nobody tells the source a target: there is nothing to limit.
+    fn set_limits(&mut self, _now: Time, _limits: &Limits) {}
+
     #[inline]
-    pub fn next_timeout(&self) -> Option<Time> {
-        self.source.next_capture()
+    fn next_timeout(&self) -> Option<(Time, Reason)> {
+        self.source.next_capture().map(|due| (due, Reason::Capture))
     }
 
     /// Captures the frame that is due. Its packets are to be fetched before the next.
     #[inline]
-    pub fn handle_timeout(&mut self, now: Time) {
+    fn handle_timeout(&mut self, now: Time) {
         if self.source.next_capture().is_some_and(|due| due <= now) {
             let frame = self.source.capture(now);
             self.left = frame.payload.as_u64();
@@ -80,20 +86,20 @@ impl<C: Controller> UdpSender<C> {
         }
     }
 
-    /// The next packet of the frame. Call until none is left.
     #[inline]
-    pub fn poll_transmit(&mut self) -> Option<Datagram> {
+    fn poll_transmit(&mut self, _now: Time) -> Option<Transmit<Datagram>> {
         if self.left == 0 {
             return None;
         }
-        let payload = self.left.min(self.max_payload);
-        self.left -= payload;
-        Some(Datagram { payload: Bytes::new(payload), captured: self.captured })
+        let size = Bytes::new(self.left.min(self.max_payload));
+        self.left -= size.as_u64();
+        let (packet, stream) = (Datagram { payload: size }, StreamId(0));
+        Some(Transmit { packet, size, ecn: self.ecn, stream, queued: self.captured })
     }
-}
 
-impl<C: Controller> SendingEnd for UdpSender<C> {
-    type Controller = C;
+    fn receive(&mut self, _now: Time, packet: Infallible, _ecn: Ecn) -> Option<Infallible> {
+        match packet {}
+    }
 
     fn controller(&self) -> &C {
         &self.controller
@@ -125,7 +131,23 @@ impl<C: Controller> SendingEnd for UdpSender<C> {
 pub struct UdpReceiver;
 
 impl ReceivingEnd for UdpReceiver {
-    fn playout(&self) -> PlayoutCounters {
-        PlayoutCounters::default()
+    type Data = Datagram;
+    type Returning = Infallible;
+
+    #[inline]
+    fn next_timeout(&self) -> Option<(Time, Reason)> {
+        None
+    }
+
+    fn handle_timeout(&mut self, _now: Time) {}
+
+    #[inline]
+    fn receive(&mut self, _now: Time, packet: Datagram, _ecn: Ecn, _facts: PathFacts) -> Received {
+        Received { stream: StreamId(0), payload: packet.payload }
+    }
+
+    #[inline]
+    fn poll_transmit(&mut self, _now: Time) -> Option<Transmit<Infallible>> {
+        None
     }
 }

@@ -10,8 +10,8 @@ use super::transfers::TransferRecord;
 use super::{RunTimes, Ticker, Window};
 use crate::summary::{Distribution, FlowSummary, FrameCounts, FrameDelayMeans, ratio};
 use paceline_cc::{Controller, StateVariable, StreamId};
-use paceline_media::DisplayedFrame;
-use paceline_transport::{ReceivingEnd, SendingEnd, Transfer};
+use paceline_media::{DisplayedFrame, PlayoutCounters};
+use paceline_transport::{SendingEnd, Transfer};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 use std::collections::BTreeMap;
 
@@ -168,8 +168,8 @@ impl FlowRecorder {
     }
 
     /// The window begins at the receiver.
-    pub fn begin_receiver(&mut self, receiver: &impl ReceivingEnd) {
-        self.receiver.begin(receiver);
+    pub fn begin_receiver(&mut self, playout: PlayoutCounters) {
+        self.receiver.begin(playout);
     }
 
     /// Appends the receiver's part of a row for each stream: the interval since its last sample ends at `at`.
@@ -178,8 +178,8 @@ impl FlowRecorder {
     }
 
     /// The window, or the run, ends at the receiver.
-    pub fn end_receiver(&mut self, at: Time, receiver: &impl ReceivingEnd) {
-        self.receiver.end(at, receiver);
+    pub fn end_receiver(&mut self, at: Time, playout: PlayoutCounters) {
+        self.receiver.end(at, playout);
     }
 
     /// The columns of the rows, those of recorded states in.

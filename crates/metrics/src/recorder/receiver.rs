@@ -8,7 +8,6 @@ use crate::histogram::Histogram;
 use crate::summary::ratio;
 use paceline_cc::StreamId;
 use paceline_media::{DisplayedFrame, PlayoutCounters};
-use paceline_transport::ReceivingEnd;
 use paceline_units::{Time, TimeDelta};
 
 /// Sums of one stream over the interval of a sample.
@@ -154,17 +153,16 @@ impl ReceiverHalf {
         }
     }
 
-    pub(super) fn begin(&mut self, receiver: &impl ReceivingEnd) {
-        self.begin = Some(receiver.playout());
+    pub(super) fn begin(&mut self, playout: PlayoutCounters) {
+        self.begin = Some(playout);
     }
 
-    pub(super) fn end(&mut self, at: Time, receiver: &impl ReceivingEnd) {
+    pub(super) fn end(&mut self, at: Time, playout: PlayoutCounters) {
         self.ended = Some(at);
         // A window that ends before it begins holds nothing.
         let Some(before) = self.begin else { return };
-        let now = receiver.playout();
-        self.incomplete = now.incomplete.saturating_sub(before.incomplete);
-        self.freezes = now.freezes.saturating_sub(before.freezes);
+        self.incomplete = playout.incomplete.saturating_sub(before.incomplete);
+        self.freezes = playout.freezes.saturating_sub(before.freezes);
     }
 
     pub(super) fn sample(&mut self, at: Time) {

@@ -4,10 +4,9 @@ use crate::choice::ChosenFlow;
 use crate::figures::{Seen, output};
 use crate::{NetCounters, NetOutput};
 use paceline_cc::StreamId;
-use paceline_media::DisplayedFrame;
+use paceline_media::{DisplayedFrame, PlayoutCounters};
 use paceline_metrics::{Distribution, FlowSummary, FrameDelayMeans};
 use paceline_metrics::{FlowRecorder, ReceivedPacket, Tick, Ticker};
-use paceline_transport::{Elsewhere, ReceivingEnd};
 use paceline_units::Time;
 
 /// Records a flow from its receiver's side.
@@ -52,28 +51,28 @@ impl<'a> ReceiverRecord<'a> {
     }
 
     /// Does what is due at `now`.
-    pub fn tick(&mut self, now: Time, endpoint: &impl ReceivingEnd, progress: &dyn Fn(Time)) {
+    pub fn tick(&mut self, now: Time, playout: PlayoutCounters, progress: &dyn Fn(Time)) {
         while let Some(tick) = self.ticker.due(now) {
             match tick {
-                Tick::Begin(_) => self.recorder.begin_receiver(endpoint),
+                Tick::Begin(_) => self.recorder.begin_receiver(playout),
                 Tick::Sample(at) => {
                     self.recorder.sample_receiver(at);
                     progress(at);
                 }
-                Tick::End(at) => self.recorder.end_receiver(at, endpoint),
+                Tick::End(at) => self.recorder.end_receiver(at, playout),
             }
         }
     }
 
     /// The output of a run in which nothing arrived.
     pub fn nothing(self, counters: NetCounters) -> NetOutput {
-        self.finish(Time::ZERO, &Elsewhere, counters)
+        self.finish(Time::ZERO, PlayoutCounters::default(), counters)
     }
 
     /// The run ended at `now`.
-    pub fn finish(mut self, now: Time, endpoint: &impl ReceivingEnd, counters: NetCounters) -> NetOutput {
+    pub fn finish(mut self, now: Time, playout: PlayoutCounters, counters: NetCounters) -> NetOutput {
         if self.ticker.cut() {
-            self.recorder.end_receiver(now, endpoint);
+            self.recorder.end_receiver(now, playout);
         }
         let seen = Seen { ran: now, packets: self.packets, counters };
         let (sent, shared) = (self.packets - self.duplicates + self.lost, self.shared_clock);

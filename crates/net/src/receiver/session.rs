@@ -12,7 +12,8 @@ use crate::socket::Datagram;
 use paceline_cc::StreamId;
 use paceline_media::PlayoutConfig;
 use paceline_metrics::ReceivedPacket;
-use paceline_transport::rtp::{FeedbackConfig, Header, PathFacts, RtpPacket, RtpReceiver};
+use paceline_transport::rtp::{FeedbackConfig, Header, RtpPacket, RtpReceiver};
+use paceline_transport::{PathFacts, ReceivingEnd, Transmit};
 use paceline_units::{Bytes, Time, TimeDelta};
 use paceline_wire::ccfb::Feedback;
 
@@ -44,7 +45,6 @@ pub(super) struct Session<'a> {
     shared_clock: bool,
     /// The last known one-way delay, for packets that are too small to say theirs.
     delay: TimeDelta,
-    feedback: Feedback,
 }
 
 impl<'a> Session<'a> {
@@ -68,7 +68,6 @@ impl<'a> Session<'a> {
             missing: MissingPackets::default(),
             shared_clock: timing.is_some(),
             delay: TimeDelta::ZERO,
-            feedback: Feedback::default(),
         }
     }
 
@@ -93,10 +92,9 @@ impl<'a> Session<'a> {
                 return;
             };
             let (stream, marker) = (packet.stream, header.marker);
-            let header = Header::RTP;
-            let packet = RtpPacket { stream, sequence, captured, payload, header, marker, annotation: None };
-            let facts = PathFacts { sent, wait: None, first: None };
-            self.endpoint.on_packet(now, &packet, datagram.ecn, facts);
+            let (header, first, annotation) = (Header::RTP, None, None);
+            let packet = RtpPacket { stream, sequence, captured, payload, header, first, marker, annotation };
+            self.endpoint.receive(now, packet, datagram.ecn, PathFacts { sent, wait: None });
         }
         self.delay = sent.map_or(self.delay, |sent| now - sent);
         let duplicate = seen == Seen::Duplicate;
@@ -128,8 +126,8 @@ impl<'a> Session<'a> {
 
     /// Displays and settles what is due at `now`, and hands over the reports that are.
     pub fn advance(&mut self, now: Time, mut report: impl FnMut(&Feedback)) {
-        self.endpoint.handle_playout(now);
-        while let Some((_, frame)) = self.endpoint.poll_displayed() {
+        self.endpoint.handle_timeout(now);
+        while let Some(frame) = self.endpoint.poll_displayed() {
             self.record.displayed(&frame);
         }
         while let Some((stream, number)) = self.missing.settle(now) {
@@ -137,8 +135,9 @@ impl<'a> Session<'a> {
                 self.record.lost(now, stream, now - LOST_AFTER - self.delay);
             }
         }
-        while self.endpoint.poll_feedback(now, &mut self.feedback) {
-            report(&self.feedback);
+        while let Some(Transmit { packet: feedback, .. }) = self.endpoint.poll_transmit(now) {
+            report(&feedback);
+            self.endpoint.recycle(feedback);
         }
     }
 
@@ -149,17 +148,17 @@ impl<'a> Session<'a> {
 
     /// Does what is due in the record.
     pub fn tick(&mut self, now: Time, progress: &dyn Fn(Time)) {
-        self.record.tick(now, &self.endpoint, progress);
+        self.record.tick(now, self.endpoint.playout(), progress);
     }
 
     /// When it wants to be called again.
     pub fn next(&self) -> Moment {
-        let due = [self.endpoint.next_report(), self.endpoint.next_playout(), self.record.next_tick()];
+        let due = [self.endpoint.next_timeout().map(|(due, _)| due), self.record.next_tick()];
         self.clock.moment_of(due.into_iter().flatten().min().unwrap_or(Time::MAX))
     }
 
     /// Ends the record.
     pub fn finish(self, now: Time, counters: NetCounters) -> crate::NetOutput {
-        self.record.finish(now, &self.endpoint, counters)
+        self.record.finish(now, self.endpoint.playout(), counters)
     }
 }

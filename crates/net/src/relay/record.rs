@@ -5,9 +5,8 @@ use crate::choice::ChosenFlow;
 use crate::figures::{Seen, output};
 use crate::{NetCounters, NetOutput};
 use paceline_cc::StreamId;
-
+use paceline_media::PlayoutCounters;
 use paceline_metrics::{Distribution, FlowRecorder, LinkRecorder, ReceivedPacket, Tick, Ticker};
-use paceline_transport::Elsewhere;
 use paceline_units::{Bytes, Time, TimeDelta};
 
 /// Records a flow between its ends.
@@ -61,12 +60,12 @@ impl<'a> RelayRecord<'a> {
     pub fn tick(&mut self, now: Time, progress: &dyn Fn(Time)) {
         while let Some(tick) = self.ticker.due(now) {
             match tick {
-                Tick::Begin(_) => self.recorder.begin_receiver(&Elsewhere),
+                Tick::Begin(_) => self.recorder.begin_receiver(PlayoutCounters::default()),
                 Tick::Sample(at) => {
                     self.recorder.sample_receiver(at);
                     progress(at);
                 }
-                Tick::End(at) => self.recorder.end_receiver(at, &Elsewhere),
+                Tick::End(at) => self.recorder.end_receiver(at, PlayoutCounters::default()),
             }
         }
     }
@@ -74,7 +73,7 @@ impl<'a> RelayRecord<'a> {
     /// The run ended at `now`.
     pub fn finish(mut self, now: Time, links: &[LinkRecorder], counters: NetCounters) -> NetOutput {
         if self.ticker.cut() {
-            self.recorder.end_receiver(now, &Elsewhere);
+            self.recorder.end_receiver(now, PlayoutCounters::default());
         }
         let seen = Seen { ran: now, packets: self.packets, counters };
         output(self.flow, self.recorder, links, seen, &[], |figures| {

@@ -19,9 +19,10 @@ use paceline_cc::StreamId;
 use paceline_metrics::Tick;
 use paceline_scenario::build::DccpParts;
 use paceline_scenario::registry::FlowCcids;
-use paceline_transport::dccp::{CCID_2, Carried, DccpConfig, DccpSender, Ended, Outgoing};
+use paceline_transport::dccp::{CCID_2, Carried, DccpConfig, DccpSender, Ended};
+use paceline_transport::{Planned, SendingEnd, Transmit};
 use paceline_units::{Bytes, Time, TimeDelta};
-use paceline_wire::dccp::{PacketType, Payload, ResetCode, SequenceNumber};
+use paceline_wire::dccp::{Packet, PacketType, Payload, ResetCode, SequenceNumber};
 use paceline_wire::dccp::{decode_in_udp, encode_in_udp};
 use std::net::SocketAddr;
 
@@ -35,30 +36,17 @@ const OF_VECTORS: [&str; 4] = ["queue_delay_ms", "throughput_mbps", "loss_ratio"
 /// Those that no acknowledgement tells.
 const OF_NONE: [&str; 1] = ["queue_delay_ms"];
 
-/// What happens to a flow by plan.
-#[derive(Clone, Copy, Debug)]
-enum Turn {
-    Start,
-    Pause,
-    Resume,
-    Stop,
-}
-
 pub(super) struct Driver<'a> {
     port: Port,
     inbox: Inbox,
     to: SocketAddr,
     clock: DriverClock,
-    endpoint: DccpSender<FlowCcids>,
+    endpoint: Planned<DccpSender<FlowCcids>>,
     parts: &'a DccpParts,
     log: AcknowledgedLog,
     record: SenderRecord<'a>,
     counters: NetCounters,
     answers: Answers,
-    /// What is still to happen by plan, in order of time.
-    plan: std::vec::IntoIter<(Time, Turn)>,
-    turn: Option<(Time, Turn)>,
-    stopped: bool,
     /// Whether the run is over, and only the connection is to be closed.
     closing: bool,
     duration: Time,
@@ -83,26 +71,17 @@ impl<'a> Driver<'a> {
         let (ccids, idle) = (parts.ccids.clone(), flow.parts.controller.clone());
         let mut endpoint = DccpSender::new(config, ccids, parts.service, idle, carried);
         endpoint.set_initial_number(SequenceNumber::new(secret()?[0]));
-        let mut plan = vec![(flow.parts.start, Turn::Start)];
-        for &(from, to) in &flow.parts.pauses {
-            plan.extend([(from, Turn::Pause), (to, Turn::Resume)]);
-        }
-        plan.push((flow.parts.stop, Turn::Stop));
-        let mut plan = plan.into_iter();
         Ok(Driver {
             port,
             inbox: Inbox::new(),
             to: options.to,
             clock: DriverClock::from_zero(Moment::now()),
-            endpoint,
+            endpoint: Planned::new(endpoint, flow.parts.plan()),
             parts,
             log: AcknowledgedLog::default(),
             record: SenderRecord::new(flow),
             counters: NetCounters::default(),
             answers,
-            turn: plan.next(),
-            plan,
-            stopped: false,
             closing: false,
             duration: Time::ZERO + flow.scenario.duration,
             time: Time::ZERO,
@@ -134,7 +113,7 @@ impl<'a> Driver<'a> {
 
     fn output(mut self, ran: Time) -> NetOutput {
         let mut warnings = std::mem::take(&mut self.answers.warnings);
-        warnings.extend(self.endpoint.ended().and_then(|ended| self.unexpected_end(ran, ended)));
+        warnings.extend(self.endpoint.end().ended().and_then(|ended| self.unexpected_end(ran, ended)));
         let unknown = if self.has_vectors() { &OF_NONE[..] } else { &OF_VECTORS };
         if !self.has_vectors() {
             let said = "the sender knows no throughput and no losses: ccid3's acknowledgements tell of single packets \
@@ -142,7 +121,7 @@ impl<'a> Driver<'a> {
             warnings.push(said.into());
         }
         warnings.extend(self.port.finish());
-        self.record.finish(ran, &self.endpoint, self.counters, warnings, unknown)
+        self.record.finish(ran, self.endpoint.end(), self.counters, warnings, unknown)
     }
 
     fn has_vectors(&self) -> bool {
@@ -151,7 +130,7 @@ impl<'a> Driver<'a> {
 
     /// Whether the connection is over though nobody here ended it.
     fn is_cut_off(&self) -> bool {
-        self.endpoint.ended().is_some() && !self.stopped
+        self.endpoint.end().ended().is_some() && !self.endpoint.is_stopped()
     }
 
     /// What is to be said of a connection that did not end as it should.
@@ -159,7 +138,7 @@ impl<'a> Driver<'a> {
         let Ended { reason, by_peer } = ended;
         let after = ran.as_secs_f64();
         match (by_peer, reason.code == ResetCode::CLOSED) {
-            (true, true) if self.stopped => None,
+            (true, true) if self.endpoint.is_stopped() => None,
             (_, true) => Some(format!("the receiver closed the connection after {after:.1} s")),
             (true, false) => Some(format!("the receiver reset the connection after {after:.1} s: {reason}")),
             (false, false) if self.closing => {
@@ -174,11 +153,11 @@ impl<'a> Driver<'a> {
     fn check_handshake(&mut self, now: Time) -> Result<(), NetError> {
         const LATE: [ResetCode; 2] = [ResetCode::TOO_BUSY, ResetCode::BAD_INIT_COOKIE];
         let (address, service) = (self.to, self.parts.service);
-        match self.endpoint.ended() {
+        match self.endpoint.end().ended() {
             Some(ended) if ended.by_peer && LATE.contains(&ended.reason.code) => {
                 Err(NetError::NoConnection { address, ended, service })
             }
-            Some(ended) if !self.answers.is_answered() && (ended.by_peer || !self.stopped) => {
+            Some(ended) if !self.answers.is_answered() && (ended.by_peer || !self.endpoint.is_stopped()) => {
                 Err(NetError::NoConnection { address, ended, service })
             }
             _ => self.answers.any(now, address),
@@ -187,27 +166,27 @@ impl<'a> Driver<'a> {
 
     /// Ends the connection, and waits a moment for the other end's part in that.
     fn close(&mut self, now: Time) -> Result<(), NetError> {
-        (self.closing, self.stopped) = (true, self.endpoint.ended().is_none() || self.stopped);
-        self.endpoint.stop(now);
+        self.closing = true;
+        if self.endpoint.end().ended().is_none() {
+            self.endpoint.stop(now);
+        }
         self.transmit(now);
         let until = self.clock.now() + CLOSING;
-        while self.endpoint.ended().is_none() && self.clock.now() < until {
+        while self.endpoint.end().ended().is_none() && self.clock.now() < until {
             self.take_packets()?;
             self.run_endpoint(self.clock.now() + NEXT);
             let due = self.clock.moment_of(self.endpoint_due().min(until));
             wait_for(&[&self.port.socket], due)?;
         }
         let now = self.reach(self.clock.now());
-        self.endpoint.abort(now);
+        self.endpoint.end_mut().abort(now);
         self.transmit(now);
         Ok(())
     }
 
     /// When the endpoint wants to be called.
     fn endpoint_due(&self) -> Time {
-        let turn = self.turn.filter(|_| !self.closing).map(|(at, _)| at);
-        let own = self.endpoint.next_timeout().map(|(at, _)| at);
-        [turn, own].into_iter().flatten().min().unwrap_or(Time::MAX)
+        self.endpoint.next_timeout().map_or(Time::MAX, |(due, _)| due)
     }
 
     fn next(&self) -> Moment {
@@ -248,9 +227,9 @@ impl<'a> Driver<'a> {
         let accepted = |endpoint: &DccpSender<FlowCcids>| {
             endpoint.connection().map_or(0, |connection| connection.counters().received)
         };
-        let before = accepted(&self.endpoint);
-        self.endpoint.handle_packet(now, packet, datagram.ecn);
-        if accepted(&self.endpoint) == before {
+        let before = accepted(self.endpoint.end());
+        let _ = self.endpoint.end_mut().receive(now, packet, datagram.ecn);
+        if accepted(self.endpoint.end()) == before {
             self.counters.out_of_sequence += 1;
         } else {
             self.learn(now, kind);
@@ -265,7 +244,7 @@ impl<'a> Driver<'a> {
         }
         let tells = matches!(kind, PacketType::Ack | PacketType::DataAck) && !self.closing;
         let Driver { endpoint, log, record, .. } = self;
-        if let Some(connection) = endpoint.connection().filter(|_| tells) {
+        if let Some(connection) = endpoint.end().connection().filter(|_| tells) {
             log.told(now, connection.told(), |packet| record.delivered(now, &packet));
         }
     }
@@ -278,7 +257,7 @@ impl<'a> Driver<'a> {
                 return true;
             }
             self.log.settle(tick.at(), |stream, sent| self.record.lost(tick.at(), stream, sent));
-            self.record.tick(now, &self.endpoint, progress);
+            self.record.tick(now, self.endpoint.end(), progress);
         }
         self.run_endpoint(now + NEXT)
     }
@@ -292,26 +271,10 @@ impl<'a> Driver<'a> {
                 return false;
             }
             let now = self.reach(due);
-            while let Some((_, turn)) = self.turn.filter(|(at, _)| *at <= now && !self.closing) {
-                self.turn = self.plan.next();
-                self.take_turn(now, turn);
-            }
             self.endpoint.handle_timeout(now);
             self.transmit(now);
         }
         true
-    }
-
-    fn take_turn(&mut self, now: Time, turn: Turn) {
-        match turn {
-            Turn::Start => self.endpoint.start(now),
-            Turn::Pause => self.endpoint.pause(),
-            Turn::Resume => self.endpoint.resume(now),
-            Turn::Stop => {
-                self.stopped = true;
-                self.endpoint.stop(now);
-            }
-        }
     }
 
     /// The time of an event of `time`, as the endpoint is told: not before the one before, and not longer ago than what
@@ -325,16 +288,16 @@ impl<'a> Driver<'a> {
     /// Sends what may leave at `now`, and notes what the controller thinks then.
     fn transmit(&mut self, now: Time) {
         for _ in 0..AT_ONCE {
-            let Some(outgoing) = self.endpoint.poll_transmit(now) else { break };
+            let Some(outgoing) = self.endpoint.end_mut().poll_transmit(now) else { break };
             self.send(now, &outgoing);
         }
         if !self.closing {
-            self.record.observe(now, &self.endpoint);
+            self.record.observe(now, self.endpoint.end());
         }
     }
 
-    fn send(&mut self, now: Time, outgoing: &Outgoing) {
-        let Outgoing { packet, ecn, size, queued } = outgoing;
+    fn send(&mut self, now: Time, outgoing: &Transmit<Packet>) {
+        let Transmit { packet, ecn, size, queued, .. } = outgoing;
         self.port.bytes.clear();
         let encoded = encode_in_udp(packet, &mut self.port.bytes);
         debug_assert!(encoded.is_ok(), "{packet:?}: {encoded:?}");
@@ -349,7 +312,7 @@ impl<'a> Driver<'a> {
         if let (_, Err(error)) = self.port.send(self.to, *ecn, media, &mut self.counters) {
             // Lost on its way, like any other: acknowledgements will say so.
             if error.raw_os_error() == Some(Errno::EMSGSIZE as i32) {
-                self.endpoint.on_too_big(now, packet.sequence, Bytes::ZERO);
+                self.endpoint.end_mut().on_too_big(now, packet.sequence, Bytes::ZERO);
             }
             self.answers.refused = Some(error.to_string());
         }

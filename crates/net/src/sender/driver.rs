@@ -15,7 +15,8 @@ use crate::{Control, NetError, NetOutput};
 use paceline_metrics::Tick;
 use paceline_scenario::build::RtpParts;
 use paceline_scenario::registry::AnyController;
-use paceline_transport::rtp::{Outgoing, RtpSender};
+use paceline_transport::rtp::{RtpPacket, RtpSender};
+use paceline_transport::{Planned, SendingEnd, Transmit};
 use paceline_units::{Ecn, Time, TimeDelta};
 use paceline_wire::rtp::{HEADER, RtpHeaderFields};
 use paceline_wire::timing::Timing;
@@ -31,8 +32,7 @@ pub(super) struct Driver<'a> {
     inbox: Inbox,
     to: SocketAddr,
     clock: DriverClock,
-    endpoint: RtpSender<AnyController>,
-    ecn: Ecn,
+    endpoint: Planned<RtpSender<AnyController>>,
     ssrcs: Ssrcs,
     log: SentLog,
     reports: ReportReader,
@@ -40,8 +40,6 @@ pub(super) struct Driver<'a> {
     counters: NetCounters,
     bytes: Vec<u8>,
     answers: Answers,
-    start: Option<Time>,
-    stop: Option<Time>,
     duration: Time,
     /// The last time that the endpoint was told.
     time: Time,
@@ -56,8 +54,7 @@ impl<'a> Driver<'a> {
             inbox: Inbox::new(),
             to: options.to,
             clock: DriverClock::from_zero(Moment::now()),
-            endpoint,
-            ecn: parts.ecn,
+            endpoint: Planned::new(endpoint, parts.plan()),
             ssrcs: Ssrcs::new(options.ssrc, rtp.streams.len()),
             log: SentLog::new(rtp.streams.len()),
             reports: ReportReader::default(),
@@ -65,8 +62,6 @@ impl<'a> Driver<'a> {
             counters: NetCounters::default(),
             bytes: Vec::with_capacity(2048),
             answers: Answers::new(options.patience),
-            start: Some(parts.start),
-            stop: Some(parts.stop),
             duration: Time::ZERO + flow.scenario.duration,
             time: Time::ZERO,
         }
@@ -91,14 +86,13 @@ impl<'a> Driver<'a> {
             self.answers.any(now, self.to)?;
         }
         self.answers.end(now);
-        self.counters.unknown_reports = self.endpoint.counters().unknown_reports;
-        Ok(self.record.finish(now, &self.endpoint, self.counters, self.answers.warnings, &[]))
+        self.counters.unknown_reports = self.endpoint.end().counters().unknown_reports;
+        Ok(self.record.finish(now, self.endpoint.end(), self.counters, self.answers.warnings, &[]))
     }
 
     /// When the endpoint wants to be called.
     fn endpoint_due(&self) -> Time {
-        let times = [self.start, self.stop, self.endpoint.next_timeout()];
-        times.into_iter().flatten().min().unwrap_or(Time::MAX)
+        self.endpoint.next_timeout().map_or(Time::MAX, |(due, _)| due)
     }
 
     fn next(&self) -> Moment {
@@ -134,7 +128,7 @@ impl<'a> Driver<'a> {
         let Driver { endpoint, ssrcs, log, reports, record, counters, answers, .. } = self;
         reports.read(datagram.bytes, *ssrcs, log, counters, |feedback, log| {
             let concerns = log.concerns(feedback);
-            endpoint.handle_feedback(now, feedback);
+            let _ = endpoint.end_mut().receive(now, Box::new(feedback.clone()), Ecn::NotEct);
             if concerns {
                 answers.heard(now);
                 log.reported(now, feedback, |packet| record.delivered(now, &packet));
@@ -151,7 +145,7 @@ impl<'a> Driver<'a> {
                 return true;
             }
             self.log.settle(tick.at(), |stream, sent| self.record.lost(tick.at(), stream, sent));
-            self.record.tick(now, &self.endpoint, progress);
+            self.record.tick(now, self.endpoint.end(), progress);
         }
         self.run_endpoint(now + NEXT)
     }
@@ -165,14 +159,6 @@ impl<'a> Driver<'a> {
                 return false;
             }
             let now = self.reach(due);
-            if self.start.is_some_and(|start| start <= now) {
-                self.start = None;
-                self.endpoint.start(now);
-            }
-            if self.stop.is_some_and(|stop| stop <= now) {
-                (self.start, self.stop) = (None, None);
-                self.endpoint.stop(now);
-            }
             self.endpoint.handle_timeout(now);
             self.transmit(now);
         }
@@ -190,13 +176,13 @@ impl<'a> Driver<'a> {
     /// Sends what may leave at `now`, and notes what the controller thinks then.
     fn transmit(&mut self, now: Time) {
         for _ in 0..AT_ONCE {
-            let Some(outgoing) = self.endpoint.poll_transmit(now) else { break };
+            let Some(outgoing) = self.endpoint.end_mut().poll_transmit(now) else { break };
             self.send(now, &outgoing);
         }
-        self.record.observe(now, &self.endpoint);
+        self.record.observe(now, self.endpoint.end());
     }
 
-    fn send(&mut self, now: Time, outgoing: &Outgoing) {
+    fn send(&mut self, now: Time, outgoing: &Transmit<RtpPacket>) {
         let packet = &outgoing.packet;
         let header = RtpHeaderFields {
             payload_type: PAYLOAD_TYPE,
@@ -214,7 +200,7 @@ impl<'a> Driver<'a> {
         let captured = self.clock.moment_of(packet.captured).min(left);
         let times = Timing { captured: on_wire(captured), sent: on_wire(left) };
         timing::write(&mut self.bytes[HEADER..], times);
-        match self.port.send(&self.bytes, self.to, self.ecn) {
+        match self.port.send(&self.bytes, self.to, outgoing.ecn) {
             Ok(()) => self.counters.sent += 1,
             Err(error) => {
                 // Lost on its way, like any other: the reports will say so.
@@ -224,6 +210,6 @@ impl<'a> Driver<'a> {
         }
         self.answers.first_sent.get_or_insert(now);
         self.log.sent(self.clock.time_of(left), packet);
-        self.record.sent(now, packet.stream, packet.size(), now - outgoing.queued);
+        self.record.sent(now, packet.stream, outgoing.size, now - outgoing.queued);
     }
 }

@@ -5,9 +5,10 @@ use crate::choice::ChosenFlow;
 use crate::figures::{Seen, output};
 use crate::{NetCounters, NetOutput};
 use paceline_cc::StreamId;
+use paceline_media::PlayoutCounters;
 use paceline_metrics::{Distribution, FlowSummary};
 use paceline_metrics::{FlowRecorder, ReceivedPacket, Tick, Ticker};
-use paceline_transport::{Elsewhere, SendingEnd};
+use paceline_transport::SendingEnd;
 use paceline_units::{Bytes, Time, TimeDelta};
 
 /// Records a flow from its sender's side.
@@ -66,7 +67,7 @@ impl<'a> SenderRecord<'a> {
         match self.ticker.due(now) {
             Some(Tick::Begin(at)) => {
                 self.recorder.begin_sender(at, endpoint);
-                self.recorder.begin_receiver(&Elsewhere);
+                self.recorder.begin_receiver(PlayoutCounters::default());
             }
             Some(Tick::Sample(at)) => {
                 self.recorder.sample_sender(at, endpoint);
@@ -80,7 +81,7 @@ impl<'a> SenderRecord<'a> {
 
     fn end(&mut self, at: Time, endpoint: &impl SendingEnd) {
         self.recorder.end_sender(at, endpoint);
-        self.recorder.end_receiver(at, &Elsewhere);
+        self.recorder.end_receiver(at, PlayoutCounters::default());
     }
 
     /// The run ended at `now`; what the figures in `unknown` are nobody knows.

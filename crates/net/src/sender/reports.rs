@@ -87,6 +87,7 @@ mod tests {
                 captured: Time::ZERO,
                 payload,
                 header: Header::RTP,
+                first: None,
                 marker: false,
                 annotation: None,
             };

@@ -160,6 +160,7 @@ mod tests {
             captured: Time::ZERO,
             payload: Bytes::new(1000),
             header: Header::RTP,
+            first: None,
             marker: false,
             annotation: None,
         }

@@ -1,33 +1,17 @@
 //! A flow of media or bulk data over a connection: the client sends it, the server receives it. Media is RTP, a packet in
 //! each datagram (RFC 5762 section 4.1), and is played out; bulk data has no frames.
 
-use super::{Ccids, Connection, DccpConfig, Event, State, Timeout, Transmit};
-use crate::ends::{FrameCounters, ReceivingEnd, SendingEnd};
-use crate::rtp::PathFacts;
-use paceline_cc::{Controller, StreamId};
+use super::{Ccids, Connection, DccpConfig, Event, State};
+use crate::{FrameCounters, PathFacts, Reason, Received, ReceivingEnd, SendingEnd, Transmit};
+use paceline_cc::{Controller, Limits, StreamId};
 use paceline_media::{ArrivedPacket, DisplayedFrame, Frame, Playout, PlayoutConfig, PlayoutCounters, Source};
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
-use paceline_wire::dccp::{
-    Packet, PacketType, Payload, Ports, ResetReason, RtpDatagram, SequenceNumber, ServiceCode,
-};
+use paceline_wire::dccp::{Packet, Payload, Ports, ResetReason, RtpDatagram, SequenceNumber, ServiceCode};
 
 /// The ports of a flow's client, as on the packets it sends.
 pub const FLOW_PORTS: Ports = Ports { source: 5001, destination: 5004 };
 /// No two flows share a simulated path's ports, and nobody guesses there: any number will do.
 const ISS: [u64; 2] = [1 << 20, 1 << 30];
-
-/// A packet on its way out, and since when what it carries waited.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Outgoing {
-    /// It.
-    pub packet: Packet,
-    /// Its mark.
-    pub ecn: Ecn,
-    /// Its size on the link.
-    pub size: Bytes,
-    /// When its datagram entered the send queue; now for packets without.
-    pub queued: Time,
-}
 
 /// How a connection ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -72,6 +56,7 @@ pub struct DccpSender<F: Ccids> {
     captured: u64,
     /// Frames that the queue did not take whole.
     refused: u64,
+    limits: Option<Limits>,
     target: Option<Bitrate>,
 }
 
@@ -100,6 +85,7 @@ impl<F: Ccids + Clone> DccpSender<F> {
             newest_frame: Bytes::ZERO,
             captured: 0,
             refused: 0,
+            limits: None,
             target: None,
         }
     }
@@ -136,76 +122,6 @@ impl<F: Ccids + Clone> DccpSender<F> {
         self.take_events();
     }
 
-    /// Opens the connection, if that has not happened, and starts the source.
-    pub fn start(&mut self, now: Time) {
-        let connection = || {
-            let (config, ccids) = (&self.config, self.ccids.clone());
-            Connection::connect(now, config, ccids, FLOW_PORTS, self.service, self.iss, Payload::EMPTY)
-        };
-        if self.connection.is_none() {
-            self.connection = Some(connection());
-        }
-        self.source.start(now);
-        self.refill(now);
-    }
-
-    /// Ends the source, discards what waits, and closes.
-    pub fn stop(&mut self, now: Time) {
-        self.source.stop();
-        if let Some(connection) = &mut self.connection {
-            connection.discard_queue(now);
-            connection.close(now);
-        }
-        self.take_events();
-    }
-
-    /// The source has nothing to say for a while.
-    pub fn pause(&mut self) {
-        self.source.pause();
-    }
-
-    /// It goes on.
-    pub fn resume(&mut self, now: Time) {
-        self.source.resume(now);
-        self.refill(now);
-    }
-
-    /// When to call [`DccpSender::handle_timeout`] and [`DccpSender::poll_transmit`], and whether that is only a
-    /// packet's time to leave.
-    pub fn next_timeout(&self) -> Option<(Time, bool)> {
-        let connection = self.connection.as_ref()?;
-        let own = connection.next_timeout().map(|(due, why)| (due, why == Timeout::Pacing));
-        let capture = self.source.next_capture().map(|due| (due, false));
-        [own, capture].into_iter().flatten().min()
-    }
-
-    /// A timeout is due. False if it is only a packet's time to leave.
-    pub fn handle_timeout(&mut self, now: Time) -> bool {
-        let only_pacing = self.next_timeout().is_some_and(|(_, pacing)| pacing);
-        if only_pacing {
-            return false;
-        }
-        while self.source.next_capture().is_some_and(|due| due <= now) {
-            let frame = self.source.capture(now);
-            self.offer(now, &frame);
-        }
-        if let Some(connection) = &mut self.connection {
-            connection.handle_timeout(now);
-        }
-        self.take_events();
-        self.follow(now);
-        true
-    }
-
-    /// A packet came back.
-    pub fn handle_packet(&mut self, now: Time, packet: Packet, ecn: Ecn) {
-        if let Some(connection) = &mut self.connection {
-            connection.on_packet(now, packet, ecn);
-        }
-        self.take_events();
-        self.follow(now);
-    }
-
     /// Nobody here reads what comes back but the end.
     fn take_events(&mut self) {
         let Some(connection) = &mut self.connection else { return };
@@ -214,19 +130,6 @@ impl<F: Ccids + Clone> DccpSender<F> {
                 self.ended.get_or_insert(Ended { reason, by_peer });
             }
         }
-    }
-
-    /// The next packet to send now. Call until there is none.
-    pub fn poll_transmit(&mut self, now: Time) -> Option<Outgoing> {
-        self.refill(now);
-        self.discard_old(now);
-        let connection = self.connection.as_mut()?;
-        connection.number_head(self.next_rtp);
-        let queued = connection.oldest_queued();
-        let Transmit { packet, size, ecn, .. } = connection.poll_transmit(now)?;
-        self.next_rtp += u64::from(matches!(packet.payload, Payload::Rtp(_)));
-        let data = matches!(packet.packet_type(), PacketType::Data | PacketType::DataAck);
-        Some(Outgoing { packet, ecn, size, queued: queued.filter(|_| data).unwrap_or(now) })
     }
 
     /// Cuts a frame into datagrams; what the queue does not take is discarded with the rest of its frame. False then.
@@ -293,12 +196,17 @@ impl<F: Ccids + Clone> DccpSender<F> {
         }
     }
 
+    fn within_limits(&self, target: Bitrate) -> Bitrate {
+        self.limits.map_or(target, |limits| limits.clamp(target))
+    }
+
     /// An encoder follows the target.
     fn follow(&mut self, now: Time) {
         if matches!(self.source, Source::Bulk(_)) {
             return;
         }
         let target = self.connection.as_ref().and_then(Connection::target_bitrate);
+        let target = target.map(|target| self.within_limits(target));
         if let Some(rate) = target.filter(|_| target != self.target) {
             self.source.set_target(now, rate);
             self.target = target;
@@ -306,8 +214,94 @@ impl<F: Ccids + Clone> DccpSender<F> {
     }
 }
 
-impl<F: Ccids> SendingEnd for DccpSender<F> {
+impl<F: Ccids + Clone> SendingEnd for DccpSender<F> {
     type Controller = F::Sender;
+    type Data = Packet;
+    type Returning = Packet;
+
+    /// Opens the connection, if that has not happened, and starts the source.
+    fn start(&mut self, now: Time) {
+        if self.connection.is_none() {
+            let (config, ccids) = (&self.config, self.ccids.clone());
+            let connection =
+                Connection::connect(now, config, ccids, FLOW_PORTS, self.service, self.iss, Payload::EMPTY);
+            self.connection = Some(connection);
+        }
+        if let (Some(connection), Some(limits)) = (&mut self.connection, &self.limits) {
+            connection.set_limits(now, limits);
+        }
+        self.source.start(now);
+        self.refill(now);
+    }
+
+    /// Ends the source, discards what waits, and closes.
+    fn stop(&mut self, now: Time) {
+        self.source.stop();
+        if let Some(connection) = &mut self.connection {
+            connection.discard_queue(now);
+            connection.close(now);
+        }
+        self.take_events();
+    }
+
+    fn pause(&mut self, _now: Time) {
+        self.source.pause();
+    }
+
+    fn resume(&mut self, now: Time) {
+        self.source.resume(now);
+        self.refill(now);
+    }
+
+    fn set_limits(&mut self, now: Time, limits: &Limits) {
+        self.limits = Some(*limits);
+        if let Some(connection) = &mut self.connection {
+            connection.set_limits(now, limits);
+        }
+        self.follow(now);
+    }
+
+    fn next_timeout(&self) -> Option<(Time, Reason)> {
+        let own = self.connection.as_ref()?.next_timeout();
+        match self.source.next_capture() {
+            Some(due) if own.is_none_or(|(own, _)| due <= own) => Some((due, Reason::Capture)),
+            _ => own,
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Time) {
+        if matches!(self.next_timeout(), Some((_, Reason::Pacing))) {
+            return;
+        }
+        while self.source.next_capture().is_some_and(|due| due <= now) {
+            let frame = self.source.capture(now);
+            self.offer(now, &frame);
+        }
+        if let Some(connection) = &mut self.connection {
+            connection.handle_timeout(now);
+        }
+        self.take_events();
+        self.follow(now);
+    }
+
+    fn receive(&mut self, now: Time, packet: Packet, ecn: Ecn) -> Option<Packet> {
+        if let Some(connection) = &mut self.connection {
+            connection.on_packet(now, packet, ecn);
+        }
+        self.take_events();
+        self.follow(now);
+        None
+    }
+
+    fn poll_transmit(&mut self, now: Time) -> Option<Transmit<Packet>> {
+        self.refill(now);
+        self.discard_old(now);
+        let connection = self.connection.as_mut()?;
+        connection.number_head(self.next_rtp);
+        let out = connection.poll_transmit(now)?;
+        self.next_rtp += u64::from(matches!(out.packet.payload, Payload::Rtp(_)));
+        Some(out)
+    }
 
     fn controller(&self) -> &F::Sender {
         self.connection.as_ref().and_then(Connection::sender).unwrap_or(&self.idle)
@@ -319,7 +313,7 @@ impl<F: Ccids> SendingEnd for DccpSender<F> {
     }
 
     fn target(&self, _stream: StreamId) -> Option<Bitrate> {
-        self.controller().snapshot().target
+        self.controller().snapshot().target.map(|target| self.within_limits(target))
     }
 
     fn send_queue_bytes(&self, _stream: StreamId) -> Bytes {
@@ -354,9 +348,29 @@ impl<F: Ccids + Clone> DccpReceiver<F> {
     pub fn connection(&self) -> Option<&Connection<F>> {
         self.connection.as_ref()
     }
+}
 
-    /// A packet arrived. Answers the payload that the application got, RTP headers out.
-    pub fn on_packet(&mut self, now: Time, packet: Packet, ecn: Ecn, facts: PathFacts) -> Bytes {
+impl<F: Ccids + Clone> ReceivingEnd for DccpReceiver<F> {
+    type Data = Packet;
+    type Returning = Packet;
+
+    fn next_timeout(&self) -> Option<(Time, Reason)> {
+        let own = self.connection.as_ref().and_then(Connection::next_timeout);
+        match self.playout.next_timeout() {
+            Some(due) if own.is_none_or(|(own, _)| due < own) => Some((due, Reason::Playout)),
+            _ => own,
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Time) {
+        self.playout.handle_timeout(now);
+        if let Some(connection) = &mut self.connection {
+            connection.handle_timeout(now);
+        }
+    }
+
+    /// Answers the payload that the application got, RTP headers out.
+    fn receive(&mut self, now: Time, packet: Packet, ecn: Ecn, facts: PathFacts) -> Received {
         match &mut self.connection {
             Some(connection) => connection.on_packet(now, packet, ecn),
             None => {
@@ -364,7 +378,7 @@ impl<F: Ccids + Clone> DccpReceiver<F> {
                 self.connection = Connection::accept(now, &self.config, self.ccids.clone(), packet, ecn, iss);
             }
         }
-        let Some(connection) = &mut self.connection else { return Bytes::ZERO };
+        let Some(connection) = &mut self.connection else { return Received::default() };
         let mut delivered = 0;
         while let Some(event) = connection.poll_event() {
             let Event::Received { payload, .. } = event else { continue };
@@ -376,35 +390,17 @@ impl<F: Ccids + Clone> DccpReceiver<F> {
                 payload => delivered += payload.len() as u64,
             }
         }
-        Bytes::new(delivered)
+        Received { stream: StreamId(0), payload: Bytes::new(delivered) }
     }
 
-    /// The next frame that was displayed.
-    pub fn poll_displayed(&mut self) -> Option<DisplayedFrame> {
+    fn poll_transmit(&mut self, now: Time) -> Option<Transmit<Packet>> {
+        self.connection.as_mut()?.poll_transmit(now)
+    }
+
+    fn poll_displayed(&mut self) -> Option<DisplayedFrame> {
         self.playout.poll()
     }
 
-    /// When to call [`DccpReceiver::handle_timeout`] and [`DccpReceiver::poll_transmit`].
-    pub fn next_timeout(&self) -> Option<Time> {
-        let own = self.connection.as_ref().and_then(Connection::next_timeout).map(|(due, _)| due);
-        [own, self.playout.next_timeout()].into_iter().flatten().min()
-    }
-
-    /// A timeout is due.
-    pub fn handle_timeout(&mut self, now: Time) {
-        self.playout.handle_timeout(now);
-        if let Some(connection) = &mut self.connection {
-            connection.handle_timeout(now);
-        }
-    }
-
-    /// What goes back now. Call until there is none.
-    pub fn poll_transmit(&mut self, now: Time) -> Option<Transmit> {
-        self.connection.as_mut()?.poll_transmit(now)
-    }
-}
-
-impl<F: Ccids> ReceivingEnd for DccpReceiver<F> {
     fn playout(&self) -> PlayoutCounters {
         *self.playout.counters()
     }
@@ -442,7 +438,7 @@ pub fn open_pair<F: Ccids + Clone>(
             break;
         }
         if let Some(Transmit { packet, ecn, .. }) = there {
-            receiver.on_packet(now, packet, ecn, PathFacts::default());
+            receiver.receive(now, packet, ecn, PathFacts::default());
         }
         if let Some(Transmit { packet, ecn, .. }) = back {
             client.on_packet(now, packet, ecn);

@@ -5,11 +5,13 @@
 
 use super::DccpConfig;
 use super::ccids::Ccids;
-use super::connection::{Connection, Event, State, Transmit};
+use super::connection::{Connection, Event, State};
 use super::cookie;
 use super::limit::RateLimit;
 use super::siphash::siphash;
+use crate::Transmit;
 use core::fmt;
+use paceline_cc::StreamId;
 use paceline_units::{Ecn, Time, TimeDelta};
 use paceline_wire::dccp::{
     Body, DccpOption, DropCode, Packet, PacketType, Payload, Ports, ResetCode, ResetReason, SequenceNumber,
@@ -136,7 +138,7 @@ pub struct Host<F: Ccids + Clone> {
     eventful: BTreeSet<FlowId>,
     timers: BTreeSet<(Time, FlowId)>,
     timer_of: BTreeMap<FlowId, Time>,
-    answers: VecDeque<(FlowId, Transmit)>,
+    answers: VecDeque<(FlowId, Transmit<Packet>)>,
     resets: RateLimit,
     responses: RateLimit,
     limited: u64,
@@ -288,10 +290,11 @@ impl<F: Ccids + Clone> Host<F> {
             return;
         }
         let size = packet.size();
-        self.answer(flow, Transmit { packet, size, ecn: Ecn::NotEct, fragmentable: true });
+        let stream = StreamId(0);
+        self.answer(flow, Transmit { packet, size, ecn: Ecn::NotEct, stream, queued: now });
     }
 
-    fn answer(&mut self, flow: FlowId, transmit: Transmit) {
+    fn answer(&mut self, flow: FlowId, transmit: Transmit<Packet>) {
         if self.answers.len() == MOST_ANSWERS {
             self.answers.pop_front();
             self.limited += 1;
@@ -397,7 +400,7 @@ impl<F: Ccids + Clone> Host<F> {
     }
 
     /// The next packet to send now, and where to. Call until there is none.
-    pub fn poll_transmit(&mut self, now: Time) -> Option<(FlowId, Transmit)> {
+    pub fn poll_transmit(&mut self, now: Time) -> Option<(FlowId, Transmit<Packet>)> {
         if let Some(answer) = self.answers.pop_front() {
             return Some(answer);
         }

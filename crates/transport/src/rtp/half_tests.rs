@@ -1,6 +1,7 @@
 //! A controller with two halves, and what it asks of the receiver, through the endpoints.
 
 use super::*;
+use crate::{PathFacts, Reason, ReceivingEnd, SendingEnd, Transmit};
 use paceline_cc::tfrc::{Config, Params, Tfrc, TfrcReceiver};
 use paceline_cc::{
     Annotation, Arrival, Controller, ReceiverHalf, ReceiverReport, ReceiverRequest, StreamId, rap,
@@ -48,20 +49,22 @@ fn a_receiver_half_hears_of_each_arrival_and_its_reports_replace_the_others() {
         captured: at(1),
         payload: Bytes::new(1000),
         header: Header::RTP,
+        first: None,
         marker: true,
         annotation,
     };
     let facts = PathFacts { sent: Some(at(3)), ..PathFacts::default() };
-    assert!(!receiver.on_packet(at(10), &packet(7), Ecn::Ce, facts));
-    assert_eq!(receiver.next_report(), Some(at(60)), "neither its packet nor its marker makes a report due");
-    let mut feedback = Feedback::default();
-    assert!(!receiver.poll_feedback(at(59), &mut feedback));
-    assert!(receiver.on_packet(at(20), &packet(8), Ecn::NotEct, PathFacts::default()));
-    assert!(receiver.poll_feedback(at(20), &mut feedback));
+    receiver.receive(at(10), packet(7), Ecn::Ce, facts);
+    let due = receiver.next_timeout();
+    assert_eq!(due, Some((at(60), Reason::Report)), "neither its packet nor its marker makes a report due");
+    assert!(receiver.poll_transmit(at(59)).is_none());
+    receiver.receive(at(20), packet(8), Ecn::NotEct, PathFacts::default());
+    assert_eq!(receiver.next_timeout(), Some((at(20), Reason::Report)));
+    let Transmit { packet: feedback, size, .. } = receiver.poll_transmit(at(20)).expect("it is due");
     assert_eq!(feedback.receiver, Some(ReceiverReport::Remb { bitrate: Bitrate::from_bps(2) }));
     assert!(feedback.blocks.is_empty() && feedback.arrivals.is_empty());
-    assert_eq!((receiver.next_report(), feedback.size()), (None, Bytes::new(24)));
-    assert!(!receiver.poll_feedback(at(90), &mut feedback));
+    assert_eq!((receiver.next_timeout(), size), (None, Bytes::new(24)));
+    assert!(receiver.poll_transmit(at(90)).is_none());
     let half = receiver.receiver_half().expect("there is one");
     let (stream, size, sent) = (StreamId(0), Bytes::new(1012), Some(at(3)));
     assert_eq!(half.heard[0], Arrival { stream, sequence: 7, size, sent, ecn: Ecn::Ce, annotation });
@@ -70,8 +73,13 @@ fn a_receiver_half_hears_of_each_arrival_and_its_reports_replace_the_others() {
 
 fn sender<C: Controller>(controller: C, header: Bytes) -> RtpSender<C> {
     let max_payload = Bytes::new(1000);
-    let config =
-        SenderConfig { max_payload, header, clock_step: TimeDelta::ZERO, forgiven_lateness: TimeDelta::ZERO };
+    let config = SenderConfig {
+        max_payload,
+        header,
+        ecn: Ecn::NotEct,
+        clock_step: TimeDelta::ZERO,
+        forgiven_lateness: TimeDelta::ZERO,
+    };
     let source = Source::Bulk(Bulk::new(BulkParams::for_payload(max_payload)));
     let stream = StreamConfig { source, priority: 1.0, target_start: Bitrate::from_mbps(1) };
     let mut sender = RtpSender::new(controller, &config, vec![stream]);
@@ -88,15 +96,14 @@ fn a_message_about_what_was_never_sent_does_not_reach_the_controller() {
     let mut sender = sender(tfrc(), RTP_HEADER);
     assert!(sender.poll_transmit(at(100)).is_some());
     let before = sender.controller().allowed_rate();
-    let mut feedback = Feedback::default();
-    let mut tell = |sender: &mut RtpSender<Tfrc>, newest_sent| {
-        feedback.receiver = Some(ReceiverReport::Tfrc {
+    let tell = |sender: &mut RtpSender<Tfrc>, newest_sent| {
+        let receiver = Some(ReceiverReport::Tfrc {
             loss_event_rate: 0.0,
             receive_rate: Bitrate::ZERO,
             newest_sent: Some(newest_sent),
             delay: TimeDelta::ZERO,
         });
-        sender.handle_feedback(at(200), &feedback);
+        sender.receive(at(200), Box::new(Feedback { receiver, ..Feedback::default() }), Ecn::NotEct);
     };
     for newest_sent in [at(99), at(101), at(201), Time::ZERO, Time::MAX] {
         tell(&mut sender, newest_sent);
@@ -129,20 +136,19 @@ fn both_halves_of_tfrc_talk_through_the_endpoints() {
         while under_way.front().is_some_and(|(arrives, ..)| *arrives <= now) {
             let Some((_, sent, packet)) = under_way.pop_front() else { break };
             let facts = PathFacts { sent: Some(sent), ..PathFacts::default() };
-            receiver.on_packet(now, &packet, Ecn::NotEct, facts);
-            let mut feedback = Feedback::default();
-            if receiver.poll_feedback(now, &mut feedback) {
-                assert_eq!(feedback.size(), Bytes::new(28));
+            receiver.receive(now, packet, Ecn::NotEct, facts);
+            if let Some(Transmit { packet: feedback, size, .. }) = receiver.poll_transmit(now) {
+                assert_eq!(size, Bytes::new(28));
                 back.push_back((now + delay, feedback));
             }
         }
-        let mut feedback = Feedback::default();
-        if receiver.poll_feedback(now, &mut feedback) {
+        if let Some(Transmit { packet: feedback, .. }) = receiver.poll_transmit(now) {
             back.push_back((now + delay, feedback));
         }
         while back.front().is_some_and(|(arrives, _)| *arrives <= now) {
             let Some((_, feedback)) = back.pop_front() else { break };
-            sender.handle_feedback(now, &feedback);
+            let used = sender.receive(now, feedback, Ecn::NotEct).expect("its memory can be used again");
+            receiver.recycle(used);
         }
         sender.handle_timeout(now);
     }

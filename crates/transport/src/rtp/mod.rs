@@ -1,6 +1,7 @@
 //! RTP with RFC 8888 feedback: sender and receiver endpoints, sans I/O.
 
 mod clock;
+mod controlled;
 mod half;
 #[cfg(test)]
 mod half_tests;
@@ -14,5 +15,5 @@ mod tests;
 pub use clock::ReceiverClock;
 pub use half::NoReceiverHalf;
 pub use packet::{Header, RTP_HEADER, RtpPacket};
-pub use receiver::{FeedbackConfig, PathFacts, RtpReceiver};
-pub use sender::{Outgoing, RtpSender, SenderConfig, SenderCounters, StreamConfig};
+pub use receiver::{FeedbackConfig, RtpReceiver};
+pub use sender::{RtpSender, SenderConfig, SenderCounters, StreamConfig};

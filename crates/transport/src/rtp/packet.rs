@@ -39,6 +39,8 @@ pub struct RtpPacket {
     pub payload: Bytes,
     /// Its header.
     pub header: Header,
+    /// Whether it is the first packet of its frame, where that is known: RTP does not say it on the wire.
+    pub first: Option<bool>,
     /// Whether it is the last packet of its frame.
     pub marker: bool,
     /// What the sender half of the controller put on it.

@@ -4,10 +4,10 @@
 use super::clock::ReceiverClock;
 use super::half::NoReceiverHalf;
 use super::packet::RtpPacket;
-use crate::ends::ReceivingEnd;
+use crate::{PathFacts, Reason, Received, ReceivingEnd, Transmit};
 use paceline_cc::{Arrival, ReceiverHalf, StreamId};
 use paceline_media::{ArrivedPacket, DisplayedFrame, Playout, PlayoutConfig, PlayoutCounters};
-use paceline_units::{Ecn, Time, TimeDelta};
+use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 use paceline_wire::ccfb::{ArrivalReport, Feedback, FeedbackBlock};
 
 /// When the receiver reports: after so many packets, so long, or at a frame's end, whichever is first.
@@ -38,17 +38,6 @@ impl Default for FeedbackConfig {
     }
 }
 
-/// What a driver knows of a packet's way, where it knows.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct PathFacts {
-    /// When it was sent.
-    pub sent: Option<Time>,
-    /// How long it waited in link queues.
-    pub wait: Option<TimeDelta>,
-    /// Whether it is the first packet of its frame.
-    pub first: Option<bool>,
-}
-
 /// Receives the streams of one flow. Where the controller has a receiver half, its reports replace RFC 8888's.
 #[derive(Clone, Debug)]
 pub struct RtpReceiver<H = NoReceiverHalf> {
@@ -57,6 +46,9 @@ pub struct RtpReceiver<H = NoReceiverHalf> {
     unreported: u32,
     due: Option<Time>,
     half: Option<H>,
+    /// Reports whose way is over: their memory is used again.
+    #[allow(clippy::vec_box, reason = "reports come and go in their boxes")]
+    spare: Vec<Box<Feedback>>,
 }
 
 #[derive(Clone, Debug)]
@@ -109,51 +101,8 @@ impl<H: ReceiverHalf> RtpReceiver<H> {
             unreported: 0,
             due: None,
             half,
+            spare: Vec::new(),
         }
-    }
-
-    /// A packet arrived. True if a report is due at once. Packets of unknown streams are ignored.
-    #[inline]
-    pub fn on_packet(&mut self, now: Time, packet: &RtpPacket, ecn: Ecn, facts: PathFacts) -> bool {
-        let Some(stream) = self.streams.get_mut(usize::from(packet.stream.0)) else { return false };
-        if !stream.note(packet.sequence, self.config.clock.read(now), ecn) {
-            return false;
-        }
-        stream.playout.on_packet(
-            now,
-            &ArrivedPacket {
-                sequence: packet.sequence,
-                captured: packet.captured,
-                payload: packet.payload,
-                first: facts.first,
-                marker: packet.marker,
-                sent: facts.sent,
-                wait: facts.wait,
-            },
-        );
-        if self.half.is_some() {
-            return self.tell_half(now, packet, ecn, facts);
-        }
-        self.unreported += 1;
-        if self.due.is_none() {
-            self.due = Some(now + self.config.time);
-        }
-        if self.unreported >= self.config.packets || (packet.marker && self.config.marker) {
-            self.due = Some(now);
-            return true;
-        }
-        false
-    }
-
-    /// Tells the receiver half of an arrival. True if it wants to report at once.
-    #[inline]
-    fn tell_half(&mut self, now: Time, packet: &RtpPacket, ecn: Ecn, facts: PathFacts) -> bool {
-        let Some(half) = &mut self.half else { return false };
-        let RtpPacket { stream, sequence, annotation, .. } = *packet;
-        let arrival = Arrival { stream, sequence, size: packet.size(), sent: facts.sent, ecn, annotation };
-        let at_once = half.on_arrival(now, &arrival);
-        self.due = if at_once { Some(now) } else { half.next_timeout() };
-        at_once
     }
 
     /// The receiver half, to look at.
@@ -161,18 +110,28 @@ impl<H: ReceiverHalf> RtpReceiver<H> {
         self.half.as_ref()
     }
 
-    /// When the next report is due; absent if there is nothing to report.
+    /// Notes when the next report is due, now that `packet` has arrived.
     #[inline]
-    pub fn next_report(&self) -> Option<Time> {
-        self.due
+    fn schedule_report(&mut self, now: Time, packet: &RtpPacket, ecn: Ecn, sent: Option<Time>) {
+        if let Some(half) = &mut self.half {
+            let RtpPacket { stream, sequence, annotation, .. } = *packet;
+            let arrival = Arrival { stream, sequence, size: packet.size(), sent, ecn, annotation };
+            let at_once = half.on_arrival(now, &arrival);
+            self.due = if at_once { Some(now) } else { half.next_timeout() };
+            return;
+        }
+        self.unreported += 1;
+        if self.due.is_none() {
+            self.due = Some(now + self.config.time);
+        }
+        if self.unreported >= self.config.packets || (packet.marker && self.config.marker) {
+            self.due = Some(now);
+        }
     }
 
-    /// Writes the report that is due into `feedback`; false if none is.
+    /// Writes the report that is due; false if there is nothing to say.
     #[inline]
-    pub fn poll_feedback(&mut self, now: Time, feedback: &mut Feedback) -> bool {
-        if self.due.is_none_or(|due| now < due) {
-            return false;
-        }
+    fn write_report(&mut self, now: Time, feedback: &mut Feedback) -> bool {
         (self.due, self.unreported) = (None, 0);
         feedback.clear();
         feedback.written = self.config.clock.read(now);
@@ -191,27 +150,81 @@ impl<H: ReceiverHalf> RtpReceiver<H> {
 
     /// When playout wants to be called.
     #[inline]
-    pub fn next_playout(&self) -> Option<Time> {
+    fn next_playout(&self) -> Option<Time> {
         match &self.streams[..] {
             [stream] => stream.playout.next_timeout(),
             streams => streams.iter().filter_map(|stream| stream.playout.next_timeout()).min(),
         }
     }
-
-    /// Displays what is due.
-    pub fn handle_playout(&mut self, now: Time) {
-        self.streams.iter_mut().for_each(|stream| stream.playout.handle_timeout(now));
-    }
-
-    /// The next frame that was displayed, and of which stream.
-    #[inline]
-    pub fn poll_displayed(&mut self) -> Option<(StreamId, DisplayedFrame)> {
-        let mut streams = self.streams.iter_mut().enumerate();
-        streams.find_map(|(id, stream)| stream.playout.poll().map(|frame| (StreamId(id as u8), frame)))
-    }
 }
 
 impl<H: ReceiverHalf> ReceivingEnd for RtpReceiver<H> {
+    type Data = RtpPacket;
+    type Returning = Box<Feedback>;
+
+    #[inline]
+    fn next_timeout(&self) -> Option<(Time, Reason)> {
+        match (self.due, self.next_playout()) {
+            (Some(report), Some(playout)) if playout < report => Some((playout, Reason::Playout)),
+            (Some(report), _) => Some((report, Reason::Report)),
+            (None, playout) => playout.map(|due| (due, Reason::Playout)),
+        }
+    }
+
+    /// Displays what is due.
+    fn handle_timeout(&mut self, now: Time) {
+        self.streams.iter_mut().for_each(|stream| stream.playout.handle_timeout(now));
+    }
+
+    /// Packets of unknown streams are ignored.
+    #[inline]
+    fn receive(&mut self, now: Time, packet: RtpPacket, ecn: Ecn, facts: PathFacts) -> Received {
+        let nothing = Received { stream: packet.stream, payload: Bytes::ZERO };
+        let Some(stream) = self.streams.get_mut(usize::from(packet.stream.0)) else { return nothing };
+        let noted = stream.note(packet.sequence, self.config.clock.read(now), ecn);
+        if noted == Noted::TooOld {
+            return nothing;
+        }
+        stream.playout.on_packet(
+            now,
+            &ArrivedPacket {
+                sequence: packet.sequence,
+                captured: packet.captured,
+                payload: packet.payload,
+                first: packet.first,
+                marker: packet.marker,
+                sent: facts.sent,
+                wait: facts.wait,
+            },
+        );
+        self.schedule_report(now, &packet, ecn, facts.sent);
+        if noted == Noted::New { Received { payload: packet.payload, ..nothing } } else { nothing }
+    }
+
+    #[inline]
+    fn poll_transmit(&mut self, now: Time) -> Option<Transmit<Box<Feedback>>> {
+        if self.due.is_none_or(|due| now < due) {
+            return None;
+        }
+        let mut packet = self.spare.pop().unwrap_or_default();
+        if !self.write_report(now, &mut packet) {
+            self.spare.push(packet);
+            return None;
+        }
+        let size = packet.size();
+        Some(Transmit { packet, size, ecn: Ecn::NotEct, stream: StreamId(0), queued: now })
+    }
+
+    #[inline]
+    fn recycle(&mut self, packet: Box<Feedback>) {
+        self.spare.push(packet);
+    }
+
+    #[inline]
+    fn poll_displayed(&mut self) -> Option<DisplayedFrame> {
+        self.streams.iter_mut().find_map(|stream| stream.playout.poll())
+    }
+
     fn playout(&self) -> PlayoutCounters {
         let counters = self.streams.iter().map(|stream| stream.playout.counters());
         counters.fold(PlayoutCounters::default(), |sum, stream| PlayoutCounters {
@@ -222,13 +235,21 @@ impl<H: ReceiverHalf> ReceivingEnd for RtpReceiver<H> {
     }
 }
 
+/// What an arrival was to the notes of its stream.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Noted {
+    New,
+    Duplicate,
+    /// Too far behind to be reported on.
+    TooOld,
+}
+
 impl ReceivedStream {
-    /// Notes an arrival; of duplicates the first time counts, and CE if any copy has it (RFC 8888 section 3.1). False
-    /// for what is too old to report on.
+    /// Notes an arrival; of duplicates the first time counts, and CE if any copy has it (RFC 8888 section 3.1).
     #[inline]
-    fn note(&mut self, sequence: u64, at: Time, ecn: Ecn) -> bool {
+    fn note(&mut self, sequence: u64, at: Time, ecn: Ecn) -> Noted {
         if sequence == u64::MAX {
-            return false;
+            return Noted::TooOld;
         }
         if sequence == self.end && self.started && self.has_room() {
             // The common case: the next in order.
@@ -236,15 +257,16 @@ impl ReceivedStream {
             self.ring[sequence as usize & mask] = ArrivalReport::Received { at: Some(at), ecn };
             self.end += 1;
             self.any_new = true;
-            return true;
+            return Noted::New;
         }
         if sequence >= self.end {
             self.extend_to(sequence);
         } else if self.end - sequence > self.ring.len() as u64 {
-            return false;
+            return Noted::TooOld;
         }
         let mask = self.ring.len() - 1;
         let entry = &mut self.ring[sequence as usize & mask];
+        let noted = if *entry == ArrivalReport::Missing { Noted::New } else { Noted::Duplicate };
         match entry {
             ArrivalReport::Missing => *entry = ArrivalReport::Received { at: Some(at), ecn },
             ArrivalReport::Received { ecn: known, .. } if ecn.is_ce() => *known = ecn,
@@ -254,7 +276,7 @@ impl ReceivedStream {
             self.report_from = self.report_from.min(sequence);
         }
         self.any_new = true;
-        true
+        noted
     }
 
     /// Whether one more packet fits beside those that a report may still cover.

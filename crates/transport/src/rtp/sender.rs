@@ -2,14 +2,13 @@
 
 use super::history::SentHistory;
 use super::packet::{Header, RtpPacket};
-use crate::ends::{FrameCounters, SendingEnd};
-use crate::pacer::Pacer;
+use crate::{FrameCounters, Pacer, Reason, SendingEnd, Transmit};
 use paceline_cc::{
-    Allowance, Controller, Discard, Offered, PacketResult, PacketsReport, ReceiverReport, ReceiverRequest,
-    Report, SendQueueState, SentPacket, Status, StreamId, TargetChange, Update,
+    Allowance, Controller, Limits, Offered, PacketResult, PacketsReport, ReceiverReport, ReceiverRequest,
+    Report, SendQueueState, SentPacket, Status, StreamId,
 };
 use paceline_media::{Discarded, Frame, SendQueue, Source};
-use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
+use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 use paceline_wire::ccfb::{ArrivalReport, Feedback, FeedbackBlock};
 
 /// What the sender endpoint is told of a stream.
@@ -30,21 +29,12 @@ pub struct SenderConfig {
     pub max_payload: Bytes,
     /// Header of each packet: [`super::RTP_HEADER`], or none on plain datagrams; at most 255 B.
     pub header: Bytes,
+    /// The ECN codepoint that packets leave with.
+    pub ecn: Ecn,
     /// The step of the receiver's clock.
     pub clock_step: TimeDelta,
     /// How late a driver may wake without the pacing rate going down.
     pub forgiven_lateness: TimeDelta,
-}
-
-/// A packet on its way out, and how long it waited for that.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Outgoing {
-    /// The packet.
-    pub packet: RtpPacket,
-    /// Whether it is the first of its frame.
-    pub first: bool,
-    /// When its frame entered the send queue.
-    pub queued: Time,
 }
 
 /// What the endpoint counted.
@@ -60,7 +50,7 @@ pub struct SenderCounters {
 }
 
 impl SenderCounters {
-    fn count(&mut self, dropped: &Discarded) {
+    pub(super) fn count(&mut self, dropped: &Discarded) {
         self.discarded.frames += dropped.frames;
         self.discarded.packets += dropped.packets;
         self.discarded.bytes += dropped.bytes;
@@ -70,32 +60,34 @@ impl SenderCounters {
 /// Sends the streams of one flow under a controller.
 #[derive(Clone, Debug)]
 pub struct RtpSender<C> {
-    controller: C,
-    streams: Vec<Stream>,
-    pacer: Pacer,
-    allowance: Allowance,
-    chosen: Option<StreamId>,
+    pub(super) controller: C,
+    pub(super) streams: Vec<Stream>,
+    pub(super) pacer: Pacer,
+    pub(super) allowance: Allowance,
+    pub(super) chosen: Option<StreamId>,
     results: Vec<PacketResult>,
     clock_step: TimeDelta,
     header: Header,
+    ecn: Ecn,
     /// When the first and the last packet left.
     sent_between: Option<(Time, Time)>,
     /// What the controller asks of the receiver.
-    receiver_request: Option<ReceiverRequest>,
-    counters: SenderCounters,
+    pub(super) receiver_request: Option<ReceiverRequest>,
+    pub(super) counters: SenderCounters,
     /// When the next frame of any stream is captured; `Time::MAX` if none is.
     next_capture: Time,
 }
 
 #[derive(Clone, Debug)]
-struct Stream {
-    source: Source,
-    queue: SendQueue,
+pub(super) struct Stream {
+    pub(super) source: Source,
+    pub(super) queue: SendQueue,
     history: SentHistory,
-    priority: f64,
-    target: Bitrate,
+    pub(super) priority: f64,
+    pub(super) target: Bitrate,
+    pub(super) limits: Limits,
     newest_frame: Bytes,
-    key_frame_wanted: bool,
+    pub(super) key_frame_wanted: bool,
 }
 
 impl<C: Controller> RtpSender<C> {
@@ -108,6 +100,7 @@ impl<C: Controller> RtpSender<C> {
             history: SentHistory::new(),
             priority: stream.priority,
             target: stream.target_start,
+            limits: Limits::none(StreamId(0)),
             newest_frame: Bytes::ZERO,
             key_frame_wanted: false,
         };
@@ -120,16 +113,12 @@ impl<C: Controller> RtpSender<C> {
             results: Vec::new(),
             clock_step: config.clock_step,
             header,
+            ecn: config.ecn,
             sent_between: None,
             receiver_request: None,
             counters: SenderCounters::default(),
             next_capture: Time::MAX,
         }
-    }
-
-    /// The controller, to look at.
-    pub fn controller(&self) -> &C {
-        &self.controller
     }
 
     /// What was counted.
@@ -143,76 +132,9 @@ impl<C: Controller> RtpSender<C> {
         self.receiver_request
     }
 
-    /// Starts the sources.
-    pub fn start(&mut self, now: Time) {
-        for id in 0..self.streams.len() {
-            let stream = &mut self.streams[id];
-            let target = self.controller.target_bitrate(StreamId(id as u8)).unwrap_or(stream.target);
-            stream.target = target;
-            stream.source.set_target(now, target);
-            stream.source.start(now);
-            self.refill(now, id);
-        }
-        self.find_next_capture();
-    }
-
     fn find_next_capture(&mut self) {
         let captures = self.streams.iter().filter_map(|stream| stream.source.next_capture());
         self.next_capture = captures.min().unwrap_or(Time::MAX);
-    }
-
-    /// Stops the sources and drops what waits. Reports are still taken.
-    pub fn stop(&mut self, now: Time) {
-        for id in 0..self.streams.len() {
-            self.streams[id].source.stop();
-            let dropped = self.streams[id].queue.discard_all();
-            self.counters.count(&dropped);
-            self.tell_queue(now, id);
-        }
-        self.find_next_capture();
-    }
-
-    /// The sources have nothing to say for a while; what waits is still sent.
-    pub fn pause(&mut self, _now: Time) {
-        self.streams.iter_mut().for_each(|stream| stream.source.pause());
-        self.find_next_capture();
-    }
-
-    /// The sources go on.
-    pub fn resume(&mut self, now: Time) {
-        for id in 0..self.streams.len() {
-            self.streams[id].source.resume(now);
-            self.refill(now, id);
-        }
-        self.find_next_capture();
-    }
-
-    /// When the endpoint wants [`RtpSender::handle_timeout`] and [`RtpSender::poll_transmit`] called.
-    #[inline]
-    pub fn next_timeout(&self) -> Option<Time> {
-        let timeout = self.controller.next_timeout().map_or(Time::MAX, |(due, _)| due);
-        let mut next = timeout.min(self.next_capture);
-        if self.pacer.next() < next && self.next_to_send().is_some() {
-            next = self.pacer.next();
-        }
-        (next != Time::MAX).then_some(next)
-    }
-
-    /// Captures the frames and runs the controller's timeouts that are due. False if nothing was: then it is only a
-    /// packet's time to leave.
-    #[inline]
-    pub fn handle_timeout(&mut self, now: Time) -> bool {
-        let mut any = self.next_capture <= now;
-        if any {
-            self.capture(now);
-        }
-        if self.controller.next_timeout().is_some_and(|(due, _)| due <= now) {
-            (0..self.streams.len()).for_each(|id| self.tell_queue(now, id));
-            let update = self.controller.on_timeout(now);
-            self.apply(now, update);
-            any = true;
-        }
-        any
     }
 
     /// Captures the frames that are due.
@@ -275,29 +197,8 @@ impl<C: Controller> RtpSender<C> {
         }
     }
 
-    fn tell_queue(&mut self, now: Time, id: usize) {
+    pub(super) fn tell_queue(&mut self, now: Time, id: usize) {
         let update = self.controller.on_send_queue(now, &self.queue_state(now, id));
-        self.apply(now, update);
-    }
-
-    /// A report arrived. What it says of packets never sent changes nothing.
-    #[inline]
-    pub fn handle_feedback(&mut self, now: Time, feedback: &Feedback) {
-        if let Some(report) = feedback.receiver {
-            self.handle_receiver_report(now, report);
-        }
-        self.results.clear();
-        let mut rest = &feedback.arrivals[..];
-        for block in &feedback.blocks {
-            let (entries, others) = rest.split_at(rest.len().min(block.count as usize));
-            rest = others;
-            self.complete(block, entries);
-        }
-        if self.results.is_empty() {
-            return;
-        }
-        let report = PacketsReport { packets: &self.results, clock_step: self.clock_step };
-        let update = self.controller.on_report(now, &Report::Packets(report));
         self.apply(now, update);
     }
 
@@ -338,9 +239,120 @@ impl<C: Controller> RtpSender<C> {
         }
     }
 
-    /// The next packet, if one may leave at `now`. Call until none is left.
+    /// The stream whose packet goes next, if the controller allows its size.
     #[inline]
-    pub fn poll_transmit(&mut self, now: Time) -> Option<Outgoing> {
+    fn next_to_send(&self) -> Option<usize> {
+        let id = match self.streams.len() {
+            1 => 0,
+            _ => self.choose()?,
+        };
+        let size = self.streams[id].queue.next_size()?;
+        self.allowance.admits(size).then_some(id)
+    }
+
+    /// The controller's choice if it has something to send, else the highest priority that has.
+    fn choose(&self) -> Option<usize> {
+        let waits = |id: &usize| self.streams.get(*id).is_some_and(|stream| !stream.queue.is_empty());
+        let chosen = self.chosen.map(|stream| usize::from(stream.0)).filter(waits);
+        chosen.or_else(|| {
+            (0..self.streams.len()).filter(waits).reduce(|best, id| {
+                if self.streams[id].priority > self.streams[best].priority { id } else { best }
+            })
+        })
+    }
+
+    /// Whether a discard asked for a key frame since the last call: for programs that have their own encoder.
+    pub fn take_key_frame_request(&mut self, stream: StreamId) -> bool {
+        self.streams
+            .get_mut(usize::from(stream.0))
+            .is_some_and(|stream| std::mem::take(&mut stream.key_frame_wanted))
+    }
+
+    /// How many streams the flow has.
+    pub fn streams(&self) -> usize {
+        self.streams.len()
+    }
+}
+
+impl<C: Controller> SendingEnd for RtpSender<C> {
+    type Controller = C;
+    type Data = RtpPacket;
+    type Returning = Box<Feedback>;
+
+    fn start(&mut self, now: Time) {
+        for id in 0..self.streams.len() {
+            let stream = &mut self.streams[id];
+            let target = self.controller.target_bitrate(StreamId(id as u8)).unwrap_or(stream.target);
+            stream.aim(now, target);
+            stream.source.start(now);
+            self.refill(now, id);
+        }
+        self.find_next_capture();
+    }
+
+    fn stop(&mut self, now: Time) {
+        for id in 0..self.streams.len() {
+            self.streams[id].source.stop();
+            let dropped = self.streams[id].queue.discard_all();
+            self.counters.count(&dropped);
+            self.tell_queue(now, id);
+        }
+        self.find_next_capture();
+    }
+
+    fn pause(&mut self, _now: Time) {
+        self.streams.iter_mut().for_each(|stream| stream.source.pause());
+        self.find_next_capture();
+    }
+
+    fn resume(&mut self, now: Time) {
+        for id in 0..self.streams.len() {
+            self.streams[id].source.resume(now);
+            self.refill(now, id);
+        }
+        self.find_next_capture();
+    }
+
+    fn set_limits(&mut self, now: Time, limits: &Limits) {
+        let Some(stream) = self.streams.get_mut(usize::from(limits.stream.0)) else { return };
+        stream.limits = *limits;
+        let update = self.controller.on_limits(now, limits);
+        self.apply(now, update);
+        let stream = &mut self.streams[usize::from(limits.stream.0)];
+        let target = self.controller.target_bitrate(limits.stream).unwrap_or(stream.target);
+        stream.aim(now, target);
+    }
+
+    #[inline]
+    fn next_timeout(&self) -> Option<(Time, Reason)> {
+        let mut next = match self.controller.next_timeout() {
+            Some((due, why)) => (due, Reason::Controller(why)),
+            None => (Time::MAX, Reason::Capture),
+        };
+        if self.next_capture < next.0 {
+            next = (self.next_capture, Reason::Capture);
+        }
+        if self.pacer.next() < next.0 && self.next_to_send().is_some() {
+            next = (self.pacer.next(), Reason::Pacing);
+        }
+        (next.0 != Time::MAX).then_some(next)
+    }
+
+    /// Captures the frames and runs the controller's timeouts that are due.
+    #[inline]
+    fn handle_timeout(&mut self, now: Time) {
+        if self.next_capture <= now {
+            self.capture(now);
+        }
+        if self.controller.next_timeout().is_some_and(|(due, _)| due <= now) {
+            (0..self.streams.len()).for_each(|id| self.tell_queue(now, id));
+            let update = self.controller.on_timeout(now);
+            self.apply(now, update);
+        }
+    }
+
+    #[inline]
+    fn poll_transmit(&mut self, now: Time) -> Option<Transmit<RtpPacket>> {
         if now < self.pacer.next() {
             return None;
         }
@@ -354,6 +366,7 @@ impl<C: Controller> RtpSender<C> {
             captured: queued.captured,
             payload: queued.payload,
             header: self.header,
+            first: Some(queued.first),
             marker: queued.marker,
             annotation: self.controller.annotation(now, stream_id),
         };
@@ -371,115 +384,29 @@ impl<C: Controller> RtpSender<C> {
         };
         let update = self.controller.on_sent(now, &sent);
         self.apply(now, update);
-        Some(Outgoing { packet, first: queued.first, queued: queued.queued })
+        Some(Transmit { packet, size, ecn: self.ecn, stream: stream_id, queued: queued.queued })
     }
 
-    /// The stream whose packet goes next, if the controller allows its size.
+    /// What a report says of packets never sent changes nothing.
     #[inline]
-    fn next_to_send(&self) -> Option<usize> {
-        let id = match self.streams.len() {
-            1 => 0,
-            _ => self.choose()?,
-        };
-        let size = self.streams[id].queue.next_size()?;
-        let allowed = match self.allowance {
-            Allowance::Unlimited => true,
-            Allowance::Bytes(bytes) => size <= bytes,
-            Allowance::Packets(packets) => packets > 0,
-        };
-        allowed.then_some(id)
-    }
-
-    /// The controller's choice if it has something to send, else the highest priority that has.
-    fn choose(&self) -> Option<usize> {
-        let waits = |id: &usize| self.streams.get(*id).is_some_and(|stream| !stream.queue.is_empty());
-        let chosen = self.chosen.map(|stream| usize::from(stream.0)).filter(waits);
-        chosen.or_else(|| {
-            (0..self.streams.len()).filter(waits).reduce(|best, id| {
-                if self.streams[id].priority > self.streams[best].priority { id } else { best }
-            })
-        })
-    }
-
-    /// Inlined where it is called per packet: most of an answer is known to be empty there.
-    #[inline(always)]
-    fn apply(&mut self, now: Time, update: Update) {
-        if let Some(allowance) = update.allowance {
-            self.allowance = allowance;
+    fn receive(&mut self, now: Time, feedback: Box<Feedback>, _ecn: Ecn) -> Option<Box<Feedback>> {
+        if let Some(report) = feedback.receiver {
+            self.handle_receiver_report(now, report);
         }
-        if let Some(pacing) = update.pacing {
-            self.pacer.set(pacing);
+        self.results.clear();
+        let mut rest = &feedback.arrivals[..];
+        for block in &feedback.blocks {
+            let (entries, others) = rest.split_at(rest.len().min(block.count as usize));
+            rest = others;
+            self.complete(block, entries);
         }
-        if update.next_stream.is_some() {
-            self.chosen = update.next_stream;
+        if !self.results.is_empty() {
+            let report = PacketsReport { packets: &self.results, clock_step: self.clock_step };
+            let update = self.controller.on_report(now, &Report::Packets(report));
+            self.apply(now, update);
         }
-        match update.target {
-            TargetChange::None => {}
-            change => self.set_targets(now, change),
-        }
-        if let Some(discard) = update.discard {
-            self.discard(now, &discard);
-        }
-        if update.receiver.is_some() {
-            self.receiver_request = update.receiver;
-        }
+        Some(feedback)
     }
-
-    fn set_targets(&mut self, now: Time, change: TargetChange) {
-        let total: f64 = self.streams.iter().map(|stream| stream.priority).sum();
-        for (id, stream) in self.streams.iter_mut().enumerate() {
-            let target = match change {
-                TargetChange::None => None,
-                TargetChange::Total(rate) => {
-                    Some(Bitrate::from_bps_f64(rate.as_bps_f64() * stream.priority / total))
-                }
-                TargetChange::Streams(set) if set.contains(StreamId(id as u8)) => {
-                    self.controller.target_bitrate(StreamId(id as u8))
-                }
-                TargetChange::Streams(_) => None,
-            };
-            if let Some(target) = target {
-                stream.target = target;
-                stream.source.set_target(now, target);
-            }
-        }
-    }
-
-    #[cold]
-    fn discard(&mut self, now: Time, discard: &Discard) {
-        let Some(stream) = self.streams.get_mut(usize::from(discard.stream.0)) else { return };
-        let dropped = match discard.older_than {
-            Some(age) => stream.queue.discard_older_than(now, age),
-            None => stream.queue.discard_all(),
-        };
-        self.counters.count(&dropped);
-        if discard.key_frame {
-            stream.source.request_key_frame(now);
-            stream.key_frame_wanted = true;
-        }
-        self.tell_queue(now, usize::from(discard.stream.0));
-    }
-
-    /// Whether a discard asked for a key frame since the last call: for programs that have their own encoder.
-    pub fn take_key_frame_request(&mut self, stream: StreamId) -> bool {
-        self.streams
-            .get_mut(usize::from(stream.0))
-            .is_some_and(|stream| std::mem::take(&mut stream.key_frame_wanted))
-    }
-
-    /// What the encoder of `stream` is told now; zero for an unknown stream.
-    pub fn target(&self, stream: StreamId) -> Bitrate {
-        self.streams.get(usize::from(stream.0)).map_or(Bitrate::ZERO, |stream| stream.target)
-    }
-
-    /// How many streams the flow has.
-    pub fn streams(&self) -> usize {
-        self.streams.len()
-    }
-}
-
-impl<C: Controller> SendingEnd for RtpSender<C> {
-    type Controller = C;
 
     fn controller(&self) -> &C {
         &self.controller

@@ -1,6 +1,7 @@
 //! Sender and receiver against each other and against hand-written reports.
 
 use super::*;
+use crate::{PathFacts, Reason, ReceivingEnd, SendingEnd, Transmit};
 use paceline_cc::StreamId;
 use paceline_cc::scream::{Config, Params, Scream};
 use paceline_media::{Cbr, CbrParams, PlayoutConfig, Source};
@@ -13,7 +14,8 @@ fn at(millis: u64) -> Time {
 
 fn packet(sequence: u64, marker: bool) -> RtpPacket {
     let (stream, payload) = (StreamId(0), Bytes::new(1200));
-    RtpPacket { stream, sequence, captured: at(1), payload, header: Header::RTP, marker, annotation: None }
+    let (first, annotation) = (None, None);
+    RtpPacket { stream, sequence, captured: at(1), payload, header: Header::RTP, first, marker, annotation }
 }
 
 fn receiver(packets: u32, marker: bool) -> RtpReceiver {
@@ -24,9 +26,14 @@ fn receiver(packets: u32, marker: bool) -> RtpReceiver {
     )
 }
 
+/// Whether a report is due at once when a packet has arrived.
+fn arrives(receiver: &mut RtpReceiver, now: Time, packet: RtpPacket, ecn: Ecn) -> bool {
+    receiver.receive(now, packet, ecn, PathFacts::default());
+    receiver.next_timeout() == Some((now, Reason::Report))
+}
+
 fn report(receiver: &mut RtpReceiver, now: Time) -> Option<(u64, Vec<bool>)> {
-    let mut feedback = Feedback::default();
-    receiver.poll_feedback(now, &mut feedback).then(|| {
+    receiver.poll_transmit(now).map(|Transmit { packet: feedback, .. }| {
         let received = |arrival: &ArrivalReport| matches!(arrival, ArrivalReport::Received { .. });
         (feedback.blocks[0].begin, feedback.arrivals.iter().map(received).collect())
     })
@@ -34,48 +41,45 @@ fn report(receiver: &mut RtpReceiver, now: Time) -> Option<(u64, Vec<bool>)> {
 
 #[test]
 fn a_report_is_due_after_its_packets_its_time_or_a_marker() {
-    let facts = PathFacts::default();
     let mut by_count = receiver(3, false);
-    assert!(!by_count.on_packet(at(0), &packet(0, true), Ecn::NotEct, facts));
-    assert!(!by_count.on_packet(at(1), &packet(1, false), Ecn::NotEct, facts));
-    assert_eq!(by_count.next_report(), Some(at(40)), "40 ms after the first");
+    assert!(!arrives(&mut by_count, at(0), packet(0, true), Ecn::NotEct));
+    assert!(!arrives(&mut by_count, at(1), packet(1, false), Ecn::NotEct));
+    assert_eq!(by_count.next_timeout(), Some((at(40), Reason::Report)), "40 ms after the first");
     assert_eq!(report(&mut by_count, at(39)), None);
-    assert!(by_count.on_packet(at(2), &packet(2, false), Ecn::NotEct, facts));
+    assert!(arrives(&mut by_count, at(2), packet(2, false), Ecn::NotEct));
     assert_eq!(report(&mut by_count, at(2)), Some((0, vec![true; 3])));
-    assert_eq!(by_count.next_report(), None);
-    assert!(receiver(16, true).on_packet(at(0), &packet(0, true), Ecn::NotEct, facts));
+    assert_eq!(by_count.next_timeout(), None);
+    assert!(arrives(&mut receiver(16, true), at(0), packet(0, true), Ecn::NotEct));
 }
 
 #[test]
 fn a_stream_may_begin_at_any_sequence_number() {
     let mut receiver = receiver(2, false);
-    receiver.on_packet(at(0), &packet(5000, false), Ecn::NotEct, PathFacts::default());
-    receiver.on_packet(at(1), &packet(5001, false), Ecn::NotEct, PathFacts::default());
+    arrives(&mut receiver, at(0), packet(5000, false), Ecn::NotEct);
+    arrives(&mut receiver, at(1), packet(5001, false), Ecn::NotEct);
     assert_eq!(report(&mut receiver, at(1)), Some((5000, vec![true, true])));
 }
 
 #[test]
 fn a_late_packet_is_reported_with_all_that_follows_it() {
-    let facts = PathFacts::default();
     let mut receiver = receiver(1, false);
-    receiver.on_packet(at(0), &packet(0, false), Ecn::NotEct, facts);
+    arrives(&mut receiver, at(0), packet(0, false), Ecn::NotEct);
     assert_eq!(report(&mut receiver, at(0)), Some((0, vec![true])));
-    receiver.on_packet(at(1), &packet(2, false), Ecn::NotEct, facts);
+    arrives(&mut receiver, at(1), packet(2, false), Ecn::NotEct);
     assert_eq!(report(&mut receiver, at(1)), Some((1, vec![false, true])));
-    receiver.on_packet(at(2), &packet(1, false), Ecn::NotEct, facts);
+    arrives(&mut receiver, at(2), packet(1, false), Ecn::NotEct);
     assert_eq!(report(&mut receiver, at(2)), Some((1, vec![true, true])), "received stays received");
-    receiver.on_packet(at(3), &packet(3, false), Ecn::NotEct, facts);
+    arrives(&mut receiver, at(3), packet(3, false), Ecn::NotEct);
     assert_eq!(report(&mut receiver, at(3)), Some((3, vec![true])));
 }
 
 #[test]
 fn of_duplicates_the_first_arrival_counts_and_ce_if_any_copy_has_it() {
     let mut receiver = receiver(16, false);
-    receiver.on_packet(at(10), &packet(0, false), Ecn::Ect1, PathFacts::default());
-    receiver.on_packet(at(20), &packet(0, false), Ecn::Ce, PathFacts::default());
-    receiver.on_packet(at(30), &packet(0, false), Ecn::Ect1, PathFacts::default());
-    let mut feedback = Feedback::default();
-    assert!(receiver.poll_feedback(at(60), &mut feedback));
+    arrives(&mut receiver, at(10), packet(0, false), Ecn::Ect1);
+    arrives(&mut receiver, at(20), packet(0, false), Ecn::Ce);
+    arrives(&mut receiver, at(30), packet(0, false), Ecn::Ect1);
+    let feedback = receiver.poll_transmit(at(60)).expect("it is due").packet;
     let first = ReceiverClock::RFC8888.read(at(10));
     assert_eq!(feedback.arrivals, [ArrivalReport::Received { at: Some(first), ecn: Ecn::Ce }]);
 }
@@ -84,11 +88,11 @@ fn of_duplicates_the_first_arrival_counts_and_ce_if_any_copy_has_it() {
 fn a_jump_in_sequence_numbers_costs_no_memory() {
     let mut receiver = receiver(1, false);
     for sequence in [0, 1 << 40, u64::MAX - 1] {
-        receiver.on_packet(at(1), &packet(sequence, false), Ecn::NotEct, PathFacts::default());
+        arrives(&mut receiver, at(1), packet(sequence, false), Ecn::NotEct);
         let (_, received) = report(&mut receiver, at(1)).expect("due");
         assert!(received.len() <= 16_384);
     }
-    receiver.on_packet(at(1), &packet(5, false), Ecn::NotEct, PathFacts::default());
+    arrives(&mut receiver, at(1), packet(5, false), Ecn::NotEct);
     assert_eq!(report(&mut receiver, at(1)), None, "too old to report on");
 }
 
@@ -98,6 +102,7 @@ fn sender(rate: Bitrate) -> RtpSender<Scream> {
     let config = SenderConfig {
         max_payload: Bytes::new(1200),
         header: RTP_HEADER,
+        ecn: Ecn::NotEct,
         clock_step: ReceiverClock::RFC8888.step(),
         forgiven_lateness: TimeDelta::ZERO,
     };
@@ -109,9 +114,9 @@ fn sender(rate: Bitrate) -> RtpSender<Scream> {
 }
 
 /// Sends what may be sent until `until`, without any feedback.
-fn drain(sender: &mut RtpSender<Scream>, until: Time) -> Vec<Outgoing> {
+fn drain(sender: &mut RtpSender<Scream>, until: Time) -> Vec<Transmit<RtpPacket>> {
     let mut sent = Vec::new();
-    while let Some(now) = sender.next_timeout().filter(|due| *due < until) {
+    while let Some((now, _)) = sender.next_timeout().filter(|(due, _)| *due < until) {
         sender.handle_timeout(now);
         sent.extend(std::iter::from_fn(|| sender.poll_transmit(now)));
     }
@@ -140,7 +145,7 @@ fn feedback_for_packets_never_sent_changes_nothing() {
         arrivals: vec![received; 6],
         receiver: None,
     };
-    told.handle_feedback(at(100), &hostile);
+    told.receive(at(100), Box::new(hostile), Ecn::NotEct);
     assert_eq!(told.counters().unknown_reports, 6);
     assert_eq!(drain(&mut told, at(2000)), drain(&mut untold, at(2000)));
 }
@@ -148,11 +153,13 @@ fn feedback_for_packets_never_sent_changes_nothing() {
 #[test]
 fn a_report_covers_as_many_packets_again_as_its_overlap_says() {
     for overlap in [100, 256, 300, 5000, 16_000] {
-        let config = FeedbackConfig { packets: 100, marker: false, overlap, ..FeedbackConfig::default() };
+        let time = TimeDelta::from_secs(60);
+        let config =
+            FeedbackConfig { packets: 100, time, marker: false, overlap, ..FeedbackConfig::default() };
         let mut receiver = RtpReceiver::new(config, 1, PlayoutConfig::Immediate);
         let mut last = None;
         for sequence in 0..20_000 {
-            if receiver.on_packet(at(sequence), &packet(sequence, false), Ecn::NotEct, PathFacts::default()) {
+            if arrives(&mut receiver, at(sequence), packet(sequence, false), Ecn::NotEct) {
                 last = report(&mut receiver, at(sequence));
             }
         }

@@ -24,9 +24,9 @@ struct Told {
 }
 
 impl<C: Controller> TcpSender<C> {
-    /// A segment of the receiver arrived. One that says what cannot be changes nothing.
+    /// A segment of the receiver arrived.
     #[inline(always)]
-    pub fn handle_segment(&mut self, now: Time, segment: &Segment) {
+    pub(super) fn take_segment(&mut self, now: Time, segment: &Segment) {
         if segment.connection != self.connection {
             self.counters.ignored += 1;
             return;

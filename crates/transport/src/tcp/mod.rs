@@ -14,9 +14,10 @@ mod scoreboard;
 mod segment;
 mod sender;
 pub mod transfers;
+mod transmit;
 
 pub use buffer::WrittenFrame;
 pub use config::{EcnEcho, RecoveryKind, TcpConfig};
-pub use receiver::{TcpArrival, TcpReceiver};
+pub use receiver::TcpReceiver;
 pub use segment::{Flags, SackBlocks, Segment, TCP_HEADER};
-pub use sender::{TcpCounters, TcpOutgoing, TcpSender};
+pub use sender::{TcpCounters, TcpSender};

@@ -1,24 +1,17 @@
 //! The end that receives: puts the stream together, and says what is there.
 
 use super::segment::{Flags, SackBlocks, Segment, unwrap};
-use super::{EcnEcho, TcpConfig};
-use crate::ends::ReceivingEnd;
-use paceline_media::PlayoutCounters;
+use super::{EcnEcho, TcpConfig, WrittenFrame};
+use crate::{PathFacts, Reason, Received, ReceivingEnd, Transmit};
+use paceline_cc::StreamId;
+use paceline_media::{DisplayedFrame, PlayoutCounters, StreamPlayout};
 use paceline_units::{Bytes, Ecn, Time};
-
-/// What the receiver made of a segment.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct TcpArrival {
-    /// Payload that was not there before.
-    pub new_payload: Bytes,
-    /// Whether all of its payload was there before.
-    pub duplicate: bool,
-}
+use std::collections::VecDeque;
 
 /// The most pieces of the stream that are kept beyond the first hole: a guard, far above what any window makes.
 const MOST_PIECES: usize = 4096;
 
-/// Receives a stream of bytes.
+/// Receives a stream of bytes, and shows the frames in it to whoever knows where they end.
 #[derive(Clone, Debug)]
 pub struct TcpReceiver {
     config: TcpConfig,
@@ -40,6 +33,9 @@ pub struct TcpReceiver {
     echo: bool,
     window: u64,
     ignored: u64,
+    duplicates: u64,
+    playout: StreamPlayout,
+    displayed: VecDeque<DisplayedFrame>,
 }
 
 impl TcpReceiver {
@@ -60,6 +56,9 @@ impl TcpReceiver {
             echo: false,
             window: config.receive_window(),
             ignored: 0,
+            duplicates: 0,
+            playout: StreamPlayout::default(),
+            displayed: VecDeque::new(),
         }
     }
 
@@ -68,54 +67,65 @@ impl TcpReceiver {
         self.ignored
     }
 
+    /// Segments with payload that brought nothing new.
+    pub fn duplicates(&self) -> u64 {
+        self.duplicates
+    }
+
+    /// A frame is whole: all before [`TcpReceiver::readable`] is there.
+    pub fn display(&mut self, now: Time, frame: &WrittenFrame) {
+        self.displayed.push_back(self.playout.show(now, frame.captured, frame.payload));
+    }
+
     /// Offset of the first byte that is missing: all before it can be read.
     #[inline]
     pub fn readable(&self) -> u64 {
         self.next
     }
 
-    /// A segment arrived. Ask [`TcpReceiver::poll_ack`] afterwards.
+    /// A segment arrived; answers the payload that was not there before.
     #[inline(always)]
-    pub fn on_segment(&mut self, now: Time, segment: &Segment, ecn: Ecn) -> TcpArrival {
+    fn take_segment(&mut self, now: Time, segment: &Segment, ecn: Ecn) -> Bytes {
         if segment.connection != self.connection {
             self.ignored += 1;
-            return TcpArrival::default();
+            return Bytes::ZERO;
         }
         let odd = Flags::RST.0 | Flags::SYN.0;
         if segment.flags.0 & odd != 0 {
             self.control(now, segment);
-            return TcpArrival::default();
+            return Bytes::ZERO;
         }
         let begin = self.config.initial_sequence.wrapping_add(1);
         let offset = unwrap(self.next, segment.sequence.wrapping_sub(begin));
         let Some(offset) = offset.filter(|_| self.connected && segment.flags.has(Flags::ACK)) else {
             self.ignored += 1;
-            return TcpArrival::default();
+            return Bytes::ZERO;
         };
         let end = offset + u64::from(segment.payload);
         let fin = segment.flags.has(Flags::FIN);
         if segment.payload == 0 && !fin {
-            return TcpArrival::default();
+            return Bytes::ZERO;
         }
         if end > self.next + self.window || end < self.next.saturating_sub(self.window) {
             // RFC 9293 section 3.10.7.4: out of the window, an acknowledgement and nothing else.
             self.ignored += 1;
             self.due = Some(now);
-            return TcpArrival::default();
+            return Bytes::ZERO;
         }
         self.note_mark(now, segment, ecn);
         if fin && self.fin.is_none() {
             self.fin = Some(end);
         }
-        let arrival = self.store(now, offset, end);
+        let duplicates = self.duplicates;
+        let new = self.store(now, offset, end);
         self.unacknowledged += 1;
-        let delayed = self.pieces.is_empty() && !arrival.duplicate && self.fin.is_none();
+        let delayed = self.pieces.is_empty() && self.duplicates == duplicates && self.fin.is_none();
         if !delayed || self.unacknowledged >= self.config.ack_every {
             self.due = Some(now);
         } else if self.due.is_none() {
             self.due = Some(now + self.config.ack_delay);
         }
-        arrival
+        new
     }
 
     /// SYN and RST.
@@ -164,17 +174,17 @@ impl TcpReceiver {
     }
 
     #[inline]
-    fn store(&mut self, now: Time, offset: u64, end: u64) -> TcpArrival {
+    fn store(&mut self, now: Time, offset: u64, end: u64) -> Bytes {
         if offset == self.next && self.pieces.is_empty() {
             // The common case: the next in order.
             self.next = end;
-            return TcpArrival { new_payload: Bytes::new(end - offset), duplicate: false };
+            return Bytes::new(end - offset);
         }
         self.store_apart(now, offset, end)
     }
 
     #[cold]
-    fn store_apart(&mut self, now: Time, offset: u64, end: u64) -> TcpArrival {
+    fn store_apart(&mut self, now: Time, offset: u64, end: u64) -> Bytes {
         let begin = offset.max(self.next);
         let had = |pieces: &[(u64, u64)]| -> u64 {
             pieces.iter().map(|(from, to)| end.min(*to).saturating_sub(begin.max(*from))).sum()
@@ -183,7 +193,8 @@ impl TcpReceiver {
         if new == 0 {
             self.duplicate = (end > offset).then_some((offset, end));
             self.due = Some(now);
-            return TcpArrival { new_payload: Bytes::ZERO, duplicate: end > offset };
+            self.duplicates += u64::from(end > offset);
+            return Bytes::ZERO;
         }
         if offset < begin {
             self.duplicate = Some((offset, begin));
@@ -192,10 +203,10 @@ impl TcpReceiver {
             self.next = end;
         } else if !self.insert(begin, end) {
             self.ignored += 1;
-            return TcpArrival::default();
+            return Bytes::ZERO;
         }
         self.join_pieces();
-        TcpArrival { new_payload: Bytes::new(new), duplicate: false }
+        Bytes::new(new)
     }
 
     /// Keeps a piece; false if there are too many.
@@ -229,25 +240,6 @@ impl TcpReceiver {
             joined += 1;
         }
         self.pieces.drain(..joined);
-    }
-
-    /// When an acknowledgement is due that nothing else asks for.
-    #[inline]
-    pub fn next_timeout(&self) -> Option<Time> {
-        self.due
-    }
-
-    /// The next segment to send back. Call until there is none.
-    #[inline(always)]
-    pub fn poll_ack(&mut self, now: Time) -> Option<Segment> {
-        if let Some(first) = self.first.take() {
-            return Some(first);
-        }
-        if self.due.is_none_or(|due| now < due) {
-            return None;
-        }
-        (self.due, self.unacknowledged) = (None, 0);
-        Some(self.acknowledgment())
     }
 
     #[inline]
@@ -300,7 +292,41 @@ impl TcpReceiver {
 }
 
 impl ReceivingEnd for TcpReceiver {
+    type Data = Segment;
+    type Returning = Segment;
+
+    #[inline]
+    fn next_timeout(&self) -> Option<(Time, Reason)> {
+        self.due.map(|due| (due, Reason::DelayedAck))
+    }
+
+    fn handle_timeout(&mut self, _now: Time) {}
+
+    #[inline(always)]
+    fn receive(&mut self, now: Time, segment: Segment, ecn: Ecn, _facts: PathFacts) -> Received {
+        Received { stream: StreamId(0), payload: self.take_segment(now, &segment, ecn) }
+    }
+
+    #[inline(always)]
+    fn poll_transmit(&mut self, now: Time) -> Option<Transmit<Segment>> {
+        let packet = match self.first.take() {
+            Some(first) => first,
+            None if self.due.is_none_or(|due| now < due) => return None,
+            None => {
+                (self.due, self.unacknowledged) = (None, 0);
+                self.acknowledgment()
+            }
+        };
+        // RFC 3168 section 6.1.4: acknowledgements are not ECN-capable.
+        Some(Transmit { packet, size: packet.size(), ecn: Ecn::NotEct, stream: StreamId(0), queued: now })
+    }
+
+    #[inline]
+    fn poll_displayed(&mut self) -> Option<DisplayedFrame> {
+        self.displayed.pop_front()
+    }
+
     fn playout(&self) -> PlayoutCounters {
-        PlayoutCounters::default()
+        self.playout.counters()
     }
 }

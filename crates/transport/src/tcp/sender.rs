@@ -4,30 +4,16 @@ use super::buffer::{SendBuffer, WrittenFrame};
 use super::prr::Prr;
 use super::rto::Rto;
 use super::scoreboard::{Scoreboard, State};
-use super::segment::{Flags, SackBlocks, Segment, TCP_HEADER};
+use super::segment::{SackBlocks, Segment, TCP_HEADER};
 use super::{RecoveryKind, TcpConfig};
-use crate::ends::{FrameCounters, SendingEnd, Transfer, TransferCounters};
-use crate::pacer::Pacer;
+use crate::{FrameCounters, Pacer, Reason, SendingEnd, Transfer, TransferCounters, Transmit};
 use paceline_cc::{
-    Allowance, Controller, Offered, PacketResult, Recovery, SendQueueState, SentPacket, StreamId,
-    TargetChange, Update,
+    Allowance, Controller, Limits, Offered, PacketResult, Recovery, SendQueueState, StreamId, TargetChange,
+    Update,
 };
 use paceline_media::Source;
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 use std::ops::AddAssign;
-
-/// A segment on its way out.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct TcpOutgoing {
-    /// The segment.
-    pub segment: Segment,
-    /// Its mark.
-    pub ecn: Ecn,
-    /// Whether it was sent before.
-    pub retransmission: bool,
-    /// When its bytes entered the send buffer; of a retransmission, now.
-    pub queued: Time,
-}
 
 /// What the sender counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -123,17 +109,21 @@ pub struct TcpSender<C> {
     pub(super) counters: TcpCounters,
     begun: Option<Time>,
     pub(super) completed: Option<Time>,
-    mss: u64,
-    pacer: Pacer,
-    allowance: Allowance,
+    /// Whether the transfer of a file that ends may still complete.
+    completes: bool,
+    pub(super) mss: u64,
+    pub(super) pacer: Pacer,
+    pub(super) allowance: Allowance,
+    limits: Limits,
     target: Option<Bitrate>,
 }
 
-const STREAM: StreamId = StreamId(0);
+pub(super) const STREAM: StreamId = StreamId(0);
 
 impl<C: Controller> TcpSender<C> {
     /// A connection that has not begun, of a flow whose connections are told apart by `connection`.
     pub fn new(controller: C, config: &TcpConfig, source: Source, connection: u16) -> TcpSender<C> {
+        let completes = matches!(&source, Source::Bulk(bulk) if bulk.length().is_some());
         TcpSender {
             controller,
             config: *config,
@@ -154,9 +144,11 @@ impl<C: Controller> TcpSender<C> {
             counters: TcpCounters::default(),
             begun: None,
             completed: None,
+            completes,
             mss: config.mss(),
             pacer: Pacer::new(TimeDelta::ZERO),
             allowance: Allowance::Unlimited,
+            limits: Limits::none(STREAM),
             target: None,
         }
     }
@@ -194,29 +186,6 @@ impl<C: Controller> TcpSender<C> {
         self.board.in_flight()
     }
 
-    /// Begins: the handshake if there is one, and the source.
-    pub fn start(&mut self, now: Time) {
-        if self.phase != Phase::Idle {
-            return;
-        }
-        self.begun = Some(now);
-        self.phase = match self.config.handshake {
-            true => Phase::Opening { due: true, sent: now, resent: false },
-            false => Phase::Open,
-        };
-        if let Some(target) = self.controller.target_bitrate(STREAM) {
-            self.aim(now, target);
-        }
-        self.buffer.source_mut().start(now);
-        self.refill(now);
-    }
-
-    /// The source ends. What was not sent yet is dropped; what was sent is repaired to the end.
-    pub fn stop(&mut self, now: Time) {
-        self.buffer.stop(self.board.end_offset());
-        self.complete(now);
-    }
-
     /// The next frame of a source of frames whose bytes all lie before `received`, what the other end has put together.
     ///
     /// On the wire frames have no borders here: whoever drives both ends matches them. Frames are kept until they are
@@ -224,17 +193,6 @@ impl<C: Controller> TcpSender<C> {
     #[inline]
     pub fn take_frame(&mut self, received: u64) -> Option<WrittenFrame> {
         self.buffer.take_frame(received)
-    }
-
-    /// The source is silent for a while; what it wrote is still sent.
-    pub fn pause(&mut self) {
-        self.buffer.source_mut().pause();
-    }
-
-    /// The source goes on.
-    pub fn resume(&mut self, now: Time) {
-        self.buffer.source_mut().resume(now);
-        self.refill(now);
     }
 
     /// Nothing new is sent until [`TcpSender::release`]; what was sent is repaired.
@@ -246,41 +204,6 @@ impl<C: Controller> TcpSender<C> {
     pub fn release(&mut self, now: Time) {
         self.buffer.release(now);
         self.refill(now);
-    }
-
-    /// When the endpoint wants [`TcpSender::handle_timeout`] and [`TcpSender::poll_transmit`] called.
-    #[inline]
-    pub fn next_timeout(&self) -> Option<Time> {
-        let controller = self.controller.next_timeout().map_or(Time::MAX, |(due, _)| due);
-        let timer = self.timer.unwrap_or(Time::MAX);
-        let mut next = controller.min(timer).min(self.buffer.next_write().unwrap_or(Time::MAX));
-        if self.pacer.next() < next && self.wants_to_send() {
-            next = self.pacer.next();
-        }
-        (next != Time::MAX).then_some(next)
-    }
-
-    /// Writes what the source has due and runs the timers that expired. False if nothing was due: then it is only a
-    /// packet's time to leave.
-    pub fn handle_timeout(&mut self, now: Time) -> bool {
-        let mut any = false;
-        while let Some(bytes) = self.buffer.write_due(now) {
-            self.tell_written(now, bytes);
-            any = true;
-        }
-        if self.controller.next_timeout().is_some_and(|(due, _)| due <= now) {
-            let queue = self.queue_state(now);
-            let update = self.controller.on_send_queue(now, &queue);
-            self.apply(now, update);
-            let update = self.controller.on_timeout(now);
-            self.apply(now, update);
-            any = true;
-        }
-        if self.timer.is_some_and(|due| due <= now) {
-            self.expire(now);
-            any = true;
-        }
-        any
     }
 
     /// The retransmission timer: RFC 6298 section 5, rules 5.4 to 5.7.
@@ -335,193 +258,9 @@ impl<C: Controller> TcpSender<C> {
         }
     }
 
-    /// Whether a segment would leave if the pacer let it.
-    #[inline]
-    fn wants_to_send(&self) -> bool {
-        match self.phase {
-            Phase::Opening { due, .. } => due,
-            Phase::Open if self.board.lost() > 0 => self.admits(self.config.packet_size, true),
-            Phase::Open => self.next_payload().is_some(),
-            Phase::Idle | Phase::Closed => false,
-        }
-    }
-
-    /// Whether window and recovery let a packet of `size` go.
-    #[inline]
-    fn admits(&self, size: Bytes, lost: bool) -> bool {
-        if lost && self.progress.forced {
-            return true;
-        }
-        if let Some(prr) = &self.progress.prr {
-            return prr.admits(size);
-        }
-        if let Some(limit) = self.progress.limit {
-            return self.board.in_flight() + size <= limit;
-        }
-        match self.allowance {
-            Allowance::Unlimited => true,
-            Allowance::Bytes(bytes) => size <= bytes,
-            Allowance::Packets(packets) => packets > 0,
-        }
-    }
-
-    /// Payload of the next new segment, if one may go. There is no Nagle algorithm: what the application wrote leaves
-    /// as soon as the window lets it.
-    #[inline]
-    fn next_payload(&self) -> Option<u64> {
-        let end = self.board.end_offset();
-        let payload = (self.buffer.written() - end).min(self.mss);
-        if payload == 0 || !self.admits(TCP_HEADER + Bytes::new(payload), false) {
-            return None;
-        }
-        let fits = end + payload - self.board.first_offset() <= self.peer_window;
-        let limited =
-            !self.config.limited_transmit && self.progress.duplicates > 0 && self.progress.until.is_none();
-        (fits && !limited).then_some(payload)
-    }
-
-    /// The next segment, if one may leave at `now`. Call until none is left.
-    #[inline(always)]
-    pub fn poll_transmit(&mut self, now: Time) -> Option<TcpOutgoing> {
-        if now < self.pacer.next() {
-            return None;
-        }
-        match self.phase {
-            Phase::Open => {}
-            Phase::Opening { due: true, resent, .. } => return Some(self.open(now, resent)),
-            _ => return None,
-        }
-        if self.board.lost() > 0 {
-            return self.resend(now);
-        }
-        match self.next_payload() {
-            Some(payload) => Some(self.send_new(now, payload)),
-            None => self.rescue(now),
-        }
-    }
-
-    fn open(&mut self, now: Time, resent: bool) -> TcpOutgoing {
-        self.phase = Phase::Opening { due: false, sent: now, resent };
-        self.timer = Some(now + self.rto.timeout());
-        let asks = self.config.ect != Ecn::NotEct;
-        let flags = Flags::SYN.and_if(asks, Flags::ECE.and(Flags::CWR));
-        let segment = Segment { flags, sequence: self.config.initial_sequence, ..self.empty() };
-        TcpOutgoing { segment, ecn: Ecn::NotEct, retransmission: resent, queued: now }
-    }
-
-    fn empty(&self) -> Segment {
-        Segment {
-            connection: self.connection,
-            flags: Flags::ACK,
-            sequence: 0,
-            acknowledgment: 0,
-            window: 0,
-            payload: 0,
-            sack: SackBlocks::none(),
-        }
-    }
-
-    /// The sequence number of the byte at `offset`.
-    #[inline]
-    fn sequence(&self, offset: u64) -> u32 {
-        self.config.initial_sequence.wrapping_add(1).wrapping_add(offset as u32)
-    }
-
-    #[inline(always)]
-    fn send_new(&mut self, now: Time, payload: u64) -> TcpOutgoing {
-        let offset = self.board.end_offset();
-        self.refill(now);
-        let queued = self.buffer.since(offset).unwrap_or(now);
-        let last = offset + payload == self.buffer.written();
-        let fin = last && self.buffer.is_finished();
-        let number = self.board.push(now, payload as u32, fin);
-        self.refill(now);
-        let flags = Flags::ACK.and_if(fin, Flags::FIN).and_if(self.say_reduced, Flags::CWR);
-        self.say_reduced = false;
-        if self.timer.is_none() {
-            self.timer = Some(now + self.rto.timeout());
-        }
-        if self.config.one_sample && self.timed.is_none() {
-            self.timed = Some((number, now));
-        }
-        let segment =
-            Segment { flags, sequence: self.sequence(offset), payload: payload as u32, ..self.empty() };
-        let idle = self.buffer.written() == self.board.end_offset();
-        self.tell_sent(now, number, segment.size(), idle);
-        TcpOutgoing { segment, ecn: self.config.ect, retransmission: false, queued }
-    }
-
-    /// The lowest segment that is lost, if it may go.
-    #[cold]
-    fn resend(&mut self, now: Time) -> Option<TcpOutgoing> {
-        let number = self.board.next_lost()?;
-        if !self.admits(self.board.sent(number).size(), true) {
-            return None;
-        }
-        self.progress.forced = false;
-        self.board.resend(number, now);
-        Some(self.sent_again(now, number))
-    }
-
-    /// Nothing is lost and nothing new may be had: the last segment once more, so that the end of a flight whose end was
-    /// lost is not left to the timer (RFC 6675 section 4, NextSeg rule 4).
-    fn rescue(&mut self, now: Time) -> Option<TcpOutgoing> {
-        let last = self.board.end().checked_sub(1)?;
-        if self.progress.until.is_none()
-            || self.progress.rescued
-            || self.config.recovery != RecoveryKind::Sack
-            || self.buffer.written() > self.board.end_offset()
-            || self.board.is_empty()
-            || self.board.sent(last).state != State::InFlight
-            || !self.admits(self.board.sent(last).size(), false)
-        {
-            return None;
-        }
-        self.progress.rescued = true;
-        // It is in flight once, whichever copy arrives: the copy that it replaces counts as lost.
-        let lost = self.board.sent(last).size();
-        self.board.set(last, State::Lost);
-        let update = self.controller.on_recovery(now, Recovery::Lost { lost });
-        self.apply(now, update);
-        self.board.resend(last, now);
-        Some(self.sent_again(now, last))
-    }
-
-    fn sent_again(&mut self, now: Time, number: u64) -> TcpOutgoing {
-        let sent = *self.board.sent(number);
-        self.counters.retransmissions += 1;
-        self.progress.unanswered = self.progress.unanswered.map(|count| count + 1);
-        if self.timed.is_some_and(|(timed, _)| timed == number) {
-            self.timed = None;
-        }
-        if self.timer.is_none() {
-            self.timer = Some(now + self.rto.timeout());
-        }
-        let segment = Segment {
-            flags: Flags::ACK.and_if(sent.last, Flags::FIN),
-            sequence: self.sequence(sent.start),
-            payload: sent.payload,
-            ..self.empty()
-        };
-        self.tell_sent(now, number, segment.size(), false);
-        // RFC 3168 section 6.1.5: what is sent again is not ECN-capable.
-        TcpOutgoing { segment, ecn: Ecn::NotEct, retransmission: true, queued: now }
-    }
-
-    #[inline]
-    fn tell_sent(&mut self, now: Time, sequence: u64, size: Bytes, app_limited: bool) {
-        self.pacer.on_sent(now, size);
-        if let Some(prr) = &mut self.progress.prr {
-            prr.on_sent(size);
-        }
-        let sent = SentPacket { stream: STREAM, sequence, size, probe: None, app_limited };
-        let update = self.controller.on_sent(now, &sent);
-        self.apply(now, update);
-    }
-
     /// Keeps the buffer of an endless source filled.
     #[inline]
-    fn refill(&mut self, now: Time) {
+    pub(super) fn refill(&mut self, now: Time) {
         while let Some(bytes) = self.buffer.refill(now, self.board.end_offset()) {
             self.tell_written(now, bytes);
         }
@@ -559,6 +298,7 @@ impl<C: Controller> TcpSender<C> {
     }
 
     fn aim(&mut self, now: Time, target: Bitrate) {
+        let target = self.limits.clamp(target);
         self.target = Some(target);
         self.buffer.source_mut().set_target(now, target);
     }
@@ -585,6 +325,119 @@ impl<C: Controller> TcpSender<C> {
 
 impl<C: Controller> SendingEnd for TcpSender<C> {
     type Controller = C;
+    type Data = Segment;
+    type Returning = Segment;
+
+    fn start(&mut self, now: Time) {
+        if self.phase != Phase::Idle {
+            return;
+        }
+        self.begun = Some(now);
+        self.phase = match self.config.handshake {
+            true => Phase::Opening { due: true, sent: now, resent: false },
+            false => Phase::Open,
+        };
+        if let Some(target) = self.controller.target_bitrate(STREAM) {
+            self.aim(now, target);
+        }
+        self.buffer.source_mut().start(now);
+        self.refill(now);
+    }
+
+    /// What was sent is repaired to the end.
+    fn stop(&mut self, now: Time) {
+        self.buffer.stop(self.board.end_offset());
+        self.complete(now);
+    }
+
+    fn pause(&mut self, _now: Time) {
+        self.buffer.source_mut().pause();
+    }
+
+    fn resume(&mut self, now: Time) {
+        self.buffer.source_mut().resume(now);
+        self.refill(now);
+    }
+
+    fn set_limits(&mut self, now: Time, limits: &Limits) {
+        self.limits = *limits;
+        let update = self.controller.on_limits(now, limits);
+        self.apply(now, update);
+        if let Some(target) = self.controller.target_bitrate(STREAM).or(self.target) {
+            self.aim(now, target);
+        }
+    }
+
+    #[inline]
+    fn next_timeout(&self) -> Option<(Time, Reason)> {
+        let mut next = match self.controller.next_timeout() {
+            Some((due, why)) => (due, Reason::Controller(why)),
+            None => (Time::MAX, Reason::Capture),
+        };
+        if let Some(due) = self.timer.filter(|due| *due < next.0) {
+            next = (due, Reason::Retransmission);
+        }
+        if let Some(due) = self.buffer.next_write().filter(|due| *due < next.0) {
+            next = (due, Reason::Capture);
+        }
+        if self.pacer.next() < next.0 && self.wants_to_send() {
+            next = (self.pacer.next(), Reason::Pacing);
+        }
+        (next.0 != Time::MAX).then_some(next)
+    }
+
+    /// Writes what the source has due and runs the timers that expired.
+    fn handle_timeout(&mut self, now: Time) {
+        while let Some(bytes) = self.buffer.write_due(now) {
+            self.tell_written(now, bytes);
+        }
+        if self.controller.next_timeout().is_some_and(|(due, _)| due <= now) {
+            let queue = self.queue_state(now);
+            let update = self.controller.on_send_queue(now, &queue);
+            self.apply(now, update);
+            let update = self.controller.on_timeout(now);
+            self.apply(now, update);
+        }
+        if self.timer.is_some_and(|due| due <= now) {
+            self.expire(now);
+        }
+    }
+
+    #[inline(always)]
+    fn poll_transmit(&mut self, now: Time) -> Option<Transmit<Segment>> {
+        if now < self.pacer.next() {
+            return None;
+        }
+        match self.phase {
+            Phase::Open => {}
+            Phase::Opening { due: true, resent, .. } => return Some(self.open(now, resent)),
+            _ => return None,
+        }
+        if self.board.lost() > 0 {
+            return self.resend(now);
+        }
+        match self.next_payload() {
+            Some(payload) => Some(self.send_new(now, payload)),
+            None => self.rescue(now),
+        }
+    }
+
+    /// A segment that says what cannot be changes nothing.
+    #[inline(always)]
+    fn receive(&mut self, now: Time, segment: Segment, _ecn: Ecn) -> Option<Segment> {
+        self.take_segment(now, &segment);
+        None
+    }
+
+    #[inline]
+    fn poll_completed(&mut self) -> Option<Transfer> {
+        if !self.completes {
+            return None;
+        }
+        let transfer = self.transfer();
+        self.completes = transfer.is_none();
+        transfer
+    }
 
     fn controller(&self) -> &C {
         &self.controller

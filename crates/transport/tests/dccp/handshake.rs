@@ -286,10 +286,12 @@ fn section_14_2_the_handshake_may_be_fragmented_and_is_not_marked() {
     let ect = DccpConfig { ect: Ecn::Ect0, ..config() };
     let mut pair = Pair::new(&ect, &ect);
     let first = pair.client.poll_transmit(ms(0)).expect("a Request");
-    assert!(first.fragmentable && first.ecn == Ecn::NotEct);
+    assert!(first.packet.packet_type().may_be_fragmented() && first.ecn == Ecn::NotEct);
     let mut pair = Pair::open(&ect, &ect);
     pair.send(To::Client, 10);
     let now = pair.now;
     let data = pair.client.poll_transmit(now).expect("data");
-    assert!(!data.fragmentable && data.ecn == Ecn::Ect0 && data.packet.ports == PORTS);
+    assert!(
+        !data.packet.packet_type().may_be_fragmented() && data.ecn == Ecn::Ect0 && data.packet.ports == PORTS
+    );
 }

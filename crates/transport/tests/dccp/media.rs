@@ -5,8 +5,7 @@ use crate::standin::StandIns;
 use paceline_cc::StreamId;
 use paceline_media::{Cbr, CbrParams, FrameRate, PlayoutConfig, Source};
 use paceline_transport::dccp::{CCID_2, Carried, Ccids, DccpConfig, DccpReceiver, DccpSender, open_pair};
-use paceline_transport::rtp::PathFacts;
-use paceline_transport::{ReceivingEnd, SendingEnd};
+use paceline_transport::{PathFacts, ReceivingEnd, SendingEnd};
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 use paceline_wire::dccp::{Payload, RtpDatagram, ServiceCode};
 
@@ -47,14 +46,14 @@ fn run(end: Time, answered: bool) -> (Vec<RtpDatagram>, DccpSender<StandIns>, Dc
                     assert_eq!(out.packet.size(), out.size);
                     sent.push(rtp);
                 }
-                receiver.on_packet(now, out.packet, Ecn::NotEct, PathFacts::default());
+                receiver.receive(now, out.packet, Ecn::NotEct, PathFacts::default());
             }
             if let (Some(back), true) = (back, answered) {
-                sender.handle_packet(now, back.packet, Ecn::NotEct);
+                sender.receive(now, back.packet, Ecn::NotEct);
             }
         }
-        let due = [sender.next_timeout().map(|(due, _)| due), receiver.next_timeout()];
-        now = due.into_iter().flatten().min().expect("a source goes on").max(now);
+        let due = [sender.next_timeout(), receiver.next_timeout()].into_iter().flatten().map(|(due, _)| due);
+        now = due.min().expect("a source goes on").max(now);
     }
     (sent, sender, receiver)
 }

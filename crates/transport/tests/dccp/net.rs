@@ -1,7 +1,8 @@
 //! A client and a server over a pipe in virtual time that does to each packet what a test says.
 
 use crate::standin::StandIns;
-use paceline_transport::dccp::{Ccids, Connection, DccpConfig, Event, State, Transmit};
+use paceline_transport::Transmit;
+use paceline_transport::dccp::{Ccids, Connection, DccpConfig, Event, State};
 use paceline_units::{Ecn, Time, TimeDelta};
 use paceline_wire::dccp::{
     Body, Packet, PacketType, Payload, Ports, ResetCode, ResetReason, SequenceNumber, ServiceCode,
@@ -138,7 +139,7 @@ impl<F: Ccids + Clone> Pair<F> {
         }
     }
 
-    fn put(&mut self, to: To, Transmit { packet, ecn, .. }: Transmit) {
+    fn put(&mut self, to: To, Transmit { packet, ecn, .. }: Transmit<Packet>) {
         let fate = (self.rule)(self.log.len(), to, &packet);
         self.log.push((self.now, to, packet.clone()));
         self.marks.push(ecn);

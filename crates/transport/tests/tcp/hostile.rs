@@ -3,6 +3,7 @@
 use crate::net::{Fate, Net, at, ms};
 use crate::recovery::{KINDS, config};
 use paceline_transport::tcp::{Flags, SackBlocks, Segment, TcpConfig, TcpReceiver};
+use paceline_transport::{PathFacts, ReceivingEnd};
 use paceline_units::{Bytes, Ecn};
 use proptest::prelude::*;
 
@@ -67,8 +68,8 @@ proptest! {
         let mut there = 0;
         for (index, segment) in segments.iter().enumerate() {
             let now = at(index as i64);
-            there += receiver.on_segment(now, segment, Ecn::NotEct).new_payload.as_u64();
-            while let Some(ack) = receiver.poll_ack(now) {
+            there += receiver.receive(now, *segment, Ecn::NotEct, PathFacts::default()).payload.as_u64();
+            while let Some(ack) = receiver.poll_transmit(now).map(|ack| ack.packet) {
                 prop_assert!(ack.payload == 0);
             }
         }
@@ -100,7 +101,7 @@ fn a_receiver_that_takes_everything_back_gets_it_again_one_window_at_a_time() {
     let sent = net.sent.len();
     assert_eq!(sent, 21, "ten, and when they were told to have arrived a window more");
     net.run(at(1_200));
-    let again: Vec<_> = net.sent[sent..].iter().map(|(when, segment, _)| (*when, segment.sequence)).collect();
+    let again: Vec<_> = net.sent[sent..].iter().map(|(when, segment)| (*when, segment.sequence)).collect();
     let first = again[0].0;
     assert_eq!(again.iter().filter(|(when, _)| *when == first).count(), 1, "{again:?}");
     assert!(again.iter().all(|(_, sequence)| *sequence == 1), "nothing arrives: {again:?}");
@@ -187,16 +188,17 @@ fn a_receiver_answers_what_is_out_of_the_window_and_stores_nothing_of_it() {
         (2401, 960, 960, 1441, &[(2401, 3361)]),
     ];
     for (sequence, payload, new, acknowledged, blocks) in cases {
-        let arrival = receiver.on_segment(at(0), &data(sequence, payload, Flags::ACK), Ecn::NotEct);
-        let ack = receiver.poll_ack(at(0)).expect("at once: an acknowledgement per segment");
-        assert_eq!((arrival.new_payload.as_u64(), ack.acknowledgment), (new, acknowledged), "{sequence}");
+        let arrival =
+            receiver.receive(at(0), data(sequence, payload, Flags::ACK), Ecn::NotEct, PathFacts::default());
+        let ack = receiver.poll_transmit(at(0)).expect("at once: an acknowledgement per segment").packet;
+        assert_eq!((arrival.payload.as_u64(), ack.acknowledgment), (new, acknowledged), "{sequence}");
         assert_eq!(ack.sack.iter().collect::<Vec<_>>(), blocks, "{sequence}");
-        assert_eq!(receiver.poll_ack(at(0)), None);
+        assert_eq!(receiver.poll_transmit(at(0)), None);
     }
     assert_eq!(receiver.ignored(), 1);
     // A SYN in the middle, and a reset beside the expected number, are answered and change nothing.
     for flags in [Flags::SYN, Flags::RST] {
-        receiver.on_segment(at(0), &data(5000, 0, flags), Ecn::NotEct);
-        assert_eq!(receiver.poll_ack(at(0)).expect("an answer").acknowledgment, 1441);
+        receiver.receive(at(0), data(5000, 0, flags), Ecn::NotEct, PathFacts::default());
+        assert_eq!(receiver.poll_transmit(at(0)).expect("an answer").packet.acknowledgment, 1441);
     }
 }

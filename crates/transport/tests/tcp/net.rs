@@ -5,6 +5,7 @@ use paceline_cc::window::Setup;
 use paceline_cc::{Controller, Recovery, Report, SentPacket, Snapshot, TimeoutReason, Update};
 use paceline_media::{Bulk, BulkParams, Source};
 use paceline_transport::tcp::{Segment, TcpConfig, TcpReceiver, TcpSender};
+use paceline_transport::{PathFacts, ReceivingEnd, SendingEnd};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 use std::collections::BTreeMap;
 
@@ -78,10 +79,9 @@ pub struct Net {
     pub data_fate: Fates,
     pub ack_fate: Fates,
     /// When data left, and what.
-    pub sent: Vec<(Time, Segment, bool)>,
+    pub sent: Vec<(Time, Segment)>,
     pub acks: Vec<(Time, Segment)>,
     pub received: u64,
-    pub duplicates: u64,
     forward: BTreeMap<(Time, u64), (Segment, Ecn)>,
     back: BTreeMap<(Time, u64), Segment>,
     order: u64,
@@ -110,7 +110,6 @@ impl Net {
             sent: Vec::new(),
             acks: Vec::new(),
             received: 0,
-            duplicates: 0,
             forward: BTreeMap::new(),
             back: BTreeMap::new(),
             order: 0,
@@ -132,27 +131,24 @@ impl Net {
     }
 
     pub fn recoveries(&self) -> Vec<Recovery> {
-        use paceline_transport::SendingEnd;
         self.sender.controller().recoveries.iter().map(|(_, recovery)| *recovery).collect()
     }
 
     pub fn window(&self) -> u64 {
-        use paceline_transport::SendingEnd;
         self.sender.controller().snapshot().window.expect("a window law").as_u64() / 1000
     }
 
     /// The controller's count of what is in flight is the scoreboard's.
     pub fn check_flight(&self) {
-        use paceline_transport::SendingEnd;
         let counted = self.sender.controller().snapshot().in_flight;
         assert_eq!(counted, Some(self.sender.in_flight()), "at {:?}", self.now);
     }
 
     fn transmit(&mut self) {
         while let Some(out) = self.sender.poll_transmit(self.now) {
-            let number = self.sent.iter().filter(|(_, segment, _)| segment.payload > 0).count() as u64;
-            self.sent.push((self.now, out.segment, out.retransmission));
-            let fate = (self.data_fate)(number, &out.segment);
+            let number = self.sent.iter().filter(|(_, segment)| segment.payload > 0).count() as u64;
+            self.sent.push((self.now, out.packet));
+            let fate = (self.data_fate)(number, &out.packet);
             self.order += 1;
             let (mut arrives, mut ecn) = (self.now + self.delay, out.ecn);
             match fate {
@@ -160,17 +156,18 @@ impl Net {
                 Fate::Late(by) => arrives += by,
                 Fate::Marked if ecn != Ecn::NotEct => ecn = Ecn::Ce,
                 Fate::Doubled => {
-                    self.forward.insert((arrives, self.order), (out.segment, ecn));
+                    self.forward.insert((arrives, self.order), (out.packet, ecn));
                     self.order += 1;
                 }
                 _ => {}
             }
-            self.forward.insert((arrives, self.order), (out.segment, ecn));
+            self.forward.insert((arrives, self.order), (out.packet, ecn));
         }
     }
 
     fn acknowledge(&mut self) {
-        while let Some(segment) = self.receiver.poll_ack(self.now) {
+        while let Some(ack) = self.receiver.poll_transmit(self.now) {
+            let segment = ack.packet;
             let number = self.acks.len() as u64;
             self.acks.push((self.now, segment));
             self.order += 1;
@@ -191,8 +188,8 @@ impl Net {
     fn next(&self) -> Time {
         let forward = self.forward.first_key_value().map_or(Time::MAX, |((time, _), _)| *time);
         let back = self.back.first_key_value().map_or(Time::MAX, |((time, _), _)| *time);
-        let own = self.sender.next_timeout().unwrap_or(Time::MAX);
-        let other = self.receiver.next_timeout().unwrap_or(Time::MAX);
+        let own = self.sender.next_timeout().map_or(Time::MAX, |(due, _)| due);
+        let other = self.receiver.next_timeout().map_or(Time::MAX, |(due, _)| due);
         forward.min(back).min(own).min(other)
     }
 
@@ -202,12 +199,11 @@ impl Net {
             self.now = self.next().max(self.now);
             if let Some(entry) = self.forward.first_entry().filter(|entry| entry.key().0 <= self.now) {
                 let (segment, ecn) = entry.remove();
-                let arrival = self.receiver.on_segment(self.now, &segment, ecn);
-                self.received += arrival.new_payload.as_u64();
-                self.duplicates += u64::from(arrival.duplicate);
+                let received = self.receiver.receive(self.now, segment, ecn, PathFacts::default());
+                self.received += received.payload.as_u64();
             } else if let Some(entry) = self.back.first_entry().filter(|entry| entry.key().0 <= self.now) {
                 let segment = entry.remove();
-                self.sender.handle_segment(self.now, &segment);
+                self.sender.receive(self.now, segment, Ecn::NotEct);
                 self.check_flight();
             } else {
                 self.sender.handle_timeout(self.now);
@@ -220,7 +216,7 @@ impl Net {
 
     /// A segment from nowhere reaches the sender.
     pub fn inject_ack(&mut self, segment: &Segment) {
-        self.sender.handle_segment(self.now, segment);
+        self.sender.receive(self.now, *segment, Ecn::NotEct);
         self.check_flight();
         self.transmit();
     }

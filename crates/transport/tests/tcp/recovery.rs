@@ -24,7 +24,7 @@ fn without_loss_the_window_doubles_and_a_file_arrives_whole() {
     for kind in KINDS {
         let mut net = Net::new(&config(kind), Some(300_000)).started();
         net.run(at(10_000));
-        assert_eq!((net.received, net.duplicates), (300_000, 0), "{kind:?}");
+        assert_eq!((net.received, net.receiver.duplicates()), (300_000, 0), "{kind:?}");
         assert_eq!(net.sender.counters().retransmissions, 0);
         // 313 segments: 10, 20, 40, 80, 160, the rest: six round trips.
         assert_eq!(net.sender.completed_at(), Some(at(600)), "{kind:?}");
@@ -77,7 +77,7 @@ fn the_first_segment_after_a_recovery_is_repaired_by_the_timer_without_selective
         let mut one = Net::new(&config(kind), Some(300_000)).losing(&[40]).started();
         one.run(at(30_000));
         let again =
-            one.sent.iter().skip(41).position(|(_, segment, _)| segment.sequence == one.sent[40].1.sequence);
+            one.sent.iter().skip(41).position(|(_, segment)| segment.sequence == one.sent[40].1.sequence);
         // Recovery lasts until all that was sent before is acknowledged; this comes next.
         let first_new = 41 + again.expect("sent again") as u64 + 1;
         let mut net = Net::new(&config(kind), Some(300_000)).losing(&[40, first_new + after]).started();
@@ -117,7 +117,7 @@ fn a_round_trip_of_a_segment_sent_twice_is_not_measured() {
     // The first copy arrives after the second: had its 1.1 s or the second's 100 ms been taken for the round trip of the
     // first, the timer would be off for the next segments; nothing else is ever sent again.
     assert_eq!((net.received, net.sender.counters().timeouts), (96_000, 1));
-    assert!(net.duplicates >= 1, "the late copy");
+    assert!(net.receiver.duplicates() >= 1, "the late copy");
 }
 
 #[test]
@@ -196,7 +196,7 @@ fn marks_are_answered_once_per_window_and_cwr_ends_the_echo() {
     let mut net = net.started();
     net.run(at(20_000));
     let echoes = net.acks.iter().filter(|(_, ack)| ack.flags.has(Flags::ECE)).count();
-    let reduced = net.sent.iter().filter(|(_, segment, _)| segment.flags.has(Flags::CWR)).count();
+    let reduced = net.sent.iter().filter(|(_, segment)| segment.flags.has(Flags::CWR)).count();
     assert_eq!((net.received, reduced, net.sender.counters().retransmissions), (300_000, 1, 0));
     assert!(echoes > 4, "from the mark on until the reduction is known: {echoes}");
     let last = net.acks.last().expect("there are many").1;

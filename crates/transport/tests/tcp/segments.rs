@@ -9,8 +9,9 @@ use paceline_cc::{Controller, bbr, cubic, dctcp, ledbat, reno, vegas};
 use paceline_media::{Bulk, BulkParams, Cbr, CbrParams, Source};
 use paceline_transport::SendingEnd;
 use paceline_transport::tcp::{
-    EcnEcho, Flags, RecoveryKind, SackBlocks, Segment, TcpConfig, TcpOutgoing, TcpReceiver, TcpSender,
+    EcnEcho, Flags, RecoveryKind, SackBlocks, Segment, TcpConfig, TcpReceiver, TcpSender,
 };
+use paceline_transport::{PathFacts, ReceivingEnd, Transmit};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 
 /// Far more than any window here, yet soon counted: who sends as many at one time never stops.
@@ -204,7 +205,7 @@ impl<C: Controller> Pair<C> {
             7 | 8 => self.acknowledged(which, true),
             9 => self.acknowledged(which, false),
             10 => {
-                let due = self.sender.next_timeout().into_iter().chain(self.receiver.next_timeout()).min();
+                let due = self.due();
                 self.now = self.now.max(due.unwrap_or(self.now));
                 Ok(())
             }
@@ -248,7 +249,7 @@ impl<C: Controller> Pair<C> {
 
     fn command(&mut self, script: &mut Script<'_>) {
         match script.byte() {
-            0 => self.sender.pause(),
+            0 => self.sender.pause(self.now),
             1 => self.sender.resume(self.now),
             2 => {
                 self.sender.stop(self.now);
@@ -299,7 +300,7 @@ impl<C: Controller> Pair<C> {
 
     fn hand_to_sender(&mut self, segment: &Segment) -> Result<(), String> {
         let ignored = self.sender.counters().ignored;
-        self.sender.handle_segment(self.now, segment);
+        self.sender.receive(self.now, *segment, Ecn::NotEct);
         self.acks += 1;
         if self.sender.counters().ignored > ignored {
             return Ok(());
@@ -322,14 +323,16 @@ impl<C: Controller> Pair<C> {
         let ignored = self.receiver.ignored();
         let first = self.arrived.first();
         self.held = self.begin().wrapping_add((first + u64::from(self.fin == Some(first))) as u32);
-        let arrival = self.receiver.on_segment(self.now, segment, ecn);
+        let duplicates = self.receiver.duplicates();
+        let payload = self.receiver.receive(self.now, *segment, ecn, PathFacts::default()).payload;
+        let duplicate = self.receiver.duplicates() > duplicates;
         if !self.hostile && self.receiver.ignored() > ignored && segment.payload > 0 {
             let missing = segment.sequence.wrapping_add(segment.payload).wrapping_sub(self.begin());
             if missing.wrapping_sub(first as u32) as i32 > 0 {
                 return Err(format!("of what was sent this was ignored, with {first} received: {segment:?}"));
             }
         }
-        if arrival.new_payload == Bytes::ZERO && !arrival.duplicate {
+        if payload == Bytes::ZERO && !duplicate {
             // Nothing of it is there; the FIN of a segment without payload may be.
             if segment.flags.has(Flags::FIN) && self.receiver.ignored() == ignored && segment.payload == 0 {
                 self.note_fin(segment, first);
@@ -346,8 +349,10 @@ impl<C: Controller> Pair<C> {
         }
         self.note_fin(segment, first);
         let new = self.arrived.add(offset, end);
-        if arrival.new_payload.as_u64() != new || arrival.duplicate != (new == 0) {
-            return Err(format!("{offset}..{end} has {new} new bytes, said {arrival:?}"));
+        if payload.as_u64() != new || duplicate != (new == 0) {
+            return Err(format!(
+                "{offset}..{end} has {new} new bytes, said {payload:?}, duplicate: {duplicate}"
+            ));
         }
         if !self.hostile && end > self.sent {
             return Err(format!("received {end}, sent {}", self.sent));
@@ -363,14 +368,20 @@ impl<C: Controller> Pair<C> {
         }
     }
 
+    /// When either end wants to be woken.
+    fn due(&self) -> Option<Time> {
+        let next = [self.sender.next_timeout(), self.receiver.next_timeout()];
+        next.into_iter().flatten().map(|(due, _)| due).min()
+    }
+
     /// What a driver does until nothing is due: timers, segments, acknowledgements.
     fn settle(&mut self) -> Result<(), String> {
-        if self.sender.next_timeout().is_some_and(|due| due <= self.now) {
+        if self.sender.next_timeout().is_some_and(|(due, _)| due <= self.now) {
             self.sender.handle_timeout(self.now);
         }
         self.transmit()?;
         let mut acks = 0;
-        while let Some(ack) = self.receiver.poll_ack(self.now) {
+        while let Some(Transmit { packet: ack, .. }) = self.receiver.poll_transmit(self.now) {
             acks += 1;
             if acks > 2 {
                 return Err("acknowledges without end".into());
@@ -380,8 +391,7 @@ impl<C: Controller> Pair<C> {
                 self.back.push(ack);
             }
         }
-        let due = self.sender.next_timeout().filter(|due| *due <= self.now);
-        let due = due.or(self.receiver.next_timeout().filter(|due| *due <= self.now));
+        let due = self.due().filter(|due| *due <= self.now);
         if due.is_some() {
             return Err(format!("still due at {due:?}, now {:?}: a driver would never sleep", self.now));
         }
@@ -403,20 +413,27 @@ impl<C: Controller> Pair<C> {
         self.forced = 0;
         for _ in 0..ENDLESS {
             let window = self.sender.controller().snapshot().window;
+            let before = self.sender.counters().retransmissions;
             let Some(out) = self.sender.poll_transmit(self.now) else { return Ok(()) };
+            let again = self.sender.counters().retransmissions > before;
             if self.reset {
                 return Err(format!("sent {out:?} after a reset"));
             }
-            self.check_sent(&out, window)?;
+            self.check_sent(&out, again, window)?;
             if self.forward.len() < UNDER_WAY {
-                self.forward.push((out.segment, out.ecn));
+                self.forward.push((out.packet, out.ecn));
             }
         }
         Err("sends without end".into())
     }
 
-    fn check_sent(&mut self, out: &TcpOutgoing, window: Option<Bytes>) -> Result<(), String> {
-        let segment = &out.segment;
+    fn check_sent(
+        &mut self,
+        out: &Transmit<Segment>,
+        again: bool,
+        window: Option<Bytes>,
+    ) -> Result<(), String> {
+        let segment = &out.packet;
         if segment.flags.has(Flags::SYN) {
             let first = segment.sequence == self.config.initial_sequence && self.sent == 0;
             return first.then_some(()).ok_or_else(|| format!("SYN in the middle: {out:?}"));
@@ -428,7 +445,7 @@ impl<C: Controller> Pair<C> {
         let Some(offset) = offset.filter(|_| payload > 0 && payload <= self.config.mss()) else {
             return Err(format!("sent {out:?}"));
         };
-        if out.retransmission {
+        if again {
             let known = offset + payload <= self.acked || offset + payload > self.sent;
             if known {
                 return Err(format!("sent {offset} again for nothing"));
@@ -514,7 +531,7 @@ impl<C: Controller> Pair<C> {
                 return Ok(());
             }
             if self.forward.is_empty() && self.back.is_empty() {
-                let due = self.sender.next_timeout().into_iter().chain(self.receiver.next_timeout()).min();
+                let due = self.due();
                 let Some(due) = due else { break };
                 self.now = due;
             } else {

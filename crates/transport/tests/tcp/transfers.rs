@@ -4,7 +4,7 @@ use paceline_cc::reno::{Params, Reno};
 use paceline_cc::window::Setup;
 use paceline_transport::tcp::transfers::{Idle, TransfersConfig, TransfersReceiver, TransfersSender};
 use paceline_transport::tcp::{Flags, Segment, TcpConfig};
-use paceline_transport::{SendingEnd, Transfer};
+use paceline_transport::{PathFacts, Reason, ReceivingEnd, SendingEnd, Transfer};
 use paceline_units::{Bytes, Ecn, RandomStream, Time, TimeDelta};
 use proptest::prelude::*;
 
@@ -45,8 +45,8 @@ impl Pair {
     /// What leaves now, to be carried over by hand.
     fn flight(&mut self) -> Vec<Segment> {
         let flight: Vec<_> = std::iter::from_fn(|| self.sender.poll_transmit(self.now)).collect();
-        self.sent.extend(flight.iter().map(|out| out.segment));
-        flight.into_iter().map(|out| out.segment).collect()
+        self.sent.extend(flight.iter().map(|out| out.packet));
+        flight.into_iter().map(|out| out.packet).collect()
     }
 
     /// A round trip of 10 ms: what leaves now arrives, and its answers come back. False if nothing left.
@@ -54,21 +54,40 @@ impl Pair {
         let flight = self.flight();
         self.now += ms(10);
         for segment in &flight {
-            let _ = self.receiver.on_segment(self.now, segment, Ecn::NotEct);
-            while let Some(ack) = self.receiver.poll_ack(self.now) {
-                self.acks.push(ack);
-                self.done.extend(self.sender.handle_segment(self.now, &ack));
+            self.receiver.receive(self.now, *segment, Ecn::NotEct, PathFacts::default());
+            while let Some(ack) = self.receiver.poll_transmit(self.now) {
+                self.acks.push(ack.packet);
+                let completed = self.acknowledge(ack.packet);
+                self.done.extend(completed);
             }
         }
         !flight.is_empty()
+    }
+
+    /// The transfer that an acknowledgement completes.
+    fn acknowledge(&mut self, ack: Segment) -> Option<Transfer> {
+        self.sender.receive(self.now, ack, Ecn::NotEct);
+        self.sender.poll_completed()
+    }
+
+    /// When the sender wants to be woken.
+    fn due(&self) -> Option<Time> {
+        self.sender.next_timeout().map(|(due, _)| due)
+    }
+
+    /// More is due now than a packet that leaves; it is done.
+    fn fire(&mut self) {
+        let next = self.sender.next_timeout();
+        assert!(next.is_some_and(|(due, why)| due <= self.now && why != Reason::Pacing), "{next:?}");
+        self.sender.handle_timeout(self.now);
     }
 
     /// Lets a burst go to its end, and the idle time behind it.
     fn burst(&mut self) {
         while self.round() {}
         assert_eq!(self.sender.live_connections(), 0, "complete");
-        self.now = self.sender.next_timeout().expect("another burst");
-        assert!(self.sender.handle_timeout(self.now));
+        self.now = self.due().expect("another burst");
+        self.fire();
     }
 }
 
@@ -107,17 +126,19 @@ fn what_is_late_changes_nothing() {
     let (sent, acks) = (pair.sent.clone(), pair.acks.clone());
     // Acknowledgements of connections that are over.
     for ack in &acks {
-        assert_eq!(pair.sender.handle_segment(pair.now, ack), None);
+        assert_eq!(pair.acknowledge(*ack), None);
     }
     assert_eq!(pair.sender.counters().ignored, acks.len() as u64);
     // The receiver still answers copies of the old burst, until it has heard of the new one.
     let old = sent.last().expect("sent");
-    assert!(pair.receiver.on_segment(pair.now, old, Ecn::NotEct).duplicate);
-    assert!(pair.receiver.poll_ack(pair.now).is_some());
+    let received = pair.receiver.receive(pair.now, *old, Ecn::NotEct, PathFacts::default());
+    assert_eq!((received.payload, pair.receiver.ignored()), (Bytes::ZERO, 0));
+    assert!(pair.receiver.poll_transmit(pair.now).is_some());
     assert!(pair.round());
     for segment in &sent {
-        assert_eq!(pair.receiver.on_segment(pair.now, segment, Ecn::NotEct).new_payload, Bytes::ZERO);
-        assert_eq!(pair.receiver.poll_ack(pair.now), None);
+        let received = pair.receiver.receive(pair.now, *segment, Ecn::NotEct, PathFacts::default());
+        assert_eq!(received.payload, Bytes::ZERO);
+        assert_eq!(pair.receiver.poll_transmit(pair.now), None);
     }
     assert_eq!(pair.receiver.ignored(), sent.len() as u64);
     while pair.round() {}
@@ -131,7 +152,7 @@ fn a_connection_that_is_reset_is_over_and_no_transfer() {
     pair.sender.start(pair.now);
     assert!(pair.round());
     let reset = Segment { flags: Flags::RST, sequence: 1, ..pair.acks[0] };
-    assert_eq!(pair.sender.handle_segment(pair.now, &reset), None);
+    assert_eq!(pair.acknowledge(reset), None);
     assert_eq!(pair.sender.live_connections(), 1);
     pair.burst();
     assert_eq!((pair.done.len(), pair.sender.live_connections()), (1, 2));
@@ -144,9 +165,10 @@ fn a_lost_syn_is_repaired_by_its_own_timer() {
     assert_eq!(pair.flight().len(), 2, "lost");
     pair.now = at(400);
     assert!(!pair.round());
-    assert_eq!(pair.sender.next_timeout(), Some(at(1000)));
+    assert_eq!(pair.sender.next_timeout(), Some((at(1000), Reason::Retransmission)));
     pair.now = at(1000);
-    assert!(pair.sender.handle_timeout(pair.now) && pair.sender.handle_timeout(pair.now));
+    pair.fire();
+    pair.fire();
     while pair.round() {}
     assert_eq!(pair.done.len(), 2);
     assert!(
@@ -161,22 +183,22 @@ fn a_pause_holds_new_data_back_and_repairs_the_rest() {
     let mut pair = pair(&TcpConfig { handshake: false, ..quick() }, &files(2, 40_000));
     pair.sender.start(pair.now);
     assert_eq!(pair.flight().len(), 20, "lost");
-    pair.sender.pause();
+    pair.sender.pause(pair.now);
     assert!(!pair.round());
-    let due = pair.sender.next_timeout().expect("retransmission timers run");
+    let due = pair.due().expect("retransmission timers run");
     pair.now = due;
-    while pair.sender.next_timeout().is_some_and(|next| next <= due) {
-        assert!(pair.sender.handle_timeout(due));
+    while pair.due().is_some_and(|next| next <= due) {
+        pair.fire();
         pair.flight();
     }
     assert_eq!(pair.sent.len(), 22, "the first segment of each again");
     pair.sender.resume(pair.now);
     for _ in 0..200 {
         if !pair.round()
-            && let Some(next) = pair.sender.next_timeout().filter(|_| pair.sender.live_connections() > 0)
+            && let Some(next) = pair.due().filter(|_| pair.sender.live_connections() > 0)
         {
             pair.now = pair.now.max(next);
-            let _ = pair.sender.handle_timeout(pair.now);
+            pair.sender.handle_timeout(pair.now);
         }
     }
     assert_eq!(pair.done.iter().map(|done| done.size.as_u64()).sum::<u64>(), 80_000);
@@ -192,10 +214,10 @@ fn a_stop_ends_what_has_not_sent_and_begins_nothing() {
     assert_eq!(pair.sender.live_connections(), 3, "what is under way is repaired");
     for _ in 0..100 {
         if !pair.round()
-            && let Some(next) = pair.sender.next_timeout()
+            && let Some(next) = pair.due()
         {
             pair.now = pair.now.max(next);
-            let _ = pair.sender.handle_timeout(pair.now);
+            pair.sender.handle_timeout(pair.now);
         }
     }
     assert_eq!((pair.sender.live_connections(), pair.sender.next_timeout()), (0, None));
@@ -211,11 +233,11 @@ fn sizes_and_idle_times_are_those_of_the_text() {
     let mut idle = Vec::new();
     for _ in 0..100 {
         while pair.round() {}
-        let next = pair.sender.next_timeout().expect("another burst");
+        let next = pair.due().expect("another burst");
         // A round without anything to send has passed since the last acknowledgement.
         idle.push((next - (pair.now - ms(10))).as_secs_f64());
         pair.now = pair.now.max(next);
-        assert!(pair.sender.handle_timeout(pair.now));
+        pair.fire();
     }
     let sizes: Vec<f64> = pair.done.iter().map(|done| done.size.as_u64() as f64).collect();
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
@@ -242,13 +264,14 @@ proptest! {
             let near = |number: u32| if near { number % 20_000 } else { number };
             let (sequence, acknowledgment) = (near(sequence), near(acknowledgment));
             let odd = Segment { connection, flags: Flags(flags), sequence, acknowledgment, payload, ..EMPTY };
-            let _ = pair.receiver.on_segment(pair.now, &odd, Ecn::NotEct);
-            pair.done.extend(pair.sender.handle_segment(pair.now, &odd));
-            while pair.receiver.poll_ack(pair.now).is_some() {}
+            pair.receiver.receive(pair.now, odd, Ecn::NotEct, PathFacts::default());
+            let completed = pair.acknowledge(odd);
+            pair.done.extend(completed);
+            while pair.receiver.poll_transmit(pair.now).is_some() {}
             pair.round();
-            if let Some(next) = pair.sender.next_timeout().filter(|next| *next <= pair.now + TimeDelta::from_secs(2)) {
+            if let Some(next) = pair.due().filter(|next| *next <= pair.now + TimeDelta::from_secs(2)) {
                 pair.now = pair.now.max(next);
-                let _ = pair.sender.handle_timeout(pair.now);
+                pair.sender.handle_timeout(pair.now);
             }
             prop_assert!(pair.sender.live_connections() <= usize::from(parallel));
         }

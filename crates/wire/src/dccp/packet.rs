@@ -80,6 +80,12 @@ impl PacketType {
         matches!(self, PacketType::Request | PacketType::Response | PacketType::Data | PacketType::DataAck)
     }
 
+    /// Whether routers may fragment it, and it is never ECN-capable: packets of the handshake and resets (RFC 4340
+    /// sections 12.2 and 14.2).
+    pub fn may_be_fragmented(self) -> bool {
+        matches!(self, PacketType::Request | PacketType::Response | PacketType::Reset)
+    }
+
     /// Whether it carries an acknowledgement number.
     pub fn has_acknowledgment(self) -> bool {
         !matches!(self, PacketType::Request | PacketType::Data)

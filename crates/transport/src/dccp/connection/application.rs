@@ -6,7 +6,7 @@ use crate::dccp::feature::{FeatureId, Rule};
 use crate::dccp::mtu::TooBig;
 use crate::dccp::negotiation::Location;
 use core::fmt;
-use paceline_cc::{Allowance, Controller, Offered, ReceiverRequest, SendQueueState, StreamId, Update};
+use paceline_cc::{Controller, Limits, Offered, ReceiverRequest, SendQueueState, StreamId, Update};
 use paceline_units::{Bitrate, Bytes, Time};
 use paceline_wire::dccp::{DropCode, Packet, PacketType, Payload, SequenceNumber};
 
@@ -172,6 +172,15 @@ impl<F: Ccids> Connection<F> {
         self.received.set_dropped(number, code);
     }
 
+    /// The application changed what it allows: congestion control hears of it, now or when the handshake is over.
+    pub fn set_limits(&mut self, now: Time, limits: &Limits) {
+        self.limits = Some(*limits);
+        if let Some(sender) = &mut self.sender {
+            let update = sender.on_limits(now, limits);
+            self.apply(now, update);
+        }
+    }
+
     /// What congestion control wants the media to be, headers in; absent where it sets no rate.
     pub fn target_bitrate(&self) -> Option<Bitrate> {
         self.snapshot_target()
@@ -305,11 +314,7 @@ impl<F: Ccids> Connection<F> {
 
     /// Whether congestion control lets so many bytes go now, pacing apart.
     pub(super) fn allows(&self, bytes: u64) -> bool {
-        match self.allowance {
-            Allowance::Unlimited => true,
-            Allowance::Bytes(left) => bytes <= left.as_u64(),
-            Allowance::Packets(left) => left > 0,
-        }
+        self.allowance.admits(Bytes::new(bytes))
     }
 
     /// Data arrived: to the application, or a reason why not.

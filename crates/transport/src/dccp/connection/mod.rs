@@ -18,10 +18,10 @@ use super::mtu::PathMtu;
 use super::negotiation::{FeatureChange, Features, Location, NegotiationState};
 use super::received::Received;
 use super::sent::Sent;
-use crate::pacer::Pacer;
+use crate::Pacer;
 use paceline_cc::ccid::ccid2::AckPath;
 use paceline_cc::ccid::{RTT_UNKNOWN, quiescent_after};
-use paceline_cc::{Allowance, Controller, PacketResult};
+use paceline_cc::{Allowance, Controller, Limits, PacketResult};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 use paceline_wire::dccp::{
     Body, Packet, Payload, Ports, ResetCode, ResetReason, SequenceNumber, ServiceCode,
@@ -29,7 +29,6 @@ use paceline_wire::dccp::{
 use std::collections::VecDeque;
 
 pub use application::SendError;
-pub use timers::Timeout;
 
 /// No round trip is taken for shorter: timers would follow each other without end.
 const SHORTEST_RTT: TimeDelta = TimeDelta::from_millis(1);
@@ -118,19 +117,6 @@ pub struct DccpCounters {
     pub discarded_frames: u64,
 }
 
-/// A packet that is to be sent, and how.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Transmit {
-    /// It.
-    pub packet: Packet,
-    /// Its size on the link.
-    pub size: Bytes,
-    /// Its mark.
-    pub ecn: Ecn,
-    /// Whether routers may fragment it (RFC 4340 section 14.2).
-    pub fragmentable: bool,
-}
-
 /// What is to be sent besides data and acknowledgements. One of each waits at most.
 #[derive(Clone, Debug, Default)]
 struct Pending {
@@ -186,6 +172,8 @@ pub struct Connection<F: Ccids> {
     /// Whether the receiver half asked for a report.
     report_due: bool,
     allowance: Allowance,
+    /// What the application allows, for a sender half that is made later.
+    limits: Option<Limits>,
     pacer: Pacer,
     queue: VecDeque<Queued>,
     queue_bytes: u64,
@@ -291,6 +279,7 @@ impl<F: Ccids> Connection<F> {
             receiver: None,
             report_due: false,
             allowance: Allowance::Unlimited,
+            limits: None,
             pacer: Pacer::new(config.late),
             queue: VecDeque::new(),
             queue_bytes: 0,
@@ -419,6 +408,9 @@ impl<F: Ccids> Connection<F> {
         }
         if ccid == CCID_3 && needs(FeatureId::SendLossEventRate, &self.features) {
             self.features.prefer(Location::Remote, FeatureId::SendLossEventRate, &[1, 0], false);
+        }
+        if let Some(limits) = self.limits {
+            self.set_limits(now, &limits);
         }
         self.offer_queue(now);
     }

@@ -1,69 +1,46 @@
 //! When to wake, and what has expired.
 
 use super::{Connection, State};
+use crate::Reason;
 use crate::dccp::ccids::Ccids;
 use paceline_cc::{Controller, ReceiverHalf};
 use paceline_units::Time;
 use paceline_wire::dccp::{ResetCode, ResetReason};
 
-/// Why a connection wants to be woken.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Timeout {
-    /// A Request, Close, CloseReq or PARTOPEN's Ack goes again.
-    Retransmit,
-    /// The next data packet's turn.
-    Pacing,
-    /// An acknowledgement was delayed long enough.
-    Acknowledgement,
-    /// The receiver half of congestion control has a report.
-    Report,
-    /// Congestion control.
-    Controller,
-    /// A Change goes again.
-    Negotiation,
-    /// The path's size.
-    PathMtu,
-    /// Nothing arrived for long.
-    Idle,
-    /// The state has lasted as long as it may.
-    Expiry,
-}
-
 impl<F: Ccids> Connection<F> {
     /// When to call [`Connection::handle_timeout`], and why.
-    pub fn next_timeout(&self) -> Option<(Time, Timeout)> {
+    pub fn next_timeout(&self) -> Option<(Time, Reason)> {
         if self.state == State::Closed {
             return None;
         }
-        let mut next: Option<(Time, Timeout)> = None;
-        let mut at = |due: Option<Time>, why: Timeout| {
+        let mut next: Option<(Time, Reason)> = None;
+        let mut at = |due: Option<Time>, why: Reason| {
             if let Some(due) = due
                 && next.is_none_or(|(earliest, _)| due < earliest)
             {
                 next = Some((due, why));
             }
         };
-        at(self.expiry(), Timeout::Expiry);
+        at(self.expiry(), Reason::Expiry);
         if self.state == State::TimeWait {
             return next;
         }
-        at(self.repeat.map(|repeat| repeat.due), Timeout::Retransmit);
+        at(self.repeat.map(|repeat| repeat.due), Reason::Retransmission);
         if self.state >= State::PartOpen {
-            at(self.features.next_timeout(self.rtt()), Timeout::Negotiation);
-            at(self.acks.due, Timeout::Acknowledgement);
-            at(self.receiver.as_ref().and_then(ReceiverHalf::next_timeout), Timeout::Report);
-            at(
-                self.sender.as_ref().and_then(|sender| sender.next_timeout()).map(|(due, _)| due),
-                Timeout::Controller,
-            );
+            at(self.features.next_timeout(self.rtt()), Reason::Negotiation);
+            at(self.acks.due, Reason::DelayedAck);
+            at(self.receiver.as_ref().and_then(ReceiverHalf::next_timeout), Reason::Report);
+            if let Some((due, why)) = self.sender.as_ref().and_then(|sender| sender.next_timeout()) {
+                at(Some(due), Reason::Controller(why));
+            }
             // In PARTOPEN a datagram may wait for room, not for time.
             let fits = self.state == State::Open || self.fits_with_acknowledgment();
-            at(self.data_due().filter(|_| fits), Timeout::Pacing);
+            at(self.data_due().filter(|_| fits), Reason::Pacing);
         }
         if self.state == State::Open {
-            at(self.path.next_timeout(), Timeout::PathMtu);
+            at(self.path.next_timeout(), Reason::PathMtu);
         }
-        at(self.idle_due(), Timeout::Idle);
+        at(self.idle_due(), Reason::Idle);
         next
     }
 

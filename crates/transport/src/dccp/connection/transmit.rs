@@ -1,7 +1,8 @@
 //! What is sent next: RFC 4340 sections 8 and 11, one packet at a time.
 
 use super::options::time_stamp;
-use super::{Connection, LONGEST_INTERVAL, Repeat, State, Transmit};
+use super::{Connection, LONGEST_INTERVAL, Repeat, State};
+use crate::Transmit;
 use crate::dccp::ccids::{CCID_3, Ccids};
 use crate::dccp::feature::FeatureId;
 use crate::dccp::negotiation::Location;
@@ -32,10 +33,10 @@ const WORTH_TELLING: TimeDelta = TimeDelta::from_millis(1);
 
 impl<F: Ccids> Connection<F> {
     /// The next packet to send now. Call until there is none.
-    pub fn poll_transmit(&mut self, now: Time) -> Option<Transmit> {
+    pub fn poll_transmit(&mut self, now: Time) -> Option<Transmit<Packet>> {
         if let Some(packet) = self.pending.reset.take() {
-            let size = self.size_of(&packet);
-            return Some(Transmit { packet, size, ecn: Ecn::NotEct, fragmentable: true });
+            let (size, stream) = (self.size_of(&packet), StreamId(0));
+            return Some(Transmit { packet, size, ecn: Ecn::NotEct, stream, queued: now });
         }
         match self.state {
             State::Closed | State::TimeWait => return None,
@@ -78,7 +79,7 @@ impl<F: Ccids> Connection<F> {
         self.poll_acknowledgment(now)
     }
 
-    fn poll_request(&mut self, now: Time) -> Option<Transmit> {
+    fn poll_request(&mut self, now: Time) -> Option<Transmit<Packet>> {
         self.repeats(now).then(|| {
             let payload = self.early.clone();
             self.emit(now, Body::Request { service: self.service }, payload)
@@ -105,7 +106,7 @@ impl<F: Ccids> Connection<F> {
     }
 
     /// A padded Sync that asks whether the path takes more (section 14.1).
-    fn probe(&mut self, now: Time, size: u64) -> Transmit {
+    fn probe(&mut self, now: Time, size: u64) -> Transmit<Packet> {
         let header = PacketType::Sync.fixed_header(false) as u64;
         let padding = u32::try_from(size.saturating_sub(header)).unwrap_or(0);
         let body = Body::Sync { acknowledgment: self.acknowledgment() };
@@ -126,7 +127,7 @@ impl<F: Ccids> Connection<F> {
     }
 
     /// The datagram at the head of the queue is due.
-    fn poll_data(&mut self, now: Time) -> Option<Transmit> {
+    fn poll_data(&mut self, now: Time) -> Option<Transmit<Packet>> {
         let acknowledges = self.state == State::PartOpen || self.has_news(now);
         if acknowledges && !self.fits_with_acknowledgment() {
             // Section 11.2: the acknowledgement goes by itself. In PARTOPEN the data waits for OPEN.
@@ -141,7 +142,7 @@ impl<F: Ccids> Connection<F> {
             true => Body::DataAck { acknowledgment: self.acknowledgment() },
             false => Body::Data,
         };
-        let sent = self.emit(now, body, queued.payload);
+        let sent = Transmit { queued: queued.since, ..self.emit(now, body, queued.payload) };
         self.counters.data_sent += 1;
         self.tell_sent(now, sent.size);
         Some(sent)
@@ -207,7 +208,7 @@ impl<F: Ccids> Connection<F> {
         self.features.wants_packet(now)
     }
 
-    fn poll_acknowledgment(&mut self, now: Time) -> Option<Transmit> {
+    fn poll_acknowledgment(&mut self, now: Time) -> Option<Transmit<Packet>> {
         let again = self.state == State::PartOpen && self.repeats(now);
         if !again && !self.acks.is_due(now) && !self.report_is_due(now) {
             if !self.features.wants_packet_alone(now, self.rtt()) {
@@ -245,7 +246,7 @@ impl<F: Ccids> Connection<F> {
     }
 
     /// Makes the next packet: its number, its options, and what is remembered of it.
-    pub(super) fn emit(&mut self, now: Time, body: Body, payload: Payload) -> Transmit {
+    pub(super) fn emit(&mut self, now: Time, body: Body, payload: Payload) -> Transmit<Packet> {
         let kind = body.packet_type();
         self.gss += 1;
         let mut packet = Packet {
@@ -289,10 +290,9 @@ impl<F: Ccids> Connection<F> {
         if kind == PacketType::Sync {
             self.sent.note_sync(self.gss);
         }
-        let handshake = matches!(kind, PacketType::Request | PacketType::Response | PacketType::Reset);
         let incapable = self.features.is_on(Location::Remote, FeatureId::EcnIncapable);
-        let ecn = if handshake || incapable { Ecn::NotEct } else { self.config.ect };
-        Transmit { packet, size, ecn, fragmentable: handshake }
+        let ecn = if kind.may_be_fragmented() || incapable { Ecn::NotEct } else { self.config.ect };
+        Transmit { packet, size, ecn, stream: StreamId(0), queued: now }
     }
 
     /// All options of a packet that is not Data, which has small ones alone.

@@ -2,9 +2,8 @@
 
 use super::TransfersConfig;
 use super::agenda::Agenda;
-use crate::ends::ReceivingEnd;
-use crate::tcp::{Segment, TcpArrival, TcpConfig, TcpReceiver};
-use paceline_media::PlayoutCounters;
+use crate::tcp::{Segment, TcpConfig, TcpReceiver};
+use crate::{PathFacts, Reason, Received, ReceivingEnd, Transmit};
 use paceline_units::{Ecn, Time};
 
 /// Receives bursts of files, each file over a connection of its own.
@@ -44,26 +43,6 @@ impl TransfersReceiver {
         self.connections.iter().flatten().map(TcpReceiver::ignored).sum::<u64>() + self.ignored
     }
 
-    /// A segment arrived. Ask [`TransfersReceiver::poll_ack`] afterwards.
-    #[inline]
-    pub fn on_segment(&mut self, now: Time, segment: &Segment, ecn: Ecn) -> TcpArrival {
-        let mut place = usize::from(segment.connection.wrapping_sub(self.first));
-        if place >= self.connections.len() {
-            if place > usize::from(u16::MAX / 2) {
-                // Of an older burst.
-                self.ignored += 1;
-                return TcpArrival::default();
-            }
-            place = self.turn_to(place);
-        }
-        let connection =
-            self.connections[place].get_or_insert_with(|| TcpReceiver::new(&self.config, segment.connection));
-        let arrival = connection.on_segment(now, segment, ecn);
-        self.touched = Some(place);
-        self.remind(place);
-        arrival
-    }
-
     /// A newer burst has begun: everything before is over. Answers the place in it of what was `ahead` of the old one.
     #[cold]
     fn turn_to(&mut self, ahead: usize) -> usize {
@@ -80,18 +59,49 @@ impl TransfersReceiver {
     #[inline]
     fn remind(&mut self, place: usize) {
         let due = self.connections[place].as_ref().and_then(TcpReceiver::next_timeout);
-        self.agenda.set(place, due.unwrap_or(Time::MAX));
+        self.agenda.set(place, due.map_or(Time::MAX, |(due, _)| due));
     }
 
-    /// When an acknowledgement is due that nothing else asks for.
     #[inline]
-    pub fn next_timeout(&self) -> Option<Time> {
-        Some(self.agenda.next()).filter(|due| *due != Time::MAX)
+    fn poll(&mut self, now: Time, place: usize) -> Option<Transmit<Segment>> {
+        let ack = self.connections[place].as_mut()?.poll_transmit(now)?;
+        self.remind(place);
+        Some(ack)
+    }
+}
+
+impl ReceivingEnd for TransfersReceiver {
+    type Data = Segment;
+    type Returning = Segment;
+
+    #[inline]
+    fn next_timeout(&self) -> Option<(Time, Reason)> {
+        Some((self.agenda.next(), Reason::DelayedAck)).filter(|(due, _)| *due != Time::MAX)
     }
 
-    /// The next segment to send back. Call until there is none.
+    fn handle_timeout(&mut self, _now: Time) {}
+
     #[inline]
-    pub fn poll_ack(&mut self, now: Time) -> Option<Segment> {
+    fn receive(&mut self, now: Time, segment: Segment, ecn: Ecn, facts: PathFacts) -> Received {
+        let mut place = usize::from(segment.connection.wrapping_sub(self.first));
+        if place >= self.connections.len() {
+            if place > usize::from(u16::MAX / 2) {
+                // Of an older burst.
+                self.ignored += 1;
+                return Received::default();
+            }
+            place = self.turn_to(place);
+        }
+        let connection =
+            self.connections[place].get_or_insert_with(|| TcpReceiver::new(&self.config, segment.connection));
+        let received = connection.receive(now, segment, ecn, facts);
+        self.touched = Some(place);
+        self.remind(place);
+        received
+    }
+
+    #[inline]
+    fn poll_transmit(&mut self, now: Time) -> Option<Transmit<Segment>> {
         if let Some(place) = self.touched {
             let ack = self.poll(now, place);
             if ack.is_some() {
@@ -101,18 +111,5 @@ impl TransfersReceiver {
         }
         let place = self.agenda.due(now)?;
         self.poll(now, place)
-    }
-
-    #[inline]
-    fn poll(&mut self, now: Time, place: usize) -> Option<Segment> {
-        let ack = self.connections[place].as_mut()?.poll_ack(now)?;
-        self.remind(place);
-        Some(ack)
-    }
-}
-
-impl ReceivingEnd for TransfersReceiver {
-    fn playout(&self) -> PlayoutCounters {
-        PlayoutCounters::default()
     }
 }

@@ -2,11 +2,11 @@
 
 use super::agenda::Agenda;
 use super::{TransfersConfig, User};
-use crate::ends::{FrameCounters, SendingEnd, Transfer, TransferCounters};
-use crate::tcp::{Segment, TcpConfig, TcpCounters, TcpOutgoing, TcpSender};
-use paceline_cc::{Controller, Snapshot, StreamId};
+use crate::tcp::{Segment, TcpConfig, TcpCounters, TcpSender};
+use crate::{FrameCounters, Reason, SendingEnd, Transfer, TransferCounters, Transmit};
+use paceline_cc::{Controller, Limits, Snapshot, StreamId};
 use paceline_media::{Bulk, BulkParams, Source};
-use paceline_units::{Bitrate, Bytes, RandomStream, Time, TimeDelta};
+use paceline_units::{Bitrate, Bytes, Ecn, RandomStream, Time, TimeDelta};
 
 /// Whether the user is there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -21,6 +21,8 @@ enum Presence {
 pub struct TransfersSender<C> {
     /// What every connection's controller begins as.
     fresh: C,
+    /// What the application allows every connection, where it has said so.
+    limits: Option<Limits>,
     config: TcpConfig,
     user: User,
     /// The connections of the burst, by place; none where the transfer is over.
@@ -39,6 +41,8 @@ pub struct TransfersSender<C> {
     presence: Presence,
     paused: bool,
     begun: u64,
+    /// The transfer that the last segment completed.
+    completed: Option<Transfer>,
     /// What connections that are over had counted.
     counted: TcpCounters,
 }
@@ -56,6 +60,7 @@ impl<C: Controller + Clone> TransfersSender<C> {
         let parallel = user.parallel();
         TransfersSender {
             fresh: controller,
+            limits: None,
             config: *config,
             user,
             live: (0..parallel).map(|_| None).collect(),
@@ -69,6 +74,7 @@ impl<C: Controller + Clone> TransfersSender<C> {
             presence: Presence::Before,
             paused: false,
             begun: 0,
+            completed: None,
             counted: TcpCounters::default(),
         }
     }
@@ -90,69 +96,6 @@ impl<C: Controller + Clone> TransfersSender<C> {
         self.live.iter().flatten()
     }
 
-    /// The user is there: the first burst begins now, or after an idle time.
-    pub fn start(&mut self, now: Time) {
-        if self.presence != Presence::Before {
-            return;
-        }
-        self.presence = Presence::There;
-        if self.user.config.begins_on {
-            self.begin_burst(now);
-        } else {
-            self.next_burst = Some(now + self.user.idle());
-        }
-    }
-
-    /// The user leaves: no burst begins, and what was not sent yet is dropped. What was sent is repaired to the end.
-    pub fn stop(&mut self, now: Time) {
-        (self.presence, self.next_burst) = (Presence::Gone, None);
-        for place in 0..self.live.len() {
-            if let Some(sender) = &mut self.live[place] {
-                sender.stop(now);
-                self.remind(now, place);
-                // What the stop itself ended was cut short: no transfer.
-                let _ = self.settle(now, place);
-            }
-        }
-    }
-
-    /// No burst begins, and connections send nothing new; what was sent is repaired.
-    pub fn pause(&mut self) {
-        self.paused = true;
-        self.live.iter_mut().flatten().for_each(TcpSender::hold);
-        (0..self.live.len()).for_each(|place| self.remind(Time::ZERO, place));
-    }
-
-    /// Connections go on. An idle time that ended in the pause ends now.
-    pub fn resume(&mut self, now: Time) {
-        self.paused = false;
-        self.next_burst = self.next_burst.map(|at| at.max(now));
-        self.live.iter_mut().flatten().for_each(|sender| sender.release(now));
-        (0..self.live.len()).for_each(|place| self.remind(now, place));
-    }
-
-    /// When the endpoint wants [`TransfersSender::handle_timeout`] and [`TransfersSender::poll_transmit`] called.
-    #[inline]
-    pub fn next_timeout(&self) -> Option<Time> {
-        let burst = self.next_burst.filter(|_| !self.paused).unwrap_or(Time::MAX);
-        Some(self.agenda.next().min(burst)).filter(|due| *due != Time::MAX)
-    }
-
-    /// Begins a burst if one is due, or runs the timers of the connection that waits longest. False if nothing was due:
-    /// then it is only a packet's time to leave.
-    pub fn handle_timeout(&mut self, now: Time) -> bool {
-        if !self.paused && self.next_burst.is_some_and(|due| due <= now) {
-            self.next_burst = None;
-            self.begin_burst(now);
-            return true;
-        }
-        let Some(place) = self.agenda.due(now) else { return false };
-        let Some(sender) = &mut self.live[place] else { return false };
-        let any = sender.handle_timeout(now);
-        self.touch(now, place);
-        any
-    }
-
     fn begin_burst(&mut self, now: Time) {
         self.first = self.next;
         let parallel = self.live.len();
@@ -163,27 +106,15 @@ impl<C: Controller + Clone> TransfersSender<C> {
             let file = Source::Bulk(Bulk::new(BulkParams { length, ..BulkParams::for_payload(payload) }));
             let connection = self.first.wrapping_add(place as u16);
             let mut sender = TcpSender::new(self.fresh.clone(), &self.config, file, connection);
+            if let Some(limits) = &self.limits {
+                sender.set_limits(now, limits);
+            }
             sender.start(now);
             self.live[place] = Some(sender);
             self.remind(now, place);
         }
         self.left = parallel;
         self.begun += parallel as u64;
-    }
-
-    /// A segment of the receiver arrived; answers the transfer that it completed.
-    #[inline]
-    #[must_use]
-    pub fn handle_segment(&mut self, now: Time, segment: &Segment) -> Option<Transfer> {
-        let place = usize::from(segment.connection.wrapping_sub(self.first));
-        let Some(Some(sender)) = self.live.get_mut(place) else {
-            // Of a connection that is over.
-            self.counted.ignored += 1;
-            return None;
-        };
-        sender.handle_segment(now, segment);
-        self.touch(now, place);
-        self.settle(now, place)
     }
 
     #[inline]
@@ -197,7 +128,14 @@ impl<C: Controller + Clone> TransfersSender<C> {
     #[inline]
     fn remind(&mut self, now: Time, place: usize) {
         let due = self.live[place].as_ref().and_then(TcpSender::next_timeout);
-        self.agenda.set(place, due.map_or(Time::MAX, |due| due.max(now)));
+        self.agenda.set(place, due.map_or(Time::MAX, |(due, _)| due.max(now)));
+    }
+
+    /// Why the connection at `place` wants to be woken; only to send if nothing else is due.
+    #[inline]
+    fn reason(&self, place: usize) -> Reason {
+        let next = self.live[place].as_ref().and_then(TcpSender::next_timeout);
+        next.map_or(Reason::Pacing, |(_, reason)| reason)
     }
 
     /// Forgets the connection at `place` if it is over; with the last one the idle time begins.
@@ -217,9 +155,95 @@ impl<C: Controller + Clone> TransfersSender<C> {
         sender.transfer()
     }
 
-    /// The next segment, if one may leave at `now`. Call until none is left. Connections that could all send take turns.
     #[inline]
-    pub fn poll_transmit(&mut self, now: Time) -> Option<TcpOutgoing> {
+    fn poll(&mut self, now: Time, place: usize) -> Option<Transmit<Segment>> {
+        let out = self.live[place].as_mut()?.poll_transmit(now)?;
+        self.remind(now, place);
+        Some(out)
+    }
+}
+
+impl<C: Controller + Clone> SendingEnd for TransfersSender<C> {
+    type Controller = C;
+    type Data = Segment;
+    type Returning = Segment;
+
+    /// The user is there: the first burst begins now, or after an idle time.
+    fn start(&mut self, now: Time) {
+        if self.presence != Presence::Before {
+            return;
+        }
+        self.presence = Presence::There;
+        if self.user.config.begins_on {
+            self.begin_burst(now);
+        } else {
+            self.next_burst = Some(now + self.user.idle());
+        }
+    }
+
+    /// The user leaves: no burst begins, and what was sent is repaired to the end.
+    fn stop(&mut self, now: Time) {
+        (self.presence, self.next_burst) = (Presence::Gone, None);
+        for place in 0..self.live.len() {
+            if let Some(sender) = &mut self.live[place] {
+                sender.stop(now);
+                self.remind(now, place);
+                // What the stop itself ended was cut short: no transfer.
+                let _ = self.settle(now, place);
+            }
+        }
+    }
+
+    /// No burst begins, and connections send nothing new; what was sent is repaired.
+    fn pause(&mut self, _now: Time) {
+        self.paused = true;
+        self.live.iter_mut().flatten().for_each(TcpSender::hold);
+        (0..self.live.len()).for_each(|place| self.remind(Time::ZERO, place));
+    }
+
+    /// Connections go on. An idle time that ended in the pause ends now.
+    fn resume(&mut self, now: Time) {
+        self.paused = false;
+        self.next_burst = self.next_burst.map(|at| at.max(now));
+        self.live.iter_mut().flatten().for_each(|sender| sender.release(now));
+        (0..self.live.len()).for_each(|place| self.remind(now, place));
+    }
+
+    /// The limits are those of every connection, of later bursts too.
+    fn set_limits(&mut self, now: Time, limits: &Limits) {
+        self.limits = Some(*limits);
+        for place in 0..self.live.len() {
+            if let Some(sender) = &mut self.live[place] {
+                sender.set_limits(now, limits);
+                self.remind(now, place);
+            }
+        }
+    }
+
+    #[inline]
+    fn next_timeout(&self) -> Option<(Time, Reason)> {
+        let due = self.agenda.next();
+        match self.next_burst.filter(|burst| !self.paused && *burst <= due) {
+            Some(burst) => Some((burst, Reason::Capture)),
+            None => self.agenda.due(due).map(|place| (due, self.reason(place))),
+        }
+    }
+
+    /// Begins a burst if one is due, or runs the timers of the connection that waits longest.
+    fn handle_timeout(&mut self, now: Time) {
+        if !self.paused && self.next_burst.is_some_and(|due| due <= now) {
+            self.next_burst = None;
+            return self.begin_burst(now);
+        }
+        let Some(place) = self.agenda.due(now) else { return };
+        let Some(sender) = &mut self.live[place] else { return };
+        sender.handle_timeout(now);
+        self.touch(now, place);
+    }
+
+    /// Connections that could all send take turns.
+    #[inline]
+    fn poll_transmit(&mut self, now: Time) -> Option<Transmit<Segment>> {
         // The one that was told of something is asked whatever its timers say.
         if let Some(place) = self.touched {
             let out = self.poll(now, place);
@@ -233,15 +257,27 @@ impl<C: Controller + Clone> TransfersSender<C> {
     }
 
     #[inline]
-    fn poll(&mut self, now: Time, place: usize) -> Option<TcpOutgoing> {
-        let out = self.live[place].as_mut()?.poll_transmit(now)?;
-        self.remind(now, place);
-        Some(out)
+    fn receive(&mut self, now: Time, segment: Segment, ecn: Ecn) -> Option<Segment> {
+        let place = usize::from(segment.connection.wrapping_sub(self.first));
+        match self.live.get_mut(place) {
+            Some(Some(sender)) => {
+                let _ = sender.receive(now, segment, ecn);
+                self.touch(now, place);
+                self.completed = self.settle(now, place);
+            }
+            // Of a connection that is over.
+            _ => {
+                self.counted.ignored += 1;
+                self.completed = None;
+            }
+        }
+        None
     }
-}
 
-impl<C: Controller + Clone> SendingEnd for TransfersSender<C> {
-    type Controller = C;
+    #[inline]
+    fn poll_completed(&mut self) -> Option<Transfer> {
+        self.completed.take()
+    }
 
     /// That of the connection that was told of something last; one that has seen nothing if that connection is over.
     fn controller(&self) -> &C {

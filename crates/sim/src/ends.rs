@@ -1,0 +1,168 @@
+//! How each transport's packets travel as small copies, and which two ends belong together.
+
+use crate::packet::{Content, PacketPool};
+use paceline_scenario::registry::{AnyController, AnyReceiverHalf, FlowCcids};
+use paceline_transport::dccp::{DccpReceiver, DccpSender};
+use paceline_transport::rtp::{RtpPacket, RtpReceiver, RtpSender};
+use paceline_transport::tcp::transfers::{TransfersReceiver, TransfersSender};
+use paceline_transport::tcp::{Segment, TcpReceiver, TcpSender};
+use paceline_transport::udp::{Datagram, UdpReceiver, UdpSender};
+use paceline_transport::{ReceivingEnd, SendingEnd};
+use paceline_units::{Bytes, Time};
+use paceline_wire::ccfb::Feedback;
+use paceline_wire::dccp::{self, PacketType};
+use std::convert::Infallible;
+
+/// A packet that travels as a small copy: what is larger stays in the pool of its flow meanwhile.
+pub trait Travels: Sized {
+    /// The copy that travels.
+    fn pack(self, pool: &mut PacketPool<Self>) -> Content;
+    /// The packet that arrived, or was lost.
+    fn unpack(content: Content, pool: &mut PacketPool<Self>) -> Option<Self>;
+}
+
+/// The two ends of a flow of one transport. They share nothing: what one tells the other travels.
+pub trait Ends {
+    /// The packets that the sender sends.
+    type Data: Travels;
+    /// The packets that the receiver sends.
+    type Returning: Travels;
+    /// The sending end.
+    type Sender: SendingEnd<Data = Self::Data, Returning = Self::Returning>;
+    /// The receiving end.
+    type Receiver: ReceivingEnd<Data = Self::Data, Returning = Self::Returning>;
+
+    /// A data packet arrived at `now`: what the packets do not say of the application's data, the simulator tells.
+    #[inline]
+    fn tell_application(_now: Time, _sender: &mut Self::Sender, _receiver: &mut Self::Receiver) {}
+}
+
+/// RTP: media one way, reports the other.
+pub enum Rtp {}
+
+impl Ends for Rtp {
+    type Data = RtpPacket;
+    type Returning = Box<Feedback>;
+    type Sender = RtpSender<AnyController>;
+    type Receiver = RtpReceiver<AnyReceiverHalf>;
+}
+
+impl Travels for RtpPacket {
+    #[inline]
+    fn pack(self, _pool: &mut PacketPool<RtpPacket>) -> Content {
+        Content::Rtp(self)
+    }
+
+    #[inline]
+    fn unpack(content: Content, _pool: &mut PacketPool<RtpPacket>) -> Option<RtpPacket> {
+        if let Content::Rtp(packet) = content { Some(packet) } else { None }
+    }
+}
+
+impl Travels for Box<Feedback> {
+    #[inline]
+    fn pack(self, pool: &mut PacketPool<Box<Feedback>>) -> Content {
+        Content::Report(pool.insert(self))
+    }
+
+    #[inline]
+    fn unpack(content: Content, pool: &mut PacketPool<Box<Feedback>>) -> Option<Box<Feedback>> {
+        if let Content::Report(slot) = content { pool.remove(slot) } else { None }
+    }
+}
+
+/// TCP: segments of data one way, acknowledgements the other.
+pub enum Tcp {}
+
+impl Ends for Tcp {
+    type Data = Segment;
+    type Returning = Segment;
+    type Sender = TcpSender<AnyController>;
+    type Receiver = TcpReceiver;
+
+    /// Frames have no borders in a stream of bytes: the receiving application knows them from the sender.
+    #[inline]
+    fn tell_application(now: Time, sender: &mut TcpSender<AnyController>, receiver: &mut TcpReceiver) {
+        while let Some(frame) = sender.take_frame(receiver.readable()) {
+            receiver.display(now, &frame);
+        }
+    }
+}
+
+impl Travels for Segment {
+    #[inline]
+    fn pack(self, _pool: &mut PacketPool<Segment>) -> Content {
+        Content::Segment(self)
+    }
+
+    #[inline]
+    fn unpack(content: Content, _pool: &mut PacketPool<Segment>) -> Option<Segment> {
+        if let Content::Segment(segment) = content { Some(segment) } else { None }
+    }
+}
+
+/// Short transfers: TCP connections that come and go, all over the path of one flow.
+pub enum Transfers {}
+
+impl Ends for Transfers {
+    type Data = Segment;
+    type Returning = Segment;
+    type Sender = TransfersSender<AnyController>;
+    type Receiver = TransfersReceiver;
+}
+
+/// DCCP: datagrams one way, acknowledgements the other, under the congestion control of one CCID.
+pub enum Dccp {}
+
+impl Ends for Dccp {
+    type Data = dccp::Packet;
+    type Returning = dccp::Packet;
+    type Sender = DccpSender<FlowCcids>;
+    type Receiver = DccpReceiver<FlowCcids>;
+}
+
+impl Travels for dccp::Packet {
+    #[inline]
+    fn pack(self, pool: &mut PacketPool<dccp::Packet>) -> Content {
+        let data = matches!(self.packet_type(), PacketType::Data | PacketType::DataAck);
+        Content::Dccp { slot: pool.insert(self), data }
+    }
+
+    #[inline]
+    fn unpack(content: Content, pool: &mut PacketPool<dccp::Packet>) -> Option<dccp::Packet> {
+        if let Content::Dccp { slot, .. } = content { pool.remove(slot) } else { None }
+    }
+}
+
+/// Datagrams that nobody controls: what the source gives leaves, and nothing comes back.
+pub enum Udp {}
+
+impl Ends for Udp {
+    type Data = Datagram;
+    type Returning = Infallible;
+    type Sender = UdpSender<AnyController>;
+    type Receiver = UdpReceiver;
+}
+
+impl Travels for Datagram {
+    #[inline]
+    fn pack(self, _pool: &mut PacketPool<Datagram>) -> Content {
+        Content::Datagram { payload: self.payload.as_u64() as u32 }
+    }
+
+    #[inline]
+    fn unpack(content: Content, _pool: &mut PacketPool<Datagram>) -> Option<Datagram> {
+        let Content::Datagram { payload } = content else { return None };
+        Some(Datagram { payload: Bytes::new(u64::from(payload)) })
+    }
+}
+
+impl Travels for Infallible {
+    fn pack(self, _pool: &mut PacketPool<Infallible>) -> Content {
+        match self {}
+    }
+
+    fn unpack(_content: Content, _pool: &mut PacketPool<Infallible>) -> Option<Infallible> {
+        None
+    }
+}

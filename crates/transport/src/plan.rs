@@ -1,0 +1,101 @@
+//! A flow's plan, executed by the same code in every world.
+
+use crate::{Reason, SendingEnd};
+use paceline_units::Time;
+
+/// What happens to a flow by plan.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Step {
+    Start,
+    Pause,
+    Resume,
+    Stop,
+}
+
+/// When a flow starts, when its application is silent, and when it stops.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Plan {
+    /// In order of time.
+    steps: Vec<(Time, Step)>,
+}
+
+impl Plan {
+    /// A flow from `start` to `stop` whose application is silent in `pauses`, which follow each other.
+    pub fn new(start: Time, pauses: &[(Time, Time)], stop: Time) -> Plan {
+        let mut steps = vec![(start, Step::Start)];
+        for &(from, to) in pauses {
+            steps.extend([(from, Step::Pause), (to, Step::Resume)]);
+        }
+        steps.push((stop, Step::Stop));
+        Plan { steps }
+    }
+}
+
+/// A sending end that follows a plan. Before the plan starts it, it does nothing.
+#[derive(Clone, Debug)]
+pub struct Planned<S> {
+    end: S,
+    plan: Plan,
+    /// How many steps of the plan were taken.
+    taken: usize,
+}
+
+impl<S: SendingEnd> Planned<S> {
+    /// An end that has not started.
+    pub fn new(end: S, plan: Plan) -> Planned<S> {
+        Planned { end, plan, taken: 0 }
+    }
+
+    /// The end, to look at.
+    #[inline]
+    pub fn end(&self) -> &S {
+        &self.end
+    }
+
+    /// The end, to hand packets in and take packets out.
+    #[inline]
+    pub fn end_mut(&mut self) -> &mut S {
+        &mut self.end
+    }
+
+    /// When to call [`Planned::handle_timeout`] and [`SendingEnd::poll_transmit`], and why.
+    #[inline]
+    pub fn next_timeout(&self) -> Option<(Time, Reason)> {
+        let step = self.plan.steps.get(self.taken).map_or(Time::MAX, |(at, _)| *at);
+        let own = if self.taken == 0 { None } else { self.end.next_timeout() };
+        match own {
+            Some((due, why)) if due < step => Some((due, why)),
+            _ => (step != Time::MAX).then_some((step, Reason::Plan)),
+        }
+    }
+
+    /// Takes the step of the plan that is due at `now`, or does what else is due if none is.
+    #[inline]
+    pub fn handle_timeout(&mut self, now: Time) {
+        match self.plan.steps.get(self.taken) {
+            Some(&(at, step)) if at <= now => self.take(now, step),
+            _ => self.end.handle_timeout(now),
+        }
+    }
+
+    fn take(&mut self, now: Time, step: Step) {
+        self.taken += 1;
+        match step {
+            Step::Start => self.end.start(now),
+            Step::Pause => self.end.pause(now),
+            Step::Resume => self.end.resume(now),
+            Step::Stop => self.end.stop(now),
+        }
+    }
+
+    /// Whether the plan has stopped the end.
+    pub fn is_stopped(&self) -> bool {
+        self.taken == self.plan.steps.len()
+    }
+
+    /// Stops the end before its time: nothing of the plan happens any more.
+    pub fn stop(&mut self, now: Time) {
+        self.taken = self.plan.steps.len();
+        self.end.stop(now);
+    }
+}

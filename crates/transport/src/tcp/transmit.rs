@@ -1,0 +1,177 @@
+//! What leaves next: new segments, retransmissions, and what window, recovery and the other end's window let go.
+
+use super::RecoveryKind;
+use super::scoreboard::State;
+use super::segment::{Flags, SackBlocks, Segment, TCP_HEADER};
+use super::sender::{Phase, STREAM, TcpSender};
+use crate::Transmit;
+use paceline_cc::{Controller, Recovery, SentPacket};
+use paceline_units::{Bytes, Ecn, Time};
+
+impl<C: Controller> TcpSender<C> {
+    /// Whether a segment would leave if the pacer let it.
+    #[inline]
+    pub(super) fn wants_to_send(&self) -> bool {
+        match self.phase {
+            Phase::Opening { due, .. } => due,
+            Phase::Open if self.board.lost() > 0 => self.admits(self.config.packet_size, true),
+            Phase::Open => self.next_payload().is_some(),
+            Phase::Idle | Phase::Closed => false,
+        }
+    }
+
+    /// Whether window and recovery let a packet of `size` go.
+    #[inline]
+    fn admits(&self, size: Bytes, lost: bool) -> bool {
+        if lost && self.progress.forced {
+            return true;
+        }
+        if let Some(prr) = &self.progress.prr {
+            return prr.admits(size);
+        }
+        if let Some(limit) = self.progress.limit {
+            return self.board.in_flight() + size <= limit;
+        }
+        self.allowance.admits(size)
+    }
+
+    /// Payload of the next new segment, if one may go. There is no Nagle algorithm: what the application wrote leaves
+    /// as soon as the window lets it.
+    #[inline]
+    pub(super) fn next_payload(&self) -> Option<u64> {
+        let end = self.board.end_offset();
+        let payload = (self.buffer.written() - end).min(self.mss);
+        if payload == 0 || !self.admits(TCP_HEADER + Bytes::new(payload), false) {
+            return None;
+        }
+        let fits = end + payload - self.board.first_offset() <= self.peer_window;
+        let limited =
+            !self.config.limited_transmit && self.progress.duplicates > 0 && self.progress.until.is_none();
+        (fits && !limited).then_some(payload)
+    }
+
+    pub(super) fn open(&mut self, now: Time, resent: bool) -> Transmit<Segment> {
+        self.phase = Phase::Opening { due: false, sent: now, resent };
+        self.timer = Some(now + self.rto.timeout());
+        let asks = self.config.ect != Ecn::NotEct;
+        let flags = Flags::SYN.and_if(asks, Flags::ECE.and(Flags::CWR));
+        let segment = Segment { flags, sequence: self.config.initial_sequence, ..self.empty() };
+        transmit(segment, Ecn::NotEct, now)
+    }
+
+    fn empty(&self) -> Segment {
+        Segment {
+            connection: self.connection,
+            flags: Flags::ACK,
+            sequence: 0,
+            acknowledgment: 0,
+            window: 0,
+            payload: 0,
+            sack: SackBlocks::none(),
+        }
+    }
+
+    /// The sequence number of the byte at `offset`.
+    #[inline]
+    fn sequence(&self, offset: u64) -> u32 {
+        self.config.initial_sequence.wrapping_add(1).wrapping_add(offset as u32)
+    }
+
+    #[inline(always)]
+    pub(super) fn send_new(&mut self, now: Time, payload: u64) -> Transmit<Segment> {
+        let offset = self.board.end_offset();
+        self.refill(now);
+        let queued = self.buffer.since(offset).unwrap_or(now);
+        let last = offset + payload == self.buffer.written();
+        let fin = last && self.buffer.is_finished();
+        let number = self.board.push(now, payload as u32, fin);
+        self.refill(now);
+        let flags = Flags::ACK.and_if(fin, Flags::FIN).and_if(self.say_reduced, Flags::CWR);
+        self.say_reduced = false;
+        if self.timer.is_none() {
+            self.timer = Some(now + self.rto.timeout());
+        }
+        if self.config.one_sample && self.timed.is_none() {
+            self.timed = Some((number, now));
+        }
+        let segment =
+            Segment { flags, sequence: self.sequence(offset), payload: payload as u32, ..self.empty() };
+        let idle = self.buffer.written() == self.board.end_offset();
+        self.tell_sent(now, number, segment.size(), idle);
+        transmit(segment, self.config.ect, queued)
+    }
+
+    /// The lowest segment that is lost, if it may go.
+    #[cold]
+    pub(super) fn resend(&mut self, now: Time) -> Option<Transmit<Segment>> {
+        let number = self.board.next_lost()?;
+        if !self.admits(self.board.sent(number).size(), true) {
+            return None;
+        }
+        self.progress.forced = false;
+        self.board.resend(number, now);
+        Some(self.sent_again(now, number))
+    }
+
+    /// Nothing is lost and nothing new may be had: the last segment once more, so that the end of a flight whose end was
+    /// lost is not left to the timer (RFC 6675 section 4, NextSeg rule 4).
+    pub(super) fn rescue(&mut self, now: Time) -> Option<Transmit<Segment>> {
+        let last = self.board.end().checked_sub(1)?;
+        if self.progress.until.is_none()
+            || self.progress.rescued
+            || self.config.recovery != RecoveryKind::Sack
+            || self.buffer.written() > self.board.end_offset()
+            || self.board.is_empty()
+            || self.board.sent(last).state != State::InFlight
+            || !self.admits(self.board.sent(last).size(), false)
+        {
+            return None;
+        }
+        self.progress.rescued = true;
+        // It is in flight once, whichever copy arrives: the copy that it replaces counts as lost.
+        let lost = self.board.sent(last).size();
+        self.board.set(last, State::Lost);
+        let update = self.controller.on_recovery(now, Recovery::Lost { lost });
+        self.apply(now, update);
+        self.board.resend(last, now);
+        Some(self.sent_again(now, last))
+    }
+
+    fn sent_again(&mut self, now: Time, number: u64) -> Transmit<Segment> {
+        let sent = *self.board.sent(number);
+        self.counters.retransmissions += 1;
+        self.progress.unanswered = self.progress.unanswered.map(|count| count + 1);
+        if self.timed.is_some_and(|(timed, _)| timed == number) {
+            self.timed = None;
+        }
+        if self.timer.is_none() {
+            self.timer = Some(now + self.rto.timeout());
+        }
+        let segment = Segment {
+            flags: Flags::ACK.and_if(sent.last, Flags::FIN),
+            sequence: self.sequence(sent.start),
+            payload: sent.payload,
+            ..self.empty()
+        };
+        self.tell_sent(now, number, segment.size(), false);
+        // RFC 3168 section 6.1.5: what is sent again is not ECN-capable.
+        transmit(segment, Ecn::NotEct, now)
+    }
+
+    #[inline]
+    fn tell_sent(&mut self, now: Time, sequence: u64, size: Bytes, app_limited: bool) {
+        self.pacer.on_sent(now, size);
+        if let Some(prr) = &mut self.progress.prr {
+            prr.on_sent(size);
+        }
+        let sent = SentPacket { stream: STREAM, sequence, size, probe: None, app_limited };
+        let update = self.controller.on_sent(now, &sent);
+        self.apply(now, update);
+    }
+}
+
+/// A segment that leaves now; what it carries waits since `queued`.
+#[inline(always)]
+fn transmit(segment: Segment, ecn: Ecn, queued: Time) -> Transmit<Segment> {
+    Transmit { packet: segment, size: segment.size(), ecn, stream: STREAM, queued }
+}
