@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Fate {
+enum PacketState {
     Outstanding,
     Arrived,
     Lost(Time),
@@ -18,7 +18,7 @@ enum Fate {
 struct Model {
     config: DetectorConfig,
     window: TimeDelta,
-    packets: BTreeMap<u64, (Time, u64, Fate)>,
+    packets: BTreeMap<u64, (Time, u64, PacketState)>,
     /// One above the highest acknowledged number.
     acknowledged: u64,
     newest_sent: Time,
@@ -31,9 +31,9 @@ impl Model {
 
     fn forget(&mut self) {
         self.acknowledged = self.packets.last_key_value().map_or(0, |(last, _)| last + 1);
-        for (_, _, fate) in self.packets.values_mut() {
-            if *fate == Fate::Outstanding {
-                *fate = Fate::Forgotten;
+        for (_, _, state) in self.packets.values_mut() {
+            if *state == PacketState::Outstanding {
+                *state = PacketState::Forgotten;
             }
         }
     }
@@ -42,17 +42,17 @@ impl Model {
         let mut acked = Acked::default();
         for result in results {
             let Status::Received { arrived, ecn } = result.status else { continue };
-            let Some((sent, size, fate)) = self.packets.get_mut(&result.sequence) else { continue };
-            match *fate {
-                Fate::Arrived => continue,
-                Fate::Lost(when) => {
+            let Some((sent, size, state)) = self.packets.get_mut(&result.sequence) else { continue };
+            match *state {
+                PacketState::Arrived => continue,
+                PacketState::Lost(when) => {
                     acked.spurious += 1;
                     let late = self.window + now.saturating_since(when);
                     self.window = self.window.max(late.min(self.config.reorder_window_max));
                 }
-                Fate::Outstanding | Fate::Forgotten => {}
+                PacketState::Outstanding | PacketState::Forgotten => {}
             }
-            *fate = Fate::Arrived;
+            *state = PacketState::Arrived;
             acked.delivered += Bytes::new(*size);
             acked.delivered_ce += Bytes::new(if ecn.is_ce() { *size } else { 0 });
             if *sent >= self.newest_sent {
@@ -70,11 +70,11 @@ impl Model {
 
     fn declare(&mut self, now: Time) -> u32 {
         let (limit, mut lost) = (self.newest_sent - self.window, 0);
-        for (sequence, (sent, _, fate)) in self.packets.range_mut(..self.acknowledged) {
+        for (sequence, (sent, _, state)) in self.packets.range_mut(..self.acknowledged) {
             let later = self.acknowledged - 1 - sequence;
             let many = self.config.packet_threshold.is_some_and(|threshold| later >= threshold);
-            if *fate == Fate::Outstanding && (*sent < limit || many) {
-                (*fate, lost) = (Fate::Lost(now), lost + 1);
+            if *state == PacketState::Outstanding && (*sent < limit || many) {
+                (*state, lost) = (PacketState::Lost(now), lost + 1);
             }
         }
         lost
@@ -138,7 +138,7 @@ proptest! {
                 Operation::Send { gap, size } => {
                     next += gap;
                     detector.on_sent(now, next, Bytes::new(size));
-                    model.packets.insert(next, (now, size, Fate::Outstanding));
+                    model.packets.insert(next, (now, size, PacketState::Outstanding));
                     next += 1;
                 }
                 Operation::SendOld(any) if next > start => {

@@ -20,7 +20,7 @@ pub struct Sent<N> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Fate {
+enum PacketState {
     /// A number that was left out.
     Unsent,
     Outstanding,
@@ -31,7 +31,7 @@ enum Fate {
 #[derive(Clone, Debug)]
 pub(super) struct Flight<N> {
     first: u64,
-    packets: VecDeque<(Fate, Sent<N>)>,
+    packets: VecDeque<(PacketState, Sent<N>)>,
     /// Bytes from the first on, each packet once: FlightSize (RFC 5681 section 2).
     size: u64,
     /// Bytes that the transport believes in the network (RFC 6675 section 4, `pipe`).
@@ -80,7 +80,7 @@ impl<N: Copy + Default> Flight<N> {
 
     #[inline]
     fn append(&mut self, sent: Sent<N>) {
-        self.packets.push_back((Fate::Outstanding, sent));
+        self.packets.push_back((PacketState::Outstanding, sent));
         self.size = self.size.saturating_add(sent.size);
         self.pipe = self.pipe.saturating_add(sent.size);
         if self.packets.len() as u64 > CAPACITY {
@@ -92,12 +92,12 @@ impl<N: Copy + Default> Flight<N> {
     #[cold]
     fn on_unusual(&mut self, sequence: u64, sent: Sent<N>) {
         let Some(ahead) = sequence.checked_sub(self.first).filter(|_| sequence < u64::MAX) else { return };
-        if let Some((fate, known)) = self.packets.get_mut(ahead as usize).filter(|_| ahead < CAPACITY) {
-            let again = *fate != Fate::Unsent;
+        if let Some((state, known)) = self.packets.get_mut(ahead as usize).filter(|_| ahead < CAPACITY) {
+            let again = *state != PacketState::Unsent;
             let before = if again { known.size } else { 0 };
             self.size = self.size.saturating_sub(before).saturating_add(sent.size);
             self.pipe = self.pipe.saturating_add(sent.size);
-            (*fate, *known) = (Fate::Outstanding, Sent { again, ..sent });
+            (*state, *known) = (PacketState::Outstanding, Sent { again, ..sent });
             return;
         }
         if ahead >= CAPACITY || self.packets.is_empty() {
@@ -106,7 +106,7 @@ impl<N: Copy + Default> Flight<N> {
         }
         let unsent = Sent { at: sent.at, size: 0, again: false, note: N::default() };
         while self.next() < sequence {
-            self.packets.push_back((Fate::Unsent, unsent));
+            self.packets.push_back((PacketState::Unsent, unsent));
         }
         self.append(sent);
     }
@@ -115,11 +115,11 @@ impl<N: Copy + Default> Flight<N> {
     #[inline]
     pub fn on_delivered(&mut self, sequence: u64) -> Option<Sent<N>> {
         let index = sequence.checked_sub(self.first).filter(|ahead| *ahead < CAPACITY)?;
-        let (fate, sent) = self.packets.get_mut(index as usize)?;
-        if *fate != Fate::Outstanding {
+        let (state, sent) = self.packets.get_mut(index as usize)?;
+        if *state != PacketState::Outstanding {
             return None;
         }
-        *fate = Fate::Delivered;
+        *state = PacketState::Delivered;
         let sent = *sent;
         self.pipe = self.pipe.saturating_sub(sent.size);
         if index == 0 {
@@ -131,8 +131,8 @@ impl<N: Copy + Default> Flight<N> {
     /// What is delivered without a hole before it is no longer remembered.
     #[inline]
     fn retire(&mut self) {
-        while let Some((fate, sent)) = self.packets.front() {
-            if *fate == Fate::Outstanding && self.packets.len() as u64 <= CAPACITY {
+        while let Some((state, sent)) = self.packets.front() {
+            if *state == PacketState::Outstanding && self.packets.len() as u64 <= CAPACITY {
                 break;
             }
             self.size = self.size.saturating_sub(sent.size);

@@ -1,4 +1,4 @@
-//! Limits in rate on what strangers can make an endpoint send (RFC 4340 sections 7.5.4 and 8.1.3).
+//! Limits in rate on what unknown peers can make an endpoint send (RFC 4340 sections 7.5.4 and 8.1.3).
 
 use paceline_units::{Time, TimeDelta};
 

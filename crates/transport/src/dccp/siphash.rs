@@ -1,4 +1,4 @@
-//! SipHash-2-4: what initial sequence numbers and cookies are made with. Keyed, so that strangers cannot guess them.
+//! SipHash-2-4: what initial sequence numbers and cookies are made with. Keyed, so that nobody outside can guess them.
 
 /// The hash of `bytes` under a key of 128 bits (Aumasson and Bernstein 2012; no text at hand).
 pub(crate) fn siphash(key: [u64; 2], bytes: &[u8]) -> u64 {

@@ -9,7 +9,7 @@ const CAPACITY: u64 = 1 << 18;
 const MOST_DUPACKS: usize = 16;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Fate {
+enum PacketState {
     /// No data packet has this number; if it is received it is a later packet all the same.
     NoData,
     Outstanding,
@@ -23,7 +23,7 @@ enum Fate {
 struct Packet {
     at: Time,
     size: u64,
-    fate: Fate,
+    state: PacketState,
 }
 
 /// A packet newly acknowledged.
@@ -35,7 +35,7 @@ pub(super) struct Acknowledged {
     pub(super) counted: bool,
 }
 
-/// The packets from the first whose fate is open to the newest.
+/// The packets from the first whose state may still change to the newest.
 #[derive(Clone, Debug)]
 pub(super) struct Flight {
     numdupack: usize,
@@ -86,7 +86,7 @@ impl Flight {
         if sequence != self.next() && !self.leap(now, sequence) {
             return false;
         }
-        self.packets.push_back(Packet { at: now, size: size.as_u64(), fate: Fate::Outstanding });
+        self.packets.push_back(Packet { at: now, size: size.as_u64(), state: PacketState::Outstanding });
         self.pipe += 1;
         self.bytes = self.bytes.saturating_add(size.as_u64());
         if self.packets.len() as u64 > CAPACITY {
@@ -106,7 +106,7 @@ impl Flight {
             (self.first, self.pipe, self.bytes) = (sequence, 0, 0);
         }
         while self.next() < sequence {
-            self.packets.push_back(Packet { at: now, size: 0, fate: Fate::NoData });
+            self.packets.push_back(Packet { at: now, size: 0, state: PacketState::NoData });
         }
         true
     }
@@ -117,12 +117,12 @@ impl Flight {
     pub(super) fn on_received(&mut self, sequence: u64) -> Option<Acknowledged> {
         let index = usize::try_from(sequence.checked_sub(self.first)?).ok()?;
         let packet = self.packets.get_mut(index)?;
-        let fate = core::mem::replace(&mut packet.fate, Fate::Gone { received: true });
+        let state = core::mem::replace(&mut packet.state, PacketState::Gone { received: true });
         let at = packet.at;
-        if fate == (Fate::Gone { received: true }) {
+        if state == (PacketState::Gone { received: true }) {
             return None;
         }
-        let counted = fate == Fate::Outstanding;
+        let counted = state == PacketState::Outstanding;
         if counted {
             self.pipe -= 1;
             self.bytes = self.bytes.saturating_sub(packet.size);
@@ -131,7 +131,7 @@ impl Flight {
         if index == 0 {
             self.retire();
         }
-        (fate != Fate::NoData).then_some(Acknowledged { at, counted })
+        (state != PacketState::NoData).then_some(Acknowledged { at, counted })
     }
 
     fn note_highest(&mut self, above: u64) {
@@ -151,8 +151,8 @@ impl Flight {
         let mut newest = None;
         for sequence in from..below.min(self.next()) {
             let Some(packet) = self.packets.get_mut((sequence - self.first) as usize) else { break };
-            if packet.fate == Fate::Outstanding {
-                packet.fate = Fate::Gone { received: false };
+            if packet.state == PacketState::Outstanding {
+                packet.state = PacketState::Gone { received: false };
                 self.pipe -= 1;
                 self.bytes = self.bytes.saturating_sub(packet.size);
                 newest = Some(sequence);
@@ -165,8 +165,8 @@ impl Flight {
 
     /// A timeout: nothing counts as in the network any more.
     pub(super) fn give_up(&mut self) {
-        for packet in self.packets.iter_mut().filter(|packet| packet.fate == Fate::Outstanding) {
-            packet.fate = Fate::Gone { received: false };
+        for packet in self.packets.iter_mut().filter(|packet| packet.state == PacketState::Outstanding) {
+            packet.state = PacketState::Gone { received: false };
         }
         (self.pipe, self.bytes) = (0, 0);
     }
@@ -175,16 +175,16 @@ impl Flight {
     /// given up may still be acknowledged, and then tells the round-trip time.
     fn retire(&mut self) {
         while let Some(packet) = self.packets.front() {
-            let open = match packet.fate {
-                Fate::Outstanding => true,
-                Fate::Gone { received: false } => self.first >= self.looked_at,
-                Fate::NoData | Fate::Gone { received: true } => false,
+            let open = match packet.state {
+                PacketState::Outstanding => true,
+                PacketState::Gone { received: false } => self.first >= self.looked_at,
+                PacketState::NoData | PacketState::Gone { received: true } => false,
             };
             let crowded = self.packets.len() as u64 > CAPACITY;
             if open && !crowded {
                 break;
             }
-            if packet.fate == Fate::Outstanding {
+            if packet.state == PacketState::Outstanding {
                 self.pipe -= 1;
                 self.bytes = self.bytes.saturating_sub(packet.size);
             }
