@@ -67,9 +67,9 @@ pub(crate) const MAX_PACKET: u64 = 1 << 30;
 pub enum QueueLimit {
     /// What the nominal rate serves in this time, turned into bytes once.
     Time(TimeDelta),
-    /// So many packets.
+    /// Number of packets that may wait.
     Packets(u64),
-    /// So many bytes, overhead in.
+    /// Number of bytes that may wait, overhead included.
     Bytes(Bytes),
     /// Any number of packets may wait.
     #[default]

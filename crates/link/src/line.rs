@@ -44,7 +44,7 @@ impl Line {
         Plan { departed: Time::from_nanos(departs), arrives, wait: span(wait), noise, marked }
     }
 
-    /// The same with the packet, and whether it was marked here.
+    /// The departure of `packet` as `plan` computes it, and whether it was marked here.
     #[inline]
     pub(crate) fn depart<P: Transit>(&mut self, packet: P, wait: u64, departs: u64) -> (Departure<P>, bool) {
         let plan = self.plan(packet.ecn(), wait, departs);

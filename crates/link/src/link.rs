@@ -71,8 +71,8 @@ impl<P: Transit> Link<P> {
         self.line.noise.as_ref().is_none_or(Noise::keeps_order)
     }
 
-    /// The same as an offer at `now` of a packet of `size` bytes marked `ecn`, which the driver keeps. Only for a predicted
-    /// queue: another one takes it for lost.
+    /// Offers a packet of `size` bytes marked `ecn` at `now`, while the driver keeps the packet itself. Only for a predicted
+    /// queue: any other takes the packet for lost.
     #[inline(always)]
     pub fn plan(&mut self, now: Time, size: Bytes, ecn: Ecn) -> Planned {
         let now = self.reach(now);

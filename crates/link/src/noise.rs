@@ -6,7 +6,7 @@ use paceline_units::{RandomStream, Time, TimeDelta};
 /// Delay noise of a link.
 #[derive(Clone, PartialEq, Debug)]
 pub struct NoiseConfig {
-    /// Its distribution.
+    /// Distribution of the delay that is added.
     pub kind: NoiseKind,
     /// Whether packets may overtake each other. False (the form RFC 8868 demands of cross traffic): no packet arrives
     /// before the one that departed before it.

@@ -14,7 +14,7 @@ const MAX_PIECES: u64 = 10_000_000;
 /// A piecewise-constant rate over time.
 #[derive(Clone, PartialEq, Debug)]
 pub enum RateProcess {
-    /// One rate for ever.
+    /// One rate for the whole run.
     Constant(Bitrate),
     /// Each rate holds from its time to the next one's; the first time is 0, times increase.
     Steps(Vec<(Time, Bitrate)>),

@@ -11,9 +11,9 @@ const WORK_PER_BYTE: u64 = 8_000_000_000;
 /// A work-conserving server of one packet at a time.
 #[derive(Clone, Debug)]
 pub(crate) struct Server {
-    /// All earlier work ends at `clock` nanoseconds ...
+    /// When all earlier work ends, in nanoseconds, rounded down.
     clock: u64,
-    /// ... plus `used` / `rate` of one; below `rate`.
+    /// What was rounded off `clock`, in nanoseconds times the rate; below the rate.
     used: u64,
     stretch: Stretch,
     /// Size of the last packet and its work divided by the present rate: sizes repeat.

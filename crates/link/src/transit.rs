@@ -10,7 +10,7 @@ pub trait Transit {
     fn ecn(&self) -> Ecn;
     /// Sets congestion experienced.
     fn mark_ce(&mut self);
-    /// The same number for all packets of a flow, as the addresses and ports of a packet would say.
+    /// Number of the packet's flow: what addresses and ports say on a real network.
     fn flow(&self) -> u64;
 }
 
@@ -59,9 +59,9 @@ impl Plan {
 /// What becomes of a packet that a predicted queue is told of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Planned {
-    /// It leaves like this.
+    /// The packet will leave at these times.
     Departs(Plan),
-    /// It waits for ever.
+    /// The packet waits for ever: the link's rate stays zero.
     Stays,
     /// The queue dropped it.
     Dropped,
@@ -72,7 +72,7 @@ pub enum Planned {
 /// What became of an offered packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Offered {
-    /// It waits or is in service.
+    /// The packet waits or is in service.
     Accepted,
     /// The queue dropped it.
     Dropped,

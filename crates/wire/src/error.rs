@@ -48,7 +48,7 @@ pub enum WireError {
     ReportBlocks {
         /// Where the first block is that does not fit when num_reports is a count.
         at: usize,
-        /// Its num_reports; absent if the block's own header does not fit.
+        /// The block's num_reports; absent if the block's own header does not fit.
         found: Option<u16>,
         /// Bytes from there to the report timestamp.
         room: usize,

@@ -20,19 +20,19 @@ pub(crate) fn unwrap_u32(reference: u64, value: u32) -> Option<u64> {
 
 /// Extends a stream's 16-bit sequence numbers (RFC 3550 appendix A.1).
 ///
-/// It starts at the first number it is shown. A number [`MAX_DROPOUT`] or more ahead, or [`MAX_MISORDER`] or more behind,
+/// The first number is taken as it is. A number [`MAX_DROPOUT`] or more ahead, or [`MAX_MISORDER`] or more behind,
 /// is refused unless the next packet continues it: one stray packet changes nothing. A jump that two packets
 /// agree on goes the shorter way round, so that the extended numbers stay the sender's after an outage and after a
 /// late burst alike.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SequenceUnwrapper {
     highest: Option<u64>,
-    /// What would continue the number refused last.
+    /// The number that would follow the one refused last.
     continues: Option<u16>,
 }
 
 impl SequenceUnwrapper {
-    /// One that has seen nothing.
+    /// An unwrapper before its first number.
     pub fn new() -> SequenceUnwrapper {
         SequenceUnwrapper::default()
     }
@@ -76,7 +76,7 @@ pub struct TimestampUnwrapper {
 }
 
 impl TimestampUnwrapper {
-    /// One that has seen nothing.
+    /// An unwrapper before its first number.
     pub fn new() -> TimestampUnwrapper {
         TimestampUnwrapper::default()
     }

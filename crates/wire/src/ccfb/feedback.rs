@@ -76,12 +76,12 @@ pub struct RtsUnwrapper {
 }
 
 impl RtsUnwrapper {
-    /// One that starts with the first timestamp it is shown, as it is.
+    /// An unwrapper that takes the first timestamp it is given as it is.
     pub fn new() -> RtsUnwrapper {
         RtsUnwrapper::default()
     }
 
-    /// One that starts near `now`, by the receiver's clock: for a sender that knows it and joins late.
+    /// An unwrapper that starts near `now` by the receiver's clock, for a sender that knows this clock and joins late.
     pub fn starting_near(now: Time) -> RtsUnwrapper {
         RtsUnwrapper { latest: Some(rts_of(now)) }
     }

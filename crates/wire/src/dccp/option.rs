@@ -56,7 +56,7 @@ pub mod option_type {
 pub struct FeatureOption {
     /// The feature's number.
     pub feature: u8,
-    /// Its values as bytes; an empty Confirm has none.
+    /// The feature's values as bytes; an empty Confirm has none.
     pub values: Vec<u8>,
 }
 
@@ -68,7 +68,7 @@ pub type Options = SmallVec<[DccpOption; 1]>;
 pub enum DccpOption {
     /// The next option must be processed, or the connection is reset (section 5.8.2).
     Mandatory,
-    /// The receiver has trouble to keep up (section 11.6).
+    /// The receiver cannot keep up (section 11.6).
     SlowReceiver,
     /// From the feature's location: begin a negotiation (section 6.1).
     ChangeL(FeatureOption),
@@ -108,7 +108,7 @@ pub enum DccpOption {
     Other {
         /// Type of the option, its first byte.
         kind: u8,
-        /// Its data; of types up to 31 there is none.
+        /// The option's data; types up to 31 have none.
         data: Vec<u8>,
     },
 }
@@ -159,7 +159,7 @@ impl DccpOption {
         }
     }
 
-    /// Its data as bytes.
+    /// The option's data as bytes.
     pub fn data(&self) -> Vec<u8> {
         match self {
             DccpOption::Mandatory | DccpOption::SlowReceiver => Vec::new(),
@@ -243,15 +243,15 @@ pub fn from_time_steps(steps: u32) -> TimeDelta {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u8)]
 pub enum DropCode {
-    /// It must not have been sent then, or so.
+    /// The protocol did not allow the packet at that time.
     ProtocolConstraints = 0,
-    /// The application listens no more.
+    /// The application no longer listens.
     NotListening = 1,
-    /// There was no room.
+    /// The receive buffer was full.
     ReceiveBuffer = 2,
-    /// It was corrupt.
+    /// The data was corrupt.
     Corrupt = 3,
-    /// It was corrupt and was delivered nevertheless.
+    /// The data was corrupt and was delivered nevertheless.
     DeliveredCorrupt = 7,
 }
 

@@ -203,7 +203,7 @@ impl Body {
 pub enum Payload {
     /// Bytes of the application.
     Bytes(Vec<u8>),
-    /// So many zero bytes that nobody stores: media and bulk of the simulator, and padding.
+    /// Zero bytes that are not stored: media and bulk data of the simulator, and padding.
     Dummy {
         /// Number of zero bytes.
         size: u32,
@@ -240,7 +240,7 @@ impl Payload {
         Payload::Dummy { size, captured }
     }
 
-    /// Its length in bytes.
+    /// Length of the application data in bytes.
     #[inline]
     pub fn len(&self) -> usize {
         match self {
@@ -250,14 +250,14 @@ impl Payload {
         }
     }
 
-    /// Whether there is nothing.
+    /// Whether there is no application data.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Its CRC-32c (RFC 4340 section 9.3); 0 of no bytes. An RTP packet that is no bytes yet counts as zeros: who sends it
-    /// with Data Checksums over a network writes it as bytes first.
+    /// CRC-32c of the application data (RFC 4340 section 9.3); 0 without data. An RTP packet that is not yet written as
+    /// bytes counts as zeros: a sender with Data Checksums must write it first.
     pub fn crc32c(&self) -> u32 {
         match self {
             Payload::Bytes(bytes) => crc32c(bytes),
@@ -284,7 +284,7 @@ pub struct Packet {
     pub coverage: u8,
     /// Whether only the low 24 bits of the numbers are sent (X = 0).
     pub short: bool,
-    /// Its sequence number; of a short one that was received only the low 24 bits.
+    /// Sequence number of the packet; only its low 24 bits if a short one was received.
     pub sequence: SequenceNumber,
     /// Type and the type's fields.
     pub body: Body,

@@ -35,7 +35,7 @@ impl ResetCode {
     /// Another connection has these UDP ports (RFC 6773 section 3.8).
     pub const ENCAPSULATED_PORT_REUSE: ResetCode = ResetCode(12);
 
-    /// Its name in the RFC's table.
+    /// The code's name in the RFC's table.
     pub fn name(self) -> &'static str {
         const NAMES: [&str; 13] = [
             "Unspecified",
