@@ -10,6 +10,8 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 p
 VENV := .venv
 BIN := $(VENV)/bin
 OUT ?= out/demo
+# No operating system, no std: what embeds the controllers may run there.
+BARE := thumbv7em-none-eabihf
 RUST := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -type f \( -name '*.rs' -o -name Cargo.toml \))
 
@@ -37,12 +39,19 @@ test-python: build
 	$(BIN)/python -m pytest -q
 
 .PHONY: lint
-lint: build ## Check format, lints and types of Rust and Python
+lint: build bare-metal ## Check format, lints and types of Rust and Python
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
 	$(BIN)/ruff check python tests benches
 	$(BIN)/ruff format --check python tests benches
 	$(BIN)/mypy
+
+.PHONY: bare-metal
+bare-metal: prerequisites
+	@test -d "$$(rustc --print sysroot)/lib/rustlib/$(BARE)" || \
+		{ echo "missing: Rust's core library for $(BARE)" >&2; echo "  get it with: rustup target add $(BARE)" >&2; exit 1; }
+	cargo check --locked --quiet --target $(BARE) -p paceline-units -p paceline-cc -p paceline-wire -p paceline-media \
+		-p paceline-link
 
 .PHONY: format
 format: build ## Bring Rust and Python into the project's format

@@ -5,8 +5,8 @@ use crate::error::LinkError;
 use crate::held::{Discipline, Place, Queued, Waiting};
 use crate::parameters::parameters;
 use crate::transit::Transit;
+use alloc::collections::VecDeque;
 use paceline_units::{Bytes, TimeDelta};
-use std::collections::VecDeque;
 
 parameters! {
     /// CoDel's parameters (RFC 8289 section 5.3). The RFC has no limit: the default is ours.

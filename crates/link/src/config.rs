@@ -2,6 +2,7 @@
 
 use crate::error::{LinkError, check_span};
 use crate::{LossConfig, MarkConfig, NoiseConfig, QueueConfig, RateProcess};
+use alloc::vec::Vec;
 use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
 
 /// A link, as a scenario says it.

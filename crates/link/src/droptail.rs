@@ -6,9 +6,9 @@ use crate::config::{MAX_PACKET, ResolvedLimit};
 use crate::line::Line;
 use crate::schedule::NEVER;
 use crate::transit::{Departure, Offered, Planned, Transit};
+use alloc::collections::VecDeque;
+use core::marker::PhantomData;
 use paceline_units::Ecn;
-use std::collections::VecDeque;
-use std::marker::PhantomData;
 
 /// A packet that was announced and has not departed yet.
 #[derive(Clone, Copy, Debug)]

@@ -7,8 +7,8 @@ use crate::held::{Discipline, Place, Queued, Waiting};
 use crate::parameters::{names, parameters};
 use crate::schedule::NEVER;
 use crate::transit::Transit;
+use alloc::collections::VecDeque;
 use paceline_units::{Bytes, Ecn, TimeDelta};
-use std::collections::VecDeque;
 
 names! {
     /// Who goes first while both queues have something (RFC 9332 appendix A.2).

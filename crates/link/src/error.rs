@@ -1,6 +1,8 @@
 //! What can be wrong with a link's configuration.
 
-use std::fmt;
+use alloc::format;
+use alloc::string::String;
+use core::fmt;
 
 /// A configuration that no link can have.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -25,7 +27,7 @@ impl fmt::Display for LinkError {
     }
 }
 
-impl std::error::Error for LinkError {}
+impl core::error::Error for LinkError {}
 
 /// Fails unless `value` is a ratio.
 pub(crate) fn check_ratio(key: &'static str, value: f64) -> Result<(), LinkError> {

@@ -8,9 +8,12 @@ use crate::error::LinkError;
 use crate::held::{Discipline, Place, Queued, Waiting};
 use crate::parameters::parameters;
 use crate::transit::Transit;
+use alloc::collections::VecDeque;
+use alloc::format;
+use alloc::vec;
+use alloc::vec::Vec;
 use paceline_units::{Bytes, RandomStream, TimeDelta};
 use pool::{Chain, Pool};
-use std::collections::VecDeque;
 
 parameters! {
     /// FQ-CoDel's parameters (RFC 8290 section 5.2). The limit is over all queues.
@@ -112,7 +115,7 @@ impl<P: Transit> FqCoDel<P> {
         let arriving = |at: usize| if at == place { (1, size) } else { (0, 0) };
         let fattest = (0..self.queues.len()).max_by_key(|&at| {
             let bytes = self.queues[at].packets.bytes() + arriving(at).1;
-            (bytes, std::cmp::Reverse(at))
+            (bytes, core::cmp::Reverse(at))
         });
         let Some(fattest) = fattest else { return false };
         let packets = &mut self.queues[fattest].packets;

@@ -10,8 +10,8 @@ use crate::error::LinkError;
 use crate::line::Line;
 use crate::schedule::NEVER;
 use crate::transit::{Departure, Offered, Transit};
+use alloc::collections::VecDeque;
 use paceline_units::Bitrate;
-use std::collections::VecDeque;
 
 /// What a discipline may know when it is built.
 pub(crate) struct Place<'a> {
@@ -195,7 +195,7 @@ impl<P: Transit, D: Discipline<P>> Held<P, D> {
 
     /// Everything up to and including `now`; departures wait for the next sink.
     pub(crate) fn settle(&mut self, line: &mut Line, now: u64) {
-        let mut unseen = std::mem::take(&mut self.unseen);
+        let mut unseen = core::mem::take(&mut self.unseen);
         self.run(line, now, &mut |departure| unseen.push_back(departure));
         self.unseen = unseen;
     }

@@ -39,6 +39,9 @@
 //! assert_eq!(arrivals, [Time::from_nanos(11_000_000), Time::from_nanos(12_000_000)]);
 //! # Ok::<(), paceline_link::LinkError>(())
 //! ```
+#![cfg_attr(not(test), no_std)]
+
+extern crate alloc;
 
 mod account;
 mod codel;

@@ -1,6 +1,7 @@
 //! Loss before the queue.
 
 use crate::error::{LinkError, check_ratio};
+use alloc::format;
 use paceline_units::RandomStream;
 
 /// How packets are lost on the way to the queue.

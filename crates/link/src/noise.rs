@@ -1,6 +1,7 @@
 //! Delay noise behind the server: what a radio's retransmissions or a busy host add. Never negative.
 
 use crate::error::{LinkError, check_span};
+use alloc::format;
 use paceline_units::{RandomStream, Time, TimeDelta};
 
 /// Delay noise of a link.

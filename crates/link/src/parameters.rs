@@ -3,6 +3,8 @@
 
 use crate::QueueLimit;
 use crate::error::LinkError;
+use alloc::format;
+use alloc::string::ToString;
 use paceline_units::{Bitrate, Bytes, TimeDelta};
 
 /// A parameter's value.

@@ -8,9 +8,10 @@ use crate::held::{Discipline, Place, Queued, Waiting};
 use crate::parameters::{names, parameters};
 use crate::schedule::NEVER;
 use crate::transit::Transit;
+use alloc::collections::VecDeque;
+use alloc::format;
 use departures::Departures;
 use paceline_units::{Bytes, RandomStream, TimeDelta};
-use std::collections::VecDeque;
 
 names! {
     /// How PIE learns the delay of its queue (RFC 8033 section 4.3).

@@ -3,6 +3,8 @@
 use crate::error::{LinkError, check_span};
 use crate::schedule::Schedule;
 use crate::trace::Trace;
+use alloc::vec;
+use alloc::vec::Vec;
 use paceline_units::{Bitrate, Time, TimeDelta};
 
 /// The fastest rate a link may have: 1 Pbit/s, so that a nanosecond's carry and a packet's work fit 64 bits together.

@@ -7,8 +7,9 @@ use crate::error::LinkError;
 use crate::held::{Discipline, Place, Queued, Waiting};
 use crate::parameters::parameters;
 use crate::transit::Transit;
+use alloc::collections::VecDeque;
+use alloc::format;
 use paceline_units::{Bytes, RandomStream};
-use std::collections::VecDeque;
 
 const PAPER: &str = "Floyd and Jacobson 1993, from the literature, no text at hand";
 const NS2: &str = "ns-2's default from the literature, no text at hand";

@@ -2,6 +2,7 @@
 //!
 //! Work and capacity are counted in bit·ns/s: a rate of R bit/s serves R of them in a nanosecond, a byte costs 8e9.
 
+use alloc::vec::Vec;
 use paceline_units::{Bitrate, Time, TimeDelta};
 
 /// The end of what never ends, and the time of what never happens.

@@ -8,9 +8,11 @@ mod mahimahi;
 mod rows;
 mod tables;
 
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
 pub use error::{TraceError, TraceWarning};
 use paceline_units::{Bitrate, Bytes, TimeDelta};
-use std::sync::Arc;
 
 /// A piecewise-constant rate of finite length. Cheap to clone.
 #[derive(Clone, PartialEq, Debug)]

@@ -9,9 +9,12 @@
 //! opens (and unpacks) files is the driver.
 
 use crate::FrameRate;
+use alloc::format;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
 use core::fmt;
 use paceline_units::Bitrate;
-use std::sync::Arc;
 
 /// How a frame-size file is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -57,7 +60,7 @@ impl fmt::Display for FrameTraceError {
     }
 }
 
-impl std::error::Error for FrameTraceError {}
+impl core::error::Error for FrameTraceError {}
 
 const EXPECTED_LINE: &str = "a frame size in bytes, or \"number type X time bytes\"";
 const EXPECTED_SIZES: &str = "one frame size in bytes";

@@ -14,6 +14,9 @@
 
 mod presets;
 
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
 pub use presets::{FRAME_PRESETS, FramePreset};
 
 use crate::parameter::in_range;

@@ -42,6 +42,9 @@
 //!
 //! What is not modelled: decoding. A frame is shown although the frame it refers to was lost; the counters of
 //! [`Playout`] say how many were.
+#![cfg_attr(not(test), no_std)]
+
+extern crate alloc;
 
 mod bulk;
 mod cbr;

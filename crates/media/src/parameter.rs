@@ -1,5 +1,6 @@
 //! What is said about a parameter that is out of range.
 
+use alloc::string::{String, ToString};
 use core::fmt;
 
 /// A parameter whose value is out of range.
@@ -19,7 +20,7 @@ impl fmt::Display for InvalidParameter {
     }
 }
 
-impl std::error::Error for InvalidParameter {}
+impl core::error::Error for InvalidParameter {}
 
 /// Complains about `name` unless `low <= value <= high`; NaN is never in range.
 pub(crate) fn in_range(

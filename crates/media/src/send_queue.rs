@@ -5,8 +5,8 @@
 //! asking for the next size and cutting a packet are a few additions.
 
 use crate::Frame;
+use alloc::collections::VecDeque;
 use paceline_units::{Bytes, Time, TimeDelta};
-use std::collections::VecDeque;
 
 /// A packet cut from the head of the queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,6 +1,7 @@
 //! Memory that all queues share: once it has held the most packets that ever wait, nothing is allocated any more.
 
 use crate::held::Queued;
+use alloc::vec::Vec;
 
 const NONE: usize = usize::MAX;
 
@@ -53,7 +54,7 @@ impl<P> Pool<P> {
         let slot = Slot { queued: Some(queued), next: NONE };
         let at = match self.slots.get_mut(self.free) {
             Some(free) => {
-                let at = std::mem::replace(&mut self.free, free.next);
+                let at = core::mem::replace(&mut self.free, free.next);
                 *free = slot;
                 at
             }
@@ -74,7 +75,7 @@ impl<P> Pool<P> {
         let at = chain.first;
         let slot = self.slots.get_mut(at)?;
         let queued = slot.queued.take()?;
-        chain.first = std::mem::replace(&mut slot.next, self.free);
+        chain.first = core::mem::replace(&mut slot.next, self.free);
         self.free = at;
         if chain.first == NONE {
             chain.last = NONE;

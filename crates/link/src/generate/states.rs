@@ -8,6 +8,10 @@
 
 use super::whole_intervals;
 use crate::trace::{Trace, TraceError};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
 use paceline_units::{Bitrate, RandomStream, TimeDelta};
 
 /// One state of [`StatesParams`].

@@ -1,6 +1,8 @@
 //! What can be wrong with a trace, and what is merely odd.
 
-use std::fmt;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt;
 
 /// A file that is no trace of the format it was said to be.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -39,7 +41,7 @@ impl fmt::Display for TraceError {
     }
 }
 
-impl std::error::Error for TraceError {}
+impl core::error::Error for TraceError {}
 
 /// Something odd in a file that can be read all the same.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -3,6 +3,7 @@
 use super::error::warn;
 use super::rows::{rate, seconds, text};
 use super::{Trace, TraceError, TraceWarning};
+use alloc::vec::Vec;
 use paceline_units::{Bitrate, TimeDelta};
 
 const LIST: &str = "a list of {\"duration_ms\", \"bandwidth_kbps\", \"latency_ms\"}";

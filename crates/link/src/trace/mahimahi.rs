@@ -5,6 +5,7 @@
 
 use super::rows::{lines, text};
 use super::{Trace, TraceError};
+use alloc::vec::Vec;
 use paceline_units::{Bitrate, Bytes, TimeDelta};
 
 const EXPECTED: &str = "whole milliseconds, one per line, never decreasing, below 3e12";

@@ -1,6 +1,7 @@
 //! Lines and cells of a text table, with their line numbers, and the numbers in them.
 
 use super::TraceError;
+use alloc::vec::Vec;
 use paceline_units::{Bitrate, TimeDelta};
 
 /// The text of a file, or why it is none.
@@ -10,7 +11,7 @@ pub(super) fn text(bytes: &[u8]) -> Result<&str, TraceError> {
     if let Some(offset) = bytes.iter().position(|&byte| byte == 0) {
         return Err(TraceError::at(line_of(offset), "a NUL byte", "text, already decompressed"));
     }
-    std::str::from_utf8(bytes).map_err(|error| {
+    core::str::from_utf8(bytes).map_err(|error| {
         TraceError::at(line_of(error.valid_up_to()), "bytes that are no UTF-8", "text, already decompressed")
     })
 }

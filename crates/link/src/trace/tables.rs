@@ -3,6 +3,8 @@
 use super::error::warn;
 use super::rows::{cells, lines, rate, seconds, text};
 use super::{Column, Trace, TraceError, TraceOptions, TraceWarning};
+use alloc::format;
+use alloc::vec::Vec;
 use paceline_units::{Bitrate, TimeDelta};
 
 const NOT_ADVANCING: &str = "a time that does not advance; the row was left out";

@@ -19,11 +19,11 @@ mod window;
 pub use delay::AdaptiveParams;
 pub use stream::StreamPlayout;
 
+use alloc::collections::VecDeque;
 use delay::DelayEstimate;
 use freeze::FreezeDetector;
 use paceline_units::{Bytes, Time, TimeDelta};
 use pending::PendingFrames;
-use std::collections::VecDeque;
 use window::{Arrival, SequenceWindow};
 
 /// When a complete frame is shown.

@@ -2,8 +2,8 @@
 
 use super::window::SequenceWindow;
 use super::{ArrivedPacket, FrameDelayParts};
+use alloc::collections::VecDeque;
 use paceline_units::{Bytes, Time, TimeDelta};
-use std::collections::VecDeque;
 
 /// When a frame became complete and when it is to be shown.
 #[derive(Clone, Copy, Debug)]

@@ -3,6 +3,8 @@
 //! One bit per sequence number in a ring. A jump too large to be a loss is believed only when two packets in a row say
 //! so (RFC 3550, appendix A.1), as after a restart of the sender.
 
+use alloc::boxed::Box;
+
 /// What a sequence number turned out to be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Arrival {

@@ -1,9 +1,12 @@
 //! The trace-driven model: frame sizes of one sequence, encoded at several rates (RFC 8593, section 6).
 
 use crate::{FrameRate, FrameSizeParams, FrameTrace, InvalidParameter, frame_sizes};
+use alloc::format;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
 use core::fmt;
 use paceline_units::{Bitrate, Bytes};
-use std::sync::Arc;
 
 /// The sizes of the frames of a sequence, encoded at one rate: an entry of the RFC's map `Traces`.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -40,7 +43,7 @@ impl fmt::Display for LadderError {
     }
 }
 
-impl std::error::Error for LadderError {}
+impl core::error::Error for LadderError {}
 
 impl FrameLadder {
     /// The smallest and the largest number of rungs: section 6.1 wants a step, and somebody has to hold them.
