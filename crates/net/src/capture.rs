@@ -4,13 +4,12 @@
 //! runs cannot grow into one file; what a killed run left is written over.
 
 use crate::NetError;
-use crate::clock::Moment;
+use crate::clock::{Moment, nanos_since_1970};
 use crate::socket::address_towards;
 use paceline_units::{Ecn, TimeDelta};
 use paceline_wire::capture::{file_header, record_header};
 use paceline_wire::dccp::{Addresses, to_ip};
 use rustix::fs::{FlockOperation, flock};
-use rustix::time::{ClockId, clock_gettime};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fs::{File, OpenOptions};
@@ -80,13 +79,11 @@ impl Capture {
         }
         let mut file = BufWriter::with_capacity(1 << 16, open_alone(&growing).map_err(failed)?);
         file.write_all(&file_header()).map_err(failed)?;
-        let wall = clock_gettime(ClockId::Realtime);
-        let wall = i128::from(wall.tv_sec) * 1_000_000_000 + i128::from(wall.tv_nsec);
         Ok(Capture {
             path: path.into(),
             growing,
             file: Some(file),
-            since_1970: wall - i128::from(Moment::now().as_nanos()),
+            since_1970: i128::from(nanos_since_1970()) - i128::from(Moment::now().as_nanos()),
             local: local.ip(),
             towards: None,
             pending: PendingPackets::default(),

@@ -4,7 +4,7 @@
 //! them is therefore a [`Moment`]; what the state machines see is a [`Time`].
 
 use paceline_units::{Time, TimeDelta};
-use rustix::time::{ClockId, Timespec, clock_gettime};
+use rustix::time::{ClockId, clock_gettime};
 
 /// A point on `CLOCK_MONOTONIC`: nanoseconds since the machine started.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -13,7 +13,7 @@ pub(crate) struct Moment(u64);
 impl Moment {
     /// Now.
     pub fn now() -> Moment {
-        Moment(nanos_of(clock_gettime(ClockId::Monotonic)))
+        Moment(read(ClockId::Monotonic))
     }
 
     /// The point `nanos` nanoseconds after the machine's start.
@@ -37,8 +37,16 @@ impl Moment {
     }
 }
 
-fn nanos_of(spec: Timespec) -> u64 {
-    spec.tv_sec as u64 * 1_000_000_000 + spec.tv_nsec as u64
+/// Nanoseconds that a clock of the machine shows.
+#[expect(clippy::disallowed_methods, reason = "the only place where the network world reads a clock")]
+fn read(clock: ClockId) -> u64 {
+    let shown = clock_gettime(clock);
+    shown.tv_sec as u64 * 1_000_000_000 + shown.tv_nsec as u64
+}
+
+/// Nanoseconds since the beginning of 1970, by the wall's clock.
+pub(crate) fn nanos_since_1970() -> u64 {
+    read(ClockId::Realtime)
 }
 
 /// A driver's clock: counts from the driver's zero.
@@ -86,7 +94,7 @@ pub(crate) struct StampReader {
 impl StampReader {
     /// Ready for what was received up to now.
     pub fn now() -> StampReader {
-        let wall = nanos_of(clock_gettime(ClockId::Realtime));
+        let wall = nanos_since_1970();
         StampReader { now: Moment::now(), wall }
     }
 

@@ -13,7 +13,7 @@ use paceline_transport::dccp::FLOW_PORTS;
 use paceline_units::TimeDelta;
 use paceline_wire::dccp::{Addresses, decode};
 use paceline_wire::dccp::{Body, DccpOption, Packet, PacketType, ResetCode, ServiceCode};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -110,7 +110,7 @@ fn what_was_captured_is_what_was_said() {
         assert_eq!(gap, None, "of {} numbers", own.len());
     }
     for (receives, sends, client) in [(&there, &here, true), (&here, &there, false)] {
-        let sent: HashSet<u64> = numbers(sends, client).into_iter().collect();
+        let sent: BTreeSet<u64> = numbers(sends, client).into_iter().collect();
         assert!(numbers(receives, client).iter().all(|number| sent.contains(number)));
     }
 }
@@ -121,7 +121,7 @@ fn times_do_not_run_backwards() {
     for (path, client) in captured("times", "ccid2", "packet_size = \"200B\"").iter().zip([true, false]) {
         let records = read(path);
         let is_own = |record: &&Record| (record.packet.ports == FLOW_PORTS) == client;
-        let mut own: HashMap<u64, u64> = HashMap::new();
+        let mut own: BTreeMap<u64, u64> = BTreeMap::new();
         let (mut last, mut answers) = (0, 0);
         for record in &records {
             let number = record.packet.sequence.as_u64();
