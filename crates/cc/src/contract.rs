@@ -10,24 +10,24 @@ pub struct StreamId(pub u8);
 /// Media that entered the send queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Offered {
-    /// The stream it belongs to.
+    /// Stream of the packet or frame.
     pub stream: StreamId,
     /// Size on the link, transport headers in.
     pub bytes: Bytes,
-    /// Whether this completes a frame.
+    /// Whether a frame is now complete in the queue.
     pub frame_end: bool,
 }
 
 /// A packet that was handed to the network.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SentPacket {
-    /// The stream it belongs to.
+    /// Stream of the packet or frame.
     pub stream: StreamId,
     /// Extended sequence number: never wraps. A transport that retransmits gives the original's number again.
     pub sequence: u64,
     /// Size on the link, transport header in.
     pub size: Bytes,
-    /// The probe it is part of.
+    /// Number of the probe that the packet is part of.
     pub probe: Option<u64>,
     /// Whether the application, not the controller, limits the sender: nothing more waits to be sent.
     pub app_limited: bool,
@@ -36,31 +36,31 @@ pub struct SentPacket {
 /// What waits in the send queue of a stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SendQueueState {
-    /// The stream.
+    /// Stream of the send queue.
     pub stream: StreamId,
     /// Size on the link of all that waits, transport headers in.
     pub bytes: Bytes,
-    /// Packets that wait.
+    /// Number of packets that wait.
     pub packets: u64,
-    /// How long the oldest has waited; absent if the queue is empty.
+    /// Wait of the oldest packet; absent if the queue is empty.
     pub oldest: Option<TimeDelta>,
-    /// Bytes that wait of the newest frame.
+    /// Size on the link of what waits of the newest frame.
     pub newest_frame: Bytes,
 }
 
 /// What the application allows a stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// The stream.
+    /// Stream that the limits hold for.
     pub stream: StreamId,
-    /// No target below.
+    /// Lowest target bitrate.
     pub min: Bitrate,
-    /// No target above.
+    /// Highest target bitrate.
     pub max: Bitrate,
 }
 
 impl Limits {
-    /// Every target of `stream` is allowed.
+    /// Limits that allow `stream` every target.
     pub const fn none(stream: StreamId) -> Limits {
         Limits { stream, min: Bitrate::ZERO, max: Bitrate::MAX }
     }
@@ -100,7 +100,7 @@ pub enum Recovery {
     Spurious,
 }
 
-/// What a sender half puts on a packet for the other half. The transport carries it, `wire` spells it.
+/// What a sender half puts on a packet for the receiver half. The transport carries it, `wire` writes it as bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Annotation {
     /// The sender's round-trip time (TFRC, RFC 5348 section 3.2.1).
@@ -112,17 +112,17 @@ pub enum Annotation {
 /// A packet as the receiver half sees it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Arrival {
-    /// The stream it belongs to.
+    /// Stream of the packet or frame.
     pub stream: StreamId,
     /// Extended sequence number.
     pub sequence: u64,
     /// Size on the link, transport header in.
     pub size: Bytes,
-    /// When it was sent, by the sender's clock (any zero, same rate); absent if the packet does not say.
+    /// Time of sending by the sender's clock (any zero, same rate); absent if the packet does not carry it.
     pub sent: Option<Time>,
-    /// Its mark on arrival.
+    /// ECN field on arrival.
     pub ecn: Ecn,
-    /// What the sender half put on it.
+    /// Annotation that the sender half put on the packet.
     pub annotation: Option<Annotation>,
 }
 

@@ -9,29 +9,29 @@ pub struct FlowId(pub u32);
 /// What a coupled group gives a flow: a rate or a window, whichever the flow's controller steers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Assigned {
-    /// A rate, headers in.
+    /// Rate of sending, packet headers in.
     Rate(Bitrate),
-    /// A window.
+    /// Congestion window in bytes, packet headers in.
     Window(Bytes),
 }
 
 /// A flow's own new rate or window, as its controller just computed it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FlowUpdate {
-    /// The flow.
+    /// Flow of the group.
     pub flow: FlowId,
-    /// What its controller arrived at.
+    /// Rate or window that the flow's controller computed.
     pub own: Assigned,
-    /// What the application could use; absent: as much as it gets.
+    /// Rate that the application could use; absent if it can use any.
     pub desired: Option<Bitrate>,
 }
 
 /// One line of a group's answer: this flow takes this.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Assignment {
-    /// The flow.
+    /// Flow of the group.
     pub flow: FlowId,
-    /// What it takes.
+    /// Rate or window that replaces the flow's own.
     pub assigned: Assigned,
 }
 

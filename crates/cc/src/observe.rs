@@ -5,13 +5,13 @@ use paceline_units::{Bitrate, Bytes, TimeDelta};
 /// The figures every controller shares. What an algorithm does not have is absent.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Snapshot {
-    /// Congestion window.
+    /// Congestion window, in bytes on the link.
     pub window: Option<Bytes>,
     /// Bytes in flight as this controller counts them.
     pub in_flight: Option<Bytes>,
     /// Smoothed round-trip time.
     pub srtt: Option<TimeDelta>,
-    /// Its estimate of the queue delay.
+    /// Queue delay as the controller estimates it.
     pub queue_delay: Option<TimeDelta>,
     /// Sum of the target bitrates of all streams.
     pub target: Option<Bitrate>,
@@ -20,10 +20,10 @@ pub struct Snapshot {
 /// A named value of the inner state that a person would plot. Declared once, for recording, plots and tests alike.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StateVariable {
-    /// Its name, as in the specification.
+    /// Name of the variable, as in the specification.
     pub name: &'static str,
-    /// Its unit; empty for ratios and counts.
+    /// Unit of the variable; empty for ratios and counts.
     pub unit: &'static str,
-    /// What it is, in a line.
+    /// What the variable is, in a line.
     pub help: &'static str,
 }

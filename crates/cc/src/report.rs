@@ -27,28 +27,28 @@ pub struct PacketsReport<'a> {
 /// What the receiver said of one packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PacketResult {
-    /// The stream it belongs to.
+    /// Stream of the packet.
     pub stream: StreamId,
     /// Extended sequence number.
     pub sequence: u64,
     /// Size on the link, transport header in.
     pub size: Bytes,
-    /// When it was sent, by the sender's clock.
+    /// Time of sending by the sender's clock.
     pub sent: Time,
-    /// What the receiver said.
+    /// Whether and how the packet arrived, as the receiver said.
     pub status: Status,
 }
 
 /// What the receiver said of a packet. `Missing` is no verdict: the packet may be late.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Status {
-    /// Not there when the report was written.
+    /// The packet had not arrived when the report was written.
     Missing,
-    /// It arrived.
+    /// The packet arrived.
     Received {
-        /// When, by the receiver's clock (any zero, same rate); absent if the receiver did not say.
+        /// Time of arrival by the receiver's clock (any zero, same rate); absent if the receiver did not say.
         arrived: Option<Time>,
-        /// Its mark on arrival.
+        /// ECN field on arrival.
         ecn: Ecn,
     },
 }
@@ -70,7 +70,7 @@ pub enum ReceiverReport {
     },
     /// Receiver-estimated maximum bitrate.
     Remb {
-        /// The estimate.
+        /// Bitrate that the receiver estimates the path to carry.
         bitrate: Bitrate,
     },
 }

@@ -13,7 +13,7 @@ pub struct Update {
     pub allowance: Option<Allowance>,
     /// How packets are spaced.
     pub pacing: Option<Pacing>,
-    /// Whose target bitrate changed.
+    /// The streams whose target bitrate changed.
     pub target: TargetChange,
     /// Which stream goes next.
     pub next_stream: Option<StreamId>,
@@ -26,7 +26,7 @@ pub struct Update {
 }
 
 impl Update {
-    /// Nothing changed.
+    /// An update that changes nothing.
     #[inline]
     pub const fn none() -> Update {
         Update {
@@ -101,23 +101,23 @@ impl Allowance {
 /// How packets are spaced. The pacer is the transport's and the only place that computes a send time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pacing {
-    /// At once.
+    /// Packets are not spaced.
     Off,
-    /// After a packet, as long as its size takes at this rate.
+    /// The gap after a packet is its size over this rate.
     Rate(Bitrate),
-    /// After a packet, this long, whatever its size (inter-packet gap).
+    /// The gap after a packet is this long, whatever the packet's size.
     Gap(TimeDelta),
 }
 
-/// Whose target bitrate changed. A controller speaks of the total or of streams, never now of one and then of the other.
+/// The target bitrates that changed. A controller names either the total or single streams, and never changes between the two.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum TargetChange {
-    /// Nobody's.
+    /// No target changed.
     #[default]
     None,
-    /// The sum over all streams; the endpoint splits it by priority. What one-stream controllers say.
+    /// The sum over all streams, which the endpoint splits by priority; controllers of one stream use this.
     Total(Bitrate),
-    /// These streams': ask `Controller::target_bitrate`.
+    /// The targets of these streams: ask `Controller::target_bitrate` for each.
     Streams(StreamSet),
 }
 
@@ -138,10 +138,10 @@ impl TargetChange {
 pub struct StreamSet(u64);
 
 impl StreamSet {
-    /// How many streams a flow can have.
+    /// Most streams that a flow can have.
     pub const CAPACITY: u8 = 64;
 
-    /// With `stream` in it. Streams beyond the capacity are ignored.
+    /// The set with `stream` added. Streams beyond the capacity are ignored.
     #[inline]
     pub const fn with(self, stream: StreamId) -> StreamSet {
         if stream.0 < Self::CAPACITY { StreamSet(self.0 | 1 << stream.0) } else { self }
@@ -157,9 +157,9 @@ impl StreamSet {
 /// What to drop from the send queue of a stream. The endpoint executes it and tells controller and source.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Discard {
-    /// The stream.
+    /// Stream whose send queue is discarded.
     pub stream: StreamId,
-    /// Frames that waited longer; absent: everything.
+    /// Only frames that waited longer are dropped; absent: everything.
     pub older_than: Option<TimeDelta>,
     /// Whether the source is asked for a key frame.
     pub key_frame: bool,
@@ -168,11 +168,11 @@ pub struct Discard {
 /// A burst that explores whether the path carries more. It leaves at its own rate, whatever allowance and pacing say.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Probe {
-    /// Its number, counted by the controller.
+    /// Number of the probe, counted by the controller.
     pub id: u64,
-    /// At which rate it is sent.
+    /// Rate at which the probe is sent.
     pub rate: Bitrate,
-    /// How much is sent, media first and padding for the rest.
+    /// Bytes that are sent: media first, padding for the rest.
     pub bytes: Bytes,
 }
 

@@ -15,7 +15,7 @@ struct Entry {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
-    /// Its loss is a loss event.
+    /// Losing the packet is a loss event.
     Active,
     /// Sent before the last loss event: its loss belongs to that.
     Inactive,
@@ -45,7 +45,7 @@ impl Outstanding {
     #[inline]
     pub(super) fn on_sent(&mut self, now: Time, sequence: u64) {
         if sequence == u64::MAX {
-            // It has no next.
+            // No sequence number follows the last one.
             return;
         }
         if self.entries.is_empty() && sequence >= self.first {

@@ -36,7 +36,7 @@ impl Equation {
         self.loss_event_rate_within(s, r, rate, 0.0)
     }
 
-    /// The same, but any loss event rate will do whose rate is this near, as a ratio.
+    /// A loss event rate whose rate lies within `tolerance` of `rate`, as a ratio.
     pub(crate) fn loss_event_rate_within(&self, s: f64, r: f64, rate: f64, tolerance: f64) -> f64 {
         let (mut low, mut high) = (SMALLEST_RATE, 1.0_f64);
         if rate <= self.throughput(s, r, high) {

@@ -7,7 +7,7 @@ use alloc::collections::VecDeque;
 /// Consecutive packets that were lost, or one that was marked. Numbers are the stream's sequence numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct LostRun {
-    /// The stream.
+    /// Stream whose packets are lost.
     pub(crate) stream: u8,
     pub(crate) first: u64,
     pub(crate) last: u64,
@@ -76,7 +76,7 @@ impl LostRun {
 /// What an arrival is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Arrived {
-    /// It was not there yet.
+    /// The packet had not arrived before.
     New,
     /// Either a lost packet that turns up, or a duplicate: the loss history knows.
     Known,

@@ -35,7 +35,7 @@ impl RoundTrip {
         });
     }
 
-    /// R.
+    /// R: the smoothed round-trip time in seconds; absent before the first sample.
     #[inline]
     pub(super) fn r(&self) -> Option<f64> {
         self.estimates.map(|estimates| estimates.r)

@@ -26,7 +26,7 @@ impl<L: Law> Flow<L> {
         Flow { sender, next: 0, now: Time::ZERO }
     }
 
-    /// Its window is `packets`, all of them under way, and slow start is over.
+    /// Makes the window `packets`, all of them in flight, with slow start over.
     pub fn avoiding(mut self, packets: u64) -> Flow<L> {
         let _ = self.sender.assign(self.now, Assigned::Window(lost(packets)));
         self.fill();

@@ -9,13 +9,13 @@ const CAPACITY: u64 = 1 << 18;
 /// A packet as it was sent last.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Sent<N> {
-    /// When.
+    /// Time of sending.
     pub at: Time,
-    /// Its size on the link.
+    /// Size of the packet on the link, in bytes.
     pub size: u64,
-    /// Whether that was not the first time (Karn's rule: its round trip is ambiguous).
+    /// Whether the packet had been sent before: its round trip is ambiguous (Karn's rule).
     pub again: bool,
-    /// What the law noted then.
+    /// What the window law noted when the packet was sent.
     pub note: N,
 }
 
