@@ -66,11 +66,11 @@ fn run(text: &str) -> Result<Carried, Box<dyn std::error::Error>> {
     });
     let ((sent, sender), (received, receiver)) = (sent?, received?);
     let figures = &received.summary.flows["bulk"];
-    let packets = |output: &NetOutput| output.summary.flows["bulk"].packets_sent.max(1) as f64;
+    let packets = |output: &NetOutput| output.summary.flows["bulk"].packets_sent.unwrap_or(1).max(1) as f64;
     let seconds = received.summary.duration_s - 0.5;
     Ok(Carried {
         mbps: figures.throughput_mbps.unwrap_or(0.0),
-        per_second: figures.packets_received as f64 / seconds,
+        per_second: figures.packets_received.unwrap_or(0) as f64 / seconds,
         // The processor is counted from the first packet on, packets from the warm-up on.
         sender: sender * 1e9 / (packets(&sent) * received.summary.duration_s / seconds),
         receiver: receiver * 1e9 / (packets(&received) * received.summary.duration_s / seconds),

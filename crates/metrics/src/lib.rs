@@ -3,18 +3,22 @@
 //! Lives below the drivers and beside the scenario: it knows no scenario, no clock and no file. A recorder looks at the ends
 //! of a transport through their traits, and at a link through its counters.
 
+#[macro_use]
+mod figure;
 mod histogram;
 mod recorder;
 mod series;
 mod summary;
+mod table;
 
+pub use figure::{Aggregate, Facts, Figure};
 pub use histogram::Histogram;
 pub use recorder::{
     FlowConfig, FlowRecorder, LinkRecorder, ReceivedPacket, RunTimes, Tick, Ticker, Window, flow_series,
     link_series,
 };
 pub use series::{Column, ColumnData, FloatColumn, TextColumn, TimeSeries};
-pub use summary::{
+pub use table::{
     Distribution, Fairness, FlowSummary, FrameCounts, FrameDelayMeans, LinkSummary, QueuePackets, Summary,
-    TransferSummary,
+    TABLES, TransferSummary,
 };

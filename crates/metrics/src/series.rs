@@ -7,12 +7,16 @@ pub struct TimeSeries {
     pub columns: Vec<Column>,
 }
 
-/// A column and its name.
+/// A column and what it holds.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Column {
-    /// Its name.
+    /// The column's name.
     pub name: String,
-    /// Its values.
+    /// The unit of its values; empty for names, counts and ratios of a controller.
+    pub unit: &'static str,
+    /// What its values are, in a sentence.
+    pub definition: &'static str,
+    /// The values, one for each row.
     pub data: ColumnData,
 }
 

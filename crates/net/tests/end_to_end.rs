@@ -85,8 +85,8 @@ fn an_l4s_call_over_a_marking_link() {
     }
     assert!(ends.relay.summary.links["bottleneck"].marked > 0);
     assert!(sent.srtt_ms.p50.expect("reports") >= 20.0, "{sent:?}");
-    assert!((130..=150).contains(&sent.frames.captured), "{:?}", sent.frames);
-    assert!(received.frames.displayed > 75, "{:?}", received.frames);
+    assert!((Some(130)..=Some(150)).contains(&sent.frames.captured), "{:?}", sent.frames);
+    assert!(received.frames.displayed > Some(75), "{:?}", received.frames);
     assert!(received.frame_delay_ms.p50.expect("frames") >= 10.0, "{received:?}");
     assert!(received.frame_delay_parts_ms.send_queue.is_some());
 }
@@ -139,5 +139,5 @@ fn unknown_peers_change_nothing() {
     }
     // The unknown peer's packets did not use the link either.
     let link = ends.relay.summary.links["bottleneck"];
-    assert!(link.offered <= sent.packets_sent, "{link:?}");
+    assert!(Some(link.offered) <= sent.packets_sent, "{link:?}");
 }

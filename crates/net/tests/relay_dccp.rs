@@ -55,6 +55,6 @@ fn requests_of_unknown_peers_do_not_cut_a_connection_that_pauses() {
         assert!(busy(rows / 4, rows * 3 / 4) < 8, "{}", busy(rows / 4, rows * 3 / 4));
         assert!(busy(rows * 7 / 8, rows) > 8, "{} of {rows}", busy(rows * 7 / 8, rows));
     }
-    assert!(flow(&ends.sender).packets_received > 400, "{:?}", flow(&ends.sender));
+    assert!(flow(&ends.sender).packets_received > Some(400), "{:?}", flow(&ends.sender));
     assert!(ends.relay.counters.unknown_peers > 600, "{:?}", ends.relay.counters);
 }

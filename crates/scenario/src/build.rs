@@ -15,7 +15,7 @@ use paceline_media::{
     TraceEncoderParams, frame_sizes,
 };
 use paceline_transport::Plan;
-use paceline_transport::dccp::{Carried, Ccid, DccpConfig};
+use paceline_transport::dccp::{CCID_2, Carried, Ccid, DccpConfig};
 use paceline_transport::rtp::{FeedbackConfig, SenderConfig, StreamConfig};
 use paceline_transport::tcp::TcpConfig;
 use paceline_transport::tcp::transfers::TransfersConfig;
@@ -159,6 +159,13 @@ pub struct DccpParts {
     pub carried: Carried,
     /// When its receiver displays frames.
     pub playout: PlayoutConfig,
+}
+
+impl DccpParts {
+    /// Whether acknowledgements tell the sender of single packets.
+    pub fn has_ack_vectors(&self) -> bool {
+        self.config.ack_vector || self.ccids.ccid() == CCID_2
+    }
 }
 
 /// What the ends of an RTP flow are built of.

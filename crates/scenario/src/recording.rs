@@ -2,15 +2,15 @@
 
 use crate::registry::AnyController;
 use crate::spec::{FlowSpec, Scenario};
-use paceline_metrics::{FlowConfig, FlowRecorder, LinkRecorder, RunTimes};
+use paceline_metrics::{Facts, FlowConfig, FlowRecorder, LinkRecorder, RunTimes};
 
 impl Scenario {
     fn times(&self) -> RunTimes {
         RunTimes { duration: self.duration, warmup: self.warmup, sample: self.sample }
     }
 
-    /// The recorder of one of its flows.
-    pub fn flow_recorder(&self, flow: &FlowSpec) -> FlowRecorder {
+    /// The recorder of one of its flows at an end that can know `facts`.
+    pub fn flow_recorder(&self, flow: &FlowSpec, facts: Facts) -> FlowRecorder {
         let params = &flow.controller.params;
         FlowRecorder::new(FlowConfig {
             name: flow.name.clone(),
@@ -22,6 +22,7 @@ impl Scenario {
             start: flow.start,
             stop: flow.stop.unwrap_or(self.duration),
             times: self.times(),
+            facts,
         })
     }
 

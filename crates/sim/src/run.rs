@@ -6,8 +6,8 @@ use crate::flow::{AnyFlow, Flow, FlowWiring};
 use crate::hop::Hop;
 use paceline_link::{Link, LinkError};
 use paceline_metrics::TimeSeries;
+use paceline_metrics::{Facts, FlowRecorder, LinkRecorder, flow_series, link_series};
 use paceline_metrics::{Fairness, Summary};
-use paceline_metrics::{FlowRecorder, LinkRecorder, flow_series, link_series};
 use paceline_scenario::build::{DccpParts, EndsParts, FlowParts};
 use paceline_scenario::registry::{AnyController, FlowCcids};
 use paceline_scenario::{Loaded, Scenario};
@@ -166,7 +166,7 @@ impl<'a> Assembly<'a> {
         let spec = &self.scenario.flows[index];
         let (first, last) = self.route(&parts.path, index * 2);
         let (back_first, back_last) = self.route(&parts.return_path, index * 2 + 1);
-        let recorder = self.scenario.flow_recorder(spec);
+        let recorder = self.scenario.flow_recorder(spec, Facts::ALL);
         let back_delay = if parts.return_path.is_empty() { parts.return_delay } else { TimeDelta::ZERO };
         let wiring = FlowWiring {
             index: index as u32,

@@ -6,7 +6,7 @@
 mod world;
 
 use paceline_units::RandomStream;
-use world::{flow, run};
+use world::{count, flow, run};
 
 const RTT: f64 = 0.1;
 const WARM_UP: u64 = 60;
@@ -26,7 +26,7 @@ fn window(flow_text: &str, p: f64, losses: f64, expected: f64) -> f64 {
          [flows.f]\nsource = {{ kind = \"bulk\" }}\npacket_size = \"1000B\"\npath = [\"l\"]\nreturn_delay = \"50ms\"\n{flow_text}\n",
         WARM_UP + seconds
     ));
-    flow(&outcome, "f").packets_received as f64 / seconds as f64 * RTT
+    count(flow(&outcome, "f").packets_received) as f64 / seconds as f64 * RTT
 }
 
 /// Fails unless `flow_text` comes to `expected` packets per round trip, to a part of `within`.

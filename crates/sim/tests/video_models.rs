@@ -65,7 +65,7 @@ fn a_call_survives_a_link_that_falls() {
         assert!((0.6..0.9).contains(&mean(target, 30, 40)), "{model}: {}", mean(target, 30, 40));
         assert!((0.58..=0.602).contains(&mean(rate, 30, 39)), "{model}: {}", mean(rate, 30, 39));
         assert!((1.3..=1.5).contains(&mean(target, 53, 60)), "{model}: {}", mean(target, 53, 60));
-        assert!(flow(&outcome, "video").frames.discarded > 0, "{model}: key frames were asked for");
+        assert!(flow(&outcome, "video").frames.discarded > Some(0), "{model}: key frames were asked for");
     }
 }
 

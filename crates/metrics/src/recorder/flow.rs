@@ -3,12 +3,14 @@
 //! Sender and receiver are recorded apart, since a driver may let one run ahead of the other, or run only one of them;
 //! their rows are joined at the end, by the times of the samples.
 
+use super::measures::{per_time, ratio};
 use super::receiver::ReceiverHalf;
 use super::rows::Rows;
 use super::sender::SenderHalf;
 use super::transfers::TransferRecord;
 use super::{RunTimes, Ticker, Window};
-use crate::summary::{Distribution, FlowSummary, FrameCounts, FrameDelayMeans, ratio};
+use crate::figure::{Cell, Facts, Figure};
+use crate::table::FlowSummary;
 use paceline_cc::{Controller, StateVariable, StreamId};
 use paceline_media::{DisplayedFrame, PlayoutCounters};
 use paceline_transport::{SendingEnd, Transfer};
@@ -59,38 +61,29 @@ pub struct FlowConfig {
     pub stop: TimeDelta,
     /// The times of the run.
     pub times: RunTimes,
+    /// What this end can know; every other figure is absent.
+    pub facts: Facts,
 }
 
 /// Records one flow, over all of its streams.
 #[derive(Clone, Debug)]
 pub struct FlowRecorder {
-    pub(super) config: FlowConfig,
+    pub(crate) config: FlowConfig,
     window: Window,
-    /// The names of the columns of recorded states.
-    states: Vec<String>,
-    sender: SenderHalf,
-    receiver: ReceiverHalf,
-    transfers: TransferRecord,
+    /// The recorded states, with the names of their columns.
+    states: Vec<(String, StateVariable)>,
+    pub(crate) sender: SenderHalf,
+    pub(crate) receiver: ReceiverHalf,
+    pub(crate) transfers: TransferRecord,
+}
+
+/// The columns of every flow after time, flow and stream.
+fn columns() -> impl Iterator<Item = (&'static Figure, Cell)> {
+    let figures = FlowSummary::FIGURES.iter().filter_map(|figure| Some((figure, figure.cell?)));
+    figures.filter(|(_, cell)| !matches!(cell, Cell::Key))
 }
 
 impl FlowRecorder {
-    /// The columns of every flow after time, flow and stream.
-    pub const COLUMNS: [&'static str; 13] = [
-        "target_bitrate_mbps",
-        "throughput_mbps",
-        "send_rate_mbps",
-        "cwnd_bytes",
-        "bytes_in_flight",
-        "srtt_ms",
-        "queue_delay_estimate_ms",
-        "queue_delay_ms",
-        "send_queue_delay_ms",
-        "send_queue_bytes",
-        "frame_bytes",
-        "ce_ratio",
-        "loss_ratio",
-    ];
-
     /// A recorder whose statistics begin at warm-up or the flow's start, whichever is later, and end at its stop.
     pub fn new(config: FlowConfig) -> FlowRecorder {
         let states = config.states;
@@ -101,7 +94,10 @@ impl FlowRecorder {
         let there = Window::new(config.start, config.stop);
         FlowRecorder {
             window,
-            states: recorded.iter().map(|place| format!("state.{}", states[*place].name)).collect(),
+            states: recorded
+                .iter()
+                .map(|place| (format!("state.{}", states[*place].name), states[*place]))
+                .collect(),
             sender: SenderHalf::new((window, there), streams, recorded, states.len()),
             receiver: ReceiverHalf::new(window, streams, times.sample, times.duration),
             transfers: TransferRecord::new(window),
@@ -182,15 +178,16 @@ impl FlowRecorder {
         self.receiver.end(at, playout);
     }
 
-    /// The columns of the rows, those of recorded states in.
-    pub(super) fn column_names(&self) -> impl Iterator<Item = &str> {
-        Self::COLUMNS.into_iter().chain(self.states.iter().map(String::as_str))
+    /// Name, unit and definition of the columns of the rows, those of recorded states in.
+    pub(super) fn headings(&self) -> impl Iterator<Item = (&str, &'static str, &'static str)> {
+        let states = self.states.iter().map(|(name, state)| (name.as_str(), state.unit, state.help));
+        columns().map(|(figure, _)| figure.heading()).chain(states)
     }
 
     /// The rows of both halves, joined by time and stream.
     pub(super) fn rows(&self) -> Rows {
         let (sent, received) = (&self.sender.rows, &self.receiver.rows);
-        let mut rows = Rows::new(Self::COLUMNS.len() + self.states.len());
+        let mut rows = Rows::new(columns().count() + self.states.len());
         let (mut i, mut j) = (0, 0);
         loop {
             let key = match (sent.key(i), received.key(j)) {
@@ -203,79 +200,55 @@ impl FlowRecorder {
             i += usize::from(at_sender.is_some());
             j += usize::from(at_receiver.is_some());
             let lost = self.receiver.losses_until(key.0, key.1);
-            rows.push(key.0, key.1, joined(at_sender, at_receiver, f64::from(lost)));
+            rows.push(key.0, key.1, self.joined(at_sender, at_receiver, f64::from(lost)));
         }
+    }
+
+    /// A row in the order of the columns; absent is what this end cannot know.
+    fn joined(
+        &self,
+        sender: Option<&[f64]>,
+        receiver: Option<&[f64]>,
+        lost: f64,
+    ) -> impl Iterator<Item = Option<f64>> {
+        let (sender, facts) = (sender.unwrap_or_default(), self.config.facts);
+        let (mut sent, mut received) = (sender.iter().copied(), receiver.unwrap_or_default().iter().copied());
+        let present = |cell: f64| Some(cell).filter(|cell| cell.is_finite());
+        let figures = columns().map(move |(figure, cell)| {
+            let value = match cell {
+                Cell::Sender(_) => sent.next(),
+                Cell::Receiver(_) => received.next(),
+                Cell::Losses => received.next().and_then(|packets| ratio(lost, lost + packets)),
+                Cell::Key | Cell::Link(_) => None,
+            };
+            value.and_then(present).filter(|_| facts.covers(figure.needs))
+        });
+        let states = &sender[sender.len().saturating_sub(self.states.len())..];
+        figures.chain(states.iter().copied().map(present))
     }
 
     /// The figures. To be asked for when the window has ended at every half that was driven.
     pub fn summary(&self) -> FlowSummary {
-        let (sender, receiver) = (&self.sender, &self.receiver);
-        let seconds = receiver.ended.map_or(0.0, |ended| self.window.overlap(Time::ZERO, ended) as f64 / 1e9);
-        let mbps = |bytes: u64| ratio(bytes as f64 * 8.0 / 1e6, seconds);
-        let [send_queue, link_queue, path, dejitter] = receiver.frame_parts.map(|mean| mean.millis());
-        FlowSummary {
-            controller: self.config.controller,
-            profile: self.config.profile.clone(),
-            throughput_mbps: mbps(receiver.bytes),
-            goodput_mbps: mbps(receiver.goodput_bytes),
-            target_bitrate_mbps: sender.target_mbps(),
-            queue_delay_ms: Distribution::from(&receiver.queue_delay),
-            delay_noise_ms: Distribution::from(&receiver.noise),
-            one_way_delay_ms: Distribution::from(&receiver.one_way_delay),
-            delay_variation_ms: Distribution::from(&receiver.variation.differences),
-            jitter_ms: Distribution::from(&receiver.variation.jitter),
-            srtt_ms: Distribution::from(&sender.srtt),
-            send_queue_delay_ms: Distribution::from(&sender.send_queue_delay),
-            frame_delay_ms: Distribution::from(&receiver.frame_delay),
-            frame_delay_parts_ms: FrameDelayMeans { send_queue, link_queue, path, dejitter },
-            loss_ratio: ratio(receiver.lost as f64, (receiver.lost + receiver.arrived) as f64),
-            ce_ratio: ratio(receiver.ce as f64, receiver.packets as f64),
-            packets_sent: sender.packets,
-            packets_received: receiver.packets,
-            frames: self.frames(),
-            transfers: self.transfers.summary(),
-            sampled: self.sampled(),
-        }
+        FlowSummary::of(self, self.config.facts)
     }
 
-    fn frames(&self) -> FrameCounts {
-        FrameCounts {
-            captured: self.sender.captured,
-            discarded: self.sender.discarded,
-            displayed: self.receiver.displayed,
-            late: self.receiver.late,
-            incomplete: self.receiver.incomplete,
-            freezes: self.receiver.freezes,
-        }
+    /// `bytes` over the time of the window that has passed at the receiver.
+    pub(crate) fn mbps(&self, bytes: u64) -> Option<f64> {
+        let ended = self.receiver.ended?;
+        per_time(bytes, self.window.overlap(Time::ZERO, ended) as f64 / 1e9)
     }
 
-    fn sampled(&self) -> BTreeMap<String, Option<f64>> {
+    /// Packets that left; where that is not seen, those that arrived or are known to be lost.
+    pub(crate) fn packets_sent(&self) -> Option<u64> {
+        let (facts, receiver) = (self.config.facts, &self.receiver);
+        if facts.covers(Facts::DEPARTURES) {
+            return Some(self.sender.packets);
+        }
+        facts.covers(Facts::ARRIVALS).then_some(receiver.arrived + receiver.lost)
+    }
+
+    pub(crate) fn sampled(&self) -> BTreeMap<String, Option<f64>> {
         let means = self.rows().means(|at| self.window.covers_sample(at));
-        self.column_names().map(String::from).zip(means).collect()
+        self.headings().map(|(name, ..)| name.to_string()).zip(means).collect()
     }
-}
-
-/// A row in the order of [`FlowRecorder::COLUMNS`], then the states; NaN where absent.
-fn joined(sender: Option<&[f64]>, receiver: Option<&[f64]>, lost: f64) -> impl Iterator<Item = Option<f64>> {
-    let present = |cell: f64| cell.is_finite().then_some(cell);
-    let sent = move |place: usize| sender.and_then(|row| row.get(place).copied()).and_then(present);
-    let received = move |place: usize| receiver.and_then(|row| row.get(place).copied()).and_then(present);
-    let loss_ratio = received(3).and_then(|packets| ratio(lost, lost + packets));
-    let cells = [
-        sent(0),
-        received(0),
-        sent(1),
-        sent(2),
-        sent(3),
-        sent(4),
-        sent(5),
-        received(1),
-        sent(6),
-        sent(7),
-        sent(8),
-        received(2),
-        loss_ratio,
-    ];
-    let states = sender.map_or(&[][..], |row| &row[SenderHalf::COLUMNS.len()..]);
-    cells.into_iter().chain(states.iter().copied().map(present))
 }

@@ -1,11 +1,45 @@
 //! What happens to one link.
 
+use super::measures::ratio;
 use super::rows::Rows;
 use super::{RunTimes, Ticker, Window};
+use crate::figure::{Cell, Facts};
 use crate::histogram::Histogram;
-use crate::summary::{Distribution, LinkSummary, QueuePackets, ratio};
+use crate::table::LinkSummary;
 use paceline_link::{Link, LinkCounters, Transit};
-use paceline_units::{Bytes, Time, TimeDelta};
+use paceline_units::{Time, TimeDelta};
+
+/// What a link shows at the end of an interval.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LinkSample {
+    /// Length of the interval.
+    pub(crate) seconds: f64,
+    /// What the link could serve in it.
+    pub(crate) capacity_bits: f64,
+    /// The counters at its end.
+    pub(crate) now: LinkCounters,
+    last: LinkCounters,
+}
+
+impl LinkSample {
+    /// How much a counter has grown in the interval.
+    pub(crate) fn counted(&self, counter: fn(&LinkCounters) -> u64) -> Option<f64> {
+        Some(counter(&self.now).saturating_sub(counter(&self.last)) as f64)
+    }
+
+    /// Sizes of the packets whose last bit left in the interval.
+    pub(crate) fn delivered_bits(&self) -> f64 {
+        (self.now.departed_bytes - self.last.departed_bytes).as_bits_f64()
+    }
+}
+
+/// The columns that are sampled at a link.
+fn columns() -> impl Iterator<Item = fn(&LinkSample) -> Option<f64>> {
+    LinkSummary::FIGURES.iter().filter_map(|figure| match figure.cell {
+        Some(Cell::Link(cell)) => Some(cell),
+        _ => None,
+    })
+}
 
 /// Records one link. Whoever drives settles the link before `begin`, `sample` and `end`.
 #[derive(Clone, Debug)]
@@ -14,12 +48,12 @@ pub struct LinkRecorder {
     pub(super) rows: Rows,
     times: RunTimes,
     window: Window,
-    queue_delay: Histogram,
+    pub(crate) queue_delay: Histogram,
     /// Whether the window began; the counters then, and when it ended; and the capacity between, in bits.
     begun: bool,
     begin: LinkCounters,
     begin_time: Time,
-    end: LinkCounters,
+    pub(crate) end: LinkCounters,
     end_time: Time,
     capacity_bits: f64,
     last: LinkCounters,
@@ -27,15 +61,11 @@ pub struct LinkRecorder {
 }
 
 impl LinkRecorder {
-    /// The columns after time and link.
-    pub const COLUMNS: [&'static str; 6] =
-        ["capacity_mbps", "throughput_mbps", "queue_packets", "queue_bytes", "dropped", "marked"];
-
     /// A recorder of the link called `name`, which counts from warm-up to the end.
     pub fn new(times: RunTimes, name: &str) -> LinkRecorder {
         LinkRecorder {
             name: name.into(),
-            rows: Rows::new(Self::COLUMNS.len()),
+            rows: Rows::new(columns().count()),
             times,
             window: times.window(),
             queue_delay: Histogram::new(),
@@ -74,19 +104,10 @@ impl LinkRecorder {
     /// Appends a row: the interval since the last sample ends at `at`.
     pub fn sample<P: Transit>(&mut self, at: Time, link: &mut Link<P>) {
         let seconds = (at - self.last_sample).as_secs_f64();
-        let capacity = link.capacity_bits(self.last_sample, at);
+        let capacity_bits = link.capacity_bits(self.last_sample, at);
         let now = link.counters();
-        let bytes: Bytes = now.departed_bytes - self.last.departed_bytes;
-        let since = |now: u64, before: u64| Some(now.saturating_sub(before) as f64);
-        let cells = [
-            ratio(capacity / 1e6, seconds),
-            ratio(bytes.as_bits_f64() / 1e6, seconds),
-            Some(now.queue_packets as f64),
-            Some(now.queue_bytes.as_f64()),
-            since(now.dropped, self.last.dropped),
-            since(now.marked, self.last.marked),
-        ];
-        self.rows.push(at, 0, cells);
+        let sample = LinkSample { seconds, capacity_bits, now, last: self.last };
+        self.rows.push(at, 0, columns().map(|cell| cell(&sample)));
         self.last = now;
         self.last_sample = at;
     }
@@ -104,18 +125,21 @@ impl LinkRecorder {
 
     /// The figures. To be asked for when the window has ended.
     pub fn summary(&self) -> LinkSummary {
-        let (now, before) = (&self.end, &self.begin);
-        let bits = (now.departed_bytes - before.departed_bytes).as_bits_f64();
-        let waiting = now.queue_packet_ns.saturating_sub(before.queue_packet_ns) as f64;
-        let nanos = (self.end_time - self.begin_time).as_nanos() as f64;
-        LinkSummary {
-            utilisation: ratio(bits, self.capacity_bits),
-            queue_packets: QueuePackets { mean: ratio(waiting, nanos), max: now.queue_packets_max },
-            queue_delay_ms: Distribution::from(&self.queue_delay),
-            dropped: now.dropped.saturating_sub(before.dropped),
-            lost: now.lost.saturating_sub(before.lost),
-            marked: now.marked.saturating_sub(before.marked),
-            offered: now.offered.saturating_sub(before.offered),
-        }
+        LinkSummary::of(self, Facts::ALL)
+    }
+
+    /// How much a counter has grown in the window.
+    pub(crate) fn counted(&self, counter: fn(&LinkCounters) -> u64) -> u64 {
+        counter(&self.end).saturating_sub(counter(&self.begin))
+    }
+
+    pub(crate) fn utilisation(&self) -> Option<f64> {
+        ratio((self.end.departed_bytes - self.begin.departed_bytes).as_bits_f64(), self.capacity_bits)
+    }
+
+    /// Waiting packets, averaged over time.
+    pub(crate) fn mean_queue(&self) -> Option<f64> {
+        let waiting = self.end.queue_packet_ns.saturating_sub(self.begin.queue_packet_ns) as f64;
+        ratio(waiting, (self.end_time - self.begin_time).as_nanos() as f64)
     }
 }

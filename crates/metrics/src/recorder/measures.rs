@@ -1,11 +1,20 @@
 //! Means, and levels that hold until they change.
 
-use crate::summary::ratio;
 use paceline_units::{Time, TimeDelta};
+
+/// `numerator` over `denominator`, if that exists.
+pub(crate) fn ratio(numerator: f64, denominator: f64) -> Option<f64> {
+    (denominator > 0.0).then(|| numerator / denominator).filter(|ratio| ratio.is_finite())
+}
+
+/// `bytes` over `seconds` in Mbit/s.
+pub(crate) fn per_time(bytes: u64, seconds: f64) -> Option<f64> {
+    ratio(bytes as f64 * 8.0 / 1e6, seconds)
+}
 
 /// A sum and a count.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Mean {
+pub(crate) struct Mean {
     nanos: i128,
     count: u64,
 }
@@ -16,7 +25,7 @@ impl Mean {
         self.count += 1;
     }
 
-    pub(super) fn millis(self) -> Option<f64> {
+    pub(crate) fn millis(self) -> Option<f64> {
         ratio(self.nanos as f64 / 1e6, self.count as f64)
     }
 }

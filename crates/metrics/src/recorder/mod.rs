@@ -18,8 +18,13 @@ mod tests;
 
 pub use flow::{FlowConfig, FlowRecorder, ReceivedPacket};
 pub use link::LinkRecorder;
+pub(crate) use link::LinkSample;
+pub(crate) use measures::{per_time, ratio};
+pub(crate) use receiver::ReceiverSample;
 pub use rows::{flow_series, link_series};
+pub(crate) use sender::SenderSample;
 pub use ticks::{Tick, Ticker};
+pub(crate) use transfers::TransferRecord;
 
 use paceline_units::{Time, TimeDelta};
 

@@ -1,52 +1,81 @@
 //! The receiver's half of a flow's record, and what never reached it.
 
-use super::measures::Mean;
+use super::measures::{Mean, ratio};
 use super::rows::Rows;
 use super::variation::Variation;
 use super::{ReceivedPacket, Window};
+use crate::figure::Cell;
 use crate::histogram::Histogram;
-use crate::summary::ratio;
+use crate::table::FlowSummary;
 use paceline_cc::StreamId;
 use paceline_media::{DisplayedFrame, PlayoutCounters};
 use paceline_units::{Time, TimeDelta};
 
-/// Sums of one stream over the interval of a sample.
+/// Sums over the packets of one stream that arrived in the interval of a sample.
 #[derive(Clone, Copy, Debug, Default)]
-struct Interval {
-    bytes: u64,
-    packets: u64,
-    waited: u64,
-    ce: u64,
+pub(crate) struct ReceivedSums {
+    pub(crate) bytes: u64,
+    pub(crate) packets: u64,
+    /// Nanoseconds that they waited in link queues.
+    pub(crate) waited: u64,
+    /// Nanoseconds from their sending to their arrival.
+    pub(crate) under_way: u64,
+    /// How many were marked CE.
+    pub(crate) ce: u64,
+}
+
+/// What one stream shows at its receiver at the end of an interval.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReceiverSample {
+    pub(crate) sums: ReceivedSums,
+    /// Length of the interval.
+    pub(crate) seconds: f64,
+}
+
+impl ReceiverSample {
+    /// The mean in milliseconds of what adds up to `nanos` over the packets.
+    pub(crate) fn mean_millis(&self, nanos: u64) -> Option<f64> {
+        ratio(nanos as f64 / 1e6, self.sums.packets as f64)
+    }
+}
+
+/// The columns that are sampled at the receiver. Of that of losses the row holds how many packets arrived.
+fn columns() -> impl Iterator<Item = fn(&ReceiverSample) -> Option<f64>> {
+    FlowSummary::FIGURES.iter().filter_map(|figure| match figure.cell {
+        Some(Cell::Receiver(cell)) => Some(cell),
+        Some(Cell::Losses) => Some((|sample| Some(sample.sums.packets as f64)) as fn(&ReceiverSample) -> _),
+        _ => None,
+    })
 }
 
 /// What is seen at the receiver.
 #[derive(Clone, Debug)]
-pub(super) struct ReceiverHalf {
+pub(crate) struct ReceiverHalf {
     pub(super) rows: Rows,
-    pub(super) packets: u64,
-    pub(super) bytes: u64,
-    pub(super) goodput_bytes: u64,
-    pub(super) ce: u64,
+    pub(crate) packets: u64,
+    pub(crate) bytes: u64,
+    pub(crate) goodput_bytes: u64,
+    pub(crate) ce: u64,
     /// Of packets sent in the window: how many arrived, and how many never will.
-    pub(super) arrived: u64,
-    pub(super) lost: u64,
-    pub(super) queue_delay: Histogram,
-    pub(super) noise: Histogram,
-    pub(super) one_way_delay: Histogram,
-    pub(super) variation: Variation,
-    pub(super) frame_delay: Histogram,
-    pub(super) frame_parts: [Mean; 4],
-    pub(super) displayed: u64,
-    pub(super) late: u64,
-    pub(super) incomplete: u64,
-    pub(super) freezes: u64,
+    pub(crate) arrived: u64,
+    pub(crate) lost: u64,
+    pub(crate) queue_delay: Histogram,
+    pub(crate) noise: Histogram,
+    pub(crate) one_way_delay: Histogram,
+    pub(crate) variation: Variation,
+    pub(crate) frame_delay: Histogram,
+    pub(crate) frame_parts: [Mean; 4],
+    pub(crate) displayed: u64,
+    pub(crate) late: u64,
+    pub(crate) incomplete: u64,
+    pub(crate) freezes: u64,
     /// When its statistics ended; none if it was never told.
     pub(super) ended: Option<Time>,
     window: Window,
     sample: TimeDelta,
     /// The end of the run: what is missed later has no row.
     run_end: Time,
-    intervals: Vec<Interval>,
+    intervals: Vec<ReceivedSums>,
     /// Losses by sample and stream: they are told apart from the samples, by the time of the loss.
     losses: Vec<u32>,
     last_sample: Time,
@@ -55,10 +84,6 @@ pub(super) struct ReceiverHalf {
 }
 
 impl ReceiverHalf {
-    /// The columns. The loss ratio is made of the last one and of [`ReceiverHalf::losses_until`].
-    pub(super) const COLUMNS: [&'static str; 4] =
-        ["throughput_mbps", "queue_delay_ms", "ce_ratio", "packets_received"];
-
     pub(super) fn new(
         window: Window,
         streams: usize,
@@ -66,7 +91,7 @@ impl ReceiverHalf {
         duration: TimeDelta,
     ) -> ReceiverHalf {
         ReceiverHalf {
-            rows: Rows::new(Self::COLUMNS.len()),
+            rows: Rows::new(columns().count()),
             packets: 0,
             bytes: 0,
             goodput_bytes: 0,
@@ -87,7 +112,7 @@ impl ReceiverHalf {
             window,
             sample,
             run_end: Time::ZERO + duration,
-            intervals: vec![Interval::default(); streams],
+            intervals: vec![ReceivedSums::default(); streams],
             losses: Vec::new(),
             last_sample: Time::ZERO,
             begin: None,
@@ -101,6 +126,7 @@ impl ReceiverHalf {
             interval.bytes += packet.size.as_u64();
             interval.packets += 1;
             interval.waited += packet.wait.as_nanos().max(0) as u64;
+            interval.under_way += (packet.now - packet.sent).as_nanos().max(0) as u64;
             interval.ce += ce;
         }
         if self.window.contains(packet.now) {
@@ -169,15 +195,13 @@ impl ReceiverHalf {
         let seconds = (at - self.last_sample).as_secs_f64();
         self.last_sample = at;
         for (index, interval) in self.intervals.iter_mut().enumerate() {
-            let interval = std::mem::take(interval);
-            let packets = interval.packets as f64;
-            let cells: [_; Self::COLUMNS.len()] = [
-                ratio(interval.bytes as f64 * 8.0 / 1e6, seconds),
-                ratio(interval.waited as f64 / 1e6, packets),
-                ratio(interval.ce as f64, packets),
-                Some(packets),
-            ];
-            self.rows.push(at, index as u8, cells);
+            let sample = ReceiverSample { sums: std::mem::take(interval), seconds };
+            self.rows.push(at, index as u8, columns().map(|cell| cell(&sample)));
         }
+    }
+
+    /// Of the packets sent in the window whose fate is known, those that never arrive.
+    pub(crate) fn loss_ratio(&self) -> Option<f64> {
+        ratio(self.lost as f64, (self.lost + self.arrived) as f64)
     }
 }

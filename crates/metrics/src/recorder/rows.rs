@@ -1,7 +1,9 @@
 //! Rows of samples, and the tables they become.
 
 use super::{FlowRecorder, LinkRecorder};
+use crate::figure::{Cell, Figure};
 use crate::series::{Column, ColumnData, FloatColumn, TextColumn, TimeSeries};
+use crate::table::{FlowSummary, LinkSummary};
 use paceline_units::Time;
 use std::collections::BTreeMap;
 
@@ -59,16 +61,38 @@ fn order<'r>(tables: impl Iterator<Item = &'r Rows>) -> Vec<(Time, usize, usize)
     order
 }
 
-fn float(name: &str, values: impl Iterator<Item = Option<f64>>) -> Column {
-    let mut column = FloatColumn::default();
-    values.for_each(|value| column.push(value));
-    Column { name: name.into(), data: ColumnData::Float(column) }
+/// Name, unit and definition of a column.
+type Heading<'h> = (&'h str, &'static str, &'static str);
+
+impl Figure {
+    /// What its column is called and what it holds.
+    pub(super) fn heading(&self) -> Heading<'static> {
+        (self.name, self.unit, self.definition)
+    }
 }
 
-fn text(name: &str, names: Vec<String>, indices: impl Iterator<Item = usize>) -> Column {
+/// The headings of the columns of `figures`: those that say which row it is, and the others.
+fn headings(figures: &'static [Figure]) -> (Vec<Heading<'static>>, Vec<Heading<'static>>) {
+    let columns = figures.iter().filter(|figure| figure.cell.is_some());
+    let (keys, others): (Vec<_>, Vec<_>) = columns.partition(|figure| matches!(figure.cell, Some(Cell::Key)));
+    let headings = |figures: Vec<&Figure>| figures.into_iter().map(Figure::heading).collect();
+    (headings(keys), headings(others))
+}
+
+fn column((name, unit, definition): Heading<'_>, data: ColumnData) -> Column {
+    Column { name: name.into(), unit, definition, data }
+}
+
+fn float(values: impl Iterator<Item = Option<f64>>) -> ColumnData {
+    let mut column = FloatColumn::default();
+    values.for_each(|value| column.push(value));
+    ColumnData::Float(column)
+}
+
+fn text(names: Vec<String>, indices: impl Iterator<Item = usize>) -> ColumnData {
     let mut column = TextColumn::new(names);
     indices.for_each(|index| column.push(index));
-    Column { name: name.into(), data: ColumnData::Text(column) }
+    ColumnData::Text(column)
 }
 
 /// The table of all flows, `flows.parquet`: by time, then flow, then stream.
@@ -86,29 +110,28 @@ pub fn flow_series(recorders: &[FlowRecorder]) -> TimeSeries {
         label.and_then(|label| label_of.get(label.as_str())).copied().unwrap_or(0)
     };
     let flows = recorders.iter().map(|recorder| recorder.config.name.clone()).collect();
-    let mut columns = vec![
-        float("time_s", order.iter().map(|(at, _, _)| Some(at.as_secs_f64()))),
-        text("flow", flows, order.iter().map(|(_, table, _)| *table)),
-        text("stream", labels.clone(), order.iter().map(stream)),
+    let (keys, mut others) = headings(FlowSummary::FIGURES);
+    let rows = [
+        float(order.iter().map(|(at, _, _)| Some(at.as_secs_f64()))),
+        text(flows, order.iter().map(|(_, table, _)| *table)),
+        text(labels.clone(), order.iter().map(stream)),
     ];
-    let mut names: Vec<&str> = FlowRecorder::COLUMNS.to_vec();
-    for recorder in recorders {
-        for name in recorder.column_names() {
-            if !names.contains(&name) {
-                names.push(name);
-            }
+    let mut columns: Vec<Column> = keys.into_iter().zip(rows).map(|(key, data)| column(key, data)).collect();
+    for heading in recorders.iter().flat_map(FlowRecorder::headings) {
+        if !others.iter().any(|(name, ..)| *name == heading.0) {
+            others.push(heading);
         }
     }
-    for name in names {
+    for heading in others {
         // Flows record different states: where is this one, if anywhere?
         let places: Vec<_> = recorders
             .iter()
-            .map(|recorder| recorder.column_names().position(|column| column == name))
+            .map(|recorder| recorder.headings().position(|other| other.0 == heading.0))
             .collect();
         let cell = |&(_, table, row): &(Time, usize, usize)| {
             places[table].map(|place: usize| tables[table].row(row)[place])
         };
-        columns.push(float(name, order.iter().map(cell)));
+        columns.push(column(heading, float(order.iter().map(cell))));
     }
     TimeSeries { columns }
 }
@@ -117,15 +140,15 @@ pub fn flow_series(recorders: &[FlowRecorder]) -> TimeSeries {
 pub fn link_series(recorders: &[LinkRecorder]) -> TimeSeries {
     let order = order(recorders.iter().map(|recorder| &recorder.rows));
     let links = recorders.iter().map(|recorder| recorder.name.clone()).collect();
-    let mut columns = vec![
-        float("time_s", order.iter().map(|(at, _, _)| Some(at.as_secs_f64()))),
-        text("link", links, order.iter().map(|(_, table, _)| *table)),
+    let (keys, others) = headings(LinkSummary::FIGURES);
+    let rows = [
+        float(order.iter().map(|(at, _, _)| Some(at.as_secs_f64()))),
+        text(links, order.iter().map(|(_, table, _)| *table)),
     ];
-    for (place, name) in LinkRecorder::COLUMNS.iter().enumerate() {
-        columns.push(float(
-            name,
-            order.iter().map(|&(_, table, row)| Some(recorders[table].rows.row(row)[place])),
-        ));
+    let mut columns: Vec<Column> = keys.into_iter().zip(rows).map(|(key, data)| column(key, data)).collect();
+    for (place, heading) in others.into_iter().enumerate() {
+        let cell = |&(_, table, row): &(Time, usize, usize)| Some(recorders[table].rows.row(row)[place]);
+        columns.push(column(heading, float(order.iter().map(cell))));
     }
     TimeSeries { columns }
 }

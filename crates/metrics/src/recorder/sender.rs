@@ -1,36 +1,61 @@
 //! The sender's half of a flow's record.
 
 use super::Window;
-use super::measures::Level;
+use super::measures::{Level, ratio};
 use super::rows::Rows;
+use crate::figure::Cell;
 use crate::histogram::Histogram;
-use crate::summary::ratio;
+use crate::table::FlowSummary;
 use paceline_cc::{Controller, Snapshot, StreamId};
 use paceline_transport::{FrameCounters, SendingEnd};
 use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
 
-/// Sums of one stream over the interval of a sample.
+/// Sums over the packets that one stream sent in the interval of a sample.
 #[derive(Clone, Copy, Debug, Default)]
-struct Interval {
-    bytes: u64,
-    packets: u64,
-    waited: u64,
+pub(crate) struct SentSums {
+    pub(crate) bytes: u64,
+    pub(crate) packets: u64,
+    /// Nanoseconds that they waited in the send queue.
+    pub(crate) waited: u64,
+}
+
+/// What one stream shows at its sender at the end of an interval.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SenderSample {
+    pub(crate) sums: SentSums,
+    /// Length of the interval.
+    pub(crate) seconds: f64,
+    /// Figures of the controller; none where the flow is not there.
+    pub(crate) snapshot: Snapshot,
+    pub(crate) target: Option<Bitrate>,
+    /// Bytes in the send queue.
+    pub(crate) queue: Option<Bytes>,
+    /// Size of the newest frame.
+    pub(crate) frame: Option<Bytes>,
+}
+
+/// The columns that are sampled at the sender.
+fn columns() -> impl Iterator<Item = fn(&SenderSample) -> Option<f64>> {
+    FlowSummary::FIGURES.iter().filter_map(|figure| match figure.cell {
+        Some(Cell::Sender(cell)) => Some(cell),
+        _ => None,
+    })
 }
 
 /// What is seen at the sender.
 #[derive(Clone, Debug)]
-pub(super) struct SenderHalf {
+pub(crate) struct SenderHalf {
     pub(super) rows: Rows,
-    pub(super) packets: u64,
-    pub(super) send_queue_delay: Histogram,
-    pub(super) srtt: Histogram,
+    pub(crate) packets: u64,
+    pub(crate) send_queue_delay: Histogram,
+    pub(crate) srtt: Histogram,
     /// Frames captured and discarded in the window.
-    pub(super) captured: u64,
-    pub(super) discarded: u64,
+    pub(crate) captured: u64,
+    pub(crate) discarded: u64,
     window: Window,
     /// When the flow is there.
     there: Window,
-    intervals: Vec<Interval>,
+    intervals: Vec<SentSums>,
     last_sample: Time,
     /// The counters when the window began; none if it has not.
     begin: Option<FrameCounters>,
@@ -44,19 +69,6 @@ pub(super) struct SenderHalf {
 }
 
 impl SenderHalf {
-    /// The columns before those of recorded states.
-    pub(super) const COLUMNS: [&'static str; 9] = [
-        "target_bitrate_mbps",
-        "send_rate_mbps",
-        "cwnd_bytes",
-        "bytes_in_flight",
-        "srtt_ms",
-        "queue_delay_estimate_ms",
-        "send_queue_delay_ms",
-        "send_queue_bytes",
-        "frame_bytes",
-    ];
-
     /// A half whose statistics cover `window`, of a flow that is there in `there`.
     pub(super) fn new(
         (window, there): (Window, Window),
@@ -65,7 +77,7 @@ impl SenderHalf {
         states: usize,
     ) -> SenderHalf {
         SenderHalf {
-            rows: Rows::new(Self::COLUMNS.len() + recorded.len()),
+            rows: Rows::new(columns().count() + recorded.len()),
             packets: 0,
             send_queue_delay: Histogram::new(),
             srtt: Histogram::new(),
@@ -73,7 +85,7 @@ impl SenderHalf {
             discarded: 0,
             window,
             there,
-            intervals: vec![Interval::default(); streams],
+            intervals: vec![SentSums::default(); streams],
             last_sample: Time::ZERO,
             begin: None,
             srtt_level: Level::UNKNOWN,
@@ -115,7 +127,7 @@ impl SenderHalf {
     }
 
     /// Time average of the target, absent where none was known.
-    pub(super) fn target_mbps(&self) -> Option<f64> {
+    pub(crate) fn target_mbps(&self) -> Option<f64> {
         ratio(self.target_bits as f64 / 1e6, self.target_nanos as f64)
     }
 
@@ -145,22 +157,17 @@ impl SenderHalf {
             sender.controller().state(&mut self.states);
         }
         for (index, interval) in self.intervals.iter_mut().enumerate() {
-            let interval = std::mem::take(interval);
             let stream = StreamId(index as u8);
-            let millis = |span: Option<TimeDelta>| span.map(TimeDelta::as_millis_f64);
-            let cells: [_; Self::COLUMNS.len()] = [
-                sender.target(stream).filter(|_| shows).map(Bitrate::as_mbps_f64),
-                ratio(interval.bytes as f64 * 8.0 / 1e6, seconds),
-                snapshot.window.map(Bytes::as_f64),
-                snapshot.in_flight.map(Bytes::as_f64),
-                millis(snapshot.srtt),
-                millis(snapshot.queue_delay),
-                ratio(interval.waited as f64 / 1e6, interval.packets as f64),
-                shows.then(|| sender.send_queue_bytes(stream).as_f64()),
-                sender.newest_frame(stream).filter(|_| shows).map(Bytes::as_f64),
-            ];
+            let sample = SenderSample {
+                sums: std::mem::take(interval),
+                seconds,
+                snapshot,
+                target: sender.target(stream).filter(|_| shows),
+                queue: shows.then(|| sender.send_queue_bytes(stream)),
+                frame: sender.newest_frame(stream).filter(|_| shows),
+            };
             let states = self.recorded.iter().map(|place| self.states.get(*place).copied().flatten());
-            self.rows.push(at, stream.0, cells.into_iter().chain(states));
+            self.rows.push(at, stream.0, columns().map(|cell| cell(&sample)).chain(states));
         }
     }
 }

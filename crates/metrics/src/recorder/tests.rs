@@ -1,7 +1,8 @@
 //! The recorder against arithmetic.
 
 use super::*;
-use crate::summary::{Fairness, Summary};
+use crate::figure::{Cell, Facts};
+use crate::table::{Fairness, FlowSummary, Summary};
 use paceline_cc::{
     Assigned, Controller, Report, SentPacket, Snapshot, StateVariable, StreamId, TimeoutReason, Update,
 };
@@ -42,6 +43,7 @@ fn config() -> FlowConfig {
         start: ms(1000),
         stop: ms(8000),
         times: TIMES,
+        facts: Facts::ALL,
     }
 }
 
@@ -106,7 +108,7 @@ fn sender(shown: Shown) -> RtpSender<Shown> {
 }
 
 /// Ends both sides at the end of the window.
-fn finished(mut recorder: FlowRecorder) -> crate::summary::FlowSummary {
+fn finished(mut recorder: FlowRecorder) -> FlowSummary {
     recorder.end_sender(at(8000), &sender(Shown::default()));
     recorder.end_receiver(at(8000), PlayoutCounters::default());
     recorder.summary()
@@ -141,7 +143,7 @@ fn only_what_happens_in_the_window_counts() {
     recorder.lost(at(5020), STREAM, at(5000));
     recorder.lost(at(1720), STREAM, at(1700));
     let summary = finished(recorder);
-    assert_eq!((summary.packets_sent, summary.packets_received), (3, 3));
+    assert_eq!((summary.packets_sent, summary.packets_received), (Some(3), Some(3)));
     assert_eq!(summary.throughput_mbps, Some(3.0 * 1012.0 * 8.0 / 1e6 / 6.0));
     assert_eq!(summary.goodput_mbps, Some(2.0 * 1000.0 * 8.0 / 1e6 / 6.0));
     // Sent in the window: one arrived inside, one after it, one was lost.
@@ -287,8 +289,9 @@ fn tables_are_ordered_by_time_then_flow_and_flows_may_record_different_states() 
     assert_eq!((states.value(0), states.value(1), states.nulls()), (Some(0.5), None, 2));
     let names: Vec<_> = series.columns.iter().map(|column| column.name.as_str()).collect();
     assert_eq!(names[..3], ["time_s", "flow", "stream"]);
-    assert_eq!(names[3..16], FlowRecorder::COLUMNS);
-    assert_eq!(names.len(), 3 + 13 + 1);
+    let figures = FlowSummary::FIGURES.iter().filter(|figure| figure.cell.is_some());
+    let declared: Vec<_> = figures.map(|figure| figure.name).collect();
+    assert_eq!((&names[..declared.len()], names[declared.len()]), (&declared[..], "state.qdelay_trend"));
 }
 
 #[test]
@@ -322,7 +325,10 @@ fn a_window_that_ends_before_it_begins_counts_nothing() {
     recorder.begin_sender(at(2000), &sender);
     recorder.begin_receiver(playout);
     let frames = recorder.summary().frames;
-    assert_eq!((frames.captured, frames.discarded, frames.incomplete, frames.freezes), (0, 0, 0, 0));
+    assert_eq!(
+        (frames.captured, frames.discarded, frames.incomplete, frames.freezes),
+        (Some(0), Some(0), Some(0), Some(0))
+    );
 }
 
 #[test]
@@ -355,7 +361,7 @@ fn frames_and_the_parts_of_their_delay() {
     recorder.end_sender(at(8000), &sender);
     recorder.end_receiver(at(8000), PlayoutCounters::default());
     let summary = recorder.summary();
-    assert_eq!((summary.frames.captured, summary.frames.displayed), (3, 2));
+    assert_eq!((summary.frames.captured, summary.frames.displayed), (Some(3), Some(2)));
     assert_eq!(summary.frame_delay_ms.mean, Some(40.0));
     let means = summary.frame_delay_parts_ms;
     assert_eq!((means.send_queue, means.link_queue, means.path), (Some(30.0), None, Some(10.0)));
@@ -457,4 +463,55 @@ fn jain_is_one_for_equals_and_one_in_n_for_a_single_taker() {
     };
     assert_eq!(Fairness::of(&[flow(3.0), flow(3.0)]).jain, Some(1.0));
     assert_eq!(Fairness::of(&[flow(3.0), flow(0.0), flow(0.0), flow(0.0)]).jain, Some(0.25));
+}
+
+#[test]
+fn what_an_end_cannot_know_is_absent_and_what_it_knows_may_be_zero() {
+    let of = |facts: Facts| {
+        let mut recorder = FlowRecorder::new(FlowConfig { facts, ..config() });
+        recorder.sent(at(3000), STREAM, Bytes::new(1012), ms(4));
+        recorder.received(&received(at(3000), at(3030), ms(5), Ecn::Ce));
+        recorder.sample_sender(at(3050), &sender(Shown::default()));
+        recorder.sample_receiver(at(3050));
+        let column = |name: &str| flow_series(std::slice::from_ref(&recorder)).float(name)?.value(0);
+        let columns = ["throughput_mbps", "queue_delay_ms", "one_way_delay_ms", "send_rate_mbps"].map(column);
+        (columns.map(|cell| cell.is_some()), finished(recorder))
+    };
+    let (columns, relay) = of(Facts::RELAY);
+    assert_eq!(columns, [true, true, false, false]);
+    assert_eq!((relay.packets_sent, relay.packets_received, relay.goodput_mbps), (Some(1), Some(1), None));
+    assert_eq!((relay.send_queue_delay_ms.mean, relay.frames.captured), (None, None));
+    assert_eq!((relay.sampled["one_way_delay_ms"], relay.sampled["queue_delay_ms"]), (None, Some(5.0)));
+    let (columns, receiver) = of(Facts::RECEIVER);
+    assert_eq!(columns, [true, false, false, false]);
+    assert_eq!((receiver.frames.displayed, receiver.frames.captured), (Some(0), None));
+    assert_eq!((receiver.packets_sent, receiver.one_way_delay_ms.mean), (Some(1), None));
+    let (columns, shared) = of(Facts::RECEIVER.and(Facts::CLOCKS));
+    assert_eq!((columns, shared.one_way_delay_ms.mean), ([true, false, true, false], Some(30.0)));
+    let (columns, sender) = of(Facts::SENDER_ALONE);
+    assert_eq!(columns, [false, false, false, true]);
+    assert_eq!((sender.packets_received, sender.throughput_mbps, sender.loss_ratio), (None, None, None));
+    assert_eq!((sender.packets_sent, sender.send_queue_delay_ms.mean), (Some(1), Some(4.0)));
+}
+
+#[test]
+fn every_figure_says_what_it_is() {
+    for (table, figures) in crate::TABLES {
+        for (index, figure) in figures.iter().enumerate() {
+            assert!(figure.definition.ends_with('.') && !figure.title.is_empty(), "{table} {}", figure.name);
+            assert!(figure.column.is_some() || figure.summary.is_some(), "{table} {}", figure.name);
+            assert_eq!(figure.column.is_some(), figure.cell.is_some(), "{table} {}", figure.name);
+            assert!(
+                figures[..index].iter().all(|other| other.name != figure.name),
+                "{table} {}",
+                figure.name
+            );
+            let half_known = match figure.cell {
+                Some(Cell::Sender(_)) => figure.needs.covers(Facts::SENDER),
+                Some(Cell::Receiver(_) | Cell::Losses) => figure.needs.covers(Facts::ARRIVALS),
+                _ => true,
+            };
+            assert!(half_known, "{}: sampled by an end that does not know it", figure.name);
+        }
+    }
 }

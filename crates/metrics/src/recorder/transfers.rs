@@ -1,16 +1,17 @@
 //! Files that a flow sends whole, and how long each takes.
 
 use super::Window;
+use crate::figure::Facts;
 use crate::histogram::Histogram;
-use crate::summary::{Distribution, TransferSummary};
+use crate::table::TransferSummary;
 use paceline_transport::{SendingEnd, Transfer, TransferCounters};
 
 /// What is seen of transfers at the sender. One that ends in the window counts, wherever it began.
 #[derive(Clone, Debug)]
-pub(super) struct TransferRecord {
+pub(crate) struct TransferRecord {
     window: Window,
-    bytes: u64,
-    completion_time: Histogram,
+    pub(crate) bytes: u64,
+    pub(crate) completion_time: Histogram,
     /// The counters when the window began and ended; none before that, and of flows without transfers.
     at_begin: Option<TransferCounters>,
     at_end: Option<TransferCounters>,
@@ -36,16 +37,14 @@ impl TransferRecord {
         self.at_end = sender.transfers();
     }
 
+    /// Files whose connection began in the window; none if it ends before it begins.
+    pub(crate) fn begun(&self) -> u64 {
+        let begun = |counters: Option<TransferCounters>| counters.map_or(0, |counters| counters.begun);
+        begun(self.at_end).saturating_sub(begun(self.at_begin.or(self.at_end)))
+    }
+
     /// Absent of flows without transfers.
-    pub(super) fn summary(&self) -> Option<TransferSummary> {
-        let end = self.at_end?;
-        // A window that ends before it begins holds nothing.
-        let begin = self.at_begin.unwrap_or(end);
-        Some(TransferSummary {
-            begun: end.begun.saturating_sub(begin.begun),
-            completed: self.completion_time.count(),
-            bytes: self.bytes,
-            completion_time_ms: Distribution::from(&self.completion_time),
-        })
+    pub(crate) fn summary(&self) -> Option<TransferSummary> {
+        self.at_end.map(|_| TransferSummary::of(self, Facts::SENDER))
     }
 }

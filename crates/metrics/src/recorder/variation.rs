@@ -8,9 +8,9 @@ const SMOOTHING: i64 = 16;
 
 /// The differences between the delays of packets that arrive one after the other.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Variation {
-    pub(super) differences: Histogram,
-    pub(super) jitter: Histogram,
+pub(crate) struct Variation {
+    pub(crate) differences: Histogram,
+    pub(crate) jitter: Histogram,
     before: Option<TimeDelta>,
     /// The estimate, times [`SMOOTHING`] as in RFC 3550 appendix A.8, so that no remainder is lost.
     scaled: i64,
@@ -31,7 +31,7 @@ impl Variation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::summary::Distribution;
+    use crate::table::Distribution;
 
     fn ms(millis: i64) -> TimeDelta {
         TimeDelta::from_millis(millis)

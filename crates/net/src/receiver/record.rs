@@ -5,8 +5,7 @@ use crate::figures::{Seen, output};
 use crate::{NetCounters, NetOutput};
 use paceline_cc::StreamId;
 use paceline_media::{DisplayedFrame, PlayoutCounters};
-use paceline_metrics::{Distribution, FlowSummary, FrameDelayMeans};
-use paceline_metrics::{FlowRecorder, ReceivedPacket, Tick, Ticker};
+use paceline_metrics::{Facts, FlowRecorder, ReceivedPacket, Tick, Ticker};
 use paceline_units::Time;
 
 /// Records a flow from its receiver's side.
@@ -15,17 +14,15 @@ pub(super) struct ReceiverRecord<'a> {
     recorder: FlowRecorder,
     ticker: Ticker,
     packets: u64,
-    duplicates: u64,
-    lost: u64,
-    shared_clock: bool,
 }
 
 impl<'a> ReceiverRecord<'a> {
     /// A record of a session whose sender does or does not share this machine's clock.
     pub fn new(flow: ChosenFlow<'a>, shared_clock: bool) -> ReceiverRecord<'a> {
-        let recorder = flow.scenario.flow_recorder(flow.spec);
+        let facts = if shared_clock { Facts::RECEIVER.and(Facts::CLOCKS) } else { Facts::RECEIVER };
+        let recorder = flow.scenario.flow_recorder(flow.spec, facts);
         let ticker = recorder.ticker();
-        ReceiverRecord { flow, recorder, ticker, packets: 0, duplicates: 0, lost: 0, shared_clock }
+        ReceiverRecord { flow, recorder, ticker, packets: 0 }
     }
 
     pub fn next_tick(&self) -> Option<Time> {
@@ -35,14 +32,12 @@ impl<'a> ReceiverRecord<'a> {
     /// A packet arrived.
     pub fn received(&mut self, packet: ReceivedPacket) {
         self.packets += 1;
-        self.duplicates += u64::from(packet.duplicate);
         let size = packet.size + self.flow.parts.overhead;
         self.recorder.received(&ReceivedPacket { size, ..packet });
     }
 
     /// A packet is lost that was sent at about `sent`.
     pub fn lost(&mut self, now: Time, stream: StreamId, sent: Time) {
-        self.lost += 1;
         self.recorder.lost(now, stream, sent);
     }
 
@@ -74,25 +69,6 @@ impl<'a> ReceiverRecord<'a> {
         if self.ticker.cut() {
             self.recorder.end_receiver(now, playout);
         }
-        let seen = Seen { ran: now, packets: self.packets, counters };
-        let (sent, shared) = (self.packets - self.duplicates + self.lost, self.shared_clock);
-        output(self.flow, self.recorder, &[], seen, &["queue_delay_ms"], |figures| {
-            figures.packets_sent = sent;
-            figures.queue_delay_ms = Distribution::default();
-            figures.delay_noise_ms = Distribution::default();
-            if !shared {
-                forget_delays(figures);
-            }
-        })
+        output(self.flow, self.recorder, &[], Seen { ran: now, packets: self.packets, counters })
     }
-}
-
-/// Without the sender's clock nothing is known of the time before the arrival.
-fn forget_delays(figures: &mut FlowSummary) {
-    figures.one_way_delay_ms = Distribution::default();
-    figures.delay_variation_ms = Distribution::default();
-    figures.jitter_ms = Distribution::default();
-    figures.frame_delay_ms = Distribution::default();
-    figures.frame_delay_parts_ms =
-        FrameDelayMeans { dejitter: figures.frame_delay_parts_ms.dejitter, ..FrameDelayMeans::default() };
 }

@@ -6,7 +6,7 @@ use crate::figures::{Seen, output};
 use crate::{NetCounters, NetOutput};
 use paceline_cc::StreamId;
 use paceline_media::PlayoutCounters;
-use paceline_metrics::{Distribution, FlowRecorder, LinkRecorder, ReceivedPacket, Tick, Ticker};
+use paceline_metrics::{Facts, FlowRecorder, LinkRecorder, ReceivedPacket, Tick, Ticker};
 use paceline_units::{Bytes, Time, TimeDelta};
 
 /// Records a flow between its ends.
@@ -19,7 +19,7 @@ pub(super) struct RelayRecord<'a> {
 
 impl<'a> RelayRecord<'a> {
     pub fn new(flow: ChosenFlow<'a>) -> RelayRecord<'a> {
-        let recorder = flow.scenario.flow_recorder(flow.spec);
+        let recorder = flow.scenario.flow_recorder(flow.spec, Facts::RELAY);
         RelayRecord { flow, ticker: recorder.ticker(), recorder, packets: 0 }
     }
 
@@ -76,12 +76,6 @@ impl<'a> RelayRecord<'a> {
             self.recorder.end_receiver(now, PlayoutCounters::default());
         }
         let seen = Seen { ran: now, packets: self.packets, counters };
-        output(self.flow, self.recorder, links, seen, &[], |figures| {
-            figures.goodput_mbps = None;
-            figures.one_way_delay_ms = Distribution::default();
-            figures.delay_variation_ms = Distribution::default();
-            figures.jitter_ms = Distribution::default();
-            figures.send_queue_delay_ms = Distribution::default();
-        })
+        output(self.flow, self.recorder, links, seen)
     }
 }

@@ -19,7 +19,7 @@ use paceline_cc::StreamId;
 use paceline_metrics::Tick;
 use paceline_scenario::build::DccpParts;
 use paceline_scenario::registry::FlowCcids;
-use paceline_transport::dccp::{CCID_2, Carried, DccpConfig, DccpSender, Ended};
+use paceline_transport::dccp::{Carried, DccpConfig, DccpSender, Ended};
 use paceline_transport::{Planned, SendingEnd, Transmit};
 use paceline_units::{Bytes, Time, TimeDelta};
 use paceline_wire::dccp::{Packet, PacketType, Payload, ResetCode, SequenceNumber};
@@ -31,10 +31,6 @@ const AT_ONCE: usize = 32;
 const NEXT: TimeDelta = TimeDelta::from_nanos(1);
 /// A data packet's header with long numbers (RFC 4340 section 5.1).
 const HEADER: u64 = 16;
-/// Figures that only Ack Vectors tell a sender.
-const OF_VECTORS: [&str; 4] = ["queue_delay_ms", "throughput_mbps", "loss_ratio", "ce_ratio"];
-/// Those that no acknowledgement tells.
-const OF_NONE: [&str; 1] = ["queue_delay_ms"];
 
 pub(super) struct Driver<'a> {
     port: Port,
@@ -114,18 +110,13 @@ impl<'a> Driver<'a> {
     fn output(mut self, ran: Time) -> NetOutput {
         let mut warnings = std::mem::take(&mut self.answers.warnings);
         warnings.extend(self.endpoint.end().ended().and_then(|ended| self.unexpected_end(ran, ended)));
-        let unknown = if self.has_vectors() { &OF_NONE[..] } else { &OF_VECTORS };
-        if !self.has_vectors() {
+        if !self.parts.has_ack_vectors() {
             let said = "the sender knows no throughput and no losses: ccid3's acknowledgements tell of single packets \
                         only with dccp.ack_vector = true";
             warnings.push(said.into());
         }
         warnings.extend(self.port.finish());
-        self.record.finish(ran, self.endpoint.end(), self.counters, warnings, unknown)
-    }
-
-    fn has_vectors(&self) -> bool {
-        self.parts.config.ack_vector || self.parts.ccids.ccid() == CCID_2
+        self.record.finish(ran, self.endpoint.end(), self.counters, warnings)
     }
 
     /// Whether the connection is over though nobody here ended it.
@@ -320,7 +311,7 @@ impl<'a> Driver<'a> {
         if self.closing {
             return;
         }
-        if self.has_vectors() {
+        if self.parts.has_ack_vectors() {
             self.log.sent(now, packet, *size);
         }
         if matches!(packet.packet_type(), PacketType::Data | PacketType::DataAck) {

@@ -87,7 +87,7 @@ impl<'a> Driver<'a> {
         }
         self.answers.end(now);
         self.counters.unknown_reports = self.endpoint.end().counters().unknown_reports;
-        Ok(self.record.finish(now, self.endpoint.end(), self.counters, self.answers.warnings, &[]))
+        Ok(self.record.finish(now, self.endpoint.end(), self.counters, self.answers.warnings))
     }
 
     /// When the endpoint wants to be called.

@@ -1,13 +1,12 @@
 //! What the sender writes down of itself and of what the reports say.
 
 use super::sent::Delivered;
-use crate::choice::ChosenFlow;
+use crate::choice::{ChosenFlow, Over};
 use crate::figures::{Seen, output};
 use crate::{NetCounters, NetOutput};
 use paceline_cc::StreamId;
 use paceline_media::PlayoutCounters;
-use paceline_metrics::{Distribution, FlowSummary};
-use paceline_metrics::{FlowRecorder, ReceivedPacket, Tick, Ticker};
+use paceline_metrics::{Facts, FlowRecorder, ReceivedPacket, Tick, Ticker};
 use paceline_transport::SendingEnd;
 use paceline_units::{Bytes, Time, TimeDelta};
 
@@ -22,7 +21,7 @@ pub(super) struct SenderRecord<'a> {
 
 impl<'a> SenderRecord<'a> {
     pub fn new(flow: ChosenFlow<'a>) -> SenderRecord<'a> {
-        let recorder = flow.scenario.flow_recorder(flow.spec);
+        let recorder = flow.scenario.flow_recorder(flow.spec, facts(&flow));
         SenderRecord { flow, ticker: recorder.ticker(), recorder, delivered: 0, last_queued: TimeDelta::ZERO }
     }
 
@@ -84,39 +83,27 @@ impl<'a> SenderRecord<'a> {
         self.recorder.end_receiver(at, PlayoutCounters::default());
     }
 
-    /// The run ended at `now`; what the figures in `unknown` are nobody knows.
+    /// The run ended at `now`.
     pub fn finish(
         mut self,
         now: Time,
         endpoint: &impl SendingEnd,
         counters: NetCounters,
         warnings: Vec<String>,
-        unknown: &[&str],
     ) -> NetOutput {
         if self.ticker.cut() {
             self.end(now, endpoint);
         }
         let seen = Seen { ran: now, packets: self.delivered, counters };
-        let output = output(self.flow, self.recorder, &[], seen, unknown, |figures| {
-            figures.one_way_delay_ms = Distribution::default();
-            figures.delay_variation_ms = Distribution::default();
-            figures.jitter_ms = Distribution::default();
-            figures.delay_noise_ms = Distribution::default();
-            for name in unknown {
-                forget(figures, name);
-            }
-        });
-        NetOutput { warnings, ..output }
+        NetOutput { warnings, ..output(self.flow, self.recorder, &[], seen) }
     }
 }
 
-/// A figure of the summary is absent.
-fn forget(figures: &mut FlowSummary, name: &str) {
-    match name {
-        "queue_delay_ms" => figures.queue_delay_ms = Distribution::default(),
-        "throughput_mbps" => (figures.throughput_mbps, figures.goodput_mbps) = (None, None),
-        "loss_ratio" => figures.loss_ratio = None,
-        "ce_ratio" => figures.ce_ratio = None,
-        _ => {}
+/// What the reports of the flow's transport tell its sender.
+fn facts(flow: &ChosenFlow<'_>) -> Facts {
+    match flow.over {
+        Over::Rtp(_) => Facts::RTP_SENDER,
+        Over::Dccp(dccp) if dccp.has_ack_vectors() => Facts::ACK_VECTOR_SENDER,
+        Over::Dccp(_) => Facts::SENDER_ALONE,
     }
 }

@@ -41,6 +41,11 @@ pub fn link<'o>(outcome: &'o Outcome, name: &str) -> &'o LinkSummary {
     outcome.summary.links.get(name).unwrap_or_else(|| panic!("no link {name}"))
 }
 
+/// A count that the simulator knows.
+pub fn count(known: Option<u64>) -> u64 {
+    known.expect("the simulator knows it")
+}
+
 /// A column of the rows of one flow (`of` = "flow") or link (`of` = "link"); zero where absent.
 pub fn column(series: &TimeSeries, of: &str, name: &str, column: &str) -> Vec<f64> {
     let names = series.text(of).unwrap_or_else(|| panic!("no column {of}"));

@@ -1,0 +1,211 @@
+//! The table of figures. A new one is a line here and the code that counts it.
+//!
+//! A line: name, title, [unit, what an end must know], definition; then `column`, with how a cell is made of its interval and
+//! where it is sampled; `summary`, with how the field is made of the window, its type and where it is measured; and `shown`,
+//! its place in the table on the terminal.
+
+use crate::figure::{Aggregate, Cell, Facts, Figure};
+use crate::recorder::{FlowRecorder, LinkRecorder, TransferRecord, per_time, ratio};
+use paceline_units::{Bitrate, Bytes, TimeDelta};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+const NONE: Facts = Facts::NONE;
+const SENDER: Facts = Facts::SENDER;
+const ARRIVALS: Facts = Facts::ARRIVALS;
+const CLOCKS: Facts = ARRIVALS.and(Facts::CLOCKS);
+const WAITS: Facts = ARRIVALS.and(Facts::LINK_QUEUES);
+const DISPLAY: Facts = Facts::DISPLAY;
+const FRAME_DELAY: Facts = DISPLAY.and(Facts::CLOCKS);
+
+fields! {
+    /// Everything that is said about a run.
+    Summary {
+        name "name" ["", NONE] "The scenario's name.", summary Key: String;
+        seed "seed" ["", NONE] "Root of the random streams.", summary Key: u64;
+        duration_s "duration" ["s", NONE] "How long was simulated, or how long the run took.", summary Level: f64;
+        wall_s "wall time" ["s", NONE] "How long the event loop took, without start-up, reading and writing.", summary Level: f64;
+        packets "packets" ["packets", NONE] "Data packets that reached a receiver, over the whole run, each once whatever its hops.", summary Count: u64;
+        events "events" ["events", NONE] "Events that were handled, over the whole run.", summary Count: u64;
+        flows "flows" ["", NONE] "The flows, by name.", summary Group: BTreeMap<String, FlowSummary>;
+        links "links" ["", NONE] "The links, by name.", summary Group: BTreeMap<String, LinkSummary>;
+        fairness "fairness" ["", NONE] "How evenly the flows share.", summary Group: Fairness;
+        version "version" ["", NONE] "The version that made this.", summary Key: &'static str;
+    }
+}
+
+figures! {
+    /// The figures of a flow.
+    FlowSummary of FlowRecorder {
+        controller "controller" ["", NONE] "The kind of controller.", summary Key: &'static str = |flow| flow.config.controller;
+        profile "profile" ["", NONE] "The profile of the controller's parameters.", summary Key: String = |flow| flow.config.profile.clone();
+        time_s "time" ["s", NONE] "When the interval of the row ends.", column Key = Cell::Key;
+        flow "flow" ["", NONE] "The flow's name.", column Key = Cell::Key;
+        stream "stream" ["", NONE] "The stream's name, or its number.", column Key = Cell::Key;
+        target_bitrate_mbps "target bitrate" ["Mbit/s", SENDER] "What the encoder is told to produce; in the summary over all streams.",
+            column Level = Cell::Sender(|sample| sample.target.map(Bitrate::as_mbps_f64)),
+            summary TimeAverage: Option<f64> = |flow| flow.sender.target_mbps(), shown 3;
+        throughput_mbps "throughput" ["Mbit/s", ARRIVALS] "Sizes on the link of the data packets that arrived, duplicates in.",
+            column Rate = Cell::Receiver(|sample| per_time(sample.sums.bytes, sample.seconds)),
+            summary Rate: Option<f64> = |flow| flow.mbps(flow.receiver.bytes), shown 1;
+        goodput_mbps "goodput" ["Mbit/s", ARRIVALS.and(Facts::PAYLOAD)] "Payload that arrived, used once.",
+            summary Rate: Option<f64> = |flow| flow.mbps(flow.receiver.goodput_bytes), shown 2;
+        send_rate_mbps "send rate" ["Mbit/s", SENDER] "Sizes on the link of the data packets that left the sender.",
+            column Rate = Cell::Sender(|sample| per_time(sample.sums.bytes, sample.seconds));
+        cwnd_bytes "congestion window" ["B", SENDER] "Most bytes that the controller lets be in flight.",
+            column Level = Cell::Sender(|sample| sample.snapshot.window.map(Bytes::as_f64));
+        bytes_in_flight "bytes in flight" ["B", SENDER] "Bytes sent and not yet acknowledged, as the controller counts them.",
+            column Level = Cell::Sender(|sample| sample.snapshot.in_flight.map(Bytes::as_f64));
+        srtt_ms "smoothed RTT" ["ms", SENDER] "The sender's smoothed round-trip time.",
+            column Level = Cell::Sender(|sample| sample.snapshot.srtt.map(TimeDelta::as_millis_f64)),
+            summary TimeDistribution: Distribution = |flow| (&flow.sender.srtt).into(), shown 6;
+        queue_delay_estimate_ms "queue delay estimate" ["ms", SENDER] "What the controller takes for the wait in link queues.",
+            column Level = Cell::Sender(|sample| sample.snapshot.queue_delay.map(TimeDelta::as_millis_f64));
+        queue_delay_ms "queue delay" ["ms", WAITS] "What packets that arrived waited in link queues, summed over links, own serialisation out.",
+            column Mean = Cell::Receiver(|sample| sample.mean_millis(sample.sums.waited)),
+            summary Distribution: Distribution = |flow| (&flow.receiver.queue_delay).into(), shown 4;
+        delay_noise_ms "delay noise" ["ms", ARRIVALS.and(Facts::NOISE)] "What delay noise added to packets that arrived.",
+            summary Distribution: Distribution = |flow| (&flow.receiver.noise).into();
+        send_queue_delay_ms "send queue delay" ["ms", SENDER] "What sent packets waited in the send queue.",
+            column Mean = Cell::Sender(|sample| ratio(sample.sums.waited as f64 / 1e6, sample.sums.packets as f64)),
+            summary Distribution: Distribution = |flow| (&flow.sender.send_queue_delay).into(), shown 7;
+        send_queue_bytes "send queue" ["B", SENDER] "Bytes that wait in the send queue, headers in.",
+            column Level = Cell::Sender(|sample| sample.queue.map(Bytes::as_f64));
+        frame_bytes "frame size" ["B", SENDER] "Size of the newest frame in the send queue, headers in.",
+            column Level = Cell::Sender(|sample| sample.frame.map(Bytes::as_f64));
+        ce_ratio "CE-marked" ["ratio", ARRIVALS] "Of the packets that arrived, those marked CE.",
+            column Share = Cell::Receiver(|sample| ratio(sample.sums.ce as f64, sample.sums.packets as f64)),
+            summary Share: Option<f64> = |flow| ratio(flow.receiver.ce as f64, flow.receiver.packets as f64), shown 10;
+        loss_ratio "lost" ["ratio", ARRIVALS] "Of the packets sent, those that never arrive; those still under way are in neither.",
+            column Share = Cell::Losses, summary Share: Option<f64> = |flow| flow.receiver.loss_ratio(), shown 9;
+        one_way_delay_ms "one-way delay" ["ms", CLOCKS] "From sending to arrival.",
+            column Mean = Cell::Receiver(|sample| sample.mean_millis(sample.sums.under_way)),
+            summary Distribution: Distribution = |flow| (&flow.receiver.one_way_delay).into(), shown 5;
+        delay_variation_ms "delay variation" ["ms", CLOCKS] "By how much a packet's one-way delay differs from that of the one before it, whichever is longer (RFC 3393); duplicates out.",
+            summary Distribution: Distribution = |flow| (&flow.receiver.variation.differences).into();
+        jitter_ms "jitter" ["ms", CLOCKS] "The estimate of RFC 3550 section 6.4.1 after each packet: the mean of these differences over about 16.",
+            summary Distribution: Distribution = |flow| (&flow.receiver.variation.jitter).into();
+        frame_delay_ms "frame delay" ["ms", FRAME_DELAY] "From a frame's capture to its display.",
+            summary Distribution: Distribution = |flow| (&flow.receiver.frame_delay).into(), shown 8;
+        frame_delay_parts_ms "parts of the frame delay" ["", NONE] "Means of the parts of the frame delay; they add up to its mean where all are known.",
+            summary Group: FrameDelayMeans = |flow| FrameDelayMeans::of(flow, flow.config.facts);
+        packets_sent "packets sent" ["packets", NONE] "Packets sent; at a receiver those that arrived and those that it knows to be lost.",
+            summary Count: Option<u64> = |flow| flow.packets_sent();
+        packets_received "packets received" ["packets", ARRIVALS] "Packets that arrived, duplicates in.",
+            summary Count: Option<u64> = |flow| Some(flow.receiver.packets);
+        frames "frames" ["", NONE] "What happened to frames in the window.",
+            summary Group: FrameCounts = |flow| FrameCounts::of(flow, flow.config.facts);
+        transfers "transfers" ["", SENDER] "Files sent whole; absent where what is sent does not end.",
+            summary Group: Option<TransferSummary> = |flow| flow.transfers.summary();
+        sampled "sampled" ["", NONE] "The mean of each numeric column over the rows of the window.",
+            summary Group: BTreeMap<String, Option<f64>> = |flow| flow.sampled();
+    }
+}
+
+figures! {
+    /// Mean parts of the delay of frames, in milliseconds.
+    #[derive(Copy, Default)]
+    FrameDelayMeans of FlowRecorder {
+        send_queue "in the sender" ["ms", FRAME_DELAY] "Encoder, send queue and pacer.", summary Mean: Option<f64> = |flow| flow.receiver.frame_parts[0].millis();
+        link_queue "in link queues" ["ms", FRAME_DELAY] "Waiting in the queues of links.", summary Mean: Option<f64> = |flow| flow.receiver.frame_parts[1].millis();
+        path "on the way" ["ms", FRAME_DELAY] "Serialisation, propagation and noise.", summary Mean: Option<f64> = |flow| flow.receiver.frame_parts[2].millis();
+        dejitter "in the de-jitter buffer" ["ms", DISPLAY] "De-jitter buffer.", summary Mean: Option<f64> = |flow| flow.receiver.frame_parts[3].millis();
+    }
+}
+
+figures! {
+    /// What happened to frames in the window.
+    #[derive(Copy, Default)]
+    FrameCounts of FlowRecorder {
+        captured "captured" ["frames", SENDER] "Captured by the source.", summary Count: Option<u64> = |flow| Some(flow.sender.captured);
+        displayed "displayed" ["frames", DISPLAY] "Displayed, late ones in.", summary Count: Option<u64> = |flow| Some(flow.receiver.displayed);
+        late "late" ["frames", DISPLAY] "Displayed after their playout time.", summary Count: Option<u64> = |flow| Some(flow.receiver.late);
+        incomplete "incomplete" ["frames", DISPLAY] "Given up although some of their packets arrived.", summary Count: Option<u64> = |flow| Some(flow.receiver.incomplete);
+        discarded "discarded" ["frames", SENDER] "Discarded from the send queue.", summary Count: Option<u64> = |flow| Some(flow.sender.discarded);
+        freezes "freezes" ["gaps", DISPLAY] "Gaps in the display (webrtc-stats, `freezeCount`).", summary Count: Option<u64> = |flow| Some(flow.receiver.freezes);
+    }
+}
+
+figures! {
+    /// Files that a flow sent whole over TCP.
+    #[derive(Copy)]
+    TransferSummary of TransferRecord {
+        begun "transfers begun" ["files", NONE] "Files whose connection began in the window.", summary Count: u64 = |transfers| transfers.begun();
+        completed "transfers completed" ["files", NONE] "Files that were complete in the window, wherever they began.",
+            summary Count: u64 = |transfers| transfers.completion_time.count(), shown 11;
+        bytes "payload completed" ["B", NONE] "Payload of the files that were complete.", summary Count: u64 = |transfers| transfers.bytes;
+        completion_time_ms "completion time" ["ms", NONE] "Of the files that were complete: from the connection's first segment (its SYN where there is a handshake) to the acknowledgement of the last byte at the sender.",
+            summary Distribution: Distribution = |transfers| (&transfers.completion_time).into(), shown 12;
+    }
+}
+
+figures! {
+    /// The figures of a link.
+    #[derive(Copy)]
+    LinkSummary of LinkRecorder {
+        time_s "time" ["s", NONE] "When the interval of the row ends.", column Key = Cell::Key;
+        link "link" ["", NONE] "The link's name.", column Key = Cell::Key;
+        capacity_mbps "capacity" ["Mbit/s", NONE] "What the link could serve, failures taken off.",
+            column TimeAverage = Cell::Link(|sample| ratio(sample.capacity_bits / 1e6, sample.seconds));
+        throughput_mbps "throughput" ["Mbit/s", NONE] "Sizes of the packets whose last bit left the link.",
+            column Rate = Cell::Link(|sample| ratio(sample.delivered_bits() / 1e6, sample.seconds));
+        utilisation "used" ["ratio", NONE] "Bytes out over the integral of capacity.", summary Share: Option<f64> = LinkRecorder::utilisation, shown 1;
+        queue_packets "waiting packets" ["packets", NONE] "Packets that wait in the queue, without the one in service.",
+            column Level = Cell::Link(|sample| Some(sample.now.queue_packets as f64)),
+            summary Group: QueuePackets = |link| QueuePackets::of(link, Facts::ALL);
+        queue_bytes "waiting bytes" ["B", NONE] "Bytes that wait in the queue, without those in service.",
+            column Level = Cell::Link(|sample| Some(sample.now.queue_bytes.as_f64()));
+        queue_delay_ms "queue delay" ["ms", NONE] "What packets that left waited before their service.",
+            summary Distribution: Distribution = |link| (&link.queue_delay).into(), shown 2;
+        offered "offered" ["packets", NONE] "Packets offered to the queue.", summary Count: u64 = |link| link.counted(|count| count.offered), shown 3;
+        dropped "dropped" ["packets", NONE] "Packets that the queue dropped: it was full, or its algorithm chose to.",
+            column Count = Cell::Link(|sample| sample.counted(|count| count.dropped)),
+            summary Count: u64 = |link| link.counted(|count| count.dropped), shown 4;
+        lost "lost" ["packets", NONE] "Packets that the loss model took.", summary Count: u64 = |link| link.counted(|count| count.lost), shown 5;
+        marked "marked" ["packets", NONE] "Packets that this link marked CE.",
+            column Count = Cell::Link(|sample| sample.counted(|count| count.marked)),
+            summary Count: u64 = |link| link.counted(|count| count.marked), shown 6;
+    }
+}
+
+figures! {
+    /// How many packets waited.
+    #[derive(Copy, Default)]
+    QueuePackets of LinkRecorder {
+        mean "mean" ["packets", NONE] "Mean over time.", summary TimeAverage: Option<f64> = LinkRecorder::mean_queue;
+        max "max" ["packets", NONE] "The most at once.", summary Level: u64 = |link| link.end.queue_packets_max;
+    }
+}
+
+fields! {
+    /// How evenly the flows share.
+    #[derive(Copy, Default)]
+    Fairness {
+        jain "Jain's index" ["ratio", NONE] "Jain's index of the flows' throughput; absent if nothing was delivered.", summary Share: Option<f64>;
+    }
+}
+
+fields! {
+    /// A distribution in milliseconds; every figure is absent if nothing was recorded.
+    #[derive(Copy, Default)]
+    Distribution {
+        mean "mean" ["ms", NONE] "Mean, exact.", summary Mean: Option<f64>;
+        p50 "p50" ["ms", NONE] "Median, to 1 %.", summary Distribution: Option<f64>;
+        p95 "p95" ["ms", NONE] "95th percentile, to 1 %.", summary Distribution: Option<f64>;
+        p99 "p99" ["ms", NONE] "99th percentile, to 1 %.", summary Distribution: Option<f64>;
+        max "max" ["ms", NONE] "Largest, exact.", summary Distribution: Option<f64>;
+    }
+}
+
+/// Every struct of the summary: where its fields stand there, and its figures.
+pub const TABLES: [(&str, &[Figure]); 9] = [
+    ("", Summary::FIGURES),
+    ("flows.NAME", FlowSummary::FIGURES),
+    ("flows.NAME.frame_delay_parts_ms", FrameDelayMeans::FIGURES),
+    ("flows.NAME.frames", FrameCounts::FIGURES),
+    ("flows.NAME.transfers", TransferSummary::FIGURES),
+    ("links.NAME", LinkSummary::FIGURES),
+    ("links.NAME.queue_packets", QueuePackets::FIGURES),
+    ("fairness", Fairness::FIGURES),
+    ("(any distribution)", Distribution::FIGURES),
+];
