@@ -109,7 +109,7 @@ pub enum Pacing {
     Gap(TimeDelta),
 }
 
-/// The target bitrates that changed. A controller names either the total or single streams, and never changes between the two.
+/// The target bitrates that changed. A controller names either the total or single streams, and keeps to one of the two.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum TargetChange {
     /// No target changed.

@@ -39,9 +39,9 @@ pub enum Reason {
 /// A packet that leaves an end, and how.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Transmit<P> {
-    /// The packet.
+    /// The packet to send.
     pub packet: P,
-    /// Its size on the link: transport header and payload.
+    /// Size of the packet on the link: transport header and payload.
     pub size: Bytes,
     /// The ECN codepoint that it leaves with.
     pub ecn: Ecn,

@@ -60,7 +60,7 @@ impl FeatureId {
         FeatureId::ALL.into_iter().find(|feature| *feature as u8 == number)
     }
 
-    /// Its place in [`FeatureId::ALL`].
+    /// Index of the feature in [`FeatureId::ALL`].
     pub(crate) fn index(self) -> usize {
         let number = self as usize;
         if number < 10 { number - 1 } else { 9 }

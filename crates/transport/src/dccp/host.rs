@@ -1,6 +1,6 @@
 //! Many connections on one address: steps 2 and 3 of RFC 4340 section 8.5, LISTEN, cookies, and what belongs to nobody.
 //!
-//! Memory is bounded by [`HostConfig::max_connections`], whatever strangers send: with cookies a flood of Requests makes
+//! Memory is bounded by [`HostConfig::max_connections`], whatever unknown peers send: with cookies a flood of Requests makes
 //! no connection at all.
 
 use super::DccpConfig;
@@ -48,11 +48,11 @@ impl FlowId {
 /// When a server keeps no state for a Request (RFC 4340 section 8.1.4).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CookiePolicy {
-    /// It always does.
+    /// The server keeps state for every Request.
     Never,
-    /// With so many connections or more.
+    /// The server keeps no state for a Request once it has this many connections.
     From(usize),
-    /// Never does.
+    /// The server keeps no state for any Request.
     Always,
 }
 
@@ -97,9 +97,9 @@ pub enum ListenError {
     InUse,
     /// The port takes connections for that service already (RFC 5595 section 3.3).
     ServiceInUse {
-        /// The port.
+        /// Port on which connections are accepted.
         port: u16,
-        /// The service.
+        /// Service code that is in use.
         service: ServiceCode,
     },
     /// There are so many connections already.
@@ -236,7 +236,7 @@ impl<F: Ccids + Clone> Host<F> {
         SequenceNumber::new(hash.wrapping_add(clock).wrapping_add(request.sequence.as_u64()))
     }
 
-    /// A connection.
+    /// The connection of a flow, if there is one.
     pub fn connection(&self, flow: &FlowId) -> Option<&Connection<F>> {
         self.connections.get(flow)
     }
@@ -393,7 +393,7 @@ impl<F: Ccids + Clone> Host<F> {
         let config = &self.config.connection;
         let accepted = Connection::accept(now, config, self.ccids.clone(), request, Ecn::NotEct, cookie.iss);
         let Some(mut connection) = accepted else { return };
-        // Its Response went out when the cookie was made.
+        // The Response was sent when the cookie was made.
         let _ = connection.poll_transmit(now);
         connection.on_packet(now, packet, ecn);
         self.adopt(now, flow, connection);

@@ -2,7 +2,7 @@
 
 use paceline_units::{Time, TimeDelta};
 
-/// So many per second of the driver's time.
+/// A limit of events per second of the driver's time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RateLimit {
     per_second: u32,

@@ -8,21 +8,21 @@ const PLATEAUS: [u64; 10] = [31_980, 17_894, 8146, 4332, 1982, 1472, 986, 488, 2
 const NARROWEST: u64 = 48;
 /// How often a probe of one size is sent before it counts as too large (RFC 8899 section 5.1.2).
 const MOST_PROBES: u32 = 3;
-/// Between two searches (RFC 8899 section 5.1.1, PMTU_RAISE_TIMER).
+/// Time between two searches (RFC 8899 section 5.1.1, PMTU_RAISE_TIMER).
 const RAISE_INTERVAL: TimeDelta = TimeDelta::from_secs(600);
-/// The search ends when it is this close.
+/// The search ends when the bounds are this close, in bytes.
 const STEP: u64 = 8;
-/// A request to begin again is granted this often (section 14.1).
+/// Shortest time between two restarts of the search that are asked for (section 14.1).
 const RESTART_INTERVAL: TimeDelta = TimeDelta::from_secs(2);
 
-/// What became of a router's word.
+/// What a router's message "packet too big" changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TooBig {
     /// The size is now smaller.
     Lowered,
-    /// It named a larger size than the present one.
+    /// The router named a size that is not below the present one.
     NotSmaller,
-    /// It named no packet that was sent lately: perhaps no router's word.
+    /// The message names no packet that was sent lately, so it may be forged.
     NotOurs,
 }
 

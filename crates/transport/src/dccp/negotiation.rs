@@ -7,12 +7,12 @@ use super::feature::{FeatureId, Rule, reconcile};
 use paceline_units::{Time, TimeDelta};
 use paceline_wire::dccp::{DccpOption, FeatureOption, Options, ResetCode, ResetReason};
 
-/// Backs off to this (RFC 4340 section 6.6.3: not less than 64 seconds).
+/// Longest interval of retransmissions (RFC 4340 section 6.6.3: not less than 64 seconds).
 const LONGEST_INTERVAL: TimeDelta = TimeDelta::from_secs(64);
-/// So many Confirms wait at most; later ones are left to the other end's retransmissions.
+/// Most Confirms that wait; later ones are left to the other end's retransmissions.
 const MOST_CONFIRMS: usize = 64;
 
-/// Whose feature it is.
+/// The end that a feature belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Location {
     /// Ours: we are the feature location.

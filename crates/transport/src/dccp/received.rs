@@ -18,14 +18,14 @@ const MOST_RECORDS: usize = 1 << 14;
 /// Packets that are remembered.
 const MOST_PACKETS: i64 = 1 << 14;
 
-/// What a packet is to those before it.
+/// How a packet's number relates to those before it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Arrived {
-    /// The next, or ahead with so many missing before it.
+    /// The next packet, or one ahead with `missing` packets missing before it.
     New { missing: i64 },
-    /// It was missing.
+    /// The packet had been missing.
     Late,
-    /// It was there, or is too old to be known.
+    /// The packet had arrived before, or is too old to be known.
     Duplicate,
 }
 

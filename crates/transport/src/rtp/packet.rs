@@ -11,15 +11,15 @@ pub const RTP_HEADER: Bytes = Bytes::new(12);
 pub struct Header(u8);
 
 impl Header {
-    /// RTP's.
+    /// The header of RTP without extensions, 12 B.
     pub const RTP: Header = Header(RTP_HEADER.as_u64() as u8);
 
-    /// One of `size`; 255 B at most.
+    /// A header of `size`, 255 B at most.
     pub fn of_size(size: Bytes) -> Header {
         Header(size.as_u64().min(u64::from(u8::MAX)) as u8)
     }
 
-    /// Its size.
+    /// Size of the header in bytes.
     #[inline]
     pub const fn size(self) -> Bytes {
         Bytes::new(self.0 as u64)
@@ -37,7 +37,7 @@ pub struct RtpPacket {
     pub captured: Time,
     /// Payload, header out.
     pub payload: Bytes,
-    /// Its header.
+    /// Size and form of the packet's header.
     pub header: Header,
     /// Whether it is the first packet of its frame, where that is known: RTP does not say it on the wire.
     pub first: Option<bool>,

@@ -16,7 +16,7 @@ use paceline_wire::ccfb::{ArrivalReport, Feedback, FeedbackBlock};
 pub struct StreamConfig {
     /// Where its media comes from.
     pub source: Source,
-    /// Its share where a controller names only a total; above 0.
+    /// Weight of the stream's share where a controller names only a total; above 0.
     pub priority: f64,
     /// The encoder's target before the controller names one.
     pub target_start: Bitrate,

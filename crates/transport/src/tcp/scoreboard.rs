@@ -21,11 +21,11 @@ pub enum State {
 /// A segment that was sent.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
-    /// Offset of its first byte in the stream.
+    /// Offset of the segment's first byte in the stream.
     pub start: u64,
-    /// Its payload in bytes.
+    /// Payload of the segment in bytes.
     pub payload: u32,
-    /// What is known of it.
+    /// What is known of the segment.
     pub state: State,
     /// Whether it was ever sent again: its round trip is not to be measured (Karn).
     pub resent: bool,

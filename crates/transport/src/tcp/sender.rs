@@ -20,7 +20,7 @@ use std::ops::AddAssign;
 pub struct TcpCounters {
     /// Segments sent again.
     pub retransmissions: u64,
-    /// Fast recoveries.
+    /// Number of fast recoveries.
     pub recoveries: u64,
     /// Expired retransmission timers.
     pub timeouts: u64,
@@ -46,7 +46,7 @@ impl AddAssign for TcpCounters {
 /// Where a connection stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Phase {
-    /// Not begun.
+    /// The connection has not begun.
     Idle,
     /// A SYN is to be sent, or was; `resent` says whether more than once.
     Opening { due: bool, sent: Time, resent: bool },

@@ -128,7 +128,7 @@ impl<C: Controller> TcpSender<C> {
             return None;
         }
         self.progress.rescued = true;
-        // It is in flight once, whichever copy arrives: the copy that it replaces counts as lost.
+        // The segment is in flight once, whichever copy arrives: the copy that it replaces counts as lost.
         let lost = self.board.sent(last).size();
         self.board.set(last, State::Lost);
         let update = self.controller.on_recovery(now, Recovery::Lost { lost });

@@ -13,21 +13,21 @@ use paceline_wire::dccp::{DropCode, Packet, PacketType, Payload, SequenceNumber}
 /// Why a datagram was not taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SendError {
-    /// It is larger than the path and congestion control take (RFC 4340 section 14).
+    /// The datagram is larger than path and congestion control allow (RFC 4340 section 14).
     TooLarge {
-        /// Its size.
+        /// Size of the datagram.
         found: Bytes,
-        /// The largest.
+        /// Largest size that is allowed.
         max: Bytes,
     },
-    /// So many wait already.
+    /// The send queue is full.
     QueueFull {
-        /// The most that wait.
+        /// Most datagrams that may wait.
         max: usize,
     },
     /// The connection ends or has ended.
     Closed,
-    /// The other application listens no more (RFC 4340 section 11.7.2).
+    /// The other application no longer listens (RFC 4340 section 11.7.2).
     NotListening,
 }
 
@@ -52,7 +52,7 @@ impl<F: Ccids> Connection<F> {
     /// Queues a datagram; one of no bytes is one too. It leaves when congestion control allows.
     ///
     /// # Errors
-    /// It is too large, too many wait, the connection ends, or nobody would read it.
+    /// The datagram is too large, the send queue is full, the connection ends, or the other end reads no more.
     pub fn send(&mut self, now: Time, payload: Payload) -> Result<(), SendError> {
         let bytes = self.enqueue(now, payload)?;
         self.offer(now, bytes);

@@ -68,7 +68,7 @@ pub enum Event {
     Received {
         /// The number of its packet.
         sequence: SequenceNumber,
-        /// It.
+        /// The datagram.
         payload: Payload,
         /// Whether its Data Checksum is wrong (only with `deliver_corrupt`).
         corrupt: bool,
@@ -105,7 +105,7 @@ pub struct DccpCounters {
     pub duplicates: u64,
     /// Datagrams whose arrival was reported with a drop code.
     pub data_dropped: u64,
-    /// Syncs sent.
+    /// Number of Syncs that were sent.
     pub syncs: u64,
     /// Syncs and resets that a limit in rate kept back.
     pub limited: u64,
@@ -318,7 +318,7 @@ impl<F: Ccids> Connection<F> {
         self.state
     }
 
-    /// Its ports, as on the packets it sends.
+    /// The connection's ports, as on the packets that it sends.
     pub fn ports(&self) -> Ports {
         self.ports
     }

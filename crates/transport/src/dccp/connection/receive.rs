@@ -245,7 +245,7 @@ impl<F: Ccids> Connection<F> {
         if arrived != Arrived::Duplicate {
             self.tell_receiver(now, &packet, &accepted);
         }
-        // Who returns a cookie is in PARTOPEN, whatever it acknowledges: forgotten Responses have numbers too.
+        // A client that returns a cookie is in PARTOPEN, whatever it acknowledges: forgotten Responses have numbers too.
         let cookie = |option: &DccpOption| matches!(option, DccpOption::InitCookie(_));
         if self.server && self.state == State::Open && packet.options.iter().any(cookie) {
             self.acks.at_once(now);

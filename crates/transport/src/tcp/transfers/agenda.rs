@@ -38,7 +38,7 @@ impl Agenda {
         self.nodes[1].0
     }
 
-    /// Who is first among those that want something at `now` or before.
+    /// The connection that is first among those that want something at `now` or before.
     #[inline]
     pub(super) fn due(&self, now: Time) -> Option<usize> {
         let (at, _, place) = self.nodes[1];

@@ -18,7 +18,7 @@ pub struct TransfersReceiver {
     /// The number of the burst's first connection.
     first: u16,
     agenda: Agenda,
-    /// Who heard something last and has not been asked yet for what it answers.
+    /// The connection that received something last and has not been asked yet for its answer.
     touched: Option<usize>,
     /// Segments of connections that are over, and what those had ignored.
     ignored: u64,

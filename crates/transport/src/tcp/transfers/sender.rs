@@ -33,9 +33,9 @@ pub struct TransfersSender<C> {
     first: u16,
     next: u16,
     agenda: Agenda,
-    /// Who was told of something last and has not been asked yet for what it sends.
+    /// The connection that was told of something last and has not been asked yet for what it sends.
     touched: Option<usize>,
-    /// Who was told of something last.
+    /// The connection that was told of something last.
     latest: usize,
     next_burst: Option<Time>,
     presence: Presence,
