@@ -18,7 +18,10 @@ from paceline.sweeps.figures import STATISTICS
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-EMBED = ROOT / "crates" / "transport" / "examples" / "embed.rs"
+EXAMPLES = {
+    "paceline-transport": "crates/transport/examples/embed.rs",
+    "paceline-wire": "crates/wire/examples/rfc8888.rs",
+}
 SECTION = re.compile(r"^ *// docs: (?!end$).+?\n(.*?)^ *// docs: end$", re.MULTILINE | re.DOTALL)
 
 
@@ -79,18 +82,29 @@ def test_the_scenarios_of_the_pages_are_sound(folder: Path) -> None:
     assert not {key for key in keys if not re.search(rf"\b{key}\b", reference)}
 
 
-def test_the_code_of_the_embedding_page_is_that_of_the_example() -> None:
-    sections = [textwrap.dedent(section) for section in SECTION.findall(EMBED.read_text())]
-    assert len(sections) == 4
-    assert blocks(ROOT / "docs" / "embed.md", "rust") == sections
+def test_the_code_of_the_embedding_page_is_that_of_the_examples() -> None:
+    texts = [(ROOT / path).read_text() for path in EXAMPLES.values()]
+    sections = [textwrap.dedent(section) for text in texts for section in SECTION.findall(text)]
+    assert len(sections) == 6
+    assert sorted(blocks(ROOT / "docs" / "embed.md", "rust")) == sorted(sections)
 
 
 @pytest.mark.skipif(shutil.which("cargo") is None, reason="cargo is not here: this test runs the Rust example")
-def test_the_embedding_example_prints_what_its_page_shows() -> None:
-    command = ["cargo", "run", "--quiet", "--locked", "-p", "paceline-transport", "--example", "embed"]
+@pytest.mark.parametrize("package", EXAMPLES)
+def test_the_embedding_examples_print_what_their_page_shows(package: str) -> None:
+    command = ["cargo", "run", "--quiet", "--locked", "-p", package, "--example", Path(EXAMPLES[package]).stem]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert done.stdout == blocks(ROOT / "docs" / "embed.md", "text")[0]
+    assert done.stdout in blocks(ROOT / "docs" / "embed.md", "text")
+
+
+@pytest.mark.skipif(shutil.which("cargo") is None, reason="cargo is not here: this test asks it for dependencies")
+def test_the_controllers_and_the_formats_bring_neither_media_nor_transport() -> None:
+    command = ["cargo", "tree", "--locked", "--prefix", "none", "--edges", "normal"]
+    command += ["-p", "paceline-cc", "-p", "paceline-wire"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    brought = {line.split()[0] for line in done.stdout.splitlines() if line}
+    assert brought == {"paceline-cc", "paceline-units", "paceline-wire", "libm", "smallvec"}
 
 
 def test_the_notebook_runs(folder: Path) -> None:
