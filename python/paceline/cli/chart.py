@@ -1,4 +1,4 @@
-"""A run as a few lines of the terminal: what the link could carry, what arrived, what it waited."""
+"""A run as a few lines of the terminal: capacity, throughput and waits."""
 
 from __future__ import annotations
 

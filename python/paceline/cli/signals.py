@@ -1,4 +1,4 @@
-"""What a signal means to a run that only a person or a script can end."""
+"""Signals that end a run which has no end of its own."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def terminable() -> Iterator[None]:
-    """While the block runs, SIGTERM is what Ctrl-C is: a script's shell keeps that from what it starts with `&`."""
+    """Treats SIGTERM like Ctrl-C while the block runs: a shell keeps Ctrl-C from what a script starts with `&`."""
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield

@@ -48,7 +48,7 @@ def printing() -> Iterator[None]:
 
 
 def _drop_what_is_left() -> None:
-    """What could not be written would be tried again, and complained about, when the interpreter ends."""
+    """Drops what could not be written: the interpreter would try again at its end, and complain."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)

@@ -1,4 +1,4 @@
-"""Waiting in the send queue, and the smoothed round-trip time: the paper's Figures 8 and 12.
+"""Waiting in the send queue, and the smoothed round-trip time (Figures 8 and 12 of study scream-5g's paper).
 
 What the paper calls network queue delay is the smoothed RTT (the caption of its Figure 8 says so); the delay that the
 link's queue really adds is drawn beside it.

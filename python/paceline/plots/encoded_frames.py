@@ -1,4 +1,4 @@
-"""Frame sizes before and after the encoder followed the target bitrate: the paper's Figures 3, 5 and 10."""
+"""Frame sizes of the trace, and as the encoder sent them (Figures 3, 5 and 10 of study scream-5g's paper)."""
 
 from __future__ import annotations
 

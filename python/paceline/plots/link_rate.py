@@ -1,4 +1,4 @@
-"""What a link could carry, alone and beside what it carried: the paper's Figures 4 and 7."""
+"""What a link could carry, alone and beside what it carried (Figures 4 and 7 of study scream-5g's paper)."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def _draw_rates(axes: Axes, rows: pd.DataFrame) -> None:
 
 
 def _mark_changes(axes: Axes, link: pd.DataFrame) -> None:
-    """Says where the link's rate changes, if that happens only a few times."""
+    """Marks the changes of the link's rate, if there are only a few."""
     capacity = link["capacity"]
     changed = link[(capacity.diff().abs() > 0.2 * capacity.shift())]
     if not 0 < len(changed) <= 4:

@@ -20,21 +20,21 @@ class Plot:
     """One kind of picture of a run."""
 
     name: str
-    """Its file is called so."""
+    """Name of the picture's file, without its ending."""
     figures: str
-    """The figures of paper scream-5g-2022 that it corresponds to."""
+    """The figures of the paper of study scream-5g that the picture corresponds to."""
     title: str
-    """Above the picture."""
+    """Heading of the picture."""
     table: Callable[[Result], pd.DataFrame | None]
-    """What is drawn; None where the run has no such thing."""
+    """Computes the table that is drawn; None if the run has no such data."""
     draw: Callable[[Figure, pd.DataFrame], None]
     """Draws the table into an empty figure."""
     height: float = 3.6
-    """In inches."""
+    """Height of the picture in inches."""
 
 
 def flow_table(result: Result, columns: dict[str, str]) -> pd.DataFrame:
-    """Time, who (the flow, with its stream where it has several) and the named columns under their new names."""
+    """Columns time_s, who (the flow, with its stream if it has several) and the named columns under their new names."""
     flows = result.flows
     who = flows["flow"]
     streams = flows.groupby("flow")["stream"].nunique()
@@ -46,7 +46,7 @@ def flow_table(result: Result, columns: dict[str, str]) -> pd.DataFrame:
 
 
 RATE_MEAN_S = 0.4
-"""Rates are drawn as means over so many seconds, as the paper's rateTransmitted is: 8 intervals of 50 ms."""
+"""Seconds over which drawn rates are averaged: 8 intervals of 50 ms, as the rateTransmitted of that paper."""
 
 
 def with_mean_rates(rows: pd.DataFrame, *columns: str) -> pd.DataFrame:

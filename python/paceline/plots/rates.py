@@ -1,4 +1,4 @@
-"""Target bitrate and transmitted rate: the paper's Figures 6 and 11."""
+"""Target bitrate and transmitted rate (Figures 6 and 11 of study scream-5g's paper)."""
 
 from __future__ import annotations
 

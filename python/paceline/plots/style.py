@@ -1,4 +1,4 @@
-"""How every picture looks: colours that colour-blind readers tell apart, sizes, and files that hold no date."""
+"""The look of every picture: colours that colour-blind readers can tell apart, sizes, and files without a date."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CYCLE = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK)
 DASHES = ("-", "--", ":", "-.")
 
 LEGEND_LETTERS = 110
-"""About so many letters of a legend fit beside each other in a picture's width."""
+"""Letters of a legend that fit into a picture's width, about."""
 NAME_LETTERS = 40
 TITLE_LETTERS = 80
 
@@ -55,7 +55,7 @@ _SETTINGS: dict[str, Any] = {
 
 
 MANY_DECADES = 300
-"""From this ratio of its ends on, a logarithmic axis is labelled at whole decades only."""
+"""A logarithmic axis whose ends have at least this ratio is labelled at whole decades only."""
 
 
 def new_figure(width: float = 8.0, height: float = 3.6) -> Figure:
@@ -110,7 +110,7 @@ def legend(axes: Axes, *, columns: int = 4) -> None:
 
 
 def shortened(said: object, letters: int = NAME_LETTERS) -> str:
-    """A name as a picture has room for it; the middle goes, because names that are alike often differ at the end."""
+    """A name cut to what a picture has room for. The middle is left out, as similar names often differ at the end."""
     name = str(said)
     if len(name) <= letters:
         return name

@@ -1,4 +1,4 @@
-"""SVG files without what nobody sees: matplotlib thins lines, but writes every vertex of an area."""
+"""Smaller SVG files: matplotlib thins lines, but writes every vertex of an area, most of which nobody sees."""
 
 from __future__ import annotations
 

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Box:
-    """A link and its place: the column is how far it is from the senders, the row what else stands there."""
+    """A link and its position: columns count from the senders, rows the links of one column."""
 
     name: str
     lines: tuple[str, ...]
-    """What is said of it: rate and delay, queue, and what goes wrong there."""
+    """Label of the link: rate and delay, queue, losses and failures."""
     column: int
     row: int
 
@@ -45,7 +45,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Topology:
-    """What is drawn."""
+    """Links and flows as they are drawn."""
 
     name: str
     boxes: dict[str, Box]

@@ -1,4 +1,4 @@
-"""Congestion window and bytes in flight: the paper's Figures 9 and 13."""
+"""Congestion window and bytes in flight (Figures 9 and 13 of study scream-5g's paper)."""
 
 from __future__ import annotations
 
