@@ -1,6 +1,6 @@
 //! The controllers themselves, CCID 2 and CCID 3, over a pipe that loses both ways.
 
-use crate::net::{Fate, Pair, To};
+use crate::net::{Action, Pair, To};
 use paceline_cc::ccid::ccid2::{self, Ccid2};
 use paceline_cc::ccid::ccid3::{self, Ccid3, Ccid3Receiver};
 use paceline_cc::{Controller, Snapshot};
@@ -58,11 +58,11 @@ fn config(ccid: Ccid) -> DccpConfig {
 }
 
 /// Loses so much of what goes to the server, and of what goes to the client.
-fn lossy(seed: u64, to_server: f64, to_client: f64) -> impl FnMut(usize, To, &Packet) -> Fate {
+fn lossy(seed: u64, to_server: f64, to_client: f64) -> impl FnMut(usize, To, &Packet) -> Action {
     let mut random = RandomStream::new(seed, "path");
     move |_, to, _| {
         let ratio = if to == To::Server { to_server } else { to_client };
-        if random.uniform() < ratio { Fate::Lose } else { Fate::Deliver }
+        if random.uniform() < ratio { Action::Lose } else { Action::Deliver }
     }
 }
 
@@ -76,7 +76,7 @@ fn bulk<F: Ccids + Clone>(
     ccids: F,
     ccid: Ccid,
     span: TimeDelta,
-    rule: impl FnMut(usize, To, &Packet) -> Fate + 'static,
+    rule: impl FnMut(usize, To, &Packet) -> Action + 'static,
 ) -> Bulk<F> {
     let config = config(ccid);
     let mut pair = Pair::with_ccids(ccids, &config, &config, Payload::EMPTY, rule);
@@ -135,7 +135,7 @@ fn without_losses_both_double_until_the_first() {
 
 fn without_losses<F: Ccids + Clone>(ccids: F, ccid: Ccid) -> (u64, Snapshot) {
     let config = config(ccid);
-    let mut pair = Pair::with_ccids(ccids, &config, &config, Payload::EMPTY, |_, _, _| Fate::Deliver);
+    let mut pair = Pair::with_ccids(ccids, &config, &config, Payload::EMPTY, |_, _, _| Action::Deliver);
     (0..8192).for_each(|_| pair.send(To::Client, PAYLOAD));
     pair.run(secs(1));
     let delivered = pair.server().counters().delivered;
@@ -189,7 +189,7 @@ fn rfc_4342_section_6_feedback_comes_once_a_round_trip_with_intervals() {
 #[test]
 fn section_8_1_a_lost_packet_of_the_handshake_delays_and_does_not_kill() {
     fn opens<F: Ccids + Clone>(ccids: F, ccid: Ccid, lost: usize) -> u64 {
-        let rule = move |n, _, _: &Packet| if n == lost { Fate::Lose } else { Fate::Deliver };
+        let rule = move |n, _, _: &Packet| if n == lost { Action::Lose } else { Action::Deliver };
         let mut found = bulk(ccids, ccid, secs(5), rule);
         assert_eq!(found.pair.server().state(), State::Open, "packet {lost} lost");
         found.delivered

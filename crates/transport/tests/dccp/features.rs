@@ -1,6 +1,6 @@
 //! Feature negotiation: RFC 4340 section 6.
 
-use crate::net::{Fate, Pair, To, only, reset};
+use crate::net::{Action, Pair, To, only, reset};
 use paceline_transport::dccp::{
     CCID_2, CCID_3, DccpConfig, Event, FeatureChange, FeatureId, Location, NegotiationState, State,
 };
@@ -122,7 +122,7 @@ fn section_6_6_7_an_empty_confirm_leaves_the_value_unless_the_feature_is_require
     for (feature, code) in [(FeatureId::SendNdpCount, None), (FeatureId::Ccid, Some(ResetCode::OPTION_ERROR))]
     {
         let mut pair = Pair::open(&config(), &config());
-        pair.set_rule(|_, _, _| Fate::Lose);
+        pair.set_rule(|_, _, _| Action::Lose);
         pair.server().prefer(Location::Remote, feature, &[3, 1]);
         pair.run(TimeDelta::from_millis(10));
         assert_eq!(pair.server().negotiation(Location::Remote, feature), NegotiationState::Changing);
@@ -173,7 +173,7 @@ fn section_6_6_8_an_invalid_confirm_resets() {
         (vec![7], false),
     ] {
         let mut pair = Pair::open(&config(), &config());
-        pair.set_rule(|_, _, _| Fate::Lose);
+        pair.set_rule(|_, _, _| Action::Lose);
         pair.server().prefer(Location::Remote, FeatureId::SendNdpCount, &[1]);
         pair.run(TimeDelta::from_millis(10));
         let mut packet = pair.forged(To::Server, 1, PacketType::Ack);
@@ -232,7 +232,7 @@ fn section_6_6_4_options_that_come_late_are_ignored() {
 #[test]
 fn section_6_6_4_a_confirm_of_an_older_change_is_ignored() {
     let mut pair = Pair::open(&config(), &config());
-    pair.set_rule(|_, _, _| Fate::Lose);
+    pair.set_rule(|_, _, _| Action::Lose);
     pair.client.announce(FeatureId::AckRatio, 3);
     pair.run(TimeDelta::from_millis(10));
     // Section 6.6.5: a new preference before the answer; what answers the old one counts no more.
@@ -252,7 +252,7 @@ fn section_6_6_4_a_confirm_of_an_older_change_is_ignored() {
         2,
         "it acknowledges the older Change"
     );
-    pair.set_rule(|_, _, _| Fate::Deliver);
+    pair.set_rule(|_, _, _| Action::Deliver);
     pair.run(secs(10));
     assert_eq!(pair.client.feature(Location::Local, FeatureId::AckRatio), 5);
     assert_eq!(pair.server().feature(Location::Remote, FeatureId::AckRatio), 5);
@@ -283,7 +283,7 @@ fn section_6_6_6_both_may_begin_at_once() {
 fn section_6_6_3_changes_go_again_and_back_off_until_they_are_answered() {
     let mut pair = Pair::open(&config(), &config());
     let (first, begin) = (pair.log.len(), pair.now.as_nanos());
-    pair.set_rule(|_, to, _| if to == To::Server { Fate::Lose } else { Fate::Deliver });
+    pair.set_rule(|_, to, _| if to == To::Server { Action::Lose } else { Action::Deliver });
     pair.client.announce(FeatureId::AckRatio, 7);
     pair.run(secs(200));
     let at: Vec<u64> =
@@ -296,7 +296,7 @@ fn section_6_6_3_changes_go_again_and_back_off_until_they_are_answered() {
     };
     assert_eq!(options(0), options(5), "exactly the same");
     assert!(options(0).is_some());
-    pair.set_rule(|_, _, _| Fate::Deliver);
+    pair.set_rule(|_, _, _| Action::Deliver);
     pair.run(secs(70));
     assert_eq!(pair.server().feature(Location::Remote, FeatureId::AckRatio), 7);
 }
@@ -308,9 +308,9 @@ fn section_6_6_2_agreement_is_reached_over_any_loss() {
         let first = pair.log.len();
         pair.set_rule(move |count, _, _| {
             if (count - first) % 5 == lost % 5 || count - first < lost / 5 {
-                Fate::Lose
+                Action::Lose
             } else {
-                Fate::Deliver
+                Action::Deliver
             }
         });
         pair.client.prefer(Location::Local, FeatureId::Ccid, &[3, 2]);
@@ -359,7 +359,7 @@ fn section_6_6_1_one_packet_in_a_round_trip_is_for_options_alone() {
 #[test]
 fn section_6_6_4_what_waits_goes_again_with_what_is_new() {
     let mut pair = Pair::open(&config(), &config());
-    pair.set_rule(|_, to, _| if to == To::Client { Fate::Lose } else { Fate::Deliver });
+    pair.set_rule(|_, to, _| if to == To::Client { Action::Lose } else { Action::Deliver });
     pair.client.announce(FeatureId::AckRatio, 7);
     // It goes again after a round trip, and again after two more.
     pair.run(TimeDelta::from_millis(150));
@@ -379,7 +379,7 @@ fn section_6_6_4_what_waits_goes_again_with_what_is_new() {
         })
         .collect();
     assert_eq!(numbers, [3, 5]);
-    pair.set_rule(|_, _, _| Fate::Deliver);
+    pair.set_rule(|_, _, _| Action::Deliver);
     pair.run(secs(2));
     assert_eq!(pair.server().feature(Location::Remote, FeatureId::AckRatio), 7);
     assert_eq!(pair.server().feature(Location::Remote, FeatureId::SequenceWindow), 500);

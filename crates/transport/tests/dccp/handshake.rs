@@ -1,6 +1,6 @@
 //! Opening a connection: RFC 4340 section 8.1.
 
-use crate::net::{Fate, PORTS, Pair, SERVICE, To, ms, only, reset};
+use crate::net::{Action, PORTS, Pair, SERVICE, To, ms, only, reset};
 use paceline_transport::dccp::{DccpConfig, Event, State};
 use paceline_units::{Ecn, TimeDelta};
 use paceline_wire::dccp::{Body, DccpOption, PacketType, Payload, ResetCode, SequenceNumber, ServiceCode};
@@ -29,28 +29,30 @@ fn section_8_1_three_packets_and_an_acknowledgement() {
 
 #[test]
 fn section_8_1_any_one_packet_of_the_handshake_may_be_lost_delayed_or_doubled() {
-    for fate in [Fate::Lose, Fate::Twice, Fate::Late(secs(1)), Fate::Late(TimeDelta::from_millis(130))] {
+    for action in
+        [Action::Lose, Action::Twice, Action::Late(secs(1)), Action::Late(TimeDelta::from_millis(130))]
+    {
         for lost in 0..12 {
             let mut pair =
                 Pair::with_rule(
                     &config(),
                     &config(),
                     move |count, _, _| {
-                        if count == lost { fate } else { Fate::Deliver }
+                        if count == lost { action } else { Action::Deliver }
                     },
                 );
             pair.run(secs(4));
             assert_eq!(
                 (pair.client.state(), pair.server().state()),
                 (State::Open, State::Open),
-                "{fate:?} {lost}"
+                "{action:?} {lost}"
             );
             (1..=10).for_each(|size| pair.send(To::Client, size));
             (1..=10).for_each(|size| pair.send(To::Server, size));
             pair.run(secs(4));
             for to in [To::Server, To::Client] {
                 let got = pair.delivered(to).len();
-                assert!(got == 10 || got == 9 && fate == Fate::Lose, "{fate:?} {lost} {to:?}: {got}");
+                assert!(got == 10 || got == 9 && action == Action::Lose, "{action:?} {lost} {to:?}: {got}");
             }
             let now = pair.now;
             pair.client.close(now);
@@ -58,7 +60,7 @@ fn section_8_1_any_one_packet_of_the_handshake_may_be_lost_delayed_or_doubled() 
             assert_eq!(
                 pair.closed(To::Server).map(|(code, _)| code),
                 Some(ResetCode::CLOSED),
-                "{fate:?} {lost}"
+                "{action:?} {lost}"
             );
             assert_eq!((pair.client.state(), pair.server().state()), (State::Closed, State::Closed));
         }
@@ -67,7 +69,7 @@ fn section_8_1_any_one_packet_of_the_handshake_may_be_lost_delayed_or_doubled() 
 
 #[test]
 fn section_8_1_1_requests_back_off_and_are_given_up() {
-    let mut pair = Pair::with_rule(&config(), &config(), |_, _, _| Fate::Lose);
+    let mut pair = Pair::with_rule(&config(), &config(), |_, _, _| Action::Lose);
     pair.run(secs(200));
     let at: Vec<u64> = pair.log.iter().map(|(at, _, _)| at.as_nanos() / 1_000_000_000).collect();
     assert_eq!(at, [0, 1, 3, 7, 15, 31, 63, 127, 180]);
@@ -82,7 +84,7 @@ fn section_8_1_1_requests_back_off_and_are_given_up() {
 #[test]
 fn section_8_1_1_every_request_carries_the_same_data_and_service() {
     let early = Payload::Bytes(b"hello".to_vec());
-    let mut pair = Pair::with_early(&config(), &config(), early.clone(), |_, _, _| Fate::Lose);
+    let mut pair = Pair::with_early(&config(), &config(), early.clone(), |_, _, _| Action::Lose);
     pair.run(secs(10));
     for (_, _, packet) in &pair.log {
         assert_eq!((packet.body, &packet.payload), (Body::Request { service: SERVICE }, &early));
@@ -95,7 +97,7 @@ fn section_8_1_3_a_requests_data_is_taken_once() {
     let early = Payload::Bytes(b"hello".to_vec());
     let mut pair = Pair::with_early(&config(), &config(), early, |_, to, packet| {
         let first = packet.packet_type() == PacketType::Response && packet.sequence.as_u64() == 1 << 24;
-        if to == To::Client && first { Fate::Lose } else { Fate::Deliver }
+        if to == To::Client && first { Action::Lose } else { Action::Deliver }
     });
     pair.run(secs(5));
     assert_eq!(pair.delivered(To::Server), [5]);
@@ -113,8 +115,8 @@ fn section_8_1_3_a_requests_data_is_taken_once() {
 #[test]
 fn section_8_1_3_each_valid_request_gets_a_response_with_the_next_number() {
     let mut pair = Pair::with_rule(&config(), &config(), |_, to, _| match to {
-        To::Server => Fate::Deliver,
-        To::Client => Fate::Lose,
+        To::Server => Action::Deliver,
+        To::Client => Action::Lose,
     });
     pair.run(secs(8));
     let responses: Vec<_> =
@@ -128,11 +130,12 @@ fn section_8_1_3_each_valid_request_gets_a_response_with_the_next_number() {
 
 #[test]
 fn section_8_1_3_a_server_in_respond_gives_up_after_four_lifetimes() {
-    let mut pair = Pair::with_rule(
-        &config(),
-        &config(),
-        |count, _, _| if count == 0 { Fate::Deliver } else { Fate::Lose },
-    );
+    let mut pair =
+        Pair::with_rule(
+            &config(),
+            &config(),
+            |count, _, _| if count == 0 { Action::Deliver } else { Action::Lose },
+        );
     pair.run(secs(479));
     assert_eq!(pair.server().state(), State::Respond);
     pair.run(secs(2));
@@ -142,7 +145,7 @@ fn section_8_1_3_a_server_in_respond_gives_up_after_four_lifetimes() {
 #[test]
 fn section_8_1_5_without_the_third_packet_data_opens_the_server() {
     let mut pair = Pair::with_rule(&config(), &config(), |_, _, packet| {
-        if packet.packet_type() == PacketType::Ack { Fate::Lose } else { Fate::Deliver }
+        if packet.packet_type() == PacketType::Ack { Action::Lose } else { Action::Deliver }
     });
     pair.run(TimeDelta::from_millis(110));
     assert_eq!((pair.client.state(), pair.server().state()), (State::PartOpen, State::Respond));
@@ -158,7 +161,7 @@ fn section_8_1_5_partopen_acknowledges_again_and_gives_up() {
     let patient = DccpConfig { maximum_segment_lifetime: secs(1000), ..config() };
     let mut pair = Pair::with_rule(&config(), &patient, |_, to, packet| {
         let late = packet.packet_type() == PacketType::Ack && to == To::Server;
-        if late { Fate::Lose } else { Fate::Deliver }
+        if late { Action::Lose } else { Action::Deliver }
     });
     pair.run(secs(3));
     let at: Vec<u64> = pair
@@ -179,7 +182,7 @@ fn section_8_1_5_a_lost_packet_from_open_is_sent_again_for_partopen() {
     let mut pair = Pair::with_rule(&config(), &config(), move |_, to, packet| {
         let acks = to == To::Client && packet.packet_type() == PacketType::Ack;
         lost += usize::from(acks);
-        if acks && lost <= 2 { Fate::Lose } else { Fate::Deliver }
+        if acks && lost <= 2 { Action::Lose } else { Action::Deliver }
     });
     pair.run(secs(3));
     assert_eq!(pair.client.state(), State::Open);
@@ -193,7 +196,7 @@ fn section_8_5_step_12_a_sync_does_not_end_partopen() {
     let mut pair = Pair::with_rule(&config(), &probing, move |_, to, packet| {
         let first = to == To::Client && packet.packet_type() == PacketType::Ack && !lost;
         lost |= first;
-        if first { Fate::Lose } else { Fate::Deliver }
+        if first { Action::Lose } else { Action::Deliver }
     });
     pair.run(secs(3));
     assert!(pair.types(To::Client, 0)[..3].contains(&PacketType::Sync));
@@ -203,7 +206,7 @@ fn section_8_5_step_12_a_sync_does_not_end_partopen() {
 #[test]
 fn section_8_5_step_4_in_request_only_response_and_reset_are_valid() {
     for kind in PacketType::ALL {
-        let mut pair = Pair::with_rule(&config(), &config(), |_, _, _| Fate::Lose);
+        let mut pair = Pair::with_rule(&config(), &config(), |_, _, _| Action::Lose);
         pair.run(TimeDelta::from_millis(10));
         let acknowledgment = pair.newest(To::Server);
         let mut packet = pair.forged_to_client(kind, acknowledgment);
@@ -225,7 +228,7 @@ fn section_8_5_step_4_in_request_only_response_and_reset_are_valid() {
 
 #[test]
 fn section_8_5_step_4_a_response_must_acknowledge_a_request() {
-    let mut pair = Pair::with_rule(&config(), &config(), |_, _, _| Fate::Lose);
+    let mut pair = Pair::with_rule(&config(), &config(), |_, _, _| Action::Lose);
     pair.run(TimeDelta::from_millis(10));
     for (steps, kind) in [(1, PacketType::Response), (-5, PacketType::Response)] {
         let packet = pair.forged_to_client(kind, pair.newest(To::Server).plus(steps));
@@ -239,7 +242,7 @@ fn section_8_5_step_4_a_response_must_acknowledge_a_request() {
 
 #[test]
 fn section_5_3_a_response_for_another_service_is_refused() {
-    let mut pair = Pair::with_rule(&config(), &config(), |_, _, _| Fate::Lose);
+    let mut pair = Pair::with_rule(&config(), &config(), |_, _, _| Action::Lose);
     pair.run(TimeDelta::from_millis(10));
     let acknowledgment = pair.newest(To::Server);
     let mut packet = pair.forged_to_client(PacketType::Response, acknowledgment);
@@ -249,11 +252,12 @@ fn section_5_3_a_response_for_another_service_is_refused() {
 
 #[test]
 fn section_8_5_step_7_data_in_respond_is_answered_with_a_sync() {
-    let mut pair = Pair::with_rule(
-        &config(),
-        &config(),
-        |count, _, _| if count == 0 { Fate::Deliver } else { Fate::Lose },
-    );
+    let mut pair =
+        Pair::with_rule(
+            &config(),
+            &config(),
+            |count, _, _| if count == 0 { Action::Deliver } else { Action::Lose },
+        );
     pair.run(TimeDelta::from_millis(60));
     let data = pair.forged(To::Server, 1, PacketType::Data);
     let answer = only(pair.answers(To::Server, data.clone()));

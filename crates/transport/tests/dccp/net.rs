@@ -20,9 +20,9 @@ pub fn ms(millis: u64) -> Time {
     Time::from_nanos(millis * 1_000_000)
 }
 
-/// What happens to a packet on its way.
+/// What the network does with a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Fate {
+pub enum Action {
     Deliver,
     Lose,
     Twice,
@@ -37,7 +37,7 @@ pub enum To {
     Client,
 }
 
-type Rule = Box<dyn FnMut(usize, To, &Packet) -> Fate>;
+type Rule = Box<dyn FnMut(usize, To, &Packet) -> Action>;
 
 pub struct Pair<F: Ccids = StandIns> {
     pub now: Time,
@@ -57,14 +57,14 @@ pub struct Pair<F: Ccids = StandIns> {
 
 impl Pair {
     pub fn new(client: &DccpConfig, server: &DccpConfig) -> Pair {
-        Pair::with_rule(client, server, |_, _, _| Fate::Deliver)
+        Pair::with_rule(client, server, |_, _, _| Action::Deliver)
     }
 
     /// The rule is asked for each packet in the order of sending, counted from 0.
     pub fn with_rule(
         client: &DccpConfig,
         server: &DccpConfig,
-        rule: impl FnMut(usize, To, &Packet) -> Fate + 'static,
+        rule: impl FnMut(usize, To, &Packet) -> Action + 'static,
     ) -> Pair {
         Pair::with_early(client, server, Payload::EMPTY, rule)
     }
@@ -73,7 +73,7 @@ impl Pair {
         client: &DccpConfig,
         server: &DccpConfig,
         early: Payload,
-        rule: impl FnMut(usize, To, &Packet) -> Fate + 'static,
+        rule: impl FnMut(usize, To, &Packet) -> Action + 'static,
     ) -> Pair {
         Pair::with_ccids(StandIns, client, server, early, rule)
     }
@@ -93,7 +93,7 @@ impl<F: Ccids + Clone> Pair<F> {
         client: &DccpConfig,
         server: &DccpConfig,
         early: Payload,
-        rule: impl FnMut(usize, To, &Packet) -> Fate + 'static,
+        rule: impl FnMut(usize, To, &Packet) -> Action + 'static,
     ) -> Pair<F> {
         let iss = SequenceNumber::new(SequenceNumber::MODULUS - 3);
         let connection = Connection::connect(Time::ZERO, client, ccids.clone(), PORTS, SERVICE, iss, early);
@@ -117,7 +117,7 @@ impl<F: Ccids + Clone> Pair<F> {
         self.server.as_mut().expect("a server")
     }
 
-    pub fn set_rule(&mut self, rule: impl FnMut(usize, To, &Packet) -> Fate + 'static) {
+    pub fn set_rule(&mut self, rule: impl FnMut(usize, To, &Packet) -> Action + 'static) {
         self.rule = Box::new(rule);
     }
 
@@ -140,14 +140,14 @@ impl<F: Ccids + Clone> Pair<F> {
     }
 
     fn put(&mut self, to: To, Transmit { packet, ecn, .. }: Transmit<Packet>) {
-        let fate = (self.rule)(self.log.len(), to, &packet);
+        let action = (self.rule)(self.log.len(), to, &packet);
         self.log.push((self.now, to, packet.clone()));
         self.marks.push(ecn);
-        let mark = if fate == Fate::Mark { Ecn::Ce } else { ecn };
-        let extra = if let Fate::Late(extra) = fate { extra } else { TimeDelta::ZERO };
-        let copies = match fate {
-            Fate::Lose => 0,
-            Fate::Twice => 2,
+        let mark = if action == Action::Mark { Ecn::Ce } else { ecn };
+        let extra = if let Action::Late(extra) = action { extra } else { TimeDelta::ZERO };
+        let copies = match action {
+            Action::Lose => 0,
+            Action::Twice => 2,
             _ => 1,
         };
         for _ in 0..copies {

@@ -1,6 +1,6 @@
 //! Sequence and acknowledgement numbers: RFC 4340 section 7.
 
-use crate::net::{Fate, Pair, To, only};
+use crate::net::{Action, Pair, To, only};
 use paceline_transport::dccp::{DccpConfig, Event, FeatureId, Location, SEQUENCE_WINDOW_MAX, State};
 use paceline_units::{Ecn, TimeDelta};
 use paceline_wire::dccp::{Body, DccpOption, PacketType, Payload, SequenceNumber};
@@ -136,13 +136,13 @@ fn section_7_5_6_a_burst_of_loss_beyond_the_window_is_recovered_from() {
     // Packets of one side are lost until its numbers are out of the other's window.
     let mut pair = idle();
     let wide = pair.client.feature(Location::Local, FeatureId::SequenceWindow) as usize;
-    pair.set_rule(|_, to, _| if to == To::Server { Fate::Lose } else { Fate::Deliver });
+    pair.set_rule(|_, to, _| if to == To::Server { Action::Lose } else { Action::Deliver });
     for _ in 0..wide + 20 {
         pair.send(To::Client, 10);
         pair.run(secs(2));
     }
     assert_eq!(pair.delivered(To::Server), []);
-    pair.set_rule(|_, _, _| Fate::Deliver);
+    pair.set_rule(|_, _, _| Action::Deliver);
     let first = pair.log.len();
     for _ in 0..5 {
         pair.send(To::Client, 20);
@@ -232,12 +232,12 @@ fn section_7_7_ndp_counts_tell_lost_data_from_lost_acknowledgements() {
     assert_eq!(pair.server().feature(Location::Local, FeatureId::SendNdpCount), 1);
     // The server sends nothing but acknowledgements, which are lost, then data.
     let before = pair.client.counters().data_gaps;
-    pair.set_rule(|_, to, _| if to == To::Client { Fate::Lose } else { Fate::Deliver });
+    pair.set_rule(|_, to, _| if to == To::Client { Action::Lose } else { Action::Deliver });
     for _ in 0..6 {
         pair.send(To::Client, 10);
         pair.run(TimeDelta::from_millis(300));
     }
-    pair.set_rule(|_, _, _| Fate::Deliver);
+    pair.set_rule(|_, _, _| Action::Deliver);
     pair.send(To::Server, 20);
     pair.run(secs(1));
     let count = |packet: &paceline_wire::dccp::Packet| {
@@ -250,7 +250,7 @@ fn section_7_7_ndp_counts_tell_lost_data_from_lost_acknowledgements() {
         pair.log.iter().filter(|(_, to, _)| *to == To::Client).map(|(_, _, p)| count(p)).collect();
     assert!(counts.iter().flatten().any(|count| *count >= 6), "{counts:?}");
     assert_eq!(pair.client.counters().data_gaps, before, "no data was lost");
-    pair.set_rule(|_, _, packet| if packet.payload.len() == 33 { Fate::Lose } else { Fate::Deliver });
+    pair.set_rule(|_, _, packet| if packet.payload.len() == 33 { Action::Lose } else { Action::Deliver });
     pair.send(To::Server, 33);
     pair.send(To::Server, 20);
     pair.run(secs(1));
@@ -260,7 +260,7 @@ fn section_7_7_ndp_counts_tell_lost_data_from_lost_acknowledgements() {
 #[test]
 fn section_11_duplicates_of_data_are_delivered_once() {
     let mut pair = Pair::open(&config(), &config());
-    pair.set_rule(|_, _, _| Fate::Twice);
+    pair.set_rule(|_, _, _| Action::Twice);
     (0..20).for_each(|_| pair.send(To::Client, 5));
     pair.run(secs(3));
     assert_eq!(pair.delivered(To::Server).len(), 20);
@@ -290,7 +290,7 @@ fn section_7_5_3_what_ends_a_connection_may_acknowledge_anything_from_gar_on() {
     for kind in [PacketType::Close, PacketType::Reset] {
         let mut pair = idle();
         let gar = pair.newest(To::Client);
-        pair.set_rule(|_, to, _| if to == To::Client { Fate::Lose } else { Fate::Deliver });
+        pair.set_rule(|_, to, _| if to == To::Client { Action::Lose } else { Action::Deliver });
         // Syncs that get lost move the window of acknowledgements on: 100 numbers.
         for second in 0..16 {
             for step in 0..8 {

@@ -1,6 +1,6 @@
 //! Options: RFC 4340 sections 5.8, 9, 11.6, 11.7, 12.1 and 13.
 
-use crate::net::{Fate, Pair, To, only, reset};
+use crate::net::{Action, Pair, To, only, reset};
 use paceline_transport::dccp::{
     CCID_3, DccpConfig, Event, FeatureId, Location, NegotiationState, SendError, State,
 };
@@ -277,7 +277,7 @@ fn section_12_1_an_ecn_incapable_end_gets_no_marks_and_takes_no_data_before_that
     }
     // The Confirm is kept from the server: it drops data for protocol constraints.
     let mut pair = Pair::new(&ect, &incapable);
-    pair.set_rule(|count, _, _| if count < 3 { Fate::Deliver } else { Fate::Lose });
+    pair.set_rule(|count, _, _| if count < 3 { Action::Deliver } else { Action::Lose });
     pair.run(TimeDelta::from_millis(60));
     let mut packet = pair.forged(To::Server, 1, PacketType::DataAck);
     packet.payload = Payload::Bytes(vec![1]);
@@ -373,7 +373,7 @@ fn section_14_1_only_a_router_that_saw_our_packet_lowers_the_size() {
 fn section_14_1_padded_syncs_find_a_larger_path() {
     let probing = DccpConfig { mtu: Bytes::new(1200), probe_mtu: Some(Bytes::new(9000)), ..config() };
     let mut pair = Pair::with_rule(&probing, &config(), |_, _, packet| {
-        if packet.size() > Bytes::new(1480) { Fate::Lose } else { Fate::Deliver }
+        if packet.size() > Bytes::new(1480) { Action::Lose } else { Action::Deliver }
     });
     pair.run(secs(60));
     let found = pair.client.max_datagram().as_u64() + 16;
@@ -420,7 +420,7 @@ fn section_5_8_2_a_mandatory_option_whose_data_is_invalid_resets() {
 #[test]
 fn section_12_1_an_empty_confirm_lets_no_data_in() {
     let mut pair = Pair::new(&config(), &DccpConfig { ecn_incapable: true, ..config() });
-    pair.set_rule(|count, _, _| if count < 2 { Fate::Deliver } else { Fate::Lose });
+    pair.set_rule(|count, _, _| if count < 2 { Action::Deliver } else { Action::Lose });
     pair.run(TimeDelta::from_millis(110));
     let mut packet = pair.forged(To::Server, 1, PacketType::DataAck);
     packet.options = vec![DccpOption::ConfirmR(FeatureOption { feature: 4, values: vec![] })].into();
@@ -551,7 +551,7 @@ fn section_14_nothing_but_a_handshake_is_larger_than_the_path() {
     // Vectors of many holes over a narrow path.
     let narrow = DccpConfig { mtu: Bytes::new(120), sequence_window: 1000, ..config() };
     let mut pair = Pair::open(&narrow, &narrow);
-    pair.set_rule(|_, to, _| if to == To::Client { Fate::Lose } else { Fate::Deliver });
+    pair.set_rule(|_, to, _| if to == To::Client { Action::Lose } else { Action::Deliver });
     for step in 1..=200 {
         let packet = pair.forged(To::Server, 2 * step, PacketType::Data);
         pair.inject(To::Server, packet, Ecn::NotEct);

@@ -1,6 +1,6 @@
 //! Closing a connection: RFC 4340 section 8.3.
 
-use crate::net::{Fate, PORTS, Pair, SERVICE, To, only, reset};
+use crate::net::{Action, PORTS, Pair, SERVICE, To, only, reset};
 use crate::standin::StandIns;
 use paceline_transport::dccp::{Connection, DccpConfig, SendError, State};
 use paceline_units::{Ecn, TimeDelta};
@@ -79,7 +79,9 @@ fn section_8_3_any_packet_of_the_teardown_may_be_lost() {
         for lost in 0..6 {
             let mut pair = Pair::open(&config(), &config());
             let first = pair.log.len();
-            pair.set_rule(move |count, _, _| if count == first + lost { Fate::Lose } else { Fate::Deliver });
+            pair.set_rule(
+                move |count, _, _| if count == first + lost { Action::Lose } else { Action::Deliver },
+            );
             close(&mut pair, whom);
             pair.run(secs(300));
             assert_eq!(
@@ -105,7 +107,7 @@ fn section_8_3_closes_back_off_from_two_round_trips() {
         };
         let rtt = rtt.expect("it was measured").as_nanos() as u64 / 1_000_000;
         assert!((100..=110).contains(&rtt), "{rtt} ms");
-        pair.set_rule(|_, _, _| Fate::Lose);
+        pair.set_rule(|_, _, _| Action::Lose);
         close(&mut pair, whom);
         pair.run(secs(700));
         let at: Vec<u64> =
@@ -220,7 +222,7 @@ fn half_dead_peers_are_noticed_with_an_idle_timeout() {
         "Syncs keep it alive"
     );
     let first = pair.log.len();
-    pair.set_rule(|_, to, _| if to == To::Server { Fate::Lose } else { Fate::Deliver });
+    pair.set_rule(|_, to, _| if to == To::Server { Action::Lose } else { Action::Deliver });
     pair.run(secs(30));
     assert_eq!(pair.closed(To::Server), Some((ResetCode::ABORTED, false)));
     assert!(pair.types(To::Client, first).contains(&PacketType::Sync));

@@ -1,6 +1,6 @@
 //! Data both ways over a bad path, and what acknowledgements say of it: RFC 4340 section 11.
 
-use crate::net::{Fate, Pair, To};
+use crate::net::{Action, Pair, To};
 use paceline_cc::ReceiverReport;
 use paceline_transport::dccp::{CCID_3, DccpConfig, FeatureId, Location, State};
 use paceline_units::{Bitrate, Bytes, Ecn, RandomStream, TimeDelta};
@@ -15,14 +15,14 @@ fn secs(secs: i64) -> TimeDelta {
 }
 
 /// Loses, doubles, delays and marks at random.
-fn bad(seed: u64) -> impl FnMut(usize, To, &paceline_wire::dccp::Packet) -> Fate {
+fn bad(seed: u64) -> impl FnMut(usize, To, &paceline_wire::dccp::Packet) -> Action {
     let mut random = RandomStream::new(seed, "path");
     move |_, _, _| match (random.uniform() * 100.0) as u32 {
-        0..5 => Fate::Lose,
-        5..8 => Fate::Twice,
-        8..16 => Fate::Late(TimeDelta::from_millis((random.uniform() * 80.0) as i64)),
-        16..18 => Fate::Mark,
-        _ => Fate::Deliver,
+        0..5 => Action::Lose,
+        5..8 => Action::Twice,
+        8..16 => Action::Late(TimeDelta::from_millis((random.uniform() * 80.0) as i64)),
+        16..18 => Action::Mark,
+        _ => Action::Deliver,
     }
 }
 
@@ -83,13 +83,13 @@ fn what_a_controller_hears_is_what_happened() {
     let mut pair = Pair::open(&config(), &config());
     pair.set_rule(move |_, to, packet| {
         if to != To::Server || !matches!(packet.packet_type(), PacketType::Data | PacketType::DataAck) {
-            return Fate::Deliver;
+            return Action::Deliver;
         }
         count += 1;
         match count {
-            100 | 200 | 201 | 350 => Fate::Lose,
-            150 | 300 => Fate::Mark,
-            _ => Fate::Deliver,
+            100 | 200 | 201 | 350 => Action::Lose,
+            150 | 300 => Action::Mark,
+            _ => Action::Deliver,
         }
     });
     for _ in 0..500 {
@@ -245,7 +245,7 @@ fn rfc_4342_section_6_ccid_3_reports_travel_as_options() {
     let mut pair = Pair::open(&tfrc, &tfrc);
     pair.set_rule(move |_, to, packet| {
         sent += usize::from(to == To::Server && packet.packet_type().is_data());
-        if to == To::Server && sent == 150 { Fate::Lose } else { Fate::Deliver }
+        if to == To::Server && sent == 150 { Action::Lose } else { Action::Deliver }
     });
     for _ in 0..300 {
         pair.send(To::Client, 984);
@@ -282,7 +282,7 @@ fn rfc_4341_section_6_1_1_lost_acknowledgements_are_counted() {
     let mut acks = 0;
     pair.set_rule(move |_, to, _| {
         acks += usize::from(to == To::Client);
-        if to == To::Client && acks % 10 == 5 { Fate::Lose } else { Fate::Deliver }
+        if to == To::Client && acks % 10 == 5 { Action::Lose } else { Action::Deliver }
     });
     for _ in 0..400 {
         pair.send(To::Client, 100);
@@ -296,7 +296,7 @@ fn rfc_4341_section_6_1_1_lost_acknowledgements_are_counted() {
 #[test]
 fn the_send_queue_is_discarded_where_the_controller_asks_no_more() {
     let mut pair = Pair::open(&config(), &config());
-    pair.set_rule(|_, to, _| if to == To::Server { Fate::Lose } else { Fate::Deliver });
+    pair.set_rule(|_, to, _| if to == To::Server { Action::Lose } else { Action::Deliver });
     (0..500).for_each(|_| pair.send(To::Client, 100));
     pair.run(secs(20));
     assert!(pair.client.queued() > 400, "a dead path takes a packet per timeout");
@@ -316,7 +316,7 @@ fn section_11_3_a_hole_is_acknowledged_at_once_unless_only_the_ack_ratio_counts(
         let mut lost = false;
         pair.set_rule(
             move |_, _, _| {
-                if std::mem::replace(&mut lost, true) { Fate::Deliver } else { Fate::Lose }
+                if std::mem::replace(&mut lost, true) { Action::Deliver } else { Action::Lose }
             },
         );
         (0..2).for_each(|_| pair.send(To::Client, 100));

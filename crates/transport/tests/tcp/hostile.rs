@@ -1,6 +1,6 @@
 //! Whatever the network does, and whatever strangers send: everything arrives once and in order, nothing panics.
 
-use crate::net::{Fate, Net, at, ms};
+use crate::net::{Action, Net, at, ms};
 use crate::recovery::{KINDS, config};
 use paceline_transport::tcp::{Flags, SackBlocks, Segment, TcpConfig, TcpReceiver};
 use paceline_transport::{PathFacts, ReceivingEnd};
@@ -25,7 +25,7 @@ proptest! {
     #[test]
     fn everything_arrives_whatever_is_lost_doubled_or_late(
         kind in 0usize..4,
-        fates in prop::collection::vec(0u8..20, 400),
+        actions in prop::collection::vec(0u8..20, 400),
         acks in prop::collection::vec(0u8..20, 400),
         ack_every in 1u32..4,
         handshake: bool,
@@ -33,18 +33,18 @@ proptest! {
     ) {
         let config = TcpConfig { ack_every, handshake, initial_sequence: start, ..config(KINDS[kind]) };
         let mut net = Net::new(&config, Some(200_000));
-        let fate = |code: u8| match code {
-            0 | 1 => Fate::Dropped,
-            2 => Fate::Doubled,
-            3 => Fate::Late(ms(7)),
-            4 => Fate::Late(ms(130)),
-            5 => Fate::Marked,
-            _ => Fate::Arrives,
+        let action = |code: u8| match code {
+            0 | 1 => Action::Dropped,
+            2 => Action::Doubled,
+            3 => Action::Late(ms(7)),
+            4 => Action::Late(ms(130)),
+            5 => Action::Marked,
+            _ => Action::Arrives,
         };
-        // After the fates are used up the network is well again.
-        let mut fates = fates.into_iter();
-        net.data_fate = Box::new(move |_, _| fates.next().map_or(Fate::Arrives, fate));
-        net.ack_fate = Box::new(move |n, _| acks.get(n as usize).map_or(Fate::Arrives, |code| fate(*code)));
+        // After the actions are used up the network is well again.
+        let mut actions = actions.into_iter();
+        net.data_rule = Box::new(move |_, _| actions.next().map_or(Action::Arrives, action));
+        net.ack_rule = Box::new(move |n, _| acks.get(n as usize).map_or(Action::Arrives, |code| action(*code)));
         let mut net = net.started();
         net.run(at(3_600_000));
         prop_assert_eq!(net.received, 200_000);
@@ -89,7 +89,7 @@ proptest! {
 #[test]
 fn a_receiver_that_takes_everything_back_gets_it_again_one_window_at_a_time() {
     let mut net = Net::new(&config(KINDS[3]), Some(2_000_000));
-    net.data_fate = Box::new(|_, _| Fate::Dropped);
+    net.data_rule = Box::new(|_, _| Action::Dropped);
     let mut net = net.started();
     net.run(at(100));
     let mut sack = SackBlocks::none();
@@ -117,7 +117,7 @@ fn a_connection_may_be_refused() {
     {
         let mut net = Net::new(&config, Some(2_000));
         // The answers of the true receiver do not arrive, until the stranger's has.
-        net.ack_fate = Box::new(|n, _| if n == 0 { Fate::Dropped } else { Fate::Arrives });
+        net.ack_rule = Box::new(|n, _| if n == 0 { Action::Dropped } else { Action::Arrives });
         let mut net = net.started();
         net.run(at(60));
         let sack = SackBlocks::none();

@@ -57,27 +57,27 @@ impl Controller for Heard {
     }
 }
 
-/// What happens to a packet.
+/// What the network does with a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Fate {
+pub enum Action {
     Arrives,
     Dropped,
     Doubled,
-    /// So much later than the others.
+    /// The packet arrives this much later than the others.
     Late(TimeDelta),
     Marked,
 }
 
-type Fates = Box<dyn FnMut(u64, &Segment) -> Fate>;
+type Rule = Box<dyn FnMut(u64, &Segment) -> Action>;
 
 pub struct Net {
     pub sender: TcpSender<Heard>,
     pub receiver: TcpReceiver,
     pub now: Time,
     pub delay: TimeDelta,
-    /// What happens to the n-th data packet, and to the n-th acknowledgement.
-    pub data_fate: Fates,
-    pub ack_fate: Fates,
+    /// What the network does with the n-th data packet, and with the n-th acknowledgement.
+    pub data_rule: Rule,
+    pub ack_rule: Rule,
     /// When data left, and what.
     pub sent: Vec<(Time, Segment)>,
     pub acks: Vec<(Time, Segment)>,
@@ -105,8 +105,8 @@ impl Net {
             receiver: TcpReceiver::new(config, 0),
             now: Time::ZERO,
             delay: ms(50),
-            data_fate: Box::new(|_, _| Fate::Arrives),
-            ack_fate: Box::new(|_, _| Fate::Arrives),
+            data_rule: Box::new(|_, _| Action::Arrives),
+            ack_rule: Box::new(|_, _| Action::Arrives),
             sent: Vec::new(),
             acks: Vec::new(),
             received: 0,
@@ -119,8 +119,8 @@ impl Net {
     /// Loses the data packets with these numbers, counted from the first that carries payload.
     pub fn losing(mut self, numbers: &[u64]) -> Net {
         let numbers = numbers.to_vec();
-        self.data_fate =
-            Box::new(move |n, _| if numbers.contains(&n) { Fate::Dropped } else { Fate::Arrives });
+        self.data_rule =
+            Box::new(move |n, _| if numbers.contains(&n) { Action::Dropped } else { Action::Arrives });
         self
     }
 
@@ -148,14 +148,14 @@ impl Net {
         while let Some(out) = self.sender.poll_transmit(self.now) {
             let number = self.sent.iter().filter(|(_, segment)| segment.payload > 0).count() as u64;
             self.sent.push((self.now, out.packet));
-            let fate = (self.data_fate)(number, &out.packet);
+            let action = (self.data_rule)(number, &out.packet);
             self.order += 1;
             let (mut arrives, mut ecn) = (self.now + self.delay, out.ecn);
-            match fate {
-                Fate::Dropped => continue,
-                Fate::Late(by) => arrives += by,
-                Fate::Marked if ecn != Ecn::NotEct => ecn = Ecn::Ce,
-                Fate::Doubled => {
+            match action {
+                Action::Dropped => continue,
+                Action::Late(by) => arrives += by,
+                Action::Marked if ecn != Ecn::NotEct => ecn = Ecn::Ce,
+                Action::Doubled => {
                     self.forward.insert((arrives, self.order), (out.packet, ecn));
                     self.order += 1;
                 }
@@ -172,10 +172,10 @@ impl Net {
             self.acks.push((self.now, segment));
             self.order += 1;
             let mut arrives = self.now + self.delay;
-            match (self.ack_fate)(number, &segment) {
-                Fate::Dropped => continue,
-                Fate::Late(by) => arrives += by,
-                Fate::Doubled => {
+            match (self.ack_rule)(number, &segment) {
+                Action::Dropped => continue,
+                Action::Late(by) => arrives += by,
+                Action::Doubled => {
                     self.back.insert((arrives, self.order), segment);
                     self.order += 1;
                 }

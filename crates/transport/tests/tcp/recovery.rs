@@ -1,6 +1,6 @@
 //! Losses, and how many round trips each way of recovery takes to repair them.
 
-use crate::net::{Fate, Net, at, ms};
+use crate::net::{Action, Net, at, ms};
 use paceline_cc::Recovery;
 use paceline_transport::tcp::{EcnEcho, Flags, RecoveryKind, TcpConfig};
 use paceline_units::{Bytes, Ecn};
@@ -98,7 +98,7 @@ fn a_lost_retransmission_waits_for_the_timer_and_backs_off_to_the_millisecond() 
         // The first segment is lost, and so are its next three copies; everything else arrives.
         let mut net =
             Net::new(&TcpConfig { initial_window: 1, min_rto: ms(1000), ..config(kind) }, Some(960));
-        net.data_fate = Box::new(|n, _| if n < 4 { Fate::Dropped } else { Fate::Arrives });
+        net.data_rule = Box::new(|n, _| if n < 4 { Action::Dropped } else { Action::Arrives });
         let mut net = net.started();
         net.run(at(60_000));
         let times: Vec<_> = net.sent.iter().map(|(time, ..)| *time).collect();
@@ -111,7 +111,7 @@ fn a_lost_retransmission_waits_for_the_timer_and_backs_off_to_the_millisecond() 
 #[test]
 fn a_round_trip_of_a_segment_sent_twice_is_not_measured() {
     let mut net = Net::new(&TcpConfig { initial_window: 1, ..config(RecoveryKind::Sack) }, Some(96_000));
-    net.data_fate = Box::new(|n, _| if n == 0 { Fate::Late(ms(2000)) } else { Fate::Arrives });
+    net.data_rule = Box::new(|n, _| if n == 0 { Action::Late(ms(2000)) } else { Action::Arrives });
     let mut net = net.started();
     net.run(at(30_000));
     // The first copy arrives after the second: had its 1.1 s or the second's 100 ms been taken for the round trip of the
@@ -167,9 +167,9 @@ fn the_handshake_takes_a_round_trip_and_survives_its_losses() {
     assert_eq!((net.sent.len(), net.sent[1].0, net.received), (2, at(100), 960));
     let mut net = Net::new(&config, Some(960));
     let mut syns = 0;
-    net.data_fate = Box::new(move |_, segment| {
+    net.data_rule = Box::new(move |_, segment| {
         syns += u64::from(segment.flags.has(Flags::SYN));
-        if segment.flags.has(Flags::SYN) && syns <= 2 { Fate::Dropped } else { Fate::Arrives }
+        if segment.flags.has(Flags::SYN) && syns <= 2 { Action::Dropped } else { Action::Arrives }
     });
     let mut net = net.started();
     net.run(at(30_000));
@@ -192,7 +192,7 @@ fn sequence_numbers_wrap() {
 fn marks_are_answered_once_per_window_and_cwr_ends_the_echo() {
     let config = TcpConfig { ect: Ecn::Ect0, ..config(RecoveryKind::Sack) };
     let mut net = Net::new(&config, Some(300_000));
-    net.data_fate = Box::new(|n, _| if (60..64).contains(&n) { Fate::Marked } else { Fate::Arrives });
+    net.data_rule = Box::new(|n, _| if (60..64).contains(&n) { Action::Marked } else { Action::Arrives });
     let mut net = net.started();
     net.run(at(20_000));
     let echoes = net.acks.iter().filter(|(_, ack)| ack.flags.has(Flags::ECE)).count();
@@ -203,7 +203,7 @@ fn marks_are_answered_once_per_window_and_cwr_ends_the_echo() {
     assert!(!last.flags.has(Flags::ECE));
     // Exactly: as many echoes as marks.
     let mut net = Net::new(&TcpConfig { ecn_echo: EcnEcho::Exact, ..config }, Some(300_000));
-    net.data_fate = Box::new(|n, _| if (60..64).contains(&n) { Fate::Marked } else { Fate::Arrives });
+    net.data_rule = Box::new(|n, _| if (60..64).contains(&n) { Action::Marked } else { Action::Arrives });
     let mut net = net.started();
     net.run(at(20_000));
     assert_eq!(net.acks.iter().filter(|(_, ack)| ack.flags.has(Flags::ECE)).count(), 4);
@@ -213,7 +213,7 @@ fn marks_are_answered_once_per_window_and_cwr_ends_the_echo() {
 fn a_reduction_for_nothing_is_taken_back() {
     // One segment is overtaken by many: declared lost, sent again, and then it arrives as well.
     let mut net = Net::new(&config(RecoveryKind::Sack), Some(300_000));
-    net.data_fate = Box::new(|n, _| if n == 40 { Fate::Late(ms(60)) } else { Fate::Arrives });
+    net.data_rule = Box::new(|n, _| if n == 40 { Action::Late(ms(60)) } else { Action::Arrives });
     let mut net = net.started();
     net.run(at(20_000));
     let counters = net.sender.counters();
