@@ -5,13 +5,12 @@
 
 use crate::NetError;
 use crate::clock::{Moment, nanos_since_1970};
+use crate::queue::TimedQueue;
 use crate::socket::address_towards;
 use paceline_units::{Ecn, TimeDelta};
 use paceline_wire::capture::{file_header, record_header};
 use paceline_wire::dccp::{Addresses, to_ip};
 use rustix::fs::{FlockOperation, flock};
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::net::{IpAddr, SocketAddr};
@@ -38,31 +37,28 @@ pub(crate) struct Capture {
 }
 
 /// Packets that wait to be written in the order of their times; of equal times in that of coming.
-#[derive(Default)]
 struct PendingPackets {
-    packets: BinaryHeap<Reverse<(Moment, u64, Vec<u8>)>>,
+    packets: TimedQueue<Moment, Vec<u8>>,
     bytes: usize,
-    count: u64,
-    newest: Option<Moment>,
+    newest: Moment,
 }
 
 impl PendingPackets {
+    fn new() -> PendingPackets {
+        PendingPackets { packets: TimedQueue::new(), bytes: 0, newest: Moment::from_nanos(0) }
+    }
+
     fn push(&mut self, at: Moment, packet: Vec<u8>) {
         self.bytes += packet.len();
-        self.count += 1;
-        self.newest = self.newest.max(Some(at));
-        self.packets.push(Reverse((at, self.count, packet)));
+        self.newest = self.newest.max(at);
+        self.packets.push(at, packet);
     }
 
     /// The oldest, if nothing older is expected, or if it is asked for `all`.
     fn pop(&mut self, all: bool) -> Option<(Moment, Vec<u8>)> {
-        let (Reverse((oldest, _, _)), newest) = (self.packets.peek()?, self.newest?);
-        if !all && self.bytes <= MOST_PENDING && newest.since(*oldest) < DELAY {
-            return None;
-        }
-        let Reverse((at, _, packet)) = self.packets.pop()?;
-        self.bytes -= packet.len();
-        Some((at, packet))
+        let (bytes, newest) = (self.bytes, self.newest);
+        let due = |oldest| all || bytes > MOST_PENDING || newest.since(oldest) >= DELAY;
+        self.packets.pop_if(due).inspect(|(_, packet)| self.bytes -= packet.len())
     }
 }
 
@@ -86,7 +82,7 @@ impl Capture {
             since_1970: i128::from(nanos_since_1970()) - i128::from(Moment::now().as_nanos()),
             local: local.ip(),
             towards: None,
-            pending: PendingPackets::default(),
+            pending: PendingPackets::new(),
             failed: None,
         })
     }
@@ -244,7 +240,7 @@ mod tests {
             capture.sent(at(20), PEER.into(), Ecn::NotEct, &packet(4 * round + 2));
             capture.received(at(20), PEER.into(), Ecn::NotEct, &packet(4 * round + 3));
             capture.received(at(5), PEER.into(), Ecn::NotEct, &packet(4 * round));
-            assert!(capture.pending.packets.len() <= 4 * 21, "a second of them");
+            assert!(capture.pending.bytes <= 4 * 21 * 40, "a second of them");
         }
         assert_eq!(capture.finish(), None);
         let found = read(&path);
@@ -255,7 +251,7 @@ mod tests {
 
     #[test]
     fn what_waits_to_be_written_is_bounded() {
-        let mut pending = PendingPackets::default();
+        let mut pending = PendingPackets::new();
         let mut written = 0;
         for number in 0..10_000 {
             pending.push(Moment::from_nanos(number), vec![0; 1500]);

@@ -1,9 +1,10 @@
 //! The network world: the endpoints and links of the simulator on real UDP sockets and the monotonic clock.
 //!
-//! Three drivers, one loop each: [`send`] runs the transport's sender endpoint, [`receive`] its receiver endpoint, and
-//! [`relay()`] stands between them and applies a scenario's link to every datagram. They own no policy: what to send, when
-//! to report and what to drop is decided by the same state machines that the simulator runs. This is the only room
-//! besides the bindings and benches that reads a clock and opens sockets. Linux only: kernel timestamps, timer slack.
+//! Three drivers, one loop each: a [`Sender`] runs a transport's sending end, a [`Receiver`] its receiving end, and a
+//! [`Relay`] stands between them and applies a scenario's links to every datagram. Sender and receiver are generic over a
+//! codec, which each transport brings: packets to bytes and back, whom to admit, how to close. They own no policy: what to
+//! send, when to report and what to drop is decided by the same state machines that the simulator runs. This is the only
+//! room besides the bindings and benches that reads a clock and opens sockets. Linux only: kernel timestamps, timer slack.
 //!
 //! On the wire: RTP version 2, payload type 98, 90 kHz clock, marker on a frame's last packet, one SSRC per stream
 //! counted from 100; back comes RTCP congestion control feedback (RFC 8888). Dummy media carries in its first 24 bytes when
@@ -15,7 +16,7 @@
 //!
 //! Whatever arrives is hostile until proven otherwise: see [`NetCounters`] for what is refused and counted.
 //!
-//! Which end knows which figure is said in the modules of the drivers: [`sender`], [`receiver`], [`relay`](mod@relay).
+//! Which end knows which figure is said in the modules of the drivers: [`sender`], [`receiver`], [`relay`].
 
 mod address;
 mod capture;
@@ -24,12 +25,13 @@ mod clock;
 mod control;
 mod dccp;
 mod error;
-mod figures;
 mod losses;
 mod output;
 mod peer;
 mod port;
+mod queue;
 pub mod receiver;
+mod record;
 pub mod relay;
 pub mod sender;
 mod socket;
@@ -41,5 +43,5 @@ pub use control::Control;
 pub use error::NetError;
 pub use output::{NetCounters, NetOutput};
 pub use receiver::{ReceiveOptions, Receiver, receive};
-pub use relay::{Relay, RelayOptions, relay};
-pub use sender::{SendOptions, Sender, send};
+pub use relay::{Relay, RelayOptions};
+pub use sender::{SendOptions, Sender};

@@ -10,7 +10,7 @@ mod call;
 use call::{anywhere, flow, loaded};
 use paceline_cc::StreamId;
 use paceline_net::{
-    Control, NetError, ReceiveOptions, Receiver, RelayOptions, SendOptions, Sender, receive, relay, send,
+    Control, NetError, NetOutput, ReceiveOptions, Receiver, Relay, RelayOptions, SendOptions, Sender, receive,
 };
 use paceline_scenario::Loaded;
 use paceline_units::{Ecn, Time, TimeDelta};
@@ -19,6 +19,10 @@ use paceline_wire::{ccfb, rtp};
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+
+fn send(loaded: &Loaded, options: &SendOptions, control: &Control<'_>) -> Result<NetOutput, NetError> {
+    Sender::bind(loaded, options)?.run(control)
+}
 
 fn probe(duration: &str) -> Loaded {
     loaded(&format!(
@@ -107,7 +111,7 @@ fn a_sender_that_nobody_answers_says_so() {
     let nowhere = SendOptions::to(anywhere());
     assert!(matches!(send(&probe("1s"), &nowhere, &control), Err(NetError::NoPort { .. })));
     let nowhere = RelayOptions::between(anywhere(), anywhere());
-    assert!(matches!(relay(&probe("1s"), &nowhere, &control), Err(NetError::NoPort { .. })));
+    assert!(matches!(Relay::bind(&probe("1s"), &nowhere), Err(NetError::NoPort { .. })));
     let options = SendOptions { flow: Some("probes".into()), ..options };
     let error = send(&probe("60s"), &options, &control).expect_err("no such flow").to_string();
     assert_eq!(error, "flow: found \"probes\", expected one of probe; did you mean probe?");

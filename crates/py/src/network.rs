@@ -3,7 +3,7 @@
 use crate::output::RunOutput;
 use crate::source::Scenario;
 use paceline_net::{
-    Control, NetError, NetOutput, ReceiveOptions, RelayOptions, SendOptions, resolve_address,
+    Control, NetError, NetOutput, ReceiveOptions, Relay, RelayOptions, SendOptions, Sender, resolve_address,
 };
 use paceline_scenario::{Loaded, Transport};
 use paceline_units::{Time, TimeDelta};
@@ -40,7 +40,7 @@ pub fn send(
     let interrupt = what_interrupts(&scenario.loaded, flow.as_deref());
     let options = SendOptions { flow, capture, ..SendOptions::to(address(py, to, None)?) };
     drive(py, &scenario.loaded, interrupt, progress, |loaded, control| {
-        paceline_net::send(loaded, &options, control)
+        Sender::bind(loaded, &options)?.run(control)
     })
 }
 
@@ -79,7 +79,7 @@ pub fn link(
     let forward = address(py, forward, Some(listen))?;
     let options = RelayOptions { flow, ..RelayOptions::between(listen, forward) };
     drive(py, &scenario.loaded, Interrupt::Ends, progress, |loaded, control| {
-        paceline_net::relay(loaded, &options, control)
+        Relay::bind(loaded, &options)?.run(control)
     })
 }
 

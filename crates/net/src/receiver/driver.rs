@@ -2,15 +2,17 @@
 
 use super::ReceiveOptions;
 use super::codec::{Admitted, ReceivingCodec};
-use super::record::ReceiverRecord;
 use super::session::{Session, SessionConfig};
 use crate::choice::{ChosenFlow, reachable_from_outside};
 use crate::clock::{DriverClock, Moment};
 use crate::output::NetCounters;
 use crate::port::Port;
+use crate::record::FlowRecord;
 use crate::socket::{Datagram, Inbox};
 use crate::wait::{CLOSING, LONGEST_SLEEP, PreciseTimers, wait_for};
 use crate::{Control, NetError, NetOutput};
+use paceline_media::PlayoutCounters;
+use paceline_metrics::Facts;
 use paceline_units::{Ecn, Time, TimeDelta};
 
 /// Datagrams read before the rest of the loop has its turn.
@@ -79,11 +81,14 @@ impl<'a, C: ReceivingCodec> Driver<'a, C> {
         let Driver { mut codec, mut counters, port, session, flow, .. } = self;
         let ended = codec.finish(ran, &mut counters);
         let warnings = [outside, ended, port.finish()].into_iter().flatten().collect();
-        let output = match session {
-            Some(session) => session.finish(ran, counters),
-            None => ReceiverRecord::new(flow, false).nothing(counters),
-        };
-        Ok(NetOutput { warnings, ..output })
+        Ok(match session {
+            Some(session) => session.finish(ran, counters, warnings),
+            None => {
+                let mut record = FlowRecord::new(flow, Facts::RECEIVER);
+                record.stop(ran, PlayoutCounters::default());
+                record.finish(ran, &[], counters, warnings)
+            }
+        })
     }
 
     /// Takes what has arrived; true if nothing is left.

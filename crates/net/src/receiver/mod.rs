@@ -22,7 +22,6 @@
 mod codec;
 mod dccp;
 mod driver;
-mod record;
 mod rtp;
 mod seen;
 mod session;

@@ -1,17 +1,18 @@
 //! One sender's packets, from the first that it was admitted with: RTP, or the datagrams of a connection.
 
 use super::codec::{Admitted, FIRST_NUMBERS};
-use super::record::ReceiverRecord;
 use super::seen::{Seen, SeenPackets};
 use super::times::{CaptureTimes, plausible_timing};
+use crate::NetOutput;
 use crate::choice::ChosenFlow;
 use crate::clock::{DriverClock, Moment};
 use crate::losses::{LOST_AFTER, MissingPackets};
 use crate::output::NetCounters;
+use crate::record::FlowRecord;
 use crate::socket::Datagram;
 use paceline_cc::StreamId;
 use paceline_media::PlayoutConfig;
-use paceline_metrics::ReceivedPacket;
+use paceline_metrics::{Facts, ReceivedPacket, Tick};
 use paceline_transport::rtp::{FeedbackConfig, Header, RtpPacket, RtpReceiver};
 use paceline_transport::{PathFacts, ReceivingEnd, Transmit};
 use paceline_units::{Bytes, Time, TimeDelta};
@@ -37,7 +38,9 @@ pub(super) struct Session<'a> {
     pub clock: DriverClock,
     /// When anything was heard last.
     pub heard: Time,
-    record: ReceiverRecord<'a>,
+    record: FlowRecord<'a>,
+    /// Added to each packet's size, as on a link.
+    overhead: Bytes,
     endpoint: RtpReceiver,
     streams: Vec<Stream>,
     missing: MissingPackets,
@@ -59,10 +62,12 @@ impl<'a> Session<'a> {
         let timing = plausible_timing(payload, datagram.arrived);
         let streams = config.streams.clamp(1, 255);
         let first = timing.map_or(datagram.arrived, |(captured, _)| captured);
+        let facts = if timing.is_some() { Facts::RECEIVER.and(Facts::CLOCKS) } else { Facts::RECEIVER };
         Session {
             clock: DriverClock::with_start(first, flow.parts.start),
             heard: flow.parts.start,
-            record: ReceiverRecord::new(flow, timing.is_some()),
+            record: FlowRecord::new(flow, facts),
+            overhead: flow.parts.overhead,
             endpoint: RtpReceiver::new(config.feedback, streams as u8, config.playout),
             streams: std::iter::repeat_with(Stream::default).take(streams).collect(),
             missing: MissingPackets::default(),
@@ -99,10 +104,10 @@ impl<'a> Session<'a> {
         self.delay = sent.map_or(self.delay, |sent| now - sent);
         let duplicate = seen == Seen::Duplicate;
         counters.duplicates += u64::from(duplicate);
-        self.record.received(ReceivedPacket {
+        self.record.received(&ReceivedPacket {
             now,
             stream: packet.stream,
-            size: Bytes::new(datagram.bytes.len() as u64),
+            size: Bytes::new(datagram.bytes.len() as u64) + self.overhead,
             payload,
             sent: now - self.delay,
             wait: TimeDelta::ZERO,
@@ -128,11 +133,11 @@ impl<'a> Session<'a> {
     pub fn advance(&mut self, now: Time, mut report: impl FnMut(&Feedback)) {
         self.endpoint.handle_timeout(now);
         while let Some(frame) = self.endpoint.poll_displayed() {
-            self.record.displayed(&frame);
+            self.record.recorder.displayed(&frame);
         }
         while let Some((stream, number)) = self.missing.settle(now) {
             if self.is_missing(stream, number) {
-                self.record.lost(now, stream, now - LOST_AFTER - self.delay);
+                self.record.recorder.lost(now, stream, now - LOST_AFTER - self.delay);
             }
         }
         while let Some(Transmit { packet: feedback, .. }) = self.endpoint.poll_transmit(now) {
@@ -148,17 +153,18 @@ impl<'a> Session<'a> {
 
     /// Does what is due in the record.
     pub fn tick(&mut self, now: Time, progress: &dyn Fn(Time)) {
-        self.record.tick(now, self.endpoint.playout(), progress);
+        while self.record.tick(now, self.endpoint.playout(), progress).is_some() {}
     }
 
     /// When it wants to be called again.
     pub fn next(&self) -> Moment {
-        let due = [self.endpoint.next_timeout().map(|(due, _)| due), self.record.next_tick()];
+        let due = [self.endpoint.next_timeout().map(|(due, _)| due), self.record.pending().map(Tick::at)];
         self.clock.moment_of(due.into_iter().flatten().min().unwrap_or(Time::MAX))
     }
 
-    /// Ends the record.
-    pub fn finish(self, now: Time, counters: NetCounters) -> crate::NetOutput {
-        self.record.finish(now, self.endpoint.playout(), counters)
+    /// What came of a session that ended at `now`.
+    pub fn finish(mut self, now: Time, counters: NetCounters, warnings: Vec<String>) -> NetOutput {
+        self.record.stop(now, self.endpoint.playout());
+        self.record.finish(now, &[], counters, warnings)
     }
 }

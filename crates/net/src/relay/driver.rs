@@ -3,16 +3,19 @@
 use super::filter::Filter;
 use super::packet::{MemoryBudget, RelayedPacket};
 use super::path::{LinkPath, Outcome};
-use super::queue::TimedQueue;
-use super::record::RelayRecord;
 use super::{Relay, RelayOptions};
 use crate::choice::{ChosenFlow, Over, reachable_from_outside};
 use crate::clock::{DriverClock, Moment};
 use crate::output::NetCounters;
+use crate::queue::TimedQueue;
+use crate::record::FlowRecord;
 use crate::socket::{Datagram, Inbox, UdpPort};
 use crate::wait::{LONGEST_SLEEP, PreciseTimers, wait_for};
 use crate::{Control, NetError, NetOutput};
+use paceline_cc::StreamId;
 use paceline_link::LinkConfig;
+use paceline_media::PlayoutCounters;
+use paceline_metrics::{Facts, ReceivedPacket, Tick};
 use paceline_units::{Bytes, Time, TimeDelta};
 use std::net::SocketAddr;
 
@@ -31,12 +34,12 @@ pub(super) struct Driver<'a> {
     links: &'a [LinkConfig],
     path: LinkPath,
     outcome: Outcome,
-    forward: TimedQueue<RelayedPacket>,
-    back: TimedQueue<RelayedPacket>,
+    forward: TimedQueue<Time, RelayedPacket>,
+    back: TimedQueue<Time, RelayedPacket>,
     filter: Filter,
     /// Whether a connection has still to be closed.
     open: bool,
-    record: RelayRecord<'a>,
+    record: FlowRecord<'a>,
     counters: NetCounters,
     /// Since the sockets were opened.
     opened: DriverClock,
@@ -61,13 +64,13 @@ impl<'a> Driver<'a> {
             memory: MemoryBudget::new(options.memory),
             filter: Filter::new(flow.over, options.ssrc),
             open: matches!(flow.over, Over::Dccp(_)),
-            record: RelayRecord::new(flow),
+            record: FlowRecord::new(flow, Facts::RELAY),
             options,
             links,
             path,
             outcome: Outcome::default(),
-            forward: TimedQueue::default(),
-            back: TimedQueue::default(),
+            forward: TimedQueue::new(),
+            back: TimedQueue::new(),
             counters: NetCounters::default(),
             opened,
             clock: opened,
@@ -91,7 +94,8 @@ impl<'a> Driver<'a> {
                 let known = if all { self.clock.time_of(before).max(self.arrived) } else { self.arrived };
                 self.run_links(known);
                 self.release();
-                self.record.tick(self.clock.time_of(before), control.progress);
+                let now = self.clock.time_of(before);
+                while self.record.tick(now, PlayoutCounters::default(), control.progress).is_some() {}
             } else {
                 self.check_patience()?;
             }
@@ -107,8 +111,8 @@ impl<'a> Driver<'a> {
         }
         let now = if self.started { self.clock.now() } else { Time::ZERO };
         let links = self.path.finish(now);
-        let output = self.record.finish(now, &links, self.counters);
-        Ok(NetOutput { warnings, ..output })
+        self.record.stop(now, PlayoutCounters::default());
+        Ok(self.record.finish(now, &links, self.counters, warnings))
     }
 
     /// A warning if the scenario has other flows on these links: they are not simulated beside the real one.
@@ -141,7 +145,7 @@ impl<'a> Driver<'a> {
 
     fn next(&self) -> Moment {
         let links = if self.started { self.path.next() } else { None };
-        let ticks = self.record.next_tick().filter(|_| self.started);
+        let ticks = self.record.pending().map(Tick::at).filter(|_| self.started);
         let due = [links, self.forward.next(), self.back.next(), ticks];
         let next = self.clock.moment_of(due.into_iter().flatten().min().unwrap_or(Time::MAX));
         next.min(Moment::now().plus(LONGEST_SLEEP))
@@ -185,7 +189,9 @@ impl<'a> Driver<'a> {
             return Ok(());
         };
         packet.data = admitted.data;
-        self.record.entered(self.arrived, &packet);
+        if let Some(stream) = packet.data {
+            self.record.recorder.sent(self.arrived, stream, packet.size, TimeDelta::ZERO);
+        }
         self.path.offer(self.arrived, packet);
         Ok(())
     }
@@ -198,8 +204,8 @@ impl<'a> Driver<'a> {
         self.arrived = Time::ZERO;
         self.path = LinkPath::new(self.flow, self.links)?;
         self.outcome = Outcome::default();
-        (self.forward, self.back) = (TimedQueue::default(), TimedQueue::default());
-        self.record = RelayRecord::new(self.flow);
+        (self.forward, self.back) = (TimedQueue::new(), TimedQueue::new());
+        self.record = FlowRecord::new(self.flow, Facts::RELAY);
         Ok(())
     }
 
@@ -227,18 +233,21 @@ impl<'a> Driver<'a> {
             self.forward.push(at, packet);
         }
         for (at, stream) in self.outcome.lost.drain(..) {
-            self.record.lost(at, stream);
+            self.record.recorder.lost(at, stream, at);
         }
     }
 
     /// Sends what is due.
     fn release(&mut self) {
-        while let Some((at, packet)) = self.forward.pop_due(self.clock.now()) {
-            self.record.passed(at, &packet);
+        let clock = self.clock;
+        while let Some((at, packet)) = self.forward.pop_if(|at| at <= clock.now()) {
+            if let Some(stream) = packet.data {
+                self.record.received(&received(at, stream, &packet));
+            }
             self.open &= !self.filter.ends(&packet.bytes);
             send(&self.out, &packet, self.options.forward, &mut self.counters);
         }
-        while let Some((_, packet)) = self.back.pop_due(self.clock.now()) {
+        while let Some((_, packet)) = self.back.pop_if(|at| at <= clock.now()) {
             let Some((address, sender)) = self.filter.target(&packet.bytes) else {
                 self.counters.unknown_peers += 1;
                 continue;
@@ -253,5 +262,20 @@ fn send(port: &UdpPort, packet: &RelayedPacket, to: SocketAddr, counters: &mut N
     match port.send(&packet.bytes, to, packet.ecn) {
         Ok(()) => counters.sent += 1,
         Err(_) => counters.unsendable += 1,
+    }
+}
+
+/// A data packet that is at the far end at `at`, for the record. What of it is payload, a relay does not read.
+fn received(at: Time, stream: StreamId, packet: &RelayedPacket) -> ReceivedPacket {
+    ReceivedPacket {
+        now: at,
+        stream,
+        size: packet.size,
+        payload: Bytes::ZERO,
+        sent: packet.entered,
+        wait: packet.wait,
+        noise: packet.noise,
+        ecn: packet.ecn,
+        duplicate: false,
     }
 }

@@ -26,8 +26,6 @@ mod driver;
 mod filter;
 mod packet;
 mod path;
-mod queue;
-mod record;
 
 use crate::address::{local_for, require_port};
 use crate::choice::ChosenFlow;
@@ -121,12 +119,4 @@ impl<'a> Relay<'a> {
     pub fn run(self, control: &Control<'_>) -> Result<NetOutput, NetError> {
         driver::Driver::new(self).run(control)
     }
-}
-
-/// Applies the links of a flow's path to real datagrams.
-///
-/// # Errors
-/// Those of [`Relay::bind`] and [`Relay::run`].
-pub fn relay(loaded: &Loaded, options: &RelayOptions, control: &Control<'_>) -> Result<NetOutput, NetError> {
-    Relay::bind(loaded, options)?.run(control)
 }

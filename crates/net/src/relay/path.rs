@@ -4,7 +4,7 @@
 //! When the process wakes does therefore not matter to what the links do, only to when their packets leave the relay.
 
 use super::packet::RelayedPacket;
-use super::queue::TimedQueue;
+use crate::queue::TimedQueue;
 use crate::{NetError, choice::ChosenFlow};
 use paceline_cc::StreamId;
 use paceline_link::{Departure, Link, LinkConfig, Offered};
@@ -16,7 +16,7 @@ const NEXT: TimeDelta = TimeDelta::from_nanos(1);
 /// A link, what is on its way to it, and what is written down of it.
 struct Hop {
     link: Link<RelayedPacket>,
-    arriving: TimedQueue<RelayedPacket>,
+    arriving: TimedQueue<Time, RelayedPacket>,
     recorder: LinkRecorder,
     ticker: Ticker,
 }
@@ -46,7 +46,7 @@ impl LinkPath {
                 Link::new(configs[*place].clone(), flow.scenario.seed, name).map_err(NetError::Link)?;
             let recorder = flow.scenario.link_recorder(name);
             let ticker = recorder.ticker();
-            Ok(Hop { link, arriving: TimedQueue::default(), recorder, ticker })
+            Ok(Hop { link, arriving: TimedQueue::new(), recorder, ticker })
         };
         Ok(LinkPath { hops: flow.parts.path.iter().map(hop).collect::<Result<_, NetError>>()? })
     }
@@ -117,7 +117,7 @@ impl Hop {
             packet.noise += departure.noise;
             take(departure.arrives, packet);
         };
-        while let Some((at, packet)) = arriving.pop_before(until) {
+        while let Some((at, packet)) = arriving.pop_if(|at| at < until) {
             let data = packet.data;
             if link.offer(at, packet, &mut depart) != Offered::Accepted {
                 lost.extend(data.map(|stream| (at, stream)));

@@ -1,67 +1,73 @@
-//! The sender's loop: reports in, timeouts, packets out, sleep.
+//! The sender's loop, whatever the transport: feedback in, timeouts, packets out, sleep; and the closing of a connection.
 
 use super::answers::Answers;
-use super::record::SenderRecord;
-use super::reports::ReportReader;
-use super::sent::SentLog;
+use super::codec::{Encoded, SendingCodec};
+use super::sent::{Delivered, SentLog};
 use super::{FORGIVEN_LATENESS, SendOptions};
 use crate::choice::ChosenFlow;
 use crate::clock::{DriverClock, Moment};
 use crate::output::NetCounters;
-use crate::socket::{Datagram, Inbox, UdpPort};
-use crate::ssrc::{PAYLOAD_TYPE, Ssrcs};
-use crate::wait::{LONGEST_SLEEP, PreciseTimers, wait_for};
+use crate::port::Port;
+use crate::record::FlowRecord;
+use crate::socket::{Datagram, Inbox};
+use crate::wait::{CLOSING, LONGEST_SLEEP, PreciseTimers, wait_for};
 use crate::{Control, NetError, NetOutput};
-use paceline_metrics::Tick;
-use paceline_scenario::build::RtpParts;
-use paceline_scenario::registry::AnyController;
-use paceline_transport::rtp::{RtpPacket, RtpSender};
+use nix::errno::Errno;
+use paceline_media::PlayoutCounters;
+use paceline_metrics::{Facts, ReceivedPacket, Tick};
 use paceline_transport::{Planned, SendingEnd, Transmit};
-use paceline_units::{Ecn, Time, TimeDelta};
-use paceline_wire::rtp::{HEADER, RtpHeaderFields};
-use paceline_wire::timing::Timing;
-use paceline_wire::{clock::media_ticks_of, rtp, timing};
+use paceline_units::{Bytes, Time, TimeDelta};
 use std::net::SocketAddr;
 
-/// Packets sent, and reports read, before the other side of the loop has its turn.
+/// Packets sent, and datagrams read, before the other side of the loop has its turn.
 const AT_ONCE: usize = 32;
 const NEXT: TimeDelta = TimeDelta::from_nanos(1);
 
-pub(super) struct Driver<'a> {
-    port: UdpPort,
+pub(super) struct Driver<'a, C: SendingCodec> {
+    port: Port,
     inbox: Inbox,
     to: SocketAddr,
     clock: DriverClock,
-    endpoint: Planned<RtpSender<AnyController>>,
-    ssrcs: Ssrcs,
+    planned: Planned<C::End>,
+    codec: C,
     log: SentLog,
-    reports: ReportReader,
-    record: SenderRecord<'a>,
+    record: FlowRecord<'a>,
+    /// Added to each packet's size, as on a link.
+    overhead: Bytes,
+    /// The last known wait in queues, for packets whose arrival time is unknown.
+    queued: TimeDelta,
     counters: NetCounters,
-    bytes: Vec<u8>,
     answers: Answers,
+    /// Whether the run is over, and only the connection is to be closed.
+    closing: bool,
     duration: Time,
-    /// The last time that the endpoint was told.
+    /// The last time that the end was told.
     time: Time,
 }
 
-impl<'a> Driver<'a> {
-    pub fn new(port: UdpPort, flow: ChosenFlow<'a>, rtp: &RtpParts, options: &SendOptions) -> Driver<'a> {
-        let parts = flow.parts;
-        let endpoint = RtpSender::new(parts.controller.clone(), &rtp.sender, rtp.streams.clone());
+impl<'a, C: SendingCodec> Driver<'a, C> {
+    pub fn new(
+        port: Port,
+        flow: ChosenFlow<'a>,
+        facts: Facts,
+        end: C::End,
+        codec: C,
+        options: &SendOptions,
+    ) -> Driver<'a, C> {
         Driver {
             port,
             inbox: Inbox::new(),
             to: options.to,
             clock: DriverClock::from_zero(Moment::now()),
-            endpoint: Planned::new(endpoint, parts.plan()),
-            ssrcs: Ssrcs::new(options.ssrc, rtp.streams.len()),
-            log: SentLog::new(rtp.streams.len()),
-            reports: ReportReader::default(),
-            record: SenderRecord::new(flow),
+            planned: Planned::new(end, flow.parts.plan()),
+            codec,
+            log: SentLog::new(flow.spec.streams.len()),
+            record: FlowRecord::new(flow, facts),
+            overhead: flow.parts.overhead,
+            queued: TimeDelta::ZERO,
             counters: NetCounters::default(),
-            bytes: Vec::with_capacity(2048),
             answers: Answers::new(options.patience),
+            closing: false,
             duration: Time::ZERO + flow.scenario.duration,
             time: Time::ZERO,
         }
@@ -72,47 +78,83 @@ impl<'a> Driver<'a> {
         self.clock = DriverClock::from_zero(Moment::now());
         loop {
             let now = self.clock.now();
-            let more = self.take_reports()? | self.advance(now, control.progress);
-            if now >= self.duration || control.stopped() {
+            let more = self.read()? | self.advance(now, control.progress);
+            if now >= self.duration || control.stopped() || self.is_cut_off() {
                 break;
             }
             self.answers.check(now, self.to)?;
             if !more {
-                wait_for(&[&self.port], self.next())?;
+                wait_for(&[&self.port.socket], self.next())?;
             }
         }
         let now = self.clock.now();
+        let cut_off = self.is_cut_off();
         if !control.stopped() {
+            let (answered, stopped) = (self.answers.is_answered(), self.planned.is_stopped());
+            self.codec.check_handshake(self.planned.end(), self.to, answered, stopped)?;
             self.answers.any(now, self.to)?;
         }
         self.answers.end(now);
-        self.counters.unknown_reports = self.endpoint.end().counters().unknown_reports;
-        Ok(self.record.finish(now, self.endpoint.end(), self.counters, self.answers.warnings))
+        if let Some(tick) = self.record.stop(now, PlayoutCounters::default()) {
+            self.record.tick_sender(tick, self.planned.end());
+        }
+        self.close(now)?;
+        let Driver { port, planned, codec, record, mut counters, answers, .. } = self;
+        let mut warnings = answers.warnings;
+        warnings.extend(codec.finish(planned.end(), now, cut_off, &mut counters));
+        warnings.extend(port.finish());
+        Ok(record.finish(now, &[], counters, warnings))
     }
 
-    /// When the endpoint wants to be called.
-    fn endpoint_due(&self) -> Time {
-        self.endpoint.next_timeout().map_or(Time::MAX, |(due, _)| due)
+    /// Whether the connection is over though nobody here ended it.
+    fn is_cut_off(&self) -> bool {
+        self.codec.is_over(self.planned.end()) && !self.planned.is_stopped()
+    }
+
+    /// Ends the connection, if there is one, and waits a moment for the other end's part in that.
+    fn close(&mut self, now: Time) -> Result<(), NetError> {
+        self.closing = true;
+        if !self.codec.is_open(self.planned.end()) {
+            return Ok(());
+        }
+        self.planned.stop(now);
+        self.transmit(now);
+        let until = self.clock.now() + CLOSING;
+        while self.codec.is_open(self.planned.end()) && self.clock.now() < until {
+            self.read()?;
+            self.run_end(self.clock.now() + NEXT);
+            let due = self.clock.moment_of(self.due().min(until));
+            wait_for(&[&self.port.socket], due)?;
+        }
+        let now = self.reach(self.clock.now());
+        self.codec.abort(now, self.planned.end_mut());
+        self.transmit(now);
+        Ok(())
+    }
+
+    /// When the end wants to be called.
+    fn due(&self) -> Time {
+        self.planned.next_timeout().map_or(Time::MAX, |(due, _)| due)
     }
 
     fn next(&self) -> Moment {
         let tick = self.record.pending().map_or(Time::MAX, Tick::at);
-        let next = self.endpoint_due().min(tick).min(self.duration);
+        let next = self.due().min(tick).min(self.duration);
         self.clock.moment_of(next).min(Moment::now().plus(LONGEST_SLEEP))
     }
 
-    /// Takes the reports that have arrived, each at its own time; true if there may be more.
-    fn take_reports(&mut self) -> Result<bool, NetError> {
+    /// Takes the feedback that has arrived, each at its own time; true if there may be more.
+    fn read(&mut self) -> Result<bool, NetError> {
         let mut inbox = std::mem::take(&mut self.inbox);
         let mut more = true;
         for _ in 0..AT_ONCE {
-            let Some(datagram) = self.port.read(&mut inbox)? else {
+            let Some(datagram) = self.port.read(&mut inbox, &mut self.counters)? else {
                 more = false;
                 break;
             };
-            self.counters.received += 1;
             if datagram.from == self.to {
-                self.take_report(&datagram);
+                self.port.capture(&datagram);
+                self.take(&datagram);
             } else {
                 self.counters.unknown_peers += 1;
             }
@@ -121,52 +163,55 @@ impl<'a> Driver<'a> {
         Ok(more)
     }
 
-    fn take_report(&mut self, datagram: &Datagram<'_>) {
+    fn take(&mut self, datagram: &Datagram<'_>) {
         let arrived = self.clock.time_of(datagram.arrived);
-        self.run_endpoint(arrived + NEXT);
+        self.run_end(arrived + NEXT);
         let now = self.reach(arrived);
-        let Driver { endpoint, ssrcs, log, reports, record, counters, answers, .. } = self;
-        reports.read(datagram.bytes, *ssrcs, log, counters, |feedback, log| {
-            let concerns = log.concerns(feedback);
-            let _ = endpoint.end_mut().receive(now, Box::new(feedback.clone()), Ecn::NotEct);
-            if concerns {
-                answers.heard(now);
-                log.reported(now, feedback, |packet| record.delivered(now, &packet));
+        let Driver { planned, codec, log, record, counters, closing, overhead, queued, .. } = self;
+        let heard = codec.receive(now, datagram, planned.end_mut(), counters, |told| {
+            if let Some(packet) = log.reported(now, &told).filter(|_| !*closing) {
+                *queued = packet.queued.unwrap_or(*queued);
+                record.received(&received(now, &packet, *overhead, *queued));
             }
         });
+        if heard {
+            self.answers.heard(now);
+        }
         self.transmit(now);
     }
 
-    /// Lets everything happen that is due at `now`, looking at the endpoint in between where the record asks for it;
-    /// true if it stopped before that was all.
+    /// Lets everything happen that is due at `now`, looking at the end in between where the record asks for it; true if it
+    /// stopped before that was all.
     fn advance(&mut self, now: Time, progress: &dyn Fn(Time)) -> bool {
         while let Some(tick) = self.record.pending().filter(|tick| tick.at() <= now) {
-            if self.run_endpoint(tick.covers()) {
+            if self.run_end(tick.covers()) {
                 return true;
             }
-            self.log.settle(tick.at(), |stream, sent| self.record.lost(tick.at(), stream, sent));
-            self.record.tick(now, self.endpoint.end(), progress);
+            self.log.settle(tick.at(), |stream, sent| self.record.recorder.lost(tick.at(), stream, sent));
+            if let Some(tick) = self.record.tick(now, PlayoutCounters::default(), progress) {
+                self.record.tick_sender(tick, self.planned.end());
+            }
         }
-        self.run_endpoint(now + NEXT)
+        self.run_end(now + NEXT)
     }
 
-    /// Lets the endpoint do everything that is due before `before`, each thing at its own time; true if it stopped
-    /// before that was all.
-    fn run_endpoint(&mut self, before: Time) -> bool {
+    /// Lets the end do everything that is due before `before`, each thing at its own time; true if it stopped before that
+    /// was all.
+    fn run_end(&mut self, before: Time) -> bool {
         for _ in 0..AT_ONCE {
-            let due = self.endpoint_due();
+            let due = self.due();
             if due >= before {
                 return false;
             }
             let now = self.reach(due);
-            self.endpoint.handle_timeout(now);
+            self.planned.handle_timeout(now);
             self.transmit(now);
         }
         true
     }
 
-    /// The time of an event of `time`, as the endpoint is told: not before the one before, and not longer ago than what
-    /// is forgiven.
+    /// The time of an event of `time`, as the end is told: not before the one before, and not longer ago than what is
+    /// forgiven.
     fn reach(&mut self, time: Time) -> Time {
         let oldest = self.clock.now() - FORGIVEN_LATENESS;
         self.time = self.time.max(time).max(oldest);
@@ -176,40 +221,51 @@ impl<'a> Driver<'a> {
     /// Sends what may leave at `now`, and notes what the controller thinks then.
     fn transmit(&mut self, now: Time) {
         for _ in 0..AT_ONCE {
-            let Some(outgoing) = self.endpoint.end_mut().poll_transmit(now) else { break };
-            self.send(now, &outgoing);
+            let Some(transmit) = self.planned.end_mut().poll_transmit(now) else { break };
+            self.send(now, &transmit);
         }
-        self.record.observe(now, self.endpoint.end());
+        if !self.closing {
+            self.record.recorder.reported(now, self.planned.end().controller());
+        }
     }
 
-    fn send(&mut self, now: Time, outgoing: &Transmit<RtpPacket>) {
-        let packet = &outgoing.packet;
-        let header = RtpHeaderFields {
-            payload_type: PAYLOAD_TYPE,
-            ssrc: self.ssrcs.of(packet.stream),
-            sequence: packet.sequence as u16,
-            timestamp: media_ticks_of(packet.captured) as u32,
-            marker: packet.marker,
-        };
-        self.bytes.clear();
-        let encoded = rtp::encode(&header, packet.payload.as_u64() as usize, 0, &mut self.bytes);
-        debug_assert!(encoded.is_ok(), "the payload type is a constant");
-        // Moments mean the same to every process of this machine.
-        let on_wire = |moment: Moment| Time::from_nanos(moment.as_nanos());
-        let left = Moment::now();
-        let captured = self.clock.moment_of(packet.captured).min(left);
-        let times = Timing { captured: on_wire(captured), sent: on_wire(left) };
-        timing::write(&mut self.bytes[HEADER..], times);
-        match self.port.send(&self.bytes, self.to, outgoing.ecn) {
-            Ok(()) => self.counters.sent += 1,
-            Err(error) => {
-                // Lost on its way, like any other: the reports will say so.
-                self.counters.unsendable += 1;
-                self.answers.refused = Some(error.to_string());
+    fn send(&mut self, now: Time, transmit: &Transmit<<C::End as SendingEnd>::Data>) {
+        let Transmit { packet, size, ecn, stream, queued } = transmit;
+        self.port.bytes.clear();
+        let Encoded { number, payload, media } = self.codec.encode(packet, &mut self.port.bytes);
+        let media = media.map(|(begin, captured)| (begin, self.clock.moment_of(captured)));
+        let (left, sent) = self.port.send(self.to, *ecn, media, &mut self.counters);
+        if let Err(error) = sent {
+            // Lost on its way, like any other: feedback will say so.
+            if error.raw_os_error() == Some(Errno::EMSGSIZE as i32) {
+                self.codec.too_large(now, self.planned.end_mut(), packet);
             }
+            self.answers.refused = Some(error.to_string());
         }
         self.answers.first_sent.get_or_insert(now);
-        self.log.sent(self.clock.time_of(left), packet);
-        self.record.sent(now, packet.stream, outgoing.size, now - outgoing.queued);
+        if self.closing {
+            return;
+        }
+        if let Some(number) = number {
+            self.log.sent(self.clock.time_of(left), *stream, number, *size, payload);
+        }
+        if payload.is_some() {
+            self.record.recorder.sent(now, *stream, *size + self.overhead, now - *queued);
+        }
+    }
+}
+
+/// A packet that feedback which arrived at `now` tells of, for the record.
+fn received(now: Time, packet: &Delivered, overhead: Bytes, queued: TimeDelta) -> ReceivedPacket {
+    ReceivedPacket {
+        now,
+        stream: packet.stream,
+        size: packet.size + overhead,
+        payload: packet.payload,
+        sent: packet.sent,
+        wait: queued,
+        noise: TimeDelta::ZERO,
+        ecn: packet.ecn,
+        duplicate: false,
     }
 }

@@ -19,12 +19,11 @@
 //! for them) they are absent. Queue delay is always: acknowledgements tell no arrival times. When the run is over, or is
 //! stopped, the connection is closed, for which a second is left.
 
-mod acknowledged;
 mod answers;
+mod codec;
 mod dccp;
 mod driver;
-mod record;
-mod reports;
+mod rtp;
 mod sent;
 
 use crate::address::{local_for, require_port};
@@ -33,8 +32,13 @@ use crate::port::Port;
 use crate::socket::UdpPort;
 use crate::ssrc::FIRST_SSRC;
 use crate::{Control, NetError, NetOutput};
+use dccp::DccpCodec;
+use driver::Driver;
+use paceline_metrics::Facts;
 use paceline_scenario::Loaded;
+use paceline_transport::rtp::RtpSender;
 use paceline_units::TimeDelta;
+use rtp::RtpCodec;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -98,20 +102,20 @@ impl<'a> Sender<'a> {
     /// If nothing answers, the receiver refuses, or the socket fails.
     pub fn run(self, control: &Control<'_>) -> Result<NetOutput, NetError> {
         let Sender { port, flow, options } = self;
+        let port = Port::new(port, options.capture.as_deref())?;
         match flow.over {
-            Over::Rtp(rtp) => driver::Driver::new(port, flow, rtp, &options).run(control),
+            Over::Rtp(parts) => {
+                let codec = RtpCodec::new(options.ssrc, parts.streams.len());
+                let controller = flow.parts.controller.clone();
+                let end = RtpSender::new(controller, &parts.sender, parts.streams.clone());
+                Driver::new(port, flow, Facts::RTP_SENDER, end, codec, &options).run(control)
+            }
             Over::Dccp(parts) => {
-                let port = Port::new(port, options.capture.as_deref())?;
-                dccp::Driver::new(port, flow, parts, &options)?.run(control)
+                let (codec, end) = DccpCodec::new(flow, parts, &options)?;
+                let vectors = parts.has_ack_vectors();
+                let facts = if vectors { Facts::ACK_VECTOR_SENDER } else { Facts::SENDER_ALONE };
+                Driver::new(port, flow, facts, end, codec, &options).run(control)
             }
         }
     }
-}
-
-/// Sends a flow of the scenario over a real socket.
-///
-/// # Errors
-/// Those of [`Sender::bind`] and [`Sender::run`].
-pub fn send(loaded: &Loaded, options: &SendOptions, control: &Control<'_>) -> Result<NetOutput, NetError> {
-    Sender::bind(loaded, options)?.run(control)
 }

@@ -1,0 +1,97 @@
+//! What one end writes down of its flow: figures and time series, of what it can know.
+
+use crate::choice::ChosenFlow;
+use crate::{NetCounters, NetOutput};
+use paceline_media::PlayoutCounters;
+use paceline_metrics::{
+    Facts, Fairness, FlowRecorder, LinkRecorder, ReceivedPacket, Summary, Tick, Ticker, flow_series,
+    link_series,
+};
+use paceline_transport::SendingEnd;
+use paceline_units::Time;
+use std::collections::BTreeMap;
+
+/// The record of a flow at a sender, a receiver or a relay.
+pub(crate) struct FlowRecord<'a> {
+    flow: ChosenFlow<'a>,
+    pub recorder: FlowRecorder,
+    ticker: Ticker,
+    /// Data packets that are known to have reached the receiver.
+    packets: u64,
+}
+
+impl<'a> FlowRecord<'a> {
+    /// A record of an end that can know `facts`.
+    pub fn new(flow: ChosenFlow<'a>, facts: Facts) -> FlowRecord<'a> {
+        let recorder = flow.scenario.flow_recorder(flow.spec, facts);
+        FlowRecord { flow, ticker: recorder.ticker(), recorder, packets: 0 }
+    }
+
+    /// A data packet reached the receiver.
+    pub fn received(&mut self, packet: &ReceivedPacket) {
+        self.packets += 1;
+        self.recorder.received(packet);
+    }
+
+    /// The next tick.
+    pub fn pending(&self) -> Option<Tick> {
+        self.ticker.pending()
+    }
+
+    /// Does the receiving end's part of the next tick that is due at `now`, if any is.
+    pub fn tick(&mut self, now: Time, playout: PlayoutCounters, progress: &dyn Fn(Time)) -> Option<Tick> {
+        let tick = self.ticker.due(now)?;
+        match tick {
+            Tick::Begin(_) => self.recorder.begin_receiver(playout),
+            Tick::Sample(at) => {
+                self.recorder.sample_receiver(at);
+                progress(at);
+            }
+            Tick::End(at) => self.recorder.end_receiver(at, playout),
+        }
+        Some(tick)
+    }
+
+    /// Does the sending end's part of a tick.
+    pub fn tick_sender(&mut self, tick: Tick, end: &impl SendingEnd) {
+        match tick {
+            Tick::Begin(at) => self.recorder.begin_sender(at, end),
+            Tick::Sample(at) => self.recorder.sample_sender(at, end),
+            Tick::End(at) => self.recorder.end_sender(at, end),
+        }
+    }
+
+    /// Ends the statistics at `now` if they have not ended: the run is over. Answers the tick that this is.
+    pub fn stop(&mut self, now: Time, playout: PlayoutCounters) -> Option<Tick> {
+        self.ticker.cut().then(|| {
+            self.recorder.end_receiver(now, playout);
+            Tick::End(now)
+        })
+    }
+
+    /// What came of a run that ended `ran` after its zero.
+    pub fn finish(
+        self,
+        ran: Time,
+        links: &[LinkRecorder],
+        counters: NetCounters,
+        warnings: Vec<String>,
+    ) -> NetOutput {
+        let FlowRecord { flow, recorder, packets, .. } = self;
+        let figures = recorder.summary();
+        let link_names = flow.parts.path.iter().map(|place| flow.scenario.links[*place].name.clone());
+        let summary = Summary {
+            name: flow.scenario.name.clone(),
+            seed: flow.scenario.seed,
+            duration_s: ran.min(Time::ZERO + flow.scenario.duration).as_secs_f64(),
+            wall_s: ran.as_secs_f64(),
+            packets,
+            events: counters.received + counters.sent,
+            fairness: Fairness::of([&figures]),
+            flows: BTreeMap::from([(flow.spec.name.clone(), figures)]),
+            links: link_names.zip(links.iter().map(LinkRecorder::summary)).collect(),
+            version: env!("CARGO_PKG_VERSION"),
+        };
+        NetOutput { summary, flows: flow_series(&[recorder]), links: link_series(links), counters, warnings }
+    }
+}

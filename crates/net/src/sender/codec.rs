@@ -1,0 +1,71 @@
+//! What a transport brings to the sending driver: packets become datagrams, and datagrams become what its end is told.
+
+use super::sent::Reported;
+use crate::NetError;
+use crate::output::NetCounters;
+use crate::socket::Datagram;
+use paceline_transport::SendingEnd;
+use paceline_units::{Bytes, Time};
+use std::net::SocketAddr;
+
+/// What the driver has to know of a packet beyond what its end says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Encoded {
+    /// The number under which feedback tells of the packet; none if no feedback does.
+    pub number: Option<u64>,
+    /// Payload of a data packet, headers out; none of packets that are about data.
+    pub payload: Option<Bytes>,
+    /// Where dummy media begins, and when it was captured.
+    pub media: Option<(usize, Time)>,
+}
+
+/// Speaks one transport with a receiver.
+pub(super) trait SendingCodec {
+    type End: SendingEnd;
+
+    /// Writes a packet into `bytes`.
+    fn encode(&mut self, packet: &<Self::End as SendingEnd>::Data, bytes: &mut Vec<u8>) -> Encoded;
+
+    /// Hands what a datagram of the receiver says to `end`, and what it tells of packets to `told`. True if the receiver
+    /// was heard: it answers packets that `end` sent. What is refused is counted.
+    fn receive(
+        &mut self,
+        now: Time,
+        datagram: &Datagram<'_>,
+        end: &mut Self::End,
+        counters: &mut NetCounters,
+        told: impl FnMut(Reported),
+    ) -> bool;
+
+    /// The system says that `packet` is larger than a link takes.
+    fn too_large(&self, _now: Time, _end: &mut Self::End, _packet: &<Self::End as SendingEnd>::Data) {}
+
+    /// Whether there is a connection that is not over.
+    fn is_open(&self, _end: &Self::End) -> bool {
+        false
+    }
+
+    /// Whether a connection is over.
+    fn is_over(&self, _end: &Self::End) -> bool {
+        false
+    }
+
+    /// Ends a connection that is not over, at once.
+    fn abort(&self, _now: Time, _end: &mut Self::End) {}
+
+    /// An error if the receiver at `to` refused the connection. `answered`: whether anything came back; `stopped`: whether
+    /// the flow had stopped by plan.
+    fn check_handshake(
+        &self,
+        _end: &Self::End,
+        _to: SocketAddr,
+        _answered: bool,
+        _stopped: bool,
+    ) -> Result<(), NetError> {
+        Ok(())
+    }
+
+    /// What is to be said of the run, `ran` after its zero; `cut_off`: whether the connection was over before it was
+    /// closed here. Counts what only the end knows.
+    fn finish(&self, end: &Self::End, ran: Time, cut_off: bool, counters: &mut NetCounters) -> Vec<String>;
+}

@@ -1,0 +1,243 @@
+//! RTP to one receiver, and RFC 8888 reports back from it: hostile until they prove to be about our packets.
+
+use super::codec::{Encoded, SendingCodec};
+use super::sent::{REMEMBERED, Reported};
+use crate::output::NetCounters;
+use crate::socket::Datagram;
+use crate::ssrc::{PAYLOAD_TYPE, Ssrcs};
+use paceline_cc::{Status, StreamId};
+use paceline_scenario::registry::AnyController;
+use paceline_transport::SendingEnd;
+use paceline_transport::rtp::{RtpPacket, RtpSender};
+use paceline_units::Time;
+use paceline_wire::ccfb::{self, ArrivalReport, Feedback, FeedbackBlock, RawFeedback, RtsUnwrapper};
+use paceline_wire::clock::media_ticks_of;
+use paceline_wire::rtp::{self, HEADER, RtpHeaderFields};
+use paceline_wire::{rtcp, unwrap_sequence};
+
+/// The streams on the wire, and what is needed to read reports on them.
+pub(super) struct RtpCodec {
+    ssrcs: Ssrcs,
+    /// The next sequence number of each stream.
+    next: Vec<u64>,
+    raw: RawFeedback,
+    rts: RtsUnwrapper,
+    feedback: Box<Feedback>,
+}
+
+impl RtpCodec {
+    /// For so many streams, whose SSRCs count from `ssrc`.
+    pub fn new(ssrc: u32, streams: usize) -> RtpCodec {
+        RtpCodec {
+            ssrcs: Ssrcs::new(ssrc, streams),
+            next: vec![0; streams],
+            raw: RawFeedback::default(),
+            rts: RtsUnwrapper::default(),
+            feedback: Box::default(),
+        }
+    }
+
+    fn sent(&self, stream: StreamId) -> u64 {
+        self.next.get(usize::from(stream.0)).copied().unwrap_or(0)
+    }
+
+    /// Whether a block is about any packet that was sent, and not too long ago.
+    fn concerns(&self, block: &FeedbackBlock) -> bool {
+        let sent = self.sent(block.stream);
+        let end = block.begin.saturating_add(block.count.into());
+        block.begin < sent && sent.saturating_sub(REMEMBERED as u64) < end
+    }
+
+    /// Turns the raw report into the transport's; none if nothing of it is for us, otherwise whether it is about any
+    /// packet that was sent. One that is not is handed over, too, for the transport to count, but teaches nothing: not
+    /// even the receiver's clock.
+    fn complete(&mut self, counters: &mut NetCounters) -> Option<bool> {
+        let ssrcs = self.ssrcs;
+        let foreign = self.raw.blocks.iter().filter(|block| ssrcs.stream(block.ssrc).is_none()).count();
+        counters.unknown_ssrc += foreign as u64;
+        if foreign == self.raw.blocks.len() {
+            return None;
+        }
+        let mut rts = self.rts;
+        let mut feedback = std::mem::take(&mut self.feedback);
+        let extend = |stream, begin| unwrap_sequence(self.sent(stream).checked_sub(1)?, begin);
+        let read = self.raw.to_feedback(&mut rts, |ssrc| ssrcs.stream(ssrc), extend, &mut feedback);
+        self.feedback = feedback;
+        if read.is_err() {
+            counters.malformed += 1;
+            return None;
+        }
+        let concerns = self.feedback.blocks.iter().any(|block| self.concerns(block));
+        if concerns {
+            self.rts = rts;
+        }
+        Some(concerns)
+    }
+
+    /// Reads the reports of a datagram, one after the other; `take` is told whether the one in `feedback` is about any
+    /// packet that was sent.
+    fn read(
+        &mut self,
+        datagram: &[u8],
+        counters: &mut NetCounters,
+        mut take: impl FnMut(&mut Box<Feedback>, bool),
+    ) {
+        for packet in rtcp::packets(datagram) {
+            let Ok(packet) = packet else {
+                counters.malformed += 1;
+                return;
+            };
+            if !ccfb::is_ccfb(&packet) {
+                counters.other_rtcp += 1;
+            } else if ccfb::decode_packet(&packet, &mut self.raw).is_err() {
+                counters.malformed += 1;
+            } else if let Some(concerns) = self.complete(counters) {
+                take(&mut self.feedback, concerns);
+            }
+        }
+    }
+}
+
+impl SendingCodec for RtpCodec {
+    type End = RtpSender<AnyController>;
+
+    fn encode(&mut self, packet: &RtpPacket, bytes: &mut Vec<u8>) -> Encoded {
+        let header = RtpHeaderFields {
+            payload_type: PAYLOAD_TYPE,
+            ssrc: self.ssrcs.of(packet.stream),
+            sequence: packet.sequence as u16,
+            timestamp: media_ticks_of(packet.captured) as u32,
+            marker: packet.marker,
+        };
+        let encoded = rtp::encode(&header, packet.payload.as_u64() as usize, 0, bytes);
+        debug_assert!(encoded.is_ok(), "the payload type is a constant");
+        if let Some(next) = self.next.get_mut(usize::from(packet.stream.0)) {
+            *next = packet.sequence + 1;
+        }
+        let media = Some((HEADER, packet.captured));
+        Encoded { number: Some(packet.sequence), payload: Some(packet.payload), media }
+    }
+
+    fn receive(
+        &mut self,
+        now: Time,
+        datagram: &Datagram<'_>,
+        end: &mut RtpSender<AnyController>,
+        counters: &mut NetCounters,
+        mut told: impl FnMut(Reported),
+    ) -> bool {
+        let mut heard = false;
+        self.read(datagram.bytes, counters, |feedback, concerns| {
+            if concerns {
+                heard = true;
+                reported(feedback).for_each(&mut told);
+            }
+            let report = std::mem::take(feedback);
+            *feedback = end.receive(now, report, datagram.ecn).unwrap_or_default();
+        });
+        heard
+    }
+
+    fn finish(
+        &self,
+        end: &RtpSender<AnyController>,
+        _ran: Time,
+        _cut_off: bool,
+        counters: &mut NetCounters,
+    ) -> Vec<String> {
+        counters.unknown_reports = end.counters().unknown_reports;
+        Vec::new()
+    }
+}
+
+/// What a report says, packet by packet.
+fn reported(feedback: &Feedback) -> impl Iterator<Item = Reported> {
+    let mut rest = &feedback.arrivals[..];
+    feedback.blocks.iter().flat_map(move |block| {
+        let (entries, others) = rest.split_at(rest.len().min(block.count as usize));
+        rest = others;
+        entries.iter().zip(block.begin..).map(|(arrival, number)| {
+            let status = match *arrival {
+                ArrivalReport::Missing => Status::Missing,
+                ArrivalReport::Received { at, ecn } => Status::Received { arrived: at, ecn },
+            };
+            Reported { stream: block.stream, number, status }
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use paceline_units::Ecn;
+    use proptest::prelude::*;
+
+    /// A codec of one stream that has sent so many packets.
+    fn codec(sent: u64) -> RtpCodec {
+        RtpCodec { next: vec![sent], ..RtpCodec::new(100, 1) }
+    }
+
+    fn bytes(written_s: u64, begin: u64, ssrc: u32) -> Vec<u8> {
+        let written = Time::from_nanos(written_s * 1_000_000_000);
+        let arrival = ArrivalReport::Received { at: Some(written), ecn: Ecn::Ce };
+        let blocks = vec![FeedbackBlock { stream: StreamId(0), begin, count: 1 }];
+        let mut out = Vec::new();
+        let feedback = Feedback { written, blocks, arrivals: vec![arrival], receiver: None };
+        ccfb::encode(&feedback, 1, |_| ssrc, &mut out).expect("encoded");
+        out
+    }
+
+    fn written(codec: &mut RtpCodec, datagram: &[u8]) -> (Vec<(Time, bool)>, NetCounters) {
+        let (mut seen, mut counters) = (Vec::new(), NetCounters::default());
+        codec.read(datagram, &mut counters, |feedback, concerns| seen.push((feedback.written, concerns)));
+        (seen, counters)
+    }
+
+    #[test]
+    fn only_our_streams_and_only_sound_reports() {
+        let mut compound = bytes(5, 3, 100);
+        compound.extend(bytes(6, 4, 7));
+        compound.extend([0x80, 200, 0, 0]);
+        compound.extend([0xff; 5]);
+        let (seen, counters) = written(&mut codec(10), &compound);
+        assert_eq!(seen, [(Time::from_nanos(5_000_000_000), true)]);
+        assert_eq!((counters.unknown_ssrc, counters.other_rtcp, counters.malformed), (1, 1, 1));
+    }
+
+    #[test]
+    fn reports_on_packets_never_sent_do_not_move_the_receivers_clock() {
+        let mut codec = codec(10);
+        written(&mut codec, &bytes(5, 3, 100));
+        // Each step alone would be taken for the nearer way round; together they would wrap the clock.
+        for hours in [9, 18, 27] {
+            let (seen, _) = written(&mut codec, &bytes(hours * 3600, 30_000, 100));
+            assert!(seen.iter().all(|(_, concerns)| !concerns));
+        }
+        let (seen, _) = written(&mut codec, &bytes(6, 4, 100));
+        assert_eq!(seen, [(Time::from_nanos(6_000_000_000), true)]);
+    }
+
+    #[test]
+    fn a_report_on_what_is_forgotten_concerns_nothing() {
+        let mut codec = codec(200_000);
+        codec.feedback.blocks = vec![FeedbackBlock { stream: StreamId(0), begin: 0, count: 1 }];
+        let concerns = |codec: &RtpCodec| codec.feedback.blocks.iter().any(|block| codec.concerns(block));
+        assert!(!concerns(&codec));
+        codec.feedback.blocks[0].begin = 199_999;
+        assert!(concerns(&codec));
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_panics(datagram in prop::collection::vec(any::<u8>(), 0..300), flips in prop::collection::vec((0usize..24, any::<u8>()), 0..4)) {
+            let mut codec = codec(10);
+            written(&mut codec, &datagram);
+            let mut damaged = bytes(5, 3, 100);
+            for (place, value) in flips {
+                let length = damaged.len();
+                damaged[place % length] = value;
+            }
+            written(&mut codec, &damaged);
+        }
+    }
+}
