@@ -1,7 +1,7 @@
 //! A link as a component: takes what its feeders offer, and says where what departs goes.
 
 use crate::edge::Edge;
-use crate::packet::{Lobby, Packet, Token};
+use crate::packet::{Packet, QueuedPackets, Token};
 use paceline_link::{Departure, Link, Offered, Planned};
 use paceline_metrics::{LinkRecorder, Tick, Ticker};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
@@ -13,36 +13,36 @@ use std::collections::BinaryHeap;
 pub struct Lost {
     /// When it would have been at the link's other end, at the earliest.
     pub missed: Time,
-    /// Whose and what.
+    /// The packet itself.
     pub packet: Packet,
 }
 
-/// What becomes of a packet at a link, as far as that is known when it comes.
+/// What a link does with a packet, as far as that is known when the packet comes.
 #[derive(Clone, Copy, Debug)]
-pub enum Fate {
-    /// It arrives on this edge at this time.
+pub enum Delivery {
+    /// The packet arrives on this edge at this time.
     Arrives(usize, Time),
-    /// It waits, for its turn or for ever.
-    Stays,
-    /// It would have been at the link's other end then, at the earliest.
+    /// The packet waits in the queue; its departure is not known yet.
+    Waits,
+    /// The packet is dropped or lost. It would have been at the link's other end at this time, at the earliest.
     Lost(Time),
 }
 
-/// A packet that goes on.
+/// A packet that left a link.
 #[derive(Clone, Copy, Debug)]
-pub struct Onward {
-    /// The edge that it goes to.
+pub struct Forwarded {
+    /// The edge that it leaves on.
     pub edge: usize,
     /// When it arrives.
     pub at: Time,
-    /// What goes.
+    /// The packet, with the waits and marks of that link.
     pub packet: Packet,
 }
 
 /// A link, its feeders and its recorder.
 pub struct Hop {
     link: Link<Token>,
-    lobby: Lobby,
+    queued: QueuedPackets,
     /// Edges that packets arrive on.
     pub inputs: Vec<usize>,
     /// Edges that packets leave on.
@@ -53,7 +53,7 @@ pub struct Hop {
     ticker: Ticker,
     /// Everything before this has happened.
     pub done: Time,
-    /// Packets offered.
+    /// Number of packets that were offered.
     pub events: u64,
     /// Room to merge what the feeders offer.
     pub merge: BinaryHeap<Reverse<(Time, u32, usize)>>,
@@ -68,7 +68,7 @@ impl Hop {
         let next_look = ticker.pending().map_or(Time::MAX, Tick::covers);
         Hop {
             link,
-            lobby: Lobby::default(),
+            queued: QueuedPackets::default(),
             inputs,
             outputs,
             next,
@@ -153,7 +153,7 @@ impl Hop {
 
     /// A packet comes at `at`, to a link that predicts.
     #[inline(always)]
-    pub fn plan(&mut self, at: Time, packet: &mut Packet) -> Fate {
+    pub fn plan(&mut self, at: Time, packet: &mut Packet) -> Delivery {
         self.events += 1;
         match self.link.plan(at, Bytes::new(u64::from(packet.size)), packet.ecn) {
             Planned::Departs(plan) => {
@@ -162,47 +162,47 @@ impl Hop {
                     packet.ecn = Ecn::Ce;
                 }
                 packet.cross(plan.wait, plan.noise);
-                Fate::Arrives(self.next[packet.way()] as usize, plan.arrives)
+                Delivery::Arrives(self.next[packet.way()] as usize, plan.arrives)
             }
-            Planned::Stays => Fate::Stays,
-            Planned::Dropped | Planned::Lost => Fate::Lost(at + self.link.delay()),
+            Planned::Stays => Delivery::Waits,
+            Planned::Dropped | Planned::Lost => Delivery::Lost(at + self.link.delay()),
         }
     }
 
-    /// A packet comes at `at`, to a link whose departures happen later. What departs goes to `onward`, and is to be carried
-    /// on before this packet.
+    /// A packet comes at `at`, to a link whose departures happen later. What departs goes to `forwarded`, and is to be
+    /// carried on before this packet.
     #[inline(never)]
-    pub fn offer(&mut self, at: Time, packet: &mut Packet, onward: &mut Vec<Onward>) -> Fate {
+    pub fn offer(&mut self, at: Time, packet: &mut Packet, forwarded: &mut Vec<Forwarded>) -> Delivery {
         self.events += 1;
-        let Hop { link, lobby, recorder, next, .. } = self;
-        let token = lobby.token(packet);
+        let Hop { link, queued, recorder, next, .. } = self;
+        let token = queued.token(packet);
         let mut served = None;
-        let mut sink = |departure: Departure<Token>| match departure.packet.place == token.place {
+        let mut sink = |departure: Departure<Token>| match departure.packet.slot == token.slot {
             true => served = Some(departure),
-            false => onward.push(hand_on(departure, lobby, recorder, next)),
+            false => forwarded.push(forward(departure, queued, recorder, next)),
         };
         if !matches!(link.offer(at, token, &mut sink), Offered::Accepted) {
-            self.lobby.free(token.place);
-            return Fate::Lost(at + self.link.delay());
+            self.queued.free(token.slot);
+            return Delivery::Lost(at + self.link.delay());
         }
         let Some(departure) = served else {
-            self.lobby.enter(token.place, packet);
-            return Fate::Stays;
+            self.queued.put(token.slot, packet);
+            return Delivery::Waits;
         };
-        // It met an idle server and needs no place to wait.
-        self.lobby.free(token.place);
+        // The server was idle: the packet needs no slot.
+        self.queued.free(token.slot);
         self.recorder.departed(departure.departed, departure.wait);
         packet.ecn = departure.packet.ecn;
         packet.cross(departure.wait, departure.noise);
-        Fate::Arrives(self.next[packet.way()] as usize, departure.arrives)
+        Delivery::Arrives(self.next[packet.way()] as usize, departure.arrives)
     }
 
     /// What the link does by itself before `until`.
-    pub fn advance_link(&mut self, until: Time, onward: &mut Vec<Onward>, lost: &mut Vec<Lost>) {
-        let Hop { link, lobby, recorder, next, .. } = self;
-        link.advance(until, &mut |departure| onward.push(hand_on(departure, lobby, recorder, next)));
+    pub fn advance_link(&mut self, until: Time, forwarded: &mut Vec<Forwarded>, lost: &mut Vec<Lost>) {
+        let Hop { link, queued, recorder, next, .. } = self;
+        link.advance(until, &mut |departure| forwarded.push(forward(departure, queued, recorder, next)));
         while let Some((at, token)) = self.link.take_dropped() {
-            let packet = self.lobby.leave(&token);
+            let packet = self.queued.take(&token);
             lost.push(Lost { missed: at + self.link.delay(), packet });
         }
     }
@@ -214,14 +214,14 @@ impl Hop {
 }
 
 #[inline]
-fn hand_on(
+fn forward(
     departure: Departure<Token>,
-    lobby: &mut Lobby,
+    queued: &mut QueuedPackets,
     recorder: &mut LinkRecorder,
     next: &[u32],
-) -> Onward {
+) -> Forwarded {
     recorder.departed(departure.departed, departure.wait);
-    let mut packet = lobby.leave(&departure.packet);
+    let mut packet = queued.take(&departure.packet);
     packet.cross(departure.wait, departure.noise);
-    Onward { edge: next[packet.way()] as usize, at: departure.arrives, packet }
+    Forwarded { edge: next[packet.way()] as usize, at: departure.arrives, packet }
 }

@@ -5,7 +5,7 @@
 //! through a chain of such links without a stop. Their samples are taken on the way.
 
 use crate::edge::Edge;
-use crate::hop::{Fate, Hop, Lost, Onward};
+use crate::hop::{Delivery, Forwarded, Hop, Lost};
 use crate::packet::Packet;
 use paceline_units::Time;
 use std::cmp::Reverse;
@@ -22,13 +22,13 @@ pub struct Net {
     /// What arrives at a link before this may pass at once.
     reach: Time,
     /// What has departed and is not carried on yet.
-    onward: Vec<Onward>,
+    forwarded: Vec<Forwarded>,
 }
 
 impl Net {
     /// A network before anything happened.
     pub fn new(hops: Vec<Hop>, edges: Vec<Edge>) -> Net {
-        let mut net = Net { edges, hops, lost: Vec::new(), reach: Time::ZERO, onward: Vec::new() };
+        let mut net = Net { edges, hops, lost: Vec::new(), reach: Time::ZERO, forwarded: Vec::new() };
         for hop in 0..net.hops.len() {
             net.hops[hop].publish(&mut net.edges);
             if let [input] = net.hops[hop].inputs[..]
@@ -73,38 +73,38 @@ impl Net {
         loop {
             let link = &mut self.hops[hop];
             link.look_before(at);
-            let fate = match link.is_predicted() {
+            let delivery = match link.is_predicted() {
                 true => link.plan(at, &mut packet),
                 false => self.offer(hop, at, &mut packet),
             };
-            match fate {
-                Fate::Arrives(edge, arrives) => match self.passed(edge, arrives) {
+            match delivery {
+                Delivery::Arrives(edge, arrives) => match self.passed(edge, arrives) {
                     Some(next) => (hop, at) = (next, arrives),
                     None => return self.edges[edge].push(arrives, packet),
                 },
-                Fate::Stays => return,
-                Fate::Lost(missed) => return self.lost.push(Lost { missed, packet }),
+                Delivery::Waits => return,
+                Delivery::Lost(missed) => return self.lost.push(Lost { missed, packet }),
             }
         }
     }
 
     /// To a link whose departures happen later: those that have happened come first.
-    fn offer(&mut self, hop: usize, at: Time, packet: &mut Packet) -> Fate {
-        let first = self.onward.len();
-        let fate = self.hops[hop].offer(at, packet, &mut self.onward);
+    fn offer(&mut self, hop: usize, at: Time, packet: &mut Packet) -> Delivery {
+        let first = self.forwarded.len();
+        let delivery = self.hops[hop].offer(at, packet, &mut self.forwarded);
         self.carry_on(first);
-        fate
+        delivery
     }
 
     /// What has departed since there were `first` of them.
     fn carry_on(&mut self, first: usize) {
         let mut index = first;
-        while let Some(&Onward { edge, at, packet }) = self.onward.get(index) {
+        while let Some(&Forwarded { edge, at, packet }) = self.forwarded.get(index) {
             // Links behind leave the list as they found it.
             self.carry(edge, at, packet);
             index += 1;
         }
-        self.onward.truncate(first);
+        self.forwarded.truncate(first);
     }
 
     /// How far a link's inputs are known.
@@ -153,8 +153,8 @@ impl Net {
     }
 
     fn advance_link(&mut self, hop: usize, until: Time) {
-        let first = self.onward.len();
-        self.hops[hop].advance_link(until, &mut self.onward, &mut self.lost);
+        let first = self.forwarded.len();
+        self.hops[hop].advance_link(until, &mut self.forwarded, &mut self.lost);
         self.carry_on(first);
     }
 

@@ -111,21 +111,21 @@ impl Packet {
 }
 
 impl Packet {
-    /// Its flow and direction as a place in a link's table of ways.
+    /// Index of the packet's flow and direction in a link's table of next edges.
     #[inline]
     pub fn way(&self) -> usize {
         self.flow as usize * 2 + usize::from(self.back)
     }
 }
 
-/// A packet as a link sees it: what it needs to know, and where the packet is meanwhile.
+/// A packet as a link's queue sees it: what the queue needs to know, and where the packet lies meanwhile.
 #[derive(Clone, Copy, Debug)]
 pub struct Token {
-    /// Its place in the [`Lobby`].
-    pub place: u32,
+    /// Slot of the packet in [`QueuedPackets`].
+    pub slot: u32,
     size: u32,
     way: u32,
-    /// Its mark, which the link may change.
+    /// ECN field of the packet, which the link may change.
     pub ecn: Ecn,
 }
 
@@ -151,41 +151,41 @@ impl Transit for Token {
     }
 }
 
-/// Where packets stay while a queue holds their tokens, so that it moves little.
+/// The packets whose tokens a link's queue holds, so that the queue moves little.
 #[derive(Debug, Default)]
-pub struct Lobby {
+pub struct QueuedPackets {
     packets: Vec<Packet>,
     free: Vec<u32>,
 }
 
-impl Lobby {
-    /// The token of a packet that may come in: either it enters its place, or that is to be freed.
+impl QueuedPackets {
+    /// The token of a packet that may be queued. Its slot is then either filled with `put` or given back with `free`.
     #[inline]
     pub fn token(&mut self, packet: &Packet) -> Token {
-        let place = self.free.pop().unwrap_or_else(|| {
+        let slot = self.free.pop().unwrap_or_else(|| {
             self.packets.push(*packet);
             self.packets.len() as u32 - 1
         });
-        Token { place, size: packet.size, way: packet.way() as u32, ecn: packet.ecn }
+        Token { slot, size: packet.size, way: packet.way() as u32, ecn: packet.ecn }
     }
 
-    /// A packet comes in.
+    /// Keeps a packet in a slot.
     #[inline]
-    pub fn enter(&mut self, place: u32, packet: &Packet) {
-        self.packets[place as usize] = *packet;
+    pub fn put(&mut self, slot: u32, packet: &Packet) {
+        self.packets[slot as usize] = *packet;
     }
 
-    /// The place is not needed any more.
+    /// Gives a slot back.
     #[inline]
-    pub fn free(&mut self, place: u32) {
-        self.free.push(place);
+    pub fn free(&mut self, slot: u32) {
+        self.free.push(slot);
     }
 
-    /// A packet leaves, with the mark that its token has got.
+    /// Takes a packet out, with the ECN field of its token.
     #[inline]
-    pub fn leave(&mut self, token: &Token) -> Packet {
-        self.free.push(token.place);
-        Packet { ecn: token.ecn, ..self.packets[token.place as usize] }
+    pub fn take(&mut self, token: &Token) -> Packet {
+        self.free.push(token.slot);
+        Packet { ecn: token.ecn, ..self.packets[token.slot as usize] }
     }
 }
 
