@@ -8,23 +8,23 @@ use paceline_metrics::{FlowRecorder, ReceivedPacket, Tick, Ticker};
 use paceline_transport::{PathFacts, Plan, Planned, Reason, ReceivingEnd, SendingEnd, Transmit};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 
-/// How a flow is connected to its world.
+/// How a flow is connected to the network and to its recorder.
 pub struct FlowWiring {
-    /// Its place among the flows.
+    /// Number of the flow, counted from 0.
     pub index: u32,
-    /// Added to each packet's size, in bytes.
+    /// Bytes added to each packet's size.
     pub overhead: u32,
-    /// The edge that its packets leave on, and the delay before they are there.
+    /// Edge that data packets leave on, and the delay until they are there.
     pub data_out: (usize, TimeDelta),
-    /// The edge that its packets arrive on.
+    /// Edge that data packets arrive on.
     pub data_in: usize,
-    /// The edge that its reports leave on, and the delay before they are there.
+    /// Edge that reports or acknowledgements leave on, and the delay until they are there.
     pub reports_out: (usize, TimeDelta),
-    /// The edge that its reports arrive on.
+    /// Edge that reports or acknowledgements arrive on.
     pub reports_in: usize,
     /// Gathers the flow's figures.
     pub recorder: FlowRecorder,
-    /// When the components are looked at.
+    /// Times at which sender and receiver are sampled.
     pub ticker: Ticker,
 }
 
@@ -256,15 +256,15 @@ impl<E: Ends> Flow<E> {
 /// A flow of any transport. Which one is asked once per window, not per packet.
 #[allow(clippy::large_enum_variant, reason = "one per flow, never moved in the packet path")]
 pub enum AnyFlow {
-    /// Media and reports.
+    /// RTP with reports of its receiver.
     Rtp(Flow<Rtp>),
-    /// A connection.
+    /// One TCP connection.
     Tcp(Flow<Tcp>),
-    /// Connections that come and go.
+    /// Short TCP connections, one for each file of a burst.
     Transfers(Flow<Transfers>),
-    /// Datagrams of a connection under congestion control.
+    /// One DCCP connection.
     Dccp(Flow<Dccp>),
-    /// Datagrams that nobody controls.
+    /// Datagrams without congestion control.
     Udp(Flow<Udp>),
 }
 

@@ -13,15 +13,15 @@ use std::collections::binary_heap::PeekMut;
 
 /// Links and edges.
 pub struct Net {
-    /// What the ends and links are joined by.
+    /// Edges that join ends and links; they hold packets that are under way.
     pub edges: Vec<Edge>,
-    /// The links.
+    /// Links with their recorders.
     pub hops: Vec<Hop>,
-    /// What links did not carry, and no flow knows yet.
+    /// Packets that links dropped or lost and whose flow does not know it yet.
     pub lost: Vec<Lost>,
-    /// What arrives at a link before this may pass at once.
+    /// A packet that arrives at a link before this time may pass it at once.
     reach: Time,
-    /// What has departed and is not carried on yet.
+    /// Packets that left a link and are not carried on yet.
     forwarded: Vec<Forwarded>,
 }
 

@@ -15,7 +15,7 @@ pub struct Packet {
     pub size: u32,
     /// Whether it goes from the receiver to the sender.
     pub back: bool,
-    /// Its ECN codepoint now.
+    /// ECN field of the packet now.
     pub ecn: Ecn,
     /// When it was handed to the network.
     pub sent: Time,
@@ -38,7 +38,7 @@ pub enum Content {
     Segment(Segment),
     /// A packet of DCCP, of either direction.
     Dccp {
-        /// Its slot in the flow's pool.
+        /// Slot of the packet in the flow's pool.
         slot: u32,
         /// Whether it carries application data.
         data: bool,
