@@ -4,10 +4,10 @@ use paceline_units::Bytes;
 
 /// What a link counted, up to and including the last `offer`, `advance` or `settle`.
 ///
-/// `offered` = `departed` + `dropped` + `queue_packets` + `in_service`.
+/// `offered` = `departed` + `dropped` + `lost` + `queue_packets` + `in_service`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LinkCounters {
-    /// Packets that reached the queue (what the loss model took is not in it).
+    /// Packets that came to the link, before its loss model.
     pub offered: u64,
     /// Packets whose last bit left the server.
     pub departed: u64,
@@ -31,9 +31,27 @@ pub struct LinkCounters {
     pub in_service: u64,
 }
 
+/// What a link's server did and could have done since time 0, in units of 1e-9 bit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Service {
+    /// What it served; of a packet in service the part that has left.
+    pub served: u128,
+    /// What it could have served: the integral of the rate, failures taken off.
+    pub capacity: u128,
+}
+
+impl Service {
+    /// Which part of the capacity was used since `before`, at most 1; `None` without capacity.
+    pub fn utilisation_since(&self, before: &Service) -> Option<f64> {
+        let capacity = self.capacity.saturating_sub(before.capacity);
+        (capacity > 0).then(|| self.served.saturating_sub(before.served) as f64 / capacity as f64)
+    }
+}
+
 /// The running account behind [`LinkCounters`]. Times are nanoseconds.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Account {
+    /// Packets that the loss model let through.
     pub(crate) offered: u64,
     pub(crate) departed: u64,
     pub(crate) departed_bytes: u64,
@@ -95,7 +113,7 @@ impl Account {
     pub(crate) fn counters(&self, now: u64, in_service: bool) -> LinkCounters {
         let waiting_ns = u128::from(self.packets) * u128::from(now);
         LinkCounters {
-            offered: self.offered,
+            offered: self.offered + self.lost,
             departed: self.departed,
             departed_bytes: Bytes::new(self.departed_bytes),
             dropped: self.dropped,

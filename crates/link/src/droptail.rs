@@ -112,6 +112,12 @@ impl<P: Transit> DropTail<P> {
         true
     }
 
+    /// Bytes that are in service or wait, without those that never leave.
+    pub(crate) fn handed(&self) -> u64 {
+        let leaving = self.ahead.iter().chain(&self.last).filter(|packet| packet.departs != NEVER);
+        leaving.map(|packet| u64::from(packet.size)).sum()
+    }
+
     pub(crate) fn in_service(&self) -> bool {
         self.last.is_some()
     }

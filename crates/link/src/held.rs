@@ -206,6 +206,11 @@ impl<P: Transit, D: Discipline<P>> Held<P, D> {
         self.dropped.pop_front()
     }
 
+    /// Bytes in service, unless they never leave.
+    pub(crate) fn handed(&self) -> u64 {
+        self.serving.filter(|serving| serving.departs != NEVER).map_or(0, |serving| serving.size)
+    }
+
     pub(crate) fn in_service(&self) -> bool {
         self.serving.is_some()
     }

@@ -70,7 +70,7 @@ mod transit;
 #[cfg(test)]
 mod tests;
 
-pub use account::LinkCounters;
+pub use account::{LinkCounters, Service};
 pub use codel::CoDelConfig;
 pub use config::{LinkConfig, QueueLimit};
 pub use dualpi2::{DualPi2Config, Scheduler};

@@ -1,6 +1,6 @@
 //! The link: loss, queue, server, propagation and noise in one piece.
 
-use crate::account::{Account, LinkCounters};
+use crate::account::{Account, LinkCounters, Service};
 use crate::config::LinkConfig;
 use crate::error::LinkError;
 use crate::held::Place;
@@ -113,6 +113,13 @@ impl<P: Transit> Link<P> {
     /// The counters as of the last `offer` or `settle`.
     pub fn counters(&self) -> LinkCounters {
         self.line.account.counters(self.now, self.queue.in_service())
+    }
+
+    /// What the server did until `at`, when everything strictly before `at` is settled.
+    pub fn service(&self, at: Time) -> Service {
+        let (line, finished) = (&self.line, self.line.account.departed_bytes);
+        let (accepted, follow) = self.queue.handed(line);
+        line.server.service(at.as_nanos(), finished, accepted, follow)
     }
 
     /// Starts a new maximum of the waiting packets.

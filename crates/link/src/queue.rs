@@ -194,6 +194,14 @@ macro_rules! disciplines {
                 }
             }
 
+            /// Bytes handed to the server that have not left and will, and whether others follow that were not.
+            pub(crate) fn handed(&self, line: &Line) -> (u64, bool) {
+                match self {
+                    Queue::DropTail(queue) => (queue.handed(), false),
+                    $($(#[cfg($cfg)])? Queue::$name(queue) => (queue.handed(), line.account.packets() > 0),)*
+                }
+            }
+
             pub(crate) fn in_service(&self) -> bool {
                 match self {
                     Queue::DropTail(queue) => queue.in_service(),

@@ -77,7 +77,8 @@ impl Schedule {
         work as f64 / 1e9
     }
 
-    fn work_until(&self, time: u64) -> u128 {
+    /// What could be served until `time`.
+    pub(crate) fn work_until(&self, time: u64) -> u128 {
         let next = self.down.partition_point(|&(from, _)| from < time);
         let lost = match next.checked_sub(1) {
             None => 0,

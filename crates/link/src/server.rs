@@ -3,6 +3,7 @@
 //! It keeps the sub-nanosecond remainder of each service, so that back-to-back packets end where the rational number
 //! says, rounded up once. One 64-bit division per packet, none while sizes repeat.
 
+use crate::account::Service;
 use crate::schedule::{Cursor, NEVER, Schedule, Stretch};
 
 /// Units of work of a byte, in bit·ns/s.
@@ -20,6 +21,8 @@ pub(crate) struct Server {
     size: u64,
     quotient: u64,
     remainder: u64,
+    /// Work done on the packet that is never served to its end, if there is one.
+    unfinished: u64,
     cursor: Cursor,
 }
 
@@ -27,13 +30,26 @@ impl Server {
     pub(crate) fn new(schedule: Schedule) -> Server {
         let mut cursor = Cursor::new(schedule);
         let stretch = cursor.seek(0);
-        let mut server = Server { clock: 0, used: 0, stretch, size: 0, quotient: 0, remainder: 0, cursor };
+        let mut server =
+            Server { clock: 0, used: 0, stretch, size: 0, quotient: 0, remainder: 0, unfinished: 0, cursor };
         server.divide(0);
         server
     }
 
     pub(crate) fn schedule(&self) -> &Schedule {
         self.cursor.schedule()
+    }
+
+    /// The work that was done until `at`, when `finished` bytes have left and `accepted` bytes in all were or will be
+    /// served to their end. Where packets `follow` that the server was not handed yet, they are served without a gap.
+    pub(crate) fn service(&self, at: u64, finished: u64, accepted: u64, follow: bool) -> Service {
+        let schedule = self.cursor.schedule();
+        let work = |bytes: u64| u128::from(bytes) * u128::from(WORK_PER_BYTE);
+        let (capacity, end) =
+            (schedule.work_until(at), schedule.work_until(self.clock) + u128::from(self.used));
+        let handed = work(finished + accepted) + u128::from(self.unfinished);
+        let early = if follow { capacity.saturating_sub(end) } else { 0 };
+        Service { served: (handed + early).saturating_sub(end.saturating_sub(capacity)), capacity }
     }
 
     /// Serves `size` bytes from `now` on, after an idle time; answers when the last bit has left, or `NEVER`.
@@ -87,6 +103,9 @@ impl Server {
             let clock = self.clock.saturating_add(quotient);
             let done = clock.saturating_add(u64::from(remainder > 0));
             if done <= self.stretch.end {
+                if done == NEVER {
+                    self.unfinished = size * WORK_PER_BYTE - work;
+                }
                 self.clock = clock;
                 self.used = remainder;
                 return done;

@@ -22,7 +22,8 @@ mod red;
 mod service;
 
 use crate::{
-    Departure, Link, LinkConfig, LinkCounters, Offered, QueueConfig, QueueLimit, RateProcess, Transit,
+    Departure, Link, LinkConfig, LinkCounters, Offered, QueueConfig, QueueLimit, RateProcess, Service,
+    Transit,
 };
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 
@@ -99,7 +100,8 @@ fn departed(outcome: &Outcome) -> Vec<u64> {
     outcome.departures.iter().map(|departure| departure.departed.as_nanos()).collect()
 }
 
-/// offered = departed + dropped + still there.
+/// offered = departed + dropped + lost + still there.
 fn is_conserved(counters: &LinkCounters) -> bool {
-    counters.offered == counters.departed + counters.dropped + counters.queue_packets + counters.in_service
+    let still_there = counters.queue_packets + counters.in_service;
+    counters.offered == counters.departed + counters.dropped + counters.lost + still_there
 }

@@ -149,7 +149,8 @@ figures! {
             column TimeAverage = Cell::Link(|sample| ratio(sample.capacity_bits / 1e6, sample.seconds));
         throughput_mbps "throughput" ["Mbit/s", NONE] "Sizes of the packets whose last bit left the link.",
             column Rate = Cell::Link(|sample| ratio(sample.delivered_bits() / 1e6, sample.seconds));
-        utilisation "used" ["ratio", NONE] "Bytes out over the integral of capacity.", summary Share: Option<f64> = LinkRecorder::utilisation, shown 1;
+        utilisation "used" ["ratio", NONE] "Bytes served over the integral of capacity, of a packet in service the part that has left; never above 1.",
+            summary Share: Option<f64> = LinkRecorder::utilisation, shown 1;
         queue_packets "waiting packets" ["packets", NONE] "Packets that wait in the queue, without the one in service.",
             column Level = Cell::Link(|sample| Some(sample.now.queue_packets as f64)),
             summary Group: QueuePackets = |link| QueuePackets::of(link, Facts::ALL);
@@ -157,14 +158,19 @@ figures! {
             column Level = Cell::Link(|sample| Some(sample.now.queue_bytes.as_f64()));
         queue_delay_ms "queue delay" ["ms", NONE] "What packets that left waited before their service.",
             summary Distribution: Distribution = |link| (&link.queue_delay).into(), shown 2;
-        offered "offered" ["packets", NONE] "Packets offered to the queue.", summary Count: u64 = |link| link.counted(|count| count.offered), shown 3;
+        offered "offered" ["packets", NONE] "Packets that came to the link, before its loss model: delivered, dropped, lost and waiting together.",
+            summary Count: u64 = |link| link.counted(|count| count.offered), shown 3;
+        delivered "delivered" ["packets", NONE] "Packets whose last bit left the link.",
+            summary Count: u64 = |link| link.counted(|count| count.departed), shown 4;
         dropped "dropped" ["packets", NONE] "Packets that the queue dropped: it was full, or its algorithm chose to.",
             column Count = Cell::Link(|sample| sample.counted(|count| count.dropped)),
-            summary Count: u64 = |link| link.counted(|count| count.dropped), shown 4;
-        lost "lost" ["packets", NONE] "Packets that the loss model took.", summary Count: u64 = |link| link.counted(|count| count.lost), shown 5;
+            summary Count: u64 = |link| link.counted(|count| count.dropped), shown 5;
+        lost "lost" ["packets", NONE] "Packets that the loss model took.", summary Count: u64 = |link| link.counted(|count| count.lost), shown 6;
+        waiting "waiting" ["packets", NONE] "Packets in the queue and in service when the window ends, less those when it began.",
+            summary Count: i64 = LinkRecorder::waiting, shown 7;
         marked "marked" ["packets", NONE] "Packets that this link marked CE.",
             column Count = Cell::Link(|sample| sample.counted(|count| count.marked)),
-            summary Count: u64 = |link| link.counted(|count| count.marked), shown 6;
+            summary Count: u64 = |link| link.counted(|count| count.marked), shown 8;
     }
 }
 
@@ -173,7 +179,7 @@ figures! {
     #[derive(Copy, Default)]
     QueuePackets of LinkRecorder {
         mean "mean" ["packets", NONE] "Mean over time.", summary TimeAverage: Option<f64> = LinkRecorder::mean_queue;
-        max "max" ["packets", NONE] "The most at once.", summary Level: u64 = |link| link.end.queue_packets_max;
+        max "max" ["packets", NONE] "The most at once.", summary Level: u64 = LinkRecorder::longest_queue;
     }
 }
 

@@ -2,7 +2,9 @@
 
 mod world;
 
+use paceline_metrics::LinkSummary;
 use paceline_sim::Pace;
+use proptest::prelude::*;
 use world::{assert_near, column, count, flow, link, run, run_at};
 
 /// A flow of a packet per ms over one link.
@@ -72,7 +74,8 @@ fn when_all_is_quiet_everything_sent_has_arrived_or_is_lost() {
         assert_eq!((link.lost > 0, link.dropped > 0), (lossy, overflows), "{link_text}: it tests something");
         let missing = link.lost + link.dropped;
         assert_eq!(outcome.summary.packets + missing, count(flow.packets_sent), "{link_text}");
-        assert_eq!(link.offered + link.lost, count(flow.packets_sent), "{link_text}");
+        assert_eq!(link.offered, count(flow.packets_sent), "{link_text}");
+        assert_eq!((link.offered - missing, 0), (link.delivered, link.waiting), "{link_text}");
         assert_eq!(flow.loss_ratio, Some(missing as f64 / 3000.0), "{link_text}");
     }
 }
@@ -96,7 +99,11 @@ fn packets_lost_on_the_second_hop_are_lost_to_the_flow() {
     let outcome = run(text);
     let (a, b, flow) = (link(&outcome, "a"), link(&outcome, "b"), flow(&outcome, "f"));
     assert!(a.lost > 0 && a.dropped == 0 && b.dropped > 0 && b.lost == 0);
-    assert_eq!(b.offered + a.lost, 2000, "what the first lets through is offered to the second");
+    assert_eq!(
+        (a.offered, b.offered),
+        (2000, a.delivered),
+        "what the first lets through is offered to the second"
+    );
     assert_eq!(outcome.summary.packets + a.lost + b.dropped, 2000);
     assert_near("ratio", flow.loss_ratio, (a.lost + b.dropped) as f64 / 2000.0, 1e-12);
 }
@@ -127,7 +134,7 @@ fn lost_reports_are_not_lost_packets() {
         run(&call("rate = \"192kbps\"\ndelay = \"4ms\"\nloss = { kind = \"bernoulli\", ratio = 0.3 }"));
     let back = link(&some, "back");
     assert!((30..90).contains(&back.lost), "{} of about 200 x 0.3", back.lost);
-    assert_eq!(back.lost + back.offered, some.summary.packets, "a report for every packet");
+    assert_eq!(back.offered, some.summary.packets, "a report for every packet");
     assert_eq!(flow(&some, "f").loss_ratio, Some(0.0));
 
     let all = run(&call("rate = \"192kbps\"\ndelay = \"4ms\"\nloss = { kind = \"bernoulli\", ratio = 1 }"));
@@ -169,4 +176,68 @@ fn delays_of_nanoseconds_take_no_longer_than_none() {
     let windowed = run(&text);
     assert_eq!(windowed.summary, run_at(&text, Pace::Stepped).summary);
     assert!(windowed.summary.packets > 5000);
+}
+
+/// What came to a link is delivered, dropped, lost or still there, and it serves no more than it can.
+fn adds_up(link: &LinkSummary) -> bool {
+    let gone = (link.delivered + link.dropped + link.lost) as i64;
+    link.offered as i64 == gone + link.waiting && link.utilisation.is_none_or(|used| used <= 1.0)
+}
+
+/// A link of any queue, slow or fast, with or without losses and failures.
+fn any_link() -> impl Strategy<Value = String> {
+    let rate = prop_oneof![
+        (4u32..30).prop_map(|kbps| format!("\"{kbps}kbps\"")),
+        (300u32..20_000).prop_map(|kbps| format!("\"{kbps}kbps\"")),
+        (5u32..900, 5u32..9000).prop_map(|(one, other)| {
+            format!("{{ steps = [[\"0s\", \"{one}kbps\"], [\"700ms\", \"{other}kbps\"]] }}")
+        }),
+    ];
+    const QUEUES: [&str; 6] = ["droptail", "red", "codel", "fq-codel", "pie", "dualpi2"];
+    let more = prop_oneof![
+        2 => Just(String::new()),
+        1 => (0.0f64..0.5).prop_map(|ratio| format!("loss = {{ kind = \"bernoulli\", ratio = {ratio:.3} }}")),
+        1 => (0u32..1500, 1u32..2000).prop_map(|(from, span)| {
+            format!("down = [[\"{from}ms\", \"{}ms\"]]", from + span)
+        }),
+    ];
+    (rate, prop::sample::select(&QUEUES[..]), 1u32..40, more).prop_map(|(rate, kind, packets, more)| {
+        format!(
+            "rate = {rate}\ndelay = \"5ms\"\nqueue = {{ kind = \"{kind}\", packets = {packets} }}\n{more}\n"
+        )
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+
+    #[test]
+    fn every_link_adds_up_in_any_window(
+        links in (any_link(), any_link()), kbps in (20u32..2000, 20u32..2000),
+        warmup in prop_oneof![Just(0u32), 1u32..1500], length in 1u32..1500, seed in 0u64..1000,
+    ) {
+        let text = format!(
+            "duration = \"{}ms\"\nwarmup = \"{warmup}ms\"\nseed = {seed}\n[links.a]\n{}[links.b]\n{}\
+             [flows.f]\nsource = {{ kind = \"bulk\" }}\ncontroller = {{ kind = \"fixed\", rate = \"{}kbps\" }}\n\
+             path = [\"a\", \"b\"]\n[flows.g]\nsource = {{ kind = \"bulk\" }}\npath = [\"b\"]\n\
+             controller = {{ kind = \"fixed\", rate = \"{}kbps\" }}\n",
+            warmup + length, links.0, links.1, kbps.0, kbps.1,
+        );
+        let outcome = run(&text);
+        for name in ["a", "b"] {
+            prop_assert!(adds_up(link(&outcome, name)), "{}\n{:?}", text, link(&outcome, name));
+        }
+    }
+}
+
+#[test]
+fn a_link_is_used_no_more_than_wholly_however_slow_it_is() {
+    // 1212 B at 8 kbit/s take 1.212 s: the window ends in the first packet's service, or begins in a later one's.
+    for (warmup, duration) in [("0s", "1s"), ("1.2s", "1.3s"), ("5s", "5.1s"), ("3.636s", "9s")] {
+        let text = one_flow(duration, "rate = \"8kbps\"\nqueue = { packets = 10 }", "");
+        let outcome = run(&format!("warmup = \"{warmup}\"\n{text}"));
+        let link = link(&outcome, "l");
+        assert!(adds_up(link), "{link:?}");
+        assert_near("it was never idle", link.utilisation, 1.0, 1e-12);
+    }
 }

@@ -60,7 +60,7 @@ struct Shown {
     offered: Vec<Offered>,
     departures: Vec<Departure<Packet>>,
     discarded: Vec<(Time, Packet)>,
-    samples: Vec<LinkCounters>,
+    samples: Vec<(LinkCounters, Service)>,
 }
 
 /// Offers `arrivals`; `fine` as an engine that goes from event to event, else from arrival to arrival.
@@ -74,7 +74,7 @@ fn shown(config: &LinkConfig, arrivals: &[Arrival], end: Time, fine: bool) -> Sh
         }
         if id % 3 == 0 {
             link.settle(now);
-            shown.2.push(link.counters());
+            shown.2.push((link.counters(), link.service(now)));
         }
         let packet = Packet { id: id as u64, size, ecn: ECN[(id / 3) % 4] };
         shown.0.push(link.offer(now, packet, &mut |departure| departures.push(departure)));
@@ -83,8 +83,12 @@ fn shown(config: &LinkConfig, arrivals: &[Arrival], end: Time, fine: bool) -> Sh
         }
     }
     link.advance(end, &mut |departure| departures.push(departure));
+    // What is said as soon as everything before a time is settled holds when that time is.
+    let early = link.service(end);
     link.settle(end);
-    shown.2.push(link.counters());
+    let service = link.service(end);
+    assert!(early.served >= service.served && early.capacity == service.capacity, "{early:?} {service:?}");
+    shown.2.push((link.counters(), service));
     link.advance(end + TimeDelta::from_nanos(1), &mut |departure| departures.push(departure));
     shown.1.extend(std::iter::from_fn(|| link.take_dropped()));
     Shown { offered: shown.0, departures, discarded: shown.1, samples: shown.2 }
@@ -104,14 +108,21 @@ proptest! {
             return Ok(());
         }
         let shown = shown(&config, &arrivals, end, false);
-        for counters in &shown.samples {
+        for (counters, _) in &shown.samples {
             prop_assert!(is_conserved(counters), "{:?}", counters);
         }
-        let last = shown.samples.last().expect("one at the end");
+        for pair in shown.samples.windows(2) {
+            let used = pair[1].1.utilisation_since(&pair[0].1);
+            prop_assert!(pair[1].1.served >= pair[0].1.served && used.is_none_or(|used| used <= 1.0), "{:?}", used);
+        }
+        let (last, service) = shown.samples.last().expect("one at the end");
+        prop_assert!(service.served >= u128::from(last.departed_bytes.as_u64()) * 8_000_000_000);
+        let under_way = last.in_service * crate::config::MAX_PACKET + last.departed_bytes.as_u64();
+        prop_assert!(service.served <= u128::from(under_way) * 8_000_000_000);
         let count = |kind| shown.offered.iter().filter(|&&offered| offered == kind).count() as u64;
         prop_assert_eq!(last.lost, count(Offered::Lost));
         prop_assert_eq!(last.dropped, count(Offered::Dropped) + shown.discarded.len() as u64);
-        prop_assert_eq!(last.offered, count(Offered::Accepted) + count(Offered::Dropped));
+        prop_assert_eq!(last.offered, shown.offered.len() as u64);
         let gone = || shown.departures.iter().filter(|departure| departure.departed <= end);
         prop_assert_eq!(last.departed, gone().count() as u64);
         let marked = gone().filter(|departure| {
@@ -177,9 +188,9 @@ fn random_queues_are_worth_testing() {
         let last = *shown.samples.last().expect("one");
         let entry = seen.entry(kind).or_insert([0u64; 4]);
         entry[0] += u64::from(changed);
-        entry[1] += last.departed;
-        entry[2] += last.marked;
-        entry[3] += last.dropped;
+        entry[1] += last.0.departed;
+        entry[2] += last.0.marked;
+        entry[3] += last.0.dropped;
     }
     for kind in ["red", "codel", "fq-codel", "pie", "dualpi2"] {
         let [changed, departed, marked, dropped] = seen[kind];

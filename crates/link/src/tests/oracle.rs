@@ -13,7 +13,11 @@ fn with_real_departures(mut config: LinkConfig) -> LinkConfig {
 }
 
 /// Offers with the events driven as an engine would: up to each arrival, with samples in between.
-fn run_stepwise(config: LinkConfig, arrivals: &[Arrival], end: Time) -> (Outcome, Vec<LinkCounters>) {
+fn run_stepwise(
+    config: LinkConfig,
+    arrivals: &[Arrival],
+    end: Time,
+) -> (Outcome, Vec<(LinkCounters, Service)>) {
     let mut link = Link::new(config, 1, "test").expect("a valid link");
     let (mut departures, mut offered, mut samples) = (Vec::new(), Vec::new(), Vec::new());
     for (id, &(time, size)) in arrivals.iter().enumerate() {
@@ -23,13 +27,14 @@ fn run_stepwise(config: LinkConfig, arrivals: &[Arrival], end: Time) -> (Outcome
         }
         if id % 3 == 0 {
             link.settle(now);
-            samples.push(link.counters());
+            samples.push((link.counters(), link.service(now)));
         }
         let packet = Packet { id: id as u64, size, ecn: Ecn::Ect1 };
         offered.push(link.offer(now, packet, &mut |departure| departures.push(departure)));
     }
     link.settle(end);
     let counters = link.counters();
+    samples.push((counters, link.service(end)));
     link.advance(Time::MAX, &mut |departure| departures.push(departure));
     (Outcome { offered, departures, counters }, samples)
 }
@@ -43,6 +48,11 @@ proptest! {
         let (predicted, samples) = run_stepwise(config.clone(), &arrivals, end);
         let (real, real_samples) = run_stepwise(with_real_departures(config), &arrivals, end);
         prop_assert_eq!(predicted, real);
+        for pair in samples.windows(2) {
+            let [(_, before), (_, now)] = pair else { continue };
+            let used = now.utilisation_since(before);
+            prop_assert!(now.served >= before.served && used.is_none_or(|used| used <= 1.0), "{:?}", used);
+        }
         prop_assert_eq!(samples, real_samples);
     }
 
@@ -55,7 +65,7 @@ proptest! {
         let count = |kind| outcome.offered.iter().filter(|&&offered| offered == kind).count() as u64;
         prop_assert_eq!(counters.lost, count(Offered::Lost));
         prop_assert_eq!(counters.dropped, count(Offered::Dropped));
-        prop_assert_eq!(counters.offered, count(Offered::Accepted) + count(Offered::Dropped));
+        prop_assert_eq!(counters.offered, arrivals.len() as u64);
         let gone = || outcome.departures.iter().filter(|departure| departure.departed <= end);
         prop_assert_eq!(counters.departed, gone().count() as u64);
         prop_assert_eq!(counters.marked, gone().filter(|departure| departure.packet.ecn.is_ce()).count() as u64);
@@ -94,7 +104,7 @@ proptest! {
                 4 => link.settle(time),
                 _ => link.reset_max(),
             }
-            let _ = (link.counters(), link.next_event(), link.rate_at(time), link.capacity_bits(Time::ZERO, time));
+            let _ = (link.counters(), link.next_event(), link.rate_at(time), link.service(time));
             prop_assert!(is_conserved(&link.counters()));
         }
     }

@@ -123,3 +123,41 @@ fn a_packet_larger_than_any_link_is_dropped() {
         run(unlimited(mbps(8)), &[(0, u64::MAX), (0, 1 << 30), (0, (1 << 30) + 1)], Ecn::NotEct, Time::ZERO);
     assert_eq!(outcome.offered, [Offered::Dropped, Offered::Accepted, Offered::Dropped]);
 }
+
+/// Bits that the server has served until `nanos`, of a link that was offered `packets` of 1250 B at time 0.
+fn served_until(config: &LinkConfig, packets: usize, nanos: u64) -> f64 {
+    let mut link = Link::new(config.clone(), 1, "test").expect("a valid link");
+    for id in 0..packets as u64 {
+        let _ = link.offer(Time::ZERO, Packet { id, size: 1250, ecn: Ecn::NotEct }, &mut |_| {});
+    }
+    link.settle(Time::from_nanos(nanos));
+    link.service(Time::from_nanos(nanos)).served as f64 / 1e9
+}
+
+#[test]
+fn of_a_packet_in_service_the_part_counts_that_has_left() {
+    let slow = unlimited(RateProcess::Constant(Bitrate::from_bps(10_000)));
+    for (packets, nanos, bits) in [
+        (1, 0, 0.0),
+        (1, 250_000_000, 2500.0),
+        (1, 1_000_000_000, 10e3),
+        (3, 1_750_000_000, 17.5e3),
+        (1, 3_000_000_000, 10e3),
+    ] {
+        assert_eq!(served_until(&slow, packets, nanos), bits, "{packets} packets until {nanos} ns");
+    }
+}
+
+#[test]
+fn a_packet_that_never_leaves_is_served_as_far_as_it_came() {
+    let mut config = unlimited(mbps(10));
+    config.down = vec![(Time::from_nanos(1_500_000), Time::MAX)];
+    for queue in
+        [QueueConfig::DropTail { limit: QueueLimit::Unlimited }, QueueConfig::of("codel").expect("there")]
+    {
+        let config = LinkConfig { queue, ..config.clone() };
+        for (nanos, bits) in [(1_000_000, 10e3), (1_250_000, 12.5e3), (1_500_000, 15e3), (9_000_000, 15e3)] {
+            assert_eq!(served_until(&config, 4, nanos), bits, "until {nanos} ns");
+        }
+    }
+}

@@ -6,7 +6,7 @@ use super::{RunTimes, Ticker, Window};
 use crate::figure::{Cell, Facts};
 use crate::histogram::Histogram;
 use crate::table::LinkSummary;
-use paceline_link::{Link, LinkCounters, Transit};
+use paceline_link::{Link, LinkCounters, Service, Transit};
 use paceline_units::{Time, TimeDelta};
 
 /// What a link shows at the end of an interval.
@@ -41,6 +41,20 @@ fn columns() -> impl Iterator<Item = fn(&LinkSample) -> Option<f64>> {
     })
 }
 
+/// What a link shows where the window begins or ends.
+#[derive(Clone, Copy, Debug, Default)]
+struct LinkEdge {
+    at: Time,
+    counters: LinkCounters,
+    service: Service,
+}
+
+impl LinkEdge {
+    fn of<P: Transit>(at: Time, link: &Link<P>) -> LinkEdge {
+        LinkEdge { at, counters: link.counters(), service: link.service(at) }
+    }
+}
+
 /// Records one link. Whoever drives settles the link before `begin`, `sample` and `end`.
 #[derive(Clone, Debug)]
 pub struct LinkRecorder {
@@ -49,13 +63,10 @@ pub struct LinkRecorder {
     times: RunTimes,
     window: Window,
     pub(crate) queue_delay: Histogram,
-    /// Whether the window began; the counters then, and when it ended; and the capacity between, in bits.
-    begun: bool,
-    begin: LinkCounters,
-    begin_time: Time,
-    pub(crate) end: LinkCounters,
-    end_time: Time,
-    capacity_bits: f64,
+    /// What the link showed when the window began; none if it has not.
+    begin: Option<LinkEdge>,
+    /// What it showed when the window ended; until then, when it began.
+    end: LinkEdge,
     last: LinkCounters,
     last_sample: Time,
 }
@@ -69,12 +80,8 @@ impl LinkRecorder {
             times,
             window: times.window(),
             queue_delay: Histogram::new(),
-            begun: false,
-            begin: LinkCounters::default(),
-            begin_time: Time::ZERO,
-            end: LinkCounters::default(),
-            end_time: Time::ZERO,
-            capacity_bits: 0.0,
+            begin: None,
+            end: LinkEdge::default(),
             last: LinkCounters::default(),
             last_sample: Time::ZERO,
         }
@@ -96,9 +103,8 @@ impl LinkRecorder {
     /// The window begins; the link starts a new maximum of its queue.
     pub fn begin<P: Transit>(&mut self, at: Time, link: &mut Link<P>) {
         link.reset_max();
-        self.begin = link.counters();
-        self.begin_time = at;
-        self.begun = true;
+        self.end = LinkEdge::of(at, link);
+        self.begin = Some(self.end);
     }
 
     /// Appends a row: the interval since the last sample ends at `at`.
@@ -115,12 +121,9 @@ impl LinkRecorder {
     /// The window, or the run, ends.
     pub fn end<P: Transit>(&mut self, at: Time, link: &mut Link<P>) {
         // A run that is stopped during warm-up has no statistics.
-        if !self.begun {
-            return;
+        if self.begin.is_some() {
+            self.end = LinkEdge::of(at, link);
         }
-        self.end = link.counters();
-        self.end_time = at;
-        self.capacity_bits = link.capacity_bits(self.begin_time, at);
     }
 
     /// The figures. To be asked for when the window has ended.
@@ -130,16 +133,28 @@ impl LinkRecorder {
 
     /// How much a counter has grown in the window.
     pub(crate) fn counted(&self, counter: fn(&LinkCounters) -> u64) -> u64 {
-        counter(&self.end).saturating_sub(counter(&self.begin))
+        counter(&self.end.counters).saturating_sub(self.begin.map_or(0, |begin| counter(&begin.counters)))
+    }
+
+    /// How many packets more are in the queue and in service at the end of the window than at its beginning.
+    pub(crate) fn waiting(&self) -> i64 {
+        let there = |edge: LinkEdge| (edge.counters.queue_packets + edge.counters.in_service) as i64;
+        there(self.end) - self.begin.map_or(0, there)
     }
 
     pub(crate) fn utilisation(&self) -> Option<f64> {
-        ratio((self.end.departed_bytes - self.begin.departed_bytes).as_bits_f64(), self.capacity_bits)
+        self.end.service.utilisation_since(&self.begin?.service)
     }
 
     /// Waiting packets, averaged over time.
     pub(crate) fn mean_queue(&self) -> Option<f64> {
-        let waiting = self.end.queue_packet_ns.saturating_sub(self.begin.queue_packet_ns) as f64;
-        ratio(waiting, (self.end_time - self.begin_time).as_nanos() as f64)
+        let (begin, end) = (self.begin?, &self.end);
+        let waiting = end.counters.queue_packet_ns.saturating_sub(begin.counters.queue_packet_ns) as f64;
+        ratio(waiting, (end.at - begin.at).as_nanos() as f64)
+    }
+
+    /// The most packets that waited at once.
+    pub(crate) fn longest_queue(&self) -> u64 {
+        self.end.counters.queue_packets_max
     }
 }
