@@ -27,3 +27,22 @@ pub struct StateVariable {
     /// What the variable is, in a line.
     pub help: &'static str,
 }
+
+/// Declares the inner state of a controller that a person would plot, inside the `impl` of [`crate::Controller`] or of
+/// [`crate::window::Law`]: one line says name, unit, value (a number or an option of one) and help.
+macro_rules! state_variables {
+    (|$this:ident $(, $window:ident)?| $( $name:ident: $unit:literal = $value:expr, $help:literal; )*) => {
+        fn state_variables(&self) -> &'static [$crate::StateVariable] {
+            &[$( $crate::StateVariable { name: stringify!($name), unit: $unit, help: $help }, )*]
+        }
+
+        fn state(&$this, $( $window: &$crate::window::Window, )? values: &mut [Option<f64>]) {
+            let now = [$( Option::<f64>::from($value), )*];
+            for (value, state) in values.iter_mut().zip(now) {
+                *value = state;
+            }
+        }
+    };
+}
+
+pub(crate) use state_variables;

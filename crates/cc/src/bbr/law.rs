@@ -2,8 +2,9 @@
 
 use super::delivery_rate::Note;
 use super::{BbrLaw, Phase};
+use crate::observe::state_variables;
 use crate::window::{Ack, Cause, Law, Marks, Sent, Window};
-use crate::{Assigned, PacketResult, SentPacket, StateVariable};
+use crate::{Assigned, PacketResult, SentPacket};
 use paceline_units::{Bitrate, Time, TimeDelta};
 
 /// Phases of the cycle of gains.
@@ -167,16 +168,6 @@ impl BbrLaw {
 impl Law for BbrLaw {
     type Note = Note;
 
-    const VARIABLES: &'static [StateVariable] = &[
-        StateVariable { name: "bw", unit: "Mbps", help: "Bandwidth of the bottleneck by its estimate" },
-        StateVariable { name: "min_rtt", unit: "ms", help: "Round trip without a queue by its estimate" },
-        StateVariable { name: "phase", unit: "", help: "0 Startup, 1 Drain, 2 ProbeBW, 3 ProbeRTT" },
-        StateVariable { name: "pacing_gain", unit: "", help: "Pace over bandwidth" },
-        StateVariable { name: "cwnd_gain", unit: "", help: "Window over bandwidth x round trip" },
-        StateVariable { name: "pacing_rate", unit: "Mbps", help: "Pace; absent before the first packet" },
-        StateVariable { name: "round", unit: "", help: "Round trips so far" },
-    ];
-
     #[inline]
     fn on_sent(&mut self, window: &mut Window, now: Time, packet: &SentPacket) -> Note {
         if self.pacing_rate.is_none() {
@@ -277,25 +268,14 @@ impl Law for BbrLaw {
         Some(Bitrate::from_bps_f64(rate * 8.0).max(Bitrate::from_bps(1)))
     }
 
-    fn values(&self, _window: &Window, values: &mut [Option<f64>]) {
-        let phase = match self.phase {
-            Phase::Startup => 0.0,
-            Phase::Drain => 1.0,
-            Phase::ProbeBw => 2.0,
-            Phase::ProbeRtt => 3.0,
-        };
-        let shown = [
-            (self.model.bw() > 0.0).then_some(self.model.bw() * 8e-6),
-            self.model.rtprop.map(TimeDelta::as_millis_f64),
-            Some(phase),
-            Some(self.pacing_gain),
-            Some(self.cwnd_gain),
-            self.pacing_rate.map(|rate| rate * 8e-6),
-            Some(self.model.round as f64),
-        ];
-        for (value, state) in values.iter_mut().zip(shown) {
-            *value = state;
-        }
+    state_variables! { |self, _window|
+        bw: "Mbps" = Some(self.model.bw() * 8e-6).filter(|bw| *bw > 0.0), "Bandwidth of the bottleneck by its estimate";
+        min_rtt: "ms" = self.model.rtprop.map(TimeDelta::as_millis_f64), "Round trip without a queue by its estimate";
+        phase: "" = f64::from(self.phase as u8), "0 Startup, 1 Drain, 2 ProbeBW, 3 ProbeRTT";
+        pacing_gain: "" = self.pacing_gain, "Pace over bandwidth";
+        cwnd_gain: "" = self.cwnd_gain, "Window over bandwidth x round trip";
+        pacing_rate: "Mbps" = self.pacing_rate.map(|rate| rate * 8e-6), "Pace; absent before the first packet";
+        round: "" = self.model.round as f64, "Round trips so far";
     }
 }
 

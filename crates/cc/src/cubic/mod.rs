@@ -9,8 +9,9 @@ mod tests;
 
 pub use params::{PROFILES, Params};
 
+use crate::observe::state_variables;
 use crate::window::{Ack, Cause, Law, PacingGains, Setup, Window, WindowSender};
-use crate::{Assigned, SentPacket, StateVariable};
+use crate::{Assigned, SentPacket};
 use curve::Curve;
 use paceline_units::{Bitrate, Time};
 
@@ -97,6 +98,11 @@ impl CubicLaw {
         (self.elapsed, self.plateau_unknown) = (None, false);
     }
 
+    /// The window in packets where the curve is flat; absent before there is such a place.
+    fn plateau(&self) -> Option<f64> {
+        (self.last_max > 0.0 || self.curve.plateau > 0.0).then_some(self.curve.plateau)
+    }
+
     fn threshold(&self, window: &Window, beta: f64) -> f64 {
         (window.cwnd * beta).max(self.params.ssthresh_min as f64 * window.mss)
     }
@@ -104,27 +110,6 @@ impl CubicLaw {
 
 impl Law for CubicLaw {
     type Note = ();
-
-    const VARIABLES: &'static [StateVariable] = &[
-        StateVariable { name: "cwnd", unit: "packets", help: "Congestion window" },
-        StateVariable {
-            name: "ssthresh",
-            unit: "packets",
-            help: "Slow start threshold; absent before the first loss",
-        },
-        StateVariable {
-            name: "w_max",
-            unit: "packets",
-            help: "Plateau of the curve; absent before there is one",
-        },
-        StateVariable { name: "w_last_max", unit: "packets", help: "Window before the last reduction" },
-        StateVariable { name: "k", unit: "s", help: "From the start of the curve to its plateau" },
-        StateVariable {
-            name: "t",
-            unit: "s",
-            help: "Since the start of the curve; absent outside avoidance",
-        },
-    ];
 
     #[inline]
     fn on_sent(&mut self, window: &mut Window, now: Time, _packet: &SentPacket) {
@@ -185,14 +170,12 @@ impl Law for CubicLaw {
         self.pacing.and_then(|gains| gains.rate(window))
     }
 
-    fn values(&self, window: &Window, values: &mut [Option<f64>]) {
-        let known = self.last_max > 0.0 || self.curve.plateau > 0.0;
-        let curve = [
-            known.then_some(self.curve.plateau),
-            (self.last_max > 0.0).then_some(self.last_max),
-            known.then_some(self.curve.k),
-            self.elapsed,
-        ];
-        window.write(values, &curve);
+    state_variables! { |self, window|
+        cwnd: "packets" = window.packets(), "Congestion window";
+        ssthresh: "packets" = window.threshold(), "Slow start threshold; absent before the first loss";
+        w_max: "packets" = self.plateau(), "Plateau of the curve; absent before there is one";
+        w_last_max: "packets" = (self.last_max > 0.0).then_some(self.last_max), "Window before the last reduction";
+        k: "s" = self.plateau().map(|_| self.curve.k), "From the start of the curve to its plateau";
+        t: "s" = self.elapsed, "Since the start of the curve; absent outside avoidance";
     }
 }

@@ -9,7 +9,7 @@ mod tests;
 
 pub use params::{PROFILES, Params};
 
-use crate::StateVariable;
+use crate::observe::state_variables;
 use crate::reno::{self, RenoLaw};
 use crate::window::{Ack, Cause, Law, Marks, Setup, Window, WindowSender};
 use paceline_units::{Bitrate, Time};
@@ -80,16 +80,6 @@ impl DctcpLaw {
 impl Law for DctcpLaw {
     type Note = ();
 
-    const VARIABLES: &'static [StateVariable] = &[
-        StateVariable { name: "cwnd", unit: "packets", help: "Congestion window" },
-        StateVariable {
-            name: "ssthresh",
-            unit: "packets",
-            help: "Slow start threshold; absent before the first reduction",
-        },
-        StateVariable { name: "alpha", unit: "", help: "Averaged part of marked bytes" },
-    ];
-
     #[inline]
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         self.estimate(window, ack);
@@ -132,7 +122,9 @@ impl Law for DctcpLaw {
         self.reno.pacing_rate(window)
     }
 
-    fn values(&self, window: &Window, values: &mut [Option<f64>]) {
-        window.write(values, &[Some(self.alpha)]);
+    state_variables! { |self, window|
+        cwnd: "packets" = window.packets(), "Congestion window";
+        ssthresh: "packets" = window.threshold(), "Slow start threshold; absent before the first reduction";
+        alpha: "" = self.alpha, "Averaged part of marked bytes";
     }
 }

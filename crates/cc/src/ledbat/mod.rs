@@ -9,8 +9,9 @@ mod tests;
 
 pub use params::{PROFILES, Params};
 
+use crate::observe::state_variables;
 use crate::window::{Ack, Cause, Law, Sent, Setup, Window, WindowSender};
-use crate::{Assigned, PacketResult, StateVariable, Status};
+use crate::{Assigned, PacketResult, Status};
 use delays::Delays;
 use paceline_units::{Time, TimeDelta};
 
@@ -76,17 +77,6 @@ impl LedbatLaw {
 impl Law for LedbatLaw {
     type Note = ();
 
-    const VARIABLES: &'static [StateVariable] = &[
-        StateVariable { name: "cwnd", unit: "packets", help: "Congestion window" },
-        StateVariable { name: "queuing_delay", unit: "ms", help: "Queue delay by its estimate" },
-        StateVariable { name: "off_target", unit: "", help: "Distance to the target as a part of it" },
-        StateVariable {
-            name: "base_delay",
-            unit: "ms",
-            help: "Smallest delay; by clocks that need not agree",
-        },
-    ];
-
     #[inline]
     fn on_delivered(&mut self, _window: &Window, now: Time, packet: &PacketResult, sent: &Sent<()>) {
         let Status::Received { arrived, .. } = packet.status else { return };
@@ -145,15 +135,10 @@ impl Law for LedbatLaw {
         self.queue_delay
     }
 
-    fn values(&self, window: &Window, values: &mut [Option<f64>]) {
-        let shown = [
-            Some(window.packets()),
-            self.queue_delay.map(TimeDelta::as_millis_f64),
-            self.off_target,
-            self.delays.base().map(TimeDelta::as_millis_f64),
-        ];
-        for (value, state) in values.iter_mut().zip(shown) {
-            *value = state;
-        }
+    state_variables! { |self, window|
+        cwnd: "packets" = window.packets(), "Congestion window";
+        queuing_delay: "ms" = self.queue_delay.map(TimeDelta::as_millis_f64), "Queue delay by its estimate";
+        off_target: "" = self.off_target, "Distance to the target as a part of it";
+        base_delay: "ms" = self.delays.base().map(TimeDelta::as_millis_f64), "Smallest delay; by clocks that need not agree";
     }
 }

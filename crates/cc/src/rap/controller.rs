@@ -1,27 +1,12 @@
 //! RAP as a controller: what it is told, and what it answers.
 
 use super::{Rap, SIZE_WEIGHT};
+use crate::observe::state_variables;
 use crate::{
-    Assigned, Controller, Offered, Report, SendQueueState, SentPacket, Snapshot, StateVariable, Status,
-    TimeoutReason, Update,
+    Assigned, Controller, Offered, Report, SendQueueState, SentPacket, Snapshot, Status, TimeoutReason,
+    Update,
 };
 use paceline_units::{Time, TimeDelta};
-
-/// What a person would plot.
-const VARIABLES: &[StateVariable] = &[
-    StateVariable { name: "ipg", unit: "ms", help: "Gap between packets, before fine-grain adaptation" },
-    StateVariable {
-        name: "timeout",
-        unit: "ms",
-        help: "Age at which a packet without acknowledgement is lost",
-    },
-    StateVariable { name: "fine_grain", unit: "", help: "Short-term over long-term round-trip time" },
-    StateVariable {
-        name: "in_slow_start",
-        unit: "",
-        help: "1 before the first loss event, where the rate doubles",
-    },
-];
 
 impl Controller for Rap {
     fn on_offered(&mut self, _now: Time, _offered: &Offered, _queue: &SendQueueState) -> Update {
@@ -97,20 +82,11 @@ impl Controller for Rap {
         Snapshot { srtt, target: Some(self.rate()), ..Snapshot::default() }
     }
 
-    fn state_variables(&self) -> &'static [StateVariable] {
-        VARIABLES
-    }
-
-    fn state(&self, values: &mut [Option<f64>]) {
-        let now = [
-            Some(self.ipg * 1e3),
-            Some(self.round_trip.timeout(&self.params) * 1e3),
-            Some(self.round_trip.fine_grain()),
-            Some(f64::from(u8::from(self.in_slow_start))),
-        ];
-        for (value, state) in values.iter_mut().zip(now) {
-            *value = state;
-        }
+    state_variables! { |self|
+        ipg: "ms" = self.ipg * 1e3, "Gap between packets, before fine-grain adaptation";
+        timeout: "ms" = self.round_trip.timeout(&self.params) * 1e3, "Age at which a packet without acknowledgement is lost";
+        fine_grain: "" = self.round_trip.fine_grain(), "Short-term over long-term round-trip time";
+        in_slow_start: "" = f64::from(u8::from(self.in_slow_start)), "1 before the first loss event, where the rate doubles";
     }
 }
 

@@ -10,7 +10,7 @@ mod tests;
 
 pub use params::{PROFILES, Params};
 
-use crate::StateVariable;
+use crate::observe::state_variables;
 use crate::window::{Ack, Cause, Law, PacingGains, Setup, Window, WindowSender};
 use paceline_units::{Bitrate, Time};
 
@@ -116,15 +116,6 @@ impl RenoLaw {
 impl Law for RenoLaw {
     type Note = ();
 
-    const VARIABLES: &'static [StateVariable] = &[
-        StateVariable { name: "cwnd", unit: "packets", help: "Congestion window" },
-        StateVariable {
-            name: "ssthresh",
-            unit: "packets",
-            help: "Slow start threshold; absent before the first loss",
-        },
-    ];
-
     #[inline]
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         if ack.may_grow {
@@ -153,7 +144,8 @@ impl Law for RenoLaw {
         self.pacing.and_then(|gains| gains.rate(window))
     }
 
-    fn values(&self, window: &Window, values: &mut [Option<f64>]) {
-        window.write(values, &[]);
+    state_variables! { |self, window|
+        cwnd: "packets" = window.packets(), "Congestion window";
+        ssthresh: "packets" = window.threshold(), "Slow start threshold; absent before the first loss";
     }
 }

@@ -1,12 +1,12 @@
 //! SCReAM as a controller: what it is told, and what it answers.
 
-use super::state::VARIABLES;
 use super::{Scream, scheduler};
+use crate::observe::state_variables;
 use crate::{
-    Assigned, Controller, Limits, Offered, Report, SendQueueState, SentPacket, Snapshot, StateVariable,
-    StreamId, StreamSet, TargetChange, TimeoutReason, Update,
+    Assigned, Controller, Limits, Offered, Pacing, Report, SendQueueState, SentPacket, Snapshot, StreamId,
+    StreamSet, TargetChange, TimeoutReason, Update,
 };
-use paceline_units::{Bitrate, Bytes, Time};
+use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
 
 impl Controller for Scream {
     fn on_offered(&mut self, now: Time, offered: &Offered, queue: &SendQueueState) -> Update {
@@ -125,13 +125,30 @@ impl Controller for Scream {
         }
     }
 
-    fn state_variables(&self) -> &'static [StateVariable] {
-        VARIABLES
+    state_variables! { |self|
+        qdelay_trend: "" = self.trend.trend(), "Trend of the queue delay, 0 to 1";
+        qdelay_fraction_avg: "" = self.trend.average(), "Averaged queue delay over its target";
+        qdelay_target: "ms" = self.delay_target * 1e3, "Target of the queue delay";
+        in_fast_increase: "" = f64::from(u8::from(self.window.in_fast_increase())), "1 in fast increase";
+        post_congestion: "" = self.window.post(), "How far growth is back after congestion";
+        l4s_alpha: "" = self.alpha(), "Averaged part of marked bytes";
+        loss_event_rate: "" = self.shares.loss_event_rate(), "Averaged part of round trips with losses";
+        window_use: "" = self.window_use(), "Flight over window before the last report";
+        rate_current: "Mbps" = self.current_rate() / 1e6, "Larger of transmitted and acknowledged rate";
+        rate_media: "Mbps" = self.media_rate() / 1e6, "Measured rate of the encoder";
+        target_last_max: "Mbps" = self.streams[0].media.last_max().map(|rate| rate / 1e6), "Last known highest target of the first stream; absent before the first";
+        target_scale: "" = self.streams[0].media.scale(), "Factor between target and encoder, first stream";
+        pacing_rate: "Mbps" = self.pacing_mbps(), "Pacing rate; absent without pacing";
+        reorder_window: "ms" = self.streams[0].detector.reorder_window().as_millis_f64(), "Reordering window of the loss detector, first stream";
     }
+}
 
-    fn state(&self, values: &mut [Option<f64>]) {
-        for (value, state) in values.iter_mut().zip(self.values()) {
-            *value = state;
+impl Scream {
+    fn pacing_mbps(&self) -> Option<f64> {
+        match self.pacing {
+            Pacing::Off | Pacing::Gap(TimeDelta::ZERO) => None,
+            Pacing::Rate(rate) => Some(rate.as_mbps_f64()),
+            Pacing::Gap(gap) => Some(self.mss.as_bits_f64() / gap.as_secs_f64() / 1e6),
         }
     }
 }

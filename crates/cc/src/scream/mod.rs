@@ -14,7 +14,6 @@ mod params;
 mod rate;
 mod round_trip;
 mod scheduler;
-mod state;
 mod tuned;
 mod window;
 

@@ -2,10 +2,10 @@
 
 use super::Tfrc;
 use super::feedback::Feedback;
-use super::state::VARIABLES;
+use crate::observe::state_variables;
 use crate::{
     Annotation, Assigned, Controller, Offered, ReceiverReport, Report, SendQueueState, SentPacket, Snapshot,
-    StateVariable, StreamId, TimeoutReason, Update,
+    StreamId, TimeoutReason, Update,
 };
 use paceline_units::{Bitrate, Time, TimeDelta};
 
@@ -90,15 +90,18 @@ impl Controller for Tfrc {
         }
     }
 
-    fn state_variables(&self) -> &'static [StateVariable] {
-        VARIABLES
+    state_variables! { |self|
+        x: "Mbps" = mbps(self.x), "X, the allowed rate";
+        x_inst: "Mbps" = mbps(self.x_inst()), "X_inst, the rate at which packets are spaced";
+        x_bps: "Mbps" = self.x_bps.map(mbps), "The throughput equation's rate; absent before a loss";
+        x_recv: "Mbps" = Some(self.limit.max()).filter(|rate| rate.is_finite()).map(mbps), "The largest recent rate that the receiver told; absent before it limits";
+        loss_event_rate: "" = self.p, "p, as the receiver told it";
+        segment_size: "B" = self.segment.bytes(), "s, the mean packet, header in";
     }
+}
 
-    fn state(&self, values: &mut [Option<f64>]) {
-        for (value, state) in values.iter_mut().zip(self.values()) {
-            *value = state;
-        }
-    }
+fn mbps(rate: f64) -> f64 {
+    rate * 8.0 / 1e6
 }
 
 impl Tfrc {

@@ -17,7 +17,6 @@ mod receiver;
 pub(crate) mod reception;
 mod round_trip;
 pub(crate) mod segment;
-mod state;
 
 pub use params::{PROFILES, Params};
 pub use receiver::TfrcReceiver;

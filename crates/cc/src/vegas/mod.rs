@@ -9,7 +9,7 @@ mod tests;
 
 pub use params::{PROFILES, Params};
 
-use crate::StateVariable;
+use crate::observe::state_variables;
 use crate::reno::{self, RenoLaw};
 use crate::window::{Ack, Cause, Law, Setup, Window, WindowSender};
 use paceline_units::{Time, TimeDelta};
@@ -111,21 +111,6 @@ impl VegasLaw {
 impl Law for VegasLaw {
     type Note = ();
 
-    const VARIABLES: &'static [StateVariable] = &[
-        StateVariable { name: "cwnd", unit: "packets", help: "Congestion window" },
-        StateVariable {
-            name: "ssthresh",
-            unit: "packets",
-            help: "Slow start threshold; absent before slow start ends",
-        },
-        StateVariable {
-            name: "diff",
-            unit: "packets",
-            help: "Packets in the queue by its estimate, last round",
-        },
-        StateVariable { name: "base_rtt", unit: "ms", help: "Smallest round trip" },
-    ];
-
     #[inline]
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         if let Some(rtt) = ack.rtt {
@@ -160,7 +145,10 @@ impl Law for VegasLaw {
         self.queue_delay
     }
 
-    fn values(&self, window: &Window, values: &mut [Option<f64>]) {
-        window.write(values, &[self.diff, self.base.map(TimeDelta::as_millis_f64)]);
+    state_variables! { |self, window|
+        cwnd: "packets" = window.packets(), "Congestion window";
+        ssthresh: "packets" = window.threshold(), "Slow start threshold; absent before slow start ends";
+        diff: "packets" = self.diff, "Packets in the queue by its estimate, last round";
+        base_rtt: "ms" = self.base.map(TimeDelta::as_millis_f64), "Smallest round trip";
     }
 }

@@ -73,9 +73,6 @@ pub trait Law {
     /// What each packet remembers from when it was sent.
     type Note: Copy + Default;
 
-    /// What can be plotted beside what all laws show, in the order of [`Law::values`].
-    const VARIABLES: &'static [StateVariable];
-
     /// A packet leaves; the window does not count it yet.
     #[inline]
     fn on_sent(&mut self, window: &mut Window, now: Time, packet: &SentPacket) -> Self::Note {
@@ -146,8 +143,11 @@ pub trait Law {
         None
     }
 
-    /// Writes the values of [`Law::VARIABLES`].
-    fn values(&self, window: &Window, values: &mut [Option<f64>]);
+    /// What can be plotted.
+    fn state_variables(&self) -> &'static [StateVariable];
+
+    /// Writes the values of [`Law::state_variables`], in their order.
+    fn state(&self, window: &Window, values: &mut [Option<f64>]);
 }
 
 /// What a mark means to a law.

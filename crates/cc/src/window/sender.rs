@@ -269,10 +269,10 @@ impl<L: Law> Controller for WindowSender<L> {
     }
 
     fn state_variables(&self) -> &'static [StateVariable] {
-        L::VARIABLES
+        self.law.state_variables()
     }
 
     fn state(&self, values: &mut [Option<f64>]) {
-        self.law.values(&self.window, values);
+        self.law.state(&self.window, values);
     }
 }

@@ -100,13 +100,9 @@ impl Window {
         }
     }
 
-    /// Writes window and threshold in packets, and what the law adds.
-    pub(crate) fn write(&self, values: &mut [Option<f64>], more: &[Option<f64>]) {
-        let threshold = self.ssthresh.is_finite().then_some(self.ssthresh / self.mss);
-        let shown = [Some(self.packets()), threshold];
-        for (value, state) in values.iter_mut().zip(shown.iter().chain(more)) {
-            *value = *state;
-        }
+    /// The threshold in largest packets; absent until there is one.
+    pub(crate) fn threshold(&self) -> Option<f64> {
+        self.ssthresh.is_finite().then_some(self.ssthresh / self.mss)
     }
 
     /// Notes, after a packet left, whether the window is in use: full, or half full while it doubles (RFC 7661

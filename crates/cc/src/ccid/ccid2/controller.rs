@@ -2,24 +2,12 @@
 
 use super::{Ccid2, STREAM};
 use crate::ccid::{AckPathReport, CcidReport, DropCode, DroppedPacket, RTT_UNKNOWN};
+use crate::observe::state_variables;
 use crate::{
     Allowance, Assigned, Controller, Offered, PacketsReport, ReceiverRequest, Report, SendQueueState,
-    SentPacket, Snapshot, StateVariable, Status, TargetChange, TimeoutReason, Update,
+    SentPacket, Snapshot, Status, TargetChange, TimeoutReason, Update,
 };
 use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
-
-/// What a person would plot.
-const VARIABLES: &[StateVariable] = &[
-    StateVariable { name: "cwnd", unit: "packets", help: "Congestion window" },
-    StateVariable {
-        name: "ssthresh",
-        unit: "packets",
-        help: "Slow start threshold; absent before it is lowered",
-    },
-    StateVariable { name: "pipe", unit: "packets", help: "Data packets outstanding" },
-    StateVariable { name: "ack_ratio", unit: "packets", help: "Data packets per acknowledgement, as wanted" },
-    StateVariable { name: "rto", unit: "ms", help: "Transmit timeout, backed off" },
-];
 
 /// What one acknowledgement says anew.
 #[derive(Clone, Copy, Default)]
@@ -114,21 +102,12 @@ impl Controller for Ccid2 {
         }
     }
 
-    fn state_variables(&self) -> &'static [StateVariable] {
-        VARIABLES
-    }
-
-    fn state(&self, values: &mut [Option<f64>]) {
-        let now = [
-            Some(self.window.cwnd() as f64),
-            self.window.ssthresh().map(|packets| packets as f64),
-            Some(self.flight.pipe() as f64),
-            Some(self.ack_ratio.ratio() as f64),
-            Some(self.timeout.rto().as_millis_f64()),
-        ];
-        for (value, state) in values.iter_mut().zip(now) {
-            *value = state;
-        }
+    state_variables! { |self|
+        cwnd: "packets" = self.window.cwnd() as f64, "Congestion window";
+        ssthresh: "packets" = self.window.ssthresh().map(|packets| packets as f64), "Slow start threshold; absent before it is lowered";
+        pipe: "packets" = self.flight.pipe() as f64, "Data packets outstanding";
+        ack_ratio: "packets" = self.ack_ratio.ratio() as f64, "Data packets per acknowledgement, as wanted";
+        rto: "ms" = self.timeout.rto().as_millis_f64(), "Transmit timeout, backed off";
     }
 }
 
