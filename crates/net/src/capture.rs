@@ -179,7 +179,7 @@ fn open_alone(path: &Path) -> io::Result<File> {
             let text = "another run is writing this file now; give each end a name of its own";
             return Err(io::Error::new(io::ErrorKind::ResourceBusy, text));
         }
-        // Who held the lock may have given the file its name in between: then that is whole, and not ours.
+        // Another end may have held the lock and named its file in between. Then that file is whole, and not ours.
         let (ours, there) = (file.metadata()?, std::fs::metadata(path));
         if there.is_ok_and(|there| (there.dev(), there.ino()) == (ours.dev(), ours.ino())) {
             file.set_len(0)?;

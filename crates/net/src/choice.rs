@@ -14,7 +14,7 @@ pub(crate) struct ChosenFlow<'a> {
     pub over: Over<'a>,
 }
 
-/// Its transport, of those that real sockets offer.
+/// A flow's transport, of those that run over sockets.
 #[derive(Clone, Copy)]
 pub(crate) enum Over<'a> {
     Rtp(&'a RtpParts),

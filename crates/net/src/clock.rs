@@ -11,7 +11,7 @@ use rustix::time::{ClockId, clock_gettime};
 pub(crate) struct Moment(u64);
 
 impl Moment {
-    /// Now.
+    /// The present time of the monotonic clock.
     pub fn now() -> Moment {
         Moment(read(ClockId::Monotonic))
     }

@@ -21,9 +21,9 @@ pub struct NetOutput {
 /// What the sockets of one end saw, over the whole run. Whatever is refused changes nothing else.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct NetCounters {
-    /// Datagrams received, whatever they were.
+    /// Number of datagrams received, of any kind.
     pub received: u64,
-    /// Datagrams sent.
+    /// Number of datagrams sent.
     pub sent: u64,
     /// Datagrams that the system refused to send (full buffers, no route).
     pub unsendable: u64,

@@ -62,7 +62,7 @@ impl SenderFilter {
         match self.lock.admit(now, (datagram.from, ssrcs)) {
             Admission::Known => Some(Admitted { view, ssrcs, new: false }),
             Admission::New => {
-                // Who was heard only once remains unknown.
+                // A sender that was heard only once remains unknown.
                 counters.unknown_peers += u64::from(before.is_some());
                 Some(Admitted { view, ssrcs, new: true })
             }
@@ -78,14 +78,14 @@ impl SenderFilter {
     }
 }
 
-/// How a peer stands to the one that is listened to.
+/// Whether a datagram comes from the one peer that is listened to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Admission {
-    /// It is the peer from now on: whoever was before is forgotten.
+    /// The sender becomes the peer; a peer before it is forgotten.
     New,
-    /// It is the peer.
+    /// The sender is the peer.
     Known,
-    /// Another than the peer.
+    /// The sender is not the peer.
     Unknown,
 }
 

@@ -27,11 +27,11 @@ const RECEIVE_BUFFER: usize = 4 << 20;
 /// A datagram as it arrived.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Datagram<'a> {
-    /// Its content.
+    /// Content of the datagram.
     pub bytes: &'a [u8],
-    /// Who sent it.
+    /// Address of the sender.
     pub from: SocketAddr,
-    /// Its mark.
+    /// ECN field of the datagram.
     pub ecn: Ecn,
     /// When the kernel received it.
     pub arrived: Moment,

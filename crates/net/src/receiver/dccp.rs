@@ -187,7 +187,7 @@ impl ReceivingCodec for DccpCodec {
         if self.host.next_timeout().is_some_and(|due| due <= now) {
             self.host.handle_timeout(now);
         }
-        // Who connects and brings no data keeps nobody out for ever, whatever else it says.
+        // A client that connects and brings no data must not keep others out for ever, whatever else it says.
         let idle = |peer: &&Peer| self.silence.is_some_and(|most| now.saturating_since(peer.since) >= most);
         let idle = self.peer.as_ref().filter(|_| !self.established).filter(idle);
         if let Some(flow) = idle.map(|peer| peer.flow) {

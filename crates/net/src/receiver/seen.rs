@@ -10,11 +10,11 @@ const LARGEST_GAP: u64 = 1 << 14;
 /// What an arrival was.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Seen {
-    /// The first copy; what it shows to be missing.
+    /// The first copy, and the numbers that it shows to be missing.
     New(Range<u64>),
-    /// Another copy.
+    /// Another copy of a packet that arrived before.
     Duplicate,
-    /// Too old to tell.
+    /// The packet is too old to tell.
     Old,
 }
 

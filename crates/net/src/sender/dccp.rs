@@ -188,7 +188,7 @@ fn fitting(
     warnings: &mut Vec<String>,
 ) -> Result<(DccpConfig, Carried), NetError> {
     let (mut config, mut carried) = (parts.config.clone(), parts.carried.clone());
-    // Who has no route learns that when the first packet is refused.
+    // Without a route the first packet is refused, and that error is reported.
     let Ok(room) = largest_payload(to) else { return Ok((config, carried)) };
     let rtp = if is_bulk(parts) { 0 } else { carried.rtp_header.as_u64() };
     let (headers, name) = (HEADER + rtp, &flow.spec.name);
