@@ -30,12 +30,12 @@ struct Entry {
     sync: bool,
 }
 
-/// What an acknowledgement told.
+/// What an acknowledgement says.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Told {
-    /// When the packet left that is acknowledged, if that was not known to have arrived.
+pub(crate) struct AckSummary {
+    /// Time of sending of the acknowledged packet, if it was not known to have arrived.
     pub(crate) newest_sent: Option<Time>,
-    /// Whether the application listens no more.
+    /// Whether the other application no longer listens.
     pub(crate) not_listening: bool,
 }
 
@@ -129,8 +129,8 @@ impl Sent {
 
     /// An acknowledgement of `acknowledgment` with these options arrived. Options that tell of packets before the first
     /// ever sent are ignored (section 11.4), and Data Dropped that does not fit the vectors (section 11.7).
-    pub(crate) fn on_acknowledged(&mut self, acknowledgment: i64, options: &[DccpOption]) -> Told {
-        let mut told = Told::default();
+    pub(crate) fn on_acknowledged(&mut self, acknowledgment: i64, options: &[DccpOption]) -> AckSummary {
+        let mut acked = AckSummary::default();
         self.results.clear();
         self.dropped.clear();
         let vectors = || {
@@ -149,7 +149,7 @@ impl Sent {
         if let Some(entry) = self.entry(acknowledgment)
             && entry.state == State::Unknown
         {
-            told.newest_sent = Some(entry.sent);
+            acked.newest_sent = Some(entry.sent);
         }
         let newest = vectors().flatten().next().filter(|_| valid);
         let in_order = |sent: &Sent, newest: &u8| {
@@ -171,9 +171,9 @@ impl Sent {
             Some(_) => self.note_vectors(acknowledgment, vectors().flatten().copied()),
         }
         if drops_fit && valid {
-            self.note_drops(acknowledgment, covered > 0, &mut told);
+            self.note_drops(acknowledgment, covered > 0, &mut acked);
         }
-        told
+        acked
     }
 
     /// The receiver's word on the packets from `acknowledgment` back, in bytes of vectors.
@@ -270,7 +270,7 @@ impl Sent {
 
     /// Corrupt is as bad as marked; the other codes have answers of their own (section 11.7.2). Without Ack Vectors
     /// nothing says of a packet that it did not arrive.
-    fn note_drops(&mut self, acknowledgment: i64, vectors: bool, told: &mut Told) {
+    fn note_drops(&mut self, acknowledgment: i64, vectors: bool, acked: &mut AckSummary) {
         let contradicts = |sent: &mut Sent, (back, code): (usize, u8)| {
             let entry = sent.entry(acknowledgment - back as i64);
             code > 0 && entry.is_some_and(|entry| entry.state == State::Unknown)
@@ -284,7 +284,7 @@ impl Sent {
                 };
                 entry.dropped = true;
                 let code = DropCode::from_bits(code - 1);
-                told.not_listening |= code == DropCode::NotListening;
+                acked.not_listening |= code == DropCode::NotListening;
                 self.dropped.push(DroppedPacket { sequence: sequence as u64, code });
                 if code == DropCode::Corrupt {
                     self.note(sequence, State::Marked);
@@ -330,17 +330,17 @@ mod tests {
     }
 
     fn summary(sent: &Sent) -> Vec<(u64, Option<bool>)> {
-        let told = |result: &PacketResult| match result.status {
+        let acked = |result: &PacketResult| match result.status {
             Status::Missing => (result.sequence, None),
             Status::Received { ecn, .. } => (result.sequence, Some(ecn.is_ce())),
         };
-        sent.results().iter().map(told).collect()
+        sent.results().iter().map(acked).collect()
     }
 
     #[test]
     fn section_11_4_the_example_is_read() {
         let mut sent = sent(101);
-        let told = sent.on_acknowledged(100, &[vector(&[0, 192, 3, 64]), vector(&[5])]);
+        let acked = sent.on_acknowledged(100, &[vector(&[0, 192, 3, 64]), vector(&[5])]);
         let expected = [
             (88, Some(false)),
             (89, Some(false)),
@@ -357,7 +357,7 @@ mod tests {
             (100, Some(false)),
         ];
         assert_eq!(summary(&sent), expected);
-        assert_eq!(told.newest_sent, Some(Time::from_nanos(100)));
+        assert_eq!(acked.newest_sent, Some(Time::from_nanos(100)));
     }
 
     #[test]
@@ -371,7 +371,7 @@ mod tests {
             "0 and 1: 1; 3 and 0: 0; 0 and 3: stays"
         );
         sent.on_acknowledged(3, &[vector(&[192, 192, 0])]);
-        assert_eq!(summary(&sent), [], "nothing is taken back, nothing told twice");
+        assert_eq!(summary(&sent), [], "nothing is taken back, nothing is reported twice");
     }
 
     #[test]
@@ -385,7 +385,7 @@ mod tests {
     fn section_11_7_corrupt_is_as_bad_as_marked_and_each_drop_is_told_once() {
         let mut sent = sent(9);
         let blocks = DccpOption::DataDropped(vec![0, 0x80, 0xa0, 0xb0, 0xf0]);
-        let told = sent.on_acknowledged(8, &[vector(&[7]), blocks.clone()]);
+        let acked = sent.on_acknowledged(8, &[vector(&[7]), blocks.clone()]);
         let marked: Vec<u64> =
             summary(&sent).into_iter().filter(|(_, ecn)| *ecn == Some(true)).map(|(n, _)| n).collect();
         assert_eq!(marked, [4, 5]);
@@ -393,7 +393,7 @@ mod tests {
         let corrupt = DropCode::Corrupt;
         let expected =
             [(4, corrupt), (5, corrupt), (6, DropCode::ReceiveBuffer), (7, DropCode::ProtocolConstraints)];
-        assert_eq!((dropped.as_slice(), told.not_listening), (expected.as_slice(), false));
+        assert_eq!((dropped.as_slice(), acked.not_listening), (expected.as_slice(), false));
         assert_eq!(summary(&sent).len(), 8, "each packet once, in order");
         assert!(summary(&sent).is_sorted());
         sent.on_acknowledged(8, &[vector(&[7]), blocks]);
@@ -439,7 +439,7 @@ mod tests {
             let bytes = if covered == 0 || covered > acknowledgment + 1 { &[0] } else { bytes };
             let states =
                 bytes.iter().flat_map(|byte| core::iter::repeat_n(byte >> 6, usize::from(byte & 63) + 1));
-            let mut told = Vec::new();
+            let mut acked = Vec::new();
             for (sequence, said) in (0..=acknowledgment as usize).rev().zip(states) {
                 let state =
                     [State::Received, State::Marked, State::Unknown, State::Unknown][usize::from(said)];
@@ -447,11 +447,11 @@ mod tests {
                 if state > self.0[sequence] || said == 3 && data && self.0[sequence] == State::Unknown {
                     self.0[sequence] = state.max(self.0[sequence]);
                     let ce = self.0[sequence] == State::Marked;
-                    told.push((sequence as u64, (state != State::Unknown).then_some(ce)));
+                    acked.push((sequence as u64, (state != State::Unknown).then_some(ce)));
                 }
             }
-            told.reverse();
-            told
+            acked.reverse();
+            acked
         }
     }
 

@@ -8,18 +8,18 @@ use super::{EcnEcho, RecoveryKind};
 use paceline_cc::{Controller, PacketResult, PacketsReport, Recovery, Report, Status, StreamId};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 
-/// What an acknowledgement told, gathered while it is read.
+/// What an acknowledgement says, gathered while it is read.
 #[derive(Clone, Copy, Debug, Default)]
-struct Told {
-    /// Sizes on the link of what is now known to have arrived.
+struct AckSummary {
+    /// Bytes on the link that are newly known to have arrived.
     delivered: Bytes,
-    /// Sizes of what had been declared lost among it.
+    /// The part of these bytes that had been declared lost.
     found: Bytes,
-    /// When the oldest of it left that was sent once.
+    /// Time of sending of the oldest packet among them that was sent only once.
     sent: Option<Time>,
     /// Whether the first missing byte moved.
     advanced: bool,
-    /// Whether a block told something new.
+    /// Whether a SACK block brought news.
     new_blocks: bool,
 }
 
@@ -103,31 +103,31 @@ impl<C: Controller> TcpSender<C> {
         let outstanding = !self.board.is_empty();
         let same_window = u64::from(segment.window) == self.peer_window;
         self.peer_window = u64::from(segment.window);
-        let mut told = Told { advanced: offset > self.board.first_offset(), ..Told::default() };
+        let mut acked = AckSummary { advanced: offset > self.board.first_offset(), ..AckSummary::default() };
         self.results.clear();
         while !self.board.is_empty() && self.board.sent(self.board.first()).end() <= offset {
             let (number, sent) = self.board.pop();
-            self.deliver(number, &sent, &mut told);
+            self.deliver(number, &sent, &mut acked);
         }
-        let duplicate = outstanding && !told.advanced && same_window && segment.payload == 0;
+        let duplicate = outstanding && !acked.advanced && same_window && segment.payload == 0;
         if self.config.recovery == RecoveryKind::Sack && !segment.sack.is_empty() {
-            self.take_blocks(now, segment, offset, &mut told);
+            self.take_blocks(now, segment, offset, &mut acked);
         }
-        self.measure(now, &told);
-        self.answer_marks(segment, &told);
-        self.report(now, &told);
-        self.progress.duplicates = match told.advanced {
+        self.measure(now, &acked);
+        self.answer_marks(segment, &acked);
+        self.report(now, &acked);
+        self.progress.duplicates = match acked.advanced {
             true => 0,
             false => {
-                self.progress.duplicates + u32::from(duplicate && (told.new_blocks || self.counts_all()))
+                self.progress.duplicates + u32::from(duplicate && (acked.new_blocks || self.counts_all()))
             }
         };
-        self.recover(now, &told, duplicate);
+        self.recover(now, &acked, duplicate);
         if self.counts_all() {
-            self.inflate(&told, duplicate);
+            self.inflate(&acked, duplicate);
         }
         self.count_for_controller();
-        if told.advanced {
+        if acked.advanced {
             // RFC 6298 rules 5.2 and 5.3, unless a partial acknowledgement has used up its restart.
             self.timer = match (self.board.is_empty(), self.keeps_timer()) {
                 (true, _) => None,
@@ -151,15 +151,15 @@ impl<C: Controller> TcpSender<C> {
 
     /// A segment is known to have arrived.
     #[inline(always)]
-    fn deliver(&mut self, number: u64, sent: &Sent, told: &mut Told) {
+    fn deliver(&mut self, number: u64, sent: &Sent, acked: &mut AckSummary) {
         match sent.state {
             State::Delivered => return,
-            State::Lost => told.found += sent.size(),
+            State::Lost => acked.found += sent.size(),
             State::InFlight | State::Resent => {}
         }
-        told.delivered += sent.size();
+        acked.delivered += sent.size();
         if !sent.resent {
-            told.sent = Some(told.sent.map_or(sent.at, |other| other.min(sent.at)));
+            acked.sent = Some(acked.sent.map_or(sent.at, |other| other.min(sent.at)));
         }
         let status = Status::Received { arrived: None, ecn: self.config.ect };
         self.results.push(PacketResult {
@@ -173,7 +173,7 @@ impl<C: Controller> TcpSender<C> {
 
     /// The blocks of an acknowledgement, of which only what was not looked at before costs anything.
     #[cold]
-    fn take_blocks(&mut self, now: Time, segment: &Segment, offset: u64, told: &mut Told) {
+    fn take_blocks(&mut self, now: Time, segment: &Segment, offset: u64, acked: &mut AckSummary) {
         let mut seen = [(0, 0); SackBlocks::MOST];
         for (place, (begin, end)) in segment.sack.iter().enumerate() {
             let range = self
@@ -195,10 +195,10 @@ impl<C: Controller> TcpSender<C> {
             let known = self.seen.iter().find(|(from, to)| begin <= *to && *from <= end && from < to);
             match known.copied() {
                 Some((from, to)) => {
-                    self.take_range(begin, from.min(end), told);
-                    self.take_range(to.max(begin), end, told);
+                    self.take_range(begin, from.min(end), acked);
+                    self.take_range(to.max(begin), end, acked);
                 }
-                None => self.take_range(begin, end, told),
+                None => self.take_range(begin, end, acked),
             }
             seen[place] = (begin, end);
         }
@@ -215,7 +215,7 @@ impl<C: Controller> TcpSender<C> {
     }
 
     /// Whole segments within [begin, end) have arrived.
-    fn take_range(&mut self, begin: u64, end: u64, told: &mut Told) {
+    fn take_range(&mut self, begin: u64, end: u64, acked: &mut AckSummary) {
         if begin >= end || self.board.is_empty() {
             return;
         }
@@ -226,9 +226,9 @@ impl<C: Controller> TcpSender<C> {
                 break;
             }
             if sent.start >= begin && sent.state != State::Delivered {
-                self.deliver(number, &sent, told);
+                self.deliver(number, &sent, acked);
                 self.board.set(number, State::Delivered);
-                told.new_blocks = true;
+                acked.new_blocks = true;
             }
             number += 1;
         }
@@ -251,9 +251,9 @@ impl<C: Controller> TcpSender<C> {
 
     /// A round trip for the timer.
     #[inline(always)]
-    fn measure(&mut self, now: Time, told: &Told) {
+    fn measure(&mut self, now: Time, acked: &AckSummary) {
         if !self.config.one_sample {
-            if let Some(sent) = told.sent {
+            if let Some(sent) = acked.sent {
                 self.rto.sample(now - sent);
             }
         } else if let Some((number, sent)) = self.timed
@@ -266,8 +266,9 @@ impl<C: Controller> TcpSender<C> {
 
     /// RFC 3168 section 6.1.2: marks are answered once per window of data; with exact echoes every one counts.
     #[inline(always)]
-    fn answer_marks(&mut self, segment: &Segment, told: &Told) {
-        if !segment.flags.has(Flags::ECE) || self.config.ect == Ecn::NotEct || told.delivered == Bytes::ZERO {
+    fn answer_marks(&mut self, segment: &Segment, acked: &AckSummary) {
+        if !segment.flags.has(Flags::ECE) || self.config.ect == Ecn::NotEct || acked.delivered == Bytes::ZERO
+        {
             return;
         }
         if self.config.ecn_echo == EcnEcho::Rfc3168 {
@@ -284,9 +285,9 @@ impl<C: Controller> TcpSender<C> {
     }
 
     #[inline(always)]
-    fn report(&mut self, now: Time, told: &Told) {
-        if told.found > Bytes::ZERO {
-            let update = self.controller.on_recovery(now, Recovery::Found { found: told.found });
+    fn report(&mut self, now: Time, acked: &AckSummary) {
+        if acked.found > Bytes::ZERO {
+            let update = self.controller.on_recovery(now, Recovery::Found { found: acked.found });
             self.apply(now, update);
         }
         if self.results.is_empty() {
@@ -298,14 +299,14 @@ impl<C: Controller> TcpSender<C> {
     }
 
     #[inline(always)]
-    fn recover(&mut self, now: Time, told: &Told, duplicate: bool) {
-        if told.advanced {
+    fn recover(&mut self, now: Time, acked: &AckSummary, duplicate: bool) {
+        if acked.advanced {
             if let Some(until) = self.progress.until {
                 self.go_on(now, until);
             }
         }
         let lost = match self.config.recovery {
-            RecoveryKind::Sack => self.declare_by_blocks(told),
+            RecoveryKind::Sack => self.declare_by_blocks(acked),
             _ if duplicate => self.declare_by_count(now),
             _ => Bytes::ZERO,
         };
@@ -316,7 +317,7 @@ impl<C: Controller> TcpSender<C> {
             let window = self.controller.snapshot().window.unwrap_or(Bytes::new(u64::MAX));
             let (in_flight, segment) = (self.board.in_flight(), self.config.packet_size);
             if let Some(prr) = &mut self.progress.prr {
-                prr.on_ack(told.delivered, in_flight, window, segment);
+                prr.on_ack(acked.delivered, in_flight, window, segment);
             }
         }
     }
@@ -343,17 +344,17 @@ impl<C: Controller> TcpSender<C> {
 
     /// Without selective acknowledgements a duplicate says that something left the network, though not what: the window
     /// is larger by as much (RFC 6582 section 3.2 steps 2 to 4, RFC 3042 before the third). The controller's own is not.
-    fn inflate(&mut self, told: &Told, duplicate: bool) {
+    fn inflate(&mut self, acked: &AckSummary, duplicate: bool) {
         let progress = &mut self.progress;
         let (segment, duplicates) = (self.config.packet_size, u64::from(progress.duplicates));
         let third = u64::from(self.config.duplicate_acks);
         let most = Bytes::new(segment.as_u64().saturating_mul(self.board.end() - self.board.first()));
-        progress.inflation = match (progress.until, told.advanced) {
+        progress.inflation = match (progress.until, acked.advanced) {
             (Some(_), false) if duplicates == third => Bytes::new(segment.as_u64() * third),
             (Some(_), false) if duplicate => (progress.inflation + segment).min(most),
             (Some(_), false) => progress.inflation,
             // A partial acknowledgement: less by what it acknowledges, but for one segment.
-            (Some(_), true) => progress.inflation - told.delivered + segment,
+            (Some(_), true) => progress.inflation - acked.delivered + segment,
             (None, _) if duplicates < third && self.config.limited_transmit => {
                 Bytes::new(segment.as_u64() * duplicates)
             }
@@ -367,9 +368,9 @@ impl<C: Controller> TcpSender<C> {
 
     /// RFC 6675 section 5, steps 1 to 3.
     #[inline]
-    fn declare_by_blocks(&mut self, told: &Told) -> Bytes {
+    fn declare_by_blocks(&mut self, acked: &AckSummary) -> Bytes {
         let mut lost = Bytes::ZERO;
-        if !told.new_blocks && self.progress.duplicates < self.config.duplicate_acks {
+        if !acked.new_blocks && self.progress.duplicates < self.config.duplicate_acks {
             return lost;
         }
         while let Some(number) = self.board.next_to_declare(self.config.duplicate_acks) {
