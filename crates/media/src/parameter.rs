@@ -8,7 +8,7 @@ use core::fmt;
 pub struct InvalidParameter {
     /// Name of the parameter, as a scenario spells it.
     pub name: &'static str,
-    /// The value found.
+    /// The value that was given, as text.
     pub found: String,
     /// What would have been accepted.
     pub expected: &'static str,

@@ -129,7 +129,7 @@ impl SendQueue {
         Some(QueuedPacket { frame: id, captured, queued, payload: Bytes::new(payload), first, marker, key })
     }
 
-    /// Whether nothing waits.
+    /// Whether no packet waits.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.head.left == 0

@@ -8,11 +8,11 @@ use paceline_metrics::TimeSeries;
 pub struct NetOutput {
     /// The figures of `summary.json`.
     pub summary: Summary,
-    /// The table of flows.
+    /// Time series of the flow.
     pub flows: TimeSeries,
     /// The table of links; without rows but at a relay.
     pub links: TimeSeries,
-    /// What the sockets saw.
+    /// Counts of the datagrams that the sockets saw.
     pub counters: NetCounters,
     /// What was odd but no reason to stop.
     pub warnings: Vec<String>,

@@ -32,7 +32,7 @@ impl<K: Copy + Ord, T> TimedQueue<K, T> {
         self.waiting.pop_first().map(|((at, _), what)| (at, what))
     }
 
-    /// Whether nothing is left.
+    /// Whether the queue holds nothing.
     pub fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }

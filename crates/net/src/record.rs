@@ -33,7 +33,7 @@ impl<'a> FlowRecord<'a> {
         self.recorder.received(packet);
     }
 
-    /// The next tick.
+    /// The next time at which the recorder is to be sampled.
     pub fn pending(&self) -> Option<Tick> {
         self.ticker.pending()
     }

@@ -15,7 +15,7 @@ use std::convert::Infallible;
 
 /// A packet that travels as a small copy: what is larger stays in the pool of its flow meanwhile.
 pub trait Travels: Sized {
-    /// The copy that travels.
+    /// The packet as it travels in the simulator; what is too large goes into `pool`.
     fn pack(self, pool: &mut PacketPool<Self>) -> Content;
     /// The packet that arrived, or was lost.
     fn unpack(content: Content, pool: &mut PacketPool<Self>) -> Option<Self>;
@@ -27,9 +27,9 @@ pub trait Ends {
     type Data: Travels;
     /// The packets that the receiver sends.
     type Returning: Travels;
-    /// The sending end.
+    /// The transport's sending end.
     type Sender: SendingEnd<Data = Self::Data, Returning = Self::Returning>;
-    /// The receiving end.
+    /// The transport's receiving end.
     type Receiver: ReceivingEnd<Data = Self::Data, Returning = Self::Returning>;
 
     /// A data packet arrived at `now`: what the packets do not say of the application's data, the simulator tells.

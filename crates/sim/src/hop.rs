@@ -13,7 +13,7 @@ use std::collections::BinaryHeap;
 pub struct Lost {
     /// When it would have been at the link's other end, at the earliest.
     pub missed: Time,
-    /// The packet itself.
+    /// The packet that was dropped or lost.
     pub packet: Packet,
 }
 
@@ -33,7 +33,7 @@ pub enum Delivery {
 pub struct Forwarded {
     /// The edge that it leaves on.
     pub edge: usize,
-    /// When it arrives.
+    /// Time of arrival at the end of that edge.
     pub at: Time,
     /// The packet, with the waits and marks of that link.
     pub packet: Packet,
@@ -86,7 +86,7 @@ impl Hop {
         self.inputs.iter().map(|&input| edges[input].horizon).min().unwrap_or(Time::MAX)
     }
 
-    /// When something happens next.
+    /// When something happens next at this link.
     pub fn next(&self, edges: &[Edge]) -> Time {
         let own = self.link.next_event().unwrap_or(Time::MAX);
         self.inputs.iter().map(|&input| edges[input].next()).fold(own, Time::min)

@@ -10,7 +10,7 @@ pub enum WireError {
     Truncated {
         /// Name of the field.
         what: &'static str,
-        /// Where it starts.
+        /// Offset in bytes at which the field starts.
         at: usize,
         /// Bytes there are from `at`.
         found: usize,
@@ -21,16 +21,16 @@ pub enum WireError {
     Unexpected {
         /// Name of the field.
         what: &'static str,
-        /// Where it is.
+        /// Offset of the field in bytes.
         at: usize,
         /// Value of the field.
         found: u64,
-        /// What it may be.
+        /// Values that the field may have.
         expected: &'static str,
     },
     /// The padding's count (the last byte) is zero, not a multiple of 4 in RTCP, or more than there is.
     Padding {
-        /// Where the count is.
+        /// Offset of the count in bytes.
         at: usize,
         /// Padding bytes that the count claims.
         found: u8,
@@ -74,7 +74,7 @@ pub enum WireError {
     },
     /// A report larger than RTCP's length field can say, or a limit too small for any report.
     Size {
-        /// The size in bytes.
+        /// Size in bytes.
         found: u64,
         /// Smallest size in bytes.
         min: u64,

@@ -34,11 +34,11 @@ pub struct RtpExtension<'a> {
 /// A data packet as it came: header fields, and slices of the datagram (RFC 3550 section 5.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RtpView<'a> {
-    /// The header's fields.
+    /// Fields of the fixed header.
     pub header: RtpHeaderFields,
     /// Contributing sources, 4 bytes each.
     pub csrc: &'a [u8],
-    /// The header extension.
+    /// Header extension, if there is one.
     pub extension: Option<RtpExtension<'a>>,
     /// The payload, padding out.
     pub payload: &'a [u8],

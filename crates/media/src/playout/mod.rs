@@ -61,9 +61,9 @@ pub struct ArrivedPacket {
 /// A frame on the display.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DisplayedFrame {
-    /// When it was captured.
+    /// Time of the frame's capture.
     pub captured: Time,
-    /// When it was displayed.
+    /// Time of the frame's display.
     pub displayed: Time,
     /// Payload of the frame.
     pub bytes: Bytes,
@@ -221,7 +221,7 @@ impl Playout {
         self.shown.pop_front()
     }
 
-    /// What happened so far.
+    /// Counts of frames displayed, late, incomplete and frozen so far.
     #[inline]
     pub fn counters(&self) -> &PlayoutCounters {
         &self.counters

@@ -25,7 +25,7 @@ impl StreamPlayout {
         DisplayedFrame { captured, displayed: now, bytes, late: false, parts }
     }
 
-    /// What happened so far.
+    /// Counts of this stream's frames so far.
     pub fn counters(&self) -> PlayoutCounters {
         self.counters
     }

@@ -28,7 +28,7 @@ pub struct FrameLadder {
 pub struct LadderError {
     /// The rung, counted from 0; none where the ladder as a whole is wrong.
     pub rung: Option<usize>,
-    /// What is there.
+    /// What was found in the ladder.
     pub found: String,
     /// What would have been accepted.
     pub expected: String,

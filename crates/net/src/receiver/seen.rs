@@ -7,7 +7,7 @@ const WIDTH: u64 = 1 << 16;
 /// A larger gap is an interruption or a jump of the sender, not so many losses.
 const LARGEST_GAP: u64 = 1 << 14;
 
-/// What an arrival was.
+/// Whether a packet had arrived before.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Seen {
     /// The first copy, and the numbers that it shows to be missing.

@@ -44,7 +44,7 @@ pub struct RelayOptions {
     pub flow: Option<String>,
     /// Where the sender sends to; port 0 lets the system choose.
     pub listen: SocketAddr,
-    /// Where the receiver listens.
+    /// Address on which the receiver listens.
     pub forward: SocketAddr,
     /// SSRC of the first stream; none: that of the first packet, or 100 if the flow has several streams.
     pub ssrc: Option<u32>,

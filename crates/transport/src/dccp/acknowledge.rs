@@ -46,7 +46,7 @@ impl Acknowledge {
         self.due = Some(now);
     }
 
-    /// Whether one is due.
+    /// Whether an acknowledgement is due.
     pub(crate) fn is_due(&self, now: Time) -> bool {
         self.due.is_some_and(|due| due <= now)
     }

@@ -24,7 +24,7 @@ pub const CCID_3: Ccid = 3;
 /// A receiver half is told of every packet that arrives, with its number and, of data packets, CCVal as window counter.
 /// A data packet whose checksum is wrong is told as marked (RFC 4340 section 11.7.2).
 pub trait Ccids {
-    /// The half that sends.
+    /// The CCID's sender half: the controller.
     type Sender: Controller;
     /// The half that receives, where the CCID has one.
     type Receiver: CcidReceiver;

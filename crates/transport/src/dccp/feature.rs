@@ -41,7 +41,7 @@ pub const SEQUENCE_WINDOW_MIN: u64 = 32;
 pub const SEQUENCE_WINDOW_MAX: u64 = (1 << 46) - 1;
 
 impl FeatureId {
-    /// All that are understood.
+    /// The features that are understood.
     pub const ALL: [FeatureId; 10] = [
         FeatureId::Ccid,
         FeatureId::AllowShortSeqnos,

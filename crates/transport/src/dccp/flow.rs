@@ -22,10 +22,10 @@ pub struct Ended {
     pub by_peer: bool,
 }
 
-/// What a flow carries.
+/// What a flow over DCCP carries: media or bulk data.
 #[derive(Clone, Debug)]
 pub struct Carried {
-    /// Where it comes from.
+    /// Source of the data.
     pub source: Source,
     /// The most of it in a datagram, RTP header out.
     pub max_payload: Bytes,

@@ -65,7 +65,7 @@ pub struct HostConfig {
     pub secret: [u64; 2],
     /// Connections at most, those in TIMEWAIT in; further Requests are answered Too Busy.
     pub max_connections: usize,
-    /// When cookies are used.
+    /// When Requests are answered with cookies.
     pub cookies: CookiePolicy,
     /// How long a cookie is good.
     pub cookie_lifetime: TimeDelta,
@@ -104,7 +104,7 @@ pub enum ListenError {
     },
     /// There are so many connections already.
     TooMany {
-        /// The most there are.
+        /// Most connections that are taken.
         max: usize,
     },
 }
@@ -249,7 +249,7 @@ impl<F: Ccids + Clone> Host<F> {
         self.connections.get_mut(flow)
     }
 
-    /// All connections there are.
+    /// Flows of all connections.
     pub fn flows(&self) -> impl Iterator<Item = &FlowId> {
         self.connections.keys()
     }

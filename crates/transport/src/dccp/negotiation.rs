@@ -57,7 +57,7 @@ pub struct FeatureChange {
     pub feature: FeatureId,
     /// The end that the feature belongs to.
     pub location: Location,
-    /// What it is now.
+    /// The feature's new value.
     pub value: u64,
 }
 

@@ -42,7 +42,7 @@ pub(crate) struct Received {
     newest: i64,
     /// From that back.
     runs: VecDeque<Run>,
-    /// The packets in them.
+    /// Number of packets in these runs.
     known: i64,
     /// The oldest that is still told.
     tail: i64,

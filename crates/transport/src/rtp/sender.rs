@@ -37,7 +37,7 @@ pub struct SenderConfig {
     pub forgiven_lateness: TimeDelta,
 }
 
-/// What the endpoint counted.
+/// Counts of a sender's packets and frames.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SenderCounters {
     /// Reported packets that were never sent, or too long ago, and messages of a receiver half about such: they
@@ -121,7 +121,7 @@ impl<C: Controller> RtpSender<C> {
         }
     }
 
-    /// What was counted.
+    /// Counts of packets and frames so far.
     pub fn counters(&self) -> SenderCounters {
         self.counters
     }

@@ -61,9 +61,9 @@ pub struct TcpConfig {
     pub impatient: bool,
     /// The mark of data segments; not ECN-capable: none of the following happens.
     pub ect: Ecn,
-    /// How marks are told.
+    /// How the receiver echoes marks.
     pub ecn_echo: EcnEcho,
-    /// Where sequence numbers begin.
+    /// Initial sequence number.
     pub initial_sequence: u32,
 }
 

@@ -75,7 +75,7 @@ impl Rto {
         self.rto = AFTER_LOST_SYN.max(self.min).min(self.max);
     }
 
-    /// How long to wait.
+    /// The retransmission timeout, with back-off.
     #[inline]
     pub fn timeout(&self) -> TimeDelta {
         self.rto

@@ -53,7 +53,7 @@ const EMPTY: Sent =
     Sent { start: 0, payload: 0, state: State::InFlight, resent: false, last: false, at: Time::ZERO };
 const FIRST_ROOM: usize = 64;
 
-/// The segments under way.
+/// The segments that were sent and are not acknowledged cumulatively.
 #[derive(Clone, Debug)]
 pub struct Scoreboard {
     ring: Vec<Sent>,

@@ -11,7 +11,7 @@ pub struct Segment {
     /// Which connection of the flow it belongs to: 0 where there is one, counted round where there are many
     /// ([`super::transfers`]).
     pub connection: u16,
-    /// What it is.
+    /// Flags of the header.
     pub flags: Flags,
     /// Sequence number of its first byte, or of its SYN.
     pub sequence: u32,
@@ -46,7 +46,7 @@ impl Flags {
     pub const SYN: Flags = Flags(1 << 1);
     /// Ends the connection at once.
     pub const RST: Flags = Flags(1 << 2);
-    /// The acknowledgement number counts.
+    /// The acknowledgement number is valid.
     pub const ACK: Flags = Flags(1 << 4);
     /// Congestion was experienced (RFC 3168 section 6.1.3).
     pub const ECE: Flags = Flags(1 << 6);
@@ -102,7 +102,7 @@ impl SackBlocks {
         self.blocks.iter().copied().take(usize::from(self.count))
     }
 
-    /// Whether there is none.
+    /// Whether the list has no block.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.count == 0

@@ -15,7 +15,7 @@ use paceline_media::Source;
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 use std::ops::AddAssign;
 
-/// What the sender counted.
+/// Counts of a sender's segments and events.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct TcpCounters {
     /// Segments sent again.
@@ -43,7 +43,7 @@ impl AddAssign for TcpCounters {
     }
 }
 
-/// Where a connection stands.
+/// State of a connection at its sender.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Phase {
     /// The connection has not begun.
@@ -153,7 +153,7 @@ impl<C: Controller> TcpSender<C> {
         }
     }
 
-    /// What was counted.
+    /// Counts of segments and events so far.
     pub fn counters(&self) -> TcpCounters {
         self.counters
     }

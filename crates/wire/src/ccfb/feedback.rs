@@ -25,11 +25,11 @@ pub enum ArrivalReport {
 /// The consecutive packets of one stream that a report covers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FeedbackBlock {
-    /// The stream.
+    /// Stream of the block's packets.
     pub stream: StreamId,
     /// Extended sequence number of the first packet.
     pub begin: u64,
-    /// How many packets.
+    /// Number of packets that the block covers.
     pub count: u32,
 }
 

@@ -18,7 +18,7 @@ pub struct Ports {
 }
 
 impl Ports {
-    /// The way back.
+    /// The ports of the opposite direction.
     pub fn reversed(self) -> Ports {
         Ports { source: self.destination, destination: self.source }
     }
@@ -117,31 +117,31 @@ pub enum Body {
     },
     /// DCCP-Response (section 5.3).
     Response {
-        /// Which Request it answers.
+        /// Number of the Request that is answered.
         acknowledgment: SequenceNumber,
-        /// The Request's service.
+        /// Service code of the Request.
         service: ServiceCode,
     },
     /// DCCP-Data (section 5.4).
     Data,
     /// DCCP-Ack (section 5.4).
     Ack {
-        /// The greatest number received.
+        /// Greatest sequence number received.
         acknowledgment: SequenceNumber,
     },
     /// DCCP-DataAck (section 5.4).
     DataAck {
-        /// The greatest number received.
+        /// Greatest sequence number received.
         acknowledgment: SequenceNumber,
     },
     /// DCCP-CloseReq (section 5.5).
     CloseReq {
-        /// The greatest number received.
+        /// Greatest sequence number received.
         acknowledgment: SequenceNumber,
     },
     /// DCCP-Close (section 5.5).
     Close {
-        /// The greatest number received.
+        /// Greatest sequence number received.
         acknowledgment: SequenceNumber,
     },
     /// DCCP-Reset (section 5.6).

@@ -88,7 +88,7 @@ pub enum Event {
     },
 }
 
-/// What a connection counted.
+/// Counts of a connection's packets and events.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct DccpCounters {
     /// Packets sent, of all types.
@@ -149,7 +149,7 @@ pub struct Connection<F: Ccids> {
     ports: Ports,
     service: ServiceCode,
     state: State,
-    /// When that state began.
+    /// When the present state began.
     since: Time,
     iss: SequenceNumber,
     isr: SequenceNumber,
@@ -312,7 +312,7 @@ impl<F: Ccids> Connection<F> {
         }
     }
 
-    /// Where it stands.
+    /// State of the connection.
     #[inline]
     pub fn state(&self) -> State {
         self.state
@@ -343,7 +343,7 @@ impl<F: Ccids> Connection<F> {
         self.sender.as_ref()
     }
 
-    /// What was counted.
+    /// Counts of packets and events so far.
     pub fn counters(&self) -> &DccpCounters {
         &self.counters
     }

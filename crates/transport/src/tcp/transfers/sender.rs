@@ -27,7 +27,7 @@ pub struct TransfersSender<C> {
     user: User,
     /// The connections of the burst, by place; none where the transfer is over.
     live: Vec<Option<TcpSender<C>>>,
-    /// How many there are.
+    /// Number of transfers of the burst that are still under way.
     left: usize,
     /// The number of the burst's first connection, and of the next burst's.
     first: u16,
