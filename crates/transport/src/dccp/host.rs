@@ -59,18 +59,18 @@ pub enum CookiePolicy {
 /// A host's settings.
 #[derive(Clone, PartialEq, Debug)]
 pub struct HostConfig {
-    /// Of every connection.
+    /// Settings of every connection.
     pub connection: DccpConfig,
     /// Random and known to nobody else: initial sequence numbers and cookies rest on it (RFC 4340 section 7.2).
     pub secret: [u64; 2],
-    /// Connections at most, those in TIMEWAIT in; further Requests are answered Too Busy.
+    /// Most connections, those in TIMEWAIT included; further Requests are answered Too Busy.
     pub max_connections: usize,
     /// When Requests are answered with cookies.
     pub cookies: CookiePolicy,
-    /// How long a cookie is good.
+    /// How long a cookie is valid.
     pub cookie_lifetime: TimeDelta,
-    /// Responses with cookies per second: a Request's address may be forged, and the Response is twice as long. Who is not
-    /// answered asks again (RFC 4340 section 8.1.1).
+    /// Most Responses with cookies per second: a Request's address may be forged, and the Response is twice as long. A
+    /// client that gets no answer asks again (RFC 4340 section 8.1.1).
     pub cookies_per_second: u32,
 }
 

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 pub const DELAY: TimeDelta = TimeDelta::from_millis(50);
 pub const PORTS: Ports = Ports { source: 5000, destination: 80 };
 pub const SERVICE: ServiceCode = ServiceCode(42);
-/// Far more than is sent at one time: who does never stops.
+/// Far more packets than are sent at one time: a sender that sends as many never stops.
 const ENDLESS: usize = 10_000;
 
 pub fn ms(millis: u64) -> Time {

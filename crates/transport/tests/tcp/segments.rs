@@ -14,7 +14,7 @@ use paceline_transport::tcp::{
 use paceline_transport::{PathFacts, ReceivingEnd, Transmit};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 
-/// Far more than any window here, yet soon counted: who sends as many at one time never stops.
+/// Far more packets than any window here: a sender that sends as many at one time never stops.
 const ENDLESS: usize = 10_000;
 /// So many segments are under way at most, each way; others are lost.
 const UNDER_WAY: usize = 4096;

@@ -3,7 +3,7 @@
 use alloc::collections::VecDeque;
 use paceline_units::{Bytes, Time};
 
-/// More packets than any flight: who sends so far ahead forgets what was before.
+/// More packets than any flight has: a sender that goes further ahead forgets the oldest.
 const CAPACITY: u64 = 1 << 18;
 /// The largest NUMDUPACK.
 const MOST_DUPACKS: usize = 16;
