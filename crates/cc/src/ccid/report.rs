@@ -54,26 +54,30 @@ pub struct DroppedPacket {
     pub code: DropCode,
 }
 
-/// Why data did not reach the application (RFC 4340 table 7).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// Why data did not reach the application, by the number on the wire (RFC 4340 table 7).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(u8)]
 pub enum DropCode {
-    /// 0: it was where no data may be.
-    ProtocolConstraints,
-    /// 1: nobody listens, and nobody will.
-    NotListening,
-    /// 2: no room at the receiver.
-    ReceiveBuffer,
-    /// 3, 7 and the reserved 4 to 6: as a mark. A receiver half is told of such a packet as marked.
-    Corrupt,
+    /// The protocol allows no data there.
+    ProtocolConstraints = 0,
+    /// The application does not listen, and will not.
+    NotListening = 1,
+    /// The receiver had no room.
+    ReceiveBuffer = 2,
+    /// The data was corrupt. Controllers take it for a mark, and a receiver half is told of the packet as marked.
+    Corrupt = 3,
+    /// The data was corrupt and was delivered nevertheless.
+    DeliveredCorrupt = 7,
 }
 
 impl DropCode {
-    /// From the three bits on the wire.
+    /// The drop code of the three bits on the wire; the reserved ones, 4 to 6, count as corrupt.
     pub const fn from_bits(bits: u8) -> DropCode {
         match bits & 7 {
             0 => DropCode::ProtocolConstraints,
             1 => DropCode::NotListening,
             2 => DropCode::ReceiveBuffer,
+            7 => DropCode::DeliveredCorrupt,
             _ => DropCode::Corrupt,
         }
     }

@@ -12,10 +12,10 @@ use super::siphash::siphash;
 use crate::Transmit;
 use core::fmt;
 use paceline_cc::StreamId;
+use paceline_cc::ccid::DropCode;
 use paceline_units::{Ecn, Time, TimeDelta};
 use paceline_wire::dccp::{
-    Body, DccpOption, DropCode, Packet, PacketType, Payload, Ports, ResetCode, ResetReason, SequenceNumber,
-    ServiceCode,
+    Body, DccpOption, Packet, PacketType, Payload, Ports, ResetCode, ResetReason, SequenceNumber, ServiceCode,
 };
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

@@ -4,7 +4,8 @@
 //! the window. What the other end is known to have been told (it acknowledged the acknowledgement) is told no more, but still
 //! recognised as a duplicate. Numbers count from the first packet.
 
-use paceline_wire::dccp::{DccpOption, DropCode, OPTION_DATA, Options};
+use paceline_cc::ccid::DropCode;
+use paceline_wire::dccp::{DccpOption, OPTION_DATA, Options};
 use smallvec::SmallVec;
 use std::collections::VecDeque;
 

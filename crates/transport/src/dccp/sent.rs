@@ -286,7 +286,7 @@ impl Sent {
                 let code = DropCode::from_bits(code - 1);
                 acked.not_listening |= code == DropCode::NotListening;
                 self.dropped.push(DroppedPacket { sequence: sequence as u64, code });
-                if code == DropCode::Corrupt {
+                if matches!(code, DropCode::Corrupt | DropCode::DeliveredCorrupt) {
                     self.note(sequence, State::Marked);
                 }
             }
@@ -390,9 +390,12 @@ mod tests {
             summary(&sent).into_iter().filter(|(_, ecn)| *ecn == Some(true)).map(|(n, _)| n).collect();
         assert_eq!(marked, [4, 5]);
         let dropped: Vec<_> = sent.dropped().iter().map(|drop| (drop.sequence, drop.code)).collect();
-        let corrupt = DropCode::Corrupt;
-        let expected =
-            [(4, corrupt), (5, corrupt), (6, DropCode::ReceiveBuffer), (7, DropCode::ProtocolConstraints)];
+        let expected = [
+            (4, DropCode::DeliveredCorrupt),
+            (5, DropCode::Corrupt),
+            (6, DropCode::ReceiveBuffer),
+            (7, DropCode::ProtocolConstraints),
+        ];
         assert_eq!((dropped.as_slice(), acked.not_listening), (expected.as_slice(), false));
         assert_eq!(summary(&sent).len(), 8, "each packet once, in order");
         assert!(summary(&sent).is_sorted());

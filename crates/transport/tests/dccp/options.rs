@@ -1,12 +1,13 @@
 //! Options: RFC 4340 sections 5.8, 9, 11.6, 11.7, 12.1 and 13.
 
 use crate::net::{Action, Pair, To, only, reset};
+use paceline_cc::ccid::{DropCode, LossIntervals};
 use paceline_transport::dccp::{
     CCID_3, DccpConfig, Event, FeatureId, Location, NegotiationState, SendError, State,
 };
 use paceline_units::{Bytes, Ecn, TimeDelta};
 use paceline_wire::dccp::{
-    Body, DccpOption, DropCode, FeatureOption, LossIntervals, Packet, PacketType, Payload, ResetCode, crc32c,
+    Body, DccpOption, FeatureOption, Packet, PacketType, Payload, ResetCode, crc32c, loss_intervals_option,
     option_type,
 };
 
@@ -479,7 +480,7 @@ fn rfc_4342_section_8_6_1_a_second_loss_intervals_option_goes_on() {
     let intervals = |skip, count| {
         let interval =
             paceline_cc::ccid::LossInterval { lossless_length: 9, loss_length: 1, data_length: 10 };
-        LossIntervals { skip, intervals: vec![interval; count] }.to_option()
+        loss_intervals_option(&LossIntervals { skip_length: skip, intervals: &vec![interval; count] })
     };
     let rate = DccpOption::Other { kind: option_type::RECEIVE_RATE, data: vec![0, 0, 1, 0] };
     for (first, second, told) in [((2, 3), (0, 2), 5), ((0, 3), (1, 2), 3)] {

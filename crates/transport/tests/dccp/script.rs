@@ -5,12 +5,13 @@
 //! file in by its path.
 
 use crate::standin::StandIns;
+use paceline_cc::ccid::DropCode;
 use paceline_transport::dccp::{
     CCID_2, CCID_3, CookiePolicy, DccpConfig, Event, FeatureId, FlowId, Host, HostConfig, Location, State,
 };
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 use paceline_wire::dccp::{
-    Body, DccpOption, DropCode, FeatureOption, Packet, PacketType, Payload, Ports, ResetCode, ResetReason,
+    Body, DccpOption, FeatureOption, Packet, PacketType, Payload, Ports, ResetCode, ResetReason,
     SequenceNumber, ServiceCode,
 };
 use std::collections::VecDeque;

@@ -32,49 +32,22 @@ pub fn encode_in_udp(packet: &Packet, out: &mut Vec<u8>) -> Result<(), WireError
 
 /// Writes all but the checksum; answers how many bytes that covers.
 fn write(packet: &Packet, out: &mut Vec<u8>) -> Result<usize, WireError> {
-    let kind = packet.packet_type();
-    let unexpected = |what, at, found, expected| Err(WireError::Unexpected { what, at, found, expected });
-    let header = packet.header_len();
-    if header > LONGEST_HEADER {
-        return unexpected("bytes of DCCP header", 4, header as u64, "at most 1020 (RFC 4340 section 5)");
-    }
-    if packet.short && !kind.may_be_short() {
-        return unexpected("X", 8, 0, "1 on this type (RFC 4340 section 5.1)");
-    }
-    if packet.ccval > 15 || packet.coverage > 15 {
-        let found = u64::from(packet.ccval.max(packet.coverage));
-        return unexpected("CCVal or CsCov", 5, found, "at most 15");
-    }
-    let Some(covered) = covered(packet.coverage, header, packet.payload.len()) else {
-        return unexpected(
-            "CsCov",
-            5,
-            packet.coverage.into(),
-            "no more than the payload (RFC 4340 section 9.2)",
-        );
-    };
+    let (header, covered) = check(packet)?;
     let start = out.len();
     out.reserve(header + packet.payload.len());
     out.extend_from_slice(&packet.ports.source.to_be_bytes());
     out.extend_from_slice(&packet.ports.destination.to_be_bytes());
     // At most 255, as the header has at most 1020 bytes.
     out.extend_from_slice(&[(header / 4) as u8, packet.ccval << 4 | packet.coverage, 0, 0]);
-    let type_and_x = (kind as u8) << 1 | u8::from(!packet.short);
-    if packet.short {
-        out.push(type_and_x);
-        number(packet.sequence, 3, out);
-    } else {
-        out.extend_from_slice(&[type_and_x, 0]);
-        number(packet.sequence, 6, out);
-    }
+    out.push((packet.packet_type() as u8) << 1 | u8::from(!packet.short));
+    // Long numbers have a reserved byte before them, and acknowledgement numbers one more.
+    let (reserved, size): (&[u8], _) = if packet.short { (&[], 3) } else { (&[0], 6) };
+    out.extend_from_slice(reserved);
+    number(packet.sequence, size, out);
     if let Some(acknowledgment) = packet.body.acknowledgment() {
-        if packet.short {
-            out.push(0);
-            number(acknowledgment, 3, out);
-        } else {
-            out.extend_from_slice(&[0, 0]);
-            number(acknowledgment, 6, out);
-        }
+        out.push(0);
+        out.extend_from_slice(reserved);
+        number(acknowledgment, size, out);
     }
     match packet.body {
         Body::Request { service } | Body::Response { service, .. } => {
@@ -93,6 +66,27 @@ fn write(packet: &Packet, out: &mut Vec<u8>) -> Result<usize, WireError> {
         Payload::Rtp(datagram) => write_rtp(datagram, out)?,
     }
     Ok(covered)
+}
+
+/// Bytes of the header, and bytes that the checksum covers, of a packet that can be written.
+fn check(packet: &Packet) -> Result<(usize, usize), WireError> {
+    let unexpected = |what, at, found, expected| Err(WireError::Unexpected { what, at, found, expected });
+    let header = packet.header_len();
+    if header > LONGEST_HEADER {
+        return unexpected("bytes of DCCP header", 4, header as u64, "at most 1020 (RFC 4340 section 5)");
+    }
+    if packet.short && !packet.packet_type().may_be_short() {
+        return unexpected("X", 8, 0, "1 on this type (RFC 4340 section 5.1)");
+    }
+    if packet.ccval > 15 || packet.coverage > 15 {
+        let found = u64::from(packet.ccval.max(packet.coverage));
+        return unexpected("CCVal or CsCov", 5, found, "at most 15");
+    }
+    let Some(covered) = covered(packet.coverage, header, packet.payload.len()) else {
+        let found = packet.coverage.into();
+        return unexpected("CsCov", 5, found, "no more than the payload (RFC 4340 section 9.2)");
+    };
+    Ok((header, covered))
 }
 
 /// An RTP packet without media of its own: payload type 96, SSRC 0. With another header than RTP's there is only media.

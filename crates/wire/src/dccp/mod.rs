@@ -26,8 +26,8 @@ pub use decode::{Glance, decode, decode_in_udp, glance};
 pub use encode::{encode, encode_in_udp};
 pub use ip::to_ip;
 pub use option::{
-    DccpOption, DropCode, FeatureOption, LossIntervals, OPTION_DATA, Options, drop_block, from_time_steps,
-    option_type, time_steps,
+    DccpOption, FeatureOption, OPTION_DATA, Options, drop_block, from_time_steps, loss_intervals_option,
+    option_type, read_loss_intervals, time_steps,
 };
 pub use packet::{Body, LONGEST_HEADER, Packet, PacketType, Payload, Ports, RtpDatagram};
 pub use reset::{ResetCode, ResetReason};

@@ -2,12 +2,15 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
-use paceline_cc::ccid::LossInterval;
+use paceline_cc::ccid::{LossInterval, LossIntervals};
 use paceline_units::TimeDelta;
 use smallvec::SmallVec;
 
 /// The most data one option holds: its length byte counts type and length too.
 pub const OPTION_DATA: usize = 253;
+
+/// Options of one byte have types below this.
+pub(super) const FIRST_WITH_LENGTH: u8 = 32;
 
 /// An option's type as a number (RFC 4340 table 3).
 pub mod option_type {
@@ -137,56 +140,50 @@ impl DccpOption {
         }
     }
 
-    /// Bytes it takes in the header.
-    pub fn encoded_len(&self) -> usize {
-        2 + match self {
-            DccpOption::Mandatory | DccpOption::SlowReceiver => return 1,
-            DccpOption::Other { kind: ..32, .. } => return 1,
-            DccpOption::ChangeL(option)
-            | DccpOption::ConfirmL(option)
-            | DccpOption::ChangeR(option)
-            | DccpOption::ConfirmR(option) => 1 + option.values.len(),
-            DccpOption::InitCookie(data) | DccpOption::DataDropped(data) | DccpOption::Other { data, .. } => {
-                data.len()
-            }
-            DccpOption::AckVector { vector, .. } => vector.len(),
-            DccpOption::NdpCount(count) => ndp_count_len(*count),
-            DccpOption::Timestamp(_) | DccpOption::DataChecksum(_) => 4,
-            DccpOption::TimestampEcho { elapsed, .. } => {
-                4 + if *elapsed == 0 { 0 } else { time_len(*elapsed) }
-            }
-            DccpOption::ElapsedTime(elapsed) => time_len(*elapsed),
-        }
-    }
-
-    /// The option's data as bytes.
-    pub fn data(&self) -> Vec<u8> {
+    /// Hands the data over, piece by piece.
+    #[inline]
+    pub(super) fn pieces(&self, mut take: impl FnMut(&[u8])) {
         match self {
-            DccpOption::Mandatory | DccpOption::SlowReceiver => Vec::new(),
+            DccpOption::Mandatory | DccpOption::SlowReceiver => {}
             DccpOption::ChangeL(option)
             | DccpOption::ConfirmL(option)
             | DccpOption::ChangeR(option)
             | DccpOption::ConfirmR(option) => {
-                let mut data = Vec::with_capacity(1 + option.values.len());
-                data.push(option.feature);
-                data.extend_from_slice(&option.values);
-                data
+                take(&[option.feature]);
+                take(&option.values);
             }
             DccpOption::InitCookie(data) | DccpOption::DataDropped(data) | DccpOption::Other { data, .. } => {
-                data.clone()
+                take(data);
             }
-            DccpOption::AckVector { vector, .. } => vector.to_vec(),
-            DccpOption::NdpCount(count) => count.to_be_bytes()[8 - ndp_count_len(*count)..].to_vec(),
-            DccpOption::Timestamp(value) | DccpOption::DataChecksum(value) => value.to_be_bytes().to_vec(),
+            DccpOption::AckVector { vector, .. } => take(vector),
+            DccpOption::NdpCount(count) => take(&count.to_be_bytes()[8 - ndp_count_len(*count)..]),
+            DccpOption::Timestamp(value) | DccpOption::DataChecksum(value) => take(&value.to_be_bytes()),
             DccpOption::TimestampEcho { echo, elapsed } => {
-                let mut data = echo.to_be_bytes().to_vec();
+                take(&echo.to_be_bytes());
                 if *elapsed > 0 {
-                    data.extend_from_slice(&elapsed.to_be_bytes()[4 - time_len(*elapsed)..]);
+                    take(&elapsed.to_be_bytes()[4 - time_len(*elapsed)..]);
                 }
-                data
             }
-            DccpOption::ElapsedTime(elapsed) => elapsed.to_be_bytes()[4 - time_len(*elapsed)..].to_vec(),
+            DccpOption::ElapsedTime(elapsed) => take(&elapsed.to_be_bytes()[4 - time_len(*elapsed)..]),
         }
+    }
+
+    /// Bytes that the option takes in the header.
+    #[inline]
+    pub fn encoded_len(&self) -> usize {
+        if self.kind() < FIRST_WITH_LENGTH {
+            return 1;
+        }
+        let mut length = 2;
+        self.pieces(|piece| length += piece.len());
+        length
+    }
+
+    /// The option's data as bytes.
+    pub fn data(&self) -> Vec<u8> {
+        let mut data = Vec::new();
+        self.pieces(|piece| data.extend_from_slice(piece));
+        data
     }
 
     /// The option of a type and its data: [`DccpOption::Other`] if the type is unknown or the data has not its length.
@@ -239,22 +236,6 @@ pub fn from_time_steps(steps: u32) -> TimeDelta {
     TimeDelta::from_micros(i64::from(steps) * 10)
 }
 
-/// Why a packet's data did not reach the application (RFC 4340 table 7).
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-#[repr(u8)]
-pub enum DropCode {
-    /// The protocol did not allow the packet at that time.
-    ProtocolConstraints = 0,
-    /// The application no longer listens.
-    NotListening = 1,
-    /// The receive buffer was full.
-    ReceiveBuffer = 2,
-    /// The data was corrupt.
-    Corrupt = 3,
-    /// The data was corrupt and was delivered nevertheless.
-    DeliveredCorrupt = 7,
-}
-
 /// A block of Data Dropped (RFC 4340 section 11.7): 0 or the drop code and one, and of how many packets.
 pub fn drop_block(block: u8) -> (u8, i64) {
     match block {
@@ -263,48 +244,35 @@ pub fn drop_block(block: u8) -> (u8, i64) {
     }
 }
 
-/// CCID 3's Loss Intervals, the newest first (RFC 4342 section 8.6).
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct LossIntervals {
-    /// Newest packets that are in none yet, the acknowledged one in; 0 to 3.
-    pub skip: u8,
-    /// 1 to 28 intervals.
-    pub intervals: Vec<LossInterval>,
+/// CCID 3's Loss Intervals as an option (RFC 4342 section 8.6); intervals beyond the 28th are left out, and lengths cut to
+/// their fields.
+pub fn loss_intervals_option(told: &LossIntervals<'_>) -> DccpOption {
+    let mut data = vec![told.skip_length];
+    for interval in told.intervals.iter().take(LossInterval::MOST) {
+        let fields = [
+            interval.lossless_length.min(LossInterval::LONGEST),
+            interval.loss_length.min(LossInterval::LONGEST_LOSS),
+            interval.data_length.min(LossInterval::LONGEST),
+        ];
+        fields.iter().for_each(|field| data.extend_from_slice(&field.to_be_bytes()[1..]));
+    }
+    DccpOption::Other { kind: option_type::LOSS_INTERVALS, data }
 }
 
-impl LossIntervals {
-    /// The largest skip length (NDUPACK).
-    pub const MOST_SKIPPED: u8 = 3;
-
-    /// As an option; intervals beyond the 28th are left out, and lengths cut to their fields.
-    pub fn to_option(&self) -> DccpOption {
-        let mut data = vec![self.skip];
-        for interval in self.intervals.iter().take(LossInterval::MOST) {
-            let fields = [
-                interval.lossless_length.min(LossInterval::LONGEST),
-                interval.loss_length.min(LossInterval::LONGEST_LOSS),
-                interval.data_length.min(LossInterval::LONGEST),
-            ];
-            fields.iter().for_each(|field| data.extend_from_slice(&field.to_be_bytes()[1..]));
-        }
-        DccpOption::Other { kind: option_type::LOSS_INTERVALS, data }
+/// Skip length and loss intervals, the newest first, of the data of a Loss Intervals option; none if it has not the length
+/// of intervals, or skips more than 3 (NDUPACK). The ECN nonce echo is not looked at (RFC 8311).
+pub fn read_loss_intervals(data: &[u8]) -> Option<(u8, impl Iterator<Item = LossInterval> + '_)> {
+    let (&skip, rest) = data.split_first()?;
+    if rest.is_empty() || rest.len() % 9 != 0 || skip > 3 {
+        return None;
     }
-
-    /// From an option's data; none if they have not the length of intervals, or skip more than 3. The ECN nonce echo
-    /// is not looked at (RFC 8311).
-    pub fn from_data(data: &[u8]) -> Option<LossIntervals> {
-        let (&skip, rest) = data.split_first()?;
-        if rest.is_empty() || rest.len() % 9 != 0 || skip > LossIntervals::MOST_SKIPPED {
-            return None;
-        }
-        let field = |bytes: &[u8]| bytes.iter().fold(0, |number: u32, byte| number << 8 | u32::from(*byte));
-        let interval = |bytes: &[u8]| LossInterval {
-            lossless_length: field(&bytes[..3]),
-            loss_length: field(&bytes[3..6]) & LossInterval::LONGEST_LOSS,
-            data_length: field(&bytes[6..]),
-        };
-        Some(LossIntervals { skip, intervals: rest.chunks_exact(9).map(interval).collect() })
-    }
+    let field = |bytes: &[u8]| bytes.iter().fold(0, |number: u32, byte| number << 8 | u32::from(*byte));
+    let interval = move |bytes: &[u8]| LossInterval {
+        lossless_length: field(&bytes[..3]),
+        loss_length: field(&bytes[3..6]) & LossInterval::LONGEST_LOSS,
+        data_length: field(&bytes[6..]),
+    };
+    Some((skip, rest.chunks_exact(9).map(interval)))
 }
 
 #[cfg(test)]
@@ -367,14 +335,18 @@ mod tests {
             2, 0, 0, 10, 128, 0, 1, 0, 0, 10, 0, 0, 8, 0, 0, 5, 0, 0, 10, 0, 0, 8, 0, 0, 1, 0, 0, 8, 0, 0,
             10, 128, 0, 0, 0, 0, 15,
         ];
-        let found = LossIntervals::from_data(&data).expect("four intervals");
-        assert_eq!(found.skip, 2);
+        let (skip_length, found) = read_loss_intervals(&data).expect("four intervals");
+        assert_eq!(skip_length, 2);
+        let intervals: Vec<_> = found.collect();
         let lengths: Vec<_> =
-            found.intervals.iter().map(|i| (i.lossless_length, i.loss_length, i.data_length)).collect();
+            intervals.iter().map(|i| (i.lossless_length, i.loss_length, i.data_length)).collect();
         assert_eq!(lengths, [(10, 1, 10), (8, 5, 10), (8, 1, 8), (10, 0, 15)]);
-        assert_eq!(found.to_option().encoded_len(), 39);
-        assert_eq!(LossIntervals::from_data(&found.to_option().data()), Some(found));
-        assert_eq!(LossIntervals::from_data(&data[..30]), None);
-        assert_eq!(LossIntervals::from_data(&[4, 0, 0, 0, 0, 0, 0, 0, 0, 0]), None);
+        let option = loss_intervals_option(&LossIntervals { skip_length, intervals: &intervals });
+        assert_eq!(option.encoded_len(), 39);
+        let (skip_length, again) =
+            read_loss_intervals(&option.data()).map(|(n, i)| (n, i.collect())).unwrap();
+        assert_eq!((skip_length, again), (2, intervals));
+        assert!(read_loss_intervals(&data[..30]).is_none());
+        assert!(read_loss_intervals(&[4, 0, 0, 0, 0, 0, 0, 0, 0, 0]).is_none());
     }
 }

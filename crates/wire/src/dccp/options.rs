@@ -1,11 +1,9 @@
 //! The options area (RFC 4340 section 5.8).
 
+use super::option::FIRST_WITH_LENGTH;
 use super::{DccpOption, OPTION_DATA, Options, option_type};
 use crate::WireError;
 use alloc::vec::Vec;
-
-/// Options of one byte have types below this.
-const FIRST_WITH_LENGTH: u8 = 32;
 
 /// Reads the area. Padding is left out, and Mandatory before it (section 5.8.1); what follows an option of a nonsensical
 /// length is ignored, that option in.
@@ -41,12 +39,11 @@ pub(super) fn encode(options: &[DccpOption], at: usize, out: &mut Vec<u8>) -> Re
     }
     for option in options {
         check(option, at + out.len())?;
-        let data = option.data();
         out.push(option.kind());
         if option.kind() >= FIRST_WITH_LENGTH {
-            // At most 253, as was checked.
-            out.push((data.len() + 2) as u8);
-            out.extend_from_slice(&data);
+            // At most 255, as was checked.
+            out.push(option.encoded_len() as u8);
+            option.pieces(|piece| out.extend_from_slice(piece));
         }
     }
     if !first {

@@ -161,7 +161,7 @@ impl Ccid2 {
                 DropCode::ProtocolConstraints => {}
                 DropCode::NotListening => self.not_listening = true,
                 DropCode::ReceiveBuffer => no_room += 1,
-                DropCode::Corrupt => {
+                DropCode::Corrupt | DropCode::DeliveredCorrupt => {
                     self.window.on_congestion(packet.sequence, self.flight.next());
                     self.window.leave_slow_start();
                 }

@@ -6,9 +6,10 @@ use crate::dccp::feature::{FeatureId, Rule};
 use crate::dccp::mtu::TooBig;
 use crate::dccp::negotiation::Location;
 use core::fmt;
+use paceline_cc::ccid::DropCode;
 use paceline_cc::{Controller, Limits, Offered, ReceiverRequest, SendQueueState, StreamId, Update};
 use paceline_units::{Bitrate, Bytes, Time};
-use paceline_wire::dccp::{DropCode, Packet, PacketType, Payload, SequenceNumber};
+use paceline_wire::dccp::{Packet, PacketType, Payload, SequenceNumber};
 
 /// Why a datagram was not taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

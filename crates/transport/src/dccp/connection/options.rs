@@ -8,8 +8,8 @@ use crate::dccp::negotiation::{FeatureChange, Location, NegotiationState, reason
 use paceline_cc::ccid::{CcidReport, LossInterval, LossIntervalsReport};
 use paceline_cc::{Controller, PacketsReport, ReceiverReport, Report};
 use paceline_units::{Bitrate, Time, TimeDelta};
-use paceline_wire::dccp::{DccpOption, LossIntervals, Packet, PacketType, Payload, ResetCode, ResetReason};
-use paceline_wire::dccp::{drop_block, from_time_steps, option_type};
+use paceline_wire::dccp::{DccpOption, Packet, PacketType, Payload, ResetCode, ResetReason};
+use paceline_wire::dccp::{drop_block, from_time_steps, option_type, read_loss_intervals};
 
 /// Bytes of Init Cookies that are echoed at most: with more there is no room for anything else.
 const LONGEST_COOKIES: usize = 640;
@@ -136,10 +136,10 @@ impl<F: Ccids> Connection<F> {
                 match (*number, value) {
                     (option_type::LOSS_EVENT_RATE, Some(value)) => read.loss_event_rate = Some(value),
                     (option_type::RECEIVE_RATE, Some(value)) => read.receive_rate = Some(value),
-                    (option_type::LOSS_INTERVALS, _) => match LossIntervals::from_data(data) {
+                    (option_type::LOSS_INTERVALS, _) => match read_loss_intervals(data) {
                         // A second option goes on where the first left off, and skips nothing (section 8.6.1).
-                        Some(found) if read.intervals.is_empty() || found.skip == 0 => {
-                            read.intervals.extend(found.intervals);
+                        Some((skip, found)) if read.intervals.is_empty() || skip == 0 => {
+                            read.intervals.extend(found);
                         }
                         _ => return Ok(false),
                     },

@@ -7,11 +7,12 @@ use crate::dccp::ccids::Ccids;
 use crate::dccp::feature::FeatureId;
 use crate::dccp::negotiation::Location;
 use crate::dccp::received::Arrived;
+use paceline_cc::ccid::DropCode;
 use paceline_cc::ccid::{CcidReceiver, CcidReport};
 use paceline_cc::{Annotation, Arrival, ReceiverHalf, Report, StreamId};
 use paceline_units::{Ecn, Time};
 use paceline_wire::dccp::{
-    Body, DccpOption, DropCode, Packet, PacketType, Payload, ResetCode, ResetReason, SequenceNumber,
+    Body, DccpOption, Packet, PacketType, Payload, ResetCode, ResetReason, SequenceNumber,
 };
 
 /// Numbers count from the first packet on: what is further ahead no sender reaches by sending, and it must not overflow.

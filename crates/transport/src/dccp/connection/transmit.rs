@@ -11,7 +11,7 @@ use paceline_cc::{Allowance, Annotation, Controller, ReceiverHalf, ReceiverRepor
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 use paceline_wire::dccp::LONGEST_HEADER;
 use paceline_wire::dccp::{
-    Body, DccpOption, LossIntervals, Options, Packet, PacketType, Payload, SequenceNumber,
+    Body, DccpOption, Options, Packet, PacketType, Payload, SequenceNumber, loss_intervals_option,
 };
 use paceline_wire::dccp::{option_type, time_steps};
 
@@ -423,8 +423,7 @@ impl<F: Ccids> Connection<F> {
         number(option_type::RECEIVE_RATE, rate);
         let found = receiver.loss_intervals();
         if !found.intervals.is_empty() {
-            let intervals = found.intervals.to_vec();
-            options.push(LossIntervals { skip: found.skip_length, intervals }.to_option());
+            options.push(loss_intervals_option(&found));
         }
         true
     }
