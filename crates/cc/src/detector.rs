@@ -9,7 +9,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use paceline_units::{Bytes, Time, TimeDelta};
 
-/// When a packet counts as lost.
+/// When the detector declares a packet lost.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct DetectorConfig {
     /// Lost when a packet this many sequence numbers later was acknowledged; absent: time alone decides.
@@ -28,13 +28,13 @@ pub struct Acked {
     pub newly_acked: Bytes,
     /// Bytes that arrived for the first time.
     pub delivered: Bytes,
-    /// Of these, bytes marked CE.
+    /// Bytes that arrived for the first time and were marked CE.
     pub delivered_ce: Bytes,
     /// The packet sent last of all that arrived so far, if it is in this report: send time and arrival.
     pub newest: Option<(Time, Option<Time>)>,
-    /// Packets now declared lost.
+    /// Number of packets that this report made lost.
     pub lost: u32,
-    /// Packets declared lost earlier that turned up.
+    /// Number of packets declared lost earlier that turned up.
     pub spurious: u32,
 }
 
@@ -52,7 +52,7 @@ impl Acked {
     }
 }
 
-/// What became of the packets of one stream.
+/// The loss detector of one stream.
 #[derive(Clone, Debug)]
 pub struct LossDetector {
     config: DetectorConfig,

@@ -15,13 +15,13 @@ pub struct Update {
     pub pacing: Option<Pacing>,
     /// The streams whose target bitrate changed.
     pub target: TargetChange,
-    /// Which stream goes next.
+    /// Stream whose packet goes next.
     pub next_stream: Option<StreamId>,
-    /// What to drop from a send queue.
+    /// Packets to drop from a send queue.
     pub discard: Option<Discard>,
     /// A probe to send.
     pub probe: Option<Probe>,
-    /// What the receiver is asked for.
+    /// Request to the receiver.
     pub receiver: Option<ReceiverRequest>,
 }
 
@@ -82,7 +82,7 @@ pub enum Allowance {
     Unlimited,
     /// Bytes on the link; a packet leaves if it fits whole.
     Bytes(Bytes),
-    /// Packets of any size.
+    /// Number of packets, of any size.
     Packets(u64),
 }
 
@@ -147,7 +147,7 @@ impl StreamSet {
         if stream.0 < Self::CAPACITY { StreamSet(self.0 | 1 << stream.0) } else { self }
     }
 
-    /// Whether `stream` is in it.
+    /// Whether `stream` is in the set.
     #[inline]
     pub const fn contains(self, stream: StreamId) -> bool {
         stream.0 < Self::CAPACITY && self.0 >> stream.0 & 1 == 1
@@ -176,12 +176,12 @@ pub struct Probe {
     pub bytes: Bytes,
 }
 
-/// What a sender asks of its receiver.
+/// A request of a sender to its receiver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ReceiverRequest {
-    /// A report after this many packets.
+    /// A report after this number of packets.
     PacketsPerReport(u16),
-    /// A report this often.
+    /// A report after this time.
     ReportInterval(TimeDelta),
 }
 

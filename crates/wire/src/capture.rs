@@ -7,10 +7,10 @@
 const MAGIC: u32 = 0xa1b2_3c4d;
 /// LINKTYPE_RAW: each record begins with an IPv4 or IPv6 header.
 const RAW_IP: u32 = 101;
-/// No record is longer.
+/// Bytes of the longest record.
 const LONGEST: u32 = 1 << 18;
 
-/// What stands at the front of a file, once.
+/// The header of a capture file, which stands at its front.
 pub fn file_header() -> [u8; 24] {
     let mut header = [0; 24];
     header[..4].copy_from_slice(&MAGIC.to_be_bytes());

@@ -7,7 +7,7 @@ use crate::window::{Ack, Cause, Law, Marks, Sent, Window};
 use crate::{Assigned, PacketResult, SentPacket};
 use paceline_units::{Bitrate, Time, TimeDelta};
 
-/// Phases of the cycle of gains.
+/// Number of phases in the cycle of gains.
 const CYCLE: usize = 8;
 /// Before a round trip is known the first window leaves as if it were so long.
 const FIRST_RTT: f64 = 1e-3;
@@ -127,7 +127,7 @@ impl BbrLaw {
         }
     }
 
-    /// Startup never slows down.
+    /// Sets the pace to `gain` times the bandwidth. Startup never slows down.
     fn set_pace(&mut self, gain: f64) {
         let rate = gain * self.model.bw();
         if rate > 0.0 && (self.filled || self.pacing_rate.is_none_or(|before| rate > before)) {

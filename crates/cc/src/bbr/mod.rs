@@ -32,7 +32,7 @@ impl Bbr {
     }
 }
 
-/// What BBR is doing.
+/// The phase that BBR is in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Phase {
     /// Doubles the rate per round trip until the bandwidth no longer grows.
@@ -45,7 +45,7 @@ enum Phase {
     ProbeRtt,
 }
 
-/// How BBR moves the window.
+/// The window law of BBR.
 #[derive(Clone, Debug)]
 pub struct BbrLaw {
     params: Params,

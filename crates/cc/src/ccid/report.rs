@@ -27,7 +27,7 @@ pub trait CcidReceiver: ReceiverHalf {
     fn loss_intervals(&self) -> LossIntervals<'_>;
 }
 
-/// What CCID 3's Loss Intervals option holds.
+/// The contents of CCID 3's Loss Intervals option.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LossIntervals<'a> {
     /// Skip Length: how many of the highest numbers, the Acknowledgement Number's among them, are in no interval yet.
@@ -48,9 +48,9 @@ pub struct AckPathReport {
 /// A packet whose data did not reach the application.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DroppedPacket {
-    /// Extended sequence number.
+    /// Extended sequence number of the packet.
     pub sequence: u64,
-    /// Why it did not.
+    /// Reason why the data did not reach the application.
     pub code: DropCode,
 }
 
@@ -110,9 +110,9 @@ pub struct LossInterval {
 impl LossInterval {
     /// The number of loss intervals that one option has room for.
     pub const MOST: usize = 28;
-    /// The largest length in 24 bits.
+    /// The largest length that 24 bits hold.
     pub const LONGEST: u32 = (1 << 24) - 1;
-    /// The largest lossy part.
+    /// The largest length that the 23 bits of the lossy part hold.
     pub const LONGEST_LOSS: u32 = (1 << 23) - 1;
 
     /// Packets in the interval, data or not.

@@ -25,7 +25,7 @@ impl Cubic {
     }
 }
 
-/// How CUBIC moves the window.
+/// The window law of CUBIC.
 #[derive(Clone, Debug)]
 pub struct CubicLaw {
     params: Params,
@@ -57,7 +57,7 @@ impl CubicLaw {
         }
     }
 
-    /// Sections 4.1 to 4.4.
+    /// Moves the window in congestion avoidance (sections 4.1 to 4.4).
     fn avoid(&mut self, window: &mut Window, ack: &Ack) {
         let elapsed = match self.elapsed {
             Some(before) => before + ack.now.saturating_since(self.last_ack).as_secs_f64(),
@@ -85,7 +85,7 @@ impl CubicLaw {
         }
     }
 
-    /// Section 4.5 and 4.6.
+    /// Begins a new curve below the present window (sections 4.5 and 4.6).
     fn lower_plateau(&mut self, window: &Window, beta: f64) {
         let cwnd = window.packets();
         let lowered = self.params.fast_convergence && cwnd < self.last_max;

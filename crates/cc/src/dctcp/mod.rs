@@ -24,11 +24,11 @@ impl Dctcp {
     }
 }
 
-/// How DCTCP moves the window.
+/// The window law of DCTCP.
 #[derive(Clone, Debug)]
 pub struct DctcpLaw {
     params: Params,
-    /// Growth and losses (sections 3.4 and 3.5).
+    /// The law of growth and losses (sections 3.4 and 3.5).
     reno: RenoLaw,
     /// `DCTCP.Alpha`.
     alpha: f64,

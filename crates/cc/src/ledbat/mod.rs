@@ -30,7 +30,7 @@ impl Ledbat {
     }
 }
 
-/// How LEDBAT moves the window.
+/// The window law of LEDBAT.
 #[derive(Clone, Debug)]
 pub struct LedbatLaw {
     params: Params,
@@ -56,7 +56,7 @@ impl LedbatLaw {
         }
     }
 
-    /// Section 2.4.2, "on acknowledgement".
+    /// Moves the window towards the target delay (section 2.4.2, "on acknowledgement").
     #[inline]
     fn steer(&mut self, window: &mut Window, ack: &Ack, queue_delay: TimeDelta) {
         let target = self.params.target.as_secs_f64();

@@ -32,17 +32,17 @@ pub struct Config {
 pub struct Rap {
     params: Params,
     round_trip: RoundTrip,
-    /// The inter-packet gap, seconds.
+    /// The inter-packet gap in seconds.
     ipg: f64,
-    /// By stream.
+    /// What is outstanding of each stream.
     streams: Vec<Outstanding>,
-    /// Mean packet, bytes.
+    /// Mean packet size in bytes.
     size: f64,
     /// Packets sent since the last step.
     sent: u64,
     /// When the gap is due for its next step; absent while nothing is under way.
     step: Option<Time>,
-    /// When the last step was.
+    /// Time of the last step.
     stepped: Time,
     in_slow_start: bool,
     said: bool,

@@ -41,7 +41,7 @@ impl RoundTrip {
         self.srtt
     }
 
-    /// How long an acknowledgement may take.
+    /// Seconds that an acknowledgement may take.
     pub(super) fn timeout(&self, params: &Params) -> f64 {
         if self.is_known() { params.mu * self.srtt + params.phi * self.variance } else { self.srtt }
     }

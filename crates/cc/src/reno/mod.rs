@@ -27,7 +27,7 @@ impl Reno {
     }
 }
 
-/// How Reno moves the window.
+/// The window law of Reno.
 #[derive(Clone, Debug)]
 pub struct RenoLaw {
     params: Params,
@@ -79,7 +79,7 @@ impl RenoLaw {
         }
     }
 
-    /// RFC 5681 equation 4.
+    /// The threshold after a congestion event (RFC 5681 equation 4).
     fn threshold(&self, window: &Window, beta: f64) -> f64 {
         let from = if self.params.ssthresh_from_window { window.cwnd } else { window.flight() };
         (beta * from).max(self.params.ssthresh_min as f64 * window.mss)

@@ -19,7 +19,7 @@ pub struct CompetingFlows {
 }
 
 impl CompetingFlows {
-    /// No delay seen yet.
+    /// An average that has seen no delay yet.
     pub fn new() -> CompetingFlows {
         CompetingFlows { norms: [0.0; LONG], next: 0 }
     }

@@ -103,7 +103,7 @@ impl MediaRate {
         self.priority
     }
 
-    /// The application changed its limits.
+    /// Takes over the limits that the application set.
     pub fn set_limits(&mut self, min: Bitrate, max: Bitrate) {
         self.limits = (min.as_bps_f64(), max.max(min).as_bps_f64());
         self.clamp();
@@ -115,7 +115,7 @@ impl MediaRate {
         self.clamp();
     }
 
-    /// The state of the send queue changed.
+    /// Takes over the state of the send queue.
     pub fn set_queue(&mut self, now: Time, queue: &SendQueueState) {
         self.queue = *queue;
         self.queue_since = now;

@@ -85,7 +85,7 @@ pub struct Scream {
     started: Option<Time>,
     last_sent: Option<Time>,
     last_event: Option<Time>,
-    /// Loss and CE that wait for their reaction.
+    /// Whether loss and CE wait for their reaction.
     held_events: (bool, bool),
     window_due: Time,
     sample_due: Time,

@@ -98,7 +98,7 @@ impl Rates {
         self.median.value
     }
 
-    /// Closed intervals so far.
+    /// Number of intervals closed so far.
     pub fn updates(&self) -> u64 {
         self.updates
     }

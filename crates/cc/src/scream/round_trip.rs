@@ -12,12 +12,12 @@ pub struct RoundTrip {
 }
 
 impl RoundTrip {
-    /// Absent before the first sample.
+    /// Smoothed round-trip time; absent before the first sample.
     pub fn smoothed(&self) -> Option<TimeDelta> {
         (self.smoothed > 0.0).then(|| TimeDelta::from_secs_f64(self.smoothed))
     }
 
-    /// Seconds; 0 before the first sample.
+    /// Smoothed round-trip time in seconds; 0 before the first sample.
     #[inline]
     pub fn seconds(&self) -> f64 {
         self.smoothed
@@ -67,7 +67,7 @@ impl RoundTripShares {
         self.loss_event_rate
     }
 
-    /// What a report brought.
+    /// Counts what a report brought.
     #[inline]
     pub fn on_report(
         &mut self,

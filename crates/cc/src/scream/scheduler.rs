@@ -8,9 +8,9 @@ use crate::StreamId;
 /// A stream's place in the schedule.
 #[derive(Clone, Copy, Debug)]
 pub struct Turn {
-    /// Larger goes more often; above 0.
+    /// Share of the stream, above 0: a larger one goes more often.
     pub priority: f64,
-    /// Bytes that wait.
+    /// Bytes that wait in the send queue of the stream.
     pub waiting: u64,
     /// Bytes of credit; negative after having sent ahead of its share.
     pub credit: f64,

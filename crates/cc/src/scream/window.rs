@@ -47,7 +47,7 @@ impl Window {
         Window { cwnd, in_fast_increase, had_congestion, last_congestion: now, last_update: now, post: 1.0 }
     }
 
-    /// Bytes.
+    /// The congestion window in bytes.
     pub fn cwnd(&self) -> f64 {
         self.cwnd
     }
@@ -99,7 +99,7 @@ impl Window {
         self.post = 0.0;
     }
 
-    /// Section 4.1.2.2, `update_cwnd`.
+    /// Moves the window by the queue delay (section 4.1.2.2, `update_cwnd`).
     fn follow_delay(&mut self, params: &Params, now: Time, input: &WindowInput) {
         self.post = ramp(now.saturating_since(self.last_congestion), params.post_congestion_delay);
         if self.in_fast_increase && input.trend >= params.qdelay_trend_th {

@@ -2,7 +2,7 @@
 
 use super::Params;
 
-/// Which intervals count, and how much.
+/// Which loss intervals count, and with what weight.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Averager {
     /// `n`, the intervals that are averaged.

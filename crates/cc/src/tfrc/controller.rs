@@ -110,7 +110,7 @@ impl Tfrc {
         self.target()
     }
 
-    /// R, absent before the first feedback.
+    /// R, the round-trip time in seconds; absent before the first feedback.
     pub(crate) fn rtt(&self) -> Option<f64> {
         self.round_trip.r()
     }

@@ -12,13 +12,13 @@ const SPANS: usize = 32;
 /// The latest spans of time in which the sender was not limited by the application, the newest last.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct DataLimited {
-    /// First and last time, in a ring.
+    /// First and last time of each span, in a ring.
     spans: [(Time, Time); SPANS],
     count: usize,
 }
 
 impl DataLimited {
-    /// Nothing was sent.
+    /// No span: nothing was sent.
     pub(super) fn new() -> DataLimited {
         DataLimited { spans: [(Time::ZERO, Time::ZERO); SPANS], count: 0 }
     }

@@ -8,7 +8,7 @@ use paceline_units::{Time, TimeDelta};
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Feedback {
     pub(crate) p: f64,
-    /// Bytes per second.
+    /// `X_recv`, bytes per second.
     pub(crate) x_recv: f64,
     pub(crate) t_recvdata: Time,
     pub(crate) t_delay: TimeDelta,

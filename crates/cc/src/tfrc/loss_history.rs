@@ -36,12 +36,12 @@ struct FirstInterval {
 #[derive(Clone, Debug)]
 pub(crate) struct LossHistory {
     averager: Averager,
-    /// The newest first.
+    /// The loss events, the newest first.
     events: VecDeque<Event>,
     first: Option<FirstInterval>,
     /// What was lost, in order, so that it can be taken back.
     runs: VecDeque<LostRun>,
-    /// Memory for a rebuild.
+    /// The loss events as they were, while the history is rebuilt.
     before: VecDeque<Event>,
 }
 

@@ -53,7 +53,7 @@ pub struct Tfrc {
     largest_packet: Bytes,
     segment: SegmentSize,
     round_trip: RoundTrip,
-    /// X, bytes per second.
+    /// X, the allowed sending rate in bytes per second.
     x: f64,
     /// `X_Bps` at the last feedback packet with losses.
     x_bps: Option<f64>,
@@ -62,9 +62,9 @@ pub struct Tfrc {
     tld: Time,
     limit: ReceiveLimit,
     data_limited: DataLimited,
-    /// The first packet's time.
+    /// Time of the first packet.
     started: Option<Time>,
-    /// When the nofeedback timer expires.
+    /// Time at which the nofeedback timer expires.
     no_feedback: Option<Time>,
     /// Whether anything was sent since that timer was set.
     sent_since: bool,

@@ -13,12 +13,12 @@ pub(super) struct ReceiveLimit {
 }
 
 impl ReceiveLimit {
-    /// A single item, Infinity.
+    /// A set of a single item, Infinity.
     pub(super) fn new(now: Time) -> ReceiveLimit {
         ReceiveLimit { entries: [(now, f64::INFINITY); N], len: 1 }
     }
 
-    /// The largest member.
+    /// The largest member of the set, bytes per second.
     pub(super) fn max(&self) -> f64 {
         self.entries[..self.len].iter().fold(0.0, |most, (_, rate)| most.max(*rate))
     }

@@ -34,7 +34,7 @@ impl ReceiveRate {
         arrived / age(mark).max(r).max(1e-6)
     }
 
-    /// The feedback timer expires.
+    /// Begins to measure anew: the feedback timer expired.
     pub(crate) fn expire(&mut self, now: Time, r: f64) {
         let old = |mark: &(Time, u64)| now.saturating_since(mark.0).as_secs_f64() >= r;
         while self.marks.get(1).is_some_and(old) {

@@ -99,7 +99,7 @@ pub(crate) struct Reception {
     stream: u8,
     /// The first that arrived: senders begin anywhere.
     first: u64,
-    /// One above the highest.
+    /// One above the highest number that arrived.
     next: u64,
     /// The last arrival and its stamp.
     last: (u64, u64),
@@ -107,7 +107,7 @@ pub(crate) struct Reception {
 }
 
 impl Reception {
-    /// Begins with the first packet that arrives.
+    /// The packets of a stream whose first arrival this is.
     pub(crate) fn new(ndupack: u64, stream: u8, sequence: u64, stamp: u64) -> Reception {
         let holes = VecDeque::with_capacity(MOST_HOLES);
         let next = sequence.saturating_add(1);

@@ -21,7 +21,7 @@ struct Estimates {
 }
 
 impl RoundTrip {
-    /// A sample was taken.
+    /// Takes a sample, in seconds.
     pub(super) fn on_sample(&mut self, params: &Params, sample: f64) {
         let sample = sample.max(SHORTEST);
         let sqrt_sample = sqrt(sample);

@@ -13,7 +13,7 @@ pub(crate) struct SegmentSize {
 }
 
 impl SegmentSize {
-    /// Nothing was sent: the size is `expected`.
+    /// The size before anything was sent: `expected`.
     pub(crate) fn new(expected: Bytes) -> SegmentSize {
         SegmentSize { mean: expected.as_f64().max(1.0), count: 0.0 }
     }

@@ -24,7 +24,7 @@ impl Vegas {
     }
 }
 
-/// How Vegas moves the window.
+/// The window law of Vegas.
 #[derive(Clone, Debug)]
 pub struct VegasLaw {
     params: Params,

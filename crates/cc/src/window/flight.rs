@@ -48,7 +48,7 @@ impl<N: Copy + Default> Flight<N> {
         self.pipe
     }
 
-    /// What is not acknowledged cumulatively.
+    /// Bytes sent and not acknowledged cumulatively.
     #[inline]
     pub fn size(&self) -> u64 {
         self.size
@@ -145,19 +145,19 @@ impl<N: Copy + Default> Flight<N> {
         }
     }
 
-    /// The transport declared bytes lost.
+    /// Takes bytes that the transport declared lost out of the pipe.
     pub fn on_lost(&mut self, bytes: Bytes) {
         self.pipe = self.pipe.saturating_sub(bytes.as_u64());
     }
 
-    /// The transport took that back.
+    /// Puts bytes back that the transport had declared lost.
     pub fn on_found(&mut self, bytes: Bytes) {
         if !self.packets.is_empty() {
             self.pipe = self.pipe.saturating_add(bytes.as_u64());
         }
     }
 
-    /// Everything counts as lost.
+    /// Empties the pipe: everything counts as lost.
     pub fn on_timed_out(&mut self) {
         self.pipe = 0;
     }

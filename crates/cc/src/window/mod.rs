@@ -40,7 +40,7 @@ impl Setup {
     }
 }
 
-/// Why a window is reduced.
+/// Reason for a reduction of the window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cause {
     /// The transport detected a loss.
@@ -52,17 +52,17 @@ pub enum Cause {
 /// An acknowledgement: a report that delivered something.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack {
-    /// When it came.
+    /// Time of its arrival.
     pub now: Time,
-    /// Bytes it delivered.
+    /// Bytes that the acknowledgement delivered.
     pub delivered: u64,
-    /// Those of them that were marked CE.
+    /// Bytes that it delivered and that were marked CE.
     pub marked: u64,
-    /// The highest sequence number it delivered.
+    /// Highest sequence number that it delivered.
     pub newest: u64,
     /// The round trip of the packet sent last of those it delivered; absent if all were sent again (Karn's rule).
     pub rtt: Option<TimeDelta>,
-    /// Bytes in flight before it.
+    /// Bytes in flight before the acknowledgement.
     pub flight_before: u64,
     /// Whether the window may grow: it was used, and no recovery lasts.
     pub may_grow: bool,
@@ -138,19 +138,19 @@ pub trait Law {
         None
     }
 
-    /// Its estimate of the queue delay.
+    /// The law's estimate of the queue delay.
     fn queue_delay(&self) -> Option<TimeDelta> {
         None
     }
 
-    /// What can be plotted.
+    /// The inner state that a person would plot, by name and unit.
     fn state_variables(&self) -> &'static [StateVariable];
 
     /// Writes the values of [`Law::state_variables`], in their order.
     fn state(&self, window: &Window, values: &mut [Option<f64>]);
 }
 
-/// What a mark means to a law.
+/// The meaning of a mark to a law.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Marks {
     /// The law does not look at marks.

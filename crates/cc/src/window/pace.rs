@@ -3,7 +3,7 @@
 use super::Window;
 use paceline_units::Bitrate;
 
-/// The pace in windows per round trip.
+/// The pace of a window law, in windows per round trip.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct PacingGains {
     /// In slow start: the window doubles in a round trip.

@@ -5,7 +5,7 @@ use paceline_units::TimeDelta;
 /// RFC 6298 (2.4) and (2.1): no timeout is shorter, and this is the first.
 const LEAST_TIMEOUT: f64 = 1.0;
 
-/// SRTT and RTTVAR, seconds.
+/// Smoothed round-trip time (SRTT) and its variation (RTTVAR), in seconds.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct RoundTrip {
     smoothed: f64,
@@ -13,18 +13,18 @@ pub struct RoundTrip {
 }
 
 impl RoundTrip {
-    /// Absent before the first sample.
+    /// Smoothed round-trip time; absent before the first sample.
     pub fn smoothed(&self) -> Option<TimeDelta> {
         (self.smoothed > 0.0).then(|| TimeDelta::from_secs_f64(self.smoothed))
     }
 
-    /// Seconds; 0 before the first sample.
+    /// Smoothed round-trip time in seconds; 0 before the first sample.
     #[inline]
     pub fn seconds(&self) -> f64 {
         self.smoothed
     }
 
-    /// RFC 6298 (2.2) and (2.3).
+    /// Takes a sample (RFC 6298 (2.2) and (2.3)).
     #[inline]
     pub fn sample(&mut self, sample: TimeDelta) {
         let sample = sample.as_secs_f64().max(1e-9);
@@ -44,7 +44,7 @@ impl RoundTrip {
         (self.smoothed > 0.0).then(|| TimeDelta::from_secs_f64(self.smoothed + above))
     }
 
-    /// RTO (2.3), without back-off.
+    /// Retransmission timeout (RTO, RFC 6298 (2.3)), without back-off.
     pub fn timeout(&self) -> TimeDelta {
         TimeDelta::from_secs_f64((self.smoothed + 4.0 * self.variation).max(LEAST_TIMEOUT))
     }

@@ -9,7 +9,7 @@ pub struct Window {
     pub cwnd: f64,
     /// `ssthresh`; infinite until something was lost.
     pub ssthresh: f64,
-    /// The largest packet (SMSS with its header).
+    /// Size of the largest packet in bytes (SMSS with its header).
     pub mss: f64,
     /// The smoothed round-trip time.
     pub round_trip: RoundTrip,
@@ -53,13 +53,13 @@ impl Window {
         }
     }
 
-    /// RFC 5681 section 3.1.
+    /// Whether the window is below its threshold (RFC 5681 section 3.1).
     #[inline]
     pub fn in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh
     }
 
-    /// The first window, bytes.
+    /// The first window in bytes.
     #[inline]
     pub fn initial(&self) -> f64 {
         self.initial
@@ -90,7 +90,7 @@ impl Window {
         (self.flight_size as f64).min(self.cwnd)
     }
 
-    /// What may be in flight, whole bytes.
+    /// The bytes that may be in flight.
     #[inline]
     pub fn bytes(&self) -> u64 {
         if self.whole_packets {

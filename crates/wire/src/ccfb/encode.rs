@@ -116,7 +116,7 @@ impl<'a> PacketWriter<'a> {
         PacketWriter { out, start, sender_ssrc, written }
     }
 
-    /// Bytes left for blocks.
+    /// Bytes left for report blocks.
     fn room(&self, limit: usize) -> usize {
         limit - TIMESTAMP - (self.out.len() - self.start)
     }

@@ -11,9 +11,9 @@ use paceline_units::{Bytes, Ecn, Time};
 /// What a report says of one packet (RFC 8888 section 3.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ArrivalReport {
-    /// Not received yet.
+    /// The packet had not arrived when the report was written.
     Missing,
-    /// Received.
+    /// The packet arrived.
     Received {
         /// When, a multiple of the receiver's clock step; absent if out of range or unknown.
         at: Option<Time>,
@@ -38,7 +38,7 @@ pub struct FeedbackBlock {
 pub struct Feedback {
     /// When it was written, by the receiver's clock, a multiple of its step.
     pub written: Time,
-    /// What each block covers.
+    /// The report blocks, one for each stream.
     pub blocks: Vec<FeedbackBlock>,
     /// What happened to the packets, block after block.
     pub arrivals: Vec<ArrivalReport>,
@@ -47,7 +47,7 @@ pub struct Feedback {
 }
 
 impl Feedback {
-    /// Forgets everything but its memory.
+    /// Empties the report and keeps its memory.
     pub fn clear(&mut self) {
         self.blocks.clear();
         self.arrivals.clear();

@@ -35,7 +35,7 @@ const RECEIVED: u16 = 0x8000;
 const BLOCK_HEADER: usize = 8;
 /// SSRC of the RTCP packet's sender, which follows the RTCP header.
 const SENDER: usize = 4;
-/// The report timestamp.
+/// Bytes of the report timestamp.
 const TIMESTAMP: usize = 4;
 
 /// Whether an RTCP packet is congestion control feedback (RFC 8888 section 3.1).
@@ -48,7 +48,7 @@ pub fn is_ccfb(packet: &RtcpPacket<'_>) -> bool {
 pub struct RawFeedback {
     /// SSRC of the RTCP packet's sender.
     pub sender_ssrc: u32,
-    /// What each block covers.
+    /// The report blocks, one for each stream.
     pub blocks: Vec<RawBlock>,
     /// What happened to the packets, block after block.
     pub entries: Vec<RawEntry>,
@@ -84,11 +84,11 @@ pub struct RawBlock {
 /// A packet metric block (RFC 8888 section 3.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RawEntry {
-    /// Not received yet.
+    /// The packet had not arrived when the report was written.
     Missing,
     /// The packet arrived.
     Received {
-        /// When, before the report timestamp.
+        /// Time of arrival, counted back from the report timestamp.
         ato: ArrivalOffset,
         /// ECN field of the packet as it arrived.
         ecn: Ecn,
@@ -116,9 +116,9 @@ impl RawEntry {
 pub enum ArrivalOffset {
     /// This many 1/1024 s before the report timestamp; at most [`MAX_OFFSET`].
     Known(u16),
-    /// Longer ago than [`MAX_OFFSET`].
+    /// The packet arrived more than [`MAX_OFFSET`] before the report timestamp.
     OverRange,
-    /// Not known, or after the report timestamp.
+    /// The arrival time is not known, or lies after the report timestamp.
     Unknown,
 }
 
@@ -130,14 +130,14 @@ pub enum ArrivalOffset {
 /// Without that, a peer that writes 63 for 64 entries would always lose the newest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum CountForm {
-    /// The packets of the block.
+    /// num_reports is the number of packets in the block.
     #[default]
     Count,
-    /// The packets of the block less one, as the RFC's wording was read before the erratum.
+    /// num_reports is one less, as the RFC's wording was read before the erratum.
     LessOne,
 }
 
-/// Bytes of `count` entries, padding in.
+/// Bytes that `count` entries take, padding in.
 fn entries_size(count: usize) -> usize {
     count.next_multiple_of(2) * 2
 }

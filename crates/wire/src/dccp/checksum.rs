@@ -8,14 +8,14 @@ pub const IP_PROTOCOL: u8 = 33;
 /// Source and destination, of which the pseudo-header is made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Addresses {
-    /// IPv4.
+    /// Addresses of IPv4.
     V4 {
         /// Address of the sender.
         source: Ipv4Addr,
         /// Address of the receiver.
         destination: Ipv4Addr,
     },
-    /// IPv6.
+    /// Addresses of IPv6.
     V6 {
         /// Address of the sender.
         source: Ipv6Addr,

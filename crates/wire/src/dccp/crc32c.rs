@@ -25,7 +25,7 @@ pub fn crc32c(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(u32::MAX, |crc, byte| step(crc, *byte))
 }
 
-/// The CRC of so many zeros.
+/// The CRC of `count` zero bytes.
 pub(super) fn crc32c_zeros(count: usize) -> u32 {
     !(0..count).fold(u32::MAX, |crc, _| step(crc, 0))
 }

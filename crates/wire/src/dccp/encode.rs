@@ -106,7 +106,7 @@ fn write_rtp(datagram: &RtpDatagram, out: &mut Vec<u8>) -> Result<(), WireError>
     rtp::encode(&header, media, 0, out)
 }
 
-/// The low bytes of a number.
+/// Writes the low `bytes` bytes of a number.
 fn number(number: SequenceNumber, bytes: usize, out: &mut Vec<u8>) {
     out.extend_from_slice(&number.as_u64().to_be_bytes()[8 - bytes..]);
 }

@@ -116,7 +116,7 @@ pub struct AckPath {
 }
 
 impl AckPath {
-    /// Nothing has arrived.
+    /// A path on which nothing has arrived.
     pub fn new(params: &Params) -> AckPath {
         AckPath { numdupack: params.numdupack, packets: None }
     }

@@ -9,15 +9,15 @@ use crate::{
 };
 use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
 
-/// What one acknowledgement says anew.
+/// What one acknowledgement says for the first time.
 #[derive(Clone, Copy, Default)]
 struct News {
     /// Packets received unmarked that were in the pipe, and the newest of them.
     unmarked: u64,
     newest_unmarked: u64,
-    /// The newest that was marked.
+    /// Number of the newest packet that was marked.
     marked: Option<u64>,
-    /// The newest of all, and when it was sent.
+    /// Number of the newest packet of all, and when it was sent.
     newest: Option<(u64, Time)>,
 }
 

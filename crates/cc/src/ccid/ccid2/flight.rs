@@ -5,7 +5,7 @@ use paceline_units::{Bytes, Time};
 
 /// More packets than any flight has: a sender that goes further ahead forgets the oldest.
 const CAPACITY: u64 = 1 << 18;
-/// The largest NUMDUPACK.
+/// The largest NUMDUPACK that can be set.
 const MOST_DUPACKS: usize = 16;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,10 +26,10 @@ struct Packet {
     state: PacketState,
 }
 
-/// A packet newly acknowledged.
+/// A packet that is acknowledged for the first time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Acknowledged {
-    /// When it was sent.
+    /// Time at which the packet was sent.
     pub(super) at: Time,
     /// Whether it was in the pipe: neither inferred lost nor given up before.
     pub(super) counted: bool,
@@ -46,7 +46,7 @@ pub(super) struct Flight {
     bytes: u64,
     /// The highest numbers that were received, one above each, the highest first; 0 where there are fewer.
     highest: [u64; MOST_DUPACKS],
-    /// What lies below was looked at for losses.
+    /// Packets below this number were looked at for losses.
     looked_at: u64,
 }
 
@@ -68,7 +68,7 @@ impl Flight {
         self.pipe
     }
 
-    /// The sizes of the packets in the pipe.
+    /// Sum of the sizes of the packets in the pipe.
     #[inline]
     pub(super) fn bytes(&self) -> Bytes {
         Bytes::new(self.bytes)

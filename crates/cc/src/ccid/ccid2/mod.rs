@@ -41,7 +41,7 @@ pub struct Ccid2 {
     flight: Flight,
     timeout: TransmitTimeout,
     ack_ratio: AckRatio,
-    /// Whether nobody listens any more.
+    /// Whether the application at the other end listens no more.
     not_listening: bool,
 }
 
@@ -76,7 +76,7 @@ impl Ccid2 {
         self.window.cwnd()
     }
 
-    /// Data packets outstanding.
+    /// Number of data packets outstanding.
     pub fn pipe(&self) -> u64 {
         self.flight.pipe()
     }

@@ -39,7 +39,7 @@ impl TransmitTimeout {
         }
     }
 
-    /// Absent before the first round trip.
+    /// Smoothed round-trip time; absent before the first sample.
     pub(super) fn srtt(&self) -> Option<TimeDelta> {
         self.round_trip.smoothed()
     }
@@ -52,7 +52,7 @@ impl TransmitTimeout {
         }
     }
 
-    /// RTO, backed off.
+    /// Retransmission timeout (RTO), backed off.
     pub(super) fn rto(&self) -> TimeDelta {
         let base = self.round_trip.timeout_above(self.granularity).unwrap_or(self.initial);
         let base = base.max(self.min).max(SHORTEST).min(self.max);

@@ -54,7 +54,7 @@ impl Window {
         self.cwnd
     }
 
-    /// Absent before it was lowered.
+    /// Slow start threshold in packets; absent before it was lowered.
     pub(super) fn ssthresh(&self) -> Option<u64> {
         (self.ssthresh != NO_THRESHOLD).then_some(self.ssthresh)
     }

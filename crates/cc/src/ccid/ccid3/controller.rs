@@ -128,7 +128,7 @@ impl Ccid3 {
         self.answer(update)
     }
 
-    /// Who is not listened to sends nothing.
+    /// Answers with `update`, but allows nothing to a sender that is not listened to.
     fn answer(&self, update: Update) -> Update {
         let nothing = self.not_listening.then_some(Allowance::Packets(0));
         Update { allowance: nothing.or(update.allowance), ..update }

@@ -38,9 +38,9 @@ pub struct Ccid3 {
     averager: Averager,
     /// Packets that the other end host had no room for, since the last feedback packet.
     no_room: u64,
-    /// Whether it asked for no more, since then.
+    /// Whether the other end host asked for no more since then.
     slow_receiver: bool,
-    /// Whether nobody listens any more.
+    /// Whether the application at the other end listens no more.
     not_listening: bool,
 }
 

@@ -26,7 +26,7 @@ pub struct Ccid3Receiver {
     steps: u64,
     counter_modulo: bool,
     feedback_timer: bool,
-    /// From the first packet on.
+    /// What arrived; absent before the first packet.
     packets: Option<Reception>,
     history: LossHistory,
     clock: CounterClock,
@@ -36,7 +36,7 @@ pub struct Ccid3Receiver {
     non_data: u64,
     /// `last_counter`, unwrapped; absent before the first report.
     last_counter: Option<u64>,
-    /// When the last report was.
+    /// Time of the last report.
     reported: Option<Time>,
     /// p as it was calculated last.
     p: f64,
@@ -48,7 +48,7 @@ pub struct Ccid3Receiver {
     newest: Option<(Option<Time>, Time)>,
     last_data: Option<Time>,
     skip_length: u8,
-    /// As of the last report.
+    /// Loss intervals as of the last report.
     intervals: Vec<LossInterval>,
 }
 
@@ -183,7 +183,7 @@ impl Ccid3Receiver {
         self.p != before
     }
 
-    /// Section 8.6.1.
+    /// Writes the loss intervals of a report (section 8.6.1).
     fn write_intervals(&mut self) {
         self.intervals.clear();
         let Some(packets) = &self.packets else { return };

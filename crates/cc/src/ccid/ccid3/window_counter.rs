@@ -4,13 +4,13 @@ use paceline_units::{Time, TimeDelta};
 
 /// Steps that are remembered: about eight round trips.
 const STEPS: usize = 32;
-/// What the wire has room for.
+/// Number of values that the 4 bits on the wire hold.
 pub(super) const MODULUS: u64 = 16;
 
-/// What the sender puts on packets.
+/// The counter that the sender puts on packets.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct WindowCounter {
-    /// In a round trip.
+    /// Steps of the counter in a round trip.
     steps: u64,
     /// The round-trip time before one is known.
     rtt_unknown: f64,
@@ -68,7 +68,7 @@ impl WindowCounter {
     }
 }
 
-/// What the receiver makes of it.
+/// The counters of arriving packets, unwrapped: the receiver's clock.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct CounterClock {
     steps: u64,
