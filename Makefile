@@ -62,7 +62,7 @@ format: build ## Bring Rust and Python into the project's format
 .PHONY: bench
 bench: build ## Print speeds: simulated, on loopback, instructions per packet, the study engine
 	cargo run --release --locked --quiet -p paceline-benches
-	@$(BIN)/python benches/sweep.py
+	@$(BIN)/python benches/study.py
 
 .PHONY: fuzz
 fuzz: prerequisites ## Fuzz the parsers and the controllers for a short while

@@ -10,12 +10,12 @@ import pytest
 
 import paceline
 from conftest import Run
+from paceline import _core
 from paceline.fitting import fit_blockage, fit_frames
 from paceline.fitting.blockage import states_of, stays_of
 from paceline.fitting.distances import among_themselves, autocorrelation, frame_distances, rate_distances
 from paceline.fitting.frame_sizes import with_keys
 from paceline.fitting.recordings import Frames, Rates, draw_frames, draw_rates, read_rates
-from paceline.quantity import base_units
 from paceline.scenario import read
 from paceline.toml import loads
 
@@ -229,7 +229,7 @@ def test_a_preset_is_what_the_command_in_its_docs_prints(cli: Run, data_dir: Pat
         found: list[float] = []
         for state in states:
             found += [state["dwell_shape"], *state["next"].values(), *map(_mbps, state["rates"])]
-            found += [base_units(state[key]) for key in ("dwell", "correlation")]
+            found += [_base_units(state[key]) for key in ("dwell", "correlation")]
         return found
 
     fitted = numbers(document["parameters"]["states"])
@@ -242,6 +242,10 @@ def test_a_preset_is_what_the_command_in_its_docs_prints(cli: Run, data_dir: Pat
 
 
 def _mbps(rate: str) -> float:
-    bits = base_units(rate)
-    assert bits is not None
-    return bits / 1e6
+    return _base_units(rate) / 1e6
+
+
+def _base_units(text: str) -> float:
+    found = _core.quantity(text)
+    assert found is not None
+    return found[0]

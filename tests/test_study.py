@@ -16,7 +16,9 @@ import paceline
 from conftest import CALL, ROOT, Run
 from paceline.studies import judge
 from paceline.studies.definition import load
-from paceline.studies.metrics import Metric
+from paceline.studies.metrics import MetricSpec
+from paceline.studies.progress import State
+from paceline.studies.spec import read
 
 SCREAM_5G = ROOT / "studies" / "scream-5g"
 # Every number that the paper states about its set-up and its results, by where it stands.
@@ -82,6 +84,10 @@ def tiny(tmp_path: Path) -> Path:
     return folder
 
 
+def rule(**said: object) -> judge.Rule:
+    return read("rules.r", {"name": "r", "help": "", **said}, judge.Rule)
+
+
 def test_every_number_of_the_paper_is_there() -> None:
     rows = load(SCREAM_5G).published
     for where, numbers in NUMBERS_OF_THE_PAPER.items():
@@ -97,13 +103,13 @@ def test_claims_have_rules_of_their_own() -> None:
 
 def test_judged_and_shown_experiments_differ_in_what_is_said() -> None:
     study = load(SCREAM_5G)
-    assert set(study.experiments["throttle"].beside.values()) == {"throttle-rfc8298", "throttle-l4s", "throttle-2022"}
+    assert set(study.designs["throttle"].spec.beside.values()) == {"throttle-rfc8298", "throttle-l4s", "throttle-2022"}
     as_logged = {"throttle-log", "throttle-starts", "fiveg-log"}
     assert {row.experiment for row in study.published} == {"throttle", "fiveg"} | as_logged
-    for name, experiment in study.experiments.items():
-        if name.partition("@")[0] in as_logged:
-            assert "flows.video.controller.profile" not in dict(experiment.overrides)
-    limits = dict(study.experiments["fiveg-rfc8298"].overrides)
+    for name in as_logged:
+        for number in range(len(study.designs[name])):
+            assert "flows.video.controller.profile" not in dict(study.designs[name].overrides(number))
+    limits = dict(study.designs["fiveg-rfc8298"].overrides(0))
     assert limits["flows.video.controller.target_bitrate_max"] == '"100Mbps"'
     assert limits["flows.video.controller.profile"] == '"rfc8298"'
 
@@ -113,8 +119,8 @@ def test_largest_of_is_what_a_log_of_maxima_shows(tmp_path: Path) -> None:
     result = paceline.run(tmp_path / "call.toml", overrides={"sample": "10ms"})
     flight = result.flows.set_index("time_s")["bytes_in_flight"]
     lines = [flight[(flight.index > end - 0.0501) & (flight.index < end + 1e-9)].max() for end in (1.05, 1.1, 1.15)]
-    spec = {"kind": "series", "column": "bytes_in_flight", "statistic": "min", "spans": [[1.0, 1.15]]}
-    logged = Metric("flight", {**spec, "largest_of": 0.05}).of(result)
+    said = {"kind": "series", "column": "bytes_in_flight", "statistic": "min", "spans": [[1.0, 1.15]]}
+    logged = read("metrics.flight", {**said, "name": "flight", "largest_of": 0.05}, MetricSpec).value(result)
     assert logged == min(lines)
     assert logged > flight.loc[1.0:1.15].min()
 
@@ -132,16 +138,15 @@ def test_largest_of_is_what_a_log_of_maxima_shows(tmp_path: Path) -> None:
     ],
 )
 def test_a_rule_has_two_bands(ours: float | None, verdict: str) -> None:
-    rule = judge.Rule.read("r", {"help": "", "holds": 0.06, "direction": 0.25})
-    assert rule.verdict(100.0, ours) == verdict
+    assert rule(holds=0.06, direction=0.25).verdict(100.0, ours) == verdict
 
 
 def test_absolute_and_band_rules() -> None:
-    zero = judge.Rule.read("zero", {"help": "", "absolute": True, "holds": 1.0, "direction": 5.0})
+    zero = rule(absolute=True, holds=1.0, direction=5.0)
     assert [zero.verdict(0.0, ours) for ours in (1.0, 5.0, 5.1)] == [
         judge.HOLDS, judge.IN_DIRECTION, judge.DOES_NOT_HOLD,
     ]  # fmt: skip
-    band = judge.Rule.read("band", {"help": "", "between": [0.8, 1.0], "direction_between": [0.4, 1.0]})
+    band = rule(between=[0.8, 1.0], direction_between=[0.4, 1.0])
     assert [band.verdict(None, ours) for ours in (0.8, 0.5, 0.3)] == [
         judge.HOLDS, judge.IN_DIRECTION, judge.DOES_NOT_HOLD,
     ]  # fmt: skip
@@ -176,7 +181,8 @@ def test_a_study_without_samples_says_so(cli: Run, tiny: Path, workers: int) -> 
     (tiny / "call.toml").write_text(CALL.replace('sample = "50ms"', 'sample = "20s"'))
     done = cli("study", tiny, "--out", tiny / "out", "--chart", "--workers", str(workers))
     assert done.returncode == 1
-    assert f"paceline: {tiny / 'call.toml'}: sample: found one longer than the 10 s" in done.stderr
+    assert "paceline: 3 of 3 experiments failed; the first: one: " in done.stderr
+    assert f"{tiny / 'call.toml'}: sample: found one longer than the 10 s of 'one'" in done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -187,7 +193,8 @@ def test_a_study_writes_rows_comparison_and_report(tiny: Path) -> None:
     assert frame["experiment"].tolist() == ["one", "two", "three"]
     assert frame["metric.top"].tolist() == pytest.approx([8, 2, 8])
     assert frame["seed"].tolist() == [1, 1, 3]
-    assert frame["parameter.flows.video.controller.profile"].tolist() == ["reference-2022"] * 3
+    assert result.constants["flows.video.controller.profile"] == ("reference-2022", None)
+    assert "parameter.flows.video.controller.profile" not in frame, "what is the same in all rows stands there once"
     assert frame["version"].nunique() == 1
     with (tiny / "out" / "comparison.csv").open() as file:
         lines = list(csv.DictReader(file))
@@ -196,6 +203,7 @@ def test_a_study_writes_rows_comparison_and_report(tiny: Path) -> None:
     ]  # fmt: skip
     page = (tiny / "out" / "report.html").read_text()
     assert page.count("<svg") == 5
+    assert frame["summary.flows.video.packets_sent"].notna().all()
     assert not re.search(r'(src|href)="(?!#)|url\((?!#)|@import', page), "the page asks for another file"
 
 
@@ -206,41 +214,41 @@ def test_results_do_not_depend_on_the_number_of_workers(tiny: Path) -> None:
         assert (tiny / "1" / name).read_bytes() == (tiny / "2" / name).read_bytes(), name
 
 
-def test_resume_takes_over_what_is_finished_and_only_that(tiny: Path) -> None:
-    from paceline.studies.engine import run_study
-
+def test_what_is_finished_is_taken_over_and_another_definition_refused(tiny: Path) -> None:
     whole = paceline.study(tiny, out=tiny / "out").results
-    (tiny / "out" / ".rows" / "two.json").unlink()
-    told: list[tuple[str, bool]] = []
-    again = run_study(tiny, out=tiny / "out", resume=True, done=lambda name, resumed: told.append((name, resumed)))
-    assert told == [("one", True), ("three", True), ("two", False)]
+    seen: list[State] = []
+    again = paceline.study(tiny, out=tiny / "out", told=seen.append)
+    assert (seen[0].finished, again.state.taken_over) == (3, 3)
     pd.testing.assert_frame_equal(again.results, whole)
 
     (tiny / "study.toml").write_text(TINY.replace('"2Mbps"', '"3Mbps"'))
-    told.clear()
-    changed = run_study(tiny, out=tiny / "out", resume=True, done=lambda name, resumed: told.append((name, resumed)))
-    assert not any(resumed for _, resumed in told)
-    assert changed.results["metric.top"].tolist() == pytest.approx([8, 3, 8])
+    with pytest.raises(
+        paceline.StudyError, match=r"another definition \(experiments\.two\.set.*found '2Mbps', expected"
+    ):
+        paceline.study(tiny, out=tiny / "out")
+    pd.testing.assert_frame_equal(pd.read_parquet(tiny / "out" / "results.parquet"), whole)
+    changed = paceline.study(tiny, out=tiny / "out", fresh=True)
+    assert (changed.state.taken_over, changed.results["metric.top"].tolist()) == (0, pytest.approx([8, 3, 8]))
 
 
 def test_a_killed_study_goes_on(tiny: Path) -> None:
-    """Killed as soon as the first experiment is stored: that one is not run again, and none is missing."""
+    """Killed while the third runs: the first is not run again, and none is missing."""
     out = tiny / "out"
     long = TINY.replace('set = { "seed" = 3 }', 'set = { "seed" = 3, "duration" = "2000s" }')
     (tiny / "study.toml").write_text(long)
     command = [sys.executable, "-m", "paceline", "study", str(tiny), "--out", str(out), "--workers", "1"]
+    journal = out / ".study" / "rows-000000.journal"
     with subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as process:
         give_up = time.monotonic() + 60
-        while not list(out.glob(".rows/*.json")) and time.monotonic() < give_up:
+        while not (journal.is_file() and journal.stat().st_size) and time.monotonic() < give_up:
             time.sleep(0.01)
         process.send_signal(signal.SIGKILL)
-    stored = {path.name: path.stat().st_mtime_ns for path in out.glob(".rows/*.json")}
-    assert stored
     assert not (out / "results.parquet").exists()
-    done = subprocess.run([*command, "--resume"], capture_output=True, text=True, check=False)
+    summary = (out / "experiments" / "one" / "summary.json").stat().st_mtime_ns
+    done = subprocess.run([*command, "--resume", "--json"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert done.stderr.count("taken over") == len(stored)
-    assert all((out / ".rows" / name).stat().st_mtime_ns == stored[name] for name in stored)
+    assert json.loads(done.stdout)["taken_over"] >= 1
+    assert (out / "experiments" / "one" / "summary.json").stat().st_mtime_ns == summary
     assert len(pd.read_parquet(out / "results.parquet")) == 3
     assert not list(out.rglob("*.part"))
 
@@ -248,7 +256,7 @@ def test_a_killed_study_goes_on(tiny: Path) -> None:
 def test_the_verdict_goes_between_the_marks(cli: Run, tiny: Path) -> None:
     readme = tiny / "README.md"
     done = cli("study", tiny, "--out", tiny / "out", "--write-verdict")
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "README.md" in done.stderr
     readme.write_text("# Tiny\n<!-- verdict: generated -->\nstale text\n<!-- end of verdict -->\nThe end.\n")
     done = cli("study", tiny, "--out", tiny / "out", "--write-verdict")

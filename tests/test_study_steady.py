@@ -7,10 +7,11 @@ import pytest
 import paceline
 from conftest import CALL, ROOT
 from paceline.studies import judge
-from paceline.studies.compare import compare
 from paceline.studies.definition import load
-from paceline.studies.engine import run_study
-from paceline.studies.metrics import Metric
+from paceline.studies.engine import compare, run_study
+from paceline.studies.figures import Rows
+from paceline.studies.metrics import MetricSpec
+from paceline.studies.spec import read
 from paceline.toml import loads
 
 STEADY = ROOT / "studies" / "scream-steady"
@@ -80,9 +81,9 @@ def test_the_set_up_is_that_of_the_table() -> None:
     }
     assert call["flows"]["video"]["feedback"] == {"packets": 1}
     study = load(STEADY)
-    for name in study.groups:
-        marked = dict(study.runs_of(name)[0].overrides).get("links.bottleneck.mark")
-        l4s = "flows.video.ecn" in dict(study.runs_of(name)[0].overrides)
+    for name, design in study.designs.items():
+        marked = dict(design.overrides(0)).get("links.bottleneck.mark")
+        l4s = "flows.video.ecn" in dict(design.overrides(0))
         assert (marked == '{ "kind" = "ramp", "low" = "2ms", "high" = "10ms" }') == l4s, name
 
 
@@ -90,23 +91,29 @@ def test_rfc8298_stands_beside_every_set_up_that_is_judged() -> None:
     study = load(STEADY)
     for row in study.published:
         if study.rules[row.rule].judged:
-            beside = study.runs_of(row.experiment)[0].beside
+            beside = study.designs[row.experiment].spec.beside
             assert beside == {"RFC 8298": f"{row.experiment}-rfc8298"}
-            assert dict(study.runs_of(beside["RFC 8298"])[0].overrides)["flows.video.controller.profile"] == '"rfc8298"'
+            overrides = dict(study.designs[beside["RFC 8298"]].overrides(0))
+            assert overrides["flows.video.controller.profile"] == '"rfc8298"'
 
 
 def test_an_experiment_with_over_runs_once_for_each_value_and_is_averaged() -> None:
     study = load(STEADY)
-    runs = study.runs_of("step-starts")
-    assert [run.name for run in runs] == [f"step-starts@{number}" for number in range(1, 9)]
-    assert [dict(run.overrides)["flows.video.source.offset"] for run in runs[:2]] == ['"0s"', '"6s"']
-    rows = {name: {"metric.peak_wait_ms": 300.0} for name in study.experiments}
-    rows["step-starts@8"] = {"metric.peak_wait_ms": 380.0}
-    lines = {line.published.id: line for line in compare(study, rows, judged=True)}
-    assert lines["step-starts-peak"].ours == pytest.approx(310.0)
-    rows["step-starts@8"] = {"metric.peak_wait_ms": None}
-    lines = {line.published.id: line for line in compare(study, rows, judged=True)}
-    assert lines["step-starts-peak"].verdict == judge.NO_FIGURE
+    design, first = study.designs["step-starts"], dict(zip(study.designs, study.firsts(), strict=True))["step-starts"]
+    runs = [study.experiment(first + number) for number in range(len(design))]
+    assert [run.name for run in runs] == [f"step-starts/{number}" for number in range(1, 9)]
+    assert [dict(design.overrides(n))["flows.video.source.offset"] for n in range(2)] == ['"0s"', '"6s"']
+
+    def line(last: float | None) -> judge.Comparison:
+        rows = Rows(study)
+        for name in study.designs:
+            rows.put({"design": name, "number": 1, "peak_wait_ms": 300.0})
+        for number in range(2, 9):
+            rows.put({"design": "step-starts", "number": number, "peak_wait_ms": 300.0 if number < 8 else last})
+        return {one.published.id: one for one in compare(study, rows, has_data=True)}["step-starts-peak"]
+
+    assert line(380.0).ours == pytest.approx(310.0)
+    assert line(None).verdict == judge.NO_FIGURE
 
 
 def test_until_is_the_end_of_the_first_window_that_keeps_its_conditions() -> None:
@@ -118,10 +125,15 @@ def test_until_is_the_end_of_the_first_window_that_keeps_its_conditions() -> Non
         '{ kind = "trace-encoder", generator = "frames", fps = 50 }', '{ kind = "bulk" }'
     ).replace('{ kind = "scream", profile = "reference-2022" }', '{ kind = "fixed", rate = "4Mbps" }')  # fmt: skip
     result = paceline.run(scenario)
-    spec = {"kind": "until", "window": 1.0, "of_capacity": {"throughput_mbps": [0.9, 9.0]}}
-    assert Metric("m", {**spec, "start": 0.0}).of(result) == pytest.approx(4.0, abs=0.11)
-    assert Metric("m", {**spec, "start": 6.0}).of(result) == pytest.approx(1.0)
-    assert Metric("m", {**spec, "start": 0.0, "below": {"queue_delay_ms": 1.0}}).of(result) is None
+    said = {"name": "m", "kind": "until", "window": 1.0, "of_capacity": {"throughput_mbps": [0.9, 9.0]}}
+
+    def until(start: float, **more: object) -> float | None:
+        value: float | None = read("metrics.m", {**said, "start": start, **more}, MetricSpec).value(result)
+        return value
+
+    assert until(0.0) == pytest.approx(4.0, abs=0.11)
+    assert until(6.0) == pytest.approx(1.0)
+    assert until(0.0, below={"queue_delay_ms": 1.0}) is None
 
 
 def test_the_four_main_rows_hold(tmp_path: Path, data_dir: Path) -> None:
@@ -134,7 +146,7 @@ def test_the_four_main_rows_hold(tmp_path: Path, data_dir: Path) -> None:
     (copy / "call.toml").write_text((STEADY / "call.toml").read_text())
     head, *lines = (STEADY / "published.csv").read_text().splitlines(keepends=True)
     (copy / "published.csv").write_text(head + "".join(line for line in lines if line.split(",")[1] in TABLE))
-    result = run_study(copy, out=tmp_path / "out", data=data_dir, done=lambda name, resumed: None)
+    result = run_study(copy, out=tmp_path / "out", data=data_dir)
     assert result.missing is None
     judged = {line.published.id: line.verdict for line in result.comparison if line.verdict != judge.NOT_JUDGED}
     assert len(judged) == 14

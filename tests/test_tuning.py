@@ -12,11 +12,14 @@ from scipy import stats
 import paceline
 from conftest import CALL, ROOT, Run
 from paceline.errors import DataNotFound, StudyError, UsageError
+from paceline.studies import store
+from paceline.studies.definition import load
+from paceline.studies.duels import difference, differences, duel
+from paceline.studies.progress import State
+from paceline.studies.sensitivity import sensitivity
+from paceline.studies.tune import TuningResult, bench_of, tune
+from paceline.studies.tuning import Objective
 from paceline.toml import loads
-from paceline.tuning.definition import Judgement, Objective, load
-from paceline.tuning.engine import TuningResult, tune
-from paceline.tuning.judge import _difference, differences, duel
-from paceline.tuning.sensitivity import sensitivity
 
 pytest.importorskip("optuna")
 pytest.importorskip("SALib")
@@ -118,7 +121,7 @@ def test_the_baselines_come_first_and_the_scenario_completes_them(little: Path, 
     result = tune(little, out=tmp_path / "out", searches=("first",), trials=4)
     trials = pd.read_parquet(result.trials_file)
     assert list(trials["baseline"].fillna("")) == ["defaults", "low", "", ""]
-    resolved = loads(load(little).scenario(load(little).searches["first"], "slow", {}).load().core.resolved_toml)
+    resolved = loads(bench_of(little, None).scenario("first", "slow", {}).load().core.resolved_toml)
     controller = resolved["flows"]["video"]["controller"]
     assert f"{trials['factor.mss'][0]:.0f}B" == controller["mss"] == f"{trials['factor.mss'][1]:.0f}B"
     assert trials["factor.buckets"][0] == controller["base_delay_buckets"]
@@ -180,27 +183,21 @@ def test_a_pick_that_no_set_is_good_enough_for_is_said(little: Path, tmp_path: P
 
 def test_a_search_that_was_killed_goes_on(little: Path, tmp_path: Path) -> None:
     whole = tune(little, out=tmp_path / "whole", searches=("first",))
-    journal = tmp_path / "out" / ".tune" / "first.jsonl"
-    journal.parent.mkdir(parents=True)
-    lines = (tmp_path / "whole" / ".tune" / "first.jsonl").read_bytes().splitlines(keepends=True)
-    journal.write_bytes(b"".join(lines[:8]) + lines[8][:20])
-    done: list[int] = []
-    resumed = tune(
-        little,
-        out=tmp_path / "out",
-        searches=("first",),
-        resume=True,
-        told=lambda what, total, now, bad: done.append(now),
-    )
-    assert done == list(range(8, 15))
+    tune(little, out=tmp_path / "out", searches=("first",), trials=8)
+    journal = tmp_path / "out" / ".study" / "search_first-000000.journal"
+    lines = journal.read_bytes().split(b"\n\n")
+    journal.write_bytes(b"\n\n".join(lines[:15]) + lines[15][:20])
+    seen: list[State] = []
+    resumed = tune(little, out=tmp_path / "out", searches=("first",), told=seen.append)
+    own = [state.finished for state in seen if state.what == "first"]
+    assert own == list(range(8, 15)), "seven sets were whole"
     assert files(resumed) == files(whole)
-    assert sorted(journal.read_bytes().splitlines()) == sorted(line.strip() for line in lines)
 
 
 def test_other_picks_are_made_from_the_same_trials(little: Path, tmp_path: Path) -> None:
     one = tune(little, out=tmp_path, searches=("first",), trials=6)
     folder = redefined(little, 'best = "margin"', 'best = "rate"')
-    two = tune(folder, out=tmp_path, searches=("first",), trials=6, resume=True)
+    two = tune(folder, out=tmp_path, searches=("first",), trials=6)
     assert two.trials_file == one.trials_file
     [judged] = two.judged.values()
     best = max(judged.found.trials, key=lambda trial: trial.objectives["rate"])
@@ -209,30 +206,34 @@ def test_other_picks_are_made_from_the_same_trials(little: Path, tmp_path: Path)
 
 def test_a_journal_stays_good_when_another_search_changes(little: Path, tmp_path: Path) -> None:
     tune(little, out=tmp_path, searches=("first",), trials=6)
-    before = (tmp_path / ".tune" / "first.jsonl").read_bytes()
+    journal = tmp_path / ".study" / "search_first-000000.journal"
+    before = journal.read_bytes()
     folder = redefined(little, 'leave = ["buckets"]', 'leave = ["mss"]')
-    tune(folder, out=tmp_path, searches=("first",), trials=6, resume=True)
-    assert (tmp_path / ".tune" / "first.jsonl").read_bytes() == before
+    tune(folder, out=tmp_path, searches=("first",), trials=6)
+    assert journal.read_bytes() == before
 
 
 @pytest.mark.parametrize(("old", "new"), [("seed = 3", "seed = 4"), ('"8Mbps"', '"7Mbps"')])
 def test_a_journal_of_another_search_is_refused(little: Path, tmp_path: Path, old: str, new: str) -> None:
     tune(little, out=tmp_path, searches=("first",), trials=4)
-    journal = tmp_path / ".tune" / "first.jsonl"
+    journal = tmp_path / ".study" / "search_first-000000.journal"
     before = journal.read_bytes()
-    with pytest.raises(StudyError, match=r"found a search of .*; it stays as it is"):
-        tune(redefined(little, old, new), out=tmp_path, searches=("first",), trials=4, resume=True)
+    with pytest.raises(StudyError, match=r"found results of another definition \(.*\); they stay as they are"):
+        tune(redefined(little, old, new), out=tmp_path, searches=("first",), trials=4)
     assert journal.read_bytes() == before
 
 
-def test_a_damaged_journal_is_refused(little: Path, tmp_path: Path) -> None:
-    tune(little, out=tmp_path, searches=("first",), trials=4)
-    journal = tmp_path / ".tune" / "first.jsonl"
-    damaged = journal.read_text().replace('"runs"', '"ruins"', 1)
-    journal.write_text(damaged)
-    with pytest.raises(StudyError, match=r"first\.jsonl: line 2: found no set"):
-        tune(little, out=tmp_path, searches=("first",), trials=4, resume=True)
-    assert journal.read_text() == damaged
+def test_a_damaged_record_costs_its_run_alone(little: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "COMMIT_S", 0.0)
+    whole = files(tune(little, out=tmp_path, searches=("first",), trials=4))
+    journal = tmp_path / ".study" / "search_first-000000.journal"
+    before = journal.read_bytes()
+    journal.write_bytes(before.replace(b'"rate"', b'"rats"', 1))
+    seen: list[State] = []
+    again = tune(little, out=tmp_path, searches=("first",), trials=4, told=seen.append)
+    assert [state.finished for state in seen if state.what == "first"] == [4]
+    assert files(again) == whole
+    assert len(journal.read_bytes()) > len(before), "one record more"
 
 
 def test_a_set_that_cannot_run_is_recorded_and_the_search_goes_on(little: Path, tmp_path: Path) -> None:
@@ -254,7 +255,7 @@ def test_the_study_of_the_documentation_runs(little: Path, tmp_path: Path) -> No
     page = (ROOT / "docs" / "search-parameters.md").read_text()
     (little / "study.toml").write_text(page.split("```toml\n")[1].split("```")[0])
     [judged] = tune(little, out=tmp_path / "out", trials=4).judged.values()
-    assert judged.found.search.title == "all"
+    assert judged.found.title == "all"
     assert set(judged.found.picks) == {"quick"}
 
 
@@ -275,24 +276,22 @@ def test_a_tuned_profile_is_the_set_that_the_study_found(profile: str) -> None:
 
 
 def test_a_difference_has_students_interval() -> None:
-    class Of:
-        judgement = Judgement(("rate",), 0.95)
-
     scores = np.array([0.1, 0.3, 0.2, 0.4])
-    found = _difference(Objective("rate", True, True, 0.0), scores, Of)  # type: ignore[arg-type]
+    found = difference(Objective(name="rate", want="more"), scores, 0.95)
     low, high = stats.ttest_1samp(scores, 0.0).confidence_interval(0.95)
     assert (found.mean, found.low, found.high) == pytest.approx((0.25, low, high))
     assert found.ahead
     assert found.capped == pytest.approx((0.1 + 0.2 + 0.2 + 0.2) / 4)
     assert found.better == 4
     assert found.change[0] == pytest.approx(100 * (math.exp(0.25) - 1))
-    less = _difference(Objective("wait", False, True, 0.0), scores, Of)  # type: ignore[arg-type]
+    less = difference(Objective(name="wait", want="less"), scores, 0.95)
     assert less.change[0] == pytest.approx(100 * (math.exp(-0.25) - 1))
     assert less.change[1] < less.change[0] < less.change[2] < 0
 
 
 def test_a_set_beats_another_only_in_every_objective(little: Path) -> None:
-    tuning = load(little)
+    tuning = load(little).tuning
+    assert tuning is not None
     names = tuning.held_out
 
     def runs(rates: list[float], waits: list[float]) -> dict[str, dict[str, float]]:
@@ -345,6 +344,20 @@ def test_the_margin_is_drawn_beside_the_objectives(little: Path, tmp_path: Path)
     assert result.report.exists()
 
 
+def test_paceline_study_runs_searches_too(little: Path, tmp_path: Path) -> None:
+    redefined(little, "trials = 14", "trials = 4")
+    result = paceline.study(little, out=tmp_path / "out", workers=1)
+    assert result.searches is not None
+    assert files(result.searches) == files(tune(little, out=tmp_path / "tune", workers=1))
+    text = (little / "study.toml").read_text()
+    more = '[experiments.one]\ntitle = "One"\n[designs.both]\nkind = "grid"\ncount = 2\nfactors = ["mss"]\n'
+    (little / "study.toml").write_text(text + more)
+    mixed = paceline.study(little, out=tmp_path / "mixed", workers=1)
+    assert list(mixed.results["experiment"]) == ["one", "both/1", "both/2"]
+    assert mixed.searches is not None
+    assert files(mixed.searches) == files(result.searches)
+
+
 # ---- The ranking.
 
 
@@ -357,7 +370,7 @@ def test_the_parameter_that_limits_the_rate_ranks_first(little: Path, tmp_path: 
     assert result.sobol[0].total["rate"].value > 0.5 > result.sobol[1].total["rate"].value
     table = pd.read_csv(tmp_path / "one" / "sensitivity.csv")
     assert len(table) == 4 * 2 + 2 * 2 * 2
-    again = sensitivity(little, out=tmp_path / "one", workers=2, resume=True)
+    again = sensitivity(little, out=tmp_path / "one", workers=2)
     assert (again.ranking, again.sobol) == (result.ranking, result.sobol)
 
 
@@ -387,14 +400,18 @@ def test_the_command_says_what_was_found(little: Path, tmp_path: Path, cli: Run)
         ('"slower", "middle"', '"slow", "middle"', "held_out: found 'slow', which is also trained on"),
         ('"slower", "middle"', '"slowest", "middle"', "held_out: found 'slowest', expected one of"),
         ('"far", "near"', '"fast", "near"', "confirmation: found 'fast', which is also trained on"),
-        ('algorithm = "tpe"', 'algorithm = "cma-es"\nstep = 2.0', "searches.other.step: found 2.0, expected more than"),
+        (
+            'algorithm = "tpe"',
+            'algorithm = "cma-es"\nstep = 2.0',
+            "searches.other.step: found 2.0, expected a number",
+        ),
         ('algorithm = "tpe"', 'algorithm = "cma-es"\npopulation = 1', "population: found 1, expected a whole number"),
         (
             "population = 4",
             'population = 4\nalgorithm = "cma-es"',
             "found 2, expected one: CMA-ES goes by a single one",
         ),
-        ('want = "more"', 'want = "most"', "objectives.rate.want: found 'most', expected more or less"),
+        ('want = "more"', 'want = "most"', "objectives.rate.want: found 'most', expected one of more, less"),
         ("rate = { want", "speed = { want", "objectives: found 'speed', expected one of rate, wait"),
         (
             'algorithm = "tpe"',
@@ -405,18 +422,18 @@ def test_the_command_says_what_was_found(little: Path, tmp_path: Path, cli: Run)
         (
             "population = 4",
             "population = 1",
-            "searches.first.population: found 1, expected a whole number of at least 2",
+            "searches.first.population: found 1, expected a whole number >= 2",
         ),
-        ("low = { target", "low = { goal", "baselines.'low': found 'goal', expected one of target"),
+        ("low = { target", "low = { goal", "baselines.low: found 'goal', expected one of target"),
         ('best = "margin"', 'best = "speed"', "picks.ahead.best: found 'speed'"),
         ('beside = "defaults"', 'beside = "high"', "picks.quick.beside: found 'high'"),
-        ("starts = [{ target", "starts = [{ goal", "searches.other.starts 1: found 'goal'"),
+        ("starts = [{ target", "starts = [{ goal", "searches.other.starts.1: found 'goal'"),
         ('objectives = ["wait"]', 'objectives = ["speed"]', "searches.other.objectives: found 'speed'"),
         ('beside = "defaults", ', "", "picks.quick: found one of beside and keeps"),
         ("qdelay_target_lo", "qdelay_goal", "target = .*: .*qdelay_goal"),
         ("range = [10, 200]", "range = [0.001, 200]", "target = 0.001ms: .*qdelay_target_lo"),
         ('"8Mbps"', '"8 parrots"', "condition 'fast'"),
-        ("judgement", "judgment", "found key 'judgment'"),
+        ("judgement", "judgment", "found key 'judgment', expected one of .* did you mean 'judgement'"),
     ],
 )
 def test_a_wrong_definition_is_said_before_any_run(
@@ -429,14 +446,12 @@ def test_a_wrong_definition_is_said_before_any_run(
 
 def test_other_things_that_are_wrong(little: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PACELINE_DATA", raising=False)
-    with pytest.raises(StudyError, match="found no search 'third' in little, expected one of first, other"):
+    with pytest.raises(StudyError, match="searches: found 'third', expected one of first, other"):
         tune(little, out=tmp_path / "out", searches=("third",))
     with pytest.raises(UsageError, match="--trials 1: expected at least 2: the baselines come first"):
         tune(little, out=tmp_path / "out", trials=1)
-    with pytest.raises(StudyError, match="found no searches, expected a study that can be tuned"):
+    with pytest.raises(StudyError, match="found no searches, expected a study with some"):
         tune("scream-tuning", out=tmp_path / "out")
-    with pytest.raises(StudyError, match="found searches, expected experiments or designs; `paceline tune` runs"):
-        paceline.study(little, out=tmp_path / "out")
     missing = redefined(
         little,
         'fast = { "links.bottleneck.rate" = "8Mbps" }',

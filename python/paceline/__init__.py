@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from paceline._core import __version__
     from paceline.errors import (
         DataNotFound,
+        ExperimentError,
         OutputError,
         PacelineError,
         ScenarioError,
@@ -30,10 +31,11 @@ if TYPE_CHECKING:
     from paceline.result import Result
     from paceline.simulation import registry, run
     from paceline.studies.engine import StudyResult
-    from paceline.sweeps.engine import State, SweepResult
+    from paceline.studies.progress import State
 
 __all__ = [
     "DataNotFound",
+    "ExperimentError",
     "OutputError",
     "PacelineError",
     "Result",
@@ -44,13 +46,21 @@ __all__ = [
     "registry",
     "run",
     "study",
-    "sweep",
 ]
 
 # Imported when first asked for: the command line has to be able to say something from its very beginning.
 _HOMES = {
     **dict.fromkeys(
-        ("DataNotFound", "OutputError", "PacelineError", "ScenarioError", "StudyError", "UsageError"), "paceline.errors"
+        (
+            "DataNotFound",
+            "ExperimentError",
+            "OutputError",
+            "PacelineError",
+            "ScenarioError",
+            "StudyError",
+            "UsageError",
+        ),
+        "paceline.errors",
     ),
     "Result": "paceline.result",
     "__version__": "paceline._core",
@@ -76,60 +86,30 @@ def study(
     *,
     out: str | os.PathLike[str],
     workers: int | None = None,
-    resume: bool = False,
-    data: str | os.PathLike[str] | None = None,
-) -> StudyResult:
-    """Runs a study: every experiment of its definition, and its comparison with what was published.
-
-    Args:
-        name: The name of a folder under `studies`, or the path of a study's folder.
-        out: The folder that receives `results.parquet`, `comparison.csv` and `report.html`.
-        workers: How many experiments run at a time; without it one per core.
-        resume: Whether experiments that an earlier run in `out` finished are taken over.
-        data: Where trace and frame files are; without it the folder that `PACELINE_DATA` names.
-
-    Raises:
-        StudyError: The definition is wrong, or an experiment failed.
-    """
-    from paceline.studies.definition import find
-    from paceline.studies.engine import run_study
-    from paceline.sweeps.definition import is_sweep
-
-    if is_sweep(find(name)):
-        from paceline.errors import StudyError
-
-        raise StudyError(f"study {str(name)!r}: found a sweep, which paceline.sweep runs")
-    return run_study(name, out=out, workers=workers, resume=resume, data=data)
-
-
-def sweep(
-    name: str | os.PathLike[str],
-    *,
-    out: str | os.PathLike[str],
-    workers: int | None = None,
     dask: str | None = None,
-    resume: bool = False,
+    fresh: bool = False,
     data: str | os.PathLike[str] | None = None,
     told: Callable[[State], None] | None = None,
-) -> SweepResult:
-    """Runs a study whose experiments are drawn by designs: every one that is not finished yet.
+) -> StudyResult:
+    """Runs a study: what is not finished of its experiments, designs and searches, and what is computed of them.
 
     Worker processes begin by importing the program that calls this: keep the call under `if __name__ == "__main__":`,
     or take one worker.
 
     Args:
         name: The name of a folder under `studies`, or the path of a study's folder.
-        out: The folder that receives `results.parquet`, one row per experiment, and what is computed of it.
+        out: The folder that receives `results.parquet`, one row per experiment, and what is computed of it. What an
+            earlier run of the same definition finished there is taken over.
         workers: How many experiments run at a time on this machine; without it one per core.
         dask: The address (`host:port`) of the scheduler of a Dask cluster that runs them instead.
-        resume: Whether experiments that an earlier run in `out` finished are taken over.
+        fresh: Whether what an earlier run left in `out` is deleted.
         data: Where trace and frame files are; without it the folder that `PACELINE_DATA` names.
-        told: Called after every experiment with how far the sweep is.
+        told: Called now and then with how far the study is.
 
     Raises:
-        StudyError: The definition is wrong, or what `resume` found is of another sweep or damaged.
-        OutputError: `out` cannot be written; what is finished is kept.
+        StudyError: The definition is wrong, or `out` holds results of another one.
+        OutputError: `out` cannot be written, or another process does; what is finished is kept.
     """
-    from paceline.sweeps.engine import run_sweep
+    from paceline.studies.engine import run_study
 
-    return run_sweep(name, out=out, workers=workers, dask=dask, resume=resume, data=data, told=told)
+    return run_study(name, out=out, workers=workers, dask=dask, fresh=fresh, data=data, told=told)

@@ -32,7 +32,13 @@ class OutputError(PacelineError, OSError):
 
 
 class StudyError(PacelineError):
-    """A study's definition is wrong, or one of its experiments failed."""
+    """A study's definition is wrong, or a folder holds results of another one."""
+
+    exit_status = 2
+
+
+class ExperimentError(PacelineError):
+    """Experiments without which a study cannot go on failed."""
 
 
 class WorkerDied(PacelineError):  # noqa: N818

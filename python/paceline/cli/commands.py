@@ -139,7 +139,8 @@ def study(
         Optional[int],  # noqa: UP045
         typer.Option(min=1, help="Experiments that run at a time [default: one per core]."),
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Take over what an earlier run in DIR finished.")] = False,
+    resume: options.Resume = False,
+    fresh: options.Fresh = False,
     json: options.Json = False,
     chart: Annotated[bool, typer.Option("--chart", help="End with a picture in the terminal.")] = False,
     write_verdict: Annotated[
@@ -149,26 +150,20 @@ def study(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say how many experiments, how long and how large; write nothing.")
     ] = False,
-    dask: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option(metavar="HOST:PORT", help="Run the experiments on the Dask cluster of this scheduler."),
-    ] = None,
+    dask: options.Dask = None,
 ) -> None:
-    """Run a study and compare it with what was published."""
-    with plainly("finished experiments are kept; go on with --resume"):
-        from paceline.cli import studies, sweeps
-        from paceline.studies.definition import find
-        from paceline.sweeps.definition import is_sweep
+    """Run a study, go on with it, and compare it with what was published."""
+    with plainly(options.KEPT), terminable():
+        from paceline.cli import studies
 
-        if is_sweep(find(name)):
-            options.expect_unset("a sweep", chart=chart)
-            if dry_run:
-                return sweeps.dry_run(name, workers, data, json=json)
-            return sweeps.run(
-                name, out, workers, dask=dask, resume=resume, data=data, json=json, write_verdict=write_verdict
-            )
-        options.expect_unset("a study of named experiments", dry_run=dry_run, dask=dask)
-        studies.run(name, out, workers, resume=resume, data=data, json=json, chart=chart, write_verdict=write_verdict)
+        options.expect_one(resume=resume, fresh=fresh)
+        if dry_run:
+            return studies.dry_run(name, workers, data, json=json)
+        well = studies.run(
+            name, out, workers, dask=dask, fresh=fresh, data=data, json=json, chart=chart, write_verdict=write_verdict
+        )
+        if not well:
+            raise typer.Exit(1)
 
 
 @app.command()
@@ -252,7 +247,7 @@ def fit(
 
 @app.command()
 def tune(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A study that can be tuned, or its folder.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A study with searches, or its folder.")],
     out: Annotated[
         Optional[Path],  # noqa: UP045
         typer.Option(parser=options.folder, metavar="DIR", help="Where trials and report go [default: out/NAME]."),
@@ -269,20 +264,23 @@ def tune(
         Optional[int],  # noqa: UP045
         typer.Option(min=1, help="Runs at a time [default: one per core]."),
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Take over what an earlier search in DIR measured.")] = False,
+    resume: options.Resume = False,
+    fresh: options.Fresh = False,
+    dask: options.Dask = None,
     json: options.Json = False,
     data: options.Data = None,
 ) -> None:
     """Search a controller's parameters for several objectives; judge what is found on recordings held out."""
-    with plainly("what was measured is kept; go on with --resume"):
-        from paceline.cli import tuning
+    with plainly(options.KEPT), terminable():
+        from paceline.cli import studies
 
-        tuning.run(name, out, workers, searches=search, trials=trials, resume=resume, data=data, json=json)
+        options.expect_one(resume=resume, fresh=fresh)
+        studies.search(name, out, workers, searches=search, trials=trials, dask=dask, fresh=fresh, data=data, json=json)
 
 
 @app.command()
 def sensitivity(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A study that can be tuned, or its folder.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A study with searches, or its folder.")],
     out: Annotated[
         Optional[Path],  # noqa: UP045
         typer.Option(
@@ -297,17 +295,18 @@ def sensitivity(
         Optional[int],  # noqa: UP045
         typer.Option(min=1, help="Runs at a time [default: one per core]."),
     ] = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Take over what an earlier ranking in DIR measured.")
-    ] = False,
+    resume: options.Resume = False,
+    fresh: options.Fresh = False,
+    dask: options.Dask = None,
     json: options.Json = False,
     data: options.Data = None,
 ) -> None:
     """Rank a controller's parameters by what they do: Morris' screening, then Sobol's indices."""
-    with plainly("what was measured is kept; go on with --resume"):
-        from paceline.cli import tuning
+    with plainly(options.KEPT), terminable():
+        from paceline.cli import studies
 
-        tuning.rank(name, out, workers, search=search, resume=resume, data=data, json=json)
+        options.expect_one(resume=resume, fresh=fresh)
+        studies.rank(name, out, workers, search=search, dask=dask, fresh=fresh, data=data, json=json)
 
 
 @app.command()

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from paceline import _core
 from paceline.cli.speak import printing, say
 from paceline.errors import UsageError
 from paceline.fitting.recordings import Frames, Rates
 from paceline.fitting.report import Comparison, aligned, as_toml, states_table
 from paceline.fitting.run import FramesResult, RatesResult, fit_frame_sizes, fit_rates
 from paceline.outputs import OutputFolder
-from paceline.quantity import base_units
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -171,19 +171,18 @@ def _json(result: RatesResult | FramesResult, parameters: Mapping[str, object], 
 
 
 def _seconds(interval: str) -> float:
-    seconds = base_units(interval)
-    is_time = interval.strip().endswith("s") and "bps" not in interval
-    if seconds is None or not is_time or not 1e-3 <= seconds <= 60:
+    found = _core.quantity(interval)
+    if found is None or found[1] != "s" or not 1e-3 <= found[0] <= 60:
         raise UsageError(f'--interval: found "{interval}", expected a time from 1ms to 60s, such as 1s')
-    return seconds
+    return found[0]
 
 
 def _bounds(text: str | None) -> list[float] | None:
     """Rates between states in Mbit/s."""
     if text is None:
         return None
-    found = [base_units(part) if part.strip().endswith("bps") else None for part in text.split(",")]
-    mbps = [bound / 1e6 for bound in found if bound is not None and bound > 0]
+    found = [_core.quantity(part) for part in text.split(",")]
+    mbps = [one[0] / 1e6 for one in found if one is not None and one[1] == "bit/s" and one[0] > 0]
     if len(mbps) < len(found) or mbps != sorted(set(mbps)) or len(mbps) > 20:
         raise UsageError(f'--bounds: found "{text}", expected up to 20 rising rates such as 20Mbps,165Mbps,700Mbps')
     return mbps

@@ -18,7 +18,7 @@ def entries(kind: str) -> list[dict[str, Any]]:
 
         return [{"kind": name, "help": title} for name, title in known_studies()]
     if kind == "designs":
-        from paceline.sweeps.designs import KINDS
+        from paceline.studies.designs import KINDS
 
         return [{"kind": name, "help": design.help} for name, design in KINDS.items()]
     found: list[dict[str, Any]] = registry()[kind]

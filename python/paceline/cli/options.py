@@ -94,6 +94,18 @@ Data = Annotated[
 ]
 
 
+KEPT = "what is finished is kept: run the same command again to go on"
+"""What is said when a study is interrupted."""
+Resume = Annotated[
+    bool, typer.Option("--resume", help="Go on with what an earlier run in DIR finished; so it is without, too.")
+]
+Fresh = Annotated[bool, typer.Option("--fresh", help="Delete what an earlier run left in DIR, and begin anew.")]
+Dask = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(metavar="HOST:PORT", help="Run the experiments on the Dask cluster of this scheduler."),
+]
+
+
 def read(scenario: str, overrides: list[str] | None, seed: int | None, data: Path | None) -> ScenarioText:
     """The scenario that a command line names."""
     pairs = [pair(text) for text in overrides or []]
@@ -135,8 +147,8 @@ def pair(text: str) -> tuple[str, str]:
     return match[1].strip(), match[2].strip()
 
 
-def expect_unset(what: str, **flags: object) -> None:
-    """Options that go with other kinds of study."""
-    for name, value in flags.items():
-        if value:
-            raise UsageError(f"--{name.replace('_', '-')}: found with {what}, which has none")
+def expect_one(**flags: bool) -> None:
+    """Refuses flags that contradict each other."""
+    given = [f"--{name}" for name, value in flags.items() if value]
+    if len(given) > 1:
+        raise UsageError(f"{' and '.join(given)}: found both, expected one of them")

@@ -1,16 +1,31 @@
-"""`paceline study`: runs a study and tells people, or a program, what came out."""
+"""`paceline study`, `tune` and `sensitivity`: run, say how far it is, and tell people, or a program, what came out."""
 
 from __future__ import annotations
 
 import json as json_
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from paceline.cli.speak import printing, progress_bar, say
+from paceline.cli.speak import printing, say
 from paceline.errors import UsageError
-from paceline.studies.compare import Comparison
-from paceline.studies.definition import load
-from paceline.studies.engine import StudyResult, run_study
-from paceline.studies.tables import verdict_markdown, write_into_readme
+from paceline.studies import words
+from paceline.studies.definition import find, load
+from paceline.studies.engine import Plan, StudyResult, plan, prepare, run_study
+from paceline.studies.progress import State, Told
+from paceline.studies.sensitivity import SensitivityResult, sensitivity
+from paceline.studies.tune import Judged, TuningResult, tune
+
+if TYPE_CHECKING:
+    from paceline.studies.duels import Difference, Duel
+
+LINE_EVERY_S = 10.0
+"""Where nobody watches a bar, a line says this often how far a study is."""
+TABLES_PRINTED = 8
+"""More tables than these stand in the report alone."""
 
 
 def run(
@@ -18,42 +33,51 @@ def run(
     out: Path | None,
     workers: int | None,
     *,
-    resume: bool,
+    dask: str | None,
+    fresh: bool,
     data: Path | None,
     json: bool,
     chart: bool,
     write_verdict: bool,
-) -> None:
-    """Runs the study and prints its verdict."""
-    study = load(name)
-    out = out or Path("out") / study.name
-    total = len(study.experiments)
-    finished: list[str] = []
-    with progress_bar(f"study {study.name}") as progress:
-
-        def done(experiment: str, resumed: bool) -> None:
-            finished.append(experiment)
-            if progress is not None:
-                progress(len(finished) / total)
-            else:
-                taken = ", taken over" if resumed else ""
-                say(f"{len(finished)}/{total} {experiment}{taken}")
-
-        result = run_study(name, out=out, workers=workers, resume=resume, data=data, done=done)
+) -> bool:
+    """Runs a study and says what came out; whether every experiment went well."""
+    out = out or Path("out") / find(name).name
+    with _progress() as told:
+        result = run_study(name, out=out, workers=workers, dask=dask, fresh=fresh, data=data, told=told)
     if result.missing:
         say(f"WARNING: {result.missing}.")
         say("WARNING: generated traces took its place: this is not a comparison with the paper's data.")
-    if write_verdict and result.missing:
-        raise UsageError(f"--write-verdict: {result.missing}, so there is no verdict; the README stays as it was")
+        if write_verdict:
+            raise UsageError(f"--write-verdict: {result.missing}, so there is no verdict; the README stays as it was")
     if write_verdict:
-        say(f"verdict written to {write_into_readme(result.study.folder, verdict_markdown(result.comparison))}")
+        _write_verdict(result)
     with printing():
         if json:
             print(json_.dumps(_document(result), indent=2))
-            return
-        if chart:
-            _print_charts(result)
-        _print_verdicts(result)
+        else:
+            if chart:
+                _print_charts(result)
+            _print(result)
+    if result.error is not None:
+        say(
+            f"paceline: {result.state.failed:,} of {result.state.total:,} experiments failed; the first: {result.error}"
+        )
+    return result.error is None
+
+
+def _write_verdict(result: StudyResult) -> None:
+    """The verdict, claims and tables go into the README, pictures to those that stand in the study's folder."""
+    known = {
+        "verdict": result.verdict_markdown,
+        "claims": words.claims_markdown(result.comparison),
+        **{f"table {name}": text for name, text in result.tables.items()},
+    }
+    say(f"verdict written to {words.write_into_readme(result.study.folder, known)}")
+    for name in result.study.pictures:
+        shown = result.study.folder / f"{name}.png"
+        if shown.is_file():
+            shown.write_bytes((result.out / "plots" / shown.name).read_bytes())
+            say(f"picture written to {shown}")
 
 
 def _document(result: StudyResult) -> dict[str, object]:
@@ -61,34 +85,51 @@ def _document(result: StudyResult) -> dict[str, object]:
         "study": result.study.name,
         "out": str(result.out),
         "data": "real" if result.missing is None else "generated",
-        "experiments": [row["experiment"] for row in result.rows],
+        "experiments": result.state.total,
+        "failed": result.state.failed,
+        "error": result.error,
+        "taken_over": result.state.taken_over,
+        "results": str(result.results_file),
         "verdicts": result.verdicts,
-        "comparison": comparison_document(result.comparison),
+        "comparison": [
+            {
+                "id": line.published.id,
+                "published": line.published.published,
+                "ours": line.ours,
+                "unit": line.published.unit,
+                "verdict": line.verdict,
+            }
+            for line in result.comparison
+        ],
+        "searches": {} if result.searches is None else _searches(result.searches),
     }
 
 
-def comparison_document(lines: list[Comparison]) -> list[dict[str, object]]:
-    """Published figures beside ours, for a program."""
-    return [
-        {
-            "id": line.published.id,
-            "published": line.published.published,
-            "ours": line.ours,
-            "unit": line.published.unit,
-            "verdict": line.verdict,
-        }
-        for line in lines
-    ]
+def _print(result: StudyResult) -> None:
+    state = result.state
+    if state.total:
+        over = f", {state.taken_over:,} of them taken over" if state.taken_over else ""
+        failed = f"; {state.failed:,} failed, see the column `error`" if state.failed else ""
+        print(f"{result.study.title}: {state.finished:,} experiments{over}{failed}")
+        if result.comparison:
+            counts = "; ".join(f"{verdict}: {count}" for verdict, count in result.verdicts.items())
+            print(f"{len(result.comparison)} published figures and claims; {counts}")
+        if not result.comparison:
+            _print_tables(result.tables)
+        print(f"report:   {result.report}")
+        for name, design in result.study.named.items():
+            if getattr(design.spec, "figures", ()) and len(design) == 1:
+                print(f"picture:  {result.out / 'experiments' / name / 'plots' / 'overview.png'}")
+        print(f"results:  {result.results_file}")
+    if result.searches is not None:
+        _print_searches(result.searches)
 
 
-def _print_verdicts(result: StudyResult) -> None:
-    counts = "; ".join(f"{verdict}: {count}" for verdict, count in result.verdicts.items())
-    print(f"{result.study.title}: {len(result.comparison)} published figures and claims; {counts}")
-    print(f"report:   {result.report}")
-    for experiment in result.study.experiments.values():
-        if experiment.figures:
-            print(f"picture:  {result.out / 'experiments' / experiment.name / 'plots' / 'overview.png'}")
-    print(f"figures:  {result.out / 'comparison.csv'}, {result.out / 'results.parquet'}")
+def _print_tables(tables: dict[str, str]) -> None:
+    for name, text in list(tables.items())[:TABLES_PRINTED]:
+        print(f"\n{name}\n\n{text}")
+    if len(tables) > TABLES_PRINTED:
+        print(f"{len(tables) - TABLES_PRINTED} tables more stand in the report")
 
 
 def _print_charts(result: StudyResult) -> None:
@@ -96,11 +137,245 @@ def _print_charts(result: StudyResult) -> None:
 
     from paceline.cli.chart import chart
 
-    for experiment in result.study.experiments.values():
-        if experiment.figures:
-            folder = result.out / "experiments" / experiment.name
-            print(experiment.title)
-            print(
-                "\n".join(chart(pd.read_parquet(folder / "flows.parquet"), pd.read_parquet(folder / "links.parquet")))
-            )
-            print()
+    for name, design in result.study.named.items():
+        folder = result.out / "experiments" / name
+        if getattr(design.spec, "figures", ()) and (folder / "flows.parquet").is_file():
+            flows, links = (pd.read_parquet(folder / f"{half}.parquet") for half in ("flows", "links"))
+            print(design.title, *chart(flows, links), "", sep="\n")
+
+
+def dry_run(name: str, workers: int | None, data: Path | None, *, json: bool) -> None:
+    """Says how many experiments there are, how long they take and how large the results are."""
+    context, missing = prepare(load(name), data)
+    if not len(context.study):
+        raise UsageError(f"--dry-run: {name} has searches alone, whose experiments are not known before they run")
+    reckoned = plan(context, workers)
+    if missing:
+        say(f"WARNING: {missing}: generated traces would take its place.")
+    with printing():
+        if json:
+            print(json_.dumps(_plan_document(reckoned), indent=2))
+        else:
+            _print_plan(reckoned)
+
+
+def _print_plan(reckoned: Plan) -> None:
+    for design in reckoned.study.designs.values():
+        print(f"{design.name}: {len(design):,} points ({design.kind}), {len(design.seeds)} seed(s)")
+    print(f"experiments: {reckoned.total:,}")
+    print(
+        f"time:        {_duration(reckoned.seconds)} on {reckoned.workers} worker(s), "
+        f"{reckoned.seconds_each * 1000:.0f} ms each (measured on {reckoned.measured})"
+    )
+    print(f"results:     {reckoned.size / 1e6:.1f} MB, {reckoned.bytes_each:.0f} B each")
+    if reckoned.failed:
+        print(f"failed:      {reckoned.failed} of the {reckoned.measured} that were tried")
+    print("nothing was written")
+
+
+def _plan_document(reckoned: Plan) -> dict[str, object]:
+    return {
+        "study": reckoned.study.name,
+        "designs": {design.name: len(design) for design in reckoned.study.designs.values()},
+        "experiments": reckoned.total,
+        "seconds": reckoned.seconds,
+        "seconds_each": reckoned.seconds_each,
+        "bytes": reckoned.size,
+        "workers": reckoned.workers,
+        "measured": reckoned.measured,
+        "failed": reckoned.failed,
+    }
+
+
+def search(
+    name: str,
+    out: Path | None,
+    workers: int | None,
+    *,
+    searches: list[str] | None,
+    trials: int | None,
+    dask: str | None,
+    fresh: bool,
+    data: Path | None,
+    json: bool,
+) -> None:
+    """Searches, judges and says what was found."""
+    out = out or Path("out") / find(name).name
+    with _progress() as told:
+        chosen = tuple(searches or ())
+        result = tune(
+            name, out=out, searches=chosen, trials=trials, workers=workers, dask=dask, fresh=fresh, data=data, told=told
+        )
+    with printing():
+        if json:
+            document = {"study": result.study.name, "out": str(result.out), "searches": _searches(result)}
+            print(json_.dumps(document, indent=2))
+        else:
+            _print_searches(result)
+
+
+def rank(
+    name: str,
+    out: Path | None,
+    workers: int | None,
+    *,
+    search: str | None,
+    dask: str | None,
+    fresh: bool,
+    data: Path | None,
+    json: bool,
+) -> None:
+    """Ranks the parameters and prints the ranking."""
+    out = out or Path("out") / f"{find(name).name}-sensitivity"
+    with _progress() as told:
+        result = sensitivity(
+            name, out=out, search=search, workers=workers, dask=dask, fresh=fresh, data=data, told=told
+        )
+    with printing():
+        if json:
+            print(json_.dumps(_ranking_document(result), indent=2))
+        else:
+            _print_ranking(result)
+
+
+def _print_searches(result: TuningResult) -> None:
+    for judged in result.judged.values():
+        found = judged.found
+        print(f"{found.title}: {len(found.trials):,} sets tried, {len(found.front)} on the front")
+        for pick, trial in found.picks.items():
+            if trial is None:
+                print(f"  {pick}: no set keeps what was asked")
+                continue
+            beaten = [duel.other for duel in judged.duels if duel.one == pick and duel.beats]
+            print(f"  {pick} (set {trial.number}) beats {', '.join(beaten) or 'none'} of {', '.join(found.baselines)}")
+            _print_duels(pick, judged, len(result.tuning.confirmation))
+    print(f"report:   {result.report}")
+    print(f"trials:   {result.trials_file}")
+    print(f"sets:     {result.out / 'sets.toml'}")
+
+
+def _print_duels(pick: str, judged: Judged, confirmation: int) -> None:
+    for duels, said in ((judged.duels, ""), (judged.confirmation, f"on the {confirmation} of the confirmation:")):
+        own = [duel for duel in duels if duel.one == pick]
+        if own and said:
+            print(f"    {said}")
+        for duel in own:
+            print(f"    beside {duel.other}: {'; '.join(map(_told, duel.differences))}")
+
+
+def _told(difference: Difference) -> str:
+    mean, low, high = difference.change
+    unit = " %" if difference.geometric else ""
+    return f"{difference.objective} {mean:+.1f}{unit} ({low:+.1f} to {high:+.1f})"
+
+
+def _searches(result: TuningResult) -> dict[str, object]:
+    return {
+        name: {
+            "trials": len(judged.found.trials),
+            "front": judged.found.front,
+            "picks": {
+                pick: None if trial is None else {"trial": trial.number, "beats_all": judged.beats_all(pick)}
+                for pick, trial in judged.found.picks.items()
+            },
+            "duels": [_duel_document(duel) for duel in judged.duels],
+            "confirmation": [_duel_document(duel) for duel in judged.confirmation],
+        }
+        for name, judged in result.judged.items()
+    }
+
+
+def _duel_document(duel: Duel) -> dict[str, object]:
+    differences = {one.objective: list(one.change) for one in duel.differences}
+    return {"set": duel.one, "beside": duel.other, "beats": duel.beats, "differences": differences}
+
+
+def _print_ranking(result: SensitivityResult) -> None:
+    print(f"{result.study.title}: {result.search.title or result.search.name}")
+    print("screening (Morris): mean effect over the objectives, in standard deviations")
+    for effect in result.ranking:
+        print(f"  {effect.factor:<24} {effect.mean:.3f}")
+    print("total indices (Sobol), with 95 % intervals")
+    for line in result.sobol:
+        totals = "; ".join(f"{name} {one.value:.2f} ± {one.half:.2f}" for name, one in line.total.items())
+        print(f"  {line.factor:<24} {totals}")
+    print(f"report:   {result.report}")
+    print(f"figures:  {result.out / 'sensitivity.csv'}")
+
+
+def _ranking_document(result: SensitivityResult) -> dict[str, object]:
+    return {
+        "study": result.study.name,
+        "search": result.search.name,
+        "out": str(result.out),
+        "failed": result.failed,
+        "morris": {
+            one.factor: {name: [effect.value, effect.half] for name, effect in one.effects.items()}
+            for one in result.ranking
+        },
+        "sobol": {
+            one.factor: {name: [total.value, total.half] for name, total in one.total.items()} for one in result.sobol
+        },
+    }
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    minutes, hours = seconds / 60, seconds / 3600
+    return f"{minutes:.0f} min" if minutes < 120 else f"{hours:.1f} h" if hours < 48 else f"{hours / 24:.1f} days"
+
+
+@contextmanager
+def _progress() -> Iterator[Told]:
+    """How far each part is, how fast, how long it takes: a bar, or where nobody watches now and then a line."""
+    if not sys.stderr.isatty():
+        yield _Lines()
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
+
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rest]}", markup=False),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        tasks: dict[str, TaskID] = {}
+        pace = _Pace()
+
+        def told(state: State) -> None:
+            if state.what not in tasks:
+                tasks[state.what] = bar.add_task(state.what, total=state.total, rest="")
+            bar.update(tasks[state.what], completed=state.finished, rest=pace.said(state))
+
+        yield told
+
+
+class _Pace:
+    """How fast each part goes, since it was first heard of."""
+
+    def __init__(self) -> None:
+        self._starts: dict[str, tuple[float, int]] = {}
+
+    def said(self, state: State) -> str:
+        """How many failed, the rate, and the remaining time."""
+        start, before = self._starts.setdefault(state.what, (time.monotonic(), state.finished))
+        rate = (state.finished - before) / max(time.monotonic() - start, 1e-3)
+        left = f", {_duration((state.total - state.finished) / rate)} left" if rate else ""
+        return f"{state.failed:,} failed, {rate:.1f}/s{left}"
+
+
+class _Lines:
+    """A line now and then, and one at the end of each part."""
+
+    def __init__(self) -> None:
+        self._pace = _Pace()
+        self._last = time.monotonic()
+
+    def __call__(self, state: State) -> None:
+        now, rest = time.monotonic(), self._pace.said(state)
+        if state.finished >= state.total or now - self._last >= LINE_EVERY_S:
+            self._last = now
+            say(f"{state.what}: {state.finished:,} of {state.total:,}, {rest}")

@@ -92,6 +92,13 @@ def read_rates(
     return rates, core.warnings
 
 
+def rate_samples(trace: Mapping[str, object], folders: Sequence[str]) -> Values:
+    """The rates of a recording as its file has them, in Mbit/s; `trace` is a rate of a scenario."""
+    known = {key: value for key, value in trace.items() if key in ("trace", "format", "column", "interval")}
+    segments = ScenarioText(_link(known), None, list(folders)).load().core.link_trace
+    return _floats(segments[1] if segments else b"")
+
+
 def draw_rates(rate: Mapping[str, object], count: int, interval_s: float, seed: int) -> Rates:
     """What a generator of rates draws in `count` intervals."""
     core = _load(_link({**rate, "length": f"{min(count * interval_s, LONGEST_S):.6f}s", "seed": seed}), "generator")

@@ -1,1 +1,1 @@
-"""Studies: a paper's experiments, run again, beside what it published."""
+"""Studies: experiments that a definition names, designs draw or searches propose; run, kept, judged and reported."""

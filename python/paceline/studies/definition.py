@@ -1,60 +1,67 @@
-"""What a study's folder says: experiments, metrics, rules and the published figures. Checked whole before any run."""
+"""What a study's folder says. Checked whole before any run."""
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import os
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from paceline.errors import DataNotFound, StudyError
+from paceline.errors import DataNotFound, ScenarioError, StudyError
 from paceline.plots import PLOTS
-from paceline.scenario import as_pairs
-from paceline.studies.checks import expect_known
-from paceline.studies.judge import Rule
-from paceline.studies.metrics import Metric
+from paceline.scenario import as_pairs, decoded
+from paceline.studies import designs
+from paceline.studies.designs import Design, DesignSpec, Experiments, Seed
+from paceline.studies.experiment import Experiment
+from paceline.studies.factors import Factor, Point
+from paceline.studies.figures import Rows
+from paceline.studies.judge import Published, Rule, read_published
+from paceline.studies.metrics import Metric, MetricSpec
+from paceline.studies.nearest import Reading, read_reading
+from paceline.studies.pictures import Picture, PictureSpec
+from paceline.studies.recorded import Recorded, RecordedSpec
+from paceline.studies.spec import (
+    DefinitionError,
+    Settings,
+    expect_known,
+    line_of,
+    read,
+    read_all,
+)
+from paceline.studies.tables import Table
+from paceline.studies.tuning import Tuning, TuningSpec, tuning_of
 from paceline.toml import TOMLDecodeError, loads
 
-PUBLISHED_COLUMNS = (
-    "id", "experiment", "where", "kind", "statement", "published", "unit", "metric", "rule", "note"
-)  # fmt: skip
+_OF_ROWS = ("name", "scenario", "data", "seeds", "factors", "designs", "experiments", "metrics", "without_data")
+"""Keys that rows depend on; by the others they are judged, shown or searched."""
 
 
-@dataclass(frozen=True)
-class Experiment:
-    """One run of the study's scenario."""
+class _Definition(TuningSpec, frozen=True, kw_only=True):
+    """study.toml as it stands; tables of named things are read one by one."""
 
     name: str
     title: str
-    overrides: list[tuple[str, str]]
-    """Replaces values of the study's scenario, by dotted path."""
-    substitutes: list[tuple[str, str]]
-    """Replaces what the data would have given, where there is none."""
-    beside: Mapping[str, str]
-    """Experiments that are shown beside this one and not judged, by heading."""
-    figures: tuple[str, ...]
-    """The plots that the report shows; experiments without any show the overview alone."""
-    overview: bool = True
-    """Whether the overview is drawn and shown."""
-
-
-@dataclass(frozen=True)
-class Published:
-    """One number or claim of the paper."""
-
-    id: str
-    experiment: str
-    where: str
-    kind: str
-    statement: str
-    published: float | None
-    unit: str
-    metric: str | None
-    rule: str
-    note: str
+    scenario: str
+    paper: str = ""
+    published: str | None = None
+    data: tuple[str, ...] = ()
+    seeds: tuple[Seed, ...] | None = None
+    factors: Settings = {}
+    designs: Settings = {}
+    experiments: Settings = {}
+    metrics: Settings
+    rules: Settings = {}
+    pictures: Settings = {}
+    tables: Settings = {}
+    recorded: Settings = {}
+    nearest: dict[str, dict[str, float]] = {}
+    macros: dict[str, str] = {}
+    without_data: dict[str, Settings] = {}
 
 
 @dataclass(frozen=True)
@@ -65,44 +72,127 @@ class Study:
     title: str
     paper: str
     folder: Path
-    scenario_file: Path
+    text: str
+    """Of study.toml."""
+    scenario: str
+    """The file of its scenario."""
+    scenarios: dict[str, str]
+    """The texts of all its scenarios by their files' names."""
     data_files: tuple[str, ...]
-    experiments: dict[str, Experiment]
-    groups: dict[str, tuple[str, ...]]
-    """The experiments of the definition, each with the names of its runs, whose figures are averaged."""
+    factors: dict[str, Factor]
+    designs: dict[str, Design]
+    """Designs and named experiments."""
     metrics: dict[str, Metric]
-    rules: dict[str, Rule]
     published: list[Published]
+    rules: dict[str, Rule]
+    pictures: dict[str, Picture]
+    recorded: dict[str, Recorded]
+    """Runs that were measured elsewhere."""
+    tables: dict[str, Table]
+    nearest: dict[str, Reading]
+    """Readings of published figures, where the study looks for the set-up that comes nearest to them."""
+    macros: dict[str, str]
+    """Functions of SQL that its figures call."""
+    tuning: Tuning | None
+    """Its searches, if it has any."""
+    identity: dict[str, Any]
+    """What makes its rows, as plain data: another one may give other rows."""
+
+    def __len__(self) -> int:
+        return self._ends[-1] if self.designs else 0
+
+    @cached_property
+    def _ends(self) -> list[int]:
+        return list(accumulate(len(design) * len(design.seeds) for design in self.designs.values()))
 
     @property
-    def fingerprint(self) -> str:
-        """Changes when an experiment or a metric could come out otherwise."""
-        digest = hashlib.sha256()
-        for path in (self.folder / "study.toml", self.scenario_file):
-            digest.update(path.read_bytes())
-        return digest.hexdigest()
+    def named(self) -> dict[str, Design]:
+        """The designs that are named experiments."""
+        return {name: one for name, one in self.designs.items() if isinstance(one.spec, Experiments)}
 
-    def runs_of(self, name: str) -> list[Experiment]:
-        """The runs of an experiment: one, or one for each value of its `over`."""
-        return [self.experiments[run] for run in self.groups[name]]
+    @property
+    def drawn(self) -> dict[str, Design]:
+        """The other designs."""
+        return {name: one for name, one in self.designs.items() if not isinstance(one.spec, Experiments)}
+
+    def for_workers(self) -> Study:
+        """The study without what only its comparison needs: a cluster gets it with every experiment."""
+        return replace(
+            self, published=[], rules={}, pictures={}, recorded={}, tables={}, nearest={}, macros={}, text="",
+            tuning=None, identity={},
+        )  # fmt: skip
+
+    def firsts(self) -> list[int]:
+        """Where each design begins."""
+        return [0, *self._ends[:-1]]
+
+    def experiment(self, index: int) -> Experiment:
+        """The experiment at this place: designs in their order, points in theirs, the seeds of a point together."""
+        place = bisect_right(self._ends, index)
+        design = list(self.designs.values())[place]
+        point, seed = divmod(index - (self._ends[place - 1] if place else 0), len(design.seeds))
+        return Experiment(index, design, point + 1, design.seeds[seed], design.point(point))
+
+    def probes(self) -> Iterator[tuple[Experiment, str]]:
+        """The first point of each design, and each value of each of its factors with all others at their defaults."""
+        for first, design in zip(self.firsts(), self.designs.values(), strict=True):
+            base = self.experiment(first)
+            yield base, f"experiments.{design.name}" if design.kind == "named" else f"designs.{design.name}"
+            for factor in design.factors:
+                for value in design.levels.get(factor.name) or (factor.at(0.0), factor.at(1.0)):
+                    what = f"designs.{design.name}: {factor.name} = {value}{factor.unit}"
+                    yield replace(base, point={factor.name: value}), what
+
+    def overrides(self, design: Design, number: int, point: Point) -> list[tuple[str, str]]:
+        """What a point changes in the scenario, with the defaults of the factors that it does not vary."""
+        defaults = {name: factor.default for name, factor in self.factors.items() if factor.default is not None}
+        # The defaults come first, so that a design can set what its factors leave alone.
+        first = [pair for name in defaults if name not in point for pair in self.factors[name].override(defaults[name])]
+        last = [pair for name, value in point.items() for pair in self.factors[name].override(value)]
+        wanted = [*first, *design.overrides(number), *last]
+        return [
+            (one, value)
+            for path, value in wanted
+            for one in (self._spread(design.scenario, path) if "*" in path else (path,))
+        ]
+
+    def _spread(self, file: str, path: str) -> tuple[str, ...]:
+        return _spread(file, self.scenarios[file], path)
+
+
+@lru_cache(maxsize=256)
+def _spread(file: str, scenario: str, path: str) -> tuple[str, ...]:
+    """The paths that one with `*` in it stands for in this scenario: one for every link, or flow, that it has."""
+    found: list[tuple[str, object]] = [("", loads(scenario))]
+    for part in path.split("."):
+        found = [
+            (f"{begun}.{key}" if begun else key, table.get(key) if isinstance(table, Mapping) else None)
+            for begun, table in found
+            for key in (table if part == "*" and isinstance(table, Mapping) else (part,))
+        ]
+    paths = tuple(one for one, _ in found)
+    if any("*" in one for one in paths) or not paths:
+        raise StudyError(f"{path}: found nothing that `*` stands for in {file}")
+    return paths
 
 
 def load(name: str | os.PathLike[str]) -> Study:
-    """The study of that name, or in that folder."""
+    """The study of that name, or in that folder.
+
+    Raises:
+        DataNotFound: There is no such study.
+        StudyError: The definition is wrong: the message names file, line, key, what was found and what was expected.
+    """
     folder = find(name)
     path = folder / "study.toml"
     try:
-        text = loads(path.read_text(encoding="utf-8"))
+        text = decoded(path.read_bytes(), str(path))
+        return _study(folder, text, loads(text))
     except TOMLDecodeError as error:
         raise StudyError(f"{path}: {error}") from None
-    if "searches" in text:
-        raise StudyError(f"{path}: found searches, expected experiments or designs; `paceline tune` runs this one")
-    try:
-        study = _study(folder, text)
-    except KeyError as error:
-        raise StudyError(f"{path}: found no key {error}, expected one") from None
-    _check(study, path)
-    return study
+    except DefinitionError as error:
+        line = line_of(text, error.where)
+        raise StudyError(f"{path}:{line}: {error}" if line else f"{path}: {error}") from None
 
 
 def find(name: str | os.PathLike[str]) -> Path:
@@ -120,7 +210,7 @@ def study_folders() -> list[Path]:
 
 
 def known_studies() -> list[tuple[str, str]]:
-    """Name and title of every study that can be called by its name, of whatever kind it is."""
+    """Name and title of every study that can be called by its name."""
     return [(path.parent.name, _title(path)) for path in _definitions()]
 
 
@@ -140,106 +230,119 @@ def _definitions() -> Iterator[Path]:
                 yield path
 
 
-def _study(folder: Path, text: dict[str, Any]) -> Study:
-    groups = _experiments(text["experiments"], text.get("without_data", {}))
-    return Study(
-        name=text["name"],
-        title=text["title"],
-        paper=text["paper"],
+def _study(folder: Path, text: str, table: Mapping[str, Any]) -> Study:
+    said = read("", table, _Definition)
+    factors = read_all("factors", said.factors, Factor)
+    metrics: dict[str, Metric] = dict(read_all("metrics", said.metrics, MetricSpec))
+    if said.seeds is not None:
+        designs.expect_seeds("", said.seeds)
+    drawn = _designs(said, factors)
+    if not drawn and not said.searches:
+        raise DefinitionError("", "found no experiments, designs or searches, expected some")
+    scenarios = dict(_scenarios(folder, [said.scenario, *(design.scenario for design in drawn.values())]))
+    rules = read_all("rules", said.rules, Rule)
+    recorded = {
+        name: Recorded.read(name, spec, folder, factors, metrics)
+        for name, spec in read_all("recorded", said.recorded, RecordedSpec).items()
+    }
+    for name in recorded:
+        if name in drawn:
+            raise DefinitionError(f"recorded.{name}", "found a design of the same name, expected another one")
+    study = Study(
+        name=said.name,
+        title=said.title,
+        paper=said.paper,
         folder=folder,
-        scenario_file=folder / text["scenario"],
-        data_files=tuple(text.get("data", ())),
-        experiments={run.name: run for runs in groups.values() for run in runs},
-        groups={name: tuple(run.name for run in runs) for name, runs in groups.items()},
-        metrics={name: Metric(name, spec) for name, spec in text["metrics"].items()},
-        rules={name: Rule.read(name, spec) for name, spec in text["rules"].items()},
-        published=list(published_rows(folder / text["published"])),
+        text=text,
+        scenario=said.scenario,
+        scenarios=scenarios,
+        data_files=said.data,
+        factors=factors,
+        designs=drawn,
+        metrics=metrics,
+        published=_published(folder, said.published, rules),
+        rules=rules,
+        pictures={
+            name: spec.checked(drawn, factors, metrics)
+            for name, spec in read_all("pictures", said.pictures, PictureSpec).items()
+        },
+        recorded=recorded,
+        tables={name: one.checked(factors, metrics) for name, one in read_all("tables", said.tables, Table).items()},
+        nearest={name: read_reading(name, figures, drawn, metrics) for name, figures in said.nearest.items()},
+        macros=said.macros,
+        tuning=tuning_of(said, factors, metrics),
+        identity={key: value for key, value in table.items() if key in _OF_ROWS}
+        | {f"file {file}": hashlib.sha256(content.encode()).hexdigest()[:16] for file, content in scenarios.items()},
     )
+    _check(study)
+    return study
 
 
-def _experiments(tables: dict[str, Any], without_data: dict[str, Any]) -> dict[str, list[Experiment]]:
-    experiments = {}
-    for name, table in tables.items():
-        lineage = _lineage(name, tables)
-        overrides = [pair for one in lineage for pair in as_pairs(tables[one].get("set", {}))]
-        substitutes = [pair for one in ("all", *lineage) for pair in as_pairs(without_data.get(one, {}))]
-        experiment = Experiment(
-            name,
-            table["title"],
-            overrides,
-            substitutes,
-            table.get("beside", {}),
-            tuple(table.get("figures", ())),
-            bool(table.get("overview", True)),
+def _designs(said: _Definition, factors: Mapping[str, Factor]) -> dict[str, Design]:
+    specs = read_all("experiments", said.experiments, Experiments)
+    found = designs.named(specs, said.seeds, said.scenario)
+    for name, kind in read_all("designs", said.designs, DesignSpec).items():
+        if name in found:
+            raise DefinitionError(f"designs.{name}", "found an experiment of the same name, expected another one")
+        found[name] = designs.drawn(kind, factors, said.seeds or (1,), said.scenario)
+    for name in said.without_data:
+        expect_known("without_data", name, ("all", *found))
+    return {
+        name: replace(
+            design,
+            substitutes=tuple(
+                pair
+                for one in designs.without_data_of(name, specs)
+                for pair in as_pairs(said.without_data.get(one, {}))
+            ),
         )
-        experiments[name] = list(_runs(experiment, table["over"])) if "over" in table else [experiment]
-    return experiments
+        for name, design in found.items()
+    }
 
 
-def _runs(experiment: Experiment, over: Mapping[str, list[Any]]) -> Iterator[Experiment]:
-    """One run for each value of the list that `over` names a path for. The report shows the first."""
-    if len(over) != 1 or not all(over.values()):
-        raise StudyError(f"experiments.{experiment.name}.over: found {dict(over)}, expected one path and its values")
-    ((path, values),) = over.items()
-    for number, value in enumerate(values, 1):
-        overrides = [*experiment.overrides, *as_pairs({path: value})]
-        run = replace(experiment, name=f"{experiment.name}@{number}", overrides=overrides)
-        yield run if number == 1 else replace(run, title=f"{run.title}, run {number}", beside={}, figures=())
-
-
-def _lineage(name: str, tables: dict[str, Any]) -> list[str]:
-    """The experiment and those it is based on, the furthest first."""
-    lineage = [name]
-    while base := tables[lineage[0]].get("based_on"):
-        if base not in tables or base in lineage:
-            raise StudyError(f"experiments.{lineage[0]}.based_on: found {base!r}, expected another experiment")
-        lineage.insert(0, base)
-    return lineage
-
-
-def published_rows(path: Path) -> Iterator[Published]:
-    """The published figures and claims that a CSV file lists."""
-    with path.open(encoding="utf-8", newline="") as file:
-        reader = csv.DictReader(file)
-        if tuple(reader.fieldnames or ()) != PUBLISHED_COLUMNS:
-            raise StudyError(f"{path}: found columns {reader.fieldnames}, expected {list(PUBLISHED_COLUMNS)}")
-        for row in reader:
-            yield _published_row(path, reader.line_num, row)
-
-
-def _published_row(path: Path, line: int, row: dict[str, str]) -> Published:
+def _published(folder: Path, file: str | None, rules: Mapping[str, Rule]) -> list[Published]:
+    if file is None:
+        return []
     try:
-        number = float(row["published"]) if row["published"] else None
-    except ValueError:
-        raise StudyError(f"{path}: line {line}: published: found {row['published']!r}, expected a number") from None
-    rest = {key: row[key] for key in ("id", "experiment", "where", "kind", "statement", "unit", "rule", "note")}
-    return Published(published=number, metric=row["metric"] or None, **rest)
+        return read_published(folder / file, rules)
+    except DefinitionError as error:
+        raise StudyError(f"{folder / file}: {error}") from None
 
 
-def _check(study: Study, path: Path) -> None:
-    file = path.parent / "published.csv"
+def _scenarios(folder: Path, files: list[str]) -> Iterator[tuple[str, str]]:
+    for file in dict.fromkeys(files):
+        path = folder / file
+        if not path.is_file():
+            raise DefinitionError("scenario", f"found {file!r}, which is no file in {folder}")
+        text = decoded(path.read_bytes(), str(path))
+        try:
+            loads(text)
+        except TOMLDecodeError as error:
+            raise ScenarioError(f"{path}: {error}") from None
+        yield file, text
+
+
+def _check(study: Study) -> None:
+    for name, design in study.named.items():
+        for figure in getattr(design.spec, "figures", ()):
+            expect_known(f"experiments.{name}.figures", figure, PLOTS)
+    for factor in study.factors:
+        if factor in study.metrics:
+            raise DefinitionError(f"metrics.{factor}", "found a factor of the same name, expected another one")
+    rows = Rows(study)
     for row in study.published:
-        expect_known(f"{file}: {row.id}: experiment", row.experiment, study.groups)
         if row.metric is not None:
-            expect_known(f"{file}: {row.id}: metric", row.metric, study.metrics)
-    check_published(file, study.published, study.rules)
-    for experiment in study.experiments.values():
-        for figure in experiment.figures:
-            expect_known(f"{path}: experiments.{experiment.name}: figures", figure, PLOTS)
-        for other in experiment.beside.values():
-            expect_known(f"{path}: experiments.{experiment.name}: beside", other, study.groups)
+            rows.expect(f"{study.folder / 'published.csv'}: {row.id}", row.experiment, row.metric)
+    for where, condition in _selections(study):
+        rows.expect(where, condition)
 
 
-def check_published(path: Path, published: list[Published], rules: Mapping[str, Rule]) -> None:
-    """Each figure once, with a rule that there is, and judged or with a note that says why not."""
-    seen: set[str] = set()
-    for row in published:
-        where = f"{path}: {row.id}"
-        expect_known(f"{where}: rule", row.rule, rules)
-        if row.id in seen:
-            raise StudyError(f"{where}: found twice, expected each id once")
-        seen.add(row.id)
-        if rules[row.rule].judged and row.metric is None:
-            raise StudyError(f"{where}: metric: found none, expected one: rule {row.rule!r} judges")
-        if not rules[row.rule].judged and not row.note:
-            raise StudyError(f"{where}: note: found none, expected why it is not judged")
+def _selections(study: Study) -> Iterator[tuple[str, str]]:
+    """Every condition by which tables and pictures choose rows, with where it stands."""
+    for name, table in study.tables.items():
+        for key, condition in (("of", table.of), ("beside", table.beside)):
+            if condition is not None:
+                yield f"tables.{name}.{key}", condition
+    for name, picture in study.pictures.items():
+        for where, condition in picture.selections():
+            yield f"pictures.{name}.{where}", condition

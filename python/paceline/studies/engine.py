@@ -1,32 +1,38 @@
-"""Running a study: experiments in processes, one per core, then the comparison and the report."""
+"""Running a study: what is not finished runs on all cores or on a cluster, is kept at once, compared and reported."""
 
 from __future__ import annotations
 
+import hashlib
 import os
-import signal
+import time
 import warnings
-from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
-from multiprocessing import active_children, get_context
+from collections import Counter
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from paceline.errors import DataNotFound, StudyError
+from paceline.errors import DataNotFound, PacelineError, ScenarioError, StudyError
 from paceline.frames import find
 from paceline.outputs import OutputFolder
+from paceline.plots.style import stage_pictures
 from paceline.scenario import data_folders
-from paceline.studies import experiment, tables
-from paceline.studies.compare import Comparison, compare
+from paceline.studies import experiment, nearest, results, words
 from paceline.studies.definition import Study, load
-from paceline.studies.experiment import Job, Row
+from paceline.studies.experiment import Context, Files, Parameter, Row
+from paceline.studies.figures import Rows
+from paceline.studies.judge import Comparison, judged
+from paceline.studies.nearest import Near
+from paceline.studies.progress import State, Told
+from paceline.studies.runner import Runner, cores
+from paceline.studies.spec import DefinitionError, line_of
+from paceline.studies.store import FOLDER, Store, Table
+from paceline.studies.tables import by_factor
+from paceline.studies.tune import TuningResult, tune
 
 if TYPE_CHECKING:
     import pandas as pd
-
-Done = Callable[[str, bool], None]
-"""Told of each experiment that is finished, and whether an earlier run had finished it."""
 
 
 @dataclass(frozen=True)
@@ -35,16 +41,36 @@ class StudyResult:
 
     study: Study
     out: Path
-    rows: list[Row]
-    comparison: list[Comparison]
-    missing: str | None
-    """Which data was not there, so that generated traces were used and nothing was judged."""
+    state: State
+    missing: str | None = None
+    """Which data was not there, so that generated traces were used and nothing is judged."""
+    comparison: list[Comparison] = field(default_factory=list)
+    """The published figures beside ours."""
+    tables: dict[str, str] = field(default_factory=dict)
+    """The tables that the definition asks for, or each metric by each factor, in Markdown."""
+    nearest: list[Near] = field(default_factory=list)
+    """The points that come nearest to published figures, in a study that looks for them."""
+    error: str | None = None
+    """The first experiment that failed, and why."""
+    searches: TuningResult | None = None
+    """What its searches found, if it has any."""
 
     @property
+    def results_file(self) -> Path:
+        """One row per experiment: every factor, every metric, the parameters that differ, the seed, the error."""
+        return self.out / "results.parquet"
+
+    @cached_property
     def results(self) -> pd.DataFrame:
-        """One row per experiment: every parameter, every metric, the seed, the version."""
-        frame: pd.DataFrame = tables.results_table(self.rows).to_pandas()
-        return frame
+        """The rows as a data frame."""
+        import pandas as pd
+
+        return pd.read_parquet(self.results_file)
+
+    @cached_property
+    def constants(self) -> dict[str, Parameter]:
+        """The parameters that are the same in all rows, each with its unit."""
+        return results.constants(self.results_file)
 
     @property
     def report(self) -> Path:
@@ -54,10 +80,47 @@ class StudyResult:
     @property
     def verdicts(self) -> dict[str, int]:
         """How many published figures got which verdict."""
-        counts: dict[str, int] = {}
-        for row in self.comparison:
-            counts[row.verdict] = counts.get(row.verdict, 0) + 1
-        return counts
+        return dict(Counter(row.verdict for row in self.comparison))
+
+    @property
+    def verdict_markdown(self) -> str:
+        """The verdict as a README has it: published figures beside ours, and the nearest set-ups."""
+        parts = [words.verdict_markdown(self.comparison)] if self.comparison else []
+        if self.study.nearest:
+            parts.append(nearest.markdown(self.nearest))
+        return "\n".join(parts)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a study would take, from a few of its experiments."""
+
+    study: Study
+    total: int
+    measured: int
+    """Experiments that were run to learn the rest."""
+    seconds_each: float
+    """On one core."""
+    bytes_once: float
+    """Of results.parquet, whatever its rows: each column's name and what all rows say alike."""
+    bytes_each: float
+    """Of a row besides."""
+    workers: int
+    failed: int
+
+    @property
+    def seconds(self) -> float:
+        """The whole study on so many workers."""
+        return self.total * self.seconds_each / self.workers
+
+    @property
+    def size(self) -> float:
+        """The whole results.parquet in bytes."""
+        return self.bytes_once + self.total * self.bytes_each
+
+
+LEAST_ROW = 80.0
+"""Bytes of a row in results.parquet at size, measured; eight rows compress better than a million."""
 
 
 def run_study(
@@ -65,102 +128,194 @@ def run_study(
     *,
     out: str | os.PathLike[str],
     workers: int | None = None,
-    resume: bool = False,
+    dask: str | None = None,
+    fresh: bool = False,
     data: str | os.PathLike[str] | None = None,
-    done: Done | None = None,
+    told: Told | None = None,
 ) -> StudyResult:
-    """Runs every experiment of a study that is not finished yet, compares, and writes all outputs."""
-    from paceline.studies.report import render
-
+    """Runs what is not finished of a study, compares, and writes all outputs; `paceline.study` says more."""
     study = load(name)
-    folders = tuple(data_folders(data))
-    missing = _missing(study, folders)
-    if missing and done is None:
+    if not len(study):
+        tuned = tune(name, out=out, workers=workers, dask=dask, fresh=fresh, data=data, told=told)
+        return StudyResult(study, tuned.out, State(study.name, 0, 0, 0, 0), searches=tuned)
+    context, missing = prepare(study, data)
+    if missing and told is None:
         warnings.warn(f"{missing}: generated traces are used and nothing is judged", stacklevel=3)
-    with OutputFolder(out) as folder:
-        jobs = [Job(study, one, folders, missing is None, folder.path) for one in study.experiments.values()]
-        for job in jobs:
-            job.scenario.load()
-        _remove_parts(folder.path)
-        try:
-            rows = _rows(jobs, workers, resume, done or (lambda name, resumed: None))
-        except BaseException:
-            _remove_parts(folder.path)
-            raise
-        comparison = compare(study, rows, judged=missing is None)
-        result = StudyResult(study, folder.path, list(rows.values()), comparison, missing)
-        folder.stage("results.parquet", tables.results_parquet(result.rows))
-        folder.stage("comparison.csv", tables.comparison_csv(comparison))
-        folder.stage("verdict.md", tables.verdict_markdown(comparison))
-        folder.stage("report.html", render(result))
+    folder = OutputFolder(out)
+    check(context)
+    context = _with_usual(context)
+    known = not fresh and (folder.path / FOLDER).exists()
+    first = {} if known else _first_rows(context)
+    with Store(folder.path, fresh=fresh) as store, folder:
+        identity = {**study.identity, "traces": _digest(context)}
+        with closing(store.table("rows", identity, len(study))) as table:
+            _run(context, store, table, first, workers, dask, told)
+        results.write(table, context, folder.path / "results.parquet")
+        result = StudyResult(study, folder.path, _state(study, table), missing, error=_first_error(study, table))
+        result = _compared(result, Rows(study).fill(result.results_file), folder)
+    if study.tuning is not None:
+        own = folder.path / "searches"
+        tuned = tune(name, out=own, workers=workers, dask=dask, fresh=fresh, data=data, told=told)
+        result = replace(result, searches=tuned)
     return result
 
 
-def _missing(study: Study, folders: tuple[str, ...]) -> str | None:
-    """What the study's data lacks, in words; None if all is there."""
+def prepare(study: Study, data: str | os.PathLike[str] | None = None) -> tuple[Context, str | None]:
+    """The study with its data, and in words what is not at hand of it."""
+    folders = tuple(data_folders(data))
+    missing = None
     for name in study.data_files:
         try:
             find(name, [str(study.folder), *folders])
         except DataNotFound:
             where = f"not in {', '.join(folders)}" if folders else "PACELINE_DATA and --data name no folder"
-            return f"the paper's data is not at hand ({name}: {where})"
-    return None
+            missing = f"the study's data is not at hand ({name}: {where})"
+            break
+    return Context(study, folders, missing is None), missing
 
 
-def _rows(jobs: list[Job], workers: int | None, resume: bool, done: Done) -> dict[str, Row]:
-    """The rows of all experiments, in the order of the definition."""
-    rows: dict[str, Row] = {}
-    todo = []
-    for job in jobs:
-        row = experiment.stored(job) if resume else None
-        if row is None:
-            job.row_file.unlink(missing_ok=True)
-            todo.append(job)
-        else:
-            rows[job.experiment.name] = row
-            done(job.experiment.name, True)
-    count = min(workers or _cores(), max(len(todo), 1))
-    for job, row in _in_turn(todo) if count == 1 else _in_processes(todo, count):
-        rows[job.experiment.name] = row
-        done(job.experiment.name, False)
-    return {job.experiment.name: rows[job.experiment.name] for job in jobs}
+def check(context: Context) -> None:
+    """Reads the scenario with each value of each factor, so that a slip in the definition is said before any run.
+
+    What goes wrong in combination only is found when it is run, and recorded.
+
+    Raises:
+        StudyError: A scenario is wrong.
+    """
+    for probe, tried in context.study.probes():
+        try:
+            context.scenario(probe).load()
+        except ScenarioError as error:
+            raise StudyError(f"{context.study.folder / 'study.toml'}: {tried}: {error}") from None
 
 
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def _with_usual(context: Context) -> Context:
+    """The context with the parameters of the first experiment, from which those of others are told apart."""
+    usual = context.scenario(context.study.experiment(0)).load().core.parameters
+    return replace(context, usual=usual)
 
 
-def _in_turn(jobs: list[Job]) -> Iterator[tuple[Job, Row]]:
-    for job in jobs:
-        yield job, experiment.run(job)
+def _first_rows(context: Context) -> dict[int, tuple[Row, Files]]:
+    """The first experiment of each scenario: a metric that there is not is said before anything is written."""
+    study = context.study
+    firsts: dict[str, int] = {}
+    for index, design in zip(study.firsts(), study.designs.values(), strict=True):
+        firsts.setdefault(design.scenario, index)
+    found = {}
+    for index in firsts.values():
+        try:
+            found[index] = experiment.measured(context, index)
+        except DefinitionError as error:
+            line = line_of(study.text, error.where)
+            raise StudyError(f"{study.folder / 'study.toml'}{f':{line}' if line else ''}: {error}") from None
+        except PacelineError as error:
+            found[index] = (Row(index, error=str(error)), {})
+    return found
 
 
-def _in_processes(jobs: list[Job], count: int) -> Iterator[tuple[Job, Row]]:
-    others = set(active_children())
-    pool = ProcessPoolExecutor(count, mp_context=get_context("spawn"), initializer=_leave_interrupts_to_the_parent)
-    try:
-        running: dict[Future[Row], Job] = {pool.submit(experiment.run, job): job for job in jobs}
-        while running:
-            finished, _ = wait(running, return_when=FIRST_COMPLETED)
-            for future in finished:
-                yield running.pop(future), future.result()
-    except BrokenProcessPool:
-        raise StudyError("a worker process was killed; finished experiments are kept, go on with --resume") from None
-    except BaseException:
-        for worker in set(active_children()) - others:
-            worker.terminate()
-        raise
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+def _run(
+    context: Context,
+    store: Store,
+    table: Table,
+    first: dict[int, tuple[Row, Files]],
+    workers: int | None,
+    dask: str | None,
+    told: Told | None,
+) -> None:
+    study = context.study
+
+    def keep(row: Row, files: Files) -> None:
+        if files:
+            store.keep_files(study.experiment(row.index).name, files)
+        before = table.finished
+        table.add(row)
+        if told is not None and table.finished > before:
+            told(_state(study, table))
+
+    if told is not None:
+        told(_state(study, table))
+    for row, files in first.values():
+        keep(row, files)
+    table.commit()
+    lean = replace(context, study=study.for_workers())
+    todo = len(study) - table.finished
+    with Runner(experiment.run, lean, experiment.died, workers=workers, dask=dask, most=todo) as runner:
+        runner.idle = table.commit
+        for _, (row, files) in runner.run(table.missing()) if todo else ():
+            keep(row, files)
+    table.commit()
+    if told is not None:
+        told(_state(study, table))
 
 
-def _leave_interrupts_to_the_parent() -> None:
-    """Ctrl-C reaches every process of a terminal; the parent ends its workers."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _state(study: Study, table: Table) -> State:
+    return State(study.name, len(study), table.finished, table.failed, table.taken_over)
 
 
-def _remove_parts(out: Path) -> None:
-    """What a killed worker was writing: files under temporary names."""
-    for folder in (out / ".rows", out / "experiments"):
-        for part in folder.rglob(".*.part"):
-            part.unlink(missing_ok=True)
+def _first_error(study: Study, table: Table) -> str | None:
+    if table.first_error is None:
+        return None
+    index, error = table.first_error
+    return f"{study.experiment(index).name}: {error}"
+
+
+def _compared(result: StudyResult, rows: Rows, folder: OutputFolder) -> StudyResult:
+    """The figures, tables and pictures of the rows, with the files that show them."""
+    from paceline.studies.report import render
+
+    study = result.study
+    result = replace(
+        result,
+        comparison=compare(study, rows, has_data=result.missing is None),
+        tables={name: one.markdown(rows, study.factors) for name, one in (study.tables or by_factor(study)).items()},
+        nearest=nearest.nearest(study.nearest, study.designs, rows),
+    )
+    if study.published or study.nearest:
+        folder.stage("comparison.csv", words.comparison_csv(result.comparison))
+        folder.stage("verdict.md", result.verdict_markdown)
+    for name, text in result.tables.items():
+        folder.stage(f"tables/{name}.md", text)
+    drawn = ((name, picture.draw(study, rows)) for name, picture in study.pictures.items())
+    folder.stage("report.html", render(result, stage_pictures(folder, drawn)))
+    return result
+
+
+def compare(study: Study, rows: Rows, *, has_data: bool) -> list[Comparison]:
+    """Every published figure with ours and the verdict by its rule."""
+    lines = []
+    for published in study.published:
+        ours, beside = None, {}
+        if published.metric is not None:
+            ours = rows.figure(published.experiment, published.metric)
+            if published.experiment in study.named:
+                others = getattr(study.named[published.experiment].spec, "beside", {})
+                beside = {title: rows.figure(other, published.metric) for title, other in others.items()}
+        verdict = judged(study.rules[published.rule], published, ours, has_data)
+        lines.append(Comparison(published, ours, verdict, beside))
+    return lines
+
+
+def plan(context: Context, workers: int | None = None, sample: int = 8) -> Plan:
+    """Runs a few experiments, evenly spread, and reckons what the study would take."""
+    check(context)
+    context = _with_usual(context)
+    total = len(context.study)
+    places = sorted({round(place * (total - 1) / max(1, sample - 1)) for place in range(min(sample, total))})
+    start = time.perf_counter()
+    rows = [experiment.run(context, index)[0] for index in places]
+    seconds = (time.perf_counter() - start) / len(places)
+    # Many rows share what a file says once; a file of repeated rows tells what one more costs.
+    once, thrice = (results.size_of(rows * times, context) for times in (1, 3))
+    each = max((thrice - once) / (2 * len(rows)), LEAST_ROW)
+    failed = sum(row.error is not None for row in rows)
+    return Plan(context.study, total, len(places), seconds, once, each, min(workers or cores(), total), failed)
+
+
+def _digest(context: Context) -> str:
+    """Changes when the data could come out otherwise."""
+    if not context.real:
+        return "generated"
+    digest = hashlib.sha256()
+    for name in context.study.data_files:
+        digest.update(find(name, [str(context.study.folder), *context.data]).read_bytes())
+    return digest.hexdigest()[:16]

@@ -1,109 +1,182 @@
-"""One experiment: run, measured and stored at once, so that a study killed at any moment keeps what was finished."""
+"""One experiment: a run of a scenario that becomes a row. It writes nothing and needs nobody."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-import shutil
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
-from paceline import _core, simulation
-from paceline.errors import StudyError
-from paceline.frames import find
-from paceline.outputs import replace_file
-from paceline.scenario import ScenarioText
-from paceline.studies.definition import Experiment, Study
-from paceline.toml import loads
+import msgspec
 
-Row = dict[str, Any]
-"""One line of results.parquet."""
+from paceline import simulation
+from paceline.errors import PacelineError, StudyError
+from paceline.scenario import ScenarioText, data_folders
+from paceline.studies.designs import Design, Experiments
+from paceline.studies.factors import Point
+
+if TYPE_CHECKING:
+    from paceline.outputs import OutputFolder
+    from paceline.result import Result
+    from paceline.studies.definition import Study
+
+Parameter = tuple[bool | int | float | str | None, str | None]
+"""A value of a scenario as it was run, and its unit."""
+
+
+class Row(msgspec.Struct, array_like=True):
+    """What a run gave; what its definition says of the experiment is not repeated in it."""
+
+    index: int
+    """Its place in the study, from 0."""
+    seed: int | None = None
+    error: str | None = None
+    died: bool = False
+    """Whether its worker process died of it: it is tried again when the study is resumed."""
+    metrics: dict[str, float | None] = {}
+    parameters: dict[str, Parameter] = {}
+    """Those that differ from the study's first experiment."""
+    summary: dict[str, Any] = {}
+    """Further figures of an experiment that the definition names."""
 
 
 @dataclass(frozen=True)
-class Job:
-    """An experiment with everything that it needs, so that it can run in another process."""
+class Experiment:
+    """A point of a design with a seed."""
+
+    index: int
+    design: Design
+    number: int
+    """The point's place in its design, from 1."""
+    seed: int | None
+    point: Point
+
+    @property
+    def name(self) -> str:
+        """Its design and number; of a named experiment with one run its name."""
+        alone = isinstance(self.design.spec, Experiments) and len(self.design) == 1
+        return self.design.name if alone else f"{self.design.name}/{self.number}"
+
+    @property
+    def plots(self) -> tuple[str, ...] | None:
+        """The pictures that are drawn of it; None if its own outputs are not kept."""
+        spec = self.design.spec
+        if not isinstance(spec, Experiments):
+            return None
+        return (*(["overview"] if spec.overview else ()), *(spec.figures if self.number == 1 else ()))
+
+
+@dataclass(frozen=True)
+class Context:
+    """A study with where its data is: what every worker needs."""
 
     study: Study
-    experiment: Experiment
     data: tuple[str, ...]
     real: bool
     """Whether the study's data is there; otherwise generated traces take its place."""
-    out: Path
+    usual: Mapping[str, Parameter] = field(default_factory=dict)
+    """The parameters of the first experiment."""
 
-    @property
-    def scenario(self) -> ScenarioText:
-        """The study's scenario with the experiment's overrides."""
-        overrides = list(self.experiment.overrides)
-        if not self.real:
-            overrides += self.experiment.substitutes
-        file = self.study.scenario_file
-        return ScenarioText(file.read_text(encoding="utf-8"), str(file), list(self.data), overrides, None)
+    def overrides(self, experiment: Experiment) -> list[tuple[str, str]]:
+        """What the experiment changes in its scenario."""
+        own = self.study.overrides(experiment.design, experiment.number - 1, experiment.point)
+        return own if self.real else [*own, *experiment.design.substitutes]
 
-    @property
-    def key(self) -> str:
-        """Changes when the row could come out otherwise."""
-        digest = hashlib.sha256(self.study.fingerprint.encode())
-        digest.update(_core.__version__.encode())
-        digest.update(self.scenario.load().core.resolved_toml.encode())
-        for name in self.study.data_files if self.real else ():
-            digest.update(find(name, self.scenario.folders).read_bytes())
-        return digest.hexdigest()
-
-    @property
-    def row_file(self) -> Path:
-        """Where the finished row is kept."""
-        return self.out / ".rows" / f"{self.experiment.name}.json"
-
-    @property
-    def folder(self) -> Path:
-        """Where the run's own outputs are."""
-        return self.out / "experiments" / self.experiment.name
-
-
-def run(job: Job) -> Row:
-    """Runs the experiment and writes its outputs; the row is written last, by rename: it says that all is there."""
-    result = simulation.simulate(job.scenario.load())
-    if result.flows_arrow.num_rows == 0:
-        raise StudyError(
-            f"{job.study.scenario_file}: sample: found one longer than the {result.summary['duration_s']:g} s of "
-            f"experiment {job.experiment.name!r}, expected a shorter one: there is nothing to measure or draw"
+    def scenario(self, experiment: Experiment) -> ScenarioText:
+        """The scenario of the experiment."""
+        folders = [folder for folder in self.data if Path(folder).is_dir()] or data_folders()
+        file = experiment.design.scenario
+        overrides = self.overrides(experiment)
+        return ScenarioText(
+            self.study.scenarios[file], str(self.study.folder / file), folders, overrides, experiment.seed
         )
-    shutil.rmtree(job.folder, ignore_errors=True)
-    result.save(job.folder, plots=(*["overview"] * job.experiment.overview, *job.experiment.figures))
-    row: Row = {
-        "experiment": job.experiment.name,
-        "title": job.experiment.title,
-        "seed": result.summary["seed"],
-        "version": _core.__version__,
-        "data": "real" if job.real else "generated",
-    }
-    row.update({f"metric.{name}": metric.of(result) for name, metric in job.study.metrics.items()})
-    summary = {key: value for key, value in result.summary.items() if key not in ("wall_s", "seed")}
-    row.update({f"summary.{path}": value for path, value in flatten(summary)})
-    row.update({f"parameter.{path}": value for path, value in flatten(loads(result.scenario))})
-    replace_file(job.row_file, json.dumps({"key": job.key, "row": row}))
-    return row
+
+    def command(self, experiment: Experiment) -> str:
+        """What runs this experiment alone, from any folder."""
+        words = ["paceline", "run", str((self.study.folder / experiment.design.scenario).resolve())]
+        for path, value in self.overrides(experiment):
+            words += ["--set", f"{path}={value}"]
+        if experiment.seed is not None:
+            words += ["--seed", str(experiment.seed)]
+        if self.data:
+            words += ["--data", str(Path(self.data[0]).resolve())]
+        return shlex.join(words)
 
 
-def stored(job: Job) -> Row | None:
-    """The row of an earlier run, if it is of this very experiment."""
+Files = dict[str, bytes]
+"""What a run leaves besides its row, by the names of files."""
+
+
+def run(context: Context, index: int) -> tuple[Row, Files]:
+    """Runs an experiment; one that fails has its error in the row, and no metrics."""
     try:
-        kept = json.loads(job.row_file.read_text(encoding="utf-8"))
-    except (FileNotFoundError, json.JSONDecodeError):
-        return None
-    row: Row = kept["row"]
-    return row if kept["key"] == job.key else None
+        return measured(context, index)
+    except PacelineError as error:
+        return Row(index, error=str(error)), {}
 
 
-def flatten(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """The leaves of a tree with their dotted paths; lists, and tables inside them, as JSON."""
+def measured(context: Context, index: int) -> tuple[Row, Files]:
+    """Runs an experiment.
+
+    Raises:
+        DefinitionError: A metric asks for what the run does not have.
+        PacelineError: The run failed.
+    """
+    experiment = context.study.experiment(index)
+    loaded = context.scenario(experiment).load()
+    result = simulation.simulate(loaded)
+    row = Row(index, seed=int(result.summary["seed"]))
+    if experiment.plots is not None and result.flows_arrow.num_rows == 0:
+        raise StudyError(
+            f"{context.study.folder / experiment.design.scenario}: sample: found one longer than the "
+            f"{result.summary['duration_s']:g} s of {experiment.name!r}, expected a shorter one: there is nothing to "
+            "measure or draw"
+        )
+    row.metrics = {name: metric.value(result) for name, metric in context.study.metrics.items()}
+    row.parameters = differing(loaded.core.parameters, context.usual)
+    if experiment.plots is None:
+        return row, {}
+    row.summary = dict(_leaves(result.summary))
+    return row, files_of(result, experiment.plots)
+
+
+def died(index: int) -> tuple[Row, Files]:
+    """The row of an experiment whose worker died of it."""
+    return Row(index, error="the worker process died of it, twice", died=True), {}
+
+
+def differing(own: Mapping[str, Parameter], usual: Mapping[str, Parameter]) -> dict[str, Parameter]:
+    """The parameters that are not as usual; None for one that is not there."""
+    found = {path: value for path, value in own.items() if usual.get(path) != value}
+    return found | dict.fromkeys((path for path in usual if path not in own), (None, None))
+
+
+class _Files:
+    """Stands for a folder of outputs where a run is far from the disk."""
+
+    def __init__(self) -> None:
+        self.path = Path()
+        self.content: Files = {}
+
+    def stage(self, name: str, content: bytes | str) -> Path:
+        self.content[name] = content.encode() if isinstance(content, str) else content
+        return Path(name)
+
+
+def files_of(result: Result, plots: tuple[str, ...]) -> Files:
+    """The outputs of a run: summary, time series, scenario and pictures."""
+    files = _Files()
+    result.stage(cast("OutputFolder", files), plots=plots)
+    return files.content
+
+
+def _leaves(tree: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
+    """The single figures of a summary with their dotted paths."""
+    found: list[tuple[str, Any]] = []
     for key, value in tree.items():
         if isinstance(value, Mapping):
-            yield from flatten(value, f"{prefix}{key}.")
-        elif isinstance(value, list):
-            yield prefix + key, json.dumps(value)
-        else:
-            yield prefix + key, value
+            found += _leaves(value, f"{prefix}{key}.")
+        elif not isinstance(value, list) and key not in ("wall_s", "seed"):
+            found.append((prefix + key, value))
+    return found

@@ -1,11 +1,14 @@
-"""Verdicts: a published figure, ours, and the rule that was written down before."""
+"""Published figures beside ours, and the verdicts by rules that were written down before."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+import csv
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
 
-from paceline.errors import StudyError
+from paceline.studies.spec import DefinitionError, Named, expect_known
 
 HOLDS = "holds"
 IN_DIRECTION = "holds in direction"
@@ -14,37 +17,34 @@ NOT_JUDGED = "not judged"
 NO_DATA = "not judged: no data"
 NO_FIGURE = "not judged: no figure of ours"
 VERDICTS = (HOLDS, IN_DIRECTION, DOES_NOT_HOLD, NOT_JUDGED, NO_DATA, NO_FIGURE)
+PUBLISHED_COLUMNS = (
+    "id", "experiment", "where", "kind", "statement", "published", "unit", "metric", "rule", "note"
+)  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Rule:
+class Rule(Named, frozen=True, kw_only=True):
     """How far ours may be from what was published."""
 
-    name: str
     help: str
-    judged: bool
-    absolute: bool
-    bands: tuple[tuple[float, float], tuple[float, float]] | None
-    """Where ours must lie to hold, and to hold in direction; where no number was published."""
-    tolerances: tuple[float, float] | None
-    """How far ours may be from the published number to hold, and to hold in direction."""
-    sign: bool = False
-    """Whether ours holds in direction whenever it has the published number's sign."""
+    judged: bool = True
+    absolute: bool = False
+    """Whether `holds` and `direction` are in the figure's unit, not parts of the published number."""
+    holds: float | None = None
+    direction: float | Literal["sign"] | None = None
+    """How far off ours still holds in direction; `sign`: whenever it has the published number's sign."""
+    between: tuple[float, float] | None = None
+    direction_between: tuple[float, float] | None = None
+    """Where ours must lie to hold, and to hold in direction, where no number was published."""
 
-    @classmethod
-    def read(cls, name: str, spec: dict[str, Any]) -> Rule:
-        """The rule as the study's definition says it."""
-        bands = tolerances = None
-        judged = spec.get("judged", True)
-        if "between" in spec:
-            bands = (tuple(spec["between"]), tuple(spec["direction_between"]))
-        elif judged:
-            sign = spec.get("direction") == "sign"
-            tolerances = (float(spec["holds"]), float(spec["holds"] if sign else spec["direction"]))
-            if tolerances[0] > tolerances[1]:
-                raise StudyError(f"rules.{name}: found holds above direction, expected at most that")
-            return cls(name, spec["help"], judged, spec.get("absolute", False), None, tolerances, sign)
-        return cls(name, spec["help"], judged, spec.get("absolute", False), bands, tolerances)
+    def __post_init__(self) -> None:
+        if (self.between is None) != (self.direction_between is None):
+            raise ValueError("found one of between and direction_between, expected both or neither")
+        if not self.judged or self.between is not None:
+            return
+        if self.holds is None or self.direction is None:
+            raise ValueError("found no holds and direction, expected them, or between and direction_between")
+        if isinstance(self.direction, float) and self.holds > self.direction:
+            raise ValueError("found holds above direction, expected at most that")
 
     def verdict(self, published: float | None, ours: float | None) -> str:
         """Whether ours holds."""
@@ -52,13 +52,109 @@ class Rule:
             return NOT_JUDGED
         if ours is None:
             return NO_FIGURE
-        if self.bands is not None:
-            held = [low <= ours <= high for low, high in self.bands]
-        elif published is None or self.tolerances is None:
-            raise StudyError(f"rules.{self.name}: found no published number, expected one")
+        if self.between is not None and self.direction_between is not None:
+            held = [low <= ours <= high for low, high in (self.between, self.direction_between)]
         else:
+            assert self.holds is not None
+            assert published is not None
             unit = 1.0 if self.absolute else abs(published)
-            held = [abs(ours - published) <= tolerance * unit for tolerance in self.tolerances]
-            if self.sign:
-                held[1] = ours * published > 0
+            if self.direction == "sign":
+                in_direction = ours * published > 0
+            else:
+                in_direction = abs(ours - published) <= float(self.direction or 0.0) * unit
+            held = [abs(ours - published) <= self.holds * unit, in_direction]
         return HOLDS if held[0] else IN_DIRECTION if held[1] else DOES_NOT_HOLD
+
+
+@dataclass(frozen=True)
+class Published:
+    """One number or claim of the paper."""
+
+    id: str
+    experiment: str
+    """Which rows it is of: a name, or a condition in SQL."""
+    where: str
+    kind: str
+    statement: str
+    published: float | None
+    unit: str
+    metric: str | None
+    """What is computed of these rows: a metric, or an expression in SQL."""
+    rule: str
+    note: str
+
+    @property
+    def name(self) -> str:
+        """The design or experiment that it is of; empty where SQL selects the rows."""
+        return "" if " " in self.experiment else self.experiment
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One line of comparison.csv."""
+
+    published: Published
+    ours: float | None
+    verdict: str
+    beside: dict[str, float | None] = field(default_factory=dict)
+    """The same figure of the experiments that are shown beside, by heading."""
+
+    @property
+    def difference(self) -> float | None:
+        """Ours less the published number, in its unit."""
+        if self.ours is None or self.published.published is None:
+            return None
+        return self.ours - self.published.published
+
+    @property
+    def difference_percent(self) -> float | None:
+        """The difference as a part of the published number."""
+        if self.difference is None or not self.published.published:
+            return None
+        return 100.0 * self.difference / abs(self.published.published)
+
+
+def judged(rule: Rule, published: Published, ours: float | None, has_data: bool) -> str:
+    """The verdict of a figure, which is none where the study's data was not there."""
+    verdict = rule.verdict(published.published, ours)
+    return verdict if has_data or verdict == NOT_JUDGED else NO_DATA
+
+
+def read_published(path: Path, rules: Mapping[str, Rule]) -> list[Published]:
+    """The published figures and claims of a CSV file: each once, with a rule, and judged or with a note why not."""
+    rows = list(_rows(path))
+    seen: set[str] = set()
+    for row in rows:
+        expect_known(f"{row.id}: rule", row.rule, rules)
+        if row.id in seen:
+            raise DefinitionError(row.id, "found twice, expected each id once")
+        seen.add(row.id)
+        rule = rules[row.rule]
+        if rule.judged and row.metric is None:
+            raise DefinitionError(f"{row.id}: metric", f"found none, expected one: rule {row.rule!r} judges")
+        if rule.judged and rule.between is None and row.published is None:
+            raise DefinitionError(f"{row.id}: published", f"found none, expected a number: rule {row.rule!r} needs it")
+        if not rule.judged and not row.note:
+            raise DefinitionError(f"{row.id}: note", "found none, expected why it is not judged")
+    return rows
+
+
+def _rows(path: Path) -> Iterator[Published]:
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            reader = csv.DictReader(file)
+            if tuple(reader.fieldnames or ()) != PUBLISHED_COLUMNS:
+                raise DefinitionError("", f"found columns {reader.fieldnames}, expected {list(PUBLISHED_COLUMNS)}")
+            for row in reader:
+                yield _row(reader.line_num, row)
+    except (OSError, UnicodeDecodeError) as error:
+        raise DefinitionError("", f"cannot be read: {error}") from None
+
+
+def _row(line: int, row: dict[str, str]) -> Published:
+    try:
+        number = float(row["published"]) if row["published"] else None
+    except ValueError:
+        raise DefinitionError(f"line {line}: published", f"found {row['published']!r}, expected a number") from None
+    rest = {key: row[key] for key in ("id", "experiment", "where", "kind", "statement", "unit", "rule", "note")}
+    return Published(published=number, metric=row["metric"] or None, **rest)

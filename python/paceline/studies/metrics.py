@@ -1,18 +1,18 @@
-"""Metrics of a study: named figures, computed from a run. Each kind is a function of the run and of its settings."""
+"""Metrics of a study: named figures, computed from a run. Each kind is a table of settings and what it computes."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
-from paceline.errors import StudyError
-from paceline.frames import find, source_frames
-from paceline.quantity import base_units
+from msgspec import Meta
+
+from paceline import _core
+from paceline.frames import source_frames
 from paceline.series import moving_mean
 from paceline.simulation import registry
-from paceline.studies.checks import expect_known
+from paceline.studies.spec import DefinitionError, Named, one_of
 from paceline.toml import loads
 
 if TYPE_CHECKING:
@@ -20,26 +20,247 @@ if TYPE_CHECKING:
 
     from paceline.result import Result
 
+Statistic = Annotated[str, Meta(pattern=r"^(min|max|mean|sum|count|p[0-9]{1,2})$")]
+Span = tuple[float, float]
 
-@dataclass(frozen=True)
-class Metric:
+
+class Metric(Named, frozen=True, kw_only=True, tag_field="kind"):
     """A figure by its name, with its definition."""
 
-    name: str
-    spec: dict[str, Any]
+    scale: float = 1.0
 
-    def __post_init__(self) -> None:
-        expect_known(f"metrics.{self.name}: kind", self.spec.get("kind"), KINDS)
+    def value(self, result: Result) -> float | None:
+        """The figure of this run; None where the run has none.
 
-    def of(self, result: Result) -> float | None:
-        """The figure of this run; None where the run has none."""
-        try:
-            value = KINDS[self.spec["kind"]](result, self.spec)
-        except KeyError as error:
-            raise StudyError(f"metrics.{self.name}: found no {error}, expected one") from None
-        if value is None or not math.isfinite(value):
-            return None
-        return value * float(self.spec.get("scale", 1.0))
+        Raises:
+            DefinitionError: The run has no flow, link or column of that name.
+        """
+        value = self.compute(result)
+        return None if value is None or not math.isfinite(value) else value * self.scale
+
+    def compute(self, result: Result) -> float | None:
+        """The figure before it is scaled."""
+        raise NotImplementedError
+
+    def _numbers(self, result: Result, path: str) -> list[float]:
+        """The numbers at a path of the summary, where `*` stands for every flow, say."""
+        found: list[object] = [result.summary]
+        for key in path.split("."):
+            tables = [value for value in found if isinstance(value, dict)]
+            for table in tables:
+                if key != "*" and key not in table:
+                    raise DefinitionError(f"metrics.{self.name}", f"{path}: found {key!r}, {one_of(key, table)}")
+            found = [value for table in tables for value in (table.values() if key == "*" else (table[key],))]
+        return [float(value) for value in found if isinstance(value, (int, float))]
+
+    def _frame(
+        self, result: Result, columns: Sequence[str], mean_over: float | None = None, largest_of: float | None = None
+    ) -> pd.DataFrame:
+        """The frame that holds the columns, the flows' or else the links'.
+
+        Averaged over the past `mean_over` seconds, or one row with the largest values per `largest_of` seconds.
+        """
+        frame = result.flows if columns[0] in result.flows else result.links
+        for column in columns:
+            if column not in frame:
+                known = [str(name) for name in (*result.flows, *result.links)]
+                raise DefinitionError(f"metrics.{self.name}", f"found column {column!r}, {one_of(column, known)}")
+        if largest_of is not None:
+            return frame.groupby(_blocks(frame["time_s"], largest_of))[["time_s", *columns]].max()
+        if mean_over is None:
+            return frame
+        averaged = {column: moving_mean(frame["time_s"], frame[column], mean_over) for column in columns}
+        return frame.assign(**averaged)
+
+
+class Series(Metric, frozen=True, kw_only=True, tag="series"):
+    """A statistic of a column of the time series."""
+
+    column: str
+    statistic: Statistic
+    spans: tuple[Span, ...] | None = None
+    mean_over: float | None = None
+    largest_of: float | None = None
+
+    def compute(self, result: Result) -> float | None:
+        rows = _within(self._frame(result, [self.column], self.mean_over, self.largest_of), self.spans)
+        return statistic(rows[self.column], self.statistic)
+
+
+class SeriesRatio(Metric, frozen=True, kw_only=True, tag="series-ratio"):
+    """A statistic of a column in a second span over that in a first."""
+
+    column: str
+    statistic: Statistic
+    first: Span
+    second: Span
+    mean_over: float | None = None
+    largest_of: float | None = None
+
+    def compute(self, result: Result) -> float | None:
+        frame = self._frame(result, [self.column], self.mean_over, self.largest_of)
+        first, second = (
+            statistic(_span(frame, *span)[self.column], self.statistic) for span in (self.first, self.second)
+        )
+        return second / first if first and second is not None else None
+
+
+class Difference(Metric, frozen=True, kw_only=True, tag="difference"):
+    """The mean distance of two columns, as a part of the first's mean."""
+
+    a: str
+    b: str
+    spans: tuple[Span, ...] | None = None
+    mean_over: float | None = None
+    largest_of: float | None = None
+
+    def compute(self, result: Result) -> float | None:
+        rows = _within(self._frame(result, [self.a, self.b], self.mean_over, self.largest_of), self.spans)
+        mean = float(rows[self.a].mean())
+        return float((rows[self.a] - rows[self.b]).abs().mean()) / mean if mean else None
+
+
+class Correlation(Metric, frozen=True, kw_only=True, tag="correlation"):
+    """Of two columns, each averaged over `smooth` seconds so that single frames do not hide what they follow."""
+
+    a: str
+    b: str
+    smooth: float = 1.0
+
+    def compute(self, result: Result) -> float | None:
+        columns = self._frame(result, [self.a, self.b])[["time_s", self.a, self.b]].dropna()
+        means = columns.groupby(_blocks(columns["time_s"], self.smooth))[[self.a, self.b]].mean()
+        return float(means[self.a].corr(means[self.b]))
+
+
+class Summary(Metric, frozen=True, kw_only=True, tag="summary"):
+    """A figure of the summary."""
+
+    path: str
+
+    def compute(self, result: Result) -> float | None:
+        values = self._numbers(result, self.path)
+        return values[0] if values else None
+
+
+class SummaryRatio(Metric, frozen=True, kw_only=True, tag="summary-ratio"):
+    """One figure of the summary over another, such as drops over arrivals; with `*`, sums over flows or links."""
+
+    path: str
+    of: str
+
+    def compute(self, result: Result) -> float | None:
+        part, whole = (self._numbers(result, path) for path in (self.path, self.of))
+        return sum(part) / sum(whole) if part and sum(whole) else None
+
+
+class SummaryOver(Metric, frozen=True, kw_only=True, tag="summary-over"):
+    """A statistic of one figure of the summary over several flows or links: `*` in its path stands for each."""
+
+    path: str
+    statistic: Statistic
+
+    def compute(self, result: Result) -> float | None:
+        import pandas as pd
+
+        return statistic(pd.Series(self._numbers(result, self.path), dtype=float), self.statistic)
+
+
+class Until(Metric, frozen=True, kw_only=True, tag="until"):
+    """Seconds from `start` to the end of the first window of `window` seconds in which every condition is kept."""
+
+    start: float
+    window: float
+    of_capacity: dict[str, tuple[float, float]]
+    """Between which parts of the capacity each column stays."""
+    below: dict[str, float] = {}
+    """Below which value each column stays."""
+
+    def compute(self, result: Result) -> float | None:
+        columns = [*self.of_capacity, *self.below]
+        flows = self._frame(result, columns)
+        frame = flows.merge(result.links[["time_s", "capacity_mbps"]], on="time_s")
+        means = {name: moving_mean(frame["time_s"], frame[name], self.window) for name in ("capacity_mbps", *columns)}
+        kept = frame["time_s"] >= self.start + self.window - 1e-9
+        for name, (low, high) in self.of_capacity.items():
+            kept &= means[name].between(low * means["capacity_mbps"], high * means["capacity_mbps"])
+        for name, limit in self.below.items():
+            kept &= means[name] < limit
+        return float(frame["time_s"][kept].min()) - self.start if kept.any() else None
+
+
+class Frames(Metric, frozen=True, kw_only=True, tag="frames"):
+    """A statistic of the sizes of the frames that the first encoder was given."""
+
+    statistic: Annotated[str, Meta(pattern=r"^(min|max|mean|sum|count|p[0-9]{1,2}|length|encoded-loss)$")]
+    first_frames: int = 0
+    """Of `encoded-loss`: how many frames it looks at."""
+
+    def compute(self, result: Result) -> float | None:
+        import pandas as pd
+
+        for source in source_frames(result):
+            if self.statistic == "length":
+                return len(source.sizes) / source.fps
+            if self.statistic == "encoded-loss":
+                return self._encoded_loss(result, source.sizes, source.fps)
+            return statistic(pd.Series(source.sizes), self.statistic)
+        return None
+
+    def _encoded_loss(self, result: Result, sizes: Sequence[float], fps: float) -> float | None:
+        """By which part the first frames were encoded smaller than the trace holds them."""
+        encoded = statistic(_span(result.flows, 0.0, self.first_frames / fps)["frame_bytes"], "mean")
+        whole = sum(sizes[: self.first_frames]) / self.first_frames
+        return None if encoded is None else 1.0 - encoded / whole
+
+
+class LinkTrace(Metric, frozen=True, kw_only=True, tag="link-trace"):
+    """A statistic of the rates of the recording that the first link with one replays."""
+
+    statistic: Statistic
+
+    def compute(self, result: Result) -> float | None:
+        import pandas as pd
+
+        from paceline.fitting.recordings import rate_samples
+
+        for link in loads(result.scenario).get("links", {}).values():
+            for trace in _traces(link.get("rate")):
+                return statistic(pd.Series(rate_samples(trace, result.folders)), self.statistic)
+        return None
+
+
+class Setting(Metric, frozen=True, kw_only=True, tag="setting"):
+    """A value of the scenario as it was run, in base units: seconds, bit/s, bytes."""
+
+    path: str
+
+    def compute(self, result: Result) -> float | None:
+        value: object = loads(result.scenario)
+        for key in self.path.split("."):
+            if not isinstance(value, dict) or key not in value:
+                return None
+            value = value[key]
+        if isinstance(value, str):
+            found = _core.quantity(value)
+            return None if found is None else found[0]
+        return float(value) if isinstance(value, (bool, int, float)) else None
+
+
+class Parameters(Metric, frozen=True, kw_only=True, tag="parameters"):
+    """How many parameters a controller has."""
+
+    controller: str
+
+    def compute(self, result: Result) -> float | None:
+        known = {one["kind"]: one["parameters"] for one in registry()["controllers"]}
+        return float(len(known[self.controller])) if self.controller in known else None
+
+
+MetricSpec = (
+    Series | SeriesRatio | Difference | Correlation | Summary | SummaryRatio | SummaryOver | Until | Frames
+    | LinkTrace | Setting | Parameters
+)  # fmt: skip
 
 
 def statistic(values: pd.Series[float], name: str) -> float | None:
@@ -47,10 +268,8 @@ def statistic(values: pd.Series[float], name: str) -> float | None:
     present = values.dropna()
     if present.empty:
         return None
-    if name.startswith("p") and name[1:].isdigit():
+    if name.startswith("p"):
         return float(present.quantile(int(name[1:]) / 100))
-    if name not in ("min", "max", "mean", "sum", "count"):
-        raise StudyError(f"statistic: found {name!r}, expected min, max, mean, sum, count or pNN")
     return float(getattr(present, name)())
 
 
@@ -60,133 +279,16 @@ def _span(frame: pd.DataFrame, start: float, end: float) -> pd.DataFrame:
     return frame[(frame["time_s"] > start + slack) & (frame["time_s"] <= end + slack)]
 
 
-def _rows(frame: pd.DataFrame, spec: dict[str, Any]) -> pd.DataFrame:
+def _within(frame: pd.DataFrame, spans: tuple[Span, ...] | None) -> pd.DataFrame:
     """The samples of the spans that a metric is about; of the whole run where it names none."""
     import pandas as pd
 
-    spans = spec.get("spans")
     return frame if spans is None else pd.concat([_span(frame, start, end) for start, end in spans])
-
-
-def _frame(result: Result, spec: dict[str, Any], *columns: str) -> pd.DataFrame:
-    """The frame that holds the columns, the flows' or else the links'.
-
-    Averaged over the past `mean_over` seconds, or one row with the largest values per `largest_of` seconds.
-    """
-    frame = result.flows if columns[0] in result.flows else result.links
-    if "largest_of" in spec:
-        return frame.groupby(_blocks(frame["time_s"], spec["largest_of"]))[["time_s", *columns]].max()
-    if "mean_over" not in spec:
-        return frame
-    averaged = {column: moving_mean(frame["time_s"], frame[column], float(spec["mean_over"])) for column in columns}
-    return frame.assign(**averaged)
 
 
 def _blocks(times: pd.Series[float], seconds: float) -> pd.Series[int]:
     """Which span of `seconds` each sample, named by its end, lies in."""
-    return (times / float(seconds)).round(9).apply(math.ceil)
-
-
-def _series(result: Result, spec: dict[str, Any]) -> float | None:
-    rows = _rows(_frame(result, spec, spec["column"]), spec)
-    return statistic(rows[spec["column"]], spec["statistic"])
-
-
-def _series_ratio(result: Result, spec: dict[str, Any]) -> float | None:
-    frame = _frame(result, spec, spec["column"])
-    first, second = (
-        statistic(_span(frame, *spec[span])[spec["column"]], spec["statistic"]) for span in ("first", "second")
-    )
-    return second / first if first and second is not None else None
-
-
-def _difference(result: Result, spec: dict[str, Any]) -> float | None:
-    rows = _rows(_frame(result, spec, spec["a"], spec["b"]), spec)
-    mean = float(rows[spec["a"]].mean())
-    return float((rows[spec["a"]] - rows[spec["b"]]).abs().mean()) / mean if mean else None
-
-
-def _correlation(result: Result, spec: dict[str, Any]) -> float | None:
-    """Of two columns, each averaged over `smooth` seconds so that single frames do not hide what they follow."""
-    columns = result.flows[["time_s", spec["a"], spec["b"]]].dropna()
-    means = columns.groupby(_blocks(columns["time_s"], spec.get("smooth", 1.0)))[[spec["a"], spec["b"]]].mean()
-    return float(means[spec["a"]].corr(means[spec["b"]]))
-
-
-def _summary(result: Result, spec: dict[str, Any]) -> float | None:
-    return _of_summary(result, spec["path"])
-
-
-def _summary_ratio(result: Result, spec: dict[str, Any]) -> float | None:
-    """One figure of the summary over another, such as drops over arrivals; with `*`, sums over flows or links."""
-    part, whole = (_all_of_summary(result, spec[key]) for key in ("path", "of"))
-    return sum(part) / sum(whole) if part and sum(whole) else None
-
-
-def _of_summary(result: Result, path: str) -> float | None:
-    values = _all_of_summary(result, path)
-    return values[0] if values else None
-
-
-def _all_of_summary(result: Result, path: str) -> list[float]:
-    """The numbers at a path, where `*` stands for every flow, say."""
-    found: list[object] = [result.summary]
-    for key in path.split("."):
-        tables = [value for value in found if isinstance(value, dict)]
-        found = [value for table in tables for value in (table.values() if key == "*" else (table[key],))]
-    return [float(value) for value in found if isinstance(value, (int, float))]
-
-
-def _summary_over(result: Result, spec: dict[str, Any]) -> float | None:
-    """A statistic of one figure of the summary over several flows or links: `*` in its path stands for each."""
-    import pandas as pd
-
-    return statistic(pd.Series(_all_of_summary(result, spec["path"]), dtype=float), spec["statistic"])
-
-
-def _until(result: Result, spec: dict[str, Any]) -> float | None:
-    """Seconds from `start` to the end of the first window of `window` seconds in which every condition is kept."""
-    frame = result.flows.merge(result.links[["time_s", "capacity_mbps"]], on="time_s")
-    window, start = float(spec["window"]), float(spec["start"])
-    means = {column: moving_mean(frame["time_s"], frame[column], window) for column in _columns(spec)}
-    kept = frame["time_s"] >= start + window - 1e-9
-    for column, (low, high) in spec["of_capacity"].items():
-        kept &= means[column].between(low * means["capacity_mbps"], high * means["capacity_mbps"])
-    for column, limit in spec.get("below", {}).items():
-        kept &= means[column] < limit
-    return float(frame["time_s"][kept].min()) - start if kept.any() else None
-
-
-def _columns(spec: dict[str, Any]) -> list[str]:
-    return ["capacity_mbps", *spec["of_capacity"], *spec.get("below", {})]
-
-
-def _frames(result: Result, spec: dict[str, Any]) -> float | None:
-    import pandas as pd
-
-    for source in source_frames(result):
-        if spec["statistic"] == "length":
-            return len(source.sizes) / source.fps
-        if spec["statistic"] == "encoded-loss":
-            return _encoded_loss(result, source.sizes, int(spec["first_frames"]), source.fps)
-        return statistic(pd.Series(source.sizes), spec["statistic"])
-    return None
-
-
-def _encoded_loss(result: Result, sizes: list[float], count: int, fps: float) -> float | None:
-    """By which part the first `count` frames were encoded smaller than the trace holds them."""
-    encoded = statistic(_span(result.flows, 0.0, count / fps)["frame_bytes"], "mean")
-    return None if encoded is None else 1.0 - encoded / (sum(sizes[:count]) / count)
-
-
-def _link_trace(result: Result, spec: dict[str, Any]) -> float | None:
-    import pandas as pd
-
-    for link in loads(result.scenario).get("links", {}).values():
-        for trace in _traces(link.get("rate")):
-            rates = [float(line.split(",")[0]) for line in _lines(find(trace["trace"], result.folders))]
-            return statistic(pd.Series(rates), spec["statistic"])
-    return None
+    return (times / seconds).round(9).apply(math.ceil)
 
 
 def _traces(rate: object) -> list[dict[str, Any]]:
@@ -196,39 +298,3 @@ def _traces(rate: object) -> list[dict[str, Any]]:
     if rate.get("format") == "mbps-hold":
         return [rate]
     return [trace for _, step in rate.get("steps", []) for trace in _traces(step)]
-
-
-def _lines(path: Any) -> list[str]:
-    return [line for line in path.read_text().splitlines() if line.strip()]
-
-
-def _setting(result: Result, spec: dict[str, Any]) -> float | None:
-    value: object = loads(result.scenario)
-    for key in spec["path"].split("."):
-        if not isinstance(value, dict) or key not in value:
-            return None
-        value = value[key]
-    return base_units(value)
-
-
-def _parameters(result: Result, spec: dict[str, Any]) -> float | None:
-    for controller in registry()["controllers"]:
-        if controller["kind"] == spec["controller"]:
-            return float(len(controller["parameters"]))
-    return None
-
-
-KINDS: dict[str, Callable[[Result, dict[str, Any]], float | None]] = {
-    "series": _series,
-    "series-ratio": _series_ratio,
-    "difference": _difference,
-    "correlation": _correlation,
-    "summary": _summary,
-    "summary-over": _summary_over,
-    "summary-ratio": _summary_ratio,
-    "until": _until,
-    "frames": _frames,
-    "link-trace": _link_trace,
-    "setting": _setting,
-    "parameters": _parameters,
-}

@@ -1,39 +1,36 @@
-"""The report of a study: one HTML page that needs no other file and no network."""
+"""The reports of studies, searches and rankings: HTML pages that need no other file and no network."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from paceline import _core
 from paceline.plots import PLOTS
-from paceline.studies.compare import Comparison
-from paceline.studies.definition import Experiment
-from paceline.studies.judge import VERDICTS
-from paceline.studies.tables import short
+from paceline.studies.designs import Design, Experiments
+from paceline.studies.judge import VERDICTS, Comparison
+from paceline.studies.words import short
 
 if TYPE_CHECKING:
     from paceline.studies.engine import StudyResult
-
-
-@dataclass(frozen=True)
-class Picture:
-    """A plot in the page."""
-
-    title: str
-    svg: str
+    from paceline.studies.sensitivity import SensitivityResult
+    from paceline.studies.tune import TuningResult
 
 
 @dataclass(frozen=True)
 class Section:
-    """One experiment in the page."""
+    """What stands under one heading: an experiment with its pictures, or a place in the paper."""
 
-    experiment: Experiment
-    overview: Picture | None
-    pictures: list[Picture]
+    title: str
     lines: list[Comparison]
-    beside: list[tuple[str, Picture]]
+    overview: str | None = None
+    pictures: list[tuple[str, str]] = field(default_factory=list)
+    """Title and drawing of each."""
+    beside: list[tuple[str, str]] = field(default_factory=list)
+    headings: list[str] = field(default_factory=list)
+    """Of the experiments that are shown beside."""
 
 
 def page(template: str, **values: object) -> str:
@@ -49,56 +46,75 @@ def page(template: str, **values: object) -> str:
     )
     environment.filters["figure"] = short
     environment.filters["percent"] = lambda value: "" if value is None else f"{value:+.1f} %"
-    return environment.get_template(template).render(**values)
+    return environment.get_template(template).render(version=_core.__version__, **values)
 
 
-def render(result: StudyResult) -> str:
-    """The page."""
+def render(result: StudyResult, svgs: dict[str, str]) -> str:
+    """The page of a study, with the pictures by their names."""
+    study = result.study
     return page(
-        "report.html",
-        study=result.study,
+        "study.html",
+        study=study,
         missing=result.missing,
-        version=result.rows[0]["version"],
+        state=result.state,
         counts=[(verdict, result.verdicts[verdict]) for verdict in VERDICTS if verdict in result.verdicts],
         total=len(result.comparison),
-        sections=_sections(result),
+        nearest=result.nearest,
+        sections=[*_experiments(result), *_places(result)],
+        tables=[(name, cells(text)) for name, text in result.tables.items()],
+        pictures=[(one, inline(svgs[one.name], f"{one.name}-")) for one in study.pictures.values()],
+        rows=max((len(factor.values) for factor in study.factors.values()), default=0),
     )
 
 
-def _sections(result: StudyResult) -> list[Section]:
+def _experiments(result: StudyResult) -> list[Section]:
+    """A section for each named experiment that is judged."""
     judged = {line.published.experiment for line in result.comparison}
-    study = result.study
-    return [
-        Section(
-            experiment=experiment,
-            overview=_picture(result.out, experiment, "overview") if experiment.overview else None,
-            pictures=[_picture(result.out, experiment, name) for name in _drawn(result.out, experiment)],
-            lines=[line for line in result.comparison if line.published.experiment == name],
-            beside=[
-                (title, _picture(result.out, study.runs_of(other)[0], "overview"))
-                for title, other in experiment.beside.items()
-                if study.runs_of(other)[0].overview
-            ],
-        )
-        for name, experiment in ((name, study.runs_of(name)[0]) for name in study.groups)
-        if name in judged
-    ]
+    named = result.study.named
+    found = []
+    for name, design in named.items():
+        if name in judged or (not judged and isinstance(design.spec, Experiments) and design.spec.overview):
+            spec = design.spec
+            assert isinstance(spec, Experiments)
+            drawn = [(_title(plot, design), _picture(result.out, design, plot)) for plot in spec.figures]
+            others = [(title, _picture(result.out, named[one], "overview")) for title, one in spec.beside.items()]
+            section = Section(
+                design.title,
+                [line for line in result.comparison if line.published.experiment == name],
+                _picture(result.out, design, "overview"),
+                [(title, svg) for title, svg in drawn if svg is not None],
+                [(title, svg) for title, svg in others if svg is not None],
+                list(spec.beside),
+            )
+            found.append(section)
+    return found
 
 
-def _drawn(out: Path, experiment: Experiment) -> list[str]:
-    """The plots that the definition asks for and the run has."""
-    return [name for name in experiment.figures if _file(out, experiment, name).is_file()]
+def _places(result: StudyResult) -> list[Section]:
+    """A section for each place of the paper whose figures are of designs."""
+    lines = [line for line in result.comparison if line.published.experiment not in result.study.named]
+    places: dict[str, list[Comparison]] = {}
+    for line in lines:
+        places.setdefault(line.published.where, []).append(line)
+    return [Section(where, own) for where, own in places.items()]
 
 
-def _file(out: Path, experiment: Experiment, plot: str) -> Path:
-    return out / "experiments" / experiment.name / "plots" / f"{plot}.svg"
-
-
-def _picture(out: Path, experiment: Experiment, plot: str) -> Picture:
+def _title(plot: str, design: Design) -> str:
     figures = PLOTS[plot].figures
-    title = f"{PLOTS[plot].title} (the paper's Fig. {figures})" if figures else experiment.title
-    svg = _file(out, experiment, plot).read_text(encoding="utf-8")
-    return Picture(title, inline(svg, f"{experiment.name}-{plot}-"))
+    return f"{PLOTS[plot].title} (the paper's Fig. {figures})" if figures else design.title
+
+
+def _picture(out: Path, design: Design, plot: str) -> str | None:
+    """A drawing of the first run; None if it has none."""
+    run = design.name if len(design) == 1 else f"{design.name}/1"
+    path = out / "experiments" / run / "plots" / f"{plot}.svg"
+    return inline(path.read_text(encoding="utf-8"), f"{design.name}-{plot}-") if path.is_file() else None
+
+
+def cells(markdown: str) -> list[list[str]]:
+    """The cells of a Markdown table, its heading first."""
+    lines = [line for line in markdown.splitlines() if not line.startswith("|---")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
 
 
 def inline(svg: str, prefix: str) -> str:
@@ -107,3 +123,30 @@ def inline(svg: str, prefix: str) -> str:
     body = re.sub(r'\bid="', f'id="{prefix}', body)
     body = re.sub(r'(xlink:href="#|url\(#)', rf"\g<1>{prefix}", body)
     return re.sub(r' (width|height)="[0-9.]+pt"', "", body, count=2)
+
+
+def render_tuning(result: TuningResult, svgs: dict[str, str]) -> str:
+    """The page of searches, with the pictures by their names."""
+    tuning = result.tuning
+    tables = {
+        name: [
+            (one, judged.found.named[one].objectives, measured.objectives(tuning, tuning.held_out), measured.point)
+            for one, measured in judged.sets.items()
+        ]
+        for name, judged in result.judged.items()
+    }
+    drawn = {name: inline(svg, f"{name}-") for name, svg in svgs.items()}
+    return page("tuning.html", study=result.study, tuning=tuning, judged=result.judged, tables=tables, svgs=drawn)
+
+
+def render_sensitivity(result: SensitivityResult, svgs: dict[str, str]) -> str:
+    """The page of the ranking."""
+    return page(
+        "sensitivity.html",
+        study=result.study,
+        search=result.search,
+        ranking=result.ranking,
+        sobol=result.sobol,
+        failed=result.failed,
+        svgs={name: inline(svg, f"{name}-") for name, svg in svgs.items()},
+    )

@@ -1,133 +1,135 @@
-"""A study's results as files: results.parquet, comparison.csv and the verdict in words."""
+"""Tables of a study: metrics, or one metric over a factor, with a line for each level of another. In Markdown."""
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-import re
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from paceline.errors import StudyError
-from paceline.outputs import replace_file
-from paceline.series import parquet_bytes
-from paceline.studies.compare import Comparison
-from paceline.studies.experiment import Row
-from paceline.studies.judge import VERDICTS
+from paceline.studies.factors import Factor
+from paceline.studies.figures import is_number
+from paceline.studies.spec import Named, Value, expect_known
+from paceline.studies.words import estimate, three
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    import pandas as pd
+
+    from paceline.studies.definition import Study
+    from paceline.studies.figures import Rows
+
+MANY = 12
+"""From so many different values of a factor on, its rows are taken together in four groups of equal size."""
 
 
-def results_table(rows: list[Row]) -> pa.Table:
-    """One row per experiment; a column is of numbers where every value is one, of texts otherwise."""
-    import pyarrow as pa
+class Table(Named, frozen=True, kw_only=True):
+    """A table that a study's definition asks for."""
 
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    return pa.table({name: _column([row.get(name) for row in rows]) for name in names})
+    of: str
+    """Which rows it is of: a name, or a condition in SQL."""
+    rows: str
+    """The factor that has a line for each level."""
+    levels: tuple[Value, ...] = ()
+    """Of the rows, in their order; all of the factor's unless given."""
+    columns: str | None = None
+    """The factor that has a column for each level; None: a column for each metric."""
+    metric: str | None = None
+    metrics: dict[str, str] = {}
+    """Headings by metric."""
+    beside: str | None = None
+    """Runs of the same, shown in brackets."""
 
+    def __post_init__(self) -> None:
+        if (self.metric is None) == (not self.metrics) or (self.metric is None) != (self.columns is None):
+            raise ValueError("expected either `metric` over `columns`, or `metrics`")
 
-def results_parquet(rows: list[Row]) -> bytes:
-    """The rows as a Parquet file."""
-    return parquet_bytes(results_table(rows))
+    def checked(self, factors: Mapping[str, Factor], metrics: Mapping[str, object]) -> Table:
+        """The table, if the study has the factors and metrics that it names."""
+        where = f"tables.{self.name}"
+        for key, factor in (("rows", self.rows), ("columns", self.columns)):
+            if factor is not None:
+                expect_known(f"{where}.{key}", factor, factors)
+        for metric in (*self.metrics, *(() if self.metric is None else (self.metric,))):
+            expect_known(f"{where}.metrics", metric, metrics)
+        for level in self.levels:
+            factors[self.rows].check(f"{where}.levels", level)
+        return self
 
+    def markdown(self, rows: Rows, factors: Mapping[str, Factor]) -> str:
+        """The table: means, with their 95 % intervals over the seeds and how many; what no run has is left empty."""
+        ours, theirs = rows.frame(self.of), None if self.beside is None else rows.frame(self.beside)
+        factor = factors[self.rows]
+        columns = self._columns(ours, factors)
+        lines = [f"| {factor.label} | {' | '.join(heading for heading, _, _ in columns)} |"]
+        lines.append("|---" * (len(columns) + 1) + "|")
+        for label, ours_of, theirs_of in _groups(factor, self.levels, ours, theirs):
+            cells = []
+            for _, metric, level in columns:
+                cell = str(estimate(self._at(ours_of, level), metric) or "")
+                if theirs_of is not None:
+                    cell += _recorded(self._at(theirs_of, level), metric)
+                cells.append(cell.strip())
+            if any(cells):
+                lines.append(f"| {label} | {' | '.join(cells)} |")
+        return "\n".join(lines) + "\n"
 
-def _column(values: list[Any]) -> pa.Array:
-    import pyarrow as pa
+    def _columns(self, rows: pd.DataFrame, factors: Mapping[str, Factor]) -> list[tuple[str, str, Any]]:
+        """Heading, metric, and the level of `columns` of each column."""
+        if self.columns is None:
+            return [(heading, metric, None) for metric, heading in self.metrics.items()]
+        factor, metric = factors[self.columns], str(self.metric)
+        return [(_level(level, factor.unit), metric, level) for level in _levels(factor, rows)]
 
-    present = [value for value in values if value is not None]
-    if present and all(isinstance(value, bool) for value in present):
-        return pa.array(values, type=pa.bool_())
-    if present and all(isinstance(value, int) and not isinstance(value, bool) for value in present):
-        return pa.array(values, type=pa.int64())
-    if all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in present):
-        return pa.array([None if v is None else float(v) for v in values], type=pa.float64())
-    texts = [v if v is None or isinstance(v, str) else json.dumps(v) for v in values]
-    return pa.array(texts, type=pa.string())
-
-
-def comparison_csv(lines: list[Comparison]) -> str:
-    """Published, ours, difference and verdict, one line for each published figure."""
-    beside = list(dict.fromkeys(title for line in lines for title in line.beside))
-    sink = io.StringIO()
-    writer = csv.writer(sink, lineterminator="\n")
-    head = ("id", "experiment", "where", "kind", "statement", "published", "unit", "metric", "ours")
-    writer.writerow([*head, "difference", "difference_percent", "rule", "verdict", *beside, "note"])
-    for line in lines:
-        row = line.published
-        figures = (number(line.ours), number(line.difference), number(line.difference_percent))
-        others = (number(line.beside.get(title)) for title in beside)
-        said = (row.id, row.experiment, row.where, row.kind, row.statement, number(row.published), row.unit)
-        writer.writerow([*said, row.metric or "", *figures, row.rule, line.verdict, *others, row.note])
-    return sink.getvalue()
-
-
-def number(value: float | None) -> str:
-    """A figure as tables show it: six significant digits, nothing where there is none."""
-    return "" if value is None else f"{value:.6g}"
-
-
-def verdict_markdown(lines: list[Comparison]) -> str:
-    """How many figures hold, and each that is judged, as a Markdown table."""
-    counts = {verdict: sum(line.verdict == verdict for line in lines) for verdict in VERDICTS}
-    said = "; ".join(f"{verdict}: {count}" for verdict, count in counts.items() if count)
-    text = [f"Of {len(lines)} published figures and claims: {said}.", ""]
-    text += ["| where | what | published | ours | difference | verdict |", "|---|---|---|---|---|---|"]
-    for line in lines:
-        row = line.published
-        percent = "" if line.difference_percent is None else f"{line.difference_percent:+.1f} %"
-        cells = (
-            f"{row.experiment}, {row.where}",
-            row.statement,
-            f"{short(row.published)} {row.unit}".strip(),
-            f"{short(line.ours)} {row.unit}".strip() if line.ours is not None else "",
-            percent,
-            line.verdict,
-        )
-        text.append("| " + " | ".join(cells) + " |")
-    return "\n".join(text) + "\n"
+    def _at(self, rows: pd.DataFrame, level: Any) -> pd.DataFrame:
+        return rows if self.columns is None else rows[rows[self.columns] == level]
 
 
-def claims_markdown(lines: list[Comparison]) -> str:
-    """The claims as a Markdown table: a line for each, a column for each place (`where`) that it was judged in."""
-    claims = [line for line in lines if line.published.kind == "claim"]
-    places = list(dict.fromkeys(line.published.where for line in claims))
-    statements: dict[str, dict[str, str]] = {}
-    for line in claims:
-        ours = f" ({line.ours:.3g}{_unit(line.published.unit)})" if line.ours is not None else ""
-        statements.setdefault(line.published.statement, {})[line.published.where] = f"{line.verdict}{ours}"
-    text = [f"| claim | {' | '.join(places)} |", "|---" * (len(places) + 1) + "|"]
-    for statement, verdicts in statements.items():
-        text.append(f"| {statement} | {' | '.join(verdicts.get(place, '') for place in places)} |")
-    return "\n".join(text) + "\n"
+def by_factor(study: Study) -> dict[str, Table]:
+    """The tables of a study that defines none: of each design, every metric over each factor that it varies."""
+    metrics = {name: name for name in study.metrics}
+    tables = {}
+    for design in study.drawn.values():
+        names = [factor.name for factor in design.factors] or design.spec.chosen or ()
+        for name in names:
+            own = "design = '" + design.name.replace("'", "''") + "'"
+            of = f"{own} AND varied = '{name}'" if design.kind == "one-at-a-time" else own
+            levels = design.levels.get(name, ())
+            key = f"{design.name}-{name}"
+            tables[key] = Table(name=key, of=of, rows=name, levels=levels, metrics=metrics)
+    return tables
 
 
-def _unit(unit: str) -> str:
-    return f" {unit}" if unit else ""
+def _levels(factor: Factor, rows: pd.DataFrame) -> list[Any]:
+    """The levels that rows have: numbers by size, names in the factor's order."""
+    found = list(rows[factor.name].dropna().unique())
+    known = list(factor.values)
+    if all(isinstance(one, str) for one in found):
+        return sorted(found, key=lambda one: known.index(one) if one in known else len(known))
+    return sorted(found)
 
 
-_MARKS = re.compile(
-    r"(<!-- (verdict|claims|table [^\s:]+):[^>]*-->\n).*?(<!-- end of (?:verdict|claims|table) -->)", re.DOTALL
-)
+def _groups(
+    factor: Factor, levels: tuple[Value, ...], ours: pd.DataFrame, theirs: pd.DataFrame | None
+) -> Iterator[tuple[str, pd.DataFrame, pd.DataFrame | None]]:
+    """The rows of each level; of a factor that was drawn from its range, of each quarter of its values."""
+    present = _levels(factor, ours)
+    found = list(levels or factor.values)
+    if not levels and not set(present) <= set(found):
+        found = present
+    if not levels and is_number(factor) and len(found) > MANY:
+        for quarter in range(4):
+            part = found[quarter * len(found) // 4 : (quarter + 1) * len(found) // 4]
+            yield f"{three(float(part[0]))} to {three(float(part[-1]))}", ours[ours[factor.name].isin(part)], None
+        return
+    for level in found:
+        wanted = [None if rows is None else rows[rows[factor.name] == level] for rows in (ours, theirs)]
+        if wanted[0] is not None:
+            yield _level(level, ""), wanted[0], wanted[1]
 
 
-def write_into_readme(folder: Path, verdict: str, others: Mapping[str, str] | None = None) -> Path:
-    """Puts the verdict, and what `others` has by the word of its mark, between the marks of a study's README."""
-    path = folder / "README.md"
-    text = path.read_text(encoding="utf-8") if path.is_file() else ""
-    known = {"verdict": verdict, **(others or {})}
-    found = [match[2] for match in _MARKS.finditer(text)]
-    if not found:
-        raise StudyError(f"{path}: found no marks, expected <!-- verdict: ... --> and <!-- end of verdict -->")
-    for mark in found:
-        if mark not in known:
-            raise StudyError(f"{path}: found mark {mark!r}, expected one of {', '.join(known)}")
-    replace_file(path, _MARKS.sub(lambda marks: f"{marks[1]}{known[marks[2]]}{marks[3]}", text))
-    return path
+def _level(level: Any, unit: str) -> str:
+    return f"{level:g} {unit}".strip() if isinstance(level, float) else str(level)
 
 
-def short(value: float | None) -> str:
-    """A figure in words: four significant digits."""
-    return "" if value is None else f"{value:.4g}"
+def _recorded(rows: pd.DataFrame, metric: str) -> str:
+    found = estimate(rows, metric)
+    faults = "".join(f", {error}" for error in rows["error"].dropna().unique())
+    return f" ({found}{faults})" if found else ""

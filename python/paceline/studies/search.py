@@ -10,15 +10,15 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from importlib import import_module
 from typing import Any
 
-from paceline.errors import StudyError, UsageError
-from paceline.sweeps.factors import Factor
-from paceline.tuning.definition import MARGIN, Pick, Point, Search, Tuning
-from paceline.tuning.judge import differences
-from paceline.tuning.runs import Journal, Measured, Runner, Told
+from paceline.errors import ExperimentError, UsageError
+from paceline.studies.duels import differences
+from paceline.studies.factors import Factor, Point
+from paceline.studies.progress import Told
+from paceline.studies.trials import Measured, Measurements
+from paceline.studies.tuning import MARGIN, Bench, Pick, Search, Tuning
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,10 @@ class Found:
     """What a search found."""
 
     search: Search
+    factors: tuple[Factor, ...]
+    """Those that it varied."""
+    objectives: tuple[str, ...]
+    """Those it went by, or the margin."""
     trials: list[Trial]
     front: list[int]
     """The numbers of the trials that no other beats in all objectives of the search."""
@@ -44,62 +48,68 @@ class Found:
     """None where no set keeps what it must."""
 
     @property
+    def title(self) -> str:
+        """What the search is called."""
+        return self.search.title or self.search.name
+
+    @property
     def named(self) -> dict[str, Trial]:
         """Baselines and picks."""
         return {**self.baselines, **{name: trial for name, trial in self.picks.items() if trial is not None}}
 
 
-def explore(tuning: Tuning, search: Search, runner: Runner, journal: Journal, total: int, told: Told | None) -> Found:
+def explore(bench: Bench, search: Search, measurements: Measurements, total: int, told: Told | None) -> Found:
     """Runs the search, or what is left of it."""
+    tuning, factors = bench.tuning, bench.tuning.factors[search.name]
+    objectives = bench.objectives(search)
     optuna = library("optuna")
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    directions = ["maximize" if tuning.objective(name).maximise else "minimize" for name in search.objectives]
-    known = tuning.defaults(search)
+    directions = ["maximize" if tuning.objective(name).maximise else "minimize" for name in objectives]
+    known = bench.defaults(search)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
         # CMA-ES: where it starts goes in Optuna 6, which is not out; pyproject.toml asks for less.
         warnings.simplefilter("ignore", FutureWarning)
-        study = optuna.create_study(directions=directions, sampler=_sampler(optuna, search, known))
+        study = optuna.create_study(directions=directions, sampler=_sampler(optuna, search, factors, known))
     for point in (*search.baselines.values(), *search.starts):
-        study.enqueue_trial(_within(search.factors, {**known, **point}))
-    progress = None if told is None else partial(told, search.name, total)
+        study.enqueue_trial(_within(factors, {**known, **point}))
     trials: list[Trial] = []
     baselines: list[Measured] = []
     while len(trials) < total:
         asked = [study.ask() for _ in range(min(search.population, total - len(trials)))]
-        points = {trial.number: {factor.name: _suggest(trial, factor) for factor in search.factors} for trial in asked}
-        journal.measure(runner, search, points, tuning.training, progress)
-        baselines = baselines or _baselines(search, journal.kept)
+        points = {trial.number: {factor.name: _suggest(trial, factor) for factor in factors} for trial in asked}
+        measurements.measure(points, total, told)
+        baselines = baselines or _baselines(search, measurements.kept)
         for trial in asked:
-            measured = journal.kept[trial.number]
+            measured = measurements.kept[trial.number]
             if measured.error:
                 study.tell(trial, state=optuna.trial.TrialState.FAIL)
                 trials.append(Trial(trial.number, measured, {}))
                 continue
-            objectives = measured.objectives(tuning, tuning.training)
-            objectives[MARGIN] = _margin(tuning, measured, baselines)
-            trials.append(Trial(trial.number, measured, objectives))
-            study.tell(trial, [objectives[name] for name in search.objectives])
+            values = measured.objectives(tuning, tuning.training)
+            values[MARGIN] = _margin(tuning, measured, baselines)
+            trials.append(Trial(trial.number, measured, values))
+            study.tell(trial, [values[name] for name in objectives])
     front = sorted(trial.number for trial in study.best_trials)
     named = {name: trials[number] for number, name in enumerate(search.baselines)}
-    picks = {name: _choose(tuning, pick, trials, named) for name, pick in search.picks.items()}
-    return Found(search, trials, front, named, picks)
+    picks = {name: _choose(tuning, pick, trials, named) for name, pick in tuning.picks[search.name].items()}
+    return Found(search, factors, objectives, trials, front, named, picks)
 
 
 def _baselines(search: Search, kept: dict[int, Measured]) -> list[Measured]:
     """The first trials; a search without them would have nothing to be ahead of."""
     for number, name in enumerate(search.baselines):
         if kept[number].error:
-            raise StudyError(f"searches.{search.name}.baselines.{name!r}: {kept[number].error}")
+            raise ExperimentError(f"searches.{search.name}.baselines.{name!r}: {kept[number].error}")
     return [kept[number] for number in range(len(search.baselines))]
 
 
-def _sampler(optuna: Any, search: Search, known: Point) -> Any:
+def _sampler(optuna: Any, search: Search, factors: Sequence[Factor], known: Point) -> Any:
     if search.algorithm == "nsga2":
         return optuna.samplers.NSGAIISampler(population_size=search.population, seed=search.seed)
     if search.algorithm == "cma-es":
         library("cmaes")
-        first = _within(search.factors, {**known, **(search.starts[0] if search.starts else {})})
+        first = _within(factors, {**known, **(search.starts[0] if search.starts else {})})
         return optuna.samplers.CmaEsSampler(x0=first, sigma0=search.step, seed=search.seed, popsize=search.population)
     return optuna.samplers.TPESampler(seed=search.seed, n_startup_trials=search.population)
 

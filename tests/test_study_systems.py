@@ -3,15 +3,15 @@
 import shutil
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 import paceline
 from conftest import Run
 from paceline.errors import StudyError
-from paceline.sweeps.definition import load
-from paceline.sweeps.engine import SweepResult, run_sweep
-from paceline.sweeps.figures import Expression, Selection
+from paceline.studies.definition import load
+from paceline.studies.engine import StudyResult, run_study
+from paceline.studies.experiment import Context
+from paceline.studies.figures import Rows
 
 LINE = """\
 name = "one"
@@ -86,6 +86,13 @@ kind = "summary-ratio"
 path = "flows.*.packets_received"
 of = "flows.*.packets_sent"
 
+[macros]
+"share_above(metric, one, other)" = '''
+SELECT 100 * avg((first > second)::INT) FROM (
+    SELECT avg(metric) FILTER (system = one) AS first, avg(metric) FILTER (system = other) AS second
+    FROM selected GROUP BY delay
+) WHERE first IS NOT NULL AND second IS NOT NULL'''
+
 [rules.above]
 help = "Above at 80 % of the points."
 between = [80, 100]
@@ -99,7 +106,7 @@ columns = "delay"
 metric = "rate"
 
 [tables.metrics]
-of = "one[delay=10]"
+of = "design = 'one' AND delay = 10"
 rows = "system"
 levels = ["udp"]
 [tables.metrics.metrics]
@@ -122,8 +129,8 @@ b,newreno,10,9.9,ok
 """
 PUBLISHED = """\
 id,experiment,where,kind,statement,published,unit,metric,rule,note
-c1,one[system=newreno],here,claim,NewReno is above UDP,,%,share-above rate one[system=udp],above,
-c2,"other[system=newreno, delay=10]",elsewhere,claim,NewReno is above UDP,,%,share-above rate one[system=udp],above,
+c1,one,here,claim,NewReno is above UDP,,%,"share_above(rate, 'newreno', 'udp')",above,
+c2,"design IN ('one','other') AND delay=10",there,claim,it is above UDP,,%,"share_above(rate,'newreno','udp')",above,
 """
 
 
@@ -139,62 +146,55 @@ def systems(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def result(systems: Path, tmp_path: Path) -> SweepResult:
+def result(systems: Path, tmp_path: Path) -> StudyResult:
     """What it gives."""
-    return run_sweep(systems, out=tmp_path / "out", workers=1)
+    return run_study(systems, out=tmp_path / "out", workers=1)
 
 
-def frame(result: SweepResult) -> pd.DataFrame:
+def rows(result: StudyResult) -> Rows:
     """Own rows and recorded ones, as figures see them."""
-    return pd.concat([result.results, *(one.frame() for one in result.sweep.recorded.values())], ignore_index=True)
+    return Rows(result.study).fill(result.results_file)
 
 
-def figure(result: SweepResult, experiment: str, metric: str) -> float | None:
-    """A figure as published.csv writes it."""
-    sweep = result.sweep
-    selection = Selection.read(experiment, sweep.known_designs, sweep.factors)
-    return Expression.read(metric, sweep.known_designs, sweep.factors, sweep.metrics).of(selection, frame(result))
-
-
-def test_each_design_has_its_scenario_its_seeds_and_the_sets_of_its_level(result: SweepResult) -> None:
+def test_each_design_has_its_scenario_its_seeds_and_the_sets_of_its_level(result: StudyResult) -> None:
     rows = result.results
     assert (rows["error"].isna().all(), len(rows)) == (True, 3 * 2 + 2 * 2)
     [two] = rows[(rows["design"] == "two") & (rows["factor.system"] == "udp") & (rows["seed"] == 2)].to_dict("records")
-    assert two["parameter.links.b.delay"] == "10ms"
+    assert two["parameter.links.b.delay"] == 0.01
     assert [two[f"parameter.flows.{name}.transport"] for name in ("s1", "s2")] == ["udp", "udp"]
     assert "two.toml" in two["command"]
     assert "flows.s2.start_within" in two["command"]
     assert two["metric.rate"] == pytest.approx(2.0, rel=0.02), "the sum over both flows"
     cubic = rows[(rows["factor.system"] == "cubic") & (rows["factor.delay"] == 50)]
-    assert list(cubic["parameter.links.a.delay"]) == ["50ms"]
+    assert list(cubic["parameter.links.a.delay"]) == [0.05]
 
 
-def test_pairs_differ_only_in_what_selections_fix(result: SweepResult) -> None:
-    rows = result.results.set_index(["design", "factor.system", "factor.delay"])["metric.rate"]
-    ratios = [rows["one", "newreno", delay] / rows["one", "udp", delay] for delay in (10.0, 50.0)]
-    assert figure(result, "one[system=newreno]", "share-above rate one[system=udp]") == 100.0 * sum(
-        ratio > 1 for ratio in ratios
-    ) / len(ratios)
-    product = ratios[0] * ratios[1]
-    assert figure(result, "one[system=newreno]", "paired-ratio rate one[system=udp]") == pytest.approx(product**0.5)
-    assert figure(result, "one[system=newreno]", "share-near rate one[system=newreno]") == 100.0
-    # Runs measured elsewhere know one delay of both, and what they do not know has no pair.
-    near = figure(result, "one[system=newreno, delay<=10]", "share-near rate other")
-    own = rows["one", "newreno", 10.0]
-    assert near == (100.0 if abs(own - 3.5) <= 0.35 else 0.0)
-    assert figure(result, "one[delay>=51]", "share-above rate other") is None
-    both = figure(result, "one+two[system=udp, delay=10]", "mean rate")
+def test_figures_are_sql_over_own_and_recorded_rows(result: StudyResult) -> None:
+    found = result.results.set_index(["design", "factor.system", "factor.delay"])["metric.rate"]
+    table = rows(result)
+    above = [found["one", "newreno", delay] > found["one", "udp", delay] for delay in (10.0, 50.0)]
+    assert table.figure("one", "share_above(rate, 'newreno', 'udp')") == 50.0 * sum(above)
+    assert table.figure("one", "max(rate) - min(rate)") == pytest.approx(found["one"].max() - found["one"].min())
+    own = result.results[(result.results["design"] == "two") & (result.results["factor.system"] == "udp")]
+    assert table.figure("design = 'two' AND system = 'udp'", "rate") == pytest.approx(own["metric.rate"].mean())
+    # Runs measured elsewhere know two delays of NewReno, and what they do not know has no pair.
+    assert table.figure("other", "count(*)") == 3
+    assert table.figure("other", "share_above(rate, 'newreno', 'udp')") is None
+    assert table.figure("delay >= 51", "avg(rate)") is None
+    both = table.figure("design IN ('one', 'two') AND system = 'udp' AND delay = 10", "avg(rate)")
     assert both is not None
     assert 1.0 < both < 2.0
+    with pytest.raises(StudyError, match="one: found 6 points for 'rate', expected one, or an expression"):
+        table.figure("one", "rate")
 
 
-def test_claims_are_judged_wherever_they_are_looked_for(result: SweepResult) -> None:
-    assert [line.published.where for line in result.comparison] == ["here", "elsewhere"]
+def test_claims_are_judged_wherever_they_are_looked_for(result: StudyResult) -> None:
+    assert [line.published.where for line in result.comparison] == ["here", "there"]
     assert result.comparison[1].ours == 100.0
     assert result.comparison[1].verdict == "holds"
 
 
-def test_tables_and_curves_have_recorded_runs_beside(result: SweepResult) -> None:
+def test_tables_and_curves_have_recorded_runs_beside(result: StudyResult) -> None:
     table = (result.out / "tables" / "rates.md").read_text().splitlines()
     assert table[0] == "| system | 10 ms | 50 ms |"
     assert [line.split(" | ")[0] for line in table[2:]] == ["| newreno", "| cubic", "| udp"]
@@ -202,7 +202,7 @@ def test_tables_and_curves_have_recorded_runs_beside(result: SweepResult) -> Non
     assert "(3.8, reset)" in table[3]
     assert "9.9" not in "".join(table), "of another set"
     assert (result.out / "tables" / "metrics.md").read_text().splitlines()[2].startswith("| udp | 0.996 | ")
-    figure = result.sweep.pictures["curves"].draw(result.sweep, frame(result))
+    figure = result.study.pictures["curves"].draw(result.study, rows(result))
     first = figure.axes[0]
     lines = {line.get_label(): line for line in first.lines}
     assert len(lines["newreno"].get_xdata()) == 2
@@ -224,25 +224,25 @@ def test_a_readme_gets_claims_and_tables_between_its_marks(systems: Path, cli: R
     done = cli("study", systems, "--out", "out", "--write-verdict")
     assert done.returncode == 0, done.stderr
     text = readme.read_text()
-    assert "| claim | here | elsewhere |" in text
+    assert "| claim | here | there |" in text
     assert "| NewReno is above UDP |" in text
     assert "| system | 10 ms | 50 ms |" in text
     assert "\nold\n" not in text
     assert (systems / "curves.png").read_bytes().startswith(b"\x89PNG")
     readme.write_text("<!-- table rate: by the program -->\n<!-- end of table -->\n")
     done = cli("study", systems, "--out", "out", "--resume", "--write-verdict")
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "found mark 'table rate', expected one of verdict, claims, table rates" in done.stderr
 
 
 def test_judging_otherwise_needs_no_new_runs(systems: Path, tmp_path: Path) -> None:
-    run_sweep(systems, out=tmp_path / "out", workers=1)
+    run_study(systems, out=tmp_path / "out", workers=1)
     text = (systems / "study.toml").read_text().replace("[80, 100]", "[90, 100]")
     (systems / "study.toml").write_text(text.replace('levels = ["udp"]', 'levels = ["cubic"]'))
-    assert run_sweep(systems, out=tmp_path / "out", workers=1, resume=True).state.taken_over == 10
+    assert run_study(systems, out=tmp_path / "out", workers=1).state.taken_over == 10
     (systems / "two.toml").write_text(TWO.replace('"3s"', '"2s"'))
     with pytest.raises(StudyError, match="another definition"):
-        run_sweep(systems, out=tmp_path / "out", workers=1, resume=True)
+        run_study(systems, out=tmp_path / "out", workers=1)
 
 
 @pytest.mark.parametrize(
@@ -251,12 +251,12 @@ def test_judging_otherwise_needs_no_new_runs(systems: Path, tmp_path: Path) -> N
         (
             'default = "newreno"',
             'default = "reno"',
-            "factors.system: found level 'reno', expected one of newreno, cubic",
+            "factors.system: found level 'reno', expected one of newreno, cubic, udp; did you mean 'newreno'?",
         ),
         ('default = "newreno"', 'unit = "ms"', "factors.system.unit: found beside `sets`"),
         ('system = ["newreno", "udp"]', 'system = ["tcp"]', "designs.two: found system 'tcp', expected one of newreno"),
         ('scenario = "two.toml"', 'scenario = "three.toml"', "scenario: found 'three.toml', which is no file"),
-        ("seeds = [1, 2]", "seeds = [-1]", "designs.two.seeds: found -1, expected a whole number"),
+        ("seeds = [1, 2]", "seeds = [-1]", "designs.two.seeds.1: found -1, expected a whole number >= 0"),
         ('path = "links.*.delay"', 'path = "nodes.*.delay"', "nodes.*.delay: found nothing that `*` stands for"),
         ('file = "other.csv"', 'file = "others.csv"', "recorded.other.file: found 'others.csv', which is no file"),
         ('where = { set = "a" }', 'where = { kind = "a" }', "found no column 'kind', expected one: set, system"),
@@ -265,13 +265,14 @@ def test_judging_otherwise_needs_no_new_runs(systems: Path, tmp_path: Path) -> N
         (
             'rows = "system"\ncolumns',
             'rows = "systems"\ncolumns',
-            "tables.rates.rows: found 'systems', expected one of",
+            "tables.rates.rows: found 'systems', expected one of system, delay; did you mean 'system'?",
         ),
         ('columns = "delay"\n', "", "tables.rates: expected either `metric` over `columns`, or `metrics`"),
         ('levels = ["udp"]', 'levels = ["tcp"]', "tables.metrics.levels: found system 'tcp', expected one of newreno"),
         ('lines = "system"', 'lines = "flow"', "pictures.curves.lines: found 'flow', expected one of system, delay"),
-        ('over = "delay", title', 'over = "rate", title', "pictures.curves.panels: 1.over: found 'rate'"),
-        ('of = "two", over', 'of = "three", over', "found selection 'three', expected one of one, two, other"),
+        ('over = "delay", title', 'over = "rate", title', "pictures.curves.panels.1.over: found 'rate'"),
+        ('of = "two", over', 'of = "three", over', "pictures.curves.panels.2.of: found 'three', expected one of one"),
+        ("FROM selected", "FROM select", "macros.share_above(metric, one, other): "),
     ],
 )
 def test_a_wrong_definition_is_said(systems: Path, old: str, new: str, said: str) -> None:
@@ -279,7 +280,7 @@ def test_a_wrong_definition_is_said(systems: Path, old: str, new: str, said: str
     assert old in text
     (systems / "study.toml").write_text(text.replace(old, new))
     with pytest.raises((StudyError, paceline.ScenarioError)) as found:
-        load(systems).overrides(load(systems).experiment(0))
+        Context(load(systems), (), True).overrides(load(systems).experiment(0))
     assert said in str(found.value)
 
 
@@ -299,18 +300,20 @@ def test_a_wrong_recorded_run_is_said(systems: Path, line: str, said: str) -> No
 
 
 @pytest.mark.parametrize(
-    ("experiment", "said"),
+    ("experiment", "metric", "said"),
     [
-        ("one+none", "expected one of one, two, other"),
-        ("one+one", "expected one of one, two, other"),
-        ("one+two/1", "expected one design before /1"),
-        ("one[system=tcp]", "found system 'tcp', expected one of newreno, cubic, udp"),
-        ("one[system>=udp]", "expected a number behind >="),
-        ("one[delay]", "expected FACTOR=VALUE in brackets"),
+        ("one+none", "rate", "found 'one+none', expected one of one, other, two, or SQL: Binder Error"),
+        ("speed = 10", "rate", 'Referenced column "speed" not found'),
+        ("system = 'tcp'", "rate", "found 'tcp', expected one of one, two, other, system, delay, newreno, cubic, udp"),
+        ("one", "avg(speed)", "found 'avg(speed)': Binder Error: Referenced column \"speed\" not found"),
+        ("one", "avg(rate", "Parser Error"),
     ],
 )
-def test_a_wrong_selection_is_said(systems: Path, experiment: str, said: str) -> None:
-    sweep = load(systems)
+def test_a_wrong_figure_is_said_with_its_line(systems: Path, experiment: str, metric: str, said: str) -> None:
+    text = PUBLISHED.replace("c1,one,here", f'c1,"{experiment}",here')
+    text = text.replace("\"share_above(rate, 'newreno', 'udp')\",above,\nc2", f'"{metric}",above,\nc2')
+    (systems / "published.csv").write_text(text)
     with pytest.raises(StudyError) as found:
-        Selection.read(experiment, sweep.known_designs, sweep.factors)
+        load(systems)
     assert said in str(found.value)
+    assert "published.csv: c1: " in str(found.value)

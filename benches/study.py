@@ -1,7 +1,7 @@
 """What the study engine costs: `make bench` runs it; no test depends on it.
 
-`python benches/sweep.py` prints the engine's own cost of an experiment and the time of the 1,224 experiments of
-scream-tuning; `python benches/sweep.py N...` runs sweeps of N experiments of 0.1 s and prints a table of their size.
+`python benches/study.py` prints the engine's own cost of an experiment and the time of the 1,224 experiments of
+scream-tuning; `python benches/study.py N...` runs sweeps of N experiments of 0.1 s and prints a table of their size.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import time
 from pathlib import Path
 
 import paceline
-from paceline.sweeps import experiment
-from paceline.sweeps.definition import load
-from paceline.sweeps.engine import prepare
-from paceline.workers import cores
+from paceline.studies import experiment
+from paceline.studies.definition import load
+from paceline.studies.engine import prepare
+from paceline.studies.runner import cores
 
 CALL = """\
 duration = "100ms"
@@ -91,7 +91,7 @@ def command(study: Path | str, out: Path) -> tuple[float, float]:
 def simulator_s(study: Path, count: int) -> float:
     """Seconds of the processor that the extension needs for an experiment: read, simulated and summed up."""
     bench, _ = prepare(load(study))
-    texts = [bench.scenario(bench.sweep.experiment(index)) for index in range(count)]
+    texts = [bench.scenario(bench.study.experiment(index)) for index in range(count)]
     start = time.process_time()
     for text in texts:
         _ = paceline.simulation.simulate(text.load()).summary_json
@@ -127,14 +127,14 @@ def costs(folder: Path) -> None:
 # In a process of its own, so that its peak of memory is its own: the sweep, then the same taken over whole.
 SIZE = """\
 import resource, sys, time
-from paceline.sweeps.engine import run_sweep
+from paceline.studies.engine import run_study
 if __name__ == "__main__":
     start = time.perf_counter()
-    run_sweep(sys.argv[1], out=sys.argv[2])
+    run_study(sys.argv[1], out=sys.argv[2])
     wall = time.perf_counter() - start
     own, workers = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     start = time.perf_counter()
-    run_sweep(sys.argv[1], out=sys.argv[2], resume=True)
+    run_study(sys.argv[1], out=sys.argv[2])
     resumed = time.perf_counter() - start
     processor = [used.ru_utime + used.ru_stime for used in (own, workers)]
     print(wall, resumed, *processor, own.ru_maxrss / 1024, workers.ru_maxrss / 1024)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from paceline.plots.style import BLACK, BLUE, CYCLE, GREY, ORANGE, VERMILION, legend, logarithmic, new_figure, settings
@@ -11,27 +11,27 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from paceline.tuning.definition import Tuning
-    from paceline.tuning.engine import Judged, TuningResult
-    from paceline.tuning.judge import Duel
-    from paceline.tuning.search import Trial
-    from paceline.tuning.sensitivity import Estimate, SensitivityResult
+    from paceline.studies.duels import Duel
+    from paceline.studies.search import Trial
+    from paceline.studies.sensitivity import Estimate, SensitivityResult
+    from paceline.studies.tune import Judged
+    from paceline.studies.tuning import Tuning
 
 MARKS = "sD^vP*X<>"
 PALE = "#D0D0D0"
 
 
-def draw(result: TuningResult) -> dict[str, Figure]:
-    """Every picture by its name."""
+def draw(tuning: Tuning, judged_of: Mapping[str, Judged]) -> dict[str, Figure]:
+    """Every picture of searches by its name."""
     import matplotlib as mpl
 
     drawn: dict[str, Figure] = {}
     with mpl.rc_context(settings()):
-        for name, judged in result.judged.items():
-            drawn[f"{name}-front"] = _front(result.tuning, judged)
-            drawn[f"{name}-parallel"] = _parallel(result.tuning, judged)
+        for name, judged in judged_of.items():
+            drawn[f"{name}-front"] = _front(tuning, judged)
+            drawn[f"{name}-parallel"] = _parallel(tuning, judged)
             if judged.duels:
-                drawn[f"{name}-duels"] = _duels(result.tuning, judged)
+                drawn[f"{name}-duels"] = _duels(tuning, judged)
     return drawn
 
 
@@ -45,7 +45,7 @@ def _named(judged: Judged) -> Iterator[tuple[str, Trial, str, str]]:
 def _front(tuning: Tuning, judged: Judged) -> Figure:
     """The first objective of the search against each of the others, on the training conditions."""
     found = judged.found
-    searched = found.search.objectives
+    searched = found.objectives
     if len(searched) == 1:
         searched = tuning.judgement.objectives
     others = searched[1:] or searched
@@ -70,15 +70,15 @@ def _front(tuning: Tuning, judged: Judged) -> Figure:
     axes[0].set_ylabel(_axis(tuning, searched[0]))
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=4)
-    figure.suptitle(f"{found.search.title}: {len(found.trials)} sets on the training recordings", x=0.01, ha="left")
+    figure.suptitle(f"{found.title}: {len(found.trials)} sets on the training recordings", x=0.01, ha="left")
     return figure
 
 
 def _parallel(tuning: Tuning, judged: Judged) -> Figure:
     """Each set of the front as a line over factors, as parts of their ranges, and objectives, the better the higher."""
     found = judged.found
-    factors = found.search.factors
-    names = found.search.objectives
+    factors = found.factors
+    names = found.objectives
     front = [trial for trial in found.trials if trial.number in set(found.front)]
     spans = {name: tuning.objective(name).scores([trial.objectives[name] for trial in front]) for name in names}
 
@@ -118,7 +118,7 @@ def _parallel(tuning: Tuning, judged: Judged) -> Figure:
     axes.set_xticks(list(places), [*(factor.name for factor in factors), *names], rotation=60, ha="right", fontsize=8)
     axes.set_ylim(-0.02, 1.02)
     axes.set_ylabel("part of the range | better upwards")
-    axes.set_title(f"{found.search.title}: the front")
+    axes.set_title(f"{found.title}: the front")
     legend(axes)
     return figure
 
@@ -141,7 +141,7 @@ def _duels(tuning: Tuning, judged: Judged) -> Figure:
         one.set_xlabel(f"{objective}, {unit} ({want} is better)")
     axes[0].set_yticks(range(len(rows)), [f"{duel.one} beside {duel.other}" for duel in rows])
     figure.suptitle(
-        f"{judged.found.search.title}: {len(tuning.held_out)} held-out recordings, "
+        f"{judged.found.title}: {len(tuning.held_out)} held-out recordings, "
         f"{100 * tuning.judgement.confidence:g} % intervals (blue: better)",
         x=0.01,
         ha="left",

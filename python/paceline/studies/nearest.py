@@ -1,4 +1,4 @@
-"""Which points of a sweep come nearest to published figures: how a set-up that a paper does not tell is looked for.
+"""Which points of a study come nearest to published figures: how a set-up that a paper does not tell is looked for.
 
 A search has several designs with the same points, which differ in what they set besides: the same set-up with L4S and
 without, say. A reading says which metric of which design stands for which published figure; the distance of a point is
@@ -7,17 +7,18 @@ the mean of |ln(ours / published)| over a reading's figures.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from paceline.errors import StudyError
-from paceline.studies.tables import short
-from paceline.sweeps.designs import Design
+from paceline.studies.designs import Design
+from paceline.studies.spec import DefinitionError
+from paceline.studies.words import short
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from paceline.studies.figures import Rows
 
 SHOWN = 10
 """Points that the report shows."""
@@ -31,41 +32,42 @@ class Reading:
     figures: dict[tuple[str, str], float]
     """The published figures by design and metric."""
 
-    @classmethod
-    def read(cls, name: str, spec: object, designs: Mapping[str, Design], metrics: Mapping[str, object]) -> Reading:
-        """The reading as a study's definition says it: figures by `DESIGN METRIC`."""
-        where = f"nearest.{name}"
-        if not isinstance(spec, Mapping) or not spec:
-            raise StudyError(f"{where}: found {spec!r}, expected a table of published figures by 'DESIGN METRIC'")
-        figures = {}
-        for key, value in spec.items():
-            design, _, metric = key.partition(" ")
-            if design not in designs or metric not in metrics:
-                raise StudyError(
-                    f"{where}: found {key!r}, expected one of {', '.join(designs)} and one of {', '.join(metrics)}"
-                )
-            if not isinstance(value, (int, float)) or isinstance(value, bool) or not value > 0:
-                raise StudyError(f"{where}.{key}: found {value!r}, expected a number above zero")
-            figures[design, metric] = float(value)
-        used = [designs[design] for design, _ in figures]
-        if any((one.kind, one.factors, one.levels) != (used[0].kind, used[0].factors, used[0].levels) for one in used):
-            raise StudyError(f"{where}: found designs of different points, expected the same in all")
-        return cls(name, figures)
-
-    def distances(self, results: pd.DataFrame) -> pd.DataFrame:
+    def distances(self, rows: Rows) -> pd.DataFrame:
         """A row for each point that has every figure: its number, its distance, and the figures."""
         import numpy as np
         import pandas as pd
 
-        columns = {
-            f"{design} {metric}": rows.groupby("number")[f"metric.{metric}"].mean()
-            for (design, metric) in self.figures
-            for rows in [results[results["design"] == design]]
-        }
-        found = pd.DataFrame(columns)
+        found = pd.DataFrame(
+            {
+                f"{design} {metric}": rows.frame(design).groupby("number")[metric].mean()
+                for design, metric in self.figures
+            }
+        )
         found = found[(found > 0).all(axis=1)]
         apart = np.abs(np.log(found / list(self.figures.values()))).mean(axis=1)
         return found.assign(distance=apart, reading=self.name).reset_index()
+
+
+def read_reading(
+    name: str, said: Mapping[str, float], designs: Mapping[str, Design], metrics: Mapping[str, object]
+) -> Reading:
+    """The reading as a study's definition says it: figures by `DESIGN METRIC`."""
+    where = f"nearest.{name}"
+    if not said:
+        raise DefinitionError(where, "found {}, expected a table of published figures by 'DESIGN METRIC'")
+    figures = {}
+    for key, value in said.items():
+        design, _, metric = key.partition(" ")
+        if design not in designs or metric not in metrics:
+            expected = f"expected one of {', '.join(designs)} and one of {', '.join(metrics)}"
+            raise DefinitionError(where, f"found {key!r}, {expected}")
+        if not value > 0:
+            raise DefinitionError(f"{where}.{key}", f"found {value:g}, expected a number above zero")
+        figures[design, metric] = float(value)
+    used = [designs[design] for design, _ in figures]
+    if any((one.kind, one.factors, one.levels) != (used[0].kind, used[0].factors, used[0].levels) for one in used):
+        raise DefinitionError(where, "found designs of different points, expected the same in all")
+    return Reading(name, figures)
 
 
 @dataclass(frozen=True)
@@ -79,12 +81,12 @@ class Near:
     figures: list[float]
 
 
-def nearest(readings: Mapping[str, Reading], designs: Mapping[str, Design], results: pd.DataFrame) -> list[Near]:
+def nearest(readings: Mapping[str, Reading], designs: Mapping[str, Design], rows: Rows) -> list[Near]:
     """The nearest points of all readings, the nearest first."""
     found: list[Near] = []
     for reading in readings.values():
         design = designs[next(iter(reading.figures))[0]]
-        for row in reading.distances(results).nsmallest(SHOWN, "distance").to_dict("records"):
+        for row in reading.distances(rows).nsmallest(SHOWN, "distance").to_dict("records"):
             number = int(row["number"])
             figures = [float(row[f"{one} {metric}"]) for one, metric in reading.figures]
             found.append(Near(reading, number, float(row["distance"]), dict(design.point(number - 1)), figures))
@@ -103,9 +105,5 @@ def markdown(found: list[Near]) -> str:
     text.append(f"| published | {'| ' * (1 + len(factors))}| {' | '.join(published)} | |")
     for near in found:
         cells = [near.reading.name, str(near.number), *map(str, near.point.values()), *map(short, near.figures)]
-        text.append(f"| {' | '.join(cells)} | {_three(near.distance)} |")
+        text.append(f"| {' | '.join(cells)} | {near.distance:.3f} |")
     return "\n".join(text) + "\n"
-
-
-def _three(distance: float) -> str:
-    return f"{distance:.3f}" if math.isfinite(distance) else ""

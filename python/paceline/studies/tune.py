@@ -8,14 +8,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from paceline.errors import StudyError, UsageError
+from paceline.errors import ExperimentError, StudyError, UsageError
 from paceline.outputs import OutputFolder
 from paceline.plots.style import stage_pictures
+from paceline.scenario import data_folders
 from paceline.series import parquet_bytes
-from paceline.tuning.definition import MARGIN, Point, Search, Tuning, load
-from paceline.tuning.judge import Duel, duel
-from paceline.tuning.runs import Journal, Measured, Runner, Told
-from paceline.tuning.search import Found, explore
+from paceline.studies.definition import Study, load
+from paceline.studies.duels import Duel, duel
+from paceline.studies.factors import Point
+from paceline.studies.progress import Told
+from paceline.studies.runner import Runner
+from paceline.studies.search import Found, explore
+from paceline.studies.store import Store
+from paceline.studies.trials import Measured, Measurements, TaskRunner, died, run
+from paceline.studies.tuning import MARGIN, Bench, Search, Tuning
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,8 +48,9 @@ class Judged:
 
 @dataclass(frozen=True)
 class TuningResult:
-    """What a tuning study gave."""
+    """What the searches of a study gave."""
 
+    study: Study
     tuning: Tuning
     out: Path
     judged: dict[str, Judged]
@@ -67,46 +74,62 @@ def tune(
     searches: tuple[str, ...] = (),
     trials: int | None = None,
     workers: int | None = None,
-    resume: bool = False,
+    dask: str | None = None,
+    fresh: bool = False,
     data: str | os.PathLike[str] | None = None,
     told: Told | None = None,
 ) -> TuningResult:
-    """Runs the searches of a tuning study, and judges what they found.
+    """Runs the searches of a study, and judges what they found.
 
     Args:
-        name: A study that can be tuned, or its folder.
-        out: Where the results go.
+        name: A study with searches, or its folder.
+        out: Where the results go; what an earlier search measured there is taken over.
         searches: Which of its searches; all unless given.
         trials: How many trials of each, in place of the definition's: a quick look, or a longer search.
         workers: Runs at a time; one per core unless given.
-        resume: Takes over what an earlier search in `out` measured.
+        dask: The address (`host:port`) of the scheduler of a Dask cluster that runs them instead.
+        fresh: Whether what an earlier run left in `out` is deleted.
         data: Where traces are looked for.
         told: Told after every set how far the search is.
 
     Raises:
-        StudyError: The definition is wrong, a baseline cannot run, or what `resume` found is of another study or is
-            damaged.
+        StudyError: The definition is wrong, or `out` holds results of another one.
+        ExperimentError: A baseline, or a chosen set, cannot run.
         DataNotFound: A recording is not there.
-        OutputError: `out` cannot be written; what is finished is kept.
+        OutputError: `out` cannot be written, or another process does; what is finished is kept.
     """
-    tuning = load(name, data)
-    chosen = _chosen(tuning, searches)
+    bench = bench_of(name, data)
+    chosen = _chosen(bench.tuning, searches)
+    for search in chosen:
+        if (trials or search.trials) < len(search.baselines):
+            raise UsageError(f"--trials {trials}: expected at least {len(search.baselines)}: the baselines come first")
     judged: dict[str, Judged] = {}
-    with OutputFolder(out) as folder, Runner(tuning, workers) as runner:
-        for search in chosen:
-            total = trials or search.trials
-            if total < len(search.baselines):
-                raise UsageError(
-                    f"--trials {total}: expected at least {len(search.baselines)}: the baselines come first"
-                )
-
-            path = folder.path / ".tune" / f"{search.name}.jsonl"
-            with closing(Journal(path, tuning.identity(search), resume=resume)) as journal:
-                found = explore(tuning, search, runner, journal, total, told)
-            judged[search.name] = _judge(tuning, found, runner)
-        result = TuningResult(tuning, folder.path, judged)
+    folder = OutputFolder(out)
+    with Store(folder.path, fresh=fresh) as store, folder:
+        with Runner(run, bench, died, workers=workers, dask=dask) as runner:
+            for search in chosen:
+                with closing(store.table(f"search {search.name}", bench.identity(search))) as table:
+                    runner.idle = table.commit
+                    measurements = Measurements(search.name, bench, search, bench.tuning.training, runner, table)
+                    found = explore(bench, search, measurements, trials or search.trials, told)
+                runner.idle = lambda: None
+                judged[search.name] = _judge(bench, found, runner, told)
+        result = TuningResult(bench.study, bench.tuning, folder.path, judged)
         _stage(folder, result)
     return result
+
+
+def bench_of(name: str | os.PathLike[str], data: str | os.PathLike[str] | None) -> Bench:
+    """The searches of the study of that name, checked."""
+    study = load(name)
+    if study.tuning is None:
+        raise StudyError(
+            f"{study.folder / 'study.toml'}: found no searches, expected a study with some, such as scream-tune; "
+            "`paceline study` runs this one"
+        )
+    bench = Bench(study, study.tuning, tuple(data_folders(data)))
+    bench.check()
+    return bench
 
 
 def _chosen(tuning: Tuning, names: tuple[str, ...]) -> list[Search]:
@@ -114,38 +137,37 @@ def _chosen(tuning: Tuning, names: tuple[str, ...]) -> list[Search]:
     return [search for name, search in tuning.searches.items() if not names or name in chosen]
 
 
-def _judge(tuning: Tuning, found: Found, runner: Runner) -> Judged:
+def _judge(bench: Bench, found: Found, runner: TaskRunner, told: Told | None) -> Judged:
+    tuning = bench.tuning
     points: dict[str, Point] = {name: trial.measured.point for name, trial in found.named.items()}
-    names = list(points)
-    sets: dict[str, Measured] = {}
-    numbered = dict(enumerate(points.values()))
-    for number, measured in runner.measure(found.search, numbered, (*tuning.held_out, *tuning.confirmation)):
+    conditions = (*tuning.held_out, *tuning.confirmation)
+    measurements = Measurements(f"{found.search.name}, held out", bench, found.search, conditions, runner, None)
+    measurements.measure(dict(enumerate(points.values())), len(points), told)
+    sets = {name: measurements.kept[number] for number, name in enumerate(points)}
+    for name, measured in sets.items():
         if measured.error:
-            raise StudyError(
-                f"searches.{found.search.name}: {names[number]} on the held-out conditions: {measured.error}"
-            )
-        sets[names[number]] = measured
+            raise ExperimentError(f"searches.{found.search.name}: {name} on the held-out conditions: {measured.error}")
     duels, confirmation = (
         [
-            duel(tuning, (pick, other), (sets[pick].runs, sets[other].runs), conditions)
+            duel(tuning, (pick, other), (sets[pick].runs, sets[other].runs), role)
             for pick in found.picks
-            if pick in points and conditions
+            if pick in points and role
             for other in found.baselines
         ]
-        for conditions in (tuning.held_out, tuning.confirmation)
+        for role in (tuning.held_out, tuning.confirmation)
     )
-    return Judged(found, {name: sets[name] for name in names}, duels, confirmation)
+    return Judged(found, sets, duels, confirmation)
 
 
 def _stage(folder: OutputFolder, result: TuningResult) -> None:
-    from paceline.tuning import pictures
-    from paceline.tuning.report import render
+    from paceline.studies import searched
+    from paceline.studies.report import render_tuning
 
     folder.stage("trials.parquet", parquet_bytes(_table(trials_frame(result))))
     folder.stage("held_out.parquet", parquet_bytes(_table(held_out_frame(result))))
     folder.stage("sets.toml", sets_toml(result))
-    svgs = stage_pictures(folder, pictures.draw(result).items())
-    folder.stage("report.html", render(result, svgs))
+    svgs = stage_pictures(folder, searched.draw(result.tuning, result.judged).items())
+    folder.stage("report.html", render_tuning(result, svgs))
 
 
 def trials_frame(result: TuningResult) -> pd.DataFrame:
@@ -167,7 +189,7 @@ def trials_frame(result: TuningResult) -> pd.DataFrame:
             row.update({f"factor.{key}": float(value) for key, value in trial.measured.point.items()})
             row.update({f"objective.{key}": trial.objectives.get(key) for key in (*result.tuning.objectives, MARGIN)})
             for condition in result.tuning.training:
-                for metric in result.tuning.metrics:
+                for metric in result.study.metrics:
                     row[f"run.{condition}.{metric}"] = trial.measured.runs.get(condition, {}).get(metric)
             rows.append(row)
     return pd.DataFrame(rows)
@@ -194,13 +216,13 @@ def held_out_frame(result: TuningResult) -> pd.DataFrame:
 
 def sets_toml(result: TuningResult) -> str:
     """The sets that were picked, as values of a scenario."""
-    lines = [f"# Found by `paceline tune {result.tuning.name}`: values of the scenario by their paths."]
+    lines = [f"# Found by `paceline tune {result.study.name}`: values of the scenario by their paths."]
     for judged in result.judged.values():
         for name, trial in judged.found.picks.items():
             if trial is None:
                 continue
             lines += ["", f"[{name}]"]
-            for factor in judged.found.search.factors:
+            for factor in judged.found.factors:
                 lines += [f'"{path}" = {text}' for path, text in factor.override(trial.measured.point[factor.name])]
     return "\n".join(lines) + "\n"
 

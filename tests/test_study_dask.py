@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from conftest import Run
-from paceline import workers
-from paceline.sweeps.engine import State, run_sweep
-from test_sweep import TOTAL, little
+from paceline.studies import runner
+from paceline.studies.engine import run_study
+from paceline.studies.progress import State
+from test_study_designs import TOTAL, little
 
 __all__ = ["little"]
 pytestmark = [
@@ -22,7 +23,7 @@ pytestmark = [
 
 def test_a_cluster_that_loses_a_worker_gives_the_same_results(little: Path, tmp_path: Path) -> None:
     distributed = pytest.importorskip("distributed")
-    expected = run_sweep(little, out=tmp_path / "here", workers=1).results_file.read_bytes()
+    expected = run_study(little, out=tmp_path / "here", workers=1).results_file.read_bytes()
     options = {"n_workers": 2, "threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": None}
     killed: list[int] = []
     with distributed.LocalCluster(**options) as cluster:
@@ -32,9 +33,9 @@ def test_a_cluster_that_loses_a_worker_gives_the_same_results(little: Path, tmp_
                 killed.append(next(iter(cluster.workers.values())).pid)
                 os.kill(killed[0], signal.SIGKILL)
 
-        result = run_sweep(little, out=tmp_path / "there", dask=cluster.scheduler_address, told=told)
+        result = run_study(little, out=tmp_path / "there", dask=cluster.scheduler_address, told=told)
     assert len(killed) == 1
-    assert result.state == State(TOTAL, TOTAL, 0, 0)
+    assert result.state == State("little", TOTAL, TOTAL, 0, 0)
     assert result.results_file.read_bytes() == expected
 
 
@@ -53,13 +54,13 @@ def test_an_item_that_kills_its_worker_costs_its_batch_nothing() -> None:
         distributed.LocalCluster(**options) as cluster,
     ):
         address = cluster.scheduler_address
-        done = list(workers.on_dask(_deadly, None, range(100), address, died=lambda item: -item))
+        done = list(runner.on_dask(_deadly, None, range(100), address, died=lambda item: -item))
     assert dict(done) == {item: -40 if item == 40 else item * item for item in range(100)}
     assert len(done) == 100
 
 
 def test_batches_take_half_a_second() -> None:
-    pace = workers._Pace()
+    pace = runner._Pace()
     assert pace.batch == 1, "nothing is known yet"
     pace.took(1, 0.05)
     assert pace.batch == 10

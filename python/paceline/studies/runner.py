@@ -24,6 +24,8 @@ Outcome = TypeVar("Outcome")
 
 AHEAD = 4
 """Items per worker that are handed out before the first of them is finished."""
+IDLE_S = 0.25
+"""So long nothing is finished before `idle` is called."""
 BATCH_S = 0.5
 """Items go to a cluster in batches that take about so long."""
 LARGEST_BATCH = 64
@@ -36,31 +38,53 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def in_turn(
-    function: Callable[[Context, Item], Outcome], context: Context, items: Iterable[Item]
-) -> Iterator[tuple[Item, Outcome]]:
-    """Every item in this process, one after the other."""
-    for item in items:
-        yield item, function(context, item)
+class Runner(Generic[Context, Item, Outcome]):
+    """Where the work of a study is done: here, in processes of this machine, or on a Dask cluster."""
 
+    def __init__(
+        self,
+        function: Callable[[Context, Item], Outcome],
+        context: Context,
+        died: Callable[[Item], Outcome],
+        *,
+        workers: int | None = None,
+        dask: str | None = None,
+        most: int | None = None,
+    ) -> None:
+        """One process per core unless `workers` says how many, and none more than there are items (`most`).
 
-def in_processes(
-    function: Callable[[Context, Item], Outcome],
-    context: Context,
-    items: Iterable[Item],
-    workers: int,
-    died: Callable[[Item], Outcome] | None = None,
-) -> Iterator[tuple[Item, Outcome]]:
-    """Every item in one of `workers` processes; see `Processes`."""
-    with Processes(function, context, workers, died) as processes:
-        yield from processes.run(items)
+        `died` gives the outcome of an item that ends its process, twice.
+        """
+        self._work = (function, context, died)
+        self._dask = dask
+        self.idle: Callable[[], None] = lambda: None
+        """Called now and then while nothing is finished."""
+        wanted = workers or cores()
+        count = wanted if most is None else min(wanted, max(1, most))
+        self._processes = None if dask is not None or count == 1 else Processes(function, context, count, died)
+
+    def __enter__(self) -> Runner[Context, Item, Outcome]:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
+        if self._processes is not None:
+            self._processes.__exit__(kind, *rest)
+
+    def run(self, items: Iterable[Item]) -> Iterator[tuple[Item, Outcome]]:
+        """Every item with its outcome, in the order in which they are finished."""
+        function, context, died = self._work
+        if self._dask is not None:
+            return on_dask(function, context, items, self._dask, died)
+        if self._processes is not None:
+            return self._processes.run(items, self.idle)
+        return ((item, function(context, item)) for item in items)
 
 
 class Processes(Generic[Context, Item, Outcome]):
     """Processes of this machine that stay until the `with` block ends.
 
     When one dies, the items that were under way run again, each alone; one that ends its process even so has the
-    outcome that `died` says, or, without `died`, ends the work.
+    outcome that `died` says.
     """
 
     def __init__(
@@ -68,24 +92,21 @@ class Processes(Generic[Context, Item, Outcome]):
         function: Callable[[Context, Item], Outcome],
         context: Context,
         workers: int,
-        died: Callable[[Item], Outcome] | None = None,
+        died: Callable[[Item], Outcome],
     ) -> None:
         self._pool = _Pool(workers, function, context)
         self._died = died
-
-    def __enter__(self) -> Processes[Context, Item, Outcome]:
-        return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is not None:
             self._pool.kill()
         self._pool.close()
 
-    def run(self, items: Iterable[Item]) -> Iterator[tuple[Item, Outcome]]:
-        """Every item with its outcome, in the order in which they are finished.
+    def run(self, items: Iterable[Item], idle: Callable[[], None]) -> Iterator[tuple[Item, Outcome]]:
+        """Every item with its outcome, in the order in which they are finished; `idle` is called while none is.
 
         Raises:
-            WorkerDied: A process died and `died` was not given, or too many did in a row.
+            WorkerDied: Too many processes died in a row.
         """
         pool = self._pool
         rest = iter(items)
@@ -97,25 +118,23 @@ class Processes(Generic[Context, Item, Outcome]):
             if suspects and not pool.running:
                 item = suspects.popleft()
                 pool.submit(item)
-                [(item, outcome)] = pool.finished()
+                [(item, outcome)] = pool.finished(idle)
                 deaths = deaths + 1 if isinstance(outcome, _Dead) else 0
                 if isinstance(outcome, _Dead):
                     pool.renew()
-                    if self._died is None or deaths == DEATHS_IN_A_ROW:
+                    if deaths == DEATHS_IN_A_ROW:
                         raise WorkerDied("worker processes die, one after the other: is there memory enough?")
                     outcome = self._died(item)
                 yield item, outcome
                 continue
             if not pool.running:
                 return
-            for item, outcome in pool.finished():
+            for item, outcome in pool.finished(idle):
                 if isinstance(outcome, _Dead):
                     suspects.append(item)
                 else:
                     yield item, outcome
             if suspects and not pool.running:
-                if self._died is None:
-                    raise WorkerDied("a worker process was killed")
                 pool.renew()
 
 
@@ -151,9 +170,10 @@ class _Pool:
             broken.set_exception(BrokenProcessPool())
             self.running[broken] = item
 
-    def finished(self) -> list[tuple[Any, Any]]:
+    def finished(self, idle: Callable[[], None]) -> list[tuple[Any, Any]]:
         """The items that are finished, at least one; when the pool broke, all that were under way."""
-        done, _ = wait(self.running, return_when=FIRST_COMPLETED)
+        while not (done := wait(self.running, IDLE_S, return_when=FIRST_COMPLETED)[0]):
+            idle()
         if any(isinstance(future.exception(), BrokenProcessPool) for future in done):
             done, _ = wait(self.running)
         return [(self.running.pop(future), _outcome(future)) for future in sorted(done, key=self._place)]

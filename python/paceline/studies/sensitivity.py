@@ -5,21 +5,26 @@ from __future__ import annotations
 import os
 from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from paceline.errors import StudyError, UsageError
+from paceline.errors import ExperimentError, UsageError
 from paceline.outputs import OutputFolder
 from paceline.plots.style import stage_pictures
-from paceline.sweeps.factors import Factor
-from paceline.tuning.definition import MARGIN, Point, Search, Tuning, load
-from paceline.tuning.runs import Journal, Measured, Runner, Told
-from paceline.tuning.search import library
+from paceline.studies.factors import Factor, Point
+from paceline.studies.progress import Told
+from paceline.studies.runner import Runner
+from paceline.studies.search import library
+from paceline.studies.store import Store
+from paceline.studies.trials import Measured, Measurements, TaskRunner, died, run
+from paceline.studies.tune import bench_of
+from paceline.studies.tuning import MARGIN, Bench, Search
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
+
+    from paceline.studies.definition import Study
 
 LEVELS = 4
 """Of the grid on which Morris' trajectories walk."""
@@ -61,7 +66,7 @@ class Indices:
 class SensitivityResult:
     """What matters."""
 
-    tuning: Tuning
+    study: Study
     search: Search
     out: Path
     ranking: list[Effect]
@@ -83,34 +88,38 @@ def sensitivity(
     out: str | os.PathLike[str],
     search: str | None = None,
     workers: int | None = None,
-    resume: bool = False,
+    dask: str | None = None,
+    fresh: bool = False,
     data: str | os.PathLike[str] | None = None,
     told: Told | None = None,
 ) -> SensitivityResult:
     """Ranks the parameters of a search by what they do to its objectives on the training conditions.
 
     Args:
-        name: A study that can be tuned, or its folder.
-        out: Where the results go.
+        name: A study with searches, or its folder.
+        out: Where the results go; what an earlier ranking measured there is taken over.
         search: Which of its searches; the first unless given.
         workers: Runs at a time; one per core unless given.
-        resume: Takes over what an earlier ranking in `out` measured.
+        dask: The address (`host:port`) of the scheduler of a Dask cluster that runs them instead.
+        fresh: Whether what an earlier run left in `out` is deleted.
         data: Where traces are looked for.
         told: Told after every set how far it is.
 
     Raises:
-        StudyError: The definition is wrong, or what `resume` found is of another study or damaged.
+        StudyError: The definition is wrong, or `out` holds results of another one.
         DataNotFound: A recording is not there.
-        OutputError: `out` cannot be written; what is finished is kept.
+        OutputError: `out` cannot be written, or another process does; what is finished is kept.
     """
-    tuning = load(name, data)
-    chosen = tuning.search(next(iter(tuning.searches)) if search is None else search)
-    with OutputFolder(out) as folder, Runner(tuning, workers) as runner:
-        ranking = _Ranking(tuning, chosen, runner, folder.path, resume, told)
-        effects = ranking.morris()
-        kept = [effect.factor for effect in effects[: tuning.sensitivity.keep]]
-        indices = ranking.sobol(kept)
-        result = SensitivityResult(tuning, chosen, folder.path, effects, indices, ranking.failed)
+    bench = bench_of(name, data)
+    chosen = bench.tuning.search(next(iter(bench.tuning.searches)) if search is None else search)
+    folder = OutputFolder(out)
+    with Store(folder.path, fresh=fresh) as store, folder:
+        with Runner(run, bench, died, workers=workers, dask=dask) as runner:
+            ranking = _Ranking(bench, chosen, runner, store, told)
+            effects = ranking.morris()
+            kept = [effect.factor for effect in effects[: bench.tuning.sensitivity.keep]]
+            indices = ranking.sobol(kept)
+        result = SensitivityResult(bench.study, chosen, folder.path, effects, indices, ranking.failed)
         _stage(folder, result)
     return result
 
@@ -118,18 +127,16 @@ def sensitivity(
 class _Ranking:
     """The samples of both methods, measured."""
 
-    def __init__(
-        self, tuning: Tuning, search: Search, runner: Runner, folder: Path, resume: bool, told: Told | None
-    ) -> None:
-        self._tuning, self._search, self._runner = tuning, search, runner
-        self._folder, self._resume, self._told = folder / ".tune", resume, told
-        self._known = tuning.defaults(search)
+    def __init__(self, bench: Bench, search: Search, runner: TaskRunner, store: Store, told: Told | None) -> None:
+        self._bench, self._search, self._runner, self._store, self._told = bench, search, runner, store, told
+        self._factors = bench.tuning.factors[search.name]
+        self._known = bench.defaults(search)
         self.failed = 0
 
     def morris(self) -> list[Effect]:
         """All parameters, ranked."""
         sample, analyze = library("SALib.sample.morris"), library("SALib.analyze.morris")
-        spec, factors = self._tuning.sensitivity, self._search.factors
+        spec, factors = self._bench.tuning.sensitivity, self._factors
         problem = _problem(factors)
         parts = sample.sample(problem, spec.trajectories, num_levels=LEVELS, seed=spec.seed)
         effects: list[dict[str, Estimate]] = [{} for _ in factors]
@@ -144,8 +151,8 @@ class _Ranking:
     def sobol(self, names: list[str]) -> list[Indices]:
         """Indices of these parameters, the others at their defaults."""
         sample, analyze = library("SALib.sample.sobol"), library("SALib.analyze.sobol")
-        spec = self._tuning.sensitivity
-        factors = [factor for name in names for factor in self._search.factors if factor.name == name]
+        spec = self._bench.tuning.sensitivity
+        factors = [factor for name in names for factor in self._factors if factor.name == name]
         problem = _problem(factors)
         parts = sample.sample(problem, spec.samples, calc_second_order=False, seed=spec.seed)
         first: list[dict[str, Estimate]] = [{} for _ in factors]
@@ -166,25 +173,24 @@ class _Ranking:
             }
             for number, row in enumerate(parts)
         }
-        told = None if self._told is None else partial(self._told, method, len(points))
-        path = self._folder / f"{method}-{self._search.name}.jsonl"
-        with closing(
-            Journal(path, {**self._tuning.identity(self._search), "method": method}, resume=self._resume)
-        ) as journal:
-            journal.measure(self._runner, self._search, points, self._tuning.training, told)
-            return self._scores([journal.kept[number] for number in points])
+        table = self._store.table(f"{method} {self._search.name}", self._bench.identity(self._search))
+        with closing(table):
+            training = self._bench.tuning.training
+            measurements = Measurements(method, self._bench, self._search, training, self._runner, table)
+            measurements.measure(points, len(points), self._told)
+        return self._scores([measurements.kept[number] for number in points])
 
     def _scores(self, measured: list[Measured]) -> dict[str, np.ndarray[Any, Any]]:
         import numpy as np
 
-        tuning = self._tuning
+        tuning = self._bench.tuning
         errors = [one.error for one in measured if one.error]
         self.failed += len(errors)
         if len(errors) == len(measured):
-            raise StudyError(f"every set failed; the first: {errors[0]}")
+            raise ExperimentError(f"every set failed; the first: {errors[0]}")
         whole = [None if one.error else one.objectives(tuning, tuning.training) for one in measured]
         scores = {}
-        by = [name for name in self._search.objectives if name != MARGIN] or tuning.judgement.objectives
+        by = [name for name in self._bench.objectives(self._search) if name != MARGIN] or tuning.judgement.objectives
         for name in by:
             objective = tuning.objectives[name]
             values = [float(objective.scores(one[name])) for one in whole if one is not None]
@@ -204,11 +210,11 @@ def _problem(factors: tuple[Factor, ...] | list[Factor]) -> dict[str, Any]:
 
 
 def _stage(folder: OutputFolder, result: SensitivityResult) -> None:
-    from paceline.tuning import pictures
-    from paceline.tuning.report import render_sensitivity
+    from paceline.studies import searched
+    from paceline.studies.report import render_sensitivity
 
     folder.stage("sensitivity.csv", sensitivity_frame(result).to_csv(index=False))
-    svgs = stage_pictures(folder, pictures.draw_sensitivity(result).items())
+    svgs = stage_pictures(folder, searched.draw_sensitivity(result).items())
     folder.stage("report.html", render_sensitivity(result, svgs))
 
 

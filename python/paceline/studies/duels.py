@@ -5,13 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from paceline.tuning.definition import Objective, Tuning
-
-if TYPE_CHECKING:
-    from paceline.tuning.runs import Runs
-
+from paceline.studies.trials import Runs
+from paceline.studies.tuning import Objective, Tuning
+from paceline.studies.words import half_interval
 
 LEAD = 0.2
 """Of a set that is further ahead under one condition this much counts for the margin: a fifth, in logarithms."""
@@ -70,29 +68,24 @@ def duel(tuning: Tuning, names: tuple[str, str], runs: tuple[Runs, Runs], condit
 
 def differences(tuning: Tuning, one: Runs, other: Runs, conditions: Sequence[str]) -> list[Difference]:
     """By how much the first is ahead in each objective of the judgement."""
-    return [
-        _difference(tuning.objectives[name], _scores(tuning.objectives[name], one, other, conditions), tuning)
-        for name in tuning.judgement.objectives
-    ]
+    found = []
+    for name in tuning.judgement.objectives:
+        objective = tuning.objectives[name]
+        ours, theirs = ([runs[condition][name] for condition in conditions] for runs in (one, other))
+        scores = (1 if objective.maximise else -1) * (objective.scores(ours) - objective.scores(theirs))
+        found.append(difference(objective, scores, tuning.judgement.confidence))
+    return found
 
 
-def _scores(objective: Objective, one: Runs, other: Runs, conditions: Sequence[str]) -> Any:
-    """By how much the first is ahead under each condition."""
-    ours, theirs = ([runs[condition][objective.metric] for condition in conditions] for runs in (one, other))
-    return (1 if objective.maximise else -1) * (objective.scores(ours) - objective.scores(theirs))
-
-
-def _difference(objective: Objective, scores: Any, tuning: Tuning) -> Difference:
+def difference(objective: Objective, scores: Any, confidence: float) -> Difference:
+    """The mean of paired differences, with its interval."""
     import numpy as np
-    from scipy import stats
 
-    count = len(scores)
-    mean = float(scores.mean())
+    mean, half = float(scores.mean()), half_interval(scores, confidence)
     # One condition tells nothing of the spread.
-    error = float(stats.sem(scores)) if count > 1 else math.inf
-    half = float(stats.t.ppf((1 + tuning.judgement.confidence) / 2, count - 1)) * error if count > 1 else math.inf
+    half = math.inf if half is None else half
     return Difference(
-        objective.metric,
+        objective.name,
         mean,
         mean - half,
         mean + half,
@@ -100,5 +93,5 @@ def _difference(objective: Objective, scores: Any, tuning: Tuning) -> Difference
         objective.maximise,
         float(np.minimum(scores, LEAD).mean()),
         int((scores > 0).sum()),
-        count,
+        len(scores),
     )

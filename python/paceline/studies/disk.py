@@ -1,0 +1,49 @@
+"""The only calls by which a study changes what is on disk: one place to see, and to let fail, every write."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def append(descriptor: int, content: bytes) -> None:
+    """Appends all of it, or raises."""
+    written = os.write(descriptor, content)
+    if written != len(content):
+        raise OSError(28, "No space left on device")
+
+
+def sync(descriptor: int) -> None:
+    """Returns when what was written would survive a power cut."""
+    os.fsync(descriptor)
+
+
+def sync_folder(folder: Path) -> None:
+    """The same for the names of its files."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        sync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def replace(temporary: Path, target: Path) -> None:
+    """A file that is written whole takes its place."""
+    temporary.replace(target)
+    sync_folder(target.parent)
+
+
+def write(target: Path, content: bytes) -> None:
+    """A file with this content: a reader sees the old one or the new one, never a part."""
+    temporary = target.with_name(f".{target.name}.part")
+    try:
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+        try:
+            append(descriptor, content)
+            sync(descriptor)
+        finally:
+            os.close(descriptor)
+        replace(temporary, target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise

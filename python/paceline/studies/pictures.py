@@ -1,0 +1,274 @@
+"""Pictures of a study: metrics over what was varied, over the numbers of a design, or against each other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from paceline.plots.style import CYCLE, DASHES, GREY, legend, logarithmic, new_figure, settings
+from paceline.studies.designs import Design
+from paceline.studies.factors import Factor
+from paceline.studies.figures import is_number
+from paceline.studies.spec import Named, Spec, Value, expect_known
+from paceline.studies.words import estimate
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from paceline.studies.definition import Study
+    from paceline.studies.figures import Rows
+
+WIDE = 8
+"""From this ratio of a factor's highest level to its lowest on, its axis is logarithmic."""
+
+
+class Picture(Named, frozen=True, kw_only=True, tag_field="kind"):
+    """A picture that a study's definition asks for."""
+
+    title: str = ""
+    figure: str | None = None
+    """The paper's figure of the same."""
+    axis: str = ""
+    log: bool = False
+
+    def checked(
+        self, designs: Mapping[str, Design], factors: Mapping[str, Factor], metrics: Mapping[str, object]
+    ) -> Picture:
+        """The picture, if the study has the designs, factors and metrics that it names."""
+        where = f"pictures.{self.name}"
+        for key, known in (("design", designs), ("metric", metrics), ("against", metrics), ("lines", factors)):
+            if (found := getattr(self, key, None)) is not None:
+                expect_known(f"{where}.{key}", found, known)
+        for metric in getattr(self, "metrics", ()):
+            expect_known(f"{where}.metrics", metric, metrics)
+        return self
+
+    def selections(self) -> Iterator[tuple[str, str]]:
+        """The conditions by which it chooses rows, with their keys."""
+        return iter(())
+
+    def draw(self, study: Study, rows: Rows) -> Figure:
+        """The picture."""
+        import matplotlib as mpl
+
+        with mpl.rc_context(settings()):
+            return self._draw(study, rows)
+
+    def _draw(self, study: Study, rows: Rows) -> Figure:
+        figure = new_figure(height=4.2)
+        axes = figure.subplots()
+        axes.set_title(self.title or self.name)
+        self._points(axes, rows)
+        if self.log:
+            logarithmic(axes, "y")
+        else:
+            axes.set_ylim(bottom=0)
+        return figure
+
+    def _points(self, axes: Axes, rows: Rows) -> None:
+        raise NotImplementedError
+
+
+class Levels(Picture, frozen=True, kw_only=True, tag="levels"):
+    """A panel for each factor of a design that changes one at a time: metrics over its levels."""
+
+    design: str
+    metric: str | None = None
+    metrics: tuple[str, ...] = ()
+    relative: bool = False
+    """Whether metrics are shown as multiples of what they are at the factor's default."""
+
+    def __post_init__(self) -> None:
+        if (self.metric is None) == (not self.metrics):
+            raise ValueError("expected either `metric` or `metrics`")
+
+    def _draw(self, study: Study, rows: Rows) -> Figure:
+        own, design = rows.frame(self.design), study.designs[self.design]
+        factors = [factor for factor in design.factors if not self.relative or factor.default is not None]
+        columns = min(4, max(1, len(factors)))
+        lines = max(1, math.ceil(len(factors) / columns))
+        figure = new_figure(width=1.0 + 2.5 * columns, height=0.8 + 1.9 * lines)
+        grid = figure.subplots(lines, columns, squeeze=False, sharey=True).flatten()
+        for axes, factor in zip(grid, factors, strict=False):
+            self._panel(axes, factor, design, own[own["varied"] == factor.name])
+        for axes in grid[len(factors) :]:
+            axes.set_visible(False)
+        handles, labels = grid[0].get_legend_handles_labels()
+        if len(labels) > 1:
+            figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
+        figure.suptitle(self.title or self.name, x=0.01, ha="left")
+        what = self.axis or ", ".join(self._shown)
+        figure.supylabel("times the value at the default" if self.relative else what, fontsize=9)
+        return figure
+
+    @property
+    def _shown(self) -> tuple[str, ...]:
+        return self.metrics or (str(self.metric),)
+
+    def _panel(self, axes: Axes, factor: Factor, design: Design, rows: pd.DataFrame) -> None:
+        levels = design.levels[factor.name]
+        for place, metric in enumerate(self._shown):
+            usual = rows[rows[factor.name] == factor.default][metric].mean() if self.relative else 1.0
+            if usual == usual:
+                style: dict[str, Any] = {"color": CYCLE[place], "linestyle": DASHES[place % len(DASHES)]}
+                means_over(axes, rows, factor, levels, metric, label=metric, over=float(usual), style=style)
+        if factor.default is not None and is_number(factor):
+            axes.axvline(float(factor.default), color=GREY, linewidth=0.8)
+        axes.set_title(factor.label, fontsize=9)
+        numbers = [float(level) for level in levels] if is_number(factor) else []
+        if numbers and min(numbers) > 0 and max(numbers) >= WIDE * min(numbers):
+            logarithmic(axes, "x")
+        if self.log:
+            logarithmic(axes, "y")
+        elif not self.relative:
+            axes.set_ylim(bottom=0)
+
+
+def means_over(
+    axes: Axes,
+    rows: pd.DataFrame,
+    factor: Factor,
+    levels: tuple[Value, ...],
+    metric: str,
+    *,
+    label: str,
+    over: float = 1.0,
+    style: Mapping[str, Any],
+) -> None:
+    """A line of means over a factor's levels, in their order, with the 95 % interval over the seeds."""
+    found = [(level, estimate(rows[rows[factor.name] == level], metric)) for level in levels]
+    points = [(level, one) for level, one in found if one is not None]
+    if not points:
+        return
+    across = [level if is_number(factor) else str(level) for level, _ in points]
+    up = [one.mean / over for _, one in points]
+    half = [(one.half or 0.0) / abs(over) for _, one in points]
+    axes.plot(across, up, marker="o", markersize=2.5, label=label, **style)
+    if any(half):
+        axes.errorbar(across, up, yerr=half, fmt="none", ecolor=style["color"], capsize=2, linewidth=0.7)
+
+
+class Numbers(Picture, frozen=True, kw_only=True, tag="numbers"):
+    """A point for each number of a design."""
+
+    design: str
+    metric: str
+
+    def _points(self, axes: Axes, rows: Rows) -> None:
+        means = rows.frame(self.design).groupby("number")[self.metric].mean()
+        axes.plot(means.index, means.to_numpy(), ".", markersize=3, color=CYCLE[0])
+        axes.axhline(float(means.mean()), color=GREY, linewidth=0.8, label="mean of all")
+        axes.set_xlabel("number of the experiment")
+        axes.set_ylabel(self.axis or self.metric)
+        legend(axes)
+
+
+class Against(Picture, frozen=True, kw_only=True, tag="against"):
+    """A point for each experiment: one metric over another."""
+
+    design: str
+    metric: str
+    against: str
+
+    def _points(self, axes: Axes, rows: Rows) -> None:
+        means = rows.frame(self.design).groupby("number")[[self.metric, self.against]].mean()
+        axes.plot(means[self.against], means[self.metric], ".", markersize=4, color=CYCLE[0])
+        axes.set_xlabel(self.against)
+        axes.set_ylabel(self.axis or self.metric)
+
+
+class Panel(Spec, frozen=True, kw_only=True):
+    """One pair of axes."""
+
+    of: str
+    """Its rows: a name, or a condition in SQL."""
+    over: str
+    """The factor along the axis."""
+    title: str = ""
+    beside: str | None = None
+    """Runs of the same that others measured."""
+
+
+class Curves(Picture, frozen=True, kw_only=True, tag="curves"):
+    """A metric over a factor, a line for each level of another, and dashed what others measured."""
+
+    metric: str
+    lines: str
+    """The factor that has a line for each level."""
+    levels: tuple[Value, ...] = ()
+    panels: tuple[Panel, ...]
+    beside: str = "measured elsewhere"
+    """What the dashed lines are."""
+
+    def __post_init__(self) -> None:
+        if not self.panels:
+            raise ValueError(".panels: found none, expected a list of tables with `of` and `over`")
+
+    def checked(
+        self, designs: Mapping[str, Design], factors: Mapping[str, Factor], metrics: Mapping[str, object]
+    ) -> Picture:
+        super().checked(designs, factors, metrics)
+        for level in self.levels:
+            factors[self.lines].check(f"pictures.{self.name}.levels", level)
+        for number, panel in enumerate(self.panels, 1):
+            expect_known(f"pictures.{self.name}.panels.{number}.over", panel.over, factors)
+        return self
+
+    def selections(self) -> Iterator[tuple[str, str]]:
+        for number, panel in enumerate(self.panels, 1):
+            yield f"panels.{number}.of", panel.of
+            if panel.beside is not None:
+                yield f"panels.{number}.beside", panel.beside
+
+    def _draw(self, study: Study, rows: Rows) -> Figure:
+        columns = min(2, len(self.panels))
+        lines = math.ceil(len(self.panels) / columns)
+        figure = new_figure(width=9.0, height=0.9 + 2.7 * lines)
+        grid = figure.subplots(lines, columns, squeeze=False).flatten()
+        for axes, panel in zip(grid, self.panels, strict=False):
+            self._panel(axes, panel, study, rows)
+        for axes in grid[len(self.panels) :]:
+            axes.set_visible(False)
+        handles: dict[str, Any] = {}
+        for axes in grid:
+            handles |= {label: handle for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
+        handles = dict(sorted(handles.items(), key=lambda one: one[0].startswith(self.beside)))
+        figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=min(6, len(handles)))
+        figure.suptitle(self.title or self.name, x=0.01, ha="left")
+        return figure
+
+    def _panel(self, axes: Axes, panel: Panel, study: Study, rows: Rows) -> None:
+        ours, theirs = rows.frame(panel.of), None if panel.beside is None else rows.frame(panel.beside)
+        over, lines = study.factors[panel.over], study.factors[self.lines]
+        across = tuple(sorted(ours[over.name].dropna().unique())) if is_number(over) else over.values
+        for place, level in enumerate(self.levels or lines.values):
+            style = {"color": CYCLE[place % len(CYCLE)]}
+            dashes = style | {"linestyle": DASHES[place // len(CYCLE)]}
+            own = ours[ours[lines.name] == level]
+            means_over(axes, own, over, across, self.metric, label=str(level), style=dashes)
+            if theirs is not None:
+                self._beside(axes, over.name, theirs[theirs[lines.name] == level], style)
+        axes.set_title(panel.title, fontsize=9)
+        axes.set_xlabel(over.label, fontsize=9)
+        axes.set_ylabel(self.axis or self.metric, fontsize=9)
+        if self.log:
+            logarithmic(axes, "y")
+        else:
+            axes.set_ylim(bottom=0)
+
+    def _beside(self, axes: Axes, x: str, rows: pd.DataFrame, style: Mapping[str, Any]) -> None:
+        """Dashed, with a cross where the run did not go as it should."""
+        rows = rows.sort_values(x)
+        if rows.empty:
+            return
+        axes.plot(rows[x], rows[self.metric], linestyle="--", linewidth=0.9, **style)
+        broken = rows[rows["error"].notna()]
+        axes.plot(broken[x], broken[self.metric], "x", markersize=6, **style)
+        axes.plot([], [], "--", color=GREY, linewidth=0.9, label=self.beside)
+        axes.plot([], [], "x", color=GREY, label=f"{self.beside}, broken")
+
+
+PictureSpec = Levels | Numbers | Against | Curves

@@ -1,0 +1,97 @@
+"""Runs that were measured elsewhere, with another simulator say: rows beside a study's own, for figures and pictures.
+
+A file has a line for each run: a column for each factor that it tells (the factor's name), one for each metric, and
+whatever else. `status` is `ok` for runs that went as they should; pictures mark the others.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from paceline.errors import StudyError
+from paceline.studies.factors import Factor
+from paceline.studies.figures import is_number
+from paceline.studies.spec import DefinitionError, Named
+
+STATUS = "status"
+"""The column that says whether a run went as it should."""
+
+
+class RecordedSpec(Named, frozen=True, kw_only=True):
+    """Where the runs are."""
+
+    file: str
+    title: str = ""
+    where: dict[str, str] = {}
+    """What the lines of the file say that are taken."""
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """Some lines of a file of measured runs, selected by their name as the rows of a design are."""
+
+    name: str
+    title: str
+    rows: tuple[dict[str, Any], ...]
+
+    @classmethod
+    def read(
+        cls,
+        name: str,
+        spec: RecordedSpec,
+        folder: Path,
+        factors: Mapping[str, Factor],
+        metrics: Mapping[str, object],
+    ) -> Recorded:
+        """The runs as a study's definition says where they are."""
+        where, path = f"recorded.{name}", folder / spec.file
+        if not path.is_file():
+            raise DefinitionError(f"{where}.file", f"found {spec.file!r}, which is no file in {folder}")
+        try:
+            reader = csv.DictReader(path.read_text(encoding="utf-8").splitlines())
+        except (OSError, UnicodeDecodeError) as error:
+            raise StudyError(f"{path}: {error}") from None
+        columns = reader.fieldnames or []
+        for key in spec.where:
+            if key not in columns:
+                raise StudyError(f"{path}: found no column {key!r}, expected one: {', '.join(columns)}")
+        if not any(metric in columns for metric in metrics):
+            raise StudyError(f"{path}: found columns {', '.join(columns)}, expected one of a metric of the study")
+        lines = [
+            _row(f"{path}: line {number}", line, factors, metrics)
+            for number, line in enumerate(reader, 2)
+            if all(line[key] == value for key, value in spec.where.items())
+        ]
+        if not lines:
+            raise DefinitionError(where, f"found no line of {path} with {spec.where}, expected some")
+        rows = tuple({"design": name, "number": number, **row} for number, row in enumerate(lines, 1))
+        return cls(name, spec.title or name, rows)
+
+
+def _row(
+    where: str, line: Mapping[str, str], factors: Mapping[str, Factor], metrics: Mapping[str, object]
+) -> dict[str, Any]:
+    row: dict[str, Any] = {}
+    for name, found in line.items():
+        if name in factors:
+            factors[name].check(f"{where}: {name}", found)
+            row[name] = _number(f"{where}: {name}", found) if is_number(factors[name]) else found
+        elif name in metrics:
+            row[name] = _number(f"{where}: {name}", found) if found else None
+    row["error"] = None if line.get(STATUS, "ok") == "ok" else line[STATUS]
+    return row
+
+
+def _number(where: str, found: str) -> float:
+    try:
+        number = float(found)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise StudyError(f"{where}: found {found!r}, expected a number")
+    return number

@@ -1,0 +1,210 @@
+"""results.parquet: a row for each experiment, with typed columns; what is the same in all rows stands in it once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from paceline import _core
+from paceline.errors import OutputError
+from paceline.studies import disk
+from paceline.studies.experiment import Context, Parameter, Row
+from paceline.studies.figures import is_number
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from paceline.studies.store import Table
+
+GROUP = 8
+"""Journals in a row group of results.parquet: a writer remembers each column of each group until the end."""
+LEADING = (
+    "experiment", "title", "design", "number", "seed", "varied", "level", "version", "data", "error", "command",
+)  # fmt: skip
+"""The first columns; then the factors, the metrics, further figures and the scenario's parameters."""
+CONSTANTS = b"paceline.parameters"
+"""The metadata of the file that has the parameters which are the same in all rows, each with its unit."""
+_FORMAT: dict[str, Any] = {"compression": "zstd", "write_page_checksum": True}
+
+
+class Schema:
+    """The columns of a study's results, which differ with what its rows hold."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._parameters: dict[str, set[tuple[type, str | None]]] = {}
+        self._summary: dict[str, set[type]] = {}
+        self._without: set[str] = set()
+        """Parameters that some experiments that ran do not have."""
+
+    def learn(self, row: Row) -> None:
+        """Takes notice of the columns that a row has."""
+        for path, (value, unit) in row.parameters.items():
+            self._parameters.setdefault(path, set()).add((type(value), unit))
+        for path, value in row.summary.items():
+            self._summary.setdefault(path, set()).add(type(value))
+
+    def arrow(self) -> pa.Schema:
+        """As Arrow knows it: units stand in the metadata of the columns, constants in that of the file."""
+        import pyarrow as pa
+
+        whole = ("number", "seed", "level")
+        fields = [pa.field(name, pa.int64() if name in whole else pa.string()) for name in LEADING]
+        study, usual = self._context.study, self._context.usual
+        for name, factor in study.factors.items():
+            kind = pa.float64() if is_number(factor) else pa.string()
+            fields.append(pa.field(f"factor.{name}", kind, metadata=_unit(factor.unit)))
+        fields += [pa.field(f"metric.{name}", pa.float64()) for name in study.metrics]
+        for path, kinds in self._summary.items():
+            fields.append(pa.field(f"summary.{path}", _kind({(kind, None) for kind in kinds})))
+        for path in sorted(self._parameters):
+            kinds_of = self._parameters[path] | {(type(value), unit) for value, unit in [usual.get(path, (None, None))]}
+            kind = _kind(kinds_of)
+            units = {unit for one, unit in kinds_of if one is not type(None)}
+            unit = units.pop() if len(units) == 1 and not pa.types.is_string(kind) else None
+            fields.append(pa.field(f"parameter.{path}", kind, metadata=_unit(unit)))
+        constants = {path: value for path, value in usual.items() if path not in self._parameters}
+        metadata = {"paceline.study": study.name, CONSTANTS: json.dumps(constants, sort_keys=True)}
+        return pa.schema(fields, metadata=metadata)
+
+    def table(self, rows: Sequence[Row], schema: pa.Schema) -> pa.Table:
+        """Rows as a table."""
+        import pyarrow as pa
+
+        columns: dict[str, list[Any]] = {name: [] for name in schema.names}
+        for row in rows:
+            described = self._described(row)
+            for name, column in columns.items():
+                column.append(described.get(name))
+        return pa.table(
+            [pa.array(_fitting(columns[field.name], field.type), type=field.type) for field in schema], schema=schema
+        )
+
+    def _described(self, row: Row) -> dict[str, Any]:
+        context = self._context
+        experiment = context.study.experiment(row.index)
+        varied = experiment.design.varied(experiment.number - 1)
+        found: dict[str, Any] = {
+            "experiment": experiment.name,
+            "title": experiment.design.title,
+            "design": experiment.design.name,
+            "number": experiment.number,
+            "seed": experiment.seed if row.seed is None else row.seed,
+            "varied": None if varied is None else varied[0],
+            "level": None if varied is None else varied[1] + 1,
+            "version": _core.__version__,
+            "data": "real" if context.real else "generated",
+            "error": row.error,
+            "command": context.command(experiment),
+        }
+        for name, factor in context.study.factors.items():
+            found[f"factor.{name}"] = experiment.point.get(name, factor.default)
+        found |= {f"metric.{name}": value for name, value in row.metrics.items()}
+        found |= {f"summary.{path}": value for path, value in row.summary.items()}
+        if row.error is None:
+            for path in self._parameters:
+                found[f"parameter.{path}"] = row.parameters.get(path, context.usual.get(path))
+        return found
+
+
+def _unit(unit: str | None) -> dict[str, str] | None:
+    return {"unit": unit} if unit else None
+
+
+def _kind(found: set[tuple[type, str | None]]) -> pa.DataType:
+    import pyarrow as pa
+
+    kinds = {kind for kind, _ in found} - {type(None)}
+    units = {unit for kind, unit in found if kind is not type(None)}
+    if kinds == {bool}:
+        return pa.bool_()
+    if kinds and kinds <= {int, float} and len(units) == 1:
+        return pa.int64() if kinds == {int} else pa.float64()
+    return pa.string() if kinds else pa.float64()
+
+
+def _fitting(values: list[Any], kind: pa.DataType) -> list[Any]:
+    """The values as the column has them: of a parameter the number alone; all as texts where they are no numbers."""
+    import pyarrow as pa
+
+    if pa.types.is_string(kind):
+        return [value if value is None or isinstance(value, str) else _text(value) for value in values]
+    return [value[0] if isinstance(value, tuple) else value for value in values]
+
+
+def _text(value: Any) -> str | None:
+    found, unit = value if isinstance(value, tuple) else (value, None)
+    if found is None or isinstance(found, str):
+        return found
+    text = ("true" if found else "false") if isinstance(found, bool) else f"{found!r}"
+    return f"{text} {unit}" if unit else text
+
+
+def write(table: Table, context: Context, target: Path) -> None:
+    """Writes all rows, journal by journal, and reads them back and counts them before they take their place.
+
+    Raises:
+        StudyError: A row that was written is not there any more.
+        OutputError: The file cannot be written. The rows are kept.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    schema = Schema(context)
+    for part in table.parts():
+        for row in part:
+            schema.learn(row)
+    arrow = schema.arrow()
+    temporary = target.with_name(f".{target.name}.part")
+    try:
+        with temporary.open("wb") as file:
+            with pq.ParquetWriter(file, arrow, **_FORMAT) as writer:
+                group: list[pa.Table] = []
+                for part in table.parts():
+                    group.append(schema.table(part, arrow))
+                    if len(group) == GROUP:
+                        writer.write_table(pa.concat_tables(group))
+                        group.clear()
+                if group:
+                    writer.write_table(pa.concat_tables(group))
+            file.flush()
+            disk.sync(file.fileno())
+        _read_back(temporary, context)
+        disk.replace(temporary, target)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise OutputError(f"{target}: cannot be written: {error}; the rows are kept: run the study again") from None
+
+
+def _read_back(path: Path, context: Context) -> None:
+    import pyarrow.parquet as pq
+
+    found = 0
+    with pq.ParquetFile(path, page_checksum_verification=True) as file:
+        for group in range(file.num_row_groups):
+            found += file.read_row_group(group).num_rows
+    if found != len(context.study):
+        raise OSError(f"found {found} rows when it was read back, expected {len(context.study)}")
+
+
+def constants(path: Path) -> dict[str, Parameter]:
+    """The parameters that are the same in all rows of a results.parquet, each with its unit."""
+    import pyarrow.parquet as pq
+
+    found: Mapping[str, list[Any]] = json.loads((pq.read_schema(path).metadata or {}).get(CONSTANTS, b"{}"))
+    return {name: (value, unit) for name, (value, unit) in found.items()}
+
+
+def size_of(rows: Sequence[Row], context: Context) -> int:
+    """The bytes that these rows take in a file."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    schema = Schema(context)
+    for row in rows:
+        schema.learn(row)
+    sink = pa.BufferOutputStream()
+    pq.write_table(schema.table(rows, schema.arrow()), sink, **_FORMAT)
+    return len(bytes(sink.getvalue()))

@@ -1,0 +1,327 @@
+"""Finished rows on disk, so that a study killed at any moment loses none of them and repeats none.
+
+A folder has one `Store`, held by one process at a time through a lock. Rows stand in journals of `PART` experiments
+each. A record is a line of its own with a checksum, so that a damaged one costs itself only; it counts as finished when
+it has reached the disk. Nothing is ever overwritten: of two records of an experiment the later one holds.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import shutil
+import socket
+import time
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from paceline import _core
+from paceline.errors import OutputError, StudyError
+from paceline.studies import disk
+from paceline.studies.experiment import Files, Row
+
+PART = 4096
+"""Experiments in a journal."""
+COMMIT_S = 0.25
+"""Rows wait at most so long for the disk while others come."""
+FOLDER = ".study"
+_EARLIER = (".sweep", ".rows", ".tune")
+"""Where versions before this one kept their rows."""
+_OUTPUTS = ("results.parquet", "trials.parquet", "sensitivity.csv")
+
+_encode, _decode = msgspec.json.Encoder().encode, msgspec.json.Decoder(Row).decode
+
+
+class Store:
+    """The rows of a study in one folder, which this process holds until the `with` block ends."""
+
+    def __init__(self, out: Path, *, fresh: bool = False) -> None:
+        """Takes the folder; `fresh` deletes what earlier runs left in it.
+
+        Raises:
+            OutputError: Another process holds the folder, or it cannot be written.
+            StudyError: It holds results that are not known to be of this study. They stay as they are.
+        """
+        self.out, self._folder = out, out / FOLDER
+        if not fresh:
+            self._refuse_unknown()
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            self._lock = os.open(self._folder / "lock", os.O_RDWR | os.O_CREAT, 0o666)
+        except OSError as error:
+            raise OutputError(f"{self._folder}: cannot be written: {error.strerror}") from None
+        self._take_lock()
+        if fresh:
+            self._delete()
+        self._manifest = self._read_manifest()
+
+    def _refuse_unknown(self) -> None:
+        for name in _EARLIER:
+            if (self.out / name).is_dir():
+                raise StudyError(
+                    f"{self.out}: found results of an earlier version of Paceline ({name}), which this one does not "
+                    "read; they stay as they are: choose another folder with --out, or delete them with --fresh"
+                )
+        for name in _OUTPUTS:
+            if (self.out / name).exists() and not (self._folder / "study.json").exists():
+                raise StudyError(
+                    f"{self.out}: found {name} but no {FOLDER}/study.json that says whose; it stays as it is: choose "
+                    "another folder with --out, or delete it with --fresh"
+                )
+
+    def _take_lock(self) -> None:
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = os.pread(self._lock, 200, 0).decode(errors="replace").strip() or "another process"
+            os.close(self._lock)
+            raise OutputError(f"{self.out}: in use by {holder}: one run at a time can write there") from None
+        os.ftruncate(self._lock, 0)
+        os.pwrite(self._lock, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
+
+    def _delete(self) -> None:
+        for name in (*_EARLIER, "experiments"):
+            shutil.rmtree(self.out / name, ignore_errors=True)
+        for path in (*self._folder.iterdir(), *(self.out / name for name in _OUTPUTS)):
+            if path.name != "lock":
+                path.unlink(missing_ok=True)
+
+    def _read_manifest(self) -> dict[str, Any]:
+        path = self._folder / "study.json"
+        if not path.exists():
+            if found := sorted(self._folder.glob("*.journal")):
+                raise StudyError(f"{found[0]}: found rows but no study.json that says whose: they stay as they are")
+            return {}
+        try:
+            found_: dict[str, Any] = json.loads(path.read_bytes())["tables"]
+        except (OSError, ValueError, KeyError, TypeError):
+            raise StudyError(f"{path}: found a damaged file; it stays as it is: --fresh deletes it") from None
+        return found_
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._lock)
+
+    def table(self, name: str, identity: Mapping[str, Any], count: int | None = None) -> Table:
+        """The rows of that name, with those that an earlier run finished.
+
+        Raises:
+            StudyError: They are of another definition, version or data. They stay as they are.
+        """
+        own = json.loads(json.dumps({**identity, "version": _core.__version__}, default=str))
+        if name not in self._manifest:
+            self._manifest[name] = own
+            content = json.dumps({"tables": self._manifest}, indent=1).encode()
+            with _writing(self._folder / "study.json"):
+                disk.write(self._folder / "study.json", content)
+        elif (found := self._manifest[name]) != own:
+            raise StudyError(
+                f"{self.out}: found results of another definition ({_difference(found, own)}); they stay as they are: "
+                "choose another folder with --out, or delete them with --fresh"
+            )
+        return Table(self._folder, re.sub(r"[^\w.-]", "_", name), count)
+
+    def keep_files(self, name: str, files: Files) -> None:
+        """Writes the outputs of an experiment that has its own, each whole."""
+        folder = self.out / "experiments" / name
+        for file, content in files.items():
+            with _writing(folder / file):
+                (folder / file).parent.mkdir(parents=True, exist_ok=True)
+                disk.write(folder / file, content)
+
+
+class Table:
+    """The rows of the designs of a study, or of one of its searches."""
+
+    def __init__(self, folder: Path, name: str, count: int | None) -> None:
+        self._folder, self._name, self._count = folder, name, count
+        self._open: dict[int, int] = {}
+        """The descriptors of the journals that are written."""
+        self._done: dict[int, set[int]] = {}
+        """Of the parts that are begun: which experiments are finished."""
+        self._complete: set[int] = set()
+        self._waiting: list[Row] = []
+        self._committed = 0.0
+        self.finished = self.failed = self.damaged = 0
+        """Experiments that are finished, those of them that failed, and records that were damaged."""
+        self.first_error: tuple[int, str] | None = None
+        """The first experiment that failed, and why."""
+        for path in sorted(folder.glob(f"{name}-*.journal")):
+            self._take_over(path)
+        self.taken_over = self.finished
+
+    def _path(self, part: int) -> Path:
+        return self._folder / f"{self._name}-{part:06d}.journal"
+
+    def _size(self, part: int) -> int | None:
+        return None if self._count is None else min(PART, self._count - part * PART)
+
+    def _take_over(self, path: Path) -> None:
+        number = path.stem.removeprefix(f"{self._name}-")
+        if not number.isdigit():
+            return
+        if self._count is not None and not int(number) * PART < self._count:
+            raise StudyError(f"{path}: found a file that is not of this study; it stays as it is")
+        for row in self._read(int(number), count_damage=True).values():
+            if not row.died:
+                self._count_in(row)
+
+    def _read(self, part: int, *, count_damage: bool = False) -> dict[int, Row]:
+        """The rows of a journal by their experiments."""
+        rows: dict[int, Row] = {}
+        content = self._path(part).read_bytes()
+        lines = content.split(b"\n")
+        for place, line in enumerate(lines):
+            row = _row(line)
+            if row is not None and row.index // PART == part:
+                rows[row.index] = row
+            elif line and place < len(lines) - 1 and count_damage:
+                self.damaged += 1
+        return rows
+
+    def _count_in(self, row: Row) -> None:
+        part = row.index // PART
+        done = self._done.setdefault(part, set())
+        if row.index in done:
+            return
+        done.add(row.index)
+        self.finished += 1
+        if row.error is not None:
+            self.failed += 1
+            if self.first_error is None or row.index < self.first_error[0]:
+                self.first_error = (row.index, row.error)
+        if len(done) == self._size(part):
+            self._complete.add(part)
+            del self._done[part]
+            if part in self._open:
+                os.close(self._open.pop(part))
+
+    def missing(self) -> Iterator[int]:
+        """The experiments that are not finished, in order."""
+        assert self._count is not None
+        for part in range(-(-self._count // PART)):
+            if part in self._complete:
+                continue
+            # Held on to: a part that becomes complete while its end is handed out is forgotten.
+            done = self._done.setdefault(part, set())
+            for index in range(part * PART, min(part * PART + PART, self._count)):
+                if index not in done:
+                    yield index
+
+    def add(self, row: Row) -> None:
+        """Writes the row of an experiment; it is finished once it has reached the disk.
+
+        Raises:
+            OutputError: It cannot be written. The rows before it are kept.
+        """
+        record = _encode(row)
+        line = b"\n%08x %s\n" % (zlib.crc32(record), record)
+        part = row.index // PART
+        with _writing(self._path(part)):
+            if part not in self._open:
+                self._open[part] = os.open(self._path(part), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+                disk.sync_folder(self._folder)
+            end = os.fstat(self._open[part]).st_size
+            try:
+                disk.append(self._open[part], line)
+            except OSError:
+                # What was written of it would be read as a damaged record.
+                with suppress(OSError):
+                    os.ftruncate(self._open[part], end)
+                raise
+        self._waiting.append(row)
+        if time.monotonic() - self._committed >= COMMIT_S:
+            self.commit()
+
+    def commit(self) -> None:
+        """Brings what was added to the disk, from when on it is finished."""
+        for part in {row.index // PART for row in self._waiting}:
+            with _writing(self._path(part)):
+                disk.sync(self._open[part])
+        waiting, self._waiting = self._waiting, []
+        for row in waiting:
+            self._count_in(row)
+        self._committed = time.monotonic()
+
+    def close(self) -> None:
+        """Brings the rest to the disk and ends writing."""
+        try:
+            self.commit()
+        finally:
+            for descriptor in self._open.values():
+                os.close(descriptor)
+            self._open.clear()
+
+    def rows(self) -> Iterator[dict[int, Row]]:
+        """The rows of each journal, read back from the disk, by their experiments."""
+        parts = sorted({*self._complete, *self._done})
+        for part in parts:
+            yield self._read(part) if self._path(part).exists() else {}
+
+    def parts(self) -> Iterator[list[Row]]:
+        """The rows of each journal in the order of their experiments.
+
+        Raises:
+            StudyError: A row that was written is not there when it is read back.
+        """
+        assert self._count is not None
+        for part in range(-(-self._count // PART)):
+            rows = self._read(part)
+            lost = [index for index in range(part * PART, part * PART + (self._size(part) or 0)) if index not in rows]
+            if lost:
+                raise StudyError(
+                    f"{self._path(part)}: {len(lost)} rows that were written are not there when read back: is the disk "
+                    "damaged? Run the study again: they will be run again"
+                )
+            yield [rows[index] for index in sorted(rows)]
+
+
+def _row(line: bytes) -> Row | None:
+    """The row of a line; None if it is damaged."""
+    try:
+        if int(line[:8], 16) != zlib.crc32(line[9:]):
+            return None
+        return _decode(line[9:])
+    except (ValueError, msgspec.MsgspecError):
+        return None
+
+
+class _writing:  # noqa: N801
+    """A block that writes a file; says which one if it fails, and that what was finished is kept."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+        if isinstance(error, OSError) and not isinstance(error, OutputError):
+            raise OutputError(
+                f"{self._path}: cannot be written: {error.strerror}; the rows before are kept: run the same command "
+                "again to go on"
+            ) from None
+
+
+def _difference(found: Any, own: Any, path: str = "") -> str:
+    """The first key in which two definitions differ, with what was found and what was expected."""
+    if isinstance(found, dict) and isinstance(own, dict):
+        for key in (*own, *found):
+            if found.get(key) != own.get(key):
+                return _difference(found.get(key), own.get(key), f"{path}.{key}" if path else str(key))
+    told, expected = (_told(value) for value in (found, own))
+    return f"{path}: found {told}, expected {expected}"
+
+
+def _told(value: object) -> str:
+    text = "none" if value is None else repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."

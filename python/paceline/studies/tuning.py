@@ -1,0 +1,358 @@
+"""What a study says of its searches: conditions, objectives, judgement. Checked before any run."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from msgspec import Meta
+
+from paceline import _core
+from paceline.errors import DataNotFound, ScenarioError, StudyError
+from paceline.frames import find
+from paceline.scenario import ScenarioText, as_pairs
+from paceline.studies.designs import Seed
+from paceline.studies.factors import Factor, Point
+from paceline.studies.spec import DefinitionError, Named, Settings, Spec, expect_known, read_all
+from paceline.toml import loads
+
+if TYPE_CHECKING:
+    from paceline.studies.definition import Study
+
+MARGIN = "margin"
+"""In place of an objective: the least mean by which a set is ahead of a baseline in what is judged, where a large lead
+under one condition does not make up for being behind under others."""
+_MEASURED = ("name", "scenario", "factors", "metrics", "training", "objectives", "sensitivity")
+"""Keys that the measurements of a search depend on; its own definition and its conditions come to them."""
+_UNMEASURED_OF_SEARCH = ("title", "like", "picks", "trials")
+
+Count = Annotated[int, Meta(ge=1)]
+Several = Annotated[int, Meta(ge=2)]
+
+
+class Objective(Named, frozen=True, kw_only=True):
+    """What is wanted of a metric, taken together over conditions."""
+
+    want: Literal["more", "less"]
+    mean: Literal["geometric", "arithmetic"] = "geometric"
+    """Geometric: a factor counts the same on a slow link as on a fast one."""
+    floor: float = 0.0
+    """Below this, differences are of no interest: it is added before a logarithm is taken."""
+
+    @property
+    def maximise(self) -> bool:
+        """Whether more is better."""
+        return self.want == "more"
+
+    @property
+    def geometric(self) -> bool:
+        """Whether logarithms are averaged and compared."""
+        return self.mean == "geometric"
+
+    def scores(self, values: Any) -> Any:
+        """What is averaged and compared: logarithms where the mean is geometric."""
+        import numpy as np
+
+        return np.log(np.asarray(values, dtype=float) + self.floor) if self.geometric else np.asarray(values, float)
+
+    def of(self, values: Any) -> float:
+        """The metric taken together."""
+        import numpy as np
+
+        mean = float(np.mean(self.scores(values)))
+        return float(np.exp(mean) - self.floor) if self.geometric else mean
+
+
+class Pick(Named, frozen=True, kw_only=True):
+    """Which set of the front becomes a profile."""
+
+    best: str
+    """The objective in which it is best, or `margin`."""
+    beside: str | None = None
+    """The baseline that it must keep up with."""
+    keeps: dict[str, float] = {}
+    """In which objectives, and to which part."""
+
+    def __post_init__(self) -> None:
+        if (self.beside is None) != (not self.keeps):
+            raise ValueError("found one of beside and keeps, expected both or neither")
+
+
+class Judgement(Spec, frozen=True, kw_only=True):
+    """When a set beats another."""
+
+    objectives: Annotated[tuple[str, ...], Meta(min_length=1)]
+    """In all of these."""
+    confidence: Annotated[float, Meta(ge=0.5, lt=1)] = 0.95
+    """Of the interval of the paired difference that must exclude zero."""
+
+
+class Sensitivity(Spec, frozen=True, kw_only=True):
+    """How the parameters are ranked."""
+
+    trajectories: Several = 20
+    """Of Morris' screening."""
+    keep: Count = 8
+    """The highest-ranked that get Sobol indices."""
+    samples: Several = 64
+    """Base sample of Sobol's indices, a power of two."""
+    seed: Seed = 1
+
+
+class Search(Named, frozen=True, kw_only=True):
+    """One search: what it varies under which circumstances, and beside whom its finds are judged."""
+
+    title: str = ""
+    like: str | None = None
+    """Another search whose definition holds where this one says nothing."""
+    set: Settings = {}
+    leave: tuple[str, ...] = ()
+    """Factors that it does not vary."""
+    objectives: tuple[str, ...] = ()
+    """Those it goes by, or the margin; all unless given."""
+    algorithm: Literal["nsga2", "tpe", "cma-es"] = "nsga2"
+    trials: Count = 1000
+    population: Several = 50
+    seed: Seed = 1
+    baselines: dict[str, Point] = {}
+    starts: tuple[Point, ...] = ()
+    """Sets that it tries right after the baselines."""
+    step: Annotated[float, Meta(gt=0, le=1)] = 1 / 6
+    """How far CMA-ES first looks, as a part of each range."""
+    picks: dict[str, Settings] = {}
+
+
+class TuningSpec(Spec, frozen=True, kw_only=True):
+    """The keys of study.toml that are about searches."""
+
+    conditions: dict[str, Settings] = {}
+    training: tuple[str, ...] = ()
+    held_out: tuple[str, ...] = ()
+    confirmation: tuple[str, ...] = ()
+    """Held out as well, and judged apart: for conditions that nobody looks at until the sets are final."""
+    objectives: Settings = {}
+    judgement: Judgement | None = None
+    searches: dict[str, Settings] = {}
+    sensitivity: Sensitivity = Sensitivity()
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """The searches of a study, and what they are judged by."""
+
+    conditions: dict[str, tuple[tuple[str, str], ...]]
+    training: tuple[str, ...]
+    held_out: tuple[str, ...]
+    confirmation: tuple[str, ...]
+    objectives: dict[str, Objective]
+    judgement: Judgement
+    searches: dict[str, Search]
+    factors: dict[str, tuple[Factor, ...]]
+    """Those that each search varies."""
+    picks: dict[str, dict[str, Pick]]
+    """Of each search."""
+    sensitivity: Sensitivity
+    measured: dict[str, dict[str, Any]]
+    """Of each search what its measurements depend on, as plain data."""
+
+    def search(self, name: str) -> Search:
+        """The search of that name."""
+        expect_known("searches", name, self.searches)
+        return self.searches[name]
+
+    def objective(self, name: str) -> Objective:
+        """The objective of that name, or the margin."""
+        return Objective(name=MARGIN, want="more", mean="arithmetic") if name == MARGIN else self.objectives[name]
+
+
+def tuning_of(said: Any, factors: Mapping[str, Factor], metrics: Mapping[str, object]) -> Tuning | None:
+    """The searches that a definition says; None if it has none."""
+    if not said.searches:
+        return None
+    for role in ("training", "held_out", "confirmation"):
+        names = getattr(said, role)
+        if not names and role != "confirmation":
+            raise DefinitionError(role, "found none, expected conditions")
+        for name in names:
+            expect_known(role, name, said.conditions)
+            if role != "training" and name in said.training:
+                raise DefinitionError(role, f"found {name!r}, which is also trained on")
+    objectives = read_all("objectives", said.objectives, Objective)
+    for name in objectives:
+        expect_known("objectives", name, metrics)
+    if not objectives or said.judgement is None:
+        raise DefinitionError("", "found no objectives or no judgement, expected them beside searches")
+    for name in said.judgement.objectives:
+        expect_known("judgement.objectives", name, objectives)
+    likened = {name: _likened(name, table, said.searches) for name, table in said.searches.items()}
+    searches = read_all("searches", likened, Search)
+    picks = {name: read_all(f"searches.{name}.picks", one.picks, Pick) for name, one in searches.items()}
+    varied = {
+        name: tuple(factor for factor in factors.values() if factor.range is not None and factor.name not in one.leave)
+        for name, one in searches.items()
+    }
+    for name, search in searches.items():
+        _check_search(search, picks[name], varied[name], factors, objectives)
+    return Tuning(
+        {name: tuple(as_pairs(table)) for name, table in said.conditions.items()},
+        said.training,
+        said.held_out,
+        said.confirmation,
+        objectives,
+        said.judgement,
+        searches,
+        varied,
+        picks,
+        said.sensitivity,
+        {name: _measured(said, likened[name]) for name in searches},
+    )
+
+
+def _likened(name: str, table: Mapping[str, Any], searches: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """The definition, completed by that of the search that it is like; but for its picks, which are that one's own."""
+    if "like" not in table:
+        return dict(table)
+    expect_known(f"searches.{name}.like", table["like"], searches)
+    other = {key: value for key, value in searches[table["like"]].items() if key != "picks"}
+    return {**other, **table}
+
+
+def _measured(said: Any, search: Mapping[str, Any]) -> dict[str, Any]:
+    import msgspec
+
+    plain: dict[str, Any] = msgspec.to_builtins(said)
+    own = {key: value for key, value in search.items() if key not in _UNMEASURED_OF_SEARCH}
+    if MARGIN in search.get("objectives", ()):
+        own["margin"] = list(said.judgement.objectives)
+    return {
+        **{key: plain[key] for key in _MEASURED},
+        "conditions": {name: said.conditions[name] for name in said.training},
+        "search": own,
+    }
+
+
+def _check_search(
+    search: Search,
+    picks: Mapping[str, Pick],
+    varied: Sequence[Factor],
+    factors: Mapping[str, Factor],
+    objectives: Mapping[str, Objective],
+) -> None:
+    where = f"searches.{search.name}"
+    if not varied:
+        raise DefinitionError(where, "found no factor with a range, expected at least one")
+    points = [(f"baselines.{title}", point) for title, point in search.baselines.items()]
+    points += [(f"starts.{number}", point) for number, point in enumerate(search.starts, 1)]
+    for key, names in [("leave", search.leave), *points]:
+        for factor in names:
+            expect_known(f"{where}.{key}", factor, factors)
+    for objective in search.objectives:
+        expect_known(f"{where}.objectives", objective, (*objectives, MARGIN))
+    if search.algorithm == "cma-es" and len(search.objectives or objectives) > 1:
+        count = len(search.objectives or objectives)
+        raise DefinitionError(f"{where}.objectives", f"found {count}, expected one: CMA-ES goes by a single one")
+    if not search.baselines:
+        raise DefinitionError(f"{where}.baselines", "found none, expected sets to judge the finds beside")
+    if search.population < len(search.baselines):
+        said = f"found {search.population}, expected room for {len(search.baselines)} baselines"
+        raise DefinitionError(f"{where}.population", said)
+    for name, pick in picks.items():
+        expect_known(f"{where}.picks.{name}.best", pick.best, (*objectives, MARGIN))
+        if pick.beside is not None:
+            expect_known(f"{where}.picks.{name}.beside", pick.beside, search.baselines)
+        for objective in pick.keeps:
+            expect_known(f"{where}.picks.{name}.keeps", objective, objectives)
+
+
+@dataclass(frozen=True)
+class Bench:
+    """The searches of a study with where its data is: what every worker needs."""
+
+    study: Study
+    tuning: Tuning
+    data: tuple[str, ...]
+    """Where traces are looked for after the study's own folder."""
+
+    def scenario(self, search: str, condition: str, point: Mapping[str, Any]) -> ScenarioText:
+        """The scenario of a set of parameters under a condition."""
+        pairs: list[tuple[str, str]] = []
+        for name, factor in self.study.factors.items():
+            value = point.get(name, factor.default)
+            if value is not None:
+                pairs += factor.override(value)
+        overrides = [*self.tuning.conditions[condition], *as_pairs(self.tuning.searches[search].set), *pairs]
+        file = self.study.scenario
+        return ScenarioText(self.study.scenarios[file], str(self.study.folder / file), list(self.data), overrides, None)
+
+    def objectives(self, search: Search) -> tuple[str, ...]:
+        """What a search goes by."""
+        return search.objectives or tuple(self.tuning.objectives)
+
+    def identity(self, search: Search) -> dict[str, Any]:
+        """What the measurements of a search belong to: its definition, its scenario, its recordings."""
+        file = self.study.scenario
+        scenario, conditions = self.study.scenarios[file], self.tuning.measured[search.name]["conditions"]
+        data = hashlib.sha256(scenario.encode())
+        for name in sorted({*_files(conditions), *_files(loads(scenario))}):
+            data.update(find(name, [str(self.study.folder), *self.data]).read_bytes())
+        return {**self.tuning.measured[search.name], "files": data.hexdigest()[:16]}
+
+    def defaults(self, search: Search) -> Point:
+        """What the scenario itself says, of every factor that the search varies."""
+        parameters = self.scenario(search.name, self.tuning.training[0], {}).load().core.parameters
+        return {factor.name: _default(parameters, factor) for factor in self.tuning.factors[search.name]}
+
+    def check(self) -> None:
+        """Reads every scenario that can be told apart before a search: conditions, baselines, both ends of ranges.
+
+        Raises:
+            StudyError: One of them is wrong.
+            DataNotFound: A recording is not there: a search over other data would be another search.
+        """
+        path = self.study.folder / "study.toml"
+        hint = "" if self.data else "; --data or PACELINE_DATA says where recordings are"
+        for one in self.tuning.searches.values():
+            try:
+                self.identity(one)
+            except DataNotFound as error:
+                raise DataNotFound(f"{path}: {error}{hint}") from None
+        for search, what, condition, point in self._probes():
+            try:
+                self.scenario(search, condition, point).load()
+            except ScenarioError as error:
+                raise StudyError(f"{path}: searches.{search}: {what}: {error}") from None
+
+    def _probes(self) -> Iterator[tuple[str, str, str, Point]]:
+        tuning = self.tuning
+        for name, search in tuning.searches.items():
+            for condition in (*tuning.training, *tuning.held_out, *tuning.confirmation):
+                yield name, f"condition {condition!r}", condition, {}
+            for factor in tuning.factors[name]:
+                for part in (0.0, 1.0):
+                    value = factor.at(part)
+                    yield name, f"{factor.name} = {value}{factor.unit}", tuning.training[0], {factor.name: value}
+            for title, point in search.baselines.items():
+                yield name, f"baseline {title!r}", tuning.training[0], point
+            for number, point in enumerate(search.starts, 1):
+                yield name, f"start {number}", tuning.training[0], point
+
+
+def _files(table: Mapping[str, Any]) -> Iterator[str]:
+    """The recordings that a part of a scenario names."""
+    for key, value in table.items():
+        if key in ("trace", "file") and isinstance(value, str):
+            yield value
+        elif isinstance(value, Mapping):
+            yield from _files(value)
+
+
+def _default(parameters: Mapping[str, tuple[Any, str | None]], factor: Factor) -> Any:
+    value, _ = parameters.get(factor.places[0], (None, None))
+    if not isinstance(value, (int, float)):
+        raise DefinitionError(
+            f"factors.{factor.name}", f"found no number at {factor.places[0]} of the scenario, expected one"
+        )
+    unit = _core.quantity(f"1{factor.unit}")
+    return factor.near(value / (unit[0] if factor.unit and unit else 1.0))

@@ -1,0 +1,135 @@
+"""How figures are written: as numbers of few digits, with their intervals, and as verdicts in words."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from paceline.errors import StudyError
+from paceline.outputs import replace_file
+from paceline.studies.judge import VERDICTS, Comparison
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean with half the width of its 95 % interval by Student's t."""
+
+    mean: float
+    half: float | None
+    """None of a single run."""
+    count: int
+
+    def __str__(self) -> str:
+        mean = three(self.mean)
+        return mean if self.half is None else f"{mean} ± {three(self.half)}, n={self.count}"
+
+
+def estimate(rows: pd.DataFrame, metric: str) -> Estimate | None:
+    """A metric over these rows: its mean, and the interval over their seeds if they have several."""
+    values = rows[metric].dropna()
+    if values.empty:
+        return None
+    by_seed = values.groupby(rows["seed"]).mean()
+    return Estimate(float(values.mean()), half_interval(list(by_seed)), max(1, len(by_seed)))
+
+
+def half_interval(values: Sequence[float], confidence: float = 0.95) -> float | None:
+    """Half the width of the interval of a mean by Student's t; None of a single value."""
+    from scipy import stats
+
+    if len(values) < 2:
+        return None
+    return float(stats.t.ppf((1 + confidence) / 2, len(values) - 1)) * float(stats.sem(values))
+
+
+def three(value: float) -> str:
+    """Three significant digits, without an exponent."""
+    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def short(value: float | None) -> str:
+    """A figure in words: four significant digits."""
+    return "" if value is None else f"{value:.4g}"
+
+
+def _six(value: float | None) -> str:
+    return "" if value is None else f"{value:.6g}"
+
+
+def comparison_csv(lines: list[Comparison]) -> str:
+    """Published, ours, difference and verdict, one line for each published figure."""
+    beside = list(dict.fromkeys(title for line in lines for title in line.beside))
+    sink = io.StringIO()
+    writer = csv.writer(sink, lineterminator="\n")
+    head = ("id", "experiment", "where", "kind", "statement", "published", "unit", "metric", "ours")
+    writer.writerow([*head, "difference", "difference_percent", "rule", "verdict", *beside, "note"])
+    for line in lines:
+        row = line.published
+        figures = (_six(line.ours), _six(line.difference), _six(line.difference_percent))
+        others = (_six(line.beside.get(title)) for title in beside)
+        said = (row.id, row.experiment, row.where, row.kind, row.statement, _six(row.published), row.unit)
+        writer.writerow([*said, row.metric or "", *figures, row.rule, line.verdict, *others, row.note])
+    return sink.getvalue()
+
+
+def verdict_markdown(lines: list[Comparison]) -> str:
+    """How many figures hold, and each that is judged, as a Markdown table."""
+    counts = {verdict: sum(line.verdict == verdict for line in lines) for verdict in VERDICTS}
+    said = "; ".join(f"{verdict}: {count}" for verdict, count in counts.items() if count)
+    text = [f"Of {len(lines)} published figures and claims: {said}.", ""]
+    text += ["| where | what | published | ours | difference | verdict |", "|---|---|---|---|---|---|"]
+    for line in lines:
+        row = line.published
+        percent = "" if line.difference_percent is None else f"{line.difference_percent:+.1f} %"
+        cells = (
+            ", ".join(filter(None, [row.name, row.where])),
+            row.statement,
+            f"{short(row.published)} {row.unit}".strip(),
+            f"{short(line.ours)} {row.unit}".strip() if line.ours is not None else "",
+            percent,
+            line.verdict,
+        )
+        text.append("| " + " | ".join(cells) + " |")
+    return "\n".join(text) + "\n"
+
+
+def claims_markdown(lines: list[Comparison]) -> str:
+    """The claims as a Markdown table: a line for each, a column for each place (`where`) that it was judged in."""
+    claims = [line for line in lines if line.published.kind == "claim"]
+    places = list(dict.fromkeys(line.published.where for line in claims))
+    statements: dict[str, dict[str, str]] = {}
+    for line in claims:
+        unit = f" {line.published.unit}" if line.published.unit else ""
+        ours = f" ({line.ours:.3g}{unit})" if line.ours is not None else ""
+        statements.setdefault(line.published.statement, {})[line.published.where] = f"{line.verdict}{ours}"
+    text = [f"| claim | {' | '.join(places)} |", "|---" * (len(places) + 1) + "|"]
+    for statement, verdicts in statements.items():
+        text.append(f"| {statement} | {' | '.join(verdicts.get(place, '') for place in places)} |")
+    return "\n".join(text) + "\n"
+
+
+_MARKS = re.compile(
+    r"(<!-- (verdict|claims|table [^\s:]+):[^>]*-->\n).*?(<!-- end of (?:verdict|claims|table) -->)", re.DOTALL
+)
+
+
+def write_into_readme(folder: Path, known: Mapping[str, str]) -> Path:
+    """Puts texts between the marks of a study's README, each by the word of its mark."""
+    path = folder / "README.md"
+    text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    found = [match[2] for match in _MARKS.finditer(text)]
+    if not found:
+        raise StudyError(f"{path}: found no marks, expected <!-- verdict: ... --> and <!-- end of verdict -->")
+    for mark in found:
+        if mark not in known:
+            raise StudyError(f"{path}: found mark {mark!r}, expected one of {', '.join(known)}")
+    replace_file(path, _MARKS.sub(lambda marks: f"{marks[1]}{known[marks[2]]}{marks[3]}", text))
+    return path

@@ -1,1 +1,0 @@
-"""Searching parameters for several objectives at once, judging what was found elsewhere, and ranking parameters."""
