@@ -133,7 +133,7 @@ def test_every_public_name_has_a_text() -> None:
 
 
 def test_the_study_of_the_page_is_the_one_that_comes_along() -> None:
-    [shown] = blocks(ROOT / "docs" / "write-a-study.md", "toml")
+    shown = blocks(ROOT / "docs" / "write-a-study.md", "toml")[0]
     assert (ROOT / "studies" / "first-sweep" / "study.toml").read_text().startswith(shown)
 
 
