@@ -69,7 +69,7 @@ impl<'a, C: ReceivingCodec> Driver<'a, C> {
             let before = Moment::now();
             let all = self.read()?;
             self.handle_timeouts();
-            if self.advance(before, control)? || control.stopped() {
+            if self.is_over(before, control.progress)? || control.stopped() {
                 break;
             }
             if all {
@@ -126,15 +126,19 @@ impl<'a, C: ReceivingCodec> Driver<'a, C> {
         self.counters.duplicates += refused.duplicates;
         // A packet may make a report due at once: before the next packet changes what it would say.
         if let Some(session) = &mut self.session {
-            session.advance(session.clock.time_of(datagram.read), |feedback| self.codec.report(feedback));
+            session.report(session.clock.time_of(datagram.read), |feedback| self.codec.report(feedback));
         }
         self.transmit(now);
     }
 
-    /// Lets the codec do what is due.
+    /// Lets codec and session do what is due.
     fn handle_timeouts(&mut self) {
-        let now = self.reach(Moment::now());
+        let moment = Moment::now();
+        let now = self.reach(moment);
         self.codec.handle_timeout(now);
+        if let Some(session) = self.session.as_mut().filter(|_| !self.closing) {
+            session.handle_timeout(session.clock.time_of(moment), |feedback| self.codec.report(feedback));
+        }
         self.transmit(now);
     }
 
@@ -153,25 +157,22 @@ impl<'a, C: ReceivingCodec> Driver<'a, C> {
         self.time
     }
 
-    /// Does what is due in the session; true at the end of the run. What arrived up to `before` has been taken.
-    fn advance(&mut self, before: Moment, control: &Control<'_>) -> Result<bool, NetError> {
+    /// Does what is due in the record; true at the end of the run. What arrived up to `before` has been taken.
+    fn is_over(&mut self, before: Moment, progress: &dyn Fn(Time)) -> Result<bool, NetError> {
         let Some(session) = &mut self.session else {
-            let waited = self.clock.now() - Time::ZERO;
+            let waited = self.time - Time::ZERO;
             let Some(patience) = self.options.patience.filter(|patience| waited >= *patience) else {
                 return Ok(false);
             };
             let (address, seconds) = (self.port.socket.address()?, patience.as_secs_f64());
             return Err(NetError::NothingArrived { address, seconds });
         };
-        session.advance(session.clock.now(), |feedback| self.codec.report(feedback));
         let now = session.clock.time_of(before);
-        session.tick(now, control.progress);
+        session.tick(now, progress);
         let silent = now.saturating_since(session.heard);
-        let over = now >= Time::ZERO + self.duration
+        Ok(now >= Time::ZERO + self.duration
             || self.codec.is_over()
-            || self.options.silence.is_some_and(|most| silent >= most);
-        self.transmit(self.time);
-        Ok(over)
+            || self.options.silence.is_some_and(|most| silent >= most))
     }
 
     /// Sleeps until something arrives or is due, but not longer than until `until`.

@@ -130,7 +130,7 @@ impl<'a> Session<'a> {
     }
 
     /// Displays and settles what is due at `now`, and hands over the reports that are.
-    pub fn advance(&mut self, now: Time, mut report: impl FnMut(&Feedback)) {
+    pub fn handle_timeout(&mut self, now: Time, take: impl FnMut(&Feedback)) {
         self.endpoint.handle_timeout(now);
         while let Some(frame) = self.endpoint.poll_displayed() {
             self.record.recorder.displayed(&frame);
@@ -140,8 +140,13 @@ impl<'a> Session<'a> {
                 self.record.recorder.lost(now, stream, now - LOST_AFTER - self.delay);
             }
         }
+        self.report(now, take);
+    }
+
+    /// Hands over the reports that are due at `now`.
+    pub fn report(&mut self, now: Time, mut take: impl FnMut(&Feedback)) {
         while let Some(Transmit { packet: feedback, .. }) = self.endpoint.poll_transmit(now) {
-            report(&feedback);
+            take(&feedback);
             self.endpoint.recycle(feedback);
         }
     }
