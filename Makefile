@@ -13,6 +13,8 @@ OUT ?= out/demo
 # No operating system, no std: what embeds the controllers may run there.
 BARE := thumbv7em-none-eabihf
 RUST := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+# docs/PAGE.md is what the example PAGE of a crate prints: CRATE/PAGE.
+PAGES := paceline-metrics/figures
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -type f \( -name '*.rs' -o -name Cargo.toml \))
 
 .PHONY: help
@@ -45,6 +47,12 @@ lint: build bare-metal ## Check format, lints and types of Rust and Python
 	$(BIN)/ruff check python tests benches
 	$(BIN)/ruff format --check python tests benches
 	$(BIN)/mypy
+	@for page in $(PAGES); do cargo run --quiet --locked -p $${page%/*} --example $${page#*/} | diff -q - docs/$${page#*/}.md \
+		>/dev/null || { echo "docs/$${page#*/}.md is stale: make docs" >&2; exit 1; }; done
+
+.PHONY: docs
+docs: prerequisites ## Write the pages anew that are generated from declarations
+	@for page in $(PAGES); do cargo run --quiet --locked -p $${page%/*} --example $${page#*/} > docs/$${page#*/}.md; done
 
 .PHONY: bare-metal
 bare-metal: prerequisites

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import paceline
 from conftest import CALL
 from paceline import _core
+from paceline.figures import figures
 from paceline.outputs import OutputFolder
 from paceline.scenario import toml_value
 from paceline.toml import loads
@@ -173,3 +174,23 @@ def test_parameters_are_numbers_with_units() -> None:
     assert parameters["seed"] == (1, None)
     assert _core.quantity("20Mbps") == (2e7, "bit/s")
     assert _core.quantity("fast") is None
+
+
+def test_a_column_says_its_unit_and_what_it_is(call: paceline.Result, tmp_path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    call.save(tmp_path)
+    for name, table in (("flows", call.flows_arrow), ("links", call.links_arrow)):
+        schema = pq.read_schema(tmp_path / f"{name}.parquet")
+        assert schema.equals(table.schema, check_metadata=True)
+        for field in schema:
+            declared = figures(f"{name}.NAME")[field.name]
+            assert field.metadata == {b"unit": declared.unit.encode(), b"definition": declared.definition.encode()}
+    assert figures("flows.NAME")["srtt_ms"].unit == "ms"
+
+
+def test_the_summary_holds_the_declared_figures(call: paceline.Result) -> None:
+    flow, link = call.summary["flows"]["video"], call.summary["links"]["bottleneck"]
+    for table, values in (("flows.NAME", flow), ("links.NAME", link), ("flows.NAME.frames", flow["frames"])):
+        assert list(values) == [figure.name for figure in figures(table).values() if figure.summary]
+    assert link["offered"] == link["delivered"] + link["dropped"] + link["lost"] + link["waiting"]

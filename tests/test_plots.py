@@ -54,8 +54,28 @@ def test_throughput_stands_beside_the_link_rate(call: paceline.Result) -> None:
 
 def test_delays_hold_all_three(call: paceline.Result) -> None:
     rows = table("delays", call)
-    names = ["RTP queue delay", "network delay (smoothed RTT)", "wait in the link's queue"]
+    names = ["send-queue delay", "smoothed RTT", "queue delay"]
     assert list(rows.columns) == ["time_s", "who", *names]
+
+
+def test_one_way_and_frame_delay_are_the_samples(call: paceline.Result) -> None:
+    for name, column in (("one_way_delay", "one-way delay"), ("frame_delay", "frame delay")):
+        shown = call.flows[f"{name}_ms"].dropna().tolist()
+        assert table(name, call)[column].tolist() == shown
+        assert len(shown) > 150
+    # Half of the link's 20 ms each way and a packet's own time are in every delay; a frame waits for its last packet.
+    assert table("one_way_delay", call)["one-way delay"].min() >= 10
+    assert table("frame_delay", call)["frame delay"].mean() > table("one_way_delay", call)["one-way delay"].mean()
+
+
+def test_a_flow_without_frames_has_no_picture_of_their_delay() -> None:
+    file = (
+        'duration = "1s"\n[links.l]\nrate = "8Mbps"\nqueue = { packets = 30 }\n[flows.f]\ntransport = "tcp"\n'
+        'controller = "reno"\nsource = { kind = "bulk" }\npath = ["l"]\n'
+    )
+    bulk = paceline.run(file)
+    assert PLOTS["frame_delay"].table(bulk) is None
+    assert PLOTS["one_way_delay"].table(bulk) is not None
 
 
 def test_generated_frames_have_no_original(call: paceline.Result) -> None:

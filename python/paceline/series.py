@@ -8,26 +8,35 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-Columns = dict[str, "bytes | list[str]"]
-"""A table as the extension hands it out: float64 in little-endian bytes, NaN where there is nothing; or texts."""
+Column = tuple[str, str, str, "bytes | list[str] | None", bytes]
+"""A column as the extension hands it out: name, unit, definition, and Arrow's buffers. Numbers: validity bits, float64
+values. Texts: the names, the int32 index of each row's."""
 
 
-def arrow_table(columns: Columns) -> pa.Table:
-    """The columns as an Arrow table, with null where there is nothing."""
+def arrow_table(columns: list[Column]) -> pa.Table:
+    """The columns as an Arrow table over the same memory; unit and definition stand in each field's metadata."""
     import pyarrow as pa
 
-    arrays = {name: _array(column) for name, column in columns.items()}
-    return pa.table(arrays)
+    fields, arrays = [], []
+    for name, unit, definition, other, values in columns:
+        array = _texts(other, values) if isinstance(other, list) else _numbers(other, values)
+        fields.append(pa.field(name, array.type, metadata={"unit": unit, "definition": definition}))
+        arrays.append(array)
+    return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
 
 
-def _array(column: bytes | list[str]) -> pa.Array:
-    import numpy as np
+def _numbers(validity: bytes | None, values: bytes) -> pa.Array:
     import pyarrow as pa
 
-    if isinstance(column, list):
-        return pa.array(column, type=pa.string())
-    values = np.frombuffer(column, dtype="<f8")
-    return pa.array(values, type=pa.float64(), from_pandas=True)
+    buffers = [None if validity is None else pa.py_buffer(validity), pa.py_buffer(values)]
+    return pa.Array.from_buffers(pa.float64(), len(values) // 8, buffers)
+
+
+def _texts(names: list[str], indices: bytes) -> pa.Array:
+    import pyarrow as pa
+
+    rows = pa.Array.from_buffers(pa.int32(), len(indices) // 4, [None, pa.py_buffer(indices)])
+    return pa.array(names, type=pa.string()).take(rows)
 
 
 def moving_mean(times: pd.Series[float], values: pd.Series[float], span: float) -> pd.Series[float]:
@@ -37,7 +46,7 @@ def moving_mean(times: pd.Series[float], values: pd.Series[float], span: float) 
 
 
 def parquet_bytes(table: pa.Table) -> bytes:
-    """The table as a Parquet file: no timestamps, no paths, no pandas metadata; same table, same bytes."""
+    """The table as a Parquet file: no timestamps, no paths, nothing of pandas; same table, same bytes."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -47,7 +56,7 @@ def parquet_bytes(table: pa.Table) -> bytes:
         sink,
         compression="zstd",
         version="2.6",
-        store_schema=False,
+        store_schema=True,
         write_statistics=True,
         row_group_size=1 << 20,
     )

@@ -29,16 +29,16 @@ impl Facts {
     /// Which frames are displayed.
     pub const DISPLAY: Facts = Facts(1 << 7);
 
-    /// Every fact with its name.
-    pub const NAMES: [(&'static str, Facts); 8] = [
-        ("departures", Facts::DEPARTURES),
-        ("sender", Facts::SENDER),
-        ("arrivals", Facts::ARRIVALS),
-        ("payload", Facts::PAYLOAD),
-        ("link queues", Facts::LINK_QUEUES),
-        ("noise", Facts::NOISE),
-        ("clocks", Facts::CLOCKS),
-        ("display", Facts::DISPLAY),
+    /// Every fact, its name and what it is.
+    pub const NAMES: [(&'static str, Facts, &'static str); 8] = [
+        ("departures", Facts::DEPARTURES, "how many packets leave the sender"),
+        ("sender", Facts::SENDER, "the sending end: its controller, send queue and frames"),
+        ("arrivals", Facts::ARRIVALS, "which packets arrive and which are lost, seen or reported"),
+        ("payload", Facts::PAYLOAD, "how much of a packet is payload"),
+        ("link queues", Facts::LINK_QUEUES, "what packets wait in the queues of links"),
+        ("noise", Facts::NOISE, "what delay noise adds"),
+        ("clocks", Facts::CLOCKS, "how the clocks of sender and receiver relate"),
+        ("display", Facts::DISPLAY, "which frames are displayed"),
     ];
 
     /// Every end that records, with what it can know.

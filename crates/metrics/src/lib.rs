@@ -6,6 +6,7 @@
 #[macro_use]
 mod figure;
 mod histogram;
+mod page;
 mod recorder;
 mod series;
 mod summary;
@@ -13,6 +14,7 @@ mod table;
 
 pub use figure::{Aggregate, Facts, Figure};
 pub use histogram::Histogram;
+pub use page::{figures_json, page};
 pub use recorder::{
     FlowConfig, FlowRecorder, LinkRecorder, ReceivedPacket, RunTimes, Tick, Ticker, Window, flow_series,
     link_series,

@@ -66,7 +66,7 @@ figures! {
             summary Distribution: Distribution = |flow| (&flow.receiver.queue_delay).into(), shown 4;
         delay_noise_ms "delay noise" ["ms", ARRIVALS.and(Facts::NOISE)] "What delay noise added to packets that arrived.",
             summary Distribution: Distribution = |flow| (&flow.receiver.noise).into();
-        send_queue_delay_ms "send queue delay" ["ms", SENDER] "What sent packets waited in the send queue.",
+        send_queue_delay_ms "send-queue delay" ["ms", SENDER] "What sent packets waited in the send queue.",
             column Mean = Cell::Sender(|sample| ratio(sample.sums.waited as f64 / 1e6, sample.sums.packets as f64)),
             summary Distribution: Distribution = |flow| (&flow.sender.send_queue_delay).into(), shown 7;
         send_queue_bytes "send queue" ["B", SENDER] "Bytes that wait in the send queue, headers in.",
@@ -86,6 +86,7 @@ figures! {
         jitter_ms "jitter" ["ms", CLOCKS] "The estimate of RFC 3550 section 6.4.1 after each packet: the mean of these differences over about 16.",
             summary Distribution: Distribution = |flow| (&flow.receiver.variation.jitter).into();
         frame_delay_ms "frame delay" ["ms", FRAME_DELAY] "From a frame's capture to its display.",
+            column Mean = Cell::Receiver(|sample| ratio(sample.sums.frame_delay as f64 / 1e6, sample.sums.frames as f64)),
             summary Distribution: Distribution = |flow| (&flow.receiver.frame_delay).into(), shown 8;
         frame_delay_parts_ms "parts of the frame delay" ["", NONE] "Means of the parts of the frame delay; they add up to its mean where all are known.",
             summary Group: FrameDelayMeans = |flow| FrameDelayMeans::of(flow, flow.config.facts);
@@ -130,12 +131,12 @@ figures! {
     /// Files that a flow sent whole over TCP.
     #[derive(Copy)]
     TransferSummary of TransferRecord {
-        begun "transfers begun" ["files", NONE] "Files whose connection began in the window.", summary Count: u64 = |transfers| transfers.begun();
+        begun "transfers begun" ["files", NONE] "Files whose connection began in the window.", summary Count: u64 = |transfers| transfers.begun(), shown 11;
         completed "transfers completed" ["files", NONE] "Files that were complete in the window, wherever they began.",
-            summary Count: u64 = |transfers| transfers.completion_time.count(), shown 11;
+            summary Count: u64 = |transfers| transfers.completion_time.count(), shown 12;
         bytes "payload completed" ["B", NONE] "Payload of the files that were complete.", summary Count: u64 = |transfers| transfers.bytes;
-        completion_time_ms "completion time" ["ms", NONE] "Of the files that were complete: from the connection's first segment (its SYN where there is a handshake) to the acknowledgement of the last byte at the sender.",
-            summary Distribution: Distribution = |transfers| (&transfers.completion_time).into(), shown 12;
+        completion_time_ms "transfer time" ["ms", NONE] "Of the files that were complete: from the connection's first segment (its SYN where there is a handshake) to the acknowledgement of the last byte at the sender.",
+            summary Distribution: Distribution = |transfers| (&transfers.completion_time).into(), shown 13;
     }
 }
 
@@ -161,16 +162,16 @@ figures! {
         offered "offered" ["packets", NONE] "Packets that came to the link, before its loss model: delivered, dropped, lost and waiting together.",
             summary Count: u64 = |link| link.counted(|count| count.offered), shown 3;
         delivered "delivered" ["packets", NONE] "Packets whose last bit left the link.",
-            summary Count: u64 = |link| link.counted(|count| count.departed), shown 4;
+            summary Count: u64 = |link| link.counted(|count| count.departed);
         dropped "dropped" ["packets", NONE] "Packets that the queue dropped: it was full, or its algorithm chose to.",
             column Count = Cell::Link(|sample| sample.counted(|count| count.dropped)),
-            summary Count: u64 = |link| link.counted(|count| count.dropped), shown 5;
-        lost "lost" ["packets", NONE] "Packets that the loss model took.", summary Count: u64 = |link| link.counted(|count| count.lost), shown 6;
+            summary Count: u64 = |link| link.counted(|count| count.dropped), shown 4;
+        lost "lost" ["packets", NONE] "Packets that the loss model took.", summary Count: u64 = |link| link.counted(|count| count.lost), shown 5;
         waiting "waiting" ["packets", NONE] "Packets in the queue and in service when the window ends, less those when it began.",
-            summary Count: i64 = LinkRecorder::waiting, shown 7;
+            summary Count: i64 = LinkRecorder::waiting;
         marked "marked" ["packets", NONE] "Packets that this link marked CE.",
             column Count = Cell::Link(|sample| sample.counted(|count| count.marked)),
-            summary Count: u64 = |link| link.counted(|count| count.marked), shown 8;
+            summary Count: u64 = |link| link.counted(|count| count.marked), shown 6;
     }
 }
 

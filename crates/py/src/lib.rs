@@ -24,6 +24,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(source::quantity, module)?)?;
     module.add_function(wrap_pyfunction!(simulate::run, module)?)?;
     module.add_function(wrap_pyfunction!(registry::registry_json, module)?)?;
+    module.add_function(wrap_pyfunction!(registry::figures_json, module)?)?;
     module.add_function(wrap_pyfunction!(network::send, module)?)?;
     module.add_function(wrap_pyfunction!(network::receive, module)?)?;
     module.add_function(wrap_pyfunction!(network::link, module)?)?;

@@ -2,7 +2,7 @@
 
 use paceline_metrics::{ColumnData, TimeSeries};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList};
+use pyo3::types::{PyBytes, PyList};
 
 /// The figures and time series of a run.
 #[pyclass(frozen, module = "paceline._core")]
@@ -34,33 +34,49 @@ impl RunOutput {
 
 #[pymethods]
 impl RunOutput {
-    /// The columns of flows.parquet: names as lists, numbers as little-endian float64 with NaN where absent.
+    /// The columns of flows.parquet: name, unit, definition and buffers in Arrow's layout. Those of numbers are the validity
+    /// bits (none if every number is there) and the float64 values; those of texts the names and the int32 index of each row.
     #[getter]
-    fn flows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+    fn flows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         columns(py, &self.flow_rows)
     }
 
     /// The columns of links.parquet, likewise.
     #[getter]
-    fn links<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+    fn links<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         columns(py, &self.link_rows)
     }
 }
 
-fn columns<'py>(py: Python<'py>, series: &TimeSeries) -> PyResult<Bound<'py, PyDict>> {
-    let table = PyDict::new(py);
+fn columns<'py>(py: Python<'py>, series: &TimeSeries) -> PyResult<Bound<'py, PyList>> {
+    let table = PyList::empty(py);
     for column in &series.columns {
+        let (name, unit, definition) = (&column.name, column.unit, column.definition);
         match &column.data {
-            ColumnData::Float(values) => {
-                let value = |row| values.value(row).unwrap_or(f64::NAN).to_le_bytes();
-                let bytes: Vec<u8> = (0..values.values().len()).flat_map(value).collect();
-                table.set_item(&column.name, PyBytes::new(py, &bytes))?;
+            ColumnData::Float(floats) => {
+                let validity = (floats.nulls() > 0).then(|| PyBytes::new(py, floats.validity()));
+                let values = buffer(py, floats.values(), f64::to_le_bytes)?;
+                table.append((name, unit, definition, validity, values))?;
             }
-            ColumnData::Text(values) => {
-                let names = (0..values.indices().len()).map(|row| values.value(row));
-                table.set_item(&column.name, PyList::new(py, names.collect::<Vec<_>>())?)?;
+            ColumnData::Text(texts) => {
+                let indices = buffer(py, texts.indices(), i32::to_le_bytes)?;
+                table.append((name, unit, definition, texts.names(), indices))?;
             }
         }
     }
     Ok(table)
+}
+
+/// `values` one after another as bytes.
+fn buffer<'py, T: Copy, const N: usize>(
+    py: Python<'py>,
+    values: &[T],
+    bytes: fn(T) -> [u8; N],
+) -> PyResult<Bound<'py, PyBytes>> {
+    PyBytes::new_with(py, values.len() * N, |buffer| {
+        for (place, value) in buffer.chunks_exact_mut(N).zip(values) {
+            place.copy_from_slice(&bytes(*value));
+        }
+        Ok(())
+    })
 }

@@ -15,3 +15,9 @@ pub fn registry_json() -> PyResult<String> {
     });
     serde_json::to_string(&all).map_err(|error| PyRuntimeError::new_err(error.to_string()))
 }
+
+/// Every figure of a run: its table, name, title, unit, definition and how it is made, as one JSON document.
+#[pyfunction]
+pub fn figures_json() -> String {
+    paceline_metrics::figures_json()
+}

@@ -198,8 +198,8 @@ impl<E: Ends> Flow<E> {
             } else {
                 self.receiver.handle_timeout(now);
             }
-            while let Some(frame) = self.receiver.poll_displayed() {
-                self.wiring.recorder.displayed(&frame);
+            while let Some((stream, frame)) = self.receiver.poll_displayed() {
+                self.wiring.recorder.displayed(stream, &frame);
             }
             self.send_back(now, net);
         }

@@ -168,9 +168,9 @@ pub trait ReceivingEnd {
         drop(packet);
     }
 
-    /// The next frame that was displayed. Call until there is none.
+    /// The next frame that was displayed, and its stream. Call until there is none.
     #[inline]
-    fn poll_displayed(&mut self) -> Option<DisplayedFrame> {
+    fn poll_displayed(&mut self) -> Option<(StreamId, DisplayedFrame)> {
         None
     }
 

@@ -4,24 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from paceline.figures import Figure, shown
+
 if TYPE_CHECKING:
     from rich.table import Table
 
     from paceline.result import Result
 
-_FLOW_ROWS = (
-    ("throughput", "throughput_mbps", "Mbit/s"),
-    ("goodput", "goodput_mbps", "Mbit/s"),
-    ("target bitrate", "target_bitrate_mbps", "Mbit/s"),
-    ("wait in link queues", "queue_delay_ms", "ms"),
-    ("one-way delay", "one_way_delay_ms", "ms"),
-    ("smoothed RTT", "srtt_ms", "ms"),
-    ("wait in the send queue", "send_queue_delay_ms", "ms"),
-    ("frame, capture to display", "frame_delay_ms", "ms"),
-    ("lost", "loss_ratio", "%"),
-    ("CE-marked", "ce_ratio", "%"),
-)
 _STATISTICS = ("mean", "p50", "p95", "p99", "max")
+_PARTS = {"distribution": ("mean", "max")}
+"""Which statistics of a link's figure stand in its row, by how the figure is made."""
+_UNITS = {"ratio": "%", "ms": "ms"}
+"""Units that the head of a link's column says."""
 
 
 def print_summary(result: Result) -> None:
@@ -45,43 +39,37 @@ def print_summary(result: Result) -> None:
 def flow_table(name: str, flow: dict[str, Any]) -> Table:
     """One flow: a row for each figure, a column for each statistic."""
     table = _table(f"flow {name} ({flow.get('controller')})", ("", *_STATISTICS, "unit"))
-    for title, key, unit in _FLOW_ROWS:
-        value = flow.get(key)
-        if isinstance(value, dict):
-            table.add_row(title, *(_number(value.get(s)) for s in _STATISTICS), unit)
-        elif value is not None:
-            shown = value * 100 if unit == "%" else value
-            table.add_row(title, _number(shown), "", "", "", "", unit)
-    if flow.get("transfers"):
-        _add_transfers(table, flow["transfers"])
+    for part, values in (("flows.NAME", flow), ("flows.NAME.transfers", flow.get("transfers") or {})):
+        for figure in shown(part):
+            value = values.get(figure.name)
+            if isinstance(value, dict):
+                table.add_row(figure.title, *(_number(value.get(s)) for s in _STATISTICS), figure.unit)
+            elif value is not None:
+                number, unit = _with_unit(figure, value)
+                table.add_row(figure.title, number, "", "", "", "", unit)
     return table
-
-
-def _add_transfers(table: Table, transfers: dict[str, Any]) -> None:
-    """How many files were sent whole, and how long each took."""
-    counts = f"{transfers['completed']:,} of {transfers['begun']:,}"
-    table.add_row("transfers, completed of begun", counts, "", "", "", "", "")
-    times = transfers["completion_time_ms"]
-    table.add_row("transfer, to its last ACK", *(_number(times.get(s)) for s in _STATISTICS), "ms")
 
 
 def link_table(links: dict[str, dict[str, Any]]) -> Table:
-    """All links: a row for each."""
+    """All links: a row for each, a column for each figure, of a distribution for its mean and its maximum."""
     from rich.text import Text
 
-    table = _table("links", ("", "used", "mean wait", "max wait", "dropped", "lost", "marked", "offered"))
+    columns = [(figure, part) for figure in shown("links.NAME") for part in _PARTS.get(figure.summary or "", ("",))]
+    heads = (" ".join(filter(None, (figure.title, part, _UNITS.get(figure.unit)))) for figure, part in columns)
+    table = _table("links", ("", *heads))
     for name, link in links.items():
-        wait = link.get("queue_delay_ms") or {}
-        used = link.get("utilisation")
-        counts = (link.get(key) for key in ("dropped", "lost", "marked", "offered"))
-        table.add_row(
-            Text(name),
-            "-" if used is None else f"{100 * used:.1f} %",
-            f"{_number(wait.get('mean'))} ms",
-            f"{_number(wait.get('max'))} ms",
-            *("-" if count is None else f"{count:,}" for count in counts),
-        )
+        values = ((figure, link[figure.name][part] if part else link[figure.name]) for figure, part in columns)
+        table.add_row(Text(name), *(_with_unit(figure, value)[0] for figure, value in values))
     return table
+
+
+def _with_unit(figure: Figure, value: float | None) -> tuple[str, str]:
+    """A value and its unit; ratios in percent, counts without one."""
+    if value is None:
+        return "-", ""
+    if isinstance(value, int):
+        return f"{value:,}", ""
+    return (f"{100 * value:.1f}", "%") if figure.unit == "ratio" else (_number(value), figure.unit)
 
 
 def _table(title: str, columns: tuple[str, ...]) -> Table:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from paceline.errors import UsageError
-from paceline.plots import delays, encoded_frames, link_rate, overview, rates, window
+from paceline.plots import lines, link_rate, original_frames, overview
 from paceline.plots.plot import Plot
 from paceline.plots.style import TITLE_LETTERS, image, new_figure, settings, shortened
 
@@ -20,13 +20,15 @@ PLOTS: dict[str, Plot] = {
     plot.name: plot
     for plot in (
         overview.PLOT,
-        encoded_frames.ORIGINAL,
+        original_frames.PLOT,
         link_rate.TRACE,
-        encoded_frames.ENCODED,
-        rates.PLOT,
+        lines.ENCODED,
+        lines.RATES,
         link_rate.THROUGHPUT,
-        delays.PLOT,
-        window.PLOT,
+        lines.DELAYS,
+        lines.ONE_WAY_DELAY,
+        lines.FRAME_DELAY,
+        lines.WINDOW,
     )
 }
 """Every picture, by name."""

@@ -142,8 +142,8 @@ impl FlowRecorder {
 
     /// A frame is on the display.
     #[inline]
-    pub fn displayed(&mut self, frame: &DisplayedFrame) {
-        self.receiver.displayed(frame);
+    pub fn displayed(&mut self, stream: StreamId, frame: &DisplayedFrame) {
+        self.receiver.displayed(stream, frame);
     }
 
     /// The window begins at the sender.

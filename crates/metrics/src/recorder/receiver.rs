@@ -22,6 +22,9 @@ pub(crate) struct ReceivedSums {
     pub(crate) under_way: u64,
     /// How many were marked CE.
     pub(crate) ce: u64,
+    /// Frames that were displayed, and nanoseconds from their capture to their display.
+    pub(crate) frames: u64,
+    pub(crate) frame_delay: u64,
 }
 
 /// What one stream shows at its receiver at the end of an interval.
@@ -165,7 +168,11 @@ impl ReceiverHalf {
         self.losses.get(place).copied().unwrap_or(0)
     }
 
-    pub(super) fn displayed(&mut self, frame: &DisplayedFrame) {
+    pub(super) fn displayed(&mut self, stream: StreamId, frame: &DisplayedFrame) {
+        if let Some(interval) = self.intervals.get_mut(usize::from(stream.0)) {
+            interval.frames += 1;
+            interval.frame_delay += (frame.displayed - frame.captured).as_nanos().max(0) as u64;
+        }
         if !self.window.contains(frame.displayed) {
             return;
         }

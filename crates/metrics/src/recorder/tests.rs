@@ -343,13 +343,10 @@ fn frames_and_the_parts_of_their_delay() {
     for (captured, displayed, send_queue) in [(1000, 1500, 1), (3000, 3030, 20), (4000, 4050, 40)] {
         let bytes = Bytes::new(1);
         let (captured, displayed) = (at(captured), at(displayed));
-        recorder.displayed(&DisplayedFrame {
-            captured,
-            displayed,
-            bytes,
-            late: false,
-            parts: parts(send_queue),
-        });
+        recorder.displayed(
+            STREAM,
+            &DisplayedFrame { captured, displayed, bytes, late: false, parts: parts(send_queue) },
+        );
     }
     // One frame was captured before the window began.
     let mut sender = sender(Shown::default());
@@ -360,6 +357,10 @@ fn frames_and_the_parts_of_their_delay() {
     }
     recorder.end_sender(at(8000), &sender);
     recorder.end_receiver(at(8000), PlayoutCounters::default());
+    recorder.sample_receiver(at(8000));
+    let series = flow_series(std::slice::from_ref(&recorder));
+    let delay = series.float("frame_delay_ms").and_then(|column| column.value(0));
+    assert_eq!(delay, Some((500.0 + 30.0 + 50.0) / 3.0), "the row is of its interval, not of the window");
     let summary = recorder.summary();
     assert_eq!((summary.frames.captured, summary.frames.displayed), (Some(3), Some(2)));
     assert_eq!(summary.frame_delay_ms.mean, Some(40.0));
@@ -508,7 +509,9 @@ fn every_figure_says_what_it_is() {
             );
             let half_known = match figure.cell {
                 Some(Cell::Sender(_)) => figure.needs.covers(Facts::SENDER),
-                Some(Cell::Receiver(_) | Cell::Losses) => figure.needs.covers(Facts::ARRIVALS),
+                Some(Cell::Receiver(_) | Cell::Losses) => {
+                    figure.needs.covers(Facts::ARRIVALS) || figure.needs.covers(Facts::DISPLAY)
+                }
                 _ => true,
             };
             assert!(half_known, "{}: sampled by an end that does not know it", figure.name);

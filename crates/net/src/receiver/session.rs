@@ -132,8 +132,8 @@ impl<'a> Session<'a> {
     /// Displays and settles what is due at `now`, and hands over the reports that are.
     pub fn handle_timeout(&mut self, now: Time, take: impl FnMut(&Feedback)) {
         self.endpoint.handle_timeout(now);
-        while let Some(frame) = self.endpoint.poll_displayed() {
-            self.record.recorder.displayed(&frame);
+        while let Some((stream, frame)) = self.endpoint.poll_displayed() {
+            self.record.recorder.displayed(stream, &frame);
         }
         while let Some((stream, number)) = self.missing.settle(now) {
             if self.is_missing(stream, number) {

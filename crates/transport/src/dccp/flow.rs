@@ -397,8 +397,8 @@ impl<F: Ccids + Clone> ReceivingEnd for DccpReceiver<F> {
         self.connection.as_mut()?.poll_transmit(now)
     }
 
-    fn poll_displayed(&mut self) -> Option<DisplayedFrame> {
-        self.playout.poll()
+    fn poll_displayed(&mut self) -> Option<(StreamId, DisplayedFrame)> {
+        Some((StreamId(0), self.playout.poll()?))
     }
 
     fn playout(&self) -> PlayoutCounters {

@@ -221,8 +221,8 @@ impl<H: ReceiverHalf> ReceivingEnd for RtpReceiver<H> {
     }
 
     #[inline]
-    fn poll_displayed(&mut self) -> Option<DisplayedFrame> {
-        self.streams.iter_mut().find_map(|stream| stream.playout.poll())
+    fn poll_displayed(&mut self) -> Option<(StreamId, DisplayedFrame)> {
+        (0..).map(StreamId).zip(&mut self.streams).find_map(|(id, stream)| Some((id, stream.playout.poll()?)))
     }
 
     fn playout(&self) -> PlayoutCounters {

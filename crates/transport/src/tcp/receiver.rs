@@ -322,8 +322,8 @@ impl ReceivingEnd for TcpReceiver {
     }
 
     #[inline]
-    fn poll_displayed(&mut self) -> Option<DisplayedFrame> {
-        self.displayed.pop_front()
+    fn poll_displayed(&mut self) -> Option<(StreamId, DisplayedFrame)> {
+        Some((StreamId(0), self.displayed.pop_front()?))
     }
 
     fn playout(&self) -> PlayoutCounters {

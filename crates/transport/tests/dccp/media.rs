@@ -70,7 +70,7 @@ fn a_frame_becomes_datagrams_that_say_where_it_begins_and_ends() {
         let seen: Vec<_> = packets.iter().map(|rtp| (rtp.media, rtp.first, rtp.marker)).collect();
         assert_eq!(seen, [(1000, Some(true), false), (1000, Some(false), false), (500, Some(false), true)]);
         assert!(packets.iter().all(|rtp| rtp.captured == ms(40 * frame as u64) && rtp.header == 12));
-        let shown = receiver.poll_displayed().expect("it is complete");
+        let (_, shown) = receiver.poll_displayed().expect("it is complete");
         assert_eq!((shown.captured, shown.bytes), (packets[0].captured, Bytes::new(2500)));
     }
     assert_eq!((receiver.poll_displayed(), receiver.playout().incomplete), (None, 0));

@@ -1,0 +1,47 @@
+"""The figures of a run as the recorder declares them: what stands in results, on the terminal and in legends."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+
+from paceline import _core
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One line of the table of figures, as docs/figures.md shows it."""
+
+    table: str
+    """Where it stands in the summary, such as `flows.NAME`."""
+    name: str
+    title: str
+    """Its name for people."""
+    unit: str
+    needs: str
+    """What an end must know to know it."""
+    definition: str
+    column: str | None
+    """How the cells of its column are made, if it has one."""
+    summary: str | None
+    """How its field of the summary is made, if it has one."""
+    shown: int | None
+    """Its place in the table on the terminal, if it stands there."""
+
+
+@cache
+def figures(table: str) -> dict[str, Figure]:
+    """The figures of a part of the summary, by name."""
+    every = (Figure(**figure) for figure in json.loads(_core.figures_json()))
+    return {figure.name: figure for figure in every if figure.table == table}
+
+
+def shown(table: str) -> list[Figure]:
+    """Those that stand in the table on the terminal, in its order."""
+    return sorted((figure for figure in figures(table).values() if figure.shown), key=lambda figure: figure.shown or 0)
+
+
+def titles(*names: str) -> dict[str, str]:
+    """Columns of flows.parquet with what a legend calls them."""
+    return {name: figures("flows.NAME")[name].title for name in names}
