@@ -13,6 +13,7 @@ import pytest
 
 import paceline
 from conftest import ROOT
+from paceline.simulation import registry
 from paceline.studies.designs import KINDS
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -77,6 +78,8 @@ def test_the_scenarios_of_the_pages_are_sound(folder: Path) -> None:
         for listed in re.findall(r"(?:KEYS: \[&str; \d+\] =|\.only\(&)\s*\[(.*?)\]", schema, re.DOTALL)
         for key in re.findall(r'"(\w+)"', listed)
     }
+    entries = [entry for name, family in registry().items() if name != "controllers" for entry in family]
+    keys |= {parameter["name"] for entry in entries for parameter in entry["parameters"]}
     assert len(keys) > 60
     assert not {key for key in keys if not re.search(rf"\b{key}\b", reference)}
 

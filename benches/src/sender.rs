@@ -3,11 +3,13 @@
 //! One call at 100 Mbit/s over a path that only delays (RTT 20 ms). Only [`sender_side`] is counted: frames, packets,
 //! pacing, reports, controller. Path and receiver are this file's own and not counted.
 
+use paceline_cc::FlowSetup;
 use paceline_cc::StreamId;
-use paceline_cc::scream::{Config, Params, Scream};
+use paceline_cc::scream::{Params, Scream};
 use paceline_media::{FrameSizeParams, Source, TraceEncoder, TraceEncoderParams, frame_sizes};
 use paceline_transport::rtp::{RTP_HEADER, ReceiverClock, RtpPacket, RtpSender, SenderConfig, StreamConfig};
 use paceline_transport::{SendingEnd, Transmit};
+use paceline_units::param::Profiles;
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 use paceline_wire::ccfb::{ArrivalReport, Feedback, FeedbackBlock};
 use std::collections::VecDeque;
@@ -106,7 +108,7 @@ fn sender() -> RtpSender<Scream> {
     let rate = Bitrate::from_mbps(100);
     let params = Params::profile("reference-2022").expect("it is one of the profiles");
     let params = Params { target_bitrate_start: rate, initial_cwnd: Bytes::new(400_000), ..params };
-    let controller = Scream::new(Config::one_stream(params, false, Bytes::new(1212)));
+    let controller = Scream::new(&params, &FlowSetup::new(Bytes::new(1212)));
     let frames = frame_sizes(1, 3000, &FrameSizeParams::default()).expect("defaults are in range");
     let encoder = TraceEncoder::new(frames, TraceEncoderParams { target_start: rate, ..Default::default() });
     let source = Source::TraceEncoder(encoder.expect("defaults are in range"));

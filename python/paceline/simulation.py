@@ -74,6 +74,6 @@ def simulate(scenario: LoadedScenario, progress: Progress | None = None) -> Resu
 
 
 def registry() -> dict[str, Any]:
-    """Controllers, queues, sources and traces, with every parameter, its default, unit and source."""
+    """Everything there is to choose from, by family, with every parameter, its default, unit and source."""
     known: dict[str, Any] = json.loads(_core.registry_json())
     return known

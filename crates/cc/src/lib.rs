@@ -14,14 +14,16 @@ mod coupling;
 pub mod cubic;
 pub mod dctcp;
 mod detector;
+pub mod fixed;
 pub mod ledbat;
 mod observe;
-pub mod params;
 pub mod rap;
+mod registry;
 pub mod reno;
 mod report;
 pub mod scream;
 pub mod tfrc;
+pub mod uncontrolled;
 mod update;
 pub mod vegas;
 pub mod window;
@@ -33,6 +35,7 @@ pub use contract::{
 pub use coupling::{Assigned, Assignment, Coupling, FlowId, FlowUpdate};
 pub use detector::{Acked, DetectorConfig, LossDetector};
 pub use observe::{Snapshot, StateVariable};
+pub use registry::{AnyController, AnyReceiverHalf, ControllerParams, FlowSetup, Steers};
 pub use report::{PacketResult, PacketsReport, ReceiverReport, Report, Status};
 pub use update::{
     Allowance, Discard, Pacing, Probe, ReceiverRequest, StreamSet, TargetChange, TimeoutReason, Update,

@@ -4,6 +4,7 @@
 #[allow(dead_code, reason = "the loop serves other programs too")]
 mod path;
 
+use paceline_cc::FlowSetup;
 use paceline_cc::ccid::ccid2::{self, AckPath, Ccid2};
 use paceline_cc::ccid::ccid3::{self, Ccid3, Ccid3Receiver};
 use paceline_cc::ccid::{CcidReceiver, CcidReport, LossInterval, LossIntervalsReport};
@@ -12,6 +13,7 @@ use paceline_cc::{
     ReceiverReport, ReceiverRequest, Report, SendQueueState, SentPacket, Snapshot, Status, StreamId,
     TimeoutReason, Update,
 };
+use paceline_units::param::Profiles;
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 use path::{Datagrams, Path, Run, SIZE, ms};
 use std::cell::RefCell;
@@ -105,7 +107,7 @@ impl Controller for HearingIntervals {
 
 /// Mbit/s from 100 to 200 s, and p at the end as the receiver has it and as the sender does.
 fn ccid3_on(params: &ccid3::Params, drops: Drops, by_intervals: bool) -> (f64, f64, f64) {
-    let mut sender = Ccid3::new(ccid3::Config { params: params.clone(), largest_packet: SIZE });
+    let mut sender = Ccid3::new(params, &FlowSetup::new(SIZE));
     let receiver = Ccid3Receiver::new(params);
     let told = Told::default();
     let mut half = TellingIntervals(receiver, told.clone());
@@ -211,7 +213,7 @@ impl HalfConnection {
         let params = ccid2::Params::profile(profile).expect("a profile");
         HalfConnection {
             ack_path: AckPath::new(&params),
-            sender: Ccid2::new(ccid2::Config { params, largest_packet: SIZE }),
+            sender: Ccid2::new(&params, &FlowSetup::new(SIZE)),
             draws: Draws(0x9e37_79b9_7f4a_7c15),
             data_loss,
             ack_loss,

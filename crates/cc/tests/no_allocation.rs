@@ -156,7 +156,7 @@ fn none_once_warm() {
 /// Allocations while 100,000 packets arrive at a receiver half and its reports are read, after 20,000 that warm up: some
 /// lost, some marked, some late, some twice.
 fn half_allocations(member: &Member) -> u64 {
-    let (mut controller, Some(make)) = (member.controller(), member.half) else { return 0 };
+    let (mut controller, Some(make)) = (member.controller(), member.half.clone()) else { return 0 };
     let mut half = make();
     let mut before = 0;
     for n in 0..120_000 {

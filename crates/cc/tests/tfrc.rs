@@ -5,7 +5,8 @@
 #[allow(dead_code, reason = "the loop serves other programs too")]
 mod path;
 
-use paceline_cc::tfrc::{Config, Params, Tfrc, TfrcReceiver};
+use paceline_cc::FlowSetup;
+use paceline_cc::tfrc::{Params, Tfrc, TfrcReceiver};
 use paceline_cc::{Annotation, Arrival, ReceiverHalf, ReceiverReport, StreamId, TimeoutReason};
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 use path::{Datagrams, Path, Run, SIZE, ms};
@@ -15,8 +16,7 @@ use proptest::prelude::*;
 type Drops = fn(u64) -> bool;
 
 fn halves(params: &Params) -> (Tfrc, TfrcReceiver) {
-    let config = Config { params: params.clone(), largest_packet: SIZE };
-    (Tfrc::new(config), TfrcReceiver::new(params))
+    (Tfrc::new(params, &FlowSetup::new(SIZE)), TfrcReceiver::new(params))
 }
 
 fn with(params: &Params, path: Path, drive: impl FnOnce(&mut Run<'_>)) -> (Tfrc, TfrcReceiver) {

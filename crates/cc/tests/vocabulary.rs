@@ -1,10 +1,10 @@
 //! Properties of the small types every controller speaks: updates, sets of streams, parameters by name.
 
-use paceline_cc::params::{ParamError, ParamKind, ParamSet, ParamValue};
-use paceline_cc::scream::{PROFILES, Params};
 use paceline_cc::{
-    Allowance, Discard, Pacing, Probe, ReceiverRequest, StreamId, StreamSet, TargetChange, Update,
+    Allowance, ControllerParams, Discard, Pacing, Probe, ReceiverRequest, StreamId, StreamSet, TargetChange,
+    Update,
 };
+use paceline_units::param::{Kind, ParamSet, Value};
 use paceline_units::{Bitrate, Bytes, TimeDelta};
 use proptest::option;
 use proptest::prelude::*;
@@ -105,55 +105,109 @@ proptest! {
         }
     }
 
-    /// Whatever is set can be read back, and nothing else has changed; what is refused changes nothing.
+    /// Whatever is set can be read back, and nothing else has changed; what is refused changes nothing. Of all controllers.
     #[test]
-    fn every_parameter_reads_back_what_was_set(part in 0.0f64..=1.0, outside in any::<bool>(), profile in 0..PROFILES.len()) {
-        let before = Params::profile(PROFILES[profile].0).expect("a known profile");
-        for spec in before.specs() {
-            let (low, high) = (spec.range.0, spec.range.1.min(1e12));
-            let wanted = if outside { spec.range.0 - 1.0 - part } else { low + part * (high - low) };
-            let Some(value) = value(spec.kind, wanted) else { continue };
-            let mut params = before.clone();
-            let fits = (spec.range.0..=spec.range.1).contains(&value.as_f64());
-            match params.set(spec.name, value) {
-                Ok(()) => {
-                    prop_assert!(fits, "{} took {value:?}", spec.name);
-                    prop_assert_eq!(params.value(spec.name), Some(value), "{}", spec.name);
+    fn every_parameter_reads_back_what_was_set(part in 0.0f64..=1.0, outside in any::<bool>()) {
+        for (before, profile) in ControllerParams::all() {
+            for spec in before.specs() {
+                let (low, high) = (spec.range.0.max(0.0), spec.range.1.min(1e12));
+                let wanted = if outside { spec.range.0 - 1.0 - part } else { low + part * (high - low) };
+                let Some(value) = value(spec.kind, wanted) else { continue };
+                let mut params = before.clone();
+                let name = format!("{} {profile} {}", before.kind(), spec.name);
+                let fits = value.number().is_none_or(|number| (spec.range.0..=spec.range.1).contains(&number));
+                match params.set(spec.name, value.clone()) {
+                    Ok(()) => {
+                        prop_assert!(fits, "{name} took {value:?}");
+                        prop_assert_eq!(params.value(spec.name), Some(value), "{}", name);
+                    }
+                    Err(error) => {
+                        prop_assert!(!fits, "{name} refused {value:?}");
+                        prop_assert_eq!((error.name, error.expected.into_owned()), (spec.name.to_string(), spec.expected()));
+                    }
                 }
-                Err(error) => {
-                    prop_assert!(!fits, "{} refused {value:?}", spec.name);
-                    prop_assert_eq!(error, ParamError::Range { range: spec.range });
+                let others = before.specs().iter().filter(|other| other.name != spec.name || !fits);
+                for other in others {
+                    prop_assert_eq!(params.value(other.name), before.value(other.name), "{} changed {}", name, other.name);
                 }
-            }
-            let others = before.specs().iter().filter(|other| other.name != spec.name || !fits);
-            for other in others {
-                prop_assert_eq!(params.value(other.name), before.value(other.name), "{} changed {}", spec.name, other.name);
             }
         }
     }
 }
 
 /// A value of a kind from its number in base units; absent where the kind cannot hold it.
-fn value(kind: ParamKind, number: f64) -> Option<ParamValue> {
+fn value(kind: Kind, number: f64) -> Option<Value> {
     let whole = (number >= 0.0).then_some(number as u64);
     Some(match kind {
-        ParamKind::Time => ParamValue::Time(TimeDelta::from_secs_f64(number)),
-        ParamKind::Rate => ParamValue::Rate(Bitrate::from_bps(whole?)),
-        ParamKind::Ramp => ParamValue::Ramp(Bitrate::from_bps(whole?)),
-        ParamKind::Bytes => ParamValue::Bytes(Bytes::new(whole?)),
-        ParamKind::Ratio => ParamValue::Ratio(number),
-        ParamKind::Count => ParamValue::Count(whole?),
-        ParamKind::Flag => ParamValue::Flag(number >= 0.5),
+        Kind::Time => Value::Time(TimeDelta::from_secs_f64(number)),
+        Kind::Ratio => Value::Ratio(number),
+        Kind::Flag => Value::Flag(number >= 0.5),
+        kind => kind.of_base(whole?),
     })
 }
 
 #[test]
 fn names_are_unique_and_every_parameter_says_where_it_comes_from() {
-    let specs = Params::all();
-    let names: BTreeSet<_> = specs.iter().map(|spec| spec.name).collect();
-    assert_eq!(names.len(), specs.len());
-    for spec in specs {
-        assert!(!spec.source.is_empty() && !spec.help.is_empty(), "{}", spec.name);
-        assert!(spec.range.0 <= spec.range.1, "{}", spec.name);
+    for (params, profile) in ControllerParams::all() {
+        let name = format!("{} {profile}", params.kind());
+        let specs = params.specs();
+        let names: BTreeSet<_> = specs.iter().map(|spec| spec.name).collect();
+        assert_eq!(names.len(), specs.len(), "{name}");
+        for spec in specs {
+            assert!(!spec.source.is_empty() && !spec.help.is_empty(), "{name}: {}", spec.name);
+            assert!(spec.range.0 <= spec.range.1, "{name}: {}", spec.name);
+            assert!(params.value(spec.name).is_some(), "{name}: {}", spec.name);
+        }
+    }
+}
+
+#[test]
+fn every_profile_lies_within_the_ranges_and_fits_itself() {
+    assert!(ControllerParams::all().count() > ControllerParams::KINDS.len());
+    for (params, profile) in ControllerParams::all() {
+        params.check().unwrap_or_else(|error| panic!("{} {profile}: {error}", params.kind()));
+        assert!(ControllerParams::with_profile(params.kind(), Some("cpp-v1")).is_none());
+        let (usual, _) = ControllerParams::with_profile(params.kind(), None).expect("it is there");
+        assert_eq!(ControllerParams::of(params.kind()), Some(usual), "{}", params.kind());
+    }
+    assert!(ControllerParams::with_profile("skream", None).is_none());
+}
+
+/// What each controller's parameters must not do to each other: set where it breaks.
+#[test]
+fn contradictions_are_found() {
+    let ms = |millis| Value::Time(TimeDelta::from_millis(millis));
+    let cases = [
+        ("scream", vec![("qdelay_target_hi", ms(50))], "qdelay_target_hi"),
+        ("scream", vec![("target_bitrate_max", Value::Rate(Bitrate::from_kbps(500)))], "target_bitrate_max"),
+        ("scream", vec![("target_bitrate_min", Value::Rate(Bitrate::from_mbps(2)))], "target_bitrate_start"),
+        ("scream", vec![("reorder_window_max", ms(1))], "reorder_window_max"),
+        ("rap", vec![("ipg_min", ms(900)), ("ipg_max", ms(100))], "ipg_max"),
+        ("ccid2", vec![("ack_ratio", Value::Count(1)), ("ack_ratio_min", Value::Count(2))], "ack_ratio"),
+        (
+            "ccid2",
+            vec![("ack_ratio_always", Value::Count(1)), ("ack_ratio_min", Value::Count(2))],
+            "ack_ratio_always",
+        ),
+        ("ccid3", vec![("n", Value::Count(28))], "n"),
+        ("vegas", vec![("alpha", Value::Ratio(5.0))], "beta"),
+        ("ledbat", vec![("gain", Value::Ratio(9.0))], "gain_down"),
+    ];
+    for (kind, sets, name) in cases {
+        let mut params = ControllerParams::of(kind).expect(kind);
+        for (name, value) in sets {
+            params.set(name, value).expect(name);
+        }
+        assert_eq!(params.check().map_err(|error| error.name), Err(name.to_string()), "{kind}");
+    }
+}
+
+#[test]
+fn what_ccid3_has_of_tfrc_and_of_its_own_is_one_list() {
+    let mut params = ControllerParams::of("ccid3").expect("it is there");
+    for name in ["feedback_per_rtt", "nothing"] {
+        let error = params.set(name, Value::Count(1)).expect_err(name);
+        assert!(error.expected.contains("t_mbi") && error.expected.contains("counter_steps"), "{error}");
+        assert!(!error.expected.contains("feedback_per_rtt") && params.value(name).is_none());
     }
 }

@@ -5,10 +5,11 @@ mod conformance;
 
 use conformance::link::LinkConfig;
 use conformance::world::{Record, at, run};
-use conformance::{Member, SETUP};
+use conformance::{Member, setup};
 use paceline_cc::cubic::{Cubic, Params};
 use paceline_units::{Bitrate, Ecn, TimeDelta};
 use std::ops::RangeInclusive;
+use std::rc::Rc;
 
 fn member(name: &str) -> Member {
     conformance::members().into_iter().find(|member| member.name == name).expect("a member of that name")
@@ -26,10 +27,14 @@ fn member_alone(member: &Member, config: LinkConfig, seconds: f64) -> Record {
 
 /// As RFC 8312 section 4.6 asks of a flow that knows itself alone.
 fn lone_cubic() -> Member {
-    Member::retransmitting("lone cubic", Ecn::NotEct, || {
-        let params = Params { fast_convergence: false, ..Params::default() };
-        Box::new(Cubic::new(&params, &SETUP))
-    })
+    Member::retransmitting(
+        "lone cubic",
+        Ecn::NotEct,
+        Rc::new(|| {
+            let params = Params { fast_convergence: false, ..Params::default() };
+            Box::new(Cubic::new(&params, &setup()))
+        }),
+    )
 }
 
 /// Equations 1 and 2 alone, in continuous time, with a loss after each `period` packets: the mean window between two
@@ -104,24 +109,28 @@ fn cubic_under_periodic_losses_has_the_windows_of_its_equations() {
 
 #[test]
 fn fast_convergence_leaves_room_under_the_same_losses() {
-    let record = alone("cubic", periodic(10_000), 300.0);
+    let record = alone("cubic rfc8312", periodic(10_000), 300.0);
     within("part of table 1's window", record.window(100.0, 300.0) / 187.0, 0.8..=0.92);
 }
 
 #[test]
 fn dctcp_knows_the_part_of_marked_packets_and_reduces_by_half_of_it() {
     let config = LinkConfig { mark_every: Some(5), lose_every: None, ..periodic(1) };
-    let record = alone("dctcp", config, 60.0);
+    let record = alone("dctcp rfc8257", config, 60.0);
     within("alpha", record.state(2, 20.0, 60.0), 0.18..=0.22);
     // A packet more per round trip against alpha/2 of the window.
     within("window", record.window(20.0, 60.0), 7.0..=12.0);
     let config = LinkConfig { mark_every: Some(50), ..config };
-    within("alpha of one in fifty", alone("dctcp", config, 120.0).state(2, 40.0, 120.0), 0.016..=0.024);
+    within(
+        "alpha of one in fifty",
+        alone("dctcp rfc8257", config, 120.0).state(2, 40.0, 120.0),
+        0.016..=0.024,
+    );
 }
 
 #[test]
 fn vegas_keeps_two_to_four_packets_in_the_queue() {
-    let record = alone("vegas", LinkConfig::clean(10), 60.0);
+    let record = alone("vegas 1995", LinkConfig::clean(10), 60.0);
     let packets =
         record.wait(20.0, 60.0) / Bitrate::from_mbps(10).time_for(conformance::LARGEST).as_millis_f64();
     within("packets in the queue", packets, 1.0..=4.0);
@@ -132,7 +141,7 @@ fn vegas_keeps_two_to_four_packets_in_the_queue() {
 #[test]
 fn bbr_finds_bandwidth_and_round_trip_and_drains_its_queue() {
     for (mbps, waits) in [(2, 15.0..=40.0), (10, 4.0..=16.0), (50, 4.0..=16.0)] {
-        let record = alone("bbr", LinkConfig::clean(mbps), 60.0);
+        let record = alone("bbr v1", LinkConfig::clean(mbps), 60.0);
         let link = mbps as f64;
         within(&format!("bandwidth of {mbps}"), record.state(0, 5.0, 60.0) / link, 0.97..=1.03);
         within(&format!("round trip at {mbps}, ms"), record.state(1, 11.0, 60.0), 40.0..=47.0);
@@ -151,12 +160,12 @@ fn bbr_finds_bandwidth_and_round_trip_and_drains_its_queue() {
 #[test]
 fn bbr_pays_no_heed_to_a_hundredth_of_losses() {
     let config = LinkConfig { lose_every: Some(100), ..LinkConfig::clean(10) };
-    within("use of the link", alone("bbr", config, 60.0).rate(10.0, 60.0) / 10.0, 0.9..=1.0);
+    within("use of the link", alone("bbr v1", config, 60.0).rate(10.0, 60.0) / 10.0, 0.9..=1.0);
 }
 
 #[test]
 fn ledbat_settles_at_its_target() {
-    for name in ["ledbat", "ledbat one-way"] {
+    for name in ["ledbat rfc6817", "ledbat rfc6817 one-way"] {
         let record = alone(name, LinkConfig::clean(10), 120.0);
         within(&format!("{name}, wait in ms"), record.wait(80.0, 120.0), 90.0..=105.0);
         within(&format!("{name}, its own estimate"), record.state(1, 80.0, 120.0), 90.0..=105.0);

@@ -1,8 +1,10 @@
 //! What a link is made of.
 
-use crate::error::{LinkError, check_span};
 use crate::{LossConfig, MarkConfig, NoiseConfig, QueueConfig, RateProcess};
+use alloc::format;
 use alloc::vec::Vec;
+use paceline_units::param::{ParamError, ParamSet};
+use paceline_units::text::{format_size, format_time};
 use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
 
 /// A link, as a scenario says it.
@@ -42,21 +44,24 @@ impl LinkConfig {
     }
 
     /// Checks everything that [`Link::new`](crate::Link::new) would refuse, without building the link.
-    pub fn validate(&self) -> Result<(), LinkError> {
+    pub fn validate(&self) -> Result<(), ParamError> {
         self.rate.validate()?;
-        check_span("delay", self.delay)?;
+        if self.delay.is_negative() {
+            return Err(ParamError::new("delay", format_time(self.delay), "a time of 0 or more"));
+        }
         if self.overhead.as_u64() > MAX_PACKET {
-            return Err(LinkError::new("overhead", self.overhead, "at most 1 GiB"));
+            return Err(ParamError::new("overhead", format_size(self.overhead), "at most 1 GiB"));
         }
         for &(from, to) in &self.down {
             if from >= to {
-                return Err(LinkError::new("down", (from, to), "intervals [from, to] with from before to"));
+                let found = format!("[{from:?}, {to:?}]");
+                return Err(ParamError::new("down", found, "intervals [from, to] with from before to"));
             }
         }
-        self.queue.validate_at(self.rate.nominal())?;
-        self.mark.as_ref().map_or(Ok(()), MarkConfig::validate)?;
-        self.loss.as_ref().map_or(Ok(()), LossConfig::validate)?;
-        self.noise.as_ref().map_or(Ok(()), NoiseConfig::validate)
+        self.queue.check_at(self.rate.nominal()).map_err(|error| error.within("queue"))?;
+        self.mark.as_ref().map_or(Ok(()), ParamSet::check).map_err(|error| error.within("mark"))?;
+        self.loss.as_ref().map_or(Ok(()), ParamSet::check).map_err(|error| error.within("loss"))?;
+        self.noise.as_ref().map_or(Ok(()), ParamSet::check).map_err(|error| error.within("noise"))
     }
 }
 
@@ -79,10 +84,12 @@ pub enum QueueLimit {
 
 impl QueueLimit {
     /// The limit as bytes and packets, with `nominal` to turn a time into bytes; `u64::MAX` stands for no limit.
-    pub(crate) fn resolve(self, nominal: Bitrate) -> Result<ResolvedLimit, LinkError> {
+    pub(crate) fn resolve(self, nominal: Bitrate) -> Result<ResolvedLimit, ParamError> {
         let (bytes, packets) = match self {
             QueueLimit::Time(span) => {
-                check_span("queue.limit", span)?;
+                if span.is_negative() {
+                    return Err(ParamError::new("limit", format_time(span), "a time of 0 or more"));
+                }
                 (nominal.bytes_in(span).as_u64(), u64::MAX)
             }
             QueueLimit::Packets(packets) => (u64::MAX, packets),

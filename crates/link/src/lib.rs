@@ -5,8 +5,8 @@
 //! in the simulator and, through `net`, in the user-space link; it reads no clock, file or environment, and the same
 //! (configuration, seed, name, offers) gives the same bits everywhere.
 //!
-//! To add a queue discipline: one file that declares its parameters and implements `held::Discipline`, one line in
-//! `queue`. Scenarios, lists and checks follow from these two.
+//! To add a queue discipline, a loss model, a mark or a delay noise: one file that declares its parameters and does what its
+//! family asks, one line in the family's `mod.rs`. Scenarios, lists and checks follow from these two.
 //!
 //! ```
 //! use paceline_link::{Link, LinkConfig, QueueConfig, QueueLimit, RateProcess, Transit};
@@ -30,38 +30,29 @@
 //! }
 //!
 //! let rate = RateProcess::Constant(Bitrate::from_mbps(10));
-//! let queue = QueueConfig::DropTail { limit: QueueLimit::Time(TimeDelta::from_millis(300)) };
+//! let queue = QueueConfig::droptail(QueueLimit::Time(TimeDelta::from_millis(300)));
 //! let mut link = Link::new(LinkConfig::new(rate, TimeDelta::from_millis(10), queue), 1, "bottleneck")?;
 //! let mut arrivals = Vec::new();
 //! for _ in 0..2 {
 //!     link.offer(Time::ZERO, Packet(Ecn::NotEct), &mut |departure| arrivals.push(departure.arrives));
 //! }
 //! assert_eq!(arrivals, [Time::from_nanos(11_000_000), Time::from_nanos(12_000_000)]);
-//! # Ok::<(), paceline_link::LinkError>(())
+//! # Ok::<(), paceline_units::param::ParamError>(())
 //! ```
 #![cfg_attr(not(test), no_std)]
 
 extern crate alloc;
 
 mod account;
-mod codel;
 mod config;
-mod droptail;
-mod dualpi2;
-mod error;
-mod fq_codel;
 pub mod generate;
-mod held;
 mod line;
 mod link;
 mod loss;
 mod mark;
 mod noise;
-mod parameters;
-mod pie;
 mod queue;
 mod rate;
-mod red;
 mod schedule;
 mod server;
 pub mod trace;
@@ -71,19 +62,15 @@ mod transit;
 mod tests;
 
 pub use account::{LinkCounters, Service};
-pub use codel::CoDelConfig;
 pub use config::{LinkConfig, QueueLimit};
-pub use dualpi2::{DualPi2Config, Scheduler};
-pub use error::LinkError;
-pub use fq_codel::FqCoDelConfig;
 pub use link::Link;
-pub use loss::LossConfig;
-pub use mark::MarkConfig;
-pub use noise::{NoiseConfig, NoiseKind};
-pub use parameters::{QueueKey, QueueValue, QueueValueKind};
-pub use pie::{DelayEstimate, PieConfig};
-pub use queue::QueueConfig;
+pub use loss::{BernoulliConfig, GilbertElliottConfig, LossConfig};
+pub use mark::{ClassicConfig, MarkConfig, RampConfig, StepConfig};
+pub use noise::{ExponentialNoise, NoiseConfig, Rfc8868Noise, UniformNoise};
+pub use queue::{
+    CoDelConfig, DelayEstimate, DropTailConfig, DualPi2Config, FqCoDelConfig, PieConfig, QueueConfig,
+    RedConfig, Scheduler,
+};
 pub use rate::RateProcess;
-pub use red::RedConfig;
 pub use trace::Trace;
 pub use transit::{Departure, Offered, Plan, Planned, Transit};

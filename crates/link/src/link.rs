@@ -2,16 +2,16 @@
 
 use crate::account::{Account, LinkCounters, Service};
 use crate::config::LinkConfig;
-use crate::error::LinkError;
-use crate::held::Place;
 use crate::line::Line;
 use crate::loss::Loss;
 use crate::mark::Marker;
 use crate::noise::Noise;
 use crate::queue::Queue;
+use crate::queue::packet_queue::LinkContext;
 use crate::schedule::{NEVER, span};
 use crate::server::Server;
 use crate::transit::{Departure, Offered, Planned, Transit};
+use paceline_units::param::ParamError;
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 
 /// One direction of a link. Starts empty at time 0.
@@ -26,9 +26,9 @@ pub struct Link<P> {
 
 impl<P: Transit> Link<P> {
     /// A link as `config` says. Its random draws depend on `seed` and `name` only.
-    pub fn new(config: LinkConfig, seed: u64, name: &str) -> Result<Link<P>, LinkError> {
+    pub fn new(config: LinkConfig, seed: u64, name: &str) -> Result<Link<P>, ParamError> {
         config.validate()?;
-        let place = Place { nominal: config.rate.nominal(), seed, name };
+        let context = LinkContext { nominal: config.rate.nominal(), seed, name };
         let line = Line {
             server: Server::new(config.rate.schedule(&config.down)),
             account: Account::default(),
@@ -38,7 +38,7 @@ impl<P: Transit> Link<P> {
             overhead: config.overhead.as_u64(),
         };
         let loss = config.loss.as_ref().map(|loss| Loss::new(loss, seed, name));
-        Ok(Link { loss, queue: Queue::new(&config.queue, &place)?, line, now: 0 })
+        Ok(Link { loss, queue: Queue::new(&config.queue, &context)?, line, now: 0 })
     }
 
     /// Offers a packet at `now`; calls come in order of time. Drop-tail calls `sink` at once with a departure in the

@@ -1,10 +1,11 @@
 //! How fast a link serves over time.
 
-use crate::error::{LinkError, check_span};
 use crate::schedule::Schedule;
 use crate::trace::Trace;
 use alloc::vec;
 use alloc::vec::Vec;
+use paceline_units::param::ParamError;
+use paceline_units::text;
 use paceline_units::{Bitrate, Time, TimeDelta};
 
 /// The fastest rate a link may have: 1 Pbit/s, so that a nanosecond's carry and a packet's work fit 64 bits together.
@@ -54,7 +55,7 @@ impl RateProcess {
     }
 
     /// Checks what a [`Link`](crate::Link) would refuse.
-    pub fn validate(&self) -> Result<(), LinkError> {
+    pub fn validate(&self) -> Result<(), ParamError> {
         match self {
             RateProcess::Constant(rate) => check_rate("rate", *rate),
             RateProcess::Steps(steps) => check_steps(steps),
@@ -90,40 +91,52 @@ fn scaled(rate: Bitrate, scale: f64) -> Bitrate {
     if scale == 1.0 { rate } else { Bitrate::from_bps_f64(rate.as_bps_f64() * scale + 0.5) }
 }
 
-fn check_rate(key: &'static str, rate: Bitrate) -> Result<(), LinkError> {
-    if rate.as_bps() > MAX_RATE { Err(LinkError::new(key, rate, "at most 1 Pbit/s")) } else { Ok(()) }
+fn check_rate(key: &'static str, rate: Bitrate) -> Result<(), ParamError> {
+    if rate.as_bps() > MAX_RATE {
+        Err(ParamError::new(key, text::format_rate(rate), "at most 1 Pbit/s"))
+    } else {
+        Ok(())
+    }
 }
 
-fn check_steps(steps: &[(Time, Bitrate)]) -> Result<(), LinkError> {
+fn check_steps(steps: &[(Time, Bitrate)]) -> Result<(), ParamError> {
     check_times(steps.iter().map(|&(time, _)| time))?;
     steps.iter().try_for_each(|&(_, rate)| check_rate("rate.steps", rate))
 }
 
-fn check_times(mut times: impl Iterator<Item = Time>) -> Result<(), LinkError> {
+fn check_times(mut times: impl Iterator<Item = Time>) -> Result<(), ParamError> {
     let Some(mut last) = times.next() else {
-        return Err(LinkError::new("rate.steps", "none", "at least one step"));
+        return Err(ParamError::new("rate.steps", "none", "at least one step"));
     };
     if last != Time::ZERO {
-        return Err(LinkError::new("rate.steps", last, "a first step at 0 s"));
+        return Err(ParamError::new(
+            "rate.steps",
+            format_args!("{} s", last.as_secs_f64()),
+            "a first step at 0 s",
+        ));
     }
     for time in times {
         if time <= last {
-            return Err(LinkError::new("rate.steps", time, "steps in increasing order of time"));
+            return Err(ParamError::new(
+                "rate.steps",
+                format_args!("{} s", time.as_secs_f64()),
+                "steps in increasing order of time",
+            ));
         }
         last = time;
     }
     Ok(())
 }
 
-fn check_sequence(parts: &[(Time, RateProcess)]) -> Result<(), LinkError> {
+fn check_sequence(parts: &[(Time, RateProcess)]) -> Result<(), ParamError> {
     check_times(parts.iter().map(|&(time, _)| time))?;
     for (index, (_, part)) in parts.iter().enumerate() {
         match part {
             RateProcess::Sequence(_) => {
-                return Err(LinkError::new("rate.steps", "steps", "a rate or a trace in each step"));
+                return Err(ParamError::new("rate.steps", "steps", "a rate or a trace in each step"));
             }
             RateProcess::Trace { repeat: true, .. } if index + 1 == parts.len() => {
-                return Err(LinkError::new("rate.steps", "repeat", "no repeating trace in the last step"));
+                return Err(ParamError::new("rate.steps", "repeat", "no repeating trace in the last step"));
             }
             part => part.validate()?,
         }
@@ -132,7 +145,7 @@ fn check_sequence(parts: &[(Time, RateProcess)]) -> Result<(), LinkError> {
     if pieces > MAX_PIECES {
         let found = format_args!("traces that repeat to {pieces} values");
         let expected = "at most 10 million values: a longer interval, or steps that follow sooner";
-        return Err(LinkError::new("rate.steps", found, expected));
+        return Err(ParamError::new("rate.steps", found, expected));
     }
     Ok(())
 }
@@ -183,18 +196,24 @@ fn sequence_pieces(parts: &[(Time, RateProcess)]) -> Vec<(u64, u64)> {
     all
 }
 
-fn check_trace(trace: &Trace, offset: TimeDelta, scale: f64, repeat: bool) -> Result<(), LinkError> {
-    check_span("rate.offset", offset)?;
+fn check_trace(trace: &Trace, offset: TimeDelta, scale: f64, repeat: bool) -> Result<(), ParamError> {
+    if offset.is_negative() {
+        return Err(ParamError::new("rate.offset", text::format_time(offset), "a time of 0 or more"));
+    }
     if !(scale > 0.0 && scale.is_finite()) {
-        return Err(LinkError::new("rate.scale", scale, "a number above 0"));
+        return Err(ParamError::new("rate.scale", scale, "a number above 0"));
     }
     let fastest = scaled(trace.max(), scale);
     check_rate("rate.scale", fastest)?;
     if fastest == Bitrate::ZERO {
-        return Err(LinkError::new("rate.scale", scale, "a scale that leaves some rate above 0"));
+        return Err(ParamError::new("rate.scale", scale, "a scale that leaves some rate above 0"));
     }
     if !repeat && offset >= trace.length() {
-        return Err(LinkError::new("rate.offset", offset, "less than the trace's length, or repeat = true"));
+        return Err(ParamError::new(
+            "rate.offset",
+            text::format_time(offset),
+            "less than the trace's length, or repeat = true",
+        ));
     }
     Ok(())
 }

@@ -93,7 +93,7 @@ fn unlimited(rate: RateProcess) -> LinkConfig {
 }
 
 fn limited(rate: RateProcess, limit: QueueLimit) -> LinkConfig {
-    LinkConfig::new(rate, TimeDelta::ZERO, QueueConfig::DropTail { limit })
+    LinkConfig::new(rate, TimeDelta::ZERO, QueueConfig::droptail(limit))
 }
 
 fn departed(outcome: &Outcome) -> Vec<u64> {

@@ -2,8 +2,8 @@
 #![allow(unsafe_code, reason = "a counting allocator cannot be written without")]
 
 use paceline_link::{
-    Link, LinkConfig, LossConfig, MarkConfig, NoiseConfig, NoiseKind, QueueConfig, QueueLimit, RateProcess,
-    Trace, Transit,
+    Link, LinkConfig, LossConfig, MarkConfig, NoiseConfig, QueueConfig, QueueLimit, RateProcess,
+    Rfc8868Noise, Trace, Transit,
 };
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -57,7 +57,7 @@ impl Transit for Packet {
 fn allocates_nothing(queue: QueueConfig) {
     let mut config =
         LinkConfig::new(RateProcess::Constant(Bitrate::from_mbps(50)), TimeDelta::from_millis(10), queue);
-    config.mark = Some(MarkConfig::Ramp { low: TimeDelta::ZERO, high: TimeDelta::from_millis(5) });
+    config.mark = Some(MarkConfig::ramp(TimeDelta::ZERO, TimeDelta::from_millis(5)));
     let mut link = Link::new(config, 1, "warm").expect("a valid link");
     let (mut arrived, mut dropped) = (0u64, 0u64);
     let mut offer = |numbers: std::ops::Range<u64>| {
@@ -101,10 +101,10 @@ fn a_warm_link_allocates_nothing() {
     let trace = Trace::from_segments(segments).expect("a trace");
     let rate = RateProcess::Trace { trace, offset: TimeDelta::ZERO, scale: 1.0, repeat: true };
     let limit = QueueLimit::Packets(100);
-    let mut config = LinkConfig::new(rate, TimeDelta::from_millis(10), QueueConfig::DropTail { limit });
-    config.mark = Some(MarkConfig::Ramp { low: TimeDelta::ZERO, high: TimeDelta::from_millis(5) });
+    let mut config = LinkConfig::new(rate, TimeDelta::from_millis(10), QueueConfig::droptail(limit));
+    config.mark = Some(MarkConfig::ramp(TimeDelta::ZERO, TimeDelta::from_millis(5)));
     config.loss = Some(LossConfig::gilbert(0.01, 0.2));
-    config.noise = Some(NoiseConfig::new(NoiseKind::rfc8868()));
+    config.noise = Some(NoiseConfig::Rfc8868(Rfc8868Noise::default()));
     let mut link = Link::new(config, 1, "warm").expect("a valid link");
     let mut arrived = 0u64;
     let mut offer = |numbers: std::ops::Range<u64>| {

@@ -139,8 +139,7 @@ fn a_saturated_link_delivers_what_a_mahimahi_file_allows() {
     let trace = parse(&path);
     let length = trace.length();
     let rate = RateProcess::Trace { trace, offset: TimeDelta::ZERO, scale: 1.0, repeat: true };
-    let config =
-        LinkConfig::new(rate, TimeDelta::ZERO, QueueConfig::DropTail { limit: QueueLimit::Unlimited });
+    let config = LinkConfig::new(rate, TimeDelta::ZERO, QueueConfig::droptail(QueueLimit::Unlimited));
     let mut link = Link::new(config, 1, "uplink").expect("a valid link");
     let mut departed = Vec::new();
     for _ in 0..2 * lines.len() {

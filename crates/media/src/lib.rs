@@ -14,7 +14,7 @@
 //!
 //! let mut source = Source::Cbr(Cbr::new(CbrParams::default())); // 1 Mbit/s, 50 frames per second
 //! let mut queue = SendQueue::new(Bytes::new(1200), Bytes::new(12));
-//! let mut playout = Playout::new(PlayoutConfig::Immediate);
+//! let mut playout = Playout::new(PlayoutConfig::IMMEDIATE);
 //! source.start(Time::ZERO);
 //!
 //! let mut sequence = 0;
@@ -67,8 +67,8 @@ pub use frame_trace::{FrameTrace, FrameTraceError, FrameTraceFormat, TraceFrame}
 pub use generate::{FRAME_PRESETS, FramePreset, FrameSizeParams, frame_sizes};
 pub use parameter::InvalidParameter;
 pub use playout::{
-    AdaptiveParams, ArrivedPacket, DisplayedFrame, FrameDelayParts, Playout, PlayoutConfig, PlayoutCounters,
-    StreamPlayout,
+    AdaptiveParams, ArrivedPacket, DisplayedFrame, FixedPlayout, FrameDelayParts, ImmediatePlayout, Playout,
+    PlayoutConfig, PlayoutCounters, StreamPlayout,
 };
 pub use rfc8593::{FrameLadder, LadderError, Rung, VideoModel, VideoModelKind, VideoModelParams};
 pub use send_queue::{Discarded, QueuedPacket, SendQueue};

@@ -84,7 +84,7 @@ fn hybrid() -> Source {
 #[test]
 fn nothing_is_allocated_once_warm() {
     let adaptive = PlayoutConfig::Adaptive(AdaptiveParams::default());
-    for config in [PlayoutConfig::Immediate, PlayoutConfig::Fixed(TimeDelta::from_millis(700)), adaptive] {
+    for config in [PlayoutConfig::IMMEDIATE, PlayoutConfig::fixed(TimeDelta::from_millis(700)), adaptive] {
         for mut source in [encoder(), hybrid()] {
             source.start(Time::ZERO);
             source.set_target(Time::ZERO, Bitrate::from_mbps(10));

@@ -1,8 +1,8 @@
 //! What can go wrong on the network, for the person at the terminal.
 
-use paceline_link::LinkError;
 use paceline_scenario::nearest;
 use paceline_transport::dccp::{Ended, FLOW_PORTS};
+use paceline_units::param::ParamError;
 use paceline_wire::dccp::{ResetCode, ServiceCode};
 use std::io;
 use std::net::SocketAddr;
@@ -40,7 +40,7 @@ pub enum NetError {
     Unsupported { what: String },
     /// The scenario's link cannot be built.
     #[error("link: {0}")]
-    Link(#[source] LinkError),
+    Link(#[source] ParamError),
     /// A socket fails.
     #[error("cannot {doing}: {source}")]
     Socket { doing: &'static str, source: io::Error },

@@ -4,7 +4,7 @@ use paceline_scenario::registry;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
-/// Controllers, queues, sources and traces with every parameter, default, unit and source, as one JSON document.
+/// Everything there is to choose from, by family, with every parameter, default, unit and source, as one JSON document.
 #[pyfunction]
 pub fn registry_json() -> PyResult<String> {
     let all = serde_json::json!({
@@ -12,6 +12,11 @@ pub fn registry_json() -> PyResult<String> {
         "queues": registry::queues(),
         "sources": registry::sources(),
         "traces": registry::traces(),
+        "marks": registry::marks(),
+        "losses": registry::losses(),
+        "noises": registry::noises(),
+        "playouts": registry::playouts(),
+        "transports": registry::transports(),
     });
     serde_json::to_string(&all).map_err(|error| PyRuntimeError::new_err(error.to_string()))
 }

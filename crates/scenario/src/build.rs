@@ -2,14 +2,14 @@
 
 mod video;
 
+use crate::ccids::FlowCcids;
 use crate::error::{Place, ScenarioError};
 use crate::files::{FileError, Loader};
 use crate::overrides;
-use crate::registry::{AnyController, AnyReceiverHalf, ControllerSetup, FlowCcids};
 use crate::spec::*;
-use paceline_cc::{Controller, Limits, StreamId};
+use paceline_cc::{AnyController, AnyReceiverHalf, Controller, FlowSetup, Limits, StreamId};
 use paceline_link::generate::{mmwave, states};
-use paceline_link::{LinkConfig, LinkError, RateProcess, Trace};
+use paceline_link::{LinkConfig, RateProcess, Trace};
 use paceline_media::{
     Bulk, BulkParams, Cbr, CbrParams, FrameRate, FrameTrace, PlayoutConfig, Source, TraceEncoder,
     TraceEncoderParams, frame_sizes,
@@ -270,7 +270,7 @@ impl Builder<'_> {
         };
         config
             .validate()
-            .map_err(|LinkError { key, found, expected }| wrong(format!("{table}.{key}"), found, expected))?;
+            .map_err(|error| wrong(format!("{table}.{}", error.name), error.found, &error.expected))?;
         Ok(config)
     }
 
@@ -329,7 +329,7 @@ impl Builder<'_> {
         Ok(FlowParts {
             ends: self.ends(flow, &controller)?,
             controller,
-            ecn: codepoint(flow.ecn),
+            ecn: flow.ecn.codepoint(),
             path,
             return_path,
             return_delay: flow.return_delay,
@@ -361,7 +361,7 @@ impl Builder<'_> {
         });
         let mut streams: Vec<_> = streams.collect::<Result<_, _>>()?;
         Ok(match flow.transport {
-            Transport::Udp if !flow.transport.reports(flow.controller.params.kind()) => {
+            Transport::Udp if !flow.transport.reports(&flow.controller.params) => {
                 EndsParts::Udp { source: streams.remove(0).source, max_payload }
             }
             Transport::Rtp | Transport::Udp => EndsParts::Rtp(RtpParts {
@@ -369,7 +369,7 @@ impl Builder<'_> {
                 sender: SenderConfig {
                     max_payload,
                     header: flow.transport.header(),
-                    ecn: codepoint(flow.ecn),
+                    ecn: flow.ecn.codepoint(),
                     clock_step: flow.feedback.clock.step(),
                     forgiven_lateness: TimeDelta::ZERO,
                 },
@@ -438,7 +438,7 @@ impl Builder<'_> {
                     Some(fps) => CbrParams { rate: *rate, fps: rate_of(*fps)?, adaptive: *adaptive },
                     None => CbrParams::packets(*rate, max_payload).ok_or_else(|| {
                         let expected = "at most 1e6 packets per second";
-                        wrong(format!("{table}.rate"), crate::quantity::format_rate(*rate), expected)
+                        wrong(format!("{table}.rate"), paceline_units::text::format_rate(*rate), expected)
                     })?,
                 };
                 Ok(Source::Cbr(Cbr::new(params)))
@@ -485,15 +485,6 @@ impl Builder<'_> {
 /// Datagrams that wait at most; of a frame that finds no room the rest is discarded.
 const DCCP_SEND_QUEUE: usize = 100_000;
 
-/// The codepoint that a flow's packets start with.
-fn codepoint(ecn: EcnMode) -> Ecn {
-    match ecn {
-        EcnMode::Off => Ecn::NotEct,
-        EcnMode::Classic => Ecn::Ect0,
-        EcnMode::L4s => Ecn::Ect1,
-    }
-}
-
 /// What both ends of a DCCP flow do.
 fn dccp_config(flow: &FlowSpec, spec: &DccpSpec, ccid: Ccid) -> DccpConfig {
     let payload = flow.packet_size - spec.header();
@@ -506,7 +497,7 @@ fn dccp_config(flow: &FlowSpec, spec: &DccpSpec, ccid: Ccid) -> DccpConfig {
         ack_delay: spec.ack_delay,
         ack_at_once: spec.ack_at_once,
         counted_header: spec.header,
-        ect: codepoint(flow.ecn),
+        ect: flow.ecn.codepoint(),
         mtu: payload + DccpSpec::HEADER + spec.options,
         send_queue: DCCP_SEND_QUEUE,
         ..DccpConfig::default()
@@ -532,7 +523,7 @@ fn in_file(found: &str, line: Option<usize>, path: &str) -> String {
 
 /// The controller of a flow, told of the limits that its streams have of their own.
 fn controller(flow: &FlowSpec) -> AnyController {
-    let setup = ControllerSetup {
+    let setup = FlowSetup {
         l4s: flow.ecn == EcnMode::L4s,
         largest_packet: flow.packet_size,
         priorities: flow.streams.iter().map(|stream| stream.priority).collect(),

@@ -4,11 +4,11 @@
 //! it. It opens the files that a scenario names, and nothing else.
 
 pub mod build;
+mod ccids;
 mod error;
 mod files;
 mod overrides;
-mod parameter;
-pub mod quantity;
+mod params;
 mod reader;
 mod recording;
 pub mod registry;
@@ -20,6 +20,7 @@ mod typed;
 mod write;
 
 pub use build::{Loaded, Origin, load};
+pub use ccids::FlowCcids;
 pub use error::{Place, ScenarioError, nearest};
 pub use files::{FileError, Loader, MAX_FILE};
 pub use overrides::{apply, parse_with};

@@ -1,8 +1,7 @@
 //! Walks the tables of a scenario and says, for people, what is wrong with a value and on which line.
 
 use crate::error::{Place, ScenarioError, nearest};
-use crate::quantity::{self, Dimension, QuantityError};
-use paceline_transport::rtp::ReceiverClock;
+use paceline_units::text::{self, Dimension, QuantityError, one_of};
 use paceline_units::{Bitrate, Bytes, TimeDelta};
 use std::ops::RangeInclusive;
 use toml::Spanned;
@@ -82,15 +81,31 @@ impl<'a> Node<'a> {
     /// One of several names.
     pub(crate) fn choice<T: Clone>(&self, known: &[(&str, T)], not_yet: NotYet) -> Result<T, ScenarioError> {
         let names: Vec<_> = known.iter().map(|(name, _)| *name).collect();
-        let expected = one_of(&names);
+        let name = self.name(&names, not_yet)?;
+        let found = known.iter().find(|(known, _)| *known == name);
+        found.map(|(_, value)| value.clone()).ok_or_else(|| self.fail(&one_of(&names)))
+    }
+
+    /// One of `names`.
+    pub(crate) fn name<'n>(&self, names: &[&'n str], not_yet: NotYet) -> Result<&'n str, ScenarioError> {
+        let expected = one_of(names);
         let text = self.text(&expected)?;
-        if let Some((_, value)) = known.iter().find(|(name, _)| *name == text) {
-            return Ok(value.clone());
+        if let Some(name) = names.iter().find(|name| **name == text) {
+            return Ok(name);
         }
         if not_yet.contains(&text) {
             return Err(self.fail(&format!("{expected}: \"{text}\" is not in this version yet")));
         }
-        Err(self.fail_near(&expected, text, &names))
+        Err(self.fail_near(&expected, text, names))
+    }
+
+    /// One of an enum's names.
+    pub(crate) fn named<T>(
+        &self,
+        names: &[&str],
+        of: impl Fn(&str) -> Option<T>,
+    ) -> Result<T, ScenarioError> {
+        of(self.name(names, &[])?).ok_or_else(|| self.fail(&one_of(names)))
     }
 
     /// The error of this value, which is none of `names`.
@@ -99,21 +114,23 @@ impl<'a> Node<'a> {
         ScenarioError { hint, ..self.fail(expected) }
     }
 
-    fn quantity(&self, dimension: Dimension) -> Result<u64, ScenarioError> {
+    /// So many nanoseconds, bit/s or bytes.
+    pub(crate) fn quantity(&self, dimension: Dimension) -> Result<u64, ScenarioError> {
         let text = self.text(dimension.expected())?;
         dimension.parse(text).map_err(|error| self.fail_quantity(dimension, error))
     }
 
     fn fail_quantity(&self, dimension: Dimension, error: QuantityError) -> ScenarioError {
         let expected = dimension.expected();
-        let max = match dimension {
-            Dimension::Time => quantity::format_time(quantity::MAX_TIME),
-            Dimension::Rate => quantity::format_rate(quantity::MAX_RATE),
-            Dimension::Size => quantity::format_size(quantity::MAX_SIZE),
-        };
+        let max = dimension.format(dimension.max());
         match error {
-            QuantityError::Malformed { nearest: hint } => {
-                ScenarioError { hint: hint.map(String::into_boxed_str), ..self.fail(expected) }
+            QuantityError::Malformed => {
+                let (number, unit) = Dimension::split(self.as_text().unwrap_or_default());
+                let names = dimension.unit_names().filter(|_| !unit.is_empty());
+                let unit = dimension.spelled(unit).or_else(|| nearest(unit, names));
+                let hint =
+                    unit.filter(|_| is_number(number)).map(|unit| format!("\"{number}{unit}\"").into());
+                ScenarioError { hint, ..self.fail(expected) }
             }
             QuantityError::Negative => self.fail(&format!("{expected}, not below 0")),
             QuantityError::TooLarge => self.fail(&format!("{expected}, at most {max}")),
@@ -133,14 +150,6 @@ impl<'a> Node<'a> {
             return Err(self.fail(&format!("{}, above 0", Dimension::Time.expected())));
         }
         Ok(span)
-    }
-
-    /// A clock by its step: a part of a second, such as "1/1024s" or "1ms".
-    pub(crate) fn clock(&self) -> Result<ReceiverClock, ScenarioError> {
-        const EXPECTED: &str = "the step of a clock that ticks a whole number of times a second, such as \"1/1024s\" \
-                                or \"1ms\"";
-        let ticks = quantity::parse_ticks(self.text(EXPECTED)?);
-        ticks.and_then(ReceiverClock::new).ok_or_else(|| self.fail(EXPECTED))
     }
 
     /// A rate of 0 or more.
@@ -168,7 +177,7 @@ impl<'a> Node<'a> {
         if range.contains(&size.as_u64()) {
             return Ok(size);
         }
-        let show = |bytes: &u64| quantity::format_size(Bytes::new(*bytes));
+        let show = |bytes: &u64| text::format_size(Bytes::new(*bytes));
         Err(self.fail(&format!("a size from {} to {}", show(range.start()), show(range.end()))))
     }
 
@@ -178,15 +187,19 @@ impl<'a> Node<'a> {
             u64::MAX => format!("a whole number of {} or more", range.start()),
             end => format!("a whole number from {} to {end}", range.start()),
         };
+        let count = self.whole(&expected)?;
+        if range.contains(&count) { Ok(count) } else { Err(self.fail(&expected)) }
+    }
+
+    /// A whole number of what TOML can say, 0 or more.
+    pub(crate) fn whole(&self, expected: &str) -> Result<u64, ScenarioError> {
         let DeValue::Integer(integer) = self.value else {
-            return Err(self.fail(&expected));
+            return Err(self.fail(expected));
         };
         let digits: String = integer.as_str().chars().filter(|c| *c != '_').collect();
         let digits = digits.strip_prefix('+').unwrap_or(&digits);
-        match u64::from_str_radix(digits, integer.radix()) {
-            Ok(count) if range.contains(&count) => Ok(count),
-            _ => Err(self.fail(&expected)),
-        }
+        let count = u64::from_str_radix(digits, integer.radix()).ok();
+        count.filter(|count| *count <= i64::MAX as u64).ok_or_else(|| self.fail(expected))
     }
 
     /// A bare number, infinity included.
@@ -335,10 +348,9 @@ impl<'a> Table<'a> {
     }
 }
 
-/// `"a"`, or `one of "a", "b"`.
-pub(crate) fn one_of(names: &[&str]) -> String {
-    let list = names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
-    if names.len() == 1 { list } else { format!("one of {list}") }
+/// Whether a quantity's number is one: its unit alone is wrong.
+fn is_number(number: &str) -> bool {
+    Dimension::Size.parse(&format!("{number}MB")) != Err(QuantityError::Malformed)
 }
 
 /// What a value is, for people.

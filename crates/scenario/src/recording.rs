@@ -1,7 +1,7 @@
 //! The recorders of what a scenario describes.
 
-use crate::registry::AnyController;
 use crate::spec::{FlowSpec, Scenario};
+use paceline_cc::AnyController;
 use paceline_metrics::{Facts, FlowConfig, FlowRecorder, LinkRecorder, RunTimes};
 
 impl Scenario {

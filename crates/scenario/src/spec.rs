@@ -1,14 +1,15 @@
 //! A scenario as resolved: every default filled in, every name checked, no file opened yet.
 
-use crate::registry::ControllerParams;
+use paceline_cc::{ControllerParams, Steers};
 use paceline_link::generate::{MmwaveParams, StatesParams};
 use paceline_link::trace::TraceOptions;
 use paceline_link::{LossConfig, MarkConfig, NoiseConfig, QueueConfig};
 use paceline_media::{FrameSizeParams, FrameTraceFormat, PlayoutConfig, VideoModelParams};
+use paceline_transport::dccp::{SEQUENCE_WINDOW_MAX, SEQUENCE_WINDOW_MIN};
 use paceline_transport::rtp::{FeedbackConfig, RTP_HEADER};
 use paceline_transport::tcp::transfers::TransfersConfig;
-use paceline_transport::tcp::{TCP_HEADER, TcpConfig};
-use paceline_units::{Bitrate, Bytes, TimeDelta};
+use paceline_transport::tcp::{EcnEcho, RecoveryKind, TCP_HEADER, TcpConfig};
+use paceline_units::{Bitrate, Bytes, Ecn, TimeDelta, names, params};
 use paceline_wire::dccp::ServiceCode;
 
 /// Everything a run needs to know, except the contents of the files it names.
@@ -180,46 +181,40 @@ pub struct FlowSpec {
     pub record: Vec<String>,
 }
 
-/// The protocol of a flow.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Transport {
-    /// RTP with RFC 8888 feedback.
-    Rtp,
-    /// TCP.
-    Tcp,
-    /// Datagrams without a header of their own.
-    Udp,
-    /// DCCP.
-    Dccp,
+names! {
+    /// The protocol of a flow.
+    pub enum Transport {
+        /// RTP with RFC 8888 feedback.
+        Rtp = "rtp",
+        /// TCP.
+        Tcp = "tcp",
+        /// Datagrams without a header of their own.
+        Udp = "udp",
+        /// DCCP.
+        Dccp = "dccp",
+    }
 }
 
-/// What a DCCP connection does.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct DccpSpec {
-    /// Sequence Window of both ends, in packets; default 10,000 (RFC 4340 section 7.5.2: five round trips' worth).
-    pub sequence_window: u64,
-    /// Whether acknowledgements bear Ack Vectors; default: as the CCID needs.
-    pub ack_vector: bool,
-    /// Whether a handshake opens the connection; else it is open at the flow's start. Default yes.
-    pub handshake: bool,
-    /// Whether data and acknowledgements have short numbers once the other end agreed; default no.
-    pub short_numbers: bool,
-    /// How long the receiver holds an acknowledgement back at most; default 200 ms (RFC 4340 section 11.3).
-    pub ack_delay: TimeDelta,
-    /// Whether acknowledgements out of turn go at once: for holes, marks and a client in PARTOPEN; default yes.
-    pub ack_at_once: bool,
-    /// What the connection is for; default video over RTP with `rtp`, else none in particular.
-    pub service: ServiceCode,
-    /// Whether each datagram is an RTP packet (RFC 5762); default yes, but for bulk data and where headers have one length.
-    pub rtp: bool,
-    /// Age of the oldest datagram at which all that waits is discarded; none: it waits, as bulk data does. Default 500 ms.
-    pub discard_age: Option<TimeDelta>,
-    /// Room for options beside a full datagram; default 400 B.
-    pub options: Bytes,
-    /// Data counts as its payload and this much, packets without data as so much longer than encoded as this is than
-    /// [`DccpSpec::HEADER`]; none, the default: as they are encoded.
-    pub header: Option<Bytes>,
+params! {
+    /// What a DCCP connection does.
+    #[derive(Copy)]
+    pub struct DccpSpec {
+        sequence_window: u64 = 10_000, in SEQUENCE_WINDOW_MIN as f64, SEQUENCE_WINDOW_MAX as f64, "RFC 4340 7.5.2", "Sequence Window of both ends at first, in packets: about five times those of a round trip, with which it grows. With too small a window a burst of losses ends in Syncs";
+        ack_vector: bool = true, else "as the CCID needs: ccid2 true, ccid3 false", "RFC 4340 11.4", "Acknowledgements bear Ack Vectors; ccid2 cannot do without";
+        ack_delay: TimeDelta = TimeDelta::from_millis(200), in 1e-9, 1e6, "RFC 4340 11.3", "How long an acknowledgement waits for the Ack Ratio's packets";
+        ack_at_once: bool = true, else "true; with profile = \"ns2\" false", "RFC 4340 8.1, 11.3", "Holes, marks and the data of a client in PARTOPEN are acknowledged at once; else by Ack Ratio and ack_delay alone";
+        handshake: bool = true, "RFC 4340 8.1", "A handshake opens the connection; else it is open, and all is negotiated, at the flow's start";
+        rtp: bool = true, else "true; for bulk, and with profile = \"ns2\", false", "RFC 5762", "Each datagram is an RTP packet: 12 B more of header. Without, none are counted, and frames are told apart nevertheless";
+        discard_age: Option<TimeDelta> = Some(TimeDelta::from_millis(500)), else "500ms; for bulk, and with profile = \"ns2\", nothing is discarded", in 1e-9, 1e6, "ours", "When the oldest that waits to be sent is older, the send queue is discarded and a key frame asked for, as scream does. To keep everything say a longer time than the run's";
+        service: ServiceCode = ServiceCode::NONE, else "with rtp SC:RTPV, else SC=0", "RFC 4340 8.1.2, RFC 5762 5.2", "What the connection is for";
+        short_numbers: bool = false, "RFC 4340 5.1", "Sequence numbers of 24 bits, where the other end agrees";
+        options: Bytes = Bytes::new(400), in 0.0, LONGEST_HEADER, "ours", "Room for options beside a full datagram: acknowledgements that find none go by themselves";
+        header: Option<Bytes> = None, else "as encoded; with profile = \"ns2\" 32B", in 0.0, LONGEST_HEADER, "ours", "A data packet counts as its payload plus this, and a packet without data as this much more than 16 B longer than it is encoded: for comparison with simulators that count so";
+    }
 }
+
+/// The longest header (RFC 4340 section 5), in bytes.
+const LONGEST_HEADER: f64 = 1020.0;
 
 impl DccpSpec {
     /// The header of a datagram with long numbers, without options (RFC 4340 section 5.1).
@@ -243,46 +238,29 @@ impl DccpSpec {
     }
 }
 
-impl Default for DccpSpec {
-    fn default() -> DccpSpec {
-        DccpSpec {
-            sequence_window: 10_000,
-            ack_vector: true,
-            handshake: true,
-            short_numbers: false,
-            ack_delay: TimeDelta::from_millis(200),
-            ack_at_once: true,
-            service: ServiceCode::NONE,
-            rtp: true,
-            discard_age: Some(TimeDelta::from_millis(500)),
-            options: Bytes::new(400),
-            header: None,
-        }
-    }
-}
-
 impl Transport {
-    /// Its name in scenarios.
-    pub fn name(self) -> &'static str {
-        match self {
-            Transport::Rtp => "rtp",
-            Transport::Tcp => "tcp",
-            Transport::Udp => "udp",
-            Transport::Dccp => "dccp",
+    /// The transports of a controller that steers this, the usual one first.
+    pub fn steered_by(steers: Steers) -> &'static [Transport] {
+        match steers {
+            Steers::Media => &[Transport::Rtp],
+            Steers::Datagrams => &[Transport::Rtp, Transport::Udp],
+            Steers::Unreported => &[Transport::Udp],
+            Steers::ByteStream => &[Transport::Tcp],
+            Steers::Ccid(_) => &[Transport::Dccp],
         }
     }
 
-    /// Whether its receiver plays media out, under a controller of this kind.
-    pub fn plays_out(self, controller: &str) -> bool {
+    /// Whether its receiver plays media out, under this controller.
+    pub fn plays_out(self, controller: &ControllerParams) -> bool {
         self == Transport::Dccp || self.reports(controller)
     }
 
-    /// Whether reports of RTP come back over it, under a controller of this kind.
-    pub fn reports(self, controller: &str) -> bool {
+    /// Whether reports of RTP come back over it, under this controller.
+    pub fn reports(self, controller: &ControllerParams) -> bool {
         match self {
             Transport::Rtp => true,
             Transport::Tcp | Transport::Dccp => false,
-            Transport::Udp => controller != "none",
+            Transport::Udp => controller.steers() != Steers::Unreported,
         }
     }
 
@@ -297,15 +275,16 @@ impl Transport {
     }
 }
 
-/// Which ECN codepoint a flow's packets carry.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum EcnMode {
-    /// None.
-    Off,
-    /// ECT(0): classic response.
-    Classic,
-    /// ECT(1): L4S.
-    L4s,
+names! {
+    /// Which ECN codepoint a flow's packets carry.
+    pub enum EcnMode {
+        /// Not-ECT: packets cannot be marked.
+        Off = "off",
+        /// ECT(0): classic response.
+        Classic = "classic",
+        /// ECT(1): L4S.
+        L4s = "l4s",
+    }
 }
 
 /// What steers a flow.
@@ -315,6 +294,37 @@ pub struct ControllerSpec {
     pub profile: String,
     /// Its kind and the values of all its parameters.
     pub params: ControllerParams,
+}
+
+impl EcnMode {
+    /// The codepoint that packets start with.
+    pub fn codepoint(self) -> Ecn {
+        match self {
+            EcnMode::Off => Ecn::NotEct,
+            EcnMode::Classic => Ecn::Ect0,
+            EcnMode::L4s => Ecn::Ect1,
+        }
+    }
+}
+
+impl ControllerSpec {
+    /// What a DCCP connection under the controller does unless it is told otherwise.
+    pub fn usual_dccp(&self) -> DccpSpec {
+        let usual = if self.profile == "ns2" { DccpSpec::ns2() } else { DccpSpec::default() };
+        DccpSpec { ack_vector: self.params.steers() == Steers::Ccid(2), ..usual }
+    }
+
+    /// What a TCP connection under the controller does unless it is told otherwise: its recovery is that of the controller's
+    /// name, if there is such a recovery.
+    pub fn usual_tcp(&self) -> TcpConfig {
+        let usual = if self.profile == "ns2" { TcpConfig::ns2() } else { TcpConfig::default() };
+        let recovery = RecoveryKind::named(self.params.kind()).unwrap_or(RecoveryKind::Sack);
+        let ecn_echo = match self.params {
+            ControllerParams::Dctcp(_) => EcnEcho::Exact,
+            _ => usual.ecn_echo,
+        };
+        TcpConfig { recovery, ecn_echo, ..usual }
+    }
 }
 
 /// One stream of media.
@@ -440,15 +450,16 @@ pub struct Rfc8593Spec {
     pub seed: Option<u64>,
 }
 
-/// A model of RFC 8593.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum VideoModelName {
-    /// Section 5.
-    Statistical,
-    /// Section 6.
-    Trace,
-    /// Section 7.
-    Hybrid,
+names! {
+    /// A model of RFC 8593.
+    pub enum VideoModelName {
+        /// Statistical (section 5).
+        Statistical = "statistical",
+        /// Driven by a trace (section 6).
+        Trace = "trace",
+        /// Hybrid (section 7).
+        Hybrid = "hybrid",
+    }
 }
 
 /// The frame sizes of a sequence that is encoded at several rates.

@@ -2,7 +2,7 @@
 
 use crate::Scenario;
 use crate::overrides::quoted_key;
-use crate::quantity::{Dimension, parse_ticks};
+use paceline_units::text::{Dimension, parse_ticks};
 use toml::{Table, Value};
 
 /// What one parameter of a scenario is set to.

@@ -1,7 +1,8 @@
 //! How each transport's packets travel as small copies, and which two ends belong together.
 
 use crate::packet::{Content, PacketPool};
-use paceline_scenario::registry::{AnyController, AnyReceiverHalf, FlowCcids};
+use paceline_cc::{AnyController, AnyReceiverHalf};
+use paceline_scenario::FlowCcids;
 use paceline_transport::dccp::{DccpReceiver, DccpSender};
 use paceline_transport::rtp::{RtpPacket, RtpReceiver, RtpSender};
 use paceline_transport::tcp::transfers::{TransfersReceiver, TransfersSender};

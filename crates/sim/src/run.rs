@@ -4,18 +4,20 @@ use crate::edge::Edge;
 use crate::engine::{Engine, Pace};
 use crate::flow::{AnyFlow, Flow, FlowWiring};
 use crate::hop::Hop;
-use paceline_link::{Link, LinkError};
+use paceline_cc::AnyController;
+use paceline_link::Link;
 use paceline_metrics::TimeSeries;
 use paceline_metrics::{Facts, FlowRecorder, LinkRecorder, flow_series, link_series};
 use paceline_metrics::{Fairness, Summary};
+use paceline_scenario::FlowCcids;
 use paceline_scenario::build::{DccpParts, EndsParts, FlowParts};
-use paceline_scenario::registry::{AnyController, FlowCcids};
 use paceline_scenario::{Loaded, Scenario};
 use paceline_transport::dccp::{DccpReceiver, DccpSender, open_pair};
 use paceline_transport::rtp::{RtpReceiver, RtpSender};
 use paceline_transport::tcp::transfers::{TransfersReceiver, TransfersSender};
 use paceline_transport::tcp::{TcpReceiver, TcpSender};
 use paceline_transport::udp::{UdpReceiver, UdpSender};
+use paceline_units::param::ParamError;
 use paceline_units::{Time, TimeDelta};
 use std::collections::BTreeMap;
 
@@ -42,7 +44,7 @@ impl Simulation {
     ///
     /// # Errors
     /// If a link cannot be built; `load` has refused that before.
-    pub fn new(loaded: &Loaded, pace: Pace) -> Result<Simulation, LinkError> {
+    pub fn new(loaded: &Loaded, pace: Pace) -> Result<Simulation, ParamError> {
         let scenario = loaded.scenario.clone();
         let mut assembly = Assembly::new(&scenario, loaded)?;
         let flows =
@@ -110,14 +112,14 @@ struct Assembly<'a> {
 }
 
 impl<'a> Assembly<'a> {
-    fn new(scenario: &'a Scenario, loaded: &Loaded) -> Result<Assembly<'a>, LinkError> {
+    fn new(scenario: &'a Scenario, loaded: &Loaded) -> Result<Assembly<'a>, ParamError> {
         let hops = scenario.links.iter().zip(&loaded.parts.links).map(|(spec, config)| {
             let link = Link::new(config.clone(), scenario.seed, &spec.name)?;
             let recorder = scenario.link_recorder(&spec.name);
             let ticker = recorder.ticker();
             Ok(Hop::new(link, recorder, ticker))
         });
-        let hops = hops.collect::<Result<_, LinkError>>()?;
+        let hops = hops.collect::<Result<_, ParamError>>()?;
         Ok(Assembly { scenario, hops, edges: Vec::new(), between: BTreeMap::new() })
     }
 

@@ -6,11 +6,12 @@
 #![allow(clippy::print_stdout, reason = "what an example is for")]
 
 // docs: own transport
-use paceline_cc::scream::{Config, Params, Scream};
+use paceline_cc::scream::{Params, Scream};
 use paceline_cc::{
-    Allowance, Controller, Offered, Pacing, PacketResult, PacketsReport, Report, SendQueueState, SentPacket,
-    Status, StreamId, TargetChange, Update,
+    Allowance, Controller, FlowSetup, Offered, Pacing, PacketResult, PacketsReport, Report, SendQueueState,
+    SentPacket, Status, StreamId, TargetChange, Update,
 };
+use paceline_units::param::Profiles;
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 use std::collections::VecDeque;
 
@@ -42,7 +43,7 @@ impl OwnTransport {
         let params = Params::profile("reference-2022").expect("a profile of `paceline list controllers`");
         OwnTransport {
             target: params.target_bitrate_start,
-            controller: Scream::new(Config::one_stream(params, false, LARGEST)),
+            controller: Scream::new(&params, &FlowSetup::new(LARGEST)),
             allowance: Allowance::Unlimited,
             pacing: Pacing::Off,
             next_send: Time::ZERO,
@@ -226,7 +227,7 @@ fn rtp_sender() -> RtpSender<Scream> {
         // How late a timer may fire without the pacing rate going down.
         forgiven_lateness: TimeDelta::from_millis(2),
     };
-    RtpSender::new(Scream::new(Config::one_stream(params, false, LARGEST)), &config, vec![stream])
+    RtpSender::new(Scream::new(&params, &FlowSetup::new(LARGEST)), &config, vec![stream])
 }
 // docs: end
 
@@ -235,7 +236,7 @@ fn run_endpoint() {
     let mut bytes = Bytes::ZERO;
     // docs: endpoint loop
     let mut sender = rtp_sender();
-    let mut receiver = RtpReceiver::new(FeedbackConfig::default(), 1, PlayoutConfig::Immediate);
+    let mut receiver = RtpReceiver::new(FeedbackConfig::default(), 1, PlayoutConfig::IMMEDIATE);
     let mut media: VecDeque<(Time, RtpPacket)> = VecDeque::new();
     let mut reports: VecDeque<(Time, Box<Feedback>)> = VecDeque::new();
     let (mut now, mut frames) = (Time::ZERO, 0);

@@ -1,12 +1,17 @@
-//! The vocabulary of Paceline: points in time, spans of time, rates, sizes, ECN marks, named random streams.
+//! The vocabulary of Paceline: points in time, spans of time, rates, sizes, ECN marks, named random streams; quantities as
+//! text; and how a parameter is declared.
 //!
 //! Lives in every world; knows no other crate. Time is whole nanoseconds, so that two machines agree to the bit.
 #![no_std]
 
+extern crate alloc;
+
 mod ecn;
+pub mod param;
 mod quantity;
 #[cfg(feature = "random")]
 mod random;
+pub mod text;
 mod time;
 
 pub use ecn::Ecn;

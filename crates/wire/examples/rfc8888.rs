@@ -5,7 +5,8 @@
 #![allow(clippy::print_stdout, reason = "what an example is for")]
 
 // docs: rfc 8888
-use paceline_cc::scream::{Config, Params, Scream};
+use paceline_cc::FlowSetup;
+use paceline_cc::scream::{Params, Scream};
 use paceline_cc::{
     Allowance, Controller, DetectorConfig, LossDetector, PacketResult, PacketsReport, Report, SentPacket,
     Status, StreamId, Update,
@@ -75,7 +76,7 @@ impl Feeder {
 fn main() -> Result<(), WireError> {
     let largest = Bytes::new(1212);
     let mut feeder = Feeder {
-        controller: Scream::new(Config::one_stream(Params::default(), false, largest)),
+        controller: Scream::new(&Params::default(), &FlowSetup::new(largest)),
         sent: BTreeMap::new(),
         timestamps: RtsUnwrapper::new(),
         raw: RawFeedback::default(),

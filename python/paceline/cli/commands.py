@@ -51,6 +51,11 @@ class Kind(str, Enum):
     queues = "queues"
     sources = "sources"
     traces = "traces"
+    marks = "marks"
+    losses = "losses"
+    noises = "noises"
+    playouts = "playouts"
+    transports = "transports"
     studies = "studies"
     designs = "designs"
 

@@ -13,9 +13,10 @@ mod recovery;
 mod tests;
 
 pub use delivery_rate::Note;
-pub use params::{PROFILES, Params};
+pub use params::Params;
 
-use crate::window::{Setup, WindowSender};
+use crate::FlowSetup;
+use crate::window::WindowSender;
 use delivery_rate::DeliveryRate;
 use model::Model;
 use paceline_units::Time;
@@ -27,7 +28,7 @@ pub type Bbr = WindowSender<BbrLaw>;
 
 impl Bbr {
     /// A sender that has sent nothing.
-    pub fn new(params: &Params, setup: &Setup) -> Bbr {
+    pub fn new(params: &Params, setup: &FlowSetup) -> Bbr {
         WindowSender::with_law(setup, |_| BbrLaw::new(params))
     }
 }

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use paceline_units::{Bitrate, Bytes, Ecn, TimeDelta};
 
 fn make() -> Flow<BbrLaw> {
-    Flow::new(Bbr::new(&Params::default(), &Setup::new(Bytes::new(SIZE))))
+    Flow::new(Bbr::new(&Params::default(), &FlowSetup::new(Bytes::new(SIZE))))
 }
 
 /// A paced flow on the path, and when its packets were sent.

@@ -7,10 +7,11 @@ mod params;
 #[cfg(test)]
 mod tests;
 
-pub use params::{PROFILES, Params};
+pub use params::Params;
 
+use crate::FlowSetup;
 use crate::observe::state_variables;
-use crate::window::{Ack, Cause, Law, PacingGains, Setup, Window, WindowSender};
+use crate::window::{Ack, Cause, Law, PacingGains, Window, WindowSender};
 use crate::{Assigned, SentPacket};
 use curve::Curve;
 use paceline_units::{Bitrate, Time};
@@ -20,7 +21,7 @@ pub type Cubic = WindowSender<CubicLaw>;
 
 impl Cubic {
     /// A sender that has sent nothing.
-    pub fn new(params: &Params, setup: &Setup) -> Cubic {
+    pub fn new(params: &Params, setup: &FlowSetup) -> Cubic {
         WindowSender::with_law(setup, |_| CubicLaw::new(params))
     }
 }

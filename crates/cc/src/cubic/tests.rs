@@ -6,7 +6,7 @@ use crate::window::drive::{Flow, SIZE, lost};
 use paceline_units::{Bytes, Ecn, TimeDelta};
 
 fn make(params: &Params, packets: u64) -> Flow<CubicLaw> {
-    Flow::new(Cubic::new(params, &Setup::new(Bytes::new(SIZE)))).avoiding(packets)
+    Flow::new(Cubic::new(params, &FlowSetup::new(Bytes::new(SIZE)))).avoiding(packets)
 }
 
 fn close(found: f64, expected: f64) {

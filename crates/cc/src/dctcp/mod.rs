@@ -7,11 +7,12 @@ mod params;
 #[cfg(test)]
 mod tests;
 
-pub use params::{PROFILES, Params};
+pub use params::Params;
 
+use crate::FlowSetup;
 use crate::observe::state_variables;
 use crate::reno::{self, RenoLaw};
-use crate::window::{Ack, Cause, Law, Marks, Setup, Window, WindowSender};
+use crate::window::{Ack, Cause, Law, Marks, Window, WindowSender};
 use paceline_units::{Bitrate, Time};
 
 /// The sender half. `assign` overwrites window and threshold, not alpha.
@@ -19,7 +20,7 @@ pub type Dctcp = WindowSender<DctcpLaw>;
 
 impl Dctcp {
     /// A sender that has sent nothing.
-    pub fn new(params: &Params, setup: &Setup) -> Dctcp {
+    pub fn new(params: &Params, setup: &FlowSetup) -> Dctcp {
         WindowSender::with_law(setup, |_| DctcpLaw::new(params))
     }
 }

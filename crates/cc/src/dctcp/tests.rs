@@ -6,7 +6,7 @@ use crate::window::drive::{Flow, SIZE, lost};
 use paceline_units::{Bytes, Ecn, TimeDelta};
 
 fn make() -> Flow<DctcpLaw> {
-    Flow::new(Dctcp::new(&Params::default(), &Setup::new(Bytes::new(SIZE))))
+    Flow::new(Dctcp::new(&Params::default(), &FlowSetup::new(Bytes::new(SIZE))))
 }
 
 #[test]

@@ -7,10 +7,11 @@ mod params;
 #[cfg(test)]
 mod tests;
 
-pub use params::{PROFILES, Params};
+pub use params::Params;
 
+use crate::FlowSetup;
 use crate::observe::state_variables;
-use crate::window::{Ack, Cause, Law, Sent, Setup, Window, WindowSender};
+use crate::window::{Ack, Cause, Law, Sent, Window, WindowSender};
 use crate::{Assigned, PacketResult, Status};
 use delays::Delays;
 use paceline_units::{Time, TimeDelta};
@@ -20,7 +21,7 @@ pub type Ledbat = WindowSender<LedbatLaw>;
 
 impl Ledbat {
     /// A sender that has sent nothing.
-    pub fn new(params: &Params, setup: &Setup) -> Ledbat {
+    pub fn new(params: &Params, setup: &FlowSetup) -> Ledbat {
         WindowSender::with_law(setup, |window| {
             let first = (params.init_cwnd as f64 * window.mss).min(window.initial());
             window.set(first);

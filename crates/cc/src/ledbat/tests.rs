@@ -6,7 +6,7 @@ use crate::window::drive::{Flow, SIZE, lost};
 use paceline_units::{Bytes, Ecn};
 
 fn make() -> Flow<LedbatLaw> {
-    Flow::new(Ledbat::new(&Params::default(), &Setup::new(Bytes::new(SIZE))))
+    Flow::new(Ledbat::new(&Params::default(), &FlowSetup::new(Bytes::new(SIZE))))
 }
 
 fn ms(millis: u64) -> Time {

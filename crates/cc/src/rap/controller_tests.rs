@@ -1,6 +1,8 @@
 use super::*;
-use crate::rap::{Config, Params};
+use crate::FlowSetup;
+use crate::rap::Params;
 use crate::{Pacing, PacketResult, PacketsReport, ReceiverRequest, StreamId};
+use paceline_units::param::Profiles;
 use paceline_units::{Bitrate, Bytes, Ecn};
 
 const SIZE: Bytes = Bytes::new(1000);
@@ -11,7 +13,7 @@ fn ms(millis: u64) -> Time {
 
 fn rap(profile: &str) -> Rap {
     let params = Params::profile(profile).expect("a profile");
-    Rap::new(Config { params, largest_packet: SIZE })
+    Rap::new(&params, &FlowSetup::new(SIZE))
 }
 
 fn send(rap: &mut Rap, at: u64, sequence: u64) -> Update {
@@ -105,7 +107,7 @@ fn silence_is_a_loss_after_the_timeout() {
 #[test]
 fn fine_grain_stretches_the_gap_with_the_queue() {
     let params = Params { fine_grain: true, slow_start: false, ..Params::default() };
-    let mut rap = Rap::new(Config { params, largest_packet: SIZE });
+    let mut rap = Rap::new(&params, &FlowSetup::new(SIZE));
     drop_update(send(&mut rap, 0, 0));
     drop_update(acknowledge(&mut rap, 100, 0, 0));
     drop_update(send(&mut rap, 100, 1));

@@ -8,22 +8,13 @@ mod outstanding;
 mod params;
 mod round_trip;
 
-pub use params::{PROFILES, Params};
+pub use params::Params;
 
-use crate::{Allowance, Pacing, ReceiverRequest, StreamId, TargetChange, Update};
+use crate::{Allowance, FlowSetup, Pacing, ReceiverRequest, StreamId, TargetChange, Update};
 use alloc::vec::Vec;
 use outstanding::Outstanding;
-use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
+use paceline_units::{Bitrate, Time, TimeDelta};
 use round_trip::RoundTrip;
-
-/// What RAP must know of the flow it serves.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Config {
-    /// Its constants.
-    pub params: Params,
-    /// Largest packet on the link, header in: the packet size before anything was sent.
-    pub largest_packet: Bytes,
-}
 
 /// The sender half. It has no receiver half: it asks for a report on each packet.
 ///
@@ -55,8 +46,8 @@ const SHORTEST_STEP: TimeDelta = TimeDelta::from_micros(1);
 
 impl Rap {
     /// A sender that has sent nothing.
-    pub fn new(config: Config) -> Rap {
-        let Config { params, largest_packet } = config;
+    pub fn new(params: &Params, setup: &FlowSetup) -> Rap {
+        let (params, largest_packet) = (params.clone(), setup.largest_packet);
         Rap {
             round_trip: RoundTrip::new(&params),
             ipg: params.ipg.as_secs_f64(),

@@ -8,10 +8,11 @@ mod params;
 #[cfg(test)]
 mod tests;
 
-pub use params::{PROFILES, Params};
+pub use params::Params;
 
+use crate::FlowSetup;
 use crate::observe::state_variables;
-use crate::window::{Ack, Cause, Law, PacingGains, Setup, Window, WindowSender};
+use crate::window::{Ack, Cause, Law, PacingGains, Window, WindowSender};
 use paceline_units::{Bitrate, Time};
 
 /// The sender half. `assign` overwrites window and threshold.
@@ -19,7 +20,7 @@ pub type Reno = WindowSender<RenoLaw>;
 
 impl Reno {
     /// A sender that has sent nothing.
-    pub fn new(params: &Params, setup: &Setup) -> Reno {
+    pub fn new(params: &Params, setup: &FlowSetup) -> Reno {
         WindowSender::with_law(setup, |window| {
             window.whole_packets = params.whole_packets;
             RenoLaw::new(params)

@@ -1,12 +1,14 @@
 //! The equations of RFC 5681 as vectors, and where the profile `ns2` differs.
 
 use super::*;
+use crate::FlowSetup;
 use crate::window::drive::{Flow, SIZE, lost};
 use crate::{Controller, Recovery, StreamId};
+use paceline_units::param::Profiles;
 use paceline_units::{Bytes, Ecn, TimeDelta};
 
 fn make(profile: &str, initial_window: u64) -> Flow<RenoLaw> {
-    let setup = Setup { initial_window, ..Setup::new(Bytes::new(SIZE)) };
+    let setup = FlowSetup { initial_window, ..FlowSetup::new(Bytes::new(SIZE)) };
     Flow::new(Reno::new(&Params::profile(profile).unwrap(), &setup))
 }
 
@@ -24,7 +26,7 @@ fn slow_start_adds_what_is_acknowledged_at_most_a_packet_per_acknowledgement() {
     flow.ack(1..4, Ecn::NotEct);
     assert_eq!(flow.cwnd(), 12.0, "RFC 5681 equation 2 with three packets in one acknowledgement");
     let params = Params::profile("rfc3465").unwrap();
-    flow.sender = Reno::new(&params, &Setup::new(Bytes::new(SIZE)));
+    flow.sender = Reno::new(&params, &FlowSetup::new(Bytes::new(SIZE)));
     flow.next = 0;
     flow.fill();
     flow.ack(0..3, Ecn::NotEct);
@@ -192,7 +194,7 @@ fn a_pause_of_a_timeout_takes_the_window_down_to_the_first() {
 
 #[test]
 fn a_largest_window_holds_and_an_assignment_too() {
-    let setup = Setup { max_window: Some(Bytes::new(20 * SIZE)), ..Setup::new(Bytes::new(SIZE)) };
+    let setup = FlowSetup { max_window: Some(Bytes::new(20 * SIZE)), ..FlowSetup::new(Bytes::new(SIZE)) };
     let mut reno = Reno::new(&Params::default(), &setup);
     let _ = reno.assign(Time::ZERO, crate::Assigned::Window(Bytes::new(90 * SIZE)));
     assert_eq!(reno.snapshot().window, Some(Bytes::new(20 * SIZE)));
@@ -204,7 +206,7 @@ fn a_largest_window_holds_and_an_assignment_too() {
 fn pacing_spreads_two_windows_in_slow_start_and_a_fifth_more_than_one_after_it() {
     let params = Params { pacing: true, ..Params::default() };
     let mut flow = make("rfc5681", 10);
-    flow.sender = Reno::new(&params, &Setup::new(Bytes::new(SIZE)));
+    flow.sender = Reno::new(&params, &FlowSetup::new(Bytes::new(SIZE)));
     flow.fill();
     assert_eq!(flow.sender.law_pace(), None, "no round trip yet");
     flow.ack(0..1, Ecn::NotEct);

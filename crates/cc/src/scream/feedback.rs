@@ -176,7 +176,8 @@ impl Stream {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Config, Params, Scream};
+    use super::super::{Params, Scream};
+    use crate::FlowSetup;
     use paceline_units::{Bytes, Time, TimeDelta};
 
     const AT: [u64; 4] = [1000, 1050, 1101, 1102];
@@ -185,7 +186,7 @@ mod tests {
     /// and to a loss.
     fn reactions(held: bool) -> [Option<bool>; 4] {
         let params = Params { events_held: held, ..Params::default() };
-        let mut scream = Scream::new(Config::one_stream(params, false, Bytes::new(1200)));
+        let mut scream = Scream::new(&params, &FlowSetup::new(Bytes::new(1200)));
         scream.round_trip.sample(&scream.params, Time::ZERO, TimeDelta::from_millis(100));
         AT.map(|at| {
             let now = Time::from_nanos(at * 1_000_000);

@@ -74,6 +74,7 @@ impl FlightHistory {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use paceline_units::param::Profiles;
 
     fn at(millis: u64) -> Time {
         Time::from_nanos(millis * 1_000_000)

@@ -202,7 +202,7 @@ impl MediaRate {
         self.cut_for_window_use(params, now, congestion);
         let queued = self.queued_bits(params);
         self.queue_average += params.tx_queue_weight * (queued - self.queue_average);
-        let ramp = params.ramp_up_speed.as_bps_f64().min(self.target * params.ramp_up_scale)
+        let ramp = params.ramp_up_speed.0.as_bps_f64().min(self.target * params.ramp_up_scale)
             * params.rate_adjust_interval.as_secs_f64();
         let fast = congestion.in_fast_increase && self.queue_age(now) < params.fast_increase_queue_age;
         let marked = congestion.alpha.is_some_and(|alpha| alpha > params.l4s_growth_alpha);
@@ -322,6 +322,7 @@ impl MediaRate {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use paceline_units::param::Profiles;
 
     const CALM: Congestion = Congestion {
         trend: 0.0,

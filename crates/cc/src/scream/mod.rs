@@ -17,9 +17,9 @@ mod scheduler;
 mod tuned;
 mod window;
 
-pub use params::{PROFILES, Params};
+pub use params::Params;
 
-use crate::{DetectorConfig, LossDetector, Pacing, StreamId, StreamSet, Update};
+use crate::{DetectorConfig, FlowSetup, LossDetector, Pacing, StreamId, StreamSet, Update};
 use alloc::vec::Vec;
 use base_delay::BaseDelay;
 use competing::CompetingFlows;
@@ -34,26 +34,6 @@ use window::Window;
 
 /// What a learned packet size starts from.
 const LEARNED_FROM: Bytes = Bytes::new(100);
-
-/// What SCReAM must know of the flow it serves.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Config {
-    /// Its constants.
-    pub params: Params,
-    /// Whether packets are sent as ECT(1) and marks are answered in proportion.
-    pub l4s: bool,
-    /// Largest packet on the link, header in.
-    pub largest_packet: Bytes,
-    /// The priority of each stream, above 0; one for each stream of the flow.
-    pub priorities: Vec<f64>,
-}
-
-impl Config {
-    /// One stream with priority 1.
-    pub fn one_stream(params: Params, l4s: bool, largest_packet: Bytes) -> Config {
-        Config { params, l4s, largest_packet, priorities: alloc::vec![1.0] }
-    }
-}
 
 /// The sender half. It has no receiver half: RFC 8888 reports carry all it needs.
 ///
@@ -111,9 +91,10 @@ struct Pending {
 
 impl Scream {
     /// A sender that has sent nothing. A flow without streams gets one.
-    pub fn new(config: Config) -> Scream {
-        let Config { params, l4s, largest_packet, priorities } = config;
-        let priorities = if priorities.is_empty() { alloc::vec![1.0] } else { priorities };
+    pub fn new(params: &Params, setup: &FlowSetup) -> Scream {
+        let FlowSetup { l4s, largest_packet, ref priorities, .. } = *setup;
+        let params = params.clone();
+        let priorities = if priorities.is_empty() { alloc::vec![1.0] } else { priorities.clone() };
         let detector = DetectorConfig {
             packet_threshold: None,
             reorder_window: params.reorder_window,

@@ -1,8 +1,8 @@
 //! SCReAM's constants by name. One algorithm, two named sets of values.
 
 use super::tuned;
-use crate::params::{ParamError, param_set};
-use alloc::format;
+use paceline_units::param::{Profile, Profiles, Ramp};
+use paceline_units::params;
 use paceline_units::{Bitrate, Bytes, TimeDelta};
 
 const fn ms(millis: i64) -> TimeDelta {
@@ -11,128 +11,130 @@ const fn ms(millis: i64) -> TimeDelta {
 
 const INF: f64 = f64::INFINITY;
 
-param_set! {
+params! {
     /// Every constant of SCReAM v1. `Default` is RFC 8298's table; a rule that only the reference program has is
     /// switched off by its neutral value.
     pub struct Params {
-        qdelay_target_lo: Time = ms(100), in 1e-3, 10.0, "RFC 8298 4.1.1.1", "Target of the queue delay, lowest value";
-        qdelay_target_hi: Time = ms(400), in 1e-3, 10.0, "RFC 8298 4.1.1.1", "Target of the queue delay, highest value when flows compete";
-        qdelay_weight: Ratio = 0.1, in 0.0, 1.0, "RFC 8298 4.1.1.1", "Weight of a sample in the average of the delay fraction";
-        qdelay_weight_interval: Time = ms(50), in 0.0, 1.0, "RFC 8298 4.1.2", "Least time between samples of that average; zero: every window update";
-        qdelay_trend_th: Ratio = 0.2, in 0.0, 1.0, "RFC 8298 4.1.1.1", "Delay trend at which fast increase ends";
-        qdelay_trend_lo: Ratio = 0.2, in 0.0, 1.0, "RFC 8298 4.1.1.1", "Delay trend below which fast increase may resume";
-        trend_start: Time = ms(0), in 0.0, 60.0, "reference program 2022-06, window (3)", "The trend is taken as zero before this time of the flow";
+        qdelay_target_lo: TimeDelta = ms(100), in 1e-3, 10.0, "RFC 8298 4.1.1.1", "Target of the queue delay, lowest value";
+        qdelay_target_hi: TimeDelta = ms(400), in 1e-3, 10.0, "RFC 8298 4.1.1.1", "Target of the queue delay, highest value when flows compete";
+        qdelay_weight: f64 = 0.1, in 0.0, 1.0, "RFC 8298 4.1.1.1", "Weight of a sample in the average of the delay fraction";
+        qdelay_weight_interval: TimeDelta = ms(50), in 0.0, 1.0, "RFC 8298 4.1.2", "Least time between samples of that average; zero: every window update";
+        qdelay_trend_th: f64 = 0.2, in 0.0, 1.0, "RFC 8298 4.1.1.1", "Delay trend at which fast increase ends";
+        qdelay_trend_lo: f64 = 0.2, in 0.0, 1.0, "RFC 8298 4.1.1.1", "Delay trend below which fast increase may resume";
+        trend_start: TimeDelta = ms(0), in 0.0, 60.0, "reference program 2022-06, window (3)", "The trend is taken as zero before this time of the flow";
         min_cwnd: Bytes = Bytes::new(3000), in 1.0, 1e9, "RFC 8298 4.1.1.1", "Smallest congestion window";
-        min_cwnd_packets: Ratio = 0.0, in 0.0, 100.0, "reference program 2022-06, sending", "Smallest congestion window in largest packets";
+        min_cwnd_packets: f64 = 0.0, in 0.0, 100.0, "reference program 2022-06, sending", "Smallest congestion window in largest packets";
         initial_cwnd: Bytes = Bytes::new(3000), in 1.0, 1e9, "RFC 8298 4.1.1.2", "First congestion window";
-        max_bytes_in_flight_head_room: Ratio = 1.1, in 1.0, 100.0, "RFC 8298 4.1.1.1", "Window over the largest flight seen";
-        max_bytes_in_flight_window: Time = ms(5000), in 1.0, 60.0, "RFC 8298 4.1.2.2", "How long the largest flight is remembered";
-        max_bytes_in_flight_trend: Ratio = 0.0, in 0.0, 1.0, "reference program 2022-06, window (3)", "How far the delay trend pulls the limit from the largest flight towards the largest mean one";
+        max_bytes_in_flight_head_room: f64 = 1.1, in 1.0, 100.0, "RFC 8298 4.1.1.1", "Window over the largest flight seen";
+        max_bytes_in_flight_window: TimeDelta = ms(5000), in 1.0, 60.0, "RFC 8298 4.1.2.2", "How long the largest flight is remembered";
+        max_bytes_in_flight_trend: f64 = 0.0, in 0.0, 1.0, "reference program 2022-06, window (3)", "How far the delay trend pulls the limit from the largest flight towards the largest mean one";
         max_bytes_in_flight_floor: Bytes = Bytes::new(0), in 0.0, 1e9, "reference program 2022-06, window (6)", "The limit holds only above this";
-        max_bytes_in_flight_always: Flag = false, in 0.0, 1.0, "reference program 2022-06, window (6)", "The limit holds in fast increase too, once there was congestion";
-        gain: Ratio = 1.0, in 0.0, 100.0, "RFC 8298 4.1.1.1", "Gain of the window below the delay target";
-        gain_down: Ratio = 1.0, in 0.0, 100.0, "RFC 8298 4.1.1.1", "Gain of the window above the delay target";
-        max_decrease: Ratio = INF, in 0.0, INF, "reference program 2022-06, window (5)", "Largest decrease for delay in one update, as a part of the window";
-        fast_increase_use: Ratio = 1.5, in 0.0, 100.0, "RFC 8298 4.1.2.2", "In fast increase the window grows if this times the flight fills it";
-        window_use: Ratio = 1.25, in 0.0, 100.0, "RFC 8298 4.1.2.2", "Otherwise the window grows if this times the flight fills it";
-        cwnd_update_interval: Time = ms(0), in 0.0, 1.0, "reference program 2022-06, feedback", "Least time between window updates";
-        acked_head_room: Ratio = INF, in 0.0, INF, "reference program 2022-06, feedback", "Bytes acknowledged count for growth at most this times the present rate";
-        post_congestion_delay: Time = ms(0), in 0.0, 100.0, "reference program 2022-06, window (5)", "How long growth takes to come back after congestion";
-        beta_loss: Ratio = 0.8, in 0.0, 1.0, "RFC 8298 4.1.1.1", "Window factor for a loss event";
-        beta_ecn: Ratio = 0.9, in 0.0, 1.0, "RFC 8298 4.1.1.1", "Window factor for a classic ECN event";
-        beta_r: Ratio = 0.9, in 0.0, 1.0, "RFC 8298 4.1.1.1", "Rate factor for a loss event";
-        beta_ecn_rate: Ratio = 0.9, in 0.0, 1.0, "RFC 8298 4.1.3 (BETA_ECN)", "Rate factor for a classic ECN event";
-        l4s_gain: Ratio = 0.125, in 0.0, 1.0, "reference program 2022-06, feedback", "Weight of a round trip in alpha, the average part of marked bytes";
-        l4s_alpha_start: Ratio = 0.1, in 0.0, 1.0, "reference program 2022-06, feedback", "First alpha";
-        l4s_head_room: Ratio = 1.0, in 0.1, 100.0, "reference program 2022-06, window (4)", "Window factor for marks is 1 - alpha/(2 x this)";
-        l4s_rate_head_room: Ratio = 1.0, in 0.1, 100.0, "reference program 2022-06, media rate", "Rate factor for marks is 1 - f alpha/(2 x this), f = flight/window";
-        l4s_growth_alpha: Ratio = INF, in 0.0, INF, "reference program 2022-06, media rate (A)", "Under L4S and above this alpha the rate grows as in fast increase";
-        base_delay_bucket: Time = ms(60_000), in 0.1, 3600.0, "RFC 6817 3.4.2", "Length of a bucket of the base-delay history";
-        base_delay_buckets: Count = 10, in 1.0, 1000.0, "RFC 6817 3.4.2", "Buckets of the base-delay history";
-        base_reset_fraction: Ratio = INF, in 0.0, INF, "reference program 2022-06, window (1)", "The history is forgotten when the slow minimum of delay exceeds this part of the target";
-        base_reset_interval: Time = ms(20_000), in 0.0, 3600.0, "reference program 2022-06, window (1)", "Least time between two such resets";
-        base_reset_weight: Ratio = 0.001, in 0.0, 1.0, "reference program 2022-06, window (1)", "How fast the slow minimum rises, every 50 ms";
-        competing_flow_compensation: Flag = true, in 0.0, 1.0, "RFC 8298 4.1.2.3", "Raise the delay target when loss-based flows compete";
-        loss_event_weight: Ratio = 0.01, in 0.0, 1.0, "ours: RFC 8298 gives none", "Weight of a round trip in the loss event rate";
-        reorder_window: Time = ms(10), in 0.0, 10.0, "reference program 2022-06, feedback", "A packet is lost if one sent this much later was acknowledged";
-        reorder_window_max: Time = ms(200), in 0.0, 10.0, "ours: RFC 8298 4.1.2.4 sets no limit", "The reordering window grows up to this";
-        t_resume_fast_increase: Time = ms(5000), in 0.0, 3600.0, "RFC 8298 4.1.1.1", "Fast increase resumes after so long without a sign of congestion";
-        rate_pace_min: Rate = Bitrate::from_kbps(50), in 1e3, 1e12, "RFC 8298 4.1.1.1", "Lowest pacing rate";
-        rate_pace_max: Rate = Bitrate::MAX, in 1e3, INF, "ours: as fast as the sender's interface", "Highest pacing rate; holds where there is no pacing otherwise";
-        pace_from_target: Flag = false, in 0.0, 1.0, "reference program 2022-06, sending", "Pace from the media rate with a fixed gap, not from window over round trip";
-        pacing_head_room: Ratio = 1.25, in 0.1, 100.0, "reference program 2022-06, sending", "With pace_from_target: pacing rate over media rate";
-        pacing_head_room_start: Ratio = 1.5, in 0.1, 100.0, "reference program 2022-06, sending", "The same before the first congestion, if larger";
-        pacing_delay_fraction: Ratio = 0.0, in 0.0, 1.0, "reference program 2022-06, sending", "No pacing without L4S while the averaged delay fraction is at most this; with pace_from_target";
+        max_bytes_in_flight_always: bool = false, "reference program 2022-06, window (6)", "The limit holds in fast increase too, once there was congestion";
+        gain: f64 = 1.0, in 0.0, 100.0, "RFC 8298 4.1.1.1", "Gain of the window below the delay target";
+        gain_down: f64 = 1.0, in 0.0, 100.0, "RFC 8298 4.1.1.1", "Gain of the window above the delay target";
+        max_decrease: f64 = INF, in 0.0, INF, "reference program 2022-06, window (5)", "Largest decrease for delay in one update, as a part of the window";
+        fast_increase_use: f64 = 1.5, in 0.0, 100.0, "RFC 8298 4.1.2.2", "In fast increase the window grows if this times the flight fills it";
+        window_use: f64 = 1.25, in 0.0, 100.0, "RFC 8298 4.1.2.2", "Otherwise the window grows if this times the flight fills it";
+        cwnd_update_interval: TimeDelta = ms(0), in 0.0, 1.0, "reference program 2022-06, feedback", "Least time between window updates";
+        acked_head_room: f64 = INF, in 0.0, INF, "reference program 2022-06, feedback", "Bytes acknowledged count for growth at most this times the present rate";
+        post_congestion_delay: TimeDelta = ms(0), in 0.0, 100.0, "reference program 2022-06, window (5)", "How long growth takes to come back after congestion";
+        beta_loss: f64 = 0.8, in 0.0, 1.0, "RFC 8298 4.1.1.1", "Window factor for a loss event";
+        beta_ecn: f64 = 0.9, in 0.0, 1.0, "RFC 8298 4.1.1.1", "Window factor for a classic ECN event";
+        beta_r: f64 = 0.9, in 0.0, 1.0, "RFC 8298 4.1.1.1", "Rate factor for a loss event";
+        beta_ecn_rate: f64 = 0.9, in 0.0, 1.0, "RFC 8298 4.1.3 (BETA_ECN)", "Rate factor for a classic ECN event";
+        l4s_gain: f64 = 0.125, in 0.0, 1.0, "reference program 2022-06, feedback", "Weight of a round trip in alpha, the average part of marked bytes";
+        l4s_alpha_start: f64 = 0.1, in 0.0, 1.0, "reference program 2022-06, feedback", "First alpha";
+        l4s_head_room: f64 = 1.0, in 0.1, 100.0, "reference program 2022-06, window (4)", "Window factor for marks is 1 - alpha/(2 x this)";
+        l4s_rate_head_room: f64 = 1.0, in 0.1, 100.0, "reference program 2022-06, media rate", "Rate factor for marks is 1 - f alpha/(2 x this), f = flight/window";
+        l4s_growth_alpha: f64 = INF, in 0.0, INF, "reference program 2022-06, media rate (A)", "Under L4S and above this alpha the rate grows as in fast increase";
+        base_delay_bucket: TimeDelta = ms(60_000), in 0.1, 3600.0, "RFC 6817 3.4.2", "Length of a bucket of the base-delay history";
+        base_delay_buckets: u64 = 10, in 1.0, 1000.0, "RFC 6817 3.4.2", "Buckets of the base-delay history";
+        base_reset_fraction: f64 = INF, in 0.0, INF, "reference program 2022-06, window (1)", "The history is forgotten when the slow minimum of delay exceeds this part of the target";
+        base_reset_interval: TimeDelta = ms(20_000), in 0.0, 3600.0, "reference program 2022-06, window (1)", "Least time between two such resets";
+        base_reset_weight: f64 = 0.001, in 0.0, 1.0, "reference program 2022-06, window (1)", "How fast the slow minimum rises, every 50 ms";
+        competing_flow_compensation: bool = true, "RFC 8298 4.1.2.3", "Raise the delay target when loss-based flows compete";
+        loss_event_weight: f64 = 0.01, in 0.0, 1.0, "ours: RFC 8298 gives none", "Weight of a round trip in the loss event rate";
+        reorder_window: TimeDelta = ms(10), in 0.0, 10.0, "reference program 2022-06, feedback", "A packet is lost if one sent this much later was acknowledged";
+        reorder_window_max: TimeDelta = ms(200), in 0.0, 10.0, "ours: RFC 8298 4.1.2.4 sets no limit", "The reordering window grows up to this";
+        t_resume_fast_increase: TimeDelta = ms(5000), in 0.0, 3600.0, "RFC 8298 4.1.1.1", "Fast increase resumes after so long without a sign of congestion";
+        rate_pace_min: Bitrate = Bitrate::from_kbps(50), in 1e3, 1e12, "RFC 8298 4.1.1.1", "Lowest pacing rate";
+        rate_pace_max: Bitrate = Bitrate::MAX, in 1e3, INF, "ours: as fast as the sender's interface", "Highest pacing rate; holds where there is no pacing otherwise";
+        pace_from_target: bool = false, "reference program 2022-06, sending", "Pace from the media rate with a fixed gap, not from window over round trip";
+        pacing_head_room: f64 = 1.25, in 0.1, 100.0, "reference program 2022-06, sending", "With pace_from_target: pacing rate over media rate";
+        pacing_head_room_start: f64 = 1.5, in 0.1, 100.0, "reference program 2022-06, sending", "The same before the first congestion, if larger";
+        pacing_delay_fraction: f64 = 0.0, in 0.0, 1.0, "reference program 2022-06, sending", "No pacing without L4S while the averaged delay fraction is at most this; with pace_from_target";
         mss: Bytes = Bytes::new(1000), in 64.0, 65000.0, "RFC 8298 4.1.1.1", "Largest payload of a packet";
-        mss_learning: Time = ms(0), in 0.0, 60.0, "reference program 2022-06, sending", "Relearn the largest packet this often; zero: it is given";
-        srtt_prefilter: Ratio = 1.0, in 0.01, 1.0, "reference program 2022-06, feedback", "Weight of a sample in a first round-trip filter; 1: none";
-        stall_time: Time = ms(500), in 0.01, 60.0, "reference program 2022-06, sending", "After nothing was sent for so long, what is outstanding is forgotten";
-        rate_interval: Time = ms(200), in 1e-3, 10.0, "RFC 8298 4.1.3", "Interval over which rates are measured";
-        rate_intervals: Count = 1, in 1.0, 32.0, "reference program 2022-06, sending", "Intervals that are averaged";
-        rate_adjust_interval: Time = ms(200), in 1e-3, 10.0, "RFC 8298 4.1.1.1", "Least time between updates of the media rate";
-        rate_adjust_exceeds: Flag = false, in 0.0, 1.0, "measured on the reference: DEVIATIONS.md", "An update needs more than the interval, not just as much";
-        rate_events_at_frames: Flag = false, in 0.0, 1.0, "measured on the reference: DEVIATIONS.md", "Loss and ECN lower the media rate when the next frame is queued, not at the report";
-        events_held: Flag = false, in 0.0, 1.0, "measured on the reference: DEVIATIONS.md", "A loss or CE within a round trip after a reaction acts when that is over; else it is ignored";
-        target_bitrate_min: Rate = Bitrate::from_kbps(300), in 1e3, 1e12, "RFC 8298 4.1.1.1, no value there", "Lowest target bitrate";
-        target_bitrate_start: Rate = Bitrate::from_mbps(1), in 1e3, 1e12, "ours; the value of the 5G paper's Table I", "First target bitrate";
-        target_bitrate_max: Rate = Bitrate::from_mbps(100), in 1e3, 1e12, "RFC 8298 4.1.1.1, no value there", "Highest target bitrate";
-        ramp_up_speed: Ramp = Bitrate::from_kbps(200), in 1e3, 1e12, "RFC 8298 4.1.1.1", "Largest rate increase per second";
-        ramp_up_scale: Ratio = 0.5, in 0.0, 100.0, "RFC 8298 4.1.3", "Largest rate increase per second, as a part of the target";
-        inflection_gain: Ratio = 4.0, in 0.0, 1000.0, "RFC 8298 4.1.3", "How soon growth is free again away from the last highest rate";
-        inflection_gain_l4s: Ratio = 4.0, in 0.0, 1000.0, "reference program 2022-06, media rate", "The same under L4S";
-        inflection_min: Ratio = 0.2, in 0.0, 1.0, "RFC 8298 4.1.3", "Smallest growth near the last highest rate";
-        inflection_interval: Time = TimeDelta::MAX, in 0.0, 1e10, "reference program 2022-06, media rate", "When growth ends, the rate is kept as the last highest at most this often; largest: never";
-        inflection_measured: Flag = false, in 0.0, 1.0, "reference program 2022-06, media rate", "The last highest rate is capped by the measured throughput";
-        pre_congestion_guard: Ratio = 0.1, in 0.0, 1.0, "RFC 8298 4.1.1.1", "Weight of the delay trend in the media rate";
-        tx_queue_size_factor: Ratio = 1.0, in 0.0, 2.0, "RFC 8298 4.1.1.1", "Weight of the send queue in the media rate";
-        tx_queue_target_part: Ratio = INF, in 0.0, INF, "reference program 2022-06, media rate", "The send queue's bits count up to this part of the target";
-        tx_queue_weight: Ratio = 1.0, in 0.0, 1.0, "reference program 2022-06, media rate", "Weight of a sample in the average of the send queue";
-        tx_queue_newest_frame: Flag = true, in 0.0, 1.0, "RFC 8298 4.1.3", "The newest frame counts as send queue";
+        mss_learning: TimeDelta = ms(0), in 0.0, 60.0, "reference program 2022-06, sending", "Relearn the largest packet this often; zero: it is given";
+        srtt_prefilter: f64 = 1.0, in 0.01, 1.0, "reference program 2022-06, feedback", "Weight of a sample in a first round-trip filter; 1: none";
+        stall_time: TimeDelta = ms(500), in 0.01, 60.0, "reference program 2022-06, sending", "After nothing was sent for so long, what is outstanding is forgotten";
+        rate_interval: TimeDelta = ms(200), in 1e-3, 10.0, "RFC 8298 4.1.3", "Interval over which rates are measured";
+        rate_intervals: u64 = 1, in 1.0, 32.0, "reference program 2022-06, sending", "Intervals that are averaged";
+        rate_adjust_interval: TimeDelta = ms(200), in 1e-3, 10.0, "RFC 8298 4.1.1.1", "Least time between updates of the media rate";
+        rate_adjust_exceeds: bool = false, "measured on the reference: DEVIATIONS.md", "An update needs more than the interval, not just as much";
+        rate_events_at_frames: bool = false, "measured on the reference: DEVIATIONS.md", "Loss and ECN lower the media rate when the next frame is queued, not at the report";
+        events_held: bool = false, "measured on the reference: DEVIATIONS.md", "A loss or CE within a round trip after a reaction acts when that is over; else it is ignored";
+        target_bitrate_min: Bitrate = Bitrate::from_kbps(300), in 1e3, 1e12, "RFC 8298 4.1.1.1, no value there", "Lowest target bitrate";
+        target_bitrate_start: Bitrate = Bitrate::from_mbps(1), in 1e3, 1e12, "ours; the value of the 5G paper's Table I", "First target bitrate";
+        target_bitrate_max: Bitrate = Bitrate::from_mbps(100), in 1e3, 1e12, "RFC 8298 4.1.1.1, no value there", "Highest target bitrate";
+        ramp_up_speed: Ramp = Ramp(Bitrate::from_kbps(200)), in 1e3, 1e12, "RFC 8298 4.1.1.1", "Largest rate increase per second";
+        ramp_up_scale: f64 = 0.5, in 0.0, 100.0, "RFC 8298 4.1.3", "Largest rate increase per second, as a part of the target";
+        inflection_gain: f64 = 4.0, in 0.0, 1000.0, "RFC 8298 4.1.3", "How soon growth is free again away from the last highest rate";
+        inflection_gain_l4s: f64 = 4.0, in 0.0, 1000.0, "reference program 2022-06, media rate", "The same under L4S";
+        inflection_min: f64 = 0.2, in 0.0, 1.0, "RFC 8298 4.1.3", "Smallest growth near the last highest rate";
+        inflection_interval: TimeDelta = TimeDelta::MAX, in 0.0, 1e10, "reference program 2022-06, media rate", "When growth ends, the rate is kept as the last highest at most this often; largest: never";
+        inflection_measured: bool = false, "reference program 2022-06, media rate", "The last highest rate is capped by the measured throughput";
+        pre_congestion_guard: f64 = 0.1, in 0.0, 1.0, "RFC 8298 4.1.1.1", "Weight of the delay trend in the media rate";
+        tx_queue_size_factor: f64 = 1.0, in 0.0, 2.0, "RFC 8298 4.1.1.1", "Weight of the send queue in the media rate";
+        tx_queue_target_part: f64 = INF, in 0.0, INF, "reference program 2022-06, media rate", "The send queue's bits count up to this part of the target";
+        tx_queue_weight: f64 = 1.0, in 0.0, 1.0, "reference program 2022-06, media rate", "Weight of a sample in the average of the send queue";
+        tx_queue_newest_frame: bool = true, "RFC 8298 4.1.3", "The newest frame counts as send queue";
         tx_queue_hold: Bytes = Bytes::MAX, in 0.0, 1e20, "reference program 2022-06, media rate (B)", "No growth while the send queue exceeds this";
-        fast_increase_queue_age: Time = TimeDelta::MAX, in 0.0, 1e10, "reference program 2022-06, media rate (A)", "Fast increase raises the rate only below this age of the send queue";
-        rate_from_target: Ratio = 0.0, in 0.0, 1.0, "reference program 2022-06, media rate (B)", "Part of the target that is taken from the rate change; 0 as RFC 8298 prints it";
-        low_rate_gain: Ratio = 0.0, in 0.0, 1.0, "reference program 2022-06, media rate (B)", "Extra growth of low rates";
-        idle_gain: Ratio = 0.0, in 0.0, 100.0, "reference program 2022-06, media rate", "How far a source below its target slows the rate's change";
-        media_excess: Ratio = INF, in 0.0, INF, "reference program 2022-06, media rate (B)", "No decrease while the source exceeds this times the target";
-        media_limit: Ratio = 2.0, in 1.0, INF, "RFC 8298 4.1.3", "The target stays below (this - trend memory) times the measured rate";
-        rtp_qdelay_th: Time = ms(20), in 0.0, 1e10, "RFC 8298 4.1.1.1", "Send-queue delay that reduces the rate";
-        target_rate_scale_rtp_qdelay: Ratio = 0.95, in 0.0, 1.0, "RFC 8298 4.1.1.1", "Rate factor for a filled send queue or window";
-        window_use_th: Ratio = INF, in 0.0, INF, "reference program 2022-06, media rate", "Flight over window that reduces the rate";
-        window_use_interval: Time = ms(100), in 0.0, 10.0, "reference program 2022-06, media rate", "Least time between two such reductions";
-        discard_age: Time = ms(500), in 1e-3, 1e10, "RFC 8298 4.1.3 asks for a discard and gives no value", "Age at which the send queue is discarded";
-        discard_interval: Time = ms(250), in 0.0, 60.0, "reference program 2022-06, media rate", "Least time between two discards";
-        target_rate_scale_weight: Ratio = 0.0, in 0.0, 1.0, "reference program 2022-06, media rate", "How fast the factor between target and encoder adapts; 0: it stays 1";
+        fast_increase_queue_age: TimeDelta = TimeDelta::MAX, in 0.0, 1e10, "reference program 2022-06, media rate (A)", "Fast increase raises the rate only below this age of the send queue";
+        rate_from_target: f64 = 0.0, in 0.0, 1.0, "reference program 2022-06, media rate (B)", "Part of the target that is taken from the rate change; 0 as RFC 8298 prints it";
+        low_rate_gain: f64 = 0.0, in 0.0, 1.0, "reference program 2022-06, media rate (B)", "Extra growth of low rates";
+        idle_gain: f64 = 0.0, in 0.0, 100.0, "reference program 2022-06, media rate", "How far a source below its target slows the rate's change";
+        media_excess: f64 = INF, in 0.0, INF, "reference program 2022-06, media rate (B)", "No decrease while the source exceeds this times the target";
+        media_limit: f64 = 2.0, in 1.0, INF, "RFC 8298 4.1.3", "The target stays below (this - trend memory) times the measured rate";
+        rtp_qdelay_th: TimeDelta = ms(20), in 0.0, 1e10, "RFC 8298 4.1.1.1", "Send-queue delay that reduces the rate";
+        target_rate_scale_rtp_qdelay: f64 = 0.95, in 0.0, 1.0, "RFC 8298 4.1.1.1", "Rate factor for a filled send queue or window";
+        window_use_th: f64 = INF, in 0.0, INF, "reference program 2022-06, media rate", "Flight over window that reduces the rate";
+        window_use_interval: TimeDelta = ms(100), in 0.0, 10.0, "reference program 2022-06, media rate", "Least time between two such reductions";
+        discard_age: TimeDelta = ms(500), in 1e-3, 1e10, "RFC 8298 4.1.3 asks for a discard and gives no value", "Age at which the send queue is discarded";
+        discard_interval: TimeDelta = ms(250), in 0.0, 60.0, "reference program 2022-06, media rate", "Least time between two discards";
+        target_rate_scale_weight: f64 = 0.0, in 0.0, 1.0, "reference program 2022-06, media rate", "How fast the factor between target and encoder adapts; 0: it stays 1";
     }
+    ordered qdelay_target_lo <= qdelay_target_hi, target_bitrate_min <= target_bitrate_max,
+        target_bitrate_min <= target_bitrate_start,
+        target_bitrate_start <= target_bitrate_max, reorder_window <= reorder_window_max;
 }
 
-/// The named sets of values, the default first.
-pub const PROFILES: &[(&str, &str)] = &[
-    ("rfc8298", "RFC 8298 as printed"),
-    ("reference-2022", "Ericsson's program of 2022-06 as measured, which the tuning paper ran"),
-    ("scream-5g-low-delay", "reference-2022 tuned for least frame delay (study scream-tune, search off)"),
-    (
-        "scream-5g-balanced",
-        "reference-2022 tuned for rate and an empty queue (study scream-tune, search off-judged)",
-    ),
-    (
-        "scream-5g-throughput",
-        "reference-2022 tuned for most rate at no more frame delay (study scream-tune, search off)",
-    ),
-];
+impl Profiles for Params {
+    const PROFILES: &'static [Profile<Params>] = &[
+        Profile { name: "rfc8298", help: "RFC 8298 as printed", params: Params::default },
+        Profile {
+            name: "reference-2022",
+            help: "Ericsson's program of 2022-06 as measured, which the tuning paper ran",
+            params: Params::reference_2022,
+        },
+        Profile {
+            name: "scream-5g-low-delay",
+            help: "reference-2022 tuned for least frame delay (study scream-tune, search off)",
+            params: tuned::low_delay,
+        },
+        Profile {
+            name: "scream-5g-balanced",
+            help: "reference-2022 tuned for rate and an empty queue (study scream-tune, search off-judged)",
+            params: tuned::balanced,
+        },
+        Profile {
+            name: "scream-5g-throughput",
+            help: "reference-2022 tuned for most rate at no more frame delay (study scream-tune, search off)",
+            params: tuned::throughput,
+        },
+    ];
+}
 
 impl Params {
-    /// The named set, if there is one of that name.
-    pub fn profile(name: &str) -> Option<Params> {
-        match name {
-            "rfc8298" => Some(Params::default()),
-            "reference-2022" => Some(Params::reference_2022()),
-            "scream-5g-low-delay" => Some(tuned::low_delay()),
-            "scream-5g-balanced" => Some(tuned::balanced()),
-            "scream-5g-throughput" => Some(tuned::throughput()),
-            _ => None,
-        }
-    }
-
     /// The 2022-06 revision with the configuration of the steady-state measurements.
     pub(super) fn reference_2022() -> Params {
         Params {
@@ -174,7 +176,7 @@ impl Params {
             rate_adjust_exceeds: true,
             rate_events_at_frames: true,
             events_held: true,
-            ramp_up_speed: Bitrate::from_mbps(10),
+            ramp_up_speed: Ramp(Bitrate::from_mbps(10)),
             ramp_up_scale: 1.0,
             inflection_gain_l4s: 16.0,
             inflection_interval: ms(500),
@@ -196,84 +198,5 @@ impl Params {
             target_rate_scale_weight: 0.02,
             ..Params::default()
         }
-    }
-
-    /// Whether the parameters fit each other.
-    ///
-    /// # Errors
-    /// Names the two that do not.
-    pub fn validate(&self) -> Result<(), ParamError> {
-        let ordered = [
-            ("qdelay_target_lo", self.qdelay_target_lo <= self.qdelay_target_hi, "qdelay_target_hi"),
-            (
-                "target_bitrate_min",
-                self.target_bitrate_min <= self.target_bitrate_start,
-                "target_bitrate_start",
-            ),
-            (
-                "target_bitrate_start",
-                self.target_bitrate_start <= self.target_bitrate_max,
-                "target_bitrate_max",
-            ),
-            ("reorder_window", self.reorder_window <= self.reorder_window_max, "reorder_window_max"),
-        ];
-        match ordered.iter().find(|(_, fits, _)| !fits) {
-            Some((low, _, high)) => {
-                Err(ParamError::Contradiction(format!("{low} must not be larger than {high}")))
-            }
-            None => Ok(()),
-        }
-    }
-
-    /// All parameters with their specification.
-    pub fn all() -> &'static [crate::params::ParamSpec] {
-        Params::SPECS
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::params::{ParamKind, ParamSet, ParamValue};
-
-    #[test]
-    fn every_profile_lies_within_the_ranges_and_fits_itself() {
-        for (name, _) in PROFILES {
-            let params = Params::profile(name).expect(name);
-            params.validate().expect(name);
-            for spec in params.specs() {
-                let value = params.value(spec.name).expect(spec.name);
-                assert_eq!(value.kind(), spec.kind, "{}", spec.name);
-                assert!(
-                    (spec.range.0..=spec.range.1).contains(&value.as_f64()),
-                    "{name}.{}: {value:?}",
-                    spec.name
-                );
-            }
-        }
-        assert!(Params::profile("cpp-v1").is_none());
-    }
-
-    #[test]
-    fn wrong_names_kinds_and_values_change_nothing() {
-        let mut params = Params::default();
-        assert!(
-            matches!(params.set("qdelay_target", ParamValue::Ratio(1.0)), Err(ParamError::Unknown { known }) if known.contains(&"qdelay_target_lo"))
-        );
-        assert_eq!(
-            params.set("gain", ParamValue::Bytes(Bytes::new(1))),
-            Err(ParamError::Kind { expected: ParamKind::Ratio })
-        );
-        assert_eq!(
-            params.set("beta_loss", ParamValue::Ratio(1.5)),
-            Err(ParamError::Range { range: (0.0, 1.0) })
-        );
-        assert_eq!(
-            params.set("beta_loss", ParamValue::Ratio(f64::NAN)),
-            Err(ParamError::Range { range: (0.0, 1.0) })
-        );
-        assert_eq!(params, Params::default());
-        params.set("beta_loss", ParamValue::Ratio(0.7)).unwrap();
-        assert_eq!(params.beta_loss, 0.7);
     }
 }

@@ -155,6 +155,7 @@ impl Median {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use paceline_units::param::Profiles;
 
     fn at(millis: u64) -> Time {
         Time::from_nanos(millis * 1_000_000)

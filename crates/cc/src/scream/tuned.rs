@@ -3,6 +3,7 @@
 //! Each is `reference-2022` with other values: those of studies/scream-tune/sets.toml, which a test compares.
 
 use super::params::Params;
+use paceline_units::param::Ramp;
 use paceline_units::{Bitrate, Bytes, TimeDelta};
 
 /// Least frame delay at nine tenths of the rate of the tuning paper's defaults, and 98 % of their frames.
@@ -16,7 +17,7 @@ pub(super) fn low_delay() -> Params {
         rate_adjust_interval: TimeDelta::from_nanos(10_454_400),
         target_bitrate_min: Bitrate::from_bps(1_167_030),
         target_bitrate_start: Bitrate::from_bps(1_167_030),
-        ramp_up_speed: Bitrate::from_bps(63_194_600),
+        ramp_up_speed: Ramp(Bitrate::from_bps(63_194_600)),
         pre_congestion_guard: 0.49754,
         tx_queue_size_factor: 0.330729,
         discard_age: TimeDelta::from_nanos(51_218_700),
@@ -66,7 +67,7 @@ pub(super) fn balanced() -> Params {
         rate_adjust_interval: TimeDelta::from_nanos(51_815_800),
         target_bitrate_min: Bitrate::from_bps(426_945),
         target_bitrate_start: Bitrate::from_bps(426_945),
-        ramp_up_speed: Bitrate::from_bps(18_184_700),
+        ramp_up_speed: Ramp(Bitrate::from_bps(18_184_700)),
         pre_congestion_guard: 0.03547,
         tx_queue_size_factor: 0.014782,
         discard_age: TimeDelta::from_micros(108_865),
@@ -116,7 +117,7 @@ pub(super) fn throughput() -> Params {
         rate_adjust_interval: TimeDelta::from_nanos(12_368_400),
         target_bitrate_min: Bitrate::from_bps(1_145_430),
         target_bitrate_start: Bitrate::from_bps(1_145_430),
-        ramp_up_speed: Bitrate::from_bps(63_194_600),
+        ramp_up_speed: Ramp(Bitrate::from_bps(63_194_600)),
         pre_congestion_guard: 0.49754,
         tx_queue_size_factor: 0.180306,
         discard_age: TimeDelta::from_nanos(36_265_500),

@@ -167,6 +167,7 @@ fn ramp(elapsed: TimeDelta, length: TimeDelta) -> f64 {
 mod tests {
     use super::*;
     use paceline_units::Bytes;
+    use paceline_units::param::Profiles;
 
     const QUIET: WindowInput = WindowInput {
         acked: 2000.0,

@@ -1,5 +1,6 @@
 use super::*;
-use crate::tfrc::{Config, Params};
+use crate::FlowSetup;
+use crate::tfrc::Params;
 use crate::{Pacing, TargetChange};
 use paceline_units::Bytes;
 
@@ -10,7 +11,7 @@ fn ms(millis: u64) -> Time {
 }
 
 fn sender(params: Params) -> Tfrc {
-    Tfrc::new(Config { params, largest_packet: SIZE })
+    Tfrc::new(&params, &FlowSetup::new(SIZE))
 }
 
 /// Without section 4.5, so that what is paced is X.
@@ -84,7 +85,7 @@ fn one_packet_a_second_until_the_round_trip_is_known() {
 #[test]
 fn the_initial_window_is_between_two_and_four_segments() {
     for (largest, window) in [(500, 2000.0), (1000, 4000.0), (1460, 4380.0), (3000, 6000.0)] {
-        let mut tfrc = Tfrc::new(Config { params: plain(), largest_packet: Bytes::new(largest) });
+        let mut tfrc = Tfrc::new(&plain(), &FlowSetup::new(Bytes::new(largest)));
         let _ = send(&mut tfrc, 0, false);
         let _ = hear(&mut tfrc, 100, 0.0, 0.0);
         near(tfrc.x, window / 0.1);

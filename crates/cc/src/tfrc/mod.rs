@@ -18,10 +18,10 @@ pub(crate) mod reception;
 mod round_trip;
 pub(crate) mod segment;
 
-pub use params::{PROFILES, Params};
+pub use params::Params;
 pub use receiver::TfrcReceiver;
 
-use crate::{Allowance, Pacing, TargetChange, Update};
+use crate::{Allowance, FlowSetup, Pacing, TargetChange, Update};
 use data_limited::DataLimited;
 use equation::Equation;
 use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
@@ -33,15 +33,6 @@ use segment::SegmentSize;
 const FASTEST: f64 = 1e15;
 /// No timer is shorter: it would be due again at once.
 const SHORTEST_TIMER: TimeDelta = TimeDelta::from_micros(1);
-
-/// What TFRC must know of the flow it serves.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Config {
-    /// Its constants.
-    pub params: Params,
-    /// Largest packet on the link, header in: the segment size before anything was sent, and that of the initial rate.
-    pub largest_packet: Bytes,
-}
 
 /// The sender half. Its receiver half is [`TfrcReceiver`], whose reports it lives on.
 ///
@@ -74,8 +65,8 @@ pub struct Tfrc {
 
 impl Tfrc {
     /// A sender that has sent nothing.
-    pub fn new(config: Config) -> Tfrc {
-        let Config { params, largest_packet } = config;
+    pub fn new(params: &Params, setup: &FlowSetup) -> Tfrc {
+        let (params, largest_packet) = (params.clone(), setup.largest_packet);
         let segment = SegmentSize::new(largest_packet);
         Tfrc {
             equation: Equation::new(&params),

@@ -1,55 +1,54 @@
 //! TFRC's constants by name, of both halves. One algorithm, two named sets of values.
 
-use crate::params::{ParamError, param_set};
+use paceline_units::param::{Profile, Profiles};
+use paceline_units::params;
 use paceline_units::{Bytes, TimeDelta};
 
 const fn ms(millis: i64) -> TimeDelta {
     TimeDelta::from_millis(millis)
 }
 
-param_set! {
+params! {
     /// Every constant of TFRC. `Default` is what RFC 5348 says or recommends.
     pub struct Params {
-        b: Count = 1, in 1.0, 10.0, "RFC 5348 3.1", "Packets that one TCP acknowledgement covers, in the throughput equation";
-        t_rto_rtts: Ratio = 4.0, in 1.0, 100.0, "RFC 5348 3.1", "t_RTO of the throughput equation in round-trip times";
-        t_rto_min: Time = ms(0), in 0.0, 60.0, "RFC 5348 3.1 (1 s may be chosen)", "Smallest t_RTO of the throughput equation";
-        q: Ratio = 0.9, in 0.0, 1.0, "RFC 5348 4.3", "Weight of the past in the round-trip time R";
-        oscillation_reduction: Flag = true, in 0.0, 1.0, "RFC 5348 4.5", "Send slower while the round-trip time is above its long-term mean";
-        q2: Ratio = 0.9, in 0.0, 1.0, "RFC 5348 4.5", "Weight of the past in R_sqmean, the mean square root of the round-trip time";
-        damped_slow_start: Flag = true, in 0.0, 1.0, "RFC 5348 4.5; not in ns-2.35's DCCP", "Oscillation reduction holds before the first loss event too";
-        t_mbi: Time = ms(64_000), in 1.0, 1000.0, "RFC 5348 4.3", "Longest interval between packets";
+        b: u64 = 1, in 1.0, 10.0, "RFC 5348 3.1", "Packets that one TCP acknowledgement covers, in the throughput equation";
+        t_rto_rtts: f64 = 4.0, in 1.0, 100.0, "RFC 5348 3.1", "t_RTO of the throughput equation in round-trip times";
+        t_rto_min: TimeDelta = ms(0), in 0.0, 60.0, "RFC 5348 3.1 (1 s may be chosen)", "Smallest t_RTO of the throughput equation";
+        q: f64 = 0.9, in 0.0, 1.0, "RFC 5348 4.3", "Weight of the past in the round-trip time R";
+        oscillation_reduction: bool = true, "RFC 5348 4.5", "Send slower while the round-trip time is above its long-term mean";
+        q2: f64 = 0.9, in 0.0, 1.0, "RFC 5348 4.5", "Weight of the past in R_sqmean, the mean square root of the round-trip time";
+        damped_slow_start: bool = true, "RFC 5348 4.5; not in ns-2.35's DCCP", "Oscillation reduction holds before the first loss event too";
+        t_mbi: TimeDelta = ms(64_000), in 1.0, 1000.0, "RFC 5348 4.3", "Longest interval between packets";
         w_init: Bytes = Bytes::new(4380), in 1.0, 1e6, "RFC 5348 4.2", "Initial window where that is between 2 and w_init_segments largest packets";
-        w_init_segments: Count = 4, in 1.0, 100.0, "RFC 5348 4.2", "Most largest packets in the initial window";
-        initial_packet_rate: Ratio = 1.0, in 0.01, 1e6, "RFC 5348 4.2", "Packets per second before the first round-trip time";
-        nofeedback_initial: Time = ms(2000), in 0.01, 60.0, "RFC 5348 4.2", "Nofeedback timer before the first round-trip time";
-        nofeedback_rtts: Ratio = 4.0, in 1.0, 100.0, "RFC 5348 4.3", "Nofeedback timer in round-trip times";
-        recv_limit_factor: Ratio = 2.0, in 1.0, 100.0, "RFC 5348 4.3", "Largest rate over the largest recent X_recv";
-        recv_set_rtts: Ratio = 2.0, in 0.0, 100.0, "RFC 5348 4.3", "How long an X_recv counts, in round-trip times; the last one always does";
-        data_limited_factor: Ratio = 0.85, in 0.0, 1.0, "RFC 5348 4.3", "Factor of X_recv for a loss while the application limits the sender";
-        burst_credit: Ratio = 0.0, in 0.0, 1.0, "RFC 5348 4.6 (at most one round trip)", "Unused send time that may be made up for in a burst, in round-trip times";
-        ndupack: Count = 3, in 1.0, 100.0, "RFC 5348 5.1", "Later packets that make a missing packet a lost one";
-        n: Count = 8, in 2.0, 64.0, "RFC 5348 5.4 (not above 8 on the Internet)", "Loss intervals that are averaged";
-        history_discounting: Flag = true, in 0.0, 1.0, "RFC 5348 5.5", "A long interval without loss lowers the weight of those before it";
-        threshold: Ratio = 0.25, in 0.0, 1.0, "RFC 5348 5.5", "Smallest discount factor";
-        feedback_per_rtt: Count = 1, in 1.0, 10.0, "RFC 5348 6", "Feedback packets per round-trip time";
-        rtt_unknown: Time = ms(200), in 1e-3, 10.0, "RFC 4340 3.4", "The receiver's round-trip time before a packet says one";
+        w_init_segments: u64 = 4, in 1.0, 100.0, "RFC 5348 4.2", "Most largest packets in the initial window";
+        initial_packet_rate: f64 = 1.0, in 0.01, 1e6, "RFC 5348 4.2", "Packets per second before the first round-trip time";
+        nofeedback_initial: TimeDelta = ms(2000), in 0.01, 60.0, "RFC 5348 4.2", "Nofeedback timer before the first round-trip time";
+        nofeedback_rtts: f64 = 4.0, in 1.0, 100.0, "RFC 5348 4.3", "Nofeedback timer in round-trip times";
+        recv_limit_factor: f64 = 2.0, in 1.0, 100.0, "RFC 5348 4.3", "Largest rate over the largest recent X_recv";
+        recv_set_rtts: f64 = 2.0, in 0.0, 100.0, "RFC 5348 4.3", "How long an X_recv counts, in round-trip times; the last one always does";
+        data_limited_factor: f64 = 0.85, in 0.0, 1.0, "RFC 5348 4.3", "Factor of X_recv for a loss while the application limits the sender";
+        burst_credit: f64 = 0.0, in 0.0, 1.0, "RFC 5348 4.6 (at most one round trip)", "Unused send time that may be made up for in a burst, in round-trip times";
+        ndupack: u64 = 3, in 1.0, 100.0, "RFC 5348 5.1", "Later packets that make a missing packet a lost one";
+        n: u64 = 8, in 2.0, 64.0, "RFC 5348 5.4 (not above 8 on the Internet)", "Loss intervals that are averaged";
+        history_discounting: bool = true, "RFC 5348 5.5", "A long interval without loss lowers the weight of those before it";
+        threshold: f64 = 0.25, in 0.0, 1.0, "RFC 5348 5.5", "Smallest discount factor";
+        feedback_per_rtt: u64 = 1, in 1.0, 10.0, "RFC 5348 6", "Feedback packets per round-trip time";
+        rtt_unknown: TimeDelta = ms(200), in 1e-3, 10.0, "RFC 4340 3.4", "The receiver's round-trip time before a packet says one";
     }
 }
 
-/// The named sets of values, the default first.
-pub const PROFILES: &[(&str, &str)] =
-    &[("rfc5348", "RFC 5348 as printed, with what it recommends"), ("ns2", "The defaults of ns-2.35's TFRC")];
+impl Profiles for Params {
+    const PROFILES: &'static [Profile<Params>] = &[
+        Profile {
+            name: "rfc5348",
+            help: "RFC 5348 as printed, with what it recommends",
+            params: Params::default,
+        },
+        Profile { name: "ns2", help: "The defaults of ns-2.35's TFRC", params: Params::ns2 },
+    ];
+}
 
 impl Params {
-    /// The named set, if there is one of that name.
-    pub fn profile(name: &str) -> Option<Params> {
-        match name {
-            "rfc5348" => Some(Params::default()),
-            "ns2" => Some(Params::ns2()),
-            _ => None,
-        }
-    }
-
     /// What ns-2.35 documents as its defaults, where they are not RFC 5348's.
     fn ns2() -> Params {
         Params {
@@ -64,36 +63,5 @@ impl Params {
             threshold: 0.5,
             ..Params::default()
         }
-    }
-
-    /// Whether the parameters fit each other: always.
-    ///
-    /// # Errors
-    /// None.
-    pub fn validate(&self) -> Result<(), ParamError> {
-        Ok(())
-    }
-
-    /// All parameters with their specification.
-    pub const fn all() -> &'static [crate::params::ParamSpec] {
-        Params::SPECS
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::params::ParamSet;
-
-    #[test]
-    fn every_profile_lies_within_the_ranges() {
-        for (name, _) in PROFILES {
-            let params = Params::profile(name).expect(name);
-            for spec in params.specs() {
-                let value = params.value(spec.name).expect(spec.name).as_f64();
-                assert!((spec.range.0..=spec.range.1).contains(&value), "{name}.{}: {value}", spec.name);
-            }
-        }
-        assert!(Params::profile("rfc3448").is_none());
     }
 }

@@ -7,11 +7,12 @@ mod params;
 #[cfg(test)]
 mod tests;
 
-pub use params::{PROFILES, Params};
+pub use params::Params;
 
+use crate::FlowSetup;
 use crate::observe::state_variables;
 use crate::reno::{self, RenoLaw};
-use crate::window::{Ack, Cause, Law, Setup, Window, WindowSender};
+use crate::window::{Ack, Cause, Law, Window, WindowSender};
 use paceline_units::{Time, TimeDelta};
 
 /// The sender half. `assign` overwrites window and threshold, not the smallest round trip.
@@ -19,7 +20,7 @@ pub type Vegas = WindowSender<VegasLaw>;
 
 impl Vegas {
     /// A sender that has sent nothing.
-    pub fn new(params: &Params, setup: &Setup) -> Vegas {
+    pub fn new(params: &Params, setup: &FlowSetup) -> Vegas {
         WindowSender::with_law(setup, |_| VegasLaw::new(params))
     }
 }

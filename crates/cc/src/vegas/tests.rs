@@ -8,7 +8,7 @@ use paceline_units::{Bytes, Ecn};
 const BASE: TimeDelta = TimeDelta::from_millis(100);
 
 fn make() -> Flow<VegasLaw> {
-    Flow::new(Vegas::new(&Params::default(), &Setup::new(Bytes::new(SIZE))))
+    Flow::new(Vegas::new(&Params::default(), &FlowSetup::new(Bytes::new(SIZE))))
 }
 
 /// By how much a window of about 20 packets moves when a round ends whose packets waited so long.

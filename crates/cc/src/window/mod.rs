@@ -20,25 +20,7 @@ pub use sender::WindowSender;
 pub use state::Window;
 
 use crate::{Assigned, PacketResult, SentPacket, StateVariable};
-use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
-
-/// What a window law must know of the flow it serves.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Setup {
-    /// Largest packet on the link, header in: the segment of all windows.
-    pub largest_packet: Bytes,
-    /// First window in largest packets (RFC 6928: 10).
-    pub initial_window: u64,
-    /// No window above; absent: no limit.
-    pub max_window: Option<Bytes>,
-}
-
-impl Setup {
-    /// Ten packets at first (RFC 6928), no largest window.
-    pub fn new(largest_packet: Bytes) -> Setup {
-        Setup { largest_packet, initial_window: 10, max_window: None }
-    }
-}
+use paceline_units::{Bitrate, Time, TimeDelta};
 
 /// Reason for a reduction of the window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

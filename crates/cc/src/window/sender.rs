@@ -1,7 +1,8 @@
 //! The controller around a law: what it is told, and what it answers.
 
 use super::flight::Flight;
-use super::{Ack, Cause, Law, Marks, Setup, Window};
+use super::{Ack, Cause, Law, Marks, Window};
+use crate::FlowSetup;
 use crate::{
     Assigned, Controller, Offered, Pacing, PacketsReport, Recovery, Report, SendQueueState, SentPacket,
     Snapshot, StateVariable, Status, StreamId, TimeoutReason, Update,
@@ -33,7 +34,7 @@ pub struct WindowSender<L: Law> {
 
 impl<L: Law> WindowSender<L> {
     /// A sender that has sent nothing. The law may change the first window.
-    pub(crate) fn with_law(setup: &Setup, make: impl FnOnce(&mut Window) -> L) -> WindowSender<L> {
+    pub(crate) fn with_law(setup: &FlowSetup, make: impl FnOnce(&mut Window) -> L) -> WindowSender<L> {
         let mut window = Window::new(setup);
         WindowSender {
             law: make(&mut window),

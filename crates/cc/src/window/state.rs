@@ -1,6 +1,7 @@
 //! The congestion window itself, and what every law needs to know to move it.
 
-use super::{Ack, RoundTrip, Setup};
+use super::{Ack, RoundTrip};
+use crate::FlowSetup;
 
 /// The window, its threshold and its use. Bytes; fractions of a packet accumulate.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +33,7 @@ pub struct Window {
 }
 
 impl Window {
-    pub(super) fn new(setup: &Setup) -> Window {
+    pub(super) fn new(setup: &FlowSetup) -> Window {
         let mss = setup.largest_packet.as_f64().max(1.0);
         let max = setup.max_window.map_or(MOST, |max| max.as_f64()).max(mss);
         let initial = (setup.initial_window.max(1) as f64 * mss).min(max);

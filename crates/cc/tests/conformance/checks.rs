@@ -130,7 +130,7 @@ fn survives_any_feedback(member: &Member) -> Verdict {
         let drive = || hostile::drive(&mut *member.controller(), member.flight, member.slack, &bytes);
         let verdict = catch_unwind(AssertUnwindSafe(drive)).unwrap_or_else(|_| Err("it panicked".into()));
         verdict.map_err(TestCaseError::fail)?;
-        let half = || member.half.map_or(Ok(()), |make| hostile::drive_half(&mut *make(), &bytes));
+        let half = || member.half.as_ref().map_or(Ok(()), |make| hostile::drive_half(&mut *make(), &bytes));
         let verdict =
             catch_unwind(AssertUnwindSafe(half)).unwrap_or_else(|_| Err("its half panicked".into()));
         verdict.map_err(TestCaseError::fail)

@@ -3,16 +3,14 @@
 //! It needs only `paceline_cc` and `paceline_units`, so that a fuzz target can take this very file in by its path:
 //! `#[path = "../../crates/cc/tests/conformance/hostile.rs"] mod hostile;` and hand [`drive`] what libFuzzer gives.
 
-use paceline_cc::ccid::ccid3::Ccid3Receiver;
 use paceline_cc::ccid::{
     AckPathReport, CcidReceiver, CcidReport, DropCode, DroppedPacket, LossInterval, LossIntervals,
     LossIntervalsReport,
 };
-use paceline_cc::tfrc::TfrcReceiver;
 use paceline_cc::{
-    Allowance, Annotation, Arrival, Assigned, Controller, Limits, Offered, Pacing, PacketResult,
-    PacketsReport, ReceiverHalf, ReceiverReport, Recovery, Report, SendQueueState, SentPacket, Status,
-    StreamId, TimeoutReason, Update,
+    Allowance, Annotation, AnyReceiverHalf, Arrival, Assigned, Controller, Limits, Offered, Pacing,
+    PacketResult, PacketsReport, ReceiverHalf, ReceiverReport, Recovery, Report, SendQueueState, SentPacket,
+    Status, StreamId, TimeoutReason, Update,
 };
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 use std::collections::{BTreeMap, BTreeSet};
@@ -72,11 +70,9 @@ pub trait Half: ReceiverHalf {
     }
 }
 
-impl Half for TfrcReceiver {}
-
-impl Half for Ccid3Receiver {
+impl Half for AnyReceiverHalf {
     fn ccid(&mut self) -> Option<&mut dyn CcidReceiver> {
-        Some(self)
+        if let AnyReceiverHalf::Ccid3(half) = self { Some(half) } else { None }
     }
 }
 

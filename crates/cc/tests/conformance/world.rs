@@ -196,7 +196,7 @@ impl Flow {
             state: vec![None; controller.state_variables().len()],
             target: controller.target_bitrate(STREAM).unwrap_or(Bitrate::from_mbps(1)),
             controller,
-            half: member.half.map(|make| make()),
+            half: member.half.as_ref().map(|make| make()),
             alteration: member.alteration,
             report_every: REPORT_EVERY,
             ecn: member.ecn,

@@ -2,11 +2,13 @@
 
 use crate::path::{Datagrams, Path, Run, SIZE, ms};
 use crate::tfrc_sender::TfrcSender;
-use paceline_cc::scream::{Config, Params, Scream};
+use paceline_cc::FlowSetup;
+use paceline_cc::scream::{Params, Scream};
 use paceline_cc::{
     Allowance, Assigned, Assignment, Controller, Coupling, FlowId, FlowUpdate, ReceiverReport, Report,
     StreamId, TargetChange,
 };
+use paceline_units::param::Profiles;
 use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
 
 struct Member {
@@ -136,8 +138,7 @@ fn target(controller: &dyn Controller) -> u64 {
 #[test]
 fn an_update_of_one_flow_raises_the_other() {
     let (mut tfrc, mut other) = (TfrcSender::default(), TfrcSender::default());
-    let mut scream =
-        Scream::new(Config::one_stream(Params::profile("reference-2022").expect("known"), false, SIZE));
+    let mut scream = Scream::new(&Params::profile("reference-2022").expect("known"), &FlowSetup::new(SIZE));
     let mut group = Fse::new(|_| 1.0);
     let flows: &mut [&mut dyn Controller] = &mut [&mut tfrc, &mut scream, &mut other];
     (0..3).for_each(|who| exchange(&mut group, flows, who));
@@ -169,7 +170,7 @@ fn an_update_of_one_flow_raises_the_other() {
 #[test]
 fn an_assignment_raises_window_and_target_of_a_window_based_flow() {
     let params = Params::profile("reference-2022").expect("known");
-    let (mut scream, mut near) = (Scream::new(Config::one_stream(params, false, SIZE)), Datagrams::default());
+    let (mut scream, mut near) = (Scream::new(&params, &FlowSetup::new(SIZE)), Datagrams::default());
     Run::new(&mut scream, &mut near, Path::clean(TimeDelta::from_millis(50))).until(ms(300));
     let window = scream.snapshot().window.expect("it has one");
     let wanted = Bytes::new(window.as_u64() + 50_000);

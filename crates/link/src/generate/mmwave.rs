@@ -7,15 +7,16 @@
 
 use super::whole_intervals;
 use crate::trace::{Trace, TraceError};
-use paceline_units::{Bitrate, RandomStream, TimeDelta};
+use paceline_units::{Bitrate, RandomStream, TimeDelta, names};
 
-/// How the rates of a state are distributed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Shape {
-    /// Normal, cut to what is possible: a link that runs near what its modulation allows.
-    Normal,
-    /// Lognormal: many low values, few high ones.
-    Lognormal,
+names! {
+    /// How the rates of a state are distributed.
+    pub enum Shape {
+        /// Normal, cut to what is possible: a link that runs near what its modulation allows.
+        Normal = "normal",
+        /// Lognormal: many low values, few high ones.
+        Lognormal = "lognormal",
+    }
 }
 
 /// One state of the link.

@@ -1,6 +1,15 @@
 //! A classic ECN queue in one rule: a standing queue is marked, a burst is not.
 
-use paceline_units::Ecn;
+use super::nanos;
+use paceline_units::{Ecn, TimeDelta, params};
+
+params! {
+    /// The parameters of the classic rule.
+    pub struct ClassicConfig {
+        at: TimeDelta = TimeDelta::ZERO, as Required, in 0.0, 1e6, "", "Wait above which the queue counts as standing";
+        lasting("for"): TimeDelta = TimeDelta::ZERO, as Required, in 0.0, 1e6, "", "How long it must have been, from departure to departure, for ECT(0) and ECT(1) packets to be marked";
+    }
+}
 
 /// Marks once the wait has been above `at` for `lasting` nanoseconds without a break.
 #[derive(Clone, Debug)]
@@ -12,12 +21,12 @@ pub(crate) struct Classic {
 }
 
 impl Classic {
-    pub(crate) fn new(at: u64, lasting: u64) -> Classic {
-        Classic { at, lasting, above_since: None }
+    pub(super) fn new(config: &ClassicConfig) -> Classic {
+        Classic { at: nanos(config.at), lasting: nanos(config.lasting), above_since: None }
     }
 
     #[inline]
-    pub(crate) fn decide(&mut self, departs: u64, wait: u64, ecn: Ecn) -> bool {
+    pub(super) fn decide(&mut self, departs: u64, wait: u64, ecn: Ecn) -> bool {
         if wait <= self.at {
             self.above_since = None;
             return false;

@@ -1,6 +1,14 @@
 //! The step of the simplest L4S queue: all above a threshold.
 
-use paceline_units::Ecn;
+use super::nanos;
+use paceline_units::{Ecn, TimeDelta, params};
+
+params! {
+    /// The parameters of the step.
+    pub struct StepConfig {
+        at: TimeDelta = TimeDelta::ZERO, as Required, in 0.0, 1e6, "", "Wait above which every ECT(1) packet is marked";
+    }
+}
 
 /// Marks ECT(1) packets that waited more than `at` nanoseconds.
 #[derive(Clone, Debug)]
@@ -9,12 +17,12 @@ pub(crate) struct Step {
 }
 
 impl Step {
-    pub(crate) fn new(at: u64) -> Step {
-        Step { at }
+    pub(super) fn new(config: &StepConfig) -> Step {
+        Step { at: nanos(config.at) }
     }
 
     #[inline]
-    pub(crate) fn decide(&self, wait: u64, ecn: Ecn) -> bool {
+    pub(super) fn decide(&mut self, _departs: u64, wait: u64, ecn: Ecn) -> bool {
         wait > self.at && ecn == Ecn::Ect1
     }
 }

@@ -2,29 +2,20 @@
 //! waited too long, so that the events of `held` that drop-tail never needs are run.
 
 use crate::QueueLimit;
-use crate::error::LinkError;
-use crate::held::{Discipline, Place, Queued, Waiting};
-use crate::parameters::parameters;
+use crate::queue::packet_queue::{Discipline, LinkContext, Queued, Waiting};
+use crate::queue::queue_params;
 use crate::schedule::NEVER;
 use crate::transit::Transit;
+
+use paceline_units::param::ParamError;
 use paceline_units::{Bytes, RandomStream};
 use std::collections::VecDeque;
 
-parameters! {
+queue_params! {
     /// How old a packet may become, in nanoseconds, and the chance of a drop at an idle server.
-    pub struct AgingConfig, limit = QueueLimit::Unlimited, {
+    pub struct AgingConfig, limit = QueueLimit::Unlimited, room = |_| Bytes::ZERO, {
         oldest: u64 = 1_000_000, in 1.0, 1e18, "", "Nanoseconds after which a waiting packet is dropped";
         drop_ratio: f64 = 0.5, in 0.0, 1.0, "", "Chance of a drop at an idle server";
-    }
-}
-
-impl AgingConfig {
-    fn least_room(&self) -> Bytes {
-        Bytes::ZERO
-    }
-
-    fn contradiction(&self) -> Result<(), LinkError> {
-        Ok(())
     }
 }
 
@@ -38,8 +29,8 @@ pub(crate) struct Aging<P> {
 impl<P: Transit> Discipline<P> for Aging<P> {
     type Config = AgingConfig;
 
-    fn new(config: &AgingConfig, place: &Place<'_>) -> Result<Aging<P>, LinkError> {
-        let random = RandomStream::new(place.seed, &format!("link.{}.queue", place.name));
+    fn new(config: &AgingConfig, context: &LinkContext<'_>) -> Result<Aging<P>, ParamError> {
+        let random = RandomStream::new(context.seed, &format!("link.{}.queue", context.name));
         Ok(Aging { config: config.clone(), random, waiting: VecDeque::new() })
     }
 

@@ -1,7 +1,8 @@
 //! Random links and arrivals for the property tests.
 
 use super::*;
-use crate::{LossConfig, MarkConfig, NoiseConfig, NoiseKind, Trace};
+use crate::Trace;
+use paceline_units::param::{Kind, Kinds, ParamSet, Spec, Value};
 use proptest::prelude::*;
 
 /// Rates from crawling to absurd, with zeros.
@@ -49,41 +50,57 @@ pub(super) fn limit() -> impl Strategy<Value = QueueLimit> {
     ]
 }
 
-fn mark() -> impl Strategy<Value = MarkConfig> {
-    (0u8..3, 0i64..2_000_000, 0i64..5_000_000).prop_map(|(kind, at, more)| {
-        let (at, more) = (TimeDelta::from_nanos(at), TimeDelta::from_nanos(more));
-        match kind {
-            0 => MarkConfig::Step { at },
-            1 => MarkConfig::Ramp { low: at, high: at + more },
-            _ => MarkConfig::Classic { at, lasting: more },
+/// One of a family, of any kind with any values of its parameters that are not absurd.
+fn any_of<K: Kinds + std::fmt::Debug>() -> impl Strategy<Value = K> {
+    let values = prop::collection::vec((any::<prop::sample::Index>(), 0.0f64..1.0), 4..12);
+    (prop::sample::select(K::KINDS), values).prop_map(|(kind, values)| {
+        let mut config = K::of(kind).expect("there is one");
+        vary(&mut config, &values, |config| config.check().is_ok());
+        config
+    })
+}
+
+/// Sets parameters of `params`, each to the given part of its usual range, as far as that is `sound`.
+pub(super) fn vary<P: ParamSet>(
+    params: &mut P,
+    values: &[(prop::sample::Index, f64)],
+    sound: impl Fn(&P) -> bool,
+) {
+    let specs = params.specs();
+    for (index, part) in values.iter().filter(|_| !specs.is_empty()) {
+        let (before, spec) = (params.clone(), index.get(specs));
+        let value = value(spec, *part);
+        assert_eq!(params.set(spec.name, value), Ok(()));
+        if !sound(params) {
+            *params = before;
         }
-    })
+    }
 }
 
-fn loss() -> impl Strategy<Value = LossConfig> {
-    prop_oneof![
-        (0.0f64..=1.0).prop_map(|ratio| LossConfig::Bernoulli { ratio }),
-        (0.0f64..=1.0, 0.0f64..=1.0).prop_map(|(p, r)| LossConfig::gilbert(p, r)),
-    ]
-}
-
-fn noise() -> impl Strategy<Value = NoiseConfig> {
-    (0u8..3, 0i64..10_000_000, any::<bool>()).prop_map(|(kind, nanos, reorder)| {
-        let span = TimeDelta::from_nanos(nanos);
-        let kind = match kind {
-            0 => NoiseKind::Rfc8868 { std: span, n_std: 3.0 },
-            1 => NoiseKind::Uniform { max: span },
-            _ => NoiseKind::Exponential { mean: span, max: TimeDelta::MAX },
-        };
-        NoiseConfig { kind, reorder }
-    })
+/// A value of a parameter: any of its range, up to what is usual.
+fn value(spec: &Spec, part: f64) -> Value {
+    let up_to = |usual: f64| spec.range.0 + part * (spec.range.1.min(usual) - spec.range.0);
+    match spec.kind {
+        Kind::Time => Value::Time(TimeDelta::from_secs_f64(up_to(0.05)).max(TimeDelta::from_micros(1))),
+        Kind::Size => Value::Size(Bytes::new(up_to(20_000.0) as u64)),
+        Kind::Ratio => Value::Ratio(up_to(10.0)),
+        Kind::Count => Value::Count(up_to(2000.0) as u64),
+        Kind::Flag => Value::Flag(part > 0.5),
+        Kind::Name(names) => Value::Name(names[(part * names.len() as f64) as usize]),
+        other => panic!("{}: no values of {other:?} yet", spec.name),
+    }
 }
 
 /// A valid drop-tail link of any kind.
 pub(super) fn config() -> impl Strategy<Value = LinkConfig> {
     let downs = prop::collection::vec((0u64..100_000_000, 1u64..20_000_000), 0..4);
-    let parts =
-        (process(), limit(), prop::option::of(mark()), prop::option::of(loss()), prop::option::of(noise()));
+    let parts = (
+        process(),
+        limit(),
+        prop::option::of(any_of()),
+        prop::option::of(any_of()),
+        prop::option::of(any_of()),
+    );
     (parts, downs, 0i64..50_000_000, 0u64..60).prop_map(
         |((rate, limit, mark, loss, noise), downs, delay, overhead)| {
             let down = downs
@@ -92,7 +109,7 @@ pub(super) fn config() -> impl Strategy<Value = LinkConfig> {
             LinkConfig {
                 rate,
                 delay: TimeDelta::from_nanos(delay),
-                queue: QueueConfig::DropTail { limit },
+                queue: QueueConfig::droptail(limit),
                 mark,
                 loss,
                 noise,

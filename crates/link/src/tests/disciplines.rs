@@ -1,7 +1,8 @@
 //! What must hold for every discipline, whatever arrives.
 
-use super::arrivals::{arrivals, config};
+use super::arrivals::{arrivals, config, vary};
 use super::*;
+use paceline_units::param::{ParamSet, Value};
 use proptest::prelude::*;
 
 /// A queue of any kind with any values of its parameters that are not absurd.
@@ -18,38 +19,21 @@ fn queue() -> impl Strategy<Value = QueueConfig> {
     (kinds, limit, values).prop_map(|(kind, limit, values)| {
         let mut config = QueueConfig::of(kind).expect("there is one");
         config.set_limit(limit);
-        if kind == "pie" && values.len() % 4 > 0 {
+        if let (QueueConfig::Pie(pie), true) = (&mut config, values.len() % 4 > 0) {
             // The arrivals are too short for its usual patience.
-            config.set("max_burst", crate::QueueValue::Time(TimeDelta::ZERO));
-            config.set("qdelay_ref", crate::QueueValue::Time(TimeDelta::from_millis(1)));
-            config.set("beta", crate::QueueValue::Number(100.0));
+            pie.max_burst = TimeDelta::ZERO;
+            pie.qdelay_ref = TimeDelta::from_millis(1);
+            pie.beta = 100.0;
         }
-        for (index, part) in values {
-            let Some(key) = (!config.keys().is_empty()).then(|| index.get(config.keys())) else { continue };
-            let (before, value) = (config.clone(), value(key, part));
-            assert!(config.set(key.name, value), "{kind}: {key:?} = {value:?}");
-            if config.validate().is_err() {
-                config = before;
-            }
-        }
+        vary(&mut config, &values, |config| config.check_at(Bitrate::MAX).is_ok());
         config
     })
 }
 
-/// A value of a parameter: any of its range, up to what is usual.
-fn value(key: &crate::QueueKey, part: f64) -> crate::QueueValue {
-    use crate::{QueueValue, QueueValueKind};
-    let up_to = |usual: f64| key.range.0 + part * (key.range.1.min(usual) - key.range.0);
-    match key.kind {
-        QueueValueKind::Time => {
-            QueueValue::Time(TimeDelta::from_secs_f64(up_to(0.05)).max(TimeDelta::from_micros(1)))
-        }
-        QueueValueKind::Size => QueueValue::Size(Bytes::new(up_to(20_000.0) as u64)),
-        QueueValueKind::Number => QueueValue::Number(up_to(10.0)),
-        QueueValueKind::Count => QueueValue::Count(up_to(2000.0) as u64),
-        QueueValueKind::Flag => QueueValue::Flag(part > 0.5),
-        QueueValueKind::Name(names) => QueueValue::Name(names[(part * names.len() as f64) as usize]),
-    }
+/// Those that have parameters beside their limit, without the tests' own.
+fn managed() -> impl Iterator<Item = &'static str> {
+    let has_some = |kind: &&str| QueueConfig::of(kind).is_some_and(|config| !config.specs().is_empty());
+    QueueConfig::KINDS.iter().copied().filter(|&kind| kind != "aging").filter(has_some)
 }
 
 const ECN: [Ecn; 4] = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce];
@@ -180,7 +164,7 @@ fn random_queues_are_worth_testing() {
         let queue = queue().new_tree(&mut runner).expect("generates").current();
         let kind = queue.kind();
         let changed = QueueConfig::of(kind).is_some_and(|usual| {
-            queue.keys().iter().any(|key| usual.value(key.name) != queue.value(key.name))
+            queue.specs().iter().any(|spec| usual.value(spec.name) != queue.value(spec.name))
         });
         let arrivals = arrivals().new_tree(&mut runner).expect("generates").current();
         let config = LinkConfig::new(mbps(4), TimeDelta::ZERO, queue);
@@ -192,7 +176,7 @@ fn random_queues_are_worth_testing() {
         entry[2] += last.0.marked;
         entry[3] += last.0.dropped;
     }
-    for kind in ["red", "codel", "fq-codel", "pie", "dualpi2"] {
+    for kind in managed() {
         let [changed, departed, marked, dropped] = seen[kind];
         assert!(changed > 20 && departed > 1000 && marked > 10 && dropped > 10, "{kind}: {:?}", seen[kind]);
     }
@@ -200,7 +184,7 @@ fn random_queues_are_worth_testing() {
 
 #[test]
 fn a_departure_is_announced_when_service_begins_and_counted_when_it_is_over() {
-    for kind in ["red", "codel", "fq-codel", "pie", "dualpi2"] {
+    for kind in managed() {
         // 1000 B take 1 ms at 8 Mbit/s.
         let queue = QueueConfig::of(kind).expect("there is one");
         let mut link =
@@ -225,24 +209,20 @@ fn a_departure_is_announced_when_service_begins_and_counted_when_it_is_over() {
 
 #[test]
 fn names_of_parameters_are_found_and_others_are_not() {
-    for kind in ["red", "codel", "fq-codel", "pie", "dualpi2"] {
+    for kind in managed() {
         let mut config = QueueConfig::of(kind).expect("there is one");
-        assert_eq!((config.kind(), config.validate()), (kind, Ok(())));
-        assert!(!config.help().is_empty() && !config.keys().is_empty());
-        for key in config.keys() {
-            let value = config.value(key.name);
-            assert!(value.is_some() || key.help.contains("left out: "), "{kind}: {}", key.name);
-            assert!(
-                value.is_none_or(|value| key.admits(value) && config.set(key.name, value)),
-                "{}",
-                key.name
-            );
-            assert!(!key.source.is_empty() && key.path == format!("queue.{}", key.name));
+        assert_eq!((config.kind(), config.check_at(Bitrate::MAX)), (kind, Ok(())));
+        assert!(!config.help().is_empty() && !config.specs().is_empty());
+        for spec in config.specs() {
+            let value = config.value(spec.name);
+            assert!(value.is_some() || !spec.without.is_empty(), "{kind}: {}", spec.name);
+            assert!(value.is_none_or(|value| config.set(spec.name, value).is_ok()), "{}", spec.name);
+            assert!(!spec.source.is_empty(), "{kind}: {}", spec.name);
         }
-        assert!(!config.set("nothing", crate::QueueValue::Flag(true)));
+        assert!(config.set("nothing", Value::Flag(true)).is_err());
         config.set_limit(QueueLimit::Packets(0));
-        let error = config.validate().expect_err("nothing could wait");
-        assert_eq!((error.key, error.found.as_str()), ("queue.packets", "0"));
+        let error = config.check_at(Bitrate::MAX).expect_err("nothing could wait");
+        assert_eq!((error.name.as_str(), error.found.as_str()), ("packets", "0"));
     }
     assert_eq!(QueueConfig::of("fifth"), None);
 }
@@ -250,17 +230,20 @@ fn names_of_parameters_are_found_and_others_are_not() {
 #[test]
 fn values_out_of_range_are_refused_with_their_range() {
     for (kind, name, value, expected) in [
-        ("red", "max_p", crate::QueueValue::Number(1.5), "from 0.0 to 1.0"),
-        ("codel", "interval", crate::QueueValue::Time(TimeDelta::ZERO), "from 1e-9 to 1e3"),
-        ("pie", "alpha", crate::QueueValue::Number(f64::NAN), "from 0.0 to 1e6"),
-        ("fq-codel", "flows", crate::QueueValue::Count(70_000), "from 1.0 to 65536.0"),
-        ("dualpi2", "p_lmax", crate::QueueValue::Number(0.0), "from 1e-3 to 1.0"),
+        ("red", "max_p", Value::Ratio(1.5), "a number from 0 to 1"),
+        ("codel", "interval", Value::Time(TimeDelta::ZERO), "a time from 1ns to 1000s"),
+        ("pie", "alpha", Value::Ratio(f64::NAN), "a number from 0 to 1000000"),
+        ("fq-codel", "flows", Value::Count(70_000), "a whole number from 1 to 65536"),
+        ("dualpi2", "p_lmax", Value::Ratio(0.0), "a number from 0.001 to 1"),
     ] {
         let mut config = QueueConfig::of(kind).expect("there is one");
-        assert!(config.set(name, value));
-        let error =
-            Link::<Packet>::new(LinkConfig::new(mbps(1), TimeDelta::ZERO, config), 1, "any").expect_err(kind);
-        assert_eq!(error.key, format!("queue.{name}"));
-        assert!(error.expected.starts_with(expected), "{error}");
+        let error = config.set(name, value).expect_err(kind);
+        assert_eq!((error.name.as_str(), &*error.expected), (name, expected));
+        assert_eq!(QueueConfig::of(kind), Some(config));
     }
+    // What code sets is found by the link.
+    let config = QueueConfig::Red(crate::RedConfig { max_p: 1.5, ..crate::RedConfig::default() });
+    let error =
+        Link::<Packet>::new(LinkConfig::new(mbps(1), TimeDelta::ZERO, config), 1, "any").expect_err("max_p");
+    assert_eq!(error.to_string(), "queue.max_p: found 1.5, expected a number from 0 to 1");
 }

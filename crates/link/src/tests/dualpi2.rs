@@ -2,7 +2,7 @@
 
 use super::drive::{Log, drive, merged, packet, plain, steady};
 use super::*;
-use crate::dualpi2::{Base, Recurrence, laqm};
+use crate::queue::dualpi2::{Base, Recurrence, laqm};
 use crate::{DualPi2Config, Scheduler};
 
 fn dualpi2(change: impl Fn(&mut DualPi2Config)) -> QueueConfig {

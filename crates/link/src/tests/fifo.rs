@@ -1,12 +1,17 @@
 //! The oracle: drop-tail written the textbook way, with packets in a queue and departures as events.
 
 use crate::config::{QueueLimit, ResolvedLimit};
-use crate::error::LinkError;
-use crate::held::{Discipline, Place, Queued, Waiting};
-use crate::parameters::Parameters;
+use crate::queue::packet_queue::{Discipline, LinkContext, Queued, Waiting};
+use crate::queue::queue_params;
 use crate::transit::Transit;
-use crate::{QueueKey, QueueValue};
+use paceline_units::Bytes;
+use paceline_units::param::ParamError;
 use std::collections::VecDeque;
+
+queue_params! {
+    /// Its only parameter is the limit, which may be 0.
+    pub struct FifoConfig, limit = QueueLimit::Unlimited, room = |_| Bytes::ZERO, {}
+}
 
 /// First in, first out, tail drop.
 #[derive(Clone, Debug)]
@@ -16,10 +21,10 @@ pub(crate) struct Fifo<P> {
 }
 
 impl<P: Transit> Discipline<P> for Fifo<P> {
-    type Config = QueueLimit;
+    type Config = FifoConfig;
 
-    fn new(config: &QueueLimit, place: &Place<'_>) -> Result<Fifo<P>, LinkError> {
-        Ok(Fifo { limit: config.resolve(place.nominal)?, waiting: VecDeque::new() })
+    fn new(config: &FifoConfig, context: &LinkContext<'_>) -> Result<Fifo<P>, ParamError> {
+        Ok(Fifo { limit: config.limit.resolve(context.nominal)?, waiting: VecDeque::new() })
     }
 
     fn enqueue(&mut self, packet: Queued<P>, waiting: &mut Waiting<'_, P>) -> Option<()> {
@@ -29,26 +34,5 @@ impl<P: Transit> Discipline<P> for Fifo<P> {
 
     fn dequeue(&mut self, _now: u64, _waiting: &mut Waiting<'_, P>) -> Option<Queued<P>> {
         self.waiting.pop_front()
-    }
-}
-
-/// Its only parameter is the limit, which may be 0.
-impl Parameters for QueueLimit {
-    const KEYS: &'static [QueueKey] = &[];
-
-    fn limit(&self) -> QueueLimit {
-        *self
-    }
-
-    fn limit_mut(&mut self) -> &mut QueueLimit {
-        self
-    }
-
-    fn value(&self, _name: &str) -> Option<QueueValue> {
-        None
-    }
-
-    fn put(&mut self, _name: &str, _value: QueueValue) -> bool {
-        false
     }
 }

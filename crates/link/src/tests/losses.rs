@@ -1,7 +1,8 @@
 //! Loss models against their parameters.
 
 use super::*;
-use crate::LossConfig;
+use crate::{GilbertElliottConfig, LossConfig};
+use paceline_units::param::ParamSet;
 
 /// Which of `packets` are lost.
 fn lost(loss: LossConfig, packets: u64, name: &str) -> Vec<bool> {
@@ -22,10 +23,10 @@ fn ratio(lost: &[bool]) -> f64 {
 
 #[test]
 fn bernoulli_loses_its_ratio() {
-    let found = ratio(&lost(LossConfig::Bernoulli { ratio: 0.01 }, 400_000, "a"));
+    let found = ratio(&lost(LossConfig::bernoulli(0.01), 400_000, "a"));
     assert!((found / 0.01 - 1.0).abs() < 0.05, "{found}");
-    assert_eq!(ratio(&lost(LossConfig::Bernoulli { ratio: 0.0 }, 1000, "a")), 0.0);
-    assert_eq!(ratio(&lost(LossConfig::Bernoulli { ratio: 1.0 }, 1000, "a")), 1.0);
+    assert_eq!(ratio(&lost(LossConfig::bernoulli(0.0), 1000, "a")), 0.0);
+    assert_eq!(ratio(&lost(LossConfig::bernoulli(1.0), 1000, "a")), 1.0);
 }
 
 #[test]
@@ -44,14 +45,15 @@ fn gilbert_elliott_has_its_ratio_and_burst_lengths() {
 
 #[test]
 fn gilbert_elliott_loses_in_both_states() {
-    let model = LossConfig::GilbertElliott { p: 0.1, r: 0.3, loss_good: 0.02, loss_bad: 0.5 };
+    let model =
+        LossConfig::GilbertElliott(GilbertElliottConfig { p: 0.1, r: 0.3, loss_good: 0.02, loss_bad: 0.5 });
     let (found, expected) = (ratio(&lost(model, 1_000_000, "a")), 0.75 * 0.02 + 0.25 * 0.5);
     assert!((found / expected - 1.0).abs() < 0.02, "{found}, expected {expected}");
 }
 
 #[test]
 fn each_link_has_its_own_losses_and_always_the_same() {
-    let half = LossConfig::Bernoulli { ratio: 0.5 };
+    let half = LossConfig::bernoulli(0.5);
     assert_eq!(lost(half.clone(), 200, "a"), lost(half.clone(), 200, "a"));
     assert_ne!(lost(half.clone(), 200, "a"), lost(half, 200, "b"));
 }
@@ -59,7 +61,7 @@ fn each_link_has_its_own_losses_and_always_the_same() {
 #[test]
 fn what_is_lost_never_reaches_the_queue() {
     let mut config = unlimited(mbps(10));
-    config.loss = Some(LossConfig::Bernoulli { ratio: 0.3 });
+    config.loss = Some(LossConfig::bernoulli(0.3));
     let outcome = run(config, &[(0, 1250); 1000], Ecn::NotEct, millis(2000));
     assert_eq!(outcome.counters.offered, 1000);
     assert_eq!(outcome.counters.departed + outcome.counters.lost, outcome.counters.offered);
@@ -68,9 +70,9 @@ fn what_is_lost_never_reaches_the_queue() {
 
 #[test]
 fn a_loss_out_of_range_is_refused() {
-    let key = |loss: LossConfig| loss.validate().map_err(|error| error.key);
-    assert_eq!(key(LossConfig::Bernoulli { ratio: 1.1 }), Err("loss.ratio"));
-    assert_eq!(key(LossConfig::Bernoulli { ratio: f64::NAN }), Err("loss.ratio"));
-    assert_eq!(key(LossConfig::gilbert(-0.1, 0.0)), Err("loss.p"));
-    assert_eq!(key(LossConfig::gilbert(0.0, 2.0)), Err("loss.r"));
+    let name = |loss: LossConfig| loss.check().map_err(|error| error.name).expect_err("it is out of range");
+    assert_eq!(name(LossConfig::bernoulli(1.1)), "ratio");
+    assert_eq!(name(LossConfig::bernoulli(f64::NAN)), "ratio");
+    assert_eq!(name(LossConfig::gilbert(-0.1, 0.0)), "p");
+    assert_eq!(name(LossConfig::gilbert(0.0, 2.0)), "r");
 }

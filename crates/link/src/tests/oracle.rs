@@ -2,12 +2,13 @@
 
 use super::arrivals::{arrivals, config};
 use super::*;
+use paceline_units::param::{ParamSet, Value};
 use proptest::prelude::*;
 
 /// The same link with departures as events.
 fn with_real_departures(mut config: LinkConfig) -> LinkConfig {
-    if let QueueConfig::DropTail { limit } = config.queue {
-        config.queue = QueueConfig::Fifo(limit);
+    if let QueueConfig::DropTail(crate::DropTailConfig { limit }) = config.queue {
+        config.queue = QueueConfig::Fifo(fifo::FifoConfig { limit });
     }
     config
 }
@@ -73,7 +74,7 @@ proptest! {
 
     #[test]
     fn departures_are_in_order_and_arrive_after_the_delay(config in config(), arrivals in arrivals()) {
-        let (delay, keeps_order) = (config.delay, config.noise.as_ref().is_none_or(|noise| !noise.reorder));
+        let (delay, keeps_order) = (config.delay, config.noise.as_ref().is_none_or(|noise| noise.value("reorder") == Some(Value::Flag(false))));
         let outcome = run(config, &arrivals, Ecn::Ect0, Time::MAX);
         for departure in &outcome.departures {
             prop_assert_eq!(departure.arrives, departure.departed + delay + departure.noise);

@@ -3,7 +3,7 @@
 use super::drive::{drive, plain, steady};
 use super::*;
 use crate::PieConfig;
-use crate::pie::{Controller, DelayEstimate, auto_tune};
+use crate::queue::pie::{Controller, DelayEstimate, auto_tune};
 use paceline_units::RandomStream;
 
 fn controller(drop_prob: f64, old: f64, current: f64) -> Controller {

@@ -3,11 +3,11 @@
 use super::drive::{drive, packet, plain};
 use super::*;
 use crate::RedConfig;
-use crate::held::Place;
-use crate::red::Detector;
+use crate::queue::packet_queue::LinkContext;
+use crate::queue::red::Detector;
 
 fn detector(config: &RedConfig) -> Detector {
-    Detector::new(config, &Place { nominal: Bitrate::from_mbps(8), seed: 3, name: "red" })
+    Detector::new(config, &LinkContext { nominal: Bitrate::from_mbps(8), seed: 3, name: "red" })
 }
 
 #[test]
@@ -56,7 +56,8 @@ fn drops_at(length: u64, change: impl Fn(&mut RedConfig)) -> Vec<u64> {
     let mut red = detector(&config);
     let mut drops = Vec::new();
     for arrival in 0..100_000u64 {
-        let mut queued = crate::held::Queued::new(packet(arrival, 0, 500, Ecn::NotEct), arrival, 500);
+        let mut queued =
+            crate::queue::packet_queue::Queued::new(packet(arrival, 0, 500, Ecn::NotEct), arrival, 500);
         if !red.passes(&mut queued, length, length * 500) && arrival > 1000 {
             drops.push(arrival);
         }

@@ -5,26 +5,18 @@
 //! (INFOCOM 1994, cited from memory, no text at hand), with a faster filter since video has 50 frames per second and not
 //! a packet per sample. A constant error between the clocks of sender and receiver cancels.
 
-use paceline_units::TimeDelta;
+use paceline_units::{TimeDelta, params};
 
-/// What an adaptive playout is made of.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct AdaptiveParams {
-    /// Frames over which mean and deviation are smoothed (each new one weighs 1 / this); default 16, at least 1.
-    pub smoothing: u32,
-    /// Mean deviations added to the mean delay; default 4.
-    pub deviations: u32,
-    /// Least time added; default 0.
-    pub min: TimeDelta,
-    /// Most time added; default 500 ms.
-    pub max: TimeDelta,
-}
-
-impl Default for AdaptiveParams {
-    fn default() -> Self {
-        let (min, max) = (TimeDelta::ZERO, TimeDelta::from_millis(500));
-        AdaptiveParams { smoothing: 16, deviations: 4, min, max }
+params! {
+    /// The parameters of adaptive playout.
+    #[derive(Copy, Eq)]
+    pub struct AdaptiveParams {
+        smoothing: u32 = 16, in 1.0, 1e6, "Ramjee et al. 1994, no text at hand; a faster filter", "Frames over which mean and deviation are smoothed";
+        deviations: u32 = 4, in 0.0, 1e6, "Ramjee et al. 1994, no text at hand", "Mean deviations added to the mean delay";
+        min: TimeDelta = TimeDelta::ZERO, in 0.0, 1e6, "ours", "Least time added";
+        max: TimeDelta = TimeDelta::from_millis(500), in 0.0, 1e6, "ours", "Most time added";
     }
+    ordered min <= max;
 }
 
 /// Smoothed delay of frames, from capture until complete.

@@ -22,21 +22,51 @@ pub use stream::StreamPlayout;
 use alloc::collections::VecDeque;
 use delay::DelayEstimate;
 use freeze::FreezeDetector;
-use paceline_units::{Bytes, Time, TimeDelta};
+use paceline_units::{Bytes, Time, TimeDelta, kinds, params};
 use pending::PendingFrames;
 use window::{Arrival, SequenceWindow};
 
-/// When a complete frame is shown.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum PlayoutConfig {
-    /// As soon as it is complete, unless a later frame was shown already. Adds no delay of its own and is therefore the
-    /// default: what is measured is the sender and the network. A frame that a whole later frame overtakes is lost.
-    #[default]
-    Immediate,
-    /// This long after its capture. Needs the sender's clock.
-    Fixed(TimeDelta),
-    /// As late as the recent delays of frames ask for.
-    Adaptive(AdaptiveParams),
+kinds! {
+    /// When a complete frame is shown.
+    #[derive(Copy, Eq)]
+    pub enum PlayoutConfig {
+        /// As soon as it is complete, unless a later frame was shown already; a frame that a whole later frame overtakes is lost
+        Immediate("immediate", ImmediatePlayout),
+        /// A fixed time after its capture, which needs the sender's clock
+        Fixed("fixed", FixedPlayout),
+        /// After the smoothed delay of recent frames plus so many mean deviations
+        Adaptive("adaptive", AdaptiveParams),
+    }
+}
+
+params! {
+    /// Immediate playout has no parameters.
+    #[derive(Copy, Eq)]
+    pub struct ImmediatePlayout {}
+}
+
+params! {
+    /// The parameters of fixed playout.
+    #[derive(Copy, Eq)]
+    pub struct FixedPlayout {
+        delay: TimeDelta = TimeDelta::ZERO, as Required, in 0.0, 1e6, "", "Time from a frame's capture to its display";
+    }
+}
+
+impl PlayoutConfig {
+    /// As soon as a frame is complete: adds no delay of its own, so that what is measured is the sender and the network.
+    pub const IMMEDIATE: PlayoutConfig = PlayoutConfig::Immediate(ImmediatePlayout {});
+
+    /// So long after a frame's capture.
+    pub fn fixed(delay: TimeDelta) -> PlayoutConfig {
+        PlayoutConfig::Fixed(FixedPlayout { delay })
+    }
+}
+
+impl Default for PlayoutConfig {
+    fn default() -> PlayoutConfig {
+        PlayoutConfig::IMMEDIATE
+    }
 }
 
 /// A media packet that arrived.
@@ -194,8 +224,8 @@ impl Playout {
             return false;
         };
         let due = match self.config {
-            PlayoutConfig::Immediate => now,
-            PlayoutConfig::Fixed(delay) => captured + delay,
+            PlayoutConfig::Immediate(_) => now,
+            PlayoutConfig::Fixed(params) => captured + params.delay,
             PlayoutConfig::Adaptive(params) => captured + self.delay.update(now - captured, &params),
         };
         self.pending.set_complete(index, now, due);

@@ -76,7 +76,7 @@ fn a_frame_is_shown_with_its_last_packet_and_its_delay_is_explained() {
 
 #[test]
 fn what_is_unknown_is_part_of_the_path() {
-    let mut playout = Playout::new(PlayoutConfig::Fixed(millis(30)));
+    let mut playout = Playout::new(PlayoutConfig::fixed(millis(30)));
     playout.on_packet(at(10), &ArrivedPacket { sent: None, wait: None, ..packet(0, 0, 0, 1) });
     assert_eq!(playout.next_timeout(), Some(at(30)));
     playout.handle_timeout(at(29));
@@ -94,7 +94,7 @@ fn a_lost_packet_costs_its_frame_and_no_other() {
         for packets in [packets(4), without_first(packets(4))] {
             let mut packets = packets;
             packets.remove(lost);
-            let mut playout = Playout::new(PlayoutConfig::Immediate);
+            let mut playout = Playout::new(PlayoutConfig::IMMEDIATE);
             assert_eq!(shown(&mut playout, &packets), [0, 2, 3], "lost {lost}");
             assert_eq!(playout.counters().incomplete, 1);
         }
@@ -107,7 +107,7 @@ fn without_the_first_packet_known_an_unclear_start_costs_both_frames() {
     for (known, expected) in [(true, vec![0, 2, 3]), (false, vec![0, 3])] {
         let mut packets = if known { packets(4) } else { without_first(packets(4)) };
         packets.drain(4..6);
-        let mut playout = Playout::new(PlayoutConfig::Immediate);
+        let mut playout = Playout::new(PlayoutConfig::IMMEDIATE);
         assert_eq!(shown(&mut playout, &packets), expected);
     }
 }
@@ -118,7 +118,7 @@ fn a_frame_cut_short_by_the_sender_is_given_up() {
     for first in [true, false] {
         let cut = [packet(0, 0, 0, 1), packet(1, 1, 0, 3), packet(1, 1, 1, 3), packet(3, 2, 0, 1)];
         let packets = if first { cut.to_vec() } else { without_first(cut.to_vec()) };
-        let mut playout = Playout::new(PlayoutConfig::Immediate);
+        let mut playout = Playout::new(PlayoutConfig::IMMEDIATE);
         assert_eq!(shown(&mut playout, &packets), [0, 2]);
         assert_eq!(playout.counters().incomplete, 1);
     }
@@ -130,7 +130,7 @@ fn reordered_and_doubled_packets_change_nothing() {
         // Frame 0 is known to be the first when packet 0 arrives.
         let order = [0, 0, 2, 1, 1, 5, 3, 4, 4, 7, 8, 6, 8];
         let packets: Vec<_> = order.iter().map(|&index| packets[index]).collect();
-        let mut playout = Playout::new(PlayoutConfig::Immediate);
+        let mut playout = Playout::new(PlayoutConfig::IMMEDIATE);
         assert_eq!(shown(&mut playout, &packets), [0, 1, 2]);
         assert_eq!((playout.counters().ignored_packets, playout.counters().incomplete), (4, 0));
     }
@@ -141,7 +141,7 @@ fn reordered_and_doubled_packets_change_nothing() {
 fn the_start_of_a_frame_may_be_known_only_after_its_end() {
     for order in [[0, 1, 5, 3, 4, 2], [0, 3, 4, 5, 1, 2], [0, 3, 4, 5, 2, 1]] {
         let packets: Vec<_> = order.iter().map(|&index| without_first(packets(2))[index]).collect();
-        let mut playout = Playout::new(PlayoutConfig::Fixed(millis(100)));
+        let mut playout = Playout::new(PlayoutConfig::fixed(millis(100)));
         assert_eq!(shown(&mut playout, &packets), [0; 0]);
         run_until(&mut playout, at(200));
         assert_eq!(playout.counters().displayed, 2, "{order:?}");
@@ -152,10 +152,10 @@ fn the_start_of_a_frame_may_be_known_only_after_its_end() {
 fn an_overtaken_frame_is_lost_at_once_and_kept_with_a_delay() {
     let order = [0, 1, 3, 4, 5, 2];
     let packets: Vec<_> = order.iter().map(|&index| packets(2)[index]).collect();
-    let mut playout = Playout::new(PlayoutConfig::Immediate);
+    let mut playout = Playout::new(PlayoutConfig::IMMEDIATE);
     assert_eq!(shown(&mut playout, &packets), [1]);
     assert_eq!((playout.counters().incomplete, playout.counters().late_packets), (1, 1));
-    let mut playout = Playout::new(PlayoutConfig::Fixed(millis(60)));
+    let mut playout = Playout::new(PlayoutConfig::fixed(millis(60)));
     assert_eq!(shown(&mut playout, &packets), [0; 0]);
     run_until(&mut playout, at(79));
     assert_eq!(playout.counters().displayed, 1);
@@ -166,7 +166,7 @@ fn an_overtaken_frame_is_lost_at_once_and_kept_with_a_delay() {
 #[test]
 fn a_late_frame_is_shown_unless_a_later_one_was() {
     let [a, b, c] = [0, 1, 2].map(|frame| packet(frame, frame, 0, 1));
-    let mut playout = Playout::new(PlayoutConfig::Fixed(millis(30)));
+    let mut playout = Playout::new(PlayoutConfig::fixed(millis(30)));
     playout.on_packet(at(35), &a);
     let frame = playout.poll().expect("late, but in order");
     assert_eq!((frame.displayed, frame.late), (at(35), true));
@@ -179,7 +179,7 @@ fn a_late_frame_is_shown_unless_a_later_one_was() {
 
 #[test]
 fn a_driver_that_wakes_late_makes_no_frame_late() {
-    let mut playout = Playout::new(PlayoutConfig::Fixed(millis(30)));
+    let mut playout = Playout::new(PlayoutConfig::fixed(millis(30)));
     playout.on_packet(at(10), &packet(0, 0, 0, 1));
     playout.handle_timeout(at(33));
     let frame = playout.poll().expect("due");
@@ -206,7 +206,7 @@ fn an_adaptive_playout_settles_on_the_delay_and_evens_out_jitter() {
 
 #[test]
 fn an_interruption_of_the_display_is_a_freeze() {
-    let mut playout = Playout::new(PlayoutConfig::Immediate);
+    let mut playout = Playout::new(PlayoutConfig::IMMEDIATE);
     let lost = 50..60;
     let packets: Vec<_> = (0..100).filter(|n| !lost.contains(n)).map(|n| packet(n, n, 0, 1)).collect();
     assert_eq!(shown(&mut playout, &packets).len(), 90);
@@ -216,7 +216,7 @@ fn an_interruption_of_the_display_is_a_freeze() {
 
 #[test]
 fn a_restart_of_the_sender_is_followed() {
-    let mut playout = Playout::new(PlayoutConfig::Immediate);
+    let mut playout = Playout::new(PlayoutConfig::IMMEDIATE);
     let before: Vec<_> = (0..10).map(|n| packet(1 << 40, 1 << 20, n, 20)).collect();
     assert_eq!(shown(&mut playout, &before), [0; 0]);
     let after: Vec<_> = (0..10).map(|n| packet(n, n, 0, 1)).collect();
@@ -227,7 +227,7 @@ fn a_restart_of_the_sender_is_followed() {
 
 #[test]
 fn memory_is_bounded() {
-    let mut playout = Playout::new(PlayoutConfig::Fixed(TimeDelta::MAX));
+    let mut playout = Playout::new(PlayoutConfig::fixed(TimeDelta::MAX));
     for n in 0..10_000 {
         playout.on_packet(at(n), &packet(n, n, 0, 1 + n % 2));
     }
@@ -244,8 +244,8 @@ fn fate() -> impl Strategy<Value = (bool, u64, bool)> {
 
 fn config() -> impl Strategy<Value = PlayoutConfig> {
     prop_oneof![
-        Just(PlayoutConfig::Immediate),
-        (0i64..100).prop_map(|delay| PlayoutConfig::Fixed(millis(delay))),
+        Just(PlayoutConfig::IMMEDIATE),
+        (0i64..100).prop_map(|delay| PlayoutConfig::fixed(millis(delay))),
         Just(PlayoutConfig::Adaptive(AdaptiveParams::default())),
     ]
 }
@@ -299,7 +299,7 @@ proptest! {
     fn in_order_exactly_the_whole_frames_are_shown(
         frames in prop::collection::vec(prop::collection::vec(prop::bool::weighted(0.9), 1..6), 1..40),
     ) {
-        let (mut playout, mut sequence) = (Playout::new(PlayoutConfig::Immediate), 0);
+        let (mut playout, mut sequence) = (Playout::new(PlayoutConfig::IMMEDIATE), 0);
         let mut arrived = Vec::new();
         for (frame, fates) in frames.iter().enumerate() {
             let parts = fates.len() as u64;
@@ -318,7 +318,7 @@ proptest! {
             (any::<u64>(), prop_oneof![0u64..5, any::<u64>()], prop_oneof![0u64..5, any::<u64>()], any::<[bool; 3]>()),
             0..200,
         ),
-        config in prop_oneof![config(), any::<i64>().prop_map(|d| PlayoutConfig::Fixed(TimeDelta::from_nanos(d)))],
+        config in prop_oneof![config(), any::<i64>().prop_map(|d| PlayoutConfig::fixed(TimeDelta::from_nanos(d)))],
     ) {
         let mut playout = Playout::new(config);
         for (now, sequence, captured, [marker, known, first]) in packets {

@@ -390,7 +390,7 @@ impl Transit for Load {
 
 /// A link of 8 Mbit/s, a packet per millisecond, with room for 9 packets.
 fn link() -> Link<Load> {
-    let queue = QueueConfig::DropTail { limit: QueueLimit::Packets(9) };
+    let queue = QueueConfig::droptail(QueueLimit::Packets(9));
     let config = LinkConfig::new(RateProcess::Constant(Bitrate::from_mbps(8)), ms(1), queue);
     Link::new(config, 1, "l").expect("right")
 }

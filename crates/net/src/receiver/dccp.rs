@@ -12,8 +12,8 @@ use crate::dccp::{is_media, secret};
 use crate::output::NetCounters;
 use crate::socket::Datagram;
 use paceline_cc::StreamId;
+use paceline_scenario::FlowCcids;
 use paceline_scenario::build::DccpParts;
-use paceline_scenario::registry::FlowCcids;
 use paceline_transport::dccp::{
     CookiePolicy, DccpConfig, DccpCounters, Ended, Event, FLOW_PORTS, FlowId, Host, HostConfig,
 };

@@ -2,10 +2,10 @@
 
 use super::{Builder, in_file, wrong};
 use crate::error::ScenarioError;
-use crate::quantity::{format_rate, format_size};
 use crate::spec::*;
 use paceline_media::{FrameLadder, LadderError, Rung, VideoModel, VideoModelKind, VideoModelParams};
 use paceline_units::Bitrate;
+use paceline_units::text::{format_rate, format_size};
 
 /// How far the sizes of a rung may miss its rate before a warning says so.
 const MISSED: f64 = 0.2;

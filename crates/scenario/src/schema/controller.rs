@@ -1,11 +1,12 @@
 //! `controller = { kind, profile, NAME = value }` and the limits of streams.
 
 use crate::error::ScenarioError;
-use crate::parameter;
-use crate::reader::{Node, Table, one_of};
-use crate::registry::{ControllerParams, controller_kinds};
+use crate::params;
+use crate::reader::{Node, Table};
 use crate::spec::{ControllerSpec, StreamLimits, Transport};
-use paceline_cc::params::{ParamError, ParamKind, ParamSet, ParamSpec, ParamValue};
+use paceline_cc::ControllerParams;
+use paceline_units::param::{ParamSet, Spec, Value};
+use paceline_units::text::one_of;
 use paceline_units::{Bitrate, Bytes};
 
 const CONTROLLER: &str = "a controller such as { kind = \"scream\", profile = \"rfc8298\" }";
@@ -20,9 +21,6 @@ const RTP_HEADER: u64 = 12;
 const RTP_PACKET_SIZE: u64 = 1212;
 /// That of the other transports, which fill the path (RFC 8868 section 4.6).
 const FULL_PACKET_SIZE: u64 = 1500;
-/// Names of transports.
-pub(crate) const TRANSPORTS: [(&str, Transport); 4] =
-    [("rtp", Transport::Rtp), ("tcp", Transport::Tcp), ("udp", Transport::Udp), ("dccp", Transport::Dccp)];
 
 /// What steers a flow over which transport, and the size of its largest packet: one choice. `packet_size` is `mss` + 12.
 pub(super) struct Choice {
@@ -34,7 +32,7 @@ pub(super) struct Choice {
 /// Reads a flow's transport, controller and largest packet.
 pub(super) fn parse(flow: &Table<'_>) -> Result<Choice, ScenarioError> {
     let given = flow.find("transport");
-    let wanted = given.as_ref().map(|node| node.choice(&TRANSPORTS, &[])).transpose()?;
+    let wanted = given.as_ref().map(|node| node.named(Transport::NAMES, Transport::named)).transpose()?;
     let node = match (flow.find("controller"), wanted) {
         (Some(node), _) => node,
         // Datagrams are not controlled unless somebody says so.
@@ -44,12 +42,12 @@ pub(super) fn parse(flow: &Table<'_>) -> Result<Choice, ScenarioError> {
     let kind = match node.as_text() {
         Some(kind) => kind.to_string(),
         None => {
-            let expected = one_of(&controller_kinds());
+            let expected = one_of(ControllerParams::KINDS);
             node.table(CONTROLLER)?.require("kind", &expected)?.text(&expected)?.to_string()
         }
     };
     let transport = |params: &ControllerParams| {
-        let offered = params.transports();
+        let offered = Transport::steered_by(params.steers());
         match (&given, wanted) {
             (Some(node), Some(wanted)) if !offered.contains(&wanted) => {
                 let names: Vec<_> = offered.iter().map(|transport| transport.name()).collect();
@@ -60,23 +58,23 @@ pub(super) fn parse(flow: &Table<'_>) -> Result<Choice, ScenarioError> {
         }
     };
     if node.as_text().is_some() {
-        let Some((params, _)) = ControllerParams::new(&kind, None) else {
-            return Err(unknown_kind(&node, &kind));
+        let Some((params, _)) = ControllerParams::with_profile(&kind, None) else {
+            return Err(unknown_kind(&node));
         };
         return named(flow, &kind, transport(&params)?);
     }
     let table = node.table(CONTROLLER)?;
-    let kind = table.require("kind", &one_of(&controller_kinds()))?;
+    let kind = table.require("kind", &one_of(ControllerParams::KINDS))?;
     let (mut params, profile) = profile(&kind, table.find("profile"))?;
     let transport = transport(&params)?;
-    set_all(&table, &mut params)?;
+    params::set(&table, &mut params, &["kind", "profile"])?;
     finish(flow, &table, transport, ControllerSpec { profile, params })
 }
 
 /// The controller of a kind that there is, as it comes.
 fn named(flow: &Table<'_>, kind: &str, transport: Transport) -> Result<Choice, ScenarioError> {
-    let Some((params, profile)) = ControllerParams::new(kind, None) else {
-        return Err(flow.fail(kind, &one_of(&controller_kinds())));
+    let Some((params, profile)) = ControllerParams::with_profile(kind, None) else {
+        return Err(flow.fail(kind, &one_of(ControllerParams::KINDS)));
     };
     let (params, packet_size) = packet_size(flow, None, transport, params)?;
     Ok(Choice { transport, controller: ControllerSpec { profile: profile.into(), params }, packet_size })
@@ -90,69 +88,30 @@ fn finish(
 ) -> Result<Choice, ScenarioError> {
     let (mut params, packet_size) = packet_size(flow, table.find("mss"), transport, spec.params)?;
     fit_start(table, &mut params);
-    if let Err(ParamError::Contradiction(what)) = params.check() {
-        return Err(table.fail(&what, "parameters that fit each other"));
-    }
+    params::check(table, &params)?;
     Ok(Choice { transport, controller: ControllerSpec { profile: spec.profile, params }, packet_size })
 }
 
-fn unknown_kind(node: &Node<'_>, kind: &str) -> ScenarioError {
-    let kinds = controller_kinds();
-    if NOT_YET.contains(&kind) {
-        return node.fail(&format!("{}: \"{kind}\" is not in this version yet", one_of(&kinds)));
+fn unknown_kind(node: &Node<'_>) -> ScenarioError {
+    match node.name(ControllerParams::KINDS, &NOT_YET) {
+        Err(error) => error,
+        Ok(_) => node.fail(CONTROLLER),
     }
-    node.fail_near(&one_of(&kinds), kind, &kinds)
 }
 
 fn profile(kind: &Node<'_>, profile: Option<Node<'_>>) -> Result<(ControllerParams, String), ScenarioError> {
-    let name = kind.text(&one_of(&controller_kinds()))?;
-    let Some((default, default_profile)) = ControllerParams::new(name, None) else {
-        return Err(unknown_kind(kind, name));
+    let name = kind.name(ControllerParams::KINDS, &NOT_YET)?;
+    let Some((usual, usual_profile)) = ControllerParams::with_profile(name, None) else {
+        return Err(unknown_kind(kind));
     };
     let Some(node) = profile else {
-        return Ok((default, default_profile.into()));
+        return Ok((usual, usual_profile.into()));
     };
-    let profiles: Vec<_> = default.profiles().iter().map(|(name, _)| *name).collect();
-    let wanted = node.text(&one_of(&profiles))?;
-    match ControllerParams::new(name, Some(wanted)) {
-        Some((params, profile)) => Ok((params, profile.into())),
-        None => Err(node.fail_near(&one_of(&profiles), wanted, &profiles)),
-    }
-}
-
-fn set_all(table: &Table<'_>, params: &mut ControllerParams) -> Result<(), ScenarioError> {
-    let mut known = vec!["kind", "profile"];
-    known.extend(params.specs().iter().map(|spec| spec.name));
-    table.only(&known)?;
-    for spec in params.specs() {
-        if let Some(node) = table.find(spec.name) {
-            set(params, spec, &node)?;
-        }
-    }
-    Ok(())
-}
-
-fn set(params: &mut ControllerParams, spec: &ParamSpec, node: &Node<'_>) -> Result<(), ScenarioError> {
-    let value = value(spec, node)?;
-    params.set(spec.name, value).map_err(|error| match error {
-        ParamError::Contradiction(what) => node.fail(&what),
-        _ => node.fail(&parameter::expected(spec)),
-    })
-}
-
-fn value(spec: &ParamSpec, node: &Node<'_>) -> Result<ParamValue, ScenarioError> {
-    if let Some(unlimited) = node.as_text().and_then(|text| parameter::unlimited(spec.kind, text)) {
-        return Ok(unlimited);
-    }
-    Ok(match spec.kind {
-        ParamKind::Time => ParamValue::Time(node.time()?),
-        ParamKind::Rate => ParamValue::Rate(node.rate()?),
-        ParamKind::Ramp => ParamValue::Ramp(node.rate()?),
-        ParamKind::Bytes => ParamValue::Bytes(node.size()?),
-        ParamKind::Ratio => ParamValue::Ratio(node.any_number(&parameter::expected(spec))?),
-        ParamKind::Count => ParamValue::Count(node.count(0..=u64::MAX)?),
-        ParamKind::Flag => ParamValue::Flag(node.flag()?),
-    })
+    let profiles: Vec<_> = usual.profiles().iter().map(|(name, _)| *name).collect();
+    let wanted = node.name(&profiles, &[])?;
+    let (params, profile) =
+        ControllerParams::with_profile(name, Some(wanted)).ok_or_else(|| node.fail(wanted))?;
+    Ok((params, profile.into()))
 }
 
 /// What `packet_size` and `mss` say together: one follows from the other, and both must agree.
@@ -163,7 +122,7 @@ fn packet_size(
     mut params: ControllerParams,
 ) -> Result<(ControllerParams, Bytes), ScenarioError> {
     let of_mss = match params.value("mss") {
-        Some(ParamValue::Bytes(mss)) => Some(mss.as_u64() + RTP_HEADER),
+        Some(Value::Size(mss)) => Some(mss.as_u64() + RTP_HEADER),
         _ => None,
     };
     let Some(node) = flow.find("packet_size") else {
@@ -173,13 +132,13 @@ fn packet_size(
     let size = node.size_within(transport.header().as_u64() + 1..=65_535)?.as_u64();
     match (of_mss, mss) {
         (Some(other), Some(_)) if other != size => {
-            let other = crate::quantity::format_size(Bytes::new(other));
+            let other = paceline_units::text::format_size(Bytes::new(other));
             return Err(node.fail(&format!("\"{other}\": the controller's mss and 12 B of RTP header")));
         }
         (Some(_), None) => {
-            let payload = ParamValue::Bytes(Bytes::new(size - RTP_HEADER));
+            let payload = Value::Size(Bytes::new(size - RTP_HEADER));
             let spec = params.specs().iter().find(|spec| spec.name == "mss");
-            let range = spec.map(parameter::expected).unwrap_or_default();
+            let range = spec.map(Spec::expected).unwrap_or_default();
             params
                 .set("mss", payload)
                 .map_err(|_| node.fail(&format!("12 B more than an mss, which is {range}")))?;
@@ -194,14 +153,14 @@ fn fit_start(table: &Table<'_>, params: &mut ControllerParams) {
     if let (None, Some(limits)) = (table.find("target_bitrate_start"), limits(params)) {
         let start = limits.start.max(limits.min).min(limits.max);
         // Within two values that were accepted, so it is accepted.
-        let _ = params.set("target_bitrate_start", ParamValue::Rate(start));
+        let _ = params.set("target_bitrate_start", Value::Rate(start));
     }
 }
 
 /// The limits of a stream as the controller's parameters say them, if it has such parameters.
 pub(super) fn limits(params: &ControllerParams) -> Option<StreamLimits> {
     let rate = |name: &str| match params.value(name) {
-        Some(ParamValue::Rate(rate)) => Some(rate),
+        Some(Value::Rate(rate)) => Some(rate),
         _ => None,
     };
     let [min, start, max] = LIMITS.map(rate);

@@ -3,11 +3,12 @@
 use super::controller::{self, Choice};
 use super::{dccp, link, path, source, tcp};
 use crate::error::ScenarioError;
-use crate::reader::{Node, Table, one_of};
-use crate::registry::{AnyController, ControllerParams};
+use crate::params;
+use crate::reader::{Node, Table};
 use crate::spec::{EcnMode, FlowSpec, LinkSpec, SourceSpec, StreamSpec, Transport};
 use paceline_cc::ReceiverRequest;
-use paceline_media::{AdaptiveParams, PlayoutConfig};
+use paceline_cc::{AnyController, ControllerParams};
+use paceline_media::PlayoutConfig;
 use paceline_transport::rtp::FeedbackConfig;
 use paceline_units::{Bytes, TimeDelta};
 
@@ -41,9 +42,6 @@ const KEYS: [&str; 21] = [
     "playout",
     "record",
 ];
-/// Names and values of `ecn`.
-pub(crate) const ECN: [(&str, EcnMode); 3] =
-    [("off", EcnMode::Off), ("classic", EcnMode::Classic), ("l4s", EcnMode::L4s)];
 
 pub(super) fn parse(
     name: &str,
@@ -53,11 +51,12 @@ pub(super) fn parse(
     let table = node.table("a table [flows.NAME]")?;
     table.only(&KEYS)?;
     let Choice { transport, controller, packet_size } = controller::parse(&table)?;
-    only_its_own(&table, transport, controller.params.kind())?;
-    let ecn = table.find("ecn").map_or(Ok(EcnMode::Off), |node| node.choice(&ECN, &[]))?;
+    only_its_own(&table, transport, &controller.params)?;
+    let ecn =
+        table.find("ecn").map_or(Ok(EcnMode::Off), |node| node.named(EcnMode::NAMES, EcnMode::named))?;
     let tcp = match transport {
         Transport::Tcp => {
-            let usual = controller.params.tcp(&controller.profile);
+            let usual = controller.usual_tcp();
             Some(tcp::parse(&table, usual, packet_size, ecn)?)
         }
         _ => None,
@@ -65,10 +64,9 @@ pub(super) fn parse(
     let streams = streams(&table, transport, &controller.params)?;
     let dccp = match transport {
         Transport::Dccp => {
-            let params = &controller.params;
             let frames = streams.iter().all(|stream| !matches!(stream.source, SourceSpec::Bulk { .. }));
-            let usual = params.dccp(&controller.profile);
-            Some(dccp::parse(&table, usual, params.kind(), frames, packet_size)?)
+            let usual = controller.usual_dccp();
+            Some(dccp::parse(&table, usual, controller.params.steers(), frames, packet_size)?)
         }
         _ => None,
     };
@@ -94,7 +92,7 @@ pub(super) fn parse(
         overhead: table
             .find("overhead")
             .map_or(Ok(Bytes::ZERO), |node| node.size_within(0..=link::MAX_OVERHEAD))?,
-        playout: table.find("playout").map_or(Ok(PlayoutConfig::Immediate), |node| playout(&node))?,
+        playout: table.find("playout").map_or(Ok(PlayoutConfig::IMMEDIATE), |node| playout(&node))?,
     })
 }
 
@@ -170,11 +168,15 @@ fn pause(
 
 /// Reports are RTP's and those of controlled datagrams, playout DCCP's too; what a connection does is that of its
 /// transport.
-fn only_its_own(table: &Table<'_>, transport: Transport, controller: &str) -> Result<(), ScenarioError> {
-    if let Some(node) = table.find("feedback").filter(|_| !transport.reports(controller)) {
+fn only_its_own(
+    table: &Table<'_>,
+    transport: Transport,
+    params: &ControllerParams,
+) -> Result<(), ScenarioError> {
+    if let Some(node) = table.find("feedback").filter(|_| !transport.reports(params)) {
         return Err(node.fail("nothing: feedback goes with transport rtp"));
     }
-    if let Some(node) = table.find("playout").filter(|_| !transport.plays_out(controller)) {
+    if let Some(node) = table.find("playout").filter(|_| !transport.plays_out(params)) {
         return Err(node.fail("nothing: playout goes with transport rtp or dccp"));
     }
     if let Some(node) = table.find("tcp").filter(|_| transport != Transport::Tcp) {
@@ -225,7 +227,7 @@ fn only_source(
         return source::parse(node);
     }
     let source = source::parse_without_connections(node)?;
-    if transport.reports(params.kind()) || transport == Transport::Dccp {
+    if transport.reports(params) || transport == Transport::Dccp {
         return Ok(source);
     }
     match source {
@@ -284,66 +286,20 @@ fn requested_feedback(params: &ControllerParams) -> FeedbackConfig {
 }
 
 fn feedback(flow: &Table<'_>, params: &ControllerParams) -> Result<FeedbackConfig, ScenarioError> {
-    let default = requested_feedback(params);
-    let Some(node) = flow.find("feedback") else { return Ok(default) };
-    let table =
-        node.table("a table such as { packets = 16, time = \"40ms\", marker = true, clock = \"1/1024s\" }")?;
-    table.only(&["packets", "time", "marker", "clock", "overlap"])?;
-    let count = |key: &str, default: u32, low: u64| -> Result<u32, ScenarioError> {
-        table.find(key).map_or(Ok(default), |node| Ok(node.count(low..=16_384)? as u32))
-    };
-    Ok(FeedbackConfig {
-        packets: count("packets", default.packets, 1)?,
-        time: table.find("time").map_or(Ok(default.time), |node| node.time_above_zero())?,
-        marker: table.find("marker").map_or(Ok(default.marker), |node| node.flag())?,
-        clock: table.find("clock").map_or(Ok(default.clock), |node| node.clock())?,
-        overlap: count("overlap", default.overlap, 0)?,
-    })
-}
-
-#[derive(Clone, Copy)]
-enum Playout {
-    Immediate,
-    Fixed,
-    Adaptive,
+    const FEEDBACK: &str =
+        "a table such as { packets = 16, time = \"40ms\", marker = true, clock = \"1/1024s\" }";
+    let mut config = requested_feedback(params);
+    if let Some(node) = flow.find("feedback") {
+        params::read(&node.table(FEEDBACK)?, &mut config, &[])?;
+    }
+    Ok(config)
 }
 
 fn playout(node: &Node<'_>) -> Result<PlayoutConfig, ScenarioError> {
     let table = node.table("a playout such as { kind = \"fixed\", delay = \"100ms\" }")?;
-    let kinds =
-        [("immediate", Playout::Immediate), ("fixed", Playout::Fixed), ("adaptive", Playout::Adaptive)];
-    match table.require("kind", &one_of(&kinds.map(|(name, _)| name)))?.choice(&kinds, &[])? {
-        Playout::Immediate => {
-            table.only(&["kind"])?;
-            Ok(PlayoutConfig::Immediate)
-        }
-        Playout::Fixed => {
-            table.only(&["kind", "delay"])?;
-            Ok(PlayoutConfig::Fixed(table.require("delay", "a time such as \"100ms\"")?.time()?))
-        }
-        Playout::Adaptive => {
-            table.only(&["kind", "smoothing", "deviations", "min", "max"])?;
-            adaptive(&table)
-        }
-    }
-}
-
-fn adaptive(table: &Table<'_>) -> Result<PlayoutConfig, ScenarioError> {
-    let default = AdaptiveParams::default();
-    let count = |key: &str, default: u32, low: u64| -> Result<u32, ScenarioError> {
-        table.find(key).map_or(Ok(default), |node| Ok(node.count(low..=1_000_000)? as u32))
-    };
-    let time = |key: &str, default: TimeDelta| table.find(key).map_or(Ok(default), |node| node.time());
-    let params = AdaptiveParams {
-        smoothing: count("smoothing", default.smoothing, 1)?,
-        deviations: count("deviations", default.deviations, 0)?,
-        min: time("min", default.min)?,
-        max: time("max", default.max)?,
-    };
-    if params.min > params.max {
-        return Err(table.fail("min above max", "min at most max"));
-    }
-    Ok(PlayoutConfig::Adaptive(params))
+    let mut playout: PlayoutConfig = params::kind(&table, None, &[])?;
+    params::read(&table, &mut playout, &["kind"])?;
+    Ok(playout)
 }
 
 /// Which inner states are recorded: all of them, none, or those named.

@@ -2,10 +2,12 @@
 
 use super::{mmwave, queue};
 use crate::error::ScenarioError;
-use crate::reader::{Node, Table, one_of};
+use crate::params;
+use crate::reader::{Node, Table};
 use crate::spec::{LinkSpec, RateSpec, TraceSpec};
 use paceline_link::trace::{Column, TraceFormat, TraceOptions};
-use paceline_link::{LinkError, LossConfig, MarkConfig, NoiseConfig, NoiseKind};
+use paceline_units::param::Kinds;
+use paceline_units::text::one_of;
 use paceline_units::{Bitrate, Bytes, TimeDelta};
 
 const KEYS: [&str; 10] =
@@ -35,9 +37,9 @@ pub(super) fn parse(name: &str, node: &Node<'_>) -> Result<LinkSpec, ScenarioErr
         delay: table.find("delay").map_or(Ok(TimeDelta::ZERO), |node| node.time())?,
         queue: queue::parse(&table.require("queue", QUEUE)?, &rate)?,
         rate,
-        mark: table.find("mark").map(|node| mark(&node)).transpose()?,
-        loss: table.find("loss").map(|node| loss(&node)).transpose()?,
-        noise: table.find("noise").map(|node| noise(&node)).transpose()?,
+        mark: family(&table, "mark", "marks such as { kind = \"step\", at = \"1ms\" }")?,
+        loss: family(&table, "loss", "a loss model such as { kind = \"bernoulli\", ratio = 0.01 }")?,
+        noise: family(&table, "noise", "delay noise such as { kind = \"rfc8868\" }")?,
         down: table.find("down").map_or(Ok(Vec::new()), |node| down(&node))?,
         overhead: table
             .find("overhead")
@@ -196,95 +198,13 @@ pub(super) fn scale(table: &Table<'_>) -> Result<f64, ScenarioError> {
     if scale > 0.0 { Ok(scale) } else { Err(node.fail("a number above 0")) }
 }
 
-#[derive(Clone, Copy)]
-enum Mark {
-    Step,
-    Ramp,
-    Classic,
-}
-
-fn mark(node: &Node<'_>) -> Result<MarkConfig, ScenarioError> {
-    const TIME: &str = "a time such as \"2ms\"";
-    let table = node.table("marks such as { kind = \"step\", at = \"1ms\" }")?;
-    let kinds = [("step", Mark::Step), ("ramp", Mark::Ramp), ("classic", Mark::Classic)];
-    let time = |key: &str| table.require(key, TIME)?.time();
-    let config = match table.require("kind", &one_of(&kinds.map(|(name, _)| name)))?.choice(&kinds, &[])? {
-        Mark::Step => {
-            table.only(&["kind", "at"])?;
-            MarkConfig::Step { at: time("at")? }
-        }
-        Mark::Ramp => {
-            table.only(&["kind", "low", "high"])?;
-            MarkConfig::Ramp { low: time("low")?, high: time("high")? }
-        }
-        Mark::Classic => {
-            table.only(&["kind", "at", "for"])?;
-            MarkConfig::Classic { at: time("at")?, lasting: time("for")? }
-        }
-    };
-    config.validate().map_err(|error| invalid(&table, &error))?;
-    Ok(config)
-}
-
-/// An error that a link found, at the key that it names ("loss.ratio" of the table "links.b.loss").
-fn invalid(table: &Table<'_>, error: &LinkError) -> ScenarioError {
-    let key = error.key.rsplit('.').next().unwrap_or(error.key);
-    table.find(key).map_or_else(|| table.fail(&error.found, error.expected), |node| node.fail(error.expected))
-}
-
-fn loss(node: &Node<'_>) -> Result<LossConfig, ScenarioError> {
-    const RATIO: &str = "a ratio from 0 to 1";
-    let table = node.table("a loss model such as { kind = \"bernoulli\", ratio = 0.01 }")?;
-    let kinds = [("bernoulli", false), ("gilbert-elliott", true)];
-    let ratio = |key: &str| table.require(key, RATIO)?.number(0.0..=1.0);
-    let or = |key: &str, default: f64| table.find(key).map_or(Ok(default), |node| node.number(0.0..=1.0));
-    if !table.require("kind", &one_of(&kinds.map(|(name, _)| name)))?.choice(&kinds, &[])? {
-        table.only(&["kind", "ratio"])?;
-        return Ok(LossConfig::Bernoulli { ratio: ratio("ratio")? });
-    }
-    table.only(&["kind", "p", "r", "loss_good", "loss_bad"])?;
-    Ok(LossConfig::GilbertElliott {
-        p: ratio("p")?,
-        r: ratio("r")?,
-        loss_good: or("loss_good", 0.0)?,
-        loss_bad: or("loss_bad", 1.0)?,
-    })
-}
-
-#[derive(Clone, Copy)]
-enum Noise {
-    Rfc8868,
-    Uniform,
-    Exponential,
-}
-
-fn noise(node: &Node<'_>) -> Result<NoiseConfig, ScenarioError> {
-    const TIME: &str = "a time such as \"5ms\"";
-    let table = node.table("delay noise such as { kind = \"rfc8868\" }")?;
-    let kinds =
-        [("rfc8868", Noise::Rfc8868), ("uniform", Noise::Uniform), ("exponential", Noise::Exponential)];
-    let or = |key: &str, default: TimeDelta| table.find(key).map_or(Ok(default), |node| node.time());
-    let kind = match table.require("kind", &one_of(&kinds.map(|(name, _)| name)))?.choice(&kinds, &[])? {
-        Noise::Rfc8868 => {
-            table.only(&["kind", "reorder", "std", "n_std"])?;
-            NoiseKind::Rfc8868 {
-                std: or("std", TimeDelta::from_millis(5))?,
-                n_std: table.find("n_std").map_or(Ok(3.0), |node| node.number(0.0..=1e6))?,
-            }
-        }
-        Noise::Uniform => {
-            table.only(&["kind", "reorder", "max"])?;
-            NoiseKind::Uniform { max: table.require("max", TIME)?.time()? }
-        }
-        Noise::Exponential => {
-            table.only(&["kind", "reorder", "mean", "max"])?;
-            NoiseKind::Exponential {
-                mean: table.require("mean", TIME)?.time()?,
-                max: or("max", TimeDelta::MAX)?,
-            }
-        }
-    };
-    Ok(NoiseConfig { kind, reorder: table.find("reorder").map_or(Ok(false), |node| node.flag())? })
+/// One of a family such as marks, by its `kind`.
+fn family<K: Kinds>(table: &Table<'_>, key: &str, expected: &str) -> Result<Option<K>, ScenarioError> {
+    let Some(node) = table.find(key) else { return Ok(None) };
+    let table = node.table(expected)?;
+    let mut chosen = params::kind(&table, None, &[])?;
+    params::read(&table, &mut chosen, &["kind"])?;
+    Ok(Some(chosen))
 }
 
 fn down(node: &Node<'_>) -> Result<Vec<(TimeDelta, TimeDelta)>, ScenarioError> {

@@ -2,10 +2,11 @@
 
 use super::link::scale;
 use crate::error::ScenarioError;
-use crate::reader::{Node, Table, one_of};
+use crate::reader::{Node, Table};
 use crate::spec::{MmwaveModel, MmwaveSpec};
 use paceline_link::generate::{MmwaveParams, PRESETS, RateState, Shape, StateParams, StatesParams};
 use paceline_link::trace::TraceError;
+use paceline_units::text::one_of;
 use paceline_units::{Bitrate, TimeDelta};
 use std::ops::RangeInclusive;
 
@@ -163,9 +164,6 @@ fn next(table: &Table<'_>, index: usize, names: &[&str]) -> Result<Vec<f64>, Sce
     Ok(weights)
 }
 
-/// The shapes of a state's rate, by name.
-pub(crate) const SHAPES: [(&str, Shape); 2] = [("normal", Shape::Normal), ("lognormal", Shape::Lognormal)];
-
 fn state(table: &Table<'_>, key: &str, default: StateParams) -> Result<StateParams, ScenarioError> {
     let Some(node) = table.find(key) else {
         return Ok(default);
@@ -175,7 +173,9 @@ fn state(table: &Table<'_>, key: &str, default: StateParams) -> Result<StatePara
     Ok(StateParams {
         mean: table.find("mean").map_or(Ok(default.mean), |node| node.rate_above_zero())?,
         std: table.find("std").map_or(Ok(default.std), |node| node.rate())?,
-        shape: table.find("shape").map_or(Ok(default.shape), |node| node.choice(&SHAPES, &[]))?,
+        shape: table
+            .find("shape")
+            .map_or(Ok(default.shape), |node| node.named(Shape::NAMES, Shape::named))?,
         correlation: table.find("correlation").map_or(Ok(default.correlation), |node| node.time())?,
         dwell: table.find("dwell").map_or(Ok(default.dwell), |node| node.time_above_zero())?,
     })

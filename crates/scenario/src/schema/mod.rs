@@ -9,21 +9,19 @@ mod flow;
 mod link;
 mod mmwave;
 mod path;
-pub(crate) mod queue;
-pub(crate) mod rfc8593;
+mod queue;
+mod rfc8593;
 mod source;
 mod tcp;
 
-pub(crate) use flow::ECN;
-pub(crate) use mmwave::SHAPES;
-pub(crate) use source::{BEGIN, FORMATS, IDLE};
-pub(crate) use tcp::{ECHO, RECOVERY};
+pub(crate) use queue::LimitKeys;
+pub(crate) use source::FORMATS;
 
 use crate::error::ScenarioError;
-use crate::quantity;
 use crate::reader::{Input, Node, Table};
 use crate::spec::{FlowSpec, Scenario, SourceSpec};
 use paceline_units::TimeDelta;
+use paceline_units::text;
 
 const KEYS: [&str; 7] = ["name", "duration", "warmup", "seed", "sample", "links", "flows"];
 /// The most rows of time series, over all streams and links: a guard against samples that no memory holds.
@@ -68,9 +66,8 @@ fn sample(root: &Table<'_>, duration: TimeDelta, tables: u64) -> Result<TimeDelt
         return Ok(sample);
     }
     let least = shortest_sample(duration, tables);
-    let found = format!("{}, which makes {rows} rows of time series", quantity::format_time(sample));
-    let expected =
-        format!("at most {MAX_ROWS} rows (some 3 GB): \"{}\" or longer", quantity::format_time(least));
+    let found = format!("{}, which makes {rows} rows of time series", text::format_time(sample));
+    let expected = format!("at most {MAX_ROWS} rows (some 3 GB): \"{}\" or longer", text::format_time(least));
     Err(match given {
         Some(node) => ScenarioError { found, ..node.fail(&expected) },
         None => ScenarioError { found, ..root.missing("sample", &expected) },

@@ -2,8 +2,9 @@
 
 use super::flow::Surroundings;
 use crate::error::ScenarioError;
-use crate::reader::{Node, Table, one_of};
+use crate::reader::{Node, Table};
 use crate::spec::LinkSpec;
+use paceline_units::text::one_of;
 
 const PATH: &str = "a list of links, such as [\"bottleneck\"]";
 /// The most links on a path: a packet counts those it has crossed in a byte.

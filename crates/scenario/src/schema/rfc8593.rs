@@ -2,17 +2,12 @@
 
 use super::source::{self, FORMATS, MAX_FRAMES};
 use crate::error::ScenarioError;
-use crate::reader::{Node, Table, one_of};
+use crate::reader::{Node, Table};
 use crate::spec::{LadderSpec, Rfc8593Spec, RungSpec, VideoModelName};
 use paceline_media::{FrameLadder, FrameRate, VideoModelParams};
+use paceline_units::text::one_of;
 use paceline_units::{Bitrate, Bytes};
 
-/// The models by name.
-pub(crate) const MODELS: [(&str, VideoModelName); 3] = [
-    ("statistical", VideoModelName::Statistical),
-    ("trace", VideoModelName::Trace),
-    ("hybrid", VideoModelName::Hybrid),
-];
 /// The rates of the chat at 720p that comes with the RFC's reference implementation, in kbit/s.
 const USUAL_RATES: [u64; 7] = [200, 400, 600, 800, 1_000, 1_200, 1_500];
 /// Frames of a generated rung unless told otherwise: four minutes at 30 fps, the most that section 6.1 recommends.
@@ -39,7 +34,9 @@ pub(super) fn parse(table: &Table<'_>) -> Result<Rfc8593Spec, ScenarioError> {
     if table.find("model").is_none() {
         table.only(&[&ALWAYS[..], &DEVIATIONS, &["scale_b"], &LADDER].concat())?;
     }
-    let model = table.require("model", &one_of(&MODELS.map(|(name, _)| name)))?.choice(&MODELS, &[])?;
+    let model = table
+        .require("model", &one_of(VideoModelName::NAMES))?
+        .named(VideoModelName::NAMES, VideoModelName::named)?;
     table.only(&keys(model))?;
     let ladder = if model == VideoModelName::Statistical { None } else { Some(ladder(table)?) };
     let params = params(table, model)?;

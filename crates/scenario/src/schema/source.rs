@@ -2,11 +2,13 @@
 
 use super::rfc8593;
 use crate::error::ScenarioError;
-use crate::reader::{Node, Table, one_of};
+use crate::params;
+use crate::reader::{Node, Table};
 use crate::spec::{FramesSpec, SourceSpec, TraceEncoderSpec};
 use paceline_media::{FRAME_PRESETS, FrameSizeParams, FrameTraceFormat};
-use paceline_transport::tcp::transfers::{Idle, TransfersConfig};
-use paceline_units::{Bitrate, Bytes, TimeDelta};
+use paceline_transport::tcp::transfers::TransfersConfig;
+use paceline_units::text::one_of;
+use paceline_units::{Bitrate, TimeDelta};
 
 /// What is expected where a source is.
 pub(super) const SOURCE: &str =
@@ -20,13 +22,6 @@ pub(crate) const FORMATS: [(&str, FrameTraceFormat); 2] =
 pub(super) const MAX_FRAMES: u64 = 10_000_000;
 /// Frames that a generator draws unless told otherwise: two minutes at 50 fps.
 const GENERATED_FRAMES: u64 = 6000;
-
-/// An idle time of a span.
-type IdleOf = fn(TimeDelta) -> Idle;
-/// How idle times are drawn, by name.
-pub(crate) const IDLE: [(&str, IdleOf); 2] = [("exponential", Idle::Exponential), ("fixed", Idle::Fixed)];
-/// How a user of short transfers begins, by name: with a burst?
-pub(crate) const BEGIN: [(&str, bool); 2] = [("on", true), ("off", false)];
 
 #[derive(Clone, Copy)]
 enum Kind {
@@ -59,11 +54,16 @@ pub(super) fn parse(node: &Node<'_>) -> Result<SourceSpec, ScenarioError> {
         }
         Kind::Bulk => {
             table.only(&["kind", "length"])?;
-            let length =
-                table.find("length").map(|node| node.size_within(1..=crate::quantity::MAX_SIZE.as_u64()));
+            let length = table
+                .find("length")
+                .map(|node| node.size_within(1..=paceline_units::text::MAX_SIZE.as_u64()));
             Ok(SourceSpec::Bulk { length: length.transpose()? })
         }
-        Kind::ShortTransfers => Ok(SourceSpec::ShortTransfers(short_transfers(&table)?)),
+        Kind::ShortTransfers => {
+            let mut transfers = TransfersConfig::default();
+            params::read(&table, &mut transfers, &["kind"])?;
+            Ok(SourceSpec::ShortTransfers(transfers))
+        }
     }
 }
 
@@ -77,37 +77,6 @@ pub(super) fn parse_without_connections(node: &Node<'_>) -> Result<SourceSpec, S
         ));
     }
     Ok(source)
-}
-
-fn short_transfers(table: &Table<'_>) -> Result<TransfersConfig, ScenarioError> {
-    table.only(&["kind", "parallel", "size_min", "size_max", "idle", "idle_kind", "begin"])?;
-    let default = TransfersConfig::default();
-    let size = |key: &str, default: Bytes| {
-        table.find(key).map_or(Ok(default), |node| node.size_within(1..=crate::quantity::MAX_SIZE.as_u64()))
-    };
-    let parallel = |node: Node<'_>| node.count(1..=u64::from(TransfersConfig::MOST));
-    let parallel = table.find("parallel").map(parallel).transpose()?;
-    let config = TransfersConfig {
-        parallel: parallel.map_or(default.parallel, |count| count as u16),
-        size_min: size("size_min", default.size_min)?,
-        size_max: size("size_max", default.size_max)?,
-        idle: idle(table, default.idle)?,
-        begins_on: table.find("begin").map_or(Ok(default.begins_on), |node| node.choice(&BEGIN, &[]))?,
-    };
-    if config.size_min > config.size_max {
-        let show = crate::quantity::format_size;
-        let found =
-            format!("size_min = {} above size_max = {}", show(config.size_min), show(config.size_max));
-        return Err(table.fail(&found, "size_min at most size_max"));
-    }
-    Ok(config)
-}
-
-fn idle(table: &Table<'_>, default: Idle) -> Result<Idle, ScenarioError> {
-    let (Idle::Fixed(usual) | Idle::Exponential(usual)) = default;
-    let span = table.find("idle").map_or(Ok(usual), |node| node.time())?;
-    let kind = table.find("idle_kind").map(|node| node.choice(&IDLE, &[])).transpose()?;
-    Ok(kind.unwrap_or(Idle::Exponential)(span))
 }
 
 pub(super) fn fps(table: &Table<'_>, default: f64) -> Result<f64, ScenarioError> {

@@ -358,9 +358,9 @@ const CASES: &[Case] = &[
         "profile = \"rfc8298\"",
         "target_bitrate_min = \"5Mbps\", target_bitrate_max = \"2Mbps\"",
         11,
-        "flows.video.controller",
-        "target_bitrate_",
-        "fit each other",
+        "flows.video.controller.target_bitrate_max",
+        "2Mbps",
+        "at least target_bitrate_min, which is 5Mbps",
         None,
     ),
     (

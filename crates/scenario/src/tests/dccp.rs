@@ -76,7 +76,7 @@ fn every_key_is_taken() {
     };
     assert_eq!(spec(&changes), expected);
     let scenario = read(&changes).expect("right");
-    assert_eq!(scenario.flows[0].playout, PlayoutConfig::Fixed(TimeDelta::from_millis(100)));
+    assert_eq!(scenario.flows[0].playout, PlayoutConfig::fixed(TimeDelta::from_millis(100)));
     let again = parse(&scenario.to_toml(), "again.toml").expect("what is written can be read");
     assert_eq!(again, scenario);
 }

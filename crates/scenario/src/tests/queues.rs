@@ -5,6 +5,7 @@ use crate::parse;
 use crate::spec::Scenario;
 use paceline_link::{QueueConfig, QueueLimit, Scheduler};
 use paceline_units::TimeDelta;
+use paceline_units::param::ParamSet;
 
 fn queue(text: &str) -> Result<Scenario, ScenarioError> {
     let text = format!(
@@ -45,7 +46,11 @@ fn what_no_discipline_can_be_is_named() {
         ("{ kind = \"fq-codel\", flows = 0 }", "flows", "65536"),
         ("{ kind = \"pie\", mark_ecnth = 2 }", "mark_ecnth", "0 to 1"),
         ("{ kind = \"pie\", estimate = \"guess\" }", "estimate", "timestamp"),
-        ("{ kind = \"pie\", accu_prob_high = 0.5 }", "accu_prob_high", "accu_prob_low or more"),
+        (
+            "{ kind = \"pie\", accu_prob_high = 0.5 }",
+            "accu_prob_high",
+            "at least accu_prob_low, which is 0.85",
+        ),
         ("{ kind = \"pie\", t_update = \"0s\" }", "t_update", "1us"),
         ("{ kind = \"fq-codel\", quantum = \"1B\" }", "quantum", "64B"),
         (
@@ -76,11 +81,12 @@ fn the_reference_names_every_key_and_default() {
         let section = reference.split(&format!("`kind = \"{}\"", config.kind())).nth(1).unwrap_or_default();
         let section = section.split("`kind = ").next().unwrap_or_default();
         let shared = if config.kind() == "fq-codel" { reference } else { section };
-        for key in config.keys() {
+        for key in config.specs() {
             assert!(shared.contains(&format!("`{}`", key.name)), "{}: {}", config.kind(), key.name);
             let Some(value) = config.value(key.name) else { continue };
-            let text = crate::schema::queue::toml(value);
-            let text = text.strip_suffix(".0").unwrap_or(&text);
+            let text = crate::params::toml(&value).to_string();
+            let text = text.trim();
+            let text = text.strip_suffix(".0").unwrap_or(text);
             assert!(shared.contains(text), "{}: {} = {text}", config.kind(), key.name);
         }
     }

@@ -1,10 +1,10 @@
 //! A resolved scenario reads back as itself, and no text makes the reader panic.
 
 use super::bad_input::GOOD;
-use crate::registry::ControllerParams;
 use crate::{FramesSpec, LadderSpec, RateSpec, Scenario, SourceSpec, apply, parse, parse_with};
-use paceline_cc::params::{ParamKind, ParamSet as _, ParamValue};
+use paceline_cc::ControllerParams;
 use paceline_link::{QueueConfig, QueueLimit};
+use paceline_units::param::{Kind, ParamSet as _, Value};
 use paceline_units::{Bitrate, Bytes, TimeDelta};
 use proptest::prelude::*;
 
@@ -77,40 +77,21 @@ fn source() -> impl Strategy<Value = String> {
 
 /// A flow's controller: any parameter with any value in its range.
 fn controller() -> impl Strategy<Value = String> {
-    const PROFILES: [(&str, &str); 10] = [
-        ("scream", "rfc8298"),
-        ("scream", "reference-2022"),
-        ("scream", "scream-5g-balanced"),
-        ("tfrc", "rfc5348"),
-        ("tfrc", "ns2"),
-        ("rap", "rap1999"),
-        ("rap", "ns2"),
-        ("newreno", "ns2"),
-        ("cubic", "rfc8312"),
-        ("dctcp", "rfc8257"),
-    ];
-    let any =
-        (0..PROFILES.len(), any::<prop::sample::Index>(), 0.0f64..1.0).prop_map(|(profile, index, part)| {
-            let (kind, profile) = PROFILES[profile];
-            let (params, _) = ControllerParams::new(kind, Some(profile)).expect("there is one");
-            let spec = params.specs()[index.index(params.specs().len())];
-            let (low, high) = (spec.range.0, spec.range.1.min(1e6));
-            let base = low + part * (high - low);
-            let value = match spec.kind {
-                ParamKind::Time => ParamValue::Time(TimeDelta::from_secs_f64(base)),
-                ParamKind::Rate => ParamValue::Rate(Bitrate::from_bps_f64(base)),
-                ParamKind::Ramp => ParamValue::Ramp(Bitrate::from_bps_f64(base)),
-                ParamKind::Bytes => ParamValue::Bytes(Bytes::new(base as u64)),
-                ParamKind::Ratio => ParamValue::Ratio(base),
-                ParamKind::Count => ParamValue::Count(base as u64),
-                ParamKind::Flag => ParamValue::Flag(part > 0.5),
-            };
-            format!(
-                "{{ kind = \"{kind}\", profile = \"{profile}\", {} = {} }}",
-                spec.name,
-                crate::parameter::toml(value)
-            )
-        });
+    let all: Vec<_> = ControllerParams::all().filter(|(params, _)| !params.specs().is_empty()).collect();
+    let any = (prop::sample::select(all), any::<prop::sample::Index>(), 0.0f64..1.0);
+    let any = any.prop_map(|((params, profile), index, part)| {
+        let spec = params.specs()[index.index(params.specs().len())];
+        let (low, high) = (spec.range.0, spec.range.1.min(1e6));
+        let base = low + part * (high - low);
+        let value = match spec.kind {
+            Kind::Time => Value::Time(TimeDelta::from_secs_f64(base)),
+            Kind::Ratio => Value::Ratio(base),
+            Kind::Flag => Value::Flag(part > 0.5),
+            kind => kind.of_base(base as u64),
+        };
+        let (kind, value) = (params.kind(), crate::params::toml(&value));
+        format!("{{ kind = \"{kind}\", profile = \"{profile}\", {} = {value} }}", spec.name)
+    });
     prop_oneof![
         any,
         one_of(&["\"scream\"", "\"fixed\"", "{ kind = \"fixed\", rate = \"#kbps\" }", "\"none\""])
@@ -242,17 +223,17 @@ fn tables_of_a_link_or_flow_are_made_where_they_are_set() {
     assert_eq!(scenario.flows[0].feedback.packets, 1);
     assert!(scenario.links[0].mark.is_some() && scenario.links[0].loss.is_some());
     let params = &scenario.flows[0].controller.params;
-    assert_eq!(params.value("qdelay_target_lo"), Some(ParamValue::Time(TimeDelta::from_millis(60))));
-    assert_eq!(params.value("gain"), Some(ParamValue::Ratio(2.0)));
+    assert_eq!(params.value("qdelay_target_lo"), Some(Value::Time(TimeDelta::from_millis(60))));
+    assert_eq!(params.value("gain"), Some(Value::Ratio(2.0)));
 }
 
 #[test]
 fn what_excludes_a_key_that_is_set_goes() {
     let queue = |scenario: &Scenario| scenario.links[0].queue.clone();
     let packets = with(&[("links.bottleneck.queue.packets", "13")]);
-    assert_eq!(queue(&packets), QueueConfig::DropTail { limit: QueueLimit::Packets(13) });
+    assert_eq!(queue(&packets), QueueConfig::droptail(QueueLimit::Packets(13)));
     let time = with(&[("links.bottleneck.queue.limit", "2s"), ("links.bottleneck.queue.limit", "1s")]);
-    assert_eq!(queue(&time), QueueConfig::DropTail { limit: QueueLimit::Time(TimeDelta::from_secs(1)) });
+    assert_eq!(queue(&time), QueueConfig::droptail(QueueLimit::Time(TimeDelta::from_secs(1))));
     let file = with(&[("flows.video.source.file", "x.txt")]);
     let SourceSpec::TraceEncoder(encoder) = &file.flows[0].streams[0].source else { panic!("an encoder") };
     assert!(matches!(&encoder.frames, FramesSpec::File { file, .. } if file == "x.txt"));
@@ -318,7 +299,7 @@ fn listed_defaults_of_the_video_models_are_the_defaults() {
             parameter.name
         );
         let Some(default) = &parameter.default else { continue };
-        let is_bare = matches!(parameter.unit, "number" | "count" | "ratio");
+        let is_bare = matches!(&*parameter.unit, "number" | "count" | "ratio");
         let value = if is_bare { default.clone() } else { format!("\"{default}\"") };
         assert!(section.contains(&value), "{} = {value} is not in the reference", parameter.name);
         let known = models.into_iter().filter_map(|model| {
@@ -364,7 +345,7 @@ fn defaults_are_those_of_the_contract() {
 fn packet_size_and_mss_follow_each_other() {
     let size = |sets: &[(&str, &str)]| {
         let flow = with(sets).flows.remove(0);
-        let mss = flow.controller.params.value("mss").map(|mss| mss.as_f64());
+        let mss = flow.controller.params.value("mss").and_then(|mss| mss.number());
         (flow.packet_size.as_u64(), mss)
     };
     assert_eq!(size(&[]), (1012, Some(1000.0)));

@@ -1,7 +1,7 @@
 //! `source = { kind = "short-transfers" }`: what may be said, and what is wrong where.
 
 use crate::{Scenario, ScenarioError, SourceSpec, parse, parse_with};
-use paceline_transport::tcp::transfers::{Idle, TransfersConfig};
+use paceline_transport::tcp::transfers::{Begin, IdleKind, TransfersConfig};
 use paceline_units::{Bytes, TimeDelta};
 use proptest::prelude::*;
 
@@ -36,8 +36,9 @@ fn defaults_are_those_of_rfc_8868() {
         parallel: 30,
         size_min: Bytes::new(30_000),
         size_max: Bytes::new(50_000),
-        idle: Idle::Exponential(TimeDelta::from_secs(10)),
-        begins_on: true,
+        idle: TimeDelta::from_secs(10),
+        idle_kind: IdleKind::Exponential,
+        begin: Begin::On,
     };
     assert_eq!(transfers(&scenario), expected);
     // The controller says TCP.
@@ -52,10 +53,10 @@ fn what_is_wrong_is_told_with_its_key() {
         ("parallel = 0", ".parallel", "0 (a number)", "a whole number from 1 to 10000"),
         ("parallel = 10001", ".parallel", "10001", "from 1 to 10000"),
         ("parallel = \"30\"", ".parallel", "\"30\" (text)", "a whole number"),
-        ("size_min = \"0B\"", ".size_min", "0B", "a size from 1B"),
+        ("size_min = \"0B\"", ".size_min", "0B", "a size of 1B or more"),
         ("size_max = 40000", ".size_max", "40000 (a number)", "a size"),
-        ("size_min = \"60kB\"", "", "size_min = 60kB above size_max = 50kB", "size_min at most size_max"),
-        ("size_max = \"29kB\"", "", "size_min = 30kB above size_max = 29kB", "size_min at most size_max"),
+        ("size_min = \"60kB\"", ".size_min", "60kB", "at most size_max, which is 50kB"),
+        ("size_max = \"29kB\"", ".size_max", "29kB", "at least size_min, which is 30kB"),
         ("idle = \"-1s\"", ".idle", "-1s", "not below 0"),
         ("idle = 10", ".idle", "10 (a number)", "a time"),
         ("idle_kind = \"uniform\"", ".idle_kind", "uniform", "one of \"exponential\", \"fixed\""),
@@ -128,7 +129,7 @@ proptest! {
         ));
         let scenario = scenario.map_err(|error| TestCaseError::fail(error.to_string()))?;
         let found = transfers(&scenario);
-        prop_assert_eq!((found.parallel, found.size_min.as_u64(), found.begins_on), (parallel, min, on));
+        prop_assert_eq!((found.parallel, found.size_min.as_u64(), found.begin == Begin::On), (parallel, min, on));
         let resolved = scenario.to_toml();
         prop_assert_eq!(parse(&resolved, "web.toml"), Ok(scenario), "{}", resolved);
     }

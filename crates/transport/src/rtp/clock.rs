@@ -1,5 +1,7 @@
 //! The receiver's clock, as coarse as the feedback format makes it.
 
+use paceline_units::param::{Kind, Parameter, Value};
+use paceline_units::text::parse_ticks;
 use paceline_units::{Time, TimeDelta};
 
 const NANOS_PER_SEC: u64 = 1_000_000_000;
@@ -8,6 +10,22 @@ const NANOS_PER_SEC: u64 = 1_000_000_000;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReceiverClock {
     ticks_per_second: u32,
+}
+
+/// Written by its step: `1/1024s`, or a time that divides a second such as `1ms`.
+impl Parameter for ReceiverClock {
+    const KIND: Kind = Kind::Text(
+        "step",
+        "the step of a clock that ticks a whole number of times a second, such as \"1/1024s\" or \"1ms\"",
+    );
+
+    fn to_value(&self) -> Option<Value> {
+        Some(Value::Text(format!("1/{}s", self.ticks_per_second)))
+    }
+
+    fn from_value(value: Value) -> Option<ReceiverClock> {
+        if let Value::Text(text) = value { ReceiverClock::new(parse_ticks(&text)?) } else { None }
+    }
 }
 
 impl ReceiverClock {

@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::{PathFacts, Reason, ReceivingEnd, SendingEnd, Transmit};
-use paceline_cc::tfrc::{Config, Params, Tfrc, TfrcReceiver};
+use paceline_cc::tfrc::{Params, Tfrc, TfrcReceiver};
 use paceline_cc::{
-    Annotation, Arrival, Controller, ReceiverHalf, ReceiverReport, ReceiverRequest, StreamId, rap,
+    Annotation, Arrival, Controller, FlowSetup, ReceiverHalf, ReceiverReport, ReceiverRequest, StreamId, rap,
 };
 use paceline_media::{Bulk, BulkParams, PlayoutConfig, Source};
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
@@ -41,7 +41,7 @@ impl ReceiverHalf for Half {
 #[test]
 fn a_receiver_half_hears_of_each_arrival_and_its_reports_replace_the_others() {
     let config = FeedbackConfig { packets: 1, ..FeedbackConfig::default() };
-    let mut receiver = RtpReceiver::with_half(config, 1, PlayoutConfig::Immediate, Some(Half::default()));
+    let mut receiver = RtpReceiver::with_half(config, 1, PlayoutConfig::IMMEDIATE, Some(Half::default()));
     let annotation = Some(Annotation::Counter(5));
     let packet = |sequence| RtpPacket {
         stream: StreamId(0),
@@ -88,7 +88,7 @@ fn sender<C: Controller>(controller: C, header: Bytes) -> RtpSender<C> {
 }
 
 fn tfrc() -> Tfrc {
-    Tfrc::new(Config { params: Params::default(), largest_packet: Bytes::new(1000) })
+    Tfrc::new(&Params::default(), &FlowSetup::new(Bytes::new(1000)))
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn both_halves_of_tfrc_talk_through_the_endpoints() {
     let mut sender = sender(tfrc(), RTP_HEADER);
     let half = TfrcReceiver::new(&Params::default());
     let mut receiver =
-        RtpReceiver::with_half(FeedbackConfig::default(), 1, PlayoutConfig::Immediate, Some(half));
+        RtpReceiver::with_half(FeedbackConfig::default(), 1, PlayoutConfig::IMMEDIATE, Some(half));
     let delay = TimeDelta::from_millis(20);
     let mut under_way = std::collections::VecDeque::new();
     let mut back = std::collections::VecDeque::new();
@@ -163,7 +163,7 @@ fn both_halves_of_tfrc_talk_through_the_endpoints() {
 fn what_the_controller_asks_of_the_receiver_can_be_read() {
     assert_eq!(sender(tfrc(), RTP_HEADER).receiver_request(), None);
     let params = rap::Params::default();
-    let rap = rap::Rap::new(rap::Config { params, largest_packet: Bytes::new(1000) });
+    let rap = rap::Rap::new(&params, &FlowSetup::new(Bytes::new(1000)));
     assert_eq!(sender(rap, RTP_HEADER).receiver_request(), Some(ReceiverRequest::PacketsPerReport(1)));
 }
 

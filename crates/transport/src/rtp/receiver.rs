@@ -7,34 +7,18 @@ use super::packet::RtpPacket;
 use crate::{PathFacts, Reason, Received, ReceivingEnd, Transmit};
 use paceline_cc::{Arrival, ReceiverHalf, StreamId};
 use paceline_media::{ArrivedPacket, DisplayedFrame, Playout, PlayoutConfig, PlayoutCounters};
-use paceline_units::{Bytes, Ecn, Time, TimeDelta};
+use paceline_units::{Bytes, Ecn, Time, TimeDelta, params};
 use paceline_wire::ccfb::{ArrivalReport, Feedback, FeedbackBlock};
 
-/// When the receiver reports: after so many packets, so long, or at a frame's end, whichever is first.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct FeedbackConfig {
-    /// Packets; at least 1.
-    pub packets: u32,
-    /// Since the first packet that is not reported yet.
-    pub time: TimeDelta,
-    /// At a packet with the marker bit.
-    pub marker: bool,
-    /// The clock of the arrival times.
-    pub clock: ReceiverClock,
-    /// How many packets before the first new one a report covers again, against lost reports.
-    pub overlap: u32,
-}
-
-impl Default for FeedbackConfig {
-    /// 16 packets, 40 ms, marker, RFC 8888's clock, nothing twice.
-    fn default() -> FeedbackConfig {
-        FeedbackConfig {
-            packets: 16,
-            time: TimeDelta::from_millis(40),
-            marker: true,
-            clock: ReceiverClock::RFC8888,
-            overlap: 0,
-        }
+params! {
+    /// When the receiver reports: after so many packets, so long, or at a frame's end, whichever is first.
+    #[derive(Copy, Eq)]
+    pub struct FeedbackConfig {
+        packets: u32 = 16, in 1.0, 16_384.0, "ours", "A report after so many packets";
+        time: TimeDelta = TimeDelta::from_millis(40), in 1e-9, 1e6, "ours", "A report so long after the first packet that is not reported";
+        marker: bool = true, "ours", "A report at a frame's end, which a packet with the marker bit is";
+        clock: ReceiverClock = ReceiverClock::RFC8888, "RFC 8888 3.1", "Step of the arrival times";
+        overlap: u32 = 0, in 0.0, 16_384.0, "ours", "Packets before the first new one that a report covers again. With 0, what a lost report told is never told again and counts as lost packets: over a return_path that loses, set it";
     }
 }
 

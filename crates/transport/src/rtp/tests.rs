@@ -2,9 +2,10 @@
 
 use super::*;
 use crate::{PathFacts, Reason, ReceivingEnd, SendingEnd, Transmit};
-use paceline_cc::StreamId;
-use paceline_cc::scream::{Config, Params, Scream};
+use paceline_cc::scream::{Params, Scream};
+use paceline_cc::{FlowSetup, StreamId};
 use paceline_media::{Cbr, CbrParams, PlayoutConfig, Source};
+use paceline_units::param::Profiles;
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 use paceline_wire::ccfb::{ArrivalReport, Feedback, FeedbackBlock};
 
@@ -22,7 +23,7 @@ fn receiver(packets: u32, marker: bool) -> RtpReceiver {
     RtpReceiver::new(
         FeedbackConfig { packets, marker, ..FeedbackConfig::default() },
         1,
-        PlayoutConfig::Immediate,
+        PlayoutConfig::IMMEDIATE,
     )
 }
 
@@ -98,7 +99,7 @@ fn a_jump_in_sequence_numbers_costs_no_memory() {
 
 fn sender(rate: Bitrate) -> RtpSender<Scream> {
     let params = Params::profile("reference-2022").unwrap();
-    let controller = Scream::new(Config::one_stream(params, false, Bytes::new(1212)));
+    let controller = Scream::new(&params, &FlowSetup::new(Bytes::new(1212)));
     let config = SenderConfig {
         max_payload: Bytes::new(1200),
         header: RTP_HEADER,
@@ -156,7 +157,7 @@ fn a_report_covers_as_many_packets_again_as_its_overlap_says() {
         let time = TimeDelta::from_secs(60);
         let config =
             FeedbackConfig { packets: 100, time, marker: false, overlap, ..FeedbackConfig::default() };
-        let mut receiver = RtpReceiver::new(config, 1, PlayoutConfig::Immediate);
+        let mut receiver = RtpReceiver::new(config, 1, PlayoutConfig::IMMEDIATE);
         let mut last = None;
         for sequence in 0..20_000 {
             if arrives(&mut receiver, at(sequence), packet(sequence, false), Ecn::NotEct) {

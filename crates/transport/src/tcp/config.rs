@@ -1,97 +1,62 @@
 //! What a TCP connection is told.
 
-use paceline_units::{Bytes, Ecn, TimeDelta};
+use paceline_units::{Bytes, Ecn, TimeDelta, names, params};
 
-/// How a sender recovers from loss.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum RecoveryKind {
-    /// As after a timeout: back to the first hole, one segment at first.
-    Tahoe,
-    /// Fast recovery that ends with the first new acknowledgement (RFC 2581; no text at hand).
-    Reno,
-    /// Fast recovery that lasts until everything sent before it is acknowledged (RFC 6582).
-    NewReno,
-    /// Selective acknowledgements (RFC 6675).
-    Sack,
-}
-
-/// What a receiver says of marks, and a sender of its answer.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum EcnEcho {
-    /// ECE from a mark on until CWR (RFC 3168 section 6.1.3).
-    Rfc3168,
-    /// ECE says of every segment whether it was marked (RFC 8257 section 3.2).
-    Exact,
-}
-
-/// A connection's parameters; names are those of the scenario's `tcp = { ... }`.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct TcpConfig {
-    /// Size on the link of a full segment, header in.
-    pub packet_size: Bytes,
-    /// Segments per acknowledgement while all is in order (RFC 5681 section 4.2).
-    pub ack_every: u32,
-    /// How long an acknowledgement is delayed at most (RFC 5681 section 4.2: less than 500 ms).
-    pub ack_delay: TimeDelta,
-    /// How losses are recovered from.
-    pub recovery: RecoveryKind,
-    /// The first window in segments (RFC 6928; the controller's, kept here as a connection's property).
-    pub initial_window: u64,
-    /// Retransmission timeout before there is a sample (RFC 6298 section 2.1).
-    pub initial_rto: TimeDelta,
-    /// Never below (RFC 6298 section 2.4).
-    pub min_rto: TimeDelta,
-    /// Never above (RFC 6298 section 2.5).
-    pub max_rto: TimeDelta,
-    /// Granularity of the sender's clock: round trips are measured in whole multiples, at least one; 0: exact.
-    pub clock: TimeDelta,
-    /// Whether only one segment per round trip is timed.
-    pub one_sample: bool,
-    /// Whether there is a handshake; without one both ends are connected from the beginning.
-    pub handshake: bool,
-    /// What the receiver lets be under way, header in like every size here; none: 1 GiB.
-    pub max_window: Option<Bytes>,
-    /// Duplicate acknowledgements that tell a loss (RFC 5681 section 3.2, RFC 6675 DupThresh).
-    pub duplicate_acks: u32,
-    /// Whether the first duplicate acknowledgements let new segments go (RFC 3042).
-    pub limited_transmit: bool,
-    /// Whether recovery with selective acknowledgements sends in proportion to what arrives (RFC 6937).
-    pub prr: bool,
-    /// Whether only the first partial acknowledgement restarts the timer (RFC 6582 section 4).
-    pub impatient: bool,
-    /// The mark of data segments; not ECN-capable: none of the following happens.
-    pub ect: Ecn,
-    /// How the receiver echoes marks.
-    pub ecn_echo: EcnEcho,
-    /// Initial sequence number.
-    pub initial_sequence: u32,
-}
-
-impl Default for TcpConfig {
-    /// What the RFCs say, with the delay of acknowledgements that is usual (200 ms).
-    fn default() -> TcpConfig {
-        TcpConfig {
-            packet_size: Bytes::new(1500),
-            ack_every: 2,
-            ack_delay: TimeDelta::from_millis(200),
-            recovery: RecoveryKind::Sack,
-            initial_window: 10,
-            initial_rto: TimeDelta::from_secs(1),
-            min_rto: TimeDelta::from_secs(1),
-            max_rto: TimeDelta::from_secs(60),
-            clock: TimeDelta::ZERO,
-            one_sample: false,
-            handshake: true,
-            max_window: None,
-            duplicate_acks: 3,
-            limited_transmit: true,
-            prr: true,
-            impatient: true,
-            ect: Ecn::NotEct,
-            ecn_echo: EcnEcho::Rfc3168,
-            initial_sequence: 0,
-        }
+names! {
+    /// How a sender recovers from loss.
+    pub enum RecoveryKind {
+        /// As after a timeout: back to the first hole, one segment at first.
+        Tahoe = "tahoe",
+        /// Fast recovery that ends with the first new acknowledgement (RFC 2581; no text at hand).
+        Reno = "reno",
+        /// Fast recovery that lasts until everything sent before it is acknowledged (RFC 6582).
+        NewReno = "newreno",
+        /// Selective acknowledgements (RFC 6675).
+        Sack = "sack",
     }
+}
+
+names! {
+    /// What a receiver says of marks, and a sender of its answer.
+    pub enum EcnEcho {
+        /// ECE from a mark on until CWR (RFC 3168 section 6.1.3).
+        Rfc3168 = "rfc3168",
+        /// ECE says of every segment whether it was marked (RFC 8257 section 3.2).
+        Exact = "exact",
+    }
+}
+
+params! {
+    /// What a TCP connection does. Its defaults are what the RFCs say, with the delay of acknowledgements that is usual (200 ms).
+    #[derive(Copy)]
+    pub struct TcpConfig {
+        {
+            /// Size on the link of a full segment, header in.
+            packet_size: Bytes = Bytes::new(1500),
+            /// The receiver's window: bytes that may be under way, header in like every size here; `None`: 1 GiB.
+            max_window: Option<Bytes> = None,
+            /// The mark of data segments; where it is not ECN-capable, marks are neither told nor answered.
+            ect: Ecn = Ecn::NotEct,
+            /// Where sequence numbers begin.
+            initial_sequence: u32 = 0,
+        }
+        recovery: RecoveryKind = RecoveryKind::Sack, else "the controller's: sack, or tahoe, reno, newreno", "", "How losses are recovered from";
+        ack_every: u32 = 2, in 1.0, 1000.0, "RFC 5681 4.2", "Packets for an acknowledgement while all is in order";
+        ack_delay: TimeDelta = TimeDelta::from_millis(200), in 1e-9, 1e6, "RFC 5681 4.2: less than 500 ms", "How long an acknowledgement waits at most";
+        initial_window: u64 = 10, in 1.0, 100_000.0, "RFC 6928", "First window in packets";
+        initial_rto: TimeDelta = TimeDelta::from_secs(1), in 1e-9, 1e6, "RFC 6298 2.1", "Retransmission timeout before there is a sample";
+        min_rto: TimeDelta = TimeDelta::from_secs(1), in 1e-9, 1e6, "RFC 6298 2.4", "Smallest retransmission timeout";
+        max_rto: TimeDelta = TimeDelta::from_secs(60), in 1e-9, 1e6, "RFC 6298 2.5", "Largest retransmission timeout";
+        clock: TimeDelta = TimeDelta::ZERO, in 0.0, 1e6, "RFC 6298 2 (G)", "Granularity of round trips and timeouts; 0: exact";
+        one_sample: bool = false, "RFC 6298 3", "Only one packet per round trip is timed";
+        handshake: bool = true, "RFC 9293 3.5", "A handshake opens the connection; else both ends are connected from the beginning";
+        duplicate_acks: u32 = 3, in 1.0, 3.0, "RFC 5681 3.2, RFC 6675 (DupThresh)", "Duplicate acknowledgements that tell a loss";
+        limited_transmit: bool = true, "RFC 3042", "The first duplicates let new packets go";
+        prr: bool = true, "RFC 6937", "With sack: recovery sends in proportion to what arrives";
+        impatient: bool = true, "RFC 6582 4", "With newreno: only the first partial acknowledgement restarts the timer";
+        ecn_echo: EcnEcho = EcnEcho::Rfc3168, else "rfc3168; of dctcp exact", "RFC 3168 6.1.3, RFC 8257 3.2", "How marks are told";
+    }
+    ordered min_rto <= max_rto;
 }
 
 impl TcpConfig {

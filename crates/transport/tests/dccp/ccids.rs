@@ -3,7 +3,7 @@
 use crate::net::{Action, Pair, To};
 use paceline_cc::ccid::ccid2::{self, Ccid2};
 use paceline_cc::ccid::ccid3::{self, Ccid3, Ccid3Receiver};
-use paceline_cc::{Controller, Snapshot};
+use paceline_cc::{Controller, FlowSetup, Snapshot};
 use paceline_transport::dccp::{CCID_2, CCID_3, Ccid, Ccids, DccpConfig, FeatureId, Location, State};
 use paceline_units::{Bytes, RandomStream, TimeDelta};
 use paceline_wire::dccp::{DccpOption, Packet, PacketType, Payload, ResetCode, option_type};
@@ -20,8 +20,7 @@ impl Ccids for Two {
     type Receiver = Ccid3Receiver;
 
     fn sender(&self, ccid: Ccid) -> Option<Ccid2> {
-        let config = ccid2::Config { params: ccid2::Params::default(), largest_packet: PACKET };
-        (ccid == CCID_2).then(|| Ccid2::new(config))
+        (ccid == CCID_2).then(|| Ccid2::new(&ccid2::Params::default(), &FlowSetup::new(PACKET)))
     }
 
     fn receiver(&self, _ccid: Ccid) -> Option<Ccid3Receiver> {
@@ -37,8 +36,7 @@ impl Ccids for Three {
     type Receiver = Ccid3Receiver;
 
     fn sender(&self, ccid: Ccid) -> Option<Ccid3> {
-        let config = ccid3::Config { params: ccid3::Params::default(), largest_packet: PACKET };
-        (ccid == CCID_3).then(|| Ccid3::new(config))
+        (ccid == CCID_3).then(|| Ccid3::new(&ccid3::Params::default(), &FlowSetup::new(PACKET)))
     }
 
     fn receiver(&self, ccid: Ccid) -> Option<Ccid3Receiver> {

@@ -22,7 +22,7 @@ fn ends() -> (DccpSender<StandIns>, DccpReceiver<StandIns>) {
     let idle = StandIns.sender(CCID_2).expect("there is one");
     let config = DccpConfig { sequence_window: 2000, ..DccpConfig::default() };
     let sender = DccpSender::new(config.clone(), StandIns, ServiceCode::RTP_VIDEO, idle, carried);
-    let receiver = DccpReceiver::new(config, StandIns, PlayoutConfig::Immediate);
+    let receiver = DccpReceiver::new(config, StandIns, PlayoutConfig::IMMEDIATE);
     open_pair(Time::ZERO, sender, receiver)
 }
 

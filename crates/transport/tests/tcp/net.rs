@@ -1,7 +1,7 @@
 //! A network for one connection: a delay each way, what is dropped, doubled or held back by number, and nothing else.
 
+use paceline_cc::FlowSetup;
 use paceline_cc::reno::{Params, Reno};
-use paceline_cc::window::Setup;
 use paceline_cc::{Controller, Recovery, Report, SentPacket, Snapshot, TimeoutReason, Update};
 use paceline_media::{Bulk, BulkParams, Source};
 use paceline_transport::tcp::{Segment, TcpConfig, TcpReceiver, TcpSender};
@@ -94,10 +94,11 @@ pub fn bulk(config: &TcpConfig, length: Option<u64>) -> Source {
 
 impl Net {
     pub fn new(config: &TcpConfig, length: Option<u64>) -> Net {
-        let setup = Setup {
+        let setup = FlowSetup {
             largest_packet: config.packet_size,
             initial_window: config.initial_window,
             max_window: config.max_window,
+            ..FlowSetup::new(Bytes::ZERO)
         };
         let heard = Heard { reno: Reno::new(&Params::default(), &setup), recoveries: Vec::new() };
         Net {

@@ -4,7 +4,7 @@
 //! It needs only the crates below and the standard library, so that the fuzz target `tcp_segments` takes this very file in
 //! by its path.
 
-use paceline_cc::window::Setup;
+use paceline_cc::FlowSetup;
 use paceline_cc::{Controller, bbr, cubic, dctcp, ledbat, reno, vegas};
 use paceline_media::{Bulk, BulkParams, Cbr, CbrParams, Source};
 use paceline_transport::SendingEnd;
@@ -28,10 +28,11 @@ pub fn drive(bytes: &[u8]) -> Result<(), String> {
     let mut script = Script { bytes, at: 0 };
     let choice = script.byte();
     let config = config(&mut script);
-    let setup = Setup {
+    let setup = FlowSetup {
         largest_packet: config.packet_size,
         initial_window: config.initial_window,
         max_window: config.max_window,
+        ..FlowSetup::new(Bytes::ZERO)
     };
     let hostile = choice & 0x80 != 0;
     match choice % 6 {

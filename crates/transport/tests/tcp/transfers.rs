@@ -1,8 +1,10 @@
 //! Many connections that come and go: numbers, turns, what is late, what is cut short.
 
+use paceline_cc::FlowSetup;
 use paceline_cc::reno::{Params, Reno};
-use paceline_cc::window::Setup;
-use paceline_transport::tcp::transfers::{Idle, TransfersConfig, TransfersReceiver, TransfersSender};
+use paceline_transport::tcp::transfers::{
+    Begin, IdleKind, TransfersConfig, TransfersReceiver, TransfersSender,
+};
 use paceline_transport::tcp::{Flags, Segment, TcpConfig};
 use paceline_transport::{PathFacts, Reason, ReceivingEnd, SendingEnd, Transfer};
 use paceline_units::{Bytes, Ecn, RandomStream, Time, TimeDelta};
@@ -21,14 +23,22 @@ struct Pair {
 
 fn files(parallel: u16, size: u64) -> TransfersConfig {
     let size = Bytes::new(size);
-    TransfersConfig { parallel, size_min: size, size_max: size, idle: Idle::Fixed(ms(100)), begins_on: true }
+    TransfersConfig {
+        parallel,
+        size_min: size,
+        size_max: size,
+        idle: ms(100),
+        idle_kind: IdleKind::Fixed,
+        begin: Begin::On,
+    }
 }
 
 fn pair(config: &TcpConfig, transfers: &TransfersConfig) -> Pair {
-    let setup = Setup {
+    let setup = FlowSetup {
         largest_packet: config.packet_size,
         initial_window: config.initial_window,
         max_window: config.max_window,
+        ..FlowSetup::new(Bytes::ZERO)
     };
     let controller = Reno::new(&Params::default(), &setup);
     Pair {

@@ -4,6 +4,7 @@ use alloc::borrow::ToOwned;
 use alloc::string::String;
 use core::fmt;
 use core::str::FromStr;
+use paceline_units::param::{Kind, Parameter, Value};
 
 /// A service code. Its text is `SC:fdpz`, `SC=1717858426` or `SC=x6664707A`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -49,6 +50,19 @@ impl core::error::Error for ServiceCodeError {}
 
 fn is_code_byte(byte: u8) -> bool {
     matches!(byte, 42..=43 | 45..=57 | 63..=90 | 95 | 97..=122)
+}
+
+impl Parameter for ServiceCode {
+    const KIND: Kind =
+        Kind::Text("service code", "a service code such as \"SC:call\", \"SC=42\" or \"SC=x2A\"");
+
+    fn to_value(&self) -> Option<Value> {
+        Some(Value::Text(alloc::format!("{self}")))
+    }
+
+    fn from_value(value: Value) -> Option<ServiceCode> {
+        if let Value::Text(text) = value { text.parse().ok() } else { None }
+    }
 }
 
 impl FromStr for ServiceCode {

@@ -12,23 +12,14 @@ mod timeout;
 mod window;
 
 pub use ack_ratio::AckPath;
-pub use params::{PROFILES, Params};
+pub use params::Params;
 
-use crate::StreamId;
+use crate::{FlowSetup, StreamId};
 use ack_ratio::AckRatio;
 use flight::Flight;
 use paceline_units::Bytes;
 use timeout::TransmitTimeout;
 use window::Window;
-
-/// What CCID 2 must know of the flow it serves.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Config {
-    /// Its constants.
-    pub params: Params,
-    /// Largest packet on the link, header in: of the first window, and of the window in bytes as others see it.
-    pub largest_packet: Bytes,
-}
 
 /// The sender half. It has no receiver half: Ack Vectors say what arrived.
 ///
@@ -50,8 +41,8 @@ const STREAM: StreamId = StreamId(0);
 
 impl Ccid2 {
     /// A sender that has sent nothing.
-    pub fn new(config: Config) -> Ccid2 {
-        let Config { params, largest_packet } = config;
+    pub fn new(params: &Params, setup: &FlowSetup) -> Ccid2 {
+        let (params, largest_packet) = (params.clone(), setup.largest_packet);
         let window = Window::new(&params, largest_packet);
         let mut ack_ratio = AckRatio::new(&params);
         ack_ratio.constrain(window.cwnd());

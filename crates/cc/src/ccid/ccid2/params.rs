@@ -1,60 +1,60 @@
 //! CCID 2's constants by name. One algorithm, named sets of values.
 
-use crate::params::{ParamError, param_set};
+use paceline_units::param::{Profile, Profiles};
+use paceline_units::params;
 use paceline_units::{Bytes, TimeDelta};
 
 const fn ms(millis: i64) -> TimeDelta {
     TimeDelta::from_millis(millis)
 }
 
-param_set! {
+params! {
     /// Every constant of CCID 2. `Default` is RFC 4341.
     pub struct Params {
         initial_window: Bytes = Bytes::new(4380), in 1.0, 1e6, "RFC 3390 1", "First window where that is between 2 and initial_cwnd largest packets";
-        initial_cwnd: Count = 4, in 1.0, 1000.0, "RFC 4341 5 (at most four)", "Most packets in the first window";
-        numdupack: Count = 3, in 1.0, 16.0, "RFC 4341 5 (NUMDUPACK)", "Later packets received that make a missing packet a lost one";
-        beta: Ratio = 0.5, in 0.0, 1.0, "RFC 4341 5", "What a congestion event leaves of the window, and a timeout of the threshold, rounded down";
-        slow_start_packets: Count = 2, in 1.0, 10.0, "RFC 4341 5 (two; ns-2.35 has one)", "Packets newly acknowledged, of Ack Ratio at most in one acknowledgement, that slow start grows by one for";
-        count_beside_losses: Flag = false, in 0.0, 1.0, "ns-2.35's DCCP; RFC 4341 5 is silent", "Packets acknowledged count for the window's growth beside losses too: only a congestion event begins the count anew";
-        ssthresh_min: Count = 2, in 1.0, 1000.0, "RFC 4341 5", "Smallest threshold after a halving, in packets";
-        rto_initial: Time = ms(3000), in 0.01, 60.0, "RFC 4341 5 (RFC 2988, quoted in RFC 6298 appendix A)", "Timeout before the first round-trip time";
-        rto_min: Time = ms(0), in 0.0, 60.0, "RFC 4341 5 (no minimum of 1 s)", "Smallest timeout";
-        rto_max: Time = ms(64_000), in 60.0, 1000.0, "RFC 6298 2.5 (60 s at least)", "Largest timeout";
-        rto_granularity: Time = ms(100), in 0.0, 10.0, "RFC 6298 2.3 and 4 (G, 100 ms or finer)", "Least that a timeout is above the smoothed round-trip time";
-        ack_delay: Time = ms(200), in 0.0, 10.0, "RFC 4340 11.3 (T)", "How long the receiver may hold an acknowledgement back that Ack Ratio packets do not fill";
-        ack_ratio: Count = 2, in 1.0, 65535.0, "RFC 4341 6.1", "Ack Ratio at first";
-        ack_ratio_min: Count = 1, in 1.0, 2.0, "RFC 4341 6.1.2 (two MAY be enforced)", "Smallest Ack Ratio; windows of four packets and more have two in any case";
-        ack_ratio_always: Count = 2, in 1.0, 2.0, "RFC 4341 6.1.2 (two is always acceptable)", "Ack Ratio that the smallest window allows";
-        ack_ratio_anew: Flag = false, in 0.0, 1.0, "ns-2.35's DCCP; not in RFC 4341 6.1", "A timeout takes the Ack Ratio down to ack_ratio_min";
-        ack_ratio_interval: Ratio = 1.0, in 1.0, 100.0, "RFC 4341 6.1.2 (not more than once)", "Round trips between two changes that the receiver is told of";
-        restart_after_idle: Flag = true, in 0.0, 1.0, "RFC 4341 5.1 (RFC 2581)", "A pause of a timeout takes the window down to the first";
-        window_validation: Flag = false, in 0.0, 1.0, "RFC 4341 5.1 (RFC 2861, no text at hand)", "An unused window decays: by half in each timeout without packets, and half way to its use in one with few";
+        initial_cwnd: u64 = 4, in 1.0, 1000.0, "RFC 4341 5 (at most four)", "Most packets in the first window";
+        numdupack: u64 = 3, in 1.0, 16.0, "RFC 4341 5 (NUMDUPACK)", "Later packets received that make a missing packet a lost one";
+        beta: f64 = 0.5, in 0.0, 1.0, "RFC 4341 5", "What a congestion event leaves of the window, and a timeout of the threshold, rounded down";
+        slow_start_packets: u64 = 2, in 1.0, 10.0, "RFC 4341 5 (two; ns-2.35 has one)", "Packets newly acknowledged, of Ack Ratio at most in one acknowledgement, that slow start grows by one for";
+        count_beside_losses: bool = false, "ns-2.35's DCCP; RFC 4341 5 is silent", "Packets acknowledged count for the window's growth beside losses too: only a congestion event begins the count anew";
+        ssthresh_min: u64 = 2, in 1.0, 1000.0, "RFC 4341 5", "Smallest threshold after a halving, in packets";
+        rto_initial: TimeDelta = ms(3000), in 0.01, 60.0, "RFC 4341 5 (RFC 2988, quoted in RFC 6298 appendix A)", "Timeout before the first round-trip time";
+        rto_min: TimeDelta = ms(0), in 0.0, 60.0, "RFC 4341 5 (no minimum of 1 s)", "Smallest timeout";
+        rto_max: TimeDelta = ms(64_000), in 60.0, 1000.0, "RFC 6298 2.5 (60 s at least)", "Largest timeout";
+        rto_granularity: TimeDelta = ms(100), in 0.0, 10.0, "RFC 6298 2.3 and 4 (G, 100 ms or finer)", "Least that a timeout is above the smoothed round-trip time";
+        ack_delay: TimeDelta = ms(200), in 0.0, 10.0, "RFC 4340 11.3 (T)", "How long the receiver may hold an acknowledgement back that Ack Ratio packets do not fill";
+        ack_ratio: u64 = 2, in 1.0, 65535.0, "RFC 4341 6.1", "Ack Ratio at first";
+        ack_ratio_min: u64 = 1, in 1.0, 2.0, "RFC 4341 6.1.2 (two MAY be enforced)", "Smallest Ack Ratio; windows of four packets and more have two in any case";
+        ack_ratio_always: u64 = 2, in 1.0, 2.0, "RFC 4341 6.1.2 (two is always acceptable)", "Ack Ratio that the smallest window allows";
+        ack_ratio_anew: bool = false, "ns-2.35's DCCP; not in RFC 4341 6.1", "A timeout takes the Ack Ratio down to ack_ratio_min";
+        ack_ratio_interval: f64 = 1.0, in 1.0, 100.0, "RFC 4341 6.1.2 (not more than once)", "Round trips between two changes that the receiver is told of";
+        restart_after_idle: bool = true, "RFC 4341 5.1 (RFC 2581)", "A pause of a timeout takes the window down to the first";
+        window_validation: bool = false, "RFC 4341 5.1 (RFC 2861, no text at hand)", "An unused window decays: by half in each timeout without packets, and half way to its use in one with few";
     }
+    ordered ack_ratio_min <= ack_ratio, ack_ratio_min <= ack_ratio_always;
 }
 
-/// The named sets of values, the default first.
-pub const PROFILES: &[(&str, &str)] = &[
-    ("rfc4341", "RFC 4341; a pause begins anew from the first window"),
-    ("rfc2861", "RFC 4341 with window validation: a pause decays the window (RFC 2861, no text at hand)"),
-    (
-        "ns2",
-        "ns-2.35's agent, of the drafts of 2003: slow start by a packet for each, timeouts of 1 s at least",
-    ),
-];
+impl Profiles for Params {
+    const PROFILES: &'static [Profile<Params>] = &[
+        Profile {
+            name: "rfc4341",
+            help: "RFC 4341; a pause begins anew from the first window",
+            params: Params::default,
+        },
+        Profile {
+            name: "rfc2861",
+            help: "RFC 4341 with window validation: a pause decays the window (RFC 2861, no text at hand)",
+            params: || Params { restart_after_idle: false, window_validation: true, ..Params::default() },
+        },
+        Profile {
+            name: "ns2",
+            help: "ns-2.35's agent, of the drafts of 2003: slow start by a packet for each, timeouts of 1 s at least",
+            params: Params::ns2,
+        },
+    ];
+}
 
 impl Params {
-    /// The named set, if there is one of that name.
-    pub fn profile(name: &str) -> Option<Params> {
-        match name {
-            "rfc4341" => Some(Params::default()),
-            "rfc2861" => {
-                Some(Params { restart_after_idle: false, window_validation: true, ..Params::default() })
-            }
-            "ns2" => Some(Params::ns2()),
-            _ => None,
-        }
-    }
-
     /// ns-2.35's agent; what each moves is in DEVIATIONS.md.
     fn ns2() -> Params {
         Params {
@@ -71,45 +71,5 @@ impl Params {
             ack_ratio_anew: true,
             ..Params::default()
         }
-    }
-
-    /// Whether the parameters fit each other.
-    ///
-    /// # Errors
-    /// If the first Ack Ratio is below the smallest.
-    pub fn validate(&self) -> Result<(), ParamError> {
-        if self.ack_ratio < self.ack_ratio_min {
-            return Err(ParamError::Contradiction("ack_ratio below ack_ratio_min".into()));
-        }
-        if self.ack_ratio_always < self.ack_ratio_min {
-            return Err(ParamError::Contradiction("ack_ratio_always below ack_ratio_min".into()));
-        }
-        Ok(())
-    }
-
-    /// All parameters with their specification.
-    pub fn all() -> &'static [crate::params::ParamSpec] {
-        Params::SPECS
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::params::ParamSet;
-
-    #[test]
-    fn every_profile_lies_within_the_ranges() {
-        for (name, _) in PROFILES {
-            let params = Params::profile(name).expect(name);
-            assert_eq!(params.validate(), Ok(()));
-            for spec in params.specs() {
-                let value = params.value(spec.name).expect(spec.name).as_f64();
-                assert!((spec.range.0..=spec.range.1).contains(&value), "{name}.{}: {value}", spec.name);
-            }
-        }
-        assert!(Params::profile("rfc2581").is_none());
-        assert!(Params { ack_ratio: 1, ack_ratio_min: 2, ..Params::default() }.validate().is_err());
-        assert!(Params { ack_ratio_always: 1, ack_ratio_min: 2, ..Params::default() }.validate().is_err());
     }
 }

@@ -1,10 +1,12 @@
 use super::*;
+use crate::FlowSetup;
 use crate::ccid::{AckPathReport, CcidReport, DropCode, DroppedPacket};
 use crate::{
     Allowance, Assigned, Controller, Offered, PacketResult, PacketsReport, ReceiverRequest, Report,
     SendQueueState, SentPacket, Status, TargetChange, TimeoutReason, Update,
 };
 use alloc::vec::Vec;
+use paceline_units::param::Profiles;
 use paceline_units::{Bitrate, Ecn, Time, TimeDelta};
 
 const SIZE: Bytes = Bytes::new(1000);
@@ -27,7 +29,7 @@ struct Sender {
 
 impl Sender {
     fn new(params: Params) -> Sender {
-        let ccid2 = Ccid2::new(Config { params, largest_packet: SIZE });
+        let ccid2 = Ccid2::new(&params, &FlowSetup::new(SIZE));
         Sender { ccid2, next: 0, now: 1000, last: Update::none() }
     }
 
@@ -112,7 +114,7 @@ impl Sender {
 fn the_first_window_is_rfc_3390_s() {
     let first = |params: &Params, largest| {
         let largest_packet = Bytes::new(largest);
-        Ccid2::new(Config { params: params.clone(), largest_packet }).cwnd()
+        Ccid2::new(params, &FlowSetup::new(largest_packet)).cwnd()
     };
     let rfc = Params::default();
     assert_eq!(

@@ -84,6 +84,7 @@ impl TransmitTimeout {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use paceline_units::param::Profiles;
 
     fn ms(millis: u64) -> Time {
         Time::from_nanos(millis * 1_000_000)

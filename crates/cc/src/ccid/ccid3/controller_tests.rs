@@ -1,8 +1,10 @@
 use super::*;
+use crate::FlowSetup;
 use crate::ccid::LossInterval;
-use crate::ccid::ccid3::{Config, Params};
+use crate::ccid::ccid3::Params;
 use crate::{Pacing, TargetChange};
 use paceline_units::Bytes;
+use paceline_units::param::Profiles;
 
 const SIZE: Bytes = Bytes::new(1000);
 
@@ -13,7 +15,7 @@ fn ms(millis: u64) -> Time {
 fn sender() -> Ccid3 {
     let mut params = Params::default();
     params.tfrc.oscillation_reduction = false;
-    Ccid3::new(Config { params, largest_packet: SIZE })
+    Ccid3::new(&params, &FlowSetup::new(SIZE))
 }
 
 fn send(ccid3: &mut Ccid3, at: u64) -> Option<Annotation> {
@@ -66,7 +68,7 @@ fn avoiding() -> Ccid3 {
 #[test]
 fn the_initial_rate_is_two_to_four_packets_a_round_trip() {
     for (largest, window) in [(500, 2000.0), (1000, 4000.0), (1460, 4380.0), (3000, 6000.0)] {
-        let mut ccid3 = Ccid3::new(Config { params: Params::default(), largest_packet: Bytes::new(largest) });
+        let mut ccid3 = Ccid3::new(&Params::default(), &FlowSetup::new(Bytes::new(largest)));
         send(&mut ccid3, 0);
         near(x(&ccid3), largest as f64);
         let update = hear(&mut ccid3, 110, &[], 0.0);
@@ -218,7 +220,7 @@ fn coupling_sets_the_rate_until_the_next_feedback() {
 #[test]
 fn ns2_begins_with_a_packet_a_round_trip_and_counts_with_no_smaller_p() {
     let params = Params::profile("ns2").expect("a profile");
-    let mut ccid3 = Ccid3::new(Config { params, largest_packet: SIZE });
+    let mut ccid3 = Ccid3::new(&params, &FlowSetup::new(SIZE));
     send(&mut ccid3, 0);
     let _ = hear(&mut ccid3, 110, &[], 0.0);
     near(x(&ccid3), 10_000.0);

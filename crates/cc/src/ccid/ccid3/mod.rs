@@ -10,22 +10,14 @@ mod params;
 mod receiver;
 mod window_counter;
 
-pub use params::{Own, PROFILES, Params};
+pub use params::{Own, Params};
 pub use receiver::Ccid3Receiver;
 
+use crate::FlowSetup;
+use crate::tfrc::Tfrc;
 use crate::tfrc::average::Averager;
-use crate::tfrc::{self, Tfrc};
-use paceline_units::{Bitrate, Bytes};
+use paceline_units::Bitrate;
 use window_counter::WindowCounter;
-
-/// What CCID 3 must know of the flow it serves.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Config {
-    /// Its constants.
-    pub params: Params,
-    /// Largest packet on the link, header in: the segment size before anything was sent, and that of the initial rate.
-    pub largest_packet: Bytes,
-}
 
 /// The sender half. Its receiver half is [`Ccid3Receiver`], whose reports it lives on.
 ///
@@ -46,17 +38,16 @@ pub struct Ccid3 {
 
 impl Ccid3 {
     /// A sender that has sent nothing.
-    pub fn new(config: Config) -> Ccid3 {
-        let Config { params, largest_packet } = config;
+    pub fn new(params: &Params, setup: &FlowSetup) -> Ccid3 {
         let tfrc = &params.tfrc;
         Ccid3 {
             counter: WindowCounter::new(params.own.counter_steps, tfrc.rtt_unknown),
             averager: Averager { absent_are_zero: params.own.absent_are_zero, ..Averager::new(tfrc) },
-            tfrc: Tfrc::new(tfrc::Config { params: tfrc.clone(), largest_packet }),
+            tfrc: Tfrc::new(tfrc, setup),
             no_room: 0,
             slow_receiver: false,
             not_listening: false,
-            params,
+            params: params.clone(),
         }
     }
 

@@ -16,48 +16,45 @@ mod sender;
 pub use receiver::TransfersReceiver;
 pub use sender::TransfersSender;
 
-use paceline_units::{Bytes, RandomStream, TimeDelta};
+use paceline_units::{Bytes, RandomStream, TimeDelta, names, params};
 
-/// What a user fetches, and when.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct TransfersConfig {
-    /// Fetches in a burst, from 1 to [`TransfersConfig::MOST`].
-    pub parallel: u16,
-    /// Payload of the smallest file.
-    pub size_min: Bytes,
-    /// Payload of the largest file; sizes are uniform between both, in whole bytes.
-    pub size_max: Bytes,
-    /// Time between the end of a burst and the beginning of the next one.
-    pub idle: Idle,
-    /// Whether the user begins with a burst (on), or with an idle time (off).
-    pub begins_on: bool,
+names! {
+    /// How idle times are drawn.
+    pub enum IdleKind {
+        /// From the exponential distribution.
+        Exponential = "exponential",
+        /// Always as long.
+        Fixed = "fixed",
+    }
 }
 
-/// How long the user is idle.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Idle {
-    /// Always as long.
-    Fixed(TimeDelta),
-    /// Drawn from the exponential distribution with this mean.
-    Exponential(TimeDelta),
+names! {
+    /// What a user does first.
+    pub enum Begin {
+        /// A burst.
+        On = "on",
+        /// An idle time.
+        Off = "off",
+    }
+}
+
+params! {
+    /// What a user of short transfers fetches, and when.
+    #[derive(Copy)]
+    pub struct TransfersConfig {
+        parallel: u16 = 30, in 1.0, 10_000.0, "RFC 8868 5.1", "Fetches that begin at once; over all flows at most 100,000";
+        size_min: Bytes = Bytes::new(30_000), in 1.0, 1e18, "RFC 8868 5.1", "Payload of the smallest file; sizes are uniform between both, in whole bytes";
+        size_max: Bytes = Bytes::new(50_000), in 1.0, 1e18, "RFC 8868 5.1", "Payload of the largest file";
+        idle: TimeDelta = TimeDelta::from_secs(10), in 0.0, 1e6, "RFC 8868 5.1", "Mean time from a burst's end to the next one";
+        idle_kind: IdleKind = IdleKind::Exponential, "RFC 8868 5.1", "How idle times are drawn";
+        begin: Begin = Begin::On, "RFC 8867 5.7 has two users on and eight off", "Whether the flow begins with a burst, or with an idle time";
+    }
+    ordered size_min <= size_max;
 }
 
 impl TransfersConfig {
     /// The most fetches in a burst: numbers of several bursts fit 16 bits, so that late segments are told from new ones.
     pub const MOST: u16 = 10_000;
-}
-
-impl Default for TransfersConfig {
-    /// RFC 8868 section 5.1; the user begins with a burst.
-    fn default() -> TransfersConfig {
-        TransfersConfig {
-            parallel: 30,
-            size_min: Bytes::new(30_000),
-            size_max: Bytes::new(50_000),
-            idle: Idle::Exponential(TimeDelta::from_secs(10)),
-            begins_on: true,
-        }
-    }
 }
 
 /// What the user draws, in one order: sizes of a burst by connection, then the idle time behind it.
@@ -75,9 +72,10 @@ impl User {
     }
 
     fn idle(&mut self) -> TimeDelta {
-        match self.config.idle {
-            Idle::Fixed(span) => span,
-            Idle::Exponential(mean) => {
+        let mean = self.config.idle;
+        match self.config.idle_kind {
+            IdleKind::Fixed => mean,
+            IdleKind::Exponential => {
                 TimeDelta::from_nanos(self.random.exponential(mean.as_nanos() as f64) as i64)
             }
         }

@@ -1,7 +1,7 @@
 //! The end that sends files: a connection for each, begun in bursts.
 
 use super::agenda::Agenda;
-use super::{TransfersConfig, User};
+use super::{Begin, TransfersConfig, User};
 use crate::tcp::{Segment, TcpConfig, TcpCounters, TcpSender};
 use crate::{FrameCounters, Reason, SendingEnd, Transfer, TransferCounters, Transmit};
 use paceline_cc::{Controller, Limits, Snapshot, StreamId};
@@ -174,7 +174,7 @@ impl<C: Controller + Clone> SendingEnd for TransfersSender<C> {
             return;
         }
         self.presence = Presence::There;
-        if self.user.config.begins_on {
+        if self.user.config.begin == Begin::On {
             self.begin_burst(now);
         } else {
             self.next_burst = Some(now + self.user.idle());

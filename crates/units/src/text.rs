@@ -1,6 +1,9 @@
 //! Times, rates and sizes as people write them: a decimal number and a unit, exact in both directions.
 
-use paceline_units::{Bitrate, Bytes, TimeDelta};
+use crate::{Bitrate, Bytes, TimeDelta};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
 
 /// A unit: its name and how many base units (nanoseconds, bit/s, bytes) it is, largest first.
 type Unit = (&'static str, u64);
@@ -30,11 +33,8 @@ pub enum Dimension {
 /// Why a text is no quantity.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum QuantityError {
-    /// Not a number and a unit of this dimension; the text that was perhaps meant.
-    Malformed {
-        /// The same number with the nearest unit.
-        nearest: Option<String>,
-    },
+    /// Not a number and a unit of this dimension.
+    Malformed,
     /// Below zero.
     Negative,
     /// More than a scenario may speak of.
@@ -52,7 +52,8 @@ impl Dimension {
         }
     }
 
-    fn max(self) -> u64 {
+    /// The most that a text may say, in base units.
+    pub fn max(self) -> u64 {
         match self {
             Dimension::Time => MAX_TIME.as_nanos() as u64,
             Dimension::Rate => MAX_RATE.as_bps(),
@@ -74,25 +75,31 @@ impl Dimension {
     /// # Errors
     /// If it is not that, negative, larger than allowed, or not whole in base units.
     pub fn parse(self, text: &str) -> Result<u64, QuantityError> {
-        let text = text.trim();
-        let (number, unit) = text.split_at(number_length(text));
-        let (number, unit) = (number.trim(), unit.trim());
+        let (number, unit) = Dimension::split(text);
         let Some(decimal) = Decimal::parse(number) else {
-            return Err(QuantityError::Malformed { nearest: None });
+            return Err(QuantityError::Malformed);
         };
         let Some(&(_, factor)) = self.units().iter().find(|(name, _)| *name == unit) else {
-            return Err(QuantityError::Malformed { nearest: self.nearest(number, unit) });
+            return Err(QuantityError::Malformed);
         };
         decimal.scaled(factor, self.max())
     }
 
-    fn nearest(self, number: &str, unit: &str) -> Option<String> {
-        let names = || self.units().iter().map(|(name, _)| *name);
-        if unit.is_empty() {
-            return None;
-        }
-        // "sec" and "Mbit/s" are further away than a typing error, yet plain.
-        let spelled = match (self, unit.to_ascii_lowercase().trim_end_matches("/s")) {
+    /// The number and the unit of a text.
+    pub fn split(text: &str) -> (&str, &str) {
+        let text = text.trim();
+        let (number, unit) = text.split_at(number_length(text));
+        (number.trim(), unit.trim())
+    }
+
+    /// The names of the units, the largest first.
+    pub fn unit_names(self) -> impl Iterator<Item = &'static str> {
+        self.units().iter().map(|(name, _)| *name)
+    }
+
+    /// The unit that another spelling stands for: "sec" and "Mbit/s" are further away than a typing error, yet plain.
+    pub fn spelled(self, unit: &str) -> Option<&'static str> {
+        match (self, unit.to_ascii_lowercase().trim_end_matches("/s")) {
             (Dimension::Time, "sec" | "secs" | "second" | "seconds") => Some("s"),
             (Dimension::Time, "msec" | "millis" | "milliseconds") => Some("ms"),
             (Dimension::Time, "µs" | "usec" | "micros") => Some("us"),
@@ -102,9 +109,7 @@ impl Dimension {
             (Dimension::Rate, "bit") => Some("bps"),
             (Dimension::Size, "byte" | "bytes") => Some("B"),
             _ => None,
-        };
-        let unit = spelled.or_else(|| crate::error::nearest(unit, names()))?;
-        Some(format!("\"{number}{unit}\""))
+        }
     }
 
     /// Writes `value` (base units) exactly, in the largest unit that leaves a number of 1 or more; sizes, in the
@@ -223,6 +228,12 @@ pub fn format_size(size: Bytes) -> String {
     Dimension::Size.format(size.as_u64())
 }
 
+/// `"a"`, or `one of "a", "b"`.
+pub fn one_of(names: &[&str]) -> String {
+    let list = names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
+    if names.len() == 1 { list } else { format!("one of {list}") }
+}
+
 /// Ticks per second of a clock given by its step: "1/1024s", or a time that divides a second such as "1ms".
 pub fn parse_ticks(text: &str) -> Option<u32> {
     let text = text.trim();
@@ -258,22 +269,22 @@ mod tests {
 
     #[test]
     fn what_is_no_quantity_is_refused() {
-        let malformed =
-            |nearest: Option<&str>| Err(QuantityError::Malformed { nearest: nearest.map(String::from) });
-        assert_eq!(Dimension::Rate.parse("20 Mbqs"), malformed(Some("\"20Mbps\"")));
-        assert_eq!(Dimension::Rate.parse("20Mbit/s"), malformed(Some("\"20Mbps\"")));
-        assert_eq!(Dimension::Rate.parse("20"), malformed(None));
-        assert_eq!(Dimension::Size.parse("1EB"), malformed(Some("\"1MB\"")));
+        let malformed = Err(QuantityError::Malformed);
+        assert_eq!(Dimension::Rate.parse("20 Mbqs"), malformed);
+        assert_eq!(Dimension::Rate.parse("20Mbit/s"), malformed);
+        assert_eq!(Dimension::Rate.spelled("Mbit/s"), Some("Mbps"));
+        assert_eq!(Dimension::Rate.parse("20"), malformed);
+        assert_eq!(Dimension::Size.parse("1EB"), malformed);
         for text in ["1es", "1e+s", "e6s", "1e6", "1e1.5s", "1e6_0s", "1e9999999999s"] {
-            assert!(matches!(Dimension::Time.parse(text), Err(QuantityError::Malformed { .. })), "{text}");
+            assert_eq!(Dimension::Time.parse(text), malformed, "{text}");
         }
         assert_eq!(Dimension::Time.parse("1e7s"), Err(QuantityError::TooLarge));
         assert_eq!(Dimension::Time.parse("1e999s"), Err(QuantityError::TooLarge));
         assert_eq!(Dimension::Time.parse("1e-10s"), Err(QuantityError::Fraction));
         assert_eq!(Dimension::Size.parse("-1e3B"), Err(QuantityError::Negative));
-        assert_eq!(Dimension::Time.parse("fast"), malformed(None));
-        assert_eq!(Dimension::Time.parse(""), malformed(None));
-        assert_eq!(Dimension::Time.parse("1.s"), malformed(None));
+        assert_eq!(Dimension::Time.parse("fast"), malformed);
+        assert_eq!(Dimension::Time.parse(""), malformed);
+        assert_eq!(Dimension::Time.parse("1.s"), malformed);
         assert_eq!(Dimension::Rate.parse("-1bps"), Err(QuantityError::Negative));
         assert_eq!(Dimension::Size.parse("1.5B"), Err(QuantityError::Fraction));
         assert_eq!(Dimension::Time.parse("1000001s"), Err(QuantityError::TooLarge));

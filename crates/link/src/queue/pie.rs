@@ -3,17 +3,17 @@
 mod departures;
 
 use crate::config::{QueueLimit, ResolvedLimit};
-use crate::error::LinkError;
-use crate::held::{Discipline, Place, Queued, Waiting};
-use crate::parameters::{names, parameters};
+use crate::queue::packet_queue::{Discipline, LinkContext, Queued, Waiting};
+use crate::queue::queue_params;
 use crate::schedule::NEVER;
 use crate::transit::Transit;
 use alloc::collections::VecDeque;
 use alloc::format;
 use departures::Departures;
+use paceline_units::param::ParamError;
 use paceline_units::{Bytes, RandomStream, TimeDelta};
 
-names! {
+paceline_units::names! {
     /// How PIE learns the delay of its queue (RFC 8033 section 4.3).
     pub enum DelayEstimate {
         /// What the packet that left the queue last has waited.
@@ -23,9 +23,9 @@ names! {
     }
 }
 
-parameters! {
+queue_params! {
     /// PIE's parameters (RFC 8033 appendix A, B). The RFC has no TAIL_DROP: the default limit is ours.
-    pub struct PieConfig, limit = QueueLimit::Packets(1000), {
+    pub struct PieConfig, limit = QueueLimit::Packets(1000), room = |_| Bytes::new(1), {
         qdelay_ref: TimeDelta = TimeDelta::from_millis(15), in 1e-9, 1e3,
             "RFC 8033 4.2", "Delay that is aimed for";
         t_update: TimeDelta = TimeDelta::from_millis(15), in 1e-6, 1e3,
@@ -36,19 +36,19 @@ parameters! {
             "RFC 8033 A", "Weight of the distance to qdelay_ref, per second";
         beta: f64 = 1.25, in 0.0, 1e6,
             "RFC 8033 A", "Weight of the change of the delay, per second";
-        estimate: DelayEstimate = DelayEstimate::Timestamp, in 0.0, 1.0,
+        estimate: DelayEstimate = DelayEstimate::Timestamp,
             "RFC 8033 4.3", "How the delay is learnt";
         dq_threshold: Bytes = Bytes::new(16_384), in 1.0, 1e9,
             "RFC 8033 5.2", "With this waiting the dequeue rate is measured, over as much";
         mean_pktsize: Bytes = Bytes::new(1500), in 0.0, 1e9,
             "RFC 8033 4.1 (without a value; ours)", "With two of these waiting or less nothing is dropped";
-        ecn: bool = true, in 0.0, 1.0,
+        ecn: bool = true,
             "RFC 8033 5.1", "Packets that can be marked are marked instead of dropped";
         mark_ecnth: f64 = 0.1, in 0.0, 1.0,
             "RFC 8033 5.1", "From this chance on packets are dropped that could be marked";
         active_threshold: f64 = 0.0, in 0.0, 1.0,
             "RFC 8033 5.3 (optional; a third there)", "Part of the limit from which PIE is active; 0: always";
-        derandomize: bool = true, in 0.0, 1.0,
+        derandomize: bool = true,
             "RFC 8033 5.4", "Drops come neither too close together nor too far apart";
         accu_prob_low: f64 = 0.85, in 0.0, 1e3,
             "RFC 8033 5.4", "Sum of chances since the last drop below which there is none";
@@ -59,20 +59,7 @@ parameters! {
         decay_below: TimeDelta = TimeDelta::ZERO, in 0.0, 1e3,
             "RFC 8033 4.2 (appendix B: half of qdelay_ref)", "The chance decays by 2 % while the last two delays are at most this";
     }
-}
-
-impl PieConfig {
-    fn least_room(&self) -> Bytes {
-        Bytes::new(1)
-    }
-
-    fn contradiction(&self) -> Result<(), LinkError> {
-        if self.accu_prob_high < self.accu_prob_low {
-            let expected = "a number of accu_prob_low or more";
-            return Err(LinkError::new("queue.accu_prob_high", self.accu_prob_high, expected));
-        }
-        Ok(())
-    }
+    ordered accu_prob_low <= accu_prob_high;
 }
 
 /// Section 4.2: what a step is divided by while the chance is small.
@@ -217,13 +204,13 @@ impl<P: Transit> Pie<P> {
 impl<P: Transit> Discipline<P> for Pie<P> {
     type Config = PieConfig;
 
-    fn new(config: &PieConfig, place: &Place<'_>) -> Result<Pie<P>, LinkError> {
+    fn new(config: &PieConfig, context: &LinkContext<'_>) -> Result<Pie<P>, ParamError> {
         let t_update = config.t_update.as_nanos().max(1) as u64;
         Ok(Pie {
-            limit: config.limit.resolve(place.nominal)?,
+            limit: config.limit.resolve(context.nominal)?,
             controller: Controller::new(config),
             departures: Departures::new(config.dq_threshold),
-            random: RandomStream::new(place.seed, &format!("link.{}.queue", place.name)),
+            random: RandomStream::new(context.seed, &format!("link.{}.queue", context.name)),
             queue: VecDeque::with_capacity(64),
             next_update: t_update,
             t_update,

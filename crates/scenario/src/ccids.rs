@@ -1,8 +1,8 @@
 //! The congestion control of a DCCP connection: the controller of its flow, by its CCID.
 
-use super::{AnyController, ControllerParams};
 use paceline_cc::ccid::ccid2::{AckPath, Params};
 use paceline_cc::ccid::ccid3::Ccid3Receiver;
+use paceline_cc::{AnyController, ControllerParams};
 use paceline_transport::dccp::{CCID_2, CCID_3, Ccid, Ccids};
 
 /// Makes the halves of one flow's controller, and of no other.

@@ -3,20 +3,20 @@
 //! `wait`; `adaptive` is left out (see DEVIATIONS.md).
 
 use crate::config::{QueueLimit, ResolvedLimit};
-use crate::error::LinkError;
-use crate::held::{Discipline, Place, Queued, Waiting};
-use crate::parameters::parameters;
+use crate::queue::packet_queue::{Discipline, LinkContext, Queued, Waiting};
+use crate::queue::queue_params;
 use crate::transit::Transit;
 use alloc::collections::VecDeque;
 use alloc::format;
+use paceline_units::param::ParamError;
 use paceline_units::{Bytes, RandomStream};
 
 const PAPER: &str = "Floyd and Jacobson 1993, from the literature, no text at hand";
 const NS2: &str = "ns-2's default from the literature, no text at hand";
 
-parameters! {
+queue_params! {
     /// RED's parameters. The limit is ns-2's 50 packets.
-    pub struct RedConfig, limit = QueueLimit::Packets(50), {
+    pub struct RedConfig, limit = QueueLimit::Packets(50), room = |_| Bytes::new(1), {
         min_th: f64 = 5.0, in 0.0, 1e9,
             NS2, "Average length, in packets, up to which nothing is dropped";
         max_th: f64 = 15.0, in 0.0, 1e9,
@@ -25,30 +25,25 @@ parameters! {
             NS2, "Chance of a drop at max_th";
         q_w: f64 = 0.002, in 0.0, 1.0,
             PAPER, "Weight of the newest length in the average";
-        gentle: bool = true, in 0.0, 1.0,
+        gentle: bool = true,
             NS2, "Beyond max_th the chance rises to 1 at twice that, instead of at once";
-        wait: bool = true, in 0.0, 1.0,
+        wait: bool = true,
             NS2, "After a drop none comes for 1 / chance packets; then one does within as many more";
-        in_bytes: bool = false, in 0.0, 1.0,
+        in_bytes: bool = false,
             PAPER, "Lengths count bytes / mean_pktsize, and a packet's chance is in proportion to its size";
         mean_pktsize: Bytes = Bytes::new(500), in 1.0, 1e9,
             NS2, "Usual packet: the average ages by its time while the link is idle";
-        ecn: bool = true, in 0.0, 1.0,
+        ecn: bool = true,
             "RFC 3168 19.1", "Packets that can be marked are marked instead of dropped while the average is below max_th";
     }
+    check above;
 }
 
-impl RedConfig {
-    fn least_room(&self) -> Bytes {
-        Bytes::new(1)
+fn above(config: &RedConfig) -> Result<(), ParamError> {
+    if config.max_th <= config.min_th {
+        return Err(ParamError::new("max_th", config.max_th, "a number above min_th"));
     }
-
-    fn contradiction(&self) -> Result<(), LinkError> {
-        if self.max_th <= self.min_th {
-            return Err(LinkError::new("queue.max_th", self.max_th, "a number above min_th"));
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 /// What is to be done with an arrival.
@@ -75,13 +70,13 @@ pub(crate) struct Detector {
 }
 
 impl Detector {
-    pub(crate) fn new(config: &RedConfig, place: &Place<'_>) -> Detector {
+    pub(crate) fn new(config: &RedConfig, context: &LinkContext<'_>) -> Detector {
         Detector {
-            random: RandomStream::new(place.seed, &format!("link.{}.queue", place.name)),
+            random: RandomStream::new(context.seed, &format!("link.{}.queue", context.name)),
             avg: 0.0,
             count: None,
             idle_since: Some(0),
-            packet_time: config.mean_pktsize.as_bits_f64() * 1e9 / place.nominal.as_bps_f64().max(1.0),
+            packet_time: config.mean_pktsize.as_bits_f64() * 1e9 / context.nominal.as_bps_f64().max(1.0),
             config: config.clone(),
         }
     }
@@ -173,10 +168,10 @@ pub(crate) struct Red<P> {
 impl<P: Transit> Discipline<P> for Red<P> {
     type Config = RedConfig;
 
-    fn new(config: &RedConfig, place: &Place<'_>) -> Result<Red<P>, LinkError> {
+    fn new(config: &RedConfig, context: &LinkContext<'_>) -> Result<Red<P>, ParamError> {
         Ok(Red {
-            limit: config.limit.resolve(place.nominal)?,
-            detector: Detector::new(config, place),
+            limit: config.limit.resolve(context.nominal)?,
+            detector: Detector::new(config, context),
             queue: VecDeque::with_capacity(64),
         })
     }

@@ -2,13 +2,19 @@
 //! event. What is kept is (departure, size) of those under way, for limits and counters: the last apart, so that a link
 //! which is mostly idle touches no ring.
 
-use crate::config::{MAX_PACKET, ResolvedLimit};
+use super::queue_params;
+use crate::config::{MAX_PACKET, QueueLimit, ResolvedLimit};
 use crate::line::Line;
 use crate::schedule::NEVER;
 use crate::transit::{Departure, Offered, Planned, Transit};
 use alloc::collections::VecDeque;
 use core::marker::PhantomData;
-use paceline_units::Ecn;
+use paceline_units::{Bytes, Ecn};
+
+queue_params! {
+    /// What drop-tail has: its limit.
+    pub struct DropTailConfig, limit = QueueLimit::Unlimited, room = |_| Bytes::ZERO, {}
+}
 
 /// A packet that was announced and has not departed yet.
 #[derive(Clone, Copy, Debug)]

@@ -1,40 +1,38 @@
 //! Controlled delay (RFC 8289): drops or marks at the head once the wait has stayed above a target for an interval.
 
 use crate::config::{QueueLimit, ResolvedLimit};
-use crate::error::LinkError;
-use crate::held::{Discipline, Place, Queued, Waiting};
-use crate::parameters::parameters;
+use crate::queue::packet_queue::{Discipline, LinkContext, Queued, Waiting};
+use crate::queue::queue_params;
 use crate::transit::Transit;
 use alloc::collections::VecDeque;
+use paceline_units::param::ParamError;
 use paceline_units::{Bytes, TimeDelta};
 
-parameters! {
+queue_params! {
     /// CoDel's parameters (RFC 8289 section 5.3). The RFC has no limit: the default is ours.
-    pub struct CoDelConfig, limit = QueueLimit::Packets(1000), {
+    pub struct CoDelConfig, limit = QueueLimit::Packets(1000), room = |_| Bytes::new(1), {
         target: TimeDelta = TimeDelta::from_millis(5), in 0.0, 1e3,
             "RFC 8289 4.3, 5.3", "Wait that is acceptable";
         interval: TimeDelta = TimeDelta::from_millis(100), in 1e-9, 1e3,
             "RFC 8289 4.2, 5.3", "How long it may be exceeded: a round trip of the usual paths";
         maxpacket: Bytes = Bytes::new(1500), in 0.0, 1e9,
             "RFC 8289 5.3, 5.6: the interface's MTU", "With no more than this left in the queue nothing is dropped";
-        ecn: bool = true, in 0.0, 1.0,
+        ecn: bool = true,
             "RFC 8289 1, RFC 8290 5.2.6", "Packets that can be marked are marked instead of dropped";
     }
+    check below_interval;
 }
 
-impl CoDelConfig {
-    fn least_room(&self) -> Bytes {
-        Bytes::new(1)
-    }
-
-    fn contradiction(&self) -> Result<(), LinkError> {
-        check_target(self.target, self.interval)
-    }
+fn below_interval(config: &CoDelConfig) -> Result<(), ParamError> {
+    check_target(config.target, config.interval)
 }
 
 /// Fails unless the target is below the interval: RFC 8289 section 4.3 asks for 5 to 10 % of it.
-pub(crate) fn check_target(target: TimeDelta, interval: TimeDelta) -> Result<(), LinkError> {
-    if target < interval { Ok(()) } else { Err(LinkError::new("queue.target", target, "below the interval")) }
+pub(crate) fn check_target(target: TimeDelta, interval: TimeDelta) -> Result<(), ParamError> {
+    if target < interval {
+        return Ok(());
+    }
+    Err(ParamError::new("target", paceline_units::text::format_time(target), "a time below the interval"))
 }
 
 /// The state of RFC 8289 section 5.2 and its routines, for one queue.
@@ -193,9 +191,9 @@ pub(crate) struct CoDel<P> {
 impl<P: Transit> Discipline<P> for CoDel<P> {
     type Config = CoDelConfig;
 
-    fn new(config: &CoDelConfig, place: &Place<'_>) -> Result<CoDel<P>, LinkError> {
+    fn new(config: &CoDelConfig, context: &LinkContext<'_>) -> Result<CoDel<P>, ParamError> {
         Ok(CoDel {
-            limit: config.limit.resolve(place.nominal)?,
+            limit: config.limit.resolve(context.nominal)?,
             control: Control::new(config.target, config.interval, config.maxpacket, config.ecn),
             queue: VecDeque::with_capacity(64),
         })

@@ -2,19 +2,19 @@
 //!
 //! From then on nothing can happen to a packet, so its departure is announced when its service begins.
 //!
-//! A discipline implements [`Discipline`]; [`Held`] runs it against the server and makes the events.
+//! A discipline implements [`Discipline`]; [`PacketQueue`] runs it against the server and makes the events.
 
 use crate::account::Account;
 use crate::config::MAX_PACKET;
-use crate::error::LinkError;
 use crate::line::Line;
 use crate::schedule::NEVER;
 use crate::transit::{Departure, Offered, Transit};
 use alloc::collections::VecDeque;
 use paceline_units::Bitrate;
+use paceline_units::param::ParamError;
 
 /// What a discipline may know when it is built.
-pub(crate) struct Place<'a> {
+pub(crate) struct LinkContext<'a> {
     /// Rate at which limits in time become bytes.
     pub(crate) nominal: Bitrate,
     /// Seed of the run; draw from `RandomStream::new(seed, "link.<name>.queue")`.
@@ -41,7 +41,7 @@ pub(crate) trait Discipline<P: Transit>: Sized {
     type Config;
 
     /// Builds it, or says which parameter is wrong.
-    fn new(config: &Self::Config, place: &Place<'_>) -> Result<Self, LinkError>;
+    fn new(config: &Self::Config, context: &LinkContext<'_>) -> Result<Self, ParamError>;
 
     /// A packet that finds the server idle: goes straight into service, or is dropped (`false`).
     fn admit_to_idle(&mut self, _packet: &mut Queued<P>) -> bool {
@@ -124,7 +124,7 @@ struct InService {
 
 /// A discipline and its server.
 #[derive(Clone, Debug)]
-pub(crate) struct Held<P, D> {
+pub(crate) struct PacketQueue<P, D> {
     discipline: D,
     serving: Option<InService>,
     /// Departures that `settle` planned and no sink has seen yet.
@@ -133,10 +133,13 @@ pub(crate) struct Held<P, D> {
     dropped: VecDeque<(u64, P)>,
 }
 
-impl<P: Transit, D: Discipline<P>> Held<P, D> {
-    pub(crate) fn new(config: &D::Config, place: &Place<'_>) -> Result<Held<P, D>, LinkError> {
-        Ok(Held {
-            discipline: D::new(config, place)?,
+impl<P: Transit, D: Discipline<P>> PacketQueue<P, D> {
+    pub(crate) fn new(
+        config: &D::Config,
+        context: &LinkContext<'_>,
+    ) -> Result<PacketQueue<P, D>, ParamError> {
+        Ok(PacketQueue {
+            discipline: D::new(config, context)?,
             serving: None,
             unseen: VecDeque::new(),
             dropped: VecDeque::new(),

@@ -2,15 +2,15 @@
 //! get alike. Appendix A.2 is what runs: appendix A.1 is the same without overload and slow links.
 
 use crate::config::{QueueLimit, ResolvedLimit};
-use crate::error::LinkError;
-use crate::held::{Discipline, Place, Queued, Waiting};
-use crate::parameters::{names, parameters};
+use crate::queue::packet_queue::{Discipline, LinkContext, Queued, Waiting};
+use crate::queue::queue_params;
 use crate::schedule::NEVER;
 use crate::transit::Transit;
 use alloc::collections::VecDeque;
+use paceline_units::param::ParamError;
 use paceline_units::{Bytes, Ecn, TimeDelta};
 
-names! {
+paceline_units::names! {
     /// Who goes first while both queues have something (RFC 9332 appendix A.2).
     pub enum Scheduler {
         /// Weighted round robin: `c_weight` of the bytes are the Classic queue's.
@@ -20,23 +20,23 @@ names! {
     }
 }
 
-parameters! {
+queue_params! {
     /// DualPI2's parameters (RFC 9332 figure 2). The limit is over both queues, 250 ms at the nominal rate.
-    pub struct DualPi2Config, limit = QueueLimit::Time(TimeDelta::from_millis(250)), {
+    pub struct DualPi2Config, limit = QueueLimit::Time(TimeDelta::from_millis(250)), room = |config| config.mtu.max(Bytes::new(1)), {
         k: f64 = 2.0, in 1e-3, 1e3,
             "RFC 9332 A.1", "Coupling factor: L4S is marked with k times the base chance";
         target: TimeDelta = TimeDelta::from_millis(15), in 1e-9, 1e3,
             "RFC 9332 A.1", "Classic delay that is aimed for";
         rtt_max: TimeDelta = TimeDelta::from_millis(100), in 1e-6, 1e3,
             "RFC 9332 A.1", "Longest round trip that is expected";
-        p_cmax: Option<f64> = None, in 0.0, 1.0,
-            "RFC 9332 A.1", "Classic chance from which ECN is of no use; left out: 1 / k^2, at most 1";
-        tupdate: Option<TimeDelta> = None, in 1e-6, 1e3,
-            "RFC 9332 A.1", "How often the base chance is computed; left out: the smaller of target and rtt_max / 3";
-        alpha: Option<f64> = None, in 0.0, 1e6,
-            "RFC 9332 A.1", "Integral gain per second; left out: 0.1 tupdate / rtt_max^2";
-        beta: Option<f64> = None, in 0.0, 1e6,
-            "RFC 9332 A.1", "Proportional gain per second; left out: 0.3 / rtt_max";
+        p_cmax: Option<f64> = None, else "1 / k^2, at most 1", in 0.0, 1.0,
+            "RFC 9332 A.1", "Classic chance from which ECN is of no use";
+        tupdate: Option<TimeDelta> = None, else "the smaller of target and rtt_max / 3", in 1e-6, 1e3,
+            "RFC 9332 A.1", "How often the base chance is computed";
+        alpha: Option<f64> = None, else "0.1 tupdate / rtt_max^2", in 0.0, 1e6,
+            "RFC 9332 A.1", "Integral gain per second";
+        beta: Option<f64> = None, else "0.3 / rtt_max", in 0.0, 1e6,
+            "RFC 9332 A.1", "Proportional gain per second";
         minth: TimeDelta = TimeDelta::from_micros(800), in 0.0, 1e3,
             "RFC 9332 A.1", "L4S wait up to which its own queue asks for no mark";
         range: TimeDelta = TimeDelta::from_micros(400), in 0.0, 1e3,
@@ -47,25 +47,14 @@ parameters! {
             "RFC 9332 A.1", "Coupled chance from which L4S packets are dropped, too";
         mtu: Bytes = Bytes::new(1500), in 0.0, 1e9,
             "RFC 9332 A.1", "Room that is kept; below twice as much waiting nothing is dropped or coupled";
-        ecn: bool = true, in 0.0, 1.0,
+        ecn: bool = true,
             "RFC 9332 A.1", "ECT(0) packets are marked instead of dropped; L4S packets are in any case";
-        scheduler: Scheduler = Scheduler::Wrr, in 0.0, 1.0,
+        scheduler: Scheduler = Scheduler::Wrr,
             "RFC 9332 A.2", "Who goes first while both queues have something";
         c_weight: f64 = 0.0625, in 0.0, 1.0,
             "RFC 9332 A.2", "Part of the bytes that is the Classic queue's, with wrr";
         tshift: TimeDelta = TimeDelta::from_millis(50), in 0.0, 1e3,
             "RFC 9332 A.2", "How much longer a Classic packet must have waited, with ts-fifo";
-    }
-}
-
-impl DualPi2Config {
-    fn contradiction(&self) -> Result<(), LinkError> {
-        Ok(())
-    }
-
-    /// A packet waits only if there is room for an MTU.
-    fn least_room(&self) -> Bytes {
-        self.mtu.max(Bytes::new(1))
     }
 }
 
@@ -275,10 +264,10 @@ impl<P: Transit> DualPi2<P> {
 impl<P: Transit> Discipline<P> for DualPi2<P> {
     type Config = DualPi2Config;
 
-    fn new(config: &DualPi2Config, place: &Place<'_>) -> Result<DualPi2<P>, LinkError> {
+    fn new(config: &DualPi2Config, context: &LinkContext<'_>) -> Result<DualPi2<P>, ParamError> {
         let tupdate = tupdate(config).as_nanos() as u64;
         Ok(DualPi2 {
-            limit: config.limit.resolve(place.nominal)?,
+            limit: config.limit.resolve(context.nominal)?,
             base: Base::new(config),
             p_cmax: config.p_cmax.unwrap_or((1.0 / (config.k * config.k)).min(1.0)),
             l: Side::new(),

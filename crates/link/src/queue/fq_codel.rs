@@ -2,22 +2,22 @@
 
 mod pool;
 
-use crate::codel::{Control, check_target};
 use crate::config::{QueueLimit, ResolvedLimit};
-use crate::error::LinkError;
-use crate::held::{Discipline, Place, Queued, Waiting};
-use crate::parameters::parameters;
+use crate::queue::codel::{Control, check_target};
+use crate::queue::packet_queue::{Discipline, LinkContext, Queued, Waiting};
+use crate::queue::queue_params;
 use crate::transit::Transit;
 use alloc::collections::VecDeque;
 use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
+use paceline_units::param::ParamError;
 use paceline_units::{Bytes, RandomStream, TimeDelta};
 use pool::{Chain, Pool};
 
-parameters! {
+queue_params! {
     /// FQ-CoDel's parameters (RFC 8290 section 5.2). The limit is over all queues.
-    pub struct FqCoDelConfig, limit = QueueLimit::Packets(10_240), {
+    pub struct FqCoDelConfig, limit = QueueLimit::Packets(10_240), room = |_| Bytes::new(1), {
         target: TimeDelta = TimeDelta::from_millis(5), in 0.0, 1e3,
             "RFC 8290 5.2.2", "Wait that is acceptable in a queue; at least a full packet's time";
         interval: TimeDelta = TimeDelta::from_millis(100), in 1e-9, 1e3,
@@ -30,26 +30,22 @@ parameters! {
             "RFC 8290 5.2.5", "Queues that flows are hashed to";
         drop_batch: u64 = 64, in 1.0, 1e9,
             "RFC 8290 4.1", "Most packets that are dropped at once from the fattest queue when the limit is exceeded";
-        ecn: bool = true, in 0.0, 1.0,
+        ecn: bool = true,
             "RFC 8290 5.2.6", "Packets that can be marked are marked instead of dropped";
-        ce_threshold: Option<TimeDelta> = None, in 0.0, 1e3,
-            "RFC 8290 5.2.7", "What waited longer and can be marked is marked; left out: off";
+        ce_threshold: Option<TimeDelta> = None, else "off", in 0.0, 1e3,
+            "RFC 8290 5.2.7", "What waited longer and can be marked is marked";
     }
+    check fits;
 }
 
-impl FqCoDelConfig {
-    fn least_room(&self) -> Bytes {
-        Bytes::new(1)
-    }
-
-    fn contradiction(&self) -> Result<(), LinkError> {
-        check_target(self.target, self.interval)?;
-        match self.ce_threshold {
-            Some(at) if !self.ecn => {
-                Err(LinkError::new("queue.ce_threshold", at, "nothing: with ecn = false no packet is marked"))
-            }
-            _ => Ok(()),
+fn fits(config: &FqCoDelConfig) -> Result<(), ParamError> {
+    check_target(config.target, config.interval)?;
+    match config.ce_threshold {
+        Some(at) if !config.ecn => {
+            let expected = "nothing: with ecn = false no packet is marked";
+            Err(ParamError::new("ce_threshold", paceline_units::text::format_time(at), expected))
         }
+        _ => Ok(()),
     }
 }
 
@@ -132,7 +128,7 @@ impl<P: Transit> FqCoDel<P> {
 impl<P: Transit> Discipline<P> for FqCoDel<P> {
     type Config = FqCoDelConfig;
 
-    fn new(config: &FqCoDelConfig, place: &Place<'_>) -> Result<FqCoDel<P>, LinkError> {
+    fn new(config: &FqCoDelConfig, context: &LinkContext<'_>) -> Result<FqCoDel<P>, ParamError> {
         let queue = FlowQueue {
             packets: Chain::new(),
             credits: 0,
@@ -141,7 +137,7 @@ impl<P: Transit> Discipline<P> for FqCoDel<P> {
         };
         let flows = config.flows as usize;
         Ok(FqCoDel {
-            limit: config.limit.resolve(place.nominal)?,
+            limit: config.limit.resolve(context.nominal)?,
             pool: Pool::new(),
             queues: vec![queue; flows],
             new: VecDeque::with_capacity(flows),
@@ -149,7 +145,7 @@ impl<P: Transit> Discipline<P> for FqCoDel<P> {
             quantum: config.quantum.as_u64() as i64,
             drop_batch: config.drop_batch,
             ce_threshold: config.ce_threshold.map_or(u64::MAX, |span| span.as_nanos() as u64),
-            perturbation: RandomStream::new(place.seed, &format!("link.{}.queue", place.name)).next_u64(),
+            perturbation: RandomStream::new(context.seed, &format!("link.{}.queue", context.name)).next_u64(),
         })
     }
 

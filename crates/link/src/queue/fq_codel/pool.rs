@@ -1,6 +1,6 @@
 //! Memory that all queues share: once it has held the most packets that ever wait, nothing is allocated any more.
 
-use crate::held::Queued;
+use crate::queue::packet_queue::Queued;
 use alloc::vec::Vec;
 
 const NONE: usize = usize::MAX;

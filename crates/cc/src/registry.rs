@@ -1,0 +1,303 @@
+//! The controllers there are, chosen by name and dispatched statically. To add one: a folder, and a line in `controllers!`.
+
+use crate::ccid::{ccid2, ccid3};
+use crate::{
+    Annotation, Arrival, Assigned, Controller, Limits, Offered, ReceiverHalf, ReceiverReport,
+    ReceiverRequest, Recovery, Report, SendQueueState, SentPacket, Snapshot, StateVariable, StreamId,
+    TimeoutReason, Update, bbr, cubic, dctcp, fixed, ledbat, rap, reno, scream, tfrc, uncontrolled, vegas,
+};
+use alloc::vec;
+use alloc::vec::Vec;
+use paceline_units::param::{Profile, Profiles};
+use paceline_units::{Bitrate, Bytes, Time};
+
+/// What a controller is told of its flow when it is made.
+#[derive(Clone, PartialEq, Debug)]
+pub struct FlowSetup {
+    /// Size on the link of the largest packet, header in.
+    pub largest_packet: Bytes,
+    /// Whether packets are sent as ECT(1) and marks are answered in proportion.
+    pub l4s: bool,
+    /// The priority of each stream, above 0; one for each stream of the flow.
+    pub priorities: Vec<f64>,
+    /// First window of the window laws, in largest packets (RFC 6928: 10).
+    pub initial_window: u64,
+    /// Largest window of the window laws; `None`: no limit.
+    pub max_window: Option<Bytes>,
+}
+
+impl FlowSetup {
+    /// A flow of one stream with priority 1, without L4S, with ten packets at first and no largest window.
+    pub fn new(largest_packet: Bytes) -> FlowSetup {
+        FlowSetup { largest_packet, l4s: false, priorities: vec![1.0], initial_window: 10, max_window: None }
+    }
+}
+
+/// What a controller steers. Which transports that are is for those to say who know transports.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Steers {
+    /// Streams of media that wait in send queues of their own and are discarded when they are too old.
+    Media,
+    /// The datagrams of any transport whose receiver reports on them.
+    Datagrams,
+    /// Datagrams on which nobody reports.
+    Unreported,
+    /// The window of a byte stream whose transport retransmits.
+    ByteStream,
+    /// A DCCP connection, by this congestion control identifier.
+    Ccid(u8),
+}
+
+/// One line per controller: documentation, which is its help, and `Variant("kind", module with Params, controller, what it
+/// steers, its receiver half if it has one)`. A controller is made by `new(&Params, &FlowSetup)`, its half by
+/// `new(&Params)`.
+macro_rules! controllers {
+    ($(
+        $(#[doc = $help:literal])+
+        $variant:ident($kind:literal, $module:ident::$controller:ident, $steers:expr $(, half $half:ident)?),
+    )*) => {
+        /// Any controller there is, without a box.
+        #[derive(Clone, Debug)]
+        #[allow(clippy::large_enum_variant, reason = "one per flow, never moved in the packet path")]
+        pub enum AnyController {
+            $( $(#[doc = $help])+ $variant($module::$controller), )*
+        }
+
+        /// The receiver half of any controller that has one.
+        #[derive(Clone, Debug)]
+        #[allow(clippy::large_enum_variant, reason = "one per flow, never moved in the packet path")]
+        pub enum AnyReceiverHalf {
+            $($( #[doc = concat!("The half of the controller `", $kind, "`.")] $variant($module::$half), )?)*
+        }
+
+        paceline_units::kinds! {
+            /// The parameters of any controller there is; which variant says which controller.
+            pub enum ControllerParams {
+                $( $(#[doc = $help])+ $variant($kind, $module::Params), )*
+            }
+        }
+
+        impl ControllerParams {
+            /// The parameters of a profile, by default the first, and its name; `None` if there is no such kind or
+            /// profile.
+            pub fn with_profile(kind: &str, profile: Option<&str>) -> Option<(ControllerParams, &'static str)> {
+                match kind {
+                    $( $kind => named(profile).map(|found| {
+                        (ControllerParams::$variant((found.params)()), found.name)
+                    }), )*
+                    _ => None,
+                }
+            }
+
+            /// The names of its profiles and what they are, the default first.
+            pub fn profiles(&self) -> Vec<(&'static str, &'static str)> {
+                match self { $( ControllerParams::$variant(_) => listed::<$module::Params>(), )* }
+            }
+
+            /// What such a controller steers.
+            pub fn steers(&self) -> Steers {
+                match self { $( ControllerParams::$variant(_) => $steers, )* }
+            }
+        }
+
+        impl AnyController {
+            /// A controller that has seen nothing.
+            pub fn new(params: &ControllerParams, setup: &FlowSetup) -> AnyController {
+                match params {
+                    $( ControllerParams::$variant(params) => {
+                        AnyController::$variant($module::$controller::new(params, setup))
+                    } )*
+                }
+            }
+
+            /// The receiver half of a controller with these parameters, if it has one.
+            pub fn receiver_half(params: &ControllerParams) -> Option<AnyReceiverHalf> {
+                match params {
+                    $($( ControllerParams::$variant(params) => {
+                        Some(AnyReceiverHalf::$variant($module::$half::new(params)))
+                    } )?)*
+                    _ => None,
+                }
+            }
+        }
+
+        /// Calls the controller inside.
+        macro_rules! each {
+            ($any:expr, $inner:ident => $call:expr) => {
+                match $any { $( AnyController::$variant($inner) => $call, )* }
+            };
+        }
+
+        /// Calls the half inside.
+        macro_rules! each_half {
+            (@ $type:ident $call:expr) => {
+                $call
+            };
+            ($any:expr, $inner:ident => $call:expr) => {
+                match $any { $($( AnyReceiverHalf::$variant($inner) => each_half!(@ $half $call), )?)* }
+            };
+        }
+    };
+}
+
+fn named<P: Profiles>(name: Option<&str>) -> Option<&'static Profile<P>> {
+    P::PROFILES.iter().find(|profile| name.is_none_or(|name| name == profile.name))
+}
+
+fn listed<P: Profiles>() -> Vec<(&'static str, &'static str)> {
+    P::PROFILES.iter().map(|profile| (profile.name, profile.help)).collect()
+}
+
+controllers! {
+    /// SCReAM v1 (RFC 8298): window and media rate follow queue delay, loss and ECN
+    Scream("scream", scream::Scream, Steers::Media),
+    /// TFRC (RFC 5348): the rate of TCP's throughput equation, from a loss event rate that the receiver measures
+    Tfrc("tfrc", tfrc::Tfrc, Steers::Datagrams, half TfrcReceiver),
+    /// CCID 2 (RFC 4341): DCCP's TCP-like window of packets, with congestion control of acknowledgements
+    Ccid2("ccid2", ccid2::Ccid2, Steers::Ccid(2)),
+    /// CCID 3 (RFC 4342): DCCP's TFRC, whose receiver counts loss intervals by a window counter
+    Ccid3("ccid3", ccid3::Ccid3, Steers::Ccid(3), half Ccid3Receiver),
+    /// RAP (1999): a gap between packets, with additive increase and multiplicative decrease of the rate
+    Rap("rap", rap::Rap, Steers::Datagrams),
+    /// A constant rate without any reaction: a baseline, and a probe of links
+    Fixed("fixed", fixed::Fixed, Steers::Datagrams),
+    /// No control at all: what the source gives leaves at once
+    Uncontrolled("none", uncontrolled::Uncontrolled, Steers::Unreported),
+    /// Reno's window law (RFC 5681) under Tahoe's recovery: every loss is answered like a timeout
+    Tahoe("tahoe", reno::Reno, Steers::ByteStream),
+    /// Reno's window law and recovery (RFC 5681): half the flight after a loss, a packet more per round trip
+    Reno("reno", reno::Reno, Steers::ByteStream),
+    /// Reno's window law under NewReno's recovery (RFC 6582)
+    NewReno("newreno", reno::Reno, Steers::ByteStream),
+    /// Reno's window law under recovery with selective acknowledgements (RFC 6675)
+    Sack("sack", reno::Reno, Steers::ByteStream),
+    /// CUBIC (RFC 8312): the window is a cubic function of the time since the last loss
+    Cubic("cubic", cubic::Cubic, Steers::ByteStream),
+    /// Vegas (1995): keeps a few packets in the queue, told by the round-trip time
+    Vegas("vegas", vegas::Vegas, Steers::ByteStream),
+    /// BBR version 1: paces at the bandwidth that it measures, whatever is lost or marked
+    Bbr("bbr", bbr::Bbr, Steers::ByteStream),
+    /// DCTCP (RFC 8257): Reno whose answer to marks is in proportion to how many there are
+    Dctcp("dctcp", dctcp::Dctcp, Steers::ByteStream),
+    /// LEDBAT (RFC 6817): yields, by keeping the queue delay that it adds at a target
+    Ledbat("ledbat", ledbat::Ledbat, Steers::ByteStream),
+}
+
+impl ControllerParams {
+    /// Every kind under each of its profiles, with the name of the profile.
+    pub fn all() -> impl Iterator<Item = (ControllerParams, &'static str)> {
+        ControllerParams::KINDS.iter().filter_map(|kind| ControllerParams::of(kind)).flat_map(|usual| {
+            let profiles = usual.profiles().into_iter();
+            profiles.filter_map(move |(name, _)| ControllerParams::with_profile(usual.kind(), Some(name)))
+        })
+    }
+}
+
+impl AnyController {
+    /// The inner states that a controller with these parameters offers for recording.
+    pub fn states_of(params: &ControllerParams) -> &'static [StateVariable] {
+        AnyController::example(params).state_variables()
+    }
+
+    /// What a controller with these parameters asks of its receiver when it is first told of media: what the two ends
+    /// agree on when a session is set up.
+    pub fn first_request(params: &ControllerParams) -> Option<ReceiverRequest> {
+        let bytes = Bytes::new(1212);
+        let offered = Offered { stream: StreamId(0), bytes, frame_end: true };
+        let queue = SendQueueState { bytes, packets: 1, newest_frame: bytes, ..SendQueueState::default() };
+        AnyController::example(params).on_offered(Time::ZERO, &offered, &queue).receiver
+    }
+
+    fn example(params: &ControllerParams) -> AnyController {
+        AnyController::new(params, &FlowSetup::new(Bytes::new(1212)))
+    }
+}
+
+impl ReceiverHalf for AnyReceiverHalf {
+    #[inline]
+    fn on_arrival(&mut self, now: Time, arrival: &Arrival) -> bool {
+        each_half!(self, half => half.on_arrival(now, arrival))
+    }
+
+    #[inline]
+    fn next_timeout(&self) -> Option<Time> {
+        each_half!(self, half => half.next_timeout())
+    }
+
+    #[inline]
+    fn report(&mut self, now: Time) -> Option<ReceiverReport> {
+        each_half!(self, half => half.report(now))
+    }
+}
+
+impl Controller for AnyController {
+    #[inline]
+    fn on_offered(&mut self, now: Time, offered: &Offered, queue: &SendQueueState) -> Update {
+        each!(self, inner => inner.on_offered(now, offered, queue))
+    }
+
+    #[inline]
+    fn on_sent(&mut self, now: Time, packet: &SentPacket) -> Update {
+        each!(self, inner => inner.on_sent(now, packet))
+    }
+
+    #[inline]
+    fn on_report(&mut self, now: Time, report: &Report<'_>) -> Update {
+        each!(self, inner => inner.on_report(now, report))
+    }
+
+    #[inline]
+    fn on_recovery(&mut self, now: Time, recovery: Recovery) -> Update {
+        each!(self, inner => inner.on_recovery(now, recovery))
+    }
+
+    #[inline]
+    fn on_send_queue(&mut self, now: Time, queue: &SendQueueState) -> Update {
+        each!(self, inner => inner.on_send_queue(now, queue))
+    }
+
+    #[inline]
+    fn on_limits(&mut self, now: Time, limits: &Limits) -> Update {
+        each!(self, inner => inner.on_limits(now, limits))
+    }
+
+    #[inline]
+    fn assign(&mut self, now: Time, assigned: Assigned) -> Update {
+        each!(self, inner => inner.assign(now, assigned))
+    }
+
+    #[inline]
+    fn next_timeout(&self) -> Option<(Time, TimeoutReason)> {
+        each!(self, inner => inner.next_timeout())
+    }
+
+    #[inline]
+    fn on_timeout(&mut self, now: Time) -> Update {
+        each!(self, inner => inner.on_timeout(now))
+    }
+
+    #[inline]
+    fn annotation(&self, now: Time, stream: StreamId) -> Option<Annotation> {
+        each!(self, inner => inner.annotation(now, stream))
+    }
+
+    #[inline]
+    fn target_bitrate(&self, stream: StreamId) -> Option<Bitrate> {
+        each!(self, inner => inner.target_bitrate(stream))
+    }
+
+    #[inline]
+    fn snapshot(&self) -> Snapshot {
+        each!(self, inner => inner.snapshot())
+    }
+
+    #[inline]
+    fn state_variables(&self) -> &'static [StateVariable] {
+        each!(self, inner => inner.state_variables())
+    }
+
+    #[inline]
+    fn state(&self, values: &mut [Option<f64>]) {
+        each!(self, inner => inner.state(values))
+    }
+}

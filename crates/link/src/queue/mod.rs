@@ -1,0 +1,261 @@
+//! The queue disciplines there are: drop-tail, which is predicted, and one line for each that holds its packets. To add one: a
+//! file that declares its parameters and implements [`Discipline`](packet_queue::Discipline), and a line in `disciplines!`.
+
+pub(crate) mod codel;
+pub(crate) mod droptail;
+pub(crate) mod dualpi2;
+pub(crate) mod fq_codel;
+pub(crate) mod packet_queue;
+pub(crate) mod pie;
+pub(crate) mod red;
+
+pub use codel::CoDelConfig;
+pub use droptail::DropTailConfig;
+pub use dualpi2::{DualPi2Config, Scheduler};
+pub use fq_codel::FqCoDelConfig;
+pub use pie::{DelayEstimate, PieConfig};
+pub use red::RedConfig;
+
+use crate::config::QueueLimit;
+use crate::line::Line;
+use crate::schedule::NEVER;
+use crate::transit::{Departure, Offered, Planned, Transit};
+use alloc::format;
+use alloc::string::ToString;
+use droptail::DropTail;
+use paceline_units::param::{ParamError, ParamSet};
+use paceline_units::{Bitrate, Bytes};
+use packet_queue::{LinkContext, PacketQueue};
+
+/// What the parameters of every discipline have: a limit.
+pub(crate) trait Limited: ParamSet {
+    fn limit(&self) -> QueueLimit;
+    fn limit_mut(&mut self) -> &mut QueueLimit;
+
+    /// What the limit must hold so that anything may ever wait.
+    fn room(&self) -> Bytes;
+
+    /// Everything that is wrong with the parameters, at a link of this nominal rate.
+    fn check_at(&self, nominal: Bitrate) -> Result<(), ParamError> {
+        let (limit, room) = (self.limit(), self.room());
+        let resolved = limit.resolve(nominal)?;
+        if room != Bytes::ZERO && !resolved.admits(0, 0, room.as_u64()) {
+            let (name, found) = match limit {
+                QueueLimit::Packets(packets) => ("packets", packets.to_string()),
+                QueueLimit::Bytes(bytes) => ("bytes", format!("{} B", bytes.as_u64())),
+                QueueLimit::Unlimited => ("limit", "none".into()),
+                QueueLimit::Time(span) => {
+                    let at = nominal.as_bps();
+                    ("limit", format!("{} ms at a nominal rate of {at} bit/s", span.as_millis_f64()))
+                }
+            };
+            let expected = "room for a packet (with dualpi2: for mtu), or nothing would ever wait";
+            return Err(ParamError::new(name, found, expected));
+        }
+        self.check()
+    }
+}
+
+/// Declares the parameters of a discipline: its usual limit, what the limit must hold, and lines as in
+/// [`params!`](paceline_units::params).
+macro_rules! queue_params {
+    (
+        $(#[$meta:meta])*
+        pub struct $config:ident, limit = $limit:expr, room = $room:expr, { $($own:tt)* }
+        $($checks:tt)*
+    ) => {
+        paceline_units::params! {
+            $(#[$meta])*
+            pub struct $config {
+                {
+                    /// How much may wait at all; the packet in service does not count.
+                    limit: $crate::QueueLimit = $limit,
+                }
+                $($own)*
+            }
+            $($checks)*
+        }
+
+        impl $crate::queue::Limited for $config {
+            fn limit(&self) -> $crate::QueueLimit {
+                self.limit
+            }
+
+            fn limit_mut(&mut self) -> &mut $crate::QueueLimit {
+                &mut self.limit
+            }
+
+            fn room(&self) -> paceline_units::Bytes {
+                let room: fn(&$config) -> paceline_units::Bytes = $room;
+                room(self)
+            }
+        }
+    };
+}
+
+pub(crate) use queue_params;
+
+/// A line is: documentation, which is its help, an optional condition, and `Name("name in scenarios", parameters =>
+/// discipline)`.
+macro_rules! disciplines {
+    ($($(#[doc = $doc:literal])+ $(#[cfg($cfg:meta)])? $name:ident($kind:literal, $config:ty => $discipline:ty),)*) => {
+        paceline_units::kinds! {
+            /// Which queue a link has, with its parameters.
+            pub enum QueueConfig {
+                /// First in, first out; drops what does not fit. Exactly one of limit, packets and bytes must be given.
+                DropTail("droptail", DropTailConfig),
+                $($(#[doc = $doc])+ $(#[cfg($cfg)])? $name($kind, $config),)*
+            }
+        }
+
+        impl QueueConfig {
+            /// How much may wait.
+            pub fn limit(&self) -> QueueLimit {
+                match self {
+                    QueueConfig::DropTail(config) => config.limit,
+                    $($(#[cfg($cfg)])? QueueConfig::$name(config) => config.limit(),)*
+                }
+            }
+
+            /// Another limit.
+            pub fn set_limit(&mut self, limit: QueueLimit) {
+                match self {
+                    QueueConfig::DropTail(config) => config.limit = limit,
+                    $($(#[cfg($cfg)])? QueueConfig::$name(config) => *config.limit_mut() = limit,)*
+                }
+            }
+
+            /// Fails if a [`Link`](crate::Link) of this nominal rate could not have the queue.
+            ///
+            /// # Errors
+            /// The first parameter that is wrong.
+            pub fn check_at(&self, nominal: Bitrate) -> Result<(), ParamError> {
+                match self {
+                    QueueConfig::DropTail(config) => config.check_at(nominal),
+                    $($(#[cfg($cfg)])? QueueConfig::$name(config) => config.check_at(nominal),)*
+                }
+            }
+        }
+
+        /// A running queue. Static dispatch: the packet path knows no trait objects.
+        #[derive(Clone, Debug)]
+        pub(crate) enum Queue<P> {
+            DropTail(DropTail<P>),
+            $($(#[cfg($cfg)])? $name(PacketQueue<P, $discipline>),)*
+        }
+
+        impl<P: Transit> Queue<P> {
+            pub(crate) fn new(config: &QueueConfig, context: &LinkContext<'_>) -> Result<Queue<P>, ParamError> {
+                match config {
+                    QueueConfig::DropTail(config) => {
+                        Ok(Queue::DropTail(DropTail::new(config.limit.resolve(context.nominal)?)))
+                    }
+                    $($(#[cfg($cfg)])? QueueConfig::$name(config) => {
+                        Ok(Queue::$name(PacketQueue::new(config, context)?))
+                    })*
+                }
+            }
+
+            #[inline]
+            pub(crate) fn offer(
+                &mut self,
+                line: &mut Line,
+                now: u64,
+                packet: P,
+                sink: &mut impl FnMut(Departure<P>),
+            ) -> Offered {
+                match self {
+                    Queue::DropTail(queue) => queue.offer(line, now, packet, sink),
+                    $($(#[cfg($cfg)])? Queue::$name(queue) => queue.offer(line, now, packet, sink),)*
+                }
+            }
+
+            #[inline]
+            pub(crate) fn next_event(&self) -> u64 {
+                match self {
+                    Queue::DropTail(_) => NEVER,
+                    $($(#[cfg($cfg)])? Queue::$name(queue) => queue.next_event(),)*
+                }
+            }
+
+            #[inline]
+            pub(crate) fn advance(&mut self, line: &mut Line, until: u64, sink: &mut impl FnMut(Departure<P>)) {
+                match self {
+                    Queue::DropTail(_) => {}
+                    $($(#[cfg($cfg)])? Queue::$name(queue) => queue.advance(line, until, sink),)*
+                }
+            }
+
+            pub(crate) fn settle(&mut self, line: &mut Line, now: u64) {
+                match self {
+                    Queue::DropTail(queue) => queue.settle(line, now),
+                    $($(#[cfg($cfg)])? Queue::$name(queue) => queue.settle(line, now),)*
+                }
+            }
+
+            /// What becomes of a packet, if that is known when it comes: with drop-tail.
+            #[inline(always)]
+            pub(crate) fn plan(&mut self, line: &mut Line, now: u64, size: u64, ecn: paceline_units::Ecn) -> Option<Planned> {
+                match self {
+                    Queue::DropTail(queue) => Some(queue.plan(line, now, size, ecn)),
+                    $($(#[cfg($cfg)])? Queue::$name(_) => None,)*
+                }
+            }
+
+            /// Whether what becomes of a packet is known when it comes.
+            pub(crate) fn is_predicted(&self) -> bool {
+                matches!(self, Queue::DropTail(_))
+            }
+
+            /// The next packet that was dropped after it had waited; never with drop-tail.
+            #[inline]
+            pub(crate) fn take_dropped(&mut self) -> Option<(u64, P)> {
+                match self {
+                    Queue::DropTail(_) => None,
+                    $($(#[cfg($cfg)])? Queue::$name(queue) => queue.take_dropped(),)*
+                }
+            }
+
+            /// Bytes handed to the server that have not left and will, and whether others follow that were not.
+            pub(crate) fn handed(&self, line: &Line) -> (u64, bool) {
+                match self {
+                    Queue::DropTail(queue) => (queue.handed(), false),
+                    $($(#[cfg($cfg)])? Queue::$name(queue) => (queue.handed(), line.account.packets() > 0),)*
+                }
+            }
+
+            pub(crate) fn in_service(&self) -> bool {
+                match self {
+                    Queue::DropTail(queue) => queue.in_service(),
+                    $($(#[cfg($cfg)])? Queue::$name(queue) => queue.in_service(),)*
+                }
+            }
+        }
+    };
+}
+
+disciplines! {
+    /// Random early detection: drops or marks arrivals by chance, the more the longer the average queue.
+    Red("red", RedConfig => red::Red<P>),
+    /// Controlled delay: drops or marks at the head once the wait has stayed above a target for an interval.
+    CoDel("codel", CoDelConfig => codel::CoDel<P>),
+    /// A queue for each flow, served in turn, with CoDel in each; new and sparse flows go first.
+    FqCoDel("fq-codel", FqCoDelConfig => fq_codel::FqCoDel<P>),
+    /// Drops or marks arrivals by a chance that follows the queue's delay.
+    Pie("pie", PieConfig => pie::Pie<P>),
+    /// A queue for L4S beside one for the rest, coupled so that flows of both get alike.
+    DualPi2("dualpi2", DualPi2Config => dualpi2::DualPi2<P>),
+    /// Drop-tail with real departures: the oracle of the predicted one.
+    #[cfg(test)]
+    Fifo("fifo", crate::tests::fifo::FifoConfig => crate::tests::fifo::Fifo<P>),
+    /// Drops by chance and by age: exercises what drop-tail does not.
+    #[cfg(test)]
+    Aging("aging", crate::tests::aging::AgingConfig => crate::tests::aging::Aging<P>),
+}
+
+impl QueueConfig {
+    /// First in, first out, with this limit.
+    pub fn droptail(limit: QueueLimit) -> QueueConfig {
+        QueueConfig::DropTail(DropTailConfig { limit })
+    }
+}

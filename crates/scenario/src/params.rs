@@ -1,0 +1,144 @@
+//! Declared parameters in a scenario: read from a table with every check, and written back.
+
+use crate::error::ScenarioError;
+use crate::reader::{Node, NotYet, Table};
+use paceline_units::param::{Kind, Kinds, Need, ParamError, ParamSet, Spec, UNLIMITED, Value};
+use paceline_units::text::one_of;
+use toml_edit::{Array, InlineTable};
+
+/// The names of `specs`, behind those of `more`.
+fn names(more: &[&'static str], specs: &[Spec]) -> Vec<&'static str> {
+    more.iter().copied().chain(specs.iter().map(|spec| spec.name)).collect()
+}
+
+/// Sets in `params` what `table` says, which may have the keys of `more` beside; then checks that all fit each other.
+pub(crate) fn read(
+    table: &Table<'_>,
+    params: &mut impl ParamSet,
+    more: &[&'static str],
+) -> Result<(), ScenarioError> {
+    set(table, params, more)?;
+    check(table, params)
+}
+
+/// The same without the last check.
+pub(crate) fn set(
+    table: &Table<'_>,
+    params: &mut impl ParamSet,
+    more: &[&'static str],
+) -> Result<(), ScenarioError> {
+    table.only(&names(more, params.specs()))?;
+    set_some(table, params)
+}
+
+/// The same of a table that has other keys as well, which somebody else reads.
+pub(crate) fn set_some(table: &Table<'_>, params: &mut impl ParamSet) -> Result<(), ScenarioError> {
+    for spec in params.specs() {
+        match table.find(spec.name) {
+            Some(node) => {
+                let value = value(spec, &node)?;
+                params.set(spec.name, value).map_err(|error| node.fail(&error.expected))?;
+            }
+            None if spec.need == Need::Required => return Err(missing(table, spec)),
+            None => {}
+        }
+    }
+    Ok(())
+}
+
+/// Fails if parameters read from `table` do not fit each other: at the key that is to blame, if the table has it.
+pub(crate) fn check(table: &Table<'_>, params: &impl ParamSet) -> Result<(), ScenarioError> {
+    params.contradiction().map_err(|error| blame(table, &error))
+}
+
+/// The error of a parameter of `table`.
+pub(crate) fn blame(table: &Table<'_>, error: &ParamError) -> ScenarioError {
+    let either = std::iter::once(error).chain(error.other.as_deref());
+    let given = either.filter_map(|error| Some(table.find(&error.name)?.fail(&error.expected))).next();
+    given.unwrap_or_else(|| table.fail(&format!("{} = {}", error.name, error.found), &error.expected))
+}
+
+/// One of a family, chosen by the key `kind`, with what `table` says of it; `usual` without that key, if there is a usual
+/// one. The table may have the keys of `more` beside.
+pub(crate) fn kind<K: Kinds>(
+    table: &Table<'_>,
+    usual: Option<&'static str>,
+    not_yet: NotYet,
+) -> Result<K, ScenarioError> {
+    let kind = match (table.find("kind"), usual) {
+        (None, Some(usual)) => usual,
+        (None, None) => return Err(table.missing("kind", &one_of(K::KINDS))),
+        (Some(node), _) => node.name(K::KINDS, not_yet)?,
+    };
+    K::of(kind).ok_or_else(|| table.missing("kind", &one_of(K::KINDS)))
+}
+
+fn missing(table: &Table<'_>, spec: &Spec) -> ScenarioError {
+    let expected =
+        spec.kind.dimension().map_or_else(|| spec.expected(), |dimension| dimension.expected().into());
+    table.missing(spec.name, &format!("{expected}: {}", spec.help))
+}
+
+/// What `node` says of the parameter `spec`, within its range.
+fn value(spec: &Spec, node: &Node<'_>) -> Result<Value, ScenarioError> {
+    let of_list = |kind: Kind| {
+        let spec = Spec { kind, ..*spec };
+        node.list(&spec.expected())?.iter().map(|item| value(&spec, item)).collect::<Result<_, _>>()
+    };
+    let value = match spec.kind {
+        Kind::Time | Kind::Rate | Kind::Ramp | Kind::Size => match (node.as_text(), spec.kind.dimension()) {
+            (Some(UNLIMITED), _) if let Some(value) = unlimited(spec) => value,
+            (_, Some(dimension)) => spec.kind.of_base(node.quantity(dimension)?),
+            (_, None) => return Err(node.fail(&spec.expected())),
+        },
+        Kind::Ratio => Value::Ratio(node.any_number(&spec.expected())?),
+        Kind::Count => Value::Count(node.whole(&spec.expected())?),
+        Kind::Flag => Value::Flag(node.flag()?),
+        Kind::Name(names) => Value::Name(node.name(names, &[])?),
+        Kind::Text(_, expected) => match node.as_text() {
+            Some(text) => Value::Text(text.into()),
+            None => Value::Count(node.whole(expected)?),
+        },
+        Kind::List(kind) => Value::List(of_list(*kind)?),
+        Kind::Table(specs) => Value::Table(table(specs, &node.table(&spec.expected())?)?),
+        Kind::Other(_) => return Err(node.fail(&spec.expected())),
+    };
+    spec.check(&value).map_err(|error| node.fail(&error.expected))?;
+    Ok(value)
+}
+
+/// What stands for no limit, where the range allows it.
+fn unlimited(spec: &Spec) -> Option<Value> {
+    Value::unlimited(spec.kind).filter(|value| spec.check(value).is_ok())
+}
+
+/// What a table inside says.
+fn table(specs: &[Spec], table: &Table<'_>) -> Result<Vec<(&'static str, Value)>, ScenarioError> {
+    table.only(&names(&[], specs))?;
+    let given = specs.iter().filter_map(|spec| Some((spec, table.find(spec.name)?)));
+    given.map(|(spec, node)| Ok((spec.name, value(spec, &node)?))).collect()
+}
+
+/// A value as TOML.
+pub(crate) fn toml(value: &Value) -> toml_edit::Value {
+    match value {
+        Value::Ratio(ratio) => (*ratio).into(),
+        // More than TOML can say: nothing reaches either.
+        Value::Count(count) => i64::try_from(*count).unwrap_or(i64::MAX).into(),
+        Value::Flag(flag) => (*flag).into(),
+        Value::List(values) => values.iter().map(toml).collect::<Array>().into(),
+        Value::Table(values) => {
+            values.iter().map(|(name, value)| (*name, toml(value))).collect::<InlineTable>().into()
+        }
+        text => text.to_string().into(),
+    }
+}
+
+/// Adds all parameters that are not left out to `table`.
+pub(crate) fn write(table: &mut dyn toml_edit::TableLike, params: &impl ParamSet) {
+    for spec in params.specs() {
+        if let Some(value) = params.value(spec.name) {
+            table.insert(spec.name, toml_edit::value(toml(&value)));
+        }
+    }
+}
