@@ -1,6 +1,6 @@
 //! What every controller offers, whatever it is inside: window- or rate-based, delay-, loss- or ECN-driven.
 
-use crate::{Assigned, ReceiverReport, Report, Snapshot, StateVariable, TimeoutReason, Update};
+use crate::{Assigned, ReceiverReport, Report, Snapshot, StateVariable, TimeoutReason, Update, Verb};
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 
 /// One media stream of a flow, counted from 0. Each has its own sequence numbers.
@@ -170,6 +170,11 @@ pub trait Controller {
 
     /// A timeout is due. Called with `now` at or after [`Controller::next_timeout`].
     fn on_timeout(&mut self, now: Time) -> Update;
+
+    /// Which words of the contract, of those that not every transport can execute, this controller uses.
+    fn verbs(&self) -> &'static [Verb] {
+        &[]
+    }
 
     /// What the sender half puts on the packet that is about to leave.
     fn annotation(&self, now: Time, stream: StreamId) -> Option<Annotation> {

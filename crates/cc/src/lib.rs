@@ -38,5 +38,5 @@ pub use observe::{Snapshot, StateVariable};
 pub use registry::{AnyController, AnyReceiverHalf, ControllerParams, FlowSetup, Steers};
 pub use report::{PacketResult, PacketsReport, ReceiverReport, Report, Status};
 pub use update::{
-    Allowance, Discard, Pacing, Probe, ReceiverRequest, StreamSet, TargetChange, TimeoutReason, Update,
+    Allowance, Discard, Pacing, Probe, ReceiverRequest, StreamSet, TargetChange, TimeoutReason, Update, Verb,
 };

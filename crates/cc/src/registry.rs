@@ -4,7 +4,8 @@ use crate::ccid::{ccid2, ccid3};
 use crate::{
     Annotation, Arrival, Assigned, Controller, Limits, Offered, ReceiverHalf, ReceiverReport,
     ReceiverRequest, Recovery, Report, SendQueueState, SentPacket, Snapshot, StateVariable, StreamId,
-    TimeoutReason, Update, bbr, cubic, dctcp, fixed, ledbat, rap, reno, scream, tfrc, uncontrolled, vegas,
+    TimeoutReason, Update, Verb, bbr, cubic, dctcp, fixed, ledbat, rap, reno, scream, tfrc, uncontrolled,
+    vegas,
 };
 use alloc::vec;
 use alloc::vec::Vec;
@@ -274,6 +275,10 @@ impl Controller for AnyController {
     #[inline]
     fn on_timeout(&mut self, now: Time) -> Update {
         each!(self, inner => inner.on_timeout(now))
+    }
+
+    fn verbs(&self) -> &'static [Verb] {
+        each!(self, inner => inner.verbs())
     }
 
     #[inline]

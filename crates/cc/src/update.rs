@@ -176,6 +176,49 @@ pub struct Probe {
     pub bytes: Bytes,
 }
 
+/// A word of the contract that not every transport can execute. A controller says which it uses
+/// ([`crate::Controller::verbs`]), a transport which it executes; who joins them refuses a pair that does not fit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Verb {
+    /// [`Update::discard`].
+    Discard,
+    /// [`Update::probe`].
+    Probe,
+    /// [`ReceiverRequest::PacketsPerReport`].
+    PacketsPerReport,
+    /// [`ReceiverRequest::ReportInterval`].
+    ReportInterval,
+    /// [`crate::Annotation::Rtt`].
+    RttAnnotation,
+    /// [`crate::Annotation::Counter`].
+    CounterAnnotation,
+}
+
+impl Verb {
+    /// What the word asks for, as messages name it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Verb::Discard => "discards from the send queue",
+            Verb::Probe => "probes",
+            Verb::PacketsPerReport => "a number of packets per report",
+            Verb::ReportInterval => "a time between reports",
+            Verb::RttAnnotation => "the round-trip time on each packet",
+            Verb::CounterAnnotation => "a counter on each packet",
+        }
+    }
+
+    /// Whether `update` says this word. Annotations are in no update.
+    pub fn is_in(self, update: &Update) -> bool {
+        match self {
+            Verb::Discard => update.discard.is_some(),
+            Verb::Probe => update.probe.is_some(),
+            Verb::PacketsPerReport => matches!(update.receiver, Some(ReceiverRequest::PacketsPerReport(_))),
+            Verb::ReportInterval => matches!(update.receiver, Some(ReceiverRequest::ReportInterval(_))),
+            Verb::RttAnnotation | Verb::CounterAnnotation => false,
+        }
+    }
+}
+
 /// A request of a sender to its receiver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ReceiverRequest {

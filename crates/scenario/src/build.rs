@@ -7,18 +7,19 @@ use crate::error::{Place, ScenarioError};
 use crate::files::{FileError, Loader};
 use crate::overrides;
 use crate::spec::*;
-use paceline_cc::{AnyController, AnyReceiverHalf, Controller, FlowSetup, Limits, StreamId};
+use paceline_cc::{AnyController, AnyReceiverHalf, Controller, FlowSetup, Limits, StreamId, Verb};
 use paceline_link::generate::{mmwave, states};
 use paceline_link::{LinkConfig, RateProcess, Trace};
 use paceline_media::{
     Bulk, BulkParams, Cbr, CbrParams, FrameRate, FrameTrace, PlayoutConfig, Source, TraceEncoder,
     TraceEncoderParams, frame_sizes,
 };
-use paceline_transport::Plan;
-use paceline_transport::dccp::{CCID_2, Carried, Ccid, DccpConfig};
-use paceline_transport::rtp::{FeedbackConfig, SenderConfig, StreamConfig};
-use paceline_transport::tcp::TcpConfig;
-use paceline_transport::tcp::transfers::TransfersConfig;
+use paceline_transport::dccp::{CCID_2, Carried, Ccid, DccpConfig, DccpSender};
+use paceline_transport::rtp::{FeedbackConfig, RtpSender, SenderConfig, StreamConfig};
+use paceline_transport::tcp::transfers::{TransfersConfig, TransfersSender};
+use paceline_transport::tcp::{TcpConfig, TcpSender};
+use paceline_transport::udp::UdpSender;
+use paceline_transport::{Plan, SendingEnd};
 use paceline_units::{Bitrate, Bytes, Ecn, RandomStream, Time, TimeDelta};
 use paceline_wire::dccp::ServiceCode;
 use std::collections::BTreeMap;
@@ -142,6 +143,33 @@ pub enum EndsParts {
         /// The largest.
         max_payload: Bytes,
     },
+}
+
+impl EndsParts {
+    /// The words of the contract that the sending end executes.
+    pub(crate) fn executes(&self, transport: Transport) -> &'static [Verb] {
+        match self {
+            // Plain datagrams have no padding, and nothing that would say what is padding.
+            EndsParts::Rtp(_) if transport == Transport::Udp => {
+                &[Verb::Discard, Verb::PacketsPerReport, Verb::ReportInterval, Verb::RttAnnotation]
+            }
+            EndsParts::Rtp(_) => RtpSender::<AnyController>::EXECUTES,
+            EndsParts::Tcp { .. } => TcpSender::<AnyController>::EXECUTES,
+            EndsParts::Transfers { .. } => TransfersSender::<AnyController>::EXECUTES,
+            EndsParts::Dccp(_) => DccpSender::<FlowCcids>::EXECUTES,
+            EndsParts::Udp { .. } => UdpSender::<AnyController>::EXECUTES,
+        }
+    }
+}
+
+/// Refuses a controller that uses words which the transport of its flow does not execute.
+pub(crate) fn check_verbs(flow: &FlowSpec, used: &[Verb], executed: &[Verb]) -> Result<(), ScenarioError> {
+    let Some(verb) = used.iter().find(|verb| !executed.contains(verb)) else { return Ok(()) };
+    let (verb, transport) = (verb.name(), flow.transport.name());
+    let key = format!("flows.{}.controller", overrides::quoted_key(&flow.name));
+    let expected =
+        format!("a controller that does without {verb}: transport {transport} cannot execute them");
+    Err(wrong(key, flow.controller.params.kind(), &expected))
 }
 
 /// What the ends of a DCCP flow are built of.
@@ -326,8 +354,10 @@ impl Builder<'_> {
             |names: &[String]| names.iter().filter_map(|name| self.scenario.link_index(name)).collect();
         let (path, return_path) = (index(&flow.path), index(&flow.return_path));
         let controller = controller(flow);
+        let ends = self.ends(flow, &controller)?;
+        check_verbs(flow, controller.verbs(), ends.executes(flow.transport))?;
         Ok(FlowParts {
-            ends: self.ends(flow, &controller)?,
+            ends,
             controller,
             ecn: flow.ecn.codepoint(),
             path,

@@ -51,12 +51,12 @@ pub enum Content {
 }
 
 impl Content {
-    /// The stream it belongs to, if it is data: what counts as a packet sent, received or lost. Reports and
-    /// acknowledgements do not.
+    /// The stream it belongs to, if it is data: what counts as a packet sent, received or lost. Reports,
+    /// acknowledgements and the padding of probes do not.
     #[inline]
     pub fn data(&self) -> Option<StreamId> {
         match self {
-            Content::Rtp(packet) => Some(packet.stream),
+            Content::Rtp(packet) => (!packet.is_padding()).then_some(packet.stream),
             Content::Report(_) => None,
             Content::Segment(segment) => (segment.payload > 0).then_some(StreamId(0)),
             Content::Dccp { data, .. } => data.then_some(StreamId(0)),

@@ -3,7 +3,7 @@
 //! A driver calls `start`, then hands in packets and timeouts; after each call it polls `poll_transmit` until there is
 //! nothing, and asks `next_timeout` when to come back. Nothing here reads a clock.
 
-use paceline_cc::{Controller, Limits, Snapshot, StreamId, TimeoutReason};
+use paceline_cc::{Controller, Limits, Snapshot, StreamId, TimeoutReason, Verb};
 use paceline_media::{DisplayedFrame, PlayoutCounters};
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 
@@ -77,6 +77,9 @@ pub trait SendingEnd {
     type Data;
     /// The packets that come back from the [`ReceivingEnd`].
     type Returning;
+
+    /// The words of [`Verb`] that this end executes; a controller that uses others must not steer it.
+    const EXECUTES: &'static [Verb];
 
     /// The flow begins: handshake and sources.
     fn start(&mut self, now: Time);

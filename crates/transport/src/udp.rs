@@ -3,7 +3,7 @@
 //! The uncontrolled flow of every comparison. A packet's size is its payload: no UDP or IP header counts.
 
 use crate::{FrameCounters, PathFacts, Reason, Received, ReceivingEnd, SendingEnd, Transmit};
-use paceline_cc::{Controller, Limits, StreamId};
+use paceline_cc::{Controller, Limits, StreamId, Verb};
 use paceline_media::Source;
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 use std::convert::Infallible;
@@ -50,6 +50,8 @@ impl<C: Controller> SendingEnd for UdpSender<C> {
     type Controller = C;
     type Data = Datagram;
     type Returning = Infallible;
+    /// The controller is asked nothing.
+    const EXECUTES: &'static [Verb] = &[];
 
     fn start(&mut self, now: Time) {
         self.source.start(now);

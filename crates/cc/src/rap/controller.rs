@@ -4,7 +4,7 @@ use super::{Rap, SIZE_WEIGHT};
 use crate::observe::state_variables;
 use crate::{
     Assigned, Controller, Offered, Report, SendQueueState, SentPacket, Snapshot, Status, TimeoutReason,
-    Update,
+    Update, Verb,
 };
 use paceline_units::{Time, TimeDelta};
 
@@ -49,6 +49,10 @@ impl Controller for Rap {
         }
         changed |= self.find_losses(now);
         if changed { self.answer() } else { Update::none() }
+    }
+
+    fn verbs(&self) -> &'static [Verb] {
+        &[Verb::PacketsPerReport]
     }
 
     fn assign(&mut self, _now: Time, assigned: Assigned) -> Update {

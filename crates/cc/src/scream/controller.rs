@@ -4,7 +4,7 @@ use super::{Scream, scheduler};
 use crate::observe::state_variables;
 use crate::{
     Assigned, Controller, Limits, Offered, Pacing, Report, SendQueueState, SentPacket, Snapshot, StreamId,
-    StreamSet, TargetChange, TimeoutReason, Update,
+    StreamSet, TargetChange, TimeoutReason, Update, Verb,
 };
 use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
 
@@ -67,6 +67,10 @@ impl Controller for Scream {
         let Some(stream) = self.streams.get_mut(usize::from(limits.stream.0)) else { return Update::none() };
         stream.media.set_limits(limits.min, limits.max);
         Update { target: TargetChange::Streams(StreamSet::default().with(limits.stream)), ..Update::none() }
+    }
+
+    fn verbs(&self) -> &'static [Verb] {
+        &[Verb::Discard]
     }
 
     fn assign(&mut self, now: Time, assigned: Assigned) -> Update {

@@ -5,7 +5,7 @@ use super::feedback::Feedback;
 use crate::observe::state_variables;
 use crate::{
     Annotation, Assigned, Controller, Offered, ReceiverReport, Report, SendQueueState, SentPacket, Snapshot,
-    StreamId, TimeoutReason, Update,
+    StreamId, TimeoutReason, Update, Verb,
 };
 use paceline_units::{Bitrate, Time, TimeDelta};
 
@@ -53,6 +53,10 @@ impl Controller for Tfrc {
         }
         self.on_feedback(now, &feedback);
         self.answer(now)
+    }
+
+    fn verbs(&self) -> &'static [Verb] {
+        &[Verb::RttAnnotation]
     }
 
     fn assign(&mut self, now: Time, assigned: Assigned) -> Update {

@@ -3,7 +3,7 @@
 use paceline_cc::{
     Allowance, Annotation, Arrival, Assigned, Controller, Limits, Offered, PacketResult, PacketsReport,
     ReceiverReport, Recovery, Report, SendQueueState, SentPacket, Snapshot, StateVariable, Status, StreamId,
-    TimeoutReason, Update,
+    TimeoutReason, Update, Verb,
 };
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -176,6 +176,10 @@ impl Controller for Altered {
 
     fn on_limits(&mut self, now: Time, limits: &Limits) -> Update {
         self.inner.on_limits(now, limits)
+    }
+
+    fn verbs(&self) -> &'static [Verb] {
+        self.inner.verbs()
     }
 
     fn assign(&mut self, now: Time, assigned: Assigned) -> Update {

@@ -10,7 +10,7 @@ use paceline_cc::ccid::{
 use paceline_cc::{
     Allowance, Annotation, AnyReceiverHalf, Arrival, Assigned, Controller, Limits, Offered, Pacing,
     PacketResult, PacketsReport, ReceiverHalf, ReceiverReport, Recovery, Report, SendQueueState, SentPacket,
-    Status, StreamId, TimeoutReason, Update,
+    Status, StreamId, TimeoutReason, Update, Verb,
 };
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 use std::collections::{BTreeMap, BTreeSet};
@@ -497,6 +497,11 @@ impl State {
     }
 
     fn check(&mut self, controller: &dyn Controller, slack: Bytes, update: &Update) -> Result<(), String> {
+        let said = [Verb::Discard, Verb::Probe, Verb::PacketsPerReport, Verb::ReportInterval];
+        if let Some(verb) = said.iter().find(|verb| verb.is_in(update) && !controller.verbs().contains(verb))
+        {
+            return Err(format!("asks for {}, which its verbs leave out", verb.name()));
+        }
         let snapshot = controller.snapshot();
         let flight = match self.flight {
             Flight::ToHighestAcknowledged => {

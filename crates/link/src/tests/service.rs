@@ -152,9 +152,7 @@ fn of_a_packet_in_service_the_part_counts_that_has_left() {
 fn a_packet_that_never_leaves_is_served_as_far_as_it_came() {
     let mut config = unlimited(mbps(10));
     config.down = vec![(Time::from_nanos(1_500_000), Time::MAX)];
-    for queue in
-        [QueueConfig::droptail(QueueLimit::Unlimited), QueueConfig::of("codel").expect("there")]
-    {
+    for queue in [QueueConfig::droptail(QueueLimit::Unlimited), QueueConfig::of("codel").expect("there")] {
         let config = LinkConfig { queue, ..config.clone() };
         for (nanos, bits) in [(1_000_000, 10e3), (1_250_000, 12.5e3), (1_500_000, 15e3), (9_000_000, 15e3)] {
             assert_eq!(served_until(&config, 4, nanos), bits, "until {nanos} ns");

@@ -192,6 +192,26 @@ impl Playout {
         self.on_boundary(now, packet);
     }
 
+    /// A packet of padding arrived. It belongs to no frame, but the packet behind it starts one.
+    #[cold]
+    pub fn on_padding(&mut self, now: Time, sequence: u64) {
+        match self.window.insert(sequence) {
+            Arrival::New => {}
+            Arrival::Restart => self.restart(now),
+            Arrival::Ignored => {
+                self.counters.ignored_packets += 1;
+                return;
+            }
+        }
+        let mut any = false;
+        for index in 0..self.pending.len() {
+            any |= self.complete(now, index);
+        }
+        if any {
+            self.show_due(now);
+        }
+    }
+
     /// A packet that starts, ends or completes a frame, or is out of order.
     fn on_boundary(&mut self, now: Time, packet: &ArrivedPacket) {
         match self.window.insert(packet.sequence) {

@@ -250,6 +250,29 @@ fn config() -> impl Strategy<Value = PlayoutConfig> {
     ]
 }
 
+#[test]
+fn padding_between_frames_is_no_gap_and_no_frame() {
+    for late in [false, true] {
+        let mut playout = Playout::new(PlayoutConfig::default());
+        let bare = |sequence, frame| ArrivedPacket { first: None, ..packet(sequence, frame, 0, 1) };
+        playout.on_packet(at(0), &bare(0, 0));
+        assert!(playout.poll().is_some());
+        if late {
+            playout.on_packet(at(1), &bare(3, 1));
+            assert!(playout.poll().is_none(), "what is missing before it may belong to it");
+        }
+        playout.on_padding(at(2), 1);
+        playout.on_padding(at(2), 2);
+        if !late {
+            playout.on_packet(at(2), &bare(3, 1));
+        }
+        assert_eq!(playout.poll().map(|frame| frame.displayed), Some(at(2)));
+        playout.on_padding(at(3), 2);
+        let counters = playout.counters();
+        assert_eq!((counters.displayed, counters.incomplete, counters.ignored_packets), (2, 0, 1));
+    }
+}
+
 proptest! {
     #[test]
     fn only_whole_frames_are_shown_once_in_order_and_explained(

@@ -30,6 +30,8 @@ pub(super) struct Admitted<'p> {
 pub(super) struct Data<'p> {
     /// What the application gets, headers out; empty if it was not given it.
     pub payload: &'p [u8],
+    /// Bytes of RTP padding behind the payload.
+    pub padding: u8,
     /// The extended sequence number and the header of media in RTP.
     pub rtp: Option<(u64, RtpHeaderFields)>,
 }

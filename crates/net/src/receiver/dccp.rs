@@ -129,9 +129,13 @@ impl DccpCodec {
         let data = is_data.then(|| match rtp::decode(bytes).ok().zip(peer.rtp.as_mut()) {
             Some((view, numbers)) => {
                 let number = numbers.extend(view.header.sequence);
-                Data { payload: view.payload, rtp: number.map(|number| (number, view.header)) }
+                Data {
+                    payload: view.payload,
+                    padding: view.padding,
+                    rtp: number.map(|number| (number, view.header)),
+                }
             }
-            None => Data { payload: bytes, rtp: None },
+            None => Data { payload: bytes, padding: 0, rtp: None },
         });
         take(Admitted { begins: false, stream: StreamId(0), number, data });
     }

@@ -67,7 +67,11 @@ impl ReceivingCodec for RtpCodec {
             counters.out_of_sequence += 1;
             return;
         };
-        let data = Some(Data { payload: packet.view.payload, rtp: Some((number, header)) });
+        let data = Some(Data {
+            payload: packet.view.payload,
+            padding: packet.view.padding,
+            rtp: Some((number, header)),
+        });
         take(Admitted { begins: packet.new, stream, number, data });
     }
 

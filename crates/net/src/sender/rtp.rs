@@ -109,13 +109,15 @@ impl SendingCodec for RtpCodec {
             timestamp: media_ticks_of(packet.captured) as u32,
             marker: packet.marker,
         };
-        let encoded = rtp::encode(&header, packet.payload.as_u64() as usize, 0, bytes);
+        let encoded = rtp::encode(&header, packet.payload.as_u64() as usize, packet.padding, bytes);
         debug_assert!(encoded.is_ok(), "the payload type is a constant");
         if let Some(next) = self.next.get_mut(usize::from(packet.stream.0)) {
             *next = packet.sequence + 1;
         }
-        let media = Some((HEADER, packet.captured));
-        Encoded { number: Some(packet.sequence), payload: Some(packet.payload), media }
+        // Padding is no data: nothing is captured in it, and nobody counts it.
+        let payload = (!packet.is_padding()).then_some(packet.payload);
+        let media = payload.map(|_| (HEADER, packet.captured));
+        Encoded { number: Some(packet.sequence), payload, media }
     }
 
     fn receive(
@@ -169,7 +171,8 @@ fn reported(feedback: &Feedback) -> impl Iterator<Item = Reported> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use paceline_units::Ecn;
+    use paceline_transport::rtp::Header;
+    use paceline_units::{Bytes, Ecn};
     use proptest::prelude::*;
 
     /// A codec of one stream that has sent so many packets.
@@ -191,6 +194,26 @@ mod tests {
         let (mut seen, mut counters) = (Vec::new(), NetCounters::default());
         codec.read(datagram, &mut counters, |feedback, concerns| seen.push((feedback.written, concerns)));
         (seen, counters)
+    }
+
+    #[test]
+    fn the_padding_of_a_probe_is_padding_on_the_wire_and_no_data() {
+        let packet = RtpPacket {
+            stream: StreamId(0),
+            sequence: 7,
+            captured: Time::ZERO,
+            payload: Bytes::ZERO,
+            padding: 200,
+            header: Header::RTP,
+            first: Some(false),
+            marker: false,
+            annotation: None,
+        };
+        let (mut codec, mut bytes) = (codec(7), Vec::new());
+        let encoded = codec.encode(&packet, &mut bytes);
+        assert_eq!((encoded.number, encoded.payload, encoded.media), (Some(7), None, None));
+        let view = rtp::decode(&bytes).expect("sound");
+        assert_eq!((view.payload.len(), view.padding, bytes.len() as u64), (0, 200, packet.size().as_u64()));
     }
 
     #[test]

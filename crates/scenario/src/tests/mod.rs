@@ -7,3 +7,4 @@ mod queues;
 mod round_trip;
 mod topology;
 mod transfers;
+mod verbs;

@@ -41,8 +41,7 @@ fn frames(table: Inline, frames: &FramesSpec) -> Inline {
 fn frame_generator(params: &FrameSizeParams, count: u64, seed: Option<u64>, has_sizes: bool) -> Inline {
     let own = |bytes| has_sizes.then(|| size(bytes));
     let is_lognormal = params.sizes.is_empty();
-    let some_numbers =
-        |numbers: &[f64]| (!numbers.is_empty()).then(|| list(numbers.iter().copied()));
+    let some_numbers = |numbers: &[f64]| (!numbers.is_empty()).then(|| list(numbers.iter().copied()));
     kind("frames")
         .with("count", self::count(count))
         .perhaps("seed", seed.map(self::count))

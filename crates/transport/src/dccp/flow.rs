@@ -3,7 +3,7 @@
 
 use super::{Ccids, Connection, DccpConfig, Event, State};
 use crate::{FrameCounters, PathFacts, Reason, Received, ReceivingEnd, SendingEnd, Transmit};
-use paceline_cc::{Controller, Limits, StreamId};
+use paceline_cc::{Controller, Limits, StreamId, Verb};
 use paceline_media::{ArrivedPacket, DisplayedFrame, Frame, Playout, PlayoutConfig, PlayoutCounters, Source};
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 use paceline_wire::dccp::{Packet, Payload, Ports, ResetReason, RtpDatagram, SequenceNumber, ServiceCode};
@@ -205,6 +205,9 @@ impl<F: Ccids + Clone> DccpSender<F> {
         if matches!(self.source, Source::Bulk(_)) {
             return;
         }
+        if self.connection.as_mut().is_some_and(Connection::take_key_frame_request) {
+            self.source.request_key_frame(now);
+        }
         let target = self.connection.as_ref().and_then(Connection::target_bitrate);
         let target = target.map(|target| self.within_limits(target));
         if let Some(rate) = target.filter(|_| target != self.target) {
@@ -218,6 +221,7 @@ impl<F: Ccids + Clone> SendingEnd for DccpSender<F> {
     type Controller = F::Sender;
     type Data = Packet;
     type Returning = Packet;
+    const EXECUTES: &'static [Verb] = &[Verb::Discard, Verb::PacketsPerReport, Verb::CounterAnnotation];
 
     /// Opens the connection, if that has not happened, and starts the source.
     fn start(&mut self, now: Time) {

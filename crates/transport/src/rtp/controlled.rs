@@ -8,24 +8,28 @@ impl<C: Controller> RtpSender<C> {
     /// Inlined where it is called per packet: most of an answer is known to be empty there.
     #[inline(always)]
     pub(super) fn apply(&mut self, now: Time, update: Update) {
-        if let Some(allowance) = update.allowance {
+        let Update { allowance, pacing, target, next_stream, discard, probe, receiver } = update;
+        if let Some(allowance) = allowance {
             self.allowance = allowance;
         }
-        if let Some(pacing) = update.pacing {
+        if let Some(pacing) = pacing {
             self.pacer.set(pacing);
         }
-        if update.next_stream.is_some() {
-            self.chosen = update.next_stream;
+        if next_stream.is_some() {
+            self.chosen = next_stream;
         }
-        match update.target {
+        match target {
             TargetChange::None => {}
             change => self.set_targets(now, change),
         }
-        if let Some(discard) = update.discard {
+        if let Some(discard) = discard {
             self.discard(now, &discard);
         }
-        if update.receiver.is_some() {
-            self.receiver_request = update.receiver;
+        if let Some(probe) = probe {
+            self.probing.ask(now, probe);
+        }
+        if receiver.is_some() {
+            self.receiver_request = receiver;
         }
     }
 

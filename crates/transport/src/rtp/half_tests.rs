@@ -48,6 +48,7 @@ fn a_receiver_half_hears_of_each_arrival_and_its_reports_replace_the_others() {
         sequence,
         captured: at(1),
         payload: Bytes::new(1000),
+        padding: 0,
         header: Header::RTP,
         first: None,
         marker: true,

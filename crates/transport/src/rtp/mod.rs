@@ -7,6 +7,9 @@ mod half;
 mod half_tests;
 mod history;
 mod packet;
+#[cfg(test)]
+mod probe_tests;
+mod probing;
 mod receiver;
 mod sender;
 #[cfg(test)]

@@ -35,8 +35,10 @@ pub struct RtpPacket {
     pub sequence: u64,
     /// When its frame was captured; the RTP timestamp on the wire.
     pub captured: Time,
-    /// Payload, header out.
+    /// Payload, header and padding out.
     pub payload: Bytes,
+    /// Bytes of padding behind the payload (RFC 3550 section 5.1), the byte that counts them in.
+    pub padding: u8,
     /// Size and form of the packet's header.
     pub header: Header,
     /// Whether it is the first packet of its frame, where that is known: RTP does not say it on the wire.
@@ -48,9 +50,15 @@ pub struct RtpPacket {
 }
 
 impl RtpPacket {
-    /// Size on the link: header and payload.
+    /// Size on the link: header, payload and padding.
     #[inline]
     pub fn size(&self) -> Bytes {
-        self.header.size() + self.payload
+        self.header.size() + self.payload + Bytes::new(u64::from(self.padding))
+    }
+
+    /// Whether the packet carries no media, but the padding of a probe alone.
+    #[inline]
+    pub fn is_padding(&self) -> bool {
+        self.padding > 0 && self.payload == Bytes::ZERO
     }
 }

@@ -169,18 +169,11 @@ impl<H: ReceiverHalf> ReceivingEnd for RtpReceiver<H> {
         if noted == Noted::TooOld {
             return nothing;
         }
-        stream.playout.on_packet(
-            now,
-            &ArrivedPacket {
-                sequence: packet.sequence,
-                captured: packet.captured,
-                payload: packet.payload,
-                first: packet.first,
-                marker: packet.marker,
-                sent: facts.sent,
-                wait: facts.wait,
-            },
-        );
+        if packet.is_padding() {
+            stream.playout.on_padding(now, packet.sequence);
+        } else {
+            stream.playout.on_packet(now, &arrived(&packet, facts));
+        }
         self.schedule_report(now, &packet, ecn, facts.sent);
         if noted == Noted::New { Received { payload: packet.payload, ..nothing } } else { nothing }
     }
@@ -216,6 +209,20 @@ impl<H: ReceiverHalf> ReceivingEnd for RtpReceiver<H> {
             freezes: sum.freezes + stream.freezes,
             ..sum
         })
+    }
+}
+
+/// The packet as playout knows it.
+#[inline]
+fn arrived(packet: &RtpPacket, facts: PathFacts) -> ArrivedPacket {
+    ArrivedPacket {
+        sequence: packet.sequence,
+        captured: packet.captured,
+        payload: packet.payload,
+        first: packet.first,
+        marker: packet.marker,
+        sent: facts.sent,
+        wait: facts.wait,
     }
 }
 

@@ -2,12 +2,13 @@
 
 use super::history::SentHistory;
 use super::packet::{Header, RtpPacket};
+use super::probing::Probing;
 use crate::{FrameCounters, Pacer, Reason, SendingEnd, Transmit};
 use paceline_cc::{
     Allowance, Controller, Limits, Offered, PacketResult, PacketsReport, ReceiverReport, ReceiverRequest,
-    Report, SendQueueState, SentPacket, Status, StreamId,
+    Report, SendQueueState, SentPacket, Status, StreamId, Verb,
 };
-use paceline_media::{Discarded, Frame, SendQueue, Source};
+use paceline_media::{Discarded, Frame, QueuedPacket, SendQueue, Source};
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 use paceline_wire::ccfb::{ArrivalReport, Feedback, FeedbackBlock};
 
@@ -63,11 +64,12 @@ pub struct RtpSender<C> {
     pub(super) controller: C,
     pub(super) streams: Vec<Stream>,
     pub(super) pacer: Pacer,
+    pub(super) probing: Probing,
     pub(super) allowance: Allowance,
     pub(super) chosen: Option<StreamId>,
     results: Vec<PacketResult>,
     clock_step: TimeDelta,
-    header: Header,
+    pub(super) header: Header,
     ecn: Ecn,
     /// When the first and the last packet left.
     sent_between: Option<(Time, Time)>,
@@ -108,6 +110,7 @@ impl<C: Controller> RtpSender<C> {
             controller,
             streams: streams.into_iter().map(stream).collect(),
             pacer: Pacer::new(config.forgiven_lateness),
+            probing: Probing::new(config.forgiven_lateness),
             allowance: Allowance::Unlimited,
             chosen: None,
             results: Vec::new(),
@@ -239,6 +242,40 @@ impl<C: Controller> RtpSender<C> {
         }
     }
 
+    /// Hands a packet of a stream to the network: its number, what is remembered of it, and what the controller says.
+    #[inline(always)]
+    pub(super) fn send(
+        &mut self,
+        now: Time,
+        id: usize,
+        queued: &QueuedPacket,
+        padding: u8,
+        probe: Option<u64>,
+    ) -> Transmit<RtpPacket> {
+        let stream = &mut self.streams[id];
+        let stream_id = StreamId(id as u8);
+        let packet = RtpPacket {
+            stream: stream_id,
+            sequence: stream.history.next_sequence(),
+            captured: queued.captured,
+            payload: queued.payload,
+            padding,
+            header: self.header,
+            first: Some(queued.first),
+            marker: queued.marker,
+            annotation: self.controller.annotation(now, stream_id),
+        };
+        let size = packet.size();
+        stream.history.push(now, size);
+        self.sent_between = Some((self.sent_between.map_or(now, |(first, _)| first), now));
+        self.refill(now, id);
+        let app_limited = self.streams.iter().all(|stream| stream.queue.is_empty());
+        let sent = SentPacket { stream: stream_id, sequence: packet.sequence, size, probe, app_limited };
+        let update = self.controller.on_sent(now, &sent);
+        self.apply(now, update);
+        Transmit { packet, size, ecn: self.ecn, stream: stream_id, queued: queued.queued }
+    }
+
     /// The stream whose packet goes next, if the controller allows its size.
     #[inline]
     fn next_to_send(&self) -> Option<usize> {
@@ -251,7 +288,7 @@ impl<C: Controller> RtpSender<C> {
     }
 
     /// The controller's choice if it has something to send, else the highest priority that has.
-    fn choose(&self) -> Option<usize> {
+    pub(super) fn choose(&self) -> Option<usize> {
         let waits = |id: &usize| self.streams.get(*id).is_some_and(|stream| !stream.queue.is_empty());
         let chosen = self.chosen.map(|stream| usize::from(stream.0)).filter(waits);
         chosen.or_else(|| {
@@ -278,6 +315,15 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
     type Controller = C;
     type Data = RtpPacket;
     type Returning = Box<Feedback>;
+    /// What is asked of the receiver is agreed on when a session is set up ([`RtpSender::receiver_request`]).
+    const EXECUTES: &'static [Verb] = &[
+        Verb::Discard,
+        Verb::Probe,
+        Verb::PacketsPerReport,
+        Verb::ReportInterval,
+        Verb::RttAnnotation,
+        Verb::CounterAnnotation,
+    ];
 
     fn start(&mut self, now: Time) {
         for id in 0..self.streams.len() {
@@ -291,6 +337,7 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
     }
 
     fn stop(&mut self, now: Time) {
+        self.probing.stop();
         for id in 0..self.streams.len() {
             self.streams[id].source.stop();
             let dropped = self.streams[id].queue.discard_all();
@@ -332,6 +379,11 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
         if self.next_capture < next.0 {
             next = (self.next_capture, Reason::Capture);
         }
+        if self.probing.is_active() {
+            return Some((self.probing.next(), Reason::Pacing))
+                .filter(|probe| probe.0 < next.0)
+                .or(Some(next));
+        }
         if self.pacer.next() < next.0 && self.next_to_send().is_some() {
             next = (self.pacer.next(), Reason::Pacing);
         }
@@ -353,38 +405,20 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
 
     #[inline]
     fn poll_transmit(&mut self, now: Time) -> Option<Transmit<RtpPacket>> {
+        if self.probing.is_active() {
+            let out = self.poll_probe(now);
+            if out.is_some() || self.probing.is_active() {
+                return out;
+            }
+        }
         if now < self.pacer.next() {
             return None;
         }
         let id = self.next_to_send()?;
-        let stream = &mut self.streams[id];
-        let queued = stream.queue.pop(now)?;
-        let stream_id = StreamId(id as u8);
-        let packet = RtpPacket {
-            stream: stream_id,
-            sequence: stream.history.next_sequence(),
-            captured: queued.captured,
-            payload: queued.payload,
-            header: self.header,
-            first: Some(queued.first),
-            marker: queued.marker,
-            annotation: self.controller.annotation(now, stream_id),
-        };
-        let size = packet.size();
-        stream.history.push(now, size);
-        self.pacer.on_sent(now, size);
-        self.sent_between = Some((self.sent_between.map_or(now, |(first, _)| first), now));
-        self.refill(now, id);
-        let sent = SentPacket {
-            stream: stream_id,
-            sequence: packet.sequence,
-            size,
-            probe: None,
-            app_limited: self.streams.iter().all(|stream| stream.queue.is_empty()),
-        };
-        let update = self.controller.on_sent(now, &sent);
-        self.apply(now, update);
-        Some(Transmit { packet, size, ecn: self.ecn, stream: stream_id, queued: queued.queued })
+        let queued = self.streams[id].queue.pop(now)?;
+        // Before the controller answers: a new pace counts from this packet.
+        self.pacer.on_sent(now, self.header.size() + queued.payload);
+        Some(self.send(now, id, &queued, 0, None))
     }
 
     /// What a report says of packets never sent changes nothing.

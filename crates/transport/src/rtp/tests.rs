@@ -16,7 +16,17 @@ fn at(millis: u64) -> Time {
 fn packet(sequence: u64, marker: bool) -> RtpPacket {
     let (stream, payload) = (StreamId(0), Bytes::new(1200));
     let (first, annotation) = (None, None);
-    RtpPacket { stream, sequence, captured: at(1), payload, header: Header::RTP, first, marker, annotation }
+    RtpPacket {
+        stream,
+        sequence,
+        captured: at(1),
+        payload,
+        padding: 0,
+        header: Header::RTP,
+        first,
+        marker,
+        annotation,
+    }
 }
 
 fn receiver(packets: u32, marker: bool) -> RtpReceiver {

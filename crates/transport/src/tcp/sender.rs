@@ -9,7 +9,7 @@ use super::{RecoveryKind, TcpConfig};
 use crate::{FrameCounters, Pacer, Reason, SendingEnd, Transfer, TransferCounters, Transmit};
 use paceline_cc::{
     Allowance, Controller, Limits, Offered, PacketResult, Recovery, SendQueueState, StreamId, TargetChange,
-    Update,
+    Update, Verb,
 };
 use paceline_media::Source;
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
@@ -305,13 +305,15 @@ impl<C: Controller> TcpSender<C> {
 
     #[inline(always)]
     pub(super) fn apply(&mut self, now: Time, update: Update) {
-        if let Some(allowance) = update.allowance {
+        // There is one stream to choose. The others are refused before: `EXECUTES` leaves them out.
+        let Update { allowance, pacing, target, next_stream: _, discard: _, probe: _, receiver: _ } = update;
+        if let Some(allowance) = allowance {
             self.allowance = allowance;
         }
-        if let Some(pacing) = update.pacing {
+        if let Some(pacing) = pacing {
             self.pacer.set(pacing);
         }
-        match update.target {
+        match target {
             TargetChange::None => {}
             TargetChange::Total(rate) => self.aim(now, rate),
             TargetChange::Streams(_) => {
@@ -327,6 +329,8 @@ impl<C: Controller> SendingEnd for TcpSender<C> {
     type Controller = C;
     type Data = Segment;
     type Returning = Segment;
+    /// A stream of bytes drops nothing that was written, and has no padding; its acknowledgements are set by [`TcpConfig`].
+    const EXECUTES: &'static [Verb] = &[];
 
     fn start(&mut self, now: Time) {
         if self.phase != Phase::Idle {

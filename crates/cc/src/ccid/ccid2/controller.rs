@@ -5,7 +5,7 @@ use crate::ccid::{AckPathReport, CcidReport, DropCode, DroppedPacket, RTT_UNKNOW
 use crate::observe::state_variables;
 use crate::{
     Allowance, Assigned, Controller, Offered, PacketsReport, ReceiverRequest, Report, SendQueueState,
-    SentPacket, Snapshot, Status, TargetChange, TimeoutReason, Update,
+    SentPacket, Snapshot, Status, TargetChange, TimeoutReason, Update, Verb,
 };
 use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
 
@@ -57,6 +57,10 @@ impl Controller for Ccid2 {
             Report::Receiver(_) | Report::Ccid(CcidReport::LossIntervals(_)) => return Update::none(),
         }
         self.answer(now)
+    }
+
+    fn verbs(&self) -> &'static [Verb] {
+        &[Verb::PacketsPerReport]
     }
 
     fn assign(&mut self, now: Time, assigned: Assigned) -> Update {

@@ -6,7 +6,7 @@ use crate::ccid::{CcidReport, DropCode, DroppedPacket, LossIntervalsReport};
 use crate::tfrc::feedback::Feedback;
 use crate::{
     Allowance, Annotation, Assigned, Controller, Limits, Offered, ReceiverReport, Report, SendQueueState,
-    SentPacket, Snapshot, StateVariable, StreamId, TimeoutReason, Update,
+    SentPacket, Snapshot, StateVariable, StreamId, TimeoutReason, Update, Verb,
 };
 use paceline_units::{Bitrate, Time, TimeDelta};
 
@@ -47,6 +47,10 @@ impl Controller for Ccid3 {
 
     fn on_limits(&mut self, now: Time, limits: &Limits) -> Update {
         self.tfrc.on_limits(now, limits)
+    }
+
+    fn verbs(&self) -> &'static [Verb] {
+        &[Verb::CounterAnnotation]
     }
 
     fn assign(&mut self, now: Time, assigned: Assigned) -> Update {

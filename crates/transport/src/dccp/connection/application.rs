@@ -7,7 +7,7 @@ use crate::dccp::mtu::TooBig;
 use crate::dccp::negotiation::Location;
 use core::fmt;
 use paceline_cc::ccid::DropCode;
-use paceline_cc::{Controller, Limits, Offered, ReceiverRequest, SendQueueState, StreamId, Update};
+use paceline_cc::{Controller, Discard, Limits, Offered, ReceiverRequest, SendQueueState, StreamId, Update};
 use paceline_units::{Bitrate, Bytes, Time};
 use paceline_wire::dccp::{Packet, PacketType, Payload, SequenceNumber};
 
@@ -295,22 +295,35 @@ impl<F: Ccids> Connection<F> {
         }
     }
 
-    /// What congestion control answered. Probes are not sent.
+    /// Executes what congestion control answered.
     pub(super) fn apply(&mut self, now: Time, update: Update) {
-        if let Some(allowance) = update.allowance {
+        // The target is asked for ([`Connection::target_bitrate`]), and there is one stream to choose. Probes are refused
+        // before: a sender's `EXECUTES` leaves them out.
+        let Update { allowance, pacing, target: _, next_stream: _, discard, probe: _, receiver } = update;
+        if let Some(allowance) = allowance {
             self.allowance = allowance;
         }
-        if let Some(pacing) = update.pacing {
+        if let Some(pacing) = pacing {
             self.pacer.set(pacing);
         }
-        if let Some(ReceiverRequest::PacketsPerReport(ratio)) = update.receiver {
-            self.features.announce(FeatureId::AckRatio, ratio.max(1).into());
+        match receiver {
+            Some(ReceiverRequest::PacketsPerReport(ratio)) => {
+                self.features.announce(FeatureId::AckRatio, ratio.max(1).into());
+            }
+            // Refused before, too: DCCP has no feature for it.
+            Some(ReceiverRequest::ReportInterval(_)) | None => {}
         }
-        if let Some(discard) = update.discard {
+        if let Some(Discard { stream: _, older_than, key_frame }) = discard {
+            self.key_frame_wanted |= key_frame;
             self.keep_queued(now, |queued| {
-                discard.older_than.is_some_and(|limit| now.saturating_since(queued.since) <= limit)
+                older_than.is_some_and(|limit| now.saturating_since(queued.since) <= limit)
             });
         }
+    }
+
+    /// Whether a discard asked for a key frame since the last call.
+    pub fn take_key_frame_request(&mut self) -> bool {
+        core::mem::take(&mut self.key_frame_wanted)
     }
 
     /// Whether congestion control lets so many bytes go now, pacing apart.

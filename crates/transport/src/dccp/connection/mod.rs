@@ -174,6 +174,7 @@ pub struct Connection<F: Ccids> {
     allowance: Allowance,
     /// What the application allows, for a sender half that is made later.
     limits: Option<Limits>,
+    key_frame_wanted: bool,
     pacer: Pacer,
     queue: VecDeque<Queued>,
     queue_bytes: u64,
@@ -280,6 +281,7 @@ impl<F: Ccids> Connection<F> {
             report_due: false,
             allowance: Allowance::Unlimited,
             limits: None,
+            key_frame_wanted: false,
             pacer: Pacer::new(config.late),
             queue: VecDeque::new(),
             queue_bytes: 0,

@@ -4,7 +4,7 @@ use super::agenda::Agenda;
 use super::{Begin, TransfersConfig, User};
 use crate::tcp::{Segment, TcpConfig, TcpCounters, TcpSender};
 use crate::{FrameCounters, Reason, SendingEnd, Transfer, TransferCounters, Transmit};
-use paceline_cc::{Controller, Limits, Snapshot, StreamId};
+use paceline_cc::{Controller, Limits, Snapshot, StreamId, Verb};
 use paceline_media::{Bulk, BulkParams, Source};
 use paceline_units::{Bitrate, Bytes, Ecn, RandomStream, Time, TimeDelta};
 
@@ -167,6 +167,7 @@ impl<C: Controller + Clone> SendingEnd for TransfersSender<C> {
     type Controller = C;
     type Data = Segment;
     type Returning = Segment;
+    const EXECUTES: &'static [Verb] = TcpSender::<C>::EXECUTES;
 
     /// The user is there: the first burst begins now, or after an idle time.
     fn start(&mut self, now: Time) {

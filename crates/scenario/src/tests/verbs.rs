@@ -1,0 +1,49 @@
+//! Words of the contract that a transport cannot execute.
+
+use crate::build::check_verbs;
+use crate::{Loader, Origin, load};
+use paceline_cc::Verb;
+
+/// Of a controller that used one of `verbs` over `transport`: which of them are refused.
+fn refused(transport: &str, kind: &str, verbs: &[Verb]) -> Vec<Verb> {
+    let text = format!(
+        r#"
+        duration = "1s"
+        [links.bottleneck]
+        rate = "1Mbps"
+        delay = "1ms"
+        queue = {{ kind = "droptail", packets = 10 }}
+        [flows.video]
+        transport = "{transport}"
+        controller = "{kind}"
+        source = {{ kind = "cbr", rate = "1Mbps" }}
+        path = ["bottleneck"]
+        "#
+    );
+    let loaded = load(&Origin { text: &text, file: "verbs.toml", sets: &[] }, &Loader::default())
+        .unwrap_or_else(|error| panic!("{error}"));
+    let (flow, parts) = (&loaded.scenario.flows[0], &loaded.parts.flows[0]);
+    let refuses = |verb: &&Verb| {
+        let checked = check_verbs(
+            flow,
+            &[Verb::Discard, **verb],
+            &[&[Verb::Discard], parts.ends.executes(flow.transport)].concat(),
+        );
+        if let Err(error) = &checked {
+            assert_eq!((error.key.as_str(), error.found.as_str()), ("flows.video.controller", kind));
+            assert!(error.expected.contains(verb.name()) && error.expected.contains(transport), "{error}");
+        }
+        checked.is_err()
+    };
+    verbs.iter().filter(refuses).copied().collect()
+}
+
+#[test]
+fn what_a_transport_cannot_execute_is_refused_by_name() {
+    let verbs = [Verb::Probe, Verb::ReportInterval, Verb::CounterAnnotation];
+    assert_eq!(refused("rtp", "scream", &verbs), []);
+    assert_eq!(refused("udp", "rap", &verbs), [Verb::Probe, Verb::CounterAnnotation]);
+    assert_eq!(refused("dccp", "ccid2", &verbs), [Verb::Probe, Verb::ReportInterval]);
+    assert_eq!(refused("tcp", "cubic", &verbs), verbs);
+    assert_eq!(refused("udp", "none", &verbs), verbs);
+}
