@@ -7,7 +7,9 @@ use paceline_cc::FlowSetup;
 use paceline_cc::StreamId;
 use paceline_cc::scream::{Params, Scream};
 use paceline_media::{FrameSizeParams, Source, TraceEncoder, TraceEncoderParams, frame_sizes};
-use paceline_transport::rtp::{RTP_HEADER, ReceiverClock, RtpPacket, RtpSender, SenderConfig, StreamConfig};
+use paceline_transport::rtp::{
+    RTP_HEADER, ReceiverClock, RtpFeedback, RtpPacket, RtpSender, SenderConfig, StreamConfig,
+};
 use paceline_transport::{SendingEnd, Transmit};
 use paceline_units::param::Profiles;
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
@@ -55,7 +57,7 @@ pub fn run(per_report: usize, packets: u64) {
     let mut sender = sender();
     sender.start(Time::ZERO);
     let mut path: VecDeque<(Time, u64)> = VecDeque::new();
-    let mut reports: VecDeque<(Time, Box<Feedback>)> = VecDeque::new();
+    let mut reports: VecDeque<(Time, RtpFeedback)> = VecDeque::new();
     let (mut out, mut sent) = (Vec::new(), 0);
     while sent < packets {
         let due = sender.next_timeout().map_or(Time::MAX, |(due, _)| due);
@@ -63,7 +65,10 @@ pub fn run(per_report: usize, packets: u64) {
         let back = reports.front().map_or(Time::MAX, |(at, _)| *at);
         let now = due.min(arrival).min(back);
         if arrival == now {
-            reports.push_back((now + ONE_WAY, Box::new(report(now, path.drain(..per_report)))));
+            reports.push_back((
+                now + ONE_WAY,
+                RtpFeedback::Packets(Box::new(report(now, path.drain(..per_report)))),
+            ));
             continue;
         }
         let report = if back == now { reports.pop_front().map(|(_, report)| report) } else { None };
@@ -78,7 +83,7 @@ pub fn run(per_report: usize, packets: u64) {
 fn sender_side(
     sender: &mut RtpSender<Scream>,
     now: Time,
-    report: Option<Box<Feedback>>,
+    report: Option<RtpFeedback>,
     out: &mut Vec<Transmit<RtpPacket>>,
 ) {
     match report {

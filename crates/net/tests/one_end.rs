@@ -42,8 +42,7 @@ fn report(written: Time, begin: u64, count: u32, ssrc: u32) -> Vec<u8> {
     let blocks = vec![FeedbackBlock { stream: StreamId(0), begin, count }];
     let arrivals = vec![ArrivalReport::Received { at: Some(written), ecn: Ecn::NotEct }; count as usize];
     let mut out = Vec::new();
-    ccfb::encode(&Feedback { written, blocks, arrivals, receiver: None }, 1, |_| ssrc, &mut out)
-        .expect("encoded");
+    ccfb::encode(&Feedback { written, blocks, arrivals }, 1, |_| ssrc, &mut out).expect("encoded");
     out
 }
 

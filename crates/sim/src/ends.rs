@@ -4,13 +4,12 @@ use crate::packet::{Content, PacketPool};
 use paceline_cc::{AnyController, AnyReceiverHalf};
 use paceline_scenario::FlowCcids;
 use paceline_transport::dccp::{DccpReceiver, DccpSender};
-use paceline_transport::rtp::{RtpPacket, RtpReceiver, RtpSender};
+use paceline_transport::rtp::{RtpFeedback, RtpPacket, RtpReceiver, RtpSender};
 use paceline_transport::tcp::transfers::{TransfersReceiver, TransfersSender};
 use paceline_transport::tcp::{Segment, TcpReceiver, TcpSender};
 use paceline_transport::udp::{Datagram, UdpReceiver, UdpSender};
 use paceline_transport::{ReceivingEnd, SendingEnd};
 use paceline_units::{Bytes, Time};
-use paceline_wire::ccfb::Feedback;
 use paceline_wire::dccp::{self, PacketType};
 use std::convert::Infallible;
 
@@ -43,7 +42,7 @@ pub enum Rtp {}
 
 impl Ends for Rtp {
     type Data = RtpPacket;
-    type Returning = Box<Feedback>;
+    type Returning = RtpFeedback;
     type Sender = RtpSender<AnyController>;
     type Receiver = RtpReceiver<AnyReceiverHalf>;
 }
@@ -60,14 +59,14 @@ impl Travels for RtpPacket {
     }
 }
 
-impl Travels for Box<Feedback> {
+impl Travels for RtpFeedback {
     #[inline]
-    fn pack(self, pool: &mut PacketPool<Box<Feedback>>) -> Content {
+    fn pack(self, pool: &mut PacketPool<RtpFeedback>) -> Content {
         Content::Report(pool.insert(self))
     }
 
     #[inline]
-    fn unpack(content: Content, pool: &mut PacketPool<Box<Feedback>>) -> Option<Box<Feedback>> {
+    fn unpack(content: Content, pool: &mut PacketPool<RtpFeedback>) -> Option<RtpFeedback> {
         if let Content::Report(slot) = content { pool.remove(slot) } else { None }
     }
 }

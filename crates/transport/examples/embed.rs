@@ -210,10 +210,10 @@ fn run_own_transport() {
 // docs: endpoint
 use paceline_media::{Frame, PlayoutConfig, Source};
 use paceline_transport::rtp::{
-    FeedbackConfig, RTP_HEADER, ReceiverClock, RtpPacket, RtpReceiver, RtpSender, SenderConfig, StreamConfig,
+    FeedbackConfig, RTP_HEADER, ReceiverClock, RtpFeedback, RtpPacket, RtpReceiver, RtpSender, SenderConfig,
+    StreamConfig,
 };
 use paceline_transport::{PathFacts, ReceivingEnd, SendingEnd, Transmit};
-use paceline_wire::ccfb::Feedback;
 
 fn rtp_sender() -> RtpSender<Scream> {
     let params = Params::profile("reference-2022").expect("a profile of `paceline list controllers`");
@@ -238,7 +238,7 @@ fn run_endpoint() {
     let mut sender = rtp_sender();
     let mut receiver = RtpReceiver::new(FeedbackConfig::default(), 1, PlayoutConfig::IMMEDIATE);
     let mut media: VecDeque<(Time, RtpPacket)> = VecDeque::new();
-    let mut reports: VecDeque<(Time, Box<Feedback>)> = VecDeque::new();
+    let mut reports: VecDeque<(Time, RtpFeedback)> = VecDeque::new();
     let (mut now, mut frames) = (Time::ZERO, 0);
     sender.start(now);
     while now < END {

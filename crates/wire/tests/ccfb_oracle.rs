@@ -98,7 +98,6 @@ fn in_our_words(report: &theirs::CcFeedbackReport, written: u64) -> Feedback {
             })
             .collect(),
         arrivals: report.report_blocks.iter().flat_map(|b| &b.metric_blocks).map(arrival).collect(),
-        receiver: None,
     }
 }
 

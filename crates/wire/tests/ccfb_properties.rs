@@ -51,7 +51,6 @@ fn feedback() -> impl Strategy<Value = Feedback> {
             written: time_of_ticks(written),
             blocks: blocks.clone(),
             arrivals,
-            receiver: None,
         })
     })
 }
@@ -168,7 +167,7 @@ proptest! {
         let feedback = Feedback {
             written: Time::from_nanos(written),
             blocks: vec![FeedbackBlock { stream: StreamId(0), begin: 0, count: 1 }],
-            arrivals: vec![ArrivalReport::Received { at: Some(at), ecn: Ecn::NotEct }], receiver: None };
+            arrivals: vec![ArrivalReport::Received { at: Some(at), ecn: Ecn::NotEct }] };
         let mut out = vec![];
         ccfb::encode(&feedback, 9, ssrc_of, &mut out).unwrap();
         let back = read(&out, &feedback, &mut RtsUnwrapper::starting_near(feedback.written));

@@ -42,7 +42,6 @@ fn two_streams() -> Feedback {
             received(10_753, Ecn::Ect1),
             ArrivalReport::Received { at: None, ecn: Ecn::NotEct },
         ],
-        receiver: None,
     }
 }
 
@@ -187,7 +186,6 @@ fn a_block_reports_on_a_quarter_of_the_numbers_at_most() {
         written: Time::ZERO,
         blocks: vec![FeedbackBlock { stream: StreamId(0), begin: 0, count }],
         arrivals: vec![MISSING; count as usize],
-        receiver: None,
     };
     let bytes = encode(&of(16_384));
     assert_eq!(ccfb::decode(&bytes).unwrap().entries.len(), 16_384);
@@ -220,7 +218,6 @@ fn a_large_report_is_split_into_contiguous_packets() {
             FeedbackBlock { stream: StreamId(1), begin: 3, count: 1 },
         ],
         arrivals: (0..10).map(|i| received(4000 + i, Ecn::NotEct)).collect(),
-        receiver: None,
     };
     let mut out = vec![];
     ccfb::encode_split(&feedback, 1, ssrc_of, Bytes::new(32), &mut out).unwrap();
@@ -243,8 +240,7 @@ fn a_split_begins_no_block_that_it_cannot_fill() {
     let block = |stream, count| FeedbackBlock { stream: StreamId(stream), begin: 0, count };
     let layout = |blocks: Vec<FeedbackBlock>, limit| {
         let total = blocks.iter().map(|b| b.count as usize).sum();
-        let feedback =
-            Feedback { written: Time::ZERO, blocks, arrivals: vec![MISSING; total], receiver: None };
+        let feedback = Feedback { written: Time::ZERO, blocks, arrivals: vec![MISSING; total] };
         let mut out = vec![];
         ccfb::encode_split(&feedback, 1, ssrc_of, Bytes::new(limit), &mut out).unwrap();
         let counts = |packet: rtcp::RtcpPacket<'_>| {
@@ -267,7 +263,6 @@ fn far_out_of_range_is_over_range() {
             written: time_of_ticks(100_000),
             blocks: vec![FeedbackBlock { stream: StreamId(0), begin: 0, count: 1 }],
             arrivals: vec![received(100_000 - ago, Ecn::NotEct)],
-            receiver: None,
         };
         assert_eq!(encode(&feedback)[16..18], [0x9f, 0xfe], "{ago}");
     }

@@ -13,7 +13,7 @@ use crate::socket::Datagram;
 use paceline_cc::StreamId;
 use paceline_media::PlayoutConfig;
 use paceline_metrics::{Facts, ReceivedPacket, Tick};
-use paceline_transport::rtp::{FeedbackConfig, Header, RtpPacket, RtpReceiver};
+use paceline_transport::rtp::{FeedbackConfig, Header, RtpFeedback, RtpPacket, RtpReceiver};
 use paceline_transport::{PathFacts, ReceivingEnd, Transmit};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 use paceline_wire::ccfb::Feedback;
@@ -165,9 +165,11 @@ impl<'a> Session<'a> {
 
     /// Hands over the reports that are due at `now`.
     pub fn report(&mut self, now: Time, mut take: impl FnMut(&Feedback)) {
-        while let Some(Transmit { packet: feedback, .. }) = self.endpoint.poll_transmit(now) {
-            take(&feedback);
-            self.endpoint.recycle(feedback);
+        while let Some(Transmit { packet, .. }) = self.endpoint.poll_transmit(now) {
+            if let RtpFeedback::Packets(feedback) = &packet {
+                take(feedback);
+            }
+            self.endpoint.recycle(packet);
         }
     }
 

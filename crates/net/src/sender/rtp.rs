@@ -8,7 +8,7 @@ use crate::ssrc::{PAYLOAD_TYPE, Ssrcs};
 use paceline_cc::AnyController;
 use paceline_cc::{Status, StreamId};
 use paceline_transport::SendingEnd;
-use paceline_transport::rtp::{RtpPacket, RtpSender};
+use paceline_transport::rtp::{RtpFeedback, RtpPacket, RtpSender};
 use paceline_units::Time;
 use paceline_wire::ccfb::{self, ArrivalReport, Feedback, FeedbackBlock, RawFeedback, RtsUnwrapper};
 use paceline_wire::clock::media_ticks_of;
@@ -134,8 +134,10 @@ impl SendingCodec for RtpCodec {
                 heard = true;
                 reported(feedback).for_each(&mut told);
             }
-            let report = std::mem::take(feedback);
-            *feedback = end.receive(now, report, datagram.ecn).unwrap_or_default();
+            let report = RtpFeedback::Packets(std::mem::take(feedback));
+            if let Some(RtpFeedback::Packets(read)) = end.receive(now, report, datagram.ecn) {
+                *feedback = read;
+            }
         });
         heard
     }
@@ -185,7 +187,7 @@ mod tests {
         let arrival = ArrivalReport::Received { at: Some(written), ecn: Ecn::Ce };
         let blocks = vec![FeedbackBlock { stream: StreamId(0), begin, count: 1 }];
         let mut out = Vec::new();
-        let feedback = Feedback { written, blocks, arrivals: vec![arrival], receiver: None };
+        let feedback = Feedback { written, blocks, arrivals: vec![arrival] };
         ccfb::encode(&feedback, 1, |_| ssrc, &mut out).expect("encoded");
         out
     }

@@ -17,6 +17,6 @@ mod tests;
 
 pub use clock::ReceiverClock;
 pub use half::NoReceiverHalf;
-pub use packet::{Header, RTP_HEADER, RtpPacket};
+pub use packet::{Header, RTP_HEADER, RtpFeedback, RtpPacket};
 pub use receiver::{FeedbackConfig, RtpReceiver};
 pub use sender::{RtpSender, SenderConfig, SenderCounters, StreamConfig};

@@ -1,7 +1,8 @@
 //! RTP packets as structs: what the endpoints exchange in every world. `wire` spells them, and has their feedback.
 
-use paceline_cc::{Annotation, StreamId};
+use paceline_cc::{Annotation, ReceiverReport, StreamId};
 use paceline_units::{Bytes, Time};
+use paceline_wire::ccfb::Feedback;
 
 /// Size of the RTP header without extensions (RFC 3550 section 5.1).
 pub const RTP_HEADER: Bytes = Bytes::new(12);
@@ -60,5 +61,26 @@ impl RtpPacket {
     #[inline]
     pub fn is_padding(&self) -> bool {
         self.padding > 0 && self.payload == Bytes::ZERO
+    }
+}
+
+/// What an RTP receiver sends back.
+#[derive(Clone, PartialEq, Debug)]
+pub enum RtpFeedback {
+    /// RFC 8888's report.
+    Packets(Box<Feedback>),
+    /// The message of a controller's receiver half, in place of RFC 8888's reports.
+    Half(ReceiverReport),
+}
+
+impl RtpFeedback {
+    /// Size on the link. A receiver half's message has RTCP header and two SSRCs (RFC 4585 section 6.1), then 4 bytes for
+    /// each field of RFC 5348 section 3.2.2, or REMB's name, rate and one SSRC.
+    pub fn size(&self) -> Bytes {
+        match self {
+            RtpFeedback::Packets(feedback) => feedback.size(),
+            RtpFeedback::Half(ReceiverReport::Tfrc { .. }) => Bytes::new(12 + 4 * 4),
+            RtpFeedback::Half(ReceiverReport::Remb { .. }) => Bytes::new(12 + 3 * 4),
+        }
     }
 }

@@ -123,7 +123,9 @@ fn padding_is_reported_on_but_neither_payload_nor_frame() {
     }
     assert_eq!(payload, Bytes::new(2 * 988));
     assert_eq!(receiver.poll_displayed().map(|(_, frame)| frame.bytes), Some(Bytes::new(2 * 988)));
-    let report = receiver.poll_transmit(ms(1000)).expect("it is due").packet;
+    let RtpFeedback::Packets(report) = receiver.poll_transmit(ms(1000)).expect("it is due").packet else {
+        unreachable!("there is no half")
+    };
     assert_eq!(report.arrivals.len(), 18);
     // The frame behind the padding is shown although nothing says where it starts.
     let next = RtpPacket {

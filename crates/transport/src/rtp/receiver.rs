@@ -3,7 +3,7 @@
 
 use super::clock::ReceiverClock;
 use super::half::NoReceiverHalf;
-use super::packet::RtpPacket;
+use super::packet::{RtpFeedback, RtpPacket};
 use crate::{PathFacts, Reason, Received, ReceivingEnd, Transmit};
 use paceline_cc::{Arrival, ReceiverHalf, StreamId};
 use paceline_media::{ArrivedPacket, DisplayedFrame, Playout, PlayoutConfig, PlayoutCounters};
@@ -113,23 +113,24 @@ impl<H: ReceiverHalf> RtpReceiver<H> {
         }
     }
 
-    /// Writes the report that is due; false if there is nothing to say.
+    /// Writes the report that is due, if there is something to say.
     #[inline]
-    fn write_report(&mut self, now: Time, feedback: &mut Feedback) -> bool {
+    fn write_report(&mut self, now: Time) -> Option<RtpFeedback> {
         (self.due, self.unreported) = (None, 0);
+        if let Some(half) = &mut self.half {
+            let report = half.report(now);
+            self.due = half.next_timeout().filter(|due| *due > now);
+            return report.map(RtpFeedback::Half);
+        }
+        let mut feedback = self.spare.pop().unwrap_or_default();
         feedback.clear();
         feedback.written = self.config.clock.read(now);
-        if let Some(half) = &mut self.half {
-            feedback.receiver = half.report(now);
-            self.due = half.next_timeout().filter(|due| *due > now);
-            return feedback.receiver.is_some();
-        }
         for (id, stream) in self.streams.iter_mut().enumerate() {
             if stream.any_new {
-                stream.report(StreamId(id as u8), self.config.overlap, feedback);
+                stream.report(StreamId(id as u8), self.config.overlap, &mut feedback);
             }
         }
-        true
+        Some(RtpFeedback::Packets(feedback))
     }
 
     /// When playout wants to be called.
@@ -144,7 +145,7 @@ impl<H: ReceiverHalf> RtpReceiver<H> {
 
 impl<H: ReceiverHalf> ReceivingEnd for RtpReceiver<H> {
     type Data = RtpPacket;
-    type Returning = Box<Feedback>;
+    type Returning = RtpFeedback;
 
     #[inline]
     fn next_timeout(&self) -> Option<(Time, Reason)> {
@@ -179,22 +180,20 @@ impl<H: ReceiverHalf> ReceivingEnd for RtpReceiver<H> {
     }
 
     #[inline]
-    fn poll_transmit(&mut self, now: Time) -> Option<Transmit<Box<Feedback>>> {
+    fn poll_transmit(&mut self, now: Time) -> Option<Transmit<RtpFeedback>> {
         if self.due.is_none_or(|due| now < due) {
             return None;
         }
-        let mut packet = self.spare.pop().unwrap_or_default();
-        if !self.write_report(now, &mut packet) {
-            self.spare.push(packet);
-            return None;
-        }
+        let packet = self.write_report(now)?;
         let size = packet.size();
         Some(Transmit { packet, size, ecn: Ecn::NotEct, stream: StreamId(0), queued: now })
     }
 
     #[inline]
-    fn recycle(&mut self, packet: Box<Feedback>) {
-        self.spare.push(packet);
+    fn recycle(&mut self, packet: RtpFeedback) {
+        if let RtpFeedback::Packets(feedback) = packet {
+            self.spare.push(feedback);
+        }
     }
 
     #[inline]

@@ -1,7 +1,7 @@
 //! The sender endpoint: sources, send queues, pacer, controller and the history that completes reports.
 
 use super::history::SentHistory;
-use super::packet::{Header, RtpPacket};
+use super::packet::{Header, RtpFeedback, RtpPacket};
 use super::probing::Probing;
 use crate::{FrameCounters, Pacer, Reason, SendingEnd, Transmit};
 use paceline_cc::{
@@ -205,6 +205,22 @@ impl<C: Controller> RtpSender<C> {
         self.apply(now, update);
     }
 
+    #[inline]
+    fn handle_report(&mut self, now: Time, feedback: &Feedback) {
+        self.results.clear();
+        let mut rest = &feedback.arrivals[..];
+        for block in &feedback.blocks {
+            let (entries, others) = rest.split_at(rest.len().min(block.count as usize));
+            rest = others;
+            self.complete(block, entries);
+        }
+        if !self.results.is_empty() {
+            let report = PacketsReport { packets: &self.results, clock_step: self.clock_step };
+            let update = self.controller.on_report(now, &Report::Packets(report));
+            self.apply(now, update);
+        }
+    }
+
     /// The receiver half reported. The send time that it echoes must be one at which something was sent.
     fn handle_receiver_report(&mut self, now: Time, report: ReceiverReport) {
         let newest_sent = match report {
@@ -314,7 +330,7 @@ impl<C: Controller> RtpSender<C> {
 impl<C: Controller> SendingEnd for RtpSender<C> {
     type Controller = C;
     type Data = RtpPacket;
-    type Returning = Box<Feedback>;
+    type Returning = RtpFeedback;
     /// What is asked of the receiver is agreed on when a session is set up ([`RtpSender::receiver_request`]).
     const EXECUTES: &'static [Verb] = &[
         Verb::Discard,
@@ -423,21 +439,10 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
 
     /// What a report says of packets never sent changes nothing.
     #[inline]
-    fn receive(&mut self, now: Time, feedback: Box<Feedback>, _ecn: Ecn) -> Option<Box<Feedback>> {
-        if let Some(report) = feedback.receiver {
-            self.handle_receiver_report(now, report);
-        }
-        self.results.clear();
-        let mut rest = &feedback.arrivals[..];
-        for block in &feedback.blocks {
-            let (entries, others) = rest.split_at(rest.len().min(block.count as usize));
-            rest = others;
-            self.complete(block, entries);
-        }
-        if !self.results.is_empty() {
-            let report = PacketsReport { packets: &self.results, clock_step: self.clock_step };
-            let update = self.controller.on_report(now, &Report::Packets(report));
-            self.apply(now, update);
+    fn receive(&mut self, now: Time, feedback: RtpFeedback, _ecn: Ecn) -> Option<RtpFeedback> {
+        match &feedback {
+            RtpFeedback::Packets(report) => self.handle_report(now, report),
+            RtpFeedback::Half(report) => self.handle_receiver_report(now, *report),
         }
         Some(feedback)
     }

@@ -46,6 +46,7 @@ fn arrives(receiver: &mut RtpReceiver, now: Time, packet: RtpPacket, ecn: Ecn) -
 fn report(receiver: &mut RtpReceiver, now: Time) -> Option<(u64, Vec<bool>)> {
     receiver.poll_transmit(now).map(|Transmit { packet: feedback, .. }| {
         let received = |arrival: &ArrivalReport| matches!(arrival, ArrivalReport::Received { .. });
+        let RtpFeedback::Packets(feedback) = feedback else { unreachable!("there is no half") };
         (feedback.blocks[0].begin, feedback.arrivals.iter().map(received).collect())
     })
 }
@@ -90,7 +91,9 @@ fn of_duplicates_the_first_arrival_counts_and_ce_if_any_copy_has_it() {
     arrives(&mut receiver, at(10), packet(0, false), Ecn::Ect1);
     arrives(&mut receiver, at(20), packet(0, false), Ecn::Ce);
     arrives(&mut receiver, at(30), packet(0, false), Ecn::Ect1);
-    let feedback = receiver.poll_transmit(at(60)).expect("it is due").packet;
+    let RtpFeedback::Packets(feedback) = receiver.poll_transmit(at(60)).expect("it is due").packet else {
+        unreachable!("there is no half")
+    };
     let first = ReceiverClock::RFC8888.read(at(10));
     assert_eq!(feedback.arrivals, [ArrivalReport::Received { at: Some(first), ecn: Ecn::Ce }]);
 }
@@ -154,9 +157,8 @@ fn feedback_for_packets_never_sent_changes_nothing() {
         written: at(95),
         blocks: vec![block(0, 1000), block(0, u64::MAX - 1), block(7, 0)],
         arrivals: vec![received; 6],
-        receiver: None,
     };
-    told.receive(at(100), Box::new(hostile), Ecn::NotEct);
+    told.receive(at(100), RtpFeedback::Packets(Box::new(hostile)), Ecn::NotEct);
     assert_eq!(told.counters().unknown_reports, 6);
     assert_eq!(drain(&mut told, at(2000)), drain(&mut untold, at(2000)));
 }

@@ -5,7 +5,7 @@ use crate::WireError;
 use crate::clock::{RTS_PER_TICK, rts_of, time_of_rts};
 use crate::unwrap::unwrap_u32;
 use alloc::vec::Vec;
-use paceline_cc::{ReceiverReport, StreamId};
+use paceline_cc::StreamId;
 use paceline_units::{Bytes, Ecn, Time};
 
 /// What a report says of one packet (RFC 8888 section 3.1).
@@ -33,7 +33,7 @@ pub struct FeedbackBlock {
     pub count: u32,
 }
 
-/// A feedback report: RFC 8888's congestion control feedback packet, or the message of a receiver half.
+/// A feedback report: what RFC 8888's congestion control feedback packet says.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Feedback {
     /// When it was written, by the receiver's clock, a multiple of its step.
@@ -42,8 +42,6 @@ pub struct Feedback {
     pub blocks: Vec<FeedbackBlock>,
     /// What happened to the packets, block after block.
     pub arrivals: Vec<ArrivalReport>,
-    /// What the receiver half says, where there is one; then there are no blocks.
-    pub receiver: Option<ReceiverReport>,
 }
 
 impl Feedback {
@@ -51,18 +49,10 @@ impl Feedback {
     pub fn clear(&mut self) {
         self.blocks.clear();
         self.arrivals.clear();
-        self.receiver = None;
     }
 
-    /// Size on the link. RFC 8888: RTCP header and sender SSRC, per block 8 bytes and 2 per packet padded to 4,
-    /// timestamp. A receiver half's message: RTCP header and two SSRCs (RFC 4585 section 6.1), then 4 bytes for each
-    /// field of RFC 5348 section 3.2.2, or REMB's name, rate and one SSRC.
+    /// Size on the link: RTCP header and sender SSRC, per block 8 bytes and 2 per packet padded to 4, timestamp.
     pub fn size(&self) -> Bytes {
-        match self.receiver {
-            Some(ReceiverReport::Tfrc { .. }) => return Bytes::new(12 + 4 * 4),
-            Some(ReceiverReport::Remb { .. }) => return Bytes::new(12 + 3 * 4),
-            None => {}
-        }
         let blocks: u64 =
             self.blocks.iter().map(|block| 8 + u64::from(block.count.next_multiple_of(2)) * 2).sum();
         Bytes::new(8 + blocks + 4)
