@@ -70,7 +70,7 @@ impl Transit for Packet {
 
 /// A trace that was read has rates to serve packets with, in order and never before they came.
 fn drive(rate: RateProcess) {
-    let queue = QueueConfig::DropTail { limit: QueueLimit::Packets(5) };
+    let queue = QueueConfig::droptail(QueueLimit::Packets(5));
     let config = LinkConfig::new(rate, TimeDelta::from_millis(1), queue);
     if config.validate().is_err() {
         return;
