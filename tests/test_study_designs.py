@@ -21,8 +21,8 @@ from paceline.studies import designs, results, store
 from paceline.studies.definition import Study, load
 from paceline.studies.engine import run_study
 from paceline.studies.factors import Factor
-from paceline.studies.figures import Rows
 from paceline.studies.progress import State
+from paceline.studies.rows import Rows
 from paceline.studies.spec import read
 
 STUDY = """\

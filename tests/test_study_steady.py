@@ -9,8 +9,8 @@ from conftest import CALL, ROOT
 from paceline.studies import judge
 from paceline.studies.definition import load
 from paceline.studies.engine import compare, run_study
-from paceline.studies.figures import Rows
 from paceline.studies.metrics import MetricSpec
+from paceline.studies.rows import Rows
 from paceline.studies.spec import read
 from paceline.toml import loads
 

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -17,7 +18,7 @@ import pytest
 import paceline
 from conftest import Run
 from paceline.errors import OutputError, StudyError, WorkerDied
-from paceline.studies import disk, experiment, store
+from paceline.studies import disk, engine, experiment, store
 from paceline.studies.engine import run_study
 from paceline.studies.experiment import Row
 from paceline.studies.progress import State
@@ -257,20 +258,28 @@ def test_a_write_that_fails_at_any_step_loses_nothing(
     little: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every write, every fsync and every rename of a whole run fails once, each in a run of its own."""
-    redefined(little, "seeds = [1, 2]", "seeds = [1]")
-    redefined(little, "count = 4", "count = 1")
+    redefined(redefined(little, "seeds = [1, 2]", "seeds = [1]"), "count = 4", "count = 1")
+
+    def measured(_: object, index: int) -> tuple[Row, dict[str, bytes]]:
+        return Row(index, seed=1, metrics={"rate": 1.0 + index, "wait": 2.0}), {}
+
+    # Nothing is simulated or drawn: what is written is what counts.
+    monkeypatch.setattr(experiment, "run", measured)
+    monkeypatch.setattr(experiment, "measured", measured)
+    monkeypatch.setattr(engine, "_compared", lambda result, *_: result)
+    monkeypatch.setattr(engine, "check", lambda context: None)
     expected = run_study(little, out=tmp_path / "whole", workers=1).results_file.read_bytes()
     steps = {name: getattr(disk, name) for name in ("append", "sync", "replace")}
     done = 0
     failing = -1
 
     def step(name: str) -> Callable[..., None]:
-        def call(*arguments: object) -> None:
+        def call(*arguments: Any) -> None:
             nonlocal done
             done += 1
             if done - 1 == failing:
                 if name == "append":
-                    os.write(arguments[0], arguments[1][: len(arguments[1]) // 2])  # type: ignore[index, arg-type]
+                    os.write(arguments[0], arguments[1][: len(arguments[1]) // 2])
                 raise OSError(28, "No space left on device")
             steps[name](*arguments)
 
@@ -279,17 +288,19 @@ def test_a_write_that_fails_at_any_step_loses_nothing(
     for name in steps:
         monkeypatch.setattr(disk, name, step(name))
     run_study(little, out=tmp_path / "counted", workers=1)
-    total, step_size = done, max(1, done // 12)
-    for failing in [*range(0, total, step_size), total - 1]:
-        out, done = tmp_path / f"failing-{failing}", 0
+    total = done
+    assert total > 2 * 12, "two for each experiment, and those of the folder"
+    for place in range(total):
+        out, done, failing = tmp_path / f"failing-{place}", 0, place
         with pytest.raises(OutputError, match="No space left on device"):
             run_study(little, out=out, workers=1)
         results = out / "results.parquet"
         assert not results.exists() or results.read_bytes() == expected, "whole or not there"
         kept, failing = len(_rows_in(out)), -1
         again = run_study(little, out=out, workers=1)
-        assert again.state.taken_over <= kept, failing
-        assert again.results_file.read_bytes() == expected, failing
+        assert again.state.taken_over <= kept, place
+        assert again.results_file.read_bytes() == expected, place
+        assert not list(out.rglob("*.part")), place
 
 
 def _rows_in(out: Path) -> list[bytes]:

@@ -11,7 +11,7 @@ from paceline.errors import StudyError
 from paceline.studies.definition import load
 from paceline.studies.engine import StudyResult, run_study
 from paceline.studies.experiment import Context
-from paceline.studies.figures import Rows
+from paceline.studies.rows import Rows
 
 LINE = """\
 name = "one"

@@ -133,17 +133,9 @@ def list_(
 
 @app.command()
 def study(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A study of `paceline list studies`, or its folder.")],
-    out: Annotated[
-        Optional[Path],  # noqa: UP045
-        typer.Option(
-            parser=options.folder, metavar="DIR", help="Where results, comparison and report go [default: out/NAME]."
-        ),
-    ] = None,
-    workers: Annotated[
-        Optional[int],  # noqa: UP045
-        typer.Option(min=1, help="Experiments that run at a time [default: one per core]."),
-    ] = None,
+    name: options.Study,
+    out: options.StudyOut = None,
+    workers: options.Workers = None,
     resume: options.Resume = False,
     fresh: options.Fresh = False,
     json: options.Json = False,
@@ -252,11 +244,8 @@ def fit(
 
 @app.command()
 def tune(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A study with searches, or its folder.")],
-    out: Annotated[
-        Optional[Path],  # noqa: UP045
-        typer.Option(parser=options.folder, metavar="DIR", help="Where trials and report go [default: out/NAME]."),
-    ] = None,
+    name: options.Study,
+    out: options.StudyOut = None,
     search: Annotated[
         Optional[list[str]],  # noqa: UP045
         typer.Option(metavar="NAME", help="Only this of its searches; may be repeated."),
@@ -265,10 +254,7 @@ def tune(
         Optional[int],  # noqa: UP045
         typer.Option(min=1, help="How many sets each search tries, in place of the definition's."),
     ] = None,
-    workers: Annotated[
-        Optional[int],  # noqa: UP045
-        typer.Option(min=1, help="Runs at a time [default: one per core]."),
-    ] = None,
+    workers: options.Workers = None,
     resume: options.Resume = False,
     fresh: options.Fresh = False,
     dask: options.Dask = None,
@@ -285,21 +271,13 @@ def tune(
 
 @app.command()
 def sensitivity(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A study with searches, or its folder.")],
-    out: Annotated[
-        Optional[Path],  # noqa: UP045
-        typer.Option(
-            parser=options.folder, metavar="DIR", help="Where ranking and report go [default: out/NAME-sensitivity]."
-        ),
-    ] = None,
+    name: options.Study,
+    out: options.StudyOut = None,
     search: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(metavar="NAME", help="Whose parameters [default: those of its first search]."),
     ] = None,
-    workers: Annotated[
-        Optional[int],  # noqa: UP045
-        typer.Option(min=1, help="Runs at a time [default: one per core]."),
-    ] = None,
+    workers: options.Workers = None,
     resume: options.Resume = False,
     fresh: options.Fresh = False,
     dask: options.Dask = None,

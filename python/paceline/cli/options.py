@@ -96,6 +96,15 @@ Data = Annotated[
 
 KEPT = "what is finished is kept: run the same command again to go on"
 """What is said when a study is interrupted."""
+Study = Annotated[str, typer.Argument(metavar="NAME", help="A study of `paceline list studies`, or its folder.")]
+StudyOut = Annotated[
+    Optional[Path],  # noqa: UP045
+    typer.Option(parser=folder, metavar="DIR", help="Where results and report go [default: out/NAME]."),
+]
+Workers = Annotated[
+    Optional[int],  # noqa: UP045
+    typer.Option(min=1, help="Experiments that run at a time [default: one per core]."),
+]
 Resume = Annotated[
     bool, typer.Option("--resume", help="Go on with what an earlier run in DIR finished; so it is without, too.")
 ]

@@ -19,12 +19,12 @@ from paceline.studies import designs
 from paceline.studies.designs import Design, DesignSpec, Experiments, Seed
 from paceline.studies.experiment import Experiment
 from paceline.studies.factors import Factor, Point
-from paceline.studies.figures import Rows
 from paceline.studies.judge import Published, Rule, read_published
 from paceline.studies.metrics import Metric, MetricSpec
 from paceline.studies.nearest import Reading, read_reading
 from paceline.studies.pictures import Picture, PictureSpec
 from paceline.studies.recorded import Recorded, RecordedSpec
+from paceline.studies.rows import Rows
 from paceline.studies.spec import (
     DefinitionError,
     Settings,

@@ -21,10 +21,10 @@ from paceline.scenario import data_folders
 from paceline.studies import experiment, nearest, results, words
 from paceline.studies.definition import Study, load
 from paceline.studies.experiment import Context, Files, Parameter, Row
-from paceline.studies.figures import Rows
 from paceline.studies.judge import Comparison, judged
 from paceline.studies.nearest import Near
 from paceline.studies.progress import State, Told
+from paceline.studies.rows import Rows
 from paceline.studies.runner import Runner, cores
 from paceline.studies.spec import DefinitionError, line_of
 from paceline.studies.store import FOLDER, Store, Table
@@ -142,8 +142,6 @@ def run_study(
     if missing and told is None:
         warnings.warn(f"{missing}: generated traces are used and nothing is judged", stacklevel=3)
     folder = OutputFolder(out)
-    check(context)
-    context = _with_usual(context)
     known = not fresh and (folder.path / FOLDER).exists()
     first = {} if known else _first_rows(context)
     with Store(folder.path, fresh=fresh) as store, folder:
@@ -161,7 +159,11 @@ def run_study(
 
 
 def prepare(study: Study, data: str | os.PathLike[str] | None = None) -> tuple[Context, str | None]:
-    """The study with its data, and in words what is not at hand of it."""
+    """The study with its data, ready to run, and in words what is not at hand of the data.
+
+    Raises:
+        StudyError: A scenario is wrong.
+    """
     folders = tuple(data_folders(data))
     missing = None
     for name in study.data_files:
@@ -171,7 +173,9 @@ def prepare(study: Study, data: str | os.PathLike[str] | None = None) -> tuple[C
             where = f"not in {', '.join(folders)}" if folders else "PACELINE_DATA and --data name no folder"
             missing = f"the study's data is not at hand ({name}: {where})"
             break
-    return Context(study, folders, missing is None), missing
+    context = Context(study, folders, missing is None)
+    check(context)
+    return replace(context, usual=context.scenario(study.experiment(0)).load().core.parameters), missing
 
 
 def check(context: Context) -> None:
@@ -187,12 +191,6 @@ def check(context: Context) -> None:
             context.scenario(probe).load()
         except ScenarioError as error:
             raise StudyError(f"{context.study.folder / 'study.toml'}: {tried}: {error}") from None
-
-
-def _with_usual(context: Context) -> Context:
-    """The context with the parameters of the first experiment, from which those of others are told apart."""
-    usual = context.scenario(context.study.experiment(0)).load().core.parameters
-    return replace(context, usual=usual)
 
 
 def _first_rows(context: Context) -> dict[int, tuple[Row, Files]]:
@@ -297,8 +295,6 @@ def compare(study: Study, rows: Rows, *, has_data: bool) -> list[Comparison]:
 
 def plan(context: Context, workers: int | None = None, sample: int = 8) -> Plan:
     """Runs a few experiments, evenly spread, and reckons what the study would take."""
-    check(context)
-    context = _with_usual(context)
     total = len(context.study)
     places = sorted({round(place * (total - 1) / max(1, sample - 1)) for place in range(min(sample, total))})
     start = time.perf_counter()

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from paceline.studies.spec import DefinitionError, Named, expect_known
+from paceline.studies.spec import DefinitionError, Named, Spec, expect_known, read
 
 HOLDS = "holds"
 IN_DIRECTION = "holds in direction"
@@ -17,9 +17,6 @@ NOT_JUDGED = "not judged"
 NO_DATA = "not judged: no data"
 NO_FIGURE = "not judged: no figure of ours"
 VERDICTS = (HOLDS, IN_DIRECTION, DOES_NOT_HOLD, NOT_JUDGED, NO_DATA, NO_FIGURE)
-PUBLISHED_COLUMNS = (
-    "id", "experiment", "where", "kind", "statement", "published", "unit", "metric", "rule", "note"
-)  # fmt: skip
 
 
 class Rule(Named, frozen=True, kw_only=True):
@@ -66,8 +63,7 @@ class Rule(Named, frozen=True, kw_only=True):
         return HOLDS if held[0] else IN_DIRECTION if held[1] else DOES_NOT_HOLD
 
 
-@dataclass(frozen=True)
-class Published:
+class Published(Spec, frozen=True, kw_only=True):
     """One number or claim of the paper."""
 
     id: str
@@ -140,21 +136,16 @@ def read_published(path: Path, rules: Mapping[str, Rule]) -> list[Published]:
 
 
 def _rows(path: Path) -> Iterator[Published]:
+    columns = list(Published.__struct_fields__)
     try:
         with path.open(encoding="utf-8", newline="") as file:
             reader = csv.DictReader(file)
-            if tuple(reader.fieldnames or ()) != PUBLISHED_COLUMNS:
-                raise DefinitionError("", f"found columns {reader.fieldnames}, expected {list(PUBLISHED_COLUMNS)}")
+            if list(reader.fieldnames or ()) != columns:
+                raise DefinitionError("", f"found columns {reader.fieldnames}, expected {columns}")
             for row in reader:
-                yield _row(reader.line_num, row)
+                found = {
+                    key: None if key in ("published", "metric") and not text else text for key, text in row.items()
+                }
+                yield read(f"line {reader.line_num}", found, Published, strict=False)
     except (OSError, UnicodeDecodeError) as error:
         raise DefinitionError("", f"cannot be read: {error}") from None
-
-
-def _row(line: int, row: dict[str, str]) -> Published:
-    try:
-        number = float(row["published"]) if row["published"] else None
-    except ValueError:
-        raise DefinitionError(f"line {line}: published", f"found {row['published']!r}, expected a number") from None
-    rest = {key: row[key] for key in ("id", "experiment", "where", "kind", "statement", "unit", "rule", "note")}
-    return Published(published=number, metric=row["metric"] or None, **rest)

@@ -18,7 +18,7 @@ from paceline.studies.words import short
 if TYPE_CHECKING:
     import pandas as pd
 
-    from paceline.studies.figures import Rows
+    from paceline.studies.rows import Rows
 
 SHOWN = 10
 """Points that the report shows."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from paceline.plots.style import CYCLE, DASHES, GREY, legend, logarithmic, new_figure, settings
 from paceline.studies.designs import Design
 from paceline.studies.factors import Factor
-from paceline.studies.figures import is_number
+from paceline.studies.rows import is_number
 from paceline.studies.spec import Named, Spec, Value, expect_known
 from paceline.studies.words import estimate
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from paceline.studies.definition import Study
-    from paceline.studies.figures import Rows
+    from paceline.studies.rows import Rows
 
 WIDE = 8
 """From this ratio of a factor's highest level to its lowest on, its axis is logarithmic."""

@@ -15,7 +15,7 @@ from typing import Any
 
 from paceline.errors import StudyError
 from paceline.studies.factors import Factor
-from paceline.studies.figures import is_number
+from paceline.studies.rows import is_number
 from paceline.studies.spec import DefinitionError, Named
 
 STATUS = "status"

@@ -11,7 +11,7 @@ from paceline import _core
 from paceline.errors import OutputError
 from paceline.studies import disk
 from paceline.studies.experiment import Context, Parameter, Row
-from paceline.studies.figures import is_number
+from paceline.studies.rows import is_number
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,8 +36,6 @@ class Schema:
         self._context = context
         self._parameters: dict[str, set[tuple[type, str | None]]] = {}
         self._summary: dict[str, set[type]] = {}
-        self._without: set[str] = set()
-        """Parameters that some experiments that ran do not have."""
 
     def learn(self, row: Row) -> None:
         """Takes notice of the columns that a row has."""

@@ -48,14 +48,14 @@ _INVALID = re.compile(r"Invalid (?:enum )?value .*")
 _STEP = re.compile(r"\.([^.\[]+)|\[(\.\.\.|\d+)\]")
 
 
-def read(where: str, found: object, kind: type[Record]) -> Record:
-    """The record that a table says.
+def read(where: str, found: object, kind: type[Record], *, strict: bool = True) -> Record:
+    """The record that a table says; unless `strict`, numbers may stand there as texts.
 
     Raises:
         DefinitionError: A key is missing, unknown or has a value that it cannot have.
     """
     try:
-        return msgspec.convert(found, kind)
+        return msgspec.convert(found, kind, strict=strict)
     except msgspec.ValidationError as error:
         said, _, path = str(error).partition(" - at `$")
         steps = [name or number for name, number in _STEP.findall(path.removesuffix("`"))]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from paceline.studies.factors import Factor
-from paceline.studies.figures import is_number
+from paceline.studies.rows import is_number
 from paceline.studies.spec import Named, Value, expect_known
 from paceline.studies.words import estimate, three
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from paceline.studies.definition import Study
-    from paceline.studies.figures import Rows
+    from paceline.studies.rows import Rows
 
 MANY = 12
 """From so many different values of a factor on, its rows are taken together in four groups of equal size."""
