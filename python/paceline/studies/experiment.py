@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -94,14 +95,19 @@ class Context:
 
     def command(self, experiment: Experiment) -> str:
         """What runs this experiment alone, from any folder."""
-        words = ["paceline", "run", str((self.study.folder / experiment.design.scenario).resolve())]
+        words = ["paceline", "run", _absolute(self.study.folder / experiment.design.scenario)]
         for path, value in self.overrides(experiment):
             words += ["--set", f"{path}={value}"]
         if experiment.seed is not None:
             words += ["--seed", str(experiment.seed)]
         if self.data:
-            words += ["--data", str(Path(self.data[0]).resolve())]
+            words += ["--data", _absolute(Path(self.data[0]))]
         return shlex.join(words)
+
+
+@cache
+def _absolute(path: Path) -> str:
+    return str(path.resolve())
 
 
 Files = dict[str, bytes]
