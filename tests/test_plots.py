@@ -47,7 +47,7 @@ def test_rates_are_means_of_each_flow_alone() -> None:
 
 def test_throughput_stands_beside_the_link_rate(call: paceline.Result) -> None:
     rows = table("throughput", call)
-    link = rows[rows["what"] == "link rate"]
+    link = rows[rows["what"] == "capacity"]
     assert len(link) == len(rows) / 2 == 200
     assert set(link["mbps"]) == {8.0, 4.0}
 

@@ -1,9 +1,9 @@
-"""Frame-size files, read for pictures and for what a paper says of its trace. The simulator reads them on its own."""
+"""The frames that an encoder was given, and where the files of a scenario are found."""
 
 from __future__ import annotations
 
-import gzip
-from collections.abc import Iterator, Sequence
+from array import array
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,19 +17,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SourceFrames:
-    """The frames that one stream's encoder was given."""
+    """The frames that one flow's first encoder was given: their payloads in bytes."""
 
-    flow: str
     fps: float
-    sizes: list[float]
-
-
-def read_frames(path: Path) -> list[float]:
-    """Frame sizes in bytes: the last field of each line that is neither empty nor a remark."""
-    raw = path.read_bytes()
-    text = (gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw).decode()
-    lines = (line.strip() for line in text.splitlines())
-    return [float(line.split()[-1]) for line in lines if line and line[0] not in "%#"]
+    sizes: Sequence[float]
 
 
 def find(name: str, folders: Sequence[str]) -> Path:
@@ -42,12 +33,13 @@ def find(name: str, folders: Sequence[str]) -> Path:
     raise DataNotFound(f"{name}: no such file; looked for {looked}")
 
 
-def source_frames(result: Result) -> Iterator[SourceFrames]:
-    """The frame files that the run's flows encoded, in the order of the scenario; none for generated frames."""
+def source_frames(result: Result) -> SourceFrames | None:
+    """The frame file of the first flow that encoded one; None where all frames are generated."""
     flows: dict[str, dict[str, Any]] = loads(result.scenario).get("flows", {})
-    for name, flow in flows.items():
+    for index, flow in enumerate(flows.values()):
         streams = [flow, *flow.get("streams", {}).values()]
-        for source in (stream.get("source") for stream in streams):
-            if isinstance(source, dict) and isinstance(source.get("file"), str):
-                sizes = read_frames(find(source["file"], result.folders))
-                yield SourceFrames(name, float(source.get("fps", 50)), sizes)
+        source = next((stream["source"] for stream in streams if "source" in stream), {})
+        frames = result.loaded.core.frame_trace(index)
+        if frames is not None and isinstance(source.get("file"), str):
+            return SourceFrames(float(source["fps"]), array("d", frames[0]))
+    return None

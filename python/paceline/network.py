@@ -45,7 +45,7 @@ def relay(listen: str, forward: str, flow: str | None = None) -> Runner:
 def _runner(call: Callable[[_core.Scenario, Progress | None], _core.RunOutput]) -> Runner:
     def run(scenario: LoadedScenario, progress: Progress | None) -> Result:
         try:
-            return Result(call(scenario.core, progress), scenario.folders)
+            return Result(call(scenario.core, progress), scenario)
         except ValueError as error:
             raise UsageError(str(error)) from None
         except OSError as error:

@@ -19,16 +19,17 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from paceline._core import RunOutput
+    from paceline.scenario import LoadedScenario
 
 
 class Result:
     """The outcome of one run, simulated or over a real network."""
 
-    def __init__(self, output: RunOutput, folders: Sequence[str] = ()) -> None:
+    def __init__(self, output: RunOutput, loaded: LoadedScenario) -> None:
         self._output = output
         self._remarks: list[str] = []
-        self.folders = tuple(folders)
-        """Where the run looked for trace and frame files."""
+        self.loaded = loaded
+        """The scenario that was run, with the traces that it names."""
 
     @cached_property
     def summary(self) -> dict[str, Any]:

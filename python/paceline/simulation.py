@@ -70,7 +70,7 @@ def run_read(
 
 def simulate(scenario: LoadedScenario, progress: Progress | None = None) -> Result:
     """Runs a scenario that was loaded."""
-    return Result(_core.run(scenario.core, progress=progress), scenario.folders)
+    return Result(_core.run(scenario.core, progress=progress), scenario)
 
 
 def registry() -> dict[str, Any]:

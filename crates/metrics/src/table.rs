@@ -25,7 +25,7 @@ fields! {
         seed "seed" ["", NONE] "Root of the random streams.", summary Key: u64;
         duration_s "duration" ["s", NONE] "How long was simulated, or how long the run took.", summary Level: f64;
         wall_s "wall time" ["s", NONE] "How long the event loop took, without start-up, reading and writing.", summary Level: f64;
-        packets "packets" ["packets", NONE] "Data packets that reached a receiver, over the whole run, each once whatever its hops.", summary Count: u64;
+        packets "packets" ["packets", ARRIVALS] "Data packets that reached a receiver, over the whole run, each once whatever its hops.", summary Count: Option<u64>;
         events "events" ["events", NONE] "Events that were handled, over the whole run.", summary Count: u64;
         flows "flows" ["", NONE] "The flows, by name.", summary Group: BTreeMap<String, FlowSummary>;
         links "links" ["", NONE] "The links, by name.", summary Group: BTreeMap<String, LinkSummary>;
@@ -62,12 +62,12 @@ figures! {
         queue_delay_estimate_ms "queue delay estimate" ["ms", SENDER] "What the controller takes for the wait in link queues.",
             column Level = Cell::Sender(|sample| sample.snapshot.queue_delay.map(TimeDelta::as_millis_f64));
         queue_delay_ms "queue delay" ["ms", WAITS] "What packets that arrived waited in link queues, summed over links, own serialisation out.",
-            column Mean = Cell::Receiver(|sample| sample.mean_millis(sample.sums.waited)),
+            column Mean = Cell::Receiver(|sample| sample.mean_millis(sample.sums.queue_delay)),
             summary Distribution: Distribution = |flow| (&flow.receiver.queue_delay).into(), shown 4;
         delay_noise_ms "delay noise" ["ms", ARRIVALS.and(Facts::NOISE)] "What delay noise added to packets that arrived.",
-            summary Distribution: Distribution = |flow| (&flow.receiver.noise).into();
+            summary Distribution: Distribution = |flow| (&flow.receiver.delay_noise).into();
         send_queue_delay_ms "send-queue delay" ["ms", SENDER] "What sent packets waited in the send queue.",
-            column Mean = Cell::Sender(|sample| ratio(sample.sums.waited as f64 / 1e6, sample.sums.packets as f64)),
+            column Mean = Cell::Sender(|sample| ratio(sample.sums.send_queue_delay as f64 / 1e6, sample.sums.packets as f64)),
             summary Distribution: Distribution = |flow| (&flow.sender.send_queue_delay).into(), shown 7;
         send_queue_bytes "send queue" ["B", SENDER] "Bytes that wait in the send queue, headers in.",
             column Level = Cell::Sender(|sample| sample.queue.map(Bytes::as_f64));
@@ -79,7 +79,7 @@ figures! {
         loss_ratio "lost" ["ratio", ARRIVALS] "Of the packets sent, those that never arrive; those still under way are in neither.",
             column Share = Cell::Losses, summary Share: Option<f64> = |flow| flow.receiver.loss_ratio(), shown 9;
         one_way_delay_ms "one-way delay" ["ms", CLOCKS] "From sending to arrival.",
-            column Mean = Cell::Receiver(|sample| sample.mean_millis(sample.sums.under_way)),
+            column Mean = Cell::Receiver(|sample| sample.mean_millis(sample.sums.one_way_delay)),
             summary Distribution: Distribution = |flow| (&flow.receiver.one_way_delay).into(), shown 5;
         delay_variation_ms "delay variation" ["ms", CLOCKS] "By how much a packet's one-way delay differs from that of the one before it, whichever is longer (RFC 3393); duplicates out.",
             summary Distribution: Distribution = |flow| (&flow.receiver.variation.differences).into();

@@ -85,7 +85,7 @@ impl<'a> FlowRecord<'a> {
             seed: flow.scenario.seed,
             duration_s: ran.min(Time::ZERO + flow.scenario.duration).as_secs_f64(),
             wall_s: ran.as_secs_f64(),
-            packets,
+            packets: recorder.knows(Facts::ARRIVALS).then_some(packets),
             events: counters.received + counters.sent,
             fairness: Fairness::of([&figures]),
             flows: BTreeMap::from([(flow.spec.name.clone(), figures)]),

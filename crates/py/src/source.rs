@@ -44,11 +44,15 @@ impl Scenario {
         Some((floats(py, durations), floats(py, segments().map(|(_, rate)| rate.as_mbps_f64()))))
     }
 
-    /// The frames that the encoder of the first flow's first stream follows: payloads in bytes, and 1 for those that are
-    /// said to be key frames, likewise; none for other sources.
-    #[getter]
-    fn frame_trace<'py>(&self, py: Python<'py>) -> Option<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)> {
-        let trace = self.loaded.parts.frame_trace(0)?;
+    /// The frames that the encoder of a flow's first stream follows: payloads in bytes, and 1 for those that are said to be
+    /// key frames, likewise; none for other sources.
+    #[pyo3(signature = (flow=0))]
+    fn frame_trace<'py>(
+        &self,
+        py: Python<'py>,
+        flow: usize,
+    ) -> Option<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)> {
+        let trace = self.loaded.parts.frame_trace(flow)?;
         let frames = || trace.frames().iter();
         let keys = frames().map(|frame| if frame.key { 1.0 } else { 0.0 });
         Some((floats(py, frames().map(|frame| f64::from(frame.bytes))), floats(py, keys)))

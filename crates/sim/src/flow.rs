@@ -208,8 +208,8 @@ impl<E: Ends> Flow<E> {
     #[inline]
     fn take_data(&mut self, now: Time, packet: &Packet) {
         let Some(data) = E::Data::unpack(packet.content, &mut self.data) else { return };
-        let wait = TimeDelta::from_nanos(packet.wait);
-        let facts = PathFacts { sent: Some(packet.sent), wait: Some(wait) };
+        let queue_delay = TimeDelta::from_nanos(packet.wait);
+        let facts = PathFacts { sent: Some(packet.sent), wait: Some(queue_delay) };
         let received = self.receiver.receive(now, data, packet.ecn, facts);
         E::tell_application(now, self.sender.end_mut(), &mut self.receiver);
         if packet.content.data().is_none() {
@@ -222,8 +222,8 @@ impl<E: Ends> Flow<E> {
             size: Bytes::new(u64::from(packet.size)),
             payload: received.payload,
             sent: packet.sent,
-            wait,
-            noise: TimeDelta::from_nanos(packet.noise),
+            queue_delay,
+            delay_noise: TimeDelta::from_nanos(packet.noise),
             ecn: packet.ecn,
             duplicate: false,
         });

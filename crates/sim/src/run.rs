@@ -91,7 +91,7 @@ impl Simulation {
             seed: self.scenario.seed,
             duration_s: self.scenario.duration.as_secs_f64(),
             wall_s: 0.0,
-            packets,
+            packets: Some(packets),
             events,
             fairness: Fairness::of(flow_summaries.values()),
             flows: flow_summaries,

@@ -23,7 +23,7 @@ fn an_overflowing_queue_drops_what_it_cannot_hold_and_no_more() {
     assert_eq!((flow.packets_sent, link.offered, link.lost), (Some(2000), 2000, 0));
     assert_eq!(link.queue_packets.max, 10);
     // Departures at 2, 4, ... 1998 ms, of which those until 1992 ms have arrived.
-    assert_eq!((outcome.summary.packets, flow.packets_received), (996, Some(996)));
+    assert_eq!((outcome.summary.packets, flow.packets_received), (Some(996), Some(996)));
     let (under_way, waits_or_in_service) = (999 - 996, 10 + 1);
     assert_eq!(link.dropped, 2000 - 996 - under_way - waits_or_in_service);
     // What is under way is neither lost nor not.
@@ -73,7 +73,7 @@ fn when_all_is_quiet_everything_sent_has_arrived_or_is_lost() {
         assert_eq!(flow.packets_sent, Some(3000));
         assert_eq!((link.lost > 0, link.dropped > 0), (lossy, overflows), "{link_text}: it tests something");
         let missing = link.lost + link.dropped;
-        assert_eq!(outcome.summary.packets + missing, count(flow.packets_sent), "{link_text}");
+        assert_eq!(count(outcome.summary.packets) + missing, count(flow.packets_sent), "{link_text}");
         assert_eq!(link.offered, count(flow.packets_sent), "{link_text}");
         assert_eq!((link.offered - missing, 0), (link.delivered, link.waiting), "{link_text}");
         assert_eq!(flow.loss_ratio, Some(missing as f64 / 3000.0), "{link_text}");
@@ -104,7 +104,7 @@ fn packets_lost_on_the_second_hop_are_lost_to_the_flow() {
         (2000, a.delivered),
         "what the first lets through is offered to the second"
     );
-    assert_eq!(outcome.summary.packets + a.lost + b.dropped, 2000);
+    assert_eq!(count(outcome.summary.packets) + a.lost + b.dropped, 2000);
     assert_near("ratio", flow.loss_ratio, (a.lost + b.dropped) as f64 / 2000.0, 1e-12);
 }
 
@@ -134,7 +134,7 @@ fn lost_reports_are_not_lost_packets() {
         run(&call("rate = \"192kbps\"\ndelay = \"4ms\"\nloss = { kind = \"bernoulli\", ratio = 0.3 }"));
     let back = link(&some, "back");
     assert!((30..90).contains(&back.lost), "{} of about 200 x 0.3", back.lost);
-    assert_eq!(back.offered, some.summary.packets, "a report for every packet");
+    assert_eq!(back.offered, count(some.summary.packets), "a report for every packet");
     assert_eq!(flow(&some, "f").loss_ratio, Some(0.0));
 
     let all = run(&call("rate = \"192kbps\"\ndelay = \"4ms\"\nloss = { kind = \"bernoulli\", ratio = 1 }"));
@@ -175,7 +175,7 @@ fn delays_of_nanoseconds_take_no_longer_than_none() {
     let text = "duration = \"20s\"\n".to_string() + &a_call("near", "1ns") + &a_call("far", "30ms");
     let windowed = run(&text);
     assert_eq!(windowed.summary, run_at(&text, Pace::Stepped).summary);
-    assert!(windowed.summary.packets > 5000);
+    assert!(windowed.summary.packets > Some(5000));
 }
 
 /// What came to a link is delivered, dropped, lost or still there, and it serves no more than it can.

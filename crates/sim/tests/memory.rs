@@ -64,7 +64,7 @@ fn at_the_end(text: &str) -> (i64, usize, u64) {
     while !simulation.advance(TimeDelta::from_millis(700)) {}
     let live = LIVE.with(Cell::get) - before;
     let outcome = simulation.finish();
-    (live, outcome.flows.rows() + outcome.links.rows(), outcome.summary.packets)
+    (live, outcome.flows.rows() + outcome.links.rows(), outcome.summary.packets.expect("known"))
 }
 
 /// Allocations, and packets, in `seconds` of a world that has run for `before` seconds.

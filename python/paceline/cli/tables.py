@@ -25,10 +25,8 @@ def print_summary(result: Result) -> None:
 
     console = Console(highlight=False)
     summary = result.summary
-    figures = (
-        f": {summary.get('duration_s'):g} s, seed {summary.get('seed')}; "
-        f"{summary.get('packets'):,} packets in {summary.get('wall_s'):.3f} s"
-    )
+    packets = "" if summary["packets"] is None else f"{summary['packets']:,} packets in "
+    figures = f": {summary['duration_s']:g} s, seed {summary['seed']}; {packets}{summary['wall_s']:.3f} s"
     console.print(Text.assemble((str(summary.get("name")), "bold"), figures))
     for name, flow in summary.get("flows", {}).items():
         console.print(flow_table(name, flow))

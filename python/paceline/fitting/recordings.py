@@ -109,13 +109,13 @@ def read_frames(file: str, format_: str | None, data: Path | None = None) -> tup
     """A recording of frame sizes, and warnings about it."""
     source = {"kind": "trace-encoder", "file": file}
     core = _load(_encoder({**source, "format": format_} if format_ else source), file, data)
-    return _frames(_stem(file), core.frame_trace), core.warnings
+    return _frames(_stem(file), core.frame_trace()), core.warnings
 
 
 def draw_frames(generator: Mapping[str, object], count: int, seed: int) -> Frames:
     """What a generator of frame sizes draws."""
     source = {"kind": "trace-encoder", "generator": {**generator, "count": count, "seed": seed}}
-    return _frames("generator", _load(_encoder(source), "generator").frame_trace)
+    return _frames("generator", _load(_encoder(source), "generator").frame_trace())
 
 
 def _stem(file: str) -> str:

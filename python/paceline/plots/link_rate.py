@@ -31,7 +31,7 @@ def throughput_table(result: Result) -> pd.DataFrame:
 
     capacity = result.links.groupby("time_s")["capacity_mbps"].min().reset_index()
     link = pd.DataFrame(
-        {"time_s": capacity["time_s"], "who": "", "what": "link rate", "mbps": capacity["capacity_mbps"]}
+        {"time_s": capacity["time_s"], "who": "", "what": "capacity", "mbps": capacity["capacity_mbps"]}
     )
     flows = with_mean_rates(flow_table(result, {"throughput_mbps": "mbps"}), "mbps").assign(what="throughput")
     return pd.concat([link, flows[["time_s", "who", "what", "mbps"]]], ignore_index=True)
@@ -40,8 +40,8 @@ def throughput_table(result: Result) -> pd.DataFrame:
 def draw_throughput(figure: Figure, rows: pd.DataFrame) -> None:
     axes = figure.subplots()
     carried = rows[rows["what"] == "throughput"]
-    link = rows[rows["what"] == "link rate"]
-    axes.plot(link["time_s"], link["mbps"], color=GREY, linewidth=1.8, label="link rate", drawstyle="steps-pre")
+    link = rows[rows["what"] == "capacity"]
+    axes.plot(link["time_s"], link["mbps"], color=GREY, linewidth=1.8, label="capacity", drawstyle="steps-pre")
     flows = list(carried.groupby("who", sort=False))
     for index, (who, flow) in enumerate(flows):
         label = "throughput" if len(flows) == 1 else f"{shortened(who)}: throughput"
@@ -51,7 +51,7 @@ def draw_throughput(figure: Figure, rows: pd.DataFrame) -> None:
     highest = carried["mbps"].max()
     if link["mbps"].max() > 4 * highest > 0:
         axes.set_ylim(0, 1.6 * highest)
-        axes.annotate("the link rate goes on above", (0.01, 0.93), xycoords="axes fraction", color=GREY)
+        axes.annotate("the capacity goes on above", (0.01, 0.93), xycoords="axes fraction", color=GREY)
     legend(axes)
 
 

@@ -19,9 +19,10 @@ def table(result: Result) -> pd.DataFrame | None:
     """Per frame of the trace that the first flow encodes: its number and its size in kB; None without such a file."""
     import pandas as pd
 
-    for source in source_frames(result):
-        return pd.DataFrame({"frame": range(1, len(source.sizes) + 1), "kB": [s / 1000 for s in source.sizes]})
-    return None
+    source = source_frames(result)
+    if source is None:
+        return None
+    return pd.DataFrame({"frame": range(1, len(source.sizes) + 1), "kB": [size / 1000 for size in source.sizes]})
 
 
 def draw(figure: Figure, rows: pd.DataFrame) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from paceline.figures import titles
 from paceline.plots.plot import Plot, flow_table, with_mean_rates
 from paceline.plots.style import BLACK, BLUE, CYCLE, DASHES, SHADE, VERMILION, legend, shortened, time_axis
 
@@ -17,12 +18,7 @@ if TYPE_CHECKING:
 
 def table(result: Result) -> pd.DataFrame:
     """Per sample and flow: capacity of the narrowest link, target, mean throughput, and both queues' delays."""
-    columns = {
-        "target_bitrate_mbps": "target",
-        "throughput_mbps": "throughput",
-        "queue_delay_ms": "network queue",
-        "send_queue_delay_ms": "send queue",
-    }
+    columns = titles("target_bitrate_mbps", "throughput_mbps", "queue_delay_ms", "send_queue_delay_ms")
     rows = with_mean_rates(flow_table(result, columns), "throughput")
     capacity = result.links.groupby("time_s")["capacity_mbps"].min()
     rows["capacity"] = rows["time_s"].map(capacity)
@@ -43,23 +39,23 @@ def _draw_rates(axes: Axes, rows: pd.DataFrame) -> None:
         link["capacity"],
         step="pre",
         color=SHADE,
-        label="what the link can carry",
+        label="capacity",
         linewidth=0,
     )
     for index, (who, flow) in enumerate(flows):
-        label = "video that arrives" if len(flows) == 1 else shortened(who)
+        label = "throughput" if len(flows) == 1 else shortened(who)
         colour = CYCLE[index % len(CYCLE)]
         axes.plot(flow["time_s"], flow["throughput"], color=colour, label=label)
         if len(flows) == 1:
             axes.plot(
-                flow["time_s"], flow["target"], color=BLACK, linewidth=0.9, linestyle=DASHES[1],
-                label="rate asked of the encoder",
+                flow["time_s"], flow["target bitrate"], color=BLACK, linewidth=0.9, linestyle=DASHES[1],
+                label="target bitrate",
             )  # fmt: skip
     axes.set_ylabel("Mbit/s")
-    axes.set_title("Rate" if len(flows) == 1 else "Rate that arrives", pad=18)
+    axes.set_title("Rate" if len(flows) == 1 else "Throughput", pad=18)
     end = float(rows["time_s"].max())
     time_axis(axes, end, label=False)
-    highest = float(rows[["throughput", "target"]].max().max())
+    highest = float(rows[["throughput", "target bitrate"]].max().max())
     if link["capacity"].max() > 2.5 * highest > 0:
         axes.set_ylim(0, 1.35 * highest)
     legend(axes, columns=3)
@@ -82,13 +78,14 @@ def _mark_changes(axes: Axes, link: pd.DataFrame) -> None:
 
 def _draw_delays(axes: Axes, rows: pd.DataFrame) -> None:
     # A file always waits in its sender: only flows that an encoder feeds have a delay there.
-    fed = rows["send queue"].where(rows.groupby("who")["target"].transform("count") > 0)
-    waits = rows.assign(**{"send queue": fed}).groupby("time_s")[["network queue", "send queue"]]
+    fed = rows["send-queue delay"].where(rows.groupby("who")["target bitrate"].transform("count") > 0)
+    waits = rows.assign(**{"send-queue delay": fed}).groupby("time_s")[["queue delay", "send-queue delay"]]
     worst = waits.max().fillna(0.0)
-    network, send = worst["network queue"], worst["network queue"] + worst["send queue"]
+    network = worst["queue delay"]
+    send = network + worst["send-queue delay"]
     time = worst.index
-    axes.fill_between(time, network, color=BLUE, alpha=0.55, linewidth=0, label="waiting in the network")
-    axes.fill_between(time, network, send, color=VERMILION, alpha=0.55, linewidth=0, label="waiting in the sender")
+    axes.fill_between(time, network, color=BLUE, alpha=0.55, linewidth=0, label="queue delay")
+    axes.fill_between(time, network, send, color=VERMILION, alpha=0.55, linewidth=0, label="send-queue delay")
     axes.set_ylabel("ms")
     axes.set_title("Delay that queues add", pad=18)
     time_axis(axes, float(rows["time_s"].max()))

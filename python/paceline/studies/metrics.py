@@ -199,13 +199,14 @@ class Frames(Metric, frozen=True, kw_only=True, tag="frames"):
     def compute(self, result: Result) -> float | None:
         import pandas as pd
 
-        for source in source_frames(result):
-            if self.statistic == "length":
-                return len(source.sizes) / source.fps
-            if self.statistic == "encoded-loss":
-                return self._encoded_loss(result, source.sizes, source.fps)
-            return statistic(pd.Series(source.sizes), self.statistic)
-        return None
+        source = source_frames(result)
+        if source is None:
+            return None
+        if self.statistic == "length":
+            return len(source.sizes) / source.fps
+        if self.statistic == "encoded-loss":
+            return self._encoded_loss(result, source.sizes, source.fps)
+        return statistic(pd.Series(source.sizes), self.statistic)
 
     def _encoded_loss(self, result: Result, sizes: Sequence[float], fps: float) -> float | None:
         """By which part the first frames were encoded smaller than the trace holds them."""
@@ -226,7 +227,7 @@ class LinkTrace(Metric, frozen=True, kw_only=True, tag="link-trace"):
 
         for link in loads(result.scenario).get("links", {}).values():
             for trace in _traces(link.get("rate")):
-                return statistic(pd.Series(rate_samples(trace, result.folders)), self.statistic)
+                return statistic(pd.Series(rate_samples(trace, result.loaded.folders)), self.statistic)
         return None
 
 

@@ -30,10 +30,10 @@ pub struct ReceivedPacket {
     pub payload: Bytes,
     /// When it was sent.
     pub sent: Time,
-    /// What it waited in queues, summed over links, own serialisation out.
-    pub wait: TimeDelta,
+    /// What it waited in link queues, summed over links, own serialisation out.
+    pub queue_delay: TimeDelta,
     /// What delay noise added.
-    pub noise: TimeDelta,
+    pub delay_noise: TimeDelta,
     /// Its mark on arrival.
     pub ecn: Ecn,
     /// Whether its payload had arrived before.
@@ -108,6 +108,11 @@ impl FlowRecorder {
     /// When it is to look at the flow's ends.
     pub fn ticker(&self) -> Ticker {
         self.config.times.ticker(&self.window)
+    }
+
+    /// Whether this end knows `facts`.
+    pub fn knows(&self, facts: Facts) -> bool {
+        self.config.facts.covers(facts)
     }
 
     /// A data packet was handed to the network after it waited in the send queue.
@@ -240,11 +245,9 @@ impl FlowRecorder {
 
     /// Packets that left; where that is not seen, those that arrived or are known to be lost.
     pub(crate) fn packets_sent(&self) -> Option<u64> {
-        let (facts, receiver) = (self.config.facts, &self.receiver);
-        if facts.covers(Facts::DEPARTURES) {
-            return Some(self.sender.packets);
-        }
-        facts.covers(Facts::ARRIVALS).then_some(receiver.arrived + receiver.lost)
+        let (sender, receiver) = (&self.sender, &self.receiver);
+        let arrived_or_lost = || self.knows(Facts::ARRIVALS).then_some(receiver.arrived + receiver.lost);
+        self.knows(Facts::DEPARTURES).then_some(sender.packets).or_else(arrived_or_lost)
     }
 
     pub(crate) fn sampled(&self) -> BTreeMap<String, Option<f64>> {

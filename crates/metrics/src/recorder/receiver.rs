@@ -17,9 +17,9 @@ pub(crate) struct ReceivedSums {
     pub(crate) bytes: u64,
     pub(crate) packets: u64,
     /// Nanoseconds that they waited in link queues.
-    pub(crate) waited: u64,
+    pub(crate) queue_delay: u64,
     /// Nanoseconds from their sending to their arrival.
-    pub(crate) under_way: u64,
+    pub(crate) one_way_delay: u64,
     /// How many were marked CE.
     pub(crate) ce: u64,
     /// Frames that were displayed, and nanoseconds from their capture to their display.
@@ -63,7 +63,7 @@ pub(crate) struct ReceiverHalf {
     pub(crate) arrived: u64,
     pub(crate) lost: u64,
     pub(crate) queue_delay: Histogram,
-    pub(crate) noise: Histogram,
+    pub(crate) delay_noise: Histogram,
     pub(crate) one_way_delay: Histogram,
     pub(crate) variation: Variation,
     pub(crate) frame_delay: Histogram,
@@ -102,7 +102,7 @@ impl ReceiverHalf {
             arrived: 0,
             lost: 0,
             queue_delay: Histogram::new(),
-            noise: Histogram::new(),
+            delay_noise: Histogram::new(),
             one_way_delay: Histogram::new(),
             variation: Variation::default(),
             frame_delay: Histogram::new(),
@@ -128,8 +128,8 @@ impl ReceiverHalf {
         if let Some(interval) = self.intervals.get_mut(usize::from(packet.stream.0)) {
             interval.bytes += packet.size.as_u64();
             interval.packets += 1;
-            interval.waited += packet.wait.as_nanos().max(0) as u64;
-            interval.under_way += (packet.now - packet.sent).as_nanos().max(0) as u64;
+            interval.queue_delay += packet.queue_delay.as_nanos().max(0) as u64;
+            interval.one_way_delay += (packet.now - packet.sent).as_nanos().max(0) as u64;
             interval.ce += ce;
         }
         if self.window.contains(packet.now) {
@@ -137,8 +137,8 @@ impl ReceiverHalf {
             self.bytes += packet.size.as_u64();
             self.goodput_bytes += if packet.duplicate { 0 } else { packet.payload.as_u64() };
             self.ce += ce;
-            self.queue_delay.record(packet.wait);
-            self.noise.record(packet.noise);
+            self.queue_delay.record(packet.queue_delay);
+            self.delay_noise.record(packet.delay_noise);
             self.one_way_delay.record(packet.now - packet.sent);
             if !packet.duplicate {
                 self.variation.record(packet.now - packet.sent);

@@ -16,7 +16,7 @@ pub(crate) struct SentSums {
     pub(crate) bytes: u64,
     pub(crate) packets: u64,
     /// Nanoseconds that they waited in the send queue.
-    pub(crate) waited: u64,
+    pub(crate) send_queue_delay: u64,
 }
 
 /// What one stream shows at its sender at the end of an interval.
@@ -98,15 +98,15 @@ impl SenderHalf {
     }
 
     #[inline]
-    pub(super) fn sent(&mut self, now: Time, stream: StreamId, size: Bytes, waited: TimeDelta) {
+    pub(super) fn sent(&mut self, now: Time, stream: StreamId, size: Bytes, send_queue_delay: TimeDelta) {
         if let Some(interval) = self.intervals.get_mut(usize::from(stream.0)) {
             interval.bytes += size.as_u64();
             interval.packets += 1;
-            interval.waited += waited.as_nanos().max(0) as u64;
+            interval.send_queue_delay += send_queue_delay.as_nanos().max(0) as u64;
         }
         if self.window.contains(now) {
             self.packets += 1;
-            self.send_queue_delay.record(waited);
+            self.send_queue_delay.record(send_queue_delay);
         }
     }
 

@@ -114,9 +114,19 @@ fn finished(mut recorder: FlowRecorder) -> FlowSummary {
     recorder.summary()
 }
 
-fn received(sent: Time, now: Time, wait: TimeDelta, ecn: Ecn) -> ReceivedPacket {
-    let (size, payload, noise) = (Bytes::new(1012), Bytes::new(1000), TimeDelta::ZERO);
-    ReceivedPacket { now, stream: STREAM, size, payload, sent, wait, noise, ecn, duplicate: false }
+fn received(sent: Time, now: Time, queue_delay: TimeDelta, ecn: Ecn) -> ReceivedPacket {
+    let (size, payload, delay_noise) = (Bytes::new(1012), Bytes::new(1000), TimeDelta::ZERO);
+    ReceivedPacket {
+        now,
+        stream: STREAM,
+        size,
+        payload,
+        sent,
+        queue_delay,
+        delay_noise,
+        ecn,
+        duplicate: false,
+    }
 }
 
 #[test]
@@ -442,7 +452,7 @@ fn the_summary_says_null_and_never_nan() {
         seed: 1,
         duration_s: 1e6,
         wall_s: f64::NAN,
-        packets: 0,
+        packets: None,
         events: 0,
         flows,
         links,

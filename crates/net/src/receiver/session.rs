@@ -114,8 +114,8 @@ impl<'a> Session<'a> {
             size: Bytes::new(datagram.bytes.len() as u64) + self.overhead,
             payload,
             sent: now - self.delay,
-            wait: TimeDelta::ZERO,
-            noise: TimeDelta::ZERO,
+            queue_delay: TimeDelta::ZERO,
+            delay_noise: TimeDelta::ZERO,
             ecn: datagram.ecn,
             duplicate,
         });

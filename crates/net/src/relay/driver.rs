@@ -273,8 +273,8 @@ fn received(at: Time, stream: StreamId, packet: &RelayedPacket) -> ReceivedPacke
         size: packet.size,
         payload: Bytes::ZERO,
         sent: packet.entered,
-        wait: packet.wait,
-        noise: packet.noise,
+        queue_delay: packet.wait,
+        delay_noise: packet.noise,
         ecn: packet.ecn,
         duplicate: false,
     }

@@ -263,8 +263,8 @@ fn received(now: Time, packet: &Delivered, overhead: Bytes, queued: TimeDelta) -
         size: packet.size + overhead,
         payload: packet.payload,
         sent: packet.sent,
-        wait: queued,
-        noise: TimeDelta::ZERO,
+        queue_delay: queued,
+        delay_noise: TimeDelta::ZERO,
         ecn: packet.ecn,
         duplicate: false,
     }

@@ -1,0 +1,58 @@
+//! The histogram against sorted values.
+
+use super::*;
+use proptest::prelude::*;
+
+#[test]
+fn buckets_are_consecutive() {
+    let mut last = 0;
+    for value in 0..100_000u64 {
+        let index = bucket(value);
+        assert!(index == last || index == last + 1, "{value}");
+        last = index;
+    }
+    assert_eq!(bucket(u64::MAX), 7423);
+    assert_eq!((0..256).map(|v| middle(bucket(v))).collect::<Vec<_>>(), (0..256).collect::<Vec<_>>());
+}
+
+#[test]
+fn an_empty_one_has_no_figures() {
+    let empty = Histogram::new();
+    assert_eq!((empty.quantile(0.5), empty.max(), empty.mean_nanos()), (None, None, None));
+}
+
+#[test]
+fn weights_count_as_repetitions() {
+    let (mut weighted, mut repeated) = (Histogram::new(), Histogram::new());
+    for (value, weight) in [(5_000, 3), (70_000, 1), (900_000, 2)] {
+        weighted.record_weighted(TimeDelta::from_nanos(value), weight);
+        (0..weight).for_each(|_| repeated.record(TimeDelta::from_nanos(value)));
+    }
+    assert_eq!((weighted.count, weighted.sum, &weighted.buckets), (6, repeated.sum, &repeated.buckets));
+}
+
+proptest! {
+    #[test]
+    fn quantiles_are_exact_to_one_percent(
+        mut values in proptest::collection::vec(0i64..3_000_000_000_000, 1..400),
+        q in 0.0f64..=1.0,
+    ) {
+        let mut histogram = Histogram::new();
+        values.iter().for_each(|value| histogram.record(TimeDelta::from_nanos(*value)));
+        values.sort_unstable();
+        let rank = ((q * values.len() as f64).ceil() as usize).clamp(1, values.len());
+        let exact = values[rank - 1] as f64;
+        let found = histogram.quantile(q).expect("not empty").as_nanos() as f64;
+        prop_assert!((found - exact).abs() <= 0.005 * exact, "{found} for {exact}");
+        let mean = values.iter().map(|v| *v as f64).sum::<f64>() / values.len() as f64;
+        prop_assert!((histogram.mean_nanos().expect("not empty") - mean).abs() <= 1e-9 * mean.max(1.0));
+        prop_assert_eq!(histogram.max().map(|max| max.as_nanos()), values.last().copied());
+    }
+
+    #[test]
+    fn no_span_panics(nanos in any::<i64>(), weight in 0u64..1 << 40) {
+        let mut histogram = Histogram::new();
+        histogram.record_weighted(TimeDelta::from_nanos(nanos), weight);
+        let _ = (histogram.quantile(0.99), histogram.mean_nanos());
+    }
+}
