@@ -1,4 +1,4 @@
-//! DCCP: any bytes are what a network, applications and strangers do to a connection and the hosts behind it.
+//! DCCP: any bytes are what a network, applications and unknown peers do to a connection and the hosts behind it.
 //!
 //! The interpreter is that of the transport's tests; it says what the bytes mean.
 #![cfg_attr(fuzzing, no_main)]

@@ -1,4 +1,4 @@
-//! TCP: any bytes are what a network and strangers do to a connection, against an independent model of the stream.
+//! TCP: any bytes are what a network and unknown peers do to a connection, against an independent model of the stream.
 //!
 //! The interpreter is that of the transport's tests; it says what the bytes mean.
 #![cfg_attr(fuzzing, no_main)]

@@ -17,7 +17,7 @@ impl Controller for Scream {
         let Some(stream) = self.streams.get_mut(id) else { return Update::none() };
         stream.rates.on_offered(offered.bytes);
         stream.media.set_queue(now, queue);
-        self.turns[id].waiting = queue.bytes.as_u64();
+        self.credits[id].waiting = queue.bytes.as_u64();
         let mut update = Update::none();
         if offered.frame_end {
             update.discard = stream.media.check_discard(&self.params, now);
@@ -38,8 +38,8 @@ impl Controller for Scream {
         self.count_in_flight();
         self.last_sent = Some(now);
         self.learn_mss(now, packet.size);
-        if self.turns.len() > 1 {
-            scheduler::on_sent(&mut self.turns, packet.stream, packet.size.as_u64());
+        if self.credits.len() > 1 {
+            scheduler::on_sent(&mut self.credits, packet.stream, packet.size.as_u64());
         }
         Update { next_stream: self.next_stream(), ..Update::allow(self.send_window()) }
     }
@@ -58,7 +58,7 @@ impl Controller for Scream {
         let id = usize::from(queue.stream.0);
         if let Some(stream) = self.streams.get_mut(id) {
             stream.media.set_queue(now, queue);
-            self.turns[id].waiting = queue.bytes.as_u64();
+            self.credits[id].waiting = queue.bytes.as_u64();
         }
         Update { next_stream: self.next_stream(), ..Update::none() }
     }

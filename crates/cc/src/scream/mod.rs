@@ -29,7 +29,7 @@ use media_rate::{Congestion, MediaRate};
 use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
 use rate::Rates;
 use round_trip::{RoundTrip, RoundTripShares};
-use scheduler::Turn;
+use scheduler::StreamCredit;
 use window::Window;
 
 /// What a learned packet size starts from.
@@ -43,7 +43,7 @@ pub struct Scream {
     params: Params,
     l4s: bool,
     streams: Vec<Stream>,
-    turns: Vec<Turn>,
+    credits: Vec<StreamCredit>,
     window: Window,
     base: BaseDelay,
     trend: DelayTrend,
@@ -109,7 +109,10 @@ impl Scream {
         Scream {
             l4s,
             streams: priorities.iter().map(stream).collect(),
-            turns: priorities.iter().map(|&priority| Turn { priority, waiting: 0, credit: 0.0 }).collect(),
+            credits: priorities
+                .iter()
+                .map(|&priority| StreamCredit { priority, waiting: 0, credit: 0.0 })
+                .collect(),
             window: Window::new(&params, Time::ZERO),
             base: BaseDelay::new(),
             trend: DelayTrend::default(),
@@ -217,7 +220,7 @@ impl Scream {
 
     #[inline]
     fn next_stream(&self) -> Option<StreamId> {
-        if self.turns.len() > 1 { scheduler::next(&self.turns) } else { None }
+        if self.credits.len() > 1 { scheduler::next(&self.credits) } else { None }
     }
 
     fn answer(&self) -> Update {

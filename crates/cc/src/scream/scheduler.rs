@@ -5,9 +5,9 @@
 
 use crate::StreamId;
 
-/// A stream's place in the schedule.
+/// The credit of a stream.
 #[derive(Clone, Copy, Debug)]
-pub struct Turn {
+pub struct StreamCredit {
     /// Share of the stream, above 0: a larger one goes more often.
     pub priority: f64,
     /// Bytes that wait in the send queue of the stream.
@@ -16,34 +16,35 @@ pub struct Turn {
     pub credit: f64,
 }
 
-/// `stream` sent `bytes`: all that wait are credited, the sender pays. Credit is for waiting: others save none up.
-pub fn on_sent(turns: &mut [Turn], stream: StreamId, bytes: u64) {
+/// `stream` sent `bytes`: all streams that wait are credited, and the sender pays. A stream that does not wait saves no
+/// credit.
+pub fn on_sent(credits: &mut [StreamCredit], stream: StreamId, bytes: u64) {
     let sender = usize::from(stream.0);
-    if sender >= turns.len() {
+    if sender >= credits.len() {
         return;
     }
-    let waits = |turn: usize, waiting: u64| waiting > 0 || turn == sender;
-    let total: f64 = turns
+    let waits = |index: usize, waiting: u64| waiting > 0 || index == sender;
+    let total: f64 = credits
         .iter()
         .enumerate()
-        .filter(|(n, turn)| waits(*n, turn.waiting))
-        .map(|(_, turn)| turn.priority)
+        .filter(|(n, one)| waits(*n, one.waiting))
+        .map(|(_, one)| one.priority)
         .sum();
-    for (n, turn) in turns.iter_mut().enumerate() {
-        turn.credit =
-            if waits(n, turn.waiting) { turn.credit + bytes as f64 * turn.priority / total } else { 0.0 };
+    for (n, one) in credits.iter_mut().enumerate() {
+        one.credit =
+            if waits(n, one.waiting) { one.credit + bytes as f64 * one.priority / total } else { 0.0 };
     }
-    let turn = &mut turns[sender];
-    turn.waiting = turn.waiting.saturating_sub(bytes);
-    turn.credit = if turn.waiting > 0 { turn.credit - bytes as f64 } else { 0.0 };
+    let one = &mut credits[sender];
+    one.waiting = one.waiting.saturating_sub(bytes);
+    one.credit = if one.waiting > 0 { one.credit - bytes as f64 } else { 0.0 };
 }
 
 /// The stream that goes next, if any waits: the largest credit, then the highest priority, then the first.
-pub fn next(turns: &[Turn]) -> Option<StreamId> {
-    let waiting = turns.iter().enumerate().filter(|(_, turn)| turn.waiting > 0);
-    let best = waiting.reduce(|best, turn| {
-        let rank = |turn: &Turn| (turn.credit, turn.priority);
-        if rank(turn.1) > rank(best.1) { turn } else { best }
+pub fn next(credits: &[StreamCredit]) -> Option<StreamId> {
+    let waiting = credits.iter().enumerate().filter(|(_, one)| one.waiting > 0);
+    let best = waiting.reduce(|best, one| {
+        let rank = |one: &StreamCredit| (one.credit, one.priority);
+        if rank(one.1) > rank(best.1) { one } else { best }
     })?;
     Some(StreamId(best.0 as u8))
 }
@@ -56,15 +57,15 @@ mod tests {
 
     /// How many of `rounds` packets each stream sends while all wait.
     fn shares(priorities: &[f64], rounds: usize) -> Vec<usize> {
-        let mut turns: Vec<Turn> = priorities
+        let mut credits: Vec<StreamCredit> = priorities
             .iter()
-            .map(|&priority| Turn { priority, waiting: u64::MAX / 2, credit: 0.0 })
+            .map(|&priority| StreamCredit { priority, waiting: u64::MAX / 2, credit: 0.0 })
             .collect();
         let mut sent = vec![0; priorities.len()];
         for _ in 0..rounds {
-            let stream = next(&turns).expect("all wait");
+            let stream = next(&credits).expect("all wait");
             sent[stream.0 as usize] += 1;
-            on_sent(&mut turns, stream, 1000);
+            on_sent(&mut credits, stream, 1000);
         }
         sent
     }
@@ -80,13 +81,13 @@ mod tests {
 
     #[test]
     fn only_streams_that_wait_go() {
-        let mut turns = [
-            Turn { priority: 1.0, waiting: 0, credit: 9.0 },
-            Turn { priority: 0.1, waiting: 10, credit: 0.0 },
+        let mut credits = [
+            StreamCredit { priority: 1.0, waiting: 0, credit: 9.0 },
+            StreamCredit { priority: 0.1, waiting: 10, credit: 0.0 },
         ];
-        assert_eq!(next(&turns), Some(StreamId(1)));
-        on_sent(&mut turns, StreamId(1), 10);
-        assert_eq!(next(&turns), None);
-        assert_eq!(turns[0].credit, 0.0);
+        assert_eq!(next(&credits), Some(StreamId(1)));
+        on_sent(&mut credits, StreamId(1), 10);
+        assert_eq!(next(&credits), None);
+        assert_eq!(credits[0].credit, 0.0);
     }
 }

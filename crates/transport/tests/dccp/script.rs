@@ -281,7 +281,7 @@ impl World {
             18 => self.pass(TimeDelta::from_secs(i64::from(script.byte() % 8)))?,
             19 => self.application(script, to_server),
             20 => self.off_window(script, to_server),
-            21 => self.stranger(script),
+            21 => self.unknown_peer(script),
             22..26 if self.hostile => self.forge(script, to_server),
             26 if self.hostile => self.end(script, to_server),
             27 if self.hostile => self.leap(TimeDelta::from_secs(i64::from(script.word()))),
@@ -367,7 +367,7 @@ impl World {
     }
 
     /// Somebody else: Requests and scans from other addresses and ports.
-    fn stranger(&mut self, script: &mut Script<'_>) {
+    fn unknown_peer(&mut self, script: &mut Script<'_>) {
         for _ in 0..script.byte() % 32 {
             let ports = Ports {
                 source: 6000 + u16::from(script.byte()),
@@ -417,7 +417,7 @@ impl World {
             self.quiet(TimeDelta::from_secs(2))?;
         }
         if let Some(reason) = self.closed {
-            // Strangers may have taken every place, and a handshake may be given up.
+            // Unknown peers may have taken every place, and a handshake may be given up.
             return if self.opened {
                 Err(format!("the connection did not survive: {reason}"))
             } else {
@@ -425,7 +425,7 @@ impl World {
             };
         }
         if !self.connected {
-            // Strangers may have taken every place; that is what the limit is for.
+            // Unknown peers may have taken every place; that is what the limit is for.
             return if self.server.flows().count() >= MOST_CONNECTIONS {
                 Ok(())
             } else {

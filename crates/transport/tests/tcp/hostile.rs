@@ -1,4 +1,4 @@
-//! Whatever the network does, and whatever strangers send: everything arrives once and in order, nothing panics.
+//! Whatever the network does, and whatever unknown peers send: everything arrives once and in order, nothing panics.
 
 use crate::net::{Action, Net, at, ms};
 use crate::recovery::{KINDS, config};
@@ -116,7 +116,7 @@ fn a_connection_may_be_refused() {
         [(flags[0], 1, true), (flags[1], 1, true), (flags[0], 2, false), (Flags::RST, 1, false)]
     {
         let mut net = Net::new(&config, Some(2_000));
-        // The answers of the true receiver do not arrive, until the stranger's has.
+        // The answers of the true receiver do not arrive, until the unknown peer's has.
         net.ack_rule = Box::new(|n, _| if n == 0 { Action::Dropped } else { Action::Arrives });
         let mut net = net.started();
         net.run(at(60));

@@ -396,7 +396,7 @@ impl<C: Controller> Pair<C> {
         if due.is_some() {
             return Err(format!("still due at {due:?}, now {:?}: a driver would never sleep", self.now));
         }
-        // Blocks of strangers take back what they told; the window holds even so, which `check_window` sees.
+        // Blocks of an unknown peer take back what they told; the window holds even so, which `check_window` sees.
         let told_lies = self.hostile && self.config.recovery == RecoveryKind::Sack;
         let (counted, in_flight) = (self.sender.controller().snapshot().in_flight, self.sender.in_flight());
         if !told_lies && counted.is_some_and(|counted| counted != in_flight) {
