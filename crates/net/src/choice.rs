@@ -52,7 +52,7 @@ impl<'a> ChosenFlow<'a> {
             }
             EndsParts::Rtp(rtp) => Over::Rtp(rtp),
             EndsParts::Dccp(dccp) => Over::Dccp(dccp),
-            _ => {
+            EndsParts::Tcp { .. } | EndsParts::Transfers { .. } | EndsParts::Udp { .. } => {
                 let (name, found) = (&spec.name, spec.transport.name());
                 let what = format!("flow {name} has transport {found}, expected rtp or dccp");
                 return Err(NetError::Unsupported { what });

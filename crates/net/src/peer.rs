@@ -17,7 +17,7 @@ pub(crate) struct SenderFilter {
 
 /// A packet of the sender.
 #[derive(Debug)]
-pub(crate) struct Admitted<'d> {
+pub(crate) struct MediaPacket<'d> {
     pub view: RtpView<'d>,
     /// SSRCs of all streams of its sender.
     pub ssrcs: Ssrcs,
@@ -47,7 +47,7 @@ impl SenderFilter {
         now: Time,
         datagram: &Datagram<'d>,
         counters: &mut NetCounters,
-    ) -> Option<Admitted<'d>> {
+    ) -> Option<MediaPacket<'d>> {
         let view = rtp::decode(datagram.bytes).ok().filter(|view| view.header.payload_type == PAYLOAD_TYPE);
         let Some(view) = view else {
             counters.malformed += 1;
@@ -60,11 +60,11 @@ impl SenderFilter {
         }
         let before = self.address();
         match self.lock.admit(now, (datagram.from, ssrcs)) {
-            Admission::Known => Some(Admitted { view, ssrcs, new: false }),
+            Admission::Known => Some(MediaPacket { view, ssrcs, new: false }),
             Admission::New => {
                 // A sender that was heard only once remains unknown.
                 counters.unknown_peers += u64::from(before.is_some());
-                Some(Admitted { view, ssrcs, new: true })
+                Some(MediaPacket { view, ssrcs, new: true })
             }
             Admission::Unknown if before == Some(datagram.from) => {
                 counters.unknown_ssrc += 1;

@@ -45,8 +45,8 @@ fn a_connection_opens_carries_and_closes() {
 fn media_and_ccid3_without_ack_vectors() {
     let loaded = loaded(
         "duration = \"1s\"\n[links.l]\nrate = \"10Mbps\"\nqueue = { packets = 100 }\n[flows.f]\n\
-         transport = \"dccp\"\ncontroller = \"ccid3\"\nsource = { kind = \"trace-encoder\", generator = \
-         \"frames\", fps = 50 }\npath = [\"l\"]\nstart = \"100ms\"\nstop = \"900ms\"\n\
+         transport = \"dccp\"\ncontroller = \"ccid3\"\nsource = { kind = \"cbr\", rate = \"2Mbps\", \
+         fps = 50 }\npath = [\"l\"]\nstart = \"100ms\"\nstop = \"900ms\"\n\
          pause = [[\"300ms\", \"500ms\"]]\n",
     );
     let (sent, received) = direct(&loaded);

@@ -57,7 +57,7 @@ fn runs(kind: &str, transport: &str, loaded: &Loaded) -> bool {
 #[test]
 fn every_pair_runs_over_loopback_or_is_refused_by_name() {
     let pairs: Vec<_> = ControllerParams::KINDS
-        .into_iter()
+        .iter()
         .flat_map(|kind| Transport::NAMES.iter().map(move |transport| (*kind, *transport)))
         .filter_map(|(kind, transport)| Some((kind, transport, scenario(kind, transport)?)))
         .collect();

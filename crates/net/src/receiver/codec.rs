@@ -16,7 +16,7 @@ pub(super) const FIRST_NUMBERS: u64 = 100;
 
 /// A packet that the one sender sent, as the codec admitted it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Admitted<'p> {
+pub(super) struct SessionPacket<'p> {
     /// Whether the sender is heard for the first time: a session begins, and what was before is forgotten.
     pub begins: bool,
     pub stream: StreamId,
@@ -44,7 +44,7 @@ pub(super) trait ReceivingCodec {
         now: Time,
         datagram: &Datagram<'_>,
         counters: &mut NetCounters,
-        take: impl FnMut(Admitted<'_>),
+        take: impl FnMut(SessionPacket<'_>),
     );
 
     /// A report of the session is to go to its sender.

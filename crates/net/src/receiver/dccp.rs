@@ -6,7 +6,7 @@
 //! another. Nothing is kept of Requests, scans and packets of unknown peers (RFC 4340 section 8.1.4), and answers to them
 //! are limited in rate.
 
-use super::codec::{Admitted, Data, NUMBERS_BEFORE, ReceivingCodec, RtpNumbers};
+use super::codec::{Data, NUMBERS_BEFORE, ReceivingCodec, RtpNumbers, SessionPacket};
 use crate::NetError;
 use crate::dccp::{is_media, secret};
 use crate::output::NetCounters;
@@ -28,7 +28,7 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 const MOST_CANDIDATES: usize = 16;
 
 /// The connection that is the flow's.
-struct Peer {
+struct SenderConnection {
     flow: FlowId,
     /// When its cookie came back.
     since: Time,
@@ -38,25 +38,25 @@ struct Peer {
 }
 
 /// The host, and which of its connections is the sender's.
-pub(super) struct DccpCodec {
+pub(super) struct DccpReceivingCodec {
     host: Host<FlowCcids>,
     local: SocketAddr,
     media: bool,
     /// A peer that brings no data for so long gives way to another.
     silence: Option<TimeDelta>,
-    peer: Option<Peer>,
+    peer: Option<SenderConnection>,
     /// Whether the peer has brought data: from then on nobody else is let in.
     established: bool,
     ended: Option<Ended>,
 }
 
-impl DccpCodec {
+impl DccpReceivingCodec {
     /// A host on `local` that takes the flow's connections.
     pub fn new(
         parts: &DccpParts,
         local: SocketAddr,
         silence: Option<TimeDelta>,
-    ) -> Result<DccpCodec, NetError> {
+    ) -> Result<DccpReceivingCodec, NetError> {
         let config = HostConfig {
             connection: DccpConfig { ect: Ecn::NotEct, ..parts.config.clone() },
             max_connections: MOST_CANDIDATES,
@@ -67,7 +67,7 @@ impl DccpCodec {
         let wrong = |error| NetError::Unsupported { what: format!("dccp.service: {error}") };
         host.listen(FLOW_PORTS.destination, parts.service).map_err(wrong)?;
         let media = is_media(parts);
-        Ok(DccpCodec { host, local, media, silence, peer: None, established: false, ended: None })
+        Ok(DccpReceivingCodec { host, local, media, silence, peer: None, established: false, ended: None })
     }
 
     fn is_peer(&self, flow: &FlowId) -> bool {
@@ -85,7 +85,7 @@ impl DccpCodec {
             match event {
                 Event::Connected if self.peer.is_none() && !self.established => {
                     let (numbers, rtp) = (PacketNumbers::default(), self.media.then(RtpNumbers::default));
-                    self.peer = Some(Peer { flow, since: now, numbers, rtp });
+                    self.peer = Some(SenderConnection { flow, since: now, numbers, rtp });
                     self.host.set_max_connections(0);
                 }
                 // Two had a connection before one of them was the sender's.
@@ -116,7 +116,7 @@ impl DccpCodec {
         &mut self,
         (number, short, kind): (SequenceNumber, bool, PacketType),
         payload: Option<&Payload>,
-        mut take: impl FnMut(Admitted<'_>),
+        mut take: impl FnMut(SessionPacket<'_>),
     ) {
         let Some(peer) = &mut self.peer else { return };
         let number = peer.numbers.extend(number, short);
@@ -137,17 +137,17 @@ impl DccpCodec {
             }
             None => Data { payload: bytes, padding: 0, rtp: None },
         });
-        take(Admitted { begins: false, stream: StreamId(0), number, data });
+        take(SessionPacket { begins: false, stream: StreamId(0), number, data });
     }
 }
 
-impl ReceivingCodec for DccpCodec {
+impl ReceivingCodec for DccpReceivingCodec {
     fn receive(
         &mut self,
         now: Time,
         datagram: &Datagram<'_>,
         counters: &mut NetCounters,
-        take: impl FnMut(Admitted<'_>),
+        take: impl FnMut(SessionPacket<'_>),
     ) {
         // The system has checked UDP's length, and its checksum but for one of zero over IPv4, which a socket does not show.
         let Ok(packet) = decode_in_udp(datagram.bytes) else {
@@ -192,7 +192,9 @@ impl ReceivingCodec for DccpCodec {
             self.host.handle_timeout(now);
         }
         // A client that connects and brings no data must not keep others out for ever, whatever else it says.
-        let idle = |peer: &&Peer| self.silence.is_some_and(|most| now.saturating_since(peer.since) >= most);
+        let idle = |peer: &&SenderConnection| {
+            self.silence.is_some_and(|most| now.saturating_since(peer.since) >= most)
+        };
         let idle = self.peer.as_ref().filter(|_| !self.established).filter(idle);
         if let Some(flow) = idle.map(|peer| peer.flow) {
             self.reset(now, &flow);

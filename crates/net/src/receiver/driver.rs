@@ -1,7 +1,7 @@
 //! The receiver's loop, whatever the transport: datagrams in, answers out, sleep.
 
 use super::ReceiveOptions;
-use super::codec::{Admitted, ReceivingCodec};
+use super::codec::{ReceivingCodec, SessionPacket};
 use super::session::{Session, SessionConfig};
 use crate::choice::{ChosenFlow, reachable_from_outside};
 use crate::clock::{DriverClock, Moment};
@@ -18,7 +18,7 @@ use paceline_units::{Ecn, Time, TimeDelta};
 /// Datagrams read before the rest of the loop has its turn.
 const AT_ONCE: usize = 256;
 
-pub(super) struct Driver<'a, C> {
+pub(super) struct ReceivingDriver<'a, C> {
     port: Port,
     inbox: Inbox,
     flow: ChosenFlow<'a>,
@@ -36,16 +36,16 @@ pub(super) struct Driver<'a, C> {
     closing: bool,
 }
 
-impl<'a, C: ReceivingCodec> Driver<'a, C> {
+impl<'a, C: ReceivingCodec> ReceivingDriver<'a, C> {
     pub fn new(
         port: Port,
         flow: ChosenFlow<'a>,
         config: SessionConfig,
         codec: C,
         options: ReceiveOptions,
-    ) -> Driver<'a, C> {
+    ) -> ReceivingDriver<'a, C> {
         let longest = flow.scenario.duration;
-        Driver {
+        ReceivingDriver {
             port,
             inbox: Inbox::new(),
             flow,
@@ -78,7 +78,7 @@ impl<'a, C: ReceivingCodec> Driver<'a, C> {
         }
         let ran = self.session.as_ref().map_or(Time::ZERO, |session| session.clock.now());
         self.close(control.stopped())?;
-        let Driver { mut codec, mut counters, port, session, flow, .. } = self;
+        let ReceivingDriver { mut codec, mut counters, port, session, flow, .. } = self;
         let ended = codec.finish(ran, &mut counters);
         let warnings = [outside, ended, port.finish()].into_iter().flatten().collect();
         Ok(match session {
@@ -109,9 +109,9 @@ impl<'a, C: ReceivingCodec> Driver<'a, C> {
     /// Hands a datagram to the codec, what that admits to the session, and their answers back.
     fn take(&mut self, datagram: &Datagram<'_>) {
         let now = self.reach(datagram.arrived);
-        let Driver { codec, session, flow, config, counters, closing, .. } = self;
+        let ReceivingDriver { codec, session, flow, config, counters, closing, .. } = self;
         let mut refused = NetCounters::default();
-        codec.receive(now, datagram, counters, |packet: Admitted<'_>| {
+        codec.receive(now, datagram, counters, |packet: SessionPacket<'_>| {
             if *closing {
                 return;
             }

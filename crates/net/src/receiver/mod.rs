@@ -31,12 +31,12 @@ use crate::choice::{ChosenFlow, Over};
 use crate::port::Port;
 use crate::socket::UdpPort;
 use crate::{Control, NetError, NetOutput};
-use dccp::DccpCodec;
-use driver::Driver;
+use dccp::DccpReceivingCodec;
+use driver::ReceivingDriver;
 use paceline_scenario::{Loaded, Loader, Origin, load};
 use paceline_transport::rtp::FeedbackConfig;
 use paceline_units::TimeDelta;
-use rtp::RtpCodec;
+use rtp::RtpReceivingCodec;
 use session::SessionConfig;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -112,15 +112,15 @@ impl<'a> Receiver<'a> {
         match flow.over {
             Over::Rtp(parts) => {
                 let (streams, feedback, playout) = (parts.streams.len(), parts.feedback, parts.playout);
-                let codec = RtpCodec::new(parts, options.ssrc);
+                let codec = RtpReceivingCodec::new(parts, options.ssrc);
                 let config = SessionConfig { streams, feedback, playout };
-                Driver::new(port, flow, config, codec, options).run(control)
+                ReceivingDriver::new(port, flow, config, codec, options).run(control)
             }
             Over::Dccp(parts) => {
-                let codec = DccpCodec::new(parts, port.socket.address()?, options.silence)?;
+                let codec = DccpReceivingCodec::new(parts, port.socket.address()?, options.silence)?;
                 let (feedback, playout) = (FeedbackConfig::default(), parts.playout);
                 let config = SessionConfig { streams: 1, feedback, playout };
-                Driver::new(port, flow, config, codec, options).run(control)
+                ReceivingDriver::new(port, flow, config, codec, options).run(control)
             }
         }
     }

@@ -1,6 +1,6 @@
 //! RTP from one sender, and RFC 8888 reports back to it.
 
-use super::codec::{Admitted, Data, ReceivingCodec, RtpNumbers};
+use super::codec::{Data, ReceivingCodec, RtpNumbers, SessionPacket};
 use crate::output::NetCounters;
 use crate::peer::SenderFilter;
 use crate::socket::Datagram;
@@ -17,7 +17,7 @@ const OWN_SSRC: u32 = 1;
 const LARGEST_REPORT: Bytes = Bytes::new(1200);
 
 /// Whom it listens to, and the numbers of its streams.
-pub(super) struct RtpCodec {
+pub(super) struct RtpReceivingCodec {
     filter: SenderFilter,
     ssrcs: Ssrcs,
     numbers: Vec<RtpNumbers>,
@@ -26,11 +26,11 @@ pub(super) struct RtpCodec {
     sent: usize,
 }
 
-impl RtpCodec {
+impl RtpReceivingCodec {
     /// For the streams of a flow, whose first SSRC is `ssrc` if that is known.
-    pub fn new(parts: &RtpParts, ssrc: Option<u32>) -> RtpCodec {
+    pub fn new(parts: &RtpParts, ssrc: Option<u32>) -> RtpReceivingCodec {
         let streams = parts.streams.len();
-        RtpCodec {
+        RtpReceivingCodec {
             filter: SenderFilter::new(ssrc, streams, None),
             ssrcs: Ssrcs::new(0, 1),
             numbers: vec![RtpNumbers::default(); streams],
@@ -40,13 +40,13 @@ impl RtpCodec {
     }
 }
 
-impl ReceivingCodec for RtpCodec {
+impl ReceivingCodec for RtpReceivingCodec {
     fn receive(
         &mut self,
         now: Time,
         datagram: &Datagram<'_>,
         counters: &mut NetCounters,
-        mut take: impl FnMut(Admitted<'_>),
+        mut take: impl FnMut(SessionPacket<'_>),
     ) {
         if rtp::is_rtcp(datagram.bytes) {
             counters.other_rtcp += 1;
@@ -72,7 +72,7 @@ impl ReceivingCodec for RtpCodec {
             padding: packet.view.padding,
             rtp: Some((number, header)),
         });
-        take(Admitted { begins: packet.new, stream, number, data });
+        take(SessionPacket { begins: packet.new, stream, number, data });
     }
 
     fn report(&mut self, feedback: &Feedback) {

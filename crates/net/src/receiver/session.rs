@@ -1,6 +1,6 @@
 //! One sender's packets, from the first that it was admitted with: RTP, or the datagrams of a connection.
 
-use super::codec::{Admitted, FIRST_NUMBERS};
+use super::codec::{FIRST_NUMBERS, SessionPacket};
 use super::seen::{Seen, SeenPackets};
 use super::times::{CaptureTimes, plausible_timing};
 use crate::NetOutput;
@@ -77,7 +77,7 @@ impl<'a> Session<'a> {
     }
 
     /// Takes a packet of the session's sender, which came in `datagram`.
-    pub fn take(&mut self, datagram: &Datagram<'_>, packet: &Admitted<'_>, counters: &mut NetCounters) {
+    pub fn take(&mut self, datagram: &Datagram<'_>, packet: &SessionPacket<'_>, counters: &mut NetCounters) {
         // Arrival times of a socket are in order but for the reading of two clocks.
         self.heard = self.heard.max(self.clock.time_of(datagram.arrived));
         let Some(seen) = self.note(packet) else {
@@ -138,7 +138,7 @@ impl<'a> Session<'a> {
     }
 
     /// Notes the number of a packet, and those that it shows to be missing; none if it is too old to tell.
-    fn note(&mut self, packet: &Admitted<'_>) -> Option<Seen> {
+    fn note(&mut self, packet: &SessionPacket<'_>) -> Option<Seen> {
         let (stream, number) = (packet.stream, packet.number);
         let first = if number < FIRST_NUMBERS { 0 } else { number };
         let packets = &mut self.streams.get_mut(usize::from(stream.0))?.seen;

@@ -25,13 +25,13 @@ type Key = (SocketAddr, Ports);
 /// The connection that passes, and those whose handshake has begun.
 #[derive(Debug)]
 pub(super) struct ConnectionFilter {
-    peer: Option<Peer>,
+    peer: Option<Established>,
     half_open: VecDeque<HalfOpen>,
     patience: TimeDelta,
 }
 
 #[derive(Debug)]
-struct Peer {
+struct Established {
     key: Key,
     heard: Time,
 }
@@ -73,7 +73,7 @@ impl ConnectionFilter {
             self.half_open.clear();
             return Some(Admitted { data: data_stream(glance.kind), established: true, begins: None });
         }
-        let talks = |peer: &Peer| now.saturating_since(peer.heard) < self.patience;
+        let talks = |peer: &Established| now.saturating_since(peer.heard) < self.patience;
         let admitted = match self.peer.as_ref().is_some_and(talks) {
             true => None,
             false if glance.kind == PacketType::Request => self.request(now, key, datagram, counters),
@@ -132,7 +132,7 @@ impl ConnectionFilter {
         let begins = (self.peer.is_none() && !candidate.began).then_some(candidate.first);
         counters.unknown_peers += self.half_open.len() as u64 - 1;
         self.half_open.clear();
-        self.peer = Some(Peer { key, heard: now });
+        self.peer = Some(Established { key, heard: now });
         Some(Admitted { data: data_stream(packet.packet_type()), established: true, begins })
     }
 

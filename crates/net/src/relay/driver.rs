@@ -1,9 +1,10 @@
 //! The relay's loop: datagrams in, links, datagrams out when they are due, sleep.
 
+use super::RelayOptions;
 use super::filter::Filter;
 use super::packet::{MemoryBudget, RelayedPacket};
 use super::path::{LinkPath, Outcome};
-use super::{Relay, RelayOptions};
+use crate::address::{local_for, require_port};
 use crate::choice::{ChosenFlow, Over, reachable_from_outside};
 use crate::clock::{DriverClock, Moment};
 use crate::output::NetCounters;
@@ -24,7 +25,7 @@ const AT_ONCE: usize = 256;
 /// After the scenario's end, what is under way may still arrive for so long.
 const GRACE: TimeDelta = TimeDelta::from_secs(1);
 
-pub(super) struct Driver<'a> {
+pub(super) struct RelayDriver<'a> {
     listen: UdpPort,
     out: UdpPort,
     inbox: Inbox,
@@ -52,22 +53,27 @@ pub(super) struct Driver<'a> {
     arrived: Time,
 }
 
-impl<'a> Driver<'a> {
-    pub fn new(relay: Relay<'a>) -> Driver<'a> {
-        let Relay { listen, out, path, links, flow, options } = relay;
+impl<'a> RelayDriver<'a> {
+    /// Opens the sockets for `flow`, whose path is of some of `links`.
+    pub fn bind(
+        flow: ChosenFlow<'a>,
+        links: &'a [LinkConfig],
+        options: &RelayOptions,
+    ) -> Result<RelayDriver<'a>, NetError> {
+        require_port(options.forward)?;
         let opened = DriverClock::from_zero(Moment::now());
-        Driver {
-            listen,
-            out,
+        Ok(RelayDriver {
+            listen: UdpPort::bind(options.listen)?,
+            out: UdpPort::bind(local_for(options.forward))?,
             inbox: Inbox::new(),
             flow,
             memory: MemoryBudget::new(options.memory),
             filter: Filter::new(flow.over, options.ssrc),
             open: matches!(flow.over, Over::Dccp(_)),
             record: FlowRecord::new(flow, Facts::RELAY),
-            options,
+            options: options.clone(),
             links,
-            path,
+            path: LinkPath::new(flow, links)?,
             outcome: Outcome::default(),
             forward: TimedQueue::new(),
             back: TimedQueue::new(),
@@ -77,7 +83,12 @@ impl<'a> Driver<'a> {
             started: false,
             established: false,
             arrived: Time::ZERO,
-        }
+        })
+    }
+
+    /// The address that the sender is to send to.
+    pub fn address(&self) -> Result<SocketAddr, NetError> {
+        self.listen.address()
     }
 
     pub fn run(mut self, control: &Control<'_>) -> Result<NetOutput, NetError> {

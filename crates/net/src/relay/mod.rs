@@ -27,14 +27,11 @@ mod filter;
 mod packet;
 mod path;
 
-use crate::address::{local_for, require_port};
 use crate::choice::ChosenFlow;
-use crate::socket::UdpPort;
 use crate::{Control, NetError, NetOutput};
-use paceline_link::LinkConfig;
+use driver::RelayDriver;
 use paceline_scenario::Loaded;
 use paceline_units::{Bytes, TimeDelta};
-use path::LinkPath;
 use std::net::SocketAddr;
 
 /// What a relay is told beyond the scenario.
@@ -70,12 +67,7 @@ impl RelayOptions {
 
 /// A relay with its sockets open.
 pub struct Relay<'a> {
-    listen: UdpPort,
-    out: UdpPort,
-    path: LinkPath,
-    links: &'a [LinkConfig],
-    flow: ChosenFlow<'a>,
-    options: RelayOptions,
+    driver: RelayDriver<'a>,
 }
 
 impl<'a> Relay<'a> {
@@ -91,17 +83,7 @@ impl<'a> Relay<'a> {
                 format!("flow {name} has a return_path; a relay offers only an empty one, with return_delay");
             return Err(NetError::Unsupported { what });
         }
-        require_port(options.forward)?;
-        let listen = UdpPort::bind(options.listen)?;
-        let out = UdpPort::bind(local_for(options.forward))?;
-        Ok(Relay {
-            listen,
-            out,
-            path: LinkPath::new(flow, &loaded.parts.links)?,
-            links: &loaded.parts.links,
-            flow,
-            options: options.clone(),
-        })
+        Ok(Relay { driver: RelayDriver::bind(flow, &loaded.parts.links, options)? })
     }
 
     /// The address that the sender is to send to.
@@ -109,7 +91,7 @@ impl<'a> Relay<'a> {
     /// # Errors
     /// If the system does not say.
     pub fn address(&self) -> Result<SocketAddr, NetError> {
-        self.listen.address()
+        self.driver.address()
     }
 
     /// Relays for the scenario's duration from the first packet on, or until it is stopped.
@@ -117,6 +99,6 @@ impl<'a> Relay<'a> {
     /// # Errors
     /// If nothing arrives within the options' patience, or a socket fails.
     pub fn run(self, control: &Control<'_>) -> Result<NetOutput, NetError> {
-        driver::Driver::new(self).run(control)
+        self.driver.run(control)
     }
 }

@@ -22,7 +22,7 @@ use std::net::SocketAddr;
 const HEADER: u64 = 16;
 
 /// What is said of a connection, and how its packets are numbered.
-pub(super) struct DccpCodec {
+pub(super) struct DccpSendingCodec {
     service: ServiceCode,
     /// Whether acknowledgements tell of single packets: they carry Ack Vectors.
     vectors: bool,
@@ -31,15 +31,16 @@ pub(super) struct DccpCodec {
     warnings: Vec<String>,
 }
 
-impl DccpCodec {
+impl DccpSendingCodec {
     /// The codec of a flow, and its end, whose packets fit into datagrams to the receiver.
     pub fn new(
         flow: ChosenFlow<'_>,
         parts: &DccpParts,
         options: &SendOptions,
-    ) -> Result<(DccpCodec, DccpSender<FlowCcids>), NetError> {
+    ) -> Result<(DccpSendingCodec, DccpSender<FlowCcids>), NetError> {
         let vectors = parts.has_ack_vectors();
-        let mut codec = DccpCodec { service: parts.service, vectors, first: None, warnings: Vec::new() };
+        let mut codec =
+            DccpSendingCodec { service: parts.service, vectors, first: None, warnings: Vec::new() };
         if !parts.handshake {
             let said =
                 "dccp.handshake = false: over sockets a connection begins with a handshake all the same";
@@ -53,7 +54,7 @@ impl DccpCodec {
     }
 }
 
-impl SendingCodec for DccpCodec {
+impl SendingCodec for DccpSendingCodec {
     type End = DccpSender<FlowCcids>;
 
     fn encode(&mut self, packet: &Packet, bytes: &mut Vec<u8>) -> Encoded {

@@ -23,7 +23,7 @@ use std::net::SocketAddr;
 const AT_ONCE: usize = 32;
 const NEXT: TimeDelta = TimeDelta::from_nanos(1);
 
-pub(super) struct Driver<'a, C: SendingCodec> {
+pub(super) struct SendingDriver<'a, C: SendingCodec> {
     port: Port,
     inbox: Inbox,
     to: SocketAddr,
@@ -45,7 +45,7 @@ pub(super) struct Driver<'a, C: SendingCodec> {
     time: Time,
 }
 
-impl<'a, C: SendingCodec> Driver<'a, C> {
+impl<'a, C: SendingCodec> SendingDriver<'a, C> {
     pub fn new(
         port: Port,
         flow: ChosenFlow<'a>,
@@ -53,8 +53,8 @@ impl<'a, C: SendingCodec> Driver<'a, C> {
         end: C::End,
         codec: C,
         options: &SendOptions,
-    ) -> Driver<'a, C> {
-        Driver {
+    ) -> SendingDriver<'a, C> {
+        SendingDriver {
             port,
             inbox: Inbox::new(),
             to: options.to,
@@ -99,7 +99,7 @@ impl<'a, C: SendingCodec> Driver<'a, C> {
             self.record.tick_sender(tick, self.planned.end());
         }
         self.close(now)?;
-        let Driver { port, planned, codec, record, mut counters, answers, .. } = self;
+        let SendingDriver { port, planned, codec, record, mut counters, answers, .. } = self;
         let mut warnings = answers.warnings;
         warnings.extend(codec.finish(planned.end(), now, cut_off, &mut counters));
         warnings.extend(port.finish());
@@ -167,7 +167,7 @@ impl<'a, C: SendingCodec> Driver<'a, C> {
         let arrived = self.clock.time_of(datagram.arrived);
         self.run_end(arrived + NEXT);
         let now = self.reach(arrived);
-        let Driver { planned, codec, log, record, counters, closing, overhead, queued, .. } = self;
+        let SendingDriver { planned, codec, log, record, counters, closing, overhead, queued, .. } = self;
         let heard = codec.receive(now, datagram, planned.end_mut(), counters, |told| {
             if let Some(packet) = log.reported(now, &told).filter(|_| !*closing) {
                 *queued = packet.queued.unwrap_or(*queued);

@@ -32,13 +32,13 @@ use crate::port::Port;
 use crate::socket::UdpPort;
 use crate::ssrc::FIRST_SSRC;
 use crate::{Control, NetError, NetOutput};
-use dccp::DccpCodec;
-use driver::Driver;
+use dccp::DccpSendingCodec;
+use driver::SendingDriver;
 use paceline_metrics::Facts;
 use paceline_scenario::Loaded;
 use paceline_transport::rtp::RtpSender;
 use paceline_units::TimeDelta;
-use rtp::RtpCodec;
+use rtp::RtpSendingCodec;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -105,16 +105,16 @@ impl<'a> Sender<'a> {
         let port = Port::new(port, options.capture.as_deref())?;
         match flow.over {
             Over::Rtp(parts) => {
-                let codec = RtpCodec::new(options.ssrc, parts.streams.len());
+                let codec = RtpSendingCodec::new(options.ssrc, parts.streams.len());
                 let controller = flow.parts.controller.clone();
                 let end = RtpSender::new(controller, &parts.sender, parts.streams.clone());
-                Driver::new(port, flow, Facts::RTP_SENDER, end, codec, &options).run(control)
+                SendingDriver::new(port, flow, Facts::RTP_SENDER, end, codec, &options).run(control)
             }
             Over::Dccp(parts) => {
-                let (codec, end) = DccpCodec::new(flow, parts, &options)?;
+                let (codec, end) = DccpSendingCodec::new(flow, parts, &options)?;
                 let vectors = parts.has_ack_vectors();
                 let facts = if vectors { Facts::ACK_VECTOR_SENDER } else { Facts::SENDER_ALONE };
-                Driver::new(port, flow, facts, end, codec, &options).run(control)
+                SendingDriver::new(port, flow, facts, end, codec, &options).run(control)
             }
         }
     }

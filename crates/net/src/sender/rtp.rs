@@ -16,7 +16,7 @@ use paceline_wire::rtp::{self, HEADER, RtpHeaderFields};
 use paceline_wire::{rtcp, unwrap_sequence};
 
 /// The streams on the wire, and what is needed to read reports on them.
-pub(super) struct RtpCodec {
+pub(super) struct RtpSendingCodec {
     ssrcs: Ssrcs,
     /// The next sequence number of each stream.
     next: Vec<u64>,
@@ -25,10 +25,10 @@ pub(super) struct RtpCodec {
     feedback: Box<Feedback>,
 }
 
-impl RtpCodec {
+impl RtpSendingCodec {
     /// For so many streams, whose SSRCs count from `ssrc`.
-    pub fn new(ssrc: u32, streams: usize) -> RtpCodec {
-        RtpCodec {
+    pub fn new(ssrc: u32, streams: usize) -> RtpSendingCodec {
+        RtpSendingCodec {
             ssrcs: Ssrcs::new(ssrc, streams),
             next: vec![0; streams],
             raw: RawFeedback::default(),
@@ -98,7 +98,7 @@ impl RtpCodec {
     }
 }
 
-impl SendingCodec for RtpCodec {
+impl SendingCodec for RtpSendingCodec {
     type End = RtpSender<AnyController>;
 
     fn encode(&mut self, packet: &RtpPacket, bytes: &mut Vec<u8>) -> Encoded {
@@ -178,8 +178,8 @@ mod tests {
     use proptest::prelude::*;
 
     /// A codec of one stream that has sent so many packets.
-    fn codec(sent: u64) -> RtpCodec {
-        RtpCodec { next: vec![sent], ..RtpCodec::new(100, 1) }
+    fn codec(sent: u64) -> RtpSendingCodec {
+        RtpSendingCodec { next: vec![sent], ..RtpSendingCodec::new(100, 1) }
     }
 
     fn bytes(written_s: u64, begin: u64, ssrc: u32) -> Vec<u8> {
@@ -192,7 +192,7 @@ mod tests {
         out
     }
 
-    fn written(codec: &mut RtpCodec, datagram: &[u8]) -> (Vec<(Time, bool)>, NetCounters) {
+    fn written(codec: &mut RtpSendingCodec, datagram: &[u8]) -> (Vec<(Time, bool)>, NetCounters) {
         let (mut seen, mut counters) = (Vec::new(), NetCounters::default());
         codec.read(datagram, &mut counters, |feedback, concerns| seen.push((feedback.written, concerns)));
         (seen, counters)
@@ -246,7 +246,8 @@ mod tests {
     fn a_report_on_what_is_forgotten_concerns_nothing() {
         let mut codec = codec(200_000);
         codec.feedback.blocks = vec![FeedbackBlock { stream: StreamId(0), begin: 0, count: 1 }];
-        let concerns = |codec: &RtpCodec| codec.feedback.blocks.iter().any(|block| codec.concerns(block));
+        let concerns =
+            |codec: &RtpSendingCodec| codec.feedback.blocks.iter().any(|block| codec.concerns(block));
         assert!(!concerns(&codec));
         codec.feedback.blocks[0].begin = 199_999;
         assert!(concerns(&codec));

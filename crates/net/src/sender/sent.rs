@@ -30,7 +30,7 @@ pub(super) struct Delivered {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum State {
+enum PacketState {
     Unreported,
     Missing,
     Received,
@@ -42,7 +42,7 @@ struct SentPacket {
     size: u32,
     /// Of a data packet.
     payload: Option<u32>,
-    state: State,
+    state: PacketState,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -92,7 +92,7 @@ impl SentLog {
         }
         let narrow = |bytes: Bytes| u32::try_from(bytes.as_u64()).unwrap_or(u32::MAX);
         let (size, payload) = (narrow(size), payload.map(narrow));
-        stream.packets.push_back(SentPacket { sent: now, size, payload, state: State::Unreported });
+        stream.packets.push_back(SentPacket { sent: now, size, payload, state: PacketState::Unreported });
     }
 
     /// Feedback arrived at `now`: answers a data packet of which it says for the first time that it was received.
@@ -100,14 +100,14 @@ impl SentLog {
         let stream = self.streams.get_mut(usize::from(told.stream.0))?;
         let (packet, payload) = stream.data_packet(told.number)?;
         match (packet.state, told.status) {
-            (State::Received, _) | (State::Missing, Status::Missing) => None,
-            (State::Unreported, Status::Missing) => {
-                packet.state = State::Missing;
+            (PacketState::Received, _) | (PacketState::Missing, Status::Missing) => None,
+            (PacketState::Unreported, Status::Missing) => {
+                packet.state = PacketState::Missing;
                 self.missing.note(now, told.stream, told.number);
                 None
             }
             (_, Status::Received { arrived, ecn }) => {
-                packet.state = State::Received;
+                packet.state = PacketState::Received;
                 let delay = arrived.map(|arrived| arrived - packet.sent);
                 self.least_delay = [self.least_delay, delay].into_iter().flatten().min();
                 let queued = delay.zip(self.least_delay).map(|(delay, least)| delay - least);
@@ -122,7 +122,7 @@ impl SentLog {
         while let Some((id, number)) = self.missing.settle(now) {
             let stream = self.streams.get_mut(usize::from(id.0));
             let packet = stream.and_then(|stream| stream.data_packet(number));
-            if let Some((packet, _)) = packet.filter(|(packet, _)| packet.state == State::Missing) {
+            if let Some((packet, _)) = packet.filter(|(packet, _)| packet.state == PacketState::Missing) {
                 lost(id, packet.sent);
             }
         }
