@@ -38,7 +38,7 @@ def source_frames(result: Result) -> SourceFrames | None:
     flows: dict[str, dict[str, Any]] = loads(result.scenario).get("flows", {})
     for index, flow in enumerate(flows.values()):
         streams = [flow, *flow.get("streams", {}).values()]
-        source = next((stream["source"] for stream in streams if "source" in stream), {})
+        source: dict[str, Any] = next((stream["source"] for stream in streams if "source" in stream), {})
         frames = result.loaded.core.frame_trace(index)
         if frames is not None and isinstance(source.get("file"), str):
             return SourceFrames(float(source["fps"]), array("d", frames[0]))
