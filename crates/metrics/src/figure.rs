@@ -97,12 +97,12 @@ pub enum Aggregate {
     Distribution,
     /// The distribution over time.
     TimeDistribution,
-    /// Several figures.
+    /// A group of several figures.
     Group,
 }
 
 impl Aggregate {
-    /// In words.
+    /// The way of aggregation in words, for docs/figures.md.
     pub fn text(self) -> &'static str {
         match self {
             Aggregate::Key => "key",
@@ -137,13 +137,13 @@ pub(crate) enum Cell {
 /// A figure of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Figure {
-    /// Its name as column and field of the summary.
+    /// Name of the figure as column and as field of the summary.
     pub name: &'static str,
-    /// Its name for people.
+    /// Name of the figure for people.
     pub title: &'static str,
-    /// Its unit; empty for names and groups.
+    /// Unit of the figure; empty for names and groups.
     pub unit: &'static str,
-    /// What an end must know to know it.
+    /// What an end must know to know the figure.
     pub needs: Facts,
     /// What it is, in a sentence.
     pub definition: &'static str,
@@ -151,7 +151,7 @@ pub struct Figure {
     pub column: Option<Aggregate>,
     /// How its field of the summary is made, if it has one.
     pub summary: Option<Aggregate>,
-    /// Its place in the table on the terminal, if it stands there.
+    /// Position in the table on the terminal, if the figure is shown there.
     pub shown: Option<u8>,
     pub(crate) cell: Option<Cell>,
 }

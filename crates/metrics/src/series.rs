@@ -97,7 +97,7 @@ impl TextColumn {
         &self.indices
     }
 
-    /// The names.
+    /// Names that the column's indices stand for.
     pub fn names(&self) -> &[String] {
         &self.names
     }

@@ -28,7 +28,7 @@ use std::fmt::Display;
 /// Where a scenario comes from.
 #[derive(Clone, Copy, Debug)]
 pub struct Origin<'a> {
-    /// Its text.
+    /// Text of the scenario.
     pub text: &'a str,
     /// What messages call the text; its stem names a scenario without a name.
     pub file: &'a str,
@@ -83,9 +83,9 @@ impl Parts {
 /// What a flow is built of.
 #[derive(Clone, Debug)]
 pub struct FlowParts {
-    /// Its controller, which has seen nothing.
+    /// Controller of the flow, before its first event.
     pub controller: AnyController,
-    /// Its two ends.
+    /// Configuration of the flow's two ends.
     pub ends: EndsParts,
     /// The codepoint that its packets start with.
     pub ecn: Ecn,
@@ -116,9 +116,9 @@ impl FlowParts {
 #[derive(Clone, Debug)]
 #[allow(clippy::large_enum_variant, reason = "one per flow")]
 pub enum EndsParts {
-    /// RTP.
+    /// The ends of RTP with reports of the receiver.
     Rtp(RtpParts),
-    /// TCP.
+    /// The ends of one TCP connection.
     Tcp {
         /// What the connection does.
         config: TcpConfig,
@@ -134,13 +134,13 @@ pub enum EndsParts {
         /// Where sizes and idle times are drawn from.
         random: RandomStream,
     },
-    /// DCCP.
+    /// The ends of one DCCP connection.
     Dccp(DccpParts),
     /// Datagrams that nobody controls.
     Udp {
         /// Where they come from.
         source: Source,
-        /// The largest.
+        /// Largest payload of a datagram.
         max_payload: Bytes,
     },
 }
@@ -199,11 +199,11 @@ impl DccpParts {
 /// What the ends of an RTP flow are built of.
 #[derive(Clone, Debug)]
 pub struct RtpParts {
-    /// Its sender. The lateness that is forgiven is zero; a driver with a real clock sets its own.
+    /// Configuration of the sender. The lateness that is forgiven is zero; a driver with a real clock sets its own.
     pub sender: SenderConfig,
-    /// Its streams, in order.
+    /// Streams of the flow, in order.
     pub streams: Vec<StreamConfig>,
-    /// When its receiver reports.
+    /// When the receiver reports.
     pub feedback: FeedbackConfig,
     /// When its receiver displays frames.
     pub playout: PlayoutConfig,

@@ -27,7 +27,7 @@ impl FlowCcids {
         Some(FlowCcids { ccid, controller: controller.clone(), half, ack_path })
     }
 
-    /// Its number.
+    /// Number of the congestion control (CCID).
     pub fn ccid(&self) -> Ccid {
         self.ccid
     }

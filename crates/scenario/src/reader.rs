@@ -114,7 +114,7 @@ impl<'a> Node<'a> {
         ScenarioError { hint, ..self.fail(expected) }
     }
 
-    /// So many nanoseconds, bit/s or bytes.
+    /// The value as a number of nanoseconds, bit/s or bytes.
     pub(crate) fn quantity(&self, dimension: Dimension) -> Result<u64, ScenarioError> {
         let text = self.text(dimension.expected())?;
         dimension.parse(text).map_err(|error| self.fail_quantity(dimension, error))
@@ -166,7 +166,7 @@ impl<'a> Node<'a> {
         Ok(rate)
     }
 
-    /// A size.
+    /// The value as a size in bytes.
     pub(crate) fn size(&self) -> Result<Bytes, ScenarioError> {
         Ok(Bytes::new(self.quantity(Dimension::Size)?))
     }
@@ -245,7 +245,7 @@ impl<'a> Node<'a> {
         <[Node<'a>; 2]>::try_from(self.list(expected)?).map_err(|_| self.fail(expected))
     }
 
-    /// A table.
+    /// The value as a table.
     pub(crate) fn table(&self, expected: &str) -> Result<Table<'a>, ScenarioError> {
         let DeValue::Table(table) = self.value else {
             return Err(self.fail(expected));

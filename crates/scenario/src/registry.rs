@@ -18,33 +18,33 @@ use std::collections::BTreeMap;
 /// One kind of thing that a scenario can name.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Entry {
-    /// Its name in scenarios.
+    /// Name of the kind in scenarios.
     pub kind: &'static str,
-    /// What it is, in a line.
+    /// Help in one line.
     pub help: &'static str,
-    /// Its profiles and what they are, the default first; none where there are no profiles.
+    /// Profiles with their help, the default first; empty if the kind has none.
     pub profiles: Vec<Profile>,
-    /// Its parameters.
+    /// Parameters of the kind.
     pub parameters: Vec<Parameter>,
 }
 
 /// A named set of parameters.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Profile {
-    /// Its name.
+    /// Name, as scenarios write it.
     pub name: &'static str,
-    /// What it is, in a line.
+    /// Help in one line.
     pub help: &'static str,
 }
 
 /// A parameter, with everything a person wants to know of it.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Parameter {
-    /// Its name.
+    /// Name, as scenarios write it.
     pub name: &'static str,
     /// Whether it must be given.
     pub need: Need,
-    /// Its default; absent if there is none.
+    /// Default value; absent if there is none.
     pub default: Option<String>,
     /// The values that differ from the default, by profile.
     pub profiles: BTreeMap<&'static str, String>,
@@ -56,7 +56,7 @@ pub struct Parameter {
     pub max: Option<String>,
     /// RFC section, paper equation, or where else it comes from.
     pub source: &'static str,
-    /// What it does, in a line.
+    /// Help in one line.
     pub help: Cow<'static, str>,
 }
 
@@ -64,11 +64,11 @@ pub struct Parameter {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Need {
-    /// It must.
+    /// The parameter must be given.
     Required,
-    /// It may be left out: it has a default, or its help says what happens then.
+    /// The parameter may be left out: it has a default, or its help says what happens then.
     Optional,
-    /// Exactly one of those that say so must be given.
+    /// Exactly one of the parameters that say so must be given.
     OneOf,
 }
 
@@ -183,13 +183,13 @@ pub fn transports() -> Listing {
 /// What there is if a parameter is left out.
 #[derive(Clone, Copy)]
 enum Without {
-    /// This value.
+    /// The parameter has this value.
     Is(&'static str),
-    /// What its help says.
+    /// The parameter's help says what happens.
     Told,
-    /// Another of those that exclude it.
+    /// Another parameter, which excludes this one, is given.
     Another,
-    /// An error.
+    /// The scenario is refused.
     Wrong,
 }
 

@@ -41,9 +41,9 @@ impl Scenario {
 /// One direction of a link.
 #[derive(Clone, PartialEq, Debug)]
 pub struct LinkSpec {
-    /// Its name.
+    /// Name, as the scenario's table has it.
     pub name: String,
-    /// How fast it serves.
+    /// Rate over time.
     pub rate: RateSpec,
     /// The node where it begins; default none: it fits everywhere.
     pub from: Option<String>,
@@ -143,15 +143,15 @@ pub enum MmwaveModel {
 /// One flow from a sender to a receiver.
 #[derive(Clone, PartialEq, Debug)]
 pub struct FlowSpec {
-    /// Its name.
+    /// Name, as the scenario's table has it.
     pub name: String,
-    /// Its transport.
+    /// Transport of the flow.
     pub transport: Transport,
-    /// What steers it.
+    /// Controller of the flow, with its parameters.
     pub controller: ControllerSpec,
-    /// Its media, by name; one without a name where the scenario says `source`.
+    /// Streams of media by name; one without a name where the scenario says `source`.
     pub streams: Vec<StreamSpec>,
-    /// Which ECN codepoint its packets carry.
+    /// ECN field that packets leave with.
     pub ecn: EcnMode,
     /// Names of the links from sender to receiver; at least one.
     pub path: Vec<String>,
@@ -350,11 +350,11 @@ impl StreamSpec {
 /// What a stream's target bitrate may be, headers in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StreamLimits {
-    /// Never below.
+    /// Lowest target bitrate.
     pub min: Bitrate,
-    /// At first.
+    /// First target bitrate.
     pub start: Bitrate,
-    /// Never above.
+    /// Highest target bitrate.
     pub max: Bitrate,
 }
 
@@ -418,7 +418,7 @@ pub struct TraceEncoderSpec {
 /// A trace of frame sizes.
 #[derive(Clone, PartialEq, Debug)]
 pub enum FramesSpec {
-    /// A file.
+    /// Frame sizes from a file.
     File {
         /// The file, as the scenario says; [`crate::Loader`] finds it.
         file: String,
@@ -427,7 +427,7 @@ pub enum FramesSpec {
     },
     /// Drawn at random.
     Generator {
-        /// What from.
+        /// Parameters of the draw.
         params: FrameSizeParams,
         /// How many frames before they repeat; default 6000 (2 minutes at 50 fps).
         count: u64,

@@ -8,11 +8,11 @@ use toml::{Table, Value};
 /// What one parameter of a scenario is set to.
 #[derive(Clone, PartialEq, Debug)]
 pub enum TypedValue {
-    /// A count.
+    /// A whole number without unit.
     Integer(i64),
     /// A ratio, or a quantity in the base unit that is named beside it.
     Number(f64),
-    /// A switch.
+    /// On or off.
     Flag(bool),
     /// A name; of a list its JSON.
     Text(String),

@@ -11,7 +11,7 @@ pub enum Ecn {
     Ect1 = 0b01,
     /// ECT(0): asks for the classic response (RFC 3168).
     Ect0 = 0b10,
-    /// Congestion experienced.
+    /// CE: a link marked the packet (congestion experienced).
     Ce = 0b11,
 }
 

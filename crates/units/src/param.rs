@@ -21,11 +21,11 @@ pub const UNLIMITED: &str = "inf";
 pub enum Value {
     /// A span of time.
     Time(TimeDelta),
-    /// A rate.
+    /// A rate in bit/s.
     Rate(Bitrate),
     /// The rate that a rate gains in a second.
     Ramp(Bitrate),
-    /// A size.
+    /// A size in bytes.
     Size(Bytes),
     /// A number without unit.
     Ratio(f64),
@@ -86,7 +86,7 @@ pub enum Need {
 /// What a parameter is.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Spec {
-    /// Its name: the specification's, in lower case.
+    /// Name of the parameter: the specification's, in lower case.
     pub name: &'static str,
     /// What it takes.
     pub kind: Kind,
@@ -396,7 +396,7 @@ pub struct Profile<P: 'static> {
     pub name: &'static str,
     /// What it is, in a line.
     pub help: &'static str,
-    /// Its values.
+    /// Makes the profile's values.
     pub params: fn() -> P,
 }
 
@@ -419,7 +419,7 @@ pub trait Kinds: ParamSet {
     /// The one called `kind` with its usual parameters, if there is one.
     fn of(kind: &str) -> Option<Self>;
 
-    /// Its name.
+    /// Name of the kind, as scenarios write it.
     fn kind(&self) -> &'static str;
 
     /// What it is, in a line.
@@ -666,7 +666,7 @@ macro_rules! names {
             /// The names of all there are.
             pub const NAMES: &'static [&'static str] = &[$($name),*];
 
-            /// Its name.
+            /// Name of the value, as scenarios write it.
             pub const fn name(self) -> &'static str {
                 match self { $( $enum::$variant => $name, )* }
             }
@@ -718,7 +718,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// Its name.
+            /// Name of the kind, as scenarios write it.
             pub fn kind(&self) -> &'static str {
                 match self { $( $(#[cfg($cfg)])? $enum::$variant(_) => $kind, )* }
             }

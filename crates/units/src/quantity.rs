@@ -12,7 +12,7 @@ pub struct Bitrate(u64);
 pub struct Bytes(u64);
 
 impl Bitrate {
-    /// Nothing moves.
+    /// The rate of 0 bit/s.
     pub const ZERO: Bitrate = Bitrate(0);
     /// Faster than any link.
     pub const MAX: Bitrate = Bitrate(u64::MAX);
@@ -80,7 +80,7 @@ impl Bitrate {
 }
 
 impl Bytes {
-    /// Nothing.
+    /// The size of 0 bytes.
     pub const ZERO: Bytes = Bytes(0);
     /// More than any memory.
     pub const MAX: Bytes = Bytes(u64::MAX);
@@ -91,13 +91,13 @@ impl Bytes {
         Bytes(bytes)
     }
 
-    /// The count.
+    /// The number of bytes.
     #[inline]
     pub const fn as_u64(self) -> u64 {
         self.0
     }
 
-    /// The count.
+    /// The number of bytes.
     #[inline]
     pub const fn as_f64(self) -> f64 {
         self.0 as f64

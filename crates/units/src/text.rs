@@ -35,7 +35,7 @@ pub enum Dimension {
 pub enum QuantityError {
     /// Not a number and a unit of this dimension.
     Malformed,
-    /// Below zero.
+    /// The number is below zero.
     Negative,
     /// More than a scenario may speak of.
     TooLarge,

@@ -87,19 +87,19 @@ impl TimeDelta {
         TimeDelta(if nanos < 0.0 { nanos - 0.5 } else { nanos + 0.5 } as i64)
     }
 
-    /// Nanoseconds.
+    /// The time in nanoseconds.
     #[inline]
     pub const fn as_nanos(self) -> i64 {
         self.0
     }
 
-    /// Seconds.
+    /// The time in seconds.
     #[inline]
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / NANOS_PER_SEC
     }
 
-    /// Milliseconds.
+    /// The time in milliseconds.
     #[inline]
     pub fn as_millis_f64(self) -> f64 {
         self.0 as f64 / 1e6

@@ -58,7 +58,7 @@ noises! {
     Exponential("exponential", ExponentialNoise),
 }
 
-/// Running noise.
+/// The delay noise of a running link: its model and its random stream.
 #[derive(Clone, Debug)]
 pub(crate) struct Noise {
     config: NoiseConfig,

@@ -60,7 +60,7 @@ enum List {
 #[derive(Clone, Debug)]
 struct FlowQueue {
     packets: Chain,
-    /// Byte credits.
+    /// Bytes that the queue may still send in its turn (RFC 8290 section 4.2).
     credits: i64,
     control: Control,
     list: List,

@@ -117,7 +117,7 @@ macro_rules! disciplines {
                 }
             }
 
-            /// Another limit.
+            /// Replaces the limit of the queue.
             pub fn set_limit(&mut self, limit: QueueLimit) {
                 match self {
                     QueueConfig::DropTail(config) => config.limit = limit,

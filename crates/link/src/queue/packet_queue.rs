@@ -37,7 +37,7 @@ pub(crate) struct Queued<P> {
 
 /// A queue discipline with real departures: one file each.
 pub(crate) trait Discipline<P: Transit>: Sized {
-    /// Its parameters, as [`QueueConfig`](crate::QueueConfig) carries them.
+    /// Parameters of the discipline, as [`QueueConfig`](crate::QueueConfig) carries them.
     type Config;
 
     /// Builds it, or says which parameter is wrong.

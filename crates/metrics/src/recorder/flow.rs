@@ -34,9 +34,9 @@ pub struct ReceivedPacket {
     pub queue_delay: TimeDelta,
     /// What delay noise added.
     pub delay_noise: TimeDelta,
-    /// Its mark on arrival.
+    /// ECN field on arrival.
     pub ecn: Ecn,
-    /// Whether its payload had arrived before.
+    /// Whether the packet's payload had arrived before.
     pub duplicate: bool,
 }
 

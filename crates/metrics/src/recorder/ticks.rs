@@ -14,7 +14,7 @@ pub enum Tick {
 }
 
 impl Tick {
-    /// Its time.
+    /// Time at which the tick is due.
     #[inline]
     pub fn at(self) -> Time {
         match self {
