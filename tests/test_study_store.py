@@ -266,7 +266,7 @@ def test_a_write_that_fails_at_any_step_loses_nothing(
     # Nothing is simulated or drawn: what is written is what counts.
     monkeypatch.setattr(experiment, "run", measured)
     monkeypatch.setattr(experiment, "measured", measured)
-    monkeypatch.setattr(engine, "_compared", lambda result, *_: result)
+    monkeypatch.setattr(engine, "_compared", lambda result, folder: result)
     monkeypatch.setattr(engine, "check", lambda context: None)
     expected = run_study(little, out=tmp_path / "whole", workers=1).results_file.read_bytes()
     steps = {name: getattr(disk, name) for name in ("append", "sync", "replace")}

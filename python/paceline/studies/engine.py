@@ -119,6 +119,8 @@ class Plan:
         return self.bytes_once + self.total * self.bytes_each
 
 
+LARGEST_TOLD = 1_000_000
+"""Of more experiments than this there are only the tables that the definition asks for: all rows must fit in memory."""
 LEAST_ROW = 80.0
 """Bytes of a row in results.parquet at size, measured; eight rows compress better than a million."""
 
@@ -150,7 +152,7 @@ def run_study(
             _run(context, store, table, first, workers, dask, told)
         results.write(table, context, folder.path / "results.parquet")
         result = StudyResult(study, folder.path, _state(study, table), missing, error=_first_error(study, table))
-        result = _compared(result, Rows(study).fill(result.results_file), folder)
+        result = _compared(result, folder)
     if study.tuning is not None:
         own = folder.path / "searches"
         tuned = tune(name, out=own, workers=workers, dask=dask, fresh=fresh, data=data, told=told)
@@ -257,15 +259,18 @@ def _first_error(study: Study, table: Table) -> str | None:
     return f"{study.experiment(index).name}: {error}"
 
 
-def _compared(result: StudyResult, rows: Rows, folder: OutputFolder) -> StudyResult:
+def _compared(result: StudyResult, folder: OutputFolder) -> StudyResult:
     """The figures, tables and pictures of the rows, with the files that show them."""
     from paceline.studies.report import render
 
-    study = result.study
+    study, rows = result.study, Rows(result.study)
+    tables = study.tables or (by_factor(study) if len(study) <= LARGEST_TOLD else {})
+    if tables or study.published or study.pictures or study.nearest:
+        rows.fill(result.results_file)
     result = replace(
         result,
         comparison=compare(study, rows, has_data=result.missing is None),
-        tables={name: one.markdown(rows, study.factors) for name, one in (study.tables or by_factor(study)).items()},
+        tables={name: one.markdown(rows, study.factors) for name, one in tables.items()},
         nearest=nearest.nearest(study.nearest, study.designs, rows),
     )
     if study.published or study.nearest:
