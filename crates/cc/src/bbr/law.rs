@@ -1,7 +1,9 @@
 //! What happens on an acknowledgement: the model, the phases, the pace and the window.
 
-use super::delivery_rate::Note;
-use super::{BbrLaw, Phase};
+use super::delivery_rate::{DeliveryRate, Note};
+use super::model::Model;
+use super::recovery::Rescue;
+use super::{BbrLaw, Params, Phase};
 use crate::observe::state_variables;
 use crate::window::{Ack, Cause, Law, Marks, Sent, Window};
 use crate::{Assigned, PacketResult, SentPacket};
@@ -166,7 +168,33 @@ impl BbrLaw {
 }
 
 impl Law for BbrLaw {
+    type Params = Params;
     type Note = Note;
+    const MARKS: Marks = Marks::Ignored;
+
+    fn new(params: &Params, window: &mut Window) -> BbrLaw {
+        // The pace is the model's: a pause ends with no burst.
+        window.restart_after_idle = false;
+        BbrLaw {
+            rate: DeliveryRate::new(),
+            model: Model::new(params),
+            rescue: Rescue::default(),
+            phase: Phase::Startup,
+            pacing_gain: params.high_gain,
+            cwnd_gain: params.high_gain,
+            pacing_rate: None,
+            cycle: 0,
+            cycle_began: Time::ZERO,
+            full_bw: 0.0,
+            full_bw_count: 0,
+            filled: false,
+            probe_rtt_done: None,
+            probe_rtt_round_done: false,
+            idle_restart: false,
+            lost: 0,
+            params: params.clone(),
+        }
+    }
 
     #[inline]
     fn on_sent(&mut self, window: &mut Window, now: Time, packet: &SentPacket) -> Note {
@@ -250,15 +278,6 @@ impl Law for BbrLaw {
             window.set(self.inflight(window, self.cwnd_gain));
         }
         window.ssthresh = f64::INFINITY;
-    }
-
-    fn marks(&self) -> Marks {
-        Marks::Ignored
-    }
-
-    /// The pace is the model's: a pause ends with no burst.
-    fn restarts_after_idle(&self) -> bool {
-        false
     }
 
     #[inline]

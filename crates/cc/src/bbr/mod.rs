@@ -15,7 +15,6 @@ mod tests;
 pub use delivery_rate::Note;
 pub use params::Params;
 
-use crate::FlowSetup;
 use crate::window::WindowSender;
 use delivery_rate::DeliveryRate;
 use model::Model;
@@ -25,13 +24,6 @@ use recovery::Rescue;
 /// The sender half. `assign` overwrites the bandwidth: a rate is it, a window is it times the smallest round trip.
 /// The round trip, and the phase, stay; what is measured in the ten round trips that follow may raise it again.
 pub type Bbr = WindowSender<BbrLaw>;
-
-impl Bbr {
-    /// A sender that has sent nothing.
-    pub fn new(params: &Params, setup: &FlowSetup) -> Bbr {
-        WindowSender::with_law(setup, |_| BbrLaw::new(params))
-    }
-}
 
 /// The phase that BBR is in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -74,28 +66,6 @@ pub struct BbrLaw {
 }
 
 impl BbrLaw {
-    fn new(params: &Params) -> BbrLaw {
-        BbrLaw {
-            rate: DeliveryRate::new(),
-            model: Model::new(params),
-            rescue: Rescue::default(),
-            phase: Phase::Startup,
-            pacing_gain: params.high_gain,
-            cwnd_gain: params.high_gain,
-            pacing_rate: None,
-            cycle: 0,
-            cycle_began: Time::ZERO,
-            full_bw: 0.0,
-            full_bw_count: 0,
-            filled: false,
-            probe_rtt_done: None,
-            probe_rtt_round_done: false,
-            idle_restart: false,
-            lost: 0,
-            params: params.clone(),
-        }
-    }
-
     /// The gain of a place in the cycle: more, as much less, and six times the bandwidth itself.
     fn cycle_gain(&self) -> f64 {
         match self.cycle {

@@ -1,6 +1,7 @@
 //! BBR's phases as vectors: a path of 100 ms that delivers a packet per millisecond.
 
 use super::*;
+use crate::FlowSetup;
 use crate::window::Law;
 use crate::window::drive::{Flow, SIZE, lost};
 use crate::{Assigned, Controller, Recovery, SentPacket, StreamId};

@@ -9,28 +9,19 @@ mod tests;
 
 pub use params::Params;
 
-use crate::FlowSetup;
 use crate::observe::state_variables;
 use crate::window::{Ack, Cause, Law, PacingGains, Window, WindowSender};
 use crate::{Assigned, SentPacket};
 use curve::Curve;
-use paceline_units::{Bitrate, Time};
+use paceline_units::Time;
 
 /// The sender half. `assign` overwrites window and threshold, and starts a curve whose plateau they are.
 pub type Cubic = WindowSender<CubicLaw>;
-
-impl Cubic {
-    /// A sender that has sent nothing.
-    pub fn new(params: &Params, setup: &FlowSetup) -> Cubic {
-        WindowSender::with_law(setup, |_| CubicLaw::new(params))
-    }
-}
 
 /// The window law of CUBIC.
 #[derive(Clone, Debug)]
 pub struct CubicLaw {
     params: Params,
-    pacing: Option<PacingGains>,
     curve: Curve,
     /// `W_last_max`, packets.
     last_max: f64,
@@ -44,20 +35,6 @@ pub struct CubicLaw {
 }
 
 impl CubicLaw {
-    fn new(params: &Params) -> CubicLaw {
-        let gains = PacingGains { slow_start: params.pacing_gain_slow_start, after: params.pacing_gain };
-        CubicLaw {
-            params: params.clone(),
-            pacing: params.pacing.then_some(gains),
-            curve: Curve::new(params, 0.0, params.beta_cubic),
-            last_max: 0.0,
-            elapsed: None,
-            last_ack: Time::ZERO,
-            plateau_unknown: true,
-            before: None,
-        }
-    }
-
     /// Moves the window in congestion avoidance (sections 4.1 to 4.4).
     fn avoid(&mut self, window: &mut Window, ack: &Ack) {
         let elapsed = match self.elapsed {
@@ -110,7 +87,23 @@ impl CubicLaw {
 }
 
 impl Law for CubicLaw {
+    type Params = Params;
     type Note = ();
+
+    fn new(params: &Params, window: &mut Window) -> CubicLaw {
+        let gains = PacingGains { slow_start: params.pacing_gain_slow_start, after: params.pacing_gain };
+        window.pacing = params.pacing.then_some(gains);
+        window.restart_after_idle = params.restart_after_idle;
+        CubicLaw {
+            params: params.clone(),
+            curve: Curve::new(params, 0.0, params.beta_cubic),
+            last_max: 0.0,
+            elapsed: None,
+            last_ack: Time::ZERO,
+            plateau_unknown: true,
+            before: None,
+        }
+    }
 
     #[inline]
     fn on_sent(&mut self, window: &mut Window, now: Time, _packet: &SentPacket) {
@@ -160,15 +153,6 @@ impl Law for CubicLaw {
 
     fn on_assigned(&mut self, _window: &mut Window, _assigned: Assigned) {
         (self.elapsed, self.plateau_unknown) = (None, true);
-    }
-
-    fn restarts_after_idle(&self) -> bool {
-        self.params.restart_after_idle
-    }
-
-    #[inline]
-    fn pacing_rate(&self, window: &Window) -> Option<Bitrate> {
-        self.pacing.and_then(|gains| gains.rate(window))
     }
 
     state_variables! { |self, window|

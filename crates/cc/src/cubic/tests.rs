@@ -1,6 +1,7 @@
 //! RFC 8312's equations as vectors.
 
 use super::*;
+use crate::FlowSetup;
 use crate::Recovery;
 use crate::window::drive::{Flow, SIZE, lost};
 use paceline_units::{Bytes, Ecn, TimeDelta};

@@ -9,21 +9,13 @@ mod tests;
 
 pub use params::Params;
 
-use crate::FlowSetup;
 use crate::observe::state_variables;
 use crate::reno::{self, RenoLaw};
 use crate::window::{Ack, Cause, Law, Marks, Window, WindowSender};
-use paceline_units::{Bitrate, Time};
+use paceline_units::Time;
 
 /// The sender half. `assign` overwrites window and threshold, not alpha.
 pub type Dctcp = WindowSender<DctcpLaw>;
-
-impl Dctcp {
-    /// A sender that has sent nothing.
-    pub fn new(params: &Params, setup: &FlowSetup) -> Dctcp {
-        WindowSender::with_law(setup, |_| DctcpLaw::new(params))
-    }
-}
 
 /// The window law of DCTCP.
 #[derive(Clone, Debug)]
@@ -42,27 +34,6 @@ pub struct DctcpLaw {
 }
 
 impl DctcpLaw {
-    fn new(params: &Params) -> DctcpLaw {
-        let reno = reno::Params {
-            beta: params.beta,
-            lw: params.lw,
-            l: params.l,
-            restart_after_idle: params.restart_after_idle,
-            pacing: params.pacing,
-            pacing_gain_slow_start: params.pacing_gain_slow_start,
-            pacing_gain: params.pacing_gain,
-            ..reno::Params::default()
-        };
-        DctcpLaw {
-            params: params.clone(),
-            reno: RenoLaw::new(&reno),
-            alpha: params.alpha_start,
-            window_end: 0,
-            acked: 0,
-            marked: 0,
-        }
-    }
-
     /// Section 3.3, steps 1 to 8.
     #[inline]
     fn estimate(&mut self, window: &Window, ack: &Ack) {
@@ -79,7 +50,30 @@ impl DctcpLaw {
 }
 
 impl Law for DctcpLaw {
+    type Params = Params;
     type Note = ();
+    const MARKS: Marks = Marks::BesideLoss;
+
+    fn new(params: &Params, window: &mut Window) -> DctcpLaw {
+        let reno = reno::Params {
+            beta: params.beta,
+            lw: params.lw,
+            l: params.l,
+            restart_after_idle: params.restart_after_idle,
+            pacing: params.pacing,
+            pacing_gain_slow_start: params.pacing_gain_slow_start,
+            pacing_gain: params.pacing_gain,
+            ..reno::Params::default()
+        };
+        DctcpLaw {
+            params: params.clone(),
+            reno: RenoLaw::new(&reno, window),
+            alpha: params.alpha_start,
+            window_end: 0,
+            acked: 0,
+            marked: 0,
+        }
+    }
 
     #[inline]
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
@@ -108,19 +102,6 @@ impl Law for DctcpLaw {
 
     fn on_timed_out(&mut self, window: &mut Window, _now: Time, again: bool) {
         self.reno.time_out(window, again);
-    }
-
-    fn marks(&self) -> Marks {
-        Marks::BesideLoss
-    }
-
-    fn restarts_after_idle(&self) -> bool {
-        self.reno.restarts_after_idle()
-    }
-
-    #[inline]
-    fn pacing_rate(&self, window: &Window) -> Option<Bitrate> {
-        self.reno.pacing_rate(window)
     }
 
     state_variables! { |self, window|

@@ -9,7 +9,6 @@ mod tests;
 
 pub use params::Params;
 
-use crate::FlowSetup;
 use crate::observe::state_variables;
 use crate::window::{Ack, Cause, Law, Sent, Window, WindowSender};
 use crate::{Assigned, PacketResult, Status};
@@ -18,18 +17,6 @@ use paceline_units::{Time, TimeDelta};
 
 /// The sender half. `assign` overwrites the window, not the delays.
 pub type Ledbat = WindowSender<LedbatLaw>;
-
-impl Ledbat {
-    /// A sender that has sent nothing.
-    pub fn new(params: &Params, setup: &FlowSetup) -> Ledbat {
-        WindowSender::with_law(setup, |window| {
-            let first = (params.init_cwnd as f64 * window.mss).min(window.initial());
-            window.set(first);
-            window.ssthresh = 0.0;
-            LedbatLaw::new(params)
-        })
-    }
-}
 
 /// The window law of LEDBAT.
 #[derive(Clone, Debug)]
@@ -45,18 +32,6 @@ pub struct LedbatLaw {
 }
 
 impl LedbatLaw {
-    fn new(params: &Params) -> LedbatLaw {
-        LedbatLaw {
-            params: params.clone(),
-            delays: Delays::new(params),
-            one_way: false,
-            queue_delay: None,
-            off_target: None,
-            last_halving: None,
-            before: None,
-        }
-    }
-
     /// Moves the window towards the target delay (section 2.4.2, "on acknowledgement").
     #[inline]
     fn steer(&mut self, window: &mut Window, ack: &Ack, queue_delay: TimeDelta) {
@@ -76,7 +51,25 @@ impl LedbatLaw {
 }
 
 impl Law for LedbatLaw {
+    type Params = Params;
     type Note = ();
+
+    fn new(params: &Params, window: &mut Window) -> LedbatLaw {
+        let first = (params.init_cwnd as f64 * window.mss).min(window.initial());
+        window.set(first);
+        window.ssthresh = 0.0;
+        // The flight limits the window instead (ALLOWED_INCREASE).
+        window.restart_after_idle = false;
+        LedbatLaw {
+            params: params.clone(),
+            delays: Delays::new(params),
+            one_way: false,
+            queue_delay: None,
+            off_target: None,
+            last_halving: None,
+            before: None,
+        }
+    }
 
     #[inline]
     fn on_delivered(&mut self, _window: &Window, now: Time, packet: &PacketResult, sent: &Sent<()>) {
@@ -125,11 +118,6 @@ impl Law for LedbatLaw {
 
     fn on_assigned(&mut self, window: &mut Window, _assigned: Assigned) {
         window.ssthresh = 0.0;
-    }
-
-    /// The flight limits the window instead (ALLOWED_INCREASE).
-    fn restarts_after_idle(&self) -> bool {
-        false
     }
 
     fn queue_delay(&self) -> Option<TimeDelta> {

@@ -1,6 +1,7 @@
 //! RFC 6817 section 2.4.2 as vectors.
 
 use super::*;
+use crate::FlowSetup;
 use crate::Recovery;
 use crate::window::drive::{Flow, SIZE, lost};
 use paceline_units::{Bytes, Ecn};

@@ -10,39 +10,22 @@ mod tests;
 
 pub use params::Params;
 
-use crate::FlowSetup;
 use crate::observe::state_variables;
 use crate::window::{Ack, Cause, Law, PacingGains, Window, WindowSender};
-use paceline_units::{Bitrate, Time};
+use paceline_units::Time;
 
 /// The sender half. `assign` overwrites window and threshold.
 pub type Reno = WindowSender<RenoLaw>;
-
-impl Reno {
-    /// A sender that has sent nothing.
-    pub fn new(params: &Params, setup: &FlowSetup) -> Reno {
-        WindowSender::with_law(setup, |window| {
-            window.whole_packets = params.whole_packets;
-            RenoLaw::new(params)
-        })
-    }
-}
 
 /// The window law of Reno.
 #[derive(Clone, Debug)]
 pub struct RenoLaw {
     params: Params,
-    pacing: Option<PacingGains>,
     /// Bytes acknowledged since the window grew last (RFC 5681 section 3.1).
     acked: f64,
 }
 
 impl RenoLaw {
-    pub(crate) fn new(params: &Params) -> RenoLaw {
-        let gains = PacingGains { slow_start: params.pacing_gain_slow_start, after: params.pacing_gain };
-        RenoLaw { params: params.clone(), pacing: params.pacing.then_some(gains), acked: 0.0 }
-    }
-
     /// Slow start and congestion avoidance, each where it belongs.
     #[inline]
     pub(crate) fn grow(&mut self, window: &mut Window, ack: &Ack) {
@@ -115,7 +98,16 @@ impl RenoLaw {
 }
 
 impl Law for RenoLaw {
+    type Params = Params;
     type Note = ();
+
+    fn new(params: &Params, window: &mut Window) -> RenoLaw {
+        let gains = PacingGains { slow_start: params.pacing_gain_slow_start, after: params.pacing_gain };
+        window.pacing = params.pacing.then_some(gains);
+        window.restart_after_idle = params.restart_after_idle;
+        window.whole_packets = params.whole_packets;
+        RenoLaw { params: params.clone(), acked: 0.0 }
+    }
 
     #[inline]
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
@@ -134,15 +126,6 @@ impl Law for RenoLaw {
 
     fn on_timed_out(&mut self, window: &mut Window, _now: Time, again: bool) {
         self.time_out(window, again);
-    }
-
-    fn restarts_after_idle(&self) -> bool {
-        self.params.restart_after_idle
-    }
-
-    #[inline]
-    fn pacing_rate(&self, window: &Window) -> Option<Bitrate> {
-        self.pacing.and_then(|gains| gains.rate(window))
     }
 
     state_variables! { |self, window|

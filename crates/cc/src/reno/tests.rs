@@ -5,7 +5,7 @@ use crate::FlowSetup;
 use crate::window::drive::{Flow, SIZE, lost};
 use crate::{Controller, Recovery, StreamId};
 use paceline_units::param::Profiles;
-use paceline_units::{Bytes, Ecn, TimeDelta};
+use paceline_units::{Bitrate, Bytes, Ecn, TimeDelta};
 
 fn make(profile: &str, initial_window: u64) -> Flow<RenoLaw> {
     let setup = FlowSetup { initial_window, ..FlowSetup::new(Bytes::new(SIZE)) };

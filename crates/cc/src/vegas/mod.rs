@@ -9,7 +9,6 @@ mod tests;
 
 pub use params::Params;
 
-use crate::FlowSetup;
 use crate::observe::state_variables;
 use crate::reno::{self, RenoLaw};
 use crate::window::{Ack, Cause, Law, Window, WindowSender};
@@ -17,13 +16,6 @@ use paceline_units::{Time, TimeDelta};
 
 /// The sender half. `assign` overwrites window and threshold, not the smallest round trip.
 pub type Vegas = WindowSender<VegasLaw>;
-
-impl Vegas {
-    /// A sender that has sent nothing.
-    pub fn new(params: &Params, setup: &FlowSetup) -> Vegas {
-        WindowSender::with_law(setup, |_| VegasLaw::new(params))
-    }
-}
 
 /// The window law of Vegas.
 #[derive(Clone, Debug)]
@@ -46,28 +38,6 @@ pub struct VegasLaw {
 }
 
 impl VegasLaw {
-    fn new(params: &Params) -> VegasLaw {
-        let reno = reno::Params {
-            beta: params.loss_beta,
-            beta_ecn: params.loss_beta,
-            lw: params.lw,
-            l: params.l,
-            restart_after_idle: params.restart_after_idle,
-            ..reno::Params::default()
-        };
-        VegasLaw {
-            params: params.clone(),
-            reno: RenoLaw::new(&reno),
-            base: None,
-            sum: 0,
-            count: 0,
-            round_end: 0,
-            doubling: true,
-            diff: None,
-            queue_delay: None,
-        }
-    }
-
     /// Once per round trip: expected less actual rate, times the smallest round trip, is what waits in the queue.
     fn end_round(&mut self, window: &mut Window, ack: &Ack) {
         let measured = self.base.filter(|_| self.count > 0);
@@ -110,7 +80,30 @@ impl VegasLaw {
 }
 
 impl Law for VegasLaw {
+    type Params = Params;
     type Note = ();
+
+    fn new(params: &Params, window: &mut Window) -> VegasLaw {
+        let reno = reno::Params {
+            beta: params.loss_beta,
+            beta_ecn: params.loss_beta,
+            lw: params.lw,
+            l: params.l,
+            restart_after_idle: params.restart_after_idle,
+            ..reno::Params::default()
+        };
+        VegasLaw {
+            params: params.clone(),
+            reno: RenoLaw::new(&reno, window),
+            base: None,
+            sum: 0,
+            count: 0,
+            round_end: 0,
+            doubling: true,
+            diff: None,
+            queue_delay: None,
+        }
+    }
 
     #[inline]
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
@@ -136,10 +129,6 @@ impl Law for VegasLaw {
         self.reno.time_out(window, again);
         self.new_round(window);
         self.doubling = true;
-    }
-
-    fn restarts_after_idle(&self) -> bool {
-        self.params.restart_after_idle
     }
 
     fn queue_delay(&self) -> Option<TimeDelta> {

@@ -1,6 +1,7 @@
 //! Vegas's decisions as vectors.
 
 use super::*;
+use crate::FlowSetup;
 use crate::Recovery;
 use crate::window::drive::{Flow, SIZE, lost};
 use paceline_units::{Bytes, Ecn};

@@ -8,16 +8,14 @@
 #[cfg(test)]
 pub(crate) mod drive;
 mod flight;
-mod pace;
 mod round_trip;
 mod sender;
 mod state;
 
 pub use flight::Sent;
-pub use pace::PacingGains;
 pub use round_trip::RoundTrip;
 pub use sender::WindowSender;
-pub use state::Window;
+pub use state::{PacingGains, Window};
 
 use crate::{Assigned, PacketResult, SentPacket, StateVariable};
 use paceline_units::{Bitrate, Time, TimeDelta};
@@ -51,9 +49,18 @@ pub struct Ack {
 }
 
 /// How a window moves. Sizes are bytes on the link.
-pub trait Law {
+pub trait Law: Sized {
+    /// The constants of the law, by name.
+    type Params;
+
     /// What each packet remembers from when it was sent.
     type Note: Copy + Default;
+
+    /// Which reductions marks cause.
+    const MARKS: Marks = Marks::AsLoss;
+
+    /// The law of a sender that has sent nothing. It may change the first window and how it is used.
+    fn new(params: &Self::Params, window: &mut Window) -> Self;
 
     /// A packet leaves; the window does not count it yet.
     #[inline]
@@ -103,21 +110,10 @@ pub trait Law {
         let _ = (window, assigned);
     }
 
-    /// Which reductions marks cause.
-    fn marks(&self) -> Marks {
-        Marks::AsLoss
-    }
-
-    /// Whether a window that was idle for longer than a retransmission timeout starts anew (RFC 5681 section 4.1).
-    fn restarts_after_idle(&self) -> bool {
-        true
-    }
-
-    /// The rate at which packets are spaced; absent: the law never paces.
+    /// The rate at which packets are spaced; absent: they are not.
     #[inline]
     fn pacing_rate(&self, window: &Window) -> Option<Bitrate> {
-        let _ = window;
-        None
+        window.pacing_rate()
     }
 
     /// The law's estimate of the queue delay.

@@ -33,11 +33,11 @@ pub struct WindowSender<L: Law> {
 }
 
 impl<L: Law> WindowSender<L> {
-    /// A sender that has sent nothing. The law may change the first window.
-    pub(crate) fn with_law(setup: &FlowSetup, make: impl FnOnce(&mut Window) -> L) -> WindowSender<L> {
+    /// A sender that has sent nothing.
+    pub fn new(params: &L::Params, setup: &FlowSetup) -> WindowSender<L> {
         let mut window = Window::new(setup);
         WindowSender {
-            law: make(&mut window),
+            law: L::new(params, &mut window),
             window,
             flight: Flight::new(),
             last_sent: None,
@@ -112,7 +112,7 @@ impl<L: Law> WindowSender<L> {
         if ack.newest >= self.window.reduced_until {
             self.reduced_for_mark = false;
         }
-        let heeds_marks = self.law.marks() != Marks::Ignored;
+        let heeds_marks = L::MARKS != Marks::Ignored;
         if marked_anew && !self.window.recovering && heeds_marks {
             self.on_mark(ack.now);
         } else {
@@ -139,7 +139,7 @@ impl<L: Law> WindowSender<L> {
     }
 
     fn on_entered(&mut self, now: Time, lost: Bytes) {
-        let answered = self.reduced_for_mark && self.law.marks() == Marks::AsLoss;
+        let answered = self.reduced_for_mark && L::MARKS == Marks::AsLoss;
         if !answered && !self.window.recovering {
             self.keep();
             self.law.on_congestion(&mut self.window, now, Cause::Loss);
@@ -185,7 +185,7 @@ impl<L: Law> WindowSender<L> {
     fn restart_after_idle(&mut self, now: Time) {
         let Some(last_sent) = self.last_sent.filter(|_| self.window.pipe == 0) else { return };
         let idle = now.saturating_since(last_sent);
-        if self.law.restarts_after_idle() && idle > self.window.round_trip.timeout() {
+        if self.window.restart_after_idle && idle > self.window.round_trip.timeout() {
             let restart = self.window.cwnd.min(self.window.initial());
             self.window.set(restart);
         }

@@ -2,6 +2,16 @@
 
 use super::{Ack, RoundTrip};
 use crate::FlowSetup;
+use paceline_units::Bitrate;
+
+/// The pace of a window law, in windows per round trip: an option of the laws whose RFCs send in bursts.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct PacingGains {
+    /// Pace in slow start, where the window doubles in a round trip.
+    pub slow_start: f64,
+    /// Pace after slow start: enough that the window, not the pace, limits.
+    pub after: f64,
+}
 
 /// The window, its threshold and its use. Bytes; fractions of a packet accumulate.
 #[derive(Clone, Copy, Debug)]
@@ -26,6 +36,10 @@ pub struct Window {
     pub reduced_until: u64,
     /// Only whole packets of the window may be sent.
     pub whole_packets: bool,
+    /// Whether a window that was idle for longer than a retransmission timeout starts anew (RFC 5681 section 4.1).
+    pub restart_after_idle: bool,
+    /// The pace, where packets are spaced over the round trip.
+    pub pacing: Option<PacingGains>,
     initial: f64,
     max: f64,
     /// Packets below left while the window was in use.
@@ -48,6 +62,8 @@ impl Window {
             recovering: false,
             reduced_until: 0,
             whole_packets: false,
+            restart_after_idle: true,
+            pacing: None,
             initial,
             max,
             used_until: 0,
@@ -99,6 +115,19 @@ impl Window {
         } else {
             self.cwnd as u64
         }
+    }
+
+    /// The pace now, where there is one. Before the first round trip is known the window alone limits.
+    #[inline]
+    pub(crate) fn pacing_rate(&self) -> Option<Bitrate> {
+        let gains = self.pacing?;
+        let srtt = self.round_trip.seconds();
+        if srtt == 0.0 {
+            return None;
+        }
+        let gain = if self.in_slow_start() { gains.slow_start } else { gains.after };
+        let rate = Bitrate::from_bps_f64(gain * 8.0 * self.cwnd / srtt);
+        Some(rate.max(Bitrate::from_bps(1)))
     }
 
     /// The threshold in largest packets; absent until there is one.
