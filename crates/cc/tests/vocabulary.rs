@@ -191,7 +191,7 @@ fn contradictions_are_found() {
         ),
         ("ccid3", vec![("n", Value::Count(28))], "n"),
         ("vegas", vec![("alpha", Value::Ratio(5.0))], "beta"),
-        ("ledbat", vec![("gain", Value::Ratio(9.0))], "gain_down"),
+        ("ledbat", vec![("gain_down", Value::Ratio(0.5))], "gain_down"),
     ];
     for (kind, sets, name) in cases {
         let mut params = ControllerParams::of(kind).expect(kind);

@@ -316,19 +316,21 @@ fn mmwave() -> Entry {
         ("seed", Told, "count", ("0", ""), "", "Seed of the draws; left out: the run's, by the link's name"),
         (
             "preset",
-            Another,
+            Told,
             "lumos5g-walking or lumos5g-driving",
             ("", ""),
             "docs/generators.md",
-            "States fitted to recordings, with an interval of 1 s; excludes los, blocked, outage_ratio and rate_max",
+            "States fitted to recordings, with an interval of 1 s; excludes los, blocked, outage_ratio and rate_max; left out: los and \
+             blocked",
         ),
         (
             "states",
-            Another,
+            Told,
             "list of { name, rates, correlation, dwell, dwell_shape, next }",
             ("", ""),
             "docs/generators.md",
-            "States of one's own, such as `paceline fit` prints, with an interval of 1 s; excludes the same",
+            "States of one's own, such as `paceline fit` prints, with an interval of 1 s; excludes the same; left out: los and \
+             blocked",
         ),
         (
             "ramps",

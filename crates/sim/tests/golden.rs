@@ -1,11 +1,12 @@
-//! Golden traces: what each profile of SCReAM does in three worlds, and TFRC, CCID 2, CCID 3 and RAP in two, second by
-//! second, to three digits.
+//! Golden traces, second by second, to three digits: what every controller does under every profile on one link, and what
+//! SCReAM, TFRC, CCID 2, CCID 3 and RAP do on a few more.
 //!
 //! They hold what is on purpose and what is not. A commit that changes one says why; `INSTA_UPDATE=always cargo test
 //! -p paceline-sim --test golden` writes them anew.
 
 mod world;
 
+use paceline_cc::{ControllerParams, Steers};
 use world::{column, run};
 
 const CONSTANT: &str = "rate = \"20Mbps\"\nqueue = { limit = \"300ms\" }";
@@ -26,10 +27,13 @@ const RFC4342: &str = "\"ccid3\", profile = \"rfc4342\"";
 const RAP1999: &str = "\"rap\", profile = \"rap1999\"";
 
 fn trace(controller: &str, link: &str, ecn: &str) -> String {
+    trace_of(controller, link, ecn, "{ kind = \"trace-encoder\", generator = \"frames\", fps = 50 }")
+}
+
+fn trace_of(controller: &str, link: &str, ecn: &str, source: &str) -> String {
     let outcome = run(&format!(
         "duration = \"30s\"\nsample = \"1s\"\nseed = 11\n[links.l]\ndelay = \"10ms\"\n{link}\n\
-         [flows.f]\nsource = {{ kind = \"trace-encoder\", generator = \"frames\", fps = 50 }}\npath = [\"l\"]\n\
-         controller = {{ kind = {controller} }}\necn = \"{ecn}\"\n"
+         [flows.f]\nsource = {source}\npath = [\"l\"]\ncontroller = {{ kind = {controller} }}\necn = \"{ecn}\"\n"
     ));
     let columns = COLUMNS.map(|name| column(&outcome.flows, "flow", "f", name));
     let row =
@@ -41,6 +45,23 @@ fn trace(controller: &str, link: &str, ecn: &str) -> String {
 /// Three digits that count: so much is the same on every machine.
 fn three_digits(value: f64) -> f64 {
     format!("{value:.2e}").parse().unwrap_or(f64::NAN)
+}
+
+/// Everything that is registered, each kind under each of its profiles, on a link that loses and marks.
+#[test]
+fn every_controller_under_every_profile() {
+    for (params, profile) in ControllerParams::all() {
+        let source = match params.steers() {
+            Steers::ByteStream => "{ kind = \"bulk\" }",
+            Steers::Unreported => "{ kind = \"cbr\", rate = \"2Mbps\" }",
+            Steers::Media | Steers::Datagrams | Steers::Ccid(_) => {
+                "{ kind = \"trace-encoder\", generator = \"frames\", fps = 50 }"
+            }
+        };
+        let controller = format!("\"{}\", profile = \"{profile}\"", params.kind());
+        let name = format!("{}_{profile}", params.kind());
+        insta::assert_snapshot!(name, trace_of(&controller, LOSSY_L4S, "classic", source));
+    }
 }
 
 macro_rules! golden {

@@ -1,0 +1,118 @@
+//! Prints docs/scenario-reference.md: the prose of `reference.md` beside this crate, with the tables of everything that is
+//! declared in the places of its `<!-- table -->` lines. `make docs` writes the page, `make lint` says when it is stale.
+
+use paceline_cc::ControllerParams;
+use paceline_scenario::Transport;
+use paceline_scenario::registry::{self, Entry, Listing, Need, Parameter};
+
+const PROSE: &str = include_str!("../reference.md");
+
+fn main() -> Result<(), String> {
+    for line in PROSE.lines() {
+        match line.strip_prefix("<!-- ").and_then(|rest| rest.strip_suffix(" -->")) {
+            Some(table) => print!("{}", tables(table)?),
+            None => println!("{line}"),
+        }
+    }
+    Ok(())
+}
+
+/// What stands in the place of a line: a family, or one of it.
+fn tables(wanted: &str) -> Result<String, String> {
+    let (family, kind) = wanted.split_once(' ').map_or((wanted, None), |(family, kind)| (family, Some(kind)));
+    let listing = match family {
+        "controllers" => return Ok(controllers()),
+        "overview" => return Ok(overview()),
+        "queues" => registry::queues(),
+        "marks" => registry::marks(),
+        "losses" => registry::losses(),
+        "noises" => registry::noises(),
+        "playouts" => registry::playouts(),
+        "sources" => registry::sources(),
+        "traces" => registry::traces(),
+        "transports" => registry::transports(),
+        _ => return Err(format!("reference.md: no family \"{family}\"")),
+    };
+    match kind {
+        None => Ok(all(&listing)),
+        Some(kind) => {
+            let entry = listing.iter().find(|entry| entry.kind == kind);
+            entry.map(table).ok_or_else(|| format!("reference.md: no \"{kind}\" of {family}"))
+        }
+    }
+}
+
+fn all(listing: &Listing) -> String {
+    let entries = listing.iter().map(|entry| {
+        let heading = format!("`kind = \"{}\"`: {}.\n", entry.kind, entry.help);
+        if entry.parameters.is_empty() { heading } else { format!("{heading}\n{}", table(entry)) }
+    });
+    entries.collect::<Vec<_>>().join("\n")
+}
+
+/// The parameters of one kind.
+fn table(entry: &Entry) -> String {
+    let rows: String = entry.parameters.iter().map(row).collect();
+    format!("| key | default | allowed | what it does |\n|---|---|---|---|\n{rows}")
+}
+
+fn row(parameter: &Parameter) -> String {
+    let shown = |value: &str| match &*parameter.unit {
+        "ratio" | "count" | "number" | "flag" => format!("`{value}`"),
+        _ => format!("`\"{value}\"`"),
+    };
+    let usual = match (&parameter.default, parameter.need) {
+        (Some(value), _) => shown(value),
+        (None, Need::Required) => "required".into(),
+        (None, Need::OneOf) => "one of these".into(),
+        (None, Need::Optional) => "none".into(),
+    };
+    let profiles =
+        parameter.profiles.iter().map(|(profile, value)| format!("; `{profile}`: {}", shown(value)));
+    let range = match (&parameter.min, &parameter.max) {
+        (None, None) => String::new(),
+        (Some(low), None) => format!(", from {low}"),
+        (None, Some(high)) => format!(", up to {high}"),
+        (Some(low), Some(high)) => format!(", {low} to {high}"),
+    };
+    let source = if parameter.source.is_empty() { String::new() } else { format!(" ({})", parameter.source) };
+    format!(
+        "| `{}` | {usual}{} | {}{range} | {}{source} |\n",
+        parameter.name,
+        profiles.collect::<String>(),
+        parameter.unit.replace('|', "\\|"),
+        parameter.help.replace('|', "\\|"),
+    )
+}
+
+/// Kinds, transports and profiles of the controllers.
+fn overview() -> String {
+    let mut page = String::from("| kind | over | profiles, the default first | |\n|---|---|---|---|\n");
+    for entry in registry::controllers() {
+        let steers = ControllerParams::of(entry.kind).map(|usual| usual.steers());
+        let over =
+            steers.map_or(&[][..], Transport::steered_by).iter().map(|over| format!("`{}`", over.name()));
+        let profiles = entry.profiles.iter().map(|profile| format!("`{}`", profile.name));
+        let (over, profiles) = (over.collect::<Vec<_>>().join(", "), profiles.collect::<Vec<_>>().join(", "));
+        page.push_str(&format!("| `{}` | {over} | {profiles} | {} |\n", entry.kind, entry.help));
+    }
+    page
+}
+
+/// Every parameter of every controller; kinds that have the same are together.
+fn controllers() -> String {
+    let mut alike: Vec<(Vec<&str>, Entry)> = Vec::new();
+    for entry in registry::controllers().into_iter().filter(|entry| !entry.parameters.is_empty()) {
+        match alike.iter_mut().find(|(_, other)| other.parameters == entry.parameters) {
+            Some((kinds, _)) => kinds.push(entry.kind),
+            None => alike.push((vec![entry.kind], entry)),
+        }
+    }
+    let sections = alike.iter().map(|(kinds, entry)| {
+        let kinds: Vec<_> = kinds.iter().map(|kind| format!("`{kind}`")).collect();
+        let profiles =
+            entry.profiles.iter().map(|profile| format!("- `{}`: {}\n", profile.name, profile.help));
+        format!("#### {}\n\n{}\n{}", kinds.join(", "), profiles.collect::<String>(), table(entry))
+    });
+    sections.collect::<Vec<_>>().join("\n")
+}
