@@ -245,7 +245,7 @@ def test_a_row_that_is_lost_after_it_was_written_is_missed(little: Path, tmp_pat
             content = (out / JOURNAL).read_bytes()
             (out / JOURNAL).write_bytes(content[: content.rindex(b"\n\n")])
 
-    with pytest.raises(StudyError, match="1 rows that were written are not there when read back"):
+    with pytest.raises(OutputError, match="1 rows that were written are not there when read back"):
         run_study(little, out=out, workers=1, told=lose_one)
     assert not (out / "results.parquet").exists()
     assert run_study(little, out=out, workers=1).state.taken_over == TOTAL - 1

@@ -144,8 +144,7 @@ def write(table: Table, context: Context, target: Path) -> None:
     """Writes all rows, journal by journal, and reads them back and counts them before they take their place.
 
     Raises:
-        StudyError: A row that was written is not there any more.
-        OutputError: The file cannot be written. The rows are kept.
+        OutputError: A row that was written is not there any more, or the file cannot be written. The rows are kept.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq

@@ -178,8 +178,8 @@ class Table:
     def _read(self, part: int, *, count_damage: bool = False) -> dict[int, Row]:
         """The rows of a journal by their experiments."""
         rows: dict[int, Row] = {}
-        content = self._path(part).read_bytes()
-        lines = content.split(b"\n")
+        path = self._path(part)
+        lines = (path.read_bytes() if path.exists() else b"").split(b"\n")
         for place, line in enumerate(lines):
             row = _row(line)
             if row is not None and row.index // PART == part:
@@ -265,20 +265,20 @@ class Table:
         """The rows of each journal, read back from the disk, by their experiments."""
         parts = sorted({*self._complete, *self._done})
         for part in parts:
-            yield self._read(part) if self._path(part).exists() else {}
+            yield self._read(part)
 
     def parts(self) -> Iterator[list[Row]]:
         """The rows of each journal in the order of their experiments.
 
         Raises:
-            StudyError: A row that was written is not there when it is read back.
+            OutputError: A row that was written is not there when it is read back.
         """
         assert self._count is not None
         for part in range(-(-self._count // PART)):
             rows = self._read(part)
             lost = [index for index in range(part * PART, part * PART + (self._size(part) or 0)) if index not in rows]
             if lost:
-                raise StudyError(
+                raise OutputError(
                     f"{self._path(part)}: {len(lost)} rows that were written are not there when read back: is the disk "
                     "damaged? Run the study again: they will be run again"
                 )
