@@ -6,11 +6,9 @@
 //!
 //! # What its figures are
 //!
-//! Its own: `throughput_mbps`, `goodput_mbps`, `packets_received`, `ce_ratio`, `frames.displayed`, `.late`,
-//! `.incomplete`, `.freezes`. From sequence numbers: `loss_ratio` (missing for a second counts as lost, sent about when it
-//! was missed) and `packets_sent` (received and lost). From the times in the payload, if the sender runs on this machine:
-//! `one_way_delay_ms`, how it varies, `frame_delay_ms` and its parts (link queues are part of the path). Absent: queue delay, noise,
-//! everything that the controller knows, links.
+//! Those that [`paceline_metrics::Facts::RECEIVER`] is enough for. A packet counts as lost when its sequence number is missing
+//! for a second, sent about when it was missed. From the times in the payload, if the sender runs on this machine, follow the
+//! delays too; of a frame's delay the links' queues are part of the path.
 //!
 //! Its zero is that of the sender: when the first packet was captured (or arrived, if it does not say), less the flow's
 //! `start`. So `warmup` and `duration` mean the same at both ends.

@@ -17,9 +17,8 @@
 //!
 //! # What its figures are
 //!
-//! All of `links` and their time series are exact, as in the simulator. Of the flow it knows exactly: `queue_delay_ms`,
-//! `delay_noise_ms`, `throughput_mbps`, `ce_ratio`, `loss_ratio`, at the time packets are at the far end;
-//! `packets_sent` are those that came in. Everything else is absent.
+//! All of `links` and their time series are exact, as in the simulator. Of the flow it knows what
+//! [`paceline_metrics::Facts::RELAY`] is enough for, at the time packets are at the far end; `packets_sent` are those that came in.
 
 mod connection;
 mod driver;

@@ -8,15 +8,11 @@
 //!
 //! # What its figures are
 //!
-//! The sender's own: `target_bitrate_mbps`, `srtt_ms`, `send_queue_delay_ms`, `packets_sent`, `frames.captured` and
-//! `.discarded`, and all columns of the time series that are the simulated sender's. From RFC 8888 reports, at the time
-//! the report arrived: `throughput_mbps`, `goodput_mbps` and `packets_received` (packets reported as received),
-//! `ce_ratio` (their reported marks), `loss_ratio` (packets reported missing and still missing a second later),
-//! `queue_delay_ms` (one-way delay above the smallest so far, at the resolution of the reports: 1/1024 s; it includes
-//! noise). Absent: one-way delay, frame delay, displayed frames, links.
+//! Those that [`Facts::RTP_SENDER`] is enough for. Arrivals are what RFC 8888 reports say, at the time the report came: a
+//! packet is lost that is reported missing and still missing a second later, and `queue_delay_ms` is the one-way delay above
+//! the smallest so far, noise in, at the reports' resolution of 1/1024 s.
 //!
-//! Over DCCP the figures of arrivals come from Ack Vectors, in the same way; without them (CCID 3, unless `ack_vector` asks
-//! for them) they are absent. Queue delay is always: acknowledgements tell no arrival times. When the run is over, or is
+//! Over DCCP arrivals come from Ack Vectors, in the same way; CCID 3 has none unless `ack_vector` asks for them. When the run is over, or is
 //! stopped, the connection is closed, for which a second is left.
 
 mod answers;
