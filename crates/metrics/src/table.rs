@@ -94,7 +94,6 @@ figures! {
             summary Count: Option<u64> = |flow| flow.packets_sent();
         packets_received "packets received" ["packets", ARRIVALS] "Packets that arrived, duplicates in.",
             summary Count: Option<u64> = |flow| Some(flow.receiver.packets);
-        largest_packet_bytes "largest packet" ["B", ARRIVALS] "Size on the link of the largest packet that arrived.", summary Level: Option<u64> = |flow| Some(flow.receiver.largest);
         frames "frames" ["", NONE] "What happened to frames in the window.",
             summary Group: FrameCounts = |flow| FrameCounts::of(flow, flow.config.facts);
         transfers "transfers" ["", SENDER] "Files sent whole; absent where what is sent does not end.",

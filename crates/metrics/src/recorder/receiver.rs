@@ -59,7 +59,6 @@ pub(crate) struct ReceiverHalf {
     pub(crate) bytes: u64,
     pub(crate) goodput_bytes: u64,
     pub(crate) ce: u64,
-    pub(crate) largest: u64,
     /// Of packets sent in the window: how many arrived, and how many never will.
     pub(crate) arrived: u64,
     pub(crate) lost: u64,
@@ -100,7 +99,6 @@ impl ReceiverHalf {
             bytes: 0,
             goodput_bytes: 0,
             ce: 0,
-            largest: 0,
             arrived: 0,
             lost: 0,
             queue_delay: Histogram::new(),
@@ -139,7 +137,6 @@ impl ReceiverHalf {
             self.bytes += packet.size.as_u64();
             self.goodput_bytes += if packet.duplicate { 0 } else { packet.payload.as_u64() };
             self.ce += ce;
-            self.largest = self.largest.max(packet.size.as_u64());
             self.queue_delay.record(packet.queue_delay);
             self.delay_noise.record(packet.delay_noise);
             self.one_way_delay.record(packet.now - packet.sent);
