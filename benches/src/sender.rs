@@ -7,14 +7,15 @@ use paceline_cc::FlowSetup;
 use paceline_cc::StreamId;
 use paceline_cc::scream::{Params, Scream};
 use paceline_media::{FrameSizeParams, Source, TraceEncoder, TraceEncoderParams, frame_sizes};
+use paceline_transport::SendingEnd;
 use paceline_transport::rtp::{
-    RTP_HEADER, ReceiverClock, RtpFeedback, RtpPacket, RtpSender, SenderConfig, StreamConfig,
+    RTP_HEADER, ReceiverClock, RtpFeedback, RtpSender, SenderConfig, StreamConfig,
 };
-use paceline_transport::{SendingEnd, Transmit};
 use paceline_units::param::Profiles;
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 use paceline_wire::ccfb::{ArrivalReport, Feedback, FeedbackBlock};
 use std::collections::VecDeque;
+use std::hint::black_box;
 use std::process::Command;
 
 /// Packets that warm the sender up, and packets that are counted after them.
@@ -72,28 +73,32 @@ pub fn run(per_report: usize, packets: u64) {
             continue;
         }
         let report = if back == now { reports.pop_front().map(|(_, report)| report) } else { None };
-        sender_side(&mut sender, now, report, &mut out);
+        drop(sender_side(&mut sender, now, report, &mut out));
         sent += out.len() as u64;
-        path.extend(out.drain(..).map(|outgoing| (now + ONE_WAY, outgoing.packet.sequence)));
+        path.extend(out.drain(..).map(|sequence| (now + ONE_WAY, sequence)));
     }
 }
 
-/// All that a sender does at a point in time.
+/// All that a sender does at a point in time. What leaves is made whole, and its sequence number written down; the report
+/// is given back, since freeing it is not the sender's.
 #[inline(never)]
 fn sender_side(
     sender: &mut RtpSender<Scream>,
     now: Time,
     report: Option<RtpFeedback>,
-    out: &mut Vec<Transmit<RtpPacket>>,
-) {
-    match report {
-        // Freeing a report is not the sender's: it goes back to whoever made it.
-        Some(report) => std::mem::forget(sender.receive(now, report, Ecn::NotEct)),
-        None => sender.handle_timeout(now),
-    }
+    out: &mut Vec<u64>,
+) -> Option<RtpFeedback> {
+    let used = match report {
+        Some(report) => sender.receive(now, report, Ecn::NotEct),
+        None => {
+            sender.handle_timeout(now);
+            None
+        }
+    };
     while let Some(outgoing) = sender.poll_transmit(now) {
-        out.push(outgoing);
+        out.push(black_box(&outgoing).packet.sequence);
     }
+    used
 }
 
 fn report(now: Time, packets: impl Iterator<Item = (Time, u64)>) -> Feedback {

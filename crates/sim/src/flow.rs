@@ -347,3 +347,7 @@ impl AnyFlow {
         each!(self, flow => flow.wiring.recorder)
     }
 }
+
+#[cfg(test)]
+#[path = "flow_tests.rs"]
+mod tests;
