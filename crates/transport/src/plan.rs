@@ -99,3 +99,7 @@ impl<S: SendingEnd> Planned<S> {
         self.end.stop(now);
     }
 }
+
+#[cfg(test)]
+#[path = "plan_tests.rs"]
+mod tests;

@@ -6,6 +6,7 @@
 mod application;
 mod options;
 mod receive;
+mod state;
 mod timers;
 mod transmit;
 
@@ -15,7 +16,7 @@ use super::ccids::{CCID_2, CCID_3, Ccids};
 use super::feature::FeatureId;
 use super::limit::RateLimit;
 use super::mtu::PathMtu;
-use super::negotiation::{FeatureChange, Features, Location, NegotiationState};
+use super::negotiation::{Features, Location, NegotiationState};
 use super::received::Received;
 use super::sent::Sent;
 use crate::Pacer;
@@ -29,6 +30,7 @@ use paceline_wire::dccp::{
 use std::collections::VecDeque;
 
 pub use application::SendError;
+pub use state::{DccpCounters, Event, State};
 
 /// No round trip is taken for shorter: timers would follow each other without end.
 const SHORTEST_RTT: TimeDelta = TimeDelta::from_millis(1);
@@ -37,85 +39,6 @@ const LONGEST_INTERVAL: TimeDelta = TimeDelta::from_secs(64);
 
 /// Events that wait at most, datagrams and the end apart.
 const MOST_NOTICES: usize = 64;
-
-/// Where a connection stands (RFC 4340 section 4.3). LISTEN is the [`super::Host`]'s.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum State {
-    /// There is no connection.
-    Closed,
-    /// The client sends Requests.
-    Request,
-    /// The server answered a Request.
-    Respond,
-    /// The client has the Response, the server perhaps not the client's answer.
-    PartOpen,
-    /// Both send data.
-    Open,
-    /// The server asked the client to close.
-    CloseReq,
-    /// A Close was sent.
-    Closing,
-    /// A Reset arrived: quiet until old packets are gone.
-    TimeWait,
-}
-
-/// What happened, for the application.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Event {
-    /// The handshake is over as far as this end can see.
-    Connected,
-    /// A datagram arrived.
-    Received {
-        /// The number of its packet.
-        sequence: SequenceNumber,
-        /// The datagram.
-        payload: Payload,
-        /// Whether its Data Checksum is wrong (only with `deliver_corrupt`).
-        corrupt: bool,
-    },
-    /// A feature has another value.
-    Feature(FeatureChange),
-    /// The other end's application listens no more: nothing that is sent would be used (section 11.7.2).
-    NotListening,
-    /// The largest datagram is another now.
-    MaxDatagram(Bytes),
-    /// The connection is over.
-    Closed {
-        /// The reset that ended it.
-        reason: ResetReason,
-        /// Whether the other end sent it.
-        by_peer: bool,
-    },
-}
-
-/// Counts of a connection's packets and events.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct DccpCounters {
-    /// Packets sent, of all types.
-    pub sent: u64,
-    /// Of these with application data.
-    pub data_sent: u64,
-    /// Packets that were accepted.
-    pub received: u64,
-    /// Datagrams given to the application.
-    pub delivered: u64,
-    /// Packets ignored: malformed, invalid in sequence, for other ports.
-    pub ignored: u64,
-    /// Data packets that came twice.
-    pub duplicates: u64,
-    /// Datagrams whose arrival was reported with a drop code.
-    pub data_dropped: u64,
-    /// Number of Syncs that were sent.
-    pub syncs: u64,
-    /// Syncs and resets that a limit in rate kept back.
-    pub limited: u64,
-    /// Gaps in which, by NDP counts, application data was lost.
-    pub data_gaps: u64,
-    /// Datagrams discarded before they were sent.
-    pub discarded: u64,
-    /// RTP frames whose last packet was among them.
-    pub discarded_frames: u64,
-}
 
 /// What is to be sent besides data and acknowledgements. One of each waits at most.
 #[derive(Clone, Debug, Default)]
@@ -247,6 +170,7 @@ impl<F: Ccids> Connection<F> {
         Some(server)
     }
 
+    // Longer than others, as a table of what everything begins as.
     fn new(
         now: Time,
         config: &DccpConfig,

@@ -9,9 +9,9 @@
 //! so the first number of a newer burst tells the receiver that the older ones are over. A segment that comes from an older
 //! burst changes nothing.
 
-mod agenda;
 mod receiver;
 mod sender;
+mod timer_tree;
 
 pub use receiver::TransfersReceiver;
 pub use sender::TransfersSender;

@@ -1,7 +1,7 @@
 //! The end that receives files: the connections of one burst, until a newer one begins.
 
 use super::TransfersConfig;
-use super::agenda::Agenda;
+use super::timer_tree::TimerTree;
 use crate::tcp::{Segment, TcpConfig, TcpReceiver};
 use crate::{PathFacts, Reason, Received, ReceivingEnd, Transmit};
 use paceline_units::{Ecn, Time};
@@ -17,7 +17,7 @@ pub struct TransfersReceiver {
     connections: Vec<Option<TcpReceiver>>,
     /// The number of the burst's first connection.
     first: u16,
-    agenda: Agenda,
+    timers: TimerTree,
     /// The connection that received something last and has not been asked yet for its answer.
     touched: Option<usize>,
     /// Segments of connections that are over, and what those had ignored.
@@ -32,7 +32,7 @@ impl TransfersReceiver {
             config: *config,
             connections: (0..parallel).map(|_| None).collect(),
             first: 0,
-            agenda: Agenda::new(parallel),
+            timers: TimerTree::new(parallel),
             touched: None,
             ignored: 0,
         }
@@ -45,12 +45,12 @@ impl TransfersReceiver {
 
     /// A newer burst has begun: everything before is over. Answers the place in it of what was `ahead` of the old one.
     #[cold]
-    fn turn_to(&mut self, ahead: usize) -> usize {
+    fn begin_burst(&mut self, ahead: usize) -> usize {
         let parallel = self.connections.len();
         self.ignored = self.ignored();
         for place in 0..parallel {
             self.connections[place] = None;
-            self.agenda.set(place, Time::MAX);
+            self.timers.set(place, Time::MAX);
         }
         self.first = self.first.wrapping_add((ahead - ahead % parallel) as u16);
         ahead % parallel
@@ -59,7 +59,7 @@ impl TransfersReceiver {
     #[inline]
     fn remind(&mut self, place: usize) {
         let due = self.connections[place].as_ref().and_then(TcpReceiver::next_timeout);
-        self.agenda.set(place, due.map_or(Time::MAX, |(due, _)| due));
+        self.timers.set(place, due.map_or(Time::MAX, |(due, _)| due));
     }
 
     #[inline]
@@ -76,7 +76,7 @@ impl ReceivingEnd for TransfersReceiver {
 
     #[inline]
     fn next_timeout(&self) -> Option<(Time, Reason)> {
-        Some((self.agenda.next(), Reason::DelayedAck)).filter(|(due, _)| *due != Time::MAX)
+        Some((self.timers.next(), Reason::DelayedAck)).filter(|(due, _)| *due != Time::MAX)
     }
 
     fn handle_timeout(&mut self, _now: Time) {}
@@ -90,7 +90,7 @@ impl ReceivingEnd for TransfersReceiver {
                 self.ignored += 1;
                 return Received::default();
             }
-            place = self.turn_to(place);
+            place = self.begin_burst(place);
         }
         let connection =
             self.connections[place].get_or_insert_with(|| TcpReceiver::new(&self.config, segment.connection));
@@ -109,7 +109,7 @@ impl ReceivingEnd for TransfersReceiver {
             }
             self.touched = None;
         }
-        let place = self.agenda.due(now)?;
+        let place = self.timers.due(now)?;
         self.poll(now, place)
     }
 }

@@ -1,6 +1,6 @@
 //! The end that sends files: a connection for each, begun in bursts.
 
-use super::agenda::Agenda;
+use super::timer_tree::TimerTree;
 use super::{Begin, TransfersConfig, User};
 use crate::tcp::{Segment, TcpConfig, TcpCounters, TcpSender};
 use crate::{FrameCounters, Reason, SendingEnd, Transfer, TransferCounters, Transmit};
@@ -32,7 +32,7 @@ pub struct TransfersSender<C> {
     /// The number of the burst's first connection, and of the next burst's.
     first: u16,
     next: u16,
-    agenda: Agenda,
+    timers: TimerTree,
     /// The connection that was told of something last and has not been asked yet for what it sends.
     touched: Option<usize>,
     /// The connection that was told of something last.
@@ -67,7 +67,7 @@ impl<C: Controller + Clone> TransfersSender<C> {
             left: 0,
             first: 0,
             next: 0,
-            agenda: Agenda::new(parallel),
+            timers: TimerTree::new(parallel),
             touched: None,
             latest: 0,
             next_burst: None,
@@ -128,7 +128,7 @@ impl<C: Controller + Clone> TransfersSender<C> {
     #[inline]
     fn remind(&mut self, now: Time, place: usize) {
         let due = self.live[place].as_ref().and_then(TcpSender::next_timeout);
-        self.agenda.set(place, due.map_or(Time::MAX, |(due, _)| due.max(now)));
+        self.timers.set(place, due.map_or(Time::MAX, |(due, _)| due.max(now)));
     }
 
     /// Why the connection at `place` wants to be woken; only to send if nothing else is due.
@@ -147,7 +147,7 @@ impl<C: Controller + Clone> TransfersSender<C> {
         let sender = self.live[place].take()?;
         self.counted += sender.counters();
         self.touched = self.touched.filter(|touched| *touched != place);
-        self.agenda.set(place, Time::MAX);
+        self.timers.set(place, Time::MAX);
         self.left -= 1;
         if self.left == 0 && self.presence == Presence::There {
             self.next_burst = Some(now + self.user.idle());
@@ -223,10 +223,10 @@ impl<C: Controller + Clone> SendingEnd for TransfersSender<C> {
 
     #[inline]
     fn next_timeout(&self) -> Option<(Time, Reason)> {
-        let due = self.agenda.next();
+        let due = self.timers.next();
         match self.next_burst.filter(|burst| !self.paused && *burst <= due) {
             Some(burst) => Some((burst, Reason::Capture)),
-            None => self.agenda.due(due).map(|place| (due, self.reason(place))),
+            None => self.timers.due(due).map(|place| (due, self.reason(place))),
         }
     }
 
@@ -236,7 +236,7 @@ impl<C: Controller + Clone> SendingEnd for TransfersSender<C> {
             self.next_burst = None;
             return self.begin_burst(now);
         }
-        let Some(place) = self.agenda.due(now) else { return };
+        let Some(place) = self.timers.due(now) else { return };
         let Some(sender) = &mut self.live[place] else { return };
         sender.handle_timeout(now);
         self.touch(now, place);
@@ -253,7 +253,7 @@ impl<C: Controller + Clone> SendingEnd for TransfersSender<C> {
             }
             self.touched = None;
         }
-        let place = self.agenda.due(now)?;
+        let place = self.timers.due(now)?;
         self.poll(now, place)
     }
 

@@ -9,23 +9,23 @@ const NEVER: Due = (Time::MAX, u64::MAX, u32::MAX);
 
 /// A tournament: each node holds the earlier of its two children, the root the earliest of all.
 #[derive(Clone, Debug)]
-pub(super) struct Agenda {
+pub(super) struct TimerTree {
     nodes: Vec<Due>,
-    turns: u64,
+    sets: u64,
 }
 
-impl Agenda {
+impl TimerTree {
     /// Nobody of `places` wants anything.
-    pub(super) fn new(places: usize) -> Agenda {
-        Agenda { nodes: vec![NEVER; 2 * places.next_power_of_two()], turns: 0 }
+    pub(super) fn new(places: usize) -> TimerTree {
+        TimerTree { nodes: vec![NEVER; 2 * places.next_power_of_two()], sets: 0 }
     }
 
     /// The one at `place` wants something at `due`; `Time::MAX` for never. At equal times it comes after all others.
     #[inline]
     pub(super) fn set(&mut self, place: usize, due: Time) {
         let mut node = self.nodes.len() / 2 + place;
-        self.turns += 1;
-        self.nodes[node] = if due == Time::MAX { NEVER } else { (due, self.turns, place as u32) };
+        self.sets += 1;
+        self.nodes[node] = if due == Time::MAX { NEVER } else { (due, self.sets, place as u32) };
         while node > 1 {
             node /= 2;
             self.nodes[node] = self.nodes[2 * node].min(self.nodes[2 * node + 1]);
@@ -54,24 +54,24 @@ mod tests {
     fn the_earliest_is_first_and_equals_take_turns() {
         let at = Time::from_nanos;
         for places in [1, 2, 3, 30, 64] {
-            let mut agenda = Agenda::new(places);
-            assert_eq!((agenda.next(), agenda.due(Time::MAX)), (Time::MAX, None));
+            let mut timers = TimerTree::new(places);
+            assert_eq!((timers.next(), timers.due(Time::MAX)), (Time::MAX, None));
             for place in 0..places {
-                agenda.set(place, at(7));
+                timers.set(place, at(7));
             }
-            assert_eq!(agenda.due(at(6)), None);
-            let turns: Vec<_> = (0..2 * places)
+            assert_eq!(timers.due(at(6)), None);
+            let order: Vec<_> = (0..2 * places)
                 .map(|_| {
-                    let place = agenda.due(at(7)).expect("all are due");
-                    agenda.set(place, at(7));
+                    let place = timers.due(at(7)).expect("all are due");
+                    timers.set(place, at(7));
                     place
                 })
                 .collect();
-            assert_eq!(turns, (0..places).chain(0..places).collect::<Vec<_>>());
-            agenda.set(places - 1, at(3));
-            assert_eq!((agenda.next(), agenda.due(at(3))), (at(3), Some(places - 1)));
-            agenda.set(places - 1, Time::MAX);
-            assert_eq!(agenda.next(), if places == 1 { Time::MAX } else { at(7) });
+            assert_eq!(order, (0..places).chain(0..places).collect::<Vec<_>>());
+            timers.set(places - 1, at(3));
+            assert_eq!((timers.next(), timers.due(at(3))), (at(3), Some(places - 1)));
+            timers.set(places - 1, Time::MAX);
+            assert_eq!(timers.next(), if places == 1 { Time::MAX } else { at(7) });
         }
     }
 }
