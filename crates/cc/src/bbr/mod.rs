@@ -50,7 +50,7 @@ pub struct BbrLaw {
     cwnd_gain: f64,
     /// Bytes per second; absent before the first packet.
     pacing_rate: Option<f64>,
-    /// Place in the cycle of gains, and when it was reached.
+    /// Phase of the cycle of gains, and when it began.
     cycle: usize,
     cycle_began: Time,
     full_bw: f64,

@@ -135,7 +135,7 @@ impl Profiles for Params {
 }
 
 impl Params {
-    /// The 2022-06 revision with the configuration of the steady-state measurements.
+    /// The 2022-06 revision with the configuration of the steady-state measurements. A table, and as long as it has values.
     pub(super) fn reference_2022() -> Params {
         Params {
             qdelay_target_lo: ms(60),

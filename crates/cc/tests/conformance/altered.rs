@@ -8,7 +8,7 @@ use paceline_cc::{
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The faults.
+/// A fault that is built into a controller on purpose.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(dead_code, reason = "not every program of the suite uses every fault")]
 pub enum Alteration {

@@ -394,7 +394,7 @@ pub trait End {
     fn receive(&mut self, now: Time, packet: &Packet, config: &LinkConfig);
     /// Everything that is due now.
     fn step(&mut self, now: Time, id: usize, link: &mut Link, config: &LinkConfig);
-    /// What happened.
+    /// The record of the whole run.
     fn finish(self: Box<Self>) -> Record;
 }
 
