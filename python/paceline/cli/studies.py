@@ -373,9 +373,12 @@ class _Lines:
     def __init__(self) -> None:
         self._pace = _Pace()
         self._last = time.monotonic()
+        self._ended: set[str] = set()
 
     def __call__(self, state: State) -> None:
         now, rest = time.monotonic(), self._pace.said(state)
-        if state.finished >= state.total or now - self._last >= LINE_EVERY_S:
+        ends = state.finished >= state.total and state.what not in self._ended
+        if ends or (state.finished < state.total and now - self._last >= LINE_EVERY_S):
+            self._ended |= {state.what} if ends else set()
             self._last = now
             say(f"{state.what}: {state.finished:,} of {state.total:,}, {rest}")
