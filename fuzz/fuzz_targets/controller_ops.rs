@@ -6,7 +6,6 @@
 
 use paceline_cc::{AnyController, ControllerParams, FlowSetup, Steers};
 use paceline_units::Bytes;
-use paceline_units::param::Kinds;
 
 #[path = "../../crates/cc/tests/conformance/hostile.rs"]
 mod hostile;

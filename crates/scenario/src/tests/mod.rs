@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod dccp;
+mod listing;
 mod loading;
 mod queues;
 mod round_trip;

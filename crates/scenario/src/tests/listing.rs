@@ -1,0 +1,52 @@
+//! What is listed says everything of itself.
+
+use crate::registry::*;
+
+#[test]
+fn every_parameter_says_what_it_is_and_json_can_carry_it() {
+    for listing in
+        [controllers(), queues(), marks(), losses(), noises(), playouts(), transports(), sources(), traces()]
+    {
+        assert!(!listing.is_empty());
+        for parameter in listing.iter().flat_map(|entry| &entry.parameters) {
+            assert!(!parameter.help.is_empty() && !parameter.unit.is_empty(), "{}", parameter.name);
+        }
+        assert!(serde_json::to_string(&listing).is_ok());
+    }
+}
+
+#[test]
+fn what_may_be_left_out_says_what_happens_then() {
+    let need = |listing: Listing, kind: &str, name: &str| {
+        let entry = listing.into_iter().find(|entry| entry.kind == kind).expect(kind);
+        entry.parameters.into_iter().find(|parameter| parameter.name == name).expect(name).need
+    };
+    assert_eq!(need(traces(), "mbps", "interval"), Need::Required);
+    assert_eq!(need(traces(), "time-mbps", "interval"), Need::Optional);
+    assert_eq!(need(traces(), "mbps-hold", "time_column"), Need::Optional);
+    assert_eq!(need(traces(), "mmwave", "seed"), Need::Optional);
+    assert_eq!(need(queues(), "droptail", "packets"), Need::OneOf);
+    assert_eq!(need(sources(), "trace-encoder", "generator"), Need::OneOf);
+    assert_eq!(need(sources(), "bulk", "length"), Need::Optional);
+    for parameter in [queues(), marks(), losses(), noises(), playouts(), transports(), sources(), traces()]
+        .concat()
+        .iter()
+        .flat_map(|entry| &entry.parameters)
+    {
+        let is_told = parameter.default.is_some() || parameter.help.contains("left out: ");
+        assert_eq!(is_told, parameter.need == Need::Optional, "{}", parameter.name);
+    }
+}
+
+#[test]
+fn profiles_show_where_they_differ() {
+    let listing = controllers();
+    let scream = listing.iter().find(|entry| entry.kind == "scream").expect("is there");
+    assert_eq!(scream.profiles[0].name, "rfc8298");
+    let lo =
+        scream.parameters.iter().find(|parameter| parameter.name == "qdelay_target_lo").expect("is there");
+    assert_eq!(lo.default.as_deref(), Some("100ms"));
+    assert_eq!(lo.profiles.get("reference-2022").map(String::as_str), Some("60ms"));
+    assert_eq!((lo.min.as_deref(), lo.max.as_deref()), (Some("1ms"), Some("10s")));
+    assert_eq!(traces().len(), 6);
+}

@@ -1,0 +1,86 @@
+//! The types that the fields of a set of parameters can have.
+
+use super::{Kind, Value};
+use crate::{Bitrate, Bytes, TimeDelta};
+use alloc::vec::Vec;
+
+/// A type that the value of a parameter can have.
+pub trait Parameter: Sized {
+    /// What is written for it.
+    const KIND: Kind;
+
+    /// What is written for this value; nothing where it is left out.
+    fn to_value(&self) -> Option<Value>;
+
+    /// The value that is written so, if that can be.
+    fn from_value(value: Value) -> Option<Self>;
+
+    /// Takes what is written so; false if that cannot be.
+    fn assign(&mut self, value: Value) -> bool {
+        match Self::from_value(value) {
+            Some(value) => {
+                *self = value;
+                true
+            }
+            None => false,
+        }
+    }
+}
+
+/// The rate that a rate gains in a second.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Ramp(pub Bitrate);
+
+macro_rules! parameter {
+    ($($type:ty: $kind:ident($value:ident => $write:expr, $read:expr);)*) => {
+        $(impl Parameter for $type {
+            const KIND: Kind = Kind::$kind;
+
+            fn to_value(&self) -> Option<Value> {
+                let $value = *self;
+                Some(Value::$kind($write))
+            }
+
+            fn from_value(value: Value) -> Option<$type> {
+                if let Value::$kind($value) = value { $read } else { None }
+            }
+        })*
+    };
+}
+
+parameter! {
+    TimeDelta: Time(span => span, Some(span));
+    Bitrate: Rate(rate => rate, Some(rate));
+    Ramp: Ramp(ramp => ramp.0, Some(Ramp(ramp)));
+    Bytes: Size(size => size, Some(size));
+    f64: Ratio(ratio => ratio, Some(ratio));
+    u64: Count(count => count, Some(count));
+    u32: Count(count => count.into(), u32::try_from(count).ok());
+    u16: Count(count => count.into(), u16::try_from(count).ok());
+    bool: Flag(flag => flag, Some(flag));
+}
+
+impl<P: Parameter> Parameter for Option<P> {
+    const KIND: Kind = P::KIND;
+
+    fn to_value(&self) -> Option<Value> {
+        self.as_ref().and_then(P::to_value)
+    }
+
+    fn from_value(value: Value) -> Option<Option<P>> {
+        P::from_value(value).map(Some)
+    }
+}
+
+/// An empty list is left out.
+impl<P: Parameter> Parameter for Vec<P> {
+    const KIND: Kind = Kind::List(&P::KIND);
+
+    fn to_value(&self) -> Option<Value> {
+        (!self.is_empty()).then(|| Value::List(self.iter().filter_map(P::to_value).collect()))
+    }
+
+    fn from_value(value: Value) -> Option<Vec<P>> {
+        if let Value::List(values) = value { values.into_iter().map(P::from_value).collect() } else { None }
+    }
+}

@@ -1,0 +1,263 @@
+//! The macros that declare parameters.
+
+/// The name of a field as a parameter: another one where Rust keeps the word for itself.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! param_name {
+    ($field:ident) => {
+        stringify!($field)
+    };
+    ($field:ident $name:literal) => {
+        $name
+    };
+}
+
+/// What is given, or else the default behind it.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! param_or {
+    ([] $default:expr) => {
+        $default
+    };
+    ([$given:expr] $default:expr) => {
+        $given
+    };
+}
+
+/// Declares a struct of parameters. A line says name, type, default, perhaps that it is needed, perhaps what happens without
+/// it, perhaps a range in base units, source and help:
+///
+/// ```
+/// use paceline_units::param::{ParamSet, Value};
+/// use paceline_units::TimeDelta;
+///
+/// paceline_units::params! {
+///     /// What a step marks by.
+///     pub struct StepParams {
+///         at: TimeDelta = TimeDelta::ZERO, as Required, in 0.0, 1e6, "RFC 9332 4.2", "Wait above which a packet is marked";
+///         part: Option<f64> = None, else "all", in 0.0, 1.0, "ours", "Part of the packets that are looked at";
+///     }
+/// }
+///
+/// let mut params = StepParams::default();
+/// assert_eq!(params.set("at", Value::Time(TimeDelta::from_millis(1))), Ok(()));
+/// assert!(params.set("part", Value::Ratio(2.0)).is_err());
+/// ```
+///
+/// What is no parameter stands first, in braces of its own. Behind the struct, `ordered LOW <= HIGH, ...;` says which
+/// parameters must not cross, and `check PATH;` names a function that finds other contradictions.
+#[macro_export]
+macro_rules! params {
+    (
+        $(#[$meta:meta])*
+        $vis:vis struct $struct:ident {
+            $({ $( $(#[$plain_meta:meta])* $plain:ident: $plain_type:ty = $plain_default:expr, )* })?
+            $(
+                $field:ident $(($name:literal))?: $type:ty = $default:expr,
+                $(as $need:ident,)? $(else $without:literal,)? $(in $low:expr, $high:expr,)?
+                $source:expr, $help:literal;
+            )*
+        }
+        $(ordered $($low_name:ident <= $high_name:ident),+;)?
+        $(check $check:path;)?
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, PartialEq, Debug)]
+        $vis struct $struct {
+            $($( $(#[$plain_meta])* pub $plain: $plain_type, )*)?
+            $( #[doc = concat!($help, ".")] pub $field: $type, )*
+        }
+
+        impl Default for $struct {
+            fn default() -> Self {
+                $struct { $($( $plain: $plain_default, )*)? $( $field: $default, )* }
+            }
+        }
+
+        impl $struct {
+            /// The parameters that there are.
+            pub const SPECS: &'static [$crate::param::Spec] = &[$( $crate::param::Spec {
+                name: $crate::param_name!($field $($name)?),
+                kind: <$type as $crate::param::Parameter>::KIND,
+                need: $crate::param_or!([$($crate::param::Need::$need)?] $crate::param::Need::Optional),
+                without: $crate::param_or!([$($without)?] ""),
+                range: $crate::param_or!([$(($low, $high))?] (f64::NEG_INFINITY, f64::INFINITY)),
+                source: $source,
+                help: $help,
+            }, )*];
+        }
+
+        impl $crate::param::ParamSet for $struct {
+            fn specs(&self) -> &'static [$crate::param::Spec] {
+                Self::SPECS
+            }
+
+            fn value(&self, name: &str) -> Option<$crate::param::Value> {
+                match name {
+                    $( $crate::param_name!($field $($name)?) => $crate::param::Parameter::to_value(&self.$field), )*
+                    _ => None,
+                }
+            }
+
+            fn set(
+                &mut self,
+                name: &str,
+                value: $crate::param::Value,
+            ) -> Result<(), $crate::param::ParamError> {
+                let Some(spec) = Self::SPECS.iter().find(|spec| spec.name == name) else {
+                    return Err($crate::param::unknown(name, Self::SPECS));
+                };
+                spec.check(&value)?;
+                let wrong = spec.wrong(&value);
+                let taken = match name {
+                    $( $crate::param_name!($field $($name)?) => {
+                        $crate::param::Parameter::assign(&mut self.$field, value)
+                    } )*
+                    _ => false,
+                };
+                if taken { Ok(()) } else { Err(wrong) }
+            }
+
+            fn contradiction(&self) -> Result<(), $crate::param::ParamError> {
+                $($( $crate::param::ordered(self, stringify!($low_name), stringify!($high_name))?; )+)?
+                $( $check(self)?; )?
+                Ok(())
+            }
+        }
+
+        impl $crate::param::Parameter for $struct {
+            const KIND: $crate::param::Kind = $crate::param::Kind::Table(Self::SPECS);
+
+            fn to_value(&self) -> Option<$crate::param::Value> {
+                Some($crate::param::table(self))
+            }
+
+            fn from_value(value: $crate::param::Value) -> Option<Self> {
+                let mut params = Self::default();
+                params.assign(value).then_some(params)
+            }
+
+            fn assign(&mut self, value: $crate::param::Value) -> bool {
+                $crate::param::assign(self, value)
+            }
+        }
+    };
+}
+
+/// Declares an enum that is written as a name: `Variant = "name"`.
+#[macro_export]
+macro_rules! names {
+    (
+        $(#[$meta:meta])*
+        $vis:vis enum $enum:ident { $( $(#[$variant_meta:meta])* $variant:ident = $name:literal, )* }
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        $vis enum $enum { $( $(#[$variant_meta])* $variant, )* }
+
+        impl $enum {
+            /// The names of all there are.
+            pub const NAMES: &'static [&'static str] = &[$($name),*];
+
+            /// Name of the value, as scenarios write it.
+            pub const fn name(self) -> &'static str {
+                match self { $( $enum::$variant => $name, )* }
+            }
+
+            /// The one of this name, if there is one.
+            pub fn named(name: &str) -> Option<$enum> {
+                match name { $( $name => Some($enum::$variant), )* _ => None }
+            }
+        }
+
+        impl $crate::param::Parameter for $enum {
+            const KIND: $crate::param::Kind = $crate::param::Kind::Name(Self::NAMES);
+
+            fn to_value(&self) -> Option<$crate::param::Value> {
+                Some($crate::param::Value::Name(self.name()))
+            }
+
+            fn from_value(value: $crate::param::Value) -> Option<$enum> {
+                if let $crate::param::Value::Name(name) = value { $enum::named(name) } else { None }
+            }
+        }
+    };
+}
+
+/// Declares a family of which a scenario chooses one by `kind`: a line is documentation, which is the help, and
+/// `Variant("kind", parameters)`.
+#[macro_export]
+macro_rules! kinds {
+    (
+        $(#[$meta:meta])*
+        $vis:vis enum $enum:ident {
+            $( $(#[doc = $help:literal])+ $(#[cfg($cfg:meta)])? $variant:ident($kind:literal, $params:ty), )*
+        }
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, PartialEq, Debug)]
+        #[allow(clippy::large_enum_variant, reason = "one of each link or flow, never moved in the packet path")]
+        $vis enum $enum { $( $(#[doc = $help])+ $(#[cfg($cfg)])? $variant($params), )* }
+
+        impl $enum {
+            /// The names of what there is, the usual one first.
+            pub const KINDS: &'static [&'static str] = &[$( $(#[cfg($cfg)])? $kind, )*];
+
+            /// The one called `kind` with its usual parameters, if there is one.
+            pub fn of(kind: &str) -> Option<$enum> {
+                match kind {
+                    $( $(#[cfg($cfg)])? $kind => Some($enum::$variant(Default::default())), )*
+                    _ => None,
+                }
+            }
+
+            /// Name of the kind, as scenarios write it.
+            pub fn kind(&self) -> &'static str {
+                match self { $( $(#[cfg($cfg)])? $enum::$variant(_) => $kind, )* }
+            }
+
+            /// What it is, in a line.
+            pub fn help(&self) -> &'static str {
+                match self { $( $(#[cfg($cfg)])? $enum::$variant(_) => concat!($($help),+).trim_ascii(), )* }
+            }
+        }
+
+        impl $crate::param::Kinds for $enum {
+            const KINDS: &'static [&'static str] = Self::KINDS;
+
+            fn of(kind: &str) -> Option<$enum> {
+                Self::of(kind)
+            }
+
+            fn kind(&self) -> &'static str {
+                self.kind()
+            }
+
+            fn help(&self) -> &'static str {
+                self.help()
+            }
+        }
+
+        impl $crate::param::ParamSet for $enum {
+            fn specs(&self) -> &'static [$crate::param::Spec] {
+                match self { $( $(#[cfg($cfg)])? $enum::$variant(params) => params.specs(), )* }
+            }
+
+            fn value(&self, name: &str) -> Option<$crate::param::Value> {
+                match self { $( $(#[cfg($cfg)])? $enum::$variant(params) => params.value(name), )* }
+            }
+
+            fn set(
+                &mut self,
+                name: &str,
+                value: $crate::param::Value,
+            ) -> Result<(), $crate::param::ParamError> {
+                match self { $( $(#[cfg($cfg)])? $enum::$variant(params) => params.set(name, value), )* }
+            }
+
+            fn contradiction(&self) -> Result<(), $crate::param::ParamError> {
+                match self { $( $(#[cfg($cfg)])? $enum::$variant(params) => params.contradiction(), )* }
+            }
+        }
+    };
+}

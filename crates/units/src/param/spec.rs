@@ -1,0 +1,344 @@
+//! What is said of a parameter: its kind, its range, its values, and what is wrong with one.
+
+use crate::text::{self, Dimension};
+use crate::{Bitrate, Bytes, TimeDelta};
+use alloc::borrow::Cow;
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt;
+
+/// The word for a time, rate or size without limit.
+pub const UNLIMITED: &str = "inf";
+
+/// A parameter's value.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Value {
+    /// A span of time.
+    Time(TimeDelta),
+    /// A rate in bit/s.
+    Rate(Bitrate),
+    /// The rate that a rate gains in a second.
+    Ramp(Bitrate),
+    /// A size in bytes.
+    Size(Bytes),
+    /// A number without unit.
+    Ratio(f64),
+    /// A whole number.
+    Count(u64),
+    /// On or off.
+    Flag(bool),
+    /// One of the names of [`Kind::Name`].
+    Name(&'static str),
+    /// Free text, such as a file's name.
+    Text(String),
+    /// Values of one kind, in order.
+    List(Vec<Value>),
+    /// Parameters by name.
+    Table(Vec<(&'static str, Value)>),
+}
+
+/// What a parameter takes.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Kind {
+    /// A span of time, such as "100ms".
+    Time,
+    /// A rate, such as "20Mbps".
+    Rate,
+    /// A rate of change, written as the rate gained in a second, such as "200kbps".
+    Ramp,
+    /// A size, such as "1200B".
+    Size,
+    /// A number without unit.
+    Ratio,
+    /// A whole number.
+    Count,
+    /// true or false.
+    Flag,
+    /// One of these names.
+    Name(&'static [&'static str]),
+    /// A text or a whole number that the parameter's type reads: what it is in a word, and what is expected.
+    Text(&'static str, &'static str),
+    /// A list of values of this kind.
+    List(&'static Kind),
+    /// A table with these parameters.
+    Table(&'static [Spec]),
+    /// Anything that its owner reads: what it is in a word.
+    Other(&'static str),
+}
+
+/// Whether a parameter must be given.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Need {
+    /// It may be left out: it has a default, or says what happens then.
+    Optional,
+    /// It must be given.
+    Required,
+    /// Exactly one of those that say so must be given.
+    OneOf,
+}
+
+/// What a parameter is.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Spec {
+    /// Name of the parameter: the specification's, in lower case.
+    pub name: &'static str,
+    /// What it takes.
+    pub kind: Kind,
+    /// Whether it must be given.
+    pub need: Need,
+    /// What happens without it, where it has no value of its own by default; else empty.
+    pub without: &'static str,
+    /// The smallest and largest value, in base units (seconds, bit/s, bytes); of a list, of each of its values.
+    pub range: (f64, f64),
+    /// RFC section, paper equation, or FACTS section with a remark that no text was at hand.
+    pub source: &'static str,
+    /// What it does, in a line.
+    pub help: &'static str,
+}
+
+/// A parameter, or a configuration, that cannot be: what was found and what would be right.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ParamError {
+    /// The name of the parameter, with those of the tables around it where they are known: `queue.target`.
+    pub name: String,
+    /// What was found.
+    pub found: String,
+    /// What would be right.
+    pub expected: Cow<'static, str>,
+    /// The same said of the other one of two parameters that contradict each other.
+    pub other: Option<Box<ParamError>>,
+}
+
+impl ParamError {
+    /// The error of the parameter called `name`.
+    pub fn new(name: &str, found: impl fmt::Display, expected: impl Into<Cow<'static, str>>) -> ParamError {
+        ParamError { name: name.into(), found: found.to_string(), expected: expected.into(), other: None }
+    }
+
+    /// The same, in the table called `table`.
+    #[must_use]
+    pub fn within(self, table: &str) -> ParamError {
+        ParamError { name: format!("{table}.{}", self.name), ..self }
+    }
+}
+
+impl fmt::Display for ParamError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}: found {}, expected {}", self.name, self.found, self.expected)
+    }
+}
+
+impl core::error::Error for ParamError {}
+
+impl Kind {
+    /// What it is in a word, for lists: time, rate, size, ratio, count, flag, or the names there are.
+    pub fn unit(self) -> Cow<'static, str> {
+        Cow::Borrowed(match self {
+            Kind::Time => "time",
+            Kind::Rate => "rate",
+            Kind::Ramp => "rate per second",
+            Kind::Size => "size",
+            Kind::Ratio => "ratio",
+            Kind::Count => "count",
+            Kind::Flag => "flag",
+            Kind::Text(unit, _) | Kind::Other(unit) => unit,
+            Kind::Name(names) => match names {
+                [first, .., last] => {
+                    let between: String =
+                        names[1..names.len() - 1].iter().flat_map(|name| [", ", name]).collect();
+                    return Cow::Owned(format!("{first}{between} or {last}"));
+                }
+                names => names.first().copied().unwrap_or_default(),
+            },
+            Kind::List(of) => return Cow::Owned(format!("list of {}s", of.unit())),
+            Kind::Table(specs) => {
+                let names: Vec<_> = specs.iter().map(|spec| spec.name).collect();
+                return Cow::Owned(format!("{{ {} }}", names.join(", ")));
+            }
+        })
+    }
+
+    /// What a text of this kind measures, where it is a quantity.
+    pub fn dimension(self) -> Option<Dimension> {
+        match self {
+            Kind::Time => Some(Dimension::Time),
+            Kind::Rate | Kind::Ramp => Some(Dimension::Rate),
+            Kind::Size => Some(Dimension::Size),
+            _ => None,
+        }
+    }
+
+    /// The value of so many base units (nanoseconds, bit/s, bytes) of a quantity, or of a whole number.
+    pub fn of_base(self, base: u64) -> Value {
+        match self {
+            Kind::Time => Value::Time(TimeDelta::from_nanos(i64::try_from(base).unwrap_or(i64::MAX))),
+            Kind::Rate => Value::Rate(Bitrate::from_bps(base)),
+            Kind::Ramp => Value::Ramp(Bitrate::from_bps(base)),
+            Kind::Size => Value::Size(Bytes::new(base)),
+            _ => Value::Count(base),
+        }
+    }
+
+    /// A bound of a range for people; `None` beyond what anybody can say.
+    fn bound(self, base: f64) -> Option<String> {
+        match self {
+            _ if base.is_infinite() => None,
+            Kind::Time => (base < 1e6).then(|| text::format_time(TimeDelta::from_secs_f64(base))),
+            Kind::Rate | Kind::Ramp => (base < 1e15).then(|| text::format_rate(Bitrate::from_bps_f64(base))),
+            Kind::Size => (base < 1e18).then(|| text::format_size(Bytes::new(base as u64))),
+            Kind::Ratio => Some(base.to_string()),
+            Kind::Count => Some((base as u64).min(i64::MAX as u64).to_string()),
+            Kind::List(of) => of.bound(base),
+            _ => None,
+        }
+    }
+
+    /// Whether nothing but zero is below `base`, which is above zero.
+    fn is_smallest(self, base: f64) -> bool {
+        match self {
+            Kind::Time => base == 1e-9,
+            Kind::Rate | Kind::Ramp => base == 1.0,
+            _ => false,
+        }
+    }
+}
+
+impl Value {
+    /// As a bare number in base units: seconds, bit/s, bytes; `None` where it is none.
+    pub fn number(&self) -> Option<f64> {
+        Some(match self {
+            Value::Time(span) => span.as_secs_f64(),
+            Value::Rate(rate) | Value::Ramp(rate) => rate.as_bps_f64(),
+            Value::Size(size) => size.as_f64(),
+            Value::Ratio(ratio) => *ratio,
+            Value::Count(count) => *count as f64,
+            Value::Flag(_) | Value::Name(_) | Value::Text(_) | Value::List(_) | Value::Table(_) => {
+                return None;
+            }
+        })
+    }
+
+    /// The value that [`UNLIMITED`] stands for, where a parameter of this kind can be without limit.
+    pub fn unlimited(kind: Kind) -> Option<Value> {
+        match kind {
+            Kind::Time => Some(Value::Time(TimeDelta::MAX)),
+            Kind::Rate => Some(Value::Rate(Bitrate::MAX)),
+            Kind::Ramp => Some(Value::Ramp(Bitrate::MAX)),
+            Kind::Size => Some(Value::Size(Bytes::MAX)),
+            _ => None,
+        }
+    }
+
+    fn is_of(&self, kind: Kind) -> bool {
+        match (self, kind) {
+            (Value::Time(_), Kind::Time)
+            | (Value::Rate(_), Kind::Rate)
+            | (Value::Ramp(_), Kind::Ramp)
+            | (Value::Size(_), Kind::Size)
+            | (Value::Ratio(_), Kind::Ratio)
+            | (Value::Count(_), Kind::Count | Kind::Text(..))
+            | (Value::Flag(_), Kind::Flag)
+            | (Value::Text(_), Kind::Text(..))
+            | (Value::Table(_), Kind::Table(_))
+            | (_, Kind::Other(_)) => true,
+            (Value::Name(name), Kind::Name(names)) => names.contains(name),
+            (Value::List(values), Kind::List(of)) => values.iter().all(|value| value.is_of(*of)),
+            _ => false,
+        }
+    }
+}
+
+/// A value for people, without quotes, such as `100ms`, `0.8` or `true`.
+impl fmt::Display for Value {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Time(TimeDelta::MAX)
+            | Value::Rate(Bitrate::MAX)
+            | Value::Ramp(Bitrate::MAX)
+            | Value::Size(Bytes::MAX) => out.write_str(UNLIMITED),
+            Value::Time(span) => out.write_str(&text::format_time(*span)),
+            Value::Rate(rate) | Value::Ramp(rate) => out.write_str(&text::format_rate(*rate)),
+            Value::Size(size) => out.write_str(&text::format_size(*size)),
+            // The shortest text that reads back as the same number, with a point.
+            Value::Ratio(ratio) => write!(out, "{ratio:?}"),
+            Value::Count(count) => write!(out, "{count}"),
+            Value::Flag(flag) => write!(out, "{flag}"),
+            Value::Name(name) => out.write_str(name),
+            Value::Text(text) => out.write_str(text),
+            Value::List(values) => {
+                let values: Vec<_> = values.iter().map(ToString::to_string).collect();
+                write!(out, "[{}]", values.join(", "))
+            }
+            Value::Table(values) => {
+                let values: Vec<_> = values.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+                write!(out, "{{ {} }}", values.join(", "))
+            }
+        }
+    }
+}
+
+impl Spec {
+    /// A parameter that a hand-written reader reads: of this name, what it takes, what happens without it, what it does.
+    pub const fn by_hand(
+        name: &'static str,
+        unit: &'static str,
+        without: &'static str,
+        help: &'static str,
+    ) -> Spec {
+        let range = (f64::NEG_INFINITY, f64::INFINITY);
+        Spec { name, kind: Kind::Other(unit), need: Need::Optional, without, range, source: "", help }
+    }
+
+    /// Its smallest and largest value for people; `None` where there is no bound.
+    pub fn bounds(&self) -> (Option<String>, Option<String>) {
+        (self.kind.bound(self.range.0), self.kind.bound(self.range.1))
+    }
+
+    /// What is expected of it, with its range.
+    pub fn expected(&self) -> String {
+        let what = match self.kind {
+            Kind::Time => "a time",
+            Kind::Rate => "a rate",
+            Kind::Ramp => "a rate (gained per second)",
+            Kind::Size => "a size",
+            Kind::Ratio => "a number",
+            Kind::Count => "a whole number",
+            Kind::Flag => return "true or false".into(),
+            Kind::Name(names) => return text::one_of(names),
+            Kind::Text(_, expected) => return expected.into(),
+            Kind::List(of) => {
+                return format!("a list: {} in each place", Spec { kind: *of, ..*self }.expected());
+            }
+            Kind::Table(_) | Kind::Other(_) => return self.kind.unit().into_owned(),
+        };
+        match self.bounds() {
+            (Some(_), None) if self.kind.is_smallest(self.range.0) => format!("{what} above 0"),
+            (Some(low), Some(high)) => format!("{what} from {low} to {high}"),
+            (Some(low), None) => format!("{what} of {low} or more"),
+            (None, Some(high)) => format!("{what} up to {high}"),
+            (None, None) => what.into(),
+        }
+    }
+
+    /// Fails unless `value` is of the kind and in the range.
+    ///
+    /// # Errors
+    /// Says what is expected.
+    pub fn check(&self, value: &Value) -> Result<(), ParamError> {
+        if value.is_of(self.kind) && self.holds(value) { Ok(()) } else { Err(self.wrong(value)) }
+    }
+
+    /// The error of this value.
+    pub fn wrong(&self, value: &Value) -> ParamError {
+        ParamError::new(self.name, value, self.expected())
+    }
+
+    fn holds(&self, value: &Value) -> bool {
+        match (value, self.kind) {
+            (Value::List(values), Kind::List(_)) => values.iter().all(|value| self.holds(value)),
+            _ => value.number().is_none_or(|number| (self.range.0..=self.range.1).contains(&number)),
+        }
+    }
+}

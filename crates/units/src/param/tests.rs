@@ -1,0 +1,124 @@
+//! A set of everything that can be declared, set and refused.
+
+use super::*;
+use crate::{Bitrate, Bytes, TimeDelta};
+use alloc::string::ToString;
+use alloc::vec;
+
+crate::names! {
+    /// A shape.
+    enum Shape {
+        /// Even.
+        Flat = "flat",
+        /// Rising.
+        Steep = "steep",
+    }
+}
+
+crate::params! {
+    /// Of one side.
+    struct Side {
+        shape: Shape = Shape::Flat, "ours", "Shape of the side";
+        weights: Vec<f64> = Vec::new(), else "all alike", in 0.0, 9.0, "ours", "Weights in order";
+    }
+}
+
+crate::params! {
+    /// Of everything.
+    struct Whole {
+        { plain: u8 = 7, }
+        lasting("for"): TimeDelta = TimeDelta::ZERO, as Required, in 1e-9, f64::INFINITY, "ours", "How long it lasts";
+        speed: Ramp = Ramp(Bitrate::from_kbps(200)), in 1e3, 1e12, "ours", "Gain of the rate";
+        most: Option<Bytes> = None, else "no limit", in 1.0, 1e9, "ours", "Largest size";
+        left: Side = Side { shape: Shape::Steep, ..Side::default() }, "ours", "The left side";
+        small: u16 = 3, in 0.0, 1e9, "ours", "A small number";
+        smaller: u16 = 2, in 0.0, 1e9, "ours", "A smaller number";
+    }
+    ordered smaller <= small;
+    check fits;
+}
+
+fn fits(whole: &Whole) -> Result<(), ParamError> {
+    if whole.lasting > TimeDelta::from_secs(9) {
+        return Err(ParamError::new("for", whole.small, "a shorter time"));
+    }
+    Ok(())
+}
+
+crate::kinds! {
+    /// One or the other.
+    enum Either {
+        /// The whole.
+        Whole("whole", Whole),
+        /// A side.
+        Side("side", Side),
+    }
+}
+
+fn spec(name: &str) -> &'static Spec {
+    Whole::SPECS.iter().find(|spec| spec.name == name).expect(name)
+}
+
+#[test]
+fn what_is_set_reads_back_and_what_is_wrong_changes_nothing() {
+    let mut whole = Whole::default();
+    let second = Value::Time(TimeDelta::from_secs(1));
+    assert_eq!(whole.set("for", second.clone()), Ok(()));
+    assert_eq!((whole.value("for"), whole.lasting), (Some(second.clone()), TimeDelta::from_secs(1)));
+    assert_eq!(whole.value("most"), None);
+    assert_eq!(whole.set("most", Value::Size(Bytes::new(5))), Ok(()));
+    let before = whole.clone();
+    let errors = [
+        (whole.set("lasting", second.clone()), "an unknown parameter", "one of for, speed"),
+        (whole.set("most", second), "1s", "a size from 1B to 1000MB"),
+        (whole.set("most", Value::Size(Bytes::ZERO)), "0B", "a size from 1B to 1000MB"),
+        (whole.set("for", Value::Time(TimeDelta::ZERO)), "0s", "a time above 0"),
+        (whole.set("small", Value::Count(70_000)), "70000", "a whole number from 0"),
+        (whole.set("speed", Value::Ratio(f64::NAN)), "NaN", "a rate (gained per second) from 1kbps"),
+    ];
+    for (error, found, expected) in errors {
+        let error = error.expect_err(expected);
+        assert!(error.found.contains(found) && error.expected.contains(expected), "{error}");
+    }
+    assert_eq!((&whole, whole.plain), (&before, 7));
+}
+
+#[test]
+fn tables_names_and_lists_keep_what_they_are_not_told() {
+    let mut whole = Whole::default();
+    let list = Value::List(vec![Value::Ratio(1.0), Value::Ratio(2.0)]);
+    assert_eq!(whole.set("left", Value::Table(vec![("weights", list)])), Ok(()));
+    assert_eq!((whole.left.shape.name(), whole.left.weights.as_slice()), ("steep", &[1.0, 2.0][..]));
+    let wrong = Value::Table(vec![("weights", Value::List(vec![Value::Ratio(10.0)]))]);
+    assert!(whole.set("left", wrong).is_err());
+    assert!(whole.set("left", Value::Table(vec![("shape", Value::Name("round"))])).is_err());
+    assert_eq!(spec("left").kind.unit(), "{ shape, weights }");
+    assert_eq!(Shape::KIND.unit(), "flat or steep");
+}
+
+#[test]
+fn a_contradiction_is_found_and_so_is_what_code_set_out_of_range() {
+    let mut whole = Whole { lasting: TimeDelta::from_secs(10), ..Whole::default() };
+    assert_eq!(whole.check().map_err(|error| error.name), Err("for".into()));
+    whole.small = 1;
+    let error = whole.check().expect_err("2 is above 1");
+    assert_eq!(error.to_string(), "small: found 1, expected at least smaller, which is 2");
+    whole = Whole { lasting: TimeDelta::ZERO, ..Whole::default() };
+    assert!(whole.check().is_err_and(|error| error.expected.contains("above 0")));
+    assert_eq!((spec("for").need, spec("most").without), (Need::Required, "no limit"));
+}
+
+#[test]
+fn a_family_knows_its_kinds() {
+    assert_eq!(Either::KINDS, ["whole", "side"]);
+    let side = Either::of("side").expect("it is there");
+    assert_eq!((side.kind(), side.help(), side.specs().len()), ("side", "A side.", 2));
+    assert!(Either::of("both").is_none());
+}
+
+#[test]
+fn values_without_limit_have_a_word() {
+    assert_eq!(Value::unlimited(Kind::Rate).map(|value| value.to_string()).as_deref(), Some(UNLIMITED));
+    assert_eq!(Value::unlimited(Kind::Count), None);
+    assert_eq!(spec("most").bounds(), (Some("1B".into()), Some("1000MB".into())));
+}
