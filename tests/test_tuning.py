@@ -183,7 +183,7 @@ def test_a_pick_that_no_set_is_good_enough_for_is_said(little: Path, tmp_path: P
 
 def test_a_search_that_was_killed_goes_on(little: Path, tmp_path: Path) -> None:
     whole = tune(little, out=tmp_path / "whole", searches=("first",))
-    tune(little, out=tmp_path / "out", searches=("first",), trials=8)
+    tune(little, out=tmp_path / "out", searches=("first",), trials=8, workers=1)
     journal = tmp_path / "out" / ".study" / "search_first-000000.journal"
     lines = journal.read_bytes().split(b"\n\n")
     journal.write_bytes(b"\n\n".join(lines[:15]) + lines[15][:20])
