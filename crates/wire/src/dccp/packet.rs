@@ -81,7 +81,7 @@ impl PacketType {
     }
 
     /// Whether routers may fragment it, and it is never ECN-capable: packets of the handshake and resets (RFC 4340
-    /// sections 12.2 and 14.2).
+    /// section 14.2).
     pub fn may_be_fragmented(self) -> bool {
         matches!(self, PacketType::Request | PacketType::Response | PacketType::Reset)
     }
