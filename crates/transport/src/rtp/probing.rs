@@ -1,9 +1,8 @@
 //! Probes: bursts that leave at a rate of their own, whatever allowance and pacing say, media first and padding for the
 //! rest ([`paceline_cc::Probe`]). While one lasts nothing else leaves.
 
-use super::packet::RtpPacket;
 use super::sender::RtpSender;
-use crate::{Pacer, Transmit};
+use crate::Pacer;
 use paceline_cc::{Controller, Pacing, Probe};
 use paceline_media::QueuedPacket;
 use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
@@ -73,24 +72,24 @@ impl Probing {
 }
 
 impl<C: Controller> RtpSender<C> {
-    /// The next packet of the probe, if it may leave at `now`.
+    /// The next packet of the probe, if it may leave at `now`: its stream, its media, its padding, and the probe's number.
     #[cold]
-    pub(super) fn poll_probe(&mut self, now: Time) -> Option<Transmit<RtpPacket>> {
+    pub(super) fn next_of_probe(&mut self, now: Time) -> Option<(usize, QueuedPacket, u8, Option<u64>)> {
         let Probe { id, bytes, .. } = *self.probing.probes.front()?;
         if now < self.probing.next() {
             return None;
         }
-        let stream = self.choose();
-        let queued = stream.and_then(|stream| self.streams[stream].queue.pop(now));
-        let out = match (stream, queued) {
-            (Some(stream), Some(queued)) => self.send(now, stream, &queued, 0, Some(id)),
-            _ => {
+        let media = self.choose().and_then(|stream| Some((stream, self.streams[stream].queue.pop(now)?)));
+        let (stream, queued, padding) = match media {
+            Some((stream, queued)) => (stream, queued, 0),
+            None => {
                 let padding = (bytes - self.header.size()).as_u64().clamp(1, MOST_PADDING) as u8;
-                self.send(now, 0, &nothing(now), padding, Some(id))
+                (0, nothing(now), padding)
             }
         };
-        self.probing.on_sent(now, out.size);
-        Some(out)
+        let size = self.header.size() + queued.payload + Bytes::new(u64::from(padding));
+        self.probing.on_sent(now, size);
+        Some((stream, queued, padding, Some(id)))
     }
 }
 

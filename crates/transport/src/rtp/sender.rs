@@ -421,20 +421,20 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
 
     #[inline]
     fn poll_transmit(&mut self, now: Time) -> Option<Transmit<RtpPacket>> {
-        if self.probing.is_active() {
-            let out = self.poll_probe(now);
-            if out.is_some() || self.probing.is_active() {
-                return out;
+        // One place alone hands packets over, so that the controller is compiled into it.
+        let (id, queued, padding, probe) = if self.probing.is_active() {
+            self.next_of_probe(now)?
+        } else {
+            if now < self.pacer.next() {
+                return None;
             }
-        }
-        if now < self.pacer.next() {
-            return None;
-        }
-        let id = self.next_to_send()?;
-        let queued = self.streams[id].queue.pop(now)?;
-        // Before the controller answers: a new pace counts from this packet.
-        self.pacer.on_sent(now, self.header.size() + queued.payload);
-        Some(self.send(now, id, &queued, 0, None))
+            let id = self.next_to_send()?;
+            let queued = self.streams[id].queue.pop(now)?;
+            // Before the controller answers: a new pace counts from this packet.
+            self.pacer.on_sent(now, self.header.size() + queued.payload);
+            (id, queued, 0, None)
+        };
+        Some(self.send(now, id, &queued, padding, probe))
     }
 
     /// What a report says of packets never sent changes nothing.
