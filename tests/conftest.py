@@ -32,6 +32,14 @@ path = ["bottleneck"]
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
+def redefined(folder: Path, old: str, new: str) -> Path:
+    """The study in a folder with a part of its definition changed."""
+    text = (folder / "study.toml").read_text()
+    assert old in text
+    (folder / "study.toml").write_text(text.replace(old, new))
+    return folder
+
+
 @pytest.fixture
 def call_file(tmp_path: Path) -> Path:
     """The short call as a scenario file."""

@@ -15,7 +15,7 @@ import pytest
 from scipy import stats
 
 import paceline
-from conftest import CALL, Run
+from conftest import CALL, Run, redefined
 from paceline.errors import StudyError
 from paceline.studies import designs, results, store
 from paceline.studies.definition import Study, load
@@ -76,14 +76,6 @@ def little(tmp_path: Path) -> Path:
     folder.mkdir()
     (folder / "call.toml").write_text(CALL.replace('"10s"', '"1s"'))
     (folder / "study.toml").write_text(STUDY)
-    return folder
-
-
-def redefined(folder: Path, old: str, new: str) -> Path:
-    """The sweep with a part of its definition changed."""
-    text = (folder / "study.toml").read_text()
-    assert old in text
-    (folder / "study.toml").write_text(text.replace(old, new))
     return folder
 
 

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 import paceline
-from conftest import CALL, ROOT, Run
+from conftest import CALL, ROOT, Run, redefined
 from paceline.errors import DataNotFound, StudyError, UsageError
 from paceline.studies import store
 from paceline.studies.definition import load
@@ -88,14 +88,6 @@ def little(tmp_path: Path) -> Path:
     folder.mkdir()
     (folder / "call.toml").write_text(CALL.replace('"10s"', '"2s"'))
     (folder / "study.toml").write_text(STUDY)
-    return folder
-
-
-def redefined(folder: Path, old: str, new: str) -> Path:
-    """The study with a part of its definition changed."""
-    text = (folder / "study.toml").read_text()
-    assert old in text
-    (folder / "study.toml").write_text(text.replace(old, new))
     return folder
 
 
