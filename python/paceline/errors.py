@@ -1,5 +1,7 @@
 """What can go wrong, as one small hierarchy; every message is complete and meant for people."""
 
+from collections.abc import Collection
+
 from paceline._core import ScenarioError as _CoreScenarioError
 
 
@@ -47,3 +49,11 @@ class WorkerDied(PacelineError):  # noqa: N818
 
 CORE_SCENARIO_ERROR = _CoreScenarioError
 """What the extension raises for a wrong scenario; the package turns it into `ScenarioError`."""
+
+
+def one_of(found: object, known: Collection[str]) -> str:
+    """What was expected instead of a name that is not known: all names, and the nearest of them."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(str(found), list(known), 1, 0.7)
+    return f"expected one of {', '.join(known) or 'none'}" + (f"; did you mean {near[0]!r}?" if near else "")

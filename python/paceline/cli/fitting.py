@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import json as json_
+import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paceline import _core
+from paceline.cli.options import FitOptions
 from paceline.cli.speak import printing, say
 from paceline.errors import UsageError
 from paceline.fitting.recordings import Frames, Rates
 from paceline.fitting.report import Comparison, aligned, as_toml, states_table
 from paceline.fitting.run import FramesResult, RatesResult, fit_frame_sizes, fit_rates
 from paceline.outputs import OutputFolder
+from paceline.plots.style import stage_pictures
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -23,103 +24,67 @@ COLUMNS = (
 )
 
 
-def trace_options(format_: str | None, interval: str, column: str | None, time_column: str | None) -> dict[str, object]:
-    """What stands beside `trace` in a scenario."""
-    own = {"format": format_, "interval": interval if format_ == "mbps" else None}
-    columns = {"column": column, "time_column": time_column}
-    numbered = {key: int(name) if name is not None and name.isdecimal() else name for key, name in columns.items()}
-    return {key: value for key, value in {**own, **numbered}.items() if value is not None}
-
-
-def expect_rates_only(**options: object) -> None:
-    """Options that frame sizes do not know."""
-    for name, value in options.items():
-        if value:
-            raise UsageError(f"--{name.replace('_', '-')}: found with --frames, expected with rates only")
-
-
-def rates(
-    files: list[str],
-    against: list[str],
-    options: dict[str, object],
-    *,
-    interval: str,
-    states: int,
-    bounds: str | None,
-    split: float | None,
-    preset: str | None,
-    seed: int,
-    out: Path | None,
-    json: bool,
-    data: Path | None,
-) -> None:
-    """Fits the states of a link."""
-    folder = None if out is None else OutputFolder(out)
-    result = fit_rates(
-        files,
-        against,
-        options,
-        interval_s=_seconds(interval),
-        states=states,
-        bounds=_bounds(bounds),
-        split=split,
-        seed=seed,
-        data=data,
-        preset=preset,
-    )
-    toml = "" if preset else as_toml("rate", result.fit.rate)
-    states_are = ["states, fitted to the recordings:"] if preset else []
-    lines = [*_heading(result, preset), "", *states_are, *aligned(states_table(result.fit))]
-    lines += ["", *_distances(result.comparison)]
-    bounds_mbps = {"bounds_mbps": result.fit.bounds}
-    text = _json(result, result.fit.rate, bounds_mbps) if json else _remarks(lines) + toml
-    _put(text, toml, lines, result, folder, json=json)
-
-
-def frames(
-    files: list[str],
-    against: list[str],
-    format_: str | None,
-    *,
-    split: float | None,
-    preset: str | None,
-    seed: int,
-    out: Path | None,
-    json: bool,
-    data: Path | None,
-) -> None:
-    """Fits the frame sizes of an encoder."""
-    folder = None if out is None else OutputFolder(out)
-    result = fit_frame_sizes(files, against, format_, split=split, seed=seed, data=data, preset=preset)
-    toml = "" if preset else as_toml("generator", result.fit.generator)
-    lines = [*_heading(result, preset), "", *_distances(result.comparison)]
-    text = _json(result, result.fit.generator, {}) if json else _remarks(lines) + toml
-    _put(text, toml, lines, result, folder, json=json)
-
-
-def _put(
-    text: str,
-    toml: str,
-    lines: Sequence[str],
-    result: RatesResult | FramesResult,
-    folder: OutputFolder | None,
-    *,
-    json: bool,
-) -> None:
+def fit(options: FitOptions) -> None:
+    """Fits rates or frame sizes, prints the parameters as TOML or JSON, and writes them with a picture."""
+    folder = None if options.out is None else OutputFolder(options.out)
+    result = _fit_frames(options) if options.frames else _fit_rates(options)
+    generator, table, more = "generator", [], {}
+    if isinstance(result, RatesResult):
+        generator, table = "rate", ["", *aligned(states_table(result.fit))]
+        more = {"bounds_mbps": result.fit.bounds}
+        if options.preset:
+            table.insert(1, "states, fitted to the recordings:")
+    parameters = result.fit.rate if isinstance(result, RatesResult) else result.fit.generator
+    lines = [*_heading(result, options.preset), *table, "", *_distances(result.comparison)]
+    # Lines that TOML passes over, so that the output as a whole can stand in a scenario.
+    remarks = "".join(f"# {line}".rstrip() + "\n" for line in lines)
+    toml = remarks + ("" if options.preset else as_toml(generator, parameters))
     for warning in result.warnings:
         say(f"warning: {warning}")
     with printing():
-        print(text)
-    if folder is None:
-        return
-    from paceline.plots.style import image
+        print(_json(result, parameters, more) if options.json else toml)
+    if folder is not None:
+        with folder:
+            folder.stage("fit.toml", toml + "\n")
+            stage_pictures(folder, [("fit", _figure(result))])
+        say(f"written to {folder.path}")
 
-    with folder:
-        picture = _figure(result)
-        folder.stage("fit.toml", _remarks(lines) + toml + "\n")
-        folder.stage("plots/fit.svg", image(picture, "svg"))
-        folder.stage("plots/fit.png", image(picture, "png"))
-    say(f"written to {folder.path}")
+
+def _fit_rates(options: FitOptions) -> RatesResult:
+    columns = {"column": options.column, "time_column": options.time_column}
+    numbered = {key: int(name) if name is not None and name.isdecimal() else name for key, name in columns.items()}
+    beside = {
+        "format": options.format_,
+        "interval": options.interval if options.format_ == "mbps" else None,
+        **numbered,
+    }
+    return fit_rates(
+        options.recordings,
+        options.against or [],
+        {key: value for key, value in beside.items() if value is not None},
+        interval_s=_seconds(options.interval),
+        states=options.states,
+        bounds=_bounds(options.bounds),
+        split=options.split,
+        seed=options.seed,
+        data=options.data,
+        preset=options.preset,
+    )
+
+
+def _fit_frames(options: FitOptions) -> FramesResult:
+    for name in ("interval", "column", "time_column", "bounds", "states"):
+        if getattr(options, name) != getattr(FitOptions, name):
+            raise UsageError(f"--{name.replace('_', '-')}: found with --frames, expected with rates only")
+    return fit_frame_sizes(
+        options.recordings,
+        options.against or [],
+        options.format_,
+        split=options.split,
+        seed=options.seed,
+        data=options.data,
+        preset=options.preset,
+    )
 
 
 def _figure(result: RatesResult | FramesResult) -> Figure:
@@ -154,11 +119,6 @@ def _distances(comparison: Comparison) -> list[str]:
     return [f"two-sample distances ({COLUMNS})", *aligned(comparison.table())]
 
 
-def _remarks(lines: Sequence[str]) -> str:
-    """Lines that TOML passes over, so that the output as a whole can stand in a scenario."""
-    return "".join(f"# {line}".rstrip() + "\n" for line in lines)
-
-
 def _json(result: RatesResult | FramesResult, parameters: Mapping[str, object], more: Mapping[str, object]) -> str:
     document = {
         "fitted_to": [one.name for one in result.fitted],
@@ -167,7 +127,7 @@ def _json(result: RatesResult | FramesResult, parameters: Mapping[str, object], 
         **more,
         "distances": result.comparison.document(),
     }
-    return json_.dumps(document, indent=2)
+    return json.dumps(document, indent=2)
 
 
 def _seconds(interval: str) -> float:

@@ -5,10 +5,16 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from paceline.errors import UsageError, one_of
 from paceline.simulation import registry
 
 if TYPE_CHECKING:
     from rich.text import Text
+
+
+def kinds() -> tuple[str, ...]:
+    """What can be listed: everything that scenarios choose from, and what studies are made of."""
+    return (*registry(), "studies", "designs")
 
 
 def entries(kind: str) -> list[dict[str, Any]]:
@@ -21,6 +27,8 @@ def entries(kind: str) -> list[dict[str, Any]]:
         from paceline.studies.designs import KINDS
 
         return [{"kind": name, "help": design.help} for name, design in KINDS.items()]
+    if kind not in registry():
+        raise UsageError(f"paceline list: found {kind!r}, {one_of(kind, kinds())}")
     found: list[dict[str, Any]] = registry()[kind]
     return found
 

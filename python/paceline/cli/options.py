@@ -1,14 +1,16 @@
-"""The options that several commands share, and what becomes of them."""
+"""The options of the commands: those that several share are declared once, in a class that commands take whole."""
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 import sys
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
@@ -20,18 +22,15 @@ _PAIR = re.compile(r"""((?:"(?:\\.|[^"\\])*"|'[^']*'|[^="'])+)=(.*)""", re.DOTAL
 """PATH=VALUE; a key of the path may stand in quotes and hold an equals sign there."""
 
 
-def folder(text: str) -> Path:
-    """A folder that an option names."""
-    if not text:
-        raise typer.BadParameter("found an empty name, expected a folder")
-    return Path(text)
+def _path(what: str) -> Callable[[str], Path]:
+    """Reads the path of a folder, or of a file."""
 
+    def read(text: str) -> Path:
+        if not text:
+            raise typer.BadParameter(f"found an empty name, expected a {what}")
+        return Path(text)
 
-def capture_file(text: str) -> Path:
-    """A capture file that an option names."""
-    if not text:
-        raise typer.BadParameter("found an empty name, expected a file")
-    return Path(text)
+    return read
 
 
 class TransportName(str, Enum):
@@ -41,103 +40,202 @@ class TransportName(str, Enum):
     dccp = "dccp"
 
 
-Scenario = Annotated[
-    str,
-    typer.Argument(metavar="SCENARIO", help="A scenario file (TOML), or - to read it from standard input."),
-]
-Set = Annotated[
-    Optional[list[str]],  # noqa: UP045 - typer reads this annotation at run time, on Python 3.10 too
-    typer.Option("--set", metavar="PATH=VALUE", help="Replace a value of the scenario; may be repeated."),
-]
-Seed = Annotated[
-    Optional[int],  # noqa: UP045
-    typer.Option(min=0, help="Replace the scenario's seed."),
-]
-Flow = Annotated[
-    Optional[str],  # noqa: UP045
-    typer.Option(metavar="NAME", help="The scenario's flow; needed if it has several."),
-]
-Transport = Annotated[
-    Optional[TransportName],  # noqa: UP045
-    typer.Option("--transport", help="Replace the transport of the flow; its controller must go with it."),
-]
-Pcap = Annotated[
-    Optional[Path],  # noqa: UP045
-    typer.Option(
-        "--pcap",
-        parser=capture_file,
-        metavar="FILE",
-        help="Write what a DCCP flow sends and receives there, as DCCP without UDP: tshark and Wireshark read it.",
-    ),
-]
-Out = Annotated[
-    Optional[Path],  # noqa: UP045
-    typer.Option(
-        parser=folder,
-        metavar="DIR",
-        help="Write summary.json, flows.parquet, links.parquet and scenario.toml there.",
-    ),
-]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
-Plot = Annotated[bool, typer.Option("--plot", help="Write pictures to DIR/plots as well.")]
-Draw = Annotated[
-    bool,
-    typer.Option("--draw", help="Draw the topology instead of running: here as text, with --out to DIR/plots."),
-]
 Data = Annotated[
-    Optional[Path],  # noqa: UP045
+    Path | None,
     typer.Option(
-        parser=folder,
+        parser=_path("folder"),
         metavar="DIR",
         help="Where trace and frame files are looked for after the scenario's own folder [default: PACELINE_DATA].",
     ),
 ]
 
 
-KEPT = "what is finished is kept: run the same command again to go on"
-"""What is said when a study is interrupted."""
-Study = Annotated[str, typer.Argument(metavar="NAME", help="A study of `paceline list studies`, or its folder.")]
-StudyOut = Annotated[
-    Optional[Path],  # noqa: UP045
-    typer.Option(parser=folder, metavar="DIR", help="Where results and report go [default: out/NAME]."),
-]
-Workers = Annotated[
-    Optional[int],  # noqa: UP045
-    typer.Option(min=1, help="Experiments that run at a time [default: one per core]."),
-]
-Resume = Annotated[
-    bool, typer.Option("--resume", help="Go on with what an earlier run in DIR finished; so it is without, too.")
-]
-Fresh = Annotated[bool, typer.Option("--fresh", help="Delete what an earlier run left in DIR, and begin anew.")]
-Dask = Annotated[
-    Optional[str],  # noqa: UP045
-    typer.Option(metavar="HOST:PORT", help="Run the experiments on the Dask cluster of this scheduler."),
-]
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """A scenario, what is changed in it, and where the results go."""
+
+    scenario: Annotated[
+        str, typer.Argument(metavar="SCENARIO", help="A scenario file (TOML), or - to read it from standard input.")
+    ]
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="PATH=VALUE", help="Replace a value of the scenario; may be repeated."),
+    ] = None
+    seed: Annotated[int | None, typer.Option(min=0, help="Replace the scenario's seed.")] = None
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            parser=_path("folder"),
+            metavar="DIR",
+            help="Write summary.json, flows.parquet, links.parquet and scenario.toml there.",
+        ),
+    ] = None
+    json: Json = False
+    plot: Annotated[bool, typer.Option("--plot", help="Write pictures to DIR/plots as well.")] = False
+    data: Data = None
+
+    def read(self) -> ScenarioText:
+        """The scenario with its changes."""
+        pairs = [pair(text) for text in self.set_ or []]
+        if self.scenario == "-":
+            text = scenarios.decoded(sys.stdin.buffer.read(), "standard input")
+            return ScenarioText(text, None, scenarios.data_folders(self.data), pairs, self.seed)
+        return scenarios.read(Path(self.scenario), overrides=pairs, seed=self.seed, data=self.data)
 
 
-def read(scenario: str, overrides: list[str] | None, seed: int | None, data: Path | None) -> ScenarioText:
-    """The scenario that a command line names."""
-    pairs = [pair(text) for text in overrides or []]
-    if scenario == "-":
-        text = scenarios.decoded(sys.stdin.buffer.read(), "standard input")
-        return ScenarioText(text, None, scenarios.data_folders(data), pairs, seed)
-    return scenarios.read(Path(scenario), overrides=pairs, seed=seed, data=data)
+@dataclass(frozen=True, kw_only=True)
+class SocketOptions(RunOptions):
+    """A run of one flow over real sockets."""
+
+    flow: Annotated[str | None, typer.Option(metavar="NAME", help="The scenario's flow; needed if it has several.")] = (
+        None
+    )
+    transport: Annotated[
+        TransportName | None,
+        typer.Option(help="Replace the transport of the flow; its controller must go with it."),
+    ] = None
+
+    def read(self) -> ScenarioText:
+        """The scenario with its changes, and with another transport for the flow if one is asked for."""
+        text = super().read()
+        if self.transport is None:
+            return text
+        known = _as_table(text).get("flows")
+        names = list(known) if isinstance(known, dict) else []
+        name = self.flow if self.flow is not None else names[0] if len(names) == 1 else None
+        if name is None or name not in names:
+            found = f"found flow {name or 'unnamed'}, expected --flow with one of {', '.join(names)}"
+            raise UsageError(f"--transport: {found}")
+        changed = (f"flows.{json.dumps(name)}.transport", f'"{self.transport.value}"')
+        return replace(text, overrides=[*text.overrides, changed])
 
 
-def over(text: ScenarioText, transport: TransportName | None, flow: str | None) -> ScenarioText:
-    """The scenario with another transport for the flow that is meant."""
-    if transport is None:
-        return text
-    table = as_table(text)
-    known = table.get("flows")
-    names = list(known) if isinstance(known, dict) else []
-    name = flow if flow is not None else names[0] if len(names) == 1 else None
-    if name is None or name not in names:
-        raise UsageError(f"--transport: found flow {name or 'unnamed'}, expected --flow with one of {', '.join(names)}")
-    return replace(text, overrides=[*text.overrides, (f"flows.{json.dumps(name)}.transport", f'"{transport.value}"')])
+@dataclass(frozen=True, kw_only=True)
+class EndOptions(SocketOptions):
+    """The sending or the receiving end of a flow."""
+
+    pcap: Annotated[
+        Path | None,
+        typer.Option(
+            parser=_path("file"),
+            metavar="FILE",
+            help="Write what a DCCP flow sends and receives there, as DCCP without UDP: tshark and Wireshark read it.",
+        ),
+    ] = None
 
 
-def as_table(text: ScenarioText) -> dict[str, object]:
+@dataclass(frozen=True, kw_only=True)
+class StudyOptions:
+    """A study, where its results go, and where its experiments run."""
+
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A study of `paceline list studies`, or its folder.")]
+    out: Annotated[
+        Path | None,
+        typer.Option(parser=_path("folder"), metavar="DIR", help="Where results and report go [default: out/NAME]."),
+    ] = None
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Experiments that run at a time [default: one per core].")
+    ] = None
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with what an earlier run in DIR finished; this is the default.")
+    ] = False
+    fresh: Annotated[bool, typer.Option("--fresh", help="Delete what an earlier run left in DIR, and begin anew.")] = (
+        False
+    )
+    dask: Annotated[
+        str | None,
+        typer.Option(metavar="HOST:PORT", help="Run the experiments on the Dask cluster of this scheduler."),
+    ] = None
+    json: Json = False
+    data: Data = None
+
+    def arguments(self, suffix: str = "") -> dict[str, Any]:
+        """What the engine takes; the results go to `out/NAME`, with the suffix, unless a folder is named."""
+        from paceline.studies.definition import find
+
+        if self.resume and self.fresh:
+            raise UsageError("--resume and --fresh: found both, expected one of them")
+        out = self.out or Path("out") / f"{find(self.name).name}{suffix}"
+        return {"out": out, "workers": self.workers, "dask": self.dask, "fresh": self.fresh, "data": self.data}
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitOptions:
+    """Recordings, how they are read and fitted, and what the fit is compared with."""
+
+    recordings: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="RECORDING...", help="Files of rates, or with --frames of frame sizes, fitted together."
+        ),
+    ]
+    frames: Annotated[bool, typer.Option("--frames", help="Fit frame sizes instead of rates.")] = False
+    format_: Annotated[
+        str | None,
+        typer.Option("--format", metavar="NAME", help="How the files are written, as beside `trace` or `file`."),
+    ] = None
+    interval: Annotated[
+        str,
+        typer.Option(
+            metavar="TIME",
+            help="Rates are averaged over intervals of this length; in the format mbps it is also the file's own.",
+        ),
+    ] = "1s"
+    column: Annotated[str | None, typer.Option(metavar="NAME", help="Heading, or number from 0, of the rate.")] = None
+    time_column: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Heading, or number from 0, of the time or hold.")
+    ] = None
+    states: Annotated[int, typer.Option(min=2, max=20, help="How many states; their bounds are found.")] = 4
+    bounds: Annotated[
+        str | None,
+        typer.Option(metavar="RATES", help="Rates between the states, such as 20Mbps,165Mbps,700Mbps."),
+    ] = None
+    against: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FILE", help="A recording that is left out and compared; may be repeated."),
+    ] = None
+    split: Annotated[
+        float | None,
+        typer.Option(metavar="PART", help="Fit this part of each recording, such as 0.5, and compare with the rest."),
+    ] = None
+    preset: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Compare this preset instead of what was fitted.")
+    ] = None
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the generator that is compared.")] = 1
+    out: Annotated[
+        Path | None,
+        typer.Option(parser=_path("folder"), metavar="DIR", help="Write fit.toml and plots/fit.svg and .png there."),
+    ] = None
+    json: Json = False
+    data: Data = None
+
+
+def flat(function: Callable[..., None]) -> Callable[..., None]:
+    """A command whose options of a class stand beside its own, as typer reads them."""
+    hints = get_type_hints(function, include_extras=True)
+    classes: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
+    own, shared = [], []
+    for name, parameter in inspect.signature(function).parameters.items():
+        if name not in classes:
+            own.append(parameter.replace(annotation=hints[name], kind=parameter.KEYWORD_ONLY))
+            continue
+        types = get_type_hints(classes[name], include_extras=True)
+        for field in fields(classes[name]):
+            kept = parameter.replace(name=field.name, annotation=types[field.name], kind=parameter.KEYWORD_ONLY)
+            shared.append(kept if field.default is MISSING else kept.replace(default=field.default))
+
+    def command(**values: Any) -> None:
+        for name, kind in classes.items():
+            values[name] = kind(**{field.name: values.pop(field.name) for field in fields(kind)})
+        function(**values)
+
+    command.__name__, command.__doc__ = function.__name__, function.__doc__
+    command.__signature__ = inspect.Signature([*own, *shared])  # type: ignore[attr-defined]
+    return command
+
+
+def _as_table(text: ScenarioText) -> dict[str, object]:
     """The scenario's keys, unchecked; the extension says what is wrong with a text that is no TOML."""
     from paceline.toml import loads
 
@@ -154,10 +252,3 @@ def pair(text: str) -> tuple[str, str]:
     if match is None or not match[1].strip():
         raise UsageError(f"--set {text}: expected PATH=VALUE, such as links.bottleneck.delay=20ms")
     return match[1].strip(), match[2].strip()
-
-
-def expect_one(**flags: bool) -> None:
-    """Refuses flags that contradict each other."""
-    given = [f"--{name}" for name, value in flags.items() if value]
-    if len(given) > 1:
-        raise UsageError(f"{' and '.join(given)}: found both, expected one of them")

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json as json_
+import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from paceline.cli.options import StudyOptions
 from paceline.cli.speak import printing, say
 from paceline.errors import UsageError
 from paceline.studies import words
-from paceline.studies.definition import find, load
+from paceline.studies.definition import load
 from paceline.studies.engine import Plan, StudyResult, plan, prepare, run_study
 from paceline.studies.progress import State, Told
 from paceline.studies.sensitivity import SensitivityResult, sensitivity
@@ -28,22 +28,10 @@ TABLES_PRINTED = 8
 """More tables than these stand in the report alone."""
 
 
-def run(
-    name: str,
-    out: Path | None,
-    workers: int | None,
-    *,
-    dask: str | None,
-    fresh: bool,
-    data: Path | None,
-    json: bool,
-    chart: bool,
-    write_verdict: bool,
-) -> bool:
+def run(options: StudyOptions, *, chart: bool, write_verdict: bool) -> bool:
     """Runs a study and says what came out; whether every experiment went well."""
-    out = out or Path("out") / find(name).name
     with _progress() as told:
-        result = run_study(name, out=out, workers=workers, dask=dask, fresh=fresh, data=data, told=told)
+        result = run_study(options.name, **options.arguments(), told=told)
     if result.missing:
         say(f"WARNING: {result.missing}.")
         say("WARNING: generated traces took its place: this is not a comparison with the paper's data.")
@@ -51,13 +39,10 @@ def run(
             raise UsageError(f"--write-verdict: {result.missing}, so there is no verdict; the README stays as it was")
     if write_verdict:
         _write_verdict(result)
-    with printing():
-        if json:
-            print(json_.dumps(_document(result), indent=2))
-        else:
-            if chart:
-                _print_charts(result)
-            _print(result)
+    if chart and not options.json:
+        with printing():
+            _print_charts(result)
+    _put(options, _document(result), lambda: _print(result))
     if result.error is not None:
         say(
             f"paceline: {result.state.failed:,} of {result.state.total:,} experiments failed; the first: {result.error}"
@@ -144,98 +129,70 @@ def _print_charts(result: StudyResult) -> None:
             print(design.title, *chart(flows, links), "", sep="\n")
 
 
-def dry_run(name: str, workers: int | None, data: Path | None, *, json: bool) -> None:
+def _put(options: StudyOptions, document: Mapping[str, object], told: Callable[[], None]) -> None:
+    """What came out: as one JSON document, or for people."""
+    with printing():
+        if options.json:
+            print(json.dumps(document, indent=2))
+        else:
+            told()
+
+
+def dry_run(options: StudyOptions) -> None:
     """Says how many experiments there are, how long they take and how large the results are."""
-    context, missing = prepare(load(name), data)
+    wanted = options.arguments()
+    context, missing = prepare(load(options.name), wanted["data"])
     if not len(context.study):
-        raise UsageError(f"--dry-run: {name} has searches alone, whose experiments are not known before they run")
-    reckoned = plan(context, workers)
+        raise UsageError(
+            f"--dry-run: {options.name} has searches alone, whose experiments are not known before they run"
+        )
+    planned = plan(context, wanted["workers"])
     if missing:
         say(f"WARNING: {missing}: generated traces would take its place.")
-    with printing():
-        if json:
-            print(json_.dumps(_plan_document(reckoned), indent=2))
-        else:
-            _print_plan(reckoned)
+    _put(options, _plan_document(planned), lambda: _print_plan(planned))
 
 
-def _print_plan(reckoned: Plan) -> None:
-    for design in reckoned.study.designs.values():
+def _print_plan(planned: Plan) -> None:
+    for design in planned.study.designs.values():
         print(f"{design.name}: {len(design):,} points ({design.kind}), {len(design.seeds)} seed(s)")
-    print(f"experiments: {reckoned.total:,}")
+    print(f"experiments: {planned.total:,}")
     print(
-        f"time:        {_duration(reckoned.seconds)} on {reckoned.workers} worker(s), "
-        f"{reckoned.seconds_each * 1000:.0f} ms each (measured on {reckoned.measured})"
+        f"time:        {_duration(planned.seconds)} on {planned.workers} worker(s), "
+        f"{planned.seconds_each * 1000:.0f} ms each (measured on {planned.measured})"
     )
-    print(f"results:     {reckoned.size / 1e6:.1f} MB, {reckoned.bytes_each:.0f} B each")
-    if reckoned.failed:
-        print(f"failed:      {reckoned.failed} of the {reckoned.measured} that were tried")
+    print(f"results:     {planned.size / 1e6:.1f} MB, {planned.bytes_each:.0f} B each")
+    if planned.failed:
+        print(f"failed:      {planned.failed} of the {planned.measured} that were tried")
     print("nothing was written")
 
 
-def _plan_document(reckoned: Plan) -> dict[str, object]:
+def _plan_document(planned: Plan) -> dict[str, object]:
     return {
-        "study": reckoned.study.name,
-        "designs": {design.name: len(design) for design in reckoned.study.designs.values()},
-        "experiments": reckoned.total,
-        "seconds": reckoned.seconds,
-        "seconds_each": reckoned.seconds_each,
-        "bytes": reckoned.size,
-        "workers": reckoned.workers,
-        "measured": reckoned.measured,
-        "failed": reckoned.failed,
+        "study": planned.study.name,
+        "designs": {design.name: len(design) for design in planned.study.designs.values()},
+        "experiments": planned.total,
+        "seconds": planned.seconds,
+        "seconds_each": planned.seconds_each,
+        "bytes": planned.size,
+        "workers": planned.workers,
+        "measured": planned.measured,
+        "failed": planned.failed,
     }
 
 
-def search(
-    name: str,
-    out: Path | None,
-    workers: int | None,
-    *,
-    searches: list[str] | None,
-    trials: int | None,
-    dask: str | None,
-    fresh: bool,
-    data: Path | None,
-    json: bool,
-) -> None:
+def search(options: StudyOptions, searches: tuple[str, ...], trials: int | None) -> None:
     """Searches, judges and says what was found."""
-    out = out or Path("out") / find(name).name
     with _progress() as told:
-        chosen = tuple(searches or ())
-        result = tune(
-            name, out=out, searches=chosen, trials=trials, workers=workers, dask=dask, fresh=fresh, data=data, told=told
-        )
-    with printing():
-        if json:
-            document = {"study": result.study.name, "out": str(result.out), "searches": _searches(result)}
-            print(json_.dumps(document, indent=2))
-        else:
-            _print_searches(result)
+        result = tune(options.name, searches=searches, trials=trials, **options.arguments(), told=told)
+    document = {"study": result.study.name, "out": str(result.out), "searches": _searches(result)}
+    _put(options, document, lambda: _print_searches(result))
 
 
-def rank(
-    name: str,
-    out: Path | None,
-    workers: int | None,
-    *,
-    search: str | None,
-    dask: str | None,
-    fresh: bool,
-    data: Path | None,
-    json: bool,
-) -> None:
+def rank(options: StudyOptions, search: str | None) -> None:
     """Ranks the parameters and prints the ranking."""
-    out = out or Path("out") / f"{find(name).name}-sensitivity"
     with _progress() as told:
-        result = sensitivity(
-            name, out=out, search=search, workers=workers, dask=dask, fresh=fresh, data=data, told=told
-        )
-    with printing():
-        if json:
-            print(json_.dumps(_ranking_document(result), indent=2))
-        else:
-            _print_ranking(result)
+        result = sensitivity(options.name, search=search, **options.arguments("-sensitivity"), told=told)
+    _put(options, _ranking_document(result), lambda: _print_ranking(result))
 
 
 def _print_searches(result: TuningResult) -> None:

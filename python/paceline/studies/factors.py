@@ -6,8 +6,9 @@ import math
 from decimal import Decimal
 from typing import Literal
 
+from paceline.errors import one_of
 from paceline.scenario import as_pairs, toml_value
-from paceline.studies.spec import DefinitionError, Named, Settings, Value, one_of
+from paceline.studies.spec import DefinitionError, Named, Settings, Value
 
 Point = dict[str, Value]
 """The value of each factor that an experiment sets; the others keep their defaults."""

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 from msgspec import Meta
 
 from paceline import _core
+from paceline.errors import one_of
 from paceline.frames import source_frames
 from paceline.series import moving_mean
 from paceline.simulation import registry
-from paceline.studies.spec import DefinitionError, Named, one_of
+from paceline.studies.spec import DefinitionError, Named
 from paceline.toml import loads
 
 if TYPE_CHECKING:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from difflib import get_close_matches
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from paceline.errors import StudyError
+from paceline.errors import StudyError, one_of
 
 Record = TypeVar("Record")
 
@@ -158,12 +157,6 @@ def _choices(kind: Any) -> list[str]:
     tags = [str(one.__struct_config__.tag) for one in _structs(kind)]
     literals = [one for one in (kind, *get_args(kind)) if get_origin(one) is Literal]
     return tags or [str(choice) for one in literals for choice in get_args(one)]
-
-
-def one_of(found: object, known: Collection[str]) -> str:
-    """What was expected instead of a name that is not known: all names, and the nearest of them."""
-    near = get_close_matches(str(found), list(known), 1, 0.7)
-    return f"expected one of {', '.join(known) or 'none'}" + (f"; did you mean {near[0]!r}?" if near else "")
 
 
 def expect_known(where: str, found: object, known: Collection[str]) -> None:
