@@ -2,6 +2,9 @@
 
 import json
 import math
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -12,13 +15,15 @@ from scipy import stats
 import paceline
 from conftest import CALL, ROOT, Run, redefined
 from paceline.errors import DataNotFound, StudyError, UsageError
-from paceline.studies import store
+from paceline.studies import store, trials
+from paceline.studies import tune as tuned
 from paceline.studies.definition import load
 from paceline.studies.duels import difference, differences, duel
+from paceline.studies.experiment import Row
 from paceline.studies.progress import State
 from paceline.studies.sensitivity import sensitivity
 from paceline.studies.tune import TuningResult, bench_of, tune
-from paceline.studies.tuning import Objective
+from paceline.studies.tuning import Bench, Objective
 from paceline.toml import loads
 
 pytest.importorskip("optuna")
@@ -184,6 +189,48 @@ def test_a_search_that_was_killed_goes_on(little: Path, tmp_path: Path) -> None:
     own = [state.finished for state in seen if state.what == "first"]
     assert own == list(range(8, 15)), "seven sets were whole"
     assert files(resumed) == files(whole)
+
+
+def test_a_kill_loses_no_run_on_the_held_out_conditions(
+    little: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = tune(little, out=tmp_path / "whole", searches=("first",), trials=6, workers=1)
+    out = tmp_path / "out"
+    command = [sys.executable, "-m", "paceline", "tune", str(little), "--search", "first", "--trials", "6"]
+
+    def kept() -> int:
+        journals = (out / ".study").glob("held_out_first_*.journal")
+        return sum(len([line for line in journal.read_bytes().split(b"\n")[:-1] if line]) for journal in journals)
+
+    with subprocess.Popen(
+        [*command, "--workers", "1", "--out", str(out)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as process:
+        while kept() < 3:
+            assert process.poll() is None, "it ended before it could be killed"
+            time.sleep(0.001)
+        process.kill()
+    before = kept()
+    ran: list[str] = []
+    simulated = trials.run
+
+    def counted(bench: Bench, task: trials.Task) -> Row:
+        ran.append(task.condition)
+        return simulated(bench, task)
+
+    monkeypatch.setattr(tuned, "run", counted)
+    resumed = tune(little, out=out, searches=("first",), trials=6, workers=1)
+    sets = {trial.number for trial in resumed.judged["first"].found.named.values()}
+    assert 3 <= before < 5 * len(sets), "it was killed while the held-out conditions were run"
+    assert len(ran) == 5 * len(sets) - before, "what was finished is not run again"
+    assert files(resumed) == files(whole)
+
+
+def test_other_held_out_conditions_are_run_beside_those_that_are_kept(little: Path, tmp_path: Path) -> None:
+    tune(little, out=tmp_path, searches=("first",), trials=4)
+    seen: list[State] = []
+    folder = redefined(little, 'middle = { "links.bottleneck.rate" = "4Mbps" }', "middle = {}")
+    tune(folder, out=tmp_path, searches=("first",), trials=4, told=seen.append)
+    assert {(state.what, state.taken_over) for state in seen} == {("first, held out", 0)}
 
 
 def test_other_picks_are_made_from_the_same_trials(little: Path, tmp_path: Path) -> None:

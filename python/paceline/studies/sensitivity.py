@@ -173,9 +173,9 @@ class _Ranking:
             }
             for number, row in enumerate(parts)
         }
-        table = self._store.table(f"{method} {self._search.name}", self._bench.identity(self._search))
-        with closing(table):
-            training = self._bench.tuning.training
+        training = self._bench.tuning.training
+        identity = self._bench.identity(self._search, training)
+        with closing(self._store.table(f"{method} {self._search.name}", identity)) as table:
             measurements = Measurements(method, self._bench, self._search, training, self._runner, table)
             measurements.measure(points, len(points), self._told)
         return self._scores([measurements.kept[number] for number in points])

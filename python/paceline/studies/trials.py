@@ -64,13 +64,8 @@ def run(bench: Bench, task: Task) -> Row:
 
 def died(task: Task) -> Row:
     """The row of a run whose worker died of it."""
-    parameters = {name: (value, None) for name, value in task.point}
-    return Row(
-        task.index,
-        error=f"{task.condition}: the worker process died of it, twice",
-        died=True,
-        parameters=dict(parameters),
-    )
+    error = f"{task.condition}: the worker process died of it, twice"
+    return Row(task.index, error=error, died=True, parameters={name: (value, None) for name, value in task.point})
 
 
 TaskRunner = Runner[Bench, Task, Row]
@@ -86,19 +81,20 @@ class Measurements:
         search: Search,
         conditions: Sequence[str],
         runner: TaskRunner,
-        table: Table | None,
+        table: Table,
+        *,
+        batch: int | None = None,
     ) -> None:
-        """Takes over what the table has; without one nothing is kept."""
+        """Takes over what the table has; sets are proposed in the light of all `batch`es before theirs, if at all."""
         self._what, self._search, self._runner, self._table = what, search, runner, table
         self._conditions = tuple(conditions)
-        self._rows: dict[int, Row] = {}
-        for rows in () if table is None else table.rows():
-            self._rows.update(rows)
+        self._rows = {index: row for rows in table.rows() for index, row in rows.items()}
         last = max((self._number(index) for index, row in self._rows.items() if not row.died), default=0)
         for index, row in list(self._rows.items()):
             # Tried again, unless later sets were proposed in the light of it.
-            if row.died and self._number(index) // search.population == last // search.population:
+            if row.died and (batch is None or self._number(index) // batch == last // batch):
                 del self._rows[index]
+        self._runner.idle = table.commit
         self._taken_over = len(self._rows) // len(self._conditions)
         self.kept: dict[int, Measured] = {}
 
@@ -124,14 +120,12 @@ class Measurements:
         missing = [task for task in self._tasks(points) if task.index not in self._rows]
         for task, row in self._runner.run(missing):
             self._rows[task.index] = row
-            if self._table is not None:
-                self._table.add(row)
+            self._table.add(row)
             number = self._number(task.index)
             if self._gather(number, points[number]) and told is not None:
                 failed = sum(one.error is not None for one in self.kept.values())
                 told(State(self._what, total, len(self.kept), failed, self._taken_over))
-        if self._table is not None:
-            self._table.commit()
+        self._table.commit()
 
     def _tasks(self, points: Mapping[int, Point]) -> Iterator[Task]:
         for number, point in points.items():
@@ -147,13 +141,9 @@ class Measurements:
         if len(found) < len(rows):
             return False
         errors = [row.error for row in found if row.error is not None]
-        runs = (
-            {}
-            if errors
-            else {
-                condition: {name: value for name, value in row.metrics.items() if value is not None}
-                for condition, row in zip(self._conditions, found, strict=True)
-            }
-        )
-        self.kept[number] = Measured(point, runs, errors[0] if errors else None)
+        runs = {
+            condition: {name: value for name, value in row.metrics.items() if value is not None}
+            for condition, row in zip(self._conditions, found, strict=True)
+        }
+        self.kept[number] = Measured(point, {} if errors else runs, errors[0] if errors else None)
         return True

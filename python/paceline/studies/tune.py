@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 from contextlib import closing
 from dataclasses import dataclass
@@ -15,11 +17,10 @@ from paceline.scenario import data_folders
 from paceline.series import parquet_bytes
 from paceline.studies.definition import Study, load
 from paceline.studies.duels import Duel, duel
-from paceline.studies.factors import Point
 from paceline.studies.progress import Told
 from paceline.studies.runner import Runner
 from paceline.studies.search import Found, explore
-from paceline.studies.store import Store
+from paceline.studies.store import Store, Table
 from paceline.studies.trials import Measured, Measurements, TaskRunner, died, run
 from paceline.studies.tuning import MARGIN, Bench, Search, Tuning
 
@@ -108,12 +109,14 @@ def tune(
     with Store(folder.path, fresh=fresh) as store, folder:
         with Runner(run, bench, died, workers=workers, dask=dask) as runner:
             for search in chosen:
-                with closing(store.table(f"search {search.name}", bench.identity(search))) as table:
-                    runner.idle = table.commit
-                    measurements = Measurements(search.name, bench, search, bench.tuning.training, runner, table)
+                training = bench.tuning.training
+                with closing(store.table(f"search {search.name}", bench.identity(search, training))) as table:
+                    measurements = Measurements(
+                        search.name, bench, search, training, runner, table, batch=search.population
+                    )
                     found = explore(bench, search, measurements, trials or search.trials, told)
-                runner.idle = lambda: None
-                judged[search.name] = _judge(bench, found, runner, told)
+                with closing(_held_out(bench, search, store)) as table:
+                    judged[search.name] = _judge(bench, found, runner, table, told)
         result = TuningResult(bench.study, bench.tuning, folder.path, judged)
         _stage(folder, result)
     return result
@@ -137,21 +140,27 @@ def _chosen(tuning: Tuning, names: tuple[str, ...]) -> list[Search]:
     return [search for name, search in tuning.searches.items() if not names or name in chosen]
 
 
-def _judge(bench: Bench, found: Found, runner: TaskRunner, told: Told | None) -> Judged:
-    tuning = bench.tuning
-    points: dict[str, Point] = {name: trial.measured.point for name, trial in found.named.items()}
-    conditions = (*tuning.held_out, *tuning.confirmation)
-    measurements = Measurements(f"{found.search.name}, held out", bench, found.search, conditions, runner, None)
-    measurements.measure(dict(enumerate(points.values())), len(points), told)
-    sets = {name: measurements.kept[number] for number, name in enumerate(points)}
+def _held_out(bench: Bench, search: Search, store: Store) -> Table:
+    """The runs of a search's finds on the held-out conditions; other conditions have another table."""
+    identity = bench.identity(search, bench.tuning.untrained)
+    digest = hashlib.sha256(json.dumps(identity, sort_keys=True, default=str).encode()).hexdigest()[:8]
+    return store.table(f"held out {search.name} {digest}", identity)
+
+
+def _judge(bench: Bench, found: Found, runner: TaskRunner, table: Table, told: Told | None) -> Judged:
+    tuning, search = bench.tuning, found.search
+    points = {trial.number: trial.measured.point for trial in found.named.values()}
+    measurements = Measurements(f"{search.name}, held out", bench, search, tuning.untrained, runner, table)
+    measurements.measure(points, len(points), told)
+    sets = {name: measurements.kept[trial.number] for name, trial in found.named.items()}
     for name, measured in sets.items():
         if measured.error:
-            raise ExperimentError(f"searches.{found.search.name}: {name} on the held-out conditions: {measured.error}")
+            raise ExperimentError(f"searches.{search.name}: {name} on the held-out conditions: {measured.error}")
     duels, confirmation = (
         [
             duel(tuning, (pick, other), (sets[pick].runs, sets[other].runs), role)
             for pick in found.picks
-            if pick in points and role
+            if pick in sets and role
             for other in found.baselines
         ]
         for role in (tuning.held_out, tuning.confirmation)

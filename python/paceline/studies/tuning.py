@@ -142,7 +142,8 @@ class TuningSpec(Spec, frozen=True, kw_only=True):
 class Tuning:
     """The searches of a study, and what they are judged by."""
 
-    conditions: dict[str, tuple[tuple[str, str], ...]]
+    conditions: dict[str, Settings]
+    """What each of them sets in the scenario."""
     training: tuple[str, ...]
     held_out: tuple[str, ...]
     confirmation: tuple[str, ...]
@@ -155,7 +156,12 @@ class Tuning:
     """Of each search."""
     sensitivity: Sensitivity
     measured: dict[str, dict[str, Any]]
-    """Of each search what its measurements depend on, as plain data."""
+    """What the runs of each search depend on besides their conditions, as plain data."""
+
+    @property
+    def untrained(self) -> tuple[str, ...]:
+        """The conditions that no search sees."""
+        return (*self.held_out, *self.confirmation)
 
     def search(self, name: str) -> Search:
         """The search of that name."""
@@ -196,7 +202,7 @@ def tuning_of(said: Any, factors: Mapping[str, Factor], metrics: Mapping[str, ob
     for name, search in searches.items():
         _check_search(search, picks[name], varied[name], factors, objectives)
     return Tuning(
-        {name: tuple(as_pairs(table)) for name, table in said.conditions.items()},
+        said.conditions,
         said.training,
         said.held_out,
         said.confirmation,
@@ -226,11 +232,7 @@ def _measured(said: Any, search: Mapping[str, Any]) -> dict[str, Any]:
     own = {key: value for key, value in search.items() if key not in _UNMEASURED_OF_SEARCH}
     if MARGIN in search.get("objectives", ()):
         own["margin"] = list(said.judgement.objectives)
-    return {
-        **{key: plain[key] for key in _MEASURED},
-        "conditions": {name: said.conditions[name] for name in said.training},
-        "search": own,
-    }
+    return {**{key: plain[key] for key in _MEASURED}, "search": own}
 
 
 def _check_search(
@@ -282,7 +284,7 @@ class Bench:
             value = point.get(name, factor.default)
             if value is not None:
                 pairs += factor.override(value)
-        overrides = [*self.tuning.conditions[condition], *as_pairs(self.tuning.searches[search].set), *pairs]
+        overrides = [*as_pairs(self.tuning.conditions[condition]), *as_pairs(self.tuning.searches[search].set), *pairs]
         file = self.study.scenario
         return ScenarioText(self.study.scenarios[file], str(self.study.folder / file), list(self.data), overrides, None)
 
@@ -290,14 +292,14 @@ class Bench:
         """What a search goes by."""
         return search.objectives or tuple(self.tuning.objectives)
 
-    def identity(self, search: Search) -> dict[str, Any]:
-        """What the measurements of a search belong to: its definition, its scenario, its recordings."""
-        file = self.study.scenario
-        scenario, conditions = self.study.scenarios[file], self.tuning.measured[search.name]["conditions"]
+    def identity(self, search: Search, conditions: Sequence[str]) -> dict[str, Any]:
+        """What the runs of a search under these conditions belong to: its definition, its scenario, its recordings."""
+        scenario = self.study.scenarios[self.study.scenario]
+        settings = {name: self.tuning.conditions[name] for name in conditions}
         data = hashlib.sha256(scenario.encode())
-        for name in sorted({*_files(conditions), *_files(loads(scenario))}):
+        for name in sorted({*_files(settings), *_files(loads(scenario))}):
             data.update(find(name, [str(self.study.folder), *self.data]).read_bytes())
-        return {**self.tuning.measured[search.name], "files": data.hexdigest()[:16]}
+        return {**self.tuning.measured[search.name], "conditions": settings, "files": data.hexdigest()[:16]}
 
     def defaults(self, search: Search) -> Point:
         """What the scenario itself says, of every factor that the search varies."""
@@ -315,7 +317,7 @@ class Bench:
         hint = "" if self.data else "; --data or PACELINE_DATA says where recordings are"
         for one in self.tuning.searches.values():
             try:
-                self.identity(one)
+                self.identity(one, (*self.tuning.training, *self.tuning.untrained))
             except DataNotFound as error:
                 raise DataNotFound(f"{path}: {error}{hint}") from None
         for search, what, condition, point in self._probes():
@@ -327,7 +329,7 @@ class Bench:
     def _probes(self) -> Iterator[tuple[str, str, str, Point]]:
         tuning = self.tuning
         for name, search in tuning.searches.items():
-            for condition in (*tuning.training, *tuning.held_out, *tuning.confirmation):
+            for condition in (*tuning.training, *tuning.untrained):
                 yield name, f"condition {condition!r}", condition, {}
             for factor in tuning.factors[name]:
                 for part in (0.0, 1.0):
