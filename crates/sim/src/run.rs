@@ -222,7 +222,7 @@ fn dccp_ends(
     idle: AnyController,
 ) -> (DccpSender<FlowCcids>, DccpReceiver<FlowCcids>) {
     let (config, ccids) = (&parts.config, &parts.ccids);
-    let sender = DccpSender::new(config.clone(), ccids.clone(), parts.service, idle, parts.carried.clone());
+    let sender = DccpSender::new(config, ccids.clone(), parts.service, idle, parts.carried.clone());
     let receiver = DccpReceiver::new(config.clone(), ccids.clone(), parts.playout);
     if parts.handshake { (sender, receiver) } else { open_pair(start, sender, receiver) }
 }

@@ -91,10 +91,10 @@ impl DccpReceivingCodec {
                 // Two had a connection before one of them was the sender's.
                 Event::Connected => self.reset(now, &flow),
                 Event::Received { payload, .. } if self.is_peer(&flow) => delivered = Some(payload),
-                Event::Closed { reason, by_peer } if self.is_peer(&flow) => {
+                Event::Closed(ended) if self.is_peer(&flow) => {
                     self.peer = None;
                     if self.established {
-                        self.ended = Some(Ended { reason, by_peer });
+                        self.ended = Some(ended);
                     } else {
                         self.host.set_max_connections(MOST_CANDIDATES);
                     }

@@ -11,7 +11,7 @@ use crate::socket::{Datagram, largest_payload};
 use paceline_scenario::FlowCcids;
 use paceline_scenario::build::DccpParts;
 use paceline_transport::SendingEnd;
-use paceline_transport::dccp::{Carried, DccpConfig, DccpSender, Ended};
+use paceline_transport::dccp::{Carried, DccpConfig, DccpSender, Ended, State};
 use paceline_units::{Bytes, Time};
 use paceline_wire::dccp::{
     Packet, PacketType, Payload, ResetCode, SequenceNumber, ServiceCode, decode_in_udp, encode_in_udp,
@@ -48,7 +48,7 @@ impl DccpSendingCodec {
         }
         let (config, carried) = fitting(flow, parts, options.to, &mut codec.warnings)?;
         let (ccids, idle) = (parts.ccids.clone(), flow.parts.controller.clone());
-        let mut end = DccpSender::new(config, ccids, parts.service, idle, carried);
+        let mut end = DccpSender::new(&config, ccids, parts.service, idle, carried);
         end.set_initial_number(SequenceNumber::new(secret()?[0]));
         Ok((codec, end))
     }
@@ -92,8 +92,8 @@ impl SendingCodec for DccpSendingCodec {
             counters.out_of_sequence += 1;
             return false;
         }
-        if let Some(connection) = end.connection().filter(|_| tells(kind)) {
-            let results = connection.told().iter();
+        if tells(kind) {
+            let results = end.connection().told().iter();
             results
                 .map(|result| Reported {
                     stream: result.stream,
@@ -110,7 +110,7 @@ impl SendingCodec for DccpSendingCodec {
     }
 
     fn is_open(&self, end: &DccpSender<FlowCcids>) -> bool {
-        end.connection().is_some() && end.ended().is_none()
+        end.connection().state() != State::Closed && end.ended().is_none()
     }
 
     fn is_over(&self, end: &DccpSender<FlowCcids>) -> bool {
@@ -157,7 +157,7 @@ impl SendingCodec for DccpSendingCodec {
 }
 
 fn accepted(end: &DccpSender<FlowCcids>) -> u64 {
-    end.connection().map_or(0, |connection| connection.counters().received)
+    end.connection().counters().received
 }
 
 fn is_data(packet: &Packet) -> bool {

@@ -4,38 +4,19 @@
 //! Request. Nothing in it is secret; a keyed hash over it, the flow and the time says that it is ours.
 
 use super::FlowId;
+use super::negotiation::is_feature;
 use super::siphash::siphash;
 use paceline_units::{Time, TimeDelta};
 use paceline_wire::dccp::OPTION_DATA;
-use paceline_wire::dccp::{DccpOption, Options, Packet, SequenceNumber, ServiceCode};
+use paceline_wire::dccp::{Body, DccpOption, Options, Packet, SequenceNumber, ServiceCode};
 
 /// All cookies of a Response together: more would leave clients no room.
 const LONGEST: usize = 580;
 const HEAD: usize = 8 + 6 + 6 + 4;
 const HASH: usize = 8;
 
-/// What a valid cookie says.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Cookie {
-    pub(crate) isr: SequenceNumber,
-    pub(crate) iss: SequenceNumber,
-    pub(crate) service: ServiceCode,
-    /// The Request's feature options, Mandatory where it was before one.
-    pub(crate) options: Options,
-}
-
-fn is_feature(option: &DccpOption) -> bool {
-    matches!(
-        option,
-        DccpOption::ChangeL(_) | DccpOption::ChangeR(_) | DccpOption::ConfirmL(_) | DccpOption::ConfirmR(_)
-    )
-}
-
 fn seal(secret: [u64; 2], flow: &FlowId, bytes: &[u8]) -> [u8; HASH] {
-    let mut sealed = Vec::with_capacity(bytes.len() + 22);
-    sealed.extend_from_slice(bytes);
-    sealed.extend_from_slice(&flow.to_bytes());
-    siphash(secret, &sealed).to_be_bytes()
+    siphash(secret, &[bytes, &flow.to_bytes()].concat()).to_be_bytes()
 }
 
 /// The cookies for a Request; none if its options are too many.
@@ -67,14 +48,15 @@ pub(crate) fn make(
     (options.iter().map(DccpOption::encoded_len).sum::<usize>() <= LONGEST).then_some(options)
 }
 
-/// Reads the cookies of a packet; none if they are not ours, not this flow's, or too old.
+/// The Request whose cookies a packet brings back, with the feature options that it had, and the number of its Response;
+/// none if they are not ours, not this flow's, or too old.
 pub(crate) fn read(
     secret: [u64; 2],
     now: Time,
     lifetime: TimeDelta,
     flow: &FlowId,
     packet: &Packet,
-) -> Option<Cookie> {
+) -> Option<(Packet, SequenceNumber)> {
     let mut bytes = Vec::new();
     for option in &packet.options {
         if let DccpOption::InitCookie(part) = option {
@@ -91,19 +73,16 @@ pub(crate) fn read(
     if now.saturating_since(made) > lifetime {
         return None;
     }
-    let mut options = Options::new();
+    let service = ServiceCode(number(&head[20..]) as u32);
+    let isr = SequenceNumber::new(number(&head[8..14]));
+    let mut request = Packet::new(packet.ports, isr, Body::Request { service });
     while let [mandatory, kind, length, after @ ..] = rest {
         let (data, after) = after.split_at_checked(usize::from(*length))?;
         if *mandatory == 1 {
-            options.push(DccpOption::Mandatory);
+            request.options.push(DccpOption::Mandatory);
         }
-        options.push(DccpOption::from_parts(*kind, data));
+        request.options.push(DccpOption::from_parts(*kind, data));
         rest = after;
     }
-    Some(Cookie {
-        isr: SequenceNumber::new(number(&head[8..14])),
-        iss: SequenceNumber::new(number(&head[14..20])),
-        service: ServiceCode(number(&head[20..]) as u32),
-        options,
-    })
+    Some((request, SequenceNumber::new(number(&head[14..20]))))
 }

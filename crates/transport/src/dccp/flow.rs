@@ -1,26 +1,17 @@
 //! A flow of media or bulk data over a connection: the client sends it, the server receives it. Media is RTP, a packet in
 //! each datagram (RFC 5762 section 4.1), and is played out; bulk data has no frames.
 
-use super::{Ccids, Connection, DccpConfig, Event, State};
+use super::{Ccids, Connection, DccpConfig, Ended, Event, State};
 use crate::{FrameCounters, PathFacts, Reason, Received, ReceivingEnd, SendingEnd, Transmit};
 use paceline_cc::{Controller, Limits, StreamId, Verb};
 use paceline_media::{ArrivedPacket, DisplayedFrame, Frame, Playout, PlayoutConfig, PlayoutCounters, Source};
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
-use paceline_wire::dccp::{Packet, Payload, Ports, ResetReason, RtpDatagram, SequenceNumber, ServiceCode};
+use paceline_wire::dccp::{Packet, Payload, Ports, RtpDatagram, SequenceNumber, ServiceCode};
 
 /// The ports of a flow's client, as on the packets it sends.
 pub const FLOW_PORTS: Ports = Ports { source: 5001, destination: 5004 };
 /// No two flows share a simulated path's ports, and nobody guesses there: any number will do.
 const ISS: [u64; 2] = [1 << 20, 1 << 30];
-
-/// How a connection ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Ended {
-    /// The reset that ended it.
-    pub reason: ResetReason,
-    /// Whether the other end sent it.
-    pub by_peer: bool,
-}
 
 /// What a flow over DCCP carries: media or bulk data.
 #[derive(Clone, Debug)]
@@ -38,11 +29,7 @@ pub struct Carried {
 
 /// Sends what a source gives over a connection that it opens.
 pub struct DccpSender<F: Ccids> {
-    connection: Option<Connection<F>>,
-    config: DccpConfig,
-    ccids: F,
-    service: ServiceCode,
-    iss: SequenceNumber,
+    connection: Connection<F>,
     ended: Option<Ended>,
     /// To look at while the connection has none.
     idle: F::Sender,
@@ -56,25 +43,21 @@ pub struct DccpSender<F: Ccids> {
     captured: u64,
     /// Frames that the queue did not take whole.
     refused: u64,
-    limits: Option<Limits>,
     target: Option<Bitrate>,
 }
 
-impl<F: Ccids + Clone> DccpSender<F> {
+impl<F: Ccids> DccpSender<F> {
     /// A sender that has not started. `idle` is a controller that has seen nothing.
     pub fn new(
-        config: DccpConfig,
+        config: &DccpConfig,
         ccids: F,
         service: ServiceCode,
         idle: F::Sender,
         carried: Carried,
     ) -> DccpSender<F> {
+        let iss = SequenceNumber::new(ISS[0]);
         DccpSender {
-            connection: None,
-            config,
-            ccids,
-            service,
-            iss: SequenceNumber::new(ISS[0]),
+            connection: Connection::new(config, ccids, false, FLOW_PORTS, service, iss),
             ended: None,
             idle,
             source: carried.source,
@@ -85,7 +68,6 @@ impl<F: Ccids + Clone> DccpSender<F> {
             newest_frame: Bytes::ZERO,
             captured: 0,
             refused: 0,
-            limits: None,
             target: None,
         }
     }
@@ -93,12 +75,12 @@ impl<F: Ccids + Clone> DccpSender<F> {
     /// The first number of the connection, where somebody could guess it (RFC 4340 section 7.2); before
     /// [`DccpSender::start`].
     pub fn set_initial_number(&mut self, iss: SequenceNumber) {
-        self.iss = iss;
+        self.connection.iss = iss;
     }
 
-    /// The connection, to look at.
-    pub fn connection(&self) -> Option<&Connection<F>> {
-        self.connection.as_ref()
+    /// The connection, to look at; CLOSED before [`DccpSender::start`].
+    pub fn connection(&self) -> &Connection<F> {
+        &self.connection
     }
 
     /// Why the connection is over, if it is.
@@ -109,39 +91,33 @@ impl<F: Ccids + Clone> DccpSender<F> {
     /// A router, or this machine, says that a packet of ours was too large for a link, which takes `next_hop` bytes of
     /// DCCP packet, 0 if that is not known (RFC 4340 section 14.1).
     pub fn on_too_big(&mut self, now: Time, sequence: SequenceNumber, next_hop: Bytes) {
-        if let Some(connection) = &mut self.connection {
-            connection.on_too_big(now, Some(sequence), next_hop);
-        }
+        self.connection.on_too_big(now, Some(sequence), next_hop);
     }
 
     /// Ends the connection at once, with a Reset.
     pub fn abort(&mut self, now: Time) {
-        if let Some(connection) = &mut self.connection {
-            connection.abort(now);
-        }
+        self.connection.abort(now);
         self.take_events();
     }
 
     /// Nobody here reads what comes back but the end.
     fn take_events(&mut self) {
-        let Some(connection) = &mut self.connection else { return };
-        while let Some(event) = connection.poll_event() {
-            if let Event::Closed { reason, by_peer } = event {
-                self.ended.get_or_insert(Ended { reason, by_peer });
+        while let Some(event) = self.connection.poll_event() {
+            if let Event::Closed(ended) = event {
+                self.ended.get_or_insert(ended);
             }
         }
     }
 
     /// Cuts a frame into datagrams; what the queue does not take is discarded with the rest of its frame. False then.
     fn offer(&mut self, now: Time, frame: &Frame) -> bool {
-        let Some(connection) = &mut self.connection else { return false };
         let mut queued = Bytes::ZERO;
         let (mut left, mut whole) = (frame.payload.as_u64(), true);
         let bulk = matches!(self.source, Source::Bulk(_));
         self.captured += 1;
         // The path may take less than the flow asks for, never nothing: an empty datagram would fill no frame.
         let header = if bulk { 0 } else { u64::from(self.rtp_header) };
-        let room = connection.max_datagram().as_u64().saturating_sub(header);
+        let room = self.connection.max_datagram().as_u64().saturating_sub(header);
         let most = self.max_payload.min(room).max(1);
         while left > 0 {
             let first = Some(left == frame.payload.as_u64());
@@ -159,24 +135,24 @@ impl<F: Ccids + Clone> DccpSender<F> {
                     marker: left == 0,
                 }),
             };
-            let Ok(bytes) = connection.enqueue(now, datagram) else {
+            let Ok(bytes) = self.connection.enqueue(now, datagram) else {
                 self.refused += 1;
                 whole = false;
                 break;
             };
             queued += bytes;
         }
-        connection.offer(now, queued);
+        self.connection.offer(now, queued);
         self.newest_frame = queued;
         whole
     }
 
     /// What is too old is not worth sending; decoders need a key frame then.
     fn discard_old(&mut self, now: Time) {
-        let (Some(age), Some(connection)) = (self.discard_age, &mut self.connection) else { return };
+        let (Some(age), Some(since)) = (self.discard_age, self.connection.oldest_queued()) else { return };
         // Without the rest of the queue too, what comes next would be as late.
-        if connection.oldest_queued().is_some_and(|since| now.saturating_since(since) > age) {
-            connection.discard_queue(now);
+        if now.saturating_since(since) > age {
+            self.connection.discard_queue(now);
             self.source.request_key_frame(now);
         }
     }
@@ -186,9 +162,8 @@ impl<F: Ccids + Clone> DccpSender<F> {
         if !matches!(self.source, Source::Bulk(_)) {
             return;
         }
-        let lives = |state| matches!(state, State::Request | State::PartOpen | State::Open);
-        while let Some(waiting) = self.connection.as_ref().filter(|connection| lives(connection.state())) {
-            let payload = Bytes::new(waiting.queued() as u64 * self.max_payload);
+        while matches!(self.connection.state(), State::Request | State::PartOpen | State::Open) {
+            let payload = Bytes::new(self.connection.queued() as u64 * self.max_payload);
             let Some(frame) = self.source.refill(now, payload) else { break };
             if !self.offer(now, &frame) {
                 break;
@@ -197,7 +172,7 @@ impl<F: Ccids + Clone> DccpSender<F> {
     }
 
     fn within_limits(&self, target: Bitrate) -> Bitrate {
-        self.limits.map_or(target, |limits| limits.clamp(target))
+        self.connection.limits.map_or(target, |limits| limits.clamp(target))
     }
 
     /// An encoder follows the target.
@@ -205,11 +180,10 @@ impl<F: Ccids + Clone> DccpSender<F> {
         if matches!(self.source, Source::Bulk(_)) {
             return;
         }
-        if self.connection.as_mut().is_some_and(Connection::take_key_frame_request) {
+        if self.connection.take_key_frame_request() {
             self.source.request_key_frame(now);
         }
-        let target = self.connection.as_ref().and_then(Connection::target_bitrate);
-        let target = target.map(|target| self.within_limits(target));
+        let target = self.connection.target_bitrate().map(|target| self.within_limits(target));
         if let Some(rate) = target.filter(|_| target != self.target) {
             self.source.set_target(now, rate);
             self.target = target;
@@ -217,7 +191,7 @@ impl<F: Ccids + Clone> DccpSender<F> {
     }
 }
 
-impl<F: Ccids + Clone> SendingEnd for DccpSender<F> {
+impl<F: Ccids> SendingEnd for DccpSender<F> {
     type Controller = F::Sender;
     type Data = Packet;
     type Returning = Packet;
@@ -225,14 +199,9 @@ impl<F: Ccids + Clone> SendingEnd for DccpSender<F> {
 
     /// Opens the connection, if that has not happened, and starts the source.
     fn start(&mut self, now: Time) {
-        if self.connection.is_none() {
-            let (config, ccids) = (&self.config, self.ccids.clone());
-            let connection =
-                Connection::connect(now, config, ccids, FLOW_PORTS, self.service, self.iss, Payload::EMPTY);
-            self.connection = Some(connection);
-        }
-        if let (Some(connection), Some(limits)) = (&mut self.connection, &self.limits) {
-            connection.set_limits(now, limits);
+        self.connection.open(now);
+        if let Some(limits) = self.connection.limits {
+            self.connection.set_limits(now, &limits);
         }
         self.source.start(now);
         self.refill(now);
@@ -241,10 +210,8 @@ impl<F: Ccids + Clone> SendingEnd for DccpSender<F> {
     /// Ends the source, discards what waits, and closes.
     fn stop(&mut self, now: Time) {
         self.source.stop();
-        if let Some(connection) = &mut self.connection {
-            connection.discard_queue(now);
-            connection.close(now);
-        }
+        self.connection.discard_queue(now);
+        self.connection.close(now);
         self.take_events();
     }
 
@@ -258,15 +225,12 @@ impl<F: Ccids + Clone> SendingEnd for DccpSender<F> {
     }
 
     fn set_limits(&mut self, now: Time, limits: &Limits) {
-        self.limits = Some(*limits);
-        if let Some(connection) = &mut self.connection {
-            connection.set_limits(now, limits);
-        }
+        self.connection.set_limits(now, limits);
         self.follow(now);
     }
 
     fn next_timeout(&self) -> Option<(Time, Reason)> {
-        let own = self.connection.as_ref()?.next_timeout();
+        let own = self.connection.next_timeout();
         match self.source.next_capture() {
             Some(due) if own.is_none_or(|(own, _)| due <= own) => Some((due, Reason::Capture)),
             _ => own,
@@ -281,17 +245,13 @@ impl<F: Ccids + Clone> SendingEnd for DccpSender<F> {
             let frame = self.source.capture(now);
             self.offer(now, &frame);
         }
-        if let Some(connection) = &mut self.connection {
-            connection.handle_timeout(now);
-        }
+        self.connection.handle_timeout(now);
         self.take_events();
         self.follow(now);
     }
 
     fn receive(&mut self, now: Time, packet: Packet, ecn: Ecn) -> Option<Packet> {
-        if let Some(connection) = &mut self.connection {
-            connection.on_packet(now, packet, ecn);
-        }
+        self.connection.on_packet(now, packet, ecn);
         self.take_events();
         self.follow(now);
         None
@@ -300,19 +260,18 @@ impl<F: Ccids + Clone> SendingEnd for DccpSender<F> {
     fn poll_transmit(&mut self, now: Time) -> Option<Transmit<Packet>> {
         self.refill(now);
         self.discard_old(now);
-        let connection = self.connection.as_mut()?;
-        connection.number_head(self.next_rtp);
-        let out = connection.poll_transmit(now)?;
+        self.connection.number_head(self.next_rtp);
+        let out = self.connection.poll_transmit(now)?;
         self.next_rtp += u64::from(matches!(out.packet.payload, Payload::Rtp(_)));
         Some(out)
     }
 
     fn controller(&self) -> &F::Sender {
-        self.connection.as_ref().and_then(Connection::sender).unwrap_or(&self.idle)
+        self.connection.sender().unwrap_or(&self.idle)
     }
 
     fn frames(&self) -> FrameCounters {
-        let discarded = self.connection.as_ref().map_or(0, |sent| sent.counters().discarded_frames);
+        let discarded = self.connection.counters().discarded_frames;
         FrameCounters { captured: self.captured, discarded: self.refused + discarded }
     }
 
@@ -321,12 +280,11 @@ impl<F: Ccids + Clone> SendingEnd for DccpSender<F> {
     }
 
     fn send_queue_bytes(&self, _stream: StreamId) -> Bytes {
-        self.connection.as_ref().map_or(Bytes::ZERO, Connection::queued_bytes)
+        self.connection.queued_bytes()
     }
 
     fn send_queue_age(&self, now: Time, _stream: StreamId) -> TimeDelta {
-        let oldest = self.connection.as_ref().and_then(Connection::oldest_queued);
-        oldest.map_or(TimeDelta::ZERO, |since| now.saturating_since(since))
+        self.connection.oldest_queued().map_or(TimeDelta::ZERO, |since| now.saturating_since(since))
     }
 
     fn newest_frame(&self, _stream: StreamId) -> Option<Bytes> {
@@ -432,9 +390,8 @@ pub fn open_pair<F: Ccids + Clone>(
     mut sender: DccpSender<F>,
     mut receiver: DccpReceiver<F>,
 ) -> (DccpSender<F>, DccpReceiver<F>) {
-    let (config, ccids, service) = (&sender.config, sender.ccids.clone(), sender.service);
-    let iss = sender.iss;
-    let mut client = Connection::connect(now, config, ccids, FLOW_PORTS, service, iss, Payload::EMPTY);
+    let client = &mut sender.connection;
+    client.open(now);
     for _ in 0..LONGEST_HANDSHAKE {
         let there = client.poll_transmit(now);
         let back = receiver.poll_transmit(now);
@@ -449,10 +406,10 @@ pub fn open_pair<F: Ccids + Clone>(
         }
     }
     while client.poll_event().is_some() {}
-    client.forget_round_trips();
+    // No round trip was measured.
+    client.srtt = None;
     if let Some(server) = &mut receiver.connection {
-        server.forget_round_trips();
+        server.srtt = None;
     }
-    sender.connection = Some(client);
     (sender, receiver)
 }

@@ -35,13 +35,9 @@ pub struct FlowId {
 }
 
 impl FlowId {
-    pub(crate) fn to_bytes(self) -> [u8; 22] {
-        let mut bytes = [0; 22];
-        bytes[..16].copy_from_slice(&self.address.to_be_bytes());
-        bytes[16..18].copy_from_slice(&self.udp_port.to_be_bytes());
-        bytes[18..20].copy_from_slice(&self.ports.source.to_be_bytes());
-        bytes[20..].copy_from_slice(&self.ports.destination.to_be_bytes());
-        bytes
+    pub(crate) fn to_bytes(self) -> Vec<u8> {
+        let ports = [self.udp_port, self.ports.source, self.ports.destination].map(u16::to_be_bytes);
+        [&self.address.to_be_bytes(), ports.as_flattened()].concat()
     }
 }
 
@@ -132,9 +128,9 @@ pub struct Host<F: Ccids + Clone> {
     ccids: F,
     listening: BTreeMap<u16, Vec<ServiceCode>>,
     connections: BTreeMap<FlowId, Connection<F>>,
-    /// Connections that may have something to send.
+    /// Those of them that may have something to send.
     ready: BTreeSet<FlowId>,
-    /// Connections that may have something to tell.
+    /// Those of them that may have something to tell.
     eventful: BTreeSet<FlowId>,
     timers: BTreeSet<(Time, FlowId)>,
     timer_of: BTreeMap<FlowId, Time>,
@@ -285,8 +281,7 @@ impl<F: Ccids + Clone> Host<F> {
 
     fn refuse(&mut self, now: Time, flow: FlowId, packet: &Packet, code: ResetCode) {
         let Some(packet) = packet.reset_without_connection(ResetReason::new(code)) else { return };
-        if !self.resets.allows(now) {
-            self.limited += 1;
+        if !self.resets.allows(now, &mut self.limited) {
             return;
         }
         let size = packet.size();
@@ -326,11 +321,14 @@ impl<F: Ccids + Clone> Host<F> {
             self.respond_with_cookie(now, flow, request, ecn);
         } else {
             let iss = self.initial_number(now, &flow);
-            let config = &self.config.connection;
-            if let Some(connection) = Connection::accept(now, config, self.ccids.clone(), request, ecn, iss) {
+            if let Some(connection) = self.accept(now, request, ecn, iss) {
                 self.adopt(now, flow, connection);
             }
         }
+    }
+
+    fn accept(&self, now: Time, request: Packet, ecn: Ecn, iss: SequenceNumber) -> Option<Connection<F>> {
+        Connection::accept(now, &self.config.connection, self.ccids.clone(), request, ecn, iss)
     }
 
     /// A new server's connection is kept, unless the Request was its end.
@@ -347,8 +345,7 @@ impl<F: Ccids + Clone> Host<F> {
 
     /// The Response of a connection that is forgotten at once (step 11).
     fn respond_with_cookie(&mut self, now: Time, flow: FlowId, mut request: Packet, ecn: Ecn) {
-        if !self.responses.allows(now) {
-            self.limited += 1;
+        if !self.responses.allows(now, &mut self.limited) {
             return;
         }
         let iss = self.stateless_number(now, &flow, &request);
@@ -359,11 +356,7 @@ impl<F: Ccids + Clone> Host<F> {
         // Nobody keeps its data.
         let early = !core::mem::take(&mut request.payload).is_empty();
         let sequence = request.sequence;
-        let config = &self.config.connection;
-        let Some(mut connection) = Connection::accept(now, config, self.ccids.clone(), request, ecn, iss)
-        else {
-            return;
-        };
+        let Some(mut connection) = self.accept(now, request, ecn, iss) else { return };
         if early {
             connection.report_dropped(sequence, DropCode::ProtocolConstraints);
         }
@@ -379,8 +372,8 @@ impl<F: Ccids + Clone> Host<F> {
     fn on_cookie(&mut self, now: Time, flow: FlowId, packet: Packet, ecn: Ecn) {
         let lifetime = self.config.cookie_lifetime;
         let cookie = cookie::read(self.config.secret, now, lifetime, &flow, &packet)
-            .filter(|cookie| packet.body.acknowledgment() == Some(cookie.iss));
-        let Some(cookie) = cookie else {
+            .filter(|(_, iss)| packet.body.acknowledgment() == Some(*iss));
+        let Some((request, iss)) = cookie else {
             self.refuse(now, flow, &packet, ResetCode::BAD_INIT_COOKIE);
             return;
         };
@@ -388,11 +381,7 @@ impl<F: Ccids + Clone> Host<F> {
             self.refuse(now, flow, &packet, ResetCode::TOO_BUSY);
             return;
         }
-        let mut request = Packet::new(packet.ports, cookie.isr, Body::Request { service: cookie.service });
-        request.options = cookie.options;
-        let config = &self.config.connection;
-        let accepted = Connection::accept(now, config, self.ccids.clone(), request, Ecn::NotEct, cookie.iss);
-        let Some(mut connection) = accepted else { return };
+        let Some(mut connection) = self.accept(now, request, Ecn::NotEct, iss) else { return };
         // The Response was sent when the cookie was made.
         let _ = connection.poll_transmit(now);
         connection.on_packet(now, packet, ecn);
@@ -405,10 +394,7 @@ impl<F: Ccids + Clone> Host<F> {
             return Some(answer);
         }
         while let Some(flow) = self.ready.first().copied() {
-            let Some(connection) = self.connections.get_mut(&flow) else {
-                self.ready.remove(&flow);
-                continue;
-            };
+            let connection = self.connections.get_mut(&flow)?;
             if let Some(transmit) = connection.poll_transmit(now) {
                 return Some((flow, transmit));
             }
@@ -443,10 +429,7 @@ impl<F: Ccids + Clone> Host<F> {
     /// What happened, and to whom. A connection that is over is forgotten once its end was told and its last packet sent.
     pub fn poll_event(&mut self) -> Option<(FlowId, Event)> {
         while let Some(flow) = self.eventful.first().copied() {
-            let Some(connection) = self.connections.get_mut(&flow) else {
-                self.eventful.remove(&flow);
-                continue;
-            };
+            let connection = self.connections.get_mut(&flow)?;
             if let Some(event) = connection.poll_event() {
                 return Some((flow, event));
             }

@@ -15,12 +15,14 @@ impl RateLimit {
         RateLimit { per_second, since: None, count: 0 }
     }
 
-    /// Whether one more may go now; counts it.
-    pub(crate) fn allows(&mut self, now: Time) -> bool {
+    /// Whether one more may go now; counts it, in `limited` too if it may not.
+    pub(crate) fn allows(&mut self, now: Time, limited: &mut u64) -> bool {
         if self.since.is_none_or(|since| now.saturating_since(since) >= TimeDelta::from_secs(1)) {
             (self.since, self.count) = (Some(now), 0);
         }
         self.count += 1;
-        self.count <= self.per_second
+        let allowed = self.count <= self.per_second;
+        *limited += u64::from(!allowed);
+        allowed
     }
 }

@@ -36,14 +36,16 @@ struct Outstanding {
 #[derive(Clone, Debug)]
 pub(crate) struct PathMtu {
     interface: u64,
-    mtu: u64,
+    /// The largest packet that is known to pass.
+    pub(crate) mtu: u64,
     /// Probing ends here.
     ceiling: Option<u64>,
     /// The smallest size that is known to be too large.
     too_large: u64,
     outstanding: Option<Outstanding>,
     tries: u32,
-    due: Option<Time>,
+    /// When a probe is due or its answer overdue.
+    pub(crate) due: Option<Time>,
     restarted: Option<Time>,
 }
 
@@ -61,10 +63,6 @@ impl PathMtu {
             due: ceiling.filter(|ceiling| *ceiling > mtu).map(|_| Time::ZERO),
             restarted: None,
         }
-    }
-
-    pub(crate) fn mtu(&self) -> u64 {
-        self.mtu
     }
 
     /// A router's word about a packet that was sent: the next link takes `next_hop`, 0 if it does not say.
@@ -90,11 +88,6 @@ impl PathMtu {
         }
         *self = PathMtu { restarted: Some(now), ..PathMtu::new(self.interface, self.ceiling) };
         true
-    }
-
-    /// When a probe is due or its answer overdue.
-    pub(crate) fn next_timeout(&self) -> Option<Time> {
-        self.due
     }
 
     /// The size of the probe to send now, if one is due.
@@ -164,7 +157,7 @@ mod tests {
                 }
                 now += TIMEOUT;
             }
-            assert!((link - STEP..=link).contains(&path.mtu()), "{link}: {}", path.mtu());
+            assert!((link - STEP..=link).contains(&path.mtu), "{link}: {}", path.mtu);
         }
     }
 
@@ -174,19 +167,19 @@ mod tests {
         let mut path = PathMtu::new(1480, Some(1480));
         assert_eq!(path.poll(at(1)), None, "at its ceiling");
         assert_eq!(path.on_too_big(at(10), 1300), TooBig::Lowered);
-        assert_eq!((path.poll(at(609)), path.next_timeout()), (None, Some(at(610))));
+        assert_eq!((path.poll(at(609)), path.due), (None, Some(at(610))));
         assert_eq!(path.poll(at(610)), Some(1480));
         path.on_probe(at(610), 7, 1480, TIMEOUT);
         // The same link still: the router answers the probe.
         assert_eq!(path.on_too_big(at(611), 1300), TooBig::NotSmaller);
-        assert_eq!(path.mtu(), 1300);
+        assert_eq!(path.mtu, 1300);
         // Or a larger one.
         assert!(path.on_sync_ack(at(611), 7));
-        assert_eq!((path.mtu(), path.poll(at(612)), path.next_timeout()), (1480, None, None));
+        assert_eq!((path.mtu, path.poll(at(612)), path.due), (1480, None, None));
 
         let mut told_only = PathMtu::new(1480, None);
         told_only.on_too_big(at(10), 1300);
-        assert_eq!((told_only.poll(at(10_000)), told_only.next_timeout()), (None, None));
+        assert_eq!((told_only.poll(at(10_000)), told_only.due), (None, None));
     }
 
     #[test]
@@ -194,18 +187,18 @@ mod tests {
         let mut path = PathMtu::new(1480, None);
         assert_eq!(path.on_too_big(Time::ZERO, 1480), TooBig::NotSmaller);
         assert_eq!(path.on_too_big(Time::ZERO, 9000), TooBig::NotSmaller);
-        assert_eq!((path.on_too_big(Time::ZERO, 1300), path.mtu()), (TooBig::Lowered, 1300));
-        assert_eq!((path.on_too_big(Time::ZERO, 0), path.mtu()), (TooBig::Lowered, 986), "the next plateau");
+        assert_eq!((path.on_too_big(Time::ZERO, 1300), path.mtu), (TooBig::Lowered, 1300));
+        assert_eq!((path.on_too_big(Time::ZERO, 0), path.mtu), (TooBig::Lowered, 986), "the next plateau");
         let mut wide = PathMtu::new(4332, None);
         assert_eq!(
-            (wide.on_too_big(Time::ZERO, 0), wide.mtu()),
+            (wide.on_too_big(Time::ZERO, 0), wide.mtu),
             (TooBig::Lowered, 1982),
             "2002 with its IP header"
         );
         (0..20).for_each(|_| {
             path.on_too_big(Time::ZERO, 0);
         });
-        assert_eq!(path.mtu(), NARROWEST);
+        assert_eq!(path.mtu, NARROWEST);
     }
 
     #[test]
@@ -213,7 +206,7 @@ mod tests {
         let mut path = PathMtu::new(1480, None);
         path.on_too_big(Time::ZERO, 1000);
         assert!(path.restart(Time::ZERO));
-        assert_eq!(path.mtu(), 1480);
+        assert_eq!(path.mtu, 1480);
         path.on_too_big(Time::ZERO, 1000);
         assert!(!path.restart(Time::from_nanos(1_999_999_999)));
         assert!(path.restart(Time::from_nanos(2_000_000_000)));

@@ -65,11 +65,12 @@ pub struct FeatureChange {
 #[derive(Clone, Debug)]
 pub(crate) struct Features {
     server: bool,
-    local: Vec<Feature>,
-    remote: Vec<Feature>,
+    /// Ours, then the other end's, each in the order of [`FeatureId::ALL`].
+    features: Vec<Feature>,
     /// Whether any is not stable: mostly there is nothing to look for.
     unsettled: bool,
-    confirms: Vec<DccpOption>,
+    /// Confirms that wait, each with whose feature of which number it is about.
+    confirms: Vec<((Location, u8), DccpOption)>,
     /// Greatest number received with feature options.
     fgsr: i64,
     /// Greatest number sent with a new Change.
@@ -83,30 +84,25 @@ pub(crate) struct Features {
 
 impl Features {
     pub(crate) fn new(server: bool) -> Features {
-        let all = |location| {
-            FeatureId::ALL
-                .into_iter()
-                .map(|id| Feature {
-                    id,
-                    location,
-                    value: id.initial(),
-                    state: NegotiationState::Stable,
-                    sent: false,
-                    preferences: match id.rule() {
-                        Rule::ServerPriority => vec![id.initial() as u8],
-                        Rule::NonNegotiable(_) => Vec::new(),
-                    },
-                    wanted: id.initial(),
-                    mandatory: false,
-                    begun: false,
-                    revised: false,
-                })
-                .collect()
+        let feature = |location, id: FeatureId| Feature {
+            id,
+            location,
+            value: id.initial(),
+            state: NegotiationState::Stable,
+            sent: false,
+            preferences: match id.rule() {
+                Rule::ServerPriority => vec![id.initial() as u8],
+                Rule::NonNegotiable(_) => Vec::new(),
+            },
+            wanted: id.initial(),
+            mandatory: false,
+            begun: false,
+            revised: false,
         };
+        let of = |location| FeatureId::ALL.into_iter().map(move |id| feature(location, id));
         Features {
             server,
-            local: all(Location::Local),
-            remote: all(Location::Remote),
+            features: of(Location::Local).chain(of(Location::Remote)).collect(),
             unsettled: false,
             confirms: Vec::new(),
             fgsr: -1,
@@ -118,17 +114,11 @@ impl Features {
     }
 
     fn feature(&self, location: Location, id: FeatureId) -> &Feature {
-        match location {
-            Location::Local => &self.local[id.index()],
-            Location::Remote => &self.remote[id.index()],
-        }
+        &self.features[place(location, id)]
     }
 
     fn feature_mut(&mut self, location: Location, id: FeatureId) -> &mut Feature {
-        match location {
-            Location::Local => &mut self.local[id.index()],
-            Location::Remote => &mut self.remote[id.index()],
-        }
+        &mut self.features[place(location, id)]
     }
 
     pub(crate) fn value(&self, location: Location, id: FeatureId) -> u64 {
@@ -204,13 +194,18 @@ impl Features {
         if self.state(location, id) == NegotiationState::Unstable || sequence <= self.fgsr {
             return Ok(None);
         }
-        if change {
-            self.on_change(location, id, said, option, mandatory)
+        let before = self.value(location, id);
+        let done = if change {
+            self.on_change(location, id, &said.values, mandatory)
         } else if acknowledgment.is_some_and(|acknowledgment| acknowledgment >= self.fgss) {
-            self.on_confirm(location, id, said, option)
+            self.on_confirm(location, id, &said.values)
         } else {
-            Ok(None)
-        }
+            Ok(())
+        };
+        done.map_err(|code| reason(code, option))?;
+        self.settle();
+        let value = self.value(location, id);
+        Ok((value != before).then_some(FeatureChange { feature: id, location, value }))
     }
 
     /// All options of a packet were told; it had feature options.
@@ -223,23 +218,18 @@ impl Features {
         &mut self,
         location: Location,
         id: FeatureId,
-        said: &FeatureOption,
-        option: &DccpOption,
+        said: &[u8],
         mandatory: bool,
-    ) -> Result<Option<FeatureChange>, ResetReason> {
+    ) -> Result<(), ResetCode> {
         let server = self.server;
         let feature = self.feature_mut(location, id);
-        let before = feature.value;
         let mut stays = false;
         let (value, confirmed) = match id.rule() {
-            Rule::ServerPriority if !said.values.is_empty() => {
-                let found = match server {
-                    true => reconcile(&feature.preferences, &said.values),
-                    false => reconcile(&said.values, &feature.preferences),
-                };
+            Rule::ServerPriority if !said.is_empty() => {
+                let found = feature.shared(server, said);
                 if found.is_none() && mandatory {
                     // Section 6.6.9.
-                    return Err(reason(ResetCode::MANDATORY_ERROR, option));
+                    return Err(ResetCode::MANDATORY_ERROR);
                 }
                 // Our own Mandatory Change is to end a connection without a shared value: it still has to arrive.
                 stays = found.is_none() && feature.mandatory && feature.state != NegotiationState::Stable;
@@ -249,58 +239,48 @@ impl Features {
                 (Some(value), confirmed)
             }
             // A location says its non-negotiable features itself (section 6.3.2).
-            Rule::NonNegotiable(bytes) if location == Location::Remote && said.values.len() == bytes => {
-                let value = number(&said.values);
-                (id.is_valid(value).then_some(value), said.values.clone())
+            Rule::NonNegotiable(bytes) if location == Location::Remote && said.len() == bytes => {
+                let value = number(said);
+                (id.is_valid(value).then_some(value), said.to_vec())
             }
             _ => (None, Vec::new()),
         };
         let Some(value) = value else {
             if mandatory {
-                return Err(reason(ResetCode::MANDATORY_ERROR, option));
+                return Err(ResetCode::MANDATORY_ERROR);
             }
-            self.confirm(location, said.feature, Vec::new());
-            return Ok(None);
+            self.confirm(location, id as u8, Vec::new());
+            return Ok(());
         };
         if !stays {
             (feature.value, feature.state, feature.sent) = (value, NegotiationState::Stable, false);
         }
-        self.confirm(location, said.feature, confirmed);
-        self.settle();
-        Ok((value != before).then_some(FeatureChange { feature: id, location, value }))
+        self.confirm(location, id as u8, confirmed);
+        Ok(())
     }
 
     /// Fourth step of section 6.6.2.
-    fn on_confirm(
-        &mut self,
-        location: Location,
-        id: FeatureId,
-        said: &FeatureOption,
-        option: &DccpOption,
-    ) -> Result<Option<FeatureChange>, ResetReason> {
+    fn on_confirm(&mut self, location: Location, id: FeatureId, said: &[u8]) -> Result<(), ResetCode> {
         let server = self.server;
         let feature = self.feature_mut(location, id);
         if feature.state != NegotiationState::Changing || !feature.sent {
-            return Ok(None);
+            return Ok(());
         }
-        let before = feature.value;
-        if said.values.is_empty() {
+        if said.is_empty() {
             // Section 6.6.7: not understood.
             if id.is_required() {
-                return Err(reason(ResetCode::OPTION_ERROR, option));
+                return Err(ResetCode::OPTION_ERROR);
             }
         } else {
-            match feature.confirmed(server, &said.values) {
+            match feature.confirmed(server, said) {
                 Some(value) => feature.value = value,
                 // Of an earlier Change that came late: it acknowledges what overtook it. The Change goes again.
-                None if feature.revised => return Ok(None),
-                None => return Err(reason(ResetCode::OPTION_ERROR, option)),
+                None if feature.revised => return Ok(()),
+                None => return Err(ResetCode::OPTION_ERROR),
             }
         }
         (feature.state, feature.sent) = (NegotiationState::Stable, false);
-        let value = feature.value;
-        self.settle();
-        Ok((value != before).then_some(FeatureChange { feature: id, location, value }))
+        Ok(())
     }
 
     fn confirm(&mut self, location: Location, feature: u8, values: Vec<u8>) {
@@ -309,29 +289,20 @@ impl Features {
             Location::Local => DccpOption::ConfirmL(said),
             Location::Remote => DccpOption::ConfirmR(said),
         };
-        let same = |other: &DccpOption| match (other, &option) {
-            (DccpOption::ConfirmL(a), DccpOption::ConfirmL(b))
-            | (DccpOption::ConfirmR(a), DccpOption::ConfirmR(b)) => a.feature == b.feature,
-            _ => false,
-        };
-        if let Some(waiting) = self.confirms.iter_mut().find(|other| same(other)) {
+        let of = (location, feature);
+        if let Some((_, waiting)) = self.confirms.iter_mut().find(|(other, _)| *other == of) {
             *waiting = option;
         } else if self.confirms.len() < MOST_CONFIRMS {
-            self.confirms.push(option);
+            self.confirms.push((of, option));
         }
     }
 
     /// Without anything outstanding there is nothing to send again.
     fn settle(&mut self) {
-        let unsettled = self.all().any(|feature| feature.state != NegotiationState::Stable);
-        self.unsettled = unsettled;
+        self.unsettled = self.features.iter().any(|feature| feature.state != NegotiationState::Stable);
         if !self.unsettled {
             (self.timer, self.interval) = (None, TimeDelta::ZERO);
         }
-    }
-
-    fn all(&self) -> impl Iterator<Item = &Feature> {
-        self.local.iter().chain(&self.remote)
     }
 
     /// Whether options wait that a packet could carry.
@@ -340,7 +311,7 @@ impl Features {
     }
 
     fn has_new(&self) -> bool {
-        !self.confirms.is_empty() || self.unsettled && self.all().any(Feature::is_new)
+        !self.confirms.is_empty() || self.unsettled && self.features.iter().any(Feature::is_new)
     }
 
     /// Whether a packet is to be sent for its options alone: not more than one in a round trip (section 6.6.1).
@@ -371,8 +342,8 @@ impl Features {
         mut room: usize,
         out: &mut Options,
     ) {
-        while confirms && self.confirms.first().is_some_and(|confirm| confirm.encoded_len() <= room) {
-            let confirm = self.confirms.remove(0);
+        while confirms && self.confirms.first().is_some_and(|(_, confirm)| confirm.encoded_len() <= room) {
+            let (_, confirm) = self.confirms.remove(0);
             room -= confirm.encoded_len();
             out.push(confirm);
         }
@@ -380,9 +351,10 @@ impl Features {
             return;
         }
         // What waits goes with what is new too: its answer would not acknowledge that, and count no more.
-        let again = all || self.timer.is_some_and(|due| due <= now) || self.all().any(Feature::is_new);
+        let again =
+            all || self.timer.is_some_and(|due| due <= now) || self.features.iter().any(Feature::is_new);
         let (mut sent_new, mut sent_again) = (false, false);
-        for feature in self.local.iter_mut().chain(&mut self.remote) {
+        for feature in &mut self.features {
             let new = feature.is_new();
             let waits = feature.state == NegotiationState::Changing && feature.sent;
             if !(new || again && waits) {
@@ -445,6 +417,14 @@ impl Feature {
         }
     }
 
+    /// The value that our list and theirs lead to.
+    fn shared(&self, server: bool, theirs: &[u8]) -> Option<u8> {
+        match server {
+            true => reconcile(&self.preferences, theirs),
+            false => reconcile(theirs, &self.preferences),
+        }
+    }
+
     /// What a Confirm makes the value; none if it is invalid (section 6.6.8).
     fn confirmed(&self, server: bool, values: &[u8]) -> Option<u64> {
         if let Rule::NonNegotiable(bytes) = self.id.rule() {
@@ -454,18 +434,26 @@ impl Feature {
         let right = if theirs.is_empty() {
             self.preferences.contains(&value) || u64::from(value) == self.value
         } else {
-            let found = match server {
-                true => reconcile(&self.preferences, theirs),
-                false => reconcile(theirs, &self.preferences),
-            };
-            found.map_or(self.value, u64::from) == u64::from(value)
+            self.shared(server, theirs).map_or(self.value, u64::from) == u64::from(value)
         };
         right.then_some(u64::from(value))
     }
 }
 
+fn place(location: Location, id: FeatureId) -> usize {
+    location as usize * FeatureId::ALL.len() + id.index()
+}
+
 fn number(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0, |number, byte| number << 8 | u64::from(*byte))
+}
+
+/// Whether an option negotiates a feature.
+pub(crate) fn is_feature(option: &DccpOption) -> bool {
+    matches!(
+        option,
+        DccpOption::ChangeL(_) | DccpOption::ChangeR(_) | DccpOption::ConfirmL(_) | DccpOption::ConfirmR(_)
+    )
 }
 
 /// A reset for the sake of an option: its type and the first two bytes of its data (section 5.6).

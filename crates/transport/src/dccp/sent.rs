@@ -3,8 +3,7 @@
 use paceline_cc::ccid::{DropCode, DroppedPacket};
 use paceline_cc::{PacketResult, Status, StreamId};
 use paceline_units::{Bytes, Ecn, Time};
-use paceline_wire::dccp::DccpOption;
-use paceline_wire::dccp::drop_block;
+use paceline_wire::dccp::{DccpOption, PacketType, drop_block};
 use std::collections::VecDeque;
 
 /// Packets that are remembered: of more the oldest are given up, and what is said of them is ignored (section 11.4.1).
@@ -48,17 +47,17 @@ pub(crate) struct Sent {
     /// acknowledgement passed over, mostly lost ones, and those after every acknowledgement.
     passed: VecDeque<i64>,
     unknown: VecDeque<i64>,
-    /// What the other end said of each packet, the oldest first.
-    results: Vec<PacketResult>,
-    /// Packets that it said to be dropped for the first time, the oldest first.
-    dropped: Vec<DroppedPacket>,
+    /// What the last acknowledgement said of packets, the oldest first.
+    pub(crate) results: Vec<PacketResult>,
+    /// Data packets that it reported dropped and none before, the oldest first.
+    pub(crate) dropped: Vec<DroppedPacket>,
     /// The drop code of each packet from the acknowledged one back, of one acknowledgement.
     drops: Vec<u8>,
 }
 
 impl Sent {
     /// The packet numbered next was sent.
-    pub(crate) fn push(&mut self, sequence: i64, now: Time, size: Bytes, data: bool) {
+    pub(crate) fn push(&mut self, sequence: i64, now: Time, size: Bytes, kind: PacketType) {
         if self.entries.len() == MOST_PACKETS {
             self.entries.pop_front();
             self.first += 1;
@@ -72,10 +71,10 @@ impl Sent {
         self.entries.push_back(Entry {
             sent: now,
             size,
-            data,
+            data: matches!(kind, PacketType::Data | PacketType::DataAck),
             state: State::Unknown,
             dropped: false,
-            sync: false,
+            sync: kind == PacketType::Sync,
         });
     }
 
@@ -99,32 +98,18 @@ impl Sent {
         self.entries.get_mut(usize::try_from(sequence - self.first).ok()?)
     }
 
-    /// The packet was a Sync.
-    pub(crate) fn note_sync(&mut self, sequence: i64) {
-        if let Some(entry) = self.entry(sequence) {
-            entry.sync = true;
-        }
+    fn look(&self, sequence: i64) -> Option<&Entry> {
+        self.entries.get(usize::try_from(sequence - self.first).ok()?)
     }
 
     /// Whether the packet is remembered and was no Sync.
     pub(crate) fn was_no_sync(&self, sequence: i64) -> bool {
-        let place = usize::try_from(sequence - self.first).ok();
-        place.and_then(|place| self.entries.get(place)).is_some_and(|entry| !entry.sync)
+        self.look(sequence).is_some_and(|entry| !entry.sync)
     }
 
     /// When the packet left, if that is remembered.
     pub(crate) fn sent_at(&self, sequence: i64) -> Option<Time> {
-        self.entries.get(usize::try_from(sequence - self.first).ok()?).map(|entry| entry.sent)
-    }
-
-    /// Data packets that the last acknowledgement reported dropped and none before, the oldest first.
-    pub(crate) fn dropped(&self) -> &[DroppedPacket] {
-        &self.dropped
-    }
-
-    /// What the last acknowledgement said of packets, the oldest first.
-    pub(crate) fn results(&self) -> &[PacketResult] {
-        &self.results
+        self.look(sequence).map(|entry| entry.sent)
     }
 
     /// An acknowledgement of `acknowledgment` with these options arrived. Options that tell of packets before the first
@@ -319,9 +304,14 @@ mod tests {
     use proptest::collection;
     use proptest::prelude::*;
 
+    /// Every tenth packet is without data.
+    fn kind(n: i64) -> PacketType {
+        if n % 10 == 0 { PacketType::Ack } else { PacketType::Data }
+    }
+
     fn sent(count: i64) -> Sent {
         let mut sent = Sent::default();
-        (0..count).for_each(|n| sent.push(n, Time::from_nanos(n as u64), Bytes::new(100), n % 10 != 0));
+        (0..count).for_each(|n| sent.push(n, Time::from_nanos(n as u64), Bytes::new(100), kind(n)));
         sent
     }
 
@@ -334,7 +324,7 @@ mod tests {
             Status::Missing => (result.sequence, None),
             Status::Received { ecn, .. } => (result.sequence, Some(ecn.is_ce())),
         };
-        sent.results().iter().map(acked).collect()
+        sent.results.iter().map(acked).collect()
     }
 
     #[test]
@@ -389,7 +379,7 @@ mod tests {
         let marked: Vec<u64> =
             summary(&sent).into_iter().filter(|(_, ecn)| *ecn == Some(true)).map(|(n, _)| n).collect();
         assert_eq!(marked, [4, 5]);
-        let dropped: Vec<_> = sent.dropped().iter().map(|drop| (drop.sequence, drop.code)).collect();
+        let dropped: Vec<_> = sent.dropped.iter().map(|drop| (drop.sequence, drop.code)).collect();
         let expected = [
             (4, DropCode::DeliveredCorrupt),
             (5, DropCode::Corrupt),
@@ -400,14 +390,14 @@ mod tests {
         assert_eq!(summary(&sent).len(), 8, "each packet once, in order");
         assert!(summary(&sent).is_sorted());
         sent.on_acknowledged(8, &[vector(&[7]), blocks]);
-        assert_eq!(sent.dropped(), [], "each drop counts once");
+        assert_eq!(sent.dropped, [], "each drop counts once");
     }
 
     #[test]
     fn section_11_7_without_vectors_no_block_contradicts() {
         let mut sent = sent(9);
         sent.on_acknowledged(8, &[DccpOption::DataDropped(vec![0, 0xa0, 0, 0xa0])]);
-        let dropped: Vec<u64> = sent.dropped().iter().map(|drop| drop.sequence).collect();
+        let dropped: Vec<u64> = sent.dropped.iter().map(|drop| drop.sequence).collect();
         assert_eq!(dropped, [5, 7], "under CCID 3 only the newest is acknowledged by number");
     }
 
@@ -415,9 +405,9 @@ mod tests {
     fn section_11_7_blocks_that_contradict_the_vector_are_ignored() {
         let mut sent = sent(9);
         sent.on_acknowledged(8, &[vector(&[0, 192, 5]), DccpOption::DataDropped(vec![0, 0xa0])]);
-        assert_eq!(sent.dropped(), [], "7 did not arrive: it was not dropped");
+        assert_eq!(sent.dropped, [], "7 did not arrive: it was not dropped");
         sent.on_acknowledged(8, &[vector(&[0, 0, 5]), DccpOption::DataDropped(vec![0xa0, 127])]);
-        assert_eq!(sent.dropped(), [], "more than was sent");
+        assert_eq!(sent.dropped, [], "more than was sent");
     }
 
     #[test]
@@ -467,7 +457,7 @@ mod tests {
             for (count, back, bytes) in acks {
                 for _ in 0..count {
                     let n = plain.0.len() as i64;
-                    sent.push(n, Time::from_nanos(n as u64), Bytes::new(100), n % 10 != 0);
+                    sent.push(n, Time::from_nanos(n as u64), Bytes::new(100), kind(n));
                     plain.0.push(State::Unknown);
                 }
                 let acknowledgment = plain.0.len() as i64 - 1 - back;

@@ -21,7 +21,7 @@ fn ends() -> (DccpSender<StandIns>, DccpReceiver<StandIns>) {
     };
     let idle = StandIns.sender(CCID_2).expect("there is one");
     let config = DccpConfig { sequence_window: 2000, ..DccpConfig::default() };
-    let sender = DccpSender::new(config.clone(), StandIns, ServiceCode::RTP_VIDEO, idle, carried);
+    let sender = DccpSender::new(&config, StandIns, ServiceCode::RTP_VIDEO, idle, carried);
     let receiver = DccpReceiver::new(config, StandIns, PlayoutConfig::IMMEDIATE);
     open_pair(Time::ZERO, sender, receiver)
 }
@@ -84,7 +84,7 @@ fn what_is_discarded_leaves_no_gap_in_the_numbers() {
     // Nothing comes back: a window of 4, and a packet more after each timeout.
     assert!((8..30).contains(&sent.len()), "{}", sent.len());
     assert_eq!(numbers(&sent), (0..sent.len() as u64).collect::<Vec<_>>());
-    let counters = sender.connection().expect("it is open").counters();
+    let counters = sender.connection().counters();
     assert_eq!(sender.frames().discarded, counters.discarded_frames);
     // All that waited 100 ms goes: no more is left than is captured in that time.
     let waiting = sender.send_queue_bytes(StreamId(0)).as_u64().div_ceil(2500 + 3 * 28);

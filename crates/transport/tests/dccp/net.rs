@@ -275,7 +275,7 @@ impl<F: Ccids + Clone> Pair<F> {
     pub fn closed(&self, whom: To) -> Option<(ResetCode, bool)> {
         let events = if whom == To::Server { &self.server_events } else { &self.client_events };
         events.iter().find_map(|event| match event {
-            Event::Closed { reason, by_peer } => Some((reason.code, *by_peer)),
+            Event::Closed(ended) => Some((ended.reason.code, ended.by_peer)),
             _ => None,
         })
     }

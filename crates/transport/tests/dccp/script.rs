@@ -7,7 +7,8 @@
 use crate::standin::StandIns;
 use paceline_cc::ccid::DropCode;
 use paceline_transport::dccp::{
-    CCID_2, CCID_3, CookiePolicy, DccpConfig, Event, FeatureId, FlowId, Host, HostConfig, Location, State,
+    CCID_2, CCID_3, CookiePolicy, DccpConfig, Ended, Event, FeatureId, FlowId, Host, HostConfig, Location,
+    State,
 };
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 use paceline_wire::dccp::{
@@ -196,7 +197,7 @@ impl World {
         while let Some((flow, event)) = self.client.poll_event() {
             if flow == FLOW {
                 self.connected |= event == Event::Connected;
-                if let Event::Closed { reason, .. } = event {
+                if let Event::Closed(Ended { reason, .. }) = event {
                     self.closed = Some(reason);
                 }
             }

@@ -80,7 +80,7 @@ impl<F: Ccids> Connection<F> {
         let bytes = self.on_link(&payload);
         self.queue_bytes += bytes;
         self.queue.push_back(Queued { payload, since: now });
-        Ok(Bytes::new(bytes))
+        Ok(bytes)
     }
 
     /// What happened, the oldest first.
@@ -97,7 +97,7 @@ impl<F: Ccids> Connection<F> {
         if matches!(self.state, State::Request) {
             self.abort(now);
         }
-        self.close_requested = true;
+        self.close_requested = self.state != State::Closed;
     }
 
     /// The application reads no more: what arrives is reported with drop code 1 (RFC 4340 section 11.7.2).
@@ -121,7 +121,7 @@ impl<F: Ccids> Connection<F> {
         let checksum = if self.config.data_checksum { 6 } else { 0 };
         let ndp = if self.features.is_on(Location::Local, FeatureId::SendNdpCount) { 8 } else { 0 };
         let header = PacketType::Data.fixed_header(short) + usize::next_multiple_of(checksum + ndp, 4);
-        let path = Bytes::new(self.path.mtu()) - Bytes::new(header as u64);
+        let path = Bytes::new(self.path.mtu) - Bytes::new(header as u64);
         self.config.ccmps.map_or(path, |ccmps| ccmps.min(path))
     }
 
@@ -176,15 +176,12 @@ impl<F: Ccids> Connection<F> {
     /// The application changed what it allows: congestion control hears of it, now or when the handshake is over.
     pub fn set_limits(&mut self, now: Time, limits: &Limits) {
         self.limits = Some(*limits);
-        if let Some(sender) = &mut self.sender {
-            let update = sender.on_limits(now, limits);
-            self.apply(now, update);
-        }
+        self.steer(now, |sender| sender.on_limits(now, limits));
     }
 
     /// What congestion control wants the media to be, headers in; absent where it sets no rate.
     pub fn target_bitrate(&self) -> Option<Bitrate> {
-        self.snapshot_target()
+        self.sender.as_ref()?.snapshot().target
     }
 
     /// Datagrams that wait to be sent.
@@ -194,7 +191,7 @@ impl<F: Ccids> Connection<F> {
 
     /// Bytes that wait to be sent, headers in.
     pub fn queued_bytes(&self) -> Bytes {
-        Bytes::new(self.queue_bytes)
+        self.queue_bytes
     }
 
     /// When the datagram at the head of the queue began to wait.
@@ -246,11 +243,9 @@ impl<F: Ccids> Connection<F> {
     }
 
     /// Size on the link of a datagram without options.
-    pub(super) fn on_link(&self, payload: &Payload) -> u64 {
-        if let Some(header) = self.config.counted_header {
-            return header.as_u64() + payload.len() as u64;
-        }
-        (PacketType::Data.fixed_header(self.sends_short()) + payload.len()) as u64
+    pub(super) fn on_link(&self, payload: &Payload) -> Bytes {
+        let header = || Bytes::new(PacketType::Data.fixed_header(self.sends_short()) as u64);
+        self.config.counted_header.unwrap_or_else(header) + Bytes::new(payload.len() as u64)
     }
 
     pub(super) fn count_queue(&mut self) {
@@ -260,37 +255,29 @@ impl<F: Ccids> Connection<F> {
     fn queue_state(&self, now: Time) -> SendQueueState {
         SendQueueState {
             stream: StreamId(0),
-            bytes: Bytes::new(self.queue_bytes),
+            bytes: self.queue_bytes,
             packets: self.queue.len() as u64,
             oldest: self.queue.front().map(|queued| now.saturating_since(queued.since)),
-            newest_frame: self
-                .queue
-                .back()
-                .map_or(Bytes::ZERO, |queued| Bytes::new(self.on_link(&queued.payload))),
+            newest_frame: self.queue.back().map_or(Bytes::ZERO, |queued| self.on_link(&queued.payload)),
         }
     }
 
     /// Congestion control hears of a frame that was queued.
     pub(in crate::dccp) fn offer(&mut self, now: Time, bytes: Bytes) {
         let queue = self.queue_state(now);
-        if let Some(sender) = &mut self.sender {
-            let offered = Offered { stream: StreamId(0), bytes, frame_end: true };
-            let update = sender.on_offered(now, &offered, &queue);
-            self.apply(now, update);
-        }
-    }
-
-    /// A new controller hears of what waits already.
-    pub(super) fn offer_queue(&mut self, now: Time) {
-        if !self.queue.is_empty() {
-            self.offer(now, Bytes::new(self.queue_bytes));
-        }
+        let offered = Offered { stream: StreamId(0), bytes, frame_end: true };
+        self.steer(now, |sender| sender.on_offered(now, &offered, &queue));
     }
 
     pub(super) fn tell_queue(&mut self, now: Time) {
         let queue = self.queue_state(now);
+        self.steer(now, |sender| sender.on_send_queue(now, &queue));
+    }
+
+    /// Congestion control, if it is there, hears of something, and what it answers is executed.
+    pub(super) fn steer(&mut self, now: Time, hear: impl FnOnce(&mut F::Sender) -> Update) {
         if let Some(sender) = &mut self.sender {
-            let update = sender.on_send_queue(now, &queue);
+            let update = hear(sender);
             self.apply(now, update);
         }
     }
@@ -324,11 +311,6 @@ impl<F: Ccids> Connection<F> {
     /// Whether a discard asked for a key frame since the last call.
     pub fn take_key_frame_request(&mut self) -> bool {
         core::mem::take(&mut self.key_frame_wanted)
-    }
-
-    /// Whether congestion control lets so many bytes go now, pacing apart.
-    pub(super) fn allows(&self, bytes: u64) -> bool {
-        self.allowance.admits(Bytes::new(bytes))
     }
 
     /// Data arrived: to the application, or a reason why not.

@@ -12,7 +12,7 @@ mod transmit;
 
 use super::DccpConfig;
 use super::acknowledge::Acknowledge;
-use super::ccids::{CCID_2, CCID_3, Ccids};
+use super::ccids::{CCID_2, CCID_3, Ccid, Ccids};
 use super::feature::FeatureId;
 use super::limit::RateLimit;
 use super::mtu::PathMtu;
@@ -22,7 +22,7 @@ use super::sent::Sent;
 use crate::Pacer;
 use paceline_cc::ccid::ccid2::AckPath;
 use paceline_cc::ccid::{RTT_UNKNOWN, quiescent_after};
-use paceline_cc::{Allowance, Controller, Limits, PacketResult};
+use paceline_cc::{Allowance, Limits, PacketResult};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 use paceline_wire::dccp::{
     Body, Packet, Payload, Ports, ResetCode, ResetReason, SequenceNumber, ServiceCode,
@@ -30,7 +30,7 @@ use paceline_wire::dccp::{
 use std::collections::VecDeque;
 
 pub use application::SendError;
-pub use state::{DccpCounters, Event, State};
+pub use state::{DccpCounters, Ended, Event, State};
 
 /// No round trip is taken for shorter: timers would follow each other without end.
 const SHORTEST_RTT: TimeDelta = TimeDelta::from_millis(1);
@@ -74,7 +74,7 @@ pub struct Connection<F: Ccids> {
     state: State,
     /// When the present state began.
     since: Time,
-    iss: SequenceNumber,
+    pub(in crate::dccp) iss: SequenceNumber,
     isr: SequenceNumber,
     // Numbers count from the first packet of each side: ISS and ISR are 0, and nothing wraps.
     gss: i64,
@@ -96,11 +96,11 @@ pub struct Connection<F: Ccids> {
     report_due: bool,
     allowance: Allowance,
     /// What the application allows, for a sender half that is made later.
-    limits: Option<Limits>,
+    pub(in crate::dccp) limits: Option<Limits>,
     key_frame_wanted: bool,
     pacer: Pacer,
     queue: VecDeque<Queued>,
-    queue_bytes: u64,
+    queue_bytes: Bytes,
     events: VecDeque<Event>,
     /// Datagrams among the events.
     waiting: usize,
@@ -110,7 +110,7 @@ pub struct Connection<F: Ccids> {
     /// What every Request, or Response, carries.
     early: Payload,
     early_received: bool,
-    srtt: Option<TimeDelta>,
+    pub(in crate::dccp) srtt: Option<TimeDelta>,
     /// Consecutive packets without data sent last.
     ndp_run: u64,
     timestamp: Option<(u32, Time)>,
@@ -145,11 +145,23 @@ impl<F: Ccids> Connection<F> {
         iss: SequenceNumber,
         early: Payload,
     ) -> Connection<F> {
-        let mut client = Connection::new(now, config, ccids, false, ports, service, iss);
-        client.state = State::Request;
+        let mut client = Connection::new(config, ccids, false, ports, service, iss);
         client.early = early;
-        client.repeat = Some(Repeat { due: now, interval: config.request_interval });
+        client.open(now);
         client
+    }
+
+    /// A client that never was goes to REQUEST; what began, or is over, stays as it is.
+    pub(in crate::dccp) fn open(&mut self, now: Time) {
+        if self.state == State::Closed && self.gss < 0 {
+            self.begin(now, State::Request);
+            self.repeat = Some(Repeat { due: now, interval: self.config.request_interval });
+        }
+    }
+
+    fn begin(&mut self, now: Time, state: State) {
+        self.enter(now, state);
+        (self.newest_at, self.heard) = (now, now);
     }
 
     /// A server in RESPOND: the connection that `request` asks for; none if that is no Request.
@@ -162,17 +174,16 @@ impl<F: Ccids> Connection<F> {
         iss: SequenceNumber,
     ) -> Option<Connection<F>> {
         let Body::Request { service } = request.body else { return None };
-        let mut server = Connection::new(now, config, ccids, true, request.ports.reversed(), service, iss);
-        server.state = State::Respond;
+        let mut server = Connection::new(config, ccids, true, request.ports.reversed(), service, iss);
+        server.begin(now, State::Respond);
         server.isr = request.sequence;
         server.gsr = 0;
         server.on_packet(now, request, ecn);
         Some(server)
     }
 
-    // Longer than others, as a table of what everything begins as.
-    fn new(
-        now: Time,
+    /// An end that is CLOSED and has not begun. Longer than others, as a table of what everything begins as.
+    pub(in crate::dccp) fn new(
         config: &DccpConfig,
         ccids: F,
         server: bool,
@@ -186,7 +197,7 @@ impl<F: Ccids> Connection<F> {
             ports,
             service,
             state: State::Closed,
-            since: now,
+            since: Time::ZERO,
             iss,
             isr: SequenceNumber::ZERO,
             gss: -1,
@@ -208,7 +219,7 @@ impl<F: Ccids> Connection<F> {
             key_frame_wanted: false,
             pacer: Pacer::new(config.late),
             queue: VecDeque::new(),
-            queue_bytes: 0,
+            queue_bytes: Bytes::ZERO,
             events: VecDeque::new(),
             waiting: 0,
             pending: Pending::default(),
@@ -220,8 +231,8 @@ impl<F: Ccids> Connection<F> {
             ndp_run: 0,
             timestamp: None,
             timestamp_sent: None,
-            newest_at: now,
-            heard: now,
+            newest_at: Time::ZERO,
+            heard: Time::ZERO,
             data_heard: None,
             probed: None,
             close_requested: false,
@@ -276,17 +287,12 @@ impl<F: Ccids> Connection<F> {
 
     /// What the last acknowledgement said of packets, the oldest first. Numbers count from this end's first packet.
     pub fn told(&self) -> &[PacketResult] {
-        self.sent.results()
+        &self.sent.results
     }
 
     /// The smoothed round trip that timers use; absent before a sample.
     pub fn srtt(&self) -> Option<TimeDelta> {
         self.srtt
-    }
-
-    /// The round trips so far were none: the handshake took no time.
-    pub(in crate::dccp) fn forget_round_trips(&mut self) {
-        self.srtt = None;
     }
 
     /// Whether the other end has gone quiescent: it sends no data, and our acknowledgements are due to its own alone
@@ -295,8 +301,12 @@ impl<F: Ccids> Connection<F> {
     pub fn is_peer_quiescent(&self, now: Time) -> bool {
         let Some((newest, at)) = self.data_heard else { return true };
         let silent = now.saturating_since(at) >= quiescent_after(self.srtt);
-        let ccid_2 = self.features.value(Location::Remote, FeatureId::Ccid) == u64::from(CCID_2);
-        silent && (!ccid_2 || self.received.is_confirmed(newest))
+        silent && (self.ccid(Location::Remote) != CCID_2 || self.received.is_confirmed(newest))
+    }
+
+    /// The CCID that packets of this end, or of the other, are sent under.
+    fn ccid(&self, location: Location) -> Ccid {
+        self.features.value(location, FeatureId::Ccid) as Ccid
     }
 
     fn rtt(&self) -> TimeDelta {
@@ -315,13 +325,16 @@ impl<F: Ccids> Connection<F> {
     /// Congestion control for the CCIDs that are agreed.
     fn make_halves(&mut self, now: Time) {
         self.make_sender(now);
-        let ccid = self.features.value(Location::Remote, FeatureId::Ccid) as u8;
-        self.receiver = self.ccids.receiver(ccid);
+        self.make_receiver();
+    }
+
+    fn make_receiver(&mut self) {
+        self.receiver = self.ccids.receiver(self.ccid(Location::Remote));
         self.report_due = false;
     }
 
     fn make_sender(&mut self, now: Time) {
-        let ccid = self.features.value(Location::Local, FeatureId::Ccid) as u8;
+        let ccid = self.ccid(Location::Local);
         self.sender = self.ccids.sender(ccid);
         (self.allowance, self.pacer) = (Allowance::Unlimited, Pacer::new(self.config.late));
         // RFC 4341 section 4 and RFC 4342 section 8.4.
@@ -338,16 +351,19 @@ impl<F: Ccids> Connection<F> {
         if let Some(limits) = self.limits {
             self.set_limits(now, &limits);
         }
-        self.offer_queue(now);
+        // A new controller hears of what waits already.
+        if !self.queue.is_empty() {
+            self.offer(now, self.queue_bytes);
+        }
     }
 
     /// Whether application data may leave at all, whatever congestion control says.
     fn may_send_data(&self) -> bool {
-        let ccid = self.features.value(Location::Local, FeatureId::Ccid) as u8;
         matches!(self.state, State::PartOpen | State::Open)
             && self.sender.is_some()
             && self.features.state(Location::Local, FeatureId::Ccid) == NegotiationState::Stable
-            && (ccid != CCID_2 || self.features.is_on(Location::Remote, FeatureId::SendAckVector))
+            && (self.ccid(Location::Local) != CCID_2
+                || self.features.is_on(Location::Remote, FeatureId::SendAckVector))
     }
 
     /// Tells the application; of what may come again and again only so many wait.
@@ -359,12 +375,12 @@ impl<F: Ccids> Connection<F> {
 
     fn end(&mut self, now: Time, state: State, reason: ResetReason, by_peer: bool) {
         self.enter(now, state);
-        (self.queue, self.queue_bytes) = (VecDeque::new(), 0);
+        (self.queue, self.queue_bytes) = (VecDeque::new(), Bytes::ZERO);
         (self.sender, self.receiver) = (None, None);
         (self.received, self.sent) = (Received::new(), Sent::default());
         self.pending = Pending { reset: self.pending.reset.take(), ..Pending::default() };
         self.acks = Acknowledge::default();
-        self.events.push_back(Event::Closed { reason, by_peer });
+        self.events.push_back(Event::Closed(Ended { reason, by_peer }));
     }
 
     /// Ends the connection with a Reset.
@@ -382,10 +398,6 @@ impl<F: Ccids> Connection<F> {
         if !matches!(self.state, State::Closed | State::TimeWait) {
             self.reset(now, ResetReason::new(ResetCode::ABORTED));
         }
-    }
-
-    fn snapshot_target(&self) -> Option<paceline_units::Bitrate> {
-        self.sender.as_ref().and_then(|sender| sender.snapshot().target)
     }
 }
 

@@ -131,7 +131,9 @@ impl<F: Ccids> Connection<F> {
             DccpOption::TimestampEcho { echo, elapsed } => read.echo = Some((*echo, *elapsed)),
             DccpOption::ElapsedTime(elapsed) if kind.has_acknowledgment() => read.elapsed = Some(*elapsed),
             DccpOption::DataChecksum(checksum) => read.checksum = Some(*checksum),
-            DccpOption::Other { kind: number, data } if self.sends_with(CCID_3) && counts_back => {
+            DccpOption::Other { kind: number, data }
+                if self.ccid(Location::Local) == CCID_3 && counts_back =>
+            {
                 let value = data.as_slice().try_into().ok().map(u32::from_be_bytes);
                 match (*number, value) {
                     (option_type::LOSS_EVENT_RATE, Some(value)) => read.loss_event_rate = Some(value),
@@ -174,19 +176,12 @@ impl<F: Ccids> Connection<F> {
         Ok(true)
     }
 
-    pub(super) fn sends_with(&self, ccid: u8) -> bool {
-        self.features.value(Location::Local, FeatureId::Ccid) == u64::from(ccid)
-    }
-
     fn on_feature(&mut self, now: Time, change: Option<FeatureChange>) {
         let Some(change) = change else { return };
         if change.feature == FeatureId::Ccid && self.state >= State::PartOpen {
             match change.location {
                 Location::Local => self.make_sender(now),
-                Location::Remote => {
-                    self.receiver = self.ccids.receiver(change.value as u8);
-                    self.report_due = false;
-                }
+                Location::Remote => self.make_receiver(),
             }
         }
         let of_header = match change.feature {
@@ -247,8 +242,7 @@ impl<F: Ccids> Connection<F> {
         self.tell_sender(now, acknowledgment, read);
         self.widen_window(now, acknowledgment);
         // What lies before the window of acknowledgements is never asked for again.
-        let window = self.features.value(Location::Local, FeatureId::SequenceWindow) as i64;
-        self.sent.forget_before(self.gss + 1 - 2 * window);
+        self.sent.forget_before(self.gss + 1 - 2 * self.window(Location::Local));
     }
 
     /// The Sequence Window is to be about five times what is sent in a round trip (section 7.5.2).
@@ -268,17 +262,14 @@ impl<F: Ccids> Connection<F> {
 
     /// Something came back for congestion control.
     pub(super) fn report(&mut self, now: Time, report: &Report<'_>) {
-        if let Some(sender) = &mut self.sender {
-            let update = sender.on_report(now, report);
-            self.apply(now, update);
-        }
+        self.steer(now, |sender| sender.on_report(now, report));
     }
 
     /// What was dropped comes before the report of the same acknowledgement.
     fn tell_sender(&mut self, now: Time, acknowledgment: i64, read: &Read) {
-        let tfrc = self.sends_with(CCID_3);
+        let tfrc = self.ccid(Location::Local) == CCID_3;
         let Some(sender) = &mut self.sender else { return };
-        let dropped = self.sent.dropped();
+        let dropped = self.sent.dropped.as_slice();
         if !dropped.is_empty() {
             let update = sender.on_report(now, &Report::Ccid(CcidReport::DataDropped(dropped)));
             self.apply(now, update);
@@ -287,7 +278,7 @@ impl<F: Ccids> Connection<F> {
             self.tell_feedback(now, acknowledgment, read);
             return;
         }
-        let packets = self.sent.results();
+        let packets = self.sent.results.as_slice();
         if let (Some(sender), false) = (&mut self.sender, packets.is_empty()) {
             let report = PacketsReport { packets, clock_step: TimeDelta::ZERO };
             let update = sender.on_report(now, &Report::Packets(report));

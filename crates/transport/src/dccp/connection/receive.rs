@@ -86,8 +86,7 @@ impl<F: Ccids> Connection<F> {
     /// Section 7.5.6's last example. What acknowledges a Request gets a reset with our next number. Another packet says
     /// where the other end believes us to be, which may be far from there: its numbers are taken (section 8.3.1).
     fn refuse_in_request(&mut self, now: Time, packet: &Packet, reason: ResetReason, acknowledged: bool) {
-        if !self.resets.allows(now) {
-            self.counters.limited += 1;
+        if !self.resets.allows(now, &mut self.counters.limited) {
             return;
         }
         self.pending.reset = if acknowledged || packet.body.acknowledgment().is_none() {
@@ -106,7 +105,7 @@ impl<F: Ccids> Connection<F> {
         })
     }
 
-    fn window(&self, location: Location) -> i64 {
+    pub(super) fn window(&self, location: Location) -> i64 {
         // At most 2^46 - 1 (section 7.5.2).
         self.features.value(location, FeatureId::SequenceWindow) as i64
     }
@@ -134,52 +133,45 @@ impl<F: Ccids> Connection<F> {
             sequence: self.gsr + packet.full_sequence(newest).since(newest),
             acknowledgment: self.acknowledged(packet),
         };
-        let (mut low, high) = self.sequence_window();
         let (sequence, acknowledgment) = (numbers.sequence, numbers.acknowledgment);
+        let (low, high) = self.sequence_window();
+        let acknowledges = acknowledgment.is_none_or(|number| self.acknowledgment_window(number));
+        let (low, high, acknowledges) = match kind {
+            // More stringent while packets arrive (section 7.5.3).
+            PacketType::Sync | PacketType::SyncAck => {
+                let active =
+                    now.saturating_since(self.heard) <= self.rtt() * 3 && self.received.newest().is_some();
+                (low, if active { high } else { FARTHEST }, acknowledges)
+            }
+            // From GAR on, though that be before AWL.
+            PacketType::CloseReq | PacketType::Close | PacketType::Reset => {
+                let known = |number| (self.gar..=self.gss).contains(&number);
+                (self.gsr + 1, high, acknowledgment.is_some_and(known))
+            }
+            _ => (low, high, acknowledges),
+        };
         if sequence > FARTHEST {
             return None;
         }
-        let acknowledges = acknowledgment.is_none_or(|number| self.acknowledgment_window(number));
-        if matches!(kind, PacketType::Sync | PacketType::SyncAck) {
-            // More stringent while packets arrive (section 7.5.3).
-            let active =
-                now.saturating_since(self.heard) <= self.rtt() * 3 && self.received.newest().is_some();
-            if !acknowledges || sequence < low || active && sequence > high {
-                return None;
+        if !acknowledges || !(low..=high).contains(&sequence) {
+            // Section 7.5.4.
+            if !matches!(kind, PacketType::Sync | PacketType::SyncAck) {
+                let number = (kind != PacketType::Reset).then(|| packet.full_sequence(newest));
+                self.sync(now, number);
             }
-            self.gsr = self.gsr.max(sequence);
-            self.note_acknowledged(kind, acknowledgment);
-            return Some(numbers);
+            return None;
         }
-        let mut valid = acknowledges;
-        if matches!(kind, PacketType::CloseReq | PacketType::Close | PacketType::Reset) {
-            // From GAR on, though that be before AWL.
-            low = self.gsr + 1;
-            valid = acknowledgment.is_some_and(|number| (self.gar..=self.gss).contains(&number));
-        }
-        if valid && (low..=high).contains(&sequence) {
-            self.gsr = self.gsr.max(sequence);
-            self.note_acknowledged(kind, acknowledgment);
-            return Some(numbers);
-        }
-        // Section 7.5.4.
-        let number = (kind != PacketType::Reset).then(|| packet.full_sequence(self.newest_received()));
-        self.sync(now, number);
-        None
-    }
-
-    fn note_acknowledged(&mut self, kind: PacketType, acknowledgment: Option<i64>) {
+        self.gsr = self.gsr.max(sequence);
         if let Some(number) = acknowledgment.filter(|_| kind != PacketType::Sync) {
             self.gar = self.gar.max(number);
         }
+        Some(numbers)
     }
 
     /// A Sync is to go, limited in rate (section 7.5.4).
     fn sync(&mut self, now: Time, number: Option<SequenceNumber>) {
-        if self.syncs.allows(now) {
+        if self.syncs.allows(now, &mut self.counters.limited) {
             self.pending.sync = Some(number);
-        } else {
-            self.counters.limited += 1;
         }
     }
 
@@ -199,12 +191,8 @@ impl<F: Ccids> Connection<F> {
     fn answer_without_connection(&mut self, now: Time, packet: &Packet) {
         self.counters.ignored += 1;
         let answer = packet.reset_without_connection(ResetReason::new(ResetCode::NO_CONNECTION));
-        if let Some(reset) = answer {
-            if self.resets.allows(now) {
-                self.pending.reset = Some(reset);
-            } else {
-                self.counters.limited += 1;
-            }
+        if answer.is_some() && self.resets.allows(now, &mut self.counters.limited) {
+            self.pending.reset = answer;
         }
     }
 
@@ -329,7 +317,7 @@ impl<F: Ccids> Connection<F> {
             }
             State::Respond if kind == PacketType::Request => self.pending.response = true,
             State::Respond => {
-                self.open(now, numbers.sequence);
+                self.enter_open(now, numbers.sequence);
                 self.make_halves(now);
                 self.events.push_back(Event::Connected);
                 // The client waits in PARTOPEN for any packet from OPEN (section 8.1, line 4).
@@ -337,7 +325,7 @@ impl<F: Ccids> Connection<F> {
             }
             State::PartOpen if kind == PacketType::Response => self.acks.at_once(now),
             State::PartOpen if kind != PacketType::Sync => {
-                self.open(now, numbers.sequence);
+                self.enter_open(now, numbers.sequence);
                 self.cookies = Vec::new();
             }
             _ => {}
@@ -362,7 +350,7 @@ impl<F: Ccids> Connection<F> {
         }
     }
 
-    fn open(&mut self, now: Time, sequence: i64) {
+    fn enter_open(&mut self, now: Time, sequence: i64) {
         self.osr = sequence;
         self.enter(now, State::Open);
         self.first_open = self.gss + 1;

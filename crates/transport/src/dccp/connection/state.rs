@@ -46,12 +46,16 @@ pub enum Event {
     /// The largest datagram is another now.
     MaxDatagram(Bytes),
     /// The connection is over.
-    Closed {
-        /// The reset that ended it.
-        reason: ResetReason,
-        /// Whether the other end sent it.
-        by_peer: bool,
-    },
+    Closed(Ended),
+}
+
+/// How a connection ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ended {
+    /// The reset that ended it.
+    pub reason: ResetReason,
+    /// Whether the other end sent it.
+    pub by_peer: bool,
 }
 
 /// Counts of a connection's packets and events.

@@ -38,7 +38,7 @@ impl<F: Ccids> Connection<F> {
             at(self.data_due().filter(|_| fits), Reason::Pacing);
         }
         if self.state == State::Open {
-            at(self.path.next_timeout(), Reason::PathMtu);
+            at(self.path.due, Reason::PathMtu);
         }
         at(self.idle_due(), Reason::Idle);
         next
@@ -87,10 +87,7 @@ impl<F: Ccids> Connection<F> {
         let due = self.sender.as_ref().and_then(|sender| sender.next_timeout());
         if due.is_some_and(|(due, _)| due <= now) {
             self.tell_queue(now);
-            if let Some(sender) = &mut self.sender {
-                let update = sender.on_timeout(now);
-                self.apply(now, update);
-            }
+            self.steer(now, |sender| sender.on_timeout(now));
         }
     }
 }

@@ -40,7 +40,10 @@ impl<F: Ccids> Connection<F> {
         }
         match self.state {
             State::Closed | State::TimeWait => return None,
-            State::Request => return self.poll_request(now),
+            State::Request => {
+                let body = Body::Request { service: self.service };
+                return self.repeats(now).then(|| self.emit(now, body, self.early.clone()));
+            }
             State::Respond if core::mem::take(&mut self.pending.response) => {
                 let body = Body::Response { acknowledgment: self.acknowledgment(), service: self.service };
                 return Some(self.emit(now, body, Payload::EMPTY));
@@ -77,13 +80,6 @@ impl<F: Ccids> Connection<F> {
             return self.poll_data(now);
         }
         self.poll_acknowledgment(now)
-    }
-
-    fn poll_request(&mut self, now: Time) -> Option<Transmit<Packet>> {
-        self.repeats(now).then(|| {
-            let payload = self.early.clone();
-            self.emit(now, Body::Request { service: self.service }, payload)
-        })
     }
 
     /// Section 8.3.
@@ -123,7 +119,8 @@ impl<F: Ccids> Connection<F> {
     /// When the datagram at the head of the queue may leave; none if there is none, or only a report changes that.
     pub(super) fn data_due(&self) -> Option<Time> {
         let head = self.queue.front()?;
-        (self.may_send_data() && self.allows(self.on_link(&head.payload))).then(|| self.pacer.next())
+        (self.may_send_data() && self.allowance.admits(self.on_link(&head.payload)))
+            .then(|| self.pacer.next())
     }
 
     /// The datagram at the head of the queue is due.
@@ -137,7 +134,7 @@ impl<F: Ccids> Connection<F> {
             return self.poll_acknowledgment(now);
         }
         let queued = self.queue.pop_front()?;
-        self.queue_bytes -= self.on_link(&queued.payload).min(self.queue_bytes);
+        self.queue_bytes -= self.on_link(&queued.payload);
         let body = match acknowledges {
             true => Body::DataAck { acknowledgment: self.acknowledgment() },
             false => Body::Data,
@@ -156,7 +153,7 @@ impl<F: Ccids> Connection<F> {
         let options: usize = vectors.iter().map(DccpOption::encoded_len).sum();
         let header = PacketType::DataAck.fixed_header(self.is_short(PacketType::DataAck))
             + (self.cookies_len() + options + self.small_options()).next_multiple_of(4);
-        header <= LONGEST_HEADER && (header + payload) as u64 <= self.path.mtu()
+        header <= LONGEST_HEADER && (header + payload) as u64 <= self.path.mtu
     }
 
     /// Room that is kept for the small options and for a report.
@@ -174,7 +171,7 @@ impl<F: Ccids> Connection<F> {
             || self.acks.is_due(now)
             || self.report_is_due(now)
             || of_acknowledgment
-            || self.features_want(now)
+            || self.features.wants_packet(now)
     }
 
     fn tell_sent(&mut self, now: Time, size: Bytes) {
@@ -188,10 +185,7 @@ impl<F: Ccids> Connection<F> {
         let app_limited = self.queue.is_empty() || self.is_peer_slow(now);
         let packet =
             SentPacket { stream: StreamId(0), sequence: self.gss as u64, size, probe: None, app_limited };
-        if let Some(sender) = &mut self.sender {
-            let update = sender.on_sent(now, &packet);
-            self.apply(now, update);
-        }
+        self.steer(now, |sender| sender.on_sent(now, &packet));
     }
 
     fn report_is_due(&self, now: Time) -> bool {
@@ -201,11 +195,6 @@ impl<F: Ccids> Connection<F> {
 
     fn cookies_len(&self) -> usize {
         self.cookies.iter().map(|cookie| cookie.len() + 2).sum()
-    }
-
-    /// Feature options that want a packet, for which there is room.
-    pub(super) fn features_want(&self, now: Time) -> bool {
-        self.features.wants_packet(now)
     }
 
     fn poll_acknowledgment(&mut self, now: Time) -> Option<Transmit<Packet>> {
@@ -286,10 +275,7 @@ impl<F: Ccids> Connection<F> {
         self.ndp_run = if kind.is_data() { 0 } else { self.ndp_run + 1 };
         self.counters.sent += 1;
         let size = self.size_of(&packet);
-        self.sent.push(self.gss, now, size, data);
-        if kind == PacketType::Sync {
-            self.sent.note_sync(self.gss);
-        }
+        self.sent.push(self.gss, now, size, kind);
         let incapable = self.features.is_on(Location::Remote, FeatureId::EcnIncapable);
         let ecn = if kind.may_be_fragmented() || incapable { Ecn::NotEct } else { self.config.ect };
         Transmit { packet, size, ecn, stream: StreamId(0), queued: now }
@@ -307,7 +293,7 @@ impl<F: Ccids> Connection<F> {
         let mut room = LONGEST_HEADER - fixed - self.cookies_len().min(LONGEST_HEADER - fixed);
         if kind == PacketType::DataAck {
             let taken = (fixed + self.cookies_len() + packet.payload.len()) as u64;
-            room = room.min(self.path.mtu().saturating_sub(taken) as usize);
+            room = room.min(self.path.mtu.saturating_sub(taken) as usize);
         }
         let mut vectors = Options::new();
         if has_numbers {
@@ -331,7 +317,7 @@ impl<F: Ccids> Connection<F> {
             // Nor is an acknowledgement larger than the path takes.
             let taken =
                 packet.size().as_u64() + options.iter().map(DccpOption::encoded_len).sum::<usize>() as u64;
-            let left = self.path.mtu().saturating_sub(taken + self.small_options() as u64) as usize;
+            let left = self.path.mtu.saturating_sub(taken + self.small_options() as u64) as usize;
             room = room.min(left.max(LEAST_VECTORS));
         }
         if used > room {
@@ -362,7 +348,7 @@ impl<F: Ccids> Connection<F> {
         let mut room = match kind {
             PacketType::Data => {
                 let used = kind.fixed_header(packet.short) + packet.payload.len();
-                self.path.mtu().saturating_sub(used as u64) as usize
+                self.path.mtu.saturating_sub(used as u64) as usize
             }
             _ => SMALL_OPTIONS,
         };
@@ -405,7 +391,7 @@ impl<F: Ccids> Connection<F> {
             return false;
         }
         self.report_due = false;
-        let ccid_3 = self.features.value(Location::Remote, FeatureId::Ccid) == u64::from(CCID_3);
+        let ccid_3 = self.ccid(Location::Remote) == CCID_3;
         let Some(receiver) = &mut self.receiver else { return false };
         let Some(ReceiverReport::Tfrc { loss_event_rate, receive_rate, .. }) = receiver.report(now) else {
             return false;
