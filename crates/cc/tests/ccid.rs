@@ -154,8 +154,7 @@ fn on_a_fixed_loss_pattern_ccid_3_sends_at_the_equation_s_rate() {
 #[test]
 fn ns_2_s_tolerance_is_forgotten_with_the_first_interval() {
     let params = ccid3::Params::profile("ns2").expect("a profile");
-    let own = ccid3::Own { counter_modulo: false, ..params.own.clone() };
-    let unwrapped = ccid3::Params { own, ..params.clone() };
+    let unwrapped = ccid3::Params { counter_modulo: false, ..params.clone() };
     let (rate, ..) = ccid3_on(&unwrapped, |n| n % 100 == 99, true);
     within("rate", rate / equation(0.1, 0.01), 0.95..=1.05);
     // Intervals of 100 packets last more than three round trips, up to five counters too many of 16.

@@ -1,7 +1,6 @@
 //! BBR's constants by name.
 
 use paceline_units::TimeDelta;
-use paceline_units::param::{Profile, Profiles};
 use paceline_units::params;
 
 params! {
@@ -18,9 +17,7 @@ params! {
         full_bw_growth: f64 = 1.25, in 1.0, 10.0, "draft-cardwell-iccrg-bbr-congestion-control-00, no text at hand", "Growth of the bandwidth that says the pipe is not full";
         full_bw_rounds: u64 = 3, in 1.0, 100.0, "draft-cardwell-iccrg-bbr-congestion-control-00, no text at hand", "Round trips without that growth which say it is";
     }
-}
-
-impl Profiles for Params {
-    const PROFILES: &'static [Profile<Params>] =
-        &[Profile { name: "v1", help: "Version 1, as published in 2016 and 2017", params: Params::default }];
+    profiles {
+        "v1": "Version 1, as published in 2016 and 2017" => Params::default,
+    }
 }

@@ -10,7 +10,7 @@ mod tests;
 pub use params::Params;
 
 use crate::observe::state_variables;
-use crate::window::{Ack, Cause, Law, PacingGains, Window, WindowSender};
+use crate::window::{Ack, Cause, Law, Window, WindowSender};
 use crate::{Assigned, SentPacket};
 use curve::Curve;
 use paceline_units::Time;
@@ -91,8 +91,7 @@ impl Law for CubicLaw {
     type Note = ();
 
     fn new(params: &Params, window: &mut Window) -> CubicLaw {
-        let gains = PacingGains { slow_start: params.pacing_gain_slow_start, after: params.pacing_gain };
-        window.pacing = params.pacing.then_some(gains);
+        window.pacing = params.pacing;
         window.restart_after_idle = params.restart_after_idle;
         CubicLaw {
             params: params.clone(),

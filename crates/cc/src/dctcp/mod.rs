@@ -61,8 +61,6 @@ impl Law for DctcpLaw {
             l: params.l,
             restart_after_idle: params.restart_after_idle,
             pacing: params.pacing,
-            pacing_gain_slow_start: params.pacing_gain_slow_start,
-            pacing_gain: params.pacing_gain,
             ..reno::Params::default()
         };
         DctcpLaw {

@@ -1,6 +1,6 @@
 //! DCTCP's constants by name.
 
-use paceline_units::param::{Profile, Profiles};
+use crate::window::WindowPacing;
 use paceline_units::params;
 
 params! {
@@ -14,13 +14,10 @@ params! {
         lw: u64 = 1, in 1.0, 1000.0, "RFC 8257 3.5", "Window after a timeout in packets";
         l: f64 = 1.0, in 0.1, 100.0, "RFC 3465 (L), no text at hand; 1 is RFC 5681 eq. 2", "Most packets that one acknowledgement adds in slow start";
         restart_after_idle: bool = true, "RFC 5681 4.1 (RW)", "A pause of a retransmission timeout takes the window down to the first";
-        pacing: bool = false, "ours", "Packets are spaced over the round trip";
-        pacing_gain_slow_start: f64 = 2.0, in 1.0, 100.0, "ours", "Pace in slow start, windows per round trip";
-        pacing_gain: f64 = 1.2, in 1.0, 100.0, "ours", "Pace after it, windows per round trip";
     }
-}
-
-impl Profiles for Params {
-    const PROFILES: &'static [Profile<Params>] =
-        &[Profile { name: "rfc8257", help: "RFC 8257", params: Params::default }];
+    /// How packets are spaced.
+    with pacing: WindowPacing;
+    profiles {
+        "rfc8257": "RFC 8257" => Params::default,
+    }
 }

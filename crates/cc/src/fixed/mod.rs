@@ -6,7 +6,6 @@ use crate::{
     Allowance, Assigned, Controller, FlowSetup, Offered, Report, SendQueueState, SentPacket, Snapshot,
     StreamId, TimeoutReason, Update,
 };
-use paceline_units::param::{Profile, Profiles};
 use paceline_units::{Bitrate, Bytes, Time, params};
 
 params! {
@@ -15,11 +14,9 @@ params! {
         rate: Bitrate = Bitrate::from_mbps(1), in 1e3, 1e12, "ours", "Rate at which packets are spaced, headers in";
         media_part: f64 = 0.95, in 0.01, 1.0, "ours", "Target of the media as a part of the rate; the rest is for headers and for frames that vary";
     }
-}
-
-impl Profiles for Params {
-    const PROFILES: &'static [Profile<Params>] =
-        &[Profile { name: "default", help: "1 Mbit/s", params: Params::default }];
+    profiles {
+        "default": "1 Mbit/s" => Params::default,
+    }
 }
 
 /// The controller without a reaction. `assign` overwrites its rate.

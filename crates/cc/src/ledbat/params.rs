@@ -1,7 +1,6 @@
 //! LEDBAT's constants by name.
 
 use paceline_units::TimeDelta;
-use paceline_units::param::{Profile, Profiles};
 use paceline_units::params;
 
 params! {
@@ -17,9 +16,7 @@ params! {
         min_cwnd: u64 = 2, in 1.0, 10.0, "RFC 6817 2.5 (MIN_CWND)", "Smallest window in packets, but for timeouts";
     }
     ordered gain <= gain_down;
-}
-
-impl Profiles for Params {
-    const PROFILES: &'static [Profile<Params>] =
-        &[Profile { name: "rfc6817", help: "RFC 6817", params: Params::default }];
+    profiles {
+        "rfc6817": "RFC 6817" => Params::default,
+    }
 }

@@ -1,7 +1,6 @@
 //! RAP's constants by name. One algorithm, two named sets of values.
 
 use paceline_units::TimeDelta;
-use paceline_units::param::{Profile, Profiles};
 use paceline_units::params;
 
 const fn ms(millis: i64) -> TimeDelta {
@@ -28,19 +27,8 @@ params! {
         kxrtt: f64 = 0.01, in 0.0, 1.0, "FACTS 12, no text at hand", "Weight of a sample in the long-term round-trip time";
     }
     ordered ipg_min <= ipg_max;
-}
-
-impl Profiles for Params {
-    const PROFILES: &'static [Profile<Params>] = &[
-        Profile {
-            name: "rap1999",
-            help: "RAP with a start that doubles its rate; no text at hand",
-            params: Params::default,
-        },
-        Profile {
-            name: "ns2",
-            help: "The defaults of ns-2.35's RAP: no slow start",
-            params: || Params { slow_start: false, ..Params::default() },
-        },
-    ];
+    profiles {
+        "rap1999": "RAP with a start that doubles its rate; no text at hand" => Params::default,
+        "ns2": "The defaults of ns-2.35's RAP: no slow start" => || Params { slow_start: false, ..Params::default() },
+    }
 }

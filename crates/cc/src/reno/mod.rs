@@ -11,7 +11,7 @@ mod tests;
 pub use params::Params;
 
 use crate::observe::state_variables;
-use crate::window::{Ack, Cause, Law, PacingGains, Window, WindowSender};
+use crate::window::{Ack, Cause, Law, Window, WindowSender};
 use paceline_units::Time;
 
 /// The sender half. `assign` overwrites window and threshold.
@@ -102,8 +102,7 @@ impl Law for RenoLaw {
     type Note = ();
 
     fn new(params: &Params, window: &mut Window) -> RenoLaw {
-        let gains = PacingGains { slow_start: params.pacing_gain_slow_start, after: params.pacing_gain };
-        window.pacing = params.pacing.then_some(gains);
+        window.pacing = params.pacing;
         window.restart_after_idle = params.restart_after_idle;
         window.whole_packets = params.whole_packets;
         RenoLaw { params: params.clone(), acked: 0.0 }

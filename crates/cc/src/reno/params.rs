@@ -1,6 +1,6 @@
 //! Reno's constants by name. One law, two named sets of values.
 
-use paceline_units::param::{Profile, Profiles};
+use crate::window::WindowPacing;
 use paceline_units::params;
 
 params! {
@@ -17,34 +17,18 @@ params! {
         deflate_to_flight: bool = false, "RFC 6582 3.2 step 3, option 1", "Recovery ends with no more than what is outstanding and a packet";
         restart_after_idle: bool = true, "RFC 5681 4.1 (RW)", "A pause of a retransmission timeout takes the window down to the first";
         whole_packets: bool = false, "ns-2 as measured", "Only whole packets of the window may be sent";
-        pacing: bool = false, "ours", "Packets are spaced over the round trip";
-        pacing_gain_slow_start: f64 = 2.0, in 1.0, 100.0, "ours", "Pace in slow start, windows per round trip";
-        pacing_gain: f64 = 1.2, in 1.0, 100.0, "ours", "Pace after it, windows per round trip";
     }
-}
-
-impl Profiles for Params {
-    const PROFILES: &'static [Profile<Params>] = &[
-        Profile {
-            name: "rfc5681",
-            help: "RFC 5681, its equations 2 to 4: what an acknowledgement adds does not depend on how much it covers",
-            params: Params::default,
+    /// How packets are spaced.
+    with pacing: WindowPacing;
+    profiles {
+        "rfc5681": "RFC 5681, its equations 2 to 4: what an acknowledgement adds does not depend on how much it covers" => Params::default,
+        "rfc3465": "RFC 5681 with byte counting: delayed acknowledgements slow nothing down; RFC 3465, no text at hand" => || Params { byte_counting: true, l: 2.0, ..Params::default() },
+        "ns2": "ns-2.35's choices: packets and acknowledgements count, not bytes; half the window, not the flight" => || Params {
+            ssthresh_from_window: true,
+            ssthresh_held: false,
+            restart_after_idle: false,
+            whole_packets: true,
+            ..Params::default()
         },
-        Profile {
-            name: "rfc3465",
-            help: "RFC 5681 with byte counting: delayed acknowledgements slow nothing down; RFC 3465, no text at hand",
-            params: || Params { byte_counting: true, l: 2.0, ..Params::default() },
-        },
-        Profile {
-            name: "ns2",
-            help: "ns-2.35's choices: packets and acknowledgements count, not bytes; half the window, not the flight",
-            params: || Params {
-                ssthresh_from_window: true,
-                ssthresh_held: false,
-                restart_after_idle: false,
-                whole_packets: true,
-                ..Params::default()
-            },
-        },
-    ];
+    }
 }

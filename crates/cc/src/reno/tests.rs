@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::FlowSetup;
+use crate::window::WindowPacing;
 use crate::window::drive::{Flow, SIZE, lost};
 use crate::{Controller, Recovery, StreamId};
 use paceline_units::param::Profiles;
@@ -204,7 +205,8 @@ fn a_largest_window_holds_and_an_assignment_too() {
 
 #[test]
 fn pacing_spreads_two_windows_in_slow_start_and_a_fifth_more_than_one_after_it() {
-    let params = Params { pacing: true, ..Params::default() };
+    let params =
+        Params { pacing: WindowPacing { pacing: true, ..WindowPacing::default() }, ..Params::default() };
     let mut flow = make("rfc5681", 10);
     flow.sender = Reno::new(&params, &FlowSetup::new(Bytes::new(SIZE)));
     flow.fill();

@@ -1,7 +1,7 @@
 //! SCReAM's constants by name. One algorithm, two named sets of values.
 
 use super::tuned;
-use paceline_units::param::{Profile, Profiles, Ramp};
+use paceline_units::param::Ramp;
 use paceline_units::params;
 use paceline_units::{Bitrate, Bytes, TimeDelta};
 
@@ -106,32 +106,13 @@ params! {
     ordered qdelay_target_lo <= qdelay_target_hi, target_bitrate_min <= target_bitrate_max,
         target_bitrate_min <= target_bitrate_start,
         target_bitrate_start <= target_bitrate_max, reorder_window <= reorder_window_max;
-}
-
-impl Profiles for Params {
-    const PROFILES: &'static [Profile<Params>] = &[
-        Profile { name: "rfc8298", help: "RFC 8298 as printed", params: Params::default },
-        Profile {
-            name: "reference-2022",
-            help: "Ericsson's program of 2022-06 as measured, which the tuning paper ran",
-            params: Params::reference_2022,
-        },
-        Profile {
-            name: "scream-5g-low-delay",
-            help: "reference-2022 tuned for least frame delay (study scream-tune, search off)",
-            params: tuned::low_delay,
-        },
-        Profile {
-            name: "scream-5g-balanced",
-            help: "reference-2022 tuned for rate and an empty queue (study scream-tune, search off-judged)",
-            params: tuned::balanced,
-        },
-        Profile {
-            name: "scream-5g-throughput",
-            help: "reference-2022 tuned for most rate at no more frame delay (study scream-tune, search off)",
-            params: tuned::throughput,
-        },
-    ];
+    profiles {
+        "rfc8298": "RFC 8298 as printed" => Params::default,
+        "reference-2022": "Ericsson's program of 2022-06 as measured, which the tuning paper ran" => Params::reference_2022,
+        "scream-5g-low-delay": "reference-2022 tuned for least frame delay (study scream-tune, search off)" => tuned::low_delay,
+        "scream-5g-balanced": "reference-2022 tuned for rate and an empty queue (study scream-tune, search off-judged)" => tuned::balanced,
+        "scream-5g-throughput": "reference-2022 tuned for most rate at no more frame delay (study scream-tune, search off)" => tuned::throughput,
+    }
 }
 
 impl Params {

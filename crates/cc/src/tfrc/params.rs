@@ -1,6 +1,5 @@
 //! TFRC's constants by name, of both halves. One algorithm, two named sets of values.
 
-use paceline_units::param::{Profile, Profiles};
 use paceline_units::params;
 use paceline_units::{Bytes, TimeDelta};
 
@@ -35,17 +34,10 @@ params! {
         feedback_per_rtt: u64 = 1, in 1.0, 10.0, "RFC 5348 6", "Feedback packets per round-trip time";
         rtt_unknown: TimeDelta = ms(200), in 1e-3, 10.0, "RFC 4340 3.4", "The receiver's round-trip time before a packet says one";
     }
-}
-
-impl Profiles for Params {
-    const PROFILES: &'static [Profile<Params>] = &[
-        Profile {
-            name: "rfc5348",
-            help: "RFC 5348 as printed, with what it recommends",
-            params: Params::default,
-        },
-        Profile { name: "ns2", help: "The defaults of ns-2.35's TFRC", params: Params::ns2 },
-    ];
+    profiles {
+        "rfc5348": "RFC 5348 as printed, with what it recommends" => Params::default,
+        "ns2": "The defaults of ns-2.35's TFRC" => Params::ns2,
+    }
 }
 
 impl Params {

@@ -1,17 +1,14 @@
 //! No controller at all: what the application gives leaves at once. What plain datagrams have.
 
 use crate::{Assigned, Controller, FlowSetup, Report, SentPacket, Snapshot, TimeoutReason, Update};
-use paceline_units::param::{Profile, Profiles};
 use paceline_units::{Time, params};
 
 params! {
     /// Nothing can be set.
     pub struct Params {}
-}
-
-impl Profiles for Params {
-    const PROFILES: &'static [Profile<Params>] =
-        &[Profile { name: "default", help: "nothing to set", params: Params::default }];
+    profiles {
+        "default": "nothing to set" => Params::default,
+    }
 }
 
 /// Answers nothing: no window, no pacing, no target. There is nothing that `assign` could overwrite.

@@ -1,6 +1,5 @@
 //! Vegas's constants by name.
 
-use paceline_units::param::{Profile, Profiles};
 use paceline_units::params;
 
 params! {
@@ -16,12 +15,7 @@ params! {
         restart_after_idle: bool = true, "RFC 5681 4.1 (RW)", "A pause of a retransmission timeout takes the window down to the first";
     }
     ordered alpha <= beta;
-}
-
-impl Profiles for Params {
-    const PROFILES: &'static [Profile<Params>] = &[Profile {
-        name: "1995",
-        help: "Brakmo and Peterson 1995 with 2 to 4 packets in the queue",
-        params: Params::default,
-    }];
+    profiles {
+        "1995": "Brakmo and Peterson 1995 with 2 to 4 packets in the queue" => Params::default,
+    }
 }

@@ -15,7 +15,7 @@ mod state;
 pub use flight::Sent;
 pub use round_trip::RoundTrip;
 pub use sender::WindowSender;
-pub use state::{PacingGains, Window};
+pub use state::{Window, WindowPacing};
 
 use crate::{Assigned, PacketResult, SentPacket, StateVariable};
 use paceline_units::{Bitrate, Time, TimeDelta};

@@ -2,15 +2,17 @@
 
 use super::{Ack, RoundTrip};
 use crate::FlowSetup;
-use paceline_units::Bitrate;
+use paceline_units::{Bitrate, params};
 
-/// The pace of a window law, in windows per round trip: an option of the laws whose RFCs send in bursts.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct PacingGains {
-    /// Pace in slow start, where the window doubles in a round trip.
-    pub slow_start: f64,
-    /// Pace after slow start: enough that the window, not the pace, limits.
-    pub after: f64,
+params! {
+    /// The pace of a window law: an option of the laws whose RFCs send in bursts. In slow start the window doubles in a round
+    /// trip; after it the pace is enough that the window limits.
+    #[derive(Copy)]
+    pub struct WindowPacing {
+        pacing: bool = false, "ours", "Packets are spaced over the round trip";
+        pacing_gain_slow_start: f64 = 2.0, in 1.0, 100.0, "ours", "Pace in slow start, windows per round trip";
+        pacing_gain: f64 = 1.2, in 1.0, 100.0, "ours", "Pace after it, windows per round trip";
+    }
 }
 
 /// The window, its threshold and its use. Bytes; fractions of a packet accumulate.
@@ -38,8 +40,8 @@ pub struct Window {
     pub whole_packets: bool,
     /// Whether a window that was idle for longer than a retransmission timeout starts anew (RFC 5681 section 4.1).
     pub restart_after_idle: bool,
-    /// The pace, where packets are spaced over the round trip.
-    pub pacing: Option<PacingGains>,
+    /// Whether packets are spaced over the round trip, and how.
+    pub pacing: WindowPacing,
     initial: f64,
     max: f64,
     /// Packets below left while the window was in use.
@@ -63,7 +65,7 @@ impl Window {
             reduced_until: 0,
             whole_packets: false,
             restart_after_idle: true,
-            pacing: None,
+            pacing: WindowPacing::default(),
             initial,
             max,
             used_until: 0,
@@ -120,12 +122,12 @@ impl Window {
     /// The pace now, where there is one. Before the first round trip is known the window alone limits.
     #[inline]
     pub(crate) fn pacing_rate(&self) -> Option<Bitrate> {
-        let gains = self.pacing?;
+        let WindowPacing { pacing, pacing_gain_slow_start, pacing_gain } = self.pacing;
         let srtt = self.round_trip.seconds();
-        if srtt == 0.0 {
+        if !pacing || srtt == 0.0 {
             return None;
         }
-        let gain = if self.in_slow_start() { gains.slow_start } else { gains.after };
+        let gain = if self.in_slow_start() { pacing_gain_slow_start } else { pacing_gain };
         let rate = Bitrate::from_bps_f64(gain * 8.0 * self.cwnd / srtt);
         Some(rate.max(Bitrate::from_bps(1)))
     }

@@ -24,6 +24,21 @@ macro_rules! param_or {
     };
 }
 
+/// The parameters of a struct: its own, and then those of the group that it includes.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! param_specs {
+    ($own:ident) => {
+        $own
+    };
+    ($own:ident, $group:ty, [$($unused:literal)?]) => {{
+        const UNUSED: &[&str] = &[$($unused)?];
+        const COUNT: usize = $own.len() + <$group>::SPECS.len() - UNUSED.len();
+        const ALL: [$crate::param::Spec; COUNT] = $crate::param::joined($own, <$group>::SPECS, UNUSED);
+        &ALL
+    }};
+}
+
 /// Declares a struct of parameters. A line says name, type, default, perhaps that it is needed, perhaps what happens without
 /// it, perhaps a range in base units, source and help:
 ///
@@ -44,8 +59,10 @@ macro_rules! param_or {
 /// assert!(params.set("part", Value::Ratio(2.0)).is_err());
 /// ```
 ///
-/// What is no parameter stands first, in braces of its own. Behind the struct, `ordered LOW <= HIGH, ...;` says which
-/// parameters must not cross, and `check PATH;` names a function that finds other contradictions.
+/// What is no parameter stands first, in braces of its own. Behind the struct, `with FIELD: TYPE;` includes the parameters of
+/// another struct (`, without "NAME"` leaves one out), `ordered LOW <= HIGH, ...;` says which parameters must not cross,
+/// `check PATH;` names a function that finds other contradictions, and `profiles { "NAME": HELP => FUNCTION, ... }` lists
+/// named sets of values.
 #[macro_export]
 macro_rules! params {
     (
@@ -58,33 +75,43 @@ macro_rules! params {
                 $source:expr, $help:literal;
             )*
         }
+        $($(#[$group_meta:meta])* with $group:ident: $group_type:ty $(, without $unused:literal)?;)?
         $(ordered $($low_name:ident <= $high_name:ident),+;)?
         $(check $check:path;)?
+        $(profiles { $($profile:literal: $profile_help:literal => $profile_params:expr,)+ })?
     ) => {
         $(#[$meta])*
         #[derive(Clone, PartialEq, Debug)]
         $vis struct $struct {
             $($( $(#[$plain_meta])* pub $plain: $plain_type, )*)?
             $( #[doc = concat!($help, ".")] pub $field: $type, )*
+            $( $(#[$group_meta])* pub $group: $group_type, )?
         }
 
         impl Default for $struct {
             fn default() -> Self {
-                $struct { $($( $plain: $plain_default, )*)? $( $field: $default, )* }
+                $struct {
+                    $($( $plain: $plain_default, )*)?
+                    $( $field: $default, )*
+                    $( $group: <$group_type>::default(), )?
+                }
             }
         }
 
         impl $struct {
             /// The parameters that there are.
-            pub const SPECS: &'static [$crate::param::Spec] = &[$( $crate::param::Spec {
-                name: $crate::param_name!($field $($name)?),
-                kind: <$type as $crate::param::Parameter>::KIND,
-                need: $crate::param_or!([$($crate::param::Need::$need)?] $crate::param::Need::Optional),
-                without: $crate::param_or!([$($without)?] ""),
-                range: $crate::param_or!([$(($low, $high))?] (f64::NEG_INFINITY, f64::INFINITY)),
-                source: $source,
-                help: $help,
-            }, )*];
+            pub const SPECS: &'static [$crate::param::Spec] = {
+                const OWN: &[$crate::param::Spec] = &[$( $crate::param::Spec {
+                    name: $crate::param_name!($field $($name)?),
+                    kind: <$type as $crate::param::Parameter>::KIND,
+                    need: $crate::param_or!([$($crate::param::Need::$need)?] $crate::param::Need::Optional),
+                    without: $crate::param_or!([$($without)?] ""),
+                    range: $crate::param_or!([$(($low, $high))?] (f64::NEG_INFINITY, f64::INFINITY)),
+                    source: $source,
+                    help: $help,
+                }, )*];
+                $crate::param_specs!(OWN $(, $group_type, [$($unused)?])?)
+            };
         }
 
         impl $crate::param::ParamSet for $struct {
@@ -92,13 +119,16 @@ macro_rules! params {
                 Self::SPECS
             }
 
+            #[allow(unreachable_patterns, reason = "an included group answers for all other names")]
             fn value(&self, name: &str) -> Option<$crate::param::Value> {
                 match name {
                     $( $crate::param_name!($field $($name)?) => $crate::param::Parameter::to_value(&self.$field), )*
+                    $( $($unused => None,)? _ => $crate::param::ParamSet::value(&self.$group, name), )?
                     _ => None,
                 }
             }
 
+            #[allow(unreachable_patterns, reason = "an included group takes all other names")]
             fn set(
                 &mut self,
                 name: &str,
@@ -113,12 +143,14 @@ macro_rules! params {
                     $( $crate::param_name!($field $($name)?) => {
                         $crate::param::Parameter::assign(&mut self.$field, value)
                     } )*
+                    $( _ => return $crate::param::ParamSet::set(&mut self.$group, name, value), )?
                     _ => false,
                 };
                 if taken { Ok(()) } else { Err(wrong) }
             }
 
             fn contradiction(&self) -> Result<(), $crate::param::ParamError> {
+                $( $crate::param::ParamSet::contradiction(&self.$group)?; )?
                 $($( $crate::param::ordered(self, stringify!($low_name), stringify!($high_name))?; )+)?
                 $( $check(self)?; )?
                 Ok(())
@@ -141,6 +173,14 @@ macro_rules! params {
                 $crate::param::assign(self, value)
             }
         }
+
+        $(impl $crate::param::Profiles for $struct {
+            const PROFILES: &'static [$crate::param::Profile<$struct>] = &[$( $crate::param::Profile {
+                name: $profile,
+                help: $profile_help,
+                params: $profile_params,
+            }, )+];
+        })?
     };
 }
 

@@ -96,6 +96,31 @@ pub trait Kinds: ParamSet {
     fn help(&self) -> &'static str;
 }
 
+/// The parameters of `own` and then those of `group`, but for the `unused` ones, each of which must be among the latter.
+#[doc(hidden)]
+pub const fn joined<const N: usize>(own: &[Spec], group: &[Spec], unused: &[&str]) -> [Spec; N] {
+    let mut specs = [group[0]; N];
+    let (mut from, mut to) = (0, 0);
+    while from < own.len() + group.len() {
+        let spec = if from < own.len() { own[from] } else { group[from - own.len()] };
+        if from < own.len() || unused.is_empty() || !same(spec.name, unused[0]) {
+            specs[to] = spec;
+            to += 1;
+        }
+        from += 1;
+    }
+    specs
+}
+
+const fn same(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let mut at = 0;
+    while at < a.len() && at < b.len() && a[at] == b[at] {
+        at += 1;
+    }
+    at == a.len() && at == b.len()
+}
+
 /// Fails if the parameter called `low` is above the one called `high`.
 #[doc(hidden)]
 pub fn ordered(params: &impl ParamSet, low: &str, high: &str) -> Result<(), ParamError> {

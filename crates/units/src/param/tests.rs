@@ -122,3 +122,31 @@ fn values_without_limit_have_a_word() {
     assert_eq!(Value::unlimited(Kind::Count), None);
     assert_eq!(spec("most").bounds(), (Some("1B".into()), Some("1000MB".into())));
 }
+
+crate::params! {
+    /// A group of which only some is of use.
+    struct Including {
+        own: u64 = 1, in 1.0, 9.0, "ours", "A count of its own";
+    }
+    /// Included.
+    with whole: Whole, without "most";
+    profiles {
+        "usual": "one" => Including::default,
+        "more": "two" => || Including { own: 2, ..Including::default() },
+    }
+}
+
+#[test]
+fn an_included_group_is_set_by_its_own_names_but_for_what_is_left_out() {
+    let mut all = Including::default();
+    assert_eq!(all.specs().len(), Whole::SPECS.len());
+    assert_eq!((all.specs()[0].name, all.specs().iter().any(|spec| spec.name == "most")), ("own", false));
+    assert_eq!((all.set("own", Value::Count(3)), all.own), (Ok(()), 3));
+    assert_eq!((all.set("small", Value::Count(1)), all.whole.small), (Ok(()), 1));
+    assert_eq!(all.value("small"), Some(Value::Count(1)));
+    assert_eq!(all.value("most"), None);
+    assert!(all.set("most", Value::Size(Bytes::new(1))).is_err_and(|error| error.expected.contains("own")));
+    assert_eq!(all.contradiction(), all.whole.contradiction());
+    assert!(all.contradiction().is_err());
+    assert_eq!(Including::profile("more").map(|more| more.own), Some(2));
+}

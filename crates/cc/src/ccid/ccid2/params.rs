@@ -1,6 +1,5 @@
 //! CCID 2's constants by name. One algorithm, named sets of values.
 
-use paceline_units::param::{Profile, Profiles};
 use paceline_units::params;
 use paceline_units::{Bytes, TimeDelta};
 
@@ -32,26 +31,11 @@ params! {
         window_validation: bool = false, "RFC 4341 5.1 (RFC 2861, no text at hand)", "An unused window decays: by half in each timeout without packets, and half way to its use in one with few";
     }
     ordered ack_ratio_min <= ack_ratio, ack_ratio_min <= ack_ratio_always;
-}
-
-impl Profiles for Params {
-    const PROFILES: &'static [Profile<Params>] = &[
-        Profile {
-            name: "rfc4341",
-            help: "RFC 4341; a pause begins anew from the first window",
-            params: Params::default,
-        },
-        Profile {
-            name: "rfc2861",
-            help: "RFC 4341 with window validation: a pause decays the window (RFC 2861, no text at hand)",
-            params: || Params { restart_after_idle: false, window_validation: true, ..Params::default() },
-        },
-        Profile {
-            name: "ns2",
-            help: "ns-2.35's agent, of the drafts of 2003: slow start by a packet for each, timeouts of 1 s at least",
-            params: Params::ns2,
-        },
-    ];
+    profiles {
+        "rfc4341": "RFC 4341; a pause begins anew from the first window" => Params::default,
+        "rfc2861": "RFC 4341 with window validation: a pause decays the window (RFC 2861, no text at hand)" => || Params { restart_after_idle: false, window_validation: true, ..Params::default() },
+        "ns2": "ns-2.35's agent, of the drafts of 2003: slow start by a packet for each, timeouts of 1 s at least" => Params::ns2,
+    }
 }
 
 impl Params {

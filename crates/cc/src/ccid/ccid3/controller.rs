@@ -96,7 +96,7 @@ impl Ccid3 {
     fn on_feedback(&mut self, now: Time, p: f64, receive_rate: Bitrate, sent: (Time, TimeDelta)) -> Update {
         let x_recv = receive_rate.as_bps_f64() / 8.0;
         let (t_recvdata, t_delay) = sent;
-        let p = if p > 0.0 { p.max(self.params.own.p_min) } else { p };
+        let p = if p > 0.0 { p.max(self.params.p_min) } else { p };
         let feedback = Feedback { p, x_recv, t_recvdata, t_delay, x_drop: self.x_drop(x_recv) };
         if !self.tfrc.is_possible(now, &feedback) {
             return Update::none();

@@ -10,7 +10,7 @@ mod params;
 mod receiver;
 mod window_counter;
 
-pub use params::{Own, Params};
+pub use params::Params;
 pub use receiver::Ccid3Receiver;
 
 use crate::FlowSetup;
@@ -41,8 +41,8 @@ impl Ccid3 {
     pub fn new(params: &Params, setup: &FlowSetup) -> Ccid3 {
         let tfrc = &params.tfrc;
         Ccid3 {
-            counter: WindowCounter::new(params.own.counter_steps, tfrc.rtt_unknown),
-            averager: Averager { absent_are_zero: params.own.absent_are_zero, ..Averager::new(tfrc) },
+            counter: WindowCounter::new(params.counter_steps, tfrc.rtt_unknown),
+            averager: Averager { absent_are_zero: params.absent_are_zero, ..Averager::new(tfrc) },
             tfrc: Tfrc::new(tfrc, setup),
             no_room: 0,
             slow_receiver: false,

@@ -55,18 +55,18 @@ pub struct Ccid3Receiver {
 impl Ccid3Receiver {
     /// A receiver that has heard nothing.
     pub fn new(params: &Params) -> Ccid3Receiver {
-        let (own, tfrc) = (&params.own, &params.tfrc);
+        let tfrc = &params.tfrc;
         Ccid3Receiver {
             equation: Equation::new(tfrc),
-            p_tolerance: own.p_tolerance,
+            p_tolerance: params.p_tolerance,
             ndupack: tfrc.ndupack,
             rtt_unknown: tfrc.rtt_unknown,
-            steps: own.counter_steps,
-            counter_modulo: own.counter_modulo,
-            feedback_timer: own.feedback_timer,
+            steps: params.counter_steps,
+            counter_modulo: params.counter_modulo,
+            feedback_timer: params.feedback_timer,
             packets: None,
-            history: LossHistory::new(tfrc).counting_absent_as_zero(own.absent_are_zero),
-            clock: CounterClock::new(own.counter_steps, own.rtt_from_last),
+            history: LossHistory::new(tfrc).counting_absent_as_zero(params.absent_are_zero),
+            clock: CounterClock::new(params.counter_steps, params.rtt_from_last),
             received: ReceiveRate::new(),
             segment: SegmentSize::new(Bytes::new(1000)),
             non_data: 0,

@@ -1,6 +1,5 @@
 use super::*;
 use crate::StreamId;
-use crate::ccid::ccid3::Own;
 use alloc::vec;
 use paceline_units::Ecn;
 
@@ -112,8 +111,7 @@ fn below_a_packet_per_round_trip_each_is_reported() {
 
 #[test]
 fn the_timer_is_a_choice() {
-    let mut params = Params::default();
-    params.own.feedback_timer = true;
+    let params = Params { feedback_timer: true, ..Params::default() };
     let mut receiver = Ccid3Receiver::new(&params);
     (0..=20).for_each(|n| {
         arrive(&mut receiver, &packet(n));
@@ -268,8 +266,7 @@ fn by_modulus_a_loss_16_to_20_steps_after_an_event_is_part_of_it() {
     // Counters of the packets before: 39, and 15, 16, 20, 21 and 32 more.
     for (second, modulo) in [(138, 2), (139, 1), (150, 1), (151, 2), (180, 1)] {
         for (counter_modulo, events) in [(false, 2), (true, modulo)] {
-            let own = Own { counter_modulo, ..Own::default() };
-            let mut receiver = Ccid3Receiver::new(&Params { own, ..plain() });
+            let mut receiver = Ccid3Receiver::new(&Params { counter_modulo, ..plain() });
             for n in (0..300).filter(|n| *n != 100 && *n != second) {
                 arrive(&mut receiver, &packet(n));
             }
