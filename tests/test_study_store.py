@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ import pytest
 import paceline
 from conftest import Run
 from paceline.errors import OutputError, StudyError, WorkerDied
-from paceline.studies import disk, engine, experiment, store
+from paceline.studies import disk, engine, experiment, results, store
 from paceline.studies.engine import run_study
 from paceline.studies.experiment import Row
 from paceline.studies.progress import State
@@ -166,6 +166,88 @@ def test_results_of_another_definition_are_refused_and_stay(little: Path, tmp_pa
     assert said in done.stderr
     assert _but_the_lock(contents(out)) == _but_the_lock(before)
     assert run_study(little, out=out, workers=1, fresh=True).state.taken_over == 0
+
+
+@pytest.fixture
+def joined(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The first experiments of the journals that are joined; a journal has 7 rows, a row group one journal."""
+    found: list[int] = []
+    table = results.Schema.table
+
+    def counted(self: results.Schema, rows: Sequence[Row], schema: Any) -> Any:
+        found.append(rows[0].index)
+        return table(self, rows, schema)
+
+    monkeypatch.setattr(results.Schema, "table", counted)
+    monkeypatch.setattr(results, "GROUP", 1)
+    monkeypatch.setattr(store, "PART", 7)
+    return found
+
+
+def test_rows_that_were_joined_are_not_joined_again(little: Path, tmp_path: Path, joined: list[int]) -> None:
+    out = tmp_path / "out"
+    expected = run_study(little, out=out, workers=1).results_file.read_bytes()
+    assert joined == [0, 7, 14, 21, 28]
+    stamp = (out / "results.parquet").stat().st_mtime_ns
+    again = run_study(little, out=out, workers=1)
+    assert len(joined) == 5, "of a finished study none"
+    assert again.results_file.stat().st_mtime_ns == stamp
+    journal = out / ".study" / "rows-000002.journal"
+    journal.write_bytes(journal.read_bytes().replace(b'"rate"', b'"rats"', 1))
+    again = run_study(little, out=out, workers=1)
+    assert joined[5:] == [14], "of one with a row that is run again those of its group"
+    assert again.results_file.read_bytes() == expected
+    again.results_file.write_bytes(b"another file")
+    assert run_study(little, out=out, workers=1).results_file.read_bytes() == expected
+    assert joined[6:] == [0, 7, 14, 21, 28], "all, if results.parquet is another file"
+    (out / ".study" / "joined.json").write_text("{")
+    assert run_study(little, out=out, workers=1).results_file.read_bytes() == expected
+    little.rename(tmp_path / "moved")
+    moved = run_study(tmp_path / "moved", out=out, workers=1)
+    assert str(tmp_path / "moved") in moved.results["command"][0], "a row's command names the study's folder"
+
+
+def test_a_design_that_is_added_last_leaves_what_is_finished(little: Path, tmp_path: Path, joined: list[int]) -> None:
+    out = tmp_path / "out"
+    run_study(little, out=out, workers=1)
+    redefined(little, "[metrics.rate]", '[designs.more]\nkind = "sobol"\ncount = 2\n\n[metrics.rate]')
+    result = run_study(little, out=out, workers=1)
+    assert result.state == State("little", TOTAL + 4, TOTAL + 4, 0, TOTAL)
+    assert joined[5:] == [28], "those of the journal that has grown"
+    assert (
+        result.results_file.read_bytes() == run_study(little, out=tmp_path / "new", workers=1).results_file.read_bytes()
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (
+            "[designs.mixed]",
+            '[designs.more]\nkind = "sobol"\ncount = 2\n\n[designs.mixed]',
+            "designs.more: found none, expected {'kind': 'sobol', 'count': 2}; add a design after all others to keep "
+            "what is finished",
+        ),
+        ("count = 4", "count = 8", "designs.drawn.count: found 4, expected 8"),
+        (
+            '[designs.drawn]\nkind = "latin-hypercube"\ncount = 4\n',
+            "",
+            "designs.drawn: found {'kind': 'latin-hypercube', 'count': 4}, expected none",
+        ),
+    ],
+)
+def test_other_designs_are_refused(little: Path, tmp_path: Path, old: str, new: str, said: str) -> None:
+    run_study(little, out=tmp_path / "out", workers=1)
+    with pytest.raises(StudyError, match=re.escape(f"another definition ({said})")):
+        run_study(redefined(little, old, new), out=tmp_path / "out", workers=1)
+
+
+def test_designs_in_another_order_are_refused(little: Path, tmp_path: Path) -> None:
+    run_study(little, out=tmp_path / "out", workers=1)
+    drawn = '[designs.drawn]\nkind = "latin-hypercube"\ncount = 4\n\n'
+    redefined(redefined(little, drawn, ""), "[designs.single]", f"{drawn}[designs.single]")
+    with pytest.raises(StudyError, match=r"order of designs: found \['single', 'mixed', 'drawn'\], expected \['drawn'"):
+        run_study(little, out=tmp_path / "out", workers=1)
 
 
 def _but_the_lock(files: dict[str, bytes]) -> dict[str, bytes]:

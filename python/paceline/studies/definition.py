@@ -272,6 +272,7 @@ def _study(folder: Path, text: str, table: Mapping[str, Any]) -> Study:
         macros=said.macros,
         tuning=tuning_of(said, factors, metrics),
         identity={key: value for key, value in table.items() if key in _OF_ROWS}
+        | {"order of factors": list(factors), "order of designs": list(drawn)}
         | {f"file {file}": hashlib.sha256(content.encode()).hexdigest()[:16] for file, content in scenarios.items()},
     )
     _check(study)

@@ -148,9 +148,10 @@ def run_study(
     first = {} if known else _first_rows(context)
     with Store(folder.path, fresh=fresh) as store, folder:
         identity = {**study.identity, "traces": _digest(context)}
-        with closing(store.table("rows", identity, len(study))) as table:
+        schema = results.Schema(context)
+        with closing(store.table("rows", identity, len(study), schema.learn)) as table:
             _run(context, store, table, first, workers, dask, told)
-        results.write(table, context, folder.path / "results.parquet")
+        results.write(table, schema, context, folder.path / "results.parquet")
         result = StudyResult(study, folder.path, _state(study, table), missing, error=_first_error(study, table))
         result = _compared(result, folder)
     if study.tuning is not None:

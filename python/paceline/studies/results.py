@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from paceline import _core
 from paceline.errors import OutputError
 from paceline.studies import disk
 from paceline.studies.experiment import Context, Parameter, Row
 from paceline.studies.rows import is_number
+from paceline.studies.store import FOLDER, writing
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -140,8 +145,23 @@ def _text(value: Any) -> str | None:
     return f"{text} {unit}" if unit else text
 
 
-def write(table: Table, context: Context, target: Path) -> None:
-    """Writes all rows, journal by journal, and reads them back and counts them before they take their place.
+class _Joined(msgspec.Struct):
+    """What results.parquet was made of, kept beside the journals: what is still the same is not joined again."""
+
+    file: tuple[int, int]
+    """Its size and its time, which say that it is still that file."""
+    schema: str
+    """A digest of its columns."""
+    command: str
+    """Of its first row: it names the folders of the study and its data."""
+    groups: list[list[int]]
+    """Of each row group the sizes of its journals."""
+
+
+def write(table: Table, schema: Schema, context: Context, target: Path) -> None:
+    """Joins the rows, journal by journal, and reads them back and counts them before they take their place.
+
+    Row groups of an earlier results.parquet whose journals have not grown are copied; if all are the same, it stays.
 
     Raises:
         OutputError: A row that was written is not there any more, or the file cannot be written. The rows are kept.
@@ -149,23 +169,26 @@ def write(table: Table, context: Context, target: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    schema = Schema(context)
-    for part in table.parts():
-        for row in part:
-            schema.learn(row)
-    arrow = schema.arrow()
+    arrow, sizes = schema.arrow(), table.sizes
+    groups = [sizes[first : first + GROUP] for first in range(0, len(sizes), GROUP)]
+    digest = hashlib.sha256(arrow.serialize()).hexdigest()
+    command = context.command(context.study.experiment(0))
+    memo = target.parent / FOLDER / "joined.json"
+    before = _joined_before(memo, target, digest, command)
+    if before == groups:
+        return
     temporary = target.with_name(f".{target.name}.part")
     try:
         with temporary.open("wb") as file:
-            with pq.ParquetWriter(file, arrow, **_FORMAT) as writer:
-                group: list[pa.Table] = []
-                for part in table.parts():
-                    group.append(schema.table(part, arrow))
-                    if len(group) == GROUP:
-                        writer.write_table(pa.concat_tables(group))
-                        group.clear()
-                if group:
-                    writer.write_table(pa.concat_tables(group))
+            with ExitStack() as stack:
+                writer = stack.enter_context(pq.ParquetWriter(file, arrow, **_FORMAT))
+                earlier = stack.enter_context(pq.ParquetFile(target)) if before else None
+                for place, group in enumerate(groups):
+                    if earlier is not None and before[place : place + 1] == [group]:
+                        writer.write_table(earlier.read_row_group(place).cast(arrow))
+                        continue
+                    parts = range(place * GROUP, place * GROUP + len(group))
+                    writer.write_table(pa.concat_tables(schema.table(table.part(part), arrow) for part in parts))
             file.flush()
             disk.sync(file.fileno())
         _read_back(temporary, context)
@@ -173,6 +196,23 @@ def write(table: Table, context: Context, target: Path) -> None:
     except OSError as error:
         temporary.unlink(missing_ok=True)
         raise OutputError(f"{target}: cannot be written: {error}; the rows are kept: run the study again") from None
+    with writing(memo):
+        disk.write(memo, msgspec.json.encode(_Joined(_stamp(target), digest, command, groups)))
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    found = path.stat()
+    return found.st_size, found.st_mtime_ns
+
+
+def _joined_before(memo: Path, target: Path, schema: str, command: str) -> list[list[int]]:
+    """The groups of the results.parquet that is there, if it can be used: the sizes of their journals."""
+    try:
+        found = msgspec.json.decode(memo.read_bytes(), type=_Joined)
+        usable = (found.file, found.schema, found.command) == (_stamp(target), schema, command)
+    except (OSError, msgspec.MsgspecError):
+        return []
+    return found.groups if usable else []
 
 
 def _read_back(path: Path, context: Context) -> None:

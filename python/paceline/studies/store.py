@@ -15,7 +15,7 @@ import shutil
 import socket
 import time
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -111,30 +111,37 @@ class Store:
     def __exit__(self, *_: object) -> None:
         os.close(self._lock)
 
-    def table(self, name: str, identity: Mapping[str, Any], count: int | None = None) -> Table:
-        """The rows of that name, with those that an earlier run finished.
+    def table(
+        self,
+        name: str,
+        identity: Mapping[str, Any],
+        count: int | None = None,
+        learn: Callable[[Row], None] = lambda row: None,
+    ) -> Table:
+        """The rows of that name, with those that an earlier run finished; `learn` is told of each finished row.
 
         Raises:
             StudyError: They are of another definition, version or data. They stay as they are.
         """
         own = json.loads(json.dumps({**identity, "version": _core.__version__}, default=str))
-        if name not in self._manifest:
-            self._manifest[name] = own
-            content = json.dumps({"tables": self._manifest}, indent=1).encode()
-            with _writing(self._folder / "study.json"):
-                disk.write(self._folder / "study.json", content)
-        elif (found := self._manifest[name]) != own:
+        found = self._manifest.get(name)
+        if found is not None and found != own and not _extends(own, found):
             raise StudyError(
                 f"{self.out}: found results of another definition ({_difference(found, own)}); they stay as they are: "
                 "choose another folder with --out, or delete them with --fresh"
             )
-        return Table(self._folder, re.sub(r"[^\w.-]", "_", name), count)
+        if found != own:
+            self._manifest[name] = own
+            content = json.dumps({"tables": self._manifest}, indent=1).encode()
+            with writing(self._folder / "study.json"):
+                disk.write(self._folder / "study.json", content)
+        return Table(self._folder, re.sub(r"[^\w.-]", "_", name), count, learn)
 
     def keep_files(self, name: str, files: Files) -> None:
         """Writes the outputs of an experiment that has its own, each whole."""
         folder = self.out / "experiments" / name
         for file, content in files.items():
-            with _writing(folder / file):
+            with writing(folder / file):
                 (folder / file).parent.mkdir(parents=True, exist_ok=True)
                 disk.write(folder / file, content)
 
@@ -142,8 +149,8 @@ class Store:
 class Table:
     """The rows of the designs of a study, or of one of its searches."""
 
-    def __init__(self, folder: Path, name: str, count: int | None) -> None:
-        self._folder, self._name, self._count = folder, name, count
+    def __init__(self, folder: Path, name: str, count: int | None, learn: Callable[[Row], None]) -> None:
+        self._folder, self._name, self._count, self._learn = folder, name, count, learn
         self._open: dict[int, int] = {}
         """The descriptors of the journals that are written."""
         self._done: dict[int, set[int]] = {}
@@ -194,6 +201,7 @@ class Table:
         if row.index in done:
             return
         done.add(row.index)
+        self._learn(row)
         self.finished += 1
         if row.error is not None:
             self.failed += 1
@@ -226,7 +234,7 @@ class Table:
         record = _encode(row)
         line = b"\n%08x %s\n" % (zlib.crc32(record), record)
         part = row.index // PART
-        with _writing(self._path(part)):
+        with writing(self._path(part)):
             if part not in self._open:
                 self._open[part] = os.open(self._path(part), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
                 disk.sync_folder(self._folder)
@@ -245,7 +253,7 @@ class Table:
     def commit(self) -> None:
         """Brings what was added to the disk, from when on it is finished."""
         for part in {row.index // PART for row in self._waiting}:
-            with _writing(self._path(part)):
+            with writing(self._path(part)):
                 disk.sync(self._open[part])
         waiting, self._waiting = self._waiting, []
         for row in waiting:
@@ -267,22 +275,26 @@ class Table:
         for part in parts:
             yield self._read(part)
 
-    def parts(self) -> Iterator[list[Row]]:
-        """The rows of each journal in the order of their experiments.
+    @property
+    def sizes(self) -> list[int]:
+        """The bytes of each journal. As nothing is overwritten, one that still has its size has the same rows."""
+        assert self._count is not None
+        return [self._path(part).stat().st_size for part in range(-(-self._count // PART))]
+
+    def part(self, part: int) -> list[Row]:
+        """The rows of a journal in the order of their experiments.
 
         Raises:
             OutputError: A row that was written is not there when it is read back.
         """
-        assert self._count is not None
-        for part in range(-(-self._count // PART)):
-            rows = self._read(part)
-            lost = [index for index in range(part * PART, part * PART + (self._size(part) or 0)) if index not in rows]
-            if lost:
-                raise OutputError(
-                    f"{self._path(part)}: {len(lost)} rows that were written are not there when read back: is the disk "
-                    "damaged? Run the study again: they will be run again"
-                )
-            yield [rows[index] for index in sorted(rows)]
+        rows = self._read(part)
+        lost = [index for index in range(part * PART, part * PART + (self._size(part) or 0)) if index not in rows]
+        if lost:
+            raise OutputError(
+                f"{self._path(part)}: {len(lost)} rows that were written are not there when read back: is the disk "
+                "damaged? Run the study again: they will be run again"
+            )
+        return [rows[index] for index in sorted(rows)]
 
 
 def _row(line: bytes) -> Row | None:
@@ -295,7 +307,7 @@ def _row(line: bytes) -> Row | None:
         return None
 
 
-class _writing:  # noqa: N801
+class writing:  # noqa: N801
     """A block that writes a file; says which one if it fails, and that what was finished is kept."""
 
     def __init__(self, path: Path) -> None:
@@ -312,6 +324,17 @@ class _writing:  # noqa: N801
             ) from None
 
 
+def _extends(own: Mapping[str, Any], found: Mapping[str, Any]) -> bool:
+    """Whether the own definition only has more designs, after those that were found: rows keep their places then."""
+    designs = own.get("designs", {})
+    order, before = own.get("order of designs", []), found.get("order of designs", [])
+    return (
+        {**found, "designs": designs, "order of designs": order} == own
+        and order[: len(before)] == before
+        and all(designs.get(name) == design for name, design in found.get("designs", {}).items())
+    )
+
+
 def _difference(found: Any, own: Any, path: str = "") -> str:
     """The first key in which two definitions differ, with what was found and what was expected."""
     if isinstance(found, dict) and isinstance(own, dict):
@@ -319,7 +342,9 @@ def _difference(found: Any, own: Any, path: str = "") -> str:
             if found.get(key) != own.get(key):
                 return _difference(found.get(key), own.get(key), f"{path}.{key}" if path else str(key))
     told, expected = (_told(value) for value in (found, own))
-    return f"{path}: found {told}, expected {expected}"
+    added = found is None and path.startswith("designs.")
+    hint = "; add a design after all others to keep what is finished" if added else ""
+    return f"{path}: found {told}, expected {expected}{hint}"
 
 
 def _told(value: object) -> str:
