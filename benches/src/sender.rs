@@ -7,15 +7,14 @@ use paceline_cc::FlowSetup;
 use paceline_cc::StreamId;
 use paceline_cc::scream::{Params, Scream};
 use paceline_media::{FrameSizeParams, Source, TraceEncoder, TraceEncoderParams, frame_sizes};
-use paceline_transport::SendingEnd;
 use paceline_transport::rtp::{
-    RTP_HEADER, ReceiverClock, RtpFeedback, RtpSender, SenderConfig, StreamConfig,
+    RTP_HEADER, ReceiverClock, RtpFeedback, RtpPacket, RtpSender, SenderConfig, StreamConfig,
 };
+use paceline_transport::{SendingEnd, Transmit};
 use paceline_units::param::Profiles;
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 use paceline_wire::ccfb::{ArrivalReport, Feedback, FeedbackBlock};
 use std::collections::VecDeque;
-use std::hint::black_box;
 use std::process::Command;
 
 /// Packets that warm the sender up, and packets that are counted after them.
@@ -75,18 +74,17 @@ pub fn run(per_report: usize, packets: u64) {
         let report = if back == now { reports.pop_front().map(|(_, report)| report) } else { None };
         drop(sender_side(&mut sender, now, report, &mut out));
         sent += out.len() as u64;
-        path.extend(out.drain(..).map(|sequence| (now + ONE_WAY, sequence)));
+        path.extend(out.drain(..).map(|transmit| (now + ONE_WAY, transmit.packet.sequence)));
     }
 }
 
-/// All that a sender does at a point in time. What leaves is made whole, and its sequence number written down; the report
-/// is given back, since freeing it is not the sender's.
+/// All that a sender does at a point in time. The report is given back, since freeing it is not the sender's.
 #[inline(never)]
 fn sender_side(
     sender: &mut RtpSender<Scream>,
     now: Time,
     report: Option<RtpFeedback>,
-    out: &mut Vec<u64>,
+    out: &mut Vec<Transmit<RtpPacket>>,
 ) -> Option<RtpFeedback> {
     let used = match report {
         Some(report) => sender.receive(now, report, Ecn::NotEct),
@@ -96,7 +94,7 @@ fn sender_side(
         }
     };
     while let Some(outgoing) = sender.poll_transmit(now) {
-        out.push(black_box(&outgoing).packet.sequence);
+        out.push(outgoing);
     }
     used
 }

@@ -61,7 +61,7 @@ fn a_receiver_half_hears_of_each_arrival_and_its_reports_replace_the_others() {
     receiver.receive(at(20), packet(8), Ecn::NotEct, PathFacts::default());
     assert_eq!(receiver.next_timeout(), Some((at(20), Reason::Report)));
     let Transmit { packet: feedback, size, .. } = receiver.poll_transmit(at(20)).expect("it is due");
-    assert_eq!(feedback, RtpFeedback::Half(ReceiverReport::Remb { bitrate: Bitrate::from_bps(2) }));
+    assert_eq!(feedback, RtpFeedback::Half(Box::new(ReceiverReport::Remb { bitrate: Bitrate::from_bps(2) })));
     assert_eq!((receiver.next_timeout(), size), (None, Bytes::new(24)));
     assert!(receiver.poll_transmit(at(90)).is_none());
     let half = receiver.receiver_half().expect("there is one");
@@ -102,7 +102,7 @@ fn a_message_about_what_was_never_sent_does_not_reach_the_controller() {
             newest_sent: Some(newest_sent),
             delay: TimeDelta::ZERO,
         };
-        sender.receive(at(200), RtpFeedback::Half(report), Ecn::NotEct);
+        sender.receive(at(200), RtpFeedback::Half(Box::new(report)), Ecn::NotEct);
     };
     for newest_sent in [at(99), at(101), at(201), Time::ZERO, Time::MAX] {
         tell(&mut sender, newest_sent);

@@ -54,7 +54,7 @@ impl RtpPacket {
     /// Size on the link: header, payload and padding.
     #[inline]
     pub fn size(&self) -> Bytes {
-        self.header.size() + self.payload + Bytes::new(u64::from(self.padding))
+        self.header.size() + Bytes::new(u64::from(self.padding)) + self.payload
     }
 
     /// Whether the packet carries no media, but the padding of a probe alone.
@@ -64,13 +64,13 @@ impl RtpPacket {
     }
 }
 
-/// What an RTP receiver sends back.
+/// What an RTP receiver sends back, as a pointer: it is handed from end to end and back.
 #[derive(Clone, PartialEq, Debug)]
 pub enum RtpFeedback {
     /// RFC 8888's report.
     Packets(Box<Feedback>),
     /// The message of a controller's receiver half, in place of RFC 8888's reports.
-    Half(ReceiverReport),
+    Half(Box<ReceiverReport>),
 }
 
 impl RtpFeedback {
@@ -79,8 +79,10 @@ impl RtpFeedback {
     pub fn size(&self) -> Bytes {
         match self {
             RtpFeedback::Packets(feedback) => feedback.size(),
-            RtpFeedback::Half(ReceiverReport::Tfrc { .. }) => Bytes::new(12 + 4 * 4),
-            RtpFeedback::Half(ReceiverReport::Remb { .. }) => Bytes::new(12 + 3 * 4),
+            RtpFeedback::Half(report) => match **report {
+                ReceiverReport::Tfrc { .. } => Bytes::new(12 + 4 * 4),
+                ReceiverReport::Remb { .. } => Bytes::new(12 + 3 * 4),
+            },
         }
     }
 }

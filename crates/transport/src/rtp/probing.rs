@@ -72,29 +72,30 @@ impl Probing {
 }
 
 impl<C: Controller> RtpSender<C> {
-    /// The next packet of the probe, if it may leave at `now`: its stream, its media, its padding, and the probe's number.
+    /// The next packet of the probe, if it leaves at `now`: its stream, its padding, which is 0 if it carries media, and the
+    /// probe's number.
     #[cold]
-    pub(super) fn next_of_probe(&mut self, now: Time) -> Option<(usize, QueuedPacket, u8, Option<u64>)> {
+    pub(super) fn next_of_probe(&mut self, now: Time) -> Option<(usize, u8, Option<u64>)> {
         let Probe { id, bytes, .. } = *self.probing.probes.front()?;
         if now < self.probing.next() {
             return None;
         }
-        let media = self.choose().and_then(|stream| Some((stream, self.streams[stream].queue.pop(now)?)));
-        let (stream, queued, padding) = match media {
-            Some((stream, queued)) => (stream, queued, 0),
+        let media = self.choose().and_then(|stream| Some((stream, self.streams[stream].queue.next_size()?)));
+        let (stream, padding, size) = match media {
+            Some((stream, size)) => (stream, 0, size),
             None => {
-                let padding = (bytes - self.header.size()).as_u64().clamp(1, MOST_PADDING) as u8;
-                (0, nothing(now), padding)
+                let padding = (bytes - self.header.size()).as_u64().clamp(1, MOST_PADDING);
+                (0, padding as u8, self.header.size() + Bytes::new(padding))
             }
         };
-        let size = self.header.size() + queued.payload + Bytes::new(u64::from(padding));
         self.probing.on_sent(now, size);
-        Some((stream, queued, padding, Some(id)))
+        Some((stream, padding, Some(id)))
     }
 }
 
 /// What a packet of padding carries of the media.
-fn nothing(now: Time) -> QueuedPacket {
+#[inline]
+pub(super) fn no_media(now: Time) -> QueuedPacket {
     let (captured, payload) = (now, Bytes::ZERO);
     QueuedPacket { frame: 0, captured, queued: now, payload, first: false, marker: false, key: false }
 }

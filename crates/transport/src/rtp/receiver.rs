@@ -5,7 +5,7 @@ use super::clock::ReceiverClock;
 use super::half::NoReceiverHalf;
 use super::packet::{RtpFeedback, RtpPacket};
 use crate::{PathFacts, Reason, Received, ReceivingEnd, Transmit};
-use paceline_cc::{Arrival, ReceiverHalf, StreamId};
+use paceline_cc::{Arrival, ReceiverHalf, ReceiverReport, StreamId};
 use paceline_media::{ArrivedPacket, DisplayedFrame, Playout, PlayoutConfig, PlayoutCounters};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta, params};
 use paceline_wire::ccfb::{ArrivalReport, Feedback, FeedbackBlock};
@@ -33,6 +33,8 @@ pub struct RtpReceiver<H = NoReceiverHalf> {
     /// Reports whose way is over: their memory is used again.
     #[allow(clippy::vec_box, reason = "reports come and go in their boxes")]
     spare: Vec<Box<Feedback>>,
+    /// The same of the half's messages.
+    spare_message: Option<Box<ReceiverReport>>,
 }
 
 #[derive(Clone, Debug)]
@@ -86,6 +88,7 @@ impl<H: ReceiverHalf> RtpReceiver<H> {
             due: None,
             half,
             spare: Vec::new(),
+            spare_message: None,
         }
     }
 
@@ -120,7 +123,10 @@ impl<H: ReceiverHalf> RtpReceiver<H> {
         if let Some(half) = &mut self.half {
             let report = half.report(now);
             self.due = half.next_timeout().filter(|due| *due > now);
-            return report.map(RtpFeedback::Half);
+            let report = report?;
+            let mut message = self.spare_message.take().unwrap_or_else(|| Box::new(report));
+            *message = report;
+            return Some(RtpFeedback::Half(message));
         }
         let mut feedback = self.spare.pop().unwrap_or_default();
         feedback.clear();
@@ -191,8 +197,9 @@ impl<H: ReceiverHalf> ReceivingEnd for RtpReceiver<H> {
 
     #[inline]
     fn recycle(&mut self, packet: RtpFeedback) {
-        if let RtpFeedback::Packets(feedback) = packet {
-            self.spare.push(feedback);
+        match packet {
+            RtpFeedback::Packets(feedback) => self.spare.push(feedback),
+            RtpFeedback::Half(message) => self.spare_message = Some(message),
         }
     }
 

@@ -2,13 +2,13 @@
 
 use super::history::SentHistory;
 use super::packet::{Header, RtpFeedback, RtpPacket};
-use super::probing::Probing;
+use super::probing::{Probing, no_media};
 use crate::{FrameCounters, Pacer, Reason, SendingEnd, Transmit};
 use paceline_cc::{
     Allowance, Controller, Limits, Offered, PacketResult, PacketsReport, ReceiverReport, ReceiverRequest,
     Report, SendQueueState, SentPacket, Status, StreamId, Verb,
 };
-use paceline_media::{Discarded, Frame, QueuedPacket, SendQueue, Source};
+use paceline_media::{Discarded, Frame, SendQueue, Source};
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 use paceline_wire::ccfb::{ArrivalReport, Feedback, FeedbackBlock};
 
@@ -71,8 +71,8 @@ pub struct RtpSender<C> {
     clock_step: TimeDelta,
     pub(super) header: Header,
     ecn: Ecn,
-    /// When the first and the last packet left.
-    sent_between: Option<(Time, Time)>,
+    /// When the first and the last packet left; before any did, the end of time and its beginning.
+    sent_between: (Time, Time),
     /// What the controller asks of the receiver.
     pub(super) receiver_request: Option<ReceiverRequest>,
     pub(super) counters: SenderCounters,
@@ -117,7 +117,7 @@ impl<C: Controller> RtpSender<C> {
             clock_step: config.clock_step,
             header,
             ecn: config.ecn,
-            sent_between: None,
+            sent_between: (Time::MAX, Time::ZERO),
             receiver_request: None,
             counters: SenderCounters::default(),
             next_capture: Time::MAX,
@@ -228,8 +228,8 @@ impl<C: Controller> RtpSender<C> {
             ReceiverReport::Remb { .. } => None,
         };
         if let Some(newest_sent) = newest_sent {
-            let sent = self.sent_between;
-            if !sent.is_some_and(|(first, last)| first <= newest_sent && newest_sent <= last.min(now)) {
+            let (first, last) = self.sent_between;
+            if newest_sent < first || last.min(now) < newest_sent {
                 self.counters.unknown_reports += 1;
                 return;
             }
@@ -256,40 +256,6 @@ impl<C: Controller> RtpSender<C> {
             };
             self.results.push(PacketResult { stream: block.stream, sequence, size, sent, status });
         }
-    }
-
-    /// Hands a packet of a stream to the network: its number, what is remembered of it, and what the controller says.
-    #[inline(always)]
-    pub(super) fn send(
-        &mut self,
-        now: Time,
-        id: usize,
-        queued: &QueuedPacket,
-        padding: u8,
-        probe: Option<u64>,
-    ) -> Transmit<RtpPacket> {
-        let stream = &mut self.streams[id];
-        let stream_id = StreamId(id as u8);
-        let packet = RtpPacket {
-            stream: stream_id,
-            sequence: stream.history.next_sequence(),
-            captured: queued.captured,
-            payload: queued.payload,
-            padding,
-            header: self.header,
-            first: Some(queued.first),
-            marker: queued.marker,
-            annotation: self.controller.annotation(now, stream_id),
-        };
-        let size = packet.size();
-        stream.history.push(now, size);
-        self.sent_between = Some((self.sent_between.map_or(now, |(first, _)| first), now));
-        self.refill(now, id);
-        let app_limited = self.streams.iter().all(|stream| stream.queue.is_empty());
-        let sent = SentPacket { stream: stream_id, sequence: packet.sequence, size, probe, app_limited };
-        let update = self.controller.on_sent(now, &sent);
-        self.apply(now, update);
-        Transmit { packet, size, ecn: self.ecn, stream: stream_id, queued: queued.queued }
     }
 
     /// The stream whose packet goes next, if the controller allows its size.
@@ -422,19 +388,40 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
     #[inline]
     fn poll_transmit(&mut self, now: Time) -> Option<Transmit<RtpPacket>> {
         // One place alone hands packets over, so that the controller is compiled into it.
-        let (id, queued, padding, probe) = if self.probing.is_active() {
+        let (id, padding, probe) = if self.probing.is_active() {
             self.next_of_probe(now)?
+        } else if now < self.pacer.next() {
+            return None;
         } else {
-            if now < self.pacer.next() {
-                return None;
-            }
-            let id = self.next_to_send()?;
-            let queued = self.streams[id].queue.pop(now)?;
-            // Before the controller answers: a new pace counts from this packet.
-            self.pacer.on_sent(now, self.header.size() + queued.payload);
-            (id, queued, 0, None)
+            (self.next_to_send()?, 0, None)
         };
-        Some(self.send(now, id, &queued, padding, probe))
+        let stream_id = StreamId(id as u8);
+        let stream = &mut self.streams[id];
+        let queued = if padding == 0 { stream.queue.pop(now)? } else { no_media(now) };
+        let packet = RtpPacket {
+            stream: stream_id,
+            sequence: stream.history.next_sequence(),
+            captured: queued.captured,
+            payload: queued.payload,
+            padding,
+            header: self.header,
+            first: Some(queued.first),
+            marker: queued.marker,
+            annotation: self.controller.annotation(now, stream_id),
+        };
+        let size = packet.size();
+        stream.history.push(now, size);
+        if probe.is_none() {
+            // Before the controller answers: a new pace counts from this packet.
+            self.pacer.on_sent(now, size);
+        }
+        self.sent_between = (self.sent_between.0.min(now), now);
+        self.refill(now, id);
+        let app_limited = self.streams.iter().all(|stream| stream.queue.is_empty());
+        let sent = SentPacket { stream: stream_id, sequence: packet.sequence, size, probe, app_limited };
+        let update = self.controller.on_sent(now, &sent);
+        self.apply(now, update);
+        Some(Transmit { packet, size, ecn: self.ecn, stream: stream_id, queued: queued.queued })
     }
 
     /// What a report says of packets never sent changes nothing.
@@ -442,7 +429,7 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
     fn receive(&mut self, now: Time, feedback: RtpFeedback, _ecn: Ecn) -> Option<RtpFeedback> {
         match &feedback {
             RtpFeedback::Packets(report) => self.handle_report(now, report),
-            RtpFeedback::Half(report) => self.handle_receiver_report(now, *report),
+            RtpFeedback::Half(report) => self.handle_receiver_report(now, **report),
         }
         Some(feedback)
     }
