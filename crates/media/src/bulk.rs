@@ -1,18 +1,21 @@
 //! A file sent as fast as the controller allows: the source of RFC 8867's TCP flows and of every saturating test.
 
 use crate::Frame;
-use paceline_units::{Bytes, Time};
+use paceline_units::{Bytes, Time, params};
 
-/// What a [`Bulk`] source is made of.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct BulkParams {
-    /// The send queue is refilled when it holds less than this; default 64 packets of 1200 B.
-    pub depth: Bytes,
-    /// Payload handed over at a time; a multiple of the packets' payload, or the last packet of each chunk is short.
-    /// Default 64 packets of 1200 B.
-    pub chunk: Bytes,
-    /// Length of the file; none (the default): it never ends.
-    pub length: Option<Bytes>,
+params! {
+    /// What a [`Bulk`] source is made of.
+    #[derive(Copy, Eq)]
+    pub struct BulkParams {
+        {
+            /// The send queue is refilled when it holds less than this; default 64 packets of 1200 B.
+            depth: Bytes = Bytes::new(64 * 1200),
+            /// Payload handed over at a time; a multiple of the packets' payload, or the last packet of each chunk is short.
+            /// Default 64 packets of 1200 B.
+            chunk: Bytes = Bytes::new(64 * 1200),
+        }
+        length: Option<Bytes> = None, else "it never ends", in 1.0, f64::INFINITY, "RFC 8867", "Payload of the file";
+    }
 }
 
 impl BulkParams {
@@ -23,12 +26,6 @@ impl BulkParams {
     pub fn for_payload(max_payload: Bytes) -> BulkParams {
         let chunk = Bytes::new(max_payload.as_u64().max(1).saturating_mul(Self::PACKETS));
         BulkParams { depth: chunk, chunk, length: None }
-    }
-}
-
-impl Default for BulkParams {
-    fn default() -> Self {
-        BulkParams::for_payload(Bytes::new(1200))
     }
 }
 

@@ -3,24 +3,20 @@
 //! The background traffic of RFC 8867, an audio stream, or with `adaptive` the ideal encoder: every frame exactly its
 //! share of the target.
 
-use crate::frame_rate::CaptureGrid;
+use crate::frame_rate::{CaptureGrid, FPS_MAX, FPS_MIN};
 use crate::{Frame, FrameRate};
-use paceline_units::{Bitrate, Bytes, Time};
+use paceline_units::{Bitrate, Bytes, Time, params};
 
-/// What a [`Cbr`] source is made of.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct CbrParams {
-    /// Payload rate; default 1 Mbit/s.
-    pub rate: Bitrate,
-    /// Frame rate; default 50 per second.
-    pub fps: FrameRate,
-    /// Whether the rate follows the controller's target; default no.
-    pub adaptive: bool,
-}
+/// Frames per second unless told otherwise.
+const USUAL_FPS: FrameRate = FrameRate::per_second(50);
 
-impl Default for CbrParams {
-    fn default() -> Self {
-        CbrParams { rate: Bitrate::from_mbps(1), fps: FrameRate::per_second(50), adaptive: false }
+params! {
+    /// What a [`Cbr`] source is made of.
+    #[derive(Copy, Eq)]
+    pub struct CbrParams {
+        rate: Bitrate = Bitrate::from_mbps(1), in 1.0, f64::INFINITY, "RFC 8867", "Payload rate";
+        fps: Option<FrameRate> = Some(USUAL_FPS), else "50; over udp as many as there are full packets", in FPS_MIN, FPS_MAX, "scream-5g-2022 IV", "Frames per second";
+        adaptive: bool = false, "ours", "Whether the rate follows the target";
     }
 }
 
@@ -29,7 +25,7 @@ impl CbrParams {
     /// (see [`FrameRate::new`]).
     pub fn packets(rate: Bitrate, payload: Bytes) -> Option<CbrParams> {
         let fps = FrameRate::new(rate.as_bps(), payload.as_u64().checked_mul(8)?)?;
-        Some(CbrParams { rate, fps, adaptive: false })
+        Some(CbrParams { rate, fps: Some(fps), adaptive: false })
     }
 }
 
@@ -49,15 +45,16 @@ pub struct Cbr {
 impl Cbr {
     /// A source at rest.
     pub fn new(params: CbrParams) -> Cbr {
-        let (bytes, remainder) = params.fps.bytes_per_frame(params.rate);
+        let fps = params.fps.unwrap_or(USUAL_FPS);
+        let (bytes, remainder) = fps.bytes_per_frame(params.rate);
         Cbr {
             adaptive: params.adaptive,
-            grid: CaptureGrid::new(params.fps),
+            grid: CaptureGrid::new(fps),
             next_id: 0,
             bytes,
             remainder,
             carry: 0,
-            unit: params.fps.carry_unit(),
+            unit: fps.carry_unit(),
         }
     }
 
@@ -130,7 +127,7 @@ mod tests {
         #[test]
         fn the_rate_is_exact(rate in 0u64..1_000_000_000, frames in 1u64..500, seconds in 1u64..20, n in 1u64..500) {
             let fps = FrameRate::new(frames, seconds).expect("small enough");
-            let mut cbr = Cbr::new(CbrParams { rate: Bitrate::from_bps(rate), fps, adaptive: false });
+            let mut cbr = Cbr::new(CbrParams { rate: Bitrate::from_bps(rate), fps: Some(fps), adaptive: false });
             cbr.start(Time::ZERO);
             let expected = u128::from(n) * u128::from(rate) * u128::from(seconds) / (8 * u128::from(frames));
             prop_assert_eq!(u128::from(total(&mut cbr, n)), expected);

@@ -3,9 +3,14 @@
 //! Frame `n` is captured at start + floor(n / fps) in whole nanoseconds. The grid is advanced by a whole interval and a
 //! carried remainder, which is the same number without a division per frame and never drifts.
 
+use paceline_units::param::{Kind, Parameter, Value};
 use paceline_units::{Bitrate, Time, TimeDelta};
 
 const NANOS_PER_SEC: u128 = 1_000_000_000;
+
+/// The lowest and the highest number of frames per second that can be written.
+pub(crate) const FPS_MIN: f64 = 0.001;
+pub(crate) const FPS_MAX: f64 = 1e6;
 
 /// An exact frame rate: `frames` per `seconds`, so that 29.97 and 30000/1001 both are what they say.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,7 +45,7 @@ impl FrameRate {
 
     /// The rate as written, to a thousandth of a frame: 29.97 is 2997/100. None outside 0.001 to a million, and for NaN.
     pub fn from_fps_f64(fps: f64) -> Option<FrameRate> {
-        if !(0.001..=1e6).contains(&fps) {
+        if !(FPS_MIN..=FPS_MAX).contains(&fps) {
             return None;
         }
         FrameRate::new((fps * 1_000.0 + 0.5) as u64, 1_000)
@@ -68,6 +73,19 @@ impl FrameRate {
     /// What a carry of [`Self::bytes_per_frame`] must reach to make a byte.
     pub(crate) fn carry_unit(self) -> u128 {
         8 * u128::from(self.frames)
+    }
+}
+
+/// Written to a thousandth.
+impl Parameter for FrameRate {
+    const KIND: Kind = Kind::Ratio;
+
+    fn to_value(&self) -> Option<Value> {
+        Some(Value::Ratio(self.as_fps_f64()))
+    }
+
+    fn from_value(value: Value) -> Option<FrameRate> {
+        if let Value::Ratio(fps) = value { FrameRate::from_fps_f64(fps) } else { None }
     }
 }
 

@@ -14,15 +14,16 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
-use paceline_units::Bitrate;
+use paceline_units::{Bitrate, names};
 
-/// How a frame-size file is written.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum FrameTraceFormat {
-    /// One size in bytes per line.
-    Sizes,
-    /// "Nframe type X time bytes" or "Nframe type QP PSNR bytes"; only type and bytes are used.
-    Syncodecs,
+names! {
+    /// How a frame-size file is written.
+    pub enum FrameTraceFormat {
+        /// One size in bytes per line.
+        Sizes = "sizes",
+        /// "Nframe type X time bytes" or "Nframe type QP PSNR bytes"; only type and bytes are used.
+        Syncodecs = "syncodecs",
+    }
 }
 
 /// One frame of a trace.

@@ -17,127 +17,74 @@ mod presets;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-pub use presets::{FRAME_PRESETS, FramePreset};
+pub use presets::{FRAME_PRESETS, FramePreset, FramePresetName};
 
-use crate::parameter::in_range;
-use crate::{FrameTrace, InvalidParameter, TraceFrame};
-use paceline_units::{Bytes, RandomStream};
+use crate::{FrameTrace, TraceFrame};
+use paceline_units::param::{ParamError, ParamSet as _, Reason};
+use paceline_units::{Bytes, RandomStream, params};
 
+/// The largest frame, in bytes.
+const LARGEST: f64 = u32::MAX as f64;
 /// The most quantiles of sizes.
 const MOST_SIZES: usize = 1001;
 /// The most factors after a key frame.
 const MOST_AFTER: usize = 100;
 
-/// What the sizes are drawn from.
-#[derive(Clone, PartialEq, Debug)]
-pub struct FrameSizeParams {
-    /// Expected mean payload of a frame; default 25,888 B (10.36 Mbit/s at 50 fps).
-    pub mean: Bytes,
-    /// Standard deviation of the logarithm of an ordinary frame's size; default 0.19.
-    pub sigma: f64,
-    /// Correlation of the logarithms of neighbouring frames, from -0.99 to 0.99; default -0.3.
-    pub correlation: f64,
-    /// Correlation over two frames, which makes x an AR(2) process; from 2 correlation² - 1 to 1, both excluded. Default
-    /// none: what AR(1) makes of `correlation`, its square.
-    pub correlation2: Option<f64>,
-    /// Quantiles of an ordinary frame's size at even steps of probability, the first its minimum and the last its
-    /// maximum, in any unit: `mean` says how large frames are. Linear in between, in place of the lognormal
-    /// distribution of `sigma`. Default empty: lognormal.
-    pub sizes: Vec<f64>,
-    /// Every this many frames comes a key frame, the first frame being one; default 120, 0: never.
-    pub key_interval: u64,
-    /// How much larger a key frame is; default 2.5.
-    pub key_scale: f64,
-    /// Standard deviation of the logarithm of a key frame's size; default none: it varies as an ordinary frame.
-    pub key_sigma: Option<f64>,
-    /// Factors on the frames that follow a key frame, the next one first; default empty: they are ordinary.
-    pub after_key: Vec<f64>,
-    /// Probability that a frame is the first of a new scene; default 0.02.
-    pub scene_change: f64,
-    /// How much larger the first frame of a scene is; default 1.75.
-    pub scene_scale: f64,
-    /// Smallest frame; default 1,200 B.
-    pub min: Bytes,
-    /// Largest frame; default 69,000 B.
-    pub max: Bytes,
+params! {
+    /// What the sizes are drawn from.
+    pub struct FrameSizeParams {
+        mean: Bytes = Bytes::new(25_888), in 1.0, LARGEST, "ours", "Expected mean payload of a frame";
+        sigma: f64 = 0.19, in 0.0, 3.0, "ours", "Standard deviation of the logarithm of an ordinary frame's size";
+        correlation: f64 = -0.3, in -0.99, 0.99, "ours", "Correlation of the logarithms of neighbouring frames";
+        correlation2: Option<f64> = None, else "the square of `correlation`", in -1.0, 1.0, "docs/generators.md", "Correlation over two frames; above 2 `correlation`² - 1, below 1";
+        sizes: Vec<f64> = Vec::new(), else "lognormal with `sigma`", in 0.0, 1e9, "docs/generators.md", "Quantiles of an ordinary frame's size, relative to each other, at even steps from the smallest to the largest: `[0.5, 1.0, 2.0]`. Excludes `sigma`, `scene_change` and `scene_scale`";
+        key_interval: u64 = 120, in 0.0, f64::INFINITY, "ours", "Every this many frames comes a key frame, the first frame being one; 0: never";
+        key_scale: f64 = 2.5, in 0.0, 100.0, "ours", "How much larger a key frame is";
+        key_sigma: Option<f64> = None, else "as an ordinary frame", in 0.0, 3.0, "docs/generators.md", "Standard deviation of the logarithm of a key frame's size";
+        after_key: Vec<f64> = Vec::new(), else "they are ordinary", in 0.0, 100.0, "docs/generators.md", "Factors on the frames behind a key frame: `[0.6, 0.8]`";
+        scene_change: f64 = 0.02, in 0.0, 1.0, "ours", "Probability that a frame is the first of a new scene";
+        scene_scale: f64 = 1.75, in 0.0, 100.0, "ours", "How much larger the first frame of a scene is";
+        min: Bytes = Bytes::new(1_200), in 1.0, LARGEST, "ours", "Smallest frame";
+        max: Bytes = Bytes::new(69_000), in 1.0, LARGEST, "ours", "Largest frame";
+    }
+    ordered min <= max;
+    idle beside_sizes;
+    check distribution;
 }
 
-impl Default for FrameSizeParams {
-    fn default() -> Self {
-        FrameSizeParams {
-            mean: Bytes::new(25_888),
-            sigma: 0.19,
-            correlation: -0.3,
-            correlation2: None,
-            sizes: Vec::new(),
-            key_interval: 120,
-            key_scale: 2.5,
-            key_sigma: None,
-            after_key: Vec::new(),
-            scene_change: 0.02,
-            scene_scale: 1.75,
-            min: Bytes::new(1_200),
-            max: Bytes::new(69_000),
-        }
+/// What shapes the lognormal distribution does nothing where `sizes` says how ordinary frames vary.
+fn beside_sizes(params: &FrameSizeParams, name: &str) -> Option<Reason> {
+    let is_lognormal = matches!(name, "sigma" | "scene_change" | "scene_scale");
+    (is_lognormal && !params.sizes.is_empty()).then(|| {
+        Reason::Useless(
+            "nothing: `sizes`, of the scenario or its preset, says how ordinary frames vary".into(),
+        )
+    })
+}
+
+fn distribution(params: &FrameSizeParams) -> Result<(), ParamError> {
+    let wrong =
+        |name: &str, found: String, expected: &'static str| Err(ParamError::new(name, found, expected));
+    let lowest = 2.0 * params.correlation * params.correlation - 1.0;
+    if let Some(second) = params.correlation2.filter(|second| !(lowest < *second && *second < 1.0)) {
+        return wrong("correlation2", second.to_string(), "a number above 2 correlation² - 1 and below 1");
     }
+    if params.after_key.len() > MOST_AFTER {
+        return wrong("after_key", format!("{} factors", params.after_key.len()), "at most 100 factors");
+    }
+    if params.sizes.len() > MOST_SIZES {
+        return wrong("sizes", format!("{} sizes", params.sizes.len()), "at most 1001 sizes");
+    }
+    if let Some(pair) = params.sizes.windows(2).find(|pair| pair[0] > pair[1]) {
+        return wrong("sizes", format!("{} before {}", pair[0], pair[1]), "sizes that do not fall");
+    }
+    if params.sizes.last() == Some(&0.0) {
+        return wrong("sizes", "only zeros".into(), "a size above 0");
+    }
+    Ok(())
 }
 
 impl FrameSizeParams {
-    /// Says which value is out of range.
-    pub fn validate(&self) -> Result<(), InvalidParameter> {
-        let largest = f64::from(u32::MAX);
-        in_range("mean", self.mean.as_f64(), (1.0, largest), "a size from 1 B to 4.29 GB")?;
-        in_range("sigma", self.sigma, (0.0, 3.0), "a number from 0 to 3")?;
-        in_range("correlation", self.correlation, (-0.99, 0.99), "a number from -0.99 to 0.99")?;
-        self.validate_correlation2()?;
-        self.validate_sizes()?;
-        in_range("key_sigma", self.key_sigma.unwrap_or(0.0), (0.0, 3.0), "a number from 0 to 3")?;
-        if self.after_key.len() > MOST_AFTER {
-            return Err(InvalidParameter {
-                name: "after_key",
-                found: format!("{} factors", self.after_key.len()),
-                expected: "at most 100 factors",
-            });
-        }
-        for &factor in &self.after_key {
-            in_range("after_key", factor, (0.0, 100.0), "factors from 0 to 100")?;
-        }
-        in_range("key_scale", self.key_scale, (0.0, 100.0), "a factor from 0 to 100")?;
-        in_range("scene_change", self.scene_change, (0.0, 1.0), "a probability from 0 to 1")?;
-        in_range("scene_scale", self.scene_scale, (0.0, 100.0), "a factor from 0 to 100")?;
-        in_range("min", self.min.as_f64(), (1.0, largest), "a size from 1 B to 4.29 GB")?;
-        in_range("max", self.max.as_f64(), (self.min.as_f64(), largest), "a size from min to 4.29 GB")
-    }
-
-    fn validate_correlation2(&self) -> Result<(), InvalidParameter> {
-        let lowest = 2.0 * self.correlation * self.correlation - 1.0;
-        match self.correlation2 {
-            Some(second) if !(lowest < second && second < 1.0) => Err(InvalidParameter {
-                name: "correlation2",
-                found: second.to_string(),
-                expected: "a number above 2 correlation² - 1 and below 1",
-            }),
-            _ => Ok(()),
-        }
-    }
-
-    fn validate_sizes(&self) -> Result<(), InvalidParameter> {
-        let wrong = |found: String, expected| Err(InvalidParameter { name: "sizes", found, expected });
-        if self.sizes.len() > MOST_SIZES {
-            return wrong(format!("{} sizes", self.sizes.len()), "at most 1001 sizes");
-        }
-        if let Some(size) = self.sizes.iter().find(|size| !(0.0..=1e9).contains(*size)) {
-            return wrong(size.to_string(), "sizes from 0 to 1e9, in any unit");
-        }
-        if let Some(pair) = self.sizes.windows(2).find(|pair| pair[0] > pair[1]) {
-            return wrong(format!("{} before {}", pair[0], pair[1]), "sizes that do not fall");
-        }
-        if self.sizes.last() == Some(&0.0) {
-            return wrong("only zeros".into(), "a size above 0");
-        }
-        Ok(())
-    }
-
     /// The mean of `sizes`, or of exp(x).
     fn ordinary_mean(&self) -> f64 {
         match self.sizes.as_slice() {
@@ -191,12 +138,11 @@ impl FrameSizeParams {
 }
 
 /// `count` frame sizes, at least one. The same seed gives the same sizes, and a longer trace starts with the shorter.
-pub fn frame_sizes(
-    seed: u64,
-    count: usize,
-    params: &FrameSizeParams,
-) -> Result<FrameTrace, InvalidParameter> {
-    params.validate()?;
+///
+/// # Errors
+/// Says which parameter is out of range.
+pub fn frame_sizes(seed: u64, count: usize, params: &FrameSizeParams) -> Result<FrameTrace, ParamError> {
+    params.check()?;
     let mut random = RandomStream::new(seed, "media.frame_sizes");
     let (low, high) = (params.min.as_f64(), params.max.as_f64());
     let unit = params.unit();
@@ -215,11 +161,7 @@ pub fn frame_sizes(
         frames.push(TraceFrame { bytes: bytes as u32, key });
         process.step(&mut random);
     }
-    FrameTrace::new(&frames).ok_or(InvalidParameter {
-        name: "min",
-        found: params.min.as_u64().to_string(),
-        expected: "a size from 1 B",
-    })
+    FrameTrace::new(&frames).ok_or_else(|| ParamError::new("min", params.min.as_u64(), "a size from 1 B"))
 }
 
 /// A standard normal AR(1) or AR(2) process.

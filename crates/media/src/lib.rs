@@ -52,7 +52,6 @@ mod frame;
 mod frame_rate;
 mod frame_trace;
 pub mod generate;
-mod parameter;
 pub mod playout;
 mod rfc8593;
 mod send_queue;
@@ -64,8 +63,7 @@ pub use cbr::{Cbr, CbrParams};
 pub use frame::Frame;
 pub use frame_rate::FrameRate;
 pub use frame_trace::{FrameTrace, FrameTraceError, FrameTraceFormat, TraceFrame};
-pub use generate::{FRAME_PRESETS, FramePreset, FrameSizeParams, frame_sizes};
-pub use parameter::InvalidParameter;
+pub use generate::{FRAME_PRESETS, FramePreset, FramePresetName, FrameSizeParams, frame_sizes};
 pub use playout::{
     AdaptiveParams, ArrivedPacket, DisplayedFrame, FixedPlayout, FrameDelayParts, ImmediatePlayout, Playout,
     PlayoutConfig, PlayoutCounters, StreamPlayout,

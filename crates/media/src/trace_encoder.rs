@@ -12,51 +12,26 @@
 //! large, and the long-run payload rate is the target. The paper does not say where `nominal` starts; here it starts at
 //! the trace's mean rate unless `nominal_start` says otherwise.
 
-use crate::frame_rate::CaptureGrid;
-use crate::parameter::in_range;
-use crate::{Frame, FrameRate, FrameTrace, InvalidParameter};
-use paceline_units::{Bitrate, Bytes, Time};
+use crate::frame_rate::{CaptureGrid, FPS_MAX, FPS_MIN};
+use crate::{Frame, FrameRate, FrameTrace};
+use paceline_units::param::{ParamError, ParamSet as _};
+use paceline_units::{Bitrate, Bytes, Time, TimeDelta, params};
 
-/// What a [`TraceEncoder`] is made of, beside its trace.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct TraceEncoderParams {
-    /// Frame rate; default 50 per second (the paper, section IV).
-    pub fps: FrameRate,
-    /// Weight of the newest trace frame in `nominal`, from 0 to 1; default 0.05 (equation 3). The rest, 0.95, is the
-    /// weight of the old value.
-    pub nominal_gain: f64,
-    /// Where `nominal` starts; default none: at the trace's mean rate (not in the paper).
-    pub nominal_start: Option<Bitrate>,
-    /// Payload rate until the first target arrives; default 1 Mbit/s (Table I: start bitrate).
-    pub target_start: Bitrate,
-    /// The trace frame that is captured first, counted from 0 and taken modulo the trace's length; default 0.
-    pub start_frame: u64,
-    /// A key frame asked for is this much larger than the trace frame in its place, from 0 to 100. Default 1: the
-    /// traces know no sizes of key frames on demand, so that nothing changes but the mark (as in the reference
-    /// simulator). The first frame is marked key too, but never scaled.
-    pub key_frame_scale: f64,
-}
-
-impl Default for TraceEncoderParams {
-    fn default() -> Self {
-        TraceEncoderParams {
-            fps: FrameRate::per_second(50),
-            nominal_gain: 0.05,
-            nominal_start: None,
-            target_start: Bitrate::from_mbps(1),
-            start_frame: 0,
-            key_frame_scale: 1.0,
+params! {
+    /// What a [`TraceEncoder`] is made of, beside its trace.
+    #[derive(Copy)]
+    pub struct TraceEncoderParams {
+        {
+            /// Payload rate until the first target arrives; default 1 Mbit/s (Table I: start bitrate).
+            target_start: Bitrate = Bitrate::from_mbps(1),
         }
-    }
-}
-
-impl TraceEncoderParams {
-    /// Says which value is out of range.
-    pub fn validate(&self) -> Result<(), InvalidParameter> {
-        in_range("nominal_gain", self.nominal_gain, (0.0, 1.0), "a ratio from 0 to 1")?;
-        in_range("key_frame_scale", self.key_frame_scale, (0.0, 100.0), "a factor from 0 to 100")?;
-        let start = self.nominal_start.map_or(1.0, Bitrate::as_bps_f64);
-        in_range("nominal_start", start, (1.0, 1e12), "a rate from 1 bps to 1000 Gbps")
+        fps: FrameRate = FrameRate::per_second(50), in FPS_MIN, FPS_MAX, "scream-5g-2022 IV", "Frames per second";
+        offset: TimeDelta = TimeDelta::ZERO, in 0.0, 1e6, "", "Where in the trace the run starts, rounded down to a frame and taken around the trace";
+        // The traces know no sizes of key frames on demand, so that by default nothing changes but the mark, as in the
+        // reference simulator. The first frame is marked key too, but never scaled.
+        key_frame_scale: f64 = 1.0, in 0.0, 100.0, "ours", "How much larger a key frame on demand is than the trace frame in its place";
+        nominal_gain: f64 = 0.05, in 0.0, 1.0, "scream-5g-2022 eq. 3", "Weight of the newest trace frame in the trace's short-term rate";
+        nominal_start: Option<Bitrate> = None, else "at its mean", in 1.0, 1e12, "ours", "Where the trace's short-term rate starts";
     }
 }
 
@@ -77,15 +52,19 @@ pub struct TraceEncoder {
 
 impl TraceEncoder {
     /// An encoder at rest.
-    pub fn new(trace: FrameTrace, params: TraceEncoderParams) -> Result<TraceEncoder, InvalidParameter> {
-        params.validate()?;
+    ///
+    /// # Errors
+    /// Says which parameter is out of range.
+    pub fn new(trace: FrameTrace, params: TraceEncoderParams) -> Result<TraceEncoder, ParamError> {
+        params.check()?;
+        let start = (params.offset.as_secs_f64() * params.fps.as_fps_f64()) as u64;
         let nominal = params.nominal_start.unwrap_or_else(|| trace.mean_rate(params.fps));
         Ok(TraceEncoder {
             grid: CaptureGrid::new(params.fps),
             target: params.target_start.as_bps_f64(),
             nominal: nominal.as_bps_f64(),
             rate_per_byte: 8.0 * params.fps.as_fps_f64(),
-            position: (params.start_frame % trace.frames().len() as u64) as usize,
+            position: (start % trace.frames().len() as u64) as usize,
             next_id: 0,
             key_requested: false,
             trace,
@@ -226,8 +205,8 @@ mod tests {
 
     #[test]
     fn the_place_to_start_is_taken_around_the_trace() {
-        let params =
-            TraceEncoderParams { start_frame: 5, nominal_gain: 0.0, ..TraceEncoderParams::default() };
+        let offset = TimeDelta::from_millis(5 * 20);
+        let params = TraceEncoderParams { offset, nominal_gain: 0.0, ..TraceEncoderParams::default() };
         let mut encoder = encoder(trace(&[1_000, 2_000, 3_000]), params);
         encoder.set_target(Time::ZERO, Bitrate::from_bps(2_000 * 8 * 50));
         assert_eq!(payloads(&mut encoder, 4), [3_000, 1_000, 2_000, 3_000]);

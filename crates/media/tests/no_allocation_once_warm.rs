@@ -72,7 +72,7 @@ fn encoder() -> Source {
 fn hybrid() -> Source {
     let params = VideoModelParams {
         fps: FrameRate::per_second(50),
-        r_max: Bitrate::from_mbps(10),
+        r_max: Some(Bitrate::from_mbps(10)),
         ..VideoModelParams::default()
     };
     let rates = [1, 20].map(Bitrate::from_mbps);

@@ -29,6 +29,7 @@ fn tables(wanted: &str) -> Result<String, String> {
         "noises" => registry::noises(),
         "playouts" => registry::playouts(),
         "sources" => registry::sources(),
+        "generators" => registry::generators(),
         "traces" => registry::traces(),
         "transports" => registry::transports(),
         _ => return Err(format!("reference.md: no family \"{family}\"")),

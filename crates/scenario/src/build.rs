@@ -6,12 +6,13 @@ use crate::ccids::FlowCcids;
 use crate::error::{Place, ScenarioError};
 use crate::files::{FileError, Loader};
 use crate::overrides;
+use crate::source::*;
 use crate::spec::*;
 use paceline_cc::{AnyController, AnyReceiverHalf, Controller, FlowSetup, Limits, StreamId, Verb};
 use paceline_link::generate::{mmwave, states};
 use paceline_link::{LinkConfig, RateProcess, Trace};
 use paceline_media::{
-    Bulk, BulkParams, Cbr, CbrParams, FrameRate, FrameTrace, PlayoutConfig, Source, TraceEncoder,
+    Bulk, BulkParams, Cbr, CbrParams, FrameTrace, FrameTraceFormat, PlayoutConfig, Source, TraceEncoder,
     TraceEncoderParams, frame_sizes,
 };
 use paceline_transport::dccp::{CCID_2, Carried, Ccid, DccpConfig, DccpSender};
@@ -20,6 +21,7 @@ use paceline_transport::tcp::transfers::{TransfersConfig, TransfersSender};
 use paceline_transport::tcp::{TcpConfig, TcpSender};
 use paceline_transport::udp::UdpSender;
 use paceline_transport::{Plan, SendingEnd};
+use paceline_units::param::{FileName, ParamError};
 use paceline_units::{Bitrate, Bytes, Ecn, RandomStream, Time, TimeDelta};
 use paceline_wire::dccp::ServiceCode;
 use std::collections::BTreeMap;
@@ -260,6 +262,11 @@ fn wrong(key: String, found: impl Display, expected: &str) -> ScenarioError {
     ScenarioError { file: "".into(), place: Place::Whole, key, found, expected, hint: None }
 }
 
+/// The error of a parameter in the table at `table`.
+fn within(table: &str, error: &ParamError) -> ScenarioError {
+    wrong(format!("{table}.{}", error.name), &error.found, &error.expected)
+}
+
 struct Builder<'a> {
     scenario: &'a Scenario,
     loader: &'a Loader,
@@ -296,9 +303,7 @@ impl Builder<'_> {
             down: link.down.iter().map(|&(from, to)| (at(from), at(to))).collect(),
             overhead: link.overhead,
         };
-        config
-            .validate()
-            .map_err(|error| wrong(format!("{table}.{}", error.name), error.found, &error.expected))?;
+        config.validate().map_err(|error| within(&table, &error))?;
         Ok(config)
     }
 
@@ -441,40 +446,28 @@ impl Builder<'_> {
         target_start: Bitrate,
     ) -> Result<Source, ScenarioError> {
         let table = source_table(flow, stream);
-        let rate_of = |fps: f64| {
-            FrameRate::from_fps_f64(fps)
-                .ok_or_else(|| wrong(format!("{table}.fps"), fps, "a number from 0.001 to 1e6"))
-        };
         match &stream.source {
             SourceSpec::TraceEncoder(spec) => {
                 let name = format!("flow.{}.{}.frames", flow.name, stream.label());
-                let params = TraceEncoderParams {
-                    fps: rate_of(spec.fps)?,
-                    nominal_gain: spec.nominal_gain,
-                    nominal_start: spec.nominal_start,
-                    target_start,
-                    start_frame: (spec.offset.as_secs_f64() * spec.fps) as u64,
-                    key_frame_scale: spec.key_frame_scale,
-                };
+                let params = TraceEncoderParams { target_start, ..spec.encoder };
                 let encoder = TraceEncoder::new(self.frame_trace(&spec.frames, &table, &name)?, params);
-                encoder.map(Source::TraceEncoder).map_err(|error| wrong(table, error.found, error.expected))
+                encoder.map(Source::TraceEncoder).map_err(|error| within(&table, &error))
             }
             SourceSpec::Rfc8593(spec) => {
                 let name = format!("flow.{}.{}", flow.name, stream.label());
                 self.video_model(spec, &table, &name, target_start).map(Source::Rfc8593)
             }
-            SourceSpec::Cbr { rate, fps, adaptive } => {
-                let params = match fps {
-                    Some(fps) => CbrParams { rate: *rate, fps: rate_of(*fps)?, adaptive: *adaptive },
-                    None => CbrParams::packets(*rate, max_payload).ok_or_else(|| {
-                        let expected = "at most 1e6 packets per second";
-                        wrong(format!("{table}.rate"), paceline_units::text::format_rate(*rate), expected)
-                    })?,
+            SourceSpec::Cbr(params) => {
+                let packets = || {
+                    CbrParams::packets(params.rate, max_payload).ok_or_else(|| {
+                        let found = paceline_units::text::format_rate(params.rate);
+                        wrong(format!("{table}.rate"), found, "at most 1e6 packets per second")
+                    })
                 };
-                Ok(Source::Cbr(Cbr::new(params)))
+                Ok(Source::Cbr(Cbr::new(params.fps.map_or_else(packets, |_| Ok(*params))?)))
             }
-            SourceSpec::Bulk { length } => Ok(Source::Bulk(Bulk::new(BulkParams {
-                length: *length,
+            SourceSpec::Bulk(params) => Ok(Source::Bulk(Bulk::new(BulkParams {
+                length: params.length,
                 ..BulkParams::for_payload(max_payload)
             }))),
             SourceSpec::ShortTransfers(_) => {
@@ -489,26 +482,31 @@ impl Builder<'_> {
         table: &str,
         name: &str,
     ) -> Result<FrameTrace, ScenarioError> {
-        match frames {
-            FramesSpec::Generator { params, count, seed } => {
-                let count = usize::try_from(*count).unwrap_or(usize::MAX);
-                frame_sizes(self.seed(*seed, name), count, params).map_err(|error| {
-                    wrong(format!("{table}.generator.{}", error.name), error.found, error.expected)
-                })
-            }
-            FramesSpec::File { file, format } => {
-                let known = format!("{file} {format:?}");
-                if let Some(trace) = self.frames.get(&known) {
-                    return Ok(trace.clone());
-                }
-                let key = format!("{table}.file");
-                let (bytes, path) = self.read(&key, file)?;
-                let trace = FrameTrace::parse(&bytes, *format)
-                    .map_err(|error| wrong(key, in_file(&error.found, error.line, &path), error.expected))?;
-                self.frames.insert(known, trace.clone());
-                Ok(trace)
-            }
+        if let Some(FrameGenerator::Frames(drawn)) = &frames.generator {
+            let count = usize::try_from(drawn.count).unwrap_or(usize::MAX);
+            return frame_sizes(self.seed(drawn.seed, name), count, &drawn.sizes)
+                .map_err(|error| within(&format!("{table}.generator"), &error));
         }
+        let file = frames.file.clone().unwrap_or_default();
+        self.recorded_frames(&file, frames.format, table)
+    }
+
+    fn recorded_frames(
+        &mut self,
+        file: &FileName,
+        format: Option<FrameTraceFormat>,
+        table: &str,
+    ) -> Result<FrameTrace, ScenarioError> {
+        let known = format!("{} {format:?}", file.0);
+        if let Some(trace) = self.frames.get(&known) {
+            return Ok(trace.clone());
+        }
+        let key = format!("{table}.file");
+        let (bytes, path) = self.read(&key, &file.0)?;
+        let trace = FrameTrace::parse(&bytes, format)
+            .map_err(|error| wrong(key, in_file(&error.found, error.line, &path), error.expected))?;
+        self.frames.insert(known, trace.clone());
+        Ok(trace)
     }
 }
 

@@ -13,6 +13,7 @@ mod reader;
 mod recording;
 pub mod registry;
 mod schema;
+mod source;
 mod spec;
 #[cfg(test)]
 mod tests;
@@ -25,5 +26,6 @@ pub use error::{Place, ScenarioError, nearest};
 pub use files::{FileError, Loader, MAX_FILE};
 pub use overrides::{apply, parse_with};
 pub use schema::parse;
+pub use source::*;
 pub use spec::*;
 pub use typed::{TypedParameter, TypedValue, quantity};

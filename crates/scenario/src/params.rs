@@ -2,13 +2,13 @@
 
 use crate::error::ScenarioError;
 use crate::reader::{Node, NotYet, Table};
-use paceline_units::param::{Kind, Kinds, Need, ParamError, ParamSet, Spec, UNLIMITED, Value};
+use paceline_units::param::{self, Kind, Kinds, Need, ParamError, ParamSet, Reason, Spec, UNLIMITED, Value};
 use paceline_units::text::one_of;
 use toml_edit::{Array, InlineTable};
 
 /// The names of `specs`, behind those of `more`.
-fn names(more: &[&'static str], specs: &[Spec]) -> Vec<&'static str> {
-    more.iter().copied().chain(specs.iter().map(|spec| spec.name)).collect()
+fn names<'s>(more: &[&'static str], specs: impl IntoIterator<Item = &'s Spec>) -> Vec<&'static str> {
+    more.iter().copied().chain(specs.into_iter().map(|spec| spec.name)).collect()
 }
 
 /// Sets in `params` what `table` says, which may have the keys of `more` beside; then checks that all fit each other.
@@ -27,13 +27,15 @@ pub(crate) fn set(
     params: &mut impl ParamSet,
     more: &[&'static str],
 ) -> Result<(), ScenarioError> {
-    table.only(&names(more, params.specs()))?;
+    let known = params.specs().iter().filter(|spec| params.idle(spec.name) != Some(Reason::Unknown));
+    table.only(&names(more, known))?;
     set_some(table, params)
 }
 
-/// The same of a table that has other keys as well, which somebody else reads.
+/// The same of a table that has other keys as well. What has an owner ([`Kind::Family`], [`Kind::Other`])
+/// is left to it.
 pub(crate) fn set_some(table: &Table<'_>, params: &mut impl ParamSet) -> Result<(), ScenarioError> {
-    for spec in params.specs() {
+    for spec in params.specs().iter().filter(|spec| !matches!(spec.kind, Kind::Family(_) | Kind::Other(_))) {
         match table.find(spec.name) {
             Some(node) => {
                 let value = value(spec, &node)?;
@@ -48,14 +50,26 @@ pub(crate) fn set_some(table: &Table<'_>, params: &mut impl ParamSet) -> Result<
 
 /// Fails if parameters read from `table` do not fit each other: at the key that is to blame, if the table has it.
 pub(crate) fn check(table: &Table<'_>, params: &impl ParamSet) -> Result<(), ScenarioError> {
+    for spec in params.specs().iter().rev() {
+        let Some(node) = table.find(spec.name) else { continue };
+        if let Some(Reason::Useless(expected)) = params.idle(spec.name) {
+            return Err(node.fail(&expected));
+        }
+        if let Some(other) = spec.excludes.iter().find(|other| table.find(other).is_some()) {
+            return Err(node.fail(&format!("either {other} or {}, not both", spec.name)));
+        }
+    }
     params.contradiction().map_err(|error| blame(table, &error))
 }
 
 /// The error of a parameter of `table`.
 pub(crate) fn blame(table: &Table<'_>, error: &ParamError) -> ScenarioError {
     let either = std::iter::once(error).chain(error.other.as_deref());
-    let given = either.filter_map(|error| Some(table.find(&error.name)?.fail(&error.expected))).next();
-    given.unwrap_or_else(|| table.fail(&format!("{} = {}", error.name, error.found), &error.expected))
+    let given = either.filter_map(|error| Some(table.at(&error.name)?.fail(&error.expected))).next();
+    given.unwrap_or_else(|| match error.name.as_str() {
+        "" => table.fail(&error.found, &error.expected),
+        name => table.fail(&format!("{name} = {}", error.found), &error.expected),
+    })
 }
 
 /// One of a family, chosen by the key `kind`, with what `table` says of it; `usual` without that key, if there is a usual
@@ -82,8 +96,8 @@ fn missing(table: &Table<'_>, spec: &Spec) -> ScenarioError {
 /// What `node` says of the parameter `spec`, within its range.
 fn value(spec: &Spec, node: &Node<'_>) -> Result<Value, ScenarioError> {
     let of_list = |kind: Kind| {
-        let spec = Spec { kind, ..*spec };
-        node.list(&spec.expected())?.iter().map(|item| value(&spec, item)).collect::<Result<_, _>>()
+        let item = Spec { kind, ..*spec };
+        node.list(&spec.expected())?.iter().map(|node| value(&item, node)).collect::<Result<_, _>>()
     };
     let value = match spec.kind {
         Kind::Time | Kind::Rate | Kind::Ramp | Kind::Size => match (node.as_text(), spec.kind.dimension()) {
@@ -101,7 +115,7 @@ fn value(spec: &Spec, node: &Node<'_>) -> Result<Value, ScenarioError> {
         },
         Kind::List(kind) => Value::List(of_list(*kind)?),
         Kind::Table(specs) => Value::Table(table(specs, &node.table(&spec.expected())?)?),
-        Kind::Other(_) => return Err(node.fail(&spec.expected())),
+        Kind::Family(_) | Kind::Other(_) => return Err(node.fail(&spec.expected())),
     };
     spec.check(&value).map_err(|error| node.fail(&error.expected))?;
     Ok(value)
@@ -115,6 +129,11 @@ fn unlimited(spec: &Spec) -> Option<Value> {
 /// What a table inside says.
 fn table(specs: &[Spec], table: &Table<'_>) -> Result<Vec<(&'static str, Value)>, ScenarioError> {
     table.only(&names(&[], specs))?;
+    if let Some(spec) =
+        specs.iter().find(|spec| spec.need == Need::Required && table.find(spec.name).is_none())
+    {
+        return Err(missing(table, spec));
+    }
     let given = specs.iter().filter_map(|spec| Some((spec, table.find(spec.name)?)));
     given.map(|(spec, node)| Ok((spec.name, value(spec, &node)?))).collect()
 }
@@ -134,11 +153,9 @@ pub(crate) fn toml(value: &Value) -> toml_edit::Value {
     }
 }
 
-/// Adds all parameters that are not left out to `table`.
+/// Adds all parameters that do something and are not left out to `table`.
 pub(crate) fn write(table: &mut dyn toml_edit::TableLike, params: &impl ParamSet) {
-    for spec in params.specs() {
-        if let Some(value) = params.value(spec.name) {
-            table.insert(spec.name, toml_edit::value(toml(&value)));
-        }
+    for (name, value) in param::values(params) {
+        table.insert(name, toml_edit::value(toml(&value)));
     }
 }

@@ -299,6 +299,21 @@ impl<'a> Table<'a> {
         })
     }
 
+    /// The value at a path inside the table, such as `states[1].name`.
+    pub(crate) fn at(&self, path: &str) -> Option<Node<'a>> {
+        let end = path.find(['.', '[']).unwrap_or(path.len());
+        let (mut node, mut rest) = (self.find(&path[..end])?, &path[end..]);
+        while let Some(index) = rest.strip_prefix('[') {
+            let (index, after) = index.split_once(']')?;
+            node = node.list("").ok()?.into_iter().nth(index.parse().ok()?)?;
+            rest = after;
+        }
+        match rest.strip_prefix('.') {
+            Some(inner) => node.table("").ok()?.at(inner),
+            None => Some(node),
+        }
+    }
+
     /// The value of `key`, which must be there.
     pub(crate) fn require(&self, key: &str, expected: &str) -> Result<Node<'a>, ScenarioError> {
         self.find(key).ok_or_else(|| self.missing(key, expected))

@@ -2,9 +2,10 @@
 
 mod tables;
 
-pub use tables::{sources, traces};
+pub use tables::traces;
 
 use crate::schema::LimitKeys;
+use crate::source::{FrameGenerator, SourceSpec};
 use crate::spec::DccpSpec;
 use paceline_cc::ControllerParams;
 use paceline_link::{LossConfig, MarkConfig, NoiseConfig, QueueConfig, QueueLimit};
@@ -142,6 +143,16 @@ fn controller(usual: &ControllerParams) -> Entry {
     }
     entry.profiles = profiles.into_iter().map(|(name, help)| Profile { name, help }).collect();
     entry
+}
+
+/// The sources of media.
+pub fn sources() -> Listing {
+    family::<SourceSpec>()
+}
+
+/// What draws frame sizes.
+pub fn generators() -> Listing {
+    family::<FrameGenerator>()
 }
 
 /// The ECN marks of links.

@@ -1,13 +1,13 @@
 //! A scenario as resolved: every default filled in, every name checked, no file opened yet.
 
+use crate::source::SourceSpec;
 use paceline_cc::{ControllerParams, Steers};
 use paceline_link::generate::{MmwaveParams, StatesParams};
 use paceline_link::trace::TraceOptions;
 use paceline_link::{LossConfig, MarkConfig, NoiseConfig, QueueConfig};
-use paceline_media::{FrameSizeParams, FrameTraceFormat, PlayoutConfig, VideoModelParams};
+use paceline_media::PlayoutConfig;
 use paceline_transport::dccp::{SEQUENCE_WINDOW_MAX, SEQUENCE_WINDOW_MIN};
 use paceline_transport::rtp::{FeedbackConfig, RTP_HEADER};
-use paceline_transport::tcp::transfers::TransfersConfig;
 use paceline_transport::tcp::{EcnEcho, RecoveryKind, TCP_HEADER, TcpConfig};
 use paceline_units::{Bitrate, Bytes, Ecn, TimeDelta, names, params};
 use paceline_wire::dccp::ServiceCode;
@@ -356,137 +356,4 @@ pub struct StreamLimits {
     pub start: Bitrate,
     /// Highest target bitrate.
     pub max: Bitrate,
-}
-
-/// Where media comes from.
-#[derive(Clone, PartialEq, Debug)]
-pub enum SourceSpec {
-    /// An encoder whose frame sizes follow a trace, scaled to the target.
-    TraceEncoder(TraceEncoderSpec),
-    /// A video source of RFC 8593.
-    Rfc8593(Rfc8593Spec),
-    /// Frames of one size at one rate.
-    Cbr {
-        /// Payload rate; default 1 Mbit/s.
-        rate: Bitrate,
-        /// Frames per second; default 50, and for datagrams none: as many as there are packets.
-        fps: Option<f64>,
-        /// Whether the rate follows the controller's target; default no.
-        adaptive: bool,
-    },
-    /// A file, sent as fast as the controller allows.
-    Bulk {
-        /// Its payload; none: it never ends.
-        length: Option<Bytes>,
-    },
-    /// Bursts of files fetched in parallel over TCP, each over a connection of its own, with idle times between them.
-    ShortTransfers(TransfersConfig),
-}
-
-impl SourceSpec {
-    /// The files that it names.
-    pub(crate) fn files_mut(&mut self) -> Vec<&mut String> {
-        match self {
-            SourceSpec::TraceEncoder(TraceEncoderSpec { frames: FramesSpec::File { file, .. }, .. }) => {
-                vec![file]
-            }
-            SourceSpec::Rfc8593(Rfc8593Spec { ladder: Some(LadderSpec::Files(rungs)), .. }) => {
-                rungs.iter_mut().map(|rung| &mut rung.file).collect()
-            }
-            _ => Vec::new(),
-        }
-    }
-}
-
-/// The trace-driven encoder.
-#[derive(Clone, PartialEq, Debug)]
-pub struct TraceEncoderSpec {
-    /// Its frame sizes.
-    pub frames: FramesSpec,
-    /// Frames per second, to a thousandth; default 50.
-    pub fps: f64,
-    /// Where in the trace the run starts, rounded down to a frame; default 0 s.
-    pub offset: TimeDelta,
-    /// How much larger a key frame on demand is; default 1.
-    pub key_frame_scale: f64,
-    /// Weight of the newest frame in the trace's short-term rate; default 0.05.
-    pub nominal_gain: f64,
-    /// Where that rate starts; none: at the trace's mean.
-    pub nominal_start: Option<Bitrate>,
-}
-
-/// A trace of frame sizes.
-#[derive(Clone, PartialEq, Debug)]
-pub enum FramesSpec {
-    /// Frame sizes from a file.
-    File {
-        /// The file, as the scenario says; [`crate::Loader`] finds it.
-        file: String,
-        /// How it is written; none: its first line decides, which is never ambiguous.
-        format: Option<FrameTraceFormat>,
-    },
-    /// Drawn at random.
-    Generator {
-        /// Parameters of the draw.
-        params: FrameSizeParams,
-        /// How many frames before they repeat; default 6000 (2 minutes at 50 fps).
-        count: u64,
-        /// Seed of the draws; none: the run's, by the stream's name.
-        seed: Option<u64>,
-    },
-}
-
-/// A video source of RFC 8593.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Rfc8593Spec {
-    /// Which of the three.
-    pub model: VideoModelName,
-    /// Its frame sizes; none for the statistical model alone.
-    pub ladder: Option<LadderSpec>,
-    /// Its parameters. Those that the model does not know have their defaults, and so have the seed and the first target,
-    /// which come from elsewhere. Without limits R_min is zero and R_max the largest rate there is.
-    pub params: VideoModelParams,
-    /// Seed of the deviations; none: the run's, by the stream's name.
-    pub seed: Option<u64>,
-}
-
-names! {
-    /// A model of RFC 8593.
-    pub enum VideoModelName {
-        /// Statistical (section 5).
-        Statistical = "statistical",
-        /// Driven by a trace (section 6).
-        Trace = "trace",
-        /// Hybrid (section 7).
-        Hybrid = "hybrid",
-    }
-}
-
-/// The frame sizes of a sequence that is encoded at several rates.
-#[derive(Clone, PartialEq, Debug)]
-pub enum LadderSpec {
-    /// A file for each rate; from 2 to 64, the lowest first.
-    Files(Vec<RungSpec>),
-    /// Drawn at random, the same draws for each rate.
-    Generator {
-        /// The rates; from 2 to 64, the lowest first. Default: those of the traces of the RFC's authors.
-        rates: Vec<Bitrate>,
-        /// What from; its mean, smallest and largest size are not used.
-        params: FrameSizeParams,
-        /// Frames of each rung; default 7200 (4 minutes at 30 fps).
-        count: u64,
-        /// Seed of the draws; none: the run's, by the stream's name.
-        seed: Option<u64>,
-    },
-}
-
-/// A rung of a ladder.
-#[derive(Clone, PartialEq, Debug)]
-pub struct RungSpec {
-    /// What rate the file was encoded at.
-    pub rate: Bitrate,
-    /// The file, as the scenario says; [`crate::Loader`] finds it.
-    pub file: String,
-    /// How it is written; none: its first line decides.
-    pub format: Option<FrameTraceFormat>,
 }

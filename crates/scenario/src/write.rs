@@ -1,8 +1,5 @@
 //! A resolved scenario as TOML: every default written out, so that the run can be repeated from it.
 
-mod source;
-
-use self::source::source;
 use crate::params;
 use crate::spec::*;
 use paceline_link::generate::{RateState, StateParams, StatesParams};
@@ -222,7 +219,7 @@ fn flow_table(flow: &FlowSpec) -> Table {
     let mut table = Table::new();
     put(&mut table, "transport", flow.transport.name());
     if let [StreamSpec { name: None, source, priority, .. }] = flow.streams.as_slice() {
-        put(&mut table, "source", self::source::source(source));
+        put(&mut table, "source", Inline::kind(source));
         put(&mut table, "priority", *priority);
     }
     put(&mut table, "ecn", flow.ecn.name());
@@ -274,7 +271,7 @@ fn controller_table(controller: &ControllerSpec) -> Table {
 
 fn stream_table(stream: &StreamSpec) -> Table {
     let mut table = Table::new();
-    put(&mut table, "source", source(&stream.source));
+    put(&mut table, "source", Inline::kind(&stream.source));
     put(&mut table, "priority", stream.priority);
     if let Some(limits) = stream.limits {
         put(&mut table, "target_bitrate_min", rate(limits.min));

@@ -15,7 +15,7 @@ fn planned() -> Planned<UdpSender<AnyController>> {
     let (params, _) = ControllerParams::with_profile("none", None).expect("it is registered");
     let controller = AnyController::new(&params, &FlowSetup::new(Bytes::new(1500)));
     let fps = FrameRate::from_fps_f64(100.0).expect("a rate");
-    let cbr = CbrParams { rate: Bitrate::from_mbps(1), fps, adaptive: false };
+    let cbr = CbrParams { rate: Bitrate::from_mbps(1), fps: Some(fps), adaptive: false };
     let end = UdpSender::new(controller, Source::Cbr(Cbr::new(cbr)), Bytes::new(1500), Ecn::NotEct);
     Planned::new(end, Plan::new(ms(10), &[(ms(35), ms(60))], ms(85)))
 }

@@ -2,6 +2,7 @@
 
 use super::FrameSizeParams;
 use paceline_units::Bytes;
+use paceline_units::param::{Kind, Parameter, Value};
 
 /// Parameters under a name.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +40,22 @@ impl FramePreset {
             max: Bytes::new(self.max),
             ..FrameSizeParams::default()
         }
+    }
+}
+
+/// The name of a preset among parameters. It only says what the others start from: they are what is kept and written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct FramePresetName;
+
+impl Parameter for FramePresetName {
+    const KIND: Kind = Kind::Name(&[FRAME_PRESETS[0].name]);
+
+    fn to_value(&self) -> Option<Value> {
+        None
+    }
+
+    fn from_value(_: Value) -> Option<FramePresetName> {
+        Some(FramePresetName)
     }
 }
 

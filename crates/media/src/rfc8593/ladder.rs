@@ -1,11 +1,12 @@
 //! The trace-driven model: frame sizes of one sequence, encoded at several rates (RFC 8593, section 6).
 
-use crate::{FrameRate, FrameSizeParams, FrameTrace, InvalidParameter, frame_sizes};
+use crate::{FrameRate, FrameSizeParams, FrameTrace, frame_sizes};
 use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
+use paceline_units::param::ParamError;
 use paceline_units::{Bitrate, Bytes};
 
 /// The sizes of the frames of a sequence, encoded at one rate: an entry of the RFC's map `Traces`.
@@ -91,16 +92,15 @@ impl FrameLadder {
         rates: &[Bitrate],
         fps: FrameRate,
         params: &FrameSizeParams,
-    ) -> Result<FrameLadder, InvalidParameter> {
-        let wrong = |found| InvalidParameter {
-            name: "rates",
-            found,
-            expected: "from 2 to 64 rates, each above the one before, of frames of 1 B to 4.29 GB",
+    ) -> Result<FrameLadder, ParamError> {
+        let wrong = |found: String| {
+            let expected = "from 2 to 64 rates, each above the one before, of frames of 1 B to 4.29 GB";
+            ParamError::new("rates", found, expected)
         };
         let rung = |&rate: &Bitrate| {
             let bytes = rate.as_bps_f64() / 8.0 / fps.as_fps_f64();
             let params = FrameSizeParams { mean: Bytes::new((bytes + 0.5) as u64), ..params.clone() };
-            let frames = frame_sizes(seed, count, &params).map_err(|error| match error.name {
+            let frames = frame_sizes(seed, count, &params).map_err(|error| match error.name.as_str() {
                 "mean" => wrong(format!("frames of {bytes} B")),
                 _ => error,
             })?;
@@ -177,12 +177,11 @@ impl Player {
         ladder: FrameLadder,
         skip_frames: u64,
         (fs_min, fs_max): (Bytes, Bytes),
-    ) -> Result<Player, InvalidParameter> {
+    ) -> Result<Player, ParamError> {
         let skip = usize::try_from(skip_frames).ok().filter(|skip| *skip < ladder.frame_count());
-        let skip = skip.ok_or(InvalidParameter {
-            name: "skip_frames",
-            found: format!("{skip_frames} of {} frames", ladder.frame_count()),
-            expected: "less than there are frames",
+        let skip = skip.ok_or_else(|| {
+            let found = format!("{skip_frames} of {} frames", ladder.frame_count());
+            ParamError::new("skip_frames", found, "less than there are frames")
         })?;
         Ok(Player { ladder, skip, limits: (fs_min.as_f64(), fs_max.as_f64()), index: 0 })
     }

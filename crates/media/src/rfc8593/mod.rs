@@ -19,9 +19,10 @@ mod tests;
 pub use ladder::{FrameLadder, LadderError, Rung};
 pub use params::VideoModelParams;
 
+use crate::Frame;
 use crate::frame_rate::CaptureGrid;
-use crate::{Frame, InvalidParameter};
 use ladder::Player;
+use paceline_units::param::{ParamError, ParamSet as _};
 use paceline_units::{Bitrate, Bytes, RandomStream, Time, TimeDelta};
 use statistical::{Burst, deviation};
 
@@ -66,8 +67,10 @@ impl VideoModel {
     ///
     /// # Errors
     /// Says which parameter is out of range.
-    pub fn new(kind: VideoModelKind, params: VideoModelParams) -> Result<VideoModel, InvalidParameter> {
-        params.validate()?;
+    pub fn new(kind: VideoModelKind, params: VideoModelParams) -> Result<VideoModel, ParamError> {
+        params.check()?;
+        let (r_min, r_max) = params.limits();
+        let seed = params.seed.unwrap_or(1);
         let is_statistical = !matches!(kind, VideoModelKind::Trace(_));
         let player = match kind {
             VideoModelKind::Statistical => None,
@@ -81,13 +84,13 @@ impl VideoModel {
             is_statistical,
             player,
             requested: params.target_start,
-            target: params.target_start.clamp(params.r_min, params.r_max),
+            target: params.target_start.clamp(r_min, r_max),
             changed: None,
             burst: Burst::default(),
             next_id: 0,
             key_requested: false,
-            intervals: RandomStream::new(params.seed, "media.rfc8593.intervals"),
-            sizes: RandomStream::new(params.seed, "media.rfc8593.sizes"),
+            intervals: RandomStream::new(seed, "media.rfc8593.intervals"),
+            sizes: RandomStream::new(seed, "media.rfc8593.sizes"),
             params,
         })
     }
@@ -124,7 +127,8 @@ impl VideoModel {
 
     /// Takes up the target that was asked for last, unless it is too early; answers whether that is a substantial change.
     fn follow(&mut self, at: Time, is_first: bool) -> bool {
-        let wanted = self.requested.clamp(self.params.r_min, self.params.r_max);
+        let (r_min, r_max) = self.params.limits();
+        let wanted = self.requested.clamp(r_min, r_max);
         if is_first {
             self.target = wanted;
         }

@@ -273,7 +273,7 @@ fn the_hybrid_model_has_bursts_and_the_ladder() {
 #[test]
 fn the_same_seed_makes_the_same_frames() {
     let made = |seed: u64, kind: fn() -> VideoModelKind| {
-        frames(&mut source(kind(), VideoModelParams { seed, ..VideoModelParams::default() }), 200)
+        frames(&mut source(kind(), VideoModelParams { seed: Some(seed), ..VideoModelParams::default() }), 200)
     };
     let kinds: [fn() -> VideoModelKind; 2] =
         [|| VideoModelKind::Statistical, || VideoModelKind::Hybrid(flat_ladder())];
@@ -320,8 +320,8 @@ fn values_out_of_range_are_named() {
         (VideoModelParams { scale_t: f64::NAN, ..default() }, "scale_t"),
         (VideoModelParams { scale_b: 1.1, ..default() }, "scale_b"),
         (VideoModelParams { scale_b: f64::INFINITY, ..default() }, "scale_b"),
-        (VideoModelParams { r_min: kbps(2_000), ..default() }, "r_min"),
-        (VideoModelParams { r_min: Bitrate::ZERO, r_max: Bitrate::ZERO, ..default() }, "r_max"),
+        (VideoModelParams { r_min: Some(kbps(2_000)), ..default() }, "r_max"),
+        (VideoModelParams { r_min: None, r_max: Some(Bitrate::ZERO), ..default() }, "r_max"),
         (VideoModelParams { transient_change: f64::NAN, ..default() }, "transient_change"),
         (VideoModelParams { fs_min: Bytes::ZERO, ..default() }, "fs_min"),
         (VideoModelParams { fs_max: Bytes::new(9), ..default() }, "fs_max"),
@@ -351,7 +351,7 @@ proptest! {
     fn the_long_run_rate_is_the_target(
         kind in kind(), target in 150u64..=1_500, scale_t in 0.0f64..=1.0, scale_b in 0.0f64..=1.0, seed: u64,
     ) {
-        let params = VideoModelParams { scale_t, scale_b, seed, ..VideoModelParams::default() };
+        let params = VideoModelParams { scale_t, scale_b, seed: Some(seed), ..VideoModelParams::default() };
         let mut source = source(kind, params);
         source.set_target(Time::ZERO, kbps(target));
         // Whole turns of the ladder after what is played once.
@@ -392,7 +392,8 @@ proptest! {
             prop_assert_eq!(frame.captured, due);
             prop_assert!((1..=largest).contains(&frame.payload.as_u64()), "{:?}", frame.payload);
             prop_assert!(frame.key || !wants_key);
-            prop_assert!((params.r_min..=params.r_max).contains(&model.target()));
+            let (r_min, r_max) = params.limits();
+            prop_assert!((r_min..=r_max).contains(&model.target()));
             if is_statistical && model.target() != was && frame.id > 0 {
                 if let Some(at) = changed {
                     prop_assert!(due - at >= tau_v, "{:?} after a change", due - at);

@@ -1,8 +1,8 @@
 //! The video sources of RFC 8593: ladders read or drawn, and what is odd about them.
 
-use super::{Builder, in_file, wrong};
+use super::{Builder, in_file, within, wrong};
 use crate::error::ScenarioError;
-use crate::spec::*;
+use crate::source::*;
 use paceline_media::{FrameLadder, LadderError, Rung, VideoModel, VideoModelKind, VideoModelParams};
 use paceline_units::Bitrate;
 use paceline_units::text::{format_rate, format_size};
@@ -19,24 +19,30 @@ impl Builder<'_> {
         name: &str,
         target_start: Bitrate,
     ) -> Result<VideoModel, ScenarioError> {
-        let seed = self.seed(spec.seed, &format!("{name}.video"));
+        let seed = Some(self.seed(spec.params.seed, &format!("{name}.video")));
         let params = VideoModelParams { target_start, seed, ..spec.params };
-        let ladder = match &spec.ladder {
-            None => None,
-            Some(ladder) => Some(self.ladder(ladder, &params, table, &format!("{name}.frames"))?),
+        let kind = match spec.model {
+            VideoModelName::Statistical => VideoModelKind::Statistical,
+            VideoModelName::Trace => {
+                VideoModelKind::Trace(self.ladder(&spec.ladder, &params, table, &format!("{name}.frames"))?)
+            }
+            VideoModelName::Hybrid => VideoModelKind::Hybrid(self.ladder(
+                &spec.ladder,
+                &params,
+                table,
+                &format!("{name}.frames"),
+            )?),
         };
-        let top =
-            ladder.as_ref().and_then(|ladder| ladder.rungs().last()).map_or(params.r_max, |rung| rung.rate);
-        let kind = match (spec.model, ladder) {
-            (VideoModelName::Trace, Some(ladder)) => VideoModelKind::Trace(ladder),
-            (VideoModelName::Hybrid, Some(ladder)) => VideoModelKind::Hybrid(ladder),
-            (VideoModelName::Statistical, _) | (_, None) => VideoModelKind::Statistical,
-        };
-        if !matches!(kind, VideoModelKind::Trace(_)) {
-            self.warn_of_bursts(&params, top.min(params.r_max), table);
+        let r_max = params.r_max.unwrap_or(Bitrate::MAX);
+        match &kind {
+            VideoModelKind::Statistical => self.warn_of_bursts(&params, r_max, table),
+            VideoModelKind::Trace(_) => {}
+            VideoModelKind::Hybrid(ladder) => {
+                let top = ladder.rungs().last().map_or(r_max, |rung| rung.rate);
+                self.warn_of_bursts(&params, top.min(r_max), table);
+            }
         }
-        VideoModel::new(kind, params)
-            .map_err(|error| wrong(format!("{table}.{}", error.name), error.found, error.expected))
+        VideoModel::new(kind, params).map_err(|error| within(table, &error))
     }
 
     fn ladder(
@@ -46,37 +52,28 @@ impl Builder<'_> {
         table: &str,
         name: &str,
     ) -> Result<FrameLadder, ScenarioError> {
-        match ladder {
-            LadderSpec::Generator { rates, params: sizes, count, seed } => {
-                let count = usize::try_from(*count).unwrap_or(usize::MAX);
-                FrameLadder::generated(self.seed(*seed, name), count, rates, params.fps, sizes).map_err(
-                    |error| {
-                        let key = if error.name == "rates" {
-                            "rates".into()
-                        } else {
-                            format!("generator.{}", error.name)
-                        };
-                        wrong(format!("{table}.{key}"), error.found, error.expected)
-                    },
-                )
-            }
-            LadderSpec::Files(rungs) => {
-                let key = |index: usize| format!("{table}.ladder[{index}]");
-                let mut read = |(index, rung): (usize, &RungSpec)| {
-                    let frames = FramesSpec::File { file: rung.file.clone(), format: rung.format };
-                    Ok(Rung { rate: rung.rate, frames: self.frame_trace(&frames, &key(index), name)? })
-                };
-                let read =
-                    rungs.iter().enumerate().map(&mut read).collect::<Result<Vec<_>, ScenarioError>>()?;
-                let ladder = FrameLadder::new(read).map_err(|LadderError { rung, found, expected }| {
-                    let key = rung.map_or(format!("{table}.ladder"), key);
-                    let file = rung.and_then(|rung| rungs.get(rung)).map_or("", |rung| rung.file.as_str());
-                    wrong(key, in_file(&found, None, file), &expected)
-                })?;
-                self.warn_of_rates(&ladder, params, table);
-                Ok(ladder)
-            }
+        if let Some(FrameGenerator::Frames(drawn)) = &ladder.generator {
+            let count = usize::try_from(drawn.count).unwrap_or(usize::MAX);
+            let seed = self.seed(drawn.seed, name);
+            let drawn = FrameLadder::generated(seed, count, &ladder.rates, params.fps, &drawn.sizes);
+            return drawn.map_err(|error| match error.name.as_str() {
+                "rates" => within(table, &error),
+                _ => within(&format!("{table}.generator"), &error),
+            });
         }
+        let rungs = &ladder.ladder;
+        let key = |index: usize| format!("{table}.ladder[{index}]");
+        let mut read = |(index, rung): (usize, &RungSpec)| {
+            Ok(Rung { rate: rung.rate, frames: self.recorded_frames(&rung.file, rung.format, &key(index))? })
+        };
+        let read = rungs.iter().enumerate().map(&mut read).collect::<Result<Vec<_>, ScenarioError>>()?;
+        let ladder = FrameLadder::new(read).map_err(|LadderError { rung, found, expected }| {
+            let key = rung.map_or(format!("{table}.ladder"), key);
+            let file = rung.and_then(|rung| rungs.get(rung)).map_or("", |rung| rung.file.0.as_str());
+            wrong(key, in_file(&found, None, file), &expected)
+        })?;
+        self.warn_of_rates(&ladder, params, table);
+        Ok(ladder)
     }
 
     /// Files that are played at another rate than they were encoded for, or that are not what somebody thought.

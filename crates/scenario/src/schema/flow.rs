@@ -5,10 +5,11 @@ use super::{dccp, link, path, source, tcp};
 use crate::error::ScenarioError;
 use crate::params;
 use crate::reader::{Node, Table};
-use crate::spec::{EcnMode, FlowSpec, LinkSpec, SourceSpec, StreamSpec, Transport};
+use crate::source::SourceSpec;
+use crate::spec::{EcnMode, FlowSpec, LinkSpec, StreamSpec, Transport};
 use paceline_cc::ReceiverRequest;
 use paceline_cc::{AnyController, ControllerParams};
-use paceline_media::PlayoutConfig;
+use paceline_media::{CbrParams, PlayoutConfig};
 use paceline_transport::rtp::FeedbackConfig;
 use paceline_units::{Bytes, TimeDelta};
 
@@ -64,7 +65,7 @@ pub(super) fn parse(
     let streams = streams(&table, transport, &controller.params)?;
     let dccp = match transport {
         Transport::Dccp => {
-            let frames = streams.iter().all(|stream| !matches!(stream.source, SourceSpec::Bulk { .. }));
+            let frames = streams.iter().all(|stream| !matches!(stream.source, SourceSpec::Bulk(_)));
             let usual = controller.usual_dccp();
             Some(dccp::parse(&table, usual, controller.params.steers(), frames, packet_size)?)
         }
@@ -231,12 +232,12 @@ fn only_source(
         return Ok(source);
     }
     match source {
-        SourceSpec::Bulk { .. } => {
+        SourceSpec::Bulk(_) => {
             Err(node.fail("a source with a rate of its own, such as { kind = \"cbr\", rate = \"1Mbps\" }"))
         }
         // Datagrams are spaced evenly unless frames are asked for.
-        SourceSpec::Cbr { rate, adaptive, .. } if node.table(source::SOURCE)?.find("fps").is_none() => {
-            Ok(SourceSpec::Cbr { rate, fps: None, adaptive })
+        SourceSpec::Cbr(cbr) if node.table(source::SOURCE)?.find("fps").is_none() => {
+            Ok(SourceSpec::Cbr(CbrParams { fps: None, ..cbr }))
         }
         source => Ok(source),
     }

@@ -10,16 +10,15 @@ mod link;
 mod mmwave;
 mod path;
 mod queue;
-mod rfc8593;
 mod source;
 mod tcp;
 
 pub(crate) use queue::LimitKeys;
-pub(crate) use source::FORMATS;
 
 use crate::error::ScenarioError;
 use crate::reader::{Input, Node, Table};
-use crate::spec::{FlowSpec, Scenario, SourceSpec};
+use crate::source::SourceSpec;
+use crate::spec::{FlowSpec, Scenario};
 use paceline_units::TimeDelta;
 use paceline_units::text;
 

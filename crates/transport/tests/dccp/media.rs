@@ -12,7 +12,7 @@ use paceline_wire::dccp::{Payload, RtpDatagram, ServiceCode};
 /// Frames of 2500 B every 40 ms, in datagrams of 1000 B of media.
 fn ends() -> (DccpSender<StandIns>, DccpReceiver<StandIns>) {
     let fps = FrameRate::from_fps_f64(25.0).expect("a rate");
-    let cbr = CbrParams { rate: Bitrate::from_kbps(500), fps, adaptive: false };
+    let cbr = CbrParams { rate: Bitrate::from_kbps(500), fps: Some(fps), adaptive: false };
     let carried = Carried {
         source: Source::Cbr(Cbr::new(cbr)),
         max_payload: Bytes::new(1000),

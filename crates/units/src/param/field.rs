@@ -1,7 +1,9 @@
 //! The types that the fields of a set of parameters can have.
 
-use super::{Kind, Value};
+use super::{Kind, ParamError, Value};
 use crate::{Bitrate, Bytes, TimeDelta};
+use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 
 /// A type that the value of a parameter can have.
@@ -24,6 +26,30 @@ pub trait Parameter: Sized {
             }
             None => false,
         }
+    }
+
+    /// Fails if parameters inside this one are out of range, or contradict each other.
+    ///
+    /// # Errors
+    /// Says which one, and what would be right.
+    fn fits(&self) -> Result<(), ParamError> {
+        Ok(())
+    }
+}
+
+/// The name of a file, as a scenario says it.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct FileName(pub String);
+
+impl Parameter for FileName {
+    const KIND: Kind = Kind::Text("file", "a file's name");
+
+    fn to_value(&self) -> Option<Value> {
+        Some(Value::Text(self.0.clone()))
+    }
+
+    fn from_value(value: Value) -> Option<FileName> {
+        if let Value::Text(name) = value { Some(FileName(name)) } else { None }
     }
 }
 
@@ -70,6 +96,10 @@ impl<P: Parameter> Parameter for Option<P> {
     fn from_value(value: Value) -> Option<Option<P>> {
         P::from_value(value).map(Some)
     }
+
+    fn fits(&self) -> Result<(), ParamError> {
+        self.as_ref().map_or(Ok(()), P::fits)
+    }
 }
 
 /// An empty list is left out.
@@ -82,5 +112,10 @@ impl<P: Parameter> Parameter for Vec<P> {
 
     fn from_value(value: Value) -> Option<Vec<P>> {
         if let Value::List(values) = value { values.into_iter().map(P::from_value).collect() } else { None }
+    }
+
+    fn fits(&self) -> Result<(), ParamError> {
+        let mut items = self.iter().enumerate();
+        items.try_for_each(|(index, item)| item.fits().map_err(|error| error.within(&format!("[{index}]"))))
     }
 }

@@ -24,23 +24,8 @@ macro_rules! param_or {
     };
 }
 
-/// The parameters of a struct: its own, and then those of the group that it includes.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! param_specs {
-    ($own:ident) => {
-        $own
-    };
-    ($own:ident, $group:ty, [$($unused:literal)?]) => {{
-        const UNUSED: &[&str] = &[$($unused)?];
-        const COUNT: usize = $own.len() + <$group>::SPECS.len() - UNUSED.len();
-        const ALL: [$crate::param::Spec; COUNT] = $crate::param::joined($own, <$group>::SPECS, UNUSED);
-        &ALL
-    }};
-}
-
-/// Declares a struct of parameters. A line says name, type, default, perhaps that it is needed, perhaps what happens without
-/// it, perhaps a range in base units, source and help:
+/// Declares a struct of parameters. A line says name, type, default, perhaps that it is needed, perhaps what it excludes,
+/// perhaps what happens without it, perhaps a range in base units, source and help:
 ///
 /// ```
 /// use paceline_units::param::{ParamSet, Value};
@@ -61,8 +46,8 @@ macro_rules! param_specs {
 ///
 /// What is no parameter stands first, in braces of its own. Behind the struct, `with FIELD: TYPE;` includes the parameters of
 /// another struct (`, without "NAME"` leaves one out), `ordered LOW <= HIGH, ...;` says which parameters must not cross,
-/// `check PATH;` names a function that finds other contradictions, and `profiles { "NAME": HELP => FUNCTION, ... }` lists
-/// named sets of values.
+/// `idle PATH;` names a function that says why a parameter does nothing, `check PATH;` one that finds other contradictions, and
+/// `profiles { "NAME": HELP => FUNCTION, ... }` lists named sets of values.
 #[macro_export]
 macro_rules! params {
     (
@@ -71,12 +56,13 @@ macro_rules! params {
             $({ $( $(#[$plain_meta:meta])* $plain:ident: $plain_type:ty = $plain_default:expr, )* })?
             $(
                 $field:ident $(($name:literal))?: $type:ty = $default:expr,
-                $(as $need:ident,)? $(else $without:literal,)? $(in $low:expr, $high:expr,)?
+                $(as $need:ident,)? $(where no $excluded:expr,)? $(else $without:literal,)? $(in $low:expr, $high:expr,)?
                 $source:expr, $help:literal;
             )*
         }
-        $($(#[$group_meta:meta])* with $group:ident: $group_type:ty $(, without $unused:literal)?;)?
+        $($(#[$group_meta:meta])* with $group:ident: $group_type:ty $(, without $unused:literal)?;)*
         $(ordered $($low_name:ident <= $high_name:ident),+;)?
+        $(idle $idle:path;)?
         $(check $check:path;)?
         $(profiles { $($profile:literal: $profile_help:literal => $profile_params:expr,)+ })?
     ) => {
@@ -85,7 +71,7 @@ macro_rules! params {
         $vis struct $struct {
             $($( $(#[$plain_meta])* pub $plain: $plain_type, )*)?
             $( #[doc = concat!($help, ".")] pub $field: $type, )*
-            $( $(#[$group_meta])* pub $group: $group_type, )?
+            $( $(#[$group_meta])* pub $group: $group_type, )*
         }
 
         impl Default for $struct {
@@ -93,25 +79,27 @@ macro_rules! params {
                 $struct {
                     $($( $plain: $plain_default, )*)?
                     $( $field: $default, )*
-                    $( $group: <$group_type>::default(), )?
+                    $( $group: <$group_type>::default(), )*
                 }
             }
         }
 
         impl $struct {
+            const OWN: &'static [$crate::param::Spec] = &[$( $crate::param::Spec {
+                name: $crate::param_name!($field $($name)?),
+                kind: <$type as $crate::param::Parameter>::KIND,
+                need: $crate::param_or!([$($crate::param::Need::$need)?] $crate::param::Need::Optional),
+                excludes: $crate::param_or!([$(&$excluded)?] &[]),
+                without: $crate::param_or!([$($without)?] ""),
+                range: $crate::param_or!([$(($low, $high))?] (f64::NEG_INFINITY, f64::INFINITY)),
+                source: $source,
+                help: $help,
+            }, )*];
+
             /// The parameters that there are.
-            pub const SPECS: &'static [$crate::param::Spec] = {
-                const OWN: &[$crate::param::Spec] = &[$( $crate::param::Spec {
-                    name: $crate::param_name!($field $($name)?),
-                    kind: <$type as $crate::param::Parameter>::KIND,
-                    need: $crate::param_or!([$($crate::param::Need::$need)?] $crate::param::Need::Optional),
-                    without: $crate::param_or!([$($without)?] ""),
-                    range: $crate::param_or!([$(($low, $high))?] (f64::NEG_INFINITY, f64::INFINITY)),
-                    source: $source,
-                    help: $help,
-                }, )*];
-                $crate::param_specs!(OWN $(, $group_type, [$($unused)?])?)
-            };
+            pub const SPECS: &'static [$crate::param::Spec] = &$crate::param::joined::<
+                { $struct::OWN.len() $( + <$group_type>::SPECS.len() $( - [$unused].len() )? )* },
+            >(&[(Self::OWN, ""), $( (<$group_type>::SPECS, $crate::param_or!([$($unused)?] "")), )*]);
         }
 
         impl $crate::param::ParamSet for $struct {
@@ -119,16 +107,14 @@ macro_rules! params {
                 Self::SPECS
             }
 
-            #[allow(unreachable_patterns, reason = "an included group answers for all other names")]
             fn value(&self, name: &str) -> Option<$crate::param::Value> {
                 match name {
                     $( $crate::param_name!($field $($name)?) => $crate::param::Parameter::to_value(&self.$field), )*
-                    $( $($unused => None,)? _ => $crate::param::ParamSet::value(&self.$group, name), )?
-                    _ => None,
+                    $( $( $unused => None, )? )*
+                    _ => None $( .or_else(|| $crate::param::ParamSet::value(&self.$group, name)) )*,
                 }
             }
 
-            #[allow(unreachable_patterns, reason = "an included group takes all other names")]
             fn set(
                 &mut self,
                 name: &str,
@@ -143,14 +129,27 @@ macro_rules! params {
                     $( $crate::param_name!($field $($name)?) => {
                         $crate::param::Parameter::assign(&mut self.$field, value)
                     } )*
-                    $( _ => return $crate::param::ParamSet::set(&mut self.$group, name, value), )?
+                    $( _ if <$group_type>::SPECS.iter().any(|spec| spec.name == name) => {
+                        return $crate::param::ParamSet::set(&mut self.$group, name, value);
+                    } )*
                     _ => false,
                 };
                 if taken { Ok(()) } else { Err(wrong) }
             }
 
+            fn idle(&self, name: &str) -> Option<$crate::param::Reason> {
+                let _ = name;
+                None
+                    $( .or_else(|| $idle(self, name)) )?
+                    $( .or_else(|| $crate::param::ParamSet::idle(&self.$group, name)) )*
+            }
+
             fn contradiction(&self) -> Result<(), $crate::param::ParamError> {
-                $( $crate::param::ParamSet::contradiction(&self.$group)?; )?
+                $(
+                    $crate::param::Parameter::fits(&self.$field)
+                        .map_err(|error| error.within($crate::param_name!($field $($name)?)))?;
+                )*
+                $( $crate::param::ParamSet::contradiction(&self.$group)?; )*
                 $($( $crate::param::ordered(self, stringify!($low_name), stringify!($high_name))?; )+)?
                 $( $check(self)?; )?
                 Ok(())
@@ -161,7 +160,7 @@ macro_rules! params {
             const KIND: $crate::param::Kind = $crate::param::Kind::Table(Self::SPECS);
 
             fn to_value(&self) -> Option<$crate::param::Value> {
-                Some($crate::param::table(self))
+                Some($crate::param::Value::Table($crate::param::values(self).collect()))
             }
 
             fn from_value(value: $crate::param::Value) -> Option<Self> {
@@ -171,6 +170,10 @@ macro_rules! params {
 
             fn assign(&mut self, value: $crate::param::Value) -> bool {
                 $crate::param::assign(self, value)
+            }
+
+            fn fits(&self) -> Result<(), $crate::param::ParamError> {
+                $crate::param::ParamSet::check(self)
             }
         }
 
@@ -295,8 +298,28 @@ macro_rules! kinds {
                 match self { $( $(#[cfg($cfg)])? $enum::$variant(params) => params.set(name, value), )* }
             }
 
+            fn idle(&self, name: &str) -> Option<$crate::param::Reason> {
+                match self { $( $(#[cfg($cfg)])? $enum::$variant(params) => params.idle(name), )* }
+            }
+
             fn contradiction(&self) -> Result<(), $crate::param::ParamError> {
                 match self { $( $(#[cfg($cfg)])? $enum::$variant(params) => params.contradiction(), )* }
+            }
+        }
+
+        impl $crate::param::Parameter for $enum {
+            const KIND: $crate::param::Kind = $crate::param::Kind::Family(Self::KINDS);
+
+            fn to_value(&self) -> Option<$crate::param::Value> {
+                Some($crate::param::chosen(self))
+            }
+
+            fn from_value(_: $crate::param::Value) -> Option<$enum> {
+                None
+            }
+
+            fn fits(&self) -> Result<(), $crate::param::ParamError> {
+                $crate::param::ParamSet::check(self)
             }
         }
     };

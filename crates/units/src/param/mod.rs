@@ -10,12 +10,22 @@ mod spec;
 #[cfg(test)]
 mod tests;
 
-pub use field::{Parameter, Ramp};
+pub use field::{FileName, Parameter, Ramp};
 pub use spec::{Kind, Need, ParamError, Spec, UNLIMITED, Value};
 
+use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::vec::Vec;
+
+/// Why a parameter does nothing beside the others as they are.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Reason {
+    /// There is no such parameter beside them.
+    Unknown,
+    /// It has no effect: what is expected in its place.
+    Useless(Cow<'static, str>),
+}
 
 /// A set of named parameters.
 pub trait ParamSet: Clone {
@@ -30,6 +40,12 @@ pub trait ParamSet: Clone {
     /// # Errors
     /// If there is none, or the value is of another kind or out of range; then nothing changed.
     fn set(&mut self, name: &str, value: Value) -> Result<(), ParamError>;
+
+    /// Why the parameter called `name` does nothing; `None` if it does something.
+    fn idle(&self, name: &str) -> Option<Reason> {
+        let _ = name;
+        None
+    }
 
     /// Fails if the parameters contradict each other.
     ///
@@ -96,22 +112,6 @@ pub trait Kinds: ParamSet {
     fn help(&self) -> &'static str;
 }
 
-/// The parameters of `own` and then those of `group`, but for the `unused` ones, each of which must be among the latter.
-#[doc(hidden)]
-pub const fn joined<const N: usize>(own: &[Spec], group: &[Spec], unused: &[&str]) -> [Spec; N] {
-    let mut specs = [group[0]; N];
-    let (mut from, mut to) = (0, 0);
-    while from < own.len() + group.len() {
-        let spec = if from < own.len() { own[from] } else { group[from - own.len()] };
-        if from < own.len() || unused.is_empty() || !same(spec.name, unused[0]) {
-            specs[to] = spec;
-            to += 1;
-        }
-        from += 1;
-    }
-    specs
-}
-
 const fn same(a: &str, b: &str) -> bool {
     let (a, b) = (a.as_bytes(), b.as_bytes());
     let mut at = 0;
@@ -134,11 +134,37 @@ pub fn ordered(params: &impl ParamSet, low: &str, high: &str) -> Result<(), Para
     }
 }
 
-/// All values of a set that are not left out.
+/// Name and value of everything in a set that does something and is not left out.
+pub fn values(params: &impl ParamSet) -> impl Iterator<Item = (&'static str, Value)> {
+    let used = params.specs().iter().filter(|spec| params.idle(spec.name).is_none());
+    used.filter_map(|spec| Some((spec.name, params.value(spec.name)?)))
+}
+
+/// The table of a kind that was chosen.
 #[doc(hidden)]
-pub fn table(params: &impl ParamSet) -> Value {
-    let values = params.specs().iter().filter_map(|spec| Some((spec.name, params.value(spec.name)?)));
-    Value::Table(values.collect())
+pub fn chosen(kind: &impl Kinds) -> Value {
+    let name = ("kind", Value::Name(kind.kind()));
+    Value::Table(core::iter::once(name).chain(values(kind)).collect())
+}
+
+/// The parameters of several sets, one set behind the other; each set without the one that is named beside it.
+#[doc(hidden)]
+pub const fn joined<const N: usize>(sets: &[(&[Spec], &str)]) -> [Spec; N] {
+    let mut all = [Spec::by_hand("", "", "", ""); N];
+    let (mut set, mut from, mut to) = (0, 0, 0);
+    while to < N {
+        let (specs, unused) = sets[set];
+        if from == specs.len() {
+            (set, from) = (set + 1, 0);
+            continue;
+        }
+        if !same(specs[from].name, unused) {
+            all[to] = specs[from];
+            to += 1;
+        }
+        from += 1;
+    }
+    all
 }
 
 /// Sets what a table says; false if a set cannot take it.

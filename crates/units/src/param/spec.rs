@@ -64,6 +64,8 @@ pub enum Kind {
     List(&'static Kind),
     /// A table with these parameters.
     Table(&'static [Spec]),
+    /// One of these kinds, by name or as a table with its parameters, which its owner reads.
+    Family(&'static [&'static str]),
     /// Anything that its owner reads: what it is in a word.
     Other(&'static str),
 }
@@ -88,6 +90,8 @@ pub struct Spec {
     pub kind: Kind,
     /// Whether it must be given.
     pub need: Need,
+    /// The parameters beside it that must not be given with it.
+    pub excludes: &'static [&'static str],
     /// What happens without it, where it has no value of its own by default; else empty.
     pub without: &'static str,
     /// The smallest and largest value, in base units (seconds, bit/s, bytes); of a list, of each of its values.
@@ -117,10 +121,12 @@ impl ParamError {
         ParamError { name: name.into(), found: found.to_string(), expected: expected.into(), other: None }
     }
 
-    /// The same, in the table called `table`.
+    /// The same, in the table or the list called `table`.
     #[must_use]
     pub fn within(self, table: &str) -> ParamError {
-        ParamError { name: format!("{table}.{}", self.name), ..self }
+        let dot = if self.name.starts_with('[') { "" } else { "." };
+        let other = self.other.map(|other| Box::new(other.within(table)));
+        ParamError { name: format!("{table}{dot}{}", self.name), other, ..self }
     }
 }
 
@@ -144,7 +150,7 @@ impl Kind {
             Kind::Count => "count",
             Kind::Flag => "flag",
             Kind::Text(unit, _) | Kind::Other(unit) => unit,
-            Kind::Name(names) => match names {
+            Kind::Name(names) | Kind::Family(names) => match names {
                 [first, .., last] => {
                     let between: String =
                         names[1..names.len() - 1].iter().flat_map(|name| [", ", name]).collect();
@@ -152,6 +158,7 @@ impl Kind {
                 }
                 names => names.first().copied().unwrap_or_default(),
             },
+            Kind::List(of @ Kind::Table(_)) => return Cow::Owned(format!("list of {}", of.unit())),
             Kind::List(of) => return Cow::Owned(format!("list of {}s", of.unit())),
             Kind::Table(specs) => {
                 let names: Vec<_> = specs.iter().map(|spec| spec.name).collect();
@@ -242,7 +249,7 @@ impl Value {
             | (Value::Flag(_), Kind::Flag)
             | (Value::Text(_), Kind::Text(..))
             | (Value::Table(_), Kind::Table(_))
-            | (_, Kind::Other(_)) => true,
+            | (_, Kind::Family(_) | Kind::Other(_)) => true,
             (Value::Name(name), Kind::Name(names)) => names.contains(name),
             (Value::List(values), Kind::List(of)) => values.iter().all(|value| value.is_of(*of)),
             _ => false,
@@ -288,7 +295,8 @@ impl Spec {
         help: &'static str,
     ) -> Spec {
         let range = (f64::NEG_INFINITY, f64::INFINITY);
-        Spec { name, kind: Kind::Other(unit), need: Need::Optional, without, range, source: "", help }
+        let (kind, need) = (Kind::Other(unit), Need::Optional);
+        Spec { name, kind, need, excludes: &[], without, range, source: "", help }
     }
 
     /// Its smallest and largest value for people; `None` where there is no bound.
@@ -311,7 +319,8 @@ impl Spec {
             Kind::List(of) => {
                 return format!("a list: {} in each place", Spec { kind: *of, ..*self }.expected());
             }
-            Kind::Table(_) | Kind::Other(_) => return self.kind.unit().into_owned(),
+            Kind::Table(_) => return format!("a table {}", self.kind.unit()),
+            Kind::Family(_) | Kind::Other(_) => return self.kind.unit().into_owned(),
         };
         match self.bounds() {
             (Some(_), None) if self.kind.is_smallest(self.range.0) => format!("{what} above 0"),

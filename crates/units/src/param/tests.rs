@@ -150,3 +150,55 @@ fn an_included_group_is_set_by_its_own_names_but_for_what_is_left_out() {
     assert!(all.contradiction().is_err());
     assert_eq!(Including::profile("more").map(|more| more.own), Some(2));
 }
+
+crate::params! {
+    /// What stands in one table with a side.
+    struct Beside {
+        colour: Option<u64> = None, as OneOf, where no ["shade"], "ours", "Colour of it";
+        shade: Option<u64> = None, as OneOf, where no ["colour"], in 0.0, 9.0, "ours", "Shade of it";
+        rows: Vec<Side> = Vec::new(), "ours", "Sides inside";
+    }
+    /// The side itself.
+    with side: Side;
+    idle flat_has_no_weights;
+}
+
+fn flat_has_no_weights(beside: &Beside, name: &str) -> Option<Reason> {
+    let is_useless = name == "weights" && beside.side.shape == Shape::Flat;
+    is_useless.then(|| Reason::Useless("nothing: a flat side has none".into()))
+}
+
+#[test]
+fn sets_that_stand_in_one_table_are_one_set() {
+    let names: Vec<_> = Beside::SPECS.iter().map(|spec| spec.name).collect();
+    assert_eq!(names, ["colour", "shade", "rows", "shape", "weights"]);
+    assert_eq!(Beside::SPECS[0].excludes, ["shade"]);
+    let mut beside = Beside::default();
+    beside.set("shape", Value::Name("steep")).expect("a part's");
+    beside.set("shade", Value::Count(3)).expect("its own");
+    assert_eq!((beside.side.shape, beside.value("shape")), (Shape::Steep, Some(Value::Name("steep"))));
+    assert_eq!(
+        beside.set("weights", Value::List(vec![Value::Ratio(10.0)])).expect_err("too large").name,
+        "weights"
+    );
+    assert_eq!(
+        beside.set("size", Value::Count(1)).expect_err("unknown").expected,
+        "one of colour, shade, rows, shape, weights"
+    );
+}
+
+#[test]
+fn what_does_nothing_is_not_among_the_values() {
+    let mut beside = Beside { side: Side { shape: Shape::Steep, weights: vec![1.0] }, ..Beside::default() };
+    let names = |beside: &Beside| values(beside).map(|(name, _)| name).collect::<Vec<_>>();
+    assert_eq!(names(&beside), ["shape", "weights"]);
+    beside.side.shape = Shape::Flat;
+    assert_eq!(names(&beside), ["shape"]);
+}
+
+#[test]
+fn a_value_deep_inside_is_checked_and_named_with_its_place() {
+    let rows = vec![Side::default(), Side { weights: vec![1.0, 11.0], ..Side::default() }];
+    let error = Beside { rows, ..Beside::default() }.check().expect_err("above 9");
+    assert_eq!(error.name, "rows[1].weights");
+}

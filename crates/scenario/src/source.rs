@@ -1,0 +1,256 @@
+//! Where media comes from, as a scenario says it.
+
+use paceline_media::{
+    BulkParams, CbrParams, FrameLadder, FramePresetName, FrameSizeParams, FrameTraceFormat,
+    TraceEncoderParams, VideoModelParams,
+};
+use paceline_transport::tcp::transfers::TransfersConfig;
+use paceline_units::param::{FileName, ParamError, Reason};
+use paceline_units::{Bitrate, kinds, names, params};
+
+kinds! {
+    /// Where media comes from.
+    pub enum SourceSpec {
+        /// An encoder whose frame sizes follow a trace, scaled to the target. Exactly one of file, generator
+        TraceEncoder("trace-encoder", TraceEncoderSpec),
+        /// The video models of RFC 8593: statistical, trace-driven (ladder) and hybrid. For the last two exactly one of
+        /// ladder, generator
+        Rfc8593("rfc8593", Rfc8593Spec),
+        /// Frames of one size at one rate
+        Cbr("cbr", CbrParams),
+        /// A file, sent as fast as the controller allows
+        Bulk("bulk", BulkParams),
+        /// Bursts of files fetched in parallel, each over a TCP connection of its own, and idle times
+        ShortTransfers("short-transfers", TransfersConfig),
+    }
+}
+
+impl SourceSpec {
+    /// The files that it names.
+    pub(crate) fn files_mut(&mut self) -> Vec<&mut String> {
+        match self {
+            SourceSpec::TraceEncoder(encoder) => {
+                encoder.frames.file.iter_mut().map(|file| &mut file.0).collect()
+            }
+            SourceSpec::Rfc8593(model) => {
+                model.ladder.ladder.iter_mut().map(|rung| &mut rung.file.0).collect()
+            }
+            SourceSpec::Cbr(_) | SourceSpec::Bulk(_) | SourceSpec::ShortTransfers(_) => Vec::new(),
+        }
+    }
+}
+
+params! {
+    /// The trace-driven encoder.
+    pub struct TraceEncoderSpec {
+    }
+        /// The frame sizes that the encoder follows.
+    with frames: FramesSpec;
+        /// How the encoder follows them.
+    with encoder: TraceEncoderParams;
+}
+
+params! {
+    /// A trace of frame sizes: a file, or drawn.
+    pub struct FramesSpec {
+        file: Option<FileName> = None, as OneOf, where no ["generator"], "", "Frame sizes: bytes per line, or syncodecs lines";
+        format: Option<FrameTraceFormat> = None, else "the first line tells", "", "How the file is written";
+        generator: Option<FrameGenerator> = None, as OneOf, where no ["file"], "", "\"frames\": sizes drawn at random; needs no file; as a table with keys of its own";
+    }
+    idle without_file;
+    check one_origin;
+}
+
+fn without_file(frames: &FramesSpec, name: &str) -> Option<Reason> {
+    (name == "format" && frames.generator.is_some())
+        .then(|| Reason::Useless("nothing: `format` goes with a file".into()))
+}
+
+fn one_origin(frames: &FramesSpec) -> Result<(), ParamError> {
+    either(frames.file.is_some(), frames.generator.is_some(), "either file = FILE or generator = \"frames\"")
+}
+
+/// Fails unless there is exactly one of a recording and a generator.
+fn either(recorded: bool, generated: bool, expected: &'static str) -> Result<(), ParamError> {
+    match (recorded, generated) {
+        (true, true) => Err(ParamError::new("generator", "both", expected)),
+        (false, false) => Err(ParamError::new("", "neither", expected)),
+        _ => Ok(()),
+    }
+}
+
+kinds! {
+    /// What draws frame sizes.
+    pub enum FrameGenerator {
+        /// Frame sizes drawn at random
+        Frames("frames", DrawnFrames),
+    }
+}
+
+/// Frames that a generator may draw.
+const MAX_FRAMES: u64 = 10_000_000;
+/// Frames of a generated rung unless told otherwise: four minutes at 30 fps, the most that RFC 8593 recommends in section 6.1.
+const RUNG_FRAMES: u64 = 7_200;
+
+params! {
+    /// Frame sizes drawn at random.
+    pub struct DrawnFrames {
+        {
+            /// Whether they are those of a ladder, whose rates say how large a mean frame is.
+            of_ladder: bool = false,
+        }
+        preset: Option<FramePresetName> = None, else "each parameter has its own default", "docs/generators.md", "Parameters fitted to a recording, which other keys change";
+        // By default two minutes at 50 fps.
+        count: u64 = 6_000, in 1.0, MAX_FRAMES as f64, "ours", "Frames before they repeat";
+        seed: Option<u64> = None, else "the run's, by the stream's name", in 0.0, f64::INFINITY, "", "Seed of the draws";
+    }
+        /// What the sizes are drawn from.
+    with sizes: FrameSizeParams;
+    idle in_a_ladder;
+}
+
+fn in_a_ladder(drawn: &DrawnFrames, name: &str) -> Option<Reason> {
+    let is_known = matches!(
+        name,
+        "count"
+            | "seed"
+            | "sigma"
+            | "correlation"
+            | "key_interval"
+            | "key_scale"
+            | "scene_change"
+            | "scene_scale"
+    );
+    (drawn.of_ladder && !is_known).then_some(Reason::Unknown)
+}
+
+impl DrawnFrames {
+    /// Those of a ladder of `count` frames, or of as many as usual.
+    pub(crate) fn of_ladder(count: Option<u64>) -> DrawnFrames {
+        let count = count.unwrap_or(RUNG_FRAMES);
+        DrawnFrames {
+            of_ladder: true,
+            sizes: FrameLadder::usual_sizes(count),
+            count,
+            ..DrawnFrames::default()
+        }
+    }
+}
+
+params! {
+    /// A video source of RFC 8593.
+    pub struct Rfc8593Spec {
+        model: VideoModelName = VideoModelName::Statistical, as Required, "RFC 8593 5, 6, 7", "Which of the three models; other keys say for which of them they are, if not for all";
+    }
+        /// Parameters of the models. Those that the model does not know have their defaults.
+    with params: VideoModelParams;
+    /// The frame sizes of the models with a ladder.
+    with ladder: LadderSpec;
+    idle unknown_to_model;
+    check ladder_of_model;
+}
+
+names! {
+    /// A model of RFC 8593.
+    pub enum VideoModelName {
+        /// Statistical (section 5).
+        Statistical = "statistical",
+        /// Driven by a trace (section 6).
+        Trace = "trace",
+        /// Hybrid (section 7).
+        Hybrid = "hybrid",
+    }
+}
+
+impl Rfc8593Spec {
+    /// A source of this model: with a ladder nothing limits the target, whose scaling covers every rate.
+    pub(crate) fn of(model: VideoModelName) -> Rfc8593Spec {
+        let mut spec = Rfc8593Spec { model, ..Rfc8593Spec::default() };
+        if model != VideoModelName::Statistical {
+            (spec.params.r_min, spec.params.r_max) = (None, None);
+        }
+        spec
+    }
+}
+
+fn unknown_to_model(spec: &Rfc8593Spec, name: &str) -> Option<Reason> {
+    let is_of_ladder = matches!(name, "ladder" | "generator" | "rates" | "skip_frames" | "fs_min" | "fs_max");
+    let deviates = matches!(name, "seed" | "tau_v" | "k_d" | "k_b" | "scale_t" | "transient_change");
+    let is_unknown = match spec.model {
+        VideoModelName::Statistical => is_of_ladder,
+        VideoModelName::Trace => deviates || name == "scale_b",
+        VideoModelName::Hybrid => name == "scale_b",
+    };
+    is_unknown.then_some(Reason::Unknown)
+}
+
+fn ladder_of_model(spec: &Rfc8593Spec) -> Result<(), ParamError> {
+    match spec.model {
+        VideoModelName::Statistical => Ok(()),
+        VideoModelName::Trace | VideoModelName::Hybrid => spec.ladder.one_ladder(),
+    }
+}
+
+params! {
+    /// The frame sizes of a sequence that is encoded at several rates.
+    pub struct LadderSpec {
+        ladder: Vec<RungSpec> = Vec::new(), as OneOf, where no ["generator", "rates"], "RFC 8593 6.1", "Not statistical, which needs neither: frame sizes at each rate, the lowest first";
+        generator: Option<FrameGenerator> = None, as OneOf, where no ["ladder"], "ours", "Not statistical, which needs neither: \"frames\", sizes drawn at random for each rate; needs no file";
+        rates: Vec<Bitrate> = USUAL_RATES.map(Bitrate::from_kbps).into(), where no ["ladder"], else "200, 400, 600, 800, 1000, 1200 and 1500 kbps", in 1.0, f64::INFINITY, "ours", "With generator: its rates";
+    }
+    idle without_generator;
+}
+
+/// The rates of the chat at 720p that comes with the RFC's reference implementation, in kbit/s.
+const USUAL_RATES: [u64; 7] = [200, 400, 600, 800, 1_000, 1_200, 1_500];
+
+fn without_generator(ladder: &LadderSpec, name: &str) -> Option<Reason> {
+    (name == "rates" && !ladder.ladder.is_empty())
+        .then(|| Reason::Useless("nothing: `rates` goes with a generator".into()))
+}
+
+impl LadderSpec {
+    /// Fails unless there is one ladder of rising rates, or as many frames are drawn for each rate as a generator may draw.
+    fn one_ladder(&self) -> Result<(), ParamError> {
+        const EITHER: &str = "either ladder = [{ rate = RATE, file = FILE }, ...] or generator = \"frames\"";
+        const RUNGS: &str =
+            "from 2 to 64 rungs such as { rate = \"200kbps\", file = \"200.txt\" }, the lowest first";
+        const RATES: &str = "from 2 to 64 rates, the lowest first, such as [\"200kbps\", \"400kbps\"]";
+        either(!self.ladder.is_empty(), self.generator.is_some(), EITHER)?;
+        let Some(FrameGenerator::Frames(drawn)) = &self.generator else {
+            let rates: Vec<_> = self.ladder.iter().map(|rung| rung.rate).collect();
+            return rising(&rates, "ladder", ".rate", RUNGS);
+        };
+        rising(&self.rates, "rates", "", RATES)?;
+        let most = MAX_FRAMES / self.rates.len() as u64;
+        if drawn.count <= most {
+            return Ok(());
+        }
+        let found = format!("count {} for {} rates", drawn.count, self.rates.len());
+        Err(ParamError::new("", found, format!("a generator with count = {most} or less")))
+    }
+}
+
+/// Fails unless as many `rates` as a ladder may have rise; they stand in the list `name`, each under `key`.
+fn rising(rates: &[Bitrate], name: &str, key: &str, expected: &'static str) -> Result<(), ParamError> {
+    if !FrameLadder::RUNGS.contains(&rates.len()) {
+        return Err(ParamError::new(name, rates.len(), expected));
+    }
+    match rates.windows(2).position(|pair| pair[1] <= pair[0]) {
+        Some(before) => Err(ParamError::new(
+            &format!("{name}[{}]{key}", before + 1),
+            "less",
+            "a rate above the one before",
+        )),
+        None => Ok(()),
+    }
+}
+
+params! {
+    /// A rung of a ladder.
+    pub struct RungSpec {
+        rate: Bitrate = Bitrate::ZERO, as Required, in 1.0, f64::INFINITY, "RFC 8593 6.1", "What the file was encoded at";
+        file: FileName = FileName::default(), as Required, "RFC 8593 6.1", "Its frame sizes";
+        format: Option<FrameTraceFormat> = None, else "the first line tells", "", "How the file is written";
+    }
+}
