@@ -15,7 +15,7 @@ use paceline_cc::{
 };
 use paceline_units::param::Profiles;
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
-use path::{Datagrams, Path, Run, SIZE, ms};
+use path::{Datagrams, Drops, LOSS_PATTERNS, Path, Run, SIZE, equation, ms};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::ops::RangeInclusive;
@@ -25,9 +25,6 @@ use std::rc::Rc;
 fn within(what: &str, found: f64, band: RangeInclusive<f64>) {
     assert!(band.contains(&found), "{what}: {found:.4} is outside {band:?}");
 }
-
-/// Which packets, counted as they are sent, do not arrive.
-type Drops = fn(u64) -> bool;
 
 /// What the reports' Loss Intervals were, in their order.
 type Told = Rc<RefCell<VecDeque<Vec<LossInterval>>>>;
@@ -126,21 +123,9 @@ fn ccid3_on(params: &ccid3::Params, drops: Drops, by_intervals: bool) -> (f64, f
     (rate, half.0.loss_event_rate(), state[4].expect("p"))
 }
 
-/// X = s / (R (sqrt(2p/3) + 12 sqrt(3p/8) p (1 + 32 p^2))), in Mbit/s, as RFC 5348 section 3.1 prints it.
-fn equation(rtt: f64, p: f64) -> f64 {
-    let f = (2.0 * p / 3.0).sqrt() + 12.0 * (3.0 * p / 8.0).sqrt() * p * (1.0 + 32.0 * p * p);
-    SIZE.as_bits_f64() / (rtt * f) / 1e6
-}
-
 #[test]
 fn on_a_fixed_loss_pattern_ccid_3_sends_at_the_equation_s_rate() {
-    let cases: [(Drops, f64); 4] = [
-        (|n| n % 100 == 99, 0.01),
-        (|n| n % 50 == 49, 0.02),
-        (|n| n % 1000 == 999, 0.001),
-        (|n| (90..93).contains(&(n % 100)), 0.01),
-    ];
-    for (drops, p) in cases {
+    for (drops, p) in LOSS_PATTERNS {
         for by_intervals in [false, true] {
             let (rate, receivers_p, senders_p) = ccid3_on(&ccid3::Params::default(), drops, by_intervals);
             let what = format!("p {p}, by intervals: {by_intervals}");

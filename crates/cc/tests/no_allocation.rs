@@ -1,36 +1,18 @@
 //! Once warm, no controller allocates, whatever it is told: counted by a global allocator of this program's own.
-#![allow(unsafe_code, reason = "a global allocator that counts is unsafe to declare")]
 #![allow(dead_code, reason = "of the suite only the members are used here")]
 
 mod conformance;
+#[path = "../../units/tests/counting/mod.rs"]
+mod counting;
 
 use conformance::altered::Alteration;
 use conformance::{Flight, LARGEST, Member, members};
+use counting::Counting;
 use paceline_cc::{
     Arrival, Controller, Offered, PacketResult, PacketsReport, Recovery, Report, SendQueueState, SentPacket,
     Status, StreamId, Update,
 };
 use paceline_units::{Ecn, Time, TimeDelta};
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-
-struct Counting;
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-// SAFETY: hands everything on to the system's allocator; a reallocation comes as `alloc` by the trait's default.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -139,9 +121,9 @@ fn allocations(member: &Member) -> u64 {
     let retransmits = member.flight == Flight::Pipe;
     let mut script = Script { now: Time::ZERO, next: 0, retransmits, packets: Vec::with_capacity(64), state };
     (0..20_000).for_each(|_| script.packet(&mut *controller));
-    let before = ALLOCATIONS.get();
+    let before = counting::allocations();
     (0..100_000).for_each(|_| script.packet(&mut *controller));
-    ALLOCATIONS.get() - before
+    counting::allocations() - before
 }
 
 #[test]
@@ -161,7 +143,7 @@ fn half_allocations(member: &Member) -> u64 {
     let mut before = 0;
     for n in 0..120_000 {
         if n == 20_000 {
-            before = ALLOCATIONS.get();
+            before = counting::allocations();
         }
         let sent = Script::sent_at(n);
         let packet =
@@ -184,7 +166,7 @@ fn half_allocations(member: &Member) -> u64 {
             }
         }
     }
-    ALLOCATIONS.get() - before
+    counting::allocations() - before
 }
 
 #[test]

@@ -9,11 +9,8 @@ use paceline_cc::FlowSetup;
 use paceline_cc::tfrc::{Params, Tfrc, TfrcReceiver};
 use paceline_cc::{Annotation, Arrival, ReceiverHalf, ReceiverReport, StreamId, TimeoutReason};
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
-use path::{Datagrams, Path, Run, SIZE, ms};
+use path::{Datagrams, LOSS_PATTERNS, Path, Run, SIZE, equation, ms};
 use proptest::prelude::*;
-
-/// Which packets, counted as they are sent, do not arrive.
-type Drops = fn(u64) -> bool;
 
 fn halves(params: &Params) -> (Tfrc, TfrcReceiver) {
     (Tfrc::new(params, &FlowSetup::new(SIZE)), TfrcReceiver::new(params))
@@ -32,21 +29,9 @@ fn mbps(run: &Run<'_>) -> f64 {
     run.controller.snapshot().target.expect("a rate").as_mbps_f64()
 }
 
-/// X = s / (R (sqrt(2p/3) + 12 sqrt(3p/8) p (1 + 32 p^2))), in Mbit/s, as RFC 5348 section 3.1 prints it.
-fn equation(rtt: f64, p: f64) -> f64 {
-    let f = (2.0 * p / 3.0).sqrt() + 12.0 * (3.0 * p / 8.0).sqrt() * p * (1.0 + 32.0 * p * p);
-    SIZE.as_bits_f64() / (rtt * f) / 1e6
-}
-
 #[test]
 fn on_a_fixed_loss_pattern_the_rate_is_the_equation_s() {
-    let cases: [(Drops, f64); 4] = [
-        (|n| n % 100 == 99, 0.01),
-        (|n| n % 50 == 49, 0.02),
-        (|n| n % 1000 == 999, 0.001),
-        (|n| (90..93).contains(&(n % 100)), 0.01),
-    ];
-    for (drops, p) in cases {
+    for (drops, p) in LOSS_PATTERNS {
         let mut sent = (0, 0);
         let path = Path { drops, ..Path::clean(TimeDelta::from_millis(50)) };
         let (_, receiver) = with(&Params::default(), path, |run| {

@@ -1,33 +1,14 @@
 //! The packet path allocates nothing once warm.
-#![allow(unsafe_code, reason = "a counting allocator cannot be written without")]
 
+#[path = "../../units/tests/counting/mod.rs"]
+mod counting;
+
+use counting::Counting;
 use paceline_link::{
     Link, LinkConfig, LossConfig, MarkConfig, NoiseConfig, QueueConfig, QueueLimit, RateProcess,
     Rfc8868Noise, Trace, Transit,
 };
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-struct Counting;
-
-// SAFETY: hands everything to the system's allocator; the counter is a plain thread-local that allocates nothing.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.with(|count| count.set(count.get() + 1));
-        // SAFETY: the caller's promises are passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promises are passed on.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -78,9 +59,9 @@ fn allocates_nothing(queue: QueueConfig) {
         link.counters()
     };
     let warm = offer(1..100_000);
-    let before = ALLOCATIONS.with(Cell::get);
+    let before = counting::allocations();
     let counters = offer(100_000..200_000);
-    assert_eq!(ALLOCATIONS.with(Cell::get) - before, 0);
+    assert_eq!(counting::allocations() - before, 0);
     assert!(
         counters.dropped > warm.dropped && counters.marked > warm.marked && arrived > 100_000,
         "{counters:?}"
@@ -120,8 +101,8 @@ fn a_warm_link_allocates_nothing() {
         link.counters()
     };
     let warm = offer(0..10_000);
-    let before = ALLOCATIONS.with(Cell::get);
+    let before = counting::allocations();
     let counters = offer(10_000..200_000);
-    assert_eq!(ALLOCATIONS.with(Cell::get) - before, 0);
+    assert_eq!(counting::allocations() - before, 0);
     assert!(counters.dropped > warm.dropped && counters.marked > warm.marked && counters.lost > warm.lost);
 }

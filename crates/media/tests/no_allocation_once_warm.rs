@@ -1,33 +1,15 @@
 //! Once warm, frames and packets go from the source through the queue to the display without allocating.
-#![allow(unsafe_code, reason = "a global allocator that counts is unsafe to declare")]
 
+#[path = "../../units/tests/counting/mod.rs"]
+mod counting;
+
+use counting::Counting;
 use paceline_media::{
     AdaptiveParams, ArrivedPacket, FrameLadder, FrameRate, FrameSizeParams, Playout, PlayoutConfig,
     SendQueue, Source, TraceEncoder, TraceEncoderParams, VideoModel, VideoModelKind, VideoModelParams,
     frame_sizes,
 };
 use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-
-struct Counting;
-
-thread_local! {
-    // Of this thread alone: the test harness has its own, which allocates when it likes.
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-// SAFETY: hands everything on to the system's allocator; a reallocation comes as `alloc` by the trait's default.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -92,9 +74,9 @@ fn nothing_is_allocated_once_warm() {
             let mut playout = Playout::new(config);
             let mut next = 0;
             run(&mut source, &mut queue, &mut playout, 1_000, &mut next);
-            let before = ALLOCATIONS.get();
+            let before = counting::allocations();
             let displayed = run(&mut source, &mut queue, &mut playout, 5_000, &mut next);
-            assert_eq!(ALLOCATIONS.get(), before, "{config:?}");
+            assert_eq!(counting::allocations(), before, "{config:?}");
             assert!((3_000..5_000).contains(&displayed), "{config:?}: {displayed}");
         }
     }

@@ -1,37 +1,14 @@
 //! Memory grows with recorded samples and with nothing else: not with simulated time, nor with packets.
-#![allow(unsafe_code, reason = "a counting allocator cannot be written without")]
 
+#[path = "../../units/tests/counting/mod.rs"]
+mod counting;
 mod world;
 
+use counting::Counting;
 use paceline_scenario::Loader;
 use paceline_sim::{Pace, Simulation};
 use paceline_units::TimeDelta;
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use world::loaded;
-
-thread_local! {
-    static LIVE: Cell<i64> = const { Cell::new(0) };
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-struct Counting;
-
-// SAFETY: hands everything to the system's allocator; the counters are plain thread-locals that allocate nothing.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        LIVE.with(|live| live.set(live.get() + layout.size() as i64));
-        ALLOCATIONS.with(|count| count.set(count.get() + 1));
-        // SAFETY: the caller's promises are passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        LIVE.with(|live| live.set(live.get() - layout.size() as i64));
-        // SAFETY: the caller's promises are passed on.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -59,10 +36,10 @@ fn calls(seconds: u64, sample: &str) -> String {
 /// Live bytes at the end of a run, rows of both tables, and packets.
 fn at_the_end(text: &str) -> (i64, usize, u64) {
     let world = loaded(text, &[], &Loader::default());
-    let before = LIVE.with(Cell::get);
+    let before = counting::live();
     let mut simulation = Simulation::new(&world, Pace::Windowed).expect("loaded");
     while !simulation.advance(TimeDelta::from_millis(700)) {}
-    let live = LIVE.with(Cell::get) - before;
+    let live = counting::live() - before;
     let outcome = simulation.finish();
     (live, outcome.flows.rows() + outcome.links.rows(), outcome.summary.packets.expect("known"))
 }
@@ -72,9 +49,9 @@ fn warm(text: &str, before: i64, seconds: i64) -> (u64, u64) {
     let world = loaded(text, &[], &Loader::default());
     let mut simulation = Simulation::new(&world, Pace::Windowed).expect("loaded");
     simulation.advance(TimeDelta::from_secs(before));
-    let (packets, allocations) = (simulation.packets(), ALLOCATIONS.with(Cell::get));
+    let (packets, allocations) = (simulation.packets(), counting::allocations());
     simulation.advance(TimeDelta::from_secs(seconds));
-    (ALLOCATIONS.with(Cell::get) - allocations, simulation.packets() - packets)
+    (counting::allocations() - allocations, simulation.packets() - packets)
 }
 
 #[test]

@@ -9,6 +9,24 @@ use std::collections::{BTreeMap, VecDeque};
 
 pub const SIZE: Bytes = Bytes::new(1000);
 
+/// Which packets, counted as they are sent, do not arrive.
+pub type Drops = fn(u64) -> bool;
+
+/// Patterns of loss, and the loss event rate of each; the last one loses three packets at once.
+pub const LOSS_PATTERNS: [(Drops, f64); 4] = [
+    (|n| n % 100 == 99, 0.01),
+    (|n| n % 50 == 49, 0.02),
+    (|n| n % 1000 == 999, 0.001),
+    (|n| (90..93).contains(&(n % 100)), 0.01),
+];
+
+/// X = s / (R (sqrt(2p/3) + 12 sqrt(3p/8) p (1 + 32 p^2))), in Mbit/s, as RFC 5348 section 3.1 prints it.
+#[allow(dead_code, reason = "not every program drives an equation")]
+pub fn equation(rtt: f64, p: f64) -> f64 {
+    let f = (2.0 * p / 3.0).sqrt() + 12.0 * (3.0 * p / 8.0).sqrt() * p * (1.0 + 32.0 * p * p);
+    SIZE.as_bits_f64() / (rtt * f) / 1e6
+}
+
 pub fn ms(millis: u64) -> Time {
     Time::from_nanos(millis * 1_000_000)
 }
@@ -57,7 +75,7 @@ impl Near for Datagrams {
 pub struct Path {
     pub delay: TimeDelta,
     /// Which of all packets, counted as they are sent, do not arrive.
-    pub drops: fn(u64) -> bool,
+    pub drops: Drops,
     /// When feedback is lost.
     pub silence: Option<(Time, Time)>,
     pub bottleneck: Option<Bitrate>,
