@@ -269,20 +269,8 @@ fn packet() -> impl Strategy<Value = Packet> {
             let acknowledgment = visible(acknowledgment);
             let service = ServiceCode(word);
             let [code, data @ ..] = word.to_be_bytes();
-            let body = match kind {
-                PacketType::Request => Body::Request { service },
-                PacketType::Response => Body::Response { acknowledgment, service },
-                PacketType::Data => Body::Data,
-                PacketType::Ack => Body::Ack { acknowledgment },
-                PacketType::DataAck => Body::DataAck { acknowledgment },
-                PacketType::CloseReq => Body::CloseReq { acknowledgment },
-                PacketType::Close => Body::Close { acknowledgment },
-                PacketType::Reset => {
-                    Body::Reset { acknowledgment, reason: ResetReason { code: ResetCode(code), data } }
-                }
-                PacketType::Sync => Body::Sync { acknowledgment },
-                PacketType::SyncAck => Body::SyncAck { acknowledgment },
-            };
+            let reason = ResetReason { code: ResetCode(code), data };
+            let body = Body::new(kind, acknowledgment, service, reason);
             let mut packet = Packet::new(Ports { source, destination }, visible(sequence), body);
             (packet.short, packet.ccval) = (short, ccval);
             packet.coverage =

@@ -33,10 +33,7 @@ pub struct DccpSender<F: Ccids> {
     ended: Option<Ended>,
     /// To look at while the connection has none.
     idle: F::Sender,
-    source: Source,
-    max_payload: u64,
-    rtp_header: u8,
-    discard_age: Option<TimeDelta>,
+    carried: Carried,
     /// The number of the next RTP packet.
     next_rtp: u64,
     newest_frame: Bytes,
@@ -60,10 +57,7 @@ impl<F: Ccids> DccpSender<F> {
             connection: Connection::new(config, ccids, false, FLOW_PORTS, service, iss),
             ended: None,
             idle,
-            source: carried.source,
-            max_payload: carried.max_payload.as_u64().max(1),
-            rtp_header: carried.rtp_header.as_u64().min(u64::from(u8::MAX)) as u8,
-            discard_age: carried.discard_age,
+            carried: Carried { max_payload: carried.max_payload.max(Bytes::new(1)), ..carried },
             next_rtp: 0,
             newest_frame: Bytes::ZERO,
             captured: 0,
@@ -113,12 +107,12 @@ impl<F: Ccids> DccpSender<F> {
     fn offer(&mut self, now: Time, frame: &Frame) -> bool {
         let mut queued = Bytes::ZERO;
         let (mut left, mut whole) = (frame.payload.as_u64(), true);
-        let bulk = matches!(self.source, Source::Bulk(_));
+        let bulk = matches!(self.carried.source, Source::Bulk(_));
         self.captured += 1;
         // The path may take less than the flow asks for, never nothing: an empty datagram would fill no frame.
-        let header = if bulk { 0 } else { u64::from(self.rtp_header) };
-        let room = self.connection.max_datagram().as_u64().saturating_sub(header);
-        let most = self.max_payload.min(room).max(1);
+        let header = self.carried.rtp_header.min(Bytes::new(u8::MAX.into()));
+        let room = self.connection.max_datagram() - if bulk { Bytes::ZERO } else { header };
+        let most = self.carried.max_payload.min(room).as_u64().max(1);
         while left > 0 {
             let first = Some(left == frame.payload.as_u64());
             let payload = left.min(most);
@@ -130,7 +124,7 @@ impl<F: Ccids> DccpSender<F> {
                     sequence: 0,
                     captured: frame.captured,
                     media,
-                    header: self.rtp_header,
+                    header: header.as_u64() as u8,
                     first,
                     marker: left == 0,
                 }),
@@ -149,22 +143,24 @@ impl<F: Ccids> DccpSender<F> {
 
     /// What is too old is not worth sending; decoders need a key frame then.
     fn discard_old(&mut self, now: Time) {
-        let (Some(age), Some(since)) = (self.discard_age, self.connection.oldest_queued()) else { return };
+        let (Some(age), Some(since)) = (self.carried.discard_age, self.connection.oldest_queued()) else {
+            return;
+        };
         // Without the rest of the queue too, what comes next would be as late.
         if now.saturating_since(since) > age {
             self.connection.discard_queue(now);
-            self.source.request_key_frame(now);
+            self.carried.source.request_key_frame(now);
         }
     }
 
     /// Keeps the queue of an endless source filled.
     fn refill(&mut self, now: Time) {
-        if !matches!(self.source, Source::Bulk(_)) {
+        if !matches!(self.carried.source, Source::Bulk(_)) {
             return;
         }
         while matches!(self.connection.state(), State::Request | State::PartOpen | State::Open) {
-            let payload = Bytes::new(self.connection.queued() as u64 * self.max_payload);
-            let Some(frame) = self.source.refill(now, payload) else { break };
+            let payload = Bytes::new(self.connection.queued() as u64 * self.carried.max_payload.as_u64());
+            let Some(frame) = self.carried.source.refill(now, payload) else { break };
             if !self.offer(now, &frame) {
                 break;
             }
@@ -177,15 +173,15 @@ impl<F: Ccids> DccpSender<F> {
 
     /// An encoder follows the target.
     fn follow(&mut self, now: Time) {
-        if matches!(self.source, Source::Bulk(_)) {
+        if matches!(self.carried.source, Source::Bulk(_)) {
             return;
         }
         if self.connection.take_key_frame_request() {
-            self.source.request_key_frame(now);
+            self.carried.source.request_key_frame(now);
         }
         let target = self.connection.target_bitrate().map(|target| self.within_limits(target));
         if let Some(rate) = target.filter(|_| target != self.target) {
-            self.source.set_target(now, rate);
+            self.carried.source.set_target(now, rate);
             self.target = target;
         }
     }
@@ -203,24 +199,24 @@ impl<F: Ccids> SendingEnd for DccpSender<F> {
         if let Some(limits) = self.connection.limits {
             self.connection.set_limits(now, &limits);
         }
-        self.source.start(now);
+        self.carried.source.start(now);
         self.refill(now);
     }
 
     /// Ends the source, discards what waits, and closes.
     fn stop(&mut self, now: Time) {
-        self.source.stop();
+        self.carried.source.stop();
         self.connection.discard_queue(now);
         self.connection.close(now);
         self.take_events();
     }
 
     fn pause(&mut self, _now: Time) {
-        self.source.pause();
+        self.carried.source.pause();
     }
 
     fn resume(&mut self, now: Time) {
-        self.source.resume(now);
+        self.carried.source.resume(now);
         self.refill(now);
     }
 
@@ -231,7 +227,7 @@ impl<F: Ccids> SendingEnd for DccpSender<F> {
 
     fn next_timeout(&self) -> Option<(Time, Reason)> {
         let own = self.connection.next_timeout();
-        match self.source.next_capture() {
+        match self.carried.source.next_capture() {
             Some(due) if own.is_none_or(|(own, _)| due <= own) => Some((due, Reason::Capture)),
             _ => own,
         }
@@ -241,8 +237,8 @@ impl<F: Ccids> SendingEnd for DccpSender<F> {
         if matches!(self.next_timeout(), Some((_, Reason::Pacing))) {
             return;
         }
-        while self.source.next_capture().is_some_and(|due| due <= now) {
-            let frame = self.source.capture(now);
+        while self.carried.source.next_capture().is_some_and(|due| due <= now) {
+            let frame = self.carried.source.capture(now);
             self.offer(now, &frame);
         }
         self.connection.handle_timeout(now);
@@ -288,7 +284,7 @@ impl<F: Ccids> SendingEnd for DccpSender<F> {
     }
 
     fn newest_frame(&self, _stream: StreamId) -> Option<Bytes> {
-        (!matches!(self.source, Source::Bulk(_))).then_some(self.newest_frame)
+        (!matches!(self.carried.source, Source::Bulk(_))).then_some(self.newest_frame)
     }
 }
 

@@ -239,18 +239,7 @@ impl<F: Ccids + Clone> Pair<F> {
     }
 
     fn with_acknowledgment(&self, kind: PacketType, acknowledgment: SequenceNumber) -> Packet {
-        let body = match kind {
-            PacketType::Request => Body::Request { service: SERVICE },
-            PacketType::Response => Body::Response { acknowledgment, service: SERVICE },
-            PacketType::Data => Body::Data,
-            PacketType::Ack => Body::Ack { acknowledgment },
-            PacketType::DataAck => Body::DataAck { acknowledgment },
-            PacketType::CloseReq => Body::CloseReq { acknowledgment },
-            PacketType::Close => Body::Close { acknowledgment },
-            PacketType::Reset => Body::Reset { acknowledgment, reason: ResetReason::new(ResetCode::CLOSED) },
-            PacketType::Sync => Body::Sync { acknowledgment },
-            PacketType::SyncAck => Body::SyncAck { acknowledgment },
-        };
+        let body = Body::new(kind, acknowledgment, SERVICE, ResetReason::new(ResetCode::CLOSED));
         Packet::new(PORTS, SequenceNumber::ZERO, body)
     }
 

@@ -471,21 +471,9 @@ impl World {
 }
 
 fn body(kind: PacketType, acknowledgment: SequenceNumber, script: &mut Script<'_>) -> Body {
-    match kind {
-        PacketType::Request => Body::Request { service: ServiceCode(script.byte().into()) },
-        PacketType::Response => Body::Response { acknowledgment, service: SERVICE },
-        PacketType::Data => Body::Data,
-        PacketType::Ack => Body::Ack { acknowledgment },
-        PacketType::DataAck => Body::DataAck { acknowledgment },
-        PacketType::CloseReq => Body::CloseReq { acknowledgment },
-        PacketType::Close => Body::Close { acknowledgment },
-        PacketType::Reset => {
-            let reason = ResetReason { code: ResetCode(script.byte()), data: [0; 3] };
-            Body::Reset { acknowledgment, reason }
-        }
-        PacketType::Sync => Body::Sync { acknowledgment },
-        PacketType::SyncAck => Body::SyncAck { acknowledgment },
-    }
+    let said = if matches!(kind, PacketType::Request | PacketType::Reset) { script.byte() } else { 0 };
+    let service = if kind == PacketType::Request { ServiceCode(said.into()) } else { SERVICE };
+    Body::new(kind, acknowledgment, service, ResetReason { code: ResetCode(said), data: [0; 3] })
 }
 
 /// Any options: Mandatory, features that there are, vectors of any length.

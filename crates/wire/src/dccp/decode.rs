@@ -113,20 +113,7 @@ fn read(bytes: &[u8]) -> Result<(Packet, usize), WireError> {
 fn body(kind: PacketType, acknowledgment: SequenceNumber, last: [u8; 4]) -> Body {
     let service = ServiceCode(u32::from_be_bytes(last));
     let [code, data @ ..] = last;
-    match kind {
-        PacketType::Request => Body::Request { service },
-        PacketType::Response => Body::Response { acknowledgment, service },
-        PacketType::Data => Body::Data,
-        PacketType::Ack => Body::Ack { acknowledgment },
-        PacketType::DataAck => Body::DataAck { acknowledgment },
-        PacketType::CloseReq => Body::CloseReq { acknowledgment },
-        PacketType::Close => Body::Close { acknowledgment },
-        PacketType::Reset => {
-            Body::Reset { acknowledgment, reason: ResetReason { code: ResetCode(code), data } }
-        }
-        PacketType::Sync => Body::Sync { acknowledgment },
-        PacketType::SyncAck => Body::SyncAck { acknowledgment },
-    }
+    Body::new(kind, acknowledgment, service, ResetReason { code: ResetCode(code), data })
 }
 
 fn low(bytes: &[u8], at: usize) -> Result<SequenceNumber, WireError> {

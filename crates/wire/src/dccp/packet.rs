@@ -164,6 +164,27 @@ pub enum Body {
 }
 
 impl Body {
+    /// The body of a packet of type `kind`, with those of the other values that this type has.
+    pub fn new(
+        kind: PacketType,
+        acknowledgment: SequenceNumber,
+        service: ServiceCode,
+        reason: ResetReason,
+    ) -> Body {
+        match kind {
+            PacketType::Request => Body::Request { service },
+            PacketType::Response => Body::Response { acknowledgment, service },
+            PacketType::Data => Body::Data,
+            PacketType::Ack => Body::Ack { acknowledgment },
+            PacketType::DataAck => Body::DataAck { acknowledgment },
+            PacketType::CloseReq => Body::CloseReq { acknowledgment },
+            PacketType::Close => Body::Close { acknowledgment },
+            PacketType::Reset => Body::Reset { acknowledgment, reason },
+            PacketType::Sync => Body::Sync { acknowledgment },
+            PacketType::SyncAck => Body::SyncAck { acknowledgment },
+        }
+    }
+
     /// The type it belongs to.
     #[inline]
     pub fn packet_type(&self) -> PacketType {

@@ -138,12 +138,17 @@ impl<F: Ccids> Connection<F> {
         }
         let verdict = self.path.on_too_big(now, next_hop.as_u64());
         if verdict == TooBig::Lowered {
-            // What was queued under the old size must not leave unfragmentable (section 14.2).
-            let max = self.max_datagram().as_u64();
-            self.keep_queued(now, |queued| queued.payload.len() as u64 <= max);
-            self.tell(Event::MaxDatagram(Bytes::new(max)));
+            let max = self.discard_too_large(now);
+            self.tell(Event::MaxDatagram(max));
         }
         verdict
+    }
+
+    /// What was queued when larger datagrams were taken must not leave unfragmentable (section 14.2). Answers the largest.
+    pub(super) fn discard_too_large(&mut self, now: Time) -> Bytes {
+        let max = self.max_datagram();
+        self.keep_queued(now, |queued| queued.payload.len() as u64 <= max.as_u64());
+        max
     }
 
     /// The application wants the path's size found anew; false if it was a moment ago (RFC 4340 section 14.1).

@@ -255,11 +255,6 @@ impl<F: Ccids> Connection<F> {
         self.state
     }
 
-    /// The connection's ports, as on the packets that it sends.
-    pub fn ports(&self) -> Ports {
-        self.ports
-    }
-
     /// The service it is for.
     pub fn service(&self) -> ServiceCode {
         self.service

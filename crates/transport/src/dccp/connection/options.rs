@@ -190,10 +190,9 @@ impl<F: Ccids> Connection<F> {
             _ => false,
         };
         if of_header {
-            // Headers are longer or shorter now: what fits no more must not leave (section 14.2).
-            let max = self.max_datagram().as_u64();
+            // Headers are longer or shorter now.
             self.count_queue();
-            self.keep_queued(now, |queued| queued.payload.len() as u64 <= max);
+            self.discard_too_large(now);
         }
         self.tell(Event::Feature(change));
     }
