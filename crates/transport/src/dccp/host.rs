@@ -417,12 +417,17 @@ impl<F: Ccids + Clone> Host<F> {
     }
 
     fn set_timer(&mut self, flow: FlowId, timeout: Option<Time>) {
-        if let Some(old) = self.timer_of.remove(&flow) {
-            self.timers.remove(&(old, flow));
+        let old = match timeout {
+            Some(due) => self.timer_of.insert(flow, due),
+            None => self.timer_of.remove(&flow),
+        };
+        if old == timeout {
+            return;
         }
-        if let Some(due) = timeout {
-            self.timer_of.insert(flow, due);
-            self.timers.insert((due, flow));
+        // In this order the set of a host with one connection is never empty and keeps its memory.
+        self.timers.extend(timeout.map(|due| (due, flow)));
+        if let Some(old) = old {
+            self.timers.remove(&(old, flow));
         }
     }
 

@@ -258,8 +258,9 @@ impl<C: Controller> RtpSender<C> {
         }
     }
 
-    /// The stream whose packet goes next, if the controller allows its size.
-    #[inline]
+    /// The stream whose packet goes next, if the controller allows its size. Inlined: it is asked twice a packet, and what
+    /// it looks up is what the packet is made from.
+    #[inline(always)]
     fn next_to_send(&self) -> Option<usize> {
         let id = match self.streams.len() {
             1 => 0,
