@@ -36,6 +36,13 @@ pub(super) struct Data<'p> {
     pub rtp: Option<(u64, RtpHeaderFields)>,
 }
 
+impl Data<'_> {
+    /// Whether it is the padding of a probe alone, and no media.
+    pub fn is_padding(&self) -> bool {
+        self.padding > 0 && self.payload.is_empty()
+    }
+}
+
 /// Speaks one transport with senders: admits or refuses them, and answers.
 pub(super) trait ReceivingCodec {
     /// Takes a datagram that arrived at `now`: what is admitted goes to `take`, what is refused is counted.

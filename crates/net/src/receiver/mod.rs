@@ -7,7 +7,8 @@
 //! # What its figures are
 //!
 //! Those that [`paceline_metrics::Facts::RECEIVER`] is enough for. A packet counts as lost when its sequence number is missing
-//! for a second, sent about when it was missed. From the times in the payload, if the sender runs on this machine, follow the
+//! for a second, sent about when it was missed; that of a probe's padding, too, which nobody can tell apart once it is lost. Padding
+//! that arrives is reported on and counted nowhere. From the times in the payload, if the sender runs on this machine, follow the
 //! delays too; of a frame's delay the links' queues are part of the path.
 //!
 //! Its zero is that of the sender: when the first packet was captured (or arrived, if it does not say), less the flow's

@@ -15,7 +15,7 @@ use paceline_media::PlayoutConfig;
 use paceline_metrics::{Facts, ReceivedPacket, Tick};
 use paceline_transport::rtp::{FeedbackConfig, Header, RtpFeedback, RtpPacket, RtpReceiver};
 use paceline_transport::{PathFacts, ReceivingEnd, Transmit};
-use paceline_units::{Bytes, Ecn, Time, TimeDelta};
+use paceline_units::{Bytes, Time, TimeDelta};
 use paceline_wire::ccfb::Feedback;
 
 /// What a session needs of its flow.
@@ -90,12 +90,11 @@ impl<'a> Session<'a> {
         let sent = timing.map(|(_, sent)| self.clock.time_of(sent));
         let payload = Bytes::new(data.payload.len() as u64);
         if let Some((sequence, header)) = data.rtp {
-            if data.padding > 0 && data.payload.is_empty() {
-                return self.take_padding(packet.stream, sequence, data.padding, datagram.ecn);
-            }
             let known = || timing.map_or(now, |(captured, _)| self.clock.time_of(captured));
-            let stream = &mut self.streams[usize::from(packet.stream.0)];
-            let Some(captured) = stream.captures.captured(header.timestamp, known) else {
+            let captures = &mut self.streams[usize::from(packet.stream.0)].captures;
+            let captured =
+                if data.is_padding() { Some(now) } else { captures.captured(header.timestamp, known) };
+            let Some(captured) = captured else {
                 counters.out_of_sequence += 1;
                 return;
             };
@@ -104,6 +103,10 @@ impl<'a> Session<'a> {
             let packet =
                 RtpPacket { stream, sequence, captured, payload, padding, header, first, marker, annotation };
             self.endpoint.receive(now, packet, datagram.ecn, PathFacts { sent, wait: None });
+            if data.is_padding() {
+                // As in the simulator: reported on, and counted nowhere.
+                return;
+            }
         }
         self.delay = sent.map_or(self.delay, |sent| now - sent);
         let duplicate = seen == Seen::Duplicate;
@@ -119,22 +122,6 @@ impl<'a> Session<'a> {
             ecn: datagram.ecn,
             duplicate,
         });
-    }
-
-    /// Takes the padding of a probe: the end reports on it, and nobody counts it.
-    fn take_padding(&mut self, stream: StreamId, sequence: u64, padding: u8, ecn: Ecn) {
-        let packet = RtpPacket {
-            stream,
-            sequence,
-            captured: self.heard,
-            payload: Bytes::ZERO,
-            padding,
-            header: Header::RTP,
-            first: None,
-            marker: false,
-            annotation: None,
-        };
-        self.endpoint.receive(self.heard, packet, ecn, PathFacts::default());
     }
 
     /// Notes the number of a packet, and those that it shows to be missing; none if it is too old to tell.

@@ -70,7 +70,9 @@ impl Filter {
             }
             Filter::Rtp(filter) => {
                 let packet = filter.admit(now, datagram, counters)?;
-                let data = packet.ssrcs.stream(packet.view.header.ssrc);
+                // The padding of a probe is no data: it passes, and is counted nowhere.
+                let is_padding = packet.view.padding > 0 && packet.view.payload.is_empty();
+                let data = packet.ssrcs.stream(packet.view.header.ssrc).filter(|_| !is_padding);
                 let begins = packet.new.then_some(datagram.arrived);
                 Some(Admitted { data, established: !packet.new, begins })
             }

@@ -19,6 +19,8 @@ mod answers;
 mod codec;
 mod dccp;
 mod driver;
+#[cfg(test)]
+mod probe_tests;
 mod rtp;
 mod sent;
 

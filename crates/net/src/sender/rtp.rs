@@ -5,8 +5,7 @@ use super::sent::{REMEMBERED, Reported};
 use crate::output::NetCounters;
 use crate::socket::Datagram;
 use crate::ssrc::{PAYLOAD_TYPE, Ssrcs};
-use paceline_cc::AnyController;
-use paceline_cc::{Status, StreamId};
+use paceline_cc::{Controller, Status, StreamId};
 use paceline_transport::SendingEnd;
 use paceline_transport::rtp::{RtpFeedback, RtpPacket, RtpSender};
 use paceline_units::Time;
@@ -14,26 +13,29 @@ use paceline_wire::ccfb::{self, ArrivalReport, Feedback, FeedbackBlock, RawFeedb
 use paceline_wire::clock::media_ticks_of;
 use paceline_wire::rtp::{self, HEADER, RtpHeaderFields};
 use paceline_wire::{rtcp, unwrap_sequence};
+use std::marker::PhantomData;
 
 /// The streams on the wire, and what is needed to read reports on them.
-pub(super) struct RtpSendingCodec {
+pub(super) struct RtpSendingCodec<C> {
     ssrcs: Ssrcs,
     /// The next sequence number of each stream.
     next: Vec<u64>,
     raw: RawFeedback,
     rts: RtsUnwrapper,
     feedback: Box<Feedback>,
+    controller: PhantomData<C>,
 }
 
-impl RtpSendingCodec {
+impl<C> RtpSendingCodec<C> {
     /// For so many streams, whose SSRCs count from `ssrc`.
-    pub fn new(ssrc: u32, streams: usize) -> RtpSendingCodec {
+    pub fn new(ssrc: u32, streams: usize) -> RtpSendingCodec<C> {
         RtpSendingCodec {
             ssrcs: Ssrcs::new(ssrc, streams),
             next: vec![0; streams],
             raw: RawFeedback::default(),
             rts: RtsUnwrapper::default(),
             feedback: Box::default(),
+            controller: PhantomData,
         }
     }
 
@@ -98,8 +100,8 @@ impl RtpSendingCodec {
     }
 }
 
-impl SendingCodec for RtpSendingCodec {
-    type End = RtpSender<AnyController>;
+impl<C: Controller> SendingCodec for RtpSendingCodec<C> {
+    type End = RtpSender<C>;
 
     fn encode(&mut self, packet: &RtpPacket, bytes: &mut Vec<u8>) -> Encoded {
         let header = RtpHeaderFields {
@@ -124,7 +126,7 @@ impl SendingCodec for RtpSendingCodec {
         &mut self,
         now: Time,
         datagram: &Datagram<'_>,
-        end: &mut RtpSender<AnyController>,
+        end: &mut RtpSender<C>,
         counters: &mut NetCounters,
         mut told: impl FnMut(Reported),
     ) -> bool {
@@ -144,7 +146,7 @@ impl SendingCodec for RtpSendingCodec {
 
     fn finish(
         &self,
-        end: &RtpSender<AnyController>,
+        end: &RtpSender<C>,
         _ran: Time,
         _cut_off: bool,
         counters: &mut NetCounters,
@@ -173,12 +175,13 @@ fn reported(feedback: &Feedback) -> impl Iterator<Item = Reported> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use paceline_cc::AnyController;
     use paceline_transport::rtp::Header;
     use paceline_units::{Bytes, Ecn};
     use proptest::prelude::*;
 
     /// A codec of one stream that has sent so many packets.
-    fn codec(sent: u64) -> RtpSendingCodec {
+    fn codec(sent: u64) -> RtpSendingCodec<AnyController> {
         RtpSendingCodec { next: vec![sent], ..RtpSendingCodec::new(100, 1) }
     }
 
@@ -192,7 +195,10 @@ mod tests {
         out
     }
 
-    fn written(codec: &mut RtpSendingCodec, datagram: &[u8]) -> (Vec<(Time, bool)>, NetCounters) {
+    fn written(
+        codec: &mut RtpSendingCodec<AnyController>,
+        datagram: &[u8],
+    ) -> (Vec<(Time, bool)>, NetCounters) {
         let (mut seen, mut counters) = (Vec::new(), NetCounters::default());
         codec.read(datagram, &mut counters, |feedback, concerns| seen.push((feedback.written, concerns)));
         (seen, counters)
@@ -246,8 +252,9 @@ mod tests {
     fn a_report_on_what_is_forgotten_concerns_nothing() {
         let mut codec = codec(200_000);
         codec.feedback.blocks = vec![FeedbackBlock { stream: StreamId(0), begin: 0, count: 1 }];
-        let concerns =
-            |codec: &RtpSendingCodec| codec.feedback.blocks.iter().any(|block| codec.concerns(block));
+        let concerns = |codec: &RtpSendingCodec<AnyController>| {
+            codec.feedback.blocks.iter().any(|block| codec.concerns(block))
+        };
         assert!(!concerns(&codec));
         codec.feedback.blocks[0].begin = 199_999;
         assert!(concerns(&codec));
