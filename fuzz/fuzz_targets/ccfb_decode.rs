@@ -11,7 +11,7 @@ paceline_fuzz::target!(ccfb_decode);
 
 fn ccfb_decode(data: &[u8]) {
     let _ = ccfb::decode(data).map_err(|error| error.to_string());
-    let (mut raw, mut rts) = (RawFeedback::default(), RtsUnwrapper::new());
+    let (mut raw, mut rts) = (RawFeedback::default(), RtsUnwrapper::default());
     let mut walked = 0;
     for packet in rtcp::packets(data).flatten() {
         walked += packet.bytes.len();

@@ -31,7 +31,7 @@ fn rtp_decode(data: &[u8]) {
 }
 
 fn unwrapped(data: &[u8]) {
-    let (mut sequences, mut timestamps) = (SequenceUnwrapper::new(), TimestampUnwrapper::new());
+    let (mut sequences, mut timestamps) = (SequenceUnwrapper::default(), TimestampUnwrapper::default());
     for bytes in data.chunks_exact(4) {
         let value = u32::from_be_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
         if let Some(sequence) = sequences.unwrap(value as u16) {

@@ -69,16 +69,6 @@ pub struct LossDetector {
     lost_at: VecDeque<(u64, Time)>,
 }
 
-/// What a report adds up to while it is read, in bytes.
-#[derive(Clone, Copy, Debug, Default)]
-struct Sums {
-    newly_acked: u64,
-    delivered: u64,
-    delivered_ce: u64,
-    newest: Option<(Time, Option<Time>)>,
-    spurious: u32,
-}
-
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     sent: Time,
@@ -153,62 +143,57 @@ impl LossDetector {
     /// The receiver's word on packets of this stream.
     #[inline]
     pub fn on_report<'a>(&mut self, now: Time, packets: impl Iterator<Item = &'a PacketResult>) -> Acked {
-        let mut sums = Sums::default();
+        let mut acked = Acked::default();
         for packet in packets {
             if let Status::Received { arrived, ecn } = packet.status {
-                self.on_received(now, packet.sequence, arrived, ecn.is_ce(), &mut sums);
+                self.on_received(now, packet.sequence, arrived, ecn.is_ce(), &mut acked);
             }
         }
-        self.in_flight = self.in_flight.saturating_sub(sums.newly_acked);
-        let lost = if self.undecided < self.acked_end { self.decide(now) } else { 0 };
-        Acked {
-            newly_acked: Bytes::new(sums.newly_acked),
-            delivered: Bytes::new(sums.delivered),
-            delivered_ce: Bytes::new(sums.delivered_ce),
-            newest: sums.newest,
-            lost,
-            spurious: sums.spurious,
+        self.in_flight = self.in_flight.saturating_sub(acked.newly_acked.as_u64());
+        if self.undecided < self.acked_end {
+            acked.lost = self.decide(now);
         }
+        acked
     }
 
     #[inline]
-    fn on_received(&mut self, now: Time, sequence: u64, arrived: Option<Time>, ce: bool, sums: &mut Sums) {
+    fn on_received(&mut self, now: Time, sequence: u64, arrived: Option<Time>, ce: bool, acked: &mut Acked) {
         let mask = self.ring.len() - 1;
         if sequence >= self.next || self.next - sequence > self.ring.len() as u64 {
             return;
         }
         let entry = &mut self.ring[sequence as usize & mask];
-        let (sent, size, before) = (entry.sent, u64::from(entry.size), entry.state);
+        let (sent, size, before) = (entry.sent, Bytes::new(entry.size.into()), entry.state);
         if before == State::Arrived {
             return;
         }
         entry.state = State::Arrived;
-        sums.delivered += size;
-        sums.delivered_ce += if ce { size } else { 0 };
+        acked.delivered += size;
+        acked.delivered_ce += if ce { size } else { Bytes::ZERO };
         // Late packets say nothing of the path as it is now.
         if sent >= self.newest_acked_sent {
-            sums.newest = Some((sent, arrived));
+            acked.newest = Some((sent, arrived));
             self.newest_acked_sent = sent;
         }
         if sequence == self.acked_end {
             // The common case: the next in order, with nothing missing before it.
             self.undecided += u64::from(self.undecided == sequence);
             self.acked_end += 1;
-            sums.newly_acked += size;
+            acked.newly_acked += size;
         } else {
-            self.on_out_of_order(now, sequence, before, sums);
+            self.on_out_of_order(now, sequence, before, acked);
         }
     }
 
     #[cold]
-    fn on_out_of_order(&mut self, now: Time, sequence: u64, before: State, sums: &mut Sums) {
+    fn on_out_of_order(&mut self, now: Time, sequence: u64, before: State, acked: &mut Acked) {
         if before == State::Lost {
-            sums.spurious += 1;
+            acked.spurious += 1;
             self.widen(now, sequence);
         }
         let mask = self.ring.len() - 1;
         while self.acked_end <= sequence {
-            sums.newly_acked += u64::from(self.ring[self.acked_end as usize & mask].size);
+            acked.newly_acked += Bytes::new(self.ring[self.acked_end as usize & mask].size.into());
             self.acked_end += 1;
         }
     }

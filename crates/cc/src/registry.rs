@@ -214,95 +214,45 @@ impl AnyController {
     }
 }
 
+/// Methods that call the same of the variant inside: the receiver in parentheses, then name, arguments and answer.
+macro_rules! forward {
+    ($each:ident($self:ident); $(
+        ($($receiver:tt)+) $method:ident($($arg:ident: $type:ty),*) -> $answer:ty;
+    )*) => {
+        $(
+            #[inline]
+            fn $method($($receiver)+, $($arg: $type),*) -> $answer {
+                $each!($self, inner => inner.$method($($arg),*))
+            }
+        )*
+    };
+}
+
 impl ReceiverHalf for AnyReceiverHalf {
-    #[inline]
-    fn on_arrival(&mut self, now: Time, arrival: &Arrival) -> bool {
-        each_half!(self, half => half.on_arrival(now, arrival))
-    }
-
-    #[inline]
-    fn next_timeout(&self) -> Option<Time> {
-        each_half!(self, half => half.next_timeout())
-    }
-
-    #[inline]
-    fn report(&mut self, now: Time) -> Option<ReceiverReport> {
-        each_half!(self, half => half.report(now))
+    forward! { each_half(self);
+        (&mut self) on_arrival(now: Time, arrival: &Arrival) -> bool;
+        (&self) next_timeout() -> Option<Time>;
+        (&mut self) report(now: Time) -> Option<ReceiverReport>;
     }
 }
 
 impl Controller for AnyController {
-    #[inline]
-    fn on_offered(&mut self, now: Time, offered: &Offered, queue: &SendQueueState) -> Update {
-        each!(self, inner => inner.on_offered(now, offered, queue))
-    }
-
-    #[inline]
-    fn on_sent(&mut self, now: Time, packet: &SentPacket) -> Update {
-        each!(self, inner => inner.on_sent(now, packet))
-    }
-
-    #[inline]
-    fn on_report(&mut self, now: Time, report: &Report<'_>) -> Update {
-        each!(self, inner => inner.on_report(now, report))
-    }
-
-    #[inline]
-    fn on_recovery(&mut self, now: Time, recovery: Recovery) -> Update {
-        each!(self, inner => inner.on_recovery(now, recovery))
-    }
-
-    #[inline]
-    fn on_send_queue(&mut self, now: Time, queue: &SendQueueState) -> Update {
-        each!(self, inner => inner.on_send_queue(now, queue))
-    }
-
-    #[inline]
-    fn on_limits(&mut self, now: Time, limits: &Limits) -> Update {
-        each!(self, inner => inner.on_limits(now, limits))
-    }
-
-    #[inline]
-    fn assign(&mut self, now: Time, assigned: Assigned) -> Update {
-        each!(self, inner => inner.assign(now, assigned))
-    }
-
-    #[inline]
-    fn next_timeout(&self) -> Option<(Time, TimeoutReason)> {
-        each!(self, inner => inner.next_timeout())
-    }
-
-    #[inline]
-    fn on_timeout(&mut self, now: Time) -> Update {
-        each!(self, inner => inner.on_timeout(now))
-    }
-
-    fn verbs(&self) -> &'static [Verb] {
-        each!(self, inner => inner.verbs())
-    }
-
-    #[inline]
-    fn annotation(&self, now: Time, stream: StreamId) -> Option<Annotation> {
-        each!(self, inner => inner.annotation(now, stream))
-    }
-
-    #[inline]
-    fn target_bitrate(&self, stream: StreamId) -> Option<Bitrate> {
-        each!(self, inner => inner.target_bitrate(stream))
-    }
-
-    #[inline]
-    fn snapshot(&self) -> Snapshot {
-        each!(self, inner => inner.snapshot())
-    }
-
-    #[inline]
-    fn state_variables(&self) -> &'static [StateVariable] {
-        each!(self, inner => inner.state_variables())
-    }
-
-    #[inline]
-    fn state(&self, values: &mut [Option<f64>]) {
-        each!(self, inner => inner.state(values))
+    forward! { each(self);
+        (&mut self) on_offered(now: Time, offered: &Offered, queue: &SendQueueState) -> Update;
+        (&mut self) on_sent(now: Time, packet: &SentPacket) -> Update;
+        (&mut self) on_report(now: Time, report: &Report<'_>) -> Update;
+        (&mut self) on_recovery(now: Time, recovery: Recovery) -> Update;
+        (&mut self) on_send_queue(now: Time, queue: &SendQueueState) -> Update;
+        (&mut self) on_limits(now: Time, limits: &Limits) -> Update;
+        (&mut self) assign(now: Time, assigned: Assigned) -> Update;
+        (&self) next_timeout() -> Option<(Time, TimeoutReason)>;
+        (&mut self) on_timeout(now: Time) -> Update;
+        (&self) verbs() -> &'static [Verb];
+        (&self) annotation(now: Time, stream: StreamId) -> Option<Annotation>;
+        (&self) target_bitrate(stream: StreamId) -> Option<Bitrate>;
+        (&self) share() -> Option<Assigned>;
+        (&self) snapshot() -> Snapshot;
+        (&self) state_variables() -> &'static [StateVariable];
+        (&self) state(values: &mut [Option<f64>]) -> ();
     }
 }

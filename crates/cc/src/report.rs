@@ -24,6 +24,14 @@ pub struct PacketsReport<'a> {
     pub clock_step: TimeDelta,
 }
 
+impl<'a> PacketsReport<'a> {
+    /// What was said of the packets of the stream with this number.
+    #[inline]
+    pub fn of_stream(&self, stream: usize) -> impl Iterator<Item = &'a PacketResult> + use<'a> {
+        self.packets.iter().filter(move |packet| usize::from(packet.stream.0) == stream)
+    }
+}
+
 /// What the receiver said of one packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PacketResult {

@@ -78,7 +78,7 @@ fn main() -> Result<(), WireError> {
     let mut feeder = Feeder {
         controller: Scream::new(&Params::default(), &FlowSetup::new(largest)),
         sent: BTreeMap::new(),
-        timestamps: RtsUnwrapper::new(),
+        timestamps: RtsUnwrapper::default(),
         raw: RawFeedback::default(),
         feedback: Feedback::default(),
     };

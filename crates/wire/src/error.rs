@@ -37,13 +37,6 @@ pub enum WireError {
         /// The most it may be.
         available: usize,
     },
-    /// The RTCP length field disagrees with the bytes handed in.
-    Length {
-        /// Bytes that the field says.
-        found: usize,
-        /// Bytes handed in.
-        expected: usize,
-    },
     /// Report blocks that fill the packet neither with num_reports as a count nor as a count less one.
     ReportBlocks {
         /// Where the first block is that does not fit when num_reports is a count.
@@ -58,27 +51,15 @@ pub enum WireError {
         /// Report timestamp, in steps of 1/65536 s.
         rts: u32,
     },
-    /// A block of more packets than RFC 8888 allows in one report.
-    TooManyReports {
-        /// Packets in the block.
-        found: u32,
-        /// Most packets that a block may report.
-        limit: u32,
-    },
-    /// Blocks that do not add up to the arrivals.
-    BlocksDisagree {
-        /// Packets that the blocks announce.
-        announced: u64,
-        /// Arrivals that there are.
-        arrivals: usize,
-    },
-    /// A report larger than RTCP's length field can say, or a limit too small for any report.
-    Size {
-        /// Size in bytes.
+    /// A count or a size that is not what it must be.
+    Range {
+        /// Name of what is counted.
+        what: &'static str,
+        /// What was found.
         found: u64,
-        /// Smallest size in bytes.
+        /// The least that it may be.
         min: u64,
-        /// Largest size in bytes.
+        /// The most that it may be.
         max: u64,
     },
 }
@@ -96,9 +77,6 @@ impl fmt::Display for WireError {
                 f,
                 "padding count at byte {at}: found {found}, expected 1 to {available}, in RTCP a multiple of 4"
             ),
-            WireError::Length { found, expected } => {
-                write!(f, "RTCP length at byte 2: found {found} bytes, expected {expected}")
-            }
             WireError::ReportBlocks { at, found: Some(found), room } => write!(
                 f,
                 "report block at byte {at}: found num_reports {found}, expected a count, or a count less one, \
@@ -110,14 +88,11 @@ impl fmt::Display for WireError {
             WireError::BeforeZero { rts } => {
                 write!(f, "report timestamp: found {rts:#010x}, expected a time after the clock's zero")
             }
-            WireError::TooManyReports { found, limit } => {
-                write!(f, "report block: found {found} packets, expected at most {limit}")
+            WireError::Range { what, found, min, max } if min == max => {
+                write!(f, "{what}: found {found}, expected {min}")
             }
-            WireError::BlocksDisagree { announced, arrivals } => {
-                write!(f, "feedback: found {arrivals} arrivals, expected the {announced} of its blocks")
-            }
-            WireError::Size { found, min, max } => {
-                write!(f, "feedback packet: found a size of {found} bytes, expected {min} to {max}")
+            WireError::Range { what, found, min, max } => {
+                write!(f, "{what}: found {found}, expected {min} to {max}")
             }
         }
     }

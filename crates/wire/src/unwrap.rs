@@ -32,11 +32,6 @@ pub struct SequenceUnwrapper {
 }
 
 impl SequenceUnwrapper {
-    /// An unwrapper before its first number.
-    pub fn new() -> SequenceUnwrapper {
-        SequenceUnwrapper::default()
-    }
-
     /// The extended number, or `None` if it is refused.
     pub fn unwrap(&mut self, sequence: u16) -> Option<u64> {
         let Some(highest) = self.highest else {
@@ -76,11 +71,6 @@ pub struct TimestampUnwrapper {
 }
 
 impl TimestampUnwrapper {
-    /// An unwrapper before its first number.
-    pub fn new() -> TimestampUnwrapper {
-        TimestampUnwrapper::default()
-    }
-
     /// The extended timestamp, or `None` if it lies before the zero of the one it started with.
     pub fn unwrap(&mut self, timestamp: u32) -> Option<u64> {
         let extended = match self.last {
@@ -109,7 +99,7 @@ mod tests {
 
     #[test]
     fn a_stray_packet_changes_nothing_and_two_that_agree_do() {
-        let mut unwrapper = SequenceUnwrapper::new();
+        let mut unwrapper = SequenceUnwrapper::default();
         assert_eq!(unwrapper.unwrap(65_530), Some(65_530));
         assert_eq!(unwrapper.unwrap(2), Some(65_538));
         assert_eq!(unwrapper.unwrap(65_535), Some(65_535));
@@ -124,7 +114,7 @@ mod tests {
     #[test]
     fn the_limits_of_a_jump_are_the_rfcs() {
         let at = |first, next| {
-            let mut unwrapper = SequenceUnwrapper::new();
+            let mut unwrapper = SequenceUnwrapper::default();
             unwrapper.unwrap(first);
             unwrapper.unwrap(next)
         };
@@ -137,7 +127,7 @@ mod tests {
 
     #[test]
     fn timestamps_wrap() {
-        let mut unwrapper = TimestampUnwrapper::new();
+        let mut unwrapper = TimestampUnwrapper::default();
         assert_eq!(unwrapper.unwrap(u32::MAX), Some(u32::MAX.into()));
         assert_eq!(unwrapper.unwrap(2999), Some((1 << 32) + 2999));
         assert_eq!(unwrapper.unwrap(u32::MAX), Some(u32::MAX.into()));
@@ -159,7 +149,7 @@ mod tests {
             steps in prop::collection::vec(
                 prop_oneof![8 => 1i64..4, 3 => -99i64..0, 1 => 3000i64..32_000, 1 => -30_000i64..-99], 1..200),
         ) {
-            let mut unwrapper = SequenceUnwrapper::new();
+            let mut unwrapper = SequenceUnwrapper::default();
             let offset = unwrapper.unwrap(first as u16).unwrap();
             let mut sequence = first;
             for step in steps {
@@ -178,7 +168,7 @@ mod tests {
 
         #[test]
         fn no_sequence_panics(sequences in prop::collection::vec(any::<u16>(), 0..300), start: u32) {
-            let mut unwrapper = SequenceUnwrapper::new();
+            let mut unwrapper = SequenceUnwrapper::default();
             let mut timestamps = TimestampUnwrapper { last: Some(start.into()) };
             for sequence in sequences {
                 if let Some(extended) = unwrapper.unwrap(sequence) {

@@ -102,7 +102,7 @@ fn does_no_harm(bytes: &[u8]) {
         let of_blocks: usize = raw.blocks.iter().map(|block| raw.entries_of(block).len()).sum();
         assert_eq!(of_blocks, raw.entries.len());
         let mut feedback = Feedback::default();
-        let mut rts = RtsUnwrapper::new();
+        let mut rts = RtsUnwrapper::default();
         raw.to_feedback(
             &mut rts,
             |s| Some(StreamId(s as u8)),

@@ -13,6 +13,10 @@ fn received(tick: u64, ecn: Ecn) -> ArrivalReport {
     ArrivalReport::Received { at: Some(time_of_ticks(tick)), ecn }
 }
 
+fn range(what: &'static str, found: u64, min: u64, max: u64) -> WireError {
+    WireError::Range { what, found, min, max }
+}
+
 fn ssrc_of(stream: StreamId) -> u32 {
     0x1111_1100 + u32::from(stream.0)
 }
@@ -85,7 +89,7 @@ fn the_same_report_read() {
     );
     let mut feedback = Feedback::default();
     raw.to_feedback(
-        &mut RtsUnwrapper::new(),
+        &mut RtsUnwrapper::default(),
         |ssrc| Some(StreamId(ssrc as u8)),
         |stream, sequence| unwrap_sequence([65_540, 0, 65_550][usize::from(stream.0)], sequence),
         &mut feedback,
@@ -191,17 +195,17 @@ fn a_block_reports_on_a_quarter_of_the_numbers_at_most() {
     assert_eq!(ccfb::decode(&bytes).unwrap().entries.len(), 16_384);
     let mut out = vec![1];
     let error = ccfb::encode(&of(16_385), 0, ssrc_of, &mut out).unwrap_err();
-    assert_eq!(error, WireError::TooManyReports { found: 16_385, limit: 16_384 });
+    assert_eq!(error, range("packets in a report block", 16_385, 0, 16_384));
     let disagree = Feedback { arrivals: vec![], ..of(1) };
     let error = ccfb::encode(&disagree, 0, ssrc_of, &mut out).unwrap_err();
-    assert_eq!(error, WireError::BlocksDisagree { announced: 1, arrivals: 0 });
+    assert_eq!(error, range("arrivals of a feedback report, against those of its blocks", 0, 1, 1));
     let many = Feedback {
         blocks: vec![FeedbackBlock { stream: StreamId(0), begin: 0, count: 16_384 }; 8],
         arrivals: vec![MISSING; 8 * 16_384],
         ..Feedback::default()
     };
     let error = ccfb::encode(&many, 0, ssrc_of, &mut out).unwrap_err();
-    assert_eq!(error, WireError::Size { found: 262_220, min: 12, max: 262_144 });
+    assert_eq!(error, range("bytes of a feedback packet", 262_220, 12, 262_144));
     assert_eq!(out, [1], "nothing half-written");
     // Read: refused too, however the count is meant.
     let mut wide = vec![0x8b, 205, 0x20, 0x05, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0x40, 0x02];
@@ -232,7 +236,7 @@ fn a_large_report_is_split_into_contiguous_packets() {
         .collect();
     assert_eq!(split, [vec![(0, 65_530, 6)], vec![(0, 0, 3)], vec![(1, 3, 1)]]);
     let error = ccfb::encode_split(&feedback, 1, ssrc_of, Bytes::new(23), &mut vec![]).unwrap_err();
-    assert_eq!(error, WireError::Size { found: 23, min: 24, max: 262_144 });
+    assert_eq!(error, range("bytes of a feedback packet", 23, 24, 262_144));
 }
 
 #[test]
@@ -270,7 +274,7 @@ fn far_out_of_range_is_over_range() {
 
 #[test]
 fn the_report_timestamp_wraps_after_eighteen_hours() {
-    let mut unwrapper = RtsUnwrapper::new();
+    let mut unwrapper = RtsUnwrapper::default();
     assert_eq!(unwrapper.unwrap(0xffff_ffc0), Some(0xffff_ffc0));
     assert_eq!(unwrapper.unwrap(0x40), Some(0x1_0000_0040));
     assert_eq!(unwrapper.unwrap(0xffff_ffff), Some(0xffff_ffff), "a late report");

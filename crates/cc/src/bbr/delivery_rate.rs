@@ -26,7 +26,7 @@ pub(super) struct RateSample {
 }
 
 /// The connection's count of deliveries.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct DeliveryRate {
     pub delivered: u64,
     delivered_at: Time,
@@ -37,17 +37,6 @@ pub(super) struct DeliveryRate {
 }
 
 impl DeliveryRate {
-    pub fn new() -> DeliveryRate {
-        let start = Time::ZERO;
-        DeliveryRate {
-            delivered: 0,
-            delivered_at: start,
-            first_sent: start,
-            app_limited_until: 0,
-            newest: None,
-        }
-    }
-
     /// A packet leaves; `pipe` is in flight before it.
     #[inline]
     pub fn on_sent(&mut self, now: Time, pipe: u64) -> Note {
@@ -116,7 +105,7 @@ mod tests {
     #[test]
     fn a_flight_is_delivered_at_the_rate_of_the_slower_side() {
         // Ten packets leave within 1 ms and are acknowledged one every 10 ms: 100 kB/s once a flight has come back.
-        let mut rate = DeliveryRate::new();
+        let mut rate = DeliveryRate::default();
         let first: [Note; 10] = core::array::from_fn(|n| rate.on_sent(ms(0), n as u64 * 1000));
         let mut second = Note::default();
         for (n, note) in first.iter().enumerate() {
@@ -137,7 +126,7 @@ mod tests {
 
     #[test]
     fn what_the_application_limits_is_marked_until_it_is_delivered() {
-        let mut rate = DeliveryRate::new();
+        let mut rate = DeliveryRate::default();
         let note = rate.on_sent(ms(0), 0);
         rate.note_app_limited(1000);
         let limited = rate.on_sent(ms(1), 1000);
@@ -149,7 +138,7 @@ mod tests {
 
     #[test]
     fn an_impossible_interval_is_no_rate() {
-        let mut rate = DeliveryRate::new();
+        let mut rate = DeliveryRate::default();
         let note = rate.on_sent(ms(10), 0);
         rate.on_delivered(ms(12), &packet(ms(10), note));
         assert_eq!(rate.sample(TimeDelta::from_millis(100)).unwrap().rate, None);

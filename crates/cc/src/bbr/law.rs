@@ -20,7 +20,7 @@ impl BbrLaw {
     fn inflight(&self, window: &Window, gain: f64) -> f64 {
         match self.model.bdp() {
             Some(bdp) => gain * bdp + 3.0 * self.send_quantum(window),
-            None => window.initial(),
+            None => window.initial,
         }
     }
 
@@ -147,7 +147,7 @@ impl BbrLaw {
             let cwnd = window.cwnd + delivered;
             if self.filled {
                 window.set(cwnd.min(target));
-            } else if window.cwnd < target || (self.rate.delivered as f64) < window.initial() {
+            } else if window.cwnd < target || (self.rate.delivered as f64) < window.initial {
                 window.set(cwnd);
             }
             window.set(window.cwnd.max(self.min_cwnd(window)));
@@ -176,7 +176,7 @@ impl Law for BbrLaw {
         // The pace is the model's: a pause ends with no burst.
         window.restart_after_idle = false;
         BbrLaw {
-            rate: DeliveryRate::new(),
+            rate: DeliveryRate::default(),
             model: Model::new(params),
             rescue: Rescue::default(),
             phase: Phase::Startup,
@@ -199,7 +199,7 @@ impl Law for BbrLaw {
     #[inline]
     fn on_sent(&mut self, window: &mut Window, now: Time, packet: &SentPacket) -> Note {
         if self.pacing_rate.is_none() {
-            self.pacing_rate = Some(self.params.high_gain * window.initial() / FIRST_RTT);
+            self.pacing_rate = Some(self.params.high_gain * window.initial / FIRST_RTT);
         }
         if window.pipe == 0 && self.rate.is_app_limited() {
             self.idle_restart = true;
@@ -282,7 +282,7 @@ impl Law for BbrLaw {
 
     #[inline]
     fn pacing_rate(&self, window: &Window) -> Option<Bitrate> {
-        let first = self.params.high_gain * window.initial() / FIRST_RTT;
+        let first = self.params.high_gain * window.initial / FIRST_RTT;
         let rate = self.pacing_rate.unwrap_or(first);
         Some(Bitrate::from_bps_f64(rate * 8.0).max(Bitrate::from_bps(1)))
     }

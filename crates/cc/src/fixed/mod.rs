@@ -3,10 +3,11 @@
 //! The baseline of comparisons, the background traffic of studies, and the probe with which links are tested.
 
 use crate::{
-    Allowance, Assigned, Controller, FlowSetup, Offered, Report, SendQueueState, SentPacket, Snapshot,
-    StreamId, TimeoutReason, Update,
+    Allowance, Assigned, Controller, DetectorConfig, FlowSetup, LossDetector, Offered, Report,
+    SendQueueState, SentPacket, Snapshot, StreamId, TimeoutReason, Update,
 };
-use paceline_units::{Bitrate, Bytes, Time, params};
+use alloc::vec::Vec;
+use paceline_units::{Bitrate, Time, TimeDelta, params};
 
 params! {
     /// The parameters of [`Fixed`].
@@ -24,14 +25,22 @@ params! {
 pub struct Fixed {
     rate: Bitrate,
     media_part: f64,
-    in_flight: Bytes,
+    /// What is outstanding of each stream; nothing but the bytes in flight depends on it.
+    streams: Vec<LossDetector>,
     said: bool,
 }
+
+/// A packet is out of the flight once a later one was acknowledged.
+const DETECTOR: DetectorConfig = DetectorConfig {
+    packet_threshold: None,
+    reorder_window: TimeDelta::ZERO,
+    reorder_window_max: TimeDelta::ZERO,
+};
 
 impl Fixed {
     /// A sender that has sent nothing.
     pub fn new(params: &Params, _setup: &FlowSetup) -> Fixed {
-        Fixed { rate: params.rate, media_part: params.media_part, in_flight: Bytes::ZERO, said: false }
+        Fixed { rate: params.rate, media_part: params.media_part, streams: Vec::new(), said: false }
     }
 
     fn target(&self) -> Bitrate {
@@ -54,15 +63,20 @@ impl Controller for Fixed {
         self.say()
     }
 
-    fn on_sent(&mut self, _now: Time, packet: &SentPacket) -> Update {
-        self.in_flight += packet.size;
+    fn on_sent(&mut self, now: Time, packet: &SentPacket) -> Update {
+        let id = usize::from(packet.stream.0);
+        if self.streams.len() <= id {
+            self.streams.resize_with(id + 1, || LossDetector::new(DETECTOR));
+        }
+        self.streams[id].on_sent(now, packet.sequence, packet.size);
         self.say()
     }
 
-    fn on_report(&mut self, _now: Time, report: &Report<'_>) -> Update {
-        // What a report covers is no longer under way, arrived or not: nothing depends on it.
+    fn on_report(&mut self, now: Time, report: &Report<'_>) -> Update {
         if let Report::Packets(report) = report {
-            self.in_flight -= report.packets.iter().map(|packet| packet.size).sum();
+            for (id, stream) in self.streams.iter_mut().enumerate() {
+                let _ = stream.on_report(now, report.of_stream(id));
+            }
         }
         self.say()
     }
@@ -88,20 +102,36 @@ impl Controller for Fixed {
     }
 
     fn snapshot(&self) -> Snapshot {
-        Snapshot {
-            window: None,
-            in_flight: Some(self.in_flight),
-            srtt: None,
-            queue_delay: None,
-            target: Some(self.target()),
-        }
+        let in_flight = self.streams.iter().map(LossDetector::in_flight).sum();
+        Snapshot { in_flight: Some(in_flight), target: Some(self.target()), ..Snapshot::default() }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Pacing;
+    use crate::{Pacing, PacketResult, PacketsReport, Status};
+    use paceline_units::{Bytes, Ecn};
+
+    #[test]
+    fn a_packet_that_two_reports_name_leaves_the_flight_once() {
+        let mut fixed = Fixed::new(&Params::default(), &FlowSetup::new(Bytes::new(1212)));
+        let (stream, size, sent) = (StreamId(0), Bytes::new(1000), Time::ZERO);
+        for sequence in 0..4 {
+            let packet = SentPacket { stream, sequence, size, probe: None, app_limited: false };
+            let _ = fixed.on_sent(sent, &packet);
+        }
+        let received = Status::Received { arrived: None, ecn: Ecn::NotEct };
+        let said = [received, Status::Missing, received];
+        let results: Vec<_> = (0..3)
+            .map(|n| PacketResult { stream, sequence: n, size, sent, status: said[n as usize] })
+            .collect();
+        for (reported, packets) in [(3, &results[..2]), (1, &results[..]), (1, &results[..])] {
+            let report = PacketsReport { packets, clock_step: TimeDelta::from_nanos(1) };
+            let _ = fixed.on_report(sent, &Report::Packets(report));
+            assert_eq!(fixed.snapshot().in_flight, Some(Bytes::new(1000 * reported)));
+        }
+    }
 
     #[test]
     fn it_says_its_rate_once_and_again_when_assigned_another() {

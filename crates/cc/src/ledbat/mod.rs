@@ -55,7 +55,7 @@ impl Law for LedbatLaw {
     type Note = ();
 
     fn new(params: &Params, window: &mut Window) -> LedbatLaw {
-        let first = (params.init_cwnd as f64 * window.mss).min(window.initial());
+        let first = (params.init_cwnd as f64 * window.mss).min(window.initial);
         window.set(first);
         window.ssthresh = 0.0;
         // The flight limits the window instead (ALLOWED_INCREASE).

@@ -41,7 +41,7 @@ impl Controller for Rap {
         if let Some(sent) = newest {
             let sample = now.saturating_since(sent).as_secs_f64();
             if self.round_trip.on_sample(&self.params, sample) {
-                self.set_ipg(self.round_trip.srtt());
+                self.set_ipg(self.round_trip.srtt);
                 self.restart_step(now);
                 changed = true;
             }
@@ -59,7 +59,7 @@ impl Controller for Rap {
         match assigned {
             Assigned::Rate(rate) => self.set_ipg(self.size * 8.0 / rate.as_bps_f64().max(1.0)),
             Assigned::Window(window) if self.round_trip.is_known() => {
-                self.set_ipg(self.size * self.round_trip.srtt() / window.as_f64().max(1.0));
+                self.set_ipg(self.size * self.round_trip.srtt / window.as_f64().max(1.0));
             }
             Assigned::Window(_) => {}
         }
@@ -82,7 +82,7 @@ impl Controller for Rap {
     }
 
     fn snapshot(&self) -> Snapshot {
-        let srtt = self.round_trip.is_known().then(|| TimeDelta::from_secs_f64(self.round_trip.srtt()));
+        let srtt = self.round_trip.is_known().then(|| TimeDelta::from_secs_f64(self.round_trip.srtt));
         Snapshot { srtt, target: Some(self.rate()), ..Snapshot::default() }
     }
 

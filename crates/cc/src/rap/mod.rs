@@ -62,11 +62,6 @@ impl Rap {
         }
     }
 
-    /// The parameters in force.
-    pub fn params(&self) -> &Params {
-        &self.params
-    }
-
     fn set_ipg(&mut self, ipg: f64) {
         let (min, max) = (self.params.ipg_min.as_secs_f64(), self.params.ipg_max.as_secs_f64());
         self.ipg = ipg.min(max).max(min);
@@ -88,7 +83,7 @@ impl Rap {
     }
 
     fn restart_step(&mut self, now: Time) {
-        let srtt = TimeDelta::from_secs_f64(self.round_trip.srtt()).max(SHORTEST_STEP);
+        let srtt = TimeDelta::from_secs_f64(self.round_trip.srtt).max(SHORTEST_STEP);
         (self.step, self.stepped, self.sent) = (Some(now + srtt), now, 0);
     }
 
@@ -97,7 +92,7 @@ impl Rap {
         let due = now.saturating_since(self.stepped).as_secs_f64() / self.ipg;
         let enough = self.sent as f64 * 100.0 >= self.params.dpthresh * due;
         if enough && self.sent > 0 && self.round_trip.is_known() {
-            let srtt = self.round_trip.srtt();
+            let srtt = self.round_trip.srtt;
             self.set_ipg(if self.in_slow_start {
                 self.ipg / 2.0
             } else {

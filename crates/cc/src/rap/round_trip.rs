@@ -4,7 +4,7 @@ use super::Params;
 
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct RoundTrip {
-    srtt: f64,
+    pub(super) srtt: f64,
     variance: f64,
     /// Short-term and long-term round-trip time; absent before the first sample.
     means: Option<(f64, f64)>,
@@ -37,10 +37,6 @@ impl RoundTrip {
         self.means.is_some()
     }
 
-    pub(super) fn srtt(&self) -> f64 {
-        self.srtt
-    }
-
     /// Seconds that an acknowledgement may take.
     pub(super) fn timeout(&self, params: &Params) -> f64 {
         if self.is_known() { params.mu * self.srtt + params.phi * self.variance } else { self.srtt }
@@ -59,10 +55,10 @@ mod tests {
     #[test]
     fn samples_count_half_and_the_first_whole() {
         let (params, mut round_trip) = (Params::default(), RoundTrip::new(&Params::default()));
-        assert_eq!((round_trip.srtt(), round_trip.timeout(&params)), (2.0, 2.0));
+        assert_eq!((round_trip.srtt, round_trip.timeout(&params)), (2.0, 2.0));
         assert!(round_trip.on_sample(&params, 0.1));
         assert!(!round_trip.on_sample(&params, 0.2));
-        assert!((round_trip.srtt() - 0.15).abs() < 1e-12);
+        assert!((round_trip.srtt - 0.15).abs() < 1e-12);
         // 0.05 before, the difference is 0.1.
         assert!((round_trip.timeout(&params) - (1.2 * 0.15 + 4.0 * 0.075)).abs() < 1e-12);
         assert!((round_trip.fine_grain() - 0.19 / 0.101).abs() < 1e-12);

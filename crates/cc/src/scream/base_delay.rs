@@ -17,7 +17,8 @@ pub struct BaseDelay {
     past_min: i64,
     current: i64,
     bucket_end: Time,
-    queue_delay: TimeDelta,
+    /// The present estimate of the queue delay.
+    pub queue_delay: TimeDelta,
     slow_min: f64,
     slow_due: Time,
     last_reset: Time,
@@ -36,11 +37,6 @@ impl BaseDelay {
             slow_due: Time::ZERO,
             last_reset: Time::ZERO,
         }
-    }
-
-    /// The present estimate of the queue delay.
-    pub fn queue_delay(&self) -> TimeDelta {
-        self.queue_delay
     }
 
     /// A packet sent at `sent` (our clock) arrived at `arrived` (theirs).
@@ -106,7 +102,7 @@ mod tests {
             let mut base = BaseDelay::new();
             for (now, delay, expected) in [(1, 30, 0), (2, 50, 20), (3, 20, 0), (4, 50, 30)] {
                 base.sample(&params, ms(now), ms(now), ms(now + delay + offset));
-                assert_eq!(base.queue_delay(), TimeDelta::from_millis(expected));
+                assert_eq!(base.queue_delay, TimeDelta::from_millis(expected));
             }
         }
     }
@@ -119,10 +115,10 @@ mod tests {
         base.sample(&params, ms(0), ms(0), ms(10));
         for second in 1..=3 {
             base.sample(&params, ms(second * 1000), ms(0), ms(15));
-            assert_eq!(base.queue_delay(), TimeDelta::from_millis(5), "second {second}");
+            assert_eq!(base.queue_delay, TimeDelta::from_millis(5), "second {second}");
         }
         base.sample(&params, ms(4000), ms(0), ms(15));
-        assert_eq!(base.queue_delay(), TimeDelta::ZERO);
+        assert_eq!(base.queue_delay, TimeDelta::ZERO);
     }
 
     #[test]
@@ -131,7 +127,7 @@ mod tests {
         base.sample(&Params::default(), ms(5), ms(1000), ms(1));
         base.sample(&Params::default(), ms(6), Time::MAX, ms(1));
         base.sample(&Params::default(), ms(7), ms(1), Time::MAX);
-        assert!(!base.queue_delay().is_negative());
+        assert!(!base.queue_delay.is_negative());
     }
 
     #[test]
@@ -143,7 +139,7 @@ mod tests {
             base.sample(&params, ms(step * 50), ms(step * 50), ms(step * 50 + 60));
             base.check_reset(&params, ms(step * 50), 0.06);
             let expected = if step * 50 <= 20_000 { 50 } else { 0 };
-            assert_eq!(base.queue_delay(), TimeDelta::from_millis(expected), "at {} ms", step * 50);
+            assert_eq!(base.queue_delay, TimeDelta::from_millis(expected), "at {} ms", step * 50);
         }
     }
 }

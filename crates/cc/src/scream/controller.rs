@@ -89,9 +89,9 @@ impl Controller for Scream {
         }
         let mut update = Update::none();
         if let Some(rate) = rate {
-            let total: f64 = self.streams.iter().map(|stream| stream.media.priority()).sum();
+            let total: f64 = self.streams.iter().map(|stream| stream.media.priority).sum();
             for stream in &mut self.streams {
-                stream.media.assign(rate * stream.media.priority() / total);
+                stream.media.assign(rate * stream.media.priority / total);
             }
             update.target = TargetChange::Streams(self.all_streams());
         }
@@ -121,27 +121,27 @@ impl Controller for Scream {
 
     fn snapshot(&self) -> Snapshot {
         Snapshot {
-            window: Some(Bytes::new(self.window.cwnd() as u64)),
+            window: Some(Bytes::new(self.window.cwnd as u64)),
             in_flight: Some(self.in_flight),
             srtt: self.round_trip.smoothed(),
-            queue_delay: Some(self.base.queue_delay()),
+            queue_delay: Some(self.base.queue_delay),
             target: Some(Bitrate::from_bps_f64(self.target_rate())),
         }
     }
 
     state_variables! { |self|
-        qdelay_trend: "" = self.trend.trend(), "Trend of the queue delay, 0 to 1";
-        qdelay_fraction_avg: "" = self.trend.average(), "Averaged queue delay over its target";
+        qdelay_trend: "" = self.trend.trend, "Trend of the queue delay, 0 to 1";
+        qdelay_fraction_avg: "" = self.trend.average, "Averaged queue delay over its target";
         qdelay_target: "ms" = self.delay_target * 1e3, "Target of the queue delay";
-        in_fast_increase: "" = f64::from(u8::from(self.window.in_fast_increase())), "1 in fast increase";
-        post_congestion: "" = self.window.post(), "How far growth is back after congestion";
+        in_fast_increase: "" = f64::from(u8::from(self.window.in_fast_increase)), "1 in fast increase";
+        post_congestion: "" = self.window.post, "How far growth is back after congestion";
         l4s_alpha: "" = self.alpha(), "Averaged part of marked bytes";
-        loss_event_rate: "" = self.shares.loss_event_rate(), "Averaged part of round trips with losses";
+        loss_event_rate: "" = self.shares.loss_event_rate, "Averaged part of round trips with losses";
         window_use: "" = self.window_use(), "Flight over window before the last report";
         rate_current: "Mbps" = self.current_rate() / 1e6, "Larger of transmitted and acknowledged rate";
         rate_media: "Mbps" = self.media_rate() / 1e6, "Measured rate of the encoder";
-        target_last_max: "Mbps" = self.streams[0].media.last_max().map(|rate| rate / 1e6), "Last known highest target of the first stream; absent before the first";
-        target_scale: "" = self.streams[0].media.scale(), "Factor between target and encoder, first stream";
+        target_last_max: "Mbps" = self.streams[0].media.last_max.map(|rate| rate / 1e6), "Last known highest target of the first stream; absent before the first";
+        target_scale: "" = self.streams[0].media.scale, "Factor between target and encoder, first stream";
         pacing_rate: "Mbps" = self.pacing_mbps(), "Pacing rate; absent without pacing";
         reorder_window: "ms" = self.streams[0].detector.reorder_window().as_millis_f64(), "Reordering window of the loss detector, first stream";
     }

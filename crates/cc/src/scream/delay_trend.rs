@@ -15,28 +15,16 @@ const MEMORY_DECAY: f64 = 0.99;
 pub struct DelayTrend {
     fractions: [f64; HISTORY],
     oldest: usize,
-    average: f64,
+    /// `qdelay_fraction_avg`.
+    pub average: f64,
     average_due: Time,
-    trend: f64,
-    memory: f64,
+    /// `qdelay_trend`, 0 to 1.
+    pub trend: f64,
+    /// `qdelay_trend_mem`: the trend's peak, slowly forgotten.
+    pub memory: f64,
 }
 
 impl DelayTrend {
-    /// `qdelay_trend`, 0 to 1.
-    pub fn trend(&self) -> f64 {
-        self.trend
-    }
-
-    /// `qdelay_trend_mem`: the trend's peak, slowly forgotten.
-    pub fn memory(&self) -> f64 {
-        self.memory
-    }
-
-    /// `qdelay_fraction_avg`.
-    pub fn average(&self) -> f64 {
-        self.average
-    }
-
     /// Moves the average of the delay fraction, at most every `qdelay_weight_interval`.
     pub fn average_in(&mut self, params: &Params, now: Time, fraction: f64) {
         if now >= self.average_due {
@@ -85,27 +73,27 @@ mod tests {
     fn a_rising_delay_shows_and_a_constant_or_alternating_one_does_not() {
         let rising = trend_of((0..20).map(|n| f64::from(n) * 0.05));
         // Biased autocorrelation of a straight line of 20 points at lag 1 is 0.85; the average after 20 steps is 0.531.
-        assert!((rising.trend() - 0.85 * rising.average()).abs() < 1e-9, "{rising:?}");
-        assert_eq!(trend_of((0..20).map(|_| 0.5)).trend(), 0.0);
-        assert_eq!(trend_of((0..20).map(|n| f64::from(n % 2))).trend(), 0.0);
+        assert!((rising.trend - 0.85 * rising.average).abs() < 1e-9, "{rising:?}");
+        assert_eq!(trend_of((0..20).map(|_| 0.5)).trend, 0.0);
+        assert_eq!(trend_of((0..20).map(|n| f64::from(n % 2))).trend, 0.0);
     }
 
     #[test]
     fn memory_holds_the_peak_and_fades_by_a_hundredth_a_sample() {
         let peak = trend_of((0..20).map(f64::from));
-        assert_eq!(peak.trend(), 1.0);
+        assert_eq!(peak.trend, 1.0);
         let later = trend_of((0..20).map(f64::from).chain((0..40).map(|_| 0.0)));
-        assert!(later.trend() == 0.0 && (0.6..0.9).contains(&later.memory()), "{later:?}");
+        assert!(later.trend == 0.0 && (0.6..0.9).contains(&later.memory), "{later:?}");
     }
 
     #[test]
     fn the_average_follows_its_weight() {
         let mut trend = DelayTrend::default();
         trend.average_in(&Params::default(), Time::ZERO, 1.0);
-        assert!((trend.average() - 0.1).abs() < 1e-12);
+        assert!((trend.average - 0.1).abs() < 1e-12);
         trend.average_in(&Params::default(), Time::from_nanos(49_999_999), 1.0);
-        assert!((trend.average() - 0.1).abs() < 1e-12, "not before 50 ms");
+        assert!((trend.average - 0.1).abs() < 1e-12, "not before 50 ms");
         trend.average_in(&Params::default(), Time::from_nanos(50_000_000), 1.0);
-        assert!((trend.average() - 0.19).abs() < 1e-12);
+        assert!((trend.average - 0.19).abs() < 1e-12);
     }
 }

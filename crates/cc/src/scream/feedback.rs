@@ -10,7 +10,7 @@ use paceline_units::{Time, TimeDelta};
 impl Scream {
     #[inline]
     pub(super) fn on_packets(&mut self, now: Time, report: &PacketsReport<'_>) -> Update {
-        self.before_report = (self.in_flight, self.window.cwnd());
+        self.before_report = (self.in_flight, self.window.cwnd);
         self.flight.sample(now, self.in_flight.as_u64());
         let (loss, ce) = self.take_acknowledgements(now, report);
         let target = match self.due_event(now, loss, ce) {
@@ -30,15 +30,10 @@ impl Scream {
     #[inline]
     fn take_acknowledgements(&mut self, now: Time, report: &PacketsReport<'_>) -> (bool, bool) {
         let acked = match &mut self.streams[..] {
-            [stream] => {
-                stream.on_report(now, report.packets.iter().filter(|packet| packet.stream == StreamId(0)))
-            }
+            [stream] => stream.on_report(now, report.of_stream(0)),
             streams => {
-                let mine = |id: usize| {
-                    report.packets.iter().filter(move |packet| usize::from(packet.stream.0) == id)
-                };
-                let acked =
-                    streams.iter_mut().enumerate().map(|(id, stream)| stream.on_report(now, mine(id)));
+                let each = streams.iter_mut().enumerate();
+                let acked = each.map(|(id, stream)| stream.on_report(now, report.of_stream(id)));
                 acked.reduce(Acked::and).unwrap_or_default()
             }
         };
@@ -122,7 +117,7 @@ impl Scream {
             self.sample_due = now + SAMPLE_INTERVAL;
             let since_start = self.started.map_or(TimeDelta::ZERO, |start| now.saturating_since(start));
             self.trend.sample(&self.params, since_start, fraction);
-            self.flight_limit = self.flight.limit(&self.params, self.trend.trend());
+            self.flight_limit = self.flight.limit(&self.params, self.trend.trend);
             self.adjust_delay_target();
         }
         let pending = core::mem::take(&mut self.pending);
@@ -133,14 +128,14 @@ impl Scream {
             ce: pending.ce,
             alpha: self.alpha(),
             delay_fraction: fraction,
-            trend: self.trend.trend(),
+            trend: self.trend.trend,
             mss: self.mss.as_f64(),
             rate: self.current_rate(),
             flight_limit: self.flight_limit,
         };
-        let was_fast = self.window.in_fast_increase();
+        let was_fast = self.window.in_fast_increase;
         self.window.update(&self.params, now, &input);
-        if was_fast && !self.window.in_fast_increase() && !(input.loss || input.ce) {
+        if was_fast && !self.window.in_fast_increase && !(input.loss || input.ce) {
             self.keep_inflections();
         }
         if sample || !self.params.pace_from_target {
@@ -159,7 +154,7 @@ impl Scream {
 
     fn adjust_delay_target(&mut self) {
         if self.params.competing_flow_compensation {
-            let (delay, losses) = (self.delay(), self.shares.loss_event_rate());
+            let (delay, losses) = (self.delay(), self.shares.loss_event_rate);
             self.delay_target = self.competing.adjust(&self.params, self.delay_target, delay, losses);
         }
     }

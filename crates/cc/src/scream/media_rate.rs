@@ -41,14 +41,18 @@ pub enum Event {
 /// `target_bitrate` of one stream and what belongs to it.
 #[derive(Clone, Debug)]
 pub struct MediaRate {
-    target: f64,
-    last_max: Option<f64>,
-    priority: f64,
+    /// `target_bitrate`, bit/s.
+    pub target: f64,
+    /// `target_bitrate_last_max`, bit/s; none before the first reduction.
+    pub last_max: Option<f64>,
+    /// The stream's priority.
+    pub priority: f64,
     limits: (f64, f64),
     queue: SendQueueState,
     queue_since: Time,
     queue_average: f64,
-    scale: f64,
+    /// The adaptive factor between target and encoder.
+    pub scale: f64,
     was_growing: bool,
     last_update: Option<Time>,
     pending: Option<Event>,
@@ -78,29 +82,9 @@ impl MediaRate {
         }
     }
 
-    /// `target_bitrate`, bit/s.
-    pub fn target(&self) -> f64 {
-        self.target
-    }
-
     /// What the encoder is told: the target times the adaptive factor.
     pub fn told(&self) -> Bitrate {
         Bitrate::from_bps_f64(self.target * self.scale)
-    }
-
-    /// The adaptive factor between target and encoder.
-    pub fn scale(&self) -> f64 {
-        self.scale
-    }
-
-    /// `target_bitrate_last_max`, bit/s; none before the first reduction.
-    pub fn last_max(&self) -> Option<f64> {
-        self.last_max
-    }
-
-    /// The stream's priority.
-    pub fn priority(&self) -> f64 {
-        self.priority
     }
 
     /// Takes over the limits that the application set.
@@ -365,11 +349,7 @@ mod tests {
             let mut rate = rate(&params, mbps);
             let rates = measured(&params, mbps);
             assert!(rate.update(&params, at(1000), &Congestion { in_fast_increase: true, ..CALM }, &rates));
-            assert!(
-                (rate.target() - mbps * 1e6 - expected).abs() < 1.0,
-                "{} after {mbps} Mbit/s",
-                rate.target()
-            );
+            assert!((rate.target - mbps * 1e6 - expected).abs() < 1.0, "{} after {mbps} Mbit/s", rate.target);
             assert!(!rate.update(&params, at(1010), &CALM, &rates), "not yet due");
         }
     }
@@ -379,7 +359,7 @@ mod tests {
         let params = Params::default();
         let (mut rate, rates) = (rate(&params, 10.0), measured(&params, 10.0));
         rate.update(&params, at(1000), &CALM, &rates);
-        assert!((rate.target() - 10.04e6).abs() < 1.0);
+        assert!((rate.target - 10.04e6).abs() < 1.0);
         let queue = SendQueueState {
             bytes: Bytes::new(37_500),
             packets: 30,
@@ -388,11 +368,7 @@ mod tests {
         };
         rate.set_queue(at(1200), &queue);
         rate.update(&params, at(1200), &CALM, &rates);
-        assert!(
-            (rate.target() - (10.04e6 + 40_000.0) * 0.95).abs() < 1.0,
-            "30 ms of queue: {}",
-            rate.target()
-        );
+        assert!((rate.target - (10.04e6 + 40_000.0) * 0.95).abs() < 1.0, "30 ms of queue: {}", rate.target);
     }
 
     #[test]
@@ -401,7 +377,7 @@ mod tests {
         let (mut rate, rates) = (rate(&params, 12.0), measured(&params, 10.0));
         rate.update(&params, at(1000), &CALM, &rates);
         // d = 10 - 12 Mbit/s, slowed by the idle factor 1 + 2 (10/12 - 1).
-        assert!((rate.target() - (12e6 - 2e6 * (1.0 - 2.0 / 6.0))).abs() < 1.0, "{}", rate.target());
+        assert!((rate.target - (12e6 - 2e6 * (1.0 - 2.0 / 6.0))).abs() < 1.0, "{}", rate.target);
     }
 
     #[test]
@@ -417,10 +393,10 @@ mod tests {
             let mut rate = rate(params, 10.0);
             let (now, rates) = (at(1000), measured(params, 9.0));
             let at_once = rate.on_event(params, now, event, &congestion, &rates);
-            assert!(at_once || (rate.target() == 10e6 && rate.update(params, now, &congestion, &rates)));
-            assert!((rate.target() - factor * 10e6).abs() < 1.0, "{event:?} {}", rate.target());
+            assert!(at_once || (rate.target == 10e6 && rate.update(params, now, &congestion, &rates)));
+            assert!((rate.target - factor * 10e6).abs() < 1.0, "{event:?} {}", rate.target);
             let kept = if params.inflection_measured { 9e6 } else { 10e6 };
-            assert!(rate.last_max().is_some_and(|last_max| (last_max - kept).abs() < 10.0));
+            assert!(rate.last_max.is_some_and(|last_max| (last_max - kept).abs() < 10.0));
         }
     }
 
@@ -430,7 +406,7 @@ mod tests {
         let (mut rate, rates) = (rate(&params, 10.0), measured(&params, 30.0));
         rate.last_max = Some(10e6);
         rate.update(&params, at(1000), &Congestion { in_fast_increase: true, ..CALM }, &rates);
-        assert!((rate.target() - 10e6 - 0.2 * 200_000.0).abs() < 1.0, "{}", rate.target());
+        assert!((rate.target - 10e6 - 0.2 * 200_000.0).abs() < 1.0, "{}", rate.target);
     }
 
     #[test]
@@ -458,8 +434,8 @@ mod tests {
         let params = Params::default();
         let mut rate = rate(&params, 50.0);
         rate.update(&params, at(1000), &CALM, &measured(&params, 10.0));
-        assert!((rate.target() - 20e6).abs() < 1.0, "twice the measured rate: {}", rate.target());
+        assert!((rate.target - 20e6).abs() < 1.0, "twice the measured rate: {}", rate.target);
         rate.set_limits(Bitrate::from_mbps(1), Bitrate::from_mbps(5));
-        assert_eq!(rate.target(), 5e6);
+        assert_eq!(rate.target, 5e6);
     }
 }

@@ -141,11 +141,6 @@ impl Scream {
         }
     }
 
-    /// The parameters in force.
-    pub fn params(&self) -> &Params {
-        &self.params
-    }
-
     #[cold]
     fn start(&mut self, now: Time) {
         self.started = Some(now);
@@ -173,12 +168,12 @@ impl Scream {
     #[inline]
     fn allow_flight(&mut self) {
         let slack = if self.delay() <= self.delay_target { self.mss } else { Bytes::ZERO };
-        self.flight_allowed = Bytes::new(self.window.cwnd() as u64) + slack;
+        self.flight_allowed = Bytes::new(self.window.cwnd as u64) + slack;
     }
 
     #[inline]
     fn delay(&self) -> f64 {
-        self.base.queue_delay().as_secs_f64()
+        self.base.queue_delay.as_secs_f64()
     }
 
     /// Flight over window, before the last report.
@@ -188,15 +183,15 @@ impl Scream {
     }
 
     fn alpha(&self) -> Option<f64> {
-        self.l4s.then(|| self.shares.alpha())
+        self.l4s.then_some(self.shares.alpha)
     }
 
     fn congestion(&self) -> Congestion {
         Congestion {
-            trend: self.trend.trend(),
-            trend_memory: self.trend.memory(),
-            in_fast_increase: self.window.in_fast_increase(),
-            post: self.window.post(),
+            trend: self.trend.trend,
+            trend_memory: self.trend.memory,
+            in_fast_increase: self.window.in_fast_increase,
+            post: self.window.post,
             alpha: self.alpha(),
             window_use: self.window_use(),
         }
@@ -211,7 +206,7 @@ impl Scream {
     }
 
     fn target_rate(&self) -> f64 {
-        self.streams.iter().map(|stream| stream.media.target()).sum()
+        self.streams.iter().map(|stream| stream.media.target).sum()
     }
 
     fn all_streams(&self) -> StreamSet {
@@ -234,8 +229,8 @@ impl Scream {
         let slowest = params.rate_pace_min.as_bps_f64();
         let fastest = params.rate_pace_max.as_bps_f64();
         self.pacing = if params.pace_from_target {
-            let idle = !self.l4s && self.trend.average() <= params.pacing_delay_fraction;
-            let start = if self.window.had_congestion() { 0.0 } else { params.pacing_head_room_start };
+            let idle = !self.l4s && self.trend.average <= params.pacing_delay_fraction;
+            let start = if self.window.had_congestion { 0.0 } else { params.pacing_head_room_start };
             let rate = params.pacing_head_room.max(start) * self.target_rate().max(self.media_rate());
             let rate = if idle { fastest } else { rate.max(slowest).min(fastest) };
             if rate >= Bitrate::MAX.as_bps_f64() {
@@ -245,7 +240,7 @@ impl Scream {
             }
         } else {
             // Before the first round trip is known cwnd * 8 / s_rtt has no limit: the window alone holds.
-            let rate = self.window.cwnd() * 8.0 / self.round_trip.seconds();
+            let rate = self.window.cwnd * 8.0 / self.round_trip.seconds();
             let rate = rate.max(slowest).min(fastest);
             if rate >= Bitrate::MAX.as_bps_f64() {
                 Pacing::Off

@@ -42,10 +42,12 @@ impl RoundTrip {
 /// The part of marked bytes under L4S, and the part of round trips with losses: both move once a round trip.
 #[derive(Clone, Debug)]
 pub struct RoundTripShares {
-    alpha: f64,
+    /// Average part of marked bytes.
+    pub alpha: f64,
     delivered: u64,
     marked: u64,
-    loss_event_rate: f64,
+    /// `loss_event_rate`.
+    pub loss_event_rate: f64,
     lost: bool,
     due: Time,
 }
@@ -55,16 +57,6 @@ impl RoundTripShares {
     pub fn new(params: &Params) -> RoundTripShares {
         let alpha = params.l4s_alpha_start;
         RoundTripShares { alpha, delivered: 0, marked: 0, loss_event_rate: 0.0, lost: false, due: Time::ZERO }
-    }
-
-    /// Average part of marked bytes.
-    pub fn alpha(&self) -> f64 {
-        self.alpha
-    }
-
-    /// `loss_event_rate`.
-    pub fn loss_event_rate(&self) -> f64 {
-        self.loss_event_rate
     }
 
     /// Counts what a report brought.
@@ -118,10 +110,10 @@ mod tests {
         let params = Params::default();
         let mut shares = RoundTripShares::new(&params);
         shares.on_report(&params, at(0), 0.1, 1000, 1000, false);
-        assert!((shares.alpha() - (0.1 + 0.9 / 8.0)).abs() < 1e-12);
+        assert!((shares.alpha - (0.1 + 0.9 / 8.0)).abs() < 1e-12);
         shares.on_report(&params, at(50), 0.1, 1000, 0, true);
         shares.on_report(&params, at(100), 0.1, 1000, 0, false);
-        assert!((shares.alpha() - 0.2125 * 0.875).abs() < 1e-12);
-        assert!((shares.loss_event_rate() - 0.01).abs() < 1e-12, "a loss anywhere in the round trip");
+        assert!((shares.alpha - 0.2125 * 0.875).abs() < 1e-12);
+        assert!((shares.loss_event_rate - 0.01).abs() < 1e-12, "a loss anywhere in the round trip");
     }
 }

@@ -31,12 +31,16 @@ pub struct WindowInput {
 /// `cwnd` and the state of fast increase.
 #[derive(Clone, Debug)]
 pub struct Window {
-    cwnd: f64,
-    in_fast_increase: bool,
-    had_congestion: bool,
+    /// The congestion window in bytes.
+    pub cwnd: f64,
+    /// Whether fast increase is on.
+    pub in_fast_increase: bool,
+    /// Whether there ever was a sign of congestion.
+    pub had_congestion: bool,
     last_congestion: Time,
     last_update: Time,
-    post: f64,
+    /// How far growth is back after congestion, 0 to 1.
+    pub post: f64,
 }
 
 impl Window {
@@ -45,26 +49,6 @@ impl Window {
         let cwnd = params.initial_cwnd.max(params.min_cwnd).as_f64();
         let (in_fast_increase, had_congestion) = (true, false);
         Window { cwnd, in_fast_increase, had_congestion, last_congestion: now, last_update: now, post: 1.0 }
-    }
-
-    /// The congestion window in bytes.
-    pub fn cwnd(&self) -> f64 {
-        self.cwnd
-    }
-
-    /// Whether fast increase is on.
-    pub fn in_fast_increase(&self) -> bool {
-        self.in_fast_increase
-    }
-
-    /// Whether there ever was a sign of congestion.
-    pub fn had_congestion(&self) -> bool {
-        self.had_congestion
-    }
-
-    /// How far growth is back after congestion, 0 to 1.
-    pub fn post(&self) -> f64 {
-        self.post
     }
 
     /// Replaces the window, as coupling asks.
@@ -197,7 +181,7 @@ mod tests {
     fn after(params: &Params, input: WindowInput) -> f64 {
         let mut window = window(params);
         window.update(params, at(10), &input);
-        window.cwnd()
+        window.cwnd
     }
 
     #[test]
@@ -205,11 +189,11 @@ mod tests {
         let params = Params::default();
         let mut window = Window::new(&params, Time::ZERO);
         window.update(&params, at(10), &QUIET);
-        assert_eq!(window.cwnd(), 5000.0);
+        assert_eq!(window.cwnd, 5000.0);
         window.update(&params, at(20), &WindowInput { in_flight: 1000.0, ..QUIET });
-        assert_eq!(window.cwnd(), 5000.0, "1.5 x 1000 + 2000 does not fill 5000");
+        assert_eq!(window.cwnd, 5000.0, "1.5 x 1000 + 2000 does not fill 5000");
         window.update(&params, at(30), &WindowInput { trend: 0.2, ..QUIET });
-        assert!(!window.in_fast_increase() && window.had_congestion());
+        assert!(!window.in_fast_increase && window.had_congestion);
     }
 
     #[test]
@@ -246,10 +230,10 @@ mod tests {
         window.update(&params, at(1000), &WindowInput { trend: 0.3, ..QUIET });
         for millis in (1100..6000).step_by(100) {
             window.update(&params, at(millis), &QUIET);
-            assert!(!window.in_fast_increase(), "at {millis} ms");
+            assert!(!window.in_fast_increase, "at {millis} ms");
         }
         window.update(&params, at(6000), &QUIET);
-        assert!(window.in_fast_increase());
+        assert!(window.in_fast_increase);
     }
 
     #[test]
@@ -258,9 +242,9 @@ mod tests {
         let mut window = window(&params);
         window.in_fast_increase = true;
         window.update(&params, at(10), &WindowInput { ce: true, alpha: Some(0.1), ..QUIET });
-        assert_eq!(window.post(), 0.0);
+        assert_eq!(window.post, 0.0);
         window.update(&params, at(60), &QUIET);
-        assert!((window.post() - 0.5).abs() < 1e-9);
+        assert!((window.post - 0.5).abs() < 1e-9);
     }
 
     #[test]

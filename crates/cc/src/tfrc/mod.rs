@@ -88,11 +88,6 @@ impl Tfrc {
         }
     }
 
-    /// The parameters in force.
-    pub fn params(&self) -> &Params {
-        &self.params
-    }
-
     /// s/t_mbi, the smallest rate.
     fn slowest(&self) -> f64 {
         self.segment.bytes() / self.params.t_mbi.as_secs_f64()

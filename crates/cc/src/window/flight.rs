@@ -30,34 +30,18 @@ enum PacketState {
 /// The packets from the first that is not delivered to the newest.
 #[derive(Clone, Debug)]
 pub(super) struct Flight<N> {
-    first: u64,
+    /// The first packet that is missing.
+    pub first: u64,
     packets: VecDeque<(PacketState, Sent<N>)>,
     /// Bytes from the first on, each packet once: FlightSize (RFC 5681 section 2).
-    size: u64,
+    pub size: u64,
     /// Bytes that the transport believes in the network (RFC 6675 section 4, `pipe`).
-    pipe: u64,
+    pub pipe: u64,
 }
 
 impl<N: Copy + Default> Flight<N> {
     pub fn new() -> Flight<N> {
         Flight { first: 0, packets: VecDeque::with_capacity(64), size: 0, pipe: 0 }
-    }
-
-    #[inline]
-    pub fn pipe(&self) -> u64 {
-        self.pipe
-    }
-
-    /// Bytes sent and not acknowledged cumulatively.
-    #[inline]
-    pub fn size(&self) -> u64 {
-        self.size
-    }
-
-    /// The first packet that is missing.
-    #[inline]
-    pub fn first(&self) -> u64 {
-        self.first
     }
 
     /// One more than the highest number sent.
@@ -177,12 +161,12 @@ mod tests {
     fn a_delivery_counts_once_and_what_was_never_sent_never() {
         let mut flight = Flight::new();
         sent(&mut flight, 5..10);
-        assert_eq!((flight.pipe(), flight.size(), flight.first(), flight.next()), (5000, 5000, 5, 10));
+        assert_eq!((flight.pipe, flight.size, flight.first, flight.next()), (5000, 5000, 5, 10));
         assert!(flight.on_delivered(7).is_some_and(|sent| !sent.again));
         assert!(flight.on_delivered(7).is_none() && flight.on_delivered(4).is_none());
         assert!(flight.on_delivered(10).is_none() && flight.on_delivered(u64::MAX).is_none());
         assert_eq!(
-            (flight.pipe(), flight.size()),
+            (flight.pipe, flight.size),
             (4000, 5000),
             "FlightSize ends at the cumulative acknowledgement"
         );
@@ -194,13 +178,13 @@ mod tests {
         sent(&mut flight, 0..3);
         flight.on_delivered(1);
         flight.on_lost(Bytes::new(1000));
-        assert_eq!(flight.pipe(), 1000);
+        assert_eq!(flight.pipe, 1000);
         sent(&mut flight, 0..1);
-        assert_eq!((flight.pipe(), flight.size()), (2000, 3000));
+        assert_eq!((flight.pipe, flight.size), (2000, 3000));
         assert!(flight.on_delivered(0).is_some_and(|sent| sent.again));
-        assert_eq!((flight.pipe(), flight.size(), flight.first()), (1000, 1000, 2));
+        assert_eq!((flight.pipe, flight.size, flight.first), (1000, 1000, 2));
         sent(&mut flight, 0..1);
-        assert_eq!(flight.pipe(), 1000, "delivered and done: nothing more is heard of it");
+        assert_eq!(flight.pipe, 1000, "delivered and done: nothing more is heard of it");
     }
 
     #[test]
@@ -211,7 +195,7 @@ mod tests {
         flight.on_found(Bytes::MAX);
         flight.on_delivered(0);
         flight.on_delivered(1);
-        assert_eq!((flight.pipe(), flight.size()), (0, 0));
+        assert_eq!((flight.pipe, flight.size), (0, 0));
     }
 
     #[test]
@@ -219,11 +203,11 @@ mod tests {
         let mut flight = Flight::new();
         sent(&mut flight, 0..2);
         sent(&mut flight, 100..101);
-        assert_eq!((flight.pipe(), flight.first(), flight.next()), (3000, 0, 101));
+        assert_eq!((flight.pipe, flight.first, flight.next()), (3000, 0, 101));
         sent(&mut flight, 1 << 40..(1 << 40) + 1);
-        assert_eq!((flight.pipe(), flight.first()), (1000, 1 << 40));
+        assert_eq!((flight.pipe, flight.first), (1000, 1 << 40));
         sent(&mut flight, u64::MAX - 1..u64::MAX);
         flight.on_sent(Time::ZERO, u64::MAX, Bytes::new(1), ());
-        assert_eq!(flight.pipe(), 1000);
+        assert_eq!(flight.pipe, 1000);
     }
 }

@@ -63,8 +63,8 @@ impl<L: Law> WindowSender<L> {
 
     #[inline]
     fn count(&mut self) {
-        self.window.pipe = self.flight.pipe();
-        self.window.flight_size = self.flight.size();
+        self.window.pipe = self.flight.pipe;
+        self.window.flight_size = self.flight.size;
         self.window.next = self.flight.next();
     }
 
@@ -78,7 +78,7 @@ impl<L: Law> WindowSender<L> {
             flight_before: self.window.pipe,
             may_grow: false,
         };
-        let first = self.flight.first();
+        let first = self.flight.first;
         let mut marked_anew = false;
         let mut sampled: Option<Time> = None;
         for packet in report.packets.iter().filter(|packet| packet.stream == STREAM) {
@@ -98,7 +98,7 @@ impl<L: Law> WindowSender<L> {
         ack.rtt = sampled.map(|at| now.saturating_since(at));
         // RFC 5681 section 3.1: growth is for acknowledgements that advance. After a timeout another hole may hold them up
         // until the timer expires again, and no loss reduces the window meanwhile.
-        let held_up = self.flight.first() == first && first < self.repaired_until;
+        let held_up = self.flight.first == first && first < self.repaired_until;
         if ack.delivered > 0 {
             self.on_ack(ack, marked_anew, held_up);
         }
@@ -157,12 +157,12 @@ impl<L: Law> WindowSender<L> {
     }
 
     fn on_timed_out(&mut self, now: Time) {
-        let again = self.timed_out_at == Some(self.flight.first());
+        let again = self.timed_out_at == Some(self.flight.first);
         if !again && !self.window.recovering {
             self.keep();
         }
         self.law.on_timed_out(&mut self.window, now, again);
-        self.timed_out_at = Some(self.flight.first());
+        self.timed_out_at = Some(self.flight.first);
         self.flight.on_timed_out();
         self.count();
         self.window.recovering = false;
@@ -186,7 +186,7 @@ impl<L: Law> WindowSender<L> {
         let Some(last_sent) = self.last_sent.filter(|_| self.window.pipe == 0) else { return };
         let idle = now.saturating_since(last_sent);
         if self.window.restart_after_idle && idle > self.window.round_trip.timeout() {
-            let restart = self.window.cwnd.min(self.window.initial());
+            let restart = self.window.cwnd.min(self.window.initial);
             self.window.set(restart);
         }
     }

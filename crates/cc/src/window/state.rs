@@ -42,7 +42,8 @@ pub struct Window {
     pub restart_after_idle: bool,
     /// Whether packets are spaced over the round trip, and how.
     pub pacing: WindowPacing,
-    initial: f64,
+    /// The first window in bytes.
+    pub initial: f64,
     max: f64,
     /// Packets below left while the window was in use.
     used_until: u64,
@@ -76,12 +77,6 @@ impl Window {
     #[inline]
     pub fn in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh
-    }
-
-    /// The first window in bytes.
-    #[inline]
-    pub fn initial(&self) -> f64 {
-        self.initial
     }
 
     /// The window in largest packets.

@@ -85,8 +85,8 @@ impl<C: Controller> TcpSender<C> {
         let offset = self.offset_of(segment.acknowledgment)?;
         let first = self.board.first_offset();
         // The FIN takes a number of its own behind the last byte.
-        let end = self.board.end_offset();
-        let fin = !self.board.is_empty() && self.board.sent(self.board.end() - 1).last;
+        let end = self.board.end_offset;
+        let fin = !self.board.is_empty() && self.board.sent(self.board.end - 1).last;
         let offset = if fin && offset == end + 1 { end } else { offset };
         (first <= offset && offset <= end).then_some(offset)
     }
@@ -105,7 +105,7 @@ impl<C: Controller> TcpSender<C> {
         self.peer_window = u64::from(segment.window);
         let mut acked = AckSummary { advanced: offset > self.board.first_offset(), ..AckSummary::default() };
         self.results.clear();
-        while !self.board.is_empty() && self.board.sent(self.board.first()).end() <= offset {
+        while !self.board.is_empty() && self.board.sent(self.board.first).end() <= offset {
             let (number, sent) = self.board.pop();
             self.deliver(number, &sent, &mut acked);
         }
@@ -132,7 +132,7 @@ impl<C: Controller> TcpSender<C> {
             self.timer = match (self.board.is_empty(), self.keeps_timer()) {
                 (true, _) => None,
                 (false, true) => self.timer,
-                (false, false) => Some(now + self.rto.timeout()),
+                (false, false) => Some(now + self.rto.timeout),
             };
             self.complete(now);
         }
@@ -179,7 +179,7 @@ impl<C: Controller> TcpSender<C> {
             let range = self
                 .offset_of(begin)
                 .zip(self.offset_of(end))
-                .filter(|(begin, end)| begin < end && *end <= self.board.end_offset());
+                .filter(|(begin, end)| begin < end && *end <= self.board.end_offset);
             let Some((begin, end)) = range else {
                 // A duplicate of what is acknowledged lies below, perhaps before anything that has an offset.
                 self.counters.impossible_blocks += 1;
@@ -220,7 +220,7 @@ impl<C: Controller> TcpSender<C> {
             return;
         }
         let mut number = self.board.find(begin.max(self.board.first_offset()));
-        while number < self.board.end() {
+        while number < self.board.end {
             let sent = *self.board.sent(number);
             if sent.end() > end {
                 break;
@@ -241,8 +241,7 @@ impl<C: Controller> TcpSender<C> {
             Some(1) => {
                 self.progress.unanswered = None;
                 self.counters.spurious += 1;
-                let update = self.controller.on_recovery(now, Recovery::Spurious);
-                self.apply(now, update);
+                self.tell(now, Recovery::Spurious);
             }
             Some(count) if count > 1 => self.progress.unanswered = Some(count - 1),
             _ => {}
@@ -257,7 +256,7 @@ impl<C: Controller> TcpSender<C> {
                 self.rto.sample(now - sent);
             }
         } else if let Some((number, sent)) = self.timed
-            && number < self.board.first()
+            && number < self.board.first
         {
             self.rto.sample(now - sent);
             self.timed = None;
@@ -276,7 +275,7 @@ impl<C: Controller> TcpSender<C> {
             if self.board.first_offset() <= self.answered {
                 return;
             }
-            self.answered = self.board.end_offset();
+            self.answered = self.board.end_offset;
             self.say_reduced = true;
         }
         for result in &mut self.results {
@@ -287,8 +286,7 @@ impl<C: Controller> TcpSender<C> {
     #[inline(always)]
     fn report(&mut self, now: Time, acked: &AckSummary) {
         if acked.found > Bytes::ZERO {
-            let update = self.controller.on_recovery(now, Recovery::Found { found: acked.found });
-            self.apply(now, update);
+            self.tell(now, Recovery::Found { found: acked.found });
         }
         if self.results.is_empty() {
             return;
@@ -315,7 +313,7 @@ impl<C: Controller> TcpSender<C> {
         }
         if self.progress.prr.is_some() {
             let window = self.controller.snapshot().window.unwrap_or(Bytes::new(u64::MAX));
-            let (in_flight, segment) = (self.board.in_flight(), self.config.packet_size);
+            let (in_flight, segment) = (self.board.in_flight, self.config.packet_size);
             if let Some(prr) = &mut self.progress.prr {
                 prr.on_ack(acked.delivered, in_flight, window, segment);
             }
@@ -327,16 +325,14 @@ impl<C: Controller> TcpSender<C> {
         let all = self.board.first_offset() >= until;
         if all || self.config.recovery == RecoveryKind::Reno {
             (self.progress.until, self.progress.prr, self.progress.forced) = (None, None, false);
-            let update = self.controller.on_recovery(now, Recovery::Left);
-            self.apply(now, update);
+            self.tell(now, Recovery::Left);
         } else if self.config.recovery == RecoveryKind::NewReno && !self.board.is_empty() {
             // RFC 6582 section 3.2 step 3: a partial acknowledgement tells of the next hole, which goes at once.
-            let first = self.board.first();
+            let first = self.board.first;
             if self.board.sent(first).state == State::InFlight {
                 let lost = self.board.sent(first).size();
                 self.board.set(first, State::Lost);
-                let update = self.controller.on_recovery(now, Recovery::Lost { lost });
-                self.apply(now, update);
+                self.tell(now, Recovery::Lost { lost });
             }
             self.progress.forced = self.board.sent(first).state == State::Lost;
         }
@@ -348,7 +344,7 @@ impl<C: Controller> TcpSender<C> {
         let progress = &mut self.progress;
         let (segment, duplicates) = (self.config.packet_size, u64::from(progress.duplicates));
         let third = u64::from(self.config.duplicate_acks);
-        let most = Bytes::new(segment.as_u64().saturating_mul(self.board.end() - self.board.first()));
+        let most = Bytes::new(segment.as_u64().saturating_mul(self.board.end - self.board.first));
         progress.inflation = match (progress.until, acked.advanced) {
             (Some(_), false) if duplicates == third => Bytes::new(segment.as_u64() * third),
             (Some(_), false) if duplicate => (progress.inflation + segment).min(most),
@@ -377,7 +373,7 @@ impl<C: Controller> TcpSender<C> {
             lost += self.board.sent(number).size();
             self.board.set(number, State::Lost);
         }
-        let first = self.board.first();
+        let first = self.board.first;
         let counted = self.progress.duplicates >= self.config.duplicate_acks && self.progress.until.is_none();
         if counted && !self.board.is_empty() && self.board.sent(first).state == State::InFlight {
             lost += self.board.sent(first).size();
@@ -390,7 +386,7 @@ impl<C: Controller> TcpSender<C> {
     /// older recovery: of segments that were sent again although they had arrived. Until something new is acknowledged
     /// nobody knows (RFC 6582 section 3.2 step 2, ack_number - 1 > recover).
     fn declare_by_count(&mut self, now: Time) -> Bytes {
-        let first = self.board.first();
+        let first = self.board.first;
         let third = self.progress.duplicates == self.config.duplicate_acks;
         let echo = self.progress.guard > 0 && self.board.first_offset() <= self.progress.guard;
         if !third || self.progress.until.is_some() || echo || self.board.sent(first).state != State::InFlight
@@ -402,7 +398,7 @@ impl<C: Controller> TcpSender<C> {
             self.lose_everything(now);
             // Those that follow are not the first again: none lets a segment go.
             self.progress.duplicates = self.config.duplicate_acks;
-            self.timer = Some(now + self.rto.timeout());
+            self.timer = Some(now + self.rto.timeout);
             return Bytes::ZERO;
         }
         let lost = self.board.sent(first).size();
@@ -413,10 +409,9 @@ impl<C: Controller> TcpSender<C> {
     /// Tells of what was declared lost, and begins a recovery unless one lasts or what it would be for is older.
     fn tell_lost(&mut self, now: Time, lost: Bytes) {
         if self.progress.until.is_some() || self.board.first_offset() < self.progress.guard {
-            let update = self.controller.on_recovery(now, Recovery::Lost { lost });
-            return self.apply(now, update);
+            return self.tell(now, Recovery::Lost { lost });
         }
-        let end = self.board.end_offset();
+        let end = self.board.end_offset;
         self.counters.recoveries += 1;
         self.progress.until = Some(end);
         self.progress.guard = end;
@@ -425,10 +420,9 @@ impl<C: Controller> TcpSender<C> {
         self.progress.rescued = false;
         self.progress.unanswered = Some(0);
         if self.config.prr && self.config.recovery == RecoveryKind::Sack {
-            let outstanding = (self.board.end() - self.board.first()) * self.config.packet_size.as_u64();
+            let outstanding = (self.board.end - self.board.first) * self.config.packet_size.as_u64();
             self.progress.prr = Some(Prr::begin(Bytes::new(outstanding)));
         }
-        let update = self.controller.on_recovery(now, Recovery::Entered { lost });
-        self.apply(now, update);
+        self.tell(now, Recovery::Entered { lost });
     }
 }

@@ -27,13 +27,15 @@ pub struct WrittenFrame {
 pub struct SendBuffer {
     source: Source,
     /// Offset behind everything that was written.
-    written: u64,
+    pub written: u64,
     /// Parts that are not sent whole, in order.
     parts: VecDeque<Part>,
     /// Frames that nobody took yet; none of a bulk source, whose writes are no frames.
     frames_written: VecDeque<WrittenFrame>,
-    newest: Bytes,
-    frames: u64,
+    /// Size of what was written last.
+    pub newest: Bytes,
+    /// How many times something was written.
+    pub frames: u64,
     /// Bytes behind `written` that wait for a release.
     held: u64,
     stopped: bool,
@@ -68,22 +70,6 @@ impl SendBuffer {
     #[inline]
     pub fn next_write(&self) -> Option<Time> {
         self.source.next_capture()
-    }
-
-    /// Offset behind everything that was written.
-    #[inline]
-    pub fn written(&self) -> u64 {
-        self.written
-    }
-
-    /// How many times something was written.
-    pub fn frames(&self) -> u64 {
-        self.frames
-    }
-
-    /// Size of what was written last.
-    pub fn newest(&self) -> Bytes {
-        self.newest
     }
 
     /// What is due is written; answers its bytes. Call until there is none.

@@ -261,8 +261,7 @@ impl TcpReceiver {
             sequence,
             acknowledgment: self.sequence(self.next + finished),
             window: self.window as u32,
-            payload: 0,
-            sack: SackBlocks::none(),
+            ..Segment::default()
         }
     }
 

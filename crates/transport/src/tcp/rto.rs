@@ -8,7 +8,8 @@ use paceline_units::TimeDelta;
 pub struct Rto {
     srtt: Option<TimeDelta>,
     rttvar: TimeDelta,
-    rto: TimeDelta,
+    /// The retransmission timeout, with back-off.
+    pub timeout: TimeDelta,
     min: TimeDelta,
     max: TimeDelta,
     clock: TimeDelta,
@@ -23,7 +24,7 @@ impl Rto {
         Rto {
             srtt: None,
             rttvar: TimeDelta::ZERO,
-            rto: config.initial_rto,
+            timeout: config.initial_rto,
             min: config.min_rto,
             max: config.max_rto,
             clock: config.clock,
@@ -61,24 +62,18 @@ impl Rto {
     fn compute(&mut self) {
         if let Some(srtt) = self.srtt {
             let spread = TimeDelta::from_nanos(self.rttvar.as_nanos().saturating_mul(4)).max(self.clock);
-            self.rto = (srtt + spread).max(self.min).min(self.max);
+            self.timeout = (srtt + spread).max(self.min).min(self.max);
         }
     }
 
     /// The timer expired: rule 5.5.
     pub fn back_off(&mut self) {
-        self.rto = TimeDelta::from_nanos(self.rto.as_nanos().saturating_mul(2)).min(self.max);
+        self.timeout = TimeDelta::from_nanos(self.timeout.as_nanos().saturating_mul(2)).min(self.max);
     }
 
     /// The connection is there, after a SYN was sent again: rule 5.7.
     pub fn syn_was_lost(&mut self) {
-        self.rto = AFTER_LOST_SYN.max(self.min).min(self.max);
-    }
-
-    /// The retransmission timeout, with back-off.
-    #[inline]
-    pub fn timeout(&self) -> TimeDelta {
-        self.rto
+        self.timeout = AFTER_LOST_SYN.max(self.min).min(self.max);
     }
 }
 
@@ -94,19 +89,19 @@ mod tests {
     fn the_rules_of_section_2() {
         let config = TcpConfig { min_rto: ms(1), ..TcpConfig::default() };
         let mut rto = Rto::new(&config);
-        assert_eq!(rto.timeout(), ms(1000));
+        assert_eq!(rto.timeout, ms(1000));
         rto.sample(ms(100));
-        assert_eq!(rto.timeout(), ms(300), "srtt + 4 srtt / 2");
+        assert_eq!(rto.timeout, ms(300), "srtt + 4 srtt / 2");
         rto.sample(ms(180));
         // rttvar = 3/4 50 + 1/4 80 = 57.5, srtt = 7/8 100 + 1/8 180 = 110.
-        assert_eq!(rto.timeout(), ms(340));
+        assert_eq!(rto.timeout, ms(340));
         rto.back_off();
-        assert_eq!(rto.timeout(), ms(680));
+        assert_eq!(rto.timeout, ms(680));
         (0..20).for_each(|_| rto.back_off());
-        assert_eq!(rto.timeout(), ms(60_000));
+        assert_eq!(rto.timeout, ms(60_000));
         // A sample ends the backoff: rttvar = 3/4 57.5 + 1/4 0, srtt = 110.
         rto.sample(ms(110));
-        assert_eq!(rto.timeout(), TimeDelta::from_micros(282_500));
+        assert_eq!(rto.timeout, TimeDelta::from_micros(282_500));
     }
 
     #[test]
@@ -116,12 +111,12 @@ mod tests {
         for _ in 0..200 {
             rto.sample(TimeDelta::from_micros(4_900));
         }
-        assert_eq!(rto.timeout(), ms(20), "one tick, and not less than a tick above it");
+        assert_eq!(rto.timeout, ms(20), "one tick, and not less than a tick above it");
         let mut rto = Rto::new(&TcpConfig { min_rto: ms(200), ..config });
         rto.sample(ms(14));
-        assert_eq!(rto.timeout(), ms(200));
+        assert_eq!(rto.timeout, ms(200));
         let mut late = Rto::new(&config);
         late.syn_was_lost();
-        assert_eq!(late.timeout(), ms(3000));
+        assert_eq!(late.timeout, ms(3000));
     }
 }

@@ -58,13 +58,16 @@ const FIRST_ROOM: usize = 64;
 pub struct Scoreboard {
     ring: Vec<Sent>,
     /// Number of the first segment that is not acknowledged, and of the next new one.
-    first: u64,
-    end: u64,
+    pub first: u64,
+    /// Number of the next new segment.
+    pub end: u64,
     /// Offset behind the newest segment.
-    end_offset: u64,
-    in_flight: Bytes,
+    pub end_offset: u64,
+    /// Sizes on the link of what counts as in flight (RFC 6675 pipe).
+    pub in_flight: Bytes,
     delivered: u64,
-    lost: u64,
+    /// How many segments are lost and not sent again.
+    pub lost: u64,
     /// The three highest segments that were delivered out of order, ascending.
     highest: [Option<u64>; 3],
     /// All below were looked at for loss.
@@ -90,24 +93,6 @@ impl Scoreboard {
         }
     }
 
-    /// Number of the first segment that is not acknowledged.
-    #[inline]
-    pub fn first(&self) -> u64 {
-        self.first
-    }
-
-    /// Number of the next new segment.
-    #[inline]
-    pub fn end(&self) -> u64 {
-        self.end
-    }
-
-    /// Offset behind everything that was sent (RFC 6675 HighData).
-    #[inline]
-    pub fn end_offset(&self) -> u64 {
-        self.end_offset
-    }
-
     /// Offset of the first byte that is not acknowledged; behind everything if all is.
     #[inline]
     pub fn first_offset(&self) -> u64 {
@@ -118,18 +103,6 @@ impl Scoreboard {
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.first == self.end
-    }
-
-    /// Sizes on the link of what counts as in flight (RFC 6675 pipe).
-    #[inline]
-    pub fn in_flight(&self) -> Bytes {
-        self.in_flight
-    }
-
-    /// How many segments are lost and not sent again.
-    #[inline]
-    pub fn lost(&self) -> u64 {
-        self.lost
     }
 
     /// A segment by number; only those under way.
@@ -322,7 +295,7 @@ mod tests {
         assert_eq!(declared(&mut board, 3), [0, 1]);
         board.set(6, State::Delivered);
         assert_eq!(declared(&mut board, 3), [3]);
-        assert_eq!((board.lost(), board.delivered, board.in_flight()), (3, 4, Bytes::new(3000)));
+        assert_eq!((board.lost, board.delivered, board.in_flight), (3, 4, Bytes::new(3000)));
         assert_eq!(board.next_lost(), Some(0));
         board.resend(0, Time::ZERO);
         assert_eq!(board.next_lost(), Some(1));
@@ -353,11 +326,11 @@ mod tests {
         kept.resend(1, Time::ZERO);
         let mut forgotten = kept.clone();
         kept.time_out(false);
-        assert_eq!((kept.lost(), kept.delivered, kept.in_flight()), (4, 1, Bytes::ZERO));
+        assert_eq!((kept.lost, kept.delivered, kept.in_flight), (4, 1, Bytes::ZERO));
         forgotten.time_out(true);
-        assert_eq!((forgotten.lost(), forgotten.delivered), (5, 0));
+        assert_eq!((forgotten.lost, forgotten.delivered), (5, 0));
         assert_eq!(forgotten.next_lost(), Some(0));
         (0..5).for_each(|n| assert_eq!(forgotten.pop().0, n));
-        assert!(forgotten.is_empty() && forgotten.lost() == 0);
+        assert!(forgotten.is_empty() && forgotten.lost == 0);
     }
 }

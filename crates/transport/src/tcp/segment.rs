@@ -6,7 +6,7 @@ use paceline_units::Bytes;
 pub const TCP_HEADER: Bytes = Bytes::new(40);
 
 /// A segment of either direction. Data flows one way: what carries payload acknowledges nothing but the handshake.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Segment {
     /// Which connection of the flow it belongs to: 0 where there is one, counted round where there are many
     /// ([`super::transfers`]).

@@ -167,7 +167,7 @@ impl<C: Controller> TcpSender<C> {
     /// that, after a stop that cut the file short, and of sources that never end.
     pub fn transfer(&self) -> Option<Transfer> {
         let (completed, begun) = (self.completed?, self.begun?);
-        let size = self.length().filter(|size| size.as_u64() == self.board.end_offset())?;
+        let size = self.length().filter(|size| size.as_u64() == self.board.end_offset)?;
         Some(Transfer { begun, completed, size })
     }
 
@@ -183,7 +183,7 @@ impl<C: Controller> TcpSender<C> {
 
     /// What counts as in flight (RFC 6675 pipe), sizes on the link.
     pub fn in_flight(&self) -> Bytes {
-        self.board.in_flight()
+        self.board.in_flight
     }
 
     /// The next frame of a source of frames whose bytes all lie before `received`, what the other end has put together.
@@ -197,7 +197,7 @@ impl<C: Controller> TcpSender<C> {
 
     /// Nothing new is sent until [`TcpSender::release`]; what was sent is repaired.
     pub fn hold(&mut self) {
-        self.buffer.hold(self.board.end_offset());
+        self.buffer.hold(self.board.end_offset);
     }
 
     /// Sends on what was held.
@@ -220,13 +220,13 @@ impl<C: Controller> TcpSender<C> {
         self.counters.timeouts += 1;
         self.rto.back_off();
         self.lose_everything(now);
-        self.timer = Some(now + self.rto.timeout());
+        self.timer = Some(now + self.rto.timeout);
     }
 
     /// Back to the first hole, one segment at first. Without selective acknowledgements nothing that arrived out of
     /// order is known; with them it is kept, unless the receiver took it back (RFC 2018 section 8).
     pub(super) fn lose_everything(&mut self, now: Time) {
-        let took_back = self.board.sent(self.board.first()).state == State::Delivered;
+        let took_back = self.board.sent(self.board.first).state == State::Delivered;
         let forget = self.config.recovery != RecoveryKind::Sack || took_back;
         self.board.time_out(forget);
         if forget {
@@ -234,15 +234,14 @@ impl<C: Controller> TcpSender<C> {
         }
         self.timed = None;
         self.progress = Progress {
-            guard: self.board.end_offset(),
+            guard: self.board.end_offset,
             forced: true,
             unanswered: Some(0),
             ..Progress::default()
         };
-        let update = self.controller.on_recovery(now, Recovery::TimedOut);
-        self.apply(now, update);
+        self.tell(now, Recovery::TimedOut);
         if took_back {
-            self.taken_back = self.board.end();
+            self.taken_back = self.board.end;
         }
         self.count_for_controller();
     }
@@ -252,7 +251,7 @@ impl<C: Controller> TcpSender<C> {
     #[inline]
     pub(super) fn count_for_controller(&mut self) {
         if self.taken_back > 0 {
-            let counts = self.board.first() < self.taken_back;
+            let counts = self.board.first < self.taken_back;
             self.progress.limit = if counts { self.controller.snapshot().window } else { None };
             self.taken_back = if counts { self.taken_back } else { 0 };
         }
@@ -261,7 +260,7 @@ impl<C: Controller> TcpSender<C> {
     /// Keeps the buffer of an endless source filled.
     #[inline]
     pub(super) fn refill(&mut self, now: Time) {
-        while let Some(bytes) = self.buffer.refill(now, self.board.end_offset()) {
+        while let Some(bytes) = self.buffer.refill(now, self.board.end_offset) {
             self.tell_written(now, bytes);
         }
     }
@@ -279,19 +278,19 @@ impl<C: Controller> TcpSender<C> {
     }
 
     fn queue_state(&self, now: Time) -> SendQueueState {
-        let waiting = self.buffer.written() - self.board.end_offset();
+        let waiting = self.buffer.written - self.board.end_offset;
         SendQueueState {
             stream: STREAM,
             bytes: self.on_link(waiting),
             packets: waiting.div_ceil(self.mss),
-            oldest: self.buffer.oldest(self.board.end_offset()).map(|since| now.saturating_since(since)),
-            newest_frame: self.on_link(self.buffer.newest().as_u64()),
+            oldest: self.buffer.oldest(self.board.end_offset).map(|since| now.saturating_since(since)),
+            newest_frame: self.on_link(self.buffer.newest.as_u64()),
         }
     }
 
     /// Everything that will ever be written is acknowledged.
     pub(super) fn complete(&mut self, now: Time) {
-        let all = self.board.is_empty() && self.board.end_offset() == self.buffer.written();
+        let all = self.board.is_empty() && self.board.end_offset == self.buffer.written;
         if self.completed.is_none() && all && self.buffer.is_finished() {
             self.completed = Some(now);
         }
@@ -301,6 +300,12 @@ impl<C: Controller> TcpSender<C> {
         let target = self.limits.clamp(target);
         self.target = Some(target);
         self.buffer.source_mut().set_target(now, target);
+    }
+
+    #[inline]
+    pub(super) fn tell(&mut self, now: Time, recovery: Recovery) {
+        let update = self.controller.on_recovery(now, recovery);
+        self.apply(now, update);
     }
 
     #[inline(always)]
@@ -350,7 +355,7 @@ impl<C: Controller> SendingEnd for TcpSender<C> {
 
     /// What was sent is repaired to the end.
     fn stop(&mut self, now: Time) {
-        self.buffer.stop(self.board.end_offset());
+        self.buffer.stop(self.board.end_offset);
         self.complete(now);
     }
 
@@ -417,7 +422,7 @@ impl<C: Controller> SendingEnd for TcpSender<C> {
             Phase::Opening { due: true, resent, .. } => return Some(self.open(now, resent)),
             _ => return None,
         }
-        if self.board.lost() > 0 {
+        if self.board.lost > 0 {
             return self.resend(now);
         }
         match self.next_payload() {
@@ -448,7 +453,7 @@ impl<C: Controller> SendingEnd for TcpSender<C> {
     }
 
     fn frames(&self) -> FrameCounters {
-        FrameCounters { captured: self.buffer.frames(), discarded: 0 }
+        FrameCounters { captured: self.buffer.frames, discarded: 0 }
     }
 
     fn target(&self, _stream: StreamId) -> Option<Bitrate> {
@@ -456,16 +461,16 @@ impl<C: Controller> SendingEnd for TcpSender<C> {
     }
 
     fn send_queue_bytes(&self, _stream: StreamId) -> Bytes {
-        self.on_link(self.buffer.written() - self.board.end_offset())
+        self.on_link(self.buffer.written - self.board.end_offset)
     }
 
     fn send_queue_age(&self, now: Time, _stream: StreamId) -> TimeDelta {
-        let oldest = self.buffer.oldest(self.board.end_offset());
+        let oldest = self.buffer.oldest(self.board.end_offset);
         oldest.map_or(TimeDelta::ZERO, |since| now.saturating_since(since))
     }
 
     fn newest_frame(&self, _stream: StreamId) -> Option<Bytes> {
-        Some(self.on_link(self.buffer.newest().as_u64()))
+        Some(self.on_link(self.buffer.newest.as_u64()))
     }
 
     fn transfers(&self) -> Option<TransferCounters> {

@@ -2,7 +2,7 @@
 
 use super::RecoveryKind;
 use super::scoreboard::State;
-use super::segment::{Flags, SackBlocks, Segment, TCP_HEADER};
+use super::segment::{Flags, Segment, TCP_HEADER};
 use super::sender::{Phase, STREAM, TcpSender};
 use crate::Transmit;
 use paceline_cc::{Controller, Recovery, SentPacket};
@@ -14,7 +14,7 @@ impl<C: Controller> TcpSender<C> {
     pub(super) fn wants_to_send(&self) -> bool {
         match self.phase {
             Phase::Opening { due, .. } => due,
-            Phase::Open if self.board.lost() > 0 => self.admits(self.config.packet_size, true),
+            Phase::Open if self.board.lost > 0 => self.admits(self.config.packet_size, true),
             Phase::Open => self.next_payload().is_some(),
             Phase::Idle | Phase::Closed => false,
         }
@@ -30,7 +30,7 @@ impl<C: Controller> TcpSender<C> {
             return prr.admits(size);
         }
         if let Some(limit) = self.progress.limit {
-            return self.board.in_flight() + size <= limit;
+            return self.board.in_flight + size <= limit;
         }
         self.allowance.admits(size)
     }
@@ -39,8 +39,8 @@ impl<C: Controller> TcpSender<C> {
     /// as soon as the window lets it.
     #[inline]
     pub(super) fn next_payload(&self) -> Option<u64> {
-        let end = self.board.end_offset();
-        let payload = (self.buffer.written() - end).min(self.mss);
+        let end = self.board.end_offset;
+        let payload = (self.buffer.written - end).min(self.mss);
         if payload == 0 || !self.admits(TCP_HEADER + Bytes::new(payload), false) {
             return None;
         }
@@ -52,7 +52,7 @@ impl<C: Controller> TcpSender<C> {
 
     pub(super) fn open(&mut self, now: Time, resent: bool) -> Transmit<Segment> {
         self.phase = Phase::Opening { due: false, sent: now, resent };
-        self.timer = Some(now + self.rto.timeout());
+        self.timer = Some(now + self.rto.timeout);
         let asks = self.config.ect != Ecn::NotEct;
         let flags = Flags::SYN.and_if(asks, Flags::ECE.and(Flags::CWR));
         let segment = Segment { flags, sequence: self.config.initial_sequence, ..self.empty() };
@@ -60,15 +60,7 @@ impl<C: Controller> TcpSender<C> {
     }
 
     fn empty(&self) -> Segment {
-        Segment {
-            connection: self.connection,
-            flags: Flags::ACK,
-            sequence: 0,
-            acknowledgment: 0,
-            window: 0,
-            payload: 0,
-            sack: SackBlocks::none(),
-        }
+        Segment { connection: self.connection, flags: Flags::ACK, ..Segment::default() }
     }
 
     /// The sequence number of the byte at `offset`.
@@ -79,24 +71,24 @@ impl<C: Controller> TcpSender<C> {
 
     #[inline(always)]
     pub(super) fn send_new(&mut self, now: Time, payload: u64) -> Transmit<Segment> {
-        let offset = self.board.end_offset();
+        let offset = self.board.end_offset;
         self.refill(now);
         let queued = self.buffer.since(offset).unwrap_or(now);
-        let last = offset + payload == self.buffer.written();
+        let last = offset + payload == self.buffer.written;
         let fin = last && self.buffer.is_finished();
         let number = self.board.push(now, payload as u32, fin);
         self.refill(now);
         let flags = Flags::ACK.and_if(fin, Flags::FIN).and_if(self.say_reduced, Flags::CWR);
         self.say_reduced = false;
         if self.timer.is_none() {
-            self.timer = Some(now + self.rto.timeout());
+            self.timer = Some(now + self.rto.timeout);
         }
         if self.config.one_sample && self.timed.is_none() {
             self.timed = Some((number, now));
         }
         let segment =
             Segment { flags, sequence: self.sequence(offset), payload: payload as u32, ..self.empty() };
-        let idle = self.buffer.written() == self.board.end_offset();
+        let idle = self.buffer.written == self.board.end_offset;
         self.tell_sent(now, number, segment.size(), idle);
         transmit(segment, self.config.ect, queued)
     }
@@ -116,11 +108,11 @@ impl<C: Controller> TcpSender<C> {
     /// Nothing is lost and nothing new may be had: the last segment once more, so that the end of a flight whose end was
     /// lost is not left to the timer (RFC 6675 section 4, NextSeg rule 4).
     pub(super) fn rescue(&mut self, now: Time) -> Option<Transmit<Segment>> {
-        let last = self.board.end().checked_sub(1)?;
+        let last = self.board.end.checked_sub(1)?;
         if self.progress.until.is_none()
             || self.progress.rescued
             || self.config.recovery != RecoveryKind::Sack
-            || self.buffer.written() > self.board.end_offset()
+            || self.buffer.written > self.board.end_offset
             || self.board.is_empty()
             || self.board.sent(last).state != State::InFlight
             || !self.admits(self.board.sent(last).size(), false)
@@ -131,8 +123,7 @@ impl<C: Controller> TcpSender<C> {
         // The segment is in flight once, whichever copy arrives: the copy that it replaces counts as lost.
         let lost = self.board.sent(last).size();
         self.board.set(last, State::Lost);
-        let update = self.controller.on_recovery(now, Recovery::Lost { lost });
-        self.apply(now, update);
+        self.tell(now, Recovery::Lost { lost });
         self.board.resend(last, now);
         Some(self.sent_again(now, last))
     }
@@ -145,7 +136,7 @@ impl<C: Controller> TcpSender<C> {
             self.timed = None;
         }
         if self.timer.is_none() {
-            self.timer = Some(now + self.rto.timeout());
+            self.timer = Some(now + self.rto.timeout);
         }
         let segment = Segment {
             flags: Flags::ACK.and_if(sent.last, Flags::FIN),

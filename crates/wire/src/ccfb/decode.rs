@@ -15,7 +15,9 @@ use crate::{WireError, error::field};
 pub fn decode(bytes: &[u8]) -> Result<RawFeedback, WireError> {
     let packet = rtcp::first(bytes)?;
     if packet.bytes.len() != bytes.len() {
-        return Err(WireError::Length { found: packet.bytes.len(), expected: bytes.len() });
+        let (found, expected) = (packet.bytes.len() as u64, bytes.len() as u64);
+        let what = "bytes that the RTCP length at byte 2 says";
+        return Err(WireError::Range { what, found, min: expected, max: expected });
     }
     let mut raw = RawFeedback::default();
     decode_packet(&packet, &mut raw)?;

@@ -29,7 +29,8 @@ pub fn encode(
 ) -> Result<(), WireError> {
     expect_agreement(feedback)?;
     if let Some(block) = feedback.blocks.iter().find(|block| block.count > MAX_REPORTS) {
-        return Err(WireError::TooManyReports { found: block.count, limit: MAX_REPORTS });
+        let (found, max) = (block.count.into(), MAX_REPORTS.into());
+        return Err(WireError::Range { what: "packets in a report block", found, min: 0, max });
     }
     expect_size(feedback.size(), MIN_SIZE - BLOCK_HEADER - 4)?;
     let mut packet = PacketWriter::open(out, sender_ssrc, feedback.written);
@@ -88,16 +89,20 @@ pub fn encode_split(
 
 fn expect_agreement(feedback: &Feedback) -> Result<(), WireError> {
     let announced = feedback.blocks.iter().map(|block| u64::from(block.count)).sum();
-    let arrivals = feedback.arrivals.len();
-    if announced == arrivals as u64 {
+    let found = feedback.arrivals.len() as u64;
+    if announced == found {
         return Ok(());
     }
-    Err(WireError::BlocksDisagree { announced, arrivals })
+    let what = "arrivals of a feedback report, against those of its blocks";
+    Err(WireError::Range { what, found, min: announced, max: announced })
 }
 
 fn expect_size(size: Bytes, min: usize) -> Result<(), WireError> {
     let (found, min, max) = (size.as_u64(), min as u64, rtcp::MAX_SIZE as u64);
-    if (min..=max).contains(&found) { Ok(()) } else { Err(WireError::Size { found, min, max }) }
+    if (min..=max).contains(&found) {
+        return Ok(());
+    }
+    Err(WireError::Range { what: "bytes of a feedback packet", found, min, max })
 }
 
 /// An RTCP packet under way: its header is written, its length is not known yet.

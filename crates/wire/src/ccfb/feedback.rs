@@ -59,18 +59,14 @@ impl Feedback {
     }
 }
 
-/// Extends report timestamps, which wrap after 18.2 hours: each is the nearest to the latest one.
+/// Extends report timestamps, which wrap after 18.2 hours: the first is taken as it is, each other is the nearest to the
+/// latest one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RtsUnwrapper {
     latest: Option<u64>,
 }
 
 impl RtsUnwrapper {
-    /// An unwrapper that takes the first timestamp it is given as it is.
-    pub fn new() -> RtsUnwrapper {
-        RtsUnwrapper::default()
-    }
-
     /// An unwrapper that starts near `now` by the receiver's clock, for a sender that knows this clock and joins late.
     pub fn starting_near(now: Time) -> RtsUnwrapper {
         RtsUnwrapper { latest: Some(rts_of(now)) }

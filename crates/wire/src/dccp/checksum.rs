@@ -46,7 +46,16 @@ impl Addresses {
 pub(super) fn checksum(addresses: &Addresses, packet: &[u8], covered: usize) -> u16 {
     let covered = packet.get(..covered).unwrap_or(packet);
     let field = sum(covered.get(6..8).unwrap_or_default());
-    let mut total = addresses.pseudo_header(packet.len()) + sum(covered) - field;
+    complement(addresses.pseudo_header(packet.len()) + sum(covered) - field)
+}
+
+/// The checksum of an IPv4 header whose own field is zero (RFC 791 section 3.1).
+pub(super) fn header_checksum(header: &[u8]) -> u16 {
+    complement(sum(header))
+}
+
+/// The ones' complement of the ones' complement sum.
+fn complement(mut total: u64) -> u16 {
     while total > 0xffff {
         total = (total >> 16) + (total & 0xffff);
     }

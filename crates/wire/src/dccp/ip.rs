@@ -1,6 +1,6 @@
 //! A packet that travelled in UDP as it would be by itself on IP: what a capture shows to a dissector.
 
-use super::checksum::{Addresses, IP_PROTOCOL, checksum};
+use super::checksum::{Addresses, IP_PROTOCOL, checksum, header_checksum};
 use super::decode::glance;
 use crate::WireError;
 use alloc::vec::Vec;
@@ -50,16 +50,6 @@ pub fn to_ip(bytes: &[u8], addresses: &Addresses, ecn: Ecn, out: &mut Vec<u8>) -
     let sum = checksum(addresses, bytes, covered);
     out[packet + 6..packet + 8].copy_from_slice(&sum.to_be_bytes());
     Ok(())
-}
-
-/// RFC 791 section 3.1, over a header whose checksum is zero.
-fn header_checksum(header: &[u8]) -> u16 {
-    let words = header.chunks_exact(2).map(|word| u32::from(u16::from_be_bytes([word[0], word[1]])));
-    let mut sum: u32 = words.sum();
-    while sum > 0xffff {
-        sum = (sum >> 16) + (sum & 0xffff);
-    }
-    !(sum as u16)
 }
 
 #[cfg(test)]

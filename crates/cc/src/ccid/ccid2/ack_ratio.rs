@@ -11,7 +11,8 @@ const LARGEST: u64 = 65_535;
 /// The Ack Ratio that the sender wants, and the one that it last asked for.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct AckRatio {
-    ratio: u64,
+    /// R, as it is wanted now.
+    pub(super) ratio: u64,
     least: u64,
     /// Right for any window.
     always: u64,
@@ -38,11 +39,6 @@ impl AckRatio {
             congested: false,
             asked: None,
         }
-    }
-
-    /// R, as it is wanted now.
-    pub(super) fn ratio(&self) -> u64 {
-        self.ratio
     }
 
     /// R, as the receiver heard it last.
@@ -149,11 +145,11 @@ mod tests {
 
     /// Clean windows of data until it changes.
     fn clean_windows(ack_ratio: &mut AckRatio, cwnd: u64) -> u64 {
-        let before = ack_ratio.ratio();
+        let before = ack_ratio.ratio;
         for windows in 1..10_000 {
             let end = ack_ratio.window_end.expect("it has begun");
             ack_ratio.on_data_acked(end, end + cwnd, cwnd);
-            if ack_ratio.ratio() != before {
+            if ack_ratio.ratio != before {
                 return windows;
             }
         }
@@ -166,13 +162,13 @@ mod tests {
         ack_ratio.on_data_acked(0, 40, 40);
         ack_ratio.on_acks_lost(40);
         ack_ratio.on_acks_lost(40);
-        assert_eq!(ack_ratio.ratio(), 4);
+        assert_eq!(ack_ratio.ratio, 4);
         ack_ratio.on_data_acked(39, 79, 40);
         ack_ratio.on_acks_lost(40);
-        assert_eq!(ack_ratio.ratio(), 4, "still the same window");
+        assert_eq!(ack_ratio.ratio, 4, "still the same window");
         ack_ratio.on_data_acked(40, 80, 40);
         ack_ratio.on_acks_lost(40);
-        assert_eq!(ack_ratio.ratio(), 8);
+        assert_eq!(ack_ratio.ratio, 8);
     }
 
     #[test]
@@ -181,7 +177,7 @@ mod tests {
         for (from, cwnd, windows) in [(5, 100, 5), (4, 100, 9), (3, 100, 17), (10, 20, 1)] {
             let mut ack_ratio = ratio(from);
             assert_eq!(clean_windows(&mut ack_ratio, cwnd), windows, "from {from}");
-            assert_eq!(ack_ratio.ratio(), from - 1);
+            assert_eq!(ack_ratio.ratio, from - 1);
         }
         assert_eq!(clean_windows(&mut ratio(2), 100), 0, "two or more from four packets on");
     }
@@ -193,16 +189,16 @@ mod tests {
         {
             let mut ack_ratio = ratio(from);
             ack_ratio.constrain(cwnd);
-            assert_eq!(ack_ratio.ratio(), expected, "{from} with {cwnd}");
+            assert_eq!(ack_ratio.ratio, expected, "{from} with {cwnd}");
         }
         for (cwnd, expected) in [(1, 1), (2, 1), (3, 2), (4, 2)] {
             let mut ack_ratio = AckRatio { always: 1, ..ratio(64) };
             ack_ratio.constrain(cwnd);
-            assert_eq!(ack_ratio.ratio(), expected, "{cwnd}, where one alone is always right");
+            assert_eq!(ack_ratio.ratio, expected, "{cwnd}, where one alone is always right");
         }
         let mut ack_ratio = ratio(40_000);
         ack_ratio.on_acks_lost(u64::MAX);
-        assert_eq!(ack_ratio.ratio(), 65_535);
+        assert_eq!(ack_ratio.ratio, 65_535);
     }
 
     #[test]

@@ -23,7 +23,7 @@ struct News {
 
 impl Controller for Ccid2 {
     fn on_offered(&mut self, now: Time, _offered: &Offered, _queue: &SendQueueState) -> Update {
-        if self.flight.pipe() == 0 {
+        if self.flight.pipe == 0 {
             self.window.on_idle(now, self.timeout.rto());
         }
         self.answer(now)
@@ -34,13 +34,13 @@ impl Controller for Ccid2 {
         if packet.stream != STREAM || !self.flight.on_sent(now, packet.sequence, packet.size) {
             return Update::none();
         }
-        let (pipe, rto, cwnd) = (self.flight.pipe(), self.timeout.rto(), self.window.cwnd());
+        let (pipe, rto, cwnd) = (self.flight.pipe, self.timeout.rto(), self.window.cwnd);
         self.window.on_sent(now, pipe, self.flight.next(), packet.app_limited, rto);
         // The timer runs from the first outstanding packet on; a flight that fills an acknowledgement waits no longer.
-        if self.timeout.due().is_none() || pipe == self.ack_ratio.asked() {
+        if self.timeout.due.is_none() || pipe == self.ack_ratio.asked() {
             self.timeout.restart(now, pipe, self.ack_ratio.asked());
         }
-        if self.window.cwnd() == cwnd { self.allow(now) } else { self.answer(now) }
+        if self.window.cwnd == cwnd { self.allow(now) } else { self.answer(now) }
     }
 
     #[inline]
@@ -53,7 +53,7 @@ impl Controller for Ccid2 {
                 self.window.hold(now + rtt);
             }
             Report::Ccid(CcidReport::AckPath(AckPathReport { lost: 0, marked: 0 })) => {}
-            Report::Ccid(CcidReport::AckPath(_)) => self.ack_ratio.on_acks_lost(self.window.cwnd()),
+            Report::Ccid(CcidReport::AckPath(_)) => self.ack_ratio.on_acks_lost(self.window.cwnd),
             Report::Receiver(_) | Report::Ccid(CcidReport::LossIntervals(_)) => return Update::none(),
         }
         self.answer(now)
@@ -78,17 +78,17 @@ impl Controller for Ccid2 {
 
     #[inline]
     fn next_timeout(&self) -> Option<(Time, TimeoutReason)> {
-        self.timeout.due().map(|due| (due, TimeoutReason::Stalled))
+        self.timeout.due.map(|due| (due, TimeoutReason::Stalled))
     }
 
     fn on_timeout(&mut self, now: Time) -> Update {
-        if self.timeout.due().is_none_or(|due| now < due) {
+        if self.timeout.due.is_none_or(|due| now < due) {
             return Update::none();
         }
         self.window.on_timed_out(self.flight.next());
         self.flight.give_up();
         self.timeout.on_expired();
-        self.ack_ratio.on_timed_out(self.window.cwnd());
+        self.ack_ratio.on_timed_out(self.window.cwnd);
         self.answer(now)
     }
 
@@ -107,10 +107,10 @@ impl Controller for Ccid2 {
     }
 
     state_variables! { |self|
-        cwnd: "packets" = self.window.cwnd() as f64, "Congestion window";
+        cwnd: "packets" = self.window.cwnd as f64, "Congestion window";
         ssthresh: "packets" = self.window.ssthresh().map(|packets| packets as f64), "Slow start threshold; absent before it is lowered";
-        pipe: "packets" = self.flight.pipe() as f64, "Data packets outstanding";
-        ack_ratio: "packets" = self.ack_ratio.ratio() as f64, "Data packets per acknowledgement, as wanted";
+        pipe: "packets" = self.flight.pipe as f64, "Data packets outstanding";
+        ack_ratio: "packets" = self.ack_ratio.ratio as f64, "Data packets per acknowledgement, as wanted";
         rto: "ms" = self.timeout.rto().as_millis_f64(), "Transmit timeout, backed off";
     }
 }
@@ -131,8 +131,8 @@ impl Ccid2 {
             self.window.on_congestion(sequence, next);
         }
         if let Some((newest, _)) = news.newest {
-            self.ack_ratio.on_data_acked(newest, next, self.window.cwnd());
-            self.timeout.restart(now, self.flight.pipe(), self.ack_ratio.asked());
+            self.ack_ratio.on_data_acked(newest, next, self.window.cwnd);
+            self.timeout.restart(now, self.flight.pipe, self.ack_ratio.asked());
         }
     }
 
@@ -177,7 +177,7 @@ impl Ccid2 {
     }
 
     fn window_bytes(&self) -> Bytes {
-        Bytes::new(self.window.cwnd().saturating_mul(self.largest_packet.as_u64()))
+        Bytes::new(self.window.cwnd.saturating_mul(self.largest_packet.as_u64()))
     }
 
     /// A window per smoothed round trip; absent before one is known.
@@ -195,14 +195,14 @@ impl Ccid2 {
     /// The answer where neither window nor round trip has changed.
     #[inline]
     fn allow(&mut self, now: Time) -> Update {
-        let room = self.window.cwnd().saturating_sub(self.flight.pipe());
+        let room = self.window.cwnd.saturating_sub(self.flight.pipe);
         let allowed = if self.not_listening { 0 } else { room };
         let (timeout, params) = (&self.timeout, &self.params);
         let interval = || {
             let rtt = timeout.srtt().map_or(0.0, TimeDelta::as_secs_f64);
             TimeDelta::from_secs_f64(rtt * params.ack_ratio_interval)
         };
-        self.ack_ratio.constrain(self.window.cwnd());
+        self.ack_ratio.constrain(self.window.cwnd);
         Update {
             allowance: Some(Allowance::Packets(allowed)),
             receiver: self.ack_ratio.request(now, interval).map(ReceiverRequest::PacketsPerReport),

@@ -42,7 +42,7 @@ pub(super) struct Flight {
     first: u64,
     packets: VecDeque<Packet>,
     /// `pipe`, data packets.
-    pipe: u64,
+    pub(super) pipe: u64,
     bytes: u64,
     /// The highest numbers that were received, one above each, the highest first; 0 where there are fewer.
     highest: [u64; MOST_DUPACKS],
@@ -61,11 +61,6 @@ impl Flight {
             highest: [0; MOST_DUPACKS],
             looked_at: 0,
         }
-    }
-
-    #[inline]
-    pub(super) fn pipe(&self) -> u64 {
-        self.pipe
     }
 
     /// Sum of the sizes of the packets in the pipe.
@@ -217,9 +212,9 @@ mod tests {
         assert_eq!(receive(&mut flight, &[11, 12]), None);
         assert_eq!(receive(&mut flight, &[12, 12, 11]), None, "the same again are no other packets");
         assert_eq!(receive(&mut flight, &[14]), Some(10));
-        assert_eq!((flight.pipe(), flight.bytes()), (6, Bytes::new(6000)));
+        assert_eq!((flight.pipe, flight.bytes()), (6, Bytes::new(6000)));
         assert_eq!(receive(&mut flight, &[15, 16]), Some(13));
-        assert_eq!((flight.pipe(), flight.next()), (3, 20));
+        assert_eq!((flight.pipe, flight.next()), (3, 20));
     }
 
     #[test]
@@ -228,26 +223,26 @@ mod tests {
         for n in [2, 4, 6] {
             flight.on_sent(Time::ZERO, n, Bytes::new(1000));
         }
-        assert_eq!(flight.pipe(), 4);
+        assert_eq!(flight.pipe, 4);
         assert_eq!(flight.on_received(1), None);
-        assert_eq!(flight.pipe(), 4);
+        assert_eq!(flight.pipe, 4);
         assert_eq!(receive(&mut flight, &[3, 5]), Some(0));
-        assert_eq!(flight.pipe(), 3);
+        assert_eq!(flight.pipe, 3);
     }
 
     #[test]
     fn the_pipe_counts_each_packet_once() {
         let mut flight = flight(0..6);
         assert_eq!(receive(&mut flight, &[2, 3, 4]), Some(1));
-        assert_eq!(flight.pipe(), 1);
+        assert_eq!(flight.pipe, 1);
         let late = flight.on_received(1);
         assert!(late.is_none_or(|packet| !packet.counted), "inferred lost before: {late:?}");
-        assert_eq!(flight.pipe(), 1);
+        assert_eq!(flight.pipe, 1);
         flight.give_up();
-        assert_eq!(flight.pipe(), 0);
+        assert_eq!(flight.pipe, 0);
         assert_eq!(flight.on_received(5), Some(Acknowledged { at: Time::ZERO, counted: false }));
         assert_eq!(flight.on_received(5), None);
-        assert_eq!((flight.pipe(), flight.bytes()), (0, Bytes::ZERO));
+        assert_eq!((flight.pipe, flight.bytes()), (0, Bytes::ZERO));
     }
 
     #[test]
@@ -260,9 +255,9 @@ mod tests {
             !flight.on_sent(Time::ZERO, 6, Bytes::new(1))
                 && !flight.on_sent(Time::ZERO, u64::MAX, Bytes::new(1))
         );
-        assert_eq!((flight.pipe(), flight.next()), (3, 8));
+        assert_eq!((flight.pipe, flight.next()), (3, 8));
         assert!(flight.on_sent(Time::ZERO, 1 << 40, Bytes::new(1)));
-        assert_eq!((flight.pipe(), flight.next()), (1, (1 << 40) + 1), "a leap forgets");
+        assert_eq!((flight.pipe, flight.next()), (1, (1 << 40) + 1), "a leap forgets");
     }
 
     #[test]

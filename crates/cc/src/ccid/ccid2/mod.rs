@@ -45,7 +45,7 @@ impl Ccid2 {
         let (params, largest_packet) = (params.clone(), setup.largest_packet);
         let window = Window::new(&params, largest_packet);
         let mut ack_ratio = AckRatio::new(&params);
-        ack_ratio.constrain(window.cwnd());
+        ack_ratio.constrain(window.cwnd);
         Ccid2 {
             window,
             flight: Flight::new(params.numdupack),
@@ -57,24 +57,19 @@ impl Ccid2 {
         }
     }
 
-    /// The parameters in force.
-    pub fn params(&self) -> &Params {
-        &self.params
-    }
-
     /// `cwnd`, packets.
     pub fn cwnd(&self) -> u64 {
-        self.window.cwnd()
+        self.window.cwnd
     }
 
     /// Number of data packets outstanding.
     pub fn pipe(&self) -> u64 {
-        self.flight.pipe()
+        self.flight.pipe
     }
 
     /// Packets per acknowledgement, as wanted now.
     pub fn ack_ratio(&self) -> u64 {
-        self.ack_ratio.ratio()
+        self.ack_ratio.ratio
     }
 }
 

@@ -1,10 +1,10 @@
 use super::*;
-use crate::FlowSetup;
 use crate::ccid::{AckPathReport, CcidReport, DropCode, DroppedPacket};
 use crate::{
     Allowance, Assigned, Controller, Offered, PacketResult, PacketsReport, ReceiverRequest, Report,
     SendQueueState, SentPacket, Status, TargetChange, TimeoutReason, Update,
 };
+use crate::{AnyController, FlowSetup};
 use alloc::vec::Vec;
 use paceline_units::param::Profiles;
 use paceline_units::{Bitrate, Ecn, Time, TimeDelta};
@@ -458,4 +458,5 @@ fn assign_overwrites_window_and_threshold() {
     let _ = sender.ccid2.assign(ms(sender.now), Assigned::Window(Bytes::ZERO));
     assert_eq!(sender.ccid2.cwnd(), 1);
     assert_eq!(sender.ccid2.share(), Some(Assigned::Window(SIZE)));
+    assert_eq!(AnyController::Ccid2(sender.ccid2.clone()).share(), Some(Assigned::Window(SIZE)));
 }

@@ -21,7 +21,7 @@ pub(super) struct TransmitTimeout {
     back_off: u32,
     /// The next measurement is of this packet or a later one: one in a window of data.
     measured_from: u64,
-    due: Option<Time>,
+    pub(super) due: Option<Time>,
 }
 
 impl TransmitTimeout {
@@ -68,10 +68,6 @@ impl TransmitTimeout {
     pub(super) fn restart(&mut self, now: Time, pipe: u64, ack_ratio: u64) {
         let held_back = if pipe < ack_ratio { self.ack_delay } else { TimeDelta::ZERO };
         self.due = (pipe > 0).then(|| now + self.rto() + held_back);
-    }
-
-    pub(super) fn due(&self) -> Option<Time> {
-        self.due
     }
 
     /// Twice as long the next time (RFC 6298 (5.5)).
@@ -139,10 +135,10 @@ mod tests {
         let mut timeout = TransmitTimeout::new(&Params::default());
         timeout.on_acked(ms(100), 0, ms(0), 1);
         timeout.restart(ms(1000), 2, 2);
-        assert_eq!(timeout.due(), Some(ms(1300)));
+        assert_eq!(timeout.due, Some(ms(1300)));
         timeout.restart(ms(1000), 1, 2);
-        assert_eq!(timeout.due(), Some(ms(1500)));
+        assert_eq!(timeout.due, Some(ms(1500)));
         timeout.restart(ms(1000), 0, 2);
-        assert_eq!(timeout.due(), None);
+        assert_eq!(timeout.due, None);
     }
 }

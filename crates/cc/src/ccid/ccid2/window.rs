@@ -11,7 +11,7 @@ const NO_THRESHOLD: u64 = u64::MAX;
 #[derive(Clone, Debug)]
 pub(super) struct Window {
     params: Params,
-    cwnd: u64,
+    pub(super) cwnd: u64,
     ssthresh: u64,
     initial: u64,
     /// Packets acknowledged unmarked that the window has not grown for yet.
@@ -47,11 +47,6 @@ impl Window {
             unused_since: Time::ZERO,
             most_used: 0,
         }
-    }
-
-    #[inline]
-    pub(super) fn cwnd(&self) -> u64 {
-        self.cwnd
     }
 
     /// Slow start threshold in packets; absent before it was lowered.

@@ -51,11 +51,6 @@ impl Ccid3 {
         }
     }
 
-    /// The parameters in force.
-    pub fn params(&self) -> &Params {
-        &self.params
-    }
-
     /// X, the allowed sending rate.
     pub fn allowed_rate(&self) -> Bitrate {
         self.tfrc.allowed_rate()

@@ -100,7 +100,7 @@ impl Ccid3Receiver {
     }
 
     fn rtt(&self) -> TimeDelta {
-        self.clock.rtt().unwrap_or(self.rtt_unknown)
+        self.clock.rtt.unwrap_or(self.rtt_unknown)
     }
 
     /// RFC 5348 section 6.3.1: the interval at which the equation gives the largest rate so far, at least half a packet
@@ -121,7 +121,7 @@ impl Ccid3Receiver {
     /// of the packet before it.
     #[inline]
     fn note(&mut self, now: Time, sequence: u64, marked: bool, before: u64) -> (Arrived, bool) {
-        let (stamp, others) = (self.clock.greatest(), self.others());
+        let (stamp, others) = (self.clock.greatest, self.others());
         let Some(packets) = &mut self.packets else {
             self.packets = Some(Reception::new(self.ndupack, 0, sequence, stamp));
             return (Arrived::New, marked && self.mark(now, sequence, before));
@@ -233,11 +233,11 @@ impl ReceiverHalf for Ccid3Receiver {
         }
         let sequence = arrival.sequence;
         let newest = self.packets.as_ref().is_none_or(|packets| packets.next() <= sequence);
-        let before = self.clock.greatest();
+        let before = self.clock.greatest;
         if let (Some(Annotation::Counter(value)), true) = (arrival.annotation, newest) {
             self.clock.on_newest(now, value);
         }
-        let before = if self.packets.is_none() { self.clock.greatest() } else { before };
+        let before = if self.packets.is_none() { self.clock.greatest } else { before };
         let (arrived, events_changed) = self.note(now, sequence, arrival.ecn.is_ce(), before);
         if arrived == Arrived::Known {
             return false;
@@ -249,8 +249,7 @@ impl ReceiverHalf for Ccid3Receiver {
         self.segment.on_packet(arrival.size, self.p);
         (self.any_new, self.last_data) = (true, Some(now));
         // Section 10.3.
-        let due =
-            self.last_counter.is_none_or(|last| self.clock.greatest() >= last.saturating_add(self.steps));
+        let due = self.last_counter.is_none_or(|last| self.clock.greatest >= last.saturating_add(self.steps));
         self.changed(events_changed) | due
     }
 
@@ -269,7 +268,7 @@ impl ReceiverHalf for Ccid3Receiver {
         self.x_recv_max = self.x_recv_max.max(x_recv);
         self.received.expire(now, r);
         self.any_new = false;
-        self.last_counter = Some(self.clock.greatest());
+        self.last_counter = Some(self.clock.greatest);
         self.reported = Some(now);
         self.write_intervals();
         Some(ReceiverReport::Tfrc {
@@ -284,7 +283,7 @@ impl ReceiverHalf for Ccid3Receiver {
 impl CcidReceiver for Ccid3Receiver {
     fn on_non_data(&mut self, now: Time, sequence: u64) -> bool {
         let newest = self.packets.as_ref().is_none_or(|packets| packets.next() <= sequence);
-        let (arrived, events_changed) = self.note(now, sequence, false, self.clock.greatest());
+        let (arrived, events_changed) = self.note(now, sequence, false, self.clock.greatest);
         if arrived == Arrived::Known {
             return false;
         }

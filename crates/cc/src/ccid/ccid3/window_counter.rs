@@ -73,12 +73,13 @@ impl WindowCounter {
 pub(super) struct CounterClock {
     steps: u64,
     /// The greatest received, unwrapped.
-    greatest: u64,
+    pub(super) greatest: u64,
     /// T(I): when the first packet with each of the last values came, by value.
     first: [Option<(Time, u64)>; MODULUS as usize],
     /// When the last packet with each of the last values came, by value, where that is asked for.
     last: Option<[Option<(Time, u64)>; MODULUS as usize]>,
-    rtt: Option<TimeDelta>,
+    /// The round-trip time as the counter tells it; absent before it does.
+    pub(super) rtt: Option<TimeDelta>,
 }
 
 /// A round-trip time below or above is not believed.
@@ -90,18 +91,6 @@ impl CounterClock {
     pub(super) fn new(steps: u64, from_last: bool) -> CounterClock {
         let last = from_last.then_some([None; MODULUS as usize]);
         CounterClock { steps, greatest: 0, first: [None; MODULUS as usize], last, rtt: None }
-    }
-
-    /// The greatest received, unwrapped.
-    #[inline]
-    pub(super) fn greatest(&self) -> u64 {
-        self.greatest
-    }
-
-    /// The round-trip time as the counter tells it; absent before it does.
-    #[inline]
-    pub(super) fn rtt(&self) -> Option<TimeDelta> {
-        self.rtt
     }
 
     /// A packet with a number above all others came with this value.
@@ -226,14 +215,14 @@ mod tests {
         let mut clock = CounterClock::new(4, true);
         // Four packets in a step of 20 ms.
         (0..20).for_each(|n| clock.on_newest(ms(n * 5), (n / 4) as u8));
-        assert_eq!(clock.rtt(), None, "a distance of four says nothing");
+        assert_eq!(clock.rtt, None, "a distance of four says nothing");
         // The last packet of the first step came at 15 ms, D = 5.
         for (n, expected) in [(20, 68), (21, 72), (22, 76), (23, 80)] {
             clock.on_newest(ms(n * 5), 5);
-            assert_eq!(clock.rtt(), Some(TimeDelta::from_millis(expected)), "packet {n}");
+            assert_eq!(clock.rtt, Some(TimeDelta::from_millis(expected)), "packet {n}");
         }
         clock.on_newest(ms(500), 10);
-        assert_eq!(clock.rtt(), Some(TimeDelta::from_millis(80)), "five ahead says nothing");
+        assert_eq!(clock.rtt, Some(TimeDelta::from_millis(80)), "five ahead says nothing");
     }
 
     #[test]
@@ -244,17 +233,17 @@ mod tests {
             clock.on_newest(ms(at), value);
         }
         assert_eq!(
-            (clock.greatest(), clock.rtt()),
+            (clock.greatest, clock.rtt),
             (15, Some(TimeDelta::from_millis(80))),
             "T(15) - T(13), D = 2"
         );
         clock.on_newest(ms(105), 1);
-        assert_eq!((clock.greatest(), clock.rtt()), (17, Some(TimeDelta::from_millis(105))), "T(17) - T(13)");
+        assert_eq!((clock.greatest, clock.rtt), (17, Some(TimeDelta::from_millis(105))), "T(17) - T(13)");
         clock.on_newest(ms(122), 2);
-        assert_eq!((clock.greatest(), clock.rtt()), (18, Some(TimeDelta::from_millis(102))), "T7 - T3");
+        assert_eq!((clock.greatest, clock.rtt), (18, Some(TimeDelta::from_millis(102))), "T7 - T3");
         clock.on_newest(ms(500), 7);
         assert_eq!(
-            (clock.greatest(), clock.rtt()),
+            (clock.greatest, clock.rtt),
             (23, Some(TimeDelta::from_millis(102))),
             "five ahead says nothing"
         );
