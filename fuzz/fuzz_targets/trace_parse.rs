@@ -13,7 +13,7 @@ paceline_fuzz::target!(trace_parse);
 fn trace_parse(data: &[u8]) {
     let [format, options, file @ ..] = data else { return };
     match usize::from(*format) % (TraceFormat::ALL.len() + 1) {
-        index if index < TraceFormat::ALL.len() => rates(file, TraceFormat::ALL[index].1, *options),
+        index if index < TraceFormat::ALL.len() => rates(file, TraceFormat::ALL[index], *options),
         _ => frames(file, *options),
     }
 }

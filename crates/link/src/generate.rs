@@ -5,7 +5,7 @@ mod presets;
 mod states;
 
 pub use mmwave::{MmwaveParams, Shape, StateParams, mmwave};
-pub use presets::{PRESETS, Preset};
+pub use presets::{PRESETS, Preset, PresetName};
 pub use states::{RateState, StatesParams, states};
 
 use crate::trace::TraceError;

@@ -8,11 +8,13 @@ mod mahimahi;
 mod rows;
 mod tables;
 
+use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 pub use error::{TraceError, TraceWarning};
-use paceline_units::{Bitrate, Bytes, TimeDelta};
+use paceline_units::param::{Kind, ParamError, Parameter, Reason, Value};
+use paceline_units::{Bitrate, Bytes, TimeDelta, names, params};
 
 /// A piecewise-constant rate of finite length. Cheap to clone.
 #[derive(Clone, PartialEq, Debug)]
@@ -25,34 +27,45 @@ pub struct Trace {
     warnings: Vec<TraceWarning>,
 }
 
-/// How a trace is written.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum TraceFormat {
-    /// A rate in Mbit/s per line, each for `interval`.
-    Mbps,
-    /// "time rate" per line, in seconds and Mbit/s: the rate holds until the next line's time.
-    TimeMbps,
-    /// "rate hold" per line, in Mbit/s and seconds.
-    MbpsHold,
-    /// A delivery opportunity of `opportunity` bytes per line, in whole milliseconds.
-    Mahimahi,
-    /// A JSON list of `{"duration_ms", "bandwidth_kbps", "latency_ms"}`; the latency is not used.
-    JsonGhent,
+names! {
+    /// How a trace is written.
+    pub enum TraceFormat {
+        /// A rate in Mbit/s per line, each for `interval`.
+        Mbps = "mbps",
+        /// "time rate" per line, in seconds and Mbit/s: the rate holds until the next line's time.
+        TimeMbps = "time-mbps",
+        /// "rate hold" per line, in Mbit/s and seconds.
+        MbpsHold = "mbps-hold",
+        /// A delivery opportunity of `opportunity` bytes per line, in whole milliseconds.
+        Mahimahi = "mahimahi",
+        /// A JSON list of `{"duration_ms", "bandwidth_kbps", "latency_ms"}`; the latency is not used.
+        JsonGhent = "json-ghent",
+    }
 }
 
 impl TraceFormat {
-    /// Every format with its name in a scenario.
-    pub const ALL: [(&'static str, TraceFormat); 5] = [
-        ("mbps", TraceFormat::Mbps),
-        ("time-mbps", TraceFormat::TimeMbps),
-        ("mbps-hold", TraceFormat::MbpsHold),
-        ("mahimahi", TraceFormat::Mahimahi),
-        ("json-ghent", TraceFormat::JsonGhent),
-    ];
+    /// What stands in a file of the format, in a line.
+    pub fn help(self) -> &'static str {
+        match self {
+            TraceFormat::Mbps => "A rate in Mbit/s per line, each for `interval`",
+            TraceFormat::TimeMbps => {
+                "Seconds and Mbit/s per line: a rate holds until the next time, the last for `interval`"
+            }
+            TraceFormat::MbpsHold => "Mbit/s and the seconds it holds per line",
+            TraceFormat::Mahimahi => "Milliseconds at which a packet may leave, one per line",
+            TraceFormat::JsonGhent => "A JSON list of objects with duration_ms and bandwidth_kbps",
+        }
+    }
 
-    /// The format of this name.
-    pub fn from_name(name: &str) -> Option<TraceFormat> {
-        TraceFormat::ALL.iter().find(|(known, _)| *known == name).map(|&(_, format)| format)
+    /// Whether files of the format are read with the option called `name`.
+    fn knows(self, name: &str) -> bool {
+        match name {
+            "interval" => matches!(self, TraceFormat::Mbps | TraceFormat::TimeMbps),
+            "column" => matches!(self, TraceFormat::Mbps | TraceFormat::TimeMbps | TraceFormat::MbpsHold),
+            "time_column" => matches!(self, TraceFormat::TimeMbps | TraceFormat::MbpsHold),
+            "opportunity" => self == TraceFormat::Mahimahi,
+            _ => true,
+        }
     }
 }
 
@@ -65,31 +78,62 @@ pub enum Column {
     Name(String),
 }
 
-/// How to read a trace.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct TraceOptions {
-    /// How it is written.
-    pub format: TraceFormat,
-    /// `mbps`: how long each value holds, needed there. `time-mbps`: how long the last one does.
-    pub interval: Option<TimeDelta>,
-    /// Tables: where the rate is. Without it a line has no columns but those of its format.
-    pub column: Option<Column>,
-    /// `time-mbps`: where the time is, default the first; `mbps-hold`: where the hold is, default the second.
-    pub time_column: Option<Column>,
-    /// `mahimahi`: bytes per line. 1500 is what most tools take; mahimahi's own code delivers 1504.
-    pub opportunity: Bytes,
+/// The largest number of a column.
+const LAST_COLUMN: u64 = 9_999;
+
+impl Parameter for Column {
+    const KIND: Kind = Kind::Text("heading or number", "a column's heading, or its number counted from 0");
+
+    fn to_value(&self) -> Option<Value> {
+        Some(match self {
+            Column::Index(index) => Value::Count(*index as u64),
+            Column::Name(name) => Value::Text(name.clone()),
+        })
+    }
+
+    fn from_value(value: Value) -> Option<Column> {
+        match value {
+            Value::Count(index) if index <= LAST_COLUMN => Some(Column::Index(index as usize)),
+            Value::Text(name) => Some(Column::Name(name)),
+            _ => None,
+        }
+    }
+}
+
+params! {
+    /// How to read a trace.
+    #[derive(Eq)]
+    pub struct TraceOptions {
+        format: TraceFormat = TraceFormat::Mbps, else "json-ghent for a .json file; of any other it must be said", "", "How the file is written";
+        interval: Option<TimeDelta> = None, else "the usual time between values", in 1e-9, 1e6, "", "How long each value holds, in time-mbps the last one";
+        column: Option<Column> = None, else "the usual place", "", "Where the rate is; numbers count from 0";
+        time_column: Option<Column> = None, else "the usual place", "", "Where the time or hold is";
+        // What most tools take; mahimahi's own code delivers 1504.
+        opportunity: Bytes = Bytes::new(1500), in 1.0, 65_535.0, "", "Bytes of each line";
+    }
+    idle of_another_format;
+    check interval_where_needed;
+}
+
+fn of_another_format(options: &TraceOptions, name: &str) -> Option<Reason> {
+    let others = || TraceFormat::ALL.iter().filter(|format| format.knows(name)).map(|format| format.name());
+    (!options.format.knows(name)).then(|| {
+        let formats = others().collect::<Vec<_>>().join(" or ");
+        Reason::Useless(format!("nothing: `{name}` goes with the format {formats}").into())
+    })
+}
+
+fn interval_where_needed(options: &TraceOptions) -> Result<(), ParamError> {
+    if options.format == TraceFormat::Mbps && options.interval.is_none() {
+        return Err(ParamError::new("interval", "nothing", "the time between values, such as \"1s\""));
+    }
+    Ok(())
 }
 
 impl TraceOptions {
     /// `format` with its defaults.
     pub fn new(format: TraceFormat) -> TraceOptions {
-        TraceOptions {
-            format,
-            interval: None,
-            column: None,
-            time_column: None,
-            opportunity: Bytes::new(1500),
-        }
+        TraceOptions { format, ..TraceOptions::default() }
     }
 }
 

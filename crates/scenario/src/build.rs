@@ -6,6 +6,7 @@ use crate::ccids::FlowCcids;
 use crate::error::{Place, ScenarioError};
 use crate::files::{FileError, Loader};
 use crate::overrides;
+use crate::rate::*;
 use crate::source::*;
 use crate::spec::*;
 use paceline_cc::{AnyController, AnyReceiverHalf, Controller, FlowSetup, Limits, StreamId, Verb};
@@ -249,7 +250,7 @@ impl Scenario {
             }
         };
         for link in &mut self.links {
-            link.rate.traces_mut().into_iter().for_each(|trace| absolute(&mut trace.file));
+            link.rate.traces_mut().into_iter().for_each(|trace| absolute(&mut trace.file.0));
         }
         for stream in self.flows.iter_mut().flat_map(|flow| &mut flow.streams) {
             stream.source.files_mut().into_iter().for_each(&absolute);
@@ -321,33 +322,34 @@ impl Builder<'_> {
                 if let Some(rate) = spec.zero {
                     let filled = trace.with_zeros_at(rate);
                     trace = filled
-                        .map_err(|error| wrong(format!("{table}.rate.zero"), error.found, error.expected))?;
+                        .map_err(|error| wrong(format!("{table}.rate.zero"), error.found, &error.expected))?;
                 }
-                Ok(RateProcess::Trace { trace, offset: spec.offset, scale: spec.scale, repeat: spec.repeat })
+                let Played { scale, repeat } = spec.played;
+                Ok(RateProcess::Trace { trace, offset: spec.offset, scale, repeat })
             }
             RateSpec::Mmwave(spec) => {
                 let seed = self.seed(spec.seed, &format!("link.{link}.rate"));
                 let length = spec.length.unwrap_or(self.scenario.duration);
-                let drawn = match &spec.model {
-                    MmwaveModel::TwoStates(params) => mmwave(seed, length, params),
-                    MmwaveModel::States(params) => states(seed, length, params),
+                let drawn = match spec.states() {
+                    None => mmwave(seed, length, &spec.two_states),
+                    Some(params) => states(seed, length, &params),
                 };
                 let trace =
-                    drawn.map_err(|error| wrong(format!("{table}.rate"), error.found, error.expected))?;
-                let (scale, repeat) = (spec.scale, spec.repeat);
+                    drawn.map_err(|error| wrong(format!("{table}.rate"), error.found, &error.expected))?;
+                let Played { scale, repeat } = spec.played;
                 Ok(RateProcess::Trace { trace, offset: TimeDelta::ZERO, scale, repeat })
             }
         }
     }
 
     fn trace(&mut self, spec: &TraceSpec, key: String) -> Result<Trace, ScenarioError> {
-        let known = format!("{} {:?}", spec.file, spec.options);
+        let known = format!("{} {:?}", spec.file.0, spec.options);
         if let Some(trace) = self.traces.get(&known) {
             return Ok(trace.clone());
         }
-        let (bytes, path) = self.read(&key, &spec.file)?;
+        let (bytes, path) = self.read(&key, &spec.file.0)?;
         let trace = Trace::parse(&bytes, &spec.options).map_err(|error| {
-            wrong(key.clone(), in_file(&format!("{:?}", error.found), error.line, &path), error.expected)
+            wrong(key.clone(), in_file(&format!("{:?}", error.found), error.line, &path), &error.expected)
         })?;
         self.warnings.extend(trace.warnings().iter().map(|warning| format!("{key}: {path}: {warning}")));
         self.traces.insert(known, trace.clone());

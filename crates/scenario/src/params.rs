@@ -68,6 +68,7 @@ pub(crate) fn blame(table: &Table<'_>, error: &ParamError) -> ScenarioError {
     let given = either.filter_map(|error| Some(table.at(&error.name)?.fail(&error.expected))).next();
     given.unwrap_or_else(|| match error.name.as_str() {
         "" => table.fail(&error.found, &error.expected),
+        name if error.found == "nothing" => table.missing(name, &error.expected),
         name => table.fail(&format!("{name} = {}", error.found), &error.expected),
     })
 }
@@ -114,7 +115,7 @@ fn value(spec: &Spec, node: &Node<'_>) -> Result<Value, ScenarioError> {
             None => Value::Count(node.whole(expected)?),
         },
         Kind::List(kind) => Value::List(of_list(*kind)?),
-        Kind::Table(specs) => Value::Table(table(specs, &node.table(&spec.expected())?)?),
+        Kind::Table(specs) => param::table(table(specs, &node.table(&spec.expected())?)?),
         Kind::Family(_) | Kind::Other(_) => return Err(node.fail(&spec.expected())),
     };
     spec.check(&value).map_err(|error| node.fail(&error.expected))?;
@@ -147,7 +148,7 @@ pub(crate) fn toml(value: &Value) -> toml_edit::Value {
         Value::Flag(flag) => (*flag).into(),
         Value::List(values) => values.iter().map(toml).collect::<Array>().into(),
         Value::Table(values) => {
-            values.iter().map(|(name, value)| (*name, toml(value))).collect::<InlineTable>().into()
+            values.iter().map(|(name, value)| (name.as_ref(), toml(value))).collect::<InlineTable>().into()
         }
         text => text.to_string().into(),
     }

@@ -1,13 +1,11 @@
 //! What `paceline list` prints, as data.
 
-mod tables;
-
-pub use tables::traces;
-
+use crate::rate::{MmwaveSpec, TraceSpec};
 use crate::schema::LimitKeys;
 use crate::source::{FrameGenerator, SourceSpec};
 use crate::spec::DccpSpec;
 use paceline_cc::ControllerParams;
+use paceline_link::trace::{TraceFormat, TraceOptions};
 use paceline_link::{LossConfig, MarkConfig, NoiseConfig, QueueConfig, QueueLimit};
 use paceline_media::PlayoutConfig;
 use paceline_transport::rtp::FeedbackConfig;
@@ -148,6 +146,25 @@ fn controller(usual: &ControllerParams) -> Entry {
 /// The sources of media.
 pub fn sources() -> Listing {
     family::<SourceSpec>()
+}
+
+/// The formats of rate traces, and the generator of rates.
+pub fn traces() -> Listing {
+    const GENERATOR: &str = "Generator (rate = { generator = \"mmwave\" }): line of sight and blockage in turns, or preset, or states";
+    let recordings = TraceFormat::ALL.iter().map(|&format| recording(format));
+    recordings.chain([listed("mmwave", GENERATOR, &MmwaveSpec::default())]).collect()
+}
+
+/// What stands beside `trace` and `format`.
+fn recording(format: TraceFormat) -> Entry {
+    let usual = TraceSpec { options: TraceOptions::new(format), ..TraceSpec::default() };
+    let missing = usual.contradiction().map_or_else(|error| error.name, |()| String::new());
+    let beside = |spec: &&Spec| !matches!(spec.name, "trace" | "format") && usual.idle(spec.name).is_none();
+    let parameters = usual.specs().iter().filter(beside).map(|spec| match spec.name == missing {
+        true => parameter(&usual, &Spec { need: param::Need::Required, without: "", ..*spec }),
+        false => parameter(&usual, spec),
+    });
+    Entry { kind: format.name(), help: format.help(), profiles: Vec::new(), parameters: parameters.collect() }
 }
 
 /// What draws frame sizes.

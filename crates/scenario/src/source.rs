@@ -46,7 +46,7 @@ params! {
     }
         /// The frame sizes that the encoder follows.
     with frames: FramesSpec;
-        /// How the encoder follows them.
+    /// How the encoder follows them.
     with encoder: TraceEncoderParams;
 }
 

@@ -1,9 +1,8 @@
 //! A scenario as resolved: every default filled in, every name checked, no file opened yet.
 
+use crate::rate::RateSpec;
 use crate::source::SourceSpec;
 use paceline_cc::{ControllerParams, Steers};
-use paceline_link::generate::{MmwaveParams, StatesParams};
-use paceline_link::trace::TraceOptions;
 use paceline_link::{LossConfig, MarkConfig, NoiseConfig, QueueConfig};
 use paceline_media::PlayoutConfig;
 use paceline_transport::dccp::{SEQUENCE_WINDOW_MAX, SEQUENCE_WINDOW_MIN};
@@ -63,81 +62,6 @@ pub struct LinkSpec {
     pub down: Vec<(TimeDelta, TimeDelta)>,
     /// Added to each packet's size on this link; default 0 B.
     pub overhead: Bytes,
-}
-
-/// How fast a link serves.
-#[derive(Clone, PartialEq, Debug)]
-#[allow(clippy::large_enum_variant, reason = "one per link, never moved in the packet path")]
-pub enum RateSpec {
-    /// One rate for ever.
-    Constant(Bitrate),
-    /// Each holds from its time on, a trace from its own start; the first time is 0. Steps do not nest.
-    Steps(Vec<(TimeDelta, RateSpec)>),
-    /// A recording in a file.
-    Trace(TraceSpec),
-    /// The mmWave generator.
-    Mmwave(MmwaveSpec),
-}
-
-impl RateSpec {
-    /// Whether it starts over at its end, for ever.
-    pub fn repeats(&self) -> bool {
-        match self {
-            RateSpec::Trace(trace) => trace.repeat,
-            RateSpec::Mmwave(mmwave) => mmwave.repeat,
-            RateSpec::Constant(_) | RateSpec::Steps(_) => false,
-        }
-    }
-
-    /// The traces that it names.
-    pub(crate) fn traces_mut(&mut self) -> Vec<&mut TraceSpec> {
-        match self {
-            RateSpec::Trace(trace) => vec![trace],
-            RateSpec::Steps(steps) => steps.iter_mut().flat_map(|(_, rate)| rate.traces_mut()).collect(),
-            RateSpec::Constant(_) | RateSpec::Mmwave(_) => Vec::new(),
-        }
-    }
-}
-
-/// A recorded rate.
-#[derive(Clone, PartialEq, Debug)]
-pub struct TraceSpec {
-    /// The file, as the scenario says; [`crate::Loader`] finds it.
-    pub file: String,
-    /// How it is written.
-    pub options: TraceOptions,
-    /// Where in the recording the run starts; default 0 s.
-    pub offset: TimeDelta,
-    /// Every rate is multiplied by this; default 1.
-    pub scale: f64,
-    /// Stands for every rate of 0 in the file, before `scale`; default none: nothing is sent then.
-    pub zero: Option<Bitrate>,
-    /// Start over at the end; default no: the last value holds.
-    pub repeat: bool,
-}
-
-/// A generated mmWave rate.
-#[derive(Clone, PartialEq, Debug)]
-pub struct MmwaveSpec {
-    /// What it is drawn from.
-    pub model: MmwaveModel,
-    /// How long the trace is; none: as long as the scenario.
-    pub length: Option<TimeDelta>,
-    /// Seed of the draws; none: the run's, by the link's name.
-    pub seed: Option<u64>,
-    /// Every rate is multiplied by this; default 1.
-    pub scale: f64,
-    /// Start over at the end; default no: the last value holds.
-    pub repeat: bool,
-}
-
-/// What a mmWave rate is drawn from.
-#[derive(Clone, PartialEq, Debug)]
-pub enum MmwaveModel {
-    /// Line of sight and blockage.
-    TwoStates(MmwaveParams),
-    /// States of any number, of a preset or the scenario's own.
-    States(StatesParams),
 }
 
 /// One flow from a sender to a receiver.

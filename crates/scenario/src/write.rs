@@ -2,8 +2,6 @@
 
 use crate::params;
 use crate::spec::*;
-use paceline_link::generate::{RateState, StateParams, StatesParams};
-use paceline_link::trace::{Column, TraceFormat, TraceOptions};
 use paceline_link::{QueueConfig, QueueLimit};
 use paceline_units::param::{Kinds, ParamSet};
 use paceline_units::text::{format_rate, format_size, format_time};
@@ -106,7 +104,7 @@ fn link_table(link: &LinkSpec) -> Table {
             put(&mut table, key, node.as_str());
         }
     }
-    put(&mut table, "rate", link_rate(&link.rate));
+    put(&mut table, "rate", params::toml(&link.rate.to_value()));
     put(&mut table, "delay", time(link.delay));
     put(&mut table, "queue", queue(&link.queue));
     let families = [
@@ -122,86 +120,6 @@ fn link_table(link: &LinkSpec) -> Table {
     put(&mut table, "down", list(link.down.iter().map(|(from, to)| list([time(*from), time(*to)]))));
     put(&mut table, "overhead", size(link.overhead));
     table
-}
-
-fn link_rate(spec: &RateSpec) -> Value {
-    match spec {
-        RateSpec::Constant(constant) => rate(*constant),
-        RateSpec::Steps(steps) => {
-            let steps = steps.iter().map(|(at, step)| list([time(*at), link_rate(step)]));
-            Inline::default().with("steps", list(steps)).into()
-        }
-        RateSpec::Trace(trace) => {
-            let table = options(Inline::default().with("trace", trace.file.as_str()), &trace.options);
-            let table = table.with("offset", time(trace.offset)).perhaps("zero", trace.zero.map(rate));
-            played(table, trace.scale, trace.repeat).into()
-        }
-        RateSpec::Mmwave(mmwave) => {
-            let table = Inline::default()
-                .with("generator", "mmwave")
-                .perhaps("length", mmwave.length.map(time))
-                .perhaps("seed", mmwave.seed.map(count));
-            played(mmwave_model(table, &mmwave.model), mmwave.scale, mmwave.repeat).into()
-        }
-    }
-}
-
-fn mmwave_model(table: Inline, model: &MmwaveModel) -> Inline {
-    match model {
-        MmwaveModel::TwoStates(params) => table
-            .with("los", state(&params.los))
-            .with("blocked", state(&params.blocked))
-            .with("outage_ratio", params.outage_ratio)
-            .with("rate_max", rate(params.rate_max))
-            .with("interval", time(params.interval)),
-        MmwaveModel::States(params) => table
-            .with("states", list(params.states.iter().map(|state| rate_state(state, params))))
-            .with("ramps", params.ramps)
-            .with("interval", time(params.interval)),
-    }
-}
-
-fn rate_state(state: &RateState, params: &StatesParams) -> Inline {
-    let weights = params.states.iter().zip(&state.next).filter(|(_, weight)| **weight > 0.0);
-    let next = weights.fold(Inline::default(), |table, (to, weight)| table.with(&to.name, *weight));
-    Inline::default()
-        .with("name", state.name.as_str())
-        .with("rates", list(state.rates.iter().map(|&quantile| rate(quantile))))
-        .with("correlation", time(state.correlation))
-        .with("dwell", time(state.dwell))
-        .with("dwell_shape", state.dwell_shape)
-        .with("next", next)
-}
-
-fn played(table: Inline, scale: f64, repeat: bool) -> Inline {
-    table.with("scale", scale).with("repeat", repeat)
-}
-
-fn options(table: Inline, options: &TraceOptions) -> Inline {
-    let name =
-        TraceFormat::ALL.iter().find(|(_, format)| *format == options.format).map_or("", |(name, _)| name);
-    let column = |column: &Option<Column>| {
-        column.as_ref().map(|column| match column {
-            Column::Index(index) => count(*index as u64),
-            Column::Name(name) => name.into(),
-        })
-    };
-    let opportunity = (options.format == TraceFormat::Mahimahi).then(|| size(options.opportunity));
-    table
-        .with("format", name)
-        .perhaps("interval", options.interval.map(time))
-        .perhaps("column", column(&options.column))
-        .perhaps("time_column", column(&options.time_column))
-        .perhaps("opportunity", opportunity)
-}
-
-fn state(state: &StateParams) -> Inline {
-    Inline::default()
-        .with("mean", rate(state.mean))
-        .with("std", rate(state.std))
-        .with("shape", state.shape.name())
-        .with("correlation", time(state.correlation))
-        .with("dwell", time(state.dwell))
 }
 
 fn queue(config: &QueueConfig) -> Value {

@@ -7,7 +7,8 @@
 
 use super::whole_intervals;
 use crate::trace::{Trace, TraceError};
-use paceline_units::{Bitrate, RandomStream, TimeDelta, names};
+use paceline_units::param::ParamSet as _;
+use paceline_units::{Bitrate, RandomStream, TimeDelta, names, params};
 
 names! {
     /// How the rates of a state are distributed.
@@ -19,91 +20,43 @@ names! {
     }
 }
 
-/// One state of the link.
-#[derive(Clone, PartialEq, Debug)]
-pub struct StateParams {
-    /// Mean rate, before the cut to [`MmwaveParams::rate_max`].
-    pub mean: Bitrate,
-    /// Standard deviation of the rate.
-    pub std: Bitrate,
-    /// Distribution of the rate.
-    pub shape: Shape,
-    /// Time constant of the AR(1) process: the correlation falls to 1/e over it. 0: no correlation.
-    pub correlation: TimeDelta,
-    /// Mean of the exponential time in this state.
-    pub dwell: TimeDelta,
-}
-
-/// The parameters of [`mmwave`].
-#[derive(Clone, PartialEq, Debug)]
-pub struct MmwaveParams {
-    /// Line of sight; the trace starts in it.
-    pub los: StateParams,
-    /// A body or an object stands between phone and base station.
-    pub blocked: StateParams,
-    /// Probability that a blockage is an outage: rate 0 until it ends.
-    pub outage_ratio: f64,
-    /// No rate is above this: what the radio can do.
-    pub rate_max: Bitrate,
-    /// Time between two values; at least 1 ms.
-    pub interval: TimeDelta,
-}
-
-impl Default for MmwaveParams {
-    /// Line of sight: 1.2 Gbit/s ± 300, what four 100 MHz carriers give a walking phone; 8 s, some ten metres of walk.
-    /// Blocked: 80 Mbit/s, what is left by reflection or the 4G anchor, heavy-tailed; 3 s, a body or a vehicle passing.
-    /// Correlation of 1 s and 0.5 s: fading of a walk is seen over a metre or so. A tenth of the blockages are outages:
-    /// the measured traces hold a few percent of zeros. At most 1.86 Gbit/s, the largest value in Lumos5G.
-    fn default() -> MmwaveParams {
-        MmwaveParams {
-            los: StateParams {
-                mean: Bitrate::from_mbps(1200),
-                std: Bitrate::from_mbps(300),
-                shape: Shape::Normal,
-                correlation: TimeDelta::from_secs(1),
-                dwell: TimeDelta::from_secs(8),
-            },
-            blocked: StateParams {
-                mean: Bitrate::from_mbps(80),
-                std: Bitrate::from_mbps(60),
-                shape: Shape::Lognormal,
-                correlation: TimeDelta::from_millis(500),
-                dwell: TimeDelta::from_secs(3),
-            },
-            outage_ratio: 0.1,
-            rate_max: Bitrate::from_mbps(1860),
-            interval: TimeDelta::from_millis(100),
-        }
+params! {
+    /// One state of the link.
+    pub struct StateParams {
+        mean: Bitrate = Bitrate::from_mbps(1200), in 1.0, MAX_RATE, "Lumos5G", "Mean rate, before the cut to the highest";
+        std: Bitrate = Bitrate::from_mbps(300), in 0.0, MAX_RATE, "Lumos5G", "Standard deviation of the rate";
+        shape: Shape = Shape::Normal, "ours", "Distribution of the rate";
+        correlation: TimeDelta = TimeDelta::from_secs(1), in 0.0, 1e6, "ours", "Correlation falls to 1/e over it; 0: no correlation";
+        dwell: TimeDelta = TimeDelta::from_secs(8), in 1e-3, 1e6, "ours", "Mean of the exponential time in the state";
     }
 }
 
-/// The lowest rate outside an outage: a link that is up serves something.
+/// The lowest rate outside an outage, in bit/s: a link that is up serves something.
 const FLOOR_BPS: f64 = 1000.0;
+/// The highest rate of a trace, in bit/s.
+const MAX_RATE: f64 = crate::rate::MAX_RATE as f64;
 
-impl MmwaveParams {
-    /// Checks what [`mmwave`] would refuse.
-    pub fn validate(&self) -> Result<(), TraceError> {
-        if self.interval < TimeDelta::from_millis(1) {
-            return Err(TraceError::whole(self.interval.as_secs_f64(), "interval of at least 0.001 s"));
-        }
-        if !(0.0..=1.0).contains(&self.outage_ratio) {
-            return Err(TraceError::whole(self.outage_ratio, "outage_ratio from 0 to 1"));
-        }
-        if self.rate_max.as_bps_f64() < FLOOR_BPS || self.rate_max.as_bps() > crate::rate::MAX_RATE {
-            return Err(TraceError::whole(self.rate_max.as_mbps_f64(), "rate_max from 1 kbit/s to 1 Pbit/s"));
-        }
-        for state in [&self.los, &self.blocked] {
-            if state.mean == Bitrate::ZERO {
-                return Err(TraceError::whole("a mean of 0", "a mean above 0; outage_ratio makes outages"));
-            }
-            if state.correlation.is_negative() {
-                return Err(TraceError::whole(state.correlation.as_secs_f64(), "correlation of 0 s or more"));
-            }
-            if state.dwell < TimeDelta::from_millis(1) {
-                return Err(TraceError::whole(state.dwell.as_secs_f64(), "dwell of at least 0.001 s"));
-            }
-        }
-        Ok(())
+/// Blocked: 80 Mbit/s, what is left by reflection or the 4G anchor, heavy-tailed; 3 s, a body or a vehicle passing.
+const BLOCKED: StateParams = StateParams {
+    mean: Bitrate::from_mbps(80),
+    std: Bitrate::from_mbps(60),
+    shape: Shape::Lognormal,
+    correlation: TimeDelta::from_millis(500),
+    dwell: TimeDelta::from_secs(3),
+};
+
+params! {
+    /// The parameters of [`mmwave`].
+    ///
+    /// Line of sight: 1.2 Gbit/s ± 300, what four 100 MHz carriers give a walking phone; 8 s, some ten metres of walk.
+    /// Correlation of 1 s, blocked 0.5 s: fading of a walk is seen over a metre or so. A tenth of the blockages are outages:
+    /// the measured traces hold a few percent of zeros. At most 1.86 Gbit/s, the largest value in Lumos5G.
+    pub struct MmwaveParams {
+        los: StateParams = StateParams::default(), else "1.2Gbps, 300Mbps, normal, 1s, 8s", "", "In line of sight, where the trace starts";
+        blocked: StateParams = BLOCKED, else "80Mbps, 60Mbps, lognormal, 500ms, 3s", "", "Blocked by a body or an object";
+        outage_ratio: f64 = 0.1, in 0.0, 1.0, "ours", "Part of the blockages in which nothing is served";
+        rate_max: Bitrate = Bitrate::from_mbps(1860), in FLOOR_BPS, MAX_RATE, "Lumos5G", "No rate is above this";
+        interval: TimeDelta = TimeDelta::from_millis(100), in 1e-3, 1e6, "ours", "Time between two values; of preset and states 1s";
     }
 }
 
@@ -113,7 +66,7 @@ impl MmwaveParams {
 /// # Errors
 /// A parameter out of range, a length of 0 or below, or one of more than 100 million intervals.
 pub fn mmwave(seed: u64, length: TimeDelta, params: &MmwaveParams) -> Result<Trace, TraceError> {
-    params.validate()?;
+    params.check()?;
     let interval = params.interval.as_nanos();
     let values = whole_intervals(length, params.interval)?;
     let mut states = TwoStates::new(seed, params);

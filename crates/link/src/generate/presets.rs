@@ -1,6 +1,7 @@
 //! Parameters of [`states`](super::states()) that were fitted to recordings: where they come from, and the numbers.
 
 use super::{RateState, StatesParams};
+use paceline_units::param::{Kind, Parameter, Value};
 use paceline_units::{Bitrate, TimeDelta};
 
 /// Parameters under a name.
@@ -41,6 +42,22 @@ impl Preset {
             ramps: true,
             interval: TimeDelta::from_secs_f64(self.interval_s),
         }
+    }
+}
+
+/// The name of a preset among parameters. It only says what the others start from: they are what is kept and written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct PresetName;
+
+impl Parameter for PresetName {
+    const KIND: Kind = Kind::Name(&[PRESETS[0].name, PRESETS[1].name]);
+
+    fn to_value(&self) -> Option<Value> {
+        None
+    }
+
+    fn from_value(_: Value) -> Option<PresetName> {
+        Some(PresetName)
     }
 }
 

@@ -75,12 +75,24 @@ fn a_parameter_out_of_range_is_refused() {
     let refused = |change: fn(&mut MmwaveParams)| {
         let mut params = MmwaveParams::default();
         change(&mut params);
-        mmwave(1, TimeDelta::from_secs(1), &params).expect_err("refused").expected
+        mmwave(1, TimeDelta::from_secs(1), &params).expect_err("refused").to_string()
     };
-    assert_eq!(refused(|params| params.interval = TimeDelta::ZERO), "interval of at least 0.001 s");
-    assert_eq!(refused(|params| params.outage_ratio = f64::NAN), "outage_ratio from 0 to 1");
-    assert_eq!(refused(|params| params.rate_max = Bitrate::MAX), "rate_max from 1 kbit/s to 1 Pbit/s");
-    assert_eq!(refused(|params| params.los.dwell = TimeDelta::ZERO), "dwell of at least 0.001 s");
+    assert_eq!(
+        refused(|params| params.interval = TimeDelta::ZERO),
+        "found \"interval = 0s\", expected a time of 1ms or more"
+    );
+    assert_eq!(
+        refused(|params| params.outage_ratio = f64::NAN),
+        "found \"outage_ratio = NaN\", expected a number from 0 to 1"
+    );
+    assert_eq!(
+        refused(|params| params.rate_max = Bitrate::MAX),
+        "found \"rate_max = inf\", expected a rate of 1kbps or more"
+    );
+    assert_eq!(
+        refused(|params| params.los.dwell = TimeDelta::ZERO),
+        "found \"los.dwell = 0s\", expected a time of 1ms or more"
+    );
     assert!(mmwave(1, TimeDelta::ZERO, &MmwaveParams::default()).is_err());
     assert!(mmwave(1, TimeDelta::MAX, &MmwaveParams::default()).is_err());
 }

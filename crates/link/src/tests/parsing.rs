@@ -44,7 +44,7 @@ fn a_column_is_read_by_name_or_index_and_blanks_are_skipped() {
     }
     let missing = TraceOptions { column: Some(Column::Name("down".into())), ..options(TraceFormat::Mbps) };
     let error = Trace::parse(file, &missing).expect_err("refused");
-    assert_eq!((error.line, error.expected), (Some(1), "a header that names the column"));
+    assert_eq!((error.line, &*error.expected), (Some(1), "a header that names the column"));
 }
 
 #[test]
@@ -172,10 +172,10 @@ fn a_trace_knows_its_length_mean_and_ends() {
 
 #[test]
 fn every_format_has_a_name() {
-    for (name, format) in TraceFormat::ALL {
-        assert_eq!(TraceFormat::from_name(name), Some(format));
+    for &format in TraceFormat::ALL {
+        assert_eq!(TraceFormat::named(format.name()), Some(format));
     }
-    assert_eq!(TraceFormat::from_name("csv"), None);
+    assert_eq!(TraceFormat::named("csv"), None);
 }
 
 /// Text that is nearly a trace: digits, separators, signs and what JSON has.
@@ -222,7 +222,7 @@ proptest! {
         column in prop::option::of(prop_oneof![(0usize..4).prop_map(Column::Index), Just(Column::Name("1".into()))]),
         interval in any::<i64>(), opportunity in any::<u64>(),
     ) {
-        for (_, format) in TraceFormat::ALL {
+        for &format in TraceFormat::ALL {
             let interval = Some(TimeDelta::from_nanos(interval));
             let opportunity = Bytes::new(opportunity);
             let wild = TraceOptions { format, interval, column: column.clone(), time_column: column.clone(), opportunity };

@@ -1,8 +1,11 @@
 //! What can be wrong with a trace, and what is merely odd.
 
+use alloc::borrow::Cow;
+use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
+use paceline_units::param::ParamError;
 
 /// A file that is no trace of the format it was said to be.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -12,7 +15,17 @@ pub struct TraceError {
     /// What was found.
     pub found: String,
     /// What would have been right.
-    pub expected: &'static str,
+    pub expected: Cow<'static, str>,
+}
+
+impl From<ParamError> for TraceError {
+    fn from(error: ParamError) -> TraceError {
+        TraceError {
+            line: None,
+            found: format!("{} = {}", error.name, error.found),
+            expected: error.expected,
+        }
+    }
 }
 
 /// The longest piece of a file that a message repeats.
@@ -28,7 +41,7 @@ impl TraceError {
         if found.chars().count() > QUOTED {
             found = found.chars().take(QUOTED).chain("...".chars()).collect();
         }
-        TraceError { line: None, found, expected }
+        TraceError { line: None, found, expected: expected.into() }
     }
 }
 

@@ -3,9 +3,10 @@
 use super::{mmwave, queue};
 use crate::error::ScenarioError;
 use crate::params;
+use crate::rate::{RateSpec, TraceSpec};
 use crate::reader::{Node, Table};
-use crate::spec::{LinkSpec, RateSpec, TraceSpec};
-use paceline_link::trace::{Column, TraceFormat, TraceOptions};
+use crate::spec::LinkSpec;
+use paceline_link::trace::TraceFormat;
 use paceline_units::param::Kinds;
 use paceline_units::text::one_of;
 use paceline_units::{Bitrate, Bytes, TimeDelta};
@@ -111,91 +112,19 @@ fn step_rate(node: &Node<'_>) -> Result<RateSpec, ScenarioError> {
     }
 }
 
-/// What is beside `trace` in a rate.
-const TRACE_KEYS: [&str; 10] = [
-    "trace",
-    "format",
-    "interval",
-    "column",
-    "time_column",
-    "opportunity",
-    "offset",
-    "scale",
-    "zero",
-    "repeat",
-];
-
 fn trace(table: &Table<'_>, file: &str) -> Result<RateSpec, ScenarioError> {
-    table.only(&TRACE_KEYS)?;
-    let options = trace_options(table, file)?;
-    Ok(RateSpec::Trace(TraceSpec {
-        file: file.into(),
-        options,
-        offset: table.find("offset").map_or(Ok(TimeDelta::ZERO), |node| node.time())?,
-        scale: scale(table)?,
-        zero: table.find("zero").map(|node| node.rate_above_zero()).transpose()?,
-        repeat: table.find("repeat").map_or(Ok(false), |node| node.flag())?,
-    }))
-}
-
-fn trace_options(table: &Table<'_>, file: &str) -> Result<TraceOptions, ScenarioError> {
-    let format = match table.find("format") {
-        Some(node) => node.choice(&TraceFormat::ALL, &[])?,
-        None if file.trim_end_matches(".gz").ends_with(".json") => TraceFormat::JsonGhent,
+    let mut spec = TraceSpec::default();
+    let is_json = file.trim_end_matches(".gz").ends_with(".json");
+    if is_json {
+        spec.options.format = TraceFormat::JsonGhent;
+    }
+    params::set(table, &mut spec, &[])?;
+    if !is_json && table.find("format").is_none() {
         // Lines of one or two numbers can be read in more than one way.
-        None => return Err(table.missing("format", &one_of(&TraceFormat::ALL.map(|(name, _)| name)))),
-    };
-    let mut options = TraceOptions::new(format);
-    if let Some(node) = only_with(table, "interval", format, &[TraceFormat::Mbps, TraceFormat::TimeMbps])? {
-        options.interval = Some(node.time_above_zero()?);
-    } else if format == TraceFormat::Mbps {
-        return Err(table.missing("interval", "the time between values, such as \"1s\""));
+        return Err(table.missing("format", &one_of(TraceFormat::NAMES)));
     }
-    let tables = [TraceFormat::Mbps, TraceFormat::TimeMbps, TraceFormat::MbpsHold];
-    options.column = only_with(table, "column", format, &tables)?.map(|node| column(&node)).transpose()?;
-    options.time_column =
-        only_with(table, "time_column", format, &tables[1..])?.map(|node| column(&node)).transpose()?;
-    if let Some(node) = only_with(table, "opportunity", format, &[TraceFormat::Mahimahi])? {
-        options.opportunity = node.size_within(1..=65_535)?;
-    }
-    Ok(options)
-}
-
-/// The value of `key`, which makes sense with some formats only.
-fn only_with<'a>(
-    table: &Table<'a>,
-    key: &str,
-    format: TraceFormat,
-    formats: &[TraceFormat],
-) -> Result<Option<Node<'a>>, ScenarioError> {
-    match table.find(key) {
-        Some(node) if !formats.contains(&format) => {
-            let names: Vec<_> = TraceFormat::ALL
-                .iter()
-                .filter(|(_, other)| formats.contains(other))
-                .map(|(name, _)| *name)
-                .collect();
-            Err(node.fail(&format!("nothing: `{key}` goes with the format {}", names.join(" or "))))
-        }
-        found => Ok(found),
-    }
-}
-
-fn column(node: &Node<'_>) -> Result<Column, ScenarioError> {
-    if let Some(name) = node.as_text() {
-        return Ok(Column::Name(name.into()));
-    }
-    let index =
-        node.count(0..=9_999).map_err(|_| node.fail("a column's heading, or its number counted from 0"))?;
-    Ok(Column::Index(index as usize))
-}
-
-pub(super) fn scale(table: &Table<'_>) -> Result<f64, ScenarioError> {
-    let Some(node) = table.find("scale") else {
-        return Ok(1.0);
-    };
-    let scale = node.number(0.0..=1e9)?;
-    if scale > 0.0 { Ok(scale) } else { Err(node.fail("a number above 0")) }
+    params::check(table, &spec)?;
+    Ok(RateSpec::Trace(spec))
 }
 
 /// One of a family such as marks, by its `kind`.

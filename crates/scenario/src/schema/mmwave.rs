@@ -1,94 +1,32 @@
 //! `rate = { generator = "mmwave", ... }`: two states, a preset, or states of one's own.
 
-use super::link::scale;
 use crate::error::ScenarioError;
+use crate::params;
+use crate::rate::{MmwaveSpec, States};
 use crate::reader::{Node, Table};
-use crate::spec::{MmwaveModel, MmwaveSpec};
-use paceline_link::generate::{MmwaveParams, PRESETS, RateState, Shape, StateParams, StatesParams};
-use paceline_link::trace::TraceError;
+use paceline_link::generate::{PRESETS, RateState};
 use paceline_units::text::one_of;
 use paceline_units::{Bitrate, TimeDelta};
 use std::ops::RangeInclusive;
 
-const KEYS: [&str; 13] = [
-    "generator",
-    "length",
-    "seed",
-    "scale",
-    "repeat",
-    "interval",
-    "preset",
-    "states",
-    "ramps",
-    "los",
-    "blocked",
-    "outage_ratio",
-    "rate_max",
-];
-/// What only the model of two states knows.
-const TWO_STATES: [&str; 4] = ["los", "blocked", "outage_ratio", "rate_max"];
-
 pub(super) fn parse(table: &Table<'_>) -> Result<MmwaveSpec, ScenarioError> {
-    table.only(&KEYS)?;
-    let (preset, states) = (table.find("preset"), table.find("states"));
-    let model = match (preset, states) {
-        (None, None) => {
-            if let Some(node) = table.find("ramps") {
-                return Err(node.fail("nothing: `ramps` goes with states"));
-            }
-            two_states(table)?
-        }
-        (Some(_), Some(states)) => {
-            return Err(states.fail("either preset = NAME or states, not both: a preset has its states"));
-        }
-        (Some(preset), None) => several(table, "preset", preset_named(&preset)?)?,
-        (None, Some(states)) => several(table, "states", own_states(&states)?)?,
-    };
-    Ok(MmwaveSpec {
-        model,
-        length: table.find("length").map(|node| node.time_above_zero()).transpose()?,
-        seed: table.find("seed").map(|node| node.count(0..=i64::MAX as u64)).transpose()?,
-        scale: scale(table)?,
-        repeat: table.find("repeat").map_or(Ok(false), |node| node.flag())?,
-    })
-}
-
-fn two_states(table: &Table<'_>) -> Result<MmwaveModel, ScenarioError> {
-    let default = MmwaveParams::default();
-    let params = MmwaveParams {
-        los: state(table, "los", default.los)?,
-        blocked: state(table, "blocked", default.blocked)?,
-        outage_ratio: table
-            .find("outage_ratio")
-            .map_or(Ok(default.outage_ratio), |node| node.number(0.0..=1.0))?,
-        rate_max: table.find("rate_max").map_or(Ok(default.rate_max), |node| node.rate_above_zero())?,
-        interval: table.find("interval").map_or(Ok(default.interval), |node| node.time_above_zero())?,
-    };
-    params.validate().map_err(|error| invalid(table, &error))?;
-    Ok(MmwaveModel::TwoStates(params))
-}
-
-fn invalid(table: &Table<'_>, error: &TraceError) -> ScenarioError {
-    table.fail(&error.found, error.expected)
-}
-
-/// States that came by `key`; they have another interval if the scenario says so.
-fn several(table: &Table<'_>, key: &str, params: StatesParams) -> Result<MmwaveModel, ScenarioError> {
-    if let Some(node) = TWO_STATES.iter().find_map(|key| table.find(key)) {
-        return Err(
-            node.fail(&format!("nothing: los, blocked, outage_ratio and rate_max do not go with `{key}`"))
-        );
+    let mut spec = MmwaveSpec::default();
+    let preset = table.find("preset").and_then(|node| node.as_text());
+    let states = table.find("states").filter(|_| preset.is_none());
+    if let Some(fitted) = PRESETS.iter().find(|fitted| Some(fitted.name) == preset) {
+        let fitted = fitted.params();
+        (spec.states, spec.ramps) = (States(fitted.states), fitted.ramps);
+        spec.two_states.interval = fitted.interval;
+    } else if states.is_some() {
+        spec.two_states.interval = USUAL_INTERVAL;
     }
-    let interval = table.find("interval").map_or(Ok(params.interval), |node| node.time_above_zero())?;
-    let ramps = table.find("ramps").map_or(Ok(params.ramps), |node| node.flag())?;
-    let params = StatesParams { interval, ramps, ..params };
-    params.validate().map_err(|error| invalid(table, &error))?;
-    Ok(MmwaveModel::States(params))
-}
-
-fn preset_named(node: &Node<'_>) -> Result<StatesParams, ScenarioError> {
-    let known = PRESETS.each_ref().map(|preset| (preset.name, preset));
-    Ok(node.choice(&known, &[])?.params())
+    params::set(table, &mut spec, &["generator"])?;
+    if let Some(node) = states {
+        spec.states = States(own_states(&node)?);
+    }
+    params::check(table, &spec)?;
+    spec.preset = None;
+    Ok(spec)
 }
 
 /// Time between two values of states without another one: that of most recordings.
@@ -96,7 +34,7 @@ const USUAL_INTERVAL: TimeDelta = TimeDelta::from_secs(1);
 const STATE_KEYS: [&str; 6] = ["name", "rates", "correlation", "dwell", "dwell_shape", "next"];
 const WEIGHTS: RangeInclusive<f64> = 0.0..=1e9;
 
-fn own_states(node: &Node<'_>) -> Result<StatesParams, ScenarioError> {
+fn own_states(node: &Node<'_>) -> Result<Vec<RateState>, ScenarioError> {
     const STATES: &str =
         "a list of at least two states { name, rates, correlation, dwell, dwell_shape, next }";
     let tables = node.list(STATES)?.iter().map(|node| node.table(STATES)).collect::<Result<Vec<_>, _>>()?;
@@ -113,9 +51,7 @@ fn own_states(node: &Node<'_>) -> Result<StatesParams, ScenarioError> {
         }
         names.push(name);
     }
-    let states = tables.iter().enumerate().map(|(index, table)| own_state(table, index, &names));
-    let states = states.collect::<Result<_, _>>()?;
-    Ok(StatesParams { states, ramps: false, interval: USUAL_INTERVAL })
+    tables.iter().enumerate().map(|(index, table)| own_state(table, index, &names)).collect()
 }
 
 fn own_state(table: &Table<'_>, index: usize, names: &[&str]) -> Result<RateState, ScenarioError> {
@@ -162,21 +98,4 @@ fn next(table: &Table<'_>, index: usize, names: &[&str]) -> Result<Vec<f64>, Sce
         return Err(node.fail(&expected));
     }
     Ok(weights)
-}
-
-fn state(table: &Table<'_>, key: &str, default: StateParams) -> Result<StateParams, ScenarioError> {
-    let Some(node) = table.find(key) else {
-        return Ok(default);
-    };
-    let table = node.table("a table of mean, std, shape, correlation, dwell")?;
-    table.only(&["mean", "std", "shape", "correlation", "dwell"])?;
-    Ok(StateParams {
-        mean: table.find("mean").map_or(Ok(default.mean), |node| node.rate_above_zero())?,
-        std: table.find("std").map_or(Ok(default.std), |node| node.rate())?,
-        shape: table
-            .find("shape")
-            .map_or(Ok(default.shape), |node| node.named(Shape::NAMES, Shape::named))?,
-        correlation: table.find("correlation").map_or(Ok(default.correlation), |node| node.time())?,
-        dwell: table.find("dwell").map_or(Ok(default.dwell), |node| node.time_above_zero())?,
-    })
 }

@@ -2,8 +2,8 @@
 
 use crate::error::ScenarioError;
 use crate::params;
+use crate::rate::RateSpec;
 use crate::reader::{Node, Table};
-use crate::spec::RateSpec;
 use paceline_link::{QueueConfig, QueueLimit};
 use paceline_units::{Bitrate, Bytes, TimeDelta, params};
 

@@ -160,7 +160,7 @@ macro_rules! params {
             const KIND: $crate::param::Kind = $crate::param::Kind::Table(Self::SPECS);
 
             fn to_value(&self) -> Option<$crate::param::Value> {
-                Some($crate::param::Value::Table($crate::param::values(self).collect()))
+                Some($crate::param::table($crate::param::values(self)))
             }
 
             fn from_value(value: $crate::param::Value) -> Option<Self> {
@@ -199,6 +199,8 @@ macro_rules! names {
         $vis enum $enum { $( $(#[$variant_meta])* $variant, )* }
 
         impl $enum {
+            /// All there are.
+            pub const ALL: &'static [$enum] = &[$($enum::$variant),*];
             /// The names of all there are.
             pub const NAMES: &'static [&'static str] = &[$($name),*];
 

@@ -140,11 +140,16 @@ pub fn values(params: &impl ParamSet) -> impl Iterator<Item = (&'static str, Val
     used.filter_map(|spec| Some((spec.name, params.value(spec.name)?)))
 }
 
+/// A table of these values.
+pub fn table<N: Into<Cow<'static, str>>>(values: impl IntoIterator<Item = (N, Value)>) -> Value {
+    Value::Table(values.into_iter().map(|(name, value)| (name.into(), value)).collect())
+}
+
 /// The table of a kind that was chosen.
 #[doc(hidden)]
 pub fn chosen(kind: &impl Kinds) -> Value {
     let name = ("kind", Value::Name(kind.kind()));
-    Value::Table(core::iter::once(name).chain(values(kind)).collect())
+    table(core::iter::once(name).chain(values(kind)))
 }
 
 /// The parameters of several sets, one set behind the other; each set without the one that is named beside it.
@@ -171,5 +176,5 @@ pub const fn joined<const N: usize>(sets: &[(&[Spec], &str)]) -> [Spec; N] {
 #[doc(hidden)]
 pub fn assign(params: &mut impl ParamSet, value: Value) -> bool {
     let Value::Table(values) = value else { return false };
-    values.into_iter().all(|(name, value)| params.set(name, value).is_ok())
+    values.into_iter().all(|(name, value)| params.set(&name, value).is_ok())
 }

@@ -36,7 +36,7 @@ pub enum Value {
     /// Values of one kind, in order.
     List(Vec<Value>),
     /// Parameters by name.
-    Table(Vec<(&'static str, Value)>),
+    Table(Vec<(Cow<'static, str>, Value)>),
 }
 
 /// What a parameter takes.
@@ -195,6 +195,7 @@ impl Kind {
             Kind::Time => (base < 1e6).then(|| text::format_time(TimeDelta::from_secs_f64(base))),
             Kind::Rate | Kind::Ramp => (base < 1e15).then(|| text::format_rate(Bitrate::from_bps_f64(base))),
             Kind::Size => (base < 1e18).then(|| text::format_size(Bytes::new(base as u64))),
+            Kind::Ratio if self.is_smallest(base) => Some("above 0".into()),
             Kind::Ratio => Some(base.to_string()),
             Kind::Count => Some((base as u64).min(i64::MAX as u64).to_string()),
             Kind::List(of) => of.bound(base),
@@ -207,6 +208,7 @@ impl Kind {
         match self {
             Kind::Time => base == 1e-9,
             Kind::Rate | Kind::Ramp => base == 1.0,
+            Kind::Ratio => base == f64::MIN_POSITIVE,
             _ => false,
         }
     }
@@ -324,6 +326,7 @@ impl Spec {
         };
         match self.bounds() {
             (Some(_), None) if self.kind.is_smallest(self.range.0) => format!("{what} above 0"),
+            (Some(above), Some(high)) if above == "above 0" => format!("{what} above 0, up to {high}"),
             (Some(low), Some(high)) => format!("{what} from {low} to {high}"),
             (Some(low), None) => format!("{what} of {low} or more"),
             (None, Some(high)) => format!("{what} up to {high}"),

@@ -87,13 +87,14 @@ fn what_is_set_reads_back_and_what_is_wrong_changes_nothing() {
 fn tables_names_and_lists_keep_what_they_are_not_told() {
     let mut whole = Whole::default();
     let list = Value::List(vec![Value::Ratio(1.0), Value::Ratio(2.0)]);
-    assert_eq!(whole.set("left", Value::Table(vec![("weights", list)])), Ok(()));
+    assert_eq!(whole.set("left", table([("weights", list)])), Ok(()));
     assert_eq!((whole.left.shape.name(), whole.left.weights.as_slice()), ("steep", &[1.0, 2.0][..]));
-    let wrong = Value::Table(vec![("weights", Value::List(vec![Value::Ratio(10.0)]))]);
+    let wrong = table([("weights", Value::List(vec![Value::Ratio(10.0)]))]);
     assert!(whole.set("left", wrong).is_err());
-    assert!(whole.set("left", Value::Table(vec![("shape", Value::Name("round"))])).is_err());
+    assert!(whole.set("left", table([("shape", Value::Name("round"))])).is_err());
     assert_eq!(spec("left").kind.unit(), "{ shape, weights }");
     assert_eq!(Shape::KIND.unit(), "flat or steep");
+    assert_eq!(Shape::ALL.iter().map(|shape| shape.name()).collect::<Vec<_>>(), Shape::NAMES);
 }
 
 #[test]
