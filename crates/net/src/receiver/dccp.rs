@@ -15,7 +15,7 @@ use paceline_cc::StreamId;
 use paceline_scenario::FlowCcids;
 use paceline_scenario::build::DccpParts;
 use paceline_transport::dccp::{
-    CookiePolicy, DccpConfig, DccpCounters, Ended, Event, FLOW_PORTS, FlowId, Host, HostConfig,
+    DccpConfig, DccpCounters, Ended, Event, FLOW_PORTS, FlowId, Host, HostConfig,
 };
 use paceline_units::{Ecn, Time, TimeDelta};
 use paceline_wire::ccfb::Feedback;
@@ -60,7 +60,7 @@ impl DccpReceivingCodec {
         let config = HostConfig {
             connection: DccpConfig { ect: Ecn::NotEct, ..parts.config.clone() },
             max_connections: MOST_CANDIDATES,
-            cookies: CookiePolicy::Always,
+            cookies_from: 0,
             ..HostConfig::new(secret()?)
         };
         let mut host = Host::new(&config, parts.ccids.clone());

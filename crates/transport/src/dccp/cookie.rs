@@ -4,7 +4,7 @@
 //! Request. Nothing in it is secret; a keyed hash over it, the flow and the time says that it is ours.
 
 use super::FlowId;
-use super::negotiation::is_feature;
+use super::negotiation::{is_feature, number};
 use super::siphash::siphash;
 use paceline_units::{Time, TimeDelta};
 use paceline_wire::dccp::OPTION_DATA;
@@ -68,7 +68,6 @@ pub(crate) fn read(
         return None;
     }
     let (head, mut rest) = bytes.split_at_checked(HEAD)?;
-    let number = |bytes: &[u8]| bytes.iter().fold(0, |number: u64, byte| number << 8 | u64::from(*byte));
     let made = Time::from_nanos(number(&head[..8]));
     if now.saturating_since(made) > lifetime {
         return None;

@@ -41,17 +41,6 @@ impl FlowId {
     }
 }
 
-/// When a server keeps no state for a Request (RFC 4340 section 8.1.4).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum CookiePolicy {
-    /// The server keeps state for every Request.
-    Never,
-    /// The server keeps no state for a Request once it has this many connections.
-    From(usize),
-    /// The server keeps no state for any Request.
-    Always,
-}
-
 /// A host's settings.
 #[derive(Clone, PartialEq, Debug)]
 pub struct HostConfig {
@@ -61,8 +50,9 @@ pub struct HostConfig {
     pub secret: [u64; 2],
     /// Most connections, those in TIMEWAIT included; further Requests are answered Too Busy.
     pub max_connections: usize,
-    /// When Requests are answered with cookies.
-    pub cookies: CookiePolicy,
+    /// Connections from which on Requests are answered with cookies, and no state is kept for them (RFC 4340 section
+    /// 8.1.4); 0: always, `usize::MAX`: never.
+    pub cookies_from: usize,
     /// How long a cookie is valid.
     pub cookie_lifetime: TimeDelta,
     /// Most Responses with cookies per second: a Request's address may be forged, and the Response is twice as long. A
@@ -77,7 +67,7 @@ impl HostConfig {
             connection: DccpConfig::default(),
             secret,
             max_connections: 1024,
-            cookies: CookiePolicy::From(512),
+            cookies_from: 512,
             cookie_lifetime: TimeDelta::from_secs(60),
             cookies_per_second: 4096,
         }
@@ -309,15 +299,10 @@ impl<F: Ccids + Clone> Host<F> {
             return;
         }
         let count = self.connections.len();
-        let stateless = match self.config.cookies {
-            CookiePolicy::Never => false,
-            CookiePolicy::From(limit) => count >= limit,
-            CookiePolicy::Always => true,
-        };
         if count >= self.config.max_connections {
             // With cookies too: what could not be made of one need not be promised.
             self.refuse(now, flow, &request, ResetCode::TOO_BUSY);
-        } else if stateless {
+        } else if count >= self.config.cookies_from {
             self.respond_with_cookie(now, flow, request, ecn);
         } else {
             let iss = self.initial_number(now, &flow);

@@ -28,6 +28,6 @@ pub use config::DccpConfig;
 pub use connection::{Connection, DccpCounters, Ended, Event, SendError, State};
 pub use feature::{FeatureId, Rule, SEQUENCE_WINDOW_MAX, SEQUENCE_WINDOW_MIN, reconcile};
 pub use flow::{Carried, DccpReceiver, DccpSender, FLOW_PORTS, open_pair};
-pub use host::{CookiePolicy, FlowId, Host, HostConfig, ListenError};
+pub use host::{FlowId, Host, HostConfig, ListenError};
 pub use mtu::TooBig;
 pub use negotiation::{FeatureChange, Location, NegotiationState};

@@ -7,8 +7,8 @@ use super::feature::{FeatureId, Rule, reconcile};
 use paceline_units::{Time, TimeDelta};
 use paceline_wire::dccp::{DccpOption, FeatureOption, Options, ResetCode, ResetReason};
 
-/// Longest interval of retransmissions (RFC 4340 section 6.6.3: not less than 64 seconds).
-const LONGEST_INTERVAL: TimeDelta = TimeDelta::from_secs(64);
+/// Longest interval of retransmissions (RFC 4340 sections 6.6.3: not less than 64 seconds, 8.1.1 and 8.3).
+pub(super) const LONGEST_INTERVAL: TimeDelta = TimeDelta::from_secs(64);
 /// Most Confirms that wait; later ones are left to the other end's retransmissions.
 const MOST_CONFIRMS: usize = 64;
 
@@ -444,7 +444,8 @@ fn place(location: Location, id: FeatureId) -> usize {
     location as usize * FeatureId::ALL.len() + id.index()
 }
 
-fn number(bytes: &[u8]) -> u64 {
+/// A number in network order.
+pub(super) fn number(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0, |number, byte| number << 8 | u64::from(*byte))
 }
 

@@ -30,7 +30,7 @@ struct Entry {
 }
 
 /// What an acknowledgement says.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct AckSummary {
     /// Time of sending of the acknowledged packet, if it was not known to have arrived.
     pub(crate) newest_sent: Option<Time>,
@@ -115,7 +115,6 @@ impl Sent {
     /// An acknowledgement of `acknowledgment` with these options arrived. Options that tell of packets before the first
     /// ever sent are ignored (section 11.4), and Data Dropped that does not fit the vectors (section 11.7).
     pub(crate) fn on_acknowledged(&mut self, acknowledgment: i64, options: &[DccpOption]) -> AckSummary {
-        let mut acked = AckSummary::default();
         self.results.clear();
         self.dropped.clear();
         let vectors = || {
@@ -131,11 +130,8 @@ impl Sent {
         }
         let valid = covered <= acknowledgment + 1;
         let drops_fit = self.read_drops(acknowledgment, options);
-        if let Some(entry) = self.entry(acknowledgment)
-            && entry.state == State::Unknown
-        {
-            acked.newest_sent = Some(entry.sent);
-        }
+        let newest_sent = self.look(acknowledgment).filter(|entry| entry.state == State::Unknown);
+        let newest_sent = newest_sent.map(|entry| entry.sent);
         let newest = vectors().flatten().next().filter(|_| valid);
         let in_order = |sent: &Sent, newest: &u8| {
             let unknown = sent.unknown.front().is_none_or(|first| *first > acknowledgment - run(newest));
@@ -155,10 +151,8 @@ impl Sent {
             }
             Some(_) => self.note_vectors(acknowledgment, vectors().flatten().copied()),
         }
-        if drops_fit && valid {
-            self.note_drops(acknowledgment, covered > 0, &mut acked);
-        }
-        acked
+        let not_listening = drops_fit && valid && self.note_drops(acknowledgment, covered > 0);
+        AckSummary { newest_sent, not_listening }
     }
 
     /// The receiver's word on the packets from `acknowledgment` back, in bytes of vectors.
@@ -254,12 +248,13 @@ impl Sent {
     }
 
     /// Corrupt is as bad as marked; the other codes have answers of their own (section 11.7.2). Without Ack Vectors
-    /// nothing says of a packet that it did not arrive.
-    fn note_drops(&mut self, acknowledgment: i64, vectors: bool, acked: &mut AckSummary) {
+    /// nothing says of a packet that it did not arrive. Answers whether the other application no longer listens.
+    fn note_drops(&mut self, acknowledgment: i64, vectors: bool) -> bool {
         let contradicts = |sent: &mut Sent, (back, code): (usize, u8)| {
             let entry = sent.entry(acknowledgment - back as i64);
             code > 0 && entry.is_some_and(|entry| entry.state == State::Unknown)
         };
+        let mut not_listening = false;
         let drops = core::mem::take(&mut self.drops);
         if !vectors || !drops.iter().copied().enumerate().any(|drop| contradicts(self, drop)) {
             for (back, code) in drops.iter().copied().enumerate().filter(|(_, code)| *code > 0) {
@@ -269,7 +264,7 @@ impl Sent {
                 };
                 entry.dropped = true;
                 let code = DropCode::from_bits(code - 1);
-                acked.not_listening |= code == DropCode::NotListening;
+                not_listening |= code == DropCode::NotListening;
                 self.dropped.push(DroppedPacket { sequence: sequence as u64, code });
                 if matches!(code, DropCode::Corrupt | DropCode::DeliveredCorrupt) {
                     self.note(sequence, State::Marked);
@@ -279,6 +274,7 @@ impl Sent {
             self.sort_results();
         }
         self.drops = drops;
+        not_listening
     }
 
     /// The oldest first and each packet once, the later word holding.

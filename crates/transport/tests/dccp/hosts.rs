@@ -1,9 +1,7 @@
 //! Many connections on one address: RFC 4340 sections 8.1.2 to 8.1.4 and 8.5, steps 2 and 3.
 
 use crate::standin::StandIns;
-use paceline_transport::dccp::{
-    CookiePolicy, DccpConfig, Event, FlowId, Host, HostConfig, ListenError, State,
-};
+use paceline_transport::dccp::{DccpConfig, Event, FlowId, Host, HostConfig, ListenError, State};
 use paceline_units::{Ecn, Time, TimeDelta};
 use paceline_wire::dccp::{
     Body, DccpOption, Packet, PacketType, Payload, Ports, ResetCode, ResetReason, SequenceNumber, ServiceCode,
@@ -14,8 +12,12 @@ const SERVER: u128 = 2;
 const SERVICE: ServiceCode = ServiceCode(7);
 const OTHER: ServiceCode = ServiceCode(8);
 
-fn config(cookies: CookiePolicy) -> HostConfig {
-    HostConfig { cookies, ..HostConfig::new([11, 22]) }
+/// From how many connections on Requests are answered with cookies.
+const ALWAYS: usize = 0;
+const NEVER: usize = usize::MAX;
+
+fn config(cookies_from: usize) -> HostConfig {
+    HostConfig { cookies_from, ..HostConfig::new([11, 22]) }
 }
 
 fn listening(config: &HostConfig) -> Host<StandIns> {
@@ -75,7 +77,7 @@ fn code(packet: Option<Packet>) -> Option<ResetCode> {
 
 #[test]
 fn hosts_connect_send_and_forget() {
-    for cookies in [CookiePolicy::Never, CookiePolicy::Always] {
+    for cookies in [NEVER, ALWAYS] {
         let (mut client, mut server) = (Host::new(&config(cookies), StandIns), listening(&config(cookies)));
         let mut now = Time::ZERO;
         client.connect(now, flow(5000), SERVICE, Payload::EMPTY).expect("room");
@@ -117,9 +119,7 @@ fn poll(host: &mut Host<StandIns>, now: Time, events_first: bool) -> Vec<Packet>
 
 #[test]
 fn a_closed_connection_is_forgotten_whatever_is_polled_first() {
-    for (events_first, cookies) in
-        [(false, CookiePolicy::Never), (true, CookiePolicy::Never), (true, CookiePolicy::Always)]
-    {
+    for (events_first, cookies) in [(false, NEVER), (true, NEVER), (true, ALWAYS)] {
         let mut host = listening(&HostConfig { max_connections: 16, ..config(cookies) });
         let now = Time::ZERO;
         for port in 1..=40 {
@@ -149,7 +149,7 @@ fn a_closed_connection_is_forgotten_whatever_is_polled_first() {
 #[test]
 fn a_connection_out_of_timewait_is_forgotten_whatever_is_polled_first() {
     for events_first in [false, true] {
-        let config = config(CookiePolicy::Never);
+        let config = config(NEVER);
         let (mut client, mut server) = (Host::new(&config, StandIns), listening(&config));
         let mut now = Time::ZERO;
         client.connect(now, flow(5000), SERVICE, Payload::EMPTY).expect("room");
@@ -167,7 +167,7 @@ fn a_connection_out_of_timewait_is_forgotten_whatever_is_polled_first() {
 
 #[test]
 fn section_8_1_2_other_service_codes_are_refused() {
-    let mut host = listening(&config(CookiePolicy::Never));
+    let mut host = listening(&config(NEVER));
     for service in [ServiceCode(9), ServiceCode::INVALID, ServiceCode::NONE] {
         assert_eq!(
             code(answer(&mut host, Time::ZERO, request(5, service))),
@@ -186,7 +186,7 @@ fn section_8_1_2_other_service_codes_are_refused() {
 
 #[test]
 fn section_8_1_3_where_nobody_listens_requests_are_refused() {
-    let mut host = listening(&config(CookiePolicy::Never));
+    let mut host = listening(&config(NEVER));
     let mut packet = request(5, SERVICE);
     packet.ports.destination = 81;
     let answer = answer(&mut host, Time::ZERO, packet.clone()).expect("a reset");
@@ -201,7 +201,7 @@ fn section_8_1_3_where_nobody_listens_requests_are_refused() {
 
 #[test]
 fn section_8_1_3_a_busy_host_says_so_and_resets_are_limited() {
-    let mut host = listening(&HostConfig { max_connections: 3, ..config(CookiePolicy::Never) });
+    let mut host = listening(&HostConfig { max_connections: 3, ..config(NEVER) });
     let mut codes = Vec::new();
     for port in 1..=2000 {
         codes.extend(code(answer(&mut host, Time::ZERO, request(port, SERVICE))));
@@ -213,7 +213,7 @@ fn section_8_1_3_a_busy_host_says_so_and_resets_are_limited() {
 
 #[test]
 fn section_8_5_step_2_packets_of_no_connection_are_reset() {
-    let mut host = listening(&config(CookiePolicy::Always));
+    let mut host = listening(&config(ALWAYS));
     for kind in PacketType::ALL.into_iter().filter(|kind| *kind != PacketType::Request) {
         let reason = ResetReason::new(ResetCode::CLOSED);
         let body = Body::new(kind, SequenceNumber::new(5), SERVICE, reason);
@@ -237,7 +237,7 @@ fn with_cookie(host: &mut Host<StandIns>, now: Time, port: u16) -> (Packet, Pack
 
 #[test]
 fn section_8_1_4_a_flood_of_requests_makes_no_connection() {
-    let mut host = listening(&HostConfig { cookies_per_second: 20_000, ..config(CookiePolicy::Always) });
+    let mut host = listening(&HostConfig { cookies_per_second: 20_000, ..config(ALWAYS) });
     for n in 0..20_000u32 {
         let packet = request((n % 60_000) as u16, SERVICE);
         host.on_packet(Time::from_nanos(u64::from(n) * 1000), u128::from(n), 0, packet, Ecn::NotEct);
@@ -246,7 +246,7 @@ fn section_8_1_4_a_flood_of_requests_makes_no_connection() {
     }
     assert_eq!((host.flows().count(), host.next_timeout()), (0, None));
     // Those with a policy in between keep so many.
-    let mut host = listening(&config(CookiePolicy::From(10)));
+    let mut host = listening(&config(10));
     (0..1000).for_each(|port| host.on_packet(Time::ZERO, CLIENT, 0, request(port, SERVICE), Ecn::NotEct));
     assert_eq!(host.flows().count(), 10);
 }
@@ -254,7 +254,7 @@ fn section_8_1_4_a_flood_of_requests_makes_no_connection() {
 /// Requests under forged addresses must not make a great deal of what their senders could not send to these themselves.
 #[test]
 fn responses_with_cookies_are_limited_and_other_answers_are_not() {
-    let mut host = listening(&config(CookiePolicy::Always));
+    let mut host = listening(&config(ALWAYS));
     let mut answered = |from: u64, flow: &FlowId| {
         let requests = (0..6000u64).map(|n| Time::from_nanos(from + n * 100_000));
         let answers = requests.filter(|now| {
@@ -277,7 +277,7 @@ fn responses_with_cookies_are_limited_and_other_answers_are_not() {
 
 #[test]
 fn section_8_1_4_a_returned_cookie_makes_the_connection() {
-    let mut host = listening(&config(CookiePolicy::Always));
+    let mut host = listening(&config(ALWAYS));
     let (response, ack) = with_cookie(&mut host, Time::ZERO, 5);
     let later = Time::from_nanos(5_000_000_000);
     let back = answer(&mut host, later, ack).expect("the packet that ends PARTOPEN");
@@ -289,7 +289,7 @@ fn section_8_1_4_a_returned_cookie_makes_the_connection() {
 #[test]
 fn section_8_1_4_what_is_no_cookie_of_ours_is_refused() {
     let now = Time::ZERO;
-    let mut host = listening(&config(CookiePolicy::Always));
+    let mut host = listening(&config(ALWAYS));
     let (_, good) = with_cookie(&mut host, now, 5);
     let DccpOption::InitCookie(bytes) = good.options[0].clone() else { panic!("a cookie") };
     for at in 0..bytes.len() {
@@ -313,7 +313,7 @@ fn section_8_1_4_what_is_no_cookie_of_ours_is_refused() {
         Some(ResetCode::NO_CONNECTION),
         "on Data they are ignored"
     );
-    let mut elsewhere = Host::new(&HostConfig { secret: [1, 1], ..config(CookiePolicy::Always) }, StandIns);
+    let mut elsewhere = Host::new(&HostConfig { secret: [1, 1], ..config(ALWAYS) }, StandIns);
     elsewhere.listen(80, SERVICE).expect("valid");
     assert_eq!(code(answer(&mut elsewhere, now, good)), Some(ResetCode::BAD_INIT_COOKIE), "another secret");
     assert_eq!(host.flows().count(), 0);
@@ -322,7 +322,7 @@ fn section_8_1_4_what_is_no_cookie_of_ours_is_refused() {
 #[test]
 fn section_7_2_initial_numbers_differ_by_flow_and_time() {
     let number = |at: u64, port| {
-        let mut host = listening(&config(CookiePolicy::Never));
+        let mut host = listening(&config(NEVER));
         answer(&mut host, Time::from_nanos(at), request(port, SERVICE)).expect("a Response").sequence
     };
     assert_ne!(number(0, 5), number(0, 6));
@@ -338,7 +338,7 @@ fn section_7_2_initial_numbers_differ_by_flow_and_time() {
 
 #[test]
 fn section_8_1_3_without_state_too_each_response_has_the_next_number() {
-    let mut host = listening(&config(CookiePolicy::Always));
+    let mut host = listening(&config(ALWAYS));
     let first = answer(&mut host, Time::ZERO, request(5, SERVICE)).expect("a Response").sequence;
     let mut again = request(5, SERVICE);
     again.sequence = again.sequence.plus(1);
@@ -348,7 +348,7 @@ fn section_8_1_3_without_state_too_each_response_has_the_next_number() {
 
 #[test]
 fn rfc_6773_section_3_8_udp_ports_tell_flows_apart() {
-    let mut host = listening(&config(CookiePolicy::Never));
+    let mut host = listening(&config(NEVER));
     for udp_port in [0, 7000, 7001] {
         host.on_packet(Time::ZERO, CLIENT, udp_port, request(5, SERVICE), Ecn::NotEct);
     }
@@ -359,7 +359,7 @@ fn rfc_6773_section_3_8_udp_ports_tell_flows_apart() {
 fn a_port_scan_leaves_nothing_behind() {
     let mut host = listening(&HostConfig {
         connection: DccpConfig { resets_per_second: 10, ..DccpConfig::default() },
-        ..config(CookiePolicy::Never)
+        ..config(NEVER)
     });
     for port in 0..=u16::MAX {
         let mut packet = request(4000, SERVICE);

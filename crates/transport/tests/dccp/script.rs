@@ -7,8 +7,7 @@
 use crate::standin::StandIns;
 use paceline_cc::ccid::DropCode;
 use paceline_transport::dccp::{
-    CCID_2, CCID_3, CookiePolicy, DccpConfig, Ended, Event, FeatureId, FlowId, Host, HostConfig, Location,
-    State,
+    CCID_2, CCID_3, DccpConfig, Ended, Event, FeatureId, FlowId, Host, HostConfig, Location, State,
 };
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 use paceline_wire::dccp::{
@@ -115,12 +114,12 @@ fn config(script: &mut Script<'_>) -> HostConfig {
         receive_queue: 20,
         ..DccpConfig::default()
     };
-    let cookies = match b & 3 {
-        0 => CookiePolicy::Never,
-        1 => CookiePolicy::Always,
-        _ => CookiePolicy::From(4),
+    let cookies_from = match b & 3 {
+        0 => usize::MAX,
+        1 => 0,
+        _ => 4,
     };
-    HostConfig { connection, max_connections: MOST_CONNECTIONS, cookies, ..HostConfig::new([3, 4]) }
+    HostConfig { connection, max_connections: MOST_CONNECTIONS, cookies_from, ..HostConfig::new([3, 4]) }
 }
 
 impl World {

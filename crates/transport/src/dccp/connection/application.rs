@@ -159,9 +159,7 @@ impl<F: Ccids> Connection<F> {
     /// Says a new value of a non-negotiable feature of ours: Sequence Window or Ack Ratio. Others, and values that they
     /// cannot have, are ignored.
     pub fn announce(&mut self, feature: FeatureId, value: u64) {
-        if let Rule::NonNegotiable(_) = feature.rule() {
-            self.features.announce(feature, value);
-        }
+        self.features.announce(feature, value);
     }
 
     /// Asks for a server-priority feature, the best value first.

@@ -34,8 +34,6 @@ pub use state::{DccpCounters, Ended, Event, State};
 
 /// No round trip is taken for shorter: timers would follow each other without end.
 const SHORTEST_RTT: TimeDelta = TimeDelta::from_millis(1);
-/// Backed-off timers go no slower (RFC 4340 sections 8.1.1 and 8.3).
-const LONGEST_INTERVAL: TimeDelta = TimeDelta::from_secs(64);
 
 /// Events that wait at most, datagrams and the end apart.
 const MOST_NOTICES: usize = 64;
@@ -315,6 +313,12 @@ impl<F: Ccids> Connection<F> {
 
     fn enter(&mut self, now: Time, state: State) {
         (self.state, self.since, self.repeat) = (state, now, None);
+    }
+
+    /// CLOSEREQ or CLOSING: the packet goes every other round trip, backed off (section 8.3).
+    fn enter_closing(&mut self, now: Time, state: State) {
+        self.enter(now, state);
+        self.repeat = Some(Repeat { due: now, interval: self.rtt() * 2 });
     }
 
     /// Congestion control for the CCIDs that are agreed.

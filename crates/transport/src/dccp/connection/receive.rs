@@ -242,8 +242,7 @@ impl<F: Ccids> Connection<F> {
         self.tell_acknowledged(now, &packet, numbers, &accepted.read);
         // Step 13.
         if kind == PacketType::CloseReq && self.state < State::CloseReq {
-            self.enter(now, State::Closing);
-            self.repeat = Some(Repeat { due: now, interval: self.rtt() * 2 });
+            self.enter_closing(now, State::Closing);
         }
         // Step 14.
         if kind == PacketType::Close {

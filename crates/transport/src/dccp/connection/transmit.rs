@@ -1,11 +1,11 @@
 //! What is sent next: RFC 4340 sections 8 and 11, one packet at a time.
 
 use super::options::time_stamp;
-use super::{Connection, LONGEST_INTERVAL, Repeat, State};
+use super::{Connection, State};
 use crate::Transmit;
 use crate::dccp::ccids::{CCID_3, Ccids};
 use crate::dccp::feature::FeatureId;
-use crate::dccp::negotiation::Location;
+use crate::dccp::negotiation::{LONGEST_INTERVAL, Location};
 use paceline_cc::ccid::{CcidReceiver, LossInterval};
 use paceline_cc::{Allowance, Annotation, Controller, ReceiverHalf, ReceiverReport, SentPacket, StreamId};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
@@ -85,8 +85,7 @@ impl<F: Ccids> Connection<F> {
     /// Section 8.3.
     fn begin_close(&mut self, now: Time) {
         let state = if self.server && !self.config.hold_timewait { State::CloseReq } else { State::Closing };
-        self.enter(now, state);
-        self.repeat = Some(Repeat { due: now, interval: self.rtt() * 2 });
+        self.enter_closing(now, state);
     }
 
     /// Whether it is time to send again; backs off.
