@@ -38,7 +38,7 @@ const SHORTEST_RTT: TimeDelta = TimeDelta::from_millis(1);
 /// Events that wait at most, datagrams and the end apart.
 const MOST_NOTICES: usize = 64;
 
-/// What is to be sent besides data and acknowledgements. One of each waits at most.
+/// What is to be sent besides data. One of each waits at most.
 #[derive(Clone, Debug, Default)]
 struct Pending {
     reset: Option<Packet>,
@@ -46,6 +46,10 @@ struct Pending {
     sync: Option<Option<SequenceNumber>>,
     sync_ack: Option<SequenceNumber>,
     response: bool,
+    /// The Timestamp to echo, and when it arrived.
+    echo: Option<(u32, Time)>,
+    /// Whether the receiver half asked for a report.
+    report: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -90,8 +94,6 @@ pub struct Connection<F: Ccids> {
     ack_path: AckPath,
     sender: Option<F::Sender>,
     receiver: Option<F::Receiver>,
-    /// Whether the receiver half asked for a report.
-    report_due: bool,
     allowance: Allowance,
     /// What the application allows, for a sender half that is made later.
     pub(in crate::dccp) limits: Option<Limits>,
@@ -111,7 +113,6 @@ pub struct Connection<F: Ccids> {
     pub(in crate::dccp) srtt: Option<TimeDelta>,
     /// Consecutive packets without data sent last.
     ndp_run: u64,
-    timestamp: Option<(u32, Time)>,
     timestamp_sent: Option<Time>,
     /// When the newest acknowledgeable packet arrived.
     newest_at: Time,
@@ -211,7 +212,6 @@ impl<F: Ccids> Connection<F> {
             ack_path: ccids.ack_path(),
             sender: None,
             receiver: None,
-            report_due: false,
             allowance: Allowance::Unlimited,
             limits: None,
             key_frame_wanted: false,
@@ -227,7 +227,6 @@ impl<F: Ccids> Connection<F> {
             early_received: false,
             srtt: None,
             ndp_run: 0,
-            timestamp: None,
             timestamp_sent: None,
             newest_at: Time::ZERO,
             heard: Time::ZERO,
@@ -329,7 +328,7 @@ impl<F: Ccids> Connection<F> {
 
     fn make_receiver(&mut self) {
         self.receiver = self.ccids.receiver(self.ccid(Location::Remote));
-        self.report_due = false;
+        self.pending.report = false;
     }
 
     fn make_sender(&mut self, now: Time) {
@@ -417,38 +416,36 @@ fn preferences<F: Ccids>(config: &DccpConfig, ccids: &F, server: bool) -> Featur
             features.prefer(location, FeatureId::Ccid, list, !list.contains(&CCID_2));
         }
     }
-    if config.ack_vector || send.first() == Some(&CCID_2) {
-        features.prefer(Remote, FeatureId::SendAckVector, &[1], false);
-    } else {
-        features.accept(Remote, FeatureId::SendAckVector, &[0, 1]);
-    }
-    if config.ecn_incapable {
-        features.prefer(Local, FeatureId::EcnIncapable, &[1], true);
-    }
-    features.accept(Remote, FeatureId::EcnIncapable, &[0, 1]);
-    if config.short_numbers {
-        features.prefer(Local, FeatureId::AllowShortSeqnos, &[1, 0], false);
-    } else {
-        features.accept(Local, FeatureId::AllowShortSeqnos, &[0, 1]);
-    }
     let short: &[u8] = if config.accept_short_numbers { &[1, 0] } else { &[0] };
-    features.accept(Remote, FeatureId::AllowShortSeqnos, short);
-    for feature in [FeatureId::SendAckVector, FeatureId::SendNdpCount, FeatureId::CheckDataChecksum] {
-        features.accept(Local, feature, &[1, 0]);
-    }
-    features.accept(Local, FeatureId::SendLossEventRate, &[1, 0]);
-    if config.ndp_count {
-        features.prefer(Remote, FeatureId::SendNdpCount, &[1, 0], false);
+    let accepted: [(Location, FeatureId, &[u8]); 8] = [
+        (Local, FeatureId::AllowShortSeqnos, &[0, 1]),
+        (Remote, FeatureId::AllowShortSeqnos, short),
+        (Remote, FeatureId::EcnIncapable, &[0, 1]),
+        (Local, FeatureId::SendAckVector, &[1, 0]),
+        (Remote, FeatureId::SendAckVector, &[0, 1]),
+        (Local, FeatureId::SendNdpCount, &[1, 0]),
+        (Local, FeatureId::CheckDataChecksum, &[1, 0]),
+        (Local, FeatureId::SendLossEventRate, &[1, 0]),
+    ];
+    for (location, feature, values) in accepted {
+        features.accept(location, feature, values);
     }
     if (1..=15).contains(&config.minimum_coverage) {
         let accepted: Vec<u8> = (config.minimum_coverage..=15).chain([0]).collect();
         features.accept(Local, FeatureId::MinimumCoverage, &accepted);
     }
-    if (1..=15).contains(&config.coverage) {
-        features.prefer(Remote, FeatureId::MinimumCoverage, &[config.coverage], false);
-    }
-    if config.data_checksum {
-        features.prefer(Remote, FeatureId::CheckDataChecksum, &[1], true);
+    let vectors = config.ack_vector || send.first() == Some(&CCID_2);
+    let coverage = (1..=15).contains(&config.coverage);
+    let wanted: [(bool, Location, FeatureId, &[u8], bool); 6] = [
+        (config.short_numbers, Local, FeatureId::AllowShortSeqnos, &[1, 0], false),
+        (config.ecn_incapable, Local, FeatureId::EcnIncapable, &[1], true),
+        (vectors, Remote, FeatureId::SendAckVector, &[1], false),
+        (config.ndp_count, Remote, FeatureId::SendNdpCount, &[1, 0], false),
+        (coverage, Remote, FeatureId::MinimumCoverage, &[config.coverage], false),
+        (config.data_checksum, Remote, FeatureId::CheckDataChecksum, &[1], true),
+    ];
+    for (_, location, feature, values, mandatory) in wanted.into_iter().filter(|(wanted, ..)| *wanted) {
+        features.prefer(location, feature, values, mandatory);
     }
     features.announce(FeatureId::SequenceWindow, config.sequence_window);
     features

@@ -8,7 +8,7 @@ use crate::dccp::negotiation::{FeatureChange, Location, NegotiationState, reason
 use paceline_cc::ccid::{CcidReport, LossInterval, LossIntervalsReport};
 use paceline_cc::{Controller, PacketsReport, ReceiverReport, Report};
 use paceline_units::{Bitrate, Time, TimeDelta};
-use paceline_wire::dccp::{DccpOption, Packet, PacketType, Payload, ResetCode, ResetReason};
+use paceline_wire::dccp::{DccpOption, Packet, PacketType, ResetCode, ResetReason};
 use paceline_wire::dccp::{drop_block, from_time_steps, option_type, read_loss_intervals};
 
 /// Bytes of Init Cookies that are echoed at most: with more there is no room for anything else.
@@ -21,7 +21,7 @@ const WIDEST_WINDOW: u64 = 1 << 18;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Read {
     pub(super) ndp_count: u64,
-    checksum: Option<u32>,
+    pub(super) checksum: Option<u32>,
     elapsed: Option<u32>,
     echo: Option<(u32, u32)>,
     slow: bool,
@@ -34,13 +34,6 @@ pub(super) struct Read {
     /// Packets that Ack Vectors and Data Dropped tell of so far.
     vectors: i64,
     drops: i64,
-}
-
-impl Read {
-    /// Whether a Data Checksum says that the payload is not what was sent (RFC 4340 section 9.3).
-    pub(super) fn contradicts(&self, payload: &Payload) -> bool {
-        self.checksum.is_some_and(|checksum| checksum != payload.crc32c())
-    }
 }
 
 impl<F: Ccids> Connection<F> {
@@ -124,8 +117,8 @@ impl<F: Ccids> Connection<F> {
                 return Ok(known(read.drops));
             }
             // The newest packet's is echoed: a late packet's is older.
-            DccpOption::Timestamp(value) if numbers.sequence >= self.gsr || self.timestamp.is_none() => {
-                self.timestamp = Some((*value, now));
+            DccpOption::Timestamp(value) if numbers.sequence >= self.gsr || self.pending.echo.is_none() => {
+                self.pending.echo = Some((*value, now));
             }
             DccpOption::Timestamp(_) => {}
             DccpOption::TimestampEcho { echo, elapsed } => read.echo = Some((*echo, *elapsed)),

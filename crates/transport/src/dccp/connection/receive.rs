@@ -30,6 +30,8 @@ struct Accepted {
     numbers: Numbers,
     arrived: Arrived,
     read: Read,
+    /// Whether a Data Checksum says that the payload is not what was sent (section 9.3).
+    corrupt: bool,
     ecn: Ecn,
 }
 
@@ -214,7 +216,8 @@ impl<F: Ccids> Connection<F> {
             }
         };
         self.counters.received += 1;
-        let accepted = Accepted { numbers, arrived, read, ecn };
+        let corrupt = read.checksum.is_some_and(|checksum| checksum != packet.payload.crc32c());
+        let accepted = Accepted { numbers, arrived, read, corrupt, ecn };
         self.mark(now, &packet, &accepted);
         // Step 9.
         if let Body::Reset { reason, .. } = packet.body {
@@ -259,7 +262,7 @@ impl<F: Ccids> Connection<F> {
 
     /// What is now acknowledgeable (section 7.4).
     fn mark(&mut self, now: Time, packet: &Packet, accepted: &Accepted) {
-        let &Accepted { numbers, arrived, ref read, ecn } = accepted;
+        let &Accepted { numbers, arrived, ref read, ecn, .. } = accepted;
         let kind = packet.packet_type();
         let marked = self.reads_as_marked(ecn);
         self.received.accept(numbers.sequence, arrived, marked);
@@ -293,10 +296,9 @@ impl<F: Ccids> Connection<F> {
         let (marked, size) = (self.reads_as_marked(accepted.ecn), self.size_of(packet));
         let sequence = accepted.numbers.sequence as u64;
         let Some(receiver) = &mut self.receiver else { return };
-        self.report_due |= match packet.packet_type() {
+        self.pending.report |= match packet.packet_type() {
             PacketType::Data | PacketType::DataAck => {
-                let corrupt = accepted.read.contradicts(&packet.payload);
-                let ecn = if marked || corrupt { Ecn::Ce } else { Ecn::NotEct };
+                let ecn = if marked || accepted.corrupt { Ecn::Ce } else { Ecn::NotEct };
                 let annotation = Some(Annotation::Counter(packet.ccval));
                 let arrival = Arrival { stream: StreamId(0), sequence, size, sent: None, ecn, annotation };
                 receiver.on_arrival(now, &arrival)
@@ -357,9 +359,8 @@ impl<F: Ccids> Connection<F> {
 
     /// Application data: step 16, checksums, drop codes, and when to acknowledge.
     fn take_data(&mut self, now: Time, packet: Packet, accepted: &Accepted, first_response: bool) {
-        let &Accepted { numbers, arrived, ref read, ecn } = accepted;
+        let &Accepted { numbers, arrived, corrupt, ecn, .. } = accepted;
         let kind = packet.packet_type();
-        let corrupt = read.contradicts(&packet.payload);
         let data = match kind {
             PacketType::Data | PacketType::DataAck => true,
             PacketType::Request | PacketType::Response => !packet.payload.is_empty(),

@@ -189,7 +189,7 @@ impl<F: Ccids> Connection<F> {
 
     fn report_is_due(&self, now: Time) -> bool {
         let timer = || self.receiver.as_ref().and_then(ReceiverHalf::next_timeout);
-        self.report_due || timer().is_some_and(|due| due <= now)
+        self.pending.report || timer().is_some_and(|due| due <= now)
     }
 
     fn cookies_len(&self) -> usize {
@@ -368,10 +368,10 @@ impl<F: Ccids> Connection<F> {
         if self.config.data_checksum && kind.is_data() && !packet.payload.is_empty() {
             small(DccpOption::DataChecksum(packet.payload.crc32c()), true);
         }
-        if let Some((echo, at)) = self.timestamp {
+        if let Some((echo, at)) = self.pending.echo {
             let elapsed = time_steps(now.saturating_since(at));
             if small(DccpOption::TimestampEcho { echo, elapsed }, false) {
-                self.timestamp = None;
+                self.pending.echo = None;
             }
         }
         let data = matches!(kind, PacketType::Data | PacketType::DataAck);
@@ -389,7 +389,7 @@ impl<F: Ccids> Connection<F> {
         if !self.report_is_due(now) {
             return false;
         }
-        self.report_due = false;
+        self.pending.report = false;
         let ccid_3 = self.ccid(Location::Remote) == CCID_3;
         let Some(receiver) = &mut self.receiver else { return false };
         let Some(ReceiverReport::Tfrc { loss_event_rate, receive_rate, .. }) = receiver.report(now) else {
