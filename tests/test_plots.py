@@ -58,6 +58,20 @@ def test_delays_hold_all_three(call: paceline.Result) -> None:
     assert list(rows.columns) == ["time_s", "who", *names]
 
 
+def test_delay_quantiles_are_those_of_the_summary(call: paceline.Result) -> None:
+    rows = table("delay_quantiles", call)
+    flow = call.summary["flows"]["video"]
+    for what, name in (("one-way delay", "one_way_delay_ms"), ("frame delay", "frame_delay_ms")):
+        own = rows[rows["what"] == what]
+        assert own["part"].tolist() == ["50 %", "95 %", "99 %", "all"]
+        assert own["ms"].tolist() == [flow[name][one] for one in ("p50", "p95", "p99", "max")]
+    [axes] = draw("delay_quantiles", call).axes
+    assert [line.get_label() for line in axes.lines] == ["one-way delay", "frame delay"]
+    bulk = CALL.replace('kind = "trace-encoder", generator = "frames", fps = 50', 'kind = "bulk"')
+    bulk = bulk.replace('{ kind = "scream", profile = "reference-2022" }', '"reno"').replace('"rtp"', '"tcp"')
+    assert set(table("delay_quantiles", paceline.run(bulk))["what"]) == {"one-way delay"}
+
+
 def test_one_way_and_frame_delay_are_the_samples(call: paceline.Result) -> None:
     for name, column in (("one_way_delay", "one-way delay"), ("frame_delay", "frame delay")):
         shown = call.flows[f"{name}_ms"].dropna().tolist()
@@ -94,7 +108,10 @@ def test_the_same_run_gives_the_same_picture(call: paceline.Result) -> None:
 def test_every_picture_has_axes_with_units(name: str, call: paceline.Result) -> None:
     figure = draw(name, call)
     assert all(axes.get_ylabel() in ("Mbit/s", "ms", "kB") for axes in figure.axes)
-    assert figure.axes[-1].get_xlabel() == "time, s"
+    across = (
+        "part of the packets, or of the frames, that is at most as late" if name == "delay_quantiles" else "time, s"
+    )
+    assert figure.axes[-1].get_xlabel() == across
     assert image(figure, "svg").startswith(b"<?xml")
 
 
