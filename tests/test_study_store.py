@@ -1,6 +1,7 @@
 """What a study keeps: killed at any moment, on disks that fail, with damaged records, and with two runs at once."""
 
 import json
+import math
 import os
 import random
 import re
@@ -17,8 +18,10 @@ import pytest
 
 import paceline
 from conftest import Run
+from paceline import disk
 from paceline.errors import OutputError, StudyError, WorkerDied
-from paceline.studies import disk, engine, experiment, results, store
+from paceline.studies import engine, experiment, results, store
+from paceline.studies.definition import load
 from paceline.studies.engine import run_study
 from paceline.studies.experiment import Row
 from paceline.studies.progress import State
@@ -205,6 +208,32 @@ def test_rows_that_were_joined_are_not_joined_again(little: Path, tmp_path: Path
     little.rename(tmp_path / "moved")
     moved = run_study(tmp_path / "moved", out=out, workers=1)
     assert str(tmp_path / "moved") in moved.results["command"][0], "a row's command names the study's folder"
+
+
+def test_columns_are_the_same_from_a_run_and_from_its_record(little: Path, tmp_path: Path) -> None:
+    """A parameter without a limit is infinite in a run, and null in its record."""
+    context, _ = engine.prepare(load(little))
+    schemas = [results.Schema(context) for _ in range(2)]
+    path = "flows.video.controller.target_bitrate_max"
+    for schema in schemas:
+        with Store(tmp_path / "out") as kept:
+            table = kept.table("rows", {"name": "x"}, TOTAL, schema.learn)
+            for index in () if table.finished else range(2):
+                table.add(Row(index, parameters={path: (math.inf, None) if index else (1e6, "bit/s")}))
+            table.close()
+    assert schemas[0].arrow().equals(schemas[1].arrow(), check_metadata=True)
+
+
+def test_columns_stand_in_the_order_of_experiments_whichever_is_finished_first(little: Path) -> None:
+    context, _ = engine.prepare(load(little))
+    rows = [Row(0, summary={"b": 1.0, "c": 2.0}), Row(1, summary={"b": 1.0, "a": 2.0, "c": 1.0})]
+    found = []
+    for order in (rows, rows[::-1]):
+        schema = results.Schema(context)
+        for row in order:
+            schema.learn(row)
+        found.append([name for name in schema.arrow().names if name.startswith("summary.")])
+    assert found == [["summary.b", "summary.c", "summary.a"]] * 2
 
 
 def test_a_design_that_is_added_last_leaves_what_is_finished(little: Path, tmp_path: Path, joined: list[int]) -> None:

@@ -50,18 +50,6 @@ __all__ = [
 
 # Imported when first asked for: the command line has to be able to say something from its very beginning.
 _HOMES = {
-    **dict.fromkeys(
-        (
-            "DataNotFound",
-            "ExperimentError",
-            "OutputError",
-            "PacelineError",
-            "ScenarioError",
-            "StudyError",
-            "UsageError",
-        ),
-        "paceline.errors",
-    ),
     "Result": "paceline.result",
     "__version__": "paceline._core",
     "registry": "paceline.simulation",
@@ -70,9 +58,9 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
-    if name not in _HOMES:
+    if name not in __all__:
         raise AttributeError(f"module 'paceline' has no attribute {name!r}")
-    value: object = getattr(import_module(_HOMES[name]), name)
+    value: object = getattr(import_module(_HOMES.get(name, "paceline.errors")), name)
     globals()[name] = value
     return value
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from paceline import _core
 from paceline.errors import PacelineError, UsageError
@@ -21,31 +22,23 @@ class NetworkError(PacelineError):
 
 def sender(to: str, flow: str | None = None, capture: Path | None = None) -> Runner:
     """Sends the scenario's media to a receiver or relay at HOST:PORT; of DCCP it may write a capture file."""
-    return _runner(
-        lambda scenario, progress: _core.send(scenario, to=to, flow=flow, capture=capture, progress=progress)
-    )
+    return _runner(_core.send, to=to, flow=flow, capture=capture)
 
 
 def receiver(listen: str, duration_s: float | None, flow: str | None = None, capture: Path | None = None) -> Runner:
     """Receives media at HOST:PORT and sends feedback; of DCCP it may write a capture file."""
-    return _runner(
-        lambda scenario, progress: _core.receive(
-            scenario, listen=listen, duration_s=duration_s, flow=flow, capture=capture, progress=progress
-        )
-    )
+    return _runner(_core.receive, listen=listen, duration_s=duration_s, flow=flow, capture=capture)
 
 
 def relay(listen: str, forward: str, flow: str | None = None) -> Runner:
     """Passes packets from HOST:PORT on to another, through the scenario's link."""
-    return _runner(
-        lambda scenario, progress: _core.link(scenario, listen=listen, forward=forward, flow=flow, progress=progress)
-    )
+    return _runner(_core.link, listen=listen, forward=forward, flow=flow)
 
 
-def _runner(call: Callable[[_core.Scenario, Progress | None], _core.RunOutput]) -> Runner:
+def _runner(call: Callable[..., _core.RunOutput], **settings: Any) -> Runner:
     def run(scenario: LoadedScenario, progress: Progress | None) -> Result:
         try:
-            return Result(call(scenario.core, progress), scenario)
+            return Result(call(scenario.core, **settings, progress=progress), scenario)
         except ValueError as error:
             raise UsageError(str(error)) from None
         except OSError as error:

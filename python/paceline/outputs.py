@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 from types import TracebackType
 
+from paceline import disk
 from paceline.errors import OutputError, UsageError
 
 
@@ -43,7 +44,7 @@ class OutputFolder:
         data = content.encode() if isinstance(content, str) else content
         try:
             _expect_file(target)
-            self._staged.append((_write_beside(target, data), target))
+            self._staged.append((disk.write_beside(target, data), target))
         except OSError as error:
             raise _not_writable(target, error, self._outcome([])) from error
         return target
@@ -75,36 +76,13 @@ class OutputFolder:
         self._staged.clear()
 
 
-def replace_file(target: Path, content: bytes | str) -> None:
+def replace_file(target: Path, content: str) -> None:
     """Writes one file so that a reader sees the old content or the new one, never a part."""
-    data = content.encode() if isinstance(content, str) else content
     try:
         _expect_file(target)
-        _write_beside(target, data).replace(target)
+        disk.write(target, content.encode())
     except OSError as error:
         raise _not_writable(target, error, "it stays as it was") from error
-
-
-def _write_beside(target: Path, data: bytes) -> Path:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.chmod(0o666 & ~_umask())
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    return temporary
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _check_writable(folder: Path) -> None:

@@ -85,22 +85,25 @@ class Result:
 
     def stage(self, folder: OutputFolder, *, plots: bool | Sequence[str] = False) -> list[Path]:
         """Writes the files under temporary names; `folder` renames them when it is left."""
-        written = [
-            folder.stage("summary.json", self.summary_json.rstrip("\n") + "\n"),
-            folder.stage("flows.parquet", parquet_bytes(self.flows_arrow)),
-            folder.stage("links.parquet", parquet_bytes(self.links_arrow)),
-            folder.stage("scenario.toml", self.scenario),
-        ]
+        return [folder.stage(name, content) for name, content in self.files(plots=plots).items()]
+
+    def files(self, *, plots: bool | Sequence[str] = False) -> dict[str, bytes]:
+        """What `save` writes, by the names of the files."""
+        files = {
+            "summary.json": (self.summary_json.rstrip("\n") + "\n").encode(),
+            "flows.parquet": parquet_bytes(self.flows_arrow),
+            "links.parquet": parquet_bytes(self.links_arrow),
+            "scenario.toml": self.scenario.encode(),
+        }
         if plots:
             from paceline.plots import PLOTS
             from paceline.plots import files as plot_files
 
-            names = list(PLOTS) if plots is True else list(plots)
-            drawn = [folder.stage(name, content) for name, content in plot_files(self, names)]
+            drawn = dict(plot_files(self, list(PLOTS) if plots is True else list(plots)))
             if not drawn:
                 self._remarks.append(f"no picture was drawn: {self._nothing_to_draw()}")
-            written += drawn
-        return written
+            files |= drawn
+        return files
 
     def _nothing_to_draw(self) -> str:
         if self.flows_arrow.num_rows == 0:

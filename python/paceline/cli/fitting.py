@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from paceline import _core
@@ -24,33 +25,43 @@ COLUMNS = (
 )
 
 
+@dataclass(frozen=True)
+class _Fitted:
+    """A fit as it is printed and drawn."""
+
+    result: RatesResult | FramesResult
+    key: str
+    """The key of a scenario that has the parameters."""
+    parameters: Mapping[str, object]
+    picture: Callable[[], Figure]
+    states: Sequence[str] = ()
+    """A table of the states, in lines."""
+    more: Mapping[str, object] = field(default_factory=dict)
+    """What the JSON document has besides."""
+
+
 def fit(options: FitOptions) -> None:
     """Fits rates or frame sizes, prints the parameters as TOML or JSON, and writes them with a picture."""
     folder = None if options.out is None else OutputFolder(options.out)
-    result = _fit_frames(options) if options.frames else _fit_rates(options)
-    generator, table, more = "generator", [], {}
-    if isinstance(result, RatesResult):
-        generator, table = "rate", ["", *aligned(states_table(result.fit))]
-        more = {"bounds_mbps": result.fit.bounds}
-        if options.preset:
-            table.insert(1, "states, fitted to the recordings:")
-    parameters = result.fit.rate if isinstance(result, RatesResult) else result.fit.generator
-    lines = [*_heading(result, options.preset), *table, "", *_distances(result.comparison)]
+    found = _frames(options) if options.frames else _rates(options)
+    lines = [*_heading(found.result, options.preset), *found.states, "", *_distances(found.result.comparison)]
     # Lines that TOML passes over, so that the output as a whole can stand in a scenario.
     remarks = "".join(f"# {line}".rstrip() + "\n" for line in lines)
-    toml = remarks + ("" if options.preset else as_toml(generator, parameters))
-    for warning in result.warnings:
+    toml = remarks + ("" if options.preset else as_toml(found.key, found.parameters))
+    for warning in found.result.warnings:
         say(f"warning: {warning}")
     with printing():
-        print(_json(result, parameters, more) if options.json else toml)
+        print(_json(found) if options.json else toml)
     if folder is not None:
         with folder:
             folder.stage("fit.toml", toml + "\n")
-            stage_pictures(folder, [("fit", _figure(result))])
+            stage_pictures(folder, [("fit", found.picture())])
         say(f"written to {folder.path}")
 
 
-def _fit_rates(options: FitOptions) -> RatesResult:
+def _rates(options: FitOptions) -> _Fitted:
+    from paceline.fitting.pictures import rates_figure
+
     columns = {"column": options.column, "time_column": options.time_column}
     numbered = {key: int(name) if name is not None and name.isdecimal() else name for key, name in columns.items()}
     beside = {
@@ -58,7 +69,7 @@ def _fit_rates(options: FitOptions) -> RatesResult:
         "interval": options.interval if options.format_ == "mbps" else None,
         **numbered,
     }
-    return fit_rates(
+    result = fit_rates(
         options.recordings,
         options.against or [],
         {key: value for key, value in beside.items() if value is not None},
@@ -70,13 +81,23 @@ def _fit_rates(options: FitOptions) -> RatesResult:
         data=options.data,
         preset=options.preset,
     )
+    states = [
+        "",
+        *(["states, fitted to the recordings:"] if options.preset else []),
+        *aligned(states_table(result.fit)),
+    ]
+    title = "Recordings and generator: rates and blockages"
+    more = {"bounds_mbps": result.fit.bounds}
+    return _Fitted(result, "rate", result.fit.rate, lambda: rates_figure(result, title), states, more)
 
 
-def _fit_frames(options: FitOptions) -> FramesResult:
+def _frames(options: FitOptions) -> _Fitted:
+    from paceline.fitting.pictures import frames_figure
+
     for name in ("interval", "column", "time_column", "bounds", "states"):
         if getattr(options, name) != getattr(FitOptions, name):
             raise UsageError(f"--{name.replace('_', '-')}: found with --frames, expected with rates only")
-    return fit_frame_sizes(
+    result = fit_frame_sizes(
         options.recordings,
         options.against or [],
         options.format_,
@@ -85,14 +106,8 @@ def _fit_frames(options: FitOptions) -> FramesResult:
         data=options.data,
         preset=options.preset,
     )
-
-
-def _figure(result: RatesResult | FramesResult) -> Figure:
-    from paceline.fitting.pictures import frames_figure, rates_figure
-
-    if isinstance(result, RatesResult):
-        return rates_figure(result, "Recordings and generator: rates and blockages")
-    return frames_figure(result, "Recordings and generator: frame sizes")
+    title = "Recordings and generator: frame sizes"
+    return _Fitted(result, "generator", result.fit.generator, lambda: frames_figure(result, title))
 
 
 def _heading(result: RatesResult | FramesResult, preset: str | None) -> list[str]:
@@ -119,13 +134,13 @@ def _distances(comparison: Comparison) -> list[str]:
     return [f"two-sample distances ({COLUMNS})", *aligned(comparison.table())]
 
 
-def _json(result: RatesResult | FramesResult, parameters: Mapping[str, object], more: Mapping[str, object]) -> str:
+def _json(found: _Fitted) -> str:
     document = {
-        "fitted_to": [one.name for one in result.fitted],
-        "left_out": [one.name for one in result.held_out],
-        "parameters": parameters,
-        **more,
-        "distances": result.comparison.document(),
+        "fitted_to": [one.name for one in found.result.fitted],
+        "left_out": [one.name for one in found.result.held_out],
+        "parameters": found.parameters,
+        **found.more,
+        "distances": found.result.comparison.document(),
     }
     return json.dumps(document, indent=2)
 

@@ -6,13 +6,16 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from paceline.errors import ScenarioError, UsageError
 from paceline.scenario import ScenarioText, data_folders, toml_value
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 Values: TypeAlias = "npt.NDArray[np.float64]"
 Flags: TypeAlias = "npt.NDArray[np.bool_]"
@@ -27,53 +30,50 @@ _SHORT = 'duration = "1s"\nsample = "1s"\n'
 
 
 @dataclass(frozen=True)
-class Rates:
-    """A rate over time: its mean over each interval, in Mbit/s."""
+class _Series:
+    """Values one after the other, under a name."""
 
     name: str
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+    def part(self, which: slice, name: str) -> Self:
+        """Some of its values, under another name."""
+        arrays = {key: value[which] for key, value in vars(self).items() if isinstance(value, np.ndarray)}
+        return replace(self, name=name, **arrays)
+
+    def split(self, part: float) -> tuple[Self, Self]:
+        """The first part of it and the rest."""
+        at = round(part * len(self))
+        first = self.part(slice(at), f"{self.name}, first {part:.0%}")
+        return first, self.part(slice(at, None), f"{self.name}, the rest")
+
+    def pieces(self, length: int) -> list[Self]:
+        """Cut to pieces of this many values; what is left over is dropped."""
+        return [self.part(slice(at, at + length), self.name) for at in range(0, len(self) - length + 1, length)]
+
+
+@dataclass(frozen=True)
+class Rates(_Series):
+    """A rate over time: its mean over each interval, in Mbit/s."""
+
     mbps: Values
     interval_s: float
 
     def __len__(self) -> int:
         return len(self.mbps)
 
-    def split(self, part: float) -> tuple[Rates, Rates]:
-        """The first part of it and the rest."""
-        at = round(part * len(self.mbps))
-        return (
-            replace(self, name=f"{self.name}, first {part:.0%}", mbps=self.mbps[:at]),
-            replace(self, name=f"{self.name}, the rest", mbps=self.mbps[at:]),
-        )
-
-    def pieces(self, length: int) -> list[Rates]:
-        """Cut to pieces of this many values; what is left over is dropped."""
-        starts = range(0, len(self.mbps) - length + 1, length)
-        return [replace(self, mbps=self.mbps[at : at + length]) for at in starts]
-
 
 @dataclass(frozen=True)
-class Frames:
+class Frames(_Series):
     """Frame sizes in bytes, and which of the frames are said to be key frames."""
 
-    name: str
     sizes: Values
     keys: Flags
 
     def __len__(self) -> int:
         return len(self.sizes)
-
-    def split(self, part: float) -> tuple[Frames, Frames]:
-        """The first part of it and the rest."""
-        at = round(part * len(self.sizes))
-        return (
-            replace(self, name=f"{self.name}, first {part:.0%}", sizes=self.sizes[:at], keys=self.keys[:at]),
-            replace(self, name=f"{self.name}, the rest", sizes=self.sizes[at:], keys=self.keys[at:]),
-        )
-
-    def pieces(self, length: int) -> list[Frames]:
-        """Cut to pieces of this many frames; what is left over is dropped."""
-        starts = range(0, len(self.sizes) - length + 1, length)
-        return [replace(self, sizes=self.sizes[at : at + length], keys=self.keys[at : at + length]) for at in starts]
 
 
 def read_rates(

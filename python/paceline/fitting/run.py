@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from paceline.errors import UsageError
 from paceline.fitting.blockage import BlockageFit, fit_blockage
@@ -21,30 +21,23 @@ DRAWN = 200_000
 FORMATS = ("mbps", "time-mbps", "mbps-hold", "mahimahi", "json-ghent")
 
 Recording = TypeVar("Recording", Rates, Frames)
+Fit = TypeVar("Fit", BlockageFit, FramesFit)
 
 
 @dataclass(frozen=True)
-class RatesResult:
-    """A fitted link."""
+class FitResult(Generic[Fit, Recording]):
+    """A fit with the recordings that it is of, and how near a draw comes to them."""
 
-    fit: BlockageFit
-    fitted: list[Rates]
-    held_out: list[Rates]
-    drawn: Rates
+    fit: Fit
+    fitted: list[Recording]
+    held_out: list[Recording]
+    drawn: Recording
     comparison: Comparison
     warnings: list[str]
 
 
-@dataclass(frozen=True)
-class FramesResult:
-    """Fitted frame sizes."""
-
-    fit: FramesFit
-    fitted: list[Frames]
-    held_out: list[Frames]
-    drawn: Frames
-    comparison: Comparison
-    warnings: list[str]
+RatesResult = FitResult[BlockageFit, Rates]
+FramesResult = FitResult[FramesFit, Frames]
 
 
 def fit_rates(
@@ -74,7 +67,7 @@ def fit_rates(
     rate = {"generator": "mmwave", "preset": preset, "interval": f"{interval_s:.9g}s"} if preset else fit.rate
     drawn = draw_rates(rate, DRAWN, interval_s, seed)
     compare = partial(rate_distances, bounds=fit.bounds, names=[state.name for state in fit.states])
-    return RatesResult(fit, fitted, held_out, drawn, _compared(fitted, held_out, drawn, compare), warnings)
+    return FitResult(fit, fitted, held_out, drawn, _compared(fitted, held_out, drawn, compare), warnings)
 
 
 def fit_frame_sizes(
@@ -102,7 +95,7 @@ def fit_frame_sizes(
     if not fit.generator["key_interval"]:
         # The generator calls its first frame a key frame in any case.
         drawn.keys[:] = False
-    return FramesResult(fit, fitted, held_out, drawn, _compared(fitted, held_out, drawn, frame_distances), warnings)
+    return FitResult(fit, fitted, held_out, drawn, _compared(fitted, held_out, drawn, frame_distances), warnings)
 
 
 def _expect_format(files: Sequence[str], options: Mapping[str, object]) -> None:

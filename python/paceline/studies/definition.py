@@ -1,4 +1,4 @@
-"""What a study's folder says. Checked whole before any run."""
+"""A study as its folder defines it: `study.toml` and the files it names, checked as a whole before any run."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from paceline.studies.tuning import Tuning, TuningSpec, tuning_of
 from paceline.toml import TOMLDecodeError, loads
 
 _OF_ROWS = ("name", "scenario", "data", "seeds", "factors", "designs", "experiments", "metrics", "without_data")
-"""Keys that rows depend on; by the others they are judged, shown or searched."""
+"""Keys on which the rows depend; the others say how rows are judged and shown, or what is searched."""
 
 
 class _Definition(TuningSpec, frozen=True, kw_only=True):
@@ -73,7 +73,7 @@ class Study:
     paper: str
     folder: Path
     text: str
-    """Of study.toml."""
+    """The text of study.toml."""
     scenario: str
     """The file of its scenario."""
     scenarios: dict[str, str]
@@ -96,7 +96,7 @@ class Study:
     tuning: Tuning | None
     """Its searches, if it has any."""
     identity: dict[str, Any]
-    """What makes its rows, as plain data: another one may give other rows."""
+    """All that its rows depend on, as plain data: a study with another identity may give other rows."""
 
     def __len__(self) -> int:
         return self._ends[-1] if self.designs else 0

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 LARGEST = 100_000_000
-"""More experiments than this in one design are taken for a slip."""
+"""More points than this in one design are refused as a mistake."""
 BLOCK = 4096
 """Points of a Sobol sequence that are drawn at a time; a power of two."""
 
@@ -111,11 +111,15 @@ class Factorial(_Levels, frozen=True, kw_only=True, tag="factorial"):
         return _combined(design.levels, number)
 
 
-class Grid(Kind, frozen=True, kw_only=True, tag="grid"):
+class _OverRanges(Kind, frozen=True, kw_only=True):
+    factors: tuple[str, ...] | None = None
+    count: Count
+
+
+class Grid(_OverRanges, frozen=True, kw_only=True, tag="grid"):
     """Every combination of evenly spread values."""
 
     help: ClassVar[str] = "every combination of `count` values per range"
-    factors: tuple[str, ...] | None = None
     count: Annotated[int, Meta(ge=2, le=LARGEST)]
 
     def levels_of(self, factor: Factor) -> tuple[Value, ...]:
@@ -128,24 +132,20 @@ class Grid(Kind, frozen=True, kw_only=True, tag="grid"):
         return _combined(design.levels, number)
 
 
-class LatinHypercube(Kind, frozen=True, kw_only=True, tag="latin-hypercube"):
+class LatinHypercube(_OverRanges, frozen=True, kw_only=True, tag="latin-hypercube"):
     """Points that lie in one slice of every range each."""
 
     help: ClassVar[str] = "`count` points, one in each slice of a range"
-    factors: tuple[str, ...] | None = None
-    count: Count
     seed: Seed = 1
 
     def point(self, design: Design, number: int) -> Point:
         return _scaled(design, _latin_hypercube(len(design.factors), self.count, self.seed)[number])
 
 
-class Sobol(Kind, frozen=True, kw_only=True, tag="sobol"):
+class Sobol(_OverRanges, frozen=True, kw_only=True, tag="sobol"):
     """Points of a Sobol sequence."""
 
     help: ClassVar[str] = "the first `count` points of a Sobol sequence"
-    factors: tuple[str, ...] | None = None
-    count: Count
     seed: Seed = 1
     scramble: bool = True
 

@@ -12,7 +12,7 @@ from paceline.studies.tuning import Objective, Tuning
 from paceline.studies.words import half_interval
 
 LEAD = 0.2
-"""Of a set that is further ahead under one condition this much counts for the margin: a fifth, in logarithms."""
+"""A larger lead under one condition counts as this much for the margin: a fifth, in logarithms."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Difference:
 
     @property
     def change(self) -> tuple[float, float, float]:
-        """What becomes of the objective: the mean and the interval's ends, in percent where the mean is geometric."""
+        """The change of the objective: mean and ends of the interval, in percent where the mean is geometric."""
         ends = (self.mean, self.low, self.high) if self.maximise else (-self.mean, -self.high, -self.low)
         if not self.geometric:
             return ends

@@ -100,11 +100,11 @@ class Plan:
     measured: int
     """Experiments that were run to learn the rest."""
     seconds_each: float
-    """On one core."""
+    """Seconds of one experiment on one core."""
     bytes_once: float
-    """Of results.parquet, whatever its rows: each column's name and what all rows say alike."""
+    """Bytes of results.parquet that any number of rows needs: names of columns, and values that all rows share."""
     bytes_each: float
-    """Of a row besides."""
+    """Bytes of results.parquet that each row adds."""
     workers: int
     failed: int
 
@@ -162,7 +162,7 @@ def run_study(
 
 
 def prepare(study: Study, data: str | os.PathLike[str] | None = None) -> tuple[Context, str | None]:
-    """The study with its data, ready to run, and in words what is not at hand of the data.
+    """The study with its data, ready to run, and a sentence about data that is missing, if any is.
 
     Raises:
         StudyError: A scenario is wrong.
@@ -300,7 +300,7 @@ def compare(study: Study, rows: Rows, *, has_data: bool) -> list[Comparison]:
 
 
 def plan(context: Context, workers: int | None = None, sample: int = 8) -> Plan:
-    """Runs a few experiments, evenly spread, and reckons what the study would take."""
+    """Runs a few experiments, evenly spread, and computes what the whole study would take."""
     total = len(context.study)
     places = sorted({round(place * (total - 1) / max(1, sample - 1)) for place in range(min(sample, total))})
     start = time.perf_counter()
@@ -314,7 +314,7 @@ def plan(context: Context, workers: int | None = None, sample: int = 8) -> Plan:
 
 
 def _digest(context: Context) -> str:
-    """Changes when the data could come out otherwise."""
+    """A digest of the files of the study's data: other data gives other rows."""
     if not context.real:
         return "generated"
     digest = hashlib.sha256()

@@ -1,4 +1,4 @@
-"""One experiment: a run of a scenario that becomes a row. It writes nothing and needs nobody."""
+"""One experiment: a run of a scenario that becomes a row. It writes no file, so that any process can run it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -18,8 +18,6 @@ from paceline.studies.designs import Design, Experiments
 from paceline.studies.factors import Point
 
 if TYPE_CHECKING:
-    from paceline.outputs import OutputFolder
-    from paceline.result import Result
     from paceline.studies.definition import Study
 
 Parameter = tuple[bool | int | float | str | None, str | None]
@@ -27,14 +25,14 @@ Parameter = tuple[bool | int | float | str | None, str | None]
 
 
 class Row(msgspec.Struct, array_like=True):
-    """What a run gave; what its definition says of the experiment is not repeated in it."""
+    """What a run gave. What the study's definition says of the experiment is not repeated in it."""
 
     index: int
-    """Its place in the study, from 0."""
+    """The number of the experiment in its study, from 0."""
     seed: int | None = None
     error: str | None = None
     died: bool = False
-    """Whether its worker process died of it: it is tried again when the study is resumed."""
+    """Whether its worker process died while it ran: it is tried again when the study is resumed."""
     metrics: dict[str, float | None] = {}
     parameters: dict[str, Parameter] = {}
     """Those that differ from the study's first experiment."""
@@ -70,7 +68,7 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Context:
-    """A study with where its data is: what every worker needs."""
+    """A study, and the folders of its data: what every worker needs."""
 
     study: Study
     data: tuple[str, ...]
@@ -144,11 +142,11 @@ def measured(context: Context, index: int) -> tuple[Row, Files]:
     if experiment.plots is None:
         return row, {}
     row.summary = dict(_leaves(result.summary))
-    return row, files_of(result, experiment.plots)
+    return row, result.files(plots=experiment.plots)
 
 
 def died(index: int) -> tuple[Row, Files]:
-    """The row of an experiment whose worker died of it."""
+    """The row of an experiment whose worker process died while it ran."""
     return Row(index, error="the worker process died of it, twice", died=True), {}
 
 
@@ -156,25 +154,6 @@ def differing(own: Mapping[str, Parameter], usual: Mapping[str, Parameter]) -> d
     """The parameters that are not as usual; None for one that is not there."""
     found = {path: value for path, value in own.items() if usual.get(path) != value}
     return found | dict.fromkeys((path for path in usual if path not in own), (None, None))
-
-
-class _Files:
-    """Stands for a folder of outputs where a run is far from the disk."""
-
-    def __init__(self) -> None:
-        self.path = Path()
-        self.content: Files = {}
-
-    def stage(self, name: str, content: bytes | str) -> Path:
-        self.content[name] = content.encode() if isinstance(content, str) else content
-        return Path(name)
-
-
-def files_of(result: Result, plots: tuple[str, ...]) -> Files:
-    """The outputs of a run: summary, time series, scenario and pictures."""
-    files = _Files()
-    result.stage(cast("OutputFolder", files), plots=plots)
-    return files.content
 
 
 def _leaves(tree: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:

@@ -20,7 +20,7 @@ VERDICTS = (HOLDS, IN_DIRECTION, DOES_NOT_HOLD, NOT_JUDGED, NO_DATA, NO_FIGURE)
 
 
 class Rule(Named, frozen=True, kw_only=True):
-    """How far ours may be from what was published."""
+    """How far our figure may be from the published one."""
 
     help: str
     judged: bool = True
@@ -28,7 +28,7 @@ class Rule(Named, frozen=True, kw_only=True):
     """Whether `holds` and `direction` are in the figure's unit, not parts of the published number."""
     holds: float | None = None
     direction: float | Literal["sign"] | None = None
-    """How far off ours still holds in direction; `sign`: whenever it has the published number's sign."""
+    """The distance up to which our figure holds in direction; `sign`: if it has the published number's sign."""
     between: tuple[float, float] | None = None
     direction_between: tuple[float, float] | None = None
     """Where ours must lie to hold, and to hold in direction, where no number was published."""
@@ -44,7 +44,7 @@ class Rule(Named, frozen=True, kw_only=True):
             raise ValueError("found holds above direction, expected at most that")
 
     def verdict(self, published: float | None, ours: float | None) -> str:
-        """Whether ours holds."""
+        """The verdict on our figure."""
         if not self.judged:
             return NOT_JUDGED
         if ours is None:

@@ -54,75 +54,76 @@ class Metric(Named, frozen=True, kw_only=True, tag_field="kind"):
             found = [value for table in tables for value in (table.values() if key == "*" else (table[key],))]
         return [float(value) for value in found if isinstance(value, (int, float))]
 
-    def _frame(
-        self, result: Result, columns: Sequence[str], mean_over: float | None = None, largest_of: float | None = None
-    ) -> pd.DataFrame:
-        """The frame that holds the columns, the flows' or else the links'.
-
-        Averaged over the past `mean_over` seconds, or one row with the largest values per `largest_of` seconds.
-        """
+    def _frame(self, result: Result, columns: Sequence[str]) -> pd.DataFrame:
+        """The frame that holds the columns, the flows' or else the links'."""
         frame = result.flows if columns[0] in result.flows else result.links
         for column in columns:
             if column not in frame:
                 known = [str(name) for name in (*result.flows, *result.links)]
                 raise DefinitionError(f"metrics.{self.name}", f"found column {column!r}, {one_of(column, known)}")
-        if largest_of is not None:
-            return frame.groupby(_blocks(frame["time_s"], largest_of))[["time_s", *columns]].max()
-        if mean_over is None:
+        return frame
+
+
+class _Sampled(Metric, frozen=True, kw_only=True):
+    """A figure of columns of the time series, which may be smoothed before."""
+
+    mean_over: float | None = None
+    """Each value is averaged with those of so many seconds before it."""
+    largest_of: float | None = None
+    """Only the largest value of each such span of seconds counts."""
+
+    def _frame(self, result: Result, columns: Sequence[str]) -> pd.DataFrame:
+        frame = super()._frame(result, columns)
+        if self.largest_of is not None:
+            return frame.groupby(_blocks(frame["time_s"], self.largest_of))[["time_s", *columns]].max()
+        if self.mean_over is None:
             return frame
-        averaged = {column: moving_mean(frame["time_s"], frame[column], mean_over) for column in columns}
-        return frame.assign(**averaged)
+        return frame.assign(**{one: moving_mean(frame["time_s"], frame[one], self.mean_over) for one in columns})
 
 
-class Series(Metric, frozen=True, kw_only=True, tag="series"):
+class Series(_Sampled, frozen=True, kw_only=True, tag="series"):
     """A statistic of a column of the time series."""
 
     column: str
     statistic: Statistic
     spans: tuple[Span, ...] | None = None
-    mean_over: float | None = None
-    largest_of: float | None = None
 
     def compute(self, result: Result) -> float | None:
-        rows = _within(self._frame(result, [self.column], self.mean_over, self.largest_of), self.spans)
+        rows = _within(self._frame(result, [self.column]), self.spans)
         return statistic(rows[self.column], self.statistic)
 
 
-class SeriesRatio(Metric, frozen=True, kw_only=True, tag="series-ratio"):
+class SeriesRatio(_Sampled, frozen=True, kw_only=True, tag="series-ratio"):
     """A statistic of a column in a second span over that in a first."""
 
     column: str
     statistic: Statistic
     first: Span
     second: Span
-    mean_over: float | None = None
-    largest_of: float | None = None
 
     def compute(self, result: Result) -> float | None:
-        frame = self._frame(result, [self.column], self.mean_over, self.largest_of)
+        frame = self._frame(result, [self.column])
         first, second = (
             statistic(_span(frame, *span)[self.column], self.statistic) for span in (self.first, self.second)
         )
         return second / first if first and second is not None else None
 
 
-class Difference(Metric, frozen=True, kw_only=True, tag="difference"):
+class Difference(_Sampled, frozen=True, kw_only=True, tag="difference"):
     """The mean distance of two columns, as a part of the first's mean."""
 
     a: str
     b: str
     spans: tuple[Span, ...] | None = None
-    mean_over: float | None = None
-    largest_of: float | None = None
 
     def compute(self, result: Result) -> float | None:
-        rows = _within(self._frame(result, [self.a, self.b], self.mean_over, self.largest_of), self.spans)
+        rows = _within(self._frame(result, [self.a, self.b]), self.spans)
         mean = float(rows[self.a].mean())
         return float((rows[self.a] - rows[self.b]).abs().mean()) / mean if mean else None
 
 
 class Correlation(Metric, frozen=True, kw_only=True, tag="correlation"):
-    """Of two columns, each averaged over `smooth` seconds so that single frames do not hide what they follow."""
+    """The correlation of two columns, each averaged over `smooth` seconds so that single frames do not hide it."""
 
     a: str
     b: str
@@ -173,9 +174,9 @@ class Until(Metric, frozen=True, kw_only=True, tag="until"):
     start: float
     window: float
     of_capacity: dict[str, tuple[float, float]]
-    """Between which parts of the capacity each column stays."""
+    """By column, the lowest and the highest part of the capacity that its mean may have."""
     below: dict[str, float] = {}
-    """Below which value each column stays."""
+    """By column, the value that its mean stays below."""
 
     def compute(self, result: Result) -> float | None:
         columns = [*self.of_capacity, *self.below]
@@ -195,7 +196,7 @@ class Frames(Metric, frozen=True, kw_only=True, tag="frames"):
 
     statistic: Annotated[str, Meta(pattern=r"^(min|max|mean|sum|count|p[0-9]{1,2}|length|encoded-loss)$")]
     first_frames: int = 0
-    """Of `encoded-loss`: how many frames it looks at."""
+    """How many frames `encoded-loss` looks at."""
 
     def compute(self, result: Result) -> float | None:
         import pandas as pd
@@ -210,7 +211,7 @@ class Frames(Metric, frozen=True, kw_only=True, tag="frames"):
         return statistic(pd.Series(source.sizes), self.statistic)
 
     def _encoded_loss(self, result: Result, sizes: Sequence[float], fps: float) -> float | None:
-        """By which part the first frames were encoded smaller than the trace holds them."""
+        """By which part the first frames were encoded smaller than they are in the trace."""
         encoded = statistic(_span(result.flows, 0.0, self.first_frames / fps)["frame_bytes"], "mean")
         whole = sum(sizes[: self.first_frames]) / self.first_frames
         return None if encoded is None else 1.0 - encoded / whole

@@ -201,7 +201,7 @@ class Curves(Picture, frozen=True, kw_only=True, tag="curves"):
     levels: tuple[Value, ...] = ()
     panels: tuple[Panel, ...]
     beside: str = "measured elsewhere"
-    """What the dashed lines are."""
+    """What the legend calls the dashed lines."""
 
     def __post_init__(self) -> None:
         if not self.panels:

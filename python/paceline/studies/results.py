@@ -1,9 +1,10 @@
-"""results.parquet: a row for each experiment, with typed columns; what is the same in all rows stands in it once."""
+"""results.parquet: a row for each experiment, with typed columns; parameters that all rows share stand in it once."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -11,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from paceline import _core
+from paceline import _core, disk
 from paceline.errors import OutputError
-from paceline.studies import disk
 from paceline.studies.experiment import Context, Parameter, Row
 from paceline.studies.rows import is_number
 from paceline.studies.store import FOLDER, writing
@@ -30,7 +30,7 @@ LEADING = (
 )  # fmt: skip
 """The first columns; then the factors, the metrics, further figures and the scenario's parameters."""
 CONSTANTS = b"paceline.parameters"
-"""The metadata of the file that has the parameters which are the same in all rows, each with its unit."""
+"""The key of the file's metadata with the parameters that all rows share, each with its unit."""
 _FORMAT: dict[str, Any] = {"compression": "zstd", "write_page_checksum": True}
 
 
@@ -41,13 +41,18 @@ class Schema:
         self._context = context
         self._parameters: dict[str, set[tuple[type, str | None]]] = {}
         self._summary: dict[str, set[type]] = {}
+        self._places: dict[str, tuple[int, int]] = {}
+        """Of each figure of the summary the first experiment that has it, and its place there: the order of columns."""
 
     def learn(self, row: Row) -> None:
         """Takes notice of the columns that a row has."""
         for path, (value, unit) in row.parameters.items():
-            self._parameters.setdefault(path, set()).add((type(value), unit))
-        for path, value in row.summary.items():
+            # A record says null for infinity.
+            kind = type(None) if isinstance(value, float) and not math.isfinite(value) else type(value)
+            self._parameters.setdefault(path, set()).add((kind, unit))
+        for place, (path, value) in enumerate(row.summary.items()):
             self._summary.setdefault(path, set()).add(type(value))
+            self._places[path] = min(self._places.get(path, (row.index, place)), (row.index, place))
 
     def arrow(self) -> pa.Schema:
         """As Arrow knows it: units stand in the metadata of the columns, constants in that of the file."""
@@ -60,8 +65,8 @@ class Schema:
             kind = pa.float64() if is_number(factor) else pa.string()
             fields.append(pa.field(f"factor.{name}", kind, metadata=_unit(factor.unit)))
         fields += [pa.field(f"metric.{name}", pa.float64()) for name in study.metrics]
-        for path, kinds in self._summary.items():
-            fields.append(pa.field(f"summary.{path}", _kind({(kind, None) for kind in kinds})))
+        for path in sorted(self._summary, key=self._places.__getitem__):
+            fields.append(pa.field(f"summary.{path}", _kind({(kind, None) for kind in self._summary[path]})))
         for path in sorted(self._parameters):
             kinds_of = self._parameters[path] | {(type(value), unit) for value, unit in [usual.get(path, (None, None))]}
             kind = _kind(kinds_of)

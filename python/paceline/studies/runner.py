@@ -25,12 +25,12 @@ Outcome = TypeVar("Outcome")
 AHEAD = 4
 """Items per worker that are handed out before the first of them is finished."""
 IDLE_S = 0.25
-"""So long nothing is finished before `idle` is called."""
+"""Seconds without a finished item after which `idle` is called."""
 BATCH_S = 0.5
-"""Items go to a cluster in batches that take about so long."""
+"""Seconds that a batch of items takes on a cluster, about."""
 LARGEST_BATCH = 64
 DEATHS_IN_A_ROW = 3
-"""As many items in a row that end their worker are no bad items: something is wrong with the machine."""
+"""If this many items in a row end their worker process, the fault is the machine's, not theirs."""
 
 
 def cores() -> int:
@@ -53,7 +53,7 @@ class Runner(Generic[Context, Item, Outcome]):
     ) -> None:
         """One process per core unless `workers` says how many, and none more than there are items (`most`).
 
-        `died` gives the outcome of an item that ends its process, twice.
+        `died` gives the outcome of an item whose worker process died both times that it was tried.
         """
         self._work = (function, context, died)
         self._dask = dask
@@ -61,55 +61,34 @@ class Runner(Generic[Context, Item, Outcome]):
         """Called now and then while nothing is finished."""
         wanted = workers or cores()
         count = wanted if most is None else min(wanted, max(1, most))
-        self._processes = None if dask is not None or count == 1 else Processes(function, context, count, died)
+        self._pool = None if dask is not None or count == 1 else _Pool(count, function, context)
 
     def __enter__(self) -> Runner[Context, Item, Outcome]:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
-        if self._processes is not None:
-            self._processes.__exit__(kind, *rest)
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if self._pool is not None:
+            if kind is not None:
+                self._pool.kill()
+            self._pool.close()
 
     def run(self, items: Iterable[Item]) -> Iterator[tuple[Item, Outcome]]:
-        """Every item with its outcome, in the order in which they are finished."""
-        function, context, died = self._work
-        if self._dask is not None:
-            return on_dask(function, context, items, self._dask, died)
-        if self._processes is not None:
-            return self._processes.run(items, self.idle)
-        return ((item, function(context, item)) for item in items)
+        """Every item with its outcome, in the order in which they are finished.
 
-
-class Processes(Generic[Context, Item, Outcome]):
-    """Processes of this machine that stay until the `with` block ends.
-
-    When one dies, the items that were under way run again, each alone; one that ends its process even so has the
-    outcome that `died` says.
-    """
-
-    def __init__(
-        self,
-        function: Callable[[Context, Item], Outcome],
-        context: Context,
-        workers: int,
-        died: Callable[[Item], Outcome],
-    ) -> None:
-        self._pool = _Pool(workers, function, context)
-        self._died = died
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is not None:
-            self._pool.kill()
-        self._pool.close()
-
-    def run(self, items: Iterable[Item], idle: Callable[[], None]) -> Iterator[tuple[Item, Outcome]]:
-        """Every item with its outcome, in the order in which they are finished; `idle` is called while none is.
+        When a process of this machine dies, the items that were under way run again, each alone. An item that ends its
+        process even so gets the outcome that `died` gives.
 
         Raises:
             WorkerDied: Too many processes died in a row.
         """
-        pool = self._pool
-        rest = iter(items)
+        function, context, died = self._work
+        if self._dask is not None:
+            return on_dask(function, context, items, self._dask, died)
+        if self._pool is not None:
+            return self._spread(self._pool, iter(items))
+        return ((item, function(context, item)) for item in items)
+
+    def _spread(self, pool: _Pool, rest: Iterator[Item]) -> Iterator[tuple[Item, Outcome]]:
         suspects: deque[Item] = deque()
         deaths = 0
         while True:
@@ -118,18 +97,18 @@ class Processes(Generic[Context, Item, Outcome]):
             if suspects and not pool.running:
                 item = suspects.popleft()
                 pool.submit(item)
-                [(item, outcome)] = pool.finished(idle)
+                [(item, outcome)] = pool.finished(self.idle)
                 deaths = deaths + 1 if isinstance(outcome, _Dead) else 0
                 if isinstance(outcome, _Dead):
                     pool.renew()
                     if deaths == DEATHS_IN_A_ROW:
                         raise WorkerDied("worker processes die, one after the other: is there memory enough?")
-                    outcome = self._died(item)
+                    outcome = self._work[2](item)
                 yield item, outcome
                 continue
             if not pool.running:
                 return
-            for item, outcome in pool.finished(idle):
+            for item, outcome in pool.finished(self.idle):
                 if isinstance(outcome, _Dead):
                     suspects.append(item)
                 else:
@@ -236,8 +215,8 @@ def on_dask(
 ) -> Iterator[tuple[Item, Outcome]]:
     """Every item on a worker of the Dask cluster whose scheduler listens at `address`.
 
-    Dask itself runs again what was under way on a worker that died. Where that happens to a batch again and again, each
-    of its items goes alone; one that ends its worker even so has the outcome that `died` says.
+    Dask itself runs again what was under way on a worker that died. If that happens to a batch again and again, each of
+    its items goes alone. An item that ends its worker even so gets the outcome that `died` gives.
     """
     try:
         distributed: Any = import_module("distributed")

@@ -37,15 +37,15 @@ class Found:
 
     search: Search
     factors: tuple[Factor, ...]
-    """Those that it varied."""
+    """The factors that it varied."""
     objectives: tuple[str, ...]
-    """Those it went by, or the margin."""
+    """The objectives that it optimised, or the margin."""
     trials: list[Trial]
     front: list[int]
     """The numbers of the trials that no other beats in all objectives of the search."""
     baselines: dict[str, Trial]
     picks: dict[str, Trial | None]
-    """None where no set keeps what it must."""
+    """The chosen sets; None where no set is good enough."""
 
     @property
     def title(self) -> str:
@@ -97,7 +97,7 @@ def explore(bench: Bench, search: Search, measurements: Measurements, total: int
 
 
 def _baselines(search: Search, kept: dict[int, Measured]) -> list[Measured]:
-    """The first trials; a search without them would have nothing to be ahead of."""
+    """The first trials; without them a search has nothing to compare its sets with."""
     for number, name in enumerate(search.baselines):
         if kept[number].error:
             raise ExperimentError(f"searches.{search.name}.baselines.{name!r}: {kept[number].error}")
@@ -126,7 +126,7 @@ def _within(factors: Sequence[Factor], point: Point) -> Point:
 
 
 def _choose(tuning: Tuning, pick: Pick, trials: Sequence[Trial], baselines: dict[str, Trial]) -> Trial | None:
-    """The set that the pick asks for; the earliest of equals."""
+    """The set that the pick chooses; of equal ones the earliest."""
     able = [trial for trial in trials if trial.objectives]
     if pick.beside is not None:
         able = [trial for trial in able if _keeps(tuning, pick, trial, baselines[pick.beside])]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from paceline.studies.definition import Study
 
 LEVELS = 4
-"""Of the grid on which Morris' trajectories walk."""
+"""Number of levels of the grid that Morris' trajectories move on."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Effect:
 
     @property
     def mean(self) -> float:
-        """Over the objectives: by this the parameters are ranked."""
+        """The mean effect over the objectives, by which the parameters are ranked."""
         return sum(effect.value for effect in self.effects.values()) / len(self.effects)
 
 
@@ -57,14 +57,14 @@ class Indices:
 
     factor: str
     first: dict[str, Estimate]
-    """Alone."""
+    """By objective, the part that the parameter explains by itself."""
     total: dict[str, Estimate]
-    """Alone and in company."""
+    """By objective, the part that it explains together with its interactions."""
 
 
 @dataclass(frozen=True)
 class SensitivityResult:
-    """What matters."""
+    """The ranking of a search's parameters."""
 
     study: Study
     search: Search
@@ -72,7 +72,7 @@ class SensitivityResult:
     ranking: list[Effect]
     """All parameters, that of the largest effect first."""
     sobol: list[Indices]
-    """Of the first of them."""
+    """Sobol's indices of the first of them."""
     failed: int
     """Sets that could not be run; each objective counts as the worst that was seen."""
 

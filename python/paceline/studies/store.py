@@ -1,4 +1,4 @@
-"""Finished rows on disk, so that a study killed at any moment loses none of them and repeats none.
+"""Finished rows on disk: a study that is killed at any moment loses none of them and repeats none.
 
 A folder has one `Store`, held by one process at a time through a lock. Rows stand in journals of `PART` experiments
 each. A record is a line of its own with a checksum, so that a damaged one costs itself only; it counts as finished when
@@ -22,18 +22,17 @@ from typing import Any
 
 import msgspec
 
-from paceline import _core
+from paceline import _core, disk
 from paceline.errors import OutputError, StudyError
-from paceline.studies import disk
 from paceline.studies.experiment import Files, Row
 
 PART = 4096
 """Experiments in a journal."""
 COMMIT_S = 0.25
-"""Rows wait at most so long for the disk while others come."""
+"""Seconds after which rows are brought to the disk while others come."""
 FOLDER = ".study"
 _EARLIER = (".sweep", ".rows", ".tune")
-"""Where versions before this one kept their rows."""
+"""Folders in which earlier versions kept their rows."""
 _OUTPUTS = ("results.parquet", "trials.parquet", "sensitivity.csv")
 
 _encode, _decode = msgspec.json.Encoder().encode, msgspec.json.Decoder(Row).decode
@@ -142,7 +141,6 @@ class Store:
         folder = self.out / "experiments" / name
         for file, content in files.items():
             with writing(folder / file):
-                (folder / file).parent.mkdir(parents=True, exist_ok=True)
                 disk.write(folder / file, content)
 
 
@@ -154,7 +152,7 @@ class Table:
         self._open: dict[int, int] = {}
         """The descriptors of the journals that are written."""
         self._done: dict[int, set[int]] = {}
-        """Of the parts that are begun: which experiments are finished."""
+        """By journal that is not complete, the experiments in it that are finished."""
         self._complete: set[int] = set()
         self._waiting: list[Row] = []
         self._committed = 0.0
@@ -251,7 +249,7 @@ class Table:
             self.commit()
 
     def commit(self) -> None:
-        """Brings what was added to the disk, from when on it is finished."""
+        """Brings what was added to the disk; from then on it counts as finished."""
         for part in {row.index // PART for row in self._waiting}:
             with writing(self._path(part)):
                 disk.sync(self._open[part])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from paceline.studies.factors import Factor
 from paceline.studies.rows import is_number
 from paceline.studies.spec import Named, Value, expect_known
-from paceline.studies.words import estimate, three
+from paceline.studies.words import estimate, markdown, three
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from paceline.studies.rows import Rows
 
 MANY = 12
-"""From so many different values of a factor on, its rows are taken together in four groups of equal size."""
+"""If a factor has more different values than this, its rows are averaged in four groups of equal size."""
 
 
 class Table(Named, frozen=True, kw_only=True):
@@ -28,14 +28,14 @@ class Table(Named, frozen=True, kw_only=True):
     rows: str
     """The factor that has a line for each level."""
     levels: tuple[Value, ...] = ()
-    """Of the rows, in their order; all of the factor's unless given."""
+    """The levels that have a line, in this order; all of the factor's unless given."""
     columns: str | None = None
     """The factor that has a column for each level; None: a column for each metric."""
     metric: str | None = None
     metrics: dict[str, str] = {}
     """Headings by metric."""
     beside: str | None = None
-    """Runs of the same, shown in brackets."""
+    """Rows of the same points from elsewhere, such as recorded runs; their figures stand in brackets."""
 
     def __post_init__(self) -> None:
         if (self.metric is None) == (not self.metrics) or (self.metric is None) != (self.columns is None):
@@ -58,8 +58,7 @@ class Table(Named, frozen=True, kw_only=True):
         ours, theirs = rows.frame(self.of), None if self.beside is None else rows.frame(self.beside)
         factor = factors[self.rows]
         columns = self._columns(ours, factors)
-        lines = [f"| {factor.label} | {' | '.join(heading for heading, _, _ in columns)} |"]
-        lines.append("|---" * (len(columns) + 1) + "|")
+        lines = []
         for label, ours_of, theirs_of in _groups(factor, self.levels, ours, theirs):
             cells = []
             for _, metric, level in columns:
@@ -68,8 +67,8 @@ class Table(Named, frozen=True, kw_only=True):
                     cell += _recorded(self._at(theirs_of, level), metric)
                 cells.append(cell.strip())
             if any(cells):
-                lines.append(f"| {label} | {' | '.join(cells)} |")
-        return "\n".join(lines) + "\n"
+                lines.append([label, *cells])
+        return markdown([factor.label, *(heading for heading, _, _ in columns)], lines)
 
     def _columns(self, rows: pd.DataFrame, factors: Mapping[str, Factor]) -> list[tuple[str, str, Any]]:
         """Heading, metric, and the level of `columns` of each column."""

@@ -17,7 +17,7 @@ from paceline.studies.store import Table
 from paceline.studies.tuning import Bench, Search, Tuning
 
 Runs = dict[str, dict[str, float]]
-"""Of each condition each metric."""
+"""What the runs of a set gave: by condition, then by the name of the metric."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Measured:
     """Why there are no runs."""
 
     def objectives(self, tuning: Tuning, conditions: Sequence[str]) -> dict[str, float]:
-        """The objectives, taken together over these conditions."""
+        """The mean of each objective over these conditions."""
         return {
             name: objective.of([self.runs[condition][name] for condition in conditions])
             for name, objective in tuning.objectives.items()
@@ -63,7 +63,7 @@ def run(bench: Bench, task: Task) -> Row:
 
 
 def died(task: Task) -> Row:
-    """The row of a run whose worker died of it."""
+    """The row of a run whose worker process died while it ran."""
     error = f"{task.condition}: the worker process died of it, twice"
     return Row(task.index, error=error, died=True, parameters={name: (value, None) for name, value in task.point})
 
@@ -134,7 +134,7 @@ class Measurements:
                 yield Task(index, self._search.name, condition, tuple(point.items()))
 
     def _gather(self, number: int, point: Point) -> bool:
-        """Takes a set's rows together once all are there."""
+        """Puts a set's rows together once all are there."""
         first = number * len(self._conditions)
         rows = [self._rows.get(first + place) for place in range(len(self._conditions))]
         found = [row for row in rows if row is not None]

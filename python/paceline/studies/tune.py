@@ -55,7 +55,7 @@ class TuningResult:
     tuning: Tuning
     out: Path
     judged: dict[str, Judged]
-    """Of each search."""
+    """By search, what it found."""
 
     @property
     def report(self) -> Path:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from paceline.studies.definition import Study
 
 MARGIN = "margin"
-"""In place of an objective: the least mean by which a set is ahead of a baseline in what is judged, where a large lead
-under one condition does not make up for being behind under others."""
+"""Stands for an objective: a set's smallest mean lead over any baseline in any judged objective. A large lead under one
+condition does not make up for being behind under others."""
 _MEASURED = ("name", "scenario", "factors", "metrics", "training", "objectives", "sensitivity")
 """Keys that the measurements of a search depend on; its own definition and its conditions come to them."""
 _UNMEASURED_OF_SEARCH = ("title", "like", "picks", "trials")
@@ -33,7 +33,7 @@ Several = Annotated[int, Meta(ge=2)]
 
 
 class Objective(Named, frozen=True, kw_only=True):
-    """What is wanted of a metric, taken together over conditions."""
+    """Whether more or less of a metric is wanted, and how it is averaged over conditions."""
 
     want: Literal["more", "less"]
     mean: Literal["geometric", "arithmetic"] = "geometric"
@@ -58,7 +58,7 @@ class Objective(Named, frozen=True, kw_only=True):
         return np.log(np.asarray(values, dtype=float) + self.floor) if self.geometric else np.asarray(values, float)
 
     def of(self, values: Any) -> float:
-        """The metric taken together."""
+        """The mean of the metric over conditions."""
         import numpy as np
 
         mean = float(np.mean(self.scores(values)))
@@ -66,14 +66,14 @@ class Objective(Named, frozen=True, kw_only=True):
 
 
 class Pick(Named, frozen=True, kw_only=True):
-    """Which set of the front becomes a profile."""
+    """A rule that chooses one of the sets that were tried."""
 
     best: str
     """The objective in which it is best, or `margin`."""
     beside: str | None = None
     """The baseline that it must keep up with."""
     keeps: dict[str, float] = {}
-    """In which objectives, and to which part."""
+    """By objective, the part of the baseline's value that is good enough."""
 
     def __post_init__(self) -> None:
         if (self.beside is None) != (not self.keeps):
@@ -84,25 +84,25 @@ class Judgement(Spec, frozen=True, kw_only=True):
     """When a set beats another."""
 
     objectives: Annotated[tuple[str, ...], Meta(min_length=1)]
-    """In all of these."""
+    """The set must be ahead in all of these."""
     confidence: Annotated[float, Meta(ge=0.5, lt=1)] = 0.95
-    """Of the interval of the paired difference that must exclude zero."""
+    """Confidence of the interval of the paired difference, which must exclude zero."""
 
 
 class Sensitivity(Spec, frozen=True, kw_only=True):
     """How the parameters are ranked."""
 
     trajectories: Several = 20
-    """Of Morris' screening."""
+    """Number of trajectories of Morris' screening."""
     keep: Count = 8
-    """The highest-ranked that get Sobol indices."""
+    """How many of the highest-ranked parameters get Sobol indices."""
     samples: Several = 64
-    """Base sample of Sobol's indices, a power of two."""
+    """Size of the base sample for Sobol's indices, a power of two."""
     seed: Seed = 1
 
 
 class Search(Named, frozen=True, kw_only=True):
-    """One search: what it varies under which circumstances, and beside whom its finds are judged."""
+    """One search: the factors that it varies, what it optimises, and the baselines that its finds are judged by."""
 
     title: str = ""
     like: str | None = None
@@ -111,7 +111,7 @@ class Search(Named, frozen=True, kw_only=True):
     leave: tuple[str, ...] = ()
     """Factors that it does not vary."""
     objectives: tuple[str, ...] = ()
-    """Those it goes by, or the margin; all unless given."""
+    """The objectives that it optimises, or `margin`; all unless given."""
     algorithm: Literal["nsga2", "tpe", "cma-es"] = "nsga2"
     trials: Count = 1000
     population: Several = 50
@@ -151,9 +151,9 @@ class Tuning:
     judgement: Judgement
     searches: dict[str, Search]
     factors: dict[str, tuple[Factor, ...]]
-    """Those that each search varies."""
+    """By search, the factors that it varies."""
     picks: dict[str, dict[str, Pick]]
-    """Of each search."""
+    """By search, its picks by name."""
     sensitivity: Sensitivity
     measured: dict[str, dict[str, Any]]
     """What the runs of each search depend on besides their conditions, as plain data."""
@@ -254,7 +254,7 @@ def _check_search(
         expect_known(f"{where}.objectives", objective, (*objectives, MARGIN))
     if search.algorithm == "cma-es" and len(search.objectives or objectives) > 1:
         count = len(search.objectives or objectives)
-        raise DefinitionError(f"{where}.objectives", f"found {count}, expected one: CMA-ES goes by a single one")
+        raise DefinitionError(f"{where}.objectives", f"found {count}, expected one: CMA-ES optimises a single one")
     if not search.baselines:
         raise DefinitionError(f"{where}.baselines", "found none, expected sets to judge the finds beside")
     if search.population < len(search.baselines):
@@ -270,7 +270,7 @@ def _check_search(
 
 @dataclass(frozen=True)
 class Bench:
-    """The searches of a study with where its data is: what every worker needs."""
+    """The searches of a study, and the folders of its data: what every worker needs."""
 
     study: Study
     tuning: Tuning
@@ -289,7 +289,7 @@ class Bench:
         return ScenarioText(self.study.scenarios[file], str(self.study.folder / file), list(self.data), overrides, None)
 
     def objectives(self, search: Search) -> tuple[str, ...]:
-        """What a search goes by."""
+        """What a search optimises."""
         return search.objectives or tuple(self.tuning.objectives)
 
     def identity(self, search: Search, conditions: Sequence[str]) -> dict[str, Any]:

@@ -1,11 +1,11 @@
-"""How figures are written: as numbers of few digits, with their intervals, and as verdicts in words."""
+"""How figures are written: numbers of few digits with their intervals, comparisons and verdicts as tables."""
 
 from __future__ import annotations
 
 import csv
 import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,7 +24,7 @@ class Estimate:
 
     mean: float
     half: float | None
-    """None of a single run."""
+    """Half the width of the interval; None of a single run."""
     count: int
 
     def __str__(self) -> str:
@@ -60,6 +60,12 @@ def short(value: float | None) -> str:
     return "" if value is None else f"{value:.4g}"
 
 
+def markdown(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table."""
+    lines = ["| " + " | ".join(cells) + " |" for cells in (heading, *rows)]
+    return "\n".join([lines[0], "|---" * len(heading) + "|", *lines[1:]]) + "\n"
+
+
 def _six(value: float | None) -> str:
     return "" if value is None else f"{value:.6g}"
 
@@ -84,8 +90,7 @@ def verdict_markdown(lines: list[Comparison]) -> str:
     """How many figures hold, and each that is judged, as a Markdown table."""
     counts = {verdict: sum(line.verdict == verdict for line in lines) for verdict in VERDICTS}
     said = "; ".join(f"{verdict}: {count}" for verdict, count in counts.items() if count)
-    text = [f"Of {len(lines)} published figures and claims: {said}.", ""]
-    text += ["| where | what | published | ours | difference | verdict |", "|---|---|---|---|---|---|"]
+    rows = []
     for line in lines:
         row = line.published
         percent = "" if line.difference_percent is None else f"{line.difference_percent:+.1f} %"
@@ -97,8 +102,9 @@ def verdict_markdown(lines: list[Comparison]) -> str:
             percent,
             line.verdict,
         )
-        text.append("| " + " | ".join(cells) + " |")
-    return "\n".join(text) + "\n"
+        rows.append(cells)
+    heading = ("where", "what", "published", "ours", "difference", "verdict")
+    return f"Of {len(lines)} published figures and claims: {said}.\n\n{markdown(heading, rows)}"
 
 
 def claims_markdown(lines: list[Comparison]) -> str:
@@ -110,10 +116,8 @@ def claims_markdown(lines: list[Comparison]) -> str:
         unit = f" {line.published.unit}" if line.published.unit else ""
         ours = f" ({line.ours:.3g}{unit})" if line.ours is not None else ""
         statements.setdefault(line.published.statement, {})[line.published.where] = f"{line.verdict}{ours}"
-    text = [f"| claim | {' | '.join(places)} |", "|---" * (len(places) + 1) + "|"]
-    for statement, verdicts in statements.items():
-        text.append(f"| {statement} | {' | '.join(verdicts.get(place, '') for place in places)} |")
-    return "\n".join(text) + "\n"
+    rows = ([statement, *(found.get(place, "") for place in places)] for statement, found in statements.items())
+    return markdown(["claim", *places], rows)
 
 
 _MARKS = re.compile(

@@ -1,4 +1,4 @@
-"""The only calls by which a study changes what is on disk: one place to see, and to let fail, every write."""
+"""The only calls that write files: one place to see, and to let fail, every write."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import Path
 
 def append(descriptor: int, content: bytes) -> None:
     """Appends all of it, or raises."""
-    written = os.write(descriptor, content)
-    if written != len(content):
-        raise OSError(28, "No space left on device")
+    rest = memoryview(content)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
 
 
 def sync(descriptor: int) -> None:
@@ -33,9 +33,10 @@ def replace(temporary: Path, target: Path) -> None:
     sync_folder(target.parent)
 
 
-def write(target: Path, content: bytes) -> None:
-    """A file with this content: a reader sees the old one or the new one, never a part."""
-    temporary = target.with_name(f".{target.name}.part")
+def write_beside(target: Path, content: bytes) -> Path:
+    """A file with this content under a temporary name beside its target, on the disk, with its folder."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
         try:
@@ -43,6 +44,16 @@ def write(target: Path, content: bytes) -> None:
             sync(descriptor)
         finally:
             os.close(descriptor)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    return temporary
+
+
+def write(target: Path, content: bytes) -> None:
+    """A file with this content: a reader sees the old one or the new one, never a part."""
+    temporary = write_beside(target, content)
+    try:
         replace(temporary, target)
     except BaseException:
         temporary.unlink(missing_ok=True)
