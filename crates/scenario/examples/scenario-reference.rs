@@ -29,6 +29,7 @@ fn tables(wanted: &str) -> Result<String, String> {
         "noises" => registry::noises(),
         "playouts" => registry::playouts(),
         "sources" => registry::sources(),
+        "tables" => registry::tables(),
         "generators" => registry::generators(),
         "traces" => registry::traces(),
         "transports" => registry::transports(),

@@ -7,20 +7,12 @@
 //! an error.
 
 use crate::error::{Place, ScenarioError, nearest};
-use crate::schema;
+use crate::rate::MmwaveSpec;
+use crate::schema::{self, LimitKeys, keys};
+use crate::source::{FramesSpec, LadderSpec};
 use crate::spec::Scenario;
+use paceline_units::param::Spec;
 use toml_edit::{DocumentMut, InlineTable, Item, Key, TableLike, Value};
-
-/// Keys of which one excludes the others; the first of a path is the table they are in.
-const GROUPS: [&[&str]; 7] = [
-    &["limit", "packets", "bytes"],
-    &["file", "generator"],
-    &["ladder", "generator"],
-    &["ladder", "rates"],
-    &["steps", "trace", "generator"],
-    &["source", "streams"],
-    &["preset", "states"],
-];
 
 /// A key as a dotted path spells it: quoted only if it must be.
 pub(crate) fn quoted_key(key: &str) -> String {
@@ -127,12 +119,22 @@ fn describe(item: &Item) -> String {
     }
 }
 
+/// What is declared of the keys in the table at `way`, as far as some of them exclude others.
+fn declared(way: &[String]) -> &'static [&'static [Spec]] {
+    let way: Vec<&str> = way.iter().map(String::as_str).collect();
+    match way.as_slice() {
+        ["flows", _] => &[keys::FLOW],
+        [.., "queue"] => &[LimitKeys::SPECS],
+        [.., "rate"] => &[keys::RATE, MmwaveSpec::SPECS],
+        [.., "source"] => &[FramesSpec::SPECS, LadderSpec::SPECS],
+        _ => &[],
+    }
+}
+
 /// The keys that `key` of the table at `way` excludes.
 fn excluded_by<'k>(way: &[String], key: &'k str) -> impl Iterator<Item = &'static str> + use<'k> {
-    let is_queue = way.last().is_some_and(|name| name == "queue");
-    let groups = GROUPS.iter().filter(move |group| group.contains(&key));
-    let groups = groups.filter(move |group| is_queue || !group.contains(&"packets"));
-    groups.flat_map(|group| group.iter().copied()).filter(move |other| *other != key)
+    let specs = declared(way).iter().copied().flatten().filter(move |spec| spec.name == key);
+    specs.flat_map(|spec| spec.excludes.iter().copied())
 }
 
 /// Takes out what excludes `key`.

@@ -1,7 +1,7 @@
 //! What `paceline list` prints, as data.
 
 use crate::rate::{MmwaveSpec, TraceSpec};
-use crate::schema::LimitKeys;
+use crate::schema::{LimitKeys, keys};
 use crate::source::{FrameGenerator, SourceSpec};
 use crate::spec::DccpSpec;
 use paceline_cc::ControllerParams;
@@ -10,7 +10,7 @@ use paceline_link::{LossConfig, MarkConfig, NoiseConfig, QueueConfig, QueueLimit
 use paceline_media::PlayoutConfig;
 use paceline_transport::rtp::FeedbackConfig;
 use paceline_transport::tcp::TcpConfig;
-use paceline_units::param::{self, Kinds, ParamSet, Spec};
+use paceline_units::param::{self, Kinds, ParamSet, Spec, Value};
 use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -77,6 +77,11 @@ pub type Listing = Vec<Entry>;
 
 /// A parameter of a set, with the value that it has there.
 fn parameter(params: &impl ParamSet, spec: &Spec) -> Parameter {
+    shown(spec, params.value(spec.name))
+}
+
+/// A parameter with its usual value, if it has one.
+fn shown(spec: &Spec, usual: Option<Value>) -> Parameter {
     let (min, max) = spec.bounds();
     let is_told = !spec.without.is_empty();
     Parameter {
@@ -86,8 +91,7 @@ fn parameter(params: &impl ParamSet, spec: &Spec) -> Parameter {
             param::Need::OneOf => Need::OneOf,
             param::Need::Optional => Need::Optional,
         },
-        default: params
-            .value(spec.name)
+        default: usual
             .map(|value| value.to_string())
             .filter(|_| spec.need == param::Need::Optional && !is_told),
         profiles: BTreeMap::new(),
@@ -148,6 +152,21 @@ pub fn sources() -> Listing {
     family::<SourceSpec>()
 }
 
+/// The tables of a scenario that are no kind of anything: its top, a link, a flow, a stream.
+pub fn tables() -> Listing {
+    let table = |(kind, help, keys): (&'static str, &'static str, &[Spec])| {
+        let parameters = keys.iter().map(|key| shown(key, None)).collect();
+        Entry { kind, help, profiles: Vec::new(), parameters }
+    };
+    let all = [
+        ("scenario", "A scenario", keys::SCENARIO),
+        ("link", "One direction of a link", keys::LINK),
+        ("flow", "A flow from a sender to a receiver", keys::FLOW),
+        ("stream", "One of several streams of a flow", keys::STREAM),
+    ];
+    all.into_iter().map(table).collect()
+}
+
 /// The formats of rate traces, and the generator of rates.
 pub fn traces() -> Listing {
     const GENERATOR: &str = "Generator (rate = { generator = \"mmwave\" }): line of sight and blockage in turns, or preset, or states";
@@ -201,7 +220,7 @@ pub fn transports() -> Listing {
         "The receiver's window: packets, or a size on the link",
     );
     let mut tcp = listed("tcp", "A TCP connection", &TcpConfig::default());
-    tcp.parameters.push(parameter(&TcpConfig::default(), &window));
+    tcp.parameters.push(shown(&window, None));
     vec![
         tcp,
         listed("dccp", "A DCCP connection", &DccpSpec::default()),

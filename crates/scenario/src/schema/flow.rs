@@ -1,7 +1,7 @@
 //! `[flows.NAME]`.
 
 use super::controller::{self, Choice};
-use super::{dccp, link, path, source, tcp};
+use super::{dccp, keys, link, path, source, tcp};
 use crate::error::ScenarioError;
 use crate::params;
 use crate::reader::{Node, Table};
@@ -20,37 +20,13 @@ pub(super) struct Surroundings<'a> {
     pub(super) links: &'a [LinkSpec],
 }
 
-const KEYS: [&str; 21] = [
-    "transport",
-    "controller",
-    "source",
-    "streams",
-    "priority",
-    "ecn",
-    "path",
-    "return_path",
-    "return_delay",
-    "count",
-    "start",
-    "start_within",
-    "stop",
-    "pause",
-    "feedback",
-    "tcp",
-    "dccp",
-    "packet_size",
-    "overhead",
-    "playout",
-    "record",
-];
-
 pub(super) fn parse(
     name: &str,
     node: &Node<'_>,
     around: &Surroundings<'_>,
 ) -> Result<FlowSpec, ScenarioError> {
     let table = node.table("a table [flows.NAME]")?;
-    table.only(&KEYS)?;
+    table.only(&keys::names(keys::FLOW))?;
     let Choice { transport, controller, packet_size } = controller::parse(&table)?;
     only_its_own(&table, transport, &controller.params)?;
     let ecn =
@@ -249,13 +225,7 @@ fn several(node: &Node<'_>, params: &ControllerParams) -> Result<Vec<StreamSpec>
     let mut streams = Vec::new();
     for (name, node) in super::named(&table)? {
         let stream = node.table("a table [flows.NAME.streams.STREAM]")?;
-        stream.only(&[
-            "source",
-            "priority",
-            "target_bitrate_min",
-            "target_bitrate_start",
-            "target_bitrate_max",
-        ])?;
+        stream.only(&keys::names(keys::STREAM))?;
         streams.push(StreamSpec {
             name: Some(name.into()),
             source: source::parse_without_connections(&stream.require("source", source::SOURCE)?)?,

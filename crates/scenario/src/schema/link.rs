@@ -1,6 +1,6 @@
 //! `[links.NAME]`.
 
-use super::{mmwave, queue};
+use super::{keys, mmwave, queue};
 use crate::error::ScenarioError;
 use crate::params;
 use crate::rate::{RateSpec, TraceSpec};
@@ -11,8 +11,6 @@ use paceline_units::param::Kinds;
 use paceline_units::text::one_of;
 use paceline_units::{Bitrate, Bytes, TimeDelta};
 
-const KEYS: [&str; 10] =
-    ["from", "to", "rate", "delay", "queue", "mark", "loss", "noise", "down", "overhead"];
 const RATE: &str = "a rate such as \"20Mbps\", { steps = [[\"0s\", \"20Mbps\"]] }, { trace = FILE, format = NAME } or \
                     { generator = \"mmwave\" }";
 const QUEUE: &str = "a queue such as { kind = \"droptail\", limit = \"300ms\" }";
@@ -21,7 +19,7 @@ pub(super) const MAX_OVERHEAD: u64 = 65_535;
 
 pub(super) fn parse(name: &str, node: &Node<'_>) -> Result<LinkSpec, ScenarioError> {
     let table = node.table("a table [links.NAME]")?;
-    table.only(&KEYS)?;
+    table.only(&keys::names(keys::LINK))?;
     let rate = rate(&table.require("rate", RATE)?)?;
     let place = |key: &str| {
         let name = table.find(key).map(|node| node.text("the name of a node").map(String::from));
@@ -69,7 +67,7 @@ fn recorded(table: &Table<'_>, node: &Node<'_>) -> Result<RateSpec, ScenarioErro
         node.choice(&[("mmwave", ())], &[])?;
         return Ok(RateSpec::Mmwave(mmwave::parse(table)?));
     }
-    table.only(&["steps", "trace", "generator"])?;
+    table.only(&keys::names(keys::RATE))?;
     Err(node.fail(RATE))
 }
 

@@ -6,6 +6,7 @@ mod controller;
 mod copies;
 mod dccp;
 mod flow;
+pub(crate) mod keys;
 mod link;
 mod mmwave;
 mod path;
@@ -22,7 +23,6 @@ use crate::spec::{FlowSpec, Scenario};
 use paceline_units::TimeDelta;
 use paceline_units::text;
 
-const KEYS: [&str; 7] = ["name", "duration", "warmup", "seed", "sample", "links", "flows"];
 /// The most rows of time series, over all streams and links: a guard against samples that no memory holds.
 const MAX_ROWS: u64 = 10_000_000;
 /// The most connections of short transfers at once, over all flows: a guard likewise (some 2 kB each).
@@ -37,7 +37,7 @@ pub fn parse(text: &str, file: &str) -> Result<Scenario, ScenarioError> {
     let input = Input { file, text };
     let document = input.parse()?;
     let root = Table::root(&input, &document);
-    root.only(&KEYS)?;
+    root.only(&keys::names(keys::SCENARIO))?;
     let duration = root.require("duration", DURATION)?.time_above_zero()?;
     let links = links(&root)?;
     let seed = root.find("seed").map_or(Ok(1), |node| node.count(0..=i64::MAX as u64))?;

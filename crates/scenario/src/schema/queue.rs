@@ -23,9 +23,9 @@ pub(super) fn parse(node: &Node<'_>, rate: &RateSpec) -> Result<QueueConfig, Sce
 params! {
     /// How much may wait, in one of three ways.
     pub(crate) struct LimitKeys {
-        limit: Option<TimeDelta> = None, in 1e-9, 1e6, "", "How much may wait, turned into bytes once, at the nominal rate: the constant one, the first step's, or the trace's mean";
-        packets: Option<u64> = None, in 1.0, f64::INFINITY, "", "Packets that may wait; the packet in service does not count";
-        bytes: Option<Bytes> = None, in 1.0, 1e18, "", "Bytes that may wait, headers in";
+        limit: Option<TimeDelta> = None, where no ["packets", "bytes"], in 1e-9, 1e6, "", "How much may wait, turned into bytes once, at the nominal rate: the constant one, the first step's, or the trace's mean";
+        packets: Option<u64> = None, where no ["limit", "bytes"], in 1.0, f64::INFINITY, "", "Packets that may wait; the packet in service does not count";
+        bytes: Option<Bytes> = None, where no ["limit", "packets"], in 1.0, 1e18, "", "Bytes that may wait, headers in";
     }
 }
 

@@ -37,11 +37,21 @@ fn what_may_be_left_out_says_what_happens_then() {
     assert_eq!(need(queues(), "droptail", "packets"), Need::OneOf);
     assert_eq!(need(sources(), "trace-encoder", "generator"), Need::OneOf);
     assert_eq!(need(sources(), "bulk", "length"), Need::Optional);
-    for parameter in
-        [queues(), marks(), losses(), noises(), playouts(), transports(), sources(), generators(), traces()]
-            .concat()
-            .iter()
-            .flat_map(|entry| &entry.parameters)
+    for parameter in [
+        queues(),
+        marks(),
+        losses(),
+        noises(),
+        playouts(),
+        transports(),
+        sources(),
+        generators(),
+        traces(),
+        tables(),
+    ]
+    .concat()
+    .iter()
+    .flat_map(|entry| &entry.parameters)
     {
         let is_told = parameter.default.is_some() || parameter.help.contains("left out: ");
         assert_eq!(is_told, parameter.need == Need::Optional, "{}", parameter.name);

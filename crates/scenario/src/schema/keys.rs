@@ -1,0 +1,180 @@
+//! The keys of the tables that are read by hand: the scenario, a link and its rate, a flow, a stream.
+//!
+//! What they may hold is checked where they are read; which there are, what they exclude, and what is listed of them follows from
+//! here.
+
+use paceline_units::param::{Need, Spec};
+
+/// A key that may be left out: its name, what it holds, what happens without it, what it does.
+const fn key(name: &'static str, unit: &'static str, without: &'static str, help: &'static str) -> Spec {
+    Spec::by_hand(name, unit, without, help)
+}
+
+/// A key that must be given.
+const fn required(name: &'static str, unit: &'static str, help: &'static str) -> Spec {
+    Spec { need: Need::Required, ..Spec::by_hand(name, unit, "", help) }
+}
+
+/// A key of which exactly one must be given.
+const fn one_of(
+    name: &'static str,
+    unit: &'static str,
+    excludes: &'static [&'static str],
+    help: &'static str,
+) -> Spec {
+    Spec { need: Need::OneOf, excludes, ..Spec::by_hand(name, unit, "", help) }
+}
+
+/// The names of these keys.
+pub(super) fn names(keys: &[Spec]) -> Vec<&'static str> {
+    keys.iter().map(|key| key.name).collect()
+}
+
+/// The keys at the top of a scenario.
+pub(crate) const SCENARIO: &[Spec] = &[
+    key("name", "text", "the file's stem", "What the run is called"),
+    required("duration", "time", "How long is simulated; above 0, at most 1e6 s"),
+    key("warmup", "time", "0s", "Left out of every statistic; below `duration`"),
+    key("seed", "count", "1", "Of all random draws; 0 to 2^63 - 1, what TOML holds"),
+    key(
+        "sample",
+        "time",
+        "50ms",
+        "Interval of the time series. A row is one link or stream at one sample; an interval that makes more than 10 million \
+         rows is refused, and the message names one that does not",
+    ),
+    key("links", "tables", "no link", "The links by name"),
+    required("flows", "tables", "The flows by name, at least one"),
+];
+
+/// The keys of `[links.NAME]`.
+pub(crate) const LINK: &[Spec] = &[
+    key(
+        "from",
+        "name",
+        "it fits everywhere",
+        "The node where the link begins. A path over links with nodes must join, and pass each node once",
+    ),
+    key("to", "name", "it fits everywhere", "The node where the link ends"),
+    required("rate", "rate or table", "How fast the link serves: see below"),
+    key("delay", "time", "0s", "Propagation, one way"),
+    required(
+        "queue",
+        "table",
+        "`{ limit = \"300ms\" }`, `{ packets = 100 }` or `{ bytes = \"150kB\" }`, exactly one of them and above 0. It limits what \
+         waits; the packet in service does not count. A time is turned into bytes once, at the constant rate, the first step's, \
+         or the trace's mean. A `kind` that manages its queue has a limit of its own: see [queues](queues.md)",
+    ),
+    key("mark", "table with kind", "no marks", "ECN marks: see below"),
+    key("loss", "table with kind", "no loss", "Loss before the queue: see below"),
+    key("noise", "table with kind", "no noise", "Delay noise: see below"),
+    key(
+        "down",
+        "list of [from, to]",
+        "it never fails",
+        "Failures: `[[\"30s\", \"31s\"]]`. Nothing is served meanwhile; the queue keeps its packets and takes what fits",
+    ),
+    key("overhead", "size", "0B", "Added to each packet's size here, such as `\"28B\"` for IPv4 and UDP"),
+];
+
+/// The keys that say which `rate` a table is.
+pub(crate) const RATE: &[Spec] = &[
+    one_of(
+        "steps",
+        "list of [time, rate]",
+        &["trace", "generator"],
+        "Rates, each of which holds from its time on",
+    ),
+    one_of("trace", "file", &["steps", "generator"], "A recording"),
+    one_of("generator", "name", &["steps", "trace"], "Draws a rate at random"),
+];
+
+/// The keys of `[flows.NAME]`.
+pub(crate) const FLOW: &[Spec] = &[
+    key(
+        "transport",
+        "rtp, tcp, dccp or udp",
+        "the controller's usual one",
+        "The protocol; udp: datagrams without a header of their own",
+    ),
+    key(
+        "controller",
+        "name or table",
+        "over udp none; else it must be said",
+        "`\"scream\"`, or `{ kind, profile, NAME = value }`: see below",
+    ),
+    one_of(
+        "source",
+        "table with kind",
+        &["streams"],
+        "Where the media comes from: see below; or several in `[flows.NAME.streams.STREAM]`",
+    ),
+    one_of("streams", "tables", &["source"], "Several streams by name: see below"),
+    key("priority", "ratio", "1", "Share of the flow's only stream, 0.001 to 1000"),
+    key(
+        "ecn",
+        "off, classic or l4s",
+        "off",
+        "The ECN field that packets leave with: `\"classic\"` is ECT(0), `\"l4s\"` ECT(1)",
+    ),
+    required("path", "list of names", "The links from sender to receiver, 1 to 64"),
+    key(
+        "return_path",
+        "list of names",
+        "unlimited and lossless, with `return_delay`",
+        "The links back, at most 64",
+    ),
+    key("return_delay", "time", "the sum of the forward delays", "Delay of an empty return path"),
+    key("count", "count", "1", "So many flows like this one, called `NAME-1` and so on, at most 10,000"),
+    key("start", "time", "0s", "When the flow begins; its samples before have no target and no state"),
+    key(
+        "start_within",
+        "time",
+        "0s",
+        "Each starts at a time of its own, drawn evenly from `start` to so much later",
+    ),
+    key(
+        "stop",
+        "time",
+        "at the end of the run",
+        "When the flow ends; its samples after have no target and no state",
+    ),
+    key(
+        "pause",
+        "list of [from, to]",
+        "it never pauses",
+        "`[[\"30s\", \"40s\"]]`: the application is silent meanwhile; what waits to be sent still leaves. In order, between `start` \
+         and `stop`",
+    ),
+    key(
+        "feedback",
+        "table",
+        "as the controller asks",
+        "When the receiver reports: see below; not over `tcp` and `dccp`",
+    ),
+    key("tcp", "table", "see below", "What a connection does, over TCP alone"),
+    key("dccp", "table", "see below", "What a connection does, over DCCP alone"),
+    key(
+        "packet_size",
+        "size",
+        "the controller's `mss` and 12 B, else 1212 B over rtp and 1500 B over others",
+        "The largest packet, transport header in. Given, it sets `mss`",
+    ),
+    key("overhead", "size", "0B", "Added to each packet's size on every link"),
+    key("playout", "table with kind", "as soon as it is complete", "When a frame is shown: see below"),
+    key(
+        "record",
+        "true or list of names",
+        "none",
+        "Inner states that become columns `state.NAME` of the time series; `true`: all",
+    ),
+];
+
+/// The keys of `[flows.NAME.streams.STREAM]`.
+pub(crate) const STREAM: &[Spec] = &[
+    required("source", "table with kind", "Where the media comes from"),
+    key("priority", "ratio", "1", "Share beside other streams, 0.001 to 1000"),
+    key("target_bitrate_min", "rate", "the controller's", "Lowest target bitrate"),
+    key("target_bitrate_start", "rate", "the controller's, within the limits", "First target bitrate"),
+    key("target_bitrate_max", "rate", "the controller's", "Highest target bitrate"),
+];
