@@ -448,7 +448,7 @@ def test_the_command_says_what_was_found(little: Path, tmp_path: Path, cli: Run)
         (
             "population = 4",
             'population = 4\nalgorithm = "cma-es"',
-            "found 2, expected one: CMA-ES goes by a single one",
+            "found 2, expected one: CMA-ES optimises a single one",
         ),
         ('want = "more"', 'want = "most"', "objectives.rate.want: found 'most', expected one of more, less"),
         ("rate = { want", "speed = { want", "objectives: found 'speed', expected one of rate, wait"),
