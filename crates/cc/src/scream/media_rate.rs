@@ -167,7 +167,7 @@ impl MediaRate {
     /// The factor between target and encoder follows what the encoder makes of its target.
     pub fn adapt_scale(&mut self, params: &Params, rates: &Rates) {
         let weight = params.target_rate_scale_weight;
-        if weight > 0.0 && rates.updates() >= SCALE_FROM && rates.media() > 0.0 {
+        if weight > 0.0 && rates.updates >= SCALE_FROM && rates.media() > 0.0 {
             let wanted = self.scale * self.target / rates.media();
             self.scale = ((1.0 - weight) * self.scale + weight * wanted).clamp(SCALE_RANGE.0, SCALE_RANGE.1);
         }

@@ -18,7 +18,8 @@ pub struct Rates {
     acked: Meter,
     media: Meter,
     started: Time,
-    updates: u64,
+    /// Number of intervals closed so far.
+    pub updates: u64,
     median: Median,
 }
 
@@ -96,11 +97,6 @@ impl Rates {
     /// `rate_media_median`.
     pub fn media_median(&self) -> f64 {
         self.median.value
-    }
-
-    /// Number of intervals closed so far.
-    pub fn updates(&self) -> u64 {
-        self.updates
     }
 }
 

@@ -25,7 +25,8 @@ pub struct WrittenFrame {
 /// What the application has written and the connection has not sent.
 #[derive(Clone, Debug)]
 pub struct SendBuffer {
-    source: Source,
+    /// The application.
+    pub source: Source,
     /// Offset behind everything that was written.
     pub written: u64,
     /// Parts that are not sent whole, in order.
@@ -54,22 +55,6 @@ impl SendBuffer {
             held: 0,
             stopped: false,
         }
-    }
-
-    /// The application, to be asked.
-    pub fn source(&self) -> &Source {
-        &self.source
-    }
-
-    /// The application, to be told.
-    pub fn source_mut(&mut self) -> &mut Source {
-        &mut self.source
-    }
-
-    /// When the application writes next of its own accord.
-    #[inline]
-    pub fn next_write(&self) -> Option<Time> {
-        self.source.next_capture()
     }
 
     /// What is due is written; answers its bytes. Call until there is none.

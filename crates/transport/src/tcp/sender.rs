@@ -173,7 +173,7 @@ impl<C: Controller> TcpSender<C> {
 
     /// What the source's file holds, if it is a file that ends.
     fn length(&self) -> Option<Bytes> {
-        if let Source::Bulk(bulk) = self.buffer.source() { bulk.length() } else { None }
+        if let Source::Bulk(bulk) = &self.buffer.source { bulk.length() } else { None }
     }
 
     /// Whether nothing happens any more: everything is acknowledged, or the other side has reset the connection.
@@ -299,7 +299,7 @@ impl<C: Controller> TcpSender<C> {
     fn aim(&mut self, now: Time, target: Bitrate) {
         let target = self.limits.clamp(target);
         self.target = Some(target);
-        self.buffer.source_mut().set_target(now, target);
+        self.buffer.source.set_target(now, target);
     }
 
     #[inline]
@@ -349,7 +349,7 @@ impl<C: Controller> SendingEnd for TcpSender<C> {
         if let Some(target) = self.controller.target_bitrate(STREAM) {
             self.aim(now, target);
         }
-        self.buffer.source_mut().start(now);
+        self.buffer.source.start(now);
         self.refill(now);
     }
 
@@ -360,11 +360,11 @@ impl<C: Controller> SendingEnd for TcpSender<C> {
     }
 
     fn pause(&mut self, _now: Time) {
-        self.buffer.source_mut().pause();
+        self.buffer.source.pause();
     }
 
     fn resume(&mut self, now: Time) {
-        self.buffer.source_mut().resume(now);
+        self.buffer.source.resume(now);
         self.refill(now);
     }
 
@@ -386,7 +386,7 @@ impl<C: Controller> SendingEnd for TcpSender<C> {
         if let Some(due) = self.timer.filter(|due| *due < next.0) {
             next = (due, Reason::Retransmission);
         }
-        if let Some(due) = self.buffer.next_write().filter(|due| *due < next.0) {
+        if let Some(due) = self.buffer.source.next_capture().filter(|due| *due < next.0) {
             next = (due, Reason::Capture);
         }
         if self.pacer.next() < next.0 && self.wants_to_send() {
