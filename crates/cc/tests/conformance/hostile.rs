@@ -1,8 +1,12 @@
 //! Any bytes read as a sequence of contract operations with hostile values, against an independent model of the flight.
 //!
-//! It needs only `paceline_cc` and `paceline_units`, so that a fuzz target can take this very file in by its path:
+//! It needs only `paceline_cc`, `paceline_units` and the module `bytes`, so that a fuzz target can take this very file in by its path:
 //! `#[path = "../../crates/cc/tests/conformance/hostile.rs"] mod hostile;` and hand [`drive`] what libFuzzer gives.
 
+#[path = "../../../units/tests/script/mod.rs"]
+mod bytes;
+
+use bytes::Script;
 use paceline_cc::ccid::{
     AckPathReport, CcidReceiver, CcidReport, DropCode, DroppedPacket, LossInterval, LossIntervals,
     LossIntervalsReport,
@@ -150,19 +154,7 @@ fn check_intervals(told: &LossIntervals<'_>) -> Result<(), String> {
     }
 }
 
-/// The bytes, read as numbers; zeros when there are none left.
-struct Script<'a> {
-    bytes: &'a [u8],
-    at: usize,
-}
-
 impl Script<'_> {
-    fn byte(&mut self) -> u8 {
-        let byte = self.bytes.get(self.at).copied().unwrap_or(0);
-        self.at += 1;
-        byte
-    }
-
     fn small(&mut self, below: u64) -> u64 {
         (u64::from(self.byte()) << 8 | u64::from(self.byte())) % below
     }

@@ -1,10 +1,14 @@
 //! Any bytes are what happens to a connection and the host behind it: packets that are lost, doubled, reordered, changed
 //! and forged, applications that do what they like, clocks that leap.
 //!
-//! It needs only the crates below and the standard library, so that the fuzz target `dccp_connection` takes this very
+//! It needs only the modules and the crates below, so that the fuzz target `dccp_connection` takes this very
 //! file in by its path.
 
+#[path = "../../../units/tests/script/mod.rs"]
+mod bytes;
+
 use crate::standin::StandIns;
+use bytes::Script;
 use paceline_cc::ccid::DropCode;
 use paceline_transport::dccp::{
     CCID_2, CCID_3, DccpConfig, Ended, Event, FeatureId, FlowId, Host, HostConfig, Location, State,
@@ -44,22 +48,7 @@ pub fn drive(bytes: &[u8]) -> Result<(), String> {
     if world.hostile { Ok(()) } else { world.finish() }
 }
 
-struct Script<'b> {
-    bytes: &'b [u8],
-    at: usize,
-}
-
 impl Script<'_> {
-    fn byte(&mut self) -> u8 {
-        let byte = self.bytes.get(self.at).copied().unwrap_or(0);
-        self.at += 1;
-        byte
-    }
-
-    fn word(&mut self) -> u32 {
-        u32::from_le_bytes([self.byte(), self.byte(), self.byte(), self.byte()])
-    }
-
     fn data(&mut self) -> Vec<u8> {
         let count = self.byte() % 40;
         (0..count).map(|_| self.byte()).collect()

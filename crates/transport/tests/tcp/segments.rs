@@ -1,9 +1,13 @@
 //! Any bytes are what happens to a connection: what arrives, when, how often and in which order, and segments that nobody
 //! sent; against an independent model of what was sent, acknowledged and received.
 //!
-//! It needs only the crates below and the standard library, so that the fuzz target `tcp_segments` takes this very file in
+//! It needs only the module and the crates below, so that the fuzz target `tcp_segments` takes this very file in
 //! by its path.
 
+#[path = "../../../units/tests/script/mod.rs"]
+mod bytes;
+
+use bytes::Script;
 use paceline_cc::FlowSetup;
 use paceline_cc::{Controller, bbr, cubic, dctcp, ledbat, reno, vegas};
 use paceline_media::{Bulk, BulkParams, Cbr, CbrParams, Source};
@@ -61,25 +65,9 @@ fn run<C: Controller>(
     if hostile { Ok(()) } else { pair.finish() }
 }
 
-/// The bytes, read one after the other; zero behind the last.
-struct Script<'b> {
-    bytes: &'b [u8],
-    at: usize,
-}
-
 impl Script<'_> {
-    fn byte(&mut self) -> u8 {
-        let byte = self.bytes.get(self.at).copied().unwrap_or(0);
-        self.at += 1;
-        byte
-    }
-
     fn bit(&mut self) -> bool {
         self.byte() & 1 != 0
-    }
-
-    fn word(&mut self) -> u32 {
-        u32::from_le_bytes([self.byte(), self.byte(), self.byte(), self.byte()])
     }
 
     /// Any number, and often one at an edge or so many `steps` from `near`.
