@@ -33,10 +33,13 @@ def replace(temporary: Path, target: Path) -> None:
     sync_folder(target.parent)
 
 
-def write_beside(target: Path, content: bytes) -> Path:
-    """A file with this content under a temporary name beside its target, on the disk, with its folder."""
+def write_beside(target: Path, content: bytes, mark: str = "") -> Path:
+    """A file with this content under a temporary name beside its target, on the disk, with its folder.
+
+    Where several processes may write the same target, the `mark` tells their files apart.
+    """
     target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
+    temporary = target.with_name(f".{target.name}{mark}.part")
     try:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
         try:

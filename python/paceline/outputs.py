@@ -44,7 +44,7 @@ class OutputFolder:
         data = content.encode() if isinstance(content, str) else content
         try:
             _expect_file(target)
-            self._staged.append((disk.write_beside(target, data), target))
+            self._staged.append((disk.write_beside(target, data, f".{os.getpid()}"), target))
         except OSError as error:
             raise _not_writable(target, error, self._outcome([])) from error
         return target
