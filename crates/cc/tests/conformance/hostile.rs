@@ -1,7 +1,8 @@
 //! Any bytes read as a sequence of contract operations with hostile values, against an independent model of the flight.
 //!
-//! It needs only `paceline_cc`, `paceline_units` and the module `bytes`, so that a fuzz target can take this very file in by its path:
-//! `#[path = "../../crates/cc/tests/conformance/hostile.rs"] mod hostile;` and hand [`drive`] what libFuzzer gives.
+//! It needs only `paceline_cc`, `paceline_units` and the module `bytes`, so that a fuzz target can take this very file in
+//! by its path: `#[path = "../../crates/cc/tests/conformance/hostile.rs"] mod hostile;` and hand [`drive`] what
+//! libFuzzer gives.
 
 #[path = "../../../units/tests/script/mod.rs"]
 mod bytes;
