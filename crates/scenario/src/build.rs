@@ -1,6 +1,9 @@
 //! From what a scenario says to the parts that run it: files read, links and endpoints configured.
 
+mod parts;
 mod video;
+
+pub use parts::{DccpParts, EndsParts, FlowParts, Parts, RtpParts};
 
 use crate::ccids::FlowCcids;
 use crate::error::{Place, ScenarioError};
@@ -9,22 +12,17 @@ use crate::overrides;
 use crate::rate::*;
 use crate::source::*;
 use crate::spec::*;
-use paceline_cc::{AnyController, AnyReceiverHalf, Controller, FlowSetup, Limits, StreamId, Verb};
+use paceline_cc::{AnyController, Controller, FlowSetup, Limits, StreamId, Verb};
 use paceline_link::generate::{mmwave, states};
 use paceline_link::{LinkConfig, RateProcess, Trace};
 use paceline_media::{
-    Bulk, BulkParams, Cbr, CbrParams, FrameTrace, FrameTraceFormat, PlayoutConfig, Source, TraceEncoder,
-    TraceEncoderParams, frame_sizes,
+    Bulk, BulkParams, Cbr, CbrParams, FrameTrace, FrameTraceFormat, Source, TraceEncoder, TraceEncoderParams,
+    frame_sizes,
 };
-use paceline_transport::dccp::{CCID_2, Carried, Ccid, DccpConfig, DccpSender};
-use paceline_transport::rtp::{FeedbackConfig, RtpSender, SenderConfig, StreamConfig};
-use paceline_transport::tcp::transfers::{TransfersConfig, TransfersSender};
-use paceline_transport::tcp::{TcpConfig, TcpSender};
-use paceline_transport::udp::UdpSender;
-use paceline_transport::{Plan, SendingEnd};
+use paceline_transport::dccp::{Carried, Ccid, DccpConfig};
+use paceline_transport::rtp::{SenderConfig, StreamConfig};
 use paceline_units::param::{FileName, ParamError};
-use paceline_units::{Bitrate, Bytes, Ecn, RandomStream, Time, TimeDelta};
-use paceline_wire::dccp::ServiceCode;
+use paceline_units::{Bitrate, Bytes, RandomStream, Time, TimeDelta};
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
@@ -46,172 +44,6 @@ pub struct Loaded {
     pub scenario: Scenario,
     /// What it is built of.
     pub parts: Parts,
-}
-
-/// What a run is built of.
-#[derive(Clone, Debug)]
-pub struct Parts {
-    /// The links, in the scenario's order.
-    pub links: Vec<LinkConfig>,
-    /// The flows, in the scenario's order.
-    pub flows: Vec<FlowParts>,
-    /// What was odd in the files.
-    pub warnings: Vec<String>,
-}
-
-impl Parts {
-    /// The recording or the draws that a link follows, before offset and scale; none for a constant rate and for steps.
-    pub fn link_trace(&self, link: usize) -> Option<&Trace> {
-        match &self.links.get(link)?.rate {
-            RateProcess::Trace { trace, .. } => Some(trace),
-            _ => None,
-        }
-    }
-
-    /// The frames that the encoder of a flow's first stream follows; none for other sources, and where nothing is
-    /// played out.
-    pub fn frame_trace(&self, flow: usize) -> Option<&FrameTrace> {
-        let source = match &self.flows.get(flow)?.ends {
-            EndsParts::Rtp(parts) => &parts.streams.first()?.source,
-            EndsParts::Dccp(parts) => &parts.carried.source,
-            EndsParts::Tcp { .. } | EndsParts::Transfers { .. } | EndsParts::Udp { .. } => return None,
-        };
-        match source {
-            Source::TraceEncoder(encoder) => Some(encoder.trace()),
-            _ => None,
-        }
-    }
-}
-
-/// What a flow is built of.
-#[derive(Clone, Debug)]
-pub struct FlowParts {
-    /// Controller of the flow, before its first event.
-    pub controller: AnyController,
-    /// Configuration of the flow's two ends.
-    pub ends: EndsParts,
-    /// The codepoint that its packets start with.
-    pub ecn: Ecn,
-    /// Indices of the links from sender to receiver.
-    pub path: Vec<usize>,
-    /// Indices of the links back.
-    pub return_path: Vec<usize>,
-    /// Delay of an empty way back.
-    pub return_delay: TimeDelta,
-    /// When it starts.
-    pub start: Time,
-    /// When it stops.
-    pub stop: Time,
-    /// When its application is silent, in order.
-    pub pauses: Vec<(Time, Time)>,
-    /// Added to each packet's size on every link.
-    pub overhead: Bytes,
-}
-
-impl FlowParts {
-    /// When the flow starts, pauses and stops.
-    pub fn plan(&self) -> Plan {
-        Plan::new(self.start, &self.pauses, self.stop)
-    }
-}
-
-/// What the two ends of a flow are built of, by transport.
-#[derive(Clone, Debug)]
-#[allow(clippy::large_enum_variant, reason = "one per flow")]
-pub enum EndsParts {
-    /// The ends of RTP with reports of the receiver.
-    Rtp(RtpParts),
-    /// The ends of one TCP connection.
-    Tcp {
-        /// What the connection does.
-        config: TcpConfig,
-        /// What it carries.
-        source: Source,
-    },
-    /// TCP connections that come and go.
-    Transfers {
-        /// What each connection does.
-        config: TcpConfig,
-        /// What they carry, and when.
-        transfers: TransfersConfig,
-        /// Where sizes and idle times are drawn from.
-        random: RandomStream,
-    },
-    /// The ends of one DCCP connection.
-    Dccp(DccpParts),
-    /// Datagrams that nobody controls.
-    Udp {
-        /// Where they come from.
-        source: Source,
-        /// Largest payload of a datagram.
-        max_payload: Bytes,
-    },
-}
-
-impl EndsParts {
-    /// The words of the contract that the sending end executes.
-    pub(crate) fn executes(&self, transport: Transport) -> &'static [Verb] {
-        match self {
-            // Plain datagrams have no padding, and nothing that would say what is padding.
-            EndsParts::Rtp(_) if transport == Transport::Udp => {
-                &[Verb::Discard, Verb::PacketsPerReport, Verb::ReportInterval, Verb::RttAnnotation]
-            }
-            EndsParts::Rtp(_) => RtpSender::<AnyController>::EXECUTES,
-            EndsParts::Tcp { .. } => TcpSender::<AnyController>::EXECUTES,
-            EndsParts::Transfers { .. } => TransfersSender::<AnyController>::EXECUTES,
-            EndsParts::Dccp(_) => DccpSender::<FlowCcids>::EXECUTES,
-            EndsParts::Udp { .. } => UdpSender::<AnyController>::EXECUTES,
-        }
-    }
-}
-
-/// Refuses a controller that uses words which the transport of its flow does not execute.
-pub(crate) fn check_verbs(flow: &FlowSpec, used: &[Verb], executed: &[Verb]) -> Result<(), ScenarioError> {
-    let Some(verb) = used.iter().find(|verb| !executed.contains(verb)) else { return Ok(()) };
-    let (verb, transport) = (verb.name(), flow.transport.name());
-    let key = format!("flows.{}.controller", overrides::quoted_key(&flow.name));
-    let expected =
-        format!("a controller that does without {verb}: transport {transport} cannot execute them");
-    Err(wrong(key, flow.controller.params.kind(), &expected))
-}
-
-/// What the ends of a DCCP flow are built of.
-#[derive(Clone, Debug)]
-pub struct DccpParts {
-    /// What both ends do.
-    pub config: DccpConfig,
-    /// Their congestion control.
-    pub ccids: FlowCcids,
-    /// Whether a handshake opens the connection.
-    pub handshake: bool,
-    /// What it is for.
-    pub service: ServiceCode,
-    /// What it carries.
-    pub carried: Carried,
-    /// When its receiver displays frames.
-    pub playout: PlayoutConfig,
-}
-
-impl DccpParts {
-    /// Whether acknowledgements tell the sender of single packets.
-    pub fn has_ack_vectors(&self) -> bool {
-        self.config.ack_vector || self.ccids.ccid() == CCID_2
-    }
-}
-
-/// What the ends of an RTP flow are built of.
-#[derive(Clone, Debug)]
-pub struct RtpParts {
-    /// Configuration of the sender. The lateness that is forgiven is zero; a driver with a real clock sets its own.
-    pub sender: SenderConfig,
-    /// Streams of the flow, in order.
-    pub streams: Vec<StreamConfig>,
-    /// When the receiver reports.
-    pub feedback: FeedbackConfig,
-    /// When its receiver displays frames.
-    pub playout: PlayoutConfig,
-    /// What the controller has at the receiver; its reports replace RFC 8888's.
-    pub receiver_half: Option<AnyReceiverHalf>,
 }
 
 /// Reads a scenario and everything that it names.
@@ -256,6 +88,16 @@ impl Scenario {
             stream.source.files_mut().into_iter().for_each(&absolute);
         }
     }
+}
+
+/// Refuses a controller that uses words which the transport of its flow does not execute.
+pub(crate) fn check_verbs(flow: &FlowSpec, used: &[Verb], executed: &[Verb]) -> Result<(), ScenarioError> {
+    let Some(verb) = used.iter().find(|verb| !executed.contains(verb)) else { return Ok(()) };
+    let (verb, transport) = (verb.name(), flow.transport.name());
+    let key = format!("flows.{}.controller", overrides::quoted_key(&flow.name));
+    let expected =
+        format!("a controller that does without {verb}: transport {transport} cannot execute them");
+    Err(wrong(key, flow.controller.params.kind(), &expected))
 }
 
 fn wrong(key: String, found: impl Display, expected: &str) -> ScenarioError {

@@ -110,11 +110,11 @@ names! {
     pub enum Transport {
         /// RTP with RFC 8888 feedback.
         Rtp = "rtp",
-        /// TCP.
+        /// TCP, which carries a stream of bytes.
         Tcp = "tcp",
         /// Datagrams without a header of their own.
         Udp = "udp",
-        /// DCCP.
+        /// DCCP, whose congestion control is negotiated by its number (CCID).
         Dccp = "dccp",
     }
 }

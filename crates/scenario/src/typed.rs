@@ -2,6 +2,10 @@
 
 use crate::Scenario;
 use crate::overrides::quoted_key;
+use crate::rate::TraceSpec;
+use crate::schema::keys;
+use crate::source::FramesSpec;
+use paceline_units::param::Spec;
 use paceline_units::text::{Dimension, parse_ticks};
 use toml::{Table, Value};
 
@@ -29,8 +33,12 @@ pub struct TypedParameter {
     pub unit: Option<&'static str>,
 }
 
-/// Keys whose text is a name, even if it reads like a quantity.
-const NAMES: [&str; 6] = ["name", "from", "to", "trace", "file", "column"];
+/// Whether the text of the key called `name` is a name, even if it reads like a quantity.
+fn is_name(name: &str) -> bool {
+    let declared = [keys::SCENARIO, keys::LINK, keys::RATE, TraceSpec::SPECS, FramesSpec::SPECS];
+    let is_text = |spec: &Spec| matches!(&*spec.kind.unit(), "text" | "name" | "file" | "heading or number");
+    declared.into_iter().flatten().any(|spec| spec.name == name && is_text(spec))
+}
 
 /// A number with a unit, such as "20ms", in its base unit: `s`, `bit/s` or `B`. A clock's step may be "1/1024s".
 pub fn quantity(text: &str) -> Option<(f64, &'static str)> {
@@ -66,7 +74,7 @@ fn collect(prefix: &str, table: &Table, found: &mut Vec<TypedParameter>) {
             Value::Float(number) => (TypedValue::Number(*number), None),
             Value::Boolean(flag) => (TypedValue::Flag(*flag), None),
             Value::String(text) if text == "inf" => (TypedValue::Number(f64::INFINITY), None),
-            Value::String(text) => match quantity(text).filter(|_| !NAMES.contains(&key.as_str())) {
+            Value::String(text) => match quantity(text).filter(|_| !is_name(key)) {
                 Some((number, unit)) => (TypedValue::Number(number), Some(unit)),
                 None => (TypedValue::Text(text.clone()), None),
             },

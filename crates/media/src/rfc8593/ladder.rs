@@ -166,7 +166,7 @@ pub(super) struct Player {
     skip: usize,
     /// fs_min and fs_max.
     limits: (f64, f64),
-    /// t_current.
+    /// Index of the frame that is due, the RFC's t_current.
     index: usize,
 }
 

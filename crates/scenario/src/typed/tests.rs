@@ -29,3 +29,23 @@ fn every_parameter_of_a_scenario_has_a_type() {
     assert_eq!(of("flows.f.controller.rate_pace_max"), (TypedValue::Number(f64::INFINITY), None));
     assert_eq!(of("flows.f.packet_size"), (TypedValue::Number(1012.0), Some("B")));
 }
+
+#[test]
+fn names_that_read_like_quantities_stay_names() {
+    let text = "duration = \"1s\"\n[links.a]\nfrom = \"5ms\"\nqueue = { packets = 9 }\n\
+                rate = { trace = \"1Mbps\", format = \"mbps-hold\", column = \"2B\", time_column = \"3s\" }\n\
+                [flows.f]\ncontroller = \"fixed\"\npath = [\"a\"]\n\
+                source = { kind = \"trace-encoder\", file = \"4s\", offset = \"4s\" }\n";
+    let parameters = crate::parse(text, "x.toml").expect("right").parameters();
+    let unit = |path: &str| parameters.iter().find(|found| found.path == path).expect(path).unit;
+    for name in [
+        "links.a.from",
+        "links.a.rate.trace",
+        "links.a.rate.column",
+        "links.a.rate.time_column",
+        "flows.f.source.file",
+    ] {
+        assert_eq!(unit(name), None, "{name}");
+    }
+    assert_eq!(unit("flows.f.source.offset"), Some("s"));
+}

@@ -8,9 +8,9 @@ use alloc::vec;
 crate::names! {
     /// A shape.
     enum Shape {
-        /// Even.
+        /// All weights are alike.
         Flat = "flat",
-        /// Rising.
+        /// Each weight is above the one before.
         Steep = "steep",
     }
 }
@@ -129,7 +129,7 @@ crate::params! {
     struct Including {
         own: u64 = 1, in 1.0, 9.0, "ours", "A count of its own";
     }
-    /// Included.
+    /// The group that is included, but for one parameter.
     with whole: Whole, without "most";
     profiles {
         "usual": "one" => Including::default,

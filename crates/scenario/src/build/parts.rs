@@ -1,0 +1,171 @@
+//! What a run is built of: configurations of links and of both ends of each flow.
+
+use crate::ccids::FlowCcids;
+use crate::spec::Transport;
+use paceline_cc::{AnyController, AnyReceiverHalf, Verb};
+use paceline_link::{LinkConfig, RateProcess, Trace};
+use paceline_media::{FrameTrace, PlayoutConfig, Source};
+use paceline_transport::dccp::{CCID_2, Carried, DccpConfig, DccpSender};
+use paceline_transport::rtp::{FeedbackConfig, RtpSender, SenderConfig, StreamConfig};
+use paceline_transport::tcp::transfers::{TransfersConfig, TransfersSender};
+use paceline_transport::tcp::{TcpConfig, TcpSender};
+use paceline_transport::udp::UdpSender;
+use paceline_transport::{Plan, SendingEnd};
+use paceline_units::{Bytes, Ecn, RandomStream, Time, TimeDelta};
+use paceline_wire::dccp::ServiceCode;
+
+/// What a run is built of.
+#[derive(Clone, Debug)]
+pub struct Parts {
+    /// The links, in the scenario's order.
+    pub links: Vec<LinkConfig>,
+    /// The flows, in the scenario's order.
+    pub flows: Vec<FlowParts>,
+    /// What was odd in the files.
+    pub warnings: Vec<String>,
+}
+
+impl Parts {
+    /// The recording or the draws that a link follows, before offset and scale; none for a constant rate and for steps.
+    pub fn link_trace(&self, link: usize) -> Option<&Trace> {
+        match &self.links.get(link)?.rate {
+            RateProcess::Trace { trace, .. } => Some(trace),
+            _ => None,
+        }
+    }
+
+    /// The frames that the encoder of a flow's first stream follows; none for other sources, and where nothing is
+    /// played out.
+    pub fn frame_trace(&self, flow: usize) -> Option<&FrameTrace> {
+        let source = match &self.flows.get(flow)?.ends {
+            EndsParts::Rtp(parts) => &parts.streams.first()?.source,
+            EndsParts::Dccp(parts) => &parts.carried.source,
+            EndsParts::Tcp { .. } | EndsParts::Transfers { .. } | EndsParts::Udp { .. } => return None,
+        };
+        match source {
+            Source::TraceEncoder(encoder) => Some(encoder.trace()),
+            _ => None,
+        }
+    }
+}
+
+/// What a flow is built of.
+#[derive(Clone, Debug)]
+pub struct FlowParts {
+    /// Controller of the flow, before its first event.
+    pub controller: AnyController,
+    /// Configuration of the flow's two ends.
+    pub ends: EndsParts,
+    /// The codepoint that its packets start with.
+    pub ecn: Ecn,
+    /// Indices of the links from sender to receiver.
+    pub path: Vec<usize>,
+    /// Indices of the links back.
+    pub return_path: Vec<usize>,
+    /// Delay of an empty way back.
+    pub return_delay: TimeDelta,
+    /// When it starts.
+    pub start: Time,
+    /// When it stops.
+    pub stop: Time,
+    /// When its application is silent, in order.
+    pub pauses: Vec<(Time, Time)>,
+    /// Added to each packet's size on every link.
+    pub overhead: Bytes,
+}
+
+impl FlowParts {
+    /// When the flow starts, pauses and stops.
+    pub fn plan(&self) -> Plan {
+        Plan::new(self.start, &self.pauses, self.stop)
+    }
+}
+
+/// What the two ends of a flow are built of, by transport.
+#[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant, reason = "one per flow")]
+pub enum EndsParts {
+    /// The ends of RTP with reports of the receiver.
+    Rtp(RtpParts),
+    /// The ends of one TCP connection.
+    Tcp {
+        /// What the connection does.
+        config: TcpConfig,
+        /// What it carries.
+        source: Source,
+    },
+    /// TCP connections that come and go.
+    Transfers {
+        /// What each connection does.
+        config: TcpConfig,
+        /// What they carry, and when.
+        transfers: TransfersConfig,
+        /// Where sizes and idle times are drawn from.
+        random: RandomStream,
+    },
+    /// The ends of one DCCP connection.
+    Dccp(DccpParts),
+    /// Datagrams that nobody controls.
+    Udp {
+        /// Where they come from.
+        source: Source,
+        /// Largest payload of a datagram.
+        max_payload: Bytes,
+    },
+}
+
+impl EndsParts {
+    /// The words of the contract that the sending end executes.
+    pub(crate) fn executes(&self, transport: Transport) -> &'static [Verb] {
+        match self {
+            // Plain datagrams have no padding, and nothing that would say what is padding.
+            EndsParts::Rtp(_) if transport == Transport::Udp => {
+                &[Verb::Discard, Verb::PacketsPerReport, Verb::ReportInterval, Verb::RttAnnotation]
+            }
+            EndsParts::Rtp(_) => RtpSender::<AnyController>::EXECUTES,
+            EndsParts::Tcp { .. } => TcpSender::<AnyController>::EXECUTES,
+            EndsParts::Transfers { .. } => TransfersSender::<AnyController>::EXECUTES,
+            EndsParts::Dccp(_) => DccpSender::<FlowCcids>::EXECUTES,
+            EndsParts::Udp { .. } => UdpSender::<AnyController>::EXECUTES,
+        }
+    }
+}
+
+/// What the ends of a DCCP flow are built of.
+#[derive(Clone, Debug)]
+pub struct DccpParts {
+    /// What both ends do.
+    pub config: DccpConfig,
+    /// Their congestion control.
+    pub ccids: FlowCcids,
+    /// Whether a handshake opens the connection.
+    pub handshake: bool,
+    /// What it is for.
+    pub service: ServiceCode,
+    /// What it carries.
+    pub carried: Carried,
+    /// When its receiver displays frames.
+    pub playout: PlayoutConfig,
+}
+
+impl DccpParts {
+    /// Whether acknowledgements tell the sender of single packets.
+    pub fn has_ack_vectors(&self) -> bool {
+        self.config.ack_vector || self.ccids.ccid() == CCID_2
+    }
+}
+
+/// What the ends of an RTP flow are built of.
+#[derive(Clone, Debug)]
+pub struct RtpParts {
+    /// Configuration of the sender. The lateness that is forgiven is zero; a driver with a real clock sets its own.
+    pub sender: SenderConfig,
+    /// Streams of the flow, in order.
+    pub streams: Vec<StreamConfig>,
+    /// When the receiver reports.
+    pub feedback: FeedbackConfig,
+    /// When its receiver displays frames.
+    pub playout: PlayoutConfig,
+    /// What the controller has at the receiver; its reports replace RFC 8888's.
+    pub receiver_half: Option<AnyReceiverHalf>,
+}
