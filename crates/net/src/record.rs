@@ -7,7 +7,6 @@ use paceline_metrics::{
     Facts, Fairness, FlowRecorder, LinkRecorder, ReceivedPacket, Summary, Tick, Ticker, flow_series,
     link_series,
 };
-use paceline_transport::SendingEnd;
 use paceline_units::Time;
 use std::collections::BTreeMap;
 
@@ -41,30 +40,17 @@ impl<'a> FlowRecord<'a> {
     /// Does the receiving end's part of the next tick that is due at `now`, if any is.
     pub fn tick(&mut self, now: Time, playout: PlayoutCounters, progress: &dyn Fn(Time)) -> Option<Tick> {
         let tick = self.ticker.due(now)?;
-        match tick {
-            Tick::Begin(_) => self.recorder.begin_receiver(playout),
-            Tick::Sample(at) => {
-                self.recorder.sample_receiver(at);
-                progress(at);
-            }
-            Tick::End(at) => self.recorder.end_receiver(at, playout),
+        self.recorder.tick_receiver(tick, playout);
+        if let Tick::Sample(at) = tick {
+            progress(at);
         }
         Some(tick)
-    }
-
-    /// Does the sending end's part of a tick.
-    pub fn tick_sender(&mut self, tick: Tick, end: &impl SendingEnd) {
-        match tick {
-            Tick::Begin(at) => self.recorder.begin_sender(at, end),
-            Tick::Sample(at) => self.recorder.sample_sender(at, end),
-            Tick::End(at) => self.recorder.end_sender(at, end),
-        }
     }
 
     /// Ends the statistics at `now` if they have not ended: the run is over. Answers the tick that this is.
     pub fn stop(&mut self, now: Time, playout: PlayoutCounters) -> Option<Tick> {
         self.ticker.cut().then(|| {
-            self.recorder.end_receiver(now, playout);
+            self.recorder.tick_receiver(Tick::End(now), playout);
             Tick::End(now)
         })
     }

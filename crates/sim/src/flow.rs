@@ -78,7 +78,7 @@ impl<E: Ends> Flow<E> {
             let tick = self.wiring.ticker.before(until);
             self.run_sender(tick.map_or(until, Tick::covers), net);
             let Some(tick) = tick else { break };
-            self.look_at_sender(tick);
+            self.wiring.recorder.tick_sender(tick, self.sender.end());
             self.wiring.ticker.pass(tick);
         }
         self.sender_done = until;
@@ -91,29 +91,11 @@ impl<E: Ends> Flow<E> {
             let tick = self.receiver_ticker.before(until);
             self.run_receiver(tick.map_or(until, Tick::covers), net);
             let Some(tick) = tick else { break };
-            self.look_at_receiver(tick);
+            self.wiring.recorder.tick_receiver(tick, self.receiver.playout());
             self.receiver_ticker.pass(tick);
         }
         self.receiver_done = until;
         self.publish(&mut net.edges);
-    }
-
-    fn look_at_sender(&mut self, tick: Tick) {
-        let (recorder, sender) = (&mut self.wiring.recorder, self.sender.end());
-        match tick {
-            Tick::Sample(at) => recorder.sample_sender(at, sender),
-            Tick::Begin(at) => recorder.begin_sender(at, sender),
-            Tick::End(at) => recorder.end_sender(at, sender),
-        }
-    }
-
-    fn look_at_receiver(&mut self, tick: Tick) {
-        let (recorder, playout) = (&mut self.wiring.recorder, self.receiver.playout());
-        match tick {
-            Tick::Sample(at) => recorder.sample_receiver(at),
-            Tick::Begin(_) => recorder.begin_receiver(playout),
-            Tick::End(at) => recorder.end_receiver(at, playout),
-        }
     }
 
     fn publish(&self, edges: &mut [Edge]) {

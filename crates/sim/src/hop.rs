@@ -99,25 +99,6 @@ impl Hop {
         }
     }
 
-    /// Statistics are over half-open windows, samples cover everything up to and including their time.
-    fn look(&mut self, tick: Tick) {
-        let before = |at: Time| at - TimeDelta::from_nanos(1);
-        match tick {
-            Tick::Sample(at) => {
-                self.link.settle(at);
-                self.recorder.sample(at, &mut self.link);
-            }
-            Tick::Begin(at) => {
-                self.link.settle(before(at));
-                self.recorder.begin(at, &mut self.link);
-            }
-            Tick::End(at) => {
-                self.link.settle(before(at));
-                self.recorder.end(at, &mut self.link);
-            }
-        }
-    }
-
     /// When the next look is due: at what happens from then on it comes too late.
     #[inline]
     pub fn next_look(&self) -> Time {
@@ -135,7 +116,8 @@ impl Hop {
     #[cold]
     fn look_once(&mut self) {
         if let Some(tick) = self.ticker.pending() {
-            self.look(tick);
+            self.link.settle(tick.covers() - TimeDelta::from_nanos(1));
+            self.recorder.tick(tick, &mut self.link);
             self.ticker.pass(tick);
         }
         self.next_look = self.ticker.pending().map_or(Time::MAX, Tick::covers);

@@ -8,7 +8,7 @@ use super::receiver::ReceiverHalf;
 use super::rows::Rows;
 use super::sender::SenderHalf;
 use super::transfers::TransferRecord;
-use super::{RunTimes, Ticker, Window};
+use super::{RunTimes, Tick, Ticker, Window};
 use crate::figure::{Cell, Facts, Figure};
 use crate::table::FlowSummary;
 use paceline_cc::{Controller, StateVariable, StreamId};
@@ -151,36 +151,28 @@ impl FlowRecorder {
         self.receiver.displayed(stream, frame);
     }
 
-    /// The window begins at the sender.
-    pub fn begin_sender(&mut self, at: Time, sender: &impl SendingEnd) {
-        self.sender.begin(at, sender);
-        self.transfers.begin(sender);
+    /// The sender's part of a tick: the window begins or ends there, or a row for each stream is appended.
+    pub fn tick_sender(&mut self, tick: Tick, sender: &impl SendingEnd) {
+        match tick {
+            Tick::Begin(at) => {
+                self.sender.begin(at, sender);
+                self.transfers.begin(sender);
+            }
+            Tick::Sample(at) => self.sender.sample(at, sender),
+            Tick::End(at) => {
+                self.sender.end(at, sender);
+                self.transfers.end(sender);
+            }
+        }
     }
 
-    /// Appends the sender's part of a row for each stream: the interval since its last sample ends at `at`.
-    pub fn sample_sender(&mut self, at: Time, sender: &impl SendingEnd) {
-        self.sender.sample(at, sender);
-    }
-
-    /// The window, or the run, ends at the sender.
-    pub fn end_sender(&mut self, at: Time, sender: &impl SendingEnd) {
-        self.sender.end(at, sender);
-        self.transfers.end(sender);
-    }
-
-    /// The window begins at the receiver.
-    pub fn begin_receiver(&mut self, playout: PlayoutCounters) {
-        self.receiver.begin(playout);
-    }
-
-    /// Appends the receiver's part of a row for each stream: the interval since its last sample ends at `at`.
-    pub fn sample_receiver(&mut self, at: Time) {
-        self.receiver.sample(at);
-    }
-
-    /// The window, or the run, ends at the receiver.
-    pub fn end_receiver(&mut self, at: Time, playout: PlayoutCounters) {
-        self.receiver.end(at, playout);
+    /// The receiver's part of a tick, whose playout has counted `playout` so far.
+    pub fn tick_receiver(&mut self, tick: Tick, playout: PlayoutCounters) {
+        match tick {
+            Tick::Begin(_) => self.receiver.begin(playout),
+            Tick::Sample(at) => self.receiver.sample(at),
+            Tick::End(at) => self.receiver.end(at, playout),
+        }
     }
 
     /// Name, unit and definition of the columns of the rows, those of recorded states in.

@@ -2,7 +2,7 @@
 
 use super::measures::ratio;
 use super::rows::Rows;
-use super::{RunTimes, Ticker, Window};
+use super::{RunTimes, Tick, Ticker, Window};
 use crate::figure::{Cell, Facts};
 use crate::histogram::Histogram;
 use crate::table::LinkSummary;
@@ -100,15 +100,24 @@ impl LinkRecorder {
         }
     }
 
+    /// The window begins or ends, or a row is appended; the link has settled.
+    pub fn tick<P: Transit>(&mut self, tick: Tick, link: &mut Link<P>) {
+        match tick {
+            Tick::Begin(at) => self.begin(at, link),
+            Tick::Sample(at) => self.sample(at, link),
+            Tick::End(at) => self.end(at, link),
+        }
+    }
+
     /// The window begins; the link starts a new maximum of its queue.
-    pub fn begin<P: Transit>(&mut self, at: Time, link: &mut Link<P>) {
+    fn begin<P: Transit>(&mut self, at: Time, link: &mut Link<P>) {
         link.reset_max();
         self.end = LinkEdge::of(at, link);
         self.begin = Some(self.end);
     }
 
     /// Appends a row: the interval since the last sample ends at `at`.
-    pub fn sample<P: Transit>(&mut self, at: Time, link: &mut Link<P>) {
+    fn sample<P: Transit>(&mut self, at: Time, link: &mut Link<P>) {
         let seconds = (at - self.last_sample).as_secs_f64();
         let capacity_bits = link.capacity_bits(self.last_sample, at);
         let now = link.counters();

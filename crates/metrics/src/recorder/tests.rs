@@ -109,8 +109,8 @@ fn sender(shown: Shown) -> RtpSender<Shown> {
 
 /// Ends both sides at the end of the window.
 fn finished(mut recorder: FlowRecorder) -> FlowSummary {
-    recorder.end_sender(at(8000), &sender(Shown::default()));
-    recorder.end_receiver(at(8000), PlayoutCounters::default());
+    recorder.tick_sender(Tick::End(at(8000)), &sender(Shown::default()));
+    recorder.tick_receiver(Tick::End(at(8000)), PlayoutCounters::default());
     recorder.summary()
 }
 
@@ -204,8 +204,8 @@ fn rows_are_of_their_interval_and_sampled_is_of_the_window() {
     let mut recorder = recorder();
     let sample = |recorder: &mut FlowRecorder, millis: i64, trend: f64| {
         let snapshot = Snapshot { window: Some(Bytes::new(9000)), srtt: Some(ms(30)), ..Snapshot::default() };
-        recorder.sample_sender(at(millis), &sender(Shown { snapshot, trend }));
-        recorder.sample_receiver(at(millis));
+        recorder.tick_sender(Tick::Sample(at(millis)), &sender(Shown { snapshot, trend }));
+        recorder.tick_receiver(Tick::Sample(at(millis)), PlayoutCounters::default());
     };
     recorder.sent(at(1020), STREAM, Bytes::new(1012), ms(10));
     sample(&mut recorder, 1050, 0.9);
@@ -247,8 +247,8 @@ fn rates_of_a_row_are_per_time_since_the_last_one() {
             size: Bytes::new(2500),
             ..received(at(0), at(millis), ms(0), Ecn::NotEct)
         });
-        recorder.sample_sender(at(millis), &sender(Shown::default()));
-        recorder.sample_receiver(at(millis));
+        recorder.tick_sender(Tick::Sample(at(millis)), &sender(Shown::default()));
+        recorder.tick_receiver(Tick::Sample(at(millis)), PlayoutCounters::default());
     }
     let series = flow_series(std::slice::from_ref(&recorder));
     for row in 0..2 {
@@ -263,13 +263,13 @@ fn rates_of_a_row_are_per_time_since_the_last_one() {
 fn sides_may_run_apart_and_one_may_be_missing() {
     let (mut apart, mut alone) = (recorder(), recorder());
     for millis in [50, 100, 150] {
-        apart.sample_sender(at(1000 + millis), &sender(Shown::default()));
-        alone.sample_receiver(at(1000 + millis));
+        apart.tick_sender(Tick::Sample(at(1000 + millis)), &sender(Shown::default()));
+        alone.tick_receiver(Tick::Sample(at(1000 + millis)), PlayoutCounters::default());
     }
     // The receiver follows later, and the last sample is not there yet.
     for millis in [50, 100] {
         apart.received(&received(at(0), at(999 + millis), ms(millis), Ecn::NotEct));
-        apart.sample_receiver(at(1000 + millis));
+        apart.tick_receiver(Tick::Sample(at(1000 + millis)), PlayoutCounters::default());
     }
     let value = |series: &crate::series::TimeSeries, name: &str, row: usize| series.float(name)?.value(row);
     let series = flow_series(&[apart]);
@@ -288,8 +288,8 @@ fn tables_are_ordered_by_time_then_flow_and_flows_may_record_different_states() 
     for millis in [1050, 1100] {
         for recorder in &mut recorders {
             let shown = Shown { trend: 0.5, ..Shown::default() };
-            recorder.sample_sender(at(millis), &sender(shown));
-            recorder.sample_receiver(at(millis));
+            recorder.tick_sender(Tick::Sample(at(millis)), &sender(shown));
+            recorder.tick_receiver(Tick::Sample(at(millis)), PlayoutCounters::default());
         }
     }
     let series = flow_series(&recorders);
@@ -311,8 +311,8 @@ fn a_flow_that_is_not_there_has_no_state() {
     let snapshot = Snapshot { window: Some(Bytes::new(3000)), ..Snapshot::default() };
     let sender = sender(Shown { snapshot, trend: 0.5 });
     for millis in [950, 1000, 8000, 8050] {
-        recorder.sample_sender(at(millis), &sender);
-        recorder.sample_receiver(at(millis));
+        recorder.tick_sender(Tick::Sample(at(millis)), &sender);
+        recorder.tick_receiver(Tick::Sample(at(millis)), PlayoutCounters::default());
     }
     let series = flow_series(std::slice::from_ref(&recorder));
     for name in ["target_bitrate_mbps", "cwnd_bytes", "send_queue_bytes", "frame_bytes", "state.qdelay_trend"]
@@ -330,10 +330,10 @@ fn a_window_that_ends_before_it_begins_counts_nothing() {
     let mut recorder = FlowRecorder::new(FlowConfig { stop: ms(1500), ..config() });
     let sender = sender(Shown::default());
     let playout = PlayoutCounters { incomplete: 1, freezes: 1, ..PlayoutCounters::default() };
-    recorder.end_sender(at(1500), &sender);
-    recorder.end_receiver(at(1500), playout);
-    recorder.begin_sender(at(2000), &sender);
-    recorder.begin_receiver(playout);
+    recorder.tick_sender(Tick::End(at(1500)), &sender);
+    recorder.tick_receiver(Tick::End(at(1500)), playout);
+    recorder.tick_sender(Tick::Begin(at(2000)), &sender);
+    recorder.tick_receiver(Tick::Begin(Time::ZERO), playout);
     let frames = recorder.summary().frames;
     assert_eq!(
         (frames.captured, frames.discarded, frames.incomplete, frames.freezes),
@@ -360,14 +360,14 @@ fn frames_and_the_parts_of_their_delay() {
     }
     // One frame was captured before the window began.
     let mut sender = sender(Shown::default());
-    recorder.begin_sender(at(2000), &sender);
+    recorder.tick_sender(Tick::Begin(at(2000)), &sender);
     for id in 1..4 {
         let frame = Frame { id, captured: at(3000), payload: Bytes::new(10), key: false };
         sender.offer_frame(at(3000), STREAM, &frame);
     }
-    recorder.end_sender(at(8000), &sender);
-    recorder.end_receiver(at(8000), PlayoutCounters::default());
-    recorder.sample_receiver(at(8000));
+    recorder.tick_sender(Tick::End(at(8000)), &sender);
+    recorder.tick_receiver(Tick::End(at(8000)), PlayoutCounters::default());
+    recorder.tick_receiver(Tick::Sample(at(8000)), PlayoutCounters::default());
     let series = flow_series(std::slice::from_ref(&recorder));
     let delay = series.float("frame_delay_ms").and_then(|column| column.value(0));
     assert_eq!(delay, Some((500.0 + 30.0 + 50.0) / 3.0), "the row is of its interval, not of the window");
@@ -418,12 +418,12 @@ fn links_count_from_warm_up_on() {
     // Before the window: 10 pass and 5 are dropped. In it: 4 pass, which wait 0, 1, 2 and 3 ms.
     offer(&mut recorder, &mut link, 1000, 15);
     link.settle(at(2000));
-    recorder.sample(at(2000), &mut link);
-    recorder.begin(at(2000), &mut link);
+    recorder.tick(Tick::Sample(at(2000)), &mut link);
+    recorder.tick(Tick::Begin(at(2000)), &mut link);
     offer(&mut recorder, &mut link, 5000, 4);
     link.settle(at(10_000));
-    recorder.sample(at(10_000), &mut link);
-    recorder.end(at(10_000), &mut link);
+    recorder.tick(Tick::Sample(at(10_000)), &mut link);
+    recorder.tick(Tick::End(at(10_000)), &mut link);
     let summary = recorder.summary();
     assert_eq!((summary.offered, summary.dropped), (4, 0));
     assert_eq!(summary.utilisation, Some(4.0 * 8000.0 / 64e6));
@@ -482,8 +482,8 @@ fn what_an_end_cannot_know_is_absent_and_what_it_knows_may_be_zero() {
         let mut recorder = FlowRecorder::new(FlowConfig { facts, ..config() });
         recorder.sent(at(3000), STREAM, Bytes::new(1012), ms(4));
         recorder.received(&received(at(3000), at(3030), ms(5), Ecn::Ce));
-        recorder.sample_sender(at(3050), &sender(Shown::default()));
-        recorder.sample_receiver(at(3050));
+        recorder.tick_sender(Tick::Sample(at(3050)), &sender(Shown::default()));
+        recorder.tick_receiver(Tick::Sample(at(3050)), PlayoutCounters::default());
         let column = |name: &str| flow_series(std::slice::from_ref(&recorder)).float(name)?.value(0);
         let columns = ["throughput_mbps", "queue_delay_ms", "one_way_delay_ms", "send_rate_mbps"].map(column);
         (columns.map(|cell| cell.is_some()), finished(recorder))

@@ -8,7 +8,7 @@ use crate::queue::TimedQueue;
 use crate::{NetError, choice::ChosenFlow};
 use paceline_cc::StreamId;
 use paceline_link::{Departure, Link, LinkConfig, Offered};
-use paceline_metrics::{LinkRecorder, Tick, Ticker};
+use paceline_metrics::{LinkRecorder, Ticker};
 use paceline_units::{Time, TimeDelta};
 
 const NEXT: TimeDelta = TimeDelta::from_nanos(1);
@@ -98,11 +98,7 @@ impl Hop {
         while let Some(tick) = self.ticker.due(until) {
             self.run(tick.covers(), lost, &mut take);
             self.link.settle(tick.at());
-            match tick {
-                Tick::Begin(at) => self.recorder.begin(at, &mut self.link),
-                Tick::Sample(at) => self.recorder.sample(at, &mut self.link),
-                Tick::End(at) => self.recorder.end(at, &mut self.link),
-            }
+            self.recorder.tick(tick, &mut self.link);
         }
         self.run(until + NEXT, lost, &mut take);
     }

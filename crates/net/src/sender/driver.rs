@@ -96,7 +96,7 @@ impl<'a, C: SendingCodec> SendingDriver<'a, C> {
         }
         self.answers.end(now);
         if let Some(tick) = self.record.stop(now, PlayoutCounters::default()) {
-            self.record.tick_sender(tick, self.planned.end());
+            self.record.recorder.tick_sender(tick, self.planned.end());
         }
         self.close(now)?;
         let SendingDriver { port, planned, codec, record, mut counters, answers, .. } = self;
@@ -189,7 +189,7 @@ impl<'a, C: SendingCodec> SendingDriver<'a, C> {
             }
             self.log.settle(tick.at(), |stream, sent| self.record.recorder.lost(tick.at(), stream, sent));
             if let Some(tick) = self.record.tick(now, PlayoutCounters::default(), progress) {
-                self.record.tick_sender(tick, self.planned.end());
+                self.record.recorder.tick_sender(tick, self.planned.end());
             }
         }
         self.run_end(now + NEXT)
