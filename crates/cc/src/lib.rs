@@ -10,7 +10,7 @@ extern crate alloc;
 pub mod bbr;
 pub mod ccid;
 mod contract;
-mod coupling;
+pub mod coupling;
 pub mod cubic;
 pub mod dctcp;
 mod detector;
@@ -32,7 +32,9 @@ pub use contract::{
     Annotation, Arrival, Controller, Limits, Offered, ReceiverHalf, Recovery, SendQueueState, SentPacket,
     StreamId,
 };
-pub use coupling::{Assigned, Assignment, Coupling, FlowId, FlowUpdate};
+pub use coupling::{
+    AnyCoupling, Assigned, Assignment, Coupling, CouplingParams, FlowId, FlowUpdate, Priority,
+};
 pub use detector::{Acked, DetectorConfig, LossDetector};
 pub use observe::{Snapshot, StateVariable};
 pub use registry::{AnyController, AnyReceiverHalf, ControllerParams, FlowSetup, Steers};

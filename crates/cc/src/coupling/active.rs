@@ -1,0 +1,61 @@
+//! RFC 8699 section 5.3.1, and algorithm 1 of the paper before it (Islam et al., "Coupled congestion control for RTP media",
+//! 2014).
+
+use super::group::{Group, Leaving};
+use super::{Assignment, FlowId, FlowUpdate};
+use paceline_units::param::{Profile, Profiles};
+use paceline_units::{Time, params};
+
+params! {
+    /// The choices of the active flow state exchange. `Default` is the profile `rfc8699`.
+    pub struct ActiveParams {
+        redistribute: bool = true, "RFC 8699 5.3.1 step 3 (c); the paper has no such step", "Whether other flows take what a flow cannot use";
+        leaving: Leaving = Leaving::Keep, "RFC 8699 5.3.1 step 2 leaves it open", "What a flow that leaves does to the sum of rates";
+    }
+}
+
+impl Profiles for ActiveParams {
+    const PROFILES: &'static [Profile<ActiveParams>] = &[
+        Profile { name: "rfc8699", help: "Section 5.3.1 as printed", params: ActiveParams::default },
+        Profile {
+            name: "islam2014",
+            help: "Algorithm 1 of the paper: what a flow cannot use is nobody's",
+            params: || ActiveParams { redistribute: false, ..ActiveParams::default() },
+        },
+    ];
+}
+
+/// A group under the active flow state exchange.
+#[derive(Clone, Debug)]
+pub struct Active {
+    params: ActiveParams,
+    pub(super) group: Group,
+}
+
+impl Active {
+    pub(super) fn new(params: &ActiveParams) -> Active {
+        Active { params: params.clone(), group: Group::default() }
+    }
+
+    /// Step 1.
+    pub(super) fn join(&mut self, now: Time, update: &FlowUpdate) -> &[Assignment] {
+        if self.group.place(update.flow).is_some() {
+            self.update(now, update)
+        } else {
+            self.group.join(update)
+        }
+    }
+
+    /// Step 3.
+    pub(super) fn update(&mut self, _now: Time, update: &FlowUpdate) -> &[Assignment] {
+        let Some(place) = self.group.place(update.flow) else { return self.group.ignore() };
+        let own = self.group.refresh(place, update);
+        self.group.sum = (self.group.sum + own - self.group.members[place].rate).max(0.0);
+        self.group.share(self.params.redistribute)
+    }
+
+    /// Step 2.
+    pub(super) fn leave(&mut self, _now: Time, flow: FlowId) -> &[Assignment] {
+        self.group.leave(flow, self.params.leaving)
+    }
+}

@@ -1,0 +1,92 @@
+//! RFC 8699 section 5.3.2, and algorithm 2 of the paper before it (Islam et al., "Coupled congestion control for RTP media",
+//! 2014): the group acts like one flow.
+
+use super::group::{Group, Leaving};
+use super::{Assignment, FlowId, FlowUpdate, Member};
+use paceline_units::param::{Profile, Profiles};
+use paceline_units::{Time, TimeDelta, params};
+
+paceline_units::names! {
+    /// How much of a flow's increase the sum takes.
+    pub enum Growth {
+        /// All of it (RFC 8699 section 5.3.2).
+        Whole = "whole",
+        /// One part of as many as there are flows: together they grow like one (the paper, section 3).
+        Divided = "divided",
+    }
+}
+
+params! {
+    /// The choices of the conservative flow state exchange. `Default` is the profile `rfc8699`.
+    pub struct ConservativeParams {
+        redistribute: bool = true, "RFC 8699 5.3.1 step 3 (c); the paper has no such step", "Whether other flows take what a flow cannot use";
+        leaving: Leaving = Leaving::Keep, "RFC 8699 5.3.1 step 2 leaves it open", "What a flow that leaves does to the sum of rates";
+        growth: Growth = Growth::Whole, "RFC 8699 5.3.2; the paper, section 3, divides", "How much of a flow's increase the sum takes";
+        hold: f64 = 2.0, in 0.0, 100.0, "RFC 8699 5.3.2", "Round-trip times of the flow that reduced its rate for which the sum then stays";
+    }
+}
+
+impl Profiles for ConservativeParams {
+    const PROFILES: &'static [Profile<ConservativeParams>] = &[
+        Profile { name: "rfc8699", help: "Section 5.3.2 as printed", params: ConservativeParams::default },
+        Profile {
+            name: "islam2014",
+            help: "Algorithm 2 of the paper: increases are divided by the number of flows, and what a flow cannot use is nobody's",
+            params: || ConservativeParams {
+                redistribute: false,
+                growth: Growth::Divided,
+                ..ConservativeParams::default()
+            },
+        },
+    ];
+}
+
+/// A group under the conservative flow state exchange.
+#[derive(Clone, Debug)]
+pub struct Conservative {
+    params: ConservativeParams,
+    /// Until when the sum stays as it is.
+    held_until: Time,
+    pub(super) group: Group,
+}
+
+impl Conservative {
+    pub(super) fn new(params: &ConservativeParams) -> Conservative {
+        Conservative { params: params.clone(), held_until: Time::ZERO, group: Group::default() }
+    }
+
+    /// As in the active exchange.
+    pub(super) fn join(&mut self, now: Time, update: &FlowUpdate) -> &[Assignment] {
+        if self.group.place(update.flow).is_some() {
+            self.update(now, update)
+        } else {
+            self.group.join(update)
+        }
+    }
+
+    /// Step (a) of section 5.3.2; the others as in the active exchange.
+    pub(super) fn update(&mut self, now: Time, update: &FlowUpdate) -> &[Assignment] {
+        let Some(place) = self.group.place(update.flow) else { return self.group.ignore() };
+        let own = self.group.refresh(place, update);
+        let Member { rate: given, rtt, .. } = self.group.members[place];
+        if now < self.held_until {
+            // The sum stays; what changed beside it counts.
+        } else if own < given {
+            self.group.sum *= own / given;
+            let hold = self.params.hold * rtt.map_or(0.0, TimeDelta::as_secs_f64);
+            self.held_until = now + TimeDelta::from_secs_f64(hold);
+        } else {
+            let flows = match self.params.growth {
+                Growth::Whole => 1.0,
+                Growth::Divided => self.group.members.len() as f64,
+            };
+            self.group.sum += (own - given) / flows;
+        }
+        self.group.share(self.params.redistribute)
+    }
+
+    /// As in the active exchange.
+    pub(super) fn leave(&mut self, _now: Time, flow: FlowId) -> &[Assignment] {
+        self.group.leave(flow, self.params.leaving)
+    }
+}

@@ -1,0 +1,220 @@
+//! What all kinds of coupling keep of their flows, and how a sum is shared among them.
+
+use super::{Assigned, Assignment, FlowId, FlowUpdate, Priority};
+use alloc::vec::Vec;
+use core::cmp::Ordering;
+use paceline_units::{Bitrate, TimeDelta};
+
+/// No flow counts with more, in bit/s: a rate without end must not drown the others' in a sum.
+const MAX_RATE: f64 = 1e12;
+
+paceline_units::names! {
+    /// What a flow that leaves does to the sum; RFC 8699 section 5.3.1 does not say.
+    pub enum Leaving {
+        /// The others inherit the rate of the flow that left.
+        Keep = "keep",
+        /// The rate of the flow that left goes with it.
+        Subtract = "subtract",
+    }
+}
+
+/// A flow that shares.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Member {
+    /// Flow of the group.
+    pub flow: FlowId,
+    /// Its priority.
+    pub priority: Priority,
+    /// Rate that it was given last, in bit/s (RFC 8699: `FSE_R`).
+    pub(super) rate: f64,
+    /// Rate that its application could use, in bit/s; infinite if it can use any (RFC 8699: `DR`).
+    pub(super) desired: f64,
+    /// Its smoothed round-trip time.
+    pub(super) rtt: Option<TimeDelta>,
+    /// The shortest of its smoothed round-trip times, where its controller steers a window. Rate and window are each
+    /// other's image by it; with the present one, a window would grow with the queue that it fills.
+    base_rtt: Option<TimeDelta>,
+}
+
+impl Member {
+    /// Rate that the group gave it last.
+    pub fn rate(&self) -> Bitrate {
+        Bitrate::from_bps_f64(self.rate)
+    }
+
+    /// Rate that its application could use; absent if it can use any.
+    pub fn desired(&self) -> Option<Bitrate> {
+        self.desired.is_finite().then(|| Bitrate::from_bps_f64(self.desired))
+    }
+
+    /// What it is given, in the unit that its controller steers. Rounded down: all together stay within the sum.
+    fn assignment(&self) -> Assignment {
+        let rate = self.rate();
+        let assigned = match self.base_rtt {
+            Some(rtt) => Assigned::Window(rate.bytes_in(rtt)),
+            None => Assigned::Rate(rate),
+        };
+        Assignment { flow: self.flow, assigned }
+    }
+
+    /// What its controller computed, in bit/s.
+    fn rate_of(&self, assigned: Assigned) -> f64 {
+        let rate = match (assigned, self.base_rtt) {
+            (Assigned::Rate(rate), _) => rate.as_bps_f64(),
+            (Assigned::Window(window), Some(rtt)) => window.as_bits_f64() / rtt.as_secs_f64(),
+            (Assigned::Window(_), None) => 0.0,
+        };
+        rate.min(MAX_RATE)
+    }
+
+    /// Takes over what an update says beside the rate.
+    fn refresh(&mut self, update: &FlowUpdate) {
+        self.priority = update.priority;
+        self.desired = update.desired.map_or(f64::INFINITY, Bitrate::as_bps_f64);
+        let rtt = update.rtt.filter(|&rtt| rtt > TimeDelta::ZERO);
+        self.rtt = rtt.or(self.rtt);
+        self.base_rtt = match (update.own, self.base_rtt, rtt) {
+            (Assigned::Rate(_), _, _) => None,
+            (Assigned::Window(_), Some(base), Some(rtt)) => Some(base.min(rtt)),
+            (Assigned::Window(_), base, rtt) => base.or(rtt),
+        };
+    }
+
+    /// Where it stands when flows are satisfied one by one: who reaches its desired rate first.
+    fn need(&self) -> f64 {
+        self.desired / self.priority.weight()
+    }
+}
+
+/// The flows of a group, and the sum of their rates.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Group {
+    /// By their numbers.
+    pub(super) members: Vec<Member>,
+    /// Places in `members`, by [`Member::need`].
+    by_need: Vec<u32>,
+    /// Sum of the rates in bit/s (RFC 8699: `S_CR`).
+    pub(super) sum: f64,
+    pub(super) ignored: u64,
+    pub(super) assignments: Vec<Assignment>,
+}
+
+impl Group {
+    /// Where a flow stands in `members`.
+    pub(super) fn place(&self, flow: FlowId) -> Option<usize> {
+        self.members.binary_search_by_key(&flow, |member| member.flow).ok()
+    }
+
+    /// Enters a flow, and adds what its controller starts with to the sum; a window counts for nothing before there is a
+    /// round-trip time. Nobody is given anything yet (RFC 8699 section 5.3.1, step 1).
+    pub(super) fn join(&mut self, update: &FlowUpdate) -> &[Assignment] {
+        let mut member = Member {
+            flow: update.flow,
+            priority: update.priority,
+            rate: 0.0,
+            desired: f64::INFINITY,
+            rtt: None,
+            base_rtt: None,
+        };
+        member.refresh(update);
+        member.rate = member.rate_of(update.own);
+        self.sum += member.rate;
+        let place = self.members.partition_point(|known| known.flow < update.flow);
+        self.members.insert(place, member);
+        self.by_need.clear();
+        self.by_need.extend(0..self.members.len() as u32);
+        let members = &self.members;
+        self.by_need.sort_by(|&a, &b| order(members, a, b));
+        self.nothing()
+    }
+
+    /// Removes the flow at `place` and answers its entry.
+    pub(super) fn remove(&mut self, place: usize) -> Member {
+        let place_u32 = place as u32;
+        self.by_need.retain(|&at| at != place_u32);
+        for at in &mut self.by_need {
+            *at -= u32::from(*at > place_u32);
+        }
+        self.members.remove(place)
+    }
+
+    /// Takes over an update of the flow at `place`, but for its rate, which is answered in bit/s.
+    pub(super) fn refresh(&mut self, place: usize, update: &FlowUpdate) -> f64 {
+        let member = &mut self.members[place];
+        let before = member.need();
+        member.refresh(update);
+        let own = member.rate_of(update.own);
+        let taken = update.taken.map_or(0.0, |taken| member.rate_of(taken));
+        let own = if taken > 0.0 { (member.rate * (own / taken)).min(MAX_RATE) } else { own };
+        if member.need() != before {
+            self.put_in_order(place as u32);
+        }
+        own
+    }
+
+    fn put_in_order(&mut self, place: u32) {
+        self.by_need.retain(|&at| at != place);
+        let members = &self.members;
+        let to = self.by_need.partition_point(|&at| order(members, at, place) == Ordering::Less);
+        self.by_need.insert(to, place);
+    }
+
+    /// Removes a flow. The others take what it leaves at the next update (RFC 8699 section 5.3.1, step 2).
+    pub(super) fn leave(&mut self, flow: FlowId, leaving: Leaving) -> &[Assignment] {
+        let Some(place) = self.place(flow) else { return self.ignore() };
+        let left = self.remove(place);
+        self.sum = match leaving {
+            _ if self.members.is_empty() => 0.0,
+            Leaving::Keep => self.sum,
+            Leaving::Subtract => (self.sum - left.rate).max(0.0),
+        };
+        self.nothing()
+    }
+
+    /// Shares the sum by priority, and writes what each flow is given. With `redistribute`, what a flow cannot use goes to
+    /// the others (RFC 8699 section 5.3.1, step c); without, it is nobody's (the paper of 2014, algorithms 1 and 2).
+    ///
+    /// The RFC goes round until nothing is left over. Who goes through the flows in the order in which they are
+    /// satisfied finds the same shares in one round.
+    pub(super) fn share(&mut self, redistribute: bool) -> &[Assignment] {
+        let mut priorities: f64 = self.members.iter().map(|member| member.priority.weight()).sum();
+        let mut left = self.sum;
+        for &place in &self.by_need {
+            let member = &mut self.members[place as usize];
+            let weight = member.priority.weight();
+            let share = if priorities > 0.0 { left * weight / priorities } else { 0.0 };
+            member.rate = share.min(member.desired).max(0.0);
+            if redistribute && share >= member.desired {
+                left -= member.desired;
+                priorities -= weight;
+            }
+        }
+        self.assignments.clear();
+        self.assignments.extend(self.members.iter().map(Member::assignment));
+        &self.assignments
+    }
+
+    /// What the flow at `place` is given, alone.
+    pub(super) fn answer(&mut self, place: usize) -> &[Assignment] {
+        let assignment = self.members[place].assignment();
+        self.assignments.clear();
+        self.assignments.push(assignment);
+        &self.assignments
+    }
+
+    /// An update that concerns no flow of the group.
+    pub(super) fn ignore(&mut self) -> &[Assignment] {
+        self.ignored += 1;
+        self.nothing()
+    }
+
+    /// An answer that names no flow.
+    pub(super) fn nothing(&mut self) -> &[Assignment] {
+        self.assignments.clear();
+        &self.assignments
+    }
+}
+
+fn order(members: &[Member], a: u32, b: u32) -> Ordering {
+    members[a as usize].need().total_cmp(&members[b as usize].need()).then(a.cmp(&b))
+}

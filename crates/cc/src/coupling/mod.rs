@@ -1,0 +1,192 @@
+//! Coupling of flows that share a bottleneck: the flow state exchange of RFC 8699, and others of its form.
+//!
+//! A group owns no controller. Whoever holds the flows tells it what their controllers computed, and it answers what each
+//! flow is to take instead. To add a kind: a file with its parameters and what [`Coupling`] asks, and a line in
+//! `couplings!`.
+
+mod active;
+mod conservative;
+mod group;
+mod passive;
+#[cfg(test)]
+mod tests;
+
+pub use active::ActiveParams;
+pub use conservative::{ConservativeParams, Growth};
+pub use group::{Leaving, Member};
+pub use passive::PassiveParams;
+
+use active::Active;
+use alloc::vec::Vec;
+use conservative::Conservative;
+use group::Group;
+use paceline_units::param::{Profile, Profiles};
+use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
+use passive::Passive;
+
+/// A flow of a coupled group, counted from 0 by whoever forms the group.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct FlowId(pub u32);
+
+/// What a coupled group gives a flow: a rate or a window, whichever the flow's controller steers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Assigned {
+    /// Rate of sending, packet headers in.
+    Rate(Bitrate),
+    /// Congestion window in bytes, packet headers in.
+    Window(Bytes),
+}
+
+/// How much of the group's rate a flow gets, relative to the others: finite and above 0 (RFC 8699 section 5.2).
+#[derive(Clone, Copy, PartialEq, PartialOrd, Debug)]
+pub struct Priority(f64);
+
+impl Priority {
+    /// The priority of a flow of which nothing else is said.
+    pub const ONE: Priority = Priority(1.0);
+
+    /// A priority of this weight; `None` unless it lies from 0.000001 to 1,000,000, where sums stay exact enough.
+    pub fn new(weight: f64) -> Option<Priority> {
+        (1e-6..=1e6).contains(&weight).then_some(Priority(weight))
+    }
+
+    /// The weight.
+    pub const fn weight(self) -> f64 {
+        self.0
+    }
+}
+
+/// A flow's own new rate or window, as its controller just computed it, and what else the group must know of it.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct FlowUpdate {
+    /// Flow of the group.
+    pub flow: FlowId,
+    /// Rate or window that the flow's controller computed (RFC 8699: `CC_R`).
+    pub own: Assigned,
+    /// What the controller had made of the group's last assignment, which it rounds and keeps within limits; absent where
+    /// that is what it was given. The group goes by the change from there.
+    pub taken: Option<Assigned>,
+    /// Rate that the application could use (RFC 8699: `DR`); absent if it can use any.
+    pub desired: Option<Bitrate>,
+    /// Smoothed round-trip time; absent before the first sample. A window is a rate only with it.
+    pub rtt: Option<TimeDelta>,
+    /// Priority from now on.
+    pub priority: Priority,
+}
+
+/// One line of a group's answer: this flow takes this.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Assignment {
+    /// Flow of the group.
+    pub flow: FlowId,
+    /// Rate or window that replaces the flow's own.
+    pub assigned: Assigned,
+}
+
+/// A group of coupled flows (RFC 8699's flow group).
+///
+/// Nothing that it is told can make it fail. An update of a flow that has not joined, or has left, changes nothing and is
+/// counted; who joins twice has updated.
+pub trait Coupling {
+    /// A flow begins to share, with what its controller starts with.
+    fn join(&mut self, now: Time, update: &FlowUpdate) -> &[Assignment];
+
+    /// A flow's controller has computed a new rate or window. The answer may name other flows too.
+    fn update(&mut self, now: Time, update: &FlowUpdate) -> &[Assignment];
+
+    /// A flow has ended or pauses. The answer may give others what it leaves behind.
+    fn leave(&mut self, now: Time, flow: FlowId) -> &[Assignment];
+
+    /// Sum of the rates that the flows share (RFC 8699: `S_CR`).
+    fn sum(&self) -> Bitrate;
+
+    /// The flows that share, in the order of their numbers.
+    fn members(&self) -> &[Member];
+
+    /// Updates of flows that did not share.
+    fn ignored(&self) -> u64;
+}
+
+/// A line is: documentation, which is its help, and `Kind("name in scenarios", parameters)`. The running group has the same
+/// name, and is made by `new(&parameters)`.
+macro_rules! couplings {
+    ($( $(#[doc = $help:literal])+ $kind:ident($name:literal, $params:ident), )*) => {
+        paceline_units::kinds! {
+            /// How the flows of a group share its rate.
+            pub enum CouplingParams { $( $(#[doc = $help])+ $kind($name, $params), )* }
+        }
+
+        impl CouplingParams {
+            /// The parameters of a profile, by default the first, and its name; `None` if there is no such kind or
+            /// profile.
+            pub fn with_profile(kind: &str, profile: Option<&str>) -> Option<(CouplingParams, &'static str)> {
+                match kind {
+                    $( $name => {
+                        let all = $params::PROFILES;
+                        let found = all.iter().find(|known| profile.is_none_or(|name| name == known.name))?;
+                        Some((CouplingParams::$kind((found.params)()), found.name))
+                    } )*
+                    _ => None,
+                }
+            }
+
+            /// The names of its profiles and what they are, the default first.
+            pub fn profiles(&self) -> Vec<(&'static str, &'static str)> {
+                fn listed<P: Profiles>() -> Vec<(&'static str, &'static str)> {
+                    P::PROFILES.iter().map(|profile: &Profile<P>| (profile.name, profile.help)).collect()
+                }
+                match self { $( CouplingParams::$kind(_) => listed::<$params>(), )* }
+            }
+        }
+
+        /// A group of any kind, without a box.
+        #[derive(Clone, Debug)]
+        pub enum AnyCoupling { $( $(#[doc = $help])+ $kind($kind), )* }
+
+        impl AnyCoupling {
+            /// A group that nobody has joined.
+            pub fn new(params: &CouplingParams) -> AnyCoupling {
+                match params { $( CouplingParams::$kind(params) => AnyCoupling::$kind($kind::new(params)), )* }
+            }
+
+            fn group(&self) -> &Group {
+                match self { $( AnyCoupling::$kind(inner) => &inner.group, )* }
+            }
+        }
+
+        impl Coupling for AnyCoupling {
+            fn join(&mut self, now: Time, update: &FlowUpdate) -> &[Assignment] {
+                match self { $( AnyCoupling::$kind(inner) => inner.join(now, update), )* }
+            }
+
+            fn update(&mut self, now: Time, update: &FlowUpdate) -> &[Assignment] {
+                match self { $( AnyCoupling::$kind(inner) => inner.update(now, update), )* }
+            }
+
+            fn leave(&mut self, now: Time, flow: FlowId) -> &[Assignment] {
+                match self { $( AnyCoupling::$kind(inner) => inner.leave(now, flow), )* }
+            }
+
+            fn sum(&self) -> Bitrate {
+                Bitrate::from_bps_f64(self.group().sum)
+            }
+
+            fn members(&self) -> &[Member] {
+                &self.group().members
+            }
+
+            fn ignored(&self) -> u64 {
+                self.group().ignored
+            }
+        }
+    };
+}
+
+couplings! {
+    /// Active flow state exchange: every update shares the sum of all rates anew, by priority
+    Active("active", ActiveParams),
+    /// Active flow state exchange that reduces the sum in proportion and then holds it: the group acts like one flow
+    Conservative("conservative", ConservativeParams),
+    /// Passive flow state exchange: an update answers its own flow alone (for tests, says its RFC)
+    Passive("passive", PassiveParams),
+}

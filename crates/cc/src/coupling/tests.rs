@@ -1,0 +1,325 @@
+//! RFC 8699's worked example, shares known from arithmetic, and what no sequence of calls may do.
+
+use super::*;
+use alloc::vec;
+use proptest::prelude::*;
+
+const MBIT: f64 = 1e6;
+
+fn update(flow: u32, mbps: f64) -> FlowUpdate {
+    FlowUpdate {
+        flow: FlowId(flow),
+        own: Assigned::Rate(Bitrate::from_bps_f64(mbps * MBIT)),
+        taken: None,
+        desired: None,
+        rtt: None,
+        priority: Priority::ONE,
+    }
+}
+
+fn weighing(weight: f64, update: FlowUpdate) -> FlowUpdate {
+    FlowUpdate { priority: Priority::new(weight).expect("a priority"), ..update }
+}
+
+fn wishing(mbps: f64, update: FlowUpdate) -> FlowUpdate {
+    FlowUpdate { desired: Some(Bitrate::from_bps_f64(mbps * MBIT)), ..update }
+}
+
+fn group(kind: &str, profile: &str) -> AnyCoupling {
+    AnyCoupling::new(&CouplingParams::with_profile(kind, Some(profile)).expect("known").0)
+}
+
+fn ms(millis: u64) -> Time {
+    Time::from_nanos(millis * 1_000_000)
+}
+
+/// The rates of all members in Mbit/s, to a bit/s.
+fn rates(group: &AnyCoupling) -> Vec<f64> {
+    group.members().iter().map(|member| member.rate().as_mbps_f64()).collect()
+}
+
+fn near(found: f64, expected: f64) -> bool {
+    (found - expected).abs() < 1e-5
+}
+
+#[track_caller]
+fn assert_rates(group: &AnyCoupling, expected: &[f64]) {
+    let found = rates(group);
+    let all = found.len() == expected.len() && found.iter().zip(expected).all(|(a, b)| near(*a, *b));
+    assert!(all, "{found:?} instead of {expected:?}");
+}
+
+#[track_caller]
+fn assert_sum(group: &AnyCoupling, expected: f64) {
+    assert!(near(group.sum().as_mbps_f64(), expected), "S_CR {:?} instead of {expected}", group.sum());
+}
+
+/// RFC 8699 appendix C.1, figure by figure.
+#[test]
+fn the_worked_example_of_the_passive_exchange() {
+    let mut group = group("passive", "rfc8699");
+    let (one, two) = (|own| update(1, own), |own| weighing(0.5, update(2, own)));
+    let third = 1.0 / 3.0;
+    group.join(ms(0), &one(1.0));
+    for own in 2..=10 {
+        group.update(ms(0), &one(f64::from(own)));
+        assert_rates(&group, &[f64::from(own)]);
+    }
+    group.join(ms(0), &two(1.0));
+    assert_sum(&group, 11.0);
+    assert_eq!(group.update(ms(1), &one(8.0)).len(), 1, "it answers the flow that asks, alone");
+    assert_rates(&group, &[6.0, 1.0]);
+    assert_sum(&group, 9.0);
+    group.update(ms(2), &two(2.0));
+    assert_rates(&group, &[6.0, 3.0 + third]);
+    assert_sum(&group, 10.0);
+    group.update(ms(3), &wishing(2.0, one(7.0)));
+    assert_rates(&group, &[2.0, 3.0 + third]);
+    assert_sum(&group, 11.0);
+    group.update(ms(4), &two(4.0 + third));
+    assert_rates(&group, &[2.0, 9.0 + third]);
+    assert_sum(&group, 12.0);
+    group.leave(ms(5), FlowId(1));
+    group.update(ms(6), &two(7.0 + third));
+    assert_rates(&group, &[9.0 + third]);
+    assert_sum(&group, 9.0 + third);
+}
+
+/// Shares of S_CR that follow from section 5.3.1 by hand: (S_CR, priority and desired rate of each, share of each).
+#[test]
+fn the_active_exchange_shares_by_priority_and_desired_rate() {
+    let any = f64::INFINITY;
+    let cases = [
+        (6.0, vec![(2.0, any), (1.0, any)], vec![4.0, 2.0]),
+        (6.0, vec![(2.0, 1.0), (1.0, any)], vec![1.0, 5.0]),
+        (6.0, vec![(2.0, 3.0), (1.0, any)], vec![3.0, 3.0]),
+        (6.0, vec![(2.0, 1.0), (1.0, 1.0)], vec![1.0, 1.0]),
+        (6.0, vec![(1.0, any), (2.0, 1.0)], vec![5.0, 1.0]),
+        (9.0, vec![(1.0, any), (1.0, 1.0), (1.0, any)], vec![4.0, 1.0, 4.0]),
+        (0.0, vec![(1.0, any), (1.0, 1.0)], vec![0.0, 0.0]),
+    ];
+    for (sum, flows, expected) in cases {
+        let mut group = group("active", "rfc8699");
+        let own = sum / flows.len() as f64;
+        for turn in 0..2 {
+            for (flow, &(weight, wish)) in flows.iter().enumerate() {
+                // A flow's own rate is what it was given, so that the sum stays.
+                let own = group.members().get(flow).map_or(own, |member| member.rate().as_mbps_f64());
+                let plain = weighing(weight, update(flow as u32, own));
+                let told = if wish < any { wishing(wish, plain) } else { plain };
+                match turn {
+                    0 => assert!(group.join(ms(0), &told).is_empty()),
+                    _ => assert_eq!(group.update(ms(0), &told).len(), flows.len()),
+                }
+            }
+        }
+        assert_sum(&group, sum);
+        assert_rates(&group, &expected);
+    }
+}
+
+#[test]
+fn the_active_exchange_adds_and_subtracts_changes() {
+    let mut group = group("active", "rfc8699");
+    group.join(ms(0), &update(0, 4.0));
+    group.join(ms(0), &update(1, 2.0));
+    assert_rates(&group, &[4.0, 2.0]);
+    group.update(ms(1), &update(0, 5.0));
+    assert_rates(&group, &[3.5, 3.5]);
+    group.update(ms(2), &update(1, 1.5));
+    assert_rates(&group, &[2.5, 2.5]);
+}
+
+#[test]
+fn the_conservative_exchange_reduces_in_proportion_and_then_holds() {
+    let mut group = group("conservative", "rfc8699");
+    let rtt = Some(TimeDelta::from_millis(100));
+    let told = |flow, own| FlowUpdate { rtt, ..update(flow, own) };
+    group.join(ms(0), &told(0, 4.0));
+    group.join(ms(0), &told(1, 4.0));
+    group.update(ms(10), &told(0, 2.0));
+    assert_rates(&group, &[2.0, 2.0]);
+    group.update(ms(209), &told(1, 1.0));
+    assert_rates(&group, &[2.0, 2.0]);
+    group.update(ms(209), &told(1, 3.0));
+    assert_rates(&group, &[2.0, 2.0]);
+    group.update(ms(210), &told(1, 3.0));
+    assert_rates(&group, &[2.5, 2.5]);
+}
+
+#[test]
+fn in_the_paper_a_group_grows_like_one_flow_and_nobody_takes_what_is_left() {
+    let mut group = group("conservative", "islam2014");
+    group.join(ms(0), &update(0, 4.0));
+    group.join(ms(0), &update(1, 4.0));
+    group.update(ms(1), &update(0, 5.0));
+    assert_rates(&group, &[4.25, 4.25]);
+    group.update(ms(2), &wishing(1.0, update(0, 4.25)));
+    assert_rates(&group, &[1.0, 4.25]);
+}
+
+#[test]
+fn who_leaves_leaves_its_rate_or_takes_it_along() {
+    for (leaving, expected) in [(Leaving::Keep, 6.0), (Leaving::Subtract, 3.0)] {
+        let params = ActiveParams { leaving, ..ActiveParams::default() };
+        let mut group = AnyCoupling::new(&CouplingParams::Active(params));
+        group.join(ms(0), &update(0, 3.0));
+        group.join(ms(0), &update(1, 3.0));
+        assert!(group.leave(ms(1), FlowId(0)).is_empty(), "the next update tells");
+        group.update(ms(2), &update(1, 3.0));
+        assert_rates(&group, &[expected]);
+        group.leave(ms(3), FlowId(1));
+        assert_sum(&group, 0.0);
+    }
+}
+
+#[test]
+fn updates_of_others_are_counted_and_change_nothing() {
+    for kind in CouplingParams::KINDS {
+        let mut group = group(kind, "rfc8699");
+        group.join(ms(0), &update(0, 3.0));
+        assert!(group.update(ms(1), &update(7, 100.0)).is_empty());
+        assert!(group.leave(ms(1), FlowId(7)).is_empty());
+        group.leave(ms(2), FlowId(0));
+        assert!(group.update(ms(3), &update(0, 100.0)).is_empty());
+        assert!(group.leave(ms(3), FlowId(0)).is_empty());
+        assert_eq!(group.ignored(), 4, "{kind}");
+        group.join(ms(4), &update(0, 2.0));
+        assert_eq!(group.join(ms(4), &update(0, 5.0)).len(), 1, "{kind}: who joins twice has updated");
+    }
+}
+
+#[test]
+fn a_window_goes_by_the_shortest_round_trip() {
+    let mut group = group("active", "rfc8699");
+    let told = |flow, bytes, millis| FlowUpdate {
+        own: Assigned::Window(Bytes::new(bytes)),
+        rtt: Some(TimeDelta::from_millis(millis)),
+        ..update(flow, 0.0)
+    };
+    group.join(ms(0), &told(0, 10_000, 10));
+    group.join(ms(0), &told(1, 10_000, 20));
+    assert_rates(&group, &[8.0, 4.0]);
+    // The queue has doubled the round trip: the rate of a flow that has not changed stays as it was.
+    let given: Vec<_> = group.update(ms(1), &told(0, 10_000, 20)).iter().map(|line| line.assigned).collect();
+    assert_eq!(given, [Assigned::Window(Bytes::new(7_500)), Assigned::Window(Bytes::new(15_000))]);
+}
+
+#[test]
+fn the_group_goes_by_the_change_from_what_a_controller_took() {
+    let mut group = group("conservative", "rfc8699");
+    group.join(ms(0), &update(0, 4.0));
+    let rounded = Some(Assigned::Rate(Bitrate::from_bps_f64(3.9 * MBIT)));
+    group.update(ms(1), &FlowUpdate { taken: rounded, ..update(0, 3.9) });
+    assert_rates(&group, &[4.0]);
+    group.update(ms(2), &FlowUpdate { taken: rounded, ..update(0, 1.95) });
+    assert_rates(&group, &[2.0]);
+}
+
+#[test]
+fn priorities_are_finite_and_above_zero() {
+    for wrong in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e-7, 1e7] {
+        assert_eq!(Priority::new(wrong), None, "{wrong}");
+    }
+    assert_eq!(Priority::new(0.11).map(Priority::weight), Some(0.11));
+}
+
+/// As RFC 8699 section 5.3.1 prints it, by a snapshot of each round.
+fn as_printed(sum: f64, flows: &[(f64, f64)]) -> Vec<f64> {
+    let mut rates = vec![0.0; flows.len()];
+    let (mut left, mut open): (f64, Vec<usize>) = (sum, (0..flows.len()).collect());
+    while !open.is_empty() {
+        let priorities: f64 = open.iter().map(|&flow| flows[flow].0).sum();
+        let share = |flow: usize| left * flows[flow].0 / priorities;
+        let (sated, unsated): (Vec<_>, Vec<_>) = open.iter().partition(|&&flow| share(flow) >= flows[flow].1);
+        if sated.is_empty() {
+            unsated.iter().for_each(|&flow| rates[flow] = share(flow));
+            break;
+        }
+        for &flow in &sated {
+            rates[flow] = flows[flow].1;
+            left -= flows[flow].1;
+        }
+        open = unsated;
+    }
+    rates
+}
+
+fn any_update() -> impl Strategy<Value = FlowUpdate> {
+    let assigned = || {
+        prop_oneof![
+            any::<u64>().prop_map(|bps| Assigned::Rate(Bitrate::from_bps(bps))),
+            (0u64..20_000_000).prop_map(|bps| Assigned::Rate(Bitrate::from_bps(bps))),
+            any::<u64>().prop_map(|bytes| Assigned::Window(Bytes::new(bytes))),
+        ]
+    };
+    (
+        0u32..6,
+        assigned(),
+        proptest::option::of(assigned()),
+        any::<Option<u64>>(),
+        any::<Option<i64>>(),
+        1e-6..1e6,
+    )
+        .prop_map(|(flow, own, taken, desired, rtt, weight)| FlowUpdate {
+            flow: FlowId(flow),
+            own,
+            taken,
+            desired: desired.map(Bitrate::from_bps),
+            rtt: rtt.map(TimeDelta::from_nanos),
+            priority: Priority::new(weight).expect("a priority"),
+        })
+}
+
+proptest! {
+    #[test]
+    fn shares_are_those_of_the_printed_loop(
+        flows in proptest::collection::vec((0.01f64..100.0, prop_oneof![Just(1e9), 0.1f64..20.0]), 1..20),
+    ) {
+        let mut group = group("active", "rfc8699");
+        for (flow, &(weight, wish)) in flows.iter().enumerate() {
+            group.join(ms(0), &weighing(weight, wishing(wish, update(flow as u32, 3.0))));
+        }
+        let last = flows.len() - 1;
+        group.update(ms(1), &weighing(flows[last].0, wishing(flows[last].1, update(last as u32, 3.0))));
+        let expected = as_printed(3.0 * flows.len() as f64, &flows);
+        for (found, expected) in rates(&group).iter().zip(&expected) {
+            prop_assert!((found - expected).abs() < 2e-6 * expected.max(1.0), "{found} instead of {expected}");
+        }
+    }
+
+    #[test]
+    fn no_calls_panic_or_give_more_than_the_sum(
+        kind in proptest::sample::select(CouplingParams::KINDS),
+        calls in proptest::collection::vec((0u8..8, any_update(), 0u64..1000), 0..60),
+    ) {
+        let mut group = AnyCoupling::new(&CouplingParams::of(kind).expect("known"));
+        let mut now = Time::ZERO;
+        for (call, told, step) in calls {
+            now += TimeDelta::from_millis(step as i64);
+            let all: f64 = match call {
+                0 => { group.join(now, &told); 0.0 }
+                1 => { group.leave(now, told.flow); 0.0 }
+                _ => {
+                    group.update(now, &told);
+                    group.members().iter().map(|member| member.rate().as_bps_f64()).sum()
+                }
+            };
+            let sum = group.sum().as_bps_f64();
+            prop_assert!(sum.is_finite() && sum <= 1e12 * 70.0, "{sum}");
+            if kind != "passive" {
+                prop_assert!(all <= sum * (1.0 + 1e-9) + 1.0, "{all} of {sum}");
+            }
+        }
+    }
+
+    #[test]
+    fn equal_flows_get_the_same_to_a_bit(owns in proptest::collection::vec((0u32..10, 0.0f64..50.0), 1..50)) {
+        let mut group = group("conservative", "rfc8699");
+        (0..10).for_each(|flow| { group.join(ms(0), &update(flow, 1.0)); });
+        for (flow, own) in owns {
+            let given = group.update(ms(0), &update(flow, own));
+            prop_assert!(given.iter().all(|line| line.assigned == given[0].assigned));
+        }
+    }
+}
