@@ -22,6 +22,7 @@ mod registry;
 pub mod reno;
 mod report;
 pub mod scream;
+pub mod shared_bottleneck;
 pub mod tfrc;
 pub mod uncontrolled;
 mod update;

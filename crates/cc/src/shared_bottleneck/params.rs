@@ -1,0 +1,62 @@
+//! The constants of RFC 8382 by name.
+
+use paceline_units::TimeDelta;
+use paceline_units::param::ParamError;
+
+paceline_units::names! {
+    /// What an interval without a bottleneck is in the variability; RFC 8382 section 4.2 can be read both ways.
+    pub enum Invalid {
+        /// Its deviations are left out and its samples count: the formula as printed.
+        AsZero = "as-zero",
+        /// Neither its deviations nor its samples count.
+        LeftOut = "left-out",
+    }
+}
+
+paceline_units::params! {
+    /// Every constant of shared-bottleneck detection.
+    pub struct Params {
+        interval("T"): TimeDelta = TimeDelta::from_millis(350), in 0.01, 60.0, "RFC 8382 2.2: T", "Time over which delays are averaged";
+        n("N"): u64 = 50, in 2.0, 1000.0, "RFC 8382 2.2: N", "Intervals of which mean crossings and losses are counted";
+        m("M"): u64 = 30, in 2.0, 1000.0, "RFC 8382 2.2: M", "Intervals in skewness, variability and the mean delay";
+        f("F"): u64 = 20, in 1.0, 1000.0, "RFC 8382 2.2: F", "Of these, the newest, which weigh alike";
+        c_s: f64 = 0.1, in -1.0, 1.0, "RFC 8382 2.2", "Skewness below which a flow has a bottleneck";
+        c_h: f64 = 0.3, in -1.0, 1.0, "RFC 8382 2.2", "Skewness below which a flow that had a bottleneck still has one";
+        p_l: f64 = 0.05, in 0.0, 1.0, "RFC 8382 gives none; FACTS 17", "Part of lost packets above which a flow has a bottleneck";
+        p_f: f64 = 0.1, in 0.0, 1.0, "RFC 8382 2.2", "Difference of the frequencies of crossing that parts flows";
+        p_mad: f64 = 0.1, in 0.0, 1.0, "RFC 8382 2.2", "Difference of the variabilities that parts flows, over the larger";
+        p_s: f64 = 0.15, in 0.0, 2.0, "RFC 8382 2.2", "Difference of the skewnesses that parts flows";
+        p_d: f64 = 0.1, in 0.0, 1.0, "RFC 8382 2.2", "Difference of the losses that parts flows, over the larger";
+        p_v: f64 = 0.7, in 0.0, 100.0, "RFC 8382 2.2", "Variabilities beside the mean delay at which a crossing counts";
+        invalid: Invalid = Invalid::AsZero, "RFC 8382 4.2", "What an interval without a bottleneck is in the variability";
+        stable: f64 = 0.9, in 0.0, 1.0, "RFC 8382 3.3.2", "Part of the last decisions that must have put two flows together before they are coupled";
+        decisions: u64 = 10, in 1.0, 64.0, "ours", "Decisions of which that part is taken";
+    }
+    check in_order;
+}
+
+/// The flat part of the weights lies within all, and these within what is kept (RFC 8382 section 2.1).
+fn in_order(params: &Params) -> Result<(), ParamError> {
+    if params.m > params.n {
+        return Err(ParamError::new(
+            "M",
+            alloc::format!("{}", params.m),
+            alloc::format!("at most N, {}", params.n),
+        ));
+    }
+    if params.f > params.m {
+        return Err(ParamError::new(
+            "F",
+            alloc::format!("{}", params.f),
+            alloc::format!("at most M, {}", params.m),
+        ));
+    }
+    if params.c_s > params.c_h {
+        return Err(ParamError::new(
+            "c_s",
+            alloc::format!("{}", params.c_s),
+            alloc::format!("at most c_h, {}", params.c_h),
+        ));
+    }
+    Ok(())
+}
