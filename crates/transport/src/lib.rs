@@ -2,6 +2,7 @@
 
 pub mod dccp;
 mod ends;
+mod exchange;
 mod pacer;
 mod plan;
 pub mod rtp;
@@ -12,5 +13,6 @@ pub use ends::{
     FrameCounters, PathFacts, Reason, Received, ReceivingEnd, SendingEnd, Transfer, TransferCounters,
     Transmit,
 };
+pub use exchange::{CoupledEnds, Exchange, PriorityStep};
 pub use pacer::Pacer;
 pub use plan::{Plan, Planned};

@@ -145,7 +145,8 @@ impl Group {
         member.refresh(update);
         let own = member.rate_of(update.own);
         let taken = update.taken.map_or(0.0, |taken| member.rate_of(taken));
-        let own = if taken > 0.0 { (member.rate * (own / taken)).min(MAX_RATE) } else { own };
+        let moved = taken > 0.0 && member.rate > 0.0;
+        let own = if moved { (member.rate * (own / taken)).min(MAX_RATE) } else { own };
         if member.need() != before {
             self.put_in_order(place as u32);
         }

@@ -1,0 +1,169 @@
+//! The flows of one host and the groups in which they share, executed by the same code in every world.
+
+use paceline_cc::{
+    AnyCoupling, Assigned, Assignment, Coupling, CouplingParams, FlowId, FlowUpdate, Priority,
+};
+use paceline_units::{Bitrate, Time, TimeDelta};
+
+/// The sending ends of a host, by their numbers, as an exchange sees them.
+pub trait CoupledEnds {
+    /// What the controller of a flow steers by now; absent while the flow has not started, pauses, or is over: then it
+    /// does not share.
+    fn share(&self, flow: usize) -> Option<Assigned>;
+
+    /// Rate that the application of a flow could use; absent if it can use any.
+    fn desired(&self, flow: usize) -> Option<Bitrate>;
+
+    /// Smoothed round-trip time of a flow; absent before the first sample.
+    fn srtt(&self, flow: usize) -> Option<TimeDelta>;
+
+    /// Replaces what the controller of a flow steers by, and lets the flow send what it may now.
+    fn assign(&mut self, now: Time, flow: usize, assigned: Assigned);
+}
+
+/// A flow that may share.
+#[derive(Clone, Debug)]
+struct CoupledFlow {
+    /// Place of its group.
+    group: usize,
+    priority: Priority,
+    /// What its controller made of the last assignment, or began to share with; absent while it does not share.
+    taken: Option<Assigned>,
+    /// The desired rate that the group knows.
+    desired: Option<Bitrate>,
+}
+
+/// A priority that a flow has from a time on.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct PriorityStep {
+    /// When it begins.
+    pub at: Time,
+    /// Number of the flow.
+    pub flow: usize,
+    /// Priority from then on.
+    pub priority: Priority,
+}
+
+/// The groups of a host's flows.
+///
+/// Whoever drives the flows calls [`Exchange::after_event`] after each event at one of them. What follows for the others
+/// happens at that instant.
+#[derive(Clone, Debug)]
+pub struct Exchange {
+    groups: Vec<AnyCoupling>,
+    flows: Vec<CoupledFlow>,
+    /// Priorities that change, the next one last.
+    steps: Vec<PriorityStep>,
+    /// Assignments that are being carried out.
+    assignments: Vec<Assignment>,
+}
+
+impl Exchange {
+    /// An exchange of flows whose group, counted from 0, and priority `flows` says. `steps` may come in any order.
+    pub fn new(
+        params: &CouplingParams,
+        flows: &[(usize, Priority)],
+        mut steps: Vec<PriorityStep>,
+    ) -> Exchange {
+        let groups = flows.iter().map(|(group, _)| group + 1).max().unwrap_or(0);
+        let flow = |&(group, priority): &(usize, Priority)| CoupledFlow {
+            group,
+            priority,
+            taken: None,
+            desired: None,
+        };
+        steps.sort_by(|a, b| b.at.cmp(&a.at).then(b.flow.cmp(&a.flow)));
+        Exchange {
+            groups: vec![AnyCoupling::new(params); groups],
+            flows: flows.iter().map(flow).collect(),
+            steps,
+            assignments: Vec::new(),
+        }
+    }
+
+    /// When the next priority changes.
+    #[inline]
+    pub fn next_timeout(&self) -> Option<Time> {
+        self.steps.last().map(|step| step.at)
+    }
+
+    /// Changes the priorities that are due.
+    pub fn handle_timeout(&mut self, now: Time, ends: &mut impl CoupledEnds) {
+        while let Some(step) = self.steps.pop_if(|step| step.at <= now) {
+            self.flows[step.flow].priority = step.priority;
+            if let Some(own) = ends.share(step.flow) {
+                self.tell(now, step.flow, own, ends);
+            }
+        }
+    }
+
+    /// Something happened at a flow: if what its controller steers by has changed, its group hears of it, and every flow
+    /// takes what the group answers.
+    #[inline]
+    pub fn after_event(&mut self, now: Time, flow: usize, ends: &mut impl CoupledEnds) {
+        let known = &self.flows[flow];
+        let own = ends.share(flow);
+        if own != known.taken || (own.is_some() && ends.desired(flow) != known.desired) {
+            match own {
+                Some(own) => self.tell(now, flow, own, ends),
+                None => self.leave(now, flow, ends),
+            }
+        }
+    }
+
+    /// Puts a flow into another group, by its number from 0.
+    pub fn regroup(&mut self, now: Time, flow: usize, group: usize, ends: &mut impl CoupledEnds) {
+        if self.flows[flow].group == group || group >= self.groups.len() {
+            return;
+        }
+        self.leave(now, flow, ends);
+        self.flows[flow].group = group;
+        self.after_event(now, flow, ends);
+    }
+
+    fn tell(&mut self, now: Time, flow: usize, own: Assigned, ends: &mut impl CoupledEnds) {
+        let known = &mut self.flows[flow];
+        let (desired, rtt) = (ends.desired(flow), ends.srtt(flow));
+        if rtt.is_none() && matches!(own, Assigned::Window(_)) {
+            // A window is no rate yet: the flow joins with its first round-trip time.
+            return;
+        }
+        known.desired = desired;
+        let (taken, priority) = (known.taken, known.priority);
+        let update = FlowUpdate { flow: FlowId(flow as u32), own, taken, desired, rtt, priority };
+        let group = &mut self.groups[known.group];
+        let answer = if taken.is_none() { group.join(now, &update) } else { group.update(now, &update) };
+        self.assignments.clear();
+        self.assignments.extend_from_slice(answer);
+        known.taken = Some(own);
+        self.carry_out(now, ends);
+    }
+
+    fn leave(&mut self, now: Time, flow: usize, ends: &mut impl CoupledEnds) {
+        let known = &mut self.flows[flow];
+        if known.taken.take().is_none() {
+            return;
+        }
+        let answer = self.groups[known.group].leave(now, FlowId(flow as u32));
+        self.assignments.clear();
+        self.assignments.extend_from_slice(answer);
+        self.carry_out(now, ends);
+    }
+
+    fn carry_out(&mut self, now: Time, ends: &mut impl CoupledEnds) {
+        for &Assignment { flow: FlowId(flow), assigned } in &self.assignments {
+            let flow = flow as usize;
+            ends.assign(now, flow, assigned);
+            self.flows[flow].taken = ends.share(flow);
+        }
+    }
+
+    /// The group of a flow, to look at.
+    pub fn group(&self, flow: usize) -> &AnyCoupling {
+        &self.groups[self.flows[flow].group]
+    }
+}
+
+#[cfg(test)]
+#[path = "exchange_tests.rs"]
+mod tests;

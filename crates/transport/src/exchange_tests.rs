@@ -1,0 +1,170 @@
+//! An exchange over ends that do as they are told, and over ends that do not.
+
+use super::*;
+use paceline_units::Bytes;
+
+/// Ends without packets: what each steers by, and within which limits it takes what it is given.
+struct Ends {
+    shares: Vec<Option<Assigned>>,
+    desired: Vec<Option<Bitrate>>,
+    srtt: Vec<Option<TimeDelta>>,
+    /// The lowest rate that a controller goes down to, in bit/s.
+    floor: u64,
+    assigned: Vec<(usize, Assigned)>,
+}
+
+fn kbps(rate: u64) -> Assigned {
+    Assigned::Rate(Bitrate::from_kbps(rate))
+}
+
+impl Ends {
+    fn new(count: usize) -> Ends {
+        Ends {
+            shares: vec![None; count],
+            desired: vec![None; count],
+            srtt: vec![Some(TimeDelta::from_millis(50)); count],
+            floor: 0,
+            assigned: Vec::new(),
+        }
+    }
+
+    /// A controller computes `rate` in kbit/s, or the flow is silent.
+    fn compute(&mut self, exchange: &mut Exchange, millis: u64, flow: usize, rate: Option<u64>) {
+        self.shares[flow] = rate.map(kbps);
+        exchange.after_event(ms(millis), flow, self);
+    }
+
+    fn rates(&self) -> Vec<u64> {
+        self.shares
+            .iter()
+            .map(|share| match share {
+                Some(Assigned::Rate(rate)) => rate.as_bps() / 1000,
+                Some(Assigned::Window(window)) => window.as_u64(),
+                None => 0,
+            })
+            .collect()
+    }
+}
+
+impl CoupledEnds for Ends {
+    fn share(&self, flow: usize) -> Option<Assigned> {
+        self.shares[flow]
+    }
+
+    fn desired(&self, flow: usize) -> Option<Bitrate> {
+        self.desired[flow]
+    }
+
+    fn srtt(&self, flow: usize) -> Option<TimeDelta> {
+        self.srtt[flow]
+    }
+
+    fn assign(&mut self, _now: Time, flow: usize, assigned: Assigned) {
+        self.assigned.push((flow, assigned));
+        self.shares[flow] = Some(match assigned {
+            Assigned::Rate(rate) => Assigned::Rate(rate.max(Bitrate::from_bps(self.floor))),
+            window => window,
+        });
+    }
+}
+
+fn ms(millis: u64) -> Time {
+    Time::from_nanos(millis * 1_000_000)
+}
+
+fn exchange(kind: &str, flows: usize, steps: Vec<PriorityStep>) -> Exchange {
+    let params = CouplingParams::of(kind).expect("known");
+    Exchange::new(&params, &vec![(0, Priority::ONE); flows], steps)
+}
+
+#[test]
+fn all_take_what_follows_from_the_update_of_one() {
+    let (mut ends, mut exchange) = (Ends::new(3), exchange("active", 3, vec![]));
+    for flow in 0..3 {
+        ends.compute(&mut exchange, 0, flow, Some(1000));
+    }
+    assert!(ends.assigned.is_empty(), "who joins is given nothing yet");
+    ends.compute(&mut exchange, 10, 1, Some(4000));
+    assert_eq!(ends.rates(), [2000, 2000, 2000]);
+    ends.assigned.clear();
+    exchange.after_event(ms(20), 0, &mut ends);
+    exchange.after_event(ms(20), 1, &mut ends);
+    assert!(ends.assigned.is_empty(), "an assignment is no update of those who take it");
+}
+
+#[test]
+fn who_pauses_leaves_and_who_resumes_joins() {
+    let (mut ends, mut exchange) = (Ends::new(2), exchange("active", 2, vec![]));
+    ends.compute(&mut exchange, 0, 0, Some(1000));
+    ends.compute(&mut exchange, 0, 1, Some(3000));
+    ends.compute(&mut exchange, 10, 1, None);
+    assert_eq!(exchange.group(0).members().len(), 1);
+    ends.compute(&mut exchange, 20, 0, Some(1500));
+    assert_eq!(ends.rates(), [4500, 0], "it inherits");
+    ends.compute(&mut exchange, 30, 1, Some(500));
+    ends.compute(&mut exchange, 40, 1, Some(1500));
+    assert_eq!(ends.rates(), [3000, 3000]);
+}
+
+#[test]
+fn a_priority_changes_at_its_time_without_an_update_of_any_controller() {
+    let steps = vec![
+        PriorityStep { at: ms(200), flow: 0, priority: Priority::new(0.25).expect("a priority") },
+        PriorityStep { at: ms(100), flow: 0, priority: Priority::new(3.0).expect("a priority") },
+    ];
+    let (mut ends, mut exchange) = (Ends::new(2), exchange("conservative", 2, steps));
+    ends.compute(&mut exchange, 0, 0, Some(2000));
+    ends.compute(&mut exchange, 0, 1, Some(2000));
+    assert_eq!(exchange.next_timeout(), Some(ms(100)));
+    exchange.handle_timeout(ms(100), &mut ends);
+    assert_eq!(ends.rates(), [3000, 1000]);
+    exchange.handle_timeout(exchange.next_timeout().expect("a second step"), &mut ends);
+    assert_eq!((ends.rates(), exchange.next_timeout()), (vec![800, 3200], None));
+}
+
+#[test]
+fn a_window_joins_with_its_first_round_trip_time() {
+    let (mut ends, mut exchange) = (Ends::new(2), exchange("active", 2, vec![]));
+    ends.srtt[1] = None;
+    ends.compute(&mut exchange, 0, 0, Some(800));
+    ends.shares[1] = Some(Assigned::Window(Bytes::new(10_000)));
+    exchange.after_event(ms(1), 1, &mut ends);
+    assert_eq!(exchange.group(1).members().len(), 1);
+    ends.srtt[1] = Some(TimeDelta::from_millis(100));
+    exchange.after_event(ms(2), 1, &mut ends);
+    assert_eq!(exchange.group(1).members().len(), 2);
+    ends.compute(&mut exchange, 3, 0, Some(800));
+    ends.compute(&mut exchange, 3, 0, Some(1600));
+    assert_eq!(ends.rates(), [1200, 15_000], "the window of 1.2 Mbit/s over 100 ms");
+}
+
+#[test]
+fn a_controller_that_keeps_to_its_lowest_rate_reports_no_growth() {
+    let (mut ends, mut exchange) = (Ends::new(2), exchange("active", 2, vec![]));
+    ends.floor = 1_000_000;
+    ends.compute(&mut exchange, 0, 0, Some(1000));
+    ends.compute(&mut exchange, 0, 1, Some(1000));
+    for step in 1..100 {
+        // Each halves, and neither goes below its floor: the group's sum must not grow from that.
+        ends.compute(&mut exchange, step, (step % 2) as usize, Some(500));
+    }
+    assert!(exchange.group(0).sum() < Bitrate::from_kbps(1), "{:?}", exchange.group(0).sum());
+    assert_eq!(ends.rates(), [1000, 1000]);
+}
+
+#[test]
+fn a_flow_that_changes_its_group_leaves_one_and_joins_the_other() {
+    let params = CouplingParams::of("active").expect("known");
+    let one = Priority::ONE;
+    let (mut ends, mut exchange) =
+        (Ends::new(3), Exchange::new(&params, &[(0, one), (0, one), (1, one)], vec![]));
+    for flow in 0..3 {
+        ends.compute(&mut exchange, 0, flow, Some(1000));
+    }
+    exchange.regroup(ms(1), 1, 1, &mut ends);
+    exchange.regroup(ms(1), 1, 1, &mut ends);
+    exchange.regroup(ms(1), 1, 9, &mut ends);
+    assert_eq!((exchange.group(0).members().len(), exchange.group(1).members().len()), (1, 2));
+    ends.compute(&mut exchange, 2, 2, Some(3000));
+    assert_eq!(ends.rates(), [1000, 2000, 2000]);
+}
