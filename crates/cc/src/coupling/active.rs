@@ -3,7 +3,6 @@
 
 use super::group::{Group, Leaving};
 use super::{Assignment, FlowId, FlowUpdate};
-use paceline_units::param::{Profile, Profiles};
 use paceline_units::{Time, params};
 
 params! {
@@ -12,17 +11,13 @@ params! {
         redistribute: bool = true, "RFC 8699 5.3.1 step 3 (c); the paper has no such step", "Whether other flows take what a flow cannot use";
         leaving: Leaving = Leaving::Keep, "RFC 8699 5.3.1 step 2 leaves it open", "What a flow that leaves does to the sum of rates";
     }
-}
-
-impl Profiles for ActiveParams {
-    const PROFILES: &'static [Profile<ActiveParams>] = &[
-        Profile { name: "rfc8699", help: "Section 5.3.1 as printed", params: ActiveParams::default },
-        Profile {
-            name: "islam2014",
-            help: "Algorithm 1 of the paper: what a flow cannot use is nobody's",
-            params: || ActiveParams { redistribute: false, ..ActiveParams::default() },
+    profiles {
+        "rfc8699": "Section 5.3.1 as printed" => ActiveParams::default,
+        "islam2014": "Algorithm 1 of the paper: what a flow cannot use is nobody's" => || ActiveParams {
+            redistribute: false,
+            ..ActiveParams::default()
         },
-    ];
+    }
 }
 
 /// A group under the active flow state exchange.

@@ -3,7 +3,6 @@
 
 use super::group::{Group, Leaving};
 use super::{Assignment, FlowId, FlowUpdate, Member};
-use paceline_units::param::{Profile, Profiles};
 use paceline_units::{Time, TimeDelta, params};
 
 paceline_units::names! {
@@ -24,21 +23,14 @@ params! {
         growth: Growth = Growth::Whole, "RFC 8699 5.3.2; the paper, section 3, divides", "How much of a flow's increase the sum takes";
         hold: f64 = 2.0, in 0.0, 100.0, "RFC 8699 5.3.2", "Round-trip times of the flow that reduced its rate for which the sum then stays";
     }
-}
-
-impl Profiles for ConservativeParams {
-    const PROFILES: &'static [Profile<ConservativeParams>] = &[
-        Profile { name: "rfc8699", help: "Section 5.3.2 as printed", params: ConservativeParams::default },
-        Profile {
-            name: "islam2014",
-            help: "Algorithm 2 of the paper: increases are divided by the number of flows, and what a flow cannot use is nobody's",
-            params: || ConservativeParams {
-                redistribute: false,
-                growth: Growth::Divided,
-                ..ConservativeParams::default()
-            },
+    profiles {
+        "rfc8699": "Section 5.3.2 as printed" => ConservativeParams::default,
+        "islam2014": "Algorithm 2 of the paper: increases are divided by the number of flows, and what a flow cannot use is nobody's" => || ConservativeParams {
+            redistribute: false,
+            growth: Growth::Divided,
+            ..ConservativeParams::default()
         },
-    ];
+    }
 }
 
 /// A group under the conservative flow state exchange.

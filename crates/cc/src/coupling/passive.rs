@@ -4,18 +4,13 @@ use super::group::Group;
 use super::{Assignment, FlowId, FlowUpdate};
 use alloc::vec::Vec;
 use paceline_units::Time;
-use paceline_units::param::{Profile, Profiles};
 use paceline_units::params;
 
 params! {
     /// The choices of the passive flow state exchange: none.
     pub struct PassiveParams {
     }
-}
-
-impl Profiles for PassiveParams {
-    const PROFILES: &'static [Profile<PassiveParams>] =
-        &[Profile { name: "rfc8699", help: "Appendix C as printed", params: PassiveParams::default }];
+    profiles { "rfc8699": "Appendix C as printed" => PassiveParams::default, }
 }
 
 /// A group under the passive flow state exchange. A member's `desired` is the appendix' `DR`: what the flow used last.
