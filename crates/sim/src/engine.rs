@@ -3,6 +3,7 @@
 use crate::edge::Edge;
 use crate::flow::AnyFlow;
 use crate::hop::{Hop, Lost};
+use crate::host::Host;
 use crate::net::Net;
 use paceline_units::{Time, TimeDelta};
 
@@ -19,6 +20,8 @@ pub enum Pace {
 /// A world that runs.
 pub struct Engine {
     pub(crate) flows: Vec<AnyFlow>,
+    /// Where the flows' senders run.
+    hosts: Vec<Host>,
     pub(crate) net: Net,
     pace: Pace,
     done: Time,
@@ -30,11 +33,17 @@ const TICK: TimeDelta = TimeDelta::from_nanos(1);
 const CREEP: TimeDelta = TimeDelta::from_micros(1);
 
 impl Engine {
-    /// A world before anything happened.
-    pub(crate) fn assemble(flows: Vec<AnyFlow>, hops: Vec<Hop>, edges: Vec<Edge>, pace: Pace) -> Engine {
+    /// A world before anything happened. Every flow's sender runs on one of the hosts.
+    pub(crate) fn assemble(
+        flows: Vec<AnyFlow>,
+        hosts: Vec<Host>,
+        hops: Vec<Hop>,
+        edges: Vec<Edge>,
+        pace: Pace,
+    ) -> Engine {
         let mut net = Net::new(hops, edges);
         flows.iter().for_each(|flow| flow.publish(&mut net.edges));
-        Engine { flows, net, pace, done: Time::ZERO }
+        Engine { flows, hosts, net, pace, done: Time::ZERO }
     }
 
     /// How far the world has come: everything before this has happened.
@@ -74,11 +83,11 @@ impl Engine {
                 flow.advance_receiver(known, &mut self.net);
             }
         }
-        for flow in &mut self.flows {
-            let known = flow.sender_known(&self.net.edges).min(until);
-            if known > flow.sender_done() {
-                longest = longest.max(known - flow.sender_done());
-                flow.advance_sender(known, &mut self.net);
+        for host in &mut self.hosts {
+            let (known, done) = (host.known(&self.flows, &self.net.edges).min(until), host.done(&self.flows));
+            if known > done {
+                longest = longest.max(known - done);
+                host.advance(known, &mut self.flows, &mut self.net);
             }
         }
         for hop in 0..self.net.hops.len() {
@@ -104,8 +113,8 @@ impl Engine {
             for flow in &mut self.flows {
                 flow.advance_receiver(after, &mut self.net);
             }
-            for flow in &mut self.flows {
-                flow.advance_sender(after, &mut self.net);
+            for host in &mut self.hosts {
+                host.advance(after, &mut self.flows, &mut self.net);
             }
             for hop in 0..self.net.hops.len() {
                 self.net.advance(hop, after);
@@ -123,8 +132,10 @@ impl Engine {
                 flow.advance_receiver(after, &mut self.net);
                 any = true;
             }
-            if flow.sender_done() < after && flow.sender_known(&self.net.edges) >= after {
-                flow.advance_sender(after, &mut self.net);
+        }
+        for host in &mut self.hosts {
+            if host.done(&self.flows) < after && host.known(&self.flows, &self.net.edges) >= after {
+                host.advance(after, &mut self.flows, &mut self.net);
                 any = true;
             }
         }
@@ -139,12 +150,10 @@ impl Engine {
     }
 
     fn next(&self) -> Time {
-        let flows = self
-            .flows
-            .iter()
-            .map(|flow| flow.sender_next(&self.net.edges).min(flow.receiver_next(&self.net.edges)));
+        let flows = self.flows.iter().map(|flow| flow.receiver_next(&self.net.edges));
+        let hosts = self.hosts.iter().map(|host| host.next(&self.flows, &self.net.edges));
         let hops = self.net.hops.iter().map(|hop| hop.next(&self.net.edges));
-        flows.chain(hops).min().unwrap_or(Time::MAX)
+        flows.chain(hosts).chain(hops).min().unwrap_or(Time::MAX)
     }
 
     fn least_done(&self) -> Time {

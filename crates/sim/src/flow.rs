@@ -4,9 +4,10 @@ use crate::edge::Edge;
 use crate::ends::{Dccp, Ends, Rtp, Tcp, Transfers, Travels, Udp};
 use crate::net::Net;
 use crate::packet::{Content, Packet, PacketPool};
+use paceline_cc::{Assigned, Controller};
 use paceline_metrics::{FlowRecorder, ReceivedPacket, Tick, Ticker};
 use paceline_transport::{PathFacts, Plan, Planned, Reason, ReceivingEnd, SendingEnd, Transmit};
-use paceline_units::{Bytes, Ecn, Time, TimeDelta};
+use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 
 /// How a flow is connected to the network and to its recorder.
 pub struct FlowWiring {
@@ -74,13 +75,16 @@ impl<E: Ends> Flow<E> {
     /// Apart from the other transports' in [`AnyFlow`], so that each is compiled for itself.
     #[inline(never)]
     fn advance_sender(&mut self, until: Time, net: &mut Net) {
-        loop {
-            let tick = self.wiring.ticker.before(until);
-            self.run_sender(tick.map_or(until, Tick::covers), net);
-            let Some(tick) = tick else { break };
-            self.wiring.recorder.tick_sender(tick, self.sender.end());
-            self.wiring.ticker.pass(tick);
+        while let Some(tick) = self.wiring.ticker.before(until) {
+            self.run_sender(tick.covers(), net);
+            self.look_at_sender(tick);
         }
+        self.run_sender(until, net);
+        self.pass_sender(until, net);
+    }
+
+    /// Everything at the sender before `until` has happened.
+    fn pass_sender(&mut self, until: Time, net: &mut Net) {
         self.sender_done = until;
         self.publish(&mut net.edges);
     }
@@ -98,6 +102,11 @@ impl<E: Ends> Flow<E> {
         self.publish(&mut net.edges);
     }
 
+    fn look_at_sender(&mut self, tick: Tick) {
+        self.wiring.recorder.tick_sender(tick, self.sender.end());
+        self.wiring.ticker.pass(tick);
+    }
+
     fn publish(&self, edges: &mut [Edge]) {
         let (data, delay) = self.wiring.data_out;
         edges[data].horizon = self.sender_done + delay;
@@ -105,29 +114,45 @@ impl<E: Ends> Flow<E> {
         edges[reports].horizon = self.receiver_done + delay;
     }
 
-    /// Of events at the same time what came back comes first, then the sender's own.
-    #[inline]
     fn run_sender(&mut self, until: Time, net: &mut Net) {
-        loop {
-            let back = net.edges[self.wiring.reports_in].next();
-            let (own, reason) = self.sender.next_timeout().unwrap_or((Time::MAX, Reason::Plan));
-            let now = back.min(own);
-            if now >= until {
-                break;
-            }
-            self.events += 1;
-            if back <= own {
-                if let Some((_, packet)) = net.edges[self.wiring.reports_in].pop() {
-                    self.take_returned(now, &packet);
-                }
-            } else {
-                self.sender.handle_timeout(now);
-            }
-            self.transmit(now, net);
-            if back <= own || reason != Reason::Pacing {
-                self.wiring.recorder.reported(now, self.sender.end().controller());
-            }
+        while self.sender_event(until, net).is_some() {}
+    }
+
+    /// What happens next at the sender, and when; absent if that is not before `until`. Of events at the same time what
+    /// came back comes first, then the sender's own.
+    #[inline(always)]
+    fn sender_event(&mut self, until: Time, net: &mut Net) -> Option<Time> {
+        let back = net.edges[self.wiring.reports_in].next();
+        let (own, reason) = self.sender.next_timeout().unwrap_or((Time::MAX, Reason::Plan));
+        let now = back.min(own);
+        if now >= until {
+            return None;
         }
+        self.events += 1;
+        if back <= own {
+            if let Some((_, packet)) = net.edges[self.wiring.reports_in].pop() {
+                self.take_returned(now, &packet);
+            }
+        } else {
+            self.sender.handle_timeout(now);
+        }
+        self.transmit(now, net);
+        if back <= own || reason != Reason::Pacing {
+            self.wiring.recorder.reported(now, self.sender.end().controller());
+        }
+        Some(now)
+    }
+
+    /// Coupling replaces what the controller steers by; what may leave now leaves.
+    fn assign(&mut self, now: Time, assigned: Assigned, net: &mut Net) {
+        self.sender.end_mut().assign(now, assigned);
+        self.transmit(now, net);
+        self.wiring.recorder.reported(now, self.sender.end().controller());
+    }
+
+    /// What coupling is told: absent while the flow does not send by plan.
+    fn share(&self) -> Option<Assigned> {
+        if self.sender.is_active() { self.sender.end().controller().share() } else { None }
     }
 
     #[inline]
@@ -297,6 +322,46 @@ impl AnyFlow {
     /// Lets everything happen at the sender before `until`.
     pub fn advance_sender(&mut self, until: Time, net: &mut Net) {
         each!(self, flow => flow.advance_sender(until, net));
+    }
+
+    /// What happens next at the sender, and when; absent if that is not before `until`.
+    pub fn sender_event(&mut self, until: Time, net: &mut Net) -> Option<Time> {
+        each!(self, flow => flow.sender_event(until, net))
+    }
+
+    /// The next time before `until` at which the sender is looked at.
+    pub fn sender_tick(&self, until: Time) -> Option<Tick> {
+        each!(self, flow => flow.wiring.ticker.before(until))
+    }
+
+    /// Looks at the sender: everything that the tick covers has happened there.
+    pub fn look_at_sender(&mut self, tick: Tick) {
+        each!(self, flow => flow.look_at_sender(tick));
+    }
+
+    /// Everything at the sender before `until` has happened.
+    pub fn pass_sender(&mut self, until: Time, net: &mut Net) {
+        each!(self, flow => flow.pass_sender(until, net));
+    }
+
+    /// What coupling is told of the flow: absent while it does not send by plan.
+    pub fn share(&self) -> Option<Assigned> {
+        each!(self, flow => flow.share())
+    }
+
+    /// Rate that the application could use; absent if it can use any.
+    pub fn desired(&self) -> Option<Bitrate> {
+        each!(self, flow => flow.sender.end().desired())
+    }
+
+    /// Smoothed round-trip time; absent before the first sample.
+    pub fn srtt(&self) -> Option<TimeDelta> {
+        each!(self, flow => flow.sender.end().controller().snapshot().srtt)
+    }
+
+    /// Coupling replaces what the controller steers by; what may leave now leaves.
+    pub fn assign(&mut self, now: Time, assigned: Assigned, net: &mut Net) {
+        each!(self, flow => flow.assign(now, assigned, net));
     }
 
     /// Lets everything happen at the receiver before `until`.

@@ -10,6 +10,7 @@ mod ends;
 mod engine;
 mod flow;
 mod hop;
+mod host;
 mod net;
 mod packet;
 mod run;

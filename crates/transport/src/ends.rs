@@ -3,7 +3,7 @@
 //! A driver calls `start`, then hands in packets and timeouts; after each call it polls `poll_transmit` until there is
 //! nothing, and asks `next_timeout` when to come back. Nothing here reads a clock.
 
-use paceline_cc::{Controller, Limits, Snapshot, StreamId, TimeoutReason, Verb};
+use paceline_cc::{Assigned, Controller, Limits, Snapshot, StreamId, TimeoutReason, Verb};
 use paceline_media::{DisplayedFrame, PlayoutCounters};
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 
@@ -96,6 +96,14 @@ pub trait SendingEnd {
     /// The application changed what it allows a stream: the controller hears of it, and the encoder is told no target
     /// outside.
     fn set_limits(&mut self, now: Time, limits: &Limits);
+
+    /// Coupling replaces what the controller steers by ([`Controller::assign`]).
+    fn assign(&mut self, now: Time, assigned: Assigned);
+
+    /// Rate that the application could use, as far as it is known; absent if it can use any.
+    fn desired(&self) -> Option<Bitrate> {
+        None
+    }
 
     /// When to call [`SendingEnd::handle_timeout`] and [`SendingEnd::poll_transmit`], and why.
     fn next_timeout(&self) -> Option<(Time, Reason)>;

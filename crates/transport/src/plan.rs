@@ -88,6 +88,13 @@ impl<S: SendingEnd> Planned<S> {
         }
     }
 
+    /// Whether the flow sends by plan: it has started, and neither pauses nor is over.
+    #[inline]
+    pub fn is_active(&self) -> bool {
+        let last = self.taken.checked_sub(1).and_then(|last| self.plan.steps.get(last));
+        last.is_some_and(|(_, step)| matches!(step, Step::Start | Step::Resume))
+    }
+
     /// Whether the plan has stopped the end.
     pub fn is_stopped(&self) -> bool {
         self.taken == self.plan.steps.len()

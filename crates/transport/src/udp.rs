@@ -3,7 +3,7 @@
 //! The uncontrolled flow of every comparison. A packet's size is its payload: no UDP or IP header counts.
 
 use crate::{FrameCounters, PathFacts, Reason, Received, ReceivingEnd, SendingEnd, Transmit};
-use paceline_cc::{Controller, Limits, StreamId, Verb};
+use paceline_cc::{Assigned, Controller, Limits, StreamId, Verb};
 use paceline_media::Source;
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 use std::convert::Infallible;
@@ -71,6 +71,9 @@ impl<C: Controller> SendingEnd for UdpSender<C> {
 
     /// Nobody tells the source a target: there is nothing to limit.
     fn set_limits(&mut self, _now: Time, _limits: &Limits) {}
+
+    /// The source is told no rate: nothing is assigned.
+    fn assign(&mut self, _now: Time, _assigned: Assigned) {}
 
     #[inline]
     fn next_timeout(&self) -> Option<(Time, Reason)> {

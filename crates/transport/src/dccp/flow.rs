@@ -3,7 +3,7 @@
 
 use super::{Ccids, Connection, DccpConfig, Ended, Event, State};
 use crate::{FrameCounters, PathFacts, Reason, Received, ReceivingEnd, SendingEnd, Transmit};
-use paceline_cc::{Controller, Limits, StreamId, Verb};
+use paceline_cc::{Assigned, Controller, Limits, StreamId, Verb};
 use paceline_media::{ArrivedPacket, DisplayedFrame, Frame, Playout, PlayoutConfig, PlayoutCounters, Source};
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 use paceline_wire::dccp::{Packet, Payload, Ports, RtpDatagram, SequenceNumber, ServiceCode};
@@ -222,6 +222,11 @@ impl<F: Ccids> SendingEnd for DccpSender<F> {
 
     fn set_limits(&mut self, now: Time, limits: &Limits) {
         self.connection.set_limits(now, limits);
+        self.follow(now);
+    }
+
+    fn assign(&mut self, now: Time, assigned: Assigned) {
+        self.connection.assign(now, assigned);
         self.follow(now);
     }
 

@@ -5,8 +5,8 @@ use super::packet::{Header, RtpFeedback, RtpPacket};
 use super::probing::{Probing, no_media};
 use crate::{FrameCounters, Pacer, Reason, SendingEnd, Transmit};
 use paceline_cc::{
-    Allowance, Controller, Limits, Offered, PacketResult, PacketsReport, ReceiverReport, ReceiverRequest,
-    Report, SendQueueState, SentPacket, Status, StreamId, Verb,
+    Allowance, Assigned, Controller, Limits, Offered, PacketResult, PacketsReport, ReceiverReport,
+    ReceiverRequest, Report, SendQueueState, SentPacket, Status, StreamId, Verb,
 };
 use paceline_media::{Discarded, Frame, SendQueue, Source};
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
@@ -351,6 +351,16 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
         let stream = &mut self.streams[usize::from(limits.stream.0)];
         let target = self.controller.target_bitrate(limits.stream).unwrap_or(stream.target);
         stream.aim(now, target);
+    }
+
+    fn assign(&mut self, now: Time, assigned: Assigned) {
+        let update = self.controller.assign(now, assigned);
+        self.apply(now, update);
+    }
+
+    fn desired(&self) -> Option<Bitrate> {
+        let sum: f64 = self.streams.iter().map(|stream| stream.limits.max.as_bps_f64()).sum();
+        (sum < Bitrate::MAX.as_bps_f64()).then(|| Bitrate::from_bps_f64(sum))
     }
 
     #[inline]

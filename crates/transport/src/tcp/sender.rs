@@ -8,8 +8,8 @@ use super::segment::{SackBlocks, Segment, TCP_HEADER};
 use super::{RecoveryKind, TcpConfig};
 use crate::{FrameCounters, Pacer, Reason, SendingEnd, Transfer, TransferCounters, Transmit};
 use paceline_cc::{
-    Allowance, Controller, Limits, Offered, PacketResult, Recovery, SendQueueState, StreamId, TargetChange,
-    Update, Verb,
+    Allowance, Assigned, Controller, Limits, Offered, PacketResult, Recovery, SendQueueState, StreamId,
+    TargetChange, Update, Verb,
 };
 use paceline_media::Source;
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
@@ -375,6 +375,11 @@ impl<C: Controller> SendingEnd for TcpSender<C> {
         if let Some(target) = self.controller.target_bitrate(STREAM).or(self.target) {
             self.aim(now, target);
         }
+    }
+
+    fn assign(&mut self, now: Time, assigned: Assigned) {
+        let update = self.controller.assign(now, assigned);
+        self.apply(now, update);
     }
 
     #[inline]

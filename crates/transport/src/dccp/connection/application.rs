@@ -7,7 +7,9 @@ use crate::dccp::mtu::TooBig;
 use crate::dccp::negotiation::Location;
 use core::fmt;
 use paceline_cc::ccid::DropCode;
-use paceline_cc::{Controller, Discard, Limits, Offered, ReceiverRequest, SendQueueState, StreamId, Update};
+use paceline_cc::{
+    Assigned, Controller, Discard, Limits, Offered, ReceiverRequest, SendQueueState, StreamId, Update,
+};
 use paceline_units::{Bitrate, Bytes, Time};
 use paceline_wire::dccp::{Packet, PacketType, Payload, SequenceNumber};
 
@@ -180,6 +182,11 @@ impl<F: Ccids> Connection<F> {
     pub fn set_limits(&mut self, now: Time, limits: &Limits) {
         self.limits = Some(*limits);
         self.steer(now, |sender| sender.on_limits(now, limits));
+    }
+
+    /// Coupling replaces what congestion control steers by.
+    pub fn assign(&mut self, now: Time, assigned: Assigned) {
+        self.steer(now, |sender| sender.assign(now, assigned));
     }
 
     /// What congestion control wants the media to be, headers in; absent where it sets no rate.

@@ -4,7 +4,7 @@ use super::timer_tree::TimerTree;
 use super::{Begin, TransfersConfig, User};
 use crate::tcp::{Segment, TcpConfig, TcpCounters, TcpSender};
 use crate::{FrameCounters, Reason, SendingEnd, Transfer, TransferCounters, Transmit};
-use paceline_cc::{Controller, Limits, Snapshot, StreamId, Verb};
+use paceline_cc::{Assigned, Controller, Limits, Snapshot, StreamId, Verb};
 use paceline_media::{Bulk, BulkParams, Source};
 use paceline_units::{Bitrate, Bytes, Ecn, RandomStream, Time, TimeDelta};
 
@@ -220,6 +220,9 @@ impl<C: Controller + Clone> SendingEnd for TransfersSender<C> {
             }
         }
     }
+
+    /// Its connections come and go under controllers of their own: none of them is the flow's, and nothing is assigned.
+    fn assign(&mut self, _now: Time, _assigned: Assigned) {}
 
     #[inline]
     fn next_timeout(&self) -> Option<(Time, Reason)> {

@@ -1,0 +1,133 @@
+//! The sending ends that leave one machine: a flow by itself, or several that share an exchange.
+
+use crate::edge::Edge;
+use crate::flow::AnyFlow;
+use crate::net::Net;
+use paceline_cc::Assigned;
+use paceline_metrics::Tick;
+use paceline_transport::{CoupledEnds, Exchange};
+use paceline_units::{Bitrate, Time, TimeDelta};
+
+/// A component of senders. Which one is asked once per window, not per packet.
+pub enum Host {
+    /// One flow, by its number.
+    Alone(usize),
+    /// Flows of which an update of one is an assignment of all, at the same instant.
+    Coupled(CoupledHost),
+}
+
+/// Several flows, run in one order of events.
+pub struct CoupledHost {
+    /// Their numbers; in the exchange a flow is its place here.
+    flows: Vec<usize>,
+    exchange: Exchange,
+}
+
+impl Host {
+    /// A host of the flows with these numbers; there is one at least.
+    pub fn coupled(flows: Vec<usize>, exchange: Exchange) -> Host {
+        Host::Coupled(CoupledHost { flows, exchange })
+    }
+
+    fn flows(&self) -> &[usize] {
+        match self {
+            Host::Alone(flow) => std::slice::from_ref(flow),
+            Host::Coupled(host) => &host.flows,
+        }
+    }
+
+    /// How far the input of all its senders is known.
+    pub fn known(&self, flows: &[AnyFlow], edges: &[Edge]) -> Time {
+        let known = self.flows().iter().map(|&flow| flows[flow].sender_known(edges));
+        known.min().unwrap_or(Time::MAX)
+    }
+
+    /// Everything at its senders before this has happened.
+    pub fn done(&self, flows: &[AnyFlow]) -> Time {
+        self.flows().first().map_or(Time::MAX, |&flow| flows[flow].sender_done())
+    }
+
+    /// When something happens next at one of its senders.
+    pub fn next(&self, flows: &[AnyFlow], edges: &[Edge]) -> Time {
+        let next = self.flows().iter().map(|&flow| flows[flow].sender_next(edges)).min().unwrap_or(Time::MAX);
+        match self {
+            Host::Alone(_) => next,
+            Host::Coupled(host) => next.min(host.exchange.next_timeout().unwrap_or(Time::MAX)),
+        }
+    }
+
+    /// Lets everything happen at its senders before `until`.
+    pub fn advance(&mut self, until: Time, flows: &mut [AnyFlow], net: &mut Net) {
+        match self {
+            Host::Alone(flow) => flows[*flow].advance_sender(until, net),
+            Host::Coupled(host) => host.advance(until, flows, net),
+        }
+    }
+}
+
+impl CoupledHost {
+    fn advance(&mut self, until: Time, flows: &mut [AnyFlow], net: &mut Net) {
+        while let Some((flow, tick)) = self.next_tick(until, flows) {
+            self.run(tick.covers(), flows, net);
+            flows[flow].look_at_sender(tick);
+        }
+        self.run(until, flows, net);
+        self.flows.iter().for_each(|&flow| flows[flow].pass_sender(until, net));
+    }
+
+    /// The flow that is looked at next, and when.
+    fn next_tick(&self, until: Time, flows: &[AnyFlow]) -> Option<(usize, Tick)> {
+        let ticks = self.flows.iter().filter_map(|&flow| Some((flow, flows[flow].sender_tick(until)?)));
+        ticks.min_by_key(|(_, tick)| tick.covers())
+    }
+
+    /// Of events at the same time a change of priority comes first, then the flows in their order.
+    fn run(&mut self, until: Time, flows: &mut [AnyFlow], net: &mut Net) {
+        loop {
+            let next = |place: &usize| flows[self.flows[*place]].sender_next(&net.edges);
+            let Some(place) = (0..self.flows.len()).min_by_key(next) else { return };
+            let due = next(&place);
+            let mut ends = HostEnds { numbers: &self.flows, flows, net };
+            match self.exchange.next_timeout().filter(|&at| at <= due && at < until) {
+                Some(at) => self.exchange.handle_timeout(at, &mut ends),
+                None => {
+                    let Some(now) = ends.flows[self.flows[place]].sender_event(until, ends.net) else {
+                        return;
+                    };
+                    self.exchange.after_event(now, place, &mut ends);
+                }
+            }
+        }
+    }
+}
+
+/// The flows of a host as its exchange sees them: by their places.
+struct HostEnds<'a> {
+    numbers: &'a [usize],
+    flows: &'a mut [AnyFlow],
+    net: &'a mut Net,
+}
+
+impl HostEnds<'_> {
+    fn flow(&self, place: usize) -> &AnyFlow {
+        &self.flows[self.numbers[place]]
+    }
+}
+
+impl CoupledEnds for HostEnds<'_> {
+    fn share(&self, place: usize) -> Option<Assigned> {
+        self.flow(place).share()
+    }
+
+    fn desired(&self, place: usize) -> Option<Bitrate> {
+        self.flow(place).desired()
+    }
+
+    fn srtt(&self, place: usize) -> Option<TimeDelta> {
+        self.flow(place).srtt()
+    }
+
+    fn assign(&mut self, now: Time, place: usize, assigned: Assigned) {
+        self.flows[self.numbers[place]].assign(now, assigned, self.net);
+    }
+}
