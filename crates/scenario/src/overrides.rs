@@ -92,7 +92,7 @@ fn must_exist(before: &[String], key: &str) -> bool {
     let before: Vec<&str> = before.iter().map(String::as_str).collect();
     match before.as_slice() {
         [] => true,
-        ["links"] | ["flows"] => true,
+        ["links" | "flows" | "coupling"] => true,
         ["flows", _] => key == "streams",
         ["flows", _, "streams"] => true,
         _ => false,
@@ -124,6 +124,7 @@ fn declared(way: &[String]) -> &'static [&'static [Spec]] {
     let way: Vec<&str> = way.iter().map(String::as_str).collect();
     match way.as_slice() {
         ["flows", _] => &[keys::FLOW],
+        ["coupling", _] => &[keys::COUPLING],
         [.., "queue"] => &[LimitKeys::SPECS],
         [.., "rate"] => &[keys::RATE, MmwaveSpec::SPECS],
         [.., "source"] => &[FramesSpec::SPECS, LadderSpec::SPECS],

@@ -73,6 +73,11 @@ impl<'a> Node<'a> {
         matches!(self.value, DeValue::Table(_))
     }
 
+    /// Whether the value is a list.
+    pub(crate) fn is_list(&self) -> bool {
+        matches!(self.value, DeValue::Array(_))
+    }
+
     /// The value if it is true or false.
     pub(crate) fn as_flag(&self) -> Option<bool> {
         if let DeValue::Boolean(flag) = self.value { Some(*flag) } else { None }

@@ -163,6 +163,7 @@ pub fn tables() -> Listing {
         ("link", "One direction of a link", keys::LINK),
         ("flow", "A flow from a sender to a receiver", keys::FLOW),
         ("stream", "One of several streams of a flow", keys::STREAM),
+        ("coupling", "Flows that share their rates", keys::COUPLING),
     ];
     all.into_iter().map(table).collect()
 }

@@ -2,13 +2,14 @@
 
 use crate::rate::RateSpec;
 use crate::source::SourceSpec;
-use paceline_cc::{ControllerParams, Steers};
+use paceline_cc::{ControllerParams, CouplingParams, Priority, Steers};
 use paceline_link::{LossConfig, MarkConfig, NoiseConfig, QueueConfig};
 use paceline_media::PlayoutConfig;
+use paceline_transport::Exchange;
 use paceline_transport::dccp::{SEQUENCE_WINDOW_MAX, SEQUENCE_WINDOW_MIN};
 use paceline_transport::rtp::{FeedbackConfig, RTP_HEADER};
 use paceline_transport::tcp::{EcnEcho, RecoveryKind, TCP_HEADER, TcpConfig};
-use paceline_units::{Bitrate, Bytes, Ecn, TimeDelta, names, params};
+use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta, names, params};
 use paceline_wire::dccp::ServiceCode;
 
 /// Everything a run needs to know, except the contents of the files it names.
@@ -28,6 +29,8 @@ pub struct Scenario {
     pub links: Vec<LinkSpec>,
     /// The flows, by name; at least one.
     pub flows: Vec<FlowSpec>,
+    /// Which flows share their rates, and how.
+    pub couplings: Vec<CouplingSpec>,
 }
 
 impl Scenario {
@@ -35,6 +38,54 @@ impl Scenario {
     pub fn link_index(&self, name: &str) -> Option<usize> {
         self.links.iter().position(|link| link.name == name)
     }
+}
+
+/// Flows of one host that share their rates.
+#[derive(Clone, PartialEq, Debug)]
+pub struct CouplingSpec {
+    /// Name, as the scenario's table has it.
+    pub name: String,
+    /// How they share.
+    pub params: CouplingParams,
+    /// The named set its parameters started from.
+    pub profile: String,
+    /// The groups, each of flows by their numbers; no flow is in two.
+    pub groups: Vec<Vec<usize>>,
+}
+
+impl CouplingSpec {
+    /// Its flows by their numbers, and the exchange in which a flow is its place among them.
+    pub fn exchange(&self, flows: &[FlowSpec]) -> (Vec<usize>, Exchange) {
+        let mut numbers = Vec::new();
+        let (mut members, mut steps) = (Vec::new(), Vec::new());
+        for (group, &flow) in self
+            .groups
+            .iter()
+            .enumerate()
+            .flat_map(|(group, flows)| flows.iter().map(move |flow| (group, flow)))
+        {
+            let place = numbers.len();
+            numbers.push(flow);
+            let priorities = &flows[flow].priority;
+            members.push((group, priorities.first().map_or(Priority::ONE, |step| step.priority)));
+            let later = priorities.iter().skip(1);
+            steps.extend(later.map(|step| paceline_transport::PriorityStep {
+                at: Time::ZERO + step.at,
+                flow: place,
+                priority: step.priority,
+            }));
+        }
+        (numbers, Exchange::new(&self.params, &members, steps))
+    }
+}
+
+/// The priority of a flow from a time on.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct PriorityStep {
+    /// When it begins.
+    pub at: TimeDelta,
+    /// Priority among the flows that it shares with.
+    pub priority: Priority,
 }
 
 /// One direction of a link.
@@ -73,6 +124,8 @@ pub struct FlowSpec {
     pub transport: Transport,
     /// Controller of the flow, with its parameters.
     pub controller: ControllerSpec,
+    /// Its priority among the flows that it shares with, over time; the first step begins at 0 s.
+    pub priority: Vec<PriorityStep>,
     /// Streams of media by name; one without a name where the scenario says `source`.
     pub streams: Vec<StreamSpec>,
     /// ECN field that packets leave with.

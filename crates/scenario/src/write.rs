@@ -22,6 +22,13 @@ impl Scenario {
                 .insert("links", named(self.links.iter().map(|link| (link.name.as_str(), link_table(link)))));
         }
         document.insert("flows", named(self.flows.iter().map(|flow| (flow.name.as_str(), flow_table(flow)))));
+        if !self.couplings.is_empty() {
+            let tables = self.couplings.iter();
+            document.insert(
+                "coupling",
+                named(tables.map(|coupling| (coupling.name.as_str(), coupling_table(coupling, &self.flows)))),
+            );
+        }
         document.to_string()
     }
 }
@@ -136,9 +143,15 @@ fn queue(config: &QueueConfig) -> Value {
 fn flow_table(flow: &FlowSpec) -> Table {
     let mut table = Table::new();
     put(&mut table, "transport", flow.transport.name());
-    if let [StreamSpec { name: None, source, priority, .. }] = flow.streams.as_slice() {
+    if let [StreamSpec { name: None, source, .. }] = flow.streams.as_slice() {
         put(&mut table, "source", Inline::kind(source));
-        put(&mut table, "priority", *priority);
+    }
+    match flow.priority.as_slice() {
+        [only] => put(&mut table, "priority", only.priority.weight()),
+        steps => {
+            let step = |step: &PriorityStep| list([time(step.at), step.priority.weight().into()]);
+            put(&mut table, "priority", list(steps.iter().map(step)));
+        }
     }
     put(&mut table, "ecn", flow.ecn.name());
     put(&mut table, "path", list(flow.path.iter().map(String::as_str)));
@@ -175,6 +188,16 @@ fn flow_table(flow: &FlowSpec) -> Table {
     if streams().next().is_some() {
         table.insert("streams", named(streams().map(|stream| (stream.label(), stream_table(stream)))));
     }
+    table
+}
+
+fn coupling_table(coupling: &CouplingSpec, flows: &[FlowSpec]) -> Table {
+    let mut table = Table::new();
+    put(&mut table, "kind", coupling.params.kind());
+    put(&mut table, "profile", coupling.profile.as_str());
+    let names = |group: &Vec<usize>| list(group.iter().map(|&flow| flows[flow].name.as_str()));
+    put(&mut table, "groups", list(coupling.groups.iter().map(names)));
+    params::write(&mut table, &coupling.params);
     table
 }
 

@@ -115,13 +115,16 @@ impl<E: Ends> Flow<E> {
     }
 
     fn run_sender(&mut self, until: Time, net: &mut Net) {
-        while self.sender_event(until, net).is_some() {}
+        while let Some((now, counts)) = self.handle_next(until, net) {
+            self.send_due(now, counts, net);
+        }
     }
 
-    /// What happens next at the sender, and when; absent if that is not before `until`. Of events at the same time what
-    /// came back comes first, then the sender's own.
+    /// What happens next at the sender, packets that leave apart: when, and whether the recorder is to look at the
+    /// controller then; absent if that is not before `until`. Of events at the same time what came back comes first, then
+    /// the sender's own.
     #[inline(always)]
-    fn sender_event(&mut self, until: Time, net: &mut Net) -> Option<Time> {
+    fn handle_next(&mut self, until: Time, net: &mut Net) -> Option<(Time, bool)> {
         let back = net.edges[self.wiring.reports_in].next();
         let (own, reason) = self.sender.next_timeout().unwrap_or((Time::MAX, Reason::Plan));
         let now = back.min(own);
@@ -136,18 +139,22 @@ impl<E: Ends> Flow<E> {
         } else {
             self.sender.handle_timeout(now);
         }
+        Some((now, back <= own || reason != Reason::Pacing))
+    }
+
+    /// What may leave at `now` leaves.
+    #[inline(always)]
+    fn send_due(&mut self, now: Time, counts: bool, net: &mut Net) {
         self.transmit(now, net);
-        if back <= own || reason != Reason::Pacing {
+        if counts {
             self.wiring.recorder.reported(now, self.sender.end().controller());
         }
-        Some(now)
     }
 
     /// Coupling replaces what the controller steers by; what may leave now leaves.
     fn assign(&mut self, now: Time, assigned: Assigned, net: &mut Net) {
         self.sender.end_mut().assign(now, assigned);
-        self.transmit(now, net);
-        self.wiring.recorder.reported(now, self.sender.end().controller());
+        self.send_due(now, true, net);
     }
 
     /// What coupling is told: absent while the flow does not send by plan.
@@ -324,9 +331,15 @@ impl AnyFlow {
         each!(self, flow => flow.advance_sender(until, net));
     }
 
-    /// What happens next at the sender, and when; absent if that is not before `until`.
-    pub fn sender_event(&mut self, until: Time, net: &mut Net) -> Option<Time> {
-        each!(self, flow => flow.sender_event(until, net))
+    /// What happens next at the sender, packets that leave apart: when, and whether the recorder is to look at the
+    /// controller then; absent if that is not before `until`.
+    pub fn handle_next(&mut self, until: Time, net: &mut Net) -> Option<(Time, bool)> {
+        each!(self, flow => flow.handle_next(until, net))
+    }
+
+    /// What may leave at `now` leaves.
+    pub fn send_due(&mut self, now: Time, counts: bool, net: &mut Net) {
+        each!(self, flow => flow.send_due(now, counts, net));
     }
 
     /// The next time before `until` at which the sender is looked at.

@@ -91,9 +91,11 @@ impl CoupledHost {
             match self.exchange.next_timeout().filter(|&at| at <= due && at < until) {
                 Some(at) => self.exchange.handle_timeout(at, &mut ends),
                 None => {
-                    let Some(now) = ends.flows[self.flows[place]].sender_event(until, ends.net) else {
-                        return;
-                    };
+                    let flow = self.flows[place];
+                    let Some((now, counts)) = ends.flows[flow].handle_next(until, ends.net) else { return };
+                    // Nothing leaves by a rate that the others are to share; what leaves may tell the controller more.
+                    self.exchange.after_event(now, place, &mut ends);
+                    ends.flows[flow].send_due(now, counts, ends.net);
                     self.exchange.after_event(now, place, &mut ends);
                 }
             }

@@ -4,6 +4,7 @@ use crate::edge::Edge;
 use crate::engine::{Engine, Pace};
 use crate::flow::{AnyFlow, Flow, FlowWiring};
 use crate::hop::Hop;
+use crate::host::Host;
 use paceline_cc::AnyController;
 use paceline_link::Link;
 use paceline_metrics::TimeSeries;
@@ -47,10 +48,11 @@ impl Simulation {
     pub fn new(loaded: &Loaded, pace: Pace) -> Result<Simulation, ParamError> {
         let scenario = loaded.scenario.clone();
         let mut assembly = Assembly::new(&scenario, loaded)?;
+        let hosts = hosts(&scenario);
         let flows =
             loaded.parts.flows.iter().enumerate().map(|(index, parts)| assembly.flow(index, parts)).collect();
         let Assembly { hops, edges, .. } = assembly;
-        let engine = Engine::assemble(flows, hops, edges, pace);
+        let engine = Engine::assemble(flows, hosts, hops, edges, pace);
         // A sample at the end covers what happens at the end.
         let end = Time::ZERO + scenario.duration + TimeDelta::from_nanos(1);
         Ok(Simulation { scenario, engine, end })
@@ -100,6 +102,19 @@ impl Simulation {
         };
         Outcome { summary, flows: flow_series(&flows), links: link_series(&links) }
     }
+}
+
+/// Flows that share are on a host of their own, every other flow is by itself.
+fn hosts(scenario: &Scenario) -> Vec<Host> {
+    let mut shares = vec![false; scenario.flows.len()];
+    let mut hosts = Vec::new();
+    for coupling in &scenario.couplings {
+        let (flows, exchange) = coupling.exchange(&scenario.flows);
+        flows.iter().for_each(|&flow| shares[flow] = true);
+        hosts.push(Host::coupled(flows, exchange));
+    }
+    hosts.extend((0..shares.len()).filter(|&flow| !shares[flow]).map(Host::Alone));
+    hosts
 }
 
 /// A world that is being put together.

@@ -1,12 +1,12 @@
 //! `[flows.NAME]`.
 
 use super::controller::{self, Choice};
-use super::{dccp, keys, link, path, source, tcp};
+use super::{coupling, dccp, keys, link, path, source, tcp};
 use crate::error::ScenarioError;
 use crate::params;
 use crate::reader::{Node, Table};
 use crate::source::SourceSpec;
-use crate::spec::{EcnMode, FlowSpec, LinkSpec, StreamSpec, Transport};
+use crate::spec::{EcnMode, FlowSpec, LinkSpec, PriorityStep, StreamSpec, Transport};
 use paceline_cc::ReceiverRequest;
 use paceline_cc::{AnyController, ControllerParams};
 use paceline_media::{CbrParams, PlayoutConfig};
@@ -38,7 +38,8 @@ pub(super) fn parse(
         }
         _ => None,
     };
-    let streams = streams(&table, transport, &controller.params)?;
+    let priority = coupling::priority(&table)?;
+    let streams = streams(&table, transport, &controller.params, &priority)?;
     let dccp = match transport {
         Transport::Dccp => {
             let frames = streams.iter().all(|stream| !matches!(stream.source, SourceSpec::Bulk(_)));
@@ -52,6 +53,7 @@ pub(super) fn parse(
     Ok(FlowSpec {
         name: name.into(),
         transport,
+        priority,
         streams,
         feedback: feedback(&table, &controller.params)?,
         record: table.find("record").map_or(Ok(Vec::new()), |node| record(&node, &controller.params))?,
@@ -171,19 +173,17 @@ fn streams(
     flow: &Table<'_>,
     transport: Transport,
     params: &ControllerParams,
+    priority: &[PriorityStep],
 ) -> Result<Vec<StreamSpec>, ScenarioError> {
     const EITHER: &str = "either source = { ... } or tables [flows.NAME.streams.STREAM]";
     match (flow.find("source"), flow.find("streams")) {
         (Some(node), None) => Ok(vec![StreamSpec {
             name: None,
             source: only_source(&node, transport, params)?,
-            priority: priority(flow)?,
+            priority: first_weight(priority),
             limits: controller::limits(params),
         }]),
         (None, Some(node)) => {
-            if let Some(priority) = flow.find("priority") {
-                return Err(priority.fail("nothing: each stream has its own priority"));
-            }
             if transport != Transport::Rtp {
                 return Err(node.fail("source = { ... }: only transport rtp carries several streams"));
             }
@@ -229,15 +229,16 @@ fn several(node: &Node<'_>, params: &ControllerParams) -> Result<Vec<StreamSpec>
         streams.push(StreamSpec {
             name: Some(name.into()),
             source: source::parse_without_connections(&stream.require("source", source::SOURCE)?)?,
-            priority: priority(&stream)?,
+            priority: stream.find("priority").map_or(Ok(1.0), |node| node.number(0.001..=1000.0))?,
             limits: controller::stream_limits(&stream, params)?,
         });
     }
     if (1..=64).contains(&streams.len()) { Ok(streams) } else { Err(node.fail(STREAMS)) }
 }
 
-fn priority(table: &Table<'_>) -> Result<f64, ScenarioError> {
-    table.find("priority").map_or(Ok(1.0), |node| node.number(0.001..=1000.0))
+/// The weight of the only stream of a flow: nothing depends on it, and it is written back with the flow's.
+fn first_weight(priority: &[PriorityStep]) -> f64 {
+    priority.first().map_or(1.0, |step| step.priority.weight())
 }
 
 /// When the receiver reports if nobody says so: as the controller asks when it starts, else RFC 8888's usual.

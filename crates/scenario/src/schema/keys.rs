@@ -45,6 +45,7 @@ pub(crate) const SCENARIO: &[Spec] = &[
     ),
     key("links", "tables", "no link", "The links by name"),
     required("flows", "tables", "The flows by name, at least one"),
+    key("coupling", "tables", "no flow shares", "Which flows share their rates, and how"),
 ];
 
 /// The keys of `[links.NAME]`.
@@ -110,7 +111,12 @@ pub(crate) const FLOW: &[Spec] = &[
         "Where the media comes from: see below; or several in `[flows.NAME.streams.STREAM]`",
     ),
     one_of("streams", "tables", &["source"], "Several streams by name: see below"),
-    key("priority", "ratio", "1", "Share of the flow's only stream, 0.001 to 1000"),
+    key(
+        "priority",
+        "ratio or list of [time, ratio]",
+        "1",
+        "Weight among the flows that it shares with (`[coupling.NAME]`), 0.001 to 1000; or steps: `[[\"0s\", 1], [\"100s\", 0.5]]`",
+    ),
     key(
         "ecn",
         "off, classic or l4s",
@@ -177,4 +183,17 @@ pub(crate) const STREAM: &[Spec] = &[
     key("target_bitrate_min", "rate", "the controller's", "Lowest target bitrate"),
     key("target_bitrate_start", "rate", "the controller's, within the limits", "First target bitrate"),
     key("target_bitrate_max", "rate", "the controller's", "Highest target bitrate"),
+];
+
+/// The keys of `[coupling.NAME]`, beside the parameters of its kind.
+pub(crate) const COUPLING: &[Spec] = &[
+    required("kind", "name", "How the flows share: see below"),
+    key("profile", "name", "the first", "A named set of the kind's parameters, which further keys override"),
+    one_of(
+        "flows",
+        "list of names",
+        &["groups"],
+        "Flows that are one group; a flow with `count` stands for all its copies",
+    ),
+    one_of("groups", "list of lists of names", &["flows"], "Several groups"),
 ];

@@ -4,6 +4,7 @@
 
 mod controller;
 mod copies;
+mod coupling;
 mod dccp;
 mod flow;
 pub(crate) mod keys;
@@ -50,6 +51,7 @@ pub fn parse(text: &str, file: &str) -> Result<Scenario, ScenarioError> {
         warmup: warmup(&root, duration)?,
         seed,
         sample: sample(&root, duration, tables as u64)?,
+        couplings: coupling::parse(&root, &flows, &links)?,
         links,
         flows,
     })

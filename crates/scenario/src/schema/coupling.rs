@@ -1,0 +1,153 @@
+//! `[coupling.NAME]`: flows of one host that share their rates, and the `priority` of each.
+
+use super::{keys, named};
+use crate::error::ScenarioError;
+use crate::params;
+use crate::reader::{Node, Table};
+use crate::source::SourceSpec;
+use crate::spec::{CouplingSpec, FlowSpec, LinkSpec, PriorityStep};
+use paceline_cc::{CouplingParams, Priority, Steers};
+use paceline_units::TimeDelta;
+use paceline_units::text::one_of;
+
+const GROUPS: &str = "either flows = [\"a\", \"b\"], or groups = [[\"a\", \"b\"], [\"c\"]]";
+const PRIORITY: &str =
+    "a number from 0.001 to 1000, or a list of [time, number], such as [[\"0s\", 1], [\"100s\", 0.5]]";
+
+/// Reads the couplings of a scenario with these flows.
+pub(super) fn parse(
+    root: &Table<'_>,
+    flows: &[FlowSpec],
+    links: &[LinkSpec],
+) -> Result<Vec<CouplingSpec>, ScenarioError> {
+    let Some(node) = root.find("coupling") else { return Ok(Vec::new()) };
+    let table = node.table("tables [coupling.NAME]")?;
+    let mut taken: Vec<(usize, &str)> = Vec::new();
+    let mut couplings = Vec::new();
+    for (name, node) in named(&table)? {
+        let table = node.table("a table [coupling.NAME]")?;
+        let (mut params, profile) = kind(&table)?;
+        params::read(&table, &mut params, &keys::names(keys::COUPLING))?;
+        let nodes = match (table.find("flows"), table.find("groups")) {
+            (Some(flows), None) => vec![flows],
+            (None, Some(groups)) => groups.list(GROUPS)?,
+            (None, None) => return Err(table.missing("flows", GROUPS)),
+            (Some(_), Some(groups)) => return Err(groups.fail(GROUPS)),
+        };
+        let mut groups = Vec::new();
+        for node in nodes {
+            groups.push(group(&node, name, flows, &mut taken)?);
+        }
+        let coupling = CouplingSpec { name: name.into(), params, profile: profile.into(), groups };
+        one_host(&coupling, &node, flows, links)?;
+        couplings.push(coupling);
+    }
+    Ok(couplings)
+}
+
+fn kind(table: &Table<'_>) -> Result<(CouplingParams, &'static str), ScenarioError> {
+    let kind = table.require("kind", &one_of(CouplingParams::KINDS))?;
+    let name = kind.name(CouplingParams::KINDS, &[])?;
+    let profiles: Vec<_> =
+        CouplingParams::of(name).iter().flat_map(CouplingParams::profiles).map(|(name, _)| name).collect();
+    let profile = table.find("profile").map(|node| node.name(&profiles, &[])).transpose()?;
+    CouplingParams::with_profile(name, profile).ok_or_else(|| kind.fail(&one_of(CouplingParams::KINDS)))
+}
+
+/// The flows of one group, by their numbers. A name stands for a flow, or for all copies of a flow with `count`.
+fn group<'a>(
+    node: &Node<'_>,
+    coupling: &'a str,
+    flows: &[FlowSpec],
+    taken: &mut Vec<(usize, &'a str)>,
+) -> Result<Vec<usize>, ScenarioError> {
+    let mut group = Vec::new();
+    for node in node.list("a list of names of flows")? {
+        let name = node.text("the name of a flow")?;
+        let meant: Vec<usize> = (0..flows.len()).filter(|&flow| is_called(&flows[flow].name, name)).collect();
+        if meant.is_empty() {
+            let names: Vec<_> = flows.iter().map(|flow| flow.name.as_str()).collect();
+            return Err(node.name(&names, &[]).err().unwrap_or_else(|| node.fail("the name of a flow")));
+        }
+        for flow in meant {
+            if let Some((_, other)) = taken.iter().find(|(known, _)| *known == flow) {
+                return Err(
+                    node.fail(&format!("a flow that shares nowhere else: it does in [coupling.{other}]"))
+                );
+            }
+            can_share(&node, &flows[flow])?;
+            taken.push((flow, coupling));
+            group.push(flow);
+        }
+    }
+    if group.is_empty() { Err(node.fail("at least one flow")) } else { Ok(group) }
+}
+
+fn is_called(flow: &str, name: &str) -> bool {
+    let copy = || flow.strip_prefix(name)?.strip_prefix('-');
+    flow == name
+        || copy().is_some_and(|number| !number.is_empty() && number.bytes().all(|c| c.is_ascii_digit()))
+}
+
+/// A flow shares by what its controller steers; where there is nothing to replace, it cannot.
+fn can_share(node: &Node<'_>, flow: &FlowSpec) -> Result<(), ScenarioError> {
+    if flow.controller.params.steers() == Steers::Unreported {
+        return Err(node.fail("a flow whose controller steers a rate or a window"));
+    }
+    if flow.streams.iter().any(|stream| matches!(stream.source, SourceSpec::ShortTransfers(_))) {
+        return Err(
+            node.fail("a flow of one connection: short-transfers opens many, under a controller each")
+        );
+    }
+    Ok(())
+}
+
+/// An exchange is within one machine: where links have ends, the first links of its flows begin at one node.
+fn one_host(
+    coupling: &CouplingSpec,
+    node: &Node<'_>,
+    flows: &[FlowSpec],
+    links: &[LinkSpec],
+) -> Result<(), ScenarioError> {
+    let begins = |flow: usize| {
+        let first = flows[flow].path.first()?;
+        links.iter().find(|link| link.name == *first)?.from.as_deref()
+    };
+    let mut nodes: Vec<&str> = coupling.groups.iter().flatten().filter_map(|&flow| begins(flow)).collect();
+    nodes.dedup();
+    match nodes.as_slice() {
+        [one, other, ..] => {
+            let expected = format!("flows that leave one node; these leave \"{one}\" and \"{other}\"");
+            Err(node.fail(&expected))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// `priority` of a flow: one for ever, or steps of which the first is at 0 s.
+pub(super) fn priority(flow: &Table<'_>) -> Result<Vec<PriorityStep>, ScenarioError> {
+    let Some(node) = flow.find("priority") else {
+        return Ok(vec![PriorityStep { at: TimeDelta::ZERO, priority: Priority::ONE }]);
+    };
+    let weight = |node: &Node<'_>| {
+        let weight = node.number(0.001..=1000.0)?;
+        Priority::new(weight).ok_or_else(|| node.fail(PRIORITY))
+    };
+    if !node.is_list() {
+        return Ok(vec![PriorityStep { at: TimeDelta::ZERO, priority: weight(&node)? }]);
+    }
+    let mut steps: Vec<PriorityStep> = Vec::new();
+    for step in node.list(PRIORITY)? {
+        let [at, priority] = step.pair(PRIORITY)?;
+        let begin = at.time()?;
+        match steps.last() {
+            None if begin != TimeDelta::ZERO => {
+                return Err(at.fail("\"0s\": the first priority is that from the beginning"));
+            }
+            Some(before) if begin <= before.at => return Err(at.fail("a time after that of the step before")),
+            _ => {}
+        }
+        steps.push(PriorityStep { at: begin, priority: weight(&priority)? });
+    }
+    if steps.is_empty() { Err(node.fail(PRIORITY)) } else { Ok(steps) }
+}

@@ -1,0 +1,151 @@
+//! Flows that share an exchange: equal, or as their priorities say, and the same in windows as step by step.
+
+mod world;
+
+use paceline_metrics::Summary;
+use paceline_sim::Pace;
+use world::{run, run_at};
+
+/// The dumbbell of the coupling paper: 10 Mbit/s, 1000 B packets, drop-tail of `packets`, a round trip of `rtt` ms.
+fn dumbbell(controller: &str, flows: u32, rtt: u32, packets: u32, seconds: u32, coupling: &str) -> String {
+    let delay = rtt / 2 - 2;
+    let mut text = format!(
+        "duration = \"{seconds}s\"\nwarmup = \"5s\"\n\
+         [links.bottleneck]\nrate = \"10Mbps\"\ndelay = \"{delay}ms\"\nqueue = {{ kind = \"droptail\", packets = {packets} }}\n"
+    );
+    for flow in 0..flows {
+        text.push_str(&format!(
+            "[links.in{flow}]\nrate = \"1Gbps\"\ndelay = \"2ms\"\nqueue = {{ packets = 1000 }}\n\
+             [flows.f{flow}]\ntransport = \"rtp\"\ncontroller = {{ kind = \"{controller}\", profile = \"ns2\" }}\n\
+             source = {{ kind = \"bulk\" }}\npacket_size = \"1000B\"\npath = [\"in{flow}\", \"bottleneck\"]\n\
+             start = \"{}ms\"\n",
+            flow * 83
+        ));
+    }
+    let names: Vec<_> = (0..flows).map(|flow| format!("\"f{flow}\"")).collect();
+    if !coupling.is_empty() {
+        text.push_str(&format!("[coupling.all]\n{coupling}\nflows = [{}]\n", names.join(", ")));
+    }
+    text
+}
+
+fn rates(summary: &Summary) -> Vec<f64> {
+    summary.flows.values().map(|flow| flow.throughput_mbps.unwrap_or(0.0)).collect()
+}
+
+const ACTIVE: &str = "kind = \"active\"\nprofile = \"islam2014\"";
+const CONSERVATIVE: &str = "kind = \"conservative\"\nprofile = \"islam2014\"";
+
+fn queue(summary: &Summary) -> f64 {
+    summary.links["bottleneck"].queue_packets.mean.expect("known")
+}
+
+fn loss(summary: &Summary) -> f64 {
+    let link = &summary.links["bottleneck"];
+    link.dropped as f64 / link.offered as f64
+}
+
+/// The paper's section 3: the simple algorithm parts flows that used to reduce together, and the queue stays full.
+#[test]
+fn the_active_exchange_fills_the_queue_and_the_conservative_one_does_not() {
+    for (controller, rtt, packets) in [("rap", 10, 12), ("rap", 100, 61), ("tfrc", 100, 61)] {
+        let figures = ["", ACTIVE, CONSERVATIVE]
+            .map(|coupling| run(&dumbbell(controller, 5, rtt, packets, 60, coupling)).summary);
+        let [apart, active, conservative] = &figures;
+        assert!(queue(conservative) < 0.7 * queue(apart), "{controller} {rtt} ms: {figures:?}");
+        if controller == "rap" {
+            assert!(queue(active) > 1.1 * queue(apart), "{controller} {rtt} ms: {figures:?}");
+            assert!(loss(conservative) < 0.5 * loss(apart), "{controller} {rtt} ms: {figures:?}");
+        }
+        for (summary, least) in [(active, 0.999), (conservative, 0.9985)] {
+            let jain = summary.fairness.jain.expect("several flows");
+            assert!(jain > least, "{controller} {rtt} ms: {:?}", rates(summary));
+        }
+    }
+}
+
+/// Five flows with round trips of 1 : 2 : 4 : 8 : 16.
+fn unequal(coupling: &str) -> Vec<f64> {
+    let mut text = dumbbell("tfrc", 5, 10, 30, 100, coupling);
+    for flow in 0..5 {
+        let near = format!("[links.in{flow}]\nrate = \"1Gbps\"\ndelay = \"2ms\"");
+        let far = format!("[links.in{flow}]\nrate = \"1Gbps\"\ndelay = \"{}ms\"", (10 << flow) - 3);
+        text = text.replace(&near, &far);
+    }
+    rates(&run(&text).summary)
+}
+
+#[test]
+fn coupled_flows_are_equal_over_unequal_round_trips() {
+    let spread = |rates: &[f64]| {
+        let (low, high) =
+            rates.iter().fold((f64::MAX, 0.0f64), |(low, high), rate| (rate.min(low), rate.max(high)));
+        high / low
+    };
+    let (apart, together) = (unequal(""), unequal(CONSERVATIVE));
+    assert!(spread(&apart) > 1.5, "{apart:?}");
+    assert!(spread(&together) < 1.01, "{together:?}");
+}
+
+#[test]
+fn rates_follow_priorities_at_the_times_at_which_they_change() {
+    let text = dumbbell("tfrc", 2, 100, 61, 150, CONSERVATIVE).replace(
+        "start = \"83ms\"",
+        "start = \"83ms\"\npriority = [[\"0s\", 1.0], [\"50s\", 0.5], [\"100s\", 0.25]]",
+    );
+    let outcome = run(&text);
+    let of = |name: &str| world::column(&outcome.flows, "flow", name, "throughput_mbps");
+    let (first, second) = (of("f0"), of("f1"));
+    // A row every 50 ms; each second after a change is left out.
+    for (from, to, expected) in [(20, 50, 1.0), (52, 100, 0.5), (102, 150, 0.25)] {
+        let mean = |rates: &[f64]| rates[from * 20..to * 20].iter().sum::<f64>();
+        world::assert_near("ratio", mean(&second) / mean(&first), expected, 0.01 * expected);
+    }
+}
+
+/// What a host does has one order, however far its components go alone.
+#[test]
+fn windows_and_steps_agree() {
+    let pausing = "start = \"83ms\"\npause = [[\"3s\", \"5s\"]]\npriority = [[\"0s\", 1], [\"4s\", 2]]";
+    for coupling in [ACTIVE, CONSERVATIVE, "kind = \"passive\""] {
+        for controller in ["rap", "tfrc"] {
+            let text = dumbbell(controller, 3, 20, 20, 10, coupling).replace("start = \"83ms\"", pausing);
+            let [windowed, stepped] = [Pace::Windowed, Pace::Stepped].map(|pace| run_at(&text, pace));
+            assert_eq!(windowed.summary, stepped.summary, "{controller}, {coupling}");
+            assert_eq!(windowed.flows, stepped.flows, "{controller}, {coupling}");
+        }
+    }
+}
+
+#[test]
+fn who_shares_with_nobody_runs_as_before() {
+    let apart = dumbbell("tfrc", 3, 20, 20, 20, "");
+    let alone = format!("{apart}[coupling.one]\nkind = \"active\"\nflows = [\"f1\"]\n");
+    let [apart, alone] = [apart, alone].map(|text| rates(&run(&text).summary));
+    for (apart, alone) in apart.iter().zip(&alone) {
+        // A group of one takes what its own controller computes, to a bit/s.
+        world::assert_near("throughput", *alone, *apart, 0.05 * apart);
+    }
+}
+
+#[test]
+fn windows_rates_and_media_share_in_one_group() {
+    let mut text = dumbbell("tfrc", 1, 50, 60, 60, "");
+    for (name, transport, controller, source) in [
+        ("tcp", "tcp", "\"newreno\"", "{ kind = \"bulk\" }"),
+        ("ccid2", "dccp", "\"ccid2\"", "{ kind = \"bulk\" }"),
+        (
+            "call",
+            "rtp",
+            "{ kind = \"scream\", target_bitrate_max = \"20Mbps\" }",
+            "{ kind = \"cbr\", adaptive = true }",
+        ),
+    ] {
+        text.push_str(&format!(
+            "[flows.{name}]\ntransport = \"{transport}\"\ncontroller = {controller}\nsource = {source}\npath = [\"in0\", \"bottleneck\"]\n"
+        ));
+    }
+    text.push_str("[coupling.all]\nkind = \"active\"\nflows = [\"f0\", \"tcp\", \"ccid2\", \"call\"]\n");
+    let summary = run(&text).summary;
+    assert!(rates(&summary).iter().all(|rate| (1.0..5.0).contains(rate)), "{:?}", rates(&summary));
+}
