@@ -16,6 +16,7 @@ pub fn registry_json() -> PyResult<String> {
         "losses": registry::losses(),
         "noises": registry::noises(),
         "playouts": registry::playouts(),
+        "couplings": registry::couplings(),
         "transports": registry::transports(),
     });
     serde_json::to_string(&all).map_err(|error| PyRuntimeError::new_err(error.to_string()))

@@ -21,7 +21,8 @@ fn main() -> Result<(), String> {
 fn tables(wanted: &str) -> Result<String, String> {
     let (family, kind) = wanted.split_once(' ').map_or((wanted, None), |(family, kind)| (family, Some(kind)));
     let listing = match family {
-        "controllers" => return Ok(controllers()),
+        "controllers" => return Ok(profiled(registry::controllers())),
+        "couplings" => return Ok(profiled(registry::couplings())),
         "overview" => return Ok(overview()),
         "queues" => registry::queues(),
         "marks" => registry::marks(),
@@ -102,9 +103,10 @@ fn overview() -> String {
 }
 
 /// Every parameter of every controller; kinds that have the same are together.
-fn controllers() -> String {
+/// Kinds with profiles; those with the same parameters stand together.
+fn profiled(listing: Listing) -> String {
     let mut alike: Vec<(Vec<&str>, Entry)> = Vec::new();
-    for entry in registry::controllers().into_iter().filter(|entry| !entry.parameters.is_empty()) {
+    for entry in listing.into_iter().filter(|entry| !entry.parameters.is_empty()) {
         match alike.iter_mut().find(|(_, other)| other.parameters == entry.parameters) {
             Some((kinds, _)) => kinds.push(entry.kind),
             None => alike.push((vec![entry.kind], entry)),

@@ -4,7 +4,7 @@ use crate::rate::{MmwaveSpec, TraceSpec};
 use crate::schema::{LimitKeys, keys};
 use crate::source::{FrameGenerator, SourceSpec};
 use crate::spec::DccpSpec;
-use paceline_cc::ControllerParams;
+use paceline_cc::{ControllerParams, CouplingParams};
 use paceline_link::trace::{TraceFormat, TraceOptions};
 use paceline_link::{LossConfig, MarkConfig, NoiseConfig, QueueConfig, QueueLimit};
 use paceline_media::PlayoutConfig;
@@ -121,19 +121,23 @@ fn family<K: Kinds>() -> Listing {
 
 /// The controllers with their profiles and parameters.
 pub fn controllers() -> Listing {
-    ControllerParams::KINDS
-        .iter()
-        .filter_map(|kind| ControllerParams::of(kind))
-        .map(|usual| controller(&usual))
-        .collect()
+    let usual = ControllerParams::KINDS.iter().filter_map(|kind| ControllerParams::of(kind));
+    usual.map(|usual| profiled(&usual, usual.profiles(), ControllerParams::with_profile)).collect()
 }
 
-fn controller(usual: &ControllerParams) -> Entry {
-    let profiles = usual.profiles();
-    let others = profiles
-        .iter()
-        .skip(1)
-        .filter_map(|(name, _)| ControllerParams::with_profile(usual.kind(), Some(name)));
+/// How flows share their rates, with profiles and parameters.
+pub fn couplings() -> Listing {
+    let usual = CouplingParams::KINDS.iter().filter_map(|kind| CouplingParams::of(kind));
+    usual.map(|usual| profiled(&usual, usual.profiles(), CouplingParams::with_profile)).collect()
+}
+
+/// A kind with its profiles, which `with_profile` finds by the kind's name and their own.
+fn profiled<K: Kinds>(
+    usual: &K,
+    profiles: Vec<(&'static str, &'static str)>,
+    with_profile: impl Fn(&str, Option<&str>) -> Option<(K, &'static str)>,
+) -> Entry {
+    let others = profiles.iter().skip(1).filter_map(|(name, _)| with_profile(usual.kind(), Some(name)));
     let mut entry = listed(usual.kind(), usual.help(), usual);
     for (params, profile) in others {
         for shown in &mut entry.parameters {

@@ -20,11 +20,10 @@ pub(super) fn parse(
     flows: &[FlowSpec],
     links: &[LinkSpec],
 ) -> Result<Vec<CouplingSpec>, ScenarioError> {
-    let Some(node) = root.find("coupling") else { return Ok(Vec::new()) };
-    let table = node.table("tables [coupling.NAME]")?;
     let mut taken: Vec<(usize, &str)> = Vec::new();
     let mut couplings = Vec::new();
-    for (name, node) in named(&table)? {
+    let tables = root.find("coupling").map(|node| node.table("tables [coupling.NAME]")).transpose()?;
+    for (name, node) in tables.as_ref().map_or(Ok(Vec::new()), named)? {
         let table = node.table("a table [coupling.NAME]")?;
         let (mut params, profile) = kind(&table)?;
         params::read(&table, &mut params, &keys::names(keys::COUPLING))?;
@@ -42,7 +41,28 @@ pub(super) fn parse(
         one_host(&coupling, &node, flows, links)?;
         couplings.push(coupling);
     }
+    priorities_count(root, flows, &taken)?;
     Ok(couplings)
+}
+
+/// A flow of several streams has a priority only where it shares with other flows.
+fn priorities_count(
+    root: &Table<'_>,
+    flows: &[FlowSpec],
+    sharing: &[(usize, &str)],
+) -> Result<(), ScenarioError> {
+    let Some(table) = root.find("flows") else { return Ok(()) };
+    for (name, node) in named(&table.table("tables [flows.NAME]")?)? {
+        let flow = node.table("a table [flows.NAME]")?;
+        let shares = || sharing.iter().any(|&(flow, _)| is_called(&flows[flow].name, name));
+        if let (Some(priority), Some(_)) = (flow.find("priority"), flow.find("streams"))
+            && !shares()
+        {
+            return Err(priority
+                .fail("nothing: each stream has its own priority, and the flow is in no [coupling.NAME]"));
+        }
+    }
+    Ok(())
 }
 
 fn kind(table: &Table<'_>) -> Result<(CouplingParams, &'static str), ScenarioError> {

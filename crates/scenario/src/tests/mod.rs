@@ -1,6 +1,7 @@
 //! Tests of the schema as a whole.
 
 mod bad_input;
+mod coupling;
 mod dccp;
 mod listing;
 mod loading;

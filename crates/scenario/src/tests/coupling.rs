@@ -1,0 +1,173 @@
+//! `[coupling.NAME]` and `priority`: what may be said, and what is wrong where.
+
+use crate::{Scenario, ScenarioError, parse};
+use paceline_cc::{CouplingParams, coupling};
+use paceline_units::TimeDelta;
+
+const GOOD: &str = r#"duration = "10s"
+
+[links.bottleneck]
+rate = "20Mbps"
+queue = { kind = "droptail", limit = "300ms" }
+
+[flows.a]
+controller = "tfrc"
+source = { kind = "bulk" }
+path = ["bottleneck"]
+priority = 2
+
+[flows.b]
+controller = "rap"
+count = 3
+source = { kind = "bulk" }
+path = ["bottleneck"]
+
+[flows.datagrams]
+transport = "udp"
+source = { kind = "cbr" }
+path = ["bottleneck"]
+
+[flows.web]
+controller = "cubic"
+source = { kind = "short-transfers" }
+path = ["bottleneck"]
+
+[coupling.all]
+kind = "conservative"
+flows = ["a", "b"]
+"#;
+
+fn read(from: &str, to: &str) -> Result<Scenario, ScenarioError> {
+    assert!(GOOD.contains(from), "{from}");
+    parse(&GOOD.replace(from, to), "coupled.toml")
+}
+
+fn right(from: &str, to: &str) -> Scenario {
+    let scenario = read(from, to).unwrap_or_else(|error| panic!("{error}"));
+    let again = parse(&scenario.to_toml(), "coupled.toml").unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(again, Scenario { name: again.name.clone(), ..scenario.clone() }, "{}", scenario.to_toml());
+    scenario
+}
+
+#[test]
+fn a_name_stands_for_a_flow_or_for_all_its_copies() {
+    let names = |scenario: &Scenario| -> Vec<Vec<String>> {
+        let name = |flow: &usize| scenario.flows[*flow].name.clone();
+        scenario.couplings[0].groups.iter().map(|group| group.iter().map(name).collect()).collect()
+    };
+    assert_eq!(names(&right("", "")), [["a", "b-1", "b-2", "b-3"]]);
+    let groups = right("flows = [\"a\", \"b\"]", "groups = [[\"b-2\", \"a\"], [\"b-1\"]]");
+    assert_eq!(names(&groups), [vec!["b-2", "a"], vec!["b-1"]]);
+}
+
+#[test]
+fn a_profile_sets_what_the_keys_do_not() {
+    let scenario = right(
+        "kind = \"conservative\"",
+        "kind = \"conservative\"\nprofile = \"islam2014\"\nleaving = \"subtract\"",
+    );
+    let CouplingParams::Conservative(params) = &scenario.couplings[0].params else { panic!("another kind") };
+    assert!(!params.redistribute && params.growth == coupling::Growth::Divided);
+    assert_eq!(params.leaving, coupling::Leaving::Subtract);
+}
+
+#[test]
+fn a_priority_is_a_number_or_steps() {
+    let steps = |scenario: &Scenario| -> Vec<(TimeDelta, f64)> {
+        scenario.flows[0].priority.iter().map(|step| (step.at, step.priority.weight())).collect()
+    };
+    assert_eq!(steps(&right("", "")), [(TimeDelta::ZERO, 2.0)]);
+    let changing = right("priority = 2", "priority = [[\"0s\", 1], [\"5s\", 0.25]]");
+    assert_eq!(steps(&changing), [(TimeDelta::ZERO, 1.0), (TimeDelta::from_secs(5), 0.25)]);
+}
+
+#[test]
+fn what_is_wrong_is_told_with_its_line_and_key() {
+    const FLOWS: &str = "flows = [\"a\", \"b\"]";
+    for (from, to, line, key, found, expected) in [
+        ("priority = 2", "priority = 0", 11, "flows.a.priority", "0", "0.001 to 1000"),
+        ("priority = 2", "priority = -1", 11, "flows.a.priority", "-1", "0.001 to 1000"),
+        ("priority = 2", "priority = nan", 11, "flows.a.priority", "nan", "0.001 to 1000"),
+        ("priority = 2", "priority = []", 11, "flows.a.priority", "a list of 0", "a list of [time, number]"),
+        ("priority = 2", "priority = [[\"1s\", 1]]", 11, "flows.a.priority[0][0]", "1s", "\"0s\""),
+        (
+            "priority = 2",
+            "priority = [[\"0s\", 1], [\"0s\", 2]]",
+            11,
+            "flows.a.priority[1][0]",
+            "0s",
+            "after that of the step",
+        ),
+        (
+            "\"conservative\"",
+            "\"fse\"",
+            30,
+            "coupling.all.kind",
+            "fse",
+            "one of \"active\", \"conservative\", \"passive\"",
+        ),
+        (
+            "\"conservative\"",
+            "\"active\"\nhold = 2",
+            31,
+            "coupling.all.hold",
+            "an unknown key",
+            "redistribute",
+        ),
+        (
+            "\"conservative\"",
+            "\"active\"\nprofile = \"ns2\"",
+            31,
+            "coupling.all.profile",
+            "ns2",
+            "one of \"rfc8699\", \"islam2014\"",
+        ),
+        (FLOWS, "flows = []", 31, "coupling.all.flows", "a list of 0", "at least one flow"),
+        (FLOWS, "", 29, "coupling.all.flows", "nothing", "either flows"),
+        (FLOWS, "flows = [\"a\"]\ngroups = [[\"b\"]]", 32, "coupling.all.groups", "a list", "either flows"),
+        (FLOWS, "flows = [\"a\", \"c\"]", 31, "coupling.all.flows[1]", "\"c\"", "one of \"a\", \"b-1\""),
+        (FLOWS, "flows = [\"a\", \"a\"]", 31, "coupling.all.flows[1]", "\"a\"", "[coupling.all]"),
+        (
+            FLOWS,
+            "groups = [[\"a\"], [\"b\", \"a\"]]",
+            31,
+            "coupling.all.groups[1][1]",
+            "\"a\"",
+            "shares nowhere else",
+        ),
+        (FLOWS, "flows = [\"datagrams\"]", 31, "coupling.all.flows[0]", "datagrams", "a rate or a window"),
+        (FLOWS, "flows = [\"web\"]", 31, "coupling.all.flows[0]", "web", "short-transfers opens many"),
+    ] {
+        let error = read(from, to).expect_err(to);
+        let text = error.to_string();
+        assert!(text.contains(&format!("coupled.toml:{line}:")), "{to}: {text}");
+        assert_eq!(error.key, key, "{to}: {text}");
+        assert!(error.found.contains(found) && error.expected.contains(expected), "{to}: {text}");
+    }
+}
+
+#[test]
+fn flows_that_share_leave_one_node() {
+    let other = "[links.bottleneck]\nfrom = \"here\"\n";
+    let text = GOOD.replace("[links.bottleneck]\n", other).replace(
+        "[flows.a]",
+        "[links.far]\nrate = \"1Mbps\"\nfrom = \"there\"\nqueue = { packets = 9 }\n[flows.a]",
+    );
+    assert!(parse(&text, "coupled.toml").is_ok());
+    let apart = text.replacen("path = [\"bottleneck\"]", "path = [\"far\"]", 1);
+    let error = parse(&apart, "coupled.toml").expect_err("two hosts");
+    assert!(error.expected.contains("leave \"there\" and \"here\""), "{error}");
+}
+
+#[test]
+fn the_priority_of_a_flow_of_streams_counts_only_where_it_shares() {
+    let text = |coupled: &str| {
+        format!(
+            "duration = \"1s\"\n[links.l]\nrate = \"1Mbps\"\nqueue = {{ packets = 9 }}\n[flows.f]\ncontroller = \"scream\"\npath = [\"l\"]\npriority = 2\n\
+             [flows.f.streams.cam]\nsource = {{ kind = \"cbr\" }}\n{coupled}"
+        )
+    };
+    assert!(parse(&text("[coupling.c]\nkind = \"active\"\nflows = [\"f\"]\n"), "streams.toml").is_ok());
+    let error = parse(&text(""), "streams.toml").expect_err("it counts for nothing");
+    assert!(error.key == "flows.f.priority" && error.expected.contains("no [coupling.NAME]"), "{error}");
+}
