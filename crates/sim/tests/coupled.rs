@@ -2,6 +2,7 @@
 
 mod world;
 
+use paceline_cc::CouplingParams;
 use paceline_metrics::Summary;
 use paceline_sim::Pace;
 use world::{run, run_at};
@@ -148,4 +149,21 @@ fn windows_rates_and_media_share_in_one_group() {
     text.push_str("[coupling.all]\nkind = \"active\"\nflows = [\"f0\", \"tcp\", \"ccid2\", \"call\"]\n");
     let summary = run(&text).summary;
     assert!(rates(&summary).iter().all(|rate| (1.0..5.0).contains(rate)), "{:?}", rates(&summary));
+}
+
+/// Apart, the call that was there first keeps nine tenths.
+#[test]
+fn coupled_calls_share_by_priority() {
+    let text = std::fs::read_to_string("../../scenarios/coupled-call.toml").expect("it is there");
+    let (apart, _) = text.split_once("[coupling.call]").expect("it couples");
+    let ratio = |text: &str| {
+        let summary = run(text).summary;
+        let rate = |name: &str| summary.flows[name].throughput_mbps.expect("known");
+        (rate("camera") / rate("slides"), rate("camera") + rate("slides"))
+    };
+    assert!(ratio(apart).0 > 5.0, "{:?}", ratio(apart));
+    for kind in CouplingParams::KINDS {
+        let (ratio, sum) = ratio(&text.replace("\"active\"", &format!("\"{kind}\"")));
+        assert!((1.9..2.1).contains(&ratio) && sum > 8.5, "{kind}: {ratio}, {sum} Mbit/s");
+    }
 }

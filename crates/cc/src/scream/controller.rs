@@ -78,7 +78,8 @@ impl Controller for Scream {
         let srtt = self.round_trip.seconds();
         let (rate, window) = match assigned {
             Assigned::Rate(rate) => {
-                (Some(rate.as_bps_f64()), (srtt > 0.0).then(|| rate.as_bps_f64() * srtt / 8.0))
+                let rate = rate.as_bps_f64();
+                (Some(rate), (srtt > 0.0).then(|| self.window_for(rate, srtt)))
             }
             Assigned::Window(bytes) => {
                 ((srtt > 0.0).then(|| bytes.as_bits_f64() / srtt), Some(bytes.as_f64()))

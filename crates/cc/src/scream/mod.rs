@@ -205,6 +205,14 @@ impl Scream {
         self.streams.iter().map(|stream| stream.rates.media()).sum()
     }
 
+    /// The window that goes with an assigned rate in bit/s: changed as much as the target, since it is larger than that
+    /// for a round trip by the room that frames need; but never smaller than the rate fills.
+    fn window_for(&self, rate: f64, srtt: f64) -> f64 {
+        let target = self.target_rate();
+        let scaled = if target > 0.0 { self.window.cwnd() * (rate / target) } else { 0.0 };
+        scaled.max(rate * srtt / 8.0)
+    }
+
     fn target_rate(&self) -> f64 {
         self.streams.iter().map(|stream| stream.media.target).sum()
     }
