@@ -89,7 +89,8 @@ impl Exchange {
 
     /// Changes the priorities that are due.
     pub fn handle_timeout(&mut self, now: Time, ends: &mut impl CoupledEnds) {
-        while let Some(step) = self.steps.pop_if(|step| step.at <= now) {
+        while let Some(&step) = self.steps.last().filter(|step| step.at <= now) {
+            self.steps.pop();
             self.flows[step.flow].priority = step.priority;
             if let Some(own) = ends.share(step.flow) {
                 self.tell(now, step.flow, own, ends);
