@@ -2,6 +2,7 @@
 
 use crate::params;
 use crate::spec::*;
+use paceline_cc::Priority;
 use paceline_link::{QueueConfig, QueueLimit};
 use paceline_units::param::{Kinds, ParamSet};
 use paceline_units::text::{format_rate, format_size, format_time};
@@ -147,6 +148,9 @@ fn flow_table(flow: &FlowSpec) -> Table {
         put(&mut table, "source", Inline::kind(source));
     }
     match flow.priority.as_slice() {
+        // Several streams have priorities of their own; the flow's is said only where it shares with others.
+        [only]
+            if only.priority == Priority::ONE && flow.streams.iter().any(|stream| stream.name.is_some()) => {}
         [only] => put(&mut table, "priority", only.priority.weight()),
         steps => {
             let step = |step: &PriorityStep| list([time(step.at), step.priority.weight().into()]);

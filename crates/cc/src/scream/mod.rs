@@ -209,7 +209,7 @@ impl Scream {
     /// for a round trip by the room that frames need; but never smaller than the rate fills.
     fn window_for(&self, rate: f64, srtt: f64) -> f64 {
         let target = self.target_rate();
-        let scaled = if target > 0.0 { self.window.cwnd() * (rate / target) } else { 0.0 };
+        let scaled = if target > 0.0 { self.window.cwnd * (rate / target) } else { 0.0 };
         scaled.max(rate * srtt / 8.0)
     }
 
