@@ -1,6 +1,7 @@
 //! A file sent as fast as the controller allows: the source of RFC 8867's TCP flows and of every saturating test.
 
 use crate::Frame;
+use crate::source::MediaSource;
 use paceline_units::{Bytes, Time, params};
 
 params! {
@@ -53,17 +54,19 @@ impl Bulk {
     pub fn is_finished(&self) -> bool {
         self.left == Some(Bytes::ZERO)
     }
+}
 
-    pub(crate) fn start(&mut self, at: Time) {
+impl MediaSource for Bulk {
+    fn start(&mut self, at: Time) {
         self.from = Some(at);
     }
 
-    pub(crate) fn stop(&mut self) {
+    fn stop(&mut self) {
         self.from = None;
     }
 
     #[inline]
-    pub(crate) fn refill(&mut self, now: Time, queued: Bytes) -> Option<Frame> {
+    fn refill(&mut self, now: Time, queued: Bytes) -> Option<Frame> {
         if queued >= self.params.depth || self.is_finished() || now < self.from? {
             return None;
         }

@@ -4,6 +4,7 @@
 //! share of the target.
 
 use crate::frame_rate::{CaptureGrid, FPS_MAX, FPS_MIN};
+use crate::source::MediaSource;
 use crate::{Frame, FrameRate};
 use paceline_units::{Bitrate, Bytes, Time, params};
 
@@ -57,12 +58,14 @@ impl Cbr {
             unit: fps.carry_unit(),
         }
     }
+}
 
-    pub(crate) fn next_capture(&self) -> Option<Time> {
+impl MediaSource for Cbr {
+    fn next_capture(&self) -> Option<Time> {
         self.grid.due()
     }
 
-    pub(crate) fn capture(&mut self, now: Time) -> Option<Frame> {
+    fn capture(&mut self, now: Time) -> Option<Frame> {
         let captured = self.grid.take(now)?;
         let id = self.next_id;
         self.next_id += 1;
@@ -75,17 +78,17 @@ impl Cbr {
         Some(Frame { id, captured, payload, key: id == 0 })
     }
 
-    pub(crate) fn set_target(&mut self, _now: Time, target: Bitrate) {
+    fn set_target(&mut self, _now: Time, target: Bitrate) {
         if self.adaptive {
             (self.bytes, self.remainder) = self.grid.rate().bytes_per_frame(target);
         }
     }
 
-    pub(crate) fn start(&mut self, at: Time) {
+    fn start(&mut self, at: Time) {
         self.grid.start(at);
     }
 
-    pub(crate) fn stop(&mut self) {
+    fn stop(&mut self) {
         self.grid.stop();
     }
 }

@@ -1,15 +1,73 @@
 //! The sources, dispatched statically.
 //!
 //! The endpoint that owns a source captures a frame whenever one is due, tells the source the controller's target, and
-//! passes on the wish for a key frame after a discard.
+//! passes on the wish for a key frame after a discard. To add a source: a file that implements [`MediaSource`], and a line in
+//! `sources!`.
 
 use crate::{Bulk, Cbr, Frame, TraceEncoder, VideoModel};
 use paceline_units::{Bitrate, Bytes, Time};
 
-/// Where a stream's frames come from.
-#[derive(Clone, Debug)]
-#[allow(clippy::large_enum_variant, reason = "one per stream, never moved in the packet path")]
-pub enum Source {
+/// What a source does. One that works only by demand captures nothing; one without an encoder follows no target.
+pub(crate) trait MediaSource {
+    /// When the next frame is captured.
+    fn next_capture(&self) -> Option<Time> {
+        None
+    }
+
+    /// The frame that is due.
+    fn capture(&mut self, now: Time) -> Option<Frame> {
+        let _ = now;
+        None
+    }
+
+    /// The payload rate that the next frames are made for.
+    fn set_target(&mut self, now: Time, target: Bitrate) {
+        let _ = (now, target);
+    }
+
+    /// The next frame is to be a key frame.
+    fn request_key_frame(&mut self, now: Time) {
+        let _ = now;
+    }
+
+    /// The next frame is captured at `at`.
+    fn start(&mut self, at: Time);
+
+    /// No more frames until started again.
+    fn stop(&mut self);
+
+    /// What is added to a send queue that holds `queued`.
+    fn refill(&mut self, now: Time, queued: Bytes) -> Option<Frame> {
+        let _ = (now, queued);
+        None
+    }
+}
+
+/// A line is: documentation, and `Variant(source)`.
+macro_rules! sources {
+    ($( $(#[$meta:meta])* $source:ident($type:ident), )*) => {
+        /// Where a stream's frames come from.
+        #[derive(Clone, Debug)]
+        #[allow(clippy::large_enum_variant, reason = "one per stream, never moved in the packet path")]
+        pub enum Source {
+            $( $(#[$meta])* $source($type), )*
+            /// Somebody else's encoder: frames are pushed into the send queue from outside.
+            External,
+        }
+
+        /// Calls the source inside; an external one does and answers nothing.
+        macro_rules! each {
+            ($any:expr, $inner:ident => $call:expr) => {
+                match $any {
+                    $( Source::$source($inner) => $call, )*
+                    Source::External => Default::default(),
+                }
+            };
+        }
+    };
+}
+
+sources! {
     /// An encoder whose frame sizes follow a trace, scaled to the target.
     TraceEncoder(TraceEncoder),
     /// A video source of RFC 8593.
@@ -18,76 +76,43 @@ pub enum Source {
     Cbr(Cbr),
     /// A file, sent as fast as the controller allows.
     Bulk(Bulk),
-    /// Somebody else's encoder: frames are pushed into the send queue from outside.
-    External,
 }
 
 impl Source {
     /// When the next frame is captured. None: stopped, or only by demand (bulk, external).
     #[inline]
     pub fn next_capture(&self) -> Option<Time> {
-        match self {
-            Source::TraceEncoder(encoder) => encoder.next_capture(),
-            Source::Rfc8593(model) => model.next_capture(),
-            Source::Cbr(cbr) => cbr.next_capture(),
-            Source::Bulk(_) | Source::External => None,
-        }
+        each!(self, source => source.next_capture())
     }
 
     /// Captures the frame that is due; to be called when `now` has reached [`Source::next_capture`]. A frame that is
     /// fetched late keeps the time it was due at. Without a frame due (stopped, bulk, external) the frame is empty, and
     /// a send queue does not take it.
     pub fn capture(&mut self, now: Time) -> Frame {
-        let frame = match self {
-            Source::TraceEncoder(encoder) => encoder.capture(now),
-            Source::Rfc8593(model) => model.capture(now),
-            Source::Cbr(cbr) => cbr.capture(now),
-            Source::Bulk(_) | Source::External => None,
-        };
+        let frame: Option<Frame> = each!(self, source => source.capture(now));
         frame.unwrap_or(Frame { id: 0, captured: now, payload: Bytes::ZERO, key: false })
     }
 
     /// The encoder's new target: **payload** bits per second. Packet headers come on top, as in the reference
     /// simulator (which is why SCReAM corrects for them). It counts from the next frame on.
     pub fn set_target(&mut self, now: Time, target: Bitrate) {
-        match self {
-            Source::TraceEncoder(encoder) => encoder.set_target(now, target),
-            Source::Rfc8593(model) => model.set_target(now, target),
-            Source::Cbr(cbr) => cbr.set_target(now, target),
-            Source::Bulk(_) | Source::External => {}
-        }
+        each!(self, source => source.set_target(now, target))
     }
 
     /// Asks for the next frame to be a key frame. Several wishes before that frame are one.
     pub fn request_key_frame(&mut self, now: Time) {
-        match self {
-            Source::TraceEncoder(encoder) => encoder.request_key_frame(now),
-            Source::Rfc8593(model) => model.request_key_frame(now),
-            Source::Cbr(_) | Source::Bulk(_) | Source::External => {}
-        }
+        each!(self, source => source.request_key_frame(now))
     }
 
     /// Starts, or goes on after a stop: the next frame is captured at `at`. Frame numbers and the place in the trace
     /// go on where they were.
     pub fn start(&mut self, at: Time) {
-        match self {
-            Source::TraceEncoder(encoder) => encoder.start(at),
-            Source::Rfc8593(model) => model.start(at),
-            Source::Cbr(cbr) => cbr.start(at),
-            Source::Bulk(bulk) => bulk.start(at),
-            Source::External => {}
-        }
+        each!(self, source => source.start(at))
     }
 
     /// No more frames until started again.
     pub fn stop(&mut self) {
-        match self {
-            Source::TraceEncoder(encoder) => encoder.stop(),
-            Source::Rfc8593(model) => model.stop(),
-            Source::Cbr(cbr) => cbr.stop(),
-            Source::Bulk(bulk) => bulk.stop(),
-            Source::External => {}
-        }
+        each!(self, source => source.stop())
     }
 
     /// The user mutes (RFC 8867, section 5.8): the same as [`Source::stop`].
@@ -104,10 +129,7 @@ impl Source {
     /// sources never add anything here.
     #[inline]
     pub fn refill(&mut self, now: Time, queued: Bytes) -> Option<Frame> {
-        match self {
-            Source::Bulk(bulk) => bulk.refill(now, queued),
-            _ => None,
-        }
+        each!(self, source => source.refill(now, queued))
     }
 }
 

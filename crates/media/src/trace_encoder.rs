@@ -13,6 +13,7 @@
 //! the trace's mean rate unless `nominal_start` says otherwise.
 
 use crate::frame_rate::{CaptureGrid, FPS_MAX, FPS_MIN};
+use crate::source::MediaSource;
 use crate::{Frame, FrameRate, FrameTrace};
 use paceline_units::param::{ParamError, ParamSet as _};
 use paceline_units::{Bitrate, Bytes, Time, TimeDelta, params};
@@ -87,11 +88,25 @@ impl TraceEncoder {
         Bitrate::from_bps_f64(self.nominal)
     }
 
-    pub(crate) fn next_capture(&self) -> Option<Time> {
+    /// Equations 1 and 2. A frame has at least one byte, but with a target of zero the encoder skips it.
+    fn scaled(&self, traced: f64) -> Bytes {
+        if self.target == 0.0 {
+            return Bytes::ZERO;
+        }
+        // A long run of empty frames must not make `nominal` so small that the next frame knows no bounds.
+        let scale = self.target / self.nominal.max(1.0);
+        let key_scale = if self.key_requested { self.params.key_frame_scale } else { 1.0 };
+        let bytes = (traced * scale * key_scale + 0.5).clamp(1.0, f64::from(u32::MAX));
+        Bytes::new(bytes as u64)
+    }
+}
+
+impl MediaSource for TraceEncoder {
+    fn next_capture(&self) -> Option<Time> {
         self.grid.due()
     }
 
-    pub(crate) fn capture(&mut self, now: Time) -> Option<Frame> {
+    fn capture(&mut self, now: Time) -> Option<Frame> {
         let captured = self.grid.take(now)?;
         let id = self.next_id;
         self.next_id += 1;
@@ -106,31 +121,19 @@ impl TraceEncoder {
         Some(Frame { id, captured, payload, key })
     }
 
-    /// Equations 1 and 2. A frame has at least one byte, but with a target of zero the encoder skips it.
-    fn scaled(&self, traced: f64) -> Bytes {
-        if self.target == 0.0 {
-            return Bytes::ZERO;
-        }
-        // A long run of empty frames must not make `nominal` so small that the next frame knows no bounds.
-        let scale = self.target / self.nominal.max(1.0);
-        let key_scale = if self.key_requested { self.params.key_frame_scale } else { 1.0 };
-        let bytes = (traced * scale * key_scale + 0.5).clamp(1.0, f64::from(u32::MAX));
-        Bytes::new(bytes as u64)
-    }
-
-    pub(crate) fn set_target(&mut self, _now: Time, target: Bitrate) {
+    fn set_target(&mut self, _now: Time, target: Bitrate) {
         self.target = target.as_bps_f64();
     }
 
-    pub(crate) fn request_key_frame(&mut self, _now: Time) {
+    fn request_key_frame(&mut self, _now: Time) {
         self.key_requested = true;
     }
 
-    pub(crate) fn start(&mut self, at: Time) {
+    fn start(&mut self, at: Time) {
         self.grid.start(at);
     }
 
-    pub(crate) fn stop(&mut self) {
+    fn stop(&mut self) {
         self.grid.stop();
     }
 }

@@ -21,6 +21,7 @@ pub use params::VideoModelParams;
 
 use crate::Frame;
 use crate::frame_rate::CaptureGrid;
+use crate::source::MediaSource;
 use ladder::Player;
 use paceline_units::param::{ParamError, ParamSet as _};
 use paceline_units::{Bitrate, Bytes, RandomStream, Time, TimeDelta};
@@ -100,26 +101,6 @@ impl VideoModel {
         self.target
     }
 
-    pub(crate) fn next_capture(&self) -> Option<Time> {
-        self.grid.due()
-    }
-
-    pub(crate) fn capture(&mut self, now: Time) -> Option<Frame> {
-        let captured = self.grid.take(now)?;
-        let id = self.next_id;
-        self.next_id += 1;
-        let is_asked = core::mem::take(&mut self.key_requested) || id == 0;
-        let is_abrupt = self.follow(captured, id == 0);
-        if self.is_statistical && (is_abrupt || is_asked) {
-            self.burst.start(self.params.k_d, self.params.k_b, self.mean_frame());
-        } else if let Some(player) = self.player.as_mut().filter(|_| is_asked) {
-            player.rewind();
-        }
-        self.deviate();
-        let (payload, is_key) = self.frame();
-        Some(Frame { id, captured, payload, key: is_asked || is_key })
-    }
-
     /// B0 in bytes.
     fn mean_frame(&self) -> f64 {
         self.target.as_bps_f64() / 8.0 / self.params.fps.as_fps_f64()
@@ -167,20 +148,42 @@ impl VideoModel {
         let steady = played.unwrap_or_else(|| (statistical::frame(self.mean_frame() * (1.0 + drawn)), false));
         self.burst.next().map_or(steady, |bytes| (bytes, false))
     }
+}
 
-    pub(crate) fn set_target(&mut self, _now: Time, target: Bitrate) {
+impl MediaSource for VideoModel {
+    fn next_capture(&self) -> Option<Time> {
+        self.grid.due()
+    }
+
+    fn capture(&mut self, now: Time) -> Option<Frame> {
+        let captured = self.grid.take(now)?;
+        let id = self.next_id;
+        self.next_id += 1;
+        let is_asked = core::mem::take(&mut self.key_requested) || id == 0;
+        let is_abrupt = self.follow(captured, id == 0);
+        if self.is_statistical && (is_abrupt || is_asked) {
+            self.burst.start(self.params.k_d, self.params.k_b, self.mean_frame());
+        } else if let Some(player) = self.player.as_mut().filter(|_| is_asked) {
+            player.rewind();
+        }
+        self.deviate();
+        let (payload, is_key) = self.frame();
+        Some(Frame { id, captured, payload, key: is_asked || is_key })
+    }
+
+    fn set_target(&mut self, _now: Time, target: Bitrate) {
         self.requested = target;
     }
 
-    pub(crate) fn request_key_frame(&mut self, _now: Time) {
+    fn request_key_frame(&mut self, _now: Time) {
         self.key_requested = true;
     }
 
-    pub(crate) fn start(&mut self, at: Time) {
+    fn start(&mut self, at: Time) {
         self.grid.start(at);
     }
 
-    pub(crate) fn stop(&mut self) {
+    fn stop(&mut self) {
         self.grid.stop();
     }
 }
