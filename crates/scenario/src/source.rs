@@ -35,7 +35,7 @@ impl SourceSpec {
             SourceSpec::Rfc8593(model) => {
                 model.ladder.ladder.iter_mut().map(|rung| &mut rung.file.0).collect()
             }
-            SourceSpec::Cbr(_) | SourceSpec::Bulk(_) | SourceSpec::ShortTransfers(_) => Vec::new(),
+            _ => Vec::new(),
         }
     }
 }

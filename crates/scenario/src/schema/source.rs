@@ -26,7 +26,7 @@ pub(super) fn parse(node: &Node<'_>) -> Result<SourceSpec, ScenarioError> {
         SourceSpec::Rfc8593(spec) => {
             spec.ladder.generator = generator(&table, DrawnFrames::of_ladder(None))?;
         }
-        SourceSpec::Cbr(_) | SourceSpec::Bulk(_) | SourceSpec::ShortTransfers(_) => {}
+        _ => {}
     }
     params::check(&table, &source)?;
     Ok(source)
