@@ -24,7 +24,6 @@ mod report;
 pub mod scream;
 pub mod shared_bottleneck;
 pub mod tfrc;
-pub mod toy;
 pub mod uncontrolled;
 mod update;
 pub mod vegas;

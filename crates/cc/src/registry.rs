@@ -4,8 +4,8 @@ use crate::ccid::{ccid2, ccid3};
 use crate::{
     Annotation, Arrival, Assigned, Controller, Limits, Offered, ReceiverHalf, ReceiverReport,
     ReceiverRequest, Recovery, Report, SendQueueState, SentPacket, Snapshot, StateVariable, StreamId,
-    TimeoutReason, Update, Verb, bbr, cubic, dctcp, fixed, ledbat, rap, reno, scream, tfrc, toy,
-    uncontrolled, vegas,
+    TimeoutReason, Update, Verb, bbr, cubic, dctcp, fixed, ledbat, rap, reno, scream, tfrc, uncontrolled,
+    vegas,
 };
 use alloc::vec;
 use alloc::vec::Vec;
@@ -180,8 +180,6 @@ controllers! {
     Bbr("bbr", bbr::Bbr, Steers::ByteStream),
     /// DCTCP (RFC 8257): Reno whose answer to marks is in proportion to how many there are
     Dctcp("dctcp", dctcp::Dctcp, Steers::ByteStream),
-    /// A toy: half the rate when a packet is missing
-    Toy("toy", toy::Toy, Steers::Datagrams),
     /// LEDBAT (RFC 6817): yields, by keeping the queue delay that it adds at a target
     Ledbat("ledbat", ledbat::Ledbat, Steers::ByteStream),
 }

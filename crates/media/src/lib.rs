@@ -56,7 +56,6 @@ pub mod playout;
 mod rfc8593;
 mod send_queue;
 mod source;
-mod toy;
 mod trace_encoder;
 
 pub use bulk::{Bulk, BulkParams};
@@ -72,5 +71,4 @@ pub use playout::{
 pub use rfc8593::{FrameLadder, LadderError, Rung, VideoModel, VideoModelKind, VideoModelParams};
 pub use send_queue::{Discarded, QueuedPacket, SendQueue};
 pub use source::Source;
-pub use toy::{Toy, ToyParams};
 pub use trace_encoder::{TraceEncoder, TraceEncoderParams};

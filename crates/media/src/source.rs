@@ -4,7 +4,7 @@
 //! passes on the wish for a key frame after a discard. To add a source: a file that implements [`MediaSource`], and a line in
 //! `sources!`.
 
-use crate::{Bulk, Cbr, Frame, Toy, TraceEncoder, VideoModel};
+use crate::{Bulk, Cbr, Frame, TraceEncoder, VideoModel};
 use paceline_units::{Bitrate, Bytes, Time};
 
 /// What a source does. One that works only by demand captures nothing; one without an encoder follows no target.
@@ -76,8 +76,6 @@ sources! {
     Cbr(Cbr),
     /// A file, sent as fast as the controller allows.
     Bulk(Bulk),
-    /// A toy: one frame a second.
-    Toy(Toy),
 }
 
 impl Source {

@@ -16,8 +16,8 @@ use paceline_cc::{AnyController, Controller, FlowSetup, Limits, StreamId, Verb};
 use paceline_link::generate::{mmwave, states};
 use paceline_link::{LinkConfig, RateProcess, Trace};
 use paceline_media::{
-    Bulk, BulkParams, Cbr, CbrParams, FrameTrace, FrameTraceFormat, Source, Toy, TraceEncoder,
-    TraceEncoderParams, frame_sizes,
+    Bulk, BulkParams, Cbr, CbrParams, FrameTrace, FrameTraceFormat, Source, TraceEncoder, TraceEncoderParams,
+    frame_sizes,
 };
 use paceline_transport::dccp::{Carried, Ccid, DccpConfig};
 use paceline_transport::rtp::{SenderConfig, StreamConfig};
@@ -314,7 +314,6 @@ impl Builder<'_> {
                 length: params.length,
                 ..BulkParams::for_payload(max_payload)
             }))),
-            SourceSpec::Toy(params) => Ok(Source::Toy(Toy::new(params))),
             SourceSpec::ShortTransfers(_) => {
                 Err(wrong(format!("{table}.kind"), "short-transfers", "a flow with transport tcp"))
             }

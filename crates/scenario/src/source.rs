@@ -1,7 +1,7 @@
 //! Where media comes from, as a scenario says it.
 
 use paceline_media::{
-    BulkParams, CbrParams, FrameLadder, FramePresetName, FrameSizeParams, FrameTraceFormat, ToyParams,
+    BulkParams, CbrParams, FrameLadder, FramePresetName, FrameSizeParams, FrameTraceFormat,
     TraceEncoderParams, VideoModelParams,
 };
 use paceline_transport::tcp::transfers::TransfersConfig;
@@ -20,8 +20,6 @@ kinds! {
         Cbr("cbr", CbrParams),
         /// A file, sent as fast as the controller allows
         Bulk("bulk", BulkParams),
-        /// A toy: one frame a second
-        Toy("toy", ToyParams),
         /// Bursts of files fetched in parallel, each over a TCP connection of its own, and idle times
         ShortTransfers("short-transfers", TransfersConfig),
     }

@@ -2,17 +2,14 @@
 
 mod bernoulli;
 mod gilbert_elliott;
-mod toy;
 
 pub use bernoulli::BernoulliConfig;
 pub use gilbert_elliott::GilbertElliottConfig;
-pub use toy::ToyLossConfig;
 
 use alloc::format;
 use bernoulli::Bernoulli;
 use gilbert_elliott::GilbertElliott;
 use paceline_units::RandomStream;
-use toy::ToyLoss;
 
 /// A line is: documentation, which is its help, and `Model("name in scenarios", parameters)`. The running model has the same
 /// name.
@@ -44,8 +41,6 @@ losses! {
     Bernoulli("bernoulli", BernoulliConfig),
     /// Bursts of two states (Gilbert 1960, Elliott 1963): with loss_good 0 and loss_bad 1 they are 1 / r packets long, and p / (p + r) of the packets are lost
     GilbertElliott("gilbert-elliott", GilbertElliottConfig),
-    /// A toy: every n-th packet
-    ToyLoss("toy", ToyLossConfig),
 }
 
 impl LossConfig {

@@ -7,18 +7,15 @@
 mod classic;
 mod ramp;
 mod step;
-mod toy;
 
 pub use classic::ClassicConfig;
 pub use ramp::RampConfig;
 pub use step::StepConfig;
-pub use toy::ToyMarkConfig;
 
 use classic::Classic;
 use paceline_units::{Ecn, TimeDelta};
 use ramp::Ramp;
 use step::Step;
-use toy::ToyMark;
 
 /// A line is: documentation, which is its help, and `Mark("name in scenarios", parameters)`. The running mark has the same
 /// name.
@@ -63,8 +60,6 @@ marks! {
     Ramp("ramp", RampConfig),
     /// Every ECT(0) and ECT(1) packet once the wait has been above a threshold for some time without a break
     Classic("classic", ClassicConfig),
-    /// A toy: every n-th ECT(1) packet
-    ToyMark("toy", ToyMarkConfig),
 }
 
 impl MarkConfig {

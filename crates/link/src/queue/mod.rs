@@ -8,7 +8,6 @@ pub(crate) mod fq_codel;
 pub(crate) mod packet_queue;
 pub(crate) mod pie;
 pub(crate) mod red;
-pub(crate) mod toy;
 
 pub use codel::CoDelConfig;
 pub use droptail::DropTailConfig;
@@ -16,7 +15,6 @@ pub use dualpi2::{DualPi2Config, Scheduler};
 pub use fq_codel::FqCoDelConfig;
 pub use pie::{DelayEstimate, PieConfig};
 pub use red::RedConfig;
-pub use toy::ToyQueueConfig;
 
 use crate::config::QueueLimit;
 use crate::line::Line;
@@ -247,8 +245,6 @@ disciplines! {
     Pie("pie", PieConfig => pie::Pie<P>),
     /// A queue for L4S beside one for the rest, coupled so that flows of both get alike.
     DualPi2("dualpi2", DualPi2Config => dualpi2::DualPi2<P>),
-    /// A toy: last in, first out.
-    ToyQueue("toy", ToyQueueConfig => toy::ToyQueue<P>),
     /// Drop-tail with real departures: the oracle of the predicted one.
     #[cfg(test)]
     Fifo("fifo", crate::tests::fifo::FifoConfig => crate::tests::fifo::Fifo<P>),
