@@ -1,0 +1,104 @@
+//! When a packet counts as lost, and what a late arrival takes back.
+
+use super::*;
+use crate::StreamId;
+use paceline_units::Ecn;
+
+const CONFIG: DetectorConfig = DetectorConfig {
+    packet_threshold: None,
+    reorder_window: TimeDelta::from_millis(10),
+    reorder_window_max: TimeDelta::from_millis(100),
+};
+
+fn ms(millis: u64) -> Time {
+    Time::from_nanos(millis * 1_000_000)
+}
+
+fn received(sequence: u64) -> PacketResult {
+    PacketResult {
+        stream: StreamId(0),
+        sequence,
+        size: Bytes::new(1000),
+        sent: Time::ZERO,
+        status: Status::Received { arrived: Some(ms(sequence % 100_000)), ecn: Ecn::NotEct },
+    }
+}
+
+/// One packet of 1000 B a millisecond.
+fn sent(count: u64) -> LossDetector {
+    let mut detector = LossDetector::new(CONFIG);
+    (0..count).for_each(|n| detector.on_sent(ms(n), n, Bytes::new(1000)));
+    detector
+}
+
+fn report(detector: &mut LossDetector, now: u64, sequences: &[u64]) -> Acked {
+    let packets: Vec<_> = sequences.iter().copied().map(received).collect();
+    detector.on_report(ms(now), packets.iter())
+}
+
+#[test]
+fn in_flight_counts_down_to_the_highest_acknowledged() {
+    let mut detector = sent(10);
+    let acked = report(&mut detector, 20, &[0, 4]);
+    // RFC 8298 section 4.1.2: SN-5 acknowledged leaves five packets in flight, lost or not.
+    assert_eq!(detector.in_flight(), Bytes::new(5000));
+    assert_eq!((acked.newly_acked, acked.delivered), (Bytes::new(5000), Bytes::new(2000)));
+    assert_eq!(acked.newest, Some((ms(4), Some(ms(4)))));
+}
+
+#[test]
+fn a_packet_is_lost_only_beyond_the_window() {
+    let mut detector = sent(30);
+    assert_eq!(report(&mut detector, 40, &[10]).lost, 0, "packet 0 was sent exactly 10 ms earlier");
+    assert_eq!(report(&mut detector, 41, &[11]).lost, 1);
+    assert_eq!(report(&mut detector, 42, &[11]).lost, 0, "one verdict a packet");
+}
+
+#[test]
+fn packet_threshold_decides_before_time() {
+    let mut detector = LossDetector::new(DetectorConfig { packet_threshold: Some(3), ..CONFIG });
+    (0..5).for_each(|n| detector.on_sent(ms(0), n, Bytes::new(1000)));
+    assert_eq!(report(&mut detector, 40, &[2]).lost, 0);
+    assert_eq!(report(&mut detector, 40, &[3]).lost, 1);
+}
+
+#[test]
+fn a_late_packet_takes_the_loss_back_and_widens_the_window() {
+    let mut detector = sent(40);
+    assert_eq!(report(&mut detector, 50, &[15]).lost, 5);
+    let acked = report(&mut detector, 57, &[3]);
+    assert_eq!((acked.spurious, acked.delivered), (1, Bytes::new(1000)));
+    assert_eq!(detector.reorder_window(), TimeDelta::from_millis(17));
+    assert_eq!(report(&mut detector, 60, &[20]).lost, 0, "within the wider window now");
+}
+
+#[test]
+fn nonsense_changes_nothing() {
+    let mut detector = sent(5);
+    let before = detector.in_flight();
+    assert_eq!(report(&mut detector, 9, &[5, 6, u64::MAX]), Acked::default());
+    assert_eq!(detector.in_flight(), before);
+    report(&mut detector, 9, &[4]);
+    assert_eq!(report(&mut detector, 10, &[4, 4]).delivered, Bytes::ZERO, "duplicates count once");
+}
+
+#[test]
+fn what_is_forgotten_is_not_in_flight_but_may_still_arrive() {
+    let mut detector = sent(5);
+    detector.forget();
+    assert_eq!(detector.in_flight(), Bytes::ZERO);
+    let acked = report(&mut detector, 9, &[2]);
+    assert_eq!((acked.delivered, acked.newly_acked, acked.lost), (Bytes::new(1000), Bytes::ZERO, 0));
+}
+
+#[test]
+fn the_ring_grows_with_the_flight_and_ends_somewhere() {
+    let mut detector = sent(LARGEST_CAPACITY as u64 + 1000);
+    assert_eq!(detector.ring.len(), LARGEST_CAPACITY);
+    assert_eq!(detector.in_flight(), Bytes::new(LARGEST_CAPACITY as u64 * 1000));
+    assert_eq!(
+        report(&mut detector, 70_000, &[0, LARGEST_CAPACITY as u64 + 999]).delivered,
+        Bytes::new(1000)
+    );
+    assert_eq!(detector.in_flight(), Bytes::ZERO);
+}

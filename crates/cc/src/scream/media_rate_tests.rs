@@ -1,0 +1,135 @@
+//! How the target bitrate follows throughput, send queue, loss and marks.
+
+use super::*;
+use paceline_units::param::Profiles;
+
+const CALM: Congestion = Congestion {
+    trend: 0.0,
+    trend_memory: 0.0,
+    in_fast_increase: false,
+    post: 1.0,
+    alpha: None,
+    window_use: 0.5,
+};
+
+fn at(millis: u64) -> Time {
+    Time::from_nanos(millis * 1_000_000)
+}
+
+/// Rates that all measure `mbps`.
+fn measured(params: &Params, mbps: f64) -> Rates {
+    let mut rates = Rates::new(Time::ZERO);
+    let bytes = Bytes::new((mbps * 1e6 / 8.0 * params.rate_interval.as_secs_f64()) as u64);
+    for interval in 1..=16 {
+        rates.on_sent(bytes);
+        rates.on_delivered(bytes);
+        rates.on_offered(bytes);
+        rates.update(params, Time::ZERO + params.rate_interval * interval);
+    }
+    rates
+}
+
+fn rate(params: &Params, mbps: f64) -> MediaRate {
+    let mut rate = MediaRate::new(params, 1.0);
+    rate.assign(mbps * 1e6);
+    rate
+}
+
+#[test]
+fn fast_increase_ramps_at_its_speed() {
+    let (rfc, reference) = (Params::default(), Params::profile("reference-2022").unwrap());
+    for (params, mbps, expected) in
+        [(rfc.clone(), 10.0, 40_000.0), (rfc, 0.32, 32_000.0), (reference, 20.0, 200_000.0)]
+    {
+        let mut rate = rate(&params, mbps);
+        let rates = measured(&params, mbps);
+        assert!(rate.update(&params, at(1000), &Congestion { in_fast_increase: true, ..CALM }, &rates));
+        assert!((rate.target - mbps * 1e6 - expected).abs() < 1.0, "{} after {mbps} Mbit/s", rate.target);
+        assert!(!rate.update(&params, at(1010), &CALM, &rates), "not yet due");
+    }
+}
+
+#[test]
+fn as_printed_the_rate_grows_until_the_send_queue_fills() {
+    let params = Params::default();
+    let (mut rate, rates) = (rate(&params, 10.0), measured(&params, 10.0));
+    rate.update(&params, at(1000), &CALM, &rates);
+    assert!((rate.target - 10.04e6).abs() < 1.0);
+    let queue = SendQueueState {
+        bytes: Bytes::new(37_500),
+        packets: 30,
+        oldest: Some(TimeDelta::from_millis(30)),
+        ..Default::default()
+    };
+    rate.set_queue(at(1200), &queue);
+    rate.update(&params, at(1200), &CALM, &rates);
+    assert!((rate.target - (10.04e6 + 40_000.0) * 0.95).abs() < 1.0, "30 ms of queue: {}", rate.target);
+}
+
+#[test]
+fn in_the_reference_the_rate_follows_the_throughput() {
+    let params = Params::profile("reference-2022").unwrap();
+    let (mut rate, rates) = (rate(&params, 12.0), measured(&params, 10.0));
+    rate.update(&params, at(1000), &CALM, &rates);
+    // d = 10 - 12 Mbit/s, slowed by the idle factor 1 + 2 (10/12 - 1).
+    assert!((rate.target - (12e6 - 2e6 * (1.0 - 2.0 / 6.0))).abs() < 1.0, "{}", rate.target);
+}
+
+#[test]
+fn events_act_at_once_and_keep_the_last_highest_rate() {
+    let (rfc, reference) = (Params::default(), Params::profile("reference-2022").unwrap());
+    let marked = Congestion { alpha: Some(0.5), window_use: 0.8, ..CALM };
+    for (params, event, congestion, factor) in [
+        (&rfc, Event::Loss, CALM, 0.9),
+        (&rfc, Event::Ce, CALM, 0.9),
+        (&reference, Event::Ce, CALM, 0.95),
+        (&reference, Event::Ce, marked, 1.0 - 0.8 * 0.5 / 3.125),
+    ] {
+        let mut rate = rate(params, 10.0);
+        let (now, rates) = (at(1000), measured(params, 9.0));
+        let at_once = rate.on_event(params, now, event, &congestion, &rates);
+        assert!(at_once || (rate.target == 10e6 && rate.update(params, now, &congestion, &rates)));
+        assert!((rate.target - factor * 10e6).abs() < 1.0, "{event:?} {}", rate.target);
+        let kept = if params.inflection_measured { 9e6 } else { 10e6 };
+        assert!(rate.last_max.is_some_and(|last_max| (last_max - kept).abs() < 10.0));
+    }
+}
+
+#[test]
+fn growth_is_slow_near_the_last_highest_rate() {
+    let params = Params::profile("reference-2022").unwrap();
+    let (mut rate, rates) = (rate(&params, 10.0), measured(&params, 30.0));
+    rate.last_max = Some(10e6);
+    rate.update(&params, at(1000), &Congestion { in_fast_increase: true, ..CALM }, &rates);
+    assert!((rate.target - 10e6 - 0.2 * 200_000.0).abs() < 1.0, "{}", rate.target);
+}
+
+#[test]
+fn an_old_send_queue_is_discarded_whole_but_not_twice_in_a_row() {
+    let params = Params::profile("reference-2022").unwrap();
+    let mut rate = rate(&params, 10.0);
+    let queue = SendQueueState {
+        bytes: Bytes::new(100_000),
+        packets: 80,
+        oldest: Some(TimeDelta::from_millis(90)),
+        ..Default::default()
+    };
+    rate.set_queue(at(1000), &queue);
+    assert_eq!(rate.check_discard(&params, at(1010)), None, "100 ms is not older than 100 ms");
+    let discard = rate.check_discard(&params, at(1011)).expect("101 ms");
+    assert!(discard.key_frame && discard.older_than.is_none());
+    assert_eq!(rate.check_discard(&params, at(1200)), None, "nothing waits any more");
+    rate.set_queue(at(1150), &queue);
+    assert_eq!(rate.check_discard(&params, at(1260)), None);
+    assert!(rate.check_discard(&params, at(1261)).is_some());
+}
+
+#[test]
+fn the_target_stays_within_its_limits_and_the_measured_rate() {
+    let params = Params::default();
+    let mut rate = rate(&params, 50.0);
+    rate.update(&params, at(1000), &CALM, &measured(&params, 10.0));
+    assert!((rate.target - 20e6).abs() < 1.0, "twice the measured rate: {}", rate.target);
+    rate.set_limits(Bitrate::from_mbps(1), Bitrate::from_mbps(5));
+    assert_eq!(rate.target, 5e6);
+}
