@@ -104,9 +104,31 @@ def test_the_same_run_gives_the_same_picture(call: paceline.Result) -> None:
     assert first["plots/overview.png"].startswith(b"\x89PNG")
 
 
+@pytest.fixture(scope="module")
+def coupled() -> paceline.Result:
+    """The short call with a second one that comes later and shares with it, at half its priority."""
+    other = CALL[CALL.index("[flows.video]") :].replace("[flows.video]", "[flows.late]")
+    group = '[coupling.calls]\nkind = "active"\nflows = ["video", "late"]\n'
+    return paceline.run(f'{CALL}\n{other}\nstart = "3s"\npriority = 0.5\n{group}')
+
+
+def test_coupled_flows_show_their_rates_under_the_sum(call: paceline.Result, coupled: paceline.Result) -> None:
+    rows = table("coupling", coupled).pivot(index="time_s", columns="who")
+    rates, sums = rows["rate given"], rows["sum of the group"]
+    before, after = rates.index < 3.0, (rates.index > 3.5) & (rates.index < 10.0)
+    assert rates["late"][before].isna().all()
+    assert rates["video"][before].equals(sums["video"][before])
+    assert rates[after].sum(axis=1).tolist() == pytest.approx(sums["video"][after].tolist(), rel=1e-5)
+    assert rates["late"][after].tolist() == pytest.approx((rates["video"][after] / 2).tolist(), rel=1e-5)
+    assert coupled.summary["flows"]["late"]["coupling"]["assignments"] > 0
+    assert PLOTS["coupling"].table(call) is None
+    labels = [text.get_text() for text in draw("coupling", coupled).axes[0].get_legend().get_texts()]
+    assert labels == ["sum of the group", "late: rate given", "video: rate given"]
+
+
 @pytest.mark.parametrize("name", [name for name in PLOTS if name != "original_frames"])
-def test_every_picture_has_axes_with_units(name: str, call: paceline.Result) -> None:
-    figure = draw(name, call)
+def test_every_picture_has_axes_with_units(name: str, call: paceline.Result, coupled: paceline.Result) -> None:
+    figure = draw(name, coupled if name == "coupling" else call)
     assert all(axes.get_ylabel() in ("Mbit/s", "ms", "kB") for axes in figure.axes)
     across = (
         "part of the packets, or of the frames, that is at most as late" if name == "delay_quantiles" else "time, s"

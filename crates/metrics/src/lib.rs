@@ -21,6 +21,6 @@ pub use recorder::{
 };
 pub use series::{Column, ColumnData, FloatColumn, TextColumn, TimeSeries};
 pub use table::{
-    Distribution, Fairness, FlowSummary, FrameCounts, FrameDelayMeans, LinkSummary, QueuePackets, Summary,
-    TABLES, TransferSummary,
+    CouplingSummary, Distribution, Fairness, FlowSummary, FrameCounts, FrameDelayMeans, LinkSummary,
+    QueuePackets, Summary, TABLES, TransferSummary,
 };

@@ -5,7 +5,7 @@
 //! its place in the table on the terminal.
 
 use crate::figure::{Aggregate, Cell, Facts, Figure};
-use crate::recorder::{FlowRecorder, LinkRecorder, TransferRecord, per_time, ratio};
+use crate::recorder::{CouplingRecord, FlowRecorder, LinkRecorder, TransferRecord, per_time, ratio};
 use paceline_units::{Bitrate, Bytes, TimeDelta};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -73,6 +73,16 @@ figures! {
             column Level = Cell::Sender(|sample| sample.queue.map(Bytes::as_f64));
         frame_bytes "frame size" ["B", SENDER] "Size of the newest frame in the send queue, headers in.",
             column Level = Cell::Sender(|sample| sample.frame.map(Bytes::as_f64));
+        coupled_group "group of coupled flows" ["", SENDER] "Number of the group that the flow shares in, counted from 0 in its coupling; absent, like the following, while it does not share.",
+            column Level = Cell::Sender(|sample| sample.group.map(|group| group as f64));
+        coupled_sum_mbps "sum of the group" ["Mbit/s", SENDER] "Sum of the rates that the flow's group shares out (RFC 8699: S_CR).",
+            column Level = Cell::Sender(|sample| sample.shared(|share| Some(share.sum)));
+        coupled_rate_mbps "rate given" ["Mbit/s", SENDER] "Rate that its group gave the flow last (RFC 8699: FSE_R).",
+            column Level = Cell::Sender(|sample| sample.shared(|share| Some(share.rate)));
+        coupled_desired_mbps "desired rate" ["Mbit/s", SENDER] "Rate that the flow's application could use, as its group knows it (RFC 8699: DR); absent if it can use any.",
+            column Level = Cell::Sender(|sample| sample.shared(|share| share.desired));
+        coupled_priority "priority" ["", SENDER] "Weight by which the flow shares (RFC 8699: P).",
+            column Level = Cell::Sender(|sample| sample.share.map(|share| share.priority.weight()));
         ce_ratio "CE-marked" ["ratio", ARRIVALS] "Of the packets that arrived, those marked CE.",
             column Share = Cell::Receiver(|sample| ratio(sample.sums.ce as f64, sample.sums.packets as f64)),
             summary Share: Option<f64> = |flow| ratio(flow.receiver.ce as f64, flow.receiver.packets as f64), shown 10;
@@ -98,6 +108,8 @@ figures! {
             summary Group: FrameCounts = |flow| FrameCounts::of(flow, flow.config.facts);
         transfers "transfers" ["", SENDER] "Files sent whole; absent where what is sent does not end.",
             summary Group: Option<TransferSummary> = |flow| flow.transfers.summary();
+        coupling "coupling" ["", SENDER] "What passed between the flow and its group; absent of a flow that is in none.",
+            summary Group: Option<CouplingSummary> = |flow| flow.sender.coupling.summary();
         sampled "sampled" ["", NONE] "The mean of each numeric column over the rows of the window.",
             summary Group: BTreeMap<String, Option<f64>> = |flow| flow.sampled();
     }
@@ -137,6 +149,17 @@ figures! {
         bytes "payload completed" ["B", NONE] "Payload of the files that were complete.", summary Count: u64 = |transfers| transfers.bytes;
         completion_time_ms "transfer time" ["ms", NONE] "Of the files that were complete: from the connection's first segment (its SYN where there is a handshake) to the acknowledgement of the last byte at the sender.",
             summary Distribution: Distribution = |transfers| (&transfers.completion_time).into(), shown 13;
+    }
+}
+
+figures! {
+    /// What passed between a flow and the group that it shares in.
+    #[derive(Copy)]
+    CouplingSummary of CouplingRecord {
+        assignments "assignments" ["", NONE] "Assignments of its group that the flow carried out.",
+            summary Count: u64 = |coupling| coupling.counted(|coupled| coupled.assignments), shown 14;
+        ignored_updates "ignored updates" ["", NONE] "Updates that the flow's group ignored, whichever of its flows they came from.",
+            summary Count: u64 = |coupling| coupling.counted(|coupled| coupled.ignored);
     }
 }
 
@@ -205,12 +228,13 @@ fields! {
 }
 
 /// Every struct of the summary: where its fields stand there, and its figures.
-pub const TABLES: [(&str, &[Figure]); 9] = [
+pub const TABLES: [(&str, &[Figure]); 10] = [
     ("", Summary::FIGURES),
     ("flows.NAME", FlowSummary::FIGURES),
     ("flows.NAME.frame_delay_parts_ms", FrameDelayMeans::FIGURES),
     ("flows.NAME.frames", FrameCounts::FIGURES),
     ("flows.NAME.transfers", TransferSummary::FIGURES),
+    ("flows.NAME.coupling", CouplingSummary::FIGURES),
     ("links.NAME", LinkSummary::FIGURES),
     ("links.NAME.queue_packets", QueuePackets::FIGURES),
     ("fairness", Fairness::FIGURES),

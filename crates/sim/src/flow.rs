@@ -6,7 +6,7 @@ use crate::net::Net;
 use crate::packet::{Content, Packet, PacketPool};
 use paceline_cc::{Assigned, Controller};
 use paceline_metrics::{FlowRecorder, ReceivedPacket, Tick, Ticker};
-use paceline_transport::{PathFacts, Plan, Planned, Reason, ReceivingEnd, SendingEnd, Transmit};
+use paceline_transport::{Coupled, PathFacts, Plan, Planned, Reason, ReceivingEnd, SendingEnd, Transmit};
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 
 /// How a flow is connected to the network and to its recorder.
@@ -100,6 +100,11 @@ impl<E: Ends> Flow<E> {
         }
         self.receiver_done = until;
         self.publish(&mut net.edges);
+    }
+
+    fn look_at_coupled_sender(&mut self, tick: Tick, coupled: Coupled) {
+        self.wiring.recorder.coupled(coupled);
+        self.look_at_sender(tick);
     }
 
     fn look_at_sender(&mut self, tick: Tick) {
@@ -347,9 +352,9 @@ impl AnyFlow {
         each!(self, flow => flow.wiring.ticker.before(until))
     }
 
-    /// Looks at the sender: everything that the tick covers has happened there.
-    pub fn look_at_sender(&mut self, tick: Tick) {
-        each!(self, flow => flow.look_at_sender(tick));
+    /// Looks at a sender that shares: everything that the tick covers has happened there.
+    pub fn look_at_coupled_sender(&mut self, tick: Tick, coupled: Coupled) {
+        each!(self, flow => flow.look_at_coupled_sender(tick, coupled));
     }
 
     /// Everything at the sender before `until` has happened.

@@ -67,17 +67,18 @@ impl Host {
 
 impl CoupledHost {
     fn advance(&mut self, until: Time, flows: &mut [AnyFlow], net: &mut Net) {
-        while let Some((flow, tick)) = self.next_tick(until, flows) {
+        while let Some((place, tick)) = self.next_tick(until, flows) {
             self.run(tick.covers(), flows, net);
-            flows[flow].look_at_sender(tick);
+            flows[self.flows[place]].look_at_coupled_sender(tick, self.exchange.coupled(place));
         }
         self.run(until, flows, net);
         self.flows.iter().for_each(|&flow| flows[flow].pass_sender(until, net));
     }
 
-    /// The flow that is looked at next, and when.
+    /// The place of the flow that is looked at next, and when.
     fn next_tick(&self, until: Time, flows: &[AnyFlow]) -> Option<(usize, Tick)> {
-        let ticks = self.flows.iter().filter_map(|&flow| Some((flow, flows[flow].sender_tick(until)?)));
+        let ticks = self.flows.iter().enumerate();
+        let ticks = ticks.filter_map(|(place, &flow)| Some((place, flows[flow].sender_tick(until)?)));
         ticks.min_by_key(|(_, tick)| tick.covers())
     }
 

@@ -167,3 +167,33 @@ fn coupled_calls_share_by_priority() {
         assert!((1.9..2.1).contains(&ratio) && sum > 8.5, "{kind}: {ratio}, {sum} Mbit/s");
     }
 }
+
+/// What the group holds of each flow stands in its rows, while it shares and not else.
+#[test]
+fn the_rows_of_a_coupled_flow_show_its_group() {
+    let late = "start = \"4s\"\npriority = [[\"0s\", 1.0], [\"6s\", 0.5]]\npause = [[\"8s\", \"9s\"]]";
+    let alone =
+        "[flows.alone]\ncontroller = \"tfrc\"\nsource = { kind = \"bulk\" }\npath = [\"bottleneck\"]\n";
+    let text = dumbbell("tfrc", 2, 50, 60, 10, "").replace("start = \"83ms\"", late);
+    let outcome = run(&format!("{text}{alone}[coupling.all]\n{ACTIVE}\nflows = [\"f0\", \"f1\"]\n"));
+    let of = |flow: &str, column: &str| world::cells(&outcome.flows, "flow", flow, column);
+    let (first, second) = (of("f0", "coupled_rate_mbps"), of("f1", "coupled_rate_mbps"));
+    let (sum, priority) = (of("f0", "coupled_sum_mbps"), of("f1", "coupled_priority"));
+    // A row every 50 ms: row 80 is that of 4.05 s.
+    assert_eq!((second[78], priority[78], sum[78]), (None, None, first[78]), "one flow has it all");
+    assert!(sum[78].is_some_and(|sum| sum > 1.0), "{:?}", sum[78]);
+    assert_eq!((priority[100], priority[140], priority[170]), (Some(1.0), Some(0.5), None));
+    assert_eq!((second[170], of("f1", "coupled_group")[170]), (None, None), "who pauses does not share");
+    for row in [100, 140] {
+        let [first, second] = [&first, &second].map(|rates| rates[row].expect("it shares"));
+        world::assert_near("sum", first + second, sum[row].expect("they share"), 1e-5);
+        world::assert_near("ratio", second / first, priority[row].expect("it shares"), 1e-5);
+    }
+    assert_eq!(of("f1", "coupled_group")[100], Some(0.0));
+    assert!(of("f0", "coupled_desired_mbps").iter().all(Option::is_none), "bulk data could use any rate");
+    assert!(of("alone", "coupled_sum_mbps").iter().all(Option::is_none));
+    let coupling = |name: &str| world::flow(&outcome, name).coupling;
+    let counted = [coupling("f0"), coupling("f1")].map(|coupling| coupling.expect("it is coupled"));
+    assert!(counted.iter().all(|flow| flow.assignments > 20 && flow.ignored_updates == 0), "{counted:?}");
+    assert_eq!(coupling("alone"), None);
+}

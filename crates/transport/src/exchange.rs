@@ -31,6 +31,34 @@ struct CoupledFlow {
     taken: Option<Assigned>,
     /// The desired rate that the group knows.
     desired: Option<Bitrate>,
+    /// Assignments that it was given.
+    assignments: u64,
+}
+
+/// What a flow and its group have made of each other.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Coupled {
+    /// Its group, counted from 0 in its exchange.
+    pub group: usize,
+    /// What it shares by; absent while it does not share.
+    pub share: Option<CoupledShare>,
+    /// Assignments that it was given so far, from the beginning on.
+    pub assignments: u64,
+    /// Updates that its group ignored so far, from the beginning on.
+    pub ignored: u64,
+}
+
+/// What a group holds of a flow that shares.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct CoupledShare {
+    /// Sum of the rates of the group (RFC 8699: `S_CR`).
+    pub sum: Bitrate,
+    /// Rate that the group gave the flow last (RFC 8699: `FSE_R`).
+    pub rate: Bitrate,
+    /// Rate that the flow's application could use (RFC 8699: `DR`); absent if it can use any.
+    pub desired: Option<Bitrate>,
+    /// Priority of the flow (RFC 8699: `P`).
+    pub priority: Priority,
 }
 
 /// A priority that a flow has from a time on.
@@ -71,6 +99,7 @@ impl Exchange {
             priority,
             taken: None,
             desired: None,
+            assignments: 0,
         };
         steps.sort_by(|a, b| b.at.cmp(&a.at).then(b.flow.cmp(&a.flow)));
         Exchange {
@@ -155,13 +184,29 @@ impl Exchange {
         for &Assignment { flow: FlowId(flow), assigned } in &self.assignments {
             let flow = flow as usize;
             ends.assign(now, flow, assigned);
-            self.flows[flow].taken = ends.share(flow);
+            let known = &mut self.flows[flow];
+            known.taken = ends.share(flow);
+            known.assignments += 1;
         }
     }
 
     /// The group of a flow, to look at.
     pub fn group(&self, flow: usize) -> &AnyCoupling {
         &self.groups[self.flows[flow].group]
+    }
+
+    /// What a flow and its group have made of each other, to look at.
+    pub fn coupled(&self, flow: usize) -> Coupled {
+        let (known, group) = (&self.flows[flow], self.group(flow));
+        let members = group.members();
+        let place = members.binary_search_by_key(&FlowId(flow as u32), |member| member.flow).ok();
+        let share = place.map(|place| &members[place]).map(|member| CoupledShare {
+            sum: group.sum(),
+            rate: member.rate(),
+            desired: member.desired(),
+            priority: member.priority,
+        });
+        Coupled { group: known.group, share, assignments: known.assignments, ignored: group.ignored() }
     }
 }
 

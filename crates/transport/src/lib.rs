@@ -13,6 +13,6 @@ pub use ends::{
     FrameCounters, PathFacts, Reason, Received, ReceivingEnd, SendingEnd, Transfer, TransferCounters,
     Transmit,
 };
-pub use exchange::{CoupledEnds, Exchange, PriorityStep};
+pub use exchange::{Coupled, CoupledEnds, CoupledShare, Exchange, PriorityStep};
 pub use pacer::Pacer;
 pub use plan::{Plan, Planned};

@@ -37,8 +37,9 @@ def print_summary(result: Result) -> None:
 def flow_table(name: str, flow: dict[str, Any]) -> Table:
     """One flow: a row for each figure, a column for each statistic."""
     table = _table(f"flow {name} ({flow.get('controller')})", ("", *_STATISTICS, "unit"))
-    for part, values in (("flows.NAME", flow), ("flows.NAME.transfers", flow.get("transfers") or {})):
-        for figure in shown(part):
+    parts = {"": flow, ".transfers": flow.get("transfers"), ".coupling": flow.get("coupling")}
+    for part, values in ((part, values) for part, values in parts.items() if values):
+        for figure in shown(f"flows.NAME{part}"):
             value = values.get(figure.name)
             if isinstance(value, dict):
                 table.add_row(figure.title, *(_number(value.get(s)) for s in _STATISTICS), figure.unit)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from paceline.errors import UsageError
-from paceline.plots import delay_quantiles, lines, link_rate, original_frames, overview
+from paceline.plots import coupling, delay_quantiles, lines, link_rate, original_frames, overview
 from paceline.plots.plot import Plot
 from paceline.plots.style import TITLE_LETTERS, image, new_figure, settings, shortened
 
@@ -30,6 +30,7 @@ PLOTS: dict[str, Plot] = {
         lines.FRAME_DELAY,
         delay_quantiles.PLOT,
         lines.WINDOW,
+        coupling.PLOT,
     )
 }
 """Every picture, by name."""

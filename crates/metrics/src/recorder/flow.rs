@@ -13,7 +13,7 @@ use crate::figure::{Cell, Facts, Figure};
 use crate::table::FlowSummary;
 use paceline_cc::{Controller, StateVariable, StreamId};
 use paceline_media::{DisplayedFrame, PlayoutCounters};
-use paceline_transport::{SendingEnd, Transfer};
+use paceline_transport::{Coupled, SendingEnd, Transfer};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 use std::collections::BTreeMap;
 
@@ -149,6 +149,11 @@ impl FlowRecorder {
     #[inline]
     pub fn displayed(&mut self, stream: StreamId, frame: &DisplayedFrame) {
         self.receiver.displayed(stream, frame);
+    }
+
+    /// What the group of a flow that shares makes of it. To be told before each of the sender's ticks.
+    pub fn coupled(&mut self, coupled: Coupled) {
+        self.sender.coupling.observe(coupled);
     }
 
     /// The sender's part of a tick: the window begins or ends there, or a row for each stream is appended.

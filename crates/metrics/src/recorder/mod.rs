@@ -3,6 +3,7 @@
 //! Per packet a recorder costs a few additions and histogram buckets; memory grows with recorded samples only. The
 //! statistics' window is known from the beginning, so nothing is reset: what lies outside is not counted.
 
+mod coupling;
 mod flow;
 mod link;
 mod measures;
@@ -16,6 +17,7 @@ mod variation;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use coupling::CouplingRecord;
 pub use flow::{FlowConfig, FlowRecorder, ReceivedPacket};
 pub use link::LinkRecorder;
 pub(crate) use link::LinkSample;

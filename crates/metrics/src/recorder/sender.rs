@@ -1,13 +1,14 @@
 //! The sender's half of a flow's record.
 
 use super::Window;
+use super::coupling::CouplingRecord;
 use super::measures::{Level, ratio};
 use super::rows::Rows;
 use crate::figure::Cell;
 use crate::histogram::Histogram;
 use crate::table::FlowSummary;
 use paceline_cc::{Controller, Snapshot, StreamId};
-use paceline_transport::{FrameCounters, SendingEnd};
+use paceline_transport::{CoupledShare, FrameCounters, SendingEnd};
 use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
 
 /// Sums over the packets that one stream sent in the interval of a sample.
@@ -32,6 +33,16 @@ pub(crate) struct SenderSample {
     pub(crate) queue: Option<Bytes>,
     /// Size of the newest frame.
     pub(crate) frame: Option<Bytes>,
+    /// Group of flows that it shares in, counted from 0, and by what.
+    pub(crate) group: Option<usize>,
+    pub(crate) share: Option<CoupledShare>,
+}
+
+impl SenderSample {
+    /// A rate of its share, in Mbit/s.
+    pub(crate) fn shared(&self, rate: fn(&CoupledShare) -> Option<Bitrate>) -> Option<f64> {
+        self.share.as_ref().and_then(rate).map(Bitrate::as_mbps_f64)
+    }
 }
 
 /// The columns that are sampled at the sender.
@@ -52,6 +63,7 @@ pub(crate) struct SenderHalf {
     /// Frames captured and discarded in the window.
     pub(crate) captured: u64,
     pub(crate) discarded: u64,
+    pub(crate) coupling: CouplingRecord,
     window: Window,
     /// When the flow is there.
     there: Window,
@@ -83,6 +95,7 @@ impl SenderHalf {
             srtt: Histogram::new(),
             captured: 0,
             discarded: 0,
+            coupling: CouplingRecord::default(),
             window,
             there,
             intervals: vec![SentSums::default(); streams],
@@ -134,11 +147,13 @@ impl SenderHalf {
     pub(super) fn begin(&mut self, at: Time, sender: &impl SendingEnd) {
         self.observe(at, &sender.snapshot());
         self.begin = Some(sender.frames());
+        self.coupling.begin();
     }
 
     pub(super) fn end(&mut self, at: Time, sender: &impl SendingEnd) {
         // What held until now is over: nothing is known after the end.
         self.observe(at, &Snapshot::default());
+        self.coupling.end();
         // A window that ends before it begins holds nothing.
         let Some(before) = self.begin else { return };
         let now = sender.frames();
@@ -165,6 +180,8 @@ impl SenderHalf {
                 target: sender.target(stream).filter(|_| shows),
                 queue: shows.then(|| sender.send_queue_bytes(stream)),
                 frame: sender.newest_frame(stream).filter(|_| shows),
+                group: self.coupling.group().filter(|_| shows),
+                share: self.coupling.share().filter(|_| shows),
             };
             let states = self.recorded.iter().map(|place| self.states.get(*place).copied().flatten());
             self.rows.push(at, stream.0, columns().map(|cell| cell(&sample)).chain(states));

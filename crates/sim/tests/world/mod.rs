@@ -48,10 +48,15 @@ pub fn count(known: Option<u64>) -> u64 {
 
 /// A column of the rows of one flow (`of` = "flow") or link (`of` = "link"); zero where absent.
 pub fn column(series: &TimeSeries, of: &str, name: &str, column: &str) -> Vec<f64> {
+    cells(series, of, name, column).into_iter().map(|value| value.unwrap_or(0.0)).collect()
+}
+
+/// The same, as it stands there.
+pub fn cells(series: &TimeSeries, of: &str, name: &str, column: &str) -> Vec<Option<f64>> {
     let names = series.text(of).unwrap_or_else(|| panic!("no column {of}"));
     let values = series.float(column).unwrap_or_else(|| panic!("no column {column}"));
     let mine = (0..series.rows()).filter(|row| names.value(*row) == Some(name));
-    mine.map(|row| values.value(row).unwrap_or(0.0)).collect()
+    mine.map(|row| values.value(row)).collect()
 }
 
 /// Fails unless `found` is there and within `within` of `expected`.
