@@ -185,7 +185,8 @@ impl Exchange {
             let flow = flow as usize;
             ends.assign(now, flow, assigned);
             let known = &mut self.flows[flow];
-            known.taken = ends.share(flow);
+            // Who has just ended is still a member, and leaves with its own next event.
+            known.taken = ends.share(flow).or(known.taken);
             known.assignments += 1;
         }
     }

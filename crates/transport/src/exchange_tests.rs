@@ -61,7 +61,7 @@ impl CoupledEnds for Ends {
 
     fn assign(&mut self, _now: Time, flow: usize, assigned: Assigned) {
         self.assigned.push((flow, assigned));
-        self.shares[flow] = Some(match assigned {
+        self.shares[flow] = self.shares[flow].map(|_| match assigned {
             Assigned::Rate(rate) => Assigned::Rate(rate.max(Bitrate::from_bps(self.floor))),
             window => window,
         });
@@ -104,6 +104,34 @@ fn who_pauses_leaves_and_who_resumes_joins() {
     ends.compute(&mut exchange, 30, 1, Some(500));
     ends.compute(&mut exchange, 40, 1, Some(1500));
     assert_eq!(ends.rates(), [3000, 3000]);
+}
+
+#[test]
+fn who_ended_before_its_group_heard_of_it_still_leaves() {
+    let (mut ends, mut exchange) = (Ends::new(2), exchange("active", 2, vec![]));
+    ends.compute(&mut exchange, 0, 0, Some(1000));
+    ends.compute(&mut exchange, 0, 1, Some(3000));
+    ends.shares[1] = None;
+    ends.compute(&mut exchange, 10, 0, Some(1500));
+    exchange.after_event(ms(10), 1, &mut ends);
+    assert_eq!(exchange.group(0).members().len(), 1);
+}
+
+/// A flow that can use nothing is given nothing, and comes back when it can.
+#[test]
+fn who_wished_for_nothing_gets_its_share_once_it_wishes() {
+    for kind in ["active", "conservative"] {
+        let (mut ends, mut exchange) = (Ends::new(2), exchange(kind, 2, vec![]));
+        ends.floor = 100_000;
+        ends.compute(&mut exchange, 0, 0, Some(2000));
+        ends.compute(&mut exchange, 0, 1, Some(2000));
+        ends.desired[1] = Some(Bitrate::ZERO);
+        exchange.after_event(ms(10), 1, &mut ends);
+        assert_eq!(ends.rates(), [4000, 100], "{kind}");
+        ends.desired[1] = None;
+        exchange.after_event(ms(20), 1, &mut ends);
+        assert_eq!(ends.rates(), [2000, 2000], "{kind}");
+    }
 }
 
 #[test]

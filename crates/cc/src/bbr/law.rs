@@ -171,6 +171,7 @@ impl Law for BbrLaw {
     type Params = Params;
     type Note = Note;
     const MARKS: Marks = Marks::Ignored;
+    const WINDOW_IS_STATE: bool = false;
 
     fn new(params: &Params, window: &mut Window) -> BbrLaw {
         // The pace is the model's: a pause ends with no burst.

@@ -9,10 +9,15 @@ params! {
     /// The choices of the active flow state exchange. `Default` is the profile `rfc8699`.
     pub struct ActiveParams {
         redistribute: bool = true, "RFC 8699 5.3.1 step 3 (c); the paper has no such step", "Whether other flows take what a flow cannot use";
+        beyond_desired: bool = true, "RFC 8699 5.3.1 step 3 (a) as printed", "Whether an increase that the application cannot use raises the sum of rates";
         leaving: Leaving = Leaving::Keep, "RFC 8699 5.3.1 step 2 leaves it open", "What a flow that leaves does to the sum of rates";
     }
     profiles {
         "rfc8699": "Section 5.3.1 as printed" => ActiveParams::default,
+        "bounded": "As rfc8699, but an increase that the application cannot use does not count" => || ActiveParams {
+            beyond_desired: false,
+            ..ActiveParams::default()
+        },
         "islam2014": "Algorithm 1 of the paper: what a flow cannot use is nobody's" => || ActiveParams {
             redistribute: false,
             ..ActiveParams::default()
@@ -44,7 +49,10 @@ impl Active {
     /// Step 3.
     pub(super) fn update(&mut self, _now: Time, update: &FlowUpdate) -> &[Assignment] {
         let Some(place) = self.group.place(update.flow) else { return self.group.ignore() };
-        let own = self.group.refresh(place, update);
+        let mut own = self.group.refresh(place, update);
+        if !self.params.beyond_desired {
+            own = self.group.usable(place, own);
+        }
         self.group.sum = (self.group.sum + own - self.group.members[place].rate).max(0.0);
         self.group.share(self.params.redistribute)
     }

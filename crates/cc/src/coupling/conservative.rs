@@ -19,12 +19,17 @@ params! {
     /// The choices of the conservative flow state exchange. `Default` is the profile `rfc8699`.
     pub struct ConservativeParams {
         redistribute: bool = true, "RFC 8699 5.3.1 step 3 (c); the paper has no such step", "Whether other flows take what a flow cannot use";
+        beyond_desired: bool = true, "RFC 8699 5.3.1 step 3 (a) as printed", "Whether an increase that the application cannot use raises the sum of rates";
         leaving: Leaving = Leaving::Keep, "RFC 8699 5.3.1 step 2 leaves it open", "What a flow that leaves does to the sum of rates";
         growth: Growth = Growth::Whole, "RFC 8699 5.3.2; the paper, section 3, divides", "How much of a flow's increase the sum takes";
         hold: f64 = 2.0, in 0.0, 100.0, "RFC 8699 5.3.2", "Round-trip times of the flow that reduced its rate for which the sum then stays";
     }
     profiles {
         "rfc8699": "Section 5.3.2 as printed" => ConservativeParams::default,
+        "bounded": "As rfc8699, but an increase that the application cannot use does not count" => || ConservativeParams {
+            beyond_desired: false,
+            ..ConservativeParams::default()
+        },
         "islam2014": "Algorithm 2 of the paper: increases are divided by the number of flows, and what a flow cannot use is nobody's" => || ConservativeParams {
             redistribute: false,
             growth: Growth::Divided,
@@ -59,7 +64,10 @@ impl Conservative {
     /// Step (a) of section 5.3.2; the others as in the active exchange.
     pub(super) fn update(&mut self, now: Time, update: &FlowUpdate) -> &[Assignment] {
         let Some(place) = self.group.place(update.flow) else { return self.group.ignore() };
-        let own = self.group.refresh(place, update);
+        let mut own = self.group.refresh(place, update);
+        if !self.params.beyond_desired {
+            own = self.group.usable(place, own);
+        }
         let Member { rate: given, rtt, .. } = self.group.members[place];
         if now < self.held_until {
             // The sum stays; what changed beside it counts.
@@ -79,6 +87,9 @@ impl Conservative {
 
     /// As in the active exchange.
     pub(super) fn leave(&mut self, _now: Time, flow: FlowId) -> &[Assignment] {
+        if self.group.place(flow).is_some() && self.group.members.len() == 1 {
+            self.held_until = Time::ZERO;
+        }
         self.group.leave(flow, self.params.leaving)
     }
 }

@@ -34,6 +34,8 @@ pub struct Member {
     /// The shortest of its smoothed round-trip times, where its controller steers a window. Rate and window are each
     /// other's image by it; with the present one, a window would grow with the queue that it fills.
     base_rtt: Option<TimeDelta>,
+    /// Priorities of the flows that are satisfied no earlier than this one, in a sum.
+    from_here: f64,
 }
 
 impl Member {
@@ -115,6 +117,7 @@ impl Group {
             desired: f64::INFINITY,
             rtt: None,
             base_rtt: None,
+            from_here: 0.0,
         };
         member.refresh(update);
         member.rate = member.rate_of(update.own);
@@ -138,19 +141,40 @@ impl Group {
         self.members.remove(place)
     }
 
+    /// Removes all flows.
+    pub(super) fn clear(&mut self) {
+        self.members.clear();
+        self.by_need.clear();
+        self.sum = 0.0;
+    }
+
     /// Takes over an update of the flow at `place`, but for its rate, which is answered in bit/s.
+    ///
+    /// Where the controller took something else than it was given, what it added counts, or the part that it kept: a floor
+    /// above the given rate is no growth, and a rounded window no congestion.
     pub(super) fn refresh(&mut self, place: usize, update: &FlowUpdate) -> f64 {
         let member = &mut self.members[place];
         let before = member.need();
+        let was_no_rate = member.base_rtt.is_none() && matches!(update.own, Assigned::Window(_));
         member.refresh(update);
         let own = member.rate_of(update.own);
-        let taken = update.taken.map_or(0.0, |taken| member.rate_of(taken));
-        let moved = taken > 0.0 && member.rate > 0.0;
-        let own = if moved { (member.rate * (own / taken)).min(MAX_RATE) } else { own };
+        let own = match update.taken.map(|taken| member.rate_of(taken)).filter(|_| !was_no_rate) {
+            Some(taken) if own < taken => member.rate * (own / taken),
+            Some(taken) => member.rate + (own - taken),
+            None => own,
+        };
+        let own = own.min(MAX_RATE);
         if member.need() != before {
             self.put_in_order(place as u32);
         }
         own
+    }
+
+    /// Of what the controller of the flow at `place` computed, in bit/s, as much as its application can use, or what it
+    /// has already: who does not use its rate learns nothing of what the network bears.
+    pub(super) fn usable(&self, place: usize, own: f64) -> f64 {
+        let member = &self.members[place];
+        own.min(member.desired.max(member.rate))
     }
 
     fn put_in_order(&mut self, place: u32) {
@@ -176,18 +200,26 @@ impl Group {
     /// the others (RFC 8699 section 5.3.1, step c); without, it is nobody's (the paper of 2014, algorithms 1 and 2).
     ///
     /// The RFC goes round until nothing is left over. Who goes through the flows in the order in which they are
-    /// satisfied finds the same shares in one round.
+    /// satisfied finds the same shares in one round. The priorities of those who remain are added up, from the last flow
+    /// on: a small one would drown in a difference of large ones.
     pub(super) fn share(&mut self, redistribute: bool) -> &[Assignment] {
-        let mut priorities: f64 = self.members.iter().map(|member| member.priority.weight()).sum();
-        let mut left = self.sum;
+        let mut priorities = 0.0;
+        for &place in self.by_need.iter().rev() {
+            let member = &mut self.members[place as usize];
+            priorities += member.priority.weight();
+            member.from_here = priorities;
+        }
+        let (mut left, mut satisfied) = (self.sum, redistribute);
         for &place in &self.by_need {
             let member = &mut self.members[place as usize];
-            let weight = member.priority.weight();
-            let share = if priorities > 0.0 { left * weight / priorities } else { 0.0 };
+            if satisfied {
+                priorities = member.from_here;
+            }
+            let share = left * member.priority.weight() / priorities;
             member.rate = share.min(member.desired).max(0.0);
-            if redistribute && share >= member.desired {
+            satisfied = satisfied && share >= member.desired;
+            if satisfied {
                 left -= member.desired;
-                priorities -= weight;
             }
         }
         self.assignments.clear();

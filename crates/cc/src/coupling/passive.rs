@@ -81,6 +81,12 @@ impl Passive {
             Some(_) if !self.ended.contains(&flow) => self.ended.push(flow),
             _ => self.group.ignored += 1,
         }
+        if self.ended.len() == self.group.members.len() {
+            // Nobody is left to inherit.
+            self.ended.clear();
+            self.left_over = 0.0;
+            self.group.clear();
+        }
         self.group.nothing()
     }
 }

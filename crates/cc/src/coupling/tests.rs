@@ -216,6 +216,93 @@ fn the_group_goes_by_the_change_from_what_a_controller_took() {
     assert_rates(&group, &[2.0]);
 }
 
+/// A controller keeps to a floor above what the group gives it: its floor is no growth.
+#[test]
+fn a_floor_above_the_given_rate_is_no_growth() {
+    for kind in ["active", "conservative"] {
+        let mut group = group(kind, "rfc8699");
+        group.join(ms(0), &update(0, 3.0));
+        group.join(ms(0), &update(1, 3.0));
+        let floor = Some(Assigned::Rate(Bitrate::from_bps_f64(MBIT)));
+        let silent = |own| FlowUpdate { taken: floor, ..wishing(0.0, update(1, own)) };
+        group.update(ms(1), &FlowUpdate { taken: None, ..silent(3.0) });
+        (2..10).for_each(|at| {
+            group.update(ms(at), &silent(1.0));
+        });
+        assert_sum(&group, 6.0);
+        group.update(ms(11), &silent(1.5));
+        assert_sum(&group, 6.5);
+    }
+}
+
+#[test]
+fn growth_is_what_the_controller_added_however_little_it_was_given() {
+    let mut group = group("active", "rfc8699");
+    group.join(ms(0), &update(0, 0.001));
+    let floor = Some(Assigned::Rate(Bitrate::from_bps_f64(MBIT)));
+    group.update(ms(1), &FlowUpdate { taken: floor, ..update(0, 1.5) });
+    assert_rates(&group, &[0.501]);
+}
+
+#[test]
+fn what_no_application_can_use_grows_as_printed_or_not_at_all() {
+    for kind in ["active", "conservative"] {
+        for (profile, expected) in [("rfc8699", 104.0), ("bounded", 4.0)] {
+            let mut group = group(kind, profile);
+            let all = |own| wishing(1.0, update(0, own));
+            group.join(ms(0), &all(1.0));
+            group.join(ms(0), &wishing(5.0, update(1, 3.0)));
+            (0..1000).for_each(|at| {
+                group.update(ms(at), &all(1.1));
+            });
+            assert_sum(&group, expected);
+            // What a flow can use still counts, and a reduction does.
+            group.update(
+                ms(2000),
+                &FlowUpdate { taken: Some(update(1, 3.0).own), ..wishing(5.0, update(1, 3.5)) },
+            );
+            assert_sum(&group, expected + 0.5);
+            group.update(ms(3000), &all(0.5));
+            let reduced = if kind == "active" { expected } else { (expected + 0.5) / 2.0 };
+            assert_sum(&group, reduced);
+        }
+    }
+}
+
+#[test]
+fn shares_never_add_up_to_more_whatever_the_priorities() {
+    let mut group = group("active", "rfc8699");
+    group.join(ms(0), &weighing(1e6, wishing(1.0, update(0, 1000.0))));
+    (1..4).for_each(|flow| {
+        group.join(ms(0), &weighing(1e-6, update(flow, 1000.0)));
+    });
+    group.update(ms(1), &weighing(1e-6, update(3, 1000.0)));
+    assert_rates(&group, &[1.0, 1333.0, 1333.0, 1333.0]);
+}
+
+#[test]
+fn a_passive_group_whose_flows_have_all_ended_has_no_rate() {
+    let mut group = group("passive", "rfc8699");
+    group.join(ms(0), &update(0, 50.0));
+    group.leave(ms(1), FlowId(0));
+    assert_sum(&group, 0.0);
+    group.join(ms(2), &update(1, 1.0));
+    group.update(ms(3), &update(1, 2.0));
+    assert_rates(&group, &[2.0]);
+}
+
+#[test]
+fn a_hold_ends_with_the_last_flow() {
+    let mut group = group("conservative", "rfc8699");
+    let slow = |own| FlowUpdate { rtt: Some(TimeDelta::from_secs(3600)), ..update(0, own) };
+    group.join(ms(0), &slow(4.0));
+    group.update(ms(1), &slow(2.0));
+    group.leave(ms(2), FlowId(0));
+    group.join(ms(3), &slow(2.0));
+    group.update(ms(4), &slow(3.0));
+    assert_rates(&group, &[3.0]);
+}
+
 #[test]
 fn priorities_are_finite_and_above_zero() {
     for wrong in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e-7, 1e7] {

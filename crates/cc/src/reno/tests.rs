@@ -213,8 +213,29 @@ fn pacing_spreads_two_windows_in_slow_start_and_a_fifth_more_than_one_after_it()
     assert_eq!(flow.sender.law_pace(), None, "no round trip yet");
     flow.ack(0..1, Ecn::NotEct);
     assert_eq!(flow.sender.law_pace(), Some(Bitrate::from_kbps(1760)), "2 x 11 kB per 100 ms");
-    let _ = flow.sender.assign(flow.now, crate::Assigned::Window(Bytes::new(10 * SIZE)));
-    assert_eq!(flow.sender.law_pace(), Some(Bitrate::from_kbps(960)));
+    let _ = flow.sender.assign(flow.now, crate::Assigned::Window(Bytes::new(5 * SIZE)));
+    assert_eq!(flow.sender.law_pace(), Some(Bitrate::from_kbps(480)));
+}
+
+/// A group shares what each acknowledgement adds, and that must not end slow start; a jump does.
+#[test]
+fn slow_start_outlasts_small_assignments_and_ends_with_a_jump() {
+    for (packets, threshold) in [(9.0, None), (12.0, None), (8.9, Some(8.9)), (12.1, Some(12.1))] {
+        let mut flow = make("rfc5681", 10);
+        flow.fill();
+        let window = Bytes::new((packets * SIZE as f64) as u64);
+        let _ = flow.sender.assign(flow.now, crate::Assigned::Window(window));
+        assert_eq!((flow.cwnd(), flow.sender.parts().1.threshold()), (packets, threshold));
+    }
+    let mut flow = make("rfc5681", 10);
+    for (packets, threshold) in [(20, 20.0), (19, 19.0), (21, 19.0)] {
+        let _ = flow.sender.assign(flow.now, crate::Assigned::Window(Bytes::new(packets * SIZE)));
+        assert_eq!(
+            flow.sender.parts().1.threshold(),
+            Some(threshold),
+            "avoidance does not become slow start"
+        );
+    }
 }
 
 impl Reno {

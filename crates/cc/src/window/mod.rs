@@ -59,6 +59,9 @@ pub trait Law: Sized {
     /// Which reductions marks cause.
     const MARKS: Marks = Marks::AsLoss;
 
+    /// Whether the law goes on from the window as it finds it. Where not, every assignment is told to the law.
+    const WINDOW_IS_STATE: bool = true;
+
     /// The law of a sender that has sent nothing. It may change the first window and how it is used.
     fn new(params: &Self::Params, window: &mut Window) -> Self;
 

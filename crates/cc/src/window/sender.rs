@@ -242,11 +242,13 @@ impl<L: Law> Controller for WindowSender<L> {
                 (srtt > 0.0).then(|| rate.as_bps_f64() / 8.0 * srtt)
             }
         };
-        if let Some(bytes) = bytes {
-            self.window.set(bytes);
-            self.window.ssthresh = self.window.cwnd;
+        if !bytes.is_some_and(|bytes| L::WINDOW_IS_STATE && self.window.follow(bytes)) {
+            if let Some(bytes) = bytes {
+                self.window.set(bytes);
+                self.window.ssthresh = self.window.cwnd;
+            }
+            self.law.on_assigned(&mut self.window, assigned);
         }
-        self.law.on_assigned(&mut self.window, assigned);
         self.answer()
     }
 

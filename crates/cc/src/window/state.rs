@@ -92,6 +92,21 @@ impl Window {
         self.cwnd = cwnd.max(self.mss).min(self.max);
     }
 
+    /// Takes an assigned window that is near the present one, at most two packets above it or one below, as when a group
+    /// shares what an acknowledgement adds: then the phase goes on, and slow start stays slow start. Otherwise nothing
+    /// happens and the answer is `false`.
+    pub(super) fn follow(&mut self, cwnd: f64) -> bool {
+        let near = (-1.0..=2.0).contains(&((cwnd - self.cwnd) / self.mss));
+        if near {
+            let slow_start = self.in_slow_start();
+            self.set(cwnd);
+            if !slow_start {
+                self.ssthresh = self.ssthresh.min(self.cwnd);
+            }
+        }
+        near
+    }
+
     /// RFC 5681 equation 2: a packet, or `limit` packets, per acknowledgement at most.
     #[inline]
     pub fn slow_start(&mut self, ack: &Ack, limit: f64) {

@@ -455,6 +455,14 @@ fn assign_overwrites_window_and_threshold() {
     let mut sender = Sender::avoiding(20);
     let _ = sender.ccid2.assign(ms(sender.now), Assigned::Rate(Bitrate::from_kbps(800)));
     assert_eq!((sender.ccid2.cwnd(), sender.threshold()), (10, Some(10)), "100 kB/s over 100 ms");
+    let _ = sender.ccid2.assign(ms(sender.now), Assigned::Window(Bytes::new(11 * SIZE.as_u64())));
+    assert_eq!(
+        (sender.ccid2.cwnd(), sender.threshold()),
+        (11, Some(10)),
+        "near the window the phase goes on"
+    );
+    let _ = sender.ccid2.assign(ms(sender.now), Assigned::Window(Bytes::new(9 * SIZE.as_u64())));
+    assert_eq!((sender.ccid2.cwnd(), sender.threshold()), (9, Some(9)), "not back into slow start");
     let _ = sender.ccid2.assign(ms(sender.now), Assigned::Window(Bytes::ZERO));
     assert_eq!(sender.ccid2.cwnd(), 1);
     assert_eq!(sender.ccid2.share(), Some(Assigned::Window(SIZE)));

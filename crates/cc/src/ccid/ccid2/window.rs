@@ -54,10 +54,17 @@ impl Window {
         (self.ssthresh != NO_THRESHOLD).then_some(self.ssthresh)
     }
 
-    /// What was asked for from outside: slow start ends.
+    /// What was asked for from outside. Near the window, at most two packets above it or one below, as when a group shares
+    /// what an acknowledgement adds, the phase goes on; a jump ends slow start.
     pub(super) fn assign(&mut self, packets: u64) {
-        self.cwnd = packets.clamp(1, MOST);
-        (self.ssthresh, self.acked) = (self.cwnd, 0);
+        let (packets, slow_start) = (packets.clamp(1, MOST), self.in_slow_start());
+        let near = packets <= self.cwnd + 2 && self.cwnd <= packets + 1;
+        self.cwnd = packets;
+        if !near {
+            (self.ssthresh, self.acked) = (packets, 0);
+        } else if !slow_start {
+            self.ssthresh = self.ssthresh.min(packets);
+        }
     }
 
     #[inline]
