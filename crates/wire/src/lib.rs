@@ -20,10 +20,12 @@ pub mod ccfb;
 pub mod clock;
 pub mod dccp;
 mod error;
+mod format;
 pub mod rtcp;
 pub mod rtp;
 pub mod timing;
 mod unwrap;
 
 pub use error::WireError;
+pub use format::{FeedbackFormat, ReportFormat};
 pub use unwrap::{MAX_DROPOUT, MAX_MISORDER, SequenceUnwrapper, TimestampUnwrapper, unwrap_sequence};

@@ -8,7 +8,7 @@ use crate::ssrc::Ssrcs;
 use paceline_scenario::build::RtpParts;
 use paceline_units::{Bytes, Time};
 use paceline_wire::ccfb::Feedback;
-use paceline_wire::{ccfb, rtcp, rtp};
+use paceline_wire::{FeedbackFormat, rtcp, rtp};
 use std::net::SocketAddr;
 
 /// SSRC of the receiver in its reports; nothing is ever sent under it.
@@ -21,6 +21,7 @@ pub(super) struct RtpReceivingCodec {
     filter: SenderFilter,
     ssrcs: Ssrcs,
     numbers: Vec<RtpNumbers>,
+    format: FeedbackFormat,
     /// Reports that are to be sent, one RTCP packet after the other, and how much of them is.
     reports: Vec<u8>,
     sent: usize,
@@ -34,6 +35,7 @@ impl RtpReceivingCodec {
             filter: SenderFilter::new(ssrc, streams, None),
             ssrcs: Ssrcs::new(0, 1),
             numbers: vec![RtpNumbers::default(); streams],
+            format: parts.feedback.format,
             reports: Vec::with_capacity(LARGEST_REPORT.as_u64() as usize),
             sent: 0,
         }
@@ -77,7 +79,7 @@ impl ReceivingCodec for RtpReceivingCodec {
 
     fn report(&mut self, feedback: &Feedback) {
         let ssrcs = self.ssrcs;
-        let encoded = ccfb::encode_split(
+        let encoded = self.format.encode(
             feedback,
             OWN_SSRC,
             |stream| ssrcs.of(stream),

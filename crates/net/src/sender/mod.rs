@@ -103,7 +103,7 @@ impl<'a> Sender<'a> {
         let port = Port::new(port, options.capture.as_deref())?;
         match flow.over {
             Over::Rtp(parts) => {
-                let codec = RtpSendingCodec::new(options.ssrc, parts.streams.len());
+                let codec = RtpSendingCodec::new(options.ssrc, parts.streams.len(), parts.feedback.format);
                 let controller = flow.parts.controller.clone();
                 let end = RtpSender::new(controller, &parts.sender, parts.streams.clone());
                 SendingDriver::new(port, flow, Facts::RTP_SENDER, end, codec, &options).run(control)

@@ -9,10 +9,10 @@ use paceline_cc::{Controller, Status, StreamId};
 use paceline_transport::SendingEnd;
 use paceline_transport::rtp::{RtpFeedback, RtpPacket, RtpSender};
 use paceline_units::Time;
-use paceline_wire::ccfb::{self, ArrivalReport, Feedback, FeedbackBlock, RawFeedback, RtsUnwrapper};
+use paceline_wire::ccfb::{ArrivalReport, Feedback, FeedbackBlock, RawFeedback, RtsUnwrapper};
 use paceline_wire::clock::media_ticks_of;
 use paceline_wire::rtp::{self, HEADER, RtpHeaderFields};
-use paceline_wire::{rtcp, unwrap_sequence};
+use paceline_wire::{FeedbackFormat, rtcp, unwrap_sequence};
 use std::marker::PhantomData;
 
 /// The streams on the wire, and what is needed to read reports on them.
@@ -20,6 +20,7 @@ pub(super) struct RtpSendingCodec<C> {
     ssrcs: Ssrcs,
     /// The next sequence number of each stream.
     next: Vec<u64>,
+    format: FeedbackFormat,
     raw: RawFeedback,
     rts: RtsUnwrapper,
     feedback: Box<Feedback>,
@@ -27,10 +28,11 @@ pub(super) struct RtpSendingCodec<C> {
 }
 
 impl<C> RtpSendingCodec<C> {
-    /// For so many streams, whose SSRCs count from `ssrc`.
-    pub fn new(ssrc: u32, streams: usize) -> RtpSendingCodec<C> {
+    /// For so many streams, whose SSRCs count from `ssrc`, and reports in `format`.
+    pub fn new(ssrc: u32, streams: usize, format: FeedbackFormat) -> RtpSendingCodec<C> {
         RtpSendingCodec {
             ssrcs: Ssrcs::new(ssrc, streams),
+            format,
             next: vec![0; streams],
             raw: RawFeedback::default(),
             rts: RtsUnwrapper::default(),
@@ -89,9 +91,9 @@ impl<C> RtpSendingCodec<C> {
                 counters.malformed += 1;
                 return;
             };
-            if !ccfb::is_ccfb(&packet) {
+            if !self.format.recognises(&packet) {
                 counters.other_rtcp += 1;
-            } else if ccfb::decode_packet(&packet, &mut self.raw).is_err() {
+            } else if self.format.decode(&packet, &mut self.raw).is_err() {
                 counters.malformed += 1;
             } else if let Some(concerns) = self.complete(counters) {
                 take(&mut self.feedback, concerns);
@@ -182,7 +184,7 @@ mod tests {
 
     /// A codec of one stream that has sent so many packets.
     fn codec(sent: u64) -> RtpSendingCodec<AnyController> {
-        RtpSendingCodec { next: vec![sent], ..RtpSendingCodec::new(100, 1) }
+        RtpSendingCodec { next: vec![sent], ..RtpSendingCodec::new(100, 1, FeedbackFormat::Rfc8888) }
     }
 
     fn bytes(written_s: u64, begin: u64, ssrc: u32) -> Vec<u8> {
@@ -191,7 +193,7 @@ mod tests {
         let blocks = vec![FeedbackBlock { stream: StreamId(0), begin, count: 1 }];
         let mut out = Vec::new();
         let feedback = Feedback { written, blocks, arrivals: vec![arrival] };
-        ccfb::encode(&feedback, 1, |_| ssrc, &mut out).expect("encoded");
+        paceline_wire::ccfb::encode(&feedback, 1, |_| ssrc, &mut out).expect("encoded");
         out
     }
 

@@ -2,6 +2,7 @@
 
 use paceline_cc::{Annotation, ReceiverReport, StreamId};
 use paceline_units::{Bytes, Time};
+use paceline_wire::FeedbackFormat;
 use paceline_wire::ccfb::Feedback;
 
 /// Size of the RTP header without extensions (RFC 3550 section 5.1).
@@ -74,11 +75,11 @@ pub enum RtpFeedback {
 }
 
 impl RtpFeedback {
-    /// Size on the link. A receiver half's message has RTCP header and two SSRCs (RFC 4585 section 6.1), then 4 bytes for
+    /// Size on the link, reports on packets written in `format`. A receiver half's message has RTCP header and two SSRCs (RFC 4585 section 6.1), then 4 bytes for
     /// each field of RFC 5348 section 3.2.2, or REMB's name, rate and one SSRC.
-    pub fn size(&self) -> Bytes {
+    pub fn size(&self, format: FeedbackFormat) -> Bytes {
         match self {
-            RtpFeedback::Packets(feedback) => feedback.size(),
+            RtpFeedback::Packets(feedback) => format.size(feedback),
             RtpFeedback::Half(report) => match **report {
                 ReceiverReport::Tfrc { .. } => Bytes::new(12 + 4 * 4),
                 ReceiverReport::Remb { .. } => Bytes::new(12 + 3 * 4),

@@ -8,6 +8,7 @@ use crate::{PathFacts, Reason, Received, ReceivingEnd, Transmit};
 use paceline_cc::{Arrival, ReceiverHalf, ReceiverReport, StreamId};
 use paceline_media::{ArrivedPacket, DisplayedFrame, Playout, PlayoutConfig, PlayoutCounters};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta, params};
+use paceline_wire::FeedbackFormat;
 use paceline_wire::ccfb::{ArrivalReport, Feedback, FeedbackBlock};
 
 params! {
@@ -18,6 +19,7 @@ params! {
         time: TimeDelta = TimeDelta::from_millis(40), in 1e-9, 1e6, "ours", "A report so long after the first packet that is not reported";
         marker: bool = true, "ours", "A report at a frame's end, which a packet with the marker bit is";
         clock: ReceiverClock = ReceiverClock::RFC8888, "RFC 8888 3.1", "Step of the arrival times";
+        format: FeedbackFormat = FeedbackFormat::Rfc8888, "RFC 8888", "How reports are written";
         overlap: u32 = 0, in 0.0, 16_384.0, "ours", "Packets before the first new one that a report covers again. With 0, what a lost report told is never told again and counts as lost packets: over a return_path that loses, set it";
     }
 }
@@ -191,7 +193,7 @@ impl<H: ReceiverHalf> ReceivingEnd for RtpReceiver<H> {
             return None;
         }
         let packet = self.write_report(now)?;
-        let size = packet.size();
+        let size = packet.size(self.config.format);
         Some(Transmit { packet, size, ecn: Ecn::NotEct, stream: StreamId(0), queued: now })
     }
 

@@ -12,9 +12,11 @@ pub use encode::{encode, encode_split};
 pub use feedback::{ArrivalReport, Feedback, FeedbackBlock, RtsUnwrapper};
 
 use crate::rtcp::RtcpPacket;
+use crate::{ReportFormat, WireError};
 use alloc::vec::Vec;
 use core::ops::Range;
-use paceline_units::Ecn;
+use paceline_cc::StreamId;
+use paceline_units::{Bytes, Ecn};
 
 /// RTCP packet type: transport-layer feedback (RFC 4585 section 6.1).
 pub const PACKET_TYPE: u8 = 205;
@@ -41,6 +43,33 @@ const TIMESTAMP: usize = 4;
 /// Whether an RTCP packet is congestion control feedback (RFC 8888 section 3.1).
 pub fn is_ccfb(packet: &RtcpPacket<'_>) -> bool {
     packet.packet_type == PACKET_TYPE && packet.count == FMT
+}
+
+/// The format of RFC 8888.
+pub struct Rfc8888;
+
+impl ReportFormat for Rfc8888 {
+    fn recognises(packet: &RtcpPacket<'_>) -> bool {
+        is_ccfb(packet)
+    }
+
+    fn size(feedback: &Feedback) -> Bytes {
+        feedback.size()
+    }
+
+    fn encode(
+        feedback: &Feedback,
+        sender_ssrc: u32,
+        ssrc_of: impl Fn(StreamId) -> u32,
+        limit: Bytes,
+        out: &mut Vec<u8>,
+    ) -> Result<(), WireError> {
+        encode_split(feedback, sender_ssrc, ssrc_of, limit, out)
+    }
+
+    fn decode(packet: &RtcpPacket<'_>, raw: &mut RawFeedback) -> Result<(), WireError> {
+        decode_packet(packet, raw)
+    }
 }
 
 /// A report as its bytes say, numbers still wrapped (RFC 8888 section 3.1).
