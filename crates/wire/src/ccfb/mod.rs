@@ -93,7 +93,7 @@ impl RawFeedback {
         self.entries.get(block.entries.clone()).unwrap_or_default()
     }
 
-    fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.blocks.clear();
         self.entries.clear();
     }
