@@ -24,6 +24,7 @@ mod format;
 pub mod rtcp;
 pub mod rtp;
 pub mod timing;
+mod toy;
 mod unwrap;
 
 pub use error::WireError;
