@@ -3,7 +3,6 @@
 use crate::ccfb::{Feedback, RawFeedback, Rfc8888};
 use crate::error::WireError;
 use crate::rtcp::RtcpPacket;
-use crate::toy::Toy;
 use alloc::vec::Vec;
 use paceline_cc::StreamId;
 use paceline_units::Bytes;
@@ -84,6 +83,4 @@ macro_rules! formats {
 formats! {
     /// RFC 8888: for each packet whether it arrived, its ECN field, and when, in steps of 1/1024 s.
     Rfc8888 = "rfc8888",
-    /// A toy: a bit for each packet, and no times.
-    Toy = "toy",
 }

@@ -24,7 +24,6 @@ mod format;
 pub mod rtcp;
 pub mod rtp;
 pub mod timing;
-mod toy;
 mod unwrap;
 
 pub use error::WireError;
