@@ -116,10 +116,12 @@ impl TcpReceiver {
         if fin && self.fin.is_none() {
             self.fin = Some(end);
         }
-        let duplicates = self.duplicates;
+        let (duplicates, missing) = (self.duplicates, !self.pieces.is_empty());
         let new = self.store(now, offset, end);
         self.unacknowledged += 1;
-        let delayed = self.pieces.is_empty() && self.duplicates == duplicates && self.fin.is_none();
+        // RFC 5681 section 4.2: what is out of order, and what fills a hole or a part of it, is acknowledged at once.
+        let in_order = !missing && self.pieces.is_empty();
+        let delayed = in_order && self.duplicates == duplicates && self.fin.is_none();
         if !delayed || self.unacknowledged >= self.config.ack_every {
             self.due = Some(now);
         } else if self.due.is_none() {

@@ -2,7 +2,8 @@
 
 use crate::net::{Action, Net, at, ms};
 use paceline_cc::Recovery;
-use paceline_transport::tcp::{EcnEcho, Flags, RecoveryKind, TcpConfig};
+use paceline_transport::tcp::{EcnEcho, Flags, RecoveryKind, Segment, TcpConfig, TcpReceiver};
+use paceline_transport::{PathFacts, ReceivingEnd};
 use paceline_units::{Bytes, Ecn};
 
 pub fn config(recovery: RecoveryKind) -> TcpConfig {
@@ -157,6 +158,30 @@ fn delayed_acknowledgements_come_every_second_segment_or_after_the_delay() {
     let mut net = Net::new(&TcpConfig { initial_window: 1, ..config }, Some(2 * 960)).started();
     net.run(at(5000));
     assert_eq!(net.acks[0].0, at(50 + 200), "one segment alone is acknowledged after the delay");
+}
+
+/// RFC 5681 section 4.2: a segment that fills a hole, or a part of it, is acknowledged at once.
+#[test]
+fn what_fills_a_hole_is_acknowledged_at_once() {
+    let config = TcpConfig { ack_every: 2, ..config(RecoveryKind::NewReno) };
+    let mut receiver = TcpReceiver::new(&config, 0);
+    let mut due = |number: u32| {
+        let segment =
+            Segment { flags: Flags::ACK, sequence: 1 + number * 960, payload: 960, ..Segment::default() };
+        receiver.receive(at(0), segment, Ecn::NotEct, PathFacts::default());
+        let due = receiver.next_timeout().map(|(due, _)| due);
+        receiver.poll_transmit(due.expect("something to acknowledge"));
+        due
+    };
+    for (number, expected, why) in [
+        (0, 200, "in order: another may follow"),
+        (3, 0, "out of order"),
+        (1, 0, "a part of the hole"),
+        (2, 0, "the rest of it"),
+        (4, 200, "in order again"),
+    ] {
+        assert_eq!(due(number), Some(at(expected)), "{number}: {why}");
+    }
 }
 
 #[test]
