@@ -22,6 +22,9 @@ pub struct PacketsReport<'a> {
     pub packets: &'a [PacketResult],
     /// The step of the receiver's clock; arrivals are multiples of it.
     pub clock_step: TimeDelta,
+    /// Whether no round trip follows from these packets: an acknowledgement covers one that was sent again, or some that
+    /// arrived before a hole was filled and were not told until then (Karn's rule, RFC 6298 section 3).
+    pub ambiguous: bool,
 }
 
 impl<'a> PacketsReport<'a> {

@@ -303,7 +303,8 @@ impl HalfConnection {
             status: Status::Received { arrived: None, ecn: Ecn::Ect0 },
         };
         let packets: Vec<_> = ack.received.iter().map(result).collect();
-        let report = PacketsReport { packets: &packets, clock_step: TimeDelta::from_nanos(1) };
+        let report =
+            PacketsReport { packets: &packets, clock_step: TimeDelta::from_nanos(1), ambiguous: false };
         let update = self.sender.on_report(self.now, &Report::Packets(report));
         self.apply(update);
         self.ratios.push(self.sender.ack_ratio());

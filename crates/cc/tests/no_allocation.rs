@@ -85,7 +85,11 @@ impl Script {
         let end = first + PER_REPORT as u64 - if self.retransmits { 0 } else { late };
         self.packets.extend((first.saturating_sub(late)..end).map(Script::result));
         drop_update(controller.on_send_queue(self.now, &self.queue()));
-        let report = PacketsReport { packets: &self.packets, clock_step: TimeDelta::from_micros(977) };
+        let report = PacketsReport {
+            packets: &self.packets,
+            clock_step: TimeDelta::from_micros(977),
+            ambiguous: false,
+        };
         drop_update(controller.on_report(self.now, &Report::Packets(report)));
         if self.retransmits {
             self.repair(controller);
@@ -102,7 +106,8 @@ impl Script {
             drop_update(controller.on_sent(self.now, &packet));
             let status = Status::Received { arrived: None, ecn: Ecn::Ect1 };
             let again = [PacketResult { status, sent: self.now, ..self.packets[n] }];
-            let report = PacketsReport { packets: &again, clock_step: TimeDelta::from_micros(977) };
+            let report =
+                PacketsReport { packets: &again, clock_step: TimeDelta::from_micros(977), ambiguous: false };
             drop_update(controller.on_report(self.now, &Report::Packets(report)));
             let end = [Recovery::Left, Recovery::Spurious, Recovery::TimedOut][(sequence % 3) as usize];
             drop_update(controller.on_recovery(self.now, end));

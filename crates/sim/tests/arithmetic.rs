@@ -175,3 +175,20 @@ fn frames_take_their_packets_through_the_pacer() {
     assert_eq!((flow.packets_sent, flow.frames.captured), (Some(1000), Some(100)));
     assert_eq!(flow.frames.displayed, Some(100), "the last, captured at 1980 ms, is there at 1999.48 ms");
 }
+
+/// The largest round trip is that behind a full queue, and no estimate is larger, whatever waits behind a hole.
+#[test]
+fn no_round_trip_is_estimated_that_there_is_not() {
+    for controller in ["tahoe", "reno", "newreno", "sack", "cubic"] {
+        let outcome = run(&format!(
+            "duration = \"60s\"\nsample = \"10ms\"\n\
+             [links.l]\nrate = \"10Mbps\"\ndelay = \"20ms\"\nqueue = {{ packets = 60 }}\n\
+             [flows.f]\ncontroller = \"{controller}\"\nsource = {{ kind = \"bulk\" }}\npath = [\"l\"]\nreturn_delay = \"20ms\"\n\
+             tcp = {{ ack_every = 1 }}\n"
+        ));
+        let srtt = column(&outcome.flows, "flow", "f", "srtt_ms");
+        let most = srtt.into_iter().fold(0.0, f64::max);
+        // 60 packets wait and one is sent, of 1.2 ms each.
+        assert!(most > 80.0 && most <= 40.0 + 61.0 * 1.2 + EXACT, "{controller}: {most} ms");
+    }
+}

@@ -90,7 +90,7 @@ impl OwnTransport {
 
     /// Feedback arrived: what the receiver says of packets, with the size and send time that the program kept.
     fn on_feedback(&mut self, now: Time, packets: &[PacketResult], clock_step: TimeDelta) {
-        let report = Report::Packets(PacketsReport { packets, clock_step });
+        let report = Report::Packets(PacketsReport { packets, clock_step, ambiguous: false });
         let update = self.controller.on_report(now, &report);
         self.apply(now, update);
     }

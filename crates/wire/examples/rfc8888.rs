@@ -68,7 +68,9 @@ impl Feeder {
     fn on_rtcp(&mut self, now: Time, datagram: &[u8]) -> Result<Update, WireError> {
         let packets = &self.read(datagram)?;
         let clock_step = TimeDelta::from_micros(977);
-        Ok(self.controller.on_report(now, &Report::Packets(PacketsReport { packets, clock_step })))
+        Ok(self
+            .controller
+            .on_report(now, &Report::Packets(PacketsReport { packets, clock_step, ambiguous: false })))
     }
 }
 // docs: end

@@ -127,7 +127,7 @@ mod tests {
             .map(|n| PacketResult { stream, sequence: n, size, sent, status: said[n as usize] })
             .collect();
         for (reported, packets) in [(3, &results[..2]), (1, &results[..]), (1, &results[..])] {
-            let report = PacketsReport { packets, clock_step: TimeDelta::from_nanos(1) };
+            let report = PacketsReport { packets, clock_step: TimeDelta::from_nanos(1), ambiguous: false };
             let _ = fixed.on_report(sent, &Report::Packets(report));
             assert_eq!(fixed.snapshot().in_flight, Some(Bytes::new(1000 * reported)));
         }

@@ -24,7 +24,8 @@ fn send(rap: &mut Rap, at: u64, sequence: u64) -> Update {
 fn acknowledge(rap: &mut Rap, at: u64, sequence: u64, sent: u64) -> Update {
     let status = Status::Received { arrived: None, ecn: Ecn::NotEct };
     let packet = PacketResult { stream: StreamId(0), sequence, size: SIZE, sent: ms(sent), status };
-    let report = PacketsReport { packets: &[packet], clock_step: TimeDelta::from_millis(1) };
+    let report =
+        PacketsReport { packets: &[packet], clock_step: TimeDelta::from_millis(1), ambiguous: false };
     rap.on_report(ms(at), &Report::Packets(report))
 }
 

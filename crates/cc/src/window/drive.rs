@@ -72,7 +72,8 @@ impl<L: Law> Flow<L> {
         let (size, sent, status) = (Bytes::new(SIZE), Time::ZERO, Status::Received { arrived, ecn });
         let result = |sequence| PacketResult { stream: StreamId(0), sequence, size, sent, status };
         let packets: Vec<_> = sequences.map(result).collect();
-        let report = PacketsReport { packets: &packets, clock_step: TimeDelta::from_nanos(1) };
+        let report =
+            PacketsReport { packets: &packets, clock_step: TimeDelta::from_nanos(1), ambiguous: false };
         let _ = self.sender.on_report(self.now, &Report::Packets(report));
     }
 

@@ -13,7 +13,7 @@ pub struct Sent<N> {
     pub at: Time,
     /// Size of the packet on the link, in bytes.
     pub size: u64,
-    /// Whether the packet had been sent before: its round trip is ambiguous (Karn's rule).
+    /// Whether its round trip is ambiguous: the packet had been sent before, or its delivery was told late (Karn's rule).
     pub again: bool,
     /// What the window law noted when the packet was sent.
     pub note: N,

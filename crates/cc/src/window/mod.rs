@@ -40,7 +40,7 @@ pub struct Ack {
     pub marked: u64,
     /// Highest sequence number that it delivered.
     pub newest: u64,
-    /// The round trip of the packet sent last of those it delivered; absent if all were sent again (Karn's rule).
+    /// The round trip of the packet sent last of those it delivered; absent if that is ambiguous (Karn's rule).
     pub rtt: Option<TimeDelta>,
     /// Bytes in flight before the acknowledgement.
     pub flight_before: u64,

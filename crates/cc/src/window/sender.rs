@@ -1,6 +1,6 @@
 //! The controller around a law: what it is told, and what it answers.
 
-use super::flight::Flight;
+use super::flight::{Flight, Sent};
 use super::{Ack, Cause, Law, Marks, Window};
 use crate::FlowSetup;
 use crate::{
@@ -84,6 +84,7 @@ impl<L: Law> WindowSender<L> {
         for packet in report.packets.iter().filter(|packet| packet.stream == STREAM) {
             let Status::Received { ecn, .. } = packet.status else { continue };
             let Some(sent) = self.flight.on_delivered(packet.sequence) else { continue };
+            let sent = Sent { again: sent.again || report.ambiguous, ..sent };
             self.law.on_delivered(&self.window, now, packet, &sent);
             ack.delivered = ack.delivered.saturating_add(sent.size);
             ack.newest = ack.newest.max(packet.sequence);

@@ -153,7 +153,8 @@ impl Controller for Altered {
             return self.inner.on_report(now, &report);
         };
         let packets: Vec<PacketResult> = report.packets.iter().map(|packet| self.heard(packet)).collect();
-        let report = PacketsReport { packets: &packets, clock_step: report.clock_step };
+        let report =
+            PacketsReport { packets: &packets, clock_step: report.clock_step, ambiguous: report.ambiguous };
         let now = self.heard_at(now, &packets);
         let update = self.inner.on_report(now, &Report::Packets(report));
         self.answer(update)

@@ -410,7 +410,8 @@ impl State {
             self.pipe.delivered(packet.sequence);
         }
         self.ack_vector.reported(&self.last);
-        let report = PacketsReport { packets: &self.last, clock_step: TimeDelta::from_micros(977) };
+        let report =
+            PacketsReport { packets: &self.last, clock_step: TimeDelta::from_micros(977), ambiguous: false };
         controller.on_report(self.now, &Report::Packets(report))
     }
 
@@ -430,7 +431,7 @@ impl State {
             PacketResult { stream, sequence, size, sent, status: status(script, Time::from_nanos(77)) }
         };
         let packets: Vec<_> = (0..script.small(8)).map(|_| packet(script, self.next)).collect();
-        let report = PacketsReport { packets: &packets, clock_step: script.span() };
+        let report = PacketsReport { packets: &packets, clock_step: script.span(), ambiguous: false };
         let update = controller.on_report(self.now, &Report::Packets(report));
         let after = controller.snapshot().in_flight;
         if before == after { Ok(update) } else { Err(format!("never sent, yet {before:?} became {after:?}")) }

@@ -193,7 +193,8 @@ impl Flow {
             sent: segment.at,
             status,
         }];
-        let report = PacketsReport { packets: &packets, clock_step: TimeDelta::from_nanos(1) };
+        let report =
+            PacketsReport { packets: &packets, clock_step: TimeDelta::from_nanos(1), ambiguous: false };
         let update = self.controller.on_report(now, &Report::Packets(report));
         self.apply(update);
         self.judge(now, order);

@@ -366,7 +366,8 @@ impl Flow {
             self.model.reported(&packets);
             let update = self.controller.on_send_queue(now, &self.queue_state(now));
             self.apply(now, update);
-            let report = PacketsReport { packets: &packets, clock_step: TimeDelta::from_nanos(1) };
+            let report =
+                PacketsReport { packets: &packets, clock_step: TimeDelta::from_nanos(1), ambiguous: false };
             let update = self.controller.on_report(now, &Report::Packets(report));
             self.apply(now, update);
             self.hash_state();

@@ -285,7 +285,7 @@ impl<'a> Run<'a> {
             let update = match event {
                 Told::Delivered(packet) => {
                     let clock_step = TimeDelta::from_nanos(1);
-                    let report = PacketsReport { packets: &[packet], clock_step };
+                    let report = PacketsReport { packets: &[packet], clock_step, ambiguous: false };
                     self.controller.on_report(self.now, &Report::Packets(report))
                 }
                 Told::Recovery(recovery) => self.controller.on_recovery(self.now, recovery),

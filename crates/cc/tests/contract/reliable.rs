@@ -143,6 +143,7 @@ pub fn tell(controller: &mut dyn Controller, told: &[Told]) -> Vec<Recovery> {
                 let report = PacketsReport {
                     packets: std::slice::from_ref(packet),
                     clock_step: TimeDelta::from_nanos(1),
+                    ambiguous: false,
                 };
                 controller.on_report(Time::ZERO, &Report::Packets(report))
             }

@@ -215,7 +215,8 @@ impl<C: Controller> RtpSender<C> {
             self.complete(block, entries);
         }
         if !self.results.is_empty() {
-            let report = PacketsReport { packets: &self.results, clock_step: self.clock_step };
+            let report =
+                PacketsReport { packets: &self.results, clock_step: self.clock_step, ambiguous: false };
             let update = self.controller.on_report(now, &Report::Packets(report));
             self.apply(now, update);
         }

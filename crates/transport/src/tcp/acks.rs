@@ -15,8 +15,10 @@ struct AckSummary {
     delivered: Bytes,
     /// The part of these bytes that had been declared lost.
     found: Bytes,
-    /// Time of sending of the oldest packet among them that was sent only once.
+    /// Time of sending of the oldest packet among them.
     sent: Option<Time>,
+    /// Whether one of them was sent again, or came before a hole was filled and is told only now.
+    ambiguous: bool,
     /// Whether the first missing byte moved.
     advanced: bool,
     /// Whether a SACK block brought news.
@@ -113,6 +115,7 @@ impl<C: Controller> TcpSender<C> {
         if self.config.recovery == RecoveryKind::Sack && !segment.sack.is_empty() {
             self.take_blocks(now, segment, offset, &mut acked);
         }
+        acked.ambiguous |= acked.advanced && self.counts_all() && self.progress.duplicates > 0;
         self.measure(now, &acked);
         self.answer_marks(segment, &acked);
         self.report(now, &acked);
@@ -158,9 +161,8 @@ impl<C: Controller> TcpSender<C> {
             State::InFlight | State::Resent => {}
         }
         acked.delivered += sent.size();
-        if !sent.resent {
-            acked.sent = Some(acked.sent.map_or(sent.at, |other| other.min(sent.at)));
-        }
+        acked.ambiguous |= sent.resent;
+        acked.sent = Some(acked.sent.map_or(sent.at, |other| other.min(sent.at)));
         let status = Status::Received { arrived: None, ecn: self.config.ect };
         self.results.push(PacketResult {
             stream: StreamId(0),
@@ -248,18 +250,21 @@ impl<C: Controller> TcpSender<C> {
         }
     }
 
-    /// A round trip for the timer.
+    /// A round trip for the timer, unless nobody knows which segment was answered when (RFC 6298 section 3).
     #[inline(always)]
     fn measure(&mut self, now: Time, acked: &AckSummary) {
         if !self.config.one_sample {
-            if let Some(sent) = acked.sent {
+            if let Some(sent) = acked.sent.filter(|_| !acked.ambiguous) {
                 self.rto.sample(now - sent);
             }
         } else if let Some((number, sent)) = self.timed
             && number < self.board.first
         {
-            self.rto.sample(now - sent);
             self.timed = None;
+            // The timed segment may have waited behind a hole.
+            if !acked.ambiguous && self.progress.duplicates == 0 {
+                self.rto.sample(now - sent);
+            }
         }
     }
 
@@ -291,7 +296,11 @@ impl<C: Controller> TcpSender<C> {
         if self.results.is_empty() {
             return;
         }
-        let report = PacketsReport { packets: &self.results, clock_step: TimeDelta::from_nanos(1) };
+        let report = PacketsReport {
+            packets: &self.results,
+            clock_step: TimeDelta::from_nanos(1),
+            ambiguous: acked.ambiguous,
+        };
         let update = self.controller.on_report(now, &Report::Packets(report));
         self.apply(now, update);
     }

@@ -1,9 +1,9 @@
 //! Losses, and how many round trips each way of recovery takes to repair them.
 
 use crate::net::{Action, Net, at, ms};
-use paceline_cc::Recovery;
+use paceline_cc::{Controller, Recovery};
 use paceline_transport::tcp::{EcnEcho, Flags, RecoveryKind, Segment, TcpConfig, TcpReceiver};
-use paceline_transport::{PathFacts, ReceivingEnd};
+use paceline_transport::{PathFacts, ReceivingEnd, SendingEnd};
 use paceline_units::{Bytes, Ecn};
 
 pub fn config(recovery: RecoveryKind) -> TcpConfig {
@@ -119,6 +119,40 @@ fn a_round_trip_of_a_segment_sent_twice_is_not_measured() {
     // first, the timer would be off for the next segments; nothing else is ever sent again.
     assert_eq!((net.received, net.sender.counters().timeouts), (96_000, 1));
     assert!(net.receiver.duplicates() >= 1, "the late copy");
+}
+
+/// RFC 6298 section 3. Every round trip of this network takes 100 ms, whatever waits behind a hole meanwhile.
+#[test]
+fn what_waited_behind_a_hole_is_not_measured() {
+    for kind in KINDS {
+        for one_sample in [false, true] {
+            let config = TcpConfig { one_sample, min_rto: ms(1), ..config(kind) };
+            let mut net = Net::new(&config, None).losing(&[40, 44, 48, 70, 95]).started();
+            net.run(at(2000));
+            let counters = net.sender.counters();
+            assert!(counters.retransmissions >= 5, "{kind:?}: {counters:?}");
+            let srtt = net.sender.controller().snapshot().srtt;
+            assert_eq!(srtt, Some(ms(100)), "{kind:?}, {one_sample}");
+            // The timer's own estimate: 100 ms, and a variation that began at 50 ms.
+            let (due, _) = net.sender.next_timeout().expect("something is under way");
+            assert!(due <= net.now + ms(300), "{kind:?}, {one_sample}: {:?} from now", due - net.now);
+        }
+    }
+}
+
+/// A segment that is overtaken by two is no loss, and they have waited for it: of the three none is measured.
+#[test]
+fn what_waited_for_a_late_segment_is_not_measured() {
+    for kind in KINDS {
+        let mut net = Net::new(&TcpConfig { initial_window: 3, ..config(kind) }, Some(3 * 960));
+        net.data_rule = Box::new(|n, _| if n == 0 { Action::Late(ms(60)) } else { Action::Arrives });
+        let mut net = net.started();
+        net.run(at(1000));
+        assert_eq!((net.received, net.sender.counters().retransmissions), (3 * 960, 0), "{kind:?}");
+        let srtt = net.sender.controller().snapshot().srtt;
+        let told_apart = kind == RecoveryKind::Sack;
+        assert_eq!(srtt.is_some(), told_apart, "{kind:?}: {srtt:?}");
+    }
 }
 
 #[test]

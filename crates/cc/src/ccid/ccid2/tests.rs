@@ -70,7 +70,8 @@ impl Sender {
             status: Status::Received { arrived: None, ecn: *ecn },
         };
         let packets: Vec<_> = packets.iter().map(result).collect();
-        let report = PacketsReport { packets: &packets, clock_step: TimeDelta::from_nanos(1) };
+        let report =
+            PacketsReport { packets: &packets, clock_step: TimeDelta::from_nanos(1), ambiguous: false };
         self.last = self.ccid2.on_report(ms(self.now), &Report::Packets(report));
     }
 

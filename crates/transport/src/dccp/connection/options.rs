@@ -272,7 +272,7 @@ impl<F: Ccids> Connection<F> {
         }
         let packets = self.sent.results.as_slice();
         if let (Some(sender), false) = (&mut self.sender, packets.is_empty()) {
-            let report = PacketsReport { packets, clock_step: TimeDelta::ZERO };
+            let report = PacketsReport { packets, clock_step: TimeDelta::ZERO, ambiguous: false };
             let update = sender.on_report(now, &Report::Packets(report));
             self.apply(now, update);
         }
