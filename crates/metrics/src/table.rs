@@ -83,6 +83,16 @@ figures! {
             column Level = Cell::Sender(|sample| sample.shared(|share| share.desired));
         coupled_priority "priority" ["", SENDER] "Weight by which the flow shares (RFC 8699: P).",
             column Level = Cell::Sender(|sample| sample.share.map(|share| share.priority.weight()));
+        delay_skewness "skewness of delays" ["", SENDER] "Whether delays lie above their mean (-1) or below it (1), of flows whose host looks for shared bottlenecks (RFC 8382: skew_est); absent, like the following, before the first summary.",
+            column Level = Cell::Sender(|sample| sample.delays.map(|delays| delays.skewness));
+        delay_variability_ms "variability of delays" ["ms", SENDER] "Mean absolute deviation of delays (RFC 8382: var_est).",
+            column Level = Cell::Sender(|sample| sample.delays.map(|delays| delays.variability.as_millis_f64()));
+        delay_frequency "frequency of delays" ["ratio", SENDER] "Significant crossings of the mean delay for each interval (RFC 8382: freq_est).",
+            column Level = Cell::Sender(|sample| sample.delays.map(|delays| delays.frequency));
+        delay_loss "loss beside delays" ["ratio", SENDER] "Part of the packets that was lost, as the summary of delays has it (RFC 8382: pkt_loss).",
+            column Level = Cell::Sender(|sample| sample.delays.map(|delays| delays.loss));
+        delay_bottleneck "bottleneck" ["", SENDER] "1 while the flow is held to pass a bottleneck, else 0 (RFC 8382 section 3.3.1, step 1).",
+            column Level = Cell::Sender(|sample| sample.delays.map(|delays| f64::from(u8::from(delays.bottleneck))));
         ce_ratio "CE-marked" ["ratio", ARRIVALS] "Of the packets that arrived, those marked CE.",
             column Share = Cell::Receiver(|sample| ratio(sample.sums.ce as f64, sample.sums.packets as f64)),
             summary Share: Option<f64> = |flow| ratio(flow.receiver.ce as f64, flow.receiver.packets as f64), shown 10;

@@ -17,6 +17,7 @@ pub fn registry_json() -> PyResult<String> {
         "noises": registry::noises(),
         "playouts": registry::playouts(),
         "couplings": registry::couplings(),
+        "detections": registry::detections(),
         "transports": registry::transports(),
     });
     serde_json::to_string(&all).map_err(|error| PyRuntimeError::new_err(error.to_string()))

@@ -28,6 +28,7 @@ fn tables(wanted: &str) -> Result<String, String> {
         "marks" => registry::marks(),
         "losses" => registry::losses(),
         "noises" => registry::noises(),
+        "detections" => registry::detections(),
         "playouts" => registry::playouts(),
         "sources" => registry::sources(),
         "tables" => registry::tables(),

@@ -255,6 +255,7 @@ impl Builder<'_> {
                 feedback: flow.feedback,
                 playout: flow.playout,
                 receiver_half: AnyController::receiver_half(&flow.controller.params),
+                detection: self.scenario.detection_of(&flow.name).cloned(),
             }),
             Transport::Dccp => {
                 let spec = flow.dccp.unwrap_or_default();

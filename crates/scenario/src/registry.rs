@@ -4,6 +4,7 @@ use crate::rate::{MmwaveSpec, TraceSpec};
 use crate::schema::{LimitKeys, keys};
 use crate::source::{FrameGenerator, SourceSpec};
 use crate::spec::DccpSpec;
+use paceline_cc::shared_bottleneck;
 use paceline_cc::{ControllerParams, CouplingParams};
 use paceline_link::trace::{TraceFormat, TraceOptions};
 use paceline_link::{LossConfig, MarkConfig, NoiseConfig, QueueConfig, QueueLimit};
@@ -231,6 +232,12 @@ pub fn transports() -> Listing {
         listed("dccp", "A DCCP connection", &DccpSpec::default()),
         listed("feedback", "Reports over RTP and controlled datagrams", &FeedbackConfig::default()),
     ]
+}
+
+/// How flows of a coupling are told to share a bottleneck: its table `detection`.
+pub fn detections() -> Listing {
+    let usual = shared_bottleneck::Params::default();
+    vec![listed("detection", "Detection of shared bottlenecks (RFC 8382)", &usual)]
 }
 
 /// The queue disciplines.

@@ -2,6 +2,7 @@
 
 use crate::rate::RateSpec;
 use crate::source::SourceSpec;
+use paceline_cc::shared_bottleneck;
 use paceline_cc::{ControllerParams, CouplingParams, Priority, Steers};
 use paceline_link::{LossConfig, MarkConfig, NoiseConfig, QueueConfig};
 use paceline_media::PlayoutConfig;
@@ -38,6 +39,13 @@ impl Scenario {
     pub fn link_index(&self, name: &str) -> Option<usize> {
         self.links.iter().position(|link| link.name == name)
     }
+
+    /// How shared bottlenecks of the flow called `name` are detected, if they are.
+    pub fn detection_of(&self, name: &str) -> Option<&shared_bottleneck::Params> {
+        let has = |flow: &usize| self.flows[*flow].name == name;
+        let coupling = self.couplings.iter().find(|coupling| coupling.groups.iter().flatten().any(has));
+        coupling?.detection.as_ref()
+    }
 }
 
 /// Flows of one host that share their rates.
@@ -51,6 +59,8 @@ pub struct CouplingSpec {
     pub profile: String,
     /// The groups, each of flows by their numbers; no flow is in two.
     pub groups: Vec<Vec<usize>>,
+    /// How it is found out which of its flows share a bottleneck; without, the groups are fixed. With, there is one group.
+    pub detection: Option<shared_bottleneck::Params>,
 }
 
 impl CouplingSpec {
@@ -75,7 +85,14 @@ impl CouplingSpec {
                 priority: step.priority,
             }));
         }
-        (numbers, Exchange::new(&self.params, &members, steps))
+        let exchange = match &self.detection {
+            None => Exchange::new(&self.params, &members, steps),
+            Some(detection) => {
+                let priorities: Vec<Priority> = members.iter().map(|&(_, priority)| priority).collect();
+                Exchange::detecting(&self.params, detection, &priorities, steps)
+            }
+        };
+        (numbers, exchange)
     }
 }
 

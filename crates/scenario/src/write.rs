@@ -202,6 +202,9 @@ fn coupling_table(coupling: &CouplingSpec, flows: &[FlowSpec]) -> Table {
     let names = |group: &Vec<usize>| list(group.iter().map(|&flow| flows[flow].name.as_str()));
     put(&mut table, "groups", list(coupling.groups.iter().map(names)));
     params::write(&mut table, &coupling.params);
+    if let Some(detection) = &coupling.detection {
+        put(&mut table, "detection", Inline::default().with_all(detection));
+    }
     table
 }
 

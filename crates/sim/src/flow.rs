@@ -4,6 +4,7 @@ use crate::edge::Edge;
 use crate::ends::{Dccp, Ends, Rtp, Tcp, Transfers, Travels, Udp};
 use crate::net::Net;
 use crate::packet::{Content, Packet, PacketPool};
+use paceline_cc::shared_bottleneck::DelaySummary;
 use paceline_cc::{Assigned, Controller};
 use paceline_metrics::{FlowRecorder, ReceivedPacket, Tick, Ticker};
 use paceline_transport::{Coupled, PathFacts, Plan, Planned, Reason, ReceivingEnd, SendingEnd, Transmit};
@@ -375,6 +376,11 @@ impl AnyFlow {
     /// Smoothed round-trip time; absent before the first sample.
     pub fn srtt(&self) -> Option<TimeDelta> {
         each!(self, flow => flow.sender.end().controller().snapshot().srtt)
+    }
+
+    /// The newest summary of the delays of its packets.
+    pub fn delay_summary(&self) -> Option<&DelaySummary> {
+        each!(self, flow => flow.sender.end().delay_summary())
     }
 
     /// Coupling replaces what the controller steers by; what may leave now leaves.

@@ -4,6 +4,7 @@ use crate::edge::Edge;
 use crate::flow::AnyFlow;
 use crate::net::Net;
 use paceline_cc::Assigned;
+use paceline_cc::shared_bottleneck::DelaySummary;
 use paceline_metrics::Tick;
 use paceline_transport::{CoupledEnds, Exchange};
 use paceline_units::{Bitrate, Time, TimeDelta};
@@ -128,6 +129,10 @@ impl CoupledEnds for HostEnds<'_> {
 
     fn srtt(&self, place: usize) -> Option<TimeDelta> {
         self.flow(place).srtt()
+    }
+
+    fn delay_summary(&self, place: usize) -> Option<DelaySummary> {
+        self.flow(place).delay_summary().copied()
     }
 
     fn assign(&mut self, now: Time, place: usize, assigned: Assigned) {

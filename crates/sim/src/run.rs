@@ -205,9 +205,13 @@ fn flow(parts: &FlowParts, wiring: FlowWiring) -> AnyFlow {
     match &parts.ends {
         EndsParts::Rtp(rtp) => {
             let streams = rtp.streams.len() as u8;
-            let sender = RtpSender::new(controller, &rtp.sender, rtp.streams.clone());
+            let mut sender = RtpSender::new(controller, &rtp.sender, rtp.streams.clone());
             let half = rtp.receiver_half.clone();
-            let receiver = RtpReceiver::with_half(rtp.feedback, streams, rtp.playout, half);
+            let mut receiver = RtpReceiver::with_half(rtp.feedback, streams, rtp.playout, half);
+            if let Some(detection) = &rtp.detection {
+                sender.summarise_delays(detection);
+                receiver.summarise_delays(detection);
+            }
             AnyFlow::Rtp(Flow::new(sender, receiver, plan, wiring))
         }
         EndsParts::Tcp { config, source } => {

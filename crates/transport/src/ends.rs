@@ -3,6 +3,7 @@
 //! A driver calls `start`, then hands in packets and timeouts; after each call it polls `poll_transmit` until there is
 //! nothing, and asks `next_timeout` when to come back. Nothing here reads a clock.
 
+use paceline_cc::shared_bottleneck::DelaySummary;
 use paceline_cc::{Assigned, Controller, Limits, Snapshot, StreamId, TimeoutReason, Verb};
 use paceline_media::{DisplayedFrame, PlayoutCounters};
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
@@ -126,6 +127,11 @@ pub trait SendingEnd {
 
     /// The controller, to look at.
     fn controller(&self) -> &Self::Controller;
+
+    /// The newest summary of the delays of its packets; absent where nobody asked for one, or none is there yet.
+    fn delay_summary(&self) -> Option<&DelaySummary> {
+        None
+    }
 
     /// The figures of the whole end; those of its controller unless it has several.
     fn snapshot(&self) -> Snapshot {

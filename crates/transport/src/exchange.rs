@@ -1,5 +1,6 @@
 //! The flows of one host and the groups in which they share, executed by the same code in every world.
 
+use paceline_cc::shared_bottleneck::{BottleneckGroups, DelaySummary, Params};
 use paceline_cc::{
     AnyCoupling, Assigned, Assignment, Coupling, CouplingParams, FlowId, FlowUpdate, Priority,
 };
@@ -16,6 +17,11 @@ pub trait CoupledEnds {
 
     /// Smoothed round-trip time of a flow; absent before the first sample.
     fn srtt(&self, flow: usize) -> Option<TimeDelta>;
+
+    /// The newest summary of a flow's delays; absent while there is none.
+    fn delay_summary(&self, _flow: usize) -> Option<DelaySummary> {
+        None
+    }
 
     /// Replaces what the controller of a flow steers by, and lets the flow send what it may now.
     fn assign(&mut self, now: Time, flow: usize, assigned: Assigned);
@@ -72,6 +78,49 @@ pub struct PriorityStep {
     pub priority: Priority,
 }
 
+/// Finds out once an interval which flows share a bottleneck (RFC 8382).
+#[derive(Clone, Debug)]
+struct Detection {
+    groups: BottleneckGroups,
+    /// Time between decisions, and when the next one is.
+    interval: TimeDelta,
+    next: Time,
+    /// Decisions without a new summary after which a flow is forgotten: its last one is of older delays alone.
+    forget: u64,
+    /// Of each flow how many intervals its newest summary is of, and the decisions since it came.
+    known: Vec<(u64, u64)>,
+}
+
+impl Detection {
+    fn new(params: &Params, flows: usize) -> Detection {
+        Detection {
+            groups: BottleneckGroups::new(params),
+            interval: params.interval,
+            next: Time::ZERO + params.interval,
+            forget: params.n,
+            known: vec![(0, 0); flows],
+        }
+    }
+
+    /// Decides by the newest summaries, and answers for each flow that has one the lowest flow of its group.
+    fn decide(&mut self, now: Time, ends: &impl CoupledEnds) -> Vec<(FlowId, FlowId)> {
+        let late = now.saturating_since(self.next).as_nanos() / self.interval.as_nanos().max(1);
+        self.next += self.interval * (late + 1);
+        for (flow, (intervals, age)) in self.known.iter_mut().enumerate() {
+            let id = FlowId(flow as u32);
+            match ends.delay_summary(flow).filter(|summary| summary.intervals != *intervals) {
+                Some(summary) => {
+                    (*intervals, *age) = (summary.intervals, 0);
+                    self.groups.on_summary(id, &summary);
+                }
+                None if *age == self.forget => self.groups.remove(id),
+                None => *age += 1,
+            }
+        }
+        self.groups.decide()
+    }
+}
+
 /// The groups of a host's flows.
 ///
 /// Whoever drives the flows calls [`Exchange::after_event`] after each event at one of them. What follows for the others
@@ -84,6 +133,8 @@ pub struct Exchange {
     steps: Vec<PriorityStep>,
     /// Assignments that are being carried out.
     assignments: Vec<Assignment>,
+    /// Decides on the groups, where they are not fixed.
+    detection: Option<Box<Detection>>,
 }
 
 impl Exchange {
@@ -107,16 +158,32 @@ impl Exchange {
             flows: flows.iter().map(flow).collect(),
             steps,
             assignments: Vec::new(),
+            detection: None,
         }
     }
 
-    /// When the next priority changes.
-    #[inline]
-    pub fn next_timeout(&self) -> Option<Time> {
-        self.steps.last().map(|step| step.at)
+    /// An exchange of flows with these priorities, whose groups follow from the delays of their packets. Until they are
+    /// known, each flow is a group by itself.
+    pub fn detecting(
+        params: &CouplingParams,
+        detection: &Params,
+        priorities: &[Priority],
+        steps: Vec<PriorityStep>,
+    ) -> Exchange {
+        let flows: Vec<_> = priorities.iter().copied().enumerate().collect();
+        let detection = Some(Box::new(Detection::new(detection, flows.len())));
+        Exchange { detection, ..Exchange::new(params, &flows, steps) }
     }
 
-    /// Changes the priorities that are due.
+    /// When the next priority changes, or groups are decided on.
+    #[inline]
+    pub fn next_timeout(&self) -> Option<Time> {
+        let step = self.steps.last().map(|step| step.at);
+        let decision = self.detection.as_ref().map(|detection| detection.next);
+        step.into_iter().chain(decision).min()
+    }
+
+    /// Changes the priorities that are due, and then the groups.
     pub fn handle_timeout(&mut self, now: Time, ends: &mut impl CoupledEnds) {
         while let Some(&step) = self.steps.last().filter(|step| step.at <= now) {
             self.steps.pop();
@@ -124,6 +191,20 @@ impl Exchange {
             if let Some(own) = ends.share(step.flow) {
                 self.tell(now, step.flow, own, ends);
             }
+        }
+        self.decide(now, ends);
+    }
+
+    fn decide(&mut self, now: Time, ends: &mut impl CoupledEnds) {
+        let Some(detection) = self.detection.as_mut().filter(|detection| detection.next <= now) else {
+            return;
+        };
+        let mut groups: Vec<usize> = (0..self.flows.len()).collect();
+        for (FlowId(flow), FlowId(lowest)) in detection.decide(now, ends) {
+            groups[flow as usize] = lowest as usize;
+        }
+        for (flow, group) in groups.into_iter().enumerate() {
+            self.regroup(now, flow, group, ends);
         }
     }
 

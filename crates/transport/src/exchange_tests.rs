@@ -8,6 +8,7 @@ struct Ends {
     shares: Vec<Option<Assigned>>,
     desired: Vec<Option<Bitrate>>,
     srtt: Vec<Option<TimeDelta>>,
+    delays: Vec<Option<DelaySummary>>,
     /// The lowest rate that a controller goes down to, in bit/s.
     floor: u64,
     assigned: Vec<(usize, Assigned)>,
@@ -23,6 +24,7 @@ impl Ends {
             shares: vec![None; count],
             desired: vec![None; count],
             srtt: vec![Some(TimeDelta::from_millis(50)); count],
+            delays: vec![None; count],
             floor: 0,
             assigned: Vec::new(),
         }
@@ -57,6 +59,10 @@ impl CoupledEnds for Ends {
 
     fn srtt(&self, flow: usize) -> Option<TimeDelta> {
         self.srtt[flow]
+    }
+
+    fn delay_summary(&self, flow: usize) -> Option<DelaySummary> {
+        self.delays[flow]
     }
 
     fn assign(&mut self, _now: Time, flow: usize, assigned: Assigned) {
@@ -195,4 +201,63 @@ fn a_flow_that_changes_its_group_leaves_one_and_joins_the_other() {
     assert_eq!((exchange.group(0).members().len(), exchange.group(1).members().len()), (1, 2));
     ends.compute(&mut exchange, 2, 2, Some(3000));
     assert_eq!(ends.rates(), [1000, 2000, 2000]);
+}
+
+/// What flows over one bottleneck and flows over another look like after so many intervals.
+fn delays(intervals: u64, frequency: f64) -> Option<DelaySummary> {
+    let variability = TimeDelta::from_millis(10);
+    Some(DelaySummary { intervals, skewness: -0.3, variability, frequency, loss: 0.0, bottleneck: true })
+}
+
+/// Decides once an interval of 350 ms until `to`, with a new summary of each flow that has a frequency.
+fn decide(exchange: &mut Exchange, ends: &mut Ends, to: u64, frequencies: &[Option<f64>]) -> Vec<usize> {
+    while let Some(at) = exchange.next_timeout().filter(|at| *at <= ms(to * 350)) {
+        let intervals = (at - Time::ZERO).as_nanos() as u64 / 350_000_000;
+        for (flow, frequency) in frequencies.iter().enumerate() {
+            if let Some(frequency) = frequency {
+                ends.delays[flow] = delays(intervals, *frequency);
+            }
+        }
+        exchange.handle_timeout(at, ends);
+    }
+    exchange.flows.iter().map(|flow| flow.group).collect()
+}
+
+#[test]
+fn flows_share_while_their_delays_look_alike() {
+    let params = CouplingParams::of("active").expect("known");
+    let mut ends = Ends::new(3);
+    let mut exchange = Exchange::detecting(&params, &Params::default(), &[Priority::ONE; 3], vec![]);
+    for (flow, rate) in [1000, 2000, 6000].into_iter().enumerate() {
+        ends.compute(&mut exchange, 0, flow, Some(rate));
+    }
+    let alike = [Some(0.3), Some(0.6), Some(0.32)];
+    // 2M intervals until they may be compared, the 60th of which is seen at its end; nine of ten decisions must agree.
+    assert_eq!(decide(&mut exchange, &mut ends, 67, &alike), [0, 1, 2]);
+    assert!(ends.assigned.is_empty(), "each is a group by itself");
+    assert_eq!(decide(&mut exchange, &mut ends, 68, &alike), [0, 1, 0]);
+    ends.compute(&mut exchange, 68 * 350, 0, Some(2000));
+    assert_eq!(ends.rates(), [4000, 2000, 4000], "the first and the last share");
+    let other = [Some(0.6), Some(0.6), Some(0.32)];
+    assert_eq!(decide(&mut exchange, &mut ends, 69, &other), [0, 1, 0], "one of ten is forgiven");
+    assert_eq!(decide(&mut exchange, &mut ends, 70, &other), [0, 1, 2]);
+    assert_eq!(
+        decide(&mut exchange, &mut ends, 80, &other),
+        [0, 0, 2],
+        "and then found together with the second"
+    );
+}
+
+#[test]
+fn flows_of_which_nothing_is_heard_are_by_themselves_again() {
+    let params = CouplingParams::of("active").expect("known");
+    let (mut ends, detection) = (Ends::new(2), Params::default());
+    let mut exchange = Exchange::detecting(&params, &detection, &[Priority::ONE; 2], vec![]);
+    assert_eq!(decide(&mut exchange, &mut ends, 80, &[Some(0.3), Some(0.3)]), [0, 0]);
+    let silent = [Some(0.3), None];
+    assert_eq!(decide(&mut exchange, &mut ends, 80 + detection.n, &silent), [0, 0]);
+    assert_eq!(decide(&mut exchange, &mut ends, 81 + detection.n, &silent), [0, 1]);
+    // A leap of time is one decision, however long.
+    exchange.handle_timeout(Time::from_nanos(u64::MAX / 4), &mut ends);
+    assert!(exchange.next_timeout().is_some_and(|next| next > Time::from_nanos(u64::MAX / 4)));
 }

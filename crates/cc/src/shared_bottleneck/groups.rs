@@ -66,8 +66,11 @@ impl BottleneckGroups {
         BottleneckGroups { params: params.clone(), summaries: Vec::new(), pairs: Vec::new() }
     }
 
-    /// A flow's newest summary, which enters it.
+    /// A flow's newest summary, which enters it. One that cannot be ([`DelaySummary::is_possible`]) changes nothing.
     pub fn on_summary(&mut self, flow: FlowId, summary: &DelaySummary) {
+        if !summary.is_possible() {
+            return;
+        }
         match self.summaries.binary_search_by_key(&flow, |(known, _)| *known) {
             Ok(place) => self.summaries[place].1 = *summary,
             Err(place) => {
@@ -91,14 +94,16 @@ impl BottleneckGroups {
     /// Decides anew, once an interval, and answers for each flow the lowest flow of its group: itself if it is alone.
     pub fn decide(&mut self) -> Vec<(FlowId, FlowId)> {
         let groups = group(&self.params, &self.summaries);
-        let labels: Vec<(FlowId, FlowId)> = groups
+        let mut labels: Vec<(FlowId, FlowId)> = groups
             .iter()
             .flat_map(|group| {
                 let lowest = group.iter().copied().min().unwrap_or(FlowId(0));
                 group.iter().map(move |&flow| (flow, lowest))
             })
             .collect();
-        let label = |flow| labels.iter().find(|(known, _)| *known == flow).map(|(_, lowest)| *lowest);
+        labels.sort_unstable();
+        let place = |flow| labels.binary_search_by_key(&flow, |(known, _)| *known).ok();
+        let label = |flow| place(flow).map(|place| labels[place].1);
         for pair in &mut self.pairs {
             let (one, other) = (label(pair.flows.0), label(pair.flows.1));
             pair.together = (pair.together << 1) | u64::from(one.is_some() && one == other);
@@ -119,11 +124,14 @@ impl BottleneckGroups {
         let mut groups: Vec<(FlowId, FlowId)> =
             self.summaries.iter().map(|&(flow, _)| (flow, flow)).collect();
         let find = |groups: &[(FlowId, FlowId)], flow| {
-            groups.iter().find(|(known, _)| *known == flow).map_or(flow, |(_, lowest)| *lowest)
+            groups.binary_search_by_key(&flow, |(known, _)| *known).map_or(flow, |place| groups[place].1)
         };
         for pair in self.pairs.iter().filter(|pair| self.is_stable(pair)) {
             let (one, other) = (find(&groups, pair.flows.0), find(&groups, pair.flows.1));
             let (low, high) = (one.min(other), one.max(other));
+            if low == high {
+                continue;
+            }
             groups.iter_mut().filter(|(_, lowest)| *lowest == high).for_each(|(_, lowest)| *lowest = low);
         }
         groups

@@ -13,9 +13,20 @@ paceline_units::names! {
     }
 }
 
+paceline_units::names! {
+    /// Which end summarises a flow's delays (RFC 8382 section 3.1); the sending host groups the flows in either case.
+    pub enum SummaryEnd {
+        /// The receiver, which sends its summary once an interval: scenario 2.
+        Receiver = "receiver",
+        /// The sender, from the arrival times in RFC 8888's reports: scenario 1.
+        Sender = "sender",
+    }
+}
+
 paceline_units::params! {
     /// Every constant of shared-bottleneck detection.
     pub struct Params {
+        at: SummaryEnd = SummaryEnd::Receiver, "RFC 8382 3.1", "Which end summarises the delays: the receiver by its own clock, or the sender from RFC 8888's reports";
         interval("T"): TimeDelta = TimeDelta::from_millis(350), in 0.01, 60.0, "RFC 8382 2.2: T", "Time over which delays are averaged";
         n("N"): u64 = 50, in 2.0, 1000.0, "RFC 8382 2.2: N", "Intervals of which mean crossings and losses are counted";
         m("M"): u64 = 30, in 2.0, 1000.0, "RFC 8382 2.2: M", "Intervals in skewness, variability and the mean delay";

@@ -21,6 +21,16 @@ pub struct DelaySummary {
     pub bottleneck: bool,
 }
 
+impl DelaySummary {
+    /// Whether delays can look like this: every figure is a number within its range. What a peer sends may be anything.
+    pub fn is_possible(&self) -> bool {
+        (-1.0..=1.0).contains(&self.skewness)
+            && (0.0..=1.0).contains(&self.frequency)
+            && (0.0..=1.0).contains(&self.loss)
+            && !self.variability.is_negative()
+    }
+}
+
 /// One interval of the last M.
 #[derive(Clone, Copy, Debug, Default)]
 struct Interval {
@@ -133,7 +143,7 @@ impl DelayStatistics {
         let mean = (self.samples > 0).then(|| self.sum / self.samples as f64);
         self.intervals.push_front(Interval { mean, ..self.now });
         self.intervals.truncate(self.params.m as usize);
-        self.long.push_front((false, self.lost, self.lost + self.samples));
+        self.long.push_front((false, self.lost, self.lost.saturating_add(self.samples)));
         self.long.truncate(self.params.n as usize);
         self.summary.intervals += 1;
         self.summary.skewness = self.skewness();

@@ -275,6 +275,37 @@ fn parameters_that_contradict_each_other_are_refused() {
     assert_eq!(Params::default().check(), Ok(()));
 }
 
+#[test]
+fn more_losses_than_can_be_counted_are_all() {
+    let mut statistics = DelayStatistics::new(&small(3));
+    statistics.on_lost(u64::MAX);
+    feed(&mut statistics, &[10.0]);
+    assert_eq!(statistics.summary().loss, 1.0);
+}
+
+#[test]
+fn summaries_that_cannot_be_change_nothing() {
+    let like = summary(0.4, 10.0, -0.2, 0.0);
+    let wrong = [
+        DelaySummary { skewness: f64::NAN, ..like },
+        DelaySummary { skewness: -1.1, ..like },
+        DelaySummary { frequency: f64::INFINITY, ..like },
+        DelaySummary { frequency: f64::NAN, ..like },
+        DelaySummary { loss: -0.1, ..like },
+        DelaySummary { loss: f64::NAN, ..like },
+        DelaySummary { variability: ms(-1.0), ..like },
+    ];
+    for wrong in wrong {
+        let mut groups = BottleneckGroups::new(&Params { decisions: 1, ..Params::default() });
+        groups.on_summary(FlowId(1), &like);
+        groups.on_summary(FlowId(2), &wrong);
+        assert_eq!(groups.decide(), [(FlowId(1), FlowId(1))], "{wrong:?} is no flow");
+        groups.on_summary(FlowId(2), &like);
+        groups.on_summary(FlowId(2), &wrong);
+        assert_eq!(groups.decide()[1], (FlowId(2), FlowId(1)), "{wrong:?} replaces nothing");
+    }
+}
+
 proptest! {
     #[test]
     fn figures_stay_in_their_ranges_whatever_comes(

@@ -7,6 +7,7 @@ use super::rows::Rows;
 use crate::figure::Cell;
 use crate::histogram::Histogram;
 use crate::table::FlowSummary;
+use paceline_cc::shared_bottleneck::DelaySummary;
 use paceline_cc::{Controller, Snapshot, StreamId};
 use paceline_transport::{CoupledShare, FrameCounters, SendingEnd};
 use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
@@ -36,6 +37,8 @@ pub(crate) struct SenderSample {
     /// Group of flows that it shares in, counted from 0, and by what.
     pub(crate) group: Option<usize>,
     pub(crate) share: Option<CoupledShare>,
+    /// What is known of the delays of the flow's packets.
+    pub(crate) delays: Option<DelaySummary>,
 }
 
 impl SenderSample {
@@ -182,6 +185,7 @@ impl SenderHalf {
                 frame: sender.newest_frame(stream).filter(|_| shows),
                 group: self.coupling.group().filter(|_| shows),
                 share: self.coupling.share().filter(|_| shows),
+                delays: sender.delay_summary().copied().filter(|_| shows),
             };
             let states = self.recorded.iter().map(|place| self.states.get(*place).copied().flatten());
             self.rows.push(at, stream.0, columns().map(|cell| cell(&sample)).chain(states));

@@ -2,7 +2,7 @@
 
 use crate::ccids::FlowCcids;
 use crate::spec::Transport;
-use paceline_cc::{AnyController, AnyReceiverHalf, Verb};
+use paceline_cc::{AnyController, AnyReceiverHalf, Verb, shared_bottleneck};
 use paceline_link::{LinkConfig, RateProcess, Trace};
 use paceline_media::{FrameTrace, PlayoutConfig, Source};
 use paceline_transport::dccp::{CCID_2, Carried, DccpConfig, DccpSender};
@@ -168,4 +168,6 @@ pub struct RtpParts {
     pub playout: PlayoutConfig,
     /// What the controller has at the receiver; its reports replace RFC 8888's.
     pub receiver_half: Option<AnyReceiverHalf>,
+    /// How the delays of its packets are summarised, where its host looks for shared bottlenecks.
+    pub detection: Option<shared_bottleneck::Params>,
 }

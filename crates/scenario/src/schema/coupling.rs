@@ -6,8 +6,10 @@ use crate::params;
 use crate::reader::{Node, Table};
 use crate::source::SourceSpec;
 use crate::spec::{CouplingSpec, FlowSpec, LinkSpec, PriorityStep};
-use paceline_cc::{CouplingParams, Priority, Steers};
+use paceline_cc::shared_bottleneck::{self, SummaryEnd};
+use paceline_cc::{AnyController, CouplingParams, Priority, Steers};
 use paceline_units::TimeDelta;
+use paceline_units::param::{ParamSet, Value};
 use paceline_units::text::one_of;
 
 const GROUPS: &str = "either flows = [\"a\", \"b\"], or groups = [[\"a\", \"b\"], [\"c\"]]";
@@ -26,6 +28,11 @@ pub(super) fn parse(
     for (name, node) in tables.as_ref().map_or(Ok(Vec::new()), named)? {
         let table = node.table("a table [coupling.NAME]")?;
         let (mut params, profile) = kind(&table)?;
+        let detection = detection(&table)?;
+        if detection.is_some() {
+            // Refused by a kind that leaves no choice.
+            let _ = params.set("leaving", Value::Name("subtract"));
+        }
         params::read(&table, &mut params, &keys::names(keys::COUPLING))?;
         let nodes = match (table.find("flows"), table.find("groups")) {
             (Some(flows), None) => vec![flows],
@@ -37,7 +44,13 @@ pub(super) fn parse(
         for node in nodes {
             groups.push(group(&node, name, flows, &mut taken)?);
         }
-        let coupling = CouplingSpec { name: name.into(), params, profile: profile.into(), groups };
+        if let (Some(node), Some(_)) = (table.find("groups").filter(|_| groups.len() > 1), &detection) {
+            return Err(node.fail("flows = [\"a\", \"b\"]: detection forms the groups"));
+        }
+        if let (Some(node), Some(params)) = (table.find("detection"), &detection) {
+            can_detect(&node, params, groups.iter().flatten().map(|&flow| &flows[flow]))?;
+        }
+        let coupling = CouplingSpec { name: name.into(), params, profile: profile.into(), groups, detection };
         one_host(&coupling, &node, flows, links)?;
         couplings.push(coupling);
     }
@@ -72,6 +85,41 @@ fn kind(table: &Table<'_>) -> Result<(CouplingParams, &'static str), ScenarioErr
         CouplingParams::of(name).iter().flat_map(CouplingParams::profiles).map(|(name, _)| name).collect();
     let profile = table.find("profile").map(|node| node.name(&profiles, &[])).transpose()?;
     CouplingParams::with_profile(name, profile).ok_or_else(|| kind.fail(&one_of(CouplingParams::KINDS)))
+}
+
+/// How shared bottlenecks are detected, if they are.
+fn detection(table: &Table<'_>) -> Result<Option<shared_bottleneck::Params>, ScenarioError> {
+    let Some(node) = table.find("detection") else { return Ok(None) };
+    let mut detection = shared_bottleneck::Params::default();
+    params::read(
+        &node.table("a table such as { at = \"receiver\", T = \"350ms\" }, or {}")?,
+        &mut detection,
+        &[],
+    )?;
+    Ok(Some(detection))
+}
+
+/// Each flow must tell of its delays: in reports of its receiver, or where the sender summarises in RFC 8888's.
+fn can_detect<'a>(
+    node: &Node<'_>,
+    detection: &shared_bottleneck::Params,
+    flows: impl Iterator<Item = &'a FlowSpec>,
+) -> Result<(), ScenarioError> {
+    for flow in flows {
+        let params = &flow.controller.params;
+        if !flow.transport.reports(params) {
+            let expected = format!("flows over rtp; \"{}\" goes over {}", flow.name, flow.transport.name());
+            return Err(node.fail(&expected));
+        }
+        if detection.at == SummaryEnd::Sender && AnyController::receiver_half(params).is_some() {
+            let kind = params.kind();
+            return Err(node.fail(&format!(
+                "at = \"receiver\": {kind}, which steers \"{}\", has reports of its own that say nothing of single packets",
+                flow.name
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// The flows of one group, by their numbers. A name stands for a flow, or for all copies of a flow with `count`.

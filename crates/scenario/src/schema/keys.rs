@@ -196,4 +196,11 @@ pub(crate) const COUPLING: &[Spec] = &[
         "Flows that are one group; a flow with `count` stands for all its copies",
     ),
     one_of("groups", "list of lists of names", &["flows"], "Several groups"),
+    key(
+        "detection",
+        "table",
+        "the groups are as said",
+        "Flows share while their delays say that they share a bottleneck: see below. Then there is one group of those that may, \
+         and `leaving` is `\"subtract\"` unless it is said: who moves takes its rate along",
+    ),
 ];

@@ -37,6 +37,9 @@ kind = "conservative"
 flows = ["a", "b"]
 "#;
 
+/// Line of the flows that share.
+const FLOWS: &str = "flows = [\"a\", \"b\"]";
+
 fn read(from: &str, to: &str) -> Result<Scenario, ScenarioError> {
     assert!(GOOD.contains(from), "{from}");
     parse(&GOOD.replace(from, to), "coupled.toml")
@@ -83,7 +86,6 @@ fn a_priority_is_a_number_or_steps() {
 
 #[test]
 fn what_is_wrong_is_told_with_its_line_and_key() {
-    const FLOWS: &str = "flows = [\"a\", \"b\"]";
     for (from, to, line, key, found, expected) in [
         ("priority = 2", "priority = 0", 11, "flows.a.priority", "0", "0.001 to 1000"),
         ("priority = 2", "priority = -1", 11, "flows.a.priority", "-1", "0.001 to 1000"),
@@ -170,4 +172,46 @@ fn the_priority_of_a_flow_of_streams_counts_only_where_it_shares() {
     assert!(parse(&text("[coupling.c]\nkind = \"active\"\nflows = [\"f\"]\n"), "streams.toml").is_ok());
     let error = parse(&text(""), "streams.toml").expect_err("it counts for nothing");
     assert!(error.key == "flows.f.priority" && error.expected.contains("no [coupling.NAME]"), "{error}");
+}
+
+#[test]
+fn detection_finds_the_groups_of_flows_that_tell_of_their_delays() {
+    let kind = "kind = \"conservative\"";
+    let detecting = |more: &str| format!("{kind}\ndetection = {{ {more} }}");
+    let scenario =
+        right(kind, &detecting("T = \"500ms\", M = 20, F = 10, p_l = 0.02, invalid = \"left-out\""));
+    let detection = scenario.couplings[0].detection.as_ref().expect("it detects");
+    assert_eq!((detection.interval, detection.m, detection.p_l), (TimeDelta::from_millis(500), 20, 0.02));
+    let leaving = |scenario: &Scenario| match &scenario.couplings[0].params {
+        CouplingParams::Conservative(params) => params.leaving,
+        _ => panic!("another kind"),
+    };
+    assert_eq!(leaving(&right("", "")), coupling::Leaving::Keep);
+    assert_eq!(leaving(&scenario), coupling::Leaving::Subtract, "who moves takes its rate along");
+    assert_eq!(leaving(&right(kind, &(detecting("") + "\nleaving = \"keep\""))), coupling::Leaving::Keep);
+    assert!(right("", "").detection_of("a").is_none() && scenario.detection_of("b-2").is_some());
+    assert!(scenario.detection_of("web").is_none());
+    // tfrc's receiver says nothing of single packets, rap's does.
+    let at_sender = detecting("at = \"sender\"");
+    assert!(read(FLOWS, "flows = [\"b\"]\ndetection = { at = \"sender\" }").is_ok());
+    for (from, to, key, expected) in [
+        (kind, detecting("T = \"1ms\""), "coupling.all.detection.T", "from"),
+        (kind, detecting("M = 60"), "coupling.all.detection.M", "at most N, 50"),
+        (kind, detecting("p_x = 0.1"), "coupling.all.detection.p_x", "p_s"),
+        (kind, detecting("c_s = nan"), "coupling.all.detection.c_s", "number"),
+        (kind, at_sender, "coupling.all.detection", "\"a\""),
+        (
+            FLOWS,
+            "groups = [[\"a\"], [\"b\"]]\ndetection = {}".into(),
+            "coupling.all.groups",
+            "detection forms",
+        ),
+    ] {
+        let error = read(from, &to).expect_err(&to);
+        assert!(error.key == key && error.to_string().contains(expected), "{to}: {error}");
+    }
+    let over_tcp =
+        GOOD.replace("controller = \"rap\"", "controller = \"cubic\"").replace(kind, &detecting(""));
+    let error = parse(&over_tcp, "coupled.toml").expect_err("cubic goes over tcp");
+    assert!(error.key == "coupling.all.detection" && error.expected.contains("over rtp"), "{error}");
 }

@@ -11,6 +11,7 @@ fn every_parameter_says_what_it_is_and_json_can_carry_it() {
         losses(),
         noises(),
         playouts(),
+        detections(),
         transports(),
         sources(),
         generators(),

@@ -2,6 +2,7 @@
 
 mod clock;
 mod controlled;
+mod delays;
 mod half;
 #[cfg(test)]
 mod half_tests;
@@ -16,6 +17,7 @@ mod sender;
 mod tests;
 
 pub use clock::ReceiverClock;
+pub use delays::DelayReport;
 pub use half::NoReceiverHalf;
 pub use packet::{Header, RTP_HEADER, RtpFeedback, RtpPacket};
 pub use receiver::{FeedbackConfig, RtpReceiver};

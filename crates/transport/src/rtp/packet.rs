@@ -1,5 +1,6 @@
 //! RTP packets as structs: what the endpoints exchange in every world. `wire` spells them, and has their feedback.
 
+use super::delays::DelayReport;
 use paceline_cc::{Annotation, ReceiverReport, StreamId};
 use paceline_units::{Bytes, Time};
 use paceline_wire::FeedbackFormat;
@@ -72,7 +73,13 @@ pub enum RtpFeedback {
     Packets(Box<Feedback>),
     /// The message of a controller's receiver half, in place of RFC 8888's reports.
     Half(Box<ReceiverReport>),
+    /// The summary of the flow's delays, beside the others: for a flow whose host looks for shared bottlenecks.
+    Delays(Box<DelayReport>),
 }
+
+/// RTCP header, SSRC and name of an APP packet (RFC 3550 section 6.7); then interval, intervals counted, the four figures
+/// and flags in 4 bytes each.
+const DELAY_REPORT: Bytes = Bytes::new(12 + 7 * 4);
 
 impl RtpFeedback {
     /// Size on the link, reports on packets written in `format`. A receiver half's message has RTCP header and two SSRCs (RFC 4585 section 6.1), then 4 bytes for
@@ -84,6 +91,7 @@ impl RtpFeedback {
                 ReceiverReport::Tfrc { .. } => Bytes::new(12 + 4 * 4),
                 ReceiverReport::Remb { .. } => Bytes::new(12 + 3 * 4),
             },
+            RtpFeedback::Delays(_) => DELAY_REPORT,
         }
     }
 }

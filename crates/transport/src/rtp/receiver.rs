@@ -2,9 +2,11 @@
 //! and plays the media out.
 
 use super::clock::ReceiverClock;
+use super::delays::{ArrivalDelays, DelayReport};
 use super::half::NoReceiverHalf;
 use super::packet::{RtpFeedback, RtpPacket};
 use crate::{PathFacts, Reason, Received, ReceivingEnd, Transmit};
+use paceline_cc::shared_bottleneck::{Params, SummaryEnd};
 use paceline_cc::{Arrival, ReceiverHalf, ReceiverReport, StreamId};
 use paceline_media::{ArrivedPacket, DisplayedFrame, Playout, PlayoutConfig, PlayoutCounters};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta, params};
@@ -13,14 +15,32 @@ use paceline_wire::ccfb::{ArrivalReport, Feedback, FeedbackBlock};
 
 params! {
     /// When the receiver reports: after so many packets, so long, or at a frame's end, whichever is first.
-    #[derive(Copy, Eq)]
+    #[derive(Copy)]
     pub struct FeedbackConfig {
         packets: u32 = 16, in 1.0, 16_384.0, "ours", "A report after so many packets";
         time: TimeDelta = TimeDelta::from_millis(40), in 1e-9, 1e6, "ours", "A report so long after the first packet that is not reported";
         marker: bool = true, "ours", "A report at a frame's end, which a packet with the marker bit is";
         clock: ReceiverClock = ReceiverClock::RFC8888, "RFC 8888 3.1", "Step of the arrival times";
         format: FeedbackFormat = FeedbackFormat::Rfc8888, "RFC 8888", "How reports are written";
+        skew: f64 = 0.0, in -1000.0, 1000.0, "ours", "By how many parts per million the receiver's clock runs faster than the sender's";
         overlap: u32 = 0, in 0.0, 16_384.0, "ours", "Packets before the first new one that a report covers again. With 0, what a lost report told is never told again and counts as lost packets: over a return_path that loses, set it";
+    }
+}
+
+impl FeedbackConfig {
+    /// The receiver's clock at `now`, before it is rounded to a step.
+    #[inline]
+    fn skewed(&self, now: Time) -> Time {
+        if self.skew == 0.0 {
+            return now;
+        }
+        now + TimeDelta::from_nanos((now.as_nanos() as f64 * self.skew / 1e6) as i64)
+    }
+
+    /// What reports say for `now`.
+    #[inline]
+    fn read(&self, now: Time) -> Time {
+        self.clock.read(self.skewed(now))
     }
 }
 
@@ -37,6 +57,9 @@ pub struct RtpReceiver<H = NoReceiverHalf> {
     spare: Vec<Box<Feedback>>,
     /// The same of the half's messages.
     spare_message: Option<Box<ReceiverReport>>,
+    /// Delays of its packets, where the sender's host asks for their summary.
+    delays: Option<Box<ArrivalDelays>>,
+    spare_summary: Option<Box<DelayReport>>,
 }
 
 #[derive(Clone, Debug)]
@@ -91,7 +114,17 @@ impl<H: ReceiverHalf> RtpReceiver<H> {
             half,
             spare: Vec::new(),
             spare_message: None,
+            delays: None,
+            spare_summary: None,
         }
+    }
+
+    /// Summarises the delays of its packets and sends the summary back once an interval, if the parameters leave that to
+    /// the receiver.
+    pub fn summarise_delays(&mut self, params: &Params) {
+        let streams = self.streams.len();
+        self.delays =
+            (params.at == SummaryEnd::Receiver).then(|| Box::new(ArrivalDelays::new(params, streams)));
     }
 
     /// The receiver half, to look at.
@@ -132,13 +165,22 @@ impl<H: ReceiverHalf> RtpReceiver<H> {
         }
         let mut feedback = self.spare.pop().unwrap_or_default();
         feedback.clear();
-        feedback.written = self.config.clock.read(now);
+        feedback.written = self.config.read(now);
         for (id, stream) in self.streams.iter_mut().enumerate() {
             if stream.any_new {
                 stream.report(StreamId(id as u8), self.config.overlap, &mut feedback);
             }
         }
         Some(RtpFeedback::Packets(feedback))
+    }
+
+    /// The summary of delays that is due, if there is one.
+    #[inline]
+    fn write_summary(&mut self, now: Time) -> Option<RtpFeedback> {
+        let report = self.delays.as_mut()?.poll(now)?;
+        let mut message = self.spare_summary.take().unwrap_or_else(|| Box::new(report));
+        *message = report;
+        Some(RtpFeedback::Delays(message))
     }
 
     /// When playout wants to be called.
@@ -157,7 +199,9 @@ impl<H: ReceiverHalf> ReceivingEnd for RtpReceiver<H> {
 
     #[inline]
     fn next_timeout(&self) -> Option<(Time, Reason)> {
-        match (self.due, self.next_playout()) {
+        let summary = self.delays.as_ref().and_then(|delays| delays.next_timeout());
+        let due = [self.due, summary].into_iter().flatten().min();
+        match (due, self.next_playout()) {
             (Some(report), Some(playout)) if playout < report => Some((playout, Reason::Playout)),
             (Some(report), _) => Some((report, Reason::Report)),
             (None, playout) => playout.map(|due| (due, Reason::Playout)),
@@ -174,7 +218,7 @@ impl<H: ReceiverHalf> ReceivingEnd for RtpReceiver<H> {
     fn receive(&mut self, now: Time, packet: RtpPacket, ecn: Ecn, facts: PathFacts) -> Received {
         let nothing = Received { stream: packet.stream, payload: Bytes::ZERO };
         let Some(stream) = self.streams.get_mut(usize::from(packet.stream.0)) else { return nothing };
-        let noted = stream.note(packet.sequence, self.config.clock.read(now), ecn);
+        let noted = stream.note(packet.sequence, self.config.read(now), ecn);
         if noted == Noted::TooOld {
             return nothing;
         }
@@ -184,15 +228,18 @@ impl<H: ReceiverHalf> ReceivingEnd for RtpReceiver<H> {
             stream.playout.on_packet(now, &arrived(&packet, facts));
         }
         self.schedule_report(now, &packet, ecn, facts.sent);
+        if let (Some(delays), Noted::New) = (&mut self.delays, noted) {
+            delays.on_arrival(now, (packet.stream, packet.sequence), self.config.skewed(now), facts.sent);
+        }
         if noted == Noted::New { Received { payload: packet.payload, ..nothing } } else { nothing }
     }
 
     #[inline]
     fn poll_transmit(&mut self, now: Time) -> Option<Transmit<RtpFeedback>> {
-        if self.due.is_none_or(|due| now < due) {
-            return None;
-        }
-        let packet = self.write_report(now)?;
+        let packet = match self.due {
+            Some(due) if due <= now => self.write_report(now).or_else(|| self.write_summary(now))?,
+            _ => self.write_summary(now)?,
+        };
         let size = packet.size(self.config.format);
         Some(Transmit { packet, size, ecn: Ecn::NotEct, stream: StreamId(0), queued: now })
     }
@@ -202,6 +249,7 @@ impl<H: ReceiverHalf> ReceivingEnd for RtpReceiver<H> {
         match packet {
             RtpFeedback::Packets(feedback) => self.spare.push(feedback),
             RtpFeedback::Half(message) => self.spare_message = Some(message),
+            RtpFeedback::Delays(summary) => self.spare_summary = Some(summary),
         }
     }
 

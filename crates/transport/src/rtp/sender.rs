@@ -1,9 +1,11 @@
 //! The sender endpoint: sources, send queues, pacer, controller and the history that completes reports.
 
+use super::delays::SentDelays;
 use super::history::SentHistory;
 use super::packet::{Header, RtpFeedback, RtpPacket};
 use super::probing::{Probing, no_media};
 use crate::{FrameCounters, Pacer, Reason, SendingEnd, Transmit};
+use paceline_cc::shared_bottleneck::DelaySummary;
 use paceline_cc::{
     Allowance, Assigned, Controller, Limits, Offered, PacketResult, PacketsReport, ReceiverReport,
     ReceiverRequest, Report, SendQueueState, SentPacket, Status, StreamId, Verb,
@@ -41,8 +43,8 @@ pub struct SenderConfig {
 /// Counts of a sender's packets and frames.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SenderCounters {
-    /// Reported packets that were never sent, or too long ago, and messages of a receiver half about such: they
-    /// changed nothing.
+    /// Reported packets that were never sent, or too long ago, messages of a receiver half about such, and summaries of
+    /// delays that cannot be this flow's: they changed nothing.
     pub unknown_reports: u64,
     /// What was discarded from the send queues.
     pub discarded: Discarded,
@@ -72,12 +74,14 @@ pub struct RtpSender<C> {
     pub(super) header: Header,
     ecn: Ecn,
     /// When the first and the last packet left; before any did, the end of time and its beginning.
-    sent_between: (Time, Time),
+    pub(super) sent_between: (Time, Time),
     /// What the controller asks of the receiver.
     pub(super) receiver_request: Option<ReceiverRequest>,
     pub(super) counters: SenderCounters,
     /// When the next frame of any stream is captured; `Time::MAX` if none is.
     next_capture: Time,
+    /// What is known of the delays of its packets, where its host asks for it.
+    pub(super) delays: Option<Box<SentDelays>>,
 }
 
 #[derive(Clone, Debug)]
@@ -121,6 +125,7 @@ impl<C: Controller> RtpSender<C> {
             receiver_request: None,
             counters: SenderCounters::default(),
             next_capture: Time::MAX,
+            delays: None,
         }
     }
 
@@ -215,6 +220,9 @@ impl<C: Controller> RtpSender<C> {
             self.complete(block, entries);
         }
         if !self.results.is_empty() {
+            if let Some(delays) = &mut self.delays {
+                delays.on_packets(now, &self.results);
+            }
             let report =
                 PacketsReport { packets: &self.results, clock_step: self.clock_step, ambiguous: false };
             let update = self.controller.on_report(now, &Report::Packets(report));
@@ -442,12 +450,17 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
         match &feedback {
             RtpFeedback::Packets(report) => self.handle_report(now, report),
             RtpFeedback::Half(report) => self.handle_receiver_report(now, **report),
+            RtpFeedback::Delays(report) => self.handle_delays(now, report),
         }
         Some(feedback)
     }
 
     fn controller(&self) -> &C {
         &self.controller
+    }
+
+    fn delay_summary(&self) -> Option<&DelaySummary> {
+        self.delays.as_ref()?.newest()
     }
 
     fn frames(&self) -> FrameCounters {

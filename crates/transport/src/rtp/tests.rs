@@ -3,7 +3,7 @@
 use super::*;
 use crate::{PathFacts, Reason, ReceivingEnd, SendingEnd, Transmit};
 use paceline_cc::scream::{Params, Scream};
-use paceline_cc::{FlowSetup, StreamId};
+use paceline_cc::{FlowSetup, StreamId, shared_bottleneck};
 use paceline_media::{Cbr, CbrParams, PlayoutConfig, Source};
 use paceline_units::param::Profiles;
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
@@ -179,5 +179,53 @@ fn a_report_covers_as_many_packets_again_as_its_overlap_says() {
         let (begin, arrivals) = last.expect("a report every 100 packets");
         assert_eq!((begin, arrivals.len()), (19_900 - u64::from(overlap), 100 + overlap as usize));
         assert!(arrivals.iter().all(|received| *received), "{overlap}");
+    }
+}
+
+#[test]
+fn summaries_of_delays_travel_beside_the_reports() {
+    let interval = TimeDelta::from_millis(100);
+    let params = shared_bottleneck::Params { interval, ..Default::default() };
+    let (mut sender, mut receiver) = (sender(Bitrate::from_mbps(1)), receiver(16_384, false));
+    sender.summarise_delays(&params);
+    receiver.summarise_delays(&params);
+    let mut newest = Vec::new();
+    for millis in 0..1000 {
+        for packet in drain(&mut sender, at(millis)) {
+            let facts = PathFacts { sent: Some(at(millis)), wait: None };
+            receiver.receive(at(millis + 20), packet.packet, Ecn::NotEct, facts);
+        }
+        while let Some(out) = receiver.poll_transmit(at(millis + 20)) {
+            let packet = out.packet;
+            if let RtpFeedback::Delays(report) = &packet {
+                assert_eq!((out.size, millis % 100), (Bytes::new(40), 1));
+                newest.push(report.summary.intervals);
+            }
+            let back = sender.receive(at(millis + 40), packet, Ecn::NotEct).expect("it is used again");
+            receiver.recycle(back);
+        }
+        assert_eq!(sender.delay_summary().map(|summary| summary.intervals), newest.last().copied());
+    }
+    assert_eq!(newest, (1..=9).collect::<Vec<u64>>());
+    let summary = *sender.delay_summary().expect("it came");
+    let report = DelayReport { stream: StreamId(0), interval, summary };
+    sender.receive(at(1000), RtpFeedback::Delays(Box::new(report)), Ecn::NotEct);
+    assert_eq!(sender.counters().unknown_reports, 1, "it was there before");
+}
+
+#[test]
+fn a_skewed_clock_shows_in_reports_and_delays() {
+    for (skew, gained) in [(0.0, 0), (100.0, 100), (-100.0, -100)] {
+        let clock = ReceiverClock::new(1_000_000).expect("in range");
+        let config = FeedbackConfig { packets: 1, skew, clock, ..FeedbackConfig::default() };
+        let mut receiver = RtpReceiver::new(config, 1, PlayoutConfig::IMMEDIATE);
+        receiver.receive(at(1000), packet(0, true), Ecn::NotEct, PathFacts::default());
+        let Some(Transmit { packet: RtpFeedback::Packets(report), .. }) = receiver.poll_transmit(at(1000))
+        else {
+            panic!("a report is due")
+        };
+        let shown = at(1000) + TimeDelta::from_micros(gained);
+        assert_eq!(report.written, shown);
+        assert_eq!(report.arrivals, [ArrivalReport::Received { at: Some(shown), ecn: Ecn::NotEct }]);
     }
 }
