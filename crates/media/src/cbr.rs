@@ -78,6 +78,10 @@ impl MediaSource for Cbr {
         Some(Frame { id, captured, payload, key: id == 0 })
     }
 
+    fn follows_target(&self) -> bool {
+        self.adaptive
+    }
+
     fn set_target(&mut self, _now: Time, target: Bitrate) {
         if self.adaptive {
             (self.bytes, self.remainder) = self.grid.rate().bytes_per_frame(target);

@@ -20,6 +20,11 @@ pub(crate) trait MediaSource {
         None
     }
 
+    /// Whether its frames are made for a target.
+    fn follows_target(&self) -> bool {
+        false
+    }
+
     /// The payload rate that the next frames are made for.
     fn set_target(&mut self, now: Time, target: Bitrate) {
         let _ = (now, target);
@@ -97,6 +102,11 @@ impl Source {
     /// simulator (which is why SCReAM corrects for them). It counts from the next frame on.
     pub fn set_target(&mut self, now: Time, target: Bitrate) {
         each!(self, source => source.set_target(now, target))
+    }
+
+    /// Whether its frames follow [`Source::set_target`].
+    pub fn follows_target(&self) -> bool {
+        each!(self, source => source.follows_target())
     }
 
     /// Asks for the next frame to be a key frame. Several wishes before that frame are one.

@@ -121,6 +121,10 @@ impl MediaSource for TraceEncoder {
         Some(Frame { id, captured, payload, key })
     }
 
+    fn follows_target(&self) -> bool {
+        true
+    }
+
     fn set_target(&mut self, _now: Time, target: Bitrate) {
         self.target = target.as_bps_f64();
     }

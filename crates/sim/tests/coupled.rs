@@ -151,6 +151,55 @@ fn windows_rates_and_media_share_in_one_group() {
     assert!(rates(&summary).iter().all(|rate| (1.0..5.0).contains(rate)), "{:?}", rates(&summary));
 }
 
+/// A flow whose source has 2 Mbit/s, headers in, beside a greedy one of the same controller: their rates in Mbit/s.
+fn limited_and_greedy(transport: &str, controller: &str, priority: f64, coupling: &str) -> Vec<f64> {
+    let mut text = "duration = \"40s\"\nwarmup = \"10s\"\n\
+         [links.bottleneck]\nrate = \"10Mbps\"\ndelay = \"20ms\"\nqueue = { packets = 40 }\n"
+        .to_string();
+    for (name, source, priority) in [
+        ("limited", "{ kind = \"cbr\", rate = \"1.9Mbps\", fps = 50 }", 1.0),
+        ("greedy", "{ kind = \"bulk\" }", priority),
+    ] {
+        text.push_str(&format!(
+            "[flows.{name}]\ntransport = \"{transport}\"\ncontroller = \"{controller}\"\nsource = {source}\n\
+             path = [\"bottleneck\"]\npriority = {priority}\n"
+        ));
+    }
+    if coupling.is_empty() {
+        text = text.replace(&format!("priority = {priority}"), "").replace("priority = 1\n", "");
+    } else {
+        text.push_str(&format!("[coupling.all]\n{coupling}\nflows = [\"limited\", \"greedy\"]\n"));
+    }
+    let summary = run(&text).summary;
+    ["limited", "greedy"].map(|name| summary.flows[name].throughput_mbps.expect("known")).to_vec()
+}
+
+/// What an application leaves, a greedy flow takes; and whatever the greedy flow's priority, a limited one with a priority
+/// that covers its rate is hardly touched.
+#[test]
+fn a_greedy_flow_takes_what_a_limited_one_leaves() {
+    for (transport, controller) in [
+        ("rtp", "tfrc"),
+        ("rtp", "rap"),
+        ("tcp", "newreno"),
+        ("tcp", "cubic"),
+        ("dccp", "ccid2"),
+        ("dccp", "ccid3"),
+    ] {
+        for kind in ["active", "conservative"] {
+            for priority in [1.0, 0.2] {
+                let coupling = format!("kind = \"{kind}\"");
+                let rates = limited_and_greedy(transport, controller, priority, &coupling);
+                let told = format!("{transport} {controller} {kind} {priority}: {rates:?}");
+                // RAP and CCID 2 repair nothing, and lose up to a tenth.
+                let least = if ["rap", "ccid2"].contains(&controller) { 1.6 } else { 1.9 };
+                assert!((least..2.1).contains(&rates[0]), "{told}");
+                assert!((6.0..8.1).contains(&rates[1]), "{told}");
+            }
+        }
+    }
+}
+
 /// Apart, the call that was there first keeps nine tenths.
 #[test]
 fn coupled_calls_share_by_priority() {
@@ -164,7 +213,9 @@ fn coupled_calls_share_by_priority() {
     assert!(ratio(apart).0 > 5.0, "{:?}", ratio(apart));
     for kind in CouplingParams::KINDS {
         let (ratio, sum) = ratio(&text.replace("\"active\"", &format!("\"{kind}\"")));
-        assert!((1.9..2.1).contains(&ratio) && sum > 8.5, "{kind}: {ratio}, {sum} Mbit/s");
+        // Parts of a joint window are parts of a rate only as far as the round trips agree.
+        let band = if ["etcp", "efcm"].contains(kind) { 1.75..2.25 } else { 1.9..2.1 };
+        assert!(band.contains(&ratio) && sum > 8.5, "{kind}: {ratio}, {sum} Mbit/s");
     }
 }
 

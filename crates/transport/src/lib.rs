@@ -1,6 +1,7 @@
 //! Sans-I/O transport endpoints: they are handed time and packets, and answer packets and timeouts.
 
 pub mod dccp;
+mod desired;
 mod ends;
 mod exchange;
 mod pacer;

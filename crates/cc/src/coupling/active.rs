@@ -29,12 +29,16 @@ params! {
 #[derive(Clone, Debug)]
 pub struct Active {
     params: ActiveParams,
-    pub(super) group: Group,
+    group: Group,
 }
 
 impl Active {
     pub(super) fn new(params: &ActiveParams) -> Active {
         Active { params: params.clone(), group: Group::default() }
+    }
+
+    pub(super) fn group(&self) -> &Group {
+        &self.group
     }
 
     /// Step 1.

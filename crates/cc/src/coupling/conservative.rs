@@ -44,12 +44,16 @@ pub struct Conservative {
     params: ConservativeParams,
     /// Until when the sum stays as it is.
     held_until: Time,
-    pub(super) group: Group,
+    group: Group,
 }
 
 impl Conservative {
     pub(super) fn new(params: &ConservativeParams) -> Conservative {
         Conservative { params: params.clone(), held_until: Time::ZERO, group: Group::default() }
+    }
+
+    pub(super) fn group(&self) -> &Group {
+        &self.group
     }
 
     /// As in the active exchange.

@@ -44,7 +44,7 @@ impl Member {
         Bitrate::from_bps_f64(self.rate)
     }
 
-    /// Rate that its application could use; absent if it can use any.
+    /// Rate that its application could use, of a window over the shortest round trip; absent if it can use any.
     pub fn desired(&self) -> Option<Bitrate> {
         self.desired.is_finite().then(|| Bitrate::from_bps_f64(self.desired))
     }
@@ -72,7 +72,6 @@ impl Member {
     /// Takes over what an update says beside the rate.
     fn refresh(&mut self, update: &FlowUpdate) {
         self.priority = update.priority;
-        self.desired = update.desired.map_or(f64::INFINITY, Bitrate::as_bps_f64);
         let rtt = update.rtt.filter(|&rtt| rtt > TimeDelta::ZERO);
         self.rtt = rtt.or(self.rtt);
         self.base_rtt = match (update.own, self.base_rtt, rtt) {
@@ -80,6 +79,12 @@ impl Member {
             (Assigned::Window(_), Some(base), Some(rtt)) => Some(base.min(rtt)),
             (Assigned::Window(_), base, rtt) => base.or(rtt),
         };
+        // Through a window that is measured by the shortest round trip, a rate needs as much more as the present one lasts.
+        let longer = match (self.base_rtt, self.rtt) {
+            (Some(base), Some(rtt)) => rtt.as_secs_f64() / base.as_secs_f64(),
+            _ => 1.0,
+        };
+        self.desired = update.desired.map_or(f64::INFINITY, |rate| rate.as_bps_f64() * longer);
     }
 
     /// Where it stands when flows are satisfied one by one: who reaches its desired rate first.
@@ -225,6 +230,21 @@ impl Group {
         self.assignments.clear();
         self.assignments.extend(self.members.iter().map(Member::assignment));
         &self.assignments
+    }
+
+    /// Gives each flow a window of `per_priority` bits for each unit of its priority, as the rate that it is over the flow's
+    /// round trip; who has no round-trip time yet is given nothing.
+    pub(super) fn share_windows(&mut self, per_priority: f64) {
+        self.sum = 0.0;
+        self.assignments.clear();
+        for member in &mut self.members {
+            member.rate = 0.0;
+            if let Some(rtt) = member.base_rtt.or(member.rtt) {
+                member.rate = (per_priority * member.priority.weight() / rtt.as_secs_f64()).min(MAX_RATE);
+                self.sum += member.rate;
+                self.assignments.push(member.assignment());
+            }
+        }
     }
 
     /// What the flow at `place` is given, alone.

@@ -6,6 +6,9 @@
 
 mod active;
 mod conservative;
+mod efcm;
+mod ensemble;
+mod etcp;
 mod group;
 mod passive;
 #[cfg(test)]
@@ -13,12 +16,16 @@ mod tests;
 
 pub use active::ActiveParams;
 pub use conservative::{ConservativeParams, Growth};
+pub use efcm::EfcmParams;
+pub use etcp::EtcpParams;
 pub use group::{Leaving, Member};
 pub use passive::PassiveParams;
 
 use active::Active;
 use alloc::vec::Vec;
 use conservative::Conservative;
+use efcm::Efcm;
+use etcp::Etcp;
 use group::Group;
 use paceline_units::param::{Profile, Profiles};
 use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
@@ -150,7 +157,7 @@ macro_rules! couplings {
             }
 
             fn group(&self) -> &Group {
-                match self { $( AnyCoupling::$kind(inner) => &inner.group, )* }
+                match self { $( AnyCoupling::$kind(inner) => inner.group(), )* }
             }
         }
 
@@ -189,4 +196,8 @@ couplings! {
     Conservative("conservative", ConservativeParams),
     /// Passive flow state exchange: an update answers its own flow alone (for tests, says its RFC)
     Passive("passive", PassiveParams),
+    /// Ensemble-TCP: a joint window in equal parts, which grows and is reduced like that of one Reno connection
+    Etcp("etcp", EtcpParams),
+    /// Ensemble flow congestion management: every flow has the average of all windows
+    Efcm("efcm", EfcmParams),
 }

@@ -20,12 +20,16 @@ pub struct Passive {
     left_over: f64,
     /// Flows that ended; their rates count until somebody updates.
     ended: Vec<FlowId>,
-    pub(super) group: Group,
+    group: Group,
 }
 
 impl Passive {
     pub(super) fn new(_params: &PassiveParams) -> Passive {
         Passive { left_over: 0.0, ended: Vec::new(), group: Group::default() }
+    }
+
+    pub(super) fn group(&self) -> &Group {
+        &self.group
     }
 
     /// Step 1.

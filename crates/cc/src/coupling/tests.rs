@@ -175,8 +175,9 @@ fn who_leaves_leaves_its_rate_or_takes_it_along() {
 
 #[test]
 fn updates_of_others_are_counted_and_change_nothing() {
+    let update = |flow, own| FlowUpdate { rtt: Some(TimeDelta::from_millis(50)), ..update(flow, own) };
     for kind in CouplingParams::KINDS {
-        let mut group = group(kind, "rfc8699");
+        let mut group = AnyCoupling::new(&CouplingParams::of(kind).expect("known"));
         group.join(ms(0), &update(0, 3.0));
         assert!(group.update(ms(1), &update(7, 100.0)).is_empty());
         assert!(group.leave(ms(1), FlowId(7)).is_empty());
@@ -203,6 +204,15 @@ fn a_window_goes_by_the_shortest_round_trip() {
     // The queue has doubled the round trip: the rate of a flow that has not changed stays as it was.
     let given: Vec<_> = group.update(ms(1), &told(0, 10_000, 20)).iter().map(|line| line.assigned).collect();
     assert_eq!(given, [Assigned::Window(Bytes::new(7_500)), Assigned::Window(Bytes::new(15_000))]);
+}
+
+#[test]
+fn an_application_needs_a_larger_window_while_the_queue_is_long() {
+    let mut group = group("active", "rfc8699");
+    group.join(ms(0), &windowed(0, 10, 10));
+    group.join(ms(0), &windowed(1, 10, 10));
+    assert_windows(group.update(ms(1), &wishing(4.0, windowed(0, 10, 10))), &[5_000, 15_000]);
+    assert_windows(group.update(ms(1), &wishing(4.0, windowed(0, 5, 15))), &[7_500, 12_500]);
 }
 
 #[test]
@@ -301,6 +311,77 @@ fn a_hold_ends_with_the_last_flow() {
     group.join(ms(3), &slow(2.0));
     group.update(ms(4), &slow(3.0));
     assert_rates(&group, &[3.0]);
+}
+
+fn windowed(flow: u32, packets: u64, millis: i64) -> FlowUpdate {
+    let own = Assigned::Window(Bytes::new(1000 * packets));
+    FlowUpdate { own, rtt: Some(TimeDelta::from_millis(millis)), ..update(flow, 0.0) }
+}
+
+fn windows(answer: &[Assignment]) -> Vec<u64> {
+    let window = |line: &Assignment| match line.assigned {
+        Assigned::Window(window) => window.as_u64(),
+        Assigned::Rate(rate) => rate.as_bps(),
+    };
+    answer.iter().map(window).collect()
+}
+
+#[track_caller]
+fn assert_windows(answer: &[Assignment], expected: &[u64]) {
+    let found = windows(answer);
+    let near = found.len() == expected.len() && found.iter().zip(expected).all(|(a, b)| a.abs_diff(*b) <= 1);
+    assert!(near, "{found:?} instead of {expected:?}");
+}
+
+#[test]
+fn an_ensemble_grows_and_is_reduced_like_one_connection() {
+    let mut group = group("etcp", "eggert2000");
+    assert_windows(group.join(ms(0), &windowed(0, 20, 100)), &[20_000]);
+    assert_windows(group.join(ms(1), &windowed(1, 10, 200)), &[10_000, 10_000]);
+    assert_windows(group.update(ms(2), &windowed(0, 12, 100)), &[10_500, 10_500]);
+    let taken = Some(Assigned::Window(Bytes::new(10_000)));
+    // Cut to whole packets it is no reduction, and half of them is half of all.
+    assert_windows(group.update(ms(3), &FlowUpdate { taken, ..windowed(1, 10, 200) }), &[10_500, 10_500]);
+    assert_windows(group.update(ms(4), &FlowUpdate { taken, ..windowed(1, 5, 200) }), &[5_250, 5_250]);
+    let again = FlowUpdate { taken, ..windowed(0, 5, 100) };
+    assert_windows(group.update(ms(203), &again), &[5_250, 5_250]);
+    assert_windows(group.update(ms(204), &again), &[2_625, 2_625]);
+    let weighed = weighing(3.0, FlowUpdate { taken, ..windowed(1, 10, 200) });
+    assert_windows(group.update(ms(205), &weighed), &[1_312, 3_937]);
+    group.leave(ms(206), FlowId(0));
+    assert_windows(group.update(ms(207), &weighed), &[5_250]);
+    group.leave(ms(208), FlowId(1));
+    assert_sum(&group, 0.0);
+}
+
+#[test]
+fn every_flow_has_the_average_of_all_windows() {
+    let mut group = group("efcm", "savoric2005");
+    assert_windows(group.join(ms(0), &windowed(0, 20, 100)), &[20_000]);
+    assert_windows(group.join(ms(1), &windowed(1, 10, 200)), &[10_000, 10_000]);
+    assert_windows(group.update(ms(2), &windowed(0, 12, 100)), &[11_000, 11_000]);
+    let taken = Some(Assigned::Window(Bytes::new(10_000)));
+    assert_windows(group.update(ms(3), &FlowUpdate { taken, ..windowed(1, 5, 200) }), &[8_250, 8_250]);
+    let params = EfcmParams { leaving: Leaving::Subtract };
+    let mut group = AnyCoupling::new(&CouplingParams::Efcm(params));
+    group.join(ms(0), &windowed(0, 20, 100));
+    group.join(ms(0), &windowed(1, 20, 100));
+    group.leave(ms(1), FlowId(0));
+    assert_windows(group.update(ms(2), &windowed(1, 11, 100)), &[11_000]);
+}
+
+/// A rate is a window over its round trip, and a flow without one waits.
+#[test]
+fn an_ensemble_takes_rates_by_their_round_trips() {
+    for kind in ["etcp", "efcm"] {
+        let mut group = AnyCoupling::new(&CouplingParams::of(kind).expect("known"));
+        group.join(ms(0), &windowed(0, 20, 100));
+        let rate = update(1, 3.0);
+        assert_windows(group.join(ms(1), &rate), &[10_000]);
+        let rate = FlowUpdate { rtt: Some(TimeDelta::from_millis(50)), taken: Some(rate.own), ..rate };
+        assert_windows(group.update(ms(2), &rate), &[10_000, 1_600_000]);
+        assert_eq!(group.update(ms(2), &FlowUpdate { taken: None, ..rate }).len(), 2);
+    }
 }
 
 #[test]

@@ -171,6 +171,10 @@ impl MediaSource for VideoModel {
         Some(Frame { id, captured, payload, key: is_asked || is_key })
     }
 
+    fn follows_target(&self) -> bool {
+        true
+    }
+
     fn set_target(&mut self, _now: Time, target: Bitrate) {
         self.requested = target;
     }

@@ -106,7 +106,7 @@ fn what_is_wrong_is_told_with_its_line_and_key() {
             30,
             "coupling.all.kind",
             "fse",
-            "one of \"active\", \"conservative\", \"passive\"",
+            "one of \"active\", \"conservative\", \"passive\", \"etcp\", \"efcm\"",
         ),
         (
             "\"conservative\"",
@@ -122,7 +122,7 @@ fn what_is_wrong_is_told_with_its_line_and_key() {
             31,
             "coupling.all.profile",
             "ns2",
-            "one of \"rfc8699\", \"islam2014\"",
+            "one of \"rfc8699\", \"bounded\", \"islam2014\"",
         ),
         (FLOWS, "flows = []", 31, "coupling.all.flows", "a list of 0", "at least one flow"),
         (FLOWS, "", 29, "coupling.all.flows", "nothing", "either flows"),

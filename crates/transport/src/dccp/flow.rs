@@ -2,6 +2,7 @@
 //! each datagram (RFC 5762 section 4.1), and is played out; bulk data has no frames.
 
 use super::{Ccids, Connection, DccpConfig, Ended, Event, State};
+use crate::desired::OfferedRate;
 use crate::{FrameCounters, PathFacts, Reason, Received, ReceivingEnd, SendingEnd, Transmit};
 use paceline_cc::{Assigned, Controller, Limits, StreamId, Verb};
 use paceline_media::{ArrivedPacket, DisplayedFrame, Frame, Playout, PlayoutConfig, PlayoutCounters, Source};
@@ -41,6 +42,7 @@ pub struct DccpSender<F: Ccids> {
     /// Frames that the queue did not take whole.
     refused: u64,
     target: Option<Bitrate>,
+    offered: OfferedRate,
 }
 
 impl<F: Ccids> DccpSender<F> {
@@ -63,6 +65,7 @@ impl<F: Ccids> DccpSender<F> {
             captured: 0,
             refused: 0,
             target: None,
+            offered: OfferedRate::default(),
         }
     }
 
@@ -105,7 +108,7 @@ impl<F: Ccids> DccpSender<F> {
 
     /// Cuts a frame into datagrams; what the queue does not take is discarded with the rest of its frame. False then.
     fn offer(&mut self, now: Time, frame: &Frame) -> bool {
-        let mut queued = Bytes::ZERO;
+        let (mut queued, was_empty) = (Bytes::ZERO, self.connection.queued() == 0);
         let (mut left, mut whole) = (frame.payload.as_u64(), true);
         let bulk = matches!(self.carried.source, Source::Bulk(_));
         self.captured += 1;
@@ -137,6 +140,7 @@ impl<F: Ccids> DccpSender<F> {
             queued += bytes;
         }
         self.connection.offer(now, queued);
+        self.offered.on_offered(now, queued, was_empty);
         self.newest_frame = queued;
         whole
     }
@@ -228,6 +232,11 @@ impl<F: Ccids> SendingEnd for DccpSender<F> {
     fn assign(&mut self, now: Time, assigned: Assigned) {
         self.connection.assign(now, assigned);
         self.follow(now);
+    }
+
+    fn desired(&self) -> Option<Bitrate> {
+        let limits = self.connection.limits.unwrap_or(Limits::none(StreamId(0)));
+        self.offered.desired(&self.carried.source, self.target.is_some(), &limits)
     }
 
     fn next_timeout(&self) -> Option<(Time, Reason)> {

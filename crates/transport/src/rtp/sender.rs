@@ -4,6 +4,7 @@ use super::delays::SentDelays;
 use super::history::SentHistory;
 use super::packet::{Header, RtpFeedback, RtpPacket};
 use super::probing::{Probing, no_media};
+use crate::desired::OfferedRate;
 use crate::{FrameCounters, Pacer, Reason, SendingEnd, Transmit};
 use paceline_cc::shared_bottleneck::DelaySummary;
 use paceline_cc::{
@@ -92,6 +93,7 @@ pub(super) struct Stream {
     pub(super) priority: f64,
     pub(super) target: Bitrate,
     pub(super) limits: Limits,
+    offered: OfferedRate,
     newest_frame: Bytes,
     pub(super) key_frame_wanted: bool,
 }
@@ -107,6 +109,7 @@ impl<C: Controller> RtpSender<C> {
             priority: stream.priority,
             target: stream.target_start,
             limits: Limits::none(StreamId(0)),
+            offered: OfferedRate::default(),
             newest_frame: Bytes::ZERO,
             key_frame_wanted: false,
         };
@@ -169,6 +172,7 @@ impl<C: Controller> RtpSender<C> {
         stream.queue.push(now, frame);
         let bytes = stream.queue.bytes() - before;
         stream.newest_frame = bytes;
+        stream.offered.on_offered(now, bytes, before == Bytes::ZERO);
         self.counters.frames += 1;
         let offered = Offered { stream: StreamId(id as u8), bytes, frame_end: true };
         let update = self.controller.on_offered(now, &offered, &self.queue_state(now, id));
@@ -368,8 +372,13 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
     }
 
     fn desired(&self) -> Option<Bitrate> {
-        let sum: f64 = self.streams.iter().map(|stream| stream.limits.max.as_bps_f64()).sum();
-        (sum < Bitrate::MAX.as_bps_f64()).then(|| Bitrate::from_bps_f64(sum))
+        let desired = |stream: &Stream| stream.offered.desired(&stream.source, true, &stream.limits);
+        let sum = self
+            .streams
+            .iter()
+            .map(|stream| desired(stream).map(Bitrate::as_bps_f64))
+            .sum::<Option<f64>>()?;
+        Some(Bitrate::from_bps_f64(sum))
     }
 
     #[inline]

@@ -6,6 +6,7 @@ use super::rto::Rto;
 use super::scoreboard::{Scoreboard, State};
 use super::segment::{SackBlocks, Segment, TCP_HEADER};
 use super::{RecoveryKind, TcpConfig};
+use crate::desired::OfferedRate;
 use crate::{FrameCounters, Pacer, Reason, SendingEnd, Transfer, TransferCounters, Transmit};
 use paceline_cc::{
     Allowance, Assigned, Controller, Limits, Offered, PacketResult, Recovery, SendQueueState, StreamId,
@@ -116,6 +117,7 @@ pub struct TcpSender<C> {
     pub(super) allowance: Allowance,
     limits: Limits,
     target: Option<Bitrate>,
+    offered: OfferedRate,
 }
 
 pub(super) const STREAM: StreamId = StreamId(0);
@@ -150,6 +152,7 @@ impl<C: Controller> TcpSender<C> {
             allowance: Allowance::Unlimited,
             limits: Limits::none(STREAM),
             target: None,
+            offered: OfferedRate::default(),
         }
     }
 
@@ -268,6 +271,7 @@ impl<C: Controller> TcpSender<C> {
     fn tell_written(&mut self, now: Time, bytes: Bytes) {
         let offered = Offered { stream: STREAM, bytes: self.on_link(bytes.as_u64()), frame_end: true };
         let queue = self.queue_state(now);
+        self.offered.on_offered(now, offered.bytes, queue.bytes <= offered.bytes);
         let update = self.controller.on_offered(now, &offered, &queue);
         self.apply(now, update);
     }
@@ -380,6 +384,14 @@ impl<C: Controller> SendingEnd for TcpSender<C> {
     fn assign(&mut self, now: Time, assigned: Assigned) {
         let update = self.controller.assign(now, assigned);
         self.apply(now, update);
+    }
+
+    /// Where the controller names no target nobody tells the source one: what it offers is its own.
+    fn desired(&self) -> Option<Bitrate> {
+        if self.buffer.is_finished() && self.board.end_offset == self.buffer.written {
+            return Some(Bitrate::ZERO);
+        }
+        self.offered.desired(&self.buffer.source, self.target.is_some(), &self.limits)
     }
 
     #[inline]

@@ -1,0 +1,87 @@
+//! What the kinds that share windows have in common: a joint window, of which each flow has its part (RFC 2140 section 4,
+//! ensemble sharing).
+
+use super::group::{Group, Leaving};
+use super::{Assigned, Assignment, FlowId, FlowUpdate};
+use paceline_units::TimeDelta;
+
+/// The joint window counts with no more, in bits: a window without end must not drown the others' in a sum.
+const MAX_WINDOW: f64 = 1e12;
+
+/// The flows of an ensemble and their joint window.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ensemble {
+    /// The joint window in bits.
+    pub(super) window: f64,
+    pub(super) group: Group,
+}
+
+/// What a controller did to its window.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) enum Change {
+    /// It added so many bits.
+    Grown(f64),
+    /// It kept this part, below 1.
+    Reduced(f64),
+}
+
+fn bits(assigned: Assigned, rtt: TimeDelta) -> f64 {
+    match assigned {
+        Assigned::Window(window) => window.as_bits_f64(),
+        Assigned::Rate(rate) => rate.as_bps_f64() * rtt.as_secs_f64(),
+    }
+    .min(MAX_WINDOW)
+}
+
+impl Ensemble {
+    /// Enters a flow. The first one's window is the joint window; others take their part of it at once, and add nothing.
+    pub(super) fn join(&mut self, update: &FlowUpdate) -> &[Assignment] {
+        let first = self.group.members.is_empty();
+        let _ = self.group.join(update);
+        if first {
+            self.window = update.rtt.map_or(0.0, |rtt| bits(update.own, rtt));
+        }
+        self.share()
+    }
+
+    /// What the controller of the flow at `place` did since it took its part, and its round-trip time; absent while there
+    /// is none.
+    pub(super) fn change(&mut self, place: usize, update: &FlowUpdate) -> Option<(Change, TimeDelta)> {
+        let given = self.part(place);
+        let _ = self.group.refresh(place, update);
+        let rtt = self.group.members[place].rtt?;
+        let own = bits(update.own, rtt);
+        let taken = update.taken.map_or(given, |taken| bits(taken, rtt));
+        Some((if own < taken { Change::Reduced(own / taken) } else { Change::Grown(own - taken) }, rtt))
+    }
+
+    /// Part of the flow at `place` in the joint window, in bits.
+    pub(super) fn part(&self, place: usize) -> f64 {
+        let member = &self.group.members[place];
+        self.window * member.priority.weight() / self.priorities()
+    }
+
+    fn priorities(&self) -> f64 {
+        self.group.members.iter().map(|member| member.priority.weight()).sum()
+    }
+
+    /// Gives each flow its part of the joint window, by priority, as a window or as a rate.
+    pub(super) fn share(&mut self) -> &[Assignment] {
+        self.window = self.window.clamp(0.0, MAX_WINDOW);
+        self.group.share_windows(self.window / self.priorities());
+        &self.group.assignments
+    }
+
+    /// Removes a flow; the others inherit its part of the joint window, or it takes it along.
+    pub(super) fn leave(&mut self, flow: FlowId, leaving: Leaving) -> &[Assignment] {
+        let Some(place) = self.group.place(flow) else { return self.group.ignore() };
+        let part = self.part(place);
+        let _ = self.group.remove(place);
+        match leaving {
+            _ if self.group.members.is_empty() => (self.window, self.group.sum) = (0.0, 0.0),
+            Leaving::Keep => {}
+            Leaving::Subtract => self.window -= part,
+        }
+        self.group.nothing()
+    }
+}
