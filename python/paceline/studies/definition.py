@@ -327,6 +327,9 @@ def _check(study: Study) -> None:
     for name, design in study.named.items():
         for figure in getattr(design.spec, "figures", ()):
             expect_known(f"experiments.{name}.figures", figure, PLOTS)
+    for metric in study.metrics.values():
+        if metric.scenario is not None:
+            expect_known(f"metrics.{metric.name}.scenario", metric.scenario, study.scenarios)
     for factor in study.factors:
         if factor in study.metrics:
             raise DefinitionError(f"metrics.{factor}", "found a factor of the same name, expected another one")

@@ -137,7 +137,8 @@ def measured(context: Context, index: int) -> tuple[Row, Files]:
             f"{result.summary['duration_s']:g} s of {experiment.name!r}, expected a shorter one: there is nothing to "
             "measure or draw"
         )
-    row.metrics = {name: metric.value(result) for name, metric in context.study.metrics.items()}
+    file = experiment.design.scenario
+    row.metrics = {name: metric.of(file, result) for name, metric in context.study.metrics.items()}
     row.parameters = differing(loaded.core.parameters, context.usual)
     if experiment.plots is None:
         return row, {}

@@ -29,6 +29,12 @@ class Metric(Named, frozen=True, kw_only=True, tag_field="kind"):
     """A figure by its name, with its definition."""
 
     scale: float = 1.0
+    scenario: str | None = None
+    """The scenario whose runs have the figure; None: those of every scenario."""
+
+    def of(self, scenario: str, result: Result) -> float | None:
+        """The figure of a run of this scenario; None where the run has none."""
+        return self.value(result) if self.scenario in (None, scenario) else None
 
     def value(self, result: Result) -> float | None:
         """The figure of this run; None where the run has none.
@@ -63,6 +69,14 @@ class Metric(Named, frozen=True, kw_only=True, tag_field="kind"):
                 raise DefinitionError(f"metrics.{self.name}", f"found column {column!r}, {one_of(column, known)}")
         return frame
 
+    def _only(self, frame: pd.DataFrame, name: str) -> pd.DataFrame:
+        """The rows of one flow or link."""
+        names = frame["flow"] if "flow" in frame else frame["link"]
+        rows = frame[names == name]
+        if rows.empty:
+            raise DefinitionError(f"metrics.{self.name}", f"found {name!r}, {one_of(name, names.unique())}")
+        return rows
+
 
 class _Sampled(Metric, frozen=True, kw_only=True):
     """A figure of columns of the time series, which may be smoothed before."""
@@ -71,9 +85,13 @@ class _Sampled(Metric, frozen=True, kw_only=True):
     """Each value is averaged with those of so many seconds before it."""
     largest_of: float | None = None
     """Only the largest value of each such span of seconds counts."""
+    only: str | None = None
+    """The flow or link whose rows count; None: all."""
 
     def _frame(self, result: Result, columns: Sequence[str]) -> pd.DataFrame:
         frame = super()._frame(result, columns)
+        if self.only is not None:
+            frame = self._only(frame, self.only)
         if self.largest_of is not None:
             return frame.groupby(_blocks(frame["time_s"], self.largest_of))[["time_s", *columns]].max()
         if self.mean_over is None:
@@ -128,11 +146,20 @@ class Correlation(Metric, frozen=True, kw_only=True, tag="correlation"):
     a: str
     b: str
     smooth: float = 1.0
+    flows: tuple[str, str] | None = None
+    """The flow that has `a` and the flow that has `b`; None: rows have both."""
+    spans: tuple[Span, ...] | None = None
 
     def compute(self, result: Result) -> float | None:
-        columns = self._frame(result, [self.a, self.b])[["time_s", self.a, self.b]].dropna()
-        means = columns.groupby(_blocks(columns["time_s"], self.smooth))[[self.a, self.b]].mean()
-        return float(means[self.a].corr(means[self.b]))
+        frame = _within(self._frame(result, [self.a, self.b]), self.spans)
+        rows = [frame[["time_s", self.a, self.b]].dropna()] * 2
+        if self.flows is not None:
+            rows = [self._only(frame, flow).dropna(subset=[self.a, self.b]) for flow in self.flows]
+        first, second = (
+            one.groupby(_blocks(one["time_s"], self.smooth))[column].mean()
+            for one, column in zip(rows, (self.a, self.b), strict=True)
+        )
+        return float(first.corr(second))
 
 
 class Summary(Metric, frozen=True, kw_only=True, tag="summary"):
