@@ -6,7 +6,7 @@ use crate::{
     Assigned, Controller, Offered, Report, SendQueueState, SentPacket, Snapshot, Status, TimeoutReason,
     Update, Verb,
 };
-use paceline_units::{Time, TimeDelta};
+use paceline_units::{Bitrate, Time, TimeDelta};
 
 impl Controller for Rap {
     fn on_offered(&mut self, _now: Time, _offered: &Offered, _queue: &SendQueueState) -> Update {
@@ -55,11 +55,15 @@ impl Controller for Rap {
         &[Verb::PacketsPerReport]
     }
 
+    fn share(&self) -> Option<Assigned> {
+        Some(Assigned::Rate(Bitrate::from_bps_f64(self.largest * 8.0 / self.ipg)))
+    }
+
     fn assign(&mut self, _now: Time, assigned: Assigned) -> Update {
         match assigned {
-            Assigned::Rate(rate) => self.set_ipg(self.size * 8.0 / rate.as_bps_f64().max(1.0)),
+            Assigned::Rate(rate) => self.set_ipg(self.largest * 8.0 / rate.as_bps_f64().max(1.0)),
             Assigned::Window(window) if self.round_trip.is_known() => {
-                self.set_ipg(self.size * self.round_trip.srtt / window.as_f64().max(1.0));
+                self.set_ipg(self.largest * self.round_trip.srtt / window.as_f64().max(1.0));
             }
             Assigned::Window(_) => {}
         }

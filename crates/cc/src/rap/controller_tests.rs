@@ -135,6 +135,20 @@ fn assigning_a_rate_sets_the_gap_by_the_packet_size() {
     assert_eq!(update.pacing, Some(Pacing::Gap(TimeDelta::from_millis(10))));
 }
 
+#[test]
+fn what_a_group_is_told_does_not_move_with_the_size_of_packets() {
+    let mut rap = started("ns2");
+    drop_update(rap.assign(ms(300), Assigned::Rate(Bitrate::from_mbps(1))));
+    let told = rap.share();
+    for sequence in 1..10 {
+        let (stream, size) = (StreamId(0), Bytes::new(100));
+        let packet = SentPacket { stream, sequence, size, probe: None, app_limited: false };
+        drop_update(rap.on_sent(ms(300 + sequence), &packet));
+    }
+    assert_eq!(rap.share(), told);
+    assert_eq!(told, Some(Assigned::Rate(Bitrate::from_mbps(1))));
+}
+
 fn drop_update(update: Update) {
     let _ = update;
 }

@@ -18,7 +18,8 @@ use round_trip::RoundTrip;
 
 /// The sender half. It has no receiver half: it asks for a report on each packet.
 ///
-/// `assign` overwrites the gap, by the mean packet size.
+/// RAP steers packets, not bytes. A group's rates are of packets of the largest size, both in what it is told and in
+/// what it assigns: if smaller packets lowered them, they would look like a loss.
 #[derive(Clone, Debug)]
 pub struct Rap {
     params: Params,
@@ -29,6 +30,8 @@ pub struct Rap {
     streams: Vec<Outstanding>,
     /// Mean packet size in bytes.
     size: f64,
+    /// Size of the largest packet in bytes.
+    largest: f64,
     /// Packets sent since the last step.
     sent: u64,
     /// When the gap is due for its next step; absent while nothing is under way.
@@ -47,12 +50,13 @@ const SHORTEST_STEP: TimeDelta = TimeDelta::from_micros(1);
 impl Rap {
     /// A sender that has sent nothing.
     pub fn new(params: &Params, setup: &FlowSetup) -> Rap {
-        let (params, largest_packet) = (params.clone(), setup.largest_packet);
+        let (params, largest) = (params.clone(), setup.largest_packet.as_f64().max(1.0));
         Rap {
             round_trip: RoundTrip::new(&params),
             ipg: params.ipg.as_secs_f64(),
             streams: Vec::new(),
-            size: largest_packet.as_f64().max(1.0),
+            size: largest,
+            largest,
             sent: 0,
             step: None,
             stepped: Time::ZERO,
