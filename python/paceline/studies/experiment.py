@@ -138,7 +138,7 @@ def measured(context: Context, index: int) -> tuple[Row, Files]:
             "measure or draw"
         )
     file = experiment.design.scenario
-    row.metrics = {name: metric.of(file, result) for name, metric in context.study.metrics.items()}
+    row.metrics = {name: metric.value_in(file, result) for name, metric in context.study.metrics.items()}
     row.parameters = differing(loaded.core.parameters, context.usual)
     if experiment.plots is None:
         return row, {}

@@ -32,7 +32,7 @@ class Metric(Named, frozen=True, kw_only=True, tag_field="kind"):
     scenario: str | None = None
     """The scenario whose runs have the figure; None: those of every scenario."""
 
-    def of(self, scenario: str, result: Result) -> float | None:
+    def value_in(self, scenario: str, result: Result) -> float | None:
         """The figure of a run of this scenario; None where the run has none."""
         return self.value(result) if self.scenario in (None, scenario) else None
 
