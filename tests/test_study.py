@@ -125,6 +125,23 @@ def test_largest_of_is_what_a_log_of_maxima_shows(tmp_path: Path) -> None:
     assert logged > flight.loc[1.0:1.15].min()
 
 
+def test_a_metric_may_be_of_one_flow_or_of_two(tmp_path: Path) -> None:
+    other = CALL[CALL.index("[flows.video]") :].replace("[flows.video", "[flows.slides")
+    (tmp_path / "call.toml").write_text(f"{CALL}\n{other}")
+    result = paceline.run(tmp_path / "call.toml")
+    rates = result.flows.pivot_table(index="time_s", columns="flow", values="target_bitrate_mbps")
+    said = {"kind": "series", "column": "target_bitrate_mbps", "statistic": "mean", "name": "rate", "only": "slides"}
+    assert read("metrics.rate", said, MetricSpec).value(result) == pytest.approx(rates["slides"].mean())
+    column = "target_bitrate_mbps"
+    both = {"kind": "correlation", "a": column, "b": column, "name": "both", "flows": ["video", "slides"]}
+    blocks = rates.groupby((rates.index - 1e-9).astype(int)).mean()
+    found = read("metrics.both", both, MetricSpec).value(result)
+    assert found == pytest.approx(blocks["video"].corr(blocks["slides"]))
+    metric = read("metrics.rate", {**said, "scenario": "call.toml"}, MetricSpec)
+    assert metric.value_in("call.toml", result) == metric.value(result)
+    assert metric.value_in("other.toml", result) is None
+
+
 @pytest.mark.parametrize(
     ("ours", "verdict"),
     [
