@@ -1,11 +1,11 @@
-//! RFC 8888 reports and compound RTCP: any bytes are read or refused, and what is read can be written again.
+//! RFC 8888 reports, summaries of delays and compound RTCP: any bytes are read or refused, and what is read can be written again.
 #![cfg_attr(fuzzing, no_main)]
 
 use paceline_cc::StreamId;
 use paceline_wire::ccfb::Feedback;
 use paceline_units::Bytes;
 use paceline_wire::ccfb::{self, ArrivalOffset, CountForm, RawEntry, RawFeedback, RtsUnwrapper};
-use paceline_wire::{rtcp, unwrap_sequence};
+use paceline_wire::{delays, rtcp, unwrap_sequence};
 
 paceline_fuzz::target!(ccfb_decode);
 
@@ -16,6 +16,11 @@ fn ccfb_decode(data: &[u8]) {
     for packet in rtcp::packets(data).flatten() {
         walked += packet.bytes.len();
         assert!(walked <= data.len());
+        if let Ok(summary) = delays::decode_packet(&packet) {
+            let mut again = Vec::new();
+            delays::encode(&summary, &mut again);
+            assert_eq!(&again[4..], packet.body);
+        }
         match ccfb::decode_packet(&packet, &mut raw) {
             Ok(()) => written_again(&raw, packet.bytes.len(), &mut rts),
             Err(_) => assert!(raw.blocks.is_empty() && raw.entries.is_empty()),

@@ -6,6 +6,7 @@
 //! - [`rtp`]: the data packet's header; which datagrams are RTCP.
 //! - [`rtcp`]: the packets of a compound datagram.
 //! - [`ccfb`]: RFC 8888's report, in both directions.
+//! - [`delays`]: the summary of a flow's delays for RFC 8382, in both directions.
 //! - [`dccp`]: DCCP's packets under IP and in UDP, in both directions.
 //! - [`capture`]: files of packets that other programs read.
 //! - [`clock`]: the grids of time that go on the wire.
@@ -19,6 +20,7 @@ pub mod capture;
 pub mod ccfb;
 pub mod clock;
 pub mod dccp;
+pub mod delays;
 mod error;
 mod format;
 pub mod rtcp;

@@ -5,6 +5,7 @@ use super::sender::RtpSender;
 use paceline_cc::shared_bottleneck::{DelayStatistics, DelaySummary, Params, SummaryEnd};
 use paceline_cc::{Controller, PacketResult, Status, StreamId};
 use paceline_units::{Time, TimeDelta};
+use paceline_wire::delays::DelaySummaryPacket;
 
 /// The summary of a flow's delays as its receiver sends it, once an interval (RFC 8382 section 3.1.2).
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -15,6 +16,32 @@ pub struct DelayReport {
     pub interval: TimeDelta,
     /// What the delays look like.
     pub summary: DelaySummary,
+}
+
+impl DelayReport {
+    /// The report as an RTCP packet, of the stream with this SSRC.
+    pub fn to_packet(&self, sender_ssrc: u32, ssrc: u32) -> DelaySummaryPacket {
+        let DelaySummary { intervals, skewness, variability, frequency, loss, bottleneck } = self.summary;
+        DelaySummaryPacket {
+            sender_ssrc,
+            ssrc,
+            interval: self.interval,
+            intervals: u32::try_from(intervals).unwrap_or(u32::MAX),
+            bottleneck,
+            skewness,
+            variability,
+            frequency,
+            loss,
+        }
+    }
+
+    /// What an RTCP packet says of the flow to which `stream` belongs.
+    pub fn of_packet(packet: &DelaySummaryPacket, stream: StreamId) -> DelayReport {
+        let &DelaySummaryPacket { interval, bottleneck, skewness, variability, frequency, loss, .. } = packet;
+        let intervals = packet.intervals.into();
+        let summary = DelaySummary { intervals, skewness, variability, frequency, loss, bottleneck };
+        DelayReport { stream, interval, summary }
+    }
 }
 
 /// Packets that are missing so far, as a sequence of numbers shows: those expected less those that came. A late packet

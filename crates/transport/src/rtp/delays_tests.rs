@@ -1,7 +1,9 @@
 //! What reaches the statistics from arrivals and from reports, and what of a peer's report is taken.
 
 use super::*;
+use crate::rtp::RtpFeedback;
 use paceline_units::{Bytes, Ecn};
+use paceline_wire::{FeedbackFormat, delays, rtcp};
 
 const T: TimeDelta = TimeDelta::from_millis(100);
 
@@ -135,4 +137,26 @@ fn hostile_reports_change_nothing() {
     // Where the sender summarises, nobody else does.
     let mut own = SentDelays::new(&params(SummaryEnd::Sender), 1);
     assert!(!own.on_report(&report, 1, second) && own.newest().is_none());
+}
+
+#[test]
+fn a_report_over_the_wire_is_the_same() {
+    let summary = DelaySummary {
+        intervals: 61,
+        skewness: -0.25,
+        variability: TimeDelta::from_micros(12_345),
+        frequency: 0.5,
+        loss: 0.125,
+        bottleneck: true,
+    };
+    let report = DelayReport { stream: StreamId(3), interval: TimeDelta::from_millis(350), summary };
+    let mut bytes = Vec::new();
+    delays::encode(&report.to_packet(1, 2), &mut bytes);
+    assert_eq!(
+        RtpFeedback::Delays(Box::new(report)).size(FeedbackFormat::Rfc8888),
+        Bytes::new(bytes.len() as u64)
+    );
+    let packet = delays::decode_packet(&rtcp::first(&bytes).expect("RTCP")).expect("a summary");
+    assert_eq!((packet.sender_ssrc, packet.ssrc), (1, 2));
+    assert_eq!(DelayReport::of_packet(&packet, StreamId(3)), report);
 }

@@ -3,8 +3,8 @@
 use super::delays::DelayReport;
 use paceline_cc::{Annotation, ReceiverReport, StreamId};
 use paceline_units::{Bytes, Time};
-use paceline_wire::FeedbackFormat;
 use paceline_wire::ccfb::Feedback;
+use paceline_wire::{FeedbackFormat, delays};
 
 /// Size of the RTP header without extensions (RFC 3550 section 5.1).
 pub const RTP_HEADER: Bytes = Bytes::new(12);
@@ -77,13 +77,9 @@ pub enum RtpFeedback {
     Delays(Box<DelayReport>),
 }
 
-/// RTCP header, SSRC and name of an APP packet (RFC 3550 section 6.7); then interval, intervals counted, the four figures
-/// and flags in 4 bytes each.
-const DELAY_REPORT: Bytes = Bytes::new(12 + 7 * 4);
-
 impl RtpFeedback {
-    /// Size on the link, reports on packets written in `format`. A receiver half's message has RTCP header and two SSRCs (RFC 4585 section 6.1), then 4 bytes for
-    /// each field of RFC 5348 section 3.2.2, or REMB's name, rate and one SSRC.
+    /// Size on the link, reports on packets written in `format`. A receiver half's message has RTCP header and two SSRCs
+    /// (RFC 4585 section 6.1), then 4 bytes for each field of RFC 5348 section 3.2.2, or REMB's name, rate and one SSRC.
     pub fn size(&self, format: FeedbackFormat) -> Bytes {
         match self {
             RtpFeedback::Packets(feedback) => format.size(feedback),
@@ -91,7 +87,7 @@ impl RtpFeedback {
                 ReceiverReport::Tfrc { .. } => Bytes::new(12 + 4 * 4),
                 ReceiverReport::Remb { .. } => Bytes::new(12 + 3 * 4),
             },
-            RtpFeedback::Delays(_) => DELAY_REPORT,
+            RtpFeedback::Delays(_) => Bytes::new(delays::SIZE as u64),
         }
     }
 }
