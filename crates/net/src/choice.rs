@@ -1,8 +1,8 @@
-//! Which flow of a scenario a run on real sockets is about.
+//! Which flow of a scenario, or which flows, a run on real sockets is about.
 
 use crate::NetError;
 use paceline_scenario::build::{DccpParts, EndsParts, FlowParts, RtpParts};
-use paceline_scenario::{FlowSpec, Loaded, Scenario};
+use paceline_scenario::{CouplingSpec, FlowSpec, Loaded, Scenario};
 use std::net::SocketAddr;
 
 /// One flow of a scenario.
@@ -19,6 +19,61 @@ pub(crate) struct ChosenFlow<'a> {
 pub(crate) enum Over<'a> {
     Rtp(&'a RtpParts),
     Dccp(&'a DccpParts),
+}
+
+/// The flows of a scenario that one process sends, receives or relays: the one that was named, the only one, or those that
+/// share by the scenario's only coupling.
+#[derive(Clone)]
+pub(crate) struct ChosenFlows<'a> {
+    /// In the order of the coupling; there is one at least.
+    pub flows: Vec<ChosenFlow<'a>>,
+    /// By what they share, if there are several.
+    pub coupling: Option<&'a CouplingSpec>,
+}
+
+impl<'a> ChosenFlows<'a> {
+    /// The flow called `name`; without, the only one or those of the only coupling.
+    pub fn of(loaded: &'a Loaded, name: Option<&str>) -> Result<ChosenFlows<'a>, NetError> {
+        let coupling = match loaded.scenario.couplings.as_slice() {
+            [coupling] if name.is_none() && coupling.groups.iter().flatten().count() > 1 => coupling,
+            _ => return Ok(ChosenFlows { flows: vec![ChosenFlow::of(loaded, name)?], coupling: None }),
+        };
+        let names = coupling.groups.iter().flatten().filter_map(|&flow| loaded.scenario.flows.get(flow));
+        let flows = names.map(|flow| ChosenFlow::of(loaded, Some(&flow.name)));
+        let flows = flows.collect::<Result<Vec<_>, _>>()?;
+        if let Some(other) = flows.iter().find(|flow| flow.spec.path != flows[0].spec.path) {
+            let (one, other, name) = (&flows[0].spec.name, &other.spec.name, &coupling.name);
+            let what = format!(
+                "the flows {one} and {other} of coupling {name} have different paths; flows of one process go the same \
+                 way"
+            );
+            return Err(NetError::Unsupported { what });
+        }
+        Ok(ChosenFlows { flows, coupling: Some(coupling) })
+    }
+
+    /// An error if a capture is `wanted` of flows that have none.
+    pub fn check_capture(&self, wanted: bool) -> Result<(), NetError> {
+        if wanted && self.flows.len() > 1 {
+            let what = "a capture is of one flow: name it".to_string();
+            return Err(NetError::Unsupported { what });
+        }
+        self.flows.iter().try_for_each(|flow| flow.check_capture(wanted))
+    }
+
+    /// An address for each flow: `first`, and the ports after it. Port 0 stays 0: the system chooses each.
+    pub fn addresses(&self, first: SocketAddr) -> Result<Vec<SocketAddr>, NetError> {
+        let port = |place: usize| match first.port() {
+            0 => Some(0),
+            port => port.checked_add(u16::try_from(place).ok()?),
+        };
+        let address = |place| {
+            let what = || format!("{} flows need as many ports from {first} on", self.flows.len());
+            let port = port(place).ok_or_else(|| NetError::Unsupported { what: what() })?;
+            Ok(SocketAddr::new(first.ip(), port))
+        };
+        (0..self.flows.len()).map(address).collect()
+    }
 }
 
 impl<'a> ChosenFlow<'a> {

@@ -48,3 +48,35 @@ pub struct NetCounters {
     /// Dropped by a relay for want of memory; no property of its link.
     pub overflowed: u64,
 }
+
+impl NetCounters {
+    /// Adds what the sockets of another flow saw.
+    pub(crate) fn add(&mut self, other: NetCounters) {
+        let NetCounters {
+            received,
+            sent,
+            unsendable,
+            malformed,
+            unknown_peers,
+            unknown_ssrc,
+            out_of_sequence,
+            other_rtcp,
+            unknown_reports,
+            unanswered,
+            duplicates,
+            overflowed,
+        } = other;
+        self.received += received;
+        self.sent += sent;
+        self.unsendable += unsendable;
+        self.malformed += malformed;
+        self.unknown_peers += unknown_peers;
+        self.unknown_ssrc += unknown_ssrc;
+        self.out_of_sequence += out_of_sequence;
+        self.other_rtcp += other_rtcp;
+        self.unknown_reports += unknown_reports;
+        self.unanswered += unanswered;
+        self.duplicates += duplicates;
+        self.overflowed += overflowed;
+    }
+}

@@ -1,4 +1,4 @@
-//! What one end writes down of its flow: figures and time series, of what it can know.
+//! What one end writes down of its flows: figures and time series, of what it can know.
 
 use crate::choice::ChosenFlow;
 use crate::{NetCounters, NetOutput};
@@ -63,21 +63,36 @@ impl<'a> FlowRecord<'a> {
         counters: NetCounters,
         warnings: Vec<String>,
     ) -> NetOutput {
-        let FlowRecord { flow, recorder, packets, .. } = self;
-        let figures = recorder.summary();
-        let link_names = flow.parts.path.iter().map(|place| flow.scenario.links[*place].name.clone());
-        let summary = Summary {
-            name: flow.scenario.name.clone(),
-            seed: flow.scenario.seed,
-            duration_s: ran.min(Time::ZERO + flow.scenario.duration).as_secs_f64(),
-            wall_s: ran.as_secs_f64(),
-            packets: recorder.knows(Facts::ARRIVALS).then_some(packets),
-            events: counters.received + counters.sent,
-            fairness: Fairness::of([&figures]),
-            flows: BTreeMap::from([(flow.spec.name.clone(), figures)]),
-            links: link_names.zip(links.iter().map(LinkRecorder::summary)).collect(),
-            version: env!("CARGO_PKG_VERSION"),
-        };
-        NetOutput { summary, flows: flow_series(&[recorder]), links: link_series(links), counters, warnings }
+        finish(vec![self], ran, links, counters, warnings)
     }
+}
+
+/// What came of a run of several flows, all of one path, that ended `ran` after its zero.
+pub(crate) fn finish(
+    records: Vec<FlowRecord<'_>>,
+    ran: Time,
+    links: &[LinkRecorder],
+    counters: NetCounters,
+    warnings: Vec<String>,
+) -> NetOutput {
+    let flow = records[0].flow;
+    let knows_arrivals = records.iter().all(|record| record.recorder.knows(Facts::ARRIVALS));
+    let packets = records.iter().map(|record| record.packets).sum();
+    let link_names = flow.parts.path.iter().map(|place| flow.scenario.links[*place].name.clone());
+    let named = |record: &FlowRecord<'_>| (record.flow.spec.name.clone(), record.recorder.summary());
+    let figures: BTreeMap<_, _> = records.iter().map(named).collect();
+    let summary = Summary {
+        name: flow.scenario.name.clone(),
+        seed: flow.scenario.seed,
+        duration_s: ran.min(Time::ZERO + flow.scenario.duration).as_secs_f64(),
+        wall_s: ran.as_secs_f64(),
+        packets: knows_arrivals.then_some(packets),
+        events: counters.received + counters.sent,
+        fairness: Fairness::of(figures.values()),
+        flows: figures,
+        links: link_names.zip(links.iter().map(LinkRecorder::summary)).collect(),
+        version: env!("CARGO_PKG_VERSION"),
+    };
+    let recorders: Vec<_> = records.into_iter().map(|record| record.recorder).collect();
+    NetOutput { summary, flows: flow_series(&recorders), links: link_series(links), counters, warnings }
 }

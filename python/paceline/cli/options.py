@@ -86,11 +86,12 @@ class RunOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class SocketOptions(RunOptions):
-    """A run of one flow over real sockets."""
+    """A run of one flow, or of those that are coupled, over real sockets."""
 
-    flow: Annotated[str | None, typer.Option(metavar="NAME", help="The scenario's flow; needed if it has several.")] = (
-        None
-    )
+    flow: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The scenario's flow; needed if it has several that are not coupled."),
+    ] = None
     transport: Annotated[
         TransportName | None,
         typer.Option(help="Replace the transport of the flow; its controller must go with it."),

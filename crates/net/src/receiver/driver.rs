@@ -10,7 +10,7 @@ use crate::port::Port;
 use crate::record::FlowRecord;
 use crate::socket::{Datagram, Inbox};
 use crate::wait::{CLOSING, LONGEST_SLEEP, PreciseTimers, wait_for};
-use crate::{Control, NetError, NetOutput};
+use crate::{Control, NetError};
 use paceline_media::PlayoutCounters;
 use paceline_metrics::Facts;
 use paceline_units::{Ecn, Time, TimeDelta};
@@ -34,6 +34,15 @@ pub(super) struct ReceivingDriver<'a, C> {
     duration: TimeDelta,
     /// Whether the run is over, and only the connection is to be closed.
     closing: bool,
+}
+
+/// What is left of a driver that has ended.
+pub(super) struct Ended<'a> {
+    pub record: FlowRecord<'a>,
+    /// When it ended, since the session's zero.
+    pub ran: Time,
+    pub counters: NetCounters,
+    pub warnings: Vec<String>,
 }
 
 impl<'a, C: ReceivingCodec> ReceivingDriver<'a, C> {
@@ -61,7 +70,7 @@ impl<'a, C: ReceivingCodec> ReceivingDriver<'a, C> {
         }
     }
 
-    pub fn run(mut self, control: &Control<'_>) -> Result<NetOutput, NetError> {
+    pub fn run(mut self, control: &Control<'_>) -> Result<Ended<'a>, NetError> {
         let _timers = PreciseTimers::new();
         let outside = reachable_from_outside(self.port.socket.address()?);
         self.clock = DriverClock::from_zero(Moment::now());
@@ -81,14 +90,15 @@ impl<'a, C: ReceivingCodec> ReceivingDriver<'a, C> {
         let ReceivingDriver { mut codec, mut counters, port, session, flow, .. } = self;
         let ended = codec.finish(ran, &mut counters);
         let warnings = [outside, ended, port.finish()].into_iter().flatten().collect();
-        Ok(match session {
-            Some(session) => session.finish(ran, counters, warnings),
+        let record = match session {
+            Some(session) => session.finish(ran),
             None => {
                 let mut record = FlowRecord::new(flow, Facts::RECEIVER);
                 record.stop(ran, PlayoutCounters::default());
-                record.finish(ran, &[], counters, warnings)
+                record
             }
-        })
+        };
+        Ok(Ended { record, ran, counters, warnings })
     }
 
     /// Takes what has arrived; true if nothing is left.

@@ -26,26 +26,28 @@ mod seen;
 mod session;
 mod times;
 
-use crate::choice::{ChosenFlow, Over};
+use crate::choice::{ChosenFlow, ChosenFlows, Over};
 use crate::port::Port;
 use crate::socket::UdpPort;
-use crate::{Control, NetError, NetOutput};
+use crate::{Control, NetCounters, NetError, NetOutput, record};
 use dccp::DccpReceivingCodec;
-use driver::ReceivingDriver;
+use driver::{Ended, ReceivingDriver};
 use paceline_scenario::{Loaded, Loader, Origin, load};
 use paceline_transport::rtp::FeedbackConfig;
-use paceline_units::TimeDelta;
+use paceline_units::{Time, TimeDelta};
 use rtp::RtpReceivingCodec;
 use session::SessionConfig;
 use std::net::SocketAddr;
+use std::panic::resume_unwind;
 use std::path::PathBuf;
 
 /// What a receiver is told beyond the scenario.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ReceiveOptions {
-    /// The flow of the scenario; none: the only one.
+    /// The flow of the scenario; none: the only one, or all that share by its only coupling.
     pub flow: Option<String>,
-    /// Where it listens; port 0 lets the system choose.
+    /// Where it listens; port 0 lets the system choose. Of several flows each but the first comes to the port after that of
+    /// the one before it.
     pub listen: SocketAddr,
     /// SSRC of the first stream; none: that of the first packet, or 100 if the flow has several streams.
     pub ssrc: Option<u32>,
@@ -77,28 +79,30 @@ impl ReceiveOptions {
 
 /// A receiver with its socket open.
 pub struct Receiver<'a> {
-    port: UdpPort,
-    flow: ChosenFlow<'a>,
+    /// The socket of each flow.
+    ports: Vec<UdpPort>,
+    chosen: ChosenFlows<'a>,
     options: ReceiveOptions,
 }
 
 impl<'a> Receiver<'a> {
-    /// Listens for a flow of the scenario.
+    /// Listens for a flow of the scenario, or for each of several.
     ///
     /// # Errors
     /// No such flow, a capture of a flow that is not DCCP, or an address that cannot be listened on.
     pub fn bind(loaded: &'a Loaded, options: &ReceiveOptions) -> Result<Receiver<'a>, NetError> {
-        let flow = ChosenFlow::of(loaded, options.flow.as_deref())?;
-        flow.check_capture(options.capture.is_some())?;
-        Ok(Receiver { port: UdpPort::bind(options.listen)?, flow, options: options.clone() })
+        let chosen = ChosenFlows::of(loaded, options.flow.as_deref())?;
+        chosen.check_capture(options.capture.is_some())?;
+        let ports = chosen.addresses(options.listen)?.into_iter().map(UdpPort::bind);
+        Ok(Receiver { ports: ports.collect::<Result<_, _>>()?, chosen, options: options.clone() })
     }
 
-    /// The address it listens on.
+    /// The address it listens on, of several flows that of the first.
     ///
     /// # Errors
     /// If the system does not say.
     pub fn address(&self) -> Result<SocketAddr, NetError> {
-        self.port.address()
+        self.ports[0].address()
     }
 
     /// Receives until the end that the options say, or until it is stopped.
@@ -106,21 +110,61 @@ impl<'a> Receiver<'a> {
     /// # Errors
     /// If nothing arrives within the options' patience, or the socket fails.
     pub fn run(self, control: &Control<'_>) -> Result<NetOutput, NetError> {
-        let Receiver { port, flow, options } = self;
-        let port = Port::new(port, options.capture.as_deref())?;
-        match flow.over {
-            Over::Rtp(parts) => {
-                let (streams, feedback, playout) = (parts.streams.len(), parts.feedback, parts.playout);
-                let codec = RtpReceivingCodec::new(parts, options.ssrc);
-                let config = SessionConfig { streams, feedback, playout };
-                ReceivingDriver::new(port, flow, config, codec, options).run(control)
-            }
-            Over::Dccp(parts) => {
-                let codec = DccpReceivingCodec::new(parts, port.socket.address()?, options.silence)?;
-                let (feedback, playout) = (FeedbackConfig::default(), parts.playout);
-                let config = SessionConfig { streams: 1, feedback, playout };
-                ReceivingDriver::new(port, flow, config, codec, options).run(control)
-            }
+        let Receiver { ports, chosen, options } = self;
+        let names: Vec<_> = chosen.flows.iter().map(|flow| flow.spec.name.as_str()).collect();
+        let mut ends = chosen.flows.into_iter().zip(ports).map(|(flow, port)| (flow, port, options.clone()));
+        let (stop, first) = (control.stop, ends.next());
+        let ended = std::thread::scope(|threads| {
+            // They share nothing: each waits for its own packets.
+            let others = ends.map(|(flow, port, options)| {
+                threads.spawn(move || receive_flow(flow, port, options, &Control { stop, progress: &|_| () }))
+            });
+            let others: Vec<_> = others.collect();
+            let first =
+                first.into_iter().map(|(flow, port, options)| receive_flow(flow, port, options, control));
+            let first: Vec<_> = first.collect();
+            let others =
+                others.into_iter().map(|other| other.join().unwrap_or_else(|panic| resume_unwind(panic)));
+            first.into_iter().chain(others).collect::<Result<Vec<_>, _>>()
+        })?;
+        Ok(joined(ended, &names))
+    }
+}
+
+/// What came of the flows called `names`.
+fn joined(ended: Vec<Ended<'_>>, names: &[&str]) -> NetOutput {
+    let (mut records, mut counters, mut warnings) = (Vec::new(), NetCounters::default(), Vec::new());
+    let mut ran = Time::ZERO;
+    for (flow, name) in ended.into_iter().zip(names) {
+        ran = ran.max(flow.ran);
+        counters.add(flow.counters);
+        let said = flow.warnings.into_iter();
+        warnings.extend(said.map(|said| if names.len() > 1 { format!("flow {name}: {said}") } else { said }));
+        records.push(flow.record);
+    }
+    record::finish(records, ran, &[], counters, warnings)
+}
+
+/// Receives one flow on `port`.
+fn receive_flow<'a>(
+    flow: ChosenFlow<'a>,
+    port: UdpPort,
+    options: ReceiveOptions,
+    control: &Control<'_>,
+) -> Result<Ended<'a>, NetError> {
+    let port = Port::new(port, options.capture.as_deref())?;
+    match flow.over {
+        Over::Rtp(parts) => {
+            let (streams, feedback, playout) = (parts.streams.len(), parts.feedback, parts.playout);
+            let codec = RtpReceivingCodec::new(parts, options.ssrc);
+            let config = SessionConfig { streams, feedback, playout };
+            ReceivingDriver::new(port, flow, config, codec, options).run(control)
+        }
+        Over::Dccp(parts) => {
+            let codec = DccpReceivingCodec::new(parts, port.socket.address()?, options.silence)?;
+            let (feedback, playout) = (FeedbackConfig::default(), parts.playout);
+            let config = SessionConfig { streams: 1, feedback, playout };
+            ReceivingDriver::new(port, flow, config, codec, options).run(control)
         }
     }
 }

@@ -3,7 +3,6 @@
 use super::codec::{FIRST_NUMBERS, SessionPacket};
 use super::seen::{Seen, SeenPackets};
 use super::times::{CaptureTimes, plausible_timing};
-use crate::NetOutput;
 use crate::choice::ChosenFlow;
 use crate::clock::{DriverClock, Moment};
 use crate::losses::{LOST_AFTER, MissingPackets};
@@ -176,9 +175,9 @@ impl<'a> Session<'a> {
         self.clock.moment_of(due.into_iter().flatten().min().unwrap_or(Time::MAX))
     }
 
-    /// What came of a session that ended at `now`.
-    pub fn finish(mut self, now: Time, counters: NetCounters, warnings: Vec<String>) -> NetOutput {
+    /// The record of a session that ended at `now`.
+    pub fn finish(mut self, now: Time) -> FlowRecord<'a> {
         self.record.stop(now, self.endpoint.playout());
-        self.record.finish(now, &[], counters, warnings)
+        self.record
     }
 }

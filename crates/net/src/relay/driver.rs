@@ -5,11 +5,11 @@ use super::filter::Filter;
 use super::packet::{MemoryBudget, RelayedPacket};
 use super::path::{LinkPath, Outcome};
 use crate::address::{local_for, require_port};
-use crate::choice::{ChosenFlow, Over, reachable_from_outside};
+use crate::choice::{ChosenFlow, ChosenFlows, Over, reachable_from_outside};
 use crate::clock::{DriverClock, Moment};
 use crate::output::NetCounters;
 use crate::queue::TimedQueue;
-use crate::record::FlowRecord;
+use crate::record::{self, FlowRecord};
 use crate::socket::{Datagram, Inbox, UdpPort};
 use crate::wait::{LONGEST_SLEEP, PreciseTimers, wait_for};
 use crate::{Control, NetError, NetOutput};
@@ -25,11 +25,43 @@ const AT_ONCE: usize = 256;
 /// After the scenario's end, what is under way may still arrive for so long.
 const GRACE: TimeDelta = TimeDelta::from_secs(1);
 
-pub(super) struct RelayDriver<'a> {
+/// A flow on its way through the relay's links, and its sockets.
+struct RelayedFlow<'a> {
+    flow: ChosenFlow<'a>,
     listen: UdpPort,
     out: UdpPort,
+    /// Address of its receiver.
+    to: SocketAddr,
+    filter: Filter,
+    /// Whether a connection has still to be closed.
+    open: bool,
+    record: FlowRecord<'a>,
+}
+
+impl<'a> RelayedFlow<'a> {
+    /// Opens the sockets for packets that come to `listen` and leave for `to`.
+    fn bind(
+        flow: ChosenFlow<'a>,
+        listen: SocketAddr,
+        to: SocketAddr,
+        ssrc: Option<u32>,
+    ) -> Result<RelayedFlow<'a>, NetError> {
+        Ok(RelayedFlow {
+            flow,
+            listen: UdpPort::bind(listen)?,
+            out: UdpPort::bind(local_for(to))?,
+            to,
+            filter: Filter::new(flow.over, ssrc),
+            open: matches!(flow.over, Over::Dccp(_)),
+            record: FlowRecord::new(flow, Facts::RELAY),
+        })
+    }
+}
+
+pub(super) struct RelayDriver<'a> {
+    /// All of one path; there is one at least.
+    flows: Vec<RelayedFlow<'a>>,
     inbox: Inbox,
-    flow: ChosenFlow<'a>,
     options: RelayOptions,
     memory: MemoryBudget,
     links: &'a [LinkConfig],
@@ -37,16 +69,14 @@ pub(super) struct RelayDriver<'a> {
     outcome: Outcome,
     forward: TimedQueue<Time, RelayedPacket>,
     back: TimedQueue<Time, RelayedPacket>,
-    filter: Filter,
-    /// Whether a connection has still to be closed.
-    open: bool,
-    record: FlowRecord<'a>,
     counters: NetCounters,
     /// Since the sockets were opened.
     opened: DriverClock,
     /// Since the run's zero, which the first packet sets.
     clock: DriverClock,
     started: bool,
+    /// Place of the flow that the run began with.
+    first: usize,
     /// Whether the sender that the run began with has proved to be there.
     established: bool,
     /// The last arrival: arrivals of a socket are in order but for the reading of two clocks.
@@ -54,26 +84,25 @@ pub(super) struct RelayDriver<'a> {
 }
 
 impl<'a> RelayDriver<'a> {
-    /// Opens the sockets for `flow`, whose path is of some of `links`.
+    /// Opens the sockets for the flows, whose path is of some of `links`.
     pub fn bind(
-        flow: ChosenFlow<'a>,
+        chosen: ChosenFlows<'a>,
         links: &'a [LinkConfig],
         options: &RelayOptions,
     ) -> Result<RelayDriver<'a>, NetError> {
         require_port(options.forward)?;
         let opened = DriverClock::from_zero(Moment::now());
+        let listen = chosen.addresses(options.listen)?.into_iter();
+        let ways = listen.zip(chosen.addresses(options.forward)?);
+        let flows = chosen.flows.iter().zip(ways);
+        let flows = flows.map(|(flow, (listen, to))| RelayedFlow::bind(*flow, listen, to, options.ssrc));
         Ok(RelayDriver {
-            listen: UdpPort::bind(options.listen)?,
-            out: UdpPort::bind(local_for(options.forward))?,
+            path: LinkPath::new(chosen.flows[0], links)?,
+            flows: flows.collect::<Result<_, _>>()?,
             inbox: Inbox::new(),
-            flow,
             memory: MemoryBudget::new(options.memory),
-            filter: Filter::new(flow.over, options.ssrc),
-            open: matches!(flow.over, Over::Dccp(_)),
-            record: FlowRecord::new(flow, Facts::RELAY),
             options: options.clone(),
             links,
-            path: LinkPath::new(flow, links)?,
             outcome: Outcome::default(),
             forward: TimedQueue::new(),
             back: TimedQueue::new(),
@@ -81,22 +110,23 @@ impl<'a> RelayDriver<'a> {
             opened,
             clock: opened,
             started: false,
+            first: 0,
             established: false,
             arrived: Time::ZERO,
         })
     }
 
-    /// The address that the sender is to send to.
+    /// The address that the sender is to send to, of several flows that of the first.
     pub fn address(&self) -> Result<SocketAddr, NetError> {
-        self.listen.address()
+        self.flows[0].listen.address()
     }
 
     pub fn run(mut self, control: &Control<'_>) -> Result<NetOutput, NetError> {
         let _timers = PreciseTimers::new();
         self.opened = DriverClock::from_zero(Moment::now());
-        let mut warnings: Vec<String> = reachable_from_outside(self.listen.address()?).into_iter().collect();
+        let mut warnings: Vec<String> = reachable_from_outside(self.address()?).into_iter().collect();
         warnings.extend(self.crowded());
-        let end = Time::ZERO + self.flow.scenario.duration;
+        let end = Time::ZERO + self.flows[0].flow.scenario.duration;
         loop {
             let before = Moment::now();
             let all = self.read()?;
@@ -106,39 +136,50 @@ impl<'a> RelayDriver<'a> {
                 self.run_links(known);
                 self.release();
                 let now = self.clock.time_of(before);
-                while self.record.tick(now, PlayoutCounters::default(), control.progress).is_some() {}
+                self.tick(now, control.progress);
             } else {
                 self.check_patience()?;
             }
             let now = self.clock.now();
-            let quiet = self.forward.is_empty() && !self.open;
+            let quiet = self.forward.is_empty() && !self.flows.iter().any(|relayed| relayed.open);
             let over = self.started && now >= end && (quiet || now >= end + GRACE);
             if over || control.stopped() {
                 break;
             }
             if all {
-                wait_for(&[&self.listen, &self.out], self.next())?;
+                let sockets = self.flows.iter().flat_map(|relayed| [&relayed.listen, &relayed.out]);
+                wait_for(&sockets.collect::<Vec<_>>(), self.next())?;
             }
         }
         let now = if self.started { self.clock.now() } else { Time::ZERO };
         let links = self.path.finish(now);
-        self.record.stop(now, PlayoutCounters::default());
-        Ok(self.record.finish(now, &links, self.counters, warnings))
+        let stopped = |mut relayed: RelayedFlow<'a>| {
+            relayed.record.stop(now, PlayoutCounters::default());
+            relayed.record
+        };
+        let records = self.flows.into_iter().map(stopped).collect();
+        Ok(record::finish(records, now, &links, self.counters, warnings))
+    }
+
+    /// Does what is due in the records.
+    fn tick(&mut self, now: Time, progress: &dyn Fn(Time)) {
+        for relayed in &mut self.flows {
+            while relayed.record.tick(now, PlayoutCounters::default(), progress).is_some() {}
+        }
     }
 
     /// A warning if the scenario has other flows on these links: they are not simulated beside the real one.
     fn crowded(&self) -> Option<String> {
-        let others = self.flow.scenario.flows.iter().filter(|other| {
-            other.name != self.flow.spec.name
-                && other.path.iter().any(|link| self.flow.spec.path.contains(link))
+        let ours: Vec<_> = self.flows.iter().map(|relayed| relayed.flow.spec.name.as_str()).collect();
+        let ChosenFlow { scenario, spec, .. } = self.flows[0].flow;
+        let others = scenario.flows.iter().filter(|other| {
+            !ours.contains(&other.name.as_str()) && other.path.iter().any(|link| spec.path.contains(link))
         });
         let names: Vec<_> = others.map(|other| other.name.as_str()).collect();
         let text = || {
-            format!(
-                "flow {} is alone on its links: not relayed are {}",
-                self.flow.spec.name,
-                names.join(", ")
-            )
+            let (who, are) = (ours.join(" and "), if ours.len() > 1 { "flows" } else { "flow" });
+            let alone = if ours.len() > 1 { "are alone on their links" } else { "is alone on its links" };
+            format!("{are} {who} {alone}: not relayed are {}", names.join(", "))
         };
         (!names.is_empty()).then(text)
     }
@@ -148,7 +189,7 @@ impl<'a> RelayDriver<'a> {
         match self.options.patience.filter(|patience| waited >= *patience) {
             None => Ok(()),
             Some(patience) => {
-                let (address, seconds) = (self.listen.address()?, patience.as_secs_f64());
+                let (address, seconds) = (self.address()?, patience.as_secs_f64());
                 Err(NetError::NothingArrived { address, seconds })
             }
         }
@@ -156,84 +197,104 @@ impl<'a> RelayDriver<'a> {
 
     fn next(&self) -> Moment {
         let links = if self.started { self.path.next() } else { None };
-        let ticks = self.record.pending().map(Tick::at).filter(|_| self.started);
+        let ticks = self.flows.iter().filter_map(|relayed| relayed.record.pending()).map(Tick::at).min();
+        let ticks = ticks.filter(|_| self.started);
         let due = [links, self.forward.next(), self.back.next(), ticks];
         let next = self.clock.moment_of(due.into_iter().flatten().min().unwrap_or(Time::MAX));
         next.min(Moment::now().plus(LONGEST_SLEEP))
     }
 
-    /// Takes what has arrived at both sockets; true if nothing is left at either.
+    /// Takes what has arrived at the sockets of each flow; true if nothing is left at any.
     fn read(&mut self) -> Result<bool, NetError> {
         let mut inbox = std::mem::take(&mut self.inbox);
+        let mut all = true;
+        for place in 0..self.flows.len() {
+            all &= self.read_flow(place, &mut inbox)?;
+        }
+        self.inbox = inbox;
+        Ok(all)
+    }
+
+    /// Takes what has arrived at both sockets of a flow; true if nothing is left at either.
+    fn read_flow(&mut self, place: usize, inbox: &mut Inbox) -> Result<bool, NetError> {
         let (mut in_front, mut behind) = (true, true);
         for _ in 0..AT_ONCE {
             if in_front {
-                let datagram = self.listen.read(&mut inbox)?;
+                let datagram = self.flows[place].listen.read(inbox)?;
                 in_front = datagram.is_some();
-                datagram.iter().try_for_each(|datagram| self.take_forward(datagram))?;
+                datagram.iter().try_for_each(|datagram| self.take_forward(place, datagram))?;
             }
             if behind {
-                let datagram = self.out.read(&mut inbox)?;
+                let datagram = self.flows[place].out.read(inbox)?;
                 behind = datagram.is_some();
-                datagram.iter().for_each(|datagram| self.take_back(datagram));
+                datagram.iter().for_each(|datagram| self.take_back(place, datagram));
             }
             if !in_front && !behind {
                 break;
             }
         }
-        self.inbox = inbox;
         Ok(!in_front && !behind)
     }
 
-    /// A datagram from the sender's side.
-    fn take_forward(&mut self, datagram: &Datagram<'_>) -> Result<(), NetError> {
+    /// A datagram from a flow's sender's side.
+    fn take_forward(&mut self, place: usize, datagram: &Datagram<'_>) -> Result<(), NetError> {
         self.counters.received += 1;
         let now = self.opened.time_of(datagram.arrived);
-        let Some(admitted) = self.filter.admit(now, datagram, &mut self.counters) else { return Ok(()) };
-        if let Some(first) = admitted.begins.filter(|_| !self.established) {
-            self.begin(first)?;
+        let filter = &mut self.flows[place].filter;
+        let Some(admitted) = filter.admit(now, datagram, &mut self.counters) else { return Ok(()) };
+        let begins = !self.established && (!self.started || self.first == place);
+        if let Some(first) = admitted.begins.filter(|_| begins) {
+            self.begin(first, place)?;
         }
         self.established |= admitted.established;
         self.arrived = self.arrived.max(self.clock.time_of(datagram.arrived));
-        let Some(mut packet) = self.memory.packet(self.arrived, datagram, self.flow.parts.overhead) else {
+        let relayed = &mut self.flows[place];
+        let Some(mut packet) = self.memory.packet(self.arrived, datagram, relayed.flow.parts.overhead) else {
             self.counters.overflowed += 1;
             return Ok(());
         };
-        packet.data = admitted.data;
+        (packet.flow, packet.data) = (place, admitted.data);
         if let Some(stream) = packet.data {
-            self.record.recorder.sent(self.arrived, stream, packet.size, TimeDelta::ZERO);
+            relayed.record.recorder.sent(self.arrived, stream, packet.size, TimeDelta::ZERO);
         }
         self.path.offer(self.arrived, packet);
         Ok(())
     }
 
-    /// The run begins with a sender's first packet, at `first`. What was before, of somebody who proved to be nobody, is
-    /// forgotten.
-    fn begin(&mut self, first: Moment) -> Result<(), NetError> {
-        self.started = true;
-        self.clock = DriverClock::with_start(first, self.flow.parts.start);
+    /// The run begins with the first packet of the sender of a flow, at `first`. What was before, of somebody who proved to
+    /// be nobody, is forgotten.
+    fn begin(&mut self, first: Moment, place: usize) -> Result<(), NetError> {
+        let flow = self.flows[place].flow;
+        (self.started, self.first) = (true, place);
+        self.clock = DriverClock::with_start(first, flow.parts.start);
         self.arrived = Time::ZERO;
-        self.path = LinkPath::new(self.flow, self.links)?;
+        self.path = LinkPath::new(flow, self.links)?;
         self.outcome = Outcome::default();
         (self.forward, self.back) = (TimedQueue::new(), TimedQueue::new());
-        self.record = FlowRecord::new(self.flow, Facts::RELAY);
+        for relayed in &mut self.flows {
+            relayed.record = FlowRecord::new(relayed.flow, Facts::RELAY);
+        }
         Ok(())
     }
 
-    /// A datagram from the receiver's side.
-    fn take_back(&mut self, datagram: &Datagram<'_>) {
+    /// A datagram from a flow's receiver's side.
+    fn take_back(&mut self, place: usize, datagram: &Datagram<'_>) {
         self.counters.received += 1;
-        if datagram.from != self.options.forward {
+        let relayed = &self.flows[place];
+        if datagram.from != relayed.to {
             self.counters.unknown_peers += 1;
             return;
         }
-        if !self.filter.is_answer(datagram.bytes) {
+        if !relayed.filter.is_answer(datagram.bytes) {
             self.counters.malformed += 1;
             return;
         }
         let arrived = self.clock.time_of(datagram.arrived);
         match self.memory.packet(arrived, datagram, Bytes::ZERO) {
-            Some(packet) => self.back.push(arrived + self.flow.parts.return_delay, packet),
+            Some(mut packet) => {
+                packet.flow = place;
+                self.back.push(arrived + relayed.flow.parts.return_delay, packet);
+            }
             None => self.counters.overflowed += 1,
         }
     }
@@ -243,8 +304,8 @@ impl<'a> RelayDriver<'a> {
         for (at, packet) in self.outcome.arrived.drain(..) {
             self.forward.push(at, packet);
         }
-        for (at, stream) in self.outcome.lost.drain(..) {
-            self.record.recorder.lost(at, stream, at);
+        for (at, flow, stream) in self.outcome.lost.drain(..) {
+            self.flows[flow].record.recorder.lost(at, stream, at);
         }
     }
 
@@ -252,19 +313,21 @@ impl<'a> RelayDriver<'a> {
     fn release(&mut self) {
         let clock = self.clock;
         while let Some((at, packet)) = self.forward.pop_if(|at| at <= clock.now()) {
+            let relayed = &mut self.flows[packet.flow];
             if let Some(stream) = packet.data {
-                self.record.received(&received(at, stream, &packet));
+                relayed.record.received(&received(at, stream, &packet));
             }
-            self.open &= !self.filter.ends(&packet.bytes);
-            send(&self.out, &packet, self.options.forward, &mut self.counters);
+            relayed.open &= !relayed.filter.ends(&packet.bytes);
+            send(&relayed.out, &packet, relayed.to, &mut self.counters);
         }
         while let Some((_, packet)) = self.back.pop_if(|at| at <= clock.now()) {
-            let Some((address, sender)) = self.filter.target(&packet.bytes) else {
+            let relayed = &mut self.flows[packet.flow];
+            let Some((address, sender)) = relayed.filter.target(&packet.bytes) else {
                 self.counters.unknown_peers += 1;
                 continue;
             };
-            self.open &= !(sender && self.filter.ends(&packet.bytes));
-            send(&self.listen, &packet, address, &mut self.counters);
+            relayed.open &= !(sender && relayed.filter.ends(&packet.bytes));
+            send(&relayed.listen, &packet, address, &mut self.counters);
         }
     }
 }

@@ -26,7 +26,7 @@ mod filter;
 mod packet;
 mod path;
 
-use crate::choice::ChosenFlow;
+use crate::choice::ChosenFlows;
 use crate::{Control, NetError, NetOutput};
 use driver::RelayDriver;
 use paceline_scenario::Loaded;
@@ -36,11 +36,13 @@ use std::net::SocketAddr;
 /// What a relay is told beyond the scenario.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RelayOptions {
-    /// The flow whose path is applied; none: the only one.
+    /// The flow whose path is applied; none: the only one, or all that share by its only coupling, side by side on one path.
     pub flow: Option<String>,
-    /// Where the sender sends to; port 0 lets the system choose.
+    /// Where the sender sends to; port 0 lets the system choose. Of several flows each but the first comes to the port after
+    /// that of the one before it.
     pub listen: SocketAddr,
-    /// Address on which the receiver listens.
+    /// Address on which the receiver listens; of several flows each but the first leaves for the port after that of the one
+    /// before it.
     pub forward: SocketAddr,
     /// SSRC of the first stream; none: that of the first packet, or 100 if the flow has several streams.
     pub ssrc: Option<u32>,
@@ -75,17 +77,17 @@ impl<'a> Relay<'a> {
     /// # Errors
     /// No such flow, a return path with links, port 0 to forward to, or an address that cannot be listened on.
     pub fn bind(loaded: &'a Loaded, options: &RelayOptions) -> Result<Relay<'a>, NetError> {
-        let flow = ChosenFlow::of(loaded, options.flow.as_deref())?;
-        if !flow.parts.return_path.is_empty() {
+        let chosen = ChosenFlows::of(loaded, options.flow.as_deref())?;
+        if let Some(flow) = chosen.flows.iter().find(|flow| !flow.parts.return_path.is_empty()) {
             let name = &flow.spec.name;
             let what =
                 format!("flow {name} has a return_path; a relay offers only an empty one, with return_delay");
             return Err(NetError::Unsupported { what });
         }
-        Ok(Relay { driver: RelayDriver::bind(flow, &loaded.parts.links, options)? })
+        Ok(Relay { driver: RelayDriver::bind(chosen, &loaded.parts.links, options)? })
     }
 
-    /// The address that the sender is to send to.
+    /// The address that the sender is to send to, of several flows that of the first.
     ///
     /// # Errors
     /// If the system does not say.

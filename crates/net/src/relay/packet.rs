@@ -35,6 +35,7 @@ impl MemoryBudget {
             bytes: datagram.bytes.into(),
             size: Bytes::new(datagram.bytes.len() as u64) + overhead,
             ecn: datagram.ecn,
+            flow: 0,
             data: None,
             entered,
             wait: TimeDelta::ZERO,
@@ -52,6 +53,8 @@ pub(super) struct RelayedPacket {
     /// Size on links: RTP header, payload and the flow's overhead, as in the simulator.
     pub size: Bytes,
     pub ecn: Ecn,
+    /// Place of its flow among those that are relayed.
+    pub flow: usize,
     /// The stream of a data packet; none of packets that are about data.
     pub data: Option<StreamId>,
     /// When it came to the relay.

@@ -31,11 +31,11 @@ pub(super) struct LinkPath {
 pub(super) struct Outcome {
     /// Packets that leave the last link, and when they are at the far end.
     pub arrived: Vec<(Time, RelayedPacket)>,
-    /// When data packets were dropped or lost, and of which streams.
+    /// When data packets were dropped or lost, and of which flows and streams.
     pub lost: Vec<Lost>,
 }
 
-type Lost = (Time, StreamId);
+type Lost = (Time, usize, StreamId);
 
 impl LinkPath {
     /// The links of the flow's path, before anything happened.
@@ -114,15 +114,15 @@ impl Hop {
             take(departure.arrives, packet);
         };
         while let Some((at, packet)) = arriving.pop_if(|at| at < until) {
-            let data = packet.data;
+            let (flow, data) = (packet.flow, packet.data);
             if link.offer(at, packet, &mut depart) != Offered::Accepted {
-                lost.extend(data.map(|stream| (at, stream)));
+                lost.extend(data.map(|stream| (at, flow, stream)));
             }
         }
         link.advance(until, &mut depart);
         // What a queue dropped after it had taken it.
         while let Some((at, packet)) = link.take_dropped() {
-            lost.extend(packet.data.map(|stream| (at, stream)));
+            lost.extend(packet.data.map(|stream| (at, packet.flow, stream)));
         }
     }
 }

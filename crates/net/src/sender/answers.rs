@@ -39,6 +39,11 @@ impl Answers {
         self.last.is_some()
     }
 
+    /// When something came back last, or else when the first packet left.
+    pub fn waiting_since(&self) -> Option<Time> {
+        self.last.or(self.first_sent)
+    }
+
     /// A silence ends, for whatever reason.
     pub fn end(&mut self, now: Time) {
         if let Some(last) = self.last.filter(|_| self.silent) {

@@ -1,6 +1,5 @@
 //! DCCP in UDP to one receiver: the client of a connection.
 
-use super::SendOptions;
 use super::codec::{Encoded, SendingCodec};
 use super::sent::Reported;
 use crate::NetError;
@@ -36,7 +35,7 @@ impl DccpSendingCodec {
     pub fn new(
         flow: ChosenFlow<'_>,
         parts: &DccpParts,
-        options: &SendOptions,
+        to: SocketAddr,
     ) -> Result<(DccpSendingCodec, DccpSender<FlowCcids>), NetError> {
         let vectors = parts.has_ack_vectors();
         let mut codec =
@@ -46,7 +45,7 @@ impl DccpSendingCodec {
                 "dccp.handshake = false: over sockets a connection begins with a handshake all the same";
             codec.warnings.push(said.into());
         }
-        let (config, carried) = fitting(flow, parts, options.to, &mut codec.warnings)?;
+        let (config, carried) = fitting(flow, parts, to, &mut codec.warnings)?;
         let (ccids, idle) = (parts.ccids.clone(), flow.parts.controller.clone());
         let mut end = DccpSender::new(&config, ccids, parts.service, idle, carried);
         end.set_initial_number(SequenceNumber::new(secret()?[0]));

@@ -1,27 +1,31 @@
 //! The sender's loop, whatever the transport: feedback in, timeouts, packets out, sleep; and the closing of a connection.
 
+use super::FORGIVEN_LATENESS;
 use super::answers::Answers;
 use super::codec::{Encoded, SendingCodec};
 use super::sent::{Delivered, SentLog};
-use super::{FORGIVEN_LATENESS, SendOptions};
 use crate::choice::ChosenFlow;
 use crate::clock::{DriverClock, Moment};
 use crate::output::NetCounters;
 use crate::port::Port;
 use crate::record::FlowRecord;
-use crate::socket::{Datagram, Inbox};
+use crate::socket::{Datagram, Inbox, UdpPort};
 use crate::wait::{CLOSING, LONGEST_SLEEP, PreciseTimers, wait_for};
 use crate::{Control, NetError, NetOutput};
 use nix::errno::Errno;
+use paceline_cc::{Assigned, Controller};
 use paceline_media::PlayoutCounters;
 use paceline_metrics::{Facts, ReceivedPacket, Tick};
-use paceline_transport::{Planned, SendingEnd, Transmit};
-use paceline_units::{Bytes, Time, TimeDelta};
+use paceline_transport::{Coupled, Planned, SendingEnd, Transmit};
+use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
 use std::net::SocketAddr;
 
 /// Packets sent, and datagrams read, before the other side of the loop has its turn.
-const AT_ONCE: usize = 32;
-const NEXT: TimeDelta = TimeDelta::from_nanos(1);
+pub(super) const AT_ONCE: usize = 32;
+pub(super) const NEXT: TimeDelta = TimeDelta::from_nanos(1);
+/// A coupled flow of which nothing has come back for so long does not share: its group is not to keep a rate for a
+/// receiver that is gone.
+const GONE: TimeDelta = TimeDelta::from_secs(2);
 
 pub(super) struct SendingDriver<'a, C: SendingCodec> {
     port: Port,
@@ -38,6 +42,8 @@ pub(super) struct SendingDriver<'a, C: SendingCodec> {
     queued: TimeDelta,
     counters: NetCounters,
     answers: Answers,
+    /// Whether nothing has come back for [`GONE`], as the group of a coupled flow knows.
+    gone: bool,
     /// Whether the run is over, and only the connection is to be closed.
     closing: bool,
     duration: Time,
@@ -52,12 +58,13 @@ impl<'a, C: SendingCodec> SendingDriver<'a, C> {
         facts: Facts,
         end: C::End,
         codec: C,
-        options: &SendOptions,
+        to: SocketAddr,
+        patience: TimeDelta,
     ) -> SendingDriver<'a, C> {
         SendingDriver {
             port,
             inbox: Inbox::new(),
-            to: options.to,
+            to,
             clock: DriverClock::from_zero(Moment::now()),
             planned: Planned::new(end, flow.parts.plan()),
             codec,
@@ -66,7 +73,8 @@ impl<'a, C: SendingCodec> SendingDriver<'a, C> {
             overhead: flow.parts.overhead,
             queued: TimeDelta::ZERO,
             counters: NetCounters::default(),
-            answers: Answers::new(options.patience),
+            answers: Answers::new(patience),
+            gone: false,
             closing: false,
             duration: Time::ZERO + flow.scenario.duration,
             time: Time::ZERO,
@@ -88,12 +96,23 @@ impl<'a, C: SendingCodec> SendingDriver<'a, C> {
             }
         }
         let now = self.clock.now();
-        let cut_off = self.is_cut_off();
         if !control.stopped() {
-            let (answered, stopped) = (self.answers.is_answered(), self.planned.is_stopped());
-            self.codec.check_handshake(self.planned.end(), self.to, answered, stopped)?;
-            self.answers.any(now, self.to)?;
+            self.check_answered(now)?;
         }
+        let Ended { record, counters, warnings } = self.finish(now)?;
+        Ok(record.finish(now, &[], counters, warnings))
+    }
+
+    /// An error if the receiver refused, or never answered.
+    pub fn check_answered(&mut self, now: Time) -> Result<(), NetError> {
+        let (answered, stopped) = (self.answers.is_answered(), self.planned.is_stopped());
+        self.codec.check_handshake(self.planned.end(), self.to, answered, stopped)?;
+        self.answers.any(now, self.to)
+    }
+
+    /// Ends the statistics and the connection.
+    pub fn finish(mut self, now: Time) -> Result<Ended<'a>, NetError> {
+        let cut_off = self.is_cut_off();
         self.answers.end(now);
         if let Some(tick) = self.record.stop(now, PlayoutCounters::default()) {
             self.record.recorder.tick_sender(tick, self.planned.end());
@@ -103,11 +122,11 @@ impl<'a, C: SendingCodec> SendingDriver<'a, C> {
         let mut warnings = answers.warnings;
         warnings.extend(codec.finish(planned.end(), now, cut_off, &mut counters));
         warnings.extend(port.finish());
-        Ok(record.finish(now, &[], counters, warnings))
+        Ok(Ended { record, counters, warnings })
     }
 
     /// Whether the connection is over though nobody here ended it.
-    fn is_cut_off(&self) -> bool {
+    pub fn is_cut_off(&self) -> bool {
         self.codec.is_over(self.planned.end()) && !self.planned.is_stopped()
     }
 
@@ -133,7 +152,7 @@ impl<'a, C: SendingCodec> SendingDriver<'a, C> {
     }
 
     /// When the end wants to be called.
-    fn due(&self) -> Time {
+    pub fn due(&self) -> Time {
         self.planned.next_timeout().map_or(Time::MAX, |(due, _)| due)
     }
 
@@ -152,21 +171,30 @@ impl<'a, C: SendingCodec> SendingDriver<'a, C> {
                 more = false;
                 break;
             };
-            if datagram.from == self.to {
-                self.port.capture(&datagram);
-                self.take(&datagram);
-            } else {
-                self.counters.unknown_peers += 1;
+            if self.admits(&datagram) {
+                self.run_end(self.clock.time_of(datagram.arrived) + NEXT);
+                let now = self.hear(&datagram);
+                self.transmit(now);
             }
         }
         self.inbox = inbox;
         Ok(more)
     }
 
-    fn take(&mut self, datagram: &Datagram<'_>) {
-        let arrived = self.clock.time_of(datagram.arrived);
-        self.run_end(arrived + NEXT);
-        let now = self.reach(arrived);
+    /// Whether a datagram comes from the receiver; it is counted, and captured, as what it is.
+    pub fn admits(&mut self, datagram: &Datagram<'_>) -> bool {
+        let known = datagram.from == self.to;
+        if known {
+            self.port.capture(datagram);
+        } else {
+            self.counters.unknown_peers += 1;
+        }
+        known
+    }
+
+    /// Hands a datagram of the receiver to the end, at the time that is answered.
+    pub fn hear(&mut self, datagram: &Datagram<'_>) -> Time {
+        let now = self.reach(self.clock.time_of(datagram.arrived));
         let SendingDriver { planned, codec, log, record, counters, closing, overhead, queued, .. } = self;
         let heard = codec.receive(now, datagram, planned.end_mut(), counters, |told| {
             if let Some(packet) = log.reported(now, &told).filter(|_| !*closing) {
@@ -176,8 +204,9 @@ impl<'a, C: SendingCodec> SendingDriver<'a, C> {
         });
         if heard {
             self.answers.heard(now);
+            self.gone = false;
         }
-        self.transmit(now);
+        now
     }
 
     /// Lets everything happen that is due at `now`, looking at the end in between where the record asks for it; true if it
@@ -187,27 +216,37 @@ impl<'a, C: SendingCodec> SendingDriver<'a, C> {
             if self.run_end(tick.covers()) {
                 return true;
             }
-            self.log.settle(tick.at(), |stream, sent| self.record.recorder.lost(tick.at(), stream, sent));
-            if let Some(tick) = self.record.tick(now, PlayoutCounters::default(), progress) {
-                self.record.recorder.tick_sender(tick, self.planned.end());
-            }
+            self.look(tick, progress);
         }
         self.run_end(now + NEXT)
+    }
+
+    /// Writes down what the record asks for at `tick`: everything that it covers has happened.
+    pub fn look(&mut self, tick: Tick, progress: &dyn Fn(Time)) {
+        self.log.settle(tick.at(), |stream, sent| self.record.recorder.lost(tick.at(), stream, sent));
+        if let Some(tick) = self.record.tick(tick.at(), PlayoutCounters::default(), progress) {
+            self.record.recorder.tick_sender(tick, self.planned.end());
+        }
     }
 
     /// Lets the end do everything that is due before `before`, each thing at its own time; true if it stopped before that
     /// was all.
     fn run_end(&mut self, before: Time) -> bool {
         for _ in 0..AT_ONCE {
-            let due = self.due();
-            if due >= before {
+            if self.due() >= before {
                 return false;
             }
-            let now = self.reach(due);
-            self.planned.handle_timeout(now);
+            let now = self.handle_timeout();
             self.transmit(now);
         }
         true
+    }
+
+    /// Lets the end do the next thing that is due, at the time that is answered.
+    pub fn handle_timeout(&mut self) -> Time {
+        let now = self.reach(self.due());
+        self.planned.handle_timeout(now);
+        now
     }
 
     /// The time of an event of `time`, as the end is told: not before the one before, and not longer ago than what is
@@ -219,7 +258,7 @@ impl<'a, C: SendingCodec> SendingDriver<'a, C> {
     }
 
     /// Sends what may leave at `now`, and notes what the controller thinks then.
-    fn transmit(&mut self, now: Time) {
+    pub fn transmit(&mut self, now: Time) {
         for _ in 0..AT_ONCE {
             let Some(transmit) = self.planned.end_mut().poll_transmit(now) else { break };
             self.send(now, &transmit);
@@ -253,6 +292,79 @@ impl<'a, C: SendingCodec> SendingDriver<'a, C> {
             self.record.recorder.sent(now, *stream, *size + self.overhead, now - *queued);
         }
     }
+}
+
+/// The seam of coupled flows: what their exchange sees and does.
+impl<C: SendingCodec> SendingDriver<'_, C> {
+    /// What the controller steers by; absent while the flow does not send by plan, or nothing comes back.
+    pub fn share(&self) -> Option<Assigned> {
+        let shares = self.planned.is_active() && !self.gone && !self.is_cut_off();
+        if shares { self.planned.end().controller().share() } else { None }
+    }
+
+    /// Rate that the application could use; absent if it can use any.
+    pub fn desired(&self) -> Option<Bitrate> {
+        self.planned.end().desired()
+    }
+
+    /// Smoothed round-trip time; absent before the first sample.
+    pub fn srtt(&self) -> Option<TimeDelta> {
+        self.planned.end().controller().snapshot().srtt
+    }
+
+    /// Replaces what the controller steers by; what may leave now leaves.
+    pub fn assign(&mut self, now: Time, assigned: Assigned) {
+        let now = self.reach(now);
+        self.planned.end_mut().assign(now, assigned);
+        self.transmit(now);
+    }
+
+    /// What the group of the flow makes of it, for the record.
+    pub fn coupled(&mut self, coupled: Coupled) {
+        self.record.recorder.coupled(coupled);
+    }
+
+    /// When the flow stops sharing unless something comes back before.
+    pub fn gone_at(&self) -> Option<Time> {
+        if self.gone { None } else { self.answers.waiting_since().map(|since| since + GONE) }
+    }
+
+    /// Nothing has come back for too long.
+    pub fn set_gone(&mut self) {
+        self.gone = true;
+    }
+
+    /// Counts from the zero of `clock`, like the others of its process.
+    pub fn set_clock(&mut self, clock: DriverClock) {
+        self.clock = clock;
+    }
+
+    /// The next datagram that has arrived, in `inbox`.
+    pub fn next_datagram<'i>(&mut self, inbox: &'i mut Inbox) -> Result<Option<Datagram<'i>>, NetError> {
+        self.port.read(inbox, &mut self.counters)
+    }
+
+    /// An error if nothing has come back within the patience.
+    pub fn check(&mut self, now: Time) -> Result<(), NetError> {
+        self.answers.check(now, self.to)
+    }
+
+    /// The next time at which the record asks to be looked at.
+    pub fn pending(&self) -> Option<Tick> {
+        self.record.pending()
+    }
+
+    /// The socket, to wait for.
+    pub fn socket(&self) -> &UdpPort {
+        &self.port.socket
+    }
+}
+
+/// What is left of a driver that has ended.
+pub(super) struct Ended<'a> {
+    pub record: FlowRecord<'a>,
+    pub counters: NetCounters,
+    pub warnings: Vec<String>,
 }
 
 /// A packet that feedback which arrived at `now` tells of, for the record.

@@ -19,19 +19,21 @@ mod answers;
 mod codec;
 mod dccp;
 mod driver;
+mod host;
 #[cfg(test)]
 mod probe_tests;
 mod rtp;
 mod sent;
 
 use crate::address::{local_for, require_port};
-use crate::choice::{ChosenFlow, Over};
+use crate::choice::{ChosenFlow, ChosenFlows, Over};
 use crate::port::Port;
 use crate::socket::UdpPort;
 use crate::ssrc::FIRST_SSRC;
 use crate::{Control, NetError, NetOutput};
 use dccp::DccpSendingCodec;
 use driver::SendingDriver;
+use host::{AnySendingDriver, SendingHost};
 use paceline_metrics::Facts;
 use paceline_scenario::Loaded;
 use paceline_transport::rtp::RtpSender;
@@ -48,9 +50,10 @@ pub const FORGIVEN_LATENESS: TimeDelta = TimeDelta::from_millis(2);
 /// What a sender is told beyond the scenario.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SendOptions {
-    /// The flow of the scenario; none: the only one.
+    /// The flow of the scenario; none: the only one, or all that share by its only coupling.
     pub flow: Option<String>,
-    /// Where packets go: a receiver or a relay.
+    /// Where packets go: a receiver or a relay. Of several flows each but the first goes to the port after that of the one
+    /// before it.
     pub to: SocketAddr,
     /// SSRC of the first stream; further streams count on from it.
     pub ssrc: u32,
@@ -69,29 +72,32 @@ impl SendOptions {
 
 /// A sender with its socket open.
 pub struct Sender<'a> {
-    port: UdpPort,
-    flow: ChosenFlow<'a>,
+    /// Of each flow, the socket and where its packets go.
+    ends: Vec<(UdpPort, SocketAddr)>,
+    chosen: ChosenFlows<'a>,
     options: SendOptions,
 }
 
 impl<'a> Sender<'a> {
-    /// Opens a socket for a flow of the scenario.
+    /// Opens a socket for a flow of the scenario, or for each of several.
     ///
     /// # Errors
     /// No such flow, port 0 as the target, a capture of a flow that is not DCCP, or no socket.
     pub fn bind(loaded: &'a Loaded, options: &SendOptions) -> Result<Sender<'a>, NetError> {
-        let flow = ChosenFlow::of(loaded, options.flow.as_deref())?;
-        flow.check_capture(options.capture.is_some())?;
+        let chosen = ChosenFlows::of(loaded, options.flow.as_deref())?;
+        chosen.check_capture(options.capture.is_some())?;
         require_port(options.to)?;
-        Ok(Sender { port: UdpPort::bind(local_for(options.to))?, flow, options: options.clone() })
+        let targets = chosen.addresses(options.to)?.into_iter();
+        let ends = targets.map(|to| Ok((UdpPort::bind(local_for(to))?, to)));
+        Ok(Sender { ends: ends.collect::<Result<_, NetError>>()?, chosen, options: options.clone() })
     }
 
-    /// The address that packets leave from.
+    /// The address that packets leave from, of several flows those of the first.
     ///
     /// # Errors
     /// If the system does not say.
     pub fn address(&self) -> Result<SocketAddr, NetError> {
-        self.port.address()
+        self.ends[0].0.address()
     }
 
     /// Sends for the scenario's duration, or until it is stopped.
@@ -99,21 +105,42 @@ impl<'a> Sender<'a> {
     /// # Errors
     /// If nothing answers, the receiver refuses, or the socket fails.
     pub fn run(self, control: &Control<'_>) -> Result<NetOutput, NetError> {
-        let Sender { port, flow, options } = self;
-        let port = Port::new(port, options.capture.as_deref())?;
-        match flow.over {
-            Over::Rtp(parts) => {
-                let codec = RtpSendingCodec::new(options.ssrc, parts.streams.len(), parts.feedback.format);
-                let controller = flow.parts.controller.clone();
-                let end = RtpSender::new(controller, &parts.sender, parts.streams.clone());
-                SendingDriver::new(port, flow, Facts::RTP_SENDER, end, codec, &options).run(control)
+        let Sender { ends, chosen, options } = self;
+        let ChosenFlows { flows, coupling } = chosen;
+        let scenario = flows[0].scenario;
+        let drivers = flows.into_iter().zip(ends);
+        let drivers = drivers
+            .map(|(flow, (port, to))| Ok((flow.spec.name.as_str(), driver(flow, port, to, &options)?)));
+        let mut drivers = drivers.collect::<Result<Vec<_>, NetError>>()?;
+        match coupling {
+            Some(coupling) => {
+                let (_, exchange) = coupling.exchange(&scenario.flows);
+                SendingHost::new(drivers, exchange, scenario.duration).run(control)
             }
-            Over::Dccp(parts) => {
-                let (codec, end) = DccpSendingCodec::new(flow, parts, &options)?;
-                let vectors = parts.has_ack_vectors();
-                let facts = if vectors { Facts::ACK_VECTOR_SENDER } else { Facts::SENDER_ALONE };
-                SendingDriver::new(port, flow, facts, end, codec, &options).run(control)
-            }
+            None => drivers.swap_remove(0).1.run(control),
         }
     }
+}
+
+/// The driver of a flow that sends from `port` to `to`.
+fn driver<'a>(
+    flow: ChosenFlow<'a>,
+    port: UdpPort,
+    to: SocketAddr,
+    options: &SendOptions,
+) -> Result<AnySendingDriver<'a>, NetError> {
+    let (port, patience) = (Port::new(port, options.capture.as_deref())?, options.patience);
+    Ok(match flow.over {
+        Over::Rtp(parts) => {
+            let codec = RtpSendingCodec::new(options.ssrc, parts.streams.len(), parts.feedback.format);
+            let controller = flow.parts.controller.clone();
+            let end = RtpSender::new(controller, &parts.sender, parts.streams.clone());
+            AnySendingDriver::Rtp(SendingDriver::new(port, flow, Facts::RTP_SENDER, end, codec, to, patience))
+        }
+        Over::Dccp(parts) => {
+            let (codec, end) = DccpSendingCodec::new(flow, parts, to)?;
+            let facts = if parts.has_ack_vectors() { Facts::ACK_VECTOR_SENDER } else { Facts::SENDER_ALONE };
+            AnySendingDriver::Dccp(SendingDriver::new(port, flow, facts, end, codec, to, patience))
+        }
+    })
 }

@@ -1,0 +1,282 @@
+//! Coupled flows that one process sends: one thread, one order of events, and the exchange by which they share.
+//!
+//! Each flow has a socket and a driver of its own, the one that sends a flow alone. Here they are stepped event by event, so
+//! that an assignment acts at the time of the update that caused it. A flow of which nothing has come back for two
+//! seconds leaves its group until something does: others may have its rate.
+
+use super::dccp::DccpSendingCodec;
+use super::driver::{AT_ONCE, Ended, NEXT, SendingDriver};
+use super::rtp::RtpSendingCodec;
+use crate::clock::{DriverClock, Moment};
+use crate::output::NetCounters;
+use crate::record;
+use crate::socket::{Datagram, Inbox, UdpPort};
+use crate::wait::{LONGEST_SLEEP, PreciseTimers, wait_for};
+use crate::{Control, NetError, NetOutput};
+use paceline_cc::{AnyController, Assigned};
+use paceline_metrics::Tick;
+use paceline_transport::{Coupled, CoupledEnds, Exchange};
+use paceline_units::{Bitrate, Time, TimeDelta};
+
+/// The driver of a flow over any transport.
+#[allow(clippy::large_enum_variant, reason = "one per flow, never moved in the packet path")]
+pub(super) enum AnySendingDriver<'a> {
+    Rtp(SendingDriver<'a, RtpSendingCodec<AnyController>>),
+    Dccp(SendingDriver<'a, DccpSendingCodec>),
+}
+
+macro_rules! each {
+    ($any:expr, $driver:ident => $call:expr) => {
+        match $any {
+            AnySendingDriver::Rtp($driver) => $call,
+            AnySendingDriver::Dccp($driver) => $call,
+        }
+    };
+}
+
+/// Calls that go to the driver inside, as [`SendingDriver`] describes them.
+macro_rules! forwarded {
+    ($(fn $name:ident(&self $(, $argument:ident: $type:ty)*) $(-> $answer:ty)?;)*
+     $(mut fn $name_mut:ident(&mut self $(, $argument_mut:ident: $type_mut:ty)*) $(-> $answer_mut:ty)?;)*) => {
+        impl<'a> AnySendingDriver<'a> {
+            $(fn $name(&self $(, $argument: $type)*) $(-> $answer)? {
+                each!(self, driver => driver.$name($($argument),*))
+            })*
+            $(fn $name_mut(&mut self $(, $argument_mut: $type_mut)*) $(-> $answer_mut)? {
+                each!(self, driver => driver.$name_mut($($argument_mut),*))
+            })*
+
+            fn next_datagram<'i>(&mut self, inbox: &'i mut Inbox) -> Result<Option<Datagram<'i>>, NetError> {
+                each!(self, driver => driver.next_datagram(inbox))
+            }
+
+            pub(super) fn run(self, control: &Control<'_>) -> Result<NetOutput, NetError> {
+                each!(self, driver => driver.run(control))
+            }
+
+            fn finish(self, now: Time) -> Result<Ended<'a>, NetError> {
+                each!(self, driver => driver.finish(now))
+            }
+        }
+    };
+}
+
+forwarded! {
+    fn due(&self) -> Time;
+    fn pending(&self) -> Option<Tick>;
+    fn gone_at(&self) -> Option<Time>;
+    fn is_cut_off(&self) -> bool;
+    fn share(&self) -> Option<Assigned>;
+    fn desired(&self) -> Option<Bitrate>;
+    fn srtt(&self) -> Option<TimeDelta>;
+    fn socket(&self) -> &UdpPort;
+    mut fn set_clock(&mut self, clock: DriverClock);
+    mut fn admits(&mut self, datagram: &Datagram<'_>) -> bool;
+    mut fn hear(&mut self, datagram: &Datagram<'_>) -> Time;
+    mut fn handle_timeout(&mut self) -> Time;
+    mut fn transmit(&mut self, now: Time);
+    mut fn assign(&mut self, now: Time, assigned: Assigned);
+    mut fn coupled(&mut self, coupled: Coupled);
+    mut fn set_gone(&mut self);
+    mut fn look(&mut self, tick: Tick, progress: &dyn Fn(Time));
+    mut fn check(&mut self, now: Time) -> Result<(), NetError>;
+    mut fn check_answered(&mut self, now: Time) -> Result<(), NetError>;
+}
+
+/// What happens next.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Event {
+    /// A priority changes.
+    Priority,
+    /// Nothing has come back to a flow for too long.
+    Gone(usize),
+    /// Something is due at a flow's end.
+    End(usize),
+}
+
+/// The flows as their exchange sees them: by their places.
+struct Flows<'a>(Vec<AnySendingDriver<'a>>);
+
+impl CoupledEnds for Flows<'_> {
+    fn share(&self, flow: usize) -> Option<Assigned> {
+        self.0[flow].share()
+    }
+
+    fn desired(&self, flow: usize) -> Option<Bitrate> {
+        self.0[flow].desired()
+    }
+
+    fn srtt(&self, flow: usize) -> Option<TimeDelta> {
+        self.0[flow].srtt()
+    }
+
+    fn assign(&mut self, now: Time, flow: usize, assigned: Assigned) {
+        self.0[flow].assign(now, assigned);
+    }
+}
+
+/// The coupled flows of one process.
+pub(super) struct SendingHost<'a> {
+    flows: Flows<'a>,
+    names: Vec<&'a str>,
+    exchange: Exchange,
+    inbox: Inbox,
+    clock: DriverClock,
+    duration: Time,
+}
+
+impl<'a> SendingHost<'a> {
+    /// A host of flows, which `exchange` knows by their places.
+    pub fn new(
+        flows: Vec<(&'a str, AnySendingDriver<'a>)>,
+        exchange: Exchange,
+        duration: TimeDelta,
+    ) -> SendingHost<'a> {
+        let (names, drivers) = flows.into_iter().unzip();
+        SendingHost {
+            flows: Flows(drivers),
+            names,
+            exchange,
+            inbox: Inbox::new(),
+            clock: DriverClock::from_zero(Moment::now()),
+            duration: Time::ZERO + duration,
+        }
+    }
+
+    pub fn run(mut self, control: &Control<'_>) -> Result<NetOutput, NetError> {
+        let _timers = PreciseTimers::new();
+        self.clock = DriverClock::from_zero(Moment::now());
+        let clock = self.clock;
+        self.flows.0.iter_mut().for_each(|flow| flow.set_clock(clock));
+        loop {
+            let now = self.clock.now();
+            let more = self.read()? | self.advance(now, control.progress);
+            let cut_off = self.flows.0.iter().all(AnySendingDriver::is_cut_off);
+            if now >= self.duration || control.stopped() || cut_off {
+                break;
+            }
+            self.any(|flow| flow.check(now))?;
+            if !more {
+                let sockets: Vec<_> = self.flows.0.iter().map(AnySendingDriver::socket).collect();
+                wait_for(&sockets, self.next())?;
+            }
+        }
+        let now = self.clock.now();
+        let wrong = if control.stopped() { Vec::new() } else { self.any(|flow| flow.check_answered(now))? };
+        let warning = |(place, error): &(usize, NetError)| format!("flow {}: {error}", self.names[*place]);
+        let warnings = wrong.iter().map(warning).collect();
+        self.finish(now, warnings)
+    }
+
+    /// What `check` finds wrong with flows, by their places; an error if something is wrong with every one.
+    fn any(
+        &mut self,
+        mut check: impl FnMut(&mut AnySendingDriver<'a>) -> Result<(), NetError>,
+    ) -> Result<Vec<(usize, NetError)>, NetError> {
+        let flows = self.flows.0.iter_mut().enumerate();
+        let mut wrong: Vec<_> = flows.filter_map(|(place, flow)| Some((place, check(flow).err()?))).collect();
+        if wrong.len() == self.names.len() { Err(wrong.swap_remove(0).1) } else { Ok(wrong) }
+    }
+
+    fn finish(mut self, now: Time, mut warnings: Vec<String>) -> Result<NetOutput, NetError> {
+        (0..self.names.len()).for_each(|place| self.tell_record(place));
+        let (mut records, mut counters) = (Vec::new(), NetCounters::default());
+        for (flow, name) in self.flows.0.into_iter().zip(self.names) {
+            let ended = flow.finish(now)?;
+            records.push(ended.record);
+            counters.add(ended.counters);
+            warnings.extend(ended.warnings.into_iter().map(|said| format!("flow {name}: {said}")));
+        }
+        Ok(record::finish(records, now, &[], counters, warnings))
+    }
+
+    /// The next event, and when it is due.
+    fn next_event(&self) -> (Time, Event) {
+        let flows = || self.flows.0.iter().enumerate();
+        let ends = flows().map(|(place, flow)| (flow.due(), Event::End(place)));
+        let gone = flows().filter_map(|(place, flow)| Some((flow.gone_at()?, Event::Gone(place))));
+        let priority = self.exchange.next_timeout().map(|at| (at, Event::Priority));
+        ends.chain(gone).chain(priority).min().unwrap_or((Time::MAX, Event::Priority))
+    }
+
+    fn next(&self) -> Moment {
+        let tick = self.flows.0.iter().filter_map(|flow| flow.pending()).map(Tick::at).min();
+        let next = self.next_event().0.min(tick.unwrap_or(Time::MAX)).min(self.duration);
+        self.clock.moment_of(next).min(Moment::now().plus(LONGEST_SLEEP))
+    }
+
+    /// Takes the feedback that has arrived at each socket; true if there may be more.
+    fn read(&mut self) -> Result<bool, NetError> {
+        let mut inbox = std::mem::take(&mut self.inbox);
+        let mut more = false;
+        for place in 0..self.flows.0.len() {
+            for taken in 1..=AT_ONCE {
+                let Some(datagram) = self.flows.0[place].next_datagram(&mut inbox)? else { break };
+                more |= taken == AT_ONCE;
+                if self.flows.0[place].admits(&datagram) {
+                    self.run_ends(self.clock.time_of(datagram.arrived) + NEXT);
+                    let now = self.flows.0[place].hear(&datagram);
+                    self.after(now, place);
+                }
+            }
+        }
+        self.inbox = inbox;
+        Ok(more)
+    }
+
+    /// Lets everything happen that is due at `now`, looking at the ends in between where a record asks for it; true if it
+    /// stopped before that was all.
+    fn advance(&mut self, now: Time, progress: &dyn Fn(Time)) -> bool {
+        while let Some((place, tick)) = self.next_tick(now) {
+            if self.run_ends(tick.covers()) {
+                return true;
+            }
+            self.tell_record(place);
+            // Each record has the same samples: one of them says how far the run is.
+            self.flows.0[place].look(tick, if place == 0 { progress } else { &|_| () });
+        }
+        self.run_ends(now + NEXT)
+    }
+
+    fn next_tick(&self, now: Time) -> Option<(usize, Tick)> {
+        let ticks =
+            self.flows.0.iter().enumerate().filter_map(|(place, flow)| Some((place, flow.pending()?)));
+        ticks.filter(|(_, tick)| tick.at() <= now).min_by_key(|(_, tick)| tick.covers())
+    }
+
+    fn tell_record(&mut self, place: usize) {
+        let coupled = self.exchange.coupled(place);
+        self.flows.0[place].coupled(coupled);
+    }
+
+    /// Lets the ends do everything that is due before `before`, in the order of their times; true if it stopped before that
+    /// was all.
+    fn run_ends(&mut self, before: Time) -> bool {
+        for _ in 0..AT_ONCE * self.flows.0.len() {
+            let (due, event) = self.next_event();
+            if due >= before {
+                return false;
+            }
+            match event {
+                Event::Priority => self.exchange.handle_timeout(due, &mut self.flows),
+                Event::Gone(place) => {
+                    self.flows.0[place].set_gone();
+                    self.exchange.after_event(due, place, &mut self.flows);
+                }
+                Event::End(place) => {
+                    let now = self.flows.0[place].handle_timeout();
+                    self.after(now, place);
+                }
+            }
+        }
+        true
+    }
+
+    /// Something happened at a flow's end at `now`. Nothing leaves by a rate that the others are to share; what leaves may
+    /// tell the controller more.
+    fn after(&mut self, now: Time, place: usize) {
+        self.exchange.after_event(now, place, &mut self.flows);
+        self.flows.0[place].transmit(now);
+        self.exchange.after_event(now, place, &mut self.flows);
+    }
+}
