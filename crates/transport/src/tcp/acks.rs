@@ -15,6 +15,8 @@ struct AckSummary {
     delivered: Bytes,
     /// The part of these bytes that had been declared lost.
     found: Bytes,
+    /// The size of those that were in flight twice.
+    twice: Bytes,
     /// Time of sending of the oldest packet among them.
     sent: Option<Time>,
     /// Whether one of them was sent again, or came before a hole was filled and is told only now.
@@ -158,6 +160,7 @@ impl<C: Controller> TcpSender<C> {
         match sent.state {
             State::Delivered => return,
             State::Lost => acked.found += sent.size(),
+            State::Twice => acked.twice += sent.size(),
             State::InFlight | State::Resent => {}
         }
         acked.delivered += sent.size();
@@ -293,6 +296,10 @@ impl<C: Controller> TcpSender<C> {
         if acked.found > Bytes::ZERO {
             self.tell(now, Recovery::Found { found: acked.found });
         }
+        if acked.twice > Bytes::ZERO {
+            // One copy arrived; of the other nothing more will be heard.
+            self.tell(now, Recovery::Lost { lost: acked.twice });
+        }
         if self.results.is_empty() {
             return;
         }
@@ -334,6 +341,10 @@ impl<C: Controller> TcpSender<C> {
         let all = self.board.first_offset() >= until;
         if all || self.config.recovery == RecoveryKind::Reno {
             (self.progress.until, self.progress.prr, self.progress.forced) = (None, None, false);
+            let lost = self.board.count_once();
+            if lost > Bytes::ZERO {
+                self.tell(now, Recovery::Lost { lost });
+            }
             self.tell(now, Recovery::Left);
         } else if self.config.recovery == RecoveryKind::NewReno && !self.board.is_empty() {
             // RFC 6582 section 3.2 step 3: a partial acknowledgement tells of the next hole, which goes at once.
@@ -380,7 +391,9 @@ impl<C: Controller> TcpSender<C> {
         }
         while let Some(number) = self.board.next_to_declare(self.config.duplicate_acks) {
             lost += self.board.sent(number).size();
-            self.board.set(number, State::Lost);
+            // What was sent again in doubt is not sent a third time.
+            let again = self.board.sent(number).state == State::Twice;
+            self.board.set(number, if again { State::Resent } else { State::Lost });
         }
         let first = self.board.first;
         let counted = self.progress.duplicates >= self.config.duplicate_acks && self.progress.until.is_none();
@@ -426,7 +439,9 @@ impl<C: Controller> TcpSender<C> {
         self.progress.guard = end;
         self.progress.forced = true;
         self.progress.restarted = false;
-        self.progress.rescued = false;
+        // RFC 6675 section 5, step 4.3.
+        self.progress.high_rxt = self.board.first + 1;
+        self.progress.rescue_rxt = self.board.sent(self.board.first).end();
         self.progress.unanswered = Some(0);
         if self.config.prr && self.config.recovery == RecoveryKind::Sack {
             let outstanding = (self.board.end - self.board.first) * self.config.packet_size.as_u64();

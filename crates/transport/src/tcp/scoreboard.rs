@@ -16,6 +16,8 @@ pub enum State {
     Lost,
     /// Declared lost and sent again: in flight.
     Resent,
+    /// Sent again without being lost: in flight twice (RFC 6675 section 4, SetPipe).
+    Twice,
 }
 
 /// A segment that was sent.
@@ -68,6 +70,7 @@ pub struct Scoreboard {
     delivered: u64,
     /// How many segments are lost and not sent again.
     pub lost: u64,
+    twice: u64,
     /// The three highest segments that were delivered out of order, ascending.
     highest: [Option<u64>; 3],
     /// All below were looked at for loss.
@@ -87,6 +90,7 @@ impl Scoreboard {
             in_flight: Bytes::ZERO,
             delivered: 0,
             lost: 0,
+            twice: 0,
             highest: [None; 3],
             judged: 0,
             lost_from: 0,
@@ -156,6 +160,10 @@ impl Scoreboard {
     fn leave(&mut self, sent: &Sent) {
         match sent.state {
             State::InFlight | State::Resent => self.in_flight -= sent.size(),
+            State::Twice => {
+                self.in_flight -= sent.size() + sent.size();
+                self.twice -= 1;
+            }
             State::Delivered => self.delivered -= 1,
             State::Lost => self.lost -= 1,
         }
@@ -165,6 +173,10 @@ impl Scoreboard {
     fn enter(&mut self, sent: &Sent) {
         match sent.state {
             State::InFlight | State::Resent => self.in_flight += sent.size(),
+            State::Twice => {
+                self.in_flight += sent.size() + sent.size();
+                self.twice += 1;
+            }
             State::Delivered => self.delivered += 1,
             State::Lost => self.lost += 1,
         }
@@ -183,7 +195,7 @@ impl Scoreboard {
         match state {
             State::Lost => self.lost_from = self.lost_from.min(number),
             State::Delivered => self.note_delivered(number),
-            State::InFlight | State::Resent => {}
+            State::InFlight | State::Resent | State::Twice => {}
         }
     }
 
@@ -198,8 +210,40 @@ impl Scoreboard {
     /// A lost segment leaves again at `now`.
     pub fn resend(&mut self, number: u64, now: Time) {
         self.set(number, State::Resent);
+        self.leaves_again(number, now);
+    }
+
+    /// A segment leaves again at `now`; what counts as in flight stays as it is.
+    pub fn leaves_again(&mut self, number: u64, now: Time) {
         let sent = self.sent_mut(number);
         (sent.at, sent.resent) = (now, true);
+    }
+
+    /// The lowest segment from `from` on that is neither lost nor delivered, below one that was delivered: it may be lost
+    /// (RFC 6675 section 4, NextSeg rule 3). Asked when nothing is lost that was not sent again.
+    pub fn next_doubtful(&self, from: u64) -> Option<u64> {
+        let highest = self.highest[2]?;
+        // Below three that were delivered everything was judged, and what was lost was sent again.
+        let begin = self.highest[0].map_or(self.first, |third| third.max(self.first)).max(from);
+        (begin..highest.min(self.end)).find(|number| self.sent(*number).state == State::InFlight)
+    }
+
+    /// The highest segment that was not delivered (RFC 6675 section 4, NextSeg rule 4).
+    pub fn highest_missing(&self) -> Option<u64> {
+        (self.first..self.end).rev().find(|number| self.sent(*number).state != State::Delivered)
+    }
+
+    /// Segments that count twice count once from now on; answers the bytes by which that is less.
+    pub fn count_once(&mut self) -> Bytes {
+        let before = self.in_flight;
+        let mut number = self.first;
+        while self.twice > 0 && number < self.end {
+            if self.sent(number).state == State::Twice {
+                self.set(number, State::InFlight);
+            }
+            number += 1;
+        }
+        before - self.in_flight
     }
 
     /// The lowest segment that is lost and not sent again.
@@ -216,15 +260,15 @@ impl Scoreboard {
         Some(number)
     }
 
-    /// The next segment that RFC 6675's IsLost calls lost: below `duplicates` segments that were delivered, and sent
-    /// once. `duplicates` is at most 3. Call until there is none, with [`Scoreboard::set`] in between.
+    /// The next segment that RFC 6675's IsLost calls lost: below `duplicates` segments that were delivered, and not sent
+    /// again because of that. `duplicates` is at most 3. Call until there is none, with [`Scoreboard::set`] in between.
     pub fn next_to_declare(&mut self, duplicates: u32) -> Option<u64> {
         let place = 3 - (duplicates.clamp(1, 3) as usize);
         let limit = self.highest[place]?;
         let mut number = self.judged.max(self.first);
         while number < limit {
             self.judged = number + 1;
-            if self.sent(number).state == State::InFlight {
+            if matches!(self.sent(number).state, State::InFlight | State::Twice) {
                 return Some(number);
             }
             number += 1;

@@ -74,8 +74,11 @@ pub(super) struct Progress {
     pub limit: Option<Bytes>,
     /// Whether a partial acknowledgement restarted the timer in this recovery.
     pub restarted: bool,
-    /// Whether the last segment was sent again for want of others (RFC 6675 section 4, NextSeg rule 4).
-    pub rescued: bool,
+    /// Number behind the highest segment that this recovery sent again (RFC 6675 HighRxt); a rescue does not count.
+    pub high_rxt: u64,
+    /// The last segment may be sent again for want of others once more than this offset is acknowledged (RFC 6675
+    /// RescueRxt).
+    pub rescue_rxt: u64,
     /// Retransmissions since the last reduction that no duplicate report has answered; none if that is over.
     pub unanswered: Option<u64>,
 }
@@ -444,7 +447,8 @@ impl<C: Controller> SendingEnd for TcpSender<C> {
         }
         match self.next_payload() {
             Some(payload) => Some(self.send_new(now, payload)),
-            None => self.rescue(now),
+            None if self.progress.until.is_some() => self.send_doubtful(now),
+            None => None,
         }
     }
 

@@ -8,6 +8,15 @@ use crate::Transmit;
 use paceline_cc::{Controller, Recovery, SentPacket};
 use paceline_units::{Bytes, Ecn, Time};
 
+/// A segment that leaves again though it is not known to be lost.
+#[derive(Clone, Copy, Debug)]
+enum Doubtful {
+    /// One below a segment that was delivered.
+    Between(u64),
+    /// The highest that was not delivered: the rescue.
+    Highest(u64),
+}
+
 impl<C: Controller> TcpSender<C> {
     /// Whether a segment would leave if the pacer let it.
     #[inline]
@@ -15,7 +24,7 @@ impl<C: Controller> TcpSender<C> {
         match self.phase {
             Phase::Opening { due, .. } => due,
             Phase::Open if self.board.lost > 0 => self.admits(self.config.packet_size, true),
-            Phase::Open => self.next_payload().is_some(),
+            Phase::Open => self.next_payload().is_some() || self.wants_to_send_doubtful(),
             Phase::Idle | Phase::Closed => false,
         }
     }
@@ -44,10 +53,15 @@ impl<C: Controller> TcpSender<C> {
         if payload == 0 || !self.admits(TCP_HEADER + Bytes::new(payload), false) {
             return None;
         }
-        let fits = end + payload - self.board.first_offset() <= self.peer_window;
         let limited =
             !self.config.limited_transmit && self.progress.duplicates > 0 && self.progress.until.is_none();
-        (fits && !limited).then_some(payload)
+        (self.fits(payload) && !limited).then_some(payload)
+    }
+
+    /// Whether the other end's window has room for as many new bytes.
+    #[inline]
+    fn fits(&self, payload: u64) -> bool {
+        self.board.end_offset + payload - self.board.first_offset() <= self.peer_window
     }
 
     pub(super) fn open(&mut self, now: Time, resent: bool) -> Transmit<Segment> {
@@ -101,31 +115,61 @@ impl<C: Controller> TcpSender<C> {
             return None;
         }
         self.progress.forced = false;
+        self.progress.high_rxt = self.progress.high_rxt.max(number + 1);
         self.board.resend(number, now);
         Some(self.sent_again(now, number))
     }
 
-    /// Nothing is lost and nothing new may be had: the last segment once more, so that the end of a flight whose end was
-    /// lost is not left to the timer (RFC 6675 section 4, NextSeg rule 4).
-    pub(super) fn rescue(&mut self, now: Time) -> Option<Transmit<Segment>> {
-        let last = self.board.end.checked_sub(1)?;
-        if self.progress.until.is_none()
-            || self.progress.rescued
+    /// The segment that leaves again though it is not known to be lost, because nothing lost and nothing new may leave:
+    /// RFC 6675 section 4, NextSeg rules 3 and 4.
+    fn next_doubtful(&self) -> Option<Doubtful> {
+        let progress = &self.progress;
+        let waiting = (self.buffer.written - self.board.end_offset).min(self.mss);
+        let has_new = waiting > 0 && self.fits(waiting);
+        if progress.until.is_none()
             || self.config.recovery != RecoveryKind::Sack
-            || self.buffer.written > self.board.end_offset
+            || self.board.lost > 0
             || self.board.is_empty()
-            || self.board.sent(last).state != State::InFlight
-            || !self.admits(self.board.sent(last).size(), false)
+            || has_new
         {
             return None;
         }
-        self.progress.rescued = true;
-        // The segment is in flight once, whichever copy arrives: the copy that it replaces counts as lost.
-        let lost = self.board.sent(last).size();
-        self.board.set(last, State::Lost);
-        self.tell(now, Recovery::Lost { lost });
-        self.board.resend(last, now);
-        Some(self.sent_again(now, last))
+        if let Some(number) = self.board.next_doubtful(progress.high_rxt) {
+            return Some(Doubtful::Between(number));
+        }
+        let may_rescue = self.board.first_offset() > progress.rescue_rxt;
+        may_rescue.then(|| self.board.highest_missing().map(Doubtful::Highest))?
+    }
+
+    fn wants_to_send_doubtful(&self) -> bool {
+        self.progress.until.is_some()
+            && self.admits(self.config.packet_size, false)
+            && self.next_doubtful().is_some()
+    }
+
+    /// Segments that may be lost keep acknowledgements coming, so that the end of a flight is not left to the timer.
+    #[cold]
+    pub(super) fn send_doubtful(&mut self, now: Time) -> Option<Transmit<Segment>> {
+        let doubtful = self.next_doubtful()?;
+        let (Doubtful::Between(number) | Doubtful::Highest(number)) = doubtful;
+        let size = self.board.sent(number).size();
+        if !self.admits(size, false) {
+            return None;
+        }
+        match doubtful {
+            // Both copies count as in flight until it is known to be lost.
+            Doubtful::Between(_) => {
+                self.progress.high_rxt = number + 1;
+                self.board.set(number, State::Twice);
+            }
+            // It counts as often as before.
+            Doubtful::Highest(_) => {
+                self.progress.rescue_rxt = self.progress.until.unwrap_or(u64::MAX);
+                self.tell(now, Recovery::Lost { lost: size });
+            }
+        }
+        self.board.leaves_again(number, now);
+        Some(self.sent_again(now, number))
     }
 
     fn sent_again(&mut self, now: Time, number: u64) -> Transmit<Segment> {

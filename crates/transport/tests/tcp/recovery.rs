@@ -4,7 +4,7 @@ use crate::net::{Action, Net, at, ms};
 use paceline_cc::{Controller, Recovery};
 use paceline_transport::tcp::{EcnEcho, Flags, RecoveryKind, Segment, TcpConfig, TcpReceiver};
 use paceline_transport::{PathFacts, ReceivingEnd, SendingEnd};
-use paceline_units::{Bytes, Ecn};
+use paceline_units::{Bytes, Ecn, Time};
 
 pub fn config(recovery: RecoveryKind) -> TcpConfig {
     TcpConfig {
@@ -91,6 +91,53 @@ fn the_first_segment_after_a_recovery_is_repaired_by_the_timer_without_selective
         );
         assert_eq!(net.received, 300_000, "{kind:?}");
     }
+}
+
+/// Which pairs of a transfer of ten segments, all sent at once, take a timeout if they are lost.
+fn pairs_that_time_out(config: &TcpConfig) -> Vec<(u64, u64)> {
+    let pairs = (0..10).flat_map(|one| (one + 1..10).map(move |other| (one, other)));
+    let timed_out = |&(one, other): &(u64, u64)| {
+        let mut net = Net::new(config, Some(10 * 960)).losing(&[one, other]).started();
+        net.run(at(10_000));
+        assert_eq!(net.received, 10 * 960, "{one}, {other}");
+        net.sender.counters().timeouts > 0
+    };
+    pairs.filter(timed_out).collect()
+}
+
+/// RFC 6675 section 4, NextSeg: where three segments above the first hole arrive, rules 1, 3 and 4 repair both.
+#[test]
+fn two_losses_of_ten_take_a_timeout_only_where_too_few_arrive_behind_them() {
+    let too_few = [(6, 7), (6, 8), (6, 9), (7, 8), (7, 9), (8, 9)];
+    for prr in [true, false] {
+        for ack_every in [1, 2] {
+            let config = TcpConfig { prr, ack_every, ..config(RecoveryKind::Sack) };
+            assert_eq!(pairs_that_time_out(&config), too_few, "prr: {prr}, {ack_every}");
+        }
+    }
+}
+
+/// When the n-th segment of ten left again, by the loss of `lost`; the window of five lets all go that may.
+fn sent_again(lost: &[u64]) -> Vec<(u64, Time)> {
+    let config = TcpConfig { prr: false, ..config(RecoveryKind::Sack) };
+    let mut net = Net::new(&config, Some(10 * 960)).losing(lost).started();
+    net.run(at(400));
+    assert_eq!(net.sender.counters().timeouts, 0);
+    net.sent.iter().skip(10).map(|(time, segment)| (u64::from((segment.sequence - 1) / 960), *time)).collect()
+}
+
+/// RFC 6675 section 4, NextSeg rules 3 and 4, and step 4.3 of section 5.
+#[test]
+fn what_may_be_lost_leaves_again_when_there_is_nothing_else_to_send() {
+    // Rule 3: with the third duplicate 1 is lost, and 7 may be: what arrived above it is less than three segments. The
+    // rescue of rule 4 asks only whether anything is outstanding, so it sends 7 once more.
+    assert_eq!(sent_again(&[1, 7]), [(1, at(100)), (7, at(100)), (7, at(200))]);
+    // Rule 4: nothing arrived above 9, and it leaves when more is acknowledged than what left again first.
+    assert_eq!(sent_again(&[1, 9]), [(1, at(100)), (9, at(200))]);
+    // Not when just that is acknowledged: 2 is lost too, and is repaired before.
+    assert_eq!(sent_again(&[1, 2, 9]), [(1, at(100)), (2, at(100)), (9, at(200))]);
+    // One rescue for a recovery, of the highest: with 8 and 9 lost the answer to 9 makes 8 one that may be lost.
+    assert_eq!(sent_again(&[1, 8, 9]), [(1, at(100)), (9, at(200)), (8, at(300))]);
 }
 
 #[test]
