@@ -98,6 +98,9 @@ pub enum Recovery {
     TimedOut,
     /// The last reduction was not caused by a loss: it may be undone.
     Spurious,
+    /// Opening the connection took a retransmission, and nothing was sent since: the initial window is one packet (RFC
+    /// 5681 section 3.1).
+    SynLost,
 }
 
 /// What a sender half puts on a packet for the receiver half. The transport carries it, `wire` writes it as bytes.
@@ -144,7 +147,7 @@ pub trait Controller {
     /// The other side reported.
     fn on_report(&mut self, now: Time, report: &Report<'_>) -> Update;
 
-    /// A retransmitting transport entered, left, timed out of or took back recovery.
+    /// A retransmitting transport entered, left, timed out of or took back recovery, or lost its SYN.
     fn on_recovery(&mut self, now: Time, recovery: Recovery) -> Update {
         let _ = (now, recovery);
         Update::none()

@@ -230,6 +230,7 @@ impl<L: Law> Controller for WindowSender<L> {
             }
             Recovery::TimedOut => self.on_timed_out(now),
             Recovery::Spurious => self.on_spurious(),
+            Recovery::SynLost => self.window.begin_with_one_packet(),
         }
         self.count();
         self.answer()

@@ -73,6 +73,12 @@ impl Window {
         }
     }
 
+    /// The initial window of a connection whose SYN was lost (RFC 5681 section 3.1).
+    pub(super) fn begin_with_one_packet(&mut self) {
+        self.initial = self.mss;
+        self.set(self.mss);
+    }
+
     /// Whether the window is below its threshold (RFC 5681 section 3.1).
     #[inline]
     pub fn in_slow_start(&self) -> bool {

@@ -217,7 +217,7 @@ impl Pipe {
             Recovery::Found { .. } if self.missing.is_empty() => {}
             Recovery::Found { found } => self.bytes = self.bytes.saturating_add(found.as_u64()),
             Recovery::TimedOut => self.bytes = 0,
-            Recovery::Left | Recovery::Spurious => {}
+            Recovery::Left | Recovery::Spurious | Recovery::SynLost => {}
         }
     }
 }
@@ -555,12 +555,13 @@ fn status(script: &mut Script<'_>, sent: Time) -> Status {
 
 fn recovery(script: &mut Script<'_>) -> Recovery {
     let bytes = Bytes::new(script.any());
-    match script.byte() % 6 {
+    match script.byte() % 7 {
         0 => Recovery::Entered { lost: bytes },
         1 => Recovery::Lost { lost: bytes },
         2 => Recovery::Found { found: bytes },
         3 => Recovery::Left,
         4 => Recovery::TimedOut,
+        5 => Recovery::SynLost,
         _ => Recovery::Spurious,
     }
 }

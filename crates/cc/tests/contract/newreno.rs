@@ -90,6 +90,7 @@ impl Controller for NewReno {
             Recovery::Lost { lost } => self.pipe = self.pipe.saturating_sub(lost.as_u64()),
             Recovery::Found { found } => self.pipe += found.as_u64(),
             Recovery::Left => self.recovering = false,
+            Recovery::SynLost => self.cwnd = MSS,
             Recovery::TimedOut => {
                 self.reduce(true);
                 // What was outstanding is sent again from one segment on, in slow start.

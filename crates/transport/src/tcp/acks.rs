@@ -73,6 +73,7 @@ impl<C: Controller> TcpSender<C> {
         }
         if resent {
             self.rto.syn_was_lost();
+            self.tell(now, Recovery::SynLost);
         } else {
             self.rto.sample(now - sent);
         }

@@ -283,6 +283,28 @@ fn the_handshake_takes_a_round_trip_and_survives_its_losses() {
     assert_eq!(times, [at(0), at(1000), at(3000), at(3100)], "a second, then two");
 }
 
+/// RFC 5681 section 3.1: the initial window after a lost SYN, or a lost answer to it, is one segment.
+#[test]
+fn a_connection_whose_syn_was_lost_begins_with_one_segment() {
+    let config = TcpConfig { handshake: true, ..config(RecoveryKind::Sack) };
+    let flights = |syn_lost: bool, answer_lost: bool| {
+        let mut net = Net::new(&config, None);
+        let mut lose = syn_lost;
+        net.data_rule =
+            Box::new(move |_, _| if std::mem::take(&mut lose) { Action::Dropped } else { Action::Arrives });
+        net.ack_rule =
+            Box::new(move |n, _| if answer_lost && n == 0 { Action::Dropped } else { Action::Arrives });
+        let mut net = net.started();
+        net.run(at(1350));
+        let opened = net.sent.iter().find(|(_, segment)| segment.payload > 0).expect("data").0;
+        let of = |round: i64| net.sent.iter().filter(|(time, _)| *time == opened + ms(100 * round)).count();
+        (opened, of(0), of(1))
+    };
+    assert_eq!(flights(false, false), (at(100), 10, 20));
+    assert_eq!(flights(true, false), (at(1100), 1, 2), "and slow start goes on from there");
+    assert_eq!(flights(false, true), (at(1100), 1, 2));
+}
+
 #[test]
 fn sequence_numbers_wrap() {
     for kind in KINDS {
