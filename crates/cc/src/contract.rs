@@ -103,6 +103,17 @@ pub enum Recovery {
     SynLost,
 }
 
+/// What a controller does when packets of its flow arrive marked CE.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CeResponse {
+    /// It sends less.
+    Reduces,
+    /// Nothing, so that its packets must not say that they can be marked: a queue that marks would not be able to tell it.
+    Ignored,
+    /// Nothing, since it controls nothing: a load for measurements, whose marks are counted.
+    Uncontrolled,
+}
+
 /// What a sender half puts on a packet for the receiver half. The transport carries it, `wire` writes it as bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Annotation {
@@ -177,6 +188,11 @@ pub trait Controller {
     /// Which words of the contract, of those that not every transport can execute, this controller uses.
     fn verbs(&self) -> &'static [Verb] {
         &[]
+    }
+
+    /// What the controller does when packets arrive marked CE. One that says nothing ignores them.
+    fn ce_response(&self) -> CeResponse {
+        CeResponse::Ignored
     }
 
     /// What the sender half puts on the packet that is about to leave.

@@ -30,8 +30,8 @@ pub mod vegas;
 pub mod window;
 
 pub use contract::{
-    Annotation, Arrival, Controller, Limits, Offered, ReceiverHalf, Recovery, SendQueueState, SentPacket,
-    StreamId,
+    Annotation, Arrival, CeResponse, Controller, Limits, Offered, ReceiverHalf, Recovery, SendQueueState,
+    SentPacket, StreamId,
 };
 pub use coupling::{
     AnyCoupling, Assigned, Assignment, Coupling, CouplingParams, FlowId, FlowUpdate, Priority,

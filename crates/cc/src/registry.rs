@@ -2,7 +2,7 @@
 
 use crate::ccid::{ccid2, ccid3};
 use crate::{
-    Annotation, Arrival, Assigned, Controller, Limits, Offered, ReceiverHalf, ReceiverReport,
+    Annotation, Arrival, Assigned, CeResponse, Controller, Limits, Offered, ReceiverHalf, ReceiverReport,
     ReceiverRequest, Recovery, Report, SendQueueState, SentPacket, Snapshot, StateVariable, StreamId,
     TimeoutReason, Update, Verb, bbr, cubic, dctcp, fixed, ledbat, rap, reno, scream, tfrc, uncontrolled,
     vegas,
@@ -248,6 +248,7 @@ impl Controller for AnyController {
         (&self) next_timeout() -> Option<(Time, TimeoutReason)>;
         (&mut self) on_timeout(now: Time) -> Update;
         (&self) verbs() -> &'static [Verb];
+        (&self) ce_response() -> CeResponse;
         (&self) annotation(now: Time, stream: StreamId) -> Option<Annotation>;
         (&self) target_bitrate(stream: StreamId) -> Option<Bitrate>;
         (&self) share() -> Option<Assigned>;

@@ -12,7 +12,7 @@ use crate::overrides;
 use crate::rate::*;
 use crate::source::*;
 use crate::spec::*;
-use paceline_cc::{AnyController, Controller, FlowSetup, Limits, StreamId, Verb};
+use paceline_cc::{AnyController, CeResponse, Controller, FlowSetup, Limits, StreamId, Verb};
 use paceline_link::generate::{mmwave, states};
 use paceline_link::{LinkConfig, RateProcess, Trace};
 use paceline_media::{
@@ -98,6 +98,20 @@ pub(crate) fn check_verbs(flow: &FlowSpec, used: &[Verb], executed: &[Verb]) -> 
     let expected =
         format!("a controller that does without {verb}: transport {transport} cannot execute them");
     Err(wrong(key, flow.controller.params.kind(), &expected))
+}
+
+/// Refuses packets that say they can be marked, of a controller that does nothing when they are.
+fn check_ecn(flow: &FlowSpec, response: CeResponse) -> Result<(), ScenarioError> {
+    match response {
+        CeResponse::Reduces | CeResponse::Uncontrolled => Ok(()),
+        CeResponse::Ignored if flow.ecn == EcnMode::Off => Ok(()),
+        CeResponse::Ignored => {
+            let key = format!("flows.{}.ecn", overrides::quoted_key(&flow.name));
+            let kind = flow.controller.params.kind();
+            let expected = format!("\"off\": the controller {kind} ignores marks (CE)");
+            Err(wrong(key, flow.ecn.name(), &expected))
+        }
+    }
 }
 
 fn wrong(key: String, found: impl Display, expected: &str) -> ScenarioError {
@@ -205,6 +219,7 @@ impl Builder<'_> {
         let controller = controller(flow);
         let ends = self.ends(flow, &controller)?;
         check_verbs(flow, controller.verbs(), ends.executes(flow.transport))?;
+        check_ecn(flow, controller.ce_response())?;
         Ok(FlowParts {
             ends,
             controller,

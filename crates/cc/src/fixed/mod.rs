@@ -3,7 +3,7 @@
 //! The baseline of comparisons, the background traffic of studies, and the probe with which links are tested.
 
 use crate::{
-    Allowance, Assigned, Controller, DetectorConfig, FlowSetup, LossDetector, Offered, Report,
+    Allowance, Assigned, CeResponse, Controller, DetectorConfig, FlowSetup, LossDetector, Offered, Report,
     SendQueueState, SentPacket, Snapshot, StreamId, TimeoutReason, Update,
 };
 use alloc::vec::Vec;
@@ -79,6 +79,10 @@ impl Controller for Fixed {
             }
         }
         self.say()
+    }
+
+    fn ce_response(&self) -> CeResponse {
+        CeResponse::Uncontrolled
     }
 
     fn assign(&mut self, _now: Time, assigned: Assigned) -> Update {

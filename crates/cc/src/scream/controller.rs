@@ -3,8 +3,8 @@
 use super::{Scream, scheduler};
 use crate::observe::state_variables;
 use crate::{
-    Assigned, Controller, Limits, Offered, Pacing, Report, SendQueueState, SentPacket, Snapshot, StreamId,
-    StreamSet, TargetChange, TimeoutReason, Update, Verb,
+    Assigned, CeResponse, Controller, Limits, Offered, Pacing, Report, SendQueueState, SentPacket, Snapshot,
+    StreamId, StreamSet, TargetChange, TimeoutReason, Update, Verb,
 };
 use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
 
@@ -71,6 +71,10 @@ impl Controller for Scream {
 
     fn verbs(&self) -> &'static [Verb] {
         &[Verb::Discard]
+    }
+
+    fn ce_response(&self) -> CeResponse {
+        CeResponse::Reduces
     }
 
     fn assign(&mut self, now: Time, assigned: Assigned) -> Update {

@@ -4,8 +4,8 @@ use super::Tfrc;
 use super::feedback::Feedback;
 use crate::observe::state_variables;
 use crate::{
-    Annotation, Assigned, Controller, Offered, ReceiverReport, Report, SendQueueState, SentPacket, Snapshot,
-    StreamId, TimeoutReason, Update, Verb,
+    Annotation, Assigned, CeResponse, Controller, Offered, ReceiverReport, Report, SendQueueState,
+    SentPacket, Snapshot, StreamId, TimeoutReason, Update, Verb,
 };
 use paceline_units::{Bitrate, Time, TimeDelta};
 
@@ -57,6 +57,10 @@ impl Controller for Tfrc {
 
     fn verbs(&self) -> &'static [Verb] {
         &[Verb::RttAnnotation]
+    }
+
+    fn ce_response(&self) -> CeResponse {
+        CeResponse::Reduces
     }
 
     fn assign(&mut self, now: Time, assigned: Assigned) -> Update {

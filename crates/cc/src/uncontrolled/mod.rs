@@ -1,6 +1,8 @@
 //! No controller at all: what the application gives leaves at once. What plain datagrams have.
 
-use crate::{Assigned, Controller, FlowSetup, Report, SentPacket, Snapshot, TimeoutReason, Update};
+use crate::{
+    Assigned, CeResponse, Controller, FlowSetup, Report, SentPacket, Snapshot, TimeoutReason, Update,
+};
 use paceline_units::{Time, params};
 
 params! {
@@ -29,6 +31,10 @@ impl Controller for Uncontrolled {
 
     fn on_report(&mut self, _now: Time, _report: &Report<'_>) -> Update {
         Update::none()
+    }
+
+    fn ce_response(&self) -> CeResponse {
+        CeResponse::Uncontrolled
     }
 
     fn assign(&mut self, _now: Time, _assigned: Assigned) -> Update {

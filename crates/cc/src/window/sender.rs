@@ -4,8 +4,8 @@ use super::flight::{Flight, Sent};
 use super::{Ack, Cause, Law, Marks, Window};
 use crate::FlowSetup;
 use crate::{
-    Assigned, Controller, Offered, Pacing, PacketsReport, Recovery, Report, SendQueueState, SentPacket,
-    Snapshot, StateVariable, Status, StreamId, TimeoutReason, Update,
+    Assigned, CeResponse, Controller, Offered, Pacing, PacketsReport, Recovery, Report, SendQueueState,
+    SentPacket, Snapshot, StateVariable, Status, StreamId, TimeoutReason, Update,
 };
 use paceline_units::{Bytes, Time};
 
@@ -234,6 +234,13 @@ impl<L: Law> Controller for WindowSender<L> {
         }
         self.count();
         self.answer()
+    }
+
+    fn ce_response(&self) -> CeResponse {
+        match L::MARKS {
+            Marks::Ignored => CeResponse::Ignored,
+            Marks::AsLoss | Marks::BesideLoss => CeResponse::Reduces,
+        }
     }
 
     fn assign(&mut self, _now: Time, assigned: Assigned) -> Update {

@@ -1,9 +1,9 @@
 //! A controller with a fault built in: what a check guards is switched off, and the check must notice.
 
 use paceline_cc::{
-    Allowance, Annotation, Arrival, Assigned, Controller, Limits, Offered, PacketResult, PacketsReport,
-    ReceiverReport, Recovery, Report, SendQueueState, SentPacket, Snapshot, StateVariable, Status, StreamId,
-    TimeoutReason, Update, Verb,
+    Allowance, Annotation, Arrival, Assigned, CeResponse, Controller, Limits, Offered, PacketResult,
+    PacketsReport, ReceiverReport, Recovery, Report, SendQueueState, SentPacket, Snapshot, StateVariable,
+    Status, StreamId, TimeoutReason, Update, Verb,
 };
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -181,6 +181,10 @@ impl Controller for Altered {
 
     fn verbs(&self) -> &'static [Verb] {
         self.inner.verbs()
+    }
+
+    fn ce_response(&self) -> CeResponse {
+        self.inner.ce_response()
     }
 
     fn assign(&mut self, now: Time, assigned: Assigned) -> Update {

@@ -121,7 +121,7 @@ pub(crate) const FLOW: &[Spec] = &[
         "ecn",
         "off, classic or l4s",
         "off",
-        "The ECN field that packets leave with: `\"classic\"` is ECT(0), `\"l4s\"` ECT(1)",
+        "The ECN field that packets leave with: `\"classic\"` is ECT(0), `\"l4s\"` ECT(1). With a controller that ignores marks it is `\"off\"`",
     ),
     required("path", "list of names", "The links from sender to receiver, 1 to 64"),
     key(

@@ -87,7 +87,11 @@ fn presets_load_and_are_written_out_in_full() {
 
 /// Packets, milliseconds, marker and overlap of the reports of a flow with this controller.
 fn reports(controller: &str, more: &[(&str, &str)]) -> (u32, f64, bool, u32) {
-    let mut sets = vec![("links.bottleneck.rate", "\"20Mbps\""), ("flows.video.controller", controller)];
+    let mut sets = vec![
+        ("links.bottleneck.rate", "\"20Mbps\""),
+        ("flows.video.controller", controller),
+        ("flows.video.ecn", "\"off\""),
+    ];
     sets.extend(more);
     let loaded = load_with(&sets, &Loader::default()).expect("right");
     let feedback = rtp(&loaded).feedback;
@@ -106,7 +110,11 @@ fn the_receiver_reports_as_the_controller_asks_unless_the_scenario_says() {
 fn over_rtp_only_tfrc_has_a_receiver_half() {
     for (controller, expected) in [("tfrc", true), ("rap", false), ("scream", false), ("fixed", false)] {
         let controller = format!("\"{controller}\"");
-        let sets = [("links.bottleneck.rate", "\"20Mbps\""), ("flows.video.controller", &*controller)];
+        let sets = [
+            ("links.bottleneck.rate", "\"20Mbps\""),
+            ("flows.video.controller", &*controller),
+            ("flows.video.ecn", "\"off\""),
+        ];
         let loaded = load_with(&sets, &Loader::default()).expect("right");
         assert_eq!(rtp(&loaded).receiver_half.is_some(), expected, "{controller}");
     }

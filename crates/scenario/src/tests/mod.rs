@@ -3,6 +3,7 @@
 mod bad_input;
 mod coupling;
 mod dccp;
+mod ecn;
 mod listing;
 mod loading;
 mod queues;

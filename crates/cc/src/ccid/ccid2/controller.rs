@@ -4,8 +4,8 @@ use super::{Ccid2, STREAM};
 use crate::ccid::{AckPathReport, CcidReport, DropCode, DroppedPacket, RTT_UNKNOWN};
 use crate::observe::state_variables;
 use crate::{
-    Allowance, Assigned, Controller, Offered, PacketsReport, ReceiverRequest, Report, SendQueueState,
-    SentPacket, Snapshot, Status, TargetChange, TimeoutReason, Update, Verb,
+    Allowance, Assigned, CeResponse, Controller, Offered, PacketsReport, ReceiverRequest, Report,
+    SendQueueState, SentPacket, Snapshot, Status, TargetChange, TimeoutReason, Update, Verb,
 };
 use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
 
@@ -61,6 +61,10 @@ impl Controller for Ccid2 {
 
     fn verbs(&self) -> &'static [Verb] {
         &[Verb::PacketsPerReport]
+    }
+
+    fn ce_response(&self) -> CeResponse {
+        CeResponse::Reduces
     }
 
     fn assign(&mut self, now: Time, assigned: Assigned) -> Update {

@@ -5,8 +5,8 @@ use super::loss_event_rate::loss_event_rate;
 use crate::ccid::{CcidReport, DropCode, DroppedPacket, LossIntervalsReport};
 use crate::tfrc::feedback::Feedback;
 use crate::{
-    Allowance, Annotation, Assigned, Controller, Limits, Offered, ReceiverReport, Report, SendQueueState,
-    SentPacket, Snapshot, StateVariable, StreamId, TimeoutReason, Update, Verb,
+    Allowance, Annotation, Assigned, CeResponse, Controller, Limits, Offered, ReceiverReport, Report,
+    SendQueueState, SentPacket, Snapshot, StateVariable, StreamId, TimeoutReason, Update, Verb,
 };
 use paceline_units::{Bitrate, Time, TimeDelta};
 
@@ -51,6 +51,10 @@ impl Controller for Ccid3 {
 
     fn verbs(&self) -> &'static [Verb] {
         &[Verb::CounterAnnotation]
+    }
+
+    fn ce_response(&self) -> CeResponse {
+        CeResponse::Reduces
     }
 
     fn assign(&mut self, now: Time, assigned: Assigned) -> Update {
