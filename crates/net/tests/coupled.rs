@@ -19,7 +19,7 @@ use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A camera that weighs twice as much as slides.
-fn scenario(seconds: u32) -> Loaded {
+fn scenario(seconds: u32, detection: &str) -> Loaded {
     let flow = |name: &str, more: &str| {
         format!(
             "[flows.{name}]\ncontroller = {{ kind = \"scream\", profile = \"reference-2022\", target_bitrate_start = \"2Mbps\", \
@@ -28,7 +28,8 @@ fn scenario(seconds: u32) -> Loaded {
         )
     };
     let link = "[links.bottleneck]\nrate = \"6Mbps\"\ndelay = \"10ms\"\nqueue = { kind = \"droptail\", limit = \"200ms\" }\n";
-    let coupling = "[coupling.call]\nkind = \"active\"\nflows = [\"slides\", \"camera\"]\n";
+    let coupling =
+        format!("[coupling.call]\nkind = \"active\"\nflows = [\"slides\", \"camera\"]\n{detection}\n");
     let (camera, slides) = (flow("camera", "priority = 2"), flow("slides", ""));
     loaded(&format!("duration = \"{seconds}s\"\nwarmup = \"2s\"\n{link}{camera}{slides}{coupling}"))
 }
@@ -76,7 +77,7 @@ fn send_through(
 
 #[test]
 fn coupled_flows_of_one_process_share_by_priority() {
-    let loaded = &scenario(8);
+    let loaded = &scenario(8, "");
     let receiver = on_two_ports(|listen| Receiver::bind(loaded, &ReceiveOptions::on(listen)));
     let (to, stop) = (receiver.address().expect("an address"), &AtomicBool::new(false));
     let [sent, relayed, received] = std::thread::scope(|scope| {
@@ -107,7 +108,7 @@ fn coupled_flows_of_one_process_share_by_priority() {
 #[test]
 fn when_one_receiver_vanishes_the_other_flow_takes_its_rate() {
     const GONE: f64 = 5.0;
-    let loaded = &scenario(13);
+    let loaded = &scenario(13, "");
     let one = |flow: &str, listen| {
         Receiver::bind(loaded, &ReceiveOptions { flow: Some(flow.into()), ..ReceiveOptions::on(listen) })
     };
@@ -138,9 +139,32 @@ fn when_one_receiver_vanishes_the_other_flow_takes_its_rate() {
     assert!(said.iter().any(|said| said.starts_with("flow slides: no feedback from ")), "{said:?}");
 }
 
+/// Which thresholds serve is the simulator's to say: here they take any two flows for one group, once they have summaries.
+#[test]
+fn groups_follow_from_the_delays_that_reports_tell() {
+    const ANY: &str = "T = \"50ms\", N = 10, M = 8, F = 6, c_s = 1.0, c_h = 1.0, p_f = 1.0, p_mad = 1.0, p_s = 2.0, p_d = 1.0";
+    let loaded = &scenario(6, &format!("detection = {{ at = \"sender\", {ANY} }}"));
+    let receiver = on_two_ports(|listen| Receiver::bind(loaded, &ReceiveOptions::on(listen)));
+    let (to, stop) = (receiver.address().expect("an address"), &AtomicBool::new(false));
+    let [sent, _] = std::thread::scope(|scope| {
+        scope.spawn(move || receiver.run(&Control { stop, progress: &|_| () }));
+        send_through(loaded, to, stop, &|_| ())
+    });
+    let group = |name: &str, from, until| mean(&sent.flows, name, "coupled_group", from, until);
+    assert_eq!((group("slides", 0.0, 0.3), group("camera", 0.0, 0.3)), (0.0, 1.0), "nothing is known yet");
+    assert_eq!((group("slides", 5.0, 5.9), group("camera", 5.0, 5.9)), (0.0, 0.0));
+    let (receivers, options) =
+        (scenario(6, "detection = { at = \"receiver\" }"), ReceiveOptions::on(anywhere()));
+    let error = Receiver::bind(&receivers, &options).err().expect("no format").to_string();
+    assert!(
+        error.contains("coupling call: a receiver's summary of delays has no format on the wire"),
+        "{error}"
+    );
+}
+
 #[test]
 fn flows_of_a_coupling_need_one_path_and_a_port_each() {
-    let loaded = scenario(3);
+    let loaded = scenario(3, "");
     let options = SendOptions::to(SocketAddr::from(([127, 0, 0, 1], u16::MAX)));
     let error = Sender::bind(&loaded, &options).err().expect("one port too few").to_string();
     assert!(error.contains("2 flows need as many ports from 127.0.0.1:65535 on"), "{error}");

@@ -13,6 +13,7 @@ use crate::socket::{Datagram, Inbox, UdpPort};
 use crate::wait::{CLOSING, LONGEST_SLEEP, PreciseTimers, wait_for};
 use crate::{Control, NetError, NetOutput};
 use nix::errno::Errno;
+use paceline_cc::shared_bottleneck::DelaySummary;
 use paceline_cc::{Assigned, Controller};
 use paceline_media::PlayoutCounters;
 use paceline_metrics::{Facts, ReceivedPacket, Tick};
@@ -310,6 +311,11 @@ impl<C: SendingCodec> SendingDriver<'_, C> {
     /// Smoothed round-trip time; absent before the first sample.
     pub fn srtt(&self) -> Option<TimeDelta> {
         self.planned.end().controller().snapshot().srtt
+    }
+
+    /// The newest summary of the delays of its packets, by which shared bottlenecks are detected.
+    pub fn delay_summary(&self) -> Option<&DelaySummary> {
+        self.planned.end().delay_summary()
     }
 
     /// Replaces what the controller steers by; what may leave now leaves.

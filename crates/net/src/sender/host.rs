@@ -13,6 +13,7 @@ use crate::record;
 use crate::socket::{Datagram, Inbox, UdpPort};
 use crate::wait::{LONGEST_SLEEP, PreciseTimers, wait_for};
 use crate::{Control, NetError, NetOutput};
+use paceline_cc::shared_bottleneck::DelaySummary;
 use paceline_cc::{AnyController, Assigned};
 use paceline_metrics::Tick;
 use paceline_transport::{Coupled, CoupledEnds, Exchange};
@@ -69,6 +70,7 @@ forwarded! {
     fn share(&self) -> Option<Assigned>;
     fn desired(&self) -> Option<Bitrate>;
     fn srtt(&self) -> Option<TimeDelta>;
+    fn delay_summary(&self) -> Option<&DelaySummary>;
     fn socket(&self) -> &UdpPort;
     mut fn set_clock(&mut self, clock: DriverClock);
     mut fn admits(&mut self, datagram: &Datagram<'_>) -> bool;
@@ -108,6 +110,10 @@ impl CoupledEnds for Flows<'_> {
 
     fn srtt(&self, flow: usize) -> Option<TimeDelta> {
         self.0[flow].srtt()
+    }
+
+    fn delay_summary(&self, flow: usize) -> Option<DelaySummary> {
+        self.0[flow].delay_summary().copied()
     }
 
     fn assign(&mut self, now: Time, flow: usize, assigned: Assigned) {

@@ -134,7 +134,10 @@ fn driver<'a>(
         Over::Rtp(parts) => {
             let codec = RtpSendingCodec::new(options.ssrc, parts.streams.len(), parts.feedback.format);
             let controller = flow.parts.controller.clone();
-            let end = RtpSender::new(controller, &parts.sender, parts.streams.clone());
+            let mut end = RtpSender::new(controller, &parts.sender, parts.streams.clone());
+            if let Some(detection) = &parts.detection {
+                end.summarise_delays(detection);
+            }
             AnySendingDriver::Rtp(SendingDriver::new(port, flow, Facts::RTP_SENDER, end, codec, to, patience))
         }
         Over::Dccp(parts) => {
