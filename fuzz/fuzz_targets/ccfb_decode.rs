@@ -1,4 +1,5 @@
-//! RFC 8888 reports, summaries of delays and compound RTCP: any bytes are read or refused, and what is read can be written again.
+//! RFC 8888 reports, summaries of delays and compound RTCP: any bytes are read or refused, and what is read can be
+//! written again.
 #![cfg_attr(fuzzing, no_main)]
 
 use paceline_cc::StreamId;

@@ -199,8 +199,10 @@ impl<H: ReceiverHalf> ReceivingEnd for RtpReceiver<H> {
 
     #[inline]
     fn next_timeout(&self) -> Option<(Time, Reason)> {
-        let summary = self.delays.as_ref().and_then(|delays| delays.next_timeout());
-        let due = [self.due, summary].into_iter().flatten().min();
+        let due = match &self.delays {
+            None => self.due,
+            Some(delays) => self.due.into_iter().chain(delays.next_timeout()).min(),
+        };
         match (due, self.next_playout()) {
             (Some(report), Some(playout)) if playout < report => Some((playout, Reason::Playout)),
             (Some(report), _) => Some((report, Reason::Report)),
