@@ -151,6 +151,29 @@ fn windows_rates_and_media_share_in_one_group() {
     assert!(rates(&summary).iter().all(|rate| (1.0..5.0).contains(rate)), "{:?}", rates(&summary));
 }
 
+/// RFC 8699 section 6.2: a flow that joins gets half of a window of 150 packets at once, and must not send it at once. Its
+/// access link is so fast that what waits there is the burst.
+#[test]
+fn a_window_that_jumps_is_no_burst() {
+    for controller in ["newreno", "cubic"] {
+        let mut text = "duration = \"20s\"\nwarmup = \"5s\"\n\
+             [links.bottleneck]\nrate = \"20Mbps\"\ndelay = \"50ms\"\nqueue = { packets = 80 }\n"
+            .to_string();
+        for (name, start) in [("old", 0), ("new", 10)] {
+            text.push_str(&format!(
+                "[links.in_{name}]\nrate = \"1Gbps\"\nqueue = {{ packets = 1000 }}\n\
+                 [flows.{name}]\ntransport = \"tcp\"\ncontroller = \"{controller}\"\nsource = {{ kind = \"bulk\" }}\n\
+                 path = [\"in_{name}\", \"bottleneck\"]\nstart = \"{start}s\"\n"
+            ));
+        }
+        text.push_str("[coupling.all]\nkind = \"active\"\nflows = [\"old\", \"new\"]\n");
+        let summary = run(&text).summary;
+        let burst = summary.links["in_new"].queue_packets.max;
+        assert!(burst <= 15, "{controller}: {burst} packets");
+        assert!(rates(&summary).iter().all(|rate| *rate > 3.0), "{controller}: {:?}", rates(&summary));
+    }
+}
+
 /// A flow whose source has 2 Mbit/s, headers in, beside a greedy one of the same controller: their rates in Mbit/s.
 fn limited_and_greedy(transport: &str, controller: &str, priority: f64, coupling: &str) -> Vec<f64> {
     let mut text = "duration = \"40s\"\nwarmup = \"10s\"\n\

@@ -7,7 +7,7 @@ use crate::{
     Assigned, CeResponse, Controller, Offered, Pacing, PacketsReport, Recovery, Report, SendQueueState,
     SentPacket, Snapshot, StateVariable, Status, StreamId, TimeoutReason, Update,
 };
-use paceline_units::{Bytes, Time};
+use paceline_units::{Bitrate, Bytes, Time};
 
 /// One stream of packets, all of which arrive in the end because the transport sends them again.
 const STREAM: StreamId = StreamId(0);
@@ -30,6 +30,9 @@ pub struct WindowSender<L: Law> {
     timed_out_at: Option<u64>,
     /// What was sent before the timer expired last ends here: until it is acknowledged, the transport repairs.
     repaired_until: u64,
+    /// Before this packet is acknowledged, packets are spaced: the window has jumped up by an assignment, and what it gives room
+    /// for leaves over a round trip (RFC 8699 section 6.2).
+    spread_until: Option<u64>,
 }
 
 impl<L: Law> WindowSender<L> {
@@ -45,6 +48,7 @@ impl<L: Law> WindowSender<L> {
             reduced_for_mark: false,
             timed_out_at: None,
             repaired_until: 0,
+            spread_until: None,
         }
     }
 
@@ -54,11 +58,25 @@ impl<L: Law> WindowSender<L> {
     }
 
     #[inline]
-    fn answer(&self) -> Update {
+    fn answer(&mut self) -> Update {
         let allowed = self.window.bytes().saturating_sub(self.window.pipe);
         let mut update = Update::allow(Bytes::new(allowed));
         update.pacing = self.law.pacing_rate(&self.window).map(Pacing::Rate);
+        if let (Some(until), None) = (self.spread_until, update.pacing) {
+            update.pacing = Some(self.spread(until));
+        }
         update
+    }
+
+    /// The pace until packet `until` is acknowledged: a window in a round trip.
+    #[cold]
+    fn spread(&mut self, until: u64) -> Pacing {
+        let srtt = self.window.round_trip.seconds();
+        if self.flight.first > until || srtt == 0.0 {
+            self.spread_until = None;
+            return Pacing::Off;
+        }
+        Pacing::Rate(Bitrate::from_bps_f64(8.0 * self.window.cwnd / srtt).max(Bitrate::from_bps(1)))
     }
 
     #[inline]
@@ -253,6 +271,9 @@ impl<L: Law> Controller for WindowSender<L> {
         };
         if !bytes.is_some_and(|bytes| L::WINDOW_IS_STATE && self.window.follow(bytes)) {
             if let Some(bytes) = bytes {
+                if bytes > self.window.cwnd {
+                    self.spread_until = Some(self.flight.next());
+                }
                 self.window.set(bytes);
                 self.window.ssthresh = self.window.cwnd;
             }
