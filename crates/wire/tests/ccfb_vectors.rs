@@ -169,7 +169,7 @@ fn what_is_no_report_is_refused() {
     assert_eq!(broken(1, 206), "RTCP packet type at byte 1: found 206, expected 205");
     assert_eq!(broken(0, 0x8f), "feedback message type at byte 0: found 15, expected 11");
     assert_eq!(broken(0, 0x4b), "version at byte 0: found 1, expected 2");
-    assert_eq!(broken(3, 11), "RTCP length at byte 2: found 48 bytes, expected 52");
+    assert_eq!(broken(3, 11), "bytes that the RTCP length at byte 2 says: found 48, expected 52");
     assert_eq!(broken(3, 13), "RTCP packet at byte 0 is cut short: found 52 bytes, expected 56");
     assert_eq!(
         ccfb::decode(&[0x8b, 205, 0, 1, 0, 0, 0, 1]).unwrap_err().to_string(),
