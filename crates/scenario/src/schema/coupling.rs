@@ -1,6 +1,6 @@
 //! `[coupling.NAME]`: flows of one host that share their rates, and the `priority` of each.
 
-use super::{keys, named};
+use super::{FlowRange, keys, named};
 use crate::error::ScenarioError;
 use crate::params;
 use crate::reader::{Node, Table};
@@ -16,10 +16,11 @@ const GROUPS: &str = "either flows = [\"a\", \"b\"], or groups = [[\"a\", \"b\"]
 const PRIORITY: &str =
     "a number from 0.001 to 1000, or a list of [time, number], such as [[\"0s\", 1], [\"100s\", 0.5]]";
 
-/// Reads the couplings of a scenario with these flows.
+/// Reads the couplings of a scenario with these flows, which come from these tables.
 pub(super) fn parse(
     root: &Table<'_>,
     flows: &[FlowSpec],
+    ranges: &[FlowRange<'_>],
     links: &[LinkSpec],
 ) -> Result<Vec<CouplingSpec>, ScenarioError> {
     let mut taken: Vec<(usize, &str)> = Vec::new();
@@ -42,7 +43,7 @@ pub(super) fn parse(
         };
         let mut groups = Vec::new();
         for node in nodes {
-            groups.push(group(&node, name, flows, &mut taken)?);
+            groups.push(group(&node, name, (flows, ranges), &mut taken)?);
         }
         if let (Some(node), Some(_)) = (table.find("groups").filter(|_| groups.len() > 1), &detection) {
             return Err(node.fail("flows = [\"a\", \"b\"]: detection forms the groups"));
@@ -54,20 +55,20 @@ pub(super) fn parse(
         one_host(&coupling, &node, flows, links)?;
         couplings.push(coupling);
     }
-    priorities_count(root, flows, &taken)?;
+    priorities_count(root, ranges, &taken)?;
     Ok(couplings)
 }
 
 /// A flow of several streams has a priority only where it shares with other flows.
 fn priorities_count(
     root: &Table<'_>,
-    flows: &[FlowSpec],
+    ranges: &[FlowRange<'_>],
     sharing: &[(usize, &str)],
 ) -> Result<(), ScenarioError> {
     let Some(table) = root.find("flows") else { return Ok(()) };
-    for (name, node) in named(&table.table("tables [flows.NAME]")?)? {
+    for ((_, node), (_, copies)) in named(&table.table("tables [flows.NAME]")?)?.iter().zip(ranges) {
         let flow = node.table("a table [flows.NAME]")?;
-        let shares = || sharing.iter().any(|&(flow, _)| is_called(&flows[flow].name, name));
+        let shares = || sharing.iter().any(|(flow, _)| copies.contains(flow));
         if let (Some(priority), Some(_)) = (flow.find("priority"), flow.find("streams"))
             && !shares()
         {
@@ -126,17 +127,18 @@ fn can_detect<'a>(
 fn group<'a>(
     node: &Node<'_>,
     coupling: &'a str,
-    flows: &[FlowSpec],
+    (flows, ranges): (&[FlowSpec], &[FlowRange<'_>]),
     taken: &mut Vec<(usize, &'a str)>,
 ) -> Result<Vec<usize>, ScenarioError> {
     let mut group = Vec::new();
     for node in node.list("a list of names of flows")? {
         let name = node.text("the name of a flow")?;
-        let meant: Vec<usize> = (0..flows.len()).filter(|&flow| is_called(&flows[flow].name, name)).collect();
-        if meant.is_empty() {
+        let one = flows.iter().position(|flow| flow.name == name).map(|flow| flow..flow + 1);
+        let copies = || ranges.iter().find(|(table, _)| *table == name).map(|(_, copies)| copies.clone());
+        let Some(meant) = one.or_else(copies) else {
             let names: Vec<_> = flows.iter().map(|flow| flow.name.as_str()).collect();
             return Err(node.name(&names, &[]).err().unwrap_or_else(|| node.fail("the name of a flow")));
-        }
+        };
         for flow in meant {
             if let Some((_, other)) = taken.iter().find(|(known, _)| *known == flow) {
                 return Err(
@@ -149,12 +151,6 @@ fn group<'a>(
         }
     }
     if group.is_empty() { Err(node.fail("at least one flow")) } else { Ok(group) }
-}
-
-fn is_called(flow: &str, name: &str) -> bool {
-    let copy = || flow.strip_prefix(name)?.strip_prefix('-');
-    flow == name
-        || copy().is_some_and(|number| !number.is_empty() && number.bytes().all(|c| c.is_ascii_digit()))
 }
 
 /// A flow shares by what its controller steers; where there is nothing to replace, it cannot.

@@ -23,12 +23,16 @@ use crate::source::SourceSpec;
 use crate::spec::{FlowSpec, Scenario};
 use paceline_units::TimeDelta;
 use paceline_units::text;
+use std::ops::Range;
 
 /// The most rows of time series, over all streams and links: a guard against samples that no memory holds.
 const MAX_ROWS: u64 = 10_000_000;
 /// The most connections of short transfers at once, over all flows: a guard likewise (some 2 kB each).
 const MAX_CONNECTIONS: u64 = 100_000;
 const DURATION: &str = "a time such as \"100s\"";
+
+/// A table `[flows.NAME]`: its name, and the numbers of the flows that it stands for.
+type FlowRange<'a> = (&'a str, Range<usize>);
 
 /// Reads a scenario. `file` is what messages call it; its stem names a scenario that has no `name`.
 ///
@@ -42,7 +46,7 @@ pub fn parse(text: &str, file: &str) -> Result<Scenario, ScenarioError> {
     let duration = root.require("duration", DURATION)?.time_above_zero()?;
     let links = links(&root)?;
     let seed = root.find("seed").map_or(Ok(1), |node| node.count(0..=i64::MAX as u64))?;
-    let flows = flows(&root, &flow::Surroundings { duration, seed, links: &links })?;
+    let (flows, ranges) = flows(&root, &flow::Surroundings { duration, seed, links: &links })?;
     // A row of each stream and each link at every sample.
     let tables = links.len() + flows.iter().map(|flow| flow.streams.len()).sum::<usize>();
     Ok(Scenario {
@@ -51,7 +55,7 @@ pub fn parse(text: &str, file: &str) -> Result<Scenario, ScenarioError> {
         warmup: warmup(&root, duration)?,
         seed,
         sample: sample(&root, duration, tables as u64)?,
-        couplings: coupling::parse(&root, &flows, &links)?,
+        couplings: coupling::parse(&root, &flows, &ranges, &links)?,
         links,
         flows,
     })
@@ -110,14 +114,15 @@ fn links(root: &Table<'_>) -> Result<Vec<crate::spec::LinkSpec>, ScenarioError> 
     named(&table)?.into_iter().map(|(name, node)| link::parse(name, &node)).collect()
 }
 
-fn flows(
-    root: &Table<'_>,
+/// The flows, and which of them each table `[flows.NAME]` stands for.
+fn flows<'a>(
+    root: &Table<'a>,
     around: &flow::Surroundings<'_>,
-) -> Result<Vec<crate::spec::FlowSpec>, ScenarioError> {
+) -> Result<(Vec<FlowSpec>, Vec<FlowRange<'a>>), ScenarioError> {
     const EXPECTED: &str = "at least one table [flows.NAME]";
     let table = root.require("flows", EXPECTED)?.table(EXPECTED)?;
     let named = named(&table)?;
-    let mut flows = Vec::new();
+    let (mut flows, mut ranges) = (Vec::new(), Vec::new());
     for (name, node) in &named {
         let copies = copies::of(flow::parse(name, node, around)?, node, around)?;
         if copies.len() > 1
@@ -127,10 +132,11 @@ fn flows(
                 node.fail(&format!("another name: a copy would be \"{}\", which there is", copy.name))
             );
         }
+        ranges.push((*name, flows.len()..flows.len() + copies.len()));
         flows.extend(copies);
         few_connections(&flows, node)?;
     }
-    if flows.is_empty() { Err(table.fail("no flow", EXPECTED)) } else { Ok(flows) }
+    if flows.is_empty() { Err(table.fail("no flow", EXPECTED)) } else { Ok((flows, ranges)) }
 }
 
 /// Complains if `flows`, of which the last are those of the table `node`, have too many connections at once.

@@ -59,8 +59,16 @@ fn a_name_stands_for_a_flow_or_for_all_its_copies() {
         scenario.couplings[0].groups.iter().map(|group| group.iter().map(name).collect()).collect()
     };
     assert_eq!(names(&right("", "")), [["a", "b-1", "b-2", "b-3"]]);
-    let groups = right("flows = [\"a\", \"b\"]", "groups = [[\"b-2\", \"a\"], [\"b-1\"]]");
+    let groups = right(FLOWS, "groups = [[\"b-2\", \"a\"], [\"b-1\"]]");
     assert_eq!(names(&groups), [vec!["b-2", "a"], vec!["b-1"]]);
+    // A flow whose name merely looks like a copy's is none.
+    let text = GOOD.replace("[flows.b]", "[flows.a-2]").replace("count = 3\n", "");
+    let named = |shared: &str| {
+        let text = text.replace(FLOWS, &format!("flows = [{shared}]"));
+        names(&parse(&text, "coupled.toml").unwrap_or_else(|error| panic!("{error}")))
+    };
+    assert_eq!(named("\"a\""), [["a"]]);
+    assert_eq!(named("\"a\", \"a-2\""), [["a", "a-2"]]);
 }
 
 #[test]
