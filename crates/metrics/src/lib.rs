@@ -16,11 +16,11 @@ pub use figure::{Aggregate, Facts, Figure};
 pub use histogram::Histogram;
 pub use page::{figures_json, page};
 pub use recorder::{
-    FlowConfig, FlowRecorder, LinkRecorder, ReceivedPacket, RunTimes, Tick, Ticker, Window, flow_series,
-    link_series,
+    FlowConfig, FlowRecorder, LinkRecorder, PairsRecorder, ReceivedPacket, RunTimes, Sharing, Tick, Ticker,
+    Window, flow_series, link_series,
 };
 pub use series::{Column, ColumnData, FloatColumn, TextColumn, TimeSeries};
 pub use table::{
     CouplingSummary, Distribution, Fairness, FlowSummary, FrameCounts, FrameDelayMeans, LinkSummary,
-    QueuePackets, Summary, TABLES, TransferSummary,
+    PairSummary, QueuePackets, Summary, TABLES, TransferSummary,
 };

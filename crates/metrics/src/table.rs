@@ -5,7 +5,9 @@
 //! its place in the table on the terminal.
 
 use crate::figure::{Aggregate, Cell, Facts, Figure};
-use crate::recorder::{CouplingRecord, FlowRecorder, LinkRecorder, TransferRecord, per_time, ratio};
+use crate::recorder::{
+    CouplingRecord, FlowRecorder, LinkRecorder, PairRecord, TransferRecord, per_time, ratio,
+};
 use paceline_units::{Bitrate, Bytes, TimeDelta};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -30,6 +32,7 @@ fields! {
         flows "flows" ["", NONE] "The flows, by name.", summary Group: BTreeMap<String, FlowSummary>;
         links "links" ["", NONE] "The links, by name.", summary Group: BTreeMap<String, LinkSummary>;
         fairness "fairness" ["", NONE] "How evenly the flows share.", summary Group: Fairness;
+        pairs "pairs" ["", NONE] "What was decided of each two flows whose host looks for shared bottlenecks, by their names (`ONE+OTHER`); absent where nobody looks.", summary Group: Option<BTreeMap<String, PairSummary>>;
         version "version" ["", NONE] "The version that made this.", summary Key: &'static str;
     }
 }
@@ -174,6 +177,22 @@ figures! {
 }
 
 figures! {
+    /// What was decided of two flows whose host looks for shared bottlenecks (RFC 8382).
+    #[derive(Copy)]
+    PairSummary of PairRecord {
+        decisions "decisions" ["", NONE] "Decisions in the window, one each interval T.", summary Count: u64 = |pair| pair.decisions;
+        together "together" ["ratio", NONE] "Of these, those after which the two flows share.", summary Share: Option<f64> = PairRecord::together;
+        changes "changes" ["", NONE] "Decisions in the window that coupled the two or parted them; before the first they are apart.", summary Count: u64 = |pair| pair.changes;
+        right "right" ["ratio", NONE] "Of the decisions, those that agree with the `truth` which the scenario says; absent, like the following, where it says none.",
+            summary Share: Option<f64> = PairRecord::right;
+        first_right_s "first right decision" ["s", NONE] "From the beginning of the run to the first decision that agrees with the truth, before that changes; absent if none did.",
+            summary Level: Option<f64> = PairRecord::first_right;
+        next_right_s "next right decision" ["s", NONE] "From when the truth on the two changed last to the first decision that agrees with it; absent if none did, or if it did not change.",
+            summary Level: Option<f64> = PairRecord::next_right;
+    }
+}
+
+figures! {
     /// The figures of a link.
     #[derive(Copy)]
     LinkSummary of LinkRecorder {
@@ -238,7 +257,7 @@ fields! {
 }
 
 /// Every struct of the summary: where its fields stand there, and its figures.
-pub const TABLES: [(&str, &[Figure]); 10] = [
+pub const TABLES: [(&str, &[Figure]); 11] = [
     ("", Summary::FIGURES),
     ("flows.NAME", FlowSummary::FIGURES),
     ("flows.NAME.frame_delay_parts_ms", FrameDelayMeans::FIGURES),
@@ -248,5 +267,6 @@ pub const TABLES: [(&str, &[Figure]); 10] = [
     ("links.NAME", LinkSummary::FIGURES),
     ("links.NAME.queue_packets", QueuePackets::FIGURES),
     ("fairness", Fairness::FIGURES),
+    ("pairs.ONE+OTHER", PairSummary::FIGURES),
     ("(any distribution)", Distribution::FIGURES),
 ];

@@ -89,6 +89,7 @@ pub(crate) fn finish(
         packets: knows_arrivals.then_some(packets),
         events: counters.received + counters.sent,
         fairness: Fairness::of(figures.values()),
+        pairs: None,
         flows: figures,
         links: link_names.zip(links.iter().map(LinkRecorder::summary)).collect(),
         version: env!("CARGO_PKG_VERSION"),

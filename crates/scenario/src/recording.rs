@@ -1,8 +1,9 @@
 //! The recorders of what a scenario describes.
 
-use crate::spec::{FlowSpec, Scenario};
+use crate::spec::{CouplingSpec, FlowSpec, Scenario};
 use paceline_cc::AnyController;
-use paceline_metrics::{Facts, FlowConfig, FlowRecorder, LinkRecorder, RunTimes};
+use paceline_metrics::{Facts, FlowConfig, FlowRecorder, LinkRecorder, PairsRecorder, RunTimes, Sharing};
+use paceline_units::Time;
 
 impl Scenario {
     fn times(&self) -> RunTimes {
@@ -24,6 +25,23 @@ impl Scenario {
             times: self.times(),
             facts,
         })
+    }
+
+    /// The recorder of the decisions on the flows of a coupling, if their groups are not fixed.
+    pub fn pairs_recorder(&self, coupling: &CouplingSpec) -> Option<PairsRecorder> {
+        coupling.detection.as_ref()?;
+        let flows = coupling.groups.concat();
+        // Who is in no group shares with nobody: a number of its own, above those of the groups.
+        let number = |groups: &[Vec<usize>], place: usize| {
+            let found = groups.iter().position(|group| group.contains(&flows[place]));
+            found.unwrap_or(groups.len() + place)
+        };
+        let sharing = coupling.truth.iter().map(|step| Sharing {
+            from: Time::ZERO + step.at,
+            groups: (0..flows.len()).map(|place| number(&step.groups, place)).collect(),
+        });
+        let names = flows.iter().map(|&flow| self.flows[flow].name.clone()).collect();
+        Some(PairsRecorder::new(self.times(), names, &sharing.collect::<Vec<_>>()))
     }
 
     /// The recorder of the link called `name`.

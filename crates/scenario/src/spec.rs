@@ -61,6 +61,18 @@ pub struct CouplingSpec {
     pub groups: Vec<Vec<usize>>,
     /// How it is found out which of its flows share a bottleneck; without, the groups are fixed. With, there is one group.
     pub detection: Option<shared_bottleneck::Params>,
+    /// Which of its flows share a bottleneck in truth, over time, to judge the detection by; the first step begins at 0 s.
+    /// Empty if unknown.
+    pub truth: Vec<TruthStep>,
+}
+
+/// Which flows share a bottleneck in truth from a time on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TruthStep {
+    /// When it begins.
+    pub at: TimeDelta,
+    /// Flows that share a bottleneck, by their numbers; those in no group share with nobody.
+    pub groups: Vec<Vec<usize>>,
 }
 
 impl CouplingSpec {

@@ -205,6 +205,10 @@ fn coupling_table(coupling: &CouplingSpec, flows: &[FlowSpec]) -> Table {
     if let Some(detection) = &coupling.detection {
         put(&mut table, "detection", Inline::default().with_all(detection));
     }
+    if !coupling.truth.is_empty() {
+        let step = |step: &TruthStep| list([time(step.at), list(step.groups.iter().map(names))]);
+        put(&mut table, "truth", list(coupling.truth.iter().map(step)));
+    }
     table
 }
 

@@ -21,7 +21,7 @@ pub enum Pace {
 pub struct Engine {
     pub(crate) flows: Vec<AnyFlow>,
     /// Where the flows' senders run.
-    hosts: Vec<Host>,
+    pub hosts: Vec<Host>,
     pub(crate) net: Net,
     pace: Pace,
     done: Time,

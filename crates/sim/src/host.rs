@@ -5,7 +5,7 @@ use crate::flow::AnyFlow;
 use crate::net::Net;
 use paceline_cc::Assigned;
 use paceline_cc::shared_bottleneck::DelaySummary;
-use paceline_metrics::Tick;
+use paceline_metrics::{PairsRecorder, Tick};
 use paceline_transport::{CoupledEnds, Exchange};
 use paceline_units::{Bitrate, Time, TimeDelta};
 
@@ -22,12 +22,22 @@ pub struct CoupledHost {
     /// Their numbers; in the exchange a flow is its place here.
     flows: Vec<usize>,
     exchange: Exchange,
+    /// Told of the decisions on the groups, where they are not fixed.
+    pairs: Option<PairsRecorder>,
 }
 
 impl Host {
-    /// A host of the flows with these numbers; there is one at least.
-    pub fn coupled(flows: Vec<usize>, exchange: Exchange) -> Host {
-        Host::Coupled(CoupledHost { flows, exchange })
+    /// A host of the flows with these numbers; there is one at least. `pairs` is told how they are grouped.
+    pub fn coupled(flows: Vec<usize>, exchange: Exchange, pairs: Option<PairsRecorder>) -> Host {
+        Host::Coupled(CoupledHost { flows, exchange, pairs })
+    }
+
+    /// What was decided of the pairs of its flows, where something was.
+    pub fn pairs(&self) -> Option<&PairsRecorder> {
+        match self {
+            Host::Alone(_) => None,
+            Host::Coupled(host) => host.pairs.as_ref(),
+        }
     }
 
     fn flows(&self) -> &[usize] {
@@ -91,7 +101,13 @@ impl CoupledHost {
             let due = next(&place);
             let mut ends = HostEnds { numbers: &self.flows, flows, net };
             match self.exchange.next_timeout().filter(|&at| at <= due && at < until) {
-                Some(at) => self.exchange.handle_timeout(at, &mut ends),
+                Some(at) => {
+                    let before = self.exchange.decisions();
+                    self.exchange.handle_timeout(at, &mut ends);
+                    if let Some(pairs) = self.pairs.as_mut().filter(|_| self.exchange.decisions() > before) {
+                        pairs.decided(at, &self.exchange.groups().collect::<Vec<_>>());
+                    }
+                }
                 None => {
                     let flow = self.flows[place];
                     let Some((now, counts)) = ends.flows[flow].handle_next(until, ends.net) else { return };

@@ -8,7 +8,7 @@ use crate::host::Host;
 use paceline_cc::AnyController;
 use paceline_link::Link;
 use paceline_metrics::TimeSeries;
-use paceline_metrics::{Facts, FlowRecorder, LinkRecorder, flow_series, link_series};
+use paceline_metrics::{Facts, FlowRecorder, LinkRecorder, PairsRecorder, flow_series, link_series};
 use paceline_metrics::{Fairness, Summary};
 use paceline_scenario::FlowCcids;
 use paceline_scenario::build::{DccpParts, EndsParts, FlowParts};
@@ -82,6 +82,8 @@ impl Simulation {
     /// The figures, when the end is reached.
     pub fn finish(self) -> Outcome {
         let (packets, events) = (self.engine.packets(), self.engine.events());
+        let pairs: Vec<_> = self.engine.hosts.iter().filter_map(Host::pairs).collect();
+        let pairs = (!pairs.is_empty()).then(|| pairs.into_iter().flat_map(PairsRecorder::summary).collect());
         let flows: Vec<FlowRecorder> = self.engine.flows.into_iter().map(AnyFlow::into_recorder).collect();
         let links: Vec<LinkRecorder> = self.engine.net.hops.into_iter().map(Hop::into_recorder).collect();
         let flow_names = self.scenario.flows.iter().map(|flow| flow.name.clone());
@@ -96,6 +98,7 @@ impl Simulation {
             packets: Some(packets),
             events,
             fairness: Fairness::of(flow_summaries.values()),
+            pairs,
             flows: flow_summaries,
             links: link_names.zip(links.iter().map(LinkRecorder::summary)).collect(),
             version: env!("CARGO_PKG_VERSION"),
@@ -111,7 +114,7 @@ fn hosts(scenario: &Scenario) -> Vec<Host> {
     for coupling in &scenario.couplings {
         let (flows, exchange) = coupling.exchange(&scenario.flows);
         flows.iter().for_each(|&flow| shares[flow] = true);
-        hosts.push(Host::coupled(flows, exchange));
+        hosts.push(Host::coupled(flows, exchange, scenario.pairs_recorder(coupling)));
     }
     hosts.extend((0..shares.len()).filter(|&flow| !shares[flow]).map(Host::Alone));
     hosts

@@ -125,3 +125,29 @@ fn windows_and_steps_agree() {
         assert_eq!(windowed.flows, stepped.flows, "{at}");
     }
 }
+
+/// The figures of a pair say what the columns of its flows say.
+#[test]
+fn figures_of_a_pair_follow_from_its_decisions() {
+    let text = two_flows(ONE, RAP, "T = \"50ms\"", "", 30).replace("350ms", "50ms")
+        + "truth = [[\"0s\", [[\"a\", \"b\"]]], [\"20s\", []]]\n";
+    let outcome = run(&text);
+    let shared = together(&outcome);
+    let pairs = outcome.summary.pairs.as_ref().expect("the host looks for shared bottlenecks");
+    let pair = pairs["a+b"];
+    // The last decision is at the end, which is outside of the window.
+    let counted = &shared[..shared.len() - 1];
+    assert_eq!(pair.decisions, counted.len() as u64);
+    assert_eq!(pair.together, Some(part(counted)));
+    let steps = std::iter::once(&false).chain(counted).zip(counted);
+    let changes = steps.filter(|(before, now)| before != now).count() as u64;
+    assert!(changes > 1 && pair.changes == changes, "{} and {changes}", pair.changes);
+    let right = counted.iter().enumerate().filter(|&(place, together)| *together == (place < 399)).count();
+    assert_eq!(pair.right, Some(right as f64 / counted.len() as f64));
+    let first = shared.iter().position(|together| *together).map(|place| (place + 1) as f64 * 0.05);
+    assert!(pair.first_right_s.is_some_and(|after| (after - first.expect("they share")).abs() < 1e-9));
+    let next = shared[399..].iter().position(|together| !together).map(|place| place as f64 * 0.05);
+    assert!(pair.next_right_s.is_some_and(|after| (after - next.expect("they part")).abs() < 1e-9));
+    let fixed = text.replace("detection = { T = \"50ms\" }", "").replace("truth", "# truth");
+    assert!(run(&fixed).summary.pairs.is_none());
+}

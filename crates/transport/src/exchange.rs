@@ -89,6 +89,8 @@ struct Detection {
     forget: u64,
     /// Of each flow how many intervals its newest summary is of, and the decisions since it came.
     known: Vec<(u64, u64)>,
+    /// Decisions so far.
+    decisions: u64,
 }
 
 impl Detection {
@@ -99,6 +101,7 @@ impl Detection {
             next: Time::ZERO + params.interval,
             forget: params.n,
             known: vec![(0, 0); flows],
+            decisions: 0,
         }
     }
 
@@ -106,6 +109,7 @@ impl Detection {
     fn decide(&mut self, now: Time, ends: &impl CoupledEnds) -> Vec<(FlowId, FlowId)> {
         let late = now.saturating_since(self.next).as_nanos() / self.interval.as_nanos().max(1);
         self.next += self.interval * (late + 1);
+        self.decisions += 1;
         for (flow, (intervals, age)) in self.known.iter_mut().enumerate() {
             let id = FlowId(flow as u32);
             match ends.delay_summary(flow).filter(|summary| summary.intervals != *intervals) {
@@ -270,6 +274,16 @@ impl Exchange {
             known.taken = ends.share(flow).or(known.taken);
             known.assignments += 1;
         }
+    }
+
+    /// Decisions so far on which flows share a bottleneck; none where the groups are fixed.
+    pub fn decisions(&self) -> u64 {
+        self.detection.as_ref().map_or(0, |detection| detection.decisions)
+    }
+
+    /// The number of each flow's group, counted from 0.
+    pub fn groups(&self) -> impl Iterator<Item = usize> + '_ {
+        self.flows.iter().map(|known| known.group)
     }
 
     /// The group of a flow, to look at.

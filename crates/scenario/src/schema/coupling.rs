@@ -5,14 +5,16 @@ use crate::error::ScenarioError;
 use crate::params;
 use crate::reader::{Node, Table};
 use crate::source::SourceSpec;
-use crate::spec::{CouplingSpec, FlowSpec, LinkSpec, PriorityStep};
+use crate::spec::{CouplingSpec, FlowSpec, LinkSpec, PriorityStep, TruthStep};
 use paceline_cc::shared_bottleneck::{self, SummaryEnd};
 use paceline_cc::{AnyController, CouplingParams, Priority, Steers};
 use paceline_units::TimeDelta;
 use paceline_units::param::{ParamSet, Value};
 use paceline_units::text::one_of;
+use std::ops::Range;
 
 const GROUPS: &str = "either flows = [\"a\", \"b\"], or groups = [[\"a\", \"b\"], [\"c\"]]";
+const TRUTH: &str = "steps of a time and groups, such as [[\"0s\", [[\"a\", \"b\"]]], [\"60s\", []]]";
 const PRIORITY: &str =
     "a number from 0.001 to 1000, or a list of [time, number], such as [[\"0s\", 1], [\"100s\", 0.5]]";
 
@@ -51,7 +53,9 @@ pub(super) fn parse(
         if let (Some(node), Some(params)) = (table.find("detection"), &detection) {
             can_detect(&node, params, groups.iter().flatten().map(|&flow| &flows[flow]))?;
         }
-        let coupling = CouplingSpec { name: name.into(), params, profile: profile.into(), groups, detection };
+        let truth = truth(&table, detection.is_some(), &groups.concat(), (flows, ranges))?;
+        let coupling =
+            CouplingSpec { name: name.into(), params, profile: profile.into(), groups, detection, truth };
         one_host(&coupling, &node, flows, links)?;
         couplings.push(coupling);
     }
@@ -100,6 +104,58 @@ fn detection(table: &Table<'_>) -> Result<Option<shared_bottleneck::Params>, Sce
     Ok(Some(detection))
 }
 
+/// Which of the flows of a coupling share a bottleneck in truth, over time; empty where that is not said.
+fn truth(
+    table: &Table<'_>,
+    detects: bool,
+    members: &[usize],
+    flows: (&[FlowSpec], &[FlowRange<'_>]),
+) -> Result<Vec<TruthStep>, ScenarioError> {
+    let Some(node) = table.find("truth") else { return Ok(Vec::new()) };
+    if !detects {
+        return Err(node.fail("nothing without `detection`: what it decides is judged by it"));
+    }
+    let mut steps: Vec<TruthStep> = Vec::new();
+    for step in node.list(TRUTH)? {
+        let [at, groups] = step.pair(TRUTH)?;
+        let begin = at.time()?;
+        match steps.last() {
+            None if begin != TimeDelta::ZERO => {
+                return Err(at.fail("\"0s\": the first step is the truth from the beginning"));
+            }
+            Some(before) if begin <= before.at => return Err(at.fail("a time after that of the step before")),
+            _ => {}
+        }
+        let (mut named, mut sharing) = (Vec::new(), Vec::new());
+        for group in groups.list(TRUTH)? {
+            sharing.push(sharers(&group, members, flows, &mut named)?);
+        }
+        steps.push(TruthStep { at: begin, groups: sharing });
+    }
+    if steps.is_empty() { Err(node.fail(TRUTH)) } else { Ok(steps) }
+}
+
+/// The flows of a group of the truth: of the coupling's `members`, each `named` once.
+fn sharers(
+    node: &Node<'_>,
+    members: &[usize],
+    (flows, ranges): (&[FlowSpec], &[FlowRange<'_>]),
+    named: &mut Vec<usize>,
+) -> Result<Vec<usize>, ScenarioError> {
+    let mut group = Vec::new();
+    for node in node.list("a list of names of flows")? {
+        let name = node.text("the name of a flow")?;
+        let meant: Vec<usize> = called(name, flows, ranges).into_iter().flatten().collect();
+        if meant.is_empty() || meant.iter().any(|flow| !members.contains(flow) || named.contains(flow)) {
+            let names: Vec<_> = members.iter().map(|&flow| flows[flow].name.as_str()).collect();
+            return Err(node.fail(&format!("a flow of this coupling, each once: {}", one_of(&names))));
+        }
+        named.extend(&meant);
+        group.extend(meant);
+    }
+    Ok(group)
+}
+
 /// Each flow must tell of its delays: in reports of its receiver, or where the sender summarises in RFC 8888's.
 fn can_detect<'a>(
     node: &Node<'_>,
@@ -123,6 +179,12 @@ fn can_detect<'a>(
     Ok(())
 }
 
+/// The flow of this name, or all copies of the flow with `count` of this name, by their numbers.
+fn called(name: &str, flows: &[FlowSpec], ranges: &[FlowRange<'_>]) -> Option<Range<usize>> {
+    let one = flows.iter().position(|flow| flow.name == name).map(|flow| flow..flow + 1);
+    one.or_else(|| ranges.iter().find(|(table, _)| *table == name).map(|(_, copies)| copies.clone()))
+}
+
 /// The flows of one group, by their numbers. A name stands for a flow, or for all copies of a flow with `count`.
 fn group<'a>(
     node: &Node<'_>,
@@ -133,9 +195,7 @@ fn group<'a>(
     let mut group = Vec::new();
     for node in node.list("a list of names of flows")? {
         let name = node.text("the name of a flow")?;
-        let one = flows.iter().position(|flow| flow.name == name).map(|flow| flow..flow + 1);
-        let copies = || ranges.iter().find(|(table, _)| *table == name).map(|(_, copies)| copies.clone());
-        let Some(meant) = one.or_else(copies) else {
+        let Some(meant) = called(name, flows, ranges) else {
             let names: Vec<_> = flows.iter().map(|flow| flow.name.as_str()).collect();
             return Err(node.name(&names, &[]).err().unwrap_or_else(|| node.fail("the name of a flow")));
         };

@@ -203,4 +203,11 @@ pub(crate) const COUPLING: &[Spec] = &[
         "Flows share while their delays say that they share a bottleneck: see below. Then there is one group of those that may, \
          and `leaving` is `\"subtract\"` unless it is said: who moves takes its rate along",
     ),
+    key(
+        "truth",
+        "list",
+        "unknown",
+        "Which flows share a bottleneck in truth, for the figures by which detection is judged: steps of a time and groups, \
+         `[[\"0s\", [[\"a\", \"b\"]]], [\"60s\", []]]`. Flows in no group share with nobody. It changes nothing else of a run",
+    ),
 ];

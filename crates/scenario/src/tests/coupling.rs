@@ -223,3 +223,35 @@ fn detection_finds_the_groups_of_flows_that_tell_of_their_delays() {
     let error = parse(&over_tcp, "coupled.toml").expect_err("cubic goes over tcp");
     assert!(error.key == "coupling.all.detection" && error.expected.contains("over rtp"), "{error}");
 }
+
+#[test]
+fn the_truth_is_steps_of_groups_of_the_couplings_flows() {
+    let kind = "kind = \"conservative\"";
+    let told = |truth: &str| format!("{kind}\ndetection = {{}}\ntruth = {truth}");
+    let scenario = right(
+        kind,
+        &told("[[\"0s\", [[\"a\", \"b-1\"], [\"b-2\", \"b-3\"]]], [\"5s\", []], [\"6s\", [[\"b\"]]]]"),
+    );
+    let steps: Vec<_> =
+        scenario.couplings[0].truth.iter().map(|step| (step.at, step.groups.clone())).collect();
+    let expected = [(0, vec![vec![0, 1], vec![2, 3]]), (5, vec![]), (6, vec![vec![1, 2, 3]])];
+    assert_eq!(steps, expected.map(|(at, groups)| (TimeDelta::from_secs(at), groups)));
+    assert!(right("", "").couplings[0].truth.is_empty());
+    for (from, to, key, expected) in [
+        (kind, format!("{kind}\ntruth = [[\"0s\", []]]"), "coupling.all.truth", "without `detection`"),
+        (kind, told("[]"), "coupling.all.truth", "steps of a time and groups"),
+        (kind, told("[[\"1s\", []]]"), "coupling.all.truth[0][0]", "\"0s\""),
+        (kind, told("[[\"0s\", []], [\"0s\", []]]"), "coupling.all.truth[1][0]", "after that of the step"),
+        (kind, told("[[\"0s\", [[\"web\"]]]]"), "coupling.all.truth[0][1][0][0]", "one of \"a\", \"b-1\""),
+        (
+            kind,
+            told("[[\"0s\", [[\"a\", \"b\"], [\"b-2\"]]]]"),
+            "coupling.all.truth[0][1][1][0]",
+            "each once",
+        ),
+        (kind, told("[[\"0s\", \"a\"]]"), "coupling.all.truth[0][1]", "steps of a time and groups"),
+    ] {
+        let error = read(from, &to).expect_err(&to);
+        assert!(error.key == key && error.to_string().contains(expected), "{to}: {error}");
+    }
+}
