@@ -9,7 +9,6 @@ use crate::{
 };
 use alloc::vec;
 use alloc::vec::Vec;
-use paceline_units::param::{Profile, Profiles};
 use paceline_units::{Bitrate, Bytes, Time};
 
 /// What a controller is told of its flow when it is made.
@@ -71,7 +70,7 @@ macro_rules! controllers {
             $($( #[doc = concat!("The half of the controller `", $kind, "`.")] $variant($module::$half), )?)*
         }
 
-        paceline_units::kinds! {
+        paceline_units::profiled_kinds! {
             /// The parameters of any controller there is; which variant says which controller.
             pub enum ControllerParams {
                 $( $(#[doc = $help])+ $variant($kind, $module::Params), )*
@@ -79,22 +78,6 @@ macro_rules! controllers {
         }
 
         impl ControllerParams {
-            /// The parameters of a profile, by default the first, and its name; `None` if there is no such kind or
-            /// profile.
-            pub fn with_profile(kind: &str, profile: Option<&str>) -> Option<(ControllerParams, &'static str)> {
-                match kind {
-                    $( $kind => named(profile).map(|found| {
-                        (ControllerParams::$variant((found.params)()), found.name)
-                    }), )*
-                    _ => None,
-                }
-            }
-
-            /// The names of its profiles and what they are, the default first.
-            pub fn profiles(&self) -> Vec<(&'static str, &'static str)> {
-                match self { $( ControllerParams::$variant(_) => listed::<$module::Params>(), )* }
-            }
-
             /// What such a controller steers.
             pub fn steers(&self) -> Steers {
                 match self { $( ControllerParams::$variant(_) => $steers, )* }
@@ -141,14 +124,6 @@ macro_rules! controllers {
     };
 }
 
-fn named<P: Profiles>(name: Option<&str>) -> Option<&'static Profile<P>> {
-    P::PROFILES.iter().find(|profile| name.is_none_or(|name| name == profile.name))
-}
-
-fn listed<P: Profiles>() -> Vec<(&'static str, &'static str)> {
-    P::PROFILES.iter().map(|profile| (profile.name, profile.help)).collect()
-}
-
 controllers! {
     /// SCReAM v1 (RFC 8298): window and media rate follow queue delay, loss and ECN
     Scream("scream", scream::Scream, Steers::Media),
@@ -182,16 +157,6 @@ controllers! {
     Dctcp("dctcp", dctcp::Dctcp, Steers::ByteStream),
     /// LEDBAT (RFC 6817): yields, by keeping the queue delay that it adds at a target
     Ledbat("ledbat", ledbat::Ledbat, Steers::ByteStream),
-}
-
-impl ControllerParams {
-    /// Every kind under each of its profiles, with the name of the profile.
-    pub fn all() -> impl Iterator<Item = (ControllerParams, &'static str)> {
-        ControllerParams::KINDS.iter().filter_map(|kind| ControllerParams::of(kind)).flat_map(|usual| {
-            let profiles = usual.profiles().into_iter();
-            profiles.filter_map(move |(name, _)| ControllerParams::with_profile(usual.kind(), Some(name)))
-        })
-    }
 }
 
 impl AnyController {

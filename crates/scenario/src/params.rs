@@ -2,7 +2,9 @@
 
 use crate::error::ScenarioError;
 use crate::reader::{Node, NotYet, Table};
-use paceline_units::param::{self, Kind, Kinds, Need, ParamError, ParamSet, Reason, Spec, UNLIMITED, Value};
+use paceline_units::param::{
+    self, Kind, Kinds, Need, ParamError, ParamSet, ProfiledKinds, Reason, Spec, UNLIMITED, Value,
+};
 use paceline_units::text::one_of;
 use toml_edit::{Array, InlineTable};
 
@@ -86,6 +88,20 @@ pub(crate) fn kind<K: Kinds>(
         (Some(node), _) => node.name(K::KINDS, not_yet)?,
     };
     K::of(kind).ok_or_else(|| table.missing("kind", &one_of(K::KINDS)))
+}
+
+/// One of a family, chosen by the keys `kind` and `profile` of `table`, and the name of the profile.
+pub(crate) fn profiled<K: ProfiledKinds>(
+    table: &Table<'_>,
+    not_yet: NotYet,
+) -> Result<(K, &'static str), ScenarioError> {
+    let usual: K = kind(table, None, not_yet)?;
+    let profile = table.find("profile").map(|node| {
+        let profiles: Vec<_> = usual.profiles().iter().map(|(name, _)| *name).collect();
+        node.name(&profiles, &[])
+    });
+    K::with_profile(usual.kind(), profile.transpose()?)
+        .ok_or_else(|| table.missing("kind", &one_of(K::KINDS)))
 }
 
 fn missing(table: &Table<'_>, spec: &Spec) -> ScenarioError {

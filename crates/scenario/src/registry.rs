@@ -11,7 +11,7 @@ use paceline_link::{LossConfig, MarkConfig, NoiseConfig, QueueConfig, QueueLimit
 use paceline_media::PlayoutConfig;
 use paceline_transport::rtp::FeedbackConfig;
 use paceline_transport::tcp::TcpConfig;
-use paceline_units::param::{self, Kinds, ParamSet, Spec, Value};
+use paceline_units::param::{self, Kinds, ParamSet, ProfiledKinds, Spec, Value};
 use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -120,25 +120,15 @@ fn family<K: Kinds>() -> Listing {
     all.map(|usual| listed(usual.kind(), usual.help(), &usual)).collect()
 }
 
-/// The controllers with their profiles and parameters.
-pub fn controllers() -> Listing {
-    let usual = ControllerParams::KINDS.iter().filter_map(|kind| ControllerParams::of(kind));
-    usual.map(|usual| profiled(&usual, usual.profiles(), ControllerParams::with_profile)).collect()
+/// Everything of a family whose kinds have profiles.
+fn profiled<K: ProfiledKinds>() -> Listing {
+    K::KINDS.iter().filter_map(|kind| K::of(kind)).map(|usual| with_profiles(&usual)).collect()
 }
 
-/// How flows share their rates, with profiles and parameters.
-pub fn couplings() -> Listing {
-    let usual = CouplingParams::KINDS.iter().filter_map(|kind| CouplingParams::of(kind));
-    usual.map(|usual| profiled(&usual, usual.profiles(), CouplingParams::with_profile)).collect()
-}
-
-/// A kind with its profiles, which `with_profile` finds by the kind's name and their own.
-fn profiled<K: Kinds>(
-    usual: &K,
-    profiles: Vec<(&'static str, &'static str)>,
-    with_profile: impl Fn(&str, Option<&str>) -> Option<(K, &'static str)>,
-) -> Entry {
-    let others = profiles.iter().skip(1).filter_map(|(name, _)| with_profile(usual.kind(), Some(name)));
+/// A kind with its profiles and what they set.
+fn with_profiles<K: ProfiledKinds>(usual: &K) -> Entry {
+    let profiles = usual.profiles();
+    let others = profiles.iter().skip(1).filter_map(|(name, _)| K::with_profile(usual.kind(), Some(name)));
     let mut entry = listed(usual.kind(), usual.help(), usual);
     for (params, profile) in others {
         for shown in &mut entry.parameters {
@@ -148,8 +138,18 @@ fn profiled<K: Kinds>(
             }
         }
     }
-    entry.profiles = profiles.into_iter().map(|(name, help)| Profile { name, help }).collect();
+    entry.profiles = profiles.iter().map(|&(name, help)| Profile { name, help }).collect();
     entry
+}
+
+/// The controllers with their profiles and parameters.
+pub fn controllers() -> Listing {
+    profiled::<ControllerParams>()
+}
+
+/// How flows share their rates, with profiles and parameters.
+pub fn couplings() -> Listing {
+    profiled::<CouplingParams>()
 }
 
 /// The sources of media.

@@ -2,7 +2,7 @@
 //! 2014).
 
 use super::group::{Group, Leaving};
-use super::{Assignment, FlowId, FlowUpdate};
+use super::{Assignment, FlowId, FlowUpdate, Law};
 use paceline_units::{Time, params};
 
 params! {
@@ -36,33 +36,29 @@ impl Active {
     pub(super) fn new(params: &ActiveParams) -> Active {
         Active { params: params.clone(), group: Group::default() }
     }
+}
 
-    pub(super) fn group(&self) -> &Group {
+impl Law for Active {
+    fn group(&self) -> &Group {
         &self.group
     }
 
     /// Step 1.
-    pub(super) fn join(&mut self, now: Time, update: &FlowUpdate) -> &[Assignment] {
-        if self.group.place(update.flow).is_some() {
-            self.update(now, update)
-        } else {
-            self.group.join(update)
-        }
+    fn enter(&mut self, update: &FlowUpdate) -> &[Assignment] {
+        self.group.join(update)
     }
 
     /// Step 3.
-    pub(super) fn update(&mut self, _now: Time, update: &FlowUpdate) -> &[Assignment] {
-        let Some(place) = self.group.place(update.flow) else { return self.group.ignore() };
-        let mut own = self.group.refresh(place, update);
-        if !self.params.beyond_desired {
-            own = self.group.usable(place, own);
-        }
+    fn update(&mut self, _now: Time, update: &FlowUpdate) -> &[Assignment] {
+        let Some((place, own)) = self.group.take(update, self.params.beyond_desired) else {
+            return self.group.ignore();
+        };
         self.group.sum = (self.group.sum + own - self.group.members[place].rate).max(0.0);
         self.group.share(self.params.redistribute)
     }
 
     /// Step 2.
-    pub(super) fn leave(&mut self, _now: Time, flow: FlowId) -> &[Assignment] {
+    fn leave(&mut self, _now: Time, flow: FlowId) -> &[Assignment] {
         self.group.leave(flow, self.params.leaving)
     }
 }

@@ -2,7 +2,7 @@
 //! 2014): the group acts like one flow.
 
 use super::group::{Group, Leaving};
-use super::{Assignment, FlowId, FlowUpdate, Member};
+use super::{Assignment, FlowId, FlowUpdate, Law, Member};
 use paceline_units::{Time, TimeDelta, params};
 
 paceline_units::names! {
@@ -51,27 +51,23 @@ impl Conservative {
     pub(super) fn new(params: &ConservativeParams) -> Conservative {
         Conservative { params: params.clone(), held_until: Time::ZERO, group: Group::default() }
     }
+}
 
-    pub(super) fn group(&self) -> &Group {
+impl Law for Conservative {
+    fn group(&self) -> &Group {
         &self.group
     }
 
     /// As in the active exchange.
-    pub(super) fn join(&mut self, now: Time, update: &FlowUpdate) -> &[Assignment] {
-        if self.group.place(update.flow).is_some() {
-            self.update(now, update)
-        } else {
-            self.group.join(update)
-        }
+    fn enter(&mut self, update: &FlowUpdate) -> &[Assignment] {
+        self.group.join(update)
     }
 
     /// Step (a) of section 5.3.2; the others as in the active exchange.
-    pub(super) fn update(&mut self, now: Time, update: &FlowUpdate) -> &[Assignment] {
-        let Some(place) = self.group.place(update.flow) else { return self.group.ignore() };
-        let mut own = self.group.refresh(place, update);
-        if !self.params.beyond_desired {
-            own = self.group.usable(place, own);
-        }
+    fn update(&mut self, now: Time, update: &FlowUpdate) -> &[Assignment] {
+        let Some((place, own)) = self.group.take(update, self.params.beyond_desired) else {
+            return self.group.ignore();
+        };
         let Member { rate: given, rtt, .. } = self.group.members[place];
         if now < self.held_until {
             // The sum stays; what changed beside it counts.
@@ -90,7 +86,7 @@ impl Conservative {
     }
 
     /// As in the active exchange.
-    pub(super) fn leave(&mut self, _now: Time, flow: FlowId) -> &[Assignment] {
+    fn leave(&mut self, _now: Time, flow: FlowId) -> &[Assignment] {
         if self.group.place(flow).is_some() && self.group.members.len() == 1 {
             self.held_until = Time::ZERO;
         }

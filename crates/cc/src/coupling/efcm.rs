@@ -5,7 +5,7 @@
 
 use super::ensemble::{Change, Ensemble};
 use super::group::{Group, Leaving};
-use super::{Assignment, FlowId, FlowUpdate};
+use super::{Assignment, FlowId, FlowUpdate, Law};
 use paceline_units::{Time, params};
 
 params! {
@@ -27,21 +27,20 @@ impl Efcm {
     pub(super) fn new(params: &EfcmParams) -> Efcm {
         Efcm { params: params.clone(), ensemble: Ensemble::default() }
     }
+}
 
-    pub(super) fn group(&self) -> &Group {
+impl Law for Efcm {
+    fn group(&self) -> &Group {
         &self.ensemble.group
     }
 
     /// A connection that opens has the average at once; the sum stays, so that together they are no more aggressive.
-    pub(super) fn join(&mut self, now: Time, update: &FlowUpdate) -> &[Assignment] {
-        match self.ensemble.group.place(update.flow) {
-            Some(_) => self.update(now, update),
-            None => self.ensemble.join(update),
-        }
+    fn enter(&mut self, update: &FlowUpdate) -> &[Assignment] {
+        self.ensemble.join(update)
     }
 
     /// What one flow adds or loses is a part of the sum, and of everybody's average.
-    pub(super) fn update(&mut self, _now: Time, update: &FlowUpdate) -> &[Assignment] {
+    fn update(&mut self, _now: Time, update: &FlowUpdate) -> &[Assignment] {
         let Some(place) = self.ensemble.group.place(update.flow) else { return self.ensemble.group.ignore() };
         match self.ensemble.change(place, update) {
             Some((Change::Grown(bits), _)) => self.ensemble.window += bits,
@@ -54,7 +53,7 @@ impl Efcm {
     }
 
     /// A connection that closes.
-    pub(super) fn leave(&mut self, _now: Time, flow: FlowId) -> &[Assignment] {
+    fn leave(&mut self, _now: Time, flow: FlowId) -> &[Assignment] {
         self.ensemble.leave(flow, self.params.leaving)
     }
 }

@@ -47,11 +47,12 @@ impl Ensemble {
     /// What the controller of the flow at `place` did since it took its part, and its round-trip time; absent while there
     /// is none.
     pub(super) fn change(&mut self, place: usize, update: &FlowUpdate) -> Option<(Change, TimeDelta)> {
-        let given = self.part(place);
-        let _ = self.group.refresh(place, update);
-        let rtt = self.group.members[place].rtt?;
+        let given = update.taken.is_none().then(|| self.part(place));
+        let member = &mut self.group.members[place];
+        member.refresh(update);
+        let rtt = member.rtt?;
         let own = bits(update.own, rtt);
-        let taken = update.taken.map_or(given, |taken| bits(taken, rtt));
+        let taken = given.or_else(|| Some(bits(update.taken?, rtt)))?;
         Some((if own < taken { Change::Reduced(own / taken) } else { Change::Grown(own - taken) }, rtt))
     }
 

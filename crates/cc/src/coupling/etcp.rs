@@ -6,7 +6,7 @@
 
 use super::ensemble::{Change, Ensemble};
 use super::group::{Group, Leaving};
-use super::{Assignment, FlowId, FlowUpdate};
+use super::{Assignment, FlowId, FlowUpdate, Law};
 use paceline_units::{Time, TimeDelta, params};
 
 params! {
@@ -31,21 +31,20 @@ impl Etcp {
     pub(super) fn new(params: &EtcpParams) -> Etcp {
         Etcp { params: params.clone(), held_until: Time::ZERO, ensemble: Ensemble::default() }
     }
+}
 
-    pub(super) fn group(&self) -> &Group {
+impl Law for Etcp {
+    fn group(&self) -> &Group {
         &self.ensemble.group
     }
 
     /// A connection that opens takes its part of the joint window.
-    pub(super) fn join(&mut self, now: Time, update: &FlowUpdate) -> &[Assignment] {
-        match self.ensemble.group.place(update.flow) {
-            Some(_) => self.update(now, update),
-            None => self.ensemble.join(update),
-        }
+    fn enter(&mut self, update: &FlowUpdate) -> &[Assignment] {
+        self.ensemble.join(update)
     }
 
     /// N flows that grow by a packet each grow by one together; who reduces reduces all, once in a round trip.
-    pub(super) fn update(&mut self, now: Time, update: &FlowUpdate) -> &[Assignment] {
+    fn update(&mut self, now: Time, update: &FlowUpdate) -> &[Assignment] {
         let Some(place) = self.ensemble.group.place(update.flow) else { return self.ensemble.group.ignore() };
         let flows = self.ensemble.group.members.len() as f64;
         match self.ensemble.change(place, update) {
@@ -60,7 +59,7 @@ impl Etcp {
     }
 
     /// A connection that closes.
-    pub(super) fn leave(&mut self, _now: Time, flow: FlowId) -> &[Assignment] {
+    fn leave(&mut self, _now: Time, flow: FlowId) -> &[Assignment] {
         self.ensemble.leave(flow, self.params.leaving)
     }
 }

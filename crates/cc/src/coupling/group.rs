@@ -70,7 +70,7 @@ impl Member {
     }
 
     /// Takes over what an update says beside the rate.
-    fn refresh(&mut self, update: &FlowUpdate) {
+    pub(super) fn refresh(&mut self, update: &FlowUpdate) {
         self.priority = update.priority;
         let rtt = update.rtt.filter(|&rtt| rtt > TimeDelta::ZERO);
         self.rtt = rtt.or(self.rtt);
@@ -175,11 +175,16 @@ impl Group {
         own
     }
 
-    /// Of what the controller of the flow at `place` computed, in bit/s, as much as its application can use, or what it
-    /// has already: who does not use its rate learns nothing of what the network bears.
-    pub(super) fn usable(&self, place: usize, own: f64) -> f64 {
+    /// Takes over an update as [`Group::refresh`] does; answers the flow's place too, absent if it does not share.
+    ///
+    /// Unless the rate may be `beyond_desired`, as much of it counts as the application can use, or what it has already: who
+    /// does not use its rate learns nothing of what the network bears.
+    pub(super) fn take(&mut self, update: &FlowUpdate, beyond_desired: bool) -> Option<(usize, f64)> {
+        let place = self.place(update.flow)?;
+        let own = self.refresh(place, update);
         let member = &self.members[place];
-        own.min(member.desired.max(member.rate))
+        let usable = if beyond_desired { f64::INFINITY } else { member.desired.max(member.rate) };
+        Some((place, own.min(usable)))
     }
 
     fn put_in_order(&mut self, place: u32) {

@@ -1,8 +1,7 @@
 //! Coupling of flows that share a bottleneck: the flow state exchange of RFC 8699, and others of its form.
 //!
 //! A group owns no controller. Whoever holds the flows tells it what their controllers computed, and it answers what each
-//! flow is to take instead. To add a kind: a file with its parameters and what [`Coupling`] asks, and a line in
-//! `couplings!`.
+//! flow is to take instead. To add a kind: a file with its parameters and its `Law`, and a line in `couplings!`.
 
 mod active;
 mod conservative;
@@ -22,12 +21,10 @@ pub use group::{Leaving, Member};
 pub use passive::PassiveParams;
 
 use active::Active;
-use alloc::vec::Vec;
 use conservative::Conservative;
 use efcm::Efcm;
 use etcp::Etcp;
 use group::Group;
-use paceline_units::param::{Profile, Profiles};
 use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
 use passive::Passive;
 
@@ -114,36 +111,36 @@ pub trait Coupling {
     fn ignored(&self) -> u64;
 }
 
+/// What a kind of coupling does, behind [`Coupling`].
+trait Law {
+    /// The flows that share, and their sum.
+    fn group(&self) -> &Group;
+
+    /// A flow that does not share yet begins to.
+    fn enter(&mut self, update: &FlowUpdate) -> &[Assignment];
+
+    /// As [`Coupling::update`].
+    fn update(&mut self, now: Time, update: &FlowUpdate) -> &[Assignment];
+
+    /// As [`Coupling::leave`].
+    fn leave(&mut self, now: Time, flow: FlowId) -> &[Assignment];
+
+    /// As [`Coupling::join`].
+    fn join(&mut self, now: Time, update: &FlowUpdate) -> &[Assignment] {
+        match self.group().place(update.flow) {
+            Some(_) => self.update(now, update),
+            None => self.enter(update),
+        }
+    }
+}
+
 /// A line is: documentation, which is its help, and `Kind("name in scenarios", parameters)`. The running group has the same
 /// name, and is made by `new(&parameters)`.
 macro_rules! couplings {
     ($( $(#[doc = $help:literal])+ $kind:ident($name:literal, $params:ident), )*) => {
-        paceline_units::kinds! {
+        paceline_units::profiled_kinds! {
             /// How the flows of a group share its rate.
             pub enum CouplingParams { $( $(#[doc = $help])+ $kind($name, $params), )* }
-        }
-
-        impl CouplingParams {
-            /// The parameters of a profile, by default the first, and its name; `None` if there is no such kind or
-            /// profile.
-            pub fn with_profile(kind: &str, profile: Option<&str>) -> Option<(CouplingParams, &'static str)> {
-                match kind {
-                    $( $name => {
-                        let all = $params::PROFILES;
-                        let found = all.iter().find(|known| profile.is_none_or(|name| name == known.name))?;
-                        Some((CouplingParams::$kind((found.params)()), found.name))
-                    } )*
-                    _ => None,
-                }
-            }
-
-            /// The names of its profiles and what they are, the default first.
-            pub fn profiles(&self) -> Vec<(&'static str, &'static str)> {
-                fn listed<P: Profiles>() -> Vec<(&'static str, &'static str)> {
-                    P::PROFILES.iter().map(|profile: &Profile<P>| (profile.name, profile.help)).collect()
-                }
-                match self { $( CouplingParams::$kind(_) => listed::<$params>(), )* }
-            }
         }
 
         /// A group of any kind, without a box.

@@ -1,7 +1,7 @@
 //! RFC 8699 appendix C: an update answers its own flow alone, and takes what others leave over.
 
 use super::group::Group;
-use super::{Assignment, FlowId, FlowUpdate};
+use super::{Assignment, FlowId, FlowUpdate, Law};
 use alloc::vec::Vec;
 use paceline_units::Time;
 use paceline_units::params;
@@ -27,22 +27,29 @@ impl Passive {
     pub(super) fn new(_params: &PassiveParams) -> Passive {
         Passive { left_over: 0.0, ended: Vec::new(), group: Group::default() }
     }
+}
 
-    pub(super) fn group(&self) -> &Group {
+impl Law for Passive {
+    fn group(&self) -> &Group {
         &self.group
     }
 
     /// Step 1.
-    pub(super) fn join(&mut self, now: Time, update: &FlowUpdate) -> &[Assignment] {
-        if self.group.place(update.flow).is_some() {
-            self.ended.retain(|&ended| ended != update.flow);
-            return self.update(now, update);
-        }
+    fn enter(&mut self, update: &FlowUpdate) -> &[Assignment] {
         self.group.join(update)
     }
 
+    /// Who joins again before its end was noticed shares on.
+    fn join(&mut self, now: Time, update: &FlowUpdate) -> &[Assignment] {
+        self.ended.retain(|&ended| ended != update.flow);
+        match self.group.place(update.flow) {
+            Some(_) => self.update(now, update),
+            None => self.enter(update),
+        }
+    }
+
     /// Step 3.
-    pub(super) fn update(&mut self, _now: Time, update: &FlowUpdate) -> &[Assignment] {
+    fn update(&mut self, _now: Time, update: &FlowUpdate) -> &[Assignment] {
         let Some(mut place) = self.group.place(update.flow).filter(|_| !self.ended.contains(&update.flow))
         else {
             return self.group.ignore();
@@ -80,7 +87,7 @@ impl Passive {
     }
 
     /// Step 2.
-    pub(super) fn leave(&mut self, _now: Time, flow: FlowId) -> &[Assignment] {
+    fn leave(&mut self, _now: Time, flow: FlowId) -> &[Assignment] {
         match self.group.place(flow) {
             Some(_) if !self.ended.contains(&flow) => self.ended.push(flow),
             _ => self.group.ignored += 1,

@@ -2,6 +2,7 @@
 
 use super::*;
 use alloc::vec;
+use alloc::vec::Vec;
 use proptest::prelude::*;
 
 const MBIT: f64 = 1e6;

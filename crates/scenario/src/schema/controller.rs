@@ -36,46 +36,40 @@ pub(super) fn parse(flow: &Table<'_>) -> Result<Choice, ScenarioError> {
     let node = match (flow.find("controller"), wanted) {
         (Some(node), _) => node,
         // Datagrams are not controlled unless somebody says so.
-        (None, Some(Transport::Udp)) => return named(flow, "none", Transport::Udp),
+        (None, Some(Transport::Udp)) => return named(flow, "none", |_| Ok(Transport::Udp)),
         (None, _) => return Err(flow.missing("controller", CONTROLLER)),
-    };
-    let kind = match node.as_text() {
-        Some(kind) => kind.to_string(),
-        None => {
-            let expected = one_of(ControllerParams::KINDS);
-            node.table(CONTROLLER)?.require("kind", &expected)?.text(&expected)?.to_string()
-        }
     };
     let transport = |params: &ControllerParams| {
         let offered = Transport::steered_by(params.steers());
         match (&given, wanted) {
             (Some(node), Some(wanted)) if !offered.contains(&wanted) => {
                 let names: Vec<_> = offered.iter().map(|transport| transport.name()).collect();
-                Err(node.fail(&format!("{}, with the controller {kind}", one_of(&names))))
+                Err(node.fail(&format!("{}, with the controller {}", one_of(&names), params.kind())))
             }
             (_, Some(wanted)) => Ok(wanted),
             _ => Ok(offered[0]),
         }
     };
     if node.as_text().is_some() {
-        let Some((params, _)) = ControllerParams::with_profile(&kind, None) else {
-            return Err(unknown_kind(&node));
-        };
-        return named(flow, &kind, transport(&params)?);
+        return named(flow, node.name(ControllerParams::KINDS, &NOT_YET)?, transport);
     }
     let table = node.table(CONTROLLER)?;
-    let kind = table.require("kind", &one_of(ControllerParams::KINDS))?;
-    let (mut params, profile) = profile(&kind, table.find("profile"))?;
+    let (mut params, profile) = params::profiled(&table, &NOT_YET)?;
     let transport = transport(&params)?;
     params::set(&table, &mut params, &["kind", "profile"])?;
-    finish(flow, &table, transport, ControllerSpec { profile, params })
+    finish(flow, &table, transport, ControllerSpec { profile: profile.into(), params })
 }
 
 /// The controller of a kind that there is, as it comes.
-fn named(flow: &Table<'_>, kind: &str, transport: Transport) -> Result<Choice, ScenarioError> {
+fn named(
+    flow: &Table<'_>,
+    kind: &str,
+    transport: impl FnOnce(&ControllerParams) -> Result<Transport, ScenarioError>,
+) -> Result<Choice, ScenarioError> {
     let Some((params, profile)) = ControllerParams::with_profile(kind, None) else {
         return Err(flow.fail(kind, &one_of(ControllerParams::KINDS)));
     };
+    let transport = transport(&params)?;
     let (params, packet_size) = packet_size(flow, None, transport, params)?;
     Ok(Choice { transport, controller: ControllerSpec { profile: profile.into(), params }, packet_size })
 }
@@ -90,28 +84,6 @@ fn finish(
     fit_start(table, &mut params);
     params::check(table, &params)?;
     Ok(Choice { transport, controller: ControllerSpec { profile: spec.profile, params }, packet_size })
-}
-
-fn unknown_kind(node: &Node<'_>) -> ScenarioError {
-    match node.name(ControllerParams::KINDS, &NOT_YET) {
-        Err(error) => error,
-        Ok(_) => node.fail(CONTROLLER),
-    }
-}
-
-fn profile(kind: &Node<'_>, profile: Option<Node<'_>>) -> Result<(ControllerParams, String), ScenarioError> {
-    let name = kind.name(ControllerParams::KINDS, &NOT_YET)?;
-    let Some((usual, usual_profile)) = ControllerParams::with_profile(name, None) else {
-        return Err(unknown_kind(kind));
-    };
-    let Some(node) = profile else {
-        return Ok((usual, usual_profile.into()));
-    };
-    let profiles: Vec<_> = usual.profiles().iter().map(|(name, _)| *name).collect();
-    let wanted = node.name(&profiles, &[])?;
-    let (params, profile) =
-        ControllerParams::with_profile(name, Some(wanted)).ok_or_else(|| node.fail(wanted))?;
-    Ok((params, profile.into()))
 }
 
 /// What `packet_size` and `mss` say together: one follows from the other, and both must agree.

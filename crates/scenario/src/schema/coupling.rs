@@ -30,7 +30,7 @@ pub(super) fn parse(
     let tables = root.find("coupling").map(|node| node.table("tables [coupling.NAME]")).transpose()?;
     for (name, node) in tables.as_ref().map_or(Ok(Vec::new()), named)? {
         let table = node.table("a table [coupling.NAME]")?;
-        let (mut params, profile) = kind(&table)?;
+        let (mut params, profile): (CouplingParams, _) = params::profiled(&table, &[])?;
         let detection = detection(&table)?;
         if detection.is_some() {
             // Refused by a kind that leaves no choice.
@@ -81,15 +81,6 @@ fn priorities_count(
         }
     }
     Ok(())
-}
-
-fn kind(table: &Table<'_>) -> Result<(CouplingParams, &'static str), ScenarioError> {
-    let kind = table.require("kind", &one_of(CouplingParams::KINDS))?;
-    let name = kind.name(CouplingParams::KINDS, &[])?;
-    let profiles: Vec<_> =
-        CouplingParams::of(name).iter().flat_map(CouplingParams::profiles).map(|(name, _)| name).collect();
-    let profile = table.find("profile").map(|node| node.name(&profiles, &[])).transpose()?;
-    CouplingParams::with_profile(name, profile).ok_or_else(|| kind.fail(&one_of(CouplingParams::KINDS)))
 }
 
 /// How shared bottlenecks are detected, if they are.

@@ -178,11 +178,12 @@ macro_rules! params {
         }
 
         $(impl $crate::param::Profiles for $struct {
-            const PROFILES: &'static [$crate::param::Profile<$struct>] = &[$( $crate::param::Profile {
-                name: $profile,
-                help: $profile_help,
-                params: $profile_params,
-            }, )+];
+            const PROFILES: &'static [$crate::param::ProfileHelp] = &[$( ($profile, $profile_help), )+];
+
+            fn profile(name: &str) -> Option<$struct> {
+                let params: fn() -> $struct = match name { $( $profile => $profile_params, )+ _ => return None };
+                Some(params())
+            }
         })?
     };
 }
@@ -322,6 +323,57 @@ macro_rules! kinds {
 
             fn fits(&self) -> Result<(), $crate::param::ParamError> {
                 $crate::param::ParamSet::check(self)
+            }
+        }
+    };
+}
+
+/// Declares a family as [`kinds!`](crate::kinds) does, each kind of which has [`Profiles`](crate::param::Profiles).
+#[macro_export]
+macro_rules! profiled_kinds {
+    (
+        $(#[$meta:meta])*
+        $vis:vis enum $enum:ident { $( $(#[doc = $help:literal])+ $variant:ident($kind:literal, $params:ty), )* }
+    ) => {
+        $crate::kinds! {
+            $(#[$meta])*
+            $vis enum $enum { $( $(#[doc = $help])+ $variant($kind, $params), )* }
+        }
+
+        impl $enum {
+            /// The kind under this profile, by default its first, and the profile's name; `None` if there is no such
+            /// kind or profile.
+            pub fn with_profile(kind: &str, profile: Option<&str>) -> Option<($enum, &'static str)> {
+                let profiles = $enum::of(kind)?.profiles();
+                let (name, _) = profiles.iter().find(|(name, _)| profile.is_none_or(|wanted| wanted == *name))?;
+                let params = match kind {
+                    $( $kind => $enum::$variant(<$params as $crate::param::Profiles>::profile(name)?), )*
+                    _ => return None,
+                };
+                Some((params, name))
+            }
+
+            /// The names of its profiles and what they are, the usual one first.
+            pub fn profiles(&self) -> &'static [$crate::param::ProfileHelp] {
+                match self { $( $enum::$variant(_) => <$params as $crate::param::Profiles>::PROFILES, )* }
+            }
+
+            /// Every kind under each of its profiles, with the name of the profile.
+            pub fn all() -> impl Iterator<Item = ($enum, &'static str)> {
+                $enum::KINDS.iter().filter_map(|kind| $enum::of(kind)).flat_map(|usual| {
+                    let profiles = usual.profiles().iter();
+                    profiles.filter_map(move |(name, _)| $enum::with_profile(usual.kind(), Some(name)))
+                })
+            }
+        }
+
+        impl $crate::param::ProfiledKinds for $enum {
+            fn with_profile(kind: &str, profile: Option<&str>) -> Option<($enum, &'static str)> {
+                Self::with_profile(kind, profile)
+            }
+
+            fn profiles(&self) -> &'static [$crate::param::ProfileHelp] {
+                self.profiles()
             }
         }
     };

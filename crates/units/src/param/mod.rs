@@ -1,8 +1,8 @@
 //! How a parameter is declared: once, in a line, in the file where it is used.
 //!
 //! [`params!`](crate::params) declares a struct of parameters, [`names!`](crate::names) an enum that is written as a name, and
-//! [`kinds!`](crate::kinds) a family of which a scenario chooses one by `kind`. Reading, checks, writing back, lists and
-//! the reference page follow from [`ParamSet`].
+//! [`kinds!`](crate::kinds) a family of which a scenario chooses one by `kind`, or [`profiled_kinds!`](crate::profiled_kinds)
+//! one by `kind` and `profile`. Reading, checks, writing back, lists and the reference page follow from [`ParamSet`].
 
 mod field;
 mod macros;
@@ -75,26 +75,16 @@ pub fn unknown(name: &str, specs: &[Spec]) -> ParamError {
     ParamError::new(name, "an unknown parameter", format!("one of {}", known.join(", ")))
 }
 
-/// A named set of values.
-#[derive(Clone, Copy, Debug)]
-pub struct Profile<P: 'static> {
-    /// What a scenario calls it.
-    pub name: &'static str,
-    /// What it is, in a line.
-    pub help: &'static str,
-    /// Makes the profile's values.
-    pub params: fn() -> P,
-}
+/// What is said of a named set of values: what a scenario calls it, and what it is in a line.
+pub type ProfileHelp = (&'static str, &'static str);
 
 /// Parameters of which there are named sets.
 pub trait Profiles: ParamSet + 'static {
     /// The named sets, the usual one first.
-    const PROFILES: &'static [Profile<Self>];
+    const PROFILES: &'static [ProfileHelp];
 
     /// The set of this name, if there is one.
-    fn profile(name: &str) -> Option<Self> {
-        Self::PROFILES.iter().find(|profile| profile.name == name).map(|profile| (profile.params)())
-    }
+    fn profile(name: &str) -> Option<Self>;
 }
 
 /// A family of which a scenario chooses one by `kind`.
@@ -110,6 +100,16 @@ pub trait Kinds: ParamSet {
 
     /// What it is, in a line.
     fn help(&self) -> &'static str;
+}
+
+/// A family of which each kind has [`Profiles`].
+pub trait ProfiledKinds: Kinds {
+    /// The kind under this profile, by default its first, and the profile's name; `None` if there is no such kind or
+    /// profile.
+    fn with_profile(kind: &str, profile: Option<&str>) -> Option<(Self, &'static str)>;
+
+    /// The profiles of this kind, the usual one first.
+    fn profiles(&self) -> &'static [ProfileHelp];
 }
 
 const fn same(a: &str, b: &str) -> bool {
