@@ -10,10 +10,22 @@ use call::{anywhere, flow, loaded};
 use dccp_ends::{connect, direct, scenario};
 use ends::run;
 use paceline_net::{Control, NetError, ReceiveOptions, Receiver, SendOptions, Sender};
-use paceline_units::TimeDelta;
+use paceline_units::{Time, TimeDelta};
 use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+
+/// So much of a connection is some hundred packets, on a busy machine too.
+const LONG_ENOUGH: Time = Time::from_nanos(600_000_000);
+
+/// Waits until `carries` is set, which a receiver's progress does.
+fn wait_until(carries: &AtomicBool) {
+    let is_set = (0..2000).any(|_| {
+        std::thread::sleep(Duration::from_millis(10));
+        carries.load(Ordering::Relaxed)
+    });
+    assert!(is_set, "nothing was carried within 20 s");
+}
 
 #[test]
 fn a_connection_opens_carries_and_closes() {
@@ -114,15 +126,16 @@ fn ends_with_different_controllers_are_told_so() {
 #[test]
 fn a_second_sender_is_told_that_the_receiver_is_busy() {
     let loaded = scenario("60s", "ccid2", "");
-    let stop = &AtomicBool::new(false);
+    let (stop, carries) = (&AtomicBool::new(false), &AtomicBool::new(false));
     let control = || Control { stop, progress: &|_| () };
     let receiver = Receiver::bind(&loaded, &ReceiveOptions::on(anywhere())).expect("a receiver");
     let to = receiver.address().expect("an address");
     let [first, second] = [0, 1].map(|_| Sender::bind(&loaded, &SendOptions::to(to)).expect("a sender"));
+    let progress = &|at: Time| carries.store(at >= LONG_ENOUGH, Ordering::Relaxed);
     std::thread::scope(|scope| {
-        let receiver = scope.spawn(move || receiver.run(&control()));
+        let receiver = scope.spawn(move || receiver.run(&Control { stop, progress }));
         let first = scope.spawn(move || first.run(&control()));
-        std::thread::sleep(Duration::from_millis(400));
+        wait_until(carries);
         let error = second.run(&control()).expect_err("busy").to_string();
         assert!(error.contains("has a sender already"), "{error}");
         stop.store(true, Ordering::Relaxed);
@@ -137,14 +150,15 @@ fn a_second_sender_is_told_that_the_receiver_is_busy() {
 #[test]
 fn a_receiver_that_is_stopped_closes_and_the_sender_keeps_its_figures() {
     let loaded = scenario("60s", "ccid2", "");
-    let (stop, go_on) = (&AtomicBool::new(false), &AtomicBool::new(false));
+    let [stop, go_on, carries] = &[false; 3].map(AtomicBool::new);
     let receiver = Receiver::bind(&loaded, &ReceiveOptions::on(anywhere())).expect("a receiver");
     let sender = Sender::bind(&loaded, &SendOptions::to(receiver.address().expect("an address")));
     let sender = sender.expect("a sender");
+    let progress = &|at: Time| carries.store(at >= LONG_ENOUGH, Ordering::Relaxed);
     std::thread::scope(|scope| {
-        let receiver = scope.spawn(move || receiver.run(&Control { stop, progress: &|_| () }));
+        let receiver = scope.spawn(move || receiver.run(&Control { stop, progress }));
         let sender = scope.spawn(move || sender.run(&Control { stop: go_on, progress: &|_| () }));
-        std::thread::sleep(Duration::from_millis(400));
+        wait_until(carries);
         stop.store(true, Ordering::Relaxed);
         let sent = sender.join().expect("no panic").expect("an output");
         assert!(sent.warnings.iter().any(|said| said.contains("the receiver closed")), "{:?}", sent.warnings);

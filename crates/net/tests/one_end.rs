@@ -159,3 +159,36 @@ fn a_controller_whose_reports_have_no_format_is_refused() {
         assert!(message.contains("controller \"tfrc\"") && message.contains("paceline run"), "{message}");
     }
 }
+
+/// A sender that is late when it is stopped, and a relay that is late at the end, have a row of every interval.
+#[test]
+fn an_end_that_is_late_at_its_end_has_every_row() {
+    let loaded = loaded(
+        "duration = \"1s\"\n[links.l]\nrate = \"10Mbps\"\nqueue = { packets = 100 }\n[flows.probe]\n\
+         controller = { kind = \"fixed\", rate = \"1Mbps\" }\nsource = { kind = \"bulk\" }\npath = [\"l\"]\n\
+         stop = \"500ms\"\n",
+    );
+    let peer = socket();
+    let to = peer.local_addr().expect("an address");
+    let relay = Relay::bind(&loaded, &RelayOptions::between(anywhere(), to)).expect("a relay");
+    let middle = relay.address().expect("an address");
+    let last = Time::from_nanos(950_000_000);
+    let (stop, go_on) = (&AtomicBool::new(false), &AtomicBool::new(false));
+    let late = |at: Time| {
+        if at >= last {
+            std::thread::sleep(Duration::from_millis(150));
+        }
+    };
+    let stopped = |at: Time| {
+        late(at);
+        stop.store(at >= last, Ordering::Relaxed);
+    };
+    std::thread::scope(|scope| {
+        let relay = scope.spawn(move || relay.run(&Control { stop: go_on, progress: &late }));
+        let sent = send(&loaded, &SendOptions::to(middle), &Control { stop, progress: &stopped });
+        let relayed = relay.join().expect("no panic").expect("an output");
+        let sent = sent.expect("stopped");
+        let rows = [sent.flows.rows(), relayed.flows.rows(), relayed.links.rows()];
+        assert_eq!(rows, [20; 3]);
+    });
+}

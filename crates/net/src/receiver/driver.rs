@@ -74,18 +74,20 @@ impl<'a, C: ReceivingCodec> ReceivingDriver<'a, C> {
         let _timers = PreciseTimers::new();
         let outside = reachable_from_outside(self.port.socket.address()?);
         self.clock = DriverClock::from_zero(Moment::now());
-        loop {
+        let ended = loop {
             let before = Moment::now();
             let all = self.read()?;
             self.handle_timeouts();
-            if self.is_over(before, control.progress)? || control.stopped() {
-                break;
+            // After the sender's last packet nothing is missed; before it, what arrived up to `before` has been taken.
+            let known = if self.codec.is_over() { Moment::now() } else { before };
+            if self.is_over(known, control.progress)? || control.stopped() {
+                break known;
             }
             if all {
                 self.wait(Time::MAX)?;
             }
-        }
-        let ran = self.session.as_ref().map_or(Time::ZERO, |session| session.clock.now());
+        };
+        let ran = self.session.as_ref().map_or(Time::ZERO, |session| session.clock.time_of(ended));
         self.close(control.stopped())?;
         let ReceivingDriver { mut codec, mut counters, port, session, flow, .. } = self;
         let ended = codec.finish(ran, &mut counters);
@@ -167,8 +169,8 @@ impl<'a, C: ReceivingCodec> ReceivingDriver<'a, C> {
         self.time
     }
 
-    /// Does what is due in the record; true at the end of the run. What arrived up to `before` has been taken.
-    fn is_over(&mut self, before: Moment, progress: &dyn Fn(Time)) -> Result<bool, NetError> {
+    /// Does what is due in the record; true at the end of the run. What arrived up to `known` has been taken.
+    fn is_over(&mut self, known: Moment, progress: &dyn Fn(Time)) -> Result<bool, NetError> {
         let Some(session) = &mut self.session else {
             let waited = self.time - Time::ZERO;
             let Some(patience) = self.options.patience.filter(|patience| waited >= *patience) else {
@@ -177,7 +179,7 @@ impl<'a, C: ReceivingCodec> ReceivingDriver<'a, C> {
             let (address, seconds) = (self.port.socket.address()?, patience.as_secs_f64());
             return Err(NetError::NothingArrived { address, seconds });
         };
-        let now = session.clock.time_of(before);
+        let now = session.clock.time_of(known);
         session.tick(now, progress);
         let silent = now.saturating_since(session.heard);
         Ok(now >= Time::ZERO + self.duration
@@ -223,3 +225,6 @@ impl<'a, C: ReceivingCodec> ReceivingDriver<'a, C> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -130,19 +130,18 @@ impl<'a> RelayDriver<'a> {
         loop {
             let before = Moment::now();
             let all = self.read()?;
+            let now = self.clock.time_of(before);
             if self.started {
                 // What arrived before this has been read.
-                let known = if all { self.clock.time_of(before).max(self.arrived) } else { self.arrived };
+                let known = if all { now.max(self.arrived) } else { self.arrived };
                 self.run_links(known);
                 self.release();
-                let now = self.clock.time_of(before);
                 self.tick(now, control.progress);
             } else {
                 self.check_patience()?;
             }
-            let now = self.clock.now();
             let quiet = self.forward.is_empty() && !self.flows.iter().any(|relayed| relayed.open);
-            let over = self.started && now >= end && (quiet || now >= end + GRACE);
+            let over = self.started && now >= end && (all && quiet || now >= end + GRACE);
             if over || control.stopped() {
                 break;
             }

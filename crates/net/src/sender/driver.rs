@@ -115,6 +115,10 @@ impl<'a, C: SendingCodec> SendingDriver<'a, C> {
     pub fn finish(mut self, now: Time) -> Result<Ended<'a>, NetError> {
         let cut_off = self.is_cut_off();
         self.answers.end(now);
+        // The loop may have ended with more to do than fits into one of its turns.
+        while let Some(tick) = self.record.pending().filter(|tick| tick.at() <= now) {
+            self.look(tick, &|_| ());
+        }
         if let Some(tick) = self.record.stop(now, PlayoutCounters::default()) {
             self.record.recorder.tick_sender(tick, self.planned.end());
         }
