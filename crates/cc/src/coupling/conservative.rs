@@ -87,7 +87,7 @@ impl Law for Conservative {
 
     /// As in the active exchange.
     fn leave(&mut self, _now: Time, flow: FlowId) -> &[Assignment] {
-        if self.group.place(flow).is_some() && self.group.members.len() == 1 {
+        if self.group.is_last(flow) {
             self.held_until = Time::ZERO;
         }
         self.group.leave(flow, self.params.leaving)

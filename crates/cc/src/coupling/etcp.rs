@@ -60,6 +60,9 @@ impl Law for Etcp {
 
     /// A connection that closes.
     fn leave(&mut self, _now: Time, flow: FlowId) -> &[Assignment] {
+        if self.ensemble.group.is_last(flow) {
+            self.held_until = Time::ZERO;
+        }
         self.ensemble.leave(flow, self.params.leaving)
     }
 }

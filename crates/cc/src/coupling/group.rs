@@ -112,6 +112,11 @@ impl Group {
         self.members.binary_search_by_key(&flow, |member| member.flow).ok()
     }
 
+    /// Whether the group is this flow alone.
+    pub(super) fn is_last(&self, flow: FlowId) -> bool {
+        self.members.len() == 1 && self.place(flow).is_some()
+    }
+
     /// Enters a flow, and adds what its controller starts with to the sum; a window counts for nothing before there is a
     /// round-trip time. Nobody is given anything yet (RFC 8699 section 5.3.1, step 1).
     pub(super) fn join(&mut self, update: &FlowUpdate) -> &[Assignment] {

@@ -304,14 +304,16 @@ fn a_passive_group_whose_flows_have_all_ended_has_no_rate() {
 
 #[test]
 fn a_hold_ends_with_the_last_flow() {
-    let mut group = group("conservative", "rfc8699");
-    let slow = |own| FlowUpdate { rtt: Some(TimeDelta::from_secs(3600)), ..update(0, own) };
-    group.join(ms(0), &slow(4.0));
-    group.update(ms(1), &slow(2.0));
-    group.leave(ms(2), FlowId(0));
-    group.join(ms(3), &slow(2.0));
-    group.update(ms(4), &slow(3.0));
-    assert_rates(&group, &[3.0]);
+    for (kind, changed, expected) in [("conservative", 3.0, 3.0), ("etcp", 1.0, 1.0)] {
+        let mut group = AnyCoupling::new(&CouplingParams::of(kind).expect("known"));
+        let slow = |own| FlowUpdate { rtt: Some(TimeDelta::from_secs(3600)), ..update(0, own) };
+        group.join(ms(0), &slow(4.0));
+        group.update(ms(1), &slow(2.0));
+        group.leave(ms(2), FlowId(0));
+        group.join(ms(3), &slow(2.0));
+        group.update(ms(4), &slow(changed));
+        assert_rates(&group, &[expected]);
+    }
 }
 
 fn windowed(flow: u32, packets: u64, millis: i64) -> FlowUpdate {
