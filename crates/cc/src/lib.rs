@@ -23,6 +23,7 @@ pub mod reno;
 mod report;
 pub mod scream;
 pub mod shared_bottleneck;
+mod spread;
 pub mod tfrc;
 pub mod uncontrolled;
 mod update;

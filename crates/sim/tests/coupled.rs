@@ -155,14 +155,14 @@ fn windows_rates_and_media_share_in_one_group() {
 /// access link is so fast that what waits there is the burst.
 #[test]
 fn a_window_that_jumps_is_no_burst() {
-    for controller in ["newreno", "cubic"] {
+    for (transport, controller) in [("tcp", "newreno"), ("tcp", "cubic"), ("dccp", "ccid2")] {
         let mut text = "duration = \"20s\"\nwarmup = \"5s\"\n\
              [links.bottleneck]\nrate = \"20Mbps\"\ndelay = \"50ms\"\nqueue = { packets = 80 }\n"
             .to_string();
         for (name, start) in [("old", 0), ("new", 10)] {
             text.push_str(&format!(
                 "[links.in_{name}]\nrate = \"1Gbps\"\nqueue = {{ packets = 1000 }}\n\
-                 [flows.{name}]\ntransport = \"tcp\"\ncontroller = \"{controller}\"\nsource = {{ kind = \"bulk\" }}\n\
+                 [flows.{name}]\ntransport = \"{transport}\"\ncontroller = \"{controller}\"\nsource = {{ kind = \"bulk\" }}\n\
                  path = [\"in_{name}\", \"bottleneck\"]\nstart = \"{start}s\"\n"
             ));
         }

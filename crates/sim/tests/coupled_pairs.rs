@@ -68,13 +68,15 @@ const WINDOWS: [&str; 8] = ["scream", "ccid2", "newreno", "sack", "cubic", "vega
 /// flow has twice the priority.
 fn bands(a: &str, b: &str, kind: &str) -> (f64, f64, f64) {
     let exchange = ["active", "conservative"].contains(&kind);
-    match (RATES.contains(&a), RATES.contains(&b)) {
-        (true, true) => (1.8, 2.2, 2.5),
-        _ if !(RATES.contains(&a) || WINDOWS.contains(&a)) => (0.0, f64::MAX, 0.1),
-        _ if !(RATES.contains(&b) || WINDOWS.contains(&b)) => (0.0, f64::MAX, 0.1),
-        // Not all have measured the same shortest round trip: a window that joins a queue takes it for a part of the path.
-        _ if exchange => (0.6, 5.5, 1.2),
-        _ => (1.1, 2.9, 1.5),
+    let equation = |kind: &str| ["tfrc", "ccid3"].contains(&kind);
+    let reacts = |kind: &str| RATES.contains(&kind) || WINDOWS.contains(&kind);
+    match (a, b) {
+        (a, b) if !(reacts(a) && reacts(b)) => (0.0, f64::MAX, 0.1),
+        (a, b) if RATES.contains(&a) && RATES.contains(&b) => (1.8, 2.2, 2.5),
+        // Without SACK a packet is repaired in a round trip, while TFRC finds the link empty and the sum grows.
+        ("newreno", other) | (other, "newreno") if exchange && equation(other) => (0.9, 2.8, 2.0),
+        _ if exchange => (1.7, 2.5, 2.0),
+        _ => (1.7, 2.7, 1.5),
     }
 }
 

@@ -37,6 +37,8 @@ struct CoupledFlow {
     taken: Option<Assigned>,
     /// The desired rate that the group knows.
     desired: Option<Bitrate>,
+    /// The round-trip time that the group knows.
+    rtt: Option<TimeDelta>,
     /// Assignments that it was given.
     assignments: u64,
 }
@@ -154,6 +156,7 @@ impl Exchange {
             priority,
             taken: None,
             desired: None,
+            rtt: None,
             assignments: 0,
         };
         steps.sort_by(|a, b| b.at.cmp(&a.at).then(b.flow.cmp(&a.flow)));
@@ -213,12 +216,13 @@ impl Exchange {
     }
 
     /// Something happened at a flow: if what its controller steers by has changed, its group hears of it, and every flow
-    /// takes what the group answers.
+    /// takes what the group answers. A window is another rate whenever the round trip is another.
     #[inline]
     pub fn after_event(&mut self, now: Time, flow: usize, ends: &mut impl CoupledEnds) {
         let known = &self.flows[flow];
         let own = ends.share(flow);
-        if own != known.taken || (own.is_some() && ends.desired(flow) != known.desired) {
+        let other_rate = matches!(own, Some(Assigned::Window(_))) && ends.srtt(flow) != known.rtt;
+        if own != known.taken || other_rate || (own.is_some() && ends.desired(flow) != known.desired) {
             match own {
                 Some(own) => self.tell(now, flow, own, ends),
                 None => self.leave(now, flow, ends),
@@ -243,7 +247,7 @@ impl Exchange {
             // A window is no rate yet: the flow joins with its first round-trip time.
             return;
         }
-        known.desired = desired;
+        (known.desired, known.rtt) = (desired, rtt);
         let (taken, priority) = (known.taken, known.priority);
         let update = FlowUpdate { flow: FlowId(flow as u32), own, taken, desired, rtt, priority };
         let group = &mut self.groups[known.group];

@@ -156,6 +156,27 @@ fn a_priority_changes_at_its_time_without_an_update_of_any_controller() {
     assert_eq!((ends.rates(), exchange.next_timeout()), (vec![800, 3200], None));
 }
 
+/// As long as nobody says so, the others would share by what a window was over another round trip.
+#[test]
+fn a_window_is_another_rate_over_another_round_trip() {
+    let (mut ends, mut exchange) = (Ends::new(2), exchange("active", 2, vec![]));
+    for flow in 0..2 {
+        ends.shares[flow] = Some(Assigned::Window(Bytes::new(10_000)));
+        exchange.after_event(ms(0), flow, &mut ends);
+    }
+    ends.srtt[0] = Some(TimeDelta::from_millis(200));
+    exchange.after_event(ms(10), 0, &mut ends);
+    assert_eq!(ends.rates(), [20_000, 5_000], "a quarter of the rate, of which each has half by the root");
+    ends.assigned.clear();
+    exchange.after_event(ms(20), 0, &mut ends);
+    assert!(ends.assigned.is_empty(), "nothing has changed");
+    ends.compute(&mut exchange, 30, 0, Some(1000));
+    ends.assigned.clear();
+    ends.srtt[0] = Some(TimeDelta::from_millis(50));
+    exchange.after_event(ms(40), 0, &mut ends);
+    assert!(ends.assigned.is_empty(), "a rate does not depend on it");
+}
+
 #[test]
 fn a_window_joins_with_its_first_round_trip_time() {
     let (mut ends, mut exchange) = (Ends::new(2), exchange("active", 2, vec![]));

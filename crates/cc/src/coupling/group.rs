@@ -31,9 +31,8 @@ pub struct Member {
     pub(super) desired: f64,
     /// Its smoothed round-trip time.
     pub(super) rtt: Option<TimeDelta>,
-    /// The shortest of its smoothed round-trip times, where its controller steers a window. Rate and window are each
-    /// other's image by it; with the present one, a window would grow with the queue that it fills.
-    base_rtt: Option<TimeDelta>,
+    /// Whether its controller steers a window. Rate and window are each other's image by the present round trip.
+    by_window: bool,
     /// Priorities of the flows that are satisfied no earlier than this one, in a sum.
     from_here: f64,
 }
@@ -44,15 +43,15 @@ impl Member {
         Bitrate::from_bps_f64(self.rate)
     }
 
-    /// Rate that its application could use, of a window over the shortest round trip; absent if it can use any.
+    /// Rate that its application could use; absent if it can use any.
     pub fn desired(&self) -> Option<Bitrate> {
         self.desired.is_finite().then(|| Bitrate::from_bps_f64(self.desired))
     }
 
     /// What it is given, in the unit that its controller steers. Rounded down: all together stay within the sum.
-    fn assignment(&self) -> Assignment {
+    pub(super) fn assignment(&self) -> Assignment {
         let rate = self.rate();
-        let assigned = match self.base_rtt {
+        let assigned = match self.rtt.filter(|_| self.by_window) {
             Some(rtt) => Assigned::Window(rate.bytes_in(rtt)),
             None => Assigned::Rate(rate),
         };
@@ -61,7 +60,7 @@ impl Member {
 
     /// What its controller computed, in bit/s.
     fn rate_of(&self, assigned: Assigned) -> f64 {
-        let rate = match (assigned, self.base_rtt) {
+        let rate = match (assigned, self.rtt) {
             (Assigned::Rate(rate), _) => rate.as_bps_f64(),
             (Assigned::Window(window), Some(rtt)) => window.as_bits_f64() / rtt.as_secs_f64(),
             (Assigned::Window(_), None) => 0.0,
@@ -74,17 +73,8 @@ impl Member {
         self.priority = update.priority;
         let rtt = update.rtt.filter(|&rtt| rtt > TimeDelta::ZERO);
         self.rtt = rtt.or(self.rtt);
-        self.base_rtt = match (update.own, self.base_rtt, rtt) {
-            (Assigned::Rate(_), _, _) => None,
-            (Assigned::Window(_), Some(base), Some(rtt)) => Some(base.min(rtt)),
-            (Assigned::Window(_), base, rtt) => base.or(rtt),
-        };
-        // Through a window that is measured by the shortest round trip, a rate needs as much more as the present one lasts.
-        let longer = match (self.base_rtt, self.rtt) {
-            (Some(base), Some(rtt)) => rtt.as_secs_f64() / base.as_secs_f64(),
-            _ => 1.0,
-        };
-        self.desired = update.desired.map_or(f64::INFINITY, |rate| rate.as_bps_f64() * longer);
+        self.by_window = matches!(update.own, Assigned::Window(_));
+        self.desired = update.desired.map_or(f64::INFINITY, |rate| rate.as_bps_f64());
     }
 
     /// Where it stands when flows are satisfied one by one: who reaches its desired rate first.
@@ -126,7 +116,7 @@ impl Group {
             rate: 0.0,
             desired: f64::INFINITY,
             rtt: None,
-            base_rtt: None,
+            by_window: false,
             from_here: 0.0,
         };
         member.refresh(update);
@@ -164,9 +154,13 @@ impl Group {
     /// above the given rate is no growth, and a rounded window no congestion.
     pub(super) fn refresh(&mut self, place: usize, update: &FlowUpdate) -> f64 {
         let member = &mut self.members[place];
-        let before = member.need();
-        let was_no_rate = member.base_rtt.is_none() && matches!(update.own, Assigned::Window(_));
+        let (before, rtt) = (member.need(), member.rtt);
+        let was_no_rate = rtt.is_none() && matches!(update.own, Assigned::Window(_));
         member.refresh(update);
+        if let Some(rtt) = rtt {
+            self.revalue(place, rtt);
+        }
+        let member = &self.members[place];
         let own = member.rate_of(update.own);
         let own = match update.taken.map(|taken| member.rate_of(taken)).filter(|_| !was_no_rate) {
             Some(taken) if own < taken => member.rate * (own / taken),
@@ -178,6 +172,23 @@ impl Group {
             self.put_in_order(place as u32);
         }
         own
+    }
+
+    /// The flow at `place` had the round trip `before`. Over a longer one its window is a lower rate, and the sum is lower
+    /// by that: else windows would grow with the queue that they fill. A limited flow keeps the rate that it wants.
+    ///
+    /// Each flow's part in the sum is the exponent, so that a round trip that comes back brings the sum back, however many
+    /// steps each way took: what noise does to round trips does not add up.
+    fn revalue(&mut self, place: usize, before: TimeDelta) {
+        let most = MAX_RATE * self.members.len() as f64;
+        let member = &mut self.members[place];
+        let Some(now) = member.rtt.filter(|&now| member.by_window && now != before) else { return };
+        if member.rate >= member.desired || member.rate <= 0.0 || self.sum <= 0.0 {
+            return;
+        }
+        let change = before.as_secs_f64() / now.as_secs_f64();
+        self.sum = (self.sum * libm::pow(change, (member.rate / self.sum).min(1.0))).min(most);
+        member.rate = (member.rate * change).min(MAX_RATE);
     }
 
     /// Takes over an update as [`Group::refresh`] does; answers the flow's place too, absent if it does not share.
@@ -249,7 +260,7 @@ impl Group {
         self.assignments.clear();
         for member in &mut self.members {
             member.rate = 0.0;
-            if let Some(rtt) = member.base_rtt.or(member.rtt) {
+            if let Some(rtt) = member.rtt {
                 member.rate = (per_priority * member.priority.weight() / rtt.as_secs_f64()).min(MAX_RATE);
                 self.sum += member.rate;
                 self.assignments.push(member.assignment());

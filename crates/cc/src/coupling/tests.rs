@@ -191,20 +191,51 @@ fn updates_of_others_are_counted_and_change_nothing() {
     }
 }
 
+/// A flow whose round trip is another, and whose controller has done nothing since it was given its window.
+fn unchanged(group: &AnyCoupling, flow: u32, millis: i64) -> FlowUpdate {
+    let given = group.members()[flow as usize].assignment().assigned;
+    FlowUpdate { own: given, taken: Some(given), ..windowed(flow, 0, millis) }
+}
+
 #[test]
-fn a_window_goes_by_the_shortest_round_trip() {
+fn a_window_goes_by_the_present_round_trip() {
     let mut group = group("active", "rfc8699");
-    let told = |flow, bytes, millis| FlowUpdate {
-        own: Assigned::Window(Bytes::new(bytes)),
-        rtt: Some(TimeDelta::from_millis(millis)),
-        ..update(flow, 0.0)
-    };
-    group.join(ms(0), &told(0, 10_000, 10));
-    group.join(ms(0), &told(1, 10_000, 20));
+    group.join(ms(0), &windowed(0, 10, 10));
+    group.join(ms(0), &windowed(1, 10, 20));
     assert_rates(&group, &[8.0, 4.0]);
-    // The queue has doubled the round trip: the rate of a flow that has not changed stays as it was.
-    let given: Vec<_> = group.update(ms(1), &told(0, 10_000, 20)).iter().map(|line| line.assigned).collect();
-    assert_eq!(given, [Assigned::Window(Bytes::new(7_500)), Assigned::Window(Bytes::new(15_000))]);
+    // Equal rates are windows in the ratio of the round trips.
+    assert_windows(group.update(ms(1), &windowed(0, 10, 10)), &[7_500, 15_000]);
+    // A queue of 20 ms comes and goes, told by one flow after the other: windows do not grow with it.
+    for (longer, expected) in [(20, [9_185, 12_247]), (0, [7_500, 15_000])] {
+        for (flow, millis) in [(0, 10 + longer), (1, 20 + longer)] {
+            let told = unchanged(&group, flow, millis);
+            group.update(ms(2), &told);
+        }
+        let lines: Vec<_> = group.members().iter().map(Member::assignment).collect();
+        assert_windows(&lines, &expected);
+    }
+}
+
+/// Round trips that swing by a third, each flow's against the other's: the sum of windows neither drifts up nor down.
+#[test]
+fn noise_on_round_trips_does_not_add_up() {
+    for kind in ["active", "conservative"] {
+        let mut group = group(kind, "rfc8699");
+        group.join(ms(0), &windowed(0, 10_000, 30));
+        group.join(ms(0), &windowed(1, 10_000, 30));
+        for at in 0..20_000 {
+            let flow = at % 2;
+            let told = unchanged(&group, flow, if at / 2 % 2 == flow { 30 } else { 20 });
+            group.update(ms(1), &told);
+        }
+        for flow in 0..2 {
+            let told = unchanged(&group, flow, 30);
+            group.update(ms(1), &told);
+        }
+        for window in windows(&group.members().iter().map(Member::assignment).collect::<Vec<_>>()) {
+            assert!(window.abs_diff(10_000_000) < 10_000, "{kind}: {window}");
+        }
+    }
 }
 
 #[test]
@@ -213,7 +244,9 @@ fn an_application_needs_a_larger_window_while_the_queue_is_long() {
     group.join(ms(0), &windowed(0, 10, 10));
     group.join(ms(0), &windowed(1, 10, 10));
     assert_windows(group.update(ms(1), &wishing(4.0, windowed(0, 10, 10))), &[5_000, 15_000]);
-    assert_windows(group.update(ms(1), &wishing(4.0, windowed(0, 5, 15))), &[7_500, 12_500]);
+    let taken = Some(Assigned::Window(Bytes::new(5_000)));
+    let later = FlowUpdate { taken, ..wishing(4.0, windowed(0, 5, 15)) };
+    assert_windows(group.update(ms(1), &later), &[7_500, 15_000]);
 }
 
 #[test]

@@ -238,6 +238,36 @@ fn slow_start_outlasts_small_assignments_and_ends_with_a_jump() {
     }
 }
 
+/// In recovery the window stands still (RFC 6675 section 5); what it is given then would leave in a row when recovery ends.
+#[test]
+fn an_assignment_lowers_a_window_in_recovery_and_does_not_raise_it() {
+    let mut flow = make("rfc5681", 10).avoiding(40);
+    let _ = flow.sender.on_recovery(flow.now, Recovery::Entered { lost: lost(1) });
+    for (given, taken) in [(21, 20.0), (60, 20.0), (18, 18.0)] {
+        let _ = flow.sender.assign(flow.now, crate::Assigned::Window(lost(given)));
+        assert_eq!(flow.cwnd(), taken);
+    }
+    let _ = flow.sender.on_recovery(flow.now, Recovery::Left);
+    let _ = flow.sender.assign(flow.now, crate::Assigned::Window(lost(60)));
+    assert_eq!(flow.cwnd(), 60.0);
+}
+
+/// RFC 8699 section 6.2: small steps that add up are a burst like a jump. A window that is full has room for few packets.
+#[test]
+fn what_assignments_give_room_for_is_spaced() {
+    let mut flow = make("rfc5681", 10);
+    flow.fill();
+    flow.ack(0..1, Ecn::NotEct);
+    flow.fill();
+    let pace = |flow: &mut Flow<RenoLaw>, packets| {
+        flow.sender.assign(flow.now, crate::Assigned::Window(lost(packets))).pacing
+    };
+    for packets in 12..=15 {
+        assert_eq!(pace(&mut flow, packets), None, "{packets}");
+    }
+    assert_eq!(pace(&mut flow, 16), Some(crate::Pacing::Rate(Bitrate::from_kbps(1280))));
+}
+
 impl Reno {
     fn law_pace(&mut self) -> Option<Bitrate> {
         let (law, window) = self.parts();

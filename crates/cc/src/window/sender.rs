@@ -3,19 +3,20 @@
 use super::flight::{Flight, Sent};
 use super::{Ack, Cause, Law, Marks, Window};
 use crate::FlowSetup;
+use crate::spread::Spread;
 use crate::{
     Assigned, CeResponse, Controller, Offered, Pacing, PacketsReport, Recovery, Report, SendQueueState,
     SentPacket, Snapshot, StateVariable, Status, StreamId, TimeoutReason, Update,
 };
-use paceline_units::{Bitrate, Bytes, Time};
+use paceline_units::{Bytes, Time};
 
 /// One stream of packets, all of which arrive in the end because the transport sends them again.
 const STREAM: StreamId = StreamId(0);
 
 /// A sender with a window that follows the law `L`.
 ///
-/// `assign` overwrites window and threshold: a rate becomes the window of a round trip, once there is one. What else a
-/// law overwrites it says itself.
+/// `assign` overwrites window and threshold: a rate becomes the window of a round trip, once there is one. During recovery it
+/// lowers the window only. What else a law overwrites it says itself.
 #[derive(Clone, Debug)]
 pub struct WindowSender<L: Law> {
     law: L,
@@ -30,9 +31,7 @@ pub struct WindowSender<L: Law> {
     timed_out_at: Option<u64>,
     /// What was sent before the timer expired last ends here: until it is acknowledged, the transport repairs.
     repaired_until: u64,
-    /// Before this packet is acknowledged, packets are spaced: the window has jumped up by an assignment, and what it gives room
-    /// for leaves over a round trip (RFC 8699 section 6.2).
-    spread_until: Option<u64>,
+    spread: Spread,
 }
 
 impl<L: Law> WindowSender<L> {
@@ -48,7 +47,7 @@ impl<L: Law> WindowSender<L> {
             reduced_for_mark: false,
             timed_out_at: None,
             repaired_until: 0,
-            spread_until: None,
+            spread: Spread::default(),
         }
     }
 
@@ -62,21 +61,11 @@ impl<L: Law> WindowSender<L> {
         let allowed = self.window.bytes().saturating_sub(self.window.pipe);
         let mut update = Update::allow(Bytes::new(allowed));
         update.pacing = self.law.pacing_rate(&self.window).map(Pacing::Rate);
-        if let (Some(until), None) = (self.spread_until, update.pacing) {
-            update.pacing = Some(self.spread(until));
+        if update.pacing.is_none() && self.spread.is_on() {
+            let (window, srtt) = (Bytes::new(self.window.bytes()), self.window.round_trip.smoothed());
+            update.pacing = self.spread.pace(self.flight.first, window, srtt);
         }
         update
-    }
-
-    /// The pace until packet `until` is acknowledged: a window in a round trip.
-    #[cold]
-    fn spread(&mut self, until: u64) -> Pacing {
-        let srtt = self.window.round_trip.seconds();
-        if self.flight.first > until || srtt == 0.0 {
-            self.spread_until = None;
-            return Pacing::Off;
-        }
-        Pacing::Rate(Bitrate::from_bps_f64(8.0 * self.window.cwnd / srtt).max(Bitrate::from_bps(1)))
     }
 
     #[inline]
@@ -269,15 +258,22 @@ impl<L: Law> Controller for WindowSender<L> {
                 (srtt > 0.0).then(|| rate.as_bps_f64() / 8.0 * srtt)
             }
         };
+        let before = self.window.cwnd;
+        if L::WINDOW_IS_STATE && self.window.recovering && bytes.is_some_and(|bytes| bytes > before) {
+            // RFC 6675 section 5: nothing adds to the window before recovery is over. The sum is not lower by that.
+            return self.answer();
+        }
         if !bytes.is_some_and(|bytes| L::WINDOW_IS_STATE && self.window.follow(bytes)) {
             if let Some(bytes) = bytes {
-                if bytes > self.window.cwnd {
-                    self.spread_until = Some(self.flight.next());
-                }
                 self.window.set(bytes);
                 self.window.ssthresh = self.window.cwnd;
             }
             self.law.on_assigned(&mut self.window, assigned);
+        }
+        if self.window.cwnd > before {
+            let room = self.window.bytes().saturating_sub(self.window.pipe);
+            let largest = Bytes::new(self.window.mss as u64);
+            self.spread.raised(Bytes::new(room), largest, self.flight.next());
         }
         self.answer()
     }

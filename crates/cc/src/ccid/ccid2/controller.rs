@@ -75,7 +75,12 @@ impl Controller for Ccid2 {
             }
         };
         if let Some(bytes) = bytes {
+            let before = self.window.cwnd;
             self.window.assign((bytes / self.largest_packet.as_f64().max(1.0)) as u64);
+            if self.window.cwnd > before {
+                let room = self.window_bytes().saturating_sub(self.flight.bytes());
+                self.spread.raised(room, self.largest_packet, self.flight.next());
+            }
         }
         self.answer(now)
     }
@@ -207,7 +212,13 @@ impl Ccid2 {
             TimeDelta::from_secs_f64(rtt * params.ack_ratio_interval)
         };
         self.ack_ratio.constrain(self.window.cwnd);
+        let pacing = if self.spread.is_on() {
+            self.spread.pace(self.flight.first(), self.window_bytes(), self.timeout.srtt())
+        } else {
+            None
+        };
         Update {
+            pacing,
             allowance: Some(Allowance::Packets(allowed)),
             receiver: self.ack_ratio.request(now, interval).map(ReceiverRequest::PacketsPerReport),
             ..Update::none()

@@ -69,6 +69,12 @@ impl Flight {
         Bytes::new(self.bytes)
     }
 
+    /// The first packet that may still be acknowledged, or the next to be sent.
+    #[inline]
+    pub(super) fn first(&self) -> u64 {
+        self.first
+    }
+
     /// One more than the highest number sent.
     #[inline]
     pub(super) fn next(&self) -> u64 {

@@ -14,6 +14,7 @@ mod window;
 pub use ack_ratio::AckPath;
 pub use params::Params;
 
+use crate::spread::Spread;
 use crate::{FlowSetup, StreamId};
 use ack_ratio::AckRatio;
 use flight::Flight;
@@ -23,7 +24,8 @@ use window::Window;
 
 /// The sender half. It has no receiver half: Ack Vectors say what arrived.
 ///
-/// `assign` overwrites window and threshold (slow start ends); a rate becomes rate x srtt in largest packets.
+/// `assign` overwrites window and threshold (slow start ends); a rate becomes rate x srtt in largest packets. What a raised
+/// window has room for leaves over a round trip.
 #[derive(Clone, Debug)]
 pub struct Ccid2 {
     params: Params,
@@ -32,6 +34,7 @@ pub struct Ccid2 {
     flight: Flight,
     timeout: TransmitTimeout,
     ack_ratio: AckRatio,
+    spread: Spread,
     /// Whether the application at the other end listens no more.
     not_listening: bool,
 }
@@ -51,6 +54,7 @@ impl Ccid2 {
             flight: Flight::new(params.numdupack),
             timeout: TransmitTimeout::new(&params),
             ack_ratio,
+            spread: Spread::default(),
             largest_packet,
             not_listening: false,
             params,

@@ -1,7 +1,7 @@
 use super::*;
 use crate::ccid::{AckPathReport, CcidReport, DropCode, DroppedPacket};
 use crate::{
-    Allowance, Assigned, Controller, Offered, PacketResult, PacketsReport, ReceiverRequest, Report,
+    Allowance, Assigned, Controller, Offered, Pacing, PacketResult, PacketsReport, ReceiverRequest, Report,
     SendQueueState, SentPacket, Status, TargetChange, TimeoutReason, Update,
 };
 use crate::{AnyController, FlowSetup};
@@ -468,4 +468,30 @@ fn assign_overwrites_window_and_threshold() {
     assert_eq!(sender.ccid2.cwnd(), 1);
     assert_eq!(sender.ccid2.share(), Some(Assigned::Window(SIZE)));
     assert_eq!(AnyController::Ccid2(sender.ccid2.clone()).share(), Some(Assigned::Window(SIZE)));
+}
+
+/// RFC 8699 section 6.2: a window that was raised leaves over a round trip of 100 ms.
+#[test]
+fn what_an_assignment_gives_room_for_is_spaced() {
+    let mut sender = Sender::avoiding(20);
+    sender.now += 100;
+    sender.ack_plain(sender.next - 20..sender.next);
+    sender.fill();
+    let full = sender.ccid2.cwnd();
+    let pacing = |sender: &mut Sender, packets| {
+        sender.ccid2.assign(ms(sender.now), Assigned::Window(window(packets))).pacing
+    };
+    assert_eq!(pacing(&mut sender, full + 4), None, "four packets may leave in a row");
+    let spaced = Some(Pacing::Rate(Bitrate::from_kbps(3200)));
+    assert_eq!(pacing(&mut sender, 40), spaced);
+    let (first, next) = (sender.next - full, sender.next);
+    sender.fill();
+    assert_eq!(sender.last.pacing, spaced);
+    sender.now += 100;
+    sender.ack_plain(first..next);
+    assert!(matches!(sender.last.pacing, Some(Pacing::Rate(_))), "{:?}", sender.last);
+    sender.ack_plain(next..next + 1);
+    assert_eq!(sender.last.pacing, Some(Pacing::Off), "the first packet after it has arrived");
+    sender.ack_plain(next + 1..next + 2);
+    assert_eq!(sender.last.pacing, None);
 }
