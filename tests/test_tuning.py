@@ -360,6 +360,31 @@ def test_the_confirmation_is_judged_apart(little: Path, tmp_path: Path) -> None:
     assert "on 2 recordings more" in result.report.read_text()
 
 
+def test_a_design_stands_for_the_conditions_of_its_experiments(little: Path, tmp_path: Path) -> None:
+    designs = """[factors.rate_of]
+path = "links.bottleneck.rate"
+unit = "Mbps"
+levels = [2, 8]
+[designs.rates]
+kind = "factorial"
+seeds = [5, 6]
+set = { "links.bottleneck.delay" = "7ms" }
+[designs.rates.levels]
+rate_of = [2, 8]
+
+[searches.first]"""
+    redefined(little, 'training = ["slow", "fast"]', 'training = ["rates", "fast"]')
+    redefined(little, "[searches.first]\n", designs + "\n")
+    bench = bench_of(little, None)
+    assert bench.tuning.training == ("rates/1/5", "rates/1/6", "rates/2/5", "rates/2/6", "fast")
+    scenario = loads(bench.scenario("first", "rates/2/6", {}).load().core.resolved_toml)
+    link = scenario["links"]["bottleneck"]
+    assert (scenario["seed"], link["rate"], link["delay"]) == (6, "8Mbps", "7ms")
+    result = tune(little, out=tmp_path / "out", searches=("first",), trials=2)
+    assert set(result.judged["first"].found.trials[0].measured.runs) == set(bench.tuning.training)
+    assert "rates, fast</td>" in result.report.read_text()
+
+
 def test_cma_es_goes_by_the_margin(little: Path, tmp_path: Path) -> None:
     folder = redefined(little, 'algorithm = "tpe"', 'algorithm = "cma-es"')
     folder = redefined(folder, 'objectives = ["wait"]', 'objectives = ["margin"]')

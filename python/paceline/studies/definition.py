@@ -270,13 +270,31 @@ def _study(folder: Path, text: str, table: Mapping[str, Any]) -> Study:
         tables={name: one.checked(factors, metrics) for name, one in read_all("tables", said.tables, Table).items()},
         nearest={name: read_reading(name, figures, drawn, metrics) for name, figures in said.nearest.items()},
         macros=said.macros,
-        tuning=tuning_of(said, factors, metrics),
+        tuning=None,
         identity={key: value for key, value in table.items() if key in _OF_ROWS}
         | {"order of factors": list(factors), "order of designs": list(drawn)}
         | {f"file {file}": hashlib.sha256(content.encode()).hexdigest()[:16] for file, content in scenarios.items()},
     )
+    study = replace(study, tuning=tuning_of(said, factors, metrics, _conditions(study, said)))
     _check(study)
     return study
+
+
+def _conditions(study: Study, said: TuningSpec) -> dict[str, dict[str, Settings]]:
+    """Of each design that stands for conditions of searches, what each of its experiments sets in the scenario."""
+    wanted = {*said.training, *said.held_out, *said.confirmation} - set(said.conditions)
+    found: dict[str, dict[str, Settings]] = {}
+    for first, design in zip(study.firsts(), study.designs.values(), strict=True) if study.designs else ():
+        if design.name not in wanted or design.name not in study.drawn:
+            continue
+        found[design.name] = {}
+        for index in range(first, first + len(design) * len(design.seeds)):
+            one = study.experiment(index)
+            pairs = [*study.overrides(design, one.number - 1, one.point), ("seed", str(one.seed))]
+            # As it was read: texts of TOML become values again.
+            settings = {path: loads(f"value = {text}")["value"] for path, text in pairs}
+            found[design.name][f"{one.name}/{one.seed}"] = settings
+    return found
 
 
 def _designs(said: _Definition, factors: Mapping[str, Factor]) -> dict[str, Design]:

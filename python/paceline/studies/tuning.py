@@ -144,6 +144,8 @@ class Tuning:
 
     conditions: dict[str, Settings]
     """What each of them sets in the scenario."""
+    roles: dict[str, tuple[str, ...]]
+    """What the definition calls training, held out and confirmation: conditions, and designs that stand for theirs."""
     training: tuple[str, ...]
     held_out: tuple[str, ...]
     confirmation: tuple[str, ...]
@@ -173,16 +175,25 @@ class Tuning:
         return Objective(name=MARGIN, want="more", mean="arithmetic") if name == MARGIN else self.objectives[name]
 
 
-def tuning_of(said: Any, factors: Mapping[str, Factor], metrics: Mapping[str, object]) -> Tuning | None:
-    """The searches that a definition says; None if it has none."""
+ROLES = ("training", "held_out", "confirmation")
+
+
+def tuning_of(
+    said: Any, factors: Mapping[str, Factor], metrics: Mapping[str, object], designs: Mapping[str, dict[str, Settings]]
+) -> Tuning | None:
+    """The searches that a definition says; None if it has none.
+
+    `designs` are those that it names among its conditions, with what each of their experiments sets in the scenario.
+    """
     if not said.searches:
         return None
-    for role in ("training", "held_out", "confirmation"):
+    known = {**said.conditions, **designs}
+    for role in ROLES:
         names = getattr(said, role)
         if not names and role != "confirmation":
             raise DefinitionError(role, "found none, expected conditions")
         for name in names:
-            expect_known(role, name, said.conditions)
+            expect_known(role, name, known)
             if role != "training" and name in said.training:
                 raise DefinitionError(role, f"found {name!r}, which is also trained on")
     objectives = read_all("objectives", said.objectives, Objective)
@@ -201,11 +212,16 @@ def tuning_of(said: Any, factors: Mapping[str, Factor], metrics: Mapping[str, ob
     }
     for name, search in searches.items():
         _check_search(search, picks[name], varied[name], factors, objectives)
+    roles: dict[str, tuple[str, ...]] = {role: getattr(said, role) for role in ROLES}
+    training, held_out, confirmation = (
+        tuple(one for name in names for one in designs.get(name, (name,))) for names in roles.values()
+    )
     return Tuning(
-        said.conditions,
-        said.training,
-        said.held_out,
-        said.confirmation,
+        {**said.conditions, **{name: one for design in designs.values() for name, one in design.items()}},
+        roles,
+        training,
+        held_out,
+        confirmation,
         objectives,
         said.judgement,
         searches,
