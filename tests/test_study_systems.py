@@ -218,13 +218,18 @@ def test_a_readme_gets_claims_and_tables_between_its_marks(systems: Path, cli: R
     readme = systems / "README.md"
     readme.write_text(
         "# Systems\n<!-- claims: by the program -->\n<!-- end of claims -->\n"
+        "<!-- claims ours: by the program -->\n<!-- end of claims -->\n"
         "<!-- table rates: by the program -->\nold\n<!-- end of table -->\n"
     )
+    with (systems / "published.csv").open("a") as file:
+        file.write('c3,one,over there,ours,UDP is slower,,%,"share_above(rate, \'newreno\', \'udp\')",above,\n')
     shutil.copy(systems / "study.toml", systems / "curves.png")
     done = cli("study", systems, "--out", "out", "--write-verdict")
     assert done.returncode == 0, done.stderr
     text = readme.read_text()
     assert "| claim | here | there |" in text
+    assert "| claim | over there |" in text
+    assert text.count("UDP is slower") == 1
     assert "| NewReno is above UDP |" in text
     assert "| system | 10 ms | 50 ms |" in text
     assert "\nold\n" not in text
@@ -232,7 +237,7 @@ def test_a_readme_gets_claims_and_tables_between_its_marks(systems: Path, cli: R
     readme.write_text("<!-- table rate: by the program -->\n<!-- end of table -->\n")
     done = cli("study", systems, "--out", "out", "--resume", "--write-verdict")
     assert done.returncode == 2
-    assert "found mark 'table rate', expected one of verdict, claims, table rates" in done.stderr
+    assert "found mark 'table rate', expected one of verdict, claims, claims ours, table rates" in done.stderr
 
 
 def test_judging_otherwise_needs_no_new_runs(systems: Path, tmp_path: Path) -> None:

@@ -52,9 +52,11 @@ def run(options: StudyOptions, *, chart: bool, write_verdict: bool) -> bool:
 
 def _write_verdict(result: StudyResult) -> None:
     """The verdict, claims and tables go into the README, pictures to those that stand in the study's folder."""
+    kinds = sorted({line.published.kind for line in result.comparison} - {"claim"})
     known = {
         "verdict": result.verdict_markdown,
         "claims": words.claims_markdown(result.comparison),
+        **{f"claims {kind}": words.claims_markdown(result.comparison, kind) for kind in kinds},
         **{f"table {name}": text for name, text in result.tables.items()},
     }
     say(f"verdict written to {words.write_into_readme(result.study.folder, known)}")

@@ -107,9 +107,9 @@ def verdict_markdown(lines: list[Comparison]) -> str:
     return f"Of {len(lines)} published figures and claims: {said}.\n\n{markdown(heading, rows)}"
 
 
-def claims_markdown(lines: list[Comparison]) -> str:
-    """The claims as a Markdown table: a line for each, a column for each place (`where`) that it was judged in."""
-    claims = [line for line in lines if line.published.kind == "claim"]
+def claims_markdown(lines: list[Comparison], kind: str = "claim") -> str:
+    """Claims of a kind as a Markdown table: a line for each, a column for each place (`where`) where it was judged."""
+    claims = [line for line in lines if line.published.kind == kind]
     places = list(dict.fromkeys(line.published.where for line in claims))
     statements: dict[str, dict[str, str]] = {}
     for line in claims:
@@ -121,7 +121,8 @@ def claims_markdown(lines: list[Comparison]) -> str:
 
 
 _MARKS = re.compile(
-    r"(<!-- (verdict|claims|table [^\s:]+):[^>]*-->\n).*?(<!-- end of (?:verdict|claims|table) -->)", re.DOTALL
+    r"(<!-- (verdict|claims|(?:claims|table) [^\s:]+):[^>]*-->\n).*?(<!-- end of (?:verdict|claims|table) -->)",
+    re.DOTALL,
 )
 
 
