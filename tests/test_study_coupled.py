@@ -1,6 +1,7 @@
 """The study coupled: what its definition must hold, a shortened run, and what its arithmetic must come to."""
 
 import csv
+import math
 import re
 import shutil
 from pathlib import Path
@@ -12,6 +13,7 @@ from conftest import ROOT, Run
 from paceline.studies.definition import Study, load
 from paceline.studies.engine import prepare, run_study
 from paceline.studies.judge import DOES_NOT_HOLD, HOLDS, IN_DIRECTION
+from paceline.studies.rows import Rows
 
 COUPLED = ROOT / "studies" / "coupled"
 SCENARIOS = ("dumbbell", "priorities", "ratios-2", "ratios-3", "ratios-4", "ratios-5", "video", "background")
@@ -85,6 +87,67 @@ def test_every_figure_of_the_paper_has_a_claim(study: Study) -> None:
     }  # fmt: skip
 
 
+def topologies(study: Study, design: str) -> set[tuple[str, ...]]:
+    """What the topologies of a design are made of, with the seeds."""
+    names = ("bottlenecks", "traffic", "rtts", "clocks")
+    points = [study.designs[design].point(number) for number in range(len(study.designs[design]))]
+    return {(*(str(point[name]) for name in names), str(study.designs[design].seeds)) for point in points}
+
+
+def test_detection_is_judged_on_topologies_that_no_threshold_was_trained_on(study: Study) -> None:
+    search = load(ROOT / "studies" / "coupled-search")
+    assert search.tuning is not None
+    assert (search.tuning.roles["training"], search.tuning.roles["held_out"]) == (("near",), ("far",))
+    judged = topologies(study, "grid-tfrc")
+    assert len(judged) >= 200
+    assert judged == topologies(study, "grid-scream")
+    assert topologies(search, "far") <= judged
+    # No level of cross-traffic, no ratio of round trips, no seed.
+    for place in (1, 2, 4):
+        assert {one[place] for one in topologies(search, "near")}.isdisjoint(one[place] for one in judged)
+
+
+def test_the_truth_is_where_paths_are_narrow(study: Study) -> None:
+    """A step of the truth says that both share where the common link is narrower than the sum of the others."""
+    for sets in (
+        study.factors["bottlenecks"].sets,
+        load(ROOT / "studies" / "coupled-search").factors["bottlenecks"].sets,
+    ):
+        assert sets is not None
+        for name, settings in sets.items():
+            links = {"left": "100Mbps", "right": "100Mbps", **{
+                path.split(".")[1]: rate for path, rate in settings.items() if path.startswith("links.")
+            }}  # fmt: skip
+            steps = {link: rate["steps"] if isinstance(rate, dict) else [["0s", rate]] for link, rate in links.items()}
+            truth = settings.get("coupling.host.truth", [["0s", [["a", "b"]]]])
+            times = [at for at, _ in truth]
+            assert all([at for at, _ in rates] == times for rates in steps.values() if len(rates) > 1), name
+            for place, (_, groups) in enumerate(truth):
+                narrow = {link for link, rates in steps.items() if rates[min(place, len(rates) - 1)][1] != "100Mbps"}
+                assert narrow == ({"bottleneck"} if groups else {"left", "right"}), name
+
+
+def test_the_worth_of_a_topology_is_its_flows_power(study: Study) -> None:
+    """Gains come to what they are by hand, the clocks of a topology taken together."""
+    rows = Rows(study)
+    common = {
+        "call": "tfrc",
+        "bottlenecks": "two",
+        "traffic": "0",
+        "rtts": "1",
+        "a_delay_ms": 100.0,
+        "b_delay_ms": 100.0,
+    }
+    rows.put({**common, "sharing": "apart", "a_mbps": 1.0, "b_mbps": 4.0})
+    for clocks, a in (("fine", 1.0), ("skew", 4.0)):
+        rows.put({**common, "sharing": "detected-conservative", "clocks": clocks, "a_mbps": a, "b_mbps": 1.0})
+    gain = rows.figure("call = 'tfrc'", "gain('detected-conservative', 'apart')")
+    # The roots of 1.01 and 4.01 over 4.01 and 1.01, averaged as logarithms.
+    expected = 100 * (math.exp(0.5 * (math.log(1.01) + 0.5 * math.log(1.01 * 4.01) - math.log(4.01 * 1.01))) - 1)
+    assert gain == pytest.approx(expected)
+    assert rows.figure("call = 'tfrc'", "carried('detected-conservative', 'apart')") == pytest.approx(-30.0)
+
+
 @pytest.mark.parametrize(
     ("rule", "published", "ours", "verdict"),
     [
@@ -129,6 +192,10 @@ def short(tmp_path: Path) -> Path:
         text = text.replace("[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]", "[1, 5]")
         text = re.sub(r"^seeds = .*$", "seeds = [1, 2]", text, flags=re.M)
         text = re.sub(r"^priority = \[0.1.*\]$", "priority = [0.5]", text, flags=re.M)
+        text = text.replace('traffic = ["0", "30", "60", "90"]', 'traffic = ["0", "90"]')
+        text = text.replace('rtts = ["1", "3", "6", "10"]', 'rtts = ["10"]')
+        text = text.replace('clocks = ["fine", "skew", "steps", "both"]', 'clocks = ["fine"]')
+        text = text.replace("flows = [2, 3, 4, 5, 6, 7, 8, 9, 10]", "flows = [2, 5]")
         text = text.replace('["100s", 0.66], ["150s", 0.42], ["200s", 0.25], ["250s", 0.11]', '["8s", 0.25]')
         file.write_text(text.replace("[[30, 100]]", "[[5, 8]]").replace("[[252, 300]]", "[[9, 12]]"))
     definition = folder / "study.toml"
@@ -148,6 +215,11 @@ def test_a_shortened_study_runs_and_judges(short: Path, tmp_path: Path) -> None:
     assert figures["f9-30-tfrc"].ours == pytest.approx(1.0, rel=0.01)
     assert figures["ratios-apart-rap"].verdict == HOLDS
     assert figures["ns2-100-rap-1-queue"].verdict == "not judged"
+    streams = rows[rows["design"] == "streams"].groupby(["factor.flows", "factor.coupling"])["metric.jain"].mean()
+    assert streams[5, "rfc-active"] > 0.99 > streams[5, "apart"]
+    grid = rows[rows["design"].str.startswith("grid-")]
+    assert grid["metric.right_part"].notna().all()
+    assert (rows[rows["design"].str.startswith("known-")]["metric.right_part"].isna()).all(), "nobody decides"
     video = rows[rows["design"] == "video"]
     assert video["metric.video_mbps"].notna().all()
     assert rows[rows["design"] == "section-4"]["metric.video_mbps"].isna().all(), "there is no such flow"

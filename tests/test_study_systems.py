@@ -222,7 +222,7 @@ def test_a_readme_gets_claims_and_tables_between_its_marks(systems: Path, cli: R
         "<!-- table rates: by the program -->\nold\n<!-- end of table -->\n"
     )
     with (systems / "published.csv").open("a") as file:
-        file.write('c3,one,over there,ours,UDP is slower,,%,"share_above(rate, \'newreno\', \'udp\')",above,\n')
+        file.write("c3,one,over there,ours,UDP is slower,,%,\"share_above(rate, 'newreno', 'udp')\",above,\n")
     shutil.copy(systems / "study.toml", systems / "curves.png")
     done = cli("study", systems, "--out", "out", "--write-verdict")
     assert done.returncode == 0, done.stderr
