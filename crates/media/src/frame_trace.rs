@@ -123,7 +123,7 @@ impl FrameTrace {
 }
 
 /// The bytes as text, without a byte-order mark; complains about the first line that is none.
-fn text_of(bytes: &[u8]) -> Result<&str, FrameTraceError> {
+pub(crate) fn text_of(bytes: &[u8]) -> Result<&str, FrameTraceError> {
     let text = match core::str::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) => return Err(not_text(bytes, error.valid_up_to())),
@@ -194,7 +194,7 @@ fn expected_line(format: Option<FrameTraceFormat>) -> &'static str {
     }
 }
 
-fn quoted(found: &str) -> String {
+pub(crate) fn quoted(found: &str) -> String {
     const LONGEST: usize = 40;
     let mut shown: String = found.chars().take(LONGEST).collect();
     if shown.len() < found.len() {

@@ -5,6 +5,7 @@
 //!
 //! - [`Source`] makes [`Frame`]s: an encoder driven by a trace of frame sizes, the models of RFC 8593, constant bit rate,
 //!   an endless file.
+//! - [`vectors`] says what the two sides of many TCP connections send to each other, and when.
 //! - [`SendQueue`] holds frames and cuts packets when the sender may send.
 //! - [`Playout`] puts frames together at the receiver and says when each is displayed, and where its delay came from.
 //!
@@ -57,6 +58,7 @@ mod rfc8593;
 mod send_queue;
 mod source;
 mod trace_encoder;
+pub mod vectors;
 
 pub use bulk::{Bulk, BulkParams};
 pub use cbr::{Cbr, CbrParams};
@@ -72,3 +74,4 @@ pub use rfc8593::{FrameLadder, LadderError, Rung, VideoModel, VideoModelKind, Vi
 pub use send_queue::{Discarded, QueuedPacket, SendQueue};
 pub use source::Source;
 pub use trace_encoder::{TraceEncoder, TraceEncoderParams};
+pub use vectors::{ConnectionVector, ConnectionVectors};
