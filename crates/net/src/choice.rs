@@ -116,7 +116,10 @@ impl<'a> ChosenFlow<'a> {
             }
             EndsParts::Rtp(rtp) => Over::Rtp(rtp),
             EndsParts::Dccp(dccp) => Over::Dccp(dccp),
-            EndsParts::Tcp { .. } | EndsParts::Transfers { .. } | EndsParts::Udp { .. } => {
+            EndsParts::Tcp { .. }
+            | EndsParts::Transfers { .. }
+            | EndsParts::Conversations { .. }
+            | EndsParts::Udp { .. } => {
                 let (name, found) = (&spec.name, spec.transport.name());
                 let what = format!("flow {name} has transport {found}, expected rtp or dccp");
                 return Err(NetError::Unsupported { what });

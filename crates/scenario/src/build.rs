@@ -1,5 +1,6 @@
 //! From what a scenario says to the parts that run it: files read, links and endpoints configured.
 
+mod conversations;
 mod parts;
 mod video;
 
@@ -16,8 +17,8 @@ use paceline_cc::{AnyController, CeResponse, Controller, FlowSetup, Limits, Stre
 use paceline_link::generate::{mmwave, states};
 use paceline_link::{LinkConfig, RateProcess, Trace};
 use paceline_media::{
-    Bulk, BulkParams, Cbr, CbrParams, FrameTrace, FrameTraceFormat, Source, TraceEncoder, TraceEncoderParams,
-    frame_sizes,
+    Bulk, BulkParams, Cbr, CbrParams, ConnectionVectors, FrameTrace, FrameTraceFormat, Source, TraceEncoder,
+    TraceEncoderParams, frame_sizes,
 };
 use paceline_transport::dccp::{Carried, Ccid, DccpConfig};
 use paceline_transport::rtp::{SenderConfig, StreamConfig};
@@ -66,8 +67,15 @@ pub fn load(origin: &Origin<'_>, loader: &Loader) -> Result<Loaded, ScenarioErro
 /// # Errors
 /// A file that is missing or malformed, or parts that do not fit. The error has a key and no place: [`load`] finds it.
 pub fn build(scenario: &Scenario, loader: &Loader) -> Result<Parts, ScenarioError> {
-    let mut builder =
-        Builder { scenario, loader, traces: BTreeMap::new(), frames: BTreeMap::new(), warnings: Vec::new() };
+    let mut builder = Builder {
+        scenario,
+        loader,
+        traces: BTreeMap::new(),
+        frames: BTreeMap::new(),
+        vectors: BTreeMap::new(),
+        data_units: 0,
+        warnings: Vec::new(),
+    };
     let links = scenario.links.iter().map(|link| builder.link(link)).collect::<Result<_, _>>()?;
     let flows = scenario.flows.iter().map(|flow| builder.flow(flow)).collect::<Result<_, _>>()?;
     Ok(Parts { links, flows, warnings: builder.warnings })
@@ -130,6 +138,9 @@ struct Builder<'a> {
     /// Files that were read, so that a hundred flows read theirs once.
     traces: BTreeMap<String, Trace>,
     frames: BTreeMap<String, FrameTrace>,
+    vectors: BTreeMap<String, ConnectionVectors>,
+    /// Data units of all flows that have connection vectors.
+    data_units: u64,
     warnings: Vec<String>,
 }
 
@@ -244,6 +255,12 @@ impl Builder<'_> {
                 random: RandomStream::new(self.scenario.seed, &format!("flow.{}.transfers", flow.name)),
             });
         }
+        if let (Transport::Tcp, [StreamSpec { source: SourceSpec::Tmix(spec), .. }]) =
+            (flow.transport, flow.streams.as_slice())
+        {
+            let config = flow.tcp.unwrap_or_default();
+            return Ok(EndsParts::Conversations { config, conversations: self.conversations(flow, spec)? });
+        }
         let header = flow.dccp.map_or(flow.transport.header(), |dccp| dccp.header() + dccp.rtp_header());
         let max_payload = flow.packet_size - header;
         let streams = flow.streams.iter().enumerate().map(|(id, stream)| {
@@ -330,8 +347,8 @@ impl Builder<'_> {
                 length: params.length,
                 ..BulkParams::for_payload(max_payload)
             }))),
-            SourceSpec::ShortTransfers(_) => {
-                Err(wrong(format!("{table}.kind"), "short-transfers", "a flow with transport tcp"))
+            SourceSpec::ShortTransfers(_) | SourceSpec::Tmix(_) => {
+                Err(wrong(format!("{table}.kind"), stream.source.kind(), "a flow with transport tcp"))
             }
         }
     }

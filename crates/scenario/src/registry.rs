@@ -2,7 +2,7 @@
 
 use crate::rate::{MmwaveSpec, TraceSpec};
 use crate::schema::{LimitKeys, keys};
-use crate::source::{FrameGenerator, SourceSpec};
+use crate::source::{FrameGenerator, SourceSpec, VectorGenerator};
 use crate::spec::DccpSpec;
 use paceline_cc::shared_bottleneck;
 use paceline_cc::{ControllerParams, CouplingParams};
@@ -192,9 +192,9 @@ fn recording(format: TraceFormat) -> Entry {
     Entry { kind: format.name(), help: format.help(), profiles: Vec::new(), parameters: parameters.collect() }
 }
 
-/// What draws frame sizes.
+/// What draws frame sizes, and what draws connection vectors.
 pub fn generators() -> Listing {
-    family::<FrameGenerator>()
+    [family::<FrameGenerator>(), family::<VectorGenerator>()].concat()
 }
 
 /// The ECN marks of links.

@@ -1,12 +1,14 @@
 //! Where media comes from, as a scenario says it.
 
+use paceline_media::vectors::{Side, WebParams};
 use paceline_media::{
     BulkParams, CbrParams, FrameLadder, FramePresetName, FrameSizeParams, FrameTraceFormat,
     TraceEncoderParams, VideoModelParams,
 };
+use paceline_transport::tcp::conversations::RttUse;
 use paceline_transport::tcp::transfers::TransfersConfig;
 use paceline_units::param::{FileName, ParamError, Reason};
-use paceline_units::{Bitrate, kinds, names, params};
+use paceline_units::{Bitrate, TimeDelta, kinds, names, params};
 
 kinds! {
     /// Where media comes from.
@@ -22,10 +24,18 @@ kinds! {
         Bulk("bulk", BulkParams),
         /// Bursts of files fetched in parallel, each over a TCP connection of its own, and idle times
         ShortTransfers("short-transfers", TransfersConfig),
+        /// Connections that ask and answer as connection vectors say (Tmix), each with a round trip and windows of its own.
+        /// Exactly one of file, generator
+        Tmix("tmix", TmixSpec),
     }
 }
 
 impl SourceSpec {
+    /// Whether it opens TCP connections of its own.
+    pub(crate) fn has_connections(&self) -> bool {
+        matches!(self, SourceSpec::ShortTransfers(_) | SourceSpec::Tmix(_))
+    }
+
     /// The files that it names.
     pub(crate) fn files_mut(&mut self) -> Vec<&mut String> {
         match self {
@@ -35,9 +45,64 @@ impl SourceSpec {
             SourceSpec::Rfc8593(model) => {
                 model.ladder.ladder.iter_mut().map(|rung| &mut rung.file.0).collect()
             }
+            SourceSpec::Tmix(tmix) => tmix.file.iter_mut().map(|file| &mut file.0).collect(),
             _ => Vec::new(),
         }
     }
+}
+
+params! {
+    /// Connections by vectors: a file of Tmix's, or drawn.
+    pub struct TmixSpec {
+        file: Option<FileName> = None, as OneOf, where no ["generator"], "", "Connection vectors in one of Tmix's two formats";
+        generator: Option<VectorGenerator> = None, as OneOf, where no ["file"], "", "\"web\": pages drawn at random; needs no file; as a table with keys of its own";
+        sending: SendingSide = SendingSide::Acceptor, "ours", "The side of each connection whose data takes `path`: acceptor for downloads, initiator for uploads";
+        rtt: RttUse = RttUse::Whole, "ours", "The vectors' round trip is whole, with the path in it; or added to the path's (Tmix's delay box), or not used and the path's is all";
+        offset: TimeDelta = TimeDelta::ZERO, in 0.0, 1e6, "ours", "The connections begin here in the file, and so much earlier";
+        scale: f64 = 1.0, in 1e-6, 1e6, "ns-2's set-scale", "Factor on the times at which connections begin: 2 halves the load";
+    }
+    check one_origin_of_vectors;
+}
+
+fn one_origin_of_vectors(tmix: &TmixSpec) -> Result<(), ParamError> {
+    either(tmix.file.is_some(), tmix.generator.is_some(), "either file = FILE or generator = \"web\"")
+}
+
+names! {
+    /// A side of a connection vector.
+    pub enum SendingSide {
+        /// The side that accepts connections.
+        Acceptor = "acceptor",
+        /// The side that opens connections.
+        Initiator = "initiator",
+    }
+}
+
+impl SendingSide {
+    /// The side as a vector has it.
+    pub(crate) fn side(self) -> Side {
+        match self {
+            SendingSide::Acceptor => Side::Acceptor,
+            SendingSide::Initiator => Side::Initiator,
+        }
+    }
+}
+
+kinds! {
+    /// What draws connection vectors.
+    pub enum VectorGenerator {
+        /// Pages of the web, drawn at random: a connection each
+        Web("web", DrawnPages),
+    }
+}
+
+params! {
+    /// Pages drawn at random.
+    pub struct DrawnPages {
+        seed: Option<u64> = None, else "the run's, by the flow's name", in 0.0, f64::INFINITY, "", "Seed of the draws";
+    }
+        /// What they are drawn from.
+    with pages: WebParams;
 }
 
 params! {

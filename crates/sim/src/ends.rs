@@ -5,6 +5,7 @@ use paceline_cc::{AnyController, AnyReceiverHalf};
 use paceline_scenario::FlowCcids;
 use paceline_transport::dccp::{DccpReceiver, DccpSender};
 use paceline_transport::rtp::{RtpFeedback, RtpPacket, RtpReceiver, RtpSender};
+use paceline_transport::tcp::conversations::{ConversationsReceiver, ConversationsSender};
 use paceline_transport::tcp::transfers::{TransfersReceiver, TransfersSender};
 use paceline_transport::tcp::{Segment, TcpReceiver, TcpSender};
 use paceline_transport::udp::{Datagram, UdpReceiver, UdpSender};
@@ -109,6 +110,16 @@ impl Ends for Transfers {
     type Returning = Segment;
     type Sender = TransfersSender<AnyController>;
     type Receiver = TransfersReceiver;
+}
+
+/// Conversations: TCP connections that come and go, with data both ways.
+pub enum Conversations {}
+
+impl Ends for Conversations {
+    type Data = Segment;
+    type Returning = Segment;
+    type Sender = ConversationsSender<AnyController>;
+    type Receiver = ConversationsReceiver<AnyController>;
 }
 
 /// DCCP: datagrams one way, acknowledgements the other, under the congestion control of one CCID.

@@ -1,7 +1,7 @@
 //! A flow as two components, its sender and its receiver, whatever its transport.
 
 use crate::edge::Edge;
-use crate::ends::{Dccp, Ends, Rtp, Tcp, Transfers, Travels, Udp};
+use crate::ends::{Conversations, Dccp, Ends, Rtp, Tcp, Transfers, Travels, Udp};
 use crate::net::Net;
 use crate::packet::{Content, Packet, PacketPool};
 use paceline_cc::shared_bottleneck::DelaySummary;
@@ -175,7 +175,7 @@ impl<E: Ends> Flow<E> {
         if let Some(used) = sender.receive(now, returned, packet.ecn) {
             self.receiver.recycle(used);
         }
-        if let Some(transfer) = sender.poll_completed() {
+        while let Some(transfer) = sender.poll_completed() {
             self.wiring.recorder.transferred(&transfer);
         }
     }
@@ -282,6 +282,8 @@ pub enum AnyFlow {
     Tcp(Flow<Tcp>),
     /// Short TCP connections, one for each file of a burst.
     Transfers(Flow<Transfers>),
+    /// TCP connections whose sides ask and answer.
+    Conversations(Flow<Conversations>),
     /// One DCCP connection.
     Dccp(Flow<Dccp>),
     /// Datagrams without congestion control.
@@ -295,6 +297,7 @@ macro_rules! each {
             AnyFlow::Rtp($flow) => $call,
             AnyFlow::Tcp($flow) => $call,
             AnyFlow::Transfers($flow) => $call,
+            AnyFlow::Conversations($flow) => $call,
             AnyFlow::Dccp($flow) => $call,
             AnyFlow::Udp($flow) => $call,
         }

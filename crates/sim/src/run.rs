@@ -15,6 +15,7 @@ use paceline_scenario::build::{DccpParts, EndsParts, FlowParts};
 use paceline_scenario::{Loaded, Scenario};
 use paceline_transport::dccp::{DccpReceiver, DccpSender, open_pair};
 use paceline_transport::rtp::{RtpReceiver, RtpSender};
+use paceline_transport::tcp::conversations::{ConversationsReceiver, ConversationsSender};
 use paceline_transport::tcp::transfers::{TransfersReceiver, TransfersSender};
 use paceline_transport::tcp::{TcpReceiver, TcpSender};
 use paceline_transport::udp::{UdpReceiver, UdpSender};
@@ -225,6 +226,11 @@ fn flow(parts: &FlowParts, wiring: FlowWiring) -> AnyFlow {
             let sender = TransfersSender::new(controller, config, transfers, random.clone());
             let receiver = TransfersReceiver::new(config, transfers);
             AnyFlow::Transfers(Flow::new(sender, receiver, plan, wiring))
+        }
+        EndsParts::Conversations { config, conversations } => {
+            let sender = ConversationsSender::new(controller.clone(), config, conversations.clone());
+            let receiver = ConversationsReceiver::new(controller, config, conversations.clone());
+            AnyFlow::Conversations(Flow::new(sender, receiver, plan, wiring))
         }
         EndsParts::Dccp(dccp) => {
             let (sender, receiver) = dccp_ends(parts.start, dccp, controller);

@@ -8,10 +8,11 @@ use paceline_sim::Pace;
 use paceline_units::TimeDelta;
 use world::{count, flow, link, simulated};
 
-/// A source that every transport takes, and one that only TCP does.
-const SOURCES: [&str; 2] = [
+/// A source that every transport takes, and those that only TCP does.
+const SOURCES: [&str; 3] = [
     r#"{ kind = "cbr", rate = "1Mbps" }"#,
     r#"{ kind = "short-transfers", parallel = 2, size_min = "30kB", size_max = "50kB", idle = "500ms" }"#,
+    r#"{ kind = "tmix", generator = { kind = "web", load = "1Mbps" } }"#,
 ];
 
 fn scenario(kind: &str, transport: &str, source: &str) -> String {
@@ -71,6 +72,6 @@ fn every_controller_over_every_transport_runs_or_is_refused_by_name() {
         assert!(pairs.iter().any(|(_, over)| *over == transport), "nothing runs over {transport}");
     }
     for (kind, _) in pairs.iter().filter(|(_, over)| **over == "tcp") {
-        assert!(runs(kind, "tcp", SOURCES[1]), "short transfers under {kind}");
+        assert!(SOURCES[1..].iter().all(|source| runs(kind, "tcp", source)), "many connections under {kind}");
     }
 }

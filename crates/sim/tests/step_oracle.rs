@@ -178,6 +178,8 @@ fn a_flow() -> impl Strategy<Value = String> {
             "{ kind = \"short-transfers\", parallel = 3, idle = \"#ms\" }",
             "{ kind = \"short-transfers\", parallel = 7, size_min = \"1B\", size_max = \"#kB\", idle = \"1ms\", begin = \"off\" }",
             "{ kind = \"short-transfers\", parallel = 1, size_min = \"#B\", idle = \"0s\", idle_kind = \"fixed\" }",
+            "{ kind = \"tmix\", generator = { kind = \"web\", load = \"#00kbps\", rtt_min = \"#ms\" }, scale = 0.9 }",
+            "{ kind = \"tmix\", generator = { kind = \"web\", load = \"#00kbps\" }, rtt = \"added\", sending = \"initiator\" }",
         ],
         1..90,
     );

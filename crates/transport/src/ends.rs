@@ -119,7 +119,7 @@ pub trait SendingEnd {
     /// again: [`ReceivingEnd::recycle`] takes it.
     fn receive(&mut self, now: Time, packet: Self::Returning, ecn: Ecn) -> Option<Self::Returning>;
 
-    /// The transfer that what came back last has completed.
+    /// A transfer that what came back last has completed. Call until there is none.
     #[inline]
     fn poll_completed(&mut self) -> Option<Transfer> {
         None

@@ -100,8 +100,11 @@ pub struct ConnectionVectors {
 }
 
 impl ConnectionVectors {
-    /// The most connections of a file or of a generator.
+    /// The most connections of a file.
     pub const MOST: usize = 1_000_000;
+
+    /// The most data units of a file, closings in: a guard of memory.
+    pub const MOST_UNITS: usize = 10_000_000;
 
     /// These vectors; those that begin at the same time stay in their order.
     pub fn new(mut vectors: Vec<ConnectionVector>) -> ConnectionVectors {

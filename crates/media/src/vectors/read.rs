@@ -22,8 +22,6 @@ use alloc::vec::Vec;
 use core::fmt;
 use paceline_units::{Bytes, TimeDelta};
 
-/// The most data units of a file: a guard of memory.
-const MOST_UNITS: usize = 10_000_000;
 /// The latest start and the longest wait, in microseconds: 1e6 s like every duration of a scenario.
 const LONGEST: u64 = 1_000_000_000_000;
 /// The longest round trip in microseconds.
@@ -162,7 +160,7 @@ impl Reader {
             ("m" | "w" | "r" | "l", Some(open)) => open.property(word, &fields).map_err(wrong),
             (_, Some(open)) => {
                 self.units += 1;
-                if self.units > MOST_UNITS {
+                if self.units > ConnectionVectors::MOST_UNITS {
                     return Err(wrong("at most 10,000,000 lines of data"));
                 }
                 open.data(word, &fields).map_err(wrong)

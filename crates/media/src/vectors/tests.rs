@@ -216,11 +216,25 @@ fn moments_of_pages_are_those_of_the_model() {
 }
 
 #[test]
-fn more_connections_than_memory_holds_are_refused() {
-    let params = WebParams { load: Bitrate::from_mbps(1_000_000), ..WebParams::default() };
-    let error = web_vectors(1, TimeDelta::from_secs(100), &params).expect_err("too many");
-    assert!(error.name == "load" && error.expected.contains("900,000"), "{error:?}");
-    assert!(WebParams { rtt_min: TimeDelta::from_secs(1), ..WebParams::default() }.check().is_err());
+fn more_than_memory_holds_is_refused() {
+    let usual = WebParams::default();
+    let fast = WebParams { load: Bitrate::from_mbps(1_000_000), ..usual };
+    // Two thousand units of a byte each in every connection.
+    let one = Bytes::new(1);
+    let long = WebParams {
+        objects_shape: 0.1,
+        objects_max: 1000,
+        embedded_mean: one,
+        embedded_max: one,
+        embedded_min: one,
+        embedded_deviation: Bytes::ZERO,
+        ..usual
+    };
+    for params in [fast, long] {
+        let error = web_vectors(1, TimeDelta::from_secs(1000), &params).expect_err("too many");
+        assert!(error.name == "load" && error.expected.contains("5,000,000"), "{error:?}");
+    }
+    assert!(WebParams { rtt_min: TimeDelta::from_secs(1), ..usual }.check().is_err());
 }
 
 /// A file of the original format; only of vectors whose waits it can say.

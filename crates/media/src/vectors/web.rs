@@ -16,6 +16,8 @@ use paceline_units::{Bitrate, Bytes, RandomStream, TimeDelta, params};
 const MODEL: &str = "IEEE C802.16m-07/182r3 10.1";
 /// Where the Pareto distribution of the number of objects begins; as many are taken off again.
 const PARETO_SCALE: f64 = 2.0;
+/// The most data units that are expected of a draw: half of [`ConnectionVectors::MOST_UNITS`].
+const MOST_UNITS: f64 = 5e6;
 /// The largest object.
 const LARGEST: f64 = 1e9;
 
@@ -48,7 +50,7 @@ params! {
 /// of a shorter one.
 ///
 /// # Errors
-/// Says which parameter is out of range, or asks for more connections than [`ConnectionVectors::MOST`].
+/// Says which parameter is out of range, or that more would be drawn than memory should hold.
 pub fn web_vectors(
     seed: u64,
     duration: TimeDelta,
@@ -58,14 +60,14 @@ pub fn web_vectors(
     let mut random = RandomStream::new(seed, "media.web_vectors");
     let model = Model::new(params);
     let gap = model.mean_page() * 8.0 / params.load.as_bps_f64();
-    let expected = duration.as_secs_f64() / gap;
-    if expected > 0.9 * ConnectionVectors::MOST as f64 {
-        let found = format!("about {expected:.0} connections");
-        return Err(ParamError::new("load", found, "at most 900,000 connections in the time of the run"));
+    let expected = 2.0 * (1.0 + model.mean_objects()) * duration.as_secs_f64() / gap;
+    if expected > MOST_UNITS {
+        let found = format!("about {expected:.0} requests and responses");
+        return Err(ParamError::new("load", found, "at most 5,000,000 of them in the time of the run"));
     }
     let mut vectors = Vec::new();
     let mut start = random.exponential(gap);
-    while start < duration.as_secs_f64() && vectors.len() < ConnectionVectors::MOST {
+    while start < duration.as_secs_f64() {
         vectors.push(model.page(seconds(start), vectors.len() as u64 + 1, &mut random));
         start += random.exponential(gap);
     }

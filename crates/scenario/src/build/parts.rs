@@ -7,6 +7,7 @@ use paceline_link::{LinkConfig, RateProcess, Trace};
 use paceline_media::{FrameTrace, PlayoutConfig, Source};
 use paceline_transport::dccp::{CCID_2, Carried, DccpConfig, DccpSender};
 use paceline_transport::rtp::{FeedbackConfig, RtpSender, SenderConfig, StreamConfig};
+use paceline_transport::tcp::conversations::{ConversationsConfig, ConversationsSender};
 use paceline_transport::tcp::transfers::{TransfersConfig, TransfersSender};
 use paceline_transport::tcp::{TcpConfig, TcpSender};
 use paceline_transport::udp::UdpSender;
@@ -40,7 +41,10 @@ impl Parts {
         let source = match &self.flows.get(flow)?.ends {
             EndsParts::Rtp(parts) => &parts.streams.first()?.source,
             EndsParts::Dccp(parts) => &parts.carried.source,
-            EndsParts::Tcp { .. } | EndsParts::Transfers { .. } | EndsParts::Udp { .. } => return None,
+            EndsParts::Tcp { .. }
+            | EndsParts::Transfers { .. }
+            | EndsParts::Conversations { .. }
+            | EndsParts::Udp { .. } => return None,
         };
         match source {
             Source::TraceEncoder(encoder) => Some(encoder.trace()),
@@ -103,6 +107,13 @@ pub enum EndsParts {
         /// Where sizes and idle times are drawn from.
         random: RandomStream,
     },
+    /// TCP connections whose sides ask and answer.
+    Conversations {
+        /// What each connection does.
+        config: TcpConfig,
+        /// What its sides say.
+        conversations: ConversationsConfig,
+    },
     /// The ends of one DCCP connection.
     Dccp(DccpParts),
     /// Datagrams that nobody controls.
@@ -125,6 +136,7 @@ impl EndsParts {
             EndsParts::Rtp(_) => RtpSender::<AnyController>::EXECUTES,
             EndsParts::Tcp { .. } => TcpSender::<AnyController>::EXECUTES,
             EndsParts::Transfers { .. } => TransfersSender::<AnyController>::EXECUTES,
+            EndsParts::Conversations { .. } => ConversationsSender::<AnyController>::EXECUTES,
             EndsParts::Dccp(_) => DccpSender::<FlowCcids>::EXECUTES,
             EndsParts::Udp { .. } => UdpSender::<AnyController>::EXECUTES,
         }

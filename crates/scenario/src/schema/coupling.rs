@@ -4,7 +4,6 @@ use super::{FlowRange, keys, named};
 use crate::error::ScenarioError;
 use crate::params;
 use crate::reader::{Node, Table};
-use crate::source::SourceSpec;
 use crate::spec::{CouplingSpec, FlowSpec, LinkSpec, PriorityStep, TruthStep};
 use paceline_cc::shared_bottleneck::{self, SummaryEnd};
 use paceline_cc::{AnyController, CouplingParams, Priority, Steers};
@@ -209,10 +208,10 @@ fn can_share(node: &Node<'_>, flow: &FlowSpec) -> Result<(), ScenarioError> {
     if flow.controller.params.steers() == Steers::Unreported {
         return Err(node.fail("a flow whose controller steers a rate or a window"));
     }
-    if flow.streams.iter().any(|stream| matches!(stream.source, SourceSpec::ShortTransfers(_))) {
-        return Err(
-            node.fail("a flow of one connection: short-transfers opens many, under a controller each")
-        );
+    if let Some(stream) = flow.streams.iter().find(|stream| stream.source.has_connections()) {
+        let expected =
+            format!("a flow of one connection: {} opens many, under a controller each", stream.source.kind());
+        return Err(node.fail(&expected));
     }
     Ok(())
 }

@@ -3,7 +3,9 @@
 use crate::error::ScenarioError;
 use crate::params;
 use crate::reader::{Node, Table};
-use crate::source::{DrawnFrames, FrameGenerator, Rfc8593Spec, SourceSpec, VideoModelName};
+use crate::source::{
+    DrawnFrames, DrawnPages, FrameGenerator, Rfc8593Spec, SourceSpec, VectorGenerator, VideoModelName,
+};
 use paceline_media::FRAME_PRESETS;
 
 /// What is expected where a source is.
@@ -26,6 +28,7 @@ pub(super) fn parse(node: &Node<'_>) -> Result<SourceSpec, ScenarioError> {
         SourceSpec::Rfc8593(spec) => {
             spec.ladder.generator = generator(&table, DrawnFrames::of_ladder(None))?;
         }
+        SourceSpec::Tmix(spec) => spec.generator = pages(&table)?,
         _ => {}
     }
     params::check(&table, &source)?;
@@ -73,14 +76,30 @@ fn generator(table: &Table<'_>, usual: DrawnFrames) -> Result<Option<FrameGenera
     Ok(Some(FrameGenerator::Frames(drawn)))
 }
 
+/// The generator of connection vectors in `table`, if there is one.
+fn pages(table: &Table<'_>) -> Result<Option<VectorGenerator>, ScenarioError> {
+    const GENERATOR: &str = "\"web\", or { kind = \"web\", ... } with its parameters";
+    let Some(node) = table.find("generator") else { return Ok(None) };
+    let mut drawn = DrawnPages::default();
+    if node.as_text().is_some() {
+        node.name(VectorGenerator::KINDS, &[])?;
+        return Ok(Some(VectorGenerator::Web(drawn)));
+    }
+    let table = node.table(GENERATOR)?;
+    let VectorGenerator::Web(_) = params::kind(&table, None, &[])?;
+    params::read(&table, &mut drawn, &["kind"])?;
+    Ok(Some(VectorGenerator::Web(drawn)))
+}
+
 /// A source that a transport other than TCP can carry.
 pub(super) fn parse_without_connections(node: &Node<'_>) -> Result<SourceSpec, ScenarioError> {
     let source = parse(node)?;
-    if let SourceSpec::ShortTransfers(_) = source {
+    if source.has_connections() {
         let kind = node.table(SOURCE)?.require("kind", SOURCE)?;
-        let others = SourceSpec::KINDS.iter().copied().filter(|kind| *kind != source.kind());
+        let others = SourceSpec::KINDS.iter().copied();
+        let others = others.filter(|kind| SourceSpec::of(kind).is_some_and(|other| !other.has_connections()));
         let others = paceline_units::text::one_of(&others.collect::<Vec<_>>());
-        return Err(kind.fail(&format!("{others}: short transfers go with transport tcp")));
+        return Err(kind.fail(&format!("{others}: {} goes with transport tcp", source.kind())));
     }
     Ok(source)
 }

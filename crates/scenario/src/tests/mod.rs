@@ -8,6 +8,7 @@ mod listing;
 mod loading;
 mod queues;
 mod round_trip;
+mod tmix;
 mod topology;
 mod transfers;
 mod verbs;

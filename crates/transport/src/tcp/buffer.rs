@@ -39,6 +39,8 @@ pub struct SendBuffer {
     pub frames: u64,
     /// Bytes behind `written` that wait for a release.
     held: u64,
+    /// Whether an application outside has said that it writes no more.
+    finished: bool,
     stopped: bool,
 }
 
@@ -53,6 +55,7 @@ impl SendBuffer {
             newest: Bytes::ZERO,
             frames: 0,
             held: 0,
+            finished: false,
             stopped: false,
         }
     }
@@ -74,6 +77,13 @@ impl SendBuffer {
         let frame = self.source.refill(now, Bytes::new(self.written - sent))?;
         self.write(now, frame.payload);
         Some(frame.payload)
+    }
+
+    /// An application outside writes `payload`, which is no frame, and nothing after it if that is the `last`.
+    pub fn append(&mut self, now: Time, payload: Bytes, last: bool) {
+        self.written += payload.as_u64();
+        self.parts.push_back(Part { end: self.written, since: now });
+        self.finished |= last;
     }
 
     fn write(&mut self, now: Time, payload: Bytes) {
@@ -138,6 +148,10 @@ impl SendBuffer {
     /// Whether nothing will ever be written again.
     #[inline]
     pub fn is_finished(&self) -> bool {
-        self.stopped || self.held == 0 && matches!(&self.source, Source::Bulk(bulk) if bulk.is_finished())
+        let finished = match &self.source {
+            Source::Bulk(bulk) => bulk.is_finished(),
+            _ => self.finished,
+        };
+        self.stopped || self.held == 0 && finished
     }
 }

@@ -7,12 +7,15 @@
 mod acks;
 mod buffer;
 mod config;
+mod connections;
+pub mod conversations;
 mod prr;
 mod receiver;
 mod rto;
 mod scoreboard;
 mod segment;
 mod sender;
+mod timer_tree;
 pub mod transfers;
 mod transmit;
 

@@ -201,6 +201,19 @@ impl<C: Controller> TcpSender<C> {
         self.buffer.take_frame(received)
     }
 
+    /// The application, which is outside ([`Source::External`]), writes `payload` bytes, and nothing after them if they are
+    /// the `last`: the connection then closes its direction with them.
+    pub fn write(&mut self, now: Time, payload: Bytes, last: bool) {
+        self.buffer.append(now, payload, last);
+        self.tell_written(now, payload);
+    }
+
+    /// Bytes from the beginning of the stream that the receiver has acknowledged.
+    #[inline]
+    pub fn acknowledged_offset(&self) -> u64 {
+        self.board.first_offset()
+    }
+
     /// Nothing new is sent until [`TcpSender::release`]; what was sent is repaired.
     pub fn hold(&mut self) {
         self.buffer.hold(self.board.end_offset);

@@ -11,7 +11,6 @@
 
 mod receiver;
 mod sender;
-mod timer_tree;
 
 pub use receiver::TransfersReceiver;
 pub use sender::TransfersSender;

@@ -1,7 +1,7 @@
 //! The end that receives files: the connections of one burst, until a newer one begins.
 
 use super::TransfersConfig;
-use super::timer_tree::TimerTree;
+use crate::tcp::timer_tree::TimerTree;
 use crate::tcp::{Segment, TcpConfig, TcpReceiver};
 use crate::{PathFacts, Reason, Received, ReceivingEnd, Transmit};
 use paceline_units::{Ecn, Time};

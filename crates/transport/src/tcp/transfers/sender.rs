@@ -1,7 +1,8 @@
 //! The end that sends files: a connection for each, begun in bursts.
 
-use super::timer_tree::TimerTree;
 use super::{Begin, TransfersConfig, User};
+use crate::tcp::connections::sum_of_windows;
+use crate::tcp::timer_tree::TimerTree;
 use crate::tcp::{Segment, TcpConfig, TcpCounters, TcpSender};
 use crate::{FrameCounters, Reason, SendingEnd, Transfer, TransferCounters, Transmit};
 use paceline_cc::{Assigned, Controller, Limits, Snapshot, StreamId, Verb};
@@ -290,17 +291,7 @@ impl<C: Controller + Clone> SendingEnd for TransfersSender<C> {
 
     /// Windows and flights are summed over the connections, the rest is that of the one that was told of something last.
     fn snapshot(&self) -> Snapshot {
-        let mut sum = Snapshot { in_flight: Some(Bytes::ZERO), ..Snapshot::default() };
-        if self.left == 0 {
-            return sum;
-        }
-        let add = |one: Option<Bytes>, other: Option<Bytes>| Some(one? + other.unwrap_or(Bytes::ZERO));
-        for snapshot in self.live().map(SendingEnd::snapshot) {
-            sum.window = add(snapshot.window, sum.window);
-            sum.in_flight = add(snapshot.in_flight, sum.in_flight);
-        }
-        let latest = self.controller().snapshot();
-        Snapshot { window: sum.window, in_flight: sum.in_flight, ..latest }
+        sum_of_windows(self.live(), self.controller())
     }
 
     /// Every file counts as captured when its connection begins.
