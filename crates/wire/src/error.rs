@@ -28,6 +28,17 @@ pub enum WireError {
         /// Values that the field may have.
         expected: &'static str,
     },
+    /// A floating-point field has a value that it must not have.
+    UnexpectedNumber {
+        /// Name of the field.
+        what: &'static str,
+        /// Offset of the field in bytes.
+        at: usize,
+        /// The IEEE 754 number of 64 bits as it was found.
+        bits: u64,
+        /// Values that the field may have.
+        expected: &'static str,
+    },
     /// The padding's count (the last byte) is zero, not a multiple of 4 in RTCP, or more than there is.
     Padding {
         /// Offset of the count in bytes.
@@ -72,6 +83,9 @@ impl fmt::Display for WireError {
             }
             WireError::Unexpected { what, at, found, expected } => {
                 write!(f, "{what} at byte {at}: found {found}, expected {expected}")
+            }
+            WireError::UnexpectedNumber { what, at, bits, expected } => {
+                write!(f, "{what} at byte {at}: found {}, expected {expected}", f64::from_bits(bits))
             }
             WireError::Padding { at, found, available } => write!(
                 f,

@@ -8,6 +8,7 @@
 //! - [`ccfb`]: RFC 8888's report, in both directions.
 //! - [`delays`]: the summary of a flow's delays for RFC 8382, in both directions.
 //! - [`dccp`]: DCCP's packets under IP and in UDP, in both directions.
+//! - [`exchange`]: messages between a flow state exchange (RFC 8699) and the processes of its machine, in both directions.
 //! - [`capture`]: files of packets that other programs read.
 //! - [`clock`]: the grids of time that go on the wire.
 //! - [`timing`]: capture and send time inside dummy payload, for receivers that share the sender's clock.
@@ -22,6 +23,7 @@ pub mod clock;
 pub mod dccp;
 pub mod delays;
 mod error;
+pub mod exchange;
 mod format;
 pub mod rtcp;
 pub mod rtp;

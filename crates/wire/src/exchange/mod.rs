@@ -1,0 +1,201 @@
+//! Messages between the flow state exchange of a machine (RFC 8699) and the processes whose flows share by it. RFC 8699
+//! leaves open "in which way the entities communicate"; this form is ours.
+//!
+//! A message is one packet of a local socket that keeps borders and order. It begins with a header of four bytes; numbers are
+//! big-endian, and every message has exactly one form.
+//!
+//! ```text
+//!  0                   1                   2                   3
+//!  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+//! |      'F'      |      'S'      |   version = 1 |     type      |
+//! ```
+//!
+//! | type | message | body |
+//! |---|---|---|
+//! | 1 | [`Request::Join`] | an update's body; group: 1, length and a name, or 2 and an IPv6 address; length and kind; length and settings |
+//! | 2 | [`Request::Update`] | flow, number; kinds of own rate and of the one taken (1 rate in bit/s, 2 window in bytes, 0 none), two bytes of zero; five fields of 64 bits: own, taken, desired rate in bit/s (2^64 - 1: any), round trip in nanoseconds (0: none), priority as an IEEE 754 number |
+//! | 3 | [`Request::Leave`] | flow |
+//! | 4 | [`Request::Alive`] | 64 bits that the answer repeats |
+//! | 129 | [`Reply::Welcome`] | milliseconds after which a silent process has left |
+//! | 130 | [`Reply::State`] | flow, number; kind of the assignment (0 none), three bytes of zero; flows of the group; 64 bits each: assignment, sum of the rates, rate of this flow, both in bit/s |
+//! | 131 | [`Reply::Refused`] | flow, code, length and text |
+//! | 132 | [`Reply::Alive`] | the request's 64 bits |
+//!
+//! Header and [`Reply::Refused`] stay as they are in later versions, so that whoever speaks another one can be told.
+
+mod read;
+#[cfg(test)]
+mod tests;
+mod write;
+
+pub use read::{decode_reply, decode_request};
+pub use write::{encode_reply, encode_request};
+
+use alloc::string::String;
+use core::fmt;
+use core::net::IpAddr;
+use paceline_cc::{Assigned, FlowUpdate};
+use paceline_units::{Bitrate, TimeDelta};
+
+/// The version of this form.
+pub const VERSION: u8 = 1;
+/// No message is longer, in bytes.
+pub const MAX_SIZE: usize = 512;
+/// The longest name of a group, in bytes.
+pub const MAX_NAME: usize = 64;
+/// The longest name of a kind of coupling, in bytes.
+pub const MAX_KIND: usize = 32;
+/// The longest list of settings, in bytes.
+pub const MAX_SETTINGS: usize = 255;
+/// The longest text of a refusal, in bytes; a longer one is cut.
+pub const MAX_TEXT: usize = 255;
+/// The largest rate in bit/s, and window in bytes: no flow counts with more in a group.
+pub const MAX_SHARE: u64 = 1_000_000_000_000;
+/// The longest round-trip time.
+pub const MAX_RTT: TimeDelta = TimeDelta::from_secs(100);
+
+const MAGIC: [u8; 2] = *b"FS";
+/// Stands for any desired rate.
+const ANY: u64 = u64::MAX;
+
+mod types {
+    pub const JOIN: u8 = 1;
+    pub const UPDATE: u8 = 2;
+    pub const LEAVE: u8 = 3;
+    pub const ALIVE: u8 = 4;
+    pub const WELCOME: u8 = 129;
+    pub const STATE: u8 = 130;
+    pub const REFUSED: u8 = 131;
+    pub const ALIVE_REPLY: u8 = 132;
+}
+
+/// What flows must have in common to share.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum GroupKey {
+    /// A name: printable, 1 to [`MAX_NAME`] bytes.
+    Name(String),
+    /// The address that their packets go to: whose bottleneck is near a receiver, they pass the same one.
+    Destination(IpAddr),
+}
+
+impl fmt::Display for GroupKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            GroupKey::Name(name) => f.write_str(name),
+            GroupKey::Destination(address) => write!(f, "to {address}"),
+        }
+    }
+}
+
+/// What a controller computed, with its number.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Update {
+    /// Counts the updates of a flow: an answer says which was the last that it knew.
+    pub number: u32,
+    /// The update; its flow is counted by the process that sends it.
+    pub flow: FlowUpdate,
+}
+
+/// A flow that wants to share.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Join {
+    /// The group to share in.
+    pub group: GroupKey,
+    /// Kind of coupling, as scenarios write it. The first of a group decides; others must have the same.
+    pub kind: String,
+    /// The kind's parameters: `name=value`, with a space between two.
+    pub settings: String,
+    /// What the flow's controller steers by at the beginning.
+    pub update: Update,
+}
+
+/// What a process says.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Request {
+    /// A flow begins to share.
+    Join(Join),
+    /// The controller of a flow that shares has computed a new rate or window.
+    Update(Update),
+    /// A flow shares no longer.
+    Leave {
+        /// The flow, as its process counts.
+        flow: u32,
+    },
+    /// The process is there.
+    Alive {
+        /// Anything; the answer repeats it.
+        echo: u64,
+    },
+}
+
+/// Why a request had no effect.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Refusal {
+    /// The bytes are no message.
+    Malformed,
+    /// The message is of another version.
+    Version,
+    /// The group has another kind of coupling or other settings, or there is no such kind.
+    Kind,
+    /// The flow has not joined, or has left.
+    NotJoined,
+    /// There is no room for more processes, flows or groups.
+    Full,
+    /// The process was silent for too long.
+    Expired,
+}
+
+impl Refusal {
+    /// All there are, by their codes from 1 on.
+    const ALL: [Refusal; 6] = [
+        Refusal::Malformed,
+        Refusal::Version,
+        Refusal::Kind,
+        Refusal::NotJoined,
+        Refusal::Full,
+        Refusal::Expired,
+    ];
+}
+
+/// What the exchange holds of a flow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct State {
+    /// The flow, as its process counts.
+    pub flow: u32,
+    /// Number of the flow's last update that the exchange knew.
+    pub number: u32,
+    /// What the flow is to take; absent if nothing was assigned since that update.
+    pub assigned: Option<Assigned>,
+    /// Flows of the group.
+    pub members: u32,
+    /// Sum of the rates of the group (RFC 8699: `S_CR`).
+    pub sum: Bitrate,
+    /// Rate that the group gave the flow last (RFC 8699: `FSE_R`).
+    pub rate: Bitrate,
+}
+
+/// What the exchange says.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Reply {
+    /// The first message to a process.
+    Welcome {
+        /// A process that is silent for so long has left; in whole milliseconds.
+        expiry: TimeDelta,
+    },
+    /// The group of a flow has changed, or the flow's own update is known.
+    State(State),
+    /// A request had no effect.
+    Refused {
+        /// The flow that it was about, or 0.
+        flow: u32,
+        /// Why.
+        refusal: Refusal,
+        /// The same for people: what was found and what was expected.
+        text: String,
+    },
+    /// The answer to [`Request::Alive`].
+    Alive {
+        /// What the request said.
+        echo: u64,
+    },
+}
