@@ -128,6 +128,13 @@ impl<'a> ChosenFlow<'a> {
         Ok(ChosenFlow { scenario, spec, parts, over })
     }
 
+    /// The coupling of the scenario that it is in, if it is in one.
+    pub fn coupling(&self) -> Option<&'a CouplingSpec> {
+        let Scenario { flows, couplings, .. } = self.scenario;
+        let is_in = |group: &Vec<usize>| group.iter().any(|&flow| flows[flow].name == self.spec.name);
+        couplings.iter().find(|coupling| coupling.groups.iter().any(is_in))
+    }
+
     /// An error if a capture is `wanted` of a flow that has none.
     pub fn check_capture(&self, wanted: bool) -> Result<(), NetError> {
         if !wanted || matches!(self.over, Over::Dccp(_)) {

@@ -56,6 +56,15 @@ pub enum NetError {
     /// A capture file cannot be written.
     #[error("capture {}: cannot be written: {source}", path.display())]
     Capture { path: PathBuf, source: io::Error },
+    /// A local socket that cannot be listened on.
+    #[error("exchange {}: cannot be listened on: {source}", path.display())]
+    LocalSocket { path: PathBuf, source: io::Error },
+    /// Something else than a socket where an exchange is to listen.
+    #[error("exchange {}: found a file that is no socket of an exchange, expected a path that is free", path.display())]
+    NoSocket { path: PathBuf },
+    /// Another exchange.
+    #[error("exchange {}: found another exchange that listens there, expected a path that is free", path.display())]
+    ExchangeThere { path: PathBuf },
     /// No packet came within the time given.
     #[error("nothing arrived at {address} within {seconds} s: is a sender running?")]
     NothingArrived { address: SocketAddr, seconds: f64 },

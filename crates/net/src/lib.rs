@@ -14,6 +14,8 @@
 //! A DCCP flow is a connection of its own in UDP (RFC 6773): the client sends, the server behind a host with Init Cookies
 //! receives. Inside are the ports of [`paceline_transport::dccp::FLOW_PORTS`]; a capture shows it as native DCCP.
 //!
+//! Flows of several processes of a machine share by an [`ExchangeServer`], a process of its own.
+//!
 //! Whatever arrives is hostile until proven otherwise: see [`NetCounters`] for what is refused and counted.
 //!
 //! Which end knows which figure is said in the modules of the drivers: [`sender`], [`receiver`], [`relay`].
@@ -25,6 +27,7 @@ mod clock;
 mod control;
 mod dccp;
 mod error;
+pub mod exchange;
 mod losses;
 mod output;
 mod peer;
@@ -41,6 +44,9 @@ mod wait;
 pub use address::{parse_address, resolve_address};
 pub use control::Control;
 pub use error::NetError;
+pub use exchange::{
+    ExchangeClient, ExchangeCounters, ExchangeLimits, ExchangeOptions, ExchangeServer, GroupBy,
+};
 pub use output::{NetCounters, NetOutput};
 pub use receiver::{ReceiveOptions, Receiver, receive};
 pub use relay::{Relay, RelayOptions};

@@ -8,6 +8,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::thread::{current_timer_slack, set_current_timer_slack};
 use std::num::NonZeroU64;
+use std::os::fd::{AsFd, BorrowedFd};
 
 /// How long a driver sleeps at most, so that Ctrl-C is heard.
 pub(crate) const LONGEST_SLEEP: TimeDelta = TimeDelta::from_millis(100);
@@ -18,9 +19,17 @@ pub(crate) const CLOSING: TimeDelta = TimeDelta::from_secs(1);
 /// Sleeps until one of `ports` can be read, or until `due`, or for [`LONGEST_SLEEP`]. Nothing spins: with the timer
 /// slack of [`PreciseTimers`] the kernel wakes a thread within some tens of microseconds, which the pacer makes up for.
 pub(crate) fn wait_for(ports: &[&UdpPort], due: Moment) -> Result<(), NetError> {
+    wait_for_any(ports.iter().map(AsFd::as_fd), due)
+}
+
+/// The same for sockets of any kind.
+pub(crate) fn wait_for_any<'s>(
+    sockets: impl Iterator<Item = BorrowedFd<'s>>,
+    due: Moment,
+) -> Result<(), NetError> {
     let span = due.since(Moment::now()).clamp(TimeDelta::ZERO, LONGEST_SLEEP);
     let timeout = Timespec { tv_sec: 0, tv_nsec: span.as_nanos() };
-    let mut fds: Vec<PollFd<'_>> = ports.iter().map(|port| PollFd::new(*port, PollFlags::IN)).collect();
+    let mut fds: Vec<PollFd<'_>> = sockets.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
     match poll(&mut fds, Some(&timeout)) {
         Ok(_) | Err(Errno::INTR) => Ok(()),
         Err(error) => Err(NetError::Socket { doing: "wait for a socket", source: error.into() }),

@@ -3,21 +3,25 @@
 //! Each flow has a socket and a driver of its own, the one that sends a flow alone. Here they are stepped event by event, so
 //! that an assignment acts at the time of the update that caused it. A flow of which nothing has come back for two
 //! seconds leaves its group until something does: others may have its rate.
+//!
+//! Flows that share with those of other processes are sent in the same way; then the exchange is elsewhere.
 
 use super::dccp::DccpSendingCodec;
 use super::driver::{AT_ONCE, Ended, NEXT, SendingDriver};
 use super::rtp::RtpSendingCodec;
+use super::sharing::Sharing;
 use crate::clock::{DriverClock, Moment};
 use crate::output::NetCounters;
 use crate::record;
 use crate::socket::{Datagram, Inbox, UdpPort};
-use crate::wait::{LONGEST_SLEEP, PreciseTimers, wait_for};
+use crate::wait::{LONGEST_SLEEP, PreciseTimers, wait_for_any};
 use crate::{Control, NetError, NetOutput};
 use paceline_cc::shared_bottleneck::DelaySummary;
 use paceline_cc::{AnyController, Assigned};
 use paceline_metrics::Tick;
-use paceline_transport::{Coupled, CoupledEnds, Exchange};
+use paceline_transport::{Coupled, CoupledEnds};
 use paceline_units::{Bitrate, Time, TimeDelta};
+use std::os::fd::AsFd;
 
 /// The driver of a flow over any transport.
 #[allow(clippy::large_enum_variant, reason = "one per flow, never moved in the packet path")]
@@ -88,8 +92,8 @@ forwarded! {
 /// What happens next.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Event {
-    /// A priority changes.
-    Priority,
+    /// Something is due where the flows share, such as a priority that changes.
+    Sharing,
     /// Nothing has come back to a flow for too long.
     Gone(usize),
     /// Something is due at a flow's end.
@@ -125,24 +129,24 @@ impl CoupledEnds for Flows<'_> {
 pub(super) struct SendingHost<'a> {
     flows: Flows<'a>,
     names: Vec<&'a str>,
-    exchange: Exchange,
+    sharing: Sharing,
     inbox: Inbox,
     clock: DriverClock,
     duration: Time,
 }
 
 impl<'a> SendingHost<'a> {
-    /// A host of flows, which `exchange` knows by their places.
+    /// A host of flows, which `sharing` knows by their places.
     pub fn new(
         flows: Vec<(&'a str, AnySendingDriver<'a>)>,
-        exchange: Exchange,
+        sharing: Sharing,
         duration: TimeDelta,
     ) -> SendingHost<'a> {
         let (names, drivers) = flows.into_iter().unzip();
         SendingHost {
             flows: Flows(drivers),
             names,
-            exchange,
+            sharing,
             inbox: Inbox::new(),
             clock: DriverClock::from_zero(Moment::now()),
             duration: Time::ZERO + duration,
@@ -156,15 +160,16 @@ impl<'a> SendingHost<'a> {
         self.flows.0.iter_mut().for_each(|flow| flow.set_clock(clock));
         loop {
             let now = self.clock.now();
-            let more = self.read()? | self.advance(now, control.progress);
+            let more =
+                self.read()? | self.advance(now, control.progress) | self.sharing.read(now, &mut self.flows);
             let cut_off = self.flows.0.iter().all(AnySendingDriver::is_cut_off);
             if now >= self.duration || control.stopped() || cut_off {
                 break;
             }
             self.any(|flow| flow.check(now))?;
             if !more {
-                let sockets: Vec<_> = self.flows.0.iter().map(AnySendingDriver::socket).collect();
-                wait_for(&sockets, self.next())?;
+                let sockets = self.flows.0.iter().map(|flow| flow.socket().as_fd());
+                wait_for_any(sockets.chain(self.sharing.socket()), self.next())?;
             }
         }
         let now = self.clock.now();
@@ -186,6 +191,7 @@ impl<'a> SendingHost<'a> {
 
     fn finish(mut self, now: Time, mut warnings: Vec<String>) -> Result<NetOutput, NetError> {
         (0..self.names.len()).for_each(|place| self.tell_record(place));
+        warnings.extend(self.sharing.finish(now));
         let (mut records, mut counters) = (Vec::new(), NetCounters::default());
         for (flow, name) in self.flows.0.into_iter().zip(self.names) {
             let ended = flow.finish(now)?;
@@ -201,8 +207,8 @@ impl<'a> SendingHost<'a> {
         let flows = || self.flows.0.iter().enumerate();
         let ends = flows().map(|(place, flow)| (flow.due(), Event::End(place)));
         let gone = flows().filter_map(|(place, flow)| Some((flow.gone_at()?, Event::Gone(place))));
-        let priority = self.exchange.next_timeout().map(|at| (at, Event::Priority));
-        ends.chain(gone).chain(priority).min().unwrap_or((Time::MAX, Event::Priority))
+        let sharing = (self.sharing.next_timeout(), Event::Sharing);
+        ends.chain(gone).min().unwrap_or(sharing).min(sharing)
     }
 
     fn next(&self) -> Moment {
@@ -251,7 +257,7 @@ impl<'a> SendingHost<'a> {
     }
 
     fn tell_record(&mut self, place: usize) {
-        let coupled = self.exchange.coupled(place);
+        let coupled = self.sharing.coupled(place);
         self.flows.0[place].coupled(coupled);
     }
 
@@ -264,10 +270,10 @@ impl<'a> SendingHost<'a> {
                 return false;
             }
             match event {
-                Event::Priority => self.exchange.handle_timeout(due, &mut self.flows),
+                Event::Sharing => self.sharing.handle_timeout(due, &mut self.flows),
                 Event::Gone(place) => {
                     self.flows.0[place].set_gone();
-                    self.exchange.after_event(due, place, &mut self.flows);
+                    self.sharing.after_event(due, place, &mut self.flows);
                 }
                 Event::End(place) => {
                     let now = self.flows.0[place].handle_timeout();
@@ -281,8 +287,8 @@ impl<'a> SendingHost<'a> {
     /// Something happened at a flow's end at `now`. Nothing leaves by a rate that the others are to share; what leaves may
     /// tell the controller more.
     fn after(&mut self, now: Time, place: usize) {
-        self.exchange.after_event(now, place, &mut self.flows);
+        self.sharing.after_event(now, place, &mut self.flows);
         self.flows.0[place].transmit(now);
-        self.exchange.after_event(now, place, &mut self.flows);
+        self.sharing.after_event(now, place, &mut self.flows);
     }
 }

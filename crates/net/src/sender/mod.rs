@@ -24,9 +24,11 @@ mod host;
 mod probe_tests;
 mod rtp;
 mod sent;
+mod sharing;
 
 use crate::address::{local_for, require_port};
 use crate::choice::{ChosenFlow, ChosenFlows, Over};
+use crate::exchange::{ExchangeClient, ExchangeOptions};
 use crate::port::Port;
 use crate::socket::UdpPort;
 use crate::ssrc::FIRST_SSRC;
@@ -39,6 +41,7 @@ use paceline_scenario::Loaded;
 use paceline_transport::rtp::RtpSender;
 use paceline_units::TimeDelta;
 use rtp::RtpSendingCodec;
+use sharing::Sharing;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -61,12 +64,15 @@ pub struct SendOptions {
     pub patience: TimeDelta,
     /// A file for what a DCCP flow sends and receives; none: nothing is written.
     pub capture: Option<PathBuf>,
+    /// An exchange of the machine by which the flows share with those of other processes; none: among themselves.
+    pub exchange: Option<ExchangeOptions>,
 }
 
 impl SendOptions {
     /// Sends the only flow to `to`, SSRC 100, and waits 10 s for an answer.
     pub fn to(to: SocketAddr) -> SendOptions {
-        SendOptions { flow: None, to, ssrc: FIRST_SSRC, patience: TimeDelta::from_secs(10), capture: None }
+        let patience = TimeDelta::from_secs(10);
+        SendOptions { flow: None, to, ssrc: FIRST_SSRC, patience, capture: None, exchange: None }
     }
 }
 
@@ -75,6 +81,8 @@ pub struct Sender<'a> {
     /// Of each flow, the socket and where its packets go.
     ends: Vec<(UdpPort, SocketAddr)>,
     chosen: ChosenFlows<'a>,
+    /// To the exchange, if there is to be one.
+    link: Option<ExchangeClient>,
     options: SendOptions,
 }
 
@@ -82,14 +90,17 @@ impl<'a> Sender<'a> {
     /// Opens a socket for a flow of the scenario, or for each of several.
     ///
     /// # Errors
-    /// No such flow, port 0 as the target, a capture of a flow that is not DCCP, or no socket.
+    /// No such flow, port 0 as the target, a capture of a flow that is not DCCP, flows that cannot share over an exchange, or
+    /// no socket.
     pub fn bind(loaded: &'a Loaded, options: &SendOptions) -> Result<Sender<'a>, NetError> {
         let chosen = ChosenFlows::of(loaded, options.flow.as_deref())?;
         chosen.check_capture(options.capture.is_some())?;
         require_port(options.to)?;
-        let targets = chosen.addresses(options.to)?.into_iter();
-        let ends = targets.map(|to| Ok((UdpPort::bind(local_for(to))?, to)));
-        Ok(Sender { ends: ends.collect::<Result<_, NetError>>()?, chosen, options: options.clone() })
+        let targets = chosen.addresses(options.to)?;
+        let exchange = options.exchange.as_ref();
+        let link = exchange.map(|exchange| ExchangeClient::of(&chosen, &targets, exchange)).transpose()?;
+        let ends = targets.into_iter().map(|to| Ok((UdpPort::bind(local_for(to))?, to)));
+        Ok(Sender { ends: ends.collect::<Result<_, NetError>>()?, chosen, link, options: options.clone() })
     }
 
     /// The address that packets leave from, of several flows those of the first.
@@ -105,20 +116,19 @@ impl<'a> Sender<'a> {
     /// # Errors
     /// If nothing answers, the receiver refuses, or the socket fails.
     pub fn run(self, control: &Control<'_>) -> Result<NetOutput, NetError> {
-        let Sender { ends, chosen, options } = self;
+        let Sender { ends, chosen, link, options } = self;
         let ChosenFlows { flows, coupling } = chosen;
         let scenario = flows[0].scenario;
         let drivers = flows.into_iter().zip(ends);
         let drivers = drivers
             .map(|(flow, (port, to))| Ok((flow.spec.name.as_str(), driver(flow, port, to, &options)?)));
         let mut drivers = drivers.collect::<Result<Vec<_>, NetError>>()?;
-        match coupling {
-            Some(coupling) => {
-                let (_, exchange) = coupling.exchange(&scenario.flows);
-                SendingHost::new(drivers, exchange, scenario.duration).run(control)
-            }
-            None => drivers.swap_remove(0).1.run(control),
-        }
+        let sharing = match (link, coupling) {
+            (Some(link), _) => Sharing::Elsewhere(link),
+            (None, Some(coupling)) => Sharing::Here(coupling.exchange(&scenario.flows).1),
+            (None, None) => return drivers.swap_remove(0).1.run(control),
+        };
+        SendingHost::new(drivers, sharing, scenario.duration).run(control)
     }
 }
 
