@@ -1,7 +1,6 @@
 //! Which flow of a scenario, or which flows, a run on real sockets is about.
 
 use crate::NetError;
-use paceline_cc::shared_bottleneck::SummaryEnd;
 use paceline_scenario::build::{DccpParts, EndsParts, FlowParts, RtpParts};
 use paceline_scenario::{CouplingSpec, FlowSpec, Loaded, Scenario};
 use std::net::SocketAddr;
@@ -47,14 +46,6 @@ impl<'a> ChosenFlows<'a> {
             let what = format!(
                 "the flows {one} and {other} of coupling {name} have different paths; flows of one process go the same \
                  way"
-            );
-            return Err(NetError::Unsupported { what });
-        }
-        if coupling.detection.as_ref().is_some_and(|detection| detection.at == SummaryEnd::Receiver) {
-            let what = format!(
-                "coupling {}: a receiver's summary of delays has no format on the wire yet; with detection = {{ at = \
-                 \"sender\" }} the sender makes it of the reports",
-                coupling.name
             );
             return Err(NetError::Unsupported { what });
         }

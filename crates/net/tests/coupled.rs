@@ -9,14 +9,19 @@
 mod call;
 
 use call::{anywhere, loaded};
+use paceline_cc::StreamId;
 use paceline_metrics::TimeSeries;
 use paceline_net::{
     Control, NetError, NetOutput, ReceiveOptions, Receiver, Relay, RelayOptions, SendOptions, Sender,
 };
 use paceline_scenario::Loaded;
-use paceline_units::Time;
+use paceline_units::{Ecn, Time, TimeDelta};
+use paceline_wire::ccfb::{self, ArrivalReport, Feedback, FeedbackBlock};
+use paceline_wire::delays::{self, DelaySummaryPacket};
+use paceline_wire::rtp;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 /// A camera that weighs twice as much as slides.
 fn scenario(seconds: u32, detection: &str) -> Loaded {
@@ -105,6 +110,52 @@ fn coupled_flows_of_one_process_share_by_priority() {
     );
 }
 
+/// Two flows over RTP or DCCP by these controllers, of which the first has twice the priority.
+fn pair(controllers: [&str; 2]) -> Loaded {
+    let mut text =
+        "duration = \"8s\"\nwarmup = \"3s\"\n[links.bottleneck]\nrate = \"6Mbps\"\ndelay = \"10ms\"\n\
+                    queue = { packets = 40 }\n"
+            .to_string();
+    for (name, controller, priority) in [("first", controllers[0], 2), ("second", controllers[1], 1)] {
+        let transport = if controller == "ccid3" { "dccp" } else { "rtp" };
+        text.push_str(&format!(
+            "[flows.{name}]\ntransport = \"{transport}\"\ncontroller = \"{controller}\"\nsource = {{ kind = \"bulk\" }}\n\
+             path = [\"bottleneck\"]\npriority = {priority}\n"
+        ));
+    }
+    text.push_str("[coupling.all]\nkind = \"conservative\"\nflows = [\"first\", \"second\"]\n");
+    loaded(&text)
+}
+
+/// RAP over RTP, TFRC as DCCP's CCID 3: over RTP its receiver's reports have no form on the wire.
+#[test]
+fn rap_and_tfrc_share_by_priority_over_sockets() {
+    for controllers in [["rap", "rap"], ["ccid3", "ccid3"], ["ccid3", "rap"]] {
+        let loaded = &pair(controllers);
+        let receiver = on_two_ports(|listen| Receiver::bind(loaded, &ReceiveOptions::on(listen)));
+        let (to, stop) = (receiver.address().expect("an address"), &AtomicBool::new(false));
+        let [sent, relayed, received] = std::thread::scope(|scope| {
+            let receiver = scope.spawn(move || receiver.run(&Control { stop, progress: &|_| () }));
+            let [sent, relayed] = send_through(loaded, to, stop, &|_| ());
+            [sent, relayed, receiver.join().expect("no panic").expect("received")]
+        });
+        let column = |column| ["first", "second"].map(|name| mean(&sent.flows, name, column, 3.0, 7.9));
+        let [first, second] = column("coupled_rate_mbps");
+        assert!((1.99..2.01).contains(&(first / second)), "{controllers:?} are given {first} and {second}");
+        let [first, second] = column("send_rate_mbps");
+        assert!((1.7..2.3).contains(&(first / second)), "{controllers:?} send {first} and {second} Mbit/s");
+        for output in [relayed, received] {
+            let rate = |name: &str| output.summary.flows[name].throughput_mbps.expect("a throughput");
+            let (first, second) = (rate("first"), rate("second"));
+            let found = format!("{controllers:?}: {first} and {second} Mbit/s");
+            assert!(
+                (1.6..2.4).contains(&(first / second)) && (3.0..6.1).contains(&(first + second)),
+                "{found}"
+            );
+        }
+    }
+}
+
 #[test]
 fn when_one_receiver_vanishes_the_other_flow_takes_its_rate() {
     const GONE: f64 = 5.0;
@@ -139,11 +190,22 @@ fn when_one_receiver_vanishes_the_other_flow_takes_its_rate() {
     assert!(said.iter().any(|said| said.starts_with("flow slides: no feedback from ")), "{said:?}");
 }
 
-/// Which thresholds serve is the simulator's to say: here they take any two flows for one group, once they have summaries.
+/// Which thresholds serve is the simulator's to say: these take any two flows for one group, once they have summaries.
+const ANY: &str =
+    "T = \"50ms\", N = 10, M = 8, F = 6, c_s = 1.0, c_h = 1.0, p_f = 1.0, p_mad = 1.0, p_s = 2.0, p_d = 1.0";
+
 #[test]
 fn groups_follow_from_the_delays_that_reports_tell() {
-    const ANY: &str = "T = \"50ms\", N = 10, M = 8, F = 6, c_s = 1.0, c_h = 1.0, p_f = 1.0, p_mad = 1.0, p_s = 2.0, p_d = 1.0";
-    let loaded = &scenario(6, &format!("detection = {{ at = \"sender\", {ANY} }}"));
+    groups_follow_from_delays("sender");
+}
+
+#[test]
+fn groups_follow_from_the_summaries_that_receivers_send() {
+    groups_follow_from_delays("receiver");
+}
+
+fn groups_follow_from_delays(at: &str) {
+    let loaded = &scenario(6, &format!("detection = {{ at = \"{at}\", {ANY} }}"));
     let receiver = on_two_ports(|listen| Receiver::bind(loaded, &ReceiveOptions::on(listen)));
     let (to, stop) = (receiver.address().expect("an address"), &AtomicBool::new(false));
     let [sent, _] = std::thread::scope(|scope| {
@@ -152,14 +214,101 @@ fn groups_follow_from_the_delays_that_reports_tell() {
     });
     let group = |name: &str, from, until| mean(&sent.flows, name, "coupled_group", from, until);
     assert_eq!((group("slides", 0.0, 0.3), group("camera", 0.0, 0.3)), (0.0, 1.0), "nothing is known yet");
-    assert_eq!((group("slides", 5.0, 5.9), group("camera", 5.0, 5.9)), (0.0, 0.0));
-    let (receivers, options) =
-        (scenario(6, "detection = { at = \"receiver\" }"), ReceiveOptions::on(anywhere()));
-    let error = Receiver::bind(&receivers, &options).err().expect("no format").to_string();
-    assert!(
-        error.contains("coupling call: a receiver's summary of delays has no format on the wire"),
-        "{error}"
+    assert_eq!((group("slides", 5.0, 5.9), group("camera", 5.0, 5.9)), (0.0, 0.0), "{:?}", sent.counters);
+    let counters = sent.counters;
+    assert_eq!(
+        (counters.malformed, counters.unknown_reports, counters.other_rtcp),
+        (0, 0, 0),
+        "{counters:?}"
     );
+}
+
+/// What a peer says of the delays after so many intervals.
+fn summary(interval_ms: i64, intervals: u64, ssrc: u32) -> Vec<u8> {
+    let (interval, intervals) = (TimeDelta::from_millis(interval_ms), u32::try_from(intervals).expect("few"));
+    let (skewness, variability, frequency, loss) = (-0.5, TimeDelta::from_millis(5), 0.5, 0.0);
+    let (sender_ssrc, bottleneck) = (1, true);
+    let summary = DelaySummaryPacket {
+        sender_ssrc,
+        ssrc,
+        interval,
+        intervals,
+        bottleneck,
+        skewness,
+        variability,
+        frequency,
+        loss,
+    };
+    let mut bytes = Vec::new();
+    delays::encode(&summary, &mut bytes);
+    bytes
+}
+
+/// Plays the receiver of one flow until it is told to stop: reports on each packet, and says `more` of the interval of 50 ms
+/// that has ended.
+fn answer(peer: &UdpSocket, over: &AtomicBool, more: impl Fn(u64) -> Vec<Vec<u8>>) {
+    peer.set_read_timeout(Some(Duration::from_millis(50))).expect("a timeout");
+    let (mut buffer, began) = ([0; 2000], std::cell::OnceCell::new());
+    while !over.load(Ordering::Relaxed) {
+        let Ok((length, from)) = peer.recv_from(&mut buffer) else { continue };
+        let elapsed = began.get_or_init(Instant::now).elapsed();
+        let begin = rtp::decode(&buffer[..length]).expect("RTP").header.sequence.into();
+        let written = Time::from_nanos(1_000_000_000 + elapsed.as_nanos() as u64);
+        let blocks = vec![FeedbackBlock { stream: StreamId(0), begin, count: 1 }];
+        let arrivals = vec![ArrivalReport::Received { at: Some(written), ecn: Ecn::NotEct }];
+        let mut report = Vec::new();
+        ccfb::encode(&Feedback { written, blocks, arrivals }, 1, |_| 100, &mut report).expect("encoded");
+        for bytes in std::iter::once(report).chain(more(elapsed.as_millis() as u64 / 50)) {
+            let _ = peer.send_to(&bytes, from);
+        }
+    }
+}
+
+/// The sender of two flows whose receivers say `more` of delays.
+fn answered(more: impl Fn(u64) -> Vec<Vec<u8>> + Sync) -> NetOutput {
+    let loaded = &scenario(3, &format!("detection = {{ at = \"receiver\", {ANY} }}"));
+    let socket = |address| UdpSocket::bind(address).map_err(|_| NetError::WhichFlow { known: Vec::new() });
+    let (slides, camera) = on_two_ports(|listen| Ok((socket(listen)?, socket(after(listen))?)));
+    let to = slides.local_addr().expect("an address");
+    let sender = Sender::bind(loaded, &SendOptions::to(to)).expect("a sender");
+    let address = sender.address().expect("an address");
+    let (over, more) = (&AtomicBool::new(false), &more);
+    std::thread::scope(|scope| {
+        for peer in [&slides, &camera] {
+            scope.spawn(move || answer(peer, over, more));
+        }
+        scope.spawn(move || {
+            // Somebody else, who knows what would be believed of a receiver.
+            let stranger = UdpSocket::bind(anywhere()).expect("a socket");
+            while !over.load(Ordering::Relaxed) {
+                let _ = stranger.send_to(&summary(50, 1, 100), address);
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        });
+        let sent = sender.run(&Control { stop: &AtomicBool::new(false), progress: &|_| () });
+        over.store(true, Ordering::Relaxed);
+        sent.expect("sent")
+    })
+}
+
+#[test]
+fn hostile_summaries_of_delays_are_counted_and_change_nothing() {
+    let group = |sent: &NetOutput, name: &str| mean(&sent.flows, name, "coupled_group", 2.0, 2.9);
+    let honest = answered(|intervals| vec![summary(50, intervals, 100)]);
+    assert_eq!((group(&honest, "slides"), group(&honest, "camera")), (0.0, 0.0), "{:?}", honest.counters);
+    let hostile = answered(|intervals| {
+        vec![
+            summary(49, intervals, 100),
+            summary(50, 2 * intervals + 1_000_000, 100),
+            summary(50, intervals, 7),
+            summary(50, intervals, 100)[..32].to_vec(),
+        ]
+    });
+    let counters = hostile.counters;
+    assert_eq!((group(&hostile, "slides"), group(&hostile, "camera")), (0.0, 1.0), "{counters:?}");
+    assert!(counters.unknown_peers > 20 && counters.unknown_ssrc > 100, "{counters:?}");
+    assert!(counters.unknown_reports.abs_diff(2 * counters.unknown_ssrc) <= 4, "{counters:?}");
+    assert!(counters.malformed.abs_diff(counters.unknown_ssrc) <= 4, "{counters:?}");
 }
 
 #[test]

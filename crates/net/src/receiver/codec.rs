@@ -3,9 +3,9 @@
 use crate::output::NetCounters;
 use crate::socket::Datagram;
 use paceline_cc::StreamId;
+use paceline_transport::rtp::RtpFeedback;
 use paceline_units::Time;
 use paceline_wire::SequenceUnwrapper;
-use paceline_wire::ccfb::Feedback;
 use paceline_wire::rtp::RtpHeaderFields;
 use std::net::SocketAddr;
 
@@ -55,7 +55,7 @@ pub(super) trait ReceivingCodec {
     );
 
     /// A report of the session is to go to its sender.
-    fn report(&mut self, feedback: &Feedback);
+    fn report(&mut self, report: &RtpFeedback);
 
     /// Writes the next datagram that is to go back into `bytes`, and answers where to. Called until there is none.
     fn poll_transmit(&mut self, now: Time, bytes: &mut Vec<u8>) -> Option<SocketAddr>;

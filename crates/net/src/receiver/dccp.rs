@@ -17,8 +17,8 @@ use paceline_scenario::build::DccpParts;
 use paceline_transport::dccp::{
     DccpConfig, DccpCounters, Ended, Event, FLOW_PORTS, FlowId, Host, HostConfig,
 };
+use paceline_transport::rtp::RtpFeedback;
 use paceline_units::{Ecn, Time, TimeDelta};
-use paceline_wire::ccfb::Feedback;
 use paceline_wire::dccp::{Packet, PacketType, Payload, ResetCode, SequenceNumber};
 use paceline_wire::dccp::{decode_in_udp, encode_in_udp};
 use paceline_wire::rtp;
@@ -170,7 +170,7 @@ impl ReceivingCodec for DccpReceivingCodec {
     }
 
     /// Acknowledgements are the connection's.
-    fn report(&mut self, _feedback: &Feedback) {}
+    fn report(&mut self, _report: &RtpFeedback) {}
 
     fn poll_transmit(&mut self, now: Time, bytes: &mut Vec<u8>) -> Option<SocketAddr> {
         let Some((flow, transmit)) = self.host.poll_transmit(now) else {

@@ -22,7 +22,7 @@ pub(super) struct ReceivingDriver<'a, C> {
     port: Port,
     inbox: Inbox,
     flow: ChosenFlow<'a>,
-    config: SessionConfig,
+    config: SessionConfig<'a>,
     options: ReceiveOptions,
     codec: C,
     session: Option<Session<'a>>,
@@ -49,7 +49,7 @@ impl<'a, C: ReceivingCodec> ReceivingDriver<'a, C> {
     pub fn new(
         port: Port,
         flow: ChosenFlow<'a>,
-        config: SessionConfig,
+        config: SessionConfig<'a>,
         codec: C,
         options: ReceiveOptions,
     ) -> ReceivingDriver<'a, C> {

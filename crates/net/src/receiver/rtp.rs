@@ -1,4 +1,4 @@
-//! RTP from one sender, and RFC 8888 reports back to it.
+//! RTP from one sender, and RFC 8888 reports back to it, and summaries of delays if it looks for shared bottlenecks.
 
 use super::codec::{Data, ReceivingCodec, RtpNumbers, SessionPacket};
 use crate::output::NetCounters;
@@ -6,9 +6,9 @@ use crate::peer::SenderFilter;
 use crate::socket::Datagram;
 use crate::ssrc::Ssrcs;
 use paceline_scenario::build::RtpParts;
+use paceline_transport::rtp::RtpFeedback;
 use paceline_units::{Bytes, Time};
-use paceline_wire::ccfb::Feedback;
-use paceline_wire::{FeedbackFormat, rtcp, rtp};
+use paceline_wire::{FeedbackFormat, delays, rtcp, rtp};
 use std::net::SocketAddr;
 
 /// SSRC of the receiver in its reports; nothing is ever sent under it.
@@ -77,8 +77,17 @@ impl ReceivingCodec for RtpReceivingCodec {
         take(SessionPacket { begins: packet.new, stream, number, data });
     }
 
-    fn report(&mut self, feedback: &Feedback) {
+    fn report(&mut self, report: &RtpFeedback) {
         let ssrcs = self.ssrcs;
+        let feedback = match report {
+            RtpFeedback::Packets(feedback) => feedback,
+            RtpFeedback::Delays(report) => {
+                delays::encode(&report.to_packet(OWN_SSRC, ssrcs.of(report.stream)), &mut self.reports);
+                return;
+            }
+            // Flows whose controllers have a receiver half are refused.
+            RtpFeedback::Half(_) => return,
+        };
         let encoded = self.format.encode(
             feedback,
             OWN_SSRC,

@@ -10,19 +10,21 @@ use crate::output::NetCounters;
 use crate::record::FlowRecord;
 use crate::socket::Datagram;
 use paceline_cc::StreamId;
+use paceline_cc::shared_bottleneck::Params;
 use paceline_media::PlayoutConfig;
 use paceline_metrics::{Facts, ReceivedPacket, Tick};
 use paceline_transport::rtp::{FeedbackConfig, Header, RtpFeedback, RtpPacket, RtpReceiver};
 use paceline_transport::{PathFacts, ReceivingEnd, Transmit};
 use paceline_units::{Bytes, Time, TimeDelta};
-use paceline_wire::ccfb::Feedback;
 
 /// What a session needs of its flow.
 #[derive(Clone, Copy)]
-pub(super) struct SessionConfig {
+pub(super) struct SessionConfig<'a> {
     pub streams: usize,
     pub feedback: FeedbackConfig,
     pub playout: PlayoutConfig,
+    /// How the delays of its packets are summarised, if its sender looks for shared bottlenecks.
+    pub detection: Option<&'a Params>,
 }
 
 /// What one stream has shown so far.
@@ -53,7 +55,7 @@ impl<'a> Session<'a> {
     /// A session that a data packet with `payload` opens; it has still to be taken.
     pub fn open(
         flow: ChosenFlow<'a>,
-        config: SessionConfig,
+        config: SessionConfig<'a>,
         payload: &[u8],
         datagram: &Datagram<'_>,
     ) -> Session<'a> {
@@ -62,12 +64,16 @@ impl<'a> Session<'a> {
         let streams = config.streams.clamp(1, 255);
         let first = timing.map_or(datagram.arrived, |(captured, _)| captured);
         let facts = if timing.is_some() { Facts::RECEIVER.and(Facts::CLOCKS) } else { Facts::RECEIVER };
+        let mut endpoint = RtpReceiver::new(config.feedback, streams as u8, config.playout);
+        if let Some(detection) = config.detection {
+            endpoint.summarise_delays(detection);
+        }
         Session {
             clock: DriverClock::with_start(first, flow.parts.start),
             heard: flow.parts.start,
             record: FlowRecord::new(flow, facts),
             overhead: flow.parts.overhead,
-            endpoint: RtpReceiver::new(config.feedback, streams as u8, config.playout),
+            endpoint,
             streams: std::iter::repeat_with(Stream::default).take(streams).collect(),
             missing: MissingPackets::default(),
             shared_clock: timing.is_some(),
@@ -136,7 +142,7 @@ impl<'a> Session<'a> {
     }
 
     /// Displays and settles what is due at `now`, and hands over the reports that are.
-    pub fn handle_timeout(&mut self, now: Time, take: impl FnMut(&Feedback)) {
+    pub fn handle_timeout(&mut self, now: Time, take: impl FnMut(&RtpFeedback)) {
         self.endpoint.handle_timeout(now);
         while let Some((stream, frame)) = self.endpoint.poll_displayed() {
             self.record.recorder.displayed(stream, &frame);
@@ -150,11 +156,9 @@ impl<'a> Session<'a> {
     }
 
     /// Hands over the reports that are due at `now`.
-    pub fn report(&mut self, now: Time, mut take: impl FnMut(&Feedback)) {
+    pub fn report(&mut self, now: Time, mut take: impl FnMut(&RtpFeedback)) {
         while let Some(Transmit { packet, .. }) = self.endpoint.poll_transmit(now) {
-            if let RtpFeedback::Packets(feedback) = &packet {
-                take(feedback);
-            }
+            take(&packet);
             self.endpoint.recycle(packet);
         }
     }

@@ -1,4 +1,5 @@
-//! RTP to one receiver, and RFC 8888 reports back from it: hostile until they prove to be about our packets.
+//! RTP to one receiver, and RFC 8888 reports back from it: hostile until they prove to be about our packets. Summaries of
+//! delays come back too, where groups are found by them.
 
 use super::codec::{Encoded, SendingCodec};
 use super::sent::{REMEMBERED, Reported};
@@ -7,12 +8,13 @@ use crate::socket::Datagram;
 use crate::ssrc::{PAYLOAD_TYPE, Ssrcs};
 use paceline_cc::{Controller, Status, StreamId};
 use paceline_transport::SendingEnd;
-use paceline_transport::rtp::{RtpFeedback, RtpPacket, RtpSender};
+use paceline_transport::rtp::{DelayReport, RtpFeedback, RtpPacket, RtpSender};
 use paceline_units::Time;
 use paceline_wire::ccfb::{ArrivalReport, Feedback, FeedbackBlock, RawFeedback, RtsUnwrapper};
 use paceline_wire::clock::media_ticks_of;
+use paceline_wire::rtcp::{self, RtcpPacket};
 use paceline_wire::rtp::{self, HEADER, RtpHeaderFields};
-use paceline_wire::{FeedbackFormat, rtcp, unwrap_sequence};
+use paceline_wire::{FeedbackFormat, delays, unwrap_sequence};
 use std::marker::PhantomData;
 
 /// The streams on the wire, and what is needed to read reports on them.
@@ -25,6 +27,14 @@ pub(super) struct RtpSendingCodec<C> {
     rts: RtsUnwrapper,
     feedback: Box<Feedback>,
     controller: PhantomData<C>,
+}
+
+/// A report that was read.
+enum Read<'r> {
+    /// On packets, and whether on any that was sent.
+    Report { feedback: &'r mut Box<Feedback>, concerns: bool },
+    /// A summary of delays.
+    Summary(DelayReport),
 }
 
 impl<C> RtpSendingCodec<C> {
@@ -78,25 +88,36 @@ impl<C> RtpSendingCodec<C> {
         Some(concerns)
     }
 
-    /// Reads the reports of a datagram, one after the other; `take` is told whether the one in `feedback` is about any
-    /// packet that was sent.
-    fn read(
-        &mut self,
-        datagram: &[u8],
-        counters: &mut NetCounters,
-        mut take: impl FnMut(&mut Box<Feedback>, bool),
-    ) {
+    /// The summary of delays that `packet` is, if it is of one of our streams. What of it can be, the transport judges.
+    fn summary(&self, packet: &RtcpPacket<'_>, counters: &mut NetCounters) -> Option<DelayReport> {
+        let Ok(summary) = delays::decode_packet(packet) else {
+            counters.malformed += 1;
+            return None;
+        };
+        let Some(stream) = self.ssrcs.stream(summary.ssrc) else {
+            counters.unknown_ssrc += 1;
+            return None;
+        };
+        Some(DelayReport::of_packet(&summary, stream))
+    }
+
+    /// Reads the reports of a datagram, one after the other.
+    fn read(&mut self, datagram: &[u8], counters: &mut NetCounters, mut take: impl FnMut(Read<'_>)) {
         for packet in rtcp::packets(datagram) {
             let Ok(packet) = packet else {
                 counters.malformed += 1;
                 return;
             };
-            if !self.format.recognises(&packet) {
+            if delays::is_delay_summary(&packet) {
+                if let Some(report) = self.summary(&packet, counters) {
+                    take(Read::Summary(report));
+                }
+            } else if !self.format.recognises(&packet) {
                 counters.other_rtcp += 1;
             } else if self.format.decode(&packet, &mut self.raw).is_err() {
                 counters.malformed += 1;
             } else if let Some(concerns) = self.complete(counters) {
-                take(&mut self.feedback, concerns);
+                take(Read::Report { feedback: &mut self.feedback, concerns });
             }
         }
     }
@@ -133,7 +154,15 @@ impl<C: Controller> SendingCodec for RtpSendingCodec<C> {
         mut told: impl FnMut(Reported),
     ) -> bool {
         let mut heard = false;
-        self.read(datagram.bytes, counters, |feedback, concerns| {
+        self.read(datagram.bytes, counters, |read| {
+            let (feedback, concerns) = match read {
+                Read::Report { feedback, concerns } => (feedback, concerns),
+                // It names no packet, so that whoever wrote it need not have heard any.
+                Read::Summary(report) => {
+                    let _ = end.receive(now, RtpFeedback::Delays(Box::new(report)), datagram.ecn);
+                    return;
+                }
+            };
             if concerns {
                 heard = true;
                 reported(feedback).for_each(&mut told);
@@ -202,7 +231,10 @@ mod tests {
         datagram: &[u8],
     ) -> (Vec<(Time, bool)>, NetCounters) {
         let (mut seen, mut counters) = (Vec::new(), NetCounters::default());
-        codec.read(datagram, &mut counters, |feedback, concerns| seen.push((feedback.written, concerns)));
+        codec.read(datagram, &mut counters, |read| match read {
+            Read::Report { feedback, concerns } => seen.push((feedback.written, concerns)),
+            Read::Summary(_) => {}
+        });
         (seen, counters)
     }
 

@@ -5,7 +5,7 @@ use crate::socket::UdpPort;
 use crate::{NetOutput, parse_address};
 use paceline_cc::StreamId;
 use paceline_scenario::{Loaded, Loader, Origin, load};
-use paceline_wire::ccfb::Feedback;
+use paceline_transport::rtp::RtpFeedback;
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
@@ -32,7 +32,7 @@ impl ReceivingCodec for SlowlyClosed {
         }
     }
 
-    fn report(&mut self, _feedback: &Feedback) {}
+    fn report(&mut self, _report: &RtpFeedback) {}
 
     fn poll_transmit(&mut self, _now: Time, _bytes: &mut Vec<u8>) -> Option<SocketAddr> {
         None
@@ -49,7 +49,8 @@ fn received(loaded: &Loaded) -> NetOutput {
     let target = to.address().expect("an address");
     let flow = ChosenFlow::of(loaded, None).expect("the only one");
     let Over::Rtp(parts) = flow.over else { panic!("over RTP") };
-    let config = SessionConfig { streams: 1, feedback: parts.feedback, playout: parts.playout };
+    let config =
+        SessionConfig { streams: 1, feedback: parts.feedback, playout: parts.playout, detection: None };
     let port = Port::new(to, None).expect("a port");
     let driver =
         ReceivingDriver::new(port, flow, config, SlowlyClosed::default(), ReceiveOptions::on(target));
