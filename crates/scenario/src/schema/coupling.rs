@@ -169,13 +169,17 @@ fn can_detect<'a>(
     Ok(())
 }
 
-/// The flow of this name, or all copies of the flow with `count` of this name, by their numbers.
+/// The flow of this name, or all copies of the flow with `count` of this name, by their numbers; `*` is every flow.
 fn called(name: &str, flows: &[FlowSpec], ranges: &[FlowRange<'_>]) -> Option<Range<usize>> {
+    if name == "*" {
+        return Some(0..flows.len());
+    }
     let one = flows.iter().position(|flow| flow.name == name).map(|flow| flow..flow + 1);
     one.or_else(|| ranges.iter().find(|(table, _)| *table == name).map(|(_, copies)| copies.clone()))
 }
 
-/// The flows of one group, by their numbers. A name stands for a flow, or for all copies of a flow with `count`.
+/// The flows of one group, by their numbers. A name stands for a flow, for all copies of a flow with `count`, or
+/// for every flow.
 fn group<'a>(
     node: &Node<'_>,
     coupling: &'a str,
@@ -206,7 +210,8 @@ fn group<'a>(
 /// A flow shares by what its controller steers; where there is nothing to replace, it cannot.
 fn can_share(node: &Node<'_>, flow: &FlowSpec) -> Result<(), ScenarioError> {
     if flow.controller.params.steers() == Steers::Unreported {
-        return Err(node.fail("a flow whose controller steers a rate or a window"));
+        let which = format!("flows whose controllers steer a rate or a window, which {} has not", flow.name);
+        return Err(node.fail(&which));
     }
     if let Some(stream) = flow.streams.iter().find(|stream| stream.source.has_connections()) {
         let expected =

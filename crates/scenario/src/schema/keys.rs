@@ -193,7 +193,7 @@ pub(crate) const COUPLING: &[Spec] = &[
         "flows",
         "list of names",
         &["groups"],
-        "Flows that are one group; a flow with `count` stands for all its copies",
+        "Flows that are one group; a flow with `count` stands for all its copies, `\"*\"` for every flow",
     ),
     one_of("groups", "list of lists of names", &["flows"], "Several groups"),
     key(

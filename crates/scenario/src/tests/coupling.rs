@@ -61,6 +61,12 @@ fn a_name_stands_for_a_flow_or_for_all_its_copies() {
     assert_eq!(names(&right("", "")), [["a", "b-1", "b-2", "b-3"]]);
     let groups = right(FLOWS, "groups = [[\"b-2\", \"a\"], [\"b-1\"]]");
     assert_eq!(names(&groups), [vec!["b-2", "a"], vec!["b-1"]]);
+    let others = GOOD.find("[flows.datagrams]").expect("flows that cannot share");
+    let coupling =
+        GOOD.replace(FLOWS, "flows = [\"*\"]").split_off(GOOD.find("[coupling").expect("it is there"));
+    let all = parse(&format!("{}{coupling}", &GOOD[..others]), "coupled.toml");
+    let all = all.unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(names(&all), [["a", "b-1", "b-2", "b-3"]]);
     // A flow whose name merely looks like a copy's is none.
     let text = GOOD.replace("[flows.b]", "[flows.a-2]").replace("count = 3\n", "");
     let named = |shared: &str| {
@@ -145,6 +151,8 @@ fn what_is_wrong_is_told_with_its_line_and_key() {
             "\"a\"",
             "shares nowhere else",
         ),
+        (FLOWS, "flows = [\"*\"]", 31, "coupling.all.flows[0]", "*", "a window, which datagrams has not"),
+        (FLOWS, "flows = [\"a\", \"*\"]", 31, "coupling.all.flows[1]", "\"*\"", "shares nowhere else"),
         (FLOWS, "flows = [\"datagrams\"]", 31, "coupling.all.flows[0]", "datagrams", "a rate or a window"),
         (FLOWS, "flows = [\"web\"]", 31, "coupling.all.flows[0]", "web", "short-transfers opens many"),
     ] {
