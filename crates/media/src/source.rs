@@ -25,6 +25,11 @@ pub(crate) trait MediaSource {
         false
     }
 
+    /// Largest payload rate that its frames are made for; absent where a target can be any.
+    fn largest_rate(&self) -> Option<Bitrate> {
+        None
+    }
+
     /// The payload rate that the next frames are made for.
     fn set_target(&mut self, now: Time, target: Bitrate) {
         let _ = (now, target);
@@ -107,6 +112,11 @@ impl Source {
     /// Whether its frames follow [`Source::set_target`].
     pub fn follows_target(&self) -> bool {
         each!(self, source => source.follows_target())
+    }
+
+    /// Largest **payload** rate that a source can be told to make; absent where a target can be any.
+    pub fn largest_rate(&self) -> Option<Bitrate> {
+        each!(self, source => source.largest_rate())
     }
 
     /// Asks for the next frame to be a key frame. Several wishes before that frame are one.

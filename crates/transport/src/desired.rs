@@ -17,34 +17,39 @@ pub(crate) struct OfferedRate {
     /// When the present measurement began.
     since: Option<Time>,
     offered: Bytes,
-    /// Whether the send queue ran empty in it.
-    ran_empty: bool,
-    /// The last value; absent before the first, and while the send queue does not run empty.
+    /// The least that waited in the send queue when something was added, absent before anything was.
+    backlog: Option<Bytes>,
+    /// The last value; absent before the first.
     rate: Option<Bitrate>,
 }
 
 impl OfferedRate {
-    /// The source hands over `bytes`, headers in, to a send queue that was empty before, or not.
-    pub fn on_offered(&mut self, now: Time, bytes: Bytes, was_empty: bool) {
+    /// The source hands over `bytes`, headers in, to a send queue in which `waiting` bytes wait.
+    pub fn on_offered(&mut self, now: Time, bytes: Bytes, waiting: Bytes) {
         let since = *self.since.get_or_insert(now);
-        self.ran_empty |= was_empty;
+        let backlog = self.backlog.map_or(waiting, |least| least.min(waiting));
+        self.backlog = Some(backlog);
         let watched = now.saturating_since(since);
         if watched >= WATCHED {
             if watched <= SILENT {
-                let rate = HEADROOM * self.offered.as_bits_f64() / watched.as_secs_f64();
-                self.rate = self.ran_empty.then(|| Bitrate::from_bps_f64(rate));
+                let offered = self.offered.as_bits_f64() / watched.as_secs_f64();
+                let late = backlog.as_bits_f64() / WATCHED.as_secs_f64();
+                self.rate = Some(Bitrate::from_bps_f64(HEADROOM * offered + late));
             }
             *self = OfferedRate { since: Some(now), rate: self.rate, ..OfferedRate::default() };
         }
         self.offered += bytes;
     }
 
-    /// What the application behind `source` could use: an encoder that `follows` its target within `limits` as much as they
-    /// allow, another source what it offers and a quarter, a file anything. Absent if it can use any.
+    /// What the application behind `source` could use: an encoder that `follows` its target within `limits` the largest
+    /// rate that it makes, another source what it offers, either and a quarter, and in a second what has not run out of its
+    /// send queue; a file anything. Absent if it can use any.
     pub fn desired(&self, source: &Source, follows: bool, limits: &Limits) -> Option<Bitrate> {
         let own = match source {
             Source::Bulk(_) | Source::External => None,
-            _ if follows && source.follows_target() => None,
+            _ if follows && source.follows_target() => {
+                source.largest_rate().map(|rate| Bitrate::from_bps_f64(HEADROOM * rate.as_bps_f64()))
+            }
             _ => self.rate,
         };
         let most = (limits.max < Bitrate::MAX).then_some(limits.max);
@@ -56,17 +61,17 @@ impl OfferedRate {
 mod tests {
     use super::*;
     use paceline_cc::StreamId;
-    use paceline_media::{Bulk, BulkParams, Cbr, CbrParams};
+    use paceline_media::{Bulk, BulkParams, Cbr, CbrParams, VideoModel, VideoModelKind, VideoModelParams};
 
     fn source(adaptive: bool) -> Source {
         Source::Cbr(Cbr::new(CbrParams { adaptive, ..CbrParams::default() }))
     }
 
     /// 100 kbit/s in steps of 20 ms for two seconds.
-    fn measured(was_empty: impl Fn(u64) -> bool) -> OfferedRate {
+    fn measured(waiting: impl Fn(u64) -> u64) -> OfferedRate {
         let mut rate = OfferedRate::default();
         for step in 0..100 {
-            rate.on_offered(Time::from_nanos(step * 20_000_000), Bytes::new(250), was_empty(step));
+            rate.on_offered(Time::from_nanos(step * 20_000_000), Bytes::new(250), Bytes::new(waiting(step)));
         }
         rate
     }
@@ -74,7 +79,7 @@ mod tests {
     #[test]
     fn a_source_of_its_own_rate_wants_that_and_a_quarter() {
         let none = Limits::none(StreamId(0));
-        let rate = measured(|_| true);
+        let rate = measured(|_| 0);
         assert_eq!(rate.desired(&source(false), true, &none), Some(Bitrate::from_kbps(125)));
         assert_eq!(rate.desired(&source(true), true, &none), None, "an encoder can use any rate");
         assert_eq!(
@@ -88,20 +93,37 @@ mod tests {
         assert_eq!(rate.desired(&source(false), true, &limits), Some(limits.max));
     }
 
+    fn video(r_min: u64, r_max: u64) -> Source {
+        let params = VideoModelParams {
+            r_min: Some(Bitrate::from_kbps(r_min)),
+            r_max: Some(Bitrate::from_kbps(r_max)),
+            ..VideoModelParams::default()
+        };
+        Source::Rfc8593(VideoModel::new(VideoModelKind::Statistical, params).expect("in range"))
+    }
+
     #[test]
-    fn who_has_a_backlog_can_use_any_rate_until_it_is_gone() {
+    fn an_encoder_can_use_no_more_than_its_largest_rate_and_one_of_a_single_rate_what_it_offers() {
         let none = Limits::none(StreamId(0));
-        assert_eq!(measured(|_| false).desired(&source(false), true, &none), None);
-        let mut rate = measured(|step| step < 40);
-        assert_eq!(rate.desired(&source(false), true, &none), Some(Bitrate::from_kbps(125)), "once a second");
-        rate.on_offered(Time::from_nanos(2_000_000_000), Bytes::new(250), false);
-        assert_eq!(rate.desired(&source(false), true, &none), None);
+        let desired = |source: &Source| measured(|_| 0).desired(source, true, &none);
+        assert_eq!(desired(&video(100, 400)), Some(Bitrate::from_kbps(500)));
+        assert_eq!(desired(&video(400, 400)), Some(Bitrate::from_kbps(125)), "as measured");
+        assert_eq!(OfferedRate::default().desired(&video(400, 400), true, &none), None, "not known yet");
+    }
+
+    /// What has waited for a second is to be sent in another. What a frame adds and the pacer sends on is no backlog.
+    #[test]
+    fn who_has_a_backlog_could_use_so_much_more() {
+        let none = Limits::none(StreamId(0));
+        let desired = |rate: OfferedRate| rate.desired(&source(false), true, &none);
+        assert_eq!(desired(measured(|step| 1000 + step)), Some(Bitrate::from_bps(133_000)));
+        assert_eq!(desired(measured(|step| 5000 * (step % 50))), Some(Bitrate::from_kbps(125)));
     }
 
     #[test]
     fn silence_is_no_low_rate() {
-        let mut rate = measured(|_| true);
-        rate.on_offered(Time::from_nanos(9_000_000_000), Bytes::new(250), true);
+        let mut rate = measured(|_| 0);
+        rate.on_offered(Time::from_nanos(9_000_000_000), Bytes::new(250), Bytes::ZERO);
         let none = Limits::none(StreamId(0));
         assert_eq!(rate.desired(&source(false), true, &none), Some(Bitrate::from_kbps(125)));
     }

@@ -172,7 +172,12 @@ impl MediaSource for VideoModel {
     }
 
     fn follows_target(&self) -> bool {
-        true
+        let (r_min, r_max) = self.params.limits();
+        r_min < r_max
+    }
+
+    fn largest_rate(&self) -> Option<Bitrate> {
+        self.params.r_max
     }
 
     fn set_target(&mut self, _now: Time, target: Bitrate) {

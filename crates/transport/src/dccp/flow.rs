@@ -108,7 +108,7 @@ impl<F: Ccids> DccpSender<F> {
 
     /// Cuts a frame into datagrams; what the queue does not take is discarded with the rest of its frame. False then.
     fn offer(&mut self, now: Time, frame: &Frame) -> bool {
-        let (mut queued, was_empty) = (Bytes::ZERO, self.connection.queued() == 0);
+        let (mut queued, waiting) = (Bytes::ZERO, self.connection.queued_bytes());
         let (mut left, mut whole) = (frame.payload.as_u64(), true);
         let bulk = matches!(self.carried.source, Source::Bulk(_));
         self.captured += 1;
@@ -140,7 +140,7 @@ impl<F: Ccids> DccpSender<F> {
             queued += bytes;
         }
         self.connection.offer(now, queued);
-        self.offered.on_offered(now, queued, was_empty);
+        self.offered.on_offered(now, queued, waiting);
         self.newest_frame = queued;
         whole
     }

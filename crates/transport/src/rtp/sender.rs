@@ -172,7 +172,7 @@ impl<C: Controller> RtpSender<C> {
         stream.queue.push(now, frame);
         let bytes = stream.queue.bytes() - before;
         stream.newest_frame = bytes;
-        stream.offered.on_offered(now, bytes, before == Bytes::ZERO);
+        stream.offered.on_offered(now, bytes, before);
         self.counters.frames += 1;
         let offered = Offered { stream: StreamId(id as u8), bytes, frame_end: true };
         let update = self.controller.on_offered(now, &offered, &self.queue_state(now, id));
