@@ -217,6 +217,13 @@ pub trait Controller {
     /// The figures that every controller shares, for recording.
     fn snapshot(&self) -> Snapshot;
 
+    /// Smoothed round-trip time and target of [`Controller::snapshot`] alone: what a recorder follows from report to report.
+    #[inline]
+    fn srtt_and_target(&self) -> (Option<TimeDelta>, Option<Bitrate>) {
+        let Snapshot { srtt, target, .. } = self.snapshot();
+        (srtt, target)
+    }
+
     /// The inner state that a person would plot, by name and unit.
     fn state_variables(&self) -> &'static [StateVariable] {
         &[]

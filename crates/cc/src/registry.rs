@@ -9,7 +9,7 @@ use crate::{
 };
 use alloc::vec;
 use alloc::vec::Vec;
-use paceline_units::{Bitrate, Bytes, Time};
+use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
 
 /// What a controller is told of its flow when it is made.
 #[derive(Clone, PartialEq, Debug)]
@@ -218,6 +218,7 @@ impl Controller for AnyController {
         (&self) target_bitrate(stream: StreamId) -> Option<Bitrate>;
         (&self) share() -> Option<Assigned>;
         (&self) snapshot() -> Snapshot;
+        (&self) srtt_and_target() -> (Option<TimeDelta>, Option<Bitrate>);
         (&self) state_variables() -> &'static [StateVariable];
         (&self) state(values: &mut [Option<f64>]) -> ();
     }

@@ -11,7 +11,10 @@ const PRECISION: u32 = 7;
 /// costs a handful of integer instructions. Memory grows to at most 58 KiB, for times up to 292 years.
 #[derive(Clone, Debug, Default)]
 pub struct Histogram {
+    /// Apart from the others, since delays that do not occur are recorded for each packet too.
+    zeros: u64,
     buckets: Vec<u64>,
+    /// How many are not zero.
     count: u64,
     sum: u128,
     max: u64,
@@ -47,7 +50,11 @@ impl Histogram {
     /// Records `span` as if it had come `weight` times: for averages over time the weight is how long it held.
     #[inline]
     pub fn record_weighted(&mut self, span: TimeDelta, weight: u64) {
-        let value = span.as_nanos().max(0) as u64;
+        if span <= TimeDelta::ZERO {
+            self.zeros += weight;
+            return;
+        }
+        let value = span.as_nanos() as u64;
         let index = bucket(value);
         match self.buckets.get_mut(index) {
             Some(count) => *count += weight,
@@ -55,7 +62,9 @@ impl Histogram {
         }
         self.count += weight;
         self.sum += u128::from(value) * u128::from(weight);
-        self.max = self.max.max(value);
+        if value > self.max {
+            self.max = value;
+        }
     }
 
     #[cold]
@@ -67,26 +76,30 @@ impl Histogram {
 
     /// How many were recorded, or their weight.
     pub fn count(&self) -> u64 {
-        self.count
+        self.zeros + self.count
     }
 
     /// The largest, exactly.
     pub fn max(&self) -> Option<TimeDelta> {
-        (self.count > 0).then(|| TimeDelta::from_nanos(self.max as i64))
+        (self.count() > 0).then(|| TimeDelta::from_nanos(self.max as i64))
     }
 
     /// The mean in nanoseconds, exactly.
     pub fn mean_nanos(&self) -> Option<f64> {
-        (self.count > 0).then(|| self.sum as f64 / self.count as f64)
+        (self.count() > 0).then(|| self.sum as f64 / self.count() as f64)
     }
 
     /// The smallest value that at least the ratio `q` of all do not exceed (nearest rank), to 1 %.
     pub fn quantile(&self, q: f64) -> Option<TimeDelta> {
-        if self.count == 0 {
+        let count = self.count();
+        if count == 0 {
             return None;
         }
-        let rank = ((q.clamp(0.0, 1.0) * self.count as f64).ceil() as u64).clamp(1, self.count);
-        let mut below = 0;
+        let rank = ((q.clamp(0.0, 1.0) * count as f64).ceil() as u64).clamp(1, count);
+        let mut below = self.zeros;
+        if below >= rank {
+            return Some(TimeDelta::ZERO);
+        }
         for (index, count) in self.buckets.iter().enumerate() {
             below += count;
             if below >= rank {

@@ -124,7 +124,7 @@ impl FlowRecorder {
     /// The controller took a report, or a timeout that changed something.
     #[inline]
     pub fn reported<C: Controller>(&mut self, now: Time, controller: &C) {
-        self.sender.observe(now, &controller.snapshot());
+        self.sender.observe(now, controller.srtt_and_target());
     }
 
     /// A file has been sent whole.
@@ -189,7 +189,10 @@ impl FlowRecorder {
     /// The rows of both halves, joined by time and stream.
     pub(super) fn rows(&self) -> Rows {
         let (sent, received) = (&self.sender.rows, &self.receiver.rows);
-        let mut rows = Rows::new(columns().count() + self.states.len());
+        // Of each column how it is made, and whether this end can know it.
+        let columns: Vec<(Cell, bool)> =
+            columns().map(|(figure, cell)| (cell, self.knows(figure.needs))).collect();
+        let mut rows = Rows::new(columns.len() + self.states.len());
         let (mut i, mut j) = (0, 0);
         loop {
             let key = match (sent.key(i), received.key(j)) {
@@ -202,28 +205,29 @@ impl FlowRecorder {
             i += usize::from(at_sender.is_some());
             j += usize::from(at_receiver.is_some());
             let lost = self.receiver.losses_until(key.0, key.1);
-            rows.push(key.0, key.1, self.joined(at_sender, at_receiver, f64::from(lost)));
+            rows.push(key.0, key.1, self.joined(&columns, at_sender, at_receiver, f64::from(lost)));
         }
     }
 
     /// A row in the order of the columns; absent is what this end cannot know.
     fn joined(
         &self,
+        columns: &[(Cell, bool)],
         sender: Option<&[f64]>,
         receiver: Option<&[f64]>,
         lost: f64,
     ) -> impl Iterator<Item = Option<f64>> {
-        let (sender, facts) = (sender.unwrap_or_default(), self.config.facts);
+        let sender = sender.unwrap_or_default();
         let (mut sent, mut received) = (sender.iter().copied(), receiver.unwrap_or_default().iter().copied());
         let present = |cell: f64| Some(cell).filter(|cell| cell.is_finite());
-        let figures = columns().map(move |(figure, cell)| {
+        let figures = columns.iter().map(move |(cell, is_known)| {
             let value = match cell {
                 Cell::Sender(_) => sent.next(),
                 Cell::Receiver(_) => received.next(),
                 Cell::Losses => received.next().and_then(|packets| ratio(lost, lost + packets)),
                 Cell::Key | Cell::Link(_) => None,
             };
-            value.and_then(present).filter(|_| facts.covers(figure.needs))
+            value.and_then(present).filter(|_| *is_known)
         });
         let states = &sender[sender.len().saturating_sub(self.states.len())..];
         figures.chain(states.iter().copied().map(present))

@@ -125,11 +125,12 @@ impl ReceiverHalf {
     #[inline]
     pub(super) fn received(&mut self, packet: &ReceivedPacket) {
         let ce = u64::from(packet.ecn.is_ce());
+        let one_way_delay = packet.now - packet.sent;
         if let Some(interval) = self.intervals.get_mut(usize::from(packet.stream.0)) {
             interval.bytes += packet.size.as_u64();
             interval.packets += 1;
             interval.queue_delay += packet.queue_delay.as_nanos().max(0) as u64;
-            interval.one_way_delay += (packet.now - packet.sent).as_nanos().max(0) as u64;
+            interval.one_way_delay += one_way_delay.as_nanos().max(0) as u64;
             interval.ce += ce;
         }
         if self.window.contains(packet.now) {
@@ -139,9 +140,9 @@ impl ReceiverHalf {
             self.ce += ce;
             self.queue_delay.record(packet.queue_delay);
             self.delay_noise.record(packet.delay_noise);
-            self.one_way_delay.record(packet.now - packet.sent);
+            self.one_way_delay.record(one_way_delay);
             if !packet.duplicate {
-                self.variation.record(packet.now - packet.sent);
+                self.variation.record(one_way_delay);
             }
         }
         self.arrived += u64::from(!packet.duplicate && self.window.contains(packet.sent));

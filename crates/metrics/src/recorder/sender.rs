@@ -128,14 +128,14 @@ impl SenderHalf {
 
     /// The controller's figures are these from now on.
     #[inline]
-    pub(super) fn observe(&mut self, now: Time, snapshot: &Snapshot) {
-        if let Some((srtt, since)) = self.srtt_level.change(now, snapshot.srtt) {
+    pub(super) fn observe(&mut self, now: Time, (srtt, target): (Option<TimeDelta>, Option<Bitrate>)) {
+        if let Some((srtt, since)) = self.srtt_level.change(now, srtt) {
             let nanos = self.window.overlap(since, now);
             if nanos > 0 {
                 self.srtt.record_weighted(srtt, nanos);
             }
         }
-        if let Some((target, since)) = self.target_level.change(now, snapshot.target) {
+        if let Some((target, since)) = self.target_level.change(now, target) {
             let nanos = self.window.overlap(since, now);
             self.target_bits += u128::from(target.as_bps()) * u128::from(nanos);
             self.target_nanos += nanos;
@@ -148,14 +148,15 @@ impl SenderHalf {
     }
 
     pub(super) fn begin(&mut self, at: Time, sender: &impl SendingEnd) {
-        self.observe(at, &sender.snapshot());
+        let snapshot = sender.snapshot();
+        self.observe(at, (snapshot.srtt, snapshot.target));
         self.begin = Some(sender.frames());
         self.coupling.begin();
     }
 
     pub(super) fn end(&mut self, at: Time, sender: &impl SendingEnd) {
         // What held until now is over: nothing is known after the end.
-        self.observe(at, &Snapshot::default());
+        self.observe(at, (None, None));
         self.coupling.end();
         // A window that ends before it begins holds nothing.
         let Some(before) = self.begin else { return };

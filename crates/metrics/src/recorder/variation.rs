@@ -4,7 +4,7 @@ use crate::histogram::Histogram;
 use paceline_units::TimeDelta;
 
 /// Over how many differences the jitter is smoothed (RFC 3550 section 6.4.1).
-const SMOOTHING: i64 = 16;
+const SMOOTHING: u64 = 16;
 
 /// The differences between the delays of packets that arrive one after the other.
 #[derive(Clone, Debug, Default)]
@@ -13,7 +13,7 @@ pub(crate) struct Variation {
     pub(crate) jitter: Histogram,
     before: Option<TimeDelta>,
     /// The estimate, times [`SMOOTHING`] as in RFC 3550 appendix A.8, so that no remainder is lost.
-    scaled: i64,
+    scaled: u64,
 }
 
 impl Variation {
@@ -21,10 +21,10 @@ impl Variation {
     #[inline]
     pub(super) fn record(&mut self, delay: TimeDelta) {
         let Some(before) = self.before.replace(delay) else { return };
-        let difference = (delay.as_nanos() - before.as_nanos()).saturating_abs();
-        self.differences.record(TimeDelta::from_nanos(difference));
-        self.scaled += difference - self.scaled / SMOOTHING;
-        self.jitter.record(TimeDelta::from_nanos(self.scaled / SMOOTHING));
+        let difference = (delay.as_nanos() - before.as_nanos()).unsigned_abs();
+        self.differences.record(TimeDelta::from_nanos(difference as i64));
+        self.scaled = self.scaled - self.scaled / SMOOTHING + difference;
+        self.jitter.record(TimeDelta::from_nanos((self.scaled / SMOOTHING) as i64));
     }
 }
 
