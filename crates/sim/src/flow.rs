@@ -30,6 +30,26 @@ pub struct FlowWiring {
     pub ticker: Ticker,
 }
 
+/// An event at a sender, handled but for the packets that it lets leave.
+#[derive(Clone, Copy)]
+pub struct Handled {
+    /// When it happened.
+    pub now: Time,
+    /// Whether the recorder looks at the controller after it.
+    counts: bool,
+}
+
+/// What of a sender's events is to happen.
+#[derive(Clone, Copy)]
+enum Part {
+    /// Events, and the packets that they let leave.
+    All,
+    /// One event, packets apart.
+    Handling,
+    /// The packets of an event that was handled.
+    Sending(Handled),
+}
+
 /// A flow that runs, over the two ends of one transport.
 pub struct Flow<E: Ends> {
     sender: Planned<E::Sender>,
@@ -76,11 +96,12 @@ impl<E: Ends> Flow<E> {
     /// Apart from the other transports' in [`AnyFlow`], so that each is compiled for itself.
     #[inline(never)]
     fn advance_sender(&mut self, until: Time, net: &mut Net) {
-        while let Some(tick) = self.wiring.ticker.before(until) {
-            self.run_sender(tick.covers(), net);
+        loop {
+            let tick = self.wiring.ticker.before(until);
+            self.run_sender(tick.map_or(until, Tick::covers), net, Part::All);
+            let Some(tick) = tick else { break };
             self.look_at_sender(tick);
         }
-        self.run_sender(until, net);
         self.pass_sender(until, net);
     }
 
@@ -120,17 +141,28 @@ impl<E: Ends> Flow<E> {
         edges[reports].horizon = self.receiver_done + delay;
     }
 
-    fn run_sender(&mut self, until: Time, net: &mut Net) {
-        while let Some((now, counts)) = self.handle_next(until, net) {
-            self.send_due(now, counts, net);
+    /// Lets everything happen at the sender before `until`, or one part of it. One function for all parts: both halves of
+    /// an event are large, and are compiled in line where they have one caller only.
+    #[inline(never)]
+    fn run_sender(&mut self, until: Time, net: &mut Net, part: Part) -> Option<Handled> {
+        loop {
+            let event = match part {
+                Part::Sending(event) => event,
+                Part::All | Part::Handling => self.handle_next(until, net)?,
+            };
+            if !matches!(part, Part::Handling) {
+                self.send_due(event, net);
+            }
+            if !matches!(part, Part::All) {
+                return Some(event);
+            }
         }
     }
 
-    /// What happens next at the sender, packets that leave apart: when, and whether the recorder is to look at the
-    /// controller then; absent if that is not before `until`. Of events at the same time what came back comes first, then
-    /// the sender's own.
+    /// What happens next at the sender, packets that leave apart; absent if that is not before `until`. Of events at the
+    /// same time what came back comes first, then the sender's own.
     #[inline(always)]
-    fn handle_next(&mut self, until: Time, net: &mut Net) -> Option<(Time, bool)> {
+    fn handle_next(&mut self, until: Time, net: &mut Net) -> Option<Handled> {
         let back = net.edges[self.wiring.reports_in].next();
         let (own, reason) = self.sender.next_timeout().unwrap_or((Time::MAX, Reason::Plan));
         let now = back.min(own);
@@ -145,12 +177,12 @@ impl<E: Ends> Flow<E> {
         } else {
             self.sender.handle_timeout(now);
         }
-        Some((now, back <= own || reason != Reason::Pacing))
+        Some(Handled { now, counts: back <= own || reason != Reason::Pacing })
     }
 
-    /// What may leave at `now` leaves.
+    /// What may leave after the event leaves.
     #[inline(always)]
-    fn send_due(&mut self, now: Time, counts: bool, net: &mut Net) {
+    fn send_due(&mut self, Handled { now, counts }: Handled, net: &mut Net) {
         self.transmit(now, net);
         if counts {
             self.wiring.recorder.reported(now, self.sender.end().controller());
@@ -160,7 +192,7 @@ impl<E: Ends> Flow<E> {
     /// Coupling replaces what the controller steers by; what may leave now leaves.
     fn assign(&mut self, now: Time, assigned: Assigned, net: &mut Net) {
         self.sender.end_mut().assign(now, assigned);
-        self.send_due(now, true, net);
+        self.run_sender(now, net, Part::Sending(Handled { now, counts: true }));
     }
 
     /// What coupling is told: absent while the flow does not send by plan.
@@ -340,15 +372,14 @@ impl AnyFlow {
         each!(self, flow => flow.advance_sender(until, net));
     }
 
-    /// What happens next at the sender, packets that leave apart: when, and whether the recorder is to look at the
-    /// controller then; absent if that is not before `until`.
-    pub fn handle_next(&mut self, until: Time, net: &mut Net) -> Option<(Time, bool)> {
-        each!(self, flow => flow.handle_next(until, net))
+    /// What happens next at the sender, packets that leave apart; absent if that is not before `until`.
+    pub fn handle_next(&mut self, until: Time, net: &mut Net) -> Option<Handled> {
+        each!(self, flow => flow.run_sender(until, net, Part::Handling))
     }
 
-    /// What may leave at `now` leaves.
-    pub fn send_due(&mut self, now: Time, counts: bool, net: &mut Net) {
-        each!(self, flow => flow.send_due(now, counts, net));
+    /// What may leave after the event leaves.
+    pub fn send_due(&mut self, event: Handled, net: &mut Net) {
+        each!(self, flow => flow.run_sender(event.now, net, Part::Sending(event)));
     }
 
     /// The next time before `until` at which the sender is looked at.

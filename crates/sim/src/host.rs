@@ -110,11 +110,11 @@ impl CoupledHost {
                 }
                 None => {
                     let flow = self.flows[place];
-                    let Some((now, counts)) = ends.flows[flow].handle_next(until, ends.net) else { return };
+                    let Some(event) = ends.flows[flow].handle_next(until, ends.net) else { return };
                     // Nothing leaves by a rate that the others are to share; what leaves may tell the controller more.
-                    self.exchange.after_event(now, place, &mut ends);
-                    ends.flows[flow].send_due(now, counts, ends.net);
-                    self.exchange.after_event(now, place, &mut ends);
+                    self.exchange.after_event(event.now, place, &mut ends);
+                    ends.flows[flow].send_due(event, ends.net);
+                    self.exchange.after_event(event.now, place, &mut ends);
                 }
             }
         }
