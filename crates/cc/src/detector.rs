@@ -140,8 +140,9 @@ impl LossDetector {
         self.in_flight = 0;
     }
 
-    /// The receiver's word on packets of this stream.
-    #[inline]
+    /// The receiver's word on packets of this stream. Always in line: a controller calls it for every report, and the
+    /// iterators are the controller's.
+    #[inline(always)]
     pub fn on_report<'a>(&mut self, now: Time, packets: impl Iterator<Item = &'a PacketResult>) -> Acked {
         let mut acked = Acked::default();
         for packet in packets {

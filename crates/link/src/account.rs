@@ -84,7 +84,9 @@ impl Account {
     pub(crate) fn enter(&mut self, now: u64, size: u64) {
         self.packets += 1;
         self.bytes += size;
-        self.packets_max = self.packets_max.max(self.packets);
+        if self.packets > self.packets_max {
+            self.packets_max = self.packets;
+        }
         self.entered_ns += u128::from(now);
     }
 

@@ -59,7 +59,7 @@ impl<S: SendingEnd> Planned<S> {
     }
 
     /// When to call [`Planned::handle_timeout`] and [`SendingEnd::poll_transmit`], and why.
-    #[inline]
+    #[inline(always)]
     pub fn next_timeout(&self) -> Option<(Time, Reason)> {
         let step = self.plan.steps.get(self.taken).map_or(Time::MAX, |(at, _)| *at);
         let own = if self.taken == 0 { None } else { self.end.next_timeout() };

@@ -105,17 +105,20 @@ impl<P: Transit> DropTail<P> {
     /// The same for those before the last. True if all of them have departed.
     #[inline(never)]
     fn settle_ahead(&mut self, line: &mut Line, now: u64) -> bool {
-        while let Some(&first) = self.ahead.front() {
-            if first.departs > now {
-                return false;
-            }
+        let Some(&(mut first)) = self.ahead.front() else { return true };
+        while first.departs <= now {
             self.ahead.pop_front();
             line.account.depart(u64::from(first.size), first.marked);
-            if let Some(next) = self.ahead.front().or(self.last.as_ref()) {
-                line.account.leave(first.departs, u64::from(next.size));
-            }
+            let Some(&next) = self.ahead.front() else {
+                if let Some(last) = self.last {
+                    line.account.leave(first.departs, u64::from(last.size));
+                }
+                return true;
+            };
+            line.account.leave(first.departs, u64::from(next.size));
+            first = next;
         }
-        true
+        false
     }
 
     /// Bytes that are in service or wait, without those that never leave.

@@ -1,5 +1,8 @@
 //! The one-way delays of a flow, summarised for shared-bottleneck detection (RFC 8382): at the receiver of its packets, or
 //! at their sender from RFC 8888's reports.
+//!
+//! What is called for each packet or report is marked cold: few flows summarise their delays, and the others keep this code
+//! out of their path.
 
 use super::sender::RtpSender;
 use paceline_cc::shared_bottleneck::{DelayStatistics, DelaySummary, Params, SummaryEnd};
@@ -94,6 +97,7 @@ impl ArrivalDelays {
 
     /// A packet arrived that had not arrived before: `arrived` by the receiver's clock, and sent at `sent` by the sender's
     /// if the packet says it.
+    #[cold]
     pub(super) fn on_arrival(
         &mut self,
         now: Time,
@@ -131,11 +135,13 @@ impl ArrivalDelays {
     }
 
     /// When the next summary is sent; absent before the first packet.
+    #[cold]
     pub(super) fn next_timeout(&self) -> Option<Time> {
         self.ready.map(|(since, _)| since).or(self.statistics.next_timeout())
     }
 
     /// The report that is due at `now`.
+    #[cold]
     pub(super) fn poll(&mut self, now: Time) -> Option<DelayReport> {
         if self.statistics.next_timeout().is_some_and(|end| end <= now) {
             self.pass(now);
@@ -187,6 +193,7 @@ impl SentDelays {
     }
 
     /// RFC 8888's report came and says this of single packets.
+    #[cold]
     pub(super) fn on_packets(&mut self, now: Time, results: &[PacketResult]) {
         let Some(reported) = &mut self.reported else { return };
         if let Some(summary) = reported.on_packets(now, results) {
@@ -202,6 +209,7 @@ impl<C: Controller> RtpSender<C> {
     }
 
     /// The receiver's summary of delays came.
+    #[cold]
     pub(super) fn handle_delays(&mut self, now: Time, report: &DelayReport) {
         let elapsed = now.saturating_since(self.sent_between.0);
         let streams = self.streams.len();

@@ -62,7 +62,7 @@ impl RtpPacket {
     /// Whether the packet carries no media, but the padding of a probe alone.
     #[inline]
     pub fn is_padding(&self) -> bool {
-        self.padding > 0 && self.payload == Bytes::ZERO
+        self.payload == Bytes::ZERO && self.padding > 0
     }
 }
 

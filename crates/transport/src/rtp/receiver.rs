@@ -31,10 +31,14 @@ impl FeedbackConfig {
     /// The receiver's clock at `now`, before it is rounded to a step.
     #[inline]
     fn skewed(&self, now: Time) -> Time {
-        if self.skew == 0.0 {
-            return now;
-        }
-        now + TimeDelta::from_nanos((now.as_nanos() as f64 * self.skew / 1e6) as i64)
+        if self.skew == 0.0 { now } else { now + self.ahead(now) }
+    }
+
+    /// By how much a skewed clock is ahead of the sender's.
+    #[cold]
+    #[inline(never)]
+    fn ahead(&self, now: Time) -> TimeDelta {
+        TimeDelta::from_nanos((now.as_nanos() as f64 * self.skew / 1e6) as i64)
     }
 
     /// What reports say for `now`.
@@ -155,13 +159,8 @@ impl<H: ReceiverHalf> RtpReceiver<H> {
     #[inline]
     fn write_report(&mut self, now: Time) -> Option<RtpFeedback> {
         (self.due, self.unreported) = (None, 0);
-        if let Some(half) = &mut self.half {
-            let report = half.report(now);
-            self.due = half.next_timeout().filter(|due| *due > now);
-            let report = report?;
-            let mut message = self.spare_message.take().unwrap_or_else(|| Box::new(report));
-            *message = report;
-            return Some(RtpFeedback::Half(message));
+        if self.half.is_some() {
+            return self.write_message(now);
         }
         let mut feedback = self.spare.pop().unwrap_or_default();
         feedback.clear();
@@ -174,13 +173,20 @@ impl<H: ReceiverHalf> RtpReceiver<H> {
         Some(RtpFeedback::Packets(feedback))
     }
 
+    /// The receiver half's report, if it has one.
+    #[inline(never)]
+    fn write_message(&mut self, now: Time) -> Option<RtpFeedback> {
+        let half = self.half.as_mut()?;
+        let report = half.report(now);
+        self.due = half.next_timeout().filter(|due| *due > now);
+        Some(RtpFeedback::Half(boxed(&mut self.spare_message, report?)))
+    }
+
     /// The summary of delays that is due, if there is one.
     #[inline]
     fn write_summary(&mut self, now: Time) -> Option<RtpFeedback> {
         let report = self.delays.as_mut()?.poll(now)?;
-        let mut message = self.spare_summary.take().unwrap_or_else(|| Box::new(report));
-        *message = report;
-        Some(RtpFeedback::Delays(message))
+        Some(RtpFeedback::Delays(boxed(&mut self.spare_summary, report)))
     }
 
     /// When playout wants to be called.
@@ -238,9 +244,13 @@ impl<H: ReceiverHalf> ReceivingEnd for RtpReceiver<H> {
 
     #[inline]
     fn poll_transmit(&mut self, now: Time) -> Option<Transmit<RtpFeedback>> {
-        let packet = match self.due {
-            Some(due) if due <= now => self.write_report(now).or_else(|| self.write_summary(now))?,
-            _ => self.write_summary(now)?,
+        let report = match self.due {
+            Some(due) if due <= now => self.write_report(now),
+            _ => None,
+        };
+        let packet = match report {
+            Some(report) => report,
+            None => self.write_summary(now)?,
         };
         let size = packet.size(self.config.format);
         Some(Transmit { packet, size, ecn: Ecn::NotEct, stream: StreamId(0), queued: now })
@@ -267,6 +277,18 @@ impl<H: ReceiverHalf> ReceivingEnd for RtpReceiver<H> {
             freezes: sum.freezes + stream.freezes,
             ..sum
         })
+    }
+}
+
+/// The value in a box, in that of an earlier one if there is one to spare.
+#[cold]
+fn boxed<T>(spare: &mut Option<Box<T>>, value: T) -> Box<T> {
+    match spare.take() {
+        Some(mut earlier) => {
+            *earlier = value;
+            earlier
+        }
+        None => Box::new(value),
     }
 }
 
