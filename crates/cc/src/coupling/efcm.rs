@@ -44,9 +44,7 @@ impl Law for Efcm {
         let Some(place) = self.ensemble.group.place(update.flow) else { return self.ensemble.group.ignore() };
         match self.ensemble.change(place, update) {
             Some((Change::Grown(bits), _)) => self.ensemble.window += bits,
-            Some((Change::Reduced(part), _)) => {
-                self.ensemble.window -= self.ensemble.part(place) * (1.0 - part);
-            }
+            Some((Change::Reduced { bits, .. }, _)) => self.ensemble.window -= bits,
             None => {}
         }
         self.ensemble.share()

@@ -21,8 +21,8 @@ pub(super) struct Ensemble {
 pub(super) enum Change {
     /// It added so many bits.
     Grown(f64),
-    /// It kept this part, below 1.
-    Reduced(f64),
+    /// It `kept` this part, below 1, and gave up so many `bits` of its part of the joint window.
+    Reduced { kept: f64, bits: f64 },
 }
 
 fn bits(assigned: Assigned, rtt: TimeDelta) -> f64 {
@@ -47,13 +47,20 @@ impl Ensemble {
     /// What the controller of the flow at `place` did since it took its part, and its round-trip time; absent while there
     /// is none.
     pub(super) fn change(&mut self, place: usize, update: &FlowUpdate) -> Option<(Change, TimeDelta)> {
-        let given = update.taken.is_none().then(|| self.part(place));
+        // By the priority with which it was shared.
+        let part = self.part(place);
         let member = &mut self.group.members[place];
         member.refresh(update);
         let rtt = member.rtt?;
         let own = bits(update.own, rtt);
-        let taken = given.or_else(|| Some(bits(update.taken?, rtt)))?;
-        Some((if own < taken { Change::Reduced(own / taken) } else { Change::Grown(own - taken) }, rtt))
+        let taken = update.taken.map_or(part, |taken| bits(taken, rtt));
+        let change = if own < taken {
+            let kept = own / taken;
+            Change::Reduced { kept, bits: part * (1.0 - kept) }
+        } else {
+            Change::Grown(own - taken)
+        };
+        Some((change, rtt))
     }
 
     /// Part of the flow at `place` in the joint window, in bits.

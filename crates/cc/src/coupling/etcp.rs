@@ -49,11 +49,11 @@ impl Law for Etcp {
         let flows = self.ensemble.group.members.len() as f64;
         match self.ensemble.change(place, update) {
             Some((Change::Grown(bits), _)) => self.ensemble.window += bits / flows,
-            Some((Change::Reduced(part), rtt)) if now >= self.held_until => {
-                self.ensemble.window *= part;
+            Some((Change::Reduced { kept, .. }, rtt)) if now >= self.held_until => {
+                self.ensemble.window *= kept;
                 self.held_until = now + TimeDelta::from_secs_f64(self.params.hold * rtt.as_secs_f64());
             }
-            Some((Change::Reduced(_), _)) | None => {}
+            Some((Change::Reduced { .. }, _)) | None => {}
         }
         self.ensemble.share()
     }

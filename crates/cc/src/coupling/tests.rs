@@ -1,9 +1,10 @@
-//! RFC 8699's worked example, shares known from arithmetic, and what no sequence of calls may do.
+//! RFC 8699's worked example, and shares known from arithmetic.
 
 use super::*;
 use alloc::vec;
 use alloc::vec::Vec;
-use proptest::prelude::*;
+
+mod properties;
 
 const MBIT: f64 = 1e6;
 
@@ -426,104 +427,4 @@ fn priorities_are_finite_and_above_zero() {
         assert_eq!(Priority::new(wrong), None, "{wrong}");
     }
     assert_eq!(Priority::new(0.11).map(Priority::weight), Some(0.11));
-}
-
-/// As RFC 8699 section 5.3.1 prints it, by a snapshot of each round.
-fn as_printed(sum: f64, flows: &[(f64, f64)]) -> Vec<f64> {
-    let mut rates = vec![0.0; flows.len()];
-    let (mut left, mut open): (f64, Vec<usize>) = (sum, (0..flows.len()).collect());
-    while !open.is_empty() {
-        let priorities: f64 = open.iter().map(|&flow| flows[flow].0).sum();
-        let share = |flow: usize| left * flows[flow].0 / priorities;
-        let (sated, unsated): (Vec<_>, Vec<_>) = open.iter().partition(|&&flow| share(flow) >= flows[flow].1);
-        if sated.is_empty() {
-            unsated.iter().for_each(|&flow| rates[flow] = share(flow));
-            break;
-        }
-        for &flow in &sated {
-            rates[flow] = flows[flow].1;
-            left -= flows[flow].1;
-        }
-        open = unsated;
-    }
-    rates
-}
-
-fn any_update() -> impl Strategy<Value = FlowUpdate> {
-    let assigned = || {
-        prop_oneof![
-            any::<u64>().prop_map(|bps| Assigned::Rate(Bitrate::from_bps(bps))),
-            (0u64..20_000_000).prop_map(|bps| Assigned::Rate(Bitrate::from_bps(bps))),
-            any::<u64>().prop_map(|bytes| Assigned::Window(Bytes::new(bytes))),
-        ]
-    };
-    (
-        0u32..6,
-        assigned(),
-        proptest::option::of(assigned()),
-        any::<Option<u64>>(),
-        any::<Option<i64>>(),
-        1e-6..1e6,
-    )
-        .prop_map(|(flow, own, taken, desired, rtt, weight)| FlowUpdate {
-            flow: FlowId(flow),
-            own,
-            taken,
-            desired: desired.map(Bitrate::from_bps),
-            rtt: rtt.map(TimeDelta::from_nanos),
-            priority: Priority::new(weight).expect("a priority"),
-        })
-}
-
-proptest! {
-    #[test]
-    fn shares_are_those_of_the_printed_loop(
-        flows in proptest::collection::vec((0.01f64..100.0, prop_oneof![Just(1e9), 0.1f64..20.0]), 1..20),
-    ) {
-        let mut group = group("active", "rfc8699");
-        for (flow, &(weight, wish)) in flows.iter().enumerate() {
-            group.join(ms(0), &weighing(weight, wishing(wish, update(flow as u32, 3.0))));
-        }
-        let last = flows.len() - 1;
-        group.update(ms(1), &weighing(flows[last].0, wishing(flows[last].1, update(last as u32, 3.0))));
-        let expected = as_printed(3.0 * flows.len() as f64, &flows);
-        for (found, expected) in rates(&group).iter().zip(&expected) {
-            prop_assert!((found - expected).abs() < 2e-6 * expected.max(1.0), "{found} instead of {expected}");
-        }
-    }
-
-    #[test]
-    fn no_calls_panic_or_give_more_than_the_sum(
-        kind in proptest::sample::select(CouplingParams::KINDS),
-        calls in proptest::collection::vec((0u8..8, any_update(), 0u64..1000), 0..60),
-    ) {
-        let mut group = AnyCoupling::new(&CouplingParams::of(kind).expect("known"));
-        let mut now = Time::ZERO;
-        for (call, told, step) in calls {
-            now += TimeDelta::from_millis(step as i64);
-            let all: f64 = match call {
-                0 => { group.join(now, &told); 0.0 }
-                1 => { group.leave(now, told.flow); 0.0 }
-                _ => {
-                    group.update(now, &told);
-                    group.members().iter().map(|member| member.rate().as_bps_f64()).sum()
-                }
-            };
-            let sum = group.sum().as_bps_f64();
-            prop_assert!(sum.is_finite() && sum <= 1e12 * 70.0, "{sum}");
-            if kind != "passive" {
-                prop_assert!(all <= sum * (1.0 + 1e-9) + 1.0, "{all} of {sum}");
-            }
-        }
-    }
-
-    #[test]
-    fn equal_flows_get_the_same_to_a_bit(owns in proptest::collection::vec((0u32..10, 0.0f64..50.0), 1..50)) {
-        let mut group = group("conservative", "rfc8699");
-        (0..10).for_each(|flow| { group.join(ms(0), &update(flow, 1.0)); });
-        for (flow, own) in owns {
-            let given = group.update(ms(0), &update(flow, own));
-            prop_assert!(given.iter().all(|line| line.assigned == given[0].assigned));
-        }
-    }
 }

@@ -104,6 +104,8 @@ fn what_is_wrong_is_told_with_its_line_and_key() {
         ("priority = 2", "priority = 0", 11, "flows.a.priority", "0", "0.001 to 1000"),
         ("priority = 2", "priority = -1", 11, "flows.a.priority", "-1", "0.001 to 1000"),
         ("priority = 2", "priority = nan", 11, "flows.a.priority", "nan", "0.001 to 1000"),
+        ("priority = 2", "priority = inf", 11, "flows.a.priority", "inf", "0.001 to 1000"),
+        ("priority = 2", "priority = [[\"0s\", 0]]", 11, "flows.a.priority[0][1]", "0", "0.001 to 1000"),
         ("priority = 2", "priority = []", 11, "flows.a.priority", "a list of 0", "a list of [time, number]"),
         ("priority = 2", "priority = [[\"1s\", 1]]", 11, "flows.a.priority[0][0]", "1s", "\"0s\""),
         (
@@ -150,6 +152,14 @@ fn what_is_wrong_is_told_with_its_line_and_key() {
             "coupling.all.groups[1][1]",
             "\"a\"",
             "shares nowhere else",
+        ),
+        (
+            FLOWS,
+            "flows = [\"b-2\", \"a\"]\n[coupling.more]\nkind = \"active\"\nflows = [\"b\"]",
+            34,
+            "coupling.more.flows[0]",
+            "\"b\"",
+            "shares nowhere else: it does in [coupling.all]",
         ),
         (FLOWS, "flows = [\"*\"]", 31, "coupling.all.flows[0]", "*", "a window, which datagrams has not"),
         (FLOWS, "flows = [\"a\", \"*\"]", 31, "coupling.all.flows[1]", "\"*\"", "shares nowhere else"),
