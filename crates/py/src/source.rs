@@ -58,6 +58,23 @@ impl Scenario {
         Some((floats(py, frames().map(|frame| f64::from(frame.bytes))), floats(py, keys)))
     }
 
+    /// The names of the flows that play connection vectors.
+    #[getter]
+    fn vector_flows(&self) -> Vec<String> {
+        let flows = self.loaded.scenario.flows.iter().enumerate();
+        let play = flows.filter(|(index, _)| self.loaded.parts.connection_vectors(*index).is_some());
+        play.map(|(_, flow)| flow.name.clone()).collect()
+    }
+
+    /// The connections that such a flow plays: a file of Tmix's alternate format, how many they are, and the payload that
+    /// their initiators and their acceptors send.
+    fn connection_vectors(&self, flow: &str) -> Option<(String, usize, u64, u64)> {
+        let index = self.loaded.scenario.flows.iter().position(|known| known.name == flow)?;
+        let vectors = self.loaded.parts.connection_vectors(index)?;
+        let [initiators, acceptors] = vectors.payload();
+        Some((vectors.to_text(), vectors.len(), initiators.as_u64(), acceptors.as_u64()))
+    }
+
     /// What was odd in the files.
     #[getter]
     fn warnings(&self) -> Vec<String> {

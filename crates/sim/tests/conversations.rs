@@ -6,11 +6,11 @@
 mod world;
 
 use paceline_media::ConnectionVectors;
-use paceline_media::vectors::{Side, WebParams, web_vectors};
+use paceline_media::vectors::{WebParams, web_vectors};
 use paceline_metrics::TransferSummary;
 use paceline_scenario::Loader;
 use paceline_sim::{Outcome, Pace};
-use paceline_units::{Bitrate, TimeDelta};
+use paceline_units::{Bitrate, Bytes, TimeDelta};
 use std::path::Path;
 use world::{assert_near, column, flow, link, loaded, simulated};
 
@@ -191,7 +191,7 @@ fn lossy(pace: Pace, vectors: &ConnectionVectors) -> Outcome {
 fn every_byte_arrives_once_whatever_is_lost_at_any_pace() {
     let params = WebParams { load: Bitrate::from_mbps(6), ..WebParams::default() };
     let vectors = web_vectors(1, TimeDelta::from_secs(40), &params).expect("usual");
-    let payload: u64 = vectors.iter().map(|vector| vector.payload(Side::Acceptor).as_u64()).sum();
+    let [_, payload] = vectors.payload().map(Bytes::as_u64);
     let outcome = lossy(Pace::Windowed, &vectors);
     let (found, link) = (transfers(&outcome), link(&outcome, "l"));
     assert!(link.dropped > 100 && link.lost > 100, "{link:?}");

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from paceline.cli import listing
-from paceline.cli.options import EndOptions, FitOptions, Json, RunOptions, SocketOptions, StudyOptions, flat
+from paceline.cli.options import (
+    EndOptions,
+    FitOptions,
+    Json,
+    RunOptions,
+    SocketOptions,
+    StudyOptions,
+    VectorsOptions,
+    flat,
+)
 from paceline.cli.signals import terminable
 from paceline.cli.speak import plainly, printing, progress_bar, say
 from paceline.result import Result
@@ -179,6 +188,16 @@ def sensitivity(
         from paceline.cli import studies
 
         studies.rank(options, search)
+
+
+@app.command()
+@flat
+def vectors(options: VectorsOptions) -> None:
+    """Write the connections of a `tmix` source as a file that Tmix reads: drawn ones, or those of another file."""
+    with plainly():
+        from paceline.cli import vectors as found
+
+        found.write(options)
 
 
 @app.command()

@@ -52,8 +52,8 @@ Data = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunOptions:
-    """A scenario, what is changed in it, and where the results go."""
+class ScenarioOptions:
+    """A scenario, and what is changed in it."""
 
     scenario: Annotated[
         str, typer.Argument(metavar="SCENARIO", help="A scenario file (TOML), or - to read it from standard input.")
@@ -63,6 +63,21 @@ class RunOptions:
         typer.Option("--set", metavar="PATH=VALUE", help="Replace a value of the scenario; may be repeated."),
     ] = None
     seed: Annotated[int | None, typer.Option(min=0, help="Replace the scenario's seed.")] = None
+    data: Data = None
+
+    def read(self) -> ScenarioText:
+        """The scenario with its changes."""
+        pairs = [pair(text) for text in self.set_ or []]
+        if self.scenario == "-":
+            text = scenarios.decoded(sys.stdin.buffer.read(), "standard input")
+            return ScenarioText(text, None, scenarios.data_folders(self.data), pairs, self.seed)
+        return scenarios.read(Path(self.scenario), overrides=pairs, seed=self.seed, data=self.data)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions(ScenarioOptions):
+    """A scenario that is run, and where the results go."""
+
     out: Annotated[
         Path | None,
         typer.Option(
@@ -73,15 +88,22 @@ class RunOptions:
     ] = None
     json: Json = False
     plot: Annotated[bool, typer.Option("--plot", help="Write pictures to DIR/plots as well.")] = False
-    data: Data = None
 
-    def read(self) -> ScenarioText:
-        """The scenario with its changes."""
-        pairs = [pair(text) for text in self.set_ or []]
-        if self.scenario == "-":
-            text = scenarios.decoded(sys.stdin.buffer.read(), "standard input")
-            return ScenarioText(text, None, scenarios.data_folders(self.data), pairs, self.seed)
-        return scenarios.read(Path(self.scenario), overrides=pairs, seed=self.seed, data=self.data)
+
+@dataclass(frozen=True, kw_only=True)
+class VectorsOptions(ScenarioOptions):
+    """A scenario with connection vectors, and where they go."""
+
+    flow: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The flow with the connections; needed if the scenario has several."),
+    ] = None
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            parser=_path("file"), metavar="FILE", help="Write the connections there instead of to standard output."
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -117,6 +117,12 @@ impl ConnectionVectors {
         self.iter().flat_map(|vector| &vector.units).filter(|unit| unit.size > Bytes::ZERO).count() as u64
     }
 
+    /// Payload that all initiators send, and all acceptors.
+    pub fn payload(&self) -> [Bytes; 2] {
+        let of = |side| self.iter().map(|vector| vector.payload(side)).sum();
+        [of(Side::Initiator), of(Side::Acceptor)]
+    }
+
     /// What was odd in the file.
     pub fn warnings(&self) -> &[String] {
         &self.warnings

@@ -18,6 +18,8 @@ const MODEL: &str = "IEEE C802.16m-07/182r3 10.1";
 const PARETO_SCALE: f64 = 2.0;
 /// The most data units that are expected of a draw: half of [`ConnectionVectors::MOST_UNITS`].
 const MOST_UNITS: f64 = 5e6;
+/// The shortest wait behind the other side's unit: ns-2's Tmix takes 0 for no wait, and waits for ever.
+const SHORTEST: TimeDelta = TimeDelta::from_micros(1);
 /// The largest object.
 const LARGEST: f64 = 1e9;
 
@@ -112,8 +114,9 @@ impl<'a> Model<'a> {
 
     fn page(&self, start: TimeDelta, id: u64, random: &mut RandomStream) -> ConnectionVector {
         let params = self.params;
-        let exponential =
-            |mean: TimeDelta, random: &mut RandomStream| seconds(random.exponential(mean.as_secs_f64()));
+        let exponential = |mean: TimeDelta, random: &mut RandomStream| {
+            seconds(random.exponential(mean.as_secs_f64())).max(SHORTEST)
+        };
         let (low, high) = (params.rtt_min.as_secs_f64(), params.rtt_max.as_secs_f64());
         let rtt = seconds(low + (high - low) * random.uniform());
         let objects = self.objects(random);
@@ -122,7 +125,7 @@ impl<'a> Model<'a> {
             let (wait, size) = match object {
                 0 => (Wait::AfterSent(TimeDelta::ZERO), self.main.draw(random)),
                 1 => (Wait::AfterReceived(exponential(params.parsing, random)), self.embedded.draw(random)),
-                _ => (Wait::AfterReceived(TimeDelta::ZERO), self.embedded.draw(random)),
+                _ => (Wait::AfterReceived(SHORTEST), self.embedded.draw(random)),
             };
             units.push(DataUnit { side: Side::Initiator, wait, size: params.request });
             let wait = Wait::AfterReceived(exponential(params.serving, random));

@@ -4,7 +4,7 @@ use crate::ccids::FlowCcids;
 use crate::spec::Transport;
 use paceline_cc::{AnyController, AnyReceiverHalf, Verb, shared_bottleneck};
 use paceline_link::{LinkConfig, RateProcess, Trace};
-use paceline_media::{FrameTrace, PlayoutConfig, Source};
+use paceline_media::{ConnectionVectors, FrameTrace, PlayoutConfig, Source};
 use paceline_transport::dccp::{CCID_2, Carried, DccpConfig, DccpSender};
 use paceline_transport::rtp::{FeedbackConfig, RtpSender, SenderConfig, StreamConfig};
 use paceline_transport::tcp::conversations::{ConversationsConfig, ConversationsSender};
@@ -48,6 +48,14 @@ impl Parts {
         };
         match source {
             Source::TraceEncoder(encoder) => Some(encoder.trace()),
+            _ => None,
+        }
+    }
+
+    /// The connections that a flow plays, offset and scaled; none for other sources.
+    pub fn connection_vectors(&self, flow: usize) -> Option<&ConnectionVectors> {
+        match &self.flows.get(flow)?.ends {
+            EndsParts::Conversations { conversations, .. } => Some(&conversations.vectors),
             _ => None,
         }
     }
