@@ -55,7 +55,7 @@ def test_the_study_is_of_the_papers_algorithms(study: Study) -> None:
     sets = study.factors["coupling"].sets
     assert sets is not None
     for kind in ("active", "conservative"):
-        assert sets[kind]["coupling"] == {"all": {"kind": kind, "profile": "islam2014", "flows": ["flow"]}}
+        assert sets[kind]["coupling"] == {"all": {"kind": kind, "profile": "islam2014", "flows": ["*"]}}
     assert "coupling" not in sets["apart"]
 
 
@@ -230,7 +230,7 @@ def test_a_shortened_study_runs_and_judges(short: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ('profile = "islam2014", flows = ["flow"] } }', 'profile = "islam2015", flows = ["flow"] } }', "islam2015"),
+        ('profile = "islam2014", flows = ["*"] } }', 'profile = "islam2015", flows = ["*"] } }', "islam2015"),
         ('only = "flow-2"', 'only = "flow-3"', "metrics.second_30: found 'flow-3', expected one of flow-1, flow-2"),
         ('scenario = "video.toml" }', 'scenario = "vidoe.toml" }', "did you mean 'video.toml'"),
         ('flows = ["flow-1", "flow-2"]', 'flows = ["flow-1", "flow-9"]', "found 'flow-9'"),
