@@ -187,7 +187,7 @@ fn of_many_that_start_at_once_one_listens() {
     }
 }
 
-/// The print of this test is the round trip of an update: `cargo test -p paceline-net --test exchange_peers round_trip --
+/// The print of this test is the round trip of an update: `cargo test -p paceline-net --test exchange_peers -- answered
 /// --nocapture`.
 #[test]
 fn an_update_is_answered_soon_whatever_others_do() {

@@ -184,9 +184,9 @@ impl ExchangeClient {
             let absent = self.absent.as_ref().map_or(String::new(), |absent| format!(" ({absent})"));
             said.push(format!("exchange {path}: not there{absent}: flows went by their own controllers"));
         } else if away > 0 {
-            let seconds = away_for.as_secs_f64();
+            let (seconds, times) = (away_for.as_secs_f64(), if away == 1 { "time" } else { "times" });
             said.push(format!(
-                "exchange {path}: away {away} times, {seconds:.1} s in all: flows went by their own controllers then"
+                "exchange {path}: away {away} {times}, {seconds:.1} s in all: flows went by their own controllers then"
             ));
         }
         if refused > 0 {

@@ -28,6 +28,9 @@ const UPDATES_IN_A_ROW: i64 = 100;
 const GREETING: TimeDelta = TimeDelta::from_secs(1);
 /// Time until the exchange is told again what it did not take, as it has not read what was sent before.
 const LATER: TimeDelta = TimeDelta::from_millis(10);
+/// An exchange that says less would keep its members busy, one that says more would not be missed.
+const SHORTEST_EXPIRY: TimeDelta = TimeDelta::from_millis(100);
+const LONGEST_EXPIRY: TimeDelta = TimeDelta::from_secs(3600);
 /// Signs of life within the time after which a silent process has left.
 const BEATS: i64 = 4;
 
@@ -356,6 +359,7 @@ impl Member {
         if let Some(since) = self.away_since.take() {
             self.troubles.away_for += now - since;
         }
+        let expiry = expiry.clamp(SHORTEST_EXPIRY, LONGEST_EXPIRY);
         let beat_at = now + TimeDelta::from_nanos(expiry.as_nanos() / BEATS);
         self.presence = Presence::Here { expiry, beat_at, unanswered: None };
         for place in 0..self.flows.len() {

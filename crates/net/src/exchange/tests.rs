@@ -327,6 +327,29 @@ fn another_kind_is_refused_by_both_names_and_the_flow_goes_alone() {
     assert!(machine.share(other).is_some(), "it has tried again");
 }
 
+/// Whatever an exchange says, a member asks it seldom and its flow goes on.
+#[test]
+fn an_exchange_that_speaks_nonsense_is_left_alone() {
+    let mut machine = Machine::new();
+    let one = machine.start(at(0), 1.0, 8.0, "active", Vec::new());
+    let Process { member, ends, pipe, .. } = &mut machine.processes[one];
+    member.receive(at(10), b"FS\x01\x81\0\0\0\x01", ends, pipe);
+    assert!(member.next_timeout() >= at(10 + 25), "a sign of life every 25 ms at most");
+    member.receive(at(11), b"HTTP/1.1 400 Bad Request", ends, pipe);
+    assert!(!member.is_connected() && !member.wants_connection(at(100)) && member.wants_connection(at(111)));
+    let mut attempts = 0;
+    for now in 111..20_111 {
+        if member.wants_connection(at(now)) {
+            attempts += 1;
+            member.connected(at(now));
+            member.receive(at(now), &[0xff; 300], ends, pipe);
+        }
+    }
+    assert!((8..=16).contains(&attempts), "{attempts} attempts in 20 s");
+    machine.processes[one].compute(at(20_200), 3.0);
+    assert_eq!(machine.processes[one].rate(), 3.0);
+}
+
 /// One step of processes that do anything.
 #[derive(Clone, Debug)]
 enum Step {

@@ -260,3 +260,25 @@ fn windows_are_shared_too_once_there_is_a_round_trip() {
         .collect();
     assert_eq!(given, [Assigned::Window(Bytes::new(25_000)); 2], "one connection's window in equal parts");
 }
+
+/// With a rate that the others keep each time, the sum would grow without any controller's doing.
+#[test]
+fn who_comes_and_goes_counts_once() {
+    let mut raw = Raw::new(ExchangeLimits::default());
+    raw.say(at(1), &join(0, "call", "active", 5.0));
+    let sum = |raw: &mut Raw, now: Time| raw.state(now, &Request::Update(update(0, 2, 5.0, Some(5.0)))).sum;
+    for time in 0..100 {
+        raw.say(at(10 * time), &join(1, "call", "active", 10.0));
+        assert!(sum(&mut raw, at(10 * time + 1)) <= Bitrate::from_mbps(20), "its 10 are at most half of it");
+        raw.say(at(10 * time + 2), &Request::Leave { flow: 1 });
+    }
+    let all = sum(&mut raw, at(2_000));
+    assert!(all > Bitrate::from_mbps(15), "the one who stays has it all");
+    let back = raw.state(at(2_001), &join(1, "call", "active", 4.0));
+    assert_eq!(back.sum, all);
+    assert!(close(back.rate.as_mbps_f64(), all.as_mbps_f64() / 2.0), "it shares what there is: {back:?}");
+    raw.say(at(2_002), &Request::Leave { flow: 1 });
+    raw.say(at(13_000), &join(1, "call", "active", 4.0));
+    let later = sum(&mut raw, at(13_001)).as_mbps_f64();
+    assert!(close(later, all.as_mbps_f64() + 4.0), "after a while it is another flow's: {later}");
+}
