@@ -9,6 +9,7 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "__version__",
+    "exchange",
     "figures_json",
     "link",
     "quantity",
@@ -68,6 +69,8 @@ def send(
     to: str,
     flow: str | None = None,
     capture: Path | None = None,
+    exchange: Path | None = None,
+    group_by: str = "name",
     progress: Callable[[float], None] | None = None,
 ) -> RunOutput: ...
 def receive(
@@ -87,3 +90,9 @@ def link(
     flow: str | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> RunOutput: ...
+def exchange(
+    socket: Path,
+    *,
+    expiry_s: float | None = None,
+    say: Callable[[str], None] | None = None,
+) -> list[tuple[str, int]]: ...

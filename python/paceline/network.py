@@ -20,9 +20,19 @@ class NetworkError(PacelineError):
     """A socket could not be opened or used."""
 
 
-def sender(to: str, flow: str | None = None, capture: Path | None = None) -> Runner:
-    """Sends the scenario's media to a receiver or relay at HOST:PORT; of DCCP it may write a capture file."""
-    return _runner(_core.send, to=to, flow=flow, capture=capture)
+def sender(
+    to: str,
+    flow: str | None = None,
+    capture: Path | None = None,
+    exchange: Path | None = None,
+    group_by: str = "name",
+) -> Runner:
+    """Sends the scenario's media to a receiver or relay at HOST:PORT; of DCCP it may write a capture file.
+
+    With the socket of an exchange, its flows share with those of other processes: by the name of their coupling, or by
+    the address that they go to (`destination`).
+    """
+    return _runner(_core.send, to=to, flow=flow, capture=capture, exchange=exchange, group_by=group_by)
 
 
 def receiver(listen: str, duration_s: float | None, flow: str | None = None, capture: Path | None = None) -> Runner:
@@ -33,6 +43,16 @@ def receiver(listen: str, duration_s: float | None, flow: str | None = None, cap
 def relay(listen: str, forward: str, flow: str | None = None) -> Runner:
     """Passes packets from HOST:PORT on to another, through the scenario's link."""
     return _runner(_core.link, listen=listen, forward=forward, flow=flow)
+
+
+def exchange(socket: Path, expiry_s: float | None = None, say: Callable[[str], None] | None = None) -> dict[str, int]:
+    """Keeps the groups of coupled flows for the processes of this machine, until Ctrl-C; what it counted."""
+    try:
+        return dict(_core.exchange(socket, expiry_s=expiry_s, say=say))
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    except OSError as error:
+        raise NetworkError(str(error)) from None
 
 
 def _runner(call: Callable[..., _core.RunOutput], **settings: Any) -> Runner:

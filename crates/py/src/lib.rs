@@ -1,5 +1,6 @@
 //! Python bindings of the simulator and the network driver: thin, no policy. The only room that knows pyo3.
 
+mod exchange;
 mod network;
 mod output;
 mod registry;
@@ -28,5 +29,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(network::send, module)?)?;
     module.add_function(wrap_pyfunction!(network::receive, module)?)?;
     module.add_function(wrap_pyfunction!(network::link, module)?)?;
+    module.add_function(wrap_pyfunction!(exchange::exchange, module)?)?;
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! The network world: the same endpoints over real sockets.
 
+use crate::exchange::options;
 use crate::output::RunOutput;
 use crate::source::Scenario;
 use paceline_net::{
@@ -28,17 +29,21 @@ enum Interrupt {
 
 /// Sends the media of a flow to a receiver or relay.
 #[pyfunction]
-#[pyo3(signature = (scenario, *, to, flow=None, capture=None, progress=None))]
+#[pyo3(signature = (scenario, *, to, flow=None, capture=None, exchange=None, group_by="name", progress=None))]
+#[allow(clippy::too_many_arguments, reason = "each has its name in Python")]
 pub fn send(
     py: Python<'_>,
     scenario: &Scenario,
     to: &str,
     flow: Option<String>,
     capture: Option<PathBuf>,
+    exchange: Option<PathBuf>,
+    group_by: &str,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<RunOutput> {
     let interrupt = what_interrupts(&scenario.loaded, flow.as_deref());
-    let options = SendOptions { flow, capture, ..SendOptions::to(address(py, to, None)?) };
+    let exchange = options(exchange, group_by)?;
+    let options = SendOptions { flow, capture, exchange, ..SendOptions::to(address(py, to, None)?) };
     drive(py, &scenario.loaded, interrupt, progress, |loaded, control| {
         Sender::bind(loaded, &options)?.run(control)
     })
@@ -98,7 +103,7 @@ fn address(py: Python<'_>, text: &str, beside: Option<SocketAddr>) -> PyResult<S
 }
 
 /// What was asked for wrongly is a ValueError, what the system refuses an OSError.
-fn failure(error: NetError) -> PyErr {
+pub(crate) fn failure(error: NetError) -> PyErr {
     match error {
         NetError::Address { .. }
         | NetError::NoPort { .. }
@@ -146,7 +151,7 @@ fn drive(
 }
 
 /// Waits a moment, or until `done`.
-fn wait(done: impl Fn() -> bool) {
+pub(crate) fn wait(done: impl Fn() -> bool) {
     let steps = 20;
     for _ in 0..steps {
         if done() {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,11 +12,13 @@ from paceline.cli import listing
 from paceline.cli.options import (
     EndOptions,
     FitOptions,
+    GroupBy,
     Json,
     RunOptions,
     SocketOptions,
     StudyOptions,
     VectorsOptions,
+    file_path,
     flat,
 )
 from paceline.cli.signals import terminable
@@ -222,12 +225,24 @@ def receive(
 def send(
     options: EndOptions,
     to: Annotated[str, typer.Option(metavar="HOST:PORT", help="Where the receiver or the relay listens.")],
+    exchange: Annotated[
+        Path | None,
+        typer.Option(
+            parser=file_path,
+            metavar="SOCKET",
+            help="Share with flows of other processes: where `paceline exchange` listens.",
+        ),
+    ] = None,
+    group_by: Annotated[
+        GroupBy,
+        typer.Option(help="By what flows find their group there: the name of their coupling, or where they go to."),
+    ] = GroupBy.by_name,
 ) -> None:
     """Send a scenario's media over a real socket: RTP or DCCP in UDP."""
     with plainly(), terminable():
         from paceline.network import sender
 
-        _run("sending", options, sender(to, options.flow, options.pcap))
+        _run("sending", options, sender(to, options.flow, options.pcap, exchange, group_by.value))
 
 
 @app.command()
@@ -242,3 +257,26 @@ def link(
         from paceline.network import relay
 
         _run("relaying", options, relay(listen, forward, options.flow))
+
+
+@app.command("exchange")
+def exchange_(
+    socket: Annotated[Path, typer.Argument(parser=file_path, metavar="SOCKET", help="The socket file to listen at.")],
+    expiry: Annotated[
+        float | None,
+        typer.Option(
+            min=0.1, max=3600, metavar="SECONDS", help="A process that is silent for so long has left [default: 2]."
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Let coupled flows of several processes of this machine share their rates (RFC 8699)."""
+    with plainly(), terminable():
+        from paceline.network import exchange
+
+        counted = exchange(socket, expiry, lambda line: say(f"exchange: {line}"))
+        with printing():
+            if json:
+                print(dumps(counted, indent=2))
+            else:
+                print(", ".join(f"{name} {count}" for name, count in counted.items()))

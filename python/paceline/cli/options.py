@@ -40,6 +40,16 @@ class TransportName(str, Enum):
     dccp = "dccp"
 
 
+class GroupBy(str, Enum):
+    """By what flows of several processes find each other."""
+
+    by_name = "name"
+    by_destination = "destination"
+
+
+file_path = _path("file")
+"""Reads the path of a file."""
+
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
 Data = Annotated[
     Path | None,
@@ -141,7 +151,7 @@ class EndOptions(SocketOptions):
     pcap: Annotated[
         Path | None,
         typer.Option(
-            parser=_path("file"),
+            parser=file_path,
             metavar="FILE",
             help="Write what a DCCP flow sends and receives there, as DCCP without UDP: tshark and Wireshark read it.",
         ),

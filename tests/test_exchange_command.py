@@ -1,0 +1,195 @@
+"""`paceline exchange` and senders that share by it: processes of one machine that come, go and are killed."""
+
+import json
+import re
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from conftest import Run
+from test_network_command import start, wait_for_listener
+
+CALL = """\
+name = "two processes"
+duration = "13s"
+
+[links.bottleneck]
+rate = "6Mbps"
+delay = "10ms"
+queue = { kind = "droptail", limit = "200ms" }
+
+[flows.camera]
+controller = { kind = "scream", profile = "reference-2022", target_bitrate_max = "20Mbps" }
+source = { kind = "trace-encoder", generator = "frames", fps = 30 }
+path = ["bottleneck"]
+priority = 2
+
+[flows.slides]
+controller = { kind = "scream", profile = "reference-2022", target_bitrate_max = "20Mbps" }
+source = { kind = "trace-encoder", generator = "frames", fps = 30 }
+path = ["bottleneck"]
+
+[coupling.call]
+kind = "active"
+flows = ["camera", "slides"]
+"""
+
+
+@pytest.fixture
+def coupled_file(tmp_path: Path) -> Path:
+    path = tmp_path / "coupled.toml"
+    path.write_text(CALL)
+    return path
+
+
+def wait_until(what: str, done: Callable[[], bool]) -> None:
+    for _ in range(800):
+        if done():
+            return
+        time.sleep(0.05)
+    raise AssertionError(f"40 s without {what}")
+
+
+def exchange(path: Path, *more: str | Path) -> "subprocess.Popen[str]":
+    """An exchange that listens."""
+    process = start("exchange", path, *more)
+    assert process.stderr is not None
+    assert process.stderr.readline() == f"exchange: listening at {path}\n"
+    return process
+
+
+def two_ports() -> int:
+    """A port that is free, as the one after it is."""
+    for _ in range(100):
+        with (
+            socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one,
+            socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other,
+        ):
+            one.bind(("127.0.0.1", 0))
+            port: int = one.getsockname()[1]
+            try:
+                other.bind(("127.0.0.1", port + 1))
+            except OSError:
+                continue
+            return port
+    raise AssertionError("no two free ports in a row")
+
+
+def given(out: Path, since: float, until: float) -> float:
+    """What the exchange gave the flow in the mean, in Mbit/s."""
+    rows = pd.read_parquet(out / "flows.parquet")
+    rates = rows[rows["time_s"].between(since, until)]["coupled_rate_mbps"].dropna()
+    assert len(rates) > 5, rates
+    return float(rates.mean())
+
+
+def test_senders_share_through_a_killed_exchange_and_the_next_one(coupled_file: Path) -> None:
+    out, path = coupled_file.parent, coupled_file.parent / "run" / "exchange.sock"
+    front, back = two_ports(), two_ports()
+    to_camera, to_slides = f"127.0.0.1:{front}", f"127.0.0.1:{front + 1}"
+
+    def send(flow: str, to: str) -> "subprocess.Popen[str]":
+        return start("send", coupled_file, "--flow", flow, "--to", to, "--exchange", path, "--out", out / flow)
+
+    first = exchange(path)
+    with (
+        start("receive", coupled_file, "--listen", f"127.0.0.1:{back}") as receiver,
+        start("link", coupled_file, "--listen", to_camera, "--forward", f"127.0.0.1:{back}") as relay,
+    ):
+        for port in (front, front + 1, back, back + 1):
+            wait_for_listener(port)
+        with send("camera", to_camera) as camera, send("slides", to_slides) as slides:
+            assert first.stderr is not None
+            joined = sorted(re.sub(r"\d+", "N", first.stderr.readline(), count=1) for _ in range(2))
+            assert joined == [
+                f"exchange: process N: flow 0 joins call (active), priority {priority}\n" for priority in (1, 2)
+            ]
+            time.sleep(1)
+            first.kill()
+            first.communicate(timeout=20)
+            assert path.exists(), "who is killed takes nothing away"
+            with exchange(path, "--json") as second:
+                ends = [process.communicate(timeout=60) for process in (camera, slides)]
+                second.terminate()
+                counted, said = second.communicate(timeout=20)
+        others = [process.communicate(timeout=60) for process in (relay, receiver)]
+    for process, (_, error) in zip((camera, slides, relay, receiver), ends + others, strict=True):
+        assert process.returncode == 0, error
+    for _, error in ends:
+        assert "away 1 time," in error, error
+    counts = json.loads(counted)
+    assert (counts["joined"], counts["left"], counts["malformed"], counts["refused"]) == (2, 2, 0, 0), said
+    assert second.returncode == 0
+    assert not path.exists()
+    ratio = given(out / "camera", 9.5, 12.5) / given(out / "slides", 9.5, 12.5)
+    assert 1.6 < ratio < 2.5, "as their priorities say"
+
+
+def test_a_killed_sender_has_left_and_a_stopped_one_leaves_after_a_while(coupled_file: Path) -> None:
+    path, ports = coupled_file.parent / "exchange.sock", [two_ports(), two_ports()]
+    lines: list[str] = []
+    with exchange(path, "--expiry", "3") as service:
+        assert service.stderr is not None
+        flows = dict(zip(("camera", "slides"), ports, strict=True))
+        receivers = [
+            start("receive", coupled_file, "--flow", flow, "--listen", f"127.0.0.1:{port}")
+            for flow, port in flows.items()
+        ]
+        for port in ports:
+            wait_for_listener(port)
+        camera, slides = (
+            start("send", coupled_file, "--flow", flow, "--to", f"127.0.0.1:{port}", "--exchange", path)
+            for flow, port in flows.items()
+        )
+        lines += [service.stderr.readline() for _ in range(2)]
+        camera.kill()
+        lines += [service.stderr.readline() for _ in range(2)]
+        assert "vanished, 1 of its flows leave" in lines[2], lines
+        slides.send_signal(signal.SIGSTOP)
+        lines += [service.stderr.readline()]
+        assert "silent for 3 s" in lines[4], lines
+        slides.send_signal(signal.SIGCONT)
+        lines += [service.stderr.readline() for _ in range(2)]
+        assert "joins call" in lines[6], lines
+        for process in (camera, slides, *receivers):
+            process.kill()
+            process.communicate(timeout=20)
+        service.terminate()
+        said, _ = service.communicate(timeout=20)
+    assert "vanished 2, expired 1, " in said, said
+
+
+def test_an_exchange_is_refused_where_it_cannot_be(cli: Run, tmp_path: Path) -> None:
+    path, letter = tmp_path / "exchange.sock", tmp_path / "letter"
+    letter.write_text("a letter")
+    with exchange(path) as first:
+        second = cli("exchange", path)
+        assert (second.returncode, second.stdout) == (1, "")
+        assert f"exchange {path}: found another exchange that listens there" in second.stderr
+        first.terminate()
+        said, _ = first.communicate(timeout=20)
+    assert first.returncode == 0
+    assert "joined 0, left 0, vanished 0, expired 0, malformed 0, refused 0" in said, said
+    refused = cli("exchange", letter)
+    assert (refused.returncode, letter.read_text()) == (1, "a letter")
+    assert "found a file that is no socket of an exchange" in refused.stderr
+    for arguments in (["exchange", ""], ["exchange"], ["exchange", path, "--expiry", "nan"]):
+        assert cli(*arguments).returncode == 2, arguments
+
+
+def test_a_flow_without_a_coupling_does_not_share(
+    cli: Run, call_file: Path, coupled_file: Path, tmp_path: Path
+) -> None:
+    options = ["--to", "127.0.0.1:9", "--exchange", tmp_path / "exchange.sock"]
+    alone = cli("send", call_file, *options)
+    assert alone.returncode == 2, alone.stderr
+    assert "is in no [coupling.NAME] by which it would share over an exchange" in alone.stderr
+    other = cli("send", coupled_file, *options, "--group-by", "colour")
+    assert other.returncode == 2
+    assert "colour" in other.stderr
