@@ -139,7 +139,7 @@ fn rates_follow_priorities_at_the_times_at_which_they_change() {
 #[test]
 fn windows_and_steps_agree() {
     let pausing = "start = \"83ms\"\npause = [[\"3s\", \"5s\"]]\npriority = [[\"0s\", 1], [\"4s\", 2]]";
-    for coupling in ["active", "etcp", "efcm"] {
+    for coupling in [ACTIVE, CONSERVATIVE, "kind = \"passive\""] {
         for controller in ["rap", "tfrc"] {
             let text = dumbbell(controller, 3, 20, 20, 10, coupling).replace("start = \"83ms\"", pausing);
             let [windowed, stepped] = [Pace::Windowed, Pace::Stepped].map(|pace| run_at(&text, pace));
