@@ -3,23 +3,12 @@
 use paceline_scenario::registry;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
+use std::collections::BTreeMap;
 
 /// Everything there is to choose from, by family, with every parameter, default, unit and source, as one JSON document.
 #[pyfunction]
 pub fn registry_json() -> PyResult<String> {
-    let all = serde_json::json!({
-        "controllers": registry::controllers(),
-        "queues": registry::queues(),
-        "sources": registry::sources(),
-        "traces": registry::traces(),
-        "marks": registry::marks(),
-        "losses": registry::losses(),
-        "noises": registry::noises(),
-        "playouts": registry::playouts(),
-        "couplings": registry::couplings(),
-        "detections": registry::detections(),
-        "transports": registry::transports(),
-    });
+    let all: BTreeMap<_, _> = registry::families().collect();
     serde_json::to_string(&all).map_err(|error| PyRuntimeError::new_err(error.to_string()))
 }
 

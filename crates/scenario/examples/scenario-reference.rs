@@ -20,23 +20,13 @@ fn main() -> Result<(), String> {
 /// What stands in the place of a line: a family, or one of it.
 fn tables(wanted: &str) -> Result<String, String> {
     let (family, kind) = wanted.split_once(' ').map_or((wanted, None), |(family, kind)| (family, Some(kind)));
-    let listing = match family {
-        "controllers" => return Ok(profiled(registry::controllers())),
-        "couplings" => return Ok(profiled(registry::couplings())),
-        "overview" => return Ok(overview()),
-        "queues" => registry::queues(),
-        "marks" => registry::marks(),
-        "losses" => registry::losses(),
-        "noises" => registry::noises(),
-        "detections" => registry::detections(),
-        "playouts" => registry::playouts(),
-        "sources" => registry::sources(),
-        "tables" => registry::tables(),
-        "generators" => registry::generators(),
-        "traces" => registry::traces(),
-        "transports" => registry::transports(),
-        _ => return Err(format!("reference.md: no family \"{family}\"")),
-    };
+    if family == "overview" {
+        return Ok(overview());
+    }
+    let listing = registry::named(family).ok_or_else(|| format!("reference.md: no family \"{family}\""))?;
+    if listing.iter().any(|entry| !entry.profiles.is_empty()) {
+        return Ok(profiled(listing));
+    }
     match kind {
         None => Ok(all(&listing)),
         Some(kind) => {
@@ -103,7 +93,6 @@ fn overview() -> String {
     page
 }
 
-/// Every parameter of every controller; kinds that have the same are together.
 /// Kinds with profiles; those with the same parameters stand together.
 fn profiled(listing: Listing) -> String {
     let mut alike: Vec<(Vec<&str>, Entry)> = Vec::new();

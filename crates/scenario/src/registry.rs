@@ -142,6 +142,36 @@ fn with_profiles<K: ProfiledKinds>(usual: &K) -> Entry {
     entry
 }
 
+/// A family's name, and what lists it.
+type Family = (&'static str, fn() -> Listing);
+
+/// The families in the order in which people are shown them.
+const FAMILIES: &[Family] = &[
+    ("controllers", controllers),
+    ("queues", queues),
+    ("sources", sources),
+    ("generators", generators),
+    ("traces", traces),
+    ("marks", marks),
+    ("losses", losses),
+    ("noises", noises),
+    ("playouts", playouts),
+    ("couplings", couplings),
+    ("detections", detections),
+    ("transports", transports),
+    ("tables", tables),
+];
+
+/// Everything that a scenario chooses from or says, by the name of its family.
+pub fn families() -> impl Iterator<Item = (&'static str, Listing)> {
+    FAMILIES.iter().map(|(name, listing)| (*name, listing()))
+}
+
+/// One family; absent if there is none of that name.
+pub fn named(family: &str) -> Option<Listing> {
+    FAMILIES.iter().find(|(name, _)| *name == family).map(|(_, listing)| listing())
+}
+
 /// The controllers with their profiles and parameters.
 pub fn controllers() -> Listing {
     profiled::<ControllerParams>()

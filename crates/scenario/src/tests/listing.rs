@@ -4,20 +4,8 @@ use crate::registry::*;
 
 #[test]
 fn every_parameter_says_what_it_is_and_json_can_carry_it() {
-    for listing in [
-        controllers(),
-        queues(),
-        marks(),
-        losses(),
-        noises(),
-        playouts(),
-        detections(),
-        transports(),
-        sources(),
-        generators(),
-        traces(),
-    ] {
-        assert!(!listing.is_empty());
+    for (family, listing) in families() {
+        assert!(!listing.is_empty(), "{family}");
         for parameter in listing.iter().flat_map(|entry| &entry.parameters) {
             assert!(!parameter.help.is_empty() && !parameter.unit.is_empty(), "{}", parameter.name);
         }
@@ -38,22 +26,8 @@ fn what_may_be_left_out_says_what_happens_then() {
     assert_eq!(need(queues(), "droptail", "packets"), Need::OneOf);
     assert_eq!(need(sources(), "trace-encoder", "generator"), Need::OneOf);
     assert_eq!(need(sources(), "bulk", "length"), Need::Optional);
-    for parameter in [
-        queues(),
-        marks(),
-        losses(),
-        noises(),
-        playouts(),
-        transports(),
-        sources(),
-        generators(),
-        traces(),
-        tables(),
-    ]
-    .concat()
-    .iter()
-    .flat_map(|entry| &entry.parameters)
-    {
+    let entries = families().flat_map(|(_, listing)| listing);
+    for parameter in entries.flat_map(|entry| entry.parameters) {
         let is_told = parameter.default.is_some() || parameter.help.contains("left out: ");
         assert_eq!(is_told, parameter.need == Need::Optional, "{}", parameter.name);
     }
