@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from paceline import disk
 from paceline.cli.options import StudyOptions
 from paceline.cli.speak import printing, say
 from paceline.errors import UsageError
@@ -63,7 +64,7 @@ def _write_verdict(result: StudyResult) -> None:
     for name in result.study.pictures:
         shown = result.study.folder / f"{name}.png"
         if shown.is_file():
-            shown.write_bytes((result.out / "plots" / shown.name).read_bytes())
+            disk.write(shown, (result.out / "plots" / shown.name).read_bytes())
             say(f"picture written to {shown}")
 
 

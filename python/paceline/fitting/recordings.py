@@ -36,12 +36,16 @@ class _Series:
     name: str
 
     def __len__(self) -> int:
-        raise NotImplementedError
+        return len(next(iter(self._arrays().values())))
+
+    def _arrays(self) -> dict[str, np.ndarray]:
+        """Its arrays by their names: they have one length."""
+        return {key: value for key, value in vars(self).items() if isinstance(value, np.ndarray)}
 
     def part(self, which: slice, name: str) -> Self:
         """Some of its values, under another name."""
-        arrays = {key: value[which] for key, value in vars(self).items() if isinstance(value, np.ndarray)}
-        return replace(self, name=name, **arrays)
+        parts = {key: value[which] for key, value in self._arrays().items()}
+        return replace(self, name=name, **parts)
 
     def split(self, part: float) -> tuple[Self, Self]:
         """The first part of it and the rest."""
@@ -61,9 +65,6 @@ class Rates(_Series):
     mbps: Values
     interval_s: float
 
-    def __len__(self) -> int:
-        return len(self.mbps)
-
 
 @dataclass(frozen=True)
 class Frames(_Series):
@@ -71,9 +72,6 @@ class Frames(_Series):
 
     sizes: Values
     keys: Flags
-
-    def __len__(self) -> int:
-        return len(self.sizes)
 
 
 def read_rates(
