@@ -40,6 +40,15 @@ def redefined(folder: Path, old: str, new: str) -> Path:
     return folder
 
 
+def said_before_any_run(cli: Run, folder: Path, old: str, new: str) -> str:
+    """What people are told of the study in a folder with a slip in its definition, before anything has run."""
+    done = cli("study", redefined(folder, old, new), "--out", "out")
+    assert done.returncode in (1, 2)
+    assert "Traceback" not in done.stderr
+    assert not (folder.parent / "cwd" / "out" / "results.parquet").exists()
+    return done.stderr
+
+
 @pytest.fixture
 def call_file(tmp_path: Path) -> Path:
     """The short call as a scenario file."""

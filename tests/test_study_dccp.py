@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import paceline
-from conftest import ROOT, Run
+from conftest import ROOT, Run, said_before_any_run
 from paceline.errors import StudyError
 from paceline.scenario import as_pairs
 from paceline.studies.definition import Study, load
@@ -175,14 +175,7 @@ def test_a_shortened_study_runs_and_judges(short: Path, tmp_path: Path) -> None:
     ],
 )
 def test_a_slip_in_the_definition_is_said_before_any_run(short: Path, cli: Run, old: str, new: str, said: str) -> None:
-    text = (short / "study.toml").read_text()
-    assert old in text
-    (short / "study.toml").write_text(text.replace(old, new))
-    done = cli("study", short, "--out", "out")
-    assert done.returncode in (1, 2)
-    assert said in done.stderr
-    assert "Traceback" not in done.stderr
-    assert not (short.parent / "cwd" / "out" / "results.parquet").exists()
+    assert said in said_before_any_run(cli, short, old, new)
 
 
 def test_a_claim_about_an_unknown_system_is_said(short: Path) -> None:

@@ -36,7 +36,6 @@ impl CbrParams {
 pub struct Cbr {
     adaptive: bool,
     grid: CaptureGrid,
-    next_id: u64,
     bytes: u64,
     remainder: u128,
     carry: u128,
@@ -51,7 +50,6 @@ impl Cbr {
         Cbr {
             adaptive: params.adaptive,
             grid: CaptureGrid::new(fps),
-            next_id: 0,
             bytes,
             remainder,
             carry: 0,
@@ -66,9 +64,7 @@ impl MediaSource for Cbr {
     }
 
     fn capture(&mut self, now: Time) -> Option<Frame> {
-        let captured = self.grid.take(now)?;
-        let id = self.next_id;
-        self.next_id += 1;
+        let (id, captured) = self.grid.take(now)?;
         self.carry += self.remainder;
         let extra = self.carry >= self.unit;
         if extra {

@@ -105,6 +105,8 @@ pub(crate) struct CaptureGrid {
     remainder: u64,
     carry: u64,
     due: Option<Time>,
+    /// Frames that were taken.
+    taken: u64,
 }
 
 impl CaptureGrid {
@@ -117,6 +119,7 @@ impl CaptureGrid {
             remainder: (nanos % frames) as u64,
             carry: 0,
             due: None,
+            taken: 0,
         }
     }
 
@@ -138,16 +141,18 @@ impl CaptureGrid {
         self.due
     }
 
-    /// Takes the frame that is due and moves on; none if stopped. A frame taken before it is due is captured `now`.
-    /// The grid ends where time ends.
+    /// Takes the frame that is due and moves on: its number and its time; none if stopped. A frame taken before it is due
+    /// is captured `now`. The grid ends where time ends; a source that starts again counts on.
     #[inline]
-    pub(crate) fn take(&mut self, now: Time) -> Option<Time> {
+    pub(crate) fn take(&mut self, now: Time) -> Option<(u64, Time)> {
         let due = self.due?;
         self.carry += self.remainder;
         let extra = u64::from(self.carry >= self.rate.frames);
         self.carry -= extra * self.rate.frames;
         self.due = due.as_nanos().checked_add(self.interval + extra).map(Time::from_nanos);
-        Some(due.min(now))
+        let id = self.taken;
+        self.taken += 1;
+        Some((id, due.min(now)))
     }
 
     /// Moves the frame that is due, and all after it, by up to an interval. At least a nanosecond of the interval before it
@@ -202,8 +207,8 @@ mod tests {
         let at = |millis: u64| Time::from_nanos(millis * 1_000_000);
         let mut grid = CaptureGrid::new(FrameRate::per_second(50));
         grid.start(at(100));
-        assert_eq!(grid.take(at(107)), Some(at(100)));
-        assert_eq!(grid.take(at(113)), Some(at(113)));
+        assert_eq!(grid.take(at(107)), Some((0, at(100))));
+        assert_eq!(grid.take(at(113)), Some((1, at(113))));
         assert_eq!(grid.due(), Some(at(140)));
     }
 
@@ -212,9 +217,9 @@ mod tests {
         let at = |millis: u64| Time::from_nanos(millis * 1_000_000);
         let mut grid = CaptureGrid::new(FrameRate::per_second(50));
         grid.start(at(100));
-        assert_eq!(grid.take(at(100)), Some(at(100)));
+        assert_eq!(grid.take(at(100)), Some((0, at(100))));
         grid.shift(TimeDelta::from_millis(-5));
-        assert_eq!(grid.take(at(115)), Some(at(115)));
+        assert_eq!(grid.take(at(115)), Some((1, at(115))));
         assert_eq!(grid.due(), Some(at(135)));
         grid.shift(TimeDelta::from_millis(-20));
         assert_eq!(grid.due(), Some(at(115) + TimeDelta::from_nanos(1)));

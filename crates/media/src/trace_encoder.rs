@@ -47,7 +47,6 @@ pub struct TraceEncoder {
     /// Bits per second that a frame of one byte stands for.
     rate_per_byte: f64,
     position: usize,
-    next_id: u64,
     key_requested: bool,
 }
 
@@ -66,7 +65,6 @@ impl TraceEncoder {
             nominal: nominal.as_bps_f64(),
             rate_per_byte: 8.0 * params.fps.as_fps_f64(),
             position: (start % trace.frames().len() as u64) as usize,
-            next_id: 0,
             key_requested: false,
             trace,
             params,
@@ -107,9 +105,7 @@ impl MediaSource for TraceEncoder {
     }
 
     fn capture(&mut self, now: Time) -> Option<Frame> {
-        let captured = self.grid.take(now)?;
-        let id = self.next_id;
-        self.next_id += 1;
+        let (id, captured) = self.grid.take(now)?;
         let traced = self.trace.frames()[self.position];
         self.position = if self.position + 1 == self.trace.frames().len() { 0 } else { self.position + 1 };
 

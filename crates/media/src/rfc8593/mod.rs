@@ -56,7 +56,6 @@ pub struct VideoModel {
     /// The change that tau_v is counted from.
     changed: Option<Time>,
     burst: Burst,
-    next_id: u64,
     key_requested: bool,
     /// A stream each, so that neither disturbs the other.
     intervals: RandomStream,
@@ -88,7 +87,6 @@ impl VideoModel {
             target: params.target_start.clamp(r_min, r_max),
             changed: None,
             burst: Burst::default(),
-            next_id: 0,
             key_requested: false,
             intervals: RandomStream::new(seed, "media.rfc8593.intervals"),
             sizes: RandomStream::new(seed, "media.rfc8593.sizes"),
@@ -156,9 +154,7 @@ impl MediaSource for VideoModel {
     }
 
     fn capture(&mut self, now: Time) -> Option<Frame> {
-        let captured = self.grid.take(now)?;
-        let id = self.next_id;
-        self.next_id += 1;
+        let (id, captured) = self.grid.take(now)?;
         let is_asked = core::mem::take(&mut self.key_requested) || id == 0;
         let is_abrupt = self.follow(captured, id == 0);
         if self.is_statistical && (is_abrupt || is_asked) {
