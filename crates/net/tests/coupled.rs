@@ -157,6 +157,16 @@ fn rap_and_tfrc_share_by_priority_over_sockets() {
 }
 
 #[test]
+fn tfrc_over_rtp_is_refused_with_its_reason() {
+    let error = Sender::bind(&pair(["tfrc", "rap"]), &SendOptions::to(anywhere())).err();
+    let error = error.expect("no form of its reports").to_string();
+    assert!(
+        error.contains("flow first: controller \"tfrc\" needs reports of its own from the receiver"),
+        "{error}"
+    );
+}
+
+#[test]
 fn when_one_receiver_vanishes_the_other_flow_takes_its_rate() {
     const GONE: f64 = 5.0;
     let loaded = &scenario(13, "");
