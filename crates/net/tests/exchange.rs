@@ -50,9 +50,13 @@ fn on_two_ports<T, E>(bind: impl Fn(SocketAddr) -> Result<T, E>) -> T {
     bound.expect("two free ports in a row")
 }
 
-/// Serves at `path` until it is stopped.
-fn serve(path: &Path, stop: &AtomicBool) -> ExchangeCounters {
-    let server = ExchangeServer::bind(path, &ExchangeLimits::default()).expect("a free path");
+/// An exchange that listens at `path`.
+fn exchange(path: &Path) -> ExchangeServer {
+    ExchangeServer::bind(path, &ExchangeLimits::default()).expect("a free path")
+}
+
+/// Serves until it is stopped.
+fn serve(server: ExchangeServer, stop: &AtomicBool) -> ExchangeCounters {
     server.run(stop, &|_| ()).expect("served")
 }
 
@@ -97,8 +101,9 @@ fn mean(series: &TimeSeries, column: &str, from: f64, until: f64) -> Option<f64>
 fn flows_of_two_senders_share_by_priority() {
     let (folder, loaded) = (Folder::new("priority"), &scenario(8));
     let (path, stop) = (folder.socket(), &AtomicBool::new(false));
+    let server = exchange(&path);
     let (outputs, counters) = std::thread::scope(|scope| {
-        let server = scope.spawn(|| serve(&path, stop));
+        let server = scope.spawn(|| serve(server, stop));
         let outputs = two_senders(loaded, &path, &|_| ());
         stop.store(true, Ordering::Relaxed);
         (outputs, server.join().expect("no panic"))
@@ -128,13 +133,14 @@ fn flows_go_on_without_the_exchange_and_join_the_next_one() {
         killed.store(at.as_secs_f64() >= 3.0, Ordering::Relaxed);
         again.store(at.as_secs_f64() >= 5.0, Ordering::Relaxed);
     };
+    let first = exchange(&path);
     let (outputs, counters) = std::thread::scope(|scope| {
         let servers = scope.spawn(|| {
-            let first = serve(&path, killed);
+            let first = serve(first, killed);
             while !again.load(Ordering::Relaxed) {
                 std::thread::sleep(std::time::Duration::from_millis(10));
             }
-            [first, serve(&path, stop)]
+            [first, serve(exchange(&path), stop)]
         });
         let outputs = two_senders(loaded, &path, &reached);
         stop.store(true, Ordering::Relaxed);

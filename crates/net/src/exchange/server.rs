@@ -72,7 +72,9 @@ impl ExchangeServer {
     pub fn run(mut self, stop: &AtomicBool, say: &dyn Fn(String)) -> Result<ExchangeCounters, NetError> {
         let _timers = PreciseTimers::new();
         self.clock = DriverClock::from_zero(Moment::now());
-        while !stop.load(Ordering::Relaxed) {
+        loop {
+            // What processes said before counts.
+            let stopped = stop.load(Ordering::Relaxed);
             let now = self.clock.now();
             self.accept(now);
             let more = self.read(now);
@@ -83,9 +85,11 @@ impl ExchangeServer {
             while let Some(line) = self.service.lines.next() {
                 say(line);
             }
+            if stopped && !more {
+                return Ok(self.service.counters);
+            }
             self.wait(now, more)?;
         }
-        Ok(self.service.counters)
     }
 
     fn accept(&mut self, now: Time) {
