@@ -5,7 +5,7 @@ use paceline_media::{
     BulkParams, CbrParams, FrameLadder, FramePresetName, FrameSizeParams, FrameTraceFormat,
     TraceEncoderParams, VideoModelParams,
 };
-use paceline_transport::tcp::conversations::RttUse;
+use paceline_transport::tcp::conversations::{LossUse, RttUse};
 use paceline_transport::tcp::transfers::TransfersConfig;
 use paceline_units::param::{FileName, ParamError, Reason};
 use paceline_units::{Bitrate, TimeDelta, kinds, names, params};
@@ -58,6 +58,7 @@ params! {
         generator: Option<VectorGenerator> = None, as OneOf, where no ["file"], "", "\"web\": pages drawn at random; needs no file; as a table with keys of its own";
         sending: SendingSide = SendingSide::Acceptor, "ours", "The side of each connection whose data takes `path`: acceptor for downloads, initiator for uploads";
         rtt: RttUse = RttUse::Whole, "ours", "The vectors' round trip is whole, with the path in it; or added to the path's (Tmix's delay box), or not used and the path's is all";
+        loss: LossUse = LossUse::None, "ns-2's set-lossless", "Whether packets are lost by the vectors' ratios before they enter the flow's path, or by links alone";
         offset: TimeDelta = TimeDelta::ZERO, in 0.0, 1e6, "ours", "The connections begin here in the file, and so much earlier";
         scale: f64 = 1.0, in 1e-6, 1e6, "ns-2's set-scale", "Factor on the times at which connections begin: 2 halves the load";
     }

@@ -179,12 +179,14 @@ fn a_flow_that_stops_begins_nothing_and_says_nothing_new() {
     assert_eq!(begins(&outcome)[0], 390);
 }
 
-/// What happens to drawn pages on a link that loses packets both ways, at a pace.
+/// What happens to drawn pages that lose packets both ways, in front of the links and there, at a pace.
 fn lossy(pace: Pace, vectors: &ConnectionVectors) -> Outcome {
     let link = "rate = \"10Mbps\"\ndelay = \"20ms\"\nqueue = { packets = 30 }\n\
                 loss = { kind = \"bernoulli\", ratio = 0.02 }\n";
     let world = format!("duration = \"400s\"\nsample = \"1s\"\n[links.l]\n{link}[links.back]\n{link}");
-    run_at(pace, &format!("lossy-{pace:?}"), &vectors.to_text(), &world, "", "return_path = [\"back\"]")
+    let text = vectors.to_text().replace("l 0.000000 0.000000", "l 0.01 0.01");
+    let source = "loss = \"vector\"";
+    run_at(pace, &format!("lossy-{pace:?}"), &text, &world, source, "return_path = [\"back\"]")
 }
 
 #[test]
@@ -201,6 +203,23 @@ fn every_byte_arrives_once_whatever_is_lost_at_any_pace() {
     assert_near("payload that was used", received, payload as f64, 0.5);
     let same = lossy(Pace::Stepped, &vectors);
     assert_eq!(format!("{:?}", outcome.summary.flows), format!("{:?}", same.summary.flows));
+}
+
+#[test]
+fn loss_ratios_hold_where_they_are_asked_for() {
+    // Of 2000 packets, each alone in its connection and not sent again in time: within four deviations.
+    let each =
+        |loss: &str| format!("S 0 1 0 1\nw 65535 65535\nr 100000\nl {loss}\nA 0 0 1000\n").repeat(2000);
+    let offered = |loss: &str, source: &str| {
+        let rest = "tcp.handshake = false\ntcp.initial_rto = \"10s\"";
+        link(&run("ratios", &each(loss), source, rest), "l").offered
+    };
+    assert_eq!(offered("0 0.3", ""), 2000);
+    let kept = offered("0 0.3", "loss = \"vector\"");
+    assert!((1318..1482).contains(&kept), "{kept}");
+    assert_eq!(offered("0 0.3", "loss = \"vector\""), kept);
+    assert_eq!(offered("0 1", "loss = \"vector\""), 0);
+    assert_eq!(offered("1 0", "loss = \"vector\""), 2000, "the ratio of the other way");
 }
 
 #[test]

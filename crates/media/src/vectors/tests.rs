@@ -187,6 +187,12 @@ fn what_is_drawn_reads_back_and_a_longer_time_begins_with_the_shorter() {
         assert!(vector.rtt >= params.rtt_min && vector.rtt <= params.rtt_max);
         assert_eq!(vector.windows, [params.window_initiator, params.window_acceptor]);
         assert_eq!(vector.units.len() % 2, 0);
+        // ns-2's Tmix takes a wait of 0 behind the other side's unit for none, and never sends.
+        assert!(
+            vector.units[1..]
+                .iter()
+                .all(|unit| matches!(unit.wait, Wait::AfterReceived(wait) if wait > TimeDelta::ZERO))
+        );
     }
 }
 

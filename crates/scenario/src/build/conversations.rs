@@ -5,8 +5,8 @@ use crate::error::ScenarioError;
 use crate::source::{TmixSpec, VectorGenerator};
 use crate::spec::FlowSpec;
 use paceline_media::vectors::{ConnectionVectors, web_vectors};
-use paceline_transport::tcp::conversations::{ConversationsConfig, Schedule};
-use paceline_units::{Time, TimeDelta};
+use paceline_transport::tcp::conversations::{ConversationsConfig, LossUse, Schedule};
+use paceline_units::{RandomStream, Time, TimeDelta};
 
 impl Builder<'_> {
     pub(super) fn conversations(
@@ -34,6 +34,12 @@ impl Builder<'_> {
             sending: spec.sending.side(),
             rtt: spec.rtt,
             path_rtt: self.path_rtt(flow),
+            loss: match spec.loss {
+                LossUse::None => None,
+                LossUse::Vector => Some(["initiator", "acceptor"].map(|side| {
+                    RandomStream::new(self.scenario.seed, &format!("flow.{}.loss.{side}", flow.name))
+                })),
+            },
             schedule: Schedule {
                 start: at(flow.start),
                 pauses: flow.pause.iter().map(|&(from, to)| (at(from), at(to))).collect(),

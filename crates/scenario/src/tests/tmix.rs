@@ -93,6 +93,7 @@ fn what_is_wrong_is_told_with_its_key() {
         (", generator = { kind = \"web\", rtt_min = \"1s\" }", ".generator.rtt_min", "1s", "at most rtt_max"),
         (", generator = { kind = \"web\", lod = 5 }", ".generator.lod", "an unknown key", "load"),
         (", generator = \"web\", rtt = \"none\"", ".rtt", "none", "\"whole\", \"added\", \"path\""),
+        (", generator = \"web\", loss = 0.1", ".loss", "0.1 (a number)", "\"none\", \"vector\""),
         (", generator = \"web\", sending = \"both\"", ".sending", "both", "\"acceptor\", \"initiator\""),
         (", generator = \"web\", scale = 0", ".scale", "0", "a number from 0.000001"),
         (", generator = \"web\", offset = 3", ".offset", "3 (a number)", "a time"),
@@ -154,7 +155,7 @@ fn what_is_resolved_reads_back() {
     for source in [
         "generator = \"web\"",
         "generator = { kind = \"web\", seed = 3, load = \"700kbps\", serving = \"20ms\", objects_max = 3 }",
-        "file = \"a.cvec\", sending = \"initiator\", rtt = \"path\", offset = \"3s\", scale = 0.25",
+        "file = \"a.cvec\", sending = \"initiator\", rtt = \"path\", loss = \"vector\", offset = \"3s\", scale = 0.25",
     ] {
         let scenario = read(&format!("{{ kind = \"tmix\", {source} }}")).expect(source);
         let resolved = scenario.to_toml();

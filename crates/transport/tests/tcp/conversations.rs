@@ -30,6 +30,7 @@ fn ends(handshake: bool) -> Ends {
         sending: Side::Acceptor,
         rtt: RttUse::Whole,
         path_rtt: ms(10),
+        loss: None,
         schedule: Schedule { start: Time::ZERO, pauses: vec![(at(450), at(500))], stop: at(2_000) },
     };
     (

@@ -8,7 +8,7 @@ use crate::tcp::{Flags, Segment, TcpConfig, TcpCounters, TcpSender};
 use crate::{PathFacts, Reason, SendingEnd, Transfer, Transmit};
 use paceline_cc::{Controller, Limits, StreamId};
 use paceline_media::vectors::Side;
-use paceline_units::{Bytes, Ecn, Time};
+use paceline_units::{Bytes, Ecn, RandomStream, Time};
 use std::collections::VecDeque;
 
 /// Sequence numbers of a place begin this much further in every round: more than any window.
@@ -43,6 +43,8 @@ pub(super) struct Many<C> {
     /// The place that was told of something last.
     latest: usize,
     line: DelayLine,
+    /// Draws which packets are lost before they enter the flow's path; none if none are.
+    losses: Option<RandomStream>,
     stopped: bool,
     /// Data units handed over.
     pub(super) begun: u64,
@@ -69,6 +71,7 @@ impl<C: Controller + Clone> Many<C> {
             touched: None,
             latest: 0,
             line: DelayLine::default(),
+            losses: config.loss.as_ref().map(|streams| streams[side.index()].clone()),
             stopped: false,
             begun: 0,
             completed: VecDeque::new(),
@@ -316,12 +319,22 @@ impl<C: Controller + Clone> Many<C> {
         self.timers.due(now).is_some_and(|place| self.send_from(now, place))
     }
 
+    /// Whether a packet of a connection does not reach the flow's path.
+    #[inline]
+    fn is_lost(&mut self, vector: usize) -> bool {
+        let Some(losses) = &mut self.losses else { return false };
+        let ratio = self.config.vectors[vector].loss[self.side.index()];
+        ratio > 0.0 && losses.uniform() < ratio
+    }
+
     #[inline]
     fn send_from(&mut self, now: Time, place: usize) -> bool {
         let Some(conversation) = &mut self.places[place].live else { return false };
         let Some(out) = conversation.poll_transmit(now) else { return false };
-        let delay = conversation.delay;
-        self.line.push(now, delay, out);
+        let (delay, vector) = (conversation.delay, conversation.vector);
+        if !self.is_lost(vector) {
+            self.line.push(now, delay, out);
+        }
         self.remind(now, place);
         true
     }

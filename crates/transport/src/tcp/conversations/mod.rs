@@ -23,7 +23,7 @@ pub use schedule::Schedule;
 
 use paceline_media::ConnectionVectors;
 use paceline_media::vectors::Side;
-use paceline_units::{TimeDelta, names};
+use paceline_units::{RandomStream, TimeDelta, names};
 
 names! {
     /// What the round trip of a connection vector is.
@@ -34,6 +34,16 @@ names! {
         Added = "added",
         /// Not used: the flow's path is all.
         Path = "path",
+    }
+}
+
+names! {
+    /// Whether the loss ratios of connection vectors are used.
+    pub enum LossUse {
+        /// Links alone lose packets.
+        None = "none",
+        /// Packets of a connection are lost by its vector's ratios before they enter the flow's path.
+        Vector = "vector",
     }
 }
 
@@ -48,6 +58,8 @@ pub struct ConversationsConfig {
     pub rtt: RttUse,
     /// Round trip of the flow's path when it is empty.
     pub path_rtt: TimeDelta,
+    /// Where initiator and acceptor draw which packets the vectors' loss ratios take; none if the ratios are not used.
+    pub loss: Option<[RandomStream; 2]>,
     /// When connections may begin, and sides may say something.
     pub schedule: Schedule,
 }
