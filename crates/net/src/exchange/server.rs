@@ -73,8 +73,9 @@ impl ExchangeServer {
         let _timers = PreciseTimers::new();
         self.clock = DriverClock::from_zero(Moment::now());
         loop {
-            // What processes said before counts.
+            // What processes said before counts, whether or not the system has told of it.
             let stopped = stop.load(Ordering::Relaxed);
+            self.connections.iter_mut().for_each(|connection| connection.readable |= stopped);
             let now = self.clock.now();
             self.accept(now);
             let more = self.read(now);
