@@ -126,11 +126,13 @@ fn a_request_follows_the_response_after_its_wait() {
 #[test]
 fn sides_of_a_concurrent_connection_send_by_their_own_clocks() {
     let text = "CONC 100500 1 3 0 1\nw 1000000 1000000\nr 100000\nc> 222\nc< 100\nt< 30000\nc< 100\nt< 400000\nc< 100\n";
-    let outcome = run("concurrent", text, "", "");
-    assert_eq!((transfers(&outcome).completed, transfers(&outcome).bytes), (3, 300));
-    // The acceptor is connected 150 ms after the beginning.
-    let first = 100.5 + 150.0 + 40.0;
-    assert_eq!(begins(&outcome), [first, first + 30.0, first + 430.0].map(|at| at as usize));
+    // The acceptor is connected one and a half round trips after the beginning; then its packets wait at its end.
+    for (rtt, round_trip, wait) in [("whole", 100.0, 40.0), ("added", 120.0, 50.0), ("path", 20.0, 0.0)] {
+        let outcome = run(&format!("concurrent-{rtt}"), text, &format!("rtt = \"{rtt}\""), "");
+        assert_eq!((transfers(&outcome).completed, transfers(&outcome).bytes), (3, 300));
+        let first = 100.5 + 1.5 * round_trip + wait;
+        assert_eq!(begins(&outcome), [first, first + 30.0, first + 430.0].map(|at| at as usize), "{rtt}");
+    }
 }
 
 #[test]
