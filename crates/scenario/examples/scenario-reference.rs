@@ -31,7 +31,9 @@ fn tables(wanted: &str) -> Result<String, String> {
         None => Ok(all(&listing)),
         Some(kind) => {
             let entry = listing.iter().find(|entry| entry.kind == kind);
-            entry.map(table).ok_or_else(|| format!("reference.md: no \"{kind}\" of {family}"))
+            entry
+                .map(|entry| profiles(entry) + &table(entry))
+                .ok_or_else(|| format!("reference.md: no \"{kind}\" of {family}"))
         }
     }
 }
@@ -104,9 +106,13 @@ fn profiled(listing: Listing) -> String {
     }
     let sections = alike.iter().map(|(kinds, entry)| {
         let kinds: Vec<_> = kinds.iter().map(|kind| format!("`{kind}`")).collect();
-        let profiles =
-            entry.profiles.iter().map(|profile| format!("- `{}`: {}\n", profile.name, profile.help));
-        format!("#### {}\n\n{}\n{}", kinds.join(", "), profiles.collect::<String>(), table(entry))
+        format!("#### {}\n\n{}{}", kinds.join(", "), profiles(entry), table(entry))
     });
     sections.collect::<Vec<_>>().join("\n")
+}
+
+/// The profiles of a kind as a list, and an empty line; nothing if it has none.
+fn profiles(entry: &Entry) -> String {
+    let lines = entry.profiles.iter().map(|profile| format!("- `{}`: {}\n", profile.name, profile.help));
+    lines.chain((!entry.profiles.is_empty()).then(|| String::from("\n"))).collect()
 }

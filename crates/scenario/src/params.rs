@@ -3,7 +3,7 @@
 use crate::error::ScenarioError;
 use crate::reader::{Node, NotYet, Table};
 use paceline_units::param::{
-    self, Kind, Kinds, Need, ParamError, ParamSet, ProfiledKinds, Reason, Spec, UNLIMITED, Value,
+    self, Kind, Kinds, Need, ParamError, ParamSet, ProfiledKinds, Profiles, Reason, Spec, UNLIMITED, Value,
 };
 use paceline_units::text::one_of;
 use toml_edit::{Array, InlineTable};
@@ -102,6 +102,13 @@ pub(crate) fn profiled<K: ProfiledKinds>(
     });
     K::with_profile(usual.kind(), profile.transpose()?)
         .ok_or_else(|| table.missing("kind", &one_of(K::KINDS)))
+}
+
+/// The set of values that the key `profile` of `table` names; without the key, the usual one.
+pub(crate) fn profile<P: Profiles + Default>(table: &Table<'_>) -> Result<P, ScenarioError> {
+    let Some(node) = table.find("profile") else { return Ok(P::default()) };
+    let names: Vec<_> = P::PROFILES.iter().map(|(name, _)| *name).collect();
+    P::profile(node.name(&names, &[])?).ok_or_else(|| node.fail(&one_of(&names)))
 }
 
 fn missing(table: &Table<'_>, spec: &Spec) -> ScenarioError {

@@ -11,7 +11,7 @@ use paceline_link::{LossConfig, MarkConfig, NoiseConfig, QueueConfig, QueueLimit
 use paceline_media::PlayoutConfig;
 use paceline_transport::rtp::FeedbackConfig;
 use paceline_transport::tcp::TcpConfig;
-use paceline_units::param::{self, Kinds, ParamSet, ProfiledKinds, Spec, Value};
+use paceline_units::param::{self, Kinds, ParamSet, ProfileHelp, ProfiledKinds, Profiles, Spec, Value};
 use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -127,10 +127,19 @@ fn profiled<K: ProfiledKinds>() -> Listing {
 
 /// A kind with its profiles and what they set.
 fn with_profiles<K: ProfiledKinds>(usual: &K) -> Entry {
-    let profiles = usual.profiles();
-    let others = profiles.iter().skip(1).filter_map(|(name, _)| K::with_profile(usual.kind(), Some(name)));
-    let mut entry = listed(usual.kind(), usual.help(), usual);
-    for (params, profile) in others {
+    let entry = listed(usual.kind(), usual.help(), usual);
+    let named = |name: &str| K::with_profile(usual.kind(), Some(name)).map(|(params, _)| params);
+    telling(entry, usual.profiles(), named)
+}
+
+/// The entry with these profiles and what each but the first sets.
+fn telling<P: ParamSet>(
+    mut entry: Entry,
+    profiles: &[ProfileHelp],
+    named: impl Fn(&str) -> Option<P>,
+) -> Entry {
+    for &(profile, _) in profiles.iter().skip(1) {
+        let Some(params) = named(profile) else { continue };
         for shown in &mut entry.parameters {
             let value = params.value(shown.name).map(|value| value.to_string());
             if let Some(value) = value.filter(|value| Some(value) != shown.default.as_ref()) {
@@ -266,8 +275,9 @@ pub fn transports() -> Listing {
 
 /// How flows of a coupling are told to share a bottleneck: its table `detection`.
 pub fn detections() -> Listing {
-    let usual = shared_bottleneck::Params::default();
-    vec![listed("detection", "Detection of shared bottlenecks (RFC 8382)", &usual)]
+    use shared_bottleneck::Params;
+    let entry = listed("detection", "Detection of shared bottlenecks (RFC 8382)", &Params::default());
+    vec![telling(entry, Params::PROFILES, Params::profile)]
 }
 
 /// The queue disciplines.

@@ -24,7 +24,7 @@ paceline_units::names! {
 }
 
 paceline_units::params! {
-    /// Every constant of shared-bottleneck detection.
+    /// Every constant of shared-bottleneck detection. `Default` is the profile `rfc8382`.
     pub struct Params {
         at: SummaryEnd = SummaryEnd::Receiver, "RFC 8382 3.1", "Which end summarises the delays: the receiver by its own clock, or the sender from RFC 8888's reports";
         interval("T"): TimeDelta = TimeDelta::from_millis(350), in 0.01, 60.0, "RFC 8382 2.2: T", "Time over which delays are averaged";
@@ -44,6 +44,35 @@ paceline_units::params! {
         decisions: u64 = 10, in 1.0, 64.0, "ours", "Decisions of which that part is taken";
     }
     check in_order;
+    profiles {
+        "rfc8382": "The values of section 2.2" => Params::default,
+        "searched": "Thresholds of most right decisions, found by the study coupled-search" => || Params {
+            c_s: 0.912_292,
+            c_h: 0.962_998,
+            p_l: 0.048_676,
+            p_f: 0.245_606,
+            p_mad: 0.212_44,
+            p_s: 0.394_146,
+            p_d: 0.078_187,
+            p_v: 1.339_27,
+            stable: 0.927_216,
+            decisions: 7,
+            ..Params::default()
+        },
+        "steady": "Thresholds of most right decisions that change no more often than those of rfc8382, by the same study" => || Params {
+            c_s: -0.190_722,
+            c_h: 0.990_741,
+            p_l: 0.042_786,
+            p_f: 0.094_307,
+            p_mad: 0.178_94,
+            p_s: 0.363_822,
+            p_d: 0.394_681,
+            p_v: 0.272_976,
+            stable: 0.627_519,
+            decisions: 34,
+            ..Params::default()
+        },
+    }
 }
 
 /// The flat part of the weights lies within all, and these within what is kept (RFC 8382 section 2.1).

@@ -85,12 +85,9 @@ fn priorities_count(
 /// How shared bottlenecks are detected, if they are.
 fn detection(table: &Table<'_>) -> Result<Option<shared_bottleneck::Params>, ScenarioError> {
     let Some(node) = table.find("detection") else { return Ok(None) };
-    let mut detection = shared_bottleneck::Params::default();
-    params::read(
-        &node.table("a table such as { at = \"receiver\", T = \"350ms\" }, or {}")?,
-        &mut detection,
-        &[],
-    )?;
+    let table = node.table("a table such as { at = \"receiver\", T = \"350ms\" }, or {}")?;
+    let mut detection = params::profile(&table)?;
+    params::read(&table, &mut detection, &["profile"])?;
     Ok(Some(detection))
 }
 

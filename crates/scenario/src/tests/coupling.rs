@@ -221,6 +221,12 @@ fn detection_finds_the_groups_of_flows_that_tell_of_their_delays() {
     let at_sender = detecting("at = \"sender\"");
     assert!(read(FLOWS, "flows = [\"b\"]\ndetection = { at = \"sender\" }").is_ok());
     for (from, to, key, expected) in [
+        (
+            kind,
+            detecting("profile = \"serched\""),
+            "coupling.all.detection.profile",
+            "one of \"rfc8382\", \"searched\", \"steady\"",
+        ),
         (kind, detecting("T = \"1ms\""), "coupling.all.detection.T", "from"),
         (kind, detecting("M = 60"), "coupling.all.detection.M", "at most N, 50"),
         (kind, detecting("p_x = 0.1"), "coupling.all.detection.p_x", "p_s"),
@@ -240,6 +246,23 @@ fn detection_finds_the_groups_of_flows_that_tell_of_their_delays() {
         GOOD.replace("controller = \"rap\"", "controller = \"cubic\"").replace(kind, &detecting(""));
     let error = parse(&over_tcp, "coupled.toml").expect_err("cubic goes over tcp");
     assert!(error.key == "coupling.all.detection" && error.expected.contains("over rtp"), "{error}");
+}
+
+#[test]
+fn a_profile_of_detection_is_a_set_of_thresholds_that_keys_override() {
+    use paceline_cc::shared_bottleneck::Params;
+    use paceline_units::param::Profiles;
+    let kind = "kind = \"conservative\"";
+    let detected = |more: &str| {
+        let scenario = right(kind, &format!("{kind}\ndetection = {{ {more} }}"));
+        scenario.couplings[0].detection.clone().expect("it detects")
+    };
+    let searched = Params::profile("searched").expect("it is listed");
+    assert_ne!(searched, Params::default());
+    assert_eq!(detected("profile = \"searched\""), searched);
+    assert_eq!(detected("profile = \"rfc8382\""), detected(""));
+    assert_eq!(detected(""), Params::default());
+    assert_eq!(detected("profile = \"searched\", p_s = 0.15"), Params { p_s: 0.15, ..searched });
 }
 
 #[test]
