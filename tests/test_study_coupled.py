@@ -14,6 +14,7 @@ from paceline.studies.definition import Study, load
 from paceline.studies.engine import prepare, run_study
 from paceline.studies.judge import DOES_NOT_HOLD, HOLDS, IN_DIRECTION
 from paceline.studies.rows import Rows
+from paceline.toml import loads
 
 COUPLED = ROOT / "studies" / "coupled"
 SCENARIOS = ("dumbbell", "priorities", "ratios-2", "ratios-3", "ratios-4", "ratios-5", "video", "background")
@@ -146,6 +147,19 @@ def test_the_worth_of_a_topology_is_its_flows_power(study: Study) -> None:
     expected = 100 * (math.exp(0.5 * (math.log(1.01) + 0.5 * math.log(1.01 * 4.01) - math.log(4.01 * 1.01))) - 1)
     assert gain == pytest.approx(expected)
     assert rows.figure("call = 'tfrc'", "carried('detected-conservative', 'apart')") == pytest.approx(-30.0)
+
+
+@pytest.mark.parametrize("profile", ["searched", "steady"])
+def test_a_profile_of_detection_is_the_set_that_the_search_found(profile: str) -> None:
+    found = loads((ROOT / "studies" / "coupled-search" / "sets.toml").read_text())[profile]
+
+    def detection(overrides: dict[str, object]) -> object:
+        loaded = paceline.scenario.read(COUPLED / "grid.toml", overrides=overrides).load()
+        return loads(loaded.core.resolved_toml)["coupling"]["host"]["detection"]
+
+    named = detection({"coupling.host.detection.profile": profile})
+    assert named == detection(found)
+    assert named != detection({})
 
 
 @pytest.mark.parametrize(
