@@ -24,10 +24,8 @@ fn tables(wanted: &str) -> Result<String, String> {
         return Ok(overview());
     }
     let listing = registry::named(family).ok_or_else(|| format!("reference.md: no family \"{family}\""))?;
-    if listing.iter().any(|entry| !entry.profiles.is_empty()) {
-        return Ok(profiled(listing));
-    }
     match kind {
+        None if listing.iter().any(|entry| !entry.profiles.is_empty()) => Ok(profiled(listing)),
         None => Ok(all(&listing)),
         Some(kind) => {
             let entry = listing.iter().find(|entry| entry.kind == kind);
