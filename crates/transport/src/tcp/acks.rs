@@ -266,7 +266,8 @@ impl<C: Controller> TcpSender<C> {
         {
             self.timed = None;
             // The timed segment may have waited behind a hole.
-            if !acked.ambiguous && self.progress.duplicates == 0 {
+            let waited = acked.ambiguous || self.progress.duplicates > 0;
+            if !waited || self.config.sample_behind_holes {
                 self.rto.sample(now - sent);
             }
         }

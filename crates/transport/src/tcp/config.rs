@@ -49,6 +49,7 @@ params! {
         max_rto: TimeDelta = TimeDelta::from_secs(60), in 1e-9, 1e6, "RFC 6298 2.5", "Largest retransmission timeout";
         clock: TimeDelta = TimeDelta::ZERO, in 0.0, 1e6, "RFC 6298 2 (G)", "Granularity of round trips and timeouts; 0: exact";
         one_sample: bool = false, "RFC 6298 3", "Only one packet per round trip is timed";
+        sample_behind_holes: bool = false, "ns-2", "With one_sample: the timed packet counts though it waited behind a hole";
         handshake: bool = true, "RFC 9293 3.5", "A handshake opens the connection; else both ends are connected from the beginning";
         duplicate_acks: u32 = 3, in 1.0, 3.0, "RFC 5681 3.2, RFC 6675 (DupThresh)", "Duplicate acknowledgements that tell a loss";
         limited_transmit: bool = true, "RFC 3042", "The first duplicates let new packets go";
@@ -61,7 +62,7 @@ params! {
 
 impl TcpConfig {
     /// ns-2's choices: no handshake, an acknowledgement per packet, windows from 2, a clock of 10 ms that times one
-    /// segment per round trip, timeouts from 3 s and not below 0.2 s.
+    /// segment per round trip, behind a hole too, timeouts from 3 s and not below 0.2 s.
     pub fn ns2() -> TcpConfig {
         TcpConfig {
             ack_every: 1,
@@ -71,6 +72,7 @@ impl TcpConfig {
             min_rto: TimeDelta::from_millis(200),
             clock: TimeDelta::from_millis(10),
             one_sample: true,
+            sample_behind_holes: true,
             handshake: false,
             ..TcpConfig::default()
         }

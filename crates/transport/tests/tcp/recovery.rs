@@ -187,6 +187,28 @@ fn what_waited_behind_a_hole_is_not_measured() {
     }
 }
 
+/// ns-2 times one segment, and what it waits behind a hole counts: with its choices the timer then waits longer.
+#[test]
+fn what_waited_behind_a_hole_is_measured_as_ns2_does_it() {
+    let longest = |lost: u64, sample_behind_holes| {
+        let config = TcpConfig {
+            one_sample: true,
+            sample_behind_holes,
+            min_rto: ms(1),
+            ..config(RecoveryKind::NewReno)
+        };
+        let mut net = Net::new(&config, None).losing(&[lost, lost + 1]).started();
+        let waits = (6..20).map(|tenths| {
+            net.run(at(tenths * 100));
+            let (due, _) = net.sender.next_timeout().expect("something is under way");
+            due - net.now
+        });
+        waits.max()
+    };
+    let waits: Vec<_> = (40..60).map(|lost| (longest(lost, true), longest(lost, false))).collect();
+    assert!(waits.iter().any(|(as_ns2, by_rfc)| as_ns2 > by_rfc), "{waits:?}");
+}
+
 /// A segment that is overtaken by two is no loss, and they have waited for it: of the three none is measured.
 #[test]
 fn what_waited_for_a_late_segment_is_not_measured() {
