@@ -9,11 +9,9 @@
 //! opens (and unpacks) files is the driver.
 
 use crate::FrameRate;
-use alloc::format;
-use alloc::string::String;
+use crate::text::{TextError, quoted, text_of};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::fmt;
 use paceline_units::{Bitrate, names};
 
 names! {
@@ -41,34 +39,11 @@ pub struct FrameTrace {
     frames: Arc<[TraceFrame]>,
 }
 
-/// Why a file is no frame-size trace.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct FrameTraceError {
-    /// The line, counted from 1; none where the file as a whole is wrong.
-    pub line: Option<usize>,
-    /// What stands there, shortened.
-    pub found: String,
-    /// What would have been accepted.
-    pub expected: &'static str,
-}
-
-impl fmt::Display for FrameTraceError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(line) = self.line {
-            write!(f, "line {line}: ")?;
-        }
-        write!(f, "found {}, expected {}", self.found, self.expected)
-    }
-}
-
-impl core::error::Error for FrameTraceError {}
-
 const EXPECTED_LINE: &str = "a frame size in bytes, or \"number type X time bytes\"";
 const EXPECTED_SIZES: &str = "one frame size in bytes";
 const EXPECTED_SYNCODECS: &str = "\"number type X time bytes\" or \"number type QP PSNR bytes\"";
 const EXPECTED_BYTES: &str = "bytes from 0 to 4294967295";
 const EXPECTED_FRAMES: &str = "at least one frame above 0 bytes";
-const EXPECTED_TEXT: &str = "text";
 
 impl FrameTrace {
     /// A trace of these frames; none if they have no byte among them.
@@ -78,7 +53,7 @@ impl FrameTrace {
     }
 
     /// Reads a file's bytes. Without `format` the first line with data decides. Fractions of a byte are rounded.
-    pub fn parse(bytes: &[u8], format: Option<FrameTraceFormat>) -> Result<FrameTrace, FrameTraceError> {
+    pub fn parse(bytes: &[u8], format: Option<FrameTraceFormat>) -> Result<FrameTrace, TextError> {
         let text = text_of(bytes)?;
         let mut format = format;
         let mut frames = Vec::new();
@@ -88,13 +63,13 @@ impl FrameTrace {
                 continue;
             }
             let parsed = parse_line(line, &mut format);
-            frames.push(parsed.map_err(|(found, expected)| FrameTraceError {
+            frames.push(parsed.map_err(|(found, expected)| TextError {
                 line: Some(index + 1),
                 found: quoted(found),
                 expected,
             })?);
         }
-        FrameTrace::new(&frames).ok_or_else(|| FrameTraceError {
+        FrameTrace::new(&frames).ok_or_else(|| TextError {
             line: None,
             found: if frames.is_empty() { "no frame".into() } else { "only frames of 0 bytes".into() },
             expected: EXPECTED_FRAMES,
@@ -120,26 +95,6 @@ impl FrameTrace {
     pub fn mean_rate(&self, fps: FrameRate) -> Bitrate {
         fps.rate_of(self.total(), self.frames.len() as u64).max(Bitrate::from_bps(1))
     }
-}
-
-/// The bytes as text, without a byte-order mark; complains about the first line that is none.
-pub(crate) fn text_of(bytes: &[u8]) -> Result<&str, FrameTraceError> {
-    let text = match core::str::from_utf8(bytes) {
-        Ok(text) => text,
-        Err(error) => return Err(not_text(bytes, error.valid_up_to())),
-    };
-    let is_binary = |c: char| c.is_control() && !c.is_whitespace();
-    if let Some(position) = text.find(is_binary) {
-        return Err(not_text(bytes, position));
-    }
-    Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
-}
-
-fn not_text(bytes: &[u8], position: usize) -> FrameTraceError {
-    let (before, after) = bytes.split_at(position.min(bytes.len()));
-    let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
-    let byte = after.first().copied().unwrap_or_default();
-    FrameTraceError { line: Some(line), found: format!("byte 0x{byte:02x}"), expected: EXPECTED_TEXT }
 }
 
 /// One line with data; the error is what was found and what was expected.
@@ -192,15 +147,6 @@ fn expected_line(format: Option<FrameTraceFormat>) -> &'static str {
         Some(FrameTraceFormat::Sizes) => EXPECTED_SIZES,
         Some(FrameTraceFormat::Syncodecs) => EXPECTED_SYNCODECS,
     }
-}
-
-pub(crate) fn quoted(found: &str) -> String {
-    const LONGEST: usize = 40;
-    let mut shown: String = found.chars().take(LONGEST).collect();
-    if shown.len() < found.len() {
-        shown.push('…');
-    }
-    format!("`{shown}`")
 }
 
 #[cfg(test)]

@@ -57,6 +57,7 @@ pub mod playout;
 mod rfc8593;
 mod send_queue;
 mod source;
+mod text;
 mod trace_encoder;
 pub mod vectors;
 
@@ -64,7 +65,7 @@ pub use bulk::{Bulk, BulkParams};
 pub use cbr::{Cbr, CbrParams};
 pub use frame::Frame;
 pub use frame_rate::FrameRate;
-pub use frame_trace::{FrameTrace, FrameTraceError, FrameTraceFormat, TraceFrame};
+pub use frame_trace::{FrameTrace, FrameTraceFormat, TraceFrame};
 pub use generate::{FRAME_PRESETS, FramePreset, FramePresetName, FrameSizeParams, frame_sizes};
 pub use playout::{
     AdaptiveParams, ArrivedPacket, DisplayedFrame, FixedPlayout, FrameDelayParts, ImmediatePlayout, Playout,
@@ -73,5 +74,6 @@ pub use playout::{
 pub use rfc8593::{FrameLadder, LadderError, Rung, VideoModel, VideoModelKind, VideoModelParams};
 pub use send_queue::{Discarded, QueuedPacket, SendQueue};
 pub use source::Source;
+pub use text::TextError;
 pub use trace_encoder::{TraceEncoder, TraceEncoderParams};
 pub use vectors::{ConnectionVector, ConnectionVectors};

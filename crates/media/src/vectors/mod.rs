@@ -9,7 +9,6 @@ mod read;
 mod web;
 mod write;
 
-pub use read::VectorsError;
 pub use web::{WebParams, web_vectors};
 
 use alloc::string::String;

@@ -15,11 +15,10 @@
 //! data units.
 
 use super::{ConnectionVector, ConnectionVectors, DataUnit, Side, Wait};
-use crate::frame_trace::{FrameTraceError, quoted, text_of};
+use crate::text::{TextError, quoted, text_of};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::fmt;
 use paceline_units::{Bytes, TimeDelta};
 
 /// The latest start and the longest wait, in microseconds: 1e6 s like every duration of a scenario.
@@ -38,34 +37,6 @@ const PROPERTY: &str =
 const TIMES: &str = "whole microseconds from 0 to 1e12";
 const SIZES: &str = "whole bytes from 1 to 1e12";
 
-/// Why a file holds no connection vectors.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct VectorsError {
-    /// The line, counted from 1; none where the file as a whole is wrong.
-    pub line: Option<usize>,
-    /// What stands there, shortened.
-    pub found: String,
-    /// What would have been accepted.
-    pub expected: &'static str,
-}
-
-impl fmt::Display for VectorsError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(line) = self.line {
-            write!(f, "line {line}: ")?;
-        }
-        write!(f, "found {}, expected {}", self.found, self.expected)
-    }
-}
-
-impl core::error::Error for VectorsError {}
-
-impl From<FrameTraceError> for VectorsError {
-    fn from(error: FrameTraceError) -> VectorsError {
-        VectorsError { line: error.line, found: error.found, expected: error.expected }
-    }
-}
-
 /// What was found and what was expected, in a line that the caller knows.
 type Odd = (String, &'static str);
 
@@ -74,13 +45,13 @@ impl ConnectionVectors {
     ///
     /// # Errors
     /// The first line that is wrong, or that the file is cut.
-    pub fn parse(bytes: &[u8]) -> Result<ConnectionVectors, VectorsError> {
+    pub fn parse(bytes: &[u8]) -> Result<ConnectionVectors, TextError> {
         let text = text_of(bytes)?;
         let mut reader = Reader::default();
         let mut line = 0;
         for part in text.split_inclusive('\n') {
             line += 1;
-            let wrong = |(found, expected)| VectorsError { line: Some(line), found, expected };
+            let wrong = |(found, expected)| TextError { line: Some(line), found, expected };
             let Some(whole) = part.strip_suffix('\n') else {
                 let found = format!("the end of the file within {}", quoted(part));
                 return Err(wrong((found, "the end of the line: the file is cut")));
@@ -89,10 +60,10 @@ impl ConnectionVectors {
             reader.note(comment);
             reader.take(line, data.trim()).map_err(wrong)?;
         }
-        let end = |(found, expected)| VectorsError { line: Some(line), found, expected };
+        let end = |(found, expected)| TextError { line: Some(line), found, expected };
         reader.close().map_err(end)?;
         if reader.vectors.is_empty() {
-            return Err(VectorsError { line: None, found: "no connection".into(), expected: FIRST_LINE });
+            return Err(TextError { line: None, found: "no connection".into(), expected: FIRST_LINE });
         }
         let mut vectors = ConnectionVectors::new(reader.vectors);
         let found = [vectors.len() as u64, vectors.data_units()];
