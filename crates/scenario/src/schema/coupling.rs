@@ -91,6 +91,18 @@ fn detection(table: &Table<'_>) -> Result<Option<shared_bottleneck::Params>, Sce
     Ok(Some(detection))
 }
 
+/// When a step begins: the first at 0 s, since it is `what` holds from the beginning, each other after the one before.
+fn begin(at: &Node<'_>, before: Option<TimeDelta>, what: &str) -> Result<TimeDelta, ScenarioError> {
+    let begin = at.time()?;
+    match before {
+        None if begin != TimeDelta::ZERO => {
+            Err(at.fail(&format!("\"0s\": the first {what} from the beginning")))
+        }
+        Some(before) if begin <= before => Err(at.fail("a time after that of the step before")),
+        _ => Ok(begin),
+    }
+}
+
 /// Which of the flows of a coupling share a bottleneck in truth, over time; empty where that is not said.
 fn truth(
     table: &Table<'_>,
@@ -105,14 +117,7 @@ fn truth(
     let mut steps: Vec<TruthStep> = Vec::new();
     for step in node.list(TRUTH)? {
         let [at, groups] = step.pair(TRUTH)?;
-        let begin = at.time()?;
-        match steps.last() {
-            None if begin != TimeDelta::ZERO => {
-                return Err(at.fail("\"0s\": the first step is the truth from the beginning"));
-            }
-            Some(before) if begin <= before.at => return Err(at.fail("a time after that of the step before")),
-            _ => {}
-        }
+        let begin = begin(&at, steps.last().map(|step| step.at), "step is the truth")?;
         let (mut named, mut sharing) = (Vec::new(), Vec::new());
         for group in groups.list(TRUTH)? {
             sharing.push(sharers(&group, members, flows, &mut named)?);
@@ -255,14 +260,7 @@ pub(super) fn priority(flow: &Table<'_>) -> Result<Vec<PriorityStep>, ScenarioEr
     let mut steps: Vec<PriorityStep> = Vec::new();
     for step in node.list(PRIORITY)? {
         let [at, priority] = step.pair(PRIORITY)?;
-        let begin = at.time()?;
-        match steps.last() {
-            None if begin != TimeDelta::ZERO => {
-                return Err(at.fail("\"0s\": the first priority is that from the beginning"));
-            }
-            Some(before) if begin <= before.at => return Err(at.fail("a time after that of the step before")),
-            _ => {}
-        }
+        let begin = begin(&at, steps.last().map(|step| step.at), "priority is that")?;
         steps.push(PriorityStep { at: begin, priority: weight(&priority)? });
     }
     if steps.is_empty() { Err(node.fail(PRIORITY)) } else { Ok(steps) }
