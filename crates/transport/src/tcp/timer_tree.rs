@@ -1,5 +1,6 @@
 //! Which of many connections wants something next, found without asking all of them.
 
+use crate::Reason;
 use paceline_units::Time;
 
 /// When a connection wants something, and whose turn it is among those that want it at the same time.
@@ -30,6 +31,13 @@ impl TimerTree {
             node /= 2;
             self.nodes[node] = self.nodes[2 * node].min(self.nodes[2 * node + 1]);
         }
+    }
+
+    /// The one at `place` wants something when its `timeout` is due. What it has wanted for long it wants at `now`, so that
+    /// none is before another for having waited less recently.
+    #[inline]
+    pub(super) fn remind(&mut self, now: Time, place: usize, timeout: Option<(Time, Reason)>) {
+        self.set(place, timeout.map_or(Time::MAX, |(due, _)| due.max(now)));
     }
 
     /// When somebody wants something first; `Time::MAX` for never.

@@ -162,12 +162,11 @@ impl<C: Controller + Clone> Many<C> {
         self.remind(now, place);
     }
 
-    /// Notes when the connection at `place` wants something. What it has wanted for long it wants at `now`, so that no
-    /// connection is before another for having waited less recently.
+    /// Notes when the connection at `place` wants something.
     #[inline]
     fn remind(&mut self, now: Time, place: usize) {
-        let due = self.places[place].live.as_ref().and_then(|conversation| conversation.next_timeout());
-        self.timers.set(place, due.map_or(Time::MAX, |(due, _)| due.max(now)));
+        let timeout = self.places[place].live.as_ref().and_then(|conversation| conversation.next_timeout());
+        self.timers.remind(now, place, timeout);
     }
 
     /// Tells every sender something that may change when it wants to be woken.

@@ -124,12 +124,11 @@ impl<C: Controller + Clone> TransfersSender<C> {
         self.remind(now, place);
     }
 
-    /// Notes when the connection at `place` wants something. What it has wanted for long it wants at `now`, so that no
-    /// connection is before another for having waited less recently.
+    /// Notes when the connection at `place` wants something.
     #[inline]
     fn remind(&mut self, now: Time, place: usize) {
-        let due = self.live[place].as_ref().and_then(TcpSender::next_timeout);
-        self.timers.set(place, due.map_or(Time::MAX, |(due, _)| due.max(now)));
+        let timeout = self.live[place].as_ref().and_then(TcpSender::next_timeout);
+        self.timers.remind(now, place, timeout);
     }
 
     /// Why the connection at `place` wants to be woken; only to send if nothing else is due.
