@@ -108,9 +108,7 @@ impl PairRecord {
 
     /// Seconds from the last change of the truth to the first decision that agreed with it.
     pub(crate) fn next_right(&self) -> Option<f64> {
-        self.truth[1.min(self.truth.len())..]
-            .last()
-            .and_then(|(_, _, first)| first.map(TimeDelta::as_secs_f64))
+        self.truth.iter().skip(1).last().and_then(|(_, _, first)| first.map(TimeDelta::as_secs_f64))
     }
 }
 
