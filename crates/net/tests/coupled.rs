@@ -7,6 +7,8 @@
 
 #[allow(dead_code, reason = "not all of it is needed here")]
 mod call;
+#[path = "call/two_flows.rs"]
+mod two_flows;
 
 use call::{anywhere, loaded};
 use paceline_cc::StreamId;
@@ -22,34 +24,7 @@ use paceline_wire::rtp;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-
-/// A camera that weighs twice as much as slides.
-fn scenario(seconds: u32, detection: &str) -> Loaded {
-    let flow = |name: &str, more: &str| {
-        format!(
-            "[flows.{name}]\ncontroller = {{ kind = \"scream\", profile = \"reference-2022\", target_bitrate_start = \"2Mbps\", \
-             target_bitrate_max = \"20Mbps\" }}\nsource = {{ kind = \"trace-encoder\", generator = \"frames\", fps = 50 }}\n\
-             path = [\"bottleneck\"]\n{more}\n"
-        )
-    };
-    let link = "[links.bottleneck]\nrate = \"6Mbps\"\ndelay = \"10ms\"\nqueue = { kind = \"droptail\", limit = \"200ms\" }\n";
-    let coupling =
-        format!("[coupling.call]\nkind = \"active\"\nflows = [\"slides\", \"camera\"]\n{detection}\n");
-    let (camera, slides) = (flow("camera", "priority = 2"), flow("slides", ""));
-    loaded(&format!("duration = \"{seconds}s\"\nwarmup = \"2s\"\n{link}{camera}{slides}{coupling}"))
-}
-
-/// What binds to an address and, of several flows, to the port after it, too.
-fn on_two_ports<T>(bind: impl Fn(SocketAddr) -> Result<T, NetError>) -> T {
-    let port = || UdpSocket::bind(anywhere()).expect("a socket").local_addr().expect("an address");
-    let bound = std::iter::repeat_with(port).take(50).find_map(|address| bind(address).ok());
-    bound.expect("two free ports in a row")
-}
-
-/// Where the second of two flows goes if the first goes to `first`.
-fn after(first: SocketAddr) -> SocketAddr {
-    SocketAddr::new(first.ip(), first.port() + 1)
-}
+use two_flows::{after, camera_and_slides, on_two_ports};
 
 /// Mean of a column over the rows of a flow from one time on to another, in seconds.
 fn mean(series: &TimeSeries, flow: &str, column: &str, from: f64, until: f64) -> f64 {
@@ -80,16 +55,21 @@ fn send_through(
     })
 }
 
-#[test]
-fn coupled_flows_of_one_process_share_by_priority() {
-    let loaded = &scenario(8, "");
+/// Runs sender, relay and receiver until the sender is done.
+fn run_all(loaded: &Loaded) -> [NetOutput; 3] {
     let receiver = on_two_ports(|listen| Receiver::bind(loaded, &ReceiveOptions::on(listen)));
     let (to, stop) = (receiver.address().expect("an address"), &AtomicBool::new(false));
-    let [sent, relayed, received] = std::thread::scope(|scope| {
+    std::thread::scope(|scope| {
         let receiver = scope.spawn(move || receiver.run(&Control { stop, progress: &|_| () }));
         let [sent, relayed] = send_through(loaded, to, stop, &|_| ());
         [sent, relayed, receiver.join().expect("no panic").expect("received")]
-    });
+    })
+}
+
+#[test]
+fn coupled_flows_of_one_process_share_by_priority() {
+    let loaded = &camera_and_slides(8, "");
+    let [sent, relayed, received] = run_all(loaded);
     for output in [&sent, &relayed, &received] {
         let rate = |name: &str| output.summary.flows[name].throughput_mbps.expect("a throughput");
         let (camera, slides) = (rate("camera"), rate("slides"));
@@ -132,13 +112,7 @@ fn pair(controllers: [&str; 2]) -> Loaded {
 fn rap_and_tfrc_share_by_priority_over_sockets() {
     for controllers in [["rap", "rap"], ["ccid3", "ccid3"], ["ccid3", "rap"]] {
         let loaded = &pair(controllers);
-        let receiver = on_two_ports(|listen| Receiver::bind(loaded, &ReceiveOptions::on(listen)));
-        let (to, stop) = (receiver.address().expect("an address"), &AtomicBool::new(false));
-        let [sent, relayed, received] = std::thread::scope(|scope| {
-            let receiver = scope.spawn(move || receiver.run(&Control { stop, progress: &|_| () }));
-            let [sent, relayed] = send_through(loaded, to, stop, &|_| ());
-            [sent, relayed, receiver.join().expect("no panic").expect("received")]
-        });
+        let [sent, relayed, received] = run_all(loaded);
         let column = |column| ["first", "second"].map(|name| mean(&sent.flows, name, column, 3.0, 7.9));
         let [first, second] = column("coupled_rate_mbps");
         assert!((1.99..2.01).contains(&(first / second)), "{controllers:?} are given {first} and {second}");
@@ -169,11 +143,12 @@ fn tfrc_over_rtp_is_refused_with_its_reason() {
 #[test]
 fn when_one_receiver_vanishes_the_other_flow_takes_its_rate() {
     const GONE: f64 = 5.0;
-    let loaded = &scenario(13, "");
+    let loaded = &camera_and_slides(13, "");
     let one = |flow: &str, listen| {
         Receiver::bind(loaded, &ReceiveOptions { flow: Some(flow.into()), ..ReceiveOptions::on(listen) })
     };
-    let (slides, camera) = on_two_ports(|listen| Ok((one("slides", listen)?, one("camera", after(listen))?)));
+    let (slides, camera) =
+        on_two_ports(|listen| Ok::<_, NetError>((one("slides", listen)?, one("camera", after(listen))?)));
     let to = slides.address().expect("an address");
     let (stop, gone) = (&AtomicBool::new(false), &AtomicBool::new(false));
     let progress = |now: Time| gone.store(now.as_secs_f64() >= GONE, Ordering::Relaxed);
@@ -215,7 +190,7 @@ fn groups_follow_from_the_summaries_that_receivers_send() {
 }
 
 fn groups_follow_from_delays(at: &str) {
-    let loaded = &scenario(6, &format!("detection = {{ at = \"{at}\", {ANY} }}"));
+    let loaded = &camera_and_slides(6, &format!("detection = {{ at = \"{at}\", {ANY} }}"));
     let receiver = on_two_ports(|listen| Receiver::bind(loaded, &ReceiveOptions::on(listen)));
     let (to, stop) = (receiver.address().expect("an address"), &AtomicBool::new(false));
     let [sent, _] = std::thread::scope(|scope| {
@@ -276,9 +251,10 @@ fn answer(peer: &UdpSocket, over: &AtomicBool, more: impl Fn(u64) -> Vec<Vec<u8>
 
 /// The sender of two flows whose receivers say `more` of delays.
 fn answered(more: impl Fn(u64) -> Vec<Vec<u8>> + Sync) -> NetOutput {
-    let loaded = &scenario(3, &format!("detection = {{ at = \"receiver\", {ANY} }}"));
-    let socket = |address| UdpSocket::bind(address).map_err(|_| NetError::WhichFlow { known: Vec::new() });
-    let (slides, camera) = on_two_ports(|listen| Ok((socket(listen)?, socket(after(listen))?)));
+    let loaded = &camera_and_slides(3, &format!("detection = {{ at = \"receiver\", {ANY} }}"));
+    let (slides, camera) = on_two_ports(|listen| {
+        UdpSocket::bind(listen).and_then(|first| Ok((first, UdpSocket::bind(after(listen))?)))
+    });
     let to = slides.local_addr().expect("an address");
     let sender = Sender::bind(loaded, &SendOptions::to(to)).expect("a sender");
     let address = sender.address().expect("an address");
@@ -323,7 +299,7 @@ fn hostile_summaries_of_delays_are_counted_and_change_nothing() {
 
 #[test]
 fn flows_of_a_coupling_need_one_path_and_a_port_each() {
-    let loaded = scenario(3, "");
+    let loaded = camera_and_slides(3, "");
     let options = SendOptions::to(SocketAddr::from(([127, 0, 0, 1], u16::MAX)));
     let error = Sender::bind(&loaded, &options).err().expect("one port too few").to_string();
     assert!(error.contains("2 flows need as many ports from 127.0.0.1:65535 on"), "{error}");

@@ -9,8 +9,9 @@
 mod call;
 #[path = "exchange/folder.rs"]
 mod folder;
+#[path = "call/two_flows.rs"]
+mod two_flows;
 
-use call::{anywhere, loaded};
 use folder::Folder;
 use paceline_metrics::TimeSeries;
 use paceline_net::{
@@ -19,36 +20,9 @@ use paceline_net::{
 };
 use paceline_scenario::Loaded;
 use paceline_units::Time;
-use std::net::{SocketAddr, UdpSocket};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-
-/// A camera that weighs twice as much as slides, over 6 Mbit/s.
-fn scenario(seconds: u32) -> Loaded {
-    let flow = |name: &str, more: &str| {
-        format!(
-            "[flows.{name}]\ncontroller = {{ kind = \"scream\", profile = \"reference-2022\", target_bitrate_start = \"2Mbps\", \
-             target_bitrate_max = \"20Mbps\" }}\nsource = {{ kind = \"trace-encoder\", generator = \"frames\", fps = 50 }}\n\
-             path = [\"bottleneck\"]\n{more}\n"
-        )
-    };
-    let link = "[links.bottleneck]\nrate = \"6Mbps\"\ndelay = \"10ms\"\nqueue = { kind = \"droptail\", limit = \"200ms\" }\n";
-    let coupling = "[coupling.call]\nkind = \"active\"\nflows = [\"slides\", \"camera\"]\n";
-    let (camera, slides) = (flow("camera", "priority = 2"), flow("slides", ""));
-    loaded(&format!("duration = \"{seconds}s\"\nwarmup = \"2s\"\n{link}{camera}{slides}{coupling}"))
-}
-
-/// Where the second of two flows goes if the first goes to `first`.
-fn after(first: SocketAddr) -> SocketAddr {
-    SocketAddr::new(first.ip(), first.port() + 1)
-}
-
-/// What binds to two ports, one after the other.
-fn on_two_ports<T, E>(bind: impl Fn(SocketAddr) -> Result<T, E>) -> T {
-    let port = || UdpSocket::bind(anywhere()).expect("a socket").local_addr().expect("an address");
-    let bound = std::iter::repeat_with(port).take(50).find_map(|address| bind(address).ok());
-    bound.expect("two free ports in a row")
-}
+use two_flows::{after, camera_and_slides, on_two_ports};
 
 /// An exchange that listens at `path`.
 fn exchange(path: &Path) -> ExchangeServer {
@@ -99,7 +73,7 @@ fn mean(series: &TimeSeries, column: &str, from: f64, until: f64) -> Option<f64>
 
 #[test]
 fn flows_of_two_senders_share_by_priority() {
-    let (folder, loaded) = (Folder::new("priority"), &scenario(8));
+    let (folder, loaded) = (Folder::new("priority"), &camera_and_slides(8, ""));
     let (path, stop) = (folder.socket(), &AtomicBool::new(false));
     let server = exchange(&path);
     let (outputs, counters) = std::thread::scope(|scope| {
@@ -126,7 +100,7 @@ fn flows_of_two_senders_share_by_priority() {
 /// The exchange is killed at 3 s and there again at 5 s.
 #[test]
 fn flows_go_on_without_the_exchange_and_join_the_next_one() {
-    let (folder, loaded) = (Folder::new("restart"), &scenario(11));
+    let (folder, loaded) = (Folder::new("restart"), &camera_and_slides(11, ""));
     let path = folder.socket();
     let [killed, again, stop] = &[false; 3].map(AtomicBool::new);
     let reached = |at: Time| {
@@ -164,7 +138,7 @@ fn flows_go_on_without_the_exchange_and_join_the_next_one() {
 #[test]
 fn without_an_exchange_a_sender_says_so_once_and_sends() {
     let folder = Folder::new("absent");
-    let outputs = two_senders(&scenario(3), &folder.socket(), &|_| ());
+    let outputs = two_senders(&camera_and_slides(3, ""), &folder.socket(), &|_| ());
     for output in &outputs {
         assert!(mean(&output.flows, "throughput_mbps", 1.0, 3.0).expect("packets") > 0.3);
         let said: Vec<_> = output.warnings.iter().filter(|said| said.contains("exchange")).collect();
