@@ -7,9 +7,9 @@ const PRECISION: u32 = 7;
 
 /// A log-linear histogram of times in nanoseconds.
 ///
-/// Values below 256 ns are exact, others fall in buckets 0.8 % wide; count, sum, and largest value are exact. Recording
+/// Values below 256 ns are exact, others fall in buckets 0.8 % wide; count, sum, smallest and largest value are exact. Recording
 /// costs a handful of integer instructions. Memory grows to at most 58 KiB, for times up to 292 years.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Histogram {
     /// Apart from the others, since delays that do not occur are recorded for each packet too.
     zeros: u64,
@@ -17,7 +17,15 @@ pub struct Histogram {
     /// How many are not zero.
     count: u64,
     sum: u128,
+    /// Of those that are not zero; `u64::MAX` without any.
+    min: u64,
     max: u64,
+}
+
+impl Default for Histogram {
+    fn default() -> Histogram {
+        Histogram { zeros: 0, buckets: Vec::new(), count: 0, sum: 0, min: u64::MAX, max: 0 }
+    }
 }
 
 /// The bucket of `value`: its exponent, then its seven bits after the leading one.
@@ -62,9 +70,8 @@ impl Histogram {
         }
         self.count += weight;
         self.sum += u128::from(value) * u128::from(weight);
-        if value > self.max {
-            self.max = value;
-        }
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
     }
 
     #[cold]
@@ -77,6 +84,12 @@ impl Histogram {
     /// How many were recorded, or their weight.
     pub fn count(&self) -> u64 {
         self.zeros + self.count
+    }
+
+    /// The smallest, exactly.
+    pub fn min(&self) -> Option<TimeDelta> {
+        let smallest = if self.zeros > 0 { 0 } else { self.min };
+        (self.count() > 0).then(|| TimeDelta::from_nanos(smallest as i64))
     }
 
     /// The largest, exactly.
@@ -107,6 +120,12 @@ impl Histogram {
             }
         }
         self.max()
+    }
+
+    /// By how many milliseconds the `q` quantile exceeds the smallest; it is never below zero.
+    pub(crate) fn above_min(&self, q: f64) -> Option<f64> {
+        let (value, min) = (self.quantile(q)?, self.min()?);
+        Some((value - min).max(TimeDelta::ZERO).as_millis_f64())
     }
 }
 

@@ -21,6 +21,6 @@ pub use recorder::{
 };
 pub use series::{Column, ColumnData, FloatColumn, TextColumn, TimeSeries};
 pub use table::{
-    CouplingSummary, Distribution, Fairness, FlowSummary, FrameCounts, FrameDelayMeans, LinkSummary,
-    PairSummary, QueuePackets, Summary, TABLES, TransferSummary,
+    AboveMinimum, CouplingSummary, Distribution, Fairness, FlowSummary, FrameCounts, FrameDelayMeans,
+    LinkSummary, PairSummary, QueuePackets, Summary, TABLES, TransferSummary,
 };

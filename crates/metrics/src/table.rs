@@ -5,6 +5,7 @@
 //! its place in the table on the terminal.
 
 use crate::figure::{Aggregate, Cell, Facts, Figure};
+use crate::histogram::Histogram;
 use crate::recorder::{
     CouplingRecord, FlowRecorder, LinkRecorder, PairRecord, TransferRecord, per_time, ratio,
 };
@@ -104,6 +105,8 @@ figures! {
         one_way_delay_ms "one-way delay" ["ms", CLOCKS] "From sending to arrival.",
             column Mean = Cell::Receiver(|sample| sample.mean_millis(sample.sums.one_way_delay)),
             summary Distribution: Distribution = |flow| (&flow.receiver.one_way_delay).into(), shown 5;
+        delay_above_minimum_ms "delay above the minimum" ["", CLOCKS] "By how much a packet's one-way delay exceeds the smallest in the window (PDV of RFC 5481; what papers call operating delay).",
+            summary Group: AboveMinimum = |flow| AboveMinimum::of(&flow.receiver.one_way_delay, flow.config.facts);
         delay_variation_ms "delay variation" ["ms", CLOCKS] "By how much a packet's one-way delay differs from that of the one before it, whichever is longer (RFC 3393); duplicates out.",
             summary Distribution: Distribution = |flow| (&flow.receiver.variation.differences).into();
         jitter_ms "jitter" ["ms", CLOCKS] "The estimate of RFC 3550 section 6.4.1 after each packet: the mean of these differences over about 16.",
@@ -125,6 +128,18 @@ figures! {
             summary Group: Option<CouplingSummary> = |flow| flow.sender.coupling.summary();
         sampled "sampled" ["", NONE] "The mean of each numeric column over the rows of the window.",
             summary Group: BTreeMap<String, Option<f64>> = |flow| flow.sampled();
+    }
+}
+
+figures! {
+    /// By how much times exceed their smallest, in milliseconds.
+    #[derive(Copy, Default)]
+    AboveMinimum of Histogram {
+        mean "mean" ["ms", NONE] "Mean, exact.", summary Mean: Option<f64> = |times| times.mean_nanos().zip(times.min()).map(|(mean, min)| mean / 1e6 - min.as_millis_f64());
+        p50 "p50" ["ms", NONE] "Median, to 1 % of the times themselves.", summary Distribution: Option<f64> = |times| times.above_min(0.5);
+        p90 "p90" ["ms", NONE] "90th percentile, to 1 % of the times themselves.", summary Distribution: Option<f64> = |times| times.above_min(0.9);
+        p95 "p95" ["ms", NONE] "95th percentile, to 1 % of the times themselves.", summary Distribution: Option<f64> = |times| times.above_min(0.95);
+        max "max" ["ms", NONE] "Largest, exact.", summary Distribution: Option<f64> = |times| times.max().zip(times.min()).map(|(max, min)| (max - min).as_millis_f64());
     }
 }
 
@@ -257,9 +272,10 @@ fields! {
 }
 
 /// Every struct of the summary: where its fields stand there, and its figures.
-pub const TABLES: [(&str, &[Figure]); 11] = [
+pub const TABLES: [(&str, &[Figure]); 12] = [
     ("", Summary::FIGURES),
     ("flows.NAME", FlowSummary::FIGURES),
+    ("flows.NAME.delay_above_minimum_ms", AboveMinimum::FIGURES),
     ("flows.NAME.frame_delay_parts_ms", FrameDelayMeans::FIGURES),
     ("flows.NAME.frames", FrameCounts::FIGURES),
     ("flows.NAME.transfers", TransferSummary::FIGURES),

@@ -19,6 +19,7 @@ fn buckets_are_consecutive() {
 fn an_empty_one_has_no_figures() {
     let empty = Histogram::new();
     assert_eq!((empty.quantile(0.5), empty.max(), empty.mean_nanos()), (None, None, None));
+    assert_eq!(empty.min(), None);
 }
 
 #[test]
@@ -29,6 +30,19 @@ fn weights_count_as_repetitions() {
         (0..weight).for_each(|_| repeated.record(TimeDelta::from_nanos(value)));
     }
     assert_eq!((weighted.count, weighted.sum, &weighted.buckets), (6, repeated.sum, &repeated.buckets));
+}
+
+#[test]
+fn what_exceeds_the_smallest_is_never_negative() {
+    let mut delays = Histogram::new();
+    for micros in [50_100, 50_000, 53_000] {
+        delays.record(TimeDelta::from_micros(micros));
+    }
+    assert_eq!(delays.min(), Some(TimeDelta::from_micros(50_000)));
+    // The smallest lies above the middle of its bucket: only quantiles are rounded.
+    assert_eq!(delays.above_min(0.0), Some(0.0));
+    let most = delays.above_min(1.0).expect("not empty");
+    assert!((most - 3.0).abs() < 0.3, "{most}");
 }
 
 proptest! {
@@ -47,6 +61,7 @@ proptest! {
         let mean = values.iter().map(|v| *v as f64).sum::<f64>() / values.len() as f64;
         prop_assert!((histogram.mean_nanos().expect("not empty") - mean).abs() <= 1e-9 * mean.max(1.0));
         prop_assert_eq!(histogram.max().map(|max| max.as_nanos()), values.last().copied());
+        prop_assert_eq!(histogram.min().map(|min| min.as_nanos()), values.first().copied());
     }
 
     #[test]
