@@ -1,5 +1,6 @@
 """Sweeps of several systems: named sets, scenarios of designs, recorded runs, paired figures, tables and curves."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -287,6 +288,33 @@ def test_a_wrong_definition_is_said(systems: Path, old: str, new: str, said: str
     with pytest.raises((StudyError, paceline.ScenarioError)) as found:
         Context(load(systems), (), True).overrides(load(systems).experiment(0))
     assert said in str(found.value)
+
+
+def test_the_published_numbers_of_a_design_are_recorded_runs(systems: Path) -> None:
+    definition = systems / "study.toml"
+    text = definition.read_text() + '[rules.near]\nhelp = "Near."\nholds = 0.1\ndirection = 0.2\n'
+    definition.write_text(text + '[recorded.paper]\npublished = "one"\n')
+    numbers = [
+        "p1,design = 'one' AND system = 'newreno' AND delay = 10,here,rate,a rate,4.5,Mbit/s,rate,near,",
+        "p2,design = 'one' AND system = 'newreno' AND delay = 10,here,lost,a loss,0.1,,lost,near,",
+        "p3,design = 'one' AND system = 'udp' AND delay = 50,here,rate,a rate,1.5,Mbit/s,rate,near,",
+        "p4,design = 'two' AND system = 'udp' AND delay = 10,here,rate,of another design,9,Mbit/s,rate,near,",
+        "p5,design = 'one' AND system = 'udp' AND delay > 10,here,rate,of no point,9,Mbit/s,rate,near,",
+        "p6,design = 'one' AND system = 'udp' AND delay = 10,here,rate,of no metric,9,Mbit/s,2 * rate,near,",
+    ]
+    (systems / "published.csv").write_text(PUBLISHED + "\n".join(numbers) + "\n")
+    assert load(systems).recorded["paper"].rows == (
+        {"design": "paper", "number": 1, "system": "newreno", "delay": 10.0, "error": None, "rate": 4.5, "lost": 0.1},
+        {"design": "paper", "number": 2, "system": "udp", "delay": 50.0, "error": None, "rate": 1.5},
+    )
+    for wrong, said in (
+        ('published = "three"', "recorded.paper: found no published number of design 'three', expected some"),
+        ('published = "one"\nfile = "other.csv"', "recorded.paper: expected either file or published"),
+        ('title = "neither"', "recorded.paper: expected either file or published"),
+    ):
+        definition.write_text(f"{text}[recorded.paper]\n{wrong}\n")
+        with pytest.raises(StudyError, match=re.escape(said)):
+            load(systems)
 
 
 @pytest.mark.parametrize(

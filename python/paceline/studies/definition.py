@@ -23,7 +23,7 @@ from paceline.studies.judge import Published, Rule, read_published
 from paceline.studies.metrics import Metric, MetricSpec
 from paceline.studies.nearest import Reading, read_reading
 from paceline.studies.pictures import Picture, PictureSpec
-from paceline.studies.recorded import Recorded, RecordedSpec
+from paceline.studies.recorded import Recorded, RecordedSpec, from_published
 from paceline.studies.rows import Rows
 from paceline.studies.spec import (
     DefinitionError,
@@ -241,8 +241,11 @@ def _study(folder: Path, text: str, table: Mapping[str, Any]) -> Study:
         raise DefinitionError("", "found no experiments, designs or searches, expected some")
     scenarios = dict(_scenarios(folder, [said.scenario, *(design.scenario for design in drawn.values())]))
     rules = read_all("rules", said.rules, Rule)
+    published = _published(folder, said.published, rules)
     recorded = {
-        name: Recorded.read(name, spec, folder, factors, metrics)
+        name: from_published(name, spec, published, factors, metrics)
+        if spec.published
+        else Recorded.read(name, spec, folder, factors, metrics)
         for name, spec in read_all("recorded", said.recorded, RecordedSpec).items()
     }
     for name in recorded:
@@ -260,7 +263,7 @@ def _study(folder: Path, text: str, table: Mapping[str, Any]) -> Study:
         factors=factors,
         designs=drawn,
         metrics=metrics,
-        published=_published(folder, said.published, rules),
+        published=published,
         rules=rules,
         pictures={
             name: spec.checked(drawn, factors, metrics)

@@ -1,20 +1,23 @@
 """Runs that were measured elsewhere, with another simulator say: rows beside a study's own, for figures and pictures.
 
 A file has a line for each run: a column for each factor that it tells (the factor's name), one for each metric, and
-whatever else. `status` is `ok` for runs that went as they should; pictures mark the others.
+whatever else. `status` is `ok` for runs that went as they should; pictures mark the others. The numbers that a paper
+printed of a design's points are such runs too: they are read from the study's published figures.
 """
 
 from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from paceline.errors import StudyError
 from paceline.studies.factors import Factor
+from paceline.studies.judge import Published
 from paceline.studies.rows import is_number
 from paceline.studies.spec import DefinitionError, Named
 
@@ -25,10 +28,20 @@ STATUS = "status"
 class RecordedSpec(Named, frozen=True, kw_only=True):
     """Where the runs are."""
 
-    file: str
+    file: str = ""
     title: str = ""
     where: dict[str, str] = {}
     """What the lines of the file say that are taken."""
+    published: str = ""
+    """In place of a file: the design of whose points the published figures are taken."""
+
+    def __post_init__(self) -> None:
+        if bool(self.file) == bool(self.published):
+            raise ValueError("expected either file or published")
+
+
+_EQUAL = re.compile(r"\s*(\w+)\s*=\s*(?:'([^']*)'|([-+.\w]+))\s*")
+"""One condition of a point: `network = 'cable'`, `flows = 2`."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +84,36 @@ class Recorded:
             raise DefinitionError(where, f"found no line of {path} with {spec.where}, expected some")
         rows = tuple({"design": name, "number": number, **row} for number, row in enumerate(lines, 1))
         return cls(name, spec.title or name, rows)
+
+
+def from_published(
+    name: str,
+    spec: RecordedSpec,
+    figures: Iterable[Published],
+    factors: Mapping[str, Factor],
+    metrics: Mapping[str, object],
+) -> Recorded:
+    """The published numbers of a design, a run for each of its points.
+
+    A figure counts if its metric is one of the study's and its experiment says one point: `design = 'table' AND network
+    = 'cable'`, factors all of them.
+    """
+    points: dict[tuple[tuple[str, str], ...], dict[str, Any]] = {}
+    for figure in figures:
+        equal = [_EQUAL.fullmatch(part) for part in figure.experiment.split(" AND ")]
+        said = {found[1]: found[2] or found[3] for found in equal if found}
+        if len(said) != len(equal) or said.pop("design", None) != spec.published or not said.keys() <= factors.keys():
+            continue
+        if figure.published is None or figure.metric is None or figure.metric not in metrics:
+            continue
+        point = _row(f"{figure.id}: experiment", said, factors, metrics)
+        points.setdefault(tuple(sorted(said.items())), point)[figure.metric] = figure.published
+    if not points:
+        raise DefinitionError(
+            f"recorded.{name}", f"found no published number of design {spec.published!r}, expected some"
+        )
+    rows = tuple({"design": name, "number": number, **row} for number, row in enumerate(points.values(), 1))
+    return Recorded(name, spec.title or name, rows)
 
 
 def _row(
