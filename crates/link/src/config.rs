@@ -20,8 +20,8 @@ pub struct LinkConfig {
     pub mark: Option<MarkConfig>,
     /// Loss before the queue.
     pub loss: Option<LossConfig>,
-    /// Delay noise after the server.
-    pub noise: Option<NoiseConfig>,
+    /// Delay noises after the server, which a packet passes in turn.
+    pub noise: Vec<NoiseConfig>,
     /// Intervals [from, to) in which nothing is served; the queue holds. May overlap, in any order.
     pub down: Vec<(Time, Time)>,
     /// Added to each packet's size on this link (UDP/IP headers), in every count.
@@ -37,7 +37,7 @@ impl LinkConfig {
             queue,
             mark: None,
             loss: None,
-            noise: None,
+            noise: Vec::new(),
             down: Vec::new(),
             overhead: Bytes::ZERO,
         }
@@ -61,7 +61,14 @@ impl LinkConfig {
         self.queue.check_at(self.rate.nominal()).map_err(|error| error.within("queue"))?;
         self.mark.as_ref().map_or(Ok(()), ParamSet::check).map_err(|error| error.within("mark"))?;
         self.loss.as_ref().map_or(Ok(()), ParamSet::check).map_err(|error| error.within("loss"))?;
-        self.noise.as_ref().map_or(Ok(()), ParamSet::check).map_err(|error| error.within("noise"))
+        let mut noises = self.noise.iter().enumerate();
+        noises.try_for_each(|(place, noise)| {
+            let within = |error: ParamError| match self.noise.len() {
+                1 => error.within("noise"),
+                _ => error.within(&format!("[{place}]")).within("noise"),
+            };
+            noise.check().map_err(within)
+        })
     }
 }
 

@@ -51,6 +51,7 @@ mod link;
 mod loss;
 mod mark;
 mod noise;
+mod normal;
 mod queue;
 mod rate;
 mod schedule;
@@ -66,7 +67,10 @@ pub use config::{LinkConfig, QueueLimit};
 pub use link::Link;
 pub use loss::{BernoulliConfig, GilbertElliottConfig, LossConfig};
 pub use mark::{ClassicConfig, MarkConfig, RampConfig, StepConfig};
-pub use noise::{ExponentialNoise, NoiseConfig, Rfc8868Noise, UniformNoise};
+pub use noise::{
+    ContentionNoise, EmpiricalNoise, ExponentialNoise, GammaNoise, GrantNoise, LognormalNoise, NoiseConfig,
+    ParetoNoise, RetransmissionNoise, Rfc8868Noise, SpikesNoise, StallShape, UniformNoise,
+};
 pub use queue::{
     CoDelConfig, DelayEstimate, DropTailConfig, DualPi2Config, FqCoDelConfig, PieConfig, QueueConfig,
     RedConfig, Scheduler,

@@ -20,6 +20,8 @@ pub struct Link<P> {
     loss: Option<Loss>,
     queue: Queue<P>,
     line: Line,
+    /// Whether packets can be lost before the queue, by the loss model or by a noise.
+    lossy: bool,
     /// The latest time seen: a call that lies before it is taken as of then.
     now: u64,
 }
@@ -33,12 +35,13 @@ impl<P: Transit> Link<P> {
             server: Server::new(config.rate.schedule(&config.down)),
             account: Account::default(),
             marker: Marker::new(config.mark.as_ref()),
-            noise: config.noise.as_ref().map(|noise| Noise::new(noise, seed, name)),
+            noise: Noise::new(&config.noise, seed, name),
             delay: config.delay.as_nanos().max(0) as u64,
             overhead: config.overhead.as_u64(),
         };
         let loss = config.loss.as_ref().map(|loss| Loss::new(loss, seed, name));
-        Ok(Link { loss, queue: Queue::new(&config.queue, &context)?, line, now: 0 })
+        let lossy = loss.is_some() || line.noise.as_ref().is_some_and(Noise::can_lose);
+        Ok(Link { loss, queue: Queue::new(&config.queue, &context)?, line, lossy, now: 0 })
     }
 
     /// Offers a packet at `now`; calls come in order of time. Drop-tail calls `sink` at once with a departure in the
@@ -47,7 +50,7 @@ impl<P: Transit> Link<P> {
     #[inline]
     pub fn offer(&mut self, now: Time, packet: P, sink: &mut impl FnMut(Departure<P>)) -> Offered {
         let now = self.reach(now);
-        if self.loss.is_some() && self.loses() {
+        if self.lossy && self.loses(now) {
             return Offered::Lost;
         }
         self.queue.offer(&mut self.line, now, packet, sink)
@@ -58,10 +61,14 @@ impl<P: Transit> Link<P> {
         self.queue.is_predicted()
     }
 
-    /// Whether the loss model takes the next packet. Apart from the packet path, as all that most links do not have.
+    /// Whether the loss model or a noise takes the packet offered at `now`. Apart from the packet path, as all that most
+    /// links do not have.
     #[inline(never)]
-    fn loses(&mut self) -> bool {
+    fn loses(&mut self, now: u64) -> bool {
         let takes = self.loss.as_mut().is_some_and(Loss::takes);
+        // Seen at the far end as the delays are, so that both meet the same fade where nothing waits.
+        let seen = now.saturating_add(self.line.delay);
+        let takes = self.line.noise.as_mut().is_some_and(|noise| noise.loses(seen)) | takes;
         self.line.account.lost += u64::from(takes);
         takes
     }
@@ -76,7 +83,7 @@ impl<P: Transit> Link<P> {
     #[inline(always)]
     pub fn plan(&mut self, now: Time, size: Bytes, ecn: Ecn) -> Planned {
         let now = self.reach(now);
-        if self.loss.is_some() && self.loses() {
+        if self.lossy && self.loses(now) {
             return Planned::Lost;
         }
         let size = size.as_u64().saturating_add(self.line.overhead);

@@ -85,7 +85,7 @@ fn a_warm_link_allocates_nothing() {
     let mut config = LinkConfig::new(rate, TimeDelta::from_millis(10), QueueConfig::droptail(limit));
     config.mark = Some(MarkConfig::ramp(TimeDelta::ZERO, TimeDelta::from_millis(5)));
     config.loss = Some(LossConfig::gilbert(0.01, 0.2));
-    config.noise = Some(NoiseConfig::Rfc8868(Rfc8868Noise::default()));
+    config.noise = vec![NoiseConfig::Rfc8868(Rfc8868Noise::default())];
     let mut link = Link::new(config, 1, "warm").expect("a valid link");
     let mut arrived = 0u64;
     let mut offer = |numbers: std::ops::Range<u64>| {

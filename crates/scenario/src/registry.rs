@@ -1,5 +1,6 @@
 //! What `paceline list` prints, as data.
 
+use crate::networks::{Given, NETWORKS, Network};
 use crate::rate::{MmwaveSpec, TraceSpec};
 use crate::schema::{LimitKeys, keys};
 use crate::source::{FrameGenerator, SourceSpec, VectorGenerator};
@@ -164,6 +165,7 @@ const FAMILIES: &[Family] = &[
     ("marks", marks),
     ("losses", losses),
     ("noises", noises),
+    ("networks", networks),
     ("playouts", playouts),
     ("couplings", couplings),
     ("detections", detections),
@@ -249,6 +251,31 @@ pub fn losses() -> Listing {
 /// The delay noises of links.
 pub fn noises() -> Listing {
     family::<NoiseConfig>()
+}
+
+/// The named networks, with what each says of a link.
+pub fn networks() -> Listing {
+    let key = |given: &Given| {
+        let spec = keys::LINK.iter().find(|spec| spec.name == given.key);
+        Parameter {
+            name: given.key,
+            need: Need::Optional,
+            default: Some(given.value.into()),
+            profiles: BTreeMap::new(),
+            unit: spec.map_or_else(Cow::default, |spec| spec.kind.unit()),
+            min: None,
+            max: None,
+            source: given.source,
+            help: given.why.into(),
+        }
+    };
+    let entry = |network: &Network| Entry {
+        kind: network.name,
+        help: network.help,
+        profiles: Vec::new(),
+        parameters: network.keys.iter().map(key).collect(),
+    };
+    NETWORKS.iter().map(entry).collect()
 }
 
 /// When frames are displayed.

@@ -136,8 +136,8 @@ pub struct LinkSpec {
     pub mark: Option<MarkConfig>,
     /// Loss before the queue; default none.
     pub loss: Option<LossConfig>,
-    /// Delay noise; default none.
-    pub noise: Option<NoiseConfig>,
+    /// Delay noises, which a packet passes in turn; default none.
+    pub noise: Vec<NoiseConfig>,
     /// Intervals [from, to) of failure, in order.
     pub down: Vec<(TimeDelta, TimeDelta)>,
     /// Added to each packet's size on this link; default 0 B.

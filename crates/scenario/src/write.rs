@@ -115,15 +115,17 @@ fn link_table(link: &LinkSpec) -> Table {
     put(&mut table, "rate", params::toml(&link.rate.to_value()));
     put(&mut table, "delay", time(link.delay));
     put(&mut table, "queue", queue(&link.queue));
-    let families = [
-        ("mark", link.mark.as_ref().map(Inline::kind)),
-        ("loss", link.loss.as_ref().map(Inline::kind)),
-        ("noise", link.noise.as_ref().map(Inline::kind)),
-    ];
+    let families =
+        [("mark", link.mark.as_ref().map(Inline::kind)), ("loss", link.loss.as_ref().map(Inline::kind))];
     for (key, chosen) in families {
         if let Some(chosen) = chosen {
             put(&mut table, key, chosen);
         }
+    }
+    match link.noise.as_slice() {
+        [] => {}
+        [noise] => put(&mut table, "noise", Inline::kind(noise)),
+        noises => put(&mut table, "noise", list(noises.iter().map(Inline::kind))),
     }
     put(&mut table, "down", list(link.down.iter().map(|(from, to)| list([time(*from), time(*to)]))));
     put(&mut table, "overhead", size(link.overhead));

@@ -7,6 +7,7 @@
 //! long stays, as recordings of mmWave links have them.
 
 use super::whole_intervals;
+use crate::normal::normal_probability;
 use crate::trace::{Trace, TraceError};
 use alloc::format;
 use alloc::string::String;
@@ -245,9 +246,4 @@ fn draw(random: &mut RandomStream, weights: &[f64]) -> usize {
     });
     // Rounding may leave a little of the last one.
     chosen.unwrap_or_else(|| weights.iter().rposition(|&weight| weight > 0.0).unwrap_or(0))
-}
-
-/// The standard normal distribution function.
-fn normal_probability(x: f64) -> f64 {
-    0.5 * libm::erfc(-x * core::f64::consts::FRAC_1_SQRT_2)
 }

@@ -1,6 +1,6 @@
 //! Exponential jitter.
 
-use super::noise_params;
+use super::{Process, noise_params};
 use paceline_units::{RandomStream, TimeDelta};
 
 noise_params! {
@@ -11,9 +11,9 @@ noise_params! {
     }
 }
 
-impl ExponentialNoise {
+impl Process for ExponentialNoise {
     #[inline]
-    pub(super) fn draw(&self, random: &mut RandomStream) -> f64 {
+    fn delay(&mut self, _at: u64, random: &mut RandomStream) -> f64 {
         random.exponential(self.mean.as_nanos() as f64).min(self.max.as_nanos() as f64)
     }
 }

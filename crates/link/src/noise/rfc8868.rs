@@ -1,6 +1,6 @@
 //! The jitter of RFC 8868 section 4.3.
 
-use super::noise_params;
+use super::{Process, noise_params};
 use paceline_units::{RandomStream, TimeDelta};
 
 noise_params! {
@@ -11,9 +11,9 @@ noise_params! {
     }
 }
 
-impl Rfc8868Noise {
+impl Process for Rfc8868Noise {
     #[inline]
-    pub(super) fn draw(&self, random: &mut RandomStream) -> f64 {
+    fn delay(&mut self, _at: u64, random: &mut RandomStream) -> f64 {
         libm::fabs(random.normal()).min(self.n_std) * self.std.as_nanos() as f64
     }
 }

@@ -1,6 +1,6 @@
 //! Uniform jitter.
 
-use super::noise_params;
+use super::{Process, noise_params};
 use paceline_units::{RandomStream, TimeDelta};
 
 noise_params! {
@@ -10,9 +10,9 @@ noise_params! {
     }
 }
 
-impl UniformNoise {
+impl Process for UniformNoise {
     #[inline]
-    pub(super) fn draw(&self, random: &mut RandomStream) -> f64 {
+    fn delay(&mut self, _at: u64, random: &mut RandomStream) -> f64 {
         random.uniform() * self.max.as_nanos() as f64
     }
 }

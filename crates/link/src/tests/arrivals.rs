@@ -51,7 +51,7 @@ pub(super) fn limit() -> impl Strategy<Value = QueueLimit> {
 }
 
 /// One of a family, of any kind with any values of its parameters that are not absurd.
-fn any_of<K: Kinds + std::fmt::Debug>() -> impl Strategy<Value = K> {
+pub(super) fn any_of<K: Kinds + std::fmt::Debug>() -> impl Strategy<Value = K> {
     let values = prop::collection::vec((any::<prop::sample::Index>(), 0.0f64..1.0), 4..12);
     (prop::sample::select(K::KINDS), values).prop_map(|(kind, values)| {
         let mut config = K::of(kind).expect("there is one");
@@ -87,6 +87,9 @@ fn value(spec: &Spec, part: f64) -> Value {
         Kind::Count => Value::Count(up_to(2000.0) as u64),
         Kind::Flag => Value::Flag(part > 0.5),
         Kind::Name(names) => Value::Name(names[(part * names.len() as f64) as usize]),
+        Kind::List(of) => {
+            Value::List([0.3, 0.6, 1.0].map(|more| value(&Spec { kind: *of, ..*spec }, part * more)).into())
+        }
         other => panic!("{}: no values of {other:?} yet", spec.name),
     }
 }
@@ -99,7 +102,7 @@ pub(super) fn config() -> impl Strategy<Value = LinkConfig> {
         limit(),
         prop::option::of(any_of()),
         prop::option::of(any_of()),
-        prop::option::of(any_of()),
+        prop::collection::vec(any_of(), 0..4),
     );
     (parts, downs, 0i64..50_000_000, 0u64..60).prop_map(
         |((rate, limit, mark, loss, noise), downs, delay, overhead)| {

@@ -11,7 +11,7 @@ fn noisy(mut noise: NoiseConfig, reorder: bool, gap: u64) -> Vec<Departure<Packe
     let mut config = unlimited(mbps(1000));
     config.delay = TimeDelta::from_millis(10);
     noise.set("reorder", Value::Flag(reorder)).expect("every noise has it");
-    config.noise = Some(noise);
+    config.noise = vec![noise];
     let arrivals: Vec<Arrival> = (0..100_000).map(|index| (index * gap, 125)).collect();
     run(config, &arrivals, Ecn::NotEct, Time::MAX).departures
 }

@@ -57,7 +57,13 @@ pub(crate) const LINK: &[Spec] = &[
         "The node where the link begins. A path over links with nodes must join, and pass each node once",
     ),
     key("to", "name", "it fits everywhere", "The node where the link ends"),
-    required("rate", "rate or table", "How fast the link serves: see below"),
+    key(
+        "network",
+        "name",
+        "no network",
+        "A named network ([networks](networks.md)), whose keys the others here override, each as a whole",
+    ),
+    required("rate", "rate or table", "How fast the link serves: see below; a network has one"),
     key("delay", "time", "0s", "Propagation, one way"),
     required(
         "queue",
@@ -68,7 +74,12 @@ pub(crate) const LINK: &[Spec] = &[
     ),
     key("mark", "table with kind", "no marks", "ECN marks: see below"),
     key("loss", "table with kind", "no loss", "Loss before the queue: see below"),
-    key("noise", "table with kind", "no noise", "Delay noise: see below"),
+    key(
+        "noise",
+        "table with kind, or list",
+        "no noise",
+        "Delay noise, or a list of noises that a packet passes in turn: see below",
+    ),
     key(
         "down",
         "list of [from, to]",

@@ -2,10 +2,12 @@
 
 use super::{keys, mmwave, queue};
 use crate::error::ScenarioError;
+use crate::networks::{NETWORKS, Network};
 use crate::params;
 use crate::rate::{RateSpec, TraceSpec};
-use crate::reader::{Node, Table};
+use crate::reader::{Input, Node, Table};
 use crate::spec::LinkSpec;
+use paceline_link::NoiseConfig;
 use paceline_link::trace::TraceFormat;
 use paceline_units::param::Kinds;
 use paceline_units::text::one_of;
@@ -17,9 +19,40 @@ const QUEUE: &str = "a queue such as { kind = \"droptail\", limit = \"300ms\" }"
 /// The most that a link or a flow may add to a packet.
 pub(super) const MAX_OVERHEAD: u64 = 65_535;
 
+/// The most noises of a link, each of which costs time for each packet.
+const MAX_NOISES: usize = 16;
+
+/// What a link says, over what the network says that it names.
+struct Layers<'a> {
+    own: Table<'a>,
+    network: Option<Table<'a>>,
+}
+
+impl<'a> Layers<'a> {
+    fn find(&self, key: &str) -> Option<Node<'a>> {
+        self.own.find(key).or_else(|| self.network.as_ref()?.find(key))
+    }
+
+    fn require(&self, key: &str, expected: &str) -> Result<Node<'a>, ScenarioError> {
+        self.find(key).ok_or_else(|| self.own.missing(key, expected))
+    }
+}
+
 pub(super) fn parse(name: &str, node: &Node<'_>) -> Result<LinkSpec, ScenarioError> {
     let table = node.table("a table [links.NAME]")?;
     table.only(&keys::names(keys::LINK))?;
+    let Some(network) = table.find("network") else {
+        return layered(name, &Layers { own: table, network: None });
+    };
+    let known: Vec<_> = NETWORKS.iter().map(|known| known.name).collect();
+    let chosen = network.name(&known, &[])?;
+    let text = NETWORKS.iter().find(|known| known.name == chosen).map(Network::toml).unwrap_or_default();
+    let input = Input { file: chosen, text: &text };
+    let document = input.parse()?;
+    layered(name, &Layers { own: table, network: Some(Table::root(&input, &document)) })
+}
+
+fn layered(name: &str, table: &Layers<'_>) -> Result<LinkSpec, ScenarioError> {
     let rate = rate(&table.require("rate", RATE)?)?;
     let place = |key: &str| {
         let name = table.find(key).map(|node| node.text("the name of a node").map(String::from));
@@ -36,9 +69,9 @@ pub(super) fn parse(name: &str, node: &Node<'_>) -> Result<LinkSpec, ScenarioErr
         delay: table.find("delay").map_or(Ok(TimeDelta::ZERO), |node| node.time())?,
         queue: queue::parse(&table.require("queue", QUEUE)?, &rate)?,
         rate,
-        mark: family(&table, "mark", "marks such as { kind = \"step\", at = \"1ms\" }")?,
-        loss: family(&table, "loss", "a loss model such as { kind = \"bernoulli\", ratio = 0.01 }")?,
-        noise: family(&table, "noise", "delay noise such as { kind = \"rfc8868\" }")?,
+        mark: family(table, "mark", "marks such as { kind = \"step\", at = \"1ms\" }")?,
+        loss: family(table, "loss", "a loss model such as { kind = \"bernoulli\", ratio = 0.01 }")?,
+        noise: noises(table)?,
         down: table.find("down").map_or(Ok(Vec::new()), |node| down(&node))?,
         overhead: table
             .find("overhead")
@@ -126,12 +159,29 @@ fn trace(table: &Table<'_>, file: &str) -> Result<RateSpec, ScenarioError> {
 }
 
 /// One of a family such as marks, by its `kind`.
-fn family<K: Kinds>(table: &Table<'_>, key: &str, expected: &str) -> Result<Option<K>, ScenarioError> {
-    let Some(node) = table.find(key) else { return Ok(None) };
+fn family<K: Kinds>(table: &Layers<'_>, key: &str, expected: &str) -> Result<Option<K>, ScenarioError> {
+    table.find(key).map(|node| chosen(&node, expected)).transpose()
+}
+
+fn chosen<K: Kinds>(node: &Node<'_>, expected: &str) -> Result<K, ScenarioError> {
     let table = node.table(expected)?;
     let mut chosen = params::kind(&table, None, &[])?;
     params::read(&table, &mut chosen, &["kind"])?;
-    Ok(Some(chosen))
+    Ok(chosen)
+}
+
+/// The delay noises: one, or a list of several.
+fn noises(table: &Layers<'_>) -> Result<Vec<NoiseConfig>, ScenarioError> {
+    const EXPECTED: &str = "delay noise such as { kind = \"rfc8868\" }, or a list of 1 to 16 of them";
+    let Some(node) = table.find("noise") else { return Ok(Vec::new()) };
+    if !node.is_list() {
+        return Ok(vec![chosen(&node, EXPECTED)?]);
+    }
+    let nodes = node.list(EXPECTED)?;
+    if nodes.is_empty() || nodes.len() > MAX_NOISES {
+        return Err(node.fail(EXPECTED));
+    }
+    nodes.iter().map(|node| chosen(node, EXPECTED)).collect()
 }
 
 fn down(node: &Node<'_>) -> Result<Vec<(TimeDelta, TimeDelta)>, ScenarioError> {

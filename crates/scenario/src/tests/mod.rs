@@ -7,6 +7,7 @@ mod ecn;
 mod limits;
 mod listing;
 mod loading;
+mod networks;
 mod overrides;
 mod queues;
 mod round_trip;

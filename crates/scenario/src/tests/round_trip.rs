@@ -49,6 +49,8 @@ fn link() -> impl Strategy<Value = String> {
         "mark = { kind = \"ramp\", low = \"#us\", high = \"#ms\" }\nnoise = { kind = \"rfc8868\", n_std = # }",
         "mark = { kind = \"classic\", at = \"5ms\", for = \"#ms\" }\nnoise = { kind = \"uniform\", max = \"#us\" }",
         "loss = { kind = \"gilbert-elliott\", p = 0.#, r = 0.5 }\nnoise = { kind = \"exponential\", mean = \"#us\" }",
+        "noise = [{ kind = \"grant\", period = \"#us\" }, { kind = \"empirical\", quantiles = [\"#us\", \"1s\"], correlation = \"#ms\" }]",
+        "noise = [{ kind = \"retransmission\", p = 0.#, round = \"#us\", bad = \"#s\", good = \"1s\" }]",
         "noise = { kind = \"exponential\", mean = \"#us\", max = \"1s\", reorder = true }\ndown = [[\"#us\", \"1s\"]]",
     ]);
     (rate(), queue, extra)
