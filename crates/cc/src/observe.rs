@@ -31,6 +31,18 @@ pub struct StateVariable {
 /// Declares the inner state of a controller that a person would plot, inside the `impl` of [`crate::Controller`] or of
 /// [`crate::window::Law`]: one line says name, unit, value (a number or an option of one) and help.
 macro_rules! state_variables {
+    (|$this:ident, $context:ident: $type:ty| $( $name:ident: $unit:literal = $value:expr, $help:literal; )*) => {
+        fn state_variables(&self) -> &'static [$crate::StateVariable] {
+            &[$( $crate::StateVariable { name: stringify!($name), unit: $unit, help: $help }, )*]
+        }
+
+        fn state(&$this, $context: &$type, values: &mut [Option<f64>]) {
+            let now = [$( Option::<f64>::from($value), )*];
+            for (value, state) in values.iter_mut().zip(now) {
+                *value = state;
+            }
+        }
+    };
     (|$this:ident $(, $window:ident)?| $( $name:ident: $unit:literal = $value:expr, $help:literal; )*) => {
         fn state_variables(&self) -> &'static [$crate::StateVariable] {
             &[$( $crate::StateVariable { name: stringify!($name), unit: $unit, help: $help }, )*]

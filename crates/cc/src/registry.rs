@@ -4,8 +4,8 @@ use crate::ccid::{ccid2, ccid3};
 use crate::{
     Annotation, Arrival, Assigned, CeResponse, Controller, Limits, Offered, ReceiverHalf, ReceiverReport,
     ReceiverRequest, Recovery, Report, SendQueueState, SentPacket, Snapshot, StateVariable, StreamId,
-    TimeoutReason, Update, Verb, bbr, cubic, dctcp, fixed, ledbat, rap, reno, scream, tfrc, uncontrolled,
-    vegas,
+    TimeoutReason, Update, Verb, bbr, cubic, dctcp, fixed, ledbat, rap, reno, scream, tfrc, um, uncontrolled,
+    urcp, vegas,
 };
 use alloc::vec;
 use alloc::vec::Vec;
@@ -135,6 +135,10 @@ controllers! {
     Ccid3("ccid3", ccid3::Ccid3, Steers::Ccid(3), half Ccid3Receiver),
     /// RAP (1999): a gap between packets, with additive increase and multiplicative decrease of the rate
     Rap("rap", rap::Rap, Steers::Datagrams),
+    /// URCP (2013): learns capacity and delay noise, and adapts a utility-maximising rate to them
+    Urcp("urcp", urcp::Urcp, Steers::Datagrams),
+    /// UM: the utility-maximising rate from one-way delay with constant parameters, which URCP adapts
+    Um("um", um::Um, Steers::Datagrams),
     /// A constant rate without any reaction: a baseline, and a probe of links
     Fixed("fixed", fixed::Fixed, Steers::Datagrams),
     /// No control at all: what the source gives leaves at once

@@ -174,6 +174,19 @@ const TFRC_UNAFFECTED: &[Alteration] = &[
 const RAP_UNAFFECTED: &[Alteration] =
     &[Alteration::Generous, Alteration::Credulous, Alteration::DeafToDelay, Alteration::DeafToCe];
 
+/// No window, and nothing depends on the sizes of what was sent.
+const URCP_UNAFFECTED: &[Alteration] =
+    &[Alteration::Generous, Alteration::Credulous, Alteration::Moody, Alteration::Sleepless];
+/// The same, and no answer to marks.
+const UM_UNAFFECTED: &[Alteration] = &[
+    Alteration::Generous,
+    Alteration::Credulous,
+    Alteration::Moody,
+    Alteration::Sleepless,
+    Alteration::DeafToCe,
+    Alteration::DeafToLoss,
+];
+
 /// The checks of what is a reaction.
 const REACTIONS: [&str; 4] = ["reacts_to_loss", "reacts_to_marks", "reacts_to_delay", "is_fair_to_itself"];
 /// Nothing that a fault of a reaction could harm.
@@ -233,6 +246,22 @@ fn excused(params: &ControllerParams, profile: &str, member: Member) -> Vec<Memb
         }
         ControllerParams::Ccid2(_) => member.driven_by_loss(&[Alteration::DeafToDelay]).marked_every(50),
         ControllerParams::Rap(_) => Member { ecn: Ecn::NotEct, ..member }.driven_by_loss(RAP_UNAFFECTED),
+        ControllerParams::Urcp(_) => Member { unaffected_by: URCP_UNAFFECTED, ..member }
+            .exempt("reacts_to_loss", "2 % is the loss that it takes for inherent (loss_min)")
+            .exempt(
+                "reacts_to_delay",
+                "it reacts within a second: the step leaves less of a queue than the band asks for",
+            )
+            .exempt("is_fair_to_itself", "who comes later measures as R_MAX what the other leaves"),
+        ControllerParams::Um(_) => {
+            let slow = "its rate rises by 9.6 kbit/s in a second, at 20 Mbit/s as at 1 Mbit/s";
+            let member = Member { ecn: Ecn::NotEct, unaffected_by: UM_UNAFFECTED, ..member };
+            member
+                .exempt("reacts_to_loss", "delay is all that it knows")
+                .exempt("reacts_to_delay", slow)
+                .exempt("recovers_after_an_outage", slow)
+                .exempt("is_fair_to_itself", slow)
+        }
         ControllerParams::Fixed(_) => {
             let member = Member { unaffected_by: FIXED_UNAFFECTED, ..member };
             let twice = "what reports cover counts as no longer under way, as often as they cover it";

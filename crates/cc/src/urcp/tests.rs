@@ -1,0 +1,145 @@
+//! Table I and equation 19 on a fluid link: a queue that fills and drains as rates say, and constant delay noise.
+
+use super::*;
+use alloc::vec;
+use alloc::vec::Vec;
+use libm::sqrt;
+use paceline_units::{Time, TimeDelta};
+
+const C: f64 = 1e6;
+const DELTA_MIN: f64 = 0.01;
+const STEP: f64 = 0.001;
+const RTT: f64 = 0.02;
+
+fn params(r_max: f64, delta_min: f64) -> Params {
+    Params {
+        r_max: Bitrate::from_bps_f64(r_max),
+        delta_min: TimeDelta::from_secs_f64(delta_min),
+        ..Params::default()
+    }
+}
+
+fn law(params: &Params, rate: f64) -> UrcpLaw {
+    let mut law = UrcpLaw::new(params);
+    law.set_rate(rate);
+    law
+}
+
+fn sample(now: f64, rate: f64, delta: f64) -> Sample {
+    Sample {
+        now: Time::from_secs_f64(now),
+        elapsed: STEP,
+        rate,
+        delta,
+        bits: rate * STEP,
+        marked: false,
+        lost: 0.0,
+        rtt_min: RTT,
+        ceiling: 100.0 * C,
+        clock_step: 0.0,
+    }
+}
+
+/// Runs laws over a fluid link with this noise for so many seconds; answers their rates and the delay at the end, as means
+/// over the last tenth.
+fn run(laws: &mut [UrcpLaw], noise: f64, seconds: f64) -> (Vec<f64>, f64) {
+    let mut rates: Vec<f64> = laws.iter().map(|law| law.delay.rate).collect();
+    let (mut queue, mut means, mut delay, mut counted) = (0.0, vec![0.0; laws.len()], 0.0, 0.0);
+    let steps = (seconds / STEP) as u64;
+    for step in 0..steps {
+        let now = step as f64 * STEP;
+        queue = f64::max(queue + (rates.iter().sum::<f64>() - C) / C * STEP, 0.0);
+        for (law, rate) in laws.iter_mut().zip(&mut rates) {
+            // What arrives is what leaves: no more than the link carries.
+            let sample = Sample { bits: rate.min(C) * STEP, ..sample(now, *rate, noise + queue) };
+            *rate = law.on_sample(&sample);
+        }
+        if step >= steps / 10 * 9 {
+            means.iter_mut().zip(&rates).for_each(|(mean, rate)| *mean += rate);
+            delay += noise + queue;
+            counted += 1.0;
+        }
+    }
+    means.iter_mut().for_each(|mean| *mean /= counted);
+    (means, delay / counted)
+}
+
+#[test]
+fn the_operating_delay_is_equation_19s_over_the_part_of_capacity() {
+    for (ratio, expected) in [(1.0, 1.0), (2.0, 3.071), (4.0, 6.0), (10.0, 11.811)] {
+        let mut laws = [law(&params(C * ratio, DELTA_MIN), C)];
+        let (rates, delay) = run(&mut laws, DELTA_MIN, 300.0);
+        assert!((rates[0] / C - 1.0).abs() < 1e-3, "R_MAX/R = {ratio}: rate {}", rates[0]);
+        assert!((delay / DELTA_MIN / expected - 1.0).abs() < 2e-3, "R_MAX/R = {ratio}: {} ms", delay * 1e3);
+    }
+}
+
+#[test]
+fn half_the_noise_leaves_694_thousandths_of_the_capacity() {
+    for (part, expected) in [(2.0, 0.6944), (1.0, 1.0), (4.0, 1.0 / 2.56)] {
+        let mut laws = [law(&params(C, DELTA_MIN), C)];
+        let (rates, delay) = run(&mut laws, DELTA_MIN * part, 300.0);
+        let by_equation = 1.0 / ((part * 0.2 + 0.8) * (part * 0.2 + 0.8));
+        assert!((by_equation - expected).abs() < 1e-3, "{by_equation}");
+        assert!((rates[0] / C - expected).abs() < 1e-3, "noise x {part}: {}", rates[0] / C);
+        assert!((delay - DELTA_MIN * part).abs() < 1e-4, "no queue");
+    }
+}
+
+#[test]
+fn without_congestion_a_tenth_of_the_capacity_grows_by_its_31_6th_in_a_round_trip() {
+    let mut law = law(&params(C, DELTA_MIN), C / 10.0);
+    let rate = law.on_sample(&Sample { elapsed: RTT, ..sample(0.0, C / 10.0, 0.0) });
+    assert!((C / (rate - C / 10.0) - 100.0 / sqrt(10.0)).abs() < 1e-9, "{rate}");
+    assert!((law.delay.k0 - C / 10.0 * DELTA_MIN * sqrt(10.0)).abs() < 1e-6, "equation 16");
+}
+
+#[test]
+fn two_flows_that_know_the_same_converge_to_equal_shares() {
+    let params = params(C, DELTA_MIN);
+    let mut laws = [law(&params, 0.9 * C), law(&params, 0.1 * C)];
+    let (rates, delay) = run(&mut laws, DELTA_MIN, 400.0);
+    assert!((rates[0] / rates[1] - 1.0).abs() < 0.01, "{rates:?}");
+    assert!((delay / DELTA_MIN / 3.071 - 1.0).abs() < 0.02, "two flows: {delay}");
+}
+
+#[test]
+fn estimates_move_one_way_only() {
+    let mut flow = law(&params(C / 2.0, 2.0 * DELTA_MIN), C / 2.0);
+    run(core::slice::from_mut(&mut flow), DELTA_MIN, 300.0);
+    assert!((flow.delay.min - DELTA_MIN).abs() < 1e-6, "too much noise heals: {}", flow.delay.min);
+    assert!(flow.r_max > 0.6 * C, "too little capacity heals: {}", flow.r_max);
+    let mut flow = law(&params(2.0 * C, DELTA_MIN), C);
+    run(core::slice::from_mut(&mut flow), 2.0 * DELTA_MIN, 100.0);
+    assert_eq!((flow.r_max, flow.delay.min), (2.0 * C, DELTA_MIN), "the others do not");
+}
+
+#[test]
+fn losses_beyond_the_inherent_ones_limit_the_rate() {
+    // A buffer too small for any delay: what exceeds the capacity is lost.
+    let mut flow = law(&params(C, DELTA_MIN), 1.5 * C);
+    let mut rate = 1.5 * C;
+    for step in 0..200_000 {
+        let lost = f64::max(rate - C, 0.0) / rate;
+        let arrived = Sample { bits: rate.min(C) * STEP, ..sample(f64::from(step) * STEP, rate, 0.0) };
+        rate = flow.on_sample(&Sample { lost: lost / (1.0 - lost), ..arrived });
+    }
+    let lost = 1.0 - C / rate;
+    assert!((0.005..0.04).contains(&lost), "{lost} of the packets is lost");
+    assert!(flow.delay.rate > rate, "the delay says nothing");
+}
+
+#[test]
+fn no_sample_makes_a_rate_that_is_none() {
+    let extremes = [0.0, 1e-300, 1e-9, 1.0, 1e9, 1e300, f64::MAX];
+    let mut flow = law(&Params::default(), 1e4);
+    for (n, rate) in extremes.into_iter().enumerate() {
+        for delta in extremes {
+            for elapsed in [0.0, 0.5] {
+                let hostile = Sample { elapsed, bits: rate, ..sample(n as f64, rate, delta) };
+                let rate = flow.on_sample(&hostile);
+                assert!(rate >= 0.0, "{rate}");
+            }
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! What a law of the rate is told, and what it answers.
+
+use super::{Flow, SenderParams};
+use crate::{CeResponse, StateVariable};
+use paceline_units::{Bitrate, Time, TimeDelta};
+
+/// Phases of a sender.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Phase {
+    /// Sends little, to learn the delay noise.
+    Probe,
+    /// The rate grows exponentially, to learn the capacity.
+    SlowStart,
+    /// What slow start left in the queue drains.
+    Drain,
+    /// The law sets the rate.
+    Steady,
+}
+
+/// How a flow begins.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum First {
+    /// With a probe at this rate, for this long and for so many packets at least.
+    Probe(Bitrate, TimeDelta, u64),
+    /// With slow start from this rate.
+    SlowStart(Bitrate),
+    /// With the law, at this rate.
+    Steady(Bitrate),
+}
+
+/// A packet that was reported, and what was seen up to then.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Sample {
+    /// When its report came.
+    pub now: Time,
+    /// Seconds since the last sample.
+    pub elapsed: f64,
+    /// The sender's rate in bit/s.
+    pub rate: f64,
+    /// One-way delay over the smallest one, in seconds.
+    pub delta: f64,
+    /// Size in bits.
+    pub bits: f64,
+    /// Whether the packet arrived marked.
+    pub marked: bool,
+    /// Packets lost since the last sample; below zero where some turned up.
+    pub lost: f64,
+    /// Smallest round-trip time in seconds.
+    pub rtt_min: f64,
+    /// Rate in bit/s above which this sample may not raise the rate: what arrives, with head room.
+    pub ceiling: f64,
+    /// Step of the receiver's clock in seconds.
+    pub clock_step: f64,
+}
+
+/// The law of the rate.
+pub trait Law {
+    /// Its constants.
+    type Params: Clone;
+
+    /// What it does when packets arrive marked.
+    const CE_RESPONSE: CeResponse;
+
+    /// The law of a flow that has sent nothing.
+    fn new(params: &Self::Params) -> Self;
+
+    /// What the sender around it is told.
+    fn sender(params: &Self::Params) -> SenderParams;
+
+    /// How the flow begins.
+    fn first(&self) -> First;
+
+    /// The probe found this average delay noise, in seconds. Answers how the flow goes on.
+    fn on_noise(&mut self, delta: f64) -> First;
+
+    /// Slow start found this capacity, in bit/s. Answers how the flow goes on when the queue has drained.
+    fn on_capacity(&mut self, rate: f64) -> First;
+
+    /// The capacity of the bottleneck in bit/s, as far as it is known.
+    fn capacity(&self) -> Option<f64>;
+
+    /// The delay in seconds above which slow start sees a queue at `rate` in bit/s.
+    fn queue_seen(&self, rate: f64) -> f64;
+
+    /// A packet was reported while the law sets the rate. Answers the new rate in bit/s.
+    fn on_sample(&mut self, sample: &Sample) -> f64;
+
+    /// The rate in bit/s was set from outside: by coupling, or because no feedback comes.
+    fn set_rate(&mut self, rate: f64);
+
+    /// The inner state that a person would plot, by name and unit.
+    fn state_variables(&self) -> &'static [StateVariable];
+
+    /// Writes the values of [`Law::state_variables`], in their order.
+    fn state(&self, flow: &Flow, values: &mut [Option<f64>]);
+}

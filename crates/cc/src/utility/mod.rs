@@ -1,0 +1,16 @@
+//! Rate control by utility maximisation: what its controllers (`urcp`, `um`) share around the law of their rate.
+//!
+//! A sender measures delays, losses, marks and rates, goes through the phases of a start, and paces at the rate of its
+//! [`Law`]. What the papers leave open is in DEVIATIONS.md beside this file.
+
+mod delivery;
+mod law;
+mod params;
+mod sender;
+mod start;
+mod stream;
+pub(crate) mod window;
+
+pub use law::{First, Law, Phase, Sample};
+pub use params::SenderParams;
+pub use sender::{Flow, UtilitySender};

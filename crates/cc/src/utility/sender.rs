@@ -1,0 +1,387 @@
+//! The sender around a law: what is measured, the phases of the start, pacing and timeouts.
+
+use super::SenderParams;
+use super::delivery::Delivery;
+use super::law::{First, Law, Phase, Sample};
+use super::start::{DRAIN, Start};
+use super::stream::{News, Stream};
+use crate::one_way_delay::OneWayDelay;
+use crate::{
+    Allowance, Assigned, CeResponse, Controller, FlowSetup, Offered, PacketResult, PacketsReport, Report,
+    SendQueueState, SentPacket, Snapshot, StateVariable, Status, StreamId, TimeoutReason, Update,
+};
+use alloc::vec::Vec;
+use paceline_units::{Bitrate, Time, TimeDelta};
+
+/// A pause in feedback counts as no more than this, in seconds, in the rate's differential equation.
+const LONGEST_STEP: f64 = 0.5;
+/// Seconds over which what arrives is measured.
+const DELIVERY_SPAN: f64 = 1.0;
+/// The same in slow start, if that is longer than a round trip.
+const SLOW_START_SPAN: f64 = 0.1;
+/// Packets that a measurement of what arrives needs at least in slow start.
+const SLOW_START_PACKETS: f64 = 4.0;
+/// Rate while the capacity is measured, over what arrives.
+const MEASURED_RATE: f64 = 1.4;
+/// The capacity is measured over this times the delay that tells a queue, at least.
+const MEASURED_DELAYS: f64 = 5.0;
+/// Slow start ends when this part of the packets is lost.
+const SLOW_START_LOSS: f64 = 0.1;
+/// Weight of a packet in the part of packets that are lost.
+const LOSS_WEIGHT: f64 = 1.0 / 64.0;
+
+/// What a sender knows of its flow.
+#[derive(Clone, Debug)]
+pub struct Flow {
+    /// Rate in bit/s.
+    pub rate: f64,
+    /// Phase of the flow.
+    pub phase: Phase,
+    /// One-way delay over the smallest one of the newest packet, in seconds.
+    pub delta: Option<f64>,
+    /// Smallest round-trip time.
+    pub rtt_min: Option<TimeDelta>,
+    /// Smoothed round-trip time.
+    pub srtt: Option<TimeDelta>,
+    /// Delays by one clock.
+    pub delays: OneWayDelay,
+    /// Whether arrivals were told, and delays are one-way; absent before the first report.
+    one_way: Option<bool>,
+    /// Part of the packets that are lost.
+    loss: f64,
+}
+
+/// A sender of datagrams or streams whose rate follows a law. It paces at that rate, without a window.
+#[derive(Clone, Debug)]
+pub struct UtilitySender<L> {
+    law: L,
+    params: SenderParams,
+    flow: Flow,
+    start: Start,
+    delivery: Delivery,
+    streams: Vec<Stream>,
+    largest_packet: f64,
+    /// Part of each stream in the target.
+    shares: Vec<f64>,
+    /// Packets lost that no sample has told yet.
+    lost: f64,
+    /// When the last sample was taken.
+    sampled: Option<Time>,
+    /// Since when feedback is waited for; absent while nothing is under way.
+    waits_since: Option<Time>,
+    /// The rate that was said last.
+    said: Option<Bitrate>,
+}
+
+impl<L: Law> UtilitySender<L> {
+    /// A sender that has sent nothing.
+    pub fn new(params: &L::Params, setup: &FlowSetup) -> UtilitySender<L> {
+        let (mut law, sender) = (L::new(params), L::sender(params));
+        let (start, rate) = Start::new(law.first());
+        let priorities: f64 = setup.priorities.iter().sum();
+        let flow = Flow {
+            rate: rate.min(sender.rate_max).max(sender.rate_min).as_bps_f64(),
+            phase: start.phase,
+            delta: None,
+            rtt_min: None,
+            srtt: None,
+            delays: OneWayDelay::new(sender.skew_compensation),
+            one_way: None,
+            loss: 0.0,
+        };
+        law.set_rate(flow.rate);
+        UtilitySender {
+            law,
+            params: sender,
+            flow,
+            start,
+            delivery: Delivery::new(),
+            streams: Vec::new(),
+            largest_packet: setup.largest_packet.as_bits_f64().max(1.0),
+            shares: setup.priorities.iter().map(|priority| priority / priorities).collect(),
+            lost: 0.0,
+            sampled: None,
+            waits_since: None,
+            said: None,
+        }
+    }
+
+    fn stream(&mut self, stream: StreamId) -> &mut Stream {
+        let id = usize::from(stream.0);
+        if self.streams.len() <= id {
+            self.streams.resize_with(id + 1, Stream::new);
+        }
+        &mut self.streams[id]
+    }
+
+    fn rate(&self) -> Bitrate {
+        Bitrate::from_bps_f64(self.flow.rate)
+    }
+
+    fn target(&self) -> Bitrate {
+        Bitrate::from_bps_f64(self.flow.rate * self.params.media_part)
+    }
+
+    fn set_rate(&mut self, rate: f64) {
+        let (least, most) = (self.params.rate_min.as_bps_f64(), self.params.rate_max.as_bps_f64());
+        self.flow.rate = if rate.is_finite() { rate.min(most).max(least) } else { least };
+    }
+
+    /// What is new in the rate.
+    fn answer(&mut self) -> Update {
+        let rate = self.rate();
+        if self.said == Some(rate) {
+            return Update::none();
+        }
+        let first = self.said.is_none().then_some(Allowance::Unlimited);
+        self.said = Some(rate);
+        Update { allowance: first, ..Update::none() }.with_target(self.target()).with_pacing_rate(rate)
+    }
+
+    fn round_trip(&self) -> TimeDelta {
+        self.flow.srtt.unwrap_or(TimeDelta::ZERO)
+    }
+
+    /// How long feedback may fail to come.
+    fn patience(&self) -> TimeDelta {
+        let four = TimeDelta::from_nanos(self.round_trip().as_nanos().saturating_mul(4));
+        self.params.no_feedback.max(four)
+    }
+
+    fn on_round_trip(&mut self, sample: TimeDelta) {
+        if sample.is_negative() {
+            return;
+        }
+        let flow = &mut self.flow;
+        flow.rtt_min = Some(flow.rtt_min.map_or(sample, |least| least.min(sample)));
+        let smoothed = flow.srtt.map_or(sample, |srtt| {
+            TimeDelta::from_secs_f64(srtt.as_secs_f64() + (sample.as_secs_f64() - srtt.as_secs_f64()) / 8.0)
+        });
+        flow.srtt = Some(smoothed);
+    }
+
+    /// One-way delay by one clock; the round trip where reports tell no arrivals.
+    #[inline]
+    fn delay(&mut self, now: Time, sent: Time, arrived: Option<Time>) -> TimeDelta {
+        let flow = &mut self.flow;
+        if flow.one_way != Some(arrived.is_some()) {
+            if flow.one_way.is_some() {
+                flow.delays = OneWayDelay::new(self.params.skew_compensation);
+            }
+            flow.one_way = Some(arrived.is_some());
+        }
+        flow.delays.on_arrival(now, sent, arrived.unwrap_or(now))
+    }
+
+    fn on_packets(&mut self, now: Time, report: &PacketsReport<'_>) {
+        let received = report.packets.iter().filter(|packet| packet.status != Status::Missing).count();
+        let elapsed = self.sampled.map_or(0.0, |last| now.saturating_since(last).as_secs_f64());
+        let elapsed = elapsed.clamp(0.0, LONGEST_STEP) / received.max(1) as f64;
+        let clock_step = report.clock_step.as_secs_f64().clamp(0.0, 1.0);
+        let mut newest = None;
+        for packet in report.packets {
+            let Some(stream) = self.streams.get_mut(usize::from(packet.stream.0)) else { continue };
+            match (stream.on_result(packet.sequence, packet.status != Status::Missing), packet.status) {
+                (News::Arrived, Status::Received { arrived, ecn }) => {
+                    newest = newest.max(Some(packet.sent));
+                    self.flow.loss -= LOSS_WEIGHT * self.flow.loss;
+                    self.on_arrived(now, packet, arrived, ecn.is_ce(), elapsed, clock_step);
+                }
+                (News::Missing, _) => {
+                    self.flow.loss += LOSS_WEIGHT * (1.0 - self.flow.loss);
+                    self.lost += 1.0;
+                }
+                (News::Late, _) => {
+                    self.flow.loss = (self.flow.loss - LOSS_WEIGHT).max(0.0);
+                    self.lost -= 1.0;
+                }
+                _ => {}
+            }
+        }
+        if let Some(sent) = newest {
+            self.sampled = Some(now);
+            self.on_round_trip(now - sent);
+            self.advance(now);
+        }
+    }
+
+    /// A packet is reported for the first time, behind none that was sent later.
+    fn on_arrived(
+        &mut self,
+        now: Time,
+        packet: &PacketResult,
+        arrived: Option<Time>,
+        marked: bool,
+        elapsed: f64,
+        clock_step: f64,
+    ) {
+        let bits = packet.size.as_bits_f64();
+        // A large packet is longer on the bottleneck than a small one: that is no noise.
+        let serialised = self.law.capacity().map_or(0.0, |capacity| (bits / capacity).min(LONGEST_STEP));
+        let delay = self.delay(now, packet.sent + TimeDelta::from_secs_f64(serialised), arrived);
+        let least = self.flow.delays.minimum().unwrap_or(delay);
+        let delta = (delay - least).as_secs_f64().max(0.0);
+        self.flow.delta = Some(delta);
+        self.delivery.on_arrival(packet.sent.as_secs_f64() + delay.as_secs_f64(), bits);
+        self.start.note(delta);
+        match self.start.phase {
+            Phase::Probe => {
+                if let Some((mean, packets)) = self.start.probed(now, delay.as_secs_f64()) {
+                    let least = self.flow.delays.minimum().unwrap_or(delay).as_secs_f64();
+                    // The smallest of few delays is too large: of n even ones by a part of 2/(n + 1) of their mean.
+                    let noise = (mean - least).max(0.0) * (packets + 1.0) / (packets - 1.0);
+                    let next = self.law.on_noise(noise);
+                    self.go_on(next);
+                }
+            }
+            Phase::SlowStart | Phase::Drain => {}
+            Phase::Steady => {
+                let arrives = self.delivery.rate(DELIVERY_SPAN, 0.0).unwrap_or(0.0);
+                let rtt_min = self.flow.rtt_min.unwrap_or(TimeDelta::ZERO).max(self.params.rtt_floor);
+                let rate = self.law.on_sample(&Sample {
+                    now,
+                    elapsed,
+                    rate: self.flow.rate,
+                    delta,
+                    bits,
+                    marked,
+                    lost: self.lost,
+                    rtt_min: rtt_min.as_secs_f64(),
+                    ceiling: arrives * self.params.head_room,
+                    clock_step,
+                });
+                self.lost = 0.0;
+                self.set_rate(rate);
+            }
+        }
+    }
+
+    fn go_on(&mut self, next: First) {
+        let rate = self.start.go_on(next);
+        self.set_rate(rate.as_bps_f64());
+        self.law.set_rate(self.flow.rate);
+    }
+
+    /// After a report: slow start grows or ends, and what it left drains.
+    fn advance(&mut self, now: Time) {
+        let queue = self.law.queue_seen(self.flow.rate);
+        match self.start.phase {
+            Phase::Probe | Phase::Steady => {}
+            Phase::SlowStart => self.slow_start(now, queue),
+            Phase::Drain => {
+                if self.start.is_drained(now, queue, self.round_trip()) {
+                    self.go_on(self.start.next);
+                    self.lost = 0.0;
+                }
+            }
+        }
+        self.flow.phase = self.start.phase;
+    }
+
+    /// The rate grows with what arrives until a queue is seen; then that queue is kept for long enough to measure the
+    /// capacity.
+    fn slow_start(&mut self, now: Time, queue: f64) {
+        let span = self.round_trip().as_secs_f64().max(SLOW_START_SPAN);
+        let Some(arrives) = self.delivery.rate(span, SLOW_START_PACKETS * self.largest_packet) else {
+            return;
+        };
+        let sees_queue = self.start.sees_queue(queue) || self.flow.loss > SLOW_START_LOSS;
+        let measure = span.max(MEASURED_DELAYS * queue);
+        match self.start.measured {
+            None if sees_queue => {
+                self.set_rate(arrives * MEASURED_RATE);
+                self.start.measure(now + self.round_trip() + TimeDelta::from_secs_f64(measure));
+            }
+            None => self.set_rate(self.flow.rate.max(arrives * self.params.slow_start_gain)),
+            Some(until) if now < until => {}
+            // The queue was noise, or that of a link that has become faster.
+            Some(_) if !sees_queue => self.start.enter(Phase::SlowStart),
+            Some(_) => {
+                let capacity = self.delivery.fitted_rate(measure).unwrap_or(arrives);
+                self.start.next = self.law.on_capacity(capacity);
+                self.start.enter(Phase::Drain);
+                self.set_rate(capacity * DRAIN);
+            }
+        }
+    }
+}
+
+impl<L: Law> Controller for UtilitySender<L> {
+    fn on_offered(&mut self, _now: Time, _offered: &Offered, _queue: &SendQueueState) -> Update {
+        self.answer()
+    }
+
+    #[inline]
+    fn on_sent(&mut self, now: Time, packet: &SentPacket) -> Update {
+        self.stream(packet.stream).on_sent(packet.sequence);
+        self.waits_since.get_or_insert(now);
+        self.answer()
+    }
+
+    fn on_report(&mut self, now: Time, report: &Report<'_>) -> Update {
+        let Report::Packets(report) = report else { return Update::none() };
+        if report.packets.is_empty() {
+            return Update::none();
+        }
+        self.on_packets(now, report);
+        self.waits_since = self.streams.iter().any(Stream::is_under_way).then_some(now);
+        self.answer()
+    }
+
+    fn ce_response(&self) -> CeResponse {
+        L::CE_RESPONSE
+    }
+
+    fn assign(&mut self, _now: Time, assigned: Assigned) -> Update {
+        let rate = match assigned {
+            Assigned::Rate(rate) => rate.as_bps_f64(),
+            Assigned::Window(window) => {
+                let srtt = self.round_trip().as_secs_f64();
+                if srtt <= 0.0 {
+                    return Update::none();
+                }
+                window.as_bits_f64() / srtt
+            }
+        };
+        self.set_rate(rate);
+        self.law.set_rate(self.flow.rate);
+        self.answer()
+    }
+
+    fn share(&self) -> Option<Assigned> {
+        Some(Assigned::Rate(self.rate()))
+    }
+
+    #[inline]
+    fn next_timeout(&self) -> Option<(Time, TimeoutReason)> {
+        self.waits_since.map(|since| (since + self.patience(), TimeoutReason::NoFeedback))
+    }
+
+    fn on_timeout(&mut self, now: Time) -> Update {
+        if self.waits_since.is_none_or(|since| now < since + self.patience()) {
+            return Update::none();
+        }
+        self.waits_since = Some(now);
+        self.set_rate(self.flow.rate / 2.0);
+        self.law.set_rate(self.flow.rate);
+        self.answer()
+    }
+
+    fn target_bitrate(&self, stream: StreamId) -> Option<Bitrate> {
+        let share = self.shares.get(usize::from(stream.0))?;
+        Some(Bitrate::from_bps_f64(self.target().as_bps_f64() * share))
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        let queue_delay = self.flow.delta.map(TimeDelta::from_secs_f64);
+        Snapshot { srtt: self.flow.srtt, queue_delay, target: Some(self.target()), ..Snapshot::default() }
+    }
+
+    fn state_variables(&self) -> &'static [StateVariable] {
+        self.law.state_variables()
+    }
+
+    fn state(&self, values: &mut [Option<f64>]) {
+        self.law.state(&self.flow, values);
+    }
+}
