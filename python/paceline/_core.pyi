@@ -1,8 +1,8 @@
 """The compiled half of Paceline: the simulator and the network driver."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import final
+from typing import Any, final
 
 __all__ = [
     "RunOutput",
@@ -44,6 +44,8 @@ class Scenario:
     def vector_flows(self) -> list[str]: ...
     def connection_vectors(self, flow: str) -> tuple[str, int, int, int] | None: ...
     @property
+    def codecs(self) -> list[dict[str, Any]]: ...
+    @property
     def warnings(self) -> list[str]: ...
 
 @final
@@ -60,7 +62,12 @@ class RunOutput:
     def links(self) -> list[tuple[str, str, str, bytes | list[str] | None, bytes]]: ...
 
 def quantity(text: str) -> tuple[float, str] | None: ...
-def run(scenario: Scenario, *, progress: Callable[[float], None] | None = None) -> RunOutput: ...
+def run(
+    scenario: Scenario,
+    *,
+    encoders: Sequence[Callable[[int, int, int, bool], tuple[int, bool]]] = ...,
+    progress: Callable[[float], None] | None = None,
+) -> tuple[RunOutput, list[dict[str, bytes]]]: ...
 def registry_json() -> str: ...
 def figures_json() -> str: ...
 def send(

@@ -20,13 +20,16 @@ if TYPE_CHECKING:
 
     from paceline._core import RunOutput
     from paceline.scenario import LoadedScenario
+    from paceline.video.run import Video
 
 
 class Result:
     """The outcome of one run, simulated or over a real network."""
 
-    def __init__(self, output: RunOutput, loaded: LoadedScenario) -> None:
+    def __init__(self, output: RunOutput, loaded: LoadedScenario, videos: Sequence[Video] = ()) -> None:
         self._output = output
+        self.videos = tuple(videos)
+        """What became of each stream of real pictures."""
         self._remarks: list[str] = []
         self.loaded = loaded
         """The scenario that was run, with the traces that it names."""
@@ -35,12 +38,16 @@ class Result:
     def summary(self) -> dict[str, Any]:
         """Every figure of `summary.json`; one that does not exist is None."""
         summary: dict[str, Any] = json.loads(self._output.summary_json)
+        if self.videos:
+            from paceline.video.figures import add_video
+
+            add_video(summary, self.videos, loads(self.scenario))
         return summary
 
     @property
     def summary_json(self) -> str:
         """The summary as the JSON document that `--json` prints."""
-        return self._output.summary_json
+        return json.dumps(self.summary, indent=2) if self.videos else self._output.summary_json
 
     @property
     def scenario(self) -> str:
@@ -50,7 +57,7 @@ class Result:
     @property
     def warnings(self) -> list[str]:
         """What was odd in the scenario's files, or could not be drawn, but did not stop the run."""
-        return [*self._output.warnings, *self._remarks]
+        return [*self._output.warnings, *(told for video in self.videos for told in video.warnings), *self._remarks]
 
     @cached_property
     def flows_arrow(self) -> pa.Table:
@@ -61,6 +68,20 @@ class Result:
     def links_arrow(self) -> pa.Table:
         """The time series of the links, one row per link and sample."""
         return arrow_table(self._output.links)
+
+    @cached_property
+    def video_arrow(self) -> pa.Table | None:
+        """The frames of all streams of real pictures, one row per frame, stream and size of the de-jitter buffer."""
+        if not self.videos:
+            return None
+        from paceline.video.figures import video_table
+
+        return video_table(self.videos)
+
+    @cached_property
+    def video(self) -> pd.DataFrame | None:
+        """The same as a data frame."""
+        return None if self.video_arrow is None else _frame(self.video_arrow)
 
     @cached_property
     def flows(self) -> pd.DataFrame:
@@ -95,6 +116,8 @@ class Result:
             "links.parquet": parquet_bytes(self.links_arrow),
             "scenario.toml": self.scenario.encode(),
         }
+        if self.video_arrow is not None:
+            files["video.parquet"] = parquet_bytes(self.video_arrow)
         if plots:
             from paceline.plots import PLOTS
             from paceline.plots import files as plot_files

@@ -70,7 +70,13 @@ def run_read(
 
 def simulate(scenario: LoadedScenario, progress: Progress | None = None) -> Result:
     """Runs a scenario that was loaded."""
-    return Result(_core.run(scenario.core, progress=progress), scenario)
+    if scenario.core.codecs:
+        from paceline.video.run import simulate_video
+
+        output, videos = simulate_video(scenario, progress)
+        return Result(output, scenario, videos)
+    output, _ = _core.run(scenario.core, progress=progress)
+    return Result(output, scenario)
 
 
 def registry() -> dict[str, Any]:

@@ -4,7 +4,7 @@
 //! bytes. Knows nobody but `paceline-units`.
 //!
 //! - [`Source`] makes [`Frame`]s: an encoder driven by a trace of frame sizes, the models of RFC 8593, constant bit rate,
-//!   an endless file.
+//!   an endless file, a real encoder outside.
 //! - [`vectors`] says what the two sides of many TCP connections send to each other, and when.
 //! - [`SendQueue`] holds frames and cuts packets when the sender may send.
 //! - [`Playout`] puts frames together at the receiver and says when each is displayed, and where its delay came from.
@@ -49,6 +49,7 @@ extern crate alloc;
 
 mod bulk;
 mod cbr;
+mod codec;
 mod frame;
 mod frame_rate;
 mod frame_trace;
@@ -63,6 +64,7 @@ pub mod vectors;
 
 pub use bulk::{Bulk, BulkParams};
 pub use cbr::{Cbr, CbrParams};
+pub use codec::{Codec, CodecParams, EncodedFrame, FrameEncoder, FrameRequest};
 pub use frame::Frame;
 pub use frame_rate::FrameRate;
 pub use frame_trace::{FrameTrace, FrameTraceFormat, TraceFrame};

@@ -4,7 +4,7 @@
 //! passes on the wish for a key frame after a discard. To add a source: a file that implements [`MediaSource`], and a line in
 //! `sources!`.
 
-use crate::{Bulk, Cbr, Frame, TraceEncoder, VideoModel};
+use crate::{Bulk, Cbr, Codec, Frame, TraceEncoder, VideoModel};
 use paceline_units::{Bitrate, Bytes, Time};
 
 /// What a source does. One that works only by demand captures nothing; one without an encoder follows no target.
@@ -84,6 +84,8 @@ sources! {
     Rfc8593(VideoModel),
     /// Frames of constant size at a constant rate.
     Cbr(Cbr),
+    /// Frames of a real encoder.
+    Codec(Codec),
     /// A file, sent as fast as the controller allows.
     Bulk(Bulk),
 }

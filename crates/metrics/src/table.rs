@@ -126,6 +126,8 @@ figures! {
             summary Group: Option<TransferSummary> = |flow| flow.transfers.summary();
         coupling "coupling" ["", SENDER] "What passed between the flow and its group; absent of a flow that is in none.",
             summary Group: Option<CouplingSummary> = |flow| flow.sender.coupling.summary();
+        video "video" ["", NONE] "Of real pictures (source kind codec): what the receiver saw with the first size of the de-jitter buffer. The Python package judges it after the run; absent elsewhere.",
+            summary Group: Option<VideoSummary> = |_| None;
         sampled "sampled" ["", NONE] "The mean of each numeric column over the rows of the window.",
             summary Group: BTreeMap<String, Option<f64>> = |flow| flow.sampled();
     }
@@ -177,6 +179,31 @@ figures! {
         bytes "payload completed" ["B", NONE] "Payload of the files that were complete.", summary Count: u64 = |transfers| transfers.bytes;
         completion_time_ms "transfer time" ["ms", NONE] "Of the files that were complete: from the connection's first segment (its SYN where there is a handshake) to the acknowledgement of the last byte at the sender.",
             summary Distribution: Distribution = |transfers| (&transfers.completion_time).into(), shown 13;
+    }
+}
+
+fields! {
+    /// What the receiver of real pictures saw, of the frames captured in the window whose decoding the run covers.
+    VideoSummary {
+        dejitter_ms "size of the de-jitter buffer" ["ms", NONE] "Time from a frame's capture to its decoding; packets that arrive later count as lost.", summary Key: Option<f64>;
+        psnr_db "PSNR" ["dB", NONE] "Peak signal-to-noise ratio of the luma of what is shown against the source's picture, of equal pictures 100 dB; mean over frames.", summary Mean: Option<f64>;
+        psnr_p10_db "PSNR, worst tenth" ["dB", NONE] "10th percentile over frames of the same.", summary Distribution: Option<f64>;
+        ssim "SSIM" ["", NONE] "Structural similarity of the luma (FFmpeg's windows of 8x8); mean over frames.", summary Mean: Option<f64>;
+        vmaf "VMAF" ["", NONE] "VMAF, where the scenario asks for it; mean over frames.", summary Mean: Option<f64>;
+        frames "pictures" ["frames", NONE] "Frames captured in the window that were judged.", summary Count: Option<u64>;
+        shown "shown" ["frames", NONE] "Of these, frames of which a new picture was shown, concealed ones in.", summary Count: Option<u64>;
+        damaged "damaged" ["frames", NONE] "Of the frames shown, those that lacked slices of their own.", summary Count: Option<u64>;
+        freezes "freezes" ["gaps", NONE] "Gaps between new pictures of at least three intervals and an interval and 150 ms (webrtc-stats, `freezeCount`, of the nominal interval).", summary Count: Option<u64>;
+        freeze_time_s "time frozen" ["s", NONE] "Length of these gaps together.", summary Level: Option<f64>;
+        lost_ratio "slices lost" ["ratio", NONE] "Of the slices, those that never arrived, discarded at the sender in.", summary Share: Option<f64>;
+        late_ratio "slices late" ["ratio", NONE] "Of the slices, those that arrived after their frame's decoding.", summary Share: Option<f64>;
+        end_to_end_ms "end-to-end delay" ["ms", NONE] "From capture to decoding (urcp-2013 equation 5). Encoder and decoder take no time: what they took here says nothing of a device, and differs from run to run. Means, like its parts, which add up to it; of a frame's slice that arrived last in time, and of frames that have one.", summary Mean: Option<f64>;
+        sender_ms "in the sender" ["ms", NONE] "Part: send queue and pacer.", summary Mean: Option<f64>;
+        link_queue_ms "in link queues" ["ms", NONE] "Part: waiting in the queues of links.", summary Mean: Option<f64>;
+        noise_ms "delay noise" ["ms", NONE] "Part: delay noise of links.", summary Mean: Option<f64>;
+        path_ms "on the way" ["ms", NONE] "Part: serialisation and propagation; all of the way where the transport carries a stream of bytes.", summary Mean: Option<f64>;
+        dejitter_wait_ms "in the de-jitter buffer" ["ms", NONE] "Part: from arrival to decoding.", summary Mean: Option<f64>;
+        by_dejitter "by size of the de-jitter buffer" ["dB", NONE] "Mean PSNR with each size, by its milliseconds.", summary Group: BTreeMap<String, Option<f64>>;
     }
 }
 
@@ -272,13 +299,14 @@ fields! {
 }
 
 /// Every struct of the summary: where its fields stand there, and its figures.
-pub const TABLES: [(&str, &[Figure]); 12] = [
+pub const TABLES: [(&str, &[Figure]); 13] = [
     ("", Summary::FIGURES),
     ("flows.NAME", FlowSummary::FIGURES),
     ("flows.NAME.delay_above_minimum_ms", AboveMinimum::FIGURES),
     ("flows.NAME.frame_delay_parts_ms", FrameDelayMeans::FIGURES),
     ("flows.NAME.frames", FrameCounts::FIGURES),
     ("flows.NAME.transfers", TransferSummary::FIGURES),
+    ("flows.NAME.video", VideoSummary::FIGURES),
     ("flows.NAME.coupling", CouplingSummary::FIGURES),
     ("links.NAME", LinkSummary::FIGURES),
     ("links.NAME.queue_packets", QueuePackets::FIGURES),

@@ -6,6 +6,7 @@ mod output;
 mod registry;
 mod simulate;
 mod source;
+mod video;
 
 use pyo3::prelude::*;
 

@@ -1,10 +1,10 @@
 //! From what Python hands over to a loaded scenario.
 
-use crate::ScenarioError;
+use crate::{ScenarioError, video};
 use paceline_scenario::{Loaded, Loader, Origin, TypedValue, load};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{PyBytes, PyDict, PyList};
 use std::path::{Path, PathBuf};
 
 /// A scenario with everything that it names, read and checked: ready to run.
@@ -75,6 +75,12 @@ impl Scenario {
         Some((vectors.to_text(), vectors.len(), initiators.as_u64(), acceptors.as_u64()))
     }
 
+    /// The streams of pictures, each as a dictionary of what the scenario says of it.
+    #[getter]
+    fn codecs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        video::streams(py, &self.loaded)
+    }
+
     /// What was odd in the files.
     #[getter]
     fn warnings(&self) -> Vec<String> {
@@ -110,6 +116,6 @@ pub fn quantity(text: &str) -> Option<(f64, &'static str)> {
     paceline_scenario::quantity(text)
 }
 
-fn floats<'py>(py: Python<'py>, values: impl Iterator<Item = f64>) -> Bound<'py, PyBytes> {
+pub(crate) fn floats<'py>(py: Python<'py>, values: impl Iterator<Item = f64>) -> Bound<'py, PyBytes> {
     PyBytes::new(py, &values.flat_map(f64::to_le_bytes).collect::<Vec<u8>>())
 }

@@ -4,7 +4,7 @@ mod conversations;
 mod parts;
 mod video;
 
-pub use parts::{DccpParts, EndsParts, FlowParts, Parts, RtpParts};
+pub use parts::{CodecStream, DccpParts, EndsParts, FlowParts, Parts, RtpParts};
 
 use crate::ccids::FlowCcids;
 use crate::error::{Place, ScenarioError};
@@ -17,8 +17,8 @@ use paceline_cc::{AnyController, CeResponse, Controller, FlowSetup, Limits, Stre
 use paceline_link::generate::{mmwave, states};
 use paceline_link::{LinkConfig, RateProcess, Trace};
 use paceline_media::{
-    Bulk, BulkParams, Cbr, CbrParams, ConnectionVectors, FrameTrace, FrameTraceFormat, Source, TraceEncoder,
-    TraceEncoderParams, frame_sizes,
+    Bulk, BulkParams, Cbr, CbrParams, Codec, CodecParams, ConnectionVectors, FrameTrace, FrameTraceFormat,
+    Source, TraceEncoder, TraceEncoderParams, frame_sizes,
 };
 use paceline_transport::dccp::{Carried, Ccid, DccpConfig};
 use paceline_transport::rtp::{SenderConfig, StreamConfig};
@@ -74,11 +74,12 @@ pub fn build(scenario: &Scenario, loader: &Loader) -> Result<Parts, ScenarioErro
         frames: BTreeMap::new(),
         vectors: BTreeMap::new(),
         data_units: 0,
+        codecs: Vec::new(),
         warnings: Vec::new(),
     };
     let links = scenario.links.iter().map(|link| builder.link(link)).collect::<Result<_, _>>()?;
     let flows = scenario.flows.iter().map(|flow| builder.flow(flow)).collect::<Result<_, _>>()?;
-    Ok(Parts { links, flows, warnings: builder.warnings })
+    Ok(Parts { links, flows, codecs: builder.codecs, warnings: builder.warnings })
 }
 
 impl Scenario {
@@ -141,6 +142,7 @@ struct Builder<'a> {
     vectors: BTreeMap<String, ConnectionVectors>,
     /// Data units of all flows that have connection vectors.
     data_units: u64,
+    codecs: Vec<CodecStream>,
     warnings: Vec<String>,
 }
 
@@ -342,6 +344,10 @@ impl Builder<'_> {
                     })
                 };
                 Ok(Source::Cbr(Cbr::new(params.fps.map_or_else(packets, |_| Ok(*params))?)))
+            }
+            SourceSpec::Codec(spec) => {
+                self.codec_stream(flow, stream, max_payload)?;
+                Ok(Source::Codec(Codec::new(CodecParams { target_start, ..spec.grid })))
             }
             SourceSpec::Bulk(params) => Ok(Source::Bulk(Bulk::new(BulkParams {
                 length: params.length,

@@ -2,13 +2,13 @@
 
 use paceline_media::vectors::{Side, WebParams};
 use paceline_media::{
-    BulkParams, CbrParams, FrameLadder, FramePresetName, FrameSizeParams, FrameTraceFormat,
+    BulkParams, CbrParams, CodecParams, FrameLadder, FramePresetName, FrameSizeParams, FrameTraceFormat,
     TraceEncoderParams, VideoModelParams,
 };
 use paceline_transport::tcp::conversations::{LossUse, RttUse};
 use paceline_transport::tcp::transfers::TransfersConfig;
 use paceline_units::param::{FileName, ParamError, Reason};
-use paceline_units::{Bitrate, TimeDelta, kinds, names, params};
+use paceline_units::{Bitrate, Bytes, TimeDelta, kinds, names, params};
 
 kinds! {
     /// Where media comes from.
@@ -18,6 +18,9 @@ kinds! {
         /// The video models of RFC 8593: statistical, trace-driven (ladder) and hybrid. For the last two exactly one of
         /// ladder, generator
         Rfc8593("rfc8593", Rfc8593Spec),
+        /// Real frames through a real encoder, whose pictures are judged after the run; needs the extra paceline[video].
+        /// Exactly one of file, generator
+        Codec("codec", CodecSpec),
         /// Frames of one size at one rate
         Cbr("cbr", CbrParams),
         /// A file, sent as fast as the controller allows
@@ -46,8 +49,102 @@ impl SourceSpec {
                 model.ladder.ladder.iter_mut().map(|rung| &mut rung.file.0).collect()
             }
             SourceSpec::Tmix(tmix) => tmix.file.iter_mut().map(|file| &mut file.0).collect(),
+            SourceSpec::Codec(codec) => codec.file.iter_mut().map(|file| &mut file.0).collect(),
             _ => Vec::new(),
         }
+    }
+}
+
+params! {
+    /// A clip, the encoder that it goes through, and how the pictures that arrive are judged. Python's side carries it out.
+    pub struct CodecSpec {
+        file: Option<FileName> = None, as OneOf, where no ["generator"], "", "The clip: any file with video that FFmpeg reads. Its frames are taken one by one, whatever their times";
+        generator: Option<ClipName> = None, as OneOf, where no ["file"], "ours", "A drawn clip, which needs no file: newsreader is a head before a still background, sports a camera that follows players";
+        width: Option<u64> = None, else "the clip's, lowered to even; of a generator 352", in 32.0, MAX_SIDE, "urcp-2013 VII: CIF", "Width of the pictures in pixels, even: the clip is scaled and cropped to fill it";
+        height: Option<u64> = None, else "the clip's, lowered to even; of a generator 288", in 32.0, MAX_SIDE, "urcp-2013 VII: CIF", "Height of the pictures in pixels, even";
+        repeat: ClipRepeat = ClipRepeat::ForwardAndBack, "ours", "How the clip goes on at its end: forward-and-back has no cut, forward begins anew";
+        frames: u64 = 300, in 1.0, MAX_CLIP_FRAMES, "ours", "Frames of the clip that are used, or drawn";
+        seed: Option<u64> = None, else "the run's, by the stream's name", in 0.0, f64::INFINITY, "", "Seed of a generator's draws";
+        codec: CodecName = CodecName::H264, "urcp-2013 VII", "The encoder: h264 is x264 with one reference picture, zero latency and one thread";
+        preset: CodecPreset = CodecPreset::Superfast, "ours; the paper's is the JM encoder's fast mode", "How much time x264 takes over a frame";
+        key_interval: TimeDelta = TimeDelta::from_secs(2), in 0.01, 1e6, "ours", "Time between key frames; with intra_refresh, that in which every part of the picture is refreshed once";
+        intra_refresh: bool = true, "ours", "Columns of intra-coded blocks move over the picture, and only the first frame and those on demand are key frames";
+        buffer: Bytes = Bytes::new(12_500), in 100.0, 1e8, "ours", "Buffer of the encoder's rate control (VBV): how far frames may exceed the target for a while; x264 raises it to one frame at least";
+        dejitter: Vec<TimeDelta> = Vec::new(), else "playout's with playout = { kind = \"fixed\" }, otherwise 200ms", in 0.0, 1e6, "urcp-2013 VII: Figure 7", "Sizes of the de-jitter buffer that the pictures are judged for, each as the time from a frame's capture to its decoding; packets that arrive later count as lost. The first one is the summary's";
+        vmaf: bool = false, "ours", "Whether VMAF is computed too, of the first size; needs the extra paceline[vmaf]";
+    }
+        /// When frames are captured.
+    with grid: CodecParams;
+    check one_clip;
+}
+
+/// Longest side of a picture in pixels.
+const MAX_SIDE: f64 = 4096.0;
+/// Frames of a clip that are kept at most.
+const MAX_CLIP_FRAMES: f64 = 100_000.0;
+/// Sizes of the de-jitter buffer that are judged at most.
+const MAX_DEJITTERS: usize = 64;
+
+names! {
+    /// A clip that is drawn.
+    pub enum ClipName {
+        /// A head that talks before a still background.
+        Newsreader = "newsreader",
+        /// A camera that follows players over a field.
+        Sports = "sports",
+    }
+}
+
+names! {
+    /// How a clip goes on at its end.
+    pub enum ClipRepeat {
+        /// Backwards, then forward again.
+        ForwardAndBack = "forward-and-back",
+        /// With its first frame.
+        Forward = "forward",
+    }
+}
+
+names! {
+    /// An encoder of video.
+    pub enum CodecName {
+        /// H.264 by x264.
+        H264 = "h264",
+    }
+}
+
+names! {
+    /// How much time x264 takes over a frame.
+    pub enum CodecPreset {
+        /// The least.
+        Ultrafast = "ultrafast",
+        /// Little.
+        Superfast = "superfast",
+        /// Somewhat more.
+        Veryfast = "veryfast",
+        /// More.
+        Faster = "faster",
+        /// Still more.
+        Fast = "fast",
+        /// x264's own default.
+        Medium = "medium",
+    }
+}
+
+fn one_clip(codec: &CodecSpec) -> Result<(), ParamError> {
+    either(
+        codec.file.is_some(),
+        codec.generator.is_some(),
+        "either file = FILE or generator = \"newsreader\"",
+    )?;
+    for (name, side) in [("width", codec.width), ("height", codec.height)] {
+        if let Some(odd) = side.filter(|side| side % 2 == 1) {
+            return Err(ParamError::new(name, odd, "an even number: two pixels share a colour"));
+        }
+    }
+    match codec.dejitter.len() {
+        0..=MAX_DEJITTERS => Ok(()),
+        many => Err(ParamError::new("dejitter", many, format!("at most {MAX_DEJITTERS} sizes"))),
     }
 }
 

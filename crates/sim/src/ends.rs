@@ -1,7 +1,8 @@
 //! How each transport's packets travel as small copies, and which two ends belong together.
 
+use crate::log::MediaUnit;
 use crate::packet::{Content, PacketPool};
-use paceline_cc::{AnyController, AnyReceiverHalf};
+use paceline_cc::{AnyController, AnyReceiverHalf, StreamId};
 use paceline_scenario::FlowCcids;
 use paceline_transport::dccp::{DccpReceiver, DccpSender};
 use paceline_transport::rtp::{RtpFeedback, RtpPacket, RtpReceiver, RtpSender};
@@ -11,7 +12,7 @@ use paceline_transport::tcp::{Segment, TcpReceiver, TcpSender};
 use paceline_transport::udp::{Datagram, UdpReceiver, UdpSender};
 use paceline_transport::{ReceivingEnd, SendingEnd};
 use paceline_units::{Bytes, Time};
-use paceline_wire::dccp::{self, PacketType};
+use paceline_wire::dccp::{self, PacketType, Payload};
 use std::convert::Infallible;
 
 /// A packet that travels as a small copy: what is larger stays in the pool of its flow meanwhile.
@@ -20,6 +21,10 @@ pub trait Travels: Sized {
     fn pack(self, pool: &mut PacketPool<Self>) -> Content;
     /// The packet that arrived, or was lost.
     fn unpack(content: Content, pool: &mut PacketPool<Self>) -> Option<Self>;
+    /// What it carries of a frame, where it says so.
+    fn media(&self) -> Option<MediaUnit> {
+        None
+    }
 }
 
 /// The two ends of a flow of one transport. They share nothing: what one tells the other travels.
@@ -32,6 +37,9 @@ pub trait Ends {
     type Sender: SendingEnd<Data = Self::Data, Returning = Self::Returning>;
     /// The transport's receiving end.
     type Receiver: ReceivingEnd<Data = Self::Data, Returning = Self::Returning>;
+
+    /// Whether it carries a stream of bytes, whose packets know no frames.
+    const CARRIES_BYTES: bool = false;
 
     /// A data packet arrived at `now`: what the packets do not say of the application's data, the simulator tells.
     #[inline]
@@ -58,6 +66,12 @@ impl Travels for RtpPacket {
     fn unpack(content: Content, _pool: &mut PacketPool<RtpPacket>) -> Option<RtpPacket> {
         if let Content::Rtp(packet) = content { Some(packet) } else { None }
     }
+
+    fn media(&self) -> Option<MediaUnit> {
+        let RtpPacket { stream, sequence, captured, .. } = *self;
+        let first = self.first.unwrap_or(false);
+        (!self.is_padding()).then_some(MediaUnit { stream, sequence, captured, first })
+    }
 }
 
 impl Travels for RtpFeedback {
@@ -80,6 +94,7 @@ impl Ends for Tcp {
     type Returning = Segment;
     type Sender = TcpSender<AnyController>;
     type Receiver = TcpReceiver;
+    const CARRIES_BYTES: bool = true;
 
     /// Frames have no borders in a stream of bytes: the receiving application knows them from the sender.
     #[inline]
@@ -142,6 +157,16 @@ impl Travels for dccp::Packet {
     #[inline]
     fn unpack(content: Content, pool: &mut PacketPool<dccp::Packet>) -> Option<dccp::Packet> {
         if let Content::Dccp { slot, .. } = content { pool.remove(slot) } else { None }
+    }
+
+    fn media(&self) -> Option<MediaUnit> {
+        let Payload::Rtp(rtp) = &self.payload else { return None };
+        Some(MediaUnit {
+            stream: StreamId(0),
+            sequence: rtp.sequence,
+            captured: rtp.captured,
+            first: rtp.first.unwrap_or(false),
+        })
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::edge::Edge;
 use crate::ends::{Conversations, Dccp, Ends, Rtp, Tcp, Transfers, Travels, Udp};
+use crate::log::MediaLog;
 use crate::net::Net;
 use crate::packet::{Content, Packet, PacketPool};
 use paceline_cc::shared_bottleneck::DelaySummary;
@@ -28,6 +29,8 @@ pub struct FlowWiring {
     pub recorder: FlowRecorder,
     /// Times at which sender and receiver are sampled.
     pub ticker: Ticker,
+    /// Notes what becomes of each packet, for flows whose frames are decoded after the run.
+    pub log: Option<Box<MediaLog>>,
 }
 
 /// An event at a sender, handled but for the packets that it lets leave.
@@ -218,6 +221,9 @@ impl<E: Ends> Flow<E> {
         while let Some(out) = self.sender.end_mut().poll_transmit(now) {
             let Transmit { packet, size, ecn, stream, queued } = out;
             let size = size.as_u64() as u32 + self.wiring.overhead;
+            if let (Some(log), Some(unit)) = (&mut self.wiring.log, packet.media()) {
+                log.sent(now, &unit);
+            }
             let content = packet.pack(&mut self.data);
             if content.data().is_some() {
                 self.wiring.recorder.sent(now, stream, Bytes::new(u64::from(size)), now - queued);
@@ -252,6 +258,9 @@ impl<E: Ends> Flow<E> {
             }
             while let Some((stream, frame)) = self.receiver.poll_displayed() {
                 self.wiring.recorder.displayed(stream, &frame);
+                if let (true, Some(log)) = (E::CARRIES_BYTES, &mut self.wiring.log) {
+                    log.whole(stream, &frame);
+                }
             }
             self.send_back(now, net);
         }
@@ -262,6 +271,9 @@ impl<E: Ends> Flow<E> {
         let Some(data) = E::Data::unpack(packet.content, &mut self.data) else { return };
         let queue_delay = TimeDelta::from_nanos(packet.wait);
         let facts = PathFacts { sent: Some(packet.sent), wait: Some(queue_delay) };
+        if let (Some(log), Some(unit)) = (&mut self.wiring.log, data.media()) {
+            log.arrived(now, &unit, queue_delay, TimeDelta::from_nanos(packet.noise));
+        }
         let received = self.receiver.receive(now, data, packet.ecn, facts);
         E::tell_application(now, self.sender.end_mut(), &mut self.receiver);
         if packet.content.data().is_none() {
@@ -450,6 +462,11 @@ impl AnyFlow {
     /// What the recorder has gathered.
     pub fn into_recorder(self) -> FlowRecorder {
         each!(self, flow => flow.wiring.recorder)
+    }
+
+    /// What the log has noted, if there is one.
+    pub fn take_log(&mut self) -> Option<Box<MediaLog>> {
+        each!(self, flow => flow.wiring.log.take())
     }
 }
 

@@ -11,9 +11,11 @@ mod engine;
 mod flow;
 mod hop;
 mod host;
+mod log;
 mod net;
 mod packet;
 mod run;
 
 pub use engine::Pace;
+pub use log::{LoggedPacket, MediaLog, MediaUnit};
 pub use run::{Outcome, Simulation};

@@ -5,6 +5,7 @@ use crate::engine::{Engine, Pace};
 use crate::flow::{AnyFlow, Flow, FlowWiring};
 use crate::hop::Hop;
 use crate::host::Host;
+use crate::log::MediaLog;
 use paceline_cc::AnyController;
 use paceline_link::Link;
 use paceline_metrics::TimeSeries;
@@ -39,14 +40,17 @@ pub struct Outcome {
     pub flows: TimeSeries,
     /// The rows of `links.parquet`.
     pub links: TimeSeries,
+    /// Of each flow in order what became of its packets of pictures; absent where nobody decodes them.
+    pub media: Vec<Option<Box<MediaLog>>>,
 }
 
 impl Simulation {
     /// The world of a scenario, before anything happened.
     ///
     /// # Errors
-    /// If a link cannot be built; `load` has refused that before.
+    /// If a link cannot be built, which `load` has refused before; or if a source of pictures has no encoder.
     pub fn new(loaded: &Loaded, pace: Pace) -> Result<Simulation, ParamError> {
+        loaded.parts.check_encoders()?;
         let scenario = loaded.scenario.clone();
         let mut assembly = Assembly::new(&scenario, loaded)?;
         let hosts = hosts(&scenario);
@@ -81,7 +85,8 @@ impl Simulation {
     }
 
     /// The figures, when the end is reached.
-    pub fn finish(self) -> Outcome {
+    pub fn finish(mut self) -> Outcome {
+        let media = self.engine.flows.iter_mut().map(AnyFlow::take_log).collect();
         let (packets, events) = (self.engine.packets(), self.engine.events());
         let pairs: Vec<_> = self.engine.hosts.iter().filter_map(Host::pairs).collect();
         let pairs = (!pairs.is_empty()).then(|| pairs.into_iter().flat_map(PairsRecorder::summary).collect());
@@ -104,7 +109,7 @@ impl Simulation {
             links: link_names.zip(links.iter().map(LinkRecorder::summary)).collect(),
             version: env!("CARGO_PKG_VERSION"),
         };
-        Outcome { summary, flows: flow_series(&flows), links: link_series(&links) }
+        Outcome { summary, flows: flow_series(&flows), links: link_series(&links), media }
     }
 }
 
@@ -198,6 +203,7 @@ impl<'a> Assembly<'a> {
             reports_in: back_last,
             ticker: recorder.ticker(),
             recorder,
+            log: parts.has_codec().then(Box::default),
         };
         flow(parts, wiring)
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from paceline.errors import UsageError
-from paceline.plots import coupling, delay_quantiles, lines, link_rate, original_frames, overview
+from paceline.plots import coupling, delay_quantiles, lines, link_rate, original_frames, overview, psnr, received
 from paceline.plots.plot import Plot
 from paceline.plots.style import TITLE_LETTERS, image, new_figure, settings, shortened
 
@@ -31,6 +31,8 @@ PLOTS: dict[str, Plot] = {
         delay_quantiles.PLOT,
         lines.WINDOW,
         coupling.PLOT,
+        psnr.PLOT,
+        received.PLOT,
     )
 }
 """Every picture, by name."""
@@ -78,6 +80,6 @@ def files(result: Result, names: Sequence[str]) -> Iterator[tuple[str, bytes]]:
         figure = _draw(plot, result)
         if figure is None:
             continue
-        yield f"plots/{plot.name}.svg", image(figure, "svg")
+        yield f"plots/{plot.name}.{plot.kind}", image(figure, plot.kind)
         if plot is overview.PLOT:
             yield "plots/overview.png", image(figure, "png")

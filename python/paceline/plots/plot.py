@@ -31,6 +31,8 @@ class Plot:
     """Draws the table into an empty figure."""
     height: float = 3.6
     """Height of the picture in inches."""
+    kind: str = "svg"
+    """Kind of the picture's file: png where it shows photographs."""
 
 
 def flow_table(result: Result, columns: dict[str, str]) -> pd.DataFrame:

@@ -40,6 +40,7 @@ use paceline_metrics::Facts;
 use paceline_scenario::Loaded;
 use paceline_transport::rtp::RtpSender;
 use paceline_units::TimeDelta;
+use paceline_units::param::ParamError;
 use rtp::RtpSendingCodec;
 use sharing::Sharing;
 use std::net::SocketAddr;
@@ -93,6 +94,10 @@ impl<'a> Sender<'a> {
     /// No such flow, port 0 as the target, a capture of a flow that is not DCCP, flows that cannot share over an exchange, or
     /// no socket.
     pub fn bind(loaded: &'a Loaded, options: &SendOptions) -> Result<Sender<'a>, NetError> {
+        let no_encoder = |error: ParamError| NetError::Unsupported {
+            what: format!("{}: found {}, expected another kind, or a simulation", error.name, error.found),
+        };
+        loaded.parts.check_encoders().map_err(no_encoder)?;
         let chosen = ChosenFlows::of(loaded, options.flow.as_deref())?;
         chosen.check_capture(options.capture.is_some())?;
         require_port(options.to)?;

@@ -1,10 +1,11 @@
 //! What a run is built of: configurations of links and of both ends of each flow.
 
 use crate::ccids::FlowCcids;
+use crate::source::CodecSpec;
 use crate::spec::Transport;
 use paceline_cc::{AnyController, AnyReceiverHalf, Verb, shared_bottleneck};
 use paceline_link::{LinkConfig, RateProcess, Trace};
-use paceline_media::{ConnectionVectors, FrameTrace, PlayoutConfig, Source};
+use paceline_media::{Codec, ConnectionVectors, FrameTrace, PlayoutConfig, Source};
 use paceline_transport::dccp::{CCID_2, Carried, DccpConfig, DccpSender};
 use paceline_transport::rtp::{FeedbackConfig, RtpSender, SenderConfig, StreamConfig};
 use paceline_transport::tcp::conversations::{ConversationsConfig, ConversationsSender};
@@ -12,8 +13,10 @@ use paceline_transport::tcp::transfers::{TransfersConfig, TransfersSender};
 use paceline_transport::tcp::{TcpConfig, TcpSender};
 use paceline_transport::udp::UdpSender;
 use paceline_transport::{Plan, SendingEnd};
+use paceline_units::param::ParamError;
 use paceline_units::{Bytes, Ecn, RandomStream, Time, TimeDelta};
 use paceline_wire::dccp::ServiceCode;
+use std::path::PathBuf;
 
 /// What a run is built of.
 #[derive(Clone, Debug)]
@@ -22,8 +25,27 @@ pub struct Parts {
     pub links: Vec<LinkConfig>,
     /// The flows, in the scenario's order.
     pub flows: Vec<FlowParts>,
+    /// The streams of pictures, whose encoders are to be attached before a run.
+    pub codecs: Vec<CodecStream>,
     /// What was odd in the files.
     pub warnings: Vec<String>,
+}
+
+/// A stream of pictures: what its encoder, and who decodes them after the run, have to know.
+#[derive(Clone, PartialEq, Debug)]
+pub struct CodecStream {
+    /// Index of the flow.
+    pub flow: usize,
+    /// Index of the stream in the flow.
+    pub stream: usize,
+    /// What the scenario says, every size of the de-jitter buffer in.
+    pub spec: CodecSpec,
+    /// Where the clip was found; absent if it is drawn.
+    pub path: Option<PathBuf>,
+    /// Seed of a drawn clip.
+    pub seed: u64,
+    /// Largest payload of a packet.
+    pub max_payload: Bytes,
 }
 
 impl Parts {
@@ -49,6 +71,32 @@ impl Parts {
         match source {
             Source::TraceEncoder(encoder) => Some(encoder.trace()),
             _ => None,
+        }
+    }
+
+    /// The source of a stream of pictures, to attach its encoder to.
+    pub fn codec_mut(&mut self, flow: usize, stream: usize) -> Option<&mut Codec> {
+        match self.flows.get_mut(flow)?.ends.source_mut(stream)? {
+            Source::Codec(codec) => Some(codec),
+            _ => None,
+        }
+    }
+
+    /// Fails if a stream of pictures has no encoder.
+    ///
+    /// # Errors
+    /// Says which source, and how to come by an encoder.
+    pub fn check_encoders(&self) -> Result<(), ParamError> {
+        let lacks = |flow: &FlowParts| {
+            flow.ends.sources().any(|source| matches!(source, Source::Codec(codec) if !codec.has_encoder()))
+        };
+        match self.flows.iter().position(lacks) {
+            None => Ok(()),
+            Some(flow) => Err(ParamError::new(
+                &format!("source of flow {flow}"),
+                "kind codec without an encoder",
+                "one attached (Parts::codec_mut); the Python package brings x264 with the extra paceline[video]",
+            )),
         }
     }
 
@@ -87,6 +135,11 @@ pub struct FlowParts {
 }
 
 impl FlowParts {
+    /// Whether any of its streams is one of pictures.
+    pub fn has_codec(&self) -> bool {
+        self.ends.sources().any(|source| matches!(source, Source::Codec(_)))
+    }
+
     /// When the flow starts, pauses and stops.
     pub fn plan(&self) -> Plan {
         Plan::new(self.start, &self.pauses, self.stop)
@@ -134,6 +187,26 @@ pub enum EndsParts {
 }
 
 impl EndsParts {
+    /// The sources of its streams, in order; none where connections come and go.
+    fn sources(&self) -> impl Iterator<Item = &Source> {
+        let (one, streams): (_, &[StreamConfig]) = match self {
+            EndsParts::Rtp(parts) => (None, &parts.streams),
+            EndsParts::Tcp { source, .. } | EndsParts::Udp { source, .. } => (Some(source), &[]),
+            EndsParts::Dccp(parts) => (Some(&parts.carried.source), &[]),
+            EndsParts::Transfers { .. } | EndsParts::Conversations { .. } => (None, &[]),
+        };
+        one.into_iter().chain(streams.iter().map(|stream| &stream.source))
+    }
+
+    fn source_mut(&mut self, stream: usize) -> Option<&mut Source> {
+        match self {
+            EndsParts::Rtp(parts) => parts.streams.get_mut(stream).map(|stream| &mut stream.source),
+            EndsParts::Tcp { source, .. } | EndsParts::Udp { source, .. } => Some(source),
+            EndsParts::Dccp(parts) => Some(&mut parts.carried.source),
+            EndsParts::Transfers { .. } | EndsParts::Conversations { .. } => None,
+        }
+    }
+
     /// The words of the contract that the sending end executes.
     pub(crate) fn executes(&self, transport: Transport) -> &'static [Verb] {
         match self {

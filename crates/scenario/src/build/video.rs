@@ -1,16 +1,54 @@
-//! The video sources of RFC 8593: ladders read or drawn, and what is odd about them.
+//! Sources of video: those of RFC 8593, whose ladders are read or drawn, and what a stream of real pictures needs.
 
-use super::{Builder, in_file, within, wrong};
+use super::{Builder, CodecStream, in_file, source_table, within, wrong};
 use crate::error::ScenarioError;
+use crate::files::FileError;
 use crate::source::*;
-use paceline_media::{FrameLadder, LadderError, Rung, VideoModel, VideoModelKind, VideoModelParams};
-use paceline_units::Bitrate;
+use crate::spec::{FlowSpec, StreamSpec};
+use paceline_media::{
+    FrameLadder, LadderError, PlayoutConfig, Rung, VideoModel, VideoModelKind, VideoModelParams,
+};
 use paceline_units::text::{format_rate, format_size};
+use paceline_units::{Bitrate, Bytes, TimeDelta};
 
 /// How far the sizes of a rung may miss its rate before a warning says so.
 const MISSED: f64 = 0.2;
+/// Size of the de-jitter buffer that pictures are judged for, unless the scenario says one: the delay from end to end that
+/// ITU-T G.114 lets a video call have (urcp-2013 section III).
+const USUAL_DEJITTER: TimeDelta = TimeDelta::from_millis(200);
 
 impl Builder<'_> {
+    /// Notes what the encoder of a stream of pictures has to know.
+    pub(super) fn codec_stream(
+        &mut self,
+        flow: &FlowSpec,
+        stream: &StreamSpec,
+        max_payload: Bytes,
+    ) -> Result<(), ScenarioError> {
+        let SourceSpec::Codec(spec) = &stream.source else { return Ok(()) };
+        let key = format!("{}.file", source_table(flow, stream));
+        let missing = |FileError { found, expected }| wrong(key.clone(), found, &expected);
+        let path = spec.file.as_ref().map(|file| self.loader.find(&file.0).map_err(missing)).transpose()?;
+        let mut spec = spec.clone();
+        if spec.dejitter.is_empty() {
+            spec.dejitter.push(match flow.playout {
+                PlayoutConfig::Fixed(fixed) => fixed.delay,
+                PlayoutConfig::Immediate(_) | PlayoutConfig::Adaptive(_) => USUAL_DEJITTER,
+            });
+        }
+        let place = |name: &str| self.scenario.flows.iter().position(|other| other.name == name);
+        let label = stream.label();
+        self.codecs.push(CodecStream {
+            flow: place(&flow.name).unwrap_or_default(),
+            stream: flow.streams.iter().position(|other| other.label() == label).unwrap_or_default(),
+            seed: self.seed(spec.seed, &format!("flow.{}.{label}.clip", flow.name)),
+            spec,
+            path,
+            max_payload,
+        });
+        Ok(())
+    }
+
     /// The model of the source at `table`, whose draws belong to `name`.
     pub(super) fn video_model(
         &mut self,

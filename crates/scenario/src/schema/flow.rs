@@ -211,6 +211,8 @@ fn only_source(
         SourceSpec::Bulk(_) => {
             Err(node.fail("a source with a rate of its own, such as { kind = \"cbr\", rate = \"1Mbps\" }"))
         }
+        SourceSpec::Codec(_) => Err(node
+            .fail("a source without pictures: nothing tells datagrams of one frame from those of another")),
         // Datagrams are spaced evenly unless frames are asked for.
         SourceSpec::Cbr(cbr) if node.table(source::SOURCE)?.find("fps").is_none() => {
             Ok(SourceSpec::Cbr(CbrParams { fps: None, ..cbr }))

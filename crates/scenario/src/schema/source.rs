@@ -11,12 +11,9 @@ use paceline_media::FRAME_PRESETS;
 /// What is expected where a source is.
 pub(super) const SOURCE: &str =
     "a source such as { kind = \"trace-encoder\", generator = \"frames\", fps = 50 }";
-/// A source of a later version.
-const NOT_YET: [&str; 1] = ["codec"];
-
 pub(super) fn parse(node: &Node<'_>) -> Result<SourceSpec, ScenarioError> {
     let table = node.table(SOURCE)?;
-    let mut source: SourceSpec = params::kind(&table, None, &NOT_YET)?;
+    let mut source: SourceSpec = params::kind(&table, None, &[])?;
     if let SourceSpec::Rfc8593(spec) = &mut source {
         *spec = video_model(&table)?;
     }
