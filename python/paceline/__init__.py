@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         StudyError,
         UsageError,
     )
+    from paceline.probing import probe
     from paceline.result import Result
     from paceline.simulation import registry, run
     from paceline.studies.engine import StudyResult
@@ -43,6 +44,7 @@ __all__ = [
     "StudyError",
     "UsageError",
     "__version__",
+    "probe",
     "registry",
     "run",
     "study",
@@ -52,6 +54,7 @@ __all__ = [
 _HOMES = {
     "Result": "paceline.result",
     "__version__": "paceline._core",
+    "probe": "paceline.probing",
     "registry": "paceline.simulation",
     "run": "paceline.simulation",
 }

@@ -12,8 +12,11 @@ __all__ = [
     "exchange",
     "figures_json",
     "link",
+    "probe_link",
+    "probe_path",
     "quantity",
     "receive",
+    "reflect",
     "registry_json",
     "run",
     "send",
@@ -97,6 +100,26 @@ def link(
     flow: str | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> RunOutput: ...
+def probe_link(
+    scenario: Scenario,
+    link: str,
+    *,
+    packet_size: int,
+    transfer: int,
+    hold_s: float,
+    part: float,
+    progress: Callable[[float], None] | None = None,
+) -> tuple[tuple[bytes, bytes], tuple[bytes, bytes], float | None, float | None]: ...
+def probe_path(
+    to: str,
+    *,
+    packet_size: int,
+    transfer: int,
+    hold_s: float,
+    part: float,
+    progress: Callable[[float], None] | None = None,
+) -> tuple[tuple[bytes, bytes], tuple[bytes, bytes], float | None, float | None]: ...
+def reflect(listen: str, *, patience_s: float | None = None) -> int: ...
 def exchange(
     socket: Path,
     *,

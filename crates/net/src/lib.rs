@@ -32,6 +32,7 @@ mod losses;
 mod output;
 mod peer;
 mod port;
+pub mod probe;
 mod queue;
 pub mod receiver;
 mod record;
@@ -48,6 +49,7 @@ pub use exchange::{
     ExchangeClient, ExchangeCounters, ExchangeLimits, ExchangeOptions, ExchangeServer, GroupBy,
 };
 pub use output::{NetCounters, NetOutput};
+pub use probe::{PathProber, ProbeOptions, Reflector};
 pub use receiver::{ReceiveOptions, Receiver, receive};
 pub use relay::{Relay, RelayOptions};
 pub use sender::{SendOptions, Sender};

@@ -3,6 +3,7 @@
 mod exchange;
 mod network;
 mod output;
+mod probe;
 mod registry;
 mod simulate;
 mod source;
@@ -30,6 +31,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(network::send, module)?)?;
     module.add_function(wrap_pyfunction!(network::receive, module)?)?;
     module.add_function(wrap_pyfunction!(network::link, module)?)?;
+    module.add_function(wrap_pyfunction!(probe::probe_link, module)?)?;
+    module.add_function(wrap_pyfunction!(probe::probe_path, module)?)?;
+    module.add_function(wrap_pyfunction!(probe::reflect, module)?)?;
     module.add_function(wrap_pyfunction!(exchange::exchange, module)?)?;
     Ok(())
 }

@@ -98,7 +98,7 @@ fn what_interrupts(loaded: &Loaded, flow: Option<&str>) -> Interrupt {
     }
 }
 
-fn address(py: Python<'_>, text: &str, beside: Option<SocketAddr>) -> PyResult<SocketAddr> {
+pub(crate) fn address(py: Python<'_>, text: &str, beside: Option<SocketAddr>) -> PyResult<SocketAddr> {
     py.detach(|| resolve_address(text, beside)).map_err(failure)
 }
 

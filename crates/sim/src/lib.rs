@@ -14,8 +14,10 @@ mod host;
 mod log;
 mod net;
 mod packet;
+mod probe;
 mod run;
 
 pub use engine::Pace;
 pub use log::{LoggedPacket, MediaLog, MediaUnit};
+pub use probe::probe;
 pub use run::{Outcome, Simulation};

@@ -5,6 +5,7 @@ mod desired;
 mod ends;
 mod exchange;
 mod pacer;
+mod path_probe;
 mod plan;
 pub mod rtp;
 pub mod tcp;
@@ -16,4 +17,5 @@ pub use ends::{
 };
 pub use exchange::{Coupled, CoupledEnds, CoupledShare, Exchange, PriorityStep};
 pub use pacer::Pacer;
+pub use path_probe::{Observation, PathProbe, ProbePlan, ProbeRecord};
 pub use plan::{Plan, Planned};

@@ -7,6 +7,7 @@
 //! - [`rtcp`]: the packets of a compound datagram.
 //! - [`ccfb`]: RFC 8888's report, in both directions.
 //! - [`delays`]: the summary of a flow's delays for RFC 8382, in both directions.
+//! - [`arrivals`]: times of arrival of a probe's packets, in both directions.
 //! - [`dccp`]: DCCP's packets under IP and in UDP, in both directions.
 //! - [`exchange`]: messages between a flow state exchange (RFC 8699) and the processes of its machine, in both directions.
 //! - [`capture`]: files of packets that other programs read.
@@ -17,6 +18,7 @@
 
 extern crate alloc;
 
+pub mod arrivals;
 pub mod capture;
 pub mod ccfb;
 pub mod clock;

@@ -14,6 +14,7 @@ from paceline.cli.options import (
     FitOptions,
     GroupBy,
     Json,
+    ProbeOptions,
     RunOptions,
     SocketOptions,
     StudyOptions,
@@ -158,6 +159,16 @@ def fit(options: FitOptions) -> None:
         from paceline.cli import fitting
 
         fitting.fit(options)
+
+
+@app.command("probe")
+@flat
+def probe_(options: ProbeOptions) -> None:
+    """Measure a path: capacity, delay noise and loss, as a link that a scenario can have."""
+    with plainly(), terminable():
+        from paceline.cli import probing
+
+        probing.measure(options)
 
 
 @app.command()

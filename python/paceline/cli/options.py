@@ -159,6 +159,59 @@ class EndOptions(SocketOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ProbeOptions:
+    """A path that is measured, and how."""
+
+    what: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[SCENARIO|NETWORK]", help="A scenario file, or a network of `paceline list networks`, to simulate."
+        ),
+    ] = None
+    link: Annotated[str | None, typer.Option(metavar="NAME", help="The scenario's link; needed if it has several.")] = (
+        None
+    )
+    send: Annotated[
+        str | None,
+        typer.Option(metavar="HOST:PORT", help="Measure the path to there instead, where --receive answers."),
+    ] = None
+    receive: Annotated[
+        str | None, typer.Option(metavar="HOST:PORT", help="Answer the probes that arrive there, until Ctrl-C.")
+    ] = None
+    transfer: Annotated[str | None, typer.Option(metavar="SIZE", help="What is sent in slow start [default: 1MB].")] = (
+        None
+    )
+    hold: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="How long packets go at a part of the rate that arrived [default: 60s; in the simulator 300s].",
+        ),
+    ] = None
+    part: Annotated[float | None, typer.Option(metavar="PART", help="That part [default: 0.5].")] = None
+    packet_size: Annotated[str | None, typer.Option(metavar="SIZE", help="Size of each packet [default: 1212B].")] = (
+        None
+    )
+    name: Annotated[str, typer.Option(metavar="NAME", help="What the link is called that is printed.")] = "probed"
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="PATH=VALUE",
+            help="Replace a value of the scenario; may be repeated. A network's link is links.path.",
+        ),
+    ] = None
+    seed: Annotated[int | None, typer.Option(min=0, help="Replace the scenario's seed.")] = None
+    out: Annotated[
+        Path | None,
+        typer.Option(parser=_path("folder"), metavar="DIR", help="Write link.toml and probe.json there."),
+    ] = None
+    json: Json = False
+    plot: Annotated[bool, typer.Option("--plot", help="Write the distribution to DIR/plots as well.")] = False
+    data: Data = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class StudyOptions:
     """A study, where its results go, and where its experiments run."""
 

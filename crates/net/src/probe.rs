@@ -1,0 +1,287 @@
+//! A path probe over sockets: packets go out, and a reflector says when each arrived.
+//!
+//! The packets are RTP as a sender's are, so that they pass a relay, and the answers RTCP. Both ends keep nothing of one another: the
+//! reflector answers each packet with the times of the last ones from the same address, never with more bytes than came,
+//! so that nobody can have it send more than they do.
+
+use crate::address::{local_for, require_port};
+use crate::clock::Moment;
+use crate::socket::{Inbox, UdpPort};
+use crate::ssrc::{FIRST_SSRC, PAYLOAD_TYPE};
+use crate::wait::{PreciseTimers, wait_for};
+use crate::{Control, NetError};
+use paceline_transport::{PathProbe, ProbePlan, ProbeRecord};
+use paceline_units::{Ecn, Time, TimeDelta};
+use paceline_wire::rtp::{self, RtpHeaderFields};
+use paceline_wire::{arrivals, rtcp, unwrap_sequence};
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+
+/// Without any answer for so long the probe gives up.
+const PATIENCE: TimeDelta = TimeDelta::from_secs(10);
+/// How many arrivals a reflector tells of at once: an answer may be lost, not twenty.
+const TOLD: usize = 20;
+
+/// What a prober is told.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ProbeOptions {
+    /// Where packets go: a reflector, or a relay before it.
+    pub to: SocketAddr,
+    /// How the path is measured.
+    pub plan: ProbePlan,
+}
+
+/// The measuring end.
+pub struct PathProber {
+    port: UdpPort,
+    options: ProbeOptions,
+}
+
+impl PathProber {
+    /// Opens a socket.
+    ///
+    /// # Errors
+    /// Port 0 to send to, or no socket.
+    pub fn bind(options: ProbeOptions) -> Result<PathProber, NetError> {
+        require_port(options.to)?;
+        Ok(PathProber { port: UdpPort::bind(local_for(options.to))?, options })
+    }
+
+    /// Measures. Times of sending are on this machine's monotonic clock, times of arrival on the reflector's. The progress that
+    /// `control` is told is a part of 1 s.
+    ///
+    /// # Errors
+    /// If nothing answers, or a socket fails.
+    pub fn run(self, control: &Control<'_>) -> Result<ProbeRecord, NetError> {
+        let PathProber { port, options: ProbeOptions { to, plan } } = self;
+        let _timers = PreciseTimers::new();
+        let payload = (plan.packet_size.as_u64() as usize).saturating_sub(rtp::HEADER);
+        let mut run = Run { port, to, payload, probe: PathProbe::new(plan), sent: 0, heard: false };
+        let (begun, mut inbox) = (now(), Inbox::new());
+        while !run.probe.is_over() && !control.stopped() {
+            run.read(&mut inbox)?;
+            run.send();
+            if !run.heard && now() > begun + PATIENCE {
+                return Err(NetError::NothingAnswered {
+                    address: to,
+                    seconds: PATIENCE.as_secs_f64(),
+                    refused: None,
+                });
+            }
+            (control.progress)(Time::from_nanos((run.probe.progress() * 1e9) as u64));
+            let due = run.probe.next_timeout().unwrap_or(Time::ZERO);
+            wait_for(&[&run.port], Moment::from_nanos(due.as_nanos()))?;
+        }
+        Ok(run.probe.into_record())
+    }
+}
+
+/// The monotonic clock as the probe's time.
+fn now() -> Time {
+    Time::from_nanos(Moment::now().as_nanos())
+}
+
+struct Run {
+    port: UdpPort,
+    to: SocketAddr,
+    payload: usize,
+    probe: PathProbe,
+    /// Packets sent.
+    sent: u64,
+    /// Whether anything was answered.
+    heard: bool,
+}
+
+impl Run {
+    fn send(&mut self) {
+        while let Some(number) = self.probe.poll_transmit(now()) {
+            self.sent = number + 1;
+            let header = RtpHeaderFields {
+                payload_type: PAYLOAD_TYPE,
+                marker: false,
+                sequence: number as u16,
+                timestamp: 0,
+                ssrc: FIRST_SSRC,
+            };
+            let mut bytes = Vec::new();
+            let written = rtp::encode(&header, self.payload, 0, &mut bytes).is_ok();
+            // What the system refuses to send is lost like what a router drops.
+            let _ = written && self.port.send(&bytes, self.to, Ecn::NotEct).is_ok();
+        }
+    }
+
+    fn read(&mut self, inbox: &mut Inbox) -> Result<(), NetError> {
+        while let Some(datagram) = self.port.read(inbox)? {
+            if datagram.from != self.to {
+                continue;
+            }
+            let at = Time::from_nanos(datagram.arrived.as_nanos());
+            for packet in rtcp::packets(datagram.bytes).map_while(Result::ok) {
+                if !arrivals::is_about(&packet, FIRST_SSRC) {
+                    continue;
+                }
+                for (sequence, arrived) in arrivals::decode(&packet).into_iter().flatten() {
+                    let number = self.sent.checked_sub(1).and_then(|last| unwrap_sequence(last, sequence));
+                    if let Some(number) = number {
+                        self.heard = true;
+                        self.probe.on_arrival(at, number, arrived);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The answering end.
+pub struct Reflector {
+    port: UdpPort,
+    /// Sender, SSRC, sequence number and arrival of the last packets.
+    last: VecDeque<(SocketAddr, u32, u16, Time)>,
+}
+
+impl Reflector {
+    /// Listens on `address`; port 0 lets the system choose.
+    ///
+    /// # Errors
+    /// An address that cannot be listened on.
+    pub fn bind(address: SocketAddr) -> Result<Reflector, NetError> {
+        Ok(Reflector { port: UdpPort::bind(address)?, last: VecDeque::with_capacity(TOLD) })
+    }
+
+    /// The address it listens on.
+    ///
+    /// # Errors
+    /// If the system does not say.
+    pub fn address(&self) -> Result<SocketAddr, NetError> {
+        self.port.address()
+    }
+
+    /// Answers until it is stopped, or until nothing has come for `patience` after the first packet. How many packets it
+    /// answered.
+    ///
+    /// # Errors
+    /// A socket that fails.
+    pub fn run(mut self, patience: Option<TimeDelta>, control: &Control<'_>) -> Result<u64, NetError> {
+        let (mut inbox, mut answered, mut last) = (Inbox::new(), 0, None);
+        while !control.stopped() {
+            let before = answered;
+            while let Some(datagram) = self.port.read(&mut inbox)? {
+                let arrived = Time::from_nanos(datagram.arrived.as_nanos());
+                let answer = answer(&mut self.last, datagram.from, datagram.bytes, arrived);
+                answered += u64::from(
+                    answer.is_some_and(|answer| self.port.send(&answer, datagram.from, Ecn::NotEct).is_ok()),
+                );
+            }
+            last = if answered > before { Some(now()) } else { last };
+            if patience.zip(last).is_some_and(|(patience, last)| now() > last + patience) {
+                break;
+            }
+            wait_for(&[&self.port], Moment::now().plus(TimeDelta::from_secs(1)))?;
+        }
+        Ok(answered)
+    }
+}
+
+/// What to answer to a datagram that arrived: nothing if it is no probe, or has no room for an answer.
+fn answer(
+    last: &mut VecDeque<(SocketAddr, u32, u16, Time)>,
+    from: SocketAddr,
+    datagram: &[u8],
+    arrived: Time,
+) -> Option<Vec<u8>> {
+    let view = rtp::decode(datagram).ok().filter(|view| view.header.payload_type == PAYLOAD_TYPE)?;
+    let (ssrc, room) = (view.header.ssrc, arrivals::room(datagram.len()).min(TOLD));
+    if room == 0 {
+        return None;
+    }
+    last.truncate(TOLD - 1);
+    last.push_front((from, ssrc, view.header.sequence, arrived));
+    let of_it = last.iter().filter(|(address, source, ..)| (*address, *source) == (from, ssrc));
+    let told: Vec<_> = of_it.take(room).map(|(.., sequence, arrived)| (*sequence, *arrived)).collect();
+    let mut bytes = Vec::new();
+    arrivals::encode(ssrc, told.into_iter(), &mut bytes);
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use paceline_units::Bytes;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    fn packet(sequence: u16, payload: usize) -> Vec<u8> {
+        let header = RtpHeaderFields {
+            payload_type: PAYLOAD_TYPE,
+            marker: false,
+            sequence,
+            timestamp: 0,
+            ssrc: FIRST_SSRC,
+        };
+        let mut bytes = Vec::new();
+        rtp::encode(&header, payload, 0, &mut bytes).expect("a packet");
+        bytes
+    }
+
+    #[test]
+    fn an_answer_is_never_longer_than_what_it_answers() {
+        let (mut last, from) = (VecDeque::new(), "192.0.2.1:9".parse().expect("an address"));
+        for sequence in 0..200u16 {
+            let datagram = packet(sequence, usize::from(sequence));
+            let Some(answer) = answer(&mut last, from, &datagram, Time::from_nanos(sequence.into())) else {
+                assert!(datagram.len() < 24);
+                continue;
+            };
+            assert!(answer.len() <= datagram.len() && last.len() <= TOLD);
+            let packet = rtcp::first(&answer).expect("RTCP");
+            let newest = arrivals::decode(&packet).expect("a report").next();
+            assert_eq!(newest, Some((sequence, Time::from_nanos(sequence.into()))));
+        }
+        assert_eq!(answer(&mut last, from, b"hello", Time::ZERO), None);
+        let other = "192.0.2.2:9".parse().expect("an address");
+        let first = answer(&mut last, other, &packet(1, 1000), Time::ZERO).expect("an answer");
+        assert_eq!(arrivals::decode(&rtcp::first(&first).expect("RTCP")).expect("a report").count(), 1);
+    }
+
+    #[test]
+    fn a_probe_over_loopback_hears_of_every_packet() {
+        let reflector = Reflector::bind("127.0.0.1:0".parse().expect("an address")).expect("a port");
+        let to = reflector.address().expect("an address");
+        let stop = AtomicBool::new(false);
+        let record = std::thread::scope(|threads| {
+            let answers = threads.spawn(|| {
+                reflector.run(None, &Control { stop: &stop, progress: &|_| () }).expect("it answered")
+            });
+            let plan = ProbePlan {
+                packet_size: Bytes::new(1000),
+                transfer: Bytes::new(100_000),
+                hold: TimeDelta::from_secs(1),
+                // Loopback is fast; the machine may be busy.
+                part: 0.01,
+            };
+            let prober = PathProber::bind(ProbeOptions { to, plan }).expect("a socket");
+            let going = AtomicBool::new(false);
+            let record = prober.run(&Control { stop: &going, progress: &|_| () }).expect("a record");
+            stop.store(true, Ordering::Relaxed);
+            assert!(answers.join().expect("no panic") >= record.hold.len() as u64);
+            record
+        });
+        assert_eq!(record.transfer.len(), 100);
+        assert!(!record.hold.is_empty());
+        let heard = record.hold.iter().filter(|packet| packet.arrived.is_some()).count();
+        assert!(heard * 100 >= record.hold.len() * 95, "{heard} of {}", record.hold.len());
+        let early =
+            |packet: &&paceline_transport::Observation| packet.arrived.is_some_and(|at| at < packet.sent);
+        assert_eq!(record.hold.iter().filter(early).count(), 0, "one machine has one clock");
+    }
+
+    #[test]
+    fn nobody_answering_is_an_error() {
+        let silent = UdpPort::bind("127.0.0.1:0".parse().expect("an address")).expect("a port");
+        let to = silent.address().expect("an address");
+        let prober = PathProber::bind(ProbeOptions { to, plan: ProbePlan::default() }).expect("a socket");
+        let stop = AtomicBool::new(false);
+        let error = prober.run(&Control { stop: &stop, progress: &|_| () }).expect_err("nobody is there");
+        assert!(error.to_string().contains("nothing answered"), "{error}");
+    }
+}

@@ -1,0 +1,139 @@
+//! Path probes: of a scenario's link in the simulator, and over sockets.
+
+use crate::network::{address, failure, wait};
+use crate::source::{Scenario, floats};
+use paceline_net::{Control, NetError, PathProber, ProbeOptions, Reflector};
+use paceline_transport::{Observation, ProbePlan, ProbeRecord};
+use paceline_units::param::{ParamError, ParamSet};
+use paceline_units::{Bytes, Time, TimeDelta};
+use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// When packets were sent and when they arrived, in seconds since the first was sent: little-endian float64, NaN where
+/// nothing was heard of a packet.
+type Times<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>);
+
+/// What a probe saw: the transfer, the packets at a part of its rate, the shortest round trip in seconds, and the transfer's
+/// receiving rate in bit/s.
+type Seen<'py> = (Times<'py>, Times<'py>, Option<f64>, Option<f64>);
+
+/// Probes a link of a scenario in the simulator.
+#[pyfunction]
+#[pyo3(signature = (scenario, link, *, packet_size, transfer, hold_s, part, progress=None))]
+#[allow(clippy::too_many_arguments, reason = "each has its name in Python")]
+pub fn probe_link<'py>(
+    py: Python<'py>,
+    scenario: &Scenario,
+    link: &str,
+    packet_size: u64,
+    transfer: u64,
+    hold_s: f64,
+    part: f64,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Seen<'py>> {
+    let plan = plan(packet_size, transfer, hold_s, part)?;
+    let loaded = &scenario.loaded;
+    let index = loaded.scenario.link_index(link).ok_or_else(|| PyValueError::new_err("no such link"))?;
+    let config = loaded.parts.links[index].clone();
+    let mut signal = None;
+    let goes_on = |done: f64| {
+        signal = look_up(py, &progress, done).err();
+        signal.is_none()
+    };
+    let record = paceline_sim::probe(config, loaded.scenario.seed, link, plan, goes_on);
+    if let Some(signal) = signal {
+        return Err(signal);
+    }
+    let record = record.map_err(|error| PyValueError::new_err(error.to_string()))?;
+    Ok(seen(py, &record, packet_size))
+}
+
+/// Probes the path to a reflector.
+#[pyfunction]
+#[pyo3(signature = (to, *, packet_size, transfer, hold_s, part, progress=None))]
+pub fn probe_path<'py>(
+    py: Python<'py>,
+    to: &str,
+    packet_size: u64,
+    transfer: u64,
+    hold_s: f64,
+    part: f64,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Seen<'py>> {
+    let plan = plan(packet_size, transfer, hold_s, part)?;
+    let options = ProbeOptions { to: address(py, to, None)?, plan };
+    let record = beside(py, progress, false, |control| PathProber::bind(options)?.run(control))?;
+    Ok(seen(py, &record, packet_size))
+}
+
+/// Answers probes until Ctrl-C, or until nothing has come for some seconds after the first packet. How many packets it
+/// answered.
+#[pyfunction]
+#[pyo3(signature = (listen, *, patience_s=None))]
+pub fn reflect(py: Python<'_>, listen: &str, patience_s: Option<f64>) -> PyResult<u64> {
+    let listen = address(py, listen, None)?;
+    let patience = patience_s.map(TimeDelta::from_secs_f64);
+    beside(py, None, true, |control| Reflector::bind(listen)?.run(patience, control))
+}
+
+fn plan(packet_size: u64, transfer: u64, hold_s: f64, part: f64) -> PyResult<ProbePlan> {
+    let plan = ProbePlan {
+        packet_size: Bytes::new(packet_size),
+        transfer: Bytes::new(transfer),
+        hold: TimeDelta::from_secs_f64(hold_s),
+        part,
+    };
+    let wrong = |error: ParamError| PyValueError::new_err(error.to_string());
+    plan.check().map_err(wrong)?;
+    Ok(plan)
+}
+
+fn look_up(py: Python<'_>, progress: &Option<Py<PyAny>>, done: f64) -> PyResult<()> {
+    py.check_signals()?;
+    progress.as_ref().map_or(Ok(()), |progress| progress.call1(py, (done,)).map(drop))
+}
+
+/// Runs `work` beside the interpreter until it ends or Python has a signal, which some work takes as its end.
+fn beside<T: Send>(
+    py: Python<'_>,
+    progress: Option<Py<PyAny>>,
+    signal_ends: bool,
+    work: impl FnOnce(&Control<'_>) -> Result<T, NetError> + Send,
+) -> PyResult<T> {
+    let (stop, reached) = (AtomicBool::new(false), AtomicU64::new(0));
+    let mut interrupted = None;
+    let output = std::thread::scope(|threads| {
+        let (stop, reached) = (&stop, &reached);
+        let worker = threads.spawn(move || {
+            let note = |part: Time| reached.store(part.as_nanos(), Ordering::Relaxed);
+            work(&Control { stop, progress: &note })
+        });
+        while !worker.is_finished() {
+            py.detach(|| wait(|| worker.is_finished()));
+            let done = Time::from_nanos(reached.load(Ordering::Relaxed)).as_secs_f64();
+            if let Err(signal) = look_up(py, &progress, done) {
+                stop.store(true, Ordering::Relaxed);
+                interrupted = interrupted.take().or(Some(signal));
+            }
+        }
+        py.detach(|| worker.join())
+    });
+    if let Some(signal) = interrupted.filter(|_| !signal_ends) {
+        return Err(signal);
+    }
+    output.map_err(|_| PyOSError::new_err("the probe failed; please report this"))?.map_err(failure)
+}
+
+fn seen<'py>(py: Python<'py>, record: &ProbeRecord, packet_size: u64) -> Seen<'py> {
+    let zero = record.transfer.first().map_or(Time::ZERO, |packet| packet.sent);
+    let since = |time: Time| (time - zero).as_secs_f64();
+    let times = |packets: &[Observation]| {
+        let sent = packets.iter().map(|packet| since(packet.sent));
+        let arrived = packets.iter().map(|packet| packet.arrived.map_or(f64::NAN, since));
+        (floats(py, sent), floats(py, arrived))
+    };
+    let rate = record.receiving_rate(Bytes::new(packet_size)).map(|rate| rate.as_bps_f64());
+    (times(&record.transfer), times(&record.hold), record.min_rtt.map(|rtt| rtt.as_secs_f64()), rate)
+}

@@ -1,0 +1,106 @@
+"""`paceline probe`: measures a link of a scenario, a named network, or the path to another machine."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+from paceline import _core
+from paceline.cli.options import ProbeOptions, pair
+from paceline.cli.speak import printing, progress_bar, say
+from paceline.errors import UsageError
+from paceline.outputs import OutputFolder
+from paceline.plots.style import stage_pictures
+from paceline.probing import Measured, Plan, networks, probe, probe_path, reflect
+
+
+def measure(options: ProbeOptions) -> None:
+    """Measures, or answers who measures; prints what was found, and writes it."""
+    if sum(given is not None for given in (options.what, options.send, options.receive)) != 1:
+        raise UsageError(
+            "probe: expected one of a scenario or network to simulate, --send HOST:PORT, and --receive HOST:PORT"
+        )
+    if options.receive is not None:
+        return _answer(options, options.receive)
+    if options.plot and options.out is None:
+        raise UsageError("--plot: found no output folder to write to, expected one (--out DIR)")
+    folder = None if options.out is None else OutputFolder(options.out)
+    with progress_bar("probing") as progress:
+        if options.send is not None:
+            _expect_unused(options, "--send")
+            measured = probe_path(options.send, plan=_plan(options, Plan()), progress=progress)
+        else:
+            measured = probe(
+                _named(str(options.what)),
+                link=options.link,
+                plan=_plan(options, Plan(hold_s=300.0)),
+                overrides=[pair(text) for text in options.set_ or []],
+                seed=options.seed,
+                data=options.data,
+                progress=progress,
+            )
+    _show(measured, options, folder)
+
+
+def _named(what: str) -> str | Path:
+    """A network's name as it is, anything else as a file."""
+    return what if what in networks() and not Path(what).exists() else Path(what)
+
+
+def _show(measured: Measured, options: ProbeOptions, folder: OutputFolder | None) -> None:
+    for warning in measured.warnings:
+        say(f"warning: {warning}")
+    toml = measured.toml(options.name)
+    document = json.dumps(measured.document(), indent=2, ensure_ascii=False)
+    with printing():
+        print(document if options.json else toml.rstrip("\n"))
+    if folder is not None:
+        with folder:
+            folder.stage("link.toml", toml)
+            folder.stage("probe.json", document + "\n")
+            if options.plot:
+                stage_pictures(folder, [("noise", measured.figure())])
+        say(f"written to {folder.path}")
+
+
+def _answer(options: ProbeOptions, listen: str) -> None:
+    _expect_unused(options, "--receive")
+    for name in ("send", "transfer", "hold", "part", "packet_size", "out"):
+        if getattr(options, name) is not None:
+            raise UsageError(f"--{name.replace('_', '-')}: found with --receive, expected with the end that sends")
+    say(f"answering probes at {listen} until Ctrl-C")
+    answered = reflect(listen)
+    with printing():
+        print(json.dumps({"answered": answered}) if options.json else f"answered {answered} packets")
+
+
+def _expect_unused(options: ProbeOptions, beside: str) -> None:
+    for name in ("link", "set_", "seed", "data"):
+        if getattr(options, name) is not None:
+            raise UsageError(f"--{name.rstrip('_')}: found with {beside}, expected with a scenario or a network")
+
+
+def _plan(options: ProbeOptions, usual: Plan) -> Plan:
+    """The plan with what the options say of it."""
+    changed: dict[str, int | float] = {}
+    for name, unit, key in (
+        ("packet_size", "B", "packet_size"),
+        ("transfer", "B", "transfer"),
+        ("hold", "s", "hold_s"),
+    ):
+        text = getattr(options, name)
+        if text is not None:
+            value = _quantity(name, text, unit)
+            changed[key] = value if unit == "s" else int(value)
+    if options.part is not None:
+        changed["part"] = options.part
+    return replace(usual, **changed)  # type: ignore[arg-type]
+
+
+def _quantity(name: str, text: str, unit: str) -> float:
+    found = _core.quantity(text)
+    if found is None or found[1] != unit:
+        example = {"B": "a size such as 1MB", "s": "a time such as 60s"}[unit]
+        raise UsageError(f'--{name.replace("_", "-")}: found "{text}", expected {example}')
+    return found[0]

@@ -1,0 +1,187 @@
+"""`paceline probe`: what it finds of known links, that what it prints can be pasted, and what wrong arguments get."""
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import paceline
+from conftest import Run
+from paceline.plots import noise
+from paceline.probing import Measured, Plan, ProbeError, _drift_ppm, _unheld, networks, probe, probe_path
+from paceline.toml import loads
+
+SHORT = Plan(hold_s=60.0)
+
+CLEAN = """\
+duration = "10s"
+[links.path]
+rate = "2Mbps"
+delay = "20ms"
+queue = { bytes = "50kB" }
+[flows.f]
+transport = "udp"
+source = { kind = "cbr" }
+path = ["path"]
+"""
+
+
+def noisy(noise: str, more: str = "") -> str:
+    return CLEAN.replace("[flows", f"noise = {noise}\n{more}\n[flows")
+
+
+def pasted(measured: Measured) -> str:
+    return 'duration = "10s"\n' + measured.toml() + CLEAN[CLEAN.index("[flows") :].replace('"path"', '"probed"')
+
+
+def test_a_clean_link_comes_back_as_it_is() -> None:
+    measured = probe(CLEAN, plan=SHORT)
+    assert measured.capacity_bps == pytest.approx(2e6, rel=0.01)
+    assert measured.hold_rate_bps == pytest.approx(1e6, rel=0.01)
+    link = measured.link
+    assert "noise" not in link
+    assert "loss" not in link
+    assert link["delay"] == pytest.approx("20000us")
+    assert measured.buffer_bytes == pytest.approx(50_000, rel=0.03)
+    assert (measured.one_clock, measured.drift_ppm, measured.warnings) == (True, None, [])
+
+
+def test_a_path_that_overflows_nothing_does_not_say_its_buffer() -> None:
+    measured = probe(CLEAN.replace('bytes = "50kB"', "packets = 5000"), plan=SHORT)
+    assert measured.buffer_bytes is None
+    assert "assumed" in measured.toml()
+    assert loads(pasted(measured))["links"]["probed"]["queue"]["bytes"] == "64000B"
+
+
+def test_noise_and_loss_are_those_of_the_link() -> None:
+    text = noisy('{ kind = "uniform", max = "4ms" }', 'loss = { kind = "gilbert-elliott", p = 0.01, r = 0.25 }')
+    measured = probe(text, plan=Plan(hold_s=900.0))
+    # Uniform over 4 ms, and 9.7 ms from packet to packet: nothing is held.
+    assert measured.noise_s.mean() == pytest.approx(2e-3, rel=0.03)
+    assert np.quantile(measured.noise_s, 0.9) == pytest.approx(3.6e-3, rel=0.03)
+    assert measured.correlation_s == 0.0
+    assert measured.loss == pytest.approx(0.01 / 0.26, rel=0.1)
+    assert measured.burst == pytest.approx(4.0, rel=0.1)
+
+
+@pytest.mark.parametrize("name", networks())
+def test_a_link_that_is_pasted_is_measured_like_the_network(name: str) -> None:
+    """Kolmogorov and Smirnov's distance is at most 0.08; between two seeds of one network it is up to 0.063."""
+    plan = Plan(hold_s=900.0)
+    first = probe(name, plan=plan)
+    second = probe(pasted(first), plan=plan)
+    assert first.distance(second) <= 0.08
+    assert second.noise_s.mean() == pytest.approx(first.noise_s.mean(), rel=0.12)
+    assert second.capacity_bps == pytest.approx(first.capacity_bps, rel=0.06)
+    assert second.min_delay_s == pytest.approx(first.min_delay_s, abs=1e-3)
+    assert second.loss == pytest.approx(first.loss, rel=0.35, abs=4e-4)
+    assert first.distance(first) == 0.0
+
+
+def test_what_packets_were_held_behind_is_not_counted_twice() -> None:
+    """Of a stall all packets behind the first are known to have met less: their delays are not drawn again."""
+    sent = np.arange(0.0, 100.0, 0.01)
+    noise = np.zeros_like(sent)
+    # A stall of 0.2 s each second, after which all leave together.
+    inside = (sent % 1.0) < 0.2
+    noise[inside] = 0.2 - sent[inside] % 1.0
+    found = _unheld(sent, noise, 1e-4)
+    assert np.count_nonzero(found.seen & (noise > 0)) == 100
+    # One packet in eighty that were seen met it itself: the largest quantile, and no other.
+    assert np.count_nonzero(found.quantiles() > 1e-3) / len(found.quantiles()) < 0.03
+    assert found.quantiles()[-1] == pytest.approx(0.2, abs=0.01)
+
+
+def test_clocks_that_drift_are_noticed_beyond_the_noise() -> None:
+    sent = np.arange(0.0, 60.0, 0.01)
+    jitter = np.random.default_rng(1).uniform(0, 1e-3, len(sent))
+    assert _drift_ppm(sent, jitter + sent * 100e-6) == pytest.approx(100, rel=0.05)
+    assert _drift_ppm(sent, jitter) is None
+
+
+def test_the_picture_is_a_distribution() -> None:
+    rows = noise.table(probe("cable", plan=SHORT))
+    assert rows["part"].sum() == pytest.approx(1.0, abs=0.01)
+    assert rows["up_to"].is_monotonic_increasing
+    assert 3.5 < rows["ms"].max() < 4.0
+
+
+def test_the_same_seed_measures_the_same() -> None:
+    one, same, other = (probe("hspa-plus", plan=SHORT, seed=seed) for seed in (5, 5, 6))
+    assert one.document() == same.document() != other.document()
+
+
+def test_the_command_prints_a_link_and_writes_it(cli: Run, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    done = cli("probe", "adsl", "--hold", "60s", "--name", "home", "--out", str(out), "--plot")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == (out / "link.toml").read_text()
+    assert set(loads(done.stdout)["links"]["home"]) == {"rate", "delay", "queue", "loss", "noise"}
+    assert {path.name for path in out.rglob("*") if path.is_file()} == {
+        "link.toml", "probe.json", "noise.svg", "noise.png",
+    }  # fmt: skip
+    document = cli("probe", "adsl", "--hold", "60s", "--json")
+    assert json.loads(document.stdout) == json.loads((out / "probe.json").read_text())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "found"),
+    [
+        ([], "expected one of a scenario or network"),
+        (["wimax", "--send", "127.0.0.1:1"], "expected one of a scenario or network"),
+        (["wimx"], "wimx"),
+        (["wimax", "--link", "bottleneck"], "expected one of path"),
+        (["wimax", "--hold", "5"], "expected a time such as 60s"),
+        (["wimax", "--hold", "0s"], "from 1s"),
+        (["wimax", "--part", "nan"], "part"),
+        (["wimax", "--part", "1.5"], "0.01 to 0.95"),
+        (["wimax", "--packet-size", "1B"], "packet_size"),
+        (["wimax", "--transfer", "1B"], "transfer"),
+        (["wimax", "--plot"], "--out DIR"),
+        (["wimax", "--set", "links.path.loss={ kind = 'bernoulli', ratio = 2 }"], "ratio"),
+        (["--send", "127.0.0.1:0"], "expected the port"),
+        (["--send", "nonsense"], "expected HOST:PORT"),
+        (["--receive", "127.0.0.1:6000", "--hold", "5s"], "expected with the end that sends"),
+        (["--send", "127.0.0.1:6000", "--seed", "3"], "expected with a scenario or a network"),
+    ],
+)
+def test_arguments_that_are_wrong_are_named(cli: Run, arguments: list[str], found: str) -> None:
+    done = cli("probe", *arguments)
+    assert done.returncode == 2, done.stderr
+    assert found in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+def test_a_path_that_loses_everything_says_so(cli: Run) -> None:
+    done = cli("probe", "adsl", "--set", "links.path.loss={ kind = 'bernoulli', ratio = 1.0 }")
+    assert done.returncode == 1
+    assert "found 0 of 69 packets" in done.stderr
+    with pytest.raises(ProbeError, match="expected at least 10 and 100"):
+        paceline.probe("adsl", plan=Plan(hold_s=1.0, part=0.01))
+
+
+def test_sockets_measure_loopback() -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "paceline", "probe", "--receive", f"127.0.0.1:{port}", "--json"]
+    answering: Any = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert "answering" in answering.stderr.readline()
+        # A part of loopback's rate that a busy machine can hold.
+        measured = probe_path(f"127.0.0.1:{port}", plan=Plan(hold_s=2.0, part=0.01, transfer=200_000))
+        answering.send_signal(signal.SIGTERM)
+        said, _ = answering.communicate(timeout=20)
+    finally:
+        answering.kill()
+    assert measured.one_clock
+    assert 0 < measured.min_delay_s < 0.05
+    assert measured.loss < 0.05
+    assert json.loads(said)["answered"] >= 200
