@@ -15,6 +15,7 @@ pub mod cubic;
 pub mod dctcp;
 mod detector;
 pub mod fixed;
+pub mod gcc;
 pub mod ledbat;
 mod observe;
 pub mod one_way_delay;

@@ -4,8 +4,8 @@ use crate::ccid::{ccid2, ccid3};
 use crate::{
     Annotation, Arrival, Assigned, CeResponse, Controller, Limits, Offered, ReceiverHalf, ReceiverReport,
     ReceiverRequest, Recovery, Report, SendQueueState, SentPacket, Snapshot, StateVariable, StreamId,
-    TimeoutReason, Update, Verb, bbr, cubic, dctcp, fixed, ledbat, rap, reno, scream, tfrc, um, uncontrolled,
-    urcp, vegas,
+    TimeoutReason, Update, Verb, bbr, cubic, dctcp, fixed, gcc, ledbat, rap, reno, scream, tfrc, um,
+    uncontrolled, urcp, vegas,
 };
 use alloc::vec;
 use alloc::vec::Vec;
@@ -133,6 +133,8 @@ controllers! {
     Ccid2("ccid2", ccid2::Ccid2, Steers::Ccid(2)),
     /// CCID 3 (RFC 4342): DCCP's TFRC, whose receiver counts loss intervals by a window counter
     Ccid3("ccid3", ccid3::Ccid3, Steers::Ccid(3), half Ccid3Receiver),
+    /// GCC (draft-ietf-rmcat-gcc-02, libwebrtc): the rate follows the trend of the one-way delay, bounded by losses
+    Gcc("gcc", gcc::Gcc, Steers::Datagrams),
     /// RAP (1999): a gap between packets, with additive increase and multiplicative decrease of the rate
     Rap("rap", rap::Rap, Steers::Datagrams),
     /// URCP (2013): learns capacity and delay noise, and adapts a utility-maximising rate to them

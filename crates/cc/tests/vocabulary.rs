@@ -142,6 +142,7 @@ fn value(kind: Kind, number: f64) -> Option<Value> {
         Kind::Time => Value::Time(TimeDelta::from_secs_f64(number)),
         Kind::Ratio => Value::Ratio(number),
         Kind::Flag => Value::Flag(number >= 0.5),
+        Kind::Name(names) => Value::Name(names[whole? as usize % names.len()]),
         kind => kind.of_base(whole?),
     })
 }

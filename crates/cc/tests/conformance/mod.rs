@@ -13,7 +13,7 @@ pub mod world;
 
 use altered::Alteration;
 use paceline_cc::{AnyController, Controller, ControllerParams, FlowSetup, Steers};
-use paceline_units::{Bytes, Ecn, TimeDelta};
+use paceline_units::{Bitrate, Bytes, Ecn, TimeDelta};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
@@ -135,7 +135,7 @@ pub fn members() -> Vec<Member> {
 fn of(params: &ControllerParams, profile: &str) -> Vec<Member> {
     let name = format!("{} {profile}", params.kind());
     let made = |params: &ControllerParams, l4s| -> Make {
-        let params = params.clone();
+        let params = fit(params);
         Rc::new(move || Box::new(AnyController::new(&params, &FlowSetup { l4s, ..setup() })))
     };
     let make = made(params, false);
@@ -186,6 +186,19 @@ const UM_UNAFFECTED: &[Alteration] = &[
     Alteration::DeafToCe,
     Alteration::DeafToLoss,
 ];
+/// No window, no answer to marks.
+const GCC_UNAFFECTED: &[Alteration] =
+    &[Alteration::Generous, Alteration::Credulous, Alteration::DeafToCe, Alteration::Sleepless];
+
+/// What a kind is tested with instead of a profile's own values.
+fn fit(params: &ControllerParams) -> ControllerParams {
+    let mut params = params.clone();
+    if let ControllerParams::Gcc(gcc) = &mut params {
+        // From its own start, 8 % a second, it would not have filled a link when a check looks.
+        gcc.target_bitrate_start = Bitrate::from_mbps(5);
+    }
+    params
+}
 
 /// The checks of what is a reaction.
 const REACTIONS: [&str; 4] = ["reacts_to_loss", "reacts_to_marks", "reacts_to_delay", "is_fair_to_itself"];
@@ -245,6 +258,8 @@ fn excused(params: &ControllerParams, profile: &str, member: Member) -> Vec<Memb
             member.driven_by_loss(TFRC_UNAFFECTED).marked_every(50)
         }
         ControllerParams::Ccid2(_) => member.driven_by_loss(&[Alteration::DeafToDelay]).marked_every(50),
+        ControllerParams::Gcc(_) => Member { ecn: Ecn::NotEct, unaffected_by: GCC_UNAFFECTED, ..member }
+            .exempt("reacts_to_loss", "losses below 10 % are no sign of congestion to it"),
         ControllerParams::Rap(_) => Member { ecn: Ecn::NotEct, ..member }.driven_by_loss(RAP_UNAFFECTED),
         ControllerParams::Urcp(_) => Member { unaffected_by: URCP_UNAFFECTED, ..member }
             .exempt("reacts_to_loss", "2 % is the loss that it takes for inherent (loss_min)")

@@ -11,7 +11,7 @@ use paceline_units::{Bitrate, Bytes};
 
 const CONTROLLER: &str = "a controller such as { kind = \"scream\", profile = \"rfc8298\" }";
 /// Controllers of later versions.
-const NOT_YET: [&str; 4] = ["scream2", "gcc", "nada", "learned"];
+const NOT_YET: [&str; 3] = ["scream2", "nada", "learned"];
 /// The three parameters that limit a stream.
 const LIMITS: [&str; 3] = ["target_bitrate_min", "target_bitrate_start", "target_bitrate_max"];
 

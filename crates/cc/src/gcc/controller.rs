@@ -1,0 +1,145 @@
+//! GCC as a controller: what it is told, and what it answers.
+
+use super::{Gcc, Losses, bounds, times};
+use crate::observe::state_variables;
+use crate::{
+    Allowance, Assigned, Controller, Limits, Offered, Report, SendQueueState, SentPacket, Snapshot, StreamId,
+    TimeoutReason, Update, Verb,
+};
+use paceline_units::{Bitrate, Time};
+
+/// What assignment sets at most.
+const HIGHEST: Bitrate = Bitrate::from_mbps(1_000_000);
+
+impl Gcc {
+    /// What changed since `before` was said: target and pace, and a probe if one waits.
+    fn answer(&mut self, before: Bitrate) -> Update {
+        let mut update = Update::none();
+        if !self.said || self.target != before {
+            let pace = times(self.params.pacing_factor, self.target).max(Bitrate::from_bps(1));
+            update = update.with_target(self.target).with_pacing_rate(pace);
+            update.allowance = (!self.said).then_some(Allowance::Unlimited);
+            self.said = true;
+        }
+        update.probe = self.probing.as_mut().and_then(super::Probing::take);
+        if let Some(probe) = update.probe {
+            self.probe_estimate.expect(probe);
+        }
+        update
+    }
+}
+
+impl Controller for Gcc {
+    fn on_offered(&mut self, now: Time, _offered: &Offered, _queue: &SendQueueState) -> Update {
+        let before = self.target;
+        self.begin(now);
+        self.answer(before)
+    }
+
+    #[inline]
+    fn on_sent(&mut self, now: Time, packet: &SentPacket) -> Update {
+        let before = self.target;
+        self.begin(now);
+        self.history.on_sent(now, packet);
+        self.alr.on_sent(now, packet.size);
+        if let Losses::Libwebrtc(bandwidth) = &mut self.losses {
+            bandwidth.on_sent(now);
+            if bandwidth.target() != before {
+                self.follow(now);
+            }
+        }
+        self.answer(before)
+    }
+
+    fn on_report(&mut self, now: Time, report: &Report<'_>) -> Update {
+        let Report::Packets(report) = report else { return Update::none() };
+        let before = self.target;
+        self.begin(now);
+        let observation = self.observation();
+        self.history.on_report(report.packets, observation, &mut self.outcomes);
+        if !self.outcomes.is_empty() {
+            self.on_outcomes(now);
+        }
+        self.answer(before)
+    }
+
+    fn on_limits(&mut self, now: Time, limits: &Limits) -> Update {
+        let Some(stream) = self.limits.get_mut(usize::from(limits.stream.0)) else { return Update::none() };
+        *stream = *limits;
+        let before = self.target;
+        let (lowest, highest) = bounds(&self.limits);
+        self.delay.rate.set_lowest(lowest);
+        if let Losses::Libwebrtc(bandwidth) = &mut self.losses {
+            bandwidth.set_bounds(lowest, highest);
+        }
+        if let Some(probing) = &mut self.probing {
+            probing.set_highest(now, highest);
+        }
+        self.follow(now);
+        self.answer(before)
+    }
+
+    fn assign(&mut self, now: Time, assigned: Assigned) -> Update {
+        let before = self.target;
+        if let Assigned::Rate(rate) = assigned {
+            let (lowest, highest) = bounds(&self.limits);
+            let rate = rate.min(highest).max(lowest).min(HIGHEST);
+            self.delay.rate.set_estimate(now, rate);
+            match &mut self.losses {
+                Losses::Draft(losses) => losses.set_estimate(rate),
+                Losses::Libwebrtc(bandwidth) => bandwidth.assign(rate),
+            }
+            self.follow(now);
+        }
+        self.answer(before)
+    }
+
+    #[inline]
+    fn next_timeout(&self) -> Option<(Time, TimeoutReason)> {
+        self.tick.map(|due| (due, TimeoutReason::Estimate))
+    }
+
+    fn on_timeout(&mut self, now: Time) -> Update {
+        let before = self.target;
+        if self.tick.is_some_and(|due| now >= due) {
+            self.look(now);
+        }
+        self.answer(before)
+    }
+
+    fn verbs(&self) -> &'static [Verb] {
+        if self.params.probing { &[Verb::Probe] } else { &[] }
+    }
+
+    fn target_bitrate(&self, stream: StreamId) -> Option<Bitrate> {
+        let _ = stream;
+        (self.limits.len() == 1).then_some(self.target)
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        Snapshot { srtt: self.rtt, target: Some(self.target), ..Snapshot::default() }
+    }
+
+    state_variables! { |self|
+        delay_based: "Mbit/s" = self.delay.rate.estimate().as_mbps_f64(), "A_hat, the delay-based estimate";
+        loss_based: "Mbit/s" = match &self.losses {
+            Losses::Draft(losses) => Some(losses.estimate().as_mbps_f64()),
+            Losses::Libwebrtc(bandwidth) => bandwidth.loss_based().map(Bitrate::as_mbps_f64),
+        }, "As_hat, the loss-based estimate, once there is one";
+        incoming_rate: "Mbit/s" = self.incoming.rate().map(Bitrate::as_mbps_f64), "R_hat, the rate at which packets arrive";
+        link_capacity: "Mbit/s" = self.delay.rate.capacity().map(Bitrate::as_mbps_f64), "Average incoming rate at over-use; absent while the increase is multiplicative";
+        trend: "ms" = self.delay.scaled(), "Estimate of the arrival filter, as it is compared with the threshold";
+        threshold: "ms" = self.delay.threshold(), "Threshold of the over-use detector";
+        usage: "" = f64::from(self.delay.usage() as i8 - 1), "What the detector says: -1 under-use, 0 normal, 1 over-use";
+        rate_state: "" = f64::from(self.delay.rate.state() as u8), "State of the rate controller: 0 hold, 1 increase";
+        loss_ratio: "" = match &self.losses {
+            Losses::Draft(losses) => losses.part(),
+            Losses::Libwebrtc(bandwidth) => bandwidth.loss_part(),
+        }, "Part of packets lost at the last verdict";
+        app_limited: "" = f64::from(u8::from(self.alr.since().is_some())), "1 while the application limits the sender";
+    }
+}
+
+#[cfg(test)]
+#[path = "controller_tests.rs"]
+mod tests;

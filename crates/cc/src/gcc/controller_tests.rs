@@ -1,0 +1,129 @@
+use super::*;
+use crate::gcc::Params;
+use crate::{FlowSetup, Pacing, PacketResult, PacketsReport, Status};
+use paceline_units::param::Profiles;
+use paceline_units::{Bytes, Ecn, TimeDelta};
+
+const SIZE: Bytes = Bytes::new(1200);
+
+fn at(millis: u64) -> Time {
+    Time::from_nanos(millis * 1_000_000)
+}
+
+fn gcc(profile: &str) -> Gcc {
+    Gcc::new(&Params::profile(profile).expect("a profile"), &FlowSetup::new(SIZE))
+}
+
+fn offer(gcc: &mut Gcc, now: Time) -> Update {
+    let offered = Offered { stream: StreamId(0), bytes: SIZE, frame_end: true };
+    gcc.on_offered(now, &offered, &SendQueueState::default())
+}
+
+fn drop_update(update: Update) {
+    let _ = update;
+}
+
+/// Sends a packet each 5 ms from `from` on and reports each four; the arrival of a packet is told by `arrives`.
+fn run(gcc: &mut Gcc, from: u64, packets: u64, arrives: impl Fn(u64) -> Option<u64>) {
+    for sequence in from..from + packets {
+        let now = at(sequence * 5);
+        let packet =
+            SentPacket { stream: StreamId(0), sequence, size: SIZE, probe: None, app_limited: false };
+        drop_update(gcc.on_sent(now, &packet));
+        if sequence % 4 == 3 {
+            let result = |sequence: u64| {
+                let received = |millis| Status::Received { arrived: Some(at(millis)), ecn: Ecn::NotEct };
+                let status = arrives(sequence).map_or(Status::Missing, received);
+                PacketResult { stream: StreamId(0), sequence, size: SIZE, sent: at(sequence * 5), status }
+            };
+            let results: alloc::vec::Vec<_> = (sequence - 3..=sequence).map(result).collect();
+            let clock_step = TimeDelta::from_micros(977);
+            let report = PacketsReport { packets: &results, clock_step, ambiguous: false };
+            drop_update(gcc.on_report(now + TimeDelta::from_millis(1), &Report::Packets(report)));
+        }
+        while let Some((due, _)) = gcc.next_timeout().filter(|(due, _)| *due <= now) {
+            drop_update(gcc.on_timeout(due.max(now)));
+        }
+    }
+}
+
+#[test]
+fn it_says_target_and_pace_and_asks_for_two_probes() {
+    let mut gcc = gcc("libwebrtc");
+    let update = offer(&mut gcc, at(0));
+    assert_eq!(update.allowance, Some(Allowance::Unlimited));
+    assert_eq!(update.pacing, Some(Pacing::Rate(Bitrate::from_kbps(750))));
+    assert_eq!(update.probe.map(|probe| probe.rate), Some(Bitrate::from_kbps(900)));
+    assert_eq!(offer(&mut gcc, at(1)).probe.map(|probe| probe.rate), Some(Bitrate::from_kbps(1800)));
+    assert_eq!(offer(&mut gcc, at(2)), Update::none());
+    assert_eq!(gcc.next_timeout(), Some((at(25), TimeoutReason::Estimate)));
+}
+
+#[test]
+fn the_draft_neither_probes_nor_wakes() {
+    let mut gcc = gcc("draft");
+    assert_eq!(offer(&mut gcc, at(0)).probe, None);
+    assert_eq!((gcc.next_timeout(), gcc.verbs()), (None, &[][..]));
+}
+
+#[test]
+fn a_growing_delay_lowers_the_target_and_a_constant_one_does_not() {
+    for profile in ["draft", "libwebrtc"] {
+        let start = Bitrate::from_kbps(2500);
+        let params = Params { target_bitrate_start: start, ..Params::profile(profile).expect("a profile") };
+        let mut gcc = Gcc::new(&params, &FlowSetup::new(SIZE));
+        run(&mut gcc, 0, 800, |sequence| Some(sequence * 5 + 20));
+        assert!(gcc.target >= start, "{profile}: {:?}", gcc.target);
+        // Each packet takes 20 % longer than it is apart from the one before: a queue grows, and 1.6 Mbit/s arrive.
+        run(&mut gcc, 800, 200, |sequence| Some(sequence * 6 - 800 + 20));
+        assert!(gcc.delay.rate.capacity().is_some(), "{profile}");
+        assert!((1300..1500).contains(&(gcc.target.as_bps() / 1000)), "{profile}: {:?}", gcc.target);
+    }
+}
+
+#[test]
+fn without_reports_the_target_never_rises() {
+    for profile in ["draft", "libwebrtc"] {
+        let mut gcc = gcc(profile);
+        run(&mut gcc, 0, 400, |sequence| Some(sequence * 5 + 20));
+        let mut before = gcc.target;
+        for sequence in 400..6400 {
+            let packet =
+                SentPacket { stream: StreamId(0), sequence, size: SIZE, probe: None, app_limited: false };
+            drop_update(gcc.on_sent(at(sequence * 5), &packet));
+            drop_update(gcc.on_timeout(at(sequence * 5)));
+            assert!(gcc.target <= before, "{profile} at {} ms", sequence * 5);
+            before = gcc.target;
+        }
+        // 30 s of silence: after 3 s a fifth less each second.
+        let fallen = before.as_bps() < 10_000;
+        assert_eq!(fallen, profile == "libwebrtc", "{profile}: {before:?}");
+    }
+}
+
+#[test]
+fn a_clock_that_jumps_or_drifts_is_no_congestion() {
+    for profile in ["draft", "libwebrtc"] {
+        for jump in [-500_000i64, 3_600_000] {
+            let mut gcc = gcc(profile);
+            run(&mut gcc, 0, 2000, |sequence| {
+                let drifting = 600_000 + sequence * 5 + sequence / 1000;
+                Some(if sequence < 1000 { drifting } else { drifting.saturating_add_signed(jump) })
+            });
+            assert!(gcc.target > Bitrate::from_kbps(450), "{profile}, {jump} ms: {:?}", gcc.target);
+        }
+    }
+}
+
+#[test]
+fn assignment_and_limits_hold_at_once() {
+    for profile in ["draft", "libwebrtc"] {
+        let mut gcc = gcc(profile);
+        drop_update(offer(&mut gcc, at(0)));
+        drop_update(gcc.assign(at(10), Assigned::Rate(Bitrate::from_mbps(7))));
+        assert_eq!(gcc.share(), Some(Assigned::Rate(Bitrate::from_mbps(7))), "{profile}");
+        let limits = Limits { stream: StreamId(0), min: Bitrate::ZERO, max: Bitrate::from_mbps(2) };
+        let update = gcc.on_limits(at(20), &limits);
+        assert_eq!(update.target, crate::TargetChange::Total(Bitrate::from_mbps(2)), "{profile}");
+    }
+}

@@ -1,0 +1,73 @@
+use super::*;
+use alloc::vec::Vec;
+use paceline_units::param::Profiles;
+
+fn estimator() -> LossV2 {
+    let params = Params::profile("libwebrtc").expect("a profile");
+    LossV2::new(&params, Bitrate::from_kbps(5), Bitrate::from_mbps(1000))
+}
+
+/// Observations of 100 packets of 1250 B each 250 ms, which are 4 Mbit/s; of each 100 packets so many are lost.
+fn observe(estimator: &mut LossV2, from: u64, observations: u64, lost: u64, delay_based: u64) {
+    for n in from..from + observations {
+        let packet = |k: u64| {
+            let sent = Time::from_nanos((n * 100 + k) * 2_500_000);
+            Outcome::sent_at(sent, k % 100 >= lost, Bytes::new(1250))
+        };
+        let packets: Vec<Outcome> = (0..=100).map(packet).collect();
+        estimator.on_report(&packets, Some(Bitrate::from_kbps(delay_based)), false);
+    }
+}
+
+/// libwebrtc's unit tests expect nothing before three observations, and the delay-based estimate without losses.
+#[test]
+fn without_losses_the_delay_based_estimate_holds() {
+    let mut estimator = estimator();
+    observe(&mut estimator, 0, 2, 0, 3000);
+    assert_eq!(estimator.result(), None);
+    observe(&mut estimator, 2, 5, 0, 3000);
+    assert_eq!(estimator.result(), Some((Bitrate::from_kbps(3000), LossState::DelayBased)));
+}
+
+/// Half of everything is lost: beyond the instant bound of 75 kbit/s over 0.5 - 0.05, as libwebrtc's tests have it.
+#[test]
+fn heavy_loss_limits_at_once() {
+    let mut estimator = estimator();
+    observe(&mut estimator, 0, 10, 50, 3000);
+    let (estimate, state) = estimator.result().expect("enough observations");
+    assert_eq!(state, LossState::Decreasing);
+    // 101 packets are reported of each 100 that are sent: the bound is that of 50.5 of 101.
+    assert!((160_000..=167_000).contains(&estimate.as_bps()), "{estimate:?}");
+}
+
+/// Losses that are there whatever is sent are the path's: they leave the rate alone up to a few per cent.
+#[test]
+fn inherent_loss_does_not_lower_the_rate() {
+    let mut estimator = estimator();
+    observe(&mut estimator, 0, 40, 1, 3000);
+    assert_eq!(estimator.result().map(|(estimate, _)| estimate), Some(Bitrate::from_kbps(3000)));
+}
+
+#[test]
+fn after_losses_the_rate_comes_back() {
+    let mut estimator = estimator();
+    observe(&mut estimator, 0, 20, 20, 3000);
+    let low = estimator.result().map_or(0, |(estimate, _)| estimate.as_bps());
+    assert!(low < 1_000_000, "{low}");
+    observe(&mut estimator, 20, 60, 0, 3000);
+    assert_eq!(estimator.result(), Some((Bitrate::from_kbps(3000), LossState::DelayBased)));
+}
+
+#[test]
+fn a_packet_that_was_only_late_is_not_lost() {
+    let mut estimator = estimator();
+    let number = estimator.observation();
+    let missing = Outcome::sent_at(Time::ZERO, false, Bytes::new(1000));
+    estimator.on_report(&[missing], None, false);
+    let mut late = Outcome::sent_at(Time::ZERO, true, Bytes::new(1000));
+    late.missed = Some(number);
+    estimator.on_report(&[late], None, false);
+    let last = Outcome::sent_at(Time::from_nanos(300_000_000), true, Bytes::new(1000));
+    estimator.on_report(&[last], None, false);
+    assert_eq!((estimator.complete, estimator.observations[0].lost), (1, 0.0));
+}

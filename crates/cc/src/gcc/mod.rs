@@ -1,0 +1,276 @@
+//! Google congestion control (GCC): a rate that follows the trend of the one-way delay, bounded by what losses allow.
+//!
+//! One design with two sources. The draft's parts (draft-ietf-rmcat-gcc-02) and libwebrtc's are chosen by parameters:
+//!
+//! | part | draft | libwebrtc |
+//! |---|---|---|
+//! | groups of packets | [`groups`] | the same |
+//! | arrival filter | [`kalman`] | [`trendline`] |
+//! | over-use detector, adaptive threshold | [`detector`] | the same, other gains |
+//! | rate controller | [`rate_control`], [`capacity`] | the same, other constants |
+//! | incoming rate | a window of [`incoming`] | the robust estimator there |
+//! | losses | [`loss`] | [`loss_v2`], joined in [`bandwidth`] |
+//! | probes | none | [`probing`], [`probe_estimate`], [`alr`] |
+//!
+//! Both run at the sender, on reports of single packets. DEVIATIONS.md beside this file says what is left out, and where the
+//! sources are silent.
+
+mod alr;
+mod bandwidth;
+mod capacity;
+mod controller;
+mod delay;
+mod detector;
+mod groups;
+mod history;
+mod incoming;
+mod kalman;
+mod loss;
+mod loss_v2;
+mod params;
+mod probe_estimate;
+mod probing;
+mod rate_control;
+mod rates;
+mod trendline;
+
+pub use params::{ArrivalFilter, IncomingRate, LossControl, Params};
+
+use crate::{FlowSetup, Limits, StreamId};
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use alr::AppLimited;
+use bandwidth::Bandwidth;
+use delay::DelayBased;
+use detector::Usage;
+use history::{History, Outcome};
+use incoming::Incoming;
+use loss::LossBased;
+use loss_v2::LossState;
+use paceline_units::{Bitrate, Time, TimeDelta};
+use probe_estimate::ProbeEstimate;
+use probing::{Limit, Probing};
+use rates::{plus, times};
+
+/// The sender of one flow.
+///
+/// `assign` overwrites the delay-based and the loss-based estimate, and with them the target; the averages of incoming rate
+/// and losses stay.
+#[derive(Clone, Debug)]
+pub struct Gcc {
+    params: Params,
+    limits: Vec<Limits>,
+    history: History,
+    /// What is new in the present report.
+    outcomes: Vec<Outcome>,
+    incoming: Incoming,
+    delay: DelayBased,
+    losses: Losses,
+    alr: AppLimited,
+    was_limited: bool,
+    probing: Option<Probing>,
+    probe_estimate: ProbeEstimate,
+    /// The longest round trips of the last reports, ms.
+    round_trips: VecDeque<i64>,
+    rtt: Option<TimeDelta>,
+    /// The target that was said last.
+    target: Bitrate,
+    said: bool,
+    tick: Option<Time>,
+}
+
+/// What joins delay and losses.
+#[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant, reason = "one per flow, never moved")]
+enum Losses {
+    Draft(LossBased),
+    Libwebrtc(Bandwidth),
+}
+
+/// No target is lower: it would hardly leave room for a packet a second.
+const LOWEST: Bitrate = Bitrate::from_kbps(5);
+/// Round trips of so many reports are averaged.
+const ROUND_TRIPS: usize = 32;
+/// No round trip counts as longer.
+const LONGEST_ROUND_TRIP: TimeDelta = TimeDelta::from_secs(3600);
+/// A probe that finds less than this part of the incoming rate found nothing.
+const PROBE_FLOOR: f64 = 0.85;
+
+impl Gcc {
+    /// A sender that has sent nothing.
+    pub fn new(params: &Params, setup: &FlowSetup) -> Gcc {
+        let streams = setup.priorities.len().clamp(1, 64) as u8;
+        let (min, max) = (params.target_bitrate_min, params.target_bitrate_max);
+        let limits: Vec<Limits> = (0..streams).map(|id| Limits { stream: StreamId(id), min, max }).collect();
+        let (lowest, highest) = bounds(&limits);
+        let start = params.target_bitrate_start.min(highest).max(lowest);
+        let losses = match params.loss_control {
+            LossControl::Draft => Losses::Draft(LossBased::new(params, start)),
+            LossControl::Libwebrtc => Losses::Libwebrtc(Bandwidth::new(params, start, lowest, highest)),
+        };
+        let largest = setup.largest_packet;
+        Gcc {
+            limits,
+            history: History::new(),
+            outcomes: Vec::with_capacity(256),
+            incoming: Incoming::new(params),
+            delay: DelayBased::new(params, start, lowest),
+            losses,
+            alr: AppLimited::new(params),
+            was_limited: false,
+            probing: params.probing.then(|| Probing::new(params, start, highest, largest)),
+            probe_estimate: ProbeEstimate::new(),
+            round_trips: VecDeque::with_capacity(ROUND_TRIPS),
+            rtt: None,
+            target: start,
+            said: false,
+            tick: None,
+            params: params.clone(),
+        }
+    }
+
+    /// The first call of any kind: what is known before anything was sent.
+    fn begin(&mut self, now: Time) {
+        if self.said {
+            return;
+        }
+        if let Some(probing) = &mut self.probing {
+            probing.start(now);
+        }
+        self.look(now);
+    }
+
+    /// What changes without reports.
+    fn look(&mut self, now: Time) {
+        if let Losses::Libwebrtc(bandwidth) = &mut self.losses {
+            bandwidth.update(now);
+            self.tick = Some(now + self.params.process_interval);
+        }
+        if let Some(probing) = &mut self.probing {
+            probing.set_alr(self.alr.since());
+            probing.on_tick(now);
+        }
+        self.follow(now);
+    }
+
+    /// Takes over what delay and losses allow now, and tells those who live by it.
+    fn follow(&mut self, now: Time) {
+        let (lowest, highest) = bounds(&self.limits);
+        self.target = match &self.losses {
+            Losses::Draft(losses) => {
+                losses.estimate().min(self.delay.rate.estimate()).min(highest).max(lowest)
+            }
+            Losses::Libwebrtc(bandwidth) => bandwidth.target(),
+        };
+        self.alr.set_target(self.target);
+        let limit = self.limit();
+        if let Some(probing) = &mut self.probing {
+            probing.on_estimate(now, self.target, limit);
+        }
+    }
+
+    /// What limits the target.
+    fn limit(&self) -> Limit {
+        match (&self.losses, self.delay.usage()) {
+            (_, Usage::Over | Usage::Under) => Limit::DelayChanging,
+            (Losses::Libwebrtc(bandwidth), _) if bandwidth.is_rtt_above_limit() => Limit::Rtt,
+            (Losses::Libwebrtc(bandwidth), _) => match bandwidth.loss_state() {
+                LossState::Decreasing => Limit::Loss,
+                LossState::Increasing => Limit::LossIncreasing,
+                LossState::DelayBased => Limit::Delay,
+            },
+            (Losses::Draft(_), Usage::Normal) => Limit::Delay,
+        }
+    }
+
+    /// A report told something new, which stands in `outcomes`.
+    fn on_outcomes(&mut self, now: Time) {
+        self.measure_round_trip(now);
+        let reported = self.outcomes.len() as u64;
+        let lost = self.outcomes.iter().filter(|outcome| !outcome.received).count() as u64;
+        if let Losses::Libwebrtc(bandwidth) = &mut self.losses {
+            bandwidth.on_counts(now, reported, lost);
+        }
+        self.watch_application(now);
+        self.incoming.on_arrivals(&self.outcomes);
+        let incoming = self.incoming.rate();
+        let probe = self.probe_estimate.on_arrivals(&self.outcomes).map(|probe| {
+            // What arrives anyway is no news.
+            let floor = incoming
+                .map_or(Bitrate::ZERO, |incoming| times(PROBE_FLOOR, incoming).min(self.delay.last()));
+            probe.max(floor)
+        });
+        let arrived = self.outcomes.iter().any(|outcome| outcome.arrived.is_some());
+        let changed = match arrived {
+            true => self.delay.on_arrivals(now, &self.outcomes, incoming, probe),
+            false => delay::Changed::default(),
+        };
+        let estimate = self.delay.rate.estimate();
+        match &mut self.losses {
+            Losses::Draft(losses) => losses.on_report(now, reported, lost, estimate),
+            Losses::Libwebrtc(bandwidth) => {
+                bandwidth.set_incoming(incoming);
+                if changed.probe {
+                    bandwidth.set_target(estimate);
+                }
+                if changed.updated {
+                    bandwidth.set_delay_based(estimate);
+                }
+                bandwidth.on_report(now, &self.outcomes, self.was_limited);
+            }
+        }
+        if changed.updated || matches!(self.losses, Losses::Draft(_)) {
+            self.follow(now);
+        }
+        if let Some(probing) = self.probing.as_mut().filter(|_| changed.recovered) {
+            probing.set_alr(self.alr.since());
+            probing.on_recovery(now);
+        }
+    }
+
+    fn watch_application(&mut self, now: Time) {
+        let limited = self.alr.since().is_some();
+        if let Some(probing) = self.probing.as_mut().filter(|_| self.was_limited && !limited) {
+            probing.on_alr_ended(now);
+        }
+        self.was_limited = limited;
+    }
+
+    /// The longest round trip of the report goes into an average; the shortest, without the wait for the report, is the path's.
+    fn measure_round_trip(&mut self, now: Time) {
+        let arrivals = || self.outcomes.iter().filter_map(|outcome| Some((outcome.sent, outcome.arrived?)));
+        let (Some(newest), Some(oldest_sent)) =
+            (arrivals().map(|(_, arrived)| arrived).max(), arrivals().map(|(sent, _)| sent).min())
+        else {
+            return;
+        };
+        let now = history::whole_micros(now);
+        let shortest = arrivals().map(|(sent, arrived)| now - sent - (newest - arrived)).min();
+        let longest = (now - oldest_sent).max(TimeDelta::ZERO).min(LONGEST_ROUND_TRIP);
+        if self.round_trips.len() == ROUND_TRIPS {
+            self.round_trips.pop_front();
+        }
+        self.round_trips.push_back((longest.as_nanos() + 500_000) / 1_000_000);
+        let mean = self.round_trips.iter().sum::<i64>() / self.round_trips.len() as i64;
+        self.delay.rate.set_rtt(TimeDelta::from_millis(mean));
+        self.rtt = shortest.map(|shortest| shortest.max(TimeDelta::ZERO)).or(self.rtt);
+        if let (Losses::Libwebrtc(bandwidth), Some(shortest)) = (&mut self.losses, shortest) {
+            bandwidth.on_round_trip(now, shortest);
+        }
+    }
+
+    /// The number that packets which are now reported missing are remembered by.
+    fn observation(&self) -> u32 {
+        match &self.losses {
+            Losses::Draft(_) => 0,
+            Losses::Libwebrtc(bandwidth) => bandwidth.observation(),
+        }
+    }
+}
+
+/// Lowest and highest target of all streams together.
+fn bounds(limits: &[Limits]) -> (Bitrate, Bitrate) {
+    let sum = |rate: fn(&Limits) -> Bitrate| limits.iter().map(rate).fold(Bitrate::ZERO, plus);
+    let lowest = sum(|limits| limits.min).max(LOWEST);
+    (lowest, sum(|limits| limits.max).max(lowest))
+}

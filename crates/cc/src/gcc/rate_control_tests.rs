@@ -1,0 +1,85 @@
+use super::*;
+use paceline_units::param::Profiles;
+
+fn control(profile: &str, kbps: u64) -> RateControl {
+    let params = Params::profile(profile).expect("a profile");
+    RateControl::new(&params, Bitrate::from_kbps(kbps), Bitrate::from_kbps(5))
+}
+
+fn at(millis: u64) -> Time {
+    Time::from_nanos(millis * 1_000_000)
+}
+
+/// libwebrtc's unit tests of the rate control, as numbers: near the capacity 5 kbit/s a second at 30 kbit/s and 90 kbit/s and
+/// a round trip of 200 ms, 5 kbit/s at 60 kbit/s and 100 ms.
+#[test]
+fn near_the_capacity_the_rate_grows_by_what_libwebrtcs_tests_expect() {
+    for (kbps, rtt, expected) in [(30, 200, 4000), (90, 200, 5000), (60, 100, 5000)] {
+        let mut control = control("libwebrtc", kbps);
+        control.set_rtt(TimeDelta::from_millis(rtt));
+        assert_eq!(control.additive_slope(), Bitrate::from_bps(expected), "{kbps} kbit/s, {rtt} ms");
+    }
+}
+
+/// Also from there: with an estimate of 300 kbit/s over-use at 250 kbit/s leaves 0.85 of it, less 5 kbit/s.
+#[test]
+fn over_use_leaves_a_part_of_what_arrives() {
+    for (profile, expected) in [("draft", 212_500), ("libwebrtc", 207_500)] {
+        let mut control = control(profile, 300);
+        control.on_usage(at(1000), Usage::Over, Some(Bitrate::from_kbps(250)));
+        assert_eq!(control.estimate(), Bitrate::from_bps(expected), "{profile}");
+        assert_eq!((control.state(), control.capacity()), (State::Hold, Some(Bitrate::from_kbps(250))));
+    }
+}
+
+/// Section 5.5: 8 % in a second, whatever time an update is late.
+#[test]
+fn far_from_the_capacity_the_rate_grows_by_a_factor() {
+    let mut control = control("draft", 1000);
+    let incoming = Some(Bitrate::from_mbps(10));
+    control.on_usage(at(0), Usage::Normal, incoming);
+    assert_eq!(control.estimate(), Bitrate::from_kbps(1000), "it begins with a hold");
+    (1..=10).for_each(|n| control.on_usage(at(n * 100), Usage::Normal, incoming));
+    let grown = control.estimate().as_bps_f64() / 1e6;
+    assert!((grown - 1.08).abs() < 1e-4, "{grown}");
+    control.on_usage(at(60_000), Usage::Normal, incoming);
+    assert!((control.estimate().as_bps_f64() / 1e6 / grown - 1.08).abs() < 1e-4, "a second at most");
+}
+
+/// Section 5.5: alpha = 0.5 min(dt / response time, 1), at least 1000 bit in an update.
+#[test]
+fn near_the_capacity_the_rate_grows_by_half_a_packet_in_a_response_time() {
+    let mut control = control("draft", 2000);
+    control.set_rtt(TimeDelta::from_millis(100));
+    control.on_usage(at(0), Usage::Over, Some(Bitrate::from_kbps(2000)));
+    let incoming = Some(Bitrate::from_kbps(1900));
+    control.on_usage(at(1000), Usage::Normal, incoming);
+    let before = control.estimate().as_bps();
+    control.on_usage(at(1100), Usage::Normal, incoming);
+    // 1.7 Mbit/s are 7083 B a frame in 6 packets of 1180 B: half of one in 200 ms.
+    let grown = control.estimate().as_bps() - before;
+    assert!((2300..2420).contains(&grown), "0.25 of 9442 bit, {grown}");
+    control.on_usage(at(1110), Usage::Normal, incoming);
+    assert_eq!(control.estimate().as_bps() - before - grown, 1000, "the least");
+}
+
+#[test]
+fn the_estimate_does_not_run_away_from_what_arrives() {
+    let mut control = control("draft", 1000);
+    let incoming = Some(Bitrate::from_kbps(800));
+    (0..1000).for_each(|n| control.on_usage(at(n * 100), Usage::Normal, incoming));
+    assert_eq!(control.estimate(), Bitrate::from_kbps(1210));
+}
+
+#[test]
+fn under_use_holds_and_another_level_of_congestion_is_learned_anew() {
+    let mut control = control("libwebrtc", 1000);
+    control.on_usage(at(0), Usage::Over, Some(Bitrate::from_kbps(1000)));
+    let held = control.estimate();
+    control.on_usage(at(500), Usage::Under, Some(Bitrate::from_kbps(1000)));
+    assert_eq!(control.estimate(), held);
+    control.on_usage(at(1000), Usage::Normal, Some(Bitrate::from_kbps(1000)));
+    assert!(control.capacity().is_some());
+    control.on_usage(at(1500), Usage::Normal, Some(Bitrate::from_kbps(1200)));
+    assert_eq!(control.capacity(), None, "three deviations are 60 kbit/s");
+}
