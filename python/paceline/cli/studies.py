@@ -3,35 +3,30 @@
 from __future__ import annotations
 
 import json
-import sys
-import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from paceline import disk
 from paceline.cli.options import StudyOptions
+from paceline.cli.progress import duration, progress
 from paceline.cli.speak import printing, say
 from paceline.errors import UsageError
 from paceline.studies import words
 from paceline.studies.definition import load
 from paceline.studies.engine import Plan, StudyResult, plan, prepare, run_study
-from paceline.studies.progress import State, Told
 from paceline.studies.sensitivity import SensitivityResult, sensitivity
 from paceline.studies.tune import Judged, TuningResult, tune
 
 if TYPE_CHECKING:
     from paceline.studies.duels import Difference, Duel
 
-LINE_EVERY_S = 10.0
-"""Where nobody watches a bar, a line says this often how far a study is."""
 TABLES_PRINTED = 8
 """More tables than these stand in the report alone."""
 
 
 def run(options: StudyOptions, *, chart: bool, write_verdict: bool) -> bool:
     """Runs a study and says what came out; whether every experiment went well."""
-    with _progress() as told:
+    with progress() as told:
         result = run_study(options.name, **options.arguments(), told=told)
     if result.missing:
         say(f"WARNING: {result.missing}.")
@@ -160,7 +155,7 @@ def _print_plan(planned: Plan) -> None:
         print(f"{design.name}: {len(design):,} points ({design.kind}), {len(design.seeds)} seed(s)")
     print(f"experiments: {planned.total:,}")
     print(
-        f"time:        {_duration(planned.seconds)} on {planned.workers} worker(s), "
+        f"time:        {duration(planned.seconds)} on {planned.workers} worker(s), "
         f"{planned.seconds_each * 1000:.0f} ms each (measured on {planned.measured})"
     )
     print(f"results:     {planned.size / 1e6:.1f} MB, {planned.bytes_each:.0f} B each")
@@ -185,7 +180,7 @@ def _plan_document(planned: Plan) -> dict[str, object]:
 
 def search(options: StudyOptions, searches: tuple[str, ...], trials: int | None) -> None:
     """Searches, judges and says what was found."""
-    with _progress() as told:
+    with progress() as told:
         result = tune(options.name, searches=searches, trials=trials, **options.arguments(), told=told)
     document = {"study": result.study.name, "out": str(result.out), "searches": _searches(result)}
     _put(options, document, lambda: _print_searches(result))
@@ -193,7 +188,7 @@ def search(options: StudyOptions, searches: tuple[str, ...], trials: int | None)
 
 def rank(options: StudyOptions, search: str | None) -> None:
     """Ranks the parameters and prints the ranking."""
-    with _progress() as told:
+    with progress() as told:
         result = sensitivity(options.name, search=search, **options.arguments("-sensitivity"), told=told)
     _put(options, _ranking_document(result), lambda: _print_ranking(result))
 
@@ -277,68 +272,3 @@ def _ranking_document(result: SensitivityResult) -> dict[str, object]:
             one.factor: {name: [total.value, total.half] for name, total in one.total.items()} for one in result.sobol
         },
     }
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    minutes, hours = seconds / 60, seconds / 3600
-    return f"{minutes:.0f} min" if minutes < 120 else f"{hours:.1f} h" if hours < 48 else f"{hours / 24:.1f} days"
-
-
-@contextmanager
-def _progress() -> Iterator[Told]:
-    """How far each part is, how fast, how long it takes: a bar, or where nobody watches now and then a line."""
-    if not sys.stderr.isatty():
-        yield _Lines()
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
-
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rest]}", markup=False),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        tasks: dict[str, TaskID] = {}
-        pace = _Pace()
-
-        def told(state: State) -> None:
-            if state.what not in tasks:
-                tasks[state.what] = bar.add_task(state.what, total=state.total, rest="")
-            bar.update(tasks[state.what], completed=state.finished, rest=pace.said(state))
-
-        yield told
-
-
-class _Pace:
-    """How fast each part goes, since it was first heard of."""
-
-    def __init__(self) -> None:
-        self._starts: dict[str, tuple[float, int]] = {}
-
-    def said(self, state: State) -> str:
-        """How many failed, the rate, and the remaining time."""
-        start, before = self._starts.setdefault(state.what, (time.monotonic(), state.finished))
-        rate = (state.finished - before) / max(time.monotonic() - start, 1e-3)
-        left = f", {_duration((state.total - state.finished) / rate)} left" if rate else ""
-        return f"{state.failed:,} failed, {rate:.1f}/s{left}"
-
-
-class _Lines:
-    """A line now and then, and one at the end of each part."""
-
-    def __init__(self) -> None:
-        self._pace = _Pace()
-        self._last = time.monotonic()
-        self._ended: set[str] = set()
-
-    def __call__(self, state: State) -> None:
-        now, rest = time.monotonic(), self._pace.said(state)
-        ends = state.finished >= state.total and state.what not in self._ended
-        if ends or (state.finished < state.total and now - self._last >= LINE_EVERY_S):
-            self._ended |= {state.what} if ends else set()
-            self._last = now
-            say(f"{state.what}: {state.finished:,} of {state.total:,}, {rest}")

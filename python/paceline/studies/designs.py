@@ -37,6 +37,8 @@ class Kind(Named, frozen=True, kw_only=True, tag_field="kind"):
     """Each point runs with each of them, in place of the study's own."""
     set: Settings = {}
     """What the design changes in the scenario besides, for all its points."""
+    keep: bool = False
+    """Whether the time series of each point's first seed are kept, as a named experiment's are."""
 
     @property
     def chosen(self) -> tuple[str, ...] | None:

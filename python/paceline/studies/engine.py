@@ -7,11 +7,13 @@ import os
 import time
 import warnings
 from collections import Counter
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 from paceline.errors import DataNotFound, PacelineError, ScenarioError, StudyError
 from paceline.frames import find
@@ -148,12 +150,8 @@ def run_study(
     first = {} if known else _first_rows(context)
     with Store(folder.path, fresh=fresh) as store, folder:
         identity = {**study.identity, "traces": _digest(context)}
-        schema = results.Schema(context)
-        with closing(store.table("rows", identity, len(study), schema.learn)) as table:
-            _run(context, store, table, first, workers, dask, told)
-        results.write(table, schema, context, folder.path / "results.parquet")
-        result = StudyResult(study, folder.path, _state(study, table), missing, error=_first_error(study, table))
-        result = _compared(result, folder)
+        state, error = run_rows(context, store, identity, first=first, workers=workers, dask=dask, told=told)
+        result = _compared(StudyResult(study, folder.path, state, missing, error=error), folder)
     if study.tuning is not None:
         own = folder.path / "searches"
         tuned = tune(name, out=own, workers=workers, dask=dask, fresh=fresh, data=data, told=told)
@@ -214,11 +212,32 @@ def _first_rows(context: Context) -> dict[int, tuple[Row, Files]]:
     return found
 
 
+def run_rows(
+    context: Context,
+    store: Store,
+    identity: Mapping[str, Any],
+    *,
+    first: Mapping[int, tuple[Row, Files]] = MappingProxyType({}),
+    workers: int | None = None,
+    dask: str | None = None,
+    told: Told | None = None,
+) -> tuple[State, str | None]:
+    """Runs what is not finished of a study's experiments and joins all rows in results.parquet.
+
+    `first` are rows that are there already. Gives how far the study is, and the first experiment that failed and why.
+    """
+    schema = results.Schema(context)
+    with closing(store.table("rows", identity, len(context.study), schema.learn)) as table:
+        _run(context, store, table, first, workers, dask, told)
+    results.write(table, schema, context, store.out / "results.parquet")
+    return _state(context.study, table), _first_error(context.study, table)
+
+
 def _run(
     context: Context,
     store: Store,
     table: Table,
-    first: dict[int, tuple[Row, Files]],
+    first: Mapping[int, tuple[Row, Files]],
     workers: int | None,
     dask: str | None,
     told: Told | None,

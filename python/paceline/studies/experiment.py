@@ -52,9 +52,14 @@ class Experiment:
     point: Point
 
     @property
+    def is_named(self) -> bool:
+        """Whether the definition names it."""
+        return isinstance(self.design.spec, Experiments)
+
+    @property
     def name(self) -> str:
         """Its design and number; of a named experiment with one run its name."""
-        alone = isinstance(self.design.spec, Experiments) and len(self.design) == 1
+        alone = self.is_named and len(self.design) == 1
         return self.design.name if alone else f"{self.design.name}/{self.number}"
 
     @property
@@ -62,7 +67,7 @@ class Experiment:
         """The pictures that are drawn of it; None if its own outputs are not kept."""
         spec = self.design.spec
         if not isinstance(spec, Experiments):
-            return None
+            return () if spec.keep and self.seed == self.design.seeds[0] else None
         return (*(["overview"] if spec.overview else ()), *(spec.figures if self.number == 1 else ()))
 
 
@@ -142,7 +147,8 @@ def measured(context: Context, index: int) -> tuple[Row, Files]:
     row.parameters = differing(loaded.core.parameters, context.usual)
     if experiment.plots is None:
         return row, {}
-    row.summary = dict(_leaves(result.summary))
+    if experiment.is_named:
+        row.summary = dict(_leaves(result.summary))
     return row, result.files(plots=experiment.plots)
 
 
