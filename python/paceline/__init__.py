@@ -16,9 +16,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
     from paceline._core import __version__
+    from paceline.comparison.conditions import ConditionLike
+    from paceline.comparison.contenders import ContenderLike
+    from paceline.comparison.result import ComparisonResult
     from paceline.errors import (
         DataNotFound,
         ExperimentError,
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
     from paceline.studies.progress import State
 
 __all__ = [
+    "ComparisonResult",
     "DataNotFound",
     "ExperimentError",
     "OutputError",
@@ -44,6 +48,7 @@ __all__ = [
     "StudyError",
     "UsageError",
     "__version__",
+    "compare",
     "probe",
     "registry",
     "run",
@@ -52,6 +57,7 @@ __all__ = [
 
 # Imported when first asked for: the command line has to be able to say something from its very beginning.
 _HOMES = {
+    "ComparisonResult": "paceline.comparison.result",
     "Result": "paceline.result",
     "__version__": "paceline._core",
     "probe": "paceline.probing",
@@ -104,3 +110,70 @@ def study(
     from paceline.studies.engine import run_study
 
     return run_study(name, out=out, workers=workers, dask=dask, fresh=fresh, data=data, told=told)
+
+
+def compare(
+    controllers: Sequence[ContenderLike],
+    *,
+    out: str | os.PathLike[str],
+    over: Sequence[ConditionLike] | ConditionLike = (),
+    seeds: int | Sequence[int] = 5,
+    flows: Sequence[str] = (),
+    duration: str | None = None,
+    weights: str | Mapping[str, float] | None = None,
+    join: Sequence[str | os.PathLike[str]] = (),
+    workers: int | None = None,
+    dask: str | None = None,
+    fresh: bool = False,
+    data: str | os.PathLike[str] | None = None,
+    told: Callable[[State], None] | None = None,
+) -> ComparisonResult:
+    """Compares controllers over scenarios, traces and named networks, on the same seeds.
+
+    Worker processes begin by importing the program that calls this: keep the call under `if __name__ == "__main__":`,
+    or take one worker.
+
+    Args:
+        controllers: At least two, the first of which the others are compared with: texts such as `"scream:rfc8298"`
+            and `"mine=scream,qdelay_target_lo=60ms"`, or tables such as `{"kind": "scream", "profile": "rfc8298",
+            "qdelay_target_lo": "60ms", "label": "mine", "flow": {"ecn": "l4s"}}`, where `flow` has further keys of
+            the flow.
+        out: The folder that receives `report.html`, `results.parquet` with a row per run, `medians.csv` and
+            `differences.csv`. What an earlier run of the same comparison finished there is taken over.
+        over: Scenarios (files, or dictionaries), recordings of rates, and names of networks; `docs/compare.md` says
+            what may stand behind a comma.
+        seeds: How many, from 1 on, or which: the same for every controller.
+        flows: The flows whose controller is replaced, of scenarios with several.
+        duration: How long each run is, in place of the scenarios' own.
+        weights: What the ranking counts, by the figures' names; without it `{"throughput": 1, "delay": 1}`.
+        join: Folders of other comparisons whose runs are put beside.
+        workers: How many runs go at a time on this machine; without it one per core.
+        dask: The address (`host:port`) of the scheduler of a Dask cluster that runs them instead.
+        fresh: Whether what an earlier run left in `out` is deleted.
+        data: Where trace and frame files are; without it the folder that `PACELINE_DATA` names.
+        told: Called now and then with how far the comparison is.
+
+    Raises:
+        UsageError: Fewer than two controllers, or an argument is wrong.
+        ScenarioError: A controller, a profile, a parameter or a scenario is wrong.
+        DataNotFound: A scenario or a trace is not there.
+        StudyError: `out` holds results of another comparison, or `join` has no seed in common with the rest.
+        OutputError: `out` cannot be written, or another process does; what is finished is kept.
+    """
+    from paceline.comparison.run import compare as run_comparison
+
+    return run_comparison(
+        controllers,
+        out=out,
+        over=over,
+        seeds=seeds,
+        flows=flows,
+        duration=duration,
+        weights=weights,
+        join=join,
+        workers=workers,
+        dask=dask,
+        fresh=fresh,
+        data=data,
+        told=told,
+    )

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from paceline.cli import listing
+from paceline.cli.many import TakesMany
 from paceline.cli.options import (
+    CompareOptions,
     EndOptions,
     FitOptions,
     GroupBy,
@@ -148,6 +150,20 @@ def study(
         if dry_run:
             return studies.dry_run(options)
         if not studies.run(options, chart=chart, write_verdict=write_verdict):
+            raise typer.Exit(1)
+
+
+@app.command(cls=TakesMany)
+@flat
+def compare(options: CompareOptions) -> None:
+    """Compare controllers over scenarios, traces and networks, on the same seeds; rank them by weights.
+
+    Ends with status 1 if runs failed; what can be compared is compared.
+    """
+    with plainly(KEPT), terminable():
+        from paceline.cli import comparing
+
+        if not comparing.run(options):
             raise typer.Exit(1)
 
 

@@ -212,10 +212,9 @@ class ProbeOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class StudyOptions:
-    """A study, where its results go, and where its experiments run."""
+class SweepOptions:
+    """Where the results of many experiments go, and where they run."""
 
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A study of `paceline list studies`, or its folder.")]
     out: Annotated[
         Path | None,
         typer.Option(parser=_path("folder"), metavar="DIR", help="Where results and report go [default: out/NAME]."),
@@ -236,14 +235,63 @@ class StudyOptions:
     json: Json = False
     data: Data = None
 
+    def work(self, name: str) -> dict[str, Any]:
+        """What an engine takes; the results go to `out/name` unless a folder is named."""
+        if self.resume and self.fresh:
+            raise UsageError("--resume and --fresh: found both, expected one of them")
+        out = self.out or Path("out") / name
+        return {"out": out, "workers": self.workers, "dask": self.dask, "fresh": self.fresh, "data": self.data}
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyOptions(SweepOptions):
+    """A study, where its results go, and where its experiments run."""
+
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A study of `paceline list studies`, or its folder.")]
+
     def arguments(self, suffix: str = "") -> dict[str, Any]:
         """What the engine takes; the results go to `out/NAME`, with the suffix, unless a folder is named."""
         from paceline.studies.definition import find
 
-        if self.resume and self.fresh:
-            raise UsageError("--resume and --fresh: found both, expected one of them")
-        out = self.out or Path("out") / f"{find(self.name).name}{suffix}"
-        return {"out": out, "workers": self.workers, "dask": self.dask, "fresh": self.fresh, "data": self.data}
+        return self.work(f"{find(self.name).name}{suffix}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareOptions(SweepOptions):
+    """Controllers, what they are compared over, and how they are weighed."""
+
+    controllers: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[LABEL=]KIND[:PROFILE][,NAME=VALUE]...",
+            help="Controllers of `paceline list controllers`, at least two; others are compared with the first.",
+        ),
+    ] = None
+    over: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[LABEL=]WHAT[,NAME=VALUE]...",
+            help="Scenario files (.toml), recordings of rates, or named networks: all words up to the next option.",
+        ),
+    ] = None
+    seeds: Annotated[
+        str, typer.Option(metavar="SEEDS", help="How many, such as 10, or which, such as 11-20: the same for all.")
+    ] = "5"
+    flow: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="The flow whose controller is replaced, of a scenario with several."),
+    ] = None
+    duration: Annotated[
+        str | None, typer.Option(metavar="TIME", help="How long each run is, in place of the scenarios' own.")
+    ] = None
+    weights: Annotated[
+        str | None,
+        typer.Option(metavar="NAME=WEIGHT,...", help="What the ranking counts [default: throughput=1,delay=1]."),
+    ] = None
+    join: Annotated[
+        list[str] | None,
+        typer.Option(metavar="DIR", help="Results of another comparison that are put beside; may be repeated."),
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)

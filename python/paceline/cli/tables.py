@@ -36,7 +36,7 @@ def print_summary(result: Result) -> None:
 
 def flow_table(name: str, flow: dict[str, Any]) -> Table:
     """One flow: a row for each figure, a column for each statistic."""
-    table = _table(f"flow {name} ({flow.get('controller')})", ("", *_STATISTICS, "unit"))
+    table = table_of(f"flow {name} ({flow.get('controller')})", ("", *_STATISTICS, "unit"))
     parts = {"": flow, ".transfers": flow.get("transfers"), ".coupling": flow.get("coupling")}
     for part, values in ((part, values) for part, values in parts.items() if values):
         for figure in shown(f"flows.NAME{part}"):
@@ -55,7 +55,7 @@ def link_table(links: dict[str, dict[str, Any]]) -> Table:
 
     columns = [(figure, part) for figure in shown("links.NAME") for part in _PARTS.get(figure.summary or "", ("",))]
     heads = (" ".join(filter(None, (figure.title, part, _UNITS.get(figure.unit)))) for figure, part in columns)
-    table = _table("links", ("", *heads))
+    table = table_of("links", ("", *heads))
     for name, link in links.items():
         values = ((figure, link[figure.name][part] if part else link[figure.name]) for figure, part in columns)
         table.add_row(Text(name), *(_with_unit(figure, value)[0] for figure, value in values))
@@ -71,7 +71,8 @@ def _with_unit(figure: Figure, value: float | None) -> tuple[str, str]:
     return (f"{100 * value:.1f}", "%") if figure.unit == "ratio" else (_number(value), figure.unit)
 
 
-def _table(title: str, columns: tuple[str, ...]) -> Table:
+def table_of(title: str, columns: tuple[str, ...]) -> Table:
+    """An empty table: names on the left, numbers on the right."""
     from rich import box
     from rich.table import Table
     from rich.text import Text

@@ -83,7 +83,7 @@ def read_rates(
         ScenarioError: The file is no recording of that format, or is not there.
         UsageError: It is shorter than an interval.
     """
-    core = _load(_link({"trace": file, **options}), file, data)
+    core = _load(_link({"trace": file, **options}), file, data_folders(data))
     rates = Rates(_stem(file), _evened(core.link_trace, interval_s), interval_s)
     if not len(rates.mbps):
         raise UsageError(f"{file}: found less than one interval of {interval_s:g} s, expected a longer recording")
@@ -97,6 +97,14 @@ def rate_samples(trace: Mapping[str, object], folders: Sequence[str]) -> Values:
     return _floats(segments[1] if segments else b"")
 
 
+def peak_mbps(rate: Mapping[str, object], folders: Sequence[str]) -> float:
+    """The most that a recording carries in a second, in Mbit/s; `rate` is a rate of a scenario."""
+    once = {key: value for key, value in rate.items() if key != "repeat"}
+    segments = _load(_link(once), str(rate["trace"]), folders).link_trace
+    even = _evened(segments, 1.0)
+    return float((even if len(even) else _floats(segments[1])).max())
+
+
 def draw_rates(rate: Mapping[str, object], count: int, interval_s: float, seed: int) -> Rates:
     """What a generator of rates draws in `count` intervals."""
     core = _load(_link({**rate, "length": f"{min(count * interval_s, LONGEST_S):.6f}s", "seed": seed}), "generator")
@@ -106,7 +114,7 @@ def draw_rates(rate: Mapping[str, object], count: int, interval_s: float, seed: 
 def read_frames(file: str, format_: str | None, data: Path | None = None) -> tuple[Frames, list[str]]:
     """A recording of frame sizes, and warnings about it."""
     source = {"kind": "trace-encoder", "file": file}
-    core = _load(_encoder({**source, "format": format_} if format_ else source), file, data)
+    core = _load(_encoder({**source, "format": format_} if format_ else source), file, data_folders(data))
     return _frames(_stem(file), core.frame_trace()), core.warnings
 
 
@@ -130,9 +138,9 @@ def _encoder(source: Mapping[str, object]) -> str:
     return _SHORT + _QUIET_LINK + flow
 
 
-def _load(text: str, name: str, data: Path | None = None) -> Any:
+def _load(text: str, name: str, folders: Sequence[str] = ()) -> Any:
     try:
-        return ScenarioText(text, None, data_folders(data)).load().core
+        return ScenarioText(text, None, list(folders)).load().core
     except ScenarioError as error:
         # The user did not write this scenario, so the message names the file and the key, without its lines.
         raise ScenarioError(f"{name}: {_PLACE.sub('', str(error))}") from None

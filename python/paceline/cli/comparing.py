@@ -1,0 +1,124 @@
+"""`paceline compare`: runs controllers side by side, and tells people, or a program, what came out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from paceline.cli.options import CompareOptions
+from paceline.cli.progress import progress
+from paceline.cli.speak import printing, say
+from paceline.cli.tables import table_of
+from paceline.comparison import report
+from paceline.comparison.grammar import seeds_of
+from paceline.comparison.run import compare, ranking_document
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from paceline.comparison.figures import Figure
+    from paceline.comparison.result import ComparisonResult
+
+SHOWN = ("throughput", "utilisation", "queue", "delay", "loss", "frame-delay", "freezes")
+"""Figures of the tables, as many as the terminal is wide; the report has all."""
+LABEL = 30
+"""Letters of a controller's label that stand on one line."""
+PRINTED = 8
+"""Conditions whose tables are printed; the report has all."""
+
+
+def run(options: CompareOptions) -> bool:
+    """Runs a comparison and says what came out; whether every run went well."""
+    with progress() as told:
+        result = compare(
+            options.controllers or [],
+            over=options.over or [],
+            seeds=seeds_of(options.seeds),
+            flows=options.flow or [],
+            duration=options.duration,
+            weights=options.weights,
+            join=options.join or [],
+            told=told,
+            **options.work("compare"),
+        )
+    with printing():
+        if options.json:
+            print(json.dumps(_document(result), indent=2))
+        else:
+            _print(result)
+    for one in result.failures:
+        say(f"paceline: {one.controller} failed over {one.condition} ({one.count} runs): {one.error}")
+    return not result.failures
+
+
+def _document(result: ComparisonResult) -> dict[str, Any]:
+    return {
+        "out": str(result.out),
+        "report": str(result.report),
+        "runs": result.state.total,
+        "failed": result.state.failed,
+        "taken_over": result.state.taken_over,
+        "baseline": result.baseline,
+        "failures": [vars(one) for one in result.failures],
+        "medians": json.loads(result.medians.to_json(orient="records")),
+        "differences": json.loads(result.differences.to_json(orient="records")),
+        "ranking": ranking_document(result),
+    }
+
+
+def _print(result: ComparisonResult) -> None:
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    named = min(LABEL, max(map(len, result.controllers)))
+    room = max(2, (console.width - named - 12) // 18)
+    figures = [one for one in report.shown(result) if one.name in SHOWN][:room]
+    for condition in result.conditions[:PRINTED]:
+        console.print(_condition_table(result, condition, figures))
+    if len(result.conditions) > PRINTED:
+        console.print(f"{len(result.conditions) - PRINTED} conditions more stand in the report")
+    for note in report.notes(result):
+        console.print(note, markup=False)
+    if result.ranking.order:
+        console.print(_ranking_table(result))
+    for line in (*(flip.said for flip in result.ranking.flips), *result.ranking.notes):
+        console.print(line, markup=False)
+    state = result.state
+    over = f", {state.taken_over:,} of them taken over" if state.taken_over else ""
+    failed = f"; {state.failed:,} failed" if state.failed else ""
+    console.print(f"runs:     {state.total:,}{over}{failed}", soft_wrap=True)
+    console.print(f"report:   {result.report}", markup=False, soft_wrap=True)
+
+
+def _condition_table(result: ComparisonResult, condition: str, figures: Sequence[Figure]) -> Table:
+    """A row for each controller: medians, and below them how much more that is than the baseline has."""
+    from rich.text import Text
+
+    table = table_of(condition, ("", "runs", *(figure.heading for figure in figures)))
+    table.columns[0].min_width = min(LABEL, max(map(len, result.controllers)))
+    table.columns[0].overflow = "fold"
+    colours = {"holds": "green", "does-not-hold": "red"}
+    for line in report.lines(result, condition, figures):
+        runs = f"{line.runs}" if not line.failed else f"{line.runs}\n{line.failed} failed"
+        cells = [Text(cell.median or "-") for cell in line.cells]
+        for text, cell in zip(cells, line.cells, strict=True):
+            if cell.difference:
+                text.append(f"\n{cell.difference}", colours.get(cell.verdict, "dim"))
+            for below in filter(None, (cell.interval, cell.note)):
+                text.append(f"\n{below}", "dim")
+        table.add_row(Text(line.controller), runs, *cells)
+    return table
+
+
+def _ranking_table(result: ComparisonResult) -> Table:
+    from rich.text import Text
+
+    ranking = result.ranking
+    said = ", ".join(f"{name}={weight:g}" for name, weight in ranking.weights.items())
+    counted = [name for name, weight in ranking.weights.items() if weight]
+    table = table_of(f"ranking by {said}", ("", "utility", *counted))
+    for one in ranking.order:
+        scores = (f"{ranking.scores[one][name]:.3f}" for name in counted)
+        table.add_row(Text(one), f"{ranking.utilities[one]:.3f}", *scores)
+    return table

@@ -1,0 +1,1 @@
+"""Comparisons: controllers over scenarios, traces and named networks, judged on the same seeds."""

@@ -1,0 +1,296 @@
+"""Conditions that controllers are compared over: scenarios, recordings of rates, and named networks."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from paceline import _core
+from paceline.comparison import grammar, traces
+from paceline.comparison.contenders import OF_TRANSPORTS, Contender
+from paceline.errors import DataNotFound, ScenarioError, UsageError
+from paceline.fitting.recordings import peak_mbps
+from paceline.frames import find
+from paceline.scenario import ScenarioText, as_pairs, read
+from paceline.simulation import registry
+from paceline.toml import loads
+
+ConditionLike: TypeAlias = "str | Path | Mapping[str, Any]"
+
+FOLLOW_A_TARGET = ("trace-encoder", "rfc8593", "codec")
+"""Sources that a controller tells a rate. One of a byte stream has none to tell: over tcp they become `bulk`."""
+LIMITS = ("target_bitrate_min", "target_bitrate_start", "target_bitrate_max")
+"""Parameters of a controller that say what the media can do: the next controller takes them over."""
+_FILES = ("trace", "file")
+"""Keys of a scenario that name a file."""
+MEDIA = {"kind": "trace-encoder", "generator": "frames", "fps": 50}
+"""The source over a recording or a named network, unless another one is said."""
+DURATION, DELAY, QUEUE = "60s", "20ms", "300ms"
+"""What a link that follows a recording has, unless it is said: how long it runs, one way, drop-tail."""
+_FIXED = {"name", "seed", "links", "flows", "coupling", "rate", "path", "transport", "controller", "count"}
+"""Keys that a call over a recording does not leave open."""
+_TEMPLATE = re.compile(r"^scenario(?::\d+)?: ")
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A scenario with flows whose controller is replaced."""
+
+    name: str
+    kind: str
+    """`scenario`, `trace` or `network`."""
+    table: dict[str, Any]
+    """The scenario, with absolute names of the files beside it."""
+    flows: tuple[str, ...]
+    """The flows whose controller is replaced."""
+    settings: tuple[tuple[str, str], ...]
+    """What is changed in it, as overrides."""
+    links: tuple[str, ...]
+    """The links of these flows' paths."""
+    copies: Mapping[str, int]
+    """How many flows each of these stands for."""
+    limits: Mapping[str, Any]
+    """Limits of the media where the scenario has no controller that says them."""
+    digest: str
+    """Of the scenario, its changes and its files: another one gives other rows."""
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """What it is, as plain data."""
+        return {"name": self.name, "kind": self.kind, "flows": list(self.flows), "digest": self.digest}
+
+    def text(self, contender: Contender) -> str:
+        """The scenario with its flows under this controller, as TOML."""
+        import tomli_w
+
+        table = deepcopy(self.table)
+        for name in self.flows:
+            _replace(table["flows"][name], contender, self.limits)
+        return tomli_w.dumps(table)
+
+    @property
+    def measured(self) -> tuple[str, ...]:
+        """The names of the flows that are measured: those that are replaced, each of its copies."""
+        return tuple(one for name in self.flows for one in _copies(name, self.copies[name]))
+
+
+def _copies(name: str, count: int) -> list[str]:
+    digits = len(str(count))
+    return [name] if count == 1 else [f"{name}-{number:0{digits}d}" for number in range(1, count + 1)]
+
+
+def _replace(flow: dict[str, Any], contender: Contender, limits: Mapping[str, Any]) -> None:
+    """Puts a controller into a flow, with what has to change with it."""
+    before = flow.get("controller")
+    said = dict(limits) | (dict(before) if isinstance(before, Mapping) else {})
+    taken_over = {key: said[key] for key in LIMITS if key in said and key in contender.parameters}
+    flow["controller"] = taken_over | contender.controller
+    flow["transport"] = contender.transport
+    for key in ("record", *(key for key in OF_TRANSPORTS if key not in contender.keys)):
+        flow.pop(key, None)
+    source = flow.get("source")
+    kind = source.get("kind") if isinstance(source, Mapping) else source
+    if contender.transport == "tcp" and (kind in FOLLOW_A_TARGET or "streams" in flow):
+        flow.pop("streams", None)
+        flow["source"] = {"kind": "bulk"}
+    for name, value in contender.flow.items():
+        grammar.put(flow, name, value)
+
+
+def conditions(
+    given: Sequence[ConditionLike],
+    *,
+    flows: Sequence[str] = (),
+    duration: str | None = None,
+    data: Sequence[str] = (),
+) -> list[Condition]:
+    """The conditions that are meant, each read and checked.
+
+    Raises:
+        UsageError: One is written wrongly, or has no such flow.
+        DataNotFound: It is no file and no named network.
+        ScenarioError: Its scenario is wrong as it stands.
+    """
+    if isinstance(given, (str, Path, Mapping)):
+        given = [given]
+    if not given:
+        raise UsageError("over: found nothing, expected scenarios, traces or named networks to compare over (--over)")
+    if duration is not None and (_core.quantity(duration) or (0.0, ""))[1] != "s":
+        raise UsageError(f"duration: found {duration!r}, expected a time such as 60s")
+    found = [_condition(one, flows, duration, list(data)) for one in given]
+    grammar.expect_labels("over", [one.name for one in found])
+    return found
+
+
+def _condition(given: ConditionLike, flows: Sequence[str], duration: str | None, data: list[str]) -> Condition:
+    if isinstance(given, Mapping) or (isinstance(given, str) and "\n" in given):
+        text = read(given)
+        return _scenario(None, text, {}, flows, duration, data)
+    words = str(given)
+    path = Path(words)
+    phrase = grammar.Phrase(None, words, {}) if path.is_file() else grammar.read("over", words)
+    path = Path(phrase.head)
+    if path.suffix == ".toml":
+        return _scenario(phrase.label, read(path), phrase.values, flows, duration, data)
+    networks = [one["kind"] for one in registry().get("networks", ())]
+    if phrase.head in networks and not path.is_file():
+        table = _call(phrase.head, {"network": phrase.head}, phrase.values, duration)
+        kind, name = "network", phrase.head
+        limits: dict[str, Any] = {}
+    else:
+        table, limits = _recording(phrase, duration, data, networks)
+        kind, name = "trace", _stem(path)
+    found = ScenarioText(_toml(table), None, data)
+    return _checked(kind, phrase.label or name, table, found, ("media",), limits)
+
+
+def _stem(path: Path) -> str:
+    name = path.name.removesuffix(".gz")
+    return Path(name).stem if Path(name).suffix in (".csv", ".txt", ".log", ".json", ".down", ".up", ".pps") else name
+
+
+def _toml(table: Mapping[str, Any]) -> str:
+    return read(table).text
+
+
+def _scenario(
+    label: str | None,
+    text: ScenarioText,
+    values: Mapping[str, Any],
+    flows: Sequence[str],
+    duration: str | None,
+    data: list[str],
+) -> Condition:
+    folder = Path(text.file).parent if text.file else Path()
+    for path, value in values.items():
+        holder = {path.rpartition(".")[2]: value}
+        _absolute(holder, folder)
+        values = {**values, path: next(iter(holder.values()))}
+    settings = as_pairs({**({"duration": duration} if duration else {}), **values})
+    whole = ScenarioText(text.text, text.file, data, settings)
+    # Says what is wrong with a scenario that is no TOML, or not sound as it stands.
+    whole.load()
+    table = loads(text.text)
+    where = text.file or "the scenario"
+    names = _chosen(where, list(table.get("flows", {})), flows)
+    for path, _ in settings:
+        for name in names:
+            if re.match(rf'flows\.("?){re.escape(name)}\1\.(controller|transport)\b', path):
+                raise UsageError(f"over {where}: found {path}, expected other keys: that flow gets each controller")
+    _absolute(table, folder)
+    name = label or (Path(text.file).stem if text.file else str(table.get("name", "scenario")))
+    return _checked("scenario", name, table, whole, names, {})
+
+
+def _chosen(where: str, known: Sequence[str], wanted: Sequence[str]) -> tuple[str, ...]:
+    """The flows whose controller is replaced."""
+    found = tuple(name for name in known if name in wanted)
+    if found:
+        return found
+    if len(known) == 1:
+        return (known[0],)
+    said = f"none of {', '.join(wanted)}" if wanted else "several flows"
+    raise UsageError(f"over {where}: found {said}, expected --flow with one or more of {', '.join(known)}")
+
+
+def _absolute(table: dict[str, Any], folder: Path) -> None:
+    """Files that stand beside a scenario get absolute names: it is run from elsewhere."""
+    for holder, key in _named_files(table):
+        for name in (holder[key], f"{holder[key]}.gz"):
+            if (folder / name).is_file():
+                holder[key] = str((folder / holder[key]).resolve())
+                break
+
+
+def _named_files(table: Any) -> Iterator[tuple[dict[str, Any], str]]:
+    """Every table that names a file, with its key."""
+    if isinstance(table, dict):
+        for key, value in table.items():
+            if key in _FILES and isinstance(value, str):
+                yield table, key
+            else:
+                yield from _named_files(value)
+    elif isinstance(table, list):
+        for value in table:
+            yield from _named_files(value)
+
+
+def _checked(
+    kind: str,
+    name: str,
+    table: dict[str, Any],
+    text: ScenarioText,
+    flows: tuple[str, ...],
+    limits: Mapping[str, Any],
+) -> Condition:
+    try:
+        core = text.load().core
+    except ScenarioError as error:
+        raise ScenarioError(f"over {name}: {_TEMPLATE.sub('', str(error))}" if text.file is None else error) from None
+    resolved = loads(core.resolved_toml)
+    digest = hashlib.sha256(repr((_toml(table), text.overrides, flows, dict(limits))).encode())
+    for holder, key in _named_files(resolved):
+        digest.update(find(holder[key], text.folders).read_bytes())
+    copies = {one: sum(_is_copy(one, other) for other in resolved["flows"]) for one in flows}
+    paths = [resolved["flows"][one]["path"] for flow in flows for one in _copies(flow, copies[flow])]
+    links = tuple(dict.fromkeys(link for path in paths for link in path))
+    settings = tuple(text.overrides)
+    return Condition(name, kind, table, flows, settings, links, copies, limits, digest.hexdigest()[:16])
+
+
+def _is_copy(name: str, other: str) -> bool:
+    return other == name or re.fullmatch(rf"{re.escape(name)}-\d+", other) is not None
+
+
+def _keys(kind: str) -> set[str]:
+    return {one["name"] for table in registry()["tables"] if table["kind"] == kind for one in table["parameters"]}
+
+
+def _call(name: str, link: dict[str, Any], values: Mapping[str, Any], duration: str | None) -> dict[str, Any]:
+    """A call over one link; values are keys of the scenario, its link and its flow, by their names alone."""
+    queue = values.get("queue")
+    if isinstance(queue, str) and queue[:1].isdigit():
+        values = {**values, "queue": {"kind": "droptail", "limit": queue}}
+    top = {key: value for key, value in values.items() if key in _keys("scenario")}
+    own = {key: value for key, value in values.items() if key in _keys("link") and key not in top}
+    flow = {key: value for key, value in values.items() if key not in top and key not in own}
+    return {
+        "name": name,
+        "duration": duration or DURATION,
+        **top,
+        "links": {"network": {**link, **own}},
+        "flows": {"media": {"controller": "fixed", "source": dict(MEDIA), **flow, "path": ["network"]}},
+    }
+
+
+def _recording(
+    phrase: grammar.Phrase, duration: str | None, data: list[str], networks: Sequence[str]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A call over a link that follows a recording; its media may reach the most that this carries in a second."""
+    try:
+        file = find(phrase.head, [".", *data])
+    except DataNotFound:
+        others_are = f"; named networks: {', '.join(networks)}" if networks else ""
+        looked = ", ".join([".", *data])
+        raise DataNotFound(
+            f"over {phrase.head}: no such scenario (.toml), trace file or named network; looked in {looked}{others_are}"
+        ) from None
+    beside = {key: value for key, value in phrase.values.items() if key in traces.options()}
+    others = {key: value for key, value in phrase.values.items() if key not in beside}
+    known = sorted({*traces.options(), *_keys("scenario"), *_keys("link"), *_keys("flow")} - _FIXED)
+    for key in others:
+        if key not in known:
+            raise UsageError(f"over {phrase.head}: found key {key!r}, expected one of {', '.join(known)}")
+    # Data folders need not be the same on every machine: a name that they resolve stays as it is.
+    own = Path(phrase.head).is_file() or Path(f"{phrase.head}.gz").is_file()
+    name = str(Path(phrase.head).resolve()) if own else phrase.head
+    rate = {"trace": name, "format": traces.format_of(file), "repeat": True, **beside}
+    peak = peak_mbps(rate, data)
+    link = {"rate": rate, "delay": DELAY, "queue": {"kind": "droptail", "limit": QUEUE}}
+    table = _call(_stem(Path(phrase.head)), link, others, duration)
+    return table, {"target_bitrate_max": f"{max(1, round(peak * 1000))}kbps"}

@@ -1,0 +1,114 @@
+"""A comparison as a study: a design for each controller under each condition, with the same seeds."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from paceline import disk
+from paceline.comparison import figures
+from paceline.comparison.conditions import Condition
+from paceline.comparison.contenders import Contender
+from paceline.studies.definition import Study
+from paceline.studies.designs import Design, Listed
+from paceline.studies.factors import Factor, Point
+from paceline.studies.store import writing
+
+SCENARIOS = "scenarios"
+"""The folder in the results with the scenario of each pair."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A controller under a condition."""
+
+    contender: Contender
+    condition: Condition
+
+    @property
+    def name(self) -> str:
+        """Its name, which files can have."""
+        name = f"{self.contender.label}@{self.condition.name}"
+        safe = re.sub(r"[^\w.,=:@+-]", "_", name)
+        return safe if safe == name else f"{safe}-{hashlib.sha256(name.encode()).hexdigest()[:6]}"
+
+    @property
+    def file(self) -> str:
+        """The file of its scenario."""
+        return f"{self.name}.toml"
+
+
+def cases(contenders: Sequence[Contender], conditions: Sequence[Condition]) -> list[Case]:
+    """Every controller under every condition; a further controller comes after all others."""
+    return [Case(contender, condition) for contender in contenders for condition in conditions]
+
+
+def study(cases: Sequence[Case], seeds: tuple[int, ...], out: Path) -> Study:
+    """The study that runs these cases."""
+    scenarios = {case.file: case.condition.text(case.contender) for case in cases}
+    metrics = figures.metrics(
+        {case.file: case.condition.measured for case in cases}, {case.file: case.condition.links for case in cases}
+    )
+    designs = {case.name: _design(case, seeds) for case in cases}
+    identity: dict[str, Any] = {
+        "seeds": list(seeds),
+        "metrics": sorted(metrics),
+        "designs": {
+            case.name: {
+                "scenario": hashlib.sha256(scenarios[case.file].encode()).hexdigest()[:16],
+                "condition": case.condition.digest,
+            }
+            for case in cases
+        },
+        "order of designs": list(designs),
+    }
+    return Study(
+        name="compare",
+        title="comparison",
+        paper="",
+        folder=out / SCENARIOS,
+        text="",
+        scenario=cases[0].file,
+        scenarios=scenarios,
+        data_files=(),
+        factors={name: _names(name, [str(_of(case)[name]) for case in cases]) for name in ("controller", "condition")},
+        designs=designs,
+        metrics=metrics,
+        published=[],
+        rules={},
+        pictures={},
+        recorded={},
+        tables={},
+        nearest={},
+        macros={},
+        tuning=None,
+        identity=identity,
+    )
+
+
+def _of(case: Case) -> Point:
+    return {"controller": case.contender.label, "condition": case.condition.name}
+
+
+def _names(factor: str, levels: Sequence[str]) -> Factor:
+    """A factor whose levels only name what the scenarios say."""
+    return Factor(name=factor, sets={level: {} for level in levels})
+
+
+def _design(case: Case, seeds: tuple[int, ...]) -> Design:
+    spec = Listed(name=case.name, points=(_of(case),), keep=True)
+    return Design(case.name, spec, (), {}, seeds, case.file, case.condition.settings)
+
+
+def write_scenarios(study: Study) -> None:
+    """Writes the scenario of each case: the command of a row runs it alone."""
+    for file, text in study.scenarios.items():
+        path = study.folder / file
+        content = text.encode()
+        with writing(path):
+            if not path.is_file() or path.read_bytes() != content:
+                disk.write(path, content)

@@ -1,0 +1,171 @@
+"""Results of comparisons that were run apart, put together."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from paceline import _core
+from paceline.comparison import statistics
+from paceline.comparison.conditions import Condition
+from paceline.comparison.contenders import Contender
+from paceline.comparison.figures import DELAYS, FIGURES, PARTS, quantile_column
+from paceline.errors import DataNotFound, StudyError, UsageError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FILE = "comparison.json"
+"""Beside the rows: what was compared."""
+_FIGURES = (
+    *(one.column for one in FIGURES.values()),
+    *(quantile_column(delay, part) for delay in DELAYS for part in PARTS),
+)
+
+
+@dataclass(frozen=True)
+class Part:
+    """The runs of one comparison, in its folder."""
+
+    out: Path
+    document: str
+    """`comparison.json`."""
+
+    @cached_property
+    def said(self) -> dict[str, Any]:
+        """What was compared."""
+        found: dict[str, Any] = json.loads(self.document)
+        return found
+
+    @property
+    def labels(self) -> list[str]:
+        """The controllers."""
+        return [one["label"] for one in self.said["controllers"]]
+
+    def runs(self) -> pd.DataFrame:
+        """A row for each run, with its figures."""
+        import pandas as pd
+
+        rows = pd.read_parquet(self.out / "results.parquet")
+        named = {"factor.condition": "condition", "factor.controller": "controller", "seed": "seed", "error": "error"}
+        wanted = {**named, **{f"metric.{name}": name for name in _FIGURES}}
+        return rows[list(wanted)].rename(columns=wanted).astype({"error": object})
+
+    def series(self) -> dict[tuple[str, str], Path]:
+        """By condition and controller, the folder of time series, where there is one."""
+        found = {}
+        for name, (condition, controller) in self.said["cases"].items():
+            path = self.out / "experiments" / name / "1"
+            if (path / "flows.parquet").is_file() and (path / "links.parquet").is_file():
+                found[condition, controller] = path
+        return found
+
+
+def read(out: Path) -> Part:
+    """The results of a comparison in its folder.
+
+    Raises:
+        DataNotFound: There are none.
+        StudyError: They are damaged, or of another version.
+    """
+    path = out / FILE
+    if not path.is_file() or not (out / "results.parquet").is_file():
+        raise DataNotFound(f"--join {out}: found no finished comparison there ({FILE} and results.parquet)")
+    part = Part(out, path.read_text(encoding="utf-8", errors="replace"))
+    try:
+        version = part.said["version"]
+        known = part.labels and part.said["conditions"] and part.said["cases"]
+    except (ValueError, KeyError, TypeError):
+        known = version = None
+    if not known:
+        raise StudyError(f"--join {path}: found a damaged file, expected one that paceline compare wrote")
+    if version != _core.__version__:
+        raise StudyError(
+            f"--join {out}: found results of version {version}, expected {_core.__version__}: other versions may give "
+            "other figures; run that comparison again"
+        )
+    return part
+
+
+def expect_two(labels: Sequence[str]) -> None:
+    """Refuses a comparison of fewer than two controllers."""
+    if len(set(labels)) < 2:
+        found = f"one controller ({labels[0]})" if labels else "no controller"
+        raise UsageError(
+            f"compare: found {found}, expected at least two, such as: paceline compare scream newreno --over call.toml"
+        )
+
+
+def expect_other_folder(out: Path, parts: Sequence[Part]) -> None:
+    """Refuses to write where what is joined stands."""
+    for part in parts:
+        if part.out.resolve() == out.resolve():
+            raise UsageError(f"--join {part.out}: found the folder of --out, expected another one")
+
+
+def expect_alike(parts: Sequence[Part], contenders: Sequence[Contender], conditions: Sequence[Condition]) -> None:
+    """Refuses to put together what only has the same name: another scenario, or another controller.
+
+    Raises:
+        StudyError: A name stands for two things.
+    """
+    known: dict[tuple[str, str], tuple[str, Any]] = {}
+    own = ("here", [one.document for one in contenders], [one.document for one in conditions])
+    for where, controllers, others in (
+        own,
+        *((str(p.out), p.said["controllers"], p.said["conditions"]) for p in parts),
+    ):
+        named = [(("controller", one["label"]), one) for one in controllers]
+        named += [(("condition", one["name"]), one) for one in others]
+        for name, said in named:
+            plain = json.loads(json.dumps(said, default=str))
+            first, before = known.setdefault(name, (where, plain))
+            if before != plain:
+                kind, label = name
+                raise StudyError(
+                    f"--join {where}: found {kind} {label!r} that is another one than {first} has, expected the same "
+                    "under the same name; say a label, such as other=..., to tell them apart"
+                )
+
+
+def runs(parts: Sequence[Part]) -> pd.DataFrame:
+    """All runs; of a run that several parts have the first part's.
+
+    Raises:
+        StudyError: A controller of another part than the baseline's has no condition and seed in common with it.
+    """
+    import pandas as pd
+
+    found = pd.concat([part.runs() for part in parts], ignore_index=True)
+    found = found.drop_duplicates(["condition", "controller", "seed"], ignore_index=True)
+    if len(parts) > 1:
+        _expect_common(found)
+    return found
+
+
+def _expect_common(found: pd.DataFrame) -> None:
+    labels = list(dict.fromkeys(found["controller"]))
+    baseline = labels[0]
+    for label, count in statistics.common_seeds(found, labels, baseline).items():
+        if not count:
+            raise StudyError(
+                f"--join: found no seed in common: {baseline!r} ran {_told(found, baseline)}, {label!r} "
+                f"{_told(found, label)}; differences are of pairs, expected runs under the same condition and seed"
+            )
+
+
+def _told(found: pd.DataFrame, label: str) -> str:
+    """Under which conditions and seeds a controller ran."""
+    own = found[found["controller"] == label]
+    seeds = [f"{condition} with seeds {_span(list(rows))}" for condition, rows in own.groupby("condition")["seed"]]
+    return "; ".join(seeds)
+
+
+def _span(seeds: Sequence[int]) -> str:
+    found = sorted(seeds)
+    whole = found == list(range(found[0], found[-1] + 1)) and len(found) > 2
+    return f"{found[0]} to {found[-1]}" if whole else ", ".join(map(str, found))

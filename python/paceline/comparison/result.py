@@ -1,0 +1,82 @@
+"""What a comparison gave, as data frames."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from paceline.comparison.ranking import Ranking
+from paceline.studies.progress import State
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Runs of a controller under a condition that failed."""
+
+    controller: str
+    condition: str
+    count: int
+    error: str
+    """Why the first of them did."""
+
+
+@dataclass(frozen=True)
+class ComparisonResult:
+    """What a comparison of controllers gave."""
+
+    out: Path
+    state: State
+    """How many runs there are, how many failed, and how many an earlier run of the command had finished."""
+    controllers: list[str]
+    """By their labels; the first is the baseline."""
+    conditions: list[str]
+    """Scenarios, traces and networks, by their names."""
+    runs: pd.DataFrame
+    """A row for each run: `condition`, `controller`, `seed`, `error`, and the figures."""
+    medians: pd.DataFrame
+    """A row for each condition and controller: `runs`, `failed`, and the median of each figure."""
+    differences: pd.DataFrame
+    """A row for each condition, controller and figure: how much more it has than the baseline, with its interval."""
+    quantiles: pd.DataFrame
+    """How delays are distributed: the delay (`ms`) that a `part` of the samples stays below; medians over the seeds."""
+    ranking: Ranking
+    """The controllers by their utility, and where the order changes."""
+    failures: list[Failure]
+    series: Mapping[tuple[str, str], Path] = field(default_factory=dict)
+    """By condition and controller, the folder with the time series of the first seed."""
+
+    measured: Mapping[str, tuple[list[str], list[str]]] = field(default_factory=dict)
+    """By condition, the flows that are compared, and the links of their paths."""
+
+    @property
+    def baseline(self) -> str:
+        """The controller that the others are compared with."""
+        return self.controllers[0]
+
+    @property
+    def report(self) -> Path:
+        """The report, a page that needs nothing else."""
+        return self.out / "report.html"
+
+    @property
+    def results_file(self) -> Path:
+        """One row per run with all figures, the seed, the error, and the command that repeats it alone."""
+        return self.out / "results.parquet"
+
+    def flows(self, condition: str, controller: str) -> pd.DataFrame:
+        """The time series of the flows of the first seed."""
+        return self._series(condition, controller, "flows.parquet")
+
+    def links(self, condition: str, controller: str) -> pd.DataFrame:
+        """The time series of the links of the first seed."""
+        return self._series(condition, controller, "links.parquet")
+
+    def _series(self, condition: str, controller: str, file: str) -> pd.DataFrame:
+        import pandas as pd
+
+        return pd.read_parquet(self.series[condition, controller] / file)

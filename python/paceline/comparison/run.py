@@ -1,0 +1,185 @@
+"""Running a comparison: its cases run like those of any study, and what comes out is told side by side."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from paceline import _core
+from paceline.comparison import definition, figures, grammar, joined, statistics
+from paceline.comparison.conditions import Condition, ConditionLike, conditions
+from paceline.comparison.contenders import Contender, ContenderLike, contenders
+from paceline.comparison.definition import Case
+from paceline.comparison.joined import Part
+from paceline.comparison.ranking import rank
+from paceline.comparison.result import ComparisonResult, Failure
+from paceline.errors import PacelineError, UsageError
+from paceline.outputs import OutputFolder
+from paceline.scenario import data_folders
+from paceline.studies.engine import run_rows
+from paceline.studies.experiment import Context, Parameter
+from paceline.studies.progress import State, Told
+from paceline.studies.store import Store
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SEEDS = 5
+"""How many seeds there are unless somebody says."""
+
+
+def compare(
+    controllers: Sequence[ContenderLike],
+    *,
+    over: Sequence[ConditionLike] | ConditionLike = (),
+    seeds: int | Sequence[int] = SEEDS,
+    out: str | os.PathLike[str],
+    flows: Sequence[str] = (),
+    duration: str | None = None,
+    weights: str | Mapping[str, float] | None = None,
+    join: Sequence[str | os.PathLike[str]] = (),
+    workers: int | None = None,
+    dask: str | None = None,
+    fresh: bool = False,
+    data: str | os.PathLike[str] | None = None,
+    told: Told | None = None,
+) -> ComparisonResult:
+    """Compares controllers; `paceline.compare` says more."""
+    folders = data_folders(data)
+    wanted = figures.weights_of(weights)
+    parts = [joined.read(Path(one)) for one in join]
+    of_controllers = contenders(controllers, folders)
+    joined.expect_two([*(one.label for one in of_controllers), *(label for one in parts for label in one.labels)])
+    folder = OutputFolder(out)
+    joined.expect_other_folder(folder.path, parts)
+    state = State("compare", 0, 0, 0, 0)
+    if of_controllers:
+        of_conditions = conditions(_listed(over), flows=flows, duration=duration, data=folders)
+        cases = definition.cases(of_controllers, of_conditions)
+        joined.expect_alike(parts, of_controllers, of_conditions)
+        study = definition.study(cases, _seeds(seeds), folder.path)
+        context = _context(Context(study, tuple(folders), True))
+        with Store(folder.path, fresh=fresh) as store:
+            state, _ = run_rows(context, store, study.identity, workers=workers, dask=dask, told=told)
+            definition.write_scenarios(study)
+            with folder:
+                part = _part(cases, of_controllers, of_conditions, folder.path)
+                folder.stage(joined.FILE, part.document)
+        parts = [part, *parts]
+    elif over:
+        raise UsageError("over: found conditions and no controller, expected controllers to run under them")
+    else:
+        joined.expect_alike(parts, [], [])
+    result = _result(folder.path, state, parts, wanted)
+    with folder:
+        _report(result, folder)
+    return result
+
+
+def _listed(over: Sequence[ConditionLike] | ConditionLike) -> list[ConditionLike]:
+    return [over] if isinstance(over, (str, Path, Mapping)) else list(over)
+
+
+def _seeds(given: int | Sequence[int]) -> tuple[int, ...]:
+    if isinstance(given, int):
+        if not 1 <= given <= grammar.LARGEST_COUNT:
+            raise UsageError(f"seeds: found {given}, expected a count from 1 to {grammar.LARGEST_COUNT:,}")
+        return tuple(range(1, given + 1))
+    return grammar.checked_seeds(list(given))
+
+
+def _context(context: Context) -> Context:
+    """The context with the parameters of the first case that can be read: a case that cannot fails when it is run."""
+    usual: Mapping[str, Parameter] = {}
+    for first in context.study.firsts():
+        try:
+            usual = context.scenario(context.study.experiment(first)).load().core.parameters
+            break
+        except PacelineError:
+            continue
+    return replace(context, usual=usual)
+
+
+def _part(
+    cases: Sequence[Case], of_controllers: Sequence[Contender], of_conditions: Sequence[Condition], out: Path
+) -> Part:
+    """What was run here, as another comparison may join it."""
+    document = {
+        "version": _core.__version__,
+        "controllers": [one.document for one in of_controllers],
+        "conditions": [one.document for one in of_conditions],
+        "cases": {case.name: [case.condition.name, case.contender.label] for case in cases},
+        "flows": {one.name: {"flows": list(one.measured), "links": list(one.links)} for one in of_conditions},
+    }
+    return Part(out, json.dumps(document, indent=1, default=str) + "\n")
+
+
+def _result(out: Path, state: State, parts: Sequence[Part], weights: Mapping[str, float]) -> ComparisonResult:
+    runs = joined.runs(parts)
+    labels = list(dict.fromkeys(label for part in parts for label in part.labels))
+    medians = statistics.medians(runs)
+    quantiles = statistics.quantiles(runs)
+    kept = {key: path for part in reversed(parts) for key, path in part.series().items()}
+    flows = {name: (one["flows"], one["links"]) for part in parts for name, one in part.said["flows"].items()}
+    return ComparisonResult(
+        out=out,
+        state=state if state.total else State("compare", len(runs), len(runs), int(runs["error"].notna().sum()), 0),
+        controllers=labels,
+        conditions=list(dict.fromkeys(runs["condition"])),
+        runs=runs[["condition", "controller", "seed", "error", *(one.column for one in figures.FIGURES.values())]],
+        medians=medians,
+        differences=statistics.differences(runs, labels[0]),
+        quantiles=quantiles,
+        ranking=rank(medians, weights),
+        failures=_failures(runs),
+        series=kept,
+        measured=flows,
+    )
+
+
+def _failures(runs: pd.DataFrame) -> list[Failure]:
+    failed = runs[runs["error"].notna()]
+    return [
+        Failure(str(controller), str(condition), len(own), str(own["error"].iloc[0]))
+        for (condition, controller), own in failed.groupby(["condition", "controller"], sort=False)
+    ]
+
+
+def _report(result: ComparisonResult, folder: OutputFolder) -> None:
+    from paceline.comparison import pictures, report
+    from paceline.plots.style import image, stage_pictures
+
+    drawn = stage_pictures(folder, pictures.drawn(result))
+    for name, figure in pictures.all_series(result):
+        folder.stage(f"plots/{name}.png", image(figure, "png"))
+    for name in ("medians", "differences"):
+        table: pd.DataFrame = getattr(result, name)
+        folder.stage(f"{name}.csv", table.to_csv(index=False, lineterminator="\n", float_format="%.6g"))
+    folder.stage("ranking.json", json.dumps(ranking_document(result), indent=1) + "\n")
+    folder.stage("report.html", report.render(result, drawn))
+
+
+def ranking_document(result: ComparisonResult) -> dict[str, Any]:
+    """The ranking as plain data."""
+    ranking = result.ranking
+    return {
+        "weights": ranking.weights,
+        "utilities": ranking.utilities,
+        "scores": ranking.scores,
+        "flips": [
+            {
+                "figure": flip.figure,
+                "weight": flip.weight,
+                "at": flip.at,
+                "first": flip.first,
+                "other": flip.other,
+                "leads": flip.leads,
+            }
+            for flip in ranking.flips
+        ],
+        "notes": ranking.notes,
+    }

@@ -1,0 +1,129 @@
+"""The statistics of a comparison: intervals, scores, the weights at which an order changes, ellipses."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from paceline.comparison import pictures, ranking, statistics
+from paceline.comparison.figures import FIGURES, weights_of
+from paceline.errors import UsageError
+
+FIGURE_COLUMNS = [one.column for one in FIGURES.values()]
+
+# Intervals.
+
+
+def test_intervals_of_few_and_of_equal_values() -> None:
+    assert statistics.interval(np.array([]), "x")[2] == statistics.NO_SEED
+    low, high, note = statistics.interval(np.array([2.0]), "x")
+    assert math.isnan(low)
+    assert math.isnan(high)
+    assert note == statistics.ONE_SEED
+    assert statistics.interval(np.full(10, 0.25), "x") == (0.25, 0.25, statistics.SAME)
+    assert statistics.interval(np.array([1.0, 2.0, 4.0]), "x")[2] == statistics.FEW_SEEDS
+    values = np.random.default_rng(1).normal(3.0, 1.0, 40)
+    low, high, note = statistics.interval(values, "x")
+    assert (low, high, note) == statistics.interval(values, "x"), "the same draws each time"
+    half = 2.0227 * values.std(ddof=1) / math.sqrt(40)
+    assert (low, high) == pytest.approx((values.mean() - half, values.mean() + half), abs=0.05)
+    assert note == ""
+
+
+def test_the_interval_holds_the_mean_as_often_as_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(statistics, "RESAMPLES", 999)
+    draws = np.random.default_rng(7).normal(1.0, 1.0, (600, 10))
+    found = [statistics.interval(values, str(place)) for place, values in enumerate(draws)]
+    assert 0.92 <= np.mean([low <= 1.0 <= high for low, high, _ in found]) <= 0.975
+
+
+def _runs(**figures: dict[str, list[float | None]]) -> pd.DataFrame:
+    """Runs under one condition: by controller, the throughput with seeds 1, 2, ...; None of a run that failed."""
+    rows = [
+        {"condition": "c", "controller": one, "seed": seed, "error": None if value is not None else "no",
+         **dict.fromkeys(FIGURE_COLUMNS), "throughput_mbps": value}
+        for one, values in figures.items()
+        for seed, value in enumerate(values, 1)
+    ]  # fmt: skip
+    return pd.DataFrame(rows).astype({**dict.fromkeys(FIGURE_COLUMNS, float), "error": object})
+
+
+def test_a_run_that_failed_takes_its_seed_out_of_the_pairs() -> None:
+    runs = _runs(a=[1.0, 2.0, 3.0], b=[2.0, None, 5.0], c=[None, 7.0, None], d=[None, None, None])
+    medians = statistics.medians(runs).set_index("controller")
+    assert medians["failed"].to_dict() == {"a": 0, "b": 1, "c": 2, "d": 3}
+    assert medians.loc["b", "throughput_mbps"] == 3.5
+    found = statistics.differences(runs, "a").set_index("controller")
+    assert found["seeds"].to_dict() == {"b": 2, "c": 1, "d": 0}
+    assert found["note"]["c"] == statistics.ONE_SEED
+    assert found["difference"]["b"] == 1.5
+    ranked = ranking.rank(statistics.medians(runs), {"throughput": 1.0})
+    assert ranked.order == ["c", "b", "a"]
+    assert any("d is not ranked" in note for note in ranked.notes)
+
+
+# The ranking.
+
+
+def _medians(**controllers: tuple[float, float]) -> pd.DataFrame:
+    """Medians of rate and delay under one condition."""
+    rows = [
+        {"condition": "c", "controller": one, "runs": 1, "failed": 0, **dict.fromkeys(FIGURE_COLUMNS, math.nan),
+         "throughput_mbps": rate, "one_way_delay_p95_ms": delay}
+        for one, (rate, delay) in controllers.items()
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def test_scores_are_shares_of_the_best() -> None:
+    found = ranking.rank(_medians(fast=(10.0, 99.0), quick=(5.0, 49.0)), {"throughput": 1.0, "delay": 3.0})
+    assert found.scores["fast"] == {"throughput": 1.0, "delay": 0.5}
+    assert found.scores["quick"] == {"throughput": pytest.approx(5.01 / 10.01), "delay": 1.0}
+    assert found.utilities == {"quick": pytest.approx((5.01 / 10.01 + 3) / 4), "fast": pytest.approx(2.5 / 4)}
+    assert found.order == ["quick", "fast"]
+
+
+def test_the_weight_at_which_the_first_two_change_is_exact() -> None:
+    medians = _medians(fast=(10.0, 99.0), quick=(5.0, 49.0), third=(6.0, 60.0))
+    weights = {"throughput": 1.0, "delay": 2.0}
+    found = ranking.rank(medians, weights)
+    assert found.flips
+    for flip in found.flips:
+        at = ranking.rank(medians, {**weights, flip.figure: flip.at})
+        assert at.utilities[flip.first] == pytest.approx(at.utilities[flip.other], abs=1e-12)
+        step = 1e-6 if flip.at > flip.weight else -1e-6
+        beyond = ranking.rank(medians, {**weights, flip.figure: flip.at + step})
+        assert beyond.utilities[flip.other] > beyond.utilities[flip.first]
+        assert not flip.leads or beyond.order[0] == flip.other
+        before = ranking.rank(medians, {**weights, flip.figure: flip.at - step})
+        assert before.order[0] == found.order[0] or not flip.leads
+
+
+def test_who_is_best_in_everything_stays_first() -> None:
+    found = ranking.rank(_medians(best=(10.0, 20.0), worse=(9.0, 30.0)), {"throughput": 1.0, "delay": 1.0})
+    assert found.flips == []
+
+
+def test_a_figure_that_somebody_lacks_does_not_count() -> None:
+    medians = _medians(a=(10.0, 20.0), b=(9.0, math.nan))
+    found = ranking.rank(medians, {"throughput": 1.0, "delay": 1.0})
+    assert (found.weights, found.order) == ({"throughput": 1.0}, ["a", "b"])
+    assert any(note.startswith("delay does not count") for note in found.notes)
+    assert ranking.rank(medians, {"delay": 1.0}).order == []
+
+
+@pytest.mark.parametrize(
+    "wrong", ["speed=1", "delay", "delay=x", "delay=-1", "delay=nan", "delay=0", "delay=1,delay=2"]
+)
+def test_weights_that_are_written_wrongly(wrong: str) -> None:
+    with pytest.raises(UsageError, match="weights: found"):
+        weights_of(wrong)
+
+
+def test_an_ellipse_has_the_points_deviations() -> None:
+    points = np.random.default_rng(3).normal(0, 1, (2000, 2)) @ np.diag([5.0, 0.5]) + [10.0, 3.0]
+    outline = pictures.ellipse(points)
+    assert np.ptp(outline, axis=0) == pytest.approx([10.0, 1.0], rel=0.06)
+    assert outline[:-1].mean(axis=0) == pytest.approx([10.0, 3.0], abs=0.3)
+    assert np.isfinite(pictures.ellipse(np.ones((4, 2)))).all()
