@@ -21,7 +21,7 @@ use signal::{Common, Signal};
 pub type Urcp = UtilitySender<UrcpLaw>;
 
 /// Weight of a packet in the part of packets that are lost or marked.
-const WEIGHT: f64 = 1.0 / 64.0;
+const WEIGHT: f64 = 1.0 / 256.0;
 /// Slow start sees a queue when delays exceed twice the noise and this, in seconds.
 const QUEUE_SEEN: f64 = 0.002;
 
@@ -33,6 +33,8 @@ pub struct UrcpLaw {
     r_max: f64,
     /// Whether R_MAX or delta_MIN are known: given, or measured.
     knows: (bool, bool),
+    /// Whether delta_MIN was given: then it does not depend on the smallest delay of this flow.
+    is_given: bool,
     r_ave: f64,
     delta_ave: f64,
     delay: Signal,
@@ -57,7 +59,11 @@ impl UrcpLaw {
     #[inline]
     fn learn(&mut self, sample: &Sample) -> Sums {
         let marked = f64::from(u8::from(sample.marked));
-        let Sample { now, rate, delta, bits, lost, .. } = *sample;
+        let Sample { now, rate, delta, bits, lost, fell, .. } = *sample;
+        if fell > 0.0 {
+            self.window.raise_delays(fell);
+            self.delay.min += if self.is_given { 0.0 } else { fell };
+        }
         self.window.add(now, Sums { packets: 1.0, rates: rate, delays: delta, bits, lost, marked });
         let sums = self.window.sums();
         let packets = sums.packets.max(1.0);
@@ -85,11 +91,12 @@ impl Law for UrcpLaw {
             window: SlidingWindow::new(params.window),
             r_max,
             knows: (r_max > 0.0, delta_min > 0.0),
+            is_given: delta_min > 0.0,
             r_ave: 0.0,
             delta_ave: 0.0,
-            delay: Signal::new(delta_min),
-            loss: Signal::new(params.loss_min),
-            ecn: Signal::new(params.ecn_min),
+            delay: Signal::new(params.beta, delta_min),
+            loss: Signal::new(params.beta, params.loss_min),
+            ecn: Signal::new(params.ecn_beta, params.ecn_min),
             now: (0.0, 0.0),
         }
     }
@@ -148,9 +155,9 @@ impl Law for UrcpLaw {
         };
         let packets = sums.packets.max(1.0);
         let lost = (sums.lost / (packets + sums.lost.max(0.0))).max(0.0);
-        self.delay.adapt(&self.params, &common, self.delta_ave, sample.delta);
-        self.loss.adapt(&self.params, &common, lost, self.now.0);
-        self.ecn.adapt(&self.params, &common, sums.marked / packets, self.now.1);
+        self.delay.adapt(self.params.m, &common, self.delta_ave, sample.delta);
+        self.loss.adapt(self.params.m, &common, lost, self.now.0);
+        self.ecn.adapt(self.params.m, &common, sums.marked / packets, self.now.1);
         self.delay.rate.min(self.loss.rate).min(self.ecn.rate)
     }
 

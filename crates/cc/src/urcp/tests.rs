@@ -31,6 +31,7 @@ fn sample(now: f64, rate: f64, delta: f64) -> Sample {
         elapsed: STEP,
         rate,
         delta,
+        fell: 0.0,
         bits: rate * STEP,
         marked: false,
         lost: 0.0,
@@ -106,8 +107,9 @@ fn two_flows_that_know_the_same_converge_to_equal_shares() {
 #[test]
 fn estimates_move_one_way_only() {
     let mut flow = law(&params(C / 2.0, 2.0 * DELTA_MIN), C / 2.0);
-    run(core::slice::from_mut(&mut flow), DELTA_MIN, 300.0);
-    assert!((flow.delay.min - DELTA_MIN).abs() < 1e-6, "too much noise heals: {}", flow.delay.min);
+    run(core::slice::from_mut(&mut flow), DELTA_MIN, 1500.0);
+    // Of Table III: 10 ms to 8 ms where 5 ms are right, since the link is always full.
+    assert!(flow.delay.min < 1.3 * DELTA_MIN, "too much noise heals: {}", flow.delay.min);
     assert!(flow.r_max > 0.6 * C, "too little capacity heals: {}", flow.r_max);
     let mut flow = law(&params(2.0 * C, DELTA_MIN), C);
     run(core::slice::from_mut(&mut flow), 2.0 * DELTA_MIN, 100.0);

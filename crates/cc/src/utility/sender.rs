@@ -218,8 +218,10 @@ impl<L: Law> UtilitySender<L> {
         let bits = packet.size.as_bits_f64();
         // A large packet is longer on the bottleneck than a small one: that is no noise.
         let serialised = self.law.capacity().map_or(0.0, |capacity| (bits / capacity).min(LONGEST_STEP));
+        let before = self.flow.delays.minimum();
         let delay = self.delay(now, packet.sent + TimeDelta::from_secs_f64(serialised), arrived);
         let least = self.flow.delays.minimum().unwrap_or(delay);
+        let fell = before.map_or(0.0, |before| (before - least).as_secs_f64().max(0.0));
         let delta = (delay - least).as_secs_f64().max(0.0);
         self.flow.delta = Some(delta);
         self.delivery.on_arrival(packet.sent.as_secs_f64() + delay.as_secs_f64(), bits);
@@ -243,6 +245,7 @@ impl<L: Law> UtilitySender<L> {
                     elapsed,
                     rate: self.flow.rate,
                     delta,
+                    fell,
                     bits,
                     marked,
                     lost: self.lost,

@@ -80,6 +80,14 @@ impl SlidingWindow {
         self.buckets[bucket as usize % BUCKETS] += sums;
     }
 
+    /// All delays were told `by` seconds too small.
+    #[cold]
+    pub(crate) fn raise_delays(&mut self, by: f64) {
+        for sums in self.buckets.iter_mut().chain([&mut self.past]) {
+            sums.delays += by * sums.packets;
+        }
+    }
+
     #[cold]
     fn turn(&mut self, bucket: u64) {
         if bucket < self.newest || bucket - self.newest >= BUCKETS as u64 {
