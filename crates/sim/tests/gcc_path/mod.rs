@@ -1,3 +1,4 @@
+#![allow(dead_code, reason = "no program uses all of it")]
 //! A sender with GCC and its receiver over a path that can do much, and a record of all that the controller is told.
 //!
 //! The two ends are the project's; between them is one queue whose rate follows a list of steps, with random losses, delay
@@ -44,7 +45,7 @@ pub struct Path {
 }
 
 const ALL: &[(f64, f64)] = &[(0.0, 1e9)];
-const PATH: Path = Path {
+pub const PATH: Path = Path {
     name: "",
     seconds: 40,
     rates: &[(0.0, 2000.0)],
