@@ -104,3 +104,25 @@ fn a_call_of_recorded_frames() {
         assert_near(model, throughput, mean * 1.02 * part, 0.05);
     }
 }
+
+/// A window law names no target: an encoder over TCP is told what its connection carries, when the link falls too.
+#[test]
+fn an_encoder_follows_a_tcp_window() {
+    let outcome = run("duration = \"60s\"\nsample = \"200ms\"\n[links.l]\n\
+         rate = { steps = [[\"0s\", \"2Mbps\"], [\"30s\", \"600kbps\"]] }\ndelay = \"50ms\"\nqueue = { limit = \"200ms\" }\n\
+         [flows.video]\ntransport = \"tcp\"\ncontroller = \"newreno\"\npath = [\"l\"]\n\
+         source = { kind = \"trace-encoder\", generator = \"frames\", fps = 30 }\n");
+    let rates = column(&outcome.flows, "flow", "video", "throughput_mbps");
+    for (name, capacity, samples) in [("2 Mbit/s", 2.0, &rates[50..150]), ("600 kbit/s", 0.6, &rates[200..])]
+    {
+        let mean = samples.iter().sum::<f64>() / samples.len() as f64;
+        assert!((0.7 * capacity..1.001 * capacity).contains(&mean), "{name}: {mean}");
+    }
+    let video = flow(&outcome, "video");
+    // What was written never runs far ahead of what is sent: the encoder slows down with the window.
+    assert!(
+        video.send_queue_delay_ms.p95.is_some_and(|wait| wait < 1000.0),
+        "{:?}",
+        video.send_queue_delay_ms
+    );
+}

@@ -316,6 +316,21 @@ impl<C: Controller> TcpSender<C> {
         }
     }
 
+    /// An encoder is told what the connection carries where the controller names no target: a window per smoothed round
+    /// trip, headers out.
+    fn aim_by_window(&mut self, now: Time) {
+        if !self.buffer.source.follows_target() || self.controller.target_bitrate(STREAM).is_some() {
+            return;
+        }
+        let snapshot = self.controller.snapshot();
+        if let (Some(window), Some(srtt)) =
+            (snapshot.window, snapshot.srtt.filter(|srtt| *srtt > TimeDelta::ZERO))
+        {
+            let payload = self.mss as f64 / (self.mss + TCP_HEADER.as_u64()) as f64;
+            self.aim(now, Bitrate::from_bps_f64(window.as_bits_f64() / srtt.as_secs_f64() * payload));
+        }
+    }
+
     fn aim(&mut self, now: Time, target: Bitrate) {
         let target = self.limits.clamp(target);
         self.target = Some(target);
@@ -402,7 +417,7 @@ impl<C: Controller> SendingEnd for TcpSender<C> {
         self.apply(now, update);
     }
 
-    /// Where the controller names no target nobody tells the source one: what it offers is its own.
+    /// Where nobody tells the source a target, what it offers is its own.
     fn desired(&self) -> Option<Bitrate> {
         if self.buffer.is_finished() && self.board.end_offset == self.buffer.written {
             return Some(Bitrate::ZERO);
@@ -430,8 +445,11 @@ impl<C: Controller> SendingEnd for TcpSender<C> {
 
     /// Writes what the source has due and runs the timers that expired.
     fn handle_timeout(&mut self, now: Time) {
-        while let Some(bytes) = self.buffer.write_due(now) {
-            self.tell_written(now, bytes);
+        if self.buffer.source.next_capture().is_some_and(|due| due <= now) {
+            self.aim_by_window(now);
+            while let Some(bytes) = self.buffer.write_due(now) {
+                self.tell_written(now, bytes);
+            }
         }
         if self.controller.next_timeout().is_some_and(|(due, _)| due <= now) {
             let queue = self.queue_state(now);
