@@ -313,3 +313,38 @@ def test_the_cache_is_bounded_and_lasts_what_was_used_last(cache: Path) -> None:
     assert Tape(kept, "0" * 64).replay(Request(100, False)) is None
     unwritable = Cache(Path("/proc/nowhere"), 1000)
     unwritable.keep("0" * 40, [(Request(100, False), Encoded((b"x",), False))])
+
+
+MODEL = {"kind": "codec-model", "preset": "carphone", "sigma": 0.1}
+
+
+def test_the_codec_model_knows_psnr_without_an_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    monkeypatch.setitem(sys.modules, "av", None)
+    whole = run(flows__call__source=MODEL)
+    psnr = whole.summary["flows"]["call"]["psnr_db"]
+    # 400 kbit/s at 30 frames of 176x144 are 0.53 bit per pixel, less headers.
+    assert psnr == pytest.approx(34.2 + 2.4 * 3.11 + 0.08 * 2.4**2, abs=0.4)
+    assert whole.flows["psnr_db"].iloc[30:].mean() == pytest.approx(psnr, abs=0.3)
+    lossy = run(flows__call__source=MODEL, links__bottleneck__loss={"kind": "bernoulli", "ratio": 0.02})
+    assert lossy.summary["flows"]["call"]["psnr_db"] < psnr - 2
+    early = run(flows__call__source=MODEL, flows__call__playout={"kind": "fixed", "delay": "23ms"})
+    assert early.summary["flows"]["call"]["psnr_db"] is None or early.summary["flows"]["call"]["psnr_db"] < psnr - 2
+    assert run(flows__call__source={"kind": "cbr"}).summary["flows"]["call"]["psnr_db"] is None
+
+
+@pytest.mark.parametrize("generator", ["newsreader", "sports"])
+def test_the_codec_model_is_within_a_decibel_of_x264_at_rates_it_was_not_fitted_to(generator: str) -> None:
+    from paceline.video.clips import clip_of
+    from paceline.video.model import SETTLED, coded, constant, fit, predicted
+
+    size = {"width": 176, "height": 144}
+    clip = clip_of({"path": None, "generator": generator, "seed": 11, "frames": 90} | size)
+    params, errors = fit(clip), []
+    for rate in (0.05, 0.3, 0.6):
+        bits, psnr = coded(clip, constant(rate), range(SETTLED, 90))
+        errors.append(abs(np.mean(predicted(params, bits) - psnr)))
+    assert np.mean(errors) < 1
+    wrong = params | {"psnr": params["psnr"] + 3}
+    assert abs(np.mean(predicted(wrong, bits) - psnr)) > 1

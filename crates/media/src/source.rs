@@ -4,7 +4,7 @@
 //! passes on the wish for a key frame after a discard. To add a source: a file that implements [`MediaSource`], and a line in
 //! `sources!`.
 
-use crate::{Bulk, Cbr, Codec, Frame, TraceEncoder, VideoModel};
+use crate::{Bulk, Cbr, Codec, CodecModel, Frame, TraceEncoder, VideoModel};
 use paceline_units::{Bitrate, Bytes, Time};
 
 /// What a source does. One that works only by demand captures nothing; one without an encoder follows no target.
@@ -86,6 +86,8 @@ sources! {
     Cbr(Cbr),
     /// Frames of a real encoder.
     Codec(Codec),
+    /// Frames of the size that an encoder would make, whose looks are modelled.
+    CodecModel(CodecModel),
     /// A file, sent as fast as the controller allows.
     Bulk(Bulk),
 }

@@ -17,8 +17,8 @@ use paceline_cc::{AnyController, CeResponse, Controller, FlowSetup, Limits, Stre
 use paceline_link::generate::{mmwave, states};
 use paceline_link::{LinkConfig, RateProcess, Trace};
 use paceline_media::{
-    Bulk, BulkParams, Cbr, CbrParams, Codec, CodecParams, ConnectionVectors, FrameTrace, FrameTraceFormat,
-    Source, TraceEncoder, TraceEncoderParams, frame_sizes,
+    Bulk, BulkParams, Cbr, CbrParams, Codec, CodecModel, CodecModelParams, CodecParams, ConnectionVectors,
+    FrameTrace, FrameTraceFormat, Source, TraceEncoder, TraceEncoderParams, frame_sizes,
 };
 use paceline_transport::dccp::{Carried, Ccid, DccpConfig};
 use paceline_transport::rtp::{SenderConfig, StreamConfig};
@@ -348,6 +348,11 @@ impl Builder<'_> {
             SourceSpec::Codec(spec) => {
                 self.codec_stream(flow, stream, max_payload)?;
                 Ok(Source::Codec(Codec::new(CodecParams { target_start, ..spec.grid })))
+            }
+            SourceSpec::CodecModel(spec) => {
+                let name = format!("flow.{}.{}.frames", flow.name, stream.label());
+                let params = CodecModelParams { target_start, ..spec.params };
+                Ok(Source::CodecModel(CodecModel::new(params, self.seed(spec.params.seed, &name))))
             }
             SourceSpec::Bulk(params) => Ok(Source::Bulk(Bulk::new(BulkParams {
                 length: params.length,

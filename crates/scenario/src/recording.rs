@@ -15,6 +15,7 @@ impl Scenario {
         let params = &flow.controller.params;
         FlowRecorder::new(FlowConfig {
             name: flow.name.clone(),
+            quality: flow.streams.iter().map(|stream| stream.source.quality()).collect(),
             streams: flow.streams.iter().map(|stream| stream.label().to_string()).collect(),
             controller: params.kind(),
             profile: flow.controller.profile.clone(),

@@ -2,8 +2,8 @@
 
 use paceline_media::vectors::{Side, WebParams};
 use paceline_media::{
-    BulkParams, CbrParams, CodecParams, FrameLadder, FramePresetName, FrameSizeParams, FrameTraceFormat,
-    TraceEncoderParams, VideoModelParams,
+    BulkParams, CbrParams, ClipPreset, CodecModelParams, CodecParams, FrameLadder, FramePresetName,
+    FrameSizeParams, FrameTraceFormat, QualityModel, TraceEncoderParams, VideoModelParams,
 };
 use paceline_transport::tcp::conversations::{LossUse, RttUse};
 use paceline_transport::tcp::transfers::TransfersConfig;
@@ -21,6 +21,8 @@ kinds! {
         /// Real frames through a real encoder, whose pictures are judged after the run; needs the extra paceline[video].
         /// Exactly one of file, generator
         Codec("codec", CodecSpec),
+        /// A codec without pictures: frames of the size that x264 would make, and a model of how they look
+        CodecModel("codec-model", CodecModelSpec),
         /// Frames of one size at one rate
         Cbr("cbr", CbrParams),
         /// A file, sent as fast as the controller allows
@@ -37,6 +39,12 @@ impl SourceSpec {
     /// Whether it opens TCP connections of its own.
     pub(crate) fn has_connections(&self) -> bool {
         matches!(self, SourceSpec::ShortTransfers(_) | SourceSpec::Tmix(_))
+    }
+
+    /// What judges its frames where they are shown, if it has a model of that.
+    pub(crate) fn quality(&self) -> Option<QualityModel> {
+        let SourceSpec::CodecModel(spec) = self else { return None };
+        Some(QualityModel::new(spec.params.quality, spec.params.fps))
     }
 
     /// The files that it names.
@@ -76,6 +84,16 @@ params! {
         /// When frames are captured.
     with grid: CodecParams;
     check one_clip;
+}
+
+params! {
+    /// A codec without pictures.
+    #[derive(Copy)]
+    pub struct CodecModelSpec {
+        preset: Option<ClipPreset> = None, else "the drawn newsreader's", "docs/real-video.md", "Clip that the parameters are fitted to, which other keys change";
+    }
+        /// The parameters themselves.
+    with params: CodecModelParams;
 }
 
 /// Longest side of a picture in pixels.

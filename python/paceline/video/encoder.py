@@ -79,6 +79,7 @@ class X264:
         }
         context.open()
         self._context, self._frame, self._most = context, 0, stream["max_payload"]
+        self._pictures: dict[int, Any] = {}
         self._bytes: deque[tuple[int, int]] = deque(maxlen=WATCHED)
         self.parameter_sets = b""
         """What a decoder has to know beforehand; known with the first frame."""
@@ -87,11 +88,9 @@ class X264:
         """The next frame. What padding added lately is taken off the rate."""
         own, padded = (sum(column) for column in zip(*self._bytes, strict=True)) if self._bytes else (1, 1)
         self._context.bit_rate = max(LOWEST_KBPS, request.kbps * own // padded) * 1000
-        picture = self._clip.pictures[self._clip.index(self._frame, self._repeat)]
-        frame = self._av.VideoFrame.from_ndarray(picture, format="yuv420p")
-        frame.pts = self._frame
-        if request.key:
-            frame.pict_type = self._av.video.frame.PictureType.I
+        kinds = self._av.video.frame.PictureType
+        frame = self._picture(self._clip.index(self._frame, self._repeat))
+        frame.pts, frame.pict_type = self._frame, kinds.I if request.key else kinds.NONE
         self._frame += 1
         units = [unit for packet in self._context.encode(frame) for unit in _START.split(bytes(packet)) if unit]
         slices = tuple(unit for unit in units if unit[0] & 31 in (_SLICE, _KEY_SLICE))
@@ -100,6 +99,13 @@ class X264:
             self.parameter_sets = b"".join(START_CODE + unit for unit in sets)
         self._bytes.append((max(1, sum(map(len, slices))), max(1, payload(slices, self._most))))
         return Encoded(slices, bool(slices) and slices[0][0] & 31 == _KEY_SLICE)
+
+    def _picture(self, index: int) -> Any:
+        """A picture of the clip as PyAV has it, made once."""
+        if index not in self._pictures:
+            pixels = self._clip.pictures[index]
+            self._pictures[index] = self._av.VideoFrame.from_ndarray(pixels, format="yuv420p")
+        return self._pictures[index]
 
 
 def payload(slices: tuple[bytes, ...], most: int) -> int:

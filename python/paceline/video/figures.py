@@ -115,7 +115,7 @@ def last_in_time(video: Video, dejitter_s: float) -> tuple[NDArray[np.float64], 
 
 
 def add_video(summary: dict[str, Any], videos: Sequence[Video], scenario: dict[str, Any]) -> None:
-    """Fills in the group `video` of the flows of a summary."""
+    """Fills in the group `video` of the flows of a summary, and their PSNR."""
     warmup, duration = seconds(scenario["warmup"]), seconds(scenario["duration"])
     for name, flow in summary["flows"].items():
         own = [video for video in videos if video.stream["flow"] == name]
@@ -123,6 +123,7 @@ def add_video(summary: dict[str, Any], videos: Sequence[Video], scenario: dict[s
             keys = scenario["flows"][name]
             begin, end = seconds(keys.get("start", "0s")), seconds(keys.get("stop", scenario["duration"]))
             flow["video"] = video_summary(own, (max(warmup, begin), min(duration, end)))
+            flow["psnr_db"] = flow["video"]["psnr_db"]
 
 
 def seconds(text: str) -> float:

@@ -24,6 +24,8 @@ class Meter:
         self._sources = [_gray(av, clip, index) for index in range(len(clip.pictures))]
         self._black = _of_luma(av, clip.size, 16)
         self._graph = av.filter.Graph()
+        # Runs are spread over the cores, not pictures.
+        self._graph.threads = 1
         self._again = av.error.BlockingIOError
         kind = {"width": clip.size[0], "height": clip.size[1], "time_base": _CLOCK}
         self._seen = self._graph.add_buffer(format="yuv420p", **kind)

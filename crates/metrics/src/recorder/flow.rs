@@ -12,7 +12,7 @@ use super::{RunTimes, Tick, Ticker, Window};
 use crate::figure::{Cell, Facts, Figure};
 use crate::table::FlowSummary;
 use paceline_cc::{Controller, StateVariable, StreamId};
-use paceline_media::{DisplayedFrame, PlayoutCounters};
+use paceline_media::{DisplayedFrame, PlayoutCounters, QualityModel};
 use paceline_transport::{Coupled, SendingEnd, Transfer};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 use std::collections::BTreeMap;
@@ -47,6 +47,8 @@ pub struct FlowConfig {
     pub name: String,
     /// The names of its streams.
     pub streams: Vec<String>,
+    /// What judges the frames of each stream, where a model does.
+    pub quality: Vec<Option<QualityModel>>,
     /// The kind of its controller.
     pub controller: &'static str,
     /// The profile of the controller's parameters.
@@ -99,7 +101,7 @@ impl FlowRecorder {
                 .map(|place| (format!("state.{}", states[*place].name), states[*place]))
                 .collect(),
             sender: SenderHalf::new((window, there), streams, recorded, states.len()),
-            receiver: ReceiverHalf::new(window, streams, times.sample, times.duration),
+            receiver: ReceiverHalf::new(window, config.quality.clone(), streams, times),
             transfers: TransferRecord::new(window),
             config,
         }

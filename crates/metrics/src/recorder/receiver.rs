@@ -3,12 +3,12 @@
 use super::measures::{Mean, ratio};
 use super::rows::Rows;
 use super::variation::Variation;
-use super::{ReceivedPacket, Window};
+use super::{ReceivedPacket, RunTimes, Window};
 use crate::figure::Cell;
 use crate::histogram::Histogram;
 use crate::table::FlowSummary;
 use paceline_cc::StreamId;
-use paceline_media::{DisplayedFrame, PlayoutCounters};
+use paceline_media::{DisplayedFrame, Judged, PlayoutCounters, QualityModel};
 use paceline_units::{Time, TimeDelta};
 
 /// Sums over the packets of one stream that arrived in the interval of a sample.
@@ -25,6 +25,8 @@ pub(crate) struct ReceivedSums {
     /// Frames that were displayed, and nanoseconds from their capture to their display.
     pub(crate) frames: u64,
     pub(crate) frame_delay: u64,
+    /// Frames that a model judged.
+    pub(crate) judged: Judged,
 }
 
 /// What one stream shows at its receiver at the end of an interval.
@@ -75,6 +77,9 @@ pub(crate) struct ReceiverHalf {
     /// When its statistics ended; none if it was never told.
     pub(super) ended: Option<Time>,
     window: Window,
+    /// What judges the frames of each stream, and the frames judged in the window.
+    quality: Vec<Option<QualityModel>>,
+    pub(crate) judged: Judged,
     sample: TimeDelta,
     /// The end of the run: what is missed later has no row.
     run_end: Time,
@@ -89,9 +94,9 @@ pub(crate) struct ReceiverHalf {
 impl ReceiverHalf {
     pub(super) fn new(
         window: Window,
+        quality: Vec<Option<QualityModel>>,
         streams: usize,
-        sample: TimeDelta,
-        duration: TimeDelta,
+        times: RunTimes,
     ) -> ReceiverHalf {
         ReceiverHalf {
             rows: Rows::new(columns().count()),
@@ -113,8 +118,10 @@ impl ReceiverHalf {
             freezes: 0,
             ended: None,
             window,
-            sample,
-            run_end: Time::ZERO + duration,
+            quality,
+            judged: Judged::default(),
+            sample: times.sample,
+            run_end: Time::ZERO + times.duration,
             intervals: vec![ReceivedSums::default(); streams],
             losses: Vec::new(),
             last_sample: Time::ZERO,
@@ -170,6 +177,15 @@ impl ReceiverHalf {
     }
 
     pub(super) fn displayed(&mut self, stream: StreamId, frame: &DisplayedFrame) {
+        if let Some(Some(model)) = self.quality.get_mut(usize::from(stream.0)) {
+            let judged = model.on_displayed(frame);
+            if let Some(interval) = self.intervals.get_mut(usize::from(stream.0)) {
+                interval.judged += judged;
+            }
+            if self.window.contains(frame.displayed) {
+                self.judged += judged;
+            }
+        }
         if let Some(interval) = self.intervals.get_mut(usize::from(stream.0)) {
             interval.frames += 1;
             interval.frame_delay += (frame.displayed - frame.captured).as_nanos().max(0) as u64;

@@ -34,6 +34,7 @@ const STATES: [StateVariable; 2] = [
 /// A flow from 1 s to 8 s: statistics over [2 s, 8 s).
 fn config() -> FlowConfig {
     FlowConfig {
+        quality: Vec::new(),
         name: "f".into(),
         streams: vec!["0".into()],
         controller: "scream",

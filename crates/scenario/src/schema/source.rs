@@ -6,7 +6,7 @@ use crate::reader::{Node, Table};
 use crate::source::{
     DrawnFrames, DrawnPages, FrameGenerator, Rfc8593Spec, SourceSpec, VectorGenerator, VideoModelName,
 };
-use paceline_media::FRAME_PRESETS;
+use paceline_media::{ClipPreset, FRAME_PRESETS};
 
 /// What is expected where a source is.
 pub(super) const SOURCE: &str =
@@ -17,6 +17,9 @@ pub(super) fn parse(node: &Node<'_>) -> Result<SourceSpec, ScenarioError> {
     if let SourceSpec::Rfc8593(spec) = &mut source {
         *spec = video_model(&table)?;
     }
+    if let (SourceSpec::CodecModel(model), Some(node)) = (&mut source, table.find("preset")) {
+        model.params.quality = node.named(ClipPreset::NAMES, ClipPreset::named)?.params();
+    }
     params::set(&table, &mut source, &["kind"])?;
     match &mut source {
         SourceSpec::TraceEncoder(encoder) => {
@@ -26,6 +29,8 @@ pub(super) fn parse(node: &Node<'_>) -> Result<SourceSpec, ScenarioError> {
             spec.ladder.generator = generator(&table, DrawnFrames::of_ladder(None))?;
         }
         SourceSpec::Tmix(spec) => spec.generator = pages(&table)?,
+        // What the parameters start from is kept in them alone.
+        SourceSpec::CodecModel(model) => model.preset = None,
         _ => {}
     }
     params::check(&table, &source)?;
