@@ -14,7 +14,7 @@ import pytest
 import paceline
 from conftest import Run
 from paceline.plots import noise
-from paceline.probing import Measured, Plan, ProbeError, _drift_ppm, _unheld, networks, probe, probe_path
+from paceline.probing import Measured, Plan, ProbeError, _drift_ppm, _measured, _unheld, networks, probe, probe_path
 from paceline.toml import loads
 
 SHORT = Plan(hold_s=60.0)
@@ -96,6 +96,19 @@ def test_what_packets_were_held_behind_is_not_counted_twice() -> None:
     # One packet in eighty that were seen met it itself: the largest quantile, and no other.
     assert np.count_nonzero(found.quantiles() > 1e-3) / len(found.quantiles()) < 0.03
     assert found.quantiles()[-1] == pytest.approx(0.2, abs=0.01)
+
+
+def test_drift_between_two_clocks_is_taken_out() -> None:
+    """A path of 20 ms and up to 2 ms of noise, whose far clock is an hour ahead and gains 200 ppm."""
+    sent = np.arange(0.0, 60.0, 0.01)
+    arrived = 3600 + (sent + 0.02 + np.random.default_rng(1).uniform(0, 2e-3, len(sent))) * (1 + 200e-6)
+    times = sent.tobytes(), arrived.tobytes()
+    measured = _measured("far", SHORT, lambda: (times, times, 0.04, 1e6))
+    assert measured.drift_ppm == pytest.approx(200, rel=0.05)
+    assert "taken out" in measured.warnings[0]
+    assert measured.noise_s.max() == pytest.approx(2e-3, rel=0.1)
+    assert measured.noise_s.mean() == pytest.approx(1e-3, rel=0.1)
+    assert measured.min_delay_s == pytest.approx(0.02)
 
 
 def test_clocks_that_drift_are_noticed_beyond_the_noise() -> None:

@@ -303,19 +303,16 @@ def _measured(path: str, plan: Plan, call: Callable[[], _Seen]) -> Measured:
         )
     delays = hold_arrived[heard] - hold_sent[heard]
     least = float(min(delays.min(), np.nanmin(arrived - sent)))
-    noise = delays - delays.min()
     one_clock = 0 <= least <= min_rtt_s
+    drift = None if one_clock else _drift_ppm(hold_sent[heard], delays)
+    warnings = []
+    if drift is not None:
+        delays = delays - drift * 1e-6 * (hold_sent[heard] - hold_sent[0])
+        warnings.append(f"the clocks drift apart by {drift:.0f} ppm: taken out of the noise as a straight line")
+    noise = delays - delays.min()
     loss, burst = _losses(~heard)
     capacity = max(rate, _rate_behind_start(arrived, plan.packet_size))
     own = _unheld(hold_sent[heard], noise, plan.packet_size * 8 / capacity)
-    drift = None if one_clock else _drift_ppm(hold_sent[heard], delays)
-    off_s = abs(drift or 0.0) * 1e-6 * plan.hold_s
-    warnings = []
-    if drift is not None and off_s > max(1e-3, 0.1 * float(noise.mean())):
-        warnings.append(
-            f"the smallest delays drift by {drift:.0f} ppm, {off_s * 1e3:.1f} ms in all, which the noise contains: "
-            "measure for a shorter time, or between clocks that run alike"
-        )
     return Measured(
         path=path,
         packet_size=plan.packet_size,

@@ -6,6 +6,7 @@ use crate::noise::Noise;
 use crate::schedule::span;
 use crate::server::Server;
 use crate::transit::{Departure, Plan, Transit};
+use alloc::boxed::Box;
 use paceline_units::{Ecn, Time, TimeDelta};
 
 /// The parts of a link that every queue discipline uses.
@@ -14,7 +15,8 @@ pub(crate) struct Line {
     pub(crate) server: Server,
     pub(crate) account: Account,
     pub(crate) marker: Marker,
-    pub(crate) noise: Option<Noise>,
+    /// In a box: a link without noise looks at one word.
+    pub(crate) noise: Option<Box<Noise>>,
     /// Propagation in nanoseconds.
     pub(crate) delay: u64,
     /// Bytes added to each packet.

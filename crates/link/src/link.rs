@@ -11,6 +11,7 @@ use crate::queue::packet_queue::LinkContext;
 use crate::schedule::{NEVER, span};
 use crate::server::Server;
 use crate::transit::{Departure, Offered, Planned, Transit};
+use alloc::boxed::Box;
 use paceline_units::param::ParamError;
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 
@@ -35,12 +36,12 @@ impl<P: Transit> Link<P> {
             server: Server::new(config.rate.schedule(&config.down)),
             account: Account::default(),
             marker: Marker::new(config.mark.as_ref()),
-            noise: Noise::new(&config.noise, seed, name),
+            noise: Noise::new(&config.noise, seed, name).map(Box::new),
             delay: config.delay.as_nanos().max(0) as u64,
             overhead: config.overhead.as_u64(),
         };
         let loss = config.loss.as_ref().map(|loss| Loss::new(loss, seed, name));
-        let lossy = loss.is_some() || line.noise.as_ref().is_some_and(Noise::can_lose);
+        let lossy = loss.is_some() || line.noise.as_ref().is_some_and(|noise| noise.can_lose());
         Ok(Link { loss, queue: Queue::new(&config.queue, &context)?, line, lossy, now: 0 })
     }
 
@@ -75,7 +76,7 @@ impl<P: Transit> Link<P> {
 
     /// Whether packets arrive in the order in which they depart: only noise lets one overtake another.
     pub fn keeps_order(&self) -> bool {
-        self.line.noise.as_ref().is_none_or(Noise::keeps_order)
+        self.line.noise.as_ref().is_none_or(|noise| noise.keeps_order())
     }
 
     /// Offers a packet of `size` bytes marked `ecn` at `now`, while the driver keeps the packet itself. Only for a predicted
