@@ -317,7 +317,7 @@ impl<C: Controller> TcpSender<C> {
     }
 
     /// An encoder is told what the connection carries where the controller names no target: a window per smoothed round
-    /// trip, headers out.
+    /// trip, headers out, less what lets the backlog leave within a second, down to a tenth.
     fn aim_by_window(&mut self, now: Time) {
         if !self.buffer.source.follows_target() || self.controller.target_bitrate(STREAM).is_some() {
             return;
@@ -327,7 +327,9 @@ impl<C: Controller> TcpSender<C> {
             (snapshot.window, snapshot.srtt.filter(|srtt| *srtt > TimeDelta::ZERO))
         {
             let payload = self.mss as f64 / (self.mss + TCP_HEADER.as_u64()) as f64;
-            self.aim(now, Bitrate::from_bps_f64(window.as_bits_f64() / srtt.as_secs_f64() * payload));
+            let carried = window.as_bits_f64() / srtt.as_secs_f64() * payload;
+            let backlog = Bytes::new(self.buffer.written - self.board.end_offset).as_bits_f64();
+            self.aim(now, Bitrate::from_bps_f64((carried - backlog).max(carried / 10.0)));
         }
     }
 
