@@ -348,3 +348,16 @@ def test_the_codec_model_is_within_a_decibel_of_x264_at_rates_it_was_not_fitted_
     assert np.mean(errors) < 1
     wrong = params | {"psnr": params["psnr"] + 3}
     assert abs(np.mean(predicted(wrong, bits) - psnr)) > 1
+
+
+def test_vmaf_is_computed_where_it_is_asked_for() -> None:
+    pytest.importorskip("imageio_ffmpeg", reason="the extra paceline[vmaf] is not installed")
+    result = run(flows__call__source__vmaf=True, duration="2s")
+    table = result.video
+    assert table is not None
+    assert 40 < seen(result)["vmaf"] <= 100
+    assert table["vmaf"].notna().all()
+    lossy = run(
+        flows__call__source__vmaf=True, duration="2s", links__bottleneck__loss={"kind": "bernoulli", "ratio": 0.1}
+    )
+    assert seen(lossy)["vmaf"] < seen(result)["vmaf"] - 3

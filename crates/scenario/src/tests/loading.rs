@@ -297,3 +297,35 @@ fn bursts_that_are_none_are_warned_of() {
         assert!(warnings(source).is_empty(), "{source}");
     }
 }
+
+#[test]
+fn a_source_of_pictures_names_what_its_encoder_has_to_know() {
+    let source = |more: &str| format!("{{ kind = \"codec\", generator = \"sports\", fps = 25{more} }}");
+    let playout = ("flows.video.playout", "{ kind = \"fixed\", delay = \"80ms\" }");
+    let sizes = |sets: &[(&str, &str)]| {
+        let mut loaded = load_with(sets, &Loader::default()).expect("right");
+        let [codec] = &loaded.parts.codecs[..] else { panic!("one stream of pictures") };
+        assert_eq!((codec.flow, codec.stream, codec.max_payload.as_u64()), (0, 0, 1000));
+        let sizes = codec.spec.dejitter.clone();
+        let lacking = loaded.parts.check_encoders().expect_err("no encoder yet").to_string();
+        assert!(lacking.contains("paceline[video]"), "{lacking}");
+        loaded.parts.codec_mut(0, 0).expect("a source of pictures").attach(std::sync::Arc::new(Nothing));
+        assert!(loaded.parts.check_encoders().is_ok() && loaded.parts.codec_mut(0, 1).is_none());
+        sizes
+    };
+    let ms = TimeDelta::from_millis;
+    assert_eq!(sizes(&[("flows.video.source", &source(""))]), [ms(200)]);
+    assert_eq!(sizes(&[("flows.video.source", &source("")), playout]), [ms(80)]);
+    let two = source(", dejitter = [\"50ms\", \"0s\"]");
+    assert_eq!(sizes(&[("flows.video.source", &two), playout]), [ms(50), ms(0)]);
+}
+
+/// An encoder that skips every frame.
+#[derive(Debug)]
+struct Nothing;
+
+impl paceline_media::FrameEncoder for Nothing {
+    fn encode(&self, _request: &paceline_media::FrameRequest) -> paceline_media::EncodedFrame {
+        paceline_media::EncodedFrame { payload: paceline_units::Bytes::ZERO, key: false }
+    }
+}
