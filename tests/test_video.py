@@ -293,6 +293,26 @@ def test_a_second_run_is_given_its_frames_by_the_cache(cache: Path) -> None:
     assert asked(500_000)[0] == 310
 
 
+def test_two_processes_share_the_cache(cache: Path, tmp_path: Path) -> None:
+    import json
+    import subprocess
+    import sys
+
+    file = tmp_path / "call.json"
+    file.write_text(json.dumps(SCENARIO | {"duration": "12s"}))
+    code = (
+        "import json, sys, paceline; "
+        "print(json.dumps(paceline.run(json.load(open(sys.argv[1]))).summary['flows']['call']['video']))"
+    )
+    command = [sys.executable, "-c", code, str(file)]
+    both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    said = [process.communicate(timeout=120)[0] for process in both]
+    assert [process.returncode for process in both] == [0, 0]
+    assert json.loads(said[0]) == json.loads(said[1]) == seen(run(duration="12s"))
+    assert len(list(cache.glob("*.chunk"))) == 2
+    assert not list(cache.glob(".*.part"))
+
+
 def test_the_cache_is_bounded_and_lasts_what_was_used_last(cache: Path) -> None:
     import os
 
