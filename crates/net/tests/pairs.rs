@@ -12,6 +12,12 @@ use std::sync::atomic::AtomicBool;
 
 /// The pair's scenario, if the simulator would run it.
 fn scenario(kind: &str, transport: &str) -> Option<Loaded> {
+    let source = "{ kind = \"cbr\", rate = \"1Mbps\" }";
+    scenario_of(&format!("\"{kind}\""), transport, source)
+}
+
+/// The same with the text of a controller and of a source.
+fn scenario_of(controller: &str, transport: &str, source: &str) -> Option<Loaded> {
     let text = format!(
         r#"
         duration = "3s"
@@ -21,8 +27,8 @@ fn scenario(kind: &str, transport: &str) -> Option<Loaded> {
         queue = {{ kind = "droptail", limit = "200ms" }}
         [flows.only]
         transport = "{transport}"
-        controller = "{kind}"
-        source = {{ kind = "cbr", rate = "1Mbps" }}
+        controller = {controller}
+        source = {source}
         path = ["bottleneck"]
         "#
     );
@@ -71,4 +77,16 @@ fn every_pair_runs_over_loopback_or_is_refused_by_name() {
             .collect::<Vec<_>>()
     });
     assert!(ran.contains(&"rtp") && ran.contains(&"dccp") && !ran.contains(&"tcp"), "{ran:?}");
+}
+
+/// GCC's probes leave as bursts of media and padding, whatever the pace is: an encoder follows what they find.
+#[test]
+fn gcc_follows_its_reports_over_loopback_with_and_without_probes() {
+    let source = "{ kind = \"trace-encoder\", generator = \"frames\", fps = 30 }";
+    for profile in ["draft", "libwebrtc"] {
+        let controller =
+            format!("{{ kind = \"gcc\", profile = \"{profile}\", target_bitrate_max = \"3Mbps\" }}");
+        let loaded = scenario_of(&controller, "rtp", source).expect("a scenario");
+        assert!(runs("gcc", "rtp", &loaded), "{profile} is refused");
+    }
 }

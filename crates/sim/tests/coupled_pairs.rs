@@ -15,9 +15,9 @@ const KINDS: [&str; 4] = ["active", "conservative", "etcp", "efcm"];
 const DEAF: [&str; 2] = ["fixed", "uncontrolled"];
 
 fn flow(name: &str, controller: &str, transport: &str, more: &str) -> String {
-    // SCReAM steers an encoder; a file would be held by its window alone.
+    // SCReAM and GCC steer an encoder; a file would be held by the window alone, or leave at a pace above the target.
     let (most, source) = match controller {
-        "scream" => (", target_bitrate_max = \"20Mbps\"", "kind = \"cbr\", adaptive = true"),
+        "scream" | "gcc" => (", target_bitrate_max = \"20Mbps\"", "kind = \"cbr\", adaptive = true"),
         _ => ("", "kind = \"bulk\""),
     };
     format!(

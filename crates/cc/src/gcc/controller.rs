@@ -94,6 +94,11 @@ impl Controller for Gcc {
         self.answer(before)
     }
 
+    /// A group that counts windows cannot know what a rate is worth before there is a round trip.
+    fn share(&self) -> Option<Assigned> {
+        self.rtt.map(|_| Assigned::Rate(self.target))
+    }
+
     #[inline]
     fn next_timeout(&self) -> Option<(Time, TimeoutReason)> {
         self.tick.map(|due| (due, TimeoutReason::Estimate))

@@ -121,7 +121,7 @@ fn assignment_and_limits_hold_at_once() {
         let mut gcc = gcc(profile);
         drop_update(offer(&mut gcc, at(0)));
         drop_update(gcc.assign(at(10), Assigned::Rate(Bitrate::from_mbps(7))));
-        assert_eq!(gcc.share(), Some(Assigned::Rate(Bitrate::from_mbps(7))), "{profile}");
+        assert_eq!((gcc.target, gcc.share()), (Bitrate::from_mbps(7), None), "{profile}: no round trip yet");
         let limits = Limits { stream: StreamId(0), min: Bitrate::ZERO, max: Bitrate::from_mbps(2) };
         let update = gcc.on_limits(at(20), &limits);
         assert_eq!(update.target, crate::TargetChange::Total(Bitrate::from_mbps(2)), "{profile}");

@@ -10,7 +10,7 @@ fn at(millis: u64) -> Time {
     Time::from_nanos(millis * 1_000_000)
 }
 
-/// libwebrtc's unit tests of the rate control, as numbers: near the capacity 5 kbit/s a second at 30 kbit/s and 90 kbit/s and
+/// libwebrtc's unit tests of the rate control, as numbers: near the capacity 4 kbit/s a second at 30 kbit/s, 5 at 90 kbit/s and
 /// a round trip of 200 ms, 5 kbit/s at 60 kbit/s and 100 ms.
 #[test]
 fn near_the_capacity_the_rate_grows_by_what_libwebrtcs_tests_expect() {
