@@ -63,6 +63,15 @@ def test_a_run_that_failed_takes_its_seed_out_of_the_pairs() -> None:
     assert any("d is not ranked" in note for note in ranked.notes)
 
 
+def test_less_delay_is_better_and_less_rate_is_worse() -> None:
+    runs = _runs(a=[5.0, 5.1, 5.2, 5.0], b=[1.0, 1.1, 1.3, 1.0], c=[5.1, 5.0, 5.1, 5.1], d=[9.0, 9.1, 9.3, 9.0])
+    runs["one_way_delay_p95_ms"] = runs["throughput_mbps"]
+    found = statistics.differences(runs, "a").set_index(["controller", "figure"])["better"]
+    rate, delay = (found.xs(column, level=1).to_dict() for column in ("throughput_mbps", "one_way_delay_p95_ms"))
+    assert rate == {"b": False, "c": None, "d": True}
+    assert delay == {"b": True, "c": None, "d": False}
+
+
 # The ranking.
 
 
@@ -98,6 +107,26 @@ def test_the_weight_at_which_the_first_two_change_is_exact() -> None:
         assert not flip.leads or beyond.order[0] == flip.other
         before = ranking.rank(medians, {**weights, flip.figure: flip.at - step})
         assert before.order[0] == found.order[0] or not flip.leads
+
+
+def test_the_first_place_changes_where_a_scan_of_the_weights_says() -> None:
+    medians = _medians(fast=(10.0, 99.0), quick=(5.0, 49.0), third=(9.0, 55.0))
+    weights = {"throughput": 1.0, "delay": 1.0}
+    found = ranking.rank(medians, weights)
+    scanned = set()
+    for figure, now in weights.items():
+        for steps in (range(1, 20_000), range(-1, -round(now * 1000), -1)):
+            leaders = (
+                (step, ranking.utility_order(found.scores, {**weights, figure: now + step / 1000})) for step in steps
+            )
+            change = next(((step, order[0]) for step, order in leaders if order[0] != found.order[0]), None)
+            if change is not None:
+                scanned.add((figure, round(now + change[0] / 1000, 2), change[1]))
+    assert len(scanned) == 4
+    leads = {(flip.figure, round(flip.at, 2), flip.other) for flip in found.flips if flip.leads}
+    assert {(figure, other) for figure, _, other in leads} == {(figure, other) for figure, _, other in scanned}
+    for mine, theirs in zip(sorted(leads), sorted(scanned), strict=True):
+        assert mine[1] == pytest.approx(theirs[1], abs=0.011)
 
 
 def test_who_is_best_in_everything_stays_first() -> None:

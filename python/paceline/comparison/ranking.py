@@ -74,8 +74,8 @@ def rank(medians: pd.DataFrame, weights: Mapping[str, float]) -> Ranking:
         notes.append(f"{name} does not count: no condition has it of every controller that is ranked")
     used = {name: weight for name, weight in weights.items() if name in known}
     scores = {one: {name: of_figure[one] for name, of_figure in known.items()} for one in ranked}
-    found = {one: utility(scores[one], used) for one in ranked} if any(used.values()) else {}
-    utilities = dict(sorted(found.items(), key=lambda pair: (-pair[1], ranked.index(pair[0]))))
+    order = utility_order(scores, used) if any(used.values()) else []
+    utilities = {one: utility(scores[one], used) for one in order}
     flips = [flip for name in known for flip in _flips(name, list(utilities), scores, used)]
     return Ranking(dict(used), scores, utilities, flips, notes)
 
@@ -84,6 +84,11 @@ def utility(scores: Mapping[str, float], weights: Mapping[str, float]) -> float:
     """The mean of the scores by the weights."""
     total = sum(weights.values())
     return sum(weight * scores[name] for name, weight in weights.items()) / total if total else math.nan
+
+
+def utility_order(scores: Mapping[str, Mapping[str, float]], weights: Mapping[str, float]) -> list[str]:
+    """The controllers by their utility, the best first; of equal ones the one that was named first."""
+    return sorted(scores, key=lambda one: -utility(scores[one], weights))
 
 
 def _ranked(medians: pd.DataFrame, notes: list[str]) -> list[str]:
