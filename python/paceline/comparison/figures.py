@@ -139,8 +139,8 @@ def _computed(result: Result, column: str, flows: tuple[str, ...]) -> np.ndarray
     table = result.flows_arrow
     if column not in table.column_names:
         return None
-    own = table.filter(pc.is_in(table["flow"], value_set=pa.array(flows, type=pa.string())))
-    samples = own[column].drop_null().to_numpy()
+    own = pc.is_in(table["flow"], value_set=pa.array(flows, type=pa.string()))
+    samples = table[column].filter(own).drop_null().to_numpy()
     return np.quantile(samples, PARTS) if len(samples) else None
 
 
