@@ -27,13 +27,16 @@ def short(tmp_path: Path) -> Path:
     return path
 
 
+FILE = "newreno,flow.source=bulk"
+
+
 @pytest.fixture(scope="module")
 def compared(tmp_path_factory: pytest.TempPathFactory) -> paceline.ComparisonResult:
     """Three controllers over a call, three seeds each."""
     folder = tmp_path_factory.mktemp("compared")
     (folder / "short.toml").write_text(SHORT)
     return paceline.compare(
-        ["scream:reference-2022", "newreno", "slow=scream,qdelay_target_lo=20ms"],
+        ["scream:reference-2022", FILE, "slow=scream,qdelay_target_lo=20ms"],
         over=folder / "short.toml", seeds=3, out=folder / "out", workers=1,
     )  # fmt: skip
 
@@ -66,12 +69,12 @@ def test_medians_and_differences_are_of_the_runs(compared: paceline.ComparisonRe
 
 
 def test_a_file_has_no_frames_and_is_the_same_with_every_seed(compared: paceline.ComparisonResult) -> None:
-    newreno = compared.runs[compared.runs["controller"] == "newreno"]
+    newreno = compared.runs[compared.runs["controller"] == FILE]
     assert newreno["throughput_mbps"].nunique() == 1
     assert newreno[["frame_delay_p95_ms", "freezes"]].isna().all(axis=None)
-    found = compared.differences.set_index(["controller", "figure"]).loc["newreno"]
+    found = compared.differences.set_index(["controller", "figure"]).loc[FILE]
     assert found.loc["frame_delay_p95_ms", "note"] == statistics.NO_FIGURE
-    assert "frame-delay" not in compared.ranking.scores["newreno"]
+    assert "frame-delay" not in compared.ranking.scores[FILE]
 
 
 def test_the_folder_has_all_that_was_found(compared: paceline.ComparisonResult) -> None:
@@ -80,7 +83,7 @@ def test_the_folder_has_all_that_was_found(compared: paceline.ComparisonResult) 
     assert json.loads((out / "ranking.json").read_text())["utilities"] == compared.ranking.utilities
     names = {path.name for path in (out / "plots").iterdir()}
     assert names >= {"rate-delay.svg", "rate-delay.png", "one_way_delay.svg", "frame_delay.png", "series-01-short.png"}
-    table = pictures.series(compared, "short", "newreno")
+    table = pictures.series(compared, "short", FILE)
     assert table["time_s"].iloc[-1] == 2.0
     assert set(table["capacity_mbps"].round(6)) == {4.0, 8.0}
     rows = pd.read_parquet(compared.results_file)
@@ -245,7 +248,7 @@ def test_a_cluster_gives_the_same(short: Path, tmp_path: Path, compared: pacelin
     options = {"n_workers": 2, "threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": None}
     with distributed.LocalCluster(**options) as cluster:
         result = paceline.compare(
-            ["scream:reference-2022", "newreno", "slow=scream,qdelay_target_lo=20ms"],
+            ["scream:reference-2022", FILE, "slow=scream,qdelay_target_lo=20ms"],
             over=short, seeds=3, out=tmp_path / "out", dask=cluster.scheduler_address,
         )  # fmt: skip
     pd.testing.assert_frame_equal(result.runs, compared.runs)

@@ -98,7 +98,7 @@ def test_a_replaced_controller_brings_its_transport_and_keeps_the_medias_limits(
         "kind": "scream", "profile": "rfc8298", "target_bitrate_max": "3Mbps"
     }  # fmt: skip
     assert flows["newreno"]["controller"] == {"kind": "newreno"}
-    assert (flows["newreno"]["transport"], flows["newreno"]["source"]) == ("tcp", {"kind": "bulk"})
+    assert (flows["newreno"]["transport"], flows["newreno"]["source"]["kind"]) == ("tcp", "trace-encoder")
     assert not {"feedback", "playout"} & set(flows["newreno"])
     assert (flows["ccid2"]["transport"], flows["ccid2"]["source"]["kind"]) == ("dccp", "trace-encoder")
     assert "playout" in flows["ccid2"]
@@ -106,6 +106,18 @@ def test_a_replaced_controller_brings_its_transport_and_keeps_the_medias_limits(
     assert flows["tfrc"]["feedback"] == {"packets": 4}
     for text in texts.values():
         assert paceline.run(text).summary["packets"] > 0
+
+
+def test_over_tcp_several_streams_become_the_first() -> None:
+    [condition] = conditions.conditions([str(ROOT / "scenarios" / "three-cameras.toml")])
+    texts = [condition.text(one) for one in contenders(["newreno", "file=bbr,flow.source=bulk", "scream"])]
+    flows = [paceline.toml.loads(text)["flows"]["vehicle"] for text in texts]
+    assert flows[0]["source"]["kind"] == "trace-encoder"
+    assert flows[1]["source"] == {"kind": "bulk"}
+    assert set(flows[2]["streams"]) == {"front", "left", "right"}
+    assert not any("streams" in flow for flow in flows[:2])
+    for text in texts:
+        assert paceline.run(text, overrides={"duration": "1s"}).summary["packets"] > 0
 
 
 def test_a_file_beside_a_scenario_is_found_from_elsewhere(tmp_path: Path) -> None:

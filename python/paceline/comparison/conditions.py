@@ -22,8 +22,6 @@ from paceline.toml import loads
 
 ConditionLike: TypeAlias = "str | Path | Mapping[str, Any]"
 
-FOLLOW_A_TARGET = ("trace-encoder", "rfc8593", "codec")
-"""Sources that a controller tells a rate. One of a byte stream has none to tell: over tcp they become `bulk`."""
 LIMITS = ("target_bitrate_min", "target_bitrate_start", "target_bitrate_max")
 """Parameters of a controller that say what the media can do: the next controller takes them over."""
 _FILES = ("trace", "file")
@@ -93,11 +91,9 @@ def _replace(flow: dict[str, Any], contender: Contender, limits: Mapping[str, An
     flow["transport"] = contender.transport
     for key in ("record", *(key for key in OF_TRANSPORTS if key not in contender.keys)):
         flow.pop(key, None)
-    source = flow.get("source")
-    kind = source.get("kind") if isinstance(source, Mapping) else source
-    if contender.transport == "tcp" and (kind in FOLLOW_A_TARGET or "streams" in flow):
-        flow.pop("streams", None)
-        flow["source"] = {"kind": "bulk"}
+    if "streams" in flow and (contender.transport == "tcp" or "source" in contender.flow):
+        # A connection carries one stream.
+        flow["source"] = next(iter(flow.pop("streams").values())).get("source")
     for name, value in contender.flow.items():
         grammar.put(flow, name, value)
 

@@ -85,6 +85,8 @@ def _contender(given: ContenderLike, data: Sequence[str]) -> Contender:
         if reserved in values:
             raise UsageError(f"controller {label}: found {reserved!r}, expected KIND:PROFILE and names of parameters")
     own = {name.removeprefix("flow."): value for name, value in values.items() if name.startswith("flow.")}
+    if isinstance(own.get("source"), str):
+        own["source"] = {"kind": own["source"]}
     of_controller = {name: value for name, value in values.items() if not name.startswith("flow.")}
     return _checked(label, said | of_controller, own, data)
 

@@ -59,7 +59,7 @@ FIGURES = {
             "freezes", "freezes", "freezes", "", False, 1.0, "frames.freezes", summed=True, needs="frame_delay_ms.p95"
         ),
         Figure("frozen", "frozen_s", "frozen", "s", False, 0.1, "video.freeze_time_s", summed=True),
-        Figure("psnr", "psnr_db", "PSNR", "dB", True, 0.1, "video.psnr_db"),
+        Figure("psnr", "psnr_db", "PSNR", "dB", True, 0.1, "psnr_db"),
         Figure("vmaf", "vmaf", "VMAF", "", True, 1.0, "video.vmaf"),
     )
 }

@@ -110,7 +110,8 @@ def _cell(median: float, difference: Any) -> Cell:
 
 
 def signed(value: float) -> str:
-    """A difference with its sign."""
+    """A difference with its sign; what is below the fourth decimal is nothing."""
+    value = round(value, 4)
     return "±0" if value == 0 else f"{'+' if value > 0 else '-'}{three(abs(value))}"
 
 
@@ -126,7 +127,7 @@ NOTES = {
     SAME: "A difference without an interval is the same with every seed: nothing is left to chance, its width is zero.",
     FEW_SEEDS: f"With fewer than {FEW} seeds the interval is narrower than it should be.",
     NO_SEED: "Where no seed went well for both there is no difference.",
-    NO_FIGURE: "A controller that sends a file and no frames has no frame delay and no freezes.",
+    NO_FIGURE: "Where one of the two has no such figure, as a file has no frames, there is no difference.",
 }
 
 
