@@ -3,6 +3,7 @@
 //!
 //! What the paper leaves open, and what differs, is in DEVIATIONS.md beside this file and in `utility/DEVIATIONS.md`.
 
+mod doubt;
 mod params;
 mod signal;
 #[cfg(test)]
@@ -14,7 +15,8 @@ use crate::CeResponse;
 use crate::observe::state_variables;
 use crate::utility::window::{SlidingWindow, Sums};
 use crate::utility::{First, Flow, Law, Sample, SenderParams, UtilitySender};
-use paceline_units::Bitrate;
+use doubt::{Doubt, Doubts};
+use paceline_units::{Bitrate, Time, TimeDelta};
 use signal::{Common, Signal};
 
 /// The sender half. `assign` overwrites the rate of every signal, not what was learned.
@@ -24,6 +26,12 @@ pub type Urcp = UtilitySender<UrcpLaw>;
 const WEIGHT: f64 = 1.0 / 256.0;
 /// Slow start sees a queue when delays exceed twice the noise and this, in seconds.
 const QUEUE_SEEN: f64 = 0.002;
+/// No queue is larger than this, in seconds, before slow start sees it.
+const LARGEST_SEEN: f64 = 0.1;
+/// Learning anew raises delta_MIN to no more than this times what it was.
+const LARGEST_RISE: f64 = 3.0;
+/// Length of the first probe where the path may have changed.
+const PATH_TIME: TimeDelta = TimeDelta::from_secs(4);
 
 /// URCP's law of the rate: Table I for each congestion signal; the smallest rate holds.
 #[derive(Clone, Debug)]
@@ -35,6 +43,9 @@ pub struct UrcpLaw {
     knows: (bool, bool),
     /// Whether delta_MIN was given: then it does not depend on the smallest delay of this flow.
     is_given: bool,
+    doubts: Doubts,
+    /// Rate at which slow start begins.
+    first_rate: Bitrate,
     r_ave: f64,
     delta_ave: f64,
     delay: Signal,
@@ -47,6 +58,14 @@ pub struct UrcpLaw {
 impl UrcpLaw {
     fn floor(&self) -> f64 {
         self.params.sender.rate_min.as_bps_f64()
+    }
+
+    /// Everything is known: the law takes over.
+    fn settle(&mut self) -> First {
+        self.knows = (true, true);
+        self.doubts.settle(self.r_max, self.delay.min);
+        self.window = SlidingWindow::new(self.params.window);
+        First::Steady(Bitrate::from_bps_f64(self.r_max))
     }
 
     /// The probe for the delay noise, at a part of the capacity.
@@ -92,6 +111,8 @@ impl Law for UrcpLaw {
             r_max,
             knows: (r_max > 0.0, delta_min > 0.0),
             is_given: delta_min > 0.0,
+            doubts: Doubts::new(),
+            first_rate: params.first_rate,
             r_ave: 0.0,
             delta_ave: 0.0,
             delay: Signal::new(params.beta, delta_min),
@@ -116,18 +137,44 @@ impl Law for UrcpLaw {
     }
 
     fn on_noise(&mut self, delta: f64) -> First {
-        self.delay.min = delta.max(self.params.delta_floor.as_secs_f64());
+        let delta = delta.max(self.params.delta_floor.as_secs_f64());
         if !self.knows.0 {
-            return First::SlowStart(self.params.first_rate);
+            self.delay.min = delta;
+            return First::SlowStart(self.first_rate);
         }
-        self.knows.1 = true;
-        First::Steady(Bitrate::from_bps_f64(self.r_max))
+        self.delay.min = match self.doubts.acting {
+            Some((Doubt::More, _, before)) => delta.min(before),
+            Some((Doubt::Path, _, before)) => delta.min(LARGEST_RISE * before),
+            None => delta,
+        };
+        self.settle()
     }
 
     fn on_capacity(&mut self, rate: f64) -> First {
-        self.r_max = rate.max(self.floor());
+        self.r_max = match self.doubts.acting {
+            Some((Doubt::More, before, _)) => rate.max(before),
+            _ => rate.max(self.floor()),
+        };
         self.knows.0 = true;
-        if self.knows.1 { First::Steady(Bitrate::from_bps_f64(self.r_max)) } else { self.probe() }
+        if self.knows.1 { self.settle() } else { self.probe() }
+    }
+
+    fn doubts(&mut self, now: Time) -> Option<(First, bool)> {
+        if self.params.reprobe_after == TimeDelta::ZERO || !self.window.is_full(now) {
+            return None;
+        }
+        let (rate, delay) = (self.r_ave / self.r_max, self.delta_ave / self.delay.min);
+        let doubt = self.doubts.look(&self.params, now, rate, delay)?;
+        self.doubts.acting = Some((doubt, self.r_max, self.delay.min));
+        (self.knows, self.is_given) = ((false, false), false);
+        Some(match doubt {
+            Doubt::Path => {
+                let Params { probe_part, probe_packets, .. } = self.params;
+                self.first_rate = Bitrate::from_bps_f64(self.r_ave * probe_part);
+                (First::Probe(self.first_rate, PATH_TIME, probe_packets), true)
+            }
+            Doubt::More => (First::SlowStart(Bitrate::from_bps_f64(self.r_ave)), false),
+        })
     }
 
     #[inline]
@@ -136,7 +183,7 @@ impl Law for UrcpLaw {
     }
 
     fn queue_seen(&self, _rate: f64) -> f64 {
-        2.0 * self.delay.min + QUEUE_SEEN
+        (2.0 * self.delay.min + QUEUE_SEEN).min(LARGEST_SEEN)
     }
 
     fn on_sample(&mut self, sample: &Sample) -> f64 {

@@ -24,11 +24,13 @@ params! {
         probe_part: f64 = 0.5, in 0.01, 1.0, "URCP 2013 II (Figure 1)", "Rate of the probe for delta_MIN over R_MAX";
         probe_time: TimeDelta = ms(5000), in 0.0, 60.0, "ours", "Length of the probe for delta_MIN";
         probe_packets: u64 = 10, in 2.0, 1e6, "ours", "Packets that a probe needs at least";
+        reprobe_after: TimeDelta = ms(0), in 0.0, 3600.0, "ours", "How long a doubt about R_MAX or delta_MIN stands before both are learned anew; zero: never";
         start_part: f64 = 0.5, in 0.01, 1.0, "ours", "First rate over R_MAX, where R_MAX is given";
     }
     /// What the sender has beside the law of the rate.
     with sender: SenderParams;
     profiles {
         "paper": "The paper: R_MAX never falls and delta_MIN never rises" => Params::default,
+        "adaptive": "Learns R_MAX and delta_MIN anew where rate and delay contradict them" => || Params { reprobe_after: ms(20_000), ..Params::default() },
     }
 }

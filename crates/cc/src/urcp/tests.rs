@@ -145,3 +145,48 @@ fn no_sample_makes_a_rate_that_is_none() {
         }
     }
 }
+
+/// Runs a bulk sender over a path of 1 Mbit/s whose propagation grows by 40 ms at 100 s; answers the rate at its end.
+fn over_a_longer_route(profile: &str) -> f64 {
+    use crate::{Controller, FlowSetup, PacketResult, PacketsReport, Report, SentPacket, Status, StreamId};
+    use alloc::collections::VecDeque;
+    use paceline_units::param::Profiles;
+    use paceline_units::{Bytes, Ecn};
+
+    let (size, stream) = (Bytes::new(1212), StreamId(0));
+    let mut sender = Urcp::new(&Params::profile(profile).expect("a profile"), &FlowSetup::new(size));
+    let (mut now, mut free, mut sequence, mut under_way) = (1.0, 0.0, 0, VecDeque::new());
+    let at = Time::from_secs_f64;
+    while now < 400.0 {
+        let packet = SentPacket { stream, sequence, size, probe: None, app_limited: false };
+        drop_update(sender.on_sent(at(now), &packet));
+        free = f64::max(free, now) + size.as_bits_f64() / C;
+        let noise = (sequence * 7919 % 101) as f64 * 1e-4;
+        let arrived = free + noise + if now < 100.0 { 0.02 } else { 0.06 };
+        under_way.push_back((arrived + 0.02, sequence, now, arrived));
+        sequence += 1;
+        now += size.as_bits_f64() / (sender.snapshot().target.expect("a target").as_bps_f64() / 0.95);
+        while let Some((heard, sequence, sent, arrived)) =
+            under_way.front().copied().filter(|next| next.0 <= now)
+        {
+            let status = Status::Received { arrived: Some(at(arrived)), ecn: Ecn::NotEct };
+            let packets = [PacketResult { stream, sequence, size, sent: at(sent), status }];
+            let clock_step = TimeDelta::from_nanos(1);
+            let report = PacketsReport { packets: &packets, clock_step, ambiguous: false };
+            drop_update(sender.on_report(at(heard), &Report::Packets(report)));
+            under_way.pop_front();
+        }
+    }
+    sender.snapshot().target.expect("a target").as_bps_f64() / 0.95
+}
+
+fn drop_update(update: crate::Update) {
+    let _ = update;
+}
+
+#[test]
+fn a_longer_route_stops_the_papers_flow_and_not_the_adaptive_one() {
+    let (paper, adaptive) = (over_a_longer_route("paper"), over_a_longer_route("adaptive"));
+    assert!(paper < 0.3 * C, "{paper}");
+    assert!((0.6..1.1).contains(&(adaptive / C)), "{adaptive}");
+}

@@ -87,6 +87,13 @@ pub trait Law {
     /// A packet was reported while the law sets the rate. Answers the new rate in bit/s.
     fn on_sample(&mut self, sample: &Sample) -> f64;
 
+    /// Whether what was learned is in doubt: how the flow goes on to learn it anew, and whether the path may have become
+    /// longer, which the probe that follows decides.
+    fn doubts(&mut self, now: Time) -> Option<(First, bool)> {
+        let _ = now;
+        None
+    }
+
     /// The rate in bit/s was set from outside: by coupling, or because no feedback comes.
     fn set_rate(&mut self, rate: f64);
 

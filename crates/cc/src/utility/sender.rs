@@ -25,6 +25,8 @@ const SLOW_START_PACKETS: f64 = 4.0;
 const MEASURED_RATE: f64 = 1.4;
 /// The capacity is measured over this times the delay that tells a queue, at least.
 const MEASURED_DELAYS: f64 = 5.0;
+/// The end of a probe in which queues have drained.
+const DRAINED: TimeDelta = TimeDelta::from_secs(3);
 /// Slow start ends when this part of the packets is lost.
 const SLOW_START_LOSS: f64 = 0.1;
 /// Weight of a packet in the part of packets that are lost.
@@ -65,6 +67,8 @@ pub struct UtilitySender<L> {
     shares: Vec<f64>,
     /// Packets lost that no sample has told yet.
     lost: f64,
+    /// Whether the path may have become longer: the probe that is under way will tell.
+    doubts_path: bool,
     /// When the last sample was taken.
     sampled: Option<Time>,
     /// Since when feedback is waited for; absent while nothing is under way.
@@ -100,6 +104,7 @@ impl<L: Law> UtilitySender<L> {
             largest_packet: setup.largest_packet.as_bits_f64().max(1.0),
             shares: setup.priorities.iter().map(|priority| priority / priorities).collect(),
             lost: 0.0,
+            doubts_path: false,
             sampled: None,
             waits_since: None,
             said: None,
@@ -229,6 +234,7 @@ impl<L: Law> UtilitySender<L> {
         match self.start.phase {
             Phase::Probe => {
                 if let Some((mean, packets)) = self.start.probed(now, delay.as_secs_f64()) {
+                    self.compare_path(now);
                     let least = self.flow.delays.minimum().unwrap_or(delay).as_secs_f64();
                     // The smallest of few delays is too large: of n even ones by a part of 2/(n + 1) of their mean.
                     let noise = (mean - least).max(0.0) * (packets + 1.0) / (packets - 1.0);
@@ -259,6 +265,18 @@ impl<L: Law> UtilitySender<L> {
         }
     }
 
+    /// After a probe of a path that is in doubt: if even the fastest packets, with the queue drained, are slower than any
+    /// queue that slow start would see, the path has become longer.
+    fn compare_path(&mut self, now: Time) {
+        let since = now - DRAINED;
+        let delays = &mut self.flow.delays;
+        let (Some(ever), Some(recent)) = (delays.minimum(), delays.minimum_since(since)) else { return };
+        let longer = (recent - ever).as_secs_f64() > self.law.queue_seen(self.flow.rate);
+        if core::mem::take(&mut self.doubts_path) && longer {
+            delays.forget_before(since);
+        }
+    }
+
     fn go_on(&mut self, next: First) {
         let rate = self.start.go_on(next);
         self.set_rate(rate.as_bps_f64());
@@ -269,7 +287,13 @@ impl<L: Law> UtilitySender<L> {
     fn advance(&mut self, now: Time) {
         let queue = self.law.queue_seen(self.flow.rate);
         match self.start.phase {
-            Phase::Probe | Phase::Steady => {}
+            Phase::Probe => {}
+            Phase::Steady => {
+                if let Some((first, path_changed)) = self.law.doubts(now) {
+                    self.doubts_path = path_changed;
+                    self.go_on(first);
+                }
+            }
             Phase::SlowStart => self.slow_start(now, queue),
             Phase::Drain => {
                 if self.start.is_drained(now, queue, self.round_trip()) {
