@@ -268,8 +268,10 @@ def test_comparisons_are_joined_by_their_seeds(short: Path, tmp_path: Path) -> N
     rates = both.differences[both.differences["figure"] == "throughput_mbps"].set_index("controller")
     assert rates["seeds"].to_dict() == {"newreno": 2, "bbr": 1, "tfrc": 1}
     assert both.report.is_file()
+    assert (both.state.total, both.state.taken_over) == (8, 8)
     more = run("c", ["scream", "newreno"], [3, 4], ["a"])
     assert set(more.medians["runs"]) == {4}, "more seeds of the same controllers"
+    assert (more.state.total, more.state.taken_over) == (8, 4)
     run("d", ["bbr", "tfrc"], [8, 9], [])
     with pytest.raises(StudyError, match="no seed in common: 'scream' ran short with seeds 1, 2, 'bbr' short with"):
         run("e", [], [1], ["a", "d"])

@@ -132,6 +132,8 @@ def test_the_first_place_changes_where_a_scan_of_the_weights_says() -> None:
 def test_who_is_best_in_everything_stays_first() -> None:
     found = ranking.rank(_medians(best=(10.0, 20.0), worse=(9.0, 30.0)), {"throughput": 1.0, "delay": 1.0})
     assert found.flips == []
+    level = ranking.rank(_medians(best=(10.0, 20.0), worse=(10.0, 30.0)), {"throughput": 1.0, "delay": 1.0})
+    assert level.flips == [], "a tie at the weight zero is no change"
 
 
 def test_a_figure_that_somebody_lacks_does_not_count() -> None:

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+ROUNDING = 1e-12
+"""A weight below this is zero but for rounding."""
+
+
 @dataclass(frozen=True)
 class Flip:
     """A weight at which the first place, or the order of the first two, changes."""
@@ -134,7 +138,8 @@ def _flips(
         """The weight at which the other has the first one's utility."""
         slope = scores[other][name] - scores[order[0]][name]
         at = (base(order[0]) - base(other)) / slope if slope else -1.0
-        return at if at >= 0 and at != now else None
+        # A tie at no weight at all is no change: there is nothing below it.
+        return at if at > ROUNDING and at != now else None
 
     places = {other: at for other in order[1:] if (at := meets(other)) is not None}
     leads = {

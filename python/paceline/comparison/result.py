@@ -31,7 +31,7 @@ class ComparisonResult:
 
     out: Path
     state: State
-    """How many runs there are, how many failed, and how many an earlier run of the command had finished."""
+    """How many runs there are, how many failed, and how many were there before: finished earlier, or joined."""
     controllers: list[str]
     """By their labels; the first is the baseline."""
     conditions: list[str]

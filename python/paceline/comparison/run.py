@@ -125,9 +125,10 @@ def _result(out: Path, state: State, parts: Sequence[Part], weights: Mapping[str
     quantiles = statistics.quantiles(runs)
     kept = {key: path for part in reversed(parts) for key, path in part.series().items()}
     flows = {name: (one["flows"], one["links"]) for part in parts for name, one in part.said["flows"].items()}
+    ran = state.finished - state.taken_over
     return ComparisonResult(
         out=out,
-        state=state if state.total else State("compare", len(runs), len(runs), int(runs["error"].notna().sum()), 0),
+        state=State(state.what, len(runs), len(runs), int(runs["error"].notna().sum()), len(runs) - ran),
         controllers=labels,
         conditions=list(dict.fromkeys(runs["condition"])),
         runs=runs[["condition", "controller", "seed", "error", *(one.column for one in figures.FIGURES.values())]],
