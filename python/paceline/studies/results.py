@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -29,6 +30,8 @@ LEADING = (
     "experiment", "title", "design", "number", "seed", "varied", "level", "version", "data", "error", "command",
 )  # fmt: skip
 """The first columns; then the factors, the metrics, further figures and the scenario's parameters."""
+PARAMETER = "parameter."
+"""Begins the name of a parameter's column."""
 CONSTANTS = b"paceline.parameters"
 """The key of the file's metadata with the parameters that all rows share, each with its unit."""
 _FORMAT: dict[str, Any] = {"compression": "zstd", "write_page_checksum": True}
@@ -72,7 +75,7 @@ class Schema:
             kind = _kind(kinds_of)
             units = {unit for one, unit in kinds_of if one is not type(None)}
             unit = units.pop() if len(units) == 1 and not pa.types.is_string(kind) else None
-            fields.append(pa.field(f"parameter.{path}", kind, metadata=_unit(unit)))
+            fields.append(pa.field(f"{PARAMETER}{path}", kind, metadata=_unit(unit)))
         constants = {path: value for path, value in usual.items() if path not in self._parameters}
         metadata = {"paceline.study": study.name, CONSTANTS: json.dumps(constants, sort_keys=True)}
         return pa.schema(fields, metadata=metadata)
@@ -81,16 +84,30 @@ class Schema:
         """Rows as a table."""
         import pyarrow as pa
 
-        columns: dict[str, list[Any]] = {name: [] for name in schema.names}
-        for row in rows:
-            described = self._described(row)
-            for name, column in columns.items():
-                column.append(described.get(name))
-        return pa.table(
-            [pa.array(_fitting(columns[field.name], field.type), type=field.type) for field in schema], schema=schema
-        )
+        described = [self._described(row) for row in rows]
+        # Most parameters are as usual: they are looked up once for all rows that differ in the same ones.
+        alike: defaultdict[frozenset[str], list[int]] = defaultdict(list)
+        for place, row in enumerate(rows):
+            alike[frozenset(row.parameters)].append(place)
+        failed = [place for place, row in enumerate(rows) if row.error is not None]
+        columns = []
+        for field in schema:
+            path = field.name.removeprefix(PARAMETER)
+            if path == field.name:
+                values = _fitting([one.get(path) for one in described], field.type)
+            else:
+                values = _fitting([self._context.usual.get(path)], field.type) * len(rows)
+                for place in failed:
+                    values[place] = None
+                for places in (places for names, places in alike.items() if path in names):
+                    own = _fitting([rows[place].parameters[path] for place in places], field.type)
+                    for place, value in zip(places, own, strict=True):
+                        values[place] = value
+            columns.append(pa.array(values, type=field.type))
+        return pa.table(columns, schema=schema)
 
     def _described(self, row: Row) -> dict[str, Any]:
+        """All of a row but its parameters."""
         context = self._context
         experiment = context.study.experiment(row.index)
         varied = experiment.design.varied(experiment.number - 1)
@@ -111,9 +128,6 @@ class Schema:
             found[f"factor.{name}"] = experiment.point.get(name, factor.default)
         found |= {f"metric.{name}": value for name, value in row.metrics.items()}
         found |= {f"summary.{path}": value for path, value in row.summary.items()}
-        if row.error is None:
-            for path in self._parameters:
-                found[f"parameter.{path}"] = row.parameters.get(path, context.usual.get(path))
         return found
 
 
