@@ -95,7 +95,7 @@ class Rows:
             for text in _TEXT.findall(found) if found not in self._names else ():
                 expect_known(f"{where}: {found!r}", text, self._texts)
             try:
-                self._database.execute(f"EXPLAIN {query}")
+                self._database.execute(f"PREPARE checked AS {query}")
             except self._wrong as error:
                 names = "" if found != condition else f", expected one of {', '.join(sorted(self._names))}, or SQL"
                 raise DefinitionError(where, f"found {found!r}{names}: {_said(error)}") from None
