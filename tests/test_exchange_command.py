@@ -4,6 +4,7 @@ import json
 import re
 import signal
 import socket
+import struct
 import subprocess
 import time
 from collections.abc import Callable
@@ -183,6 +184,84 @@ def test_an_exchange_is_refused_where_it_cannot_be(cli: Run, tmp_path: Path) -> 
         assert cli(*arguments).returncode == 2, arguments
 
 
+def joined(service: "subprocess.Popen[str]", count: int) -> list[str]:
+    """What the exchange says of flows that join, without the numbers of their processes."""
+    assert service.stderr is not None
+    lines = [service.stderr.readline() for _ in range(count)]
+    return sorted(re.sub(r"process \d+", "process N", line).strip() for line in lines)
+
+
+def test_flows_of_the_same_five_tuple_share_and_others_do_not(coupled_file: Path, tmp_path: Path) -> None:
+    path, port = tmp_path / "exchange.sock", two_ports()
+    with exchange(path) as service:
+        senders = [
+            start("send", coupled_file, "--flow", flow, "--to", to, "--exchange", path, "--group-by", "5-tuple")
+            for flow, to in (("camera", f"127.0.0.1:{port}"), ("slides", f"127.0.0.1:{port + 1}"))
+        ]
+        said = "exchange: process N: flow 0 joins UDP 127.0.0.1:{} to 127.0.0.1:{}, class 0 (active), priority {}"
+        found = joined(service, 2)
+        ways = dict(re.findall(r"127\.0\.0\.1:(\d+) to 127\.0\.0\.1:(\d+),", " ".join(found)))
+        sources = {int(to): int(source) for source, to in ways.items()}
+        camera = sources[port]
+        assert found == sorted(said.format(sources[to], to, weight) for to, weight in ((port, 2), (port + 1, 1)))
+        # A program that multiplexes a stream of its own over the camera's sockets.
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as other:
+            other.settimeout(20)
+            other.connect(str(path))
+            other.send(join_message(camera, port))
+            assert joined(service, 1) == [said.format(camera, port, 1)]
+            while (reply := other.recv(513))[3] != STATE:
+                pass
+        assert int.from_bytes(reply[16:20], "big") == 2, "the camera and the other stream, and not the slides"
+        for sender in senders:
+            sender.kill()
+            sender.communicate(timeout=20)
+        service.terminate()
+        service.communicate(timeout=20)
+
+
+STATE = 130
+"""Type of the message that says what an exchange holds of a flow."""
+
+
+def join_message(source: int, destination: int) -> bytes:
+    """A flow of 1 Mbit/s that wants to share with what leaves from one port of 127.0.0.1 to another."""
+    local = bytes(10) + b"\xff\xff\x7f\x00\x00\x01"
+    update = struct.pack(">IIBBxxQQQQd", 0, 1, 1, 0, 1_000_000, 0, 2**64 - 1, 0, 1.0)
+    group = b"\x03\x11\x00" + local + source.to_bytes(2, "big") + local + destination.to_bytes(2, "big")
+    return b"FS\x01\x01" + update + group + b"\x06active" + b"\x00"
+
+
+def test_a_flow_in_no_coupling_shares_with_a_group_that_is_named(call_file: Path, tmp_path: Path) -> None:
+    path, port = tmp_path / "exchange.sock", two_ports()
+    with exchange(path) as service:
+        named = ["--exchange", path, "--group", "talk", "--group-kind", "conservative"]
+        senders = [start("send", call_file, "--to", f"127.0.0.1:{port + place}", *named) for place in (0, 1)]
+        assert joined(service, 2) == ["exchange: process N: flow 0 joins talk (conservative), priority 1"] * 2
+        for sender in senders:
+            sender.kill()
+            sender.communicate(timeout=20)
+        service.terminate()
+        service.communicate(timeout=20)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--group", "talk", "--group-by", "5-tuple"], "group: found talk beside groups by 5-tuple, expected no name"),
+        (["--group-kind", "etcp"], "kind of group: found etcp, expected none: flow camera is in [coupling.call]"),
+        (["--group", "x" * 65], "name of a group: found 65, expected 1 to 64"),
+    ],
+)
+def test_a_group_that_cannot_be_is_refused(
+    cli: Run, coupled_file: Path, tmp_path: Path, arguments: list[str], said: str
+) -> None:
+    sharing = ["--flow", "camera", "--to", "127.0.0.1:9", "--exchange", tmp_path / "exchange.sock"]
+    refused = cli("send", coupled_file, *sharing, *arguments)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert said in refused.stderr
+
+
 def test_a_flow_without_a_coupling_does_not_share(
     cli: Run, call_file: Path, coupled_file: Path, tmp_path: Path
 ) -> None:
@@ -190,6 +269,12 @@ def test_a_flow_without_a_coupling_does_not_share(
     alone = cli("send", call_file, *options)
     assert alone.returncode == 2, alone.stderr
     assert "is in no [coupling.NAME] by which it would share over an exchange" in alone.stderr
+    no_kind = cli("send", call_file, *options, "--group", "talk", "--group-kind", "fse")
+    assert (no_kind.returncode, no_kind.stdout) == (2, "")
+    assert "kind of group: found fse, expected one of" in no_kind.stderr
+    nowhere = cli("send", call_file, "--to", "127.0.0.1:9", "--group", "talk")
+    assert nowhere.returncode == 2
+    assert "group: found talk without an exchange, expected both" in nowhere.stderr
     other = cli("send", coupled_file, *options, "--group-by", "colour")
     assert other.returncode == 2
     assert "colour" in other.stderr

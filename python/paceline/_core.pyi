@@ -81,6 +81,8 @@ def send(
     capture: Path | None = None,
     exchange: Path | None = None,
     group_by: str = "name",
+    group: str | None = None,
+    group_kind: str | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> RunOutput: ...
 def receive(

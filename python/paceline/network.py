@@ -26,13 +26,17 @@ def sender(
     capture: Path | None = None,
     exchange: Path | None = None,
     group_by: str = "name",
+    group: str | None = None,
+    group_kind: str | None = None,
 ) -> Runner:
     """Sends the scenario's media to a receiver or relay at HOST:PORT; of DCCP it may write a capture file.
 
-    With the socket of an exchange, its flows share with those of other processes: by the name of their coupling, or by
-    the address that they go to (`destination`).
+    With the socket of an exchange, its flows share with those of other processes: by the name of their coupling, by the
+    address that they go to (`destination`), or by their `5-tuple`. `group` is another name than the coupling's,
+    `group_kind` the kind of coupling of a flow that is in none.
     """
-    return _runner(_core.send, to=to, flow=flow, capture=capture, exchange=exchange, group_by=group_by)
+    sharing = {"exchange": exchange, "group_by": group_by, "group": group, "group_kind": group_kind}
+    return _runner(_core.send, to=to, flow=flow, capture=capture, **sharing)
 
 
 def receiver(listen: str, duration_s: float | None, flow: str | None = None, capture: Path | None = None) -> Runner:

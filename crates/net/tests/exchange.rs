@@ -41,7 +41,8 @@ fn two_senders(loaded: &Loaded, path: &Path, progress: &(dyn Fn(Time) + Sync)) -
     let target = receiver.address().expect("an address");
     let relay = on_two_ports(|listen| Relay::bind(loaded, &RelayOptions::between(listen, target)));
     let slides = relay.address().expect("an address");
-    let exchange = Some(ExchangeOptions { path: path.to_path_buf(), by: GroupBy::Name });
+    let exchange =
+        Some(ExchangeOptions { path: path.to_path_buf(), by: GroupBy::Name, group: None, kind: None });
     let sender = |flow: &str, to| {
         let options =
             SendOptions { flow: Some(flow.into()), exchange: exchange.clone(), ..SendOptions::to(to) };

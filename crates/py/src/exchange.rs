@@ -60,11 +60,23 @@ pub fn exchange(
     }
 }
 
-/// What a sender is told of an exchange: the socket, and by what its flows find their group.
-pub fn options(socket: Option<PathBuf>, group_by: &str) -> PyResult<Option<ExchangeOptions>> {
+/// What a sender is told of an exchange: the socket, by what its flows find their group, its name, and the kind of coupling.
+pub fn options(
+    socket: Option<PathBuf>,
+    group_by: &str,
+    group: Option<String>,
+    kind: Option<String>,
+) -> PyResult<Option<ExchangeOptions>> {
     let by = GroupBy::named(group_by).ok_or_else(|| {
         let known = GroupBy::NAMES.join(", ");
         PyValueError::new_err(format!("group_by: found {group_by}, expected one of {known}"))
     })?;
-    Ok(socket.map(|path| ExchangeOptions { path, by }))
+    for (what, found) in [("group", &group), ("kind of group", &kind)] {
+        if let (None, Some(found)) = (&socket, found) {
+            return Err(PyValueError::new_err(format!(
+                "{what}: found {found} without an exchange, expected both"
+            )));
+        }
+    }
+    Ok(socket.map(|path| ExchangeOptions { path, by, group, kind }))
 }

@@ -29,7 +29,7 @@ enum Interrupt {
 
 /// Sends the media of a flow to a receiver or relay.
 #[pyfunction]
-#[pyo3(signature = (scenario, *, to, flow=None, capture=None, exchange=None, group_by="name", progress=None))]
+#[pyo3(signature = (scenario, *, to, flow=None, capture=None, exchange=None, group_by="name", group=None, group_kind=None, progress=None))]
 #[allow(clippy::too_many_arguments, reason = "each has its name in Python")]
 pub fn send(
     py: Python<'_>,
@@ -39,10 +39,12 @@ pub fn send(
     capture: Option<PathBuf>,
     exchange: Option<PathBuf>,
     group_by: &str,
+    group: Option<String>,
+    group_kind: Option<String>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<RunOutput> {
     let interrupt = what_interrupts(&scenario.loaded, flow.as_deref());
-    let exchange = options(exchange, group_by)?;
+    let exchange = options(exchange, group_by, group, group_kind)?;
     let options = SendOptions { flow, capture, exchange, ..SendOptions::to(address(py, to, None)?) };
     drive(py, &scenario.loaded, interrupt, progress, |loaded, control| {
         Sender::bind(loaded, &options)?.run(control)

@@ -262,14 +262,25 @@ def send(
     ] = None,
     group_by: Annotated[
         GroupBy,
-        typer.Option(help="By what flows find their group there: the name of their coupling, or where they go to."),
+        typer.Option(
+            help="By what flows find their group there: the name of their coupling, the address that they go to, or "
+            "protocol, addresses and ports, and the ECN field."
+        ),
     ] = GroupBy.by_name,
+    group: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="A group with another name than the flow's coupling, or for a flow in none."),
+    ] = None,
+    group_kind: Annotated[
+        str | None,
+        typer.Option(metavar="KIND", help="The kind of coupling of a flow in none [default: active]."),
+    ] = None,
 ) -> None:
     """Send a scenario's media over a real socket: RTP or DCCP in UDP."""
     with plainly(), terminable():
         from paceline.network import sender
 
-        _run("sending", options, sender(to, options.flow, options.pcap, exchange, group_by.value))
+        _run("sending", options, sender(to, options.flow, options.pcap, exchange, group_by.value, group, group_kind))
 
 
 @app.command()

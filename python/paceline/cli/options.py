@@ -45,6 +45,7 @@ class GroupBy(str, Enum):
 
     by_name = "name"
     by_destination = "destination"
+    by_five_tuple = "5-tuple"
 
 
 file_path = _path("file")

@@ -5,12 +5,14 @@ use super::socket::{MessageSocket, Read};
 use super::terms;
 use super::{ExchangeOptions, GroupBy};
 use crate::NetError;
-use crate::choice::ChosenFlows;
+use crate::choice::{ChosenFlow, ChosenFlows};
+use crate::socket::{UdpPort, address_towards};
 use paceline_cc::{CouplingParams, Priority};
 use paceline_scenario::CouplingSpec;
 use paceline_transport::{Coupled, CoupledEnds, PriorityStep};
 use paceline_units::Time;
-use paceline_wire::exchange::{GroupKey, MAX_SIZE};
+use paceline_units::text::one_of;
+use paceline_wire::exchange::{FiveTuple, GroupKey, MAX_SIZE};
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -18,6 +20,8 @@ use std::path::{Path, PathBuf};
 
 /// Messages that are read at once.
 const AT_ONCE: usize = 32;
+/// The kind of coupling of a flow that is in none of its scenario's.
+const USUAL_KIND: &str = "active";
 
 impl Outlet for Option<MessageSocket> {
     fn send(&mut self, message: &[u8]) -> Sent {
@@ -25,14 +29,49 @@ impl Outlet for Option<MessageSocket> {
     }
 }
 
-/// By what flows share over an exchange.
-fn coupling_of<'a>(chosen: &ChosenFlows<'a>) -> Result<&'a CouplingSpec, NetError> {
+/// The coupling by which flows share over an exchange, and the name of their group if they find it by its name.
+fn terms_of(
+    chosen: &ChosenFlows<'_>,
+    options: &ExchangeOptions,
+) -> Result<(CouplingParams, Option<String>), NetError> {
+    let ExchangeOptions { by, group, kind, .. } = options;
     let first = &chosen.flows[0];
     let flow = &first.spec.name;
-    let lacks = || {
-        unsupported(format!("flow {flow} is in no [coupling.NAME] by which it would share over an exchange"))
+    let coupling = chosen.coupling.or_else(|| first.coupling()).map(shareable).transpose()?;
+    let name = match (by, group, coupling) {
+        (GroupBy::Name, Some(name), _) => Some(name),
+        (GroupBy::Name, None, Some(coupling)) => Some(&coupling.name),
+        (GroupBy::Name, None, None) => {
+            return Err(unsupported(format!(
+                "flow {flow} is in no [coupling.NAME] by which it would share over an exchange: name a group"
+            )));
+        }
+        (_, None, _) => None,
+        (by, Some(name), _) => {
+            let by = by.name();
+            return Err(unsupported(format!("group: found {name} beside groups by {by}, expected no name")));
+        }
     };
-    let coupling = chosen.coupling.or_else(|| first.coupling()).ok_or_else(lacks)?;
+    let params = match (coupling, kind) {
+        (Some(coupling), None) => coupling.params.clone(),
+        (None, kind) => {
+            let kind = kind.as_deref().unwrap_or(USUAL_KIND);
+            let expected =
+                || format!("kind of group: found {kind}, expected {}", one_of(CouplingParams::KINDS));
+            CouplingParams::of(kind).ok_or_else(|| unsupported(expected()))?
+        }
+        (Some(coupling), Some(kind)) => {
+            let name = &coupling.name;
+            let found =
+                format!("kind of group: found {kind}, expected none: flow {flow} is in [coupling.{name}]");
+            return Err(unsupported(found));
+        }
+    };
+    Ok((params, name.cloned()))
+}
+
+/// A coupling that flows can share by over an exchange.
+fn shareable(coupling: &CouplingSpec) -> Result<&CouplingSpec, NetError> {
     let name = &coupling.name;
     if coupling.detection.is_some() {
         let what = "detection forms groups within one process, over an exchange they are given";
@@ -45,6 +84,20 @@ fn coupling_of<'a>(chosen: &ChosenFlows<'a>) -> Result<&'a CouplingSpec, NetErro
         )));
     }
     Ok(coupling)
+}
+
+/// What the packets of a flow have in common that leave from `port` to `target`.
+fn five_tuple(port: &UdpPort, target: SocketAddr, flow: &ChosenFlow<'_>) -> Result<FiveTuple, NetError> {
+    let bound = port.address()?;
+    let asked = |source| NetError::Socket { doing: "ask for the address that packets leave from", source };
+    let source =
+        if bound.ip().is_unspecified() { address_towards(target).map_err(asked)? } else { bound.ip() };
+    Ok(FiveTuple {
+        protocol: FiveTuple::UDP,
+        traffic_class: flow.spec.ecn.codepoint().bits(),
+        source: SocketAddr::new(source.to_canonical(), bound.port()),
+        destination: SocketAddr::new(target.ip().to_canonical(), target.port()),
+    })
 }
 
 fn unsupported(what: String) -> NetError {
@@ -84,21 +137,22 @@ impl ExchangeClient {
         Ok(ExchangeClient { path: path.to_path_buf(), member, socket: None, absent: None })
     }
 
-    /// The flows of a scenario that a process sends to `targets`, one each.
+    /// The flows of a scenario that a process sends by `ends`, one each: a socket, and where its packets go.
     pub(crate) fn of(
         chosen: &ChosenFlows<'_>,
-        targets: &[SocketAddr],
+        ends: &[(UdpPort, SocketAddr)],
         options: &ExchangeOptions,
     ) -> Result<ExchangeClient, NetError> {
-        let coupling = coupling_of(chosen)?;
-        let group = |target: &SocketAddr| match options.by {
-            GroupBy::Name => GroupKey::Name(coupling.name.clone()),
-            GroupBy::Destination => GroupKey::Destination(target.ip().to_canonical()),
+        let (params, name) = terms_of(chosen, options)?;
+        let group = |flow: &ChosenFlow<'_>, (port, target): &(UdpPort, SocketAddr)| match options.by {
+            GroupBy::Name => Ok(GroupKey::Name(name.clone().unwrap_or_default())),
+            GroupBy::Destination => Ok(GroupKey::Destination(target.ip().to_canonical())),
+            GroupBy::FiveTuple => five_tuple(port, *target, flow).map(GroupKey::FiveTuple),
         };
         let (mut flows, mut steps) = (Vec::new(), Vec::new());
-        for (place, (flow, target)) in chosen.flows.iter().zip(targets).enumerate() {
+        for (place, (flow, end)) in chosen.flows.iter().zip(ends).enumerate() {
             let priorities = &flow.spec.priority;
-            flows.push((group(target), priorities.first().map_or(Priority::ONE, |step| step.priority)));
+            flows.push((group(flow, end)?, priorities.first().map_or(Priority::ONE, |step| step.priority)));
             let later = priorities.iter().skip(1);
             steps.extend(later.map(|step| PriorityStep {
                 at: Time::ZERO + step.at,
@@ -106,7 +160,7 @@ impl ExchangeClient {
                 priority: step.priority,
             }));
         }
-        ExchangeClient::new(&options.path, &coupling.params, &flows, steps)
+        ExchangeClient::new(&options.path, &params, &flows, steps)
     }
 
     /// When something is due.

@@ -81,6 +81,8 @@ names! {
         Name = "name",
         /// The address that their packets go to.
         Destination = "destination",
+        /// The 5-tuple of their packets, with DSCP and ECN field (RFC 8699 section 5.1).
+        FiveTuple = "5-tuple",
     }
 }
 
@@ -91,4 +93,8 @@ pub struct ExchangeOptions {
     pub path: PathBuf,
     /// What the flows of a group have in common.
     pub by: GroupBy,
+    /// The name of the group, with [`GroupBy::Name`]; none: that of the coupling that the flow is in.
+    pub group: Option<String>,
+    /// The kind of coupling of a flow that is in none; none: `active`.
+    pub kind: Option<String>,
 }

@@ -102,10 +102,11 @@ impl<'a> Sender<'a> {
         chosen.check_capture(options.capture.is_some())?;
         require_port(options.to)?;
         let targets = chosen.addresses(options.to)?;
-        let exchange = options.exchange.as_ref();
-        let link = exchange.map(|exchange| ExchangeClient::of(&chosen, &targets, exchange)).transpose()?;
         let ends = targets.into_iter().map(|to| Ok((UdpPort::bind(local_for(to))?, to)));
-        Ok(Sender { ends: ends.collect::<Result<_, NetError>>()?, chosen, link, options: options.clone() })
+        let ends = ends.collect::<Result<Vec<_>, NetError>>()?;
+        let exchange = options.exchange.as_ref();
+        let link = exchange.map(|exchange| ExchangeClient::of(&chosen, &ends, exchange)).transpose()?;
+        Ok(Sender { ends, chosen, link, options: options.clone() })
     }
 
     /// The address that packets leave from, of several flows those of the first.

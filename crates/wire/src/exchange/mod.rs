@@ -12,7 +12,7 @@
 //!
 //! | type | message | body |
 //! |---|---|---|
-//! | 1 | [`Request::Join`] | an update's body; group: 1, length and a name, or 2 and an IPv6 address; length and kind; length and settings |
+//! | 1 | [`Request::Join`] | an update's body; group: 1, length and a name; 2 and an IPv6 address; or 3, protocol, traffic class, and source and destination, each an IPv6 address and a port; length and kind; length and settings |
 //! | 2 | [`Request::Update`] | flow, number; kinds of own rate and of the one taken (1 rate in bit/s, 2 window in bytes, 0 none), two bytes of zero; five fields of 64 bits: own, taken, desired rate in bit/s (2^64 - 1: any), round trip in nanoseconds (0: none), priority as an IEEE 754 number |
 //! | 3 | [`Request::Leave`] | flow |
 //! | 4 | [`Request::Alive`] | 64 bits that the answer repeats |
@@ -33,7 +33,7 @@ pub use write::{encode_reply, encode_request};
 
 use alloc::string::String;
 use core::fmt;
-use core::net::IpAddr;
+use core::net::{IpAddr, SocketAddr};
 use paceline_cc::{Assigned, FlowUpdate};
 use paceline_units::{Bitrate, TimeDelta};
 
@@ -69,6 +69,36 @@ mod types {
     pub const ALIVE_REPLY: u8 = 132;
 }
 
+/// What packets have in common that are treated alike along their path: a 5-tuple, and the DSCP and ECN field that go with it
+/// (RFC 8699 section 5.1).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct FiveTuple {
+    /// Number of the transport protocol, as IP has it.
+    pub protocol: u8,
+    /// DSCP, and the ECN field as a sender sets it in the two lower bits.
+    pub traffic_class: u8,
+    /// Address and port that packets leave from.
+    pub source: SocketAddr,
+    /// Address and port that they go to.
+    pub destination: SocketAddr,
+}
+
+impl FiveTuple {
+    /// UDP's number.
+    pub const UDP: u8 = 17;
+}
+
+impl fmt::Display for FiveTuple {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let FiveTuple { protocol, traffic_class, source, destination } = self;
+        match *protocol {
+            FiveTuple::UDP => f.write_str("UDP")?,
+            other => write!(f, "protocol {other}")?,
+        }
+        write!(f, " {source} to {destination}, class {traffic_class}")
+    }
+}
+
 /// What flows must have in common to share.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum GroupKey {
@@ -76,6 +106,8 @@ pub enum GroupKey {
     Name(String),
     /// The address that their packets go to: whose bottleneck is near a receiver, they pass the same one.
     Destination(IpAddr),
+    /// The 5-tuple of their packets: streams that are multiplexed over one pair of sockets, or through one tunnel.
+    FiveTuple(FiveTuple),
 }
 
 impl fmt::Display for GroupKey {
@@ -83,6 +115,7 @@ impl fmt::Display for GroupKey {
         match self {
             GroupKey::Name(name) => f.write_str(name),
             GroupKey::Destination(address) => write!(f, "to {address}"),
+            GroupKey::FiveTuple(tuple) => tuple.fmt(f),
         }
     }
 }

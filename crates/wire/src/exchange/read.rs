@@ -1,12 +1,12 @@
 //! Bytes read as messages.
 
 use super::{
-    ANY, GroupKey, Join, MAGIC, MAX_KIND, MAX_NAME, MAX_RTT, MAX_SETTINGS, MAX_SHARE, MAX_SIZE, MAX_TEXT,
-    Refusal, Reply, Request, State, Update, VERSION, types,
+    ANY, FiveTuple, GroupKey, Join, MAGIC, MAX_KIND, MAX_NAME, MAX_RTT, MAX_SETTINGS, MAX_SHARE, MAX_SIZE,
+    MAX_TEXT, Refusal, Reply, Request, State, Update, VERSION, types,
 };
 use crate::error::{WireError, field};
 use alloc::string::String;
-use core::net::{IpAddr, Ipv6Addr};
+use core::net::{IpAddr, Ipv6Addr, SocketAddr};
 use paceline_cc::{Assigned, FlowId, FlowUpdate, Priority};
 use paceline_units::{Bitrate, Bytes, TimeDelta};
 
@@ -143,12 +143,26 @@ impl<'a> Cursor<'a> {
         let at = self.at;
         match self.u8("kind of group")? {
             1 => self.text("name of a group", 1, MAX_NAME).map(GroupKey::Name),
-            2 => {
-                let address = Ipv6Addr::from(self.array::<16>("destination of a group")?);
-                Ok(GroupKey::Destination(IpAddr::V6(address).to_canonical()))
+            2 => self.address("destination of a group").map(GroupKey::Destination),
+            3 => {
+                let (protocol, traffic_class) = (self.u8("protocol")?, self.u8("traffic class")?);
+                let (source, destination) = (
+                    self.socket_address("source of a group")?,
+                    self.socket_address("destination of a group")?,
+                );
+                Ok(GroupKey::FiveTuple(FiveTuple { protocol, traffic_class, source, destination }))
             }
-            found => Err(unexpected("kind of group", at, found.into(), "1 or 2")),
+            found => Err(unexpected("kind of group", at, found.into(), "1 to 3")),
         }
+    }
+
+    fn address(&mut self, what: &'static str) -> Result<IpAddr, WireError> {
+        self.array::<16>(what).map(|octets| IpAddr::V6(Ipv6Addr::from(octets)).to_canonical())
+    }
+
+    /// An address and a port.
+    fn socket_address(&mut self, what: &'static str) -> Result<SocketAddr, WireError> {
+        Ok(SocketAddr::new(self.address(what)?, self.array(what).map(u16::from_be_bytes)?))
     }
 
     /// A rate or window of this kind; none for a kind of 0.

@@ -51,6 +51,11 @@ fn an_update_is_these_bytes() {
 #[test]
 fn messages_are_read_as_they_were_written() {
     let address = |text: &str| GroupKey::Destination(text.parse().expect("an address"));
+    let end = |text: &str| text.parse().expect("an address with its port");
+    let tuple = |source, destination| {
+        let (source, destination) = (end(source), end(destination));
+        GroupKey::FiveTuple(FiveTuple { protocol: FiveTuple::UDP, traffic_class: 0x2a, source, destination })
+    };
     let Request::Join(named) = join("call") else { unreachable!() };
     let to = |group| Request::Join(Join { group, settings: String::new(), ..named.clone() });
     let requests = [
@@ -58,6 +63,8 @@ fn messages_are_read_as_they_were_written() {
         join("Gespräch"),
         to(address("192.0.2.1")),
         to(address("2001:db8::1")),
+        to(tuple("192.0.2.1:50000", "192.0.2.7:5004")),
+        to(tuple("[2001:db8::1]:1", "[2001:db8::2]:65535")),
         Request::Leave { flow: 9 },
         Request::Alive { echo: u64::MAX },
     ];

@@ -1,8 +1,8 @@
 //! Messages written as bytes.
 
 use super::{
-    ANY, GroupKey, Join, MAGIC, MAX_KIND, MAX_NAME, MAX_RTT, MAX_SETTINGS, MAX_SHARE, MAX_TEXT, Refusal,
-    Reply, Request, State, Update, VERSION, types,
+    ANY, FiveTuple, GroupKey, Join, MAGIC, MAX_KIND, MAX_NAME, MAX_RTT, MAX_SETTINGS, MAX_SHARE, MAX_TEXT,
+    Refusal, Reply, Request, State, Update, VERSION, types,
 };
 use crate::error::WireError;
 use alloc::vec::Vec;
@@ -109,15 +109,26 @@ fn write_join(join: &Join, bytes: &mut Vec<u8>) -> Result<(), WireError> {
         }
         GroupKey::Destination(address) => {
             bytes.push(2);
-            let address = match address {
-                IpAddr::V4(address) => address.to_ipv6_mapped(),
-                IpAddr::V6(address) => *address,
-            };
-            bytes.extend(address.octets());
+            write_address(*address, bytes);
+        }
+        GroupKey::FiveTuple(FiveTuple { protocol, traffic_class, source, destination }) => {
+            bytes.extend([3, *protocol, *traffic_class]);
+            for end in [source, destination] {
+                write_address(end.ip(), bytes);
+                bytes.extend(end.port().to_be_bytes());
+            }
         }
     }
     write_text(&join.kind, "kind of coupling", 1, MAX_KIND, bytes)?;
     write_text(&join.settings, "settings of the coupling", 0, MAX_SETTINGS, bytes)
+}
+
+fn write_address(address: IpAddr, bytes: &mut Vec<u8>) {
+    let address = match address {
+        IpAddr::V4(address) => address.to_ipv6_mapped(),
+        IpAddr::V6(address) => address,
+    };
+    bytes.extend(address.octets());
 }
 
 /// Kind and value of a rate or window.
