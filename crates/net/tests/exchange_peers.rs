@@ -10,11 +10,12 @@ use paceline_cc::{Assigned, CouplingParams, Priority};
 use paceline_net::{ExchangeClient, ExchangeCounters, ExchangeLimits, ExchangeServer};
 use paceline_transport::CoupledEnds;
 use paceline_units::{Bitrate, Time, TimeDelta};
-use paceline_wire::exchange::{GroupKey, Refusal, Reply, Request, decode_reply, encode_request};
+use paceline_wire::exchange::{FiveTuple, GroupKey, Refusal, Reply, Request, decode_reply, encode_request};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketType, bind, connect, recv, send, socket,
 };
+use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -65,8 +66,12 @@ struct Process {
 
 impl Process {
     fn new(path: &Path, kbps: u64) -> Process {
+        Process::in_group(path, kbps, GroupKey::Name("call".into()))
+    }
+
+    fn in_group(path: &Path, kbps: u64, group: GroupKey) -> Process {
         let coupling = CouplingParams::of("active").expect("a kind");
-        let flows = [(GroupKey::Name("call".into()), Priority::ONE)];
+        let flows = [(group, Priority::ONE)];
         let client = ExchangeClient::new(path, &coupling, &flows, Vec::new()).expect("it fits");
         Process { client, flow: Flow(Assigned::Rate(Bitrate::from_kbps(kbps))), begun: Instant::now() }
     }
@@ -272,6 +277,60 @@ fn who_speaks_nonsense_is_shown_out_and_who_dies_leaves() {
     });
     // The honest one does not say farewell either.
     assert_eq!((counters.malformed, counters.vanished, counters.joined), (10, 3, 3), "{counters:?}");
+}
+
+#[test]
+fn a_socket_file_that_is_taken_away_is_made_again() {
+    let folder = Folder::new("gone");
+    let path = folder.socket();
+    let ((), counters) = beside(&path, || {
+        let mut first = Process::new(&path, 5000);
+        first.join();
+        std::fs::remove_file(&path).expect("it was there");
+        let mut second = Process::new(&path, 2000);
+        second.join();
+        let sum = |process: &Process| process.client.coupled(0).share.expect("it shares").sum.as_bps();
+        first.wait_until("the second", |process| sum(process) == 7_000_000);
+    });
+    assert_eq!((counters.joined, counters.processes), (2, 2), "nobody had to come again: {counters:?}");
+    assert!(!path.exists(), "the new file is removed at the end, too");
+}
+
+#[test]
+fn an_exchange_whose_place_is_taken_ends_and_says_so() {
+    let folder = Folder::new("taken");
+    let path = folder.socket();
+    let server = ExchangeServer::bind(&path, &ExchangeLimits::default()).expect("a free path");
+    std::fs::remove_file(&path).expect("it was there");
+    let other = ExchangeServer::bind(&path, &ExchangeLimits::default()).expect("a free path again");
+    let error = server.run(&AtomicBool::new(false), &|_| ()).expect_err("two at one path").to_string();
+    assert!(error.contains("found another exchange that listens there"), "{error}");
+    assert!(path.exists(), "the other's file stays");
+    drop(other);
+}
+
+/// Streams that are multiplexed over one pair of sockets share, and those of another port do not.
+#[test]
+fn a_group_of_a_five_tuple_has_its_flows_alone() {
+    let folder = Folder::new("tuple");
+    let path = folder.socket();
+    let tuple = |port: u16, traffic_class| {
+        let end = |port| SocketAddr::from(([192, 0, 2, 1], port));
+        let protocol = FiveTuple::UDP;
+        GroupKey::FiveTuple(FiveTuple { protocol, traffic_class, source: end(port), destination: end(5004) })
+    };
+    let ((), counters) = beside(&path, || {
+        let keys = [tuple(50_000, 0), tuple(50_000, 0), tuple(50_001, 0), tuple(50_000, 1)];
+        let mut processes = keys.map(|key| Process::in_group(&path, 3000, key));
+        processes.iter_mut().for_each(Process::join);
+        let sum = |process: &Process| process.client.coupled(0).share.expect("it shares").sum.as_bps();
+        processes[0].wait_until("the other stream", |process| sum(process) == 6_000_000);
+        for place in [2, 3] {
+            processes[place].update(3001);
+            assert_eq!(sum(&processes[place]), 3_001_000, "{place}");
+        }
+    });
+    assert_eq!((counters.joined, counters.refused, counters.malformed), (4, 0, 0), "{counters:?}");
 }
 
 #[test]

@@ -18,6 +18,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Messages of a process, and connections, before others have their turn.
 const AT_ONCE: usize = 32;
 
+/// Time from one look at the socket file to the next.
+const LOOK: TimeDelta = TimeDelta::from_secs(1);
+
 /// A connection.
 struct Connection {
     id: ClientId,
@@ -45,6 +48,8 @@ pub struct ExchangeServer {
     accepted: u64,
     /// Nobody is accepted before: the system had no descriptor for more.
     accepts_from: Time,
+    /// When it looks again whether its file is there.
+    looks_at: Time,
     bytes: Vec<u8>,
 }
 
@@ -61,14 +66,16 @@ impl ExchangeServer {
             clock: DriverClock::from_zero(Moment::now()),
             accepted: 0,
             accepts_from: Time::ZERO,
+            looks_at: Time::ZERO,
             bytes: Vec::new(),
         })
     }
 
-    /// Serves until `stop` is set, and removes the socket file. `say` is told what happens, in lines.
+    /// Serves until `stop` is set, and removes the socket file. `say` is told what happens, in lines. A file that somebody
+    /// takes away is made again.
     ///
     /// # Errors
-    /// If the system refuses to wait for sockets.
+    /// If the system refuses to wait for sockets, or the file cannot be made again: another exchange has its place, say.
     pub fn run(mut self, stop: &AtomicBool, say: &dyn Fn(String)) -> Result<ExchangeCounters, NetError> {
         let _timers = PreciseTimers::new();
         self.clock = DriverClock::from_zero(Moment::now());
@@ -77,6 +84,7 @@ impl ExchangeServer {
             let stopped = stop.load(Ordering::Relaxed);
             self.connections.iter_mut().for_each(|connection| connection.readable |= stopped);
             let now = self.clock.now();
+            self.look(now, say)?;
             self.accept(now);
             let more = self.read(now);
             let now = self.clock.now();
@@ -91,6 +99,19 @@ impl ExchangeServer {
             }
             self.wait(now, more)?;
         }
+    }
+
+    /// Looks now and then whether its file is there: without it nobody finds the exchange.
+    fn look(&mut self, now: Time, say: &dyn Fn(String)) -> Result<(), NetError> {
+        if now < self.looks_at {
+            return Ok(());
+        }
+        self.looks_at = now + LOOK;
+        if !self.listener.is_there() {
+            say("the socket file is gone, and is made again".into());
+            self.listener.renew()?;
+        }
+        Ok(())
     }
 
     fn accept(&mut self, now: Time) {

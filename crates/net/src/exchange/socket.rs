@@ -125,6 +125,23 @@ impl Listener {
         Ok(listener)
     }
 
+    /// Whether its file is still where processes look for it.
+    pub fn is_there(&self) -> bool {
+        match lstat(&self.path) {
+            Ok(found) => (found.st_dev, found.st_ino) == self.file,
+            Err(error) => !matches!(error, Errno::NOENT | Errno::NOTDIR),
+        }
+    }
+
+    /// Listens at a new file in place of one that was taken away. Connections stay.
+    ///
+    /// # Errors
+    /// As [`Listener::bind`]: another exchange may be there by now.
+    pub fn renew(&mut self) -> Result<(), NetError> {
+        *self = Listener::bind(&self.path)?;
+        Ok(())
+    }
+
     /// The next process that has connected; none if nobody waits.
     ///
     /// # Errors
@@ -146,7 +163,7 @@ impl AsFd for Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        if lstat(&self.path).is_ok_and(|found| (found.st_dev, found.st_ino) == self.file) {
+        if self.is_there() {
             // A file that stays is replaced by the next exchange.
             let _ = unlink(&self.path);
         }
