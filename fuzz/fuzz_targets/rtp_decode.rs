@@ -1,12 +1,18 @@
 //! RTP headers, times in payloads and numbers that wrap: any bytes are read or refused.
 #![cfg_attr(fuzzing, no_main)]
 
-use paceline_wire::{SequenceUnwrapper, TimestampUnwrapper, rtp, timing};
+use paceline_wire::tfrc::{self, Stamp};
+use paceline_wire::{SequenceUnwrapper, TimestampUnwrapper, rtcp, rtp, timing};
 
 paceline_fuzz::target!(rtp_decode);
 
 fn rtp_decode(data: &[u8]) {
     unwrapped(data);
+    for report in rtcp::packets(data).flatten().filter_map(|packet| tfrc::decode_packet(&packet).ok()) {
+        let mut again = Vec::new();
+        tfrc::encode(&report, &mut again);
+        assert_eq!(rtcp::first(&again).and_then(|packet| tfrc::decode_packet(&packet)), Ok(report));
+    }
     let view = match rtp::decode(data) {
         Ok(view) => view,
         Err(error) => return drop(error.to_string()),
@@ -15,6 +21,10 @@ fn rtp_decode(data: &[u8]) {
     let extension = view.extension.map_or(0, |extension| 4 + extension.data.len());
     let parts = rtp::HEADER + view.csrc.len() + extension + view.payload.len() + usize::from(view.padding);
     assert_eq!(parts, data.len());
+    if let Some(stamp) = view.extension.as_ref().and_then(Stamp::read) {
+        let again = stamp.extension();
+        assert_eq!(Stamp::read(&rtp::RtpExtension { profile: 0xbede, data: &again[4..] }), Some(stamp));
+    }
     if let Some(timing) = timing::read(view.payload) {
         let mut payload = view.payload.to_vec();
         assert!(timing::write(&mut payload, timing));

@@ -95,16 +95,6 @@ impl<'a> ChosenFlow<'a> {
             return Err(NetError::WhichFlow { known: known() });
         };
         let over = match &parts.ends {
-            EndsParts::Rtp(rtp) if rtp.receiver_half.is_some() => {
-                let kind = spec.controller.params.kind();
-                return Err(NetError::Unsupported {
-                    what: format!(
-                        "flow {}: controller \"{kind}\" needs reports of its own from the receiver, which have no \
-                         format on the wire yet; `paceline run` simulates it",
-                        spec.name
-                    ),
-                });
-            }
             EndsParts::Rtp(rtp) => Over::Rtp(rtp),
             EndsParts::Dccp(dccp) => Over::Dccp(dccp),
             EndsParts::Tcp { .. }

@@ -107,10 +107,10 @@ fn pair(controllers: [&str; 2]) -> Loaded {
     loaded(&text)
 }
 
-/// RAP over RTP, TFRC as DCCP's CCID 3: over RTP its receiver's reports have no form on the wire.
+/// RAP over RTP, TFRC over RTP and as DCCP's CCID 3.
 #[test]
 fn rap_and_tfrc_share_by_priority_over_sockets() {
-    for controllers in [["rap", "rap"], ["ccid3", "ccid3"], ["ccid3", "rap"]] {
+    for controllers in [["rap", "rap"], ["tfrc", "rap"], ["ccid3", "ccid3"], ["ccid3", "tfrc"]] {
         let loaded = &pair(controllers);
         let [sent, relayed, received] = run_all(loaded);
         let column = |column| ["first", "second"].map(|name| mean(&sent.flows, name, column, 3.0, 7.9));
@@ -128,16 +128,6 @@ fn rap_and_tfrc_share_by_priority_over_sockets() {
             );
         }
     }
-}
-
-#[test]
-fn tfrc_over_rtp_is_refused_with_its_reason() {
-    let error = Sender::bind(&pair(["tfrc", "rap"]), &SendOptions::to(anywhere())).err();
-    let error = error.expect("no form of its reports").to_string();
-    assert!(
-        error.contains("flow first: controller \"tfrc\" needs reports of its own from the receiver"),
-        "{error}"
-    );
 }
 
 #[test]

@@ -29,6 +29,7 @@ pub mod exchange;
 mod format;
 pub mod rtcp;
 pub mod rtp;
+pub mod tfrc;
 pub mod timing;
 mod unwrap;
 

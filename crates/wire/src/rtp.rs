@@ -62,6 +62,22 @@ pub fn encode(
     padding: u8,
     out: &mut Vec<u8>,
 ) -> Result<(), WireError> {
+    encode_extended(header, &[], payload_len, padding, out)
+}
+
+/// The same with a header extension behind the header, in whole words, its profile and length in (RFC 3550 section 5.3.1);
+/// empty: none.
+///
+/// # Errors
+/// As [`encode`].
+pub fn encode_extended(
+    header: &RtpHeaderFields,
+    extension: &[u8],
+    payload_len: usize,
+    padding: u8,
+    out: &mut Vec<u8>,
+) -> Result<(), WireError> {
+    debug_assert!(extension.len() % 4 == 0, "whole words");
     if header.payload_type > 127 || (64..=95).contains(&header.payload_type) {
         return Err(WireError::Unexpected {
             what: "RTP payload type",
@@ -71,12 +87,13 @@ pub fn encode(
         });
     }
     let body = payload_len + usize::from(padding);
-    out.reserve(HEADER + body);
-    out.push(2 << 6 | u8::from(padding > 0) << 5);
+    out.reserve(HEADER + extension.len() + body);
+    out.push(2 << 6 | u8::from(padding > 0) << 5 | u8::from(!extension.is_empty()) << 4);
     out.push(u8::from(header.marker) << 7 | header.payload_type);
     out.extend_from_slice(&header.sequence.to_be_bytes());
     out.extend_from_slice(&header.timestamp.to_be_bytes());
     out.extend_from_slice(&header.ssrc.to_be_bytes());
+    out.extend_from_slice(extension);
     out.resize(out.len() + body, 0);
     if let (Some(count), 1..) = (out.last_mut(), padding) {
         *count = padding;

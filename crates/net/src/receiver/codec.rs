@@ -7,6 +7,7 @@ use paceline_transport::rtp::RtpFeedback;
 use paceline_units::Time;
 use paceline_wire::SequenceUnwrapper;
 use paceline_wire::rtp::RtpHeaderFields;
+use paceline_wire::tfrc::Stamp;
 use std::net::SocketAddr;
 
 /// Senders begin at any number; what is added leaves numbers for packets from before the first.
@@ -34,6 +35,8 @@ pub(super) struct Data<'p> {
     pub padding: u8,
     /// The extended sequence number and the header of media in RTP.
     pub rtp: Option<(u64, RtpHeaderFields)>,
+    /// What the sender half of TFRC put on it.
+    pub stamp: Option<Stamp>,
 }
 
 impl Data<'_> {

@@ -133,9 +133,10 @@ impl DccpReceivingCodec {
                     payload: view.payload,
                     padding: view.padding,
                     rtp: number.map(|number| (number, view.header)),
+                    stamp: None,
                 }
             }
-            None => Data { payload: bytes, padding: 0, rtp: None },
+            None => Data { payload: bytes, padding: 0, rtp: None, stamp: None },
         });
         take(SessionPacket { begins: false, stream: StreamId(0), number, data });
     }

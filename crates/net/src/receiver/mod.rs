@@ -157,13 +157,19 @@ fn receive_flow<'a>(
         Over::Rtp(parts) => {
             let (streams, feedback, playout) = (parts.streams.len(), parts.feedback, parts.playout);
             let codec = RtpReceivingCodec::new(parts, options.ssrc);
-            let config = SessionConfig { streams, feedback, playout, detection: parts.detection.as_ref() };
+            let config = SessionConfig {
+                streams,
+                feedback,
+                playout,
+                detection: parts.detection.as_ref(),
+                half: parts.receiver_half.as_ref(),
+            };
             ReceivingDriver::new(port, flow, config, codec, options).run(control)
         }
         Over::Dccp(parts) => {
             let codec = DccpReceivingCodec::new(parts, port.socket.address()?, options.silence)?;
             let (feedback, playout) = (FeedbackConfig::default(), parts.playout);
-            let config = SessionConfig { streams: 1, feedback, playout, detection: None };
+            let config = SessionConfig { streams: 1, feedback, playout, detection: None, half: None };
             ReceivingDriver::new(port, flow, config, codec, options).run(control)
         }
     }

@@ -1,13 +1,16 @@
-//! RTP from one sender, and RFC 8888 reports back to it, and summaries of delays if it looks for shared bottlenecks.
+//! RTP from one sender, and RFC 8888 reports back to it, and summaries of delays if it looks for shared bottlenecks. The
+//! reports of a controller's receiver half take the place of RFC 8888's.
 
 use super::codec::{Data, ReceivingCodec, RtpNumbers, SessionPacket};
 use crate::output::NetCounters;
 use crate::peer::SenderFilter;
 use crate::socket::Datagram;
 use crate::ssrc::Ssrcs;
+use paceline_cc::{ReceiverReport, StreamId};
 use paceline_scenario::build::RtpParts;
 use paceline_transport::rtp::RtpFeedback;
 use paceline_units::{Bytes, Time};
+use paceline_wire::tfrc::{self, SendTime, Stamp, TfrcReport};
 use paceline_wire::{FeedbackFormat, delays, rtcp, rtp};
 use std::net::SocketAddr;
 
@@ -42,6 +45,21 @@ impl RtpReceivingCodec {
     }
 }
 
+/// TFRC's report on the flow whose first stream has this SSRC. No controller's receiver half says a maximum bitrate.
+fn tfrc_report(report: &ReceiverReport, ssrc: u32) -> Option<TfrcReport> {
+    match *report {
+        ReceiverReport::Tfrc { loss_event_rate, receive_rate, newest_sent, delay } => Some(TfrcReport {
+            sender_ssrc: OWN_SSRC,
+            ssrc,
+            newest_sent: SendTime::of(newest_sent?),
+            delay,
+            receive_rate,
+            loss_event_rate,
+        }),
+        ReceiverReport::Remb { .. } => None,
+    }
+}
+
 impl ReceivingCodec for RtpReceivingCodec {
     fn receive(
         &mut self,
@@ -73,6 +91,7 @@ impl ReceivingCodec for RtpReceivingCodec {
             payload: packet.view.payload,
             padding: packet.view.padding,
             rtp: Some((number, header)),
+            stamp: packet.view.extension.as_ref().and_then(Stamp::read),
         });
         take(SessionPacket { begins: packet.new, stream, number, data });
     }
@@ -85,8 +104,12 @@ impl ReceivingCodec for RtpReceivingCodec {
                 delays::encode(&report.to_packet(OWN_SSRC, ssrcs.of(report.stream)), &mut self.reports);
                 return;
             }
-            // Flows whose controllers have a receiver half are refused.
-            RtpFeedback::Half(_) => return,
+            RtpFeedback::Half(report) => {
+                if let Some(report) = tfrc_report(report, ssrcs.of(StreamId(0))) {
+                    tfrc::encode(&report, &mut self.reports);
+                }
+                return;
+            }
         };
         let encoded = self.format.encode(
             feedback,

@@ -9,13 +9,14 @@ use crate::losses::{LOST_AFTER, MissingPackets};
 use crate::output::NetCounters;
 use crate::record::FlowRecord;
 use crate::socket::Datagram;
-use paceline_cc::StreamId;
 use paceline_cc::shared_bottleneck::Params;
+use paceline_cc::{Annotation, AnyReceiverHalf, StreamId};
 use paceline_media::PlayoutConfig;
 use paceline_metrics::{Facts, ReceivedPacket, Tick};
 use paceline_transport::rtp::{FeedbackConfig, Header, RtpFeedback, RtpPacket, RtpReceiver};
 use paceline_transport::{PathFacts, ReceivingEnd, Transmit};
 use paceline_units::{Bytes, Time, TimeDelta};
+use paceline_wire::{rtp, tfrc};
 
 /// What a session needs of its flow.
 #[derive(Clone, Copy)]
@@ -25,7 +26,12 @@ pub(super) struct SessionConfig<'a> {
     pub playout: PlayoutConfig,
     /// How the delays of its packets are summarised, if its sender looks for shared bottlenecks.
     pub detection: Option<&'a Params>,
+    /// What its controller has at this end.
+    pub half: Option<&'a AnyReceiverHalf>,
 }
+
+/// The header of a packet with TFRC's extension.
+const STAMPED: Header = Header::of_bytes((rtp::HEADER + tfrc::EXTENSION) as u8);
 
 /// What one stream has shown so far.
 #[derive(Default)]
@@ -42,7 +48,7 @@ pub(super) struct Session<'a> {
     record: FlowRecord<'a>,
     /// Added to each packet's size, as on a link.
     overhead: Bytes,
-    endpoint: RtpReceiver,
+    endpoint: RtpReceiver<AnyReceiverHalf>,
     streams: Vec<Stream>,
     missing: MissingPackets,
     /// Whether the sender's clock is ours.
@@ -64,7 +70,8 @@ impl<'a> Session<'a> {
         let streams = config.streams.clamp(1, 255);
         let first = timing.map_or(datagram.arrived, |(captured, _)| captured);
         let facts = if timing.is_some() { Facts::RECEIVER.and(Facts::CLOCKS) } else { Facts::RECEIVER };
-        let mut endpoint = RtpReceiver::new(config.feedback, streams as u8, config.playout);
+        let half = config.half.cloned();
+        let mut endpoint = RtpReceiver::with_half(config.feedback, streams as u8, config.playout, half);
         if let Some(detection) = config.detection {
             endpoint.summarise_delays(detection);
         }
@@ -104,10 +111,15 @@ impl<'a> Session<'a> {
                 return;
             };
             let (stream, marker) = (packet.stream, header.marker);
-            let (header, padding, first, annotation) = (Header::RTP, data.padding, None, None);
+            // A half knows sizes with their headers, and the times of the sender's clock, whatever its zero.
+            let header = if data.stamp.is_some() { STAMPED } else { Header::RTP };
+            let annotation = data.stamp.and_then(|stamp| stamp.rtt).map(Annotation::Rtt);
+            let stamped = data.stamp.map(|stamp| stamp.sent.low());
+            let said = if self.endpoint.receiver_half().is_some() { stamped } else { sent };
+            let (padding, first) = (data.padding, None);
             let packet =
                 RtpPacket { stream, sequence, captured, payload, padding, header, first, marker, annotation };
-            self.endpoint.receive(now, packet, datagram.ecn, PathFacts { sent, wait: None });
+            self.endpoint.receive(now, packet, datagram.ecn, PathFacts { sent: said, wait: None });
             if data.is_padding() {
                 // As in the simulator: reported on, and counted nowhere.
                 return;

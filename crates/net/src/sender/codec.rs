@@ -23,8 +23,9 @@ pub(super) struct Encoded {
 pub(super) trait SendingCodec {
     type End: SendingEnd;
 
-    /// Writes a packet into `bytes`.
-    fn encode(&mut self, packet: &<Self::End as SendingEnd>::Data, bytes: &mut Vec<u8>) -> Encoded;
+    /// Writes a packet that leaves at `now` into `bytes`.
+    fn encode(&mut self, now: Time, packet: &<Self::End as SendingEnd>::Data, bytes: &mut Vec<u8>)
+    -> Encoded;
 
     /// Hands what a datagram of the receiver says to `end`, and what it tells of packets to `told`. True if the receiver
     /// was heard: it answers packets that `end` sent. What is refused is counted.

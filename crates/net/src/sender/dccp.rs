@@ -56,7 +56,7 @@ impl DccpSendingCodec {
 impl SendingCodec for DccpSendingCodec {
     type End = DccpSender<FlowCcids>;
 
-    fn encode(&mut self, packet: &Packet, bytes: &mut Vec<u8>) -> Encoded {
+    fn encode(&mut self, _now: Time, packet: &Packet, bytes: &mut Vec<u8>) -> Encoded {
         let encoded = encode_in_udp(packet, bytes);
         debug_assert!(encoded.is_ok(), "{packet:?}: {encoded:?}");
         // A short packet that is sent has its whole number.

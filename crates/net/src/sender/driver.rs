@@ -276,7 +276,7 @@ impl<'a, C: SendingCodec> SendingDriver<'a, C> {
     fn send(&mut self, now: Time, transmit: &Transmit<<C::End as SendingEnd>::Data>) {
         let Transmit { packet, size, ecn, stream, queued } = transmit;
         self.port.bytes.clear();
-        let Encoded { number, payload, media } = self.codec.encode(packet, &mut self.port.bytes);
+        let Encoded { number, payload, media } = self.codec.encode(now, packet, &mut self.port.bytes);
         let media = media.map(|(begin, captured)| (begin, self.clock.moment_of(captured)));
         let (left, sent) = self.port.send(self.to, *ecn, media, &mut self.counters);
         if let Err(error) = sent {

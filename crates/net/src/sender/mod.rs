@@ -12,6 +12,8 @@
 //! packet is lost that is reported missing and still missing a second later, and `queue_delay_ms` is the one-way delay above
 //! the smallest so far, noise in, at the reports' resolution of 1/1024 s.
 //!
+//! TFRC's receiver tells no single packets: its sender has the figures of what it sent alone.
+//!
 //! Over DCCP arrivals come from Ack Vectors, in the same way; CCID 3 has none unless `ack_vector` asks for them. When the run is over, or is
 //! stopped, the connection is closed, for which a second is left.
 
@@ -38,9 +40,10 @@ use driver::SendingDriver;
 use host::{AnySendingDriver, SendingHost};
 use paceline_metrics::Facts;
 use paceline_scenario::Loaded;
-use paceline_transport::rtp::RtpSender;
-use paceline_units::TimeDelta;
+use paceline_transport::rtp::{RtpSender, SenderConfig};
 use paceline_units::param::ParamError;
+use paceline_units::{Bytes, TimeDelta};
+use paceline_wire::tfrc;
 use rtp::RtpSendingCodec;
 use sharing::Sharing;
 use std::net::SocketAddr;
@@ -138,6 +141,13 @@ impl<'a> Sender<'a> {
     }
 }
 
+/// Packets of the same size whose header has TFRC's extension.
+fn extended(config: &SenderConfig) -> SenderConfig {
+    let extension = Bytes::new(tfrc::EXTENSION as u64);
+    let max_payload = config.max_payload.saturating_sub(extension).max(Bytes::new(1));
+    SenderConfig { header: config.header + extension, max_payload, ..*config }
+}
+
 /// The driver of a flow that sends from `port` to `to`.
 fn driver<'a>(
     flow: ChosenFlow<'a>,
@@ -148,13 +158,16 @@ fn driver<'a>(
     let (port, patience) = (Port::new(port, options.capture.as_deref())?, options.patience);
     Ok(match flow.over {
         Over::Rtp(parts) => {
-            let codec = RtpSendingCodec::new(options.ssrc, parts.streams.len(), parts.feedback.format);
+            let (streams, half) = (parts.streams.len(), parts.receiver_half.is_some());
+            let codec = RtpSendingCodec::new(options.ssrc, streams, parts.feedback.format, half);
             let controller = flow.parts.controller.clone();
-            let mut end = RtpSender::new(controller, &parts.sender, parts.streams.clone());
+            let config = if half { extended(&parts.sender) } else { parts.sender };
+            let facts = if half { Facts::SENDER_ALONE } else { Facts::RTP_SENDER };
+            let mut end = RtpSender::new(controller, &config, parts.streams.clone());
             if let Some(detection) = &parts.detection {
                 end.summarise_delays(detection);
             }
-            AnySendingDriver::Rtp(SendingDriver::new(port, flow, Facts::RTP_SENDER, end, codec, to, patience))
+            AnySendingDriver::Rtp(SendingDriver::new(port, flow, facts, end, codec, to, patience))
         }
         Over::Dccp(parts) => {
             let (codec, end) = DccpSendingCodec::new(flow, parts, to)?;

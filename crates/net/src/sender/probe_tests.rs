@@ -94,7 +94,7 @@ fn run(loaded: &Loaded, prober: Prober) -> (NetOutput, NetOutput) {
     let Over::Rtp(parts) = flow.over else { panic!("a call") };
     let port = UdpPort::bind(local_for(options.to)).and_then(|port| Port::new(port, None)).expect("a port");
     let end = RtpSender::new(prober, &parts.sender, parts.streams.clone());
-    let codec = RtpSendingCodec::new(options.ssrc, parts.streams.len(), parts.feedback.format);
+    let codec = RtpSendingCodec::new(options.ssrc, parts.streams.len(), parts.feedback.format, false);
     let sender = SendingDriver::new(port, flow, Facts::RTP_SENDER, end, codec, options.to, options.patience);
     let stop = &AtomicBool::new(false);
     std::thread::scope(|scope| {

@@ -1,12 +1,13 @@
 //! RTP to one receiver, and RFC 8888 reports back from it: hostile until they prove to be about our packets. Summaries of
-//! delays come back too, where groups are found by them.
+//! delays come back too, where groups are found by them. Where the controller has a half at the receiver, packets carry what it
+//! needs, and its reports come in place of RFC 8888's.
 
 use super::codec::{Encoded, SendingCodec};
 use super::sent::{REMEMBERED, Reported};
 use crate::output::NetCounters;
 use crate::socket::Datagram;
 use crate::ssrc::{PAYLOAD_TYPE, Ssrcs};
-use paceline_cc::{Controller, Status, StreamId};
+use paceline_cc::{Annotation, Controller, ReceiverReport, Status, StreamId};
 use paceline_transport::SendingEnd;
 use paceline_transport::rtp::{DelayReport, RtpFeedback, RtpPacket, RtpSender};
 use paceline_units::Time;
@@ -14,6 +15,7 @@ use paceline_wire::ccfb::{ArrivalReport, Feedback, FeedbackBlock, RawFeedback, R
 use paceline_wire::clock::media_ticks_of;
 use paceline_wire::rtcp::{self, RtcpPacket};
 use paceline_wire::rtp::{self, HEADER, RtpHeaderFields};
+use paceline_wire::tfrc::{self, SendTime, Stamp, TfrcReport};
 use paceline_wire::{FeedbackFormat, delays, unwrap_sequence};
 use std::marker::PhantomData;
 
@@ -23,6 +25,8 @@ pub(super) struct RtpSendingCodec<C> {
     /// The next sequence number of each stream.
     next: Vec<u64>,
     format: FeedbackFormat,
+    /// Whether the receiver half's reports are expected, and packets carry what it needs.
+    half: bool,
     raw: RawFeedback,
     rts: RtsUnwrapper,
     feedback: Box<Feedback>,
@@ -35,14 +39,17 @@ enum Read<'r> {
     Report { feedback: &'r mut Box<Feedback>, concerns: bool },
     /// A summary of delays.
     Summary(DelayReport),
+    /// What the controller's half at the receiver says.
+    Half(ReceiverReport),
 }
 
 impl<C> RtpSendingCodec<C> {
-    /// For so many streams, whose SSRCs count from `ssrc`, and reports in `format`.
-    pub fn new(ssrc: u32, streams: usize, format: FeedbackFormat) -> RtpSendingCodec<C> {
+    /// For so many streams, whose SSRCs count from `ssrc`, and reports in `format`, or those of a receiver `half`.
+    pub fn new(ssrc: u32, streams: usize, format: FeedbackFormat, half: bool) -> RtpSendingCodec<C> {
         RtpSendingCodec {
             ssrcs: Ssrcs::new(ssrc, streams),
             format,
+            half,
             next: vec![0; streams],
             raw: RawFeedback::default(),
             rts: RtsUnwrapper::default(),
@@ -101,8 +108,35 @@ impl<C> RtpSendingCodec<C> {
         Some(DelayReport::of_packet(&summary, stream))
     }
 
-    /// Reads the reports of a datagram, one after the other.
-    fn read(&mut self, datagram: &[u8], counters: &mut NetCounters, mut take: impl FnMut(Read<'_>)) {
+    /// The receiver half's report that `packet` is, if it is of one of our streams. Of a time that this clock has not shown, it
+    /// is about no packet that was sent; the transport judges that.
+    fn of_half(
+        &self,
+        now: Time,
+        packet: &RtcpPacket<'_>,
+        counters: &mut NetCounters,
+    ) -> Option<ReceiverReport> {
+        let Ok(report) = tfrc::decode_packet(packet) else {
+            counters.malformed += 1;
+            return None;
+        };
+        if self.ssrcs.stream(report.ssrc).is_none() {
+            counters.unknown_ssrc += 1;
+            return None;
+        }
+        let TfrcReport { newest_sent, delay, receive_rate, loss_event_rate, .. } = report;
+        let newest_sent = Some(newest_sent.until(now).unwrap_or(Time::MAX));
+        Some(ReceiverReport::Tfrc { loss_event_rate, receive_rate, newest_sent, delay })
+    }
+
+    /// Reads the reports of a datagram that came at `now`, one after the other.
+    fn read(
+        &mut self,
+        now: Time,
+        datagram: &[u8],
+        counters: &mut NetCounters,
+        mut take: impl FnMut(Read<'_>),
+    ) {
         for packet in rtcp::packets(datagram) {
             let Ok(packet) = packet else {
                 counters.malformed += 1;
@@ -112,7 +146,11 @@ impl<C> RtpSendingCodec<C> {
                 if let Some(report) = self.summary(&packet, counters) {
                     take(Read::Summary(report));
                 }
-            } else if !self.format.recognises(&packet) {
+            } else if self.half && tfrc::is_report(&packet) {
+                if let Some(report) = self.of_half(now, &packet, counters) {
+                    take(Read::Half(report));
+                }
+            } else if self.half || !self.format.recognises(&packet) {
                 counters.other_rtcp += 1;
             } else if self.format.decode(&packet, &mut self.raw).is_err() {
                 counters.malformed += 1;
@@ -126,7 +164,7 @@ impl<C> RtpSendingCodec<C> {
 impl<C: Controller> SendingCodec for RtpSendingCodec<C> {
     type End = RtpSender<C>;
 
-    fn encode(&mut self, packet: &RtpPacket, bytes: &mut Vec<u8>) -> Encoded {
+    fn encode(&mut self, now: Time, packet: &RtpPacket, bytes: &mut Vec<u8>) -> Encoded {
         let header = RtpHeaderFields {
             payload_type: PAYLOAD_TYPE,
             ssrc: self.ssrcs.of(packet.stream),
@@ -134,14 +172,21 @@ impl<C: Controller> SendingCodec for RtpSendingCodec<C> {
             timestamp: media_ticks_of(packet.captured) as u32,
             marker: packet.marker,
         };
-        let encoded = rtp::encode(&header, packet.payload.as_u64() as usize, packet.padding, bytes);
+        let rtt = match packet.annotation {
+            Some(Annotation::Rtt(rtt)) => Some(rtt),
+            Some(Annotation::Counter(_)) | None => None,
+        };
+        let stamp = self.half.then(|| Stamp { sent: SendTime::of(now), rtt }.extension());
+        let extension = stamp.as_ref().map_or(&[][..], |stamp| &stamp[..]);
+        let payload = packet.payload.as_u64() as usize;
+        let encoded = rtp::encode_extended(&header, extension, payload, packet.padding, bytes);
         debug_assert!(encoded.is_ok(), "the payload type is a constant");
         if let Some(next) = self.next.get_mut(usize::from(packet.stream.0)) {
             *next = packet.sequence + 1;
         }
         // Padding is no data: nothing is captured in it, and nobody counts it.
         let payload = (!packet.is_padding()).then_some(packet.payload);
-        let media = payload.map(|_| (HEADER, packet.captured));
+        let media = payload.map(|_| (HEADER + extension.len(), packet.captured));
         Encoded { number: Some(packet.sequence), payload, media }
     }
 
@@ -154,9 +199,15 @@ impl<C: Controller> SendingCodec for RtpSendingCodec<C> {
         mut told: impl FnMut(Reported),
     ) -> bool {
         let mut heard = false;
-        self.read(datagram.bytes, counters, |read| {
+        self.read(now, datagram.bytes, counters, |read| {
             let (feedback, concerns) = match read {
                 Read::Report { feedback, concerns } => (feedback, concerns),
+                Read::Half(report) => {
+                    let unknown = end.counters().unknown_reports;
+                    let _ = end.receive(now, RtpFeedback::Half(Box::new(report)), datagram.ecn);
+                    heard |= end.counters().unknown_reports == unknown;
+                    return;
+                }
                 // It names no packet, so that whoever wrote it need not have heard any.
                 Read::Summary(report) => {
                     let _ = end.receive(now, RtpFeedback::Delays(Box::new(report)), datagram.ecn);
@@ -208,12 +259,12 @@ mod tests {
     use super::*;
     use paceline_cc::AnyController;
     use paceline_transport::rtp::Header;
-    use paceline_units::{Bytes, Ecn};
+    use paceline_units::{Bitrate, Bytes, Ecn, TimeDelta};
     use proptest::prelude::*;
 
     /// A codec of one stream that has sent so many packets.
     fn codec(sent: u64) -> RtpSendingCodec<AnyController> {
-        RtpSendingCodec { next: vec![sent], ..RtpSendingCodec::new(100, 1, FeedbackFormat::Rfc8888) }
+        RtpSendingCodec { next: vec![sent], ..RtpSendingCodec::new(100, 1, FeedbackFormat::Rfc8888, false) }
     }
 
     fn bytes(written_s: u64, begin: u64, ssrc: u32) -> Vec<u8> {
@@ -231,9 +282,9 @@ mod tests {
         datagram: &[u8],
     ) -> (Vec<(Time, bool)>, NetCounters) {
         let (mut seen, mut counters) = (Vec::new(), NetCounters::default());
-        codec.read(datagram, &mut counters, |read| match read {
+        codec.read(Time::ZERO, datagram, &mut counters, |read| match read {
             Read::Report { feedback, concerns } => seen.push((feedback.written, concerns)),
-            Read::Summary(_) => {}
+            Read::Summary(_) | Read::Half(_) => {}
         });
         (seen, counters)
     }
@@ -252,7 +303,7 @@ mod tests {
             annotation: None,
         };
         let (mut codec, mut bytes) = (codec(7), Vec::new());
-        let encoded = codec.encode(&packet, &mut bytes);
+        let encoded = codec.encode(Time::ZERO, &packet, &mut bytes);
         assert_eq!((encoded.number, encoded.payload, encoded.media), (Some(7), None, None));
         let view = rtp::decode(&bytes).expect("sound");
         assert_eq!((view.payload.len(), view.padding, bytes.len() as u64), (0, 200, packet.size().as_u64()));
@@ -294,6 +345,76 @@ mod tests {
         assert!(concerns(&codec));
     }
 
+    /// A sender of TFRC that has sent two packets, and the bytes of the second.
+    fn tfrc_sender() -> (RtpSendingCodec<AnyController>, Vec<u8>) {
+        let mut codec = RtpSendingCodec::new(100, 1, FeedbackFormat::Rfc8888, true);
+        let mut bytes = Vec::new();
+        for (sequence, annotation) in [(0, None), (1, Some(Annotation::Rtt(TimeDelta::from_millis(40))))] {
+            bytes.clear();
+            let packet = RtpPacket {
+                stream: StreamId(0),
+                sequence,
+                captured: Time::ZERO,
+                payload: Bytes::new(100),
+                padding: 0,
+                header: Header::of_size(Bytes::new(28)),
+                first: Some(true),
+                marker: true,
+                annotation,
+            };
+            let encoded = codec.encode(Time::from_nanos(5_000 + sequence), &packet, &mut bytes);
+            assert_eq!(encoded.media, Some((28, Time::ZERO)));
+            assert_eq!(bytes.len() as u64, packet.size().as_u64());
+        }
+        (codec, bytes)
+    }
+
+    #[test]
+    fn a_tfrc_packet_says_when_it_was_sent_and_the_round_trip() {
+        let (_, bytes) = tfrc_sender();
+        let view = rtp::decode(&bytes).expect("sound");
+        let stamp = Stamp::read(&view.extension.expect("one")).expect("a stamp");
+        assert_eq!(stamp.sent, SendTime::of(Time::from_nanos(5_001)));
+        assert_eq!((stamp.rtt, view.payload.len()), (Some(TimeDelta::from_millis(40)), 100));
+    }
+
+    #[test]
+    fn a_tfrc_sender_reads_reports_of_its_streams_alone() {
+        let (mut sender, _) = tfrc_sender();
+        let report = |ssrc, nanos| {
+            let mut bytes = Vec::new();
+            let report = TfrcReport {
+                sender_ssrc: 1,
+                ssrc,
+                newest_sent: SendTime::of(Time::from_nanos(nanos)),
+                delay: TimeDelta::from_millis(1),
+                receive_rate: Bitrate::from_kbps(80),
+                loss_event_rate: 0.5,
+            };
+            tfrc::encode(&report, &mut bytes);
+            bytes
+        };
+        let mut datagram = report(100, 5_001);
+        datagram.extend(report(7, 5_001));
+        datagram.extend(report(100, 1 << 40));
+        datagram.extend(bytes(5, 0, 100));
+        datagram.extend([0x81, 204, 0, 2, 0, 0, 0, 1, b'T', b'F', b'R', b'C']);
+        let (mut seen, mut counters) = (Vec::new(), NetCounters::default());
+        sender.read(Time::from_nanos(9_000_000), &datagram, &mut counters, |read| match read {
+            Read::Half(ReceiverReport::Tfrc { newest_sent, .. }) => seen.push(newest_sent),
+            _ => panic!("TFRC's receiver says nothing else"),
+        });
+        assert_eq!(
+            seen,
+            [Some(Time::from_nanos(5_001)), Some(Time::MAX)],
+            "of a time to come: about no packet"
+        );
+        assert_eq!((counters.unknown_ssrc, counters.other_rtcp, counters.malformed), (1, 1, 1));
+        let (mut other, mut counters) = (codec(10), NetCounters::default());
+        other.read(Time::ZERO, &report(100, 5), &mut counters, |_| panic!("its controller has no such half"));
+        assert_eq!(counters.other_rtcp, 1);
+    }
+
     proptest! {
         #[test]
         fn nothing_panics(datagram in prop::collection::vec(any::<u8>(), 0..300), flips in prop::collection::vec((0usize..24, any::<u8>()), 0..4)) {
@@ -305,6 +426,8 @@ mod tests {
                 damaged[place % length] = value;
             }
             written(&mut codec, &damaged);
+            let (mut tfrc, _) = tfrc_sender();
+            written(&mut tfrc, &datagram);
         }
     }
 }

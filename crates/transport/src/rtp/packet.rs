@@ -22,6 +22,11 @@ impl Header {
         Header(size.as_u64().min(u64::from(u8::MAX)) as u8)
     }
 
+    /// A header of so many bytes.
+    pub const fn of_bytes(bytes: u8) -> Header {
+        Header(bytes)
+    }
+
     /// Size of the header in bytes.
     #[inline]
     pub const fn size(self) -> Bytes {

@@ -25,7 +25,7 @@ impl ReceivingCodec for SlowlyClosed {
         mut take: impl FnMut(SessionPacket<'_>),
     ) {
         self.packets += 1;
-        let data = Some(Data { payload: datagram.bytes, padding: 0, rtp: None });
+        let data = Some(Data { payload: datagram.bytes, padding: 0, rtp: None, stamp: None });
         take(SessionPacket { begins: self.packets == 1, stream: StreamId(0), number: self.packets, data });
         if self.is_over() {
             std::thread::sleep(std::time::Duration::from_millis(220));
@@ -49,8 +49,13 @@ fn received(loaded: &Loaded) -> NetOutput {
     let target = to.address().expect("an address");
     let flow = ChosenFlow::of(loaded, None).expect("the only one");
     let Over::Rtp(parts) = flow.over else { panic!("over RTP") };
-    let config =
-        SessionConfig { streams: 1, feedback: parts.feedback, playout: parts.playout, detection: None };
+    let config = SessionConfig {
+        streams: 1,
+        feedback: parts.feedback,
+        playout: parts.playout,
+        detection: None,
+        half: None,
+    };
     let port = Port::new(to, None).expect("a port");
     let driver =
         ReceivingDriver::new(port, flow, config, SlowlyClosed::default(), ReceiveOptions::on(target));
