@@ -12,7 +12,7 @@ const PATIENCE: f64 = 2.0;
 /// It waits no longer than this times `reprobe_after`.
 const MOST_PATIENCE: f64 = 8.0;
 /// A change of what was learned by less than this part makes a doubt unfounded.
-const CHANGED: f64 = 0.15;
+pub(super) const CHANGED: f64 = 0.15;
 
 /// What is in doubt.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

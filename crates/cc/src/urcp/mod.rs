@@ -15,7 +15,7 @@ use crate::CeResponse;
 use crate::observe::state_variables;
 use crate::utility::window::{SlidingWindow, Sums};
 use crate::utility::{First, Flow, Law, Sample, SenderParams, UtilitySender};
-use doubt::{Doubt, Doubts};
+use doubt::{CHANGED, Doubt, Doubts};
 use paceline_units::{Bitrate, Time, TimeDelta};
 use signal::{Common, Signal};
 
@@ -143,6 +143,8 @@ impl Law for UrcpLaw {
             return First::SlowStart(self.first_rate);
         }
         self.delay.min = match self.doubts.acting {
+            // No more was found: a second short probe knows the noise no better than the first.
+            Some((Doubt::More, rate, before)) if self.r_max < rate * (1.0 + CHANGED) => before,
             Some((Doubt::More, _, before)) => delta.min(before),
             Some((Doubt::Path, _, before)) => delta.min(LARGEST_RISE * before),
             None => delta,

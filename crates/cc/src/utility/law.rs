@@ -33,7 +33,7 @@ pub enum First {
 pub struct Sample {
     /// When its report came.
     pub now: Time,
-    /// Seconds since the last sample.
+    /// Seconds since the last sample's packet was sent (Delta T).
     pub elapsed: f64,
     /// The sender's rate in bit/s.
     pub rate: f64,

@@ -69,7 +69,7 @@ pub struct UtilitySender<L> {
     lost: f64,
     /// Whether the path may have become longer: the probe that is under way will tell.
     doubts_path: bool,
-    /// When the last sample was taken.
+    /// When the newest packet of a sample was sent.
     sampled: Option<Time>,
     /// Since when feedback is waited for; absent while nothing is under way.
     waits_since: Option<Time>,
@@ -179,9 +179,6 @@ impl<L: Law> UtilitySender<L> {
     }
 
     fn on_packets(&mut self, now: Time, report: &PacketsReport<'_>) {
-        let received = report.packets.iter().filter(|packet| packet.status != Status::Missing).count();
-        let elapsed = self.sampled.map_or(0.0, |last| now.saturating_since(last).as_secs_f64());
-        let elapsed = elapsed.clamp(0.0, LONGEST_STEP) / received.max(1) as f64;
         let clock_step = report.clock_step.as_secs_f64().clamp(0.0, 1.0);
         let mut newest = None;
         for packet in report.packets {
@@ -190,7 +187,7 @@ impl<L: Law> UtilitySender<L> {
                 (News::Arrived, Status::Received { arrived, ecn }) => {
                     newest = newest.max(Some(packet.sent));
                     self.flow.loss -= LOSS_WEIGHT * self.flow.loss;
-                    self.on_arrived(now, packet, arrived, ecn.is_ce(), elapsed, clock_step);
+                    self.on_arrived(now, packet, arrived, ecn.is_ce(), clock_step);
                 }
                 (News::Missing, _) => {
                     self.flow.loss += LOSS_WEIGHT * (1.0 - self.flow.loss);
@@ -204,7 +201,6 @@ impl<L: Law> UtilitySender<L> {
             }
         }
         if let Some(sent) = newest {
-            self.sampled = Some(now);
             self.on_round_trip(now - sent);
             self.advance(now);
         }
@@ -217,9 +213,12 @@ impl<L: Law> UtilitySender<L> {
         packet: &PacketResult,
         arrived: Option<Time>,
         marked: bool,
-        elapsed: f64,
         clock_step: f64,
     ) {
+        // By the times of sending: gaps between arrivals would count the late packets for more.
+        let elapsed = self.sampled.map_or(0.0, |last| packet.sent.saturating_since(last).as_secs_f64());
+        let elapsed = elapsed.min(LONGEST_STEP);
+        self.sampled = self.sampled.max(Some(packet.sent));
         let bits = packet.size.as_bits_f64();
         // A large packet is longer on the bottleneck than a small one: that is no noise.
         let serialised = self.law.capacity().map_or(0.0, |capacity| (bits / capacity).min(LONGEST_STEP));
