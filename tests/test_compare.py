@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -11,7 +12,7 @@ import pandas as pd
 import pytest
 
 import paceline
-from conftest import CALL, Run
+from conftest import CALL, ROOT, Run
 from paceline.comparison import conditions, definition, pictures, statistics
 from paceline.comparison.contenders import contenders
 from paceline.errors import OutputError, PacelineError, StudyError, UsageError
@@ -132,6 +133,33 @@ def test_the_command_says_what_came_out(short: Path, cli: Run) -> None:
     assert (document["runs"], document["taken_over"], document["failed"]) == (6, 6, 0)
     assert {one["controller"] for one in document["medians"]} == {"scream", "newreno", "bbr"}
     assert document["ranking"]["weights"] == {"throughput": 1.0, "delay": 1.0}
+
+
+def test_a_narrow_terminal_shows_what_the_ranking_counts(
+    short: Path, cli: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    words = ("compare", "urcp", "um", "--over", str(short), "--seeds", "1", "--workers", "1", "--out", "out")
+    assert "one-way" in cli(*words).stdout
+    found = cli(*words, "--weights", "loss=1,frame-delay=2").stdout
+    assert "loss, %" in found
+    assert "frame delay" in found
+    assert "one-way" not in found
+
+
+def test_a_weight_is_printed_as_it_is() -> None:
+    """A weight of 100 stood as 1 beside its slider: the zeros before the point were cut too."""
+    template = (ROOT / "python/paceline/studies/templates/compare.html").read_text()
+    [rounding] = re.findall(r"textContent = (.*input\.value.*);", template)
+    weights = {"100": "100", "1500": "1500", "0.25": "0.25", "2": "2", "1.23456": "1.23"}
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("needs node")
+    script = (
+        f"for (const value of {json.dumps(list(weights))}) {{ const input = {{ value }}; console.log({rounding}); }}"
+    )
+    said = subprocess.run([node, "-e", script], capture_output=True, text=True, check=True).stdout
+    assert said.split() == list(weights.values())
 
 
 def test_over_takes_all_words_up_to_the_next_option(short: Path, cli: Run) -> None:
@@ -283,6 +311,24 @@ def test_comparisons_are_joined_by_their_seeds(short: Path, tmp_path: Path) -> N
     (tmp_path / "a" / "comparison.json").write_text("{")
     with pytest.raises(StudyError, match="damaged"):
         run("g", [], [1], ["a"])
+
+
+def test_damaged_files_are_named(compared: paceline.ComparisonResult, tmp_path: Path) -> None:
+    """A byte that turned over, or a file that a full disk cut off, is no fault of the program."""
+    for number, (name, damage) in enumerate(
+        (
+            ("comparison.json", lambda content: content.replace(b'"name"', b'"nane"', 1)),
+            ("comparison.json", lambda content: content.replace(b'"links"', b'"lanks"')),
+            ("results.parquet", lambda content: content[: len(content) // 2]),
+            ("results.parquet", lambda content: b""),
+            ("experiments/slow@short/1/flows.parquet", lambda content: content[:100]),
+        )
+    ):
+        folder = tmp_path / str(number)
+        shutil.copytree(compared.out, folder)
+        (folder / name).write_bytes(damage((folder / name).read_bytes()))
+        with pytest.raises(StudyError, match=rf"{name}: found (a damaged file|no column)"):
+            paceline.compare([], join=[folder], out=tmp_path / "joined")
 
 
 def test_a_comparison_runs_as_many_experiments_as_a_sweep(short: Path) -> None:

@@ -63,6 +63,17 @@ def test_a_run_that_failed_takes_its_seed_out_of_the_pairs() -> None:
     assert any("d is not ranked" in note for note in ranked.notes)
 
 
+def test_what_is_alike_by_chance_is_no_certainty() -> None:
+    """Two runs with a freeze more each may be chance; not so where no figure changes with the seed."""
+    runs = _runs(a=[5.0, 5.1], b=[4.0, 4.2]).assign(freezes=[0.0, 0.0, 1.0, 1.0])
+    found = statistics.differences(runs, "a").set_index("figure").loc["freezes"]
+    assert (found["difference"], found["better"], found["note"]) == (1.0, None, statistics.ALIKE)
+    assert math.isnan(found["low"])
+    settled = _runs(a=[5.0, 5.0], b=[4.0, 4.0]).assign(freezes=[0.0, 0.0, 1.0, 1.0])
+    found = statistics.differences(settled, "a").set_index("figure").loc["freezes"]
+    assert (found["better"], found["note"]) == (False, statistics.SAME)
+
+
 def test_less_delay_is_better_and_less_rate_is_worse() -> None:
     runs = _runs(a=[5.0, 5.1, 5.2, 5.0], b=[1.0, 1.1, 1.3, 1.0], c=[5.1, 5.0, 5.1, 5.1], d=[9.0, 9.1, 9.3, 9.0])
     runs["one_way_delay_p95_ms"] = runs["throughput_mbps"]

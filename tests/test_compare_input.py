@@ -1,6 +1,7 @@
 """What `paceline compare` is given: controllers, seeds, scenarios, recordings, networks, rightly and wrongly."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -43,6 +44,46 @@ def test_seeds_are_a_count_or_a_list() -> None:
     for wrong in ("0", "", "x", "3-", "5-3", "1,1", "1-10000000", "-2"):
         with pytest.raises(UsageError, match="seeds"):
             grammar.seeds_of(wrong)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"seeds": True}, "seeds: found True, expected how many"),
+        ({"seeds": 2.5}, "seeds: found 2.5, expected how many"),
+        ({"seeds": None}, "seeds: found None"),
+        ({"seeds": "3"}, "seeds: found '3'"),
+        ({"seeds": []}, "seeds: found 0 of them"),
+        ({"seeds": [0, 0]}, "seeds: found 0 more than once"),
+        ({"weights": 5}, "weights: found 5, expected names"),
+        ({"weights": {1: 2.0}}, "weights: found '1', expected one of"),
+        ({"controllers": None}, "controllers: found None, expected a list"),
+        ({"controllers": [{"kind": ["urcp"]}, "bbr"]}, r"found kind \['urcp'\], expected one of"),
+        ({"over": None}, "over: found None, expected a list"),
+        ({"over": [5]}, "over: found 5, expected a scenario"),
+        ({"over": b"wimax"}, "over: found b'wimax'"),
+        ({"workers": 0}, "workers: found 0, expected 1 or more"),
+        ({"workers": -1}, "workers: found -1"),
+    ],
+)
+def test_arguments_of_the_wrong_type_are_named(arguments: dict[str, Any], said: str, tmp_path: Path) -> None:
+    usual: dict[str, Any] = {"controllers": ["urcp", "bbr"], "over": "wimax", "seeds": 1, "duration": "1s"}
+    with pytest.raises(UsageError, match=said):
+        paceline.compare(**{**usual, **arguments}, out=tmp_path / "out")
+
+
+def test_one_name_stands_for_a_list_of_one(tmp_path: Path) -> None:
+    """Letter by letter `flows="med"` would mean a flow called `m`, and `join` would look for a folder of one letter."""
+    over = (
+        SHORT
+        + '[flows.other]\ncontroller = "fixed"\npath = ["bottleneck"]\nsource = { kind = "cbr", rate = "1Mbps" }\n'
+    )
+    found = paceline.compare(["urcp", "um"], over=over, flows="video", seeds=1, workers=1, out=tmp_path / "a")
+    assert next(iter(found.measured.values()))[0] == ["video"]
+    with pytest.raises(UsageError, match="found none of vid"):
+        paceline.compare(["urcp", "um"], over=over, flows="vid", seeds=1, workers=1, out=tmp_path / "b")
+    again = paceline.compare([], join=str(tmp_path / "a"), out=tmp_path / "c")
+    assert again.controllers == ["urcp", "um"]
 
 
 def test_every_controller_there_is_can_be_compared() -> None:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from paceline.comparison.figures import Figure
     from paceline.comparison.result import ComparisonResult
 
-SHOWN = ("throughput", "utilisation", "queue", "delay", "loss", "frame-delay", "freezes")
-"""Figures of the tables, as many as the terminal is wide; the report has all."""
+SHOWN = ("throughput", "delay", "utilisation", "queue", "loss", "frame-delay", "freezes")
+"""Figures of the tables behind those that the ranking counts, as many as the terminal is wide; the report has all."""
 LABEL = 30
 """Letters of a controller's label that stand on one line."""
 PRINTED = 8
@@ -73,7 +73,7 @@ def _print(result: ComparisonResult) -> None:
     console = Console(highlight=False)
     named = min(LABEL, max(map(len, result.controllers)))
     room = max(2, (console.width - named - 12) // 18)
-    figures = [one for one in report.shown(result) if one.name in SHOWN][:room]
+    figures = _shown(result, room)
     for condition in result.conditions[:PRINTED]:
         console.print(_condition_table(result, condition, figures))
     if len(result.conditions) > PRINTED:
@@ -89,6 +89,14 @@ def _print(result: ComparisonResult) -> None:
     failed = f"; {state.failed:,} failed" if state.failed else ""
     console.print(f"runs:     {state.total:,}{over}{failed}", soft_wrap=True)
     console.print(f"report:   {result.report}", markup=False, soft_wrap=True)
+
+
+def _shown(result: ComparisonResult, room: int) -> list[Figure]:
+    """As many figures as there is room for: first those that the ranking counts."""
+    counted = [name for name, weight in result.ranking.weights.items() if weight]
+    known = {one.name: one for one in report.shown(result)}
+    chosen = [name for name in dict.fromkeys((*counted, *SHOWN)) if name in known][:room]
+    return [one for name, one in known.items() if name in chosen]
 
 
 def _condition_table(result: ComparisonResult, condition: str, figures: Sequence[Figure]) -> Table:

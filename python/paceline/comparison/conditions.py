@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
@@ -112,8 +113,6 @@ def conditions(
         DataNotFound: It is no file and no named network.
         ScenarioError: Its scenario is wrong as it stands.
     """
-    if isinstance(given, (str, Path, Mapping)):
-        given = [given]
     if not given:
         raise UsageError("over: found nothing, expected scenarios, traces or named networks to compare over (--over)")
     if duration is not None and (_core.quantity(duration) or (0.0, ""))[1] != "s":
@@ -127,6 +126,8 @@ def _condition(given: ConditionLike, flows: Sequence[str], duration: str | None,
     if isinstance(given, Mapping) or (isinstance(given, str) and "\n" in given):
         text = read(given)
         return _scenario(None, text, {}, flows, duration, data)
+    if not isinstance(given, (str, os.PathLike)):
+        raise UsageError(f"over: found {given!r}, expected a scenario, a trace file or the name of a network")
     words = str(given)
     path = Path(words)
     phrase = grammar.Phrase(None, words, {}) if path.is_file() else grammar.read("over", words)

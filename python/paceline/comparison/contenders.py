@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -57,7 +57,7 @@ def contenders(given: Sequence[ContenderLike], data: Sequence[str] = ()) -> list
         UsageError: One is written wrongly, or two have the same label.
         ScenarioError: There is no such controller, profile or parameter.
     """
-    if isinstance(given, (str, Mapping)):
+    if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
         raise UsageError(f"controllers: found {given!r}, expected a list of at least two")
     found = [_contender(one, data) for one in given]
     grammar.expect_labels("controllers", [one.label for one in found])
@@ -94,8 +94,8 @@ def _contender(given: ContenderLike, data: Sequence[str]) -> Contender:
 def _checked(label: str, controller: dict[str, Any], flow: dict[str, Any], data: Sequence[str]) -> Contender:
     known = {one["kind"]: one for one in registry()["controllers"]}
     kind = controller.get("kind")
-    if kind not in known:
-        raise UsageError(f"controller {label}: found kind {kind!r}, {one_of(kind, known)}")
+    if not isinstance(kind, str) or kind not in known:
+        raise UsageError(f"controller {label}: found kind {kind!r}, {one_of(str(kind or ''), known)}")
     table: dict[str, Any] = {"source": {"kind": "cbr", "rate": "1Mbps"}}
     for name, value in flow.items():
         grammar.put(table, name, value)

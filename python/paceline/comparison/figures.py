@@ -168,10 +168,12 @@ def weights_of(given: str | Mapping[str, float] | None) -> dict[str, float]:
     """
     if given is None:
         return dict(DEFAULT_WEIGHTS)
+    if not isinstance(given, (str, Mapping)):
+        raise UsageError(f"weights: found {given!r}, expected names with numbers, such as throughput=1,delay=2")
     pairs = [part.partition("=")[::2] for part in given.split(",")] if isinstance(given, str) else list(given.items())
     found: dict[str, float] = {}
     for name, value in pairs:
-        known = name.strip()
+        known = str(name).strip()
         if known not in FIGURES:
             raise UsageError(f"weights: found {known!r}, {one_of(known, FIGURES)}")
         if known in found:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -102,12 +103,16 @@ def expect_labels(where: str, labels: list[str]) -> None:
 def seeds_of(text: str) -> tuple[int, ...]:
     """Seeds as a command says them: how many, from 1 on; a span such as 11-20; or a list of both."""
     found: list[int] = []
-    alone = text.isdecimal()
+    alone = text.strip().isdecimal()
     for part in text.split(","):
         first, dash, last = (one.strip() for one in part.partition("-"))
         if not first.isdecimal() or (dash and not last.isdecimal()):
             raise UsageError(f"--seeds: found {text!r}, expected a count such as 10, or seeds such as 11-20 or 1,5,9")
         low, high = (1, int(first)) if alone else (int(first), int(last or first))
+        if high < low:
+            raise UsageError(
+                f"--seeds: found {text!r}, which is no seed, expected from 1 on: a count such as 10, or 11-20"
+            )
         if high - low >= LARGEST_COUNT:
             raise UsageError(f"--seeds: found {high - low + 1:,} seeds, expected at most {LARGEST_COUNT:,}")
         found += range(low, high + 1)
@@ -120,9 +125,12 @@ LARGEST_COUNT = 100_000
 
 def checked_seeds(seeds: list[int]) -> tuple[int, ...]:
     """Seeds, each once, at least one."""
-    if not seeds or len(seeds) > LARGEST_COUNT or len(set(seeds)) < len(seeds):
-        raise UsageError(f"seeds: found {seeds[:10]}, expected from 1 to {LARGEST_COUNT:,} whole numbers, each once")
     for seed in seeds:
         if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**63:
             raise UsageError(f"seeds: found {seed!r}, expected whole numbers from 0 to {2**63 - 1}")
+    if not seeds or len(seeds) > LARGEST_COUNT:
+        raise UsageError(f"seeds: found {len(seeds):,} of them, expected from 1 to {LARGEST_COUNT:,}")
+    seed, count = Counter(seeds).most_common(1)[0]
+    if count > 1:
+        raise UsageError(f"seeds: found {seed} more than once, expected each once")
     return tuple(seeds)

@@ -14,6 +14,7 @@ from paceline.comparison import statistics
 from paceline.comparison.conditions import Condition
 from paceline.comparison.contenders import Contender
 from paceline.comparison.figures import DELAYS, FIGURES, PARTS, quantile_column
+from paceline.comparison.result import read_table
 from paceline.errors import DataNotFound, StudyError, UsageError
 
 if TYPE_CHECKING:
@@ -48,11 +49,12 @@ class Part:
 
     def runs(self) -> pd.DataFrame:
         """A row for each run, with its figures."""
-        import pandas as pd
-
-        rows = pd.read_parquet(self.out / "results.parquet")
+        path = self.out / "results.parquet"
+        rows = read_table(path)
         named = {"factor.condition": "condition", "factor.controller": "controller", "seed": "seed", "error": "error"}
         wanted = {**named, **{f"metric.{name}": name for name in _FIGURES}}
+        if lacking := [name for name in wanted if name not in rows]:
+            raise StudyError(f"{path}: found no column {lacking[0]}, expected the results of a comparison")
         return rows[list(wanted)].rename(columns=wanted).astype({"error": object})
 
     def series(self) -> dict[tuple[str, str], Path]:
@@ -78,7 +80,7 @@ def read(out: Path) -> Part:
     part = Part(out, path.read_text(encoding="utf-8", errors="replace"))
     try:
         version = part.said["version"]
-        known = part.labels and part.said["conditions"] and part.said["cases"]
+        known = part.labels and part.said["conditions"] and part.said["cases"] and _is_whole(part.said)
     except (ValueError, KeyError, TypeError):
         known = version = None
     if not known:
@@ -89,6 +91,14 @@ def read(out: Path) -> Part:
             "other figures; run that comparison again"
         )
     return part
+
+
+def _is_whole(said: dict[str, Any]) -> bool:
+    """Whether all is there that is asked of what was compared."""
+    names = [one["name"] for one in said["conditions"]]
+    return all({"flows", "links"} <= set(said["flows"][name]) for name in names) and all(
+        len(case) == 2 for case in said["cases"].values()
+    )
 
 
 def expect_two(labels: Sequence[str]) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from paceline.comparison.figures import DELAYS, FIGURES, Figure
 from paceline.comparison.pictures import series
-from paceline.comparison.statistics import CONFIDENCE, FEW, FEW_SEEDS, NO_FIGURE, NO_SEED, ONE_SEED, SAME
+from paceline.comparison.statistics import ALIKE, CONFIDENCE, FEW, FEW_SEEDS, NO_FIGURE, NO_SEED, ONE_SEED, SAME
 from paceline.plots.style import CYCLE, DASHES
 from paceline.studies.report import inline, page
 from paceline.studies.words import three
@@ -125,6 +125,7 @@ def interval_of(difference: Any) -> str:
 NOTES = {
     ONE_SEED: "One seed tells nothing of the spread, so there is no interval.",
     SAME: "A difference without an interval is the same with every seed: nothing is left to chance, its width is zero.",
+    ALIKE: "A difference without an interval was the same in all these runs, which tell nothing of its spread.",
     FEW_SEEDS: f"With fewer than {FEW} seeds the interval is narrower than it should be.",
     NO_SEED: "Where no seed went well for both there is no difference.",
     NO_FIGURE: "Where one of the two has no such figure, as a file has no frames, there is no difference.",

@@ -8,10 +8,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paceline.comparison.ranking import Ranking
+from paceline.errors import StudyError
 from paceline.studies.progress import State
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+def read_table(path: Path) -> pd.DataFrame:
+    """A table that an earlier run wrote.
+
+    Raises:
+        StudyError: It is damaged.
+    """
+    import pandas as pd
+    import pyarrow as pa
+
+    try:
+        return pd.read_parquet(path)
+    except (OSError, pa.ArrowException):
+        raise StudyError(
+            f"{path}: found a damaged file, expected one that paceline compare wrote; run that comparison again with "
+            "--fresh"
+        ) from None
 
 
 @dataclass(frozen=True)
@@ -77,6 +96,4 @@ class ComparisonResult:
         return self._series(condition, controller, "links.parquet")
 
     def _series(self, condition: str, controller: str, file: str) -> pd.DataFrame:
-        import pandas as pd
-
-        return pd.read_parquet(self.series[condition, controller] / file)
+        return read_table(self.series[condition, controller] / file)

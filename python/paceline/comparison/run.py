@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -51,14 +51,15 @@ def compare(
     """Compares controllers; `paceline.compare` says more."""
     folders = data_folders(data)
     wanted = figures.weights_of(weights)
-    parts = [joined.read(Path(one)) for one in join]
+    parts = [joined.read(Path(one)) for one in _listed("join", join)]
     of_controllers = contenders(controllers, folders)
     joined.expect_two([*(one.label for one in of_controllers), *(label for one in parts for label in one.labels)])
     folder = OutputFolder(out)
     joined.expect_other_folder(folder.path, parts)
     state = State("compare", 0, 0, 0, 0)
     if of_controllers:
-        of_conditions = conditions(_listed(over), flows=flows, duration=duration, data=folders)
+        chosen = _listed("flows", flows)
+        of_conditions = conditions(_listed("over", over), flows=chosen, duration=duration, data=folders)
         cases = definition.cases(of_controllers, of_conditions)
         joined.expect_alike(parts, of_controllers, of_conditions)
         study = definition.study(cases, _seeds(seeds), folder.path)
@@ -80,15 +81,22 @@ def compare(
     return result
 
 
-def _listed(over: Sequence[ConditionLike] | ConditionLike) -> list[ConditionLike]:
-    return [over] if isinstance(over, (str, Path, Mapping)) else list(over)
+def _listed(name: str, given: Any) -> list[Any]:
+    """What was given as a list; one thing alone is a list of one."""
+    if isinstance(given, (str, os.PathLike, Mapping)):
+        return [given]
+    if not isinstance(given, Iterable) or isinstance(given, bytes):
+        raise UsageError(f"{name}: found {given!r}, expected a list")
+    return list(given)
 
 
 def _seeds(given: int | Sequence[int]) -> tuple[int, ...]:
-    if isinstance(given, int):
+    if isinstance(given, int) and not isinstance(given, bool):
         if not 1 <= given <= grammar.LARGEST_COUNT:
             raise UsageError(f"seeds: found {given}, expected a count from 1 to {grammar.LARGEST_COUNT:,}")
         return tuple(range(1, given + 1))
+    if isinstance(given, (bool, str, bytes)) or not isinstance(given, Iterable):
+        raise UsageError(f"seeds: found {given!r}, expected how many, such as 10, or which, such as [11, 12, 13]")
     return grammar.checked_seeds(list(given))
 
 

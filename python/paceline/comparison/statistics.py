@@ -22,6 +22,7 @@ ONE_SEED = "one seed: no interval"
 NO_SEED = "no seed in common"
 NO_FIGURE = "one of the two has no such figure"
 SAME = "the same with every seed"
+ALIKE = "alike in these runs"
 FEW_SEEDS = "few seeds"
 
 _COLUMNS = {figure.column: figure for figure in FIGURES.values()}
@@ -70,6 +71,7 @@ def _paired(own: pd.DataFrame, base: pd.DataFrame, name: str) -> Iterator[dict[s
     import numpy as np
     import pandas as pd
 
+    settled = _settled(own) and _settled(base)
     for column, figure in _COLUMNS.items():
         if own[column].isna().all() and base[column].isna().all():
             continue
@@ -78,6 +80,9 @@ def _paired(own: pd.DataFrame, base: pd.DataFrame, name: str) -> Iterator[dict[s
         found = interval(ours - theirs, f"{name}/{column}")
         if own[column].isna().all() or base[column].isna().all():
             found = (math.nan, math.nan, NO_FIGURE)
+        elif found[2] == SAME and not settled:
+            # As a count of freezes may be: chance had its part, though these few runs show no spread.
+            found = (math.nan, math.nan, ALIKE)
         row: dict[str, Any] = {"figure": column, "unit": figure.unit, "seeds": len(both)}
         mean, usual = (float(np.mean(ours - theirs)), float(np.mean(theirs))) if len(both) else (math.nan, math.nan)
         low, high, note = found
@@ -85,6 +90,11 @@ def _paired(own: pd.DataFrame, base: pd.DataFrame, name: str) -> Iterator[dict[s
         row["percent"] = 100 * mean / usual if len(both) and usual else math.nan
         row["better"] = _verdict(low, high, figure.more)
         yield row | {"note": note}
+
+
+def _settled(runs: pd.DataFrame) -> bool:
+    """Whether no figure changes from seed to seed: nothing is left to chance."""
+    return bool((runs[list(_COLUMNS)].nunique() <= 1).all())
 
 
 def _verdict(low: float, high: float, more: bool) -> bool | None:

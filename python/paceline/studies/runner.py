@@ -55,6 +55,8 @@ class Runner(Generic[Context, Item, Outcome]):
 
         `died` gives the outcome of an item whose worker process died both times that it was tried.
         """
+        if workers is not None and workers < 1:
+            raise UsageError(f"workers: found {workers}, expected 1 or more")
         self._work = (function, context, died)
         self._dask = dask
         self.idle: Callable[[], None] = lambda: None
