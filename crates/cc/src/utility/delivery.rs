@@ -9,6 +9,9 @@ const COVERED: f64 = 2.0;
 /// Arrivals closer together than this are remembered as one.
 const SPACING: f64 = COVERED / MARKS as f64;
 
+/// Seconds that are remembered in any case: 256 marks have 255 gaps.
+const REMEMBERED: f64 = COVERED - SPACING;
+
 /// Bits that had arrived at remembered times, in seconds by our clock.
 #[derive(Clone, Debug)]
 pub(super) struct Delivery {
@@ -39,9 +42,10 @@ impl Delivery {
         }
     }
 
-    /// Bit/s over the last `span` seconds, or longer where that holds less than `fewest` bits; absent if not so much is
-    /// remembered.
+    /// Bit/s over the last `span` seconds, or over all that is remembered where that is less; longer where that holds less
+    /// than `fewest` bits. Absent if not so much has arrived.
     pub(super) fn rate(&self, span: f64, fewest: f64) -> Option<f64> {
+        let span = span.min(REMEMBERED);
         let is_enough = |&&(at, bits): &&(f64, f64)| self.latest - at >= span && self.bits - bits >= fewest;
         let &(at, bits) = self.marks.iter().rev().find(is_enough)?;
         let elapsed = self.latest - at;
@@ -80,6 +84,19 @@ mod tests {
         assert!((longer - 100_000.0).abs() < 1e-3, "{longer}");
         assert_eq!(delivery.rate(0.1, 1e6), None);
         assert_eq!(delivery.rate(5.0, 0.0), None);
+    }
+
+    /// Slow start asks for a round trip: one of 2.5 s had no answer, ever.
+    #[test]
+    fn a_round_trip_longer_than_the_memory_is_measured_over_the_memory() {
+        for gap in [0.001, 0.007, 0.0079, 0.05] {
+            let mut delivery = Delivery::new();
+            (0..10_000).for_each(|packet| delivery.on_arrival(f64::from(packet) * gap, 1000.0));
+            for span in [1.9, 2.5, 20.0] {
+                let rate = delivery.rate(span, 4000.0).expect("enough");
+                assert!((rate * gap / 1000.0 - 1.0).abs() < 1e-6, "{gap} {span}: {rate}");
+            }
+        }
     }
 
     #[test]
