@@ -12,6 +12,7 @@ mod fq_codel;
 mod generated;
 mod losses;
 mod marks;
+mod noise_order;
 mod noise_processes;
 mod noises;
 mod oracle;
