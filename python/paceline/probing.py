@@ -32,7 +32,9 @@ MEAN_TOLERANCE = 0.005
 LEAST_PACKETS = 100
 """Fewest arrivals at half the capacity from which a distribution is told."""
 LEAST_CORRELATION = 0.05
-"""A lower correlation of neighbouring packets counts as none."""
+"""A correlation of packets that is higher by less than this than holding explains counts as none."""
+LONGEST_CORRELATION = 0.1
+"""Part of the hold, the longest correlation: what looks more alike, as a few stalls do, is of another kind."""
 UNSEEN_BUFFER = 64_000
 """Bytes of a buffer that the transfer did not fill: what is written then, at least."""
 
@@ -80,7 +82,7 @@ class Measured:
     quantiles_s: Values
     """Quantiles, at even steps, of what packets meet that are not held behind others: a link holds them by itself."""
     correlation_s: float
-    """Time over which the correlation of the normal scores falls to 1/e, of packets not held; 0: none was seen."""
+    """Time over which the correlation of the normal scores falls to 1/e on a link that shows this noise; 0: none."""
     loss: float
     """Part of the packets at the hold rate that never arrived."""
     burst: float
@@ -312,7 +314,7 @@ def _measured(path: str, plan: Plan, call: Callable[[], _Seen]) -> Measured:
     noise = delays - delays.min()
     loss, burst = _losses(~heard)
     capacity = max(rate, _rate_behind_start(arrived, plan.packet_size))
-    own = _unheld(hold_sent[heard], noise, plan.packet_size * 8 / capacity)
+    quantiles = _unheld(hold_sent[heard], noise, plan.packet_size * 8 / capacity).quantiles()
     return Measured(
         path=path,
         packet_size=plan.packet_size,
@@ -322,8 +324,8 @@ def _measured(path: str, plan: Plan, call: Callable[[], _Seen]) -> Measured:
         min_delay_s=least if one_clock else min_rtt_s / 2,
         one_clock=one_clock,
         noise_s=noise,
-        quantiles_s=own.quantiles(),
-        correlation_s=_correlation_s(hold_sent[heard], noise, own.seen),
+        quantiles_s=quantiles,
+        correlation_s=_correlation_s(hold_sent[heard], noise, quantiles),
         loss=loss,
         burst=burst,
         buffer_bytes=_buffer(sent, arrived, float(delays.min()), float(noise.mean()), capacity, loss),
@@ -389,18 +391,43 @@ def _losses(lost: npt.NDArray[np.bool_]) -> tuple[float, float]:
     return count / len(lost), count / bursts if bursts else 0.0
 
 
-def _correlation_s(sent: Values, noise: Values, seen: npt.NDArray[np.bool_]) -> float:
-    """The time over which the correlation of normal scores falls to 1/e, from neighbours that were not held."""
-    pairs = seen[1:] & seen[:-1]
-    if np.count_nonzero(pairs) < LEAST_PACKETS or noise.max() <= 0:
+def _correlation_s(sent: Values, noise: Values, quantiles: Values) -> float:
+    """The correlation of a link with these quantiles that makes the noise as correlated as it was seen; 0: none needed.
+
+    A link holds packets behind late ones, which alone makes the noise of neighbours alike. So what is compared is what
+    such a link would show of neighbours.
+    """
+    from scipy import signal, stats
+
+    gap = float(np.median(np.diff(sent)))
+    place = np.round((sent - sent[0]) / gap).astype(int)
+    draws = np.random.default_rng(1).standard_normal(place[-1] + 1)
+
+    def shown(seconds: float) -> float:
+        kept = math.exp(-gap / seconds) if seconds > 0 else 0.0
+        scores = signal.lfilter([math.sqrt(1 - kept * kept)], [1.0, -kept], draws)[place]
+        due = sent + np.interp(stats.norm.cdf(scores), np.linspace(0, 1, len(quantiles)), quantiles)
+        return _alike(np.maximum.accumulate(due) - sent)
+
+    seen = _alike(noise)
+    if seen - max(shown(0.0), 0.0) < LEAST_CORRELATION:
         return 0.0
+    low, high = math.log(gap / 10), math.log(float(sent[-1] - sent[0]) * LONGEST_CORRELATION)
+    if shown(math.exp(high)) < seen - LEAST_CORRELATION:
+        return 0.0
+    for _ in range(14):
+        middle = (low + high) / 2
+        low, high = (middle, high) if shown(math.exp(middle)) < seen else (low, middle)
+    return math.exp((low + high) / 2)
+
+
+def _alike(noise: Values) -> float:
+    """The correlation of the normal scores of neighbours; noise below 1 ns is none."""
     from scipy import stats
 
-    scores = stats.norm.ppf(stats.rankdata(noise, method="average") / (len(noise) + 1))
-    before, after = scores[:-1][pairs], scores[1:][pairs]
-    rho = float(np.corrcoef(before, after)[0, 1]) if min(before.std(), after.std()) > 0 else 0.0
-    gap = float(np.median(np.diff(sent)))
-    return -gap / math.log(min(rho, 0.999)) if rho >= LEAST_CORRELATION else 0.0
+    scores = stats.norm.ppf(stats.rankdata(np.round(noise, 9), method="average") / (len(noise) + 1))
+    before, after = scores[:-1], scores[1:]
+    return float(np.corrcoef(before, after)[0, 1]) if min(before.std(), after.std()) > 0 else 0.0
 
 
 def _buffer(sent: Values, arrived: Values, least: float, mean: float, capacity: float, loss: float) -> int | None:
