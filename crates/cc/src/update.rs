@@ -105,6 +105,13 @@ pub enum Pacing {
     Off,
     /// The gap after a packet is its size over this rate.
     Rate(Bitrate),
+    /// The same with a rate above the target, so that a frame is out before the next one comes.
+    Burst {
+        /// Rate at which what waits leaves.
+        rate: Bitrate,
+        /// Rate at which a source that always has data leaves: the controller allows no more over time.
+        mean: Bitrate,
+    },
     /// The gap after a packet is this long, whatever the packet's size.
     Gap(TimeDelta),
 }

@@ -32,6 +32,10 @@ fn update() -> impl Strategy<Value = Update> {
     let pacing = option::of(prop_oneof![
         Just(Pacing::Off),
         any::<u64>().prop_map(|rate| Pacing::Rate(Bitrate::from_bps(rate))),
+        any::<[u64; 2]>().prop_map(|[rate, mean]| Pacing::Burst {
+            rate: Bitrate::from_bps(rate),
+            mean: Bitrate::from_bps(mean)
+        }),
         any::<i64>().prop_map(|gap| Pacing::Gap(TimeDelta::from_nanos(gap))),
     ]);
     let stream = || any::<u8>().prop_map(StreamId);

@@ -78,7 +78,7 @@ impl OwnTransport {
         self.next_send = now
             + match self.pacing {
                 Pacing::Off => TimeDelta::ZERO,
-                Pacing::Rate(rate) => rate.time_for(size),
+                Pacing::Rate(rate) | Pacing::Burst { rate, .. } => rate.time_for(size),
                 Pacing::Gap(gap) => gap,
             };
         let app_limited = self.queue.is_empty();

@@ -14,13 +14,20 @@ pub struct Pacer {
     last: (Time, Bytes),
     /// The gap that a packet of that size takes at the present rate.
     gap: TimeDelta,
+    /// Whether there is always something to send.
+    greedy: bool,
 }
 
 impl Pacer {
     /// No pacing yet. A driver that wakes late by up to `forgiven` makes up for it.
     pub fn new(forgiven: TimeDelta) -> Pacer {
         let last = (Time::ZERO, Bytes::ZERO);
-        Pacer { pacing: Pacing::Off, next: Time::ZERO, forgiven, last, gap: TimeDelta::ZERO }
+        Pacer { pacing: Pacing::Off, next: Time::ZERO, forgiven, last, gap: TimeDelta::ZERO, greedy: false }
+    }
+
+    /// Says whether there is always something to send: no pace is above what the controller allows over time then.
+    pub fn set_greedy(&mut self, greedy: bool) {
+        self.greedy = greedy;
     }
 
     /// From now on packets are spaced like this. A rate holds for what already left; a gap is given to each packet as
@@ -58,6 +65,10 @@ impl Pacer {
             _ if size == Bytes::ZERO => TimeDelta::ZERO,
             Pacing::Gap(gap) => gap,
             Pacing::Rate(rate) => rate.time_for(size),
+            Pacing::Burst { rate, mean } => {
+                let rate = if self.greedy { rate.min(mean) } else { rate };
+                rate.time_for(size)
+            }
         }
     }
 }
@@ -87,6 +98,19 @@ mod tests {
         assert_eq!(pacer.next(), ms(7));
         pacer.set(Pacing::Off);
         assert!(pacer.next() <= ms(5));
+    }
+
+    /// What a frame needs to be out in time is no rate for a file.
+    #[test]
+    fn who_always_has_data_keeps_to_the_mean() {
+        let burst = Pacing::Burst { rate: Bitrate::from_mbps(20), mean: Bitrate::from_mbps(8) };
+        for (greedy, gap) in [(false, 400), (true, 1000)] {
+            let mut pacer = Pacer::new(TimeDelta::ZERO);
+            pacer.set_greedy(greedy);
+            pacer.set(burst);
+            pacer.on_sent(ms(1), Bytes::new(1000));
+            assert_eq!(pacer.next(), ms(1) + TimeDelta::from_micros(gap));
+        }
     }
 
     #[test]

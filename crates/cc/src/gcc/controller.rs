@@ -3,8 +3,8 @@
 use super::{Gcc, Losses, bounds, times};
 use crate::observe::state_variables;
 use crate::{
-    Allowance, Assigned, Controller, Limits, Offered, Report, SendQueueState, SentPacket, Snapshot, StreamId,
-    TimeoutReason, Update, Verb,
+    Allowance, Assigned, Controller, Limits, Offered, Pacing, Report, SendQueueState, SentPacket, Snapshot,
+    StreamId, TimeoutReason, Update, Verb,
 };
 use paceline_units::{Bitrate, Time};
 
@@ -16,8 +16,9 @@ impl Gcc {
     fn answer(&mut self, before: Bitrate) -> Update {
         let mut update = Update::none();
         if !self.said || self.target != before {
-            let pace = times(self.params.pacing_factor, self.target).max(Bitrate::from_bps(1));
-            update = update.with_target(self.target).with_pacing_rate(pace);
+            let rate = times(self.params.pacing_factor, self.target).max(Bitrate::from_bps(1));
+            update = update.with_target(self.target);
+            update.pacing = Some(Pacing::Burst { rate, mean: self.target });
             update.allowance = (!self.said).then_some(Allowance::Unlimited);
             self.said = true;
         }

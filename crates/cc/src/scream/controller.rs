@@ -156,7 +156,7 @@ impl Scream {
     fn pacing_mbps(&self) -> Option<f64> {
         match self.pacing {
             Pacing::Off | Pacing::Gap(TimeDelta::ZERO) => None,
-            Pacing::Rate(rate) => Some(rate.as_mbps_f64()),
+            Pacing::Rate(rate) | Pacing::Burst { rate, .. } => Some(rate.as_mbps_f64()),
             Pacing::Gap(gap) => Some(self.mss.as_bits_f64() / gap.as_secs_f64() / 1e6),
         }
     }

@@ -522,7 +522,11 @@ impl State {
             }
         }
         match update.pacing {
-            Some(Pacing::Rate(Bitrate::ZERO)) => return Err("a pace that never sends".into()),
+            Some(
+                Pacing::Rate(Bitrate::ZERO)
+                | Pacing::Burst { rate: Bitrate::ZERO, .. }
+                | Pacing::Burst { mean: Bitrate::ZERO, .. },
+            ) => return Err("a pace that never sends".into()),
             Some(Pacing::Gap(gap)) if gap.is_negative() || gap > TimeDelta::from_secs(60) => {
                 return Err(format!("a gap of {gap:?}"));
             }

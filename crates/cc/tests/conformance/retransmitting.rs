@@ -139,7 +139,7 @@ impl Flow {
         self.check_window(now);
         let gap = match self.pacing {
             Pacing::Off => TimeDelta::ZERO,
-            Pacing::Rate(rate) => rate.time_for(self.size),
+            Pacing::Rate(rate) | Pacing::Burst { rate, .. } => rate.time_for(self.size),
             Pacing::Gap(gap) => gap,
         };
         self.next_send = self.next_send.max(now - super::world::STEP) + gap;

@@ -286,7 +286,7 @@ impl Flow {
             self.check_window(now);
             let gap = match self.pacing {
                 Pacing::Off => TimeDelta::ZERO,
-                Pacing::Rate(rate) => rate.time_for(size),
+                Pacing::Rate(rate) | Pacing::Burst { rate, .. } => rate.time_for(size),
                 Pacing::Gap(gap) => gap,
             };
             self.next_send = self.next_send.max(now - STEP) + gap;

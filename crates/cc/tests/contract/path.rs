@@ -231,7 +231,7 @@ impl<'a> Run<'a> {
         match (self.probe, self.pacing) {
             (Some((probe, _)), _) => probe.rate.time_for(SIZE),
             (None, Pacing::Off) => TimeDelta::ZERO,
-            (None, Pacing::Rate(rate)) => rate.time_for(SIZE),
+            (None, Pacing::Rate(rate) | Pacing::Burst { rate, .. }) => rate.time_for(SIZE),
             (None, Pacing::Gap(gap)) => gap,
         }
     }

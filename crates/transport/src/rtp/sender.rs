@@ -113,10 +113,13 @@ impl<C: Controller> RtpSender<C> {
             newest_frame: Bytes::ZERO,
             key_frame_wanted: false,
         };
+        let streams: Vec<Stream> = streams.into_iter().map(stream).collect();
+        let mut pacer = Pacer::new(config.forgiven_lateness);
+        pacer.set_greedy(streams.iter().any(|stream| matches!(stream.source, Source::Bulk(_))));
         RtpSender {
             controller,
-            streams: streams.into_iter().map(stream).collect(),
-            pacer: Pacer::new(config.forgiven_lateness),
+            streams,
+            pacer,
             probing: Probing::new(config.forgiven_lateness),
             allowance: Allowance::Unlimited,
             chosen: None,
