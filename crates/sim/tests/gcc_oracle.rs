@@ -186,6 +186,79 @@ fn the_targets_agree_step_for_step_on_twenty_paths() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// Seconds after `from` until a target first reaches `level` and does not leave it until the end.
+fn returns(targets: &[(f64, f64)], from: f64, level: f64) -> f64 {
+    let below = targets.iter().rev().find(|(time, target)| *time >= from && *target < level);
+    below.map_or(0.0, |(time, _)| time - from)
+}
+
+/// How long the target takes to come back when an application that offered little sends all it may: the port of libwebrtc's
+/// controller takes as long, so the time is the algorithm's. Both see the same calls, with ours in the loop.
+#[test]
+fn after_an_application_limited_phase_the_oracle_takes_as_long() {
+    let params = Params::profile("libwebrtc").expect("a profile");
+    for (offered, fps) in [(&[(0.0, 200.0), (30.0, 1e9)], 30.0), (&[(0.0, 40.0), (30.0, 1e9)], 15.0)] {
+        let rates = &[(0.0, 5000.0)];
+        let path = gcc_path::Path { name: "limited", seconds: 60, rates, offered, fps, ..gcc_path::PATH };
+        let events = recorded(&path, &params);
+        let mut ours = Gcc::new(&params, &gcc_path::setup());
+        let mut oracle = Oracle::new(&params, events[0].now());
+        let (mut of_ours, mut of_oracle) = (Vec::new(), Vec::new());
+        for event in &events {
+            let _ = tell(&mut ours, event);
+            oracle.tell(event);
+            let now = event.now().as_secs_f64();
+            of_ours.push((now, ours.snapshot().target.map_or(0.0, |target| target.as_bps_f64())));
+            of_oracle.push((now, oracle.target));
+        }
+        for level in [2.5e6, 4e6] {
+            let (ours, oracle) = (returns(&of_ours, 30.0, level), returns(&of_oracle, 30.0, level));
+            println!(
+                "{:.0} kbit/s, then all: above {:.1} Mbit/s after {ours:.1} s, the oracle after {oracle:.1} s",
+                offered[0].1,
+                level / 1e6
+            );
+            assert!((ours - oracle).abs() <= 0.1, "{ours} and {oracle} s");
+        }
+        let apart = apart(&params, &events);
+        assert!(apart.most <= BOUND, "{} at {} s", apart.most, apart.when);
+    }
+}
+
+/// A file, whose packets are evenly spaced, fills the queue of 5 Mbit/s without a trend that could be seen: the port of
+/// libwebrtc's controller wants the same.
+#[test]
+fn the_oracle_does_not_see_either_that_a_file_fills_the_queue() {
+    let params = Params::profile("libwebrtc").expect("a profile");
+    let path = gcc_path::Path {
+        name: "file",
+        seconds: 120,
+        rates: &[(0.0, 5000.0)],
+        one_way_ms: 25.0,
+        file: true,
+        ..gcc_path::PATH
+    };
+    let events = recorded(&path, &params);
+    let arrived = |event: &Event| match event {
+        Event::Reported(now, packets) if now.as_secs_f64() > 60.0 => {
+            packets.iter().rev().find_map(|packet| {
+                let Status::Received { arrived, .. } = packet.status else { return None };
+                Some((arrived? - packet.sent).as_millis_f64() - 25.0)
+            })
+        }
+        _ => None,
+    };
+    let waits: Vec<f64> = events.iter().filter_map(arrived).collect();
+    let wait = waits.iter().sum::<f64>() / waits.len() as f64;
+    let Apart { most, when, range: (_, highest), .. } = apart(&params, &events);
+    println!(
+        "mean wait {wait:.1} ms, highest target {:.0} kbit/s, {:.4} % apart",
+        highest / 1e3,
+        most * 100.0
+    );
+    assert!(most <= BOUND && wait > 19.0, "{most} at {when} s, {wait} ms");
+}
+
 /// The comparison sees each constant that is wrong by a little, on one of six paths.
 #[test]
 fn a_wrong_constant_is_seen() {

@@ -36,7 +36,17 @@ impl Capacity {
 
     /// Whether `incoming` is so far above the average that the level of congestion must have changed.
     pub(super) fn is_below(&self, incoming: Bitrate) -> bool {
-        self.mean.is_some_and(|mean| incoming > rate(mean + NEAR * self.standard_deviation(mean)))
+        self.is_exceeded(incoming, NEAR)
+    }
+
+    /// Whether `incoming` is more than so many standard deviations above the average.
+    pub(super) fn is_exceeded(&self, incoming: Bitrate, deviations: f64) -> bool {
+        self.mean.is_some_and(|mean| incoming > rate(mean + deviations * self.standard_deviation(mean)))
+    }
+
+    /// The average is known from elsewhere.
+    pub(super) fn set_mean(&mut self, mean: Bitrate) {
+        self.mean = Some(mean.as_bps_f64() / 1e3);
     }
 
     /// The same below the average.

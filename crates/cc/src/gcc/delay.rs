@@ -4,11 +4,12 @@ use super::detector::{Detector, Usage};
 use super::groups::Groups;
 use super::history::Outcome;
 use super::kalman::Kalman;
+use super::kalman_size::KalmanSize;
 use super::rate_control::RateControl;
 use super::rates::times;
 use super::trendline::Trendline;
 use super::{ArrivalFilter, Params};
-use paceline_units::{Bitrate, Time, TimeDelta};
+use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
 
 /// What a report changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -22,8 +23,10 @@ pub(super) struct Changed {
 }
 
 #[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant, reason = "one per flow, never moved")]
 enum Filter {
     Kalman(Kalman),
+    KalmanSize(KalmanSize),
     Trendline(Trendline),
 }
 
@@ -31,6 +34,7 @@ impl Filter {
     fn new(params: &Params) -> Filter {
         match params.arrival_filter {
             ArrivalFilter::Kalman => Filter::Kalman(Kalman::new(params)),
+            ArrivalFilter::KalmanSize => Filter::KalmanSize(KalmanSize::new(params)),
             ArrivalFilter::Trendline => Filter::Trendline(Trendline::new(params)),
         }
     }
@@ -38,6 +42,7 @@ impl Filter {
     fn forget(&mut self) {
         match self {
             Filter::Kalman(filter) => filter.forget(),
+            Filter::KalmanSize(filter) => filter.forget(),
             Filter::Trendline(filter) => filter.forget(),
         }
     }
@@ -104,9 +109,10 @@ impl DelayBased {
         probe: Option<Bitrate>,
     ) -> Changed {
         let (mut before, mut recovered) = (self.usage(), false);
-        let arrivals = outcomes.iter().filter_map(|outcome| Some((outcome.sent, outcome.arrived?)));
-        for (sent, arrived) in arrivals {
-            self.on_arrival(now, sent, arrived);
+        let arrivals =
+            outcomes.iter().filter_map(|outcome| Some((outcome.sent, outcome.arrived?, outcome.size)));
+        for (sent, arrived, size) in arrivals {
+            self.on_arrival(now, sent, arrived, size);
             recovered |= before == Usage::Under && self.usage() == Usage::Normal;
             before = self.usage();
         }
@@ -137,7 +143,7 @@ impl DelayBased {
         true
     }
 
-    fn on_arrival(&mut self, now: Time, sent: Time, arrived: Time) {
+    fn on_arrival(&mut self, now: Time, sent: Time, arrived: Time, size: Bytes) {
         if self.heard.is_none_or(|heard| now - heard > FORGET_AFTER) {
             self.groups = Groups::new(&self.params);
             self.filter.forget();
@@ -145,17 +151,24 @@ impl DelayBased {
             self.deltas = 0;
         }
         self.heard = Some(now);
-        let Some(group) = self.groups.on_packet(sent, arrived, now) else { return };
+        let Some(group) = self.groups.on_packet(sent, arrived, now, size) else { return };
         self.deltas += 1;
         let arrival = ((arrived.as_nanos() / 1000 + 500) / 1000) as i64;
         let (estimate, gain) = match &mut self.filter {
             Filter::Kalman(filter) => (filter.on_group(&group), 1.0),
+            Filter::KalmanSize(filter) => {
+                let stable = self.scaled.abs() < self.detector.threshold();
+                let estimate = filter.on_group(&group, self.detector.usage(), stable);
+                self.rate.set_noise(filter.noise());
+                (estimate, 1.0)
+            }
             Filter::Trendline(filter) => (filter.on_group(&group, arrival), self.params.trendline_gain),
         };
         if self.deltas < 2 {
             return;
         }
         self.scaled = self.deltas.min(self.params.deltas) as f64 * estimate * gain;
+        self.detector.set_near(self.rate.is_near());
         self.detector.on_estimate(estimate, self.scaled, group.departure.as_millis_f64(), arrival);
     }
 }

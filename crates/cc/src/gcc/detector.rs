@@ -25,6 +25,9 @@ pub(super) struct Detector {
     overuse_lasts: bool,
     /// del_var_th, ms.
     threshold: f64,
+    /// The part of it that counts near the capacity, and whether the rate is near it.
+    near_part: f64,
+    near: bool,
     previous: f64,
     /// How long the estimate has been above the threshold, ms, and for how many groups.
     above: Option<f64>,
@@ -48,6 +51,8 @@ impl Detector {
             overuse_count: params.overuse_groups,
             overuse_lasts: params.overuse_lasts,
             threshold: params.del_var_th.as_millis_f64(),
+            near_part: params.near_threshold,
+            near: false,
             previous: 0.0,
             above: None,
             count: 0,
@@ -62,13 +67,18 @@ impl Detector {
 
     /// The present threshold, ms.
     pub(super) fn threshold(&self) -> f64 {
-        self.threshold
+        if self.near { self.near_part * self.threshold } else { self.threshold }
+    }
+
+    /// Whether the rate is near the capacity.
+    pub(super) fn set_near(&mut self, near: bool) {
+        self.near = near;
     }
 
     /// Another estimate: `estimate` as the filter gives it, `scaled` as it is compared with the threshold; `departure` is the
     /// group's inter-departure time, `arrival` the time of arrival, in ms.
     pub(super) fn on_estimate(&mut self, estimate: f64, scaled: f64, departure: f64, arrival: i64) {
-        if scaled > self.threshold {
+        if scaled > self.threshold() {
             let above = self.above.map_or(departure / 2.0, |above| above + departure);
             (self.above, self.count) = (Some(above), self.count + 1);
             if above > self.overuse_time && self.count >= self.overuse_count && estimate >= self.previous {
@@ -78,7 +88,7 @@ impl Detector {
             }
         } else {
             (self.above, self.count) = (None, 0);
-            self.usage = if scaled < -self.threshold { Usage::Under } else { Usage::Normal };
+            self.usage = if scaled < -self.threshold() { Usage::Under } else { Usage::Normal };
         }
         self.previous = estimate;
         self.adapt(scaled.abs(), arrival);
@@ -114,6 +124,22 @@ mod tests {
         assert_eq!(detector.usage(), Usage::Normal);
         detector.on_estimate(-14.0, -14.0, 5.0, 25);
         assert_eq!(detector.usage(), Usage::Under);
+    }
+
+    /// At 20 kbit/s a group comes every half second: one that is late is no over-use, two in a row are.
+    #[test]
+    fn one_group_lasts_no_time() {
+        for overuse_time_th in [10, 0].map(paceline_units::TimeDelta::from_millis) {
+            let params = Params { overuse_time_th, k_u: 0.0, k_d: 0.0, ..Params::default() };
+            let mut detector = Detector::new(&params);
+            detector.on_estimate(20.0, 20.0, 500.0, 0);
+            assert_eq!(detector.usage(), Usage::Normal);
+            detector.on_estimate(1.0, 1.0, 500.0, 500);
+            detector.on_estimate(20.0, 20.0, 500.0, 1000);
+            assert_eq!(detector.usage(), Usage::Normal);
+            detector.on_estimate(21.0, 21.0, 500.0, 1500);
+            assert_eq!(detector.usage(), Usage::Over);
+        }
     }
 
     /// Section 5.4: del_var_th(i) = del_var_th(i-1) + (t(i) - t(i-1)) K(i) (|m(i)| - del_var_th(i-1)).

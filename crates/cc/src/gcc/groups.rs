@@ -1,15 +1,17 @@
 //! Pre-filtering: packets that are sent, or arrive, in a burst are one group (draft-ietf-rmcat-gcc-02 sections 5.1, 5.2).
 
 use super::Params;
-use paceline_units::{Time, TimeDelta};
+use paceline_units::{Bytes, Time, TimeDelta};
 
 /// How a group came after the one before it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct InterGroup {
     /// Time from the departure of one group's last packet to that of the other's.
     pub(super) departure: TimeDelta,
     /// The same of their arrivals.
     pub(super) arrival: TimeDelta,
+    /// How many bytes it is larger.
+    pub(super) size_change: f64,
 }
 
 impl InterGroup {
@@ -24,6 +26,7 @@ struct Group {
     first_sent: Time,
     last_sent: Time,
     first_arrived: Time,
+    size: Bytes,
     /// Arrival of the packet that was told of last.
     complete: Time,
     /// When that packet was reported, by the sender's clock.
@@ -54,9 +57,21 @@ impl Groups {
 
     /// A packet that arrived was reported. If it begins a group, the one before it is complete, and how that came after its
     /// own predecessor is the answer.
-    pub(super) fn on_packet(&mut self, sent: Time, arrived: Time, reported: Time) -> Option<InterGroup> {
-        let fresh =
-            Group { first_sent: sent, last_sent: sent, first_arrived: arrived, complete: arrived, reported };
+    pub(super) fn on_packet(
+        &mut self,
+        sent: Time,
+        arrived: Time,
+        reported: Time,
+        size: Bytes,
+    ) -> Option<InterGroup> {
+        let fresh = Group {
+            first_sent: sent,
+            last_sent: sent,
+            first_arrived: arrived,
+            size,
+            complete: arrived,
+            reported,
+        };
         let Some(current) = &mut self.current else {
             self.current = Some(fresh);
             return None;
@@ -67,6 +82,7 @@ impl Groups {
         if belongs(self.burst_time, self.burst_longest, current, sent, arrived) {
             current.last_sent = current.last_sent.max(sent);
             (current.complete, current.reported) = (arrived, reported);
+            current.size += size;
             return None;
         }
         let current = *current;
@@ -86,7 +102,8 @@ impl Groups {
                 return None;
             }
             self.reordered = 0;
-            complete = Some(InterGroup { departure, arrival });
+            let size_change = current.size.as_f64() - previous.size.as_f64();
+            complete = Some(InterGroup { departure, arrival, size_change });
         }
         (self.previous, self.current) = (Some(current), Some(fresh));
         complete
@@ -114,9 +131,9 @@ mod tests {
 
     fn variations(packets: &[(u64, u64)]) -> alloc::vec::Vec<(i64, i64)> {
         let mut groups = Groups::new(&Params::default());
-        let told = packets
-            .iter()
-            .filter_map(|(sent, arrived)| groups.on_packet(us(*sent), us(*arrived), us(*arrived + 10_000)));
+        let told = packets.iter().filter_map(|(sent, arrived)| {
+            groups.on_packet(us(*sent), us(*arrived), us(*arrived + 10_000), Bytes::new(1200))
+        });
         told.map(|told| (told.departure.as_nanos() / 1000, told.arrival.as_nanos() / 1000)).collect()
     }
 
@@ -149,7 +166,8 @@ mod tests {
         let mut groups = Groups::new(&Params::default());
         for n in 0..40u64 {
             let jump = if n < 20 { 0 } else { 3_600_000_000 };
-            let told = groups.on_packet(us(n * 10_000), us(n * 10_000 + jump), us(n * 10_000 + 50_000));
+            let told =
+                groups.on_packet(us(n * 10_000), us(n * 10_000 + jump), us(n * 10_000 + 50_000), Bytes::ZERO);
             assert!(told.is_none_or(|told| told.arrival == TimeDelta::from_millis(10)), "{n}: {told:?}");
         }
     }

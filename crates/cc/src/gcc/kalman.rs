@@ -83,7 +83,11 @@ mod tests {
 
     fn group(departure: f64, variation: f64) -> InterGroup {
         let departure = TimeDelta::from_secs_f64(departure / 1e3);
-        InterGroup { departure, arrival: departure + TimeDelta::from_secs_f64(variation / 1e3) }
+        InterGroup {
+            departure,
+            arrival: departure + TimeDelta::from_secs_f64(variation / 1e3),
+            size_change: 0.0,
+        }
     }
 
     /// Section 5.3 by hand: var_v_hat stays at its least, so k(1) = 0.101/1.101, e(1) = 0.101 (1 - k(1)).

@@ -1,8 +1,9 @@
 //! Loss-based control of the draft: As_hat follows the part of packets that are lost (draft-ietf-rmcat-gcc-02 section 6).
 
 use super::Params;
-use super::rates::times;
-use paceline_units::{Bitrate, Time};
+use super::rates::{plus, times};
+use crate::tfrc::equation::Equation;
+use paceline_units::{Bitrate, Time, TimeDelta};
 
 /// Counts packets until there are enough for a verdict on the part that is lost.
 #[derive(Clone, Debug, Default)]
@@ -11,6 +12,8 @@ pub(super) struct LossCount {
     lost: u64,
 }
 
+/// TCP's segment, B.
+const SEGMENT: f64 = 1000.0;
 /// Fewer packets say nothing about a part of 2 %.
 const FEWEST: u64 = 20;
 
@@ -35,6 +38,8 @@ impl LossCount {
 #[derive(Clone, Debug)]
 pub(super) struct LossBased {
     params: Params,
+    /// TCP's throughput, which a decrease does not go below.
+    tcp: Option<Equation>,
     /// As_hat.
     estimate: Bitrate,
     count: LossCount,
@@ -46,7 +51,14 @@ pub(super) struct LossBased {
 impl LossBased {
     pub(super) fn new(params: &Params, start: Bitrate) -> LossBased {
         let count = LossCount::default();
-        LossBased { params: params.clone(), estimate: start, count, due: None, part: None }
+        let of_tcp = || crate::tfrc::Params {
+            b: 1,
+            t_rto_rtts: 4.0,
+            t_rto_min: TimeDelta::ZERO,
+            ..Default::default()
+        };
+        let tcp = params.loss_tcp_floor.then(|| Equation::new(&of_tcp()));
+        LossBased { params: params.clone(), tcp, estimate: start, count, due: None, part: None }
     }
 
     /// As_hat.
@@ -64,26 +76,41 @@ impl LossBased {
     }
 
     /// A report told of packets; `most` is A_hat, which As_hat does not leave behind: what was never sent was never tried.
-    pub(super) fn on_report(&mut self, now: Time, reported: u64, lost: u64, most: Bitrate) {
+    pub(super) fn on_report(
+        &mut self,
+        now: Time,
+        reported: u64,
+        lost: u64,
+        most: Bitrate,
+        rtt: Option<TimeDelta>,
+    ) {
         self.count.add(reported, lost);
         if self.due.is_none_or(|due| now >= due) {
             if let Some(part) = self.count.take() {
                 self.due = Some(now + self.params.loss_interval);
                 self.part = Some(part);
-                self.estimate = times(self.factor(part), self.estimate);
+                self.estimate = self.changed(part, rtt);
             }
         }
         self.estimate = self.estimate.min(most);
     }
 
-    fn factor(&self, part: f64) -> f64 {
+    fn changed(&self, part: f64, rtt: Option<TimeDelta>) -> Bitrate {
         if part > self.params.loss_high {
-            1.0 - self.params.loss_decrease * part
+            let tcp = self.tcp_rate(part, rtt).min(self.estimate);
+            times(1.0 - self.params.loss_decrease * part, self.estimate).max(tcp)
         } else if part < self.params.loss_low {
-            self.params.loss_increase
+            plus(times(self.params.loss_increase, self.estimate), self.params.loss_increase_extra)
         } else {
-            1.0
+            self.estimate
         }
+    }
+
+    /// What TCP would have with segments of 1000 B; zero where that does not count.
+    fn tcp_rate(&self, part: f64, rtt: Option<TimeDelta>) -> Bitrate {
+        let rtt = rtt.filter(|rtt| *rtt > TimeDelta::ZERO);
+        let (Some(tcp), Some(rtt)) = (&self.tcp, rtt) else { return Bitrate::ZERO };
+        Bitrate::from_bps_f64(8.0 * tcp.throughput(SEGMENT, rtt.as_secs_f64(), part))
     }
 }
 
@@ -99,7 +126,7 @@ mod tests {
             [(0, 1050), (1, 1050), (2, 1000), (10, 1000), (11, 945), (50, 750), (100, 500)]
         {
             let mut loss = LossBased::new(&Params::default(), Bitrate::from_mbps(1));
-            loss.on_report(Time::ZERO, 100, lost, most);
+            loss.on_report(Time::ZERO, 100, lost, most, None);
             assert_eq!(loss.estimate(), Bitrate::from_kbps(expected), "{lost} %");
         }
     }
@@ -108,20 +135,32 @@ mod tests {
     fn a_verdict_needs_twenty_packets_and_its_time() {
         let (mut loss, most) =
             (LossBased::new(&Params::default(), Bitrate::from_mbps(1)), Bitrate::from_mbps(1));
-        loss.on_report(Time::ZERO, 19, 19, most);
+        loss.on_report(Time::ZERO, 19, 19, most, None);
         assert_eq!(loss.estimate(), most);
-        loss.on_report(Time::ZERO, 1, 1, most);
+        loss.on_report(Time::ZERO, 1, 1, most, None);
         assert_eq!(loss.estimate(), Bitrate::from_kbps(500));
-        loss.on_report(Time::from_nanos(99_999_999), 100, 100, most);
+        loss.on_report(Time::from_nanos(99_999_999), 100, 100, most, None);
         assert_eq!(loss.estimate(), Bitrate::from_kbps(500), "too soon");
-        loss.on_report(Time::from_nanos(100_000_000), 1, 1, most);
+        loss.on_report(Time::from_nanos(100_000_000), 1, 1, most, None);
         assert_eq!(loss.estimate(), Bitrate::from_kbps(250));
     }
 
     #[test]
     fn it_does_not_leave_the_delay_based_estimate_behind() {
         let mut loss = LossBased::new(&Params::default(), Bitrate::from_mbps(1));
-        loss.on_report(Time::ZERO, 100, 0, Bitrate::from_kbps(700));
+        loss.on_report(Time::ZERO, 100, 0, Bitrate::from_kbps(700), None);
         assert_eq!(loss.estimate(), Bitrate::from_kbps(700));
+    }
+
+    /// Segments of 1000 B, 100 ms and 20 % of loss: 8000 / (0.1 sqrt(0.4/3) + 0.4 x 3 sqrt(0.075) 0.2 (1 + 1.28)) bit/s.
+    #[test]
+    fn with_the_floor_of_2012_a_decrease_leaves_what_tcp_would_have() {
+        let params = Params { loss_tcp_floor: true, loss_decrease: 1.0, ..Params::default() };
+        let (most, rtt) = (Bitrate::from_mbps(10), Some(TimeDelta::from_millis(100)));
+        for (start, expected) in [(1000, 800_000), (50, 42_924), (30, 30_000)] {
+            let mut loss = LossBased::new(&params, Bitrate::from_kbps(start));
+            loss.on_report(Time::ZERO, 100, 20, most, rtt);
+            assert_eq!(loss.estimate(), Bitrate::from_bps(expected), "{start} kbit/s");
+        }
     }
 }

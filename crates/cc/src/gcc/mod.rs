@@ -1,16 +1,17 @@
 //! Google congestion control (GCC): a rate that follows the trend of the one-way delay, bounded by what losses allow.
 //!
-//! One design with two sources. The draft's parts (draft-ietf-rmcat-gcc-02) and libwebrtc's are chosen by parameters:
+//! One design with three sources. The parts of the draft (draft-ietf-rmcat-gcc-02), of libwebrtc as it is, and of libwebrtc as it
+//! was in 2012 are chosen by parameters:
 //!
-//! | part | draft | libwebrtc |
-//! |---|---|---|
-//! | groups of packets | [`groups`] | the same |
-//! | arrival filter | [`kalman`] | [`trendline`] |
-//! | over-use detector, adaptive threshold | [`detector`] | the same, other gains |
-//! | rate controller | [`rate_control`], [`capacity`] | the same, other constants |
-//! | incoming rate | a window of [`incoming`] | the robust estimator there |
-//! | losses | [`loss`] | [`loss_v2`], joined in [`bandwidth`] |
-//! | probes | none | [`probing`], [`probe_estimate`], [`alr`] |
+//! | part | draft | libwebrtc | libwebrtc-2012 |
+//! |---|---|---|---|
+//! | groups of packets | [`groups`] | the same | the same |
+//! | arrival filter | [`kalman`] | [`trendline`] | [`kalman_size`] |
+//! | over-use detector, adaptive threshold | [`detector`] | the same, other gains | the same, a fixed threshold |
+//! | rate controller | [`rate_control`], [`capacity`] | the same, other constants | the same with the increase of [`response`] |
+//! | incoming rate | a window of [`incoming`] | the robust estimator there | a window |
+//! | losses | [`loss`] | [`loss_v2`], joined in [`bandwidth`] | [`loss`], not below TFRC |
+//! | probes | none | [`probing`], [`probe_estimate`], [`alr`] | none |
 //!
 //! Both run at the sender, on reports of single packets. DEVIATIONS.md beside this file says what is left out, and where the
 //! sources are silent.
@@ -25,6 +26,7 @@ mod groups;
 mod history;
 mod incoming;
 mod kalman;
+mod kalman_size;
 mod loss;
 mod loss_v2;
 mod params;
@@ -32,9 +34,10 @@ mod probe_estimate;
 mod probing;
 mod rate_control;
 mod rates;
+mod response;
 mod trendline;
 
-pub use params::{ArrivalFilter, IncomingRate, LossControl, Params};
+pub use params::{ArrivalFilter, IncomingRate, Increase, LossControl, Params};
 
 use crate::{FlowSetup, Limits, StreamId};
 use alloc::collections::VecDeque;
@@ -207,7 +210,7 @@ impl Gcc {
         };
         let estimate = self.delay.rate.estimate();
         match &mut self.losses {
-            Losses::Draft(losses) => losses.on_report(now, reported, lost, estimate),
+            Losses::Draft(losses) => losses.on_report(now, reported, lost, estimate, self.rtt),
             Losses::Libwebrtc(bandwidth) => {
                 bandwidth.set_incoming(incoming);
                 if changed.probe {

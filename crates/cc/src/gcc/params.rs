@@ -7,6 +7,8 @@ names! {
     pub enum ArrivalFilter {
         /// A scalar Kalman filter of the delay variation.
         Kalman = "kalman",
+        /// A Kalman filter of the path's rate and the delay variation, which counts the groups' sizes.
+        KalmanSize = "kalman-size",
         /// The slope of the delay over time.
         Trendline = "trendline",
     }
@@ -19,6 +21,16 @@ names! {
         Window = "window",
         /// The lower of arrival and sending rate of the last packets, without the longest gap.
         Robust = "robust",
+    }
+}
+
+names! {
+    /// How the delay-based estimate grows.
+    pub enum Increase {
+        /// By a factor far from the link's capacity, additively near it.
+        Aimd = "aimd",
+        /// By a factor that falls with the response time and the delay noise.
+        Response = "response",
     }
 }
 
@@ -43,6 +55,7 @@ const fn kbps(kbps: u64) -> Bitrate {
 const INF: f64 = f64::INFINITY;
 const DRAFT: &str = "draft-ietf-rmcat-gcc-02 5.6";
 const LIBWEBRTC: &str = "libwebrtc goog_cc 2024-10";
+const LIBWEBRTC_2012: &str = "libwebrtc 2012-10";
 
 params! {
     /// Every constant of GCC. `Default` is the draft's table; a rule that only libwebrtc has is switched off by its neutral
@@ -51,6 +64,7 @@ params! {
         arrival_filter: ArrivalFilter = ArrivalFilter::Kalman, "draft-ietf-rmcat-gcc-02 5.3", "Filter of the delay variation";
         incoming_rate: IncomingRate = IncomingRate::Window, "draft-ietf-rmcat-gcc-02 5.5", "How the incoming rate is measured";
         loss_control: LossControl = LossControl::Draft, "draft-ietf-rmcat-gcc-02 6", "How losses act on the rate";
+        increase: Increase = Increase::Aimd, "draft-ietf-rmcat-gcc-02 5.5", "How the delay-based estimate grows";
         burst_time: TimeDelta = ms(5), in 0.0, 1.0, DRAFT, "Packets sent within this time, or that arrive in a burst with gaps below it, are one group";
         burst_longest: TimeDelta = ms(100), in 0.0, 10.0, LIBWEBRTC, "A burst of arrivals makes one group for so long";
         q: f64 = 1e-3, in 0.0, 1e3, DRAFT, "Kalman filter: variance of the state noise, ms squared";
@@ -69,8 +83,9 @@ params! {
         k_u: f64 = 0.01, in 0.0, 1.0, DRAFT, "Gain with which the threshold rises, per ms; with k_d 0: it is fixed";
         k_d: f64 = 0.000_18, in 0.0, 1.0, DRAFT, "Gain with which the threshold falls, per ms";
         overuse_time_th: TimeDelta = ms(10), in 0.0, 10.0, DRAFT, "Time above the threshold that is over-use";
-        overuse_groups: u64 = 1, in 1.0, 1000.0, LIBWEBRTC, "Groups above the threshold that are over-use";
+        overuse_groups: u64 = 2, in 1.0, 1000.0, "libwebrtc; DEVIATIONS.md", "Groups above the threshold that are over-use at least: one alone lasts no time";
         overuse_lasts: bool = false, LIBWEBRTC, "Over-use, once told, lasts while the estimate is above the threshold, even if it falls";
+        near_threshold: f64 = 1.0, in 0.01, 1.0, LIBWEBRTC_2012, "Part of the threshold that counts after a decrease, until the level of congestion changes; with increase response";
         t: TimeDelta = ms(500), in 0.05, 10.0, "draft-ietf-rmcat-gcc-02 5.6: 0.5 to 1 s", "T, the window in which incoming bytes are counted";
         robust_packets: u64 = 20, in 10.0, 1000.0, LIBWEBRTC, "Robust incoming rate: packets that count in any case";
         robust_packets_least: u64 = 10, in 2.0, 1000.0, LIBWEBRTC, "Robust incoming rate: with fewer packets it is unknown";
@@ -78,12 +93,14 @@ params! {
         robust_window: TimeDelta = ms(1000), in 0.1, 10.0, LIBWEBRTC, "Robust incoming rate: time in which more packets count";
         robust_window_longest: TimeDelta = ms(5000), in 0.1, 60.0, LIBWEBRTC, "Robust incoming rate: packets older than this do not count";
         eta: f64 = 1.08, in 1.0, 100.0, "draft-ietf-rmcat-gcc-02 5.5", "Factor of the multiplicative increase in a second";
-        multiplicative_floor: Bitrate = Bitrate::ZERO, in 0.0, 1e9, LIBWEBRTC, "Least multiplicative increase in one update";
+        multiplicative_floor: Bitrate = Bitrate::ZERO, in 0.0, 1e9, LIBWEBRTC, "Least multiplicative increase in one update; with increase response: added to each";
         additive_floor: Bitrate = Bitrate::from_bps(1000), in 0.0, 1e9, "draft-ietf-rmcat-gcc-02 5.5", "Least additive increase in one update";
         additive_slope_floor: Bitrate = Bitrate::ZERO, in 0.0, 1e9, LIBWEBRTC, "Least additive increase in a second";
         additive_within_response: bool = true, "draft-ietf-rmcat-gcc-02 5.5", "One update adds what a response time adds, at most";
         incoming_limit: f64 = 1.5, in 1.0, 100.0, "draft-ietf-rmcat-gcc-02 5.5", "The estimate does not grow above this times the incoming rate";
         incoming_head_room: Bitrate = kbps(10), in 0.0, 1e9, "libwebrtc; DEVIATIONS.md", "And this above it";
+        increase_interval: TimeDelta = ms(1000), in 0.0, 10.0, LIBWEBRTC_2012, "Increase response: time between two increases";
+        near_beta: f64 = 0.95, in 0.01, 1.0, LIBWEBRTC_2012, "Increase response: beta near the capacity";
         beta: f64 = 0.85, in 0.01, 1.0, DRAFT, "Over-use lowers the estimate to this part of the incoming rate";
         decrease_extra: Bitrate = Bitrate::ZERO, in 0.0, 1e9, LIBWEBRTC, "And this below it, where that leaves anything";
         decrease_after_change: bool = false, LIBWEBRTC, "A decrease waits for a round trip (10 to 200 ms) after any change, not after a decrease";
@@ -96,6 +113,8 @@ params! {
         loss_high: f64 = 0.1, in 0.0, 1.0, "draft-ietf-rmcat-gcc-02 6", "Above this loss ratio it shrinks";
         loss_increase: f64 = 1.05, in 1.0, 100.0, "draft-ietf-rmcat-gcc-02 6", "Factor of a growth";
         loss_decrease: f64 = 0.5, in 0.0, 1.0, "draft-ietf-rmcat-gcc-02 6", "Part of the loss ratio by which it shrinks";
+        loss_increase_extra: Bitrate = Bitrate::ZERO, in 0.0, 1e9, LIBWEBRTC_2012, "And this more";
+        loss_tcp_floor: bool = false, LIBWEBRTC_2012, "It does not shrink below what TCP's throughput equation gives for segments of 1000 B (RFC 5348 3.1)";
         v2_candidate_up: f64 = 1.02, in 1.0, 100.0, LIBWEBRTC, "Loss model: factor of the higher candidate";
         v2_candidate_down: f64 = 0.95, in 0.01, 1.0, LIBWEBRTC, "Loss model: factor of the lower candidate";
         v2_higher_bias: f64 = 2e-4, in 0.0, 1.0, LIBWEBRTC, "Loss model: preference of bandwidth, per kbit/s";
@@ -143,6 +162,7 @@ params! {
     profiles {
         "draft": "draft-ietf-rmcat-gcc-02: Kalman filter, adaptive threshold, AIMD, loss controller" => Params::default,
         "libwebrtc": "libwebrtc's goog_cc of 2024-10: trendline, loss model, probing" => Params::libwebrtc,
+        "libwebrtc-2012": "libwebrtc of 2012-10, which draft-alvestrand-rtcweb-congestion-02 describes: Kalman filter with sizes, fixed threshold, multiplicative increase" => Params::libwebrtc_2012,
     }
 }
 
@@ -156,7 +176,6 @@ impl Params {
             del_var_th_step: ms(100),
             k_u: 0.0087,
             k_d: 0.039,
-            overuse_groups: 2,
             overuse_lasts: true,
             multiplicative_floor: Bitrate::from_bps(1000),
             additive_floor: Bitrate::ZERO,
@@ -168,6 +187,31 @@ impl Params {
             rtt_limit: ms(3000),
             probing: true,
             pacing_factor: 2.5,
+            ..Params::default()
+        }
+    }
+
+    /// What libwebrtc did when the first drafts were written.
+    fn libwebrtc_2012() -> Params {
+        Params {
+            arrival_filter: ArrivalFilter::KalmanSize,
+            increase: Increase::Response,
+            q: 1e-2,
+            del_var_th: ms(25),
+            k_u: 0.0,
+            k_d: 0.0,
+            overuse_time_th: ms(100),
+            overuse_lasts: true,
+            near_threshold: 0.5,
+            multiplicative_floor: Bitrate::from_bps(1000),
+            incoming_head_room: Bitrate::ZERO,
+            beta: 0.9,
+            decrease_after_change: true,
+            loss_interval: ms(1000),
+            loss_increase: 1.08,
+            loss_increase_extra: Bitrate::from_bps(1000),
+            loss_tcp_floor: true,
+            target_bitrate_min: kbps(30),
             ..Params::default()
         }
     }

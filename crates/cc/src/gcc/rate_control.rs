@@ -1,10 +1,11 @@
 //! The delay-based rate controller: additive or multiplicative increase, multiplicative decrease (draft-ietf-rmcat-gcc-02
 //! section 5.5).
 
-use super::Params;
 use super::capacity::Capacity;
 use super::detector::Usage;
 use super::rates::{minus, over, plus, times};
+use super::response::{self, Region};
+use super::{Increase, Params};
 use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
 
 /// The states of the rate controller between two updates. Decrease ends with the update that decreases.
@@ -29,6 +30,11 @@ pub(super) struct RateControl {
     changed: Option<Time>,
     decreased: Option<Time>,
     rtt: TimeDelta,
+    /// Variance of the delay noise, ms squared.
+    noise: f64,
+    region: Region,
+    /// The highest incoming rate of the present hold.
+    held: Bitrate,
 }
 
 /// Round-trip time before any is measured.
@@ -38,6 +44,8 @@ const REACTION: TimeDelta = TimeDelta::from_millis(100);
 /// The frame and the packet that the additive increase assumes.
 const FRAME: TimeDelta = TimeDelta::from_micros(33_333);
 const PACKET: Bytes = Bytes::new(1200);
+/// At an incoming rate and an estimate as low the increase of 2012 is not limited by what arrives.
+const SLOW: (Bitrate, Bitrate) = (Bitrate::from_kbps(100), Bitrate::from_kbps(150));
 /// Bounds of the time between two decreases.
 const REDUCE_AFTER: (TimeDelta, TimeDelta) = (TimeDelta::from_millis(10), TimeDelta::from_millis(200));
 
@@ -52,6 +60,9 @@ impl RateControl {
             changed: None,
             decreased: None,
             rtt: FIRST_RTT,
+            noise: 1.0,
+            region: Region::Unknown,
+            held: Bitrate::ZERO,
             params: params.clone(),
         }
     }
@@ -71,6 +82,15 @@ impl RateControl {
 
     pub(super) fn set_rtt(&mut self, rtt: TimeDelta) {
         self.rtt = rtt;
+    }
+
+    pub(super) fn set_noise(&mut self, noise: f64) {
+        self.noise = noise;
+    }
+
+    /// Whether the rate is where there was over-use.
+    pub(super) fn is_near(&self) -> bool {
+        self.region != Region::Unknown
     }
 
     pub(super) fn set_lowest(&mut self, lowest: Bitrate) {
@@ -102,16 +122,23 @@ impl RateControl {
             }
             Usage::Normal => self.increase(now),
             Usage::Over => self.decrease(now),
-            Usage::Under => self.state = State::Hold,
+            Usage::Under => (self.state, self.held) = (State::Hold, self.held.max(self.incoming)),
         }
         self.estimate = self.estimate.max(self.lowest);
     }
 
     fn increase(&mut self, now: Time) {
+        match self.params.increase {
+            Increase::Aimd => self.increase_aimd(now),
+            Increase::Response => self.increase_by_response(now),
+        }
+    }
+
+    fn increase_aimd(&mut self, now: Time) {
         if self.capacity.is_below(self.incoming) {
             self.capacity.forget();
         }
-        let limit = plus(times(self.params.incoming_limit, self.incoming), self.params.incoming_head_room);
+        let limit = self.limit();
         if self.estimate < limit {
             let passed = self.changed.map(|changed| now.saturating_since(changed));
             let step = if self.capacity.mean().is_some() {
@@ -122,6 +149,44 @@ impl RateControl {
             self.estimate = plus(self.estimate, step).min(limit);
         }
         self.changed = Some(now);
+    }
+
+    /// The rule of 2012: by a factor once an interval, and after a hold at once to a part of what arrived during it.
+    fn increase_by_response(&mut self, now: Time) {
+        let passed = self.changed.map_or(TimeDelta::ZERO, |changed| now.saturating_since(changed));
+        if passed > TimeDelta::ZERO && passed < self.params.increase_interval {
+            return;
+        }
+        if self.capacity.is_below(self.incoming) {
+            self.capacity.forget();
+            self.region = Region::Unknown;
+        } else if self.capacity.is_exceeded(self.incoming, response::ABOVE) {
+            self.region = Region::Above;
+        }
+        self.changed = Some(now);
+        let interval = self.params.increase_interval;
+        let factor = response::factor(passed, interval, self.rtt, self.noise, self.region);
+        let grown = plus(times(factor, self.estimate), self.params.multiplicative_floor);
+        let recovered = times(self.beta(), core::mem::take(&mut self.held));
+        if recovered > grown {
+            self.capacity.set_mean(recovered);
+            (self.estimate, self.region) = (recovered, Region::Near);
+        } else if grown <= self.limit() || (self.incoming <= SLOW.0 && grown <= SLOW.1) {
+            self.estimate = grown;
+        }
+    }
+
+    /// The estimate does not grow above this.
+    fn limit(&self) -> Bitrate {
+        plus(times(self.params.incoming_limit, self.incoming), self.params.incoming_head_room)
+    }
+
+    /// The part of the incoming rate that over-use leaves.
+    fn beta(&self) -> f64 {
+        match (self.params.increase, self.region) {
+            (Increase::Response, Region::Near) => self.params.near_beta,
+            _ => self.params.beta,
+        }
     }
 
     fn multiplicative(&self, passed: Option<TimeDelta>) -> Bitrate {
@@ -151,12 +216,13 @@ impl RateControl {
     }
 
     fn decrease(&mut self, now: Time) {
-        let mut reduced = times(self.params.beta, self.incoming);
+        let beta = self.beta();
+        let mut reduced = times(beta, self.incoming);
         if reduced > self.params.decrease_extra {
             reduced = minus(reduced, self.params.decrease_extra);
         }
         if let Some(capacity) = self.capacity.mean().filter(|_| reduced > self.estimate) {
-            reduced = times(self.params.beta, capacity);
+            reduced = times(beta, capacity);
         }
         self.estimate = self.estimate.min(reduced);
         if self.capacity.is_above(self.incoming) {
@@ -164,6 +230,7 @@ impl RateControl {
         }
         self.capacity.on_overuse(self.incoming);
         (self.state, self.changed, self.decreased) = (State::Hold, Some(now), Some(now));
+        self.region = Region::Near;
     }
 }
 

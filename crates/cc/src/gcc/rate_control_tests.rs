@@ -83,3 +83,40 @@ fn under_use_holds_and_another_level_of_congestion_is_learned_anew() {
     control.on_usage(at(1500), Usage::Normal, Some(Bitrate::from_kbps(1200)));
     assert_eq!(control.capacity(), None, "three deviations are 60 kbit/s");
 }
+
+/// The rules of 2012: a step a second, of the factor and 1 kbit/s; after a decrease half as fast.
+#[test]
+fn in_2012_the_rate_grows_once_a_second_and_half_as_fast_near_the_capacity() {
+    let mut control = control("libwebrtc-2012", 500);
+    let incoming = Some(Bitrate::from_kbps(1000));
+    let rtt = TimeDelta::from_millis(100);
+    control.set_rtt(rtt);
+    let steps = |control: &mut RateControl, from: u64| {
+        (0..=10).for_each(|n| control.on_usage(at(from + n * 100), Usage::Normal, incoming));
+        control.estimate().as_bps_f64()
+    };
+    let second = TimeDelta::from_secs(1);
+    let factor = |region| super::response::factor(second, second, rtt, 1.0, region);
+    let first = steps(&mut control, 0);
+    assert!((first - (501e3 * factor(Region::Unknown) + 1e3)).abs() < 2.0, "{first}");
+    control.on_usage(at(2000), Usage::Over, incoming);
+    // Beta of the unknown region would leave more than there was.
+    let reduced = control.estimate().as_bps_f64();
+    assert!((reduced - first).abs() < 1.0, "{reduced}");
+    let near = steps(&mut control, 3000);
+    assert!((near - ((reduced + 1e3) * factor(Region::Near) + 1e3)).abs() < 3.0, "{near}");
+    control.on_usage(at(5000), Usage::Over, Some(Bitrate::from_kbps(400)));
+    assert_eq!(control.estimate(), Bitrate::from_kbps(380), "near the capacity 0.95 stays");
+}
+
+/// And after a queue has drained it is at once a part of what arrived meanwhile.
+#[test]
+fn in_2012_a_hold_ends_at_what_arrived_during_it() {
+    let mut control = control("libwebrtc-2012", 500);
+    control.on_usage(at(0), Usage::Over, Some(Bitrate::from_kbps(300)));
+    assert_eq!(control.estimate(), Bitrate::from_kbps(270));
+    control.on_usage(at(500), Usage::Under, Some(Bitrate::from_kbps(400)));
+    assert_eq!(control.estimate(), Bitrate::from_kbps(270));
+    control.on_usage(at(600), Usage::Normal, Some(Bitrate::from_kbps(310)));
+    assert_eq!(control.estimate(), Bitrate::from_kbps(380));
+}

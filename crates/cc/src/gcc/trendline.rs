@@ -83,7 +83,8 @@ mod tests {
                 // Delay grows by `expected` per millisecond of arrival: arrival - departure = expected x arrival.
                 let between = if expected < 0.0 { 10 } else { (20.0 / (1.0 - expected)) as i64 };
                 arrival += between;
-                let group = InterGroup { departure, arrival: TimeDelta::from_millis(between) };
+                let group =
+                    InterGroup { departure, arrival: TimeDelta::from_millis(between), size_change: 0.0 };
                 slope = trendline.on_group(&group, arrival);
                 assert_eq!(
                     slope == 0.0,
@@ -98,7 +99,8 @@ mod tests {
     #[test]
     fn points_at_one_time_have_no_slope() {
         let mut trendline = Trendline::new(&Params::default());
-        let group = InterGroup { departure: TimeDelta::ZERO, arrival: TimeDelta::from_millis(1) };
+        let group =
+            InterGroup { departure: TimeDelta::ZERO, arrival: TimeDelta::from_millis(1), size_change: 0.0 };
         let slope = (0..50).map(|_| trendline.on_group(&group, 5)).last();
         assert_eq!(slope, Some(0.0));
     }

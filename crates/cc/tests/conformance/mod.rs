@@ -258,8 +258,17 @@ fn excused(params: &ControllerParams, profile: &str, member: Member) -> Vec<Memb
             member.driven_by_loss(TFRC_UNAFFECTED).marked_every(50)
         }
         ControllerParams::Ccid2(_) => member.driven_by_loss(&[Alteration::DeafToDelay]).marked_every(50),
-        ControllerParams::Gcc(_) => Member { ecn: Ecn::NotEct, unaffected_by: GCC_UNAFFECTED, ..member }
-            .exempt("reacts_to_loss", "losses below 10 % are no sign of congestion to it"),
+        ControllerParams::Gcc(_) => {
+            let member = Member { ecn: Ecn::NotEct, unaffected_by: GCC_UNAFFECTED, ..member }
+                .exempt("reacts_to_loss", "losses below 10 % are no sign of congestion to it");
+            if profile == "libwebrtc-2012" {
+                member
+                    .exempt("reacts_to_delay", "by twentieths it takes more than 5 s to empty a queue of 3 s")
+                    .exempt("is_fair_to_itself", "with a fixed threshold one of two keeps nearly all")
+            } else {
+                member
+            }
+        }
         ControllerParams::Rap(_) => Member { ecn: Ecn::NotEct, ..member }.driven_by_loss(RAP_UNAFFECTED),
         ControllerParams::Urcp(_) => {
             let member = Member { unaffected_by: URCP_UNAFFECTED, ..member }

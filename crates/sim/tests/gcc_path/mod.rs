@@ -9,7 +9,7 @@ use paceline_cc::{
     Assigned, Controller, FlowSetup, Offered, PacketResult, Report, SendQueueState, SentPacket, Snapshot,
     StreamId, TimeoutReason, Update, Verb,
 };
-use paceline_media::{Frame, PlayoutConfig, Source};
+use paceline_media::{Bulk, BulkParams, Frame, PlayoutConfig, Source};
 use paceline_transport::rtp::{
     FeedbackConfig, RTP_HEADER, ReceiverClock, RtpFeedback, RtpPacket, RtpReceiver, RtpSender, SenderConfig,
     StreamConfig,
@@ -38,6 +38,8 @@ pub struct Path {
     /// From when on the application offers at most, kbit/s.
     pub offered: &'static [(f64, f64)],
     pub fps: f64,
+    /// Whether a file is sent in place of frames.
+    pub file: bool,
     /// Drift of the receiver's clock, parts per million.
     pub skew: f64,
     /// Time between reports, at most.
@@ -56,6 +58,7 @@ pub const PATH: Path = Path {
     loss: 0.0,
     offered: ALL,
     fps: 30.0,
+    file: false,
     skew: 0.0,
     report_ms: 40,
 };
@@ -285,24 +288,26 @@ impl Queue<'_> {
     }
 }
 
-fn sender(params: &Params) -> RtpSender<Recording> {
+fn sender(path: &Path, params: &Params) -> RtpSender<Recording> {
+    let file = || Source::Bulk(Bulk::new(BulkParams::for_payload(MAX_PAYLOAD)));
+    let (source, forgiven_lateness) =
+        if path.file { (file(), STEP) } else { (Source::External, TimeDelta::ZERO) };
     let config = SenderConfig {
         max_payload: MAX_PAYLOAD,
         header: RTP_HEADER,
         ecn: Ecn::NotEct,
         clock_step: ReceiverClock::RFC8888.step(),
-        forgiven_lateness: TimeDelta::ZERO,
+        forgiven_lateness,
     };
     let gcc = Gcc::new(params, &setup());
     let recording = Recording { gcc, events: Vec::new(), probes: BTreeMap::new() };
-    let stream =
-        StreamConfig { source: Source::External, priority: 1.0, target_start: params.target_bitrate_start };
+    let stream = StreamConfig { source, priority: 1.0, target_start: params.target_bitrate_start };
     RtpSender::new(recording, &config, vec![stream])
 }
 
 /// All that the controller is told on a path.
 pub fn recorded(path: &Path, params: &Params) -> Vec<Event> {
-    let mut sender = sender(params);
+    let mut sender = sender(path, params);
     let feedback = FeedbackConfig {
         time: TimeDelta::from_millis(path.report_ms),
         marker: path.report_ms < 100,
@@ -325,7 +330,7 @@ pub fn recorded(path: &Path, params: &Params) -> Vec<Event> {
     let (mut now, mut next_frame, mut id) = (Time::ZERO, Time::ZERO, 0);
     sender.start(now);
     while now < Time::ZERO + TimeDelta::from_secs(path.seconds as i64) {
-        if next_frame <= now {
+        if next_frame <= now && !path.file {
             let target = sender.target(STREAM).map_or(0.0, |target| target.as_bps_f64());
             let rate = target.min(at(path.offered, now) * 1e3);
             let payload = Bytes::new((rate / path.fps / 8.0) as u64);
