@@ -109,6 +109,23 @@ def test_packets_that_are_held_behind_others_are_not_taken_for_correlated(
     assert first.distance(second) <= 0.03
 
 
+def test_a_transfer_that_is_too_short_for_the_path_says_so() -> None:
+    """1 MB does not fill 10 Gbit/s: what came out for the capacity was 1.4 % of it, without a word."""
+    plan = Plan(hold_s=2.0)
+    for rate in ("100Mbps", "1Gbps", "10Gbps"):
+        measured = probe(CLEAN.replace("2Mbps", rate).replace('"50kB"', '"50MB"'), plan=plan)
+        assert measured.capacity_bps < 80e6
+        assert "take a larger --transfer" in measured.warnings[0]
+    for rate in ("2Mbps", "20Mbps"):
+        measured = probe(CLEAN.replace("2Mbps", rate), plan=plan)
+        assert measured.warnings == []
+    longer = probe(
+        CLEAN.replace("2Mbps", "100Mbps").replace("50kB", "500kB"), plan=Plan(hold_s=2.0, transfer=20_000_000)
+    )
+    assert (longer.warnings, longer.capacity_bps) == ([], pytest.approx(100e6, rel=0.05))
+    assert [name for name in networks() if probe(name, plan=SHORT).warnings] == []
+
+
 def test_rounding_is_no_correlation() -> None:
     """On a link without noise delays differ by less than a nanosecond, from packet to packet in a pattern."""
     assert probe(CLEAN.replace("2Mbps", "64kbps"), plan=SHORT).correlation_s == 0.0

@@ -33,6 +33,9 @@ LEAST_PACKETS = 100
 """Fewest arrivals at half the capacity from which a distribution is told."""
 LEAST_CORRELATION = 0.05
 """A correlation of packets that is higher by less than this than holding explains counts as none."""
+FILLED = 0.25
+"""Part of the transfer that may be under way at once: with more, slow start, which doubles, ended before the path was
+full, and the rate that came out is the transfer's own."""
 LONGEST_CORRELATION = 0.1
 """Part of the hold, the longest correlation: what looks more alike, as a few stalls do, is of another kind."""
 UNSEEN_BUFFER = 64_000
@@ -314,6 +317,12 @@ def _measured(path: str, plan: Plan, call: Callable[[], _Seen]) -> Measured:
     noise = delays - delays.min()
     loss, burst = _losses(~heard)
     capacity = max(rate, _rate_behind_start(arrived, plan.packet_size))
+    if capacity * min_rtt_s / 8 > FILLED * plan.transfer:
+        warnings.append(
+            f"the transfer was too short to fill the path, which may carry more than {capacity / 1e6:.1f} Mbit/s: "
+            f"{capacity * min_rtt_s / 8e3:.0f} kB of its {plan.transfer / 1e3:.0f} kB were under way at once; take a "
+            "larger --transfer"
+        )
     quantiles = _unheld(hold_sent[heard], noise, plan.packet_size * 8 / capacity).quantiles()
     return Measured(
         path=path,
