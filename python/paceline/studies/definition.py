@@ -20,9 +20,10 @@ from paceline.studies.designs import Design, DesignSpec, Experiments, Seed
 from paceline.studies.experiment import Experiment
 from paceline.studies.factors import Factor, Point
 from paceline.studies.judge import Published, Rule, read_published
+from paceline.studies.kept import Runs
 from paceline.studies.metrics import Metric, MetricSpec
 from paceline.studies.nearest import Reading, read_reading
-from paceline.studies.pictures import Picture, PictureSpec
+from paceline.studies.pictures import Across, Against, Curves, Levels, Numbers, Picture
 from paceline.studies.recorded import Recorded, RecordedSpec, from_published
 from paceline.studies.rows import Rows
 from paceline.studies.spec import (
@@ -36,6 +37,8 @@ from paceline.studies.spec import (
 from paceline.studies.tables import Table
 from paceline.studies.tuning import Tuning, TuningSpec, tuning_of
 from paceline.toml import TOMLDecodeError, loads
+
+PictureSpec = Levels | Numbers | Against | Curves | Across | Runs
 
 _OF_ROWS = ("name", "scenario", "data", "seeds", "factors", "designs", "experiments", "metrics", "without_data")
 """Keys on which the rows depend; the others say how rows are judged and shown, or what is searched."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from paceline.plots.style import CYCLE, DASHES, GREY, legend, logarithmic, new_figure, settings
@@ -151,6 +151,16 @@ def means_over(
         axes.errorbar(across, up, yerr=half, fmt="none", ecolor=style["color"], capsize=2, linewidth=0.7)
 
 
+def shared_legend(figure: Figure, grid: Iterable[Axes], *, last: str = "\n") -> None:
+    """One legend below all axes: each label once, those that begin with `last` at the end."""
+    handles: dict[str, Any] = {}
+    for axes in grid:
+        handles |= {label: handle for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
+    handles = dict(sorted(handles.items(), key=lambda one: one[0].startswith(last)))
+    if handles:
+        figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=min(6, len(handles)))
+
+
 class Numbers(Picture, frozen=True, kw_only=True, tag="numbers"):
     """A point for each number of a design."""
 
@@ -232,11 +242,7 @@ class Curves(Picture, frozen=True, kw_only=True, tag="curves"):
             self._panel(axes, panel, study, rows)
         for axes in grid[len(self.panels) :]:
             axes.set_visible(False)
-        handles: dict[str, Any] = {}
-        for axes in grid:
-            handles |= {label: handle for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
-        handles = dict(sorted(handles.items(), key=lambda one: one[0].startswith(self.beside)))
-        figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=min(6, len(handles)))
+        shared_legend(figure, grid, last=self.beside)
         figure.suptitle(self.title or self.name, x=0.01, ha="left")
         return figure
 
@@ -271,4 +277,62 @@ class Curves(Picture, frozen=True, kw_only=True, tag="curves"):
         axes.plot([], [], "x", color=GREY, label=f"{self.beside}, broken")
 
 
-PictureSpec = Levels | Numbers | Against | Curves
+class Shown(Spec, frozen=True, kw_only=True):
+    """One pair of axes over metrics."""
+
+    of: str
+    """Its rows: a name, or a condition in SQL."""
+    title: str = ""
+
+
+class Across(Picture, frozen=True, kw_only=True, tag="across"):
+    """Metrics that differ in a number, such as the size of a buffer, over it; a line for each level of a factor."""
+
+    points: dict[str, float]
+    """Each metric with its number."""
+    over: str
+    """What the number is, with its unit."""
+    lines: str
+    levels: tuple[Value, ...] = ()
+    labels: dict[str, str] = {}
+    """What the legend calls a level."""
+    panels: tuple[Shown, ...]
+
+    def __post_init__(self) -> None:
+        if not self.panels or not self.points:
+            raise ValueError("expected `panels` and `points`, at least one of each")
+
+    def checked(
+        self, designs: Mapping[str, Design], factors: Mapping[str, Factor], metrics: Mapping[str, object]
+    ) -> Picture:
+        super().checked(designs, factors, metrics)
+        for metric in self.points:
+            expect_known(f"pictures.{self.name}.points", metric, metrics)
+        for level in self.levels:
+            factors[self.lines].check(f"pictures.{self.name}.levels", level)
+        return self
+
+    def selections(self) -> Iterator[tuple[str, str]]:
+        for number, panel in enumerate(self.panels, 1):
+            yield f"panels.{number}.of", panel.of
+
+    def _draw(self, study: Study, rows: Rows) -> Figure:
+        columns = min(3, len(self.panels))
+        lines = math.ceil(len(self.panels) / columns)
+        figure = new_figure(width=1.0 + 3.0 * columns, height=0.9 + 2.5 * lines)
+        grid = figure.subplots(lines, columns, squeeze=False, sharey=True).flatten()
+        for axes, panel in zip(grid, self.panels, strict=False):
+            frame = rows.frame(panel.of)
+            for place, level in enumerate(self.levels or study.factors[self.lines].values):
+                means = frame[frame[self.lines] == level][list(self.points)].mean()
+                across = sorted((number, float(means[metric])) for metric, number in self.points.items())
+                style = {"color": CYCLE[place % len(CYCLE)], "label": self.labels.get(str(level), str(level))}
+                axes.plot(*zip(*across, strict=True), marker="o", markersize=2.5, **style)
+            axes.set_title(panel.title, fontsize=9)
+        for axes in grid[len(self.panels) :]:
+            axes.set_visible(False)
+        shared_legend(figure, grid)
+        figure.suptitle(self.title or self.name, x=0.01, ha="left")
+        figure.supxlabel(self.over, fontsize=9)
+        figure.supylabel(self.axis or ", ".join(self.points), fontsize=9)
+        return figure

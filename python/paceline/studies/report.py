@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -107,8 +108,13 @@ def _title(plot: str, design: Design) -> str:
 def _picture(out: Path, design: Design, plot: str) -> str | None:
     """A drawing of the first run; None if it has none."""
     run = design.name if len(design) == 1 else f"{design.name}/1"
-    path = out / "experiments" / run / "plots" / f"{plot}.svg"
-    return inline(path.read_text(encoding="utf-8"), f"{design.name}-{plot}-") if path.is_file() else None
+    kind = PLOTS[plot].kind
+    path = out / "experiments" / run / "plots" / f"{plot}.{kind}"
+    if not path.is_file():
+        return None
+    if kind == "png":
+        return f'<img src="data:image/png;base64,{b64encode(path.read_bytes()).decode()}" alt="{plot}">'
+    return inline(path.read_text(encoding="utf-8"), f"{design.name}-{plot}-")
 
 
 def cells(markdown: str) -> list[list[str]]:

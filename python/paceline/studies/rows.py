@@ -47,6 +47,8 @@ class Rows:
         import duckdb
 
         self._study = study
+        self.folder = Path()
+        """Where the results stand, and the time series that designs keep."""
         self._wrong = duckdb.Error
         self._names = {*study.designs, *study.recorded}
         levels = (level for one in study.factors.values() for level in one.values if isinstance(level, str))
@@ -66,6 +68,7 @@ class Rows:
 
     def fill(self, results: Path) -> Rows:
         """Takes in the rows of results.parquet, and those that were recorded elsewhere."""
+        self.folder = results.parent
         named = columns_of(self._study)
         picked = ", ".join(_quoted(named[name]) for name in self._columns)
         self._database.execute(f"INSERT INTO rows SELECT {picked} FROM read_parquet(?)", [str(results)])
