@@ -1,6 +1,7 @@
 //! Table I and equation 19 on a fluid link: a queue that fills and drains as rates say, and constant delay noise.
 
 use super::*;
+use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
 use libm::sqrt;
@@ -146,38 +147,72 @@ fn no_sample_makes_a_rate_that_is_none() {
     }
 }
 
-/// Runs a bulk sender over a path of 1 Mbit/s whose propagation grows by 40 ms at 100 s; answers the rate at its end.
-fn over_a_longer_route(profile: &str) -> f64 {
+/// A path of 1 Mbit/s with noise, and a sender over it.
+struct Path {
+    profile: &'static str,
+    /// Propagation in seconds at a time.
+    propagation: fn(f64) -> f64,
+    /// Bit/s that the application has to send at a time.
+    demand: fn(f64) -> f64,
+    /// Packets of a report.
+    packets: usize,
+}
+
+/// Where a flow stood: its rate over the last tenth of the run, and the delay above the propagation there, in seconds.
+#[derive(Debug)]
+struct End {
+    rate: f64,
+    delay: f64,
+}
+
+/// Runs a sender over a path for so many seconds.
+fn over(path: &Path, seconds: f64) -> End {
     use crate::{Controller, FlowSetup, PacketResult, PacketsReport, Report, SentPacket, Status, StreamId};
     use alloc::collections::VecDeque;
     use paceline_units::param::Profiles;
     use paceline_units::{Bytes, Ecn};
 
     let (size, stream) = (Bytes::new(1212), StreamId(0));
-    let mut sender = Urcp::new(&Params::profile(profile).expect("a profile"), &FlowSetup::new(size));
+    let mut sender = Urcp::new(&Params::profile(path.profile).expect("a profile"), &FlowSetup::new(size));
     let (mut now, mut free, mut sequence, mut under_way) = (1.0, 0.0, 0, VecDeque::new());
+    let (mut sent_bits, mut delays, mut late) = (0.0, 0.0, 0.0);
     let at = Time::from_secs_f64;
-    while now < 400.0 {
+    while now < seconds {
         let packet = SentPacket { stream, sequence, size, probe: None, app_limited: false };
         drop_update(sender.on_sent(at(now), &packet));
         free = f64::max(free, now) + size.as_bits_f64() / C;
         let noise = (sequence * 7919 % 101) as f64 * 1e-4;
-        let arrived = free + noise + if now < 100.0 { 0.02 } else { 0.06 };
+        let arrived = free + noise + (path.propagation)(now);
         under_way.push_back((arrived + 0.02, sequence, now, arrived));
+        if now > 0.9 * seconds {
+            sent_bits += size.as_bits_f64();
+            delays += free - now + noise;
+            late += 1.0;
+        }
         sequence += 1;
-        now += size.as_bits_f64() / (sender.snapshot().target.expect("a target").as_bps_f64() / 0.95);
-        while let Some((heard, sequence, sent, arrived)) =
-            under_way.front().copied().filter(|next| next.0 <= now)
-        {
-            let status = Status::Received { arrived: Some(at(arrived)), ecn: Ecn::NotEct };
-            let packets = [PacketResult { stream, sequence, size, sent: at(sent), status }];
+        let pace = sender.snapshot().target.expect("a target").as_bps_f64() / 0.95;
+        now += size.as_bits_f64() / pace.min((path.demand)(now));
+        while under_way.get(path.packets - 1).is_some_and(|last| last.0 <= now) {
+            let heard = under_way[path.packets - 1].0;
+            let told: Vec<PacketResult> = under_way
+                .drain(..path.packets)
+                .map(|(_, sequence, sent, arrived)| {
+                    let status = Status::Received { arrived: Some(at(arrived)), ecn: Ecn::NotEct };
+                    PacketResult { stream, sequence, size, sent: at(sent), status }
+                })
+                .collect();
             let clock_step = TimeDelta::from_nanos(1);
-            let report = PacketsReport { packets: &packets, clock_step, ambiguous: false };
+            let report = PacketsReport { packets: &told, clock_step, ambiguous: false };
             drop_update(sender.on_report(at(heard), &Report::Packets(report)));
-            under_way.pop_front();
         }
     }
-    sender.snapshot().target.expect("a target").as_bps_f64() / 0.95
+    End { rate: sent_bits / (0.1 * seconds), delay: delays / late }
+}
+
+/// A bulk sender, whose path becomes longer by 40 ms at 100 s.
+fn over_a_longer_route(profile: &'static str) -> f64 {
+    let propagation = |now| if now < 100.0 { 0.02 } else { 0.06 };
+    over(&Path { profile, propagation, demand: |_| f64::INFINITY, packets: 1 }, 400.0).rate
 }
 
 fn drop_update(update: crate::Update) {
@@ -189,4 +224,27 @@ fn a_longer_route_stops_the_papers_flow_and_not_the_adaptive_one() {
     let (paper, adaptive) = (over_a_longer_route("paper"), over_a_longer_route("adaptive"));
     assert!(paper < 0.3 * C, "{paper}");
     assert!((0.6..1.1).contains(&(adaptive / C)), "{adaptive}");
+}
+
+/// Held to a third of the capacity for a minute, and greedy otherwise.
+fn held_between(begin: f64, end: f64, now: f64) -> f64 {
+    if (begin..end).contains(&now) { C / 3.0 } else { f64::INFINITY }
+}
+
+#[test]
+fn a_flow_that_its_application_held_back_takes_the_capacity_afterwards() {
+    let demands: [fn(f64) -> f64; 2] =
+        [|now| held_between(0.0, 60.0, now), |now| held_between(60.0, 120.0, now)];
+    // `adaptive` searches for more now and then: a queue for a second.
+    for (profile, least, longest) in [("paper", 0.97, 0.018), ("adaptive", 0.85, 0.03)] {
+        for packets in [1, 16] {
+            for (case, demand) in demands.into_iter().enumerate() {
+                let end = over(&Path { profile, propagation: |_| 0.02, demand, packets }, 300.0);
+                let said = format!("{profile}, {packets} packets a report, demand {case}: {end:?}");
+                assert!((least..1.01).contains(&(end.rate / C)), "{said}");
+                // A packet takes 9.7 ms, noise 5 ms in the mean.
+                assert!((0.013..longest).contains(&end.delay), "{said}");
+            }
+        }
+    }
 }
