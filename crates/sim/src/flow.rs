@@ -188,7 +188,7 @@ impl<E: Ends> Flow<E> {
     fn send_due(&mut self, Handled { now, counts }: Handled, net: &mut Net) {
         self.transmit(now, net);
         if counts {
-            self.wiring.recorder.reported(now, self.sender.end().controller());
+            self.wiring.recorder.reported(now, self.sender.end());
         }
     }
 

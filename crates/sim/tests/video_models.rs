@@ -126,3 +126,19 @@ fn an_encoder_follows_a_tcp_window() {
         video.send_queue_delay_ms
     );
 }
+
+/// TCP names no target; its sender tells the encoder one, which summary and rows show alike.
+#[test]
+fn the_target_of_an_encoder_over_tcp_is_in_the_summary() {
+    let text = call(STATISTICAL, "\"2Mbps\"");
+    let (before, _) = text.split_once("[flows.video.controller]").expect("it has a controller");
+    for controller in ["newreno", "vegas"] {
+        let outcome = run(&format!("{before}controller = \"{controller}\"\n"));
+        let steady = &target(&outcome)[100..];
+        let mean = steady.iter().sum::<f64>() / steady.len() as f64;
+        assert_near(controller, flow(&outcome, "video").target_bitrate_mbps, mean, 0.1 * mean);
+    }
+    let bulk = before.replace(&format!("{{ kind = \"rfc8593\", {STATISTICAL} }}"), "{ kind = \"bulk\" }");
+    let outcome = run(&format!("{bulk}controller = \"newreno\"\n"));
+    assert_eq!(flow(&outcome, "video").target_bitrate_mbps, None, "a file has no target");
+}

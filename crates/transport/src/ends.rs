@@ -138,6 +138,12 @@ pub trait SendingEnd {
         self.controller().snapshot()
     }
 
+    /// Smoothed round-trip time, and the target of all encoders together; absent where no encoder is told one.
+    #[inline]
+    fn srtt_and_target(&self) -> (Option<TimeDelta>, Option<Bitrate>) {
+        self.controller().srtt_and_target()
+    }
+
     /// Frames captured so far, and frames discarded before they left.
     fn frames(&self) -> FrameCounters;
 

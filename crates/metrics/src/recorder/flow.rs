@@ -11,7 +11,7 @@ use super::transfers::TransferRecord;
 use super::{RunTimes, Tick, Ticker, Window};
 use crate::figure::{Cell, Facts, Figure};
 use crate::table::FlowSummary;
-use paceline_cc::{Controller, StateVariable, StreamId};
+use paceline_cc::{StateVariable, StreamId};
 use paceline_media::{DisplayedFrame, PlayoutCounters, QualityModel};
 use paceline_transport::{Coupled, SendingEnd, Transfer};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
@@ -125,8 +125,8 @@ impl FlowRecorder {
 
     /// The controller took a report, or a timeout that changed something.
     #[inline]
-    pub fn reported<C: Controller>(&mut self, now: Time, controller: &C) {
-        self.sender.observe(now, controller.srtt_and_target());
+    pub fn reported(&mut self, now: Time, sender: &impl SendingEnd) {
+        self.sender.observe(now, sender.srtt_and_target());
     }
 
     /// A file has been sent whole.

@@ -148,8 +148,7 @@ impl SenderHalf {
     }
 
     pub(super) fn begin(&mut self, at: Time, sender: &impl SendingEnd) {
-        let snapshot = sender.snapshot();
-        self.observe(at, (snapshot.srtt, snapshot.target));
+        self.observe(at, sender.srtt_and_target());
         self.begin = Some(sender.frames());
         self.coupling.begin();
     }

@@ -173,7 +173,7 @@ fn averages_over_time_are_exact() {
     let see = |recorder: &mut FlowRecorder, millis: i64, srtt: Option<i64>, mbps: Option<u64>| {
         let snapshot =
             Snapshot { srtt: srtt.map(ms), target: mbps.map(Bitrate::from_mbps), ..Snapshot::default() };
-        recorder.reported(at(millis), &Shown { snapshot, trend: 0.0 });
+        recorder.reported(at(millis), &sender(Shown { snapshot, trend: 0.0 }));
     };
     see(&mut recorder, 1000, None, Some(1));
     see(&mut recorder, 1500, Some(40), Some(1));

@@ -269,7 +269,7 @@ impl<'a, C: SendingCodec> SendingDriver<'a, C> {
             self.send(now, &transmit);
         }
         if !self.closing {
-            self.record.recorder.reported(now, self.planned.end().controller());
+            self.record.recorder.reported(now, self.planned.end());
         }
     }
 

@@ -506,6 +506,13 @@ impl<C: Controller> SendingEnd for TcpSender<C> {
         &self.controller
     }
 
+    /// A window per round trip is a target too, though the controller names none.
+    #[inline]
+    fn srtt_and_target(&self) -> (Option<TimeDelta>, Option<Bitrate>) {
+        let (srtt, target) = self.controller.srtt_and_target();
+        (srtt, target.or(self.target))
+    }
+
     fn frames(&self) -> FrameCounters {
         FrameCounters { captured: self.buffer.frames, discarded: 0 }
     }
