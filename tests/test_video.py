@@ -107,6 +107,27 @@ def test_sizes_of_the_buffer_are_judged_from_one_run() -> None:
     assert np.mean(result.videos[0].judged(0.07).psnr_db) > np.mean(result.videos[0].judged(0.06).psnr_db)
 
 
+def test_sizes_with_the_same_slices_in_time_are_decoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    from paceline.video import run as running
+    from paceline.video.judge import judge
+
+    decoded: list[float] = []
+
+    def counted(clip: Any, repeat: str, sequence: Any, arrivals: Any, dejitter: float, told: Any) -> Any:
+        decoded.append(dejitter)
+        return judge(clip, repeat, sequence, arrivals, dejitter, told)
+
+    monkeypatch.setattr(running, "judge", counted)
+    loss = {"kind": "bernoulli", "ratio": 0.02}
+    video = run(links__bottleneck__loss=loss, flows__call__source__dejitter=["250ms", "5ms", "1s"]).videos[0]
+    assert decoded == [0.25, 0.005], "all that arrives at all does so within 250 ms"
+    again = judge(video.clip, video.stream["repeat"], video.sequence, video.arrivals, 1.0)
+    assert video.judgements[2].dejitter_s == 1.0
+    assert np.array_equal(video.judgements[2].psnr_db, again.psnr_db)
+    assert np.array_equal(video.judgements[2].lost, again.lost)
+    assert np.array_equal(video.judgements[2].late, again.late)
+
+
 def test_the_report_shows_psnr_over_time_and_the_worst_moments() -> None:
     result = run(links__bottleneck__down=[["1500ms", "2s"]])
     assert seen(result)["freezes"] == 1

@@ -53,6 +53,11 @@ class Arrivals:
             first, end = self.starts[frame], self.starts[frame + 1]
             self.late_ns[first:end] = self.late_ns[first]
 
+    def are_same_in_time(self, one_s: float, other_s: float) -> bool:
+        """Whether no slice arrives between the decodings with these two sizes of the de-jitter buffer."""
+        low, high = sorted((one_s, other_s))
+        return not bool(((self.late_ns > low * 1e9) & (self.late_ns <= high * 1e9)).any())
+
 
 class Worst(NamedTuple):
     """A moment that looked bad."""

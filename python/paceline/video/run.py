@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from paceline import _core
@@ -84,7 +84,15 @@ def _clip(stream: dict[str, Any]) -> Clip:
 def _judged(encoder: EncoderInLoop, clip: Clip, packets: dict[str, bytes], told: _Told) -> Video:
     stream, sequence = encoder.stream, encoder.sequence
     arrivals = Arrivals(sequence, packets)
-    judgements = [judge(clip, stream["repeat"], sequence, arrivals, dejitter, told) for dejitter in stream["dejitter"]]
+    judgements: list[Judgement] = []
+    for dejitter in stream["dejitter"]:
+        # With the same slices in time the receiver sees the same.
+        same = next((one for one in judgements if arrivals.are_same_in_time(one.dejitter_s, dejitter)), None)
+        if same is None:
+            judgements.append(judge(clip, stream["repeat"], sequence, arrivals, dejitter, told))
+        else:
+            told(len(sequence))
+            judgements.append(replace(same, dejitter_s=dejitter))
     vmaf = None
     if stream["vmaf"]:
         from paceline.video.vmaf import vmaf_of
