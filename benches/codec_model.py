@@ -1,8 +1,13 @@
-"""How near source kind codec-model comes to x264, at rates that it was not fitted to, and on clips that it was not.
+"""How near source kind codec-model comes to x264: by a fit with x264, and estimated from a clip's pixels without it.
 
-Each clip is fitted at 0.02, 0.15 and 1.2 bit per pixel, and judged at other rates and at one that changes every second.
-The second clip of a generator is judged by the fit of the first as well. Further clips are named on the command line,
-and folders of tables of rate, QP and PSNR as those of syncodecs: codec_model.py [FILE[:WIDTHxHEIGHT] | FOLDER]...
+A fit is judged at other rates than those it was made at, and at one that changes every second; an estimate at all. What
+is judged are the frames after the first refresh, of each clip played forward and back. Further clips are named on the
+command line, and folders of tables of rate, QP and PSNR as those of syncodecs:
+
+    codec_model.py [FILE[:WIDTHxHEIGHT] | FOLDER]...
+
+With --weights, what bits the estimate's counts are worth is fitted anew to all these clips, and for each origin of
+clips to the others.
 """
 
 from __future__ import annotations
@@ -15,19 +20,23 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.optimize import least_squares
 
 from paceline.video.clips import Clip, clip_of
-from paceline.video.model import BITS_PER_PIXEL, SETTLED, coded, fit, predicted
+from paceline.video.estimate import WEIGHTS, Estimate, estimate
+from paceline.video.model import BITS_PER_PIXEL, coded, estimated, fit, predicted, settled
 
 RATES = (0.03, 0.06, 0.1, 0.3, 0.6)
 CHANGING = (0.1, 0.4, 0.05, 0.8, 0.2)
 FRAMES = 150
+BEGINNING = 30
+"""Frames of a recorded table that are left out."""
 LINES = {"360p": 640 * 360, "720p": 1280 * 720}
 """Pixels of the pictures of tables, by what their names say."""
 
 
 def clips(files: list[str]) -> Iterator[tuple[str, Clip]]:
-    """The drawn clips, the first of each generator first, and the files."""
+    """The drawn clips and the files; a name begins with the clip's origin."""
     base: dict[str, Any] = {"path": None, "frames": FRAMES}
     for generator in ("newsreader", "sports"):
         for seed, width, height in ((1, 352, 288), (7, 352, 288), (8, 640, 360)):
@@ -40,31 +49,64 @@ def clips(files: list[str]) -> Iterator[tuple[str, Clip]]:
 
 
 def judge_clips(files: list[str]) -> None:
-    """Prints what is fitted to each clip, and by how much it is wrong."""
-    levels, frames, others = [], [], []
+    """Prints by how much a fit and an estimate of each clip are wrong."""
+    errors: dict[str, list[float]] = {"fit": [], "fit, single frames": [], "estimate": [], "another clip's fit": []}
     first: dict[str, dict[str, float]] = {}
     for name, clip in clips(files):
-        params = fit(clip)
+        by_fit, by_estimate = fit(clip), estimated(clip)
         generator, seed = name.split(" ")[:2]
-        first.setdefault(generator, params)
-        print(name, {key: round(value, 2) for key, value in params.items()})
+        other = first.setdefault(generator, by_fit)
+        print(name, {key: round(value, 2) for key, value in by_fit.items()})
         for rate in (*RATES, None):
-            bits, psnr = coded(
-                clip, lambda frame, rate=rate: rate or CHANGING[frame // 30], range(SETTLED, len(clip.pictures))
-            )
-            error = predicted(params, bits) - psnr
-            levels.append(abs(float(np.mean(error))))
-            frames.append(float(np.mean(np.abs(error))))
-            print(
-                f"  {rate or 'changing'} bit/pixel: x264 {np.mean(psnr):.1f} dB, model {np.mean(error):+.2f} dB",
-                flush=True,
-            )
+            bits, psnr = coded(clip, lambda frame, rate=rate: rate or CHANGING[frame // 30 % 5], settled(clip))
+            error = predicted(by_fit, bits) - psnr
+            means = {"fit": np.mean(error), "estimate": np.mean(predicted(by_estimate, bits) - psnr)}
             if seed == "7":
-                others.append(abs(float(np.mean(predicted(first[generator], bits) - psnr))))
-    print(f"mean absolute error of a sequence's mean: {np.mean(levels):.2f} dB by the clip's own fit")
-    print(
-        f"  {np.mean(others):.2f} dB by the fit of another clip of its generator; of a frame {np.mean(frames):.2f} dB"
-    )
+                means["another clip's fit"] = np.mean(predicted(other, bits) - psnr)
+            for kind, value in means.items():
+                errors[kind].append(abs(float(value)))
+            errors["fit, single frames"].append(float(np.mean(np.abs(error))))
+            said = ", ".join(f"{kind} {value:+.2f} dB" for kind, value in means.items())
+            print(f"  {rate or 'changing'} bit/pixel: x264 {np.mean(psnr):.1f} dB, {said}", flush=True)
+    for kind, values in errors.items():
+        print(f"mean absolute error, {kind}: {np.mean(values):.2f} dB, worst {np.max(values):.2f} dB")
+
+
+def fit_weights(files: list[str]) -> None:
+    """Prints the weights that fit all clips, and how wrong those are that were fitted to clips of other origins."""
+    found: list[tuple[str, Estimate, list[tuple[float, float]]]] = []
+    for name, clip in clips(files):
+        runs = [coded(clip, lambda _, rate=rate: rate, settled(clip)) for rate in RATES]
+        points = [(float(np.mean(bits)), float(np.mean(psnr))) for bits, psnr in runs]
+        found.append((name.split(" ")[0], estimate(clip), points))
+    errors = []
+    for origin in dict.fromkeys(origin for origin, *_ in found):
+        weights = _weights([one for one in found if one[0] != origin])
+        here = [
+            abs(one.at(bits, weights) - psnr) for own, one, points in found if own == origin for bits, psnr in points
+        ]
+        print(f"{origin}: {np.mean(here):.2f} dB by weights of the other origins", flush=True)
+        errors += here
+    print(f"mean absolute error on origins not fitted to: {np.mean(errors):.2f} dB, worst {np.max(errors):.2f} dB")
+    print("weights of all:", tuple(round(weight, 2) for weight in _weights(found)))
+
+
+def _weights(found: list[tuple[str, Estimate, list[tuple[float, float]]]]) -> tuple[float, ...]:
+    """The bits of each count with which estimates come nearest; an origin counts by the root of its clips."""
+    origins = [origin for origin, *_ in found]
+
+    def wrong(logarithms: np.ndarray) -> np.ndarray:
+        weights = tuple(np.exp(logarithms))
+        return np.array(
+            [
+                (one.at(bits, weights) - psnr) / origins.count(origin) ** 0.5
+                for origin, one, points in found
+                for bits, psnr in points
+            ]
+        )
+
+    solved = least_squares(wrong, np.log(WEIGHTS), bounds=(np.log(0.01), np.log(100)), loss="soft_l1")
+    return tuple(float(weight) for weight in np.exp(solved.x))
 
 
 def judge_tables(folder: Path) -> None:
@@ -74,7 +116,7 @@ def judge_tables(folder: Path) -> None:
     for name, files in groupby(found, key=lambda one: one[0]):
         points = []
         for _, file in files:
-            rows = [line.split() for line in file.read_text().splitlines() if not line.startswith("%")][SETTLED:]
+            rows = [line.split() for line in file.read_text().splitlines() if not line.startswith("%")][BEGINNING:]
             bits = float(np.mean([int(row[4]) for row in rows])) * 8 / LINES[name.rpartition("_")[2]]
             points.append((bits, float(np.mean([float(row[3]) for row in rows]))))
         points.sort()
@@ -90,7 +132,11 @@ def judge_tables(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    tables = [Path(named) for named in sys.argv[1:] if Path(named).is_dir()]
-    for folder in tables:
+    named = [argument for argument in sys.argv[1:] if argument != "--weights"]
+    files = [one for one in named if not Path(one).is_dir()]
+    for folder in (Path(one) for one in named if Path(one).is_dir()):
         judge_tables(folder)
-    judge_clips([named for named in sys.argv[1:] if not Path(named).is_dir()])
+    if "--weights" in sys.argv:
+        fit_weights(files)
+    else:
+        judge_clips(files)

@@ -2,11 +2,12 @@
 //!
 //! For sweeps that have no time for an encoder. The PSNR of a frame that arrives is a parabola in the logarithm of its bits
 //! per pixel, fitted to x264 (docs/real-video.md says how well). A frame that is not shown leaves the last picture, which
-//! fits less and less; and what it brought lacks in the pictures after it, until they are refreshed.
+//! fits less and less; and what it brought lacks in the pictures after it, until they are refreshed. Of a frame that lacks
+//! some of its packets only their part of the picture stays, which the decoder conceals.
 
 use crate::frame_rate::{CaptureGrid, FPS_MAX, FPS_MIN, FrameRate};
 use crate::source::MediaSource;
-use crate::{DisplayedFrame, Frame};
+use crate::{DisplayedFrame, Frame, GivenUp};
 use paceline_units::{Bitrate, Bytes, RandomStream, Time, TimeDelta, names, params};
 
 /// Bits per pixel at which the parabola begins.
@@ -29,6 +30,7 @@ params! {
         freeze_slope: f64 = 2.45, in 0.0, 20.0, "docs/real-video.md", "What twice the distance takes, in dB";
         width: u64 = 352, in 16.0, 16384.0, "urcp-2013 VII: CIF", "Width of the pictures in pixels";
         height: u64 = 288, in 16.0, 16384.0, "urcp-2013 VII: CIF", "Height of the pictures in pixels";
+        concealed_psnr: f64 = 37.1, in 5.0, 60.0, "docs/real-video.md", "PSNR in dB of the part of a picture whose packets were lost and which the decoder conceals";
         refresh: TimeDelta = TimeDelta::from_secs(2), in 0.001, 1e6, "ours", "Time in which damage heals: that in which every part of the picture is refreshed once";
     }
 }
@@ -61,9 +63,9 @@ names! {
         Carphone = "carphone",
         /// bigbuckbunny.mp4, 352x288.
         BigBuckBunny = "bigbuckbunny",
-        /// News of the tables of syncodecs, 640x360; its freezes are newsreader's.
+        /// News of the tables of syncodecs, 640x360; what it looks like when something lacks is newsreader's.
         News = "news",
-        /// Foreman of the same, 1280x720; its freezes are carphone's.
+        /// Foreman of the same, 1280x720; what it looks like when something lacks is carphone's.
         Foreman = "foreman",
     }
 }
@@ -71,17 +73,28 @@ names! {
 impl ClipPreset {
     /// What x264 made of the clip, by `benches/codec_model.py`.
     pub fn params(self) -> QualityParams {
-        let fitted = |[psnr, slope, curvature, freeze_psnr, freeze_slope]: [f64; 5], (width, height)| {
+        let fitted = |values: [f64; 6], (width, height)| {
+            let [psnr, slope, curvature, freeze_psnr, freeze_slope, concealed_psnr] = values;
             let usual = QualityParams::default();
-            QualityParams { psnr, slope, curvature, freeze_psnr, freeze_slope, width, height, ..usual }
+            QualityParams {
+                psnr,
+                slope,
+                curvature,
+                freeze_psnr,
+                freeze_slope,
+                concealed_psnr,
+                width,
+                height,
+                ..usual
+            }
         };
         match self {
-            ClipPreset::Newsreader => fitted([40.47, 2.96, -0.29, 36.18, 2.45], (352, 288)),
-            ClipPreset::Sports => fitted([25.53, 3.68, 0.31, 15.32, 0.75], (352, 288)),
-            ClipPreset::Carphone => fitted([34.2, 3.11, 0.08, 31.65, 2.55], (176, 144)),
-            ClipPreset::BigBuckBunny => fitted([36.26, 3.65, 0.08, 33.47, 3.37], (352, 288)),
-            ClipPreset::News => fitted([39.92, 4.11, 0.0, 36.18, 2.45], (640, 360)),
-            ClipPreset::Foreman => fitted([39.92, 2.32, -0.35, 31.65, 2.55], (1280, 720)),
+            ClipPreset::Newsreader => fitted([40.47, 2.96, -0.29, 36.18, 2.45, 37.1], (352, 288)),
+            ClipPreset::Sports => fitted([25.53, 3.68, 0.31, 15.32, 0.75, 22.6], (352, 288)),
+            ClipPreset::Carphone => fitted([34.2, 3.11, 0.08, 31.65, 2.55, 29.9], (176, 144)),
+            ClipPreset::BigBuckBunny => fitted([36.26, 3.65, 0.08, 33.47, 3.37, 30.3], (352, 288)),
+            ClipPreset::News => fitted([39.92, 4.11, 0.0, 36.18, 2.45, 37.1], (640, 360)),
+            ClipPreset::Foreman => fitted([39.92, 2.32, -0.35, 31.65, 2.55, 29.9], (1280, 720)),
         }
     }
 }
@@ -164,23 +177,27 @@ pub struct QualityModel {
     interval: f64,
     /// Capture time of the newest frame shown in time.
     last: Option<Time>,
-    /// Mean squared error of its picture, and what of it is damage.
-    error: f64,
+    /// Mean squared error that its coding left, and that of damage which spreads to the pictures after it.
+    coding: f64,
     damage: f64,
-    /// Damage that heals with each frame.
-    healing: f64,
+    /// Frames since the newest damage.
+    since_damage: u64,
+    /// Frames in which damage heals.
+    refresh: f64,
 }
 
 impl QualityModel {
     /// A judge of frames of this rate.
     pub fn new(params: QualityParams, fps: FrameRate) -> QualityModel {
+        let interval = 1e9 / fps.as_fps_f64();
         QualityModel {
             params,
-            interval: 1e9 / fps.as_fps_f64(),
+            interval,
+            refresh: (params.refresh.as_nanos().max(1) as f64 / interval).max(1.0),
             last: None,
-            error: 0.0,
+            coding: 0.0,
             damage: 0.0,
-            healing: 0.0,
+            since_damage: 0,
         }
     }
 
@@ -210,25 +227,50 @@ impl QualityModel {
         let missed = missed.saturating_sub(1);
         let mut judged = Judged::default();
         if missed < LONGEST_FREEZE {
-            for frames in 1..=missed {
-                judged.add(psnr_of(self.error + error_of(self.frozen(frames))));
-            }
-            self.heal(missed + 1);
-            if missed > 0 {
-                self.damage += error_of(self.frozen(missed));
-                let frames = self.params.refresh.as_nanos().max(1) as f64 / self.interval;
-                self.healing = self.damage / frames.max(1.0);
-            }
+            let concealed = frame.given_up.frames.min(missed);
+            self.freeze(missed - concealed, &mut judged);
+            let lacking = lacking_share(frame.given_up, missed, concealed);
+            self.conceal(concealed, lacking, &mut judged);
+            self.heal(1);
         }
         self.last = Some(frame.captured);
-        self.error = error_of(self.coded(frame.bytes)) + self.damage;
-        judged.add(psnr_of(self.error));
+        self.coding = error_of(self.coded(frame.bytes));
+        judged.add(psnr_of(self.coding + self.damage));
         judged
     }
 
-    /// So many frames pass, of which each refreshes its part of the picture.
+    /// So many frames are not there at all: the last picture stays.
+    fn freeze(&mut self, frames: u64, judged: &mut Judged) {
+        let shown = self.coding + self.damage;
+        for distance in 1..=frames {
+            judged.add(psnr_of(shown + error_of(self.frozen(distance))));
+        }
+        self.heal(frames);
+        if frames > 0 {
+            self.damaged_by(error_of(self.frozen(frames)));
+        }
+    }
+
+    /// So many frames lack this share of their packets: each is shown, with that share of it concealed.
+    fn conceal(&mut self, frames: u64, lacking: f64, judged: &mut Judged) {
+        for _ in 0..frames {
+            self.heal(1);
+            self.damaged_by(lacking * error_of(self.params.concealed_psnr));
+            judged.add(psnr_of(self.coding + self.damage));
+        }
+    }
+
+    fn damaged_by(&mut self, error: f64) {
+        self.damage += error;
+        self.since_damage = 0;
+    }
+
+    /// So many frames pass, of which each refreshes its part of the picture: damage lasts for half the refresh on average,
+    /// and after the whole of it none is left.
     fn heal(&mut self, frames: u64) {
-        self.damage = (self.damage - self.healing * frames as f64).max(0.0);
+        self.since_damage = self.since_damage.saturating_add(frames);
+        let is_refreshed = self.since_damage as f64 >= self.refresh;
+        self.damage *= if is_refreshed { 0.0 } else { libm::exp(-2.0 * frames as f64 / self.refresh) };
     }
 }
 
@@ -251,6 +293,16 @@ impl Judged {
     }
 }
 
+/// The share of their packets that `partial` of `missed` frames lack on average; the others have none, and are as large.
+fn lacking_share(given_up: GivenUp, missed: u64, partial: u64) -> f64 {
+    let packets = (given_up.arrived + given_up.missing) as f64;
+    if partial == 0 || packets == 0.0 {
+        return 1.0;
+    }
+    let of_partial = packets * partial as f64 / missed as f64;
+    (1.0 - given_up.arrived as f64 / of_partial).clamp(1.0 / packets, 1.0)
+}
+
 /// The mean squared error of a PSNR in dB, of pixels from 0 to 255.
 fn error_of(psnr: f64) -> f64 {
     255.0 * 255.0 * libm::pow(10.0, -psnr / 10.0)
@@ -266,6 +318,7 @@ mod tests {
     use crate::FrameDelayParts;
 
     fn shown(number: u64, bytes: u64, late: bool) -> DisplayedFrame {
+        let given_up = GivenUp::default();
         let captured = Time::from_nanos(number * 33_333_333);
         let parts = FrameDelayParts {
             send_queue: None,
@@ -273,7 +326,7 @@ mod tests {
             path: TimeDelta::ZERO,
             dejitter: TimeDelta::ZERO,
         };
-        DisplayedFrame { captured, displayed: captured, bytes: Bytes::new(bytes), late, parts }
+        DisplayedFrame { captured, displayed: captured, bytes: Bytes::new(bytes), late, parts, given_up }
     }
 
     fn judge() -> QualityModel {
@@ -306,6 +359,41 @@ mod tests {
             psnr = next;
         }
         assert!(psnr > 40.0, "{psnr}");
+    }
+
+    #[test]
+    fn of_a_frame_that_lacks_a_packet_its_part_is_concealed() {
+        let lacking = |arrived, missing, frames| {
+            let mut model = judge();
+            model.on_displayed(&shown(0, 1267, false));
+            let given_up = GivenUp { frames, arrived, missing };
+            model.on_displayed(&DisplayedFrame { given_up, ..shown(2, 1267, false) })
+        };
+        // One of four packets: a quarter of the error of 37.1 dB is that of 43.1 dB, upon the coding's of 40.5 dB.
+        let (one, frozen) = (lacking(3, 1, 1), lacking(0, 4, 0));
+        assert_eq!((one.frames, frozen.frames), (2, 2));
+        assert!((one.psnr - 38.6 - 38.6).abs() < 0.2, "{one:?}");
+        assert!(frozen.psnr < one.psnr - 5.0, "{frozen:?}");
+        assert!(lacking(1, 3, 1).psnr < one.psnr);
+        // What the numbers do not tell is bounded.
+        assert!(lacking(0, 0, 1).psnr < lacking(9, 0, 1).psnr);
+    }
+
+    #[test]
+    fn frequent_damage_lasts_no_longer_than_a_single_one() {
+        let given_up = GivenUp { frames: 1, arrived: 3, missing: 1 };
+        let mut model = judge();
+        let (mut frames, mut psnr) = (0, 0.0);
+        for number in (0..2000).step_by(2) {
+            let judged = model.on_displayed(&DisplayedFrame { given_up, ..shown(number, 1267, false) });
+            if number >= 200 {
+                (frames, psnr) = (frames + judged.frames, psnr + judged.psnr);
+            }
+        }
+        // A quarter of a concealed picture every second frame, each of which lasts for 30 frames on average.
+        let damage = error_of(model.params.concealed_psnr) / 4.0 * 15.0;
+        let expected = psnr_of(error_of(40.47) + damage);
+        assert!((psnr / frames as f64 - expected).abs() < 0.2, "{} {expected}", psnr / frames as f64);
     }
 
     #[test]

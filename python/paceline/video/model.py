@@ -1,4 +1,4 @@
-"""The parameters of source kind codec-model for a clip: x264 at three rates over the clip, and how the clip moves."""
+"""The parameters of source kind codec-model for a clip: by x264 at three rates over it, or estimated without x264."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from paceline.video.decoder import Decoder
 from paceline.video.encoder import X264, Request, payload
+from paceline.video.estimate import estimate
 from paceline.video.quality import Meter
 
 if TYPE_CHECKING:
@@ -20,15 +21,22 @@ BITS_PER_PIXEL = 0.1
 """Where the model's parabola begins."""
 FITTED_RATES = (0.02, 0.15, 1.2)
 """Bits per pixel at which a clip is encoded to fit the parabola."""
-FITTED_FRAMES = 300
-"""Frames of the clip that are encoded for that at most."""
-SETTLED = 30
-"""Frames at the beginning of a sequence that are left out: the rate control settles."""
+ESTIMATED_RATES = (0.02, 0.04, 0.08, 0.15, 0.3, 0.6, 1.2)
+"""Bits per pixel at which the parabola follows an estimate."""
+LOSSES = 4
+"""Slices that are taken away, one at a time, for what concealment leaves."""
+SETTLED = 75
+"""Frames at the beginning of a sequence that are left out. The first frame is as large as the encoder's buffer, and
+what it shows is seen until the picture has been refreshed once: for `key_interval`."""
+SHORTEST = 150
+"""Frames that are coded for each rate at least."""
 DISTANCES = (1, 2, 4, 8, 16)
 """Frames between the pictures that are compared, for what a freeze costs."""
+GUESSED = 0.45
+"""Part of the way in dB from the last picture to one that is predicted with known motion, which concealment comes."""
 SETTINGS: dict[str, Any] = {
     "fps": 30.0,
-    "repeat": "forward",
+    "repeat": "forward-and-back",
     "preset": "superfast",
     "key_interval": 2.0,
     "intra_refresh": True,
@@ -36,6 +44,11 @@ SETTINGS: dict[str, Any] = {
     "max_payload": 1200,
 }
 """The encoder's settings, which are the defaults of source kind codec."""
+
+
+def settled(clip: Clip) -> range:
+    """The frames of a call that a clip is judged by: all of its pictures, played forward and back."""
+    return range(SETTLED, SETTLED + max(SHORTEST, 2 * len(clip.pictures) - 2))
 
 
 def constant(rate: float) -> Callable[[int], float]:
@@ -64,21 +77,80 @@ def coded(
 
 
 def fit(clip: Clip) -> dict[str, float]:
-    """The keys of `source = { kind = "codec-model", ... }` for a clip."""
+    """The keys of `source = { kind = "codec-model", ... }` for a clip, from what x264 makes of it."""
     import numpy as np
 
-    count = min(FITTED_FRAMES, len(clip.pictures))
-    frames = range(min(SETTLED, count // 2), count)
-    points = [coded(clip, constant(rate), frames) for rate in FITTED_RATES]
+    points = [coded(clip, constant(rate), settled(clip)) for rate in FITTED_RATES]
     doublings = [math.log2(float(np.mean(bits)) / BITS_PER_PIXEL) for bits, _ in points]
-    curvature, slope, psnr = np.polyfit(doublings, [float(np.mean(psnr)) for _, psnr in points], 2)
     sigma = np.median([np.std(np.log(bits)) for bits, _ in points])
+    found = _parabola(doublings, [float(np.mean(psnr)) for _, psnr in points]) | _frozen(clip)
+    return found | {"sigma": float(sigma)} | _damaged(clip) | _size(clip)
+
+
+def estimated(clip: Clip) -> dict[str, float]:
+    """The same from the clip's pixels alone, without an encoder."""
+    found, frozen = estimate(clip), _frozen(clip)
+    parabola = _parabola(
+        [math.log2(rate / BITS_PER_PIXEL) for rate in ESTIMATED_RATES], [found.at(rate) for rate in ESTIMATED_RATES]
+    )
+    # A decoder guesses how what is lost has moved, and finds a part of what an encoder finds that knows it.
+    concealed = frozen["freeze_psnr"] + GUESSED * max(0.0, found.predicted_db - frozen["freeze_psnr"])
+    return parabola | frozen | {"concealed_psnr": concealed} | _size(clip)
+
+
+def _parabola(doublings: list[float], psnr: list[float]) -> dict[str, float]:
+    import numpy as np
+
+    curvature, slope, middle = np.polyfit(doublings, psnr, 2)
+    return {"psnr": float(middle), "slope": float(slope), "curvature": float(curvature)}
+
+
+def _frozen(clip: Clip) -> dict[str, float]:
+    """How fast the clip moves away from a picture that stays."""
+    import numpy as np
+
     apart = [distance for distance in DISTANCES if distance < len(clip.pictures)]
     far = [_apart(clip, distance) for distance in apart] or [60.0]
     fall = np.polyfit(np.log2(apart), far, 1) if len(apart) > 1 else (0.0, far[0])
-    found = {"psnr": psnr, "slope": slope, "curvature": curvature, "freeze_psnr": fall[1], "freeze_slope": -fall[0]}
-    size = {"width": float(clip.size[0]), "height": float(clip.size[1])}
-    return {name: float(value) for name, value in found.items()} | {"sigma": float(sigma)} | size
+    return {"freeze_psnr": float(fall[1]), "freeze_slope": max(0.0, float(-fall[0]))}
+
+
+def _size(clip: Clip) -> dict[str, float]:
+    return {"width": float(clip.size[0]), "height": float(clip.size[1])}
+
+
+def _damaged(clip: Clip) -> dict[str, float]:
+    """What concealment makes of slices that are lost; nothing is said where frames are of a single one."""
+    import numpy as np
+
+    pixels = clip.size[0] * clip.size[1]
+    rate = round(FITTED_RATES[-1] * pixels * SETTINGS["fps"] / 1000)
+    encoder = X264(SETTINGS, clip)
+    frames = [encoder.encode(Request(rate, frame == 0)).slices for frame in range(SETTLED + SHORTEST)]
+    whole = _errors(clip, encoder.parameter_sets, frames)
+    found = []
+    for loss in range(LOSSES):
+        at = SETTLED + SHORTEST * loss // LOSSES
+        slices = frames[at]
+        if len(slices) > 1:
+            gone = (1 + 2 * loss) * len(slices) // (2 * LOSSES)
+            rest = (*slices[:gone], *slices[gone + 1 :])
+            errors = _errors(clip, encoder.parameter_sets, [*frames[:at], rest])
+            found.append(max(0.0, float(errors[at] - whole[at])) * len(slices))
+    error = float(np.mean(found)) if found else 0.0
+    return {"concealed_psnr": min(60.0, 10 * math.log10(255**2 / error))} if error > 0 else {}
+
+
+def _errors(clip: Clip, parameter_sets: bytes, frames: Sequence[tuple[bytes, ...]]) -> NDArray[np.float64]:
+    """Mean squared error of each frame that is decoded from these slices."""
+    import numpy as np
+
+    decoder, meter, picture, errors = Decoder(parameter_sets), Meter(clip), None, []
+    for frame, slices in enumerate(frames):
+        picture = decoder.decode(frame, slices) or picture
+        psnr = meter.compare(picture, clip.index(frame, SETTINGS["repeat"]))[0]
+        errors.append(255**2 / 10 ** (psnr / 10))
+    return np.array(errors)
 
 
 def predicted(params: dict[str, float], bits_per_pixel: Sequence[float] | NDArray[np.float64]) -> NDArray[np.float64]:

@@ -44,6 +44,12 @@ class Video:
                 f"flows.{self.stream['flow']}.source: {self.arrivals.unknown} packets were smaller than its slices, "
                 "which count as lost: say a smaller packet_size"
             )
+        first = self.judgements[0] if self.judgements else None
+        if first is not None and len(first.shown) and not first.shown.any():
+            found.append(
+                f"flows.{self.stream['flow']}.source: no frame arrived within {first.dejitter_s * 1e3:g} ms of its "
+                "capture, so none is shown: say a larger dejitter"
+            )
         return found
 
     def judged(self, dejitter_s: float) -> Judgement:

@@ -101,6 +101,19 @@ pub struct DisplayedFrame {
     pub late: bool,
     /// Where its delay came from.
     pub parts: FrameDelayParts,
+    /// What was given up since the frame shown before it.
+    pub given_up: GivenUp,
+}
+
+/// Frames that were given up although some of their packets arrived.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct GivenUp {
+    /// How many they are.
+    pub frames: u64,
+    /// Packets of them that arrived.
+    pub arrived: u64,
+    /// Packets that did not arrive, of them and of frames between them of which none did.
+    pub missing: u64,
 }
 
 /// The delay of a frame from capture to display, by where it arose; of the packet of it that arrived last. The parts
@@ -153,6 +166,10 @@ pub struct Playout {
     pending: PendingFrames,
     /// Capture time of the newest frame displayed or given up: nothing up to here is taken any more.
     passed: Option<Time>,
+    /// Highest sequence number of the newest frame displayed.
+    shown_end: Option<u64>,
+    /// What was given up since then.
+    given_up: GivenUp,
     delay: DelayEstimate,
     freezes: FreezeDetector,
     timeout: Option<Time>,
@@ -173,6 +190,8 @@ impl Playout {
             window: SequenceWindow::new(),
             pending: PendingFrames::new(),
             passed: None,
+            shown_end: None,
+            given_up: GivenUp::default(),
             delay: DelayEstimate::default(),
             freezes: FreezeDetector::default(),
             timeout: None,
@@ -284,8 +303,9 @@ impl Playout {
                 self.timeout = Some(due);
                 return;
             }
-            self.counters.incomplete += index as u64;
-            self.pending.give_up(index);
+            for _ in 0..index {
+                self.give_up_oldest();
+            }
             self.show_oldest(now);
         }
     }
@@ -305,15 +325,26 @@ impl Playout {
         }
         let parts = frame.delay_parts(now);
         let (captured, bytes) = (frame.captured, frame.bytes);
-        self.shown.push_back(DisplayedFrame { captured, displayed: now, bytes, late, parts });
+        let given_up = core::mem::take(&mut self.given_up);
+        let missing = self.shown_end.map_or(0, |end| self.window.missing(end.saturating_add(1)..frame.low));
+        self.shown_end = Some(frame.high);
+        let given_up = GivenUp { missing, ..given_up };
+        self.shown.push_back(DisplayedFrame { captured, displayed: now, bytes, late, parts, given_up });
+    }
+
+    fn give_up_oldest(&mut self) {
+        let Some(frame) = self.pending.take_oldest() else { return };
+        self.passed = Some(frame.captured);
+        self.counters.incomplete += 1;
+        self.given_up.frames += 1;
+        self.given_up.arrived += frame.received;
     }
 
     fn evict_oldest(&mut self, now: Time) {
         if self.pending.first_complete().is_some_and(|(index, _)| index == 0) {
             self.show_oldest(now);
-        } else if let Some(frame) = self.pending.take_oldest() {
-            self.passed = Some(frame.captured);
-            self.counters.incomplete += 1;
+        } else {
+            self.give_up_oldest();
         }
     }
 
@@ -323,6 +354,7 @@ impl Playout {
             self.evict_oldest(now);
         }
         self.passed = None;
+        (self.shown_end, self.given_up) = (None, GivenUp::default());
         self.timeout = None;
         self.delay = DelayEstimate::default();
     }

@@ -19,9 +19,9 @@ pub(super) struct PendingFrame {
     pub bytes: Bytes,
     pub complete: Option<Complete>,
     /// Packets that arrived, and the lowest and highest of their sequence numbers.
-    received: u64,
-    low: u64,
-    high: u64,
+    pub received: u64,
+    pub low: u64,
+    pub high: u64,
     /// What packet `low` says about being the first.
     low_is_first: Option<bool>,
     /// Sequence number of the marker.
@@ -148,11 +148,6 @@ impl PendingFrames {
     pub(super) fn first_complete(&self) -> Option<(usize, Time)> {
         let mut complete = self.frames.iter().map(|frame| frame.complete).enumerate();
         complete.find_map(|(index, complete)| complete.map(|complete| (index, complete.due)))
-    }
-
-    /// Drops the oldest `count` frames.
-    pub(super) fn give_up(&mut self, count: usize) {
-        self.frames.drain(..count.min(self.frames.len()));
     }
 
     pub(super) fn take_oldest(&mut self) -> Option<PendingFrame> {

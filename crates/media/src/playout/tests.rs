@@ -67,8 +67,9 @@ fn a_frame_is_shown_with_its_last_packet_and_its_delay_is_explained() {
         path: millis(5),
         dejitter: TimeDelta::ZERO,
     };
-    let expected =
-        DisplayedFrame { captured: at(0), displayed: at(12), bytes: Bytes::new(3003), late: false, parts };
+    let given_up = GivenUp::default();
+    let bytes = Bytes::new(3003);
+    let expected = DisplayedFrame { captured: at(0), displayed: at(12), bytes, late: false, parts, given_up };
     assert_eq!((playout.poll(), playout.poll()), (Some(expected), None));
     assert_eq!(parts.total(), millis(12));
     assert_eq!((playout.next_timeout(), playout.counters().displayed), (None, 1));
@@ -99,6 +100,24 @@ fn a_lost_packet_costs_its_frame_and_no_other() {
             assert_eq!(playout.counters().incomplete, 1);
         }
     }
+}
+
+#[test]
+fn a_frame_says_what_was_given_up_before_it() {
+    let mut packets = packets(6);
+    // One packet of frame 1, two of frame 3 and all of frame 4.
+    for lost in [14, 13, 12, 11, 9, 4] {
+        packets.remove(lost);
+    }
+    let mut playout = Playout::new(PlayoutConfig::IMMEDIATE);
+    for packet in &packets {
+        playout.on_packet(packet.captured + millis(10), packet);
+    }
+    let given_up: Vec<_> = core::iter::from_fn(|| playout.poll()).map(|frame| frame.given_up).collect();
+    let none = GivenUp::default();
+    let (one, two) =
+        (GivenUp { frames: 1, arrived: 2, missing: 1 }, GivenUp { frames: 1, arrived: 1, missing: 5 });
+    assert_eq!(given_up, [none, one, two]);
 }
 
 /// Two packets are missing between frames: without `first` nobody knows whose they were.

@@ -61,6 +61,12 @@ impl SequenceWindow {
         is_within && self.bits[word(sequence)] & bit(sequence) != 0
     }
 
+    /// How many of these have not arrived, as far as the window reaches back.
+    pub(super) fn missing(&self, sequences: core::ops::Range<u64>) -> u64 {
+        let known = sequences.start.max(self.next.saturating_sub(BITS))..sequences.end.min(self.next);
+        known.filter(|&sequence| !self.contains(sequence)).count() as u64
+    }
+
     pub(super) fn insert(&mut self, sequence: u64) -> Arrival {
         let Some(first) = self.first else {
             self.start(sequence);
