@@ -22,5 +22,5 @@ pub use recorder::{
 pub use series::{Column, ColumnData, FloatColumn, TextColumn, TimeSeries};
 pub use table::{
     AboveMinimum, CouplingSummary, Distribution, Fairness, FlowSummary, FrameCounts, FrameDelayMeans,
-    LinkSummary, PairSummary, QueuePackets, Summary, TABLES, TransferSummary, VideoSummary,
+    LinkSummary, NetCounters, PairSummary, QueuePackets, Summary, TABLES, TransferSummary, VideoSummary,
 };

@@ -3,7 +3,7 @@
 //! Times are in milliseconds, rates in Mbit/s, ratios from 0 to 1. A figure that does not exist is `null`, never NaN.
 
 use crate::histogram::Histogram;
-use crate::table::{Distribution, Fairness, FlowSummary, Summary};
+use crate::table::{Distribution, Fairness, FlowSummary, NetCounters, Summary};
 
 impl Summary {
     /// The summary as one JSON document, `summary.json`.
@@ -33,5 +33,43 @@ impl Fairness {
         let (sum, squares) =
             rates.iter().fold((0.0, 0.0), |(sum, squares), rate| (sum + rate, squares + rate * rate));
         Fairness { jain: (squares > 0.0).then(|| sum * sum / (rates.len() as f64 * squares)) }
+    }
+}
+
+impl NetCounters {
+    /// Adds what the sockets of another flow saw.
+    pub fn add(&mut self, other: NetCounters) {
+        let NetCounters {
+            received,
+            sent,
+            unsendable,
+            malformed,
+            unknown_peers,
+            unknown_ssrc,
+            out_of_sequence,
+            resynchronised,
+            out_of_time,
+            other_rtcp,
+            unknown_reports,
+            impossible_times,
+            unanswered,
+            duplicates,
+            overflowed,
+        } = other;
+        self.received += received;
+        self.sent += sent;
+        self.unsendable += unsendable;
+        self.malformed += malformed;
+        self.unknown_peers += unknown_peers;
+        self.unknown_ssrc += unknown_ssrc;
+        self.out_of_sequence += out_of_sequence;
+        self.resynchronised += resynchronised;
+        self.out_of_time += out_of_time;
+        self.other_rtcp += other_rtcp;
+        self.unknown_reports += unknown_reports;
+        self.impossible_times += impossible_times;
+        self.unanswered += unanswered;
+        self.duplicates += duplicates;
+        self.overflowed += overflowed;
     }
 }

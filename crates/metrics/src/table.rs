@@ -34,6 +34,7 @@ fields! {
         links "links" ["", NONE] "The links, by name.", summary Group: BTreeMap<String, LinkSummary>;
         fairness "fairness" ["", NONE] "How evenly the flows share.", summary Group: Fairness;
         pairs "pairs" ["", NONE] "What was decided of each two flows whose host looks for shared bottlenecks, by their names (`ONE+OTHER`); absent where nobody looks.", summary Group: Option<BTreeMap<String, PairSummary>>;
+        sockets "sockets" ["", NONE] "What the sockets of this end saw; absent in a simulation.", summary Group: Option<NetCounters>;
         version "version" ["", NONE] "The version that made this.", summary Key: &'static str;
     }
 }
@@ -301,8 +302,30 @@ fields! {
     }
 }
 
+fields! {
+    /// What the sockets of one end saw, over the whole run. Whatever is refused changes nothing else.
+    #[derive(Copy, Eq, Default)]
+    NetCounters {
+        received "received" ["datagrams", NONE] "Datagrams received, of any kind.", summary Count: u64;
+        sent "sent" ["datagrams", NONE] "Datagrams sent.", summary Count: u64;
+        unsendable "not sendable" ["datagrams", NONE] "Datagrams that the system refused to send (full buffers, no route).", summary Count: u64;
+        malformed "malformed" ["packets", NONE] "Refused: not RTP or RTCP, or not DCCP, cut short, otherwise not what their headers say, or media of another payload type.", summary Count: u64;
+        unknown_peers "from unknown peers" ["datagrams", NONE] "Refused: from another address than the peer's, or of another connection.", summary Count: u64;
+        unknown_ssrc "of an unknown SSRC" ["packets", NONE] "Refused: RTP or report blocks of an SSRC that is not of this session.", summary Count: u64;
+        out_of_sequence "out of sequence" ["packets", NONE] "Refused: RTP packets whose sequence number is too far from the others (RFC 3550 appendix A.1), DCCP packets that are not valid in the connection (RFC 4340 section 7.5).", summary Count: u64;
+        resynchronised "resynchronised" ["", NONE] "Times that the sequence numbers of a stream began anew, since two packets in a row were too far from the others (RFC 3550 appendix A.1).", summary Count: u64;
+        out_of_time "out of time" ["packets", NONE] "Refused: RTP packets whose timestamp says another time than any at which their frame can have been captured.", summary Count: u64;
+        other_rtcp "other RTCP" ["packets", NONE] "Well-formed RTCP that is no congestion control feedback: left alone.", summary Count: u64;
+        unknown_reports "about packets never sent" ["packets", NONE] "Reports on packets that were never sent, or too long ago: they changed nothing.", summary Count: u64;
+        impossible_times "of impossible times" ["", NONE] "Reports whose times cannot be, which changed nothing, and single arrival times in reports that cannot be, which then count as unknown: a packet arrives after it was sent, and a report comes after it was written.", summary Count: u64;
+        unanswered "of nobody and without an answer" ["packets", NONE] "Packets of unknown peers that a DCCP receiver did not answer with a Reset or a cookie, since those are limited in rate.", summary Count: u64;
+        duplicates "duplicates" ["packets", NONE] "Packets that had arrived before.", summary Count: u64;
+        overflowed "beyond the relay's memory" ["datagrams", NONE] "Dropped by a relay for want of memory; no property of its link.", summary Count: u64;
+    }
+}
+
 /// Every struct of the summary: where its fields stand there, and its figures.
-pub const TABLES: [(&str, &[Figure]); 13] = [
+pub const TABLES: [(&str, &[Figure]); 14] = [
     ("", Summary::FIGURES),
     ("flows.NAME", FlowSummary::FIGURES),
     ("flows.NAME.delay_above_minimum_ms", AboveMinimum::FIGURES),
@@ -315,5 +338,6 @@ pub const TABLES: [(&str, &[Figure]); 13] = [
     ("links.NAME.queue_packets", QueuePackets::FIGURES),
     ("fairness", Fairness::FIGURES),
     ("pairs.ONE+OTHER", PairSummary::FIGURES),
+    ("sockets", NetCounters::FIGURES),
     ("(any distribution)", Distribution::FIGURES),
 ];

@@ -21,6 +21,11 @@ impl MissingPackets {
         self.noted.push_back((now, stream, sequence));
     }
 
+    /// The numbers of a stream went on elsewhere: which of them are missing, nobody can tell.
+    pub fn forget(&mut self, stream: StreamId) {
+        self.noted.retain(|&(_, of, _)| of != stream);
+    }
+
     /// The next packet that was noted long enough before `now`, to be asked for until there is none: whether it has
     /// turned up since is the caller's to know.
     pub fn settle(&mut self, now: Time) -> Option<(StreamId, u64)> {
@@ -36,6 +41,17 @@ impl MissingPackets {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_stream_misses_is_forgotten_and_not_what_others_miss() {
+        let mut missing = MissingPackets::default();
+        for (stream, sequence) in [(0, 7), (1, 9), (0, 9)] {
+            missing.note(Time::ZERO, StreamId(stream), sequence);
+        }
+        missing.forget(StreamId(0));
+        let settled: Vec<_> = std::iter::from_fn(|| missing.settle(Time::MAX)).collect();
+        assert_eq!(settled, [(StreamId(1), 9)]);
+    }
 
     #[test]
     fn what_is_missing_for_a_second_is_settled_and_memory_is_bounded() {

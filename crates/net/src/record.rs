@@ -90,6 +90,7 @@ pub(crate) fn finish(
         events: counters.received + counters.sent,
         fairness: Fairness::of(figures.values()),
         pairs: None,
+        sockets: Some(counters),
         flows: figures,
         links: link_names.zip(links.iter().map(LinkRecorder::summary)).collect(),
         version: env!("CARGO_PKG_VERSION"),

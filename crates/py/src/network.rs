@@ -148,6 +148,7 @@ fn drive(
     let output = output.map_err(|_| PyOSError::new_err("the network driver failed; please report this"))?;
     let NetOutput { summary, flows, links, counters, mut warnings } = output.map_err(failure)?;
     warnings.extend(loaded.parts.warnings.iter().cloned());
+    warnings.extend(resynchronised(&counters));
     warnings.extend(refused(&counters));
     Ok(RunOutput::new(summary.to_json(), loaded.scenario.to_toml(), warnings, flows, links))
 }
@@ -177,6 +178,14 @@ fn look_up(py: Python<'_>, progress: &Option<Py<PyAny>>, reached: &AtomicU64, du
     Ok(())
 }
 
+/// That streams did not go on as they began, for people; nothing if they did.
+fn resynchronised(counters: &paceline_net::NetCounters) -> Option<String> {
+    let times = counters.resynchronised;
+    (times > 0).then(|| {
+        format!("sequence numbers went on elsewhere {times} times: the sender began anew, or packets were not its own")
+    })
+}
+
 /// What the sockets refused, for people; nothing if nothing.
 fn refused(counters: &paceline_net::NetCounters) -> Option<String> {
     let counts = [
@@ -184,7 +193,9 @@ fn refused(counters: &paceline_net::NetCounters) -> Option<String> {
         ("from unknown peers", counters.unknown_peers),
         ("of an unknown SSRC", counters.unknown_ssrc),
         ("out of sequence", counters.out_of_sequence),
+        ("out of time", counters.out_of_time),
         ("about packets never sent", counters.unknown_reports),
+        ("of impossible times", counters.impossible_times),
         ("of nobody and without an answer", counters.unanswered),
         ("not sendable", counters.unsendable),
         ("beyond the relay's memory", counters.overflowed),

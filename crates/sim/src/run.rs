@@ -105,6 +105,7 @@ impl Simulation {
             events,
             fairness: Fairness::of(flow_summaries.values()),
             pairs,
+            sockets: None,
             flows: flow_summaries,
             links: link_names.zip(links.iter().map(LinkRecorder::summary)).collect(),
             version: env!("CARGO_PKG_VERSION"),

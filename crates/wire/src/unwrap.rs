@@ -20,7 +20,7 @@ pub(crate) fn unwrap_u32(reference: u64, value: u32) -> Option<u64> {
 
 /// Extends a stream's 16-bit sequence numbers (RFC 3550 appendix A.1).
 ///
-/// The first number is taken as it is. A number [`MAX_DROPOUT`] or more ahead, or [`MAX_MISORDER`] or more behind,
+/// The first number is taken as it is, unless [`SequenceUnwrapper::after_turns`] adds to it. A number [`MAX_DROPOUT`] or more ahead, or [`MAX_MISORDER`] or more behind,
 /// is refused unless the next packet continues it: one stray packet changes nothing. A jump that two packets
 /// agree on goes the shorter way round, so that the extended numbers stay the sender's after an outage and after a
 /// late burst alike.
@@ -29,13 +29,23 @@ pub struct SequenceUnwrapper {
     highest: Option<u64>,
     /// The number that would follow the one refused last.
     continues: Option<u16>,
+    /// Jumps so far.
+    jumps: u64,
+    /// Added to the first number.
+    before: u64,
 }
 
 impl SequenceUnwrapper {
+    /// An unwrapper that adds so many turns of 2^16 to the first number: they leave numbers for packets from before it, and
+    /// for jumps back.
+    pub fn after_turns(turns: u32) -> SequenceUnwrapper {
+        SequenceUnwrapper { before: u64::from(turns) << 16, ..SequenceUnwrapper::default() }
+    }
+
     /// The extended number, or `None` if it is refused.
     pub fn unwrap(&mut self, sequence: u16) -> Option<u64> {
         let Some(highest) = self.highest else {
-            self.highest = Some(sequence.into());
+            self.highest = Some(self.before + u64::from(sequence));
             return self.highest;
         };
         let ahead = sequence.wrapping_sub(highest as u16);
@@ -44,7 +54,7 @@ impl SequenceUnwrapper {
             self.highest = highest.checked_add(ahead.into());
             return self.highest;
         }
-        if ahead.wrapping_neg() < MAX_MISORDER {
+        if ahead.wrapping_neg() < MAX_MISORDER && self.continues != Some(sequence) {
             return highest.checked_sub(ahead.wrapping_neg().into());
         }
         if self.continues != Some(sequence) {
@@ -52,9 +62,17 @@ impl SequenceUnwrapper {
             return None;
         }
         self.continues = None;
+        self.jumps += 1;
         let jumped = unwrap_sequence(highest, sequence).or(highest.checked_add(ahead.into()))?;
         self.highest = Some(jumped);
         Some(jumped)
+    }
+
+    /// How many jumps two packets in a row agreed on. After one, numbers begin anew with the one answered: what a receiver
+    /// knew of those above belonged to another sequence, and the number before it was there and was refused (RFC 3550
+    /// appendix A.1, `init_seq`).
+    pub fn jumps(&self) -> u64 {
+        self.jumps
     }
 
     /// The highest number since the last jump.
@@ -107,8 +125,18 @@ mod tests {
         assert_eq!(unwrapper.unwrap(30_000), None);
         assert_eq!(unwrapper.unwrap(3), Some(65_539));
         assert_eq!(unwrapper.unwrap(30_001), None, "a good packet between: not consecutive");
+        assert_eq!(unwrapper.jumps(), 0);
         assert_eq!(unwrapper.unwrap(30_002), Some(95_538));
+        assert_eq!(unwrapper.jumps(), 1);
         assert_eq!(unwrapper.unwrap(30_001), Some(95_537));
+    }
+
+    #[test]
+    fn numbers_before_the_first_are_there_after_turns() {
+        let mut unwrapper = SequenceUnwrapper::after_turns(1);
+        assert_eq!((unwrapper.unwrap(3), unwrapper.unwrap(65_534)), (Some(65_539), Some(65_534)));
+        assert_eq!((unwrapper.unwrap(40_000), unwrapper.unwrap(40_001)), (None, Some(40_001)));
+        assert_eq!((unwrapper.unwrap(4), unwrapper.unwrap(5)), (None, Some(65_541)));
     }
 
     #[test]

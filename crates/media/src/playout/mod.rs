@@ -200,6 +200,14 @@ impl Playout {
         }
     }
 
+    /// The numbers of the stream go on with `sequence`, whatever came before: its sender has started anew, or packets were
+    /// not its own. What waits goes, and capture times may go on from anywhere.
+    #[cold]
+    pub fn resynchronise(&mut self, now: Time, sequence: u64) {
+        self.restart(now);
+        self.window.continue_with(sequence);
+    }
+
     /// A packet arrived.
     #[inline]
     pub fn on_packet(&mut self, now: Time, packet: &ArrivedPacket) {

@@ -245,6 +245,18 @@ fn a_restart_of_the_sender_is_followed() {
 }
 
 #[test]
+fn numbers_that_go_on_elsewhere_cost_the_frame_they_cut() {
+    let mut playout = Playout::new(PlayoutConfig::IMMEDIATE);
+    let before = without_first((0..2).map(|n| packet(1000 + n, 50 + n, 0, 1)).collect());
+    assert_eq!(shown(&mut playout, &before), [50, 51]);
+    playout.resynchronise(at(2000), 7);
+    // The rest of a frame, and two whole ones that are older than what was shown.
+    let after = vec![packet(6, 1, 1, 2), packet(8, 2, 0, 1), packet(9, 3, 0, 1)];
+    assert_eq!(shown(&mut playout, &without_first(after)), [2, 3]);
+    assert_eq!(playout.counters().incomplete, 1);
+}
+
+#[test]
 fn memory_is_bounded() {
     let mut playout = Playout::new(PlayoutConfig::fixed(TimeDelta::MAX));
     for n in 0..10_000 {

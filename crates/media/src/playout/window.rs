@@ -110,6 +110,14 @@ impl SequenceWindow {
         self.set(sequence);
     }
 
+    /// The stream goes on with `sequence`, which is not its first: nothing is known of the packet before it.
+    pub(super) fn continue_with(&mut self, sequence: u64) {
+        self.bits.fill(0);
+        self.first = Some(sequence.saturating_sub(1));
+        self.suspect = None;
+        self.next = sequence;
+    }
+
     /// Makes room up to `sequence`: what the ring knew of older ones is cleared.
     fn forget(&mut self, sequence: u64) {
         if sequence - self.next >= BITS {
@@ -158,6 +166,18 @@ mod tests {
         assert_eq!(window.insert(0), Arrival::Ignored);
         assert_eq!(window.insert(1), Arrival::Restart);
         assert!(window.contains(1) && !window.contains(0) && !window.contains(1 << 40));
+    }
+
+    #[test]
+    fn a_stream_that_goes_on_elsewhere_has_no_first_packet_there() {
+        let mut window = SequenceWindow::new();
+        (7..20).for_each(|sequence| assert_eq!(window.insert(sequence), Arrival::New));
+        window.continue_with(10);
+        assert!(window.is_next(10) && !window.contains(9) && !window.contains(12));
+        assert_eq!(window.insert(10), Arrival::New);
+        assert!(!window.is_first(10) && window.contains(10));
+        window.continue_with(0);
+        assert_eq!(window.insert(0), Arrival::New);
     }
 
     #[test]

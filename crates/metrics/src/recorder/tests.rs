@@ -458,6 +458,7 @@ fn the_summary_says_null_and_never_nan() {
         links,
         fairness,
         pairs: None,
+        sockets: None,
         version: env!("CARGO_PKG_VERSION"),
     };
     let json: serde_json::Value = serde_json::from_str(&summary.to_json()).expect("JSON");

@@ -10,16 +10,18 @@ use paceline_wire::rtp::RtpHeaderFields;
 use paceline_wire::tfrc::Stamp;
 use std::net::SocketAddr;
 
-/// Senders begin at any number; what is added leaves numbers for packets from before the first.
+/// Connections begin at any number; what is added leaves numbers for packets from before the first.
 pub(super) const NUMBERS_BEFORE: u64 = 1 << 16;
-/// A sender whose first packet has a lower number began at 0: what is missing before it was lost.
-pub(super) const FIRST_NUMBERS: u64 = 100;
+/// Turns of 2^16 that are added to the first number of an RTP stream.
+const TURNS_BEFORE: u32 = 1 << 16;
 
 /// A packet that the one sender sent, as the codec admitted it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SessionPacket<'p> {
     /// Whether the sender is heard for the first time: a session begins, and what was before is forgotten.
     pub begins: bool,
+    /// Whether the numbers of the stream begin anew with this packet; the one before it was there and was refused.
+    pub resynchronised: bool,
     pub stream: StreamId,
     /// Counts the packets of the stream; never wraps.
     pub number: u64,
@@ -34,7 +36,7 @@ pub(super) struct Data<'p> {
     /// Bytes of RTP padding behind the payload.
     pub padding: u8,
     /// The extended sequence number and the header of media in RTP.
-    pub rtp: Option<(u64, RtpHeaderFields)>,
+    pub rtp: Option<(Extended, RtpHeaderFields)>,
     /// What the sender half of TFRC put on it.
     pub stamp: Option<Stamp>,
 }
@@ -93,18 +95,29 @@ pub(super) trait ReceivingCodec {
     }
 }
 
+/// A sequence number that does not wrap.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Extended {
+    pub number: u64,
+    /// Whether two packets in a row said that the numbers go on here, far from the others.
+    pub jumped: bool,
+}
+
 /// Extends the sequence numbers of an RTP stream.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct RtpNumbers {
-    sequences: SequenceUnwrapper,
-    added: Option<u64>,
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RtpNumbers(SequenceUnwrapper);
+
+impl Default for RtpNumbers {
+    fn default() -> RtpNumbers {
+        RtpNumbers(SequenceUnwrapper::after_turns(TURNS_BEFORE))
+    }
 }
 
 impl RtpNumbers {
     /// The extended number; none if it is too far from the others.
-    pub fn extend(&mut self, sequence: u16) -> Option<u64> {
-        let number = self.sequences.unwrap(sequence)?;
-        let added = *self.added.get_or_insert(if number < FIRST_NUMBERS { 0 } else { NUMBERS_BEFORE });
-        Some(number + added)
+    pub fn extend(&mut self, sequence: u16) -> Option<Extended> {
+        let jumps = self.0.jumps();
+        let number = self.0.unwrap(sequence)?;
+        Some(Extended { number, jumped: self.0.jumps() > jumps })
     }
 }

@@ -132,13 +132,13 @@ impl DccpReceivingCodec {
                 Data {
                     payload: view.payload,
                     padding: view.padding,
-                    rtp: number.map(|number| (number, view.header)),
+                    rtp: number.map(|extended| (extended, view.header)),
                     stamp: None,
                 }
             }
             None => Data { payload: bytes, padding: 0, rtp: None, stamp: None },
         });
-        take(SessionPacket { begins: false, stream: StreamId(0), number, data });
+        take(SessionPacket { begins: false, resynchronised: false, stream: StreamId(0), number, data });
     }
 }
 

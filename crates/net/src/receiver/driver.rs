@@ -136,6 +136,7 @@ impl<'a, C: ReceivingCodec> ReceivingDriver<'a, C> {
         });
         self.counters.out_of_sequence += refused.out_of_sequence;
         self.counters.duplicates += refused.duplicates;
+        self.counters.out_of_time += refused.out_of_time;
         // A packet may make a report due at once: before the next packet changes what it would say.
         if let Some(session) = &mut self.session {
             session.report(session.clock.time_of(datagram.read), |feedback| self.codec.report(feedback));

@@ -8,7 +8,9 @@
 //!
 //! Those that [`paceline_metrics::Facts::RECEIVER`] is enough for. A packet counts as lost when its sequence number is missing
 //! for a second, sent about when it was missed; that of a probe's padding, too, which nobody can tell apart once it is lost. Padding
-//! that arrives is reported on and counted nowhere. From the times in the payload, if the sender runs on this machine, follow the
+//! that arrives is reported on and counted nowhere. Numbers that go on elsewhere are followed when two packets in a row say so (RFC
+//! 3550 appendix A.1): from a second before until a second after nothing is held to be lost, since nobody can tell which
+//! gaps are the stream's. From the times in the payload, if the sender runs on this machine, follow the
 //! delays too; of a frame's delay the links' queues are part of the path.
 //!
 //! Its zero is that of the sender: when the first packet was captured (or arrived, if it does not say), less the flow's

@@ -1,7 +1,7 @@
 //! RTP from one sender, and RFC 8888 reports back to it, and summaries of delays if it looks for shared bottlenecks. The
 //! reports of a controller's receiver half take the place of RFC 8888's.
 
-use super::codec::{Data, ReceivingCodec, RtpNumbers, SessionPacket};
+use super::codec::{Data, Extended, ReceivingCodec, RtpNumbers, SessionPacket};
 use crate::output::NetCounters;
 use crate::peer::SenderFilter;
 use crate::socket::Datagram;
@@ -83,17 +83,19 @@ impl ReceivingCodec for RtpReceivingCodec {
         };
         let header = packet.view.header;
         let numbers = self.numbers.get_mut(usize::from(stream.0));
-        let Some(number) = numbers.and_then(|numbers| numbers.extend(header.sequence)) else {
+        let Some(extended) = numbers.and_then(|numbers| numbers.extend(header.sequence)) else {
             counters.out_of_sequence += 1;
             return;
         };
+        let Extended { number, jumped: resynchronised } = extended;
+        counters.resynchronised += u64::from(resynchronised);
         let data = Some(Data {
             payload: packet.view.payload,
             padding: packet.view.padding,
-            rtp: Some((number, header)),
+            rtp: Some((extended, header)),
             stamp: packet.view.extension.as_ref().and_then(Stamp::read),
         });
-        take(SessionPacket { begins: packet.new, stream, number, data });
+        take(SessionPacket { begins: packet.new, resynchronised, stream, number, data });
     }
 
     fn report(&mut self, report: &RtpFeedback) {
@@ -132,3 +134,7 @@ impl ReceivingCodec for RtpReceivingCodec {
         self.filter.address()
     }
 }
+
+#[cfg(test)]
+#[path = "rtp_tests.rs"]
+mod tests;

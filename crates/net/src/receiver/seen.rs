@@ -61,6 +61,18 @@ impl SeenPackets {
         Seen::New(missing)
     }
 
+    /// A packet arrived with which the numbers go on, whatever came before; the one before it was there, and refused.
+    pub fn resynchronise(&mut self, sequence: u64) {
+        let before = sequence.saturating_sub(1);
+        for unknown in sequence.max(self.end.saturating_sub(WIDTH))..self.end {
+            self.set(unknown, false);
+        }
+        self.end = self.end.min(before);
+        for number in [before, sequence] {
+            let _ = self.note(number);
+        }
+    }
+
     fn bit(&self, sequence: u64) -> bool {
         let place = sequence % WIDTH;
         self.bits[(place / 64) as usize] >> (place % 64) & 1 == 1
@@ -90,6 +102,20 @@ mod tests {
         assert_eq!(seen.note(39_999), Seen::New(0..0));
         assert_eq!(seen.note(200_000), Seen::New(0..0));
         assert_eq!((seen.note(5), seen.note(199_999)), (Seen::Old, Seen::New(0..0)));
+    }
+
+    #[test]
+    fn numbers_go_on_elsewhere_and_the_former_ones_are_kept() {
+        let mut seen = SeenPackets::starting_at(0);
+        (0..1000).for_each(|sequence| assert_eq!(seen.note(sequence), Seen::New(sequence..sequence)));
+        seen.resynchronise(21_001);
+        assert!(seen.contains(21_000) && seen.contains(999) && !seen.contains(1000));
+        seen.resynchronise(1001);
+        assert!(seen.contains(1000) && seen.contains(1001) && !seen.contains(21_000));
+        assert_eq!(seen.note(1002), Seen::New(1002..1002));
+        seen.resynchronise(501);
+        assert_eq!(seen.note(502), Seen::New(502..502), "not a second time");
+        assert_eq!(seen.note(500), Seen::Duplicate);
     }
 
     proptest! {

@@ -1,6 +1,6 @@
 //! One sender's packets, from the first that it was admitted with: RTP, or the datagrams of a connection.
 
-use super::codec::{FIRST_NUMBERS, SessionPacket};
+use super::codec::{Extended, SessionPacket};
 use super::seen::{Seen, SeenPackets};
 use super::times::{CaptureTimes, plausible_timing};
 use crate::choice::ChosenFlow;
@@ -37,6 +37,9 @@ const STAMPED: Header = Header::of_bytes((rtp::HEADER + tfrc::EXTENSION) as u8);
 #[derive(Default)]
 struct Stream {
     seen: Option<SeenPackets>,
+    /// When its numbers went on elsewhere the last time. For a second before and after nothing is held to be lost: of gaps at
+    /// such a time nobody can tell whether they are the stream's.
+    jumped: Option<Time>,
     captures: CaptureTimes,
 }
 
@@ -101,16 +104,23 @@ impl<'a> Session<'a> {
         let timing = plausible_timing(data.payload, datagram.arrived).filter(|_| self.shared_clock);
         let sent = timing.map(|(_, sent)| self.clock.time_of(sent));
         let payload = Bytes::new(data.payload.len() as u64);
-        if let Some((sequence, header)) = data.rtp {
+        if let Some((Extended { number: sequence, jumped }, header)) = data.rtp {
+            let (stream, marker) = (packet.stream, header.marker);
+            if jumped {
+                self.endpoint.resynchronise(now, stream, sequence);
+                self.streams[usize::from(stream.0)].captures.resynchronise();
+            }
             let known = || timing.map_or(now, |(captured, _)| self.clock.time_of(captured));
-            let captures = &mut self.streams[usize::from(packet.stream.0)].captures;
-            let captured =
-                if data.is_padding() { Some(now) } else { captures.captured(header.timestamp, known) };
+            let captures = &mut self.streams[usize::from(stream.0)].captures;
+            let captured = if data.is_padding() {
+                Some(now)
+            } else {
+                captures.captured(now, sequence, header.timestamp, known)
+            };
             let Some(captured) = captured else {
-                counters.out_of_sequence += 1;
+                counters.out_of_time += 1;
                 return;
             };
-            let (stream, marker) = (packet.stream, header.marker);
             // A half knows sizes with their headers, and the times of the sender's clock, whatever its zero.
             let header = if data.stamp.is_some() { STAMPED } else { Header::RTP };
             let annotation = data.stamp.and_then(|stamp| stamp.rtt).map(Annotation::Rtt);
@@ -144,13 +154,24 @@ impl<'a> Session<'a> {
     /// Notes the number of a packet, and those that it shows to be missing; none if it is too old to tell.
     fn note(&mut self, packet: &SessionPacket<'_>) -> Option<Seen> {
         let (stream, number) = (packet.stream, packet.number);
-        let first = if number < FIRST_NUMBERS { 0 } else { number };
-        let packets = &mut self.streams.get_mut(usize::from(stream.0))?.seen;
-        let seen = packets.get_or_insert_with(|| SeenPackets::starting_at(first)).note(number);
-        if let Seen::New(missing) = &seen {
-            missing.clone().for_each(|missing| self.missing.note(self.heard, stream, missing));
+        let of = self.streams.get_mut(usize::from(stream.0))?;
+        let packets = of.seen.get_or_insert_with(|| SeenPackets::starting_at(number));
+        if packet.resynchronised {
+            packets.resynchronise(number);
+            of.jumped = Some(self.heard);
+            self.missing.forget(stream);
+            return Some(Seen::New(0..0));
         }
-        (seen != Seen::Old).then_some(seen)
+        let seen = packets.note(number);
+        let settled = of.jumped.is_none_or(|jumped| self.heard.saturating_since(jumped) >= LOST_AFTER);
+        match &seen {
+            Seen::New(missing) if settled => {
+                missing.clone().for_each(|missing| self.missing.note(self.heard, stream, missing));
+            }
+            Seen::New(_) | Seen::Duplicate => {}
+            Seen::Old => return None,
+        }
+        Some(seen)
     }
 
     /// Displays and settles what is due at `now`, and hands over the reports that are.

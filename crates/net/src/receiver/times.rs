@@ -24,21 +24,80 @@ pub(crate) fn plausible_timing(payload: &[u8], arrived: Moment) -> Option<(Momen
     (moments.into_iter().all(near) && captured <= sent).then_some((moments[0], moments[1]))
 }
 
+/// A frame is not captured later than it arrives, nor before frames of lower numbers, but for so long: what the first
+/// packet was late by, and the order in which an encoder hands frames over.
+const TIME_DOUBT: TimeDelta = TimeDelta::from_secs(1);
+/// The same in ticks of the media clock.
+const TICKS_DOUBT: u32 = 90_000;
+
 /// Capture times of one stream.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CaptureTimes {
     timestamps: TimestampUnwrapper,
     /// A media time and what this clock showed then.
     anchor: Option<(Time, Time)>,
+    /// The newest packet: its sequence number, and when its frame was captured, from our zero.
+    newest: Option<(u64, TimeDelta)>,
+    /// The timestamp of the packet before, if it was none that could be.
+    refused: Option<u32>,
 }
 
 impl CaptureTimes {
-    /// When the frame with this RTP timestamp was captured. The first packet shows how the media clock lies to ours:
-    /// it was captured at `known`. None if the timestamp lies before all there can be.
-    pub fn captured(&mut self, timestamp: u32, known: impl FnOnce() -> Time) -> Option<Time> {
-        let media = time_of_media_ticks(self.timestamps.unwrap(timestamp)?);
-        let (media_anchor, ours) = *self.anchor.get_or_insert_with(|| (media, known()));
-        Some(ours + (media - media_anchor))
+    /// When the frame was captured of a packet with this sequence number and RTP timestamp that arrived at `now`. The first
+    /// packet shows how the media clock lies to ours: it was captured at `known`. None if the timestamp cannot be; two in a
+    /// row that agree are a new beginning.
+    pub fn captured(
+        &mut self,
+        now: Time,
+        sequence: u64,
+        timestamp: u32,
+        known: impl FnOnce() -> Time,
+    ) -> Option<Time> {
+        let mut timestamps = self.timestamps;
+        let media = timestamps.unwrap(timestamp).map(time_of_media_ticks);
+        let captured =
+            media.zip(self.anchor).map(|(media, (anchor, ours))| (ours - Time::ZERO) + (media - anchor));
+        match captured.filter(|captured| self.can_be(now, sequence, *captured)) {
+            Some(captured) => {
+                (self.timestamps, self.refused) = (timestamps, None);
+                self.newest = self.newest.max(Some((sequence, captured)));
+                Some(Time::ZERO + captured)
+            }
+            None if self.anchor.is_none() || self.agrees(timestamp) => {
+                let (mut timestamps, captured) = (TimestampUnwrapper::default(), known());
+                let media = timestamps.unwrap(timestamp).map(time_of_media_ticks)?;
+                *self = CaptureTimes {
+                    timestamps,
+                    anchor: Some((media, captured)),
+                    newest: Some((sequence, captured - Time::ZERO)),
+                    refused: None,
+                };
+                Some(captured)
+            }
+            None => {
+                self.refused = Some(timestamp);
+                None
+            }
+        }
+    }
+
+    /// The sequence numbers go on elsewhere: the next packet is the newest.
+    pub fn resynchronise(&mut self) {
+        if let Some((newest, _)) = &mut self.newest {
+            *newest = 0;
+        }
+    }
+
+    /// Whether a packet that arrived at `now` can be of a frame captured at `captured`.
+    fn can_be(&self, now: Time, sequence: u64, captured: TimeDelta) -> bool {
+        let goes_back = |(newest, at): (u64, TimeDelta)| sequence > newest && captured + TIME_DOUBT < at;
+        captured <= (now - Time::ZERO) + TIME_DOUBT && !self.newest.is_some_and(goes_back)
+    }
+
+    /// Whether a timestamp goes with the one that was refused before it.
+    fn agrees(&self, timestamp: u32) -> bool {
+        let apart = |refused: u32| timestamp.wrapping_sub(refused).min(refused.wrapping_sub(timestamp));
+        self.refused.is_some_and(|refused| apart(refused) <= TICKS_DOUBT)
     }
 }
 
@@ -65,15 +124,45 @@ mod tests {
         assert_eq!(plausible_timing(&[1; 100], arrived), None);
     }
 
+    fn at(millis: u64) -> Time {
+        Time::from_nanos(millis * 1_000_000)
+    }
+
     #[test]
     fn capture_times_follow_the_media_clock_from_the_first_packet_on() {
         let mut times = CaptureTimes::default();
-        let first = Time::from_nanos(5_000_000_000);
-        assert_eq!(times.captured(u32::MAX - 899, || first), Some(first));
-        let later = times.captured(900, || panic!("anchored")).expect("after a wrap");
+        let (first, now) = (at(5000), at(5100));
+        assert_eq!(times.captured(now, 1, u32::MAX - 899, || first), Some(first));
+        let later = times.captured(now, 2, 900, || panic!("anchored")).expect("after a wrap");
         let error = (later - first) - TimeDelta::from_millis(20);
         assert!(error.as_nanos().abs() < 12_000, "{error:?}");
-        let earlier = times.captured(u32::MAX - 1799, || panic!("anchored")).expect("before");
+        let earlier = times.captured(now, 3, u32::MAX - 1799, || panic!("anchored")).expect("before");
         assert!(earlier < first);
+    }
+
+    #[test]
+    fn a_timestamp_that_cannot_be_is_refused_unless_the_next_agrees() {
+        const HOUR: u32 = 90_000 * 3600;
+        let mut times = CaptureTimes::default();
+        let anchored = || -> Time { panic!("anchored") };
+        assert_eq!(times.captured(at(1000), 1, 0, || at(1000)), Some(at(1000)));
+        // Each step alone would be taken for the nearer way round; together they would wrap the clock.
+        for (sequence, hours) in [(2, 6), (3, 11), (4, 16)] {
+            assert_eq!(times.captured(at(1010), sequence, HOUR.wrapping_mul(hours), anchored), None);
+        }
+        assert_eq!(times.captured(at(1020), 5, 1800, anchored), Some(at(1020)));
+        assert_eq!(
+            times.captured(at(1020), 6, 2 * 90_000, anchored),
+            None,
+            "captured a second after it came"
+        );
+        // The media clock goes back: two frames say so.
+        assert_eq!(times.captured(at(9000), 7, 8 * 90_000, anchored), Some(at(9000)));
+        assert_eq!(times.captured(at(9020), 8, 90_000, anchored), None);
+        assert_eq!(times.captured(at(9040), 9, 91_800, || at(9030)), Some(at(9030)));
+        assert_eq!(times.captured(at(9060), 10, 93_600, anchored), Some(at(9050)));
+        // A late packet may be of an old frame.
+        assert_eq!(times.captured(at(12_100), 12, 91_800 + 3 * 90_000, anchored), Some(at(12_030)));
+        assert_eq!(times.captured(at(12_010), 11, 93_600, anchored), Some(at(9050)));
     }
 }

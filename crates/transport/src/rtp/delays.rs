@@ -71,6 +71,8 @@ impl Missing {
 
 /// What lies further ahead is no gap but a new beginning.
 const LONGEST_GAP: u64 = 16_384;
+/// For so long after numbers went on elsewhere, a gap may be the way back.
+const UNSETTLED: TimeDelta = TimeDelta::from_secs(1);
 
 /// Summarises the delays of the packets that arrive at a receiver.
 #[derive(Clone, Debug)]
@@ -80,6 +82,8 @@ pub(super) struct ArrivalDelays {
     /// One above the highest sequence number of each stream; absent before its first packet.
     ends: Vec<Option<u64>>,
     missing: Missing,
+    /// When the numbers of a stream went on elsewhere.
+    jumped: Option<Time>,
     /// The summary of an interval that has ended, and since when it waits to be sent.
     ready: Option<(Time, DelaySummary)>,
 }
@@ -91,6 +95,7 @@ impl ArrivalDelays {
             interval: params.interval,
             ends: vec![None; streams],
             missing: Missing::default(),
+            jumped: None,
             ready: None,
         }
     }
@@ -108,9 +113,10 @@ impl ArrivalDelays {
         self.pass(now);
         let Some(end) = self.ends.get_mut(usize::from(stream.0)) else { return };
         let next = sequence.saturating_add(1);
+        let settled = self.jumped.is_none_or(|jumped| now.saturating_since(jumped) >= UNSETTLED);
         match *end {
             Some(known) if next <= known => {}
-            Some(known) if next - known <= LONGEST_GAP => {
+            Some(known) if next - known <= LONGEST_GAP && settled => {
                 self.missing.expect(next - known);
                 *end = Some(next);
             }
@@ -123,6 +129,14 @@ impl ArrivalDelays {
         if let Some(sent) = sent {
             self.statistics.on_delay(arrived - sent);
         }
+    }
+
+    /// The numbers of a stream went on elsewhere: which of them are missing, nobody can tell.
+    pub(super) fn resynchronise(&mut self, now: Time, stream: StreamId) {
+        if let Some(end) = self.ends.get_mut(usize::from(stream.0)) {
+            *end = None;
+        }
+        (self.missing, self.jumped) = (Missing::default(), Some(now));
     }
 
     fn pass(&mut self, now: Time) {

@@ -64,12 +64,16 @@ pub struct RtpReceiver<H = NoReceiverHalf> {
     /// Delays of its packets, where the sender's host asks for their summary.
     delays: Option<Box<ArrivalDelays>>,
     spare_summary: Option<Box<DelayReport>>,
+    /// What the next report says of streams whose numbers went on elsewhere before it was written.
+    held: Option<Box<Feedback>>,
 }
 
 #[derive(Clone, Debug)]
 struct ReceivedStream {
     /// What became of the packets below `end`, by sequence number modulo its length.
     ring: Vec<ArrivalReport>,
+    /// Lowest sequence number received: nothing is said of what was before.
+    first: u64,
     /// One above the highest sequence number received.
     end: u64,
     /// Lowest sequence number received since the last report; `end` of the last report if none.
@@ -103,6 +107,7 @@ impl<H: ReceiverHalf> RtpReceiver<H> {
         let ring = (config.overlap.min(LONGEST_BLOCK as u32) * 2).max(SHORTEST_RING).next_power_of_two();
         let stream = || ReceivedStream {
             ring: vec![ArrivalReport::Missing; ring as usize],
+            first: 0,
             end: 0,
             report_from: 0,
             started: false,
@@ -120,6 +125,30 @@ impl<H: ReceiverHalf> RtpReceiver<H> {
             spare_message: None,
             delays: None,
             spare_summary: None,
+            held: None,
+        }
+    }
+
+    /// The numbers of a stream go on with `sequence`, whatever came before: its sender has started anew, or packets were
+    /// not its own (RFC 3550 appendix A.1, `init_seq`; [`SequenceUnwrapper::jumps`](paceline_wire::SequenceUnwrapper::jumps)).
+    /// What was not reported yet is in the next report all the same.
+    #[cold]
+    pub fn resynchronise(&mut self, now: Time, id: StreamId, sequence: u64) {
+        let Some(stream) = self.streams.get_mut(usize::from(id.0)) else { return };
+        if stream.any_new && self.half.is_none() {
+            let held = self.held.get_or_insert_with(|| {
+                let mut feedback = self.spare.pop().unwrap_or_default();
+                feedback.clear();
+                feedback
+            });
+            // What does not fit into a report any more is told by none.
+            if held.arrivals.len() < LONGEST_BLOCK as usize {
+                stream.report(id, self.config.overlap, held);
+            }
+        }
+        stream.resynchronise(now, sequence);
+        if let Some(delays) = &mut self.delays {
+            delays.resynchronise(now, id);
         }
     }
 
@@ -162,8 +191,14 @@ impl<H: ReceiverHalf> RtpReceiver<H> {
         if self.half.is_some() {
             return self.write_message(now);
         }
-        let mut feedback = self.spare.pop().unwrap_or_default();
-        feedback.clear();
+        let mut feedback = match self.held.take() {
+            Some(held) => held,
+            None => {
+                let mut feedback = self.spare.pop().unwrap_or_default();
+                feedback.clear();
+                feedback
+            }
+        };
         feedback.written = self.config.read(now);
         for (id, stream) in self.streams.iter_mut().enumerate() {
             if stream.any_new {
@@ -335,6 +370,7 @@ impl ReceivedStream {
         } else if self.end - sequence > self.ring.len() as u64 {
             return Noted::TooOld;
         }
+        self.first = self.first.min(sequence);
         let mask = self.ring.len() - 1;
         let entry = &mut self.ring[sequence as usize & mask];
         let noted = if *entry == ArrivalReport::Missing { Noted::New } else { Noted::Duplicate };
@@ -362,6 +398,7 @@ impl ReceivedStream {
         if !self.started {
             // Senders begin anywhere (RFC 3550 section 5.1): what lies before the first packet was never sent to us.
             (self.started, self.end, self.report_from) = (true, sequence, sequence);
+            self.first = sequence;
         }
         let gap = sequence - self.end;
         if gap >= LONGEST_BLOCK {
@@ -383,6 +420,14 @@ impl ReceivedStream {
         self.end = sequence + 1;
     }
 
+    /// Knows nothing but that `sequence` comes next.
+    fn resynchronise(&mut self, now: Time, sequence: u64) {
+        self.ring.fill(ArrivalReport::Missing);
+        (self.started, self.any_new) = (true, false);
+        (self.first, self.end, self.report_from) = (sequence, sequence, sequence);
+        self.playout.resynchronise(now, sequence);
+    }
+
     #[cold]
     fn grow(&mut self) {
         let old = self.ring.len();
@@ -395,7 +440,7 @@ impl ReceivedStream {
 
     fn report(&mut self, stream: StreamId, overlap: u32, feedback: &mut Feedback) {
         let oldest = self.end.saturating_sub(LONGEST_BLOCK.min(self.ring.len() as u64));
-        let begin = self.report_from.saturating_sub(u64::from(overlap)).max(oldest);
+        let begin = self.report_from.saturating_sub(u64::from(overlap)).max(oldest).max(self.first);
         let mask = self.ring.len() - 1;
         feedback.blocks.push(FeedbackBlock { stream, begin, count: (self.end - begin) as u32 });
         feedback.arrivals.extend((begin..self.end).map(|sequence| self.ring[sequence as usize & mask]));

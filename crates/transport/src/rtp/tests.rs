@@ -73,6 +73,37 @@ fn a_stream_may_begin_at_any_sequence_number() {
 }
 
 #[test]
+fn a_report_that_overlaps_says_nothing_of_what_was_before_the_first_packet() {
+    let config = FeedbackConfig { packets: 1, overlap: 3, ..FeedbackConfig::default() };
+    let mut receiver = RtpReceiver::new(config, 1, PlayoutConfig::IMMEDIATE);
+    for (sequence, begin) in [(5000, 5000), (5001, 5000), (4999, 4999), (5002, 4999), (5003, 5000)] {
+        arrives(&mut receiver, at(0), packet(sequence, false), Ecn::NotEct);
+        assert_eq!(report(&mut receiver, at(0)).map(|(begin, _)| begin), Some(begin), "{sequence}");
+    }
+}
+
+#[test]
+fn numbers_that_go_on_elsewhere_are_reported_from_there_and_those_before_are_not_forgotten() {
+    let mut receiver = receiver(4, false);
+    for (n, sequence) in [(0, 0), (1, 1), (2, 2900)] {
+        assert!(!arrives(&mut receiver, at(n), packet(sequence, false), Ecn::NotEct));
+    }
+    receiver.resynchronise(at(3), StreamId(0), 3);
+    assert!(arrives(&mut receiver, at(3), packet(3, false), Ecn::NotEct));
+    let Some(Transmit { packet: RtpFeedback::Packets(feedback), .. }) = receiver.poll_transmit(at(3)) else {
+        panic!("a report")
+    };
+    let blocks: Vec<_> = feedback.blocks.iter().map(|block| (block.begin, block.count)).collect();
+    assert_eq!(blocks, [(0, 2901), (3, 1)]);
+    assert_eq!(feedback.arrivals.len(), 2902);
+    for n in 4..8 {
+        arrives(&mut receiver, at(n), packet(n, false), Ecn::NotEct);
+    }
+    assert_eq!(report(&mut receiver, at(8)), Some((4, vec![true; 4])), "and nothing of those far ahead");
+    receiver.resynchronise(at(9), StreamId(7), 3);
+}
+
+#[test]
 fn a_late_packet_is_reported_with_all_that_follows_it() {
     let mut receiver = receiver(1, false);
     arrives(&mut receiver, at(0), packet(0, false), Ecn::NotEct);

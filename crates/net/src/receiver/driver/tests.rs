@@ -26,7 +26,8 @@ impl ReceivingCodec for SlowlyClosed {
     ) {
         self.packets += 1;
         let data = Some(Data { payload: datagram.bytes, padding: 0, rtp: None, stamp: None });
-        take(SessionPacket { begins: self.packets == 1, stream: StreamId(0), number: self.packets, data });
+        let (begins, resynchronised) = (self.packets == 1, false);
+        take(SessionPacket { begins, resynchronised, stream: StreamId(0), number: self.packets, data });
         if self.is_over() {
             std::thread::sleep(std::time::Duration::from_millis(220));
         }
