@@ -92,14 +92,7 @@ impl SendingCodec for DccpSendingCodec {
             return false;
         }
         if tells(kind) {
-            let results = end.connection().told().iter();
-            results
-                .map(|result| Reported {
-                    stream: result.stream,
-                    number: result.sequence,
-                    status: result.status,
-                })
-                .for_each(told);
+            end.connection().told().iter().map(Reported::of).for_each(told);
         }
         kind != PacketType::Reset
     }

@@ -3,21 +3,25 @@
 //! needs, and its reports come in place of RFC 8888's.
 
 use super::codec::{Encoded, SendingCodec};
-use super::sent::{REMEMBERED, Reported};
+use super::sent::Reported;
 use crate::output::NetCounters;
 use crate::socket::Datagram;
 use crate::ssrc::{PAYLOAD_TYPE, Ssrcs};
-use paceline_cc::{Annotation, Controller, ReceiverReport, Status, StreamId};
+use paceline_cc::{Annotation, Controller, ReceiverReport, StreamId};
 use paceline_transport::SendingEnd;
 use paceline_transport::rtp::{DelayReport, RtpFeedback, RtpPacket, RtpSender};
 use paceline_units::Time;
-use paceline_wire::ccfb::{ArrivalReport, Feedback, FeedbackBlock, RawFeedback, RtsUnwrapper};
+use paceline_wire::ccfb::{Feedback, RawFeedback, RtsUnwrapper};
 use paceline_wire::clock::media_ticks_of;
 use paceline_wire::rtcp::{self, RtcpPacket};
 use paceline_wire::rtp::{self, HEADER, RtpHeaderFields};
 use paceline_wire::tfrc::{self, SendTime, Stamp, TfrcReport};
 use paceline_wire::{FeedbackFormat, delays, unwrap_sequence};
 use std::marker::PhantomData;
+
+/// What a receiver's clock is taken to show before anything is known of it: report timestamps count from a turn of theirs
+/// (2^16 s) on, so that it may be set back.
+const UNKNOWN_CLOCK: Time = Time::from_nanos((1 << 16) * 3 / 2 * 1_000_000_000);
 
 /// The streams on the wire, and what is needed to read reports on them.
 pub(super) struct RtpSendingCodec<C> {
@@ -28,15 +32,14 @@ pub(super) struct RtpSendingCodec<C> {
     /// Whether the receiver half's reports are expected, and packets carry what it needs.
     half: bool,
     raw: RawFeedback,
-    rts: RtsUnwrapper,
     feedback: Box<Feedback>,
     controller: PhantomData<C>,
 }
 
 /// A report that was read.
 enum Read<'r> {
-    /// On packets, and whether on any that was sent.
-    Report { feedback: &'r mut Box<Feedback>, concerns: bool },
+    /// On packets.
+    Report(&'r mut Box<Feedback>),
     /// A summary of delays.
     Summary(DelayReport),
     /// What the controller's half at the receiver says.
@@ -52,7 +55,6 @@ impl<C> RtpSendingCodec<C> {
             half,
             next: vec![0; streams],
             raw: RawFeedback::default(),
-            rts: RtsUnwrapper::default(),
             feedback: Box::default(),
             controller: PhantomData,
         }
@@ -62,37 +64,22 @@ impl<C> RtpSendingCodec<C> {
         self.next.get(usize::from(stream.0)).copied().unwrap_or(0)
     }
 
-    /// Whether a block is about any packet that was sent, and not too long ago.
-    fn concerns(&self, block: &FeedbackBlock) -> bool {
-        let sent = self.sent(block.stream);
-        let end = block.begin.saturating_add(block.count.into());
-        block.begin < sent && sent.saturating_sub(REMEMBERED as u64) < end
-    }
-
-    /// Turns the raw report into the transport's; none if nothing of it is for us, otherwise whether it is about any
-    /// packet that was sent. One that is not is handed over, too, for the transport to count, but teaches nothing: not
-    /// even the receiver's clock.
-    fn complete(&mut self, counters: &mut NetCounters) -> Option<bool> {
+    /// Turns the raw report into the transport's, its timestamp being the nearest to `expected`; false if nothing of it is
+    /// for us. What of it can be, the transport judges.
+    fn complete(&mut self, expected: Time, counters: &mut NetCounters) -> bool {
         let ssrcs = self.ssrcs;
         let foreign = self.raw.blocks.iter().filter(|block| ssrcs.stream(block.ssrc).is_none()).count();
         counters.unknown_ssrc += foreign as u64;
         if foreign == self.raw.blocks.len() {
-            return None;
+            return false;
         }
-        let mut rts = self.rts;
+        let mut rts = RtsUnwrapper::starting_near(expected);
         let mut feedback = std::mem::take(&mut self.feedback);
         let extend = |stream, begin| unwrap_sequence(self.sent(stream).checked_sub(1)?, begin);
         let read = self.raw.to_feedback(&mut rts, |ssrc| ssrcs.stream(ssrc), extend, &mut feedback);
         self.feedback = feedback;
-        if read.is_err() {
-            counters.malformed += 1;
-            return None;
-        }
-        let concerns = self.feedback.blocks.iter().any(|block| self.concerns(block));
-        if concerns {
-            self.rts = rts;
-        }
-        Some(concerns)
+        counters.malformed += u64::from(read.is_err());
+        read.is_ok()
     }
 
     /// The summary of delays that `packet` is, if it is of one of our streams. What of it can be, the transport judges.
@@ -129,10 +116,11 @@ impl<C> RtpSendingCodec<C> {
         Some(ReceiverReport::Tfrc { loss_event_rate, receive_rate, newest_sent, delay })
     }
 
-    /// Reads the reports of a datagram that came at `now`, one after the other.
+    /// Reads the reports of a datagram that came at `now`, when the receiver's clock is expected to show `expected`, one
+    /// after the other.
     fn read(
         &mut self,
-        now: Time,
+        (now, expected): (Time, Time),
         datagram: &[u8],
         counters: &mut NetCounters,
         mut take: impl FnMut(Read<'_>),
@@ -154,8 +142,8 @@ impl<C> RtpSendingCodec<C> {
                 counters.other_rtcp += 1;
             } else if self.format.decode(&packet, &mut self.raw).is_err() {
                 counters.malformed += 1;
-            } else if let Some(concerns) = self.complete(counters) {
-                take(Read::Report { feedback: &mut self.feedback, concerns });
+            } else if self.complete(expected, counters) {
+                take(Read::Report(&mut self.feedback));
             }
         }
     }
@@ -199,28 +187,24 @@ impl<C: Controller> SendingCodec for RtpSendingCodec<C> {
         mut told: impl FnMut(Reported),
     ) -> bool {
         let mut heard = false;
-        self.read(now, datagram.bytes, counters, |read| {
-            let (feedback, concerns) = match read {
-                Read::Report { feedback, concerns } => (feedback, concerns),
-                Read::Half(report) => {
-                    let unknown = end.counters().unknown_reports;
-                    let _ = end.receive(now, RtpFeedback::Half(Box::new(report)), datagram.ecn);
-                    heard |= end.counters().unknown_reports == unknown;
-                    return;
+        let expected = end.receiver_time(now).unwrap_or(UNKNOWN_CLOCK);
+        self.read((now, expected), datagram.bytes, counters, |read| match read {
+            Read::Report(feedback) => {
+                let report = RtpFeedback::Packets(std::mem::take(feedback));
+                if let Some(RtpFeedback::Packets(read)) = end.receive(now, report, datagram.ecn) {
+                    *feedback = read;
                 }
-                // It names no packet, so that whoever wrote it need not have heard any.
-                Read::Summary(report) => {
-                    let _ = end.receive(now, RtpFeedback::Delays(Box::new(report)), datagram.ecn);
-                    return;
-                }
-            };
-            if concerns {
-                heard = true;
-                reported(feedback).for_each(&mut told);
+                heard |= !end.reported().is_empty();
+                end.reported().iter().map(Reported::of).for_each(&mut told);
             }
-            let report = RtpFeedback::Packets(std::mem::take(feedback));
-            if let Some(RtpFeedback::Packets(read)) = end.receive(now, report, datagram.ecn) {
-                *feedback = read;
+            Read::Half(report) => {
+                let unknown = end.counters().unknown_reports;
+                let _ = end.receive(now, RtpFeedback::Half(Box::new(report)), datagram.ecn);
+                heard |= end.counters().unknown_reports == unknown;
+            }
+            // It names no packet, so that whoever wrote it need not have heard any.
+            Read::Summary(report) => {
+                let _ = end.receive(now, RtpFeedback::Delays(Box::new(report)), datagram.ecn);
             }
         });
         heard
@@ -234,25 +218,14 @@ impl<C: Controller> SendingCodec for RtpSendingCodec<C> {
         counters: &mut NetCounters,
     ) -> Vec<String> {
         counters.unknown_reports = end.counters().unknown_reports;
+        counters.impossible_times = end.counters().impossible_times;
         Vec::new()
     }
 }
 
-/// What a report says, packet by packet.
-fn reported(feedback: &Feedback) -> impl Iterator<Item = Reported> {
-    let mut rest = &feedback.arrivals[..];
-    feedback.blocks.iter().flat_map(move |block| {
-        let (entries, others) = rest.split_at(rest.len().min(block.count as usize));
-        rest = others;
-        entries.iter().zip(block.begin..).map(|(arrival, number)| {
-            let status = match *arrival {
-                ArrivalReport::Missing => Status::Missing,
-                ArrivalReport::Received { at, ecn } => Status::Received { arrived: at, ecn },
-            };
-            Reported { stream: block.stream, number, status }
-        })
-    })
-}
+#[cfg(test)]
+#[path = "forged_tests.rs"]
+mod forged_tests;
 
 #[cfg(test)]
 mod tests {
@@ -260,6 +233,7 @@ mod tests {
     use paceline_cc::AnyController;
     use paceline_transport::rtp::Header;
     use paceline_units::{Bitrate, Bytes, Ecn, TimeDelta};
+    use paceline_wire::ccfb::{ArrivalReport, FeedbackBlock};
     use proptest::prelude::*;
 
     /// A codec of one stream that has sent so many packets.
@@ -277,13 +251,10 @@ mod tests {
         out
     }
 
-    fn written(
-        codec: &mut RtpSendingCodec<AnyController>,
-        datagram: &[u8],
-    ) -> (Vec<(Time, bool)>, NetCounters) {
+    fn written(codec: &mut RtpSendingCodec<AnyController>, datagram: &[u8]) -> (Vec<Time>, NetCounters) {
         let (mut seen, mut counters) = (Vec::new(), NetCounters::default());
-        codec.read(Time::ZERO, datagram, &mut counters, |read| match read {
-            Read::Report { feedback, concerns } => seen.push((feedback.written, concerns)),
+        codec.read((Time::ZERO, Time::ZERO), datagram, &mut counters, |read| match read {
+            Read::Report(feedback) => seen.push(feedback.written),
             Read::Summary(_) | Read::Half(_) => {}
         });
         (seen, counters)
@@ -316,33 +287,8 @@ mod tests {
         compound.extend([0x80, 200, 0, 0]);
         compound.extend([0xff; 5]);
         let (seen, counters) = written(&mut codec(10), &compound);
-        assert_eq!(seen, [(Time::from_nanos(5_000_000_000), true)]);
+        assert_eq!(seen, [Time::from_nanos(5_000_000_000)]);
         assert_eq!((counters.unknown_ssrc, counters.other_rtcp, counters.malformed), (1, 1, 1));
-    }
-
-    #[test]
-    fn reports_on_packets_never_sent_do_not_move_the_receivers_clock() {
-        let mut codec = codec(10);
-        written(&mut codec, &bytes(5, 3, 100));
-        // Each step alone would be taken for the nearer way round; together they would wrap the clock.
-        for hours in [9, 18, 27] {
-            let (seen, _) = written(&mut codec, &bytes(hours * 3600, 30_000, 100));
-            assert!(seen.iter().all(|(_, concerns)| !concerns));
-        }
-        let (seen, _) = written(&mut codec, &bytes(6, 4, 100));
-        assert_eq!(seen, [(Time::from_nanos(6_000_000_000), true)]);
-    }
-
-    #[test]
-    fn a_report_on_what_is_forgotten_concerns_nothing() {
-        let mut codec = codec(200_000);
-        codec.feedback.blocks = vec![FeedbackBlock { stream: StreamId(0), begin: 0, count: 1 }];
-        let concerns = |codec: &RtpSendingCodec<AnyController>| {
-            codec.feedback.blocks.iter().any(|block| codec.concerns(block))
-        };
-        assert!(!concerns(&codec));
-        codec.feedback.blocks[0].begin = 199_999;
-        assert!(concerns(&codec));
     }
 
     /// A sender of TFRC that has sent two packets, and the bytes of the second.
@@ -400,7 +346,7 @@ mod tests {
         datagram.extend(bytes(5, 0, 100));
         datagram.extend([0x81, 204, 0, 2, 0, 0, 0, 1, b'T', b'F', b'R', b'C']);
         let (mut seen, mut counters) = (Vec::new(), NetCounters::default());
-        sender.read(Time::from_nanos(9_000_000), &datagram, &mut counters, |read| match read {
+        sender.read((Time::from_nanos(9_000_000), Time::ZERO), &datagram, &mut counters, |read| match read {
             Read::Half(ReceiverReport::Tfrc { newest_sent, .. }) => seen.push(newest_sent),
             _ => panic!("TFRC's receiver says nothing else"),
         });
@@ -411,7 +357,9 @@ mod tests {
         );
         assert_eq!((counters.unknown_ssrc, counters.other_rtcp, counters.malformed), (1, 1, 1));
         let (mut other, mut counters) = (codec(10), NetCounters::default());
-        other.read(Time::ZERO, &report(100, 5), &mut counters, |_| panic!("its controller has no such half"));
+        other.read((Time::ZERO, Time::ZERO), &report(100, 5), &mut counters, |_| {
+            panic!("its controller has no such half")
+        });
         assert_eq!(counters.other_rtcp, 1);
     }
 

@@ -1,7 +1,7 @@
 //! What was sent and what is known of it: the sender's view of delivery, delay and loss, whatever the feedback.
 
 use crate::losses::MissingPackets;
-use paceline_cc::{Status, StreamId};
+use paceline_cc::{PacketResult, Status, StreamId};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 use std::collections::VecDeque;
 
@@ -14,6 +14,13 @@ pub(super) struct Reported {
     pub stream: StreamId,
     pub number: u64,
     pub status: Status,
+}
+
+impl Reported {
+    /// What the transport made of a report.
+    pub fn of(result: &PacketResult) -> Reported {
+        Reported { stream: result.stream, number: result.sequence, status: result.status }
+    }
 }
 
 /// A data packet that was reported as received, for the first time.

@@ -8,6 +8,7 @@ mod half;
 mod half_tests;
 mod history;
 mod packet;
+mod plausible;
 #[cfg(test)]
 mod probe_tests;
 mod probing;

@@ -3,6 +3,7 @@
 use super::delays::SentDelays;
 use super::history::SentHistory;
 use super::packet::{Header, RtpFeedback, RtpPacket};
+use super::plausible::PlausibleReports;
 use super::probing::{Probing, no_media};
 use crate::desired::OfferedRate;
 use crate::{FrameCounters, Pacer, Reason, SendingEnd, Transmit};
@@ -47,6 +48,9 @@ pub struct SenderCounters {
     /// Reported packets that were never sent, or too long ago, messages of a receiver half about such, and summaries of
     /// delays that cannot be this flow's: they changed nothing.
     pub unknown_reports: u64,
+    /// Reports whose times cannot be, which changed nothing, and single arrival times that cannot be, which are then unknown: a
+    /// packet arrives after it was sent, and a report comes after it was written.
+    pub impossible_times: u64,
     /// What was discarded from the send queues.
     pub discarded: Discarded,
     /// Frames that entered the send queues.
@@ -71,6 +75,7 @@ pub struct RtpSender<C> {
     pub(super) allowance: Allowance,
     pub(super) chosen: Option<StreamId>,
     results: Vec<PacketResult>,
+    plausible: PlausibleReports,
     clock_step: TimeDelta,
     pub(super) header: Header,
     ecn: Ecn,
@@ -124,6 +129,7 @@ impl<C: Controller> RtpSender<C> {
             allowance: Allowance::Unlimited,
             chosen: None,
             results: Vec::new(),
+            plausible: PlausibleReports::new(config.clock_step),
             clock_step: config.clock_step,
             header,
             ecn: config.ecn,
@@ -144,6 +150,16 @@ impl<C: Controller> RtpSender<C> {
     /// session up agrees on it (as SDP would), as scenarios do by their `feedback`.
     pub fn receiver_request(&self) -> Option<ReceiverRequest> {
         self.receiver_request
+    }
+
+    /// What the last report on packets told the controller; empty if it was not believed, or of no packet that was sent.
+    pub fn reported(&self) -> &[PacketResult] {
+        &self.results
+    }
+
+    /// What the receiver's clock shows at `now`, as far as its reports have told: for reading report timestamps, which wrap.
+    pub fn receiver_time(&self, now: Time) -> Option<Time> {
+        self.plausible.receiver_time(now)
     }
 
     fn find_next_capture(&mut self) {
@@ -225,6 +241,13 @@ impl<C: Controller> RtpSender<C> {
             let (entries, others) = rest.split_at(rest.len().min(block.count as usize));
             rest = others;
             self.complete(block, entries);
+        }
+        match self.plausible.judge(now, feedback.written, &mut self.results) {
+            Some(arrivals) => self.counters.impossible_times += arrivals,
+            None => {
+                self.counters.impossible_times += 1;
+                self.results.clear();
+            }
         }
         if !self.results.is_empty() {
             if let Some(delays) = &mut self.delays {

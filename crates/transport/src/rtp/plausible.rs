@@ -1,0 +1,171 @@
+//! Which reports can be: what a receiver says of times, judged by cause and effect.
+//!
+//! A packet arrives after it was sent, and a report comes after it was written. If the receiver's clock is ahead of the sender's
+//! by c, then `arrived - sent >= c` for each packet and `written - now <= c` for each report: every report that is believed
+//! bounds c from both sides, and one that contradicts the bounds cannot be. The bounds give way by [`DRIFT`], since clocks
+//! run apart.
+//!
+//! A receiver whose clock was set, or that started again, contradicts them for ever. It is believed when for [`SILENCE`]
+//! nothing has come that keeps to the bounds, and two of its reports keep to the same other ones. Its times are then moved so that the
+//! shortest way takes as long as before: no controller sees the step.
+
+use paceline_cc::{PacketResult, Status};
+use paceline_units::{Time, TimeDelta};
+
+/// Two clocks run apart by one part in so many at most: 0.2 %, ten times what an oscillator does.
+const DRIFT: i64 = 500;
+/// What a time may be wrong by beside its clock's step: how exactly drivers on a busy machine stamp what they send and
+/// receive.
+const DOUBT: TimeDelta = TimeDelta::from_millis(10);
+/// A clock of which nothing has come for so long gives way to another: a clock that is set costs a second.
+const SILENCE: TimeDelta = TimeDelta::from_secs(1);
+
+/// By how much the receiver's clock is ahead of the sender's: not less than `least`, not more than `most`, at `at`.
+#[derive(Clone, Copy, Debug)]
+struct Bounds {
+    least: TimeDelta,
+    most: TimeDelta,
+    at: Time,
+}
+
+/// What a report says of times.
+#[derive(Clone, Copy, Debug)]
+struct Told {
+    now: Time,
+    /// From its coming to its writing, by the two clocks.
+    written: TimeDelta,
+    /// From the sending of the newest packet that it says to have arrived to its writing.
+    newest: TimeDelta,
+    /// The shortest time from sending to arrival.
+    shortest: Option<TimeDelta>,
+}
+
+impl Bounds {
+    /// The bounds that a report sets by itself.
+    fn of(told: &Told) -> Bounds {
+        let most = told.shortest.unwrap_or(told.newest).max(told.written);
+        Bounds { least: told.written, most, at: told.now }
+    }
+
+    /// The bounds at a later time.
+    fn later(&self, now: Time) -> Bounds {
+        let drift = now.saturating_since(self.at) / DRIFT;
+        Bounds { least: self.least - drift, most: self.most + drift, at: self.at.max(now) }
+    }
+
+    /// Whether a report can be of this clock, but for `doubt`.
+    fn admit(&self, told: &Told, doubt: TimeDelta) -> bool {
+        told.written <= self.most + doubt && told.newest + doubt >= self.least
+    }
+
+    /// The bounds once a report is believed, of which no packet arrived sooner than it can have.
+    fn tightened(&self, told: &Told, shortest: Option<TimeDelta>) -> Bounds {
+        let least = self.least.max(told.written).min(self.most);
+        let most = shortest.map_or(self.most, |shortest| self.most.min(shortest)).max(least);
+        Bounds { least, most, at: self.at }
+    }
+}
+
+/// Tells reports that can be from those that cannot.
+#[derive(Clone, Debug)]
+pub(super) struct PlausibleReports {
+    doubt: TimeDelta,
+    bounds: Option<Bounds>,
+    /// When a report was believed last.
+    believed: Time,
+    /// The clock of reports that were not believed, if the last two agree on one.
+    other: Option<Bounds>,
+    /// What is taken off the receiver's times.
+    ahead: TimeDelta,
+}
+
+impl PlausibleReports {
+    /// Of a receiver whose clock has this step; nothing is known of it yet.
+    pub(super) fn new(clock_step: TimeDelta) -> PlausibleReports {
+        let doubt = DOUBT + clock_step;
+        PlausibleReports { doubt, bounds: None, believed: Time::ZERO, other: None, ahead: TimeDelta::ZERO }
+    }
+
+    /// What the receiver's clock shows at `now`, as far as is known.
+    pub(super) fn receiver_time(&self, now: Time) -> Option<Time> {
+        self.bounds.map(|bounds| now + bounds.later(now).most)
+    }
+
+    /// A report came at `now` that was written at `written` by the receiver's clock and says this of packets. Answers how
+    /// many of the arrival times cannot be, which are then unknown; none if the report cannot be and nothing of it counts.
+    #[inline]
+    pub(super) fn judge(&mut self, now: Time, written: Time, results: &mut [PacketResult]) -> Option<u64> {
+        let Some(told) = told(now, written, results) else { return Some(0) };
+        let bounds = match self.bounds {
+            Some(bounds) => bounds.later(now),
+            None => Bounds::of(&told),
+        };
+        let bounds = if bounds.admit(&told, self.doubt) { bounds } else { self.other_clock(&told)? };
+        (self.believed, self.other) = (now, None);
+        let least = bounds.least - self.doubt;
+        let (mut shortest, mut impossible) = (told.shortest, 0);
+        if told.shortest.is_some_and(|shortest| shortest < least) || self.ahead != TimeDelta::ZERO {
+            (shortest, impossible) = self.correct(least, results);
+        }
+        self.bounds = Some(bounds.tightened(&told, shortest));
+        Some(impossible)
+    }
+
+    /// A report contradicts the clock that is known: the bounds of another clock if it is time to believe in that.
+    #[cold]
+    fn other_clock(&mut self, told: &Told) -> Option<Bounds> {
+        let other = self.other.map(|other| other.later(told.now));
+        let Some(other) = other.filter(|other| other.admit(told, self.doubt)) else {
+            self.other = Some(Bounds::of(told));
+            return None;
+        };
+        let other = other.tightened(told, told.shortest);
+        self.other = Some(other);
+        if told.now.saturating_since(self.believed) < SILENCE {
+            return None;
+        }
+        let most = self.bounds.map_or(other.most, |bounds| bounds.later(told.now).most);
+        self.ahead += other.most - most;
+        Some(other)
+    }
+
+    /// Takes out the arrivals before `least` after their sending, and moves the others to the clock that came first. Answers
+    /// the shortest time from sending to arrival of the others, and how many were taken out.
+    #[cold]
+    fn correct(&self, least: TimeDelta, results: &mut [PacketResult]) -> (Option<TimeDelta>, u64) {
+        let (mut shortest, mut impossible) = (None, 0);
+        for result in results {
+            let Status::Received { arrived: Some(at), ecn } = result.status else { continue };
+            let took = at - result.sent;
+            let arrived = if took < least {
+                impossible += 1;
+                None
+            } else {
+                shortest = Some(shortest.map_or(took, |shortest: TimeDelta| shortest.min(took)));
+                Some(at - self.ahead)
+            };
+            result.status = Status::Received { arrived, ecn };
+        }
+        (shortest, impossible)
+    }
+}
+
+/// What a report says of times; none if it says of no packet that it arrived.
+#[inline]
+fn told(now: Time, written: Time, results: &[PacketResult]) -> Option<Told> {
+    let (mut newest, mut shortest) = (None, None::<TimeDelta>);
+    for result in results {
+        let Status::Received { arrived, .. } = result.status else { continue };
+        newest = newest.max(Some(result.sent));
+        if let Some(arrived) = arrived {
+            let took = arrived - result.sent;
+            shortest = Some(shortest.map_or(took, |shortest| shortest.min(took)));
+        }
+    }
+    let newest: Time = newest?;
+    Some(Told { now, written: written - now, newest: written - newest, shortest })
+}
+
+#[cfg(test)]
+#[path = "plausible_tests.rs"]
+mod tests;
