@@ -45,6 +45,7 @@ impl NetCounters {
             unsendable,
             malformed,
             unknown_peers,
+            second_senders,
             unknown_ssrc,
             out_of_sequence,
             resynchronised,
@@ -61,6 +62,7 @@ impl NetCounters {
         self.unsendable += unsendable;
         self.malformed += malformed;
         self.unknown_peers += unknown_peers;
+        self.second_senders += second_senders;
         self.unknown_ssrc += unknown_ssrc;
         self.out_of_sequence += out_of_sequence;
         self.resynchronised += resynchronised;

@@ -1,11 +1,18 @@
-//! Which sender a socket listens to: the first that is heard twice, and from then on no other.
+//! Which sender a socket listens to: the first that is heard twice, and no other until it falls silent.
 
 use crate::output::NetCounters;
 use crate::socket::Datagram;
 use crate::ssrc::{FIRST_SSRC, PAYLOAD_TYPE, Ssrcs};
+use paceline_cc::StreamId;
 use paceline_units::{Time, TimeDelta};
 use paceline_wire::rtp::{self, RtpView};
 use std::net::SocketAddr;
+
+/// A sender that is silent for so long gives way to another that is not: longer than a stream is between two frames, shorter
+/// than a person waits for a call. Whoever is refused for so long without such a silence is a steady second sender.
+const SILENT: TimeDelta = TimeDelta::from_secs(1);
+/// How many refused senders are watched at a time.
+const WATCHED: usize = 4;
 
 /// Admits the media of one sender, known by its address and SSRCs, at receiver and relay alike.
 #[derive(Debug)]
@@ -13,6 +20,18 @@ pub(crate) struct SenderFilter {
     /// SSRCs that are known before the first packet.
     expected: Option<Ssrcs>,
     lock: PeerLock<(SocketAddr, Ssrcs)>,
+    refused: Vec<RefusedSender>,
+    /// What is to be said of the first steady second sender, and of the last that a sender gave way to.
+    said: [Option<String>; 2],
+}
+
+/// A sender that is refused because another is there.
+#[derive(Clone, Copy, Debug)]
+struct RefusedSender {
+    key: (SocketAddr, Ssrcs),
+    first: Time,
+    last: Time,
+    counted: bool,
 }
 
 /// A packet of the sender.
@@ -27,13 +46,20 @@ pub(crate) struct MediaPacket<'d> {
 
 impl SenderFilter {
     /// For a flow of `streams` streams. Without `ssrc` the first is that of the first packet, or 100 if there are several
-    /// streams. A sender that is silent for `patience` gives way to another.
-    pub fn new(ssrc: Option<u32>, streams: usize, patience: Option<TimeDelta>) -> SenderFilter {
+    /// streams.
+    pub fn new(ssrc: Option<u32>, streams: usize) -> SenderFilter {
         let first = ssrc.or((streams > 1).then_some(FIRST_SSRC));
         SenderFilter {
             expected: first.map(|first| Ssrcs::new(first, streams)),
-            lock: PeerLock::new(patience),
+            lock: PeerLock::new(SILENT),
+            refused: Vec::new(),
+            said: [None, None],
         }
+    }
+
+    /// What is to be said of senders beside the one that was listened to, if anything is.
+    pub fn warnings(&self) -> impl Iterator<Item = String> {
+        self.said.clone().into_iter().flatten()
     }
 
     /// Where the media comes from.
@@ -58,31 +84,67 @@ impl SenderFilter {
             counters.unknown_ssrc += 1;
             return None;
         }
-        let before = self.address();
-        match self.lock.admit(now, (datagram.from, ssrcs)) {
+        let (before, key) = (self.lock.peer(), (datagram.from, ssrcs));
+        match self.lock.admit(now, key) {
             Admission::Known => Some(MediaPacket { view, ssrcs, new: false }),
             Admission::New => {
                 // A sender that was heard only once remains unknown.
                 counters.unknown_peers += u64::from(before.is_some());
                 Some(MediaPacket { view, ssrcs, new: true })
             }
-            Admission::Unknown if before == Some(datagram.from) => {
-                counters.unknown_ssrc += 1;
-                None
+            Admission::After(silent) => {
+                let (from, seconds) = (silent.0, now.as_secs_f64());
+                let text = format!(
+                    "the sender at {from} fell silent; from {seconds:.1} s on it is the one at {}, and a receiver's figures are \
+                     of this one",
+                    datagram.from
+                );
+                self.said[1] = Some(text);
+                Some(MediaPacket { view, ssrcs, new: true })
             }
             Admission::Unknown => {
-                counters.unknown_peers += 1;
+                let same = before.is_some_and(|(from, _)| from == datagram.from);
+                counters.unknown_ssrc += u64::from(same);
+                counters.unknown_peers += u64::from(!same);
+                self.watch(now, key, counters);
                 None
             }
+        }
+    }
+
+    /// Counts a sender that goes on although it is refused, and says so of the first.
+    fn watch(&mut self, now: Time, key: (SocketAddr, Ssrcs), counters: &mut NetCounters) {
+        self.refused.retain(|refused| now.saturating_since(refused.last) < SILENT);
+        let Some(refused) = self.refused.iter_mut().find(|refused| refused.key == key) else {
+            if self.refused.len() < WATCHED {
+                self.refused.push(RefusedSender { key, first: now, last: now, counted: false });
+            }
+            return;
+        };
+        refused.last = now;
+        if refused.counted || now.saturating_since(refused.first) < SILENT {
+            return;
+        }
+        refused.counted = true;
+        counters.second_senders += 1;
+        if let (None, Some((listened, _))) = (&self.said[0], self.lock.peer()) {
+            let (from, ssrc) = (key.0, key.1.of(StreamId(0)));
+            let since = refused.first.as_secs_f64();
+            let text = format!(
+                "a second sender at {from}, SSRC {ssrc}, was refused from {since:.1} s on: the one at {listened} was there"
+            );
+            self.said[0] = Some(text);
         }
     }
 }
 
 /// Whether a datagram comes from the one peer that is listened to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Admission {
-    /// The sender becomes the peer; a peer before it is forgotten.
+enum Admission<K> {
+    /// The sender becomes the peer; a peer before it, which was heard only once, is forgotten.
     New,
+    /// The sender becomes the peer after this one, which fell silent.
+    After(K),
     /// The sender is the peer.
     Known,
     /// The sender is not the peer.
@@ -92,13 +154,16 @@ enum Admission {
 /// Locks on to one peer.
 ///
 /// A peer that was heard only once gives way to another: a stray datagram that happens to look valid does no harm. One
-/// that was heard twice, whoever came in between, keeps the lock until it has been silent for `patience`.
+/// that was heard twice, whoever came in between, keeps the lock until it has been silent for `patience` and another has then
+/// been heard twice within that time: a stray datagram does not end a pause.
 #[derive(Clone, Debug)]
 struct PeerLock<K> {
     peer: Option<Peer<K>>,
     /// Peers that gave way, the last one first.
     once: Vec<K>,
-    patience: Option<TimeDelta>,
+    /// Who was heard last while the peer was silent, and when.
+    next: Option<(K, Time)>,
+    patience: TimeDelta,
 }
 
 /// How many unknown peers may come between two packets of the peer.
@@ -112,9 +177,9 @@ struct Peer<K> {
 }
 
 impl<K: Copy + PartialEq> PeerLock<K> {
-    /// Locked on to no peer yet. Without `patience` a confirmed peer stays for ever.
-    fn new(patience: Option<TimeDelta>) -> PeerLock<K> {
-        PeerLock { peer: None, once: Vec::new(), patience }
+    /// Locked on to no peer yet.
+    fn new(patience: TimeDelta) -> PeerLock<K> {
+        PeerLock { peer: None, once: Vec::new(), next: None, patience }
     }
 
     /// The peer that it is locked on to.
@@ -123,49 +188,113 @@ impl<K: Copy + PartialEq> PeerLock<K> {
     }
 
     /// `key` says something valid at `now`.
-    fn admit(&mut self, now: Time, key: K) -> Admission {
-        if let Some(peer) = &mut self.peer {
-            if peer.key == key {
-                (peer.confirmed, peer.heard) = (true, now);
-                return Admission::Known;
-            }
-            let silent = now.saturating_since(peer.heard);
-            if peer.confirmed && self.patience.is_none_or(|patience| silent < patience) {
-                return Admission::Unknown;
-            }
-            self.once.truncate(if peer.confirmed { 0 } else { REMEMBERED });
-            self.once.insert(0, peer.key);
+    fn admit(&mut self, now: Time, key: K) -> Admission<K> {
+        let Some(peer) = &mut self.peer else {
+            self.peer = Some(Peer { key, confirmed: false, heard: now });
+            return Admission::New;
+        };
+        if peer.key == key {
+            (peer.confirmed, peer.heard) = (true, now);
+            self.next = None;
+            return Admission::Known;
         }
-        let confirmed = self.once.contains(&key);
-        self.peer = Some(Peer { key, confirmed, heard: now });
-        Admission::New
+        let former = peer.key;
+        if !peer.confirmed {
+            self.once.truncate(REMEMBERED);
+            self.once.insert(0, former);
+            self.peer = Some(Peer { key, confirmed: self.once.contains(&key), heard: now });
+            return Admission::New;
+        }
+        if now.saturating_since(peer.heard) < self.patience {
+            return Admission::Unknown;
+        }
+        let again = |(next, heard): (K, Time)| next == key && now.saturating_since(heard) <= self.patience;
+        if !self.next.is_some_and(again) {
+            self.next = Some((key, now));
+            return Admission::Unknown;
+        }
+        (self.peer, self.next) = (Some(Peer { key, confirmed: true, heard: now }), None);
+        self.once.clear();
+        Admission::After(former)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::socket::tests::datagram;
+    use paceline_wire::rtp::RtpHeaderFields;
+
+    fn at(millis: u64) -> Time {
+        Time::from_nanos(millis * 1_000_000)
+    }
 
     #[test]
     fn heard_twice_is_locked_and_heard_once_is_not() {
-        let at = |secs: u64| Time::from_nanos(secs * 1_000_000_000);
-        let mut lock = PeerLock::new(Some(TimeDelta::from_secs(5)));
+        let mut lock = PeerLock::new(TimeDelta::from_secs(5));
         assert_eq!(lock.admit(at(0), 'x'), Admission::New);
-        assert_eq!(lock.admit(at(1), 'a'), Admission::New, "a stray datagram gives way");
-        assert_eq!(lock.admit(at(1), 'a'), Admission::Known);
-        assert_eq!(lock.admit(at(2), 'x'), Admission::Unknown);
+        assert_eq!(lock.admit(at(1000), 'a'), Admission::New, "a stray datagram gives way");
+        assert_eq!(lock.admit(at(1000), 'a'), Admission::Known);
+        assert_eq!(lock.admit(at(2000), 'x'), Admission::Unknown);
         assert_eq!(lock.peer(), Some('a'));
-        assert_eq!(lock.admit(at(7), 'x'), Admission::New, "the peer has been silent for long");
-        let mut noise = PeerLock::new(None);
+        let mut noise = PeerLock::new(TimeDelta::from_secs(5));
         for (stray, from) in [(1, 0), (2, 1), (3, 0)] {
             assert_eq!(noise.admit(at(0), stray + 10), Admission::New);
             assert_eq!(noise.admit(at(0), from), Admission::New, "not twice yet");
         }
         assert_eq!(noise.admit(at(0), 14), Admission::Unknown, "0 was heard twice, though not in a row");
         assert_eq!(noise.admit(at(0), 0), Admission::Known);
-        let mut for_ever = PeerLock::new(None);
-        for_ever.admit(at(0), 'a');
-        for_ever.admit(at(0), 'a');
-        assert_eq!(for_ever.admit(at(1_000_000), 'x'), Admission::Unknown);
+    }
+
+    #[test]
+    fn a_silent_peer_gives_way_to_one_that_is_heard_twice() {
+        let mut lock = PeerLock::new(TimeDelta::from_secs(1));
+        assert_eq!((lock.admit(at(0), 'a'), lock.admit(at(0), 'a')), (Admission::New, Admission::Known));
+        assert_eq!(lock.admit(at(999), 'x'), Admission::Unknown);
+        assert_eq!(lock.admit(at(1000), 'x'), Admission::Unknown, "one packet ends no pause");
+        assert_eq!(lock.admit(at(2500), 'x'), Admission::Unknown, "nor do two that are far apart");
+        assert_eq!(lock.admit(at(2600), 'y'), Admission::Unknown);
+        assert_eq!(lock.admit(at(2700), 'y'), Admission::After('a'));
+        assert_eq!(lock.admit(at(2800), 'a'), Admission::Unknown);
+        assert_eq!(lock.admit(at(3700), 'x'), Admission::Unknown);
+        assert_eq!(lock.admit(at(3700), 'y'), Admission::Known, "it had only paused");
+    }
+
+    fn packet(
+        filter: &mut SenderFilter,
+        millis: u64,
+        port: u16,
+        ssrc: u32,
+        counters: &mut NetCounters,
+    ) -> bool {
+        let (mut bytes, from) = (Vec::new(), SocketAddr::from(([192, 0, 2, 1], port)));
+        let header = RtpHeaderFields { payload_type: PAYLOAD_TYPE, ssrc, ..RtpHeaderFields::default() };
+        rtp::encode(&header, 10, 0, &mut bytes).expect("a header");
+        filter.admit(at(millis), &Datagram { from, ..datagram(&bytes) }, counters).is_some()
+    }
+
+    #[test]
+    fn a_steady_second_sender_is_refused_counted_and_said_once() {
+        let (mut filter, mut counters) = (SenderFilter::new(None, 1), NetCounters::default());
+        for millis in (0..5000).step_by(20) {
+            assert!(packet(&mut filter, millis, 1, 7, &mut counters));
+            assert!(millis == 0 || !packet(&mut filter, millis + 1, 2, 8, &mut counters));
+            if millis % 1000 == 500 {
+                assert!(!packet(&mut filter, millis + 2, 3, 9, &mut counters), "a stray");
+            }
+        }
+        assert_eq!((counters.second_senders, counters.unknown_peers), (1, 249 + 5));
+        let said: Vec<_> = filter.warnings().collect();
+        assert_eq!(
+            said,
+            [
+                "a second sender at 192.0.2.1:2, SSRC 8, was refused from 0.0 s on: the one at 192.0.2.1:1 was there"
+            ]
+        );
+        assert!(
+            !packet(&mut filter, 7000, 2, 8, &mut counters) && packet(&mut filter, 7020, 2, 8, &mut counters)
+        );
+        assert_eq!(filter.warnings().count(), 2);
+        assert!(filter.warnings().any(|said| said.contains("192.0.2.1:1 fell silent; from 7.0 s on")));
     }
 }

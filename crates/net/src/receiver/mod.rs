@@ -1,6 +1,8 @@
 //! The real receiver: drives the transport's receiver endpoint by the monotonic clock and a UDP socket.
 //!
-//! The first sender that is heard twice is the session's: its address and SSRC. Packets of other peers are counted and dropped.
+//! The first sender that is heard twice is the session's: its address and SSRC. Packets of other peers are counted and dropped; of
+//! one that goes on for a second all the same the receiver says so. A sender that is silent for a second gives way to one
+//! that is heard twice then, whose session begins anew.
 //! Reports go to the address that the media comes from. Arrival times are the kernel's, so a receiver that wakes late
 //! does not report late arrivals.
 //!

@@ -35,7 +35,7 @@ impl RtpReceivingCodec {
     pub fn new(parts: &RtpParts, ssrc: Option<u32>) -> RtpReceivingCodec {
         let streams = parts.streams.len();
         RtpReceivingCodec {
-            filter: SenderFilter::new(ssrc, streams, None),
+            filter: SenderFilter::new(ssrc, streams),
             ssrcs: Ssrcs::new(0, 1),
             numbers: vec![RtpNumbers::default(); streams],
             format: parts.feedback.format,
@@ -132,6 +132,10 @@ impl ReceivingCodec for RtpReceivingCodec {
         bytes.extend_from_slice(packet.bytes);
         self.sent += packet.bytes.len();
         self.filter.address()
+    }
+
+    fn finish(&mut self, _ran: Time, _counters: &mut NetCounters) -> Option<String> {
+        self.filter.warnings().reduce(|one, other| format!("{one}; {other}"))
     }
 }
 

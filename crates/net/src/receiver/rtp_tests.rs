@@ -102,7 +102,7 @@ fn odd() -> impl Strategy<Value = Vec<(u64, u16, u16, u32)>> {
 fn mixed(normal: &[Packet], odd: &[(u64, u16, u16, u32)]) -> Vec<Packet> {
     let mut packets = normal.to_vec();
     for &(millis, ahead, run, timestamp) in odd {
-        let at = normal.iter().filter(|packet| packet.0 <= millis).last().map_or(0, |packet| packet.1);
+        let at = normal.iter().rfind(|packet| packet.0 <= millis).map_or(0, |packet| packet.1);
         let first = at.wrapping_add(ahead);
         packets
             .extend((0..run).map(|n| (millis + u64::from(n), first.wrapping_add(n), timestamp, n % 2 == 0)));

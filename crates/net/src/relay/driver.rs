@@ -152,6 +152,7 @@ impl<'a> RelayDriver<'a> {
         }
         let now = if self.started { self.clock.now() } else { Time::ZERO };
         let links = self.path.finish(now);
+        warnings.extend(self.flows.iter().flat_map(|relayed| relayed.filter.warnings()));
         let stopped = |mut relayed: RelayedFlow<'a>| {
             relayed.record.stop(now, PlayoutCounters::default());
             relayed.record

@@ -12,7 +12,7 @@ use paceline_wire::dccp::PacketType;
 use paceline_wire::{dccp, rtcp, rtp};
 use std::net::SocketAddr;
 
-/// A sender that is silent for so long gives way to another.
+/// A connection that is silent for so long gives way to another.
 const SENDER_PATIENCE: TimeDelta = TimeDelta::from_secs(5);
 
 /// A datagram from the sender's side that passes.
@@ -36,7 +36,7 @@ impl Filter {
     /// For a flow over its transport. `ssrc` is that of RTP's first stream.
     pub fn new(over: Over<'_>, ssrc: Option<u32>) -> Filter {
         match over {
-            Over::Rtp(rtp) => Filter::Rtp(SenderFilter::new(ssrc, rtp.streams.len(), Some(SENDER_PATIENCE))),
+            Over::Rtp(rtp) => Filter::Rtp(SenderFilter::new(ssrc, rtp.streams.len())),
             Over::Dccp(_) => Filter::Dccp(ConnectionFilter::new(SENDER_PATIENCE)),
         }
     }
@@ -77,6 +77,14 @@ impl Filter {
                 Some(Admitted { data, established: !packet.new, begins })
             }
             Filter::Dccp(filter) => filter.admit(now, datagram, counters),
+        }
+    }
+
+    /// What is to be said of senders beside the one that was listened to.
+    pub fn warnings(&self) -> Vec<String> {
+        match self {
+            Filter::Rtp(filter) => filter.warnings().collect(),
+            Filter::Dccp(_) => Vec::new(),
         }
     }
 

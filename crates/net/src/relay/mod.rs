@@ -7,7 +7,7 @@
 //! says.
 //!
 //! Of an RTP flow only RTP of our payload type and its sender's RTCP pass, from one sender at a time: the first address
-//! and SSRC that are heard twice, until they have been silent for 5 s. Of a DCCP flow it is the packets of one connection,
+//! and SSRC that are heard twice, until they have been silent for a second and others are heard twice. Of a DCCP flow it is the packets of one connection,
 //! known by address and ports, and besides Requests and their answers while there is none or it is silent: the connection is
 //! whose handshake the relay has seen whole. After the scenario's end the relay stays for a moment, so that
 //! the connection can be closed. A packet that was alone before the sender's does not count: the run
