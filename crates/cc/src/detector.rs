@@ -1,7 +1,8 @@
 //! The one loss detector: packet and time threshold with an adaptive reordering window, after the idea of RACK.
 //!
 //! It keeps what was sent and not yet decided. `Missing` in a report is no verdict; a packet is declared lost when one
-//! sent sufficiently later was acknowledged, and that is taken back when the packet turns up after all.
+//! sent sufficiently later was acknowledged, and that is taken back when the packet turns up after all. Of a packet that no
+//! report named, because the report was lost, nothing is known: it leaves the flight without a verdict (RFC 8888 section 5).
 
 use crate::{PacketResult, Status};
 use alloc::collections::VecDeque;
@@ -18,6 +19,9 @@ pub struct DetectorConfig {
     pub reorder_window: TimeDelta,
     /// The window grows up to this when a lost packet turns up (RFC 8298 section 4.1.2.4).
     pub reorder_window_max: TimeDelta,
+    /// Whether a packet that no report has named counts as one that was reported missing: for receivers that tell of
+    /// arrivals alone.
+    pub unreported_is_lost: bool,
 }
 
 /// What a report changed.
@@ -28,7 +32,7 @@ pub struct Acked {
     pub newly_acked: Bytes,
     /// Bytes that arrived for the first time.
     pub delivered: Bytes,
-    /// Bytes that arrived for the first time and were marked CE.
+    /// Bytes that arrived and were marked CE, once each: CE that a later report tells counts with that report.
     pub delivered_ce: Bytes,
     /// The packet sent last of all that arrived so far, if it is in this report: send time and arrival.
     pub newest: Option<(Time, Option<Time>)>,
@@ -78,9 +82,16 @@ struct Entry {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
+    /// Sent, and in no report so far.
     Outstanding,
+    /// Reported missing, which is no verdict yet.
+    Missing,
     Arrived,
+    /// Arrived, with CE.
+    Marked,
     Lost,
+    /// Left the flight without a verdict: no report named it.
+    Unreported,
 }
 
 const FIRST_CAPACITY: usize = 256;
@@ -109,6 +120,12 @@ impl LossDetector {
     #[inline]
     pub fn in_flight(&self) -> Bytes {
         Bytes::new(self.in_flight)
+    }
+
+    /// When the packet was sent that was sent last of all that arrived.
+    #[inline]
+    pub fn newest_acked_sent(&self) -> Time {
+        self.newest_acked_sent
     }
 
     /// The present reordering window.
@@ -146,15 +163,62 @@ impl LossDetector {
     pub fn on_report<'a>(&mut self, now: Time, packets: impl Iterator<Item = &'a PacketResult>) -> Acked {
         let mut acked = Acked::default();
         for packet in packets {
-            if let Status::Received { arrived, ecn } = packet.status {
-                self.on_received(now, packet.sequence, arrived, ecn.is_ce(), &mut acked);
+            match packet.status {
+                Status::Received { arrived, ecn } => {
+                    self.on_received(now, packet.sequence, arrived, ecn.is_ce(), &mut acked);
+                }
+                Status::Missing => self.on_missing(now, packet.sequence, &mut acked),
             }
         }
         self.in_flight = self.in_flight.saturating_sub(acked.newly_acked.as_u64());
         if self.undecided < self.acked_end {
-            acked.lost = self.decide(now);
+            acked.lost += self.decide(now);
         }
         acked
+    }
+
+    /// The receiver has not got the packet. If it left the flight unreported, because a later report came first, that is
+    /// the verdict.
+    #[cold]
+    fn on_missing(&mut self, now: Time, sequence: u64, acked: &mut Acked) {
+        if sequence >= self.next || self.next - sequence > self.ring.len() as u64 {
+            return;
+        }
+        let mask = self.ring.len() - 1;
+        let state = &mut self.ring[sequence as usize & mask].state;
+        match *state {
+            State::Outstanding => *state = State::Missing,
+            State::Unreported => {
+                *state = State::Lost;
+                acked.lost += 1;
+                remember(&mut self.lost_at, (sequence, now));
+            }
+            State::Missing | State::Arrived | State::Marked | State::Lost => {}
+        }
+    }
+
+    /// Gives up what was sent before `sent_before` with nothing later acknowledged, and counts it as lost: the tail of a
+    /// stream that fell silent, which no report can name, while the reports on other streams show that it is overdue.
+    pub fn release_tail(&mut self, now: Time, sent_before: Time) -> u32 {
+        let (mut lost, mask) = (0, self.ring.len() - 1);
+        for sequence in self.acked_end..self.next {
+            let entry = &mut self.ring[sequence as usize & mask];
+            if entry.state == State::Arrived {
+                // A number that was never sent.
+                continue;
+            }
+            if entry.sent >= sent_before {
+                break;
+            }
+            if matches!(entry.state, State::Outstanding | State::Missing) {
+                entry.state = State::Lost;
+                lost += 1;
+                remember(&mut self.lost_at, (sequence, now));
+            }
+            self.in_flight = self.in_flight.saturating_sub(u64::from(entry.size));
+            self.acked_end = sequence + 1;
+        }
+        if self.undecided < self.acked_end { lost + self.decide(now) } else { lost }
     }
 
     #[inline]
@@ -165,10 +229,14 @@ impl LossDetector {
         }
         let entry = &mut self.ring[sequence as usize & mask];
         let (sent, size, before) = (entry.sent, Bytes::new(entry.size.into()), entry.state);
-        if before == State::Arrived {
+        if before == State::Marked || before == State::Arrived && !ce {
             return;
         }
-        entry.state = State::Arrived;
+        entry.state = if ce { State::Marked } else { State::Arrived };
+        if before == State::Arrived {
+            acked.delivered_ce += size;
+            return;
+        }
         acked.delivered += size;
         acked.delivered_ce += if ce { size } else { Bytes::ZERO };
         // Late packets say nothing of the path as it is now.
@@ -206,15 +274,19 @@ impl LossDetector {
         let threshold = self.newest_acked_sent - self.reorder_window;
         while self.undecided < self.acked_end {
             let entry = &mut self.ring[self.undecided as usize & mask];
-            if entry.state == State::Outstanding {
+            if matches!(entry.state, State::Outstanding | State::Missing) {
                 let later = self.acked_end - 1 - self.undecided;
                 let too_many = self.config.packet_threshold.is_some_and(|packets| later >= packets);
                 if entry.sent >= threshold && !too_many {
                     break;
                 }
-                entry.state = State::Lost;
-                lost += 1;
-                remember(&mut self.lost_at, (self.undecided, now));
+                if entry.state == State::Missing || self.config.unreported_is_lost {
+                    entry.state = State::Lost;
+                    lost += 1;
+                    remember(&mut self.lost_at, (self.undecided, now));
+                } else {
+                    entry.state = State::Unreported;
+                }
             }
             self.undecided += 1;
         }

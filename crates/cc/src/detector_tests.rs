@@ -8,6 +8,7 @@ const CONFIG: DetectorConfig = DetectorConfig {
     packet_threshold: None,
     reorder_window: TimeDelta::from_millis(10),
     reorder_window_max: TimeDelta::from_millis(100),
+    unreported_is_lost: true,
 };
 
 fn ms(millis: u64) -> Time {
@@ -101,4 +102,55 @@ fn the_ring_grows_with_the_flight_and_ends_somewhere() {
         Bytes::new(1000)
     );
     assert_eq!(detector.in_flight(), Bytes::ZERO);
+}
+
+fn missing(sequence: u64) -> PacketResult {
+    PacketResult { status: Status::Missing, ..received(sequence) }
+}
+
+/// A detector that waits for a report on each packet, with 40 packets sent.
+fn reported() -> LossDetector {
+    let mut detector = LossDetector::new(DetectorConfig { unreported_is_lost: false, ..CONFIG });
+    (0..40).for_each(|n| detector.on_sent(ms(n), n, Bytes::new(1000)));
+    detector
+}
+
+#[test]
+fn a_lost_report_tells_of_no_losses() {
+    let mut detector = reported();
+    let told: Vec<_> = (10..20).map(|n| if n == 12 { missing(n) } else { received(n) }).collect();
+    let acked = detector.on_report(ms(50), told.iter());
+    assert_eq!(
+        (acked.lost, acked.newly_acked),
+        (0, Bytes::new(20_000)),
+        "12 may be late, 0 to 9 are unknown"
+    );
+    assert_eq!(report(&mut detector, 60, &[39]).lost, 1, "12 alone");
+    assert_eq!(detector.in_flight(), Bytes::ZERO);
+    let acked = detector.on_report(ms(70), [received(3), missing(4)].iter());
+    assert_eq!(
+        (acked.delivered, acked.lost, acked.spurious),
+        (Bytes::new(1000), 1, 0),
+        "the report was only late"
+    );
+}
+
+#[test]
+fn a_tail_that_is_overdue_is_lost_and_not_in_flight() {
+    let mut detector = reported();
+    report(&mut detector, 50, &[29]);
+    assert_eq!((detector.release_tail(ms(60), ms(35)), detector.in_flight()), (5, Bytes::new(5000)));
+    assert_eq!(detector.release_tail(ms(61), ms(35)), 0, "one verdict a packet");
+    assert_eq!(report(&mut detector, 70, &[31]).spurious, 1);
+}
+
+#[test]
+fn ce_that_a_later_report_tells_counts_once() {
+    let mut detector = sent(5);
+    let marked =
+        PacketResult { status: Status::Received { arrived: Some(ms(9)), ecn: Ecn::Ce }, ..received(2) };
+    assert_eq!(report(&mut detector, 9, &[2]).delivered_ce, Bytes::ZERO);
+    let acked = detector.on_report(ms(10), [marked].iter());
+    assert_eq!((acked.delivered, acked.delivered_ce), (Bytes::ZERO, Bytes::new(1000)));
+    assert_eq!(detector.on_report(ms(11), [marked].iter()).delivered_ce, Bytes::ZERO);
 }

@@ -8,8 +8,14 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum PacketState {
     Outstanding,
+    /// Reported missing.
+    Missing,
     Arrived,
+    /// Arrived with CE.
+    Marked,
     Lost(Time),
+    /// Left the flight, and no report had named it.
+    Unreported,
     /// Given up by order: nothing in flight, no verdict any more.
     Forgotten,
 }
@@ -32,27 +38,59 @@ impl Model {
     fn forget(&mut self) {
         self.acknowledged = self.packets.last_key_value().map_or(0, |(last, _)| last + 1);
         for (_, _, state) in self.packets.values_mut() {
-            if *state == PacketState::Outstanding {
+            if matches!(*state, PacketState::Outstanding | PacketState::Missing) {
                 *state = PacketState::Forgotten;
             }
         }
     }
 
+    fn release_tail(&mut self, now: Time, before: Time) -> u32 {
+        let mut lost = 0;
+        for (sequence, (sent, _, state)) in self.packets.range_mut(self.acknowledged..) {
+            if *sent >= before {
+                break;
+            }
+            if matches!(*state, PacketState::Outstanding | PacketState::Missing) {
+                (*state, lost) = (PacketState::Lost(now), lost + 1);
+            }
+            self.acknowledged = sequence + 1;
+        }
+        lost + self.declare(now)
+    }
+
     fn report(&mut self, now: Time, results: &[PacketResult]) -> Acked {
         let mut acked = Acked::default();
         for result in results {
-            let Status::Received { arrived, ecn } = result.status else { continue };
             let Some((sent, size, state)) = self.packets.get_mut(&result.sequence) else { continue };
+            let Status::Received { arrived, ecn } = result.status else {
+                match *state {
+                    PacketState::Outstanding => *state = PacketState::Missing,
+                    PacketState::Unreported => {
+                        *state = PacketState::Lost(now);
+                        acked.lost += 1;
+                    }
+                    _ => {}
+                }
+                continue;
+            };
             match *state {
-                PacketState::Arrived => continue,
+                PacketState::Arrived if ecn.is_ce() => {
+                    *state = PacketState::Marked;
+                    acked.delivered_ce += Bytes::new(*size);
+                    continue;
+                }
+                PacketState::Arrived | PacketState::Marked => continue,
                 PacketState::Lost(when) => {
                     acked.spurious += 1;
                     let late = self.window + now.saturating_since(when);
                     self.window = self.window.max(late.min(self.config.reorder_window_max));
                 }
-                PacketState::Outstanding | PacketState::Forgotten => {}
+                PacketState::Outstanding
+                | PacketState::Missing
+                | PacketState::Unreported
+                | PacketState::Forgotten => {}
             }
-            *state = PacketState::Arrived;
+            *state = if ecn.is_ce() { PacketState::Marked } else { PacketState::Arrived };
             acked.delivered += Bytes::new(*size);
             acked.delivered_ce += Bytes::new(if ecn.is_ce() { *size } else { 0 });
             if *sent >= self.newest_sent {
@@ -64,7 +102,7 @@ impl Model {
                 self.acknowledged = result.sequence + 1;
             }
         }
-        acked.lost = self.declare(now);
+        acked.lost += self.declare(now);
         acked
     }
 
@@ -73,8 +111,14 @@ impl Model {
         for (sequence, (sent, _, state)) in self.packets.range_mut(..self.acknowledged) {
             let later = self.acknowledged - 1 - sequence;
             let many = self.config.packet_threshold.is_some_and(|threshold| later >= threshold);
-            if *state == PacketState::Outstanding && (*sent < limit || many) {
+            let undecided = matches!(*state, PacketState::Outstanding | PacketState::Missing);
+            if !undecided || *sent >= limit && !many {
+                continue;
+            }
+            if *state == PacketState::Missing || self.config.unreported_is_lost {
                 (*state, lost) = (PacketState::Lost(now), lost + 1);
+            } else {
+                *state = PacketState::Unreported;
             }
         }
         lost
@@ -88,6 +132,7 @@ enum Operation {
     Report(Vec<(u64, bool, bool)>),
     Beyond(u64),
     Forget,
+    ReleaseTail(u64),
 }
 
 fn operation() -> impl Strategy<Value = Operation> {
@@ -97,6 +142,7 @@ fn operation() -> impl Strategy<Value = Operation> {
         1 => any::<u64>().prop_map(Operation::SendOld),
         8 => prop::collection::vec(entry, 0..12).prop_map(Operation::Report),
         1 => prop_oneof![0u64..5, Just(u64::MAX)].prop_map(Operation::Beyond),
+        1 => (0u64..40).prop_map(Operation::ReleaseTail),
         1 => prop::bool::weighted(0.05).prop_map(|forget| if forget { Operation::Forget } else { Operation::Beyond(0) }),
     ]
 }
@@ -108,13 +154,14 @@ fn result(sequence: u64, heard: bool, ce: bool, now: Time) -> PacketResult {
 }
 
 fn config() -> impl Strategy<Value = DetectorConfig> {
-    (prop::option::of(1u64..8), 0i64..20, 0i64..60).prop_map(|(packet_threshold, window, most)| {
-        DetectorConfig {
+    (prop::option::of(1u64..8), 0i64..20, 0i64..60, any::<bool>()).prop_map(
+        |(packet_threshold, window, most, lost)| DetectorConfig {
             packet_threshold,
             reorder_window: TimeDelta::from_millis(window),
             reorder_window_max: TimeDelta::from_millis(most),
-        }
-    })
+            unreported_is_lost: lost,
+        },
+    )
 }
 
 proptest! {
@@ -156,6 +203,10 @@ proptest! {
                     let never = [result(next.saturating_add(far), true, true, now)];
                     prop_assert_eq!(detector.on_report(now, never.iter()), Acked::default());
                 }
+                Operation::ReleaseTail(millis) => {
+                    let before = now - TimeDelta::from_millis(millis as i64);
+                    prop_assert_eq!(detector.release_tail(now, before), model.release_tail(now, before));
+                }
                 Operation::Forget => {
                     detector.forget();
                     model.forget();
@@ -172,6 +223,7 @@ proptest! {
             packet_threshold: Some(3),
             reorder_window: TimeDelta::ZERO,
             reorder_window_max: TimeDelta::MAX,
+            unreported_is_lost: false,
         });
         for (number, extreme) in numbers {
             let number = if extreme { number | u64::MAX << 3 } else { number };

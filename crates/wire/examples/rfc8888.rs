@@ -100,6 +100,7 @@ fn main() -> Result<(), WireError> {
         packet_threshold: Some(3),
         reorder_window: TimeDelta::from_millis(10),
         reorder_window_max: TimeDelta::from_millis(100),
+        unreported_is_lost: false,
     };
     let mut detector = LossDetector::new(config);
     for (sequence, (sent, size)) in &feeder.sent {

@@ -35,6 +35,7 @@ const DETECTOR: DetectorConfig = DetectorConfig {
     packet_threshold: None,
     reorder_window: TimeDelta::ZERO,
     reorder_window_max: TimeDelta::ZERO,
+    unreported_is_lost: false,
 };
 
 impl Fixed {

@@ -12,7 +12,7 @@ impl Controller for Scream {
     fn on_offered(&mut self, now: Time, offered: &Offered, queue: &SendQueueState) -> Update {
         self.ensure_started(now);
         self.measure_rates(now);
-        let congestion = self.congestion();
+        let congestion = self.congestion(now);
         let id = usize::from(offered.stream.0);
         let Some(stream) = self.streams.get_mut(id) else { return Update::none() };
         stream.rates.on_offered(offered.bytes);
@@ -33,6 +33,9 @@ impl Controller for Scream {
         self.ensure_started(now);
         let id = usize::from(packet.stream.0);
         let Some(stream) = self.streams.get_mut(id) else { return Update::none() };
+        if self.in_flight == Bytes::ZERO {
+            self.silence.on_sent_from_rest(now);
+        }
         stream.detector.on_sent(now, packet.sequence, packet.size);
         stream.rates.on_sent(packet.size);
         self.count_in_flight();
@@ -107,16 +110,26 @@ impl Controller for Scream {
 
     #[inline]
     fn next_timeout(&self) -> Option<(Time, TimeoutReason)> {
-        let last_sent = self.last_sent?;
-        (self.in_flight > Bytes::ZERO).then(|| (last_sent + self.params.stall_time, TimeoutReason::Stalled))
+        if self.in_flight == Bytes::ZERO {
+            return None;
+        }
+        let due = if self.params.feedback_patience > 0.0 {
+            let srtt = self.round_trip.smoothed().unwrap_or(TimeDelta::ZERO);
+            self.silence.slower_at(&self.params, srtt).min(self.silence.given_up_at(&self.params, srtt))
+        } else {
+            self.last_sent? + self.params.stall_time
+        };
+        Some((due, TimeoutReason::Stalled))
     }
 
     fn on_timeout(&mut self, now: Time) -> Update {
         if self.next_timeout().is_none_or(|(due, _)| now < due) {
             return Update::none();
         }
-        self.streams.iter_mut().for_each(|stream| stream.detector.forget());
-        self.in_flight = Bytes::ZERO;
+        if self.params.feedback_patience > 0.0 {
+            return self.on_silence(now);
+        }
+        self.forget_flight();
         self.answer()
     }
 

@@ -4,7 +4,7 @@ use super::Params;
 use paceline_units::{Time, TimeDelta};
 
 /// Samples that the trend is computed over.
-const HISTORY: usize = 20;
+pub const HISTORY: usize = 20;
 /// How often the delay fraction is sampled.
 pub const SAMPLE_INTERVAL: TimeDelta = TimeDelta::from_millis(50);
 /// Decay of the trend's memory per sample.
@@ -28,9 +28,20 @@ impl DelayTrend {
     /// Moves the average of the delay fraction, at most every `qdelay_weight_interval`.
     pub fn average_in(&mut self, params: &Params, now: Time, fraction: f64) {
         if now >= self.average_due {
+            let kept = libm::pow(1.0 - params.qdelay_weight, self.samples_since(params, now));
             self.average_due = now + params.qdelay_weight_interval;
-            self.average = (1.0 - params.qdelay_weight) * self.average + params.qdelay_weight * fraction;
+            self.average = kept * self.average + (1.0 - kept) * fraction;
         }
+    }
+
+    /// How many samples of the average this one stands for.
+    fn samples_since(&self, params: &Params, now: Time) -> f64 {
+        let interval = params.qdelay_weight_interval.max(params.cwnd_update_interval).as_nanos();
+        if !params.history_by_time || self.average_due == Time::ZERO || interval == 0 {
+            return 1.0;
+        }
+        let since = now.saturating_since(self.average_due) + params.qdelay_weight_interval;
+        (since.as_nanos() / interval).max(1) as f64
     }
 
     /// Takes a sample and computes the trend anew; call it every [`SAMPLE_INTERVAL`].

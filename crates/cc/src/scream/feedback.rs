@@ -1,15 +1,19 @@
 //! What a report does: acknowledgements, events, measured rates, and the update of the window with its inputs.
 
-use super::delay_trend::SAMPLE_INTERVAL;
+use super::delay_trend::{HISTORY, SAMPLE_INTERVAL};
 use super::media_rate::Event;
 use super::window::WindowInput;
 use super::{Scream, Stream};
 use crate::{Acked, PacketResult, PacketsReport, StreamId, StreamSet, TargetChange, Update};
 use paceline_units::{Time, TimeDelta};
 
+/// A history that is filled anew needs no more samples.
+const LONGEST_GAP_SAMPLES: i64 = HISTORY as i64 - 1;
+
 impl Scream {
     #[inline]
     pub(super) fn on_packets(&mut self, now: Time, report: &PacketsReport<'_>) -> Update {
+        let was_slow = self.silence.on_report(now);
         self.before_report = (self.in_flight, self.window.cwnd);
         self.flight.sample(now, self.in_flight.as_u64());
         let (loss, ce) = self.take_acknowledgements(now, report);
@@ -17,6 +21,9 @@ impl Scream {
             Some(loss) => self.react(now, loss),
             None => TargetChange::None,
         };
+        if was_slow {
+            self.set_pacing();
+        }
         self.measure_rates(now);
         if now >= self.window_due {
             self.window_due = now + self.params.cwnd_update_interval;
@@ -34,13 +41,20 @@ impl Scream {
             streams => {
                 let each = streams.iter_mut().enumerate();
                 let acked = each.map(|(id, stream)| stream.on_report(now, report.of_stream(id)));
-                acked.reduce(Acked::and).unwrap_or_default()
+                let mut acked = acked.reduce(Acked::and).unwrap_or_default();
+                acked.lost += self.release_tails(now);
+                acked
             }
         };
         self.count_in_flight();
+        if self.contact_lost.is_some() {
+            self.regain_contact(now, &acked);
+        }
         self.pending.acked += acked.newly_acked.as_u64();
         if let Some((sent, arrived)) = acked.newest {
-            self.round_trip.sample(&self.params, now, now.saturating_since(sent));
+            if sent >= self.given_up_before {
+                self.round_trip.sample(&self.params, now, now.saturating_since(sent));
+            }
             if let Some(arrived) = arrived {
                 self.base.sample(&self.params, now, sent, arrived);
             }
@@ -79,7 +93,7 @@ impl Scream {
         self.pending.loss |= loss;
         self.pending.ce |= !loss;
         let event = if loss { Event::Loss } else { Event::Ce };
-        let congestion = self.congestion();
+        let congestion = self.congestion(now);
         let mut changed = StreamSet::default();
         for (id, stream) in self.streams.iter_mut().enumerate() {
             if stream.media.on_event(&self.params, now, event, &congestion, &stream.rates) {
@@ -114,16 +128,19 @@ impl Scream {
         self.trend.average_in(&self.params, now, fraction);
         let sample = now >= self.sample_due;
         if sample {
-            self.sample_due = now + SAMPLE_INTERVAL;
             let since_start = self.started.map_or(TimeDelta::ZERO, |start| now.saturating_since(start));
-            self.trend.sample(&self.params, since_start, fraction);
+            for _ in 0..self.samples_due(now) {
+                self.trend.sample(&self.params, since_start, fraction);
+                self.adjust_delay_target();
+            }
+            self.sample_due = now + SAMPLE_INTERVAL;
             self.flight_limit = self.flight.limit(&self.params, self.trend.trend);
-            self.adjust_delay_target();
         }
         let pending = core::mem::take(&mut self.pending);
         let input = WindowInput {
             acked: pending.acked as f64,
             in_flight: self.in_flight.as_f64(),
+            before: self.before_report.0.as_f64(),
             loss: pending.loss,
             ce: pending.ce,
             alpha: self.alpha(),
@@ -141,6 +158,28 @@ impl Scream {
         if sample || !self.params.pace_from_target {
             self.set_pacing();
         }
+    }
+
+    /// How many samples of the histories this report stands for: with `history_by_time` one for each interval since the
+    /// last, so that histories hold the same time however seldom reports come.
+    fn samples_due(&self, now: Time) -> u32 {
+        if !self.params.history_by_time || self.sample_due == Time::ZERO {
+            return 1;
+        }
+        let late = now.saturating_since(self.sample_due).as_nanos() / SAMPLE_INTERVAL.as_nanos();
+        1 + late.clamp(0, LONGEST_GAP_SAMPLES) as u32
+    }
+
+    /// The tails of streams that fell silent: the reports on other streams show that theirs is overdue.
+    fn release_tails(&mut self, now: Time) -> u32 {
+        let newest = self.streams.iter().map(|stream| stream.detector.newest_acked_sent()).max();
+        let newest = newest.unwrap_or(Time::ZERO);
+        let overdue = self.silence.interval();
+        let release = |stream: &mut Stream| {
+            let sent_before = newest - overdue - stream.detector.reorder_window();
+            stream.detector.release_tail(now, sent_before)
+        };
+        self.streams.iter_mut().map(release).sum()
     }
 
     /// In RFC 8298 the end of fast increase is congestion detected; the reference keeps its own rule.
@@ -172,8 +211,9 @@ impl Stream {
 #[cfg(test)]
 mod tests {
     use super::super::{Params, Scream};
-    use crate::FlowSetup;
-    use paceline_units::{Bytes, Time, TimeDelta};
+    use crate::{Controller, FlowSetup, PacketResult, PacketsReport, Report, SentPacket, Status, StreamId};
+    use alloc::vec;
+    use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 
     const AT: [u64; 4] = [1000, 1050, 1101, 1102];
 
@@ -197,5 +237,86 @@ mod tests {
     fn an_event_within_a_round_trip_after_a_reaction_is_ignored_or_waits() {
         assert_eq!(reactions(false), [Some(false), None, None, None]);
         assert_eq!(reactions(true), [Some(false), None, Some(true), None]);
+    }
+
+    fn at(millis: u64) -> Time {
+        Time::from_nanos(millis * 1_000_000)
+    }
+
+    fn send(scream: &mut Scream, now: u64, stream: u8, sequence: u64) {
+        let size = Bytes::new(1000);
+        let packet = SentPacket { stream: StreamId(stream), sequence, size, probe: None, app_limited: false };
+        let _ = scream.on_sent(at(now), &packet);
+    }
+
+    /// The packet, sent at `sent` (ms), arrived 20 ms later; the report comes at `now`.
+    fn acknowledge(scream: &mut Scream, now: u64, stream: u8, sequence: u64, sent: u64) {
+        let status = Status::Received { arrived: Some(at(sent + 20)), ecn: Ecn::NotEct };
+        let size = Bytes::new(1000);
+        let packets = [PacketResult { stream: StreamId(stream), sequence, size, sent: at(sent), status }];
+        let clock_step = TimeDelta::from_micros(977);
+        let _ = scream.on_report(
+            at(now),
+            &Report::Packets(PacketsReport { packets: &packets, clock_step, ambiguous: false }),
+        );
+    }
+
+    /// Two streams send a packet each 20 ms over a round trip of 40 ms. The second falls silent at 200 ms, and its last packet is lost.
+    #[test]
+    fn the_tail_of_a_stream_that_falls_silent_is_released_within_two_round_trips() {
+        let setup = FlowSetup { priorities: vec![1.0, 1.0], ..FlowSetup::new(Bytes::new(1200)) };
+        let mut scream = Scream::new(&Params::default(), &setup);
+        let mut released = None;
+        for n in 0..40u64 {
+            let now = n * 20;
+            if n >= 2 {
+                acknowledge(&mut scream, now, 0, n - 2, now - 40);
+                if n - 2 < 9 {
+                    acknowledge(&mut scream, now, 1, n - 2, now - 40);
+                }
+            }
+            let tail = scream.streams[1].detector.in_flight();
+            if now > 240 && tail == Bytes::ZERO {
+                released = released.or(Some(now));
+            }
+            send(&mut scream, now, 0, n);
+            if n < 10 {
+                send(&mut scream, now, 1, n);
+            }
+        }
+        // Sent at 180 ms: two round trips later it is 260 ms.
+        let when = released.expect("released");
+        assert!(when <= 260, "{when} ms");
+        assert!(scream.shares.loss_event_rate > 0.0, "it counts as lost");
+    }
+
+    /// Reports every 20 ms until 200 ms, then none: the pace falls after three intervals, half a second later contact is lost, and
+    /// the target never rises. A report of what was given up brings window and target back, if it comes soon.
+    #[test]
+    fn silence_lowers_the_pace_then_the_window_and_soon_they_come_back() {
+        let mut scream = Scream::new(&Params::default(), &FlowSetup::new(Bytes::new(1200)));
+        for n in 0..=10u64 {
+            send(&mut scream, n * 20, 0, n);
+            if n >= 2 {
+                acknowledge(&mut scream, n * 20, 0, n - 2, n * 20 - 40);
+            }
+        }
+        let (cwnd, target) = (scream.window.cwnd, scream.target_rate());
+        let (first, _) = scream.next_timeout().expect("a report is waited for");
+        assert_eq!(first, at(200 + 3 * 20));
+        let _ = scream.on_timeout(first);
+        assert_eq!((scream.silence.halvings, scream.silence.given_up), (1, 0));
+        let mut now = first;
+        while scream.silence.given_up == 0 {
+            (now, _) = scream.next_timeout().expect("a report is waited for");
+            let _ = scream.on_timeout(now);
+        }
+        assert_eq!(now, at(700));
+        assert_eq!(
+            (scream.in_flight, scream.window.cwnd, scream.target_rate()),
+            (Bytes::ZERO, 3000.0, target / 2.0)
+        );
+        acknowledge(&mut scream, 800, 0, 9, 180);
+        assert_eq!((scream.window.cwnd, scream.target_rate(), scream.silence.halvings), (cwnd, target, 0));
     }
 }

@@ -27,6 +27,10 @@ pub struct Congestion {
     pub alpha: Option<f64>,
     /// Flight over window, before the last report.
     pub window_use: f64,
+    /// Smoothed round trip in seconds; 0 before the first.
+    pub srtt: f64,
+    /// Whether a report should have come by now: nothing grows.
+    pub overdue: bool,
 }
 
 /// What made the rate go down at once.
@@ -59,6 +63,8 @@ pub struct MediaRate {
     last_inflection: Option<Time>,
     last_window_cut: Option<Time>,
     last_discard: Option<Time>,
+    /// The target when contact was lost.
+    before_silence: f64,
 }
 
 impl MediaRate {
@@ -79,6 +85,7 @@ impl MediaRate {
             last_inflection: None,
             last_window_cut: None,
             last_discard: None,
+            before_silence: 0.0,
         }
     }
 
@@ -96,6 +103,22 @@ impl MediaRate {
     /// Replaces the target, as coupling asks.
     pub fn assign(&mut self, target: f64) {
         self.target = target;
+        self.clamp();
+    }
+
+    /// Contact with the receiver was lost: half the target, and at first the target is kept to return to.
+    pub fn on_contact_lost(&mut self, first: bool) {
+        if first {
+            self.before_silence = self.target;
+            self.last_max = Some(self.target);
+        }
+        self.target /= 2.0;
+        self.clamp();
+    }
+
+    /// What was taken for a loss of contact was a delay: the target of before holds again.
+    pub fn on_contact_regained(&mut self) {
+        self.target = self.before_silence;
         self.clamp();
     }
 
@@ -186,8 +209,10 @@ impl MediaRate {
         self.cut_for_window_use(params, now, congestion);
         let queued = self.queued_bits(params);
         self.queue_average += params.tx_queue_weight * (queued - self.queue_average);
+        let round_trips = (params.ramp_up_round_trip.as_secs_f64() / congestion.srtt).min(1.0);
         let ramp = params.ramp_up_speed.0.as_bps_f64().min(self.target * params.ramp_up_scale)
-            * params.rate_adjust_interval.as_secs_f64();
+            * params.rate_adjust_interval.as_secs_f64()
+            * round_trips;
         let fast = congestion.in_fast_increase && self.queue_age(now) < params.fast_increase_queue_age;
         let marked = congestion.alpha.is_some_and(|alpha| alpha > params.l4s_growth_alpha);
         let before = self.target;
@@ -200,6 +225,9 @@ impl MediaRate {
                 * congestion.post;
         } else {
             self.follow_rate(params, congestion, rates, queued, ramp);
+        }
+        if congestion.overdue {
+            self.target = self.target.min(before);
         }
         self.note_growth(params, now, before, rates);
         let measured = rates.current().max(rates.media()).max(rates.media_median());
@@ -247,7 +275,9 @@ impl MediaRate {
             }
         }
         self.target += delta;
-        let queue_delay = TimeDelta::from_secs_f64(self.queue.bytes.as_bits_f64() / current.max(1.0));
+        let newest = if params.rtp_qdelay_newest_frame { Bytes::ZERO } else { self.queue.newest_frame };
+        let queued = (self.queue.bytes - newest).as_bits_f64();
+        let queue_delay = TimeDelta::from_secs_f64(queued / current.max(1.0));
         if queue_delay > params.rtp_qdelay_th {
             self.target *= params.target_rate_scale_rtp_qdelay;
         }

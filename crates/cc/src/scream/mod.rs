@@ -14,6 +14,7 @@ mod params;
 mod rate;
 mod round_trip;
 mod scheduler;
+mod silence;
 mod tuned;
 mod window;
 
@@ -30,6 +31,7 @@ use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
 use rate::Rates;
 use round_trip::{RoundTrip, RoundTripShares};
 use scheduler::StreamCredit;
+use silence::Silence;
 use window::Window;
 
 /// What a learned packet size starts from.
@@ -64,6 +66,11 @@ pub struct Scream {
     pacing: Pacing,
     started: Option<Time>,
     last_sent: Option<Time>,
+    silence: Silence,
+    /// When contact was lost, and the window then; until the next report.
+    contact_lost: Option<(Time, f64)>,
+    /// Packets sent before were given up: their round trips say nothing of the path.
+    given_up_before: Time,
     last_event: Option<Time>,
     /// Whether loss and CE wait for their reaction.
     held_events: (bool, bool),
@@ -99,6 +106,7 @@ impl Scream {
             packet_threshold: None,
             reorder_window: params.reorder_window,
             reorder_window_max: params.reorder_window_max,
+            unreported_is_lost: false,
         };
         let stream = |&priority: &f64| Stream {
             detector: LossDetector::new(detector),
@@ -131,6 +139,9 @@ impl Scream {
             pacing: Pacing::Off,
             started: None,
             last_sent: None,
+            silence: Silence::new(),
+            contact_lost: None,
+            given_up_before: Time::ZERO,
             last_event: None,
             held_events: (false, false),
             window_due: Time::ZERO,
@@ -186,7 +197,14 @@ impl Scream {
         self.l4s.then_some(self.shares.alpha)
     }
 
-    fn congestion(&self) -> Congestion {
+    /// Whether a report should have come by now.
+    #[inline]
+    fn is_overdue(&self, now: Time) -> bool {
+        let srtt = self.round_trip.smoothed().unwrap_or(TimeDelta::ZERO);
+        self.params.feedback_patience > 0.0 && self.silence.is_overdue(now, srtt)
+    }
+
+    fn congestion(&self, now: Time) -> Congestion {
         Congestion {
             trend: self.trend.trend,
             trend_memory: self.trend.memory,
@@ -194,6 +212,8 @@ impl Scream {
             post: self.window.post,
             alpha: self.alpha(),
             window_use: self.window_use(),
+            srtt: self.round_trip.seconds(),
+            overdue: self.in_flight > Bytes::ZERO && self.is_overdue(now),
         }
     }
 
@@ -231,30 +251,31 @@ impl Scream {
         Update { pacing: Some(self.pacing), next_stream, ..Update::allow(self.send_window()) }
     }
 
-    /// Section 4.1.2.6, or the reference's fixed gap from the media rate.
+    /// Section 4.1.2.6, or the reference's fixed gap from the media rate. Half of it for each report interval of silence.
     fn set_pacing(&mut self) {
         let params = &self.params;
         let slowest = params.rate_pace_min.as_bps_f64();
         let fastest = params.rate_pace_max.as_bps_f64();
-        self.pacing = if params.pace_from_target {
+        let rate = if params.pace_from_target {
             let idle = !self.l4s && self.trend.average <= params.pacing_delay_fraction;
             let start = if self.window.had_congestion { 0.0 } else { params.pacing_head_room_start };
             let rate = params.pacing_head_room.max(start) * self.target_rate().max(self.media_rate());
-            let rate = if idle { fastest } else { rate.max(slowest).min(fastest) };
-            if rate >= Bitrate::MAX.as_bps_f64() {
-                Pacing::Off
-            } else {
-                Pacing::Gap(TimeDelta::from_secs_f64(self.mss.as_bits_f64() / rate))
-            }
+            if idle { fastest } else { rate.max(slowest).min(fastest) }
         } else {
             // Before the first round trip is known cwnd * 8 / s_rtt has no limit: the window alone holds.
-            let rate = self.window.cwnd * 8.0 / self.round_trip.seconds();
-            let rate = rate.max(slowest).min(fastest);
-            if rate >= Bitrate::MAX.as_bps_f64() {
-                Pacing::Off
-            } else {
-                Pacing::Rate(Bitrate::from_bps_f64(rate))
-            }
+            (self.window.cwnd * 8.0 / self.round_trip.seconds()).max(slowest).min(fastest)
+        };
+        let rate = if self.silence.halvings == 0 {
+            rate
+        } else {
+            (rate.min(self.target_rate()) * libm::exp2(-f64::from(self.silence.halvings))).max(slowest)
+        };
+        self.pacing = if rate >= Bitrate::MAX.as_bps_f64() {
+            Pacing::Off
+        } else if params.pace_whole_packets {
+            Pacing::Gap(TimeDelta::from_secs_f64(self.mss.as_bits_f64() / rate))
+        } else {
+            Pacing::Rate(Bitrate::from_bps_f64(rate))
         };
     }
 

@@ -21,6 +21,7 @@ params! {
         qdelay_weight_interval: TimeDelta = ms(50), in 0.0, 1.0, "RFC 8298 4.1.2", "Least time between samples of that average; zero: every window update";
         qdelay_trend_th: f64 = 0.2, in 0.0, 1.0, "RFC 8298 4.1.1.1", "Delay trend at which fast increase ends";
         qdelay_trend_lo: f64 = 0.2, in 0.0, 1.0, "RFC 8298 4.1.1.1", "Delay trend below which fast increase may resume";
+        history_by_time: bool = true, "ours: RFC 8298 4.1.2 samples every 50 ms", "A report that comes late counts as a sample for each 50 ms since the last; else as one";
         trend_start: TimeDelta = ms(0), in 0.0, 60.0, "reference program 2022-06, window (3)", "The trend is taken as zero before this time of the flow";
         min_cwnd: Bytes = Bytes::new(3000), in 1.0, 1e9, "RFC 8298 4.1.1.1", "Smallest congestion window";
         min_cwnd_packets: f64 = 0.0, in 0.0, 100.0, "reference program 2022-06, sending", "Smallest congestion window in largest packets";
@@ -35,6 +36,7 @@ params! {
         max_decrease: f64 = INF, in 0.0, INF, "reference program 2022-06, window (5)", "Largest decrease for delay in one update, as a part of the window";
         fast_increase_use: f64 = 1.5, in 0.0, 100.0, "RFC 8298 4.1.2.2", "In fast increase the window grows if this times the flight fills it";
         window_use: f64 = 1.25, in 0.0, 100.0, "RFC 8298 4.1.2.2", "Otherwise the window grows if this times the flight fills it";
+        flight_before_report: bool = false, "ours", "The window grows if the flight before the report fills it: reports at a frame's end leave none after it; else flight and bytes acknowledged do, as RFC 8298 4.1.2.2";
         cwnd_update_interval: TimeDelta = ms(0), in 0.0, 1.0, "reference program 2022-06, feedback", "Least time between window updates";
         acked_head_room: f64 = INF, in 0.0, INF, "reference program 2022-06, feedback", "Bytes acknowledged count for growth at most this times the present rate";
         post_congestion_delay: TimeDelta = ms(0), in 0.0, 100.0, "reference program 2022-06, window (5)", "How long growth takes to come back after congestion";
@@ -60,13 +62,16 @@ params! {
         rate_pace_min: Bitrate = Bitrate::from_kbps(50), in 1e3, 1e12, "RFC 8298 4.1.1.1", "Lowest pacing rate";
         rate_pace_max: Bitrate = Bitrate::MAX, in 1e3, INF, "ours: as fast as the sender's interface", "Highest pacing rate; holds where there is no pacing otherwise";
         pace_from_target: bool = false, "reference program 2022-06, sending", "Pace from the media rate with a fixed gap, not from window over round trip";
+        pace_whole_packets: bool = false, "reference program 2022-06, sending", "With pace_from_target: the gap is that of a largest packet whatever was sent; else the packet's own";
         pacing_head_room: f64 = 1.25, in 0.1, 100.0, "reference program 2022-06, sending", "With pace_from_target: pacing rate over media rate";
         pacing_head_room_start: f64 = 1.5, in 0.1, 100.0, "reference program 2022-06, sending", "The same before the first congestion, if larger";
         pacing_delay_fraction: f64 = 0.0, in 0.0, 1.0, "reference program 2022-06, sending", "No pacing without L4S while the averaged delay fraction is at most this; with pace_from_target";
         mss: Bytes = Bytes::new(1000), in 64.0, 65000.0, "RFC 8298 4.1.1.1", "Largest payload of a packet";
         mss_learning: TimeDelta = ms(0), in 0.0, 60.0, "reference program 2022-06, sending", "Relearn the largest packet this often; zero: it is given";
         srtt_prefilter: f64 = 1.0, in 0.01, 1.0, "reference program 2022-06, feedback", "Weight of a sample in a first round-trip filter; 1: none";
-        stall_time: TimeDelta = ms(500), in 0.01, 60.0, "reference program 2022-06, sending", "After nothing was sent for so long, what is outstanding is forgotten";
+        stall_time: TimeDelta = ms(500), in 0.01, 60.0, "reference program 2022-06, sending", "With something outstanding and no report for so long at least, what is outstanding is given up; without feedback_patience: after nothing was sent for so long";
+        stall_round_trips: f64 = 2.0, in 0.0, 100.0, "ours, after RFC 6298 2", "The same in smoothed round trips; the longer one holds";
+        feedback_patience: f64 = 3.0, in 0.0, 100.0, "RFC 8888 5, which gives no value", "Report intervals without a report after which the pace halves in each; growth ends after one; 0: no reaction";
         rate_interval: TimeDelta = ms(200), in 1e-3, 10.0, "RFC 8298 4.1.3", "Interval over which rates are measured";
         rate_intervals: u64 = 1, in 1.0, 32.0, "reference program 2022-06, sending", "Intervals that are averaged";
         rate_adjust_interval: TimeDelta = ms(200), in 1e-3, 10.0, "RFC 8298 4.1.1.1", "Least time between updates of the media rate";
@@ -97,6 +102,8 @@ params! {
         media_limit: f64 = 2.0, in 1.0, INF, "RFC 8298 4.1.3", "The target stays below (this - trend memory) times the measured rate";
         rtp_qdelay_th: TimeDelta = ms(20), in 0.0, 1e10, "RFC 8298 4.1.1.1", "Send-queue delay that reduces the rate";
         target_rate_scale_rtp_qdelay: f64 = 0.95, in 0.0, 1.0, "RFC 8298 4.1.1.1", "Rate factor for a filled send queue or window";
+        rtp_qdelay_newest_frame: bool = true, "RFC 8298 4.1.3, which does not say when the queue is read", "The newest frame counts in that delay: then frames that take longer to send cost rate, which all do at low frame rates";
+        ramp_up_round_trip: TimeDelta = TimeDelta::MAX, in 1e-3, 1e10, "ours", "Over longer round trips the rate increases as much per round trip as over this one; largest: as much per second, as RFC 8298 4.1.3";
         window_use_th: f64 = INF, in 0.0, INF, "reference program 2022-06, media rate", "Flight over window that reduces the rate";
         window_use_interval: TimeDelta = ms(100), in 0.0, 10.0, "reference program 2022-06, media rate", "Least time between two such reductions";
         discard_age: TimeDelta = ms(500), in 1e-3, 1e10, "RFC 8298 4.1.3 asks for a discard and gives no value", "Age at which the send queue is discarded";
@@ -109,6 +116,7 @@ params! {
     profiles {
         "rfc8298": "RFC 8298 as printed" => Params::default,
         "reference-2022": "Ericsson's program of 2022-06 as measured, which the tuning paper ran" => Params::reference_2022,
+        "robust": "reference-2022 without its weak spots: long round trips, lost reports, silence, reordering, low frame rates" => Params::robust,
         "scream-5g-low-delay": "reference-2022 tuned for least frame delay (study scream-tune, search off)" => tuned::low_delay,
         "scream-5g-balanced": "reference-2022 tuned for rate and an empty queue (study scream-tune, search off-judged)" => tuned::balanced,
         "scream-5g-throughput": "reference-2022 tuned for most rate at no more frame delay (study scream-tune, search off)" => tuned::throughput,
@@ -147,10 +155,14 @@ impl Params {
             t_resume_fast_increase: ms(250),
             rate_pace_min: Bitrate::from_kbps(100),
             pace_from_target: true,
+            pace_whole_packets: true,
             pacing_delay_fraction: 0.02,
             mss: Bytes::new(1200),
             mss_learning: ms(1000),
             srtt_prefilter: 0.125,
+            stall_round_trips: 0.0,
+            feedback_patience: 0.0,
+            history_by_time: false,
             rate_interval: ms(50),
             rate_intervals: 8,
             rate_adjust_interval: ms(20),
@@ -178,6 +190,27 @@ impl Params {
             discard_age: ms(100),
             target_rate_scale_weight: 0.02,
             ..Params::default()
+        }
+    }
+
+    /// `reference-2022` with [`Params::mended`].
+    fn robust() -> Params {
+        Params::reference_2022().mended()
+    }
+
+    /// With the rules that paths need which the reference program was not measured on: long round trips, lost reports,
+    /// silence, reordering, low frame rates.
+    pub(super) fn mended(self) -> Params {
+        let usual = Params::default();
+        Params {
+            stall_round_trips: usual.stall_round_trips,
+            feedback_patience: usual.feedback_patience,
+            history_by_time: usual.history_by_time,
+            reorder_window_max: usual.reorder_window_max,
+            pace_whole_packets: usual.pace_whole_packets,
+            flight_before_report: true,
+            ramp_up_round_trip: ms(200),
+            ..self
         }
     }
 }

@@ -10,6 +10,8 @@ pub struct WindowInput {
     pub acked: f64,
     /// Bytes in flight now.
     pub in_flight: f64,
+    /// Bytes in flight before the report.
+    pub before: f64,
     /// A loss event.
     pub loss: bool,
     /// An ECN event.
@@ -26,6 +28,17 @@ pub struct WindowInput {
     pub rate: f64,
     /// What recent flights allow, bytes.
     pub flight_limit: f64,
+}
+
+impl WindowInput {
+    /// Whether the flight fills the window, with head room: only then it may grow.
+    fn fills(&self, params: &Params, head_room: f64, cwnd: f64) -> bool {
+        if params.flight_before_report {
+            head_room * self.before > cwnd
+        } else {
+            head_room * self.in_flight + self.acked > cwnd
+        }
+    }
 }
 
 /// `cwnd` and the state of fast increase.
@@ -54,6 +67,13 @@ impl Window {
     /// Replaces the window, as coupling asks.
     pub fn assign(&mut self, params: &Params, cwnd: f64, mss: f64) {
         self.cwnd = cwnd.max(smallest(params, mss));
+    }
+
+    /// Contact was lost: growth begins anew from the smallest window.
+    pub fn restart(&mut self, params: &Params, now: Time, mss: f64) {
+        self.cwnd = smallest(params, mss);
+        (self.in_fast_increase, self.had_congestion) = (true, true);
+        self.last_congestion = now;
     }
 
     /// One update. Loss and ECN reduce; without either the window follows the delay.
@@ -93,14 +113,14 @@ impl Window {
         let growth_acked = input.acked.min(params.acked_head_room * input.rate * elapsed / 8.0);
         let growth_acked = if growth_acked.is_nan() { input.acked } else { growth_acked };
         if self.in_fast_increase {
-            if params.fast_increase_use * input.in_flight + input.acked > self.cwnd {
+            if input.fills(params, params.fast_increase_use, self.cwnd) {
                 self.cwnd += self.post * growth_acked;
             }
             return;
         }
         let off_target = 1.0 - input.delay_fraction;
         if off_target > 0.0 {
-            if params.window_use * input.in_flight + input.acked > self.cwnd {
+            if input.fills(params, params.window_use, self.cwnd) {
                 self.cwnd += params.gain * off_target * growth_acked * input.mss / self.cwnd;
             }
         } else {
@@ -156,6 +176,7 @@ mod tests {
     const QUIET: WindowInput = WindowInput {
         acked: 2000.0,
         in_flight: 20_000.0,
+        before: 22_000.0,
         loss: false,
         ce: false,
         alpha: None,
