@@ -331,8 +331,9 @@ class Across(Picture, frozen=True, kw_only=True, tag="across"):
             axes.set_title(panel.title, fontsize=9)
         for axes in grid[len(self.panels) :]:
             axes.set_visible(False)
+        for axes in grid[: len(self.panels)][-columns:]:
+            axes.set_xlabel(self.over, fontsize=9)
         shared_legend(figure, grid)
         figure.suptitle(self.title or self.name, x=0.01, ha="left")
-        figure.supxlabel(self.over, fontsize=9)
         figure.supylabel(self.axis or ", ".join(self.points), fontsize=9)
         return figure
