@@ -1,6 +1,6 @@
 //! What GCC does on whole paths: alone, beside itself and beside TCP, with an application that offers less than the path
-//! carries, and on paths at the edge of what there is. Each bound says where it is from and was written before its first run;
-//! `--nocapture` prints what is.
+//! carries, and on paths at the edge of what there is. Each bound says where it is from. Those of the application-limited cases and of
+//! one flow alone were written before their first run, those at the edges after single runs; `--nocapture` prints what is.
 
 mod gcc_path;
 mod world;
