@@ -47,6 +47,7 @@ impl NetCounters {
             unknown_peers,
             second_senders,
             unknown_ssrc,
+            ssrc_collisions,
             out_of_sequence,
             resynchronised,
             out_of_time,
@@ -64,6 +65,7 @@ impl NetCounters {
         self.unknown_peers += unknown_peers;
         self.second_senders += second_senders;
         self.unknown_ssrc += unknown_ssrc;
+        self.ssrc_collisions += ssrc_collisions;
         self.out_of_sequence += out_of_sequence;
         self.resynchronised += resynchronised;
         self.out_of_time += out_of_time;

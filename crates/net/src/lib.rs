@@ -6,8 +6,8 @@
 //! send, when to report and what to drop is decided by the same state machines that the simulator runs. This is the only
 //! room besides the bindings and benches that reads a clock and opens sockets. Linux only: kernel timestamps, timer slack.
 //!
-//! On the wire: RTP version 2, payload type 98, 90 kHz clock, marker on a frame's last packet, one SSRC per stream
-//! counted from 100; back comes RTCP congestion control feedback (RFC 8888). Dummy media carries in its first 24 bytes when
+//! On the wire: RTP version 2, payload type 98, 90 kHz clock, marker on a frame's last packet, one SSRC per stream,
+//! consecutive; back comes RTCP congestion control feedback (RFC 8888). Dummy media carries in its first 24 bytes when
 //! it was captured and sent on the machine's monotonic clock ([`paceline_wire::timing`]): two processes of one machine
 //! need nothing else to tell one-way delays.
 //!
@@ -37,6 +37,7 @@ mod queue;
 pub mod receiver;
 mod record;
 pub mod relay;
+mod secret;
 pub mod sender;
 mod socket;
 mod ssrc;

@@ -2,7 +2,7 @@
 
 use crate::output::NetCounters;
 use crate::socket::Datagram;
-use crate::ssrc::{FIRST_SSRC, PAYLOAD_TYPE, Ssrcs};
+use crate::ssrc::{PAYLOAD_TYPE, Ssrcs};
 use paceline_cc::StreamId;
 use paceline_units::{Time, TimeDelta};
 use paceline_wire::rtp::{self, RtpView};
@@ -19,6 +19,7 @@ const WATCHED: usize = 4;
 pub(crate) struct SenderFilter {
     /// SSRCs that are known before the first packet.
     expected: Option<Ssrcs>,
+    streams: usize,
     lock: PeerLock<(SocketAddr, Ssrcs)>,
     refused: Vec<RefusedSender>,
     /// What is to be said of the first steady second sender, and of the last that a sender gave way to.
@@ -45,12 +46,11 @@ pub(crate) struct MediaPacket<'d> {
 }
 
 impl SenderFilter {
-    /// For a flow of `streams` streams. Without `ssrc` the first is that of the first packet, or 100 if there are several
-    /// streams.
+    /// For a flow of `streams` streams. Without `ssrc` the first packet tells their SSRCs.
     pub fn new(ssrc: Option<u32>, streams: usize) -> SenderFilter {
-        let first = ssrc.or((streams > 1).then_some(FIRST_SSRC));
         SenderFilter {
-            expected: first.map(|first| Ssrcs::new(first, streams)),
+            expected: ssrc.map(|first| Ssrcs::new(first, streams)),
+            streams,
             lock: PeerLock::new(SILENT),
             refused: Vec::new(),
             said: [None, None],
@@ -79,7 +79,7 @@ impl SenderFilter {
             counters.malformed += 1;
             return None;
         };
-        let ssrcs = self.expected.unwrap_or(Ssrcs::new(view.header.ssrc, 1));
+        let ssrcs = self.expected.unwrap_or(Ssrcs::with(view.header.ssrc, self.streams));
         if ssrcs.stream(view.header.ssrc).is_none() {
             counters.unknown_ssrc += 1;
             return None;
@@ -106,6 +106,8 @@ impl SenderFilter {
                 let same = before.is_some_and(|(from, _)| from == datagram.from);
                 counters.unknown_ssrc += u64::from(same);
                 counters.unknown_peers += u64::from(!same);
+                counters.ssrc_collisions +=
+                    u64::from(!same && before.is_some_and(|(_, known)| known == ssrcs));
                 self.watch(now, key, counters);
                 None
             }
@@ -291,6 +293,9 @@ mod tests {
                 "a second sender at 192.0.2.1:2, SSRC 8, was refused from 0.0 s on: the one at 192.0.2.1:1 was there"
             ]
         );
+        assert_eq!(counters.ssrc_collisions, 0);
+        assert!(!packet(&mut filter, 5000, 4, 7, &mut counters), "whoever had the SSRC first keeps it");
+        assert_eq!(counters.ssrc_collisions, 1);
         assert!(
             !packet(&mut filter, 7000, 2, 8, &mut counters) && packet(&mut filter, 7020, 2, 8, &mut counters)
         );

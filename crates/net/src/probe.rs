@@ -7,7 +7,7 @@
 use crate::address::{local_for, require_port};
 use crate::clock::Moment;
 use crate::socket::{Inbox, UdpPort};
-use crate::ssrc::{FIRST_SSRC, PAYLOAD_TYPE};
+use crate::ssrc::{PAYLOAD_TYPE, PROBE_SSRC};
 use crate::wait::{PreciseTimers, wait_for};
 use crate::{Control, NetError};
 use paceline_transport::{PathProbe, ProbePlan, ProbeRecord};
@@ -101,7 +101,7 @@ impl Run {
                 marker: false,
                 sequence: number as u16,
                 timestamp: 0,
-                ssrc: FIRST_SSRC,
+                ssrc: PROBE_SSRC,
             };
             let mut bytes = Vec::new();
             let written = rtp::encode(&header, self.payload, 0, &mut bytes).is_ok();
@@ -117,7 +117,7 @@ impl Run {
             }
             let at = Time::from_nanos(datagram.arrived.as_nanos());
             for packet in rtcp::packets(datagram.bytes).map_while(Result::ok) {
-                if !arrivals::is_about(&packet, FIRST_SSRC) {
+                if !arrivals::is_about(&packet, PROBE_SSRC) {
                     continue;
                 }
                 for (sequence, arrived) in arrivals::decode(&packet).into_iter().flatten() {
@@ -216,7 +216,7 @@ mod tests {
             marker: false,
             sequence,
             timestamp: 0,
-            ssrc: FIRST_SSRC,
+            ssrc: PROBE_SSRC,
         };
         let mut bytes = Vec::new();
         rtp::encode(&header, payload, 0, &mut bytes).expect("a packet");

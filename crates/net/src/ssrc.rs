@@ -4,8 +4,10 @@ use paceline_cc::StreamId;
 
 /// RTP payload type of the media (the reference's tool: 98).
 pub(crate) const PAYLOAD_TYPE: u8 = 98;
-/// SSRC of the first stream unless asked otherwise: the reference's receiver reports on no other.
-pub(crate) const FIRST_SSRC: u32 = 100;
+/// SSRC of a path probe's packets.
+pub(crate) const PROBE_SSRC: u32 = 100;
+/// A receiver's SSRC in its reports, unless a stream has it; nothing is ever sent under it.
+const RECEIVER_SSRC: u32 = 1;
 
 /// Consecutive SSRCs, one for each stream of a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -18,6 +20,17 @@ impl Ssrcs {
     /// Those of `streams` streams, at least one, from `first` on; numbers wrap.
     pub fn new(first: u32, streams: usize) -> Ssrcs {
         Ssrcs { first, streams: streams.clamp(1, 255) as u8 }
+    }
+
+    /// Those of a sender of so many streams of which one is `ssrc`, a random number. Where there are several they begin at a
+    /// multiple of 256, so that each tells the others.
+    pub fn with(ssrc: u32, streams: usize) -> Ssrcs {
+        Ssrcs::new(if streams > 1 { ssrc & !0xff } else { ssrc }, streams)
+    }
+
+    /// SSRC of a receiver of these streams: another than theirs (RFC 3550 section 8.2).
+    pub fn of_receiver(self) -> u32 {
+        if self.stream(RECEIVER_SSRC).is_some() { self.first.wrapping_sub(1) } else { RECEIVER_SSRC }
     }
 
     /// The SSRC of a stream.
@@ -35,6 +48,21 @@ impl Ssrcs {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn any_of_several_tells_the_others_and_a_receiver_has_another() {
+        let ssrcs = Ssrcs::with(0x1234_56ab, 3);
+        assert_eq!(ssrcs.of(StreamId(0)), 0x1234_5600);
+        assert!(
+            [0, 1, 2]
+                .map(StreamId)
+                .map(|stream| Ssrcs::with(ssrcs.of(stream), 3))
+                .iter()
+                .all(|other| *other == ssrcs)
+        );
+        assert_eq!((Ssrcs::with(0x1234_56ab, 1).of(StreamId(0)), ssrcs.of_receiver()), (0x1234_56ab, 1));
+        assert_eq!((Ssrcs::new(1, 1).of_receiver(), Ssrcs::new(0, 2).of_receiver()), (0, u32::MAX));
+    }
 
     #[test]
     fn streams_and_ssrcs_are_inverse_and_others_are_unknown() {

@@ -246,7 +246,8 @@ fn answered(more: impl Fn(u64) -> Vec<Vec<u8>> + Sync) -> NetOutput {
         UdpSocket::bind(listen).and_then(|first| Ok((first, UdpSocket::bind(after(listen))?)))
     });
     let to = slides.local_addr().expect("an address");
-    let sender = Sender::bind(loaded, &SendOptions::to(to)).expect("a sender");
+    let sender =
+        Sender::bind(loaded, &SendOptions { ssrc: Some(100), ..SendOptions::to(to) }).expect("a sender");
     let address = sender.address().expect("an address");
     let (over, more) = (&AtomicBool::new(false), &more);
     std::thread::scope(|scope| {

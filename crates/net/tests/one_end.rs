@@ -18,7 +18,7 @@ use paceline_wire::ccfb::{ArrivalReport, Feedback, FeedbackBlock};
 use paceline_wire::{ccfb, rtp};
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 fn send(loaded: &Loaded, options: &SendOptions, control: &Control<'_>) -> Result<NetOutput, NetError> {
     Sender::bind(loaded, options)?.run(control)
@@ -50,17 +50,20 @@ fn report(written: Time, begin: u64, count: u32, ssrc: u32) -> Vec<u8> {
 fn hostile_feedback_is_counted_and_changes_nothing() {
     let loaded = probe("1s");
     let (peer, unknown) = (socket(), socket());
-    let sender =
-        Sender::bind(&loaded, &SendOptions::to(peer.local_addr().expect("address"))).expect("a sender");
+    let address = peer.local_addr().expect("address");
+    let sender = Sender::bind(&loaded, &SendOptions { ssrc: Some(100), ..SendOptions::to(address) })
+        .expect("a sender");
     let source = sender.address().expect("an address");
     let over = &AtomicBool::new(false);
     let output = std::thread::scope(|scope| {
         scope.spawn(move || {
-            let (mut buffer, mut received) = ([0; 2000], 0u64);
+            let (mut buffer, began) = ([0; 2000], Instant::now());
             while !over.load(Ordering::Relaxed) {
                 let Ok((length, _)) = peer.recv_from(&mut buffer) else { continue };
-                assert_eq!(rtp::decode(&buffer[..length]).expect("RTP").header.ssrc, 100);
-                let now = Time::from_nanos(1_000_000_000 + received * 5_000_000);
+                let header = rtp::decode(&buffer[..length]).expect("RTP").header;
+                assert_eq!(header.ssrc, 100);
+                let now = Time::from_nanos(1_000_000_000 + began.elapsed().as_nanos() as u64);
+                let received = u64::from(header.sequence);
                 let truncated = report(now, received, 1, 100)[..17].to_vec();
                 let answers = [
                     report(now, received, 1, 100),
@@ -72,8 +75,7 @@ fn hostile_feedback_is_counted_and_changes_nothing() {
                     Vec::new(),
                 ];
                 answers.iter().for_each(|bytes| drop(peer.send_to(bytes, source)));
-                let _ = unknown.send_to(&report(now, 0, 4, 100), source);
-                received += 1;
+                let _ = unknown.send_to(&report(now, received, 4, 100), source);
             }
         });
         let output = sender.run(&Control { stop: &AtomicBool::new(false), progress: &|_| () });

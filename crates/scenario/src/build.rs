@@ -286,6 +286,8 @@ impl Builder<'_> {
                     clock_step: flow.feedback.clock.step(),
                     forgiven_lateness: TimeDelta::ZERO,
                 },
+                identity: flow.rtp,
+                first_sequence: self.first_sequence(flow),
                 feedback: flow.feedback,
                 playout: flow.playout,
                 receiver_half: AnyController::receiver_half(&flow.controller.params),
@@ -315,6 +317,13 @@ impl Builder<'_> {
                 EndsParts::Tcp { config: flow.tcp.unwrap_or_default(), source: streams.remove(0).source }
             }
         })
+    }
+
+    /// Where a simulated flow's sequence numbers begin.
+    fn first_sequence(&self, flow: &FlowSpec) -> u16 {
+        let drawn =
+            || RandomStream::new(self.scenario.seed, &format!("flow.{}.sequence", flow.name)).next_u64();
+        flow.rtp.first_sequence.map_or_else(|| drawn() as u16, |first| first as u16)
     }
 
     fn source(

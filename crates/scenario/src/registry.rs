@@ -10,7 +10,7 @@ use paceline_cc::{ControllerParams, CouplingParams};
 use paceline_link::trace::{TraceFormat, TraceOptions};
 use paceline_link::{LossConfig, MarkConfig, NoiseConfig, QueueConfig, QueueLimit};
 use paceline_media::PlayoutConfig;
-use paceline_transport::rtp::FeedbackConfig;
+use paceline_transport::rtp::{FeedbackConfig, RtpIdentity};
 use paceline_transport::tcp::TcpConfig;
 use paceline_units::param::{self, Kinds, ParamSet, ProfileHelp, ProfiledKinds, Profiles, Spec, Value};
 use serde::Serialize;
@@ -283,7 +283,7 @@ pub fn playouts() -> Listing {
     family::<PlayoutConfig>()
 }
 
-/// What connections and reports do: the tables `tcp`, `dccp` and `feedback` of a flow.
+/// What sessions, connections and reports do: the tables `rtp`, `tcp`, `dccp` and `feedback` of a flow.
 pub fn transports() -> Listing {
     let window = Spec::by_hand(
         "max_window",
@@ -294,6 +294,7 @@ pub fn transports() -> Listing {
     let mut tcp = listed("tcp", "A TCP connection", &TcpConfig::default());
     tcp.parameters.push(shown(&window, None));
     vec![
+        listed("rtp", "An RTP session", &RtpIdentity::default()),
         tcp,
         listed("dccp", "A DCCP connection", &DccpSpec::default()),
         listed("feedback", "Reports over RTP and controlled datagrams", &FeedbackConfig::default()),

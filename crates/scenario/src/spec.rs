@@ -8,7 +8,7 @@ use paceline_link::{LossConfig, MarkConfig, NoiseConfig, QueueConfig};
 use paceline_media::PlayoutConfig;
 use paceline_transport::Exchange;
 use paceline_transport::dccp::{SEQUENCE_WINDOW_MAX, SEQUENCE_WINDOW_MIN};
-use paceline_transport::rtp::{FeedbackConfig, RTP_HEADER};
+use paceline_transport::rtp::{FeedbackConfig, RTP_HEADER, RtpIdentity};
 use paceline_transport::tcp::{EcnEcho, RecoveryKind, TCP_HEADER, TcpConfig};
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta, names, params};
 use paceline_wire::dccp::ServiceCode;
@@ -175,6 +175,8 @@ pub struct FlowSpec {
     pub tcp: Option<TcpConfig>,
     /// What its connection does, if its transport is DCCP.
     pub dccp: Option<DccpSpec>,
+    /// Where the numbers of its packets begin, if its transport is RTP.
+    pub rtp: RtpIdentity,
     /// When the receiver reports.
     pub feedback: FeedbackConfig,
     /// Size on the link of the largest packet, transport header in.

@@ -4,6 +4,7 @@ use crate::params;
 use crate::spec::*;
 use paceline_cc::Priority;
 use paceline_link::{QueueConfig, QueueLimit};
+use paceline_transport::rtp::RtpIdentity;
 use paceline_units::param::{Kinds, ParamSet};
 use paceline_units::text::{format_rate, format_size, format_time};
 use paceline_units::{Bitrate, Bytes, TimeDelta};
@@ -180,6 +181,9 @@ fn flow_table(flow: &FlowSpec) -> Table {
     }
     if flow.transport.plays_out(&flow.controller.params) {
         put(&mut table, "playout", Inline::kind(&flow.playout));
+    }
+    if flow.rtp != RtpIdentity::default() {
+        put(&mut table, "rtp", Inline::default().with_all(&flow.rtp));
     }
     if let Some(config) = &flow.tcp {
         let tcp = Inline::default().with_all(config).perhaps("max_window", config.max_window.map(size));

@@ -8,8 +8,9 @@
 
 use super::codec::{Data, NUMBERS_BEFORE, ReceivingCodec, RtpNumbers, SessionPacket};
 use crate::NetError;
-use crate::dccp::{is_media, secret};
+use crate::dccp::is_media;
 use crate::output::NetCounters;
+use crate::secret::secret;
 use crate::socket::Datagram;
 use paceline_cc::StreamId;
 use paceline_scenario::FlowCcids;

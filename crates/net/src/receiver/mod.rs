@@ -53,7 +53,7 @@ pub struct ReceiveOptions {
     /// Where it listens; port 0 lets the system choose. Of several flows each but the first comes to the port after that of
     /// the one before it.
     pub listen: SocketAddr,
-    /// SSRC of the first stream; none: that of the first packet, or 100 if the flow has several streams.
+    /// SSRC of the first stream; none: the scenario's, else the first packet tells (of several streams those of a random SSRC).
     pub ssrc: Option<u32>,
     /// After at least one packet, the run ends when nothing has arrived for so long; none: it does not. A DCCP connection that
     /// brings no data for so long is aborted, and the receiver goes on waiting.

@@ -14,8 +14,6 @@ use paceline_wire::tfrc::{self, SendTime, Stamp, TfrcReport};
 use paceline_wire::{FeedbackFormat, delays, rtcp, rtp};
 use std::net::SocketAddr;
 
-/// SSRC of the receiver in its reports; nothing is ever sent under it.
-const OWN_SSRC: u32 = 1;
 /// No report is larger (RFC 8888 section 3.1 asks to stay within the path's MTU).
 const LARGEST_REPORT: Bytes = Bytes::new(1200);
 
@@ -35,7 +33,7 @@ impl RtpReceivingCodec {
     pub fn new(parts: &RtpParts, ssrc: Option<u32>) -> RtpReceivingCodec {
         let streams = parts.streams.len();
         RtpReceivingCodec {
-            filter: SenderFilter::new(ssrc, streams),
+            filter: SenderFilter::new(ssrc.or(parts.identity.ssrc), streams),
             ssrcs: Ssrcs::new(0, 1),
             numbers: vec![RtpNumbers::default(); streams],
             format: parts.feedback.format,
@@ -46,10 +44,10 @@ impl RtpReceivingCodec {
 }
 
 /// TFRC's report on the flow whose first stream has this SSRC. No controller's receiver half says a maximum bitrate.
-fn tfrc_report(report: &ReceiverReport, ssrc: u32) -> Option<TfrcReport> {
+fn tfrc_report(report: &ReceiverReport, sender_ssrc: u32, ssrc: u32) -> Option<TfrcReport> {
     match *report {
         ReceiverReport::Tfrc { loss_event_rate, receive_rate, newest_sent, delay } => Some(TfrcReport {
-            sender_ssrc: OWN_SSRC,
+            sender_ssrc,
             ssrc,
             newest_sent: SendTime::of(newest_sent?),
             delay,
@@ -99,27 +97,22 @@ impl ReceivingCodec for RtpReceivingCodec {
     }
 
     fn report(&mut self, report: &RtpFeedback) {
-        let ssrcs = self.ssrcs;
+        let (ssrcs, own) = (self.ssrcs, self.ssrcs.of_receiver());
         let feedback = match report {
             RtpFeedback::Packets(feedback) => feedback,
             RtpFeedback::Delays(report) => {
-                delays::encode(&report.to_packet(OWN_SSRC, ssrcs.of(report.stream)), &mut self.reports);
+                delays::encode(&report.to_packet(own, ssrcs.of(report.stream)), &mut self.reports);
                 return;
             }
             RtpFeedback::Half(report) => {
-                if let Some(report) = tfrc_report(report, ssrcs.of(StreamId(0))) {
+                if let Some(report) = tfrc_report(report, own, ssrcs.of(StreamId(0))) {
                     tfrc::encode(&report, &mut self.reports);
                 }
                 return;
             }
         };
-        let encoded = self.format.encode(
-            feedback,
-            OWN_SSRC,
-            |stream| ssrcs.of(stream),
-            LARGEST_REPORT,
-            &mut self.reports,
-        );
+        let encoded =
+            self.format.encode(feedback, own, |stream| ssrcs.of(stream), LARGEST_REPORT, &mut self.reports);
         debug_assert!(encoded.is_ok(), "the endpoint's reports add up");
     }
 

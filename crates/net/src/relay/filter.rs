@@ -36,7 +36,7 @@ impl Filter {
     /// For a flow over its transport. `ssrc` is that of RTP's first stream.
     pub fn new(over: Over<'_>, ssrc: Option<u32>) -> Filter {
         match over {
-            Over::Rtp(rtp) => Filter::Rtp(SenderFilter::new(ssrc, rtp.streams.len())),
+            Over::Rtp(rtp) => Filter::Rtp(SenderFilter::new(ssrc.or(rtp.identity.ssrc), rtp.streams.len())),
             Over::Dccp(_) => Filter::Dccp(ConnectionFilter::new(SENDER_PATIENCE)),
         }
     }

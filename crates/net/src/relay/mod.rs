@@ -44,7 +44,7 @@ pub struct RelayOptions {
     /// Address on which the receiver listens; of several flows each but the first leaves for the port after that of the one
     /// before it.
     pub forward: SocketAddr,
-    /// SSRC of the first stream; none: that of the first packet, or 100 if the flow has several streams.
+    /// SSRC of the first stream; none: the scenario's, else the first packet tells (of several streams those of a random SSRC).
     pub ssrc: Option<u32>,
     /// The most that may be under way.
     pub memory: Bytes,

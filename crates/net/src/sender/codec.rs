@@ -38,6 +38,11 @@ pub(super) trait SendingCodec {
         told: impl FnMut(Reported),
     ) -> bool;
 
+    /// Whether a datagram that is not the receiver's says that it is of this sender.
+    fn collides(&self, _datagram: &[u8]) -> bool {
+        false
+    }
+
     /// The system says that `packet` is larger than a link takes.
     fn too_large(&self, _now: Time, _end: &mut Self::End, _packet: &<Self::End as SendingEnd>::Data) {}
 

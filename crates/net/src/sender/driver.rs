@@ -193,6 +193,7 @@ impl<'a, C: SendingCodec> SendingDriver<'a, C> {
             self.port.capture(datagram);
         } else {
             self.counters.unknown_peers += 1;
+            self.counters.ssrc_collisions += u64::from(self.codec.collides(datagram.bytes));
         }
         known
     }

@@ -50,7 +50,7 @@ impl Call {
         let mut sender = RtpSender::new(flow.parts.controller.clone(), &parts.sender, parts.streams.clone());
         sender.start(Time::ZERO);
         Call {
-            codec: RtpSendingCodec::new(SSRC, 1, parts.feedback.format, false),
+            codec: RtpSendingCodec::new((Ssrcs::new(SSRC, 1), 0), 1, parts.feedback.format, false),
             sender,
             receiver: RtpReceiver::new(parts.feedback, 1, parts.playout),
             ahead,

@@ -32,15 +32,16 @@ use crate::address::{local_for, require_port};
 use crate::choice::{ChosenFlow, ChosenFlows, Over};
 use crate::exchange::{ExchangeClient, ExchangeOptions};
 use crate::port::Port;
+use crate::secret::secret;
 use crate::socket::UdpPort;
-use crate::ssrc::FIRST_SSRC;
+use crate::ssrc::Ssrcs;
 use crate::{Control, NetError, NetOutput};
 use dccp::DccpSendingCodec;
 use driver::SendingDriver;
 use host::{AnySendingDriver, SendingHost};
 use paceline_metrics::Facts;
 use paceline_scenario::Loaded;
-use paceline_transport::rtp::{RtpSender, SenderConfig};
+use paceline_transport::rtp::{RtpIdentity, RtpSender, SenderConfig};
 use paceline_units::param::ParamError;
 use paceline_units::{Bytes, TimeDelta};
 use paceline_wire::tfrc;
@@ -62,8 +63,8 @@ pub struct SendOptions {
     /// Where packets go: a receiver or a relay. Of several flows each but the first goes to the port after that of the one
     /// before it.
     pub to: SocketAddr,
-    /// SSRC of the first stream; further streams count on from it.
-    pub ssrc: u32,
+    /// SSRC of the first stream; further streams count on from it. None: the scenario's, else a random one.
+    pub ssrc: Option<u32>,
     /// If nothing has come back for so long after the first packet, or by the run's end, the run is an error.
     pub patience: TimeDelta,
     /// A file for what a DCCP flow sends and receives; none: nothing is written.
@@ -73,10 +74,10 @@ pub struct SendOptions {
 }
 
 impl SendOptions {
-    /// Sends the only flow to `to`, SSRC 100, and waits 10 s for an answer.
+    /// Sends the only flow to `to` and waits 10 s for an answer.
     pub fn to(to: SocketAddr) -> SendOptions {
         let patience = TimeDelta::from_secs(10);
-        SendOptions { flow: None, to, ssrc: FIRST_SSRC, patience, capture: None, exchange: None }
+        SendOptions { flow: None, to, ssrc: None, patience, capture: None, exchange: None }
     }
 }
 
@@ -148,6 +149,17 @@ fn extended(config: &SenderConfig) -> SenderConfig {
     SenderConfig { header: config.header + extension, max_payload, ..*config }
 }
 
+/// Where the numbers of so many streams begin: SSRCs, sequence numbers and timestamps (RFC 3550 section 5.1).
+fn numbers(identity: &RtpIdentity, ssrc: Option<u32>, streams: usize) -> Result<(Ssrcs, u16, u32), NetError> {
+    let [ssrcs, firsts] = secret()?;
+    let ssrcs = match ssrc.or(identity.ssrc) {
+        Some(first) => Ssrcs::new(first, streams),
+        None => Ssrcs::with(ssrcs as u32, streams),
+    };
+    let sequence = identity.first_sequence.map_or(firsts as u16, |first| first as u16);
+    Ok((ssrcs, sequence, identity.first_timestamp.unwrap_or((firsts >> 32) as u32)))
+}
+
 /// The driver of a flow that sends from `port` to `to`.
 fn driver<'a>(
     flow: ChosenFlow<'a>,
@@ -159,11 +171,13 @@ fn driver<'a>(
     Ok(match flow.over {
         Over::Rtp(parts) => {
             let (streams, half) = (parts.streams.len(), parts.receiver_half.is_some());
-            let codec = RtpSendingCodec::new(options.ssrc, streams, parts.feedback.format, half);
+            let (ssrcs, first_sequence, first_timestamp) = numbers(&parts.identity, options.ssrc, streams)?;
+            let codec = RtpSendingCodec::new((ssrcs, first_timestamp), streams, parts.feedback.format, half);
             let controller = flow.parts.controller.clone();
             let config = if half { extended(&parts.sender) } else { parts.sender };
             let facts = if half { Facts::SENDER_ALONE } else { Facts::RTP_SENDER };
             let mut end = RtpSender::new(controller, &config, parts.streams.clone());
+            end.number_from(first_sequence);
             if let Some(detection) = &parts.detection {
                 end.summarise_delays(detection);
             }
@@ -175,4 +189,23 @@ fn driver<'a>(
             AnySendingDriver::Dccp(SendingDriver::new(port, flow, facts, end, codec, to, patience))
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use paceline_cc::StreamId;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn what_nobody_says_is_random_and_what_is_said_counts() {
+        let of = |identity: RtpIdentity, ssrc| numbers(&identity, ssrc, 1).expect("numbers");
+        let drawn = [(); 4].map(|()| of(RtpIdentity::default(), None));
+        let ssrcs: BTreeSet<_> = drawn.iter().map(|(ssrcs, ..)| ssrcs.of(StreamId(0))).collect();
+        let firsts: BTreeSet<_> = drawn.iter().map(|(_, first, timestamp)| (*first, *timestamp)).collect();
+        assert_eq!((ssrcs.len(), firsts.len()), (4, 4), "{drawn:?}");
+        let said = RtpIdentity { ssrc: Some(7), first_sequence: Some(65_535), first_timestamp: Some(9) };
+        assert_eq!(of(said, None), (Ssrcs::new(7, 1), 65_535, 9));
+        assert_eq!(of(said, Some(8)).0, Ssrcs::new(8, 1), "the caller's word before the scenario's");
+    }
 }

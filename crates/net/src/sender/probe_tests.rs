@@ -7,6 +7,7 @@ use super::{SendOptions, local_for};
 use crate::choice::{ChosenFlow, Over};
 use crate::port::Port;
 use crate::socket::UdpPort;
+use crate::ssrc::Ssrcs;
 use crate::{Control, NetOutput, ReceiveOptions, Receiver, parse_address};
 use paceline_cc::{Assigned, Controller, Probe, Report, SentPacket, Snapshot, Status, TimeoutReason, Update};
 use paceline_metrics::Facts;
@@ -94,7 +95,8 @@ fn run(loaded: &Loaded, prober: Prober) -> (NetOutput, NetOutput) {
     let Over::Rtp(parts) = flow.over else { panic!("a call") };
     let port = UdpPort::bind(local_for(options.to)).and_then(|port| Port::new(port, None)).expect("a port");
     let end = RtpSender::new(prober, &parts.sender, parts.streams.clone());
-    let codec = RtpSendingCodec::new(options.ssrc, parts.streams.len(), parts.feedback.format, false);
+    let codec =
+        RtpSendingCodec::new((Ssrcs::new(100, 1), 0), parts.streams.len(), parts.feedback.format, false);
     let sender = SendingDriver::new(port, flow, Facts::RTP_SENDER, end, codec, options.to, options.patience);
     let stop = &AtomicBool::new(false);
     std::thread::scope(|scope| {

@@ -26,6 +26,8 @@ const UNKNOWN_CLOCK: Time = Time::from_nanos((1 << 16) * 3 / 2 * 1_000_000_000);
 /// The streams on the wire, and what is needed to read reports on them.
 pub(super) struct RtpSendingCodec<C> {
     ssrcs: Ssrcs,
+    /// RTP timestamp of the driver's zero.
+    first_timestamp: u32,
     /// The next sequence number of each stream.
     next: Vec<u64>,
     format: FeedbackFormat,
@@ -47,10 +49,17 @@ enum Read<'r> {
 }
 
 impl<C> RtpSendingCodec<C> {
-    /// For so many streams, whose SSRCs count from `ssrc`, and reports in `format`, or those of a receiver `half`.
-    pub fn new(ssrc: u32, streams: usize, format: FeedbackFormat, half: bool) -> RtpSendingCodec<C> {
+    /// For so many streams with these SSRCs, and reports in `format`, or those of a receiver `half`. RTP timestamps count from
+    /// `first_timestamp`.
+    pub fn new(
+        (ssrcs, first_timestamp): (Ssrcs, u32),
+        streams: usize,
+        format: FeedbackFormat,
+        half: bool,
+    ) -> RtpSendingCodec<C> {
         RtpSendingCodec {
-            ssrcs: Ssrcs::new(ssrc, streams),
+            ssrcs,
+            first_timestamp,
             format,
             half,
             next: vec![0; streams],
@@ -157,7 +166,7 @@ impl<C: Controller> SendingCodec for RtpSendingCodec<C> {
             payload_type: PAYLOAD_TYPE,
             ssrc: self.ssrcs.of(packet.stream),
             sequence: packet.sequence as u16,
-            timestamp: media_ticks_of(packet.captured) as u32,
+            timestamp: (media_ticks_of(packet.captured) as u32).wrapping_add(self.first_timestamp),
             marker: packet.marker,
         };
         let rtt = match packet.annotation {
@@ -176,6 +185,10 @@ impl<C: Controller> SendingCodec for RtpSendingCodec<C> {
         let payload = (!packet.is_padding()).then_some(packet.payload);
         let media = payload.map(|_| (HEADER + extension.len(), packet.captured));
         Encoded { number: Some(packet.sequence), payload, media }
+    }
+
+    fn collides(&self, datagram: &[u8]) -> bool {
+        rtp::decode(datagram).is_ok_and(|view| self.ssrcs.stream(view.header.ssrc).is_some())
     }
 
     fn receive(
@@ -238,7 +251,10 @@ mod tests {
 
     /// A codec of one stream that has sent so many packets.
     fn codec(sent: u64) -> RtpSendingCodec<AnyController> {
-        RtpSendingCodec { next: vec![sent], ..RtpSendingCodec::new(100, 1, FeedbackFormat::Rfc8888, false) }
+        RtpSendingCodec {
+            next: vec![sent],
+            ..RtpSendingCodec::new((Ssrcs::new(100, 1), 0), 1, FeedbackFormat::Rfc8888, false)
+        }
     }
 
     fn bytes(written_s: u64, begin: u64, ssrc: u32) -> Vec<u8> {
@@ -281,6 +297,15 @@ mod tests {
     }
 
     #[test]
+    fn media_with_our_ssrc_from_elsewhere_is_a_collision() {
+        let codec = codec(10);
+        let media = |ssrc: u8| [&[0x80, 98, 0, 1, 0, 0, 0, 1, 0, 0, 0, ssrc][..], &[0; 20]].concat();
+        assert!(
+            codec.collides(&media(100)) && !codec.collides(&media(101)) && !codec.collides(&bytes(5, 3, 100))
+        );
+    }
+
+    #[test]
     fn only_our_streams_and_only_sound_reports() {
         let mut compound = bytes(5, 3, 100);
         compound.extend(bytes(6, 4, 7));
@@ -293,7 +318,7 @@ mod tests {
 
     /// A sender of TFRC that has sent two packets, and the bytes of the second.
     fn tfrc_sender() -> (RtpSendingCodec<AnyController>, Vec<u8>) {
-        let mut codec = RtpSendingCodec::new(100, 1, FeedbackFormat::Rfc8888, true);
+        let mut codec = RtpSendingCodec::new((Ssrcs::new(100, 1), 0), 1, FeedbackFormat::Rfc8888, true);
         let mut bytes = Vec::new();
         for (sequence, annotation) in [(0, None), (1, Some(Annotation::Rtt(TimeDelta::from_millis(40))))] {
             bytes.clear();

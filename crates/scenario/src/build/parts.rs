@@ -7,7 +7,7 @@ use paceline_cc::{AnyController, AnyReceiverHalf, Verb, shared_bottleneck};
 use paceline_link::{LinkConfig, RateProcess, Trace};
 use paceline_media::{Codec, ConnectionVectors, FrameTrace, PlayoutConfig, Source};
 use paceline_transport::dccp::{CCID_2, Carried, DccpConfig, DccpSender};
-use paceline_transport::rtp::{FeedbackConfig, RtpSender, SenderConfig, StreamConfig};
+use paceline_transport::rtp::{FeedbackConfig, RtpIdentity, RtpSender, SenderConfig, StreamConfig};
 use paceline_transport::tcp::conversations::{ConversationsConfig, ConversationsSender};
 use paceline_transport::tcp::transfers::{TransfersConfig, TransfersSender};
 use paceline_transport::tcp::{TcpConfig, TcpSender};
@@ -255,6 +255,10 @@ pub struct RtpParts {
     pub sender: SenderConfig,
     /// Streams of the flow, in order.
     pub streams: Vec<StreamConfig>,
+    /// Where the numbers of its packets begin, as far as the scenario says.
+    pub identity: RtpIdentity,
+    /// Sequence number of each stream's first packet in a simulation.
+    pub first_sequence: u16,
     /// When the receiver reports.
     pub feedback: FeedbackConfig,
     /// When its receiver displays frames.

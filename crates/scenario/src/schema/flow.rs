@@ -10,7 +10,7 @@ use crate::spec::{EcnMode, FlowSpec, LinkSpec, PriorityStep, StreamSpec, Transpo
 use paceline_cc::ReceiverRequest;
 use paceline_cc::{AnyController, ControllerParams};
 use paceline_media::{CbrParams, PlayoutConfig};
-use paceline_transport::rtp::FeedbackConfig;
+use paceline_transport::rtp::{FeedbackConfig, RtpIdentity};
 use paceline_units::{Bytes, TimeDelta};
 
 /// What a flow's keys refer to.
@@ -55,6 +55,7 @@ pub(super) fn parse(
         transport,
         priority,
         streams,
+        rtp: identity(&table)?,
         feedback: feedback(&table, &controller.params)?,
         record: table.find("record").map_or(Ok(Vec::new()), |node| record(&node, &controller.params))?,
         controller,
@@ -160,6 +161,9 @@ fn only_its_own(
     }
     if let Some(node) = table.find("tcp").filter(|_| transport != Transport::Tcp) {
         return Err(node.fail("nothing: tcp goes with transport tcp"));
+    }
+    if let Some(node) = table.find("rtp").filter(|_| transport != Transport::Rtp) {
+        return Err(node.fail("nothing: rtp goes with transport rtp"));
     }
     match table.find("dccp") {
         Some(node) if transport != Transport::Dccp => {
@@ -267,6 +271,15 @@ fn feedback(flow: &Table<'_>, params: &ControllerParams) -> Result<FeedbackConfi
         params::read(&node.table(FEEDBACK)?, &mut config, &[])?;
     }
     Ok(config)
+}
+
+fn identity(flow: &Table<'_>) -> Result<RtpIdentity, ScenarioError> {
+    let mut identity = RtpIdentity::default();
+    if let Some(node) = flow.find("rtp") {
+        let table = node.table("a table such as { ssrc = 100, first_sequence = 0, first_timestamp = 0 }")?;
+        params::read(&table, &mut identity, &[])?;
+    }
+    Ok(identity)
 }
 
 fn playout(node: &Node<'_>) -> Result<PlayoutConfig, ScenarioError> {

@@ -135,6 +135,7 @@ fn dccp_and_its_controllers_belong_together() {
         (("\"ccid2\"", "\"scream\""), "flows.call.transport", "with the controller scream"),
         (("\"ccid2\"", "\"newreno\""), "flows.call.transport", "\"tcp\", with the controller newreno"),
         (("dccp = {}", "tcp = { ack_every = 1 }"), "flows.call.tcp", "nothing: tcp goes with transport tcp"),
+        (("dccp = {}", "rtp = { ssrc = 1 }"), "flows.call.rtp", "nothing: rtp goes with transport rtp"),
         (("dccp = {}", "feedback = { packets = 3 }"), "flows.call.feedback", "goes with transport rtp"),
         (("\"bulk\"", "\"short-transfers\""), "flows.call.source", "transport tcp"),
         (("dccp = {}", "packet_size = \"16B\""), "flows.call.packet_size", "17B"),

@@ -11,15 +11,16 @@ const LARGEST_CAPACITY: usize = 1 << 16;
 #[derive(Clone, Debug)]
 pub struct SentHistory {
     ring: Vec<(Time, u32)>,
+    first: u64,
     next: u64,
     /// One above the highest sequence number that was reported on.
     reported_end: u64,
 }
 
 impl SentHistory {
-    /// A history of no packets.
-    pub fn new() -> SentHistory {
-        SentHistory { ring: vec![(Time::ZERO, 0); FIRST_CAPACITY], next: 0, reported_end: 0 }
+    /// A history of no packets, of which the first will be numbered `first`.
+    pub fn starting_at(first: u64) -> SentHistory {
+        SentHistory { ring: vec![(Time::ZERO, 0); FIRST_CAPACITY], first, next: first, reported_end: first }
     }
 
     /// The sequence number that the next packet takes.
@@ -44,7 +45,7 @@ impl SentHistory {
     /// or too long ago.
     #[inline]
     pub fn reported(&mut self, begin: u64, count: usize) -> Range<usize> {
-        let oldest = self.next.saturating_sub(self.ring.len() as u64);
+        let oldest = self.next.saturating_sub(self.ring.len() as u64).max(self.first);
         let end = begin.saturating_add(count as u64).min(self.next);
         let start = begin.max(oldest);
         if start >= end {
@@ -78,7 +79,7 @@ mod tests {
 
     #[test]
     fn what_was_sent_is_found_and_nothing_else() {
-        let mut history = SentHistory::new();
+        let mut history = SentHistory::starting_at(0);
         for n in 0..1000 {
             assert_eq!(history.next_sequence(), n);
             history.push(Time::from_nanos(n), Bytes::new(100 + n));
@@ -95,8 +96,16 @@ mod tests {
     }
 
     #[test]
+    fn what_is_before_the_first_number_was_never_sent() {
+        let mut history = SentHistory::starting_at(65_530);
+        (0..10).for_each(|n| history.push(Time::from_nanos(n), Bytes::new(1)));
+        assert_eq!((history.next_sequence(), history.reported(65_527, 20)), (65_540, 3..13));
+        assert_eq!(history.packet(65_536).0, Time::from_nanos(6));
+    }
+
+    #[test]
     fn memory_follows_the_flight_and_ends_somewhere() {
-        let mut history = SentHistory::new();
+        let mut history = SentHistory::starting_at(0);
         for n in 0..100_000 {
             history.push(Time::from_nanos(n), Bytes::new(1));
             history.reported(n.saturating_sub(50), 1);

@@ -7,6 +7,7 @@ mod half;
 #[cfg(test)]
 mod half_tests;
 mod history;
+mod identity;
 mod packet;
 mod plausible;
 #[cfg(test)]
@@ -20,6 +21,7 @@ mod tests;
 pub use clock::ReceiverClock;
 pub use delays::DelayReport;
 pub use half::NoReceiverHalf;
+pub use identity::RtpIdentity;
 pub use packet::{Header, RTP_HEADER, RtpFeedback, RtpPacket};
 pub use receiver::{FeedbackConfig, RtpReceiver};
 pub use sender::{RtpSender, SenderConfig, SenderCounters, StreamConfig};

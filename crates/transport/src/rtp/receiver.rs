@@ -21,6 +21,7 @@ params! {
         time: TimeDelta = TimeDelta::from_millis(40), in 1e-9, 1e6, "ours", "A report so long after the first packet that is not reported";
         marker: bool = true, "ours", "A report at a frame's end, which a packet with the marker bit is";
         clock: ReceiverClock = ReceiverClock::RFC8888, "RFC 8888 3.1", "Step of the arrival times";
+        start: TimeDelta = TimeDelta::ZERO, in 0.0, 1e6, "RFC 8888 3.1", "What the receiver's clock shows at the run's zero; over RTP report timestamps wrap every 65536 s";
         format: FeedbackFormat = FeedbackFormat::Rfc8888, "RFC 8888", "How reports are written";
         skew: f64 = 0.0, in -1000.0, 1000.0, "ours", "By how many parts per million the receiver's clock runs faster than the sender's";
         overlap: u32 = 0, in 0.0, 16_384.0, "ours", "Packets before the first new one that a report covers again. With 0, what a lost report told is never told again: scream then takes it for arrived, gcc and um measure less than arrives";
@@ -44,7 +45,7 @@ impl FeedbackConfig {
     /// What reports say for `now`.
     #[inline]
     fn read(&self, now: Time) -> Time {
-        self.clock.read(self.skewed(now))
+        self.clock.read(self.skewed(now) + self.start)
     }
 }
 

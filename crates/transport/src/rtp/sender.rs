@@ -110,7 +110,7 @@ impl<C: Controller> RtpSender<C> {
         let stream = |stream: StreamConfig| Stream {
             source: stream.source,
             queue: SendQueue::new(config.max_payload, header.size()),
-            history: SentHistory::new(),
+            history: SentHistory::starting_at(0),
             priority: stream.priority,
             target: stream.target_start,
             limits: Limits::none(StreamId(0)),
@@ -139,6 +139,12 @@ impl<C: Controller> RtpSender<C> {
             next_capture: Time::MAX,
             delays: None,
         }
+    }
+
+    /// Numbers the packets of each stream from `first` on, and not from 0 (RFC 3550 section 5.1: from a random number). Before
+    /// anything is sent.
+    pub fn number_from(&mut self, first: u16) {
+        self.streams.iter_mut().for_each(|stream| stream.history = SentHistory::starting_at(first.into()));
     }
 
     /// Counts of packets and frames so far.
