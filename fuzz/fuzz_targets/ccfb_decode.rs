@@ -1,4 +1,4 @@
-//! RFC 8888 reports, summaries of delays and compound RTCP: any bytes are read or refused, and what is read can be
+//! RFC 8888 and TWCC reports, summaries of delays and compound RTCP: any bytes are read or refused, and what is read can be
 //! written again.
 #![cfg_attr(fuzzing, no_main)]
 
@@ -6,6 +6,7 @@ use paceline_cc::StreamId;
 use paceline_wire::ccfb::Feedback;
 use paceline_units::Bytes;
 use paceline_wire::ccfb::{self, ArrivalOffset, CountForm, RawEntry, RawFeedback, RtsUnwrapper};
+use paceline_wire::twcc::{self, TransportFeedback};
 use paceline_wire::{delays, rtcp, unwrap_sequence};
 
 paceline_fuzz::target!(ccfb_decode);
@@ -21,6 +22,14 @@ fn ccfb_decode(data: &[u8]) {
             let mut again = Vec::new();
             delays::encode(&summary, &mut again);
             assert_eq!(&again[4..], packet.body);
+        }
+        let mut transport = TransportFeedback::default();
+        if twcc::decode_packet(&packet, &mut transport).is_ok() {
+            let (mut bytes, mut again) = (Vec::new(), TransportFeedback::default());
+            twcc::encode(&transport, &mut bytes).expect("what was read can be written");
+            let packet = rtcp::first(&bytes).expect("RTCP");
+            twcc::decode_packet(&packet, &mut again).expect("what was written can be read");
+            assert_eq!(again, transport);
         }
         match ccfb::decode_packet(&packet, &mut raw) {
             Ok(()) => written_again(&raw, packet.bytes.len(), &mut rts),

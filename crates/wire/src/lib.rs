@@ -6,6 +6,7 @@
 //! - [`rtp`]: the data packet's header; which datagrams are RTCP.
 //! - [`rtcp`]: the packets of a compound datagram.
 //! - [`ccfb`]: RFC 8888's report, in both directions.
+//! - [`twcc`]: transport-wide congestion control feedback, and the header extension with its numbers, in both directions.
 //! - [`delays`]: the summary of a flow's delays for RFC 8382, in both directions.
 //! - [`arrivals`]: times of arrival of a probe's packets, in both directions.
 //! - [`dccp`]: DCCP's packets under IP and in UDP, in both directions.
@@ -31,6 +32,7 @@ pub mod rtcp;
 pub mod rtp;
 pub mod tfrc;
 pub mod timing;
+pub mod twcc;
 mod unwrap;
 
 pub use error::WireError;

@@ -3,6 +3,7 @@
 use crate::WireError;
 use crate::error::field;
 use crate::rtp::expect_version;
+use crate::twcc;
 
 /// Bytes of the header that all RTCP packets share.
 pub const HEADER: usize = 4;
@@ -35,7 +36,9 @@ pub fn first(bytes: &[u8]) -> Result<RtcpPacket<'_>, WireError> {
     let mut body = &bytes[HEADER..];
     if head & 0x20 != 0 {
         let last = body.last().copied().unwrap_or(0);
-        let kept = body.len().checked_sub(last.into()).filter(|_| last != 0 && last % 4 == 0);
+        // TWCC's senders count the bytes to the next word alone.
+        let counts = last % 4 == 0 || (packet_type == twcc::PACKET_TYPE && head & 0x1f == twcc::FMT);
+        let kept = body.len().checked_sub(last.into()).filter(|_| last != 0 && counts);
         body = kept.and_then(|kept| body.get(..kept)).ok_or(WireError::Padding {
             at: size - 1,
             found: last,

@@ -31,6 +31,30 @@ pub struct RtpExtension<'a> {
     pub data: &'a [u8],
 }
 
+impl<'a> RtpExtension<'a> {
+    /// The content of the first element with this local identifier, 1 to 14, in RFC 8285's one-byte form; none if the
+    /// extension has another form, or ends before. Other elements are passed over (RFC 8285 section 4.2).
+    pub fn element(&self, id: u8) -> Option<&'a [u8]> {
+        let mut rest = self.data;
+        if self.profile != 0xbede {
+            return None;
+        }
+        while let [first, after @ ..] = rest {
+            // A byte of zero is padding; identifier 15 ends the extension.
+            let length = if *first == 0 { 0 } else { usize::from(first & 0x0f) + 1 };
+            if first >> 4 == 15 {
+                return None;
+            }
+            let content = after.get(..length)?;
+            if first >> 4 == id && *first != 0 {
+                return Some(content);
+            }
+            rest = after.get(length..)?;
+        }
+        None
+    }
+}
+
 /// A data packet as it came: header fields, and slices of the datagram (RFC 3550 section 5.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RtpView<'a> {

@@ -107,28 +107,12 @@ impl Stamp {
     /// The stamp of an extension; none if it has none of this form. Elements of other identifiers are passed over (RFC 8285
     /// section 4.2).
     pub fn read(extension: &RtpExtension<'_>) -> Option<Stamp> {
-        let mut rest = extension.data;
-        if extension.profile != PROFILE {
-            return None;
-        }
-        while let [first, after @ ..] = rest {
-            // A byte of zero is padding; identifier 15 ends the extension.
-            let length = if *first == 0 { 0 } else { usize::from(first & 0x0f) + 1 };
-            if first >> 4 == 15 {
-                return None;
-            }
-            let content = after.get(..length)?;
-            if *first == ELEMENT {
-                let [s0, s1, s2, s3, s4, s5, r0, r1, r2, r3] = content.try_into().ok()?;
-                let rtt = u32::from_be_bytes([r0, r1, r2, r3]);
-                return Some(Stamp {
-                    sent: SendTime(u64::from_be_bytes([0, 0, s0, s1, s2, s3, s4, s5])),
-                    rtt: (rtt > 0).then(|| TimeDelta::from_micros(rtt.into())),
-                });
-            }
-            rest = after.get(length..)?;
-        }
-        None
+        let [s0, s1, s2, s3, s4, s5, r0, r1, r2, r3] = extension.element(ELEMENT >> 4)?.try_into().ok()?;
+        let rtt = u32::from_be_bytes([r0, r1, r2, r3]);
+        Some(Stamp {
+            sent: SendTime(u64::from_be_bytes([0, 0, s0, s1, s2, s3, s4, s5])),
+            rtt: (rtt > 0).then(|| TimeDelta::from_micros(rtt.into())),
+        })
     }
 }
 
