@@ -240,9 +240,9 @@ pub enum ReceiverRequest {
 pub enum TimeoutReason {
     /// The media rate is due for an update.
     MediaRate,
-    /// Nothing was sent or heard for too long.
+    /// Nothing was sent or heard for too long: what is outstanding is given up.
     Stalled,
-    /// TFRC's nofeedback timer (RFC 5348 section 4.4) and its like.
+    /// TFRC's nofeedback timer (RFC 5348 section 4.4) and its like: reports stay away, and the rate falls.
     NoFeedback,
     /// A probe, or its evaluation, is due.
     Probe,

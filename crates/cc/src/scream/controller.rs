@@ -113,13 +113,12 @@ impl Controller for Scream {
         if self.in_flight == Bytes::ZERO {
             return None;
         }
-        let due = if self.params.feedback_patience > 0.0 {
-            let srtt = self.round_trip.smoothed().unwrap_or(TimeDelta::ZERO);
-            self.silence.slower_at(&self.params, srtt).min(self.silence.given_up_at(&self.params, srtt))
-        } else {
-            self.last_sent? + self.params.stall_time
-        };
-        Some((due, TimeoutReason::Stalled))
+        if self.params.feedback_patience == 0.0 {
+            return Some((self.last_sent? + self.params.stall_time, TimeoutReason::Stalled));
+        }
+        let srtt = self.round_trip.smoothed().unwrap_or(TimeDelta::ZERO);
+        let (due, gives_up) = self.silence.next(&self.params, srtt);
+        Some((due, if gives_up { TimeoutReason::Stalled } else { TimeoutReason::NoFeedback }))
     }
 
     fn on_timeout(&mut self, now: Time) -> Update {

@@ -33,6 +33,8 @@ pub struct Silence {
     /// How often what was outstanding was given up since the last report.
     pub given_up: u32,
     last_given_up: Time,
+    /// When the pace fell last.
+    slowed: Time,
 }
 
 impl Silence {
@@ -48,6 +50,7 @@ impl Silence {
             halvings: 0,
             given_up: 0,
             last_given_up: Time::ZERO,
+            slowed: Time::ZERO,
         }
     }
 
@@ -95,14 +98,15 @@ impl Silence {
     /// When the pace falls by half the next time.
     #[inline]
     pub fn slower_at(&self, params: &Params, srtt: TimeDelta) -> Time {
-        if !self.any_report {
+        if !self.any_report || self.given_up > 0 {
             return Time::MAX;
         }
-        let intervals = params.feedback_patience + f64::from(self.halvings) - 1.0;
-        self.expected(srtt) + TimeDelta::from_secs_f64(self.interval().as_secs_f64() * intervals.max(0.0))
+        let patience = self.interval().as_secs_f64() * (params.feedback_patience - 1.0).max(0.0);
+        let first = self.expected(srtt) + TimeDelta::from_secs_f64(patience);
+        if self.halvings == 0 { first } else { self.slowed + self.interval() }
     }
 
-    /// When what is outstanding is given up.
+    /// When what is outstanding is given up; not at once after the pace fell, however late that was.
     #[inline]
     pub fn given_up_at(&self, params: &Params, srtt: TimeDelta) -> Time {
         if !self.any_report {
@@ -111,12 +115,21 @@ impl Silence {
         let round_trips = TimeDelta::from_secs_f64(srtt.as_secs_f64() * params.stall_round_trips);
         let reports = TimeDelta::from_secs_f64(self.interval().as_secs_f64() * params.feedback_patience);
         let reports = reports + if self.from_rest { srtt } else { TimeDelta::ZERO };
-        self.since.max(self.last_given_up) + params.stall_time.max(round_trips).max(reports)
+        let due = self.since.max(self.last_given_up) + params.stall_time.max(round_trips).max(reports);
+        due.max(self.slowed + SHORTEST_INTERVAL)
+    }
+
+    /// What is due next, and whether that is giving up.
+    #[inline]
+    pub fn next(&self, params: &Params, srtt: TimeDelta) -> (Time, bool) {
+        let (slower, given_up) = (self.slower_at(params, srtt), self.given_up_at(params, srtt));
+        (slower.min(given_up), given_up <= slower)
     }
 
     /// The pace falls.
-    pub fn slow_down(&mut self) {
-        self.halvings += 1;
+    pub fn slow_down(&mut self, now: Time) {
+        self.halvings = self.halvings.saturating_add(1);
+        self.slowed = now;
     }
 
     /// What was outstanding is given up.
@@ -132,10 +145,9 @@ impl super::Scream {
     pub(super) fn on_silence(&mut self, now: Time) -> crate::Update {
         let srtt = self.round_trip.smoothed().unwrap_or(TimeDelta::ZERO);
         let mut update = crate::Update::none();
-        if now >= self.silence.given_up_at(&self.params, srtt) {
-            update.target = self.lose_contact(now);
-        } else {
-            self.silence.slow_down();
+        match self.silence.next(&self.params, srtt) {
+            (_, true) => update.target = self.lose_contact(now),
+            (_, false) => self.silence.slow_down(now),
         }
         self.set_pacing();
         update.then(self.answer())
