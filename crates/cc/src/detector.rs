@@ -82,6 +82,8 @@ struct Entry {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
+    /// A number that the sender passed over: no report can change it.
+    NotSent,
     /// Sent, and in no report so far.
     Outstanding,
     /// Reported missing, which is no verdict yet.
@@ -98,7 +100,7 @@ const FIRST_CAPACITY: usize = 256;
 /// 64 Ki packets in flight are 79 MB: 6 s at 100 Mbit/s. Beyond, the oldest are given up.
 const LARGEST_CAPACITY: usize = 1 << 16;
 const REMEMBERED_LOSSES: usize = 256;
-const NO_ENTRY: Entry = Entry { sent: Time::ZERO, size: 0, state: State::Arrived };
+const NO_ENTRY: Entry = Entry { sent: Time::ZERO, size: 0, state: State::NotSent };
 
 impl LossDetector {
     /// A detector that has seen nothing.
@@ -193,7 +195,7 @@ impl LossDetector {
                 acked.lost += 1;
                 remember(&mut self.lost_at, (sequence, now));
             }
-            State::Missing | State::Arrived | State::Marked | State::Lost => {}
+            State::NotSent | State::Missing | State::Arrived | State::Marked | State::Lost => {}
         }
     }
 
@@ -203,8 +205,7 @@ impl LossDetector {
         let (mut lost, mask) = (0, self.ring.len() - 1);
         for sequence in self.acked_end..self.next {
             let entry = &mut self.ring[sequence as usize & mask];
-            if entry.state == State::Arrived {
-                // A number that was never sent.
+            if entry.state == State::NotSent {
                 continue;
             }
             if entry.sent >= sent_before {
@@ -229,7 +230,7 @@ impl LossDetector {
         }
         let entry = &mut self.ring[sequence as usize & mask];
         let (sent, size, before) = (entry.sent, Bytes::new(entry.size.into()), entry.state);
-        if before == State::Marked || before == State::Arrived && !ce {
+        if matches!(before, State::Marked | State::NotSent) || before == State::Arrived && !ce {
             return;
         }
         entry.state = if ce { State::Marked } else { State::Arrived };

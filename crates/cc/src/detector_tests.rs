@@ -154,3 +154,15 @@ fn ce_that_a_later_report_tells_counts_once() {
     assert_eq!((acked.delivered, acked.delivered_ce), (Bytes::ZERO, Bytes::new(1000)));
     assert_eq!(detector.on_report(ms(11), [marked].iter()).delivered_ce, Bytes::ZERO);
 }
+
+#[test]
+fn a_report_of_a_number_never_sent_changes_nothing() {
+    let mut detector = LossDetector::new(DetectorConfig { packet_threshold: Some(3), ..CONFIG });
+    [0, 1, 2, 8].iter().for_each(|n| detector.on_sent(ms(20 + n), *n, Bytes::new(1000)));
+    report(&mut detector, 30, &[2]);
+    let marked =
+        PacketResult { status: Status::Received { arrived: Some(ms(31)), ecn: Ecn::Ce }, ..received(5) };
+    assert_eq!(detector.on_report(ms(31), [marked, received(6)].iter()), Acked::default());
+    assert_eq!(detector.release_tail(ms(32), ms(10)), 0, "0 is two packets back, not five");
+    assert_eq!(detector.in_flight(), Bytes::new(1000));
+}
