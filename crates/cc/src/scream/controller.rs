@@ -33,11 +33,11 @@ impl Controller for Scream {
         self.ensure_started(now);
         let id = usize::from(packet.stream.0);
         let Some(stream) = self.streams.get_mut(id) else { return Update::none() };
-        if self.in_flight == Bytes::ZERO {
-            self.silence.on_sent_from_rest(now);
-        }
         stream.detector.on_sent(now, packet.sequence, packet.size);
         stream.rates.on_sent(packet.size);
+        if self.in_flight == Bytes::ZERO {
+            self.wait_for_report(now);
+        }
         self.count_in_flight();
         self.last_sent = Some(now);
         self.learn_mss(now, packet.size);
@@ -116,8 +116,7 @@ impl Controller for Scream {
         if self.params.feedback_patience == 0.0 {
             return Some((self.last_sent? + self.params.stall_time, TimeoutReason::Stalled));
         }
-        let srtt = self.round_trip.smoothed().unwrap_or(TimeDelta::ZERO);
-        let (due, gives_up) = self.silence.next(&self.params, srtt);
+        let (due, gives_up) = self.silence.next;
         Some((due, if gives_up { TimeoutReason::Stalled } else { TimeoutReason::NoFeedback }))
     }
 

@@ -28,7 +28,8 @@ impl DelayTrend {
     /// Moves the average of the delay fraction, at most every `qdelay_weight_interval`.
     pub fn average_in(&mut self, params: &Params, now: Time, fraction: f64) {
         if now >= self.average_due {
-            let kept = libm::pow(1.0 - params.qdelay_weight, self.samples_since(params, now));
+            let (kept, samples) = (1.0 - params.qdelay_weight, self.samples_since(params, now));
+            let kept = if samples > 1.0 { libm::pow(kept, samples) } else { kept };
             self.average_due = now + params.qdelay_weight_interval;
             self.average = kept * self.average + (1.0 - kept) * fraction;
         }

@@ -29,6 +29,7 @@ impl Scream {
             self.window_due = now + self.params.cwnd_update_interval;
             self.update_window(now);
         }
+        self.plan_silence();
         self.allow_flight();
         Update { target, ..self.answer() }
     }
@@ -47,12 +48,12 @@ impl Scream {
             }
         };
         self.count_in_flight();
-        if self.contact_lost.is_some() {
+        if self.silence.contact_lost.is_some() {
             self.regain_contact(now, &acked);
         }
         self.pending.acked += acked.newly_acked.as_u64();
         if let Some((sent, arrived)) = acked.newest {
-            if sent >= self.given_up_before {
+            if sent >= self.silence.given_up_before {
                 self.round_trip.sample(&self.params, now, now.saturating_since(sent));
             }
             if let Some(arrived) = arrived {
@@ -80,7 +81,7 @@ impl Scream {
         if !loss && !ce {
             return None;
         }
-        let srtt = self.round_trip.smoothed().unwrap_or(TimeDelta::ZERO);
+        let srtt = self.srtt();
         let due = self.last_event.is_none_or(|last| now.saturating_since(last) > srtt);
         self.held_events = (loss && !due && self.params.events_held, ce && !due && self.params.events_held);
         due.then_some(loss)
@@ -305,9 +306,9 @@ mod tests {
         let (first, _) = scream.next_timeout().expect("a report is waited for");
         assert_eq!(first, at(200 + 3 * 20));
         let _ = scream.on_timeout(first);
-        assert_eq!((scream.silence.halvings, scream.silence.given_up), (1, 0));
+        assert_eq!((scream.silence.halvings, scream.silence.contact_lost), (1, None));
         let mut now = first;
-        while scream.silence.given_up == 0 {
+        while scream.silence.contact_lost.is_none() {
             (now, _) = scream.next_timeout().expect("a report is waited for");
             let _ = scream.on_timeout(now);
         }

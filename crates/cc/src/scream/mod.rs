@@ -67,10 +67,6 @@ pub struct Scream {
     started: Option<Time>,
     last_sent: Option<Time>,
     silence: Silence,
-    /// When contact was lost, and the window then; until the next report.
-    contact_lost: Option<(Time, f64)>,
-    /// Packets sent before were given up: their round trips say nothing of the path.
-    given_up_before: Time,
     last_event: Option<Time>,
     /// Whether loss and CE wait for their reaction.
     held_events: (bool, bool),
@@ -140,8 +136,6 @@ impl Scream {
             started: None,
             last_sent: None,
             silence: Silence::new(),
-            contact_lost: None,
-            given_up_before: Time::ZERO,
             last_event: None,
             held_events: (false, false),
             window_due: Time::ZERO,
@@ -197,11 +191,16 @@ impl Scream {
         self.l4s.then_some(self.shares.alpha)
     }
 
+    /// The smoothed round trip; zero before the first.
+    #[inline]
+    fn srtt(&self) -> TimeDelta {
+        self.round_trip.smoothed().unwrap_or(TimeDelta::ZERO)
+    }
+
     /// Whether a report should have come by now.
     #[inline]
     fn is_overdue(&self, now: Time) -> bool {
-        let srtt = self.round_trip.smoothed().unwrap_or(TimeDelta::ZERO);
-        self.params.feedback_patience > 0.0 && self.silence.is_overdue(now, srtt)
+        self.params.feedback_patience > 0.0 && self.silence.is_overdue(now, self.srtt())
     }
 
     fn congestion(&self, now: Time) -> Congestion {

@@ -30,11 +30,14 @@ pub struct Silence {
     span_end: Time,
     /// By how many halves the pace is lower.
     pub halvings: u32,
-    /// How often what was outstanding was given up since the last report.
-    pub given_up: u32,
-    last_given_up: Time,
     /// When the pace fell last.
     slowed: Time,
+    /// When contact was lost, and the window then; until the next report.
+    pub contact_lost: Option<(Time, f64)>,
+    /// Packets sent before were given up: their round trips say nothing of the path.
+    pub given_up_before: Time,
+    /// What is due next, while something is in flight, and whether that is giving it up.
+    pub next: (Time, bool),
 }
 
 impl Silence {
@@ -48,16 +51,17 @@ impl Silence {
             longest_before: TimeDelta::ZERO,
             span_end: Time::ZERO,
             halvings: 0,
-            given_up: 0,
-            last_given_up: Time::ZERO,
             slowed: Time::ZERO,
+            contact_lost: None,
+            given_up_before: Time::ZERO,
+            next: (Time::ZERO + FIRST_REPORT, true),
         }
     }
 
     /// A packet left while nothing was in flight.
     #[inline]
-    pub fn on_sent_from_rest(&mut self, now: Time) {
-        if self.given_up == 0 {
+    fn on_sent_from_rest(&mut self, now: Time) {
+        if self.contact_lost.is_none() {
             (self.since, self.from_rest) = (now, true);
         }
     }
@@ -69,13 +73,11 @@ impl Silence {
             (self.longest_before, self.longest) = (self.longest, TimeDelta::ZERO);
             self.span_end = now + GAPS_SPAN;
         }
-        if self.any_report && !self.from_rest && self.given_up == 0 {
+        if self.any_report && !self.from_rest && self.contact_lost.is_none() {
             self.longest = self.longest.max(now.saturating_since(self.since));
         }
         (self.since, self.from_rest, self.any_report) = (now, false, true);
-        let was_slow = self.halvings > 0;
-        (self.halvings, self.given_up) = (0, 0);
-        was_slow
+        core::mem::take(&mut self.halvings) > 0
     }
 
     /// The interval at which reports are expected.
@@ -85,6 +87,7 @@ impl Silence {
     }
 
     /// When the next report is overdue by nothing: what is later is silence.
+    #[inline]
     fn expected(&self, srtt: TimeDelta) -> Time {
         self.since + self.interval() + if self.from_rest { srtt } else { TimeDelta::ZERO }
     }
@@ -92,76 +95,93 @@ impl Silence {
     /// Whether a report should have come, while something is in flight.
     #[inline]
     pub fn is_overdue(&self, now: Time, srtt: TimeDelta) -> bool {
-        self.given_up > 0 || self.any_report && now > self.expected(srtt)
+        self.contact_lost.is_some() || self.any_report && now > self.expected(srtt)
     }
 
     /// When the pace falls by half the next time.
     #[inline]
-    pub fn slower_at(&self, params: &Params, srtt: TimeDelta) -> Time {
-        if !self.any_report || self.given_up > 0 {
-            return Time::MAX;
+    fn slower_at(&self, params: &Params, srtt: TimeDelta) -> Time {
+        if !self.any_report || self.contact_lost.is_some() {
+            Time::MAX
+        } else if self.halvings == 0 {
+            self.expected(srtt) + times(self.interval(), (params.feedback_patience - 1.0).max(0.0))
+        } else {
+            self.slowed + self.interval()
         }
-        let patience = self.interval().as_secs_f64() * (params.feedback_patience - 1.0).max(0.0);
-        let first = self.expected(srtt) + TimeDelta::from_secs_f64(patience);
-        if self.halvings == 0 { first } else { self.slowed + self.interval() }
     }
 
     /// When what is outstanding is given up; not at once after the pace fell, however late that was.
     #[inline]
-    pub fn given_up_at(&self, params: &Params, srtt: TimeDelta) -> Time {
+    fn given_up_at(&self, params: &Params, srtt: TimeDelta) -> Time {
+        let since = self.since.max(self.given_up_before);
         if !self.any_report {
-            return self.since.max(self.last_given_up) + FIRST_REPORT;
+            return since + FIRST_REPORT;
         }
-        let round_trips = TimeDelta::from_secs_f64(srtt.as_secs_f64() * params.stall_round_trips);
-        let reports = TimeDelta::from_secs_f64(self.interval().as_secs_f64() * params.feedback_patience);
+        let reports = times(self.interval(), params.feedback_patience);
         let reports = reports + if self.from_rest { srtt } else { TimeDelta::ZERO };
-        let due = self.since.max(self.last_given_up) + params.stall_time.max(round_trips).max(reports);
+        let due = since + params.stall_time.max(times(srtt, params.stall_round_trips)).max(reports);
         due.max(self.slowed + SHORTEST_INTERVAL)
     }
 
-    /// What is due next, and whether that is giving up.
+    /// Finds what is due next: to be called when a report came, when something is sent from rest and when something was done.
     #[inline]
-    pub fn next(&self, params: &Params, srtt: TimeDelta) -> (Time, bool) {
+    fn plan(&mut self, params: &Params, srtt: TimeDelta) {
         let (slower, given_up) = (self.slower_at(params, srtt), self.given_up_at(params, srtt));
-        (slower.min(given_up), given_up <= slower)
+        self.next = (slower.min(given_up), given_up <= slower);
     }
 
     /// The pace falls.
-    pub fn slow_down(&mut self, now: Time) {
+    fn slow_down(&mut self, now: Time) {
         self.halvings = self.halvings.saturating_add(1);
         self.slowed = now;
     }
+}
 
-    /// What was outstanding is given up.
-    pub fn give_up(&mut self, now: Time) {
-        self.given_up += 1;
-        self.last_given_up = now;
-    }
+/// So many times as long.
+#[inline]
+fn times(span: TimeDelta, factor: f64) -> TimeDelta {
+    TimeDelta::from_secs_f64(span.as_secs_f64() * factor)
 }
 
 impl super::Scream {
+    /// A packet left while nothing else was in flight: its report is waited for from now on.
+    #[inline]
+    pub(super) fn wait_for_report(&mut self, now: Time) {
+        self.silence.on_sent_from_rest(now);
+        self.plan_silence();
+    }
+
+    /// Finds when a report that stays away is answered.
+    #[inline]
+    pub(super) fn plan_silence(&mut self) {
+        if self.params.feedback_patience > 0.0 {
+            let srtt = self.srtt();
+            self.silence.plan(&self.params, srtt);
+        }
+    }
+
     /// A report is overdue: the pace falls, or what is outstanding is given up.
     #[cold]
     pub(super) fn on_silence(&mut self, now: Time) -> crate::Update {
-        let srtt = self.round_trip.smoothed().unwrap_or(TimeDelta::ZERO);
         let mut update = crate::Update::none();
-        match self.silence.next(&self.params, srtt) {
-            (_, true) => update.target = self.lose_contact(now),
-            (_, false) => self.silence.slow_down(now),
+        if self.silence.next.1 {
+            update.target = self.lose_contact(now);
+        } else {
+            self.silence.slow_down(now);
         }
+        self.plan_silence();
         self.set_pacing();
         update.then(self.answer())
     }
 
     /// Nothing is known of what is outstanding. Window and targets begin anew, and a packet or two are a probe.
     fn lose_contact(&mut self, now: Time) -> TargetChange {
-        let first = self.contact_lost.is_none();
+        let first = self.silence.contact_lost.is_none();
         if first {
-            self.contact_lost = Some((now, self.window.cwnd));
+            self.silence.contact_lost = Some((now, self.window.cwnd));
         }
+        self.silence.given_up_before = now;
         self.forget_flight();
-        self.silence.give_up(now);
-        self.given_up_before = now;
         self.window.restart(&self.params, now, self.mss.as_f64());
         self.streams.iter_mut().for_each(|stream| stream.media.on_contact_lost(first));
         self.allow_flight();
@@ -172,12 +192,12 @@ impl super::Scream {
     /// of before.
     #[cold]
     pub(super) fn regain_contact(&mut self, now: Time, acked: &Acked) {
-        let Some((lost_at, cwnd)) = self.contact_lost.take() else { return };
+        let Some((lost_at, cwnd)) = self.silence.contact_lost.take() else { return };
         let was_late = acked.newest.is_some_and(|(sent, _)| sent < lost_at);
         if was_late && now.saturating_since(lost_at) < LATE {
             self.window.assign(&self.params, cwnd, self.mss.as_f64());
             self.streams.iter_mut().for_each(|stream| stream.media.on_contact_regained());
-            self.given_up_before = Time::ZERO;
+            self.silence.given_up_before = Time::ZERO;
         }
         self.set_pacing();
     }
