@@ -4,7 +4,7 @@
 //! Of an input the first two bytes choose. The interpreter is that of the conformance suite.
 #![cfg_attr(fuzzing, no_main)]
 
-use paceline_cc::{AnyController, ControllerParams, FlowSetup, Steers};
+use paceline_cc::{AnyController, ControllerParams, FlowSetup};
 use paceline_units::Bytes;
 
 #[path = "../../crates/cc/tests/conformance/hostile.rs"]
@@ -27,15 +27,9 @@ fn controller_ops(data: &[u8]) {
         let verdict = hostile::drive_half(&mut half, operations);
         return verdict.unwrap_or_else(|broken| panic!("the receiver half of {name} {profile}: {broken}"));
     }
-    let flight = match params.steers() {
-        Steers::Media | Steers::Datagrams | Steers::Unreported => Flight::ToHighestAcknowledged,
-        Steers::ByteStream => Flight::Pipe,
-        Steers::Ccid(_) if AnyController::receiver_half(params).is_some() => Flight::ToHighestAcknowledged,
-        Steers::Ccid(_) => Flight::AckVector,
-    };
     let setup = FlowSetup { l4s: variant % 2 == 1, ..FlowSetup::new(LARGEST) };
-    let mut controller = AnyController::new(params, &setup);
-    if let Err(broken) = hostile::drive(&mut controller, flight, LARGEST, operations) {
+    let mut controller = AnyController::new(params, &setup).expect("a registered profile");
+    if let Err(broken) = hostile::drive(&mut controller, Flight::of(params), LARGEST, operations) {
         panic!("{name} {profile}: {broken}");
     }
 }

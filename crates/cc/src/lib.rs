@@ -49,3 +49,8 @@ pub use report::{PacketResult, PacketsReport, ReceiverReport, Report, Status};
 pub use update::{
     Allowance, Discard, Pacing, Probe, ReceiverRequest, StreamSet, TargetChange, TimeoutReason, Update, Verb,
 };
+
+/// The crate's README, whose code runs as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

@@ -4,32 +4,51 @@ use crate::ccid::{ccid2, ccid3};
 use crate::{
     Annotation, Arrival, Assigned, CeResponse, Controller, Limits, Offered, ReceiverHalf, ReceiverReport,
     ReceiverRequest, Recovery, Report, SendQueueState, SentPacket, Snapshot, StateVariable, StreamId,
-    TimeoutReason, Update, Verb, bbr, cubic, dctcp, fixed, gcc, ledbat, rap, reno, scream, tfrc, um,
-    uncontrolled, urcp, vegas,
+    StreamSet, TimeoutReason, Update, Verb, bbr, cubic, dctcp, fixed, gcc, ledbat, rap, reno, scream, tfrc,
+    um, uncontrolled, urcp, vegas,
 };
-use alloc::vec;
 use alloc::vec::Vec;
+use alloc::{format, vec};
+use core::ops::RangeInclusive;
+use paceline_units::param::{ParamError, ParamSet};
 use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
 
-/// What a controller is told of its flow when it is made.
-#[derive(Clone, PartialEq, Debug)]
-pub struct FlowSetup {
-    /// Size on the link of the largest packet, header in.
-    pub largest_packet: Bytes,
-    /// Whether packets are sent as ECT(1) and marks are answered in proportion.
-    pub l4s: bool,
-    /// The priority of each stream, above 0; one for each stream of the flow.
-    pub priorities: Vec<f64>,
-    /// First window of the window laws, in largest packets (RFC 6928: 10).
-    pub initial_window: u64,
-    /// Largest window of the window laws; `None`: no limit.
-    pub max_window: Option<Bytes>,
+paceline_units::params! {
+    /// What a controller is told of its flow when it is made.
+    pub struct FlowSetup {
+        largest_packet: Bytes = Bytes::new(1212), in 1.0, 65_535.0, "RFC 768", "Size on the link of the largest packet, header in";
+        l4s: bool = false, "RFC 9331 4.1", "Whether packets are sent as ECT(1) and marks are answered in proportion";
+        priorities: Vec<f64> = vec![1.0], in *FlowSetup::PRIORITIES.start(), *FlowSetup::PRIORITIES.end(), "RFC 8298 4.1.3", "Priority of each stream, at most 64; a flow without any has one stream of priority 1";
+        initial_window: u64 = 10, in 1.0, FlowSetup::LARGEST_INITIAL_WINDOW, "RFC 6928", "First window of the window laws, in largest packets";
+        max_window: Option<Bytes> = None, else "no limit", "ours", "Largest window of the window laws";
+    }
+    ordered largest_packet <= max_window;
+    check countable;
 }
 
 impl FlowSetup {
+    /// Most streams that a flow can have.
+    pub const MOST_STREAMS: usize = StreamSet::CAPACITY as usize;
+    /// The priorities that a stream can have.
+    pub const PRIORITIES: RangeInclusive<f64> = 0.001..=1000.0;
+    /// Largest first window, in largest packets.
+    pub const LARGEST_INITIAL_WINDOW: f64 = 100_000.0;
+
     /// A flow of one stream with priority 1, without L4S, with ten packets at first and no largest window.
     pub fn new(largest_packet: Bytes) -> FlowSetup {
-        FlowSetup { largest_packet, l4s: false, priorities: vec![1.0], initial_window: 10, max_window: None }
+        FlowSetup { largest_packet, ..FlowSetup::default() }
+    }
+}
+
+/// Fails if there are more streams than an update can name.
+fn countable(setup: &FlowSetup) -> Result<(), ParamError> {
+    match setup.priorities.len() {
+        0..=FlowSetup::MOST_STREAMS => Ok(()),
+        many => Err(ParamError::new(
+            "priorities",
+            format!("{many} streams"),
+            format!("at most {}", FlowSetup::MOST_STREAMS),
+        )),
     }
 }
 
@@ -85,8 +104,7 @@ macro_rules! controllers {
         }
 
         impl AnyController {
-            /// A controller that has seen nothing.
-            pub fn new(params: &ControllerParams, setup: &FlowSetup) -> AnyController {
+            fn made(params: &ControllerParams, setup: &FlowSetup) -> AnyController {
                 match params {
                     $( ControllerParams::$variant(params) => {
                         AnyController::$variant($module::$controller::new(params, setup))
@@ -166,6 +184,16 @@ controllers! {
 }
 
 impl AnyController {
+    /// A controller that has seen nothing.
+    ///
+    /// # Errors
+    /// If a parameter or a value of the setup is out of range, or two of them contradict each other.
+    pub fn new(params: &ControllerParams, setup: &FlowSetup) -> Result<AnyController, ParamError> {
+        params.check()?;
+        setup.check()?;
+        Ok(AnyController::made(params, setup))
+    }
+
     /// The inner states that a controller with these parameters offers for recording.
     pub fn states_of(params: &ControllerParams) -> &'static [StateVariable] {
         AnyController::example(params).state_variables()
@@ -181,7 +209,7 @@ impl AnyController {
     }
 
     fn example(params: &ControllerParams) -> AnyController {
-        AnyController::new(params, &FlowSetup::new(Bytes::new(1212)))
+        AnyController::made(params, &FlowSetup::default())
     }
 }
 

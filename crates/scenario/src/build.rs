@@ -229,7 +229,7 @@ impl Builder<'_> {
         let index =
             |names: &[String]| names.iter().filter_map(|name| self.scenario.link_index(name)).collect();
         let (path, return_path) = (index(&flow.path), index(&flow.return_path));
-        let controller = controller(flow);
+        let controller = controller(flow)?;
         let ends = self.ends(flow, &controller)?;
         check_verbs(flow, controller.verbs(), ends.executes(flow.transport))?;
         check_ecn(flow, controller.ce_response())?;
@@ -447,7 +447,7 @@ fn in_file(found: &str, line: Option<usize>, path: &str) -> String {
 }
 
 /// The controller of a flow, told of the limits that its streams have of their own.
-fn controller(flow: &FlowSpec) -> AnyController {
+fn controller(flow: &FlowSpec) -> Result<AnyController, ScenarioError> {
     let setup = FlowSetup {
         l4s: flow.ecn == EcnMode::L4s,
         largest_packet: flow.packet_size,
@@ -455,12 +455,14 @@ fn controller(flow: &FlowSpec) -> AnyController {
         initial_window: flow.tcp.unwrap_or_default().initial_window,
         max_window: flow.tcp.and_then(|tcp| tcp.max_window),
     };
-    let mut controller = AnyController::new(&flow.controller.params, &setup);
+    let mut controller = AnyController::new(&flow.controller.params, &setup).map_err(|error| {
+        within(&format!("flows.{}.controller", overrides::quoted_key(&flow.name)), &error)
+    })?;
     for (id, stream) in flow.streams.iter().enumerate().filter(|(_, stream)| stream.name.is_some()) {
         if let Some(StreamLimits { min, max, .. }) = stream.limits {
             // Nothing runs yet: the sender asks for the targets when it starts.
             let _ = controller.on_limits(Time::ZERO, &Limits { stream: StreamId(id as u8), min, max });
         }
     }
-    controller
+    Ok(controller)
 }

@@ -61,7 +61,8 @@ fn every_controller_under_every_profile() {
         };
         let controller = format!("\"{}\", profile = \"{profile}\"", params.kind());
         let name = format!("{}_{profile}", params.kind());
-        let answers = AnyController::new(&params, &FlowSetup::new(Bytes::new(1500))).ce_response();
+        let answers =
+            AnyController::new(&params, &FlowSetup::new(Bytes::new(1500))).expect("valid").ce_response();
         let ecn = if answers == CeResponse::Ignored { "off" } else { "classic" };
         insta::assert_snapshot!(name, trace_of(&controller, LOSSY_L4S, ecn, source));
     }

@@ -13,7 +13,7 @@ fn ms(millis: u64) -> Time {
 /// Frames every 10 ms from 10 ms to 85 ms, but for the time from 35 ms to 60 ms.
 fn planned() -> Planned<UdpSender<AnyController>> {
     let (params, _) = ControllerParams::with_profile("none", None).expect("it is registered");
-    let controller = AnyController::new(&params, &FlowSetup::new(Bytes::new(1500)));
+    let controller = AnyController::new(&params, &FlowSetup::new(Bytes::new(1500))).expect("valid");
     let fps = FrameRate::from_fps_f64(100.0).expect("a rate");
     let cbr = CbrParams { rate: Bitrate::from_mbps(1), fps: Some(fps), adaptive: false };
     let end = UdpSender::new(controller, Source::Cbr(Cbr::new(cbr)), Bytes::new(1500), Ecn::NotEct);

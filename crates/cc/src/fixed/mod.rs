@@ -9,10 +9,13 @@ use crate::{
 use alloc::vec::Vec;
 use paceline_units::{Bitrate, Time, TimeDelta, params};
 
+/// Below this rate nothing is sent that anybody could wait for.
+const SLOWEST: Bitrate = Bitrate::from_kbps(1);
+
 params! {
     /// The parameters of [`Fixed`].
     pub struct Params {
-        rate: Bitrate = Bitrate::from_mbps(1), in 1e3, 1e12, "ours", "Rate at which packets are spaced, headers in";
+        rate: Bitrate = Bitrate::from_mbps(1), in SLOWEST.as_bps() as f64, 1e12, "ours", "Rate at which packets are spaced, headers in";
         media_part: f64 = 0.95, in 0.01, 1.0, "ours", "Target of the media as a part of the rate; the rest is for headers and for frames that vary";
     }
     profiles {
@@ -20,7 +23,7 @@ params! {
     }
 }
 
-/// The controller without a reaction. `assign` overwrites its rate.
+/// The controller without a reaction. `assign` overwrites its rate, down to the lowest that its parameter can have.
 #[derive(Clone, Debug)]
 pub struct Fixed {
     rate: Bitrate,
@@ -88,7 +91,7 @@ impl Controller for Fixed {
 
     fn assign(&mut self, _now: Time, assigned: Assigned) -> Update {
         if let Assigned::Rate(rate) = assigned {
-            self.rate = rate;
+            self.rate = rate.max(SLOWEST);
             self.said = false;
         }
         self.say()
@@ -148,5 +151,11 @@ mod tests {
         assert_eq!(fixed.next_timeout(), None);
         let update = fixed.assign(Time::ZERO, Assigned::Rate(Bitrate::from_mbps(2)));
         assert_eq!(update.pacing, Some(Pacing::Rate(Bitrate::from_mbps(2))));
+        let update = fixed.assign(Time::ZERO, Assigned::Rate(Bitrate::ZERO));
+        assert_eq!(
+            update.pacing,
+            Some(Pacing::Rate(Bitrate::from_kbps(1))),
+            "a pace of zero would never send"
+        );
     }
 }

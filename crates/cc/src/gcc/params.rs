@@ -158,7 +158,8 @@ params! {
         target_bitrate_max: Bitrate = Bitrate::from_mbps(100), in 1e3, 1e12, "ours", "Highest target bitrate";
     }
     ordered del_var_th_min <= del_var_th_max, loss_low <= loss_high, alr_stop_level <= alr_start_level,
-        robust_packets_least <= robust_packets;
+        robust_packets_least <= robust_packets, capacity_deviation_min <= capacity_deviation_max,
+        target_bitrate_min <= target_bitrate_start, target_bitrate_start <= target_bitrate_max;
     profiles {
         "draft": "draft-ietf-rmcat-gcc-02: Kalman filter, adaptive threshold, AIMD, loss controller" => Params::default,
         "libwebrtc": "libwebrtc's goog_cc of 2024-10: trendline, loss model, probing" => Params::libwebrtc,

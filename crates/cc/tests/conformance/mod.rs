@@ -125,7 +125,7 @@ pub fn setup() -> FlowSetup {
 pub fn members() -> Vec<Member> {
     let mut laws = BTreeSet::new();
     let mut is_new = |params: &ControllerParams| {
-        let shown = format!("{:?}", AnyController::new(params, &setup()));
+        let shown = format!("{:?}", AnyController::new(params, &setup()).expect("a profile"));
         laws.insert(shown.split_once('(').map(|(_, law)| law.to_string()))
     };
     let all = ControllerParams::all().filter(|(params, _)| is_new(params));
@@ -136,7 +136,8 @@ fn of(params: &ControllerParams, profile: &str) -> Vec<Member> {
     let name = format!("{} {profile}", params.kind());
     let made = |params: &ControllerParams, l4s| -> Make {
         let params = fit(params);
-        Rc::new(move || Box::new(AnyController::new(&params, &FlowSetup { l4s, ..setup() })))
+        let setup = FlowSetup { l4s, ..setup() };
+        Rc::new(move || Box::new(AnyController::new(&params, &setup).expect("a profile")))
     };
     let make = made(params, false);
     let half = AnyController::receiver_half(params)

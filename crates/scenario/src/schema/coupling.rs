@@ -6,7 +6,7 @@ use crate::params;
 use crate::reader::{Node, Table};
 use crate::spec::{CouplingSpec, FlowSpec, LinkSpec, PriorityStep, TruthStep};
 use paceline_cc::shared_bottleneck::{self, SummaryEnd};
-use paceline_cc::{AnyController, CouplingParams, Priority, Steers};
+use paceline_cc::{AnyController, CouplingParams, FlowSetup, Priority, Steers};
 use paceline_units::TimeDelta;
 use paceline_units::param::{ParamSet, Value};
 use paceline_units::text::one_of;
@@ -251,7 +251,7 @@ pub(super) fn priority(flow: &Table<'_>) -> Result<Vec<PriorityStep>, ScenarioEr
         return Ok(vec![PriorityStep { at: TimeDelta::ZERO, priority: Priority::ONE }]);
     };
     let weight = |node: &Node<'_>| {
-        let weight = node.number(0.001..=1000.0)?;
+        let weight = node.number(FlowSetup::PRIORITIES)?;
         Priority::new(weight).ok_or_else(|| node.fail(PRIORITY))
     };
     if !node.is_list() {

@@ -7,8 +7,7 @@ use crate::params;
 use crate::reader::{Node, Table};
 use crate::source::SourceSpec;
 use crate::spec::{EcnMode, FlowSpec, LinkSpec, PriorityStep, StreamSpec, Transport};
-use paceline_cc::ReceiverRequest;
-use paceline_cc::{AnyController, ControllerParams};
+use paceline_cc::{AnyController, ControllerParams, FlowSetup, ReceiverRequest};
 use paceline_media::{CbrParams, PlayoutConfig};
 use paceline_transport::rtp::{FeedbackConfig, RtpIdentity};
 use paceline_units::{Bytes, TimeDelta};
@@ -235,11 +234,11 @@ fn several(node: &Node<'_>, params: &ControllerParams) -> Result<Vec<StreamSpec>
         streams.push(StreamSpec {
             name: Some(name.into()),
             source: source::parse_without_connections(&stream.require("source", source::SOURCE)?)?,
-            priority: stream.find("priority").map_or(Ok(1.0), |node| node.number(0.001..=1000.0))?,
+            priority: stream.find("priority").map_or(Ok(1.0), |node| node.number(FlowSetup::PRIORITIES))?,
             limits: controller::stream_limits(&stream, params)?,
         });
     }
-    if (1..=64).contains(&streams.len()) { Ok(streams) } else { Err(node.fail(STREAMS)) }
+    if (1..=FlowSetup::MOST_STREAMS).contains(&streams.len()) { Ok(streams) } else { Err(node.fail(STREAMS)) }
 }
 
 /// The weight of the only stream of a flow: nothing depends on it, and it is written back with the flow's.

@@ -1,5 +1,6 @@
 //! What a TCP connection is told.
 
+use paceline_cc::FlowSetup;
 use paceline_units::{Bytes, Ecn, TimeDelta, names, params};
 
 names! {
@@ -43,7 +44,7 @@ params! {
         recovery: RecoveryKind = RecoveryKind::Sack, else "the controller's: sack, or tahoe, reno, newreno", "", "How losses are recovered from";
         ack_every: u32 = 2, in 1.0, 1000.0, "RFC 5681 4.2", "Packets for an acknowledgement while all is in order";
         ack_delay: TimeDelta = TimeDelta::from_millis(200), in 1e-9, 1e6, "RFC 5681 4.2: less than 500 ms", "How long an acknowledgement waits at most";
-        initial_window: u64 = 10, in 1.0, 100_000.0, "RFC 6928", "First window in packets; after a lost SYN it is one";
+        initial_window: u64 = 10, in 1.0, FlowSetup::LARGEST_INITIAL_WINDOW, "RFC 6928", "First window in packets; after a lost SYN it is one";
         initial_rto: TimeDelta = TimeDelta::from_secs(1), in 1e-9, 1e6, "RFC 6298 2.1", "Retransmission timeout before there is a sample";
         min_rto: TimeDelta = TimeDelta::from_secs(1), in 1e-9, 1e6, "RFC 6298 2.4", "Smallest retransmission timeout";
         max_rto: TimeDelta = TimeDelta::from_secs(60), in 1e-9, 1e6, "RFC 6298 2.5", "Largest retransmission timeout";
