@@ -25,6 +25,7 @@ pub mod reno;
 mod report;
 pub mod scream;
 pub mod shared_bottleneck;
+mod silence;
 mod spread;
 pub mod tfrc;
 pub mod um;

@@ -116,20 +116,14 @@ const EXEMPT: &[(&str, &str, &str)] = &[
     ("scream reference-2022", "silence", REFERENCE),
     ("gcc draft", "10 % of reports lost", LOSSES),
     ("gcc draft", "reordering", GRADIENT),
-    ("gcc draft", "silence", UNTOLD),
     ("gcc libwebrtc-2012", "1 s", PER_ROUND_TRIP),
     ("gcc libwebrtc-2012", "2 s", PER_ROUND_TRIP),
     ("gcc libwebrtc-2012", "reordering", GRADIENT),
-    ("gcc libwebrtc-2012", "silence", UNTOLD),
     ("gcc libwebrtc", "10 % of reports lost", LOSSES),
     ("gcc libwebrtc", "reordering", GRADIENT),
-    ("gcc libwebrtc", "silence", SLOW_BACK_OFF),
     ("urcp paper", "reordering", NOISE),
-    ("urcp paper", "silence", UNTOLD),
     ("urcp adaptive", "reordering", NOISE),
-    ("urcp adaptive", "silence", UNTOLD),
     ("um paper", "10 % of reports lost", LOSSES),
-    ("um paper", "silence", UNTOLD),
 ];
 
 const SHORT_WINDOW: &str =
@@ -141,8 +135,6 @@ const LOSSES: &str =
     "the rate that arrives is measured from what reports name, and a tenth of it is in no report";
 const GRADIENT: &str = "delays of packets that overtake each other look like an unsteady queue";
 const NOISE: &str = "a packet that a report leaves out counts as lost at once, though it was only overtaken";
-const UNTOLD: &str = "its source says nothing of reports that stay away";
-const SLOW_BACK_OFF: &str = "libwebrtc backs off by the round trip of the last report, seconds later";
 
 /// Every controller that names a target, under each of its profiles: name, and as a scenario writes it. Without SCReAM's tuned
 /// sets, which are `reference-2022` with other values, judged on recordings of mobile networks.

@@ -141,6 +141,11 @@ struct Apart {
     range: (f64, f64),
 }
 
+/// What the crate has: between reports libwebrtc's rules alone.
+fn libwebrtc() -> Params {
+    Params { feedback_patience: 0.0, ..Params::profile("libwebrtc").expect("a profile") }
+}
+
 /// Ours with `params` beside the oracle, whose own constants are in it.
 fn apart(params: &Params, events: &[Event]) -> Apart {
     let mut ours = Gcc::new(params, &gcc_path::setup());
@@ -162,7 +167,7 @@ fn apart(params: &Params, events: &[Event]) -> Apart {
 
 #[test]
 fn the_targets_agree_step_for_step_on_twenty_paths() {
-    let params = Params::profile("libwebrtc").expect("a profile");
+    let params = libwebrtc();
     let mut wrong = Vec::new();
     for path in PATHS {
         let events = recorded(path, &params);
@@ -196,7 +201,7 @@ fn returns(targets: &[(f64, f64)], from: f64, level: f64) -> f64 {
 /// controller takes as long, so the time is the algorithm's. Both see the same calls, with ours in the loop.
 #[test]
 fn after_an_application_limited_phase_the_oracle_takes_as_long() {
-    let params = Params::profile("libwebrtc").expect("a profile");
+    let params = libwebrtc();
     for (offered, fps) in [(&[(0.0, 200.0), (30.0, 1e9)], 30.0), (&[(0.0, 40.0), (30.0, 1e9)], 15.0)] {
         let rates = &[(0.0, 5000.0)];
         let path = gcc_path::Path { name: "limited", seconds: 60, rates, offered, fps, ..gcc_path::PATH };
@@ -229,7 +234,7 @@ fn after_an_application_limited_phase_the_oracle_takes_as_long() {
 /// libwebrtc's controller wants the same.
 #[test]
 fn the_oracle_does_not_see_either_that_a_file_fills_the_queue() {
-    let params = Params::profile("libwebrtc").expect("a profile");
+    let params = libwebrtc();
     let path = gcc_path::Path {
         name: "file",
         seconds: 120,
@@ -262,7 +267,7 @@ fn the_oracle_does_not_see_either_that_a_file_fills_the_queue() {
 /// The comparison sees each constant that is wrong by a little, on one of six paths.
 #[test]
 fn a_wrong_constant_is_seen() {
-    let params = Params::profile("libwebrtc").expect("a profile");
+    let params = libwebrtc();
     let recordings = [2, 3, 6, 10, 11, 16].map(|path| recorded(&PATHS[path], &params));
     let wrong = [
         Params { beta: 0.8, ..params.clone() },

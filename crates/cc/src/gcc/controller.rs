@@ -6,7 +6,7 @@ use crate::{
     Allowance, Assigned, Controller, Limits, Offered, Pacing, Report, SendQueueState, SentPacket, Snapshot,
     StreamId, TimeoutReason, Update, Verb,
 };
-use paceline_units::{Bitrate, Time};
+use paceline_units::{Bitrate, Time, TimeDelta};
 
 /// What assignment sets at most.
 const HIGHEST: Bitrate = Bitrate::from_mbps(1_000_000);
@@ -22,7 +22,8 @@ impl Gcc {
             update.allowance = (!self.said).then_some(Allowance::Unlimited);
             self.said = true;
         }
-        update.probe = self.probing.as_mut().and_then(super::Probing::take);
+        let heard = self.silence.factor() == 1.0;
+        update.probe = self.probing.as_mut().filter(|_| heard).and_then(super::Probing::take);
         if let Some(probe) = update.probe {
             self.probe_estimate.expect(probe);
         }
@@ -43,9 +44,10 @@ impl Controller for Gcc {
         self.begin(now);
         self.history.on_sent(now, packet);
         self.alr.on_sent(now, packet.size);
+        self.silence.on_sent(now, self.rtt.unwrap_or(TimeDelta::ZERO));
         if let Losses::Libwebrtc(bandwidth) = &mut self.losses {
             bandwidth.on_sent(now);
-            if bandwidth.target() != before {
+            if bandwidth.target() != self.allowed {
                 self.follow(now);
             }
         }
@@ -60,6 +62,10 @@ impl Controller for Gcc {
         self.history.on_report(report.packets, observation, &mut self.outcomes);
         if !self.outcomes.is_empty() {
             self.on_outcomes(now);
+            let rtt = self.rtt.unwrap_or(TimeDelta::ZERO);
+            if self.silence.on_report(now, rtt, self.history.is_in_flight()) {
+                self.follow(now);
+            }
         }
         self.answer(before)
     }
@@ -102,11 +108,17 @@ impl Controller for Gcc {
 
     #[inline]
     fn next_timeout(&self) -> Option<(Time, TimeoutReason)> {
-        self.tick.map(|due| (due, TimeoutReason::Estimate))
+        let tick = self.tick.map(|due| (due, TimeoutReason::Estimate));
+        let silence = self.silence.due().map(|due| (due, TimeoutReason::NoFeedback));
+        tick.into_iter().chain(silence).min_by_key(|(due, _)| *due)
     }
 
     fn on_timeout(&mut self, now: Time) -> Update {
         let before = self.target;
+        let lowest = self.target <= bounds(&self.limits).0;
+        if self.silence.on_timeout(now, lowest) {
+            self.follow(now);
+        }
         if self.tick.is_some_and(|due| now >= due) {
             self.look(now);
         }

@@ -98,6 +98,11 @@ impl History {
         self.streams[id].on_sent(entry);
     }
 
+    /// Whether something was sent after the newest packet that was reported.
+    pub(super) fn is_in_flight(&self) -> bool {
+        self.streams.iter().any(|stream| stream.next > stream.reported)
+    }
+
     /// Writes what is new in a report to `outcomes`, in order of arrival. A packet is told of as missing at most once, with
     /// the number `observer`, and as received at most once.
     pub(super) fn on_report(&mut self, packets: &[PacketResult], observer: u32, outcomes: &mut Vec<Outcome>) {

@@ -39,6 +39,7 @@ mod trendline;
 
 pub use params::{ArrivalFilter, IncomingRate, Increase, LossControl, Params};
 
+use crate::silence::Silence;
 use crate::{FlowSetup, Limits, StreamId};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -76,7 +77,10 @@ pub struct Gcc {
     /// The longest round trips of the last reports, ms.
     round_trips: VecDeque<i64>,
     rtt: Option<TimeDelta>,
-    /// The target that was said last.
+    silence: Silence,
+    /// What delay and losses allow.
+    allowed: Bitrate,
+    /// The target: what is allowed, or less of it while no reports come.
     target: Bitrate,
     said: bool,
     tick: Option<Time>,
@@ -125,6 +129,8 @@ impl Gcc {
             probe_estimate: ProbeEstimate::new(),
             round_trips: VecDeque::with_capacity(ROUND_TRIPS),
             rtt: None,
+            silence: Silence::new(params.feedback_patience),
+            allowed: start,
             target: start,
             said: false,
             tick: None,
@@ -149,7 +155,8 @@ impl Gcc {
             bandwidth.update(now);
             self.tick = Some(now + self.params.process_interval);
         }
-        if let Some(probing) = &mut self.probing {
+        let heard = self.silence.factor() == 1.0;
+        if let Some(probing) = self.probing.as_mut().filter(|_| heard) {
             probing.set_alr(self.alr.since());
             probing.on_tick(now);
         }
@@ -159,16 +166,17 @@ impl Gcc {
     /// Takes over what delay and losses allow now, and tells those who live by it.
     fn follow(&mut self, now: Time) {
         let (lowest, highest) = bounds(&self.limits);
-        self.target = match &self.losses {
+        self.allowed = match &self.losses {
             Losses::Draft(losses) => {
                 losses.estimate().min(self.delay.rate.estimate()).min(highest).max(lowest)
             }
             Losses::Libwebrtc(bandwidth) => bandwidth.target(),
         };
+        self.target = times(self.silence.factor(), self.allowed).max(lowest);
         self.alr.set_target(self.target);
         let limit = self.limit();
         if let Some(probing) = &mut self.probing {
-            probing.on_estimate(now, self.target, limit);
+            probing.on_estimate(now, self.allowed, limit);
         }
     }
 

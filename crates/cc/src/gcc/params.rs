@@ -152,6 +152,7 @@ params! {
         alr_start_level: f64 = 0.4, in -1.0, 1.0, LIBWEBRTC, "Level of the unused budget at which that begins";
         alr_stop_level: f64 = -0.6, in -1.0, 1.0, LIBWEBRTC, "Level at which it ends";
         process_interval: TimeDelta = ms(25), in 1e-3, 10.0, LIBWEBRTC, "Time between two looks at what has changed without reports; with loss_control libwebrtc";
+        feedback_patience: f64 = 3.0, in 0.0, 100.0, "RFC 8888 5, which gives no value", "Report intervals without a report after which the target halves in each; 0: never";
         pacing_factor: f64 = 1.5, in 0.1, 100.0, "ours: DEVIATIONS.md", "Pacing rate over the target";
         target_bitrate_min: Bitrate = kbps(5), in 1e3, 1e12, LIBWEBRTC, "Lowest target bitrate";
         target_bitrate_start: Bitrate = kbps(300), in 1e3, 1e12, LIBWEBRTC, "First target bitrate";

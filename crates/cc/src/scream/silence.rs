@@ -1,18 +1,10 @@
-//! When reports stay away (RFC 8888 section 5: one lost report says nothing, several in a row mean a broken path).
-//!
-//! Reports are expected as often as they came: the longest gap of the last seconds counts as their interval. After a few
-//! intervals without one the pace falls by half per interval; after a longer time what is outstanding is given up.
+//! When reports stay away (RFC 8888 section 5): after a few intervals without one the pace falls by half per interval; after
+//! a longer time what is outstanding is given up.
 
 use super::Params;
+use crate::silence::{FIRST_REPORT, ReportTimes, SHORTEST_INTERVAL, times};
 use crate::{Acked, TargetChange};
 use paceline_units::{Bytes, Time, TimeDelta};
-
-/// How long the longest gap between reports is remembered: this long at least, twice as long at most.
-const GAPS_SPAN: TimeDelta = TimeDelta::from_secs(5);
-/// No receiver is expected to report more often (RFC 8298 section 4.2.2: 20 ms at high rates).
-const SHORTEST_INTERVAL: TimeDelta = TimeDelta::from_millis(20);
-/// How long the first report is waited for: no round trip is known, and they may take seconds.
-const FIRST_REPORT: TimeDelta = TimeDelta::from_secs(3);
 
 /// After a longer silence the path is another one, even if old packets are reported.
 const LATE: TimeDelta = TimeDelta::from_secs(2);
@@ -20,14 +12,7 @@ const LATE: TimeDelta = TimeDelta::from_secs(2);
 /// What is known of the reports' times.
 #[derive(Clone, Debug)]
 pub struct Silence {
-    /// Since when a report is waited for: the last one, or the first packet after nothing was in flight.
-    since: Time,
-    /// Whether `since` is that of a packet, whose report takes a round trip.
-    from_rest: bool,
-    any_report: bool,
-    longest: TimeDelta,
-    longest_before: TimeDelta,
-    span_end: Time,
+    reports: ReportTimes,
     /// By how many halves the pace is lower.
     pub halvings: u32,
     /// When the pace fell last.
@@ -44,12 +29,7 @@ impl Silence {
     /// Nothing sent and nothing reported.
     pub fn new() -> Silence {
         Silence {
-            since: Time::ZERO,
-            from_rest: true,
-            any_report: false,
-            longest: TimeDelta::ZERO,
-            longest_before: TimeDelta::ZERO,
-            span_end: Time::ZERO,
+            reports: ReportTimes::new(),
             halvings: 0,
             slowed: Time::ZERO,
             contact_lost: None,
@@ -62,49 +42,36 @@ impl Silence {
     #[inline]
     fn on_sent_from_rest(&mut self, now: Time) {
         if self.contact_lost.is_none() {
-            (self.since, self.from_rest) = (now, true);
+            self.reports.on_sent_from_rest(now);
         }
     }
 
     /// A report came. Answers whether the pace changes by that.
     #[inline]
     pub fn on_report(&mut self, now: Time) -> bool {
-        if now >= self.span_end {
-            (self.longest_before, self.longest) = (self.longest, TimeDelta::ZERO);
-            self.span_end = now + GAPS_SPAN;
-        }
-        if self.any_report && !self.from_rest && self.contact_lost.is_none() {
-            self.longest = self.longest.max(now.saturating_since(self.since));
-        }
-        (self.since, self.from_rest, self.any_report) = (now, false, true);
+        self.reports.on_report(now, self.contact_lost.is_none());
         core::mem::take(&mut self.halvings) > 0
     }
 
     /// The interval at which reports are expected.
     #[inline]
     pub fn interval(&self) -> TimeDelta {
-        self.longest.max(self.longest_before).max(SHORTEST_INTERVAL)
-    }
-
-    /// When the next report is overdue by nothing: what is later is silence.
-    #[inline]
-    fn expected(&self, srtt: TimeDelta) -> Time {
-        self.since + self.interval() + if self.from_rest { srtt } else { TimeDelta::ZERO }
+        self.reports.interval()
     }
 
     /// Whether a report should have come, while something is in flight.
     #[inline]
     pub fn is_overdue(&self, now: Time, srtt: TimeDelta) -> bool {
-        self.contact_lost.is_some() || self.any_report && now > self.expected(srtt)
+        self.contact_lost.is_some() || self.reports.any_report && now > self.reports.expected(srtt)
     }
 
     /// When the pace falls by half the next time.
     #[inline]
     fn slower_at(&self, params: &Params, srtt: TimeDelta) -> Time {
-        if !self.any_report || self.contact_lost.is_some() {
+        if !self.reports.any_report || self.contact_lost.is_some() {
             Time::MAX
         } else if self.halvings == 0 {
-            self.expected(srtt) + times(self.interval(), (params.feedback_patience - 1.0).max(0.0))
+            self.reports.overdue(params.feedback_patience, srtt)
         } else {
             self.slowed + self.interval()
         }
@@ -113,12 +80,12 @@ impl Silence {
     /// When what is outstanding is given up; not at once after the pace fell, however late that was.
     #[inline]
     fn given_up_at(&self, params: &Params, srtt: TimeDelta) -> Time {
-        let since = self.since.max(self.given_up_before);
-        if !self.any_report {
+        let since = self.reports.since.max(self.given_up_before);
+        if !self.reports.any_report {
             return since + FIRST_REPORT;
         }
         let reports = times(self.interval(), params.feedback_patience);
-        let reports = reports + if self.from_rest { srtt } else { TimeDelta::ZERO };
+        let reports = reports + if self.reports.from_rest { srtt } else { TimeDelta::ZERO };
         let due = since + params.stall_time.max(times(srtt, params.stall_round_trips)).max(reports);
         due.max(self.slowed + SHORTEST_INTERVAL)
     }
@@ -135,12 +102,6 @@ impl Silence {
         self.halvings = self.halvings.saturating_add(1);
         self.slowed = now;
     }
-}
-
-/// So many times as long.
-#[inline]
-fn times(span: TimeDelta, factor: f64) -> TimeDelta {
-    TimeDelta::from_secs_f64(span.as_secs_f64() * factor)
 }
 
 impl super::Scream {

@@ -11,7 +11,7 @@ params! {
         head_room: f64 = 1.25, in 1.0, 100.0, "ours: eq. 18 has no limit", "The rate grows to no more than this times what arrives, or R_MAX where that is more";
         rtt_floor: TimeDelta = TimeDelta::from_millis(10), in 1e-6, 10.0, "ours: k2 must be finite", "Smallest RTT_min";
         slow_start_gain: f64 = 2.0, in 1.1, 10.0, "ours: the paper says exponential", "Rate in slow start over what arrives";
-        no_feedback: TimeDelta = TimeDelta::from_millis(500), in 0.01, 60.0, "ours", "The rate is halved after so long, or four round-trip times, without a report on what is under way";
+        feedback_patience: f64 = 3.0, in 0.0, 100.0, "RFC 8888 5, which gives no value", "Report intervals without a report after which the rate halves in each; 0: never";
         skew_compensation: bool = true, "URCP 2013 III (clock compensation)", "Skew and steps of the receiver's clock are taken out of one-way delays";
     }
     ordered rate_min <= rate_max;

@@ -6,6 +6,7 @@ use super::law::{First, Law, Phase, Sample};
 use super::start::{DRAIN, Start};
 use super::stream::{News, Stream};
 use crate::one_way_delay::OneWayDelay;
+use crate::silence::Silence;
 use crate::{
     Allowance, Assigned, CeResponse, Controller, FlowSetup, Offered, PacketResult, PacketsReport, Report,
     SendQueueState, SentPacket, Snapshot, StateVariable, Status, StreamId, TimeoutReason, Update,
@@ -71,8 +72,7 @@ pub struct UtilitySender<L> {
     doubts_path: bool,
     /// When the newest packet of a sample was sent.
     sampled: Option<Time>,
-    /// Since when feedback is waited for; absent while nothing is under way.
-    waits_since: Option<Time>,
+    silence: Silence,
     /// The rate that was said last.
     said: Option<Bitrate>,
 }
@@ -96,7 +96,6 @@ impl<L: Law> UtilitySender<L> {
         law.set_rate(flow.rate);
         UtilitySender {
             law,
-            params: sender,
             flow,
             start,
             delivery: Delivery::new(),
@@ -106,7 +105,8 @@ impl<L: Law> UtilitySender<L> {
             lost: 0.0,
             doubts_path: false,
             sampled: None,
-            waits_since: None,
+            silence: Silence::new(sender.feedback_patience),
+            params: sender,
             said: None,
         }
     }
@@ -119,12 +119,17 @@ impl<L: Law> UtilitySender<L> {
         &mut self.streams[id]
     }
 
+    /// What may be sent, in bit/s: the law's rate, or less of it while no reports come.
+    fn usable(&self) -> f64 {
+        (self.flow.rate * self.silence.factor()).max(self.params.rate_min.as_bps_f64())
+    }
+
     fn rate(&self) -> Bitrate {
-        Bitrate::from_bps_f64(self.flow.rate)
+        Bitrate::from_bps_f64(self.usable())
     }
 
     fn target(&self) -> Bitrate {
-        Bitrate::from_bps_f64(self.flow.rate * self.params.media_part)
+        Bitrate::from_bps_f64(self.usable() * self.params.media_part)
     }
 
     fn set_rate(&mut self, rate: f64) {
@@ -145,12 +150,6 @@ impl<L: Law> UtilitySender<L> {
 
     fn round_trip(&self) -> TimeDelta {
         self.flow.srtt.unwrap_or(TimeDelta::ZERO)
-    }
-
-    /// How long feedback may fail to come.
-    fn patience(&self) -> TimeDelta {
-        let four = TimeDelta::from_nanos(self.round_trip().as_nanos().saturating_mul(4));
-        self.params.no_feedback.max(four)
     }
 
     fn on_round_trip(&mut self, sample: TimeDelta) {
@@ -340,7 +339,7 @@ impl<L: Law> Controller for UtilitySender<L> {
     #[inline]
     fn on_sent(&mut self, now: Time, packet: &SentPacket) -> Update {
         self.stream(packet.stream).on_sent(packet.sequence);
-        self.waits_since.get_or_insert(now);
+        self.silence.on_sent(now, self.round_trip());
         self.answer()
     }
 
@@ -350,7 +349,8 @@ impl<L: Law> Controller for UtilitySender<L> {
             return Update::none();
         }
         self.on_packets(now, report);
-        self.waits_since = self.streams.iter().any(Stream::is_under_way).then_some(now);
+        let in_flight = self.streams.iter().any(Stream::is_under_way);
+        self.silence.on_report(now, self.round_trip(), in_flight);
         self.answer()
     }
 
@@ -380,16 +380,12 @@ impl<L: Law> Controller for UtilitySender<L> {
 
     #[inline]
     fn next_timeout(&self) -> Option<(Time, TimeoutReason)> {
-        self.waits_since.map(|since| (since + self.patience(), TimeoutReason::NoFeedback))
+        self.silence.due().map(|due| (due, TimeoutReason::NoFeedback))
     }
 
     fn on_timeout(&mut self, now: Time) -> Update {
-        if self.waits_since.is_none_or(|since| now < since + self.patience()) {
-            return Update::none();
-        }
-        self.waits_since = Some(now);
-        self.set_rate(self.flow.rate / 2.0);
-        self.law.set_rate(self.flow.rate);
+        let lowest = self.rate() <= self.params.rate_min;
+        self.silence.on_timeout(now, lowest);
         self.answer()
     }
 
