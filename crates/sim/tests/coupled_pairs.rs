@@ -17,7 +17,10 @@ const DEAF: [&str; 2] = ["fixed", "uncontrolled"];
 fn flow(name: &str, controller: &str, transport: &str, more: &str) -> String {
     // SCReAM and GCC steer an encoder; a file would be held by the window alone, or leave at a pace above the target.
     let (most, source) = match controller {
-        "scream" | "gcc" => (", target_bitrate_max = \"20Mbps\"", "kind = \"cbr\", adaptive = true"),
+        "scream" => {
+            (", profile = \"rfc8298\", target_bitrate_max = \"20Mbps\"", "kind = \"cbr\", adaptive = true")
+        }
+        "gcc" => (", target_bitrate_max = \"20Mbps\"", "kind = \"cbr\", adaptive = true"),
         _ => ("", "kind = \"bulk\""),
     };
     format!(

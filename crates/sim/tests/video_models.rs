@@ -18,7 +18,7 @@ fn call(source: &str, rate: &str) -> String {
         "duration = \"60s\"\nwarmup = \"20s\"\nsample = \"200ms\"\nseed = 3\n\
          [links.l]\nrate = {rate}\ndelay = \"50ms\"\nqueue = {{ limit = \"300ms\" }}\n\
          [flows.video]\nsource = {{ kind = \"rfc8593\", {source} }}\npath = [\"l\"]\n\
-         [flows.video.controller]\nkind = \"scream\"\ntarget_bitrate_min = \"150kbps\"\n\
+         [flows.video.controller]\nkind = \"scream\"\nprofile = \"rfc8298\"\ntarget_bitrate_min = \"150kbps\"\n\
          target_bitrate_start = \"500kbps\"\ntarget_bitrate_max = \"1500kbps\"\n"
     )
 }

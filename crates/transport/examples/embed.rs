@@ -11,7 +11,6 @@ use paceline_cc::{
     Allowance, Controller, FlowSetup, Offered, Pacing, PacketResult, PacketsReport, Report, SendQueueState,
     SentPacket, Status, StreamId, TargetChange, Update,
 };
-use paceline_units::param::Profiles;
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 use std::collections::VecDeque;
 
@@ -40,7 +39,7 @@ struct OwnTransport {
 
 impl OwnTransport {
     fn new() -> OwnTransport {
-        let params = Params::profile("reference-2022").expect("a profile of `paceline list controllers`");
+        let params = Params::default();
         OwnTransport {
             target: params.target_bitrate_start,
             controller: Scream::new(&params, &FlowSetup::new(LARGEST)),
@@ -216,7 +215,7 @@ use paceline_transport::rtp::{
 use paceline_transport::{PathFacts, ReceivingEnd, SendingEnd, Transmit};
 
 fn rtp_sender() -> RtpSender<Scream> {
-    let params = Params::profile("reference-2022").expect("a profile of `paceline list controllers`");
+    let params = Params::default();
     let stream =
         StreamConfig { source: Source::External, priority: 1.0, target_start: params.target_bitrate_start };
     let config = SenderConfig {

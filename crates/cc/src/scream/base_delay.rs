@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn queue_delay_is_over_the_smallest_of_the_history_whatever_the_clocks() {
-        let params = Params::default();
+        let params = Params::rfc8298();
         for offset in [0, 5_000_000] {
             let mut base = BaseDelay::new();
             for (now, delay, expected) in [(1, 30, 0), (2, 50, 20), (3, 20, 0), (4, 50, 30)] {
@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn a_minimum_is_forgotten_after_its_buckets() {
         let params =
-            Params { base_delay_buckets: 3, base_delay_bucket: TimeDelta::from_secs(1), ..Params::default() };
+            Params { base_delay_buckets: 3, base_delay_bucket: TimeDelta::from_secs(1), ..Params::rfc8298() };
         let mut base = BaseDelay::new();
         base.sample(&params, ms(0), ms(0), ms(10));
         for second in 1..=3 {
@@ -124,15 +124,15 @@ mod tests {
     #[test]
     fn arrival_before_sending_and_a_jumping_clock_do_no_harm() {
         let mut base = BaseDelay::new();
-        base.sample(&Params::default(), ms(5), ms(1000), ms(1));
-        base.sample(&Params::default(), ms(6), Time::MAX, ms(1));
-        base.sample(&Params::default(), ms(7), ms(1), Time::MAX);
+        base.sample(&Params::rfc8298(), ms(5), ms(1000), ms(1));
+        base.sample(&Params::rfc8298(), ms(6), Time::MAX, ms(1));
+        base.sample(&Params::rfc8298(), ms(7), ms(1), Time::MAX);
         assert!(!base.queue_delay.is_negative());
     }
 
     #[test]
     fn a_standing_queue_is_taken_for_the_path_after_the_interval() {
-        let params = Params { base_reset_fraction: 0.25, base_reset_weight: 0.5, ..Params::default() };
+        let params = Params { base_reset_fraction: 0.25, base_reset_weight: 0.5, ..Params::rfc8298() };
         let mut base = BaseDelay::new();
         base.sample(&params, ms(0), ms(0), ms(10));
         for step in 1..500 {

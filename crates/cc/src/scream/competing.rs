@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     fn settle(delay: impl Fn(usize) -> f64, loss_event_rate: f64) -> f64 {
-        let (params, mut rule, mut target) = (Params::default(), CompetingFlows::new(), 0.1);
+        let (params, mut rule, mut target) = (Params::rfc8298(), CompetingFlows::new(), 0.1);
         for n in 0..400 {
             target = rule.adjust(&params, target, delay(n), loss_event_rate);
         }
@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn the_target_comes_down_by_halves_when_the_delay_is_gone_and_by_tenths_otherwise() {
-        let params = Params::default();
+        let params = Params::rfc8298();
         let mut rule = CompetingFlows::new();
         for n in 0..LONG {
             rule.adjust(&params, 0.4, if n < LONG - SHORT { 0.4 } else { 0.0 }, 0.0);

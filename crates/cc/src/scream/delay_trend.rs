@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     fn trend_of(samples: impl Iterator<Item = f64>) -> DelayTrend {
-        let (params, mut trend, mut now) = (Params::default(), DelayTrend::default(), Time::ZERO);
+        let (params, mut trend, mut now) = (Params::rfc8298(), DelayTrend::default(), Time::ZERO);
         for fraction in samples {
             trend.average_in(&params, now, fraction);
             trend.sample(&params, now - Time::ZERO, fraction);
@@ -101,11 +101,11 @@ mod tests {
     #[test]
     fn the_average_follows_its_weight() {
         let mut trend = DelayTrend::default();
-        trend.average_in(&Params::default(), Time::ZERO, 1.0);
+        trend.average_in(&Params::rfc8298(), Time::ZERO, 1.0);
         assert!((trend.average - 0.1).abs() < 1e-12);
-        trend.average_in(&Params::default(), Time::from_nanos(49_999_999), 1.0);
+        trend.average_in(&Params::rfc8298(), Time::from_nanos(49_999_999), 1.0);
         assert!((trend.average - 0.1).abs() < 1e-12, "not before 50 ms");
-        trend.average_in(&Params::default(), Time::from_nanos(50_000_000), 1.0);
+        trend.average_in(&Params::rfc8298(), Time::from_nanos(50_000_000), 1.0);
         assert!((trend.average - 0.19).abs() < 1e-12);
     }
 }

@@ -221,7 +221,7 @@ mod tests {
     /// With a round trip of 100 ms, a CE at the first of `AT` (ms) and a loss at the second: for each, whether it reacts,
     /// and to a loss.
     fn reactions(held: bool) -> [Option<bool>; 4] {
-        let params = Params { events_held: held, ..Params::default() };
+        let params = Params { events_held: held, ..Params::rfc8298() };
         let mut scream = Scream::new(&params, &FlowSetup::new(Bytes::new(1200)));
         scream.round_trip.sample(&scream.params, Time::ZERO, TimeDelta::from_millis(100));
         AT.map(|at| {
@@ -266,7 +266,7 @@ mod tests {
     #[test]
     fn the_tail_of_a_stream_that_falls_silent_is_released_within_two_round_trips() {
         let setup = FlowSetup { priorities: vec![1.0, 1.0], ..FlowSetup::new(Bytes::new(1200)) };
-        let mut scream = Scream::new(&Params::default(), &setup);
+        let mut scream = Scream::new(&Params::rfc8298(), &setup);
         let mut released = None;
         for n in 0..40u64 {
             let now = n * 20;
@@ -295,7 +295,7 @@ mod tests {
     /// the target never rises. A report of what was given up brings window and target back, if it comes soon.
     #[test]
     fn silence_lowers_the_pace_then_the_window_and_soon_they_come_back() {
-        let mut scream = Scream::new(&Params::default(), &FlowSetup::new(Bytes::new(1200)));
+        let mut scream = Scream::new(&Params::rfc8298(), &FlowSetup::new(Bytes::new(1200)));
         for n in 0..=10u64 {
             send(&mut scream, n * 20, 0, n);
             if n >= 2 {

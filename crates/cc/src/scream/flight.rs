@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn the_largest_flight_holds_for_its_window_and_no_longer() {
-        let params = Params::default();
+        let params = Params::rfc8298();
         let mut flight = FlightHistory::new(Time::ZERO);
         flight.sample(at(500), 100_000);
         for second in 1..=5 {
@@ -109,6 +109,6 @@ mod tests {
         let mut flight = FlightHistory::new(Time::ZERO);
         flight.sample(at(0), 1_000_000);
         flight.sample(at(10_000_000), 10);
-        assert!((flight.limit(&Params::default(), 0.0) - 11.0).abs() < 1e-9);
+        assert!((flight.limit(&Params::rfc8298(), 0.0) - 11.0).abs() < 1e-9);
     }
 }

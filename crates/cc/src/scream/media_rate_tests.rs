@@ -39,7 +39,7 @@ fn rate(params: &Params, mbps: f64) -> MediaRate {
 
 #[test]
 fn fast_increase_ramps_at_its_speed() {
-    let (rfc, reference) = (Params::default(), Params::profile("reference-2022").unwrap());
+    let (rfc, reference) = (Params::rfc8298(), Params::profile("reference-2022").unwrap());
     for (params, mbps, expected) in
         [(rfc.clone(), 10.0, 40_000.0), (rfc, 0.32, 32_000.0), (reference, 20.0, 200_000.0)]
     {
@@ -53,7 +53,7 @@ fn fast_increase_ramps_at_its_speed() {
 
 #[test]
 fn as_printed_the_rate_grows_until_the_send_queue_fills() {
-    let params = Params::default();
+    let params = Params::rfc8298();
     let (mut rate, rates) = (rate(&params, 10.0), measured(&params, 10.0));
     rate.update(&params, at(1000), &CALM, &rates);
     assert!((rate.target - 10.04e6).abs() < 1.0);
@@ -79,7 +79,7 @@ fn in_the_reference_the_rate_follows_the_throughput() {
 
 #[test]
 fn events_act_at_once_and_keep_the_last_highest_rate() {
-    let (rfc, reference) = (Params::default(), Params::profile("reference-2022").unwrap());
+    let (rfc, reference) = (Params::rfc8298(), Params::profile("reference-2022").unwrap());
     let marked = Congestion { alpha: Some(0.5), window_use: 0.8, ..CALM };
     for (params, event, congestion, factor) in [
         (&rfc, Event::Loss, CALM, 0.9),
@@ -128,7 +128,7 @@ fn an_old_send_queue_is_discarded_whole_but_not_twice_in_a_row() {
 
 #[test]
 fn the_target_stays_within_its_limits_and_the_measured_rate() {
-    let params = Params::default();
+    let params = Params::rfc8298();
     let mut rate = rate(&params, 50.0);
     rate.update(&params, at(1000), &CALM, &measured(&params, 10.0));
     assert!((rate.target - 20e6).abs() < 1.0, "twice the measured rate: {}", rate.target);

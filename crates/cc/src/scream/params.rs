@@ -1,4 +1,4 @@
-//! SCReAM's constants by name. One algorithm, two named sets of values.
+//! SCReAM's constants by name. One algorithm, several named sets of values.
 
 use super::tuned;
 use paceline_units::param::Ramp;
@@ -12,8 +12,8 @@ const fn ms(millis: i64) -> TimeDelta {
 const INF: f64 = f64::INFINITY;
 
 params! {
-    /// Every constant of SCReAM v1. `Default` is RFC 8298's table; a rule that only the reference program has is
-    /// switched off by its neutral value.
+    /// Every constant of SCReAM v1, with the values of profile `rfc8298`: a rule that only the reference program has is
+    /// switched off by its neutral value. `Default` is profile `robust`.
     pub struct Params {
         qdelay_target_lo: TimeDelta = ms(100), in 1e-3, 10.0, "RFC 8298 4.1.1.1", "Target of the queue delay, lowest value";
         qdelay_target_hi: TimeDelta = ms(400), in 1e-3, 10.0, "RFC 8298 4.1.1.1", "Target of the queue delay, highest value when flows compete";
@@ -114,16 +114,22 @@ params! {
         target_bitrate_min <= target_bitrate_start,
         target_bitrate_start <= target_bitrate_max, reorder_window <= reorder_window_max;
     profiles {
-        "rfc8298": "RFC 8298 as printed" => Params::default,
-        "reference-2022": "Ericsson's program of 2022-06 as measured, which the tuning paper ran" => Params::reference_2022,
         "robust": "reference-2022 without its weak spots: long round trips, lost reports, silence, reordering, low frame rates" => Params::robust,
+        "rfc8298": "RFC 8298 as printed" => Params::rfc8298,
+        "reference-2022": "Ericsson's program of 2022-06 as measured, which the tuning paper ran" => Params::reference_2022,
         "scream-5g-low-delay": "reference-2022 tuned for least frame delay (study scream-tune, search off)" => tuned::low_delay,
         "scream-5g-balanced": "reference-2022 tuned for rate and an empty queue (study scream-tune, search off-judged)" => tuned::balanced,
         "scream-5g-throughput": "reference-2022 tuned for most rate at no more frame delay (study scream-tune, search off)" => tuned::throughput,
     }
+    usual Params::robust;
 }
 
 impl Params {
+    /// RFC 8298's table.
+    pub(super) fn rfc8298() -> Params {
+        Params::declared()
+    }
+
     /// The 2022-06 revision with the configuration of the steady-state measurements. A table, and as long as it has values.
     pub(super) fn reference_2022() -> Params {
         Params {
@@ -189,7 +195,7 @@ impl Params {
             window_use_th: 0.9,
             discard_age: ms(100),
             target_rate_scale_weight: 0.02,
-            ..Params::default()
+            ..Params::rfc8298()
         }
     }
 
@@ -201,13 +207,13 @@ impl Params {
     /// With the rules that paths need which the reference program was not measured on: long round trips, lost reports,
     /// silence, reordering, low frame rates.
     pub(super) fn mended(self) -> Params {
-        let usual = Params::default();
+        let rfc = Params::rfc8298();
         Params {
-            stall_round_trips: usual.stall_round_trips,
-            feedback_patience: usual.feedback_patience,
-            history_by_time: usual.history_by_time,
-            reorder_window_max: usual.reorder_window_max,
-            pace_whole_packets: usual.pace_whole_packets,
+            stall_round_trips: rfc.stall_round_trips,
+            feedback_patience: rfc.feedback_patience,
+            history_by_time: rfc.history_by_time,
+            reorder_window_max: rfc.reorder_window_max,
+            pace_whole_packets: rfc.pace_whole_packets,
             flight_before_report: true,
             ramp_up_round_trip: ms(200),
             ..self

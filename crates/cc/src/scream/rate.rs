@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn rfc8298_measures_over_200_ms() {
-        let params = Params::default();
+        let params = Params::rfc8298();
         let mut rates = Rates::new(Time::ZERO);
         rates.on_delivered(Bytes::new(25_000));
         assert!(!rates.update(&params, at(199)) && rates.update(&params, at(200)));
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn the_median_ignores_a_burst() {
-        let params = Params::default();
+        let params = Params::rfc8298();
         let mut rates = Rates::new(Time::ZERO);
         for interval in 1..=40u64 {
             rates.on_offered(Bytes::new(if interval % 10 == 0 { 250_000 } else { 25_000 }));

@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn the_first_sample_counts_whole_and_later_ones_an_eighth_per_round_trip() {
-        let params = Params::default();
+        let params = Params::rfc8298();
         let mut rtt = RoundTrip::default();
         assert_eq!(rtt.smoothed(), None);
         rtt.sample(&params, at(100), TimeDelta::from_millis(100));
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn alpha_follows_the_marked_part() {
-        let params = Params::default();
+        let params = Params::rfc8298();
         let mut shares = RoundTripShares::new(&params);
         shares.on_report(&params, at(0), 0.1, 1000, 1000, false);
         assert!((shares.alpha - (0.1 + 0.9 / 8.0)).abs() < 1e-12);

@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn fast_increase_adds_what_was_acknowledged_while_the_window_is_used() {
-        let params = Params::default();
+        let params = Params::rfc8298();
         let mut window = Window::new(&params, Time::ZERO);
         window.update(&params, at(10), &QUIET);
         assert_eq!(window.cwnd, 5000.0);
@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn the_delay_steers_the_window_otherwise() {
-        let rfc = Params::default();
+        let rfc = Params::rfc8298();
         assert_eq!(after(&rfc, QUIET), 20_100.0, "1 x 2000 x 1000/20000");
         assert_eq!(after(&rfc, WindowInput { delay_fraction: 1.5, ..QUIET }), 19_950.0);
         assert_eq!(after(&rfc, WindowInput { in_flight: 10_000.0, ..QUIET }), 20_000.0, "unused: no growth");
@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn loss_and_marks_reduce_by_their_factors() {
-        let (rfc, reference) = (Params::default(), Params::profile("reference-2022").unwrap());
+        let (rfc, reference) = (Params::rfc8298(), Params::profile("reference-2022").unwrap());
         assert_eq!(after(&rfc, WindowInput { loss: true, ce: true, ..QUIET }), 16_000.0);
         assert_eq!(after(&rfc, WindowInput { ce: true, ..QUIET }), 18_000.0);
         assert_eq!(after(&rfc, WindowInput { ce: true, alpha: Some(0.5), ..QUIET }), 15_000.0);
@@ -246,7 +246,7 @@ mod tests {
 
     #[test]
     fn fast_increase_resumes_after_its_time_without_congestion() {
-        let params = Params::default();
+        let params = Params::rfc8298();
         let mut window = window(&params);
         window.update(&params, at(1000), &WindowInput { trend: 0.3, ..QUIET });
         for millis in (1100..6000).step_by(100) {
@@ -272,6 +272,6 @@ mod tests {
     fn no_rate_means_no_growth_where_growth_follows_the_rate() {
         let reference = Params::profile("reference-2022").unwrap();
         assert_eq!(after(&reference, WindowInput { rate: 0.0, ..QUIET }), 20_000.0);
-        assert_eq!(after(&Params::default(), WindowInput { rate: 0.0, ..QUIET }), 20_100.0);
+        assert_eq!(after(&Params::rfc8298(), WindowInput { rate: 0.0, ..QUIET }), 20_100.0);
     }
 }

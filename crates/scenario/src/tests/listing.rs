@@ -37,11 +37,11 @@ fn what_may_be_left_out_says_what_happens_then() {
 fn profiles_show_where_they_differ() {
     let listing = controllers();
     let scream = listing.iter().find(|entry| entry.kind == "scream").expect("is there");
-    assert_eq!(scream.profiles[0].name, "rfc8298");
+    assert_eq!(scream.profiles[0].name, "robust");
     let lo =
         scream.parameters.iter().find(|parameter| parameter.name == "qdelay_target_lo").expect("is there");
-    assert_eq!(lo.default.as_deref(), Some("100ms"));
-    assert_eq!(lo.profiles.get("reference-2022").map(String::as_str), Some("60ms"));
+    assert_eq!(lo.default.as_deref(), Some("60ms"));
+    assert_eq!(lo.profiles.get("rfc8298").map(String::as_str), Some("100ms"));
     assert_eq!((lo.min.as_deref(), lo.max.as_deref()), (Some("1ms"), Some("10s")));
     assert_eq!(traces().len(), 6);
 }

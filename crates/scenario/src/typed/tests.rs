@@ -27,7 +27,7 @@ fn every_parameter_of_a_scenario_has_a_type() {
     assert_eq!(of("flows.f.path"), (TypedValue::Text("[\"a.b\"]".into()), None));
     assert_eq!(of("flows.f.feedback.marker"), (TypedValue::Flag(true), None));
     assert_eq!(of("flows.f.controller.rate_pace_max"), (TypedValue::Number(f64::INFINITY), None));
-    assert_eq!(of("flows.f.packet_size"), (TypedValue::Number(1012.0), Some("B")));
+    assert_eq!(of("flows.f.packet_size"), (TypedValue::Number(1212.0), Some("B")));
 }
 
 #[test]

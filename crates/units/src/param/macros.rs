@@ -46,8 +46,9 @@ macro_rules! param_or {
 ///
 /// What is no parameter stands first, in braces of its own. Behind the struct, `with FIELD: TYPE;` includes the parameters of
 /// another struct (`, without "NAME"` leaves one out), `ordered LOW <= HIGH, ...;` says which parameters must not cross,
-/// `idle PATH;` names a function that says why a parameter does nothing, `check PATH;` one that finds other contradictions, and
-/// `profiles { "NAME": HELP => FUNCTION, ... }` lists named sets of values.
+/// `idle PATH;` names a function that says why a parameter does nothing, `check PATH;` one that finds other contradictions,
+/// `profiles { "NAME": HELP => FUNCTION, ... }` lists named sets of values, and `usual FUNCTION;` names the set that is the default,
+/// where the declared values, `declared()`, are not.
 #[macro_export]
 macro_rules! params {
     (
@@ -65,6 +66,7 @@ macro_rules! params {
         $(idle $idle:path;)?
         $(check $check:path;)?
         $(profiles { $($profile:literal: $profile_help:literal => $profile_params:expr,)+ })?
+        $(usual $usual:path;)?
     ) => {
         $(#[$meta])*
         #[derive(Clone, PartialEq, Debug)]
@@ -76,15 +78,20 @@ macro_rules! params {
 
         impl Default for $struct {
             fn default() -> Self {
+                $crate::param_or!([$($usual())?] Self::declared())
+            }
+        }
+
+        impl $struct {
+            /// The values beside the names.
+            fn declared() -> Self {
                 $struct {
                     $($( $plain: $plain_default, )*)?
                     $( $field: $default, )*
                     $( $group: <$group_type>::default(), )*
                 }
             }
-        }
 
-        impl $struct {
             const OWN: &'static [$crate::param::Spec] = &[$( $crate::param::Spec {
                 name: $crate::param_name!($field $($name)?),
                 kind: <$type as $crate::param::Parameter>::KIND,
