@@ -15,6 +15,7 @@ BARE := thumbv7em-none-eabihf
 RUST := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 # docs/PAGE.md is what the example PAGE of a crate prints: CRATE/PAGE.
 PAGES := paceline-metrics/figures paceline-scenario/scenario-reference
+HEADER := crates/capi/include/paceline.h
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -type f \( -name '*.rs' -o -name Cargo.toml \))
 
 .PHONY: help
@@ -49,10 +50,20 @@ lint: build bare-metal ## Check format, lints and types of Rust and Python
 	$(BIN)/mypy
 	@for page in $(PAGES); do cargo run --quiet --locked -p $${page%/*} --example $${page#*/} | diff -q - docs/$${page#*/}.md \
 		>/dev/null || { echo "docs/$${page#*/}.md is stale: make docs" >&2; exit 1; }; done
+	@cargo run --quiet --locked -p paceline-capi --example header | diff -q - $(HEADER) >/dev/null || \
+		{ echo "$(HEADER) is stale: make docs" >&2; exit 1; }
 
 .PHONY: docs
-docs: prerequisites ## Write the pages anew that are generated from declarations
+docs: prerequisites ## Write the pages and the C header anew that are generated from declarations
+	@cargo run --quiet --locked -p paceline-capi --example header > $(HEADER)
 	@for page in $(PAGES); do cargo run --quiet --locked -p $${page%/*} --example $${page#*/} > docs/$${page#*/}.md; done
+
+.PHONY: capi
+capi: prerequisites ## Make the C header and the shared and static library into target/capi
+	cargo build --release --locked --quiet -p paceline-capi
+	@mkdir -p target/capi
+	@cp crates/capi/include/paceline.h target/release/libpaceline.so target/release/libpaceline.a target/capi
+	@echo target/capi
 
 .PHONY: bare-metal
 bare-metal: prerequisites

@@ -3,8 +3,8 @@
 //! `docs/embed.md` shows a sender with frames, a send queue and everything else that an update can say.
 
 use paceline_cc::{
-    Allowance, AnyController, Controller, ControllerParams, FlowSetup, Offered, Pacing, PacketResult,
-    PacketsReport, Report, SendQueueState, SentPacket, Status, StreamId, Update,
+    Answers, AnyController, Controller, ControllerParams, FlowSetup, Offered, Pacing, PacketResult,
+    PacketsReport, Report, SendQueueState, SentPacket, Status, StreamId,
 };
 use paceline_units::param::ParamError;
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
@@ -15,21 +15,12 @@ const SIZE: Bytes = Bytes::new(1212);
 const STREAM: StreamId = StreamId(0);
 const END: Time = Time::from_nanos(20_000_000_000);
 
-/// What is left of the controller's answers.
-struct Permit {
-    allowance: Allowance,
-    gap: TimeDelta,
-}
-
-impl Permit {
-    fn take(&mut self, update: Update) {
-        self.allowance = update.allowance.unwrap_or(self.allowance);
-        self.gap = match update.pacing {
-            None => self.gap,
-            Some(Pacing::Off) => TimeDelta::ZERO,
-            Some(Pacing::Rate(rate) | Pacing::Burst { rate, .. }) => rate.time_for(SIZE),
-            Some(Pacing::Gap(gap)) => gap,
-        };
+/// The time from the start of a packet to that of the next.
+fn gap(pacing: Pacing) -> TimeDelta {
+    match pacing {
+        Pacing::Off => TimeDelta::ZERO,
+        Pacing::Rate(rate) | Pacing::Burst { rate, .. } => rate.time_for(SIZE),
+        Pacing::Gap(gap) => gap,
     }
 }
 
@@ -63,11 +54,11 @@ pub fn call(kind: &str) -> Result<(f64, Option<TimeDelta>), ParamError> {
     let (params, _profile) = ControllerParams::with_profile(kind, None)
         .ok_or_else(|| ParamError::new("kind", kind, ControllerParams::KINDS.join(", ")))?;
     let mut controller = AnyController::new(&params, &FlowSetup::new(SIZE))?;
-    let mut permit = Permit { allowance: Allowance::Unlimited, gap: TimeDelta::ZERO };
+    let mut answers = Answers::new();
     let (mut link, mut now, mut next_send, mut sequence) = (Link::default(), Time::ZERO, Time::ZERO, 0);
     let queue = SendQueueState { bytes: SIZE, packets: 1, newest_frame: SIZE, ..SendQueueState::default() };
     // docs: loop
-    permit.take(controller.on_offered(
+    answers.take(controller.on_offered(
         now,
         &Offered { stream: STREAM, bytes: SIZE, frame_end: true },
         &queue,
@@ -76,16 +67,16 @@ pub fn call(kind: &str) -> Result<(f64, Option<TimeDelta>), ParamError> {
         while let Some(result) = link.report(now) {
             let clock_step = TimeDelta::from_micros(1);
             let report = PacketsReport { packets: &[result], clock_step, ambiguous: false };
-            permit.take(controller.on_report(now, &Report::Packets(report)));
+            answers.take(controller.on_report(now, &Report::Packets(report)));
         }
         if controller.next_timeout().is_some_and(|(due, _why)| due <= now) {
-            permit.take(controller.on_timeout(now));
+            answers.take(controller.on_timeout(now));
         }
-        while next_send <= now && permit.allowance.admits(SIZE) {
+        while next_send <= now && answers.allowance.admits(SIZE) {
             let packet = SentPacket { stream: STREAM, sequence, size: SIZE, probe: None, app_limited: false };
-            permit.take(controller.on_sent(now, &packet));
+            answers.take(controller.on_sent(now, &packet));
             link.carry(now, sequence);
-            (sequence, next_send) = (sequence + 1, next_send.max(now) + permit.gap);
+            (sequence, next_send) = (sequence + 1, next_send.max(now) + gap(answers.pacing));
         }
         now += TimeDelta::from_micros(500);
     }

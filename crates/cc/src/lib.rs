@@ -7,6 +7,7 @@
 
 extern crate alloc;
 
+mod answers;
 pub mod bbr;
 pub mod ccid;
 mod contract;
@@ -36,6 +37,7 @@ pub mod utility;
 pub mod vegas;
 pub mod window;
 
+pub use answers::Answers;
 pub use contract::{
     Annotation, Arrival, CeResponse, Controller, Limits, Offered, ReceiverHalf, Recovery, SendQueueState,
     SentPacket, StreamId,

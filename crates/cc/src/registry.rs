@@ -10,7 +10,7 @@ use crate::{
 use alloc::vec::Vec;
 use alloc::{format, vec};
 use core::ops::RangeInclusive;
-use paceline_units::param::{ParamError, ParamSet};
+use paceline_units::param::{ParamError, ParamSet, Value};
 use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
 
 paceline_units::params! {
@@ -183,6 +183,24 @@ controllers! {
     Ledbat("ledbat", ledbat::Ledbat, Steers::ByteStream),
 }
 
+/// The parameter that says the first target bitrate.
+const START: &str = "target_bitrate_start";
+
+impl ControllerParams {
+    /// Moves the first target bitrate within its limits, where the controller has such parameters.
+    pub fn start_within_limits(&mut self) {
+        let rate = |name: &str| match self.value(name) {
+            Some(Value::Rate(rate)) => Some(rate),
+            _ => None,
+        };
+        let [min, start, max] = ["target_bitrate_min", START, "target_bitrate_max"].map(rate);
+        if let (Some(min), Some(start), Some(max)) = (min, start, max) {
+            // Within two values that were accepted, so it is accepted.
+            let _ = self.set(START, Value::Rate(start.max(min).min(max)));
+        }
+    }
+}
+
 impl AnyController {
     /// A controller that has seen nothing.
     ///
@@ -192,6 +210,49 @@ impl AnyController {
         params.check()?;
         setup.check()?;
         Ok(AnyController::made(params, setup))
+    }
+
+    /// A controller that has seen nothing, by names alone, for programs whose configuration is text: each setting is a parameter of
+    /// the controller or of [`FlowSetup`] and its value, such as `("target_bitrate_max", "5Mbps")`. A first target that is not
+    /// among them is moved within the limits that are.
+    ///
+    /// # Errors
+    /// If there is no such kind, profile or parameter, a value is none or out of range, or two contradict each other.
+    pub fn configured<'t>(
+        kind: &str,
+        profile: Option<&str>,
+        settings: impl IntoIterator<Item = (&'t str, &'t str)>,
+    ) -> Result<AnyController, ParamError> {
+        let known = |known: &[&str]| format!("one of {}", known.join(", "));
+        let (usual, _) = ControllerParams::with_profile(kind, None)
+            .ok_or_else(|| ParamError::new("controller", kind, known(ControllerParams::KINDS)))?;
+        let profiles: Vec<_> = usual.profiles().iter().map(|(name, _)| *name).collect();
+        let (mut params, _) = ControllerParams::with_profile(kind, profile)
+            .ok_or_else(|| ParamError::new("profile", profile.unwrap_or_default(), known(&profiles)))?;
+        let (mut setup, mut starts) = (FlowSetup::default(), true);
+        for (name, text) in settings {
+            starts &= name != START;
+            if let Some(spec) = params.specs().iter().find(|spec| spec.name == name) {
+                params.set(name, spec.read(text)?)?;
+            } else if let Some(spec) = FlowSetup::SPECS.iter().find(|spec| spec.name == name) {
+                setup.set(name, spec.read(text)?)?;
+            } else {
+                let all: Vec<_> =
+                    params.specs().iter().chain(FlowSetup::SPECS).map(|spec| spec.name).collect();
+                return Err(ParamError::new(name, "an unknown parameter", known(&all)));
+            }
+        }
+        if starts {
+            params.start_within_limits();
+        }
+        AnyController::new(&params, &setup)
+    }
+
+    /// Whether controllers of this kind go by the messages of a receiver half of their own ([`AnyReceiverHalf`]), and not by
+    /// reports on packets alone.
+    pub fn needs_receiver_half(kind: &str) -> bool {
+        let usual = ControllerParams::with_profile(kind, None);
+        usual.is_some_and(|(params, _)| AnyController::receiver_half(&params).is_some())
     }
 
     /// The inner states that a controller with these parameters offers for recording.

@@ -216,3 +216,48 @@ fn what_ccid3_has_of_tfrc_and_of_its_own_is_one_list() {
         assert!(!error.expected.contains("feedback_per_rtt") && params.value(name).is_none());
     }
 }
+
+/// Every parameter of every profile, written and read again, makes the same controller; and what is wrong is said by name.
+#[test]
+fn a_controller_is_configured_by_text_alone() {
+    use paceline_cc::{AnyController, ControllerParams, FlowSetup};
+    use paceline_units::param::ParamSet;
+    for (params, profile) in ControllerParams::all() {
+        let values =
+            params.specs().iter().filter_map(|spec| Some((spec.name, params.value(spec.name)?.to_string())));
+        let texts: Vec<_> = values.collect();
+        let settings = texts.iter().map(|(name, text)| (*name, text.as_str()));
+        let made = AnyController::configured(params.kind(), None, settings).expect(profile);
+        let expected = AnyController::new(&params, &FlowSetup::default()).expect(profile);
+        assert_eq!(format!("{made:?}"), format!("{expected:?}"), "{} {profile}", params.kind());
+    }
+    let wrong = |kind, profile, settings: &[(&str, &str)], message: &str| {
+        let error = AnyController::configured(kind, profile, settings.iter().copied()).expect_err(message);
+        assert!(error.to_string().starts_with(message), "{error}");
+    };
+    wrong("skream", None, &[], "controller: found skream, expected one of scream, tfrc");
+    wrong("scream", Some("rfc"), &[], "profile: found rfc, expected one of rfc8298, ");
+    wrong(
+        "fixed",
+        None,
+        &[("pace", "1")],
+        "pace: found an unknown parameter, expected one of rate, media_part, largest",
+    );
+    wrong("fixed", None, &[("rate", "1")], "rate: found 1, expected a rate from 1kbps to 1000Gbps");
+    wrong(
+        "fixed",
+        None,
+        &[("priorities", "[1, x]")],
+        "priorities: found [1, x], expected a list: a number from 0.001",
+    );
+    wrong(
+        "fixed",
+        None,
+        &[("largest_packet", "-5B")],
+        "largest_packet: found -5B, expected a size from 1B to",
+    );
+    let limits = [("target_bitrate_max", "200kbps"), ("target_bitrate_min", "100kbps")];
+    AnyController::configured("scream", None, limits).expect("the first target follows the limits");
+    let all = [("priorities", "[2, 1]"), ("l4s", "true"), ("largest_packet", "1000B"), ("max_window", "inf")];
+    AnyController::configured("reno", None, all).expect("every word of the set-up");
+}

@@ -122,10 +122,8 @@ fn packet_size(
 
 /// A first target that nobody gave follows the limits that somebody did.
 fn fit_start(table: &Table<'_>, params: &mut ControllerParams) {
-    if let (None, Some(limits)) = (table.find("target_bitrate_start"), limits(params)) {
-        let start = limits.start.max(limits.min).min(limits.max);
-        // Within two values that were accepted, so it is accepted.
-        let _ = params.set("target_bitrate_start", Value::Rate(start));
+    if table.find("target_bitrate_start").is_none() {
+        params.start_within_limits();
     }
 }
 

@@ -188,6 +188,26 @@ impl Kind {
         }
     }
 
+    fn read(self, text: &str) -> Option<Value> {
+        match self {
+            Kind::Time | Kind::Rate | Kind::Ramp | Kind::Size if text == UNLIMITED => Value::unlimited(self),
+            Kind::Time | Kind::Rate | Kind::Ramp | Kind::Size => {
+                Some(self.of_base(self.dimension()?.parse(text).ok()?))
+            }
+            Kind::Ratio => text.parse().ok().map(Value::Ratio),
+            Kind::Count => text.parse().ok().map(Value::Count),
+            Kind::Flag => text.parse().ok().map(Value::Flag),
+            Kind::Name(names) => names.iter().find(|name| **name == text).map(|name| Value::Name(name)),
+            Kind::Text(..) => Some(Value::Text(text.into())),
+            Kind::List(of) => {
+                let inside = text.strip_prefix('[')?.strip_suffix(']')?.trim();
+                let items = inside.split(',').filter(|_| !inside.is_empty());
+                Some(Value::List(items.map(|item| of.read(item.trim())).collect::<Option<_>>()?))
+            }
+            Kind::Table(_) | Kind::Family(_) | Kind::Other(_) => None,
+        }
+    }
+
     /// A bound of a range for people; `None` beyond what anybody can say.
     fn bound(self, base: f64) -> Option<String> {
         match self {
@@ -332,6 +352,19 @@ impl Spec {
             (None, Some(high)) => format!("{what} up to {high}"),
             (None, None) => what.into(),
         }
+    }
+
+    /// The value that `text` writes, as [`Value`] shows it: `100ms`, `20Mbps`, `1200B`, `inf`, `0.8`, `10`, `true`, a name, or a
+    /// list in brackets.
+    ///
+    /// # Errors
+    /// Says what is expected, if it is none of the kind and in the range.
+    pub fn read(&self, text: &str) -> Result<Value, ParamError> {
+        let text = text.trim();
+        let wrong = || ParamError::new(self.name, text, self.expected());
+        let value = self.kind.read(text).ok_or_else(wrong)?;
+        self.check(&value).map_err(|_| wrong())?;
+        Ok(value)
     }
 
     /// Fails unless `value` is of the kind and in the range.

@@ -1,0 +1,421 @@
+//! The functions of the C ABI.
+
+use crate::failure::{self, Failure, answer};
+use crate::session::{drop_session, keep, with};
+use crate::{
+    PACELINE_NEVER, PACELINE_UNKNOWN, PacelineController, PacelineDiscard, PacelineProbe, PacelineQueue,
+    PacelineRecovery, PacelineResult, PacelineSent, PacelineState, PacelineStatus,
+};
+use paceline_cc::{
+    AnyController, Controller, Limits, Offered, Recovery, SendQueueState, SentPacket, StreamId,
+};
+use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
+use std::ffi::{CStr, c_char};
+use std::slice;
+
+/// Longest list of packets in one report; more is taken for a wrong size.
+const MOST_PACKETS: usize = 1 << 20;
+
+/// The text at `text`; `None` where it is null.
+///
+/// # Safety
+/// `text` is null or ends with a zero.
+unsafe fn read_text<'t>(name: &str, text: *const c_char) -> Result<Option<&'t str>, Failure> {
+    if text.is_null() {
+        return Ok(None);
+    }
+    // SAFETY: the caller's promise.
+    let text = unsafe { CStr::from_ptr(text) };
+    let wrong = |_| Failure(PacelineStatus::Invalid, format!("{name}: found other bytes, expected UTF-8"));
+    text.to_str().map(Some).map_err(wrong)
+}
+
+fn null(name: &str) -> Failure {
+    Failure(PacelineStatus::NullPointer, format!("{name}: found NULL, expected a pointer"))
+}
+
+fn sized<T>(name: &str, size: usize) -> Result<(), Failure> {
+    let expected = size_of::<T>();
+    if size == expected {
+        return Ok(());
+    }
+    let text = format!(
+        "size of {name}: found {size} B, expected {expected} B: is the header of this library's version?"
+    );
+    Err(Failure(PacelineStatus::WrongSize, text))
+}
+
+/// What is read at `pointer`.
+///
+/// # Safety
+/// `pointer` is null or points to a `T` of `size` bytes.
+unsafe fn read<T: Copy>(name: &str, pointer: *const T, size: usize) -> Result<T, Failure> {
+    sized::<T>(name, size)?;
+    if pointer.is_null() {
+        return Err(null(name));
+    }
+    // SAFETY: not null, of this size, and every pattern of bits is a value of the structs of integers that come in.
+    Ok(unsafe { pointer.read_unaligned() })
+}
+
+/// Writes `value` where the caller wants it.
+///
+/// # Safety
+/// `out` is null or has room for a `T`.
+unsafe fn write<T>(name: &str, out: *mut T, value: T) -> Result<(), Failure> {
+    if out.is_null() {
+        return Err(null(name));
+    }
+    // SAFETY: not null, and the caller's promise.
+    unsafe { out.write_unaligned(value) };
+    Ok(())
+}
+
+/// `name = value` of each line or part between semicolons, the value perhaps in quotes.
+fn read_settings(text: &str) -> Result<Vec<(&str, &str)>, Failure> {
+    let parts =
+        text.split(['\n', ';']).map(str::trim).filter(|part| !part.is_empty() && !part.starts_with('#'));
+    let setting = |part| {
+        let wrong =
+            || Failure(PacelineStatus::Invalid, format!("settings: found {part}, expected name = value"));
+        let (name, value) = str::split_once(part, '=').ok_or_else(wrong)?;
+        Ok((name.trim(), value.trim().trim_matches('"')))
+    };
+    parts.map(setting).collect()
+}
+
+/// Creates a controller and writes its number to `controller`.
+///
+/// `kind` and `profile` are names of `paceline list controllers`; NULL for `profile` is the kind's usual one. `settings` are
+/// parameters of the controller and of its flow (largest_packet, l4s, priorities, initial_window, max_window), one a line or
+/// parted by semicolons: `target_bitrate_max = 5Mbps; largest_packet = 1212B`. NULL: none.
+///
+/// # Safety
+/// The texts are NULL or end with a zero, and `controller` has room for a number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn paceline_create(
+    kind: *const c_char,
+    profile: *const c_char,
+    settings: *const c_char,
+    controller: *mut PacelineController,
+) -> PacelineStatus {
+    answer(|| {
+        if controller.is_null() {
+            return Err(null("controller"));
+        }
+        // SAFETY: the caller's promises.
+        let (kind, profile, text) = unsafe {
+            (read_text("kind", kind)?, read_text("profile", profile)?, read_text("settings", settings)?)
+        };
+        let kind = kind.ok_or_else(|| null("kind"))?;
+        let made = AnyController::configured(kind, profile, read_settings(text.unwrap_or_default())?);
+        let made = made.map_err(|error| Failure(PacelineStatus::Invalid, error.to_string()))?;
+        if AnyController::needs_receiver_half(kind) {
+            let text =
+                format!("controller: found {kind}, expected one that goes by reports on packets alone");
+            return Err(Failure(PacelineStatus::Invalid, text));
+        }
+        // SAFETY: the caller's promise.
+        unsafe { write("controller", controller, keep(made)?) }
+    })
+}
+
+/// Destroys a controller. Its number is never given again.
+#[unsafe(no_mangle)]
+pub extern "C" fn paceline_destroy(controller: PacelineController) -> PacelineStatus {
+    answer(|| drop_session(controller))
+}
+
+/// What was found and what was expected when a call of this thread failed last; valid until it fails again. Never NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn paceline_last_error() -> *const c_char {
+    failure::last()
+}
+
+fn queue_state(queue: &PacelineQueue) -> SendQueueState {
+    SendQueueState {
+        stream: StreamId(queue.stream),
+        bytes: Bytes::new(queue.bytes),
+        packets: queue.packets,
+        oldest: (queue.oldest_ns >= 0).then(|| TimeDelta::from_nanos(queue.oldest_ns)),
+        newest_frame: Bytes::new(queue.newest_frame),
+    }
+}
+
+/// `bytes` of media entered the send queue, whose state afterwards is `queue`; `frame_end` is not 0 if a frame is now
+/// complete in it. Media is offered before anything is sent.
+///
+/// # Safety
+/// `queue` is NULL or points to a struct of `queue_size` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn paceline_on_offered(
+    controller: PacelineController,
+    now_ns: u64,
+    bytes: u64,
+    frame_end: u8,
+    queue: *const PacelineQueue,
+    queue_size: usize,
+) -> PacelineStatus {
+    answer(|| {
+        // SAFETY: the caller's promise.
+        let queue = queue_state(&unsafe { read("queue", queue, queue_size) }?);
+        let offered = Offered { stream: queue.stream, bytes: Bytes::new(bytes), frame_end: frame_end != 0 };
+        with(controller, |session| {
+            session.tell(|controller| controller.on_offered(Time::from_nanos(now_ns), &offered, &queue));
+            Ok(())
+        })
+    })
+}
+
+/// The state of a send queue: told before paceline_on_timeout, and after a discard.
+///
+/// # Safety
+/// `queue` is NULL or points to a struct of `queue_size` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn paceline_on_send_queue(
+    controller: PacelineController,
+    now_ns: u64,
+    queue: *const PacelineQueue,
+    queue_size: usize,
+) -> PacelineStatus {
+    answer(|| {
+        // SAFETY: the caller's promise.
+        let queue = queue_state(&unsafe { read("queue", queue, queue_size) }?);
+        with(controller, |session| {
+            session.tell(|controller| controller.on_send_queue(Time::from_nanos(now_ns), &queue));
+            Ok(())
+        })
+    })
+}
+
+/// A packet was handed to the network.
+///
+/// # Safety
+/// `packet` is NULL or points to a struct of `packet_size` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn paceline_on_sent(
+    controller: PacelineController,
+    now_ns: u64,
+    packet: *const PacelineSent,
+    packet_size: usize,
+) -> PacelineStatus {
+    answer(|| {
+        // SAFETY: the caller's promise.
+        let packet = unsafe { read("packet", packet, packet_size) }?;
+        let sent = SentPacket {
+            stream: StreamId(packet.stream),
+            sequence: packet.sequence,
+            size: Bytes::new(packet.size),
+            probe: (packet.is_probe != 0).then_some(packet.probe),
+            app_limited: packet.app_limited != 0,
+        };
+        with(controller, |session| {
+            session.tell(|controller| controller.on_sent(Time::from_nanos(now_ns), &sent));
+            Ok(())
+        })
+    })
+}
+
+/// The receiver reported on `count` packets, each a struct of `packet_size` bytes, in order of sequence within a stream and
+/// only of packets that were sent. `clock_step_ns` is the step of the receiver's clock: 976563 for RFC 8888, 250000 for TWCC.
+///
+/// # Safety
+/// `packets` is NULL or points to `count` structs of `packet_size` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn paceline_on_feedback(
+    controller: PacelineController,
+    now_ns: u64,
+    packets: *const PacelineResult,
+    count: usize,
+    packet_size: usize,
+    clock_step_ns: u64,
+) -> PacelineStatus {
+    answer(|| {
+        sized::<PacelineResult>("packet", packet_size)?;
+        if count > MOST_PACKETS {
+            let text = format!("count: found {count} packets, expected at most {MOST_PACKETS}");
+            return Err(Failure(PacelineStatus::WrongSize, text));
+        }
+        let packets = match (packets.is_null(), packets.is_aligned(), count) {
+            (_, _, 0) => &[],
+            (true, ..) => return Err(null("packets")),
+            (_, false, _) => {
+                let text = "packets: found an odd address, expected structs as C aligns them";
+                return Err(Failure(PacelineStatus::WrongSize, text.into()));
+            }
+            // SAFETY: neither null nor odd, and the caller's promise.
+            _ => unsafe { slice::from_raw_parts(packets, count) },
+        };
+        let clock_step = TimeDelta::from_nanos(i64::try_from(clock_step_ns).unwrap_or(i64::MAX));
+        with(controller, |session| {
+            session.report(Time::from_nanos(now_ns), packets, clock_step);
+            Ok(())
+        })
+    })
+}
+
+/// What a transport that retransmits tells of its recovery: one of PacelineRecovery, and the bytes that it speaks of.
+#[unsafe(no_mangle)]
+pub extern "C" fn paceline_on_recovery(
+    controller: PacelineController,
+    now_ns: u64,
+    recovery: i32,
+    bytes: u64,
+) -> PacelineStatus {
+    use PacelineRecovery as Told;
+    let bytes = Bytes::new(bytes);
+    let all = [
+        (Told::Entered, Recovery::Entered { lost: bytes }),
+        (Told::Lost, Recovery::Lost { lost: bytes }),
+        (Told::Found, Recovery::Found { found: bytes }),
+        (Told::Left, Recovery::Left),
+        (Told::TimedOut, Recovery::TimedOut),
+        (Told::Spurious, Recovery::Spurious),
+        (Told::SynLost, Recovery::SynLost),
+    ];
+    answer(|| {
+        let (_, recovery) = all.into_iter().find(|(told, _)| *told as i32 == recovery).ok_or_else(|| {
+            let text = format!("recovery: found {recovery}, expected one of enum PacelineRecovery");
+            Failure(PacelineStatus::Invalid, text)
+        })?;
+        with(controller, |session| {
+            session.tell(|controller| controller.on_recovery(Time::from_nanos(now_ns), recovery));
+            Ok(())
+        })
+    })
+}
+
+/// The application allows a stream targets from `min_bps` to `max_bps`.
+#[unsafe(no_mangle)]
+pub extern "C" fn paceline_set_limits(
+    controller: PacelineController,
+    now_ns: u64,
+    stream: u8,
+    min_bps: u64,
+    max_bps: u64,
+) -> PacelineStatus {
+    answer(|| {
+        if min_bps > max_bps {
+            let text = format!("min_bps: found {min_bps}, expected at most max_bps, which is {max_bps}");
+            return Err(Failure(PacelineStatus::Invalid, text));
+        }
+        let (min, max) = (Bitrate::from_bps(min_bps), Bitrate::from_bps(max_bps));
+        let limits = Limits { stream: StreamId(stream), min, max };
+        with(controller, |session| {
+            session.tell(|controller| controller.on_limits(Time::from_nanos(now_ns), &limits));
+            Ok(())
+        })
+    })
+}
+
+/// Writes when paceline_on_timeout is due; PACELINE_NEVER if it is not. Ask again after every call.
+///
+/// # Safety
+/// `due_ns` is NULL or has room for a time.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn paceline_next_timeout(
+    controller: PacelineController,
+    due_ns: *mut u64,
+) -> PacelineStatus {
+    answer(|| {
+        let next = with(controller, |session| Ok(session.controller.next_timeout()))?;
+        // SAFETY: the caller's promise.
+        unsafe { write("due_ns", due_ns, next.map_or(PACELINE_NEVER, |(due, _why)| due.as_nanos())) }
+    })
+}
+
+/// The timeout is due.
+#[unsafe(no_mangle)]
+pub extern "C" fn paceline_on_timeout(controller: PacelineController, now_ns: u64) -> PacelineStatus {
+    answer(|| {
+        with(controller, |session| {
+            session.tell(|controller| controller.on_timeout(Time::from_nanos(now_ns)));
+            Ok(())
+        })
+    })
+}
+
+/// Writes what holds now.
+///
+/// # Safety
+/// `state` is NULL or has room for `state_size` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn paceline_state(
+    controller: PacelineController,
+    state: *mut PacelineState,
+    state_size: usize,
+) -> PacelineStatus {
+    answer(|| {
+        sized::<PacelineState>("state", state_size)?;
+        let now = with(controller, |session| Ok(session.state()))?;
+        // SAFETY: the caller's promise.
+        unsafe { write("state", state, now) }
+    })
+}
+
+/// Writes the target bitrate of a stream, headers in; 0 where the controller sets none.
+///
+/// # Safety
+/// `bps` is NULL or has room for a rate.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn paceline_target(
+    controller: PacelineController,
+    stream: u8,
+    bps: *mut u64,
+) -> PacelineStatus {
+    answer(|| {
+        let target = with(controller, |session| Ok(session.controller.target_bitrate(StreamId(stream))))?;
+        // SAFETY: the caller's promise.
+        unsafe { write("bps", bps, target.unwrap_or_default().as_bps()) }
+    })
+}
+
+/// Takes the discard that the controller asks for: writes 1 to `taken` and what it is to `discard`, or 0 if there is none.
+///
+/// # Safety
+/// The pointers are NULL or have room for what they point to.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn paceline_take_discard(
+    controller: PacelineController,
+    discard: *mut PacelineDiscard,
+    taken: *mut u8,
+) -> PacelineStatus {
+    answer(|| {
+        if discard.is_null() || taken.is_null() {
+            return Err(null("discard or taken"));
+        }
+        let asked = with(controller, |session| Ok(session.answers.discard.take()))?;
+        let shown = asked.map_or_else(PacelineDiscard::default, |discard| PacelineDiscard {
+            older_than_ns: discard.older_than.map_or(PACELINE_UNKNOWN, TimeDelta::as_nanos),
+            stream: discard.stream.0,
+            key_frame: discard.key_frame,
+        });
+        // SAFETY: the caller's promises.
+        unsafe { write("discard", discard, shown).and(write("taken", taken, u8::from(asked.is_some()))) }
+    })
+}
+
+/// Takes the probe that the controller asks for: writes 1 to `taken` and what it is to `probe`, or 0 if there is none.
+///
+/// # Safety
+/// The pointers are NULL or have room for what they point to.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn paceline_take_probe(
+    controller: PacelineController,
+    probe: *mut PacelineProbe,
+    taken: *mut u8,
+) -> PacelineStatus {
+    answer(|| {
+        if probe.is_null() || taken.is_null() {
+            return Err(null("probe or taken"));
+        }
+        let asked = with(controller, |session| Ok(session.answers.probe.take()))?;
+        let shown = asked.map_or_else(PacelineProbe::default, |probe| PacelineProbe {
+            id: probe.id,
+            bps: probe.rate.as_bps(),
+            bytes: probe.bytes.as_u64(),
+        });
+        // SAFETY: the caller's promises.
+        unsafe { write("probe", probe, shown).and(write("taken", taken, u8::from(asked.is_some()))) }
+    })
+}

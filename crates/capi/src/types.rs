@@ -1,0 +1,151 @@
+//! What crosses the boundary: plain structs, whose size each call is told.
+
+/// What a call answers: PACELINE_STATUS_OK, or why not.
+#[repr(C)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PacelineStatus {
+    /// It was done.
+    Ok = 0,
+    /// A pointer that must not be null is.
+    NullPointer = -1,
+    /// The size of a struct is not the one that this library knows, or there are too many of them.
+    WrongSize = -2,
+    /// A name, a parameter or a text is wrong.
+    Invalid = -3,
+    /// There is no such controller: it was destroyed, or never created.
+    NoController = -4,
+    /// The library failed; that controller is gone. Please report it.
+    Failed = -5,
+}
+
+/// A controller: a number that is never given twice; 0 is none.
+pub type PacelineController = u64;
+
+/// A time that never comes, and a size or a count without limit.
+pub const PACELINE_NEVER: u64 = u64::MAX;
+/// A time that is not known.
+pub const PACELINE_UNKNOWN: i64 = -1;
+
+/// A packet that was handed to the network.
+#[repr(C)]
+#[derive(Clone, Copy, Default, Debug)]
+pub struct PacelineSent {
+    /// Sequence number in its stream, extended so that it never wraps.
+    pub sequence: u64,
+    /// Bytes on the link, transport header in.
+    pub size: u64,
+    /// Stream of the packet, from 0.
+    pub stream: u8,
+    /// 1 if nothing more waits to be sent: the application limits the sender.
+    pub app_limited: u8,
+    /// 1 if the packet belongs to the probe `probe`.
+    pub is_probe: u8,
+    /// Number of the probe, of paceline_take_probe.
+    pub probe: u64,
+}
+
+/// What a receiver said of a packet.
+#[repr(C)]
+#[derive(Clone, Copy, Default, Debug)]
+pub struct PacelineResult {
+    /// Sequence number in its stream, extended so that it never wraps.
+    pub sequence: u64,
+    /// Bytes on the link, as they were sent.
+    pub size: u64,
+    /// When the packet was sent, by the sender's clock.
+    pub sent_ns: u64,
+    /// When the packet arrived, by the receiver's clock (any zero, same rate); PACELINE_UNKNOWN if it did not say.
+    pub arrived_ns: i64,
+    /// Stream of the packet, from 0.
+    pub stream: u8,
+    /// 1 if the packet had arrived when the report was written. Whether it is lost is for the controller to say.
+    pub received: u8,
+    /// ECN field on arrival: 0 Not-ECT, 1 ECT(1), 2 ECT(0), 3 CE.
+    pub ecn: u8,
+}
+
+/// What waits in the send queue of a stream.
+#[repr(C)]
+#[derive(Clone, Copy, Default, Debug)]
+pub struct PacelineQueue {
+    /// Bytes on the link of all that waits.
+    pub bytes: u64,
+    /// Packets that wait.
+    pub packets: u64,
+    /// Wait of the oldest packet; PACELINE_UNKNOWN if the queue is empty.
+    pub oldest_ns: i64,
+    /// Bytes on the link of what waits of the newest frame.
+    pub newest_frame: u64,
+    /// Stream of the queue, from 0.
+    pub stream: u8,
+}
+
+/// What holds of a controller's answers, and the figures that all controllers share.
+#[repr(C)]
+#[derive(Clone, Copy, Default, Debug)]
+pub struct PacelineState {
+    /// Bytes that may be sent now; PACELINE_NEVER: no limit.
+    pub allowed_bytes: u64,
+    /// Packets that may be sent now; PACELINE_NEVER: no limit.
+    pub allowed_packets: u64,
+    /// The gap after a packet is its size over this rate; 0: packets are not spaced by a rate.
+    pub pacing_bps: u64,
+    /// The gap after a packet, whatever its size; 0: packets are not spaced by a time.
+    pub pacing_gap_ns: u64,
+    /// Sum of the target bitrates of all streams, headers in; 0: the controller sets none.
+    pub target_bps: u64,
+    /// Congestion window in bytes on the link; PACELINE_NEVER: the controller has none.
+    pub window: u64,
+    /// Bytes in flight as the controller counts them; PACELINE_NEVER: it does not.
+    pub in_flight: u64,
+    /// Smoothed round-trip time; PACELINE_UNKNOWN before it is measured.
+    pub srtt_ns: i64,
+    /// Queue delay as the controller estimates it; PACELINE_UNKNOWN where it does not.
+    pub queue_delay_ns: i64,
+    /// Stream whose packet goes next; -1: by priority and credit.
+    pub next_stream: i32,
+}
+
+/// What to drop from a send queue. Tell paceline_on_send_queue when it is done.
+#[repr(C)]
+#[derive(Clone, Copy, Default, Debug)]
+pub struct PacelineDiscard {
+    /// Frames that waited longer are dropped; PACELINE_UNKNOWN: all are.
+    pub older_than_ns: i64,
+    /// Stream of the queue.
+    pub stream: u8,
+    /// Whether the encoder should make a key frame next.
+    pub key_frame: bool,
+}
+
+/// A burst that explores whether the path carries more. It leaves at its own rate, whatever allowance and pacing say.
+#[repr(C)]
+#[derive(Clone, Copy, Default, Debug)]
+pub struct PacelineProbe {
+    /// Number of the probe, for paceline_on_sent.
+    pub id: u64,
+    /// Rate of the burst.
+    pub bps: u64,
+    /// Bytes that are sent: media first, padding for the rest.
+    pub bytes: u64,
+}
+
+/// What happened to the recovery of a transport that retransmits.
+#[repr(C)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PacelineRecovery {
+    /// Loss was detected and recovery began; `bytes` are declared lost.
+    Entered = 0,
+    /// More was declared lost while recovery lasts.
+    Lost = 1,
+    /// `bytes` that were declared lost, and not sent again, turned up.
+    Found = 2,
+    /// Everything outstanding at entry is acknowledged.
+    Left = 3,
+    /// The retransmission timer expired.
+    TimedOut = 4,
+    /// The last reduction was not caused by a loss.
+    Spurious = 5,
+    /// Opening the connection took a retransmission.
+    SynLost = 6,
+}
