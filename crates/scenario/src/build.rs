@@ -288,7 +288,7 @@ impl Builder<'_> {
                 },
                 identity: flow.rtp,
                 first_sequence: self.first_sequence(flow),
-                feedback: flow.feedback,
+                feedback: flow.feedback.clone(),
                 playout: flow.playout,
                 receiver_half: AnyController::receiver_half(&flow.controller.params),
                 detection: self.scenario.detection_of(&flow.name).cloned(),

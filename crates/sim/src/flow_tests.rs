@@ -89,7 +89,7 @@ fn the_padding_of_a_probe_is_reported_on_and_counted_nowhere() {
     let parts = &loaded.parts.flows[0];
     let EndsParts::Rtp(rtp) = &parts.ends else { panic!("a call") };
     let sender = RtpSender::new(Prober::default(), &rtp.sender, rtp.streams.clone());
-    let receiver = RtpReceiver::with_half(rtp.feedback, 1, rtp.playout, None);
+    let receiver = RtpReceiver::with_half(rtp.feedback.clone(), 1, rtp.playout, None);
     let recorder = loaded.scenario.flow_recorder(&loaded.scenario.flows[0], Facts::ALL);
     let wiring = FlowWiring {
         index: 0,

@@ -219,7 +219,7 @@ fn flow(parts: &FlowParts, wiring: FlowWiring) -> AnyFlow {
             let mut sender = RtpSender::new(controller, &rtp.sender, rtp.streams.clone());
             sender.number_from(rtp.first_sequence);
             let half = rtp.receiver_half.clone();
-            let mut receiver = RtpReceiver::with_half(rtp.feedback, streams, rtp.playout, half);
+            let mut receiver = RtpReceiver::with_half(rtp.feedback.clone(), streams, rtp.playout, half);
             if let Some(detection) = &rtp.detection {
                 sender.summarise_delays(detection);
                 receiver.summarise_delays(detection);

@@ -128,7 +128,7 @@ impl<'a, C: ReceivingCodec> ReceivingDriver<'a, C> {
                 return;
             }
             if let Some(data) = packet.data.filter(|_| packet.begins || session.is_none()) {
-                *session = Some(Session::open(*flow, *config, data.payload, datagram));
+                *session = Some(Session::open(*flow, config.clone(), data.payload, datagram));
             }
             if let Some(session) = session {
                 session.take(datagram, &packet, &mut refused);

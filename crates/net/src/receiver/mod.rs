@@ -159,7 +159,7 @@ fn receive_flow<'a>(
     let port = Port::new(port, options.capture.as_deref())?;
     match flow.over {
         Over::Rtp(parts) => {
-            let (streams, feedback, playout) = (parts.streams.len(), parts.feedback, parts.playout);
+            let (streams, feedback, playout) = (parts.streams.len(), parts.feedback.clone(), parts.playout);
             let codec = RtpReceivingCodec::new(parts, options.ssrc);
             let config = SessionConfig {
                 streams,

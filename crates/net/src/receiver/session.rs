@@ -19,7 +19,7 @@ use paceline_units::{Bytes, Time, TimeDelta};
 use paceline_wire::{rtp, tfrc};
 
 /// What a session needs of its flow.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(super) struct SessionConfig<'a> {
     pub streams: usize,
     pub feedback: FeedbackConfig,

@@ -9,8 +9,8 @@ use crate::source::SourceSpec;
 use crate::spec::{EcnMode, FlowSpec, LinkSpec, PriorityStep, StreamSpec, Transport};
 use paceline_cc::{AnyController, ControllerParams, FlowSetup, ReceiverRequest};
 use paceline_media::{CbrParams, PlayoutConfig};
-use paceline_transport::rtp::{FeedbackConfig, RtpIdentity};
-use paceline_units::{Bytes, TimeDelta};
+use paceline_transport::rtp::{ClockStep, ClockSteps, FeedbackConfig, RtpIdentity};
+use paceline_units::{Bytes, Time, TimeDelta};
 
 /// What a flow's keys refer to.
 pub(super) struct Surroundings<'a> {
@@ -267,7 +267,11 @@ fn feedback(flow: &Table<'_>, params: &ControllerParams) -> Result<FeedbackConfi
         "a table such as { packets = 16, time = \"40ms\", marker = true, clock = \"1/1024s\" }";
     let mut config = requested_feedback(params);
     if let Some(node) = flow.find("feedback") {
-        params::read(&node.table(FEEDBACK)?, &mut config, &[])?;
+        let table = node.table(FEEDBACK)?;
+        params::read(&table, &mut config, &[])?;
+        if let Some(node) = table.find("clock_steps") {
+            config.clock_steps = clock_steps(&node)?;
+        }
     }
     Ok(config)
 }
@@ -279,6 +283,24 @@ fn identity(flow: &Table<'_>) -> Result<RtpIdentity, ScenarioError> {
         params::read(&table, &mut identity, &[])?;
     }
     Ok(identity)
+}
+
+/// When the receiver's clock is put, and by how much.
+fn clock_steps(node: &Node<'_>) -> Result<ClockSteps, ScenarioError> {
+    const EXPECTED: &str =
+        "a list of at most 1000 [time, time], such as [[\"10s\", \"200ms\"], [\"20s\", \"-3s\"]]";
+    let mut steps: Vec<ClockStep> = Vec::new();
+    for step in node.list(EXPECTED)? {
+        let [at, by] = step.pair(EXPECTED)?;
+        let time = Time::ZERO + at.time()?;
+        if steps.last().is_some_and(|before| time <= before.at) {
+            return Err(at.fail("a time after the step before it"));
+        }
+        const BY: &str = "a time from -1000000s to 1000000s, such as \"200ms\" or \"-3s\"";
+        let span = ClockSteps::parse(by.text(BY)?).filter(|span| ClockSteps::SPANS.contains(span));
+        steps.push(ClockStep { at: time, by: span.ok_or_else(|| by.fail(BY))? });
+    }
+    ClockSteps::new(steps).ok_or_else(|| node.fail(EXPECTED))
 }
 
 fn playout(node: &Node<'_>) -> Result<PlayoutConfig, ScenarioError> {

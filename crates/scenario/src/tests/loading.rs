@@ -94,7 +94,7 @@ fn reports(controller: &str, more: &[(&str, &str)]) -> (u32, f64, bool, u32) {
     ];
     sets.extend(more);
     let loaded = load_with(&sets, &Loader::default()).expect("right");
-    let feedback = rtp(&loaded).feedback;
+    let feedback = &rtp(&loaded).feedback;
     (feedback.packets, feedback.time.as_millis_f64(), feedback.marker, feedback.overlap)
 }
 

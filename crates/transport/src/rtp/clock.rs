@@ -1,8 +1,9 @@
-//! The receiver's clock, as coarse as the feedback format makes it.
+//! The receiver's clock, as coarse as the feedback format makes it, and how it is put forward and back.
 
 use paceline_units::param::{Kind, Parameter, Value};
-use paceline_units::text::parse_ticks;
+use paceline_units::text::{Dimension, format_time, parse_ticks};
 use paceline_units::{Time, TimeDelta};
+use std::ops::RangeInclusive;
 
 const NANOS_PER_SEC: u64 = 1_000_000_000;
 
@@ -63,6 +64,99 @@ impl ReceiverClock {
     }
 }
 
+/// A clock that is put by `by` at `at`: forward, or back where `by` is negative.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ClockStep {
+    /// When, by the driver's clock.
+    pub at: Time,
+    /// By how much.
+    pub by: TimeDelta,
+}
+
+/// The steps of a clock, in order.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ClockSteps {
+    steps: Vec<ClockStep>,
+    /// What the clock is ahead at first, so that no step takes it below zero.
+    first: TimeDelta,
+}
+
+/// Written as pairs of when and by how much: `[["10s", "200ms"], ["20s", "-3s"]]`.
+impl Parameter for ClockSteps {
+    const KIND: Kind = Kind::Other("list of [time, time]");
+
+    fn to_value(&self) -> Option<Value> {
+        let pair = |step: &ClockStep| {
+            let at = format_time(step.at - Time::ZERO);
+            Value::List([at, ClockSteps::format(step.by)].map(Value::Text).to_vec())
+        };
+        (!self.steps.is_empty()).then(|| Value::List(self.steps.iter().map(pair).collect()))
+    }
+
+    fn from_value(value: Value) -> Option<ClockSteps> {
+        let Value::List(pairs) = value else { return None };
+        let step = |pair: Value| match pair {
+            Value::List(pair) => match &pair[..] {
+                [Value::Text(at), Value::Text(by)] => {
+                    let at = Time::from_nanos(Dimension::Time.parse(at).ok()?);
+                    Some(ClockStep { at, by: ClockSteps::parse(by)? })
+                }
+                _ => None,
+            },
+            _ => None,
+        };
+        ClockSteps::new(pairs.into_iter().map(step).collect::<Option<_>>()?)
+    }
+}
+
+impl ClockSteps {
+    /// How many steps a clock can have.
+    pub const MOST: usize = 1000;
+    /// By how much a clock can be put at once.
+    pub const SPANS: RangeInclusive<TimeDelta> =
+        TimeDelta::from_secs(-1_000_000)..=TimeDelta::from_secs(1_000_000);
+
+    /// The steps of a clock; absent if they are not in order, too many, or too large.
+    pub fn new(steps: Vec<ClockStep>) -> Option<ClockSteps> {
+        let fits = |step: &ClockStep| Self::SPANS.contains(&step.by);
+        let ordered = steps.windows(2).all(|pair| pair[0].at < pair[1].at);
+        if steps.len() > Self::MOST || !ordered || !steps.iter().all(fits) {
+            return None;
+        }
+        let (mut ahead, mut least) = (TimeDelta::ZERO, TimeDelta::ZERO);
+        for step in &steps {
+            ahead += step.by;
+            least = least.min(ahead);
+        }
+        // In whole seconds, so that the clock ticks at the same moments as one that is not put.
+        let seconds = least.as_nanos().unsigned_abs().div_ceil(NANOS_PER_SEC);
+        Some(ClockSteps { steps, first: TimeDelta::from_secs(seconds as i64) })
+    }
+
+    /// Whether the clock is never put.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+
+    /// By how much the clock is ahead at `now`.
+    pub fn ahead(&self, now: Time) -> TimeDelta {
+        let passed = self.steps.iter().take_while(|step| step.at <= now);
+        passed.fold(self.first, |ahead, step| ahead + step.by)
+    }
+
+    /// A span of time that may be negative, such as "-200ms".
+    pub fn parse(text: &str) -> Option<TimeDelta> {
+        let (back, span) = text.trim().strip_prefix('-').map_or((false, text), |span| (true, span));
+        let span = TimeDelta::from_nanos(i64::try_from(Dimension::Time.parse(span).ok()?).ok()?);
+        Some(if back { -span } else { span })
+    }
+
+    fn format(span: TimeDelta) -> String {
+        if span.is_negative() { format!("-{}", format_time(-span)) } else { format_time(span) }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -87,6 +181,32 @@ mod tests {
             let now = Time::from_nanos(now);
             let behind = now - clock.read(now);
             prop_assert!(!behind.is_negative() && behind <= clock.step());
+        }
+    }
+
+    #[test]
+    fn a_clock_is_put_forward_and_back_and_never_below_zero() {
+        let seconds = |seconds: f64| TimeDelta::from_secs_f64(seconds);
+        let step = |at: f64, by: f64| ClockStep { at: Time::from_secs_f64(at), by: seconds(by) };
+        let steps = ClockSteps::new(vec![step(1.0, 0.2), step(2.0, -3.0), step(3.0, 1.0)]).expect("in order");
+        for (at, ahead) in [(0.0, 3.0), (0.999, 3.0), (1.0, 3.2), (2.0, 0.2), (9.0, 1.2)] {
+            assert_eq!(steps.ahead(Time::from_secs_f64(at)), seconds(ahead), "at {at} s");
+        }
+        let written = steps.to_value().expect("a value");
+        assert_eq!(written.to_string(), "[[1s, 200ms], [2s, -3s], [3s, 1s]]");
+        assert_eq!(ClockSteps::from_value(written), Some(steps));
+        assert_eq!(ClockSteps::default().to_value(), None);
+        for wrong in [
+            vec![step(2.0, 1.0), step(1.0, 1.0)],
+            vec![step(1.0, 1.0), step(1.0, 1.0)],
+            vec![step(1.0, 2e6)],
+            vec![step(1.0, -2e6)],
+            (0..1001).map(|at| step(f64::from(at), 1.0)).collect(),
+        ] {
+            assert_eq!(ClockSteps::new(wrong), None);
+        }
+        for text in ["", "-", "--1s", "1", "- 1s x", "1e30s"] {
+            assert_eq!(ClockSteps::parse(text), None, "{text}");
         }
     }
 }

@@ -18,7 +18,7 @@ mod sender;
 #[cfg(test)]
 mod tests;
 
-pub use clock::ReceiverClock;
+pub use clock::{ClockStep, ClockSteps, ReceiverClock};
 pub use delays::DelayReport;
 pub use half::NoReceiverHalf;
 pub use identity::RtpIdentity;

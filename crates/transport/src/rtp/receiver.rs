@@ -1,7 +1,7 @@
 //! The receiver endpoint: notes arrivals, says when to report and what (RFC 8888, or the controller's receiver half),
 //! and plays the media out.
 
-use super::clock::ReceiverClock;
+use super::clock::{ClockSteps, ReceiverClock};
 use super::delays::{ArrivalDelays, DelayReport};
 use super::half::NoReceiverHalf;
 use super::packet::{RtpFeedback, RtpPacket};
@@ -15,7 +15,6 @@ use paceline_wire::ccfb::{ArrivalReport, Feedback, FeedbackBlock};
 
 params! {
     /// When the receiver reports: after so many packets, so long, or at a frame's end, whichever is first.
-    #[derive(Copy)]
     pub struct FeedbackConfig {
         packets: u32 = 16, in 1.0, 16_384.0, "ours", "A report after so many packets";
         time: TimeDelta = TimeDelta::from_millis(40), in 1e-9, 1e6, "ours", "A report so long after the first packet that is not reported";
@@ -24,6 +23,7 @@ params! {
         start: TimeDelta = TimeDelta::ZERO, in 0.0, 1e6, "RFC 8888 3.1", "What the receiver's clock shows at the run's zero; over RTP report timestamps wrap every 65536 s";
         format: FeedbackFormat = FeedbackFormat::Rfc8888, "RFC 8888", "How reports are written";
         skew: f64 = 0.0, in -1000.0, 1000.0, "ours", "By how many parts per million the receiver's clock runs faster than the sender's";
+        clock_steps: ClockSteps = ClockSteps::default(), else "it is never put", "ours", "`[[\"10s\", \"200ms\"], [\"20s\", \"-3s\"]]`: at these times of the run the receiver's clock is put forward by so much, or back. In order, at most 1000, each of at most 1000000s";
         overlap: u32 = 0, in 0.0, 16_384.0, "ours", "Packets before the first new one that a report covers again. With 0, what a lost report told is never told again: scream then takes it for arrived, gcc and um measure less than arrives";
     }
 }
@@ -32,14 +32,15 @@ impl FeedbackConfig {
     /// The receiver's clock at `now`, before it is rounded to a step.
     #[inline]
     fn skewed(&self, now: Time) -> Time {
-        if self.skew == 0.0 { now } else { now + self.ahead(now) }
+        if self.skew == 0.0 && self.clock_steps.is_empty() { now } else { now + self.ahead(now) }
     }
 
-    /// By how much a skewed clock is ahead of the sender's.
+    /// By how much a clock that is skewed or put is ahead of the sender's.
     #[cold]
     #[inline(never)]
     fn ahead(&self, now: Time) -> TimeDelta {
-        TimeDelta::from_nanos((now.as_nanos() as f64 * self.skew / 1e6) as i64)
+        let gained = TimeDelta::from_nanos((now.as_nanos() as f64 * self.skew / 1e6) as i64);
+        gained + self.clock_steps.ahead(now)
     }
 
     /// What reports say for `now`.

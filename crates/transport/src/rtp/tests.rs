@@ -245,10 +245,14 @@ fn summaries_of_delays_travel_beside_the_reports() {
 }
 
 #[test]
-fn a_skewed_clock_shows_in_reports_and_delays() {
-    for (skew, gained) in [(0.0, 0), (100.0, 100), (-100.0, -100)] {
+fn a_clock_that_is_skewed_or_put_shows_in_reports() {
+    let put = |by| ClockStep { at: at(900), by: TimeDelta::from_micros(by) };
+    for (skew, by, gained) in
+        [(0.0, 0, 0), (100.0, 0, 100), (-100.0, 0, -100), (100.0, 200, 300), (0.0, -5, 999_995)]
+    {
         let clock = ReceiverClock::new(1_000_000).expect("in range");
-        let config = FeedbackConfig { packets: 1, skew, clock, ..FeedbackConfig::default() };
+        let clock_steps = ClockSteps::new(vec![put(by)]).expect("one step");
+        let config = FeedbackConfig { packets: 1, skew, clock, clock_steps, ..FeedbackConfig::default() };
         let mut receiver = RtpReceiver::new(config, 1, PlayoutConfig::IMMEDIATE);
         receiver.receive(at(1000), packet(0, true), Ecn::NotEct, PathFacts::default());
         let Some(Transmit { packet: RtpFeedback::Packets(report), .. }) = receiver.poll_transmit(at(1000))

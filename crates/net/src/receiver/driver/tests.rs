@@ -52,7 +52,7 @@ fn received(loaded: &Loaded) -> NetOutput {
     let Over::Rtp(parts) = flow.over else { panic!("over RTP") };
     let config = SessionConfig {
         streams: 1,
-        feedback: parts.feedback,
+        feedback: parts.feedback.clone(),
         playout: parts.playout,
         detection: None,
         half: None,
