@@ -103,6 +103,7 @@ fn clocks_change_less_than_the_thresholds() {
         ("sender", "clock = \"1us\""),
         ("sender", "clock = \"1/1024s\""),
         ("sender", "clock = \"1/1024s\", skew = 100"),
+        ("sender", "clock = \"1/1024s\", clock_steps = [[\"100s\", \"200ms\"], [\"150s\", \"-3s\"]]"),
     ] {
         let other = run(&two_flows(ONE, RAP, &format!("at = \"{at}\", {APART}"), feedback, 200));
         let [skewness, frequency, loss] = ["delay_skewness", "delay_frequency", "delay_loss"]

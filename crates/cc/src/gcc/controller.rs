@@ -59,7 +59,7 @@ impl Controller for Gcc {
         let before = self.target;
         self.begin(now);
         let observation = self.observation();
-        self.history.on_report(report.packets, observation, &mut self.outcomes);
+        self.history.on_report(now, report.packets, observation, &mut self.outcomes);
         if !self.outcomes.is_empty() {
             self.on_outcomes(now);
             let rtt = self.rtt.unwrap_or(TimeDelta::ZERO);

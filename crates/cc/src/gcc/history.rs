@@ -1,5 +1,6 @@
 //! What was sent, and what reports say of it for the first time.
 
+use crate::one_way_delay::OneWayDelay;
 use crate::{PacketResult, SentPacket, Status};
 use alloc::vec;
 use alloc::vec::Vec;
@@ -44,6 +45,8 @@ impl Outcome {
 #[derive(Clone, Debug)]
 pub(super) struct History {
     streams: Vec<Stream>,
+    /// Knows the steps of the receiver's clock, where they are taken out of arrival times.
+    clocks: Option<OneWayDelay>,
 }
 
 #[derive(Clone, Debug)]
@@ -78,8 +81,8 @@ const NO_ENTRY: Entry =
     Entry { sequence: u64::MAX, sent: Time::ZERO, size: Bytes::ZERO, probe: None, state: State::Received };
 
 impl History {
-    pub(super) fn new() -> History {
-        History { streams: Vec::new() }
+    pub(super) fn new(step_compensation: bool) -> History {
+        History { streams: Vec::new(), clocks: step_compensation.then(|| OneWayDelay::new(true)) }
     }
 
     /// A packet was sent. Old numbers are ignored.
@@ -105,11 +108,24 @@ impl History {
 
     /// Writes what is new in a report to `outcomes`, in order of arrival. A packet is told of as missing at most once, with
     /// the number `observer`, and as received at most once.
-    pub(super) fn on_report(&mut self, packets: &[PacketResult], observer: u32, outcomes: &mut Vec<Outcome>) {
+    pub(super) fn on_report(
+        &mut self,
+        now: Time,
+        packets: &[PacketResult],
+        observer: u32,
+        outcomes: &mut Vec<Outcome>,
+    ) {
         outcomes.clear();
         for packet in packets {
             let Some(stream) = self.streams.get_mut(usize::from(packet.stream.0)) else { continue };
             outcomes.extend(stream.on_result(packet, observer, outcomes.len() as u32));
+        }
+        if let Some(clocks) = &mut self.clocks {
+            for outcome in &mut *outcomes {
+                let Some(arrived) = outcome.arrived else { continue };
+                let _ = clocks.on_arrival(now, outcome.sent, arrived);
+                outcome.arrived = Some(whole_micros(arrived - clocks.stepped()));
+            }
         }
         outcomes.sort_unstable_by_key(|outcome| (outcome.arrived, outcome.order));
     }
@@ -198,22 +214,32 @@ mod tests {
 
     #[test]
     fn a_packet_is_missing_once_and_received_once() {
-        let (mut history, mut outcomes) = (History::new(), Vec::new());
+        let (mut history, mut outcomes) = (History::new(true), Vec::new());
         (0..3).for_each(|sequence| sent(&mut history, sequence));
-        history.on_report(&[result(0, None), result(1, Some(30)), result(2, Some(20))], 7, &mut outcomes);
+        history.on_report(
+            at(5000),
+            &[result(0, None), result(1, Some(30)), result(2, Some(20))],
+            7,
+            &mut outcomes,
+        );
         let said: Vec<_> = outcomes.iter().map(|outcome| (outcome.received, outcome.sent)).collect();
         assert_eq!(said, [(false, at(0)), (true, at(2)), (true, at(1))], "in order of arrival");
-        history.on_report(&[result(0, None), result(1, Some(30)), result(9, Some(30))], 8, &mut outcomes);
+        history.on_report(
+            at(5000),
+            &[result(0, None), result(1, Some(30)), result(9, Some(30))],
+            8,
+            &mut outcomes,
+        );
         assert!(outcomes.is_empty(), "nothing new, and one that was never sent");
-        history.on_report(&[result(0, Some(50))], 9, &mut outcomes);
+        history.on_report(at(5000), &[result(0, Some(50))], 9, &mut outcomes);
         assert_eq!((outcomes.len(), outcomes[0].missed, outcomes[0].received), (1, Some(7), true));
     }
 
     #[test]
     fn what_is_not_reported_is_kept() {
-        let (mut history, mut outcomes) = (History::new(), Vec::new());
+        let (mut history, mut outcomes) = (History::new(true), Vec::new());
         (0..3000).for_each(|sequence| sent(&mut history, sequence));
-        history.on_report(&[result(5, Some(4000))], 0, &mut outcomes);
+        history.on_report(at(5000), &[result(5, Some(4000))], 0, &mut outcomes);
         assert_eq!(outcomes.len(), 1);
     }
 }

@@ -118,7 +118,7 @@ impl Gcc {
         let largest = setup.largest_packet;
         Gcc {
             limits,
-            history: History::new(),
+            history: History::new(params.step_compensation),
             outcomes: Vec::with_capacity(256),
             incoming: Incoming::new(params),
             delay: DelayBased::new(params, start, lowest),

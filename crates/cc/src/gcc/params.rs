@@ -65,6 +65,7 @@ params! {
         incoming_rate: IncomingRate = IncomingRate::Window, "draft-ietf-rmcat-gcc-02 5.5", "How the incoming rate is measured";
         loss_control: LossControl = LossControl::Draft, "draft-ietf-rmcat-gcc-02 6", "How losses act on the rate";
         increase: Increase = Increase::Aimd, "draft-ietf-rmcat-gcc-02 5.5", "How the delay-based estimate grows";
+        step_compensation: bool = true, "ours", "Steps of the receiver's clock are taken out of arrival times";
         burst_time: TimeDelta = ms(5), in 0.0, 1.0, DRAFT, "Packets sent within this time, or that arrive in a burst with gaps below it, are one group";
         burst_longest: TimeDelta = ms(100), in 0.0, 10.0, LIBWEBRTC, "A burst of arrivals makes one group for so long";
         q: f64 = 1e-3, in 0.0, 1e3, DRAFT, "Kalman filter: variance of the state noise, ms squared";

@@ -1,48 +1,89 @@
 //! The two lists of delays (RFC 6817 section 2.4.2): smallest ones of past minutes, and those just seen.
 
 use super::Params;
+use crate::one_way_delay::{OneWayDelay, Tilt};
 use alloc::collections::VecDeque;
 use paceline_units::{Time, TimeDelta};
 
 const MINUTE: u64 = 60_000_000_000;
-/// Nothing was measured in that minute.
-const NONE: i64 = i64::MAX;
 
-/// `base_delays` and `current_delays`. Delays are differences of two clocks that run at the same rate.
+/// A delay in nanoseconds, and when its packet was sent.
+#[derive(Clone, Copy, Debug)]
+struct Delay {
+    nanos: i64,
+    sent: Time,
+}
+
+/// Nothing was measured in that minute.
+const NONE: Delay = Delay { nanos: i64::MAX, sent: Time::ZERO };
+
+/// `base_delays` and `current_delays`. Delays are differences of two clocks, from which what the one gains on the other is
+/// taken out if the parameters say so.
 #[derive(Clone, Debug)]
 pub(super) struct Delays {
+    /// Absent where clocks are not compared.
+    clocks: Option<OneWayDelay>,
     /// The smallest of each past minute.
-    past: VecDeque<i64>,
+    past: VecDeque<Delay>,
     past_min: i64,
     minute: Option<u64>,
-    minute_min: i64,
-    current: VecDeque<(Time, i64)>,
+    minute_min: Delay,
+    current: VecDeque<(Time, Delay)>,
 }
 
 impl Delays {
     pub fn new(params: &Params) -> Delays {
         Delays {
+            clocks: params.skew_compensation.then(|| OneWayDelay::new(true)),
             past: VecDeque::with_capacity(params.base_history as usize + 1),
-            past_min: NONE,
+            past_min: NONE.nanos,
             minute: None,
             minute_min: NONE,
             current: VecDeque::with_capacity(params.current_filter as usize + 1),
         }
     }
 
-    /// `update_base_delay` and `update_current_delay`.
+    /// `update_base_delay` and `update_current_delay`, at `now`, of what was sent at `sent` and `arrived` by the
+    /// receiver's clock.
     #[inline]
-    pub fn sample(&mut self, params: &Params, now: Time, delay: TimeDelta) {
-        let delay = delay.as_nanos();
+    pub fn sample(&mut self, params: &Params, now: Time, sent: Time, arrived: Time) {
+        let delay = match &mut self.clocks {
+            None => arrived - sent,
+            Some(clocks) => {
+                let delay = clocks.on_arrival(now, sent, arrived);
+                if let Some(tilt) = clocks.take_tilt() {
+                    self.correct(&tilt);
+                }
+                delay
+            }
+        };
+        let delay = Delay { nanos: delay.as_nanos(), sent };
         let minute = now.as_nanos() / MINUTE;
         if self.minute != Some(minute) {
             self.roll_over(params, minute);
         }
-        self.minute_min = self.minute_min.min(delay);
+        if delay.nanos < self.minute_min.nanos {
+            self.minute_min = delay;
+        }
         if self.current.len() as u64 >= params.current_filter {
             self.current.pop_front();
         }
         self.current.push_back((now, delay));
+    }
+
+    /// What is kept of delays, by what is now known of the clocks.
+    #[cold]
+    fn correct(&mut self, tilt: &Tilt) {
+        let current = self.current.iter_mut().map(|(_, delay)| delay);
+        let kept = self.past.iter_mut().chain([&mut self.minute_min]).chain(current);
+        for delay in kept.filter(|delay| delay.nanos != NONE.nanos) {
+            delay.nanos = tilt.correct(delay.sent, TimeDelta::from_nanos(delay.nanos)).as_nanos();
+        }
+        self.count_past();
+    }
+
+    fn count_past(&mut self) {
+        self.past_min = self.past.iter().map(|delay| delay.nanos).min().unwrap_or(NONE.nanos);
     }
 
     /// A minute is over; those in which nothing was heard count as unknown.
@@ -58,32 +99,38 @@ impl Delays {
             }
         }
         self.minute = Some(minute);
-        self.past_min = self.past.iter().copied().min().unwrap_or(NONE);
+        self.count_past();
     }
 
     /// FILTER(current) less MIN(base): the smallest of those just seen, which are no older than a round trip.
     #[inline]
     pub fn queue_delay(&self, now: Time, rtt: f64) -> Option<TimeDelta> {
         let oldest = now - TimeDelta::from_secs_f64(rtt);
-        let base = self.past_min.min(self.minute_min);
-        let newest = self.current.back()?.1;
+        let base = self.past_min.min(self.minute_min.nanos);
+        let newest = self.current.back()?.1.nanos;
         let recent = self.current.iter().filter(|(at, _)| *at >= oldest);
-        let current = recent.fold(newest, |least, (_, delay)| least.min(*delay));
+        let current = recent.fold(newest, |least, (_, delay)| least.min(delay.nanos));
         Some(TimeDelta::from_nanos(current.saturating_sub(base)))
     }
 
     /// `MIN(base_delays)`.
     pub fn base(&self) -> Option<TimeDelta> {
-        let base = self.past_min.min(self.minute_min);
-        (base != NONE).then(|| TimeDelta::from_nanos(base))
+        let base = self.past_min.min(self.minute_min.nanos);
+        (base != NONE.nanos).then(|| TimeDelta::from_nanos(base))
+    }
+
+    /// By how many parts per million the receiver's clock is taken to run faster; absent if it is not looked at.
+    pub fn skew_ppm(&self) -> Option<f64> {
+        self.clocks.as_ref().map(OneWayDelay::skew_ppm)
     }
 
     /// Other clocks: nothing that was measured compares.
     #[cold]
     pub fn forget(&mut self) {
+        self.clocks = self.clocks.take().map(|_| OneWayDelay::new(true));
         self.past.clear();
         self.current.clear();
-        (self.past_min, self.minute_min) = (NONE, NONE);
+        (self.past_min, self.minute_min) = (NONE.nanos, NONE);
     }
 }
 
@@ -99,16 +146,21 @@ mod tests {
         TimeDelta::from_millis(millis)
     }
 
+    /// A delay that is told when the packet arrives, whose clock is ahead by a second.
+    fn sample(delays: &mut Delays, params: &Params, now: Time, delay: TimeDelta) {
+        delays.sample(params, now, now - delay, now + TimeDelta::from_secs(1));
+    }
+
     #[test]
     fn the_base_is_the_smallest_of_ten_minutes_and_then_forgotten() {
         let params = Params::default();
         let mut delays = Delays::new(&params);
-        delays.sample(&params, at(1), ms(-500));
+        sample(&mut delays, &params, at(1), ms(-500));
         for minute in 1..10 {
-            delays.sample(&params, at(minute * 60 + 1), ms(-480));
+            sample(&mut delays, &params, at(minute * 60 + 1), ms(-480));
             assert_eq!(delays.queue_delay(at(minute * 60 + 1), 0.1), Some(ms(20)), "minute {minute}");
         }
-        delays.sample(&params, at(601), ms(-480));
+        sample(&mut delays, &params, at(601), ms(-480));
         assert_eq!(delays.queue_delay(at(601), 0.1), Some(ms(0)));
     }
 
@@ -117,8 +169,8 @@ mod tests {
         let params = Params::default();
         for (minutes, expected) in [(9, 30), (10, 0), (1000, 0)] {
             let mut delays = Delays::new(&params);
-            delays.sample(&params, at(1), ms(10));
-            delays.sample(&params, at(1 + 60 * minutes), ms(40));
+            sample(&mut delays, &params, at(1), ms(10));
+            sample(&mut delays, &params, at(1 + 60 * minutes), ms(40));
             assert_eq!(delays.queue_delay(at(1 + 60 * minutes), 0.1), Some(ms(expected)), "{minutes}");
         }
     }
@@ -128,10 +180,10 @@ mod tests {
         let params = Params::default();
         let mut delays = Delays::new(&params);
         for delay in [10, 60, 50, 70, 80] {
-            delays.sample(&params, at(1), ms(delay));
+            sample(&mut delays, &params, at(1), ms(delay));
         }
         assert_eq!(delays.queue_delay(at(1), 0.1), Some(ms(40)), "50 is the smallest of the last four");
-        delays.sample(&params, at(2), ms(90));
+        sample(&mut delays, &params, at(2), ms(90));
         assert_eq!(delays.queue_delay(at(2), 0.1), Some(ms(80)), "the others are older than a round trip");
     }
 
@@ -141,7 +193,7 @@ mod tests {
         let mut delays = Delays::new(&params);
         for (now, delay) in [(Time::MAX, i64::MAX), (Time::ZERO, i64::MIN), (at(7), 3), (Time::MAX, i64::MAX)]
         {
-            delays.sample(&params, now, TimeDelta::from_nanos(delay));
+            sample(&mut delays, &params, now, TimeDelta::from_nanos(delay));
             assert!(delays.queue_delay(now, 1e9).is_some_and(|delay| !delay.is_negative()));
         }
     }

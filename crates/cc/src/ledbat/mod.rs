@@ -81,7 +81,7 @@ impl Law for LedbatLaw {
             self.one_way = arrived.is_some();
             self.delays.forget();
         }
-        self.delays.sample(&self.params, now, arrived.unwrap_or(now) - sent.at);
+        self.delays.sample(&self.params, now, sent.at, arrived.unwrap_or(now));
     }
 
     #[inline]
@@ -128,6 +128,7 @@ impl Law for LedbatLaw {
         cwnd: "packets" = window.packets(), "Congestion window";
         queuing_delay: "ms" = self.queue_delay.map(TimeDelta::as_millis_f64), "Queue delay by its estimate";
         off_target: "" = self.off_target, "Distance to the target as a part of it";
+        skew: "ppm" = self.delays.skew_ppm(), "By how much the receiver's clock is taken to run faster";
         base_delay: "ms" = self.delays.base().map(TimeDelta::as_millis_f64), "Smallest delay; by clocks that need not agree";
     }
 }

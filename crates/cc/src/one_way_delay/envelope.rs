@@ -1,9 +1,10 @@
 //! The lower envelope of delays over time: what is left of them where nothing waited.
 
+use super::Tilt;
 use alloc::collections::VecDeque;
 
-/// Seconds of which the smallest delay is kept.
-const BUCKET: f64 = 2.0;
+/// Nanoseconds of which the smallest delay is kept: 2 s.
+const BUCKET: i64 = 2_000_000_000;
 /// Buckets that are remembered: 128 s.
 const BUCKETS: usize = 64;
 /// After so many the envelope is what a step can be told from: 4 s.
@@ -11,29 +12,31 @@ const SETTLED: usize = 2;
 /// No slope is told of fewer buckets: 10 s.
 const FEWEST: usize = 5;
 
-/// A delay in seconds at a time in seconds.
+/// A delay at a time, both in nanoseconds.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Point {
-    pub(super) at: f64,
-    pub(super) delay: f64,
+    pub(super) at: i64,
+    pub(super) delay: i64,
 }
 
-impl Point {
-    /// The delay without what a line of `slope` has gained since the beginning.
-    #[inline]
-    pub(super) fn without(self, slope: f64) -> f64 {
-        self.delay - slope * self.at
-    }
+/// The line that an envelope follows.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Line {
+    pub(super) slope: f64,
+    /// How far the delays lie above it on average, in nanoseconds.
+    pub(super) height: f64,
 }
 
 /// The smallest delay of each bucket of time.
 #[derive(Clone, Debug)]
 pub(super) struct Envelope {
     closed: VecDeque<Point>,
+    /// The smallest of the present bucket; absent before the first delay.
     open: Option<Point>,
-    bucket: f64,
-    /// The smallest of the closed buckets, without the slope.
-    closed_least: f64,
+    /// When the present bucket began.
+    bucket: i64,
+    /// The smallest of the closed buckets.
+    closed_least: i64,
     /// The smallest of all times, also of buckets that are forgotten.
     least: Option<Point>,
 }
@@ -43,86 +46,110 @@ impl Envelope {
         Envelope {
             closed: VecDeque::with_capacity(BUCKETS + 1),
             open: None,
-            bucket: 0.0,
-            closed_least: f64::INFINITY,
+            bucket: 0,
+            closed_least: i64::MAX,
             least: None,
         }
     }
 
+    /// Below this a delay changes the present bucket.
+    pub(super) fn open_least(&self) -> i64 {
+        self.open.map_or(i64::MAX, |open| open.delay)
+    }
+
+    /// When the present bucket ends.
+    pub(super) fn bucket_end(&self) -> i64 {
+        if self.open.is_none() { i64::MIN } else { self.bucket.saturating_add(BUCKET) }
+    }
+
     /// Takes a delay in; true if a bucket was closed.
-    #[inline]
-    pub(super) fn add(&mut self, point: Point, slope: f64) -> bool {
-        let value = point.without(slope);
-        if self.least.is_none_or(|least| value < least.without(slope)) {
+    pub(super) fn add(&mut self, point: Point) -> bool {
+        if self.least.is_none_or(|least| point.delay < least.delay) {
             self.least = Some(point);
         }
         let Some(open) = &mut self.open else {
             (self.open, self.bucket) = (Some(point), point.at);
             return false;
         };
-        if point.at >= self.bucket + BUCKET {
-            let closed = *open;
-            self.open = Some(point);
+        if point.at >= self.bucket.saturating_add(BUCKET) {
+            let closed = core::mem::replace(open, point);
             self.bucket = point.at;
-            self.close(closed, slope);
+            self.close(closed);
             return true;
         }
-        if value < open.without(slope) {
+        if point.delay < open.delay {
             *open = point;
         }
         false
     }
 
-    #[cold]
-    fn close(&mut self, point: Point, slope: f64) {
+    fn close(&mut self, point: Point) {
         if self.closed.back().is_none_or(|last| last.at < point.at) {
             self.closed.push_back(point);
         }
         if self.closed.len() > BUCKETS {
             self.closed.pop_front();
         }
-        self.tilt(slope);
+        self.count_closed();
     }
 
-    /// The slope that is taken off is another from now on.
-    pub(super) fn tilt(&mut self, slope: f64) {
-        let values = self.closed.iter().map(|point| point.without(slope));
-        self.closed_least = values.fold(f64::INFINITY, f64::min);
+    fn count_closed(&mut self) {
+        self.closed_least = self.closed.iter().map(|point| point.delay).min().unwrap_or(i64::MAX);
     }
 
-    /// The smallest of the remembered delays without the slope; absent while they are few.
-    #[inline]
-    pub(super) fn settled(&self, slope: f64) -> Option<f64> {
+    /// When the oldest delay was seen that is remembered, once older ones are forgotten.
+    pub(super) fn forgotten_before(&self) -> Option<i64> {
+        self.closed.front().filter(|_| self.closed.len() == BUCKETS).map(|point| point.at)
+    }
+
+    /// What is remembered is corrected like what comes from now on.
+    pub(super) fn tilt(&mut self, tilt: &Tilt) {
+        let points = self.closed.iter_mut().chain(&mut self.open).chain(&mut self.least);
+        points.for_each(|point| point.delay = tilt.corrected(point.at, point.delay));
+        self.count_closed();
+    }
+
+    /// The smallest of the remembered delays; absent while they are few.
+    pub(super) fn settled(&self) -> Option<i64> {
         let open = self.open.filter(|_| self.closed.len() >= SETTLED)?;
-        Some(open.without(slope).min(self.closed_least))
+        Some(open.delay.min(self.closed_least))
     }
 
-    /// The smallest of all times without the slope.
-    #[inline]
-    pub(super) fn least(&self, slope: f64) -> Option<f64> {
-        self.least.map(|least| least.without(slope))
+    /// The smallest of all times.
+    pub(super) fn least(&self) -> Option<i64> {
+        self.least.map(|least| least.delay)
     }
 
-    /// The smallest of the buckets that ended `from` or later, without the slope.
-    pub(super) fn least_since(&self, from: f64, slope: f64) -> Option<f64> {
-        let late = self.closed.iter().rev().take_while(|point| point.at >= from);
-        late.chain(self.open.as_ref()).map(|point| point.without(slope)).reduce(f64::min)
+    /// The smallest of the buckets whose smallest delay was seen `from` or later.
+    pub(super) fn least_since(&self, from: i64) -> Option<i64> {
+        self.since(from).map(|point| point.delay).min()
+    }
+
+    fn since(&self, from: i64) -> impl Iterator<Item = Point> {
+        let late = self.closed.iter().rev().take_while(move |point| point.at >= from);
+        late.chain(&self.open).copied()
     }
 
     /// Only what comes from now on counts towards the smallest of all times.
-    pub(super) fn forget_before(&mut self, from: f64, slope: f64) {
-        let late = self.closed.iter().rev().take_while(|point| point.at >= from);
-        let least = |a: Point, b: Point| if b.without(slope) < a.without(slope) { b } else { a };
-        self.least = late.chain(self.open.as_ref()).copied().reduce(least);
+    pub(super) fn forget_before(&mut self, from: i64) {
+        self.least = self.since(from).min_by_key(|point| point.delay);
     }
 
-    /// The slope of the line below all delays that is nearest to them: the edge of the lower convex hull under the mean
-    /// time (Moon, Skelly and Towsley 1999).
-    pub(super) fn slope(&self) -> Option<f64> {
+    /// By how much the smallest delay of the last third of the buckets exceeds that of the first; absent while they are few.
+    pub(super) fn rise(&self) -> Option<i64> {
+        let third = self.closed.len() / 3;
+        let early = self.closed.iter().take(third).map(|point| point.delay).min()?;
+        let late = self.closed.iter().rev().take(third).map(|point| point.delay).min()?;
+        Some(late.saturating_sub(early))
+    }
+
+    /// The line below all delays that is nearest to them: the edge of the lower convex hull under the mean time (Moon,
+    /// Skelly and Towsley 1999).
+    pub(super) fn line(&self) -> Option<Line> {
         if self.closed.len() < FEWEST {
             return None;
         }
-        let mut hull = [Point { at: 0.0, delay: 0.0 }; BUCKETS + 1];
+        let mut hull = [Point { at: 0, delay: 0 }; BUCKETS + 1];
         let mut corners = 0;
         for point in &self.closed {
             while corners >= 2 && !turns_left(hull[corners - 2], hull[corners - 1], *point) {
@@ -131,12 +158,20 @@ impl Envelope {
             hull[corners] = *point;
             corners += 1;
         }
-        let mean = self.closed.iter().map(|point| point.at).sum::<f64>() / self.closed.len() as f64;
-        let edge = hull[..corners].windows(2).find(|edge| mean <= edge[1].at)?;
-        Some((edge[1].delay - edge[0].delay) / (edge[1].at - edge[0].at))
+        let mean = self.closed.iter().map(|point| point.at as f64).sum::<f64>() / self.closed.len() as f64;
+        let edge = hull[..corners].windows(2).find(|edge| mean <= edge[1].at as f64)?;
+        let slope = difference(edge[0].delay, edge[1].delay) / difference(edge[0].at, edge[1].at);
+        let height =
+            |point: &Point| difference(edge[0].delay, point.delay) - slope * difference(edge[0].at, point.at);
+        Some(Line { slope, height: self.closed.iter().map(height).sum::<f64>() / self.closed.len() as f64 })
     }
 }
 
 fn turns_left(a: Point, b: Point, c: Point) -> bool {
-    (b.at - a.at) * (c.delay - a.delay) > (c.at - a.at) * (b.delay - a.delay)
+    difference(a.at, b.at) * difference(a.delay, c.delay)
+        > difference(a.at, c.at) * difference(a.delay, b.delay)
+}
+
+fn difference(from: i64, to: i64) -> f64 {
+    to as f64 - from as f64
 }

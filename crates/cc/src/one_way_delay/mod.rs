@@ -3,8 +3,11 @@
 //!
 //! A packet tells two delays: its own, from sending to arrival, and that of the report which tells of it, from arrival to
 //! the report. A clock that runs faster makes the one longer and the other shorter; a queue makes one longer and leaves
-//! the other alone. So what both lower envelopes show with opposite signs is the clock, and nothing else is. The slope of
-//! an envelope is that of Moon, Skelly and Towsley (1999): the edge of the lower convex hull under the mean time.
+//! the other alone. So there is a skew where both lower envelopes show one, with opposite signs. How large it is, the one
+//! says that lies closer to its line; if neither does, the smaller slope counts. The line is that of Moon, Skelly and
+//! Towsley (1999): the edge of the lower convex hull under the mean time.
+//!
+//! With clocks that agree nothing is corrected, and delays are exact to the nanosecond.
 
 mod envelope;
 #[cfg(test)]
@@ -15,12 +18,19 @@ use paceline_units::{Time, TimeDelta};
 
 /// No clock of a computer is further off: 500 parts per million.
 const LARGEST_SKEW: f64 = 500e-6;
-/// A smaller step of a clock is not told from noise. Clocks that are kept by NTP are stepped by 128 ms and more.
-const SMALLEST_STEP: f64 = 0.02;
-/// How far a delay may lie below its envelope and still agree with it.
-const TOLERANCE: f64 = 0.002;
-/// Seconds after a step in which its size is still corrected.
-const SETTLING: f64 = 1.0;
+/// Nanoseconds by which both envelopes must have moved before there is a skew: more than the step of RFC 8888's clock
+/// (1/1024 s), which is all that clocks without a skew can show.
+const SIGNIFICANT: i64 = 1_200_000;
+/// A smaller step of a clock, in nanoseconds, is not told from noise. Clocks that are kept by NTP are stepped by 128 ms
+/// and more.
+const SMALLEST_STEP: i64 = 20_000_000;
+/// How far a delay may lie below its envelope and still agree with it, in nanoseconds.
+const TOLERANCE: i64 = 2_000_000;
+/// A direction whose delays lie closer to their line on average, in nanoseconds, tells the skew alone: the other's queue
+/// comes and goes.
+const CLEAN: f64 = 2e6;
+/// Nanoseconds after a step in which its size is still corrected.
+const SETTLING: i64 = 1_000_000_000;
 
 /// What is known of the receiver's clock beside the sender's, and of the delays without it.
 ///
@@ -28,17 +38,71 @@ const SETTLING: f64 = 1.0;
 #[derive(Clone, Debug)]
 pub struct OneWayDelay {
     compensates: bool,
-    /// Send time of the first packet, and what its two delays were: all others count from there.
-    first: Option<(Time, TimeDelta, TimeDelta)>,
+    origin: Option<Origin>,
     forward: Envelope,
     backward: Envelope,
+    /// Below these, and from this time on, a packet changes what is known.
+    quiet: Quiet,
+    /// Nanoseconds by which the receiver's clock has been put forward, and the same with what it has gained until `anchor`.
+    stepped: i64,
+    ahead: i64,
+    /// From when on it gains by `skew`, in nanoseconds: what was before is no longer looked at.
+    anchor: i64,
     /// By how much the receiver's clock gains on the sender's, as a part.
     skew: f64,
-    /// Seconds by which the receiver's clock was put forward since the first packet.
-    stepped: f64,
-    /// Until when a step is still corrected, in seconds.
-    settles: f64,
+    /// The packet before.
+    last: Packet,
+    /// Until when a step is still corrected.
+    settles: i64,
     steps: u64,
+    tilt: Option<Tilt>,
+}
+
+/// The first packet, from whose sending and delays all others are counted.
+#[derive(Clone, Copy, Debug)]
+struct Origin {
+    sent: Time,
+    forward: TimeDelta,
+    backward: TimeDelta,
+}
+
+/// A packet that arrived, with its delays over those of the first by what is known of the clocks, in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+struct Packet {
+    /// When it was reported.
+    now: Time,
+    /// When it was sent, after the first.
+    at: i64,
+    forward: i64,
+    backward: i64,
+}
+
+/// Packets within these bounds say nothing new.
+#[derive(Clone, Copy, Debug)]
+struct Quiet {
+    forward: i64,
+    backward: i64,
+    until: i64,
+}
+
+/// What is newly known of the skew: how delays that were answered before have to be corrected.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Tilt {
+    origin: Time,
+    from: i64,
+    slope: f64,
+}
+
+impl Tilt {
+    fn corrected(&self, at: i64, delay: i64) -> i64 {
+        let since = at.saturating_sub(self.from).max(0);
+        delay.saturating_sub((self.slope * since as f64) as i64)
+    }
+
+    /// A delay that was answered for a packet sent at `sent`, by what is known now.
+    pub fn correct(&self, sent: Time, delay: TimeDelta) -> TimeDelta {
+        TimeDelta::from_nanos(self.corrected((sent - self.origin).as_nanos(), delay.as_nanos()))
+    }
 }
 
 impl OneWayDelay {
@@ -46,90 +110,165 @@ impl OneWayDelay {
     pub fn new(compensates: bool) -> OneWayDelay {
         OneWayDelay {
             compensates,
-            first: None,
+            origin: None,
             forward: Envelope::new(),
             backward: Envelope::new(),
+            quiet: Quiet { forward: i64::MAX, backward: i64::MAX, until: i64::MIN },
+            stepped: 0,
+            ahead: 0,
+            anchor: 0,
             skew: 0.0,
-            stepped: 0.0,
-            settles: f64::NEG_INFINITY,
+            last: Packet { now: Time::ZERO, at: 0, forward: 0, backward: 0 },
+            settles: i64::MIN,
             steps: 0,
+            tilt: None,
         }
     }
 
     /// A report that came at `now` says that what was sent at `sent` (both by our clock) arrived at `arrived` (by the
     /// receiver's). Answers the delay by one clock; its zero is that of the first packet.
+    #[inline]
     pub fn on_arrival(&mut self, now: Time, sent: Time, arrived: Time) -> TimeDelta {
         let (forward, backward) = (arrived - sent, now - arrived);
-        let (origin, ahead, back) = *self.first.get_or_insert((sent, forward, backward));
-        let at = (sent - origin).as_secs_f64();
-        let forward = seconds_between(ahead, forward);
-        let backward = seconds_between(back, backward);
-        if self.compensates {
-            self.look_for_step(at, forward, backward);
+        let origin = *self.origin.get_or_insert(Origin { sent, forward, backward });
+        let at = (sent - origin.sent).as_nanos();
+        let ahead = self.ahead(at);
+        let forward = (forward - origin.forward).as_nanos().saturating_sub(ahead);
+        let backward = (backward - origin.backward).as_nanos().saturating_add(ahead);
+        let Quiet { forward: least, backward: back, until } = self.quiet;
+        let fell = self.last.forward.saturating_sub(forward) > SMALLEST_STEP;
+        if forward < least || backward < back || at >= until || fell {
+            return TimeDelta::from_nanos(self.learn(Packet { now, at, forward, backward }));
         }
-        let point = Point { at, delay: forward - self.stepped };
-        let closed = self.forward.add(point, self.skew);
-        if self.compensates {
-            self.backward.add(Point { at, delay: backward + self.stepped }, -self.skew);
-            if closed {
-                self.look_for_skew();
-            }
-        }
-        TimeDelta::from_secs_f64(point.without(self.skew))
+        self.last = Packet { now, at, forward, backward };
+        TimeDelta::from_nanos(forward)
     }
 
-    /// A step shows in both directions at once: one delay falls below its envelope, and the other rises by as much.
-    fn look_for_step(&mut self, at: f64, forward: f64, backward: f64) {
-        let (Some(ahead), Some(back)) = (self.forward.settled(self.skew), self.backward.settled(-self.skew))
-        else {
-            return;
-        };
-        // By how much each delay lies above its envelope.
-        let ahead = forward - self.stepped - self.skew * at - ahead;
-        let back = backward + self.stepped + self.skew * at - back;
-        let settling = at < self.settles;
-        let smallest = if settling { 0.0 } else { SMALLEST_STEP };
-        let step = if -back > smallest && ahead + back >= -TOLERANCE {
-            -back
-        } else if -ahead > smallest && back + ahead >= -TOLERANCE {
-            ahead
-        } else {
-            return;
-        };
-        self.stepped += step;
-        if !settling {
-            self.steps += 1;
-            self.settles = at + SETTLING;
+    /// By how much the receiver's clock is ahead, as far as is known.
+    #[inline]
+    fn ahead(&self, at: i64) -> i64 {
+        if self.skew == 0.0 {
+            return self.ahead;
         }
+        self.ahead.saturating_add((self.skew * at.saturating_sub(self.anchor) as f64) as i64)
     }
 
-    /// What both directions show with opposite signs: the smaller of the two, or nothing.
+    /// A delay that is smaller than those before it, or the first of a bucket. Answers the delay by what is known then.
     #[cold]
-    fn look_for_skew(&mut self) {
-        let (Some(forward), Some(backward)) = (self.forward.slope(), self.backward.slope()) else { return };
-        let faster = forward.min(-backward).max(0.0);
-        let slower = forward.max(-backward).min(0.0);
-        self.skew = (faster + slower).clamp(-LARGEST_SKEW, LARGEST_SKEW);
-        self.forward.tilt(self.skew);
-        self.backward.tilt(-self.skew);
+    #[inline(never)]
+    fn learn(&mut self, packet: Packet) -> i64 {
+        let Packet { at, forward, backward, .. } = packet;
+        let step = if self.compensates { self.step(packet) } else { 0 };
+        self.stepped = self.stepped.saturating_add(step);
+        self.ahead = self.ahead.saturating_add(step);
+        let mut forward = forward.saturating_sub(step);
+        let backward = backward.saturating_add(step);
+        let closed = self.forward.add(Point { at, delay: forward });
+        let mut back = i64::MIN;
+        if self.compensates {
+            self.backward.add(Point { at, delay: backward });
+            if closed && let Some(tilt) = self.look_for_skew() {
+                forward = tilt.corrected(at, forward);
+            }
+            back = self.backward.open_least();
+        }
+        let until = if at < self.settles { i64::MIN } else { self.forward.bucket_end() };
+        self.quiet = Quiet { forward: self.forward.open_least(), backward: back, until };
+        self.last = Packet { forward, backward, ..packet };
+        forward
+    }
+
+    /// By how much the clock was put forward since the packet before, in nanoseconds.
+    ///
+    /// A step shows in both directions at once: one delay falls below its envelope, and the other rises by as much. The
+    /// step lies between what the two say, and is what the one says in which less waited before.
+    fn step(&mut self, packet: Packet) -> i64 {
+        let Packet { at, forward, backward, .. } = packet;
+        let (Some(ahead), Some(back)) = (self.forward.settled(), self.backward.settled()) else { return 0 };
+        let above = (forward.saturating_sub(ahead), backward.saturating_sub(back));
+        let before = (self.last.forward.saturating_sub(ahead), self.last.backward.saturating_sub(back));
+        let (least, most) = (above.1.saturating_neg(), above.0);
+        let settling = at < self.settles;
+        let smallest = if settling { 0 } else { SMALLEST_STEP };
+        let is_below = least > smallest || most < -smallest || self.seems_to_overtake(packet);
+        if !is_below || most < least.saturating_sub(TOLERANCE) {
+            return 0;
+        }
+        if settling {
+            return if least > 0 { least } else { most.min(0) };
+        }
+        self.steps += 1;
+        self.settles = at.saturating_add(SETTLING);
+        let said =
+            if before.0 <= before.1 { most.saturating_sub(before.0) } else { least.saturating_add(before.1) };
+        said.max(least).min(most.max(least))
+    }
+
+    /// Whether the packet seems to have arrived before one that an earlier report told of: a clock that was put back by less
+    /// than what waits.
+    fn seems_to_overtake(&self, packet: Packet) -> bool {
+        let sent_after = packet.at.saturating_sub(self.last.at).max(0);
+        let fell = self.last.forward.saturating_sub(packet.forward).saturating_sub(sent_after);
+        let rose = packet.backward.saturating_sub(self.last.backward);
+        packet.now > self.last.now && fell > SMALLEST_STEP && rose > SMALLEST_STEP
+    }
+
+    /// The skew, once both directions have shown it; `None` if nothing is new.
+    fn look_for_skew(&mut self) -> Option<Tilt> {
+        // What is forgotten stays as it is.
+        let anchor = self.forward.forgotten_before().unwrap_or(0).max(self.anchor);
+        (self.ahead, self.anchor) = (self.ahead(anchor), anchor);
+        let (forward, backward) = (self.forward.line()?, self.backward.line()?);
+        if self.skew == 0.0 && !self.is_significant() {
+            return None;
+        }
+        let (ahead, back) = (self.skew + forward.slope, self.skew - backward.slope);
+        let skew = if forward.height.min(backward.height) < CLEAN {
+            if forward.height < backward.height { ahead } else { back }
+        } else if ahead * back > 0.0 {
+            if ahead.abs() < back.abs() { ahead } else { back }
+        } else {
+            return None;
+        };
+        let skew = skew.clamp(-LARGEST_SKEW, LARGEST_SKEW);
+        let tilt = Tilt { origin: self.origin?.sent, from: self.anchor, slope: skew - self.skew };
+        self.skew = skew;
+        self.forward.tilt(&tilt);
+        self.backward.tilt(&Tilt { slope: -tilt.slope, ..tilt });
+        self.tilt = Some(tilt);
+        self.tilt
+    }
+
+    /// Whether both envelopes moved, one up and one down, by more than a clock without a skew shows.
+    fn is_significant(&self) -> bool {
+        let (Some(forward), Some(backward)) = (self.forward.rise(), self.backward.rise()) else {
+            return false;
+        };
+        forward.min(backward.saturating_neg()) > SIGNIFICANT
+            || backward.min(forward.saturating_neg()) > SIGNIFICANT
+    }
+
+    /// What was learned of the skew with the packet before: correct by it what is kept of delays.
+    #[inline]
+    pub fn take_tilt(&mut self) -> Option<Tilt> {
+        self.tilt.take()
     }
 
     /// The smallest delay so far, by the same zero.
     pub fn minimum(&self) -> Option<TimeDelta> {
-        self.forward.least(self.skew).map(TimeDelta::from_secs_f64)
+        self.forward.least().map(TimeDelta::from_nanos)
     }
 
     /// The smallest delay of what was sent from `from` on, to 2 s.
     pub fn minimum_since(&self, from: Time) -> Option<TimeDelta> {
-        let (origin, ..) = self.first?;
-        let from = (from - origin).as_secs_f64();
-        self.forward.least_since(from, self.skew).map(TimeDelta::from_secs_f64)
+        let from = (from - self.origin?.sent).as_nanos();
+        self.forward.least_since(from).map(TimeDelta::from_nanos)
     }
 
     /// What was sent before `from` no longer counts towards [`OneWayDelay::minimum`]: the path has changed.
     pub fn forget_before(&mut self, from: Time) {
-        if let Some((origin, ..)) = self.first {
-            self.forward.forget_before((from - origin).as_secs_f64(), self.skew);
+        if let Some(origin) = self.origin {
+            self.forward.forget_before((from - origin.sent).as_nanos());
         }
     }
 
@@ -138,12 +277,13 @@ impl OneWayDelay {
         self.skew * 1e6
     }
 
+    /// By how much the receiver's clock was put forward since the first packet, as far as was recognised.
+    pub fn stepped(&self) -> TimeDelta {
+        TimeDelta::from_nanos(self.stepped)
+    }
+
     /// Steps of the receiver's clock that were recognised.
     pub fn steps(&self) -> u64 {
         self.steps
     }
-}
-
-fn seconds_between(first: TimeDelta, delay: TimeDelta) -> f64 {
-    delay.as_secs_f64() - first.as_secs_f64()
 }

@@ -1,6 +1,7 @@
 //! Clocks that are skewed and stepped, under queues and noise.
 
 use super::*;
+use alloc::vec::Vec;
 
 /// Milliseconds, as a fraction.
 type Ms = f64;
@@ -113,6 +114,63 @@ fn a_step_of_the_clock_is_no_queue() {
             assert!((delays.skew_ppm() - ppm).abs() < 15.0, "{step} ms: {}", delays.skew_ppm());
         }
     }
+}
+
+#[test]
+fn a_clock_that_is_put_back_by_less_than_what_waits_is_seen() {
+    let path = Path { ppm: 0.0, step: Some((60.0, -50.0)) };
+    let (worst, delays) = path.run(65.0, 60.1, |at| if at > 10.0 { 60.0 } else { 0.0 }, |_| 0.0);
+    assert_eq!(delays.steps(), 1);
+    assert!(worst < 2.0, "{worst} ms");
+}
+
+/// Two packets of one report that changed their order on the way look like a step.
+#[test]
+fn reordering_is_no_step() {
+    let mut delays = OneWayDelay::new(true);
+    for n in 0..1000u64 {
+        let sent = Time::from_nanos(n * 20_000_000);
+        let now = sent + TimeDelta::from_millis(200);
+        for (after, delay) in [(0, if n % 7 == 0 { 130 } else { 30 }), (1, 30)] {
+            let sent = sent + TimeDelta::from_millis(after);
+            let _ = delays.on_arrival(now, sent, sent + TimeDelta::from_millis(delay));
+        }
+    }
+    assert_eq!(delays.steps(), 0);
+}
+
+/// Clocks that agree, read to 1/1024 s, under queues that come, go and stand: not a nanosecond is taken out.
+#[test]
+fn an_exact_clock_is_left_alone() {
+    let path = Path { ppm: 0.0, step: None };
+    let standing = |at: f64| if at < 10.0 { 0.0 } else { 40.0 + noise(at, 30.0) };
+    let sawtooth = |at: f64| at * 7.0 % 90.0;
+    for queue in [&standing as &dyn Fn(f64) -> Ms, &sawtooth] {
+        for back in [0.0, 40.0] {
+            let (_, delays) = path.run(600.0, 0.0, queue, |at| noise(at, back));
+            assert_eq!((delays.skew_ppm(), delays.steps()), (0.0, 0));
+        }
+    }
+}
+
+#[test]
+fn a_tilt_corrects_what_was_answered_before() {
+    let path = Path { ppm: 200.0, step: None };
+    let (mut delays, mut kept, mut worst) = (OneWayDelay::new(true), Vec::new(), 0.0);
+    for n in 1..4000u64 {
+        let sent = Time::from_nanos(n * 20_000_000);
+        let real = sent.as_secs_f64() + 0.03;
+        let delay = delays.on_arrival(Time::from_secs_f64(real + 0.03), sent, path.shown(real));
+        if let Some(tilt) = delays.take_tilt() {
+            kept.iter_mut().for_each(|(sent, delay)| *delay = tilt.correct(*sent, *delay));
+        }
+        kept.push((sent, delay));
+    }
+    for (_, delay) in kept {
+        worst = f64::max(worst, delay.as_millis_f64().abs());
+    }
+    // 80 s at 200 ppm are 16 ms.
+    assert!(delays.skew_ppm() > 190.0 && worst < 1.5, "{worst} ms");
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Queue delay from one-way delays: the delay over the smallest seen in a long history (RFC 6817 section 3.4.2).
 
 use super::Params;
+use crate::one_way_delay::{OneWayDelay, Tilt};
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use paceline_units::{Time, TimeDelta};
 
@@ -10,12 +12,23 @@ const SLOW_INTERVAL: TimeDelta = TimeDelta::from_millis(50);
 /// Room for the buckets of both profiles: the history grows over minutes, and must not allocate then.
 const FIRST_BUCKETS: usize = 64;
 
-/// The base-delay history. Clocks need not agree, only run at the same rate: all values are differences.
+/// The smallest delay of a bucket in nanoseconds, and when its packet was sent.
+#[derive(Clone, Copy, Debug)]
+struct Least {
+    delay: i64,
+    sent: Time,
+}
+
+const NONE: Least = Least { delay: i64::MAX, sent: Time::ZERO };
+
+/// The base-delay history. Clocks need not agree: all values are differences, and what the receiver's clock gains, and its
+/// steps, are taken out where the parameters say so.
 #[derive(Clone, Debug)]
 pub struct BaseDelay {
-    past: VecDeque<i64>,
+    clocks: Option<Box<OneWayDelay>>,
+    past: VecDeque<Least>,
     past_min: i64,
-    current: i64,
+    current: Least,
     bucket_end: Time,
     /// The present estimate of the queue delay.
     pub queue_delay: TimeDelta,
@@ -26,11 +39,12 @@ pub struct BaseDelay {
 
 impl BaseDelay {
     /// A history that has seen nothing.
-    pub fn new() -> BaseDelay {
+    pub fn new(params: &Params) -> BaseDelay {
         BaseDelay {
+            clocks: params.skew_compensation.then(|| Box::new(OneWayDelay::new(true))),
             past: VecDeque::with_capacity(FIRST_BUCKETS),
             past_min: i64::MAX,
-            current: i64::MAX,
+            current: NONE,
             bucket_end: Time::ZERO,
             queue_delay: TimeDelta::ZERO,
             slow_min: 0.0,
@@ -42,13 +56,44 @@ impl BaseDelay {
     /// A packet sent at `sent` (our clock) arrived at `arrived` (theirs).
     #[inline]
     pub fn sample(&mut self, params: &Params, now: Time, sent: Time, arrived: Time) {
-        let one_way = (arrived - sent).as_nanos();
+        let one_way = match &mut self.clocks {
+            None => arrived - sent,
+            Some(clocks) => {
+                let delay = clocks.on_arrival(now, sent, arrived);
+                if let Some(tilt) = clocks.take_tilt() {
+                    self.correct(&tilt);
+                }
+                delay
+            }
+        };
+        let delay = one_way.as_nanos();
         if now >= self.bucket_end {
             self.close_bucket(params, now);
         }
-        self.current = self.current.min(one_way);
-        let base = self.current.min(self.past_min);
-        self.queue_delay = TimeDelta::from_nanos(one_way.saturating_sub(base));
+        if delay < self.current.delay {
+            self.current = Least { delay, sent };
+        }
+        let base = self.current.delay.min(self.past_min);
+        self.queue_delay = TimeDelta::from_nanos(delay.saturating_sub(base));
+    }
+
+    /// What is kept of delays, by what is now known of the clocks.
+    #[cold]
+    fn correct(&mut self, tilt: &Tilt) {
+        for least in self.past.iter_mut().chain([&mut self.current]).filter(|least| least.delay != NONE.delay)
+        {
+            least.delay = tilt.correct(least.sent, TimeDelta::from_nanos(least.delay)).as_nanos();
+        }
+        self.count_past();
+    }
+
+    fn count_past(&mut self) {
+        self.past_min = self.past.iter().map(|least| least.delay).min().unwrap_or(NONE.delay);
+    }
+
+    /// By how many parts per million the receiver's clock is taken to run faster; absent if it is not looked at.
+    pub fn skew_ppm(&self) -> Option<f64> {
+        self.clocks.as_ref().map(|clocks| clocks.skew_ppm())
     }
 
     #[cold]
@@ -57,13 +102,13 @@ impl BaseDelay {
             self.last_reset = now;
         }
         self.bucket_end = now + params.base_delay_bucket;
-        if self.current != i64::MAX {
+        if self.current.delay != NONE.delay {
             while self.past.len() >= params.base_delay_buckets as usize {
                 self.past.pop_front();
             }
             self.past.push_back(self.current);
-            self.past_min = self.past.iter().copied().min().unwrap_or(i64::MAX);
-            self.current = i64::MAX;
+            self.current = NONE;
+            self.count_past();
         }
     }
 
@@ -81,7 +126,7 @@ impl BaseDelay {
         let due = now.saturating_since(self.last_reset) >= params.base_reset_interval;
         if due && self.slow_min > params.base_reset_fraction * target {
             self.past.clear();
-            (self.past_min, self.current) = (i64::MAX, i64::MAX);
+            (self.past_min, self.current) = (NONE.delay, NONE);
             self.last_reset = now;
         }
     }
@@ -99,7 +144,7 @@ mod tests {
     fn queue_delay_is_over_the_smallest_of_the_history_whatever_the_clocks() {
         let params = Params::rfc8298();
         for offset in [0, 5_000_000] {
-            let mut base = BaseDelay::new();
+            let mut base = BaseDelay::new(&Params::rfc8298());
             for (now, delay, expected) in [(1, 30, 0), (2, 50, 20), (3, 20, 0), (4, 50, 30)] {
                 base.sample(&params, ms(now), ms(now), ms(now + delay + offset));
                 assert_eq!(base.queue_delay, TimeDelta::from_millis(expected));
@@ -111,7 +156,7 @@ mod tests {
     fn a_minimum_is_forgotten_after_its_buckets() {
         let params =
             Params { base_delay_buckets: 3, base_delay_bucket: TimeDelta::from_secs(1), ..Params::rfc8298() };
-        let mut base = BaseDelay::new();
+        let mut base = BaseDelay::new(&Params::rfc8298());
         base.sample(&params, ms(0), ms(0), ms(10));
         for second in 1..=3 {
             base.sample(&params, ms(second * 1000), ms(0), ms(15));
@@ -123,7 +168,7 @@ mod tests {
 
     #[test]
     fn arrival_before_sending_and_a_jumping_clock_do_no_harm() {
-        let mut base = BaseDelay::new();
+        let mut base = BaseDelay::new(&Params::rfc8298());
         base.sample(&Params::rfc8298(), ms(5), ms(1000), ms(1));
         base.sample(&Params::rfc8298(), ms(6), Time::MAX, ms(1));
         base.sample(&Params::rfc8298(), ms(7), ms(1), Time::MAX);
@@ -133,7 +178,7 @@ mod tests {
     #[test]
     fn a_standing_queue_is_taken_for_the_path_after_the_interval() {
         let params = Params { base_reset_fraction: 0.25, base_reset_weight: 0.5, ..Params::rfc8298() };
-        let mut base = BaseDelay::new();
+        let mut base = BaseDelay::new(&Params::rfc8298());
         base.sample(&params, ms(0), ms(0), ms(10));
         for step in 1..500 {
             base.sample(&params, ms(step * 50), ms(step * 50), ms(step * 50 + 60));

@@ -149,6 +149,7 @@ impl Controller for Scream {
         qdelay_trend: "" = self.trend.trend, "Trend of the queue delay, 0 to 1";
         qdelay_fraction_avg: "" = self.trend.average, "Averaged queue delay over its target";
         qdelay_target: "ms" = self.delay_target * 1e3, "Target of the queue delay";
+        skew: "ppm" = self.base.skew_ppm(), "By how much the receiver's clock is taken to run faster";
         in_fast_increase: "" = f64::from(u8::from(self.window.in_fast_increase)), "1 in fast increase";
         post_congestion: "" = self.window.post, "How far growth is back after congestion";
         l4s_alpha: "" = self.alpha(), "Averaged part of marked bytes";

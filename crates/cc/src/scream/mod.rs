@@ -118,7 +118,7 @@ impl Scream {
                 .map(|&priority| StreamCredit { priority, waiting: 0, credit: 0.0 })
                 .collect(),
             window: Window::new(&params, Time::ZERO),
-            base: BaseDelay::new(),
+            base: BaseDelay::new(&params),
             trend: DelayTrend::default(),
             competing: CompetingFlows::new(),
             flight: FlightHistory::new(Time::ZERO),

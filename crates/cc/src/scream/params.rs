@@ -54,6 +54,7 @@ params! {
         base_reset_fraction: f64 = INF, in 0.0, INF, "reference program 2022-06, window (1)", "The history is forgotten when the slow minimum of delay exceeds this part of the target";
         base_reset_interval: TimeDelta = ms(20_000), in 0.0, 3600.0, "reference program 2022-06, window (1)", "Least time between two such resets";
         base_reset_weight: f64 = 0.001, in 0.0, 1.0, "reference program 2022-06, window (1)", "How fast the slow minimum rises, every 50 ms";
+        skew_compensation: bool = true, "ours; Moon, Skelly and Towsley 1999", "Skew and steps of the receiver's clock are taken out of one-way delays";
         competing_flow_compensation: bool = true, "RFC 8298 4.1.2.3", "Raise the delay target when loss-based flows compete";
         loss_event_weight: f64 = 0.01, in 0.0, 1.0, "ours: RFC 8298 gives none", "Weight of a round trip in the loss event rate";
         reorder_window: TimeDelta = ms(10), in 0.0, 10.0, "reference program 2022-06, feedback", "A packet is lost if one sent this much later was acknowledged";

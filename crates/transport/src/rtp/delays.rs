@@ -5,6 +5,7 @@
 //! out of their path.
 
 use super::sender::RtpSender;
+use paceline_cc::one_way_delay::OneWayDelay;
 use paceline_cc::shared_bottleneck::{DelayStatistics, DelaySummary, Params, SummaryEnd};
 use paceline_cc::{Controller, PacketResult, Status, StreamId};
 use paceline_units::{Time, TimeDelta};
@@ -236,6 +237,8 @@ impl<C: Controller> RtpSender<C> {
 #[derive(Clone, Debug)]
 struct ReportedDelays {
     statistics: DelayStatistics,
+    /// Takes steps of the receiver's clock out of the delays. A skew stays: what is learned of it would show as a jump.
+    clocks: OneWayDelay,
     missing: Missing,
     streams: Vec<ReportedStream>,
 }
@@ -244,6 +247,7 @@ impl ReportedDelays {
     fn new(params: &Params, streams: usize) -> ReportedDelays {
         ReportedDelays {
             statistics: DelayStatistics::new(params),
+            clocks: OneWayDelay::new(true),
             missing: Missing::default(),
             streams: (0..streams).map(|_| ReportedStream::new()).collect(),
         }
@@ -264,7 +268,8 @@ impl ReportedDelays {
                 self.missing.came();
             }
             if let (true, Status::Received { arrived: Some(arrived), .. }) = (came, packet.status) {
-                self.statistics.on_delay(arrived - packet.sent);
+                let _ = self.clocks.on_arrival(now, packet.sent, arrived);
+                self.statistics.on_delay(arrived - packet.sent - self.clocks.stepped());
             }
         }
         ends.then(|| self.statistics.summary())
