@@ -46,7 +46,7 @@ fn received(packets: &[Packet], warmup_ms: u64) -> Outcome {
     let loaded = scenario(warmup_ms);
     let flow = ChosenFlow::of(&loaded, None).expect("the only one");
     let Over::Rtp(parts) = flow.over else { panic!("RTP") };
-    let (feedback, playout) = (parts.feedback, parts.playout);
+    let (feedback, playout) = (parts.feedback.clone(), parts.playout);
     let config = SessionConfig { streams: 1, feedback, playout, detection: None, half: None };
     let (mut codec, mut session) = (RtpReceivingCodec::new(parts, None), None::<Session<'_>>);
     let (mut counters, mut reported) = (NetCounters::default(), BTreeSet::new());
@@ -60,7 +60,7 @@ fn received(packets: &[Packet], warmup_ms: u64) -> Outcome {
         let mut taken = NetCounters::default();
         codec.receive(Time::from_nanos(millis * 1_000_000), &datagram, &mut counters, |packet| {
             if session.is_none() {
-                session = Some(Session::open(flow, config, &[], &datagram));
+                session = Some(Session::open(flow, config.clone(), &[], &datagram));
             }
             session.iter_mut().for_each(|session| session.take(&datagram, &packet, &mut taken));
         });

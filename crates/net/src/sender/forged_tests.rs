@@ -52,7 +52,7 @@ impl Call {
         Call {
             codec: RtpSendingCodec::new((Ssrcs::new(SSRC, 1), 0), 1, parts.feedback.format, false),
             sender,
-            receiver: RtpReceiver::new(parts.feedback, 1, parts.playout),
+            receiver: RtpReceiver::new(parts.feedback.clone(), 1, parts.playout),
             ahead,
             free: Time::ZERO,
             packets: VecDeque::new(),
