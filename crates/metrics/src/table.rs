@@ -319,7 +319,7 @@ fields! {
         out_of_time "out of time" ["packets", NONE] "Refused: RTP packets whose timestamp says another time than any at which their frame can have been captured.", summary Count: u64;
         other_rtcp "other RTCP" ["packets", NONE] "Well-formed RTCP that is no congestion control feedback: left alone.", summary Count: u64;
         unknown_reports "about packets never sent" ["packets", NONE] "Reports on packets that were never sent, or too long ago: they changed nothing.", summary Count: u64;
-        impossible_times "of impossible times" ["", NONE] "Reports whose times cannot be, which changed nothing, and single arrival times in reports that cannot be, which then count as unknown: a packet arrives after it was sent, and a report comes after it was written.", summary Count: u64;
+        impossible_times "of impossible times" ["", NONE] "Reports whose times cannot be, put right by when they came, and single arrival times that cannot be, which then are unknown. A packet arrives after it was sent, and a report comes after it was written.", summary Count: u64;
         unanswered "of nobody and without an answer" ["packets", NONE] "Packets of unknown peers that a DCCP receiver did not answer with a Reset or a cookie, since those are limited in rate.", summary Count: u64;
         duplicates "duplicates" ["packets", NONE] "Packets that had arrived before.", summary Count: u64;
         overflowed "beyond the relay's memory" ["datagrams", NONE] "Dropped by a relay for want of memory; no property of its link.", summary Count: u64;

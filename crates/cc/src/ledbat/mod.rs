@@ -10,6 +10,7 @@ mod tests;
 pub use params::Params;
 
 use crate::observe::state_variables;
+use crate::one_way_delay::DelayMeasure;
 use crate::window::{Ack, Cause, Law, Sent, Window, WindowSender};
 use crate::{Assigned, PacketResult, Status};
 use delays::Delays;
@@ -23,8 +24,7 @@ pub type Ledbat = WindowSender<LedbatLaw>;
 pub struct LedbatLaw {
     params: Params,
     delays: Delays,
-    /// Whether delays are one-way; round trips else.
-    one_way: bool,
+    measure: DelayMeasure,
     queue_delay: Option<TimeDelta>,
     off_target: Option<f64>,
     last_halving: Option<Time>,
@@ -63,7 +63,7 @@ impl Law for LedbatLaw {
         LedbatLaw {
             params: params.clone(),
             delays: Delays::new(params),
-            one_way: false,
+            measure: DelayMeasure::NEW,
             queue_delay: None,
             off_target: None,
             last_halving: None,
@@ -77,11 +77,11 @@ impl Law for LedbatLaw {
         if sent.again {
             return;
         }
-        if arrived.is_some() != self.one_way {
-            self.one_way = arrived.is_some();
+        let Some((end, is_new)) = self.measure.end(now, arrived) else { return };
+        if is_new {
             self.delays.forget();
         }
-        self.delays.sample(&self.params, now, sent.at, arrived.unwrap_or(now));
+        self.delays.sample(&self.params, now, sent.at, end);
     }
 
     #[inline]

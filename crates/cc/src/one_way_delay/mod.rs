@@ -32,6 +32,35 @@ const CLEAN: f64 = 2e6;
 /// Nanoseconds after a step in which its size is still corrected.
 const SETTLING: i64 = 1_000_000_000;
 
+/// A receiver that has told no arrival for so long tells none any more.
+const UNTOLD: TimeDelta = TimeDelta::from_secs(2);
+
+/// By what the delays of a flow are measured: one way where reports tell arrivals, and by round trips where they tell none.
+#[derive(Clone, Copy, Debug)]
+pub struct DelayMeasure {
+    /// When an arrival was told last.
+    told: Option<Time>,
+    by_round_trips: bool,
+}
+
+impl DelayMeasure {
+    /// Nothing was told yet.
+    pub const NEW: DelayMeasure = DelayMeasure { told: None, by_round_trips: false };
+
+    /// A report came at `now` that tells of a packet's arrival, or (`None`) that it arrived at a time unknown. Answers when its delay
+    /// ends, and whether it is measured by the other way than those before; `None` if it cannot be told this once.
+    #[inline]
+    pub fn end(&mut self, now: Time, arrived: Option<Time>) -> Option<(Time, bool)> {
+        if arrived.is_some() {
+            self.told = Some(now);
+        } else if self.told.is_some_and(|told| now.saturating_since(told) < UNTOLD) {
+            return None;
+        }
+        let before = core::mem::replace(&mut self.by_round_trips, arrived.is_none());
+        Some((arrived.unwrap_or(now), before != self.by_round_trips))
+    }
+}
+
 /// What is known of the receiver's clock beside the sender's, and of the delays without it.
 ///
 /// Its memory is bounded (128 s of delays), and no packet allocates.

@@ -215,3 +215,15 @@ fn no_clock_does_harm() {
         }
     }
 }
+
+#[test]
+fn the_measure_changes_only_once_no_arrival_is_told_for_long() {
+    let (mut measure, at) = (DelayMeasure::NEW, Time::from_secs_f64);
+    assert_eq!(measure.end(at(1.0), None), Some((at(1.0), true)), "round trips");
+    assert_eq!(measure.end(at(1.1), None), Some((at(1.1), false)));
+    assert_eq!(measure.end(at(1.2), Some(at(9.0))), Some((at(9.0), true)), "one way");
+    assert_eq!(measure.end(at(1.3), None), None);
+    assert_eq!(measure.end(at(3.1), Some(at(9.2))), Some((at(9.2), false)));
+    assert_eq!(measure.end(at(5.0), None), None);
+    assert_eq!(measure.end(at(5.1), None), Some((at(5.1), true)));
+}

@@ -156,6 +156,8 @@ struct Path {
     demand: fn(f64) -> f64,
     /// Packets of a report.
     packets: usize,
+    /// Whether a report tells when a packet arrived.
+    told: fn(u64) -> bool,
 }
 
 /// Where a flow stood: its rate over the last tenth of the run, and the delay above the propagation there, in seconds.
@@ -197,7 +199,10 @@ fn over(path: &Path, seconds: f64) -> End {
             let told: Vec<PacketResult> = under_way
                 .drain(..path.packets)
                 .map(|(_, sequence, sent, arrived)| {
-                    let status = Status::Received { arrived: Some(at(arrived)), ecn: Ecn::NotEct };
+                    let status = Status::Received {
+                        arrived: (path.told)(sequence).then(|| at(arrived)),
+                        ecn: Ecn::NotEct,
+                    };
                     PacketResult { stream, sequence, size, sent: at(sent), status }
                 })
                 .collect();
@@ -212,7 +217,7 @@ fn over(path: &Path, seconds: f64) -> End {
 /// A bulk sender, whose path becomes longer by 40 ms at 100 s.
 fn over_a_longer_route(profile: &'static str) -> f64 {
     let propagation = |now| if now < 100.0 { 0.02 } else { 0.06 };
-    over(&Path { profile, propagation, demand: |_| f64::INFINITY, packets: 1 }, 400.0).rate
+    over(&Path { profile, propagation, demand: |_| f64::INFINITY, packets: 1, told: |_| true }, 400.0).rate
 }
 
 fn drop_update(update: crate::Update) {
@@ -239,12 +244,25 @@ fn a_flow_that_its_application_held_back_takes_the_capacity_afterwards() {
     for (profile, least, longest) in [("paper", 0.97, 0.018), ("adaptive", 0.85, 0.03)] {
         for packets in [1, 16] {
             for (case, demand) in demands.into_iter().enumerate() {
-                let end = over(&Path { profile, propagation: |_| 0.02, demand, packets }, 300.0);
+                let end =
+                    over(&Path { profile, propagation: |_| 0.02, demand, packets, told: |_| true }, 300.0);
                 let said = format!("{profile}, {packets} packets a report, demand {case}: {end:?}");
                 assert!((least..1.01).contains(&(end.rate / C)), "{said}");
                 // A packet takes 9.7 ms, noise 5 ms in the mean.
                 assert!((0.013..longest).contains(&end.delay), "{said}");
             }
         }
+    }
+}
+
+#[test]
+fn an_arrival_at_a_time_unknown_leaves_the_delay_as_it_was() {
+    for profile in ["paper", "adaptive"] {
+        let end = |told| {
+            over(&Path { profile, propagation: |_| 0.02, demand: |_| f64::INFINITY, packets: 1, told }, 300.0)
+        };
+        let (all, most) = (end(|_| true), end(|sequence| sequence % 50 < 40));
+        assert!((most.rate / all.rate - 1.0).abs() < 0.03, "{profile}: {all:?}, {most:?}");
+        assert!((most.delay - all.delay).abs() < 0.002, "{profile}: {all:?}, {most:?}");
     }
 }

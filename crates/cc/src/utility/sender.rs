@@ -5,7 +5,7 @@ use super::delivery::Delivery;
 use super::law::{First, Law, Phase, Sample};
 use super::start::{DRAIN, Start};
 use super::stream::{News, Stream};
-use crate::one_way_delay::OneWayDelay;
+use crate::one_way_delay::{DelayMeasure, OneWayDelay};
 use crate::silence::Silence;
 use crate::{
     Allowance, Assigned, CeResponse, Controller, FlowSetup, Offered, PacketResult, PacketsReport, Report,
@@ -48,8 +48,7 @@ pub struct Flow {
     pub srtt: Option<TimeDelta>,
     /// Delays by one clock.
     pub delays: OneWayDelay,
-    /// Whether arrivals were told, and delays are one-way; absent before the first report.
-    one_way: Option<bool>,
+    measure: DelayMeasure,
     /// Part of the packets that are lost.
     loss: f64,
 }
@@ -90,7 +89,7 @@ impl<L: Law> UtilitySender<L> {
             rtt_min: None,
             srtt: None,
             delays: OneWayDelay::new(sender.skew_compensation),
-            one_way: None,
+            measure: DelayMeasure::NEW,
             loss: 0.0,
         };
         law.set_rate(flow.rate);
@@ -164,17 +163,18 @@ impl<L: Law> UtilitySender<L> {
         flow.srtt = Some(smoothed);
     }
 
-    /// One-way delay by one clock; the round trip where reports tell no arrivals.
+    /// One-way delay by one clock; the round trip where reports tell no arrivals, and as before where one is unknown.
     #[inline]
     fn delay(&mut self, now: Time, sent: Time, arrived: Option<Time>) -> TimeDelta {
         let flow = &mut self.flow;
-        if flow.one_way != Some(arrived.is_some()) {
-            if flow.one_way.is_some() {
-                flow.delays = OneWayDelay::new(self.params.skew_compensation);
-            }
-            flow.one_way = Some(arrived.is_some());
+        let Some((end, is_new)) = flow.measure.end(now, arrived) else {
+            let least = flow.delays.minimum().unwrap_or(TimeDelta::ZERO);
+            return least + TimeDelta::from_secs_f64(flow.delta.unwrap_or(0.0));
+        };
+        if is_new {
+            flow.delays = OneWayDelay::new(self.params.skew_compensation);
         }
-        flow.delays.on_arrival(now, sent, arrived.unwrap_or(now))
+        flow.delays.on_arrival(now, sent, end)
     }
 
     fn on_packets(&mut self, now: Time, report: &PacketsReport<'_>) {

@@ -155,7 +155,7 @@ fn forged_times_do_not_change_the_rate() {
         let after = call.run(at(30_000));
         assert!((0.9..1.1).contains(&(after / before)), "{before} and {after} Mbit/s");
         assert_eq!(call.counters.impossible_times, 5);
-        assert!(call.heard.0 == call.heard.1 + 5 && before > 5.0, "{before} Mbit/s, {:?}", call.heard);
+        assert!(call.heard.0 == call.heard.1 && before > 5.0, "{before} Mbit/s, {:?}", call.heard);
     }
 }
 

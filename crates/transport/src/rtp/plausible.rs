@@ -1,13 +1,14 @@
-//! Which reports can be: what a receiver says of times, judged by cause and effect.
+//! Which times can be: what a receiver's reports say of them, judged by cause and effect.
 //!
 //! A packet arrives after it was sent, and a report comes after it was written. If the receiver's clock is ahead of the sender's
 //! by c, then `arrived - sent >= c` for each packet and `written - now <= c` for each report: every report that is believed
-//! bounds c from both sides, and one that contradicts the bounds cannot be. The bounds give way by [`DRIFT`], since clocks
-//! run apart.
+//! bounds c from both sides, and the times of one that contradicts the bounds cannot be. The bounds give way by [`DRIFT`],
+//! since clocks run apart. What such a report says of arrivals, losses and marks counts all the same, and how long before its
+//! writing a packet arrived: its clock is put right by taking its own way here for the shortest that was seen.
 //!
-//! A receiver whose clock was set, or that started again, contradicts them for ever. It is believed when for [`SILENCE`]
-//! nothing has come that keeps to the bounds, and two of its reports keep to the same other ones. Its times are then moved so that the
-//! shortest way takes as long as before: no controller sees the step.
+//! A receiver whose clock was set, or that started again, contradicts the bounds for ever. It is believed when for
+//! [`SILENCE`] nothing has come that keeps to the bounds, and two of its reports keep to the same other ones. Its times are then moved
+//! so that the shortest way of a report takes as long as before: no controller sees the step, but for what reports waited meanwhile.
 
 use paceline_cc::{PacketResult, Status};
 use paceline_units::{Time, TimeDelta};
@@ -17,7 +18,7 @@ const DRIFT: i64 = 500;
 /// What a time may be wrong by beside its clock's step: how exactly drivers on a busy machine stamp what they send and
 /// receive.
 const DOUBT: TimeDelta = TimeDelta::from_millis(10);
-/// A clock of which nothing has come for so long gives way to another: a clock that is set costs a second.
+/// A clock of which nothing has come for so long gives way to another: a clock that is set costs a second of its own times.
 const SILENCE: TimeDelta = TimeDelta::from_secs(1);
 
 /// By how much the receiver's clock is ahead of the sender's: not less than `least`, not more than `most`, at `at`.
@@ -66,24 +67,34 @@ impl Bounds {
     }
 }
 
-/// Tells reports that can be from those that cannot.
+/// A clock that contradicts the one that is believed.
+#[derive(Clone, Copy, Debug)]
+struct OtherClock {
+    bounds: Bounds,
+    /// By how much it is ahead of the other, if one of its reports was on its way no longer than the shortest before.
+    step: TimeDelta,
+    /// Whether a second report keeps to its bounds.
+    confirmed: bool,
+}
+
+/// Tells times that can be from those that cannot.
 #[derive(Clone, Debug)]
-pub(super) struct PlausibleReports {
+pub(super) struct PlausibleTimes {
     doubt: TimeDelta,
     bounds: Option<Bounds>,
     /// When a report was believed last.
     believed: Time,
-    /// The clock of reports that were not believed, if the last two agree on one.
-    other: Option<Bounds>,
+    /// The clock of the last report that was not believed.
+    other: Option<OtherClock>,
     /// What is taken off the receiver's times.
     ahead: TimeDelta,
 }
 
-impl PlausibleReports {
+impl PlausibleTimes {
     /// Of a receiver whose clock has this step; nothing is known of it yet.
-    pub(super) fn new(clock_step: TimeDelta) -> PlausibleReports {
+    pub(super) fn new(clock_step: TimeDelta) -> PlausibleTimes {
         let doubt = DOUBT + clock_step;
-        PlausibleReports { doubt, bounds: None, believed: Time::ZERO, other: None, ahead: TimeDelta::ZERO }
+        PlausibleTimes { doubt, bounds: None, believed: Time::ZERO, other: None, ahead: TimeDelta::ZERO }
     }
 
     /// What the receiver's clock shows at `now`, as far as is known.
@@ -91,58 +102,68 @@ impl PlausibleReports {
         self.bounds.map(|bounds| now + bounds.later(now).most)
     }
 
-    /// A report came at `now` that was written at `written` by the receiver's clock and says this of packets. Answers how
-    /// many of the arrival times cannot be, which are then unknown; none if the report cannot be and nothing of it counts.
+    /// A report came at `now` that was written at `written` by the receiver's clock and says this of packets. Puts right or makes
+    /// unknown the arrival times that cannot be, and answers how many, where those of a report that cannot be count as one.
     #[inline]
-    pub(super) fn judge(&mut self, now: Time, written: Time, results: &mut [PacketResult]) -> Option<u64> {
-        let Some(told) = told(now, written, results) else { return Some(0) };
-        let bounds = match self.bounds {
-            Some(bounds) => bounds.later(now),
-            None => Bounds::of(&told),
-        };
-        let bounds = if bounds.admit(&told, self.doubt) { bounds } else { self.other_clock(&told)? };
+    pub(super) fn judge(&mut self, now: Time, written: Time, results: &mut [PacketResult]) -> u64 {
+        let Some(told) = told(now, written, results) else { return 0 };
+        let known = self.bounds.unwrap_or_else(|| Bounds::of(&told));
+        let mut bounds = known.later(now);
+        if !bounds.admit(&told, self.doubt) {
+            let other = self.other_clock(&known, &told);
+            if now.saturating_since(self.believed) < SILENCE || !other.confirmed {
+                let least = bounds.least - self.doubt;
+                self.other = Some(other);
+                return 1 + self.correct(other.step, least, results).1;
+            }
+            self.ahead += other.step;
+            bounds = other.bounds;
+        }
         (self.believed, self.other) = (now, None);
         let least = bounds.least - self.doubt;
         let (mut shortest, mut impossible) = (told.shortest, 0);
         if told.shortest.is_some_and(|shortest| shortest < least) || self.ahead != TimeDelta::ZERO {
-            (shortest, impossible) = self.correct(least, results);
+            (shortest, impossible) = self.correct(TimeDelta::ZERO, least, results);
         }
         self.bounds = Some(bounds.tightened(&told, shortest));
-        Some(impossible)
+        impossible
     }
 
-    /// A report contradicts the clock that is known: the bounds of another clock if it is time to believe in that.
+    /// The clock of a report that contradicts the one that is known.
     #[cold]
-    fn other_clock(&mut self, told: &Told) -> Option<Bounds> {
-        let other = self.other.map(|other| other.later(told.now));
-        let Some(other) = other.filter(|other| other.admit(told, self.doubt)) else {
-            self.other = Some(Bounds::of(told));
-            return None;
-        };
-        let other = other.tightened(told, told.shortest);
-        self.other = Some(other);
-        if told.now.saturating_since(self.believed) < SILENCE {
-            return None;
-        }
-        let most = self.bounds.map_or(other.most, |bounds| bounds.later(told.now).most);
-        self.ahead += other.most - most;
-        Some(other)
+    fn other_clock(&self, known: &Bounds, told: &Told) -> OtherClock {
+        let step = told.written - known.least;
+        let new = OtherClock { bounds: Bounds::of(told), step, confirmed: false };
+        self.other.map_or(new, |other| {
+            let bounds = other.bounds.later(told.now);
+            if !bounds.admit(told, self.doubt) {
+                return new;
+            }
+            let bounds = bounds.tightened(told, told.shortest);
+            OtherClock { bounds, step: step.max(other.step), confirmed: true }
+        })
     }
 
-    /// Takes out the arrivals before `least` after their sending, and moves the others to the clock that came first. Answers
-    /// the shortest time from sending to arrival of the others, and how many were taken out.
+    /// Moves arrivals to the clock that came first, once they are moved by `step` to the one that is believed. Those that then are
+    /// before `least` after their sending cannot be. Answers the shortest time from sending to arrival of the others,
+    /// and how many cannot be.
     #[cold]
-    fn correct(&self, least: TimeDelta, results: &mut [PacketResult]) -> (Option<TimeDelta>, u64) {
+    fn correct(
+        &self,
+        step: TimeDelta,
+        least: TimeDelta,
+        results: &mut [PacketResult],
+    ) -> (Option<TimeDelta>, u64) {
         let (mut shortest, mut impossible) = (None, 0);
         for result in results {
             let Status::Received { arrived: Some(at), ecn } = result.status else { continue };
-            let took = at - result.sent;
+            let took = at - result.sent - step;
             let arrived = if took < least {
                 impossible += 1;
                 None
             } else {
                 shortest = Some(shortest.map_or(took, |shortest: TimeDelta| shortest.min(took)));
-                Some(at - self.ahead)
+                Some(at - step - self.ahead)
             };
             result.status = Status::Received { arrived, ecn };
         }

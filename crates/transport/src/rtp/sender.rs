@@ -3,7 +3,7 @@
 use super::delays::SentDelays;
 use super::history::SentHistory;
 use super::packet::{Header, RtpFeedback, RtpPacket};
-use super::plausible::PlausibleReports;
+use super::plausible::PlausibleTimes;
 use super::probing::{Probing, no_media};
 use crate::desired::OfferedRate;
 use crate::{FrameCounters, Pacer, Reason, SendingEnd, Transmit};
@@ -48,8 +48,8 @@ pub struct SenderCounters {
     /// Reported packets that were never sent, or too long ago, messages of a receiver half about such, and summaries of
     /// delays that cannot be this flow's: they changed nothing.
     pub unknown_reports: u64,
-    /// Reports whose times cannot be, which changed nothing, and single arrival times that cannot be, which are then unknown: a
-    /// packet arrives after it was sent, and a report comes after it was written.
+    /// Reports whose times cannot be, put right by when they came, and single arrival times that cannot be, which then are
+    /// unknown. A packet arrives after it was sent, and a report comes after it was written.
     pub impossible_times: u64,
     /// What was discarded from the send queues.
     pub discarded: Discarded,
@@ -75,7 +75,7 @@ pub struct RtpSender<C> {
     pub(super) allowance: Allowance,
     pub(super) chosen: Option<StreamId>,
     results: Vec<PacketResult>,
-    plausible: PlausibleReports,
+    plausible: PlausibleTimes,
     clock_step: TimeDelta,
     pub(super) header: Header,
     ecn: Ecn,
@@ -129,7 +129,7 @@ impl<C: Controller> RtpSender<C> {
             allowance: Allowance::Unlimited,
             chosen: None,
             results: Vec::new(),
-            plausible: PlausibleReports::new(config.clock_step),
+            plausible: PlausibleTimes::new(config.clock_step),
             clock_step: config.clock_step,
             header,
             ecn: config.ecn,
@@ -248,13 +248,7 @@ impl<C: Controller> RtpSender<C> {
             rest = others;
             self.complete(block, entries);
         }
-        match self.plausible.judge(now, feedback.written, &mut self.results) {
-            Some(arrivals) => self.counters.impossible_times += arrivals,
-            None => {
-                self.counters.impossible_times += 1;
-                self.results.clear();
-            }
-        }
+        self.counters.impossible_times += self.plausible.judge(now, feedback.written, &mut self.results);
         if !self.results.is_empty() {
             if let Some(delays) = &mut self.delays {
                 delays.on_packets(now, &self.results);
