@@ -57,12 +57,9 @@ pub fn call(kind: &str) -> Result<(f64, Option<TimeDelta>), ParamError> {
     let mut answers = Answers::new();
     let (mut link, mut now, mut next_send, mut sequence) = (Link::default(), Time::ZERO, Time::ZERO, 0);
     let queue = SendQueueState { bytes: SIZE, packets: 1, newest_frame: SIZE, ..SendQueueState::default() };
+    let offered = Offered { stream: STREAM, bytes: SIZE, frame_end: true };
     // docs: loop
-    answers.take(controller.on_offered(
-        now,
-        &Offered { stream: STREAM, bytes: SIZE, frame_end: true },
-        &queue,
-    ));
+    answers.take(controller.on_offered(now, &offered, &queue));
     while now < END {
         while let Some(result) = link.report(now) {
             let clock_step = TimeDelta::from_micros(1);
@@ -77,6 +74,7 @@ pub fn call(kind: &str) -> Result<(f64, Option<TimeDelta>), ParamError> {
             answers.take(controller.on_sent(now, &packet));
             link.carry(now, sequence);
             (sequence, next_send) = (sequence + 1, next_send.max(now) + gap(answers.pacing));
+            answers.take(controller.on_offered(now, &offered, &queue));
         }
         now += TimeDelta::from_micros(500);
     }
@@ -85,11 +83,21 @@ pub fn call(kind: &str) -> Result<(f64, Option<TimeDelta>), ParamError> {
     Ok((mean, controller.snapshot().srtt))
 }
 
-fn main() -> Result<(), ParamError> {
+/// What [`call`] comes to under some controllers, for people.
+///
+/// # Errors
+/// If there is no such kind.
+pub fn report() -> Result<String, ParamError> {
+    let mut report = String::new();
     for kind in ["scream", "gcc", "ledbat"] {
         let (mean, srtt) = call(kind)?;
         let srtt = srtt.map_or("unknown".into(), |srtt| format!("{:.0} ms", srtt.as_millis_f64()));
-        println!("{kind}: {mean:.1} Mbit/s, smoothed round-trip time {srtt}");
+        report += &format!("{kind}: {mean:.1} Mbit/s, smoothed round-trip time {srtt}\n");
     }
+    Ok(report)
+}
+
+fn main() -> Result<(), ParamError> {
+    print!("{}", report()?);
     Ok(())
 }

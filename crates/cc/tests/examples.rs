@@ -24,4 +24,6 @@ fn the_readme_shows_it() {
     for line in shown.expect("the section").0.lines() {
         assert!(README.contains(line.trim()), "{line}");
     }
+    let said = own_loop::report().expect("kinds");
+    assert!(README.contains(&said), "{said}");
 }
