@@ -18,6 +18,8 @@ const DRIFT: i64 = 500;
 /// What a time may be wrong by beside its clock's step: how exactly drivers on a busy machine stamp what they send and
 /// receive.
 const DOUBT: TimeDelta = TimeDelta::from_millis(10);
+/// The bounds give way in steps of so long: 0.1 ms.
+const RENEWAL: TimeDelta = TimeDelta::from_millis(50);
 /// A clock of which nothing has come for so long gives way to another: a clock that is set costs a second of its own times.
 const SILENCE: TimeDelta = TimeDelta::from_secs(1);
 
@@ -59,6 +61,14 @@ impl Bounds {
         told.written <= self.most + doubt && told.newest + doubt >= self.least
     }
 
+    /// Whether a report keeps to the bounds and tightens neither.
+    #[inline]
+    fn tells_nothing(&self, told: &Told, doubt: TimeDelta) -> bool {
+        told.written <= self.least
+            && told.newest + doubt >= self.least
+            && told.shortest.is_none_or(|shortest| shortest >= self.most)
+    }
+
     /// The bounds once a report is believed, of which no packet arrived sooner than it can have.
     fn tightened(&self, told: &Told, shortest: Option<TimeDelta>) -> Bounds {
         let least = self.least.max(told.written).min(self.most);
@@ -82,6 +92,8 @@ struct OtherClock {
 pub(super) struct PlausibleTimes {
     doubt: TimeDelta,
     bounds: Option<Bounds>,
+    /// Until when a report within the bounds leaves them as they are.
+    renewed: Time,
     /// When a report was believed last.
     believed: Time,
     /// The clock of the last report that was not believed.
@@ -94,7 +106,8 @@ impl PlausibleTimes {
     /// Of a receiver whose clock has this step; nothing is known of it yet.
     pub(super) fn new(clock_step: TimeDelta) -> PlausibleTimes {
         let doubt = DOUBT + clock_step;
-        PlausibleTimes { doubt, bounds: None, believed: Time::ZERO, other: None, ahead: TimeDelta::ZERO }
+        let (renewed, believed) = (Time::ZERO, Time::ZERO);
+        PlausibleTimes { doubt, bounds: None, renewed, believed, other: None, ahead: TimeDelta::ZERO }
     }
 
     /// What the receiver's clock shows at `now`, as far as is known.
@@ -107,10 +120,21 @@ impl PlausibleTimes {
     #[inline]
     pub(super) fn judge(&mut self, now: Time, written: Time, results: &mut [PacketResult]) -> u64 {
         let Some(told) = told(now, written, results) else { return 0 };
-        let known = self.bounds.unwrap_or_else(|| Bounds::of(&told));
+        if now < self.renewed && self.bounds.is_some_and(|bounds| bounds.tells_nothing(&told, self.doubt)) {
+            (self.believed, self.other) = (now, None);
+            return 0;
+        }
+        self.weigh(&told, results)
+    }
+
+    /// A report that says something new of the clock.
+    #[inline(never)]
+    fn weigh(&mut self, told: &Told, results: &mut [PacketResult]) -> u64 {
+        let now = told.now;
+        let known = self.bounds.unwrap_or_else(|| Bounds::of(told));
         let mut bounds = known.later(now);
-        if !bounds.admit(&told, self.doubt) {
-            let other = self.other_clock(&known, &told);
+        if !bounds.admit(told, self.doubt) {
+            let other = self.other_clock(&known, told);
             if now.saturating_since(self.believed) < SILENCE || !other.confirmed {
                 let least = bounds.least - self.doubt;
                 self.other = Some(other);
@@ -125,7 +149,9 @@ impl PlausibleTimes {
         if told.shortest.is_some_and(|shortest| shortest < least) || self.ahead != TimeDelta::ZERO {
             (shortest, impossible) = self.correct(TimeDelta::ZERO, least, results);
         }
-        self.bounds = Some(bounds.tightened(&told, shortest));
+        self.bounds = Some(bounds.tightened(told, shortest));
+        // Arrivals that have to be moved are moved with each report.
+        self.renewed = if self.ahead == TimeDelta::ZERO { now + RENEWAL } else { Time::ZERO };
         impossible
     }
 
