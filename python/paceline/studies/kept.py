@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from msgspec import Meta
 
 from paceline.errors import StudyError, one_of
-from paceline.plots.style import CYCLE, DASHES, logarithmic, new_figure
+from paceline.plots.style import CYCLE, DASHES, logarithmic
 from paceline.studies.designs import Design, Experiments
 from paceline.studies.factors import Factor
-from paceline.studies.pictures import Picture, shared_legend
+from paceline.studies.pictures import Picture, panel_grid, shared_legend
 from paceline.studies.spec import DefinitionError, Spec, Value, expect_known
 
 if TYPE_CHECKING:
@@ -88,14 +88,9 @@ class Runs(Picture, frozen=True, kw_only=True, tag="runs"):
             yield f"panels.{number}.where", panel.where
 
     def _draw(self, study: Study, rows: Rows) -> Figure:
-        columns = min(self.columns, len(self.panels))
-        lines = math.ceil(len(self.panels) / columns)
-        figure = new_figure(width=1.0 + 4.0 * columns, height=0.9 + 2.5 * lines)
-        grid = figure.subplots(lines, columns, squeeze=False).flatten()
-        for axes, panel in zip(grid, self.panels, strict=False):
+        figure, grid = panel_grid(len(self.panels), columns=self.columns, width=4.0, height=2.5)
+        for axes, panel in zip(grid, self.panels, strict=True):
             self._panel(axes, panel, study, rows)
-        for axes in grid[len(self.panels) :]:
-            axes.set_visible(False)
         shared_legend(figure, grid)
         figure.suptitle(self.title or self.name, x=0.01, ha="left")
         return figure

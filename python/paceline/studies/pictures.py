@@ -88,14 +88,9 @@ class Levels(Picture, frozen=True, kw_only=True, tag="levels"):
     def _draw(self, study: Study, rows: Rows) -> Figure:
         own, design = rows.frame(self.design), study.designs[self.design]
         factors = [factor for factor in design.factors if not self.relative or factor.default is not None]
-        columns = min(4, max(1, len(factors)))
-        lines = max(1, math.ceil(len(factors) / columns))
-        figure = new_figure(width=1.0 + 2.5 * columns, height=0.8 + 1.9 * lines)
-        grid = figure.subplots(lines, columns, squeeze=False, sharey=True).flatten()
+        figure, grid = panel_grid(len(factors), columns=4, width=2.5, height=1.9, sharey=True)
         for axes, factor in zip(grid, factors, strict=False):
             self._panel(axes, factor, design, own[own["varied"] == factor.name])
-        for axes in grid[len(factors) :]:
-            axes.set_visible(False)
         handles, labels = grid[0].get_legend_handles_labels()
         if len(labels) > 1:
             figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
@@ -149,6 +144,20 @@ def means_over(
     axes.plot(across, up, marker="o", markersize=2.5, label=label, **style)
     if any(half):
         axes.errorbar(across, up, yerr=half, fmt="none", ecolor=style["color"], capsize=2, linewidth=0.7)
+
+
+def panel_grid(
+    panels: int, *, columns: int, width: float, height: float, sharey: bool = False
+) -> tuple[Figure, list[Axes]]:
+    """A figure of so many axes, at least one, in lines of at most `columns`; `width` and `height` of each in inches."""
+    panels = max(1, panels)
+    columns = min(columns, panels)
+    lines = math.ceil(panels / columns)
+    figure = new_figure(width=1.0 + width * columns, height=0.9 + height * lines)
+    grid = list(figure.subplots(lines, columns, squeeze=False, sharey=sharey).flatten())
+    for axes in grid[panels:]:
+        axes.set_visible(False)
+    return figure, grid[:panels]
 
 
 def shared_legend(figure: Figure, grid: Iterable[Axes], *, last: str = "\n") -> None:
@@ -234,14 +243,9 @@ class Curves(Picture, frozen=True, kw_only=True, tag="curves"):
                 yield f"panels.{number}.beside", panel.beside
 
     def _draw(self, study: Study, rows: Rows) -> Figure:
-        columns = min(2, len(self.panels))
-        lines = math.ceil(len(self.panels) / columns)
-        figure = new_figure(width=9.0, height=0.9 + 2.7 * lines)
-        grid = figure.subplots(lines, columns, squeeze=False).flatten()
-        for axes, panel in zip(grid, self.panels, strict=False):
+        figure, grid = panel_grid(len(self.panels), columns=2, width=4.0, height=2.7)
+        for axes, panel in zip(grid, self.panels, strict=True):
             self._panel(axes, panel, study, rows)
-        for axes in grid[len(self.panels) :]:
-            axes.set_visible(False)
         shared_legend(figure, grid, last=self.beside)
         figure.suptitle(self.title or self.name, x=0.01, ha="left")
         return figure
@@ -317,21 +321,17 @@ class Across(Picture, frozen=True, kw_only=True, tag="across"):
             yield f"panels.{number}.of", panel.of
 
     def _draw(self, study: Study, rows: Rows) -> Figure:
-        columns = min(3, len(self.panels))
-        lines = math.ceil(len(self.panels) / columns)
-        figure = new_figure(width=1.0 + 3.0 * columns, height=0.9 + 2.5 * lines)
-        grid = figure.subplots(lines, columns, squeeze=False, sharey=True).flatten()
-        for axes, panel in zip(grid, self.panels, strict=False):
+        figure, grid = panel_grid(len(self.panels), columns=3, width=3.0, height=2.5, sharey=True)
+        for axes, panel in zip(grid, self.panels, strict=True):
             frame = rows.frame(panel.of)
             for place, level in enumerate(self.levels or study.factors[self.lines].values):
                 means = frame[frame[self.lines] == level][list(self.points)].mean()
                 across = sorted((number, float(means[metric])) for metric, number in self.points.items())
-                style = {"color": CYCLE[place % len(CYCLE)], "label": self.labels.get(str(level), str(level))}
+                label = self.labels.get(str(level), str(level))
+                style: dict[str, Any] = {"color": CYCLE[place % len(CYCLE)], "label": label}
                 axes.plot(*zip(*across, strict=True), marker="o", markersize=2.5, **style)
             axes.set_title(panel.title, fontsize=9)
-        for axes in grid[len(self.panels) :]:
-            axes.set_visible(False)
-        for axes in grid[: len(self.panels)][-columns:]:
+        for axes in grid[-3:]:
             axes.set_xlabel(self.over, fontsize=9)
         shared_legend(figure, grid)
         figure.suptitle(self.title or self.name, x=0.01, ha="left")
