@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Mapping, Sequence
 
-    from paceline._core import __version__
+    from paceline._core import Controller, __version__
     from paceline.comparison.conditions import ConditionLike
     from paceline.comparison.contenders import ContenderLike
     from paceline.comparison.result import ComparisonResult
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ComparisonResult",
+    "Controller",
     "DataNotFound",
     "ExperimentError",
     "OutputError",
@@ -58,6 +59,7 @@ __all__ = [
 # Imported when first asked for: the command line has to be able to say something from its very beginning.
 _HOMES = {
     "ComparisonResult": "paceline.comparison.result",
+    "Controller": "paceline._core",
     "Result": "paceline.result",
     "__version__": "paceline._core",
     "probe": "paceline.probing",

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, final
 
 __all__ = [
+    "Controller",
     "RunOutput",
     "Scenario",
     "ScenarioError",
@@ -24,6 +25,71 @@ __all__ = [
 __version__: str
 
 class ScenarioError(ValueError): ...
+
+@final
+class Controller:
+    def __new__(
+        cls, kind: str, *, profile: str | None = None, **params: str | float | bool | list[float]
+    ) -> Controller: ...
+    def on_offered(
+        self,
+        now_s: float,
+        size: int,
+        *,
+        stream: int = 0,
+        frame_end: bool = True,
+        queued: int | None = None,
+        oldest_s: float = 0.0,
+    ) -> None: ...
+    def on_send_queue(
+        self, now_s: float, queued: int, *, stream: int = 0, oldest_s: float = 0.0, newest_frame: int = 0
+    ) -> None: ...
+    def on_sent(
+        self,
+        now_s: float,
+        sequence: int,
+        size: int,
+        *,
+        stream: int = 0,
+        app_limited: bool = False,
+        probe: int | None = None,
+    ) -> None: ...
+    def on_feedback(
+        self,
+        now_s: float,
+        packets: Sequence[tuple[int, float | None]],
+        *,
+        stream: int = 0,
+        marked: Sequence[int] = ...,
+        clock_step_s: float = ...,
+    ) -> None: ...
+    def on_timeout(self, now_s: float) -> None: ...
+    def set_limits(self, now_s: float, min_mbps: float, max_mbps: float, *, stream: int = 0) -> None: ...
+    def take_discard(self) -> tuple[int, float | None, bool] | None: ...
+    def take_probe(self) -> tuple[int, float, int] | None: ...
+    def state(self) -> dict[str, float | None]: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def next_timeout_s(self) -> float | None: ...
+    @property
+    def allowed_bytes(self) -> int | None: ...
+    @property
+    def allowed_packets(self) -> int | None: ...
+    @property
+    def pacing_mbps(self) -> float | None: ...
+    @property
+    def pacing_gap_s(self) -> float | None: ...
+    @property
+    def target_mbps(self) -> float | None: ...
+    @property
+    def window_bytes(self) -> int | None: ...
+    @property
+    def in_flight_bytes(self) -> int | None: ...
+    @property
+    def srtt_s(self) -> float | None: ...
+    @property
+    def queue_delay_s(self) -> float | None: ...
 
 @final
 class Scenario:

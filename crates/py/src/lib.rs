@@ -1,5 +1,6 @@
-//! Python bindings of the simulator and the network driver: thin, no policy. The only room that knows pyo3.
+//! Python bindings of the controllers, the simulator and the network driver: thin, no policy. The only room that knows pyo3.
 
+mod controller;
 mod exchange;
 mod network;
 mod output;
@@ -22,6 +23,7 @@ pyo3::create_exception!(
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
+    module.add_class::<controller::Controller>()?;
     module.add_class::<source::Scenario>()?;
     module.add_class::<output::RunOutput>()?;
     module.add_function(wrap_pyfunction!(source::quantity, module)?)?;

@@ -1,0 +1,341 @@
+//! A controller that a notebook steps packet by packet.
+
+use paceline_cc::{
+    Allowance, Answers, AnyController, Controller as _, Limits, Offered, Pacing, PacketResult, PacketsReport,
+    Probe, Report, SendQueueState, SentPacket, Snapshot, Status, StreamId, Update,
+};
+use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Packets whose size and send time are remembered for reports, of all streams.
+const REMEMBERED: usize = 1 << 16;
+/// The latest time that may be told, in seconds: 30 years.
+const LATEST: f64 = 1e9;
+
+/// A controller, what holds of its answers, and the packets that reports may speak of.
+struct Stepped {
+    controller: AnyController,
+    answers: Answers,
+    /// Size and send time by stream and sequence number.
+    sent: BTreeMap<(u8, u64), (Bytes, Time)>,
+}
+
+/// A congestion controller that is told what happens, packet by packet, and asked what holds.
+///
+/// Times are in seconds of a clock with any zero, sizes in bytes on the link, rates in Mbit/s.
+#[pyclass(frozen, module = "paceline._core")]
+pub struct Controller {
+    kind: String,
+    inner: Mutex<Stepped>,
+}
+
+/// The exception of an argument that is wrong.
+fn wrong(py: Python<'_>, text: String) -> PyErr {
+    let class = py.import("paceline.errors").and_then(|errors| errors.getattr("UsageError"));
+    class.and_then(|class| class.call1((text,))).map_or_else(|error| error, PyErr::from_value)
+}
+
+fn time(py: Python<'_>, name: &str, seconds: f64) -> PyResult<Time> {
+    if (0.0..=LATEST).contains(&seconds) {
+        return Ok(Time::from_secs_f64(seconds));
+    }
+    Err(wrong(py, format!("{name}: found {seconds}, expected seconds from 0 to {LATEST:.0}")))
+}
+
+fn span(py: Python<'_>, name: &str, seconds: f64) -> PyResult<TimeDelta> {
+    if (0.0..=LATEST).contains(&seconds) {
+        return Ok(TimeDelta::from_secs_f64(seconds));
+    }
+    Err(wrong(py, format!("{name}: found {seconds}, expected seconds from 0 to {LATEST:.0}")))
+}
+
+/// A parameter as text: `True` is `true`, and a list is written with its items so.
+fn text(value: &Bound<'_, PyAny>) -> PyResult<String> {
+    if let Ok(flag) = value.extract::<bool>() {
+        return Ok(flag.to_string());
+    }
+    if value.is_instance_of::<pyo3::types::PyList>() {
+        let items = value.try_iter()?.map(|item| text(&item?)).collect::<PyResult<Vec<_>>>()?;
+        return Ok(format!("[{}]", items.join(", ")));
+    }
+    Ok(value.str()?.to_string())
+}
+
+impl Controller {
+    fn lock(&self) -> MutexGuard<'_, Stepped> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn tell(&self, call: impl FnOnce(&mut AnyController) -> Update) {
+        let mut stepped = self.lock();
+        let update = call(&mut stepped.controller);
+        stepped.answers.take(update);
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        self.lock().controller.snapshot()
+    }
+
+    fn pacing(&self) -> Pacing {
+        self.lock().answers.pacing
+    }
+}
+
+#[pymethods]
+impl Controller {
+    /// A controller that has seen nothing. `params` are parameters of the controller and of its flow, as `paceline list
+    /// controllers` names them: `target_bitrate_max="5Mbps"`, `largest_packet="1212B"`, `priorities=[2, 1]`.
+    #[new]
+    #[pyo3(signature = (kind, *, profile=None, **params))]
+    fn new(
+        py: Python<'_>,
+        kind: &str,
+        profile: Option<&str>,
+        params: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Controller> {
+        let given = params.into_iter().flat_map(|params| params.iter());
+        let texts = given.map(|(name, value)| Ok((name.extract::<String>()?, text(&value)?)));
+        let texts = texts.collect::<PyResult<Vec<_>>>()?;
+        let settings = texts.iter().map(|(name, text)| (name.as_str(), text.as_str()));
+        let controller = AnyController::configured(kind, profile, settings)
+            .map_err(|error| wrong(py, error.to_string()))?;
+        if AnyController::needs_receiver_half(kind) {
+            let text =
+                format!("controller: found {kind}, expected one that goes by reports on packets alone");
+            return Err(wrong(py, text));
+        }
+        let stepped = Stepped { controller, answers: Answers::new(), sent: BTreeMap::new() };
+        Ok(Controller { kind: kind.into(), inner: Mutex::new(stepped) })
+    }
+
+    /// `size` bytes of media entered the send queue of a stream, which now holds `queued` bytes (without it: just these), the
+    /// oldest of them for `oldest_s`.
+    #[pyo3(signature = (now_s, size, *, stream=0, frame_end=true, queued=None, oldest_s=0.0))]
+    #[allow(clippy::too_many_arguments, reason = "named in Python")]
+    fn on_offered(
+        &self,
+        py: Python<'_>,
+        now_s: f64,
+        size: u64,
+        stream: u8,
+        frame_end: bool,
+        queued: Option<u64>,
+        oldest_s: f64,
+    ) -> PyResult<()> {
+        let (now, oldest) = (time(py, "now_s", now_s)?, span(py, "oldest_s", oldest_s)?);
+        let queue = queue(stream, queued.unwrap_or(size).max(size), Some(oldest), size);
+        let offered = Offered { stream: queue.stream, bytes: Bytes::new(size), frame_end };
+        self.tell(|controller| controller.on_offered(now, &offered, &queue));
+        Ok(())
+    }
+
+    /// The send queue of a stream holds `queued` bytes, the oldest of them for `oldest_s`; told before a timeout is, and after a
+    /// discard.
+    #[pyo3(signature = (now_s, queued, *, stream=0, oldest_s=0.0, newest_frame=0))]
+    fn on_send_queue(
+        &self,
+        py: Python<'_>,
+        now_s: f64,
+        queued: u64,
+        stream: u8,
+        oldest_s: f64,
+        newest_frame: u64,
+    ) -> PyResult<()> {
+        let (now, oldest) = (time(py, "now_s", now_s)?, span(py, "oldest_s", oldest_s)?);
+        let queue = queue(stream, queued, (queued > 0).then_some(oldest), newest_frame);
+        self.tell(|controller| controller.on_send_queue(now, &queue));
+        Ok(())
+    }
+
+    /// A packet was handed to the network. `app_limited`: nothing more waits.
+    #[pyo3(signature = (now_s, sequence, size, *, stream=0, app_limited=false, probe=None))]
+    #[allow(clippy::too_many_arguments, reason = "named in Python")]
+    fn on_sent(
+        &self,
+        py: Python<'_>,
+        now_s: f64,
+        sequence: u64,
+        size: u64,
+        stream: u8,
+        app_limited: bool,
+        probe: Option<u64>,
+    ) -> PyResult<()> {
+        let now = time(py, "now_s", now_s)?;
+        let size = Bytes::new(size);
+        let packet = SentPacket { stream: StreamId(stream), sequence, size, probe, app_limited };
+        self.tell(|controller| controller.on_sent(now, &packet));
+        let sent = &mut self.lock().sent;
+        sent.insert((stream, sequence), (size, now));
+        if sent.len() > REMEMBERED {
+            // The lowest number of the stream that has sent most recently.
+            let oldest = sent.range((stream, 0)..).next().map(|(key, _)| *key);
+            oldest.and_then(|key| sent.remove(&key));
+        }
+        Ok(())
+    }
+
+    /// The receiver reported on packets of a stream that were sent: sequence number, and time of arrival by its own clock or
+    /// `None` for a packet that had not arrived, in order of sequence. `marked` are those that arrived marked CE.
+    #[pyo3(signature = (now_s, packets, *, stream=0, marked=vec![], clock_step_s=1.0 / 1024.0))]
+    fn on_feedback(
+        &self,
+        py: Python<'_>,
+        now_s: f64,
+        packets: Vec<(u64, Option<f64>)>,
+        stream: u8,
+        marked: Vec<u64>,
+        clock_step_s: f64,
+    ) -> PyResult<()> {
+        let (now, clock_step) = (time(py, "now_s", now_s)?, span(py, "clock_step_s", clock_step_s)?);
+        let mut stepped = self.lock();
+        let result = |(sequence, arrived_s): (u64, Option<f64>)| {
+            let known = stepped.sent.get(&(stream, sequence)).copied();
+            let (size, sent) = known.ok_or_else(|| {
+                wrong(py, format!("packets: found {sequence}, expected one of stream {stream} that was sent"))
+            })?;
+            let ecn = if marked.contains(&sequence) { Ecn::Ce } else { Ecn::Ect1 };
+            let received = |arrived| Status::Received { arrived: Some(arrived), ecn };
+            let arrived = arrived_s.map(|arrived| time(py, "arrived_s", arrived)).transpose()?;
+            let status = arrived.map_or(Status::Missing, received);
+            Ok(PacketResult { stream: StreamId(stream), sequence, size, sent, status })
+        };
+        let results = packets.into_iter().map(result).collect::<PyResult<Vec<_>>>()?;
+        let report = PacketsReport { packets: &results, clock_step, ambiguous: false };
+        let update = stepped.controller.on_report(now, &Report::Packets(report));
+        stepped.answers.take(update);
+        Ok(())
+    }
+
+    /// A timeout is due.
+    fn on_timeout(&self, py: Python<'_>, now_s: f64) -> PyResult<()> {
+        let now = time(py, "now_s", now_s)?;
+        self.tell(|controller| controller.on_timeout(now));
+        Ok(())
+    }
+
+    /// The application allows a stream targets from `min_mbps` to `max_mbps`.
+    #[pyo3(signature = (now_s, min_mbps, max_mbps, *, stream=0))]
+    fn set_limits(
+        &self,
+        py: Python<'_>,
+        now_s: f64,
+        min_mbps: f64,
+        max_mbps: f64,
+        stream: u8,
+    ) -> PyResult<()> {
+        let now = time(py, "now_s", now_s)?;
+        if !(0.0 <= min_mbps && min_mbps <= max_mbps) {
+            let found = format!("found {min_mbps} and {max_mbps}");
+            return Err(wrong(py, format!("min_mbps, max_mbps: {found}, expected 0 or more, in this order")));
+        }
+        let [min, max] = [min_mbps, max_mbps].map(|mbps| Bitrate::from_bps_f64(mbps * 1e6));
+        let limits = Limits { stream: StreamId(stream), min, max };
+        self.tell(|controller| controller.on_limits(now, &limits));
+        Ok(())
+    }
+
+    /// The discard that the controller asks for, once: the stream, the wait in seconds above which frames are dropped
+    /// (`None`: all are), and whether a key frame should follow.
+    fn take_discard(&self) -> Option<(u8, Option<f64>, bool)> {
+        let discard = self.lock().answers.discard.take()?;
+        Some((discard.stream.0, discard.older_than.map(TimeDelta::as_secs_f64), discard.key_frame))
+    }
+
+    /// The probe that the controller asks for, once: its number, its rate in Mbit/s and its bytes.
+    fn take_probe(&self) -> Option<(u64, f64, u64)> {
+        let Probe { id, rate, bytes } = self.lock().answers.probe.take()?;
+        Some((id, rate.as_mbps_f64(), bytes.as_u64()))
+    }
+
+    /// The controller's kind.
+    #[getter]
+    fn kind(&self) -> &str {
+        &self.kind
+    }
+
+    /// When `on_timeout` is due, in seconds; `None` if it is not.
+    #[getter]
+    fn next_timeout_s(&self) -> Option<f64> {
+        self.lock().controller.next_timeout().map(|(due, _why)| due.as_secs_f64())
+    }
+
+    /// Bytes that may be sent now; `None`: no limit in bytes.
+    #[getter]
+    fn allowed_bytes(&self) -> Option<u64> {
+        if let Allowance::Bytes(bytes) = self.lock().answers.allowance { Some(bytes.as_u64()) } else { None }
+    }
+
+    /// Packets that may be sent now; `None`: no limit in packets.
+    #[getter]
+    fn allowed_packets(&self) -> Option<u64> {
+        if let Allowance::Packets(packets) = self.lock().answers.allowance { Some(packets) } else { None }
+    }
+
+    /// The gap after a packet is its size over this rate; `None`: packets are not spaced by a rate.
+    #[getter]
+    fn pacing_mbps(&self) -> Option<f64> {
+        match self.pacing() {
+            Pacing::Rate(rate) | Pacing::Burst { rate, .. } => Some(rate.as_mbps_f64()),
+            Pacing::Off | Pacing::Gap(_) => None,
+        }
+    }
+
+    /// The gap after a packet in seconds, whatever its size; `None`: packets are not spaced by a time.
+    #[getter]
+    fn pacing_gap_s(&self) -> Option<f64> {
+        if let Pacing::Gap(gap) = self.pacing() { Some(gap.as_secs_f64()) } else { None }
+    }
+
+    /// Sum of the target bitrates of all streams, headers in; `None`: the controller sets none.
+    #[getter]
+    fn target_mbps(&self) -> Option<f64> {
+        self.snapshot().target.map(Bitrate::as_mbps_f64)
+    }
+
+    /// Congestion window in bytes on the link; `None`: the controller has none.
+    #[getter]
+    fn window_bytes(&self) -> Option<u64> {
+        self.snapshot().window.map(Bytes::as_u64)
+    }
+
+    /// Bytes in flight as the controller counts them; `None`: it does not.
+    #[getter]
+    fn in_flight_bytes(&self) -> Option<u64> {
+        self.snapshot().in_flight.map(Bytes::as_u64)
+    }
+
+    /// Smoothed round-trip time; `None` before it is measured.
+    #[getter]
+    fn srtt_s(&self) -> Option<f64> {
+        self.snapshot().srtt.map(TimeDelta::as_secs_f64)
+    }
+
+    /// Queue delay as the controller estimates it; `None` where it does not.
+    #[getter]
+    fn queue_delay_s(&self) -> Option<f64> {
+        self.snapshot().queue_delay.map(TimeDelta::as_secs_f64)
+    }
+
+    /// The inner state by name, as the columns `state.NAME` of a run.
+    fn state<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let stepped = self.lock();
+        let variables = stepped.controller.state_variables();
+        let mut values = vec![None; variables.len()];
+        stepped.controller.state(&mut values);
+        let named = PyDict::new(py);
+        for (variable, value) in variables.iter().zip(values) {
+            named.set_item(variable.name, value)?;
+        }
+        Ok(named)
+    }
+}
+
+fn queue(stream: u8, bytes: u64, oldest: Option<TimeDelta>, newest_frame: u64) -> SendQueueState {
+    let (stream, newest_frame) = (StreamId(stream), Bytes::new(newest_frame));
+    // The number of packets is no reason for any controller to do other things.
+    let packets = u64::from(bytes > 0);
+    SendQueueState { stream, bytes: Bytes::new(bytes), packets, oldest, newest_frame }
+}

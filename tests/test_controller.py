@@ -1,0 +1,90 @@
+"""A controller that is stepped packet by packet."""
+
+import math
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import paceline
+
+SIZE = 1212
+
+
+def call(controller: paceline.Controller, seconds: float, *, mbps: float = 5.0, lost: int = 0) -> list[float]:
+    """The target at the end of each second of a sender that always has a packet, over a link with 20 ms each way."""
+    reports: deque[tuple[float, int, float | None]] = deque()
+    now, free, next_send, sequence, targets = 0.0, 0.0, 0.0, 0, []
+    controller.on_offered(now, SIZE)
+    for step in range(int(seconds * 1000)):
+        now = step / 1000
+        while reports and reports[0][0] <= now:
+            _, number, arrived = reports.popleft()
+            controller.on_feedback(now, [(number, arrived)])
+        due = controller.next_timeout_s
+        if due is not None and due <= now:
+            controller.on_send_queue(now, SIZE, newest_frame=SIZE)
+            controller.on_timeout(now)
+        while next_send <= now and (controller.allowed_bytes is None or controller.allowed_bytes >= SIZE):
+            controller.on_sent(now, sequence, SIZE)
+            free = max(free, now) + SIZE * 8 / mbps / 1e6
+            reports.append((free + 0.04, sequence, None if lost and sequence % lost == 0 else free + 0.02))
+            controller.on_offered(now, SIZE)
+            pace, gap = controller.pacing_mbps, controller.pacing_gap_s or 0.0
+            sequence, next_send = sequence + 1, max(next_send, now) + (SIZE * 8 / pace / 1e6 if pace else gap)
+        if step % 1000 == 999:
+            targets.append(controller.target_mbps or 0.0)
+    return targets
+
+
+def test_a_notebook_can_step_a_controller() -> None:
+    controller = paceline.Controller("scream", profile="reference-2022", target_bitrate_max="20Mbps")
+    targets = call(controller, 20)
+    assert 3.5 <= sum(targets[10:]) / 10 <= 5.5
+    assert controller.srtt_s is not None
+    assert 0.04 <= controller.srtt_s <= 0.3
+    assert controller.queue_delay_s is not None
+    assert 0 < (controller.in_flight_bytes or 0) <= (controller.window_bytes or 0) + SIZE
+    assert controller.kind == "scream"
+    assert controller.take_probe() is None
+    assert {"qdelay_target", "target_bitrate"} & set(controller.state())
+    assert all(value is None or math.isfinite(value) for value in controller.state().values())
+
+
+def test_it_answers_what_it_is_told() -> None:
+    clean, lossy = (paceline.Controller("scream", profile="reference-2022") for _ in range(2))
+    assert sum(call(lossy, 15, lost=20)) < 0.7 * sum(call(clean, 15))
+    marked = paceline.Controller("scream", largest_packet="1212B", l4s=True, priorities=[2, 1])
+    marked.on_offered(0.0, SIZE, queued=3 * SIZE, oldest_s=0.01)
+    marked.on_sent(0.0, 0, SIZE, stream=0, app_limited=True)
+    marked.on_feedback(0.05, [(0, 0.02)], marked=[0], clock_step_s=0.001)
+    fixed = paceline.Controller("fixed", rate="2Mbps")
+    fixed.on_timeout(0.0)
+    assert fixed.pacing_mbps == 2.0
+    assert (fixed.allowed_bytes, fixed.allowed_packets, fixed.window_bytes, fixed.srtt_s) == (None, None, None, None)
+    assert fixed.take_discard() is None
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: paceline.Controller("skream"), "controller: found skream, expected one of scream, "),
+        (lambda: paceline.Controller("scream", profile="rfc"), "profile: found rfc, expected one of "),
+        (lambda: paceline.Controller("scream", mss="0B"), "mss: found 0B, expected a size from "),
+        (lambda: paceline.Controller("scream", mss=1200), "mss: found 1200, expected a size from "),
+        (lambda: paceline.Controller("scream", pace=1), "pace: found an unknown parameter, expected one of "),
+        (lambda: paceline.Controller("scream", priorities=[1, -1]), r"priorities: found \[1, -1\], expected "),
+        (lambda: paceline.Controller("tfrc"), "controller: found tfrc, expected one that goes by reports"),
+        (lambda: paceline.Controller("scream").on_timeout(-1), "now_s: found -1, expected seconds from 0 to"),
+        (lambda: paceline.Controller("scream").on_timeout(math.nan), "now_s: found NaN, expected seconds"),
+        (
+            lambda: paceline.Controller("scream").on_feedback(0, [(7, 0.1)]),
+            "packets: found 7, expected one of stream 0",
+        ),
+        (lambda: paceline.Controller("scream").set_limits(0, 2, 1), "min_mbps, max_mbps: found 2 and 1"),
+    ],
+)
+def test_what_is_wrong_is_said(make: Callable[[], Any], message: str) -> None:
+    with pytest.raises(paceline.UsageError, match=message):
+        make()
