@@ -4,6 +4,7 @@
 //! than the input warrants. An error says what was wrong, at which byte, what was found and what was expected.
 //!
 //! - [`rtp`]: the data packet's header; which datagrams are RTCP.
+//! - [`extension`]: the elements of its header extension (RFC 8285), in both directions.
 //! - [`rtcp`]: the packets of a compound datagram.
 //! - [`ccfb`]: RFC 8888's report, in both directions.
 //! - [`twcc`]: transport-wide congestion control feedback, and the header extension with its numbers, in both directions.
@@ -27,6 +28,7 @@ pub mod dccp;
 pub mod delays;
 mod error;
 pub mod exchange;
+pub mod extension;
 mod format;
 pub mod rtcp;
 pub mod rtp;

@@ -2,6 +2,7 @@
 
 use crate::WireError;
 use crate::error::field;
+use crate::extension::Elements;
 use alloc::vec::Vec;
 
 /// Bytes of the header without contributing sources and extension (RFC 3550 section 5.1).
@@ -25,33 +26,17 @@ pub struct RtpHeaderFields {
 /// A header extension, unread (RFC 3550 section 5.3.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RtpExtension<'a> {
-    /// What the extension's first 16 bits say; 0xBEDE is RFC 8285's one-byte form.
+    /// What the extension's first 16 bits say; [`extension`](crate::extension) names those of RFC 8285.
     pub profile: u16,
     /// Content of the extension, after profile and length.
     pub data: &'a [u8],
 }
 
 impl<'a> RtpExtension<'a> {
-    /// The content of the first element with this local identifier, 1 to 14, in RFC 8285's one-byte form; none if the
-    /// extension has another form, or ends before. Other elements are passed over (RFC 8285 section 4.2).
+    /// The content of the first element with this local identifier; none if the extension has neither form of RFC 8285, or ends
+    /// before. Other elements are passed over (RFC 8285 section 4.2).
     pub fn element(&self, id: u8) -> Option<&'a [u8]> {
-        let mut rest = self.data;
-        if self.profile != 0xbede {
-            return None;
-        }
-        while let [first, after @ ..] = rest {
-            // A byte of zero is padding; identifier 15 ends the extension.
-            let length = if *first == 0 { 0 } else { usize::from(first & 0x0f) + 1 };
-            if first >> 4 == 15 {
-                return None;
-            }
-            let content = after.get(..length)?;
-            if first >> 4 == id && *first != 0 {
-                return Some(content);
-            }
-            rest = after.get(length..)?;
-        }
-        None
+        Elements::of(self).find(|(other, _)| *other == id).map(|(_, content)| content)
     }
 }
 
@@ -101,8 +86,48 @@ pub fn encode_extended(
     padding: u8,
     out: &mut Vec<u8>,
 ) -> Result<(), WireError> {
-    debug_assert!(extension.len() % 4 == 0, "whole words");
-    if header.payload_type > 127 || (64..=95).contains(&header.payload_type) {
+    let body = payload_len + usize::from(padding);
+    out.reserve(HEADER + extension.len() + body);
+    encode_head(header, &[], extension, padding, out)?;
+    out.resize(out.len() + payload_len, 0);
+    pad(padding, out);
+    Ok(())
+}
+
+/// Appends a whole packet: header, contributing sources of 4 bytes each (15 at most), extension as in [`encode_extended`],
+/// payload, and `padding` bytes of padding.
+///
+/// # Errors
+/// As [`encode`].
+pub fn encode_packet(
+    header: &RtpHeaderFields,
+    csrc: &[u8],
+    extension: &[u8],
+    payload: &[u8],
+    padding: u8,
+    out: &mut Vec<u8>,
+) -> Result<(), WireError> {
+    out.reserve(HEADER + csrc.len() + extension.len() + payload.len() + usize::from(padding));
+    encode_head(header, csrc, extension, padding, out)?;
+    out.extend_from_slice(payload);
+    pad(padding, out);
+    Ok(())
+}
+
+/// Whether a packet of this type cannot be taken for RTCP, whatever its marker (RFC 5761 section 4).
+pub fn is_payload_type(payload_type: u8) -> bool {
+    matches!(payload_type, 0..=63 | 96..=127)
+}
+
+fn encode_head(
+    header: &RtpHeaderFields,
+    csrc: &[u8],
+    extension: &[u8],
+    padding: u8,
+    out: &mut Vec<u8>,
+) -> Result<(), WireError> {
+    debug_assert!(extension.len() % 4 == 0 && csrc.len() % 4 == 0 && csrc.len() <= 60, "whole words");
+    if !is_payload_type(header.payload_type) {
         return Err(WireError::Unexpected {
             what: "RTP payload type",
             at: 1,
@@ -110,19 +135,23 @@ pub fn encode_extended(
             expected: "0 to 63 or 96 to 127 (RFC 5761 section 4)",
         });
     }
-    let body = payload_len + usize::from(padding);
-    out.reserve(HEADER + extension.len() + body);
-    out.push(2 << 6 | u8::from(padding > 0) << 5 | u8::from(!extension.is_empty()) << 4);
+    let sources = (csrc.len() / 4) as u8;
+    out.push(2 << 6 | u8::from(padding > 0) << 5 | u8::from(!extension.is_empty()) << 4 | sources);
     out.push(u8::from(header.marker) << 7 | header.payload_type);
     out.extend_from_slice(&header.sequence.to_be_bytes());
     out.extend_from_slice(&header.timestamp.to_be_bytes());
     out.extend_from_slice(&header.ssrc.to_be_bytes());
+    out.extend_from_slice(csrc);
     out.extend_from_slice(extension);
-    out.resize(out.len() + body, 0);
+    Ok(())
+}
+
+/// Appends so many bytes of padding, of which the last counts them.
+fn pad(padding: u8, out: &mut Vec<u8>) {
+    out.resize(out.len() + usize::from(padding), 0);
     if let (Some(count), 1..) = (out.last_mut(), padding) {
         *count = padding;
     }
-    Ok(())
 }
 
 /// Reads a data packet (RFC 3550 section 5.1; the checks of appendix A.1).

@@ -31,6 +31,7 @@
 //! A rate of loss events of 1 is written as 1 - 2^-32; a longer delay and a larger rate than fit as the largest that do.
 
 use crate::error::{WireError, field};
+use crate::extension::ONE_BYTE;
 use crate::rtcp::{HEADER, RtcpPacket};
 use crate::rtp::RtpExtension;
 use alloc::vec::Vec;
@@ -49,8 +50,6 @@ pub const EXTENSION: usize = 16;
 
 /// SSRC of the sender, name, SSRC of the stream, two words of time, and three fields.
 const BODY: usize = 8 * 4;
-/// RFC 8285's one-byte form.
-const PROFILE: u16 = 0xbede;
 /// The local identifier of the element, and its length less one, as its first byte has them.
 const ELEMENT: u8 = 1 << 4 | (CONTENT as u8 - 1);
 /// Bytes of the element after its first.
@@ -95,7 +94,7 @@ impl Stamp {
     /// The header extension, its own header in. A round-trip time of more than 71 minutes is written as that.
     pub fn extension(&self) -> [u8; EXTENSION] {
         let mut bytes = [0; EXTENSION];
-        bytes[..2].copy_from_slice(&PROFILE.to_be_bytes());
+        bytes[..2].copy_from_slice(&ONE_BYTE.to_be_bytes());
         bytes[3] = (EXTENSION as u8 - 4) / 4;
         bytes[4] = ELEMENT;
         bytes[5..11].copy_from_slice(&self.sent.0.to_be_bytes()[2..]);
@@ -313,7 +312,7 @@ mod tests {
             fields in proptest::collection::vec(any::<u8>(), 24),
         ) {
             let _ = read(&bytes);
-            let _ = Stamp::read(&RtpExtension { profile: PROFILE, data: &bytes });
+            let _ = Stamp::read(&RtpExtension { profile: ONE_BYTE, data: &bytes });
             let mut bytes = BYTES;
             bytes[12..].copy_from_slice(&fields);
             bytes[16..18].copy_from_slice(&[0, 0]);
@@ -327,7 +326,7 @@ mod tests {
             let rtt = (rtt > 0).then(|| TimeDelta::from_micros(rtt.into()));
             let stamp = Stamp { sent: SendTime(sent), rtt };
             let data = &stamp.extension()[4..];
-            prop_assert_eq!(Stamp::read(&RtpExtension { profile: PROFILE, data }), Some(stamp));
+            prop_assert_eq!(Stamp::read(&RtpExtension { profile: ONE_BYTE, data }), Some(stamp));
             if let Some(time) = stamp.sent.until(nanos(now)) {
                 prop_assert!(time <= nanos(now) && SendTime::of(time) == stamp.sent);
             }

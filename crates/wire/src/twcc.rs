@@ -8,6 +8,7 @@
 //! Padding at the end may be marked by the P bit or not: libwebrtc and pion do both.
 
 use crate::error::{WireError, field};
+use crate::extension::ONE_BYTE;
 use crate::rtcp::{HEADER, RtcpPacket};
 use crate::rtp::RtpExtension;
 use alloc::vec::Vec;
@@ -23,8 +24,6 @@ pub const DELTA_STEP_NANOS: u64 = 250_000;
 
 /// SSRCs, base number, status count, reference time and feedback packet count, after the RTCP header.
 const FIXED: usize = 16;
-/// RFC 8285's one-byte form of header extensions.
-const ONE_BYTE: u16 = 0xbede;
 /// Symbols of a status vector chunk of one bit and of two bits each.
 const ONE_BIT: usize = 14;
 const TWO_BITS: usize = 7;
