@@ -71,6 +71,19 @@ impl Limits {
     }
 }
 
+/// What becomes of a stream while its flow runs.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum StreamChange {
+    /// It joins with this priority, above 0. Numbers that another stream left may be given again.
+    Joined(f64),
+    /// Its priority is this from now on, above 0.
+    Priority(f64),
+    /// Nothing more of it is sent; what is in flight is still reported on.
+    Left,
+    /// Nothing of it is reported on any more: what was in flight is no longer.
+    Gone,
+}
+
 /// What a transport that retransmits tells of its own recovery, after the report of the acknowledgement that told it.
 ///
 /// The scoreboard's verdicts keep a count of bytes in flight (TCP's pipe) exact: what it declares lost leaves the
@@ -173,6 +186,13 @@ pub trait Controller {
     /// The application changed what it allows.
     fn on_limits(&mut self, now: Time, limits: &Limits) -> Update {
         let _ = (now, limits);
+        Update::none()
+    }
+
+    /// A stream joined, changed or left while the flow runs; those of the flow's start are in its
+    /// [`FlowSetup`](crate::FlowSetup). A controller that knows no streams changes nothing.
+    fn on_stream(&mut self, now: Time, stream: StreamId, change: StreamChange) -> Update {
+        let _ = (now, stream, change);
         Update::none()
     }
 

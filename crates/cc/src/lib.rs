@@ -40,7 +40,7 @@ pub mod window;
 pub use answers::Answers;
 pub use contract::{
     Annotation, Arrival, CeResponse, Controller, Limits, Offered, ReceiverHalf, Recovery, SendQueueState,
-    SentPacket, StreamId,
+    SentPacket, StreamChange, StreamId,
 };
 pub use coupling::{
     AnyCoupling, Assigned, Assignment, Coupling, CouplingParams, FlowId, FlowUpdate, Priority,

@@ -2,7 +2,7 @@
 //!
 //! Lives in the sender endpoint, which executes a controller's discard on it. A frame of B bytes of payload becomes
 //! ceil(B / `max_payload`) packets, all full but the last. Only frames are stored: the head frame is held apart, so that
-//! asking for the next size and cutting a packet are a few additions.
+//! asking for the next size and cutting a packet are a few additions. A packet that is ready-made waits as it is.
 
 use crate::Frame;
 use alloc::collections::VecDeque;
@@ -47,12 +47,21 @@ struct WaitingFrame {
     /// Payload still to send.
     left: u64,
     key: bool,
-    /// Whether nothing of it was sent.
-    whole: bool,
+    /// Whether its next packet is the frame's first.
+    first: bool,
+    /// Whether its last packet is the frame's last; not of a ready-made packet that others of its frame follow.
+    ends: bool,
 }
 
-const NO_FRAME: WaitingFrame =
-    WaitingFrame { id: 0, captured: Time::ZERO, queued: Time::ZERO, left: 0, key: false, whole: true };
+const NO_FRAME: WaitingFrame = WaitingFrame {
+    id: 0,
+    captured: Time::ZERO,
+    queued: Time::ZERO,
+    left: 0,
+    key: false,
+    first: true,
+    ends: true,
+};
 
 /// Frames of one stream that wait to be sent.
 #[derive(Clone, Debug)]
@@ -64,6 +73,10 @@ pub struct SendQueue {
     behind: VecDeque<WaitingFrame>,
     payload: u64,
     packets: u64,
+    /// Bytes of the newest frame when it was pushed, headers in.
+    newest: u64,
+    /// Whether the newest frame is one of ready-made packets of which more may come.
+    open: Option<u64>,
 }
 
 impl SendQueue {
@@ -80,6 +93,8 @@ impl SendQueue {
             behind: VecDeque::with_capacity(16),
             payload: 0,
             packets: 0,
+            newest: 0,
+            open: None,
         }
     }
 
@@ -90,9 +105,31 @@ impl SendQueue {
             return;
         }
         let Frame { id, captured, key, .. } = *frame;
-        let waiting = WaitingFrame { id, captured, queued: now, left, key, whole: true };
-        self.payload += left;
-        self.packets += left.div_ceil(self.max_payload);
+        let packets = left.div_ceil(self.max_payload);
+        self.newest = left + packets * self.header;
+        self.open = None;
+        self.enqueue(WaitingFrame { id, captured, queued: now, left, key, first: true, ends: true }, packets);
+    }
+
+    /// Puts a packet that is ready-made at the end, `frame.payload` bytes without the header, the last of its frame if it
+    /// `ends` it; others of the frame have the same `frame.id`. False, and nothing is queued, if the packet is empty or larger
+    /// than a packet may be.
+    pub fn push_packet(&mut self, now: Time, frame: &Frame, ends: bool) -> bool {
+        let Frame { id, captured, key, .. } = *frame;
+        let left = frame.payload.as_u64();
+        if left == 0 || left > self.max_payload {
+            return false;
+        }
+        let first = self.open != Some(id);
+        self.newest = if first { 0 } else { self.newest.min(self.bytes().as_u64()) } + left + self.header;
+        self.open = (!ends).then_some(id);
+        self.enqueue(WaitingFrame { id, captured, queued: now, left, key, first, ends }, 1);
+        true
+    }
+
+    fn enqueue(&mut self, waiting: WaitingFrame, packets: u64) {
+        self.payload += waiting.left;
+        self.packets += packets;
         if self.head.left == 0 {
             self.head = waiting;
         } else {
@@ -119,12 +156,12 @@ impl SendQueue {
         self.head.left -= payload;
         self.payload -= payload;
         self.packets -= 1;
-        let marker = self.head.left == 0;
-        let WaitingFrame { id, captured, queued, key, whole: first, .. } = self.head;
-        if marker {
+        let WaitingFrame { id, captured, queued, key, first, left, ends } = self.head;
+        let marker = left == 0 && ends;
+        if left == 0 {
             self.head = self.behind.pop_front().unwrap_or(NO_FRAME);
         } else {
-            self.head.whole = false;
+            self.head.first = false;
         }
         Some(QueuedPacket { frame: id, captured, queued, payload: Bytes::new(payload), first, marker, key })
     }
@@ -168,8 +205,8 @@ impl SendQueue {
     /// Bytes still to send of the newest frame, headers in; none when the queue is empty.
     #[inline]
     pub fn newest_frame(&self) -> Bytes {
-        let newest = self.behind.back().unwrap_or(&self.head);
-        Bytes::new(newest.left + newest.left.div_ceil(self.max_payload) * self.header)
+        // Once some of it has left, it is all that waits.
+        self.bytes().min(Bytes::new(self.newest))
     }
 
     /// Throws away the frames that have waited longer than `age`.
@@ -179,7 +216,7 @@ impl SendQueue {
             let packets = self.head.left.div_ceil(self.max_payload);
             self.payload -= self.head.left;
             self.packets -= packets;
-            discarded.frames += 1;
+            discarded.frames += u64::from(self.head.ends);
             discarded.packets += packets;
             discarded.bytes += Bytes::new(self.head.left + packets * self.header);
             self.head = self.behind.pop_front().unwrap_or(NO_FRAME);
@@ -189,7 +226,8 @@ impl SendQueue {
 
     /// Throws away everything.
     pub fn discard_all(&mut self) -> Discarded {
-        let frames = u64::from(self.head.left != 0) + self.behind.len() as u64;
+        let ends = self.behind.iter().filter(|waiting| waiting.ends).count() as u64;
+        let frames = u64::from(self.head.left != 0 && self.head.ends) + ends;
         let discarded = Discarded { frames, packets: self.packets, bytes: self.bytes() };
         self.behind.clear();
         (self.head, self.payload, self.packets) = (NO_FRAME, 0, 0);

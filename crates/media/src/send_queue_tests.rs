@@ -72,9 +72,28 @@ fn what_is_older_goes_and_what_is_as_old_stays() {
     assert_eq!((queue.next_size(), queue.bytes(), queue.packets()), (None, Bytes::ZERO, 0));
 }
 
+#[test]
+fn ready_made_packets_keep_their_sizes_and_a_frame_counts_where_it_ends() {
+    let mut queue = SendQueue::new(Bytes::new(1000), Bytes::new(12));
+    for (size, ends) in [(900, false), (30, false), (500, true), (40, true)] {
+        let id = u64::from(size == 40);
+        assert!(queue.push_packet(Time::ZERO, &frame(id, size), ends));
+    }
+    assert!(!queue.push_packet(Time::ZERO, &frame(2, 1001), true), "larger than a packet may be");
+    assert_eq!((queue.packets(), queue.bytes(), queue.newest_frame()), (4, Bytes::new(1518), Bytes::new(52)));
+    let popped: Vec<_> = std::iter::from_fn(|| queue.pop(Time::ZERO))
+        .map(|packet| (packet.frame, packet.payload.as_u64(), packet.first, packet.marker))
+        .take(2)
+        .collect();
+    assert_eq!(popped, [(0, 900, true, false), (0, 30, false, false)]);
+    assert_eq!(queue.discard_all(), Discarded { frames: 2, packets: 2, bytes: Bytes::new(564) });
+}
+
 #[derive(Clone, Debug)]
 enum Operation {
     Push(u64),
+    /// A ready-made packet, and whether it ends its frame.
+    Packet(u64, bool),
     Pop,
     DiscardOlder(i64),
     DiscardAll,
@@ -83,6 +102,7 @@ enum Operation {
 fn operation() -> impl Strategy<Value = Operation> {
     prop_oneof![
         4 => prop_oneof![0u64..10_000, Just(u64::MAX)].prop_map(Operation::Push),
+        4 => (0u64..2100, any::<bool>()).prop_map(|(size, ends)| Operation::Packet(size, ends)),
         8 => Just(Operation::Pop),
         1 => prop_oneof![-5i64..100, Just(i64::MIN)].prop_map(Operation::DiscardOlder),
         1 => Just(Operation::DiscardAll),
@@ -99,12 +119,25 @@ proptest! {
     ) {
         let mut queue = SendQueue::new(Bytes::new(max_payload), Bytes::new(header));
         let mut model: VecDeque<(u64, Time, u64, bool)> = VecDeque::new();
+        let mut open = None;
         for (step, operation) in operations.into_iter().enumerate() {
             let now = at(step as u64);
             let (packets, bytes) = (queue.packets(), queue.bytes());
             match operation {
                 Operation::Push(u64::MAX) => {}
+                Operation::Packet(size, ends) => {
+                    let id = open.unwrap_or(step as u64);
+                    let taken = queue.push_packet(now, &frame(id, size), ends);
+                    prop_assert_eq!(taken, 0 < size && size <= max_payload);
+                    if taken {
+                        model.push_back((id, now, size, ends));
+                        open = (!ends).then_some(id);
+                    }
+                }
                 Operation::Push(payload) => {
+                    if payload > 0 {
+                        open = None;
+                    }
                     queue.push(now, &frame(step as u64, payload));
                     let mut left = payload;
                     while left > 0 {
@@ -153,6 +186,7 @@ proptest! {
             let now = Time::from_nanos(now);
             match operation {
                 Operation::Push(payload) => queue.push(now, &frame(0, payload)),
+                Operation::Packet(size, ends) => drop(queue.push_packet(now, &frame(0, size), ends)),
                 Operation::Pop => drop(queue.pop(now)),
                 Operation::DiscardOlder(age) => drop(queue.discard_older_than(now, TimeDelta::from_nanos(age))),
                 Operation::DiscardAll => drop(queue.discard_all()),

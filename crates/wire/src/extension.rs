@@ -109,6 +109,16 @@ pub fn size_with(extension: Option<&RtpExtension<'_>>, id: u8, length: usize) ->
     form.admits(id, length).then_some(HEADER + (others + form.head() + length).next_multiple_of(4))
 }
 
+/// Appends an extension, its header in, filled up to whole words.
+pub fn write(extension: &RtpExtension<'_>, out: &mut Vec<u8>) {
+    let words = extension.data.len().div_ceil(4).min(u16::MAX.into());
+    let data = extension.data.get(..words * 4).unwrap_or(extension.data);
+    out.extend(extension.profile.to_be_bytes());
+    out.extend((words as u16).to_be_bytes());
+    out.extend_from_slice(data);
+    out.resize(out.len() + words * 4 - data.len(), 0);
+}
+
 /// Appends `extension`, its header in, with one more element behind the others and in place of any under the same identifier.
 /// Appends as many bytes as [`size_with`] says, nothing if it says none.
 pub fn write_with(extension: Option<&RtpExtension<'_>>, id: u8, content: &[u8], out: &mut Vec<u8>) {

@@ -1,8 +1,8 @@
 //! The RTP data packet's bytes (RFC 3550 section 5.1), and which datagrams are RTCP (RFC 5761).
 
-use crate::WireError;
 use crate::error::field;
 use crate::extension::Elements;
+use crate::{WireError, extension};
 use alloc::vec::Vec;
 
 /// Bytes of the header without contributing sources and extension (RFC 3550 section 5.1).
@@ -94,29 +94,47 @@ pub fn encode_extended(
     Ok(())
 }
 
-/// Appends a whole packet: header, contributing sources of 4 bytes each (15 at most), extension as in [`encode_extended`],
-/// payload, and `padding` bytes of padding.
+/// Appends a whole packet: header, contributing sources (15 at most), the header extension, payload, and padding. With an
+/// `element` the extension has that too, in place of any under the same identifier ([`extension::write_with`]).
 ///
 /// # Errors
 /// As [`encode`].
 pub fn encode_packet(
-    header: &RtpHeaderFields,
-    csrc: &[u8],
-    extension: &[u8],
-    payload: &[u8],
-    padding: u8,
+    packet: &RtpView<'_>,
+    element: Option<(u8, &[u8])>,
     out: &mut Vec<u8>,
 ) -> Result<(), WireError> {
-    out.reserve(HEADER + csrc.len() + extension.len() + payload.len() + usize::from(padding));
-    encode_head(header, csrc, extension, padding, out)?;
+    let RtpView { header, csrc, extension, payload, padding } = packet;
+    let start = out.len();
+    encode_head(header, csrc, &[], *padding, out)?;
+    let head = out.len();
+    match (extension, element) {
+        (extension, Some((id, content))) => extension::write_with(extension.as_ref(), id, content, out),
+        (Some(extension), None) => extension::write(extension, out),
+        (None, None) => {}
+    }
+    if out.len() > head {
+        out[start] |= 0x10;
+    }
     out.extend_from_slice(payload);
-    pad(padding, out);
+    pad(*padding, out);
     Ok(())
 }
 
-/// Whether a packet of this type cannot be taken for RTCP, whatever its marker (RFC 5761 section 4).
-pub fn is_payload_type(payload_type: u8) -> bool {
-    matches!(payload_type, 0..=63 | 96..=127)
+/// That a packet of this payload type cannot be taken for RTCP, whatever its marker.
+///
+/// # Errors
+/// A payload type above 127, or from 64 to 95 (RFC 5761 section 4).
+pub fn expect_payload_type(payload_type: u8) -> Result<(), WireError> {
+    if matches!(payload_type, 0..=63 | 96..=127) {
+        return Ok(());
+    }
+    Err(WireError::Unexpected {
+        what: "RTP payload type",
+        at: 1,
+        found: payload_type.into(),
+        expected: "0 to 63 or 96 to 127 (RFC 5761 section 4)",
+    })
 }
 
 fn encode_head(
@@ -127,14 +145,7 @@ fn encode_head(
     out: &mut Vec<u8>,
 ) -> Result<(), WireError> {
     debug_assert!(extension.len() % 4 == 0 && csrc.len() % 4 == 0 && csrc.len() <= 60, "whole words");
-    if !is_payload_type(header.payload_type) {
-        return Err(WireError::Unexpected {
-            what: "RTP payload type",
-            at: 1,
-            found: header.payload_type.into(),
-            expected: "0 to 63 or 96 to 127 (RFC 5761 section 4)",
-        });
-    }
+    expect_payload_type(header.payload_type)?;
     let sources = (csrc.len() / 4) as u8;
     out.push(2 << 6 | u8::from(padding > 0) << 5 | u8::from(!extension.is_empty()) << 4 | sources);
     out.push(u8::from(header.marker) << 7 | header.payload_type);

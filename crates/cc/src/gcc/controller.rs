@@ -4,7 +4,7 @@ use super::{Gcc, Losses, bounds, times};
 use crate::observe::state_variables;
 use crate::{
     Allowance, Assigned, Controller, Limits, Offered, Pacing, Report, SendQueueState, SentPacket, Snapshot,
-    StreamId, TimeoutReason, Update, Verb,
+    StreamChange, StreamId, StreamSet, TargetChange, TimeoutReason, Update, Verb,
 };
 use paceline_units::{Bitrate, Time, TimeDelta};
 
@@ -84,6 +84,21 @@ impl Controller for Gcc {
         }
         self.follow(now);
         self.answer(before)
+    }
+
+    /// A stream adds its limits to those of the target, and takes them along.
+    fn on_stream(&mut self, now: Time, stream: StreamId, change: StreamChange) -> Update {
+        let (min, max) = match change {
+            StreamChange::Joined(_) => (self.params.target_bitrate_min, self.params.target_bitrate_max),
+            StreamChange::Left => (Bitrate::ZERO, Bitrate::ZERO),
+            StreamChange::Priority(_) | StreamChange::Gone => return Update::none(),
+        };
+        for id in self.limits.len() as u8..=stream.0.min(StreamSet::CAPACITY - 1) {
+            let nothing = Limits { stream: StreamId(id), min: Bitrate::ZERO, max: Bitrate::ZERO };
+            self.limits.push(nothing);
+        }
+        let update = self.on_limits(now, &Limits { stream, min, max });
+        Update { target: TargetChange::Total(self.target), ..update }
     }
 
     fn assign(&mut self, now: Time, assigned: Assigned) -> Update {

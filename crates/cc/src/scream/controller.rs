@@ -4,7 +4,7 @@ use super::{Scream, scheduler};
 use crate::observe::state_variables;
 use crate::{
     Assigned, CeResponse, Controller, Limits, Offered, Pacing, Report, SendQueueState, SentPacket, Snapshot,
-    StreamId, StreamSet, TargetChange, TimeoutReason, Update, Verb,
+    StreamChange, StreamId, StreamSet, TargetChange, TimeoutReason, Update, Verb,
 };
 use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
 
@@ -72,6 +72,10 @@ impl Controller for Scream {
         Update { target: TargetChange::Streams(StreamSet::default().with(limits.stream)), ..Update::none() }
     }
 
+    fn on_stream(&mut self, now: Time, stream: StreamId, change: StreamChange) -> Update {
+        self.change_stream(now, stream, change)
+    }
+
     fn verbs(&self) -> &'static [Verb] {
         &[Verb::Discard]
     }
@@ -98,7 +102,7 @@ impl Controller for Scream {
         let mut update = Update::none();
         if let Some(rate) = rate {
             let total: f64 = self.streams.iter().map(|stream| stream.media.priority).sum();
-            for stream in &mut self.streams {
+            for stream in self.streams.iter_mut().filter(|stream| stream.media.priority > 0.0) {
                 stream.media.assign(rate * stream.media.priority / total);
             }
             update.target = TargetChange::Streams(self.all_streams());

@@ -15,6 +15,7 @@ mod rate;
 mod round_trip;
 mod scheduler;
 mod silence;
+mod streams;
 mod tuned;
 mod window;
 
@@ -84,6 +85,22 @@ struct Stream {
     media: MediaRate,
 }
 
+impl Stream {
+    fn new(params: &Params, now: Time, priority: f64) -> Stream {
+        let detector = DetectorConfig {
+            packet_threshold: None,
+            reorder_window: params.reorder_window,
+            reorder_window_max: params.reorder_window_max,
+            unreported_is_lost: false,
+        };
+        Stream {
+            detector: LossDetector::new(detector),
+            rates: Rates::new(now),
+            media: MediaRate::new(params, priority),
+        }
+    }
+}
+
 /// What reports brought since the last update of the window.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pending {
@@ -98,17 +115,7 @@ impl Scream {
         let FlowSetup { l4s, largest_packet, ref priorities, .. } = *setup;
         let params = params.clone();
         let priorities = if priorities.is_empty() { alloc::vec![1.0] } else { priorities.clone() };
-        let detector = DetectorConfig {
-            packet_threshold: None,
-            reorder_window: params.reorder_window,
-            reorder_window_max: params.reorder_window_max,
-            unreported_is_lost: false,
-        };
-        let stream = |&priority: &f64| Stream {
-            detector: LossDetector::new(detector),
-            rates: Rates::new(Time::ZERO),
-            media: MediaRate::new(&params, priority),
-        };
+        let stream = |&priority: &f64| Stream::new(&params, Time::ZERO, priority);
         let learned = params.mss_learning > TimeDelta::ZERO;
         Scream {
             l4s,

@@ -9,7 +9,8 @@ use crate::one_way_delay::{DelayMeasure, OneWayDelay};
 use crate::silence::Silence;
 use crate::{
     Allowance, Assigned, CeResponse, Controller, FlowSetup, Offered, PacketResult, PacketsReport, Report,
-    SendQueueState, SentPacket, Snapshot, StateVariable, Status, StreamId, TimeoutReason, Update,
+    SendQueueState, SentPacket, Snapshot, StateVariable, Status, StreamChange, StreamId, TargetChange,
+    TimeoutReason, Update,
 };
 use alloc::vec::Vec;
 use paceline_units::{Bitrate, Time, TimeDelta};
@@ -63,8 +64,8 @@ pub struct UtilitySender<L> {
     delivery: Delivery,
     streams: Vec<Stream>,
     largest_packet: f64,
-    /// Part of each stream in the target.
-    shares: Vec<f64>,
+    /// Of each stream, its part in the target is in proportion to it; 0 once it left.
+    priorities: Vec<f64>,
     /// Packets lost that no sample has told yet.
     lost: f64,
     /// Whether the path may have become longer: the probe that is under way will tell.
@@ -81,7 +82,6 @@ impl<L: Law> UtilitySender<L> {
     pub fn new(params: &L::Params, setup: &FlowSetup) -> UtilitySender<L> {
         let (mut law, sender) = (L::new(params), L::sender(params));
         let (start, rate) = Start::new(law.first());
-        let priorities: f64 = setup.priorities.iter().sum();
         let flow = Flow {
             rate: rate.min(sender.rate_max).max(sender.rate_min).as_bps_f64(),
             phase: start.phase,
@@ -100,7 +100,7 @@ impl<L: Law> UtilitySender<L> {
             delivery: Delivery::new(),
             streams: Vec::new(),
             largest_packet: setup.largest_packet.as_bits_f64().max(1.0),
-            shares: setup.priorities.iter().map(|priority| priority / priorities).collect(),
+            priorities: setup.priorities.clone(),
             lost: 0.0,
             doubts_path: false,
             sampled: None,
@@ -354,6 +354,23 @@ impl<L: Law> Controller for UtilitySender<L> {
         self.answer()
     }
 
+    fn on_stream(&mut self, _now: Time, stream: StreamId, change: StreamChange) -> Update {
+        let id = usize::from(stream.0);
+        let priority = match change {
+            StreamChange::Joined(priority) | StreamChange::Priority(priority) => priority,
+            StreamChange::Left | StreamChange::Gone => 0.0,
+        };
+        if self.priorities.len() <= id {
+            self.priorities.resize(id + 1, 0.0);
+        }
+        self.priorities[id] = priority;
+        if change == StreamChange::Gone {
+            *self.stream(stream) = Stream::new();
+            self.waits_since = self.waits_since.filter(|_| self.streams.iter().any(Stream::is_under_way));
+        }
+        Update { target: TargetChange::Total(self.target()), ..self.answer() }
+    }
+
     fn ce_response(&self) -> CeResponse {
         L::CE_RESPONSE
     }
@@ -390,7 +407,8 @@ impl<L: Law> Controller for UtilitySender<L> {
     }
 
     fn target_bitrate(&self, stream: StreamId) -> Option<Bitrate> {
-        let share = self.shares.get(usize::from(stream.0))?;
+        let priority = self.priorities.get(usize::from(stream.0)).filter(|priority| **priority > 0.0)?;
+        let share = priority / self.priorities.iter().sum::<f64>();
         Some(Bitrate::from_bps_f64(self.target().as_bps_f64() * share))
     }
 

@@ -1,6 +1,7 @@
 //! What the controller answers, executed by the sender endpoint.
 
 use super::sender::{RtpSender, Stream};
+use super::streams::Presence;
 use paceline_cc::{Controller, Discard, StreamId, TargetChange, Update};
 use paceline_units::{Bitrate, Time};
 
@@ -35,7 +36,8 @@ impl<C: Controller> RtpSender<C> {
 
     fn set_targets(&mut self, now: Time, change: TargetChange) {
         let total: f64 = self.streams.iter().map(|stream| stream.priority).sum();
-        for (id, stream) in self.streams.iter_mut().enumerate() {
+        let present = |stream: &&mut Stream| stream.presence == Presence::Present;
+        for (id, stream) in self.streams.iter_mut().enumerate().filter(|(_, stream)| present(&stream)) {
             let target = match change {
                 TargetChange::None => None,
                 TargetChange::Total(rate) => {

@@ -8,6 +8,7 @@ mod half;
 mod half_tests;
 mod history;
 mod identity;
+pub mod media;
 mod packet;
 mod plausible;
 #[cfg(test)]
@@ -15,6 +16,7 @@ mod probe_tests;
 mod probing;
 mod receiver;
 mod sender;
+mod streams;
 #[cfg(test)]
 mod tests;
 

@@ -1,7 +1,8 @@
 //! Probes: bursts that leave at a rate of their own, whatever allowance and pacing say, media first and padding for the
 //! rest ([`paceline_cc::Probe`]). While one lasts nothing else leaves.
 
-use super::sender::RtpSender;
+use super::sender::{RtpSender, Stream};
+use super::streams::Presence;
 use crate::Pacer;
 use paceline_cc::{Controller, Pacing, Probe};
 use paceline_media::QueuedPacket;
@@ -85,7 +86,12 @@ impl<C: Controller> RtpSender<C> {
             Some((stream, size)) => (stream, 0, size),
             None => {
                 let padding = (bytes - self.header.size()).as_u64().clamp(1, MOST_PADDING);
-                (0, padding as u8, self.header.size() + Bytes::new(padding))
+                let present = |stream: &Stream| stream.presence == Presence::Present;
+                let Some(stream) = self.streams.iter().position(present) else {
+                    self.probing.probes.clear();
+                    return None;
+                };
+                (stream, padding as u8, self.header.size() + Bytes::new(padding))
             }
         };
         self.probing.on_sent(now, size);

@@ -5,6 +5,7 @@ use super::history::SentHistory;
 use super::packet::{Header, RtpFeedback, RtpPacket};
 use super::plausible::PlausibleTimes;
 use super::probing::{Probing, no_media};
+use super::streams::Presence;
 use crate::desired::OfferedRate;
 use crate::{FrameCounters, Pacer, Reason, SendingEnd, Transmit};
 use paceline_cc::shared_bottleneck::DelaySummary;
@@ -77,6 +78,7 @@ pub struct RtpSender<C> {
     results: Vec<PacketResult>,
     plausible: PlausibleTimes,
     clock_step: TimeDelta,
+    pub(super) max_payload: Bytes,
     pub(super) header: Header,
     ecn: Ecn,
     /// When the first and the last packet left; before any did, the end of time and its beginning.
@@ -86,6 +88,12 @@ pub struct RtpSender<C> {
     pub(super) counters: SenderCounters,
     /// When the next frame of any stream is captured; `Time::MAX` if none is.
     next_capture: Time,
+    /// The number of a new stream's first packet.
+    pub(super) first_number: u64,
+    /// Whether the flow has started and not stopped.
+    pub(super) runs: bool,
+    /// When a stream that left is gone, the first of them; absent if none leaves.
+    pub(super) leaving: Option<Time>,
     /// What is known of the delays of its packets, where its host asks for it.
     pub(super) delays: Option<Box<SentDelays>>,
 }
@@ -94,12 +102,13 @@ pub struct RtpSender<C> {
 pub(super) struct Stream {
     pub(super) source: Source,
     pub(super) queue: SendQueue,
-    history: SentHistory,
+    pub(super) history: SentHistory,
+    pub(super) presence: Presence,
     pub(super) priority: f64,
     pub(super) target: Bitrate,
     pub(super) limits: Limits,
-    offered: OfferedRate,
-    newest_frame: Bytes,
+    pub(super) offered: OfferedRate,
+    pub(super) newest_frame: Bytes,
     pub(super) key_frame_wanted: bool,
 }
 
@@ -107,18 +116,11 @@ impl<C: Controller> RtpSender<C> {
     /// A sender that has not started.
     pub fn new(controller: C, config: &SenderConfig, streams: Vec<StreamConfig>) -> RtpSender<C> {
         let header = Header::of_size(config.header);
-        let stream = |stream: StreamConfig| Stream {
-            source: stream.source,
-            queue: SendQueue::new(config.max_payload, header.size()),
-            history: SentHistory::starting_at(0),
-            priority: stream.priority,
-            target: stream.target_start,
-            limits: Limits::none(StreamId(0)),
-            offered: OfferedRate::default(),
-            newest_frame: Bytes::ZERO,
-            key_frame_wanted: false,
-        };
-        let streams: Vec<Stream> = streams.into_iter().map(stream).collect();
+        let queue = || SendQueue::new(config.max_payload, header.size());
+        let streams: Vec<Stream> = streams
+            .into_iter()
+            .map(|stream| Stream::new(stream, queue(), SentHistory::starting_at(0)))
+            .collect();
         let mut pacer = Pacer::new(config.forgiven_lateness);
         pacer.set_greedy(streams.iter().any(|stream| matches!(stream.source, Source::Bulk(_))));
         RtpSender {
@@ -137,6 +139,10 @@ impl<C: Controller> RtpSender<C> {
             receiver_request: None,
             counters: SenderCounters::default(),
             next_capture: Time::MAX,
+            first_number: 0,
+            runs: false,
+            leaving: None,
+            max_payload: config.max_payload,
             delays: None,
         }
     }
@@ -144,6 +150,7 @@ impl<C: Controller> RtpSender<C> {
     /// Numbers the packets of each stream from `first` on, and not from 0 (RFC 3550 section 5.1: from a random number). Before
     /// anything is sent.
     pub fn number_from(&mut self, first: u16) {
+        self.first_number = first.into();
         self.streams.iter_mut().for_each(|stream| stream.history = SentHistory::starting_at(first.into()));
     }
 
@@ -168,7 +175,7 @@ impl<C: Controller> RtpSender<C> {
         self.plausible.receiver_time(now)
     }
 
-    fn find_next_capture(&mut self) {
+    pub(super) fn find_next_capture(&mut self) {
         let captures = self.streams.iter().filter_map(|stream| stream.source.next_capture());
         self.next_capture = captures.min().unwrap_or(Time::MAX);
     }
@@ -195,18 +202,37 @@ impl<C: Controller> RtpSender<C> {
         let stream = &mut self.streams[id];
         let before = stream.queue.bytes();
         stream.queue.push(now, frame);
+        stream.newest_frame = stream.queue.bytes() - before;
+        self.tell_offered(now, id, before, true);
+    }
+
+    /// Puts a ready-made packet into the send queue of a stream that is there: `frame.payload` bytes behind the header, the
+    /// last of its frame if it `ends` it. False, and nothing is queued, if it is empty or larger than a packet may be.
+    pub(super) fn push_packet(&mut self, now: Time, id: usize, frame: &Frame, ends: bool) -> bool {
+        let stream = &mut self.streams[id];
+        let before = stream.queue.bytes();
+        let taken = stream.queue.push_packet(now, frame, ends);
+        if taken {
+            stream.newest_frame = stream.queue.newest_frame();
+            self.tell_offered(now, id, before, ends);
+        }
+        taken
+    }
+
+    /// Something was put into a send queue in which `before` bytes waited.
+    fn tell_offered(&mut self, now: Time, id: usize, before: Bytes, frame_end: bool) {
+        let stream = &mut self.streams[id];
         let bytes = stream.queue.bytes() - before;
-        stream.newest_frame = bytes;
         stream.offered.on_offered(now, bytes, before);
-        self.counters.frames += 1;
-        let offered = Offered { stream: StreamId(id as u8), bytes, frame_end: true };
+        self.counters.frames += u64::from(frame_end);
+        let offered = Offered { stream: StreamId(id as u8), bytes, frame_end };
         let update = self.controller.on_offered(now, &offered, &self.queue_state(now, id));
         self.apply(now, update);
     }
 
     /// Keeps the queue of an endless source filled.
     #[inline]
-    fn refill(&mut self, now: Time, id: usize) {
+    pub(super) fn refill(&mut self, now: Time, id: usize) {
         if matches!(self.streams[id].source, Source::Bulk(_)) {
             self.fill(now, id);
         }
@@ -241,6 +267,9 @@ impl<C: Controller> RtpSender<C> {
 
     #[inline]
     fn handle_report(&mut self, now: Time, feedback: &Feedback) {
+        if self.leaving.is_some_and(|due| due <= now) {
+            self.let_go(now);
+        }
         self.results.clear();
         let mut rest = &feedback.arrivals[..];
         for block in &feedback.blocks {
@@ -348,6 +377,7 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
     ];
 
     fn start(&mut self, now: Time) {
+        self.runs = true;
         for id in 0..self.streams.len() {
             let stream = &mut self.streams[id];
             let target = self.controller.target_bitrate(StreamId(id as u8)).unwrap_or(stream.target);
@@ -359,6 +389,7 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
     }
 
     fn stop(&mut self, now: Time) {
+        self.runs = false;
         self.probing.stop();
         for id in 0..self.streams.len() {
             self.streams[id].source.stop();
@@ -402,6 +433,7 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
         let sum = self
             .streams
             .iter()
+            .filter(|stream| stream.presence == Presence::Present)
             .map(|stream| desired(stream).map(Bitrate::as_bps_f64))
             .sum::<Option<f64>>()?;
         Some(Bitrate::from_bps_f64(sum))

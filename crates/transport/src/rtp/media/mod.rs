@@ -1,0 +1,372 @@
+//! A sender of media that an application made: ready-made RTP payloads or whole RTP packets of any codec.
+//!
+//! Packets wait in the send queues of an [`RtpSender`] under its controller's window and pacing, and are handed back when they
+//! leave, numbered by the endpoint, or when they are discarded, with the reason. Every packet that is offered comes back once.
+
+mod discarded;
+mod packet;
+mod sent;
+#[cfg(test)]
+mod tests;
+
+pub use discarded::{DiscardCounters, DiscardReason, DiscardedPacket};
+pub use packet::MediaPacket;
+pub use sent::MediaTransmit;
+
+use super::packet::{RTP_HEADER, RtpFeedback};
+use super::sender::{RtpSender, SenderConfig, SenderCounters, StreamConfig};
+use crate::{Reason, SendingEnd};
+use discarded::Discards;
+use paceline_cc::{Controller, FlowSetup, Limits, StreamId};
+use paceline_media::{Frame, Source};
+use paceline_units::{Bitrate, Bytes, Ecn, Time};
+use std::collections::VecDeque;
+
+/// A stream of ready-made media.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct MediaStreamConfig {
+    /// SSRC of the stream: no other of the flow has it.
+    pub ssrc: u32,
+    /// Weight of the stream's share where a controller names only a total; above 0.
+    pub priority: f64,
+    /// The encoder's target before the controller names one.
+    pub target_start: Bitrate,
+    /// Payload type of the padding of probes before there is media.
+    pub payload_type: u8,
+    /// The most packets that wait to be sent: further ones are discarded.
+    pub most_waiting: usize,
+}
+
+impl MediaStreamConfig {
+    /// A stream of priority 1 whose encoder starts with 300 kbit/s, padding of payload type 96 and at most 8192 packets that
+    /// wait.
+    pub fn new(ssrc: u32) -> MediaStreamConfig {
+        let target_start = Bitrate::from_kbps(300);
+        MediaStreamConfig { ssrc, priority: 1.0, target_start, payload_type: 96, most_waiting: 8192 }
+    }
+
+    fn stream(&self) -> StreamConfig {
+        let MediaStreamConfig { priority, target_start, .. } = *self;
+        StreamConfig { source: Source::External, priority, target_start }
+    }
+}
+
+/// Counts of a media sender.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct MediaCounters {
+    /// Packets that were offered.
+    pub offered: u64,
+    /// Packets of media that left.
+    pub sent: u64,
+    /// Packets that were discarded.
+    pub discarded: DiscardCounters,
+    /// Packets whose RTP timestamp is before that of the packet offered before them on their stream, as with frames that are
+    /// sent in another order than they are shown.
+    pub timestamps_back: u64,
+}
+
+/// Why a stream cannot be added or changed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum StreamError {
+    /// The flow has 64 streams, those that leave in.
+    TooMany,
+    /// Another stream has this SSRC (RFC 3550 section 8.2).
+    SsrcTaken(u32),
+    /// A priority that is not one of [`FlowSetup::PRIORITIES`].
+    Priority,
+    /// The flow has no such stream.
+    Unknown(StreamId),
+}
+
+impl std::fmt::Display for StreamError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            StreamError::TooMany => write!(f, "streams of the flow: found 64, expected fewer to add one"),
+            StreamError::SsrcTaken(ssrc) => write!(f, "SSRC: found {ssrc}, which another stream has"),
+            StreamError::Priority => {
+                let (least, most) = (FlowSetup::PRIORITIES.start(), FlowSetup::PRIORITIES.end());
+                write!(f, "priority: expected a number from {least} to {most}")
+            }
+            StreamError::Unknown(stream) => {
+                write!(f, "stream: found {}, which the flow does not have", stream.0)
+            }
+        }
+    }
+}
+
+impl std::error::Error for StreamError {}
+
+/// Sends ready-made media under a controller.
+#[derive(Clone, Debug)]
+pub struct MediaSender<C, P> {
+    end: RtpSender<C>,
+    streams: Vec<MediaStream<P>>,
+    discards: Discards<P>,
+    counters: MediaCounters,
+    /// Packets that the endpoint had discarded when it was asked last.
+    known_discarded: u64,
+}
+
+#[derive(Clone, Debug)]
+struct MediaStream<P> {
+    config: MediaStreamConfig,
+    /// As many as the endpoint's send queue has, in the same order, and the offset of each in its frame.
+    waiting: VecDeque<(MediaPacket<P>, u64)>,
+    /// The frame that was offered last, and the bytes of payload that came of it.
+    frame: Option<(u64, u64)>,
+    /// Payload type and timestamp of the packet that left last.
+    last: (u8, u32),
+    /// RTP timestamp of the packet that was offered last.
+    offered: Option<u32>,
+}
+
+impl<P> MediaStream<P> {
+    fn new(config: MediaStreamConfig) -> MediaStream<P> {
+        let last = (config.payload_type, 0);
+        MediaStream { config, waiting: VecDeque::new(), frame: None, last, offered: None }
+    }
+}
+
+impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
+    /// A sender without streams, whose packets are at most header and payload of `config` long. The controller is one for a
+    /// flow of which it will be told each stream.
+    pub fn new(controller: C, config: &SenderConfig) -> MediaSender<C, P> {
+        let max_payload = config.header + config.max_payload - RTP_HEADER;
+        let config = SenderConfig { header: RTP_HEADER, max_payload, ..*config };
+        MediaSender {
+            end: RtpSender::new(controller, &config, Vec::new()),
+            streams: Vec::new(),
+            discards: Discards::default(),
+            counters: MediaCounters::default(),
+            known_discarded: 0,
+        }
+    }
+
+    /// The endpoint that sends: its counters, controller and figures.
+    pub fn end(&self) -> &RtpSender<C> {
+        &self.end
+    }
+
+    /// Counts of packets so far.
+    pub fn counters(&self) -> MediaCounters {
+        MediaCounters { discarded: self.discards.counters(), ..self.counters }
+    }
+
+    /// Counts of the endpoint that sends: reports that changed nothing among them.
+    pub fn sender_counters(&self) -> SenderCounters {
+        self.end.counters()
+    }
+
+    /// Numbers the packets of each stream from `first` on (RFC 3550 section 5.1: a random number). Before a stream is added.
+    pub fn number_from(&mut self, first: u16) {
+        self.end.number_from(first);
+    }
+
+    /// A stream joins.
+    ///
+    /// # Errors
+    /// Of 64 streams, of an SSRC that another has, or a priority that is no weight.
+    pub fn add_stream(&mut self, now: Time, config: &MediaStreamConfig) -> Result<StreamId, StreamError> {
+        if !FlowSetup::PRIORITIES.contains(&config.priority) {
+            return Err(StreamError::Priority);
+        }
+        self.expect_free(config.ssrc, None)?;
+        let id = self.end.add_stream(now, config.stream()).ok_or(StreamError::TooMany)?;
+        let stream = MediaStream::new(*config);
+        match self.streams.get_mut(usize::from(id.0)) {
+            Some(place) => *place = stream,
+            None => self.streams.push(stream),
+        }
+        self.find_discarded(DiscardReason::TooOld);
+        Ok(id)
+    }
+
+    /// A stream leaves: what waits of it is discarded. What is in flight is still reported on
+    /// ([`RtpSender::remove_stream`]).
+    ///
+    /// # Errors
+    /// A stream that is not there.
+    pub fn remove_stream(&mut self, now: Time, id: StreamId) -> Result<(), StreamError> {
+        let _ = self.end.remove_stream(now, id).ok_or(StreamError::Unknown(id))?;
+        self.find_discarded(DiscardReason::Removed);
+        Ok(())
+    }
+
+    /// The weight of a stream is this from now on.
+    ///
+    /// # Errors
+    /// A stream that is not there, or what is no weight.
+    pub fn set_priority(&mut self, now: Time, id: StreamId, priority: f64) -> Result<(), StreamError> {
+        self.expect_present(id)?;
+        let changed = self.end.set_priority(now, id, priority);
+        self.find_discarded(DiscardReason::TooOld);
+        changed.then_some(()).ok_or(StreamError::Priority)
+    }
+
+    /// The limits of a stream's target are these from now on.
+    ///
+    /// # Errors
+    /// A stream that is not there.
+    pub fn set_limits(&mut self, now: Time, limits: &Limits) -> Result<(), StreamError> {
+        self.expect_present(limits.stream)?;
+        self.end.set_limits(now, limits);
+        self.find_discarded(DiscardReason::TooOld);
+        Ok(())
+    }
+
+    /// The stream's packets have another SSRC from now on: what RFC 3550 section 8.2 asks for when another source has it too.
+    ///
+    /// # Errors
+    /// A stream that is not there, or an SSRC that another stream has.
+    pub fn set_ssrc(&mut self, id: StreamId, ssrc: u32) -> Result<(), StreamError> {
+        self.expect_present(id)?;
+        self.expect_free(ssrc, Some(id))?;
+        self.streams[usize::from(id.0)].config.ssrc = ssrc;
+        Ok(())
+    }
+
+    /// SSRC of a stream that is there.
+    pub fn ssrc(&self, id: StreamId) -> Option<u32> {
+        self.streams
+            .get(usize::from(id.0))
+            .filter(|_| self.end.has_stream(id))
+            .map(|stream| stream.config.ssrc)
+    }
+
+    fn expect_present(&self, id: StreamId) -> Result<(), StreamError> {
+        if self.end.has_stream(id) { Ok(()) } else { Err(StreamError::Unknown(id)) }
+    }
+
+    /// That no stream but `own` has this SSRC.
+    fn expect_free(&self, ssrc: u32, own: Option<StreamId>) -> Result<(), StreamError> {
+        let ids = (0..self.streams.len()).map(|id| StreamId(id as u8)).filter(|id| Some(*id) != own);
+        let mut taken = ids.filter_map(|id| self.ssrc(id));
+        if taken.any(|other| other == ssrc) { Err(StreamError::SsrcTaken(ssrc)) } else { Ok(()) }
+    }
+
+    /// Begins to send.
+    pub fn start(&mut self, now: Time) {
+        self.end.start(now);
+        self.find_discarded(DiscardReason::TooOld);
+    }
+
+    /// Ends: what waits is discarded.
+    pub fn stop(&mut self, now: Time) {
+        self.end.stop(now);
+        self.find_discarded(DiscardReason::Stopped);
+    }
+
+    /// Takes a packet into the send queue of its stream. What cannot be sent comes back by [`MediaSender::poll_discarded`].
+    pub fn offer(&mut self, now: Time, id: StreamId, packet: MediaPacket<P>) {
+        self.counters.offered += 1;
+        let present = self.end.has_stream(id);
+        let Some(stream) = self.streams.get_mut(usize::from(id.0)).filter(|_| present) else {
+            self.discards.push(id, (packet, 0), DiscardReason::Removed);
+            return;
+        };
+        let payload = packet.payload_bytes().len() as u64;
+        let offset = stream.frame.filter(|(frame, _)| *frame == packet.frame).map_or(0, |(_, offset)| offset);
+        stream.frame = Some((packet.frame, offset.saturating_add(payload)));
+        let back = |before: u32| (packet.timestamp.wrapping_sub(before) as i32) < 0;
+        self.counters.timestamps_back += u64::from(stream.offered.is_some_and(back));
+        stream.offered = Some(packet.timestamp);
+        if stream.waiting.len() >= stream.config.most_waiting {
+            self.discards.push(id, (packet, offset), DiscardReason::QueueFull);
+            return;
+        }
+        let size = Bytes::new((packet.size() as u64).saturating_sub(RTP_HEADER.as_u64()));
+        let frame = Frame { id: packet.frame, captured: now, payload: size, key: false };
+        let ends = packet.ends_frame;
+        stream.waiting.push_back((packet, offset));
+        if !self.end.push_packet(now, usize::from(id.0), &frame, ends) {
+            let stream = &mut self.streams[usize::from(id.0)];
+            let reason = if size == Bytes::ZERO { DiscardReason::Empty } else { DiscardReason::TooLarge };
+            if let Some(packet) = stream.waiting.pop_back() {
+                self.discards.push(id, packet, reason);
+            }
+            return;
+        }
+        self.find_discarded(DiscardReason::TooOld);
+    }
+
+    /// The next packet that leaves at `now`. Call until there is none.
+    #[inline]
+    pub fn poll_transmit(&mut self, now: Time) -> Option<MediaTransmit<P>> {
+        let sent = self.end.poll_transmit(now)?;
+        let (packet, id) = (sent.packet, usize::from(sent.stream.0));
+        let stream = self.streams.get_mut(id)?;
+        let media =
+            if packet.is_padding() { None } else { stream.waiting.pop_front().map(|(media, _)| media) };
+        if let Some(media) = &media {
+            stream.last = (media.payload_type, media.timestamp);
+            self.counters.sent += 1;
+        }
+        let (ssrc, idle) = (stream.config.ssrc, stream.last);
+        self.find_discarded(DiscardReason::TooOld);
+        Some(MediaTransmit {
+            stream: sent.stream,
+            ssrc,
+            sequence: packet.sequence,
+            media,
+            padding: packet.padding,
+            size: sent.size,
+            ecn: sent.ecn,
+            queued: sent.queued,
+            idle,
+        })
+    }
+
+    /// A packet that was discarded, and why. Call until there is none.
+    pub fn poll_discarded(&mut self) -> Option<DiscardedPacket<P>> {
+        self.discards.poll()
+    }
+
+    /// What came back from the receiver. Answers it if its memory can be used again.
+    pub fn receive(&mut self, now: Time, feedback: RtpFeedback, ecn: Ecn) -> Option<RtpFeedback> {
+        let used = self.end.receive(now, feedback, ecn);
+        self.find_discarded(DiscardReason::TooOld);
+        used
+    }
+
+    /// When to call [`MediaSender::handle_timeout`] and [`MediaSender::poll_transmit`], and why.
+    #[inline]
+    pub fn next_timeout(&self) -> Option<(Time, Reason)> {
+        self.end.next_timeout()
+    }
+
+    /// Does what is due at `now`, packets apart.
+    pub fn handle_timeout(&mut self, now: Time) {
+        self.end.handle_timeout(now);
+        self.find_discarded(DiscardReason::TooOld);
+    }
+
+    /// Bitrate that the stream's encoder is to make.
+    pub fn target(&self, id: StreamId) -> Option<Bitrate> {
+        self.end.target(id).filter(|_| self.end.has_stream(id))
+    }
+
+    /// Whether a discard asked for a key frame since the last call.
+    pub fn take_key_frame_request(&mut self, id: StreamId) -> bool {
+        self.end.take_key_frame_request(id)
+    }
+
+    /// What the endpoint discarded from the front of its queues since the last call.
+    #[inline]
+    fn find_discarded(&mut self, reason: DiscardReason) {
+        if self.end.counters.discarded.packets != self.known_discarded {
+            self.take_discarded(reason);
+        }
+    }
+
+    #[cold]
+    fn take_discarded(&mut self, reason: DiscardReason) {
+        self.known_discarded = self.end.counters.discarded.packets;
+        for id in 0..self.streams.len() {
+            let waiting = self.end.streams[id].queue.packets();
+            while self.streams[id].waiting.len() as u64 > waiting {
+                let Some(packet) = self.streams[id].waiting.pop_front() else { break };
+                self.discards.push(StreamId(id as u8), packet, reason);
+            }
+        }
+    }
+}

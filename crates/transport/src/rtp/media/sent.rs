@@ -1,0 +1,52 @@
+//! A packet that leaves, and its bytes.
+
+use super::packet::MediaPacket;
+use paceline_cc::StreamId;
+use paceline_units::{Bytes, Ecn, Time};
+use paceline_wire::WireError;
+use paceline_wire::rtp::{self, RtpHeaderFields, RtpView};
+
+/// A packet that leaves now: media in the application's buffer, or padding alone.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct MediaTransmit<P> {
+    /// Stream of the packet.
+    pub stream: StreamId,
+    /// SSRC of the stream.
+    pub ssrc: u32,
+    /// Extended sequence number, of which the low 16 bits go on the wire.
+    pub sequence: u64,
+    /// The media; none of a packet that is padding alone.
+    pub media: Option<MediaPacket<P>>,
+    /// Bytes of padding behind the media.
+    pub padding: u8,
+    /// Size on the link: header, payload and padding.
+    pub size: Bytes,
+    /// The ECN codepoint that it leaves with.
+    pub ecn: Ecn,
+    /// When the media was offered; of padding, now.
+    pub queued: Time,
+    /// Payload type and timestamp of padding alone.
+    pub(super) idle: (u8, u32),
+}
+
+impl<P: AsRef<[u8]>> MediaTransmit<P> {
+    /// Appends the packet's bytes, [`MediaTransmit::size`] of them.
+    ///
+    /// # Errors
+    /// A payload type that the application changed to one that would read as RTCP.
+    pub fn write(&self, out: &mut Vec<u8>) -> Result<(), WireError> {
+        let (ssrc, sequence) = (self.ssrc, self.sequence as u16);
+        let (payload_type, timestamp, marker) = match &self.media {
+            Some(media) => (media.payload_type, media.timestamp, media.marker),
+            None => (self.idle.0, self.idle.1, false),
+        };
+        let packet = RtpView {
+            header: RtpHeaderFields { payload_type, ssrc, sequence, timestamp, marker },
+            csrc: self.media.as_ref().map_or(&[], MediaPacket::csrc),
+            extension: self.media.as_ref().and_then(MediaPacket::extension),
+            payload: self.media.as_ref().map_or(&[], MediaPacket::payload_bytes),
+            padding: self.padding,
+        };
+        rtp::encode_packet(&packet, None, out)
+    }
+}

@@ -1,0 +1,140 @@
+//! Streams that join, change and leave while their flow runs.
+
+use super::history::SentHistory;
+use super::sender::{RtpSender, Stream, StreamConfig};
+use crate::desired::OfferedRate;
+use paceline_cc::{Controller, FlowSetup, Limits, StreamChange, StreamId, StreamSet};
+use paceline_media::{Discarded, SendQueue, Source};
+use paceline_units::{Bytes, Time, TimeDelta};
+
+/// For so long after a stream left, reports on it are read: longer than any round trip that a call lives with. A stream that
+/// leaves is no loss, and its last packets tell of congestion as all others do.
+const LINGER: TimeDelta = TimeDelta::from_secs(3);
+
+/// Whether a stream is there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Presence {
+    /// It sends.
+    Present,
+    /// It sends no more; what is in flight is reported on until then.
+    Leaving(Time),
+    /// What is said of it changes nothing; another may take its place.
+    Gone,
+}
+
+impl Stream {
+    pub(super) fn new(config: StreamConfig, queue: SendQueue, history: SentHistory) -> Stream {
+        Stream {
+            source: config.source,
+            queue,
+            history,
+            presence: Presence::Present,
+            priority: config.priority,
+            target: config.target_start,
+            limits: Limits::none(StreamId(0)),
+            offered: OfferedRate::default(),
+            newest_frame: Bytes::ZERO,
+            key_frame_wanted: false,
+        }
+    }
+}
+
+impl<C: Controller> RtpSender<C> {
+    /// A stream joins, which sends at once if the flow runs. Numbers go on behind those of a stream that had its identifier
+    /// before. None if there are 64 already, or its priority is not one of [`FlowSetup::PRIORITIES`].
+    pub fn add_stream(&mut self, now: Time, config: StreamConfig) -> Option<StreamId> {
+        self.let_go(now);
+        let priority = weight(config.priority)?;
+        let free = self.streams.iter().position(|stream| stream.presence == Presence::Gone);
+        let id = free.unwrap_or(self.streams.len());
+        if id >= usize::from(StreamSet::CAPACITY) {
+            return None;
+        }
+        let first = self.streams.get(id).map_or(self.first_number, |gone| gone.history.next_sequence());
+        let queue = SendQueue::new(self.max_payload, self.header.size());
+        let stream = Stream::new(config, queue, SentHistory::starting_at(first));
+        match self.streams.get_mut(id) {
+            Some(place) => *place = stream,
+            None => self.streams.push(stream),
+        }
+        let stream = StreamId(id as u8);
+        let update = self.controller.on_stream(now, stream, StreamChange::Joined(priority));
+        self.apply(now, update);
+        self.find_greed();
+        if self.runs {
+            let stream = &mut self.streams[id];
+            let target = self.controller.target_bitrate(StreamId(id as u8)).unwrap_or(stream.target);
+            stream.aim(now, target);
+            stream.source.start(now);
+            self.refill(now, id);
+            self.find_next_capture();
+        }
+        Some(stream)
+    }
+
+    /// A stream leaves: what waits of it is discarded, what is in flight is reported on for three seconds more, and what is said
+    /// of it later is counted and changes nothing. None if it is not there.
+    pub fn remove_stream(&mut self, now: Time, id: StreamId) -> Option<Discarded> {
+        let stream = self.present(id)?;
+        stream.source = Source::External;
+        let discarded = stream.queue.discard_all();
+        stream.priority = 0.0;
+        stream.key_frame_wanted = false;
+        let gone = now + LINGER;
+        stream.presence = Presence::Leaving(gone);
+        self.counters.count(&discarded);
+        self.leaving = Some(self.leaving.map_or(gone, |leaving| leaving.min(gone)));
+        self.tell_queue(now, usize::from(id.0));
+        let update = self.controller.on_stream(now, id, StreamChange::Left);
+        self.apply(now, update);
+        self.find_greed();
+        self.find_next_capture();
+        Some(discarded)
+    }
+
+    /// The weight of a stream is this from now on. False if it is not there, or the weight is not one of [`FlowSetup::PRIORITIES`].
+    pub fn set_priority(&mut self, now: Time, id: StreamId, priority: f64) -> bool {
+        let (Some(priority), Some(stream)) = (weight(priority), self.present(id)) else { return false };
+        stream.priority = priority;
+        let update = self.controller.on_stream(now, id, StreamChange::Priority(priority));
+        self.apply(now, update);
+        true
+    }
+
+    /// Whether the flow has this stream, and it has not left.
+    pub fn has_stream(&self, id: StreamId) -> bool {
+        self.streams.get(usize::from(id.0)).is_some_and(|stream| stream.presence == Presence::Present)
+    }
+
+    fn present(&mut self, id: StreamId) -> Option<&mut Stream> {
+        self.streams.get_mut(usize::from(id.0)).filter(|stream| stream.presence == Presence::Present)
+    }
+
+    /// Forgets what is in flight of streams that left long enough ago.
+    #[cold]
+    pub(super) fn let_go(&mut self, now: Time) {
+        self.leaving = None;
+        for id in 0..self.streams.len() {
+            let stream = &mut self.streams[id];
+            let Presence::Leaving(due) = stream.presence else { continue };
+            if now < due {
+                self.leaving = Some(self.leaving.map_or(due, |leaving| leaving.min(due)));
+                continue;
+            }
+            stream.presence = Presence::Gone;
+            // Of a history that begins with the next number, nothing that was sent is known.
+            stream.history = SentHistory::starting_at(stream.history.next_sequence());
+            let update = self.controller.on_stream(now, StreamId(id as u8), StreamChange::Gone);
+            self.apply(now, update);
+        }
+    }
+
+    fn find_greed(&mut self) {
+        self.pacer.set_greedy(self.streams.iter().any(|stream| matches!(stream.source, Source::Bulk(_))));
+    }
+}
+
+/// A weight that can be shared by.
+fn weight(priority: f64) -> Option<f64> {
+    FlowSetup::PRIORITIES.contains(&priority).then_some(priority)
+}

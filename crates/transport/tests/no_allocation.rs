@@ -1,0 +1,76 @@
+//! A sender of ready-made media allocates nothing per packet once warm: the application's buffers go in and come back.
+
+#[path = "../../units/tests/counting/mod.rs"]
+mod counting;
+
+use counting::Counting;
+use paceline_cc::{AnyController, ControllerParams, FlowSetup};
+use paceline_transport::rtp::media::{MediaPacket, MediaSender, MediaStreamConfig};
+use paceline_transport::rtp::{RTP_HEADER, ReceiverClock, RtpFeedback, SenderConfig};
+use paceline_units::{Bytes, Ecn, Time, TimeDelta};
+use paceline_wire::ccfb::{ArrivalReport, Feedback, FeedbackBlock};
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Frames of four packets, one in 20 ms, each reported on 10 ms after it left: allocations while frames `counted` are sent.
+fn allocations(kind: &str, frames: u64, counted: u64) -> u64 {
+    let params = ControllerParams::of(kind).expect("there is one");
+    let config = SenderConfig {
+        max_payload: Bytes::new(1200),
+        header: RTP_HEADER,
+        ecn: Ecn::NotEct,
+        clock_step: ReceiverClock::RFC8888.step(),
+        forgiven_lateness: TimeDelta::ZERO,
+    };
+    let controller = AnyController::new(&params, &FlowSetup::new(Bytes::new(1212))).expect("in range");
+    let mut sender = MediaSender::new(controller, &config);
+    let stream = sender.add_stream(Time::ZERO, &MediaStreamConfig::new(1)).expect("the first");
+    sender.start(Time::ZERO);
+    let mut buffers: Vec<Vec<u8>> = (0..4000).map(|_| vec![7; 1000]).collect();
+    let (mut datagram, mut report) = (Vec::with_capacity(2000), Some(Box::<Feedback>::default()));
+    let (mut before, mut sent) = (0, 0);
+    for frame in 0..frames {
+        if frame == frames - counted {
+            before = counting::allocations();
+        }
+        let now = Time::from_nanos(frame * 20_000_000);
+        for part in 0..4 {
+            let Some(buffer) = buffers.pop() else { break };
+            let packet = MediaPacket::payload(frame, (96, frame as u32, part == 3), buffer).expect("sound");
+            sender.offer(now, stream, packet.with_element(1, &[1, 2]).expect("it fits"));
+        }
+        let end = now + TimeDelta::from_millis(20);
+        while let Some((due, _)) = sender.next_timeout().filter(|(due, _)| *due < end) {
+            let due = due.max(now);
+            sender.handle_timeout(due);
+            while let Some(packet) = sender.poll_transmit(due) {
+                datagram.clear();
+                packet.write(&mut datagram).expect("sound");
+                buffers.extend(packet.media.map(MediaPacket::into_buffer));
+                sent += 1;
+                let mut feedback = report.take().expect("it came back");
+                feedback.clear();
+                let arrived = due + TimeDelta::from_millis(10);
+                feedback.written = arrived;
+                feedback.blocks.push(FeedbackBlock { stream, begin: packet.sequence, count: 1 });
+                feedback.arrivals.push(ArrivalReport::Received { at: Some(arrived), ecn: Ecn::NotEct });
+                let used = sender.receive(arrived, RtpFeedback::Packets(feedback), Ecn::NotEct);
+                let Some(RtpFeedback::Packets(used)) = used else { panic!("it can be used again") };
+                report = Some(used);
+            }
+        }
+        while let Some(discarded) = sender.poll_discarded() {
+            buffers.push(discarded.packet.into_buffer());
+        }
+    }
+    assert!(sent > frames, "{kind} sent {sent} packets");
+    counting::allocations() - before
+}
+
+#[test]
+fn nothing_is_allocated_per_packet_once_warm() {
+    for kind in ["scream", "gcc", "urcp", "rap", "none"] {
+        assert_eq!(allocations(kind, 6000, 3000), 0, "{kind}");
+    }
+}
