@@ -24,6 +24,7 @@ use paceline_transport::dccp::{Carried, Ccid, DccpConfig};
 use paceline_transport::rtp::{SenderConfig, StreamConfig};
 use paceline_units::param::{FileName, ParamError};
 use paceline_units::{Bitrate, Bytes, RandomStream, Time, TimeDelta};
+use paceline_wire::twcc;
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
@@ -97,6 +98,13 @@ impl Scenario {
             stream.source.files_mut().into_iter().for_each(&absolute);
         }
     }
+}
+
+/// Bytes of the header extension with a packet's transport-wide number, where the flow's packets carry one.
+fn transport_wide_number(flow: &FlowSpec) -> Bytes {
+    let half = AnyController::receiver_half(&flow.controller.params).is_some();
+    let carries = flow.transport == Transport::Rtp && flow.feedback.format.is_transport_wide() && !half;
+    Bytes::new(if carries { twcc::EXTENSION as u64 } else { 0 })
 }
 
 /// Refuses a controller that uses words which the transport of its flow does not execute.
@@ -263,7 +271,10 @@ impl Builder<'_> {
             let config = flow.tcp.unwrap_or_default();
             return Ok(EndsParts::Conversations { config, conversations: self.conversations(flow, spec)? });
         }
-        let header = flow.dccp.map_or(flow.transport.header(), |dccp| dccp.header() + dccp.rtp_header());
+        let header = match flow.dccp {
+            Some(dccp) => dccp.header() + dccp.rtp_header(),
+            None => flow.transport.header() + transport_wide_number(flow),
+        };
         let max_payload = flow.packet_size - header;
         let streams = flow.streams.iter().enumerate().map(|(id, stream)| {
             let target =
@@ -281,7 +292,7 @@ impl Builder<'_> {
                 streams,
                 sender: SenderConfig {
                     max_payload,
-                    header: flow.transport.header(),
+                    header,
                     ecn: flow.ecn.codepoint(),
                     clock_step: flow.feedback.clock.step(),
                     forgiven_lateness: TimeDelta::ZERO,

@@ -10,10 +10,10 @@ use paceline_transport::rtp::{
 };
 use paceline_transport::{PathFacts, ReceivingEnd, SendingEnd, Transmit};
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
-use paceline_wire::ccfb::{Feedback, RawFeedback, RtsUnwrapper};
+use paceline_wire::ccfb::Feedback;
 use paceline_wire::clock::{media_ticks_of, time_of_media_ticks};
 use paceline_wire::rtp::{self, RtpHeaderFields};
-use paceline_wire::{FeedbackFormat, SequenceUnwrapper, TimestampUnwrapper, rtcp, unwrap_sequence};
+use paceline_wire::{FeedbackFormat, Reporter, SequenceUnwrapper, TimestampUnwrapper, rtcp, unwrap_sequence};
 use std::error::Error;
 use std::net::UdpSocket;
 use std::time::{Duration, Instant};
@@ -47,7 +47,7 @@ fn send(socket: &UdpSocket, length: Duration) -> Outcome<(Bitrate, u64)> {
     let controller = AnyController::new(&params, &FlowSetup::new(LARGEST))?;
     let mut sender = RtpSender::new(controller, &config, vec![stream]);
     let (start, mut frames, mut next, mut bytes) = (Instant::now(), 0, 0, vec![0; 2048]);
-    let (mut raw, mut report) = (RawFeedback::default(), Box::new(Feedback::default()));
+    let (mut raw, mut report) = (FORMAT.raw(), Box::new(Feedback::default()));
     let mut datagram = Vec::new();
     sender.start(clock(start));
     while start.elapsed() < length {
@@ -71,14 +71,14 @@ fn send(socket: &UdpSocket, length: Duration) -> Outcome<(Bitrate, u64)> {
         let Ok(size) = socket.recv(&mut bytes) else { continue };
         let now = clock(start);
         for packet in rtcp::packets(&bytes[..size]).flatten() {
-            if FORMAT.decode(&packet, &mut raw).is_err() {
+            if raw.decode(&packet).is_err() {
                 continue;
             }
             // Report timestamps turn every 65,536 s: the nearest one to what the receiver's clock should show is meant.
-            let mut rts = RtsUnwrapper::starting_near(sender.receiver_time(now).unwrap_or(now));
+            let expected = sender.receiver_time(now).unwrap_or(now);
             let stream_of = |ssrc| (ssrc == SSRC).then_some(STREAM);
-            let extend = |_stream, begin| unwrap_sequence(u64::checked_sub(next, 1)?, begin);
-            if raw.to_feedback(&mut rts, stream_of, extend, &mut report).is_err() {
+            let extend = |_stream, begin: u16| unwrap_sequence(u64::checked_sub(next, 1)?, begin);
+            if raw.complete(expected, stream_of, extend, &mut report).is_err() {
                 continue;
             }
             let answered = sender.receive(now, RtpFeedback::Packets(report), Ecn::NotEct);
@@ -94,6 +94,7 @@ fn receive(socket: &UdpSocket) -> Outcome<(u64, u64)> {
     let (mut sequences, mut times) = (SequenceUnwrapper::default(), TimestampUnwrapper::default());
     let (start, mut bytes, mut reports) = (Instant::now(), vec![0; 2048], Vec::new());
     let mut last = start;
+    let mut reporter = Reporter { ssrc: 1, written: 0 };
     let (mut packets, mut frames) = (0, 0);
     while last.elapsed() < Duration::from_secs(1) {
         let size = socket.recv(&mut bytes);
@@ -112,6 +113,7 @@ fn receive(socket: &UdpSocket) -> Outcome<(u64, u64)> {
                     payload,
                     padding,
                     header,
+                    transport: 0,
                     first,
                     marker,
                     annotation,
@@ -124,7 +126,7 @@ fn receive(socket: &UdpSocket) -> Outcome<(u64, u64)> {
         while let Some(Transmit { packet: feedback, .. }) = receiver.poll_transmit(now) {
             if let RtpFeedback::Packets(report) = &feedback {
                 reports.clear();
-                FORMAT.encode(report, 1, |_stream| SSRC, LARGEST, &mut reports)?;
+                FORMAT.encode(report, &mut reporter, |_stream| SSRC, LARGEST, &mut reports)?;
                 socket.send(&reports)?;
             }
             receiver.recycle(feedback);

@@ -1,14 +1,37 @@
 //! The formats in which reports on packets travel as RTCP.
 
-use crate::ccfb::{Feedback, RawFeedback, Rfc8888};
+use crate::ccfb::{Feedback, Rfc8888};
 use crate::error::WireError;
 use crate::rtcp::RtcpPacket;
+use crate::twcc::Twcc;
 use alloc::vec::Vec;
 use paceline_cc::StreamId;
-use paceline_units::Bytes;
+use paceline_units::{Bytes, Time};
+
+/// Stands for the stream of a block whose numbers are those that all packets of a transport share.
+pub const TRANSPORT_WIDE: StreamId = StreamId(u8::MAX);
+
+/// Who writes reports: what a format needs to know of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Reporter {
+    /// SSRC of the reports' sender.
+    pub ssrc: u32,
+    /// Reports that it has written, modulo 256: formats that count them go on from here.
+    pub written: u8,
+}
 
 /// A format of reports. To add one: a file with a type that implements this, and a line in `formats!`.
 pub trait ReportFormat {
+    /// A report as its bytes say.
+    type Raw: Clone + core::fmt::Debug + Default;
+
+    /// Whether reports tell of numbers that all packets of a transport share ([`TRANSPORT_WIDE`]), not of each stream's.
+    const TRANSPORT_WIDE: bool;
+    /// Whether reports tell the ECN field of each packet.
+    const ECN: bool;
+    /// Steps of the arrival times in a second.
+    const TICKS_PER_SECOND: u32;
+
     /// Whether an RTCP packet is a report in this format.
     fn recognises(packet: &RtcpPacket<'_>) -> bool;
 
@@ -21,7 +44,7 @@ pub trait ReportFormat {
     /// If the report does not fit the format; `out` is then as it was.
     fn encode(
         feedback: &Feedback,
-        sender_ssrc: u32,
+        reporter: &mut Reporter,
         ssrc_of: impl Fn(StreamId) -> u32,
         limit: Bytes,
         out: &mut Vec<u8>,
@@ -30,8 +53,22 @@ pub trait ReportFormat {
     /// Reads an RTCP packet into `raw`, which keeps its memory.
     ///
     /// # Errors
-    /// If it is no report in this format, or contradicts itself; `raw` is then without blocks.
-    fn decode(packet: &RtcpPacket<'_>, raw: &mut RawFeedback) -> Result<(), WireError>;
+    /// If it is no report in this format, or contradicts itself; `raw` then tells of no packet.
+    fn decode(packet: &RtcpPacket<'_>, raw: &mut Self::Raw) -> Result<(), WireError>;
+
+    /// Turns a report into one whose numbers do not wrap, in `out`, which keeps its memory, and answers how many of its streams
+    /// `stream_of` does not know. The receiver's clock is expected to show `expected`. `extend` makes a number of a stream, or
+    /// of the transport, one that does not wrap.
+    ///
+    /// # Errors
+    /// A time before the clock's zero. `out` is then empty.
+    fn complete(
+        raw: &Self::Raw,
+        expected: Time,
+        stream_of: impl FnMut(u32) -> Option<StreamId>,
+        extend: impl FnMut(StreamId, u16) -> Option<u64>,
+        out: &mut Feedback,
+    ) -> Result<u64, WireError>;
 }
 
 /// A line is: documentation, and `Format = "name in scenarios"`; the type that implements [`ReportFormat`] has the format's name.
@@ -42,7 +79,28 @@ macro_rules! formats {
             pub enum FeedbackFormat { $( $(#[$meta])* $format = $name, )* }
         }
 
+        /// A report as its bytes say, in any format.
+        #[derive(Clone, Debug)]
+        pub enum RawReport {
+            $( #[doc = concat!("One in the format `", $name, "`.")] $format(<$format as ReportFormat>::Raw), )*
+        }
+
         impl FeedbackFormat {
+            /// As [`ReportFormat::TRANSPORT_WIDE`].
+            pub const fn is_transport_wide(self) -> bool {
+                match self { $( FeedbackFormat::$format => $format::TRANSPORT_WIDE, )* }
+            }
+
+            /// As [`ReportFormat::ECN`].
+            pub const fn tells_ecn(self) -> bool {
+                match self { $( FeedbackFormat::$format => $format::ECN, )* }
+            }
+
+            /// As [`ReportFormat::TICKS_PER_SECOND`].
+            pub const fn ticks_per_second(self) -> u32 {
+                match self { $( FeedbackFormat::$format => $format::TICKS_PER_SECOND, )* }
+            }
+
             /// As [`ReportFormat::recognises`].
             pub fn recognises(self, packet: &RtcpPacket<'_>) -> bool {
                 match self { $( FeedbackFormat::$format => $format::recognises(packet), )* }
@@ -61,20 +119,41 @@ macro_rules! formats {
             pub fn encode(
                 self,
                 feedback: &Feedback,
-                sender_ssrc: u32,
+                reporter: &mut Reporter,
                 ssrc_of: impl Fn(StreamId) -> u32,
                 limit: Bytes,
                 out: &mut Vec<u8>,
             ) -> Result<(), WireError> {
-                match self { $( FeedbackFormat::$format => $format::encode(feedback, sender_ssrc, ssrc_of, limit, out), )* }
+                match self { $( FeedbackFormat::$format => $format::encode(feedback, reporter, ssrc_of, limit, out), )* }
             }
 
+            /// An empty report in this format, to read into.
+            pub fn raw(self) -> RawReport {
+                match self { $( FeedbackFormat::$format => RawReport::$format(Default::default()), )* }
+            }
+        }
+
+        impl RawReport {
             /// As [`ReportFormat::decode`].
             ///
             /// # Errors
             /// As there.
-            pub fn decode(self, packet: &RtcpPacket<'_>, raw: &mut RawFeedback) -> Result<(), WireError> {
-                match self { $( FeedbackFormat::$format => $format::decode(packet, raw), )* }
+            pub fn decode(&mut self, packet: &RtcpPacket<'_>) -> Result<(), WireError> {
+                match self { $( RawReport::$format(raw) => $format::decode(packet, raw), )* }
+            }
+
+            /// As [`ReportFormat::complete`].
+            ///
+            /// # Errors
+            /// As there.
+            pub fn complete(
+                &self,
+                expected: Time,
+                stream_of: impl FnMut(u32) -> Option<StreamId>,
+                extend: impl FnMut(StreamId, u16) -> Option<u64>,
+                out: &mut Feedback,
+            ) -> Result<u64, WireError> {
+                match self { $( RawReport::$format(raw) => $format::complete(raw, expected, stream_of, extend, out), )* }
             }
         }
     };
@@ -83,4 +162,6 @@ macro_rules! formats {
 formats! {
     /// RFC 8888: for each packet whether it arrived, its ECN field, and when, in steps of 1/1024 s.
     Rfc8888 = "rfc8888",
+    /// Transport-wide congestion control: for each packet of the transport whether it arrived, and when, in steps of 250 us.
+    Twcc = "twcc",
 }

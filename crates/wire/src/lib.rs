@@ -38,5 +38,5 @@ pub mod twcc;
 mod unwrap;
 
 pub use error::WireError;
-pub use format::{FeedbackFormat, ReportFormat};
+pub use format::{FeedbackFormat, RawReport, ReportFormat, Reporter, TRANSPORT_WIDE};
 pub use unwrap::{MAX_DROPOUT, MAX_MISORDER, SequenceUnwrapper, TimestampUnwrapper, unwrap_sequence};

@@ -239,6 +239,11 @@ pub fn number_of(extension: &RtpExtension<'_>, id: u8) -> Option<u16> {
     extension.element(id)?.try_into().ok().map(u16::from_be_bytes)
 }
 
+#[path = "twcc_format.rs"]
+mod format;
+
+pub use format::Twcc;
+
 #[cfg(test)]
 #[path = "twcc_tests.rs"]
 mod tests;

@@ -366,7 +366,6 @@ impl<L: Law> Controller for UtilitySender<L> {
         self.priorities[id] = priority;
         if change == StreamChange::Gone {
             *self.stream(stream) = Stream::new();
-            self.waits_since = self.waits_since.filter(|_| self.streams.iter().any(Stream::is_under_way));
         }
         Update { target: TargetChange::Total(self.target()), ..self.answer() }
     }

@@ -39,6 +39,8 @@ pub(super) struct Data<'p> {
     pub rtp: Option<(Extended, RtpHeaderFields)>,
     /// What the sender half of TFRC put on it.
     pub stamp: Option<Stamp>,
+    /// The number that all packets of the flow share; 0 where they have none.
+    pub transport: u16,
 }
 
 impl Data<'_> {

@@ -135,9 +135,10 @@ impl DccpReceivingCodec {
                     padding: view.padding,
                     rtp: number.map(|extended| (extended, view.header)),
                     stamp: None,
+                    transport: 0,
                 }
             }
-            None => Data { payload: bytes, padding: 0, rtp: None, stamp: None },
+            None => Data { payload: bytes, padding: 0, rtp: None, stamp: None, transport: 0 },
         });
         take(SessionPacket { begins: false, resynchronised: false, stream: StreamId(0), number, data });
     }

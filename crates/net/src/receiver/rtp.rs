@@ -5,13 +5,13 @@ use super::codec::{Data, Extended, ReceivingCodec, RtpNumbers, SessionPacket};
 use crate::output::NetCounters;
 use crate::peer::SenderFilter;
 use crate::socket::Datagram;
-use crate::ssrc::Ssrcs;
+use crate::ssrc::{Ssrcs, TRANSPORT_WIDE_ELEMENT};
 use paceline_cc::{ReceiverReport, StreamId};
 use paceline_scenario::build::RtpParts;
 use paceline_transport::rtp::RtpFeedback;
 use paceline_units::{Bytes, Time};
 use paceline_wire::tfrc::{self, SendTime, Stamp, TfrcReport};
-use paceline_wire::{FeedbackFormat, delays, rtcp, rtp};
+use paceline_wire::{FeedbackFormat, Reporter, delays, rtcp, rtp, twcc};
 use std::net::SocketAddr;
 
 /// No report is larger (RFC 8888 section 3.1 asks to stay within the path's MTU).
@@ -23,6 +23,9 @@ pub(super) struct RtpReceivingCodec {
     ssrcs: Ssrcs,
     numbers: Vec<RtpNumbers>,
     format: FeedbackFormat,
+    /// Whether packets carry transport-wide numbers, of which reports tell.
+    transport_wide: bool,
+    reporter: Reporter,
     /// Reports that are to be sent, one RTCP packet after the other, and how much of them is.
     reports: Vec<u8>,
     sent: usize,
@@ -37,6 +40,8 @@ impl RtpReceivingCodec {
             ssrcs: Ssrcs::new(0, 1),
             numbers: vec![RtpNumbers::default(); streams],
             format: parts.feedback.format,
+            transport_wide: parts.is_transport_wide(),
+            reporter: Reporter::default(),
             reports: Vec::with_capacity(LARGEST_REPORT.as_u64() as usize),
             sent: 0,
         }
@@ -80,6 +85,12 @@ impl ReceivingCodec for RtpReceivingCodec {
             return;
         };
         let header = packet.view.header;
+        let shared =
+            packet.view.extension.as_ref().and_then(|own| twcc::number_of(own, TRANSPORT_WIDE_ELEMENT));
+        if self.transport_wide && shared.is_none() {
+            counters.malformed += 1;
+            return;
+        }
         let numbers = self.numbers.get_mut(usize::from(stream.0));
         let Some(extended) = numbers.and_then(|numbers| numbers.extend(header.sequence)) else {
             counters.out_of_sequence += 1;
@@ -92,6 +103,7 @@ impl ReceivingCodec for RtpReceivingCodec {
             padding: packet.view.padding,
             rtp: Some((extended, header)),
             stamp: packet.view.extension.as_ref().and_then(Stamp::read),
+            transport: shared.unwrap_or(0),
         });
         take(SessionPacket { begins: packet.new, resynchronised, stream, number, data });
     }
@@ -111,8 +123,10 @@ impl ReceivingCodec for RtpReceivingCodec {
                 return;
             }
         };
+        self.reporter.ssrc = own;
+        let (reporter, reports) = (&mut self.reporter, &mut self.reports);
         let encoded =
-            self.format.encode(feedback, own, |stream| ssrcs.of(stream), LARGEST_REPORT, &mut self.reports);
+            self.format.encode(feedback, reporter, |stream| ssrcs.of(stream), LARGEST_REPORT, reports);
         debug_assert!(encoded.is_ok(), "the endpoint's reports add up");
     }
 

@@ -126,9 +126,19 @@ impl<'a> Session<'a> {
             let annotation = data.stamp.and_then(|stamp| stamp.rtt).map(Annotation::Rtt);
             let stamped = data.stamp.map(|stamp| stamp.sent.low());
             let said = if self.endpoint.receiver_half().is_some() { stamped } else { sent };
-            let (padding, first) = (data.padding, None);
-            let packet =
-                RtpPacket { stream, sequence, captured, payload, padding, header, first, marker, annotation };
+            let (padding, first, transport) = (data.padding, None, data.transport);
+            let packet = RtpPacket {
+                stream,
+                sequence,
+                captured,
+                payload,
+                padding,
+                header,
+                transport,
+                first,
+                marker,
+                annotation,
+            };
             self.endpoint.receive(now, packet, datagram.ecn, PathFacts { sent: said, wait: None });
             if data.is_padding() {
                 // As in the simulator: reported on, and counted nowhere.

@@ -177,7 +177,7 @@ fn driver<'a>(
             let config = if half { extended(&parts.sender) } else { parts.sender };
             let facts = if half { Facts::SENDER_ALONE } else { Facts::RTP_SENDER };
             let mut end = RtpSender::new(controller, &config, parts.streams.clone());
-            end.number_from(first_sequence);
+            parts.number(&mut end, first_sequence);
             if let Some(detection) = &parts.detection {
                 end.summarise_delays(detection);
             }

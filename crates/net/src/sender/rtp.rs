@@ -6,17 +6,17 @@ use super::codec::{Encoded, SendingCodec};
 use super::sent::Reported;
 use crate::output::NetCounters;
 use crate::socket::Datagram;
-use crate::ssrc::{PAYLOAD_TYPE, Ssrcs};
+use crate::ssrc::{PAYLOAD_TYPE, Ssrcs, TRANSPORT_WIDE_ELEMENT};
 use paceline_cc::{Annotation, Controller, ReceiverReport, StreamId};
 use paceline_transport::SendingEnd;
 use paceline_transport::rtp::{DelayReport, RtpFeedback, RtpPacket, RtpSender};
 use paceline_units::Time;
-use paceline_wire::ccfb::{Feedback, RawFeedback, RtsUnwrapper};
+use paceline_wire::ccfb::Feedback;
 use paceline_wire::clock::media_ticks_of;
 use paceline_wire::rtcp::{self, RtcpPacket};
 use paceline_wire::rtp::{self, HEADER, RtpHeaderFields};
 use paceline_wire::tfrc::{self, SendTime, Stamp, TfrcReport};
-use paceline_wire::{FeedbackFormat, delays, unwrap_sequence};
+use paceline_wire::{FeedbackFormat, RawReport, TRANSPORT_WIDE, delays, twcc, unwrap_sequence};
 use std::marker::PhantomData;
 
 /// What a receiver's clock is taken to show before anything is known of it: report timestamps count from a turn of theirs
@@ -33,7 +33,7 @@ pub(super) struct RtpSendingCodec<C> {
     format: FeedbackFormat,
     /// Whether the receiver half's reports are expected, and packets carry what it needs.
     half: bool,
-    raw: RawFeedback,
+    raw: RawReport,
     feedback: Box<Feedback>,
     controller: PhantomData<C>,
 }
@@ -63,7 +63,7 @@ impl<C> RtpSendingCodec<C> {
             format,
             half,
             next: vec![0; streams],
-            raw: RawFeedback::default(),
+            raw: format.raw(),
             feedback: Box::default(),
             controller: PhantomData,
         }
@@ -77,18 +77,18 @@ impl<C> RtpSendingCodec<C> {
     /// for us. What of it can be, the transport judges.
     fn complete(&mut self, expected: Time, counters: &mut NetCounters) -> bool {
         let ssrcs = self.ssrcs;
-        let foreign = self.raw.blocks.iter().filter(|block| ssrcs.stream(block.ssrc).is_none()).count();
-        counters.unknown_ssrc += foreign as u64;
-        if foreign == self.raw.blocks.len() {
-            return false;
-        }
-        let mut rts = RtsUnwrapper::starting_near(expected);
         let mut feedback = std::mem::take(&mut self.feedback);
-        let extend = |stream, begin| unwrap_sequence(self.sent(stream).checked_sub(1)?, begin);
-        let read = self.raw.to_feedback(&mut rts, |ssrc| ssrcs.stream(ssrc), extend, &mut feedback);
+        let extend = |stream, begin| match stream {
+            // The transport knows which it means.
+            TRANSPORT_WIDE => Some(begin.into()),
+            stream => unwrap_sequence(self.sent(stream).checked_sub(1)?, begin),
+        };
+        let read = self.raw.complete(expected, |ssrc| ssrcs.stream(ssrc), extend, &mut feedback);
+        let told = !feedback.blocks.is_empty();
         self.feedback = feedback;
         counters.malformed += u64::from(read.is_err());
-        read.is_ok()
+        counters.unknown_ssrc += read.unwrap_or(0);
+        told
     }
 
     /// The summary of delays that `packet` is, if it is of one of our streams. What of it can be, the transport judges.
@@ -149,7 +149,7 @@ impl<C> RtpSendingCodec<C> {
                 }
             } else if self.half || !self.format.recognises(&packet) {
                 counters.other_rtcp += 1;
-            } else if self.format.decode(&packet, &mut self.raw).is_err() {
+            } else if self.raw.decode(&packet).is_err() {
                 counters.malformed += 1;
             } else if self.complete(expected, counters) {
                 take(Read::Report(&mut self.feedback));
@@ -174,7 +174,13 @@ impl<C: Controller> SendingCodec for RtpSendingCodec<C> {
             Some(Annotation::Counter(_)) | None => None,
         };
         let stamp = self.half.then(|| Stamp { sent: SendTime::of(now), rtt }.extension());
-        let extension = stamp.as_ref().map_or(&[][..], |stamp| &stamp[..]);
+        let number = (!self.half && self.format.is_transport_wide())
+            .then(|| twcc::extension(TRANSPORT_WIDE_ELEMENT, packet.transport));
+        let extension = match (&stamp, &number) {
+            (Some(stamp), _) => &stamp[..],
+            (None, Some(number)) => &number[..],
+            (None, None) => &[],
+        };
         let payload = packet.payload.as_u64() as usize;
         let encoded = rtp::encode_extended(&header, extension, payload, packet.padding, bytes);
         debug_assert!(encoded.is_ok(), "the payload type is a constant");
@@ -285,6 +291,7 @@ mod tests {
             payload: Bytes::ZERO,
             padding: 200,
             header: Header::RTP,
+            transport: 0,
             first: Some(false),
             marker: false,
             annotation: None,
@@ -329,6 +336,7 @@ mod tests {
                 payload: Bytes::new(100),
                 padding: 0,
                 header: Header::of_size(Bytes::new(28)),
+                transport: 0,
                 first: Some(true),
                 marker: true,
                 annotation,

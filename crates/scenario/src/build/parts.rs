@@ -3,7 +3,7 @@
 use crate::ccids::FlowCcids;
 use crate::source::CodecSpec;
 use crate::spec::Transport;
-use paceline_cc::{AnyController, AnyReceiverHalf, Verb, shared_bottleneck};
+use paceline_cc::{AnyController, AnyReceiverHalf, Controller, Verb, shared_bottleneck};
 use paceline_link::{LinkConfig, RateProcess, Trace};
 use paceline_media::{Codec, ConnectionVectors, FrameTrace, PlayoutConfig, Source};
 use paceline_transport::dccp::{CCID_2, Carried, DccpConfig, DccpSender};
@@ -267,4 +267,19 @@ pub struct RtpParts {
     pub receiver_half: Option<AnyReceiverHalf>,
     /// How the delays of its packets are summarised, where its host looks for shared bottlenecks.
     pub detection: Option<shared_bottleneck::Params>,
+}
+
+impl RtpParts {
+    /// Whether packets carry numbers that all streams share, of which reports tell.
+    pub fn is_transport_wide(&self) -> bool {
+        self.feedback.format.is_transport_wide() && self.receiver_half.is_none()
+    }
+
+    /// Numbers the packets of a sender from `first` on: those of each stream, and all together where reports tell of these.
+    pub fn number<C: Controller>(&self, sender: &mut RtpSender<C>, first: u16) {
+        sender.number_from(first);
+        if self.is_transport_wide() {
+            sender.number_transport_wide(first);
+        }
+    }
 }

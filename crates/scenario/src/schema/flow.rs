@@ -9,7 +9,7 @@ use crate::source::SourceSpec;
 use crate::spec::{EcnMode, FlowSpec, LinkSpec, PriorityStep, StreamSpec, Transport};
 use paceline_cc::{AnyController, ControllerParams, FlowSetup, ReceiverRequest};
 use paceline_media::{CbrParams, PlayoutConfig};
-use paceline_transport::rtp::{ClockStep, ClockSteps, FeedbackConfig, RtpIdentity};
+use paceline_transport::rtp::{ClockStep, ClockSteps, FeedbackConfig, ReceiverClock, RtpIdentity};
 use paceline_units::{Bytes, Time, TimeDelta};
 
 /// What a flow's keys refer to.
@@ -55,7 +55,7 @@ pub(super) fn parse(
         priority,
         streams,
         rtp: identity(&table)?,
-        feedback: feedback(&table, &controller.params)?,
+        feedback: feedback(&table, &controller.params, ecn)?,
         record: table.find("record").map_or(Ok(Vec::new()), |node| record(&node, &controller.params))?,
         controller,
         ecn,
@@ -262,13 +262,25 @@ fn requested_feedback(params: &ControllerParams) -> FeedbackConfig {
     }
 }
 
-fn feedback(flow: &Table<'_>, params: &ControllerParams) -> Result<FeedbackConfig, ScenarioError> {
+fn feedback(
+    flow: &Table<'_>,
+    params: &ControllerParams,
+    ecn: EcnMode,
+) -> Result<FeedbackConfig, ScenarioError> {
     const FEEDBACK: &str =
         "a table such as { packets = 16, time = \"40ms\", marker = true, clock = \"1/1024s\" }";
     let mut config = requested_feedback(params);
     if let Some(node) = flow.find("feedback") {
         let table = node.table(FEEDBACK)?;
+        let mut first = config.clone();
+        params::read(&table, &mut first, &[])?;
+        // Its clock is the format's unless it is said.
+        config.clock = ReceiverClock::of(first.format);
         params::read(&table, &mut config, &[])?;
+        if !config.format.tells_ecn() && ecn != EcnMode::Off {
+            let expected = format!("rfc8888 with ecn = \"{}\": this format has no ECN field", ecn.name());
+            return Err(table.find("format").unwrap_or(node).fail(&expected));
+        }
         if let Some(node) = table.find("clock_steps") {
             config.clock_steps = clock_steps(&node)?;
         }

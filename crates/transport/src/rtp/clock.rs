@@ -3,6 +3,7 @@
 use paceline_units::param::{Kind, Parameter, Value};
 use paceline_units::text::{Dimension, format_time, parse_ticks};
 use paceline_units::{Time, TimeDelta};
+use paceline_wire::FeedbackFormat;
 use std::ops::RangeInclusive;
 
 const NANOS_PER_SEC: u64 = 1_000_000_000;
@@ -32,6 +33,11 @@ impl Parameter for ReceiverClock {
 impl ReceiverClock {
     /// RFC 8888's clock: 1/1024 s.
     pub const RFC8888: ReceiverClock = ReceiverClock { ticks_per_second: 1024 };
+
+    /// The clock whose steps the arrival times of reports in this format have.
+    pub fn of(format: FeedbackFormat) -> ReceiverClock {
+        ReceiverClock { ticks_per_second: format.ticks_per_second() }
+    }
 
     /// A clock of `ticks_per_second`, 1 to 10^9; absent if out of range.
     pub fn new(ticks_per_second: u32) -> Option<ReceiverClock> {

@@ -37,7 +37,7 @@ impl<C: Controller> RtpSender<C> {
     fn set_targets(&mut self, now: Time, change: TargetChange) {
         let total: f64 = self.streams.iter().map(|stream| stream.priority).sum();
         let present = |stream: &&mut Stream| stream.presence == Presence::Present;
-        for (id, stream) in self.streams.iter_mut().enumerate().filter(|(_, stream)| present(&stream)) {
+        for (id, stream) in self.streams.iter_mut().enumerate().filter(|(_, stream)| present(stream)) {
             let target = match change {
                 TargetChange::None => None,
                 TargetChange::Total(rate) => {

@@ -49,6 +49,7 @@ fn a_receiver_half_hears_of_each_arrival_and_its_reports_replace_the_others() {
         payload: Bytes::new(1000),
         padding: 0,
         header: Header::RTP,
+        transport: 0,
         first: None,
         marker: true,
         annotation,

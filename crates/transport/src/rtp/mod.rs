@@ -14,11 +14,15 @@ mod plausible;
 #[cfg(test)]
 mod probe_tests;
 mod probing;
+mod received;
 mod receiver;
 mod sender;
 mod streams;
 #[cfg(test)]
 mod tests;
+mod transport_wide;
+#[cfg(test)]
+mod transport_wide_tests;
 
 pub use clock::{ClockStep, ClockSteps, ReceiverClock};
 pub use delays::DelayReport;

@@ -49,6 +49,8 @@ pub struct RtpPacket {
     pub padding: u8,
     /// Size and form of the packet's header.
     pub header: Header,
+    /// The number that all packets of the flow share, where its reports tell of those; 0 where they do not.
+    pub transport: u16,
     /// Whether it is the first packet of its frame, where that is known: RTP does not say it on the wire.
     pub first: Option<bool>,
     /// Whether it is the last packet of its frame.

@@ -135,6 +135,7 @@ fn padding_is_reported_on_but_neither_payload_nor_frame() {
         payload: Bytes::new(10),
         padding: 0,
         header: Header::RTP,
+        transport: 0,
         first: None,
         marker: true,
         annotation: None,

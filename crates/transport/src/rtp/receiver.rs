@@ -5,13 +5,14 @@ use super::clock::{ClockSteps, ReceiverClock};
 use super::delays::{ArrivalDelays, DelayReport};
 use super::half::NoReceiverHalf;
 use super::packet::{RtpFeedback, RtpPacket};
+use super::received::{LONGEST_BLOCK, Noted, ReceivedPackets, TransportPackets};
 use crate::{PathFacts, Reason, Received, ReceivingEnd, Transmit};
 use paceline_cc::shared_bottleneck::{Params, SummaryEnd};
 use paceline_cc::{Arrival, ReceiverHalf, ReceiverReport, StreamId};
 use paceline_media::{ArrivedPacket, DisplayedFrame, Playout, PlayoutConfig, PlayoutCounters};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta, params};
 use paceline_wire::FeedbackFormat;
-use paceline_wire::ccfb::{ArrivalReport, Feedback, FeedbackBlock};
+use paceline_wire::ccfb::Feedback;
 
 params! {
     /// When the receiver reports: after so many packets, so long, or at a frame's end, whichever is first.
@@ -21,7 +22,7 @@ params! {
         marker: bool = true, "ours", "A report at a frame's end, which a packet with the marker bit is";
         clock: ReceiverClock = ReceiverClock::RFC8888, "RFC 8888 3.1", "Step of the arrival times";
         start: TimeDelta = TimeDelta::ZERO, in 0.0, 1e6, "RFC 8888 3.1", "What the receiver's clock shows at the run's zero; over RTP report timestamps wrap every 65536 s";
-        format: FeedbackFormat = FeedbackFormat::Rfc8888, "RFC 8888", "How reports are written";
+        format: FeedbackFormat = FeedbackFormat::Rfc8888, "RFC 8888", "How reports are written: twcc numbers the packets of all streams together, has no ECN field, and its clock is 1/4000s unless another is said";
         skew: f64 = 0.0, in -1000.0, 1000.0, "ours", "By how many parts per million the receiver's clock runs faster than the sender's";
         clock_steps: ClockSteps = ClockSteps::default(), else "it is never put", "ours", "`[[\"10s\", \"200ms\"], [\"20s\", \"-3s\"]]`: at these times of the run the receiver's clock is put forward by so much, or back. In order, at most 1000, each of at most 1000000s";
         overlap: u32 = 0, in 0.0, 16_384.0, "ours", "Packets before the first new one that a report covers again. With 0, what a lost report told is never told again: scream then takes it for arrived, gcc and um measure less than arrives";
@@ -55,6 +56,8 @@ impl FeedbackConfig {
 pub struct RtpReceiver<H = NoReceiverHalf> {
     config: FeedbackConfig,
     streams: Vec<ReceivedStream>,
+    /// The packets of all streams by their transport-wide numbers, where reports tell of those.
+    transport: Option<Box<TransportPackets>>,
     unreported: u32,
     due: Option<Time>,
     half: Option<H>,
@@ -72,23 +75,9 @@ pub struct RtpReceiver<H = NoReceiverHalf> {
 
 #[derive(Clone, Debug)]
 struct ReceivedStream {
-    /// What became of the packets below `end`, by sequence number modulo its length.
-    ring: Vec<ArrivalReport>,
-    /// Lowest sequence number received: nothing is said of what was before.
-    first: u64,
-    /// One above the highest sequence number received.
-    end: u64,
-    /// Lowest sequence number received since the last report; `end` of the last report if none.
-    report_from: u64,
-    any_new: bool,
-    started: bool,
+    packets: ReceivedPackets,
     playout: Playout,
 }
-
-/// RFC 8888 section 3.1: no block reports on more packets.
-const LONGEST_BLOCK: u64 = 16_384;
-/// The least that is remembered of packets.
-const SHORTEST_RING: u32 = 256;
 
 impl RtpReceiver {
     /// A receiver of `streams` streams.
@@ -105,20 +94,12 @@ impl<H: ReceiverHalf> RtpReceiver<H> {
         playout: PlayoutConfig,
         half: Option<H>,
     ) -> RtpReceiver<H> {
-        // What is reported again takes one half at most, what is new the other.
-        let ring = (config.overlap.min(LONGEST_BLOCK as u32) * 2).max(SHORTEST_RING).next_power_of_two();
-        let stream = || ReceivedStream {
-            ring: vec![ArrivalReport::Missing; ring as usize],
-            first: 0,
-            end: 0,
-            report_from: 0,
-            started: false,
-            any_new: false,
-            playout: Playout::new(playout),
-        };
+        let packets = || ReceivedPackets::new(config.overlap);
+        let stream = || ReceivedStream { packets: packets(), playout: Playout::new(playout) };
         let streams = (0..streams.max(1)).map(|_| stream()).collect();
         RtpReceiver {
             config: FeedbackConfig { packets: config.packets.max(1), ..config },
+            transport: config.format.is_transport_wide().then(|| Box::new(TransportPackets::new(packets()))),
             streams,
             unreported: 0,
             due: None,
@@ -137,7 +118,7 @@ impl<H: ReceiverHalf> RtpReceiver<H> {
     #[cold]
     pub fn resynchronise(&mut self, now: Time, id: StreamId, sequence: u64) {
         let Some(stream) = self.streams.get_mut(usize::from(id.0)) else { return };
-        if stream.any_new && self.half.is_none() {
+        if stream.packets.any_new() && self.half.is_none() && self.transport.is_none() {
             let held = self.held.get_or_insert_with(|| {
                 let mut feedback = self.spare.pop().unwrap_or_default();
                 feedback.clear();
@@ -145,10 +126,11 @@ impl<H: ReceiverHalf> RtpReceiver<H> {
             });
             // What does not fit into a report any more is told by none.
             if held.arrivals.len() < LONGEST_BLOCK as usize {
-                stream.report(id, self.config.overlap, held);
+                stream.packets.report(id, self.config.overlap, held);
             }
         }
-        stream.resynchronise(now, sequence);
+        stream.packets.resynchronise(sequence);
+        stream.playout.resynchronise(now, sequence);
         if let Some(delays) = &mut self.delays {
             delays.resynchronise(now, id);
         }
@@ -202,9 +184,14 @@ impl<H: ReceiverHalf> RtpReceiver<H> {
             }
         };
         feedback.written = self.config.read(now);
+        if let Some(transport) = &mut self.transport {
+            self.streams.iter_mut().for_each(|stream| stream.packets.take_as_reported());
+            transport.report(self.config.overlap, &mut feedback);
+            return Some(RtpFeedback::Packets(feedback));
+        }
         for (id, stream) in self.streams.iter_mut().enumerate() {
-            if stream.any_new {
-                stream.report(StreamId(id as u8), self.config.overlap, &mut feedback);
+            if stream.packets.any_new() {
+                stream.packets.report(StreamId(id as u8), self.config.overlap, &mut feedback);
             }
         }
         Some(RtpFeedback::Packets(feedback))
@@ -263,9 +250,12 @@ impl<H: ReceiverHalf> ReceivingEnd for RtpReceiver<H> {
     fn receive(&mut self, now: Time, packet: RtpPacket, ecn: Ecn, facts: PathFacts) -> Received {
         let nothing = Received { stream: packet.stream, payload: Bytes::ZERO };
         let Some(stream) = self.streams.get_mut(usize::from(packet.stream.0)) else { return nothing };
-        let noted = stream.note(packet.sequence, self.config.read(now), ecn);
+        let noted = stream.packets.note(packet.sequence, self.config.read(now), ecn);
         if noted == Noted::TooOld {
             return nothing;
+        }
+        if let Some(transport) = &mut self.transport {
+            transport.note(packet.transport, self.config.read(now));
         }
         if packet.is_padding() {
             stream.playout.on_padding(now, packet.sequence);
@@ -340,113 +330,5 @@ fn arrived(packet: &RtpPacket, facts: PathFacts) -> ArrivedPacket {
         marker: packet.marker,
         sent: facts.sent,
         wait: facts.wait,
-    }
-}
-
-/// What an arrival was to the notes of its stream.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Noted {
-    New,
-    Duplicate,
-    /// Too far behind to be reported on.
-    TooOld,
-}
-
-impl ReceivedStream {
-    /// Notes an arrival; of duplicates the first time counts, and CE if any copy has it (RFC 8888 section 3.1).
-    #[inline]
-    fn note(&mut self, sequence: u64, at: Time, ecn: Ecn) -> Noted {
-        if sequence == u64::MAX {
-            return Noted::TooOld;
-        }
-        if sequence == self.end && self.started && self.has_room() {
-            // The common case: the next in order.
-            let mask = self.ring.len() - 1;
-            self.ring[sequence as usize & mask] = ArrivalReport::Received { at: Some(at), ecn };
-            self.end += 1;
-            self.any_new = true;
-            return Noted::New;
-        }
-        if sequence >= self.end {
-            self.extend_to(sequence);
-        } else if self.end - sequence > self.ring.len() as u64 {
-            return Noted::TooOld;
-        }
-        self.first = self.first.min(sequence);
-        let mask = self.ring.len() - 1;
-        let entry = &mut self.ring[sequence as usize & mask];
-        let noted = if *entry == ArrivalReport::Missing { Noted::New } else { Noted::Duplicate };
-        match entry {
-            ArrivalReport::Missing => *entry = ArrivalReport::Received { at: Some(at), ecn },
-            ArrivalReport::Received { ecn: known, .. } if ecn.is_ce() => *known = ecn,
-            ArrivalReport::Received { .. } => {}
-        }
-        if !self.any_new || sequence < self.report_from {
-            self.report_from = self.report_from.min(sequence);
-        }
-        self.any_new = true;
-        noted
-    }
-
-    /// Whether one more packet fits beside those that a report may still cover.
-    #[inline]
-    fn has_room(&self) -> bool {
-        self.end - self.report_from < self.ring.len() as u64 / 2
-    }
-
-    /// Makes `sequence` the newest: what lies between is missing.
-    #[inline]
-    fn extend_to(&mut self, sequence: u64) {
-        if !self.started {
-            // Senders begin anywhere (RFC 3550 section 5.1): what lies before the first packet was never sent to us.
-            (self.started, self.end, self.report_from) = (true, sequence, sequence);
-            self.first = sequence;
-        }
-        let gap = sequence - self.end;
-        if gap >= LONGEST_BLOCK {
-            // Too far to report on what lies between: begin anew from here.
-            self.ring.fill(ArrivalReport::Missing);
-            self.report_from = sequence;
-            self.end = sequence + 1;
-            return;
-        }
-        while sequence + 1 - self.report_from > self.ring.len() as u64 / 2
-            && self.ring.len() < LONGEST_BLOCK as usize * 2
-        {
-            self.grow();
-        }
-        let mask = self.ring.len() - 1;
-        for missing in self.end..=sequence {
-            self.ring[missing as usize & mask] = ArrivalReport::Missing;
-        }
-        self.end = sequence + 1;
-    }
-
-    /// Knows nothing but that `sequence` comes next.
-    fn resynchronise(&mut self, now: Time, sequence: u64) {
-        self.ring.fill(ArrivalReport::Missing);
-        (self.started, self.any_new) = (true, false);
-        (self.first, self.end, self.report_from) = (sequence, sequence, sequence);
-        self.playout.resynchronise(now, sequence);
-    }
-
-    #[cold]
-    fn grow(&mut self) {
-        let old = self.ring.len();
-        let mut larger = vec![ArrivalReport::Missing; old * 2];
-        for sequence in self.end.saturating_sub(old as u64)..self.end {
-            larger[sequence as usize & (old * 2 - 1)] = self.ring[sequence as usize & (old - 1)];
-        }
-        self.ring = larger;
-    }
-
-    fn report(&mut self, stream: StreamId, overlap: u32, feedback: &mut Feedback) {
-        let oldest = self.end.saturating_sub(LONGEST_BLOCK.min(self.ring.len() as u64));
-        let begin = self.report_from.saturating_sub(u64::from(overlap)).max(oldest).max(self.first);
-        let mask = self.ring.len() - 1;
-        feedback.blocks.push(FeedbackBlock { stream, begin, count: (self.end - begin) as u32 });
-        feedback.arrivals.extend((begin..self.end).map(|sequence| self.ring[sequence as usize & mask]));
-        self.report_from = self.end;
-        self.any_new = false;
     }
 }

@@ -6,6 +6,7 @@ use super::packet::{Header, RtpFeedback, RtpPacket};
 use super::plausible::PlausibleTimes;
 use super::probing::{Probing, no_media};
 use super::streams::Presence;
+use super::transport_wide::TransportHistory;
 use crate::desired::OfferedRate;
 use crate::{FrameCounters, Pacer, Reason, SendingEnd, Transmit};
 use paceline_cc::shared_bottleneck::DelaySummary;
@@ -15,6 +16,7 @@ use paceline_cc::{
 };
 use paceline_media::{Discarded, Frame, SendQueue, Source};
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
+use paceline_wire::TRANSPORT_WIDE;
 use paceline_wire::ccfb::{ArrivalReport, Feedback, FeedbackBlock};
 
 /// What the sender endpoint is told of a stream.
@@ -75,7 +77,7 @@ pub struct RtpSender<C> {
     pub(super) probing: Probing,
     pub(super) allowance: Allowance,
     pub(super) chosen: Option<StreamId>,
-    results: Vec<PacketResult>,
+    pub(super) results: Vec<PacketResult>,
     plausible: PlausibleTimes,
     clock_step: TimeDelta,
     pub(super) max_payload: Bytes,
@@ -94,6 +96,8 @@ pub struct RtpSender<C> {
     pub(super) runs: bool,
     /// When a stream that left is gone, the first of them; absent if none leaves.
     pub(super) leaving: Option<Time>,
+    /// Which packet had which transport-wide number, where reports tell of those.
+    pub(super) transport: Option<Box<TransportHistory>>,
     /// What is known of the delays of its packets, where its host asks for it.
     pub(super) delays: Option<Box<SentDelays>>,
 }
@@ -143,6 +147,7 @@ impl<C: Controller> RtpSender<C> {
             runs: false,
             leaving: None,
             max_payload: config.max_payload,
+            transport: None,
             delays: None,
         }
     }
@@ -275,7 +280,11 @@ impl<C: Controller> RtpSender<C> {
         for block in &feedback.blocks {
             let (entries, others) = rest.split_at(rest.len().min(block.count as usize));
             rest = others;
-            self.complete(block, entries);
+            if block.stream == TRANSPORT_WIDE {
+                self.complete_transport(block, entries);
+            } else {
+                self.complete(block, entries);
+            }
         }
         self.counters.impossible_times += self.plausible.judge(now, feedback.written, &mut self.results);
         if !self.results.is_empty() {
@@ -492,6 +501,10 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
             payload: queued.payload,
             padding,
             header: self.header,
+            transport: match &mut self.transport {
+                Some(history) => history.push(stream_id, stream.history.next_sequence()),
+                None => 0,
+            },
             first: Some(queued.first),
             marker: queued.marker,
             annotation: self.controller.annotation(now, stream_id),

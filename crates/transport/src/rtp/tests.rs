@@ -23,6 +23,7 @@ fn packet(sequence: u64, marker: bool) -> RtpPacket {
         payload,
         padding: 0,
         header: Header::RTP,
+        transport: 0,
         first,
         marker,
         annotation,

@@ -12,11 +12,11 @@ pub use encode::{encode, encode_split};
 pub use feedback::{ArrivalReport, Feedback, FeedbackBlock, RtsUnwrapper};
 
 use crate::rtcp::RtcpPacket;
-use crate::{ReportFormat, WireError};
+use crate::{ReportFormat, Reporter, WireError};
 use alloc::vec::Vec;
 use core::ops::Range;
 use paceline_cc::StreamId;
-use paceline_units::{Bytes, Ecn};
+use paceline_units::{Bytes, Ecn, Time};
 
 /// RTCP packet type: transport-layer feedback (RFC 4585 section 6.1).
 pub const PACKET_TYPE: u8 = 205;
@@ -49,6 +49,12 @@ pub fn is_ccfb(packet: &RtcpPacket<'_>) -> bool {
 pub struct Rfc8888;
 
 impl ReportFormat for Rfc8888 {
+    type Raw = RawFeedback;
+
+    const TRANSPORT_WIDE: bool = false;
+    const ECN: bool = true;
+    const TICKS_PER_SECOND: u32 = 1024;
+
     fn recognises(packet: &RtcpPacket<'_>) -> bool {
         is_ccfb(packet)
     }
@@ -59,16 +65,28 @@ impl ReportFormat for Rfc8888 {
 
     fn encode(
         feedback: &Feedback,
-        sender_ssrc: u32,
+        reporter: &mut Reporter,
         ssrc_of: impl Fn(StreamId) -> u32,
         limit: Bytes,
         out: &mut Vec<u8>,
     ) -> Result<(), WireError> {
-        encode_split(feedback, sender_ssrc, ssrc_of, limit, out)
+        encode_split(feedback, reporter.ssrc, ssrc_of, limit, out)
     }
 
     fn decode(packet: &RtcpPacket<'_>, raw: &mut RawFeedback) -> Result<(), WireError> {
         decode_packet(packet, raw)
+    }
+
+    fn complete(
+        raw: &RawFeedback,
+        expected: Time,
+        mut stream_of: impl FnMut(u32) -> Option<StreamId>,
+        extend: impl FnMut(StreamId, u16) -> Option<u64>,
+        out: &mut Feedback,
+    ) -> Result<u64, WireError> {
+        let foreign = raw.blocks.iter().filter(|block| stream_of(block.ssrc).is_none()).count();
+        raw.to_feedback(&mut RtsUnwrapper::starting_near(expected), stream_of, extend, out)?;
+        Ok(foreign as u64)
     }
 }
 

@@ -25,7 +25,7 @@ impl ReceivingCodec for SlowlyClosed {
         mut take: impl FnMut(SessionPacket<'_>),
     ) {
         self.packets += 1;
-        let data = Some(Data { payload: datagram.bytes, padding: 0, rtp: None, stamp: None });
+        let data = Some(Data { payload: datagram.bytes, padding: 0, rtp: None, stamp: None, transport: 0 });
         let (begins, resynchronised) = (self.packets == 1, false);
         take(SessionPacket { begins, resynchronised, stream: StreamId(0), number: self.packets, data });
         if self.is_over() {

@@ -20,6 +20,8 @@ pub enum DiscardReason {
     TooLarge,
     /// It has neither payload nor header extension.
     Empty,
+    /// Its header extension has none of the forms of RFC 8285, so that no number can be put into it.
+    Extension,
     /// The sender was stopped.
     Stopped,
 }
@@ -37,6 +39,8 @@ pub struct DiscardCounters {
     pub too_large: u64,
     /// Those without payload and header extension.
     pub empty: u64,
+    /// Those whose header extension takes no number.
+    pub extension: u64,
     /// Those that waited when the sender was stopped.
     pub stopped: u64,
     /// Discarded packets that the application did not take in time: counted above, and dropped.
@@ -89,6 +93,7 @@ impl<P> Discards<P> {
             DiscardReason::QueueFull => &mut counters.queue_full,
             DiscardReason::TooLarge => &mut counters.too_large,
             DiscardReason::Empty => &mut counters.empty,
+            DiscardReason::Extension => &mut counters.extension,
             DiscardReason::Stopped => &mut counters.stopped,
         } += 1;
         if self.waiting.len() >= MOST_UNTAKEN {

@@ -20,6 +20,7 @@ use discarded::Discards;
 use paceline_cc::{Controller, FlowSetup, Limits, StreamId};
 use paceline_media::{Frame, Source};
 use paceline_units::{Bitrate, Bytes, Ecn, Time};
+use paceline_wire::twcc;
 use std::collections::VecDeque;
 
 /// A stream of ready-made media.
@@ -105,6 +106,8 @@ pub struct MediaSender<C, P> {
     counters: MediaCounters,
     /// Packets that the endpoint had discarded when it was asked last.
     known_discarded: u64,
+    /// Identifier of the header extension's element with the transport-wide number, where packets carry one.
+    element: Option<u8>,
 }
 
 #[derive(Clone, Debug)]
@@ -139,6 +142,7 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
             discards: Discards::default(),
             counters: MediaCounters::default(),
             known_discarded: 0,
+            element: None,
         }
     }
 
@@ -160,6 +164,14 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
     /// Numbers the packets of each stream from `first` on (RFC 3550 section 5.1: a random number). Before a stream is added.
     pub fn number_from(&mut self, first: u16) {
         self.end.number_from(first);
+    }
+
+    /// Numbers the packets of all streams together, from `first` on, in an element of their header extension with this
+    /// identifier, 1 to 14: for receivers that report so ([`paceline_wire::twcc`]). Before a stream is added.
+    pub fn number_transport_wide(&mut self, first: u16, element: u8) {
+        self.end.number_transport_wide(first);
+        self.end.shorten_payload(Bytes::new(twcc::EXTENSION as u64));
+        self.element = Some(element.clamp(1, 14));
     }
 
     /// A stream joins.
@@ -274,7 +286,11 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
             self.discards.push(id, (packet, offset), DiscardReason::QueueFull);
             return;
         }
-        let size = Bytes::new((packet.size() as u64).saturating_sub(RTP_HEADER.as_u64()));
+        let Some(size) = packet.size_with(self.element) else {
+            self.discards.push(id, (packet, offset), DiscardReason::Extension);
+            return;
+        };
+        let size = Bytes::new(size as u64).saturating_sub(self.end.header.size());
         let frame = Frame { id: packet.frame, captured: now, payload: size, key: false };
         let ends = packet.ends_frame;
         stream.waiting.push_back((packet, offset));
@@ -313,6 +329,8 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
             ecn: sent.ecn,
             queued: sent.queued,
             idle,
+            transport: self.element.map(|_| packet.transport),
+            element: self.element,
         })
     }
 

@@ -148,10 +148,14 @@ impl<P: AsRef<[u8]>> MediaPacket<P> {
         self.buffer
     }
 
-    /// Bytes of the packet on the link, padding out.
-    pub(super) fn size(&self) -> usize {
-        let extension =
-            self.extension().map_or(0, |own| extension::HEADER + own.data.len().next_multiple_of(4));
-        rtp::HEADER + self.csrc.len() + extension + self.payload.len()
+    /// Bytes of the packet on the link, padding out, with a transport-wide number in the `element` of this identifier; none if
+    /// its header extension cannot say that.
+    pub(super) fn size_with(&self, element: Option<u8>) -> Option<usize> {
+        let extension = match (self.extension(), element) {
+            (own, Some(id)) => extension::size_with(own.as_ref(), id, 2)?,
+            (Some(own), None) => extension::HEADER + own.data.len().next_multiple_of(4),
+            (None, None) => 0,
+        };
+        Some(rtp::HEADER + self.csrc.len() + extension + self.payload.len())
     }
 }

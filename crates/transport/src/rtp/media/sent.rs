@@ -25,8 +25,12 @@ pub struct MediaTransmit<P> {
     pub ecn: Ecn,
     /// When the media was offered; of padding, now.
     pub queued: Time,
+    /// Transport-wide number, where packets carry one.
+    pub transport: Option<u16>,
     /// Payload type and timestamp of padding alone.
     pub(super) idle: (u8, u32),
+    /// Identifier of the element with the transport-wide number.
+    pub(super) element: Option<u8>,
 }
 
 impl<P: AsRef<[u8]>> MediaTransmit<P> {
@@ -47,6 +51,8 @@ impl<P: AsRef<[u8]>> MediaTransmit<P> {
             payload: self.media.as_ref().map_or(&[], MediaPacket::payload_bytes),
             padding: self.padding,
         };
-        rtp::encode_packet(&packet, None, out)
+        let number = self.transport.map(u16::to_be_bytes);
+        let element = self.element.zip(number.as_ref()).map(|(id, number)| (id, &number[..]));
+        rtp::encode_packet(&packet, element, out)
     }
 }

@@ -1,0 +1,190 @@
+//! Which packets arrived, and when, as far as reports may still cover them.
+
+use paceline_cc::StreamId;
+use paceline_units::{Ecn, Time};
+use paceline_wire::ccfb::{ArrivalReport, Feedback, FeedbackBlock};
+use paceline_wire::{SequenceUnwrapper, TRANSPORT_WIDE};
+
+/// RFC 8888 section 3.1: no block reports on more packets.
+pub(super) const LONGEST_BLOCK: u64 = 16_384;
+/// The least that is remembered of packets.
+const SHORTEST_RING: u32 = 256;
+/// Turns of 2^16 that are added to the first transport-wide number, for packets from before it.
+const TURNS_BEFORE: u32 = 1;
+
+/// The packets of one sequence of numbers.
+#[derive(Clone, Debug)]
+pub(super) struct ReceivedPackets {
+    /// What became of the packets below `end`, by sequence number modulo its length.
+    ring: Vec<ArrivalReport>,
+    /// Lowest sequence number received: nothing is said of what was before.
+    first: u64,
+    /// One above the highest sequence number received.
+    end: u64,
+    /// Lowest sequence number received since the last report; `end` of the last report if none.
+    report_from: u64,
+    any_new: bool,
+    started: bool,
+}
+
+/// The packets of a transport, by the numbers that they share.
+#[derive(Clone, Debug)]
+pub(super) struct TransportPackets {
+    numbers: SequenceUnwrapper,
+    packets: ReceivedPackets,
+}
+
+impl TransportPackets {
+    pub(super) fn new(packets: ReceivedPackets) -> TransportPackets {
+        TransportPackets { numbers: SequenceUnwrapper::after_turns(TURNS_BEFORE), packets }
+    }
+
+    /// Notes an arrival. Numbers that go on elsewhere are followed when two packets in a row say so (RFC 3550 appendix A.1).
+    pub(super) fn note(&mut self, number: u16, at: Time) {
+        let jumps = self.numbers.jumps();
+        let Some(number) = self.numbers.unwrap(number) else { return };
+        if self.numbers.jumps() != jumps {
+            self.packets.resynchronise(number);
+        }
+        self.packets.note(number, at, Ecn::NotEct);
+    }
+
+    /// Reports what came since the last report.
+    pub(super) fn report(&mut self, overlap: u32, feedback: &mut Feedback) {
+        if self.packets.any_new {
+            self.packets.report(TRANSPORT_WIDE, overlap, feedback);
+        }
+    }
+}
+
+/// What an arrival was to the notes of its stream.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Noted {
+    New,
+    Duplicate,
+    /// Too far behind to be reported on.
+    TooOld,
+}
+
+impl ReceivedPackets {
+    /// Packets of which reports tell `overlap` again.
+    pub(super) fn new(overlap: u32) -> ReceivedPackets {
+        // What is reported again takes one half at most, what is new the other.
+        let ring = (overlap.min(LONGEST_BLOCK as u32) * 2).max(SHORTEST_RING).next_power_of_two();
+        ReceivedPackets {
+            ring: vec![ArrivalReport::Missing; ring as usize],
+            first: 0,
+            end: 0,
+            report_from: 0,
+            started: false,
+            any_new: false,
+        }
+    }
+
+    /// Whether a packet came since the last report.
+    #[inline]
+    pub(super) fn any_new(&self) -> bool {
+        self.any_new
+    }
+
+    /// What came is reported on elsewhere.
+    pub(super) fn take_as_reported(&mut self) {
+        (self.report_from, self.any_new) = (self.end, false);
+    }
+
+    /// Notes an arrival; of duplicates the first time counts, and CE if any copy has it (RFC 8888 section 3.1).
+    #[inline]
+    pub(super) fn note(&mut self, sequence: u64, at: Time, ecn: Ecn) -> Noted {
+        if sequence == u64::MAX {
+            return Noted::TooOld;
+        }
+        if sequence == self.end && self.started && self.has_room() {
+            // The common case: the next in order.
+            let mask = self.ring.len() - 1;
+            self.ring[sequence as usize & mask] = ArrivalReport::Received { at: Some(at), ecn };
+            self.end += 1;
+            self.any_new = true;
+            return Noted::New;
+        }
+        if sequence >= self.end {
+            self.extend_to(sequence);
+        } else if self.end - sequence > self.ring.len() as u64 {
+            return Noted::TooOld;
+        }
+        self.first = self.first.min(sequence);
+        let mask = self.ring.len() - 1;
+        let entry = &mut self.ring[sequence as usize & mask];
+        let noted = if *entry == ArrivalReport::Missing { Noted::New } else { Noted::Duplicate };
+        match entry {
+            ArrivalReport::Missing => *entry = ArrivalReport::Received { at: Some(at), ecn },
+            ArrivalReport::Received { ecn: known, .. } if ecn.is_ce() => *known = ecn,
+            ArrivalReport::Received { .. } => {}
+        }
+        if !self.any_new || sequence < self.report_from {
+            self.report_from = self.report_from.min(sequence);
+        }
+        self.any_new = true;
+        noted
+    }
+
+    /// Whether one more packet fits beside those that a report may still cover.
+    #[inline]
+    fn has_room(&self) -> bool {
+        self.end - self.report_from < self.ring.len() as u64 / 2
+    }
+
+    /// Makes `sequence` the newest: what lies between is missing.
+    #[inline]
+    fn extend_to(&mut self, sequence: u64) {
+        if !self.started {
+            // Senders begin anywhere (RFC 3550 section 5.1): what lies before the first packet was never sent to us.
+            (self.started, self.end, self.report_from) = (true, sequence, sequence);
+            self.first = sequence;
+        }
+        let gap = sequence - self.end;
+        if gap >= LONGEST_BLOCK {
+            // Too far to report on what lies between: begin anew from here.
+            self.ring.fill(ArrivalReport::Missing);
+            self.report_from = sequence;
+            self.end = sequence + 1;
+            return;
+        }
+        while sequence + 1 - self.report_from > self.ring.len() as u64 / 2
+            && self.ring.len() < LONGEST_BLOCK as usize * 2
+        {
+            self.grow();
+        }
+        let mask = self.ring.len() - 1;
+        for missing in self.end..=sequence {
+            self.ring[missing as usize & mask] = ArrivalReport::Missing;
+        }
+        self.end = sequence + 1;
+    }
+
+    /// Knows nothing but that `sequence` comes next.
+    pub(super) fn resynchronise(&mut self, sequence: u64) {
+        self.ring.fill(ArrivalReport::Missing);
+        (self.started, self.any_new) = (true, false);
+        (self.first, self.end, self.report_from) = (sequence, sequence, sequence);
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let old = self.ring.len();
+        let mut larger = vec![ArrivalReport::Missing; old * 2];
+        for sequence in self.end.saturating_sub(old as u64)..self.end {
+            larger[sequence as usize & (old * 2 - 1)] = self.ring[sequence as usize & (old - 1)];
+        }
+        self.ring = larger;
+    }
+
+    pub(super) fn report(&mut self, stream: StreamId, overlap: u32, feedback: &mut Feedback) {
+        let oldest = self.end.saturating_sub(LONGEST_BLOCK.min(self.ring.len() as u64));
+        let begin = self.report_from.saturating_sub(u64::from(overlap)).max(oldest).max(self.first);
+        let mask = self.ring.len() - 1;
+        feedback.blocks.push(FeedbackBlock { stream, begin, count: (self.end - begin) as u32 });
+        feedback.arrivals.extend((begin..self.end).map(|sequence| self.ring[sequence as usize & mask]));
+        self.report_from = self.end;
+        self.any_new = false;
+    }
+}

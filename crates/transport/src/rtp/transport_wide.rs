@@ -1,0 +1,79 @@
+//! Transport-wide numbers at the sender: one sequence for the packets of all streams, and which packet had which.
+
+use super::packet::Header;
+use super::sender::RtpSender;
+use paceline_cc::{Controller, PacketResult, Status, StreamId};
+use paceline_units::{Bytes, Ecn};
+use paceline_wire::ccfb::{ArrivalReport, FeedbackBlock};
+use paceline_wire::unwrap_sequence;
+
+/// Half the numbers there are: those that a report can mean without doubt.
+const REMEMBERED: usize = 1 << 15;
+
+/// The packets that had the last transport-wide numbers.
+#[derive(Clone, Debug)]
+pub(super) struct TransportHistory {
+    /// Stream and sequence number, by the transport-wide number modulo the length.
+    ring: Vec<(StreamId, u64)>,
+    first: u64,
+    next: u64,
+}
+
+impl TransportHistory {
+    fn starting_at(first: u64) -> TransportHistory {
+        TransportHistory { ring: vec![(StreamId(0), 0); REMEMBERED], first, next: first }
+    }
+
+    /// A packet leaves: its transport-wide number as the wire has it.
+    pub(super) fn push(&mut self, stream: StreamId, sequence: u64) -> u16 {
+        let number = self.next;
+        self.ring[number as usize % REMEMBERED] = (stream, sequence);
+        self.next += 1;
+        number as u16
+    }
+
+    /// The packet that had this number, if it is not too long ago.
+    fn packet(&self, number: u64) -> Option<(StreamId, u64)> {
+        let oldest = self.next.saturating_sub(REMEMBERED as u64).max(self.first);
+        (oldest..self.next).contains(&number).then(|| self.ring[number as usize % REMEMBERED])
+    }
+}
+
+impl<C: Controller> RtpSender<C> {
+    /// Numbers the packets of all streams together, from `first` on, for reports that tell of such numbers. Before anything is
+    /// sent.
+    pub fn number_transport_wide(&mut self, first: u16) {
+        self.transport = Some(Box::new(TransportHistory::starting_at(first.into())));
+    }
+
+    /// Packets have a header that is `extension` longer, and are as long as before.
+    pub(super) fn shorten_payload(&mut self, extension: Bytes) {
+        self.header = Header::of_size(self.header.size() + extension);
+        self.max_payload = self.max_payload.saturating_sub(extension).max(Bytes::new(1));
+    }
+
+    /// Adds stream, sequence number, size and send time to what a report says of transport-wide numbers, of which the low 16 bits
+    /// count: as on the wire they are the nearest to what was sent last.
+    pub(super) fn complete_transport(&mut self, block: &FeedbackBlock, entries: &[ArrivalReport]) {
+        let last = self.transport.as_ref().map_or(0, |history| history.next.saturating_sub(1));
+        let begin = unwrap_sequence(last, block.begin as u16).unwrap_or(u64::MAX);
+        for (offset, arrival) in entries.iter().enumerate() {
+            let number = begin.saturating_add(offset as u64);
+            let packet = self.transport.as_ref().and_then(|history| history.packet(number));
+            let known = packet.and_then(|(id, sequence)| {
+                let history = &mut self.streams.get_mut(usize::from(id.0))?.history;
+                let known = !history.reported(sequence, 1).is_empty();
+                known.then(|| (id, sequence, history.packet(sequence)))
+            });
+            let Some((stream, sequence, (sent, size))) = known else {
+                self.counters.unknown_reports += 1;
+                continue;
+            };
+            let status = match *arrival {
+                ArrivalReport::Missing => Status::Missing,
+                ArrivalReport::Received { at, .. } => Status::Received { arrived: at, ecn: Ecn::NotEct },
+            };
+            self.results.push(PacketResult { stream, sequence, size, sent, status });
+        }
+    }
+}
