@@ -78,7 +78,7 @@ impl<C> RtpSendingCodec<C> {
     fn complete(&mut self, expected: Time, counters: &mut NetCounters) -> bool {
         let ssrcs = self.ssrcs;
         let mut feedback = std::mem::take(&mut self.feedback);
-        let extend = |stream, begin| match stream {
+        let extend = |stream, begin: u16| match stream {
             // The transport knows which it means.
             TRANSPORT_WIDE => Some(begin.into()),
             stream => unwrap_sequence(self.sent(stream).checked_sub(1)?, begin),
