@@ -236,7 +236,7 @@ fn a_controller_is_configured_by_text_alone() {
         assert!(error.to_string().starts_with(message), "{error}");
     };
     wrong("skream", None, &[], "controller: found skream, expected one of scream, tfrc");
-    wrong("scream", Some("rfc"), &[], "profile: found rfc, expected one of rfc8298, ");
+    wrong("scream", Some("rfc"), &[], "profile: found rfc, expected one of robust, ");
     wrong(
         "fixed",
         None,
