@@ -32,6 +32,8 @@ pub struct Acked {
     pub newly_acked: Bytes,
     /// Bytes that arrived for the first time.
     pub delivered: Bytes,
+    /// Bytes that arrived, and bytes that left the flight without a verdict since no report named them, once each.
+    pub presumed: Bytes,
     /// Bytes that arrived and were marked CE, once each: CE that a later report tells counts with that report.
     pub delivered_ce: Bytes,
     /// The packet sent last of all that arrived so far, if it is in this report: send time and arrival.
@@ -48,6 +50,7 @@ impl Acked {
         Acked {
             newly_acked: self.newly_acked + other.newly_acked,
             delivered: self.delivered + other.delivered,
+            presumed: self.presumed + other.presumed,
             delivered_ce: self.delivered_ce + other.delivered_ce,
             newest: self.newest.max(other.newest),
             lost: self.lost + other.lost,
@@ -174,7 +177,7 @@ impl LossDetector {
         }
         self.in_flight = self.in_flight.saturating_sub(acked.newly_acked.as_u64());
         if self.undecided < self.acked_end {
-            acked.lost += self.decide(now);
+            self.decide(now, &mut acked);
         }
         acked
     }
@@ -201,7 +204,7 @@ impl LossDetector {
 
     /// Gives up what was sent before `sent_before` with nothing later acknowledged, and counts it as lost: the tail of a
     /// stream that fell silent, which no report can name, while the reports on other streams show that it is overdue.
-    pub fn release_tail(&mut self, now: Time, sent_before: Time) -> u32 {
+    pub fn release_tail(&mut self, now: Time, sent_before: Time) -> Acked {
         let (mut lost, mask) = (0, self.ring.len() - 1);
         for sequence in self.acked_end..self.next {
             let entry = &mut self.ring[sequence as usize & mask];
@@ -219,7 +222,11 @@ impl LossDetector {
             self.in_flight = self.in_flight.saturating_sub(u64::from(entry.size));
             self.acked_end = sequence + 1;
         }
-        if self.undecided < self.acked_end { lost + self.decide(now) } else { lost }
+        let mut acked = Acked { lost, ..Acked::default() };
+        if self.undecided < self.acked_end {
+            self.decide(now, &mut acked);
+        }
+        acked
     }
 
     #[inline]
@@ -239,6 +246,7 @@ impl LossDetector {
             return;
         }
         acked.delivered += size;
+        acked.presumed += if before == State::Unreported { Bytes::ZERO } else { size };
         acked.delivered_ce += if ce { size } else { Bytes::ZERO };
         // Late packets say nothing of the path as it is now.
         if sent >= self.newest_acked_sent {
@@ -269,8 +277,7 @@ impl LossDetector {
     }
 
     /// Declares lost what was sent too long, or too many packets, before the newest acknowledged.
-    fn decide(&mut self, now: Time) -> u32 {
-        let mut lost = 0;
+    fn decide(&mut self, now: Time, acked: &mut Acked) {
         let mask = self.ring.len() - 1;
         let threshold = self.newest_acked_sent - self.reorder_window;
         while self.undecided < self.acked_end {
@@ -283,15 +290,15 @@ impl LossDetector {
                 }
                 if entry.state == State::Missing || self.config.unreported_is_lost {
                     entry.state = State::Lost;
-                    lost += 1;
+                    acked.lost += 1;
                     remember(&mut self.lost_at, (self.undecided, now));
                 } else {
                     entry.state = State::Unreported;
+                    acked.presumed += Bytes::new(entry.size.into());
                 }
             }
             self.undecided += 1;
         }
-        lost
     }
 
     /// The packet was only late: the window grows by how late (RFC 8298 section 4.1.2.4).

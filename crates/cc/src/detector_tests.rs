@@ -125,12 +125,18 @@ fn a_lost_report_tells_of_no_losses() {
         (0, Bytes::new(20_000)),
         "12 may be late, 0 to 9 are unknown"
     );
-    assert_eq!(report(&mut detector, 60, &[39]).lost, 1, "12 alone");
+    assert_eq!(
+        acked.presumed,
+        Bytes::new(18_000),
+        "nine that arrived, and 0 to 8, sent over 10 ms before 19"
+    );
+    let acked = report(&mut detector, 60, &[39]);
+    assert_eq!((acked.lost, acked.presumed), (1, Bytes::new(11_000)), "12 alone; 39, 9 and 20 to 28");
     assert_eq!(detector.in_flight(), Bytes::ZERO);
     let acked = detector.on_report(ms(70), [received(3), missing(4)].iter());
     assert_eq!(
-        (acked.delivered, acked.lost, acked.spurious),
-        (Bytes::new(1000), 1, 0),
+        (acked.delivered, acked.presumed, acked.lost, acked.spurious),
+        (Bytes::new(1000), Bytes::ZERO, 1, 0),
         "the report was only late"
     );
 }
@@ -139,8 +145,8 @@ fn a_lost_report_tells_of_no_losses() {
 fn a_tail_that_is_overdue_is_lost_and_not_in_flight() {
     let mut detector = reported();
     report(&mut detector, 50, &[29]);
-    assert_eq!((detector.release_tail(ms(60), ms(35)), detector.in_flight()), (5, Bytes::new(5000)));
-    assert_eq!(detector.release_tail(ms(61), ms(35)), 0, "one verdict a packet");
+    assert_eq!((detector.release_tail(ms(60), ms(35)).lost, detector.in_flight()), (5, Bytes::new(5000)));
+    assert_eq!(detector.release_tail(ms(61), ms(35)).lost, 0, "one verdict a packet");
     assert_eq!(report(&mut detector, 70, &[31]).spurious, 1);
 }
 
@@ -163,6 +169,6 @@ fn a_report_of_a_number_never_sent_changes_nothing() {
     let marked =
         PacketResult { status: Status::Received { arrived: Some(ms(31)), ecn: Ecn::Ce }, ..received(5) };
     assert_eq!(detector.on_report(ms(31), [marked, received(6)].iter()), Acked::default());
-    assert_eq!(detector.release_tail(ms(32), ms(10)), 0, "0 is two packets back, not five");
+    assert_eq!(detector.release_tail(ms(32), ms(10)).lost, 0, "0 is two packets back, not five");
     assert_eq!(detector.in_flight(), Bytes::new(1000));
 }

@@ -205,7 +205,7 @@ proptest! {
                 }
                 Operation::ReleaseTail(millis) => {
                     let before = now - TimeDelta::from_millis(millis as i64);
-                    prop_assert_eq!(detector.release_tail(now, before), model.release_tail(now, before));
+                    prop_assert_eq!(detector.release_tail(now, before).lost, model.release_tail(now, before));
                 }
                 Operation::Forget => {
                     detector.forget();

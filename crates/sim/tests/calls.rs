@@ -103,14 +103,8 @@ const ROWS: &[Row] = &[
 
 /// Member, row and the reason.
 const EXEMPT: &[(&str, &str, &str)] = &[
-    ("scream rfc8298", "15 fps", PEAK),
-    ("scream rfc8298", "24 fps", PEAK),
-    ("scream rfc8298", "30 fps", PEAK),
-    ("scream rfc8298", "50 fps", PEAK),
-    ("scream robust", "10 % of reports lost", SHORT_WINDOW),
     ("scream reference-2022", "1 s", REFERENCE),
     ("scream reference-2022", "2 s", REFERENCE),
-    ("scream reference-2022", "10 % of reports lost", SHORT_WINDOW),
     ("scream reference-2022", "a report each 200 ms", REFERENCE),
     ("scream reference-2022", "reordering", REFERENCE),
     ("scream reference-2022", "silence", REFERENCE),
@@ -126,10 +120,7 @@ const EXEMPT: &[(&str, &str, &str)] = &[
     ("um paper", "10 % of reports lost", LOSSES),
 ];
 
-const SHORT_WINDOW: &str =
-    "the window has little head room: each lost report holds it for an interval, and frames wait";
 const REFERENCE: &str = "the profile keeps what the papers measured: see Params::mended";
-const PEAK: &str = "the queue is read at its peak, right after a frame: see rtp_qdelay_newest_frame";
 const PER_ROUND_TRIP: &str = "it grows by a part per response time, which holds the round trip";
 const LOSSES: &str =
     "the rate that arrives is measured from what reports name, and a tenth of it is in no report";

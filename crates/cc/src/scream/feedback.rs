@@ -42,9 +42,8 @@ impl Scream {
             streams => {
                 let each = streams.iter_mut().enumerate();
                 let acked = each.map(|(id, stream)| stream.on_report(now, report.of_stream(id)));
-                let mut acked = acked.reduce(Acked::and).unwrap_or_default();
-                acked.lost += self.release_tails(now);
-                acked
+                let acked = acked.reduce(Acked::and).unwrap_or_default();
+                acked.and(self.release_tails(now))
             }
         };
         self.count_in_flight();
@@ -172,7 +171,7 @@ impl Scream {
     }
 
     /// The tails of streams that fell silent: the reports on other streams show that theirs is overdue.
-    fn release_tails(&mut self, now: Time) -> u32 {
+    fn release_tails(&mut self, now: Time) -> Acked {
         let newest = self.streams.iter().map(|stream| stream.detector.newest_acked_sent()).max();
         let newest = newest.unwrap_or(Time::ZERO);
         let overdue = self.silence.interval();
@@ -180,7 +179,7 @@ impl Scream {
             let sent_before = newest - overdue - stream.detector.reorder_window();
             stream.detector.release_tail(now, sent_before)
         };
-        self.streams.iter_mut().map(release).sum()
+        self.streams.iter_mut().map(release).reduce(Acked::and).unwrap_or_default()
     }
 
     /// In RFC 8298 the end of fast increase is congestion detected; the reference keeps its own rule.
@@ -204,7 +203,8 @@ impl Stream {
     #[inline]
     fn on_report<'a>(&mut self, now: Time, packets: impl Iterator<Item = &'a PacketResult>) -> Acked {
         let acked = self.detector.on_report(now, packets);
-        self.rates.on_delivered(acked.delivered);
+        // What a lost report named counts for `rate_ack`: without it the rate would seem to fall with the reports.
+        self.rates.on_delivered(acked.presumed);
         acked
     }
 }

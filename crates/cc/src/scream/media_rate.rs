@@ -275,9 +275,7 @@ impl MediaRate {
             }
         }
         self.target += delta;
-        let newest = if params.rtp_qdelay_newest_frame { Bytes::ZERO } else { self.queue.newest_frame };
-        let queued = (self.queue.bytes - newest).as_bits_f64();
-        let queue_delay = TimeDelta::from_secs_f64(queued / current.max(1.0));
+        let queue_delay = TimeDelta::from_secs_f64(self.rtp_queue(params).as_bits_f64() / current.max(1.0));
         if queue_delay > params.rtp_qdelay_th {
             self.target *= params.target_rate_scale_rtp_qdelay;
         }
@@ -293,10 +291,14 @@ impl MediaRate {
         }
     }
 
-    fn queued_bits(&self, params: &Params) -> f64 {
+    /// `rtp_queue_size`.
+    fn rtp_queue(&self, params: &Params) -> Bytes {
         let newest = if params.tx_queue_newest_frame { Bytes::ZERO } else { self.queue.newest_frame };
-        let bits = (self.queue.bytes - newest).as_bits_f64();
-        bits.min(params.tx_queue_target_part * self.target)
+        self.queue.bytes - newest
+    }
+
+    fn queued_bits(&self, params: &Params) -> f64 {
+        self.rtp_queue(params).as_bits_f64().min(params.tx_queue_target_part * self.target)
     }
 
     /// `scale_t`: growth is slow near the last known highest rate.

@@ -69,6 +69,19 @@ fn as_printed_the_rate_grows_until_the_send_queue_fills() {
 }
 
 #[test]
+fn a_frame_that_was_only_just_queued_is_no_queue_that_builds_up() {
+    let params = Params::rfc8298();
+    let (mut rate, rates) = (rate(&params, 10.0), measured(&params, 10.0));
+    let frame = Bytes::new(83_333);
+    rate.set_queue(
+        at(1000),
+        &SendQueueState { bytes: frame, packets: 84, newest_frame: frame, ..Default::default() },
+    );
+    rate.update(&params, at(1000), &CALM, &rates);
+    assert!((rate.target - 10.04e6).abs() < 1.0, "67 ms of one frame, at 15 fps: {}", rate.target);
+}
+
+#[test]
 fn in_the_reference_the_rate_follows_the_throughput() {
     let params = Params::profile("reference-2022").unwrap();
     let (mut rate, rates) = (rate(&params, 12.0), measured(&params, 10.0));

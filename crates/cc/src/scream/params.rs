@@ -93,7 +93,7 @@ params! {
         tx_queue_size_factor: f64 = 1.0, in 0.0, 2.0, "RFC 8298 4.1.1.1", "Weight of the send queue in the media rate";
         tx_queue_target_part: f64 = INF, in 0.0, INF, "reference program 2022-06, media rate", "The send queue's bits count up to this part of the target";
         tx_queue_weight: f64 = 1.0, in 0.0, 1.0, "reference program 2022-06, media rate", "Weight of a sample in the average of the send queue";
-        tx_queue_newest_frame: bool = true, "RFC 8298 4.1.3", "The newest frame counts as send queue";
+        tx_queue_newest_frame: bool = false, "RFC 8298 4.1.3, which does not say when the queue is read", "The newest frame, queued just before the rate is adjusted, counts as send queue: then each frame that takes longer to send than rtp_qdelay_th costs rate";
         tx_queue_hold: Bytes = Bytes::MAX, in 0.0, 1e20, "reference program 2022-06, media rate (B)", "No growth while the send queue exceeds this";
         fast_increase_queue_age: TimeDelta = TimeDelta::MAX, in 0.0, 1e10, "reference program 2022-06, media rate (A)", "Fast increase raises the rate only below this age of the send queue";
         rate_from_target: f64 = 0.0, in 0.0, 1.0, "reference program 2022-06, media rate (B)", "Part of the target that is taken from the rate change; 0 as RFC 8298 prints it";
@@ -103,7 +103,6 @@ params! {
         media_limit: f64 = 2.0, in 1.0, INF, "RFC 8298 4.1.3", "The target stays below (this - trend memory) times the measured rate";
         rtp_qdelay_th: TimeDelta = ms(20), in 0.0, 1e10, "RFC 8298 4.1.1.1", "Send-queue delay that reduces the rate";
         target_rate_scale_rtp_qdelay: f64 = 0.95, in 0.0, 1.0, "RFC 8298 4.1.1.1", "Rate factor for a filled send queue or window";
-        rtp_qdelay_newest_frame: bool = true, "RFC 8298 4.1.3, which does not say when the queue is read", "The newest frame counts in that delay: then frames that take longer to send cost rate, which all do at low frame rates";
         ramp_up_round_trip: TimeDelta = TimeDelta::MAX, in 1e-3, 1e10, "ours", "Over longer round trips the rate increases as much per round trip as over this one; largest: as much per second, as RFC 8298 4.1.3";
         window_use_th: f64 = INF, in 0.0, INF, "reference program 2022-06, media rate", "Flight over window that reduces the rate";
         window_use_interval: TimeDelta = ms(100), in 0.0, 10.0, "reference program 2022-06, media rate", "Least time between two such reductions";
@@ -184,7 +183,6 @@ impl Params {
             tx_queue_size_factor: 0.2,
             tx_queue_target_part: 0.02,
             tx_queue_weight: 0.5,
-            tx_queue_newest_frame: false,
             tx_queue_hold: Bytes::new(1500),
             fast_increase_queue_age: ms(100),
             rate_from_target: 1.0,
