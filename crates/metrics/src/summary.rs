@@ -57,6 +57,7 @@ impl NetCounters {
             unanswered,
             duplicates,
             overflowed,
+            circuit_breakers,
         } = other;
         self.received += received;
         self.sent += sent;
@@ -75,5 +76,6 @@ impl NetCounters {
         self.unanswered += unanswered;
         self.duplicates += duplicates;
         self.overflowed += overflowed;
+        self.circuit_breakers += circuit_breakers;
     }
 }

@@ -323,6 +323,7 @@ fields! {
         unanswered "of nobody and without an answer" ["packets", NONE] "Packets of unknown peers that a DCCP receiver did not answer with a Reset or a cookie, since those are limited in rate.", summary Count: u64;
         duplicates "duplicates" ["packets", NONE] "Packets that had arrived before.", summary Count: u64;
         overflowed "beyond the relay's memory" ["datagrams", NONE] "Dropped by a relay for want of memory; no property of its link.", summary Count: u64;
+        circuit_breakers "calls ended by a circuit breaker" ["", NONE] "Flows that an RTP circuit breaker ended (RFC 8083).", summary Count: u64;
     }
 }
 

@@ -118,6 +118,34 @@ fn a_sender_that_nobody_answers_says_so() {
     assert_eq!(error, "flow: found \"probes\", expected one of probe; did you mean probe?");
 }
 
+/// RFC 8083 section 4.1, by default over sockets: 15 s after the last report the call is over.
+#[test]
+fn a_receiver_that_falls_silent_for_good_ends_the_call() {
+    let (loaded, peer) = (probe("60s"), socket());
+    let address = peer.local_addr().expect("address");
+    let sender = Sender::bind(&loaded, &SendOptions { ssrc: Some(100), ..SendOptions::to(address) })
+        .expect("a sender");
+    let source = sender.address().expect("an address");
+    let began = Instant::now();
+    std::thread::spawn(move || {
+        let mut buffer = [0; 2000];
+        while began.elapsed() < Duration::from_secs(1) {
+            let Ok((length, _)) = peer.recv_from(&mut buffer) else { continue };
+            let received = rtp::decode(&buffer[..length]).expect("RTP").header.sequence;
+            let now = Time::from_nanos(1_000_000_000 + began.elapsed().as_nanos() as u64);
+            let _ = peer.send_to(&report(now, received.into(), 1, 100), source);
+        }
+        std::thread::sleep(Duration::from_secs(30));
+    });
+    let output =
+        sender.run(&Control { stop: &AtomicBool::new(false), progress: &|_| () }).expect("an output");
+    let seconds = began.elapsed().as_secs_f64();
+    assert!((15.5..20.0).contains(&seconds), "{seconds} s");
+    assert_eq!(output.counters.circuit_breakers, 1);
+    let said = output.warnings.iter().find(|said| said.starts_with("a circuit breaker ended the call at 1"));
+    assert!(said.is_some_and(|said| said.contains("no report for 15 s")), "{:?}", output.warnings);
+}
+
 #[test]
 fn a_receiver_ends_when_it_is_told_and_when_it_is_left() {
     let control = Control { stop: &AtomicBool::new(true), progress: &|_| () };

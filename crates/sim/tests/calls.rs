@@ -200,3 +200,25 @@ fn silence_is_answered() {
     });
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
+
+/// With its circuit breakers on (RFC 8083) a call ends 15 s after the last report, whatever comes later, and outlasts 14 s of silence.
+#[test]
+fn a_circuit_breaker_ends_a_call_that_stays_dead() {
+    const DOWN: [(&str, bool); 3] = [
+        ("down = [[\"90s\", \"160s\"]]", true),
+        ("down = [[\"90s\", \"120s\"]]", true),
+        ("down = [[\"90s\", \"104s\"]]", false),
+    ];
+    for (_, controller) in
+        members().iter().filter(|(name, _)| ["scream robust", "gcc draft"].contains(&&**name))
+    {
+        let guarded = format!("{controller}\nrtp = {{ circuit_breaker = \"timeouts\" }}");
+        for (return_link, ends) in DOWN {
+            let outcome = Call { return_link, ..CALL }.outcome(&guarded);
+            let rates = column(&outcome.flows, "flow", "f", "throughput_mbps");
+            let sent = |from: usize, to: usize| rates[from * 20..to * 20].iter().sum::<f64>() > 0.0;
+            assert!(sent(100, 104), "{controller}, {return_link}: it goes on for 15 s");
+            assert_eq!(sent(106, 160), !ends, "{controller}, {return_link}");
+        }
+    }
+}

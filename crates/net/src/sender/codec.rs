@@ -51,7 +51,7 @@ pub(super) trait SendingCodec {
         false
     }
 
-    /// Whether a connection is over.
+    /// Whether a connection, or a flow that a circuit breaker guards, is over.
     fn is_over(&self, _end: &Self::End) -> bool {
         false
     }

@@ -178,6 +178,7 @@ fn driver<'a>(
             let facts = if half { Facts::SENDER_ALONE } else { Facts::RTP_SENDER };
             let mut end = RtpSender::new(controller, &config, parts.streams.clone());
             parts.number(&mut end, first_sequence);
+            end.guard(parts.identity.circuit_breaker.unwrap_or_default());
             if let Some(detection) = &parts.detection {
                 end.summarise_delays(detection);
             }
@@ -204,7 +205,12 @@ mod tests {
         let ssrcs: BTreeSet<_> = drawn.iter().map(|(ssrcs, ..)| ssrcs.of(StreamId(0))).collect();
         let firsts: BTreeSet<_> = drawn.iter().map(|(_, first, timestamp)| (*first, *timestamp)).collect();
         assert_eq!((ssrcs.len(), firsts.len()), (4, 4), "{drawn:?}");
-        let said = RtpIdentity { ssrc: Some(7), first_sequence: Some(65_535), first_timestamp: Some(9) };
+        let said = RtpIdentity {
+            ssrc: Some(7),
+            first_sequence: Some(65_535),
+            first_timestamp: Some(9),
+            circuit_breaker: None,
+        };
         assert_eq!(of(said, None), (Ssrcs::new(7, 1), 65_535, 9));
         assert_eq!(of(said, Some(8)).0, Ssrcs::new(8, 1), "the caller's word before the scenario's");
     }

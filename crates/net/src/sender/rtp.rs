@@ -9,7 +9,7 @@ use crate::socket::Datagram;
 use crate::ssrc::{PAYLOAD_TYPE, Ssrcs, TRANSPORT_WIDE_ELEMENT};
 use paceline_cc::{Annotation, Controller, ReceiverReport, StreamId};
 use paceline_transport::SendingEnd;
-use paceline_transport::rtp::{DelayReport, RtpFeedback, RtpPacket, RtpSender};
+use paceline_transport::rtp::{Broken, DelayReport, RtpFeedback, RtpPacket, RtpSender};
 use paceline_units::Time;
 use paceline_wire::ccfb::Feedback;
 use paceline_wire::clock::media_ticks_of;
@@ -229,6 +229,10 @@ impl<C: Controller> SendingCodec for RtpSendingCodec<C> {
         heard
     }
 
+    fn is_over(&self, end: &RtpSender<C>) -> bool {
+        end.broken().is_some()
+    }
+
     fn finish(
         &self,
         end: &RtpSender<C>,
@@ -238,7 +242,15 @@ impl<C: Controller> SendingCodec for RtpSendingCodec<C> {
     ) -> Vec<String> {
         counters.unknown_reports = end.counters().unknown_reports;
         counters.impossible_times = end.counters().impossible_times;
-        Vec::new()
+        counters.circuit_breakers = u64::from(end.broken().is_some());
+        let ended = |(at, why): (Time, Broken)| {
+            format!(
+                "a circuit breaker ended the call at {:.1} s: {}; rtp.circuit_breaker = \"off\" switches it off",
+                at.as_secs_f64(),
+                why.what()
+            )
+        };
+        end.broken().map(ended).into_iter().collect()
     }
 }
 

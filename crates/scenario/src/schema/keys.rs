@@ -169,7 +169,12 @@ pub(crate) const FLOW: &[Spec] = &[
         "as the controller asks",
         "When the receiver reports: see below; not over `tcp` and `dccp`",
     ),
-    key("rtp", "table", "random", "Where the numbers of packets begin: see below; over RTP alone"),
+    key(
+        "rtp",
+        "table",
+        "random",
+        "Where the numbers of packets begin, and whether circuit breakers end the flow: see below; over RTP alone",
+    ),
     key("tcp", "table", "see below", "What a connection does, over TCP alone"),
     key("dccp", "table", "see below", "What a connection does, over DCCP alone"),
     key(

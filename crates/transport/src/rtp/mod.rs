@@ -1,5 +1,6 @@
 //! RTP with RFC 8888 feedback: sender and receiver endpoints, sans I/O.
 
+mod breaker;
 mod clock;
 mod controlled;
 mod delays;
@@ -24,6 +25,7 @@ mod transport_wide;
 #[cfg(test)]
 mod transport_wide_tests;
 
+pub use breaker::{Broken, CircuitBreakers};
 pub use clock::{ClockStep, ClockSteps, ReceiverClock};
 pub use delays::DelayReport;
 pub use half::NoReceiverHalf;

@@ -1,5 +1,6 @@
 //! The sender endpoint: sources, send queues, pacer, controller and the history that completes reports.
 
+use super::breaker::CircuitBreaker;
 use super::delays::SentDelays;
 use super::history::SentHistory;
 use super::packet::{Header, RtpFeedback, RtpPacket};
@@ -100,6 +101,8 @@ pub struct RtpSender<C> {
     pub(super) transport: Option<Box<TransportHistory>>,
     /// What is known of the delays of its packets, where its host asks for it.
     pub(super) delays: Option<Box<SentDelays>>,
+    /// What ends the flow where nothing else does; absent where nobody asks for it.
+    pub(super) breaker: Option<Box<CircuitBreaker>>,
 }
 
 #[derive(Clone, Debug)]
@@ -149,6 +152,7 @@ impl<C: Controller> RtpSender<C> {
             max_payload: config.max_payload,
             transport: None,
             delays: None,
+            breaker: None,
         }
     }
 
@@ -198,7 +202,7 @@ impl<C: Controller> RtpSender<C> {
 
     /// Puts a frame from outside into the send queue of `stream`, for programs that have their own encoder.
     pub fn offer_frame(&mut self, now: Time, stream: StreamId, frame: &Frame) {
-        if usize::from(stream.0) < self.streams.len() {
+        if usize::from(stream.0) < self.streams.len() && self.broken().is_none() {
             self.push_frame(now, usize::from(stream.0), frame);
         }
     }
@@ -295,6 +299,7 @@ impl<C: Controller> RtpSender<C> {
                 PacketsReport { packets: &self.results, clock_step: self.clock_step, ambiguous: false };
             let update = self.controller.on_report(now, &Report::Packets(report));
             self.apply(now, update);
+            self.tell_breaker(now);
         }
     }
 
@@ -313,6 +318,7 @@ impl<C: Controller> RtpSender<C> {
         }
         let update = self.controller.on_report(now, &Report::Receiver(report));
         self.apply(now, update);
+        self.tell_breaker_heard();
     }
 
     /// Adds size and send time to what a report says of the packets of a block.
@@ -415,6 +421,9 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
     }
 
     fn resume(&mut self, now: Time) {
+        if self.broken().is_some() {
+            return;
+        }
         for id in 0..self.streams.len() {
             self.streams[id].source.resume(now);
             self.refill(now, id);
@@ -457,6 +466,9 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
         if self.next_capture < next.0 {
             next = (self.next_capture, Reason::Capture);
         }
+        if let Some(due) = self.breaker.as_ref().map(|breaker| breaker.due()).filter(|due| *due < next.0) {
+            next = (due, Reason::Idle);
+        }
         if self.probing.is_active() {
             return Some((self.probing.next(), Reason::Pacing))
                 .filter(|probe| probe.0 < next.0)
@@ -473,6 +485,9 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
     fn handle_timeout(&mut self, now: Time) {
         if self.next_capture <= now {
             self.capture(now);
+        }
+        if self.breaker.as_ref().is_some_and(|breaker| breaker.due() <= now) {
+            self.time_breaker_out(now);
         }
         if self.controller.next_timeout().is_some_and(|(due, _)| due <= now) {
             (0..self.streams.len()).for_each(|id| self.tell_queue(now, id));
@@ -516,6 +531,9 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
             self.pacer.on_sent(now, size);
         }
         self.sent_between = (self.sent_between.0.min(now), now);
+        if let Some(breaker) = &mut self.breaker {
+            breaker.on_sent(now, size);
+        }
         self.refill(now, id);
         let app_limited = self.streams.iter().all(|stream| stream.queue.is_empty());
         let sent = SentPacket { stream: stream_id, sequence: packet.sequence, size, probe, app_limited };

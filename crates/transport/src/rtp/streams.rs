@@ -43,6 +43,9 @@ impl<C: Controller> RtpSender<C> {
     /// A stream joins, which sends at once if the flow runs. Numbers go on behind those of a stream that had its identifier
     /// before. None if there are 64 already, or its priority is not one of [`FlowSetup::PRIORITIES`].
     pub fn add_stream(&mut self, now: Time, config: StreamConfig) -> Option<StreamId> {
+        if self.broken().is_some() {
+            return None;
+        }
         self.let_go(now);
         let priority = weight(config.priority)?;
         let free = self.streams.iter().position(|stream| stream.presence == Presence::Gone);

@@ -45,7 +45,8 @@ pub fn drive(bytes: &[u8]) -> Result<(), String> {
         world.operation(&mut script)?;
         world.settle()?;
     }
-    if world.hostile { Ok(()) } else { world.finish() }
+    // A long rest, which costs a thousand times as much as a script, is for one in so many.
+    if world.hostile { Ok(()) } else { world.finish(choice & 0x3f == 0) }
 }
 
 impl Script<'_> {
@@ -400,11 +401,25 @@ impl World {
         self.arrive(to_server, CLIENT, packet, Ecn::from_bits(flags >> 1));
     }
 
-    /// Nobody was hostile: the path becomes good, and the connection must work.
-    fn finish(&mut self) -> Result<(), String> {
-        for _ in 0..200 {
+    /// Nobody was hostile: the path becomes good, and the connection must work within 400 s: after all of them where it
+    /// `rests`, else as soon as it is open.
+    fn finish(&mut self, rests: bool) -> Result<(), String> {
+        let mut verdict = Ok(());
+        for tried in 0..200 {
             self.quiet(TimeDelta::from_secs(2))?;
+            let open = self.client.connection(&FLOW).is_some_and(|client| client.state() == State::Open);
+            if tried == 199 || self.closed.is_some() || !rests && self.connected && open && tried % 10 == 0 {
+                verdict = self.works();
+                if verdict.is_ok() {
+                    break;
+                }
+            }
         }
+        verdict
+    }
+
+    /// Whether datagrams arrive, or there is a reason why there is no connection.
+    fn works(&mut self) -> Result<(), String> {
         if let Some(reason) = self.closed {
             // Unknown peers may have taken every place, and a handshake may be given up.
             return if self.opened {
@@ -429,13 +444,14 @@ impl World {
         for _ in 0..5 {
             let connection = self.client.connection_mut(&FLOW).ok_or("the connection is gone")?;
             connection.send(self.now, Payload::dummy(10, self.now)).map_err(|error| error.to_string())?;
+            self.sent += 1;
             self.quiet(TimeDelta::from_secs(5))?;
         }
         // The first may be needed to agree on numbers again.
         if self.received < before + 4 {
             return Err(format!("of five datagrams {} arrived", self.received - before));
         }
-        if self.received > self.sent + 5 {
+        if self.received > self.sent {
             return Err("more was received than sent".into());
         }
         Ok(())

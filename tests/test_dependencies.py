@@ -1,0 +1,90 @@
+"""Rust dependencies have licences and sources that deny.toml allows: the crates of the lock file, without a network."""
+
+import json
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+tomllib: Any = pytest.importorskip("tomllib")
+
+ROOT = Path(__file__).parent.parent
+DENY = tomllib.loads((ROOT / "deny.toml").read_text())
+ALLOWED = set(DENY["licenses"]["allow"])
+EXCEPTIONS = {exception["crate"] for exception in DENY["licenses"]["exceptions"]}
+
+
+def allows(expression: str) -> bool:
+    """Whether an SPDX expression can be met by allowed licences alone; a slash is an old way to write OR."""
+    words = re.findall(r"\(|\)|[^\s()/]+|/", expression.replace("/", " OR "))
+
+    def either() -> bool:
+        met = both()
+        while words and words[0] == "OR":
+            words.pop(0)
+            met = both() or met
+        return met
+
+    def both() -> bool:
+        met = one()
+        while words and words[0] == "AND":
+            words.pop(0)
+            met = one() and met
+        return met
+
+    def one() -> bool:
+        word = words.pop(0)
+        if word == "(":
+            met = either()
+            words.pop(0)
+            return met
+        if words and words[0] == "WITH":
+            words.pop(0)
+            word = f"{word} WITH {words.pop(0)}"
+        return word in ALLOWED
+
+    return either()
+
+
+def packages(folder: Path) -> list[dict[str, Any]]:
+    """The crates of a workspace's lock file, its own out."""
+    command = ["cargo", "metadata", "--format-version", "1", "--locked", "--offline"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        pytest.skip(f"the crates of {folder} are not all at hand: {done.stderr.strip()[-200:]}")
+    return [package for package in json.loads(done.stdout)["packages"] if package["source"] is not None]
+
+
+@pytest.mark.parametrize(
+    ("expression", "met"),
+    [
+        ("MIT OR GPL-3.0", True),
+        ("MIT/Apache-2.0", True),
+        ("GPL-3.0", False),
+        ("(MIT OR Apache-2.0) AND Unicode-3.0", True),
+        ("MIT AND GPL-3.0", False),
+        ("Apache-2.0 WITH LLVM-exception", True),
+        ("GPL-3.0 OR (BSL-1.0 AND MIT)", False),
+    ],
+)
+def test_an_expression_is_met_by_allowed_licences_alone(expression: str, met: bool) -> None:
+    assert allows(expression) is met
+
+
+def test_every_dependency_has_an_allowed_licence() -> None:
+    found = packages(ROOT)
+    assert len(found) > 20
+    checked = [package for package in found if package["name"] not in EXCEPTIONS]
+    assert [f"{p['name']}: {p['license']}" for p in checked if not (p["license"] and allows(p["license"]))] == []
+
+
+def test_every_exception_is_of_a_dependency_that_says_its_licence_in_a_file() -> None:
+    with_file = {p["name"] for p in packages(ROOT) if p["license"] is None and p["license_file"]}
+    assert with_file >= EXCEPTIONS
+
+
+def test_every_dependency_comes_from_an_allowed_registry() -> None:
+    sources = {f"registry+{address}" for address in DENY["sources"]["allow-registry"]}
+    assert [p["name"] for p in packages(ROOT) if p["source"] not in sources] == []
