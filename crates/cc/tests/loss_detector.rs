@@ -44,18 +44,20 @@ impl Model {
         }
     }
 
-    fn release_tail(&mut self, now: Time, before: Time) -> u32 {
-        let mut lost = 0;
+    fn release_tail(&mut self, now: Time, before: Time) -> Acked {
+        let mut acked = Acked::default();
         for (sequence, (sent, _, state)) in self.packets.range_mut(self.acknowledged..) {
             if *sent >= before {
                 break;
             }
             if matches!(*state, PacketState::Outstanding | PacketState::Missing) {
-                (*state, lost) = (PacketState::Lost(now), lost + 1);
+                *state = PacketState::Lost(now);
+                acked.lost += 1;
             }
             self.acknowledged = sequence + 1;
         }
-        lost + self.declare(now)
+        self.declare(now, &mut acked);
+        acked
     }
 
     fn report(&mut self, now: Time, results: &[PacketResult]) -> Acked {
@@ -90,6 +92,9 @@ impl Model {
                 | PacketState::Unreported
                 | PacketState::Forgotten => {}
             }
+            if *state != PacketState::Unreported {
+                acked.presumed += Bytes::new(*size);
+            }
             *state = if ecn.is_ce() { PacketState::Marked } else { PacketState::Arrived };
             acked.delivered += Bytes::new(*size);
             acked.delivered_ce += Bytes::new(if ecn.is_ce() { *size } else { 0 });
@@ -102,13 +107,13 @@ impl Model {
                 self.acknowledged = result.sequence + 1;
             }
         }
-        acked.lost += self.declare(now);
+        self.declare(now, &mut acked);
         acked
     }
 
-    fn declare(&mut self, now: Time) -> u32 {
-        let (limit, mut lost) = (self.newest_sent - self.window, 0);
-        for (sequence, (sent, _, state)) in self.packets.range_mut(..self.acknowledged) {
+    fn declare(&mut self, now: Time, acked: &mut Acked) {
+        let limit = self.newest_sent - self.window;
+        for (sequence, (sent, size, state)) in self.packets.range_mut(..self.acknowledged) {
             let later = self.acknowledged - 1 - sequence;
             let many = self.config.packet_threshold.is_some_and(|threshold| later >= threshold);
             let undecided = matches!(*state, PacketState::Outstanding | PacketState::Missing);
@@ -116,12 +121,13 @@ impl Model {
                 continue;
             }
             if *state == PacketState::Missing || self.config.unreported_is_lost {
-                (*state, lost) = (PacketState::Lost(now), lost + 1);
+                *state = PacketState::Lost(now);
+                acked.lost += 1;
             } else {
                 *state = PacketState::Unreported;
+                acked.presumed += Bytes::new(*size);
             }
         }
-        lost
     }
 }
 
@@ -205,7 +211,7 @@ proptest! {
                 }
                 Operation::ReleaseTail(millis) => {
                     let before = now - TimeDelta::from_millis(millis as i64);
-                    prop_assert_eq!(detector.release_tail(now, before).lost, model.release_tail(now, before));
+                    prop_assert_eq!(detector.release_tail(now, before), model.release_tail(now, before));
                 }
                 Operation::Forget => {
                     detector.forget();

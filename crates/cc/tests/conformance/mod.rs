@@ -292,7 +292,6 @@ fn excused(params: &ControllerParams, profile: &str, member: Member) -> Vec<Memb
             member
                 .exempt("reacts_to_loss", "delay is all that it knows")
                 .exempt("reacts_to_delay", slow)
-                .exempt("recovers_after_an_outage", slow)
                 .exempt("is_fair_to_itself", slow)
         }
         ControllerParams::Fixed(_) => {
