@@ -133,6 +133,12 @@ impl Silence {
         if self.halvings == 0 { 1.0 } else { libm::exp2(-f64::from(self.halvings)) }
     }
 
+    /// Whether less than the controller's rate is used.
+    #[inline]
+    pub fn is_answered(&self) -> bool {
+        self.halvings > 0
+    }
+
     /// When the rate falls, if no report comes until then.
     #[inline]
     pub fn due(&self) -> Option<Time> {

@@ -5,6 +5,7 @@ mod world;
 
 use paceline_cc::{ControllerParams, Steers};
 use paceline_units::param::{ParamSet, Value};
+use std::collections::BTreeMap;
 use world::{column, flow, run};
 
 /// Runs of which a mean is taken: it then scatters by less than 2 %.
@@ -106,18 +107,20 @@ fn is_over(found: &[[f64; 2]; 4], none: &[[f64; 2]; 4]) -> bool {
 /// controller's to tell from a queue.
 #[test]
 fn a_step_of_the_clock_costs_a_second() {
+    let mut harmed: BTreeMap<&str, u32> = BTreeMap::new();
     for reader in readers() {
         let none = around(reader, "", "");
         let flag = if reader.0 == "gcc" { "step" } else { "skew" };
-        let mut harmed = 0;
+        let harmed = harmed.entry(reader.0).or_default();
         for step in ["50ms", "-50ms", "200ms", "-200ms", "3s", "-3s", "100s", "-100s"] {
             let feedback = format!("clock_steps = [[\"40s\", \"{step}\"]]");
             let found = around(reader, "", &feedback);
             assert!(is_over(&found, &none), "{reader:?}, {step}: {found:?}, without a step {none:?}");
             assert!(found[1][0] > 0.8 * none[1][0], "{reader:?}, {step}: {found:?}, without a step {none:?}");
             let more = format!(", {flag}_compensation = false");
-            harmed += u32::from(!is_over(&around(reader, &more, &feedback), &none));
+            *harmed += u32::from(!is_over(&around(reader, &more, &feedback), &none));
         }
-        assert!(harmed >= 1, "{reader:?}: steps do nothing that compensation could mend");
     }
+    // Profiles whose target is larger than the step, such as rfc8298, need no compensation.
+    assert!(harmed.values().all(|harmed| *harmed > 0), "of no profile, though not compensated: {harmed:?}");
 }

@@ -258,7 +258,8 @@ impl<L: Law> UtilitySender<L> {
                     clock_step,
                 });
                 self.lost = 0.0;
-                self.set_rate(rate);
+                // Less than the rate is sent: that nothing waits says nothing for more.
+                self.set_rate(if self.silence.is_answered() { rate.min(self.flow.rate) } else { rate });
             }
         }
     }
@@ -286,6 +287,7 @@ impl<L: Law> UtilitySender<L> {
         let queue = self.law.queue_seen(self.flow.rate);
         match self.start.phase {
             Phase::Probe => {}
+            Phase::Steady if self.silence.is_answered() => {}
             Phase::Steady => {
                 if let Some((first, path_changed)) = self.law.doubts(now) {
                     self.doubts_path = path_changed;
