@@ -3,8 +3,8 @@
 #![cfg_attr(fuzzing, no_main)]
 
 use paceline_cc::StreamId;
-use paceline_wire::ccfb::Feedback;
 use paceline_units::Bytes;
+use paceline_wire::ccfb::Feedback;
 use paceline_wire::ccfb::{self, ArrivalOffset, CountForm, RawEntry, RawFeedback, RtsUnwrapper};
 use paceline_wire::twcc::{self, TransportFeedback};
 use paceline_wire::{delays, rtcp, unwrap_sequence};

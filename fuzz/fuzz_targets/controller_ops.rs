@@ -29,7 +29,13 @@ fn controller_ops(data: &[u8]) {
     }
     let setup = FlowSetup { l4s: variant % 2 == 1, ..FlowSetup::new(LARGEST) };
     let mut controller = AnyController::new(params, &setup).expect("a registered profile");
-    if let Err(broken) = hostile::drive(&mut controller, Flight::of(params), LARGEST, operations) {
+    let flight = Flight::of(params);
+    // `fixed` counts what reports cover as no longer under way, as often as they cover it: the suite exempts it, too.
+    let verdict = match params {
+        ControllerParams::Fixed(_) => hostile::survive(&mut controller, flight, operations),
+        _ => hostile::drive(&mut controller, flight, LARGEST, operations),
+    };
+    if let Err(broken) = verdict {
         panic!("{name} {profile}: {broken}");
     }
 }
