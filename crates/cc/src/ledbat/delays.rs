@@ -1,44 +1,33 @@
 //! The two lists of delays (RFC 6817 section 2.4.2): smallest ones of past minutes, and those just seen.
 
 use super::Params;
-use crate::one_way_delay::{OneWayDelay, Tilt};
+use crate::one_way_delay::{Clocks, KeptDelay, Tilt};
 use alloc::collections::VecDeque;
 use paceline_units::{Time, TimeDelta};
 
 const MINUTE: u64 = 60_000_000_000;
 
-/// A delay in nanoseconds, and when its packet was sent.
-#[derive(Clone, Copy, Debug)]
-struct Delay {
-    nanos: i64,
-    sent: Time,
-}
-
-/// Nothing was measured in that minute.
-const NONE: Delay = Delay { nanos: i64::MAX, sent: Time::ZERO };
-
 /// `base_delays` and `current_delays`. Delays are differences of two clocks, from which what the one gains on the other is
 /// taken out if the parameters say so.
 #[derive(Clone, Debug)]
 pub(super) struct Delays {
-    /// Absent where clocks are not compared.
-    clocks: Option<OneWayDelay>,
+    clocks: Clocks,
     /// The smallest of each past minute.
-    past: VecDeque<Delay>,
+    past: VecDeque<KeptDelay>,
     past_min: i64,
     minute: Option<u64>,
-    minute_min: Delay,
-    current: VecDeque<(Time, Delay)>,
+    minute_min: KeptDelay,
+    current: VecDeque<(Time, KeptDelay)>,
 }
 
 impl Delays {
     pub fn new(params: &Params) -> Delays {
         Delays {
-            clocks: params.skew_compensation.then(|| OneWayDelay::new(true)),
+            clocks: Clocks::new(params.skew_compensation),
             past: VecDeque::with_capacity(params.base_history as usize + 1),
-            past_min: NONE.nanos,
+            past_min: KeptDelay::NONE.nanos,
             minute: None,
-            minute_min: NONE,
+            minute_min: KeptDelay::NONE,
             current: VecDeque::with_capacity(params.current_filter as usize + 1),
         }
     }
@@ -47,17 +36,10 @@ impl Delays {
     /// receiver's clock.
     #[inline]
     pub fn sample(&mut self, params: &Params, now: Time, sent: Time, arrived: Time) {
-        let delay = match &mut self.clocks {
-            None => arrived - sent,
-            Some(clocks) => {
-                let delay = clocks.on_arrival(now, sent, arrived);
-                if let Some(tilt) = clocks.take_tilt() {
-                    self.correct(&tilt);
-                }
-                delay
-            }
-        };
-        let delay = Delay { nanos: delay.as_nanos(), sent };
+        let (delay, tilt) = self.clocks.on_arrival(now, sent, arrived);
+        if let Some(tilt) = tilt {
+            self.correct(&tilt);
+        }
         let minute = now.as_nanos() / MINUTE;
         if self.minute != Some(minute) {
             self.roll_over(params, minute);
@@ -76,14 +58,12 @@ impl Delays {
     fn correct(&mut self, tilt: &Tilt) {
         let current = self.current.iter_mut().map(|(_, delay)| delay);
         let kept = self.past.iter_mut().chain([&mut self.minute_min]).chain(current);
-        for delay in kept.filter(|delay| delay.nanos != NONE.nanos) {
-            delay.nanos = tilt.correct(delay.sent, TimeDelta::from_nanos(delay.nanos)).as_nanos();
-        }
+        kept.for_each(|delay| delay.correct(tilt));
         self.count_past();
     }
 
     fn count_past(&mut self) {
-        self.past_min = self.past.iter().map(|delay| delay.nanos).min().unwrap_or(NONE.nanos);
+        self.past_min = self.past.iter().map(|delay| delay.nanos).min().unwrap_or(KeptDelay::NONE.nanos);
     }
 
     /// A minute is over; those in which nothing was heard count as unknown.
@@ -93,7 +73,7 @@ impl Delays {
         let kept = params.base_history.saturating_sub(1) as usize;
         for _ in 0..passed.min(params.base_history) {
             self.past.push_back(self.minute_min);
-            self.minute_min = NONE;
+            self.minute_min = KeptDelay::NONE;
             if self.past.len() > kept {
                 self.past.pop_front();
             }
@@ -116,21 +96,21 @@ impl Delays {
     /// `MIN(base_delays)`.
     pub fn base(&self) -> Option<TimeDelta> {
         let base = self.past_min.min(self.minute_min.nanos);
-        (base != NONE.nanos).then(|| TimeDelta::from_nanos(base))
+        (base != KeptDelay::NONE.nanos).then(|| TimeDelta::from_nanos(base))
     }
 
     /// By how many parts per million the receiver's clock is taken to run faster; absent if it is not looked at.
     pub fn skew_ppm(&self) -> Option<f64> {
-        self.clocks.as_ref().map(OneWayDelay::skew_ppm)
+        self.clocks.skew_ppm()
     }
 
     /// Other clocks: nothing that was measured compares.
     #[cold]
     pub fn forget(&mut self) {
-        self.clocks = self.clocks.take().map(|_| OneWayDelay::new(true));
+        self.clocks.forget();
         self.past.clear();
         self.current.clear();
-        (self.past_min, self.minute_min) = (NONE.nanos, NONE);
+        (self.past_min, self.minute_min) = (KeptDelay::NONE.nanos, KeptDelay::NONE);
     }
 }
 

@@ -13,6 +13,7 @@ mod envelope;
 #[cfg(test)]
 mod tests;
 
+use alloc::boxed::Box;
 use envelope::{Envelope, Point};
 use paceline_units::{Time, TimeDelta};
 
@@ -58,6 +59,59 @@ impl DelayMeasure {
         }
         let before = core::mem::replace(&mut self.by_round_trips, arrived.is_none());
         Some((arrived.unwrap_or(now), before != self.by_round_trips))
+    }
+}
+
+/// The clocks of both ends, for controllers that keep delays of their own: compared, or taken as they are.
+#[derive(Clone, Debug)]
+pub struct Clocks(Option<Box<OneWayDelay>>);
+
+impl Clocks {
+    /// Nothing is known yet.
+    pub fn new(compensates: bool) -> Clocks {
+        Clocks(compensates.then(|| Box::new(OneWayDelay::new(true))))
+    }
+
+    /// As [`OneWayDelay::on_arrival`], and by what the delays kept of earlier packets have to be corrected.
+    #[inline]
+    pub fn on_arrival(&mut self, now: Time, sent: Time, arrived: Time) -> (KeptDelay, Option<Tilt>) {
+        let (delay, tilt) = match &mut self.0 {
+            None => (arrived - sent, None),
+            Some(clocks) => (clocks.on_arrival(now, sent, arrived), clocks.take_tilt()),
+        };
+        (KeptDelay { nanos: delay.as_nanos(), sent }, tilt)
+    }
+
+    /// Other clocks: nothing that is known holds.
+    pub fn forget(&mut self) {
+        if let Some(clocks) = &mut self.0 {
+            **clocks = OneWayDelay::new(true);
+        }
+    }
+
+    /// By how many parts per million the receiver's clock is taken to run faster; absent if the clocks are not compared.
+    pub fn skew_ppm(&self) -> Option<f64> {
+        self.0.as_ref().map(|clocks| clocks.skew_ppm())
+    }
+}
+
+/// A delay in nanoseconds that is kept, and when its packet was sent.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct KeptDelay {
+    /// The delay; `i64::MAX` if nothing was measured.
+    pub nanos: i64,
+    sent: Time,
+}
+
+impl KeptDelay {
+    /// Nothing was measured.
+    pub const NONE: KeptDelay = KeptDelay { nanos: i64::MAX, sent: Time::ZERO };
+
+    /// The delay by what is now known of the clocks.
+    pub fn correct(&mut self, tilt: &Tilt) {
+        if self.nanos != KeptDelay::NONE.nanos {
+            self.nanos = tilt.correct(self.sent, TimeDelta::from_nanos(self.nanos)).as_nanos();
+        }
     }
 }
 

@@ -1,8 +1,7 @@
 //! Queue delay from one-way delays: the delay over the smallest seen in a long history (RFC 6817 section 3.4.2).
 
 use super::Params;
-use crate::one_way_delay::{OneWayDelay, Tilt};
-use alloc::boxed::Box;
+use crate::one_way_delay::{Clocks, KeptDelay, Tilt};
 use alloc::collections::VecDeque;
 use paceline_units::{Time, TimeDelta};
 
@@ -12,23 +11,15 @@ const SLOW_INTERVAL: TimeDelta = TimeDelta::from_millis(50);
 /// Room for the buckets of both profiles: the history grows over minutes, and must not allocate then.
 const FIRST_BUCKETS: usize = 64;
 
-/// The smallest delay of a bucket in nanoseconds, and when its packet was sent.
-#[derive(Clone, Copy, Debug)]
-struct Least {
-    delay: i64,
-    sent: Time,
-}
-
-const NONE: Least = Least { delay: i64::MAX, sent: Time::ZERO };
-
 /// The base-delay history. Clocks need not agree: all values are differences, and what the receiver's clock gains, and its
 /// steps, are taken out where the parameters say so.
 #[derive(Clone, Debug)]
 pub struct BaseDelay {
-    clocks: Option<Box<OneWayDelay>>,
-    past: VecDeque<Least>,
+    clocks: Clocks,
+    /// The smallest delay of each bucket.
+    past: VecDeque<KeptDelay>,
     past_min: i64,
-    current: Least,
+    current: KeptDelay,
     bucket_end: Time,
     /// The present estimate of the queue delay.
     pub queue_delay: TimeDelta,
@@ -41,10 +32,10 @@ impl BaseDelay {
     /// A history that has seen nothing.
     pub fn new(params: &Params) -> BaseDelay {
         BaseDelay {
-            clocks: params.skew_compensation.then(|| Box::new(OneWayDelay::new(true))),
+            clocks: Clocks::new(params.skew_compensation),
             past: VecDeque::with_capacity(FIRST_BUCKETS),
             past_min: i64::MAX,
-            current: NONE,
+            current: KeptDelay::NONE,
             bucket_end: Time::ZERO,
             queue_delay: TimeDelta::ZERO,
             slow_min: 0.0,
@@ -56,44 +47,34 @@ impl BaseDelay {
     /// A packet sent at `sent` (our clock) arrived at `arrived` (theirs).
     #[inline]
     pub fn sample(&mut self, params: &Params, now: Time, sent: Time, arrived: Time) {
-        let one_way = match &mut self.clocks {
-            None => arrived - sent,
-            Some(clocks) => {
-                let delay = clocks.on_arrival(now, sent, arrived);
-                if let Some(tilt) = clocks.take_tilt() {
-                    self.correct(&tilt);
-                }
-                delay
-            }
-        };
-        let delay = one_way.as_nanos();
+        let (delay, tilt) = self.clocks.on_arrival(now, sent, arrived);
+        if let Some(tilt) = tilt {
+            self.correct(&tilt);
+        }
         if now >= self.bucket_end {
             self.close_bucket(params, now);
         }
-        if delay < self.current.delay {
-            self.current = Least { delay, sent };
+        if delay.nanos < self.current.nanos {
+            self.current = delay;
         }
-        let base = self.current.delay.min(self.past_min);
-        self.queue_delay = TimeDelta::from_nanos(delay.saturating_sub(base));
+        let base = self.current.nanos.min(self.past_min);
+        self.queue_delay = TimeDelta::from_nanos(delay.nanos.saturating_sub(base));
     }
 
     /// What is kept of delays, by what is now known of the clocks.
     #[cold]
     fn correct(&mut self, tilt: &Tilt) {
-        for least in self.past.iter_mut().chain([&mut self.current]).filter(|least| least.delay != NONE.delay)
-        {
-            least.delay = tilt.correct(least.sent, TimeDelta::from_nanos(least.delay)).as_nanos();
-        }
+        self.past.iter_mut().chain([&mut self.current]).for_each(|least| least.correct(tilt));
         self.count_past();
     }
 
     fn count_past(&mut self) {
-        self.past_min = self.past.iter().map(|least| least.delay).min().unwrap_or(NONE.delay);
+        self.past_min = self.past.iter().map(|least| least.nanos).min().unwrap_or(KeptDelay::NONE.nanos);
     }
 
     /// By how many parts per million the receiver's clock is taken to run faster; absent if it is not looked at.
     pub fn skew_ppm(&self) -> Option<f64> {
-        self.clocks.as_ref().map(|clocks| clocks.skew_ppm())
+        self.clocks.skew_ppm()
     }
 
     #[cold]
@@ -102,12 +83,12 @@ impl BaseDelay {
             self.last_reset = now;
         }
         self.bucket_end = now + params.base_delay_bucket;
-        if self.current.delay != NONE.delay {
+        if self.current.nanos != KeptDelay::NONE.nanos {
             while self.past.len() >= params.base_delay_buckets as usize {
                 self.past.pop_front();
             }
             self.past.push_back(self.current);
-            self.current = NONE;
+            self.current = KeptDelay::NONE;
             self.count_past();
         }
     }
@@ -126,7 +107,7 @@ impl BaseDelay {
         let due = now.saturating_since(self.last_reset) >= params.base_reset_interval;
         if due && self.slow_min > params.base_reset_fraction * target {
             self.past.clear();
-            (self.past_min, self.current) = (NONE.delay, NONE);
+            (self.past_min, self.current) = (KeptDelay::NONE.nanos, KeptDelay::NONE);
             self.last_reset = now;
         }
     }
