@@ -1,6 +1,7 @@
-//! RTP headers, times in payloads and numbers that wrap: any bytes are read or refused.
+//! RTP headers, RTCP packets, times in payloads and numbers that wrap: any bytes are read or refused.
 #![cfg_attr(fuzzing, no_main)]
 
+use paceline_wire::rtcp::{bye, ecn, nack, picture, report, sdes};
 use paceline_wire::tfrc::{self, Stamp};
 use paceline_wire::{SequenceUnwrapper, TimestampUnwrapper, rtcp, rtp, timing};
 
@@ -8,6 +9,8 @@ paceline_fuzz::target!(rtp_decode);
 
 fn rtp_decode(data: &[u8]) {
     unwrapped(data);
+    rtcp::packets(data).flatten().for_each(|packet| read(&packet));
+    let _ = rtcp::expect_compound(data);
     for report in rtcp::packets(data).flatten().filter_map(|packet| tfrc::decode_packet(&packet).ok()) {
         let mut again = Vec::new();
         tfrc::encode(&report, &mut again);
@@ -51,4 +54,30 @@ fn unwrapped(data: &[u8]) {
             assert_eq!(timestamp as u32, value);
         }
     }
+}
+
+/// Reads an RTCP packet as each of those that there are.
+fn read(packet: &rtcp::RtcpPacket<'_>) {
+    let mut again = Vec::new();
+    if let Ok(report) = report::decode(packet) {
+        let blocks: Vec<_> = report.blocks().collect();
+        report::encode(report.ssrc, report.sender.as_ref(), &blocks, &mut again)
+            .expect("as many as it counts");
+        assert!(packet.bytes[4..].starts_with(&again[4..]), "what was read is written again");
+    }
+    if let Ok(nack) = nack::decode(packet) {
+        assert!(nack.lost().count() <= packet.body.len() / 4 * 17);
+    }
+    let items = sdes::decode(packet).map_or(0, |names| names.items().map(|(.., text)| text.len() + 2).sum());
+    assert!(items <= packet.body.len());
+    let sources = bye::decode(packet).map_or(0, |bye| bye.sources().len());
+    let streams = picture::decode_fir(packet).map_or(0, |request| request.streams().count());
+    let summaries = ecn::decode_summary(packet).map_or(0, Iterator::count);
+    assert!(sources.max(streams).max(summaries) <= packet.body.len() / 4);
+    if let Ok(feedback) = ecn::decode_feedback(packet) {
+        again.clear();
+        ecn::encode_feedback(&feedback, &mut again);
+        assert!(packet.bytes[4..].starts_with(&again[4..]));
+    }
+    let _ = picture::decode_pli(packet);
 }

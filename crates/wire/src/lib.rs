@@ -5,7 +5,8 @@
 //!
 //! - [`rtp`]: the data packet's header; which datagrams are RTCP.
 //! - [`extension`]: the elements of its header extension (RFC 8285), in both directions.
-//! - [`rtcp`]: the packets of a compound datagram.
+//! - [`rtcp`]: the packets of a compound datagram: reports, names, ends, NACK, PLI, FIR, ECN counts, in both directions.
+//! - [`rtx`]: payloads of retransmitted packets.
 //! - [`ccfb`]: RFC 8888's report, in both directions.
 //! - [`twcc`]: transport-wide congestion control feedback, and the header extension with its numbers, in both directions.
 //! - [`delays`]: the summary of a flow's delays for RFC 8382, in both directions.
@@ -32,6 +33,7 @@ pub mod extension;
 mod format;
 pub mod rtcp;
 pub mod rtp;
+pub mod rtx;
 pub mod tfrc;
 pub mod timing;
 pub mod twcc;
