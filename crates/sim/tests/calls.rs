@@ -55,6 +55,7 @@ const LOST: [&str; 2] =
     ["loss = { kind = \"bernoulli\", ratio = 0.01 }", "loss = { kind = \"bernoulli\", ratio = 0.1 }"];
 const OFTEN: &str = "feedback = { packets = 10000, marker = false, time = \"20ms\" }";
 const SELDOM: &str = "feedback = { packets = 10000, marker = false, time = \"200ms\" }";
+const BY_RATE: &str = "feedback = { by_rate = true }";
 const IN_ORDER: &str = "noise = { kind = \"uniform\", max = \"25ms\" }";
 const REORDERED: &str = "noise = { kind = \"uniform\", max = \"25ms\", reorder = true }";
 
@@ -93,6 +94,7 @@ const ROWS: &[Row] = &[
         trouble: Call { feedback: SELDOM, ..CALL },
         leaves: 0.9,
     },
+    Row { name: "reports by rate", beside: CALL, trouble: Call { feedback: BY_RATE, ..CALL }, leaves: 0.95 },
     Row {
         name: "reordering",
         beside: Call { link: IN_ORDER, ..CALL },

@@ -26,10 +26,10 @@ const WELL_FROM: u64 = ODD_UNTIL + 1000;
 /// A packet: when it arrives in milliseconds, its sequence number, its timestamp, and whether it is its frame's last.
 type Packet = (u64, u16, u32, bool);
 
-fn scenario(warmup_ms: u64) -> Loaded {
+fn scenario(warmup_ms: u64, feedback: &str) -> Loaded {
     let text = format!(
         "duration = \"5s\"\nwarmup = \"{warmup_ms}ms\"\n[links.l]\nrate = \"10Mbps\"\nqueue = {{ packets = 100 }}\n\
-         [flows.f]\nsource = {{ kind = \"bulk\" }}\npath = [\"l\"]\ncontroller = \"scream\"\n"
+         [flows.f]\nsource = {{ kind = \"bulk\" }}\npath = [\"l\"]\ncontroller = \"scream\"\n{feedback}\n"
     );
     load(&Origin { text: &text, file: "odd.toml", sets: &[] }, &Loader::default()).expect("right")
 }
@@ -39,11 +39,18 @@ struct Outcome {
     figures: FlowSummary,
     counters: NetCounters,
     reported: BTreeSet<u16>,
+    /// When reports were written, in milliseconds.
+    reports: Vec<u64>,
 }
 
 /// Receives the packets, in order of time.
 fn received(packets: &[Packet], warmup_ms: u64) -> Outcome {
-    let loaded = scenario(warmup_ms);
+    received_with("", packets, warmup_ms)
+}
+
+/// The same with a line that says when to report.
+fn received_with(feedback: &str, packets: &[Packet], warmup_ms: u64) -> Outcome {
+    let loaded = scenario(warmup_ms, feedback);
     let flow = ChosenFlow::of(&loaded, None).expect("the only one");
     let Over::Rtp(parts) = flow.over else { panic!("RTP") };
     let (feedback, playout) = (parts.feedback.clone(), parts.playout);
@@ -51,7 +58,7 @@ fn received(packets: &[Packet], warmup_ms: u64) -> Outcome {
     let (mut codec, mut session) = (RtpReceivingCodec::new(parts, None), None::<Session<'_>>);
     let (mut counters, mut reported) = (NetCounters::default(), BTreeSet::new());
     let moment = |millis: u64| Moment::from_nanos(1_000_000_000 + millis * 1_000_000);
-    let mut bytes = Vec::new();
+    let (mut bytes, mut reports) = (Vec::new(), Vec::new());
     for &(millis, sequence, timestamp, marker) in packets {
         let header = RtpHeaderFields { payload_type: PAYLOAD_TYPE, ssrc: 7, sequence, timestamp, marker };
         bytes.clear();
@@ -69,6 +76,7 @@ fn received(packets: &[Packet], warmup_ms: u64) -> Outcome {
         let now = session.clock.time_of(moment(millis));
         let report = |report: &RtpFeedback| {
             let RtpFeedback::Packets(report) = report else { return };
+            reports.push(millis);
             let numbers = report.blocks.iter().flat_map(|block| (block.begin..).take(block.count as usize));
             let arrived = numbers.zip(&report.arrivals).filter(|(_, said)| **said != ArrivalReport::Missing);
             reported.extend(arrived.map(|(number, _)| number as u16).filter(|_| millis >= WELL_FROM));
@@ -79,7 +87,7 @@ fn received(packets: &[Packet], warmup_ms: u64) -> Outcome {
     let record = session.expect("packets").finish(Time::ZERO + TimeDelta::from_secs(5));
     let output = record.finish(Time::ZERO + TimeDelta::from_secs(5), &[], counters, Vec::new());
     let figures = output.summary.flows.into_values().next().expect("a flow");
-    Outcome { figures, counters, reported }
+    Outcome { figures, counters, reported, reports }
 }
 
 /// A stream whose first packet has these numbers.
@@ -90,6 +98,18 @@ fn normal(sequence: u16, timestamp: u32) -> Vec<Packet> {
         (frame * 20 + place, sequence.wrapping_add(n as u16), timestamp, place == PACKETS - 1)
     };
     (0..FRAMES * PACKETS).map(packet).collect()
+}
+
+/// RFC 8298 section 4.2.2: 1.6 Mbit/s are reported every 20 ms. At 162 kbit/s it is every 62 ms, here with the next packet.
+#[test]
+fn reports_by_rate_follow_the_media() {
+    let slow: Vec<Packet> = (0..100).map(|n| (n * 50, n as u16, n as u32 * 4500, true)).collect();
+    for (packets, expected) in [(normal(0, 0), 20), (slow, 100)] {
+        let reports = received_with("feedback = { by_rate = true }", &packets, 0).reports;
+        let settled: Vec<_> = reports.into_iter().filter(|millis| *millis >= 2000).collect();
+        assert!(settled.windows(2).all(|pair| pair[1] - pair[0] == expected), "{settled:?}");
+        assert!(settled.len() > 20);
+    }
 }
 
 /// Odd packets among those of a stream: when, how far from its number at that time, how many in a row, and their time.

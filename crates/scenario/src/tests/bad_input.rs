@@ -642,6 +642,15 @@ const CASES: &[Case] = &[
     ("ecn = \"l4s\"", "feedback = { packets = 0 }", 13, "flows.video.feedback.packets", "0", "from 1", None),
     (
         "ecn = \"l4s\"",
+        "feedback = { by_rate = true, packets = 4 }",
+        13,
+        "flows.video.feedback.packets",
+        "4",
+        "with by_rate = true the media's rate says",
+        None,
+    ),
+    (
+        "ecn = \"l4s\"",
         "feedback = { clock = \"1/0s\" }",
         13,
         "flows.video.feedback.clock",

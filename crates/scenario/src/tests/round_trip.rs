@@ -107,6 +107,7 @@ fn flow() -> impl Strategy<Value = String> {
         "ecn = \"classic\"\nreturn_delay = \"#us\"\nstart = \"0.#s\"\nstop = \"7.#s\"",
         "feedback = { packets = #, time = \"#ms\", marker = false, clock = \"1/#s\", overlap = # }\nrecord = true",
         "feedback = { skew = -2.5, clock_steps = [[\"1s\", \"-#s\"], [\"3s\", \"0.#s\"]] }",
+        "feedback = { by_rate = true, reorder_time = \"#ms\", overlap = # }",
         "playout = { kind = \"adaptive\", smoothing = # }\noverhead = \"28B\"",
         "playout = { kind = \"fixed\", delay = \"#ms\" }\ntransport = \"rtp\"",
         "pause = [[\"1.#s\", \"3.#s\"]]\ncount = 3\nstart_within = \"#ms\"",

@@ -17,6 +17,7 @@ mod probe_tests;
 mod probing;
 mod received;
 mod receiver;
+mod report_rate;
 mod sender;
 mod streams;
 #[cfg(test)]

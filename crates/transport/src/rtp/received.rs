@@ -1,7 +1,7 @@
 //! Which packets arrived, and when, as far as reports may still cover them.
 
 use paceline_cc::StreamId;
-use paceline_units::{Ecn, Time};
+use paceline_units::{Ecn, Time, TimeDelta};
 use paceline_wire::ccfb::{ArrivalReport, Feedback, FeedbackBlock};
 use paceline_wire::{SequenceUnwrapper, TRANSPORT_WIDE};
 
@@ -25,6 +25,10 @@ pub(super) struct ReceivedPackets {
     report_from: u64,
     any_new: bool,
     started: bool,
+    /// How long a late packet is still reported.
+    reorder_time: TimeDelta,
+    /// When the first packet of the present half of the ring arrived.
+    half_since: Option<Time>,
 }
 
 /// The packets of a transport, by the numbers that they share.
@@ -67,8 +71,8 @@ pub(super) enum Noted {
 }
 
 impl ReceivedPackets {
-    /// Packets of which reports tell `overlap` again.
-    pub(super) fn new(overlap: u32) -> ReceivedPackets {
+    /// Packets of which reports tell `overlap` again, and a late one after `reorder_time`.
+    pub(super) fn new(overlap: u32, reorder_time: TimeDelta) -> ReceivedPackets {
         // What is reported again takes one half at most, what is new the other.
         let ring = (overlap.min(LONGEST_BLOCK as u32) * 2).max(SHORTEST_RING).next_power_of_two();
         ReceivedPackets {
@@ -78,6 +82,8 @@ impl ReceivedPackets {
             report_from: 0,
             started: false,
             any_new: false,
+            reorder_time,
+            half_since: None,
         }
     }
 
@@ -97,6 +103,9 @@ impl ReceivedPackets {
     pub(super) fn note(&mut self, sequence: u64, at: Time, ecn: Ecn) -> Noted {
         if sequence == u64::MAX {
             return Noted::TooOld;
+        }
+        if self.end & (self.ring.len() as u64 / 2 - 1) == 0 && sequence >= self.end {
+            self.keep_for_reordering(at);
         }
         if sequence == self.end && self.started && self.has_room() {
             // The common case: the next in order.
@@ -133,6 +142,16 @@ impl ReceivedPackets {
         self.end - self.report_from < self.ring.len() as u64 / 2
     }
 
+    /// A half of the ring is full at `at`: if it took less than the reordering time, the ring is too short for what may be late.
+    #[cold]
+    fn keep_for_reordering(&mut self, at: Time) {
+        let too_short = self.half_since.is_some_and(|since| at.saturating_since(since) < self.reorder_time);
+        self.half_since = Some(at);
+        if too_short && self.ring.len() < LONGEST_BLOCK as usize * 2 {
+            self.grow();
+        }
+    }
+
     /// Makes `sequence` the newest: what lies between is missing.
     #[inline]
     fn extend_to(&mut self, sequence: u64) {
@@ -164,7 +183,7 @@ impl ReceivedPackets {
     /// Knows nothing but that `sequence` comes next.
     pub(super) fn resynchronise(&mut self, sequence: u64) {
         self.ring.fill(ArrivalReport::Missing);
-        (self.started, self.any_new) = (true, false);
+        (self.started, self.any_new, self.half_since) = (true, false, None);
         (self.first, self.end, self.report_from) = (sequence, sequence, sequence);
     }
 

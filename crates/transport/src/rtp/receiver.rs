@@ -6,10 +6,12 @@ use super::delays::{ArrivalDelays, DelayReport};
 use super::half::NoReceiverHalf;
 use super::packet::{RtpFeedback, RtpPacket};
 use super::received::{LONGEST_BLOCK, Noted, ReceivedPackets, TransportPackets};
+use super::report_rate::ReportRate;
 use crate::{PathFacts, Reason, Received, ReceivingEnd, Transmit};
 use paceline_cc::shared_bottleneck::{Params, SummaryEnd};
 use paceline_cc::{Arrival, ReceiverHalf, ReceiverReport, StreamId};
 use paceline_media::{ArrivedPacket, DisplayedFrame, Playout, PlayoutConfig, PlayoutCounters};
+use paceline_units::param::Reason as Idle;
 use paceline_units::{Bytes, Ecn, Time, TimeDelta, params};
 use paceline_wire::FeedbackFormat;
 use paceline_wire::ccfb::Feedback;
@@ -20,13 +22,23 @@ params! {
         packets: u32 = 16, in 1.0, 16_384.0, "ours", "A report after so many packets";
         time: TimeDelta = TimeDelta::from_millis(40), in 1e-9, 1e6, "ours", "A report so long after the first packet that is not reported";
         marker: bool = true, "ours", "A report at a frame's end, which a packet with the marker bit is";
+        by_rate: bool = false, "RFC 8298 4.2.2", "Reports come 1/min(50, max(2.5, R/10000)) s apart, R the rate of the media in bit/s over the last second: every 20 ms from 500 kbit/s on, every 400 ms up to 25 kbit/s; in place of packets, time and marker";
         clock: ReceiverClock = ReceiverClock::RFC8888, "RFC 8888 3.1", "Step of the arrival times";
         start: TimeDelta = TimeDelta::ZERO, in 0.0, 1e6, "RFC 8888 3.1", "What the receiver's clock shows at the run's zero; over RTP report timestamps wrap every 65536 s";
         format: FeedbackFormat = FeedbackFormat::Rfc8888, "RFC 8888", "How reports are written: twcc numbers the packets of all streams together, has no ECN field, and its clock is 1/4000s unless another is said";
         skew: f64 = 0.0, in -1000.0, 1000.0, "ours", "By how many parts per million the receiver's clock runs faster than the sender's";
         clock_steps: ClockSteps = ClockSteps::default(), else "it is never put", "ours", "`[[\"10s\", \"200ms\"], [\"20s\", \"-3s\"]]`: at these times of the run the receiver's clock is put forward by so much, or back. In order, at most 1000, each of at most 1000000s";
         overlap: u32 = 0, in 0.0, 16_384.0, "ours", "Packets before the first new one that a report covers again. With 0, what a lost report told is never told again: scream then takes it for arrived, gcc and um measure less than arrives";
+        reorder_time: TimeDelta = TimeDelta::from_millis(200), in 0.0, 60.0, "ours: SCReAM's largest reordering window", "How long a late packet is still reported when later ones have arrived; at least as long as 256 packets take. Memory holds 32,768 packets at most";
     }
+    idle said_by_rate;
+}
+
+/// Reports by the rate of the media need no other rule.
+fn said_by_rate(config: &FeedbackConfig, name: &str) -> Option<Idle> {
+    let is_useless = config.by_rate && ["packets", "time", "marker"].contains(&name);
+    is_useless
+        .then(|| Idle::Useless("nothing: with by_rate = true the media's rate says when to report".into()))
 }
 
 impl FeedbackConfig {
@@ -60,6 +72,7 @@ pub struct RtpReceiver<H = NoReceiverHalf> {
     transport: Option<Box<TransportPackets>>,
     unreported: u32,
     due: Option<Time>,
+    rate: ReportRate,
     half: Option<H>,
     /// Reports whose way is over: their memory is used again.
     #[allow(clippy::vec_box, reason = "reports come and go in their boxes")]
@@ -94,7 +107,7 @@ impl<H: ReceiverHalf> RtpReceiver<H> {
         playout: PlayoutConfig,
         half: Option<H>,
     ) -> RtpReceiver<H> {
-        let packets = || ReceivedPackets::new(config.overlap);
+        let packets = || ReceivedPackets::new(config.overlap, config.reorder_time);
         let stream = || ReceivedStream { packets: packets(), playout: Playout::new(playout) };
         let streams = (0..streams.max(1)).map(|_| stream()).collect();
         RtpReceiver {
@@ -103,6 +116,7 @@ impl<H: ReceiverHalf> RtpReceiver<H> {
             streams,
             unreported: 0,
             due: None,
+            rate: ReportRate::new(),
             half,
             spare: Vec::new(),
             spare_message: None,
@@ -159,6 +173,11 @@ impl<H: ReceiverHalf> RtpReceiver<H> {
             self.due = if at_once { Some(now) } else { half.next_timeout() };
             return;
         }
+        if self.config.by_rate {
+            self.rate.on_packet(now, packet.size());
+            self.due.get_or_insert(self.rate.due(now));
+            return;
+        }
         self.unreported += 1;
         if self.due.is_none() {
             self.due = Some(now + self.config.time);
@@ -175,6 +194,7 @@ impl<H: ReceiverHalf> RtpReceiver<H> {
         if self.half.is_some() {
             return self.write_message(now);
         }
+        self.rate.on_report(now);
         let mut feedback = match self.held.take() {
             Some(held) => held,
             None => {

@@ -117,6 +117,38 @@ fn a_late_packet_is_reported_with_all_that_follows_it() {
     assert_eq!(report(&mut receiver, at(3)), Some((3, vec![true])));
 }
 
+/// At ten packets a millisecond a packet that 190 ms of others overtook is 1,900 behind.
+#[test]
+fn a_late_packet_is_reported_for_the_reordering_time_at_any_rate() {
+    let lateness = |late_by_ms: u64| {
+        let mut receiver = receiver(16, false);
+        let tenth = |n: u64| Time::from_nanos(n * 100_000);
+        let (missing, last) = (9_000, 9_000 + 10 * late_by_ms);
+        for n in (0..=last).filter(|n| *n != missing) {
+            arrives(&mut receiver, tenth(n), packet(n, false), Ecn::NotEct);
+            let _ = report(&mut receiver, tenth(n));
+        }
+        arrives(&mut receiver, tenth(last), packet(missing, false), Ecn::NotEct);
+        report(&mut receiver, tenth(last + 400)).map(|(begin, arrivals)| (begin, arrivals[0], arrivals.len()))
+    };
+    assert_eq!(lateness(190), Some((9_000, true, 1_901)));
+    assert_ne!(lateness(1_500).map(|(begin, ..)| begin), Some(9_000), "its memory has an end");
+}
+
+#[test]
+fn reports_by_rate_come_every_20_ms_of_fast_media() {
+    let config = FeedbackConfig { by_rate: true, ..FeedbackConfig::default() };
+    let mut receiver = RtpReceiver::new(config, 1, PlayoutConfig::IMMEDIATE);
+    // 1.2 kB a millisecond are 9.6 Mbit/s, and each ends a frame.
+    let reports: Vec<u64> = (0..2000)
+        .filter(|n| {
+            arrives(&mut receiver, at(*n), packet(*n, true), Ecn::NotEct);
+            report(&mut receiver, at(*n)).is_some()
+        })
+        .collect();
+    assert!(reports.windows(2).all(|pair| pair[1] - pair[0] == 20), "{reports:?}");
+}
+
 #[test]
 fn of_duplicates_the_first_arrival_counts_and_ce_if_any_copy_has_it() {
     let mut receiver = receiver(16, false);
