@@ -27,8 +27,9 @@ pub(super) struct ReceivedPackets {
     started: bool,
     /// How long a late packet is still reported.
     reorder_time: TimeDelta,
-    /// When the first packet of the present half of the ring arrived.
+    /// When the first packet of the present half of the ring arrived, and the first sequence number of the next half.
     half_since: Option<Time>,
+    half_end: u64,
 }
 
 /// The packets of a transport, by the numbers that they share.
@@ -84,6 +85,7 @@ impl ReceivedPackets {
             any_new: false,
             reorder_time,
             half_since: None,
+            half_end: 0,
         }
     }
 
@@ -104,8 +106,8 @@ impl ReceivedPackets {
         if sequence == u64::MAX {
             return Noted::TooOld;
         }
-        if self.end & (self.ring.len() as u64 / 2 - 1) == 0 && sequence >= self.end {
-            self.keep_for_reordering(at);
+        if sequence >= self.half_end {
+            self.keep_for_reordering(sequence, at);
         }
         if sequence == self.end && self.started && self.has_room() {
             // The common case: the next in order.
@@ -142,14 +144,16 @@ impl ReceivedPackets {
         self.end - self.report_from < self.ring.len() as u64 / 2
     }
 
-    /// A half of the ring is full at `at`: if it took less than the reordering time, the ring is too short for what may be late.
+    /// With `sequence` a half of the ring is full at `at`: if it took less than the reordering time, the ring is too short for
+    /// what may be late.
     #[cold]
-    fn keep_for_reordering(&mut self, at: Time) {
+    fn keep_for_reordering(&mut self, sequence: u64, at: Time) {
         let too_short = self.half_since.is_some_and(|since| at.saturating_since(since) < self.reorder_time);
         self.half_since = Some(at);
         if too_short && self.ring.len() < LONGEST_BLOCK as usize * 2 {
             self.grow();
         }
+        self.half_end = sequence.saturating_add(self.ring.len() as u64 / 2);
     }
 
     /// Makes `sequence` the newest: what lies between is missing.
@@ -184,7 +188,7 @@ impl ReceivedPackets {
     pub(super) fn resynchronise(&mut self, sequence: u64) {
         self.ring.fill(ArrivalReport::Missing);
         (self.started, self.any_new, self.half_since) = (true, false, None);
-        (self.first, self.end, self.report_from) = (sequence, sequence, sequence);
+        (self.first, self.end, self.report_from, self.half_end) = (sequence, sequence, sequence, sequence);
     }
 
     #[cold]
