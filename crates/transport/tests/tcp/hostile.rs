@@ -84,6 +84,14 @@ proptest! {
     }
 }
 
+/// RFC 6675 section 4: what may be lost leaves again before it is (NextSeg rule 3) and is in flight twice (SetPipe), so
+/// that more may be in flight than is outstanding. Segments carry one byte here, so that a count of bytes sees it.
+#[test]
+fn what_left_again_in_doubt_is_in_flight_twice() {
+    let bytes = b"\0\x14\x46\0\x7a\0\x91\0\0\x0c\0\xe7\0\0\0\x4dHx\xb4\x82";
+    assert_eq!(crate::segments::drive(bytes), Ok(()));
+}
+
 /// RFC 2018 section 8: a receiver may take back what it told. The controller counts what it was told to have arrived no
 /// more, so that the window must hold by the connection's own count.
 #[test]

@@ -17,6 +17,7 @@ use paceline_transport::tcp::{
 };
 use paceline_transport::{PathFacts, ReceivingEnd, Transmit};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
+use std::collections::VecDeque;
 
 /// Far more packets than any window here: a sender that sends as many at one time never stops.
 const ENDLESS: usize = 10_000;
@@ -111,6 +112,13 @@ fn config(script: &mut Script<'_>) -> TcpConfig {
     }
 }
 
+/// A segment that is not acknowledged whole: offset behind it, size on the link, and whether it was sent again.
+struct Outstanding {
+    end: u64,
+    size: Bytes,
+    again: bool,
+}
+
 /// Both ends, what is under way between them, and what must be true.
 struct Pair<C> {
     config: TcpConfig,
@@ -127,6 +135,8 @@ struct Pair<C> {
     /// Offset behind everything that was sent, and behind all that the sender knows to have arrived.
     sent: u64,
     acked: u64,
+    /// The segments between the two, and the last that may be acknowledged in part.
+    outstanding: VecDeque<Outstanding>,
     /// The largest window that the sender was told of.
     window: u64,
     /// Acknowledgements that the sender was handed.
@@ -165,6 +175,7 @@ impl<C: Controller> Pair<C> {
             writes: kind % 4 > 1,
             sent: 0,
             acked: 0,
+            outstanding: VecDeque::new(),
             window: config.receive_window(),
             acks: 0,
             reset: false,
@@ -304,6 +315,8 @@ impl<C: Controller> Pair<C> {
                 return Err(format!("took {segment:?}, sent {}", self.sent));
             }
             self.acked = (self.acked + acked).min(self.sent);
+            let whole = self.outstanding.partition_point(|segment| segment.end <= self.acked);
+            self.outstanding.drain(..whole);
         }
         Ok(())
     }
@@ -390,12 +403,19 @@ impl<C: Controller> Pair<C> {
         if !told_lies && counted.is_some_and(|counted| counted != in_flight) {
             return Err(format!("the controller counts {counted:?} in flight, the connection {in_flight:?}"));
         }
-        if in_flight.as_u64()
-            > (self.sent - self.acked + self.config.mss()) * self.config.packet_size.as_u64()
-        {
-            return Err(format!("{in_flight:?} in flight of {} bytes", self.sent - self.acked));
+        let most = self.most_in_flight();
+        if in_flight > most {
+            return Err(format!("{in_flight:?} in flight, of what was sent {most:?} at most"));
         }
         Ok(())
+    }
+
+    /// Each segment that is outstanding is in flight once, and once more if selective acknowledgements let it leave again
+    /// before it was lost (RFC 6675 section 4, SetPipe).
+    fn most_in_flight(&self) -> Bytes {
+        let selective = self.config.recovery == RecoveryKind::Sack;
+        let times = |segment: &Outstanding| if selective && segment.again { 2 } else { 1 };
+        self.outstanding.iter().map(|segment| Bytes::new(segment.size.as_u64() * times(segment))).sum()
     }
 
     fn transmit(&mut self) -> Result<(), String> {
@@ -439,6 +459,8 @@ impl<C: Controller> Pair<C> {
             if known {
                 return Err(format!("sent {offset} again for nothing"));
             }
+            let place = self.outstanding.partition_point(|segment| segment.end <= offset);
+            self.outstanding[place].again = true;
             // The first lost segment of a recovery leaves whatever the window says.
             let beyond = self.check_window(window);
             self.forced += u32::from(beyond.is_err());
@@ -448,6 +470,7 @@ impl<C: Controller> Pair<C> {
             return Err(format!("new data at {offset}, expected at {}", self.sent));
         }
         self.sent += payload;
+        self.outstanding.push_back(Outstanding { end: self.sent, size: segment.size(), again: false });
         if self.length.is_some_and(|length| self.sent > length) {
             return Err(format!("sent {} of {:?}", self.sent, self.length));
         }
