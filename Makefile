@@ -21,7 +21,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -type f \( -name '*.rs
 .PHONY: help
 help: ## Show what can be made
 	@echo "Paceline: make TARGET, where TARGET is"
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: $(VENV)/.built ## Install what is needed into .venv and build the program: .venv/bin/paceline
@@ -86,6 +86,10 @@ bench: build ## Print speeds: simulated, on loopback, instructions per packet, t
 .PHONY: fuzz
 fuzz: prerequisites ## Fuzz the parsers and the controllers for a short while
 	fuzz/run.sh
+
+.PHONY: fuzz-smoke
+fuzz-smoke: prerequisites ## Feed each fuzz target seeds, mutated seeds and noise for 5 s, on any toolchain
+	FUZZ=smoke SECONDS_EACH=5 fuzz/run.sh
 
 .PHONY: picture
 picture: build ## Draw the README's picture anew
