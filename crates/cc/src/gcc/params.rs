@@ -215,6 +215,7 @@ impl Params {
             loss_increase_extra: Bitrate::from_bps(1000),
             loss_tcp_floor: true,
             target_bitrate_min: kbps(30),
+            feedback_patience: 0.0,
             ..Params::default()
         }
     }
