@@ -143,7 +143,15 @@ impl Sub<Time> for Time {
     /// Signed difference, saturating.
     #[inline]
     fn sub(self, earlier: Time) -> TimeDelta {
-        if self.0 >= earlier.0 { self.saturating_since(earlier) } else { -earlier.saturating_since(self) }
+        let nanos = self.0.wrapping_sub(earlier.0) as i64;
+        let is_earlier = self.0 < earlier.0;
+        if is_earlier == nanos.is_negative() {
+            TimeDelta(nanos)
+        } else if is_earlier {
+            TimeDelta(-i64::MAX)
+        } else {
+            TimeDelta::MAX
+        }
     }
 }
 

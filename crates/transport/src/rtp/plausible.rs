@@ -23,6 +23,9 @@ const RENEWAL: TimeDelta = TimeDelta::from_millis(50);
 /// A clock of which nothing has come for so long gives way to another: a clock that is set costs a second of its own times.
 const SILENCE: TimeDelta = TimeDelta::from_secs(1);
 
+/// No arrival's time is known: longer than any way.
+const UNTOLD: TimeDelta = TimeDelta::MAX;
+
 /// By how much the receiver's clock is ahead of the sender's: not less than `least`, not more than `most`, at `at`.
 #[derive(Clone, Copy, Debug)]
 struct Bounds {
@@ -39,14 +42,15 @@ struct Told {
     written: TimeDelta,
     /// From the sending of the newest packet that it says to have arrived to its writing.
     newest: TimeDelta,
-    /// The shortest time from sending to arrival.
-    shortest: Option<TimeDelta>,
+    /// The shortest time from sending to arrival; [`UNTOLD`] if it tells no arrival's time.
+    shortest: TimeDelta,
 }
 
 impl Bounds {
     /// The bounds that a report sets by itself.
     fn of(told: &Told) -> Bounds {
-        let most = told.shortest.unwrap_or(told.newest).max(told.written);
+        let soonest = if told.shortest == UNTOLD { told.newest } else { told.shortest };
+        let most = soonest.max(told.written);
         Bounds { least: told.written, most, at: told.now }
     }
 
@@ -64,15 +68,13 @@ impl Bounds {
     /// Whether a report keeps to the bounds and tightens neither.
     #[inline]
     fn tells_nothing(&self, told: &Told, doubt: TimeDelta) -> bool {
-        told.written <= self.least
-            && told.newest + doubt >= self.least
-            && told.shortest.is_none_or(|shortest| shortest >= self.most)
+        told.written <= self.least && told.newest + doubt >= self.least && told.shortest >= self.most
     }
 
     /// The bounds once a report is believed, of which no packet arrived sooner than it can have.
-    fn tightened(&self, told: &Told, shortest: Option<TimeDelta>) -> Bounds {
+    fn tightened(&self, told: &Told, shortest: TimeDelta) -> Bounds {
         let least = self.least.max(told.written).min(self.most);
-        let most = shortest.map_or(self.most, |shortest| self.most.min(shortest)).max(least);
+        let most = self.most.min(shortest).max(least);
         Bounds { least, most, at: self.at }
     }
 }
@@ -146,7 +148,7 @@ impl PlausibleTimes {
         (self.believed, self.other) = (now, None);
         let least = bounds.least - self.doubt;
         let (mut shortest, mut impossible) = (told.shortest, 0);
-        if told.shortest.is_some_and(|shortest| shortest < least) || self.ahead != TimeDelta::ZERO {
+        if told.shortest < least || self.ahead != TimeDelta::ZERO {
             (shortest, impossible) = self.correct(TimeDelta::ZERO, least, results);
         }
         self.bounds = Some(bounds.tightened(told, shortest));
@@ -174,13 +176,8 @@ impl PlausibleTimes {
     /// before `least` after their sending cannot be. Answers the shortest time from sending to arrival of the others,
     /// and how many cannot be.
     #[cold]
-    fn correct(
-        &self,
-        step: TimeDelta,
-        least: TimeDelta,
-        results: &mut [PacketResult],
-    ) -> (Option<TimeDelta>, u64) {
-        let (mut shortest, mut impossible) = (None, 0);
+    fn correct(&self, step: TimeDelta, least: TimeDelta, results: &mut [PacketResult]) -> (TimeDelta, u64) {
+        let (mut shortest, mut impossible) = (UNTOLD, 0);
         for result in results {
             let Status::Received { arrived: Some(at), ecn } = result.status else { continue };
             let took = at - result.sent - step;
@@ -188,7 +185,7 @@ impl PlausibleTimes {
                 impossible += 1;
                 None
             } else {
-                shortest = Some(shortest.map_or(took, |shortest: TimeDelta| shortest.min(took)));
+                shortest = shortest.min(took);
                 Some(at - step - self.ahead)
             };
             result.status = Status::Received { arrived, ecn };
@@ -200,17 +197,16 @@ impl PlausibleTimes {
 /// What a report says of times; none if it says of no packet that it arrived.
 #[inline]
 fn told(now: Time, written: Time, results: &[PacketResult]) -> Option<Told> {
-    let (mut newest, mut shortest) = (None, None::<TimeDelta>);
+    let (mut newest, mut any) = (Time::ZERO, false);
+    let mut shortest = UNTOLD;
     for result in results {
         let Status::Received { arrived, .. } = result.status else { continue };
-        newest = newest.max(Some(result.sent));
+        (newest, any) = (newest.max(result.sent), true);
         if let Some(arrived) = arrived {
-            let took = arrived - result.sent;
-            shortest = Some(shortest.map_or(took, |shortest| shortest.min(took)));
+            shortest = shortest.min(arrived - result.sent);
         }
     }
-    let newest: Time = newest?;
-    Some(Told { now, written: written - now, newest: written - newest, shortest })
+    any.then(|| Told { now, written: written - now, newest: written - newest, shortest })
 }
 
 #[cfg(test)]
