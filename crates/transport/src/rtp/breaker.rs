@@ -4,6 +4,7 @@
 //! The RFC counts regular RTCP reports. RFC 8888 reports come with every frame, so those of 5 s count here as one report: the
 //! minimum interval of RFC 3550 section 6.2, which is also the longest that RFC 8083 allows.
 
+use super::seen::Seen;
 use super::sender::RtpSender;
 use paceline_cc::{Controller, PacketResult, Status};
 use paceline_units::{Bytes, Time, TimeDelta, names};
@@ -55,8 +56,6 @@ const K: f64 = 5.0;
 const TIMES_TCP: f64 = 10.0;
 /// CB_INTERVAL is at most max(15 s, 3 Td) over Tdr.
 const MOST_REPORTS: usize = 3;
-/// Packets of a stream whose reports are told apart from repeated ones.
-const REMEMBERED: u64 = 1 << 14;
 
 /// What the reports of one interval say together, in place of an RTCP report.
 #[derive(Clone, Copy, Debug, Default)]
@@ -78,38 +77,6 @@ impl Interval {
     /// The fraction lost, as RFC 3550 appendix A.3 has it: what arrives late makes up for what was missing before.
     fn lost(&self) -> f64 {
         if self.covered == 0 { 0.0 } else { 1.0 - (self.received as f64 / self.covered as f64).min(1.0) }
-    }
-}
-
-/// Which numbers were seen, of the newest [`REMEMBERED`].
-#[derive(Clone, Debug)]
-struct Seen {
-    bits: Vec<u64>,
-    next: u64,
-}
-
-impl Seen {
-    fn new() -> Seen {
-        Seen { bits: vec![0; REMEMBERED as usize / 64], next: 0 }
-    }
-
-    /// Whether `sequence` is seen for the first time.
-    fn insert(&mut self, sequence: u64) -> bool {
-        if sequence.saturating_add(REMEMBERED) < self.next {
-            return false;
-        }
-        if sequence.saturating_sub(self.next) >= REMEMBERED {
-            self.bits.fill(0);
-            self.next = sequence;
-        }
-        while self.next <= sequence {
-            self.bits[(self.next % REMEMBERED / 64) as usize] &= !(1 << (self.next % 64));
-            self.next += 1;
-        }
-        let (word, bit) = (&mut self.bits[(sequence % REMEMBERED / 64) as usize], 1 << (sequence % 64));
-        let first = *word & bit == 0;
-        *word |= bit;
-        first
     }
 }
 

@@ -18,6 +18,8 @@ mod probing;
 mod received;
 mod receiver;
 mod report_rate;
+pub mod rtcp;
+mod seen;
 mod sender;
 mod streams;
 #[cfg(test)]

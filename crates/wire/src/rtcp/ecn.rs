@@ -12,7 +12,7 @@ pub const EXTENDED_REPORT: u8 = 207;
 /// Block type of an ECN summary.
 pub const SUMMARY: u8 = 13;
 /// Bytes of the summary of one stream.
-const ENTRY: usize = 20;
+pub const SUMMARY_ENTRY: usize = 20;
 
 /// Packets of a stream since its receiver first heard it, of which the bytes say the low bits alone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -109,8 +109,8 @@ pub fn decode_summary<'a>(
         at += 4 + expected;
     }
     let summaries = blocks(body.get(4..).unwrap_or_default())
-        .filter(|(kind, data)| *kind == SUMMARY && data.len() % ENTRY == 0);
-    Ok(summaries.flat_map(|(_, data)| data.chunks_exact(ENTRY)).filter_map(|entry| {
+        .filter(|(kind, data)| *kind == SUMMARY && data.len() % SUMMARY_ENTRY == 0);
+    Ok(summaries.flat_map(|(_, data)| data.chunks_exact(SUMMARY_ENTRY)).filter_map(|entry| {
         let mut words = words(entry);
         Some((words.next()?, EcnCounts::of(words)?))
     }))
@@ -135,7 +135,7 @@ pub fn encode_summary(
     streams: impl ExactSizeIterator<Item = (u32, EcnCounts)>,
     out: &mut Vec<u8>,
 ) -> Result<(), WireError> {
-    let words = streams.len() * ENTRY / 4;
+    let words = streams.len() * SUMMARY_ENTRY / 4;
     push(out, (EXTENDED_REPORT, 0), |out| {
         out.extend(sender_ssrc.to_be_bytes());
         out.extend([SUMMARY, 0]);

@@ -5,6 +5,9 @@
 
 mod discarded;
 mod packet;
+mod rtcp;
+#[cfg(test)]
+mod rtcp_tests;
 mod sent;
 #[cfg(test)]
 mod tests;
@@ -21,6 +24,7 @@ use paceline_cc::{Controller, FlowSetup, Limits, StreamId};
 use paceline_media::{Frame, Source};
 use paceline_units::{Bitrate, Bytes, Ecn, Time};
 use paceline_wire::twcc;
+use rtcp::MediaRtcp;
 use std::collections::VecDeque;
 
 /// A stream of ready-made media.
@@ -34,16 +38,25 @@ pub struct MediaStreamConfig {
     pub target_start: Bitrate,
     /// Payload type of the padding of probes before there is media.
     pub payload_type: u8,
+    /// Ticks of the RTP timestamp in a second, for sender reports.
+    pub clock_rate: u32,
     /// The most packets that wait to be sent: further ones are discarded.
     pub most_waiting: usize,
 }
 
 impl MediaStreamConfig {
-    /// A stream of priority 1 whose encoder starts with 300 kbit/s, padding of payload type 96 and at most 8192 packets that
-    /// wait.
+    /// A stream of priority 1 whose encoder starts with 300 kbit/s, padding of payload type 96, a clock of 90 kHz and at most 8192
+    /// packets that wait.
     pub fn new(ssrc: u32) -> MediaStreamConfig {
         let target_start = Bitrate::from_kbps(300);
-        MediaStreamConfig { ssrc, priority: 1.0, target_start, payload_type: 96, most_waiting: 8192 }
+        MediaStreamConfig {
+            ssrc,
+            priority: 1.0,
+            target_start,
+            payload_type: 96,
+            clock_rate: 90_000,
+            most_waiting: 8192,
+        }
     }
 
     fn stream(&self) -> StreamConfig {
@@ -108,6 +121,8 @@ pub struct MediaSender<C, P> {
     known_discarded: u64,
     /// Identifier of the header extension's element with the transport-wide number, where packets carry one.
     element: Option<u8>,
+    /// Its part in RTCP, where it has one.
+    rtcp: Option<Box<MediaRtcp>>,
 }
 
 #[derive(Clone, Debug)]
@@ -143,6 +158,7 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
             counters: MediaCounters::default(),
             known_discarded: 0,
             element: None,
+            rtcp: None,
         }
     }
 
@@ -189,6 +205,9 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
             Some(place) => *place = stream,
             None => self.streams.push(stream),
         }
+        if let Some(rtcp) = &mut self.rtcp {
+            rtcp.session.join(id.0.into(), config.ssrc, config.clock_rate);
+        }
         self.find_discarded(DiscardReason::TooOld);
         Ok(id)
     }
@@ -200,6 +219,9 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
     /// A stream that is not there.
     pub fn remove_stream(&mut self, now: Time, id: StreamId) -> Result<(), StreamError> {
         let _ = self.end.remove_stream(now, id).ok_or(StreamError::Unknown(id))?;
+        if let Some(rtcp) = &mut self.rtcp {
+            rtcp.session.leave(id.0.into());
+        }
         self.find_discarded(DiscardReason::Removed);
         Ok(())
     }
@@ -230,10 +252,13 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
     ///
     /// # Errors
     /// A stream that is not there, or an SSRC that another stream has.
-    pub fn set_ssrc(&mut self, id: StreamId, ssrc: u32) -> Result<(), StreamError> {
+    pub fn set_ssrc(&mut self, now: Time, id: StreamId, ssrc: u32) -> Result<(), StreamError> {
         self.expect_present(id)?;
         self.expect_free(ssrc, Some(id))?;
         self.streams[usize::from(id.0)].config.ssrc = ssrc;
+        if let Some(rtcp) = &mut self.rtcp {
+            rtcp.session.rename(now, id.0.into(), ssrc);
+        }
         Ok(())
     }
 
@@ -259,12 +284,18 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
     /// Begins to send.
     pub fn start(&mut self, now: Time) {
         self.end.start(now);
+        if let Some(rtcp) = &mut self.rtcp {
+            rtcp.session.start(now);
+        }
         self.find_discarded(DiscardReason::TooOld);
     }
 
-    /// Ends: what waits is discarded.
+    /// Ends: what waits is discarded, and the streams say goodbye.
     pub fn stop(&mut self, now: Time) {
         self.end.stop(now);
+        if let Some(rtcp) = &mut self.rtcp {
+            (0..self.streams.len()).for_each(|id| rtcp.session.leave(id));
+        }
         self.find_discarded(DiscardReason::Stopped);
     }
 
@@ -317,6 +348,10 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
             stream.last = (media.payload_type, media.timestamp);
             self.counters.sent += 1;
         }
+        if let Some(rtcp) = &mut self.rtcp {
+            let octets = media.as_ref().map_or(0, |media| media.payload_bytes().len());
+            rtcp.session.on_sent(id, media.as_ref().map(|media| (media.timestamp, sent.queued)), octets);
+        }
         let (ssrc, idle) = (stream.config.ssrc, stream.last);
         self.find_discarded(DiscardReason::TooOld);
         Some(MediaTransmit {
@@ -346,10 +381,12 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
         used
     }
 
-    /// When to call [`MediaSender::handle_timeout`] and [`MediaSender::poll_transmit`], and why.
+    /// When to call [`MediaSender::handle_timeout`], [`MediaSender::poll_transmit`] and [`MediaSender::poll_rtcp`], and why.
     #[inline]
     pub fn next_timeout(&self) -> Option<(Time, Reason)> {
-        self.end.next_timeout()
+        let next = self.end.next_timeout();
+        let Some(due) = self.rtcp.as_ref().and_then(|rtcp| rtcp.session.next_timeout()) else { return next };
+        Some(next.filter(|next| next.0 <= due).unwrap_or((due, Reason::Report)))
     }
 
     /// Does what is due at `now`, packets apart.

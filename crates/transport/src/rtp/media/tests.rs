@@ -9,7 +9,7 @@ use paceline_wire::rtp;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
-fn at(millis: u64) -> Time {
+pub(super) fn at(millis: u64) -> Time {
     Time::from_nanos(millis * 1_000_000)
 }
 
@@ -18,9 +18,18 @@ fn controller(kind: &str) -> AnyController {
     AnyController::new(&params, &FlowSetup::new(Bytes::new(1212))).expect("in range")
 }
 
-type Sender = MediaSender<AnyController, Vec<u8>>;
+pub(super) type Sender = MediaSender<AnyController, Vec<u8>>;
 
 fn sender(kind: &str, streams: &[MediaStreamConfig]) -> Sender {
+    sender_with(kind, streams, |_| {})
+}
+
+/// A sender of these streams, on which something is done before they are added.
+pub(super) fn sender_with(
+    kind: &str,
+    streams: &[MediaStreamConfig],
+    prepare: impl FnOnce(&mut Sender),
+) -> Sender {
     let config = SenderConfig {
         max_payload: Bytes::new(1200),
         header: RTP_HEADER,
@@ -30,6 +39,7 @@ fn sender(kind: &str, streams: &[MediaStreamConfig]) -> Sender {
     };
     let mut sender = MediaSender::new(controller(kind), &config);
     sender.number_from(65_534);
+    prepare(&mut sender);
     for stream in streams {
         sender.add_stream(Time::ZERO, stream).expect("there is room");
     }
@@ -37,15 +47,15 @@ fn sender(kind: &str, streams: &[MediaStreamConfig]) -> Sender {
     sender
 }
 
-fn packet(frame: u64, size: usize, marker: bool) -> MediaPacket<Vec<u8>> {
+pub(super) fn packet(frame: u64, size: usize, marker: bool) -> MediaPacket<Vec<u8>> {
     MediaPacket::payload(frame, (96, frame as u32 * 3000, marker), vec![frame as u8; size]).expect("sound")
 }
 
-fn leaving(sender: &mut Sender, now: Time) -> Vec<MediaTransmit<Vec<u8>>> {
+pub(super) fn leaving(sender: &mut Sender, now: Time) -> Vec<MediaTransmit<Vec<u8>>> {
     std::iter::from_fn(|| sender.poll_transmit(now)).collect()
 }
 
-fn discarded(sender: &mut Sender) -> Vec<(u64, u64, DiscardReason)> {
+pub(super) fn discarded(sender: &mut Sender) -> Vec<(u64, u64, DiscardReason)> {
     let packets = std::iter::from_fn(|| sender.poll_discarded());
     packets.map(|packet| (packet.frame, packet.offset, packet.reason)).collect()
 }
@@ -230,7 +240,7 @@ fn priorities_hold_from_when_they_are_set() {
     }
     assert_eq!(sender.set_priority(at(4), StreamId(0), 1.0), Err(StreamError::Unknown(StreamId(0))));
     assert_eq!(sender.add_stream(at(4), &MediaStreamConfig::new(2)), Err(StreamError::SsrcTaken(2)));
-    assert_eq!(sender.set_ssrc(StreamId(1), 7), Ok(()));
+    assert_eq!(sender.set_ssrc(at(4), StreamId(1), 7), Ok(()));
     assert_eq!(sender.ssrc(StreamId(1)), Some(7));
 }
 

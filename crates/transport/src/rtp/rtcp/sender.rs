@@ -1,0 +1,382 @@
+//! What a sender of media reports of its streams, and what it hears of them.
+
+use super::clock::{middle, ticks_of};
+use super::interval::ReportInterval;
+use super::reception::round_trip;
+use super::{CHANGES_APART, LARGEST, MOST_EVENTS, RtcpConfig};
+use paceline_cc::StreamId;
+use paceline_units::{Time, TimeDelta};
+use paceline_wire::rtcp::report::{ReportBlock, SenderInfo};
+use paceline_wire::rtcp::{bye, report, sdes};
+use paceline_wire::unwrap_sequence;
+use std::collections::VecDeque;
+
+/// So many of our sender reports may be repeated to us.
+const REMEMBERED_REPORTS: usize = 8;
+/// For so long after its SSRC changed, what is said of the old one is about the stream.
+const LINGER: TimeDelta = TimeDelta::from_secs(3);
+/// Pictures that need no other are asked for once in so long, or in a round trip if that is longer.
+const PICTURES_APART: TimeDelta = TimeDelta::from_millis(300);
+/// After so many reports without a packet a stream says nothing of itself (RFC 3550 section 6.4).
+const IDLE_REPORTS: u8 = 2;
+
+/// What the receiver said last of a stream.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Heard {
+    /// When the report came.
+    pub at: Time,
+    /// Packets lost of those expected since the report before, 0 to 1.
+    pub fraction_lost: f64,
+    /// Packets expected less packets received.
+    pub cumulative_lost: i32,
+    /// Interarrival jitter.
+    pub jitter: TimeDelta,
+    /// Round-trip time, the last that a report told.
+    pub round_trip: Option<TimeDelta>,
+}
+
+/// What the application should know of the session.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RtcpEvent {
+    /// A participant with this SSRC ends (BYE).
+    Ended {
+        /// SSRC of the participant.
+        ssrc: u32,
+    },
+    /// Another participant has the SSRC of a stream, which therefore has another from now on (RFC 3550 section 8.2).
+    SsrcChanged {
+        /// The stream.
+        stream: StreamId,
+        /// SSRC until now.
+        from: u32,
+        /// SSRC from now on.
+        to: u32,
+    },
+}
+
+/// Counts of a sender's RTCP.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct RtcpCounters {
+    /// Datagrams that were written.
+    pub sent: u64,
+    /// RTCP packets that were read.
+    pub received: u64,
+    /// Datagrams that are no RTCP, or not the compound packet that was agreed on, and packets that contradict themselves.
+    pub malformed: u64,
+    /// Packets of a type that nothing is done with.
+    pub other: u64,
+    /// What was said of streams that there are not.
+    pub unknown_ssrc: u64,
+    /// Reports that cannot be: on packets or sender reports that were never sent, or that waited for longer than they were away.
+    pub impossible: u64,
+    /// Times that another participant had the SSRC of a stream.
+    pub collisions: u64,
+    /// Pictures that were asked for (PLI and FIR).
+    pub pictures: u64,
+    /// Pictures that were asked for again before the first could be there: nothing was done.
+    pub pictures_too_soon: u64,
+    /// Events that the application did not take in time.
+    pub events_untaken: u64,
+}
+
+/// One stream of a sender, to RTCP.
+#[derive(Clone, Debug)]
+pub(in crate::rtp) struct Reporting {
+    ssrc: u32,
+    clock_rate: u32,
+    present: bool,
+    packets: u32,
+    octets: u32,
+    /// Timestamp of the newest packet, and when its media was offered.
+    newest: Option<(u32, Time)>,
+    /// Packets when the last report was written, and for how many reports it has been so.
+    reported: (u32, u8),
+    heard: Option<Heard>,
+    /// SSRC that it had, until then.
+    former: Option<(u32, Time)>,
+    changed: Option<Time>,
+    /// When a picture was last asked for, and the number of the last FIR.
+    picture: Option<Time>,
+    request: Option<u8>,
+}
+
+impl Reporting {
+    fn new(ssrc: u32, clock_rate: u32) -> Reporting {
+        Reporting {
+            ssrc,
+            clock_rate,
+            present: true,
+            packets: 0,
+            octets: 0,
+            newest: None,
+            reported: (0, IDLE_REPORTS),
+            heard: None,
+            former: None,
+            changed: None,
+            picture: None,
+            request: None,
+        }
+    }
+}
+
+/// The session of a sender.
+#[derive(Clone, Debug)]
+pub(in crate::rtp) struct SenderSession {
+    pub(in crate::rtp) config: RtcpConfig,
+    interval: ReportInterval,
+    due: Option<Time>,
+    streams: Vec<Reporting>,
+    /// The stream that the next datagram of this report begins with.
+    cursor: Option<usize>,
+    sent: VecDeque<(u32, Time)>,
+    ended: Vec<u32>,
+    events: VecDeque<RtcpEvent>,
+    pub(in crate::rtp) counters: RtcpCounters,
+}
+
+impl SenderSession {
+    pub(in crate::rtp) fn new(config: RtcpConfig) -> SenderSession {
+        SenderSession {
+            interval: ReportInterval::new(&config, "rtcp.sender"),
+            config,
+            due: None,
+            streams: Vec::new(),
+            cursor: None,
+            sent: VecDeque::with_capacity(REMEMBERED_REPORTS),
+            ended: Vec::new(),
+            events: VecDeque::new(),
+            counters: RtcpCounters::default(),
+        }
+    }
+
+    /// The first report is due some time after the session began.
+    pub(in crate::rtp) fn start(&mut self, now: Time) {
+        if self.due.is_none() {
+            self.due = Some(self.interval.next(now));
+        }
+    }
+
+    pub(in crate::rtp) fn join(&mut self, id: usize, ssrc: u32, clock_rate: u32) {
+        while self.streams.len() <= id {
+            let gone = Reporting { present: false, ..Reporting::new(0, 1) };
+            self.streams.push(gone);
+        }
+        self.streams[id] = Reporting::new(ssrc, clock_rate);
+    }
+
+    /// A stream ends: it says so at once (RFC 3550 section 6.3.7, of few participants).
+    pub(in crate::rtp) fn leave(&mut self, id: usize) {
+        let Some(stream) = self.streams.get_mut(id).filter(|stream| stream.present) else { return };
+        stream.present = false;
+        if self.ended.len() < bye::MOST_SOURCES && stream.packets > 0 {
+            self.ended.push(stream.ssrc);
+        }
+    }
+
+    /// A packet of a stream left: the timestamp of its media and when that was offered, where it has any, and its bytes.
+    #[inline]
+    pub(in crate::rtp) fn on_sent(&mut self, id: usize, media: Option<(u32, Time)>, octets: usize) {
+        let Some(stream) = self.streams.get_mut(id) else { return };
+        stream.packets = stream.packets.wrapping_add(1);
+        stream.octets = stream.octets.wrapping_add(octets as u32);
+        stream.newest = media.or(stream.newest);
+    }
+
+    pub(in crate::rtp) fn next_timeout(&self) -> Option<Time> {
+        let at_once = self.cursor.is_some() || !self.ended.is_empty();
+        if at_once { Some(Time::ZERO) } else { self.due }
+    }
+
+    pub(in crate::rtp) fn poll_event(&mut self) -> Option<RtcpEvent> {
+        self.events.pop_front()
+    }
+
+    pub(in crate::rtp) fn heard(&self, id: usize) -> Option<Heard> {
+        self.streams.get(id)?.heard
+    }
+
+    /// Writes the next datagram, if one is due.
+    pub(in crate::rtp) fn poll(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
+        let start = out.len();
+        if let Some(&ssrc) = self.ended.first() {
+            // No stream and no name is longer than its field.
+            let _ = report::encode(ssrc, None, &[], out);
+            let _ = sdes::encode_cname(ssrc, self.config.name(), out);
+            let _ = bye::encode(&self.ended, None, out);
+            self.ended.clear();
+        } else {
+            if self.due.is_some_and(|due| due <= now) {
+                self.due = Some(self.interval.next(now));
+                self.cursor = Some(0);
+            }
+            self.write_reports(now, start, out);
+        }
+        let size = out.len() - start;
+        if size == 0 {
+            return false;
+        }
+        self.interval.on_packet(size);
+        self.counters.sent += 1;
+        true
+    }
+
+    /// Reports on as many streams as a datagram holds, from the cursor on.
+    fn write_reports(&mut self, now: Time, start: usize, out: &mut Vec<u8>) {
+        let ntp = self.config.clock.at(now);
+        while let Some(id) = self.cursor {
+            if id >= self.streams.len() {
+                self.cursor = None;
+                break;
+            }
+            if self.streams[id].present {
+                let before = out.len();
+                self.write_report(now, ntp, id, out);
+                if out.len() - start > LARGEST {
+                    out.truncate(before);
+                    break;
+                }
+                self.streams[id].note_reported();
+            }
+            self.cursor = Some(id + 1);
+        }
+        if out.len() > start && self.sent.back().is_none_or(|(known, _)| *known != middle(ntp)) {
+            if self.sent.len() == REMEMBERED_REPORTS {
+                self.sent.pop_front();
+            }
+            self.sent.push_back((middle(ntp), now));
+        }
+    }
+
+    fn write_report(&self, now: Time, ntp: u64, id: usize, out: &mut Vec<u8>) {
+        let stream = &self.streams[id];
+        let info = stream.newest.filter(|_| stream.is_active()).map(|(timestamp, offered)| {
+            let since = ticks_of(now, stream.clock_rate).wrapping_sub(ticks_of(offered, stream.clock_rate));
+            let rtp_timestamp = timestamp.wrapping_add(since);
+            SenderInfo { ntp, rtp_timestamp, packets: stream.packets, octets: stream.octets }
+        });
+        let _ = report::encode(stream.ssrc, info.as_ref(), &[], out);
+        let _ = sdes::encode_cname(stream.ssrc, self.config.name(), out);
+    }
+
+    /// The stream that is there and has this SSRC, or had it a moment ago.
+    pub(in crate::rtp) fn stream_of(&self, now: Time, ssrc: u32) -> Option<usize> {
+        let present = self.streams.iter().position(|stream| stream.present && stream.ssrc == ssrc);
+        let former =
+            |stream: &Reporting| stream.former.is_some_and(|(old, until)| old == ssrc && now <= until);
+        present.or_else(|| self.streams.iter().position(former))
+    }
+
+    /// A datagram of so many bytes came that RTCP is made of.
+    pub(in crate::rtp) fn on_datagram(&mut self, bytes: usize) {
+        self.interval.on_packet(bytes);
+    }
+
+    /// A report came; `next` is the number of a stream's next packet.
+    pub(in crate::rtp) fn on_report(
+        &mut self,
+        now: Time,
+        report: &report::Report<'_>,
+        next: impl Fn(usize) -> Option<u64>,
+    ) {
+        for block in report.blocks() {
+            let Some(id) = self.stream_of(now, block.ssrc) else {
+                self.counters.unknown_ssrc += 1;
+                continue;
+            };
+            let newest = next(id).and_then(|next| next.checked_sub(1));
+            // Turns are those that the receiver saw.
+            let reached = newest.and_then(|newest| unwrap_sequence(newest, block.highest_sequence as u16));
+            let was_sent = self.streams[id].newest.is_some() && reached <= newest;
+            match round_trip(now, &block, self.sent.iter().copied()) {
+                Ok(round_trip) if was_sent => self.streams[id].on_block(now, &block, round_trip),
+                _ => self.counters.impossible += 1,
+            }
+        }
+    }
+
+    /// A picture was asked for, by a FIR with this number or a PLI: whether the encoder is to make it.
+    pub(in crate::rtp) fn on_picture(&mut self, now: Time, id: usize, request: Option<u8>) -> bool {
+        self.counters.pictures += 1;
+        let Some(stream) = self.streams.get_mut(id) else { return false };
+        let round_trip = stream.heard.and_then(|heard| heard.round_trip).unwrap_or_default();
+        let apart = PICTURES_APART.max(round_trip);
+        // RFC 5104 section 4.3.1.2: the same number is the same request.
+        let repeated = request.is_some() && request == stream.request;
+        if repeated || stream.picture.is_some_and(|last| now.saturating_since(last) < apart) {
+            self.counters.pictures_too_soon += 1;
+            return false;
+        }
+        stream.request = request.or(stream.request);
+        stream.picture = Some(now);
+        true
+    }
+
+    pub(in crate::rtp) fn on_ended(&mut self, ssrc: u32) {
+        self.tell(RtcpEvent::Ended { ssrc });
+    }
+
+    /// Another participant has this SSRC, which is one of ours: the stream that has it is given another that `is_free`, and it
+    /// says goodbye as the old one (RFC 3550 section 8.2).
+    pub(in crate::rtp) fn on_collision(
+        &mut self,
+        now: Time,
+        ssrc: u32,
+        is_free: impl Fn(u32) -> bool,
+    ) -> Option<(usize, u32)> {
+        self.counters.collisions += 1;
+        let ours = |stream: &Reporting| stream.present && stream.ssrc == ssrc;
+        let id = self.streams.iter().position(ours)?;
+        let changed = self.streams[id].changed;
+        if changed.is_some_and(|changed| now.saturating_since(changed) < CHANGES_APART) {
+            return None;
+        }
+        let to = self.interval.draws_of_ssrc().find(|ssrc| is_free(*ssrc))?;
+        self.rename(now, id, to);
+        self.streams[id].changed = Some(now);
+        self.tell(RtcpEvent::SsrcChanged { stream: StreamId(id as u8), from: ssrc, to });
+        Some((id, to))
+    }
+
+    /// A stream has another SSRC from now on; its counts begin anew (RFC 3550 section 6.4.1).
+    pub(in crate::rtp) fn rename(&mut self, now: Time, id: usize, ssrc: u32) {
+        let Some(stream) = self.streams.get_mut(id).filter(|stream| stream.present) else { return };
+        if self.ended.len() < bye::MOST_SOURCES && stream.packets > 0 {
+            self.ended.push(stream.ssrc);
+        }
+        stream.former = Some((stream.ssrc, now + LINGER));
+        (stream.ssrc, stream.packets, stream.octets) = (ssrc, 0, 0);
+        stream.reported = (0, IDLE_REPORTS);
+    }
+
+    fn tell(&mut self, event: RtcpEvent) {
+        if self.events.len() >= MOST_EVENTS {
+            self.events.pop_front();
+            self.counters.events_untaken += 1;
+        }
+        self.events.push_back(event);
+    }
+}
+
+impl Reporting {
+    /// Whether it has sent of late.
+    fn is_active(&self) -> bool {
+        self.packets != self.reported.0 || self.reported.1 < IDLE_REPORTS
+    }
+
+    fn note_reported(&mut self) {
+        let (packets, idle) = self.reported;
+        let idle = if packets == self.packets { idle.saturating_add(1) } else { 0 };
+        self.reported = (self.packets, idle);
+    }
+
+    fn on_block(&mut self, now: Time, block: &ReportBlock, round_trip: Option<TimeDelta>) {
+        let rate = f64::from(self.clock_rate.max(1));
+        self.heard = Some(Heard {
+            at: now,
+            fraction_lost: f64::from(block.fraction_lost) / 256.0,
+            cumulative_lost: block.cumulative_lost,
+            jitter: TimeDelta::from_secs_f64(f64::from(block.jitter) / rate),
+            round_trip: round_trip.or(self.heard.and_then(|heard| heard.round_trip)),
+        });
+    }
+}
