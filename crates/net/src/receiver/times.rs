@@ -45,7 +45,7 @@ pub(crate) struct CaptureTimes {
 impl CaptureTimes {
     /// When the frame was captured of a packet with this sequence number and RTP timestamp that arrived at `now`. The first
     /// packet shows how the media clock lies to ours: it was captured at `known`. None if the timestamp cannot be; two in a
-    /// row that agree are a new beginning.
+    /// row that agree are a new beginning, and so is one that goes on from the newest.
     pub fn captured(
         &mut self,
         now: Time,
@@ -63,7 +63,7 @@ impl CaptureTimes {
                 self.newest = self.newest.max(Some((sequence, captured)));
                 Some(Time::ZERO + captured)
             }
-            None if self.anchor.is_none() || self.agrees(timestamp) => {
+            None if self.anchor.is_none() || self.agrees(timestamp) || self.goes_on(captured) => {
                 let (mut timestamps, captured) = (TimestampUnwrapper::default(), known());
                 let media = timestamps.unwrap(timestamp).map(time_of_media_ticks)?;
                 *self = CaptureTimes {
@@ -92,6 +92,13 @@ impl CaptureTimes {
     fn can_be(&self, now: Time, sequence: u64, captured: TimeDelta) -> bool {
         let goes_back = |(newest, at): (u64, TimeDelta)| sequence > newest && captured + TIME_DOUBT < at;
         captured <= (now - Time::ZERO) + TIME_DOUBT && !self.newest.is_some_and(goes_back)
+    }
+
+    /// Whether a time goes on from the newest frame's. If it cannot be all the same, the first packet was late and its clock is
+    /// put right: it lay further back than was known.
+    fn goes_on(&self, captured: Option<TimeDelta>) -> bool {
+        let after = captured.zip(self.newest).map(|(captured, (_, newest))| captured - newest);
+        after.is_some_and(|after| -TIME_DOUBT <= after && after <= TIME_DOUBT)
     }
 
     /// Whether a timestamp goes with the one that was refused before it.
@@ -138,6 +145,19 @@ mod tests {
         assert!(error.as_nanos().abs() < 12_000, "{error:?}");
         let earlier = times.captured(now, 3, u32::MAX - 1799, || panic!("anchored")).expect("before");
         assert!(earlier < first);
+    }
+
+    /// The first packet waited for 3 s, in a send queue or a network, and those behind it came with it.
+    #[test]
+    fn a_stream_whose_first_packet_was_late_is_taken_whole() {
+        let mut times = CaptureTimes::default();
+        for frame in 0..90 {
+            let captured = times.captured(at(3000), frame, frame as u32 * 3000, || at(3000));
+            assert!(captured.is_some_and(|captured| captured <= at(4000)), "{frame}: {captured:?}");
+        }
+        for frame in 90..120 {
+            assert!(times.captured(at(frame * 33), frame, frame as u32 * 3000, || at(frame * 33)).is_some());
+        }
     }
 
     #[test]
