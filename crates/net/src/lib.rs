@@ -37,6 +37,9 @@ mod queue;
 pub mod receiver;
 mod record;
 pub mod relay;
+#[cfg(any(test, feature = "script"))]
+#[doc(hidden)]
+pub mod script;
 mod secret;
 pub mod sender;
 mod socket;

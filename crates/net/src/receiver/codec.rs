@@ -17,7 +17,7 @@ const TURNS_BEFORE: u32 = 1 << 16;
 
 /// A packet that the one sender sent, as the codec admitted it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct SessionPacket<'p> {
+pub(crate) struct SessionPacket<'p> {
     /// Whether the sender is heard for the first time: a session begins, and what was before is forgotten.
     pub begins: bool,
     /// Whether the numbers of the stream begin anew with this packet; the one before it was there and was refused.
@@ -30,7 +30,7 @@ pub(super) struct SessionPacket<'p> {
 
 /// What a data packet carries.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Data<'p> {
+pub(crate) struct Data<'p> {
     /// What the application gets, headers out; empty if it was not given it.
     pub payload: &'p [u8],
     /// Bytes of RTP padding behind the payload.
@@ -51,7 +51,7 @@ impl Data<'_> {
 }
 
 /// Speaks one transport with senders: admits or refuses them, and answers.
-pub(super) trait ReceivingCodec {
+pub(crate) trait ReceivingCodec {
     /// Takes a datagram that arrived at `now`: what is admitted goes to `take`, what is refused is counted.
     fn receive(
         &mut self,
@@ -99,7 +99,7 @@ pub(super) trait ReceivingCodec {
 
 /// A sequence number that does not wrap.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Extended {
+pub(crate) struct Extended {
     pub number: u64,
     /// Whether two packets in a row said that the numbers go on here, far from the others.
     pub jumped: bool,

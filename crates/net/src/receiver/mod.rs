@@ -22,12 +22,12 @@
 //! RTP in its datagrams, of bulk data no frame is displayed. `loss_ratio` is of numbers that are missing for a second; a few of
 //! them were no data. Unknown peers are kept out by [`paceline_transport::dccp::Host`] and its cookies.
 
-mod codec;
+pub(crate) mod codec;
 mod dccp;
 mod driver;
-mod rtp;
+pub(crate) mod rtp;
 mod seen;
-mod session;
+pub(crate) mod session;
 mod times;
 
 use crate::choice::{ChosenFlow, ChosenFlows, Over};

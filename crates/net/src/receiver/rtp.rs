@@ -18,7 +18,7 @@ use std::net::SocketAddr;
 const LARGEST_REPORT: Bytes = Bytes::new(1200);
 
 /// Whom it listens to, and the numbers of its streams.
-pub(super) struct RtpReceivingCodec {
+pub(crate) struct RtpReceivingCodec {
     filter: SenderFilter,
     ssrcs: Ssrcs,
     numbers: Vec<RtpNumbers>,

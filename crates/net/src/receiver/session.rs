@@ -20,7 +20,7 @@ use paceline_wire::{rtp, tfrc};
 
 /// What a session needs of its flow.
 #[derive(Clone)]
-pub(super) struct SessionConfig<'a> {
+pub(crate) struct SessionConfig<'a> {
     pub streams: usize,
     pub feedback: FeedbackConfig,
     pub playout: PlayoutConfig,
@@ -44,7 +44,7 @@ struct Stream {
 }
 
 /// A session with one sender.
-pub(super) struct Session<'a> {
+pub(crate) struct Session<'a> {
     pub clock: DriverClock,
     /// When anything was heard last.
     pub heard: Time,

@@ -24,7 +24,7 @@ type Key = (SocketAddr, Ports);
 
 /// The connection that passes, and those whose handshake has begun.
 #[derive(Debug)]
-pub(super) struct ConnectionFilter {
+pub(crate) struct ConnectionFilter {
     peer: Option<Established>,
     half_open: VecDeque<HalfOpen>,
     patience: TimeDelta,

@@ -17,7 +17,7 @@ const SENDER_PATIENCE: TimeDelta = TimeDelta::from_secs(5);
 
 /// A datagram from the sender's side that passes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Admitted {
+pub(crate) struct Admitted {
     /// The stream of a data packet: figures of a flow are of these.
     pub data: Option<StreamId>,
     /// Whether its sender has proved to be there: heard twice, or with a whole handshake.
@@ -27,7 +27,7 @@ pub(super) struct Admitted {
 }
 
 /// Lets the datagrams of one sender pass, and the answers of one receiver.
-pub(super) enum Filter {
+pub(crate) enum Filter {
     Rtp(SenderFilter),
     Dccp(ConnectionFilter),
 }

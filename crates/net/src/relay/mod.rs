@@ -22,7 +22,7 @@
 
 mod connection;
 mod driver;
-mod filter;
+pub(crate) mod filter;
 mod packet;
 mod path;
 

@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 
 /// What the driver has to know of a packet beyond what its end says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Encoded {
+pub(crate) struct Encoded {
     /// The number under which feedback tells of the packet; none if no feedback does.
     pub number: Option<u64>,
     /// Payload of a data packet, headers out; none of packets that are about data.
@@ -20,7 +20,7 @@ pub(super) struct Encoded {
 }
 
 /// Speaks one transport with a receiver.
-pub(super) trait SendingCodec {
+pub(crate) trait SendingCodec {
     type End: SendingEnd;
 
     /// Writes a packet that leaves at `now` into `bytes`.

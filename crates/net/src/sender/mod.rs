@@ -18,14 +18,14 @@
 //! stopped, the connection is closed, for which a second is left.
 
 mod answers;
-mod codec;
+pub(crate) mod codec;
 mod dccp;
 mod driver;
 mod host;
 #[cfg(test)]
 mod probe_tests;
-mod rtp;
-mod sent;
+pub(crate) mod rtp;
+pub(crate) mod sent;
 mod sharing;
 
 use crate::address::{local_for, require_port};

@@ -24,7 +24,7 @@ use std::marker::PhantomData;
 const UNKNOWN_CLOCK: Time = Time::from_nanos((1 << 16) * 3 / 2 * 1_000_000_000);
 
 /// The streams on the wire, and what is needed to read reports on them.
-pub(super) struct RtpSendingCodec<C> {
+pub(crate) struct RtpSendingCodec<C> {
     ssrcs: Ssrcs,
     /// RTP timestamp of the driver's zero.
     first_timestamp: u32,

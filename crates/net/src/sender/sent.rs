@@ -10,7 +10,7 @@ pub(super) const REMEMBERED: usize = 1 << 16;
 
 /// What feedback says of one packet.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Reported {
+pub(crate) struct Reported {
     pub stream: StreamId,
     pub number: u64,
     pub status: Status,

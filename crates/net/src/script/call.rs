@@ -1,0 +1,332 @@
+//! Both ends of a session as their drivers run them, in virtual time and with a path of two queues, and what must be true at
+//! any time.
+
+use crate::choice::{ChosenFlow, Over};
+use crate::clock::Moment;
+use crate::output::NetCounters;
+use crate::receiver::codec::{ReceivingCodec, SessionPacket};
+use crate::receiver::rtp::RtpReceivingCodec;
+use crate::receiver::session::{Session, SessionConfig};
+use crate::relay::filter::Filter;
+use crate::sender::codec::SendingCodec;
+use crate::sender::rtp::RtpSendingCodec;
+use crate::socket::Datagram;
+use crate::ssrc::Ssrcs;
+use paceline_cc::{AnyController, Controller, Limits, Status, StreamId};
+use paceline_scenario::{Loaded, Loader, Origin, load};
+use paceline_transport::SendingEnd;
+use paceline_transport::rtp::{CircuitBreakers, RtpSender};
+use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
+use paceline_wire::{FeedbackFormat, rtp};
+use std::collections::{BTreeMap, VecDeque};
+use std::net::SocketAddr;
+use std::sync::OnceLock;
+
+/// Of the first stream; a multiple of 256, so that each of several tells the others.
+pub(super) const SSRC: u32 = 0x100;
+/// Ports of the two ends; those of others follow.
+pub(super) const SENDER: u16 = 1;
+const RECEIVER: u16 = 2;
+/// Numbers wrap soon, those of streams and those that all share.
+const FIRST: u16 = 65_300;
+/// So many datagrams are under way at most, each way; others are lost.
+const UNDER_WAY: usize = 1024;
+/// So many things happen at one time at most.
+const ENDLESS: usize = 20_000;
+/// No report is larger.
+const LARGEST_REPORT: usize = 1200;
+/// Who was heard twice and then within so long is not displaced.
+const SILENCE: TimeDelta = TimeDelta::from_secs(1);
+/// Media that waited longer may seem to come from the future to a receiver whose first packet was as late: where it has a gap,
+/// a packet is refused.
+const FRESH: TimeDelta = TimeDelta::from_secs(1);
+/// What the receiver's machine shows at the sender's zero.
+const RECEIVERS_ZERO: TimeDelta = TimeDelta::from_secs(1000);
+const CONTROLLERS: [&str; 5] = [
+    "{ kind = \"scream\", profile = \"rfc8298\" }",
+    "{ kind = \"scream\", profile = \"robust\" }",
+    "{ kind = \"gcc\", profile = \"libwebrtc\" }",
+    "\"urcp\"",
+    "\"um\"",
+];
+/// Number of flows: each controller with either format of reports, and with one stream or two. A script's first byte, modulo
+/// this, says which it is.
+pub const FLOWS: usize = CONTROLLERS.len() * 4;
+
+fn scenario(kind: usize) -> Loaded {
+    let controller = CONTROLLERS[kind % CONTROLLERS.len()];
+    let format = if kind / CONTROLLERS.len() % 2 == 0 { "rfc8888" } else { "twcc" };
+    let source = "source = { kind = \"cbr\", rate = \"1Mbps\", adaptive = true, fps = 30 }";
+    let media = match kind / CONTROLLERS.len() / 2 {
+        0 => format!("{source}\n"),
+        _ => format!("[flows.f.streams.one]\n{source}\n[flows.f.streams.two]\n{source}\n"),
+    };
+    let text = format!(
+        "duration = \"1000s\"\nsample = \"10s\"\n[links.l]\nrate = \"10Mbps\"\nqueue = {{ packets = 100 }}\n[flows.f]\n\
+         path = [\"l\"]\ncontroller = {controller}\nfeedback = {{ format = \"{format}\" }}\n{media}"
+    );
+    load(&Origin { text: &text, file: "script.toml", sets: &[] }, &Loader::default()).expect("a scenario")
+}
+
+/// The one flow of its kind. Scenarios are read once for all scripts.
+fn flow(kind: usize) -> ChosenFlow<'static> {
+    static SCENARIOS: OnceLock<Vec<Loaded>> = OnceLock::new();
+    let scenarios = SCENARIOS.get_or_init(|| (0..FLOWS).map(scenario).collect());
+    ChosenFlow::of(&scenarios[kind % FLOWS], None).expect("the only flow")
+}
+
+pub(super) fn address(port: u16) -> SocketAddr {
+    SocketAddr::from(([192, 0, 2, 1], port))
+}
+
+/// A sender as receivers know it: its address and its SSRC, of several streams that of the first.
+type Peer = (SocketAddr, Ssrcs);
+
+/// A sender, a receiver, perhaps a relay between them, and the packets under way.
+pub(super) struct Call {
+    pub now: Time,
+    pub sender: RtpSender<AnyController>,
+    pub sending: RtpSendingCodec<AnyController>,
+    pub format: FeedbackFormat,
+    relay: Option<Filter>,
+    receiving: RtpReceivingCodec,
+    session: Option<Session<'static>>,
+    flow: ChosenFlow<'static>,
+    config: SessionConfig<'static>,
+    /// To the receiver, and to the sender.
+    pub ways: [VecDeque<(Vec<u8>, Ecn)>; 2],
+    /// Of sender, relay and receiver.
+    counters: [NetCounters; 3],
+    pub limits: Vec<Limits>,
+    /// Numbers of the streams' next packets, and the next that all share.
+    pub next: (Vec<u64>, u16),
+    /// Sizes of the packets that no report has said to have arrived.
+    pub outstanding: BTreeMap<(StreamId, u64), Bytes>,
+    /// Whom the receiver listens to, how often it has heard that one, and when.
+    heard: Option<(Peer, usize, Time)>,
+    /// The packets of each stream that were sent since somebody asked last: their numbers, and whether their media was fresh.
+    pub sent: BTreeMap<StreamId, Vec<(u64, bool)>>,
+}
+
+impl Call {
+    /// Nothing has been sent.
+    pub fn new(kind: usize, relayed: bool) -> Call {
+        let flow = flow(kind);
+        let Over::Rtp(parts) = flow.over else { unreachable!("the scenarios are of RTP") };
+        let (streams, format) = (parts.streams.len(), parts.feedback.format);
+        let mut sender = RtpSender::new(flow.parts.controller.clone(), &parts.sender, parts.streams.clone());
+        parts.number(&mut sender, FIRST);
+        sender.guard(CircuitBreakers::Timeouts);
+        // The path is as fast as anything, so that what the application allows is what limits the rate.
+        let (min, max) = (Bitrate::from_kbps(10), Bitrate::from_mbps(2));
+        let limits = |stream| Limits { stream: StreamId(stream as u8), min, max };
+        Call {
+            now: Time::ZERO,
+            sender,
+            sending: RtpSendingCodec::new((Ssrcs::new(SSRC, streams), 0), streams, format, false),
+            format,
+            relay: relayed.then(|| Filter::new(flow.over, None)),
+            receiving: RtpReceivingCodec::new(parts, None),
+            session: None,
+            flow,
+            config: SessionConfig {
+                streams,
+                feedback: parts.feedback.clone(),
+                playout: parts.playout,
+                detection: None,
+                half: None,
+            },
+            ways: [VecDeque::new(), VecDeque::new()],
+            counters: [NetCounters::default(); 3],
+            limits: (0..streams).map(limits).collect(),
+            next: (vec![FIRST.into(); streams], FIRST),
+            outstanding: BTreeMap::new(),
+            heard: None,
+            sent: BTreeMap::new(),
+        }
+    }
+
+    pub fn start(&mut self) -> Result<(), String> {
+        for limits in &self.limits {
+            self.sender.set_limits(self.now, limits);
+        }
+        self.sender.start(self.now);
+        self.settle()
+    }
+
+    /// Whether a circuit breaker has ended the flow.
+    pub fn is_over(&self) -> bool {
+        self.sender.broken().is_some()
+    }
+
+    fn moment(&self) -> Moment {
+        Moment::from_nanos((self.now + RECEIVERS_ZERO).as_nanos())
+    }
+
+    /// Everything that both ends want to send goes under way.
+    pub fn settle(&mut self) -> Result<(), String> {
+        for count in 0.. {
+            let Some(transmit) = self.sender.poll_transmit(self.now) else { break };
+            if count == ENDLESS {
+                return Err("the sender never stops sending".into());
+            }
+            let (stream, number) = (transmit.packet.stream, transmit.packet.sequence);
+            let expected = &mut self.next.0[usize::from(stream.0)];
+            if number != *expected {
+                return Err(format!("sent {number} of {stream:?}, expected {expected}"));
+            }
+            *expected += 1;
+            if self.format.is_transport_wide() {
+                self.next.1 = transmit.packet.transport.wrapping_add(1);
+            }
+            self.outstanding.insert((stream, number), transmit.size);
+            let fresh = self.now.saturating_since(transmit.packet.captured) <= FRESH;
+            self.sent.entry(stream).or_default().push((number, fresh));
+            let mut bytes = Vec::new();
+            self.sending.encode(self.now, &transmit.packet, &mut bytes);
+            self.put(0, bytes, transmit.ecn);
+        }
+        self.report()?;
+        self.check()
+    }
+
+    /// The receiver does what is due; its reports go under way, if they go to the sender.
+    fn report(&mut self) -> Result<(), String> {
+        let moment = self.moment();
+        if let Some(session) = &mut self.session {
+            let now = session.clock.time_of(moment);
+            session.tick(now, &|_| ());
+            session.handle_timeout(now, |report| self.receiving.report(report));
+        }
+        let mut bytes = Vec::new();
+        while let Some(to) = self.receiving.poll_transmit(self.now, &mut bytes) {
+            if bytes.len() > LARGEST_REPORT {
+                return Err(format!("a report of {} bytes", bytes.len()));
+            }
+            let bytes = core::mem::take(&mut bytes);
+            if to == address(SENDER) {
+                self.put(1, bytes, Ecn::NotEct);
+            }
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, way: usize, bytes: Vec<u8>, ecn: Ecn) {
+        if self.ways[way].len() < UNDER_WAY {
+            self.ways[way].push_back((bytes, ecn));
+        }
+    }
+
+    /// What must hold at any time.
+    fn check(&self) -> Result<(), String> {
+        let outstanding: Bytes = self.outstanding.values().copied().sum();
+        let snapshot = self.sender.controller().snapshot();
+        if let Some(flight) = snapshot.in_flight.filter(|flight| *flight > outstanding) {
+            return Err(format!("{flight:?} in flight, {outstanding:?} not known to have arrived"));
+        }
+        for limits in &self.limits {
+            let target = self.sender.target(limits.stream).ok_or("the stream is gone")?;
+            if limits.clamp(target) != target {
+                return Err(format!("the encoder is told {target:?}, outside of {limits:?}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Time passes, and both ends do what is due at its own time.
+    pub fn pass(&mut self, span: TimeDelta) -> Result<(), String> {
+        let until = self.now + span;
+        let mut same = 0;
+        loop {
+            let sender = self.sender.next_timeout().map(|(due, _)| due);
+            let receiver = self.session.as_ref().map(|session| session.next());
+            let receiver = receiver.map(|due| Time::from_nanos(due.as_nanos()) - RECEIVERS_ZERO);
+            let next = sender.into_iter().chain(receiver).min();
+            let Some(next) = next.filter(|next| *next <= until) else { break };
+            same = if next > self.now { 0 } else { same + 1 };
+            if same > ENDLESS {
+                return Err(format!("time stands still at {:?}: {sender:?}, {receiver:?}", self.now));
+            }
+            self.now = self.now.max(next);
+            self.sender.handle_timeout(self.now);
+            self.settle()?;
+        }
+        self.now = until;
+        Ok(())
+    }
+
+    /// A datagram under way arrives, and stays under way if it comes `again`. False if there is none.
+    pub fn deliver(&mut self, way: usize, at: usize, again: bool) -> Result<bool, String> {
+        let Some(at) = at.checked_rem(self.ways[way].len()) else { return Ok(false) };
+        let found = if again { self.ways[way].get(at).cloned() } else { self.ways[way].remove(at) };
+        let Some((bytes, ecn)) = found else { return Ok(false) };
+        self.arrive(way, if way == 0 { SENDER } else { RECEIVER }, &bytes, ecn)?;
+        Ok(true)
+    }
+
+    pub fn deliver_all(&mut self, way: usize) -> Result<(), String> {
+        while self.deliver(way, 0, false)? {}
+        Ok(())
+    }
+
+    /// A datagram from `port` comes to the other end, unless the relay refuses it.
+    pub fn arrive(&mut self, way: usize, port: u16, bytes: &[u8], ecn: Ecn) -> Result<(), String> {
+        let moment = self.moment();
+        let datagram = Datagram { bytes, from: address(port), ecn, arrived: moment, read: moment };
+        if let Some(relay) = &mut self.relay {
+            let passes = match way {
+                0 => relay.admit(self.now, &datagram, &mut self.counters[1]).is_some(),
+                _ => {
+                    relay.is_answer(bytes) && relay.target(bytes).is_some_and(|(to, _)| to == address(SENDER))
+                }
+            };
+            if !passes {
+                return Ok(());
+            }
+        }
+        if way == 0 { self.take(&datagram) } else { self.hear(&datagram) }
+    }
+
+    /// The receiver takes a datagram, as its driver does.
+    fn take(&mut self, datagram: &Datagram<'_>) -> Result<(), String> {
+        let Call { now, receiving, session, flow, config, counters, heard, .. } = self;
+        let (now, mut displaced) = (*now, None);
+        let ssrc = rtp::decode(datagram.bytes).map_or(0, |view| view.header.ssrc);
+        let from = (datagram.from, Ssrcs::with(ssrc, config.streams));
+        let mut refused = NetCounters::default();
+        receiving.receive(now, datagram, &mut counters[2], |packet: SessionPacket<'_>| {
+            let (peer, times, last) = heard.unwrap_or((from, 0, now));
+            let same = peer == from;
+            if !same && times > 1 && now.saturating_since(last) < SILENCE {
+                displaced = Some((peer, last));
+            }
+            *heard = Some((from, if same { times + 1 } else { 1 }, now));
+            if let Some(data) = packet.data.filter(|_| packet.begins || session.is_none()) {
+                *session = Some(Session::open(*flow, config.clone(), data.payload, datagram));
+            }
+            if let Some(session) = session {
+                session.take(datagram, &packet, &mut refused);
+            }
+        });
+        if let Some((peer, last)) = displaced {
+            return Err(format!("{peer:?}, heard at {last:?}, gives way to {from:?} at {now:?}"));
+        }
+        self.report()
+    }
+
+    /// The sender reads what comes from its receiver's address, and notes what is new of its packets.
+    fn hear(&mut self, datagram: &Datagram<'_>) -> Result<(), String> {
+        let Call { now, sender, sending, counters, outstanding, .. } = self;
+        let mut unsent = None;
+        sending.receive(*now, datagram, sender, &mut counters[0], |told| {
+            let packet = (told.stream, told.number);
+            if told.number >= self.next.0[usize::from(told.stream.0)] {
+                unsent = Some(packet);
+            }
+            if told.status != Status::Missing {
+                outstanding.remove(&packet);
+            }
+        });
+        unsent.map_or(Ok(()), |packet| Err(format!("believed a report on {packet:?}, which was not sent")))
+    }
+}

@@ -1,0 +1,27 @@
+//! Scripts of sessions, without coverage; the fuzz target `rtp_session` runs more of them.
+
+use super::*;
+use proptest::prelude::*;
+
+#[path = "../../../units/tests/counting/mod.rs"]
+mod counting;
+
+#[global_allocator]
+static ALLOCATOR: counting::Counting = counting::Counting;
+
+#[test]
+fn a_session_is_reported_in_full_under_every_controller() {
+    for choice in 0..FLOWS {
+        for relayed in [0, 0x80] {
+            assert_eq!(drive(&[choice as u8 | relayed], counting::live), Ok(()), "{choice}");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 512, ..ProptestConfig::default() })]
+    #[test]
+    fn whatever_happens_a_session_recovers(script in prop::collection::vec(any::<u8>(), 0..400)) {
+        prop_assert_eq!(drive(&script, counting::live), Ok(()));
+    }
+}
