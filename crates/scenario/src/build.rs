@@ -20,6 +20,7 @@ use paceline_media::{
     Bulk, BulkParams, Cbr, CbrParams, Codec, CodecModel, CodecModelParams, CodecParams, ConnectionVectors,
     FrameTrace, FrameTraceFormat, Source, TraceEncoder, TraceEncoderParams, frame_sizes,
 };
+use paceline_transport::StreamSpan;
 use paceline_transport::dccp::{Carried, Ccid, DccpConfig};
 use paceline_transport::rtp::{SenderConfig, StreamConfig};
 use paceline_units::param::{FileName, ParamError};
@@ -298,7 +299,9 @@ impl Builder<'_> {
                     forgiven_lateness: TimeDelta::ZERO,
                 },
                 identity: flow.rtp,
-                first_sequence: self.first_sequence(flow),
+                first_sequences: self.first_sequences(flow),
+                spans: spans(flow, self.scenario.duration),
+                expected: expected(flow),
                 feedback: flow.feedback.clone(),
                 playout: flow.playout,
                 receiver_half: AnyController::receiver_half(&flow.controller.params),
@@ -330,11 +333,11 @@ impl Builder<'_> {
         })
     }
 
-    /// Where a simulated flow's sequence numbers begin.
-    fn first_sequence(&self, flow: &FlowSpec) -> u16 {
-        let drawn =
-            || RandomStream::new(self.scenario.seed, &format!("flow.{}.sequence", flow.name)).next_u64();
-        flow.rtp.first_sequence.map_or_else(|| drawn() as u16, |first| first as u16)
+    /// Where the sequence numbers of a simulated flow's streams begin.
+    fn first_sequences(&self, flow: &FlowSpec) -> Vec<u16> {
+        let mut drawn = RandomStream::new(self.scenario.seed, &format!("flow.{}.sequence", flow.name));
+        let first = |_| flow.rtp.first_sequence.map_or_else(|| drawn.next_u64() as u16, |first| first as u16);
+        flow.streams.iter().map(first).collect()
     }
 
     fn source(
@@ -455,6 +458,33 @@ fn in_file(found: &str, line: Option<usize>, path: &str) -> String {
         Some(line) => format!("{found} in line {line} of {path}"),
         None => format!("{found} in {path}"),
     }
+}
+
+/// When the streams of a flow are there that join or leave while it runs.
+fn spans(flow: &FlowSpec, end: TimeDelta) -> Vec<StreamSpan> {
+    let streams = (0..).map(StreamId).zip(&flow.streams);
+    let comes_or_goes = streams.filter(|(_, stream)| stream.start.is_some() || stream.stop.is_some());
+    let span = |(id, stream): (StreamId, &StreamSpec)| StreamSpan {
+        stream: id,
+        from: Time::ZERO + stream.start.unwrap_or(flow.start),
+        to: Time::ZERO + stream.stop.unwrap_or(end),
+    };
+    comes_or_goes.map(span).collect()
+}
+
+/// The streams that are not there when their flow starts, with their limits. Of flows that start within a time a stream may
+/// be over by then.
+fn expected(flow: &FlowSpec) -> Vec<Limits> {
+    let streams = (0..).map(StreamId).zip(&flow.streams);
+    let is_absent = |stream: &StreamSpec| {
+        stream.start.is_some_and(|start| flow.start < start)
+            || stream.stop.is_some_and(|stop| stop <= flow.start)
+    };
+    let limits = |(id, stream): (StreamId, &StreamSpec)| match stream.limits {
+        Some(StreamLimits { min, max, .. }) => Limits { stream: id, min, max },
+        None => Limits::none(id),
+    };
+    streams.filter(|(_, stream)| is_absent(stream)).map(limits).collect()
 }
 
 /// The controller of a flow, told of the limits that its streams have of their own.

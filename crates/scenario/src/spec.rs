@@ -346,6 +346,10 @@ pub struct StreamSpec {
     pub priority: f64,
     /// Its limits; none where the controller knows none.
     pub limits: Option<StreamLimits>,
+    /// When it joins the flow, if that is not with its start.
+    pub start: Option<TimeDelta>,
+    /// When it leaves the flow, if that is not with its stop.
+    pub stop: Option<TimeDelta>,
 }
 
 impl StreamSpec {

@@ -236,5 +236,10 @@ fn stream_table(stream: &StreamSpec) -> Table {
         put(&mut table, "target_bitrate_start", rate(limits.start));
         put(&mut table, "target_bitrate_max", rate(limits.max));
     }
+    for (key, at) in [("start", stream.start), ("stop", stream.stop)] {
+        if let Some(at) = at {
+            put(&mut table, key, time(at));
+        }
+    }
     table
 }

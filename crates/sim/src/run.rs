@@ -217,7 +217,7 @@ fn flow(parts: &FlowParts, wiring: FlowWiring) -> AnyFlow {
         EndsParts::Rtp(rtp) => {
             let streams = rtp.streams.len() as u8;
             let mut sender = RtpSender::new(controller, &rtp.sender, rtp.streams.clone());
-            rtp.number(&mut sender, rtp.first_sequence);
+            rtp.prepare(&mut sender, &rtp.first_sequences);
             sender.guard(rtp.identity.circuit_breaker.unwrap_or(CircuitBreakers::Off));
             let half = rtp.receiver_half.clone();
             let mut receiver = RtpReceiver::with_half(rtp.feedback.clone(), streams, rtp.playout, half);

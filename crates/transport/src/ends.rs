@@ -94,6 +94,9 @@ pub trait SendingEnd {
     /// The application goes on.
     fn resume(&mut self, now: Time);
 
+    /// By plan a stream is there from now on, or no longer. Where a flow is one stream nobody plans that.
+    fn set_presence(&mut self, now: Time, stream: StreamId, there: bool);
+
     /// The application changed what it allows a stream: the controller hears of it, and the encoder is told no target
     /// outside.
     fn set_limits(&mut self, now: Time, limits: &Limits);

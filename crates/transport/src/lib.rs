@@ -18,4 +18,4 @@ pub use ends::{
 pub use exchange::{Coupled, CoupledEnds, CoupledShare, Exchange, PriorityStep};
 pub use pacer::Pacer;
 pub use path_probe::{Observation, PathProbe, ProbePlan, ProbeRecord};
-pub use plan::{Plan, Planned};
+pub use plan::{Plan, Planned, StreamSpan};

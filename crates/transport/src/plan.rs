@@ -1,6 +1,7 @@
 //! A flow's plan, executed by the same code in every world.
 
 use crate::{Reason, SendingEnd};
+use paceline_cc::StreamId;
 use paceline_units::Time;
 
 /// What happens to a flow by plan.
@@ -9,10 +10,23 @@ enum Step {
     Start,
     Pause,
     Resume,
+    /// A stream is there from now on, or no longer.
+    Presence(StreamId, bool),
     Stop,
 }
 
-/// When a flow starts, when its application is silent, and when it stops.
+/// When one of several streams is part of its flow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StreamSpan {
+    /// The stream.
+    pub stream: StreamId,
+    /// When it joins; the flow's start where that is later.
+    pub from: Time,
+    /// When it leaves; the flow's stop where that is earlier.
+    pub to: Time,
+}
+
+/// When a flow starts, when its application is silent, when its streams join and leave, and when it stops.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Plan {
     /// In order of time.
@@ -28,6 +42,19 @@ impl Plan {
         }
         steps.push((stop, Step::Stop));
         Plan { steps }
+    }
+
+    /// The same with streams that are not there all the time. At the start its end must expect those that join later.
+    pub fn with_streams(mut self, spans: &[StreamSpan]) -> Plan {
+        let [first, .., last] = self.steps[..] else { return self };
+        for &StreamSpan { stream, from, to } in spans {
+            let changes = [(from, Step::Presence(stream, true)), (to, Step::Presence(stream, false))];
+            let within = changes.into_iter().filter(|(at, _)| first.0 < *at && *at < last.0);
+            let place = self.steps.len() - 1;
+            self.steps.splice(place..place, within);
+        }
+        self.steps.sort_by_key(|(at, _)| *at);
+        self
     }
 }
 
@@ -84,6 +111,7 @@ impl<S: SendingEnd> Planned<S> {
             Step::Start => self.end.start(now),
             Step::Pause => self.end.pause(now),
             Step::Resume => self.end.resume(now),
+            Step::Presence(stream, there) => self.end.set_presence(now, stream, there),
             Step::Stop => self.end.stop(now),
         }
     }
@@ -91,8 +119,9 @@ impl<S: SendingEnd> Planned<S> {
     /// Whether the flow sends by plan: it has started, and neither pauses nor is over.
     #[inline]
     pub fn is_active(&self) -> bool {
-        let last = self.taken.checked_sub(1).and_then(|last| self.plan.steps.get(last));
-        last.is_some_and(|(_, step)| matches!(step, Step::Start | Step::Resume))
+        let taken = self.plan.steps[..self.taken].iter().rev();
+        let last = taken.map(|(_, step)| step).find(|step| !matches!(step, Step::Presence(..)));
+        last.is_some_and(|step| matches!(step, Step::Start | Step::Resume))
     }
 
     /// Whether the plan has stopped the end.

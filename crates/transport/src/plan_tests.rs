@@ -46,3 +46,21 @@ fn a_stop_before_its_time_ends_the_plan() {
     planned.stop(ms(12));
     assert!(planned.is_stopped() && planned.next_timeout().is_none());
 }
+
+/// What lies outside of the flow's time is not planned; a step of a stream is no pause.
+#[test]
+fn streams_join_and_leave_within_the_flow() {
+    let mut planned = planned();
+    let span = |stream, from, to| StreamSpan { stream: StreamId(stream), from: ms(from), to: ms(to) };
+    planned.plan = planned.plan.with_streams(&[span(0, 5, 40), span(1, 20, 90), span(2, 10, 85)]);
+    let mut steps = Vec::new();
+    while let Some((now, reason)) = planned.next_timeout() {
+        planned.handle_timeout(now);
+        while planned.end_mut().poll_transmit(now).is_some() {}
+        if reason == Reason::Plan {
+            steps.push((now, planned.is_active()));
+        }
+    }
+    let times = [(10, true), (20, true), (35, false), (40, false), (60, true), (85, false)];
+    assert_eq!(steps, times.map(|(at, active)| (ms(at), active)));
+}

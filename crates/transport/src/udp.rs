@@ -69,6 +69,9 @@ impl<C: Controller> SendingEnd for UdpSender<C> {
         self.source.resume(now);
     }
 
+    /// It is one stream, which is there as long as the flow.
+    fn set_presence(&mut self, _now: Time, _stream: StreamId, _there: bool) {}
+
     /// Nobody tells the source a target: there is nothing to limit.
     fn set_limits(&mut self, _now: Time, _limits: &Limits) {}
 

@@ -150,14 +150,22 @@ fn extended(config: &SenderConfig) -> SenderConfig {
 }
 
 /// Where the numbers of so many streams begin: SSRCs, sequence numbers and timestamps (RFC 3550 section 5.1).
-fn numbers(identity: &RtpIdentity, ssrc: Option<u32>, streams: usize) -> Result<(Ssrcs, u16, u32), NetError> {
-    let [ssrcs, firsts] = secret()?;
+fn numbers(
+    identity: &RtpIdentity,
+    ssrc: Option<u32>,
+    streams: usize,
+) -> Result<(Ssrcs, Vec<u16>, u32), NetError> {
+    let [ssrcs, timestamp] = secret()?;
     let ssrcs = match ssrc.or(identity.ssrc) {
         Some(first) => Ssrcs::new(first, streams),
         None => Ssrcs::with(ssrcs as u32, streams),
     };
-    let sequence = identity.first_sequence.map_or(firsts as u16, |first| first as u16);
-    Ok((ssrcs, sequence, identity.first_timestamp.unwrap_or((firsts >> 32) as u32)))
+    let sequence = |_| match identity.first_sequence {
+        Some(first) => Ok(first as u16),
+        None => secret().map(|[drawn, _]| drawn as u16),
+    };
+    let sequences = (0..streams).map(sequence).collect::<Result<_, _>>()?;
+    Ok((ssrcs, sequences, identity.first_timestamp.unwrap_or(timestamp as u32)))
 }
 
 /// The driver of a flow that sends from `port` to `to`.
@@ -171,13 +179,13 @@ fn driver<'a>(
     Ok(match flow.over {
         Over::Rtp(parts) => {
             let (streams, half) = (parts.streams.len(), parts.receiver_half.is_some());
-            let (ssrcs, first_sequence, first_timestamp) = numbers(&parts.identity, options.ssrc, streams)?;
+            let (ssrcs, first_sequences, first_timestamp) = numbers(&parts.identity, options.ssrc, streams)?;
             let codec = RtpSendingCodec::new((ssrcs, first_timestamp), streams, parts.feedback.format, half);
             let controller = flow.parts.controller.clone();
             let config = if half { extended(&parts.sender) } else { parts.sender };
             let facts = if half { Facts::SENDER_ALONE } else { Facts::RTP_SENDER };
             let mut end = RtpSender::new(controller, &config, parts.streams.clone());
-            parts.number(&mut end, first_sequence);
+            parts.prepare(&mut end, &first_sequences);
             end.guard(parts.identity.circuit_breaker.unwrap_or_default());
             if let Some(detection) = &parts.detection {
                 end.summarise_delays(detection);
@@ -203,7 +211,8 @@ mod tests {
         let of = |identity: RtpIdentity, ssrc| numbers(&identity, ssrc, 1).expect("numbers");
         let drawn = [(); 4].map(|()| of(RtpIdentity::default(), None));
         let ssrcs: BTreeSet<_> = drawn.iter().map(|(ssrcs, ..)| ssrcs.of(StreamId(0))).collect();
-        let firsts: BTreeSet<_> = drawn.iter().map(|(_, first, timestamp)| (*first, *timestamp)).collect();
+        let firsts: BTreeSet<_> =
+            drawn.iter().map(|(_, firsts, timestamp)| (firsts.clone(), *timestamp)).collect();
         assert_eq!((ssrcs.len(), firsts.len()), (4, 4), "{drawn:?}");
         let said = RtpIdentity {
             ssrc: Some(7),
@@ -211,7 +220,7 @@ mod tests {
             first_timestamp: Some(9),
             circuit_breaker: None,
         };
-        assert_eq!(of(said, None), (Ssrcs::new(7, 1), 65_535, 9));
+        assert_eq!(of(said, None), (Ssrcs::new(7, 1), vec![65_535], 9));
         assert_eq!(of(said, Some(8)).0, Ssrcs::new(8, 1), "the caller's word before the scenario's");
     }
 }

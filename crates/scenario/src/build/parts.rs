@@ -3,7 +3,7 @@
 use crate::ccids::FlowCcids;
 use crate::source::CodecSpec;
 use crate::spec::Transport;
-use paceline_cc::{AnyController, AnyReceiverHalf, Controller, Verb, shared_bottleneck};
+use paceline_cc::{AnyController, AnyReceiverHalf, Controller, Limits, StreamId, Verb, shared_bottleneck};
 use paceline_link::{LinkConfig, RateProcess, Trace};
 use paceline_media::{Codec, ConnectionVectors, FrameTrace, PlayoutConfig, Source};
 use paceline_transport::dccp::{CCID_2, Carried, DccpConfig, DccpSender};
@@ -12,7 +12,7 @@ use paceline_transport::tcp::conversations::{ConversationsConfig, ConversationsS
 use paceline_transport::tcp::transfers::{TransfersConfig, TransfersSender};
 use paceline_transport::tcp::{TcpConfig, TcpSender};
 use paceline_transport::udp::UdpSender;
-use paceline_transport::{Plan, SendingEnd};
+use paceline_transport::{Plan, SendingEnd, StreamSpan};
 use paceline_units::param::ParamError;
 use paceline_units::{Bytes, Ecn, RandomStream, Time, TimeDelta};
 use paceline_wire::dccp::ServiceCode;
@@ -140,9 +140,17 @@ impl FlowParts {
         self.ends.sources().any(|source| matches!(source, Source::Codec(_)))
     }
 
-    /// When the flow starts, pauses and stops.
+    /// When the flow starts, pauses and stops, and its streams join and leave.
     pub fn plan(&self) -> Plan {
-        Plan::new(self.start, &self.pauses, self.stop)
+        let plan = Plan::new(self.start, &self.pauses, self.stop);
+        match &self.ends {
+            EndsParts::Rtp(parts) => plan.with_streams(&parts.spans),
+            EndsParts::Udp { .. }
+            | EndsParts::Tcp { .. }
+            | EndsParts::Transfers { .. }
+            | EndsParts::Conversations { .. }
+            | EndsParts::Dccp(_) => plan,
+        }
     }
 }
 
@@ -258,7 +266,11 @@ pub struct RtpParts {
     /// Where the numbers of its packets begin, as far as the scenario says.
     pub identity: RtpIdentity,
     /// Sequence number of each stream's first packet in a simulation.
-    pub first_sequence: u16,
+    pub first_sequences: Vec<u16>,
+    /// When streams are there that are not there all the time.
+    pub spans: Vec<StreamSpan>,
+    /// Streams that are not there at the flow's start, and what they may be told when they join.
+    pub expected: Vec<Limits>,
     /// When the receiver reports.
     pub feedback: FeedbackConfig,
     /// When its receiver displays frames.
@@ -275,11 +287,15 @@ impl RtpParts {
         self.feedback.format.is_transport_wide() && self.receiver_half.is_none()
     }
 
-    /// Numbers the packets of a sender from `first` on: those of each stream, and all together where reports tell of these.
-    pub fn number<C: Controller>(&self, sender: &mut RtpSender<C>, first: u16) {
-        sender.number_from(first);
-        if self.is_transport_wide() {
-            sender.number_transport_wide(first);
+    /// Tells a sender which of its streams join later, and where the numbers of packets begin: those of each stream, and with
+    /// the first of these all together where reports tell of them.
+    pub fn prepare<C: Controller>(&self, sender: &mut RtpSender<C>, first_sequences: &[u16]) {
+        for (id, first) in first_sequences.iter().enumerate() {
+            sender.number_stream_from(StreamId(id as u8), *first);
         }
+        if let (Some(first), true) = (first_sequences.first(), self.is_transport_wide()) {
+            sender.number_transport_wide(*first);
+        }
+        self.expected.iter().for_each(|limits| sender.expect(limits.stream, *limits));
     }
 }

@@ -38,7 +38,9 @@ pub(super) fn parse(
         _ => None,
     };
     let priority = coupling::priority(&table)?;
-    let streams = streams(&table, transport, &controller.params, &priority)?;
+    let (start, stop) = times(&table, around)?;
+    let there = (start, stop.unwrap_or(around.duration));
+    let streams = streams(&table, transport, &controller.params, (&priority, there))?;
     let dccp = match transport {
         Transport::Dccp => {
             let frames = streams.iter().all(|stream| !matches!(stream.source, SourceSpec::Bulk(_)));
@@ -48,7 +50,6 @@ pub(super) fn parse(
         _ => None,
     };
     let (path, return_path) = path::both(&table, around)?;
-    let (start, stop) = times(&table, around)?;
     Ok(FlowSpec {
         name: name.into(),
         transport,
@@ -66,7 +67,7 @@ pub(super) fn parse(
         return_path,
         start,
         stop,
-        pause: pause(&table, start, stop.unwrap_or(around.duration))?,
+        pause: pause(&table, there.0, there.1)?,
         packet_size,
         overhead: table
             .find("overhead")
@@ -176,7 +177,7 @@ fn streams(
     flow: &Table<'_>,
     transport: Transport,
     params: &ControllerParams,
-    priority: &[PriorityStep],
+    (priority, there): (&[PriorityStep], (TimeDelta, TimeDelta)),
 ) -> Result<Vec<StreamSpec>, ScenarioError> {
     const EITHER: &str = "either source = { ... } or tables [flows.NAME.streams.STREAM]";
     match (flow.find("source"), flow.find("streams")) {
@@ -185,12 +186,14 @@ fn streams(
             source: only_source(&node, transport, params)?,
             priority: first_weight(priority),
             limits: controller::limits(params),
+            start: None,
+            stop: None,
         }]),
         (None, Some(node)) => {
             if transport != Transport::Rtp {
                 return Err(node.fail("source = { ... }: only transport rtp carries several streams"));
             }
-            several(&node, params)
+            several(&node, params, there)
         }
         (Some(_), Some(streams)) => Err(streams.fail(EITHER)),
         (None, None) => Err(flow.missing("source", source::SOURCE)),
@@ -224,21 +227,44 @@ fn only_source(
     }
 }
 
-fn several(node: &Node<'_>, params: &ControllerParams) -> Result<Vec<StreamSpec>, ScenarioError> {
+/// The streams of a flow that is there from one time to another.
+fn several(
+    node: &Node<'_>,
+    params: &ControllerParams,
+    there: (TimeDelta, TimeDelta),
+) -> Result<Vec<StreamSpec>, ScenarioError> {
     const STREAMS: &str = "from 1 to 64 tables [flows.NAME.streams.STREAM]";
     let table = node.table(STREAMS)?;
     let mut streams = Vec::new();
     for (name, node) in super::named(&table)? {
         let stream = node.table("a table [flows.NAME.streams.STREAM]")?;
         stream.only(&keys::names(keys::STREAM))?;
+        let (start, stop) = stream_times(&stream, there)?;
         streams.push(StreamSpec {
             name: Some(name.into()),
             source: source::parse_without_connections(&stream.require("source", source::SOURCE)?)?,
             priority: stream.find("priority").map_or(Ok(1.0), |node| node.number(FlowSetup::PRIORITIES))?,
             limits: controller::stream_limits(&stream, params)?,
+            start,
+            stop,
         });
     }
     if (1..=FlowSetup::MOST_STREAMS).contains(&streams.len()) { Ok(streams) } else { Err(node.fail(STREAMS)) }
+}
+
+/// When a stream joins and leaves a flow that is there from one time to another.
+fn stream_times(
+    stream: &Table<'_>,
+    (from, to): (TimeDelta, TimeDelta),
+) -> Result<(Option<TimeDelta>, Option<TimeDelta>), ScenarioError> {
+    let within = |name: &str, from: TimeDelta, expected: &str| {
+        let Some(node) = stream.find(name) else { return Ok(None) };
+        let at = node.time()?;
+        if at < from || to < at { Err(node.fail(expected)) } else { Ok(Some(at)) }
+    };
+    let start = within("start", from, "a time between the flow's start and its stop")?;
+    let least = start.unwrap_or(from) + TimeDelta::from_nanos(1);
+    Ok((start, within("stop", least, "a time after the stream's start, and not after the flow's stop")?))
 }
 
 /// The weight of the only stream of a flow: nothing depends on it, and it is written back with the flow's.

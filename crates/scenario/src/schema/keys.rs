@@ -200,6 +200,18 @@ pub(crate) const STREAM: &[Spec] = &[
     key("target_bitrate_min", "rate", "the controller's", "Lowest target bitrate"),
     key("target_bitrate_start", "rate", "the controller's, within the limits", "First target bitrate"),
     key("target_bitrate_max", "rate", "the controller's", "Highest target bitrate"),
+    key(
+        "start",
+        "time",
+        "with the flow",
+        "When the stream joins the flow; its samples before have no target",
+    ),
+    key(
+        "stop",
+        "time",
+        "with the flow",
+        "When the stream leaves the flow: what waits of it is discarded, what is under way is still reported on",
+    ),
 ];
 
 /// The keys of `[coupling.NAME]`, beside the parameters of its kind.

@@ -339,12 +339,15 @@ fn numbers_of_a_session_are_said_or_drawn_from_the_seed() {
         );
         load(&Origin { text: &text, file: "session.toml", sets: &[] }, &Loader::default())
     };
-    let drawn = |seed| rtp(&of(seed, "").expect("right")).first_sequence;
+    let drawn = |seed| rtp(&of(seed, "").expect("right")).first_sequences.clone();
     assert_eq!(drawn(1), drawn(1));
     assert!((2..9).any(|seed| drawn(seed) != drawn(1)));
     let said = of(1, "rtp = { ssrc = 4294967295, first_sequence = 65535 }").expect("right");
-    let RtpParts { identity, first_sequence, .. } = rtp(&said);
-    assert_eq!((identity.ssrc, identity.first_timestamp, *first_sequence), (Some(u32::MAX), None, 65_535));
+    let RtpParts { identity, first_sequences, .. } = rtp(&said);
+    assert_eq!(
+        (identity.ssrc, identity.first_timestamp, &first_sequences[..]),
+        (Some(u32::MAX), None, &[65_535][..])
+    );
     let again = parse(&said.scenario.to_toml(), "again.toml").expect("right");
     assert_eq!(again.flows[0].rtp, *identity, "written back");
     let error = of(1, "rtp = { first_sequence = 65536 }").map(|_| ()).expect_err("out of range");

@@ -115,7 +115,7 @@ fn flow() -> impl Strategy<Value = String> {
     let media = prop_oneof![
         source().prop_map(|source| (format!("source = {source}\npriority = 0.7\n"), String::new())),
         (source(), source()).prop_map(|(one, two)| {
-            let tables = format!("[NAME.streams.cam]\nsource = {one}\npriority = 2\n[NAME.streams.'slide show']\nsource = {two}\n");
+            let tables = format!("[NAME.streams.cam]\nsource = {one}\npriority = 2\n[NAME.streams.'slide show']\nsource = {two}\nstart = \"4.5s\"\nstop = \"6.5s\"\n");
             (String::new(), tables)
         }),
     ];

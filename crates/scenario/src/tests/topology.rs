@@ -91,6 +91,32 @@ fn pauses_lie_in_order_between_start_and_stop() {
 }
 
 #[test]
+fn a_stream_joins_and_leaves_between_its_flow_s_start_and_stop() {
+    let media = "source = { kind = \"cbr\", rate = \"1Mbps\" }\n";
+    let text = |stream: &str| {
+        format!(
+            "{LINKS}[flows.f]\ncontroller = \"scream\"\npath = [\"ab\"]\nstart = \"1s\"\nstop = \"9s\"\n[flows.f.streams.a]\n{media}\
+             [flows.f.streams.b]\n{media}{stream}\n"
+        )
+    };
+    let spec = parse(&text("start = \"2s\"\nstop = \"9s\""), "t.toml").expect("right");
+    let second = TimeDelta::from_secs;
+    let times = |stream: usize| (spec.flows[0].streams[stream].start, spec.flows[0].streams[stream].stop);
+    assert_eq!([times(0), times(1)], [(None, None), (Some(second(2)), Some(second(9)))]);
+    for (wrong, key, expected) in [
+        ("start = \"500ms\"", "start", "between the flow's start and its stop"),
+        ("start = \"9500ms\"", "start", "between the flow's start and its stop"),
+        ("start = \"3s\"\nstop = \"3s\"", "stop", "after the stream's start"),
+        ("stop = \"1s\"", "stop", "after the stream's start"),
+        ("stop = \"9500ms\"", "stop", "not after the flow's stop"),
+    ] {
+        let error = parse(&text(wrong), "t.toml").expect_err(wrong);
+        assert_eq!(error.key, format!("flows.f.streams.b.{key}"), "{error}");
+        assert!(error.line().is_some() && error.expected.contains(expected), "{error}");
+    }
+}
+
+#[test]
 fn one_table_may_stand_for_many_flows_that_start_at_times_of_their_own() {
     let base = "transport = \"udp\"\npath = [\"ab\"]\nstart = \"1s\"\n";
     let many = flow(&format!("{base}count = 12\nstart_within = \"2s\"")).expect("twelve").flows;

@@ -224,6 +224,9 @@ impl<F: Ccids> SendingEnd for DccpSender<F> {
         self.refill(now);
     }
 
+    /// It is one stream, which is there as long as the flow.
+    fn set_presence(&mut self, _now: Time, _stream: StreamId, _there: bool) {}
+
     fn set_limits(&mut self, now: Time, limits: &Limits) {
         self.connection.set_limits(now, limits);
         self.follow(now);

@@ -93,8 +93,10 @@ pub struct RtpSender<C> {
     next_capture: Time,
     /// The number of a new stream's first packet.
     pub(super) first_number: u64,
-    /// Whether the flow has started and not stopped.
+    /// Whether the flow has started, and neither pauses nor has stopped.
     pub(super) runs: bool,
+    /// Streams that join later, and their limits.
+    pub(super) expected: Vec<(StreamConfig, Limits)>,
     /// When a stream that left is gone, the first of them; absent if none leaves.
     pub(super) leaving: Option<Time>,
     /// Which packet had which transport-wide number, where reports tell of those.
@@ -148,6 +150,7 @@ impl<C: Controller> RtpSender<C> {
             next_capture: Time::MAX,
             first_number: 0,
             runs: false,
+            expected: Vec::new(),
             leaving: None,
             max_payload: config.max_payload,
             transport: None,
@@ -160,7 +163,14 @@ impl<C: Controller> RtpSender<C> {
     /// anything is sent.
     pub fn number_from(&mut self, first: u16) {
         self.first_number = first.into();
-        self.streams.iter_mut().for_each(|stream| stream.history = SentHistory::starting_at(first.into()));
+        (0..self.streams.len()).for_each(|id| self.number_stream_from(StreamId(id as u8), first));
+    }
+
+    /// The same for one stream.
+    pub fn number_stream_from(&mut self, stream: StreamId, first: u16) {
+        if let Some(stream) = self.streams.get_mut(usize::from(stream.0)) {
+            stream.history = SentHistory::starting_at(first.into());
+        }
     }
 
     /// Counts of packets and frames so far.
@@ -416,6 +426,7 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
     }
 
     fn pause(&mut self, _now: Time) {
+        self.runs = false;
         self.streams.iter_mut().for_each(|stream| stream.source.pause());
         self.find_next_capture();
     }
@@ -424,11 +435,20 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
         if self.broken().is_some() {
             return;
         }
+        self.runs = true;
         for id in 0..self.streams.len() {
             self.streams[id].source.resume(now);
             self.refill(now, id);
         }
         self.find_next_capture();
+    }
+
+    fn set_presence(&mut self, now: Time, stream: StreamId, there: bool) {
+        if there {
+            self.join_expected(now, stream);
+        } else {
+            let _ = self.remove_stream(now, stream);
+        }
     }
 
     fn set_limits(&mut self, now: Time, limits: &Limits) {
@@ -566,7 +586,7 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
     }
 
     fn target(&self, stream: StreamId) -> Option<Bitrate> {
-        self.streams.get(usize::from(stream.0)).map(|stream| stream.target)
+        self.has_stream(stream).then(|| self.streams[usize::from(stream.0)].target)
     }
 
     fn send_queue_bytes(&self, stream: StreamId) -> Bytes {

@@ -2,6 +2,7 @@
 
 use super::history::SentHistory;
 use super::sender::{RtpSender, Stream, StreamConfig};
+use crate::SendingEnd;
 use crate::desired::OfferedRate;
 use paceline_cc::{Controller, FlowSetup, Limits, StreamChange, StreamId, StreamSet};
 use paceline_media::{Discarded, SendQueue, Source};
@@ -14,6 +15,8 @@ const LINGER: TimeDelta = TimeDelta::from_secs(3);
 /// Whether a stream is there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Presence {
+    /// It joins later, by plan.
+    Expected,
     /// It sends.
     Present,
     /// It sends no more; what is in flight is reported on until then.
@@ -53,6 +56,37 @@ impl<C: Controller> RtpSender<C> {
         if id >= usize::from(StreamSet::CAPACITY) {
             return None;
         }
+        self.enter(now, id, StreamConfig { priority, ..config });
+        Some(StreamId(id as u8))
+    }
+
+    /// The stream with this number is not there at the start: the flow's plan has it join later, within these limits. Before
+    /// anything is sent.
+    pub fn expect(&mut self, id: StreamId, limits: Limits) {
+        let Some(stream) = self.streams.get_mut(usize::from(id.0)) else { return };
+        let source = std::mem::replace(&mut stream.source, Source::External);
+        let config = StreamConfig { source, priority: stream.priority, target_start: stream.target };
+        (stream.presence, stream.priority) = (Presence::Expected, 0.0);
+        self.expected.push((config, Limits { stream: id, ..limits }));
+        let update = self.controller.on_stream(Time::ZERO, id, StreamChange::Left);
+        self.apply(Time::ZERO, update);
+        self.find_greed();
+    }
+
+    /// A stream that was expected joins.
+    #[cold]
+    pub(super) fn join_expected(&mut self, now: Time, id: StreamId) {
+        let Some(place) = self.expected.iter().position(|(_, limits)| limits.stream == id) else { return };
+        let (config, limits) = self.expected.swap_remove(place);
+        if self.broken().is_none() {
+            self.enter(now, usize::from(id.0), config);
+            self.set_limits(now, &limits);
+        }
+    }
+
+    /// A stream takes a place: its own, one that another left, or the next.
+    fn enter(&mut self, now: Time, id: usize, config: StreamConfig) {
+        let priority = config.priority;
         let first = self.streams.get(id).map_or(self.first_number, |gone| gone.history.next_sequence());
         let queue = SendQueue::new(self.max_payload, self.header.size());
         let stream = Stream::new(config, queue, SentHistory::starting_at(first));
@@ -64,15 +98,13 @@ impl<C: Controller> RtpSender<C> {
         let update = self.controller.on_stream(now, stream, StreamChange::Joined(priority));
         self.apply(now, update);
         self.find_greed();
+        let target = self.controller.target_bitrate(stream).unwrap_or(self.streams[id].target);
+        self.streams[id].aim(now, target);
         if self.runs {
-            let stream = &mut self.streams[id];
-            let target = self.controller.target_bitrate(StreamId(id as u8)).unwrap_or(stream.target);
-            stream.aim(now, target);
-            stream.source.start(now);
+            self.streams[id].source.start(now);
             self.refill(now, id);
             self.find_next_capture();
         }
-        Some(stream)
     }
 
     /// A stream leaves: what waits of it is discarded, what is in flight is reported on for three seconds more, and what is said

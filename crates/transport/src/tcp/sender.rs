@@ -405,6 +405,9 @@ impl<C: Controller> SendingEnd for TcpSender<C> {
         self.refill(now);
     }
 
+    /// It is one stream, which is there as long as the flow.
+    fn set_presence(&mut self, _now: Time, _stream: StreamId, _there: bool) {}
+
     fn set_limits(&mut self, now: Time, limits: &Limits) {
         self.limits = *limits;
         let update = self.controller.on_limits(now, limits);

@@ -59,6 +59,9 @@ impl<C: Controller + Clone> SendingEnd for ConversationsSender<C> {
         self.many.tell_all(now, |sender| sender.release(now));
     }
 
+    /// Connections are no streams: all are there as long as the flow.
+    fn set_presence(&mut self, _now: Time, _stream: StreamId, _there: bool) {}
+
     /// The limits are those of every connection, of later ones too.
     fn set_limits(&mut self, now: Time, limits: &Limits) {
         self.many.set_limits(now, limits);

@@ -210,6 +210,9 @@ impl<C: Controller + Clone> SendingEnd for TransfersSender<C> {
         (0..self.live.len()).for_each(|place| self.remind(now, place));
     }
 
+    /// Transfers are no streams: all are there as long as the flow.
+    fn set_presence(&mut self, _now: Time, _stream: StreamId, _there: bool) {}
+
     /// The limits are those of every connection, of later bursts too.
     fn set_limits(&mut self, now: Time, limits: &Limits) {
         self.limits = Some(*limits);
