@@ -115,7 +115,7 @@ impl Call {
         let Over::Rtp(parts) = flow.over else { unreachable!("the scenarios are of RTP") };
         let (streams, format) = (parts.streams.len(), parts.feedback.format);
         let mut sender = RtpSender::new(flow.parts.controller.clone(), &parts.sender, parts.streams.clone());
-        parts.number(&mut sender, FIRST);
+        parts.prepare(&mut sender, &vec![FIRST; streams]);
         sender.guard(CircuitBreakers::Timeouts);
         // The path is as fast as anything, so that what the application allows is what limits the rate.
         let (min, max) = (Bitrate::from_kbps(10), Bitrate::from_mbps(2));
