@@ -99,6 +99,8 @@ pub struct RtpSender<C> {
     pub(super) expected: Vec<(StreamConfig, Limits)>,
     /// When a stream that left is gone, the first of them; absent if none leaves.
     pub(super) leaving: Option<Time>,
+    /// Whether a stream repairs another: its packets leave first.
+    pub(super) repairing: bool,
     /// Which packet had which transport-wide number, where reports tell of those.
     pub(super) transport: Option<Box<TransportHistory>>,
     /// What is known of the delays of its packets, where its host asks for it.
@@ -119,6 +121,8 @@ pub(super) struct Stream {
     pub(super) offered: OfferedRate,
     pub(super) newest_frame: Bytes,
     pub(super) key_frame_wanted: bool,
+    /// Whether it carries what another stream sends again.
+    pub(super) repairs: bool,
 }
 
 impl<C: Controller> RtpSender<C> {
@@ -152,6 +156,7 @@ impl<C: Controller> RtpSender<C> {
             runs: false,
             expected: Vec::new(),
             leaving: None,
+            repairing: false,
             max_payload: config.max_payload,
             transport: None,
             delays: None,
@@ -363,9 +368,15 @@ impl<C: Controller> RtpSender<C> {
         self.allowance.admits(size).then_some(id)
     }
 
-    /// The controller's choice if it has something to send, else the highest priority that has.
+    /// What is sent again, then the controller's choice if it has something to send, else the highest priority that has.
     pub(super) fn choose(&self) -> Option<usize> {
         let waits = |id: &usize| self.streams.get(*id).is_some_and(|stream| !stream.queue.is_empty());
+        if self.repairing {
+            let repair = |id: &usize| self.streams[*id].repairs && waits(id);
+            if let Some(id) = (0..self.streams.len()).find(repair) {
+                return Some(id);
+            }
+        }
         let chosen = self.chosen.map(|stream| usize::from(stream.0)).filter(waits);
         chosen.or_else(|| {
             (0..self.streams.len()).filter(waits).reduce(|best, id| {

@@ -38,6 +38,7 @@ impl Stream {
             offered: OfferedRate::default(),
             newest_frame: Bytes::ZERO,
             key_frame_wanted: false,
+            repairs: false,
         }
     }
 }
@@ -114,6 +115,7 @@ impl<C: Controller> RtpSender<C> {
         stream.source = Source::External;
         let discarded = stream.queue.discard_all();
         stream.priority = 0.0;
+        stream.repairs = false;
         stream.key_frame_wanted = false;
         let gone = now + LINGER;
         stream.presence = Presence::Leaving(gone);
@@ -123,6 +125,7 @@ impl<C: Controller> RtpSender<C> {
         let update = self.controller.on_stream(now, id, StreamChange::Left);
         self.apply(now, update);
         self.find_greed();
+        self.repairing = self.streams.iter().any(|stream| stream.repairs);
         self.find_next_capture();
         Some(discarded)
     }

@@ -5,6 +5,9 @@
 
 mod discarded;
 mod packet;
+mod repair;
+#[cfg(test)]
+mod repair_tests;
 mod rtcp;
 #[cfg(test)]
 mod rtcp_tests;
@@ -14,6 +17,7 @@ mod tests;
 
 pub use discarded::{DiscardCounters, DiscardReason, DiscardedPacket};
 pub use packet::MediaPacket;
+pub use repair::{RepairConfig, RepairCounters};
 pub use sent::MediaTransmit;
 
 use super::packet::{RTP_HEADER, RtpFeedback};
@@ -24,6 +28,7 @@ use paceline_cc::{Controller, FlowSetup, Limits, StreamId};
 use paceline_media::{Frame, Source};
 use paceline_units::{Bitrate, Bytes, Ecn, Time};
 use paceline_wire::twcc;
+use repair::Repairs;
 use rtcp::MediaRtcp;
 use std::collections::VecDeque;
 
@@ -90,6 +95,8 @@ pub enum StreamError {
     Priority,
     /// The flow has no such stream.
     Unknown(StreamId),
+    /// The stream is repaired already, or the sender repairs none.
+    Repair(StreamId),
 }
 
 impl std::fmt::Display for StreamError {
@@ -101,6 +108,11 @@ impl std::fmt::Display for StreamError {
                 let (least, most) = (FlowSetup::PRIORITIES.start(), FlowSetup::PRIORITIES.end());
                 write!(f, "priority: expected a number from {least} to {most}")
             }
+            StreamError::Repair(stream) => write!(
+                f,
+                "stream {}: found one that is repaired, or a sender without use_repair, expected neither",
+                stream.0
+            ),
             StreamError::Unknown(stream) => {
                 write!(f, "stream: found {}, which the flow does not have", stream.0)
             }
@@ -123,6 +135,8 @@ pub struct MediaSender<C, P> {
     element: Option<u8>,
     /// Its part in RTCP, where it has one.
     rtcp: Option<Box<MediaRtcp>>,
+    /// What is sent again when it is asked for.
+    repairs: Option<Box<Repairs<P>>>,
 }
 
 #[derive(Clone, Debug)]
@@ -159,6 +173,7 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
             known_discarded: 0,
             element: None,
             rtcp: None,
+            repairs: None,
         }
     }
 
@@ -200,16 +215,20 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
         }
         self.expect_free(config.ssrc, None)?;
         let id = self.end.add_stream(now, config.stream()).ok_or(StreamError::TooMany)?;
-        let stream = MediaStream::new(*config);
+        self.place(id, MediaStream::new(*config));
+        self.find_discarded(DiscardReason::TooOld);
+        Ok(id)
+    }
+
+    /// A stream of the endpoint is this.
+    fn place(&mut self, id: StreamId, stream: MediaStream<P>) {
+        if let Some(rtcp) = &mut self.rtcp {
+            rtcp.session.join(id.0.into(), stream.config.ssrc, stream.config.clock_rate);
+        }
         match self.streams.get_mut(usize::from(id.0)) {
             Some(place) => *place = stream,
             None => self.streams.push(stream),
         }
-        if let Some(rtcp) = &mut self.rtcp {
-            rtcp.session.join(id.0.into(), config.ssrc, config.clock_rate);
-        }
-        self.find_discarded(DiscardReason::TooOld);
-        Ok(id)
     }
 
     /// A stream leaves: what waits of it is discarded. What is in flight is still reported on
@@ -223,6 +242,13 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
             rtcp.session.leave(id.0.into());
         }
         self.find_discarded(DiscardReason::Removed);
+        let repair = self.repairs.as_ref().and_then(|repairs| repairs.of(id));
+        if let Some(repairs) = &mut self.repairs {
+            repairs.forget_stream(id);
+        }
+        if let Some(repair) = repair {
+            self.remove_stream(now, repair)?;
+        }
         Ok(())
     }
 
@@ -300,7 +326,8 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
     }
 
     /// Takes a packet into the send queue of its stream. What cannot be sent comes back by [`MediaSender::poll_discarded`].
-    pub fn offer(&mut self, now: Time, id: StreamId, packet: MediaPacket<P>) {
+    pub fn offer(&mut self, now: Time, id: StreamId, mut packet: MediaPacket<P>) {
+        packet.osn = None;
         self.counters.offered += 1;
         let present = self.end.has_stream(id);
         let Some(stream) = self.streams.get_mut(usize::from(id.0)).filter(|_| present) else {
@@ -346,7 +373,10 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
             if packet.is_padding() { None } else { stream.waiting.pop_front().map(|(media, _)| media) };
         if let Some(media) = &media {
             stream.last = (media.payload_type, media.timestamp);
-            self.counters.sent += 1;
+            self.counters.sent += u64::from(media.osn.is_none());
+            if let Some(repairs) = &mut self.repairs {
+                repairs.on_sent(now, id, (packet.sequence, sent.size), media);
+            }
         }
         if let Some(rtcp) = &mut self.rtcp {
             let octets = media.as_ref().map_or(0, |media| media.payload_bytes().len());
@@ -402,7 +432,9 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
 
     /// Whether a discard asked for a key frame since the last call.
     pub fn take_key_frame_request(&mut self, id: StreamId) -> bool {
-        self.end.take_key_frame_request(id)
+        let repair = self.repairs.as_ref().and_then(|repairs| repairs.of(id));
+        let lost = repair.is_some_and(|repair| self.end.take_key_frame_request(repair));
+        self.end.take_key_frame_request(id) || lost
     }
 
     /// What the endpoint discarded from the front of its queues since the last call.
@@ -420,7 +452,11 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
             let waiting = self.end.streams[id].queue.packets();
             while self.streams[id].waiting.len() as u64 > waiting {
                 let Some(packet) = self.streams[id].waiting.pop_front() else { break };
-                self.discards.push(StreamId(id as u8), packet, reason);
+                match &mut self.repairs {
+                    // A copy, which nobody offered.
+                    Some(repairs) if packet.0.osn.is_some() => repairs.counters.discarded += 1,
+                    _ => self.discards.push(StreamId(id as u8), packet, reason),
+                }
             }
         }
     }

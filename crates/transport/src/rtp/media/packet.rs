@@ -3,7 +3,7 @@
 use core::ops::Range;
 use paceline_wire::extension::{Form, ONE_BYTE};
 use paceline_wire::rtp::{self, RtpExtension};
-use paceline_wire::{WireError, extension};
+use paceline_wire::{WireError, extension, rtx};
 use smallvec::SmallVec;
 
 /// Bytes of header extension elements that a packet holds without an allocation.
@@ -25,6 +25,8 @@ pub struct MediaPacket<P> {
     pub timestamp: u32,
     /// The marker bit, whose meaning is the payload type's (RFC 3550 section 5.1).
     pub marker: bool,
+    /// The number of the packet that this one sends again (RFC 4588 section 4).
+    pub(super) osn: Option<u16>,
     buffer: P,
     csrc: Range<usize>,
     extension: Extension,
@@ -64,6 +66,7 @@ impl<P: AsRef<[u8]>> MediaPacket<P> {
             payload_type,
             timestamp,
             marker,
+            osn: None,
             buffer: payload,
             csrc: 0..0,
             extension,
@@ -92,6 +95,7 @@ impl<P: AsRef<[u8]>> MediaPacket<P> {
             payload_type,
             timestamp,
             marker,
+            osn: None,
             buffer: packet,
             csrc,
             extension,
@@ -117,7 +121,12 @@ impl<P: AsRef<[u8]>> MediaPacket<P> {
         Ok(self)
     }
 
-    /// The payload, headers and padding out.
+    /// The sequence number of the packet that this one sends again, if it does (RFC 4588).
+    pub fn original_number(&self) -> Option<u16> {
+        self.osn
+    }
+
+    /// The payload, headers and padding out, and without the original number of what is sent again.
     pub fn payload_bytes(&self) -> &[u8] {
         self.part(&self.payload)
     }
@@ -156,6 +165,7 @@ impl<P: AsRef<[u8]>> MediaPacket<P> {
             (Some(own), None) => extension::HEADER + own.data.len().next_multiple_of(4),
             (None, None) => 0,
         };
-        Some(rtp::HEADER + self.csrc.len() + extension + self.payload.len())
+        let osn = self.osn.map_or(0, |_| rtx::OSN);
+        Some(rtp::HEADER + self.csrc.len() + extension + osn + self.payload.len())
     }
 }

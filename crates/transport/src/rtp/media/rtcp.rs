@@ -6,7 +6,7 @@ use crate::rtp::rtcp::{Heard, RtcpConfig, RtcpCounters, RtcpEvent, SenderSession
 use paceline_cc::{Controller, StreamId};
 use paceline_units::{Ecn, Time};
 use paceline_wire::ccfb::Feedback;
-use paceline_wire::rtcp::{self, RtcpPacket, bye, picture, report, sdes};
+use paceline_wire::rtcp::{self, RtcpPacket, bye, nack, picture, report, sdes};
 use paceline_wire::{FeedbackFormat, RawReport, TRANSPORT_WIDE, WireError, unwrap_sequence};
 
 /// What a receiver's clock is taken to show before anything is known of it: report timestamps count from a turn of theirs
@@ -113,6 +113,13 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
                     .sources()
                     .filter(|ssrc| self.stream_of(*ssrc).is_none())
                     .for_each(|ssrc| session.on_ended(ssrc));
+            }
+            _ if nack::is_nack(packet) => {
+                let asked = nack::decode(packet)?;
+                match session.stream_of(now, asked.media_ssrc) {
+                    Some(id) => self.on_nack(now, StreamId(id as u8), asked.lost()),
+                    None => session.counters.unknown_ssrc += 1,
+                }
             }
             _ if rtcp.format.recognises(packet) => self.read_feedback(now, rtcp, packet, ecn)?,
             _ if picture::is_pli(packet) => {

@@ -108,7 +108,7 @@ fn the_round_trip_is_found_and_absurd_reports_are_not_believed() {
 fn both_sides_agree_on_round_trip_and_loss() {
     let mut sender = in_rtcp("none", false);
     let mut receiver = ReceiverSession::new(config(false), 77);
-    receiver.add_stream(IncomingStream { ssrc: 5, clock_rate: 90_000 });
+    receiver.add_stream(IncomingStream::new(5));
     let (mut there, mut back) = (vec![], vec![]);
     let mut sent = 0u32;
     for millis in 0..3000u64 {
@@ -133,7 +133,7 @@ fn both_sides_agree_on_round_trip_and_loss() {
         }
         for (_, bytes) in there.extract_if(.., |(due, _)| *due <= millis) {
             match rtp::decode(&bytes) {
-                Ok(view) => drop(receiver.on_rtp(at(millis), &view.header, Ecn::NotEct)),
+                Ok(view) => drop(receiver.on_rtp(at(millis), &view, Ecn::NotEct)),
                 Err(_) => receiver.on_rtcp(at(millis), &bytes),
             }
         }

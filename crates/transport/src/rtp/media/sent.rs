@@ -3,8 +3,8 @@
 use super::packet::MediaPacket;
 use paceline_cc::StreamId;
 use paceline_units::{Bytes, Ecn, Time};
-use paceline_wire::WireError;
 use paceline_wire::rtp::{self, RtpHeaderFields, RtpView};
+use paceline_wire::{WireError, rtx};
 
 /// A packet that leaves now: media in the application's buffer, or padding alone.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -44,15 +44,23 @@ impl<P: AsRef<[u8]>> MediaTransmit<P> {
             Some(media) => (media.payload_type, media.timestamp, media.marker),
             None => (self.idle.0, self.idle.1, false),
         };
+        let payload = self.media.as_ref().map_or(&[][..], MediaPacket::payload_bytes);
+        let original = self.media.as_ref().and_then(MediaPacket::original_number);
         let packet = RtpView {
             header: RtpHeaderFields { payload_type, ssrc, sequence, timestamp, marker },
             csrc: self.media.as_ref().map_or(&[], MediaPacket::csrc),
             extension: self.media.as_ref().and_then(MediaPacket::extension),
-            payload: self.media.as_ref().map_or(&[], MediaPacket::payload_bytes),
+            payload: if original.is_some() { &[] } else { payload },
             padding: self.padding,
         };
         let number = self.transport.map(u16::to_be_bytes);
         let element = self.element.zip(number.as_ref()).map(|(id, number)| (id, &number[..]));
-        rtp::encode_packet(&packet, element, out)
+        rtp::encode_packet(&packet, element, out)?;
+        if let Some(number) = original {
+            debug_assert_eq!(self.padding, 0, "padding goes alone");
+            out.extend(rtx::osn(number));
+            out.extend_from_slice(payload);
+        }
+        Ok(())
     }
 }

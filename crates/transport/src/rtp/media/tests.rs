@@ -13,14 +13,14 @@ pub(super) fn at(millis: u64) -> Time {
     Time::from_nanos(millis * 1_000_000)
 }
 
-fn controller(kind: &str) -> AnyController {
+pub(super) fn controller(kind: &str) -> AnyController {
     let params = ControllerParams::of(kind).expect("there is one");
     AnyController::new(&params, &FlowSetup::new(Bytes::new(1212))).expect("in range")
 }
 
 pub(super) type Sender = MediaSender<AnyController, Vec<u8>>;
 
-fn sender(kind: &str, streams: &[MediaStreamConfig]) -> Sender {
+pub(super) fn sender(kind: &str, streams: &[MediaStreamConfig]) -> Sender {
     sender_with(kind, streams, |_| {})
 }
 

@@ -6,6 +6,7 @@
 
 mod clock;
 mod interval;
+mod nack;
 mod receiver;
 mod reception;
 mod sender;
@@ -14,7 +15,9 @@ mod tests;
 
 pub use clock::NtpClock;
 pub use interval::ReportInterval;
-pub use receiver::{IncomingStream, ReceiverCounters, ReceiverEvent, ReceiverSession};
+pub use receiver::{
+    Came, IncomingRepair, IncomingStream, Picture, ReceiverCounters, ReceiverEvent, ReceiverSession,
+};
 pub use reception::Reception;
 pub use sender::{Heard, RtcpCounters, RtcpEvent};
 
@@ -27,6 +30,8 @@ pub const LARGEST: usize = 1200;
 /// An SSRC changes once in so long at most: who repeats our packets to us would have it change for ever (RFC 3550 section 8.2
 /// keeps a list of such addresses, which an endpoint without addresses cannot).
 const CHANGES_APART: TimeDelta = TimeDelta::from_secs(10);
+/// Pictures that need no other are asked for once in so long; at the sender in a round trip, if that is longer.
+const PICTURES_APART: TimeDelta = TimeDelta::from_millis(300);
 /// Of a list of events that nobody takes, the oldest are dropped.
 const MOST_EVENTS: usize = 256;
 

@@ -1,11 +1,13 @@
 //! What a receiver of media reports of the streams that it hears.
 
 use super::interval::ReportInterval;
+use super::nack::Nacks;
 use super::reception::Reception;
-use super::{LARGEST, MOST_EVENTS, RtcpConfig};
-use paceline_units::{Ecn, Time};
-use paceline_wire::rtcp::{self, RtcpPacket, bye, ecn, report, sdes};
-use paceline_wire::rtp::RtpHeaderFields;
+use super::{LARGEST, MOST_EVENTS, PICTURES_APART, RtcpConfig};
+use paceline_units::{Ecn, Time, TimeDelta};
+use paceline_wire::rtcp::{self, RtcpPacket, bye, ecn, nack, picture, report, sdes};
+use paceline_wire::rtp::{RtpHeaderFields, RtpView};
+use paceline_wire::{WireError, rtx, unwrap_sequence};
 use std::collections::VecDeque;
 
 /// The most streams of a receiver.
@@ -18,6 +20,57 @@ pub struct IncomingStream {
     pub ssrc: u32,
     /// Ticks of its timestamps in a second.
     pub clock_rate: u32,
+    /// How its packets are sent again, if they are.
+    pub repair: Option<IncomingRepair>,
+}
+
+impl IncomingStream {
+    /// A stream of this SSRC, of a clock of 90 kHz, whose packets are not sent again.
+    pub const fn new(ssrc: u32) -> IncomingStream {
+        IncomingStream { ssrc, clock_rate: 90_000, repair: None }
+    }
+}
+
+/// How packets of a stream are asked for and come again (RFC 4585, RFC 4588).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct IncomingRepair {
+    /// SSRC of the retransmissions.
+    pub ssrc: u32,
+    /// Their payload type.
+    pub payload_type: u8,
+    /// Payload type of what they restore.
+    pub original: u8,
+    /// For so long after it was missed a packet is of use: when its frame is due on the display.
+    pub deadline: TimeDelta,
+}
+
+impl IncomingRepair {
+    /// Retransmissions of payload type 97 that restore packets of payload type 96, of use for half a second.
+    pub const fn new(ssrc: u32) -> IncomingRepair {
+        IncomingRepair { ssrc, payload_type: 97, original: 96, deadline: TimeDelta::from_millis(500) }
+    }
+}
+
+/// An RTP packet that came, as it was first sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Came<'a> {
+    /// The packet: of a retransmission, what it restores.
+    pub packet: RtpView<'a>,
+    /// Its number, extended so that it does not wrap.
+    pub number: u64,
+    /// Whether it is here for the first time.
+    pub first: bool,
+    /// Whether it is a retransmission.
+    pub repaired: bool,
+}
+
+/// Which picture is asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Picture {
+    /// One that mends what was lost (PLI, RFC 4585 section 6.3.1).
+    Lost,
+    /// One that needs no other, for who joins (FIR, RFC 5104 section 4.3.1).
+    Full,
 }
 
 /// What the application should know of the session.
@@ -52,6 +105,16 @@ pub struct ReceiverCounters {
     pub unknown_ssrc: u64,
     /// RTP packets whose number is far from the others.
     pub out_of_sequence: u64,
+    /// Packets that were asked for, each time that they were.
+    pub asked: u64,
+    /// Packets that retransmissions restored.
+    pub restored: u64,
+    /// Packets that are missing, and that nobody asks for any more: too late, or too many.
+    pub gave_up: u64,
+    /// Retransmissions of what was there already, and such as restore nothing.
+    pub useless_repairs: u64,
+    /// Requests for pictures that were written.
+    pub pictures: u64,
     /// Times that another participant had our SSRC.
     pub collisions: u64,
     /// Events that the application did not take in time.
@@ -65,6 +128,28 @@ struct Incoming {
     /// Packets when the last report was written: of a silent stream nothing is said (RFC 3550 section 6.4).
     reported: u64,
     packets: u64,
+    nacks: Option<Box<Nacks>>,
+    /// SSRC of the stream that it repairs.
+    repairs: Option<u32>,
+    /// When a picture was last asked for, and which waits to be.
+    picture: (Option<Time>, Option<Picture>),
+    /// Number of the last FIR.
+    request: u8,
+}
+
+impl Incoming {
+    fn new(config: IncomingStream, repairs: Option<u32>) -> Incoming {
+        Incoming {
+            config,
+            reception: Reception::new(config.clock_rate),
+            reported: 0,
+            packets: 0,
+            nacks: config.repair.map(|repair| Box::new(Nacks::new(repair.deadline))),
+            repairs,
+            picture: (None, None),
+            request: 0,
+        }
+    }
 }
 
 /// The session of a receiver: it is told of RTP packets and of RTCP that comes, and writes what goes back.
@@ -85,6 +170,10 @@ pub struct ReceiverSession {
     events: VecDeque<ReceiverEvent>,
     counters: ReceiverCounters,
     blocks: Vec<report::ReportBlock>,
+    /// Whether a picture is to be asked for.
+    picture_waits: bool,
+    /// Numbers that are asked for, to write them.
+    lost: Vec<u16>,
 }
 
 impl ReceiverSession {
@@ -103,6 +192,8 @@ impl ReceiverSession {
             events: VecDeque::new(),
             counters: ReceiverCounters::default(),
             blocks: Vec::new(),
+            picture_waits: false,
+            lost: Vec::new(),
         }
     }
 
@@ -118,24 +209,35 @@ impl ReceiverSession {
 
     /// Counts so far.
     pub fn counters(&self) -> ReceiverCounters {
-        self.counters
+        let present = self.streams.iter().filter_map(|stream| stream.nacks.as_ref());
+        let gave_up = self.counters.gave_up + present.map(|nacks| nacks.gave_up()).sum::<u64>();
+        ReceiverCounters { gave_up, ..self.counters }
     }
 
-    /// A stream is expected. False if it is already, or 256 are.
+    /// A stream is expected, and its retransmissions if it has any. False if one of them is already, or 256 are.
     pub fn add_stream(&mut self, config: IncomingStream) -> bool {
-        let known = self.streams.iter().any(|stream| stream.config.ssrc == config.ssrc);
-        if known || self.streams.len() >= MOST_STREAMS || config.ssrc == self.ssrc {
+        let repair = config.repair.map(|repair| repair.ssrc);
+        let taken = |ssrc: u32| ssrc == self.ssrc || self.find(ssrc).is_some();
+        if taken(config.ssrc) || repair.is_some_and(|repair| taken(repair) || repair == config.ssrc) {
             return false;
         }
-        let reception = Reception::new(config.clock_rate);
-        self.streams.push(Incoming { config, reception, reported: 0, packets: 0 });
+        if self.streams.len() + 1 >= MOST_STREAMS {
+            return false;
+        }
+        self.streams.push(Incoming::new(config, None));
+        if let Some(ssrc) = repair {
+            let repairs = IncomingStream { ssrc, repair: None, ..config };
+            self.streams.push(Incoming::new(repairs, Some(config.ssrc)));
+        }
         true
     }
 
-    /// A stream is expected no more. False if it was not.
+    /// A stream is expected no more, nor its retransmissions. False if it was not.
     pub fn remove_stream(&mut self, ssrc: u32) -> bool {
         let before = self.streams.len();
-        self.streams.retain(|stream| stream.config.ssrc != ssrc);
+        let leaves = self.find(ssrc).and_then(|place| self.streams[place].nacks.as_ref());
+        self.counters.gave_up += leaves.map_or(0, |nacks| nacks.gave_up());
+        self.streams.retain(|stream| stream.config.ssrc != ssrc && stream.repairs != Some(ssrc));
         // Who comes behind it may be reported on twice or not at all, once.
         before != self.streams.len()
     }
@@ -149,9 +251,9 @@ impl ReceiverSession {
         self.streams.iter().position(|stream| stream.config.ssrc == ssrc)
     }
 
-    /// An RTP packet came. Answers its number, extended so that it does not wrap, and whether it is here for the first time; none
-    /// of what is not expected.
-    pub fn on_rtp(&mut self, now: Time, header: &RtpHeaderFields, ecn: Ecn) -> Option<(u64, bool)> {
+    /// An RTP packet came. Answers what it is, or restores; none of what is not expected.
+    pub fn on_rtp<'a>(&mut self, now: Time, packet: &RtpView<'a>, ecn: Ecn) -> Option<Came<'a>> {
+        let header = packet.header;
         if header.ssrc == self.ssrc {
             self.on_collision(now);
             return None;
@@ -164,12 +266,64 @@ impl ReceiverSession {
             self.due = Some(self.interval.next(now));
         }
         let stream = &mut self.streams[place];
-        let Some(came) = stream.reception.on_packet(now, (header.sequence, header.timestamp), ecn) else {
+        let restarts = stream.reception.restarts();
+        let came = stream.reception.on_packet(now, (header.sequence, header.timestamp), ecn);
+        let Some((number, first)) = came else {
             self.counters.out_of_sequence += 1;
             return None;
         };
         stream.packets += 1;
-        Some(came)
+        if let Some(nacks) = &mut stream.nacks {
+            if stream.reception.restarts() != restarts {
+                nacks.restart();
+            }
+            nacks.on_packet(now, number);
+        }
+        match stream.repairs {
+            None => Some(Came { packet: *packet, number, first, repaired: false }),
+            Some(original) => self.restore(now, packet, original),
+        }
+    }
+
+    /// What a retransmission of a stream restores (RFC 4588 section 4).
+    fn restore<'a>(&mut self, now: Time, packet: &RtpView<'a>, original: u32) -> Option<Came<'a>> {
+        let restored = self.find(original).and_then(|place| {
+            let stream = &mut self.streams[place];
+            let (repair, nacks) = (stream.config.repair?, stream.nacks.as_mut()?);
+            let (osn, payload) = rtx::split(packet.payload).ok()?;
+            let number = unwrap_sequence(nacks.highest()?, osn)?;
+            let of_this = packet.header.payload_type == repair.payload_type;
+            if !of_this || !nacks.on_repair(now, number) {
+                return None;
+            }
+            let header = RtpHeaderFields {
+                payload_type: repair.original,
+                ssrc: original,
+                sequence: osn,
+                ..packet.header
+            };
+            let packet = RtpView { header, payload, padding: 0, ..*packet };
+            Some(Came { packet, number, first: true, repaired: true })
+        });
+        match restored {
+            Some(_) => self.counters.restored += 1,
+            None => self.counters.useless_repairs += 1,
+        }
+        restored
+    }
+
+    /// Asks for a picture of a stream with the next datagram. False if that is not expected, or one was asked for less than
+    /// 300 ms ago.
+    pub fn ask_for_picture(&mut self, now: Time, ssrc: u32, picture: Picture) -> bool {
+        let Some(place) = self.find(ssrc) else { return false };
+        let stream = &mut self.streams[place];
+        let (last, _) = stream.picture;
+        if last.is_some_and(|last| now.saturating_since(last) < PICTURES_APART) {
+            return false;
+        }
+        stream.picture = (Some(now), Some(picture));
+        self.picture_waits = true;
+        true
     }
 
     /// RTCP of the sender came.
@@ -189,7 +343,7 @@ impl ReceiverSession {
         }
     }
 
-    fn read(&mut self, now: Time, packet: &RtcpPacket<'_>) -> Result<(), paceline_wire::WireError> {
+    fn read(&mut self, now: Time, packet: &RtcpPacket<'_>) -> Result<(), WireError> {
         match packet.packet_type {
             report::SENDER_REPORT | report::RECEIVER_REPORT => {
                 let report = report::decode(packet)?;
@@ -264,19 +418,21 @@ impl ReceiverSession {
 
     /// When to call [`ReceiverSession::poll_transmit`].
     pub fn next_timeout(&self) -> Option<Time> {
-        let at_once = self.cursor.is_some() || !self.ended.is_empty();
-        if at_once { Some(Time::ZERO) } else { self.due }
+        if self.cursor.is_some() || !self.ended.is_empty() || self.picture_waits {
+            return Some(Time::ZERO);
+        }
+        let nacks = self.streams.iter().filter_map(|stream| stream.nacks.as_ref()?.due());
+        nacks.chain(self.due).min()
     }
 
     /// Appends the next datagram that is due to `out`. Call until there is none.
     pub fn poll_transmit(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
         let start = out.len();
         if let Some(&ssrc) = self.ended.first() {
-            let _ = report::encode(ssrc, None, &[], out);
-            let _ = sdes::encode_cname(ssrc, self.config.name(), out);
+            self.begin_compound(ssrc, out);
             let _ = bye::encode(&self.ended, None, out);
             self.ended.clear();
-        } else {
+        } else if !self.write_nack(now, out) && !self.write_picture(out) {
             if self.due.is_some_and(|due| due <= now) {
                 self.due = Some(self.interval.next(now));
                 self.cursor = Some(0);
@@ -291,6 +447,64 @@ impl ReceiverSession {
         }
         self.interval.on_packet(size);
         self.counters.sent += 1;
+        true
+    }
+
+    /// What a compound packet without reports begins with.
+    fn begin_compound(&self, ssrc: u32, out: &mut Vec<u8>) {
+        let _ = report::encode(ssrc, None, &[], out);
+        let _ = sdes::encode_cname(ssrc, self.config.name(), out);
+    }
+
+    /// Asks for what is missing of one stream.
+    fn write_nack(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
+        let is_due = |stream: &Incoming| stream.nacks.as_ref().and_then(|nacks| nacks.due());
+        for place in 0..self.streams.len() {
+            if is_due(&self.streams[place]).is_none_or(|due| due > now) {
+                continue;
+            }
+            let media_ssrc = self.streams[place].config.ssrc;
+            let (lost, stream) = (&mut self.lost, &mut self.streams[place]);
+            lost.clear();
+            if let Some(nacks) = &mut stream.nacks {
+                nacks.ask(now, |number| lost.push(number));
+            }
+            if self.lost.is_empty() {
+                continue;
+            }
+            if !self.config.reduced_size {
+                self.begin_compound(self.ssrc, out);
+            }
+            let asked = nack::encode((self.ssrc, media_ssrc), self.lost.iter().copied(), out);
+            self.counters.asked += asked as u64;
+            return true;
+        }
+        false
+    }
+
+    /// Asks for the picture of one stream.
+    fn write_picture(&mut self, out: &mut Vec<u8>) -> bool {
+        if !self.picture_waits {
+            return false;
+        }
+        let waits = |stream: &Incoming| stream.picture.1.is_some();
+        let Some(place) = self.streams.iter().position(waits) else {
+            self.picture_waits = false;
+            return false;
+        };
+        if !self.config.reduced_size {
+            self.begin_compound(self.ssrc, out);
+        }
+        let (sender_ssrc, stream) = (self.ssrc, &mut self.streams[place]);
+        let media_ssrc = stream.config.ssrc;
+        match stream.picture.1.take() {
+            Some(Picture::Full) => {
+                stream.request = stream.request.wrapping_add(1);
+                picture::encode_fir(sender_ssrc, (media_ssrc, stream.request), out);
+            }
+            _ => picture::encode_pli(picture::PictureLoss { sender_ssrc, media_ssrc }, out),
+        }
+        self.counters.pictures += 1;
         true
     }
 

@@ -87,6 +87,11 @@ impl Reception {
         Some((number, first))
     }
 
+    /// How often numbers have begun anew.
+    pub(super) fn restarts(&self) -> u64 {
+        self.numbers.jumps()
+    }
+
     /// Numbers begin with this one (RFC 3550 appendix A.1, `init_seq`).
     fn begin(&mut self, number: u64) {
         if self.received > 0 {

@@ -3,7 +3,7 @@
 use super::clock::{middle, ticks_of};
 use super::interval::ReportInterval;
 use super::reception::round_trip;
-use super::{CHANGES_APART, LARGEST, MOST_EVENTS, RtcpConfig};
+use super::{CHANGES_APART, LARGEST, MOST_EVENTS, PICTURES_APART, RtcpConfig};
 use paceline_cc::StreamId;
 use paceline_units::{Time, TimeDelta};
 use paceline_wire::rtcp::report::{ReportBlock, SenderInfo};
@@ -15,8 +15,6 @@ use std::collections::VecDeque;
 const REMEMBERED_REPORTS: usize = 8;
 /// For so long after its SSRC changed, what is said of the old one is about the stream.
 const LINGER: TimeDelta = TimeDelta::from_secs(3);
-/// Pictures that need no other are asked for once in so long, or in a round trip if that is longer.
-const PICTURES_APART: TimeDelta = TimeDelta::from_millis(300);
 /// After so many reports without a packet a stream says nothing of itself (RFC 3550 section 6.4).
 const IDLE_REPORTS: u8 = 2;
 

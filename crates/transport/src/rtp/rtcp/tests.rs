@@ -6,7 +6,7 @@ use super::*;
 use paceline_units::{Ecn, Time};
 use paceline_wire::rtcp::report::{self, ReportBlock, SenderInfo};
 use paceline_wire::rtcp::{self as wire, bye, ecn, sdes};
-use paceline_wire::rtp::RtpHeaderFields;
+use paceline_wire::rtp::{RtpHeaderFields, RtpView};
 use proptest::prelude::*;
 
 fn at(millis: u64) -> Time {
@@ -159,13 +159,17 @@ fn a_round_trip_is_what_the_report_was_away_less_its_wait() {
 
 fn receiver() -> ReceiverSession {
     let mut receiver = ReceiverSession::new(config(), 77);
-    assert!(receiver.add_stream(IncomingStream { ssrc: 5, clock_rate: 90_000 }));
-    assert!(!receiver.add_stream(IncomingStream { ssrc: 5, clock_rate: 90_000 }), "expected already");
+    assert!(receiver.add_stream(IncomingStream::new(5)));
+    assert!(!receiver.add_stream(IncomingStream::new(5)), "expected already");
     receiver
 }
 
 fn header(ssrc: u32, sequence: u16) -> RtpHeaderFields {
     RtpHeaderFields { payload_type: 96, ssrc, sequence, timestamp: u32::from(sequence) * 3000, marker: false }
+}
+
+fn view(header: RtpHeaderFields) -> RtpView<'static> {
+    RtpView { header, csrc: &[], extension: None, payload: &[1], padding: 0 }
 }
 
 /// The datagrams that are due until then.
@@ -195,10 +199,10 @@ fn a_receiver_reports_on_what_it_hears_and_repeats_the_senders_time() {
     receiver.tell_ecn();
     assert_eq!(receiver.next_timeout(), None, "nothing came");
     for n in 0..20 {
-        receiver.on_rtp(at(n * 20), &header(5, n as u16), Ecn::Ect1);
+        receiver.on_rtp(at(n * 20), &view(header(5, n as u16)), Ecn::Ect1);
     }
     receiver.on_rtcp(at(200), &sender_report(5, 0x1_0007));
-    assert_eq!(receiver.on_rtp(at(380), &header(6, 1), Ecn::NotEct), None, "not expected");
+    assert_eq!(receiver.on_rtp(at(380), &view(header(6, 1)), Ecn::NotEct), None, "not expected");
     let reports = written(&mut receiver, at(1000));
     let (first_at, first) = &reports[0];
     let packets: Vec<_> = wire::packets(first).flatten().collect();
@@ -219,9 +223,9 @@ fn a_receiver_reports_on_what_it_hears_and_repeats_the_senders_time() {
 fn many_streams_are_reported_on_in_datagrams_that_fit() {
     let mut receiver = receiver();
     receiver.tell_ecn();
-    (100..200).for_each(|ssrc| assert!(receiver.add_stream(IncomingStream { ssrc, clock_rate: 90_000 })));
+    (100..200).for_each(|ssrc| assert!(receiver.add_stream(IncomingStream::new(ssrc))));
     for ssrc in (100..200).chain([5]) {
-        receiver.on_rtp(at(0), &header(ssrc, 0), Ecn::NotEct);
+        receiver.on_rtp(at(0), &view(header(ssrc, 0)), Ecn::NotEct);
     }
     let due = receiver.next_timeout().expect("something came");
     let reports = written(&mut receiver, due);
@@ -238,14 +242,14 @@ fn many_streams_are_reported_on_in_datagrams_that_fit() {
 #[test]
 fn a_stream_that_says_goodbye_is_gone_and_a_receiver_says_so_too() {
     let mut receiver = receiver();
-    receiver.on_rtp(at(0), &header(5, 0), Ecn::NotEct);
+    receiver.on_rtp(at(0), &view(header(5, 0)), Ecn::NotEct);
     let _ = written(&mut receiver, at(500));
     let mut datagram = sender_report(5, 1);
     bye::encode(&[5, 6], None, &mut datagram).expect("two");
     receiver.on_rtcp(at(600), &datagram);
     assert_eq!(receiver.poll_event(), Some(ReceiverEvent::Ended { ssrc: 5 }));
     assert_eq!((receiver.poll_event(), receiver.counters().unknown_ssrc), (None, 1), "6 was not expected");
-    assert_eq!(receiver.on_rtp(at(610), &header(5, 1), Ecn::NotEct), None);
+    assert_eq!(receiver.on_rtp(at(610), &view(header(5, 1)), Ecn::NotEct), None);
     receiver.leave();
     let goodbye = written(&mut receiver, at(9000));
     assert_eq!(goodbye.len(), 1, "and nothing after it");
@@ -256,10 +260,10 @@ fn a_stream_that_says_goodbye_is_gone_and_a_receiver_says_so_too() {
 #[test]
 fn a_receiver_whose_ssrc_another_has_takes_another_once() {
     let mut receiver = receiver();
-    receiver.on_rtp(at(0), &header(5, 0), Ecn::NotEct);
+    receiver.on_rtp(at(0), &view(header(5, 0)), Ecn::NotEct);
     let _ = written(&mut receiver, at(500));
     for n in 0..100 {
-        receiver.on_rtp(at(500 + n), &header(receiver.ssrc(), 0), Ecn::NotEct);
+        receiver.on_rtp(at(500 + n), &view(header(receiver.ssrc(), 0)), Ecn::NotEct);
     }
     let Some(ReceiverEvent::SsrcChanged { from: 77, to }) = receiver.poll_event() else {
         panic!("it changed")
@@ -319,11 +323,11 @@ proptest! {
         let mut config = config();
         config.reduced_size = true;
         let mut receiver = ReceiverSession::new(config, 77);
-        receiver.add_stream(IncomingStream { ssrc: 5, clock_rate: 0 });
+        receiver.add_stream(IncomingStream { clock_rate: 0, ..IncomingStream::new(5) });
         receiver.tell_ecn();
         for (millis, sequence, timestamp, mark) in packets {
             let header = RtpHeaderFields { sequence, timestamp, ..header(5, 0) };
-            receiver.on_rtp(at(millis), &header, Ecn::from_bits(mark));
+            receiver.on_rtp(at(millis), &view(header), Ecn::from_bits(mark));
             let mut out = vec![];
             receiver.poll_transmit(at(millis), &mut out);
         }
