@@ -248,7 +248,7 @@ impl Call {
                 continue;
             };
             let came = self.receiver.on_rtp(now, &view, Ecn::NotEct);
-            let number = (65_534u64 & !0xffff) + u64::from(view.header.sequence);
+            let number = u64::from(view.header.sequence);
             let number = if view.header.sequence < 30_000 { number + 65_536 } else { number };
             self.arrivals.entry(view.header.ssrc).or_default().entry(number).or_insert(now);
             if let Some(came) = came.filter(|came| came.first) {
