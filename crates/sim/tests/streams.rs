@@ -53,6 +53,15 @@ fn a_stream_is_there_from_its_start_to_its_stop() {
     }
 }
 
+#[test]
+fn shares_follow_the_streams_that_are_there() {
+    let outcome = call("\"scream\"", "", "");
+    let [alone, beside, again] =
+        means(&outcome, "camera", "throughput_mbps", SPANS).map(|rate| rate.expect("it sends"));
+    assert!(alone > 5.0 && again > 5.0, "{alone} and {again} Mbit/s of 6 alone");
+    assert!((1.5..4.5).contains(&beside), "{beside} Mbit/s of 6 beside another of the same priority");
+}
+
 /// The application is silent from 15 to 25 s: a stream that joins meanwhile begins when it goes on.
 #[test]
 fn a_stream_that_joins_in_a_pause_begins_when_it_is_over() {

@@ -12,8 +12,8 @@ impl Controller for Scream {
     fn on_offered(&mut self, now: Time, offered: &Offered, queue: &SendQueueState) -> Update {
         self.ensure_started(now);
         self.measure_rates(now);
-        let congestion = self.congestion(now);
         let id = usize::from(offered.stream.0);
+        let congestion = self.congestion_for(now, id);
         let Some(stream) = self.streams.get_mut(id) else { return Update::none() };
         stream.rates.on_offered(offered.bytes);
         stream.media.set_queue(now, queue);

@@ -31,6 +31,8 @@ pub struct Congestion {
     pub srtt: f64,
     /// Whether a report should have come by now: nothing grows.
     pub overdue: bool,
+    /// What the stream would get if targets were shared by priority, bit/s; absent where they are not.
+    pub share: Option<f64>,
 }
 
 /// What made the rate go down at once.
@@ -92,6 +94,11 @@ impl MediaRate {
     /// What the encoder is told: the target times the adaptive factor.
     pub fn told(&self) -> Bitrate {
         Bitrate::from_bps_f64(self.target * self.scale)
+    }
+
+    /// The highest target that the application allows, bit/s.
+    pub fn highest(&self) -> f64 {
+        self.limits.1
     }
 
     /// Takes over the limits that the application set.
@@ -205,8 +212,9 @@ impl MediaRate {
         if !self.is_due(params, now) {
             return false;
         }
-        self.last_update = Some(now);
+        let since = self.last_update.replace(now).map_or(TimeDelta::ZERO, |last| now.saturating_since(last));
         self.cut_for_window_use(params, now, congestion);
+        self.pull(params, since, congestion);
         let queued = self.queued_bits(params);
         self.queue_average += params.tx_queue_weight * (queued - self.queue_average);
         let round_trips = (params.ramp_up_round_trip.as_secs_f64() / congestion.srtt).min(1.0);
@@ -278,6 +286,14 @@ impl MediaRate {
         let queue_delay = TimeDelta::from_secs_f64(self.rtp_queue(params).as_bits_f64() / current.max(1.0));
         if queue_delay > params.rtp_qdelay_th {
             self.target *= params.target_rate_scale_rtp_qdelay;
+        }
+    }
+
+    /// The target comes closer to its share. What one stream gives others take, so that their sum stays.
+    fn pull(&mut self, params: &Params, since: TimeDelta, congestion: &Congestion) {
+        if let Some(share) = congestion.share {
+            let part = (params.priority_pull * since.as_secs_f64()).min(1.0);
+            self.target += part * (share - self.target);
         }
     }
 

@@ -6,6 +6,7 @@ use paceline_units::param::Profiles;
 const CALM: Congestion = Congestion {
     srtt: 0.05,
     overdue: false,
+    share: None,
     trend: 0.0,
     trend_memory: 0.0,
     in_fast_increase: false,

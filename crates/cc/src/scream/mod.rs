@@ -14,6 +14,7 @@ mod params;
 mod rate;
 mod round_trip;
 mod scheduler;
+mod sharing;
 mod silence;
 mod streams;
 mod tuned;
@@ -220,7 +221,15 @@ impl Scream {
             window_use: self.window_use(),
             srtt: self.round_trip.seconds(),
             overdue: self.in_flight > Bytes::ZERO && self.is_overdue(now),
+            share: None,
         }
+    }
+
+    /// What the media rate of the stream `id` hears of congestion, and of the other streams.
+    fn congestion_for(&self, now: Time, id: usize) -> Congestion {
+        let shares = self.params.priority_pull > 0.0 && self.streams.len() > 1;
+        let share = if shares { sharing::share(&self.streams, id) } else { None };
+        Congestion { share, ..self.congestion(now) }
     }
 
     fn current_rate(&self) -> f64 {

@@ -108,13 +108,14 @@ params! {
         window_use_interval: TimeDelta = ms(100), in 0.0, 10.0, "reference program 2022-06, media rate", "Least time between two such reductions";
         discard_age: TimeDelta = ms(500), in 1e-3, 1e10, "RFC 8298 4.1.3 asks for a discard and gives no value", "Age at which the send queue is discarded";
         discard_interval: TimeDelta = ms(250), in 0.0, 60.0, "reference program 2022-06, media rate", "Least time between two discards";
+        priority_pull: f64 = 0.0, in 0.0, 100.0, "ours", "By which part of the distance per second the target of one of several streams goes to its share by priority; 0: priorities order packets that wait, as RFC 8298 4.1.2.8, and fast increase";
         target_rate_scale_weight: f64 = 0.0, in 0.0, 1.0, "reference program 2022-06, media rate", "How fast the factor between target and encoder adapts; 0: it stays 1";
     }
     ordered qdelay_target_lo <= qdelay_target_hi, target_bitrate_min <= target_bitrate_max,
         target_bitrate_min <= target_bitrate_start,
         target_bitrate_start <= target_bitrate_max, reorder_window <= reorder_window_max;
     profiles {
-        "robust": "reference-2022 without its weak spots: long round trips, lost reports, silence, reordering, low frame rates" => Params::robust,
+        "robust": "reference-2022 without its weak spots: long round trips, lost reports, silence, reordering, low frame rates, shares of streams" => Params::robust,
         "rfc8298": "RFC 8298 as printed" => Params::rfc8298,
         "reference-2022": "Ericsson's program of 2022-06 as measured, which the tuning paper ran" => Params::reference_2022,
         "scream-5g-low-delay": "reference-2022 tuned for least frame delay (study scream-tune, search off)" => tuned::low_delay,
@@ -203,8 +204,8 @@ impl Params {
         Params::reference_2022().mended()
     }
 
-    /// With the rules that paths need which the reference program was not measured on: long round trips, lost reports,
-    /// silence, reordering, low frame rates.
+    /// With the rules that calls need which the reference program was not measured on: long round trips, lost reports,
+    /// silence, reordering, low frame rates, several streams.
     pub(super) fn mended(self) -> Params {
         let rfc = Params::rfc8298();
         Params {
@@ -215,6 +216,7 @@ impl Params {
             pace_whole_packets: rfc.pace_whole_packets,
             flight_before_report: true,
             ramp_up_round_trip: ms(200),
+            priority_pull: 0.5,
             ..self
         }
     }
