@@ -1,7 +1,7 @@
 //! How each transport's packets travel as small copies, and which two ends belong together.
 
 use crate::log::MediaUnit;
-use crate::packet::{Content, PacketPool};
+use crate::packet::{Content, PacketPool, PlainSegment};
 use paceline_cc::{AnyController, AnyReceiverHalf, StreamId};
 use paceline_scenario::FlowCcids;
 use paceline_transport::dccp::{DccpReceiver, DccpSender};
@@ -59,12 +59,12 @@ impl Ends for Rtp {
 impl Travels for RtpPacket {
     #[inline]
     fn pack(self, _pool: &mut PacketPool<RtpPacket>) -> Content {
-        Content::Rtp(self)
+        Content::Media(self.into())
     }
 
     #[inline]
     fn unpack(content: Content, _pool: &mut PacketPool<RtpPacket>) -> Option<RtpPacket> {
-        if let Content::Rtp(packet) = content { Some(packet) } else { None }
+        if let Content::Media(media) = content { Some(media.into()) } else { None }
     }
 
     fn media(&self) -> Option<MediaUnit> {
@@ -77,12 +77,12 @@ impl Travels for RtpPacket {
 impl Travels for RtpFeedback {
     #[inline]
     fn pack(self, pool: &mut PacketPool<RtpFeedback>) -> Content {
-        Content::Report(pool.insert(self))
+        Content::Pooled { slot: pool.insert(self), data: None }
     }
 
     #[inline]
     fn unpack(content: Content, pool: &mut PacketPool<RtpFeedback>) -> Option<RtpFeedback> {
-        if let Content::Report(slot) = content { pool.remove(slot) } else { None }
+        if let Content::Pooled { slot, .. } = content { pool.remove(slot) } else { None }
     }
 }
 
@@ -107,13 +107,23 @@ impl Ends for Tcp {
 
 impl Travels for Segment {
     #[inline]
-    fn pack(self, _pool: &mut PacketPool<Segment>) -> Content {
-        Content::Segment(self)
+    fn pack(self, pool: &mut PacketPool<Segment>) -> Content {
+        match PlainSegment::of(&self) {
+            Some(segment) => Content::Segment(segment),
+            None => {
+                let data = (self.payload > 0).then_some(StreamId(0));
+                Content::Pooled { slot: pool.insert(self), data }
+            }
+        }
     }
 
     #[inline]
-    fn unpack(content: Content, _pool: &mut PacketPool<Segment>) -> Option<Segment> {
-        if let Content::Segment(segment) = content { Some(segment) } else { None }
+    fn unpack(content: Content, pool: &mut PacketPool<Segment>) -> Option<Segment> {
+        match content {
+            Content::Segment(segment) => Some(segment.segment()),
+            Content::Pooled { slot, .. } => pool.remove(slot),
+            _ => None,
+        }
     }
 }
 
@@ -151,12 +161,12 @@ impl Travels for dccp::Packet {
     #[inline]
     fn pack(self, pool: &mut PacketPool<dccp::Packet>) -> Content {
         let data = matches!(self.packet_type(), PacketType::Data | PacketType::DataAck);
-        Content::Dccp { slot: pool.insert(self), data }
+        Content::Pooled { data: data.then_some(StreamId(0)), slot: pool.insert(self) }
     }
 
     #[inline]
     fn unpack(content: Content, pool: &mut PacketPool<dccp::Packet>) -> Option<dccp::Packet> {
-        if let Content::Dccp { slot, .. } = content { pool.remove(slot) } else { None }
+        if let Content::Pooled { slot, .. } = content { pool.remove(slot) } else { None }
     }
 
     fn media(&self) -> Option<MediaUnit> {

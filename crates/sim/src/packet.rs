@@ -1,9 +1,9 @@
 //! What travels in the simulator: small structs, no bytes.
 
-use paceline_cc::StreamId;
+use paceline_cc::{Annotation, StreamId};
 use paceline_link::Transit;
-use paceline_transport::rtp::RtpPacket;
-use paceline_transport::tcp::Segment;
+use paceline_transport::rtp::{Header, RtpPacket};
+use paceline_transport::tcp::{Flags, SackBlocks, Segment};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 
 /// A packet under way.
@@ -27,21 +27,19 @@ pub struct Packet {
     pub content: Content,
 }
 
-/// A transport's packet as it travels.
+/// A transport's packet as it travels: a small copy, or where it lies in its flow's pool.
 #[derive(Clone, Copy, Debug)]
 pub enum Content {
     /// A packet of media.
-    Rtp(RtpPacket),
-    /// A report, by its slot in the flow's pool.
-    Report(u32),
-    /// A segment of TCP, of either direction.
-    Segment(Segment),
-    /// A packet of DCCP, of either direction.
-    Dccp {
-        /// Slot of the packet in the flow's pool.
+    Media(Media),
+    /// A segment of TCP without selective acknowledgements, of either direction.
+    Segment(PlainSegment),
+    /// A packet of any transport, in the pool.
+    Pooled {
+        /// Slot of the packet.
         slot: u32,
-        /// Whether it carries application data.
-        data: bool,
+        /// The stream of its data, if it carries any.
+        data: Option<StreamId>,
     },
     /// A datagram without any header of ours.
     Datagram {
@@ -56,12 +54,121 @@ impl Content {
     #[inline]
     pub fn data(&self) -> Option<StreamId> {
         match self {
-            Content::Rtp(packet) => (!packet.is_padding()).then_some(packet.stream),
-            Content::Report(_) => None,
+            Content::Media(media) => (media.payload > 0 || media.padding == 0).then_some(media.stream),
             Content::Segment(segment) => (segment.payload > 0).then_some(StreamId(0)),
-            Content::Dccp { data, .. } => data.then_some(StreamId(0)),
+            Content::Pooled { data, .. } => *data,
             Content::Datagram { .. } => Some(StreamId(0)),
         }
+    }
+}
+
+/// [`RtpPacket`], smaller.
+#[derive(Clone, Copy, Debug)]
+pub struct Media {
+    sequence: u64,
+    captured: Time,
+    /// Of the annotation: nanoseconds or the counter.
+    annotation: i64,
+    payload: u32,
+    transport: u16,
+    stream: StreamId,
+    padding: u8,
+    header: Header,
+    first: Option<bool>,
+    marker: bool,
+    annotated: Annotated,
+}
+
+/// Which annotation a packet carries.
+#[derive(Clone, Copy, Debug)]
+enum Annotated {
+    Not,
+    Rtt,
+    Counter,
+}
+
+impl From<RtpPacket> for Media {
+    #[inline]
+    fn from(packet: RtpPacket) -> Media {
+        let RtpPacket { stream, sequence, captured, padding, header, transport, first, marker, .. } = packet;
+        let (annotated, annotation) = match packet.annotation {
+            None => (Annotated::Not, 0),
+            Some(Annotation::Rtt(rtt)) => (Annotated::Rtt, rtt.as_nanos()),
+            Some(Annotation::Counter(counter)) => (Annotated::Counter, counter.into()),
+        };
+        let payload = packet.payload.as_u64() as u32;
+        Media {
+            sequence,
+            captured,
+            annotation,
+            payload,
+            transport,
+            stream,
+            padding,
+            header,
+            first,
+            marker,
+            annotated,
+        }
+    }
+}
+
+impl From<Media> for RtpPacket {
+    #[inline]
+    fn from(media: Media) -> RtpPacket {
+        let Media { sequence, captured, transport, stream, padding, header, first, marker, .. } = media;
+        let annotation = match media.annotated {
+            Annotated::Not => None,
+            Annotated::Rtt => Some(Annotation::Rtt(TimeDelta::from_nanos(media.annotation))),
+            Annotated::Counter => Some(Annotation::Counter(media.annotation as u8)),
+        };
+        let payload = Bytes::new(media.payload.into());
+        RtpPacket {
+            stream,
+            sequence,
+            captured,
+            payload,
+            padding,
+            header,
+            transport,
+            first,
+            marker,
+            annotation,
+        }
+    }
+}
+
+/// [`Segment`] without selective acknowledgements.
+#[derive(Clone, Copy, Debug)]
+pub struct PlainSegment {
+    sequence: u32,
+    acknowledgment: u32,
+    window: u32,
+    payload: u32,
+    connection: u16,
+    flags: Flags,
+}
+
+impl PlainSegment {
+    /// The segment as it travels; absent if it has selective acknowledgements.
+    #[inline]
+    pub fn of(segment: &Segment) -> Option<PlainSegment> {
+        let Segment { connection, flags, sequence, acknowledgment, window, payload, ref sack } = *segment;
+        sack.is_empty().then_some(PlainSegment {
+            sequence,
+            acknowledgment,
+            window,
+            payload,
+            connection,
+            flags,
+        })
+    }
+
+    /// The segment that arrived.
+    #[inline]
+    pub fn segment(self) -> Segment {
+        let PlainSegment { sequence, acknowledgment, window, payload, connection, flags } = self;
+        Segment { connection, flags, sequence, acknowledgment, window, payload, sack: SackBlocks::none() }
     }
 }
 
@@ -195,6 +302,6 @@ mod tests {
 
     #[test]
     fn a_packet_is_small_since_it_is_copied_at_every_hop() {
-        assert!(size_of::<Packet>() <= 104, "{} bytes", size_of::<Packet>());
+        assert!(size_of::<Packet>() <= 80, "{} bytes", size_of::<Packet>());
     }
 }

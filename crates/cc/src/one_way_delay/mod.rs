@@ -212,12 +212,13 @@ impl OneWayDelay {
     /// receiver's). Answers the delay by one clock; its zero is that of the first packet.
     #[inline]
     pub fn on_arrival(&mut self, now: Time, sent: Time, arrived: Time) -> TimeDelta {
-        let (forward, backward) = (arrived - sent, now - arrived);
+        // Times that cannot be give delays that cannot be, and are no reason to be slow.
+        let (forward, backward) = (arrived.wrapping_since(sent), now.wrapping_since(arrived));
         let origin = *self.origin.get_or_insert(Origin { sent, forward, backward });
-        let at = (sent - origin.sent).as_nanos();
+        let at = sent.wrapping_since(origin.sent).as_nanos();
         let ahead = self.ahead(at);
-        let forward = (forward - origin.forward).as_nanos().saturating_sub(ahead);
-        let backward = (backward - origin.backward).as_nanos().saturating_add(ahead);
+        let forward = forward.as_nanos().wrapping_sub(origin.forward.as_nanos()).wrapping_sub(ahead);
+        let backward = backward.as_nanos().wrapping_sub(origin.backward.as_nanos()).wrapping_add(ahead);
         let Quiet { forward: least, backward: back, until } = self.quiet;
         let fell = self.last.forward.saturating_sub(forward) > SMALLEST_STEP;
         if forward < least || backward < back || at >= until || fell {

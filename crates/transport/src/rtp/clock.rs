@@ -58,14 +58,13 @@ impl ReceiverClock {
     #[inline]
     pub fn read(self, now: Time) -> Time {
         let nanos = now.as_nanos();
+        if self.ticks_per_second == 1024 && nanos < 1 << 62 {
+            // The common case with one division: a tick is 1953125/2 ns.
+            return Time::from_nanos(nanos * 2 / 1_953_125 * 1_953_125 / 2);
+        }
+        let ticks = u64::from(self.ticks_per_second);
         let (secs, rest) = (nanos / NANOS_PER_SEC, nanos % NANOS_PER_SEC);
-        let shown = if self.ticks_per_second == 1024 {
-            // The common case without a division: 10^9/1024 = 1953125/2.
-            ((rest * 1024) / NANOS_PER_SEC) * 1_953_125 / 2
-        } else {
-            let ticks = u64::from(self.ticks_per_second);
-            (rest * ticks / NANOS_PER_SEC) * NANOS_PER_SEC / ticks
-        };
+        let shown = (rest * ticks / NANOS_PER_SEC) * NANOS_PER_SEC / ticks;
         Time::from_nanos(secs * NANOS_PER_SEC + shown)
     }
 }
@@ -187,6 +186,15 @@ mod tests {
             let now = Time::from_nanos(now);
             let behind = now - clock.read(now);
             prop_assert!(!behind.is_negative() && behind <= clock.step());
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_common_clock_reads_as_any_other(now in (0u64..1 << 62).prop_union(0u64..10_000_000_000)) {
+            let (secs, rest) = (now / NANOS_PER_SEC, now % NANOS_PER_SEC);
+            let shown = secs * NANOS_PER_SEC + rest * 1024 / NANOS_PER_SEC * NANOS_PER_SEC / 1024;
+            prop_assert_eq!(ReceiverClock::RFC8888.read(Time::from_nanos(now)), Time::from_nanos(shown));
         }
     }
 

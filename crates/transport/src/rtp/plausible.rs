@@ -203,10 +203,11 @@ fn told(now: Time, written: Time, results: &[PacketResult]) -> Option<Told> {
         let Status::Received { arrived, .. } = result.status else { continue };
         (newest, any) = (newest.max(result.sent), true);
         if let Some(arrived) = arrived {
-            shortest = shortest.min(arrived - result.sent);
+            shortest = shortest.min(arrived.wrapping_since(result.sent));
         }
     }
-    any.then(|| Told { now, written: written - now, newest: written - newest, shortest })
+    let (since_now, since_newest) = (written.wrapping_since(now), written.wrapping_since(newest));
+    any.then_some(Told { now, written: since_now, newest: since_newest, shortest })
 }
 
 #[cfg(test)]
