@@ -52,14 +52,18 @@ class Drawn(Spec, frozen=True, kw_only=True):
     """Whether the axis of the column is logarithmic."""
 
 
+PARTS = ("flow", "stream")
+"""What a run consists of that a picture can have lines for."""
+
+
 class Runs(Picture, frozen=True, kw_only=True, tag="runs"):
-    """Panels of kept time series, with a line for each level of a factor or for each flow."""
+    """Panels of kept time series, with a line for each level of a factor, for each flow or for each stream."""
 
     lines: str = "flow"
-    """The factor that has a line for each level; `flow`: each flow has one."""
+    """The factor that has a line for each level; `flow`, `stream`: each flow, each stream has one."""
     levels: tuple[Value, ...] = ()
     labels: dict[str, str] = {}
-    """What the legend calls a level or a flow."""
+    """What the legend calls a level, a flow or a stream."""
     panels: tuple[Drawn, ...]
     columns: Annotated[int, Meta(ge=1, le=4)] = 2
 
@@ -71,8 +75,8 @@ class Runs(Picture, frozen=True, kw_only=True, tag="runs"):
         self, designs: Mapping[str, Design], factors: Mapping[str, Factor], metrics: Mapping[str, object]
     ) -> Picture:
         where = f"pictures.{self.name}"
-        if self.lines != "flow":
-            expect_known(f"{where}.lines", self.lines, ("flow", *factors))
+        if self.lines not in PARTS:
+            expect_known(f"{where}.lines", self.lines, (*PARTS, *factors))
             for level in self.levels:
                 factors[self.lines].check(f"{where}.levels", level)
         for number, panel in enumerate(self.panels, 1):
@@ -114,10 +118,10 @@ class Runs(Picture, frozen=True, kw_only=True, tag="runs"):
     def _values(self, panel: Drawn, study: Study, rows: Rows) -> Iterator[tuple[int, str, pd.DataFrame]]:
         """Of each line its place, its name, and the columns `time_s` and `value` of the first run that has it."""
         frame = rows.frame(f"design = '{panel.design}' AND ({panel.where})").drop_duplicates("experiment")
-        if self.lines == "flow":
+        if self.lines in PARTS:
             for experiment in frame["experiment"][:1]:
-                flows = self._run(panel, rows, experiment).groupby("flow", sort=False)
-                yield from ((place, str(flow), own) for place, (flow, own) in enumerate(flows))
+                parts = self._run(panel, rows, experiment).groupby(self.lines, sort=False)
+                yield from ((place, str(part), own) for place, (part, own) in enumerate(parts))
             return
         for place, level in enumerate(self.levels or study.factors[self.lines].values):
             own = frame[frame[self.lines] == level]
@@ -125,7 +129,7 @@ class Runs(Picture, frozen=True, kw_only=True, tag="runs"):
                 yield place, str(level), self._run(panel, rows, own["experiment"].iloc[0])
 
     def _run(self, panel: Drawn, rows: Rows, experiment: str) -> pd.DataFrame:
-        """Columns flow, time_s and value of a run; only the samples that have one."""
+        """Columns flow, stream, time_s and value of a run; only the samples that have one."""
         import pyarrow.parquet as pq
 
         path = rows.folder / "experiments" / experiment / "flows.parquet"
@@ -134,10 +138,10 @@ class Runs(Picture, frozen=True, kw_only=True, tag="runs"):
         names = pq.read_schema(path).names
         if panel.column not in names:
             raise StudyError(f"pictures.{self.name}: found column {panel.column!r}, {one_of(panel.column, names)}")
-        wanted = list(dict.fromkeys(["flow", "time_s", panel.column]))
+        wanted = list(dict.fromkeys([*PARTS, "time_s", panel.column]))
         table = pq.read_table(path, columns=wanted).to_pandas().dropna(subset=[panel.column])
         value = table[panel.column] - (table[panel.column].min() if panel.above_least else 0.0)
-        found: pd.DataFrame = table[["flow", "time_s"]].assign(value=value * panel.scale)
+        found: pd.DataFrame = table[[*PARTS, "time_s"]].assign(value=value * panel.scale)
         return found
 
 
@@ -145,7 +149,7 @@ def _nothing() -> pd.DataFrame:
     """A run that failed has no time series."""
     import pandas as pd
 
-    return pd.DataFrame({"flow": [], "time_s": [], "value": []})
+    return pd.DataFrame({"flow": [], "stream": [], "time_s": [], "value": []})
 
 
 def over_time(values: pd.DataFrame, every: float) -> pd.DataFrame:

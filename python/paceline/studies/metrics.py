@@ -69,9 +69,9 @@ class Metric(Named, frozen=True, kw_only=True, tag_field="kind"):
                 raise DefinitionError(f"metrics.{self.name}", f"found column {column!r}, {one_of(column, known)}")
         return frame
 
-    def _only(self, frame: pd.DataFrame, name: str) -> pd.DataFrame:
-        """The rows of one flow or link."""
-        names = frame["flow"] if "flow" in frame else frame["link"]
+    def _only(self, frame: pd.DataFrame, name: str, what: str = "flow") -> pd.DataFrame:
+        """The rows of one flow, link or stream."""
+        names = frame[what] if what in frame else frame["link"]
         rows = frame[names == name]
         if rows.empty:
             raise DefinitionError(f"metrics.{self.name}", f"found {name!r}, {one_of(name, names.unique())}")
@@ -87,11 +87,15 @@ class _Sampled(Metric, frozen=True, kw_only=True):
     """Only the largest value of each such span of seconds counts."""
     only: str | None = None
     """The flow or link whose rows count; None: all."""
+    stream: str | None = None
+    """The stream whose rows count; None: all."""
 
     def _frame(self, result: Result, columns: Sequence[str]) -> pd.DataFrame:
         frame = super()._frame(result, columns)
         if self.only is not None:
             frame = self._only(frame, self.only)
+        if self.stream is not None:
+            frame = self._only(frame, self.stream, "stream")
         if self.largest_of is not None:
             return frame.groupby(_blocks(frame["time_s"], self.largest_of))[["time_s", *columns]].max()
         if self.mean_over is None:
