@@ -1,11 +1,13 @@
 //! Simulated packets per second and core, on fixed scenarios. `make bench` runs it; no test depends on it.
 //!
 //! `cargo run --release -p paceline-benches [NAME]...` runs the named scenarios; without names all of them, counts
-//! the instructions of a sender, and measures real sockets on loopback (`loopback`) and coupled groups (`coupling`), and a link's noise (`noise`). Time is the processor's, not the
+//! the instructions of a sender, and measures real sockets on loopback (`loopback`), coupled groups (`coupling`), a
+//! link's noise (`noise`) and the reading of reports (`feedback-parse`). Time is the processor's, not the
 //! wall's, and the fastest of three runs counts, so that others on the machine count little. What ns-2 and ns-3 can
 //! simulate, too, is run there as well if they are installed (`peers`), as often; ns-3, which takes long, once.
 
 mod coupling;
+mod feedback;
 mod loopback;
 mod noise;
 mod peers;
@@ -164,6 +166,9 @@ fn main() {
     }
     if names.is_empty() || names.iter().any(|name| name == "noise") {
         noise::print();
+    }
+    if names.is_empty() || names.iter().any(|name| name == "feedback-parse") {
+        feedback::print();
     }
     if names.is_empty() || names.iter().any(|name| name == "loopback") {
         loopback::print();
