@@ -12,13 +12,16 @@ use paceline_scenario::Loaded;
 use paceline_sim::{Pace, Simulation};
 use paceline_units::TimeDelta;
 
-/// A call of a second and a half whose numbers begin so.
-fn call(rtp: &str, clock: &str) -> Loaded {
+/// The clock of a receiver that was just started.
+const PLAIN: &str = r#"start = "0s""#;
+
+/// A call of a second and a half whose numbers begin so, with reports in `format` of a receiver whose clock is set so.
+fn call(rtp: &str, format: &str, clock: &str) -> Loaded {
     loaded(&format!(
         "duration = \"1500ms\"\n[links.l]\nrate = \"10Mbps\"\ndelay = \"5ms\"\nqueue = {{ packets = 100 }}\n[flows.f]\n\
          controller = {{ kind = \"scream\", target_bitrate_start = \"2Mbps\" }}\npath = [\"l\"]\n\
          source = {{ kind = \"trace-encoder\", generator = \"frames\", fps = 50 }}\n\
-         rtp = {{ {rtp} }}\nfeedback = {{ start = \"{clock}\" }}\n"
+         rtp = {{ {rtp} }}\nfeedback = {{ format = \"{format}\", {clock} }}\n"
     ))
 }
 
@@ -29,9 +32,9 @@ fn simulated(loaded: &Loaded) -> FlowSummary {
 }
 
 /// The wrap changes nothing in the simulator; over loopback nothing is lost, refused or begun anew.
-fn passes(rtp: &str, clock: &str) {
-    let plain = simulated(&call("ssrc = 100, first_sequence = 0, first_timestamp = 0", "0s"));
-    let wrapping = call(rtp, clock);
+fn passes(rtp: &str, format: &str, clock: &str) {
+    let plain = simulated(&call("ssrc = 100, first_sequence = 0, first_timestamp = 0", format, PLAIN));
+    let wrapping = call(rtp, format, clock);
     assert_eq!(simulated(&wrapping), plain);
     let ends = run(&wrapping, |_, _, _| ());
     let (sent, received) = (flow(&ends.sender), flow(&ends.receiver));
@@ -57,18 +60,32 @@ fn passes(rtp: &str, clock: &str) {
 
 #[test]
 fn sequence_numbers_wrap() {
-    passes("first_sequence = 65500", "0s");
+    passes("first_sequence = 65500", "rfc8888", PLAIN);
+}
+
+/// TWCC's numbers, which begin where the first stream's do, and the count of its reports, which has eight bits.
+#[test]
+fn transport_wide_numbers_wrap() {
+    passes("first_sequence = 65500", "twcc", PLAIN);
 }
 
 #[test]
 fn rtp_timestamps_wrap() {
     // 90,000 ticks before the wrap are a second.
-    passes("first_sequence = 0, first_timestamp = 4294922296", "0s");
+    for format in ["rfc8888", "twcc"] {
+        passes("first_sequence = 0, first_timestamp = 4294922296", format, PLAIN);
+    }
 }
 
 #[test]
 fn report_timestamps_wrap() {
-    passes("ssrc = 4294967295", "65535500ms");
+    passes("ssrc = 4294967295", "rfc8888", r#"start = "65535500ms""#);
+}
+
+/// Reference times of TWCC count 64 ms in 24 bits: they wrap after 1,073,741.824 s, more than the longest time of a scenario.
+#[test]
+fn reference_times_wrap() {
+    passes("ssrc = 4294967295", "twcc", r#"start = "1000000s", clock_steps = [["0s", "73741.312s"]]"#);
 }
 
 /// Nobody says where the numbers of two streams begin, and they are told apart.

@@ -19,9 +19,9 @@ use paceline_wire::tfrc::{self, SendTime, Stamp, TfrcReport};
 use paceline_wire::{FeedbackFormat, RawReport, TRANSPORT_WIDE, delays, twcc, unwrap_sequence};
 use std::marker::PhantomData;
 
-/// What a receiver's clock is taken to show before anything is known of it: report timestamps count from a turn of theirs
-/// (2^16 s) on, so that it may be set back.
-const UNKNOWN_CLOCK: Time = Time::from_nanos((1 << 16) * 3 / 2 * 1_000_000_000);
+/// What a receiver's clock is taken to show before anything is known of it: one and a half turns of what wraps last, TWCC's
+/// reference time, so that whatever a report says is a time after the clock's zero, and the clock may be set back.
+const UNKNOWN_CLOCK: Time = Time::from_nanos((1 << 24) * 3 / 2 * twcc::REFERENCE_STEP_NANOS);
 
 /// The streams on the wire, and what is needed to read reports on them.
 pub(crate) struct RtpSendingCodec<C> {
