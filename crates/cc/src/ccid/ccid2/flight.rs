@@ -81,10 +81,11 @@ impl Flight {
         self.first.saturating_add(self.packets.len() as u64)
     }
 
-    /// A data packet leaves. Numbers left out are packets without data. False if the number is an old one.
+    /// A data packet leaves. Numbers left out are packets without data. False if the number is an old one, or the last of all,
+    /// which no number follows.
     #[inline]
     pub(super) fn on_sent(&mut self, now: Time, sequence: u64, size: Bytes) -> bool {
-        if sequence != self.next() && !self.leap(now, sequence) {
+        if sequence == u64::MAX || sequence != self.next() && !self.leap(now, sequence) {
             return false;
         }
         self.packets.push_back(Packet { at: now, size: size.as_u64(), state: PacketState::Outstanding });
@@ -99,7 +100,7 @@ impl Flight {
     #[cold]
     fn leap(&mut self, now: Time, sequence: u64) -> bool {
         let next = self.next();
-        if sequence < next || sequence == u64::MAX {
+        if sequence < next {
             return false;
         }
         if self.packets.is_empty() || sequence - next >= CAPACITY {
@@ -210,6 +211,14 @@ mod tests {
             flight.on_received(*n);
         });
         flight.infer_losses()
+    }
+
+    #[test]
+    fn no_number_follows_the_last() {
+        let mut flight = flight(u64::MAX - 2..u64::MAX);
+        assert!(!flight.on_sent(Time::ZERO, u64::MAX, Bytes::new(1000)));
+        assert_eq!(receive(&mut flight, &[u64::MAX - 2, u64::MAX - 1, u64::MAX]), None);
+        assert_eq!((flight.pipe, flight.next()), (0, u64::MAX));
     }
 
     #[test]
