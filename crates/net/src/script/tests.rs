@@ -2,6 +2,7 @@
 
 use super::*;
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 
 #[path = "../../../units/tests/counting/mod.rs"]
 mod counting;
@@ -19,7 +20,8 @@ fn a_session_is_reported_in_full_under_every_controller() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 512, ..ProptestConfig::default() })]
+    // The same scripts each time: the fuzz target looks for new ones, and one that it found waits to be judged.
+    #![proptest_config(ProptestConfig { cases: 512, rng_seed: RngSeed::Fixed(16), ..ProptestConfig::default() })]
     #[test]
     fn whatever_happens_a_session_recovers(script in prop::collection::vec(any::<u8>(), 0..400)) {
         prop_assert_eq!(drive(&script, counting::live), Ok(()));
