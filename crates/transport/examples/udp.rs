@@ -75,7 +75,7 @@ fn send(socket: &UdpSocket, length: Duration) -> Outcome<(Bitrate, u64)> {
                 continue;
             }
             // Report timestamps turn every 65,536 s: the nearest one to what the receiver's clock should show is meant.
-            let expected = sender.receiver_time(now).unwrap_or(now);
+            let expected = sender.receiver_time(now);
             let stream_of = |ssrc| (ssrc == SSRC).then_some(STREAM);
             let extend = |_stream, begin: u16| unwrap_sequence(u64::checked_sub(next, 1)?, begin);
             if raw.complete(expected, stream_of, extend, &mut report).is_err() {

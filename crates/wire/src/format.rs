@@ -20,6 +20,10 @@ pub struct Reporter {
     pub written: u8,
 }
 
+/// What a receiver's clock is taken to show before anything is known of it: one and a half turns of what wraps last, TWCC's
+/// reference time, so that whatever a report says is a time after the clock's zero, and the clock may be set back.
+const UNKNOWN_CLOCK: Time = Time::from_nanos((1 << 24) * 3 / 2 * crate::twcc::REFERENCE_STEP_NANOS);
+
 /// A format of reports. To add one: a file with a type that implements this, and a line in `formats!`.
 pub trait ReportFormat {
     /// A report as its bytes say.
@@ -142,17 +146,18 @@ macro_rules! formats {
                 match self { $( RawReport::$format(raw) => $format::decode(packet, raw), )* }
             }
 
-            /// As [`ReportFormat::complete`].
+            /// As [`ReportFormat::complete`], where nothing may be expected yet of the receiver's clock.
             ///
             /// # Errors
             /// As there.
             pub fn complete(
                 &self,
-                expected: Time,
+                expected: Option<Time>,
                 stream_of: impl FnMut(u32) -> Option<StreamId>,
                 extend: impl FnMut(StreamId, u16) -> Option<u64>,
                 out: &mut Feedback,
             ) -> Result<u64, WireError> {
+                let expected = expected.unwrap_or(UNKNOWN_CLOCK);
                 match self { $( RawReport::$format(raw) => $format::complete(raw, expected, stream_of, extend, out), )* }
             }
         }

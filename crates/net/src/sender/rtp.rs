@@ -19,10 +19,6 @@ use paceline_wire::tfrc::{self, SendTime, Stamp, TfrcReport};
 use paceline_wire::{FeedbackFormat, RawReport, TRANSPORT_WIDE, delays, twcc, unwrap_sequence};
 use std::marker::PhantomData;
 
-/// What a receiver's clock is taken to show before anything is known of it: one and a half turns of what wraps last, TWCC's
-/// reference time, so that whatever a report says is a time after the clock's zero, and the clock may be set back.
-const UNKNOWN_CLOCK: Time = Time::from_nanos((1 << 24) * 3 / 2 * twcc::REFERENCE_STEP_NANOS);
-
 /// The streams on the wire, and what is needed to read reports on them.
 pub(crate) struct RtpSendingCodec<C> {
     ssrcs: Ssrcs,
@@ -75,7 +71,7 @@ impl<C> RtpSendingCodec<C> {
 
     /// Turns the raw report into the transport's, its timestamp being the nearest to `expected`; false if nothing of it is
     /// for us. What of it can be, the transport judges.
-    fn complete(&mut self, expected: Time, counters: &mut NetCounters) -> bool {
+    fn complete(&mut self, expected: Option<Time>, counters: &mut NetCounters) -> bool {
         let ssrcs = self.ssrcs;
         let mut feedback = std::mem::take(&mut self.feedback);
         let extend = |stream, begin: u16| match stream {
@@ -129,7 +125,7 @@ impl<C> RtpSendingCodec<C> {
     /// after the other.
     fn read(
         &mut self,
-        (now, expected): (Time, Time),
+        (now, expected): (Time, Option<Time>),
         datagram: &[u8],
         counters: &mut NetCounters,
         mut take: impl FnMut(Read<'_>),
@@ -206,8 +202,7 @@ impl<C: Controller> SendingCodec for RtpSendingCodec<C> {
         mut told: impl FnMut(Reported),
     ) -> bool {
         let mut heard = false;
-        let expected = end.receiver_time(now).unwrap_or(UNKNOWN_CLOCK);
-        self.read((now, expected), datagram.bytes, counters, |read| match read {
+        self.read((now, end.receiver_time(now)), datagram.bytes, counters, |read| match read {
             Read::Report(feedback) => {
                 let report = RtpFeedback::Packets(std::mem::take(feedback));
                 if let Some(RtpFeedback::Packets(read)) = end.receive(now, report, datagram.ecn) {
@@ -287,7 +282,7 @@ mod tests {
 
     fn written(codec: &mut RtpSendingCodec<AnyController>, datagram: &[u8]) -> (Vec<Time>, NetCounters) {
         let (mut seen, mut counters) = (Vec::new(), NetCounters::default());
-        codec.read((Time::ZERO, Time::ZERO), datagram, &mut counters, |read| match read {
+        codec.read((Time::ZERO, Some(Time::ZERO)), datagram, &mut counters, |read| match read {
             Read::Report(feedback) => seen.push(feedback.written),
             Read::Summary(_) | Read::Half(_) => {}
         });
@@ -391,9 +386,11 @@ mod tests {
         datagram.extend(bytes(5, 0, 100));
         datagram.extend([0x81, 204, 0, 2, 0, 0, 0, 1, b'T', b'F', b'R', b'C']);
         let (mut seen, mut counters) = (Vec::new(), NetCounters::default());
-        sender.read((Time::from_nanos(9_000_000), Time::ZERO), &datagram, &mut counters, |read| match read {
-            Read::Half(ReceiverReport::Tfrc { newest_sent, .. }) => seen.push(newest_sent),
-            _ => panic!("TFRC's receiver says nothing else"),
+        sender.read((Time::from_nanos(9_000_000), Some(Time::ZERO)), &datagram, &mut counters, |read| {
+            match read {
+                Read::Half(ReceiverReport::Tfrc { newest_sent, .. }) => seen.push(newest_sent),
+                _ => panic!("TFRC's receiver says nothing else"),
+            }
         });
         assert_eq!(
             seen,

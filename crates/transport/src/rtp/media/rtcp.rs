@@ -9,10 +9,6 @@ use paceline_wire::ccfb::Feedback;
 use paceline_wire::rtcp::{self, RtcpPacket, bye, nack, picture, report, sdes};
 use paceline_wire::{FeedbackFormat, RawReport, TRANSPORT_WIDE, WireError, unwrap_sequence};
 
-/// What a receiver's clock is taken to show before anything is known of it: report timestamps count from a turn of theirs
-/// (2^16 s) on, so that it may be set back.
-const UNKNOWN_CLOCK: Time = Time::from_nanos((1 << 16) * 3 / 2 * 1_000_000_000);
-
 /// RTCP of a sender, and what its reports on packets are read into.
 #[derive(Clone, Debug)]
 pub(super) struct MediaRtcp {
@@ -157,7 +153,7 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
         ecn: Ecn,
     ) -> Result<(), WireError> {
         rtcp.raw.decode(packet)?;
-        let expected = self.end.receiver_time(now).unwrap_or(UNKNOWN_CLOCK);
+        let expected = self.end.receiver_time(now);
         let mut feedback = rtcp.feedback.take().unwrap_or_default();
         let (session, streams) = (&rtcp.session, &self.end.streams);
         let stream_of = |ssrc| session.stream_of(now, ssrc).map(|id| StreamId(id as u8));

@@ -258,3 +258,24 @@ fn an_ssrc_that_another_has_is_changed_once_and_nothing_else() {
     sender.on_ssrc_collision(at(20_000), to);
     assert_ne!(sender.ssrc(StreamId(0)), Some(to));
 }
+
+#[test]
+fn a_receiver_is_believed_whatever_its_clock_shows() {
+    for format in [FeedbackFormat::Rfc8888, FeedbackFormat::Twcc] {
+        for shown in [0, 65_000, 100_000, 640_000, 900_000] {
+            let mut sender = sender_with("none", &[MediaStreamConfig::new(5)], |sender| {
+                sender.use_rtcp(config(true), format);
+            });
+            let stream = if format.is_transport_wide() { paceline_wire::TRANSPORT_WIDE } else { StreamId(0) };
+            let written = at(0) + TimeDelta::from_secs(shown);
+            let blocks = vec![FeedbackBlock { stream, begin: 0, count: 1 }];
+            let arrivals = vec![ArrivalReport::Received { at: Some(written), ecn: Ecn::NotEct }];
+            let (report, mut bytes) = (Feedback { written, blocks, arrivals }, vec![]);
+            let reporter = &mut paceline_wire::Reporter::default();
+            format.encode(&report, reporter, |_| 5, Bytes::new(1200), &mut bytes).expect("it fits");
+            sender.receive_rtcp(at(100), &bytes, Ecn::NotEct);
+            let counters = sender.rtcp_counters();
+            assert_eq!((counters.received, counters.malformed), (1, 0), "{format:?} at {shown} s");
+        }
+    }
+}
