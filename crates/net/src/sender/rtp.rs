@@ -399,7 +399,7 @@ mod tests {
         );
         assert_eq!((counters.unknown_ssrc, counters.other_rtcp, counters.malformed), (1, 1, 1));
         let (mut other, mut counters) = (codec(10), NetCounters::default());
-        other.read((Time::ZERO, Time::ZERO), &report(100, 5), &mut counters, |_| {
+        other.read((Time::ZERO, Some(Time::ZERO)), &report(100, 5), &mut counters, |_| {
             panic!("its controller has no such half")
         });
         assert_eq!(counters.other_rtcp, 1);
