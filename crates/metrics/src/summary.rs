@@ -58,6 +58,10 @@ impl NetCounters {
             duplicates,
             overflowed,
             circuit_breakers,
+            rtcp_reports,
+            rtcp_round_trip_ms,
+            rtcp_jitter_ms,
+            rtcp_lost,
         } = other;
         self.received += received;
         self.sent += sent;
@@ -77,5 +81,10 @@ impl NetCounters {
         self.duplicates += duplicates;
         self.overflowed += overflowed;
         self.circuit_breakers += circuit_breakers;
+        self.rtcp_reports += rtcp_reports;
+        let longest = |one: Option<f64>, other: Option<f64>| one.into_iter().chain(other).reduce(f64::max);
+        self.rtcp_round_trip_ms = longest(self.rtcp_round_trip_ms, rtcp_round_trip_ms);
+        self.rtcp_jitter_ms = longest(self.rtcp_jitter_ms, rtcp_jitter_ms);
+        self.rtcp_lost = self.rtcp_lost.into_iter().chain(rtcp_lost).reduce(|one, other| one + other);
     }
 }

@@ -304,7 +304,7 @@ fields! {
 
 fields! {
     /// What the sockets of one end saw, over the whole run. Whatever is refused changes nothing else.
-    #[derive(Copy, Eq, Default)]
+    #[derive(Copy, Default)]
     NetCounters {
         received "received" ["datagrams", NONE] "Datagrams received, of any kind.", summary Count: u64;
         sent "sent" ["datagrams", NONE] "Datagrams sent.", summary Count: u64;
@@ -324,6 +324,10 @@ fields! {
         duplicates "duplicates" ["packets", NONE] "Packets that had arrived before.", summary Count: u64;
         overflowed "beyond the relay's memory" ["datagrams", NONE] "Dropped by a relay for want of memory; no property of its link.", summary Count: u64;
         circuit_breakers "calls ended by a circuit breaker" ["", NONE] "Flows that an RTP circuit breaker ended (RFC 8083).", summary Count: u64;
+        rtcp_reports "regular reports" ["", NONE] "Sender or receiver reports that were read and can be, with `rtp.rtcp` (RFC 3550 section 6.4).", summary Count: u64;
+        rtcp_round_trip_ms "round trip by reports" ["ms", NONE] "Last round trip that a receiver report told (RFC 3550 section 6.4.1); of several streams the longest. At the sender.", summary Level: Option<f64>;
+        rtcp_jitter_ms "jitter by reports" ["ms", NONE] "Last interarrival jitter (RFC 3550 appendix A.8); of several streams the longest.", summary Level: Option<f64>;
+        rtcp_lost "lost by reports" ["packets", NONE] "Packets expected less packets received, by the last reports (RFC 3550 appendix A.3); negative if more came than were expected.", summary Count: Option<i64>;
     }
 }
 

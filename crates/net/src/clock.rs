@@ -49,6 +49,13 @@ pub(crate) fn nanos_since_1970() -> u64 {
     read(ClockId::Realtime)
 }
 
+/// The wall's clock as NTP writes it: seconds since 1900, and their fraction in the lower 32 bits (RFC 3550 section 4).
+pub(crate) fn ntp_now() -> u64 {
+    const SECONDS_TO_1970: u64 = 2_208_988_800;
+    let (seconds, nanos) = (nanos_since_1970() / 1_000_000_000, nanos_since_1970() % 1_000_000_000);
+    (seconds.wrapping_add(SECONDS_TO_1970) << 32) | ((nanos << 32) / 1_000_000_000)
+}
+
 /// A driver's clock: counts from the driver's zero.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DriverClock {

@@ -1,9 +1,14 @@
 //! Streams and their SSRCs on the wire.
 
+use crate::clock::ntp_now;
 use paceline_cc::StreamId;
+use paceline_scenario::build::RtpParts;
+use paceline_transport::rtp::rtcp::{NtpClock, RtcpConfig};
 
 /// RTP payload type of the media (the reference's tool: 98).
 pub(crate) const PAYLOAD_TYPE: u8 = 98;
+/// Ticks of the media's timestamps in a second.
+pub(crate) const MEDIA_CLOCK: u32 = 90_000;
 /// Local identifier of the header extension's element with the transport-wide number (RFC 8285 section 4.2).
 pub(crate) const TRANSPORT_WIDE_ELEMENT: u8 = 5;
 /// SSRC of a path probe's packets.
@@ -45,6 +50,15 @@ impl Ssrcs {
         let offset = ssrc.wrapping_sub(self.first);
         (offset < self.streams.into()).then_some(StreamId(offset as u8))
     }
+}
+
+/// How an end of this SSRC takes part in RTCP, if its flow does: `drawn` is random.
+pub(crate) fn rtcp_config(parts: &RtpParts, ssrc: u32, drawn: u64) -> Option<RtcpConfig> {
+    parts.identity.rtcp.then(|| {
+        // Reports on packets go alone (RFC 5506).
+        let clock = NtpClock::starting_at(ntp_now());
+        RtcpConfig { reduced_size: true, ..RtcpConfig::new(format!("{ssrc:08x}@paceline"), clock, drawn) }
+    })
 }
 
 #[cfg(test)]

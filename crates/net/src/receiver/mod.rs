@@ -32,7 +32,9 @@ mod times;
 
 use crate::choice::{ChosenFlow, ChosenFlows, Over};
 use crate::port::Port;
+use crate::secret::secret;
 use crate::socket::UdpPort;
+use crate::ssrc::rtcp_config;
 use crate::{Control, NetCounters, NetError, NetOutput, record};
 use dccp::DccpReceivingCodec;
 use driver::{Ended, ReceivingDriver};
@@ -160,7 +162,9 @@ fn receive_flow<'a>(
     match flow.over {
         Over::Rtp(parts) => {
             let (streams, feedback, playout) = (parts.streams.len(), parts.feedback.clone(), parts.playout);
+            let drawn = secret()?[0];
             let codec = RtpReceivingCodec::new(parts, options.ssrc);
+            let codec = codec.with_rtcp(rtcp_config(parts, drawn as u32, drawn));
             let config = SessionConfig {
                 streams,
                 feedback,

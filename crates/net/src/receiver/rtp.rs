@@ -9,6 +9,7 @@ use crate::ssrc::{Ssrcs, TRANSPORT_WIDE_ELEMENT};
 use paceline_cc::{ReceiverReport, StreamId};
 use paceline_scenario::build::RtpParts;
 use paceline_transport::rtp::RtpFeedback;
+use paceline_transport::rtp::rtcp::{IncomingStream, ReceiverSession, RtcpConfig};
 use paceline_units::{Bytes, Time};
 use paceline_wire::tfrc::{self, SendTime, Stamp, TfrcReport};
 use paceline_wire::{FeedbackFormat, Reporter, delays, rtcp, rtp, twcc};
@@ -29,6 +30,11 @@ pub(crate) struct RtpReceivingCodec {
     /// Reports that are to be sent, one RTCP packet after the other, and how much of them is.
     reports: Vec<u8>,
     sent: usize,
+    /// Takes part in RTCP beside them, if the flow does: how, and since its sender is known.
+    rtcp: Option<RtcpConfig>,
+    session: Option<Box<ReceiverSession>>,
+    /// Its figures before streams ended.
+    last: NetCounters,
 }
 
 impl RtpReceivingCodec {
@@ -36,6 +42,9 @@ impl RtpReceivingCodec {
     pub fn new(parts: &RtpParts, ssrc: Option<u32>) -> RtpReceivingCodec {
         let streams = parts.streams.len();
         RtpReceivingCodec {
+            rtcp: None,
+            session: None,
+            last: NetCounters::default(),
             filter: SenderFilter::new(ssrc.or(parts.identity.ssrc), streams),
             ssrcs: Ssrcs::new(0, 1),
             numbers: vec![RtpNumbers::default(); streams],
@@ -63,6 +72,63 @@ fn tfrc_report(report: &ReceiverReport, sender_ssrc: u32, ssrc: u32) -> Option<T
     }
 }
 
+impl RtpReceivingCodec {
+    /// Reports on what it hears, as the participant that `config` says.
+    pub fn with_rtcp(self, config: Option<RtcpConfig>) -> RtpReceivingCodec {
+        RtpReceivingCodec { rtcp: config, ..self }
+    }
+
+    /// A sender is known: its streams are expected, and nothing of another's.
+    fn begin_session(&mut self) {
+        let Some(config) = self.rtcp.clone() else { return };
+        let mut session = ReceiverSession::new(config, self.ssrcs.of_receiver());
+        for id in 0..self.numbers.len() {
+            session.add_stream(IncomingStream::new(self.ssrcs.of(StreamId(id as u8))));
+        }
+        self.session = Some(Box::new(session));
+    }
+
+    /// RTCP of the one sender.
+    fn receive_rtcp(&mut self, now: Time, datagram: &Datagram<'_>, counters: &mut NetCounters) {
+        let last = self.figures();
+        let Some(session) = &mut self.session else {
+            counters.other_rtcp += 1;
+            return;
+        };
+        if self.filter.address() != Some(datagram.from) {
+            counters.unknown_peers += 1;
+            return;
+        }
+        let before = session.counters();
+        session.on_rtcp(now, datagram.bytes);
+        let after = session.counters();
+        if session.streams() < self.numbers.len() {
+            self.last = last;
+        }
+        counters.rtcp_reports += after.reports - before.reports;
+        counters.malformed += after.malformed - before.malformed;
+        counters.other_rtcp += after.other - before.other;
+        counters.unknown_ssrc += after.unknown_ssrc - before.unknown_ssrc;
+    }
+
+    /// What the regular reports say last.
+    fn figures(&self) -> NetCounters {
+        let mut figures = NetCounters::default();
+        for id in 0..self.numbers.len() {
+            let ssrc = self.ssrcs.of(StreamId(id as u8));
+            let heard = self.session.as_ref().and_then(|session| session.reception(ssrc));
+            if let Some(reception) = heard.filter(|reception| reception.is_heard()) {
+                figures.add(NetCounters {
+                    rtcp_jitter_ms: Some(reception.jitter().as_millis_f64()),
+                    rtcp_lost: Some(reception.cumulative_lost().into()),
+                    ..NetCounters::default()
+                });
+            }
+        }
+        figures
+    }
+}
+
 impl ReceivingCodec for RtpReceivingCodec {
     fn receive(
         &mut self,
@@ -72,13 +138,17 @@ impl ReceivingCodec for RtpReceivingCodec {
         mut take: impl FnMut(SessionPacket<'_>),
     ) {
         if rtp::is_rtcp(datagram.bytes) {
-            counters.other_rtcp += 1;
+            self.receive_rtcp(now, datagram, counters);
             return;
         }
         let Some(packet) = self.filter.admit(now, datagram, counters) else { return };
         if packet.new {
             self.ssrcs = packet.ssrcs;
             self.numbers.fill(RtpNumbers::default());
+            self.begin_session();
+        }
+        if let Some(session) = &mut self.session {
+            session.on_rtp(now, &packet.view, datagram.ecn);
         }
         let Some(stream) = self.ssrcs.stream(packet.view.header.ssrc) else {
             counters.unknown_ssrc += 1;
@@ -130,18 +200,38 @@ impl ReceivingCodec for RtpReceivingCodec {
         debug_assert!(encoded.is_ok(), "the endpoint's reports add up");
     }
 
-    fn poll_transmit(&mut self, _now: Time, bytes: &mut Vec<u8>) -> Option<SocketAddr> {
+    fn poll_transmit(&mut self, now: Time, bytes: &mut Vec<u8>) -> Option<SocketAddr> {
         let Some(Ok(packet)) = rtcp::packets(&self.reports[self.sent..]).next() else {
             self.reports.clear();
             self.sent = 0;
-            return None;
+            let session = self.session.as_mut()?;
+            return if session.poll_transmit(now, bytes) { self.filter.address() } else { None };
         };
         bytes.extend_from_slice(packet.bytes);
         self.sent += packet.bytes.len();
         self.filter.address()
     }
 
-    fn finish(&mut self, _ran: Time, _counters: &mut NetCounters) -> Option<String> {
+    fn next_timeout(&self) -> Option<Time> {
+        self.session.as_ref()?.next_timeout()
+    }
+
+    /// The sender said goodbye for each of its streams.
+    fn is_over(&self) -> bool {
+        self.session.as_ref().is_some_and(|session| session.streams() == 0)
+    }
+
+    fn abort(&mut self, _now: Time) {
+        if self.session.as_ref().is_some_and(|session| session.streams() == self.numbers.len()) {
+            self.last = self.figures();
+        }
+        if let Some(session) = &mut self.session {
+            session.leave();
+        }
+    }
+
+    fn finish(&mut self, _ran: Time, counters: &mut NetCounters) -> Option<String> {
+        counters.add(self.last);
         self.filter.warnings().reduce(|one, other| format!("{one}; {other}"))
     }
 }

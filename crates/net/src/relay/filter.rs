@@ -64,7 +64,7 @@ impl Filter {
                 } else if filter.address() != Some(datagram.from) {
                     counters.unknown_peers += 1;
                 } else {
-                    return Some(Admitted { data: Some(StreamId(0)), established: false, begins: None });
+                    return Some(Admitted { data: None, established: false, begins: None });
                 }
                 None
             }

@@ -38,6 +38,20 @@ pub(crate) trait SendingCodec {
         told: impl FnMut(Reported),
     ) -> bool;
 
+    /// Appends the next datagram that goes beside the end's packets to `bytes`; false if there is none now. Nobody reports on
+    /// it.
+    fn poll_beside(&mut self, _now: Time, _bytes: &mut Vec<u8>) -> bool {
+        false
+    }
+
+    /// When [`SendingCodec::poll_beside`] is to be called.
+    fn next_beside(&self) -> Option<Time> {
+        None
+    }
+
+    /// The flow is over: what is still to be said goes beside.
+    fn say_goodbye(&mut self) {}
+
     /// Whether a datagram that is not the receiver's says that it is of this sender.
     fn collides(&self, _datagram: &[u8]) -> bool {
         false

@@ -18,7 +18,7 @@ use paceline_cc::{Assigned, Controller};
 use paceline_media::PlayoutCounters;
 use paceline_metrics::{Facts, ReceivedPacket, Tick};
 use paceline_transport::{Coupled, Planned, SendingEnd, Transmit};
-use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
+use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 use std::net::SocketAddr;
 
 /// Packets sent, and datagrams read, before the other side of the loop has its turn.
@@ -138,6 +138,8 @@ impl<'a, C: SendingCodec> SendingDriver<'a, C> {
     /// Ends the connection, if there is one, and waits a moment for the other end's part in that.
     fn close(&mut self, now: Time) -> Result<(), NetError> {
         self.closing = true;
+        self.codec.say_goodbye();
+        self.send_beside(now);
         if !self.codec.is_open(self.planned.end()) {
             return Ok(());
         }
@@ -158,7 +160,8 @@ impl<'a, C: SendingCodec> SendingDriver<'a, C> {
 
     /// When the end wants to be called.
     pub fn due(&self) -> Time {
-        self.planned.next_timeout().map_or(Time::MAX, |(due, _)| due)
+        let end = self.planned.next_timeout().map_or(Time::MAX, |(due, _)| due);
+        self.codec.next_beside().map_or(end, |beside| beside.min(end))
     }
 
     fn next(&self) -> Moment {
@@ -269,8 +272,24 @@ impl<'a, C: SendingCodec> SendingDriver<'a, C> {
             let Some(transmit) = self.planned.end_mut().poll_transmit(now) else { break };
             self.send(now, &transmit);
         }
+        self.send_beside(now);
         if !self.closing {
             self.record.recorder.reported(now, self.planned.end());
+        }
+    }
+
+    /// Sends what goes beside the end's packets.
+    fn send_beside(&mut self, now: Time) {
+        if self.codec.next_beside().is_none_or(|due| due > now) {
+            return;
+        }
+        for _ in 0..AT_ONCE {
+            self.port.bytes.clear();
+            if !self.codec.poll_beside(now, &mut self.port.bytes) {
+                break;
+            }
+            // What cannot be sent is lost like any other packet.
+            let _ = self.port.send(self.to, Ecn::NotEct, None, &mut self.counters);
         }
     }
 

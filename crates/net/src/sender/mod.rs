@@ -34,11 +34,12 @@ use crate::exchange::{ExchangeClient, ExchangeOptions};
 use crate::port::Port;
 use crate::secret::secret;
 use crate::socket::UdpPort;
-use crate::ssrc::Ssrcs;
+use crate::ssrc::{Ssrcs, rtcp_config};
 use crate::{Control, NetError, NetOutput};
 use dccp::DccpSendingCodec;
 use driver::SendingDriver;
 use host::{AnySendingDriver, SendingHost};
+use paceline_cc::StreamId;
 use paceline_metrics::Facts;
 use paceline_scenario::Loaded;
 use paceline_transport::rtp::{RtpIdentity, RtpSender, SenderConfig};
@@ -180,7 +181,9 @@ fn driver<'a>(
         Over::Rtp(parts) => {
             let (streams, half) = (parts.streams.len(), parts.receiver_half.is_some());
             let (ssrcs, first_sequences, first_timestamp) = numbers(&parts.identity, options.ssrc, streams)?;
+            let rtcp = rtcp_config(parts, ssrcs.of(StreamId(0)), secret()?[0]);
             let codec = RtpSendingCodec::new((ssrcs, first_timestamp), streams, parts.feedback.format, half);
+            let codec = codec.with_rtcp(rtcp);
             let controller = flow.parts.controller.clone();
             let config = if half { extended(&parts.sender) } else { parts.sender };
             let facts = if half { Facts::SENDER_ALONE } else { Facts::RTP_SENDER };
@@ -203,7 +206,6 @@ fn driver<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use paceline_cc::StreamId;
     use std::collections::BTreeSet;
 
     #[test]
@@ -219,6 +221,7 @@ mod tests {
             first_sequence: Some(65_535),
             first_timestamp: Some(9),
             circuit_breaker: None,
+            rtcp: false,
         };
         assert_eq!(of(said, None), (Ssrcs::new(7, 1), vec![65_535], 9));
         assert_eq!(of(said, Some(8)).0, Ssrcs::new(8, 1), "the caller's word before the scenario's");

@@ -6,14 +6,15 @@ use super::codec::{Encoded, SendingCodec};
 use super::sent::Reported;
 use crate::output::NetCounters;
 use crate::socket::Datagram;
-use crate::ssrc::{PAYLOAD_TYPE, Ssrcs, TRANSPORT_WIDE_ELEMENT};
+use crate::ssrc::{MEDIA_CLOCK, PAYLOAD_TYPE, Ssrcs, TRANSPORT_WIDE_ELEMENT};
 use paceline_cc::{Annotation, Controller, ReceiverReport, StreamId};
 use paceline_transport::SendingEnd;
+use paceline_transport::rtp::rtcp::{RtcpConfig, SenderSession};
 use paceline_transport::rtp::{Broken, DelayReport, RtpFeedback, RtpPacket, RtpSender};
-use paceline_units::Time;
+use paceline_units::{Time, TimeDelta};
 use paceline_wire::ccfb::Feedback;
 use paceline_wire::clock::media_ticks_of;
-use paceline_wire::rtcp::{self, RtcpPacket};
+use paceline_wire::rtcp::{self, RtcpPacket, bye, report, sdes};
 use paceline_wire::rtp::{self, HEADER, RtpHeaderFields};
 use paceline_wire::tfrc::{self, SendTime, Stamp, TfrcReport};
 use paceline_wire::{FeedbackFormat, RawReport, TRANSPORT_WIDE, delays, twcc, unwrap_sequence};
@@ -31,6 +32,8 @@ pub(crate) struct RtpSendingCodec<C> {
     half: bool,
     raw: RawReport,
     feedback: Box<Feedback>,
+    /// Its regular reports, where the flow has them.
+    rtcp: Option<Box<SenderSession>>,
     controller: PhantomData<C>,
 }
 
@@ -61,8 +64,44 @@ impl<C> RtpSendingCodec<C> {
             next: vec![0; streams],
             raw: format.raw(),
             feedback: Box::default(),
+            rtcp: None,
             controller: PhantomData,
         }
+    }
+
+    /// Reports on its streams, as the participant that `config` says.
+    pub fn with_rtcp(mut self, config: Option<RtcpConfig>) -> RtpSendingCodec<C> {
+        self.rtcp = config.map(|config| {
+            let mut session = SenderSession::new(config);
+            for id in 0..self.next.len() {
+                session.join(id, self.ssrcs.of(StreamId(id as u8)), MEDIA_CLOCK);
+            }
+            session.start(Time::ZERO);
+            Box::new(session)
+        });
+        self
+    }
+
+    /// A regular report of the receiver, or what else RTCP says; false if nothing is done with it.
+    fn regular(&mut self, now: Time, packet: &RtcpPacket<'_>, counters: &mut NetCounters) -> bool {
+        let Some(session) = &mut self.rtcp else { return false };
+        if packet.packet_type == sdes::PACKET_TYPE || packet.packet_type == bye::PACKET_TYPE {
+            return true;
+        }
+        if !report::is_report(packet) {
+            return false;
+        }
+        let Ok(report) = report::decode(packet) else {
+            counters.malformed += 1;
+            return true;
+        };
+        let before = session.counters();
+        session.on_report(now, &report, |id| self.next.get(id).copied());
+        let after = session.counters();
+        let refused = (after.impossible - before.impossible, after.unknown_ssrc - before.unknown_ssrc);
+        counters.unknown_ssrc += refused.1;
+        counters.rtcp_reports += u64::from(refused == (0, 0));
+        true
     }
 
     fn sent(&self, stream: StreamId) -> u64 {
@@ -130,6 +169,9 @@ impl<C> RtpSendingCodec<C> {
         counters: &mut NetCounters,
         mut take: impl FnMut(Read<'_>),
     ) {
+        if let Some(session) = &mut self.rtcp {
+            session.on_datagram(datagram.len());
+        }
         for packet in rtcp::packets(datagram) {
             let Ok(packet) = packet else {
                 counters.malformed += 1;
@@ -144,7 +186,7 @@ impl<C> RtpSendingCodec<C> {
                     take(Read::Half(report));
                 }
             } else if self.half || !self.format.recognises(&packet) {
-                counters.other_rtcp += 1;
+                counters.other_rtcp += u64::from(!self.regular(now, &packet, counters));
             } else if self.raw.decode(&packet).is_err() {
                 counters.malformed += 1;
             } else if self.complete(expected, counters) {
@@ -182,6 +224,10 @@ impl<C: Controller> SendingCodec for RtpSendingCodec<C> {
         debug_assert!(encoded.is_ok(), "the payload type is a constant");
         if let Some(next) = self.next.get_mut(usize::from(packet.stream.0)) {
             *next = packet.sequence + 1;
+        }
+        if let Some(session) = &mut self.rtcp {
+            let media = (!packet.is_padding()).then_some((header.timestamp, packet.captured));
+            session.on_sent(packet.stream.0.into(), media, payload);
         }
         // Padding is no data: nothing is captured in it, and nobody counts it.
         let payload = (!packet.is_padding()).then_some(packet.payload);
@@ -224,6 +270,20 @@ impl<C: Controller> SendingCodec for RtpSendingCodec<C> {
         heard
     }
 
+    fn poll_beside(&mut self, now: Time, bytes: &mut Vec<u8>) -> bool {
+        self.rtcp.as_mut().is_some_and(|session| session.poll(now, bytes))
+    }
+
+    fn next_beside(&self) -> Option<Time> {
+        self.rtcp.as_ref()?.next_timeout()
+    }
+
+    fn say_goodbye(&mut self) {
+        if let Some(session) = &mut self.rtcp {
+            (0..self.next.len()).for_each(|id| session.leave(id));
+        }
+    }
+
     fn is_over(&self, end: &RtpSender<C>) -> bool {
         end.broken().is_some()
     }
@@ -236,7 +296,19 @@ impl<C: Controller> SendingCodec for RtpSendingCodec<C> {
         counters: &mut NetCounters,
     ) -> Vec<String> {
         counters.unknown_reports = end.counters().unknown_reports;
-        counters.impossible_times = end.counters().impossible_times;
+        let impossible = self.rtcp.as_ref().map_or(0, |session| session.counters().impossible);
+        counters.impossible_times = end.counters().impossible_times + impossible;
+        let mut told = NetCounters::default();
+        for heard in (0..self.next.len()).filter_map(|id| self.rtcp.as_ref()?.heard(id)) {
+            told.add(NetCounters {
+                rtcp_round_trip_ms: heard.round_trip.map(TimeDelta::as_millis_f64),
+                rtcp_jitter_ms: Some(heard.jitter.as_millis_f64()),
+                rtcp_lost: Some(heard.cumulative_lost.into()),
+                ..NetCounters::default()
+            });
+        }
+        let NetCounters { rtcp_round_trip_ms, rtcp_jitter_ms, rtcp_lost, .. } = told;
+        *counters = NetCounters { rtcp_round_trip_ms, rtcp_jitter_ms, rtcp_lost, ..*counters };
         counters.circuit_breakers = u64::from(end.broken().is_some());
         let ended = |(at, why): (Time, Broken)| {
             format!(

@@ -19,9 +19,7 @@ pub use receiver::{
     Came, IncomingRepair, IncomingStream, Picture, ReceiverCounters, ReceiverEvent, ReceiverSession,
 };
 pub use reception::Reception;
-pub use sender::{Heard, RtcpCounters, RtcpEvent};
-
-pub(super) use sender::SenderSession;
+pub use sender::{Heard, RtcpCounters, RtcpEvent, SenderSession};
 
 use paceline_units::{Bitrate, TimeDelta};
 

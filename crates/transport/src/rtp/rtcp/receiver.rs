@@ -97,6 +97,8 @@ pub struct ReceiverCounters {
     pub sent: u64,
     /// RTCP packets that were read.
     pub received: u64,
+    /// Sender reports on streams that are expected.
+    pub reports: u64,
     /// Datagrams that are no RTCP, or not the compound packet that was agreed on, and packets that contradict themselves.
     pub malformed: u64,
     /// Packets of a type that nothing is done with.
@@ -242,6 +244,11 @@ impl ReceiverSession {
         before != self.streams.len()
     }
 
+    /// How many streams are expected, retransmissions in.
+    pub fn streams(&self) -> usize {
+        self.streams.len()
+    }
+
     /// Figures of a stream.
     pub fn reception(&self, ssrc: u32) -> Option<&Reception> {
         self.find(ssrc).map(|place| &self.streams[place].reception)
@@ -350,6 +357,7 @@ impl ReceiverSession {
                 match (self.find(report.ssrc), report.sender) {
                     _ if report.ssrc == self.ssrc => self.on_collision(now),
                     (Some(place), Some(info)) => {
+                        self.counters.reports += 1;
                         self.streams[place].reception.on_sender_report(now, info);
                     }
                     (Some(_), None) => {}

@@ -79,7 +79,7 @@ pub struct RtcpCounters {
 
 /// One stream of a sender, to RTCP.
 #[derive(Clone, Debug)]
-pub(in crate::rtp) struct Reporting {
+struct Reporting {
     ssrc: u32,
     clock_rate: u32,
     present: bool,
@@ -117,9 +117,10 @@ impl Reporting {
     }
 }
 
-/// The session of a sender.
+/// The session of a sender: it is told of the packets that leave and of reports that come, and writes what goes with them.
+/// [`MediaSender`](crate::rtp::media::MediaSender) has one; who numbers packets otherwise may have one beside.
 #[derive(Clone, Debug)]
-pub(in crate::rtp) struct SenderSession {
+pub struct SenderSession {
     pub(in crate::rtp) config: RtcpConfig,
     interval: ReportInterval,
     due: Option<Time>,
@@ -133,7 +134,8 @@ pub(in crate::rtp) struct SenderSession {
 }
 
 impl SenderSession {
-    pub(in crate::rtp) fn new(config: RtcpConfig) -> SenderSession {
+    /// A session without streams.
+    pub fn new(config: RtcpConfig) -> SenderSession {
         SenderSession {
             interval: ReportInterval::new(&config, "rtcp.sender"),
             config,
@@ -148,13 +150,14 @@ impl SenderSession {
     }
 
     /// The first report is due some time after the session began.
-    pub(in crate::rtp) fn start(&mut self, now: Time) {
+    pub fn start(&mut self, now: Time) {
         if self.due.is_none() {
             self.due = Some(self.interval.next(now));
         }
     }
 
-    pub(in crate::rtp) fn join(&mut self, id: usize, ssrc: u32, clock_rate: u32) {
+    /// A stream joins, whose timestamps count so many ticks in a second.
+    pub fn join(&mut self, id: usize, ssrc: u32, clock_rate: u32) {
         while self.streams.len() <= id {
             let gone = Reporting { present: false, ..Reporting::new(0, 1) };
             self.streams.push(gone);
@@ -163,7 +166,7 @@ impl SenderSession {
     }
 
     /// A stream ends: it says so at once (RFC 3550 section 6.3.7, of few participants).
-    pub(in crate::rtp) fn leave(&mut self, id: usize) {
+    pub fn leave(&mut self, id: usize) {
         let Some(stream) = self.streams.get_mut(id).filter(|stream| stream.present) else { return };
         stream.present = false;
         if self.ended.len() < bye::MOST_SOURCES && stream.packets > 0 {
@@ -173,28 +176,36 @@ impl SenderSession {
 
     /// A packet of a stream left: the timestamp of its media and when that was offered, where it has any, and its bytes.
     #[inline]
-    pub(in crate::rtp) fn on_sent(&mut self, id: usize, media: Option<(u32, Time)>, octets: usize) {
+    pub fn on_sent(&mut self, id: usize, media: Option<(u32, Time)>, octets: usize) {
         let Some(stream) = self.streams.get_mut(id) else { return };
         stream.packets = stream.packets.wrapping_add(1);
         stream.octets = stream.octets.wrapping_add(octets as u32);
         stream.newest = media.or(stream.newest);
     }
 
-    pub(in crate::rtp) fn next_timeout(&self) -> Option<Time> {
+    /// When to call [`SenderSession::poll`].
+    pub fn next_timeout(&self) -> Option<Time> {
         let at_once = self.cursor.is_some() || !self.ended.is_empty();
         if at_once { Some(Time::ZERO) } else { self.due }
     }
 
-    pub(in crate::rtp) fn poll_event(&mut self) -> Option<RtcpEvent> {
+    /// What happened. Call until there is nothing.
+    pub fn poll_event(&mut self) -> Option<RtcpEvent> {
         self.events.pop_front()
     }
 
-    pub(in crate::rtp) fn heard(&self, id: usize) -> Option<Heard> {
+    /// What the receiver said last of a stream.
+    pub fn heard(&self, id: usize) -> Option<Heard> {
         self.streams.get(id)?.heard
     }
 
-    /// Writes the next datagram, if one is due.
-    pub(in crate::rtp) fn poll(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
+    /// Counts so far.
+    pub fn counters(&self) -> RtcpCounters {
+        self.counters
+    }
+
+    /// Appends the next datagram that is due to `out`. Call until there is none.
+    pub fn poll(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
         let start = out.len();
         if let Some(&ssrc) = self.ended.first() {
             // No stream and no name is longer than its field.
@@ -257,7 +268,7 @@ impl SenderSession {
     }
 
     /// The stream that is there and has this SSRC, or had it a moment ago.
-    pub(in crate::rtp) fn stream_of(&self, now: Time, ssrc: u32) -> Option<usize> {
+    pub fn stream_of(&self, now: Time, ssrc: u32) -> Option<usize> {
         let present = self.streams.iter().position(|stream| stream.present && stream.ssrc == ssrc);
         let former =
             |stream: &Reporting| stream.former.is_some_and(|(old, until)| old == ssrc && now <= until);
@@ -265,17 +276,12 @@ impl SenderSession {
     }
 
     /// A datagram of so many bytes came that RTCP is made of.
-    pub(in crate::rtp) fn on_datagram(&mut self, bytes: usize) {
+    pub fn on_datagram(&mut self, bytes: usize) {
         self.interval.on_packet(bytes);
     }
 
     /// A report came; `next` is the number of a stream's next packet.
-    pub(in crate::rtp) fn on_report(
-        &mut self,
-        now: Time,
-        report: &report::Report<'_>,
-        next: impl Fn(usize) -> Option<u64>,
-    ) {
+    pub fn on_report(&mut self, now: Time, report: &report::Report<'_>, next: impl Fn(usize) -> Option<u64>) {
         for block in report.blocks() {
             let Some(id) = self.stream_of(now, block.ssrc) else {
                 self.counters.unknown_ssrc += 1;
@@ -309,7 +315,8 @@ impl SenderSession {
         true
     }
 
-    pub(in crate::rtp) fn on_ended(&mut self, ssrc: u32) {
+    /// A participant said goodbye.
+    pub fn on_ended(&mut self, ssrc: u32) {
         self.tell(RtcpEvent::Ended { ssrc });
     }
 
