@@ -7,9 +7,7 @@ use paceline_cc::FlowSetup;
 use paceline_cc::StreamId;
 use paceline_cc::scream::{Params, Scream};
 use paceline_media::{FrameSizeParams, Source, TraceEncoder, TraceEncoderParams, frame_sizes};
-use paceline_transport::rtp::{
-    RTP_HEADER, ReceiverClock, RtpFeedback, RtpPacket, RtpSender, SenderConfig, StreamConfig,
-};
+use paceline_transport::rtp::{ReceiverClock, RtpFeedback, RtpPacket, RtpSender, SenderConfig, StreamConfig};
 use paceline_transport::{SendingEnd, Transmit};
 use paceline_units::param::Profiles;
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
@@ -120,12 +118,6 @@ fn sender() -> RtpSender<Scream> {
     let frames = frame_sizes(1, 3000, &FrameSizeParams::default()).expect("defaults are in range");
     let encoder = TraceEncoder::new(frames, TraceEncoderParams { target_start: rate, ..Default::default() });
     let source = Source::TraceEncoder(encoder.expect("defaults are in range"));
-    let config = SenderConfig {
-        max_payload: Bytes::new(1200),
-        header: RTP_HEADER,
-        ecn: Ecn::NotEct,
-        clock_step: ReceiverClock::RFC8888.step(),
-        forgiven_lateness: TimeDelta::ZERO,
-    };
+    let config = SenderConfig::new(Bytes::new(1200));
     RtpSender::new(controller, &config, vec![StreamConfig { source, priority: 1.0, target_start: rate }])
 }

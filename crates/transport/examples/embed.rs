@@ -209,8 +209,7 @@ fn run_own_transport() {
 // docs: endpoint
 use paceline_media::{Frame, PlayoutConfig, Source};
 use paceline_transport::rtp::{
-    FeedbackConfig, RTP_HEADER, ReceiverClock, RtpFeedback, RtpPacket, RtpReceiver, RtpSender, SenderConfig,
-    StreamConfig,
+    FeedbackConfig, RTP_HEADER, RtpFeedback, RtpPacket, RtpReceiver, RtpSender, SenderConfig, StreamConfig,
 };
 use paceline_transport::{PathFacts, ReceivingEnd, SendingEnd, Transmit};
 
@@ -219,12 +218,9 @@ fn rtp_sender() -> RtpSender<Scream> {
     let stream =
         StreamConfig { source: Source::External, priority: 1.0, target_start: params.target_bitrate_start };
     let config = SenderConfig {
-        max_payload: LARGEST - RTP_HEADER,
-        header: RTP_HEADER,
-        ecn: Ecn::NotEct,
-        clock_step: ReceiverClock::RFC8888.step(),
         // How late a timer may fire without the pacing rate going down.
         forgiven_lateness: TimeDelta::from_millis(2),
+        ..SenderConfig::new(LARGEST - RTP_HEADER)
     };
     RtpSender::new(Scream::new(&params, &FlowSetup::new(LARGEST)), &config, vec![stream])
 }

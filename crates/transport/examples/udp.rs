@@ -5,8 +5,8 @@
 use paceline_cc::{AnyController, ControllerParams, FlowSetup, StreamId};
 use paceline_media::{Frame, PlayoutConfig, Source};
 use paceline_transport::rtp::{
-    FeedbackConfig, Header, RTP_HEADER, ReceiverClock, RtpFeedback, RtpPacket, RtpReceiver, RtpSender,
-    SenderConfig, StreamConfig,
+    FeedbackConfig, Header, RTP_HEADER, RtpFeedback, RtpPacket, RtpReceiver, RtpSender, SenderConfig,
+    StreamConfig,
 };
 use paceline_transport::{PathFacts, ReceivingEnd, SendingEnd, Transmit};
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
@@ -38,11 +38,8 @@ fn send(socket: &UdpSocket, length: Duration) -> Outcome<(Bitrate, u64)> {
     let target_start = Bitrate::from_kbps(300);
     let stream = StreamConfig { source: Source::External, priority: 1.0, target_start };
     let config = SenderConfig {
-        max_payload: LARGEST - RTP_HEADER,
-        header: RTP_HEADER,
-        ecn: Ecn::NotEct,
-        clock_step: ReceiverClock::RFC8888.step(),
         forgiven_lateness: TimeDelta::from_millis(2),
+        ..SenderConfig::new(LARGEST - RTP_HEADER)
     };
     let controller = AnyController::new(&params, &FlowSetup::new(LARGEST))?;
     let mut sender = RtpSender::new(controller, &config, vec![stream]);

@@ -7,7 +7,7 @@ use counting::Counting;
 use paceline_cc::{AnyController, ControllerParams, FlowSetup};
 use paceline_transport::rtp::media::{MediaPacket, MediaSender, MediaStreamConfig, RepairConfig};
 use paceline_transport::rtp::rtcp::{NtpClock, RtcpConfig};
-use paceline_transport::rtp::{RTP_HEADER, ReceiverClock, RtpFeedback, SenderConfig};
+use paceline_transport::rtp::{RtpFeedback, SenderConfig};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 use paceline_wire::FeedbackFormat;
 use paceline_wire::ccfb::{ArrivalReport, Feedback, FeedbackBlock};
@@ -20,13 +20,7 @@ static ALLOCATOR: Counting = Counting;
 /// Frames of four packets, one in 20 ms, each reported on 10 ms after it left: allocations while frames `counted` are sent.
 fn allocations(kind: &str, frames: u64, counted: u64) -> u64 {
     let params = ControllerParams::of(kind).expect("there is one");
-    let config = SenderConfig {
-        max_payload: Bytes::new(1200),
-        header: RTP_HEADER,
-        ecn: Ecn::NotEct,
-        clock_step: ReceiverClock::RFC8888.step(),
-        forgiven_lateness: TimeDelta::ZERO,
-    };
+    let config = SenderConfig::new(Bytes::new(1200));
     let controller = AnyController::new(&params, &FlowSetup::new(Bytes::new(1212))).expect("in range");
     let mut sender = MediaSender::new(controller, &config);
     let stream = sender.add_stream(Time::ZERO, &MediaStreamConfig::new(1)).expect("the first");
@@ -82,13 +76,7 @@ fn nothing_is_allocated_per_packet_once_warm() {
 /// The same with reports of its own, and with one packet in ten asked for again, whose buffers are shared.
 fn allocations_with_repair(kind: &str, frames: u64, counted: u64) -> u64 {
     let params = ControllerParams::of(kind).expect("there is one");
-    let config = SenderConfig {
-        max_payload: Bytes::new(1200),
-        header: RTP_HEADER,
-        ecn: Ecn::NotEct,
-        clock_step: ReceiverClock::RFC8888.step(),
-        forgiven_lateness: TimeDelta::ZERO,
-    };
+    let config = SenderConfig::new(Bytes::new(1200));
     let controller = AnyController::new(&params, &FlowSetup::new(Bytes::new(1212))).expect("in range");
     let mut sender = MediaSender::new(controller, &config);
     let rtcp = RtcpConfig { reduced_size: true, ..RtcpConfig::new("me", NtpClock::default(), 1) };

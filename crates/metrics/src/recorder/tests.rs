@@ -8,7 +8,7 @@ use paceline_cc::{
 };
 use paceline_link::{Departure, Link, LinkConfig, QueueConfig, QueueLimit, RateProcess, Transit};
 use paceline_media::{DisplayedFrame, Frame, FrameDelayParts, GivenUp, PlayoutCounters, Source};
-use paceline_transport::rtp::{RTP_HEADER, RtpSender, SenderConfig, StreamConfig};
+use paceline_transport::rtp::{RtpSender, SenderConfig, StreamConfig};
 use paceline_units::{Bitrate, Bytes, Ecn};
 
 fn ms(millis: i64) -> TimeDelta {
@@ -93,13 +93,7 @@ impl Controller for Shown {
 
 /// A sender with a frame of 700 B payload, 712 B on the link, in its queue.
 fn sender(shown: Shown) -> RtpSender<Shown> {
-    let config = SenderConfig {
-        max_payload: Bytes::new(1000),
-        header: RTP_HEADER,
-        ecn: Ecn::NotEct,
-        clock_step: ms(1),
-        forgiven_lateness: TimeDelta::ZERO,
-    };
+    let config = SenderConfig { clock_step: ms(1), ..SenderConfig::new(Bytes::new(1000)) };
     let stream =
         StreamConfig { source: Source::External, priority: 1.0, target_start: Bitrate::from_mbps(2) };
     let mut sender = RtpSender::new(shown, &config, vec![stream]);

@@ -11,8 +11,7 @@ use paceline_cc::{
 };
 use paceline_media::{Bulk, BulkParams, Frame, PlayoutConfig, Source};
 use paceline_transport::rtp::{
-    FeedbackConfig, RTP_HEADER, ReceiverClock, RtpFeedback, RtpPacket, RtpReceiver, RtpSender, SenderConfig,
-    StreamConfig,
+    FeedbackConfig, RTP_HEADER, RtpFeedback, RtpPacket, RtpReceiver, RtpSender, SenderConfig, StreamConfig,
 };
 use paceline_transport::{PathFacts, ReceivingEnd, SendingEnd};
 use paceline_units::{Bitrate, Bytes, Ecn, RandomStream, Time, TimeDelta};
@@ -292,13 +291,7 @@ fn sender(path: &Path, params: &Params) -> RtpSender<Recording> {
     let file = || Source::Bulk(Bulk::new(BulkParams::for_payload(MAX_PAYLOAD)));
     let (source, forgiven_lateness) =
         if path.file { (file(), STEP) } else { (Source::External, TimeDelta::ZERO) };
-    let config = SenderConfig {
-        max_payload: MAX_PAYLOAD,
-        header: RTP_HEADER,
-        ecn: Ecn::NotEct,
-        clock_step: ReceiverClock::RFC8888.step(),
-        forgiven_lateness,
-    };
+    let config = SenderConfig { forgiven_lateness, ..SenderConfig::new(MAX_PAYLOAD) };
     let gcc = Gcc::new(params, &setup());
     let recording = Recording { gcc, events: Vec::new(), probes: BTreeMap::new() };
     let stream = StreamConfig { source, priority: 1.0, target_start: params.target_bitrate_start };

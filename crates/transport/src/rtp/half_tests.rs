@@ -73,13 +73,7 @@ fn a_receiver_half_hears_of_each_arrival_and_its_reports_replace_the_others() {
 
 fn sender<C: Controller>(controller: C, header: Bytes) -> RtpSender<C> {
     let max_payload = Bytes::new(1000);
-    let config = SenderConfig {
-        max_payload,
-        header,
-        ecn: Ecn::NotEct,
-        clock_step: TimeDelta::ZERO,
-        forgiven_lateness: TimeDelta::ZERO,
-    };
+    let config = SenderConfig { header, clock_step: TimeDelta::ZERO, ..SenderConfig::new(max_payload) };
     let source = Source::Bulk(Bulk::new(BulkParams::for_payload(max_payload)));
     let stream = StreamConfig { source, priority: 1.0, target_start: Bitrate::from_mbps(1) };
     let mut sender = RtpSender::new(controller, &config, vec![stream]);

@@ -10,6 +10,7 @@ mod half_tests;
 mod history;
 mod identity;
 pub mod media;
+mod offering;
 mod packet;
 mod plausible;
 #[cfg(test)]
@@ -18,6 +19,7 @@ mod probing;
 mod received;
 mod receiver;
 mod report_rate;
+mod reported;
 pub mod rtcp;
 mod seen;
 mod sender;

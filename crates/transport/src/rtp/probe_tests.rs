@@ -58,13 +58,8 @@ impl Controller for Prober {
 
 /// A sender with two packets of 1000 B on the link in its queue.
 fn sender() -> RtpSender<Prober> {
-    let config = SenderConfig {
-        max_payload: Bytes::new(988),
-        header: RTP_HEADER,
-        ecn: Ecn::Ect1,
-        clock_step: TimeDelta::ZERO,
-        forgiven_lateness: TimeDelta::ZERO,
-    };
+    let config =
+        SenderConfig { ecn: Ecn::Ect1, clock_step: TimeDelta::ZERO, ..SenderConfig::new(Bytes::new(988)) };
     let stream =
         StreamConfig { source: Source::External, priority: 1.0, target_start: Bitrate::from_mbps(1) };
     let mut sender = RtpSender::new(Prober::default(), &config, vec![stream]);

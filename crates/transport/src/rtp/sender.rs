@@ -1,9 +1,10 @@
 //! The sender endpoint: sources, send queues, pacer, controller and the history that completes reports.
 
 use super::breaker::CircuitBreaker;
+use super::clock::ReceiverClock;
 use super::delays::SentDelays;
 use super::history::SentHistory;
-use super::packet::{Header, RtpFeedback, RtpPacket};
+use super::packet::{Header, RTP_HEADER, RtpFeedback, RtpPacket};
 use super::plausible::PlausibleTimes;
 use super::probing::{Probing, no_media};
 use super::streams::Presence;
@@ -12,13 +13,10 @@ use crate::desired::OfferedRate;
 use crate::{FrameCounters, Pacer, Reason, SendingEnd, Transmit};
 use paceline_cc::shared_bottleneck::DelaySummary;
 use paceline_cc::{
-    Allowance, Assigned, Controller, Limits, Offered, PacketResult, PacketsReport, ReceiverReport,
-    ReceiverRequest, Report, SendQueueState, SentPacket, Status, StreamId, Verb,
+    Allowance, Assigned, Controller, Limits, PacketResult, ReceiverRequest, SentPacket, StreamId, Verb,
 };
-use paceline_media::{Discarded, Frame, SendQueue, Source};
+use paceline_media::{Discarded, SendQueue, Source};
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
-use paceline_wire::TRANSPORT_WIDE;
-use paceline_wire::ccfb::{ArrivalReport, Feedback, FeedbackBlock};
 
 /// What the sender endpoint is told of a stream.
 #[derive(Clone, Debug)]
@@ -36,7 +34,7 @@ pub struct StreamConfig {
 pub struct SenderConfig {
     /// Largest payload of a packet.
     pub max_payload: Bytes,
-    /// Header of each packet: [`super::RTP_HEADER`], or none on plain datagrams; at most 255 B.
+    /// Header of each packet: [`RTP_HEADER`], or none on plain datagrams; at most 255 B.
     pub header: Bytes,
     /// The ECN codepoint that packets leave with.
     pub ecn: Ecn,
@@ -44,6 +42,20 @@ pub struct SenderConfig {
     pub clock_step: TimeDelta,
     /// How late a driver may wake without the pacing rate going down.
     pub forgiven_lateness: TimeDelta,
+}
+
+impl SenderConfig {
+    /// A flow whose packets have the RTP header and at most so much payload, cannot be marked, are reported on by RFC 8888's
+    /// clock, and are paced without regard to late wakes.
+    pub fn new(max_payload: Bytes) -> SenderConfig {
+        SenderConfig {
+            max_payload,
+            header: RTP_HEADER,
+            ecn: Ecn::NotEct,
+            clock_step: ReceiverClock::RFC8888.step(),
+            forgiven_lateness: TimeDelta::ZERO,
+        }
+    }
 }
 
 /// Counts of a sender's packets and frames.
@@ -79,8 +91,8 @@ pub struct RtpSender<C> {
     pub(super) allowance: Allowance,
     pub(super) chosen: Option<StreamId>,
     pub(super) results: Vec<PacketResult>,
-    plausible: PlausibleTimes,
-    clock_step: TimeDelta,
+    pub(super) plausible: PlausibleTimes,
+    pub(super) clock_step: TimeDelta,
     pub(super) max_payload: Bytes,
     pub(super) header: Header,
     ecn: Ecn,
@@ -90,7 +102,7 @@ pub struct RtpSender<C> {
     pub(super) receiver_request: Option<ReceiverRequest>,
     pub(super) counters: SenderCounters,
     /// When the next frame of any stream is captured; `Time::MAX` if none is.
-    next_capture: Time,
+    pub(super) next_capture: Time,
     /// The number of a new stream's first packet.
     pub(super) first_number: u64,
     /// Whether the flow has started, and neither pauses nor has stopped.
@@ -197,163 +209,6 @@ impl<C: Controller> RtpSender<C> {
     /// What the receiver's clock shows at `now`, as far as its reports have told: for reading report timestamps, which wrap.
     pub fn receiver_time(&self, now: Time) -> Option<Time> {
         self.plausible.receiver_time(now)
-    }
-
-    pub(super) fn find_next_capture(&mut self) {
-        let captures = self.streams.iter().filter_map(|stream| stream.source.next_capture());
-        self.next_capture = captures.min().unwrap_or(Time::MAX);
-    }
-
-    /// Captures the frames that are due.
-    fn capture(&mut self, now: Time) {
-        for id in 0..self.streams.len() {
-            while self.streams[id].source.next_capture().is_some_and(|due| due <= now) {
-                let frame = self.streams[id].source.capture(now);
-                self.push_frame(now, id, &frame);
-            }
-        }
-        self.find_next_capture();
-    }
-
-    /// Puts a frame from outside into the send queue of `stream`, for programs that have their own encoder.
-    pub fn offer_frame(&mut self, now: Time, stream: StreamId, frame: &Frame) {
-        if usize::from(stream.0) < self.streams.len() && self.broken().is_none() {
-            self.push_frame(now, usize::from(stream.0), frame);
-        }
-    }
-
-    fn push_frame(&mut self, now: Time, id: usize, frame: &Frame) {
-        let stream = &mut self.streams[id];
-        let before = stream.queue.bytes();
-        stream.queue.push(now, frame);
-        stream.newest_frame = stream.queue.bytes() - before;
-        self.tell_offered(now, id, before, true);
-    }
-
-    /// Puts a ready-made packet into the send queue of a stream that is there: `frame.payload` bytes behind the header, the
-    /// last of its frame if it `ends` it. False, and nothing is queued, if it is empty or larger than a packet may be.
-    pub(super) fn push_packet(&mut self, now: Time, id: usize, frame: &Frame, ends: bool) -> bool {
-        let stream = &mut self.streams[id];
-        let before = stream.queue.bytes();
-        let taken = stream.queue.push_packet(now, frame, ends);
-        if taken {
-            stream.newest_frame = stream.queue.newest_frame();
-            self.tell_offered(now, id, before, ends);
-        }
-        taken
-    }
-
-    /// Something was put into a send queue in which `before` bytes waited.
-    fn tell_offered(&mut self, now: Time, id: usize, before: Bytes, frame_end: bool) {
-        let stream = &mut self.streams[id];
-        let bytes = stream.queue.bytes() - before;
-        stream.offered.on_offered(now, bytes, before);
-        self.counters.frames += u64::from(frame_end);
-        let offered = Offered { stream: StreamId(id as u8), bytes, frame_end };
-        let update = self.controller.on_offered(now, &offered, &self.queue_state(now, id));
-        self.apply(now, update);
-    }
-
-    /// Keeps the queue of an endless source filled.
-    #[inline]
-    pub(super) fn refill(&mut self, now: Time, id: usize) {
-        if matches!(self.streams[id].source, Source::Bulk(_)) {
-            self.fill(now, id);
-        }
-    }
-
-    #[cold]
-    fn fill(&mut self, now: Time, id: usize) {
-        while let Some(frame) = {
-            let stream = &mut self.streams[id];
-            stream.source.refill(now, stream.queue.payload())
-        } {
-            self.push_frame(now, id, &frame);
-        }
-    }
-
-    /// The state of a send queue, as the controller is told.
-    fn queue_state(&self, now: Time, id: usize) -> SendQueueState {
-        let queue = &self.streams[id].queue;
-        SendQueueState {
-            stream: StreamId(id as u8),
-            bytes: queue.bytes(),
-            packets: queue.packets(),
-            oldest: queue.oldest().map(|queued| now.saturating_since(queued)),
-            newest_frame: queue.newest_frame(),
-        }
-    }
-
-    pub(super) fn tell_queue(&mut self, now: Time, id: usize) {
-        let update = self.controller.on_send_queue(now, &self.queue_state(now, id));
-        self.apply(now, update);
-    }
-
-    #[inline]
-    fn handle_report(&mut self, now: Time, feedback: &Feedback) {
-        if self.leaving.is_some_and(|due| due <= now) {
-            self.let_go(now);
-        }
-        self.results.clear();
-        let mut rest = &feedback.arrivals[..];
-        for block in &feedback.blocks {
-            let (entries, others) = rest.split_at(rest.len().min(block.count as usize));
-            rest = others;
-            if block.stream == TRANSPORT_WIDE {
-                self.complete_transport(block, entries);
-            } else {
-                self.complete(block, entries);
-            }
-        }
-        self.counters.impossible_times += self.plausible.judge(now, feedback.written, &mut self.results);
-        if !self.results.is_empty() {
-            if let Some(delays) = &mut self.delays {
-                delays.on_packets(now, &self.results);
-            }
-            let report =
-                PacketsReport { packets: &self.results, clock_step: self.clock_step, ambiguous: false };
-            let update = self.controller.on_report(now, &Report::Packets(report));
-            self.apply(now, update);
-            self.tell_breaker(now);
-        }
-    }
-
-    /// The receiver half reported. The send time that it echoes must be one at which something was sent.
-    fn handle_receiver_report(&mut self, now: Time, report: ReceiverReport) {
-        let newest_sent = match report {
-            ReceiverReport::Tfrc { newest_sent, .. } => newest_sent,
-            ReceiverReport::Remb { .. } => None,
-        };
-        if let Some(newest_sent) = newest_sent {
-            let (first, last) = self.sent_between;
-            if newest_sent < first || last.min(now) < newest_sent {
-                self.counters.unknown_reports += 1;
-                return;
-            }
-        }
-        let update = self.controller.on_report(now, &Report::Receiver(report));
-        self.apply(now, update);
-        self.tell_breaker_heard();
-    }
-
-    /// Adds size and send time to what a report says of the packets of a block.
-    #[inline]
-    fn complete(&mut self, block: &FeedbackBlock, entries: &[ArrivalReport]) {
-        let Some(stream) = self.streams.get_mut(usize::from(block.stream.0)) else {
-            self.counters.unknown_reports += entries.len() as u64;
-            return;
-        };
-        let known = stream.history.reported(block.begin, entries.len());
-        self.counters.unknown_reports += (entries.len() - known.len()) as u64;
-        let first = block.begin.saturating_add(known.start as u64);
-        for (sequence, arrival) in (first..).zip(&entries[known]) {
-            let (sent, size) = stream.history.packet(sequence);
-            let status = match *arrival {
-                ArrivalReport::Missing => Status::Missing,
-                ArrivalReport::Received { at, ecn } => Status::Received { arrived: at, ecn },
-            };
-            self.results.push(PacketResult { stream: block.stream, sequence, size, sent, status });
-        }
     }
 
     /// The stream whose packet goes next, if the controller allows its size. Inlined: it is asked twice a packet, and what

@@ -177,13 +177,7 @@ fn a_jump_in_sequence_numbers_costs_no_memory() {
 fn sender(rate: Bitrate) -> RtpSender<Scream> {
     let params = Params::profile("reference-2022").unwrap();
     let controller = Scream::new(&params, &FlowSetup::new(Bytes::new(1212)));
-    let config = SenderConfig {
-        max_payload: Bytes::new(1200),
-        header: RTP_HEADER,
-        ecn: Ecn::NotEct,
-        clock_step: ReceiverClock::RFC8888.step(),
-        forgiven_lateness: TimeDelta::ZERO,
-    };
+    let config = SenderConfig::new(Bytes::new(1200));
     let source = Source::Cbr(Cbr::new(CbrParams { rate, ..CbrParams::default() }));
     let mut sender =
         RtpSender::new(controller, &config, vec![StreamConfig { source, priority: 1.0, target_start: rate }]);

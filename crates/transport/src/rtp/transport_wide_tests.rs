@@ -5,7 +5,7 @@ use super::*;
 use crate::{PathFacts, ReceivingEnd, SendingEnd};
 use paceline_cc::{AnyController, ControllerParams, FlowSetup, StreamId};
 use paceline_media::PlayoutConfig;
-use paceline_units::{Bytes, Ecn, Time, TimeDelta};
+use paceline_units::{Bytes, Ecn, Time};
 use paceline_wire::ccfb::{ArrivalReport, Feedback, FeedbackBlock};
 use paceline_wire::{FeedbackFormat, TRANSPORT_WIDE};
 use proptest::prelude::*;
@@ -16,13 +16,7 @@ fn at(millis: u64) -> Time {
 
 /// Two streams whose packets are numbered together from 65,534 on, the first of each sent.
 fn sender(kind: &str) -> MediaSender<AnyController, Vec<u8>> {
-    let config = SenderConfig {
-        max_payload: Bytes::new(1200),
-        header: RTP_HEADER,
-        ecn: Ecn::NotEct,
-        clock_step: ReceiverClock::RFC8888.step(),
-        forgiven_lateness: TimeDelta::ZERO,
-    };
+    let config = SenderConfig::new(Bytes::new(1200));
     let params = ControllerParams::of(kind).expect("there is one");
     let controller = AnyController::new(&params, &FlowSetup::new(Bytes::new(1212))).expect("in range");
     let mut sender = MediaSender::new(controller, &config);

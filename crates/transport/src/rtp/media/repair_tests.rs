@@ -2,7 +2,6 @@
 
 use super::tests::{at, controller, discarded, leaving};
 use super::*;
-use crate::rtp::ReceiverClock;
 use crate::rtp::rtcp::{IncomingRepair, IncomingStream, NtpClock, ReceiverSession, RtcpConfig};
 use paceline_cc::AnyController;
 use paceline_units::TimeDelta;
@@ -23,13 +22,7 @@ fn rtcp(name: &str) -> RtcpConfig {
 
 /// A sender of one stream, SSRC 5, that is repaired by SSRC 6.
 fn sender(kind: &str, config: &RepairConfig) -> Sender {
-    let sender_config = SenderConfig {
-        max_payload: Bytes::new(1200),
-        header: RTP_HEADER,
-        ecn: Ecn::NotEct,
-        clock_step: ReceiverClock::RFC8888.step(),
-        forgiven_lateness: TimeDelta::ZERO,
-    };
+    let sender_config = SenderConfig::new(Bytes::new(1200));
     let mut sender = MediaSender::new(controller(kind), &sender_config);
     sender.number_from(65_534);
     sender.use_rtcp(rtcp("sender"), FeedbackFormat::Rfc8888);

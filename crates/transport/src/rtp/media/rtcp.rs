@@ -39,7 +39,7 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
 
     /// Counts of RTCP so far.
     pub fn rtcp_counters(&self) -> RtcpCounters {
-        self.rtcp.as_ref().map_or(RtcpCounters::default(), |rtcp| rtcp.session.counters)
+        self.rtcp.as_ref().map_or(RtcpCounters::default(), |rtcp| rtcp.session.counters())
     }
 
     /// What the receiver said last of a stream in its regular reports.
@@ -56,7 +56,7 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
     /// A datagram of RTCP came from the receiver, with this ECN field. Without [`MediaSender::use_rtcp`] nothing is read.
     pub fn receive_rtcp(&mut self, now: Time, datagram: &[u8], ecn: Ecn) {
         let Some(mut rtcp) = self.rtcp.take() else { return };
-        let whole = rtcp.session.config.reduced_size || rtcp::expect_compound(datagram).is_ok();
+        let whole = rtcp.session.is_reduced_size() || rtcp::expect_compound(datagram).is_ok();
         if whole {
             rtcp.session.on_datagram(datagram.len());
             for packet in rtcp::packets(datagram) {

@@ -1,7 +1,7 @@
 //! Ready-made media: what is offered leaves as it is or comes back, whatever streams do meanwhile.
 
 use super::*;
-use crate::rtp::{ReceiverClock, RtpFeedback};
+use crate::rtp::RtpFeedback;
 use paceline_cc::{AnyController, ControllerParams, FlowSetup};
 use paceline_units::TimeDelta;
 use paceline_wire::ccfb::{ArrivalReport, Feedback, FeedbackBlock};
@@ -30,13 +30,7 @@ pub(super) fn sender_with(
     streams: &[MediaStreamConfig],
     prepare: impl FnOnce(&mut Sender),
 ) -> Sender {
-    let config = SenderConfig {
-        max_payload: Bytes::new(1200),
-        header: RTP_HEADER,
-        ecn: Ecn::NotEct,
-        clock_step: ReceiverClock::RFC8888.step(),
-        forgiven_lateness: TimeDelta::ZERO,
-    };
+    let config = SenderConfig::new(Bytes::new(1200));
     let mut sender = MediaSender::new(controller(kind), &config);
     sender.number_from(65_534);
     prepare(&mut sender);

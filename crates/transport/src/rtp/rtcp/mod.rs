@@ -7,6 +7,7 @@
 mod clock;
 mod interval;
 mod nack;
+mod outbox;
 mod receiver;
 mod reception;
 mod sender;

@@ -1,14 +1,13 @@
 //! What a receiver of media reports of the streams that it hears.
 
-use super::interval::ReportInterval;
 use super::nack::Nacks;
+use super::outbox::{Events, Outbox};
 use super::reception::Reception;
-use super::{LARGEST, MOST_EVENTS, PICTURES_APART, RtcpConfig};
+use super::{LARGEST, PICTURES_APART, RtcpConfig};
 use paceline_units::{Ecn, Time, TimeDelta};
 use paceline_wire::rtcp::{self, RtcpPacket, bye, ecn, nack, picture, report, sdes};
 use paceline_wire::rtp::{RtpHeaderFields, RtpView};
 use paceline_wire::{WireError, rtx, unwrap_sequence};
-use std::collections::VecDeque;
 
 /// The most streams of a receiver.
 const MOST_STREAMS: usize = 256;
@@ -157,19 +156,13 @@ impl Incoming {
 /// The session of a receiver: it is told of RTP packets and of RTCP that comes, and writes what goes back.
 #[derive(Clone, Debug)]
 pub struct ReceiverSession {
-    config: RtcpConfig,
+    outbox: Outbox,
     ssrc: u32,
     changed: Option<Time>,
     /// Whether reports have an ECN summary (RFC 6679 section 5.2).
     tells_ecn: bool,
-    interval: ReportInterval,
-    due: Option<Time>,
     streams: Vec<Incoming>,
-    /// The stream that the next datagram of this report begins with.
-    cursor: Option<usize>,
-    /// SSRCs of ours that end.
-    ended: Vec<u32>,
-    events: VecDeque<ReceiverEvent>,
+    events: Events<ReceiverEvent>,
     counters: ReceiverCounters,
     blocks: Vec<report::ReportBlock>,
     /// Whether a picture is to be asked for.
@@ -182,16 +175,12 @@ impl ReceiverSession {
     /// A participant of this SSRC that expects no stream yet.
     pub fn new(config: RtcpConfig, ssrc: u32) -> ReceiverSession {
         ReceiverSession {
-            interval: ReportInterval::new(&config, "rtcp.receiver"),
-            config,
+            outbox: Outbox::new(config, "rtcp.receiver"),
             ssrc,
             changed: None,
             tells_ecn: false,
-            due: None,
             streams: Vec::new(),
-            cursor: None,
-            ended: Vec::new(),
-            events: VecDeque::new(),
+            events: Events::new(),
             counters: ReceiverCounters::default(),
             blocks: Vec::new(),
             picture_waits: false,
@@ -213,7 +202,8 @@ impl ReceiverSession {
     pub fn counters(&self) -> ReceiverCounters {
         let present = self.streams.iter().filter_map(|stream| stream.nacks.as_ref());
         let gave_up = self.counters.gave_up + present.map(|nacks| nacks.gave_up()).sum::<u64>();
-        ReceiverCounters { gave_up, ..self.counters }
+        let (sent, events_untaken) = (self.outbox.sent(), self.events.untaken());
+        ReceiverCounters { sent, gave_up, events_untaken, ..self.counters }
     }
 
     /// A stream is expected, and its retransmissions if it has any. False if one of them is already, or 256 are.
@@ -269,9 +259,7 @@ impl ReceiverSession {
             self.counters.unknown_ssrc += 1;
             return None;
         };
-        if self.due.is_none() {
-            self.due = Some(self.interval.next(now));
-        }
+        self.outbox.start(now);
         let stream = &mut self.streams[place];
         let restarts = stream.reception.restarts();
         let came = stream.reception.on_packet(now, (header.sequence, header.timestamp), ecn);
@@ -335,11 +323,11 @@ impl ReceiverSession {
 
     /// RTCP of the sender came.
     pub fn on_rtcp(&mut self, now: Time, datagram: &[u8]) {
-        if !self.config.reduced_size && rtcp::expect_compound(datagram).is_err() {
+        if !self.outbox.config.reduced_size && rtcp::expect_compound(datagram).is_err() {
             self.counters.malformed += 1;
             return;
         }
-        self.interval.on_packet(datagram.len());
+        self.outbox.interval.on_packet(datagram.len());
         for packet in rtcp::packets(datagram) {
             let Ok(packet) = packet else {
                 self.counters.malformed += 1;
@@ -368,7 +356,7 @@ impl ReceiverSession {
             bye::PACKET_TYPE => {
                 for ssrc in bye::decode(packet)?.sources() {
                     match self.remove_stream(ssrc) {
-                        true => self.tell(ReceiverEvent::Ended { ssrc }),
+                        true => self.events.push(ReceiverEvent::Ended { ssrc }),
                         false => self.counters.unknown_ssrc += 1,
                     }
                 }
@@ -386,16 +374,16 @@ impl ReceiverSession {
             return;
         }
         let from = self.ssrc;
-        let mut draws = self.interval.draws_of_ssrc();
+        let mut draws = self.outbox.interval.draws_of_ssrc();
         let Some(to) = draws.find(|ssrc| *ssrc != from && self.find(*ssrc).is_none()) else { return };
         (self.ssrc, self.changed) = (to, Some(now));
         self.leave_as(from);
-        self.tell(ReceiverEvent::SsrcChanged { from, to });
+        self.events.push(ReceiverEvent::SsrcChanged { from, to });
     }
 
     fn leave_as(&mut self, ssrc: u32) {
-        if self.ended.len() < bye::MOST_SOURCES && self.counters.sent > 0 {
-            self.ended.push(ssrc);
+        if self.outbox.sent() > 0 {
+            self.outbox.end(ssrc);
         }
     }
 
@@ -403,12 +391,12 @@ impl ReceiverSession {
     pub fn leave(&mut self) {
         self.leave_as(self.ssrc);
         self.streams.clear();
-        (self.due, self.cursor) = (None, None);
+        self.outbox.stop();
     }
 
     /// What happened. Call until there is nothing.
     pub fn poll_event(&mut self) -> Option<ReceiverEvent> {
-        self.events.pop_front()
+        self.events.pop()
     }
 
     #[cfg(test)]
@@ -416,52 +404,24 @@ impl ReceiverSession {
         self.events.len()
     }
 
-    fn tell(&mut self, event: ReceiverEvent) {
-        if self.events.len() >= MOST_EVENTS {
-            self.events.pop_front();
-            self.counters.events_untaken += 1;
-        }
-        self.events.push_back(event);
-    }
-
     /// When to call [`ReceiverSession::poll_transmit`].
     pub fn next_timeout(&self) -> Option<Time> {
-        if self.cursor.is_some() || !self.ended.is_empty() || self.picture_waits {
+        if self.picture_waits {
             return Some(Time::ZERO);
         }
         let nacks = self.streams.iter().filter_map(|stream| stream.nacks.as_ref()?.due());
-        nacks.chain(self.due).min()
+        nacks.chain(self.outbox.next_timeout()).min()
     }
 
     /// Appends the next datagram that is due to `out`. Call until there is none.
     pub fn poll_transmit(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
         let start = out.len();
-        if let Some(&ssrc) = self.ended.first() {
-            self.begin_compound(ssrc, out);
-            let _ = bye::encode(&self.ended, None, out);
-            self.ended.clear();
-        } else if !self.write_nack(now, out) && !self.write_picture(out) {
-            if self.due.is_some_and(|due| due <= now) {
-                self.due = Some(self.interval.next(now));
-                self.cursor = Some(0);
-            }
-            if let Some(first) = self.cursor {
-                self.cursor = self.write_report(now, first, out);
-            }
+        if !self.outbox.write_goodbye(out) && !self.write_nack(now, out) && !self.write_picture(out) {
+            let round = self.outbox.round(now);
+            let next = round.and_then(|first| self.write_report(now, first, out));
+            self.outbox.go_on(next);
         }
-        let size = out.len() - start;
-        if size == 0 {
-            return false;
-        }
-        self.interval.on_packet(size);
-        self.counters.sent += 1;
-        true
-    }
-
-    /// What a compound packet without reports begins with.
-    fn begin_compound(&self, ssrc: u32, out: &mut Vec<u8>) {
-        let _ = report::encode(ssrc, None, &[], out);
-        let _ = sdes::encode_cname(ssrc, self.config.name(), out);
+        self.outbox.finish(start, out)
     }
 
     /// Asks for what is missing of one stream.
@@ -480,8 +440,8 @@ impl ReceiverSession {
             if self.lost.is_empty() {
                 continue;
             }
-            if !self.config.reduced_size {
-                self.begin_compound(self.ssrc, out);
+            if !self.outbox.config.reduced_size {
+                self.outbox.begin_compound(self.ssrc, out);
             }
             let asked = nack::encode((self.ssrc, media_ssrc), self.lost.iter().copied(), out);
             self.counters.asked += asked as u64;
@@ -500,8 +460,8 @@ impl ReceiverSession {
             self.picture_waits = false;
             return false;
         };
-        if !self.config.reduced_size {
-            self.begin_compound(self.ssrc, out);
+        if !self.outbox.config.reduced_size {
+            self.outbox.begin_compound(self.ssrc, out);
         }
         let (sender_ssrc, stream) = (self.ssrc, &mut self.streams[place]);
         let media_ssrc = stream.config.ssrc;
@@ -519,7 +479,7 @@ impl ReceiverSession {
     /// A report on as many streams as a datagram holds, from this one on. Answers the stream that the next begins with.
     fn write_report(&mut self, now: Time, first: usize, out: &mut Vec<u8>) -> Option<usize> {
         // What a report has without blocks, and what each block adds.
-        let name = self.config.name().len() + 16;
+        let name = self.outbox.config.name().len() + 16;
         let (fixed, each) = match self.tells_ecn {
             true => (8 + name + 12, report::BLOCK + ecn::SUMMARY_ENTRY),
             false => (8 + name, report::BLOCK),
@@ -539,7 +499,7 @@ impl ReceiverSession {
         // Without anything to say a participant still reports that it is there.
         if first == 0 || !self.blocks.is_empty() {
             let _ = report::encode(self.ssrc, None, &self.blocks, out);
-            let _ = sdes::encode_cname(self.ssrc, self.config.name(), out);
+            let _ = sdes::encode_cname(self.ssrc, self.outbox.config.name(), out);
             if self.tells_ecn {
                 let counts = |block: &report::ReportBlock| {
                     let counts = self.reception(block.ssrc).map(Reception::ecn_counts);

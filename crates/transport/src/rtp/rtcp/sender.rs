@@ -1,13 +1,13 @@
 //! What a sender of media reports of its streams, and what it hears of them.
 
 use super::clock::{middle, ticks_of};
-use super::interval::ReportInterval;
+use super::outbox::{Events, Outbox};
 use super::reception::round_trip;
-use super::{CHANGES_APART, LARGEST, MOST_EVENTS, PICTURES_APART, RtcpConfig};
+use super::{CHANGES_APART, LARGEST, PICTURES_APART, RtcpConfig};
 use paceline_cc::StreamId;
 use paceline_units::{Time, TimeDelta};
 use paceline_wire::rtcp::report::{ReportBlock, SenderInfo};
-use paceline_wire::rtcp::{bye, report, sdes};
+use paceline_wire::rtcp::{report, sdes};
 use paceline_wire::unwrap_sequence;
 use std::collections::VecDeque;
 
@@ -121,15 +121,11 @@ impl Reporting {
 /// [`MediaSender`](crate::rtp::media::MediaSender) has one; who numbers packets otherwise may have one beside.
 #[derive(Clone, Debug)]
 pub struct SenderSession {
-    pub(in crate::rtp) config: RtcpConfig,
-    interval: ReportInterval,
-    due: Option<Time>,
+    outbox: Outbox,
     streams: Vec<Reporting>,
-    /// The stream that the next datagram of this report begins with.
-    cursor: Option<usize>,
+    /// The last sender reports: what they are repeated by, and when they left.
     sent: VecDeque<(u32, Time)>,
-    ended: Vec<u32>,
-    events: VecDeque<RtcpEvent>,
+    events: Events<RtcpEvent>,
     pub(in crate::rtp) counters: RtcpCounters,
 }
 
@@ -137,23 +133,17 @@ impl SenderSession {
     /// A session without streams.
     pub fn new(config: RtcpConfig) -> SenderSession {
         SenderSession {
-            interval: ReportInterval::new(&config, "rtcp.sender"),
-            config,
-            due: None,
+            outbox: Outbox::new(config, "rtcp.sender"),
             streams: Vec::new(),
-            cursor: None,
             sent: VecDeque::with_capacity(REMEMBERED_REPORTS),
-            ended: Vec::new(),
-            events: VecDeque::new(),
+            events: Events::new(),
             counters: RtcpCounters::default(),
         }
     }
 
     /// The first report is due some time after the session began.
     pub fn start(&mut self, now: Time) {
-        if self.due.is_none() {
-            self.due = Some(self.interval.next(now));
-        }
+        self.outbox.start(now);
     }
 
     /// A stream joins, whose timestamps count so many ticks in a second.
@@ -169,8 +159,8 @@ impl SenderSession {
     pub fn leave(&mut self, id: usize) {
         let Some(stream) = self.streams.get_mut(id).filter(|stream| stream.present) else { return };
         stream.present = false;
-        if self.ended.len() < bye::MOST_SOURCES && stream.packets > 0 {
-            self.ended.push(stream.ssrc);
+        if stream.packets > 0 {
+            self.outbox.end(stream.ssrc);
         }
     }
 
@@ -185,13 +175,12 @@ impl SenderSession {
 
     /// When to call [`SenderSession::poll`].
     pub fn next_timeout(&self) -> Option<Time> {
-        let at_once = self.cursor.is_some() || !self.ended.is_empty();
-        if at_once { Some(Time::ZERO) } else { self.due }
+        self.outbox.next_timeout()
     }
 
     /// What happened. Call until there is nothing.
     pub fn poll_event(&mut self) -> Option<RtcpEvent> {
-        self.events.pop_front()
+        self.events.pop()
     }
 
     /// What the receiver said last of a stream.
@@ -201,52 +190,41 @@ impl SenderSession {
 
     /// Counts so far.
     pub fn counters(&self) -> RtcpCounters {
-        self.counters
+        RtcpCounters { sent: self.outbox.sent(), events_untaken: self.events.untaken(), ..self.counters }
+    }
+
+    /// Whether feedback may come without a report before it (RFC 5506).
+    pub(in crate::rtp) fn is_reduced_size(&self) -> bool {
+        self.outbox.config.reduced_size
     }
 
     /// Appends the next datagram that is due to `out`. Call until there is none.
     pub fn poll(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
         let start = out.len();
-        if let Some(&ssrc) = self.ended.first() {
-            // No stream and no name is longer than its field.
-            let _ = report::encode(ssrc, None, &[], out);
-            let _ = sdes::encode_cname(ssrc, self.config.name(), out);
-            let _ = bye::encode(&self.ended, None, out);
-            self.ended.clear();
-        } else {
-            if self.due.is_some_and(|due| due <= now) {
-                self.due = Some(self.interval.next(now));
-                self.cursor = Some(0);
-            }
-            self.write_reports(now, start, out);
+        if !self.outbox.write_goodbye(out) {
+            let round = self.outbox.round(now);
+            let next = round.and_then(|first| self.write_reports(now, first, out));
+            self.outbox.go_on(next);
         }
-        let size = out.len() - start;
-        if size == 0 {
-            return false;
-        }
-        self.interval.on_packet(size);
-        self.counters.sent += 1;
-        true
+        self.outbox.finish(start, out)
     }
 
-    /// Reports on as many streams as a datagram holds, from the cursor on.
-    fn write_reports(&mut self, now: Time, start: usize, out: &mut Vec<u8>) {
-        let ntp = self.config.clock.at(now);
-        while let Some(id) = self.cursor {
-            if id >= self.streams.len() {
-                self.cursor = None;
+    /// Reports on as many streams as a datagram holds, from this one on. Answers the stream that the next begins with.
+    fn write_reports(&mut self, now: Time, first: usize, out: &mut Vec<u8>) -> Option<usize> {
+        let (ntp, start) = (self.outbox.config.clock.at(now), out.len());
+        let mut more = None;
+        for id in first..self.streams.len() {
+            if !self.streams[id].present {
+                continue;
+            }
+            let before = out.len();
+            self.write_report(now, ntp, id, out);
+            if out.len() - start > LARGEST {
+                out.truncate(before);
+                more = Some(id);
                 break;
             }
-            if self.streams[id].present {
-                let before = out.len();
-                self.write_report(now, ntp, id, out);
-                if out.len() - start > LARGEST {
-                    out.truncate(before);
-                    break;
-                }
-                self.streams[id].note_reported();
-            }
-            self.cursor = Some(id + 1);
+            self.streams[id].note_reported();
         }
         if out.len() > start && self.sent.back().is_none_or(|(known, _)| *known != middle(ntp)) {
             if self.sent.len() == REMEMBERED_REPORTS {
@@ -254,6 +232,7 @@ impl SenderSession {
             }
             self.sent.push_back((middle(ntp), now));
         }
+        more
     }
 
     fn write_report(&self, now: Time, ntp: u64, id: usize, out: &mut Vec<u8>) {
@@ -264,7 +243,7 @@ impl SenderSession {
             SenderInfo { ntp, rtp_timestamp, packets: stream.packets, octets: stream.octets }
         });
         let _ = report::encode(stream.ssrc, info.as_ref(), &[], out);
-        let _ = sdes::encode_cname(stream.ssrc, self.config.name(), out);
+        let _ = sdes::encode_cname(stream.ssrc, self.outbox.config.name(), out);
     }
 
     /// The stream that is there and has this SSRC, or had it a moment ago.
@@ -277,7 +256,7 @@ impl SenderSession {
 
     /// A datagram of so many bytes came that RTCP is made of.
     pub fn on_datagram(&mut self, bytes: usize) {
-        self.interval.on_packet(bytes);
+        self.outbox.interval.on_packet(bytes);
     }
 
     /// A report came; `next` is the number of a stream's next packet.
@@ -317,7 +296,7 @@ impl SenderSession {
 
     /// A participant said goodbye.
     pub fn on_ended(&mut self, ssrc: u32) {
-        self.tell(RtcpEvent::Ended { ssrc });
+        self.events.push(RtcpEvent::Ended { ssrc });
     }
 
     /// Another participant has this SSRC, which is one of ours: the stream that has it is given another that `is_free`, and it
@@ -335,30 +314,22 @@ impl SenderSession {
         if changed.is_some_and(|changed| now.saturating_since(changed) < CHANGES_APART) {
             return None;
         }
-        let to = self.interval.draws_of_ssrc().find(|ssrc| is_free(*ssrc))?;
+        let to = self.outbox.interval.draws_of_ssrc().find(|ssrc| is_free(*ssrc))?;
         self.rename(now, id, to);
         self.streams[id].changed = Some(now);
-        self.tell(RtcpEvent::SsrcChanged { stream: StreamId(id as u8), from: ssrc, to });
+        self.events.push(RtcpEvent::SsrcChanged { stream: StreamId(id as u8), from: ssrc, to });
         Some((id, to))
     }
 
     /// A stream has another SSRC from now on; its counts begin anew (RFC 3550 section 6.4.1).
     pub(in crate::rtp) fn rename(&mut self, now: Time, id: usize, ssrc: u32) {
         let Some(stream) = self.streams.get_mut(id).filter(|stream| stream.present) else { return };
-        if self.ended.len() < bye::MOST_SOURCES && stream.packets > 0 {
-            self.ended.push(stream.ssrc);
+        if stream.packets > 0 {
+            self.outbox.end(stream.ssrc);
         }
         stream.former = Some((stream.ssrc, now + LINGER));
         (stream.ssrc, stream.packets, stream.octets) = (ssrc, 0, 0);
         stream.reported = (0, IDLE_REPORTS);
-    }
-
-    fn tell(&mut self, event: RtcpEvent) {
-        if self.events.len() >= MOST_EVENTS {
-            self.events.pop_front();
-            self.counters.events_untaken += 1;
-        }
-        self.events.push_back(event);
     }
 }
 

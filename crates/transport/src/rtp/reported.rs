@@ -1,0 +1,76 @@
+//! What comes back to the sender endpoint: reports are completed from what was sent, judged, and told to the controller.
+
+use super::sender::RtpSender;
+use paceline_cc::{Controller, PacketResult, PacketsReport, ReceiverReport, Report, Status};
+use paceline_units::Time;
+use paceline_wire::TRANSPORT_WIDE;
+use paceline_wire::ccfb::{ArrivalReport, Feedback, FeedbackBlock};
+
+impl<C: Controller> RtpSender<C> {
+    #[inline]
+    pub(super) fn handle_report(&mut self, now: Time, feedback: &Feedback) {
+        if self.leaving.is_some_and(|due| due <= now) {
+            self.let_go(now);
+        }
+        self.results.clear();
+        let mut rest = &feedback.arrivals[..];
+        for block in &feedback.blocks {
+            let (entries, others) = rest.split_at(rest.len().min(block.count as usize));
+            rest = others;
+            if block.stream == TRANSPORT_WIDE {
+                self.complete_transport(block, entries);
+            } else {
+                self.complete(block, entries);
+            }
+        }
+        self.counters.impossible_times += self.plausible.judge(now, feedback.written, &mut self.results);
+        if !self.results.is_empty() {
+            if let Some(delays) = &mut self.delays {
+                delays.on_packets(now, &self.results);
+            }
+            let report =
+                PacketsReport { packets: &self.results, clock_step: self.clock_step, ambiguous: false };
+            let update = self.controller.on_report(now, &Report::Packets(report));
+            self.apply(now, update);
+            self.tell_breaker(now);
+        }
+    }
+
+    /// The receiver half reported. The send time that it echoes must be one at which something was sent.
+    pub(super) fn handle_receiver_report(&mut self, now: Time, report: ReceiverReport) {
+        let newest_sent = match report {
+            ReceiverReport::Tfrc { newest_sent, .. } => newest_sent,
+            ReceiverReport::Remb { .. } => None,
+        };
+        if let Some(newest_sent) = newest_sent {
+            let (first, last) = self.sent_between;
+            if newest_sent < first || last.min(now) < newest_sent {
+                self.counters.unknown_reports += 1;
+                return;
+            }
+        }
+        let update = self.controller.on_report(now, &Report::Receiver(report));
+        self.apply(now, update);
+        self.tell_breaker_heard();
+    }
+
+    /// Adds size and send time to what a report says of the packets of a block.
+    #[inline]
+    fn complete(&mut self, block: &FeedbackBlock, entries: &[ArrivalReport]) {
+        let Some(stream) = self.streams.get_mut(usize::from(block.stream.0)) else {
+            self.counters.unknown_reports += entries.len() as u64;
+            return;
+        };
+        let known = stream.history.reported(block.begin, entries.len());
+        self.counters.unknown_reports += (entries.len() - known.len()) as u64;
+        let first = block.begin.saturating_add(known.start as u64);
+        for (sequence, arrival) in (first..).zip(&entries[known]) {
+            let (sent, size) = stream.history.packet(sequence);
+            let status = match *arrival {
+                ArrivalReport::Missing => Status::Missing,
+                ArrivalReport::Received { at, ecn } => Status::Received { arrived: at, ecn },
+            };
+            self.results.push(PacketResult { stream: block.stream, sequence, size, sent, status });
+        }
+    }
+}
