@@ -3,6 +3,9 @@
 //!
 //! The RFC counts regular RTCP reports. RFC 8888 reports come with every frame, so those of 5 s count here as one report: the
 //! minimum interval of RFC 3550 section 6.2, which is also the longest that RFC 8083 allows.
+//!
+//! The timeout of section 4.1 runs while packets are sent, or wait to be: of a pause one interval counts, and two end it, since who
+//! sent nothing for so long is no sender (RFC 3550 section 6.3.5).
 
 use super::seen::Seen;
 use super::sender::RtpSender;
@@ -83,8 +86,10 @@ impl Interval {
 /// The breakers of one flow.
 #[derive(Clone, Debug)]
 pub(super) struct CircuitBreaker {
-    /// Since when packets that were sent wait for a report; absent while none does.
+    /// Since when packets that were sent wait for a report, pauses out; absent while none does.
     waiting: Option<Time>,
+    /// Whether nothing was sent for an interval when the timeout was due: it runs again when there is media.
+    pauses: bool,
     last_sent: Time,
     /// Of each stream, the packets reported on and received.
     seen: Vec<(Seen, Seen)>,
@@ -106,6 +111,7 @@ impl CircuitBreaker {
     fn new(streams: usize, full: bool) -> CircuitBreaker {
         CircuitBreaker {
             waiting: None,
+            pauses: false,
             last_sent: Time::ZERO,
             seen: vec![(Seen::new(), Seen::new()); streams],
             began: None,
@@ -119,9 +125,30 @@ impl CircuitBreaker {
         }
     }
 
+    /// Media was offered: in a pause the timeout runs from then on, whether the controller lets it leave or not.
     #[inline]
-    pub(super) fn on_sent(&mut self, now: Time, size: Bytes) {
-        self.waiting.get_or_insert(now);
+    pub(super) fn on_offered(&mut self, now: Time) {
+        if self.pauses {
+            self.resume(now, now);
+            self.last_sent = now;
+        }
+    }
+
+    /// Nothing was to be sent before `queued`.
+    #[inline]
+    fn resume(&mut self, now: Time, queued: Time) {
+        let paused = queued.saturating_since(self.last_sent);
+        match &mut self.waiting {
+            Some(since) if paused < TD * 2 => *since += (paused - TD).max(TimeDelta::ZERO),
+            waiting => *waiting = Some(now),
+        }
+        self.pauses = false;
+    }
+
+    /// A packet leaves that has waited since `queued`.
+    #[inline]
+    pub(super) fn on_sent(&mut self, now: Time, size: Bytes, queued: Time) {
+        self.resume(now, queued);
         if self.began.is_some() {
             self.present.gap = self.present.gap.max(now.saturating_since(self.last_sent));
         }
@@ -219,7 +246,7 @@ impl CircuitBreaker {
     #[inline]
     pub(super) fn due(&self) -> Time {
         match self.waiting {
-            Some(since) if self.broken.is_none() => since + TD * 3,
+            Some(since) if self.broken.is_none() && !self.pauses => since + TD * 3,
             _ => Time::MAX,
         }
     }
@@ -232,7 +259,7 @@ impl CircuitBreaker {
         if queued || now.saturating_since(self.last_sent) < TD {
             self.broken = Some((now, Broken::NoReports));
         }
-        self.waiting = None;
+        self.pauses = true;
     }
 }
 

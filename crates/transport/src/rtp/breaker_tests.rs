@@ -23,7 +23,7 @@ fn run(
     for sequence in 0..seconds * 1000 / gap {
         let now = at(sequence * gap);
         breaker.on_timeout(now, false);
-        breaker.on_sent(now, Bytes::new(1200));
+        breaker.on_sent(now, Bytes::new(1200), now);
         let Some(old) = sequence.checked_sub(100 / gap) else { continue };
         if reported(old * gap) {
             // Each packet is in four reports.
@@ -51,17 +51,58 @@ fn a_return_path_that_is_down_for_less_does_not_end_a_call() {
     assert_eq!(run(10, 60, |millis| !(20_000..34_800).contains(&millis), |_| true), None);
 }
 
+/// Sends a packet, offered just then.
+fn send(breaker: &mut CircuitBreaker, millis: u64) {
+    breaker.on_timeout(at(millis), false);
+    breaker.on_sent(at(millis), Bytes::new(1200), at(millis));
+}
+
 #[test]
 fn who_sends_nothing_waits_for_no_report() {
     let mut breaker = CircuitBreaker::new(1, true);
-    breaker.on_sent(at(0), Bytes::new(1200));
+    send(&mut breaker, 0);
     assert_eq!(breaker.due(), at(15_000));
     breaker.on_timeout(at(15_000), false);
     assert_eq!((breaker.broken, breaker.due()), (None, Time::MAX));
-    breaker.on_sent(at(100_000), Bytes::new(1200));
+    send(&mut breaker, 100_000);
     assert_eq!(breaker.due(), at(115_000));
     breaker.on_timeout(at(115_000), true);
     assert_eq!(breaker.broken, Some((at(115_000), Broken::NoReports)), "a packet waits to be sent");
+}
+
+/// The report on the last packets before a pause is lost, and the first report behind it is under way when 15 s are over.
+#[test]
+fn a_pause_is_no_time_without_reports() {
+    for (resumed, due) in [(14_950, 29_950), (9_000, 19_000), (4_000, 15_000)] {
+        let mut breaker = CircuitBreaker::new(1, true);
+        send(&mut breaker, 0);
+        send(&mut breaker, resumed);
+        assert_eq!(breaker.due(), at(due), "resumed after {resumed} ms");
+        breaker.on_timeout(at(15_000), false);
+        breaker.on_report(at(resumed + 100), &[result(1, at(resumed), true)]);
+        assert_eq!((breaker.broken, breaker.due()), (None, Time::MAX));
+    }
+}
+
+#[test]
+fn a_packet_in_six_seconds_and_a_closed_window_are_no_pause() {
+    let mut breaker = CircuitBreaker::new(1, true);
+    (0..4).for_each(|n| send(&mut breaker, n * 6000));
+    assert_eq!(breaker.due(), at(18_000), "of each gap five seconds count");
+    breaker.on_timeout(at(18_000), false);
+    assert_eq!(breaker.broken, Some((at(18_000), Broken::NoReports)));
+    let mut breaker = CircuitBreaker::new(1, true);
+    send(&mut breaker, 0);
+    breaker.on_sent(at(12_000), Bytes::new(1200), at(100));
+    assert_eq!(breaker.due(), at(15_000), "the packet waited for the window");
+    // In a pause media comes that the window does not let go.
+    let mut breaker = CircuitBreaker::new(1, true);
+    send(&mut breaker, 0);
+    breaker.on_timeout(at(15_000), false);
+    breaker.on_offered(at(60_000));
+    assert_eq!(breaker.due(), at(75_000));
+    breaker.on_timeout(at(75_000), true);
+    assert_eq!(breaker.broken, Some((at(75_000), Broken::NoReports)));
 }
 
 /// Section 4.2: k = 5 reports, of 5 s each.

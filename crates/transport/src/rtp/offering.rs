@@ -56,6 +56,9 @@ impl<C: Controller> RtpSender<C> {
         let bytes = stream.queue.bytes() - before;
         stream.offered.on_offered(now, bytes, before);
         self.counters.frames += u64::from(frame_end);
+        if let Some(breaker) = &mut self.breaker {
+            breaker.on_offered(now);
+        }
         let offered = Offered { stream: StreamId(id as u8), bytes, frame_end };
         let update = self.controller.on_offered(now, &offered, &self.queue_state(now, id));
         self.apply(now, update);

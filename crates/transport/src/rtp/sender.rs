@@ -418,7 +418,7 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
         }
         self.sent_between = (self.sent_between.0.min(now), now);
         if let Some(breaker) = &mut self.breaker {
-            breaker.on_sent(now, size);
+            breaker.on_sent(now, size, queued.queued);
         }
         self.refill(now, id);
         let app_limited = self.streams.iter().all(|stream| stream.queue.is_empty());
