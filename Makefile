@@ -87,11 +87,9 @@ bench: build ## Print speeds: simulated, on loopback, instructions per packet, t
 fuzz: prerequisites ## Fuzz the parsers and the controllers for a short while
 	fuzz/run.sh
 
-# rtp_session found a script after which one packet of 41 is in no report; whether the script or the receiver is wrong is open.
-TO_BE_JUDGED := rtp_session
 .PHONY: fuzz-smoke
 fuzz-smoke: prerequisites ## Feed fuzz targets seeds, mutated seeds and noise for 5 s each, on any toolchain
-	FUZZ=smoke SECONDS_EACH=5 fuzz/run.sh $(filter-out $(TO_BE_JUDGED),$(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs))))
+	FUZZ=smoke SECONDS_EACH=5 fuzz/run.sh
 
 .PHONY: picture
 picture: build ## Draw the README's picture anew

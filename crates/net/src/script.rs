@@ -13,8 +13,8 @@ mod forged;
 mod tests;
 
 use bytes::Script;
-use call::Call;
 pub use call::FLOWS;
+use call::{Beginnings, Call};
 use paceline_cc::{Controller, Limits, StreamId};
 use paceline_transport::SendingEnd;
 use paceline_units::{Bitrate, Ecn, TimeDelta};
@@ -23,8 +23,8 @@ use paceline_units::{Bitrate, Ecn, TimeDelta};
 /// were led astray.
 const RECOVERY: TimeDelta = TimeDelta::from_secs(2);
 /// So many packets of a stream may go unreported once nobody interferes: one is refused for an unknown peer that was there
-/// before, or for numbers that were led astray (RFC 3550 appendix A.1), one for timestamps, and one for transport-wide numbers.
-const LED_BACK: usize = 3;
+/// before, or for numbers that were led astray (RFC 3550 appendix A.1), and one for timestamps.
+const LED_BACK: usize = 2;
 /// A sender that has nothing in its way sends within so long and so many of the round trips that it has seen: before that what
 /// is outstanding may be reported yet, however long ago it was sent.
 const PATIENCE: (TimeDelta, i64) = (TimeDelta::from_secs(10), 8);
@@ -32,7 +32,8 @@ const STEP: TimeDelta = TimeDelta::from_millis(10);
 /// Live bytes that a session may add.
 const MEMORY: i64 = 16 << 20;
 
-/// Runs `bytes`; the first says which of the flows it is, and whether there is a relay between its ends. Afterwards the path is good, and
+/// Runs `bytes`; the first says which of the flows it is, and whether there is a relay between its ends, the next where clocks and
+/// numbers begin. Afterwards the path is good, and
 /// what is sent must be reported in full. `live` tells the bytes that are allocated, if anybody counts them.
 ///
 /// # Errors
@@ -40,7 +41,8 @@ const MEMORY: i64 = 16 << 20;
 pub fn drive(bytes: &[u8], live: fn() -> i64) -> Result<(), String> {
     let mut script = Script { bytes, at: 0 };
     let choice = usize::from(script.byte());
-    let mut call = Call::new(choice & 0x7f, choice & 0x80 != 0);
+    let beginnings = Beginnings::read(&mut script);
+    let mut call = Call::new(choice & 0x7f, choice & 0x80 != 0, beginnings);
     let before = live();
     call.start()?;
     while script.at < bytes.len() {

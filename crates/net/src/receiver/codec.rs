@@ -23,8 +23,9 @@ pub(crate) struct SessionPacket<'p> {
     /// Whether the numbers of the stream begin anew with this packet; the one before it was there and was refused.
     pub resynchronised: bool,
     pub stream: StreamId,
-    /// Counts the packets of the stream; never wraps.
-    pub number: u64,
+    /// Counts the packets of the stream; never wraps. None of a packet that is refused because its number is too far from the
+    /// others: it arrived all the same.
+    pub number: Option<u64>,
     pub data: Option<Data<'p>>,
 }
 
@@ -35,7 +36,7 @@ pub(crate) struct Data<'p> {
     pub payload: &'p [u8],
     /// Bytes of RTP padding behind the payload.
     pub padding: u8,
-    /// The extended sequence number and the header of media in RTP.
+    /// The extended sequence number and the header of media in RTP; none if the number is refused.
     pub rtp: Option<(Extended, RtpHeaderFields)>,
     /// What the sender half of TFRC put on it.
     pub stamp: Option<Stamp>,

@@ -120,7 +120,7 @@ impl DccpReceivingCodec {
         mut take: impl FnMut(SessionPacket<'_>),
     ) {
         let Some(peer) = &mut self.peer else { return };
-        let number = peer.numbers.extend(number, short);
+        let number = Some(peer.numbers.extend(number, short));
         let bytes = match payload {
             Some(Payload::Bytes(bytes)) => bytes.as_slice(),
             _ => &[],

@@ -1,7 +1,7 @@
 //! RTP from one sender, and RFC 8888 reports back to it, and summaries of delays if it looks for shared bottlenecks. The
 //! reports of a controller's receiver half take the place of RFC 8888's.
 
-use super::codec::{Data, Extended, ReceivingCodec, RtpNumbers, SessionPacket};
+use super::codec::{Data, ReceivingCodec, RtpNumbers, SessionPacket};
 use crate::output::NetCounters;
 use crate::peer::SenderFilter;
 use crate::socket::Datagram;
@@ -162,16 +162,14 @@ impl ReceivingCodec for RtpReceivingCodec {
             return;
         }
         let numbers = self.numbers.get_mut(usize::from(stream.0));
-        let Some(extended) = numbers.and_then(|numbers| numbers.extend(header.sequence)) else {
-            counters.out_of_sequence += 1;
-            return;
-        };
-        let Extended { number, jumped: resynchronised } = extended;
+        let extended = numbers.and_then(|numbers| numbers.extend(header.sequence));
+        let number = extended.map(|extended| extended.number);
+        let resynchronised = extended.is_some_and(|extended| extended.jumped);
         counters.resynchronised += u64::from(resynchronised);
         let data = Some(Data {
             payload: packet.view.payload,
             padding: packet.view.padding,
-            rtp: Some((extended, header)),
+            rtp: extended.map(|extended| (extended, header)),
             stamp: packet.view.extension.as_ref().and_then(Stamp::read),
             transport: shared.unwrap_or(0),
         });

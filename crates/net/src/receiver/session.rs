@@ -1,6 +1,6 @@
 //! One sender's packets, from the first that it was admitted with: RTP, or the datagrams of a connection.
 
-use super::codec::{Extended, SessionPacket};
+use super::codec::{Data, Extended, SessionPacket};
 use super::seen::{Seen, SeenPackets};
 use super::times::{CaptureTimes, plausible_timing};
 use crate::choice::ChosenFlow;
@@ -97,6 +97,7 @@ impl<'a> Session<'a> {
         self.heard = self.heard.max(self.clock.time_of(datagram.arrived));
         let Some(seen) = self.note(packet) else {
             counters.out_of_sequence += 1;
+            self.refuse(packet.data.as_ref());
             return;
         };
         let Some(data) = packet.data else { return };
@@ -119,6 +120,7 @@ impl<'a> Session<'a> {
             };
             let Some(captured) = captured else {
                 counters.out_of_time += 1;
+                self.refuse(Some(&data));
                 return;
             };
             // A half knows sizes with their headers, and the times of the sender's clock, whatever its zero.
@@ -161,9 +163,16 @@ impl<'a> Session<'a> {
         });
     }
 
-    /// Notes the number of a packet, and those that it shows to be missing; none if it is too old to tell.
+    /// A packet that its stream refuses arrived all the same, and transport-wide numbers tell of it.
+    fn refuse(&mut self, data: Option<&Data<'_>>) {
+        if let Some(data) = data {
+            self.endpoint.note_refused(self.heard, data.transport);
+        }
+    }
+
+    /// Notes the number of a packet, and those that it shows to be missing; none if it is too old to tell, or refused.
     fn note(&mut self, packet: &SessionPacket<'_>) -> Option<Seen> {
-        let (stream, number) = (packet.stream, packet.number);
+        let (stream, number) = (packet.stream, packet.number?);
         let of = self.streams.get_mut(usize::from(stream.0))?;
         let packets = of.seen.get_or_insert_with(|| SeenPackets::starting_at(number));
         if packet.resynchronised {

@@ -7,7 +7,7 @@
 use crate::clock::Moment;
 use paceline_units::{Time, TimeDelta};
 use paceline_wire::TimestampUnwrapper;
-use paceline_wire::clock::time_of_media_ticks;
+use paceline_wire::clock::{media_ticks_of, time_of_media_ticks};
 use paceline_wire::timing::{self, Timing};
 
 /// Times further from the arrival come from another machine, or from nobody who means well.
@@ -38,8 +38,8 @@ pub(crate) struct CaptureTimes {
     anchor: Option<(Time, Time)>,
     /// The newest packet: its sequence number, and when its frame was captured, from our zero.
     newest: Option<(u64, TimeDelta)>,
-    /// The timestamp of the packet before, if it was none that could be.
-    refused: Option<u32>,
+    /// The timestamp of the packet before, if it was none that could be, and when it came.
+    refused: Option<(u32, Time)>,
 }
 
 impl CaptureTimes {
@@ -63,7 +63,7 @@ impl CaptureTimes {
                 self.newest = self.newest.max(Some((sequence, captured)));
                 Some(Time::ZERO + captured)
             }
-            None if self.anchor.is_none() || self.agrees(timestamp) || self.goes_on(captured) => {
+            None if self.anchor.is_none() || self.agrees(now, timestamp) || self.goes_on(captured) => {
                 let (mut timestamps, captured) = (TimestampUnwrapper::default(), known());
                 let media = timestamps.unwrap(timestamp).map(time_of_media_ticks)?;
                 *self = CaptureTimes {
@@ -75,7 +75,7 @@ impl CaptureTimes {
                 Some(captured)
             }
             None => {
-                self.refused = Some(timestamp);
+                self.refused = Some((timestamp, now));
                 None
             }
         }
@@ -101,10 +101,14 @@ impl CaptureTimes {
         after.is_some_and(|after| -TIME_DOUBT <= after && after <= TIME_DOUBT)
     }
 
-    /// Whether a timestamp goes with the one that was refused before it.
-    fn agrees(&self, timestamp: u32) -> bool {
-        let apart = |refused: u32| timestamp.wrapping_sub(refused).min(refused.wrapping_sub(timestamp));
-        self.refused.is_some_and(|refused| apart(refused) <= TICKS_DOUBT)
+    /// Whether a timestamp that arrived at `now` goes with the one that was refused before it: it is at most as much later as
+    /// the packet is, but for [`TIME_DOUBT`] either way.
+    fn agrees(&self, now: Time, timestamp: u32) -> bool {
+        let goes = |(refused, at): (u32, Time)| {
+            let most = media_ticks_of(Time::ZERO + now.saturating_since(at)) + 2 * u64::from(TICKS_DOUBT);
+            u64::from(timestamp.wrapping_sub(refused).wrapping_add(TICKS_DOUBT)) <= most
+        };
+        self.refused.is_some_and(goes)
     }
 }
 
@@ -158,6 +162,21 @@ mod tests {
         for frame in 90..120 {
             assert!(times.captured(at(frame * 33), frame, frame as u32 * 3000, || at(frame * 33)).is_some());
         }
+    }
+
+    /// A shared screen sends a frame each 3 s, and its media clock is put ahead by an hour: the first two frames are far apart, and
+    /// go with each other all the same.
+    #[test]
+    fn rare_frames_agree_on_a_new_beginning() {
+        let (mut times, second) = (CaptureTimes::default(), |n: u64| at(n * 1000));
+        let taken = |times: &mut CaptureTimes, now: u64, ticks: u32| {
+            times.captured(second(now), now, ticks * 90_000, || second(now))
+        };
+        assert_eq!(taken(&mut times, 1, 1), Some(second(1)));
+        assert_eq!((taken(&mut times, 4, 3604), taken(&mut times, 7, 3607)), (None, Some(second(7))));
+        assert_eq!(taken(&mut times, 10, 3610), Some(second(10)));
+        // Further apart than they came.
+        assert_eq!((taken(&mut times, 13, 9000), taken(&mut times, 16, 9005)), (None, None));
     }
 
     #[test]

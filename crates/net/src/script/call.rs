@@ -1,6 +1,7 @@
 //! Both ends of a session as their drivers run them, in virtual time and with a path of two queues, and what must be true at
 //! any time.
 
+use super::bytes::Script;
 use crate::choice::{ChosenFlow, Over};
 use crate::clock::Moment;
 use crate::output::NetCounters;
@@ -15,7 +16,7 @@ use crate::ssrc::Ssrcs;
 use paceline_cc::{AnyController, Controller, Limits, Status, StreamId};
 use paceline_scenario::{Loaded, Loader, Origin, load};
 use paceline_transport::SendingEnd;
-use paceline_transport::rtp::{CircuitBreakers, RtpSender};
+use paceline_transport::rtp::{CircuitBreakers, FeedbackConfig, RtpSender};
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 use paceline_wire::{FeedbackFormat, rtp};
 use std::collections::{BTreeMap, VecDeque};
@@ -27,8 +28,6 @@ pub(super) const SSRC: u32 = 0x100;
 /// Ports of the two ends; those of others follow.
 pub(super) const SENDER: u16 = 1;
 const RECEIVER: u16 = 2;
-/// Numbers wrap soon, those of streams and those that all share.
-const FIRST: u16 = 65_300;
 /// So many datagrams are under way at most, each way; others are lost.
 const UNDER_WAY: usize = 1024;
 /// So many things happen at one time at most.
@@ -40,8 +39,6 @@ const SILENCE: TimeDelta = TimeDelta::from_secs(1);
 /// Media that waited longer may seem to come from the future to a receiver whose first packet was as late: where it has a gap,
 /// a packet is refused.
 const FRESH: TimeDelta = TimeDelta::from_secs(1);
-/// What the receiver's machine shows at the sender's zero.
-const RECEIVERS_ZERO: TimeDelta = TimeDelta::from_secs(1000);
 const CONTROLLERS: [&str; 5] = [
     "{ kind = \"scream\", profile = \"rfc8298\" }",
     "{ kind = \"scream\", profile = \"robust\" }",
@@ -52,6 +49,33 @@ const CONTROLLERS: [&str; 5] = [
 /// Number of flows: each controller with either format of reports, and with one stream or two. A script's first byte, modulo
 /// this, says which it is.
 pub const FLOWS: usize = CONTROLLERS.len() * 4;
+
+/// Where clocks and numbers of a session begin.
+#[derive(Clone, Copy)]
+pub(super) struct Beginnings {
+    /// What the receiver's machine shows at the sender's zero, and its reports at that of its session.
+    clock: TimeDelta,
+    /// Sequence numbers of the streams.
+    numbers: [u16; 2],
+    /// The number that all streams share.
+    shared: u16,
+    /// The RTP timestamp of the sender's zero.
+    timestamp: u32,
+}
+
+impl Beginnings {
+    /// One byte says what the next ones give; the rest is such that numbers wrap soon.
+    pub fn read(script: &mut Script<'_>) -> Beginnings {
+        let given = script.byte();
+        let mut of = |bit: u8, other: u32| if given >> bit & 1 == 1 { script.word() } else { other };
+        let (clock, numbers, timestamp) = (of(0, 0), of(1, 65_300 << 16 | 65_300), of(2, 0));
+        // A prime number of nanoseconds, so that the clock lies anyhow to all that ticks; up to 2.3 years.
+        let clock = TimeDelta::from_nanos(i64::from(clock) * 16_777_259);
+        let [first, second] = [numbers as u16, (numbers >> 16) as u16];
+        let shared = if given & 8 == 0 { first } else { first ^ second.swap_bytes() };
+        Beginnings { clock: TimeDelta::from_secs(1000) + clock, numbers: [first, second], shared, timestamp }
+    }
+}
 
 fn scenario(kind: usize) -> Loaded {
     let controller = CONTROLLERS[kind % CONTROLLERS.len()];
@@ -85,6 +109,7 @@ type Peer = (SocketAddr, Ssrcs);
 /// A sender, a receiver, perhaps a relay between them, and the packets under way.
 pub(super) struct Call {
     pub now: Time,
+    receivers_zero: TimeDelta,
     pub sender: RtpSender<AnyController>,
     pub sending: RtpSendingCodec<AnyController>,
     pub format: FeedbackFormat,
@@ -110,20 +135,30 @@ pub(super) struct Call {
 
 impl Call {
     /// Nothing has been sent.
-    pub fn new(kind: usize, relayed: bool) -> Call {
+    pub fn new(kind: usize, relayed: bool, begin: Beginnings) -> Call {
         let flow = flow(kind);
         let Over::Rtp(parts) = flow.over else { unreachable!("the scenarios are of RTP") };
         let (streams, format) = (parts.streams.len(), parts.feedback.format);
         let mut sender = RtpSender::new(flow.parts.controller.clone(), &parts.sender, parts.streams.clone());
-        parts.prepare(&mut sender, &vec![FIRST; streams]);
+        let numbers = &begin.numbers[..streams];
+        parts.prepare(&mut sender, numbers);
+        if parts.is_transport_wide() {
+            sender.number_transport_wide(begin.shared);
+        }
         sender.guard(CircuitBreakers::Timeouts);
         // The path is as fast as anything, so that what the application allows is what limits the rate.
         let (min, max) = (Bitrate::from_kbps(10), Bitrate::from_mbps(2));
         let limits = |stream| Limits { stream: StreamId(stream as u8), min, max };
         Call {
             now: Time::ZERO,
+            receivers_zero: begin.clock,
             sender,
-            sending: RtpSendingCodec::new((Ssrcs::new(SSRC, streams), 0), streams, format, false),
+            sending: RtpSendingCodec::new(
+                (Ssrcs::new(SSRC, streams), begin.timestamp),
+                streams,
+                format,
+                false,
+            ),
             format,
             relay: relayed.then(|| Filter::new(flow.over, None)),
             receiving: RtpReceivingCodec::new(parts, None),
@@ -131,7 +166,7 @@ impl Call {
             flow,
             config: SessionConfig {
                 streams,
-                feedback: parts.feedback.clone(),
+                feedback: FeedbackConfig { start: begin.clock, ..parts.feedback.clone() },
                 playout: parts.playout,
                 detection: None,
                 half: None,
@@ -139,7 +174,7 @@ impl Call {
             ways: [VecDeque::new(), VecDeque::new()],
             counters: [NetCounters::default(); 3],
             limits: (0..streams).map(limits).collect(),
-            next: (vec![FIRST.into(); streams], FIRST),
+            next: (numbers.iter().map(|first| u64::from(*first)).collect(), begin.shared),
             outstanding: BTreeMap::new(),
             heard: None,
             sent: BTreeMap::new(),
@@ -160,7 +195,7 @@ impl Call {
     }
 
     fn moment(&self) -> Moment {
-        Moment::from_nanos((self.now + RECEIVERS_ZERO).as_nanos())
+        Moment::from_nanos((self.now + self.receivers_zero).as_nanos())
     }
 
     /// Everything that both ends want to send goes under way.
@@ -240,7 +275,7 @@ impl Call {
         loop {
             let sender = self.sender.next_timeout().map(|(due, _)| due);
             let receiver = self.session.as_ref().map(|session| session.next());
-            let receiver = receiver.map(|due| Time::from_nanos(due.as_nanos()) - RECEIVERS_ZERO);
+            let receiver = receiver.map(|due| Time::from_nanos(due.as_nanos()) - self.receivers_zero);
             let next = sender.into_iter().chain(receiver).min();
             let Some(next) = next.filter(|next| *next <= until) else { break };
             same = if next > self.now { 0 } else { same + 1 };

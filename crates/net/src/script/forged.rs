@@ -65,8 +65,9 @@ impl Call {
     /// A report on packets that were sent says what it likes: the receiver lies, or somebody who sees its packets.
     pub(super) fn lie(&mut self, script: &mut Script<'_>) -> Result<(), String> {
         let (back, count) = (u64::from(script.byte()), u32::from(script.byte() % 20) + 1);
-        let written = self.now.as_nanos().wrapping_add(u64::from(script.word()) << (script.byte() % 32));
-        let written = Time::from_nanos(written % (1 << 52));
+        let known = self.sender.receiver_time(self.now).unwrap_or(self.now);
+        let written = known.as_nanos().wrapping_add(u64::from(script.word()) << (script.byte() % 32));
+        let written = Time::from_nanos(written % (1 << 57));
         let arrival = |said: u8| match said % 4 {
             0 => ArrivalReport::Missing,
             1 => ArrivalReport::Received { at: None, ecn: Ecn::from_bits(said >> 2) },

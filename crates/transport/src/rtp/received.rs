@@ -54,6 +54,11 @@ impl TransportPackets {
         self.packets.note(number, at, Ecn::NotEct);
     }
 
+    /// Whether a packet came since the last report.
+    pub(super) fn any_new(&self) -> bool {
+        self.packets.any_new
+    }
+
     /// Reports what came since the last report.
     pub(super) fn report(&mut self, overlap: u32, feedback: &mut Feedback) {
         if self.packets.any_new {

@@ -163,6 +163,19 @@ impl<H: ReceiverHalf> RtpReceiver<H> {
         self.half.as_ref()
     }
 
+    /// A packet with this transport-wide number arrived that its stream refuses, for its sequence number or its timestamp.
+    /// Reports that tell of transport-wide numbers tell of it all the same: where those of one stream were led astray, the
+    /// numbers that all streams share go on.
+    #[cold]
+    pub fn note_refused(&mut self, now: Time, number: u16) {
+        let Some(transport) = &mut self.transport else { return };
+        transport.note(number, self.config.read(now));
+        if transport.any_new() && self.half.is_none() {
+            let due = if self.config.by_rate { self.rate.due(now) } else { now + self.config.time };
+            self.due.get_or_insert(due);
+        }
+    }
+
     /// Notes when the next report is due, now that `packet` has arrived.
     #[inline]
     fn schedule_report(&mut self, now: Time, packet: &RtpPacket, ecn: Ecn, sent: Option<Time>) {
@@ -272,6 +285,7 @@ impl<H: ReceiverHalf> ReceivingEnd for RtpReceiver<H> {
         let Some(stream) = self.streams.get_mut(usize::from(packet.stream.0)) else { return nothing };
         let noted = stream.packets.note(packet.sequence, self.config.read(now), ecn);
         if noted == Noted::TooOld {
+            self.note_refused(now, packet.transport);
             return nothing;
         }
         if let Some(transport) = &mut self.transport {

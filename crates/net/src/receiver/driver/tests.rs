@@ -27,7 +27,8 @@ impl ReceivingCodec for SlowlyClosed {
         self.packets += 1;
         let data = Some(Data { payload: datagram.bytes, padding: 0, rtp: None, stamp: None, transport: 0 });
         let (begins, resynchronised) = (self.packets == 1, false);
-        take(SessionPacket { begins, resynchronised, stream: StreamId(0), number: self.packets, data });
+        let number = Some(self.packets);
+        take(SessionPacket { begins, resynchronised, stream: StreamId(0), number, data });
         if self.is_over() {
             std::thread::sleep(std::time::Duration::from_millis(220));
         }
