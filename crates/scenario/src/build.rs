@@ -24,7 +24,7 @@ use paceline_transport::StreamSpan;
 use paceline_transport::dccp::{Carried, Ccid, DccpConfig};
 use paceline_transport::rtp::{SenderConfig, StreamConfig};
 use paceline_units::param::{FileName, ParamError};
-use paceline_units::{Bitrate, Bytes, RandomStream, Time, TimeDelta};
+use paceline_units::{Bitrate, Bytes, EcnMode, RandomStream, Time, TimeDelta};
 use paceline_wire::twcc;
 use std::collections::BTreeMap;
 use std::fmt::Display;

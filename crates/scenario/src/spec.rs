@@ -10,7 +10,7 @@ use paceline_transport::Exchange;
 use paceline_transport::dccp::{SEQUENCE_WINDOW_MAX, SEQUENCE_WINDOW_MIN};
 use paceline_transport::rtp::{FeedbackConfig, RTP_HEADER, RtpIdentity};
 use paceline_transport::tcp::{EcnEcho, RecoveryKind, TCP_HEADER, TcpConfig};
-use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta, names, params};
+use paceline_units::{Bitrate, Bytes, EcnMode, Time, TimeDelta, names, params};
 use paceline_wire::dccp::ServiceCode;
 
 /// Everything a run needs to know, except the contents of the files it names.
@@ -283,18 +283,6 @@ impl Transport {
     }
 }
 
-names! {
-    /// Which ECN codepoint a flow's packets carry.
-    pub enum EcnMode {
-        /// Not-ECT: packets cannot be marked.
-        Off = "off",
-        /// ECT(0): classic response.
-        Classic = "classic",
-        /// ECT(1): L4S.
-        L4s = "l4s",
-    }
-}
-
 /// What steers a flow.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ControllerSpec {
@@ -302,17 +290,6 @@ pub struct ControllerSpec {
     pub profile: String,
     /// Its kind and the values of all its parameters.
     pub params: ControllerParams,
-}
-
-impl EcnMode {
-    /// The codepoint that packets start with.
-    pub fn codepoint(self) -> Ecn {
-        match self {
-            EcnMode::Off => Ecn::NotEct,
-            EcnMode::Classic => Ecn::Ect0,
-            EcnMode::L4s => Ecn::Ect1,
-        }
-    }
 }
 
 impl ControllerSpec {

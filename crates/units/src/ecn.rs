@@ -46,6 +46,29 @@ impl Ecn {
     }
 }
 
+crate::names! {
+    /// Which ECN codepoint a flow's packets carry.
+    pub enum EcnMode {
+        /// Not-ECT: packets cannot be marked.
+        Off = "off",
+        /// ECT(0): classic response.
+        Classic = "classic",
+        /// ECT(1): L4S.
+        L4s = "l4s",
+    }
+}
+
+impl EcnMode {
+    /// The codepoint that packets start with.
+    pub fn codepoint(self) -> Ecn {
+        match self {
+            EcnMode::Off => Ecn::NotEct,
+            EcnMode::Classic => Ecn::Ect0,
+            EcnMode::L4s => Ecn::Ect1,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::Ecn;

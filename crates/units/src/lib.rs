@@ -14,7 +14,7 @@ mod random;
 pub mod text;
 mod time;
 
-pub use ecn::Ecn;
+pub use ecn::{Ecn, EcnMode};
 pub use quantity::{Bitrate, Bytes};
 #[cfg(feature = "random")]
 pub use random::RandomStream;

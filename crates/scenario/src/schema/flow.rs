@@ -6,11 +6,11 @@ use crate::error::ScenarioError;
 use crate::params;
 use crate::reader::{Node, Table};
 use crate::source::SourceSpec;
-use crate::spec::{EcnMode, FlowSpec, LinkSpec, PriorityStep, StreamSpec, Transport};
+use crate::spec::{FlowSpec, LinkSpec, PriorityStep, StreamSpec, Transport};
 use paceline_cc::{AnyController, ControllerParams, FlowSetup, ReceiverRequest};
 use paceline_media::{CbrParams, PlayoutConfig};
 use paceline_transport::rtp::{ClockStep, ClockSteps, FeedbackConfig, ReceiverClock, RtpIdentity};
-use paceline_units::{Bytes, Time, TimeDelta};
+use paceline_units::{Bytes, EcnMode, Time, TimeDelta};
 
 /// What a flow's keys refer to.
 pub(super) struct Surroundings<'a> {

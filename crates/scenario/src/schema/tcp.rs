@@ -3,9 +3,9 @@
 use crate::error::ScenarioError;
 use crate::params;
 use crate::reader::{Node, Table};
-use crate::spec::EcnMode;
 use paceline_transport::tcp::TcpConfig;
 use paceline_units::Bytes;
+use paceline_units::EcnMode;
 
 /// A flow's connection: `usual` where the table `tcp` of the flow does not say otherwise.
 pub(super) fn parse(

@@ -20,6 +20,7 @@ mod received;
 mod receiver;
 mod report_rate;
 mod reported;
+mod reports;
 pub mod rtcp;
 mod seen;
 mod sender;

@@ -5,8 +5,8 @@ use super::clock::{ClockSteps, ReceiverClock};
 use super::delays::{ArrivalDelays, DelayReport};
 use super::half::NoReceiverHalf;
 use super::packet::{RtpFeedback, RtpPacket};
-use super::received::{LONGEST_BLOCK, Noted, ReceivedPackets, TransportPackets};
-use super::report_rate::ReportRate;
+use super::received::Noted;
+use super::reports::PacketReports;
 use crate::{PathFacts, Reason, Received, ReceivingEnd, Transmit};
 use paceline_cc::shared_bottleneck::{Params, SummaryEnd};
 use paceline_cc::{Arrival, ReceiverHalf, ReceiverReport, StreamId};
@@ -14,7 +14,6 @@ use paceline_media::{ArrivedPacket, DisplayedFrame, Playout, PlayoutConfig, Play
 use paceline_units::param::Reason as Idle;
 use paceline_units::{Bytes, Ecn, Time, TimeDelta, params};
 use paceline_wire::FeedbackFormat;
-use paceline_wire::ccfb::Feedback;
 
 params! {
     /// When the receiver reports: after so many packets, so long, or at a frame's end, whichever is first.
@@ -58,7 +57,7 @@ impl FeedbackConfig {
 
     /// What reports say for `now`.
     #[inline]
-    fn read(&self, now: Time) -> Time {
+    pub(super) fn read(&self, now: Time) -> Time {
         self.clock.read(self.skewed(now) + self.start)
     }
 }
@@ -66,30 +65,14 @@ impl FeedbackConfig {
 /// Receives the streams of one flow. Where the controller has a receiver half, its reports replace RFC 8888's.
 #[derive(Clone, Debug)]
 pub struct RtpReceiver<H = NoReceiverHalf> {
-    config: FeedbackConfig,
-    streams: Vec<ReceivedStream>,
-    /// The packets of all streams by their transport-wide numbers, where reports tell of those.
-    transport: Option<Box<TransportPackets>>,
-    unreported: u32,
-    due: Option<Time>,
-    rate: ReportRate,
+    reports: PacketReports,
+    playouts: Vec<Playout>,
     half: Option<H>,
-    /// Reports whose way is over: their memory is used again.
-    #[allow(clippy::vec_box, reason = "reports come and go in their boxes")]
-    spare: Vec<Box<Feedback>>,
-    /// The same of the half's messages.
+    /// The memory of the half's last message.
     spare_message: Option<Box<ReceiverReport>>,
     /// Delays of its packets, where the sender's host asks for their summary.
     delays: Option<Box<ArrivalDelays>>,
     spare_summary: Option<Box<DelayReport>>,
-    /// What the next report says of streams whose numbers went on elsewhere before it was written.
-    held: Option<Box<Feedback>>,
-}
-
-#[derive(Clone, Debug)]
-struct ReceivedStream {
-    packets: ReceivedPackets,
-    playout: Playout,
 }
 
 impl RtpReceiver {
@@ -107,22 +90,16 @@ impl<H: ReceiverHalf> RtpReceiver<H> {
         playout: PlayoutConfig,
         half: Option<H>,
     ) -> RtpReceiver<H> {
-        let packets = || ReceivedPackets::new(config.overlap, config.reorder_time);
-        let stream = || ReceivedStream { packets: packets(), playout: Playout::new(playout) };
-        let streams = (0..streams.max(1)).map(|_| stream()).collect();
+        let streams = streams.max(1);
+        let mut reports = PacketReports::new(config);
+        (0..streams).for_each(|_| reports.add_stream());
         RtpReceiver {
-            config: FeedbackConfig { packets: config.packets.max(1), ..config },
-            transport: config.format.is_transport_wide().then(|| Box::new(TransportPackets::new(packets()))),
-            streams,
-            unreported: 0,
-            due: None,
-            rate: ReportRate::new(),
+            reports,
+            playouts: (0..streams).map(|_| Playout::new(playout)).collect(),
             half,
-            spare: Vec::new(),
             spare_message: None,
             delays: None,
             spare_summary: None,
-            held: None,
         }
     }
 
@@ -131,20 +108,9 @@ impl<H: ReceiverHalf> RtpReceiver<H> {
     /// What was not reported yet is in the next report all the same.
     #[cold]
     pub fn resynchronise(&mut self, now: Time, id: StreamId, sequence: u64) {
-        let Some(stream) = self.streams.get_mut(usize::from(id.0)) else { return };
-        if stream.packets.any_new() && self.half.is_none() && self.transport.is_none() {
-            let held = self.held.get_or_insert_with(|| {
-                let mut feedback = self.spare.pop().unwrap_or_default();
-                feedback.clear();
-                feedback
-            });
-            // What does not fit into a report any more is told by none.
-            if held.arrivals.len() < LONGEST_BLOCK as usize {
-                stream.packets.report(id, self.config.overlap, held);
-            }
-        }
-        stream.packets.resynchronise(sequence);
-        stream.playout.resynchronise(now, sequence);
+        let Some(playout) = self.playouts.get_mut(usize::from(id.0)) else { return };
+        playout.resynchronise(now, sequence);
+        self.reports.resynchronise(id, sequence, self.half.is_none());
         if let Some(delays) = &mut self.delays {
             delays.resynchronise(now, id);
         }
@@ -153,7 +119,7 @@ impl<H: ReceiverHalf> RtpReceiver<H> {
     /// Summarises the delays of its packets and sends the summary back once an interval, if the parameters leave that to
     /// the receiver.
     pub fn summarise_delays(&mut self, params: &Params) {
-        let streams = self.streams.len();
+        let streams = self.playouts.len();
         self.delays =
             (params.at == SummaryEnd::Receiver).then(|| Box::new(ArrivalDelays::new(params, streams)));
     }
@@ -168,12 +134,7 @@ impl<H: ReceiverHalf> RtpReceiver<H> {
     /// numbers that all streams share go on.
     #[cold]
     pub fn note_refused(&mut self, now: Time, number: u16) {
-        let Some(transport) = &mut self.transport else { return };
-        transport.note(number, self.config.read(now));
-        if transport.any_new() && self.half.is_none() {
-            let due = if self.config.by_rate { self.rate.due(now) } else { now + self.config.time };
-            self.due.get_or_insert(due);
-        }
+        self.reports.note_refused(now, number, self.half.is_none());
     }
 
     /// Notes when the next report is due, now that `packet` has arrived.
@@ -183,51 +144,19 @@ impl<H: ReceiverHalf> RtpReceiver<H> {
             let RtpPacket { stream, sequence, annotation, .. } = *packet;
             let arrival = Arrival { stream, sequence, size: packet.size(), sent, ecn, annotation };
             let at_once = half.on_arrival(now, &arrival);
-            self.due = if at_once { Some(now) } else { half.next_timeout() };
+            self.reports.due = if at_once { Some(now) } else { half.next_timeout() };
             return;
         }
-        if self.config.by_rate {
-            self.rate.on_packet(now, packet.size());
-            self.due.get_or_insert(self.rate.due(now));
-            return;
-        }
-        self.unreported += 1;
-        if self.due.is_none() {
-            self.due = Some(now + self.config.time);
-        }
-        if self.unreported >= self.config.packets || (packet.marker && self.config.marker) {
-            self.due = Some(now);
-        }
+        self.reports.schedule(now, packet.size(), packet.marker);
     }
 
     /// Writes the report that is due, if there is something to say.
     #[inline]
     fn write_report(&mut self, now: Time) -> Option<RtpFeedback> {
-        (self.due, self.unreported) = (None, 0);
         if self.half.is_some() {
             return self.write_message(now);
         }
-        self.rate.on_report(now);
-        let mut feedback = match self.held.take() {
-            Some(held) => held,
-            None => {
-                let mut feedback = self.spare.pop().unwrap_or_default();
-                feedback.clear();
-                feedback
-            }
-        };
-        feedback.written = self.config.read(now);
-        if let Some(transport) = &mut self.transport {
-            self.streams.iter_mut().for_each(|stream| stream.packets.take_as_reported());
-            transport.report(self.config.overlap, &mut feedback);
-            return Some(RtpFeedback::Packets(feedback));
-        }
-        for (id, stream) in self.streams.iter_mut().enumerate() {
-            if stream.packets.any_new() {
-                stream.packets.report(StreamId(id as u8), self.config.overlap, &mut feedback);
-            }
-        }
-        Some(RtpFeedback::Packets(feedback))
+        Some(RtpFeedback::Packets(self.reports.write(now)))
     }
 
     /// The receiver half's report, if it has one.
@@ -235,7 +164,7 @@ impl<H: ReceiverHalf> RtpReceiver<H> {
     fn write_message(&mut self, now: Time) -> Option<RtpFeedback> {
         let half = self.half.as_mut()?;
         let report = half.report(now);
-        self.due = half.next_timeout().filter(|due| *due > now);
+        self.reports.due = half.next_timeout().filter(|due| *due > now);
         Some(RtpFeedback::Half(boxed(&mut self.spare_message, report?)))
     }
 
@@ -249,9 +178,9 @@ impl<H: ReceiverHalf> RtpReceiver<H> {
     /// When playout wants to be called.
     #[inline]
     fn next_playout(&self) -> Option<Time> {
-        match &self.streams[..] {
-            [stream] => stream.playout.next_timeout(),
-            streams => streams.iter().filter_map(|stream| stream.playout.next_timeout()).min(),
+        match &self.playouts[..] {
+            [playout] => playout.next_timeout(),
+            playouts => playouts.iter().filter_map(Playout::next_timeout).min(),
         }
     }
 }
@@ -263,8 +192,8 @@ impl<H: ReceiverHalf> ReceivingEnd for RtpReceiver<H> {
     #[inline]
     fn next_timeout(&self) -> Option<(Time, Reason)> {
         let due = match &self.delays {
-            None => self.due,
-            Some(delays) => self.due.into_iter().chain(delays.next_timeout()).min(),
+            None => self.reports.due,
+            Some(delays) => self.reports.due.into_iter().chain(delays.next_timeout()).min(),
         };
         match (due, self.next_playout()) {
             (Some(report), Some(playout)) if playout < report => Some((playout, Reason::Playout)),
@@ -275,37 +204,35 @@ impl<H: ReceiverHalf> ReceivingEnd for RtpReceiver<H> {
 
     /// Displays what is due.
     fn handle_timeout(&mut self, now: Time) {
-        self.streams.iter_mut().for_each(|stream| stream.playout.handle_timeout(now));
+        self.playouts.iter_mut().for_each(|playout| playout.handle_timeout(now));
     }
 
     /// Packets of unknown streams are ignored.
     #[inline]
     fn receive(&mut self, now: Time, packet: RtpPacket, ecn: Ecn, facts: PathFacts) -> Received {
         let nothing = Received { stream: packet.stream, payload: Bytes::ZERO };
-        let Some(stream) = self.streams.get_mut(usize::from(packet.stream.0)) else { return nothing };
-        let noted = stream.packets.note(packet.sequence, self.config.read(now), ecn);
+        let Some(playout) = self.playouts.get_mut(usize::from(packet.stream.0)) else { return nothing };
+        let numbers = (packet.stream, packet.sequence);
+        let noted = self.reports.note(now, numbers, Some(packet.transport), ecn);
         if noted == Noted::TooOld {
             self.note_refused(now, packet.transport);
             return nothing;
         }
-        if let Some(transport) = &mut self.transport {
-            transport.note(packet.transport, self.config.read(now));
-        }
         if packet.is_padding() {
-            stream.playout.on_padding(now, packet.sequence);
+            playout.on_padding(now, packet.sequence);
         } else {
-            stream.playout.on_packet(now, &arrived(&packet, facts));
+            playout.on_packet(now, &arrived(&packet, facts));
         }
         self.schedule_report(now, &packet, ecn, facts.sent);
         if let (Some(delays), Noted::New) = (&mut self.delays, noted) {
-            delays.on_arrival(now, (packet.stream, packet.sequence), self.config.skewed(now), facts.sent);
+            delays.on_arrival(now, numbers, self.reports.config.skewed(now), facts.sent);
         }
         if noted == Noted::New { Received { payload: packet.payload, ..nothing } } else { nothing }
     }
 
     #[inline]
     fn poll_transmit(&mut self, now: Time) -> Option<Transmit<RtpFeedback>> {
-        let report = match self.due {
+        let report = match self.reports.due {
             Some(due) if due <= now => self.write_report(now),
             _ => None,
         };
@@ -313,14 +240,14 @@ impl<H: ReceiverHalf> ReceivingEnd for RtpReceiver<H> {
             Some(report) => report,
             None => self.write_summary(now)?,
         };
-        let size = packet.size(self.config.format);
+        let size = packet.size(self.reports.config.format);
         Some(Transmit { packet, size, ecn: Ecn::NotEct, stream: StreamId(0), queued: now })
     }
 
     #[inline]
     fn recycle(&mut self, packet: RtpFeedback) {
         match packet {
-            RtpFeedback::Packets(feedback) => self.spare.push(feedback),
+            RtpFeedback::Packets(feedback) => self.reports.recycle(feedback),
             RtpFeedback::Half(message) => self.spare_message = Some(message),
             RtpFeedback::Delays(summary) => self.spare_summary = Some(summary),
         }
@@ -328,11 +255,11 @@ impl<H: ReceiverHalf> ReceivingEnd for RtpReceiver<H> {
 
     #[inline]
     fn poll_displayed(&mut self) -> Option<(StreamId, DisplayedFrame)> {
-        (0..).map(StreamId).zip(&mut self.streams).find_map(|(id, stream)| Some((id, stream.playout.poll()?)))
+        (0..).map(StreamId).zip(&mut self.playouts).find_map(|(id, playout)| Some((id, playout.poll()?)))
     }
 
     fn playout(&self) -> PlayoutCounters {
-        let counters = self.streams.iter().map(|stream| stream.playout.counters());
+        let counters = self.playouts.iter().map(Playout::counters);
         counters.fold(PlayoutCounters::default(), |sum, stream| PlayoutCounters {
             incomplete: sum.incomplete + stream.incomplete,
             freezes: sum.freezes + stream.freezes,

@@ -5,6 +5,9 @@
 
 mod discarded;
 mod packet;
+mod receiver;
+#[cfg(test)]
+mod receiver_tests;
 mod repair;
 #[cfg(test)]
 mod repair_tests;
@@ -12,13 +15,18 @@ mod rtcp;
 #[cfg(test)]
 mod rtcp_tests;
 mod sent;
+mod settings;
 #[cfg(test)]
 mod tests;
 
 pub use discarded::{DiscardCounters, DiscardReason, DiscardedPacket};
 pub use packet::MediaPacket;
+pub use receiver::{MediaReceiver, MediaReceiverConfig, MediaReceiverCounters};
 pub use repair::{RepairConfig, RepairCounters};
 pub use sent::MediaTransmit;
+pub use settings::{
+    CanonicalName, IncomingSettings, ReceiverSettings, RtcpSettings, SenderSettings, Setting, StreamSettings,
+};
 
 use super::packet::{RTP_HEADER, RtpFeedback};
 use super::sender::{RtpSender, SenderConfig, SenderCounters, StreamConfig};

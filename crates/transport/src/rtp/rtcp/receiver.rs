@@ -424,6 +424,28 @@ impl ReceiverSession {
         self.outbox.finish(start, out)
     }
 
+    /// Appends a datagram with this RTCP packet, and before it what both sides agreed on.
+    pub(in crate::rtp) fn write(&mut self, packet: &[u8], out: &mut Vec<u8>) {
+        let start = out.len();
+        self.begin(out);
+        out.extend_from_slice(packet);
+        self.outbox.finish(start, out);
+    }
+
+    /// Bytes that a datagram has before its RTCP packet.
+    pub(in crate::rtp) fn beginning(&self) -> usize {
+        let mut out = Vec::new();
+        self.begin(&mut out);
+        out.len()
+    }
+
+    /// What feedback without a regular report begins with.
+    fn begin(&self, out: &mut Vec<u8>) {
+        if !self.outbox.config.reduced_size {
+            self.outbox.begin_compound(self.ssrc, out);
+        }
+    }
+
     /// Asks for what is missing of one stream.
     fn write_nack(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
         let is_due = |stream: &Incoming| stream.nacks.as_ref().and_then(|nacks| nacks.due());
@@ -440,9 +462,7 @@ impl ReceiverSession {
             if self.lost.is_empty() {
                 continue;
             }
-            if !self.outbox.config.reduced_size {
-                self.outbox.begin_compound(self.ssrc, out);
-            }
+            self.begin(out);
             let asked = nack::encode((self.ssrc, media_ssrc), self.lost.iter().copied(), out);
             self.counters.asked += asked as u64;
             return true;
@@ -460,9 +480,7 @@ impl ReceiverSession {
             self.picture_waits = false;
             return false;
         };
-        if !self.outbox.config.reduced_size {
-            self.outbox.begin_compound(self.ssrc, out);
-        }
+        self.begin(out);
         let (sender_ssrc, stream) = (self.ssrc, &mut self.streams[place]);
         let media_ssrc = stream.config.ssrc;
         match stream.picture.1.take() {

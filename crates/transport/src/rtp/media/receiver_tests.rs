@@ -1,0 +1,284 @@
+//! Both ends of a call of ready-made media, datagrams between them, and what either makes of hostile ones.
+
+use super::*;
+use crate::rtp::rtcp::{Picture, ReceiverEvent, RtcpEvent};
+use paceline_cc::AnyController;
+use paceline_units::{RandomStream, TimeDelta};
+use paceline_wire::rtp;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+type Sender = MediaSender<AnyController, Arc<[u8]>>;
+
+const STEP: TimeDelta = TimeDelta::from_millis(1);
+const DELAY: TimeDelta = TimeDelta::from_millis(20);
+
+/// Two ends, a link of so many bytes in a millisecond between them, and the way back.
+struct Call {
+    sender: Sender,
+    receiver: MediaReceiver,
+    now: Time,
+    bytes_per_ms: u64,
+    free: Time,
+    ways: [VecDeque<(Time, Vec<u8>)>; 2],
+    /// Whether the packet that leaves with this count is lost.
+    lost: fn(u64) -> bool,
+    left: u64,
+    /// Numbers that came, by SSRC, and how many of them retransmissions restored.
+    came: BTreeMap<u32, Vec<u64>>,
+    restored: u64,
+}
+
+impl Call {
+    fn new(sender: &[Setting<'_>], receiver: &[Setting<'_>]) -> Call {
+        let settings = sender.iter().chain(&[("target_bitrate_max", "20Mbps")]).copied();
+        let mut sender = Sender::configured("scream", None, settings).expect("sound");
+        sender.start(Time::ZERO);
+        Call {
+            sender,
+            receiver: MediaReceiver::configured(receiver.iter().copied()).expect("sound"),
+            now: Time::ZERO,
+            bytes_per_ms: 625,
+            free: Time::ZERO,
+            ways: [VecDeque::new(), VecDeque::new()],
+            lost: |_| false,
+            left: 0,
+            came: BTreeMap::new(),
+            restored: 0,
+        }
+    }
+
+    /// A stream joins at both ends.
+    fn join(&mut self, ssrc: u32, repaired: bool) -> StreamId {
+        let (own, rtx) = (ssrc.to_string(), (ssrc + 1).to_string());
+        let settings = [("ssrc", &own[..]), ("rtx_ssrc", &rtx[..])];
+        let settings = &settings[..1 + usize::from(repaired)];
+        self.receiver.add_configured(settings.iter().copied()).expect("there is room");
+        self.sender.add_configured(self.now, settings.iter().copied()).expect("there is room")
+    }
+
+    /// One millisecond; each 20 ms every stream has a frame of its target.
+    fn step(&mut self, streams: &[StreamId]) {
+        let now = self.now;
+        if now.as_nanos() % 20_000_000 == 0 {
+            let frame = now.as_nanos() / 20_000_000;
+            for id in streams {
+                let size = self.sender.target(*id).expect("it is there").bytes_in(DELAY).as_u64();
+                for at in (0..size.max(1)).step_by(1000) {
+                    let last = at + 1000 >= size;
+                    let payload = vec![frame as u8; (size - at).min(1000) as usize + 1].into();
+                    let packet = MediaPacket::payload(frame, (96, frame as u32 * 1800, last), payload);
+                    self.sender.offer(now, *id, packet.expect("sound"));
+                }
+            }
+        }
+        self.sender.handle_timeout(now);
+        let mut bytes = Vec::new();
+        while self.sender.poll_rtcp(now, &mut bytes) {
+            self.ways[0].push_back((now + DELAY, std::mem::take(&mut bytes)));
+        }
+        while let Some(sent) = self.sender.poll_transmit(now) {
+            sent.write(&mut bytes).expect("sound");
+            self.left += 1;
+            self.free = self.free.max(now) + STEP * bytes.len() as i64 / self.bytes_per_ms as i64;
+            let datagram = std::mem::take(&mut bytes);
+            if !(self.lost)(self.left) {
+                self.ways[0].push_back((self.free + DELAY, datagram));
+            }
+        }
+        while let Some((_, datagram)) = self.ways[0].pop_front_if(|(at, _)| *at <= now) {
+            if let Some(came) = self.receiver.receive(now, &datagram, Ecn::NotEct).filter(|came| came.first) {
+                self.came.entry(came.packet.header.ssrc).or_default().push(came.number);
+                self.restored += u64::from(came.repaired);
+            }
+        }
+        while self.receiver.poll_transmit(now, &mut bytes) {
+            assert!(bytes.len() <= 1200);
+            self.ways[1].push_back((now + DELAY, std::mem::take(&mut bytes)));
+        }
+        while let Some((_, datagram)) = self.ways[1].pop_front_if(|(at, _)| *at <= now) {
+            self.sender.receive_rtcp(now, &datagram, Ecn::NotEct);
+        }
+        self.now = now + STEP;
+    }
+
+    fn run(&mut self, seconds: u64, streams: &[StreamId]) {
+        (0..seconds * 1000).for_each(|_| self.step(streams));
+    }
+
+    fn target(&self, id: StreamId) -> f64 {
+        self.sender.target(id).map_or(0.0, Bitrate::as_mbps_f64)
+    }
+}
+
+#[test]
+fn reports_of_either_format_and_agreement_steer_the_target() {
+    for (format, reduced) in [("rfc8888", "false"), ("rfc8888", "true"), ("twcc", "false"), ("twcc", "true")]
+    {
+        let settings = [("format", format), ("reduced_size", reduced)];
+        let mut call = Call::new(&settings, &settings);
+        let id = call.join(500, false);
+        call.run(20, &[id]);
+        let at_five = call.target(id);
+        assert!((3.0..5.2).contains(&at_five), "{format}: {at_five} Mbit/s on a link of 5");
+        call.bytes_per_ms = 125;
+        call.run(15, &[id]);
+        let at_one = call.target(id);
+        assert!((0.4..1.1).contains(&at_one), "{format}: {at_one} Mbit/s on a link of 1");
+        let counters = call.sender.rtcp_counters();
+        assert_eq!((counters.malformed, counters.unknown_ssrc, counters.impossible), (0, 0, 0), "{format}");
+        assert_eq!(call.sender.sender_counters().unknown_reports, 0, "{format}");
+        let reports = call.receiver.counters();
+        assert_eq!((reports.malformed, reports.unreported), (0, 0), "{format}");
+        assert!(reports.packets > 5000 && reports.reports > 1000, "{reports:?}");
+        let heard = call.sender.heard(id).and_then(|heard| heard.round_trip).expect("regular reports come");
+        assert!(heard >= DELAY * 2, "{heard:?}");
+    }
+}
+
+#[test]
+fn what_is_lost_is_restored_and_reported_on_under_both_ssrcs() {
+    let settings = [("reduced_size", "true")];
+    let mut call = Call::new(&[settings[0], ("repair", "true")], &settings);
+    call.lost = |count| count % 50 == 0;
+    let id = call.join(500, true);
+    call.run(15, &[id]);
+    let (counters, numbers) = (call.sender.repair_counters(), call.came.remove(&500).expect("media came"));
+    assert!(call.restored > 20 && counters.resent >= call.restored, "{} {counters:?}", call.restored);
+    let sent = call.left - counters.resent;
+    let missing = sent - numbers.len() as u64;
+    assert!(missing <= sent / 500, "{missing} of {sent} are missing");
+    assert_eq!(call.came.keys().count(), 0, "retransmissions come as what they restore");
+    assert_eq!(call.sender.sender_counters().unknown_reports, 0);
+    let restarts = call.receiver.rtcp_counters();
+    assert_eq!((restarts.out_of_sequence, restarts.unknown_ssrc), (0, 0));
+}
+
+#[test]
+fn streams_join_and_leave_at_both_ends_for_ever() {
+    let mut call = Call::new(&[], &[]);
+    let stays = call.join(7, false);
+    for turn in 0..100 {
+        let id = call.join(1000 + 2 * turn, false);
+        call.run(1, &[stays, id]);
+        call.sender.remove_stream(call.now, id).expect("it is there");
+        if turn % 2 == 0 {
+            // Otherwise its goodbye says so.
+            assert!(call.receiver.remove_stream(1000 + 2 * turn));
+        }
+        call.run(3, &[stays]);
+    }
+    let events: Vec<_> = std::iter::from_fn(|| call.receiver.poll_event()).collect();
+    let expected: Vec<_> = (0..50).map(|turn| ReceiverEvent::Ended { ssrc: 1002 + 4 * turn }).collect();
+    assert_eq!(events, expected);
+    assert_eq!(call.came.len(), 101, "each was heard");
+    assert!(call.target(stays) > 1.0, "{}", call.target(stays));
+}
+
+#[test]
+fn pictures_collisions_and_ends_go_both_ways() {
+    let mut call = Call::new(&[], &[("ssrc", "99"), ("tell_ecn", "true")]);
+    let id = call.join(500, false);
+    call.run(1, &[id]);
+    assert!(call.receiver.ask_for_picture(call.now, 500, Picture::Full));
+    assert!(!call.receiver.ask_for_picture(call.now, 501, Picture::Lost));
+    call.run(1, &[id]);
+    assert!(call.sender.take_key_frame_request(id));
+    // Another source has the receiver's SSRC: it takes another, with which its reports go on.
+    let mut alien = Vec::new();
+    let header =
+        rtp::RtpHeaderFields { payload_type: 96, ssrc: 99, sequence: 1, timestamp: 1, marker: false };
+    rtp::encode(&header, 10, 0, &mut alien).expect("sound");
+    assert_eq!(call.receiver.receive(call.now, &alien, Ecn::NotEct), None);
+    let to = call.receiver.ssrc();
+    assert_eq!(call.receiver.poll_event(), Some(ReceiverEvent::SsrcChanged { from: 99, to }));
+    call.run(1, &[id]);
+    let before = call.receiver.counters().reports;
+    call.receiver.leave();
+    call.run(2, &[id]);
+    assert_eq!(call.receiver.counters().reports, before, "who left reports no more");
+    let events: Vec<_> = std::iter::from_fn(|| call.sender.poll_rtcp_event()).collect();
+    assert_eq!(events, [RtcpEvent::Ended { ssrc: 99 }, RtcpEvent::Ended { ssrc: to }]);
+}
+
+/// What went over the wire, mutated, cut and doubled: no panic, and the call goes on. Mutated reports that a sender cannot tell from
+/// true ones may cost rate, since nothing of plain RTP is authenticated.
+#[test]
+fn a_call_outlives_hostile_datagrams() {
+    for format in ["rfc8888", "twcc"] {
+        let settings = [("format", format), ("reduced_size", "true")];
+        let mut call = Call::new(&[settings[0], settings[1], ("repair", "true")], &settings);
+        let id = call.join(500, true);
+        let mut draws = RandomStream::new(7, format);
+        for _ in 0..8000 {
+            for way in 0..2 {
+                let Some((at, mut datagram)) = call.ways[way].back().cloned() else { continue };
+                for _ in 0..1 + draws.next_u64() % 4 {
+                    let place = draws.next_u64() as usize % datagram.len();
+                    datagram[place] = draws.next_u64() as u8;
+                }
+                datagram.truncate(1 + draws.next_u64() as usize % (datagram.len() * 2));
+                call.ways[way].push_back((at, datagram));
+            }
+            call.step(&[id]);
+        }
+        let [before, first] = [call.left, call.came[&500].len() as u64];
+        call.run(10, &[id]);
+        let under_way = call.ways[0].len() as u64;
+        let (sent, came) = (call.left - before, call.came[&500].len() as u64 + under_way - first);
+        assert!(sent > 500 && came >= sent, "{format}: {came} of {sent}");
+        let counters = call.sender.rtcp_counters();
+        assert!(counters.malformed > 5000 && call.receiver.counters().malformed > 2000, "{counters:?}");
+        assert!(call.target(id) >= 0.3, "{format}: {} Mbit/s", call.target(id));
+    }
+}
+
+#[test]
+fn a_wrong_setting_says_what_is_right() {
+    let sender = |settings: &[Setting<'_>]| {
+        Sender::configured("scream", None, settings.iter().copied()).expect_err("wrong").to_string()
+    };
+    assert!(
+        sender(&[("pace", "1")])
+            .starts_with("pace: found an unknown parameter, expected one of ecn, format,")
+    );
+    assert!(sender(&[("largest_packet", "20B")]).starts_with("largest_packet: found 20B, expected at least"));
+    assert!(sender(&[("format", "remb")]).starts_with("format: found remb, expected one of \"rfc8888\""));
+    assert_eq!(
+        sender(&[("format", "twcc"), ("ecn", "l4s")]),
+        "ecn: found l4s, expected off, since reports in the format twcc tell of no marks"
+    );
+    assert!(sender(&[("priorities", "[1]")]).starts_with("priorities: found [1], expected none:"));
+    for kind in ["tfrc", "ccid3", "reno"] {
+        let error = Sender::configured(kind, None, []).expect_err("wrong").to_string();
+        assert!(error.starts_with(&format!("controller: found {kind}, expected one of media")), "{error}");
+    }
+    let receiver = |settings: &[Setting<'_>]| {
+        MediaReceiver::configured(settings.iter().copied()).expect_err("wrong").to_string()
+    };
+    assert!(receiver(&[("packets", "0")]).starts_with("packets: found 0, expected a whole number from 1"));
+    assert!(receiver(&[("cname", "")]).starts_with("cname: "), "{}", receiver(&[("cname", "")]));
+    let mut call = Call::new(&[], &[]);
+    let mut add = |settings: &[Setting<'_>]| {
+        call.sender.add_configured(Time::ZERO, settings.iter().copied()).map_err(|error| error.to_string())
+    };
+    let starts = |found: Result<StreamId, String>, text: &str| {
+        assert!(found.as_ref().is_err_and(|found| found.starts_with(text)), "{found:?}");
+    };
+    starts(add(&[]), "ssrc: found none");
+    starts(
+        add(&[("ssrc", "1"), ("payload_type", "72")]),
+        "payload_type: found 72, expected one from 0 to 63",
+    );
+    starts(add(&[("ssrc", "1"), ("rtx_ssrc", "2")]), "stream: found stream 0: found one that is repaired");
+    starts(add(&[("ssrc", "1"), ("priority", "nan")]), "priority: found nan");
+    assert_eq!(add(&[("ssrc", "1")]), Ok(StreamId(1)), "what was refused has left");
+    starts(add(&[("ssrc", "1")]), "stream: found SSRC: found 1, which another stream has");
+    assert_eq!(call.receiver.add_configured([("ssrc", "1"), ("rtx_ssrc", "2")]), Ok(1));
+    for taken in [[("ssrc", "2"), ("clock_rate", "1")], [("ssrc", "3"), ("rtx_ssrc", "3")]] {
+        let error = call.receiver.add_configured(taken).expect_err("taken").to_string();
+        assert!(error.contains("expected SSRCs that no other stream has"), "{error}");
+    }
+    let room = (4..200).filter(|n| call.receiver.add_configured([("ssrc", &n.to_string()[..])]).is_ok());
+    assert_eq!(room.count(), 62, "64 in all");
+}
