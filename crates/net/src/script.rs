@@ -137,7 +137,7 @@ impl Call {
             return Err(format!("nothing was sent for {patience:?} on a good path"));
         }
         for (stream, numbers) in sent {
-            let missing = |sent: &&(u64, bool)| sent.1 && self.outstanding.contains_key(&(stream, sent.0));
+            let missing = |sent: &&(u64, bool)| sent.1 && self.outstanding.contains((stream, sent.0));
             let missing: Vec<_> = numbers.iter().skip(LED_BACK).filter(missing).collect();
             if let Some((first, _)) = missing.first() {
                 let (all, count) = (numbers.len(), missing.len());

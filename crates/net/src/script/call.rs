@@ -106,6 +106,27 @@ pub(super) fn address(port: u16) -> SocketAddr {
 /// A sender as receivers know it: its address and its SSRC, of several streams that of the first.
 type Peer = (SocketAddr, Ssrcs);
 
+/// Packets, and their size together.
+#[derive(Default)]
+pub(super) struct Outstanding {
+    packets: BTreeMap<(StreamId, u64), Bytes>,
+    size: Bytes,
+}
+
+impl Outstanding {
+    fn insert(&mut self, packet: (StreamId, u64), size: Bytes) {
+        self.size += size - self.packets.insert(packet, size).unwrap_or(Bytes::ZERO);
+    }
+
+    fn remove(&mut self, packet: (StreamId, u64)) {
+        self.size -= self.packets.remove(&packet).unwrap_or(Bytes::ZERO);
+    }
+
+    pub fn contains(&self, packet: (StreamId, u64)) -> bool {
+        self.packets.contains_key(&packet)
+    }
+}
+
 /// A sender, a receiver, perhaps a relay between them, and the packets under way.
 pub(super) struct Call {
     pub now: Time,
@@ -125,8 +146,8 @@ pub(super) struct Call {
     pub limits: Vec<Limits>,
     /// Numbers of the streams' next packets, and the next that all share.
     pub next: (Vec<u64>, u16),
-    /// Sizes of the packets that no report has said to have arrived.
-    pub outstanding: BTreeMap<(StreamId, u64), Bytes>,
+    /// The packets that no report has said to have arrived.
+    pub outstanding: Outstanding,
     /// Whom the receiver listens to, how often it has heard that one, and when.
     heard: Option<(Peer, usize, Time)>,
     /// The packets of each stream that were sent since somebody asked last: their numbers, and whether their media was fresh.
@@ -147,7 +168,7 @@ impl Call {
         }
         sender.guard(CircuitBreakers::Timeouts);
         // The path is as fast as anything, so that what the application allows is what limits the rate.
-        let (min, max) = (Bitrate::from_kbps(10), Bitrate::from_mbps(2));
+        let (min, max) = (Bitrate::from_kbps(10), Bitrate::from_kbps(500));
         let limits = |stream| Limits { stream: StreamId(stream as u8), min, max };
         Call {
             now: Time::ZERO,
@@ -175,7 +196,7 @@ impl Call {
             counters: [NetCounters::default(); 3],
             limits: (0..streams).map(limits).collect(),
             next: (numbers.iter().map(|first| u64::from(*first)).collect(), begin.shared),
-            outstanding: BTreeMap::new(),
+            outstanding: Outstanding::default(),
             heard: None,
             sent: BTreeMap::new(),
         }
@@ -230,7 +251,6 @@ impl Call {
         let moment = self.moment();
         if let Some(session) = &mut self.session {
             let now = session.clock.time_of(moment);
-            session.tick(now, &|_| ());
             session.handle_timeout(now, |report| self.receiving.report(report));
         }
         let mut bytes = Vec::new();
@@ -254,7 +274,7 @@ impl Call {
 
     /// What must hold at any time.
     fn check(&self) -> Result<(), String> {
-        let outstanding: Bytes = self.outstanding.values().copied().sum();
+        let outstanding = self.outstanding.size;
         let snapshot = self.sender.controller().snapshot();
         if let Some(flight) = snapshot.in_flight.filter(|flight| *flight > outstanding) {
             return Err(format!("{flight:?} in flight, {outstanding:?} not known to have arrived"));
@@ -284,6 +304,10 @@ impl Call {
             }
             self.now = self.now.max(next);
             self.sender.handle_timeout(self.now);
+            let moment = self.moment();
+            if let Some(session) = &mut self.session {
+                session.tick(session.clock.time_of(moment), &|_| ());
+            }
             self.settle()?;
         }
         self.now = until;
@@ -359,7 +383,7 @@ impl Call {
                 unsent = Some(packet);
             }
             if told.status != Status::Missing {
-                outstanding.remove(&packet);
+                outstanding.remove(packet);
             }
         });
         unsent.map_or(Ok(()), |packet| Err(format!("believed a report on {packet:?}, which was not sent")))

@@ -13,7 +13,8 @@ const REMEMBERED: usize = 1 << 15;
 /// The packets that had the last transport-wide numbers.
 #[derive(Clone, Debug)]
 pub(super) struct TransportHistory {
-    /// Stream and sequence number, by the transport-wide number modulo the length.
+    /// Stream and sequence number, by how many were sent before modulo [`REMEMBERED`]. Its memory is there from the beginning, and
+    /// untouched until it is needed.
     ring: Vec<(StreamId, u64)>,
     first: u64,
     next: u64,
@@ -21,21 +22,30 @@ pub(super) struct TransportHistory {
 
 impl TransportHistory {
     fn starting_at(first: u64) -> TransportHistory {
-        TransportHistory { ring: vec![(StreamId(0), 0); REMEMBERED], first, next: first }
+        TransportHistory { ring: Vec::with_capacity(REMEMBERED), first, next: first }
     }
 
     /// A packet leaves: its transport-wide number as the wire has it.
     pub(super) fn push(&mut self, stream: StreamId, sequence: u64) -> u16 {
         let number = self.next;
-        self.ring[number as usize % REMEMBERED] = (stream, sequence);
+        let place = self.place(number);
+        match self.ring.get_mut(place) {
+            Some(oldest) => *oldest = (stream, sequence),
+            None => self.ring.push((stream, sequence)),
+        }
         self.next += 1;
         number as u16
+    }
+
+    /// Where in the ring a number from the first on is.
+    fn place(&self, number: u64) -> usize {
+        (number - self.first) as usize % REMEMBERED
     }
 
     /// The packet that had this number, if it is not too long ago.
     fn packet(&self, number: u64) -> Option<(StreamId, u64)> {
         let oldest = self.next.saturating_sub(REMEMBERED as u64).max(self.first);
-        (oldest..self.next).contains(&number).then(|| self.ring[number as usize % REMEMBERED])
+        (oldest..self.next).contains(&number).then(|| self.ring[self.place(number)])
     }
 }
 
