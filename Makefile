@@ -83,6 +83,13 @@ bench: build ## Print speeds: simulated, on loopback, instructions per packet, t
 	cargo run --release --locked --quiet -p paceline-benches
 	@$(BIN)/python benches/study.py
 
+# How long the calls of long-run are: in the simulator, and over loopback.
+SIMULATED ?= 86400s
+LOOPBACK ?= 1800s
+.PHONY: long-run
+long-run: prerequisites ## Run calls of a day, simulated, and of half an hour, over loopback: nothing lost, memory flat
+	cargo run --release --locked --quiet -p paceline-net --example long_run -- $(SIMULATED) $(LOOPBACK)
+
 .PHONY: fuzz
 fuzz: prerequisites ## Fuzz the parsers and the controllers for a short while
 	fuzz/run.sh
