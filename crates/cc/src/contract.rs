@@ -116,6 +116,18 @@ pub enum Recovery {
     SynLost,
 }
 
+/// What a mark on a packet of the flow means, as its transport has found out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Marking {
+    /// No packet can be marked: the path does not carry ECN.
+    None,
+    /// A mark is answered as a loss is, or less strongly (RFC 3168, RFC 8511): packets are ECT(0), or a Classic AQM marks ECT(1)
+    /// (RFC 9331 section 4.3).
+    Classic,
+    /// Marks are answered in proportion (RFC 9331).
+    L4s,
+}
+
 /// What a controller does when packets of its flow arrive marked CE.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CeResponse {
@@ -193,6 +205,13 @@ pub trait Controller {
     /// [`FlowSetup`](crate::FlowSetup). A controller that knows no streams changes nothing.
     fn on_stream(&mut self, now: Time, stream: StreamId, change: StreamChange) -> Update {
         let _ = (now, stream, change);
+        Update::none()
+    }
+
+    /// Marks mean this from now on; what they mean at the start is in the [`FlowSetup`](crate::FlowSetup). A controller that answers
+    /// marks in one way changes nothing.
+    fn on_marking(&mut self, now: Time, marking: Marking) -> Update {
+        let _ = (now, marking);
         Update::none()
     }
 

@@ -39,8 +39,8 @@ pub mod window;
 
 pub use answers::Answers;
 pub use contract::{
-    Annotation, Arrival, CeResponse, Controller, Limits, Offered, ReceiverHalf, Recovery, SendQueueState,
-    SentPacket, StreamChange, StreamId,
+    Annotation, Arrival, CeResponse, Controller, Limits, Marking, Offered, ReceiverHalf, Recovery,
+    SendQueueState, SentPacket, StreamChange, StreamId,
 };
 pub use coupling::{
     AnyCoupling, Assigned, Assignment, Coupling, CouplingParams, FlowId, FlowUpdate, Priority,

@@ -2,10 +2,10 @@
 
 use crate::ccid::{ccid2, ccid3};
 use crate::{
-    Annotation, Arrival, Assigned, CeResponse, Controller, Limits, Offered, ReceiverHalf, ReceiverReport,
-    ReceiverRequest, Recovery, Report, SendQueueState, SentPacket, Snapshot, StateVariable, StreamChange,
-    StreamId, StreamSet, TimeoutReason, Update, Verb, bbr, cubic, dctcp, fixed, gcc, ledbat, rap, reno,
-    scream, tfrc, um, uncontrolled, urcp, vegas,
+    Annotation, Arrival, Assigned, CeResponse, Controller, Limits, Marking, Offered, ReceiverHalf,
+    ReceiverReport, ReceiverRequest, Recovery, Report, SendQueueState, SentPacket, Snapshot, StateVariable,
+    StreamChange, StreamId, StreamSet, TimeoutReason, Update, Verb, bbr, cubic, dctcp, fixed, gcc, ledbat,
+    rap, reno, scream, tfrc, um, uncontrolled, urcp, vegas,
 };
 use alloc::vec::Vec;
 use alloc::{format, vec};
@@ -305,6 +305,7 @@ impl Controller for AnyController {
         (&mut self) on_send_queue(now: Time, queue: &SendQueueState) -> Update;
         (&mut self) on_limits(now: Time, limits: &Limits) -> Update;
         (&mut self) on_stream(now: Time, stream: StreamId, change: StreamChange) -> Update;
+        (&mut self) on_marking(now: Time, marking: Marking) -> Update;
         (&mut self) assign(now: Time, assigned: Assigned) -> Update;
         (&self) next_timeout() -> Option<(Time, TimeoutReason)>;
         (&mut self) on_timeout(now: Time) -> Update;

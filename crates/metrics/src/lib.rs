@@ -21,6 +21,7 @@ pub use recorder::{
 };
 pub use series::{Column, ColumnData, FloatColumn, TextColumn, TimeSeries};
 pub use table::{
-    AboveMinimum, CouplingSummary, Distribution, Fairness, FlowSummary, FrameCounts, FrameDelayMeans,
-    LinkSummary, NetCounters, PairSummary, QueuePackets, Summary, TABLES, TransferSummary, VideoSummary,
+    AboveMinimum, CouplingSummary, Distribution, EcnSummary, Fairness, FlowSummary, FrameCounts,
+    FrameDelayMeans, LinkSummary, NetCounters, PairSummary, QueuePackets, Summary, TABLES, TransferSummary,
+    VideoSummary,
 };

@@ -130,6 +130,8 @@ figures! {
             summary Group: Option<TransferSummary> = |flow| flow.transfers.summary();
         coupling "coupling" ["", SENDER] "What passed between the flow and its group; absent of a flow that is in none.",
             summary Group: Option<CouplingSummary> = |flow| flow.sender.coupling.summary();
+        ecn "ECN on the path" ["", SENDER] "What the checks of `rtp.ecn_check` found, over the whole run; absent where nothing is checked.",
+            summary Group: Option<EcnSummary> = |flow| flow.sender.ecn();
         video "video" ["", NONE] "Of real pictures (source kind codec): what the receiver saw with the first size of the de-jitter buffer. The Python package judges it after the run; absent elsewhere.",
             summary Group: Option<VideoSummary> = |_| None;
         sampled "sampled" ["", NONE] "The mean of each numeric column over the rows of the window.",
@@ -303,6 +305,17 @@ fields! {
 }
 
 fields! {
+    /// What is known of ECN on a flow's path (RFC 6679 section 7).
+    #[derive(Copy, Default)]
+    EcnSummary {
+        state "state" ["", NONE] "What was known at the end: `probing`; `capable`; `classic`, which is capable with a Classic AQM behind ECT(1) (RFC 9331 section 4.3); `suspected`; or why packets leave without ECN: they were `cleared`, `dropped` or `all-marked`.", summary Key: &'static str;
+        capable "could be marked" ["packets", NONE] "Packets that left with ECN.", summary Count: u64;
+        failures "failures" ["", NONE] "Times that ECN was given up, for a while or for good.", summary Count: u64;
+        classic "Classic AQMs" ["", NONE] "Times that a Classic AQM was found behind ECT(1).", summary Count: u64;
+    }
+}
+
+fields! {
     /// What the sockets of one end saw, over the whole run. Whatever is refused changes nothing else.
     #[derive(Copy, Default)]
     NetCounters {
@@ -332,7 +345,7 @@ fields! {
 }
 
 /// Every struct of the summary: where its fields stand there, and its figures.
-pub const TABLES: [(&str, &[Figure]); 14] = [
+pub const TABLES: [(&str, &[Figure]); 15] = [
     ("", Summary::FIGURES),
     ("flows.NAME", FlowSummary::FIGURES),
     ("flows.NAME.delay_above_minimum_ms", AboveMinimum::FIGURES),
@@ -341,6 +354,7 @@ pub const TABLES: [(&str, &[Figure]); 14] = [
     ("flows.NAME.transfers", TransferSummary::FIGURES),
     ("flows.NAME.video", VideoSummary::FIGURES),
     ("flows.NAME.coupling", CouplingSummary::FIGURES),
+    ("flows.NAME.ecn", EcnSummary::FIGURES),
     ("links.NAME", LinkSummary::FIGURES),
     ("links.NAME.queue_packets", QueuePackets::FIGURES),
     ("fairness", Fairness::FIGURES),

@@ -84,6 +84,8 @@ fn an_l4s_call_over_a_marking_link() {
         assert!((0.5..4.1).contains(&figures.throughput_mbps.expect("packets")), "{figures:?}");
     }
     assert!(ends.relay.summary.links["bottleneck"].marked > 0);
+    let ecn = sent.ecn.expect("over sockets it is checked");
+    assert_eq!((ecn.state, ecn.failures), ("capable", 0), "{ecn:?}");
     assert!(sent.srtt_ms.p50.expect("reports") >= 20.0, "{sent:?}");
     assert!((Some(130)..=Some(150)).contains(&sent.frames.captured), "{:?}", sent.frames);
     assert!(received.frames.displayed > Some(75), "{:?}", received.frames);

@@ -15,7 +15,7 @@ use paceline_scenario::FlowCcids;
 use paceline_scenario::build::{DccpParts, EndsParts, FlowParts};
 use paceline_scenario::{Loaded, Scenario};
 use paceline_transport::dccp::{DccpReceiver, DccpSender, open_pair};
-use paceline_transport::rtp::{CircuitBreakers, RtpReceiver, RtpSender};
+use paceline_transport::rtp::{CircuitBreakers, EcnChecks, RtpReceiver, RtpSender};
 use paceline_transport::tcp::conversations::{ConversationsReceiver, ConversationsSender};
 use paceline_transport::tcp::transfers::{TransfersReceiver, TransfersSender};
 use paceline_transport::tcp::{TcpReceiver, TcpSender};
@@ -218,7 +218,7 @@ fn flow(parts: &FlowParts, wiring: FlowWiring) -> AnyFlow {
             let streams = rtp.streams.len() as u8;
             let mut sender = RtpSender::new(controller, &rtp.sender, rtp.streams.clone());
             rtp.prepare(&mut sender, &rtp.first_sequences);
-            sender.guard(rtp.identity.circuit_breaker.unwrap_or(CircuitBreakers::Off));
+            rtp.guard(&mut sender, (CircuitBreakers::Off, EcnChecks::Off));
             let half = rtp.receiver_half.clone();
             let mut receiver = RtpReceiver::with_half(rtp.feedback.clone(), streams, rtp.playout, half);
             if let Some(detection) = &rtp.detection {

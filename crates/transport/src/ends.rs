@@ -3,6 +3,7 @@
 //! A driver calls `start`, then hands in packets and timeouts; after each call it polls `poll_transmit` until there is
 //! nothing, and asks `next_timeout` when to come back. Nothing here reads a clock.
 
+use crate::rtp::{EcnCounters, EcnState};
 use paceline_cc::shared_bottleneck::DelaySummary;
 use paceline_cc::{Assigned, Controller, Limits, Snapshot, StreamId, TimeoutReason, Verb};
 use paceline_media::{DisplayedFrame, PlayoutCounters};
@@ -161,6 +162,11 @@ pub trait SendingEnd {
 
     /// Size of the newest frame of `stream`, headers in; absent where there are no frames.
     fn newest_frame(&self, stream: StreamId) -> Option<Bytes>;
+
+    /// What is known of ECN on the path, and its counts; absent where that is not checked.
+    fn ecn(&self) -> Option<(EcnState, EcnCounters)> {
+        None
+    }
 
     /// Files begun so far; absent where nothing that is sent ends.
     fn transfers(&self) -> Option<TransferCounters> {

@@ -3,8 +3,8 @@
 use super::{Scream, scheduler};
 use crate::observe::state_variables;
 use crate::{
-    Assigned, CeResponse, Controller, Limits, Offered, Pacing, Report, SendQueueState, SentPacket, Snapshot,
-    StreamChange, StreamId, StreamSet, TargetChange, TimeoutReason, Update, Verb,
+    Assigned, CeResponse, Controller, Limits, Marking, Offered, Pacing, Report, SendQueueState, SentPacket,
+    Snapshot, StreamChange, StreamId, StreamSet, TargetChange, TimeoutReason, Update, Verb,
 };
 use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
 
@@ -74,6 +74,12 @@ impl Controller for Scream {
 
     fn on_stream(&mut self, now: Time, stream: StreamId, change: StreamChange) -> Update {
         self.change_stream(now, stream, change)
+    }
+
+    fn on_marking(&mut self, _now: Time, marking: Marking) -> Update {
+        self.l4s = marking == Marking::L4s;
+        self.set_pacing();
+        Update { pacing: Some(self.pacing), ..Update::none() }
     }
 
     fn verbs(&self) -> &'static [Verb] {

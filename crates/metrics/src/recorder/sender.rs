@@ -6,9 +6,10 @@ use super::measures::{Level, ratio};
 use super::rows::Rows;
 use crate::figure::Cell;
 use crate::histogram::Histogram;
-use crate::table::FlowSummary;
+use crate::table::{EcnSummary, FlowSummary};
 use paceline_cc::shared_bottleneck::DelaySummary;
 use paceline_cc::{Controller, Snapshot, StreamId};
+use paceline_transport::rtp::{EcnCounters, EcnState};
 use paceline_transport::{CoupledShare, FrameCounters, SendingEnd};
 use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
 
@@ -67,6 +68,7 @@ pub(crate) struct SenderHalf {
     pub(crate) captured: u64,
     pub(crate) discarded: u64,
     pub(crate) coupling: CouplingRecord,
+    ecn: Option<(EcnState, EcnCounters)>,
     window: Window,
     /// When the flow is there.
     there: Window,
@@ -99,6 +101,7 @@ impl SenderHalf {
             captured: 0,
             discarded: 0,
             coupling: CouplingRecord::default(),
+            ecn: None,
             window,
             there,
             intervals: vec![SentSums::default(); streams],
@@ -147,6 +150,16 @@ impl SenderHalf {
         ratio(self.target_bits as f64 / 1e6, self.target_nanos as f64)
     }
 
+    /// What is known of ECN on the path at the end.
+    pub(crate) fn ecn(&self) -> Option<EcnSummary> {
+        self.ecn.map(|(state, counters)| EcnSummary {
+            state: state.name(),
+            capable: counters.capable,
+            failures: counters.failures,
+            classic: counters.classic,
+        })
+    }
+
     pub(super) fn begin(&mut self, at: Time, sender: &impl SendingEnd) {
         self.observe(at, sender.srtt_and_target());
         self.begin = Some(sender.frames());
@@ -157,6 +170,7 @@ impl SenderHalf {
         // What held until now is over: nothing is known after the end.
         self.observe(at, (None, None));
         self.coupling.end();
+        self.ecn = sender.ecn();
         // A window that ends before it begins holds nothing.
         let Some(before) = self.begin else { return };
         let now = sender.frames();

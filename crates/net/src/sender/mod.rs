@@ -189,7 +189,7 @@ fn driver<'a>(
             let facts = if half { Facts::SENDER_ALONE } else { Facts::RTP_SENDER };
             let mut end = RtpSender::new(controller, &config, parts.streams.clone());
             parts.prepare(&mut end, &first_sequences);
-            end.guard(parts.identity.circuit_breaker.unwrap_or_default());
+            parts.guard(&mut end, Default::default());
             if let Some(detection) = &parts.detection {
                 end.summarise_delays(detection);
             }
@@ -221,6 +221,7 @@ mod tests {
             first_sequence: Some(65_535),
             first_timestamp: Some(9),
             circuit_breaker: None,
+            ecn_check: None,
             rtcp: false,
         };
         assert_eq!(of(said, None), (Ssrcs::new(7, 1), vec![65_535], 9));

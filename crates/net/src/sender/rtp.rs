@@ -10,7 +10,7 @@ use crate::ssrc::{MEDIA_CLOCK, PAYLOAD_TYPE, Ssrcs, TRANSPORT_WIDE_ELEMENT};
 use paceline_cc::{Annotation, Controller, ReceiverReport, StreamId};
 use paceline_transport::SendingEnd;
 use paceline_transport::rtp::rtcp::{RtcpConfig, SenderSession};
-use paceline_transport::rtp::{Broken, DelayReport, RtpFeedback, RtpPacket, RtpSender};
+use paceline_transport::rtp::{Broken, DelayReport, EcnFault, EcnState, RtpFeedback, RtpPacket, RtpSender};
 use paceline_units::{Time, TimeDelta};
 use paceline_wire::ccfb::Feedback;
 use paceline_wire::clock::media_ticks_of;
@@ -317,7 +317,17 @@ impl<C: Controller> SendingCodec for RtpSendingCodec<C> {
                 why.what()
             )
         };
-        end.broken().map(ended).into_iter().collect()
+        let unused = |fault: EcnFault| {
+            format!(
+                "packets left without ECN in the end: {}; rtp.ecn_check = \"off\" lets them leave with it",
+                fault.what()
+            )
+        };
+        let fault = match end.ecn_state() {
+            Some(EcnState::Failed(fault)) => Some(fault),
+            _ => None,
+        };
+        end.broken().map(ended).into_iter().chain(fault.map(unused)).collect()
     }
 }
 

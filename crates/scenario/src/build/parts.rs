@@ -7,7 +7,9 @@ use paceline_cc::{AnyController, AnyReceiverHalf, Controller, Limits, StreamId, 
 use paceline_link::{LinkConfig, RateProcess, Trace};
 use paceline_media::{Codec, ConnectionVectors, FrameTrace, PlayoutConfig, Source};
 use paceline_transport::dccp::{CCID_2, Carried, DccpConfig, DccpSender};
-use paceline_transport::rtp::{FeedbackConfig, RtpIdentity, RtpSender, SenderConfig, StreamConfig};
+use paceline_transport::rtp::{
+    CircuitBreakers, EcnChecks, FeedbackConfig, RtpIdentity, RtpSender, SenderConfig, StreamConfig,
+};
 use paceline_transport::tcp::conversations::{ConversationsConfig, ConversationsSender};
 use paceline_transport::tcp::transfers::{TransfersConfig, TransfersSender};
 use paceline_transport::tcp::{TcpConfig, TcpSender};
@@ -285,6 +287,15 @@ impl RtpParts {
     /// Whether packets carry numbers that all streams share, of which reports tell.
     pub fn is_transport_wide(&self) -> bool {
         self.feedback.format.is_transport_wide() && self.receiver_half.is_none()
+    }
+
+    /// Has a sender guard the call as the scenario says, else as `usual`: by circuit breakers, and by checks of ECN where reports
+    /// tell of single packets.
+    pub fn guard<C: Controller>(&self, sender: &mut RtpSender<C>, usual: (CircuitBreakers, EcnChecks)) {
+        sender.guard(self.identity.circuit_breaker.unwrap_or(usual.0));
+        if self.receiver_half.is_none() {
+            sender.check_ecn(self.identity.ecn_check.unwrap_or(usual.1));
+        }
     }
 
     /// Tells a sender which of its streams join later, and where the numbers of packets begin: those of each stream, and with

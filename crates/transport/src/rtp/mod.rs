@@ -4,6 +4,7 @@ mod breaker;
 mod clock;
 mod controlled;
 mod delays;
+mod ecn;
 mod half;
 #[cfg(test)]
 mod half_tests;
@@ -34,6 +35,7 @@ mod transport_wide_tests;
 pub use breaker::{Broken, CircuitBreakers};
 pub use clock::{ClockStep, ClockSteps, ReceiverClock};
 pub use delays::DelayReport;
+pub use ecn::{EcnChecks, EcnCounters, EcnFault, EcnState};
 pub use half::NoReceiverHalf;
 pub use identity::RtpIdentity;
 pub use packet::{Header, RTP_HEADER, RtpFeedback, RtpPacket};

@@ -33,6 +33,7 @@ impl<C: Controller> RtpSender<C> {
             let update = self.controller.on_report(now, &Report::Packets(report));
             self.apply(now, update);
             self.tell_breaker(now);
+            self.tell_ecn(now);
         }
     }
 

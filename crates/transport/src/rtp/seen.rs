@@ -15,6 +15,12 @@ impl Seen {
         Seen { bits: vec![0; REMEMBERED as usize / 64], next: 0 }
     }
 
+    /// Whether `sequence` was seen, and is one of the newest.
+    pub(super) fn contains(&self, sequence: u64) -> bool {
+        let known = sequence < self.next && sequence.saturating_add(REMEMBERED) >= self.next;
+        known && self.bits[(sequence % REMEMBERED / 64) as usize] & (1 << (sequence % 64)) != 0
+    }
+
     /// Whether `sequence` is seen for the first time.
     pub(super) fn insert(&mut self, sequence: u64) -> bool {
         if sequence.saturating_add(REMEMBERED) < self.next {

@@ -3,6 +3,7 @@
 use super::breaker::CircuitBreaker;
 use super::clock::ReceiverClock;
 use super::delays::SentDelays;
+use super::ecn::{EcnCheck, EcnCounters, EcnState};
 use super::history::SentHistory;
 use super::packet::{Header, RTP_HEADER, RtpFeedback, RtpPacket};
 use super::plausible::PlausibleTimes;
@@ -95,7 +96,7 @@ pub struct RtpSender<C> {
     pub(super) clock_step: TimeDelta,
     pub(super) max_payload: Bytes,
     pub(super) header: Header,
-    ecn: Ecn,
+    pub(super) ecn: Ecn,
     /// When the first and the last packet left; before any did, the end of time and its beginning.
     pub(super) sent_between: (Time, Time),
     /// What the controller asks of the receiver.
@@ -119,6 +120,8 @@ pub struct RtpSender<C> {
     pub(super) delays: Option<Box<SentDelays>>,
     /// What ends the flow where nothing else does; absent where nobody asks for it.
     pub(super) breaker: Option<Box<CircuitBreaker>>,
+    /// What is known of ECN on the path, where that is checked.
+    pub(super) ecn_check: Option<Box<EcnCheck>>,
 }
 
 #[derive(Clone, Debug)]
@@ -173,6 +176,7 @@ impl<C: Controller> RtpSender<C> {
             transport: None,
             delays: None,
             breaker: None,
+            ecn_check: None,
         }
     }
 
@@ -420,12 +424,16 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
         if let Some(breaker) = &mut self.breaker {
             breaker.on_sent(now, size, queued.queued);
         }
+        let ecn = match &mut self.ecn_check {
+            Some(check) => check.codepoint(now, queued.queued, (stream_id, packet.sequence)),
+            None => self.ecn,
+        };
         self.refill(now, id);
         let app_limited = self.streams.iter().all(|stream| stream.queue.is_empty());
         let sent = SentPacket { stream: stream_id, sequence: packet.sequence, size, probe, app_limited };
         let update = self.controller.on_sent(now, &sent);
         self.apply(now, update);
-        Some(Transmit { packet, size, ecn: self.ecn, stream: stream_id, queued: queued.queued })
+        Some(Transmit { packet, size, ecn, stream: stream_id, queued: queued.queued })
     }
 
     /// What a report says of packets never sent changes nothing.
@@ -445,6 +453,10 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
 
     fn delay_summary(&self) -> Option<&DelaySummary> {
         self.delays.as_ref()?.newest()
+    }
+
+    fn ecn(&self) -> Option<(EcnState, EcnCounters)> {
+        self.ecn_state().map(|state| (state, self.ecn_counters()))
     }
 
     fn frames(&self) -> FrameCounters {

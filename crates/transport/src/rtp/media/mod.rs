@@ -28,6 +28,7 @@ pub use settings::{
     CanonicalName, IncomingSettings, ReceiverSettings, RtcpSettings, SenderSettings, Setting, StreamSettings,
 };
 
+use super::ecn::EcnChecks;
 use super::packet::{RTP_HEADER, RtpFeedback};
 use super::sender::{RtpSender, SenderConfig, SenderCounters, StreamConfig};
 use crate::{Reason, SendingEnd};
@@ -169,12 +170,15 @@ impl<P> MediaStream<P> {
 
 impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
     /// A sender without streams, whose packets are at most header and payload of `config` long. The controller is one for a
-    /// flow of which it will be told each stream.
+    /// flow of which it will be told each stream. Where packets are to leave with ECN, the path is probed for it first
+    /// ([`MediaSender::check_ecn`] says otherwise).
     pub fn new(controller: C, config: &SenderConfig) -> MediaSender<C, P> {
         let max_payload = config.header + config.max_payload - RTP_HEADER;
         let config = SenderConfig { header: RTP_HEADER, max_payload, ..*config };
+        let mut end = RtpSender::new(controller, &config, Vec::new());
+        end.check_ecn(EcnChecks::Probe);
         MediaSender {
-            end: RtpSender::new(controller, &config, Vec::new()),
+            end,
             streams: Vec::new(),
             discards: Discards::default(),
             counters: MediaCounters::default(),
@@ -198,6 +202,11 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
     /// Counts of the endpoint that sends: reports that changed nothing among them.
     pub fn sender_counters(&self) -> SenderCounters {
         self.end.counters()
+    }
+
+    /// Checks that the path carries ECN in this way ([`RtpSender::check_ecn`]). Before anything is sent.
+    pub fn check_ecn(&mut self, how: EcnChecks) {
+        self.end.check_ecn(how);
     }
 
     /// Numbers the packets of each stream from `first` on (RFC 3550 section 5.1: a random number). Before a stream is added.
