@@ -1,11 +1,7 @@
 """`paceline send`, `receive` and `link`: how they end, and what they say of arguments that are wrong."""
 
 import json
-import os
-import signal
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from conftest import Run
+from processes import free_port, host_port, start, wait_for_listener
 
 OUTPUTS = {"summary.json", "flows.parquet", "links.parquet", "scenario.toml"}
 
@@ -43,42 +40,6 @@ def peer() -> Iterator[socket.socket]:
         silent.bind(("127.0.0.1", 0))
         silent.settimeout(20)
         yield silent
-
-
-def host_port(peer: socket.socket) -> str:
-    host, port = peer.getsockname()
-    return f"{host}:{port}"
-
-
-def free_port() -> int:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
-def start(*arguments: str | Path) -> subprocess.Popen[str]:
-    """As a shell without job control starts what `&` follows: without Ctrl-C."""
-    environment = {key: value for key, value in os.environ.items() if key != "PACELINE_DATA"}
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        return subprocess.Popen(
-            [sys.executable, "-m", "paceline", *map(str, arguments)],
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def wait_for_listener(port: int) -> None:
-    for _ in range(400):
-        if f":{port:04X} " in Path("/proc/net/udp").read_text():
-            return
-        time.sleep(0.05)
-    raise AssertionError(f"nobody listens on port {port}")
 
 
 @pytest.fixture
