@@ -14,7 +14,7 @@ OUT ?= out/demo
 BARE := thumbv7em-none-eabihf
 RUST := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 # docs/PAGE.md is what the example PAGE of a crate prints: CRATE/PAGE.
-PAGES := paceline-metrics/figures paceline-scenario/scenario-reference
+PAGES := paceline-metrics/figures paceline-scenario/scenario-reference paceline-transport/endpoint-settings
 HEADER := crates/capi/include/paceline.h
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -type f \( -name '*.rs' -o -name Cargo.toml \))
 

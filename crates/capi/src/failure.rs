@@ -1,6 +1,7 @@
 //! Errors: a code for the program, and a text for people, kept for each thread.
 
 use crate::PacelineStatus;
+use paceline_units::param::ParamError;
 use std::cell::RefCell;
 use std::ffi::{CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,6 +12,12 @@ thread_local! {
 
 /// A call that failed: the code, and what was found and expected.
 pub(crate) struct Failure(pub(crate) PacelineStatus, pub(crate) String);
+
+impl From<ParamError> for Failure {
+    fn from(error: ParamError) -> Failure {
+        Failure(PacelineStatus::Invalid, error.to_string())
+    }
+}
 
 /// Runs a call: keeps the text of its error, and lets no panic out.
 pub(crate) fn answer(call: impl FnOnce() -> Result<(), Failure>) -> PacelineStatus {

@@ -12,14 +12,22 @@ pub enum PacelineStatus {
     WrongSize = -2,
     /// A name, a parameter or a text is wrong.
     Invalid = -3,
-    /// There is no such controller: it was destroyed, or never created.
-    NoController = -4,
-    /// The library failed; that controller is gone. Please report it.
+    /// There is no such controller, receiver half, sender or receiver: it was destroyed, never created, or is of another kind.
+    NoHandle = -4,
+    /// The library failed; what it was called for is gone. Please report it.
     Failed = -5,
 }
 
-/// A controller: a number that is never given twice; 0 is none.
-pub type PacelineController = u64;
+/// What was created: a number that is never given twice; 0 is none.
+pub type PacelineHandle = u64;
+/// A controller.
+pub type PacelineController = PacelineHandle;
+/// The half of a controller that is with the receiver.
+pub type PacelineHalf = PacelineHandle;
+/// A sender of media in RTP.
+pub type PacelineSender = PacelineHandle;
+/// A receiver of media in RTP.
+pub type PacelineReceiver = PacelineHandle;
 
 /// A time that never comes, and a size or a count without limit.
 pub const PACELINE_NEVER: u64 = u64::MAX;
@@ -148,4 +156,46 @@ pub enum PacelineRecovery {
     Spurious = 5,
     /// Opening the connection took a retransmission.
     SynLost = 6,
+}
+
+/// What a controller puts on a packet for its receiver half.
+#[repr(C)]
+#[derive(Clone, Copy, Default, Debug)]
+pub struct PacelineAnnotation {
+    /// The sender's round-trip time (tfrc); PACELINE_UNKNOWN: it puts none on the packet.
+    pub rtt_ns: i64,
+    /// Window counter of 4 bits (ccid3); -1: it puts none on the packet.
+    pub counter: i32,
+}
+
+/// A packet that arrived, for a receiver half.
+#[repr(C)]
+#[derive(Clone, Copy, Default, Debug)]
+pub struct PacelineArrival {
+    /// Sequence number in its stream, extended so that it never wraps.
+    pub sequence: u64,
+    /// Bytes on the link, transport header in.
+    pub size: u64,
+    /// When it was sent, by the sender's clock: packets carry it, since messages repeat it.
+    pub sent_ns: u64,
+    /// What the controller put on the packet.
+    pub annotation: PacelineAnnotation,
+    /// Stream of the packet, from 0.
+    pub stream: u8,
+    /// ECN field on arrival: 0 Not-ECT, 1 ECT(1), 2 ECT(0), 3 CE.
+    pub ecn: u8,
+}
+
+/// A receiver half's message to its controller (RFC 5348 section 3.2.2).
+#[repr(C)]
+#[derive(Clone, Copy, Default, Debug)]
+pub struct PacelineMessage {
+    /// Loss event rate, 0 to 1.
+    pub loss_event_rate: f64,
+    /// Rate at which data arrived since the last message.
+    pub receive_bps: u64,
+    /// Send time of the newest packet that arrived, by the sender's clock; PACELINE_UNKNOWN: then the message says nothing.
+    pub newest_sent_ns: i64,
+    /// Time from the arrival of that packet to this message.
+    pub delay_ns: u64,
 }

@@ -35,20 +35,53 @@ fn compiled(cc: &str, source: &str) -> PathBuf {
     program
 }
 
-#[test]
-fn a_call_in_c_fills_its_link() {
+/// What a program that succeeds prints; none without a C compiler.
+fn printed(source: &str, words: &[&str]) -> Option<String> {
     let Some(cc) = compiler() else {
         eprintln!("skipped: no C compiler (cc, gcc or clang); sudo apt install build-essential");
-        return;
+        return None;
     };
-    let program = compiled(cc, "call.c");
-    let run = |words: [&str; 2]| Command::new(&program).args(words).output().expect("it was compiled");
-    let done = run(["scream", "reference-2022"]);
-    let (said, failed) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
-    assert!(done.status.success(), "{failed}");
-    let rate: f64 = said.split(' ').next().and_then(|rate| rate.parse().ok()).expect("it says a rate first");
+    let done = Command::new(compiled(cc, source)).args(words).output().expect("it was compiled");
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    Some(String::from_utf8_lossy(&done.stdout).into_owned())
+}
+
+/// The numbers in a text, in order.
+fn numbers(text: &str) -> Vec<f64> {
+    text.split([' ', ';', ',']).filter_map(|word| word.parse().ok()).collect()
+}
+
+#[test]
+fn a_call_of_media_in_c_follows_its_link() {
+    for format in ["rfc8888", "twcc"] {
+        let Some(said) = printed("media.c", &[format]) else { return };
+        let [at_five, _, at_one, _, pushed, discarded, delivered] = numbers(&said)[..] else {
+            panic!("{said}")
+        };
+        assert!((3.5..=5.0).contains(&at_five) && (0.4..=1.0).contains(&at_one), "{format}: {said}");
+        // What was neither discarded nor delivered waits, or is under way.
+        let rest = pushed - discarded - delivered;
+        assert!(discarded < 0.03 * pushed && (0.0..50.0).contains(&rest), "{format}: {said}");
+    }
+}
+
+#[test]
+fn controllers_with_a_receiver_half_run_in_c() {
+    for kind in ["tfrc", "ccid3"] {
+        let Some(said) = printed("tfrc.c", &[kind]) else { return };
+        // RFC 5348 section 3.1 with p = 0.01, R = 0.1 s, s = 1000 B and t_RTO = 4 R: 0.9 Mbit/s.
+        let [rate, .., rtt] = numbers(&said)[..] else { panic!("{said}") };
+        assert!((0.7..=1.1).contains(&rate) && (100.0..=102.0).contains(&rtt), "{kind}: {said}");
+    }
+}
+
+#[test]
+fn a_call_in_c_fills_its_link() {
+    let Some(said) = printed("call.c", &["scream", "reference-2022"]) else { return };
+    let [rate, ..] = numbers(&said)[..] else { panic!("{said}") };
     assert!((3.5..=5.1).contains(&rate), "{said}");
-    let done = run(["skream", ""]);
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("call");
+    let done = Command::new(program).args(["skream", ""]).output().expect("it was compiled");
     let failed = String::from_utf8_lossy(&done.stderr);
     assert!(failed.starts_with("-3: controller: found skream, expected one of scream, "), "{failed}");
     assert_eq!(done.status.code(), Some(1));

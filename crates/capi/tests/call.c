@@ -81,5 +81,5 @@ int main(int argc, char **argv) {
     printf("%.1f Mbit/s sent, target %.1f Mbit/s, smoothed round-trip time %.0f ms\n", (double)bytes * 8 / (END / 1e9) / 1e6,
         (double)state.target_bps / 1e6, (double)state.srtt_ns / 1e6);
     check(paceline_destroy(call));
-    return paceline_state(call, &state, sizeof state) == PACELINE_STATUS_NO_CONTROLLER ? 0 : 2;
+    return paceline_state(call, &state, sizeof state) == PACELINE_STATUS_NO_HANDLE ? 0 : 2;
 }

@@ -223,28 +223,7 @@ impl AnyController {
         profile: Option<&str>,
         settings: impl IntoIterator<Item = (&'t str, &'t str)>,
     ) -> Result<AnyController, ParamError> {
-        let known = |known: &[&str]| format!("one of {}", known.join(", "));
-        let (usual, _) = ControllerParams::with_profile(kind, None)
-            .ok_or_else(|| ParamError::new("controller", kind, known(ControllerParams::KINDS)))?;
-        let profiles: Vec<_> = usual.profiles().iter().map(|(name, _)| *name).collect();
-        let (mut params, _) = ControllerParams::with_profile(kind, profile)
-            .ok_or_else(|| ParamError::new("profile", profile.unwrap_or_default(), known(&profiles)))?;
-        let (mut setup, mut starts) = (FlowSetup::default(), true);
-        for (name, text) in settings {
-            starts &= name != START;
-            if let Some(spec) = params.specs().iter().find(|spec| spec.name == name) {
-                params.set(name, spec.read(text)?)?;
-            } else if let Some(spec) = FlowSetup::SPECS.iter().find(|spec| spec.name == name) {
-                setup.set(name, spec.read(text)?)?;
-            } else {
-                let all: Vec<_> =
-                    params.specs().iter().chain(FlowSetup::SPECS).map(|spec| spec.name).collect();
-                return Err(ParamError::new(name, "an unknown parameter", known(&all)));
-            }
-        }
-        if starts {
-            params.start_within_limits();
-        }
+        let (params, setup) = configured(kind, profile, settings)?;
         AnyController::new(&params, &setup)
     }
 
@@ -271,6 +250,55 @@ impl AnyController {
 
     fn example(params: &ControllerParams) -> AnyController {
         AnyController::made(params, &FlowSetup::default())
+    }
+}
+
+/// Parameters and setup of a flow by names alone.
+fn configured<'t>(
+    kind: &str,
+    profile: Option<&str>,
+    settings: impl IntoIterator<Item = (&'t str, &'t str)>,
+) -> Result<(ControllerParams, FlowSetup), ParamError> {
+    let known = |known: &[&str]| format!("one of {}", known.join(", "));
+    let (usual, _) = ControllerParams::with_profile(kind, None)
+        .ok_or_else(|| ParamError::new("controller", kind, known(ControllerParams::KINDS)))?;
+    let profiles: Vec<_> = usual.profiles().iter().map(|(name, _)| *name).collect();
+    let (mut params, _) = ControllerParams::with_profile(kind, profile)
+        .ok_or_else(|| ParamError::new("profile", profile.unwrap_or_default(), known(&profiles)))?;
+    let (mut setup, mut starts) = (FlowSetup::default(), true);
+    for (name, text) in settings {
+        starts &= name != START;
+        if let Some(spec) = params.specs().iter().find(|spec| spec.name == name) {
+            params.set(name, spec.read(text)?)?;
+        } else if let Some(spec) = FlowSetup::SPECS.iter().find(|spec| spec.name == name) {
+            setup.set(name, spec.read(text)?)?;
+        } else {
+            let all: Vec<_> = params.specs().iter().chain(FlowSetup::SPECS).map(|spec| spec.name).collect();
+            return Err(ParamError::new(name, "an unknown parameter", known(&all)));
+        }
+    }
+    if starts {
+        params.start_within_limits();
+    }
+    Ok((params, setup))
+}
+
+impl AnyReceiverHalf {
+    /// The receiver half of a controller, by the names that [`AnyController::configured`] makes the controller of.
+    ///
+    /// # Errors
+    /// As there, or if controllers of this kind have no receiver half.
+    pub fn configured<'t>(
+        kind: &str,
+        profile: Option<&str>,
+        settings: impl IntoIterator<Item = (&'t str, &'t str)>,
+    ) -> Result<AnyReceiverHalf, ParamError> {
+        let (params, setup) = configured(kind, profile, settings)?;
+        params.check()?;
+        setup.check()?;
+        let have = || ControllerParams::KINDS.iter().filter(|kind| AnyController::needs_receiver_half(kind));
+        let expected = || have().copied().collect::<Vec<_>>().join(" or ");
+        AnyController::receiver_half(&params).ok_or_else(|| ParamError::new("controller", kind, expected()))
     }
 }
 

@@ -159,9 +159,18 @@ fn read_chunk(chunk: u16, count: usize, at: usize, out: &mut Vec<Option<i16>>) -
 /// # Errors
 /// No packet, or more than 65,535. `bytes` is then as it was.
 pub fn encode(report: &TransportFeedback, bytes: &mut Vec<u8>) -> Result<(), WireError> {
-    let count = u16::try_from(report.deltas.len()).ok().filter(|count| *count > 0);
+    encode_deltas(report, &report.deltas, bytes)
+}
+
+/// Appends a report with these deltas in place of its own.
+fn encode_deltas(
+    report: &TransportFeedback,
+    deltas: &[Option<i16>],
+    bytes: &mut Vec<u8>,
+) -> Result<(), WireError> {
+    let count = u16::try_from(deltas.len()).ok().filter(|count| *count > 0);
     let Some(count) = count else {
-        let (what, found) = ("packets of a TWCC report", report.deltas.len() as u64);
+        let (what, found) = ("packets of a TWCC report", deltas.len() as u64);
         return Err(WireError::Range { what, found, min: 1, max: u16::MAX.into() });
     };
     let start = bytes.len();
@@ -172,13 +181,13 @@ pub fn encode(report: &TransportFeedback, bytes: &mut Vec<u8>) -> Result<(), Wir
     bytes.extend(count.to_be_bytes());
     bytes.extend(&report.reference.to_be_bytes()[1..]);
     bytes.push(report.feedback_count);
-    let mut rest = &report.deltas[..];
+    let mut rest = deltas;
     while !rest.is_empty() {
         let (chunk, said) = chunk_of(rest);
         bytes.extend(chunk.to_be_bytes());
         rest = &rest[said..];
     }
-    for delta in report.deltas.iter().flatten() {
+    for delta in deltas.iter().flatten() {
         match u8::try_from(*delta) {
             Ok(small) => bytes.push(small),
             Err(_) => bytes.extend(delta.to_be_bytes()),

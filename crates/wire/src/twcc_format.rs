@@ -1,7 +1,7 @@
 //! Transport-wide congestion control as a format of reports: what is written of a [`Feedback`], and what is read as one.
 
 use super::{
-    DELTA_STEP_NANOS, FIXED, REFERENCE_STEP_NANOS, TransportFeedback, chunk_of, decode_packet, encode,
+    DELTA_STEP_NANOS, FIXED, REFERENCE_STEP_NANOS, TransportFeedback, chunk_of, decode_packet, encode_deltas,
     is_twcc,
 };
 use crate::ccfb::{ArrivalReport, Feedback, FeedbackBlock};
@@ -115,10 +115,10 @@ impl ReportFormat for Twcc {
                 base: begin as u16,
                 reference: (reference % REFERENCES) as u32,
                 feedback_count: reporter.written,
-                deltas: deltas.to_vec(),
+                deltas: Vec::new(),
             };
             reporter.written = reporter.written.wrapping_add(1);
-            if let Err(error) = encode(&report, out) {
+            if let Err(error) = encode_deltas(&report, deltas, out) {
                 result = Err(error);
             }
         });

@@ -47,6 +47,23 @@ pub struct DiscardCounters {
     pub untaken: u64,
 }
 
+impl DiscardCounters {
+    /// All of them.
+    pub fn total(&self) -> u64 {
+        let DiscardCounters {
+            too_old,
+            removed,
+            queue_full,
+            too_large,
+            empty,
+            extension,
+            stopped,
+            untaken: _,
+        } = self;
+        too_old + removed + queue_full + too_large + empty + extension + stopped
+    }
+}
+
 /// A packet that will not be sent, handed back.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DiscardedPacket<P> {

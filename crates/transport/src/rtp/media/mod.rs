@@ -3,7 +3,9 @@
 //! Packets wait in the send queues of an [`RtpSender`] under its controller's window and pacing, and are handed back when they
 //! leave, numbered by the endpoint, or when they are discarded, with the reason. Every packet that is offered comes back once.
 
+mod buffers;
 mod discarded;
+mod driving;
 mod packet;
 mod receiver;
 #[cfg(test)]
@@ -19,7 +21,9 @@ mod settings;
 #[cfg(test)]
 mod tests;
 
+pub use buffers::{BufferPool, PacketBuffer};
 pub use discarded::{DiscardCounters, DiscardReason, DiscardedPacket};
+pub use driving::{SenderEvent, SentDatagram};
 pub use packet::MediaPacket;
 pub use receiver::{MediaReceiver, MediaReceiverConfig, MediaReceiverCounters};
 pub use repair::{RepairConfig, RepairCounters};
@@ -146,6 +150,8 @@ pub struct MediaSender<C, P> {
     rtcp: Option<Box<MediaRtcp>>,
     /// What is sent again when it is asked for.
     repairs: Option<Box<Repairs<P>>>,
+    /// Whether [`MediaSender::poll_event`] has told that a circuit breaker ended the call.
+    broken_told: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -186,6 +192,7 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
             element: None,
             rtcp: None,
             repairs: None,
+            broken_told: false,
         }
     }
 

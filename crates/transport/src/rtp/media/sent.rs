@@ -34,6 +34,11 @@ pub struct MediaTransmit<P> {
 }
 
 impl<P: AsRef<[u8]>> MediaTransmit<P> {
+    /// The buffer of the media, which is handed back so once: none of padding, and of what is sent again.
+    pub fn into_buffer(self) -> Option<P> {
+        self.media.filter(|media| media.original_number().is_none()).map(MediaPacket::into_buffer)
+    }
+
     /// Appends the packet's bytes, [`MediaTransmit::size`] of them.
     ///
     /// # Errors

@@ -1,94 +1,37 @@
-//! The functions of the C ABI.
+//! The functions of a controller.
 
+use crate::arguments::{expect_room, null, read, read_controller, sized, write};
+use crate::controller::ControllerSession;
 use crate::failure::{self, Failure, answer};
-use crate::session::{drop_session, keep, with};
+use crate::handles::{destroy, keep};
 use crate::{
-    PACELINE_NEVER, PACELINE_UNKNOWN, PacelineController, PacelineDiscard, PacelineProbe, PacelineQueue,
-    PacelineRecovery, PacelineResult, PacelineSent, PacelineState, PacelineStatus,
+    PACELINE_NEVER, PACELINE_UNKNOWN, PacelineAnnotation, PacelineController, PacelineDiscard,
+    PacelineHandle, PacelineMessage, PacelineProbe, PacelineQueue, PacelineRecovery, PacelineResult,
+    PacelineSent, PacelineState, PacelineStatus,
 };
 use paceline_cc::{
-    AnyController, Controller, Limits, Offered, Recovery, SendQueueState, SentPacket, StreamId,
+    Annotation, AnyController, Controller, Limits, Offered, Recovery, SendQueueState, SentPacket, StreamId,
 };
 use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
-use std::ffi::{CStr, c_char};
+use std::ffi::c_char;
 use std::slice;
 
 /// Longest list of packets in one report; more is taken for a wrong size.
 const MOST_PACKETS: usize = 1 << 20;
 
-/// The text at `text`; `None` where it is null.
-///
-/// # Safety
-/// `text` is null or ends with a zero.
-unsafe fn read_text<'t>(name: &str, text: *const c_char) -> Result<Option<&'t str>, Failure> {
-    if text.is_null() {
-        return Ok(None);
-    }
-    // SAFETY: the caller's promise.
-    let text = unsafe { CStr::from_ptr(text) };
-    let wrong = |_| Failure(PacelineStatus::Invalid, format!("{name}: found other bytes, expected UTF-8"));
-    text.to_str().map(Some).map_err(wrong)
-}
-
-fn null(name: &str) -> Failure {
-    Failure(PacelineStatus::NullPointer, format!("{name}: found NULL, expected a pointer"))
-}
-
-fn sized<T>(name: &str, size: usize) -> Result<(), Failure> {
-    let expected = size_of::<T>();
-    if size == expected {
-        return Ok(());
-    }
-    let text = format!(
-        "size of {name}: found {size} B, expected {expected} B: is the header of this library's version?"
-    );
-    Err(Failure(PacelineStatus::WrongSize, text))
-}
-
-/// What is read at `pointer`.
-///
-/// # Safety
-/// `pointer` is null or points to a `T` of `size` bytes.
-unsafe fn read<T: Copy>(name: &str, pointer: *const T, size: usize) -> Result<T, Failure> {
-    sized::<T>(name, size)?;
-    if pointer.is_null() {
-        return Err(null(name));
-    }
-    // SAFETY: not null, of this size, and every pattern of bits is a value of the structs of integers that come in.
-    Ok(unsafe { pointer.read_unaligned() })
-}
-
-/// Writes `value` where the caller wants it.
-///
-/// # Safety
-/// `out` is null or has room for a `T`.
-unsafe fn write<T>(name: &str, out: *mut T, value: T) -> Result<(), Failure> {
-    if out.is_null() {
-        return Err(null(name));
-    }
-    // SAFETY: not null, and the caller's promise.
-    unsafe { out.write_unaligned(value) };
-    Ok(())
-}
-
-/// `name = value` of each line or part between semicolons, the value perhaps in quotes.
-fn read_settings(text: &str) -> Result<Vec<(&str, &str)>, Failure> {
-    let parts =
-        text.split(['\n', ';']).map(str::trim).filter(|part| !part.is_empty() && !part.starts_with('#'));
-    let setting = |part| {
-        let wrong =
-            || Failure(PacelineStatus::Invalid, format!("settings: found {part}, expected name = value"));
-        let (name, value) = str::split_once(part, '=').ok_or_else(wrong)?;
-        Ok((name.trim(), value.trim().trim_matches('"')))
-    };
-    parts.map(setting).collect()
+fn with<R>(
+    number: PacelineController,
+    call: impl FnOnce(&mut ControllerSession) -> Result<R, Failure>,
+) -> Result<R, Failure> {
+    crate::handles::with(number, call)
 }
 
 /// Creates a controller and writes its number to `controller`.
 ///
 /// `kind` and `profile` are names of `paceline list controllers`; NULL for `profile` is the kind's usual one. `settings` are
 /// parameters of the controller and of its flow (largest_packet, l4s, priorities, initial_window, max_window), one a line or
-/// parted by semicolons: `target_bitrate_max = 5Mbps; largest_packet = 1212B`. NULL: none.
+/// parted by semicolons: `target_bitrate_max = 5Mbps; largest_packet = 1212B`. NULL: none. Controllers that have a receiver half
+/// (tfrc, ccid3) go by its messages: see paceline_half_create.
 ///
 /// # Safety
 /// The texts are NULL or end with a zero, and `controller` has room for a number.
@@ -104,26 +47,17 @@ pub unsafe extern "C" fn paceline_create(
             return Err(null("controller"));
         }
         // SAFETY: the caller's promises.
-        let (kind, profile, text) = unsafe {
-            (read_text("kind", kind)?, read_text("profile", profile)?, read_text("settings", settings)?)
-        };
-        let kind = kind.ok_or_else(|| null("kind"))?;
-        let made = AnyController::configured(kind, profile, read_settings(text.unwrap_or_default())?);
-        let made = made.map_err(|error| Failure(PacelineStatus::Invalid, error.to_string()))?;
-        if AnyController::needs_receiver_half(kind) {
-            let text =
-                format!("controller: found {kind}, expected one that goes by reports on packets alone");
-            return Err(Failure(PacelineStatus::Invalid, text));
-        }
+        let (kind, profile, settings) = unsafe { read_controller(kind, profile, settings) }?;
+        let made = ControllerSession::new(AnyController::configured(kind, profile, settings)?);
         // SAFETY: the caller's promise.
         unsafe { write("controller", controller, keep(made)?) }
     })
 }
 
-/// Destroys a controller. Its number is never given again.
+/// Destroys a controller, a receiver half, a sender or a receiver. Its number is never given again.
 #[unsafe(no_mangle)]
-pub extern "C" fn paceline_destroy(controller: PacelineController) -> PacelineStatus {
-    answer(|| drop_session(controller))
+pub extern "C" fn paceline_destroy(handle: PacelineHandle) -> PacelineStatus {
+    answer(|| destroy(handle))
 }
 
 /// What was found and what was expected when a call of this thread failed last; valid until it fails again. Never NULL.
@@ -285,6 +219,16 @@ pub extern "C" fn paceline_on_recovery(
     })
 }
 
+/// Limits of a stream's target.
+pub(crate) fn limits(stream: u8, (min_bps, max_bps): (u64, u64)) -> Result<Limits, Failure> {
+    if min_bps > max_bps {
+        let text = format!("min_bps: found {min_bps}, expected at most max_bps, which is {max_bps}");
+        return Err(Failure(PacelineStatus::Invalid, text));
+    }
+    let (min, max) = (Bitrate::from_bps(min_bps), Bitrate::from_bps(max_bps));
+    Ok(Limits { stream: StreamId(stream), min, max })
+}
+
 /// The application allows a stream targets from `min_bps` to `max_bps`.
 #[unsafe(no_mangle)]
 pub extern "C" fn paceline_set_limits(
@@ -295,12 +239,7 @@ pub extern "C" fn paceline_set_limits(
     max_bps: u64,
 ) -> PacelineStatus {
     answer(|| {
-        if min_bps > max_bps {
-            let text = format!("min_bps: found {min_bps}, expected at most max_bps, which is {max_bps}");
-            return Err(Failure(PacelineStatus::Invalid, text));
-        }
-        let (min, max) = (Bitrate::from_bps(min_bps), Bitrate::from_bps(max_bps));
-        let limits = Limits { stream: StreamId(stream), min, max };
+        let limits = limits(stream, (min_bps, max_bps))?;
         with(controller, |session| {
             session.tell(|controller| controller.on_limits(Time::from_nanos(now_ns), &limits));
             Ok(())
@@ -417,5 +356,58 @@ pub unsafe extern "C" fn paceline_take_probe(
         });
         // SAFETY: the caller's promises.
         unsafe { write("probe", probe, shown).and(write("taken", taken, u8::from(asked.is_some()))) }
+    })
+}
+
+/// Writes what the controller puts on the packet of a stream that leaves now, for its receiver half.
+///
+/// # Safety
+/// `annotation` is NULL or has room for `annotation_size` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn paceline_annotation(
+    controller: PacelineController,
+    now_ns: u64,
+    stream: u8,
+    annotation: *mut PacelineAnnotation,
+    annotation_size: usize,
+) -> PacelineStatus {
+    answer(|| {
+        expect_room("annotation", annotation, annotation_size)?;
+        let now = Time::from_nanos(now_ns);
+        let put = with(controller, |session| Ok(session.controller.annotation(now, StreamId(stream))))?;
+        let none = PacelineAnnotation { rtt_ns: PACELINE_UNKNOWN, counter: -1 };
+        let put = match put {
+            None => none,
+            Some(Annotation::Rtt(rtt)) => PacelineAnnotation { rtt_ns: rtt.as_nanos(), ..none },
+            Some(Annotation::Counter(value)) => PacelineAnnotation { counter: value.into(), ..none },
+        };
+        // SAFETY: the caller's promise.
+        unsafe { write("annotation", annotation, put) }
+    })
+}
+
+/// The controller's receiver half sent this message.
+///
+/// # Safety
+/// `message` is NULL or points to a struct of `message_size` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn paceline_on_message(
+    controller: PacelineController,
+    now_ns: u64,
+    message: *const PacelineMessage,
+    message_size: usize,
+) -> PacelineStatus {
+    answer(|| {
+        // SAFETY: the caller's promise.
+        let message = unsafe { read("message", message, message_size) }?;
+        if !(0.0..=1.0).contains(&message.loss_event_rate) {
+            let found = message.loss_event_rate;
+            let text = format!("loss_event_rate: found {found}, expected a number from 0 to 1");
+            return Err(Failure(PacelineStatus::Invalid, text));
+        }
+        with(controller, |session| {
+            session.message(Time::from_nanos(now_ns), &message);
+            Ok(())
+        })
     })
 }
