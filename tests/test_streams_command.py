@@ -33,11 +33,11 @@ def rates(rows: pandas.DataFrame) -> Rate:
 def shared_by_priority(rate: Rate) -> None:
     """Of 4 Mbit/s a camera of priority 1 has more than a screen of 0.5 while that is there, and else all of it."""
     assert rate("screen", 0, 3.9) == rate("screen", 10.6, 14) == 0.0
-    camera, screen = rate("camera", 7, 10), rate("screen", 7, 10)
-    assert 1.3 < camera / screen < 6, f"camera {camera}, screen {screen} Mbit/s by priorities of 1 and 0.5"
-    assert screen > 0.4
+    camera, screen = rate("camera", 8, 10), rate("screen", 8, 10)
+    # 2.8 in the simulator, on the way to 2.2; with equal priorities it would be 1.2 by then.
+    assert 1.6 < camera / screen < 4.5, f"camera {camera}, screen {screen} Mbit/s by priorities of 1 and 0.5"
     assert rate("camera", 11.5, 14) > 1.1 * camera, "what the screen leaves is taken"
-    for begin, end in ((2, 4), (7, 10), (11.5, 14)):
+    for begin, end in ((2, 4), (8, 10), (11.5, 14)):
         assert 0.03 < rate("speech", begin, end) < 0.08
         assert 2.4 < sum(rate(stream, begin, end) for stream in ("camera", "screen", "speech")) < 4.1
 
