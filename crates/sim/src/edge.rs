@@ -63,6 +63,12 @@ impl Edge {
         if self.next() < until { self.packets.pop_front() } else { None }
     }
 
+    /// The next packet, if one is under way.
+    #[inline]
+    pub fn first(&self) -> Option<&Packet> {
+        self.packets.front().map(|(_, packet)| packet)
+    }
+
     /// Takes the next packet.
     #[inline]
     pub fn pop(&mut self) -> Option<(Time, Packet)> {

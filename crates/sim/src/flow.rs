@@ -154,7 +154,9 @@ impl<E: Ends> Flow<E> {
                 Part::All | Part::Handling => self.handle_next(until, net)?,
             };
             if !matches!(part, Part::Handling) {
-                self.send_due(event, net);
+                let back = net.edges[self.wiring.reports_in].next();
+                let alone = if matches!(part, Part::All) { until.min(back) } else { Time::ZERO };
+                self.send_due(event, alone, net);
             }
             if !matches!(part, Part::All) {
                 return Some(event);
@@ -174,8 +176,10 @@ impl<E: Ends> Flow<E> {
         }
         self.events += 1;
         if back <= own {
-            if let Some((_, packet)) = net.edges[self.wiring.reports_in].pop() {
-                self.take_returned(now, &packet);
+            let edge = &mut net.edges[self.wiring.reports_in];
+            if let Some(packet) = edge.first() {
+                self.take_returned(now, packet);
+                edge.pop();
             }
         } else {
             self.sender.handle_timeout(now);
@@ -183,12 +187,18 @@ impl<E: Ends> Flow<E> {
         Some(Handled { now, counts: back <= own || reason != Reason::Pacing })
     }
 
-    /// What may leave after the event leaves.
+    /// What may leave after the event leaves; and before `alone`, when something else may happen, what follows by its pace.
     #[inline(always)]
-    fn send_due(&mut self, Handled { now, counts }: Handled, net: &mut Net) {
-        self.transmit(now, net);
-        if counts {
-            self.wiring.recorder.reported(now, self.sender.end());
+    fn send_due(&mut self, event: Handled, alone: Time, net: &mut Net) {
+        let Handled { mut now, mut counts } = event;
+        loop {
+            self.transmit(now, net);
+            if std::mem::take(&mut counts) {
+                self.wiring.recorder.reported(now, self.sender.end());
+            }
+            let Some(due) = self.sender.next_paced(alone) else { break };
+            self.events += 1;
+            now = due;
         }
     }
 
@@ -250,8 +260,10 @@ impl<E: Ends> Flow<E> {
             }
             self.events += 1;
             if arrival <= own {
-                if let Some((_, packet)) = net.edges[self.wiring.data_in].pop() {
-                    self.take_data(now, &packet);
+                let edge = &mut net.edges[self.wiring.data_in];
+                if let Some(packet) = edge.first() {
+                    self.take_data(now, packet);
+                    edge.pop();
                 }
             } else {
                 self.receiver.handle_timeout(now);

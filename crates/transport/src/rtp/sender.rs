@@ -370,6 +370,14 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
         (next.0 != Time::MAX).then_some(next)
     }
 
+    #[inline]
+    fn next_paced(&self, until: Time) -> Option<Time> {
+        if self.pacer.next() >= until && !self.probing.is_active() {
+            return None;
+        }
+        self.next_timeout().filter(|(due, why)| *due < until && *why == Reason::Pacing).map(|(due, _)| due)
+    }
+
     /// Captures the frames and runs the controller's timeouts that are due.
     #[inline]
     fn handle_timeout(&mut self, now: Time) {
