@@ -18,7 +18,15 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Mapping, Sequence
 
-    from paceline._core import Controller, __version__
+    from paceline._core import (
+        Controller,
+        MediaArrival,
+        MediaDatagram,
+        MediaEvent,
+        MediaReceiver,
+        MediaSender,
+        __version__,
+    )
     from paceline.comparison.conditions import ConditionLike
     from paceline.comparison.contenders import ContenderLike
     from paceline.comparison.result import ComparisonResult
@@ -42,6 +50,11 @@ __all__ = [
     "Controller",
     "DataNotFound",
     "ExperimentError",
+    "MediaArrival",
+    "MediaDatagram",
+    "MediaEvent",
+    "MediaReceiver",
+    "MediaSender",
     "OutputError",
     "PacelineError",
     "Result",
@@ -60,6 +73,11 @@ __all__ = [
 _HOMES = {
     "ComparisonResult": "paceline.comparison.result",
     "Controller": "paceline._core",
+    "MediaArrival": "paceline._core",
+    "MediaDatagram": "paceline._core",
+    "MediaEvent": "paceline._core",
+    "MediaReceiver": "paceline._core",
+    "MediaSender": "paceline._core",
     "Result": "paceline.result",
     "__version__": "paceline._core",
     "probe": "paceline.probing",

@@ -1,8 +1,9 @@
 //! A controller that a notebook steps packet by packet.
 
+use crate::arguments::{limits, read_settings, span, time, wrong};
 use paceline_cc::{
-    Allowance, Answers, AnyController, Controller as _, Limits, Offered, Pacing, PacketResult, PacketsReport,
-    Probe, Report, SendQueueState, SentPacket, Snapshot, Status, StreamId, Update,
+    Allowance, Answers, AnyController, Controller as _, Offered, Pacing, PacketResult, PacketsReport, Probe,
+    Report, SendQueueState, SentPacket, Snapshot, Status, StreamId, Update,
 };
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 use pyo3::prelude::*;
@@ -12,8 +13,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Packets whose size and send time are remembered for reports, of all streams.
 const REMEMBERED: usize = 1 << 16;
-/// The latest time that may be told, in seconds: 30 years.
-const LATEST: f64 = 1e9;
 
 /// A controller, what holds of its answers, and the packets that reports may speak of.
 struct Stepped {
@@ -30,38 +29,6 @@ struct Stepped {
 pub struct Controller {
     kind: String,
     inner: Mutex<Stepped>,
-}
-
-/// The exception of an argument that is wrong.
-fn wrong(py: Python<'_>, text: String) -> PyErr {
-    let class = py.import("paceline.errors").and_then(|errors| errors.getattr("UsageError"));
-    class.and_then(|class| class.call1((text,))).map_or_else(|error| error, PyErr::from_value)
-}
-
-fn time(py: Python<'_>, name: &str, seconds: f64) -> PyResult<Time> {
-    if (0.0..=LATEST).contains(&seconds) {
-        return Ok(Time::from_secs_f64(seconds));
-    }
-    Err(wrong(py, format!("{name}: found {seconds}, expected seconds from 0 to {LATEST:.0}")))
-}
-
-fn span(py: Python<'_>, name: &str, seconds: f64) -> PyResult<TimeDelta> {
-    if (0.0..=LATEST).contains(&seconds) {
-        return Ok(TimeDelta::from_secs_f64(seconds));
-    }
-    Err(wrong(py, format!("{name}: found {seconds}, expected seconds from 0 to {LATEST:.0}")))
-}
-
-/// A parameter as text: `True` is `true`, and a list is written with its items so.
-fn text(value: &Bound<'_, PyAny>) -> PyResult<String> {
-    if let Ok(flag) = value.extract::<bool>() {
-        return Ok(flag.to_string());
-    }
-    if value.is_instance_of::<pyo3::types::PyList>() {
-        let items = value.try_iter()?.map(|item| text(&item?)).collect::<PyResult<Vec<_>>>()?;
-        return Ok(format!("[{}]", items.join(", ")));
-    }
-    Ok(value.str()?.to_string())
 }
 
 impl Controller {
@@ -96,9 +63,7 @@ impl Controller {
         profile: Option<&str>,
         params: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Controller> {
-        let given = params.into_iter().flat_map(|params| params.iter());
-        let texts = given.map(|(name, value)| Ok((name.extract::<String>()?, text(&value)?)));
-        let texts = texts.collect::<PyResult<Vec<_>>>()?;
+        let texts = read_settings(params)?;
         let settings = texts.iter().map(|(name, text)| (name.as_str(), text.as_str()));
         let controller = AnyController::configured(kind, profile, settings)
             .map_err(|error| wrong(py, error.to_string()))?;
@@ -227,12 +192,7 @@ impl Controller {
         stream: u8,
     ) -> PyResult<()> {
         let now = time(py, "now_s", now_s)?;
-        if !(0.0 <= min_mbps && min_mbps <= max_mbps) {
-            let found = format!("found {min_mbps} and {max_mbps}");
-            return Err(wrong(py, format!("min_mbps, max_mbps: {found}, expected 0 or more, in this order")));
-        }
-        let [min, max] = [min_mbps, max_mbps].map(|mbps| Bitrate::from_bps_f64(mbps * 1e6));
-        let limits = Limits { stream: StreamId(stream), min, max };
+        let limits = limits(py, stream, (min_mbps, max_mbps))?;
         self.tell(|controller| controller.on_limits(now, &limits));
         Ok(())
     }

@@ -1,7 +1,10 @@
 //! Python bindings of the controllers, the simulator and the network driver: thin, no policy. The only room that knows pyo3.
 
+mod arguments;
 mod controller;
 mod exchange;
+mod media_receiver;
+mod media_sender;
 mod network;
 mod output;
 mod probe;
@@ -24,6 +27,11 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
     module.add_class::<controller::Controller>()?;
+    module.add_class::<media_sender::MediaSender>()?;
+    module.add_class::<media_sender::MediaDatagram>()?;
+    module.add_class::<media_sender::MediaEvent>()?;
+    module.add_class::<media_receiver::MediaReceiver>()?;
+    module.add_class::<media_receiver::MediaArrival>()?;
     module.add_class::<source::Scenario>()?;
     module.add_class::<output::RunOutput>()?;
     module.add_function(wrap_pyfunction!(source::quantity, module)?)?;
