@@ -42,6 +42,7 @@ pub mod relay;
 pub mod script;
 mod secret;
 pub mod sender;
+mod session_rate;
 mod socket;
 mod ssrc;
 mod wait;

@@ -4,6 +4,7 @@
 use super::codec::{Data, ReceivingCodec, RtpNumbers, SessionPacket};
 use crate::output::NetCounters;
 use crate::peer::SenderFilter;
+use crate::session_rate::SessionRate;
 use crate::socket::Datagram;
 use crate::ssrc::{Ssrcs, TRANSPORT_WIDE_ELEMENT};
 use paceline_cc::{ReceiverReport, StreamId};
@@ -33,6 +34,7 @@ pub(crate) struct RtpReceivingCodec {
     /// Takes part in RTCP beside them, if the flow does: how, and since its sender is known.
     rtcp: Option<RtcpConfig>,
     session: Option<Box<ReceiverSession>>,
+    rate: SessionRate,
     /// Its figures before streams ended.
     last: NetCounters,
 }
@@ -44,6 +46,7 @@ impl RtpReceivingCodec {
         RtpReceivingCodec {
             rtcp: None,
             session: None,
+            rate: SessionRate::default(),
             last: NetCounters::default(),
             filter: SenderFilter::new(ssrc.or(parts.identity.ssrc), streams),
             ssrcs: Ssrcs::new(0, 1),
@@ -149,6 +152,9 @@ impl ReceivingCodec for RtpReceivingCodec {
         }
         if let Some(session) = &mut self.session {
             session.on_rtp(now, &packet.view, datagram.ecn);
+            if let Some(bandwidth) = self.rate.count(now, datagram.bytes.len()) {
+                session.set_bandwidth(bandwidth);
+            }
         }
         let Some(stream) = self.ssrcs.stream(packet.view.header.ssrc) else {
             counters.unknown_ssrc += 1;

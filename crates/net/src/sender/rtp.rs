@@ -5,6 +5,7 @@
 use super::codec::{Encoded, SendingCodec};
 use super::sent::Reported;
 use crate::output::NetCounters;
+use crate::session_rate::SessionRate;
 use crate::socket::Datagram;
 use crate::ssrc::{MEDIA_CLOCK, PAYLOAD_TYPE, Ssrcs, TRANSPORT_WIDE_ELEMENT};
 use paceline_cc::{Annotation, Controller, ReceiverReport, StreamId};
@@ -34,6 +35,7 @@ pub(crate) struct RtpSendingCodec<C> {
     feedback: Box<Feedback>,
     /// Its regular reports, where the flow has them.
     rtcp: Option<Box<SenderSession>>,
+    rate: SessionRate,
     controller: PhantomData<C>,
 }
 
@@ -65,6 +67,7 @@ impl<C> RtpSendingCodec<C> {
             raw: format.raw(),
             feedback: Box::default(),
             rtcp: None,
+            rate: SessionRate::default(),
             controller: PhantomData,
         }
     }
@@ -96,7 +99,7 @@ impl<C> RtpSendingCodec<C> {
             return true;
         };
         let before = session.counters();
-        session.on_report(now, &report, |id| self.next.get(id).copied());
+        let _ = session.on_report(now, &report, |id| self.next.get(id).copied());
         let after = session.counters();
         let refused = (after.impossible - before.impossible, after.unknown_ssrc - before.unknown_ssrc);
         counters.unknown_ssrc += refused.1;
@@ -228,6 +231,9 @@ impl<C: Controller> SendingCodec for RtpSendingCodec<C> {
         if let Some(session) = &mut self.rtcp {
             let media = (!packet.is_padding()).then_some((header.timestamp, packet.captured));
             session.on_sent(packet.stream.0.into(), media, payload);
+            if let Some(bandwidth) = self.rate.count(now, bytes.len()) {
+                session.set_bandwidth(bandwidth);
+            }
         }
         // Padding is no data: nothing is captured in it, and nobody counts it.
         let payload = (!packet.is_padding()).then_some(packet.payload);

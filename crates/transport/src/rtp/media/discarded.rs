@@ -22,7 +22,7 @@ pub enum DiscardReason {
     Empty,
     /// Its header extension has none of the forms of RFC 8285, so that no number can be put into it.
     Extension,
-    /// The sender was stopped.
+    /// The sender was stopped, or a circuit breaker ended the call.
     Stopped,
 }
 

@@ -6,6 +6,7 @@
 mod buffers;
 mod discarded;
 mod driving;
+mod error;
 mod packet;
 mod receiver;
 #[cfg(test)]
@@ -24,6 +25,7 @@ mod tests;
 pub use buffers::{BufferPool, PacketBuffer};
 pub use discarded::{DiscardCounters, DiscardReason, DiscardedPacket};
 pub use driving::{SenderEvent, SentDatagram};
+pub use error::StreamError;
 pub use packet::MediaPacket;
 pub use receiver::{MediaReceiver, MediaReceiverConfig, MediaReceiverCounters};
 pub use repair::{RepairConfig, RepairCounters};
@@ -32,6 +34,7 @@ pub use settings::{
     CanonicalName, IncomingSettings, ReceiverSettings, RtcpSettings, SenderSettings, Setting, StreamSettings,
 };
 
+use super::breaker::CircuitBreakers;
 use super::ecn::EcnChecks;
 use super::packet::{RTP_HEADER, RtpFeedback};
 use super::sender::{RtpSender, SenderConfig, SenderCounters, StreamConfig};
@@ -96,44 +99,6 @@ pub struct MediaCounters {
     /// sent in another order than they are shown.
     pub timestamps_back: u64,
 }
-
-/// Why a stream cannot be added or changed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum StreamError {
-    /// The flow has 64 streams, those that leave in.
-    TooMany,
-    /// Another stream has this SSRC (RFC 3550 section 8.2).
-    SsrcTaken(u32),
-    /// A priority that is not one of [`FlowSetup::PRIORITIES`].
-    Priority,
-    /// The flow has no such stream.
-    Unknown(StreamId),
-    /// The stream is repaired already, or the sender repairs none.
-    Repair(StreamId),
-}
-
-impl std::fmt::Display for StreamError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            StreamError::TooMany => write!(f, "streams of the flow: found 64, expected fewer to add one"),
-            StreamError::SsrcTaken(ssrc) => write!(f, "SSRC: found {ssrc}, which another stream has"),
-            StreamError::Priority => {
-                let (least, most) = (FlowSetup::PRIORITIES.start(), FlowSetup::PRIORITIES.end());
-                write!(f, "priority: expected a number from {least} to {most}")
-            }
-            StreamError::Repair(stream) => write!(
-                f,
-                "stream {}: found one that is repaired, or a sender without use_repair, expected neither",
-                stream.0
-            ),
-            StreamError::Unknown(stream) => {
-                write!(f, "stream: found {}, which the flow does not have", stream.0)
-            }
-        }
-    }
-}
-
-impl std::error::Error for StreamError {}
 
 /// Sends ready-made media under a controller.
 #[derive(Clone, Debug)]
@@ -209,6 +174,11 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
     /// Counts of the endpoint that sends: reports that changed nothing among them.
     pub fn sender_counters(&self) -> SenderCounters {
         self.end.counters()
+    }
+
+    /// Ends the call where RFC 8083 wants that ([`RtpSender::guard`]); streams say goodbye then. Before anything is sent.
+    pub fn guard(&mut self, by: CircuitBreakers) {
+        self.end.guard(by);
     }
 
     /// Checks that the path carries ECN in this way ([`RtpSender::check_ecn`]). Before anything is sent.
@@ -343,9 +313,7 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
     /// Ends: what waits is discarded, and the streams say goodbye.
     pub fn stop(&mut self, now: Time) {
         self.end.stop(now);
-        if let Some(rtcp) = &mut self.rtcp {
-            (0..self.streams.len()).for_each(|id| rtcp.session.leave(id));
-        }
+        self.say_goodbye();
         self.find_discarded(DiscardReason::Stopped);
     }
 
@@ -364,8 +332,12 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
         let back = |before: u32| (packet.timestamp.wrapping_sub(before) as i32) < 0;
         self.counters.timestamps_back += u64::from(stream.offered.is_some_and(back));
         stream.offered = Some(packet.timestamp);
-        if stream.waiting.len() >= stream.config.most_waiting {
-            self.discards.push(id, (packet, offset), DiscardReason::QueueFull);
+        let refused = match self.end.broken() {
+            Some(_) => Some(DiscardReason::Stopped),
+            None => (stream.waiting.len() >= stream.config.most_waiting).then_some(DiscardReason::QueueFull),
+        };
+        if let Some(reason) = refused {
+            self.discards.push(id, (packet, offset), reason);
             return;
         }
         let Some(size) = packet.size_with(self.element) else {
@@ -431,7 +403,7 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
     /// What came back from the receiver. Answers it if its memory can be used again.
     pub fn receive(&mut self, now: Time, feedback: RtpFeedback, ecn: Ecn) -> Option<RtpFeedback> {
         let used = self.end.receive(now, feedback, ecn);
-        self.find_discarded(DiscardReason::TooOld);
+        self.find_ended();
         used
     }
 
@@ -446,7 +418,23 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
     /// Does what is due at `now`, packets apart.
     pub fn handle_timeout(&mut self, now: Time) {
         self.end.handle_timeout(now);
-        self.find_discarded(DiscardReason::TooOld);
+        self.find_ended();
+    }
+
+    /// What was discarded, also because a circuit breaker ended the call: then the streams say goodbye (RFC 3550 section
+    /// 6.6).
+    fn find_ended(&mut self) {
+        let broken = self.end.broken().is_some();
+        if broken {
+            self.say_goodbye();
+        }
+        self.find_discarded(if broken { DiscardReason::Stopped } else { DiscardReason::TooOld });
+    }
+
+    fn say_goodbye(&mut self) {
+        if let Some(rtcp) = &mut self.rtcp {
+            (0..self.streams.len()).for_each(|id| rtcp.session.leave(id));
+        }
     }
 
     /// Bitrate that the stream's encoder is to make.

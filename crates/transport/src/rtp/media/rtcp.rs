@@ -100,7 +100,10 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
                     self.collide(now, session, report.ssrc);
                     return Ok(());
                 }
-                session.on_report(now, &report, |id| Some(self.end.streams.get(id)?.history.next_sequence()));
+                let next = |id: usize| Some(self.end.streams.get(id)?.history.next_sequence());
+                if session.on_report(now, &report, next) {
+                    self.end.tell_breaker_heard();
+                }
             }
             sdes::PACKET_TYPE => drop(sdes::decode(packet)?),
             bye::PACKET_TYPE => {

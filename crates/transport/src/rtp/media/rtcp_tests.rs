@@ -279,3 +279,31 @@ fn a_receiver_is_believed_whatever_its_clock_shows() {
         }
     }
 }
+
+/// RFC 8083 section 4.1: reports on packets or regular ones, but some; then every stream says goodbye, once.
+#[test]
+fn a_call_that_a_circuit_breaker_ends_says_goodbye_and_regular_reports_keep_it() {
+    for hears in [false, true] {
+        let mut sender = in_rtcp("none", false);
+        sender.guard(CircuitBreakers::Timeouts);
+        let mut ends = 0;
+        for n in 0..2000_u64 {
+            sender.offer(at(10 * n), StreamId(0), packet(n, 100, true));
+            sender.handle_timeout(at(10 * n));
+            let _ = leaving(&mut sender, at(10 * n));
+            let mut out = vec![];
+            while sender.poll_rtcp(at(10 * n), &mut out) {}
+            let packets = wire::packets(&out).map(|packet| packet.expect("sound").packet_type);
+            ends += packets.filter(|kind| *kind == bye::PACKET_TYPE).count();
+            if hears && n % 500 == 10 {
+                let newest = (65_534 + n as u32) & 0xffff;
+                let block = ReportBlock { highest_sequence: newest, ..Default::default() };
+                sender.receive_rtcp(at(10 * n), &receiver_report(block), Ecn::NotEct);
+            }
+        }
+        let broken = sender.end().broken().map(|(when, _)| when);
+        assert_eq!((broken, ends), if hears { (None, 0) } else { (Some(at(15_000)), 1) });
+        let refused = std::iter::from_fn(|| sender.poll_discarded()).count();
+        assert_eq!(refused > 400, !hears, "what is offered to a call that is over comes back");
+    }
+}

@@ -4,7 +4,7 @@
 use super::{MediaReceiver, MediaReceiverConfig, MediaSender, MediaStreamConfig, RepairConfig, SenderConfig};
 use crate::rtp::packet::RTP_HEADER;
 use crate::rtp::rtcp::{IncomingRepair, IncomingStream, NtpClock, RtcpConfig};
-use crate::rtp::{CircuitBreakers, FeedbackConfig, ReceiverClock};
+use crate::rtp::{CircuitBreakers, EcnChecks, FeedbackConfig, ReceiverClock};
 use paceline_cc::{AnyController, ControllerParams, FlowSetup, Limits, Steers, StreamId};
 use paceline_units::param::{Kind, ParamError, ParamSet, Parameter, Spec, Value, unknown};
 use paceline_units::{Bitrate, Bytes, EcnMode, RandomStream, Time, TimeDelta, params};
@@ -29,6 +29,7 @@ params! {
     /// A sender of ready-made media, by names. Its controller and its flow have names beside these.
     pub struct SenderSettings {
         ecn: EcnMode = EcnMode::Off, "RFC 3168, RFC 9331", "ECN field of packets: off, classic is ECT(0), l4s is ECT(1)";
+        ecn_check: EcnChecks = EcnChecks::Probe, "RFC 6679 7.2, 7.4", "With ecn, how the path is checked for it: off, monitor or probe";
         format: FeedbackFormat = FeedbackFormat::Rfc8888, "RFC 8888", "Format of the reports on packets that come back";
         transport_element: u16 = 5, in 1.0, 14.0, "RFC 8285 4.2", "Identifier of the header extension's element with the transport-wide number, which packets carry with format = twcc";
         first_number: Option<u16> = None, else "drawn by the seed", "RFC 3550 5.1", "First sequence number";
@@ -236,7 +237,8 @@ impl<P: AsRef<[u8]> + Clone> MediaSender<AnyController, P> {
         if own.repair {
             sender.use_repair();
         }
-        sender.end.guard(own.breakers);
+        sender.guard(own.breakers);
+        sender.check_ecn(own.ecn_check);
         Ok(sender)
     }
 

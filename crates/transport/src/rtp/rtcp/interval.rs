@@ -1,7 +1,7 @@
 //! When reports leave (RFC 3550 sections 6.2 and 6.3), of a session of two participants.
 
 use super::RtcpConfig;
-use paceline_units::{RandomStream, Time, TimeDelta};
+use paceline_units::{Bitrate, RandomStream, Time, TimeDelta};
 
 /// RTCP's share of the session's bandwidth (RFC 3550 section 6.2).
 const SHARE: f64 = 0.05;
@@ -22,6 +22,7 @@ pub struct ReportInterval {
     random: RandomStream,
     /// Bytes per second.
     bandwidth: f64,
+    reduced_minimum: bool,
     minimum: f64,
     average_size: f64,
     initial: bool,
@@ -30,15 +31,24 @@ pub struct ReportInterval {
 impl ReportInterval {
     /// The times of a participant whose draws are named so.
     pub fn new(config: &RtcpConfig, name: &str) -> ReportInterval {
-        let session = config.bandwidth.as_bps_f64().max(1.0);
-        let minimum =
-            if config.reduced_minimum { (360.0 / (session / 1000.0)).min(MINIMUM) } else { MINIMUM };
-        ReportInterval {
+        let mut interval = ReportInterval {
             random: RandomStream::new(config.seed, name),
-            bandwidth: session * SHARE / 8.0,
-            minimum,
+            bandwidth: 0.0,
+            reduced_minimum: config.reduced_minimum,
+            minimum: MINIMUM,
             average_size: FIRST_SIZE,
             initial: true,
+        };
+        interval.set_bandwidth(config.bandwidth);
+        interval
+    }
+
+    /// The session has this bandwidth from the next interval on.
+    pub fn set_bandwidth(&mut self, session: Bitrate) {
+        let session = session.as_bps_f64().max(1.0);
+        self.bandwidth = session * SHARE / 8.0;
+        if self.reduced_minimum {
+            self.minimum = (360.0 / (session / 1000.0)).min(MINIMUM);
         }
     }
 

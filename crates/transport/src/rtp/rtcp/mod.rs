@@ -5,6 +5,7 @@
 //! receives the media. What is left out stands in `DEVIATIONS.md`.
 
 mod clock;
+mod incoming;
 mod interval;
 mod nack;
 mod outbox;
@@ -15,10 +16,9 @@ mod sender;
 mod tests;
 
 pub use clock::NtpClock;
+pub use incoming::{Came, IncomingRepair, IncomingStream, Picture, ReceiverCounters, ReceiverEvent};
 pub use interval::ReportInterval;
-pub use receiver::{
-    Came, IncomingRepair, IncomingStream, Picture, ReceiverCounters, ReceiverEvent, ReceiverSession,
-};
+pub use receiver::ReceiverSession;
 pub use reception::Reception;
 pub use sender::{Heard, RtcpCounters, RtcpEvent, SenderSession};
 

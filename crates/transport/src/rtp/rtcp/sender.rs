@@ -5,7 +5,7 @@ use super::outbox::{Events, Outbox};
 use super::reception::round_trip;
 use super::{CHANGES_APART, LARGEST, PICTURES_APART, RtcpConfig};
 use paceline_cc::StreamId;
-use paceline_units::{Time, TimeDelta};
+use paceline_units::{Bitrate, Time, TimeDelta};
 use paceline_wire::rtcp::report::{ReportBlock, SenderInfo};
 use paceline_wire::rtcp::{report, sdes};
 use paceline_wire::unwrap_sequence;
@@ -146,6 +146,11 @@ impl SenderSession {
         self.outbox.start(now);
     }
 
+    /// The session has this bandwidth from the next report on: media whose rate follows the path has no other.
+    pub fn set_bandwidth(&mut self, session: Bitrate) {
+        self.outbox.interval.set_bandwidth(session);
+    }
+
     /// A stream joins, whose timestamps count so many ticks in a second.
     pub fn join(&mut self, id: usize, ssrc: u32, clock_rate: u32) {
         while self.streams.len() <= id {
@@ -259,8 +264,14 @@ impl SenderSession {
         self.outbox.interval.on_packet(bytes);
     }
 
-    /// A report came; `next` is the number of a stream's next packet.
-    pub fn on_report(&mut self, now: Time, report: &report::Report<'_>, next: impl Fn(usize) -> Option<u64>) {
+    /// A report came; `next` is the number of a stream's next packet. Whether it is on one of our streams, and can be.
+    pub fn on_report(
+        &mut self,
+        now: Time,
+        report: &report::Report<'_>,
+        next: impl Fn(usize) -> Option<u64>,
+    ) -> bool {
+        let mut heard = false;
         for block in report.blocks() {
             let Some(id) = self.stream_of(now, block.ssrc) else {
                 self.counters.unknown_ssrc += 1;
@@ -271,10 +282,14 @@ impl SenderSession {
             let reached = newest.and_then(|newest| unwrap_sequence(newest, block.highest_sequence as u16));
             let was_sent = self.streams[id].newest.is_some() && reached <= newest;
             match round_trip(now, &block, self.sent.iter().copied()) {
-                Ok(round_trip) if was_sent => self.streams[id].on_block(now, &block, round_trip),
+                Ok(round_trip) if was_sent => {
+                    self.streams[id].on_block(now, &block, round_trip);
+                    heard = true;
+                }
                 _ => self.counters.impossible += 1,
             }
         }
+        heard
     }
 
     /// A picture was asked for, by a FIR with this number or a PLI: whether the encoder is to make it.
