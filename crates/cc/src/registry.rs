@@ -18,7 +18,7 @@ paceline_units::params! {
     pub struct FlowSetup {
         largest_packet: Bytes = Bytes::new(1212), in 1.0, 65_535.0, "RFC 768", "Size on the link of the largest packet, header in";
         l4s: bool = false, "RFC 9331 4.1", "Whether packets are sent as ECT(1) and marks are answered in proportion";
-        priorities: Vec<f64> = vec![1.0], in *FlowSetup::PRIORITIES.start(), *FlowSetup::PRIORITIES.end(), "RFC 8298 4.1.3", "Priority of each stream, at most 64; a flow without any has one stream of priority 1";
+        priorities: Vec<f64> = vec![1.0], in *FlowSetup::PRIORITIES.start(), *FlowSetup::PRIORITIES.end(), "RFC 8298 4.1.3", "Priority of each stream, 1 to 64 of them";
         initial_window: u64 = 10, in 1.0, FlowSetup::LARGEST_INITIAL_WINDOW, "RFC 6928", "First window of the window laws, in largest packets";
         max_window: Option<Bytes> = None, else "no limit", "ours", "Largest window of the window laws";
     }
@@ -40,10 +40,11 @@ impl FlowSetup {
     }
 }
 
-/// Fails if there are more streams than an update can name.
+/// Fails if there is no stream, or there are more than an update can name.
 fn countable(setup: &FlowSetup) -> Result<(), ParamError> {
     match setup.priorities.len() {
-        0..=FlowSetup::MOST_STREAMS => Ok(()),
+        0 => Err(ParamError::new("priorities", "[]", "one for each stream, such as [1] for a single one")),
+        1..=FlowSetup::MOST_STREAMS => Ok(()),
         many => Err(ParamError::new(
             "priorities",
             format!("{many} streams"),

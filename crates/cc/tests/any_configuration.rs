@@ -163,6 +163,7 @@ fn what_is_out_of_range_is_refused_by_name() {
     refused(tfrc(), FlowSetup::new(Bytes::ZERO), "largest_packet");
     refused(tfrc(), FlowSetup { priorities: vec![f64::INFINITY], ..setup() }, "priorities");
     refused(tfrc(), FlowSetup { priorities: vec![1.0; 65], ..setup() }, "priorities");
+    refused(tfrc(), FlowSetup { priorities: vec![], ..setup() }, "priorities");
     refused(tfrc(), FlowSetup { initial_window: 0, ..setup() }, "initial_window");
     refused(tfrc(), FlowSetup { max_window: Some(Bytes::new(1000)), ..setup() }, "max_window");
 }

@@ -247,6 +247,12 @@ fn a_controller_is_configured_by_text_alone() {
     wrong(
         "fixed",
         None,
+        &[("priorities", "[]")],
+        "priorities: found [], expected one for each stream, such as [1]",
+    );
+    wrong(
+        "fixed",
+        None,
         &[("priorities", "[1, x]")],
         "priorities: found [1, x], expected a list: a number from 0.001",
     );

@@ -8,7 +8,7 @@ use super::history::SentHistory;
 use super::packet::{Header, RTP_HEADER, RtpFeedback, RtpPacket};
 use super::plausible::PlausibleTimes;
 use super::probing::{Probing, no_media};
-use super::streams::Presence;
+use super::streams::{FirstNumber, Presence};
 use super::transport_wide::TransportHistory;
 use crate::desired::OfferedRate;
 use crate::{FrameCounters, Pacer, Reason, SendingEnd, Transmit};
@@ -17,7 +17,7 @@ use paceline_cc::{
     Allowance, Assigned, Controller, Limits, PacketResult, ReceiverRequest, SentPacket, StreamId, Verb,
 };
 use paceline_media::{Discarded, SendQueue, Source};
-use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
+use paceline_units::{Bitrate, Bytes, Ecn, RandomStream, Time, TimeDelta};
 
 /// What the sender endpoint is told of a stream.
 #[derive(Clone, Debug)]
@@ -105,7 +105,7 @@ pub struct RtpSender<C> {
     /// When the next frame of any stream is captured; `Time::MAX` if none is.
     pub(super) next_capture: Time,
     /// The number of a new stream's first packet.
-    pub(super) first_number: u64,
+    pub(super) first_number: FirstNumber,
     /// Whether the flow has started, and neither pauses nor has stopped.
     pub(super) runs: bool,
     /// Streams that join later, and their limits.
@@ -167,7 +167,7 @@ impl<C: Controller> RtpSender<C> {
             receiver_request: None,
             counters: SenderCounters::default(),
             next_capture: Time::MAX,
-            first_number: 0,
+            first_number: FirstNumber::Same(0),
             runs: false,
             expected: Vec::new(),
             leaving: None,
@@ -183,11 +183,17 @@ impl<C: Controller> RtpSender<C> {
     /// Numbers the packets of each stream from `first` on, and not from 0 (RFC 3550 section 5.1: from a random number). Before
     /// anything is sent.
     pub fn number_from(&mut self, first: u16) {
-        self.first_number = first.into();
+        self.first_number = FirstNumber::Same(first);
         (0..self.streams.len()).for_each(|id| self.number_stream_from(StreamId(id as u8), first));
     }
 
-    /// The same for one stream.
+    /// Draws where the numbers of each stream begin that joins from now on, those of retransmissions too: whoever knows one
+    /// knows no other.
+    pub fn draw_numbers(&mut self, draws: RandomStream) {
+        self.first_number = FirstNumber::Drawn(draws);
+    }
+
+    /// Numbers the packets of one stream from `first` on.
     pub fn number_stream_from(&mut self, stream: StreamId, first: u16) {
         if let Some(stream) = self.streams.get_mut(usize::from(stream.0)) {
             stream.history = SentHistory::starting_at(first.into());

@@ -6,7 +6,7 @@ use crate::SendingEnd;
 use crate::desired::OfferedRate;
 use paceline_cc::{Controller, FlowSetup, Limits, StreamChange, StreamId, StreamSet};
 use paceline_media::{Discarded, SendQueue, Source};
-use paceline_units::{Bytes, Time, TimeDelta};
+use paceline_units::{Bytes, RandomStream, Time, TimeDelta};
 
 /// For so long after a stream left, reports on it are read: longer than any round trip that a call lives with. A stream that
 /// leaves is no loss, and its last packets tell of congestion as all others do.
@@ -23,6 +23,22 @@ pub(super) enum Presence {
     Leaving(Time),
     /// What is said of it changes nothing; another may take its place.
     Gone,
+}
+
+/// Where the numbers of streams that join begin.
+#[derive(Clone, Debug)]
+pub(super) enum FirstNumber {
+    Same(u16),
+    Drawn(RandomStream),
+}
+
+impl FirstNumber {
+    fn next(&mut self) -> u64 {
+        match self {
+            FirstNumber::Same(first) => u64::from(*first),
+            FirstNumber::Drawn(draws) => draws.next_u64() & 0xffff,
+        }
+    }
 }
 
 impl Stream {
@@ -88,7 +104,10 @@ impl<C: Controller> RtpSender<C> {
     /// A stream takes a place: its own, one that another left, or the next.
     fn enter(&mut self, now: Time, id: usize, config: StreamConfig) {
         let priority = config.priority;
-        let first = self.streams.get(id).map_or(self.first_number, |gone| gone.history.next_sequence());
+        let first = match self.streams.get(id) {
+            Some(gone) => gone.history.next_sequence(),
+            None => self.first_number.next(),
+        };
         let queue = SendQueue::new(self.max_payload, self.header.size());
         let stream = Stream::new(config, queue, SentHistory::starting_at(first));
         match self.streams.get_mut(id) {

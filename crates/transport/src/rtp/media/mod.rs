@@ -42,7 +42,7 @@ use crate::{Reason, SendingEnd};
 use discarded::Discards;
 use paceline_cc::{Controller, FlowSetup, Limits, StreamId};
 use paceline_media::{Frame, Source};
-use paceline_units::{Bitrate, Bytes, Ecn, Time};
+use paceline_units::{Bitrate, Bytes, Ecn, RandomStream, Time};
 use paceline_wire::twcc;
 use repair::Repairs;
 use rtcp::MediaRtcp;
@@ -189,6 +189,11 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
     /// Numbers the packets of each stream from `first` on (RFC 3550 section 5.1: a random number). Before a stream is added.
     pub fn number_from(&mut self, first: u16) {
         self.end.number_from(first);
+    }
+
+    /// Draws where the numbers of each stream begin, those of retransmissions too. Before a stream is added.
+    pub fn draw_numbers(&mut self, draws: RandomStream) {
+        self.end.draw_numbers(draws);
     }
 
     /// Numbers the packets of all streams together, from `first` on, in an element of their header extension with this

@@ -32,7 +32,7 @@ params! {
         ecn_check: EcnChecks = EcnChecks::Probe, "RFC 6679 7.2, 7.4", "With ecn, how the path is checked for it: off, monitor or probe";
         format: FeedbackFormat = FeedbackFormat::Rfc8888, "RFC 8888", "Format of the reports on packets that come back";
         transport_element: u16 = 5, in 1.0, 14.0, "RFC 8285 4.2", "Identifier of the header extension's element with the transport-wide number, which packets carry with format = twcc";
-        first_number: Option<u16> = None, else "drawn by the seed", "RFC 3550 5.1", "First sequence number";
+        first_number: Option<u16> = None, else "each stream's drawn by the seed", "RFC 3550 5.1", "First sequence number of every stream";
         repair: bool = false, "RFC 4588", "Whether streams may send lost packets again: all packets are 2 bytes shorter";
         breakers: CircuitBreakers = CircuitBreakers::Timeouts, "RFC 8083", "Which circuit breakers end the call";
         lateness: TimeDelta = TimeDelta::from_millis(2), in 0.0, 1.0, "ours", "How late the program may wake without the pacing rate going down";
@@ -228,10 +228,13 @@ impl<P: AsRef<[u8]> + Clone> MediaSender<AnyController, P> {
                 ..SenderConfig::new(setup.largest_packet - RTP_HEADER)
             },
         );
-        let drawn = own.rtcp.draws("rtp.first").next_u64();
-        sender.number_from(own.first_number.unwrap_or(drawn as u16));
+        match own.first_number {
+            Some(first) => sender.number_from(first),
+            None => sender.draw_numbers(own.rtcp.draws("rtp.first")),
+        }
         if own.format.is_transport_wide() {
-            sender.number_transport_wide((drawn >> 16) as u16, own.transport_element as u8);
+            let drawn = own.rtcp.draws("rtp.transport").next_u64();
+            sender.number_transport_wide(drawn as u16, own.transport_element as u8);
         }
         sender.use_rtcp(own.rtcp.config("sender"), own.format);
         if own.repair {

@@ -215,6 +215,28 @@ fn feedback_for_a_stream_that_is_gone_is_counted_and_changes_nothing_else() {
     }
 }
 
+/// The numbers of the first packets of three streams of a sender with these settings.
+fn first_numbers(settings: &[(&str, &str)]) -> Vec<u64> {
+    let mut sender = Sender::configured("none", None, settings.iter().copied()).expect("sound");
+    for ssrc in ["1", "2", "3"] {
+        sender.add_configured(Time::ZERO, [("ssrc", ssrc)]).expect("there is room");
+    }
+    sender.start(Time::ZERO);
+    (0..3).for_each(|id| sender.offer(at(0), StreamId(id), packet(1, 100, true)));
+    leaving(&mut sender, at(0)).iter().map(|sent| sent.sequence).collect()
+}
+
+#[test]
+fn each_stream_has_a_first_number_of_its_own_unless_one_is_given() {
+    let drawn = first_numbers(&[("seed", "5")]);
+    let different: std::collections::BTreeSet<_> = drawn.iter().collect();
+    assert_eq!((drawn.len(), different.len()), (3, 3), "{drawn:?}");
+    assert!(drawn.iter().all(|number| *number < 1 << 16), "{drawn:?}");
+    assert_eq!(first_numbers(&[("seed", "5")]), drawn);
+    assert_ne!(first_numbers(&[("seed", "6")]), drawn);
+    assert_eq!(first_numbers(&[("first_number", "65535")]), [65_535; 3]);
+}
+
 #[test]
 fn priorities_hold_from_when_they_are_set() {
     let mut sender = sender("urcp", &[MediaStreamConfig::new(1), MediaStreamConfig::new(2)]);
