@@ -5,7 +5,7 @@ use paceline_cc::{PacketResult, Status, StreamId};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 use std::collections::VecDeque;
 
-/// Packets of a stream that are remembered: as many as the transports remember.
+/// Packets of a stream that are remembered at most: as many as the transports remember.
 pub(super) const REMEMBERED: usize = 1 << 16;
 
 /// What feedback says of one packet.
@@ -60,6 +60,15 @@ struct SentStream {
 }
 
 impl SentStream {
+    /// Forgets what no report changes any more, but for the newest packet, whose number says which is next.
+    fn forget_settled(&mut self) {
+        let settled = |packet: &SentPacket| packet.payload.is_none() || packet.state == PacketState::Received;
+        while self.packets.len() > 1 && self.packets.front().is_some_and(settled) {
+            self.packets.pop_front();
+            self.first += 1;
+        }
+    }
+
     fn data_packet(&mut self, number: u64) -> Option<(&mut SentPacket, Bytes)> {
         let place = usize::try_from(number.checked_sub(self.first)?).ok()?;
         let packet = self.packets.get_mut(place)?;
@@ -93,6 +102,7 @@ impl SentLog {
         if number != stream.first + stream.packets.len() as u64 {
             return;
         }
+        stream.forget_settled();
         if stream.packets.len() == REMEMBERED {
             stream.packets.pop_front();
             stream.first += 1;
@@ -201,6 +211,23 @@ mod tests {
         let delivered = tell(&mut log, 10, 0, &[Some(1), Some(1), None, None]);
         assert_eq!(delivered.iter().map(|packet| packet.sent).collect::<Vec<_>>(), [at(0)]);
         assert_eq!(lost(&mut log, 1010), [at(2)]);
+    }
+
+    #[test]
+    fn what_was_received_is_forgotten_once_all_before_it_was() {
+        let mut log = SentLog::new(1);
+        for n in 0..10_000 {
+            send(&mut log, n, n, n % 3 > 0);
+            if let Some(told) = n.checked_sub(50) {
+                let new = tell(&mut log, n, told, &[(told != 9001).then_some(n)]).len();
+                assert_eq!(new, usize::from(told % 3 > 0 && told != 9001), "{told}");
+            }
+            if n < 9001 {
+                assert!(log.streams[0].packets.len() <= 53, "{n}: {}", log.streams[0].packets.len());
+            }
+        }
+        assert_eq!(log.streams[0].packets.len(), 999, "a missing packet may still be reported");
+        assert_eq!(tell(&mut log, 10_001, 8000, &[Some(1)]).len(), 0, "a second time");
     }
 
     #[test]
