@@ -65,6 +65,10 @@ capi: prerequisites ## Make the C header and the shared and static library into 
 	@cp crates/capi/include/paceline.h target/release/libpaceline.so target/release/libpaceline.a target/capi
 	@echo target/capi
 
+.PHONY: webrtc
+webrtc: prerequisites ## Compile the example of a controller under str0m, which needs Rust 1.89 (RUN=1 runs it, with str0m's cryptography)
+	@CARGO_TARGET_DIR=$(CURDIR)/target cargo $(if $(RUN),run --features run,check) --locked --quiet --manifest-path examples/str0m/Cargo.toml
+
 .PHONY: bare-metal
 bare-metal: prerequisites
 	@test -d "$$(rustc --print sysroot)/lib/rustlib/$(BARE)" || \

@@ -91,6 +91,15 @@ def test_the_code_of_the_embedding_page_is_that_of_the_examples() -> None:
     assert sorted(blocks(ROOT / "docs" / "embed.md", "rust")) == sorted(sections)
 
 
+def test_the_c_of_the_embedding_page_is_that_of_the_programs_that_are_tested() -> None:
+    programs = (ROOT / "crates" / "capi" / "tests").glob("*.c")
+    known = {line.strip() for program in programs for line in program.read_text().splitlines()}
+    shown = [line.strip() for block in blocks(ROOT / "docs" / "embed.md", "c") for line in block.splitlines()]
+    code = [line for line in shown if line and not line.startswith("/*")]
+    assert len(code) > 10
+    assert [line for line in code if line not in known] == []
+
+
 @pytest.mark.skipif(shutil.which("cargo") is None, reason="cargo is not here: this test runs the Rust example")
 @pytest.mark.parametrize("package", EXAMPLES)
 def test_the_embedding_examples_print_what_their_page_shows(package: str) -> None:
