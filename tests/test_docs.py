@@ -18,9 +18,11 @@ from paceline.studies.designs import KINDS
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+# The page that shows each example, by package.
 EXAMPLES = {
-    "paceline-transport": "crates/transport/examples/embed.rs",
-    "paceline-wire": "crates/wire/examples/rfc8888.rs",
+    "crates/transport/examples/embed.rs": ("paceline-transport", "embed"),
+    "crates/wire/examples/rfc8888.rs": ("paceline-wire", "embed"),
+    "crates/transport/examples/endpoint.rs": ("paceline-transport", "endpoint"),
 }
 SECTION = re.compile(r"^ *// docs: (?!end$).+?\n(.*?)^ *// docs: end$", re.MULTILINE | re.DOTALL)
 
@@ -84,11 +86,12 @@ def test_the_scenarios_of_the_pages_are_sound(folder: Path) -> None:
     assert not {key for key in keys if not re.search(rf"\b{key}\b", reference)}
 
 
-def test_the_code_of_the_embedding_page_is_that_of_the_examples() -> None:
-    texts = [(ROOT / path).read_text() for path in EXAMPLES.values()]
+@pytest.mark.parametrize(("page", "count"), [("embed", 6), ("endpoint", 4)])
+def test_the_code_of_an_embedding_page_is_that_of_its_examples(page: str, count: int) -> None:
+    texts = [(ROOT / path).read_text() for path, (_, shown) in EXAMPLES.items() if shown == page]
     sections = [textwrap.dedent(section) for text in texts for section in SECTION.findall(text)]
-    assert len(sections) == 6
-    assert sorted(blocks(ROOT / "docs" / "embed.md", "rust")) == sorted(sections)
+    assert len(sections) == count
+    assert sorted(blocks(ROOT / "docs" / f"{page}.md", "rust")) == sorted(sections)
 
 
 def test_the_c_of_the_embedding_page_is_that_of_the_programs_that_are_tested() -> None:
@@ -101,12 +104,13 @@ def test_the_c_of_the_embedding_page_is_that_of_the_programs_that_are_tested() -
 
 
 @pytest.mark.skipif(shutil.which("cargo") is None, reason="cargo is not here: this test runs the Rust example")
-@pytest.mark.parametrize("package", EXAMPLES)
-def test_the_embedding_examples_print_what_their_page_shows(package: str) -> None:
-    command = ["cargo", "run", "--quiet", "--locked", "-p", package, "--example", Path(EXAMPLES[package]).stem]
+@pytest.mark.parametrize("path", EXAMPLES)
+def test_the_embedding_examples_print_what_their_page_shows(path: str) -> None:
+    package, page = EXAMPLES[path]
+    command = ["cargo", "run", "--quiet", "--locked", "-p", package, "--example", Path(path).stem]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert done.stdout in blocks(ROOT / "docs" / "embed.md", "text")
+    assert done.stdout in blocks(ROOT / "docs" / f"{page}.md", "text")
 
 
 @pytest.mark.skipif(shutil.which("cargo") is None, reason="cargo is not here: this test asks it for dependencies")
