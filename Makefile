@@ -83,8 +83,8 @@ format: build ## Bring Rust and Python into the project's format
 	$(BIN)/ruff format --quiet python tests benches
 
 .PHONY: bench
-bench: build ## Print speeds: simulated, on loopback, instructions per packet, the study engine
-	cargo run --release --locked --quiet -p paceline-benches
+bench: build ## Print speeds: simulated, on loopback, instructions per packet, the study engine; bench.json
+	cargo run --release --locked --quiet -p paceline-benches -- --json bench.json
 	@$(BIN)/python benches/study.py
 
 # How long the calls of long-run are: in the simulator, and over loopback.

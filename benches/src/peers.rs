@@ -4,6 +4,7 @@
 //! bench runs. Both print how many packets arrived and how long their event loop had a processor; starting is not
 //! counted, there as here.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -19,23 +20,41 @@ const NS3_MODULES: [&str; 6] = [
     "ns3-traffic-control",
 ];
 
-/// Runs `scenario` in each peer and prints a line each, beside `ours`: packets per second here. Nothing if it is none of
-/// theirs.
-pub fn print(scenario: &str, ours: f64) {
-    if !SCENARIOS.contains(&scenario) {
-        return;
+/// What ns-2 was found to do, each scenario run once for the whole bench.
+#[derive(Default)]
+pub struct Peers {
+    ns2: BTreeMap<&'static str, Result<(u64, f64), String>>,
+}
+
+impl Peers {
+    /// Packets per second of processor time of `scenario` in ns-2; absent, and said the first time, where it cannot run.
+    pub fn ns2(&mut self, scenario: &'static str) -> Option<f64> {
+        let run = self
+            .ns2
+            .entry(scenario)
+            .or_insert_with(|| ns2(scenario).inspect_err(|why| eprintln!("ns-2: {why}")));
+        run.as_ref().ok().map(|(packets, seconds)| *packets as f64 / seconds)
     }
-    for (peer, run) in [("ns-2", ns2(scenario)), ("ns-3", ns3(scenario))] {
-        let peer = format!("  in {peer}");
-        match run {
-            Ok((packets, seconds)) => {
-                let rate = packets as f64 / seconds;
-                let (millions, ratio) = (rate / 1e6, ours / rate);
-                println!(
-                    "{peer:<18}{packets:>12}{millions:>12.2}{seconds:>10.3}   {ratio:.1} times as fast here"
-                );
+
+    /// Prints a line for each peer that can simulate `scenario`, beside `ours`: packets per second here.
+    pub fn print(&mut self, scenario: &'static str, ours: f64) {
+        if !SCENARIOS.contains(&scenario) {
+            return;
+        }
+        self.ns2(scenario);
+        let in_ns2 = self.ns2.get(scenario).cloned().unwrap_or_else(|| Err("unknown".into()));
+        for (peer, run) in [("ns-2", in_ns2), ("ns-3", ns3(scenario))] {
+            let peer = format!("  in {peer}");
+            match run {
+                Ok((packets, seconds)) => {
+                    let rate = packets as f64 / seconds;
+                    let (millions, ratio) = (rate / 1e6, ours / rate);
+                    println!(
+                        "{peer:<18}{packets:>12}{millions:>12.2}{seconds:>10.3}   {ratio:.1} times as fast here"
+                    );
+                }
+                Err(why) => println!("{peer:<18}not run: {why}"),
             }
-            Err(why) => println!("{peer:<18}not run: {why}"),
         }
     }
 }
