@@ -15,16 +15,16 @@ fn rtp(loaded: &Loaded) -> &RtpParts {
 }
 
 /// A folder of this test's own, gone afterwards.
-struct Folder(PathBuf);
+pub(super) struct Folder(pub PathBuf);
 
 impl Folder {
-    fn new(name: &str) -> Folder {
+    pub fn new(name: &str) -> Folder {
         let path = std::env::temp_dir().join(format!("paceline-scenario-{}-{name}", std::process::id()));
         std::fs::create_dir_all(&path).expect("a temporary folder");
         Folder(path)
     }
 
-    fn put(&self, name: &str, bytes: &[u8]) {
+    pub fn put(&self, name: &str, bytes: &[u8]) {
         std::fs::write(self.0.join(name), bytes).expect("a temporary file");
     }
 }

@@ -1,11 +1,12 @@
 //! `source = { kind = "tmix" }`: what may be said, and what is wrong where.
 
+use super::loading::Folder;
 use crate::build::EndsParts;
 use crate::{Loader, Origin, Scenario, ScenarioError, load, parse};
 use paceline_media::vectors::Side;
 use paceline_transport::tcp::conversations::{ConversationsConfig, RttUse};
 use paceline_units::{Bytes, TimeDelta};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 const GOOD: &str = r#"duration = "10s"
 
@@ -34,10 +35,9 @@ fn read(source: &str) -> Result<Scenario, ScenarioError> {
 }
 
 /// A folder with a file of connection vectors.
-fn folder(name: &str, text: &str) -> PathBuf {
-    let folder = std::env::temp_dir().join(format!("paceline-scenario-{}-tmix-{name}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a folder for tests");
-    std::fs::write(folder.join("a.cvec"), text).expect("a file for tests");
+fn folder(name: &str, text: &str) -> Folder {
+    let folder = Folder::new(&format!("tmix-{name}"));
+    folder.put("a.cvec", text.as_bytes());
     folder
 }
 
@@ -53,14 +53,14 @@ fn loaded(text: &str, folder: &Path) -> Result<ConversationsConfig, ScenarioErro
 #[test]
 fn a_file_is_read_and_placed() {
     let folder = folder("good", FILE);
-    let whole = loaded(&with("{ kind = \"tmix\", file = \"a.cvec\" }"), &folder).expect("right");
+    let whole = loaded(&with("{ kind = \"tmix\", file = \"a.cvec\" }"), &folder.0).expect("right");
     assert_eq!((whole.vectors.len(), whole.sending, whole.rtt), (2, Side::Acceptor, RttUse::Whole));
     assert_eq!(whole.path_rtt, TimeDelta::from_millis(14), "there, and as long back");
     assert_eq!(whole.vectors[0].windows, [64_800, 6432].map(Bytes::new));
     let text = with(
         "{ kind = \"tmix\", file = \"a.cvec\", offset = \"1s\", scale = 2, rtt = \"added\", sending = \"initiator\" }",
     );
-    let part = loaded(&text, &folder).expect("right");
+    let part = loaded(&text, &folder.0).expect("right");
     assert_eq!((part.vectors.len(), part.sending, part.rtt), (1, Side::Initiator, RttUse::Added));
     assert_eq!(part.vectors[0].start, TimeDelta::from_micros(2 * 429_381));
 }
@@ -114,16 +114,17 @@ fn a_wrong_file_is_told_with_its_line() {
         ("line", &FILE.replace("r 36556", "r x"), "`r x`", "whole microseconds"),
         ("empty", "", "no connection", "SEQ start exchanges id id"),
     ] {
-        let error = loaded(&text, &folder(name, file)).expect_err(name);
+        let error = loaded(&text, &folder(name, file).0).expect_err(name);
         assert_eq!((error.key.as_str(), error.line()), ("flows.web.source.file", Some(12)), "{error}");
         assert!(error.found.contains(found) && error.expected.contains(expected), "{error}");
         assert!(error.found.contains("a.cvec"), "{error}");
         assert_eq!(error.found.contains("line "), name != "empty", "{error}");
     }
-    let error = loaded(&text, &folder("there", FILE).join("missing")).expect_err("no file");
+    let error = loaded(&text, &folder("there", FILE).0.join("missing")).expect_err("no file");
     assert!(error.key == "flows.web.source.file" && error.found.contains("a.cvec"), "{error}");
     // What a file says of itself, and is not so, is a warning.
-    let loader = Loader::new(folder("short", &format!("# Number of Cvecs: 3\n{FILE}")), Vec::new());
+    let folder = folder("short", &format!("# Number of Cvecs: 3\n{FILE}"));
+    let loader = Loader::new(&folder.0, Vec::new());
     let loaded = load(&Origin { text: &text, file: "web.toml", sets: &[] }, &loader).expect("right");
     let [warning] = loaded.parts.warnings.as_slice() else { panic!("{:?}", loaded.parts.warnings) };
     assert!(warning.contains("a.cvec says that it has 3 connections, and has 2"), "{warning}");
