@@ -570,16 +570,15 @@ enum PacelineStatus paceline_half_report(PacelineHalf half,
 
 // Creates a receiver that expects no stream yet, and writes its number to `receiver`.
 //
-// `settings` are parameters of the receiver (ssrc, transport_element, tell_ecn), of its reports on packets (format, packets, time,
-// marker, by_rate, clock, overlap, reorder_time) and of its RTCP, as for paceline_sender_create. docs/embed.md says what each means.
+// `settings`, which docs/endpoint-settings.md lists, are parameters of the receiver, of its reports on packets and of its RTCP:
+// `format = twcc; reduced_size = true`. Give `seed` a number of the system's random source.
 //
 // # Safety
 // `settings` is NULL or ends with a zero, and `receiver` has room for a number.
 enum PacelineStatus paceline_receiver_create(const char *settings,
                                              PacelineReceiver *receiver);
 
-// A stream is expected. `settings` are: ssrc, which must be there, clock_rate, payload_type, rtx_ssrc, rtx_payload_type,
-// rtx_deadline.
+// A stream is expected. `settings`, which docs/endpoint-settings.md lists, say its SSRC and more: `ssrc = 500; rtx_ssrc = 501`.
 //
 // # Safety
 // `settings` is NULL or ends with a zero.
@@ -650,10 +649,9 @@ enum PacelineStatus paceline_receiver_statistics(PacelineReceiver receiver,
 
 // Creates a sender without streams under a controller, and writes its number to `sender`.
 //
-// `kind` and `profile` are as for paceline_create. `settings` are parameters of the controller, of its flow, of the sender (ecn,
-// format, transport_element, first_number, repair, breakers, lateness) and of its RTCP (seed, cname, session_bandwidth,
-// reduced_minimum, reduced_size, ntp_zero): `format = twcc; reduced_size = true; largest_packet = 1200B`. docs/embed.md says what
-// each means. Give `seed` a number of the system's random source.
+// `kind` and `profile` are as for paceline_create. `settings` are parameters of the controller, of its flow and of the sender, which
+// docs/endpoint-settings.md lists: `format = twcc; reduced_size = true; repair = true; largest_packet = 1200B`. Give `seed` a number
+// of the system's random source.
 //
 // # Safety
 // The texts are NULL or end with a zero, and `sender` has room for a number.
@@ -662,8 +660,8 @@ enum PacelineStatus paceline_sender_create(const char *kind,
                                            const char *settings,
                                            PacelineSender *sender);
 
-// A stream joins. `settings` are: ssrc, which must be there, priority, target_start, target_min, target_max, payload_type,
-// clock_rate, most_waiting, rtx_ssrc, rtx_payload_type, rtx_keep, rtx_keep_size, rtx_share. Its identifier is written to `stream`.
+// A stream joins. `settings`, which docs/endpoint-settings.md lists, say its SSRC and more: `ssrc = 500; priority = 2; rtx_ssrc = 501`.
+// Its identifier is written to `stream`.
 //
 // # Safety
 // `settings` is NULL or ends with a zero, and `stream` is NULL or has room for a byte.

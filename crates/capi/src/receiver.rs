@@ -22,8 +22,8 @@ pub(crate) struct ReceiverEnd {
 
 /// Creates a receiver that expects no stream yet, and writes its number to `receiver`.
 ///
-/// `settings` are parameters of the receiver (ssrc, transport_element, tell_ecn), of its reports on packets (format, packets, time,
-/// marker, by_rate, clock, overlap, reorder_time) and of its RTCP, as for paceline_sender_create. docs/embed.md says what each means.
+/// `settings`, which docs/endpoint-settings.md lists, are parameters of the receiver, of its reports on packets and of its RTCP:
+/// `format = twcc; reduced_size = true`. Give `seed` a number of the system's random source.
 ///
 /// # Safety
 /// `settings` is NULL or ends with a zero, and `receiver` has room for a number.
@@ -44,8 +44,7 @@ pub unsafe extern "C" fn paceline_receiver_create(
     })
 }
 
-/// A stream is expected. `settings` are: ssrc, which must be there, clock_rate, payload_type, rtx_ssrc, rtx_payload_type,
-/// rtx_deadline.
+/// A stream is expected. `settings`, which docs/endpoint-settings.md lists, say its SSRC and more: `ssrc = 500; rtx_ssrc = 501`.
 ///
 /// # Safety
 /// `settings` is NULL or ends with a zero.

@@ -43,10 +43,9 @@ impl From<StreamError> for Failure {
 
 /// Creates a sender without streams under a controller, and writes its number to `sender`.
 ///
-/// `kind` and `profile` are as for paceline_create. `settings` are parameters of the controller, of its flow, of the sender (ecn,
-/// format, transport_element, first_number, repair, breakers, lateness) and of its RTCP (seed, cname, session_bandwidth,
-/// reduced_minimum, reduced_size, ntp_zero): `format = twcc; reduced_size = true; largest_packet = 1200B`. docs/embed.md says what
-/// each means. Give `seed` a number of the system's random source.
+/// `kind` and `profile` are as for paceline_create. `settings` are parameters of the controller, of its flow and of the sender, which
+/// docs/endpoint-settings.md lists: `format = twcc; reduced_size = true; repair = true; largest_packet = 1200B`. Give `seed` a number
+/// of the system's random source.
 ///
 /// # Safety
 /// The texts are NULL or end with a zero, and `sender` has room for a number.
@@ -76,8 +75,8 @@ pub unsafe extern "C" fn paceline_sender_create(
     })
 }
 
-/// A stream joins. `settings` are: ssrc, which must be there, priority, target_start, target_min, target_max, payload_type,
-/// clock_rate, most_waiting, rtx_ssrc, rtx_payload_type, rtx_keep, rtx_keep_size, rtx_share. Its identifier is written to `stream`.
+/// A stream joins. `settings`, which docs/endpoint-settings.md lists, say its SSRC and more: `ssrc = 500; priority = 2; rtx_ssrc = 501`.
+/// Its identifier is written to `stream`.
 ///
 /// # Safety
 /// `settings` is NULL or ends with a zero, and `stream` is NULL or has room for a byte.

@@ -58,7 +58,7 @@ fn figures(sender: PacelineSender) -> String {
 
 #[test]
 fn settings_of_ends_and_streams_are_checked() {
-    fails(sender("pace = 1").0, Invalid, "pace: found an unknown parameter, expected one of ecn, format,");
+    fails(sender("pace = 1").0, Invalid, "pace: found an unknown parameter, expected one of ecn, ");
     fails(sender("format = remb").0, Invalid, "format: found remb, expected one of \"rfc8888\", \"twcc\"");
     fails(sender("priorities = [1]").0, Invalid, "priorities: found [1]");
     fails(sender("largest_packet = 12B").0, Invalid, "largest_packet: found 12B, expected at least");
@@ -282,4 +282,28 @@ fn thousands_of_random_calls_are_answered() {
     }
     assert!((1000..15_000).contains(&failed), "{failed} calls of 20,000 were refused");
     assert_eq!((paceline_destroy(own), paceline_destroy(other)), (Ok, Ok));
+}
+
+/// Threads with senders of their own, and one that all of them use.
+#[test]
+#[allow(clippy::disallowed_methods, reason = "callers in C have threads")]
+fn different_threads_may_use_different_numbers_and_the_same() {
+    let (status, shared) = sender("");
+    assert_eq!((status, add(shared, "ssrc = 1").0), (Ok, Ok));
+    let run = move || {
+        let mut due = 0;
+        for now in 0..500 {
+            let (status, own) = sender("");
+            assert_eq!(status, Ok, "{}", said());
+            assert_eq!(add(own, "ssrc = 1").0, Ok, "{}", said());
+            assert_eq!(paceline_sender_set_priority(shared, now, 0, 2.0), Ok);
+            // SAFETY: room for a time.
+            assert_eq!(unsafe { paceline_sender_next_timeout(shared, &raw mut due) }, Ok);
+            assert_eq!(paceline_destroy(own), Ok);
+            fails(paceline_destroy(own), NoHandle, &format!("found {own}"));
+        }
+    };
+    let threads: Vec<_> = (0..4).map(|_| std::thread::spawn(run)).collect();
+    threads.into_iter().for_each(|thread| thread.join().expect("no call panics"));
+    assert_eq!(paceline_destroy(shared), Ok);
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::rtp::rtcp::{Picture, ReceiverEvent, RtcpEvent};
-use paceline_cc::AnyController;
+use paceline_cc::{AnyController, ControllerParams};
 use paceline_units::{RandomStream, TimeDelta};
 use paceline_wire::rtp;
 use std::collections::BTreeMap;
@@ -32,7 +32,10 @@ struct Call {
 impl Call {
     fn new(sender: &[Setting<'_>], receiver: &[Setting<'_>]) -> Call {
         let settings = sender.iter().chain(&[("target_bitrate_max", "20Mbps")]).copied();
-        let mut sender = Sender::configured("scream", None, settings).expect("sound");
+        Call::between(Sender::configured("scream", None, settings).expect("sound"), receiver)
+    }
+
+    fn between(mut sender: Sender, receiver: &[Setting<'_>]) -> Call {
         sender.start(Time::ZERO);
         Call {
             sender,
@@ -233,6 +236,35 @@ fn a_call_outlives_hostile_datagrams() {
     }
 }
 
+/// Every controller that there is, under each of its profiles and ECN modes, sends under either format, or is refused for a reason.
+#[test]
+fn any_controller_sends_or_is_refused() {
+    let (mut sent, mut refused) = (0, 0);
+    for kind in ControllerParams::KINDS {
+        let profiles = ControllerParams::of(kind).expect("it is registered").profiles();
+        let settings = [("rfc8888", "off"), ("rfc8888", "classic"), ("rfc8888", "l4s"), ("twcc", "off")];
+        for ((profile, _), (format, ecn)) in
+            profiles.iter().flat_map(|profile| settings.map(|setting| (profile, setting)))
+        {
+            let own = [("format", format), ("ecn", ecn)];
+            match Sender::configured(kind, Some(profile), own) {
+                Ok(sender) => {
+                    let mut call = Call::between(sender, &[("format", format)]);
+                    let id = call.join(500, false);
+                    call.run(1, &[id]);
+                    assert!(call.came.contains_key(&500), "{kind}, {profile}, {format}, {ecn}");
+                    sent += 1;
+                }
+                Err(error) => {
+                    assert!(["controller", "ecn"].contains(&&*error.name), "{error}");
+                    refused += 1;
+                }
+            }
+        }
+    }
+    assert!(sent > 40 && refused > 40, "{sent} {refused}");
+}
+
 #[test]
 fn a_wrong_setting_says_what_is_right() {
     let sender = |settings: &[Setting<'_>]| {
@@ -248,6 +280,8 @@ fn a_wrong_setting_says_what_is_right() {
         sender(&[("format", "twcc"), ("ecn", "l4s")]),
         "ecn: found l4s, expected off, since reports in the format twcc tell of no marks"
     );
+    let ignorant = Sender::configured("um", None, [("ecn", "l4s")]).expect_err("wrong").to_string();
+    assert_eq!(ignorant, "ecn: found l4s, expected off, since the controller um ignores marks (CE)");
     assert!(sender(&[("priorities", "[1]")]).starts_with("priorities: found [1], expected none:"));
     for kind in ["tfrc", "ccid3", "reno"] {
         let error = Sender::configured(kind, None, []).expect_err("wrong").to_string();

@@ -2,10 +2,14 @@
 //! and its value, such as `("rtx_keep", "500ms")`.
 
 use super::{MediaReceiver, MediaReceiverConfig, MediaSender, MediaStreamConfig, RepairConfig, SenderConfig};
+use crate::SendingEnd;
+use crate::rtp::RtpSender;
 use crate::rtp::packet::RTP_HEADER;
 use crate::rtp::rtcp::{IncomingRepair, IncomingStream, NtpClock, RtcpConfig};
 use crate::rtp::{CircuitBreakers, EcnChecks, FeedbackConfig, ReceiverClock};
-use paceline_cc::{AnyController, ControllerParams, FlowSetup, Limits, Steers, StreamId};
+use paceline_cc::{
+    AnyController, CeResponse, Controller, ControllerParams, FlowSetup, Limits, Steers, StreamId, Verb,
+};
 use paceline_units::param::{Kind, ParamError, ParamSet, Parameter, Spec, Value, unknown};
 use paceline_units::{Bitrate, Bytes, EcnMode, RandomStream, Time, TimeDelta, params};
 use paceline_wire::{FeedbackFormat, rtp};
@@ -187,14 +191,24 @@ fn part<'t>(
     Ok((own, others))
 }
 
-/// Fails if controllers of this kind do not steer datagrams on whose packets a receiver reports.
-fn expect_datagrams(kind: &str) -> Result<(), ParamError> {
-    let Some(usual) = ControllerParams::of(kind) else { return Ok(()) };
-    let steers = matches!(usual.steers(), Steers::Media | Steers::Datagrams | Steers::Unreported);
-    if steers && !AnyController::needs_receiver_half(kind) {
-        return Ok(());
+/// Fails if controllers of this kind do not steer datagrams on whose packets a receiver reports, ask for what no sender of media
+/// does, or ignore the marks that packets with this ECN field may get.
+fn expect_fit(kind: &str, controller: &AnyController, ecn: EcnMode) -> Result<(), ParamError> {
+    let steers = ControllerParams::of(kind).map(|usual| usual.steers());
+    let of_media = matches!(steers, Some(Steers::Media | Steers::Datagrams | Steers::Unreported));
+    let executed = |verb: &Verb| RtpSender::<AnyController>::EXECUTES.contains(verb);
+    if !of_media || AnyController::needs_receiver_half(kind) || !controller.verbs().iter().all(executed) {
+        return Err(ParamError::new(
+            "controller",
+            kind,
+            "one of media that goes by reports on packets alone",
+        ));
     }
-    Err(ParamError::new("controller", kind, "one of media that goes by reports on packets alone"))
+    if ecn != EcnMode::Off && controller.ce_response() == CeResponse::Ignored {
+        let expected = format!("off, since the controller {kind} ignores marks (CE)");
+        return Err(ParamError::new("ecn", ecn.name(), expected));
+    }
+    Ok(())
 }
 
 impl<P: AsRef<[u8]> + Clone> MediaSender<AnyController, P> {
@@ -210,7 +224,7 @@ impl<P: AsRef<[u8]> + Clone> MediaSender<AnyController, P> {
     ) -> Result<MediaSender<AnyController, P>, ParamError> {
         let (own, others) = part(kind, settings)?;
         let controller = AnyController::configured(kind, profile, others.iter().copied())?;
-        expect_datagrams(kind)?;
+        expect_fit(kind, &controller, own.ecn)?;
         let mut setup = FlowSetup::default();
         for (name, text) in others.iter().filter(|(name, _)| *name == "largest_packet") {
             setup.set(name, spec(FlowSetup::SPECS, name).ok_or_else(|| unknown(name, &[]))?.read(text)?)?;
