@@ -47,9 +47,10 @@ impl PacketReports {
         self.streams.push(ReceivedPackets::new(self.config.overlap, self.config.reorder_time));
     }
 
-    /// Whether packets of a stream came that are not reported yet.
+    /// Whether packets of a stream came that a report is still to tell of under its name.
     pub(super) fn any_new(&self, id: StreamId) -> bool {
-        self.streams.get(usize::from(id.0)).is_some_and(ReceivedPackets::any_new)
+        let new = || self.streams.get(usize::from(id.0)).is_some_and(ReceivedPackets::any_new);
+        self.transport.is_none() && new()
     }
 
     /// As [`RtpReceiver::resynchronise`](super::RtpReceiver::resynchronise); what was not reported yet is still reported if it is
