@@ -66,6 +66,41 @@ def test_it_answers_what_it_is_told() -> None:
     assert fixed.take_discard() is None
 
 
+@pytest.mark.parametrize("kind", ["tfrc", "ccid3"])
+def test_a_controller_with_a_receiver_half_is_as_fast_as_its_equation(kind: str) -> None:
+    """RFC 5348 section 3.1 with p = 0.01, R = 0.1 s, s = 1000 B and t_RTO = 4 R: 0.9 Mbit/s."""
+    controller = paceline.Controller(kind, largest_packet="1000B")
+    half = paceline.ReceiverHalf(kind, largest_packet="1000B")
+    there: deque[tuple[float, int, float, float | int | None]] = deque()
+    back: deque[tuple[float, tuple[float, float, float, float]]] = deque()
+    next_send, sequence, late = 0.0, 0, 0
+    controller.on_offered(0.0, 100_000)
+    for step in range(60_000):
+        now = step / 1000
+        while back and back[0][0] <= now:
+            controller.on_message(now, *back.popleft()[1])
+        if (controller.next_timeout_s or math.inf) <= now:
+            controller.on_send_queue(now, 100_000)
+            controller.on_timeout(now)
+        while next_send <= now and (controller.allowed_packets is None or controller.allowed_packets > 0):
+            put = controller.annotation(now)
+            controller.on_sent(now, sequence, 1000)
+            sequence += 1
+            late += now >= 30
+            if sequence % 100:
+                there.append((now + 0.05, sequence, now, put))
+            pace, gap = controller.pacing_mbps, controller.pacing_gap_s or 0.0
+            next_send = max(next_send, now) + (8000 / pace / 1e6 if pace else gap)
+        due = (half.next_timeout_s or math.inf) <= now
+        while there and there[0][0] <= now:
+            _, number, sent, put = there.popleft()
+            due |= half.on_arrival(now, number, 1000, sent, annotation=put)
+        if due and (message := half.report(now)) is not None:
+            back.append((now + 0.05, message))
+    assert isinstance(controller.annotation(60.0), float if kind == "tfrc" else int)
+    assert 0.7 <= late * 8000 / 30 / 1e6 <= 1.1
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -75,7 +110,18 @@ def test_it_answers_what_it_is_told() -> None:
         (lambda: paceline.Controller("scream", mss=1200), "mss: found 1200, expected a size from "),
         (lambda: paceline.Controller("scream", pace=1), "pace: found an unknown parameter, expected one of "),
         (lambda: paceline.Controller("scream", priorities=[1, -1]), r"priorities: found \[1, -1\], expected "),
-        (lambda: paceline.Controller("tfrc"), "controller: found tfrc, expected one that goes by reports"),
+        (lambda: paceline.ReceiverHalf("scream"), "controller: found scream, expected tfrc or ccid3"),
+        (
+            lambda: paceline.Controller("tfrc").on_message(0, 1.5, 1, 0, 0),
+            "loss_event_rate: found 1.5, expected",
+        ),
+        (lambda: paceline.Controller("tfrc").on_message(0, 0, math.nan, 0, 0), "receive_mbps: found NaN, expected a"),
+        (lambda: paceline.Controller("tfrc").on_message(0, 0, 1, -1, 0), "newest_sent_s: found -1, expected seconds"),
+        (
+            lambda: paceline.ReceiverHalf("tfrc").on_arrival(0, 0, 1, 0, annotation=-1.0),
+            "annotation: found -1, expected",
+        ),
+        (lambda: paceline.ReceiverHalf("tfrc").on_arrival(0, 0, 1, 0, ecn=4), "ecn: found 4, expected 0"),
         (lambda: paceline.Controller("scream").on_timeout(-1), "now_s: found -1, expected seconds from 0 to"),
         (lambda: paceline.Controller("scream").on_timeout(math.nan), "now_s: found NaN, expected seconds"),
         (

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         MediaEvent,
         MediaReceiver,
         MediaSender,
+        ReceiverHalf,
         __version__,
     )
     from paceline.comparison.conditions import ConditionLike
@@ -57,6 +58,7 @@ __all__ = [
     "MediaSender",
     "OutputError",
     "PacelineError",
+    "ReceiverHalf",
     "Result",
     "ScenarioError",
     "StudyError",
@@ -78,6 +80,7 @@ _HOMES = {
     "MediaEvent": "paceline._core",
     "MediaReceiver": "paceline._core",
     "MediaSender": "paceline._core",
+    "ReceiverHalf": "paceline._core",
     "Result": "paceline.result",
     "__version__": "paceline._core",
     "probe": "paceline.probing",

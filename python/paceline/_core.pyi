@@ -11,6 +11,7 @@ __all__ = [
     "MediaEvent",
     "MediaReceiver",
     "MediaSender",
+    "ReceiverHalf",
     "RunOutput",
     "Scenario",
     "ScenarioError",
@@ -69,6 +70,10 @@ class Controller:
         clock_step_s: float = ...,
     ) -> None: ...
     def on_timeout(self, now_s: float) -> None: ...
+    def annotation(self, now_s: float, *, stream: int = 0) -> float | int | None: ...
+    def on_message(
+        self, now_s: float, loss_event_rate: float, receive_mbps: float, newest_sent_s: float, delay_s: float
+    ) -> None: ...
     def set_limits(self, now_s: float, min_mbps: float, max_mbps: float, *, stream: int = 0) -> None: ...
     def take_discard(self) -> tuple[int, float | None, bool] | None: ...
     def take_probe(self) -> tuple[int, float, int] | None: ...
@@ -189,6 +194,26 @@ class MediaArrival:
     def first(self) -> bool: ...
     @property
     def repaired(self) -> bool: ...
+
+@final
+class ReceiverHalf:
+    def __new__(
+        cls, kind: str, *, profile: str | None = None, **params: str | float | bool | list[float]
+    ) -> ReceiverHalf: ...
+    def on_arrival(
+        self,
+        now_s: float,
+        sequence: int,
+        size: int,
+        sent_s: float,
+        *,
+        annotation: float | int | None = None,
+        stream: int = 0,
+        ecn: int = 0,
+    ) -> bool: ...
+    def report(self, now_s: float) -> tuple[float, float, float, float] | None: ...
+    @property
+    def next_timeout_s(self) -> float | None: ...
 
 @final
 class Scenario:

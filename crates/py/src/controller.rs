@@ -1,9 +1,10 @@
 //! A controller that a notebook steps packet by packet.
 
 use crate::arguments::{limits, read_settings, span, time, wrong};
+use crate::half::Put;
 use paceline_cc::{
     Allowance, Answers, AnyController, Controller as _, Offered, Pacing, PacketResult, PacketsReport, Probe,
-    Report, SendQueueState, SentPacket, Snapshot, Status, StreamId, Update,
+    ReceiverReport, Report, SendQueueState, SentPacket, Snapshot, Status, StreamId, Update,
 };
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 use pyo3::prelude::*;
@@ -67,11 +68,6 @@ impl Controller {
         let settings = texts.iter().map(|(name, text)| (name.as_str(), text.as_str()));
         let controller = AnyController::configured(kind, profile, settings)
             .map_err(|error| wrong(py, error.to_string()))?;
-        if AnyController::needs_receiver_half(kind) {
-            let text =
-                format!("controller: found {kind}, expected one that goes by reports on packets alone");
-            return Err(wrong(py, text));
-        }
         let stepped = Stepped { controller, answers: Answers::new(), sent: BTreeMap::new() };
         Ok(Controller { kind: kind.into(), inner: Mutex::new(stepped) })
     }
@@ -194,6 +190,41 @@ impl Controller {
         let now = time(py, "now_s", now_s)?;
         let limits = limits(py, stream, (min_mbps, max_mbps))?;
         self.tell(|controller| controller.on_limits(now, &limits));
+        Ok(())
+    }
+
+    /// What the controller puts on the packet of a stream that leaves now, for its receiver half: its round-trip time in seconds
+    /// (tfrc), a counter (ccid3), or `None`.
+    #[pyo3(signature = (now_s, *, stream=0))]
+    fn annotation(&self, py: Python<'_>, now_s: f64, stream: u8) -> PyResult<Option<Put>> {
+        let now = time(py, "now_s", now_s)?;
+        Ok(self.lock().controller.annotation(now, StreamId(stream)).map(Put::from))
+    }
+
+    /// The controller's receiver half sent this message: loss event rate (0 to 1), the rate at which data arrived, when the newest
+    /// packet that arrived was sent, and how long it had been there.
+    fn on_message(
+        &self,
+        py: Python<'_>,
+        now_s: f64,
+        loss_event_rate: f64,
+        receive_mbps: f64,
+        newest_sent_s: f64,
+        delay_s: f64,
+    ) -> PyResult<()> {
+        let (now, newest_sent) = (time(py, "now_s", now_s)?, time(py, "newest_sent_s", newest_sent_s)?);
+        let delay = span(py, "delay_s", delay_s)?;
+        let within = |name: &str, found: f64, most: f64| match (0.0..=most).contains(&found) {
+            true => Ok(found),
+            false => Err(wrong(py, format!("{name}: found {found}, expected a number from 0 to {most}"))),
+        };
+        let message = ReceiverReport::Tfrc {
+            loss_event_rate: within("loss_event_rate", loss_event_rate, 1.0)?,
+            receive_rate: Bitrate::from_bps_f64(within("receive_mbps", receive_mbps, 1e9)? * 1e6),
+            newest_sent: Some(newest_sent),
+            delay,
+        };
+        self.tell(|controller| controller.on_report(now, &Report::Receiver(message)));
         Ok(())
     }
 

@@ -3,6 +3,7 @@
 mod arguments;
 mod controller;
 mod exchange;
+mod half;
 mod media_receiver;
 mod media_sender;
 mod network;
@@ -27,6 +28,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
     module.add_class::<controller::Controller>()?;
+    module.add_class::<half::ReceiverHalf>()?;
     module.add_class::<media_sender::MediaSender>()?;
     module.add_class::<media_sender::MediaDatagram>()?;
     module.add_class::<media_sender::MediaEvent>()?;
