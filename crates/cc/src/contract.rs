@@ -48,7 +48,7 @@ pub struct SendQueueState {
     pub newest_frame: Bytes,
 }
 
-/// What the application allows a stream.
+/// What the application allows a stream. Where it sets no limit (0 and [`Bitrate::MAX`]), the controller's parameters hold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
     /// Stream that the limits hold for.
@@ -63,6 +63,14 @@ impl Limits {
     /// Limits that allow `stream` every target.
     pub const fn none(stream: StreamId) -> Limits {
         Limits { stream, min: Bitrate::ZERO, max: Bitrate::MAX }
+    }
+
+    /// With the lowest and highest target of a controller's parameters where the application sets none. Its highest target comes
+    /// before their lowest.
+    pub(crate) fn within(self, min: Bitrate, max: Bitrate) -> Limits {
+        let max = if self.max == Bitrate::MAX { max } else { self.max };
+        let min = if self.min == Bitrate::ZERO { min.min(max) } else { self.min };
+        Limits { min, max, ..self }
     }
 
     /// The allowed target next to `target`.

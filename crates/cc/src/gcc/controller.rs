@@ -72,7 +72,7 @@ impl Controller for Gcc {
 
     fn on_limits(&mut self, now: Time, limits: &Limits) -> Update {
         let Some(stream) = self.limits.get_mut(usize::from(limits.stream.0)) else { return Update::none() };
-        *stream = *limits;
+        *stream = limits.within(self.params.target_bitrate_min, self.params.target_bitrate_max);
         let before = self.target;
         let (lowest, highest) = bounds(&self.limits);
         self.delay.rate.set_lowest(lowest);

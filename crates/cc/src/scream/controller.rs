@@ -68,6 +68,7 @@ impl Controller for Scream {
 
     fn on_limits(&mut self, _now: Time, limits: &Limits) -> Update {
         let Some(stream) = self.streams.get_mut(usize::from(limits.stream.0)) else { return Update::none() };
+        let limits = limits.within(self.params.target_bitrate_min, self.params.target_bitrate_max);
         stream.media.set_limits(limits.min, limits.max);
         Update { target: TargetChange::Streams(StreamSet::default().with(limits.stream)), ..Update::none() }
     }

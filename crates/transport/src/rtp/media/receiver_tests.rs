@@ -335,3 +335,23 @@ fn a_wrong_setting_says_what_is_right() {
     let room = (4..200).filter(|n| call.receiver.add_configured([("ssrc", &n.to_string()[..])]).is_ok());
     assert_eq!(room.count(), 62, "64 in all");
 }
+
+#[test]
+fn where_a_stream_has_no_limits_those_of_the_controller_hold() {
+    for kind in ["scream", "gcc"] {
+        let bounds = [("target_bitrate_min", "200kbps"), ("target_bitrate_max", "2Mbps")];
+        let mut call = Call::between(Sender::configured(kind, None, bounds).expect("sound"), &[]);
+        let id = call.join(1, false);
+        let target = |call: &Call| call.sender.target(id).map_or(0.0, Bitrate::as_mbps_f64);
+        call.run(30, &[id]);
+        assert!((1.5..=2.0).contains(&target(&call)), "{kind}: {} on a link of 5 Mbit/s", target(&call));
+        for _ in 0..10_000 {
+            call.step(&[id]);
+            call.ways[1].clear();
+            // What SCReAM tells an encoder is its target times a factor for how well that follows.
+            assert!(target(&call) >= 0.9 * 0.2, "{kind}: {} while no report comes", target(&call));
+        }
+        call.run(20, &[id]);
+        assert!(target(&call) > 1.5, "{kind}: {} after it", target(&call));
+    }
+}

@@ -64,7 +64,7 @@ params! {
         ssrc: Option<u32> = None, as Required, else "there is none", "RFC 3550 5.1", "SSRC of the stream";
         priority: f64 = 1.0, in *FlowSetup::PRIORITIES.start(), *FlowSetup::PRIORITIES.end(), "RFC 8298 4.1.3", "Weight of the stream's share";
         target_start: Bitrate = Bitrate::from_kbps(300), in 0.0, 1e12, "ours", "The encoder's target before the controller names one";
-        target_min: Bitrate = Bitrate::ZERO, in 0.0, 1e12, "ours", "Least target of the stream";
+        target_min: Bitrate = Bitrate::ZERO, in 0.0, 1e12, "ours", "Least target of the stream; 0: the controller's";
         target_max: Option<Bitrate> = None, else "no limit", in 0.0, 1e12, "ours", "Largest target of the stream";
         payload_type: u16 = 96, in 0.0, 127.0, "RFC 3551", "Payload type of the media, which padding has as well";
         clock_rate: u32 = 90_000, in 1.0, 1e9, "RFC 3551", "Ticks of the RTP timestamp in a second";
