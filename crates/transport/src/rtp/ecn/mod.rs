@@ -170,6 +170,11 @@ impl<C: Controller> RtpSender<C> {
         };
     }
 
+    /// Packets leave without ECN: nobody would hear of their marks.
+    pub(super) fn forgo_ecn(&mut self) {
+        (self.ecn, self.ecn_check) = (Ecn::NotEct, None);
+    }
+
     /// What is known of ECN on the path, where that is checked.
     pub fn ecn_state(&self) -> Option<EcnState> {
         self.ecn_check.as_ref().map(|check| check.state())

@@ -6,7 +6,7 @@ use crate::rtp::rtcp::{Heard, RtcpConfig, RtcpCounters, RtcpEvent, SenderSession
 use paceline_cc::{Controller, StreamId};
 use paceline_units::{Ecn, Time};
 use paceline_wire::ccfb::Feedback;
-use paceline_wire::rtcp::{self, RtcpPacket, bye, nack, picture, report, sdes};
+use paceline_wire::rtcp::{self, RtcpPacket, bye, ecn as wire_ecn, nack, picture, report, sdes};
 use paceline_wire::{FeedbackFormat, RawReport, TRANSPORT_WIDE, WireError, unwrap_sequence};
 
 /// RTCP of a sender, and what its reports on packets are read into.
@@ -20,10 +20,13 @@ pub(super) struct MediaRtcp {
 
 impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
     /// The sender takes part in RTCP: it reports on its streams, reads what comes back, reports on packets in `format` among it,
-    /// and says goodbye. Before it starts and a stream is added.
+    /// and says goodbye. Where these tell of no marks, packets leave without ECN. Before it starts and a stream is added.
     pub fn use_rtcp(&mut self, config: RtcpConfig, format: FeedbackFormat) {
         let session = SenderSession::new(config);
         let (raw, feedback) = (format.raw(), Some(Box::default()));
+        if !format.tells_ecn() {
+            self.end.forgo_ecn();
+        }
         self.rtcp = Some(Box::new(MediaRtcp { session, format, raw, feedback }));
     }
 
@@ -121,6 +124,15 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
                 }
             }
             _ if rtcp.format.recognises(packet) => self.read_feedback(now, rtcp, packet, ecn)?,
+            wire_ecn::EXTENDED_REPORT => {
+                for (ssrc, counts) in wire_ecn::decode_summary(packet)? {
+                    session.on_ecn_counts(now, ssrc, counts);
+                }
+            }
+            _ if wire_ecn::is_feedback(packet) => {
+                let told = wire_ecn::decode_feedback(packet)?;
+                session.on_ecn_counts(now, told.media_ssrc, told.counts);
+            }
             _ if picture::is_pli(packet) => {
                 let asked = picture::decode_pli(packet)?;
                 self.on_picture(now, session, asked.media_ssrc, None);

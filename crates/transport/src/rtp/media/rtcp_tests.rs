@@ -1,6 +1,6 @@
 //! A media sender in RTCP: its reports, what it makes of those that come, requests for pictures, ends, and SSRCs that others have.
 
-use super::tests::{Sender, at, discarded, leaving, packet, sender_with};
+use super::tests::{Sender, at, controller, discarded, leaving, packet, sender_with};
 use super::*;
 use crate::rtp::rtcp::{IncomingStream, NtpClock, ReceiverSession, RtcpConfig, RtcpEvent};
 use paceline_units::TimeDelta;
@@ -109,6 +109,7 @@ fn both_sides_agree_on_round_trip_and_loss() {
     let mut sender = in_rtcp("none", false);
     let mut receiver = ReceiverSession::new(config(false), 77);
     receiver.add_stream(IncomingStream::new(5));
+    receiver.tell_ecn();
     let (mut there, mut back) = (vec![], vec![]);
     let mut sent = 0u32;
     for millis in 0..3000u64 {
@@ -133,7 +134,7 @@ fn both_sides_agree_on_round_trip_and_loss() {
         }
         for (_, bytes) in there.extract_if(.., |(due, _)| *due <= millis) {
             match rtp::decode(&bytes) {
-                Ok(view) => drop(receiver.on_rtp(at(millis), &view, Ecn::NotEct)),
+                Ok(view) => drop(receiver.on_rtp(at(millis), &view, Ecn::Ect0)),
                 Err(_) => receiver.on_rtcp(at(millis), &bytes),
             }
         }
@@ -146,6 +147,9 @@ fn both_sides_agree_on_round_trip_and_loss() {
     assert!((round_trip - 65.0).abs() < 1.0, "{round_trip}");
     assert!((heard.fraction_lost - 0.25).abs() < 0.03, "{heard:?}");
     assert!((130..=150).contains(&heard.cumulative_lost), "{heard:?}");
+    let ecn = heard.ecn.expect("the receiver tells them");
+    assert_eq!((ecn.not_ect, ecn.ect1, ecn.ce, u32::from(ecn.lost)), (0, 0, 0, heard.cumulative_lost as u32));
+    assert!((390..=450).contains(&ecn.ect0), "three of four packets: {ecn:?}");
     let counters = sender.rtcp_counters();
     assert_eq!(
         (counters.malformed, counters.impossible, counters.unknown_ssrc, counters.other),
@@ -305,5 +309,21 @@ fn a_call_that_a_circuit_breaker_ends_says_goodbye_and_regular_reports_keep_it()
         assert_eq!((broken, ends), if hears { (None, 0) } else { (Some(at(15_000)), 1) });
         let refused = std::iter::from_fn(|| sender.poll_discarded()).count();
         assert_eq!(refused > 400, !hears, "what is offered to a call that is over comes back");
+    }
+}
+
+#[test]
+fn where_reports_tell_of_no_marks_packets_leave_without_ecn() {
+    for (format, expected) in [(FeedbackFormat::Rfc8888, Ecn::Ect0), (FeedbackFormat::Twcc, Ecn::NotEct)] {
+        let settings = SenderConfig { ecn: Ecn::Ect0, ..SenderConfig::new(Bytes::new(1200)) };
+        let mut sender: Sender = MediaSender::new(controller("none"), &settings);
+        sender.check_ecn(EcnChecks::Monitor);
+        sender.use_rtcp(config(false), format);
+        sender.add_stream(at(0), &MediaStreamConfig::new(5)).expect("there is room");
+        sender.start(at(0));
+        sender.offer(at(0), StreamId(0), packet(0, 100, true));
+        let left = leaving(&mut sender, at(0));
+        assert_eq!(left.iter().map(|sent| sent.ecn).collect::<Vec<_>>(), [expected]);
+        assert_eq!(sender.end().ecn_state().is_some(), expected.is_capable());
     }
 }

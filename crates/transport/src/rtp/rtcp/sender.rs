@@ -6,6 +6,7 @@ use super::reception::round_trip;
 use super::{CHANGES_APART, LARGEST, PICTURES_APART, RtcpConfig};
 use paceline_cc::StreamId;
 use paceline_units::{Bitrate, Time, TimeDelta};
+use paceline_wire::rtcp::ecn::EcnCounts;
 use paceline_wire::rtcp::report::{ReportBlock, SenderInfo};
 use paceline_wire::rtcp::{report, sdes};
 use paceline_wire::unwrap_sequence;
@@ -31,6 +32,8 @@ pub struct Heard {
     pub jitter: TimeDelta,
     /// Round-trip time, the last that a report told.
     pub round_trip: Option<TimeDelta>,
+    /// Packets by their ECN field, of a receiver that tells them (RFC 6679 section 5.2).
+    pub ecn: Option<EcnCounts>,
 }
 
 /// What the application should know of the session.
@@ -292,6 +295,16 @@ impl SenderSession {
         heard
     }
 
+    /// The receiver counts a stream's packets by their ECN field, beside a report on it.
+    pub fn on_ecn_counts(&mut self, now: Time, ssrc: u32, counts: EcnCounts) {
+        match self.stream_of(now, ssrc).map(|id| &mut self.streams[id].heard) {
+            Some(Some(heard)) => heard.ecn = Some(counts),
+            // Reports on it cannot be, and neither can this.
+            Some(None) => {}
+            None => self.counters.unknown_ssrc += 1,
+        }
+    }
+
     /// A picture was asked for, by a FIR with this number or a PLI: whether the encoder is to make it.
     pub(in crate::rtp) fn on_picture(&mut self, now: Time, id: usize, request: Option<u8>) -> bool {
         self.counters.pictures += 1;
@@ -368,6 +381,7 @@ impl Reporting {
             cumulative_lost: block.cumulative_lost,
             jitter: TimeDelta::from_secs_f64(f64::from(block.jitter) / rate),
             round_trip: round_trip.or(self.heard.and_then(|heard| heard.round_trip)),
+            ecn: self.heard.and_then(|heard| heard.ecn),
         });
     }
 }
