@@ -13,6 +13,12 @@ type Sender = MediaSender<AnyController, Arc<[u8]>>;
 const STEP: TimeDelta = TimeDelta::from_millis(1);
 const DELAY: TimeDelta = TimeDelta::from_millis(20);
 
+/// The next datagram on its way that is there now.
+fn arrived(way: &mut VecDeque<(Time, Vec<u8>)>, now: Time) -> Option<Vec<u8>> {
+    way.front().filter(|(at, _)| *at <= now)?;
+    way.pop_front().map(|(_, datagram)| datagram)
+}
+
 /// Two ends, a link of so many bytes in a millisecond between them, and the way back.
 struct Call {
     sender: Sender,
@@ -89,7 +95,7 @@ impl Call {
                 self.ways[0].push_back((self.free + DELAY, datagram));
             }
         }
-        while let Some((_, datagram)) = self.ways[0].pop_front_if(|(at, _)| *at <= now) {
+        while let Some(datagram) = arrived(&mut self.ways[0], now) {
             if let Some(came) = self.receiver.receive(now, &datagram, Ecn::NotEct).filter(|came| came.first) {
                 self.came.entry(came.packet.header.ssrc).or_default().push(came.number);
                 self.restored += u64::from(came.repaired);
@@ -99,7 +105,7 @@ impl Call {
             assert!(bytes.len() <= 1200);
             self.ways[1].push_back((now + DELAY, std::mem::take(&mut bytes)));
         }
-        while let Some((_, datagram)) = self.ways[1].pop_front_if(|(at, _)| *at <= now) {
+        while let Some(datagram) = arrived(&mut self.ways[1], now) {
             self.sender.receive_rtcp(now, &datagram, Ecn::NotEct);
         }
         self.now = now + STEP;
