@@ -70,7 +70,7 @@ fn settings_of_ends_and_streams_are_checked() {
     fails(add(own, "ssrc = 1; rtx_ssrc = 2").0, Invalid, "without use_repair");
     fails(add(own, "ssrc = 1; payload_type = 72").0, Invalid, "payload_type: found 72, expected one from 0");
     assert_eq!(add(own, "ssrc = 1").0, Ok, "what was refused has left");
-    fails(add(own, "ssrc = 1").0, Invalid, "which another stream has");
+    fails(add(own, "ssrc = 1").0, Invalid, "ssrc: found 1, expected one that no other");
     let (_, other) = receiver("");
     fails(expect(other, "rtx_ssrc = 4"), Invalid, "ssrc: found none");
     assert_eq!(expect(other, "ssrc = 4"), Ok);
@@ -147,8 +147,16 @@ fn null_pointers_wrong_sizes_and_values_are_refused() {
         fails(paceline_receiver_next_timeout(other, null_mut()), NullPointer, "due_ns");
         fails(paceline_receiver_statistics(other, null_mut(), 0), WrongSize, "size of statistics");
     }
-    fails(paceline_sender_remove_stream(own, 0, 7), Invalid, "stream: found 7, which the flow does not have");
-    fails(paceline_sender_set_priority(own, 0, 0, f64::NAN), Invalid, "priority: expected a number");
+    fails(
+        paceline_sender_remove_stream(own, 0, 7),
+        Invalid,
+        "stream: found 7, expected one that the flow has",
+    );
+    fails(
+        paceline_sender_set_priority(own, 0, 0, f64::NAN),
+        Invalid,
+        "priority: found one out of range, expected a number",
+    );
     fails(paceline_sender_set_limits(own, 0, 0, 2, 1), Invalid, "min_bps: found 2");
     fails(paceline_receiver_ask_for_picture(other, 0, 8, 0), Invalid, "ssrc: found 8, expected that of");
     fails(paceline_receiver_remove_stream(other, 8), Invalid, "ssrc: found 8");

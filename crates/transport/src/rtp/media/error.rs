@@ -1,6 +1,7 @@
 //! What a sender of ready-made media answers when a stream cannot be what is wanted.
 
-use paceline_cc::{FlowSetup, StreamId};
+use paceline_cc::{FlowSetup, StreamId, StreamSet};
+use paceline_units::param::ParamError;
 
 /// Why a stream cannot be added or changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,24 +18,31 @@ pub enum StreamError {
     Repair(StreamId),
 }
 
+/// Where, what was found, and what would be right.
+impl From<StreamError> for ParamError {
+    fn from(error: StreamError) -> ParamError {
+        let (least, most) = (FlowSetup::PRIORITIES.start(), FlowSetup::PRIORITIES.end());
+        match error {
+            StreamError::TooMany => {
+                let most = format!("at most {}", StreamSet::CAPACITY);
+                ParamError::new("streams", StreamSet::CAPACITY + 1, most)
+            }
+            StreamError::SsrcTaken(ssrc) => ParamError::new("ssrc", ssrc, "one that no other stream has"),
+            StreamError::Priority => {
+                ParamError::new("priority", "one out of range", format!("a number from {least} to {most}"))
+            }
+            StreamError::Repair(stream) => {
+                let found = format!("{}, which is repaired, or a sender without use_repair", stream.0);
+                ParamError::new("stream", found, "neither")
+            }
+            StreamError::Unknown(stream) => ParamError::new("stream", stream.0, "one that the flow has"),
+        }
+    }
+}
+
 impl std::fmt::Display for StreamError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            StreamError::TooMany => write!(f, "streams of the flow: found 64, expected fewer to add one"),
-            StreamError::SsrcTaken(ssrc) => write!(f, "SSRC: found {ssrc}, which another stream has"),
-            StreamError::Priority => {
-                let (least, most) = (FlowSetup::PRIORITIES.start(), FlowSetup::PRIORITIES.end());
-                write!(f, "priority: expected a number from {least} to {most}")
-            }
-            StreamError::Repair(stream) => write!(
-                f,
-                "stream {}: found one that is repaired, or a sender without use_repair, expected neither",
-                stream.0
-            ),
-            StreamError::Unknown(stream) => {
-                write!(f, "stream: found {}, which the flow does not have", stream.0)
-            }
-        }
+        ParamError::from(*self).fmt(f)
     }
 }
 

@@ -278,8 +278,7 @@ impl<P: AsRef<[u8]> + Clone> MediaSender<AnyController, P> {
             clock_rate: read.clock_rate,
             most_waiting: read.most_waiting as usize,
         };
-        let refused = |error: super::StreamError| ParamError::new("stream", error, "one that may join");
-        let id = self.add_stream(now, &config).map_err(refused)?;
+        let id = self.add_stream(now, &config)?;
         let max = read.target_max.unwrap_or(Bitrate::MAX);
         let limited = self.set_limits(now, &Limits { stream: id, min: read.target_min, max });
         let repaired = limited.and_then(|()| match read.rtx_ssrc {
@@ -289,7 +288,7 @@ impl<P: AsRef<[u8]> + Clone> MediaSender<AnyController, P> {
         repaired.map(|()| id).map_err(|error| {
             // It was there for no time.
             let _ = self.remove_stream(now, id);
-            refused(error)
+            error.into()
         })
     }
 }
