@@ -46,9 +46,12 @@ const CONTROLLERS: [&str; 5] = [
     "\"urcp\"",
     "\"um\"",
 ];
-/// Number of flows: each controller with either format of reports, and with one stream or two. A script's first byte, modulo
-/// this, says which it is.
-pub const FLOWS: usize = CONTROLLERS.len() * 4;
+/// Flows whose packets can be marked: so many of the controllers, with either kind of marks, and with one stream or two.
+const MARKED: usize = 2 * 4;
+/// Flows whose packets cannot be marked: each controller with either format of reports, and with one stream or two.
+const UNMARKED: usize = CONTROLLERS.len() * 4;
+/// Number of flows. A script's first byte, modulo this, says which it is.
+pub const FLOWS: usize = UNMARKED + MARKED;
 
 /// Where clocks and numbers of a session begin.
 #[derive(Clone, Copy)]
@@ -78,16 +81,21 @@ impl Beginnings {
 }
 
 fn scenario(kind: usize) -> Loaded {
-    let controller = CONTROLLERS[kind % CONTROLLERS.len()];
-    let format = if kind / CONTROLLERS.len() % 2 == 0 { "rfc8888" } else { "twcc" };
+    let (place, controllers, formats) = if kind < UNMARKED {
+        (kind, CONTROLLERS.len(), ["feedback = { format = \"rfc8888\" }", "feedback = { format = \"twcc\" }"])
+    } else {
+        (kind - UNMARKED, MARKED / 4, ["ecn = \"classic\"", "ecn = \"l4s\""])
+    };
+    let controller = CONTROLLERS[place % controllers];
+    let format = formats[place / controllers % 2];
     let source = "source = { kind = \"cbr\", rate = \"1Mbps\", adaptive = true, fps = 30 }";
-    let media = match kind / CONTROLLERS.len() / 2 {
+    let media = match place / controllers / 2 {
         0 => format!("{source}\n"),
         _ => format!("[flows.f.streams.one]\n{source}\n[flows.f.streams.two]\n{source}\n"),
     };
     let text = format!(
         "duration = \"1000s\"\nsample = \"10s\"\n[links.l]\nrate = \"10Mbps\"\nqueue = {{ packets = 100 }}\n[flows.f]\n\
-         path = [\"l\"]\ncontroller = {controller}\nfeedback = {{ format = \"{format}\" }}\n{media}"
+         path = [\"l\"]\ncontroller = {controller}\n{format}\n{media}"
     );
     load(&Origin { text: &text, file: "script.toml", sets: &[] }, &Loader::default()).expect("a scenario")
 }
