@@ -77,7 +77,8 @@ impl<'t> Call<'t> {
             self.free = begins + RATE.time_for(out.size);
             self.under_way.push_back((self.free + ONE_WAY, out.packet, ecn));
         }
-        while let Some((_, packet, ecn)) = self.under_way.pop_front_if(|(due, ..)| *due <= now) {
+        while self.under_way.front().is_some_and(|(due, ..)| *due <= now) {
+            let Some((_, packet, ecn)) = self.under_way.pop_front() else { break };
             self.receiver.receive(now, packet, ecn, PathFacts::default());
         }
         self.receiver.handle_timeout(now);
@@ -86,7 +87,8 @@ impl<'t> Call<'t> {
                 self.back.push_back((now + ONE_WAY, out.packet));
             }
         }
-        while let Some((_, feedback)) = self.back.pop_front_if(|(due, _)| *due <= now) {
+        while self.back.front().is_some_and(|(due, _)| *due <= now) {
+            let Some((_, feedback)) = self.back.pop_front() else { break };
             self.sender.receive(now, feedback, Ecn::NotEct);
         }
     }
