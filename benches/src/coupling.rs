@@ -42,7 +42,7 @@ fn rate(step: u32) -> Assigned {
 
 fn told(flow: u32, step: u32) -> FlowUpdate {
     // Every third flow is limited by its application, at a rate that moves.
-    let desired = (flow % 3 == 0).then(|| Bitrate::from_kbps(900 + u64::from(step % 100)));
+    let desired = flow.is_multiple_of(3).then(|| Bitrate::from_kbps(900 + u64::from(step % 100)));
     FlowUpdate {
         flow: FlowId(flow),
         own: rate(step),

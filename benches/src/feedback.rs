@@ -31,9 +31,13 @@ fn written(format: FeedbackFormat, packets: usize, report: usize) -> Vec<u8> {
     let first = report * packets;
     let mut at = Time::ZERO + TimeDelta::from_millis(100) * (report as i64 + 1);
     let arrival = |number: usize| {
-        at += if number % 37 == 0 { TimeDelta::from_millis(9) } else { TimeDelta::from_micros(300) };
-        let ecn = if number % 11 == 0 { Ecn::Ce } else { Ecn::Ect1 };
-        if number % 29 == 0 { ArrivalReport::Missing } else { ArrivalReport::Received { at: Some(at), ecn } }
+        at += if number.is_multiple_of(37) { TimeDelta::from_millis(9) } else { TimeDelta::from_micros(300) };
+        let ecn = if number.is_multiple_of(11) { Ecn::Ce } else { Ecn::Ect1 };
+        if number.is_multiple_of(29) {
+            ArrivalReport::Missing
+        } else {
+            ArrivalReport::Received { at: Some(at), ecn }
+        }
     };
     let arrivals: Vec<_> = (first..first + packets).map(arrival).collect();
     let stream = if format.is_transport_wide() { TRANSPORT_WIDE } else { StreamId(0) };

@@ -143,7 +143,7 @@ fn under_marks(params: &ControllerParams, l4s: bool, told: Told) -> f64 {
     let (mut sum, ect, steps) = (0.0, if l4s { Ecn::Ect1 } else { Ecn::Ect0 }, 500u64);
     for step in 0..steps {
         if let Some(reported) = step.checked_sub(DELAY) {
-            let is_marked = |step: u64| step % 10 == 0 && told != Told::Never;
+            let is_marked = |step: u64| step.is_multiple_of(10) && told != Told::Never;
             let mut packets = Vec::new();
             let late = reported.checked_sub(1).filter(|late| is_marked(*late) && told != Told::AtOnce);
             packets.extend(late.map(|late| (0, late, Ecn::Ce)));

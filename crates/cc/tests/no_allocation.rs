@@ -58,18 +58,18 @@ impl Script {
 
     fn packet(&mut self, controller: &mut dyn Controller) {
         self.now = Script::sent_at(self.next);
-        if self.next % 40 == 0 {
+        if self.next.is_multiple_of(40) {
             let offered = Offered { stream: STREAM, bytes: LARGEST, frame_end: true };
             drop_update(controller.on_offered(self.now, &offered, &self.queue()));
         }
-        let (sequence, app_limited) = (self.next, self.next % 3 == 0);
+        let (sequence, app_limited) = (self.next, self.next.is_multiple_of(3));
         let packet = SentPacket { stream: STREAM, sequence, size: LARGEST, probe: None, app_limited };
         drop_update(controller.on_sent(self.now, &packet));
         self.next += 1;
-        if self.next % PER_REPORT as u64 == 0 && self.next >= FLIGHT {
+        if self.next.is_multiple_of(PER_REPORT as u64) && self.next >= FLIGHT {
             self.report(controller);
         }
-        if self.next % 5000 == 0 {
+        if self.next.is_multiple_of(5000) {
             self.now += TimeDelta::from_secs(1);
             drop_update(controller.on_timeout(self.now));
         }
@@ -80,7 +80,7 @@ impl Script {
         self.packets.clear();
         let first = self.next - FLIGHT;
         // Every eighth report names the one before it too: lost packets turn up, others are duplicates.
-        let late = if self.next % 128 == 0 { 7 } else { 0 };
+        let late = if self.next.is_multiple_of(128) { 7 } else { 0 };
         // A transport that retransmits tells of each packet in the end.
         let end = first + PER_REPORT as u64 - if self.retransmits { 0 } else { late };
         self.packets.extend((first.saturating_sub(late)..end).map(Script::result));
@@ -165,10 +165,10 @@ fn half_allocations(member: &Member) -> u64 {
         let arrival = Arrival { stream: STREAM, sequence, size: LARGEST, sent: Some(sent), ecn, annotation };
         let lost = n % 300 == 7 || n % 700 == 5;
         let at_once = !lost && half.on_arrival(now, &arrival);
-        if at_once || half.next_timeout().is_some_and(|due| due <= now) {
-            if let Some(report) = half.report(now) {
-                drop_update(controller.on_report(now, &Report::Receiver(report)));
-            }
+        if (at_once || half.next_timeout().is_some_and(|due| due <= now))
+            && let Some(report) = half.report(now)
+        {
+            drop_update(controller.on_report(now, &Report::Receiver(report)));
         }
     }
     counting::allocations() - before

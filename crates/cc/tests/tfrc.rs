@@ -113,10 +113,10 @@ fn a_lost_packet_that_comes_late_costs_nothing_in_the_end() {
         let arrival =
             Arrival { stream: StreamId(0), sequence: n, size: SIZE, sent, ecn: Ecn::Ect0, annotation };
         let now = ms(at);
-        if receiver.on_arrival(now, &arrival) || receiver.next_timeout().is_some_and(|due| due <= now) {
-            if let Some(ReceiverReport::Tfrc { loss_event_rate, .. }) = receiver.report(now) {
-                reported.push(loss_event_rate);
-            }
+        if (receiver.on_arrival(now, &arrival) || receiver.next_timeout().is_some_and(|due| due <= now))
+            && let Some(ReceiverReport::Tfrc { loss_event_rate, .. }) = receiver.report(now)
+        {
+            reported.push(loss_event_rate);
         }
     };
     let mut hear = arrive;

@@ -49,7 +49,7 @@ impl FloatColumn {
     pub fn push(&mut self, value: Option<f64>) {
         let value = value.filter(|value| value.is_finite());
         let row = self.values.len();
-        if row % 8 == 0 {
+        if row.is_multiple_of(8) {
             self.validity.push(0);
         }
         if let (Some(_), Some(byte)) = (value, self.validity.last_mut()) {

@@ -315,7 +315,7 @@ fn forged_resets_end_nothing() {
             assert!(decode_in_udp(&bytes(&answer)).is_ok());
             let _ = front.send_to(&bytes(&answer), near);
             forged += 1;
-            if forged % 20 == 0 {
+            if forged.is_multiple_of(20) {
                 std::thread::sleep(Duration::from_micros(500));
             }
         }

@@ -82,7 +82,7 @@ impl Network {
         self.free = begins + Bitrate::from_mbps(5).time_for(paceline_units::Bytes::new(bytes.len() as u64));
         self.sent += 1;
         let marks = begins - now > TimeDelta::from_millis(2) && ecn.is_capable();
-        if self.sent % 500 != 0 {
+        if !self.sent.is_multiple_of(500) {
             let ecn = if marks { Ecn::Ce } else { ecn };
             self.there.push_back((self.free + DELAY, bytes.to_vec(), ecn));
         }

@@ -117,7 +117,7 @@ impl Dimension {
     pub fn format(self, value: u64) -> String {
         let fits = |factor: u64| {
             if self == Dimension::Size {
-                value % factor == 0 && (factor == 1 || value >= 10 * factor)
+                value.is_multiple_of(factor) && (factor == 1 || value >= 10 * factor)
             } else {
                 value >= factor
             }

@@ -144,7 +144,10 @@ fn encode_head(
     padding: u8,
     out: &mut Vec<u8>,
 ) -> Result<(), WireError> {
-    debug_assert!(extension.len() % 4 == 0 && csrc.len() % 4 == 0 && csrc.len() <= 60, "whole words");
+    debug_assert!(
+        extension.len().is_multiple_of(4) && csrc.len().is_multiple_of(4) && csrc.len() <= 60,
+        "whole words"
+    );
     expect_payload_type(header.payload_type)?;
     let sources = (csrc.len() / 4) as u8;
     out.push(2 << 6 | u8::from(padding > 0) << 5 | u8::from(!extension.is_empty()) << 4 | sources);

@@ -171,12 +171,12 @@ impl Bandwidth {
         }
         let lossless = self.losses.verdict.is_none_or(|(_, part)| part == 0);
         let starting = self.losses.first.is_none_or(|first| now - first < START);
-        if let Some(delay_based) = self.delay_based.filter(|_| lossless && starting) {
-            if delay_based > self.target {
-                self.history.clear();
-                self.history.push_back((now, self.target));
-                return self.update_target(delay_based);
-            }
+        if let Some(delay_based) = self.delay_based.filter(|_| lossless && starting)
+            && delay_based > self.target
+        {
+            self.history.clear();
+            self.history.push_back((now, self.target));
+            return self.update_target(delay_based);
         }
         self.remember(now);
         let Some((since, part)) = self.losses.verdict else { return self.limit() };

@@ -85,12 +85,12 @@ impl LossBased {
         rtt: Option<TimeDelta>,
     ) {
         self.count.add(reported, lost);
-        if self.due.is_none_or(|due| now >= due) {
-            if let Some(part) = self.count.take() {
-                self.due = Some(now + self.params.loss_interval);
-                self.part = Some(part);
-                self.estimate = self.changed(part, rtt);
-            }
+        if self.due.is_none_or(|due| now >= due)
+            && let Some(part) = self.count.take()
+        {
+            self.due = Some(now + self.params.loss_interval);
+            self.part = Some(part);
+            self.estimate = self.changed(part, rtt);
         }
         self.estimate = self.estimate.min(most);
     }

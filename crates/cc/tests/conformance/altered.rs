@@ -141,7 +141,7 @@ impl Controller for Altered {
         self.newest = packet.sequence;
         let mut packet = *packet;
         if self.alteration == Alteration::Moody {
-            packet.size += Bytes::new(u64::from(ASKED.fetch_add(1, Ordering::Relaxed) % 1009 == 0));
+            packet.size += Bytes::new(u64::from(ASKED.fetch_add(1, Ordering::Relaxed).is_multiple_of(1009)));
         }
         let update = self.inner.on_sent(now, &packet);
         self.answer(update)

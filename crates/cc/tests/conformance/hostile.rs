@@ -164,10 +164,10 @@ pub fn drive_half(half: &mut dyn Half, bytes: &[u8]) -> Result<(), String> {
 fn check_report(half: &mut dyn Half, now: Time) -> Result<(), String> {
     let report = half.report(now);
     half.ccid().map_or(Ok(()), |half| check_intervals(&half.loss_intervals()))?;
-    if let Some(ReceiverReport::Tfrc { loss_event_rate, delay, .. }) = report {
-        if !(0.0..=1.0).contains(&loss_event_rate) || delay.is_negative() {
-            return Err(format!("{report:?}"));
-        }
+    if let Some(ReceiverReport::Tfrc { loss_event_rate, delay, .. }) = report
+        && (!(0.0..=1.0).contains(&loss_event_rate) || delay.is_negative())
+    {
+        return Err(format!("{report:?}"));
     }
     match half.next_timeout() {
         Some(due) if due <= now && due != Time::MAX => Err("another report is due at once".into()),
@@ -403,13 +403,13 @@ impl State {
         self.largest = self.largest.max(size);
         self.pipe.sent(sequence, size);
         self.ack_vector.sent(sequence, size);
-        let (size, app_limited) = (Bytes::new(size), script.byte() % 2 == 0);
+        let (size, app_limited) = (Bytes::new(size), script.byte().is_multiple_of(2));
         let probe = (script.byte() == 7).then_some(u64::MAX);
         controller.on_sent(self.now, &SentPacket { stream: STREAM, sequence, size, probe, app_limited })
     }
 
     fn send_far_ahead(&mut self, controller: &mut dyn Controller, script: &mut Script<'_>) -> Update {
-        if script.byte() % 4 > 0 {
+        if !script.byte().is_multiple_of(4) {
             // An old number, or a stream that does not exist: no part of the flight, but of a retransmitting one's.
             let (stream, sequence) = match script.byte() % 2 {
                 0 if self.next > 0 => (STREAM, script.any() % self.next),
@@ -436,7 +436,7 @@ impl State {
             let status = status(script, sent);
             self.last.push(PacketResult { stream: STREAM, sequence, size: Bytes::new(size), sent, status });
         }
-        if script.byte() % 4 > 0 {
+        if !script.byte().is_multiple_of(4) {
             self.last.sort_by_key(|packet| packet.sequence);
         }
         self.tell(controller)
@@ -491,13 +491,13 @@ impl State {
             stream,
             bytes: script.size(),
             packets: script.any(),
-            oldest: (script.byte() % 2 == 0).then(|| script.span()),
+            oldest: script.byte().is_multiple_of(2).then(|| script.span()),
             newest_frame: script.size(),
         };
-        if script.byte() % 2 == 0 {
+        if script.byte().is_multiple_of(2) {
             return controller.on_send_queue(self.now, &queue);
         }
-        let offered = Offered { stream, bytes: script.size(), frame_end: script.byte() % 4 > 0 };
+        let offered = Offered { stream, bytes: script.size(), frame_end: !script.byte().is_multiple_of(4) };
         controller.on_offered(self.now, &offered, &queue)
     }
 
@@ -521,7 +521,7 @@ impl State {
         let Some((due, reason)) = controller.next_timeout() else {
             return Ok(controller.on_timeout(self.now));
         };
-        if script.byte() % 2 == 0 && self.now < due {
+        if script.byte().is_multiple_of(2) && self.now < due {
             return Ok(controller.on_timeout(self.now));
         }
         self.now = self.now.max(due);

@@ -67,7 +67,7 @@ impl Link {
     /// A packet enters; its departure is computed at once.
     pub fn offer(&mut self, now: Time, flow: usize, sequence: u64, size: Bytes) {
         self.offered += 1;
-        let every = |every: Option<u64>| every.is_some_and(|every| self.offered % every == 0);
+        let every = |every: Option<u64>| every.is_some_and(|every| self.offered.is_multiple_of(every));
         let (lost, marked) = (every(self.config.lose_every), every(self.config.mark_every));
         let wait = self.free.saturating_since(now);
         if lost || self.config.is_out(now) || wait > self.config.longest_wait {

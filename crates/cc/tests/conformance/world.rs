@@ -80,7 +80,7 @@ impl Record {
 
     /// Notes window and state, every 10 ms.
     pub fn observe(&mut self, now: Time, snapshot: &Snapshot, state: &[Option<f64>]) {
-        if now.as_nanos() % 10_000_000 == 0 {
+        if now.as_nanos().is_multiple_of(10_000_000) {
             let window = snapshot.window.map_or(0.0, |window| window.as_f64());
             self.samples.push((now, window, state.to_vec()));
         }

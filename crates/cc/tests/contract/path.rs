@@ -305,10 +305,10 @@ impl<'a> Run<'a> {
             TargetChange::Total(rate) => self.target = Some(rate),
             TargetChange::Streams(_) => self.target = self.controller.target_bitrate(StreamId(0)),
         }
-        if let Some(window) = self.controller.snapshot().window {
-            if self.windows.last().is_none_or(|(_, last)| *last != window) {
-                self.windows.push((self.now, window));
-            }
+        if let Some(window) = self.controller.snapshot().window
+            && self.windows.last().is_none_or(|(_, last)| *last != window)
+        {
+            self.windows.push((self.now, window));
         }
     }
 }

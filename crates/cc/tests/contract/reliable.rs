@@ -57,11 +57,11 @@ impl Reliable {
         }
         let mut lost = Bytes::ZERO;
         for state in self.segments.values_mut() {
-            if let State::InFlight(sent) = *state {
-                if sent.order < self.delivered[0] {
-                    *state = State::Lost(sent);
-                    lost += SIZE;
-                }
+            if let State::InFlight(sent) = *state
+                && sent.order < self.delivered[0]
+            {
+                *state = State::Lost(sent);
+                lost += SIZE;
             }
         }
         lost

@@ -116,7 +116,7 @@ fn media_that_does_not_arrive_ends_a_call_after_five_reports() {
 /// 1200 B over 100 ms with a tenth lost: X = 46.5 kB/s, and ten times that are 3.72 Mbit/s.
 #[test]
 fn ten_times_what_tcp_would_send_ends_a_call() {
-    let loses = |sequence: u64| sequence % 10 != 0;
+    let loses = |sequence: u64| !sequence.is_multiple_of(10);
     assert_eq!(run(4, 60, |_| true, loses), None, "2.4 Mbit/s");
     let (when, why) = run(2, 60, |_| true, loses).expect("4.8 Mbit/s");
     assert_eq!(why, Broken::Congestion);

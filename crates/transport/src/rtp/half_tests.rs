@@ -24,7 +24,7 @@ impl ReceiverHalf for Half {
     fn on_arrival(&mut self, now: Time, arrival: &Arrival) -> bool {
         self.heard.push(*arrival);
         self.due = Some(now + TimeDelta::from_millis(50));
-        self.heard.len() % 2 == 0
+        self.heard.len().is_multiple_of(2)
     }
 
     fn next_timeout(&self) -> Option<Time> {

@@ -316,10 +316,10 @@ impl<C: Controller> TcpSender<C> {
 
     #[inline(always)]
     fn recover(&mut self, now: Time, acked: &AckSummary, duplicate: bool) {
-        if acked.advanced {
-            if let Some(until) = self.progress.until {
-                self.go_on(now, until);
-            }
+        if acked.advanced
+            && let Some(until) = self.progress.until
+        {
+            self.go_on(now, until);
         }
         let lost = match self.config.recovery {
             RecoveryKind::Sack => self.declare_by_blocks(acked),

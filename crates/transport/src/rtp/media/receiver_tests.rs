@@ -69,7 +69,7 @@ impl Call {
     /// One millisecond; each 20 ms every stream has a frame of its target.
     fn step(&mut self, streams: &[StreamId]) {
         let now = self.now;
-        if now.as_nanos() % 20_000_000 == 0 {
+        if now.as_nanos().is_multiple_of(20_000_000) {
             let frame = now.as_nanos() / 20_000_000;
             for id in streams {
                 let size = self.sender.target(*id).expect("it is there").bytes_in(DELAY).as_u64();

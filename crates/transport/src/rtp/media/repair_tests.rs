@@ -254,7 +254,7 @@ impl Call {
         while self.receiver.poll_transmit(now, &mut out) {
             self.back.push((now + DELAY, std::mem::take(&mut out)));
         }
-        if now.as_nanos() % 20_000_000 == 0 {
+        if now.as_nanos().is_multiple_of(20_000_000) {
             self.report(now);
         }
         for (_, bytes) in self.back.extract_if(.., |(due, _)| *due <= now) {

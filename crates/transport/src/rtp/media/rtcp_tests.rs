@@ -119,7 +119,7 @@ fn both_sides_agree_on_round_trip_and_loss() {
         sender.handle_timeout(at(millis));
         for packet in leaving(&mut sender, at(millis)) {
             sent += 1;
-            if sent % 4 != 0 {
+            if !sent.is_multiple_of(4) {
                 let mut bytes = vec![];
                 packet.write(&mut bytes).expect("sound");
                 there.push((millis + 40, bytes));
