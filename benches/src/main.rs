@@ -6,6 +6,9 @@
 //! the processor's, not the wall's, and the fastest of three runs counts, so that others on the machine count little. What
 //! ns-2 and ns-3 can simulate, too, is run there as well if they are installed (`peers`), as often; ns-3, which takes long,
 //! once.
+//!
+//! `--once NAME SECONDS` simulates the first seconds of one scenario, without a clock, and prints how many packets arrived:
+//! for callgrind and perf.
 
 mod coupling;
 mod feedback;
@@ -34,6 +37,13 @@ fn main() -> ExitCode {
         && let (Ok(per_report), Ok(packets)) = (per_report.parse(), packets.parse())
     {
         sender::run(per_report, packets);
+        return ExitCode::SUCCESS;
+    }
+    if let [flag, name, seconds] = &names[..]
+        && flag == "--once"
+        && let (Some(bench), Ok(seconds)) = (simulated::named(name), seconds.parse())
+    {
+        println!("{} packets", simulated::once(&bench, seconds));
         return ExitCode::SUCCESS;
     }
     let json = match names.iter().position(|name| name == "--json") {

@@ -2,7 +2,7 @@
 
 use crate::peers::Peers;
 use crate::{RUNS, processor_time};
-use paceline_scenario::{Loader, Origin, load};
+use paceline_scenario::{Loaded, Loader, Origin, load};
 use paceline_sim::{Pace, Simulation};
 use paceline_units::TimeDelta;
 use serde::Serialize;
@@ -229,17 +229,37 @@ fn line(bench: &Bench, peers: &mut Peers, ours: &mut BTreeMap<&'static str, f64>
 
 /// Packets per second of processor time of a scenario that was not asked for.
 fn speed(scenario: &str) -> f64 {
-    let (packets, seconds) = benches().iter().find(|bench| bench.name == scenario).map_or((0, 1.0), measure);
+    let (packets, seconds) = named(scenario).map_or((0, 1.0), |bench| measure(&bench));
     packets as f64 / seconds
+}
+
+/// The scenario called `name`.
+pub fn named(name: &str) -> Option<Bench> {
+    benches().into_iter().find(|bench| bench.name == name)
+}
+
+/// Simulates the first `seconds` of a scenario: how many packets arrived.
+pub fn once(bench: &Bench, seconds: u32) -> u64 {
+    let mut simulation = simulation(&load_bench(bench));
+    simulation.advance(TimeDelta::from_secs(seconds.into()));
+    simulation.packets()
+}
+
+fn load_bench(bench: &Bench) -> Loaded {
+    let origin = Origin { text: &bench.text, file: bench.name, sets: &[] };
+    load(&origin, &Loader::default()).unwrap_or_else(|error| panic!("{}: {error}", bench.name))
+}
+
+fn simulation(loaded: &Loaded) -> Simulation {
+    Simulation::new(loaded, Pace::Windowed).expect("load has checked the links")
 }
 
 /// Packets that arrive, and seconds of processor time of the fastest run.
 fn measure(bench: &Bench) -> (u64, f64) {
-    let origin = Origin { text: &bench.text, file: bench.name, sets: &[] };
-    let loaded = load(&origin, &Loader::default()).unwrap_or_else(|error| panic!("{}: {error}", bench.name));
+    let loaded = load_bench(bench);
     let (mut packets, mut seconds) = (0, f64::INFINITY);
     for _ in 0..RUNS {
-        let mut simulation = Simulation::new(&loaded, Pace::Windowed).expect("load has checked the links");
+        let mut simulation = simulation(&loaded);
         let start = processor_time();
         while !simulation.advance(TimeDelta::from_secs(10)) {}
         seconds = seconds.min(processor_time() - start);
