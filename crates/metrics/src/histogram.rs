@@ -4,43 +4,52 @@ use paceline_units::TimeDelta;
 
 /// Bits of a value that count, after its leading one: buckets are at most 1/128 of their value wide.
 const PRECISION: u32 = 7;
+/// Bits of a 64-bit float that do not count.
+const REST: u32 = f64::MANTISSA_DIGITS - 1 - PRECISION;
+/// Buckets of an octave.
+const OCTAVE: usize = 1 << PRECISION;
 
 /// A log-linear histogram of times in nanoseconds.
 ///
 /// Values below 256 ns are exact, others fall in buckets 0.8 % wide; count, sum, smallest and largest value are exact. Recording
-/// costs a handful of integer instructions. Memory grows to at most 58 KiB, for times up to 292 years.
+/// costs a handful of integer instructions. Memory grows with the octaves from the smallest to the largest value: 1 KiB each.
 #[derive(Clone, Debug)]
 pub struct Histogram {
     /// Apart from the others, since delays that do not occur are recorded for each packet too.
     zeros: u64,
+    /// From the octave of the smallest value to that of the largest.
     buckets: Vec<u64>,
-    /// How many are not zero.
-    count: u64,
+    /// What [`bucket`] says of the first one.
+    first: usize,
     sum: u128,
     /// Of those that are not zero; `u64::MAX` without any.
     min: u64,
-    max: u64,
+    /// By how much the largest exceeds the smallest: both are compared with a value at once.
+    range: u64,
 }
 
 impl Default for Histogram {
     fn default() -> Histogram {
-        Histogram { zeros: 0, buckets: Vec::new(), count: 0, sum: 0, min: u64::MAX, max: 0 }
+        Histogram { zeros: 0, buckets: Vec::new(), first: 0, sum: 0, min: u64::MAX, range: 0 }
     }
 }
 
-/// The bucket of `value`: its exponent, then its seven bits after the leading one.
+/// The bucket of a value above zero: its exponent, then its seven bits after the leading one, which a float has in its first
+/// bits. A value above 104 days is rounded to a float, at most into the next bucket.
 #[inline]
-const fn bucket(value: u64) -> usize {
-    let exponent = 63 - (value | 1 << PRECISION).leading_zeros();
-    let shift = exponent - PRECISION;
-    ((shift as usize) << PRECISION) + (value >> shift) as usize
+fn bucket(value: i64) -> usize {
+    ((value as f64).to_bits() >> REST) as usize
+}
+
+/// The smallest value that belongs into a bucket.
+fn lowest(bucket: usize) -> u64 {
+    f64::from_bits((bucket as u64) << REST).ceil() as u64
 }
 
 /// The middle of a bucket.
-const fn middle(bucket: usize) -> u64 {
-    let shift = (bucket >> PRECISION).saturating_sub(1) as u32;
-    let low = (bucket as u64 - ((shift as u64) << PRECISION)) << shift;
-    low + ((1u64 << shift) - 1) / 2
+fn middle(bucket: usize) -> u64 {
+    let (low, next) = (lowest(bucket), lowest(bucket + 1));
+    low + (next - low).saturating_sub(1) / 2
 }
 
 impl Histogram {
@@ -62,28 +71,49 @@ impl Histogram {
             self.zeros += weight;
             return;
         }
-        let value = span.as_nanos() as u64;
-        let index = bucket(value);
-        match self.buckets.get_mut(index) {
+        let bucket = bucket(span.as_nanos());
+        match self.buckets.get_mut(bucket.wrapping_sub(self.first)) {
             Some(count) => *count += weight,
-            None => self.grow(index, weight),
+            None => self.grow(bucket, weight),
         }
-        self.count += weight;
+        let value = span.as_nanos() as u64;
         self.sum += u128::from(value) * u128::from(weight);
-        self.min = self.min.min(value);
-        self.max = self.max.max(value);
+        if value.wrapping_sub(self.min) > self.range {
+            self.widen(value);
+        }
     }
 
+    /// Makes room for whole octaves, up or down: a run allocates a few times at its beginning and then never again.
     #[cold]
-    fn grow(&mut self, index: usize, weight: u64) {
-        // A whole octave at once: a run allocates a few times at its beginning and then never again.
-        self.buckets.resize((index >> PRECISION).saturating_add(1) << PRECISION, 0);
-        self.buckets[index] += weight;
+    fn grow(&mut self, bucket: usize, weight: u64) {
+        let octave = bucket / OCTAVE * OCTAVE;
+        if self.buckets.is_empty() {
+            self.first = octave;
+        }
+        let below = self.first.saturating_sub(octave);
+        self.buckets.splice(0..0, std::iter::repeat_n(0, below));
+        self.first -= below;
+        let wanted = octave + OCTAVE - self.first;
+        self.buckets.resize(self.buckets.len().max(wanted), 0);
+        self.buckets[bucket - self.first] += weight;
+    }
+
+    /// The smallest or largest value is now `value`, or both are.
+    #[cold]
+    fn widen(&mut self, value: u64) {
+        let max = self.largest().map_or(value, |max| max.max(value));
+        self.min = self.min.min(value);
+        self.range = max - self.min;
+    }
+
+    /// The largest of those that are not zero.
+    fn largest(&self) -> Option<u64> {
+        (self.min != u64::MAX).then(|| self.min + self.range)
     }
 
     /// How many were recorded, or their weight.
     pub fn count(&self) -> u64 {
-        self.zeros + self.count
+        self.zeros + self.buckets.iter().sum::<u64>()
     }
 
     /// The smallest, exactly.
@@ -94,12 +124,13 @@ impl Histogram {
 
     /// The largest, exactly.
     pub fn max(&self) -> Option<TimeDelta> {
-        (self.count() > 0).then(|| TimeDelta::from_nanos(self.max as i64))
+        (self.count() > 0).then(|| TimeDelta::from_nanos(self.largest().unwrap_or(0) as i64))
     }
 
     /// The mean in nanoseconds, exactly.
     pub fn mean_nanos(&self) -> Option<f64> {
-        (self.count() > 0).then(|| self.sum as f64 / self.count() as f64)
+        let count = self.count();
+        (count > 0).then(|| self.sum as f64 / count as f64)
     }
 
     /// The smallest value that at least the ratio `q` of all do not exceed (nearest rank), to 1 %.
@@ -113,10 +144,11 @@ impl Histogram {
         if below >= rank {
             return Some(TimeDelta::ZERO);
         }
-        for (index, count) in self.buckets.iter().enumerate() {
+        let max = self.largest()?;
+        for (bucket, count) in (self.first..).zip(&self.buckets) {
             below += count;
             if below >= rank {
-                return Some(TimeDelta::from_nanos(middle(index).min(self.max) as i64));
+                return Some(TimeDelta::from_nanos(middle(bucket).min(max) as i64));
             }
         }
         self.max()

@@ -3,16 +3,30 @@
 use super::*;
 use proptest::prelude::*;
 
+/// Number and middle of the bucket of `value` by integers alone.
+fn by_integers(value: u64) -> (usize, u64) {
+    let shift = 63 - (value | 1 << PRECISION).leading_zeros() - PRECISION;
+    let significant = value >> shift;
+    (
+        ((shift as usize) << PRECISION) + significant as usize,
+        (significant << shift) + ((1u64 << shift) - 1) / 2,
+    )
+}
+
 #[test]
-fn buckets_are_consecutive() {
-    let mut last = 0;
-    for value in 0..100_000u64 {
-        let index = bucket(value);
-        assert!(index == last || index == last + 1, "{value}");
-        last = index;
+fn a_float_has_the_buckets_that_integers_give() {
+    // Both ends of every bucket of values that floats hold exactly.
+    let ends = (0..46u32).flat_map(|shift| (128u64..256).map(move |low| low << shift));
+    let mut values: Vec<u64> = ends.flat_map(|end| [end - 1, end, end + 1]).chain(1..1000).collect();
+    values.retain(|value| *value < 1 << 53);
+    values.sort_unstable();
+    values.dedup();
+    for pair in values.windows(2) {
+        let [one, next] = [pair[0], pair[1]].map(|value| (bucket(value as i64), by_integers(value)));
+        assert_eq!(one.0 == next.0, one.1.0 == next.1.0, "{pair:?}");
+        assert!(one.0 <= next.0, "{pair:?}");
+        assert_eq!(middle(one.0), one.1.1, "{pair:?}");
     }
-    assert_eq!(bucket(u64::MAX), 7423);
-    assert_eq!((0..256).map(|v| middle(bucket(v))).collect::<Vec<_>>(), (0..256).collect::<Vec<_>>());
 }
 
 #[test]
@@ -29,7 +43,7 @@ fn weights_count_as_repetitions() {
         weighted.record_weighted(TimeDelta::from_nanos(value), weight);
         (0..weight).for_each(|_| repeated.record(TimeDelta::from_nanos(value)));
     }
-    assert_eq!((weighted.count, weighted.sum, &weighted.buckets), (6, repeated.sum, &repeated.buckets));
+    assert_eq!((weighted.count(), weighted.sum, &weighted.buckets), (6, repeated.sum, &repeated.buckets));
 }
 
 #[test]
@@ -62,6 +76,18 @@ proptest! {
         prop_assert!((histogram.mean_nanos().expect("not empty") - mean).abs() <= 1e-9 * mean.max(1.0));
         prop_assert_eq!(histogram.max().map(|max| max.as_nanos()), values.last().copied());
         prop_assert_eq!(histogram.min().map(|min| min.as_nanos()), values.first().copied());
+    }
+
+    #[test]
+    fn the_order_of_values_changes_nothing(mut values in proptest::collection::vec(0u32..63, 1..40)) {
+        let recorded = |values: &[u32]| {
+            let mut histogram = Histogram::new();
+            values.iter().for_each(|bits| histogram.record(TimeDelta::from_nanos(1 << bits)));
+            (histogram.first, histogram.buckets.clone(), histogram.min(), histogram.max(), histogram.sum)
+        };
+        let before = recorded(&values);
+        values.sort_unstable();
+        prop_assert_eq!(recorded(&values), before);
     }
 
     #[test]
