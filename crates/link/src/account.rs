@@ -79,15 +79,19 @@ impl Account {
         self.bytes
     }
 
+    /// The most packets that waited at once.
+    #[inline]
+    pub(crate) fn packets_max(&self) -> u64 {
+        self.packets_max
+    }
+
     /// A packet begins to wait.
     #[inline]
     pub(crate) fn enter(&mut self, now: u64, size: u64) {
         self.packets += 1;
         self.bytes += size;
-        if self.packets > self.packets_max {
-            self.packets_max = self.packets;
-        }
-        self.entered_ns += u128::from(now);
+        self.note_max(self.packets);
+        self.begin_wait(now);
     }
 
     /// A packet stops waiting, for service or otherwise.
@@ -95,7 +99,30 @@ impl Account {
     pub(crate) fn leave(&mut self, now: u64, size: u64) {
         self.packets -= 1;
         self.bytes -= size;
+        self.end_wait(now);
+    }
+
+    /// The integral of those that wait: one more from `now` on. Who counts them says so by `set_waiting`.
+    #[inline]
+    pub(crate) fn begin_wait(&mut self, now: u64) {
+        self.entered_ns += u128::from(now);
+    }
+
+    /// The integral of those that wait: one less from `now` on.
+    #[inline]
+    pub(crate) fn end_wait(&mut self, now: u64) {
         self.left_ns += u128::from(now);
+    }
+
+    /// `packets` wait at once.
+    #[inline]
+    pub(crate) fn note_max(&mut self, packets: u64) {
+        self.packets_max = self.packets_max.max(packets);
+    }
+
+    /// So many packets and bytes wait.
+    pub(crate) fn set_waiting(&mut self, (packets, bytes): (u64, u64)) {
+        (self.packets, self.bytes) = (packets, bytes);
     }
 
     /// The last bit of a packet left the server.

@@ -115,6 +115,12 @@ pub(crate) struct ResolvedLimit {
 }
 
 impl ResolvedLimit {
+    /// How many bytes may wait.
+    #[inline]
+    pub(crate) fn bytes(self) -> u64 {
+        self.bytes
+    }
+
     /// Whether one more packet of `size` bytes may wait behind `packets` packets of `bytes` bytes.
     #[inline]
     pub(crate) fn admits(self, packets: u64, bytes: u64, size: u64) -> bool {

@@ -17,6 +17,8 @@ pub(crate) struct Line {
     pub(crate) marker: Marker,
     /// In a box: a link without noise looks at one word.
     pub(crate) noise: Option<Box<Noise>>,
+    /// Whether it has neither marks nor noise.
+    pub(crate) is_plain: bool,
     /// Propagation in nanoseconds.
     pub(crate) delay: u64,
     /// Bytes added to each packet.
@@ -34,16 +36,22 @@ impl Line {
     /// order of departure: marks and noise have memory.
     #[inline(always)]
     pub(crate) fn plan(&mut self, ecn: Ecn, wait: u64, departs: u64) -> Plan {
+        let arrives = Time::from_nanos(departs.saturating_add(self.delay));
+        let departed = Time::from_nanos(departs);
+        let mut plan = Plan { departed, arrives, wait: span(wait), noise: TimeDelta::ZERO, marked: false };
+        if !self.is_plain {
+            (plan.arrives, plan.marked) = self.altered(ecn, wait, departs);
+            plan.noise = plan.arrives.saturating_since(arrives);
+        }
+        plan
+    }
+
+    /// When a packet arrives that departs at `departs`, and whether it is marked. Apart from the path of plain links.
+    #[inline(never)]
+    fn altered(&mut self, ecn: Ecn, wait: u64, departs: u64) -> (Time, bool) {
         let marked = self.marker.decide(departs, wait, ecn);
         let plain = Time::from_nanos(departs.saturating_add(self.delay));
-        let (arrives, noise) = match &mut self.noise {
-            None => (plain, TimeDelta::ZERO),
-            Some(noise) => {
-                let arrives = noise.arrival(plain);
-                (arrives, arrives.saturating_since(plain))
-            }
-        };
-        Plan { departed: Time::from_nanos(departs), arrives, wait: span(wait), noise, marked }
+        (self.noise.as_mut().map_or(plain, |noise| noise.arrival(plain)), marked)
     }
 
     /// The departure of `packet` as `plan` computes it, and whether it was marked here.

@@ -32,11 +32,14 @@ impl<P: Transit> Link<P> {
     pub fn new(config: LinkConfig, seed: u64, name: &str) -> Result<Link<P>, ParamError> {
         config.validate()?;
         let context = LinkContext { nominal: config.rate.nominal(), seed, name };
+        let marker = Marker::new(config.mark.as_ref());
+        let noise = Noise::new(&config.noise, seed, name).map(Box::new);
         let line = Line {
             server: Server::new(config.rate.schedule(&config.down)),
             account: Account::default(),
-            marker: Marker::new(config.mark.as_ref()),
-            noise: Noise::new(&config.noise, seed, name).map(Box::new),
+            is_plain: marker.is_off() && noise.is_none(),
+            marker,
+            noise,
             delay: config.delay.as_nanos().max(0) as u64,
             overhead: config.overhead.as_u64(),
         };
@@ -119,8 +122,14 @@ impl<P: Transit> Link<P> {
     }
 
     /// The counters as of the last `offer` or `settle`.
-    pub fn counters(&self) -> LinkCounters {
+    pub fn counters(&mut self) -> LinkCounters {
+        self.queue.look(&mut self.line, self.now);
         self.line.account.counters(self.now, self.queue.in_service())
+    }
+
+    /// How many packets came to the link so far, before its loss model.
+    pub fn offered(&self) -> u64 {
+        self.line.account.offered + self.line.account.lost
     }
 
     /// What the server did until `at`, when everything strictly before `at` is settled.
@@ -132,6 +141,7 @@ impl<P: Transit> Link<P> {
 
     /// Starts a new maximum of the waiting packets.
     pub fn reset_max(&mut self) {
+        self.queue.look(&mut self.line, self.now);
         self.line.account.reset_max();
     }
 

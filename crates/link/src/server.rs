@@ -12,10 +12,10 @@ const WORK_PER_BYTE: u64 = 8_000_000_000;
 /// A work-conserving server of one packet at a time.
 #[derive(Clone, Debug)]
 pub(crate) struct Server {
-    /// When all earlier work ends, in nanoseconds, rounded down.
-    clock: u64,
-    /// What was rounded off `clock`, in nanoseconds times the rate; below the rate.
-    used: u64,
+    /// When all earlier work has ended, in nanoseconds, rounded up.
+    free: u64,
+    /// Work that fits between the end of earlier work and `free`; below the rate.
+    slack: u64,
     stretch: Stretch,
     /// Size of the last packet and its work divided by the present rate: sizes repeat.
     size: u64,
@@ -31,7 +31,7 @@ impl Server {
         let mut cursor = Cursor::new(schedule);
         let stretch = cursor.seek(0);
         let mut server =
-            Server { clock: 0, used: 0, stretch, size: 0, quotient: 0, remainder: 0, unfinished: 0, cursor };
+            Server { free: 0, slack: 0, stretch, size: 0, quotient: 0, remainder: 0, unfinished: 0, cursor };
         server.divide(0);
         server
     }
@@ -46,17 +46,23 @@ impl Server {
         let schedule = self.cursor.schedule();
         let work = |bytes: u64| u128::from(bytes) * u128::from(WORK_PER_BYTE);
         let (capacity, end) =
-            (schedule.work_until(at), schedule.work_until(self.clock) + u128::from(self.used));
+            (schedule.work_until(at), schedule.work_until(self.free) - u128::from(self.slack));
         let handed = work(finished + accepted) + u128::from(self.unfinished);
         let early = if follow { capacity.saturating_sub(end) } else { 0 };
         Service { served: (handed + early).saturating_sub(end.saturating_sub(capacity)), capacity }
     }
 
+    /// When all earlier work has ended; `NEVER` if it will not.
+    #[inline(always)]
+    pub(crate) fn free(&self) -> u64 {
+        self.free
+    }
+
     /// Serves `size` bytes from `now` on, after an idle time; answers when the last bit has left, or `NEVER`.
     #[inline]
     pub(crate) fn serve_at(&mut self, now: u64, size: u64) -> u64 {
-        self.clock = now;
-        self.used = 0;
+        self.free = now;
+        self.slack = 0;
         if now >= self.stretch.end {
             self.enter(now);
         }
@@ -69,18 +75,16 @@ impl Server {
         if size != self.size {
             self.divide(size);
         }
-        let mut clock = self.clock.saturating_add(self.quotient);
-        let mut used = self.used + self.remainder;
-        if used >= self.stretch.rate {
-            used -= self.stretch.rate;
-            clock = clock.saturating_add(1);
+        let mut done = self.free.saturating_add(self.quotient);
+        let (mut slack, is_short) = self.slack.overflowing_sub(self.remainder);
+        if is_short {
+            done = done.saturating_add(1);
+            slack = slack.wrapping_add(self.stretch.rate);
         }
-        let done = clock.saturating_add(u64::from(used > 0));
         if done > self.stretch.end {
             return self.serve_across(size);
         }
-        self.clock = clock;
-        self.used = used;
+        (self.free, self.slack) = (done, slack);
         done
     }
 
@@ -89,35 +93,33 @@ impl Server {
     fn serve_across(&mut self, size: u64) -> u64 {
         let mut work = size * WORK_PER_BYTE;
         loop {
-            // Cannot overflow: the packet did not fit, so this is less than its work and the carry.
-            work -= (self.stretch.end - self.clock) * self.stretch.rate - self.used;
-            self.used = 0;
+            // Cannot overflow: the packet did not fit, so this is less than its work.
+            work -= (self.stretch.end - self.free) * self.stretch.rate + self.slack;
+            self.slack = 0;
             self.enter(self.stretch.end);
             let (span, served) = self.cursor.skip_periods(work);
             if span > 0 {
                 work -= served;
-                let clock = self.clock.saturating_add(span);
-                self.enter(clock);
+                self.enter(self.free.saturating_add(span));
             }
             let (quotient, remainder) = divided(work, self.stretch.rate);
-            let clock = self.clock.saturating_add(quotient);
-            let done = clock.saturating_add(u64::from(remainder > 0));
+            let done = self.free.saturating_add(quotient).saturating_add(u64::from(remainder > 0));
             if done <= self.stretch.end {
                 if done == NEVER {
                     self.unfinished = size * WORK_PER_BYTE - work;
                 }
-                self.clock = clock;
-                self.used = remainder;
+                self.free = done;
+                self.slack = if remainder > 0 { self.stretch.rate - remainder } else { 0 };
                 return done;
             }
         }
     }
 
     #[cold]
-    fn enter(&mut self, clock: u64) {
-        self.clock = clock;
+    fn enter(&mut self, now: u64) {
+        self.free = now;
         let rate = self.stretch.rate;
-        self.stretch = self.cursor.seek(clock);
+        self.stretch = self.cursor.seek(now);
         if self.stretch.rate != rate {
             self.divide(self.size);
         }

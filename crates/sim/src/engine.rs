@@ -59,7 +59,7 @@ impl Engine {
     /// What happened at senders, links and receivers.
     pub fn events(&self) -> u64 {
         self.flows.iter().map(|flow| flow.events()).sum::<u64>()
-            + self.net.hops.iter().map(|hop| hop.events).sum::<u64>()
+            + self.net.hops.iter().map(|hop| hop.events()).sum::<u64>()
     }
 
     /// Lets everything happen before `until`.

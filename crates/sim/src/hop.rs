@@ -53,8 +53,6 @@ pub struct Hop {
     ticker: Ticker,
     /// Everything before this has happened.
     pub done: Time,
-    /// Number of packets that were offered.
-    pub events: u64,
     /// Room to merge what the feeders offer.
     pub merge: BinaryHeap<Reverse<(Time, u32, usize)>>,
     /// When the ticker's next tick is due.
@@ -75,7 +73,6 @@ impl Hop {
             recorder,
             ticker,
             done: Time::ZERO,
-            events: 0,
             merge,
             next_look,
         }
@@ -123,6 +120,11 @@ impl Hop {
         self.next_look = self.ticker.pending().map_or(Time::MAX, Tick::covers);
     }
 
+    /// Number of packets that were offered.
+    pub fn events(&self) -> u64 {
+        self.link.offered()
+    }
+
     /// Whether what becomes of a packet is known when it comes.
     pub fn is_predicted(&self) -> bool {
         self.link.is_predicted()
@@ -136,7 +138,6 @@ impl Hop {
     /// A packet comes at `at`, to a link that predicts.
     #[inline(always)]
     pub fn plan(&mut self, at: Time, packet: &mut Packet) -> Delivery {
-        self.events += 1;
         match self.link.plan(at, Bytes::new(u64::from(packet.size)), packet.ecn) {
             Planned::Departs(plan) => {
                 self.recorder.departed(plan.departed, plan.wait);
@@ -155,7 +156,6 @@ impl Hop {
     /// carried on before this packet.
     #[inline(never)]
     pub fn offer(&mut self, at: Time, packet: &mut Packet, forwarded: &mut Vec<Forwarded>) -> Delivery {
-        self.events += 1;
         let Hop { link, queued, recorder, next, .. } = self;
         let token = queued.token(packet);
         let mut served = None;

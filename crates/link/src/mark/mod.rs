@@ -41,9 +41,9 @@ macro_rules! marks {
                 }
             }
 
-            /// Apart from the packet path of links without marks.
-            #[inline(never)]
-            fn decide_on(&mut self, departs: u64, wait: u64, ecn: Ecn) -> bool {
+            /// Whether to mark a packet that departs at `departs` after a wait of `wait` nanoseconds.
+            #[inline]
+            pub(crate) fn decide(&mut self, departs: u64, wait: u64, ecn: Ecn) -> bool {
                 match self {
                     Marker::Off => false,
                     $( Marker::$mark(mark) => mark.decide(departs, wait, ecn), )*
@@ -80,10 +80,9 @@ impl MarkConfig {
 }
 
 impl Marker {
-    /// Whether to mark a packet that departs at `departs` after a wait of `wait` nanoseconds.
-    #[inline(always)]
-    pub(crate) fn decide(&mut self, departs: u64, wait: u64, ecn: Ecn) -> bool {
-        !matches!(self, Marker::Off) && self.decide_on(departs, wait, ecn)
+    /// Whether it never marks.
+    pub(crate) fn is_off(&self) -> bool {
+        matches!(self, Marker::Off)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Drop-tail, predicted: a packet's departure is known when it is offered, so no packet is held and nothing is an
-//! event. What is kept is (departure, size) of those under way, for limits and counters: the last apart, so that a link
-//! which is mostly idle touches no ring.
+//! event. What is kept is when the service of those that wait begins, for limits and counters, and is only looked at when
+//! somebody asks or a limit may be reached: a link that is mostly idle touches no ring.
 
 use super::queue_params;
 use crate::config::{MAX_PACKET, QueueLimit, ResolvedLimit};
@@ -16,30 +16,47 @@ queue_params! {
     pub struct DropTailConfig, limit = QueueLimit::Unlimited, room = |_| Bytes::ZERO, {}
 }
 
-/// A packet that was announced and has not departed yet.
+/// A packet that was announced and whose service has not begun.
 #[derive(Clone, Copy, Debug)]
-struct UnderWay {
-    departs: u64,
-    /// At most `MAX_PACKET`.
-    size: u32,
-    marked: bool,
+struct Waiting {
+    /// When its service begins: the packet before departs then.
+    until: u64,
+    size: u64,
 }
 
 /// A first-in first-out queue that drops what does not fit.
 #[derive(Clone, Debug)]
 pub(crate) struct DropTail<P> {
     limit: ResolvedLimit,
-    /// Those before the last, in order of departure. The first is in service, the others wait: a packet's service starts
-    /// when the one before departs.
-    ahead: VecDeque<UnderWay>,
-    /// The last accepted packet, if it has not departed.
-    last: Option<UnderWay>,
+    /// Those that waited at the last look or came later, in order. At a look as of now they are those that wait.
+    waiting: VecDeque<Waiting>,
+    /// Bytes of `waiting`.
+    bytes: u64,
+    /// Size of the packet that was in service at the last look or found the server idle later.
+    serving: u64,
+    /// Bytes of all packets so far, and of those that will never leave.
+    accepted: u64,
+    stuck: u64,
+    /// When marked packets depart that had not departed at the last look.
+    marked: VecDeque<u64>,
+    /// Whether a packet was in service at the last look.
+    in_service: bool,
     packet: PhantomData<fn(P)>,
 }
 
 impl<P: Transit> DropTail<P> {
     pub(crate) fn new(limit: ResolvedLimit) -> DropTail<P> {
-        DropTail { limit, ahead: VecDeque::with_capacity(64), last: None, packet: PhantomData }
+        DropTail {
+            limit,
+            waiting: VecDeque::with_capacity(64),
+            bytes: 0,
+            serving: 0,
+            accepted: 0,
+            stuck: 0,
+            marked: VecDeque::new(),
+            in_service: false,
+            packet: PhantomData,
+        }
     }
 
     #[inline]
@@ -61,73 +78,90 @@ impl<P: Transit> DropTail<P> {
     /// What becomes of a packet of `size` bytes, the link's overhead in.
     #[inline(always)]
     pub(crate) fn plan(&mut self, line: &mut Line, now: u64, size: u64, ecn: Ecn) -> Planned {
-        self.settle(line, now);
         line.account.offered += 1;
         if size > MAX_PACKET {
             line.account.dropped += 1;
             return Planned::Dropped;
         }
-        let (start, departs) = match self.last {
-            None => (now, line.server.serve_at(now, size)),
-            Some(_) if !self.limit.admits(line.account.packets(), line.account.bytes(), size) => {
+        let free = line.server.free();
+        let (start, departs) = if free <= now {
+            if !self.waiting.is_empty() {
+                self.settle(line, now);
+            }
+            self.serving = size;
+            (now, line.server.serve_at(now, size))
+        } else {
+            let fits = self.bytes.saturating_add(size) <= self.limit.bytes();
+            let fits = fits && (self.waiting.len() as u64) < line.account.packets_max();
+            if !fits && !self.admits(line, now, size) {
                 line.account.dropped += 1;
                 return Planned::Dropped;
             }
-            Some(last) => {
-                self.ahead.push_back(last);
-                line.account.enter(now, size);
-                (last.departs, line.server.serve(size))
-            }
+            self.waiting.push_back(Waiting { until: free, size });
+            self.bytes += size;
+            line.account.begin_wait(now);
+            (free, line.server.serve(size))
         };
+        self.accepted += size;
         if departs == NEVER {
-            self.last = Some(UnderWay { departs, size: size as u32, marked: false });
+            self.stuck += size;
             return Planned::Stays;
         }
         let plan = line.plan(ecn, start - now, departs);
-        self.last = Some(UnderWay { departs, size: size as u32, marked: plan.marked });
+        if plan.marked {
+            self.note_mark(line, now, departs);
+        }
         Planned::Departs(plan)
     }
 
-    /// Counts everything up to and including `now`, which is before `NEVER`.
-    #[inline(always)]
-    pub(crate) fn settle(&mut self, line: &mut Line, now: u64) {
-        if !self.ahead.is_empty() && !self.settle_ahead(line, now) {
-            return;
+    /// Whether one more packet may wait, which as far as was seen may be too many, or more than ever.
+    #[inline(never)]
+    fn admits(&mut self, line: &mut Line, now: u64, size: u64) -> bool {
+        self.settle(line, now);
+        let packets = self.waiting.len() as u64;
+        let admits = self.limit.admits(packets, self.bytes, size);
+        if admits {
+            line.account.note_max(packets + 1);
         }
-        if let Some(last) = self.last
-            && last.departs <= now
-        {
-            self.last = None;
-            line.account.depart(u64::from(last.size), last.marked);
+        admits
+    }
+
+    #[inline(never)]
+    fn note_mark(&mut self, line: &mut Line, now: u64, departs: u64) {
+        self.settle_marks(line, now);
+        self.marked.push_back(departs);
+    }
+
+    fn settle_marks(&mut self, line: &mut Line, now: u64) {
+        while self.marked.pop_front_if(|departs| *departs <= now).is_some() {
+            line.account.marked += 1;
         }
     }
 
-    /// The same for those before the last. True if all of them have departed.
+    /// Looks: counts everything up to and including `now`, which is before `NEVER`.
     #[inline(never)]
-    fn settle_ahead(&mut self, line: &mut Line, now: u64) -> bool {
-        let Some(&(mut first)) = self.ahead.front() else { return true };
-        while first.departs <= now {
-            self.ahead.pop_front();
-            line.account.depart(u64::from(first.size), first.marked);
-            let Some(&next) = self.ahead.front() else {
-                if let Some(last) = self.last {
-                    line.account.leave(first.departs, u64::from(last.size));
-                }
-                return true;
-            };
-            line.account.leave(first.departs, u64::from(next.size));
-            first = next;
+    pub(crate) fn settle(&mut self, line: &mut Line, now: u64) {
+        while let Some(Waiting { until, size }) = self.waiting.pop_front_if(|packet| packet.until <= now) {
+            line.account.end_wait(until);
+            self.bytes -= size;
+            self.serving = size;
         }
-        false
+        self.settle_marks(line, now);
+        self.in_service = line.server.free() > now;
+        let serving = if self.in_service { self.serving } else { 0 };
+        let there = (self.waiting.len() as u64, self.bytes);
+        line.account.set_waiting(there);
+        let accepted = line.account.offered - line.account.dropped;
+        line.account.departed = accepted - there.0 - u64::from(self.in_service);
+        line.account.departed_bytes = self.accepted - there.1 - serving;
     }
 
     /// Bytes that are in service or wait, without those that never leave.
-    pub(crate) fn handed(&self) -> u64 {
-        let leaving = self.ahead.iter().chain(&self.last).filter(|packet| packet.departs != NEVER);
-        leaving.map(|packet| u64::from(packet.size)).sum()
+    pub(crate) fn handed(&self, line: &Line) -> u64 {
+        self.accepted - self.stuck - line.account.departed_bytes
     }
 
     pub(crate) fn in_service(&self) -> bool {
-        self.last.is_some()
+        self.in_service
     }
 }

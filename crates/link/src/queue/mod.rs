@@ -193,6 +193,13 @@ macro_rules! disciplines {
                 }
             }
 
+            /// Brings the account up to date as of `now`, up to which nothing more happens.
+            pub(crate) fn look(&mut self, line: &mut Line, now: u64) {
+                if let Queue::DropTail(queue) = self {
+                    queue.settle(line, now);
+                }
+            }
+
             /// What becomes of a packet, if that is known when it comes: with drop-tail.
             #[inline(always)]
             pub(crate) fn plan(&mut self, line: &mut Line, now: u64, size: u64, ecn: paceline_units::Ecn) -> Option<Planned> {
@@ -219,7 +226,7 @@ macro_rules! disciplines {
             /// Bytes handed to the server that have not left and will, and whether others follow that were not.
             pub(crate) fn handed(&self, line: &Line) -> (u64, bool) {
                 match self {
-                    Queue::DropTail(queue) => (queue.handed(), false),
+                    Queue::DropTail(queue) => (queue.handed(line), false),
                     $($(#[cfg($cfg)])? Queue::$name(queue) => (queue.handed(), line.account.packets() > 0),)*
                 }
             }

@@ -50,7 +50,7 @@ struct LinkEdge {
 }
 
 impl LinkEdge {
-    fn of<P: Transit>(at: Time, link: &Link<P>) -> LinkEdge {
+    fn of<P: Transit>(at: Time, link: &mut Link<P>) -> LinkEdge {
         LinkEdge { at, counters: link.counters(), service: link.service(at) }
     }
 }
