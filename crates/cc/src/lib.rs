@@ -24,6 +24,7 @@ pub mod rap;
 mod registry;
 pub mod reno;
 mod report;
+mod ring;
 pub mod scream;
 pub mod shared_bottleneck;
 mod silence;
@@ -49,6 +50,7 @@ pub use detector::{Acked, DetectorConfig, LossDetector};
 pub use observe::{Snapshot, StateVariable};
 pub use registry::{AnyController, AnyReceiverHalf, ControllerParams, FlowSetup, Steers};
 pub use report::{PacketResult, PacketsReport, ReceiverReport, Report, Status};
+pub use ring::Ring;
 pub use update::{
     Allowance, Discard, Pacing, Probe, ReceiverRequest, StreamSet, TargetChange, TimeoutReason, Update, Verb,
 };

@@ -123,8 +123,7 @@ impl Add<TimeDelta> for Time {
     /// Saturates at both ends: a clock never wraps and never runs before zero.
     #[inline]
     fn add(self, span: TimeDelta) -> Time {
-        let size = span.0.unsigned_abs();
-        Time(if span.is_negative() { self.0.saturating_sub(size) } else { self.0.saturating_add(size) })
+        Time(self.0.saturating_add_signed(span.0))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Which packets are outstanding: what each was when it was sent, from the first that is missing on.
 
-use alloc::collections::VecDeque;
+use crate::Ring;
 use paceline_units::{Bytes, Time};
 
 /// More packets than any flight has: a sender that goes further ahead forgets the oldest.
@@ -30,9 +30,8 @@ enum PacketState {
 /// The packets from the first that is not delivered to the newest.
 #[derive(Clone, Debug)]
 pub(super) struct Flight<N> {
-    /// The first packet that is missing.
-    pub first: u64,
-    packets: VecDeque<(PacketState, Sent<N>)>,
+    /// From the first packet that is missing on.
+    packets: Ring<(PacketState, Sent<N>)>,
     /// Bytes from the first on, each packet once: FlightSize (RFC 5681 section 2).
     pub size: u64,
     /// Bytes that the transport believes in the network (RFC 6675 section 4, `pipe`).
@@ -41,13 +40,19 @@ pub(super) struct Flight<N> {
 
 impl<N: Copy + Default> Flight<N> {
     pub fn new() -> Flight<N> {
-        Flight { first: 0, packets: VecDeque::with_capacity(64), size: 0, pipe: 0 }
+        Flight { packets: Ring::new(0, unsent(Time::ZERO)), size: 0, pipe: 0 }
+    }
+
+    /// The first packet that is missing.
+    #[inline]
+    pub fn first(&self) -> u64 {
+        self.packets.first()
     }
 
     /// One more than the highest number sent.
     #[inline]
     pub fn next(&self) -> u64 {
-        self.first.saturating_add(self.packets.len() as u64)
+        self.packets.next()
     }
 
     /// A packet leaves. One below the first that is missing was delivered: nothing will be heard of it.
@@ -64,10 +69,10 @@ impl<N: Copy + Default> Flight<N> {
 
     #[inline]
     fn append(&mut self, sent: Sent<N>) {
-        self.packets.push_back((PacketState::Outstanding, sent));
+        self.packets.push((PacketState::Outstanding, sent));
         self.size = self.size.saturating_add(sent.size);
         self.pipe = self.pipe.saturating_add(sent.size);
-        if self.packets.len() as u64 > CAPACITY {
+        if self.packets.len() > CAPACITY {
             self.retire();
         }
     }
@@ -75,8 +80,8 @@ impl<N: Copy + Default> Flight<N> {
     /// A retransmission, or a number out of order.
     #[cold]
     fn on_unusual(&mut self, sequence: u64, sent: Sent<N>) {
-        let Some(ahead) = sequence.checked_sub(self.first).filter(|_| sequence < u64::MAX) else { return };
-        if let Some((state, known)) = self.packets.get_mut(ahead as usize).filter(|_| ahead < CAPACITY) {
+        let Some(ahead) = sequence.checked_sub(self.first()).filter(|_| sequence < u64::MAX) else { return };
+        if let Some((state, known)) = self.packets.get_mut(sequence) {
             let again = *state != PacketState::Unsent;
             let before = if again { known.size } else { 0 };
             self.size = self.size.saturating_sub(before).saturating_add(sent.size);
@@ -85,12 +90,11 @@ impl<N: Copy + Default> Flight<N> {
             return;
         }
         if ahead >= CAPACITY || self.packets.is_empty() {
-            self.packets.clear();
-            (self.first, self.size, self.pipe) = (sequence, 0, 0);
+            self.packets.restart(sequence);
+            (self.size, self.pipe) = (0, 0);
         }
-        let unsent = Sent { at: sent.at, size: 0, again: false, note: N::default() };
         while self.next() < sequence {
-            self.packets.push_back((PacketState::Unsent, unsent));
+            self.packets.push(unsent(sent.at));
         }
         self.append(sent);
     }
@@ -98,15 +102,14 @@ impl<N: Copy + Default> Flight<N> {
     /// The receiver has a packet; none if it was never sent, or told before.
     #[inline]
     pub fn on_delivered(&mut self, sequence: u64) -> Option<Sent<N>> {
-        let index = sequence.checked_sub(self.first).filter(|ahead| *ahead < CAPACITY)?;
-        let (state, sent) = self.packets.get_mut(index as usize)?;
+        let (state, sent) = self.packets.get_mut(sequence)?;
         if *state != PacketState::Outstanding {
             return None;
         }
         *state = PacketState::Delivered;
         let sent = *sent;
         self.pipe = self.pipe.saturating_sub(sent.size);
-        if index == 0 {
+        if sequence == self.first() {
             self.retire();
         }
         Some(sent)
@@ -116,12 +119,11 @@ impl<N: Copy + Default> Flight<N> {
     #[inline]
     fn retire(&mut self) {
         while let Some((state, sent)) = self.packets.front() {
-            if *state == PacketState::Outstanding && self.packets.len() as u64 <= CAPACITY {
+            if *state == PacketState::Outstanding && self.packets.len() <= CAPACITY {
                 break;
             }
             self.size = self.size.saturating_sub(sent.size);
-            self.first += 1;
-            self.packets.pop_front();
+            self.packets.pop();
         }
         if self.packets.is_empty() {
             // Whatever was sent twice or declared lost wrongly: nothing is missing, so nothing is in flight.
@@ -147,6 +149,11 @@ impl<N: Copy + Default> Flight<N> {
     }
 }
 
+/// What is remembered of a number that was left out.
+fn unsent<N: Default>(at: Time) -> (PacketState, Sent<N>) {
+    (PacketState::Unsent, Sent { at, size: 0, again: false, note: N::default() })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -161,7 +168,7 @@ mod tests {
     fn a_delivery_counts_once_and_what_was_never_sent_never() {
         let mut flight = Flight::new();
         sent(&mut flight, 5..10);
-        assert_eq!((flight.pipe, flight.size, flight.first, flight.next()), (5000, 5000, 5, 10));
+        assert_eq!((flight.pipe, flight.size, flight.first(), flight.next()), (5000, 5000, 5, 10));
         assert!(flight.on_delivered(7).is_some_and(|sent| !sent.again));
         assert!(flight.on_delivered(7).is_none() && flight.on_delivered(4).is_none());
         assert!(flight.on_delivered(10).is_none() && flight.on_delivered(u64::MAX).is_none());
@@ -182,7 +189,7 @@ mod tests {
         sent(&mut flight, 0..1);
         assert_eq!((flight.pipe, flight.size), (2000, 3000));
         assert!(flight.on_delivered(0).is_some_and(|sent| sent.again));
-        assert_eq!((flight.pipe, flight.size, flight.first), (1000, 1000, 2));
+        assert_eq!((flight.pipe, flight.size, flight.first()), (1000, 1000, 2));
         sent(&mut flight, 0..1);
         assert_eq!(flight.pipe, 1000, "delivered and done: nothing more is heard of it");
     }
@@ -203,9 +210,9 @@ mod tests {
         let mut flight = Flight::new();
         sent(&mut flight, 0..2);
         sent(&mut flight, 100..101);
-        assert_eq!((flight.pipe, flight.first, flight.next()), (3000, 0, 101));
+        assert_eq!((flight.pipe, flight.first(), flight.next()), (3000, 0, 101));
         sent(&mut flight, 1 << 40..(1 << 40) + 1);
-        assert_eq!((flight.pipe, flight.first), (1000, 1 << 40));
+        assert_eq!((flight.pipe, flight.first()), (1000, 1 << 40));
         sent(&mut flight, u64::MAX - 1..u64::MAX);
         flight.on_sent(Time::ZERO, u64::MAX, Bytes::new(1), ());
         assert_eq!(flight.pipe, 1000);

@@ -63,7 +63,7 @@ impl<L: Law> WindowSender<L> {
         update.pacing = self.law.pacing_rate(&self.window).map(Pacing::Rate);
         if update.pacing.is_none() && self.spread.is_on() {
             let (window, srtt) = (Bytes::new(self.window.bytes()), self.window.round_trip.smoothed());
-            update.pacing = self.spread.pace(self.flight.first, window, srtt);
+            update.pacing = self.spread.pace(self.flight.first(), window, srtt);
         }
         update
     }
@@ -85,7 +85,7 @@ impl<L: Law> WindowSender<L> {
             flight_before: self.window.pipe,
             may_grow: false,
         };
-        let first = self.flight.first;
+        let first = self.flight.first();
         let mut marked_anew = false;
         let mut sampled: Option<Time> = None;
         for packet in report.packets.iter().filter(|packet| packet.stream == STREAM) {
@@ -106,7 +106,7 @@ impl<L: Law> WindowSender<L> {
         ack.rtt = sampled.map(|at| now.saturating_since(at));
         // RFC 5681 section 3.1: growth is for acknowledgements that advance. After a timeout another hole may hold them up
         // until the timer expires again, and no loss reduces the window meanwhile.
-        let held_up = self.flight.first == first && first < self.repaired_until;
+        let held_up = self.flight.first() == first && first < self.repaired_until;
         if ack.delivered > 0 {
             self.on_ack(ack, marked_anew, held_up);
         }
@@ -165,12 +165,12 @@ impl<L: Law> WindowSender<L> {
     }
 
     fn on_timed_out(&mut self, now: Time) {
-        let again = self.timed_out_at == Some(self.flight.first);
+        let again = self.timed_out_at == Some(self.flight.first());
         if !again && !self.window.recovering {
             self.keep();
         }
         self.law.on_timed_out(&mut self.window, now, again);
-        self.timed_out_at = Some(self.flight.first);
+        self.timed_out_at = Some(self.flight.first());
         self.flight.on_timed_out();
         self.count();
         self.window.recovering = false;

@@ -131,7 +131,8 @@ impl Window {
         if self.whole_packets {
             (self.packets() as u64).saturating_mul(self.mss as u64)
         } else {
-            self.cwnd as u64
+            // It is at least a packet and at most 2^53: signed is the cheaper conversion.
+            (self.cwnd as i64).max(0) as u64
         }
     }
 

@@ -88,19 +88,17 @@ impl<C: Controller> TcpSender<C> {
             return None;
         }
         let offset = self.offset_of(segment.acknowledgment)?;
-        let first = self.board.first_offset();
         // The FIN takes a number of its own behind the last byte.
         let end = self.board.end_offset;
-        let fin = !self.board.is_empty() && self.board.sent(self.board.end - 1).last;
-        let offset = if fin && offset == end + 1 { end } else { offset };
-        (first <= offset && offset <= end).then_some(offset)
+        let offset = if offset == end + 1 && self.board.ends_data() { end } else { offset };
+        (self.board.first_offset <= offset && offset <= end).then_some(offset)
     }
 
     /// The offset of a sequence number; none before the beginning.
     #[inline]
     fn offset_of(&self, sequence: u32) -> Option<u64> {
         let begin = self.config.initial_sequence.wrapping_add(1);
-        unwrap(self.board.first_offset(), sequence.wrapping_sub(begin))
+        unwrap(self.board.first_offset, sequence.wrapping_sub(begin))
     }
 
     #[inline(always)]
@@ -108,10 +106,9 @@ impl<C: Controller> TcpSender<C> {
         let outstanding = !self.board.is_empty();
         let same_window = u64::from(segment.window) == self.peer_window;
         self.peer_window = u64::from(segment.window);
-        let mut acked = AckSummary { advanced: offset > self.board.first_offset(), ..AckSummary::default() };
+        let mut acked = AckSummary { advanced: offset > self.board.first_offset, ..AckSummary::default() };
         self.results.clear();
-        while !self.board.is_empty() && self.board.sent(self.board.first).end() <= offset {
-            let (number, sent) = self.board.pop();
+        while let Some((number, sent)) = self.board.pop(offset) {
             self.deliver(number, &sent, &mut acked);
         }
         let duplicate = outstanding && !acked.advanced && same_window && segment.payload == 0;
@@ -129,7 +126,7 @@ impl<C: Controller> TcpSender<C> {
             }
         };
         self.recover(now, &acked, duplicate);
-        if self.counts_all() {
+        if self.counts_all() && self.progress.is_disturbed() {
             self.inflate(&acked, duplicate);
         }
         self.count_for_controller();
@@ -225,7 +222,7 @@ impl<C: Controller> TcpSender<C> {
         if begin >= end || self.board.is_empty() {
             return;
         }
-        let mut number = self.board.find(begin.max(self.board.first_offset()));
+        let mut number = self.board.find(begin.max(self.board.first_offset));
         while number < self.board.end {
             let sent = *self.board.sent(number);
             if sent.end() > end {
@@ -257,20 +254,21 @@ impl<C: Controller> TcpSender<C> {
     /// A round trip for the timer, unless nobody knows which segment was answered when (RFC 6298 section 3).
     #[inline(always)]
     fn measure(&mut self, now: Time, acked: &AckSummary) {
-        if !self.config.one_sample {
-            if let Some(sent) = acked.sent.filter(|_| !acked.ambiguous) {
-                self.rto.sample(now - sent);
-            }
-        } else if let Some((number, sent)) = self.timed
-            && number < self.board.first
-        {
-            self.timed = None;
-            // The timed segment may have waited behind a hole.
-            let waited = acked.ambiguous || self.progress.duplicates > 0;
-            if !waited || self.config.sample_behind_holes {
-                self.rto.sample(now - sent);
-            }
+        let sent = match self.config.one_sample {
+            true => self.timed(acked),
+            false => acked.sent.filter(|_| !acked.ambiguous),
+        };
+        if let Some(sent) = sent {
+            self.rto.sample(now - sent);
         }
+    }
+
+    /// When the one timed segment left, if it is acknowledged and its round trip counts.
+    fn timed(&mut self, acked: &AckSummary) -> Option<Time> {
+        let (_, sent) = self.timed.take_if(|(number, _)| *number < self.board.first)?;
+        // The timed segment may have waited behind a hole.
+        let waited = acked.ambiguous || self.progress.duplicates > 0;
+        (!waited || self.config.sample_behind_holes).then_some(sent)
     }
 
     /// RFC 3168 section 6.1.2: marks are answered once per window of data; with exact echoes every one counts.
@@ -282,7 +280,7 @@ impl<C: Controller> TcpSender<C> {
         }
         if self.config.ecn_echo == EcnEcho::Rfc3168 {
             // Below, a reduction is already said or on its way.
-            if self.board.first_offset() <= self.answered {
+            if self.board.first_offset <= self.answered {
                 return;
             }
             self.answered = self.board.end_offset;
@@ -340,7 +338,7 @@ impl<C: Controller> TcpSender<C> {
 
     /// New data was acknowledged during recovery: it ends, or goes on with the next hole.
     fn go_on(&mut self, now: Time, until: u64) {
-        let all = self.board.first_offset() >= until;
+        let all = self.board.first_offset >= until;
         if all || self.config.recovery == RecoveryKind::Reno {
             (self.progress.until, self.progress.prr, self.progress.forced) = (None, None, false);
             let lost = self.board.count_once();
@@ -412,7 +410,7 @@ impl<C: Controller> TcpSender<C> {
     fn declare_by_count(&mut self, now: Time) -> Bytes {
         let first = self.board.first;
         let third = self.progress.duplicates == self.config.duplicate_acks;
-        let echo = self.progress.guard > 0 && self.board.first_offset() <= self.progress.guard;
+        let echo = self.progress.guard > 0 && self.board.first_offset <= self.progress.guard;
         if !third || self.progress.until.is_some() || echo || self.board.sent(first).state != State::InFlight
         {
             return Bytes::ZERO;
@@ -432,7 +430,7 @@ impl<C: Controller> TcpSender<C> {
 
     /// Tells of what was declared lost, and begins a recovery unless one lasts or what it would be for is older.
     fn tell_lost(&mut self, now: Time, lost: Bytes) {
-        if self.progress.until.is_some() || self.board.first_offset() < self.progress.guard {
+        if self.progress.until.is_some() || self.board.first_offset < self.progress.guard {
             return self.tell(now, Recovery::Lost { lost });
         }
         let end = self.board.end_offset;

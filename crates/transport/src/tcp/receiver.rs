@@ -310,13 +310,13 @@ impl ReceivingEnd for TcpReceiver {
 
     #[inline(always)]
     fn poll_transmit(&mut self, now: Time) -> Option<Transmit<Segment>> {
-        let packet = match self.first.take() {
-            Some(first) => first,
-            None if self.due.is_none_or(|due| now < due) => return None,
-            None => {
-                (self.due, self.unacknowledged) = (None, 0);
-                self.acknowledgment()
-            }
+        let packet = if self.first.is_some() {
+            self.first.take()?
+        } else if self.due.is_none_or(|due| now < due) {
+            return None;
+        } else {
+            (self.due, self.unacknowledged) = (None, 0);
+            self.acknowledgment()
         };
         // RFC 3168 section 6.1.4: acknowledgements are not ECN-capable.
         Some(Transmit { packet, size: packet.size(), ecn: Ecn::NotEct, stream: StreamId(0), queued: now })

@@ -32,7 +32,7 @@ impl Rto {
     }
 
     /// A round trip was measured, of a segment that was sent once (section 3, Karn's algorithm).
-    #[inline]
+    #[inline(always)]
     pub fn sample(&mut self, rtt: TimeDelta) {
         let rtt = self.in_ticks(rtt);
         match self.srtt {
@@ -51,6 +51,7 @@ impl Rto {
         self.compute();
     }
 
+    #[inline(always)]
     fn in_ticks(&self, rtt: TimeDelta) -> TimeDelta {
         let tick = self.clock.as_nanos();
         if tick <= 0 {
@@ -59,6 +60,7 @@ impl Rto {
         TimeDelta::from_nanos(((rtt.as_nanos() + tick / 2) / tick).max(1) * tick)
     }
 
+    #[inline(always)]
     fn compute(&mut self) {
         if let Some(srtt) = self.srtt {
             let spread = TimeDelta::from_nanos(self.rttvar.as_nanos().saturating_mul(4)).max(self.clock);

@@ -63,6 +63,8 @@ pub struct Scoreboard {
     pub first: u64,
     /// Number of the next new segment.
     pub end: u64,
+    /// Offset of the first byte that is not acknowledged; behind everything if all is.
+    pub first_offset: u64,
     /// Offset behind the newest segment.
     pub end_offset: u64,
     /// Sizes on the link of what counts as in flight (RFC 6675 pipe).
@@ -86,6 +88,7 @@ impl Scoreboard {
             ring: vec![EMPTY; FIRST_ROOM],
             first: 0,
             end: 0,
+            first_offset: 0,
             end_offset: 0,
             in_flight: Bytes::ZERO,
             delivered: 0,
@@ -95,12 +98,6 @@ impl Scoreboard {
             judged: 0,
             lost_from: 0,
         }
-    }
-
-    /// Offset of the first byte that is not acknowledged; behind everything if all is.
-    #[inline]
-    pub fn first_offset(&self) -> u64 {
-        if self.is_empty() { self.end_offset } else { self.sent(self.first).start }
     }
 
     /// Whether everything is acknowledged.
@@ -146,13 +143,25 @@ impl Scoreboard {
         self.ring = larger;
     }
 
-    /// The first segment is acknowledged whole: it leaves the scoreboard.
+    /// The first segment leaves the scoreboard if all of it is acknowledged: it ends at `offset` or before.
     #[inline]
-    pub fn pop(&mut self) -> (u64, Sent) {
+    pub fn pop(&mut self, offset: u64) -> Option<(u64, Sent)> {
+        if self.is_empty() {
+            return None;
+        }
         let (number, sent) = (self.first, *self.sent(self.first));
+        if sent.end() > offset {
+            return None;
+        }
         self.leave(&sent);
-        self.first += 1;
-        (number, sent)
+        (self.first, self.first_offset) = (number + 1, sent.end());
+        Some((number, sent))
+    }
+
+    /// Whether the data ends with the newest segment, which is not acknowledged.
+    #[cold]
+    pub fn ends_data(&self) -> bool {
+        !self.is_empty() && self.sent(self.end - 1).last
     }
 
     /// Takes a segment out of what its state counted it among.
@@ -353,7 +362,8 @@ mod tests {
         for n in 0..300u32 {
             board.push(Time::ZERO, 1 + n % 7, false);
         }
-        (0..13).for_each(|n| assert_eq!(board.pop().0, n));
+        (0..13).for_each(|n| assert_eq!(board.pop(u64::MAX).map(|(number, _)| number), Some(n)));
+        assert_eq!(board.first_offset, board.sent(13).start);
         for number in 13..300 {
             let sent = *board.sent(number);
             for offset in sent.start..sent.end() {
@@ -374,7 +384,9 @@ mod tests {
         forgotten.time_out(true);
         assert_eq!((forgotten.lost, forgotten.delivered), (5, 0));
         assert_eq!(forgotten.next_lost(), Some(0));
-        (0..5).for_each(|n| assert_eq!(forgotten.pop().0, n));
+        assert!(forgotten.pop(959).is_none(), "not all of it");
+        (0..5).for_each(|n| assert_eq!(forgotten.pop(5 * 960).map(|(number, _)| number), Some(n)));
         assert!(forgotten.is_empty() && forgotten.lost == 0);
+        assert_eq!(forgotten.first_offset, forgotten.end_offset);
     }
 }

@@ -83,6 +83,14 @@ pub(super) struct Progress {
     pub unanswered: Option<u64>,
 }
 
+impl Progress {
+    /// Whether a recovery lasts, duplicates were counted, or what they added to the window is still there.
+    #[inline]
+    pub(super) fn is_disturbed(&self) -> bool {
+        self.until.is_some() || self.duplicates > 0 || self.inflation > Bytes::ZERO
+    }
+}
+
 /// Sends a stream of bytes under a controller.
 #[derive(Clone, Debug)]
 pub struct TcpSender<C> {
@@ -118,6 +126,8 @@ pub struct TcpSender<C> {
     pub(super) mss: u64,
     pub(super) pacer: Pacer,
     pub(super) allowance: Allowance,
+    /// Whether nothing may leave until something happens, as [`SendingEnd::poll_transmit`] has found.
+    rests: bool,
     limits: Limits,
     target: Option<Bitrate>,
     offered: OfferedRate,
@@ -153,6 +163,7 @@ impl<C: Controller> TcpSender<C> {
             mss: config.mss(),
             pacer: Pacer::new(TimeDelta::ZERO),
             allowance: Allowance::Unlimited,
+            rests: false,
             limits: Limits::none(STREAM),
             target: None,
             offered: OfferedRate::default(),
@@ -204,6 +215,7 @@ impl<C: Controller> TcpSender<C> {
     /// The application, which is outside ([`Source::External`]), writes `payload` bytes, and nothing after them if they are
     /// the `last`: the connection then closes its direction with them.
     pub fn write(&mut self, now: Time, payload: Bytes, last: bool) {
+        self.rests = false;
         self.buffer.append(now, payload, last);
         self.tell_written(now, payload);
     }
@@ -211,7 +223,7 @@ impl<C: Controller> TcpSender<C> {
     /// Bytes from the beginning of the stream that the receiver has acknowledged.
     #[inline]
     pub fn acknowledged_offset(&self) -> u64 {
-        self.board.first_offset()
+        self.board.first_offset
     }
 
     /// Nothing new is sent until [`TcpSender::release`]; what was sent is repaired.
@@ -221,6 +233,7 @@ impl<C: Controller> TcpSender<C> {
 
     /// Sends on what was held.
     pub fn release(&mut self, now: Time) {
+        self.rests = false;
         self.buffer.release(now);
         self.refill(now);
     }
@@ -375,6 +388,7 @@ impl<C: Controller> SendingEnd for TcpSender<C> {
     const EXECUTES: &'static [Verb] = &[];
 
     fn start(&mut self, now: Time) {
+        self.rests = false;
         if self.phase != Phase::Idle {
             return;
         }
@@ -392,6 +406,7 @@ impl<C: Controller> SendingEnd for TcpSender<C> {
 
     /// What was sent is repaired to the end.
     fn stop(&mut self, now: Time) {
+        self.rests = false;
         self.buffer.stop(self.board.end_offset);
         self.complete(now);
     }
@@ -401,6 +416,7 @@ impl<C: Controller> SendingEnd for TcpSender<C> {
     }
 
     fn resume(&mut self, now: Time) {
+        self.rests = false;
         self.buffer.source.resume(now);
         self.refill(now);
     }
@@ -409,6 +425,7 @@ impl<C: Controller> SendingEnd for TcpSender<C> {
     fn set_presence(&mut self, _now: Time, _stream: StreamId, _there: bool) {}
 
     fn set_limits(&mut self, now: Time, limits: &Limits) {
+        self.rests = false;
         self.limits = *limits;
         let update = self.controller.on_limits(now, limits);
         self.apply(now, update);
@@ -418,6 +435,7 @@ impl<C: Controller> SendingEnd for TcpSender<C> {
     }
 
     fn assign(&mut self, now: Time, assigned: Assigned) {
+        self.rests = false;
         let update = self.controller.assign(now, assigned);
         self.apply(now, update);
     }
@@ -442,7 +460,8 @@ impl<C: Controller> SendingEnd for TcpSender<C> {
         if let Some(due) = self.buffer.source.next_capture().filter(|due| *due < next.0) {
             next = (due, Reason::Capture);
         }
-        if self.pacer.next() < next.0 && self.wants_to_send() {
+        debug_assert!(!self.rests || !self.wants_to_send());
+        if !self.rests && self.pacer.next() < next.0 && self.wants_to_send() {
             next = (self.pacer.next(), Reason::Pacing);
         }
         (next.0 != Time::MAX).then_some(next)
@@ -450,6 +469,7 @@ impl<C: Controller> SendingEnd for TcpSender<C> {
 
     /// Writes what the source has due and runs the timers that expired.
     fn handle_timeout(&mut self, now: Time) {
+        self.rests = false;
         if self.buffer.source.next_capture().is_some_and(|due| due <= now) {
             self.aim_by_window(now);
             while let Some(bytes) = self.buffer.write_due(now) {
@@ -473,24 +493,24 @@ impl<C: Controller> SendingEnd for TcpSender<C> {
         if now < self.pacer.next() {
             return None;
         }
-        match self.phase {
-            Phase::Open => {}
-            Phase::Opening { due: true, resent, .. } => return Some(self.open(now, resent)),
-            _ => return None,
-        }
-        if self.board.lost > 0 {
-            return self.resend(now);
-        }
-        match self.next_payload() {
-            Some(payload) => Some(self.send_new(now, payload)),
-            None if self.progress.until.is_some() => self.send_doubtful(now),
-            None => None,
-        }
+        let out = match self.phase {
+            Phase::Open if self.board.lost > 0 => self.resend(now),
+            Phase::Open => match self.next_payload() {
+                Some(payload) => Some(self.send_new(now, payload)),
+                None if self.progress.until.is_some() => self.send_doubtful(now),
+                None => None,
+            },
+            Phase::Opening { due: true, resent, .. } => Some(self.open(now, resent)),
+            _ => None,
+        };
+        self.rests = out.is_none();
+        out
     }
 
     /// A segment that says what cannot be changes nothing.
     #[inline(always)]
     fn receive(&mut self, now: Time, segment: Segment, _ecn: Ecn) -> Option<Segment> {
+        self.rests = false;
         self.take_segment(now, &segment);
         None
     }

@@ -61,7 +61,7 @@ impl<C: Controller> TcpSender<C> {
     /// Whether the other end's window has room for as many new bytes.
     #[inline]
     fn fits(&self, payload: u64) -> bool {
-        self.board.end_offset + payload - self.board.first_offset() <= self.peer_window
+        self.board.end_offset + payload - self.board.first_offset <= self.peer_window
     }
 
     pub(super) fn open(&mut self, now: Time, resent: bool) -> Transmit<Segment> {
@@ -137,7 +137,7 @@ impl<C: Controller> TcpSender<C> {
         if let Some(number) = self.board.next_doubtful(progress.high_rxt) {
             return Some(Doubtful::Between(number));
         }
-        let may_rescue = self.board.first_offset() > progress.rescue_rxt;
+        let may_rescue = self.board.first_offset > progress.rescue_rxt;
         may_rescue.then(|| self.board.highest_missing().map(Doubtful::Highest))?
     }
 
