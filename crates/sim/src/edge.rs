@@ -1,7 +1,7 @@
-//! What lies between two components: packets in order of arrival, and how far that order is known.
+//! What lies between two components: packets in order of arrival.
 
 use crate::packet::Packet;
-use paceline_units::Time;
+use paceline_units::{Time, TimeDelta};
 use std::collections::VecDeque;
 
 /// An edge from one component to another.
@@ -10,33 +10,44 @@ pub struct Edge {
     packets: VecDeque<(Time, Packet)>,
     /// The latest arrival so far.
     last: Time,
-    /// Every packet that arrives before this is there.
-    pub horizon: Time,
+    /// The component that packets come from.
+    pub source: u32,
+    /// The component that they go to.
+    pub target: u32,
+    /// How long a packet is under way at least.
+    pub delay: TimeDelta,
     /// The link that packets pass at once when they come here, if there is one.
     pub passes: Option<u32>,
+    /// The link that merges what comes here with what comes on other edges, if there is one.
+    pub merges: Option<u32>,
 }
 
 impl Edge {
-    /// Nothing under way, nothing known.
+    /// Nothing under way; which components it joins is said later.
     pub fn new() -> Edge {
-        Edge { packets: VecDeque::new(), last: Time::ZERO, horizon: Time::ZERO, passes: None }
+        let packets = VecDeque::new();
+        let (last, delay) = (Time::ZERO, TimeDelta::ZERO);
+        Edge { packets, last, source: 0, target: 0, delay, passes: None, merges: None }
     }
 
-    /// A packet arrives at `time`. Packets come nearly in order: only delay noise lets one overtake another.
+    /// A packet arrives at `time`. Packets come nearly in order: only delay noise lets one overtake another. True if the
+    /// packet is the next to arrive.
     #[inline]
-    pub fn push(&mut self, time: Time, packet: Packet) {
+    pub fn push(&mut self, time: Time, packet: Packet) -> bool {
         if time >= self.last {
             self.last = time;
             self.packets.push_back((time, packet));
+            self.packets.len() == 1
         } else {
-            self.push_early(time, packet);
+            self.push_early(time, packet)
         }
     }
 
     #[cold]
-    fn push_early(&mut self, time: Time, packet: Packet) {
+    fn push_early(&mut self, time: Time, packet: Packet) -> bool {
         let place = self.packets.partition_point(|(arrives, _)| *arrives <= time);
         self.packets.insert(place, (time, packet));
+        place == 0
     }
 
     /// When the next packet arrives; `Time::MAX` if none is under way.

@@ -61,8 +61,6 @@ pub struct Flow<E: Ends> {
     returning: PacketPool<E::Returning>,
     wiring: FlowWiring,
     receiver_ticker: Ticker,
-    sender_done: Time,
-    receiver_done: Time,
     events: u64,
     packets: u64,
 }
@@ -77,8 +75,6 @@ impl<E: Ends> Flow<E> {
             returning: PacketPool::new(),
             receiver_ticker: wiring.ticker.clone(),
             wiring,
-            sender_done: Time::ZERO,
-            receiver_done: Time::ZERO,
             events: 0,
             packets: 0,
         }
@@ -105,13 +101,6 @@ impl<E: Ends> Flow<E> {
             let Some(tick) = tick else { break };
             self.look_at_sender(tick);
         }
-        self.pass_sender(until, net);
-    }
-
-    /// Everything at the sender before `until` has happened.
-    fn pass_sender(&mut self, until: Time, net: &mut Net) {
-        self.sender_done = until;
-        self.publish(&mut net.edges);
     }
 
     #[inline(never)]
@@ -123,8 +112,6 @@ impl<E: Ends> Flow<E> {
             self.wiring.recorder.tick_receiver(tick, self.receiver.playout());
             self.receiver_ticker.pass(tick);
         }
-        self.receiver_done = until;
-        self.publish(&mut net.edges);
     }
 
     fn look_at_coupled_sender(&mut self, tick: Tick, coupled: Coupled) {
@@ -135,13 +122,6 @@ impl<E: Ends> Flow<E> {
     fn look_at_sender(&mut self, tick: Tick) {
         self.wiring.recorder.tick_sender(tick, self.sender.end());
         self.wiring.ticker.pass(tick);
-    }
-
-    fn publish(&self, edges: &mut [Edge]) {
-        let (data, delay) = self.wiring.data_out;
-        edges[data].horizon = self.sender_done + delay;
-        let (reports, delay) = self.wiring.reports_out;
-        edges[reports].horizon = self.receiver_done + delay;
     }
 
     /// Lets everything happen at the sender before `until`, or one part of it. One function for all parts: both halves of
@@ -361,24 +341,9 @@ macro_rules! each {
 }
 
 impl AnyFlow {
-    /// How far the sender's input is known.
-    pub fn sender_known(&self, edges: &[Edge]) -> Time {
-        each!(self, flow => edges[flow.wiring.reports_in].horizon)
-    }
-
-    /// How far the receiver's input is known.
-    pub fn receiver_known(&self, edges: &[Edge]) -> Time {
-        each!(self, flow => edges[flow.wiring.data_in].horizon)
-    }
-
-    /// Everything at the sender before this has happened.
-    pub fn sender_done(&self) -> Time {
-        each!(self, flow => flow.sender_done)
-    }
-
-    /// Everything at the receiver before this has happened.
-    pub fn receiver_done(&self) -> Time {
-        each!(self, flow => flow.receiver_done)
+    /// How the flow is connected.
+    pub fn wiring(&self) -> &FlowWiring {
+        each!(self, flow => &flow.wiring)
     }
 
     /// When something happens next at the sender.
@@ -416,11 +381,6 @@ impl AnyFlow {
         each!(self, flow => flow.look_at_coupled_sender(tick, coupled));
     }
 
-    /// Everything at the sender before `until` has happened.
-    pub fn pass_sender(&mut self, until: Time, net: &mut Net) {
-        each!(self, flow => flow.pass_sender(until, net));
-    }
-
     /// What coupling is told of the flow: absent while it does not send by plan.
     pub fn share(&self) -> Option<Assigned> {
         each!(self, flow => flow.share())
@@ -449,11 +409,6 @@ impl AnyFlow {
     /// Lets everything happen at the receiver before `until`.
     pub fn advance_receiver(&mut self, until: Time, net: &mut Net) {
         each!(self, flow => flow.advance_receiver(until, net));
-    }
-
-    /// Tells the edges how far they are known.
-    pub fn publish(&self, edges: &mut [Edge]) {
-        each!(self, flow => flow.publish(edges));
     }
 
     /// A packet was lost on its way; it would have arrived at `missed` at the earliest.

@@ -6,7 +6,7 @@ use paceline_link::{Departure, Link, Offered, Planned};
 use paceline_metrics::{LinkRecorder, Tick, Ticker};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, binary_heap::PeekMut};
 
 /// A packet that a link did not carry.
 #[derive(Clone, Copy, Debug)]
@@ -51,10 +51,13 @@ pub struct Hop {
     pub next: Vec<u32>,
     recorder: LinkRecorder,
     ticker: Ticker,
-    /// Everything before this has happened.
-    pub done: Time,
-    /// Room to merge what the feeders offer.
-    pub merge: BinaryHeap<Reverse<(Time, u32, usize)>>,
+    /// Of each input that has packets when its next one arrives, its flow and the input; for links with several. What came
+    /// before others on its input leaves an entry that is of no packet.
+    pub heads: BinaryHeap<Reverse<(Time, u32, usize)>>,
+    /// Number of this component.
+    pub number: u32,
+    /// Whether the engine is told already that the next event may have moved.
+    pub woken: bool,
     /// When the ticker's next tick is due.
     next_look: Time,
 }
@@ -62,7 +65,7 @@ pub struct Hop {
 impl Hop {
     /// A link before anything happened.
     pub fn new(link: Link<Token>, recorder: LinkRecorder, ticker: Ticker) -> Hop {
-        let (inputs, outputs, next, merge) = (Vec::new(), Vec::new(), Vec::new(), BinaryHeap::new());
+        let (inputs, outputs, next, heads) = (Vec::new(), Vec::new(), Vec::new(), BinaryHeap::new());
         let next_look = ticker.pending().map_or(Time::MAX, Tick::covers);
         Hop {
             link,
@@ -72,28 +75,54 @@ impl Hop {
             next,
             recorder,
             ticker,
-            done: Time::ZERO,
-            merge,
+            heads,
+            number: 0,
+            woken: false,
             next_look,
         }
-    }
-
-    /// How far the inputs are known.
-    pub fn known(&self, edges: &[Edge]) -> Time {
-        self.inputs.iter().map(|&input| edges[input].horizon).min().unwrap_or(Time::MAX)
     }
 
     /// When something happens next at this link.
     pub fn next(&self, edges: &[Edge]) -> Time {
         let own = self.link.next_event().unwrap_or(Time::MAX);
-        self.inputs.iter().map(|&input| edges[input].next()).fold(own, Time::min)
+        let arrival = match self.inputs[..] {
+            [input] => edges[input].next(),
+            _ => self.heads.peek().map_or(Time::MAX, |Reverse((at, ..))| *at),
+        };
+        own.min(arrival)
     }
 
-    /// Tells the edges how far they are known.
-    pub fn publish(&self, edges: &mut [Edge]) {
-        for &output in &self.outputs {
-            edges[output].horizon = self.done + self.link.delay();
+    /// A packet has become the next on one of several inputs.
+    pub fn note_head(&mut self, input: usize, edge: &Edge) {
+        self.heads.push(Reverse((edge.next(), edge.next_flow(), input)));
+    }
+
+    /// The next packet that arrives on one of several inputs before `until`.
+    pub fn take_head(&mut self, until: Time, edges: &mut [Edge]) -> Option<(Time, Packet)> {
+        while let Some(mut first) = self.heads.peek_mut() {
+            let Reverse((at, flow, input)) = *first;
+            let edge = &mut edges[input];
+            let is_next = (edge.next(), edge.next_flow()) == (at, flow);
+            if is_next && at >= until {
+                return None;
+            }
+            let taken = if is_next { edge.pop() } else { None };
+            if is_next && !edge.is_empty() {
+                *first = Reverse((edge.next(), edge.next_flow(), input));
+                drop(first);
+            } else {
+                PeekMut::pop(first);
+            }
+            if taken.is_some() {
+                return taken;
+            }
         }
+        None
+    }
+
+    /// How long a packet is under way at least once it left.
+    pub fn delay(&self) -> TimeDelta {
+        self.link.delay()
     }
 
     /// When the next look is due: at what happens from then on it comes too late.

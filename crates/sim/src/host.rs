@@ -40,22 +40,12 @@ impl Host {
         }
     }
 
-    fn flows(&self) -> &[usize] {
+    /// The numbers of its flows.
+    pub fn flows(&self) -> &[usize] {
         match self {
             Host::Alone(flow) => std::slice::from_ref(flow),
             Host::Coupled(host) => &host.flows,
         }
-    }
-
-    /// How far the input of all its senders is known.
-    pub fn known(&self, flows: &[AnyFlow], edges: &[Edge]) -> Time {
-        let known = self.flows().iter().map(|&flow| flows[flow].sender_known(edges));
-        known.min().unwrap_or(Time::MAX)
-    }
-
-    /// Everything at its senders before this has happened.
-    pub fn done(&self, flows: &[AnyFlow]) -> Time {
-        self.flows().first().map_or(Time::MAX, |&flow| flows[flow].sender_done())
     }
 
     /// When something happens next at one of its senders.
@@ -83,7 +73,6 @@ impl CoupledHost {
             flows[self.flows[place]].look_at_coupled_sender(tick, self.exchange.coupled(place));
         }
         self.run(until, flows, net);
-        self.flows.iter().for_each(|&flow| flows[flow].pass_sender(until, net));
     }
 
     /// The place of the flow that is looked at next, and when.

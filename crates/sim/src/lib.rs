@@ -2,13 +2,14 @@
 //!
 //! The world is a graph of components (senders, links, receivers) joined by edges that hold packets in order of
 //! arrival. A component runs alone up to the time to which all its inputs are known; what makes that far is the delay
-//! in every feedback cycle. Only a cycle without any delay falls back to single steps. Nothing here decides about
-//! congestion: endpoints and links are the same code that runs on real sockets.
+//! in every feedback cycle. Where delays are short or most components idle, those go on one by one that have something to
+//! do. Nothing here decides about congestion: endpoints and links are the same code that runs on real sockets.
 
 mod edge;
 mod ends;
 mod engine;
 mod flow;
+mod graph;
 mod hop;
 mod host;
 mod log;
@@ -16,6 +17,7 @@ mod net;
 mod packet;
 mod probe;
 mod run;
+mod schedule;
 
 pub use engine::Pace;
 pub use log::{LoggedPacket, MediaLog, MediaUnit};

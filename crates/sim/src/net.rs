@@ -8,8 +8,6 @@ use crate::edge::Edge;
 use crate::hop::{Delivery, Forwarded, Hop, Lost};
 use crate::packet::Packet;
 use paceline_units::Time;
-use std::cmp::Reverse;
-use std::collections::binary_heap::PeekMut;
 
 /// Links and edges.
 pub struct Net {
@@ -23,18 +21,20 @@ pub struct Net {
     reach: Time,
     /// Packets that left a link and are not carried on yet.
     forwarded: Vec<Forwarded>,
+    /// Components whose next event may have moved, because of what came to them.
+    pub woken: Vec<u32>,
 }
 
 impl Net {
     /// A network before anything happened.
     pub fn new(hops: Vec<Hop>, edges: Vec<Edge>) -> Net {
-        let mut net = Net { edges, hops, lost: Vec::new(), reach: Time::ZERO, forwarded: Vec::new() };
+        let (lost, forwarded, woken) = (Vec::new(), Vec::new(), Vec::new());
+        let mut net = Net { edges, hops, lost, reach: Time::ZERO, forwarded, woken };
         for hop in 0..net.hops.len() {
-            net.hops[hop].publish(&mut net.edges);
-            if let [input] = net.hops[hop].inputs[..]
-                && net.keeps_order(input)
-            {
-                net.edges[input].passes = Some(hop as u32);
+            match net.hops[hop].inputs[..] {
+                [input] if net.keeps_order(input) => net.edges[input].passes = Some(hop as u32),
+                [] | [_] => {}
+                ref inputs => inputs.iter().for_each(|&input| net.edges[input].merges = Some(hop as u32)),
             }
         }
         net
@@ -55,7 +55,24 @@ impl Net {
     pub fn carry(&mut self, edge: usize, at: Time, packet: Packet) {
         match self.passed(edge, at) {
             Some(hop) => self.pass(hop, at, packet),
-            None => self.edges[edge].push(at, packet),
+            None => self.arrive(edge, at, packet),
+        }
+    }
+
+    /// A packet is under way on an edge until `at`.
+    #[inline]
+    fn arrive(&mut self, edge: usize, at: Time, packet: Packet) {
+        if self.edges[edge].push(at, packet) {
+            self.wake(edge);
+        }
+    }
+
+    /// A packet has become the next on an edge.
+    fn wake(&mut self, edge: usize) {
+        let joins = &self.edges[edge];
+        self.woken.push(joins.target);
+        if let Some(hop) = joins.merges {
+            self.hops[hop as usize].note_head(edge, joins);
         }
     }
 
@@ -80,7 +97,7 @@ impl Net {
             match delivery {
                 Delivery::Arrives(edge, arrives) => match self.passed(edge, arrives) {
                     Some(next) => (hop, at) = (next, arrives),
-                    None => return self.edges[edge].push(arrives, packet),
+                    None => return self.arrive(edge, arrives, packet),
                 },
                 Delivery::Waits => return,
                 Delivery::Lost(missed) => return self.lost.push(Lost { missed, packet }),
@@ -91,6 +108,9 @@ impl Net {
     /// To a link whose departures happen later: those that have happened come first.
     fn offer(&mut self, hop: usize, at: Time, packet: &mut Packet) -> Delivery {
         let first = self.forwarded.len();
+        if !std::mem::replace(&mut self.hops[hop].woken, true) {
+            self.woken.push(self.hops[hop].number);
+        }
         let delivery = self.hops[hop].offer(at, packet, &mut self.forwarded);
         self.carry_on(first);
         delivery
@@ -107,11 +127,6 @@ impl Net {
         self.forwarded.truncate(first);
     }
 
-    /// How far a link's inputs are known.
-    pub fn known(&self, hop: usize) -> Time {
-        self.hops[hop].known(&self.edges)
-    }
-
     /// Lets everything happen at a link before `until`.
     pub fn advance(&mut self, hop: usize, until: Time) {
         match self.hops[hop].inputs[..] {
@@ -125,9 +140,6 @@ impl Net {
             }
             _ => self.advance_slowly(hop, until),
         }
-        let hop = &mut self.hops[hop];
-        hop.done = until;
-        hop.publish(&mut self.edges);
     }
 
     /// From sample to sample.
@@ -159,27 +171,8 @@ impl Net {
     }
 
     fn run_merged(&mut self, hop: usize, until: Time) {
-        let mut merge = std::mem::take(&mut self.hops[hop].merge);
-        merge.clear();
-        for &input in &self.hops[hop].inputs {
-            let edge = &self.edges[input];
-            if edge.next() < until {
-                merge.push(Reverse((edge.next(), edge.next_flow(), input)));
-            }
-        }
-        while let Some(mut first) = merge.peek_mut() {
-            let Reverse((_, _, input)) = *first;
-            let edge = &mut self.edges[input];
-            let Some((at, packet)) = edge.pop() else { break };
-            let (next, flow) = (edge.next(), edge.next_flow());
-            if next < until {
-                *first = Reverse((next, flow, input));
-                drop(first);
-            } else {
-                PeekMut::pop(first);
-            }
+        while let Some((at, packet)) = self.hops[hop].take_head(until, &mut self.edges) {
             self.pass(hop, at, packet);
         }
-        self.hops[hop].merge = merge;
     }
 }

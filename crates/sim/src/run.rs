@@ -84,6 +84,17 @@ impl Simulation {
         self.engine.packets()
     }
 
+    /// How often a component of the world (a sender, a link, a receiver) was asked to go on so far: what the engine's cost
+    /// follows beside the events.
+    pub fn visits(&self) -> u64 {
+        self.engine.visits()
+    }
+
+    /// Events at senders, links and receivers so far.
+    pub fn events(&self) -> u64 {
+        self.engine.events()
+    }
+
     /// The figures, when the end is reached.
     pub fn finish(mut self) -> Outcome {
         let media = self.engine.flows.iter_mut().map(AnyFlow::take_log).collect();
