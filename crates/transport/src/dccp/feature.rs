@@ -61,6 +61,7 @@ impl FeatureId {
     }
 
     /// Index of the feature in [`FeatureId::ALL`].
+    #[inline(always)]
     pub(crate) fn index(self) -> usize {
         let number = self as usize;
         if number < 10 { number - 1 } else { 9 }

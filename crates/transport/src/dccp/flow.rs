@@ -250,6 +250,11 @@ impl<F: Ccids> SendingEnd for DccpSender<F> {
         }
     }
 
+    fn next_paced(&self, until: Time) -> Option<Time> {
+        self.connection.data_due().filter(|due| *due < until)?;
+        self.next_timeout().filter(|(due, why)| *due < until && *why == Reason::Pacing).map(|(due, _)| due)
+    }
+
     fn handle_timeout(&mut self, now: Time) {
         if matches!(self.next_timeout(), Some((_, Reason::Pacing))) {
             return;
@@ -263,8 +268,8 @@ impl<F: Ccids> SendingEnd for DccpSender<F> {
         self.follow(now);
     }
 
-    fn receive(&mut self, now: Time, packet: Packet, ecn: Ecn) -> Option<Packet> {
-        self.connection.on_packet(now, packet, ecn);
+    fn receive(&mut self, now: Time, mut packet: Packet, ecn: Ecn) -> Option<Packet> {
+        self.connection.take_packet(now, &mut packet, ecn);
         self.take_events();
         self.follow(now);
         None
@@ -274,9 +279,10 @@ impl<F: Ccids> SendingEnd for DccpSender<F> {
         self.refill(now);
         self.discard_old(now);
         self.connection.number_head(self.next_rtp);
-        let out = self.connection.poll_transmit(now)?;
-        self.next_rtp += u64::from(matches!(out.packet.payload, Payload::Rtp(_)));
-        Some(out)
+        let out = self.connection.poll_transmit(now);
+        let media = out.as_ref().is_some_and(|out| matches!(out.packet.payload, Payload::Rtp(_)));
+        self.next_rtp += u64::from(media);
+        out
     }
 
     fn controller(&self) -> &F::Sender {
@@ -345,9 +351,9 @@ impl<F: Ccids + Clone> ReceivingEnd for DccpReceiver<F> {
     }
 
     /// Answers the payload that the application got, RTP headers out.
-    fn receive(&mut self, now: Time, packet: Packet, ecn: Ecn, facts: PathFacts) -> Received {
+    fn receive(&mut self, now: Time, mut packet: Packet, ecn: Ecn, facts: PathFacts) -> Received {
         match &mut self.connection {
-            Some(connection) => connection.on_packet(now, packet, ecn),
+            Some(connection) => connection.take_packet(now, &mut packet, ecn),
             None => {
                 let iss = SequenceNumber::new(ISS[1]);
                 self.connection = Connection::accept(now, &self.config, self.ccids.clone(), packet, ecn, iss);

@@ -66,7 +66,7 @@ pub struct FeatureChange {
 pub(crate) struct Features {
     server: bool,
     /// Ours, then the other end's, each in the order of [`FeatureId::ALL`].
-    features: Vec<Feature>,
+    features: [Feature; 2 * FeatureId::ALL.len()],
     /// Whether any is not stable: mostly there is nothing to look for.
     unsettled: bool,
     /// Confirms that wait, each with whose feature of which number it is about.
@@ -99,10 +99,11 @@ impl Features {
             begun: false,
             revised: false,
         };
-        let of = |location| FeatureId::ALL.into_iter().map(move |id| feature(location, id));
+        let each = FeatureId::ALL.len();
+        let location = |place| if place < each { Location::Local } else { Location::Remote };
         Features {
             server,
-            features: of(Location::Local).chain(of(Location::Remote)).collect(),
+            features: core::array::from_fn(|place| feature(location(place), FeatureId::ALL[place % each])),
             unsettled: false,
             confirms: Vec::new(),
             fgsr: -1,
@@ -113,6 +114,7 @@ impl Features {
         }
     }
 
+    #[inline(always)]
     fn feature(&self, location: Location, id: FeatureId) -> &Feature {
         &self.features[place(location, id)]
     }
@@ -121,14 +123,17 @@ impl Features {
         &mut self.features[place(location, id)]
     }
 
+    #[inline(always)]
     pub(crate) fn value(&self, location: Location, id: FeatureId) -> u64 {
         self.feature(location, id).value
     }
 
+    #[inline(always)]
     pub(crate) fn is_on(&self, location: Location, id: FeatureId) -> bool {
         self.value(location, id) == 1
     }
 
+    #[inline(always)]
     pub(crate) fn state(&self, location: Location, id: FeatureId) -> NegotiationState {
         self.feature(location, id).state
     }
@@ -300,21 +305,31 @@ impl Features {
     /// Without anything outstanding there is nothing to send again.
     fn settle(&mut self) {
         self.unsettled = self.features.iter().any(|feature| feature.state != NegotiationState::Stable);
+        // Without anything unsettled no timer runs.
         if !self.unsettled {
             (self.timer, self.interval) = (None, TimeDelta::ZERO);
         }
     }
 
-    /// Whether options wait that a packet could carry.
-    pub(crate) fn wants_packet(&self, now: Time) -> bool {
-        self.has_new() || self.timer.is_some_and(|due| due <= now)
+    /// Whether nothing is asked for and nothing waits for an answer, as mostly.
+    #[inline]
+    fn is_settled(&self) -> bool {
+        !self.unsettled && self.confirms.is_empty()
     }
 
+    /// Whether options wait that a packet could carry.
+    #[inline]
+    pub(crate) fn wants_packet(&self, now: Time) -> bool {
+        !self.is_settled() && (self.has_new() || self.timer.is_some_and(|due| due <= now))
+    }
+
+    #[cold]
     fn has_new(&self) -> bool {
         !self.confirms.is_empty() || self.unsettled && self.features.iter().any(Feature::is_new)
     }
 
     /// Whether a packet is to be sent for its options alone: not more than one in a round trip (section 6.6.1).
+    #[inline]
     pub(crate) fn wants_packet_alone(&self, now: Time, rtt: TimeDelta) -> bool {
         self.wants_packet(now) && self.alone.is_none_or(|then| now >= then + rtt)
     }
@@ -325,10 +340,13 @@ impl Features {
     }
 
     /// When a packet is to be sent for the options alone; without new ones that is when Changes go again.
+    #[inline]
     pub(crate) fn next_timeout(&self, rtt: TimeDelta) -> Option<Time> {
-        let earliest = self.alone.map(|then| then + rtt);
-        let due = if self.has_new() { earliest } else { self.timer };
-        due.max(earliest.filter(|_| due.is_some()))
+        if self.is_settled() {
+            return None;
+        }
+        let earliest = || self.alone.map(|then| then + rtt);
+        if self.has_new() { earliest() } else { Some(self.timer?.max(earliest().unwrap_or(Time::ZERO))) }
     }
 
     /// Options for the packet numbered `sequence`, in at most `room` bytes. `all`: Changes that wait for an answer go
@@ -440,6 +458,7 @@ impl Feature {
     }
 }
 
+#[inline(always)]
 fn place(location: Location, id: FeatureId) -> usize {
     location as usize * FeatureId::ALL.len() + id.index()
 }

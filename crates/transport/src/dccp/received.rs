@@ -127,7 +127,9 @@ impl Received {
             _ => self.runs.push_front(Run { state, length }),
         }
         self.known += length;
-        while let Some(oldest) = self.runs.back_mut().filter(|_| self.known > MOST_PACKETS) {
+        while self.known > MOST_PACKETS
+            && let Some(oldest) = self.runs.back_mut()
+        {
             let gone = oldest.length.min(self.known - MOST_PACKETS);
             oldest.length -= gone;
             self.known -= gone;
@@ -289,29 +291,37 @@ fn encode(
     mut write: impl FnMut(&[u8]),
 ) {
     let (mut data, mut filled) = ([0; OPTION_DATA], 0);
-    let mut runs = runs.peekable();
-    while let Some(mut run) = runs.next() {
-        while let Some(more) = runs.next_if(|next| next.state == run.state) {
-            run.length += more.length;
-        }
-        while run.length > 0 {
-            if filled == OPTION_DATA.min(room.saturating_sub(2)) {
-                if filled == 0 {
-                    return;
+    let mut most = OPTION_DATA.min(room.saturating_sub(2));
+    // Answers whether there is room for more.
+    let mut add = |Run { state, length: mut left }: Run| {
+        let longest = longest(state);
+        while left > 0 {
+            if filled == most {
+                if filled > 0 {
+                    write(&data[..filled]);
+                    room -= 2 + filled;
                 }
-                room -= 2 + filled;
-                write(&data[..filled]);
-                filled = 0;
-                if room <= 2 {
-                    return;
+                (filled, most) = (0, OPTION_DATA.min(room.saturating_sub(2)));
+                if most == 0 {
+                    return false;
                 }
             }
-            let length = run.length.min(longest(run.state));
-            data[filled] = byte(Run { length, ..run });
+            let length = left.min(longest);
+            data[filled] = byte(Run { state, length });
             filled += 1;
-            run.length -= length;
+            left -= length;
+        }
+        true
+    };
+    let mut row = Run { state: 0, length: 0 };
+    for run in runs {
+        if run.state == row.state {
+            row.length += run.length;
+        } else if !add(core::mem::replace(&mut row, run)) {
+            return;
         }
     }
+    add(row);
     if filled > 0 {
         write(&data[..filled]);
     }

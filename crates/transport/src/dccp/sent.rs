@@ -1,13 +1,13 @@
 //! What was sent, and what became of it by the other end's word (RFC 4340 section 11.4).
 
 use paceline_cc::ccid::{DropCode, DroppedPacket};
-use paceline_cc::{PacketResult, Status, StreamId};
+use paceline_cc::{PacketResult, Ring, Status, StreamId};
 use paceline_units::{Bytes, Ecn, Time};
 use paceline_wire::dccp::{DccpOption, PacketType, drop_block};
 use std::collections::VecDeque;
 
 /// Packets that are remembered: of more the oldest are given up, and what is said of them is ignored (section 11.4.1).
-const MOST_PACKETS: usize = 1 << 16;
+const MOST_PACKETS: u64 = 1 << 16;
 
 /// What is known of a packet, in the order of the sender's table of section 11.4.1: a state only moves up.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -38,15 +38,17 @@ pub(crate) struct AckSummary {
     pub(crate) not_listening: bool,
 }
 
-#[derive(Clone, Debug, Default)]
+const FILLER: Entry =
+    Entry { sent: Time::ZERO, size: 0, data: false, state: State::Unknown, dropped: false, sync: false };
+
+#[derive(Clone, Debug)]
 pub(crate) struct Sent {
-    /// The number of the first entry.
-    first: i64,
-    entries: VecDeque<Entry>,
-    /// The packets whose state is unknown, in order: of what a vector repeats nobody looks at the rest. Those that an
-    /// acknowledgement passed over, mostly lost ones, and those after every acknowledgement.
+    entries: Ring<Entry>,
+    /// The packets before `unknown` whose state is unknown, in order: an acknowledgement passed over them, mostly lost ones.
+    /// Of what a vector repeats nobody looks at the rest.
     passed: VecDeque<i64>,
-    unknown: VecDeque<i64>,
+    /// No acknowledgement has told of this packet or one after it, but for single ones.
+    unknown: i64,
     /// What the last acknowledgement said of packets, the oldest first.
     pub(crate) results: Vec<PacketResult>,
     /// Data packets that it reported dropped and none before, the oldest first.
@@ -55,20 +57,30 @@ pub(crate) struct Sent {
     drops: Vec<u8>,
 }
 
+impl Default for Sent {
+    fn default() -> Sent {
+        Sent {
+            entries: Ring::new(0, FILLER),
+            passed: VecDeque::new(),
+            unknown: 0,
+            results: Vec::new(),
+            dropped: Vec::new(),
+            drops: Vec::new(),
+        }
+    }
+}
+
 impl Sent {
     /// The packet numbered next was sent.
     pub(crate) fn push(&mut self, sequence: i64, now: Time, size: Bytes, kind: PacketType) {
         if self.entries.len() == MOST_PACKETS {
-            self.entries.pop_front();
-            self.first += 1;
+            self.forget_before(self.first() + 1);
         }
         if self.entries.is_empty() {
-            self.first = sequence;
+            self.entries.restart(sequence as u64);
         }
-        self.unknown.push_back(sequence);
-        self.forget_unknown();
         let size = u32::try_from(size.as_u64()).unwrap_or(u32::MAX);
-        self.entries.push_back(Entry {
+        self.entries.push(Entry {
             sent: now,
             size,
             data: matches!(kind, PacketType::Data | PacketType::DataAck),
@@ -80,26 +92,33 @@ impl Sent {
 
     /// Forgets what is so old that it can be acknowledged no more.
     pub(crate) fn forget_before(&mut self, sequence: i64) {
-        while self.first < sequence && self.entries.pop_front().is_some() {
-            self.first += 1;
+        while self.first() < sequence && !self.entries.is_empty() {
+            self.entries.pop();
         }
-        self.forget_unknown();
-    }
-
-    fn forget_unknown(&mut self) {
-        for list in [&mut self.passed, &mut self.unknown] {
-            while list.front().is_some_and(|sequence| *sequence < self.first) {
-                list.pop_front();
-            }
+        while self.passed.front().is_some_and(|passed| *passed < self.first()) {
+            self.passed.pop_front();
         }
     }
 
+    /// The number of the first packet that is remembered, and of the next to be sent.
+    #[inline]
+    fn first(&self) -> i64 {
+        self.entries.first() as i64
+    }
+
+    #[inline]
+    fn next(&self) -> i64 {
+        self.entries.next() as i64
+    }
+
+    #[inline]
     fn entry(&mut self, sequence: i64) -> Option<&mut Entry> {
-        self.entries.get_mut(usize::try_from(sequence - self.first).ok()?)
+        self.entries.get_mut(sequence as u64)
     }
 
+    #[inline]
     fn look(&self, sequence: i64) -> Option<&Entry> {
-        self.entries.get(usize::try_from(sequence - self.first).ok()?)
+        self.entries.get(sequence as u64)
     }
 
     /// Whether the packet is remembered and was no Sync.
@@ -123,30 +142,31 @@ impl Sent {
                 _ => None,
             })
         };
-        let run = |byte: &u8| i64::from(byte & 63) + 1;
+        let run = |byte: u8| i64::from(byte & 63) + 1;
         let (mut covered, mut marks) = (0, false);
-        for byte in vectors().flatten() {
-            (covered, marks) = (covered + run(byte), marks || byte >> 6 == 1);
+        for vector in vectors() {
+            for byte in vector {
+                covered += run(*byte);
+                marks |= byte >> 6 == 1;
+            }
         }
         let valid = covered <= acknowledgment + 1;
         let drops_fit = self.read_drops(acknowledgment, options);
         let newest_sent = self.look(acknowledgment).filter(|entry| entry.state == State::Unknown);
         let newest_sent = newest_sent.map(|entry| entry.sent);
-        let newest = vectors().flatten().next().filter(|_| valid);
-        let in_order = |sent: &Sent, newest: &u8| {
-            let unknown = sent.unknown.front().is_none_or(|first| *first > acknowledgment - run(newest));
+        let newest = vectors().find_map(|vector| vector.first().copied()).filter(|_| valid);
+        let in_order = |sent: &Sent, newest: u8| {
             let passed = sent.passed.back().is_none_or(|last| *last + covered <= acknowledgment);
-            !marks && newest >> 6 == 0 && unknown && passed
+            !marks && newest >> 6 == 0 && sent.unknown > acknowledgment - run(newest) && passed
         };
+        self.unknown = self.unknown.max(self.first());
         match newest {
             None => self.note(acknowledgment, State::Received),
             // Nothing but the newest in a row is new, as mostly.
             Some(newest) if in_order(self, newest) => {
-                while let Some(&sequence) =
-                    self.unknown.front().filter(|sequence| **sequence <= acknowledgment)
-                {
-                    self.unknown.pop_front();
-                    self.learn(sequence, State::Received);
+                while self.unknown <= acknowledgment && self.unknown < self.next() {
+                    self.learn(self.unknown, State::Received);
+                    self.unknown += 1;
                 }
             }
             Some(_) => self.note_vectors(acknowledgment, vectors().flatten().copied()),
@@ -157,9 +177,11 @@ impl Sent {
 
     /// The receiver's word on the packets from `acknowledgment` back, in bytes of vectors.
     fn note_vectors(&mut self, acknowledgment: i64, vectors: impl Iterator<Item = u8>) {
-        while let Some(&sequence) = self.unknown.front().filter(|sequence| **sequence <= acknowledgment) {
-            self.unknown.pop_front();
-            self.passed.push_back(sequence);
+        while self.unknown <= acknowledgment && self.unknown < self.next() {
+            if self.look(self.unknown).is_some_and(|entry| entry.state == State::Unknown) {
+                self.passed.push_back(self.unknown);
+            }
+            self.unknown += 1;
         }
         let mut sequence = acknowledgment;
         let mut place = self.passed.partition_point(|passed| *passed <= acknowledgment);
@@ -185,9 +207,9 @@ impl Sent {
         match state {
             0 => unknown.for_each(|place| self.learn(self.passed[place], State::Received)),
             // A mark counts on what was received without.
-            1 => {
-                (first.max(self.first)..=last).rev().for_each(|sequence| self.learn(sequence, State::Marked))
-            }
+            1 => (first.max(self.first())..=last)
+                .rev()
+                .for_each(|sequence| self.learn(sequence, State::Marked)),
             3 => unknown.for_each(|place| self.learn(self.passed[place], State::Unknown)),
             // Reserved.
             _ => {}
@@ -201,10 +223,8 @@ impl Sent {
     /// The receiver's word on one packet.
     fn note(&mut self, sequence: i64, state: State) {
         self.learn(sequence, state);
-        for list in [&mut self.passed, &mut self.unknown] {
-            if let Ok(place) = list.binary_search(&sequence) {
-                list.remove(place);
-            }
+        if let Ok(place) = self.passed.binary_search(&sequence) {
+            self.passed.remove(place);
         }
     }
 
@@ -239,7 +259,7 @@ impl Sent {
             let DccpOption::DataDropped(blocks) = option else { continue };
             for block in blocks {
                 let (code, run) = drop_block(*block);
-                let room = self.entries.len().saturating_sub(self.drops.len());
+                let room = (self.entries.len() as usize).saturating_sub(self.drops.len());
                 self.drops.extend(core::iter::repeat_n(code, room.min(run as usize)));
                 covered += run;
             }
@@ -289,7 +309,7 @@ impl Sent {
 
     /// Number of packets that are remembered.
     #[cfg(test)]
-    pub(crate) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> u64 {
         self.entries.len()
     }
 }

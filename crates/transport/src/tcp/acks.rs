@@ -156,10 +156,10 @@ impl<C: Controller> TcpSender<C> {
     #[inline(always)]
     fn deliver(&mut self, number: u64, sent: &Sent, acked: &mut AckSummary) {
         match sent.state {
+            State::InFlight | State::Resent => {}
             State::Delivered => return,
             State::Lost => acked.found += sent.size(),
             State::Twice => acked.twice += sent.size(),
-            State::InFlight | State::Resent => {}
         }
         acked.delivered += sent.size();
         acked.ambiguous |= sent.resent;

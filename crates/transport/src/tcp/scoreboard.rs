@@ -153,7 +153,10 @@ impl Scoreboard {
         if sent.end() > offset {
             return None;
         }
-        self.leave(&sent);
+        match sent.state {
+            State::InFlight => self.in_flight -= sent.size(),
+            _ => self.leave(&sent),
+        }
         (self.first, self.first_offset) = (number + 1, sent.end());
         Some((number, sent))
     }
@@ -165,7 +168,7 @@ impl Scoreboard {
     }
 
     /// Takes a segment out of what its state counted it among.
-    #[inline]
+    #[cold]
     fn leave(&mut self, sent: &Sent) {
         match sent.state {
             State::InFlight | State::Resent => self.in_flight -= sent.size(),

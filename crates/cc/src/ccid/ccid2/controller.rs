@@ -23,9 +23,10 @@ struct News {
 
 impl Controller for Ccid2 {
     fn on_offered(&mut self, now: Time, _offered: &Offered, _queue: &SendQueueState) -> Update {
-        if self.flight.pipe == 0 {
-            self.window.on_idle(now, self.timeout.rto());
+        if self.flight.pipe > 0 {
+            return self.allow(now);
         }
+        self.window.on_idle(now, self.timeout.rto());
         self.answer(now)
     }
 

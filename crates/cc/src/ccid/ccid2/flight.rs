@@ -1,6 +1,6 @@
 //! Which packets are outstanding, and what Ack Vectors make of them (RFC 4341 section 5).
 
-use alloc::collections::VecDeque;
+use crate::Ring;
 use paceline_units::{Bytes, Time};
 
 /// More packets than any flight has: a sender that goes further ahead forgets the oldest.
@@ -39,8 +39,7 @@ pub(super) struct Acknowledged {
 #[derive(Clone, Debug)]
 pub(super) struct Flight {
     numdupack: usize,
-    first: u64,
-    packets: VecDeque<Packet>,
+    packets: Ring<Packet>,
     /// `pipe`, data packets.
     pub(super) pipe: u64,
     bytes: u64,
@@ -54,8 +53,7 @@ impl Flight {
     pub(super) fn new(numdupack: u64) -> Flight {
         Flight {
             numdupack: (numdupack as usize).clamp(1, MOST_DUPACKS),
-            first: 0,
-            packets: VecDeque::with_capacity(64),
+            packets: Ring::new(0, Packet { at: Time::ZERO, size: 0, state: PacketState::NoData }),
             pipe: 0,
             bytes: 0,
             highest: [0; MOST_DUPACKS],
@@ -72,13 +70,13 @@ impl Flight {
     /// The first packet that may still be acknowledged, or the next to be sent.
     #[inline]
     pub(super) fn first(&self) -> u64 {
-        self.first
+        self.packets.first()
     }
 
     /// One more than the highest number sent.
     #[inline]
     pub(super) fn next(&self) -> u64 {
-        self.first.saturating_add(self.packets.len() as u64)
+        self.packets.next()
     }
 
     /// A data packet leaves. Numbers left out are packets without data. False if the number is an old one, or the last of all,
@@ -88,10 +86,10 @@ impl Flight {
         if sequence == u64::MAX || sequence != self.next() && !self.leap(now, sequence) {
             return false;
         }
-        self.packets.push_back(Packet { at: now, size: size.as_u64(), state: PacketState::Outstanding });
+        self.packets.push(Packet { at: now, size: size.as_u64(), state: PacketState::Outstanding });
         self.pipe += 1;
         self.bytes = self.bytes.saturating_add(size.as_u64());
-        if self.packets.len() as u64 > CAPACITY {
+        if self.packets.len() > CAPACITY {
             self.retire();
         }
         true
@@ -104,11 +102,11 @@ impl Flight {
             return false;
         }
         if self.packets.is_empty() || sequence - next >= CAPACITY {
-            self.packets.clear();
-            (self.first, self.pipe, self.bytes) = (sequence, 0, 0);
+            self.packets.restart(sequence);
+            (self.pipe, self.bytes) = (0, 0);
         }
         while self.next() < sequence {
-            self.packets.push_back(Packet { at: now, size: 0, state: PacketState::NoData });
+            self.packets.push(Packet { at: now, size: 0, state: PacketState::NoData });
         }
         true
     }
@@ -117,8 +115,7 @@ impl Flight {
     /// counts as a later packet and is nothing else.
     #[inline]
     pub(super) fn on_received(&mut self, sequence: u64) -> Option<Acknowledged> {
-        let index = usize::try_from(sequence.checked_sub(self.first)?).ok()?;
-        let packet = self.packets.get_mut(index)?;
+        let packet = self.packets.get_mut(sequence)?;
         let state = core::mem::replace(&mut packet.state, PacketState::Gone { received: true });
         let at = packet.at;
         if state == (PacketState::Gone { received: true }) {
@@ -130,13 +127,21 @@ impl Flight {
             self.bytes = self.bytes.saturating_sub(packet.size);
         }
         self.note_highest(sequence + 1);
-        if index == 0 {
+        if sequence == self.first() {
             self.retire();
         }
         (state != PacketState::NoData).then_some(Acknowledged { at, counted })
     }
 
     fn note_highest(&mut self, above: u64) {
+        if above > self.highest[0] {
+            // In order, as mostly.
+            for place in (1..self.numdupack).rev() {
+                self.highest[place] = self.highest[place - 1];
+            }
+            self.highest[0] = above;
+            return;
+        }
         let mut lower = above;
         for known in &mut self.highest[..self.numdupack] {
             if lower > *known {
@@ -149,10 +154,10 @@ impl Flight {
     pub(super) fn infer_losses(&mut self) -> Option<u64> {
         // Below the NUMDUPACK-th highest as many were received later.
         let below = self.highest[self.numdupack - 1].saturating_sub(1);
-        let from = self.looked_at.max(self.first);
+        let from = self.looked_at.max(self.first());
         let mut newest = None;
         for sequence in from..below.min(self.next()) {
-            let Some(packet) = self.packets.get_mut((sequence - self.first) as usize) else { break };
+            let Some(packet) = self.packets.get_mut(sequence) else { break };
             if packet.state == PacketState::Outstanding {
                 packet.state = PacketState::Gone { received: false };
                 self.pipe -= 1;
@@ -167,8 +172,12 @@ impl Flight {
 
     /// A timeout: nothing counts as in the network any more.
     pub(super) fn give_up(&mut self) {
-        for packet in self.packets.iter_mut().filter(|packet| packet.state == PacketState::Outstanding) {
-            packet.state = PacketState::Gone { received: false };
+        for sequence in self.first()..self.next() {
+            if let Some(packet) = self.packets.get_mut(sequence)
+                && packet.state == PacketState::Outstanding
+            {
+                packet.state = PacketState::Gone { received: false };
+            }
         }
         (self.pipe, self.bytes) = (0, 0);
     }
@@ -179,10 +188,10 @@ impl Flight {
         while let Some(packet) = self.packets.front() {
             let open = match packet.state {
                 PacketState::Outstanding => true,
-                PacketState::Gone { received: false } => self.first >= self.looked_at,
+                PacketState::Gone { received: false } => self.first() >= self.looked_at,
                 PacketState::NoData | PacketState::Gone { received: true } => false,
             };
-            let crowded = self.packets.len() as u64 > CAPACITY;
+            let crowded = self.packets.len() > CAPACITY;
             if open && !crowded {
                 break;
             }
@@ -190,8 +199,7 @@ impl Flight {
                 self.pipe -= 1;
                 self.bytes = self.bytes.saturating_sub(packet.size);
             }
-            self.first += 1;
-            self.packets.pop_front();
+            self.packets.pop();
         }
     }
 }

@@ -17,6 +17,8 @@ pub(super) struct TransmitTimeout {
     granularity: TimeDelta,
     ack_delay: TimeDelta,
     round_trip: RoundTrip,
+    /// The timeout, backed off.
+    rto: TimeDelta,
     /// Timeouts since the last measurement.
     back_off: u32,
     /// The next measurement is of this packet or a later one: one in a window of data.
@@ -26,17 +28,20 @@ pub(super) struct TransmitTimeout {
 
 impl TransmitTimeout {
     pub(super) fn new(params: &Params) -> TransmitTimeout {
-        TransmitTimeout {
+        let mut timeout = TransmitTimeout {
             initial: params.rto_initial,
             min: params.rto_min,
             max: params.rto_max,
             granularity: params.rto_granularity,
             ack_delay: params.ack_delay,
             round_trip: RoundTrip::default(),
+            rto: params.rto_initial,
             back_off: 0,
             measured_from: 0,
             due: None,
-        }
+        };
+        timeout.compute();
+        timeout
     }
 
     /// Smoothed round-trip time; absent before the first sample.
@@ -49,18 +54,21 @@ impl TransmitTimeout {
         if newest >= self.measured_from {
             self.round_trip.sample(now.saturating_since(sent));
             (self.measured_from, self.back_off) = (next, 0);
+            self.compute();
         }
     }
 
     /// Retransmission timeout (RTO), backed off.
+    #[inline]
     pub(super) fn rto(&self) -> TimeDelta {
+        self.rto
+    }
+
+    fn compute(&mut self) {
         let base = self.round_trip.timeout_above(self.granularity).unwrap_or(self.initial);
         let base = base.max(self.min).max(SHORTEST).min(self.max);
-        if self.back_off == 0 {
-            return base;
-        }
         let backed_off = i128::from(base.as_nanos()) << self.back_off;
-        TimeDelta::from_nanos(backed_off.min(i128::from(self.max.as_nanos())) as i64)
+        self.rto = TimeDelta::from_nanos(backed_off.min(i128::from(self.max.as_nanos())) as i64);
     }
 
     /// Starts anew for `pipe` packets; stops for none. A flight that does not fill an acknowledgement waits for it longer.
@@ -73,6 +81,7 @@ impl TransmitTimeout {
     /// Twice as long the next time (RFC 6298 (5.5)).
     pub(super) fn on_expired(&mut self) {
         self.back_off = (self.back_off + 1).min(MOST_BACK_OFF);
+        self.compute();
         self.due = None;
     }
 }

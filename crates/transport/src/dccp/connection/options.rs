@@ -42,8 +42,8 @@ impl<F: Ccids> Connection<F> {
         now: Time,
         packet: &Packet,
         numbers: Numbers,
-    ) -> Result<Read, ResetReason> {
-        let mut read = Read::default();
+        read: &mut Read,
+    ) -> Result<(), ResetReason> {
         let kind = packet.packet_type();
         let (mut mandatory, mut features) = (false, false);
         if kind == PacketType::Response && self.state == State::PartOpen && numbers.sequence >= self.gsr {
@@ -71,7 +71,7 @@ impl<F: Ccids> Connection<F> {
                     }
                     true
                 }
-                _ => self.read_option(now, kind, numbers, option, &mut read)?,
+                _ => self.read_option(now, kind, numbers, option, read)?,
             };
             if mandatory && !understood {
                 return Err(reason(ResetCode::MANDATORY_ERROR, option));
@@ -84,7 +84,7 @@ impl<F: Ccids> Connection<F> {
         if features {
             self.features.received(numbers.sequence);
         }
-        Ok(read)
+        Ok(())
     }
 
     /// One option that negotiates nothing; false if it means nothing here.

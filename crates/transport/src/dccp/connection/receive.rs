@@ -29,7 +29,8 @@ pub(super) struct Numbers {
 struct Accepted {
     numbers: Numbers,
     arrived: Arrived,
-    read: Read,
+    /// Packets without data directly before it, as it says (section 7.7).
+    ndp_count: u64,
     /// Whether a Data Checksum says that the payload is not what was sent (section 9.3).
     corrupt: bool,
     ecn: Ecn,
@@ -38,7 +39,12 @@ struct Accepted {
 impl<F: Ccids> Connection<F> {
     /// A packet arrived, with this mark. Whatever it says, nothing panics; what is invalid gets the answer that the RFC
     /// prescribes, which is often none.
-    pub fn on_packet(&mut self, now: Time, packet: Packet, ecn: Ecn) {
+    pub fn on_packet(&mut self, now: Time, mut packet: Packet, ecn: Ecn) {
+        self.take_packet(now, &mut packet, ecn);
+    }
+
+    /// As [`Connection::on_packet`]; of a packet that is of use the payload is taken.
+    pub(in crate::dccp) fn take_packet(&mut self, now: Time, packet: &mut Packet, ecn: Ecn) {
         let kind = packet.packet_type();
         if packet.ports != self.ports.reversed() || packet.short && !kind.may_be_short() {
             self.counters.ignored += 1;
@@ -46,15 +52,15 @@ impl<F: Ccids> Connection<F> {
         }
         // Step 2.
         if matches!(self.state, State::Closed | State::TimeWait) {
-            self.answer_without_connection(now, &packet);
+            self.answer_without_connection(now, packet);
             return;
         }
         // Step 4.
-        if self.state == State::Request && !self.prepare_request(now, &packet) {
+        if self.state == State::Request && !self.prepare_request(now, packet) {
             self.counters.ignored += 1;
             return;
         }
-        let Some(numbers) = self.validate(now, &packet) else {
+        let Some(numbers) = self.validate(now, packet) else {
             self.counters.ignored += 1;
             return;
         };
@@ -199,26 +205,25 @@ impl<F: Ccids> Connection<F> {
     }
 
     /// Steps 8 to 16.
-    fn accept_valid(&mut self, now: Time, packet: Packet, numbers: Numbers, ecn: Ecn) {
+    fn accept_valid(&mut self, now: Time, packet: &mut Packet, numbers: Numbers, ecn: Ecn) {
         let kind = packet.packet_type();
         let arrived = self.received.look(numbers.sequence);
         // In PARTOPEN any packet says that the server is there, with the number of a forgotten Response too.
-        if arrived == Arrived::Duplicate && kind.may_be_short() && self.state != State::PartOpen {
+        let duplicate = matches!(arrived, Arrived::Duplicate);
+        if duplicate && kind.may_be_short() && self.state != State::PartOpen {
             self.counters.duplicates += 1;
             return;
         }
         // Step 8.
-        let read = match self.read_options(now, &packet, numbers) {
-            Ok(read) => read,
-            Err(reason) => {
-                self.reset(now, reason);
-                return;
-            }
-        };
+        let mut read = Read::default();
+        if let Err(reason) = self.read_options(now, packet, numbers, &mut read) {
+            self.reset(now, reason);
+            return;
+        }
         self.counters.received += 1;
         let corrupt = read.checksum.is_some_and(|checksum| checksum != packet.payload.crc32c());
-        let accepted = Accepted { numbers, arrived, read, corrupt, ecn };
-        self.mark(now, &packet, &accepted);
+        let accepted = Accepted { numbers, arrived, ndp_count: read.ndp_count, corrupt, ecn };
+        self.mark(now, packet, &accepted);
         // Step 9.
         if let Body::Reset { reason, .. } = packet.body {
             self.end(now, State::TimeWait, reason, true);
@@ -234,15 +239,15 @@ impl<F: Ccids> Connection<F> {
         let first_response = self.state == State::Request;
         self.advance(now, kind, numbers);
         // After that: the packet that opens a server may be the first with data.
-        if arrived != Arrived::Duplicate {
-            self.tell_receiver(now, &packet, &accepted);
+        if !duplicate {
+            self.tell_receiver(now, packet, &accepted);
         }
         // A client that returns a cookie is in PARTOPEN, whatever it acknowledges: forgotten Responses have numbers too.
         let cookie = |option: &DccpOption| matches!(option, DccpOption::InitCookie(_));
         if self.server && self.state == State::Open && packet.options.iter().any(cookie) {
             self.acks.at_once(now);
         }
-        self.tell_acknowledged(now, &packet, numbers, &accepted.read);
+        self.tell_acknowledged(now, packet, numbers, &read);
         // Step 13.
         if kind == PacketType::CloseReq && self.state < State::CloseReq {
             self.enter_closing(now, State::Closing);
@@ -262,14 +267,14 @@ impl<F: Ccids> Connection<F> {
 
     /// What is now acknowledgeable (section 7.4).
     fn mark(&mut self, now: Time, packet: &Packet, accepted: &Accepted) {
-        let &Accepted { numbers, arrived, ref read, ecn, .. } = accepted;
+        let &Accepted { numbers, arrived, ndp_count, ecn, .. } = accepted;
         let kind = packet.packet_type();
         let marked = self.reads_as_marked(ecn);
         self.received.accept(numbers.sequence, arrived, marked);
         match arrived {
             Arrived::New { missing } => {
                 self.newest_at = now;
-                if missing > 0 && (read.ndp_count as i128) < i128::from(missing) {
+                if missing > 0 && i128::from(ndp_count) < i128::from(missing) {
                     self.counters.data_gaps += 1;
                 }
             }
@@ -293,6 +298,9 @@ impl<F: Ccids> Connection<F> {
 
     /// The receiver half sees each number, and of data what the sender put on it.
     fn tell_receiver(&mut self, now: Time, packet: &Packet, accepted: &Accepted) {
+        if self.receiver.is_none() {
+            return;
+        }
         let (marked, size) = (self.reads_as_marked(accepted.ecn), self.size_of(packet));
         let sequence = accepted.numbers.sequence as u64;
         let Some(receiver) = &mut self.receiver else { return };
@@ -358,7 +366,7 @@ impl<F: Ccids> Connection<F> {
     }
 
     /// Application data: step 16, checksums, drop codes, and when to acknowledge.
-    fn take_data(&mut self, now: Time, packet: Packet, accepted: &Accepted, first_response: bool) {
+    fn take_data(&mut self, now: Time, packet: &mut Packet, accepted: &Accepted, first_response: bool) {
         let &Accepted { numbers, arrived, corrupt, ecn, .. } = accepted;
         let kind = packet.packet_type();
         let data = match kind {
@@ -373,7 +381,7 @@ impl<F: Ccids> Connection<F> {
                 return;
             }
         };
-        if data && arrived != Arrived::Duplicate {
+        if data && !matches!(arrived, Arrived::Duplicate) {
             let newest = self.data_heard.map_or(numbers.sequence, |(newest, _)| newest.max(numbers.sequence));
             self.data_heard = Some((newest, now));
             let once = match kind {
@@ -381,10 +389,10 @@ impl<F: Ccids> Connection<F> {
                 PacketType::Response => first_response,
                 _ => true,
             };
-            let dropped = if once && self.accepts_data(&packet) {
+            let dropped = if once && self.accepts_data(packet) {
                 self.early_received = true;
                 let sequence = packet.full_sequence(self.newest_received());
-                self.deliver(sequence, packet.payload, corrupt)
+                self.deliver(sequence, core::mem::take(&mut packet.payload), corrupt)
             } else {
                 Some(DropCode::ProtocolConstraints)
             };

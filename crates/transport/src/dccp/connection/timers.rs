@@ -13,20 +13,17 @@ impl<F: Ccids> Connection<F> {
         if self.state == State::Closed {
             return None;
         }
-        let mut next: Option<(Time, Reason)> = None;
+        let mut next = (Time::MAX, Reason::Expiry);
         let mut at = |due: Option<Time>, why: Reason| {
             if let Some(due) = due
-                && next.is_none_or(|(earliest, _)| due < earliest)
+                && due < next.0
             {
-                next = Some((due, why));
+                next = (due, why);
             }
         };
         at(self.expiry(), Reason::Expiry);
-        if self.state == State::TimeWait {
-            return next;
-        }
         at(self.repeat.map(|repeat| repeat.due), Reason::Retransmission);
-        if self.state >= State::PartOpen {
+        if self.state >= State::PartOpen && self.state != State::TimeWait {
             at(self.features.next_timeout(self.rtt()), Reason::Negotiation);
             at(self.acks.due, Reason::DelayedAck);
             at(self.receiver.as_ref().and_then(ReceiverHalf::next_timeout), Reason::Report);
@@ -34,14 +31,14 @@ impl<F: Ccids> Connection<F> {
                 at(Some(due), Reason::Controller(why));
             }
             // In PARTOPEN a datagram may wait for room, not for time.
-            let fits = self.state == State::Open || self.fits_with_acknowledgment();
-            at(self.data_due().filter(|_| fits), Reason::Pacing);
+            let fits = || self.state == State::Open || self.fits_with_acknowledgment();
+            at(self.data_due().filter(|_| fits()), Reason::Pacing);
         }
         if self.state == State::Open {
             at(self.path.due, Reason::PathMtu);
         }
         at(self.idle_due(), Reason::Idle);
-        next
+        (next.0 != Time::MAX).then_some(next)
     }
 
     /// When the state ends by itself.

@@ -34,9 +34,8 @@ const WORTH_TELLING: TimeDelta = TimeDelta::from_millis(1);
 impl<F: Ccids> Connection<F> {
     /// The next packet to send now. Call until there is none.
     pub fn poll_transmit(&mut self, now: Time) -> Option<Transmit<Packet>> {
-        if let Some(packet) = self.pending.reset.take() {
-            let (size, stream) = (self.size_of(&packet), StreamId(0));
-            return Some(Transmit { packet, size, ecn: Ecn::NotEct, stream, queued: now });
+        if self.pending.reset.is_some() {
+            return self.poll_reset(now);
         }
         match self.state {
             State::Closed | State::TimeWait => return None,
@@ -50,13 +49,8 @@ impl<F: Ccids> Connection<F> {
             }
             _ => {}
         }
-        if let Some(number) = self.pending.sync.take() {
-            self.counters.syncs += 1;
-            let acknowledgment = number.unwrap_or(self.isr.plus(self.gsr.max(0)));
-            return Some(self.emit(now, Body::Sync { acknowledgment }, Payload::EMPTY));
-        }
-        if let Some(acknowledgment) = self.pending.sync_ack.take() {
-            return Some(self.emit(now, Body::SyncAck { acknowledgment }, Payload::EMPTY));
+        if self.pending.sync.is_some() || self.pending.sync_ack.is_some() {
+            return self.poll_sync(now);
         }
         match self.state {
             State::Respond => return None,
@@ -76,10 +70,28 @@ impl<F: Ccids> Connection<F> {
         {
             return Some(self.probe(now, size));
         }
-        if self.data_due().is_some_and(|due| due <= now) {
+        if self.pacer.next() <= now && self.data_due().is_some() {
             return self.poll_data(now);
         }
         self.poll_acknowledgment(now)
+    }
+
+    #[cold]
+    fn poll_reset(&mut self, now: Time) -> Option<Transmit<Packet>> {
+        let packet = self.pending.reset.take()?;
+        let (size, stream) = (self.size_of(&packet), StreamId(0));
+        Some(Transmit { packet, size, ecn: Ecn::NotEct, stream, queued: now })
+    }
+
+    #[cold]
+    fn poll_sync(&mut self, now: Time) -> Option<Transmit<Packet>> {
+        if let Some(number) = self.pending.sync.take() {
+            self.counters.syncs += 1;
+            let acknowledgment = number.unwrap_or(self.isr.plus(self.gsr.max(0)));
+            return Some(self.emit(now, Body::Sync { acknowledgment }, Payload::EMPTY));
+        }
+        let acknowledgment = self.pending.sync_ack.take()?;
+        Some(self.emit(now, Body::SyncAck { acknowledgment }, Payload::EMPTY))
     }
 
     /// Section 8.3.
@@ -116,13 +128,17 @@ impl<F: Ccids> Connection<F> {
     }
 
     /// When the datagram at the head of the queue may leave; none if there is none, or only a report changes that.
-    pub(super) fn data_due(&self) -> Option<Time> {
+    #[inline]
+    pub(in crate::dccp) fn data_due(&self) -> Option<Time> {
         let head = self.queue.front()?;
-        (self.may_send_data() && self.allowance.admits(self.on_link(&head.payload)))
-            .then(|| self.pacer.next())
+        // Only a window in bytes asks how large it is.
+        let in_bytes = matches!(self.allowance, Allowance::Bytes(_));
+        let size = if in_bytes { self.on_link(&head.payload) } else { Bytes::ZERO };
+        (self.allowance.admits(size) && self.may_send_data()).then(|| self.pacer.next())
     }
 
     /// The datagram at the head of the queue is due.
+    #[inline(always)]
     fn poll_data(&mut self, now: Time) -> Option<Transmit<Packet>> {
         let acknowledges = self.state == State::PartOpen || self.has_news(now);
         if acknowledges && !self.fits_with_acknowledgment() {
@@ -138,10 +154,7 @@ impl<F: Ccids> Connection<F> {
             true => Body::DataAck { acknowledgment: self.acknowledgment() },
             false => Body::Data,
         };
-        let sent = Transmit { queued: queued.since, ..self.emit(now, body, queued.payload) };
-        self.counters.data_sent += 1;
-        self.tell_sent(now, sent.size);
-        Some(sent)
+        Some(self.emit_queued(now, body, queued.payload, queued.since))
     }
 
     /// Whether the datagram at the head of the queue fits into a packet with all that is to be acknowledged.
@@ -233,26 +246,43 @@ impl<F: Ccids> Connection<F> {
         self.received.data_dropped(LONGEST_VECTORS, out);
     }
 
-    /// Makes the next packet: its number, its options, and what is remembered of it.
+    /// Makes the next packet, which never waited.
     pub(super) fn emit(&mut self, now: Time, body: Body, payload: Payload) -> Transmit<Packet> {
+        self.emit_queued(now, body, payload, now)
+    }
+
+    /// Makes the next packet, whose payload waits since `queued`: its number, its options, and what is remembered of it.
+    fn emit_queued(&mut self, now: Time, body: Body, payload: Payload, queued: Time) -> Transmit<Packet> {
         let kind = body.packet_type();
         self.gss += 1;
-        let mut packet = Packet {
-            ports: self.ports,
-            ccval: 0,
-            coverage: 0,
-            short: self.is_short(kind),
-            sequence: self.iss.plus(self.gss),
-            body,
-            options: Options::new(),
-            payload,
+        let incapable = self.features.is_on(Location::Remote, FeatureId::EcnIncapable);
+        let ecn = if kind.may_be_fragmented() || incapable { Ecn::NotEct } else { self.config.ect };
+        // Made where it is returned from: a packet is large.
+        let mut out = Transmit {
+            packet: Packet {
+                ports: self.ports,
+                ccval: 0,
+                coverage: 0,
+                short: self.is_short(kind),
+                sequence: self.iss.plus(self.gss),
+                body,
+                options: Options::new(),
+                payload,
+            },
+            size: Bytes::ZERO,
+            ecn,
+            stream: StreamId(0),
+            queued,
         };
-        let mut options = Options::new();
-        match kind {
-            PacketType::Data => self.write_small_options(now, &packet, &mut options),
-            _ => self.write_options(now, &packet, &mut options),
+        let packet = &mut out.packet;
+        if kind != PacketType::Data || self.may_have_small_options() {
+            let mut options = Options::new();
+            match kind {
+                PacketType::Data => self.write_small_options(now, packet, &mut options),
+                _ => self.write_options(now, packet, &mut options),
+            }
+            packet.options = options;
         }
-        packet.options = options;
         let data = matches!(kind, PacketType::Data | PacketType::DataAck);
         if data {
             packet.coverage = self.coverage(packet.payload.len());
@@ -273,11 +303,13 @@ impl<F: Ccids> Connection<F> {
         }
         self.ndp_run = if kind.is_data() { 0 } else { self.ndp_run + 1 };
         self.counters.sent += 1;
-        let size = self.size_of(&packet);
-        self.sent.push(self.gss, now, size, kind);
-        let incapable = self.features.is_on(Location::Remote, FeatureId::EcnIncapable);
-        let ecn = if kind.may_be_fragmented() || incapable { Ecn::NotEct } else { self.config.ect };
-        Transmit { packet, size, ecn, stream: StreamId(0), queued: now }
+        out.size = self.size_of(packet);
+        self.sent.push(self.gss, now, out.size, kind);
+        if data {
+            self.counters.data_sent += 1;
+            self.tell_sent(now, out.size);
+        }
+        out
     }
 
     /// All options of a packet that is not Data, which has small ones alone.
@@ -332,18 +364,29 @@ impl<F: Ccids> Connection<F> {
         } else {
             options.append(&mut vectors);
         }
-        self.write_small_options(now, packet, options);
-    }
-
-    fn write_small_options(&mut self, now: Time, packet: &Packet, options: &mut Options) {
-        let kind = packet.packet_type();
-        if matches!(kind, PacketType::Ack | PacketType::DataAck) {
+        if has_numbers {
             let waited = now.saturating_since(self.newest_at);
             let reported = self.write_report(now, options);
             if reported || waited >= WORTH_TELLING {
                 options.push(DccpOption::ElapsedTime(time_steps(waited)));
             }
         }
+        if self.may_have_small_options() {
+            self.write_small_options(now, packet, options);
+        }
+    }
+
+    /// Whether a packet may have a small option. Mostly none has.
+    fn may_have_small_options(&self) -> bool {
+        self.slow
+            || self.ndp_run > 0 && self.features.is_on(Location::Local, FeatureId::SendNdpCount)
+            || self.config.data_checksum
+            || self.pending.echo.is_some()
+            || self.config.timestamps
+    }
+
+    fn write_small_options(&mut self, now: Time, packet: &Packet, options: &mut Options) {
+        let kind = packet.packet_type();
         let mut room = match kind {
             PacketType::Data => {
                 let used = kind.fixed_header(packet.short) + packet.payload.len();
