@@ -67,16 +67,30 @@ impl Histogram {
     /// Records `span` as if it had come `weight` times: for averages over time the weight is how long it held.
     #[inline]
     pub fn record_weighted(&mut self, span: TimeDelta, weight: u64) {
-        if span <= TimeDelta::ZERO {
+        if span > TimeDelta::ZERO {
+            self.record_some(span.as_nanos() as u64, weight);
+        } else {
             self.zeros += weight;
-            return;
         }
-        let bucket = bucket(span.as_nanos());
+    }
+
+    /// Records a time of `value` nanoseconds, below 2^63.
+    #[inline(always)]
+    pub(crate) fn record_nanos(&mut self, value: u64) {
+        if value > 0 {
+            self.record_some(value, 1);
+        } else {
+            self.zeros += 1;
+        }
+    }
+
+    #[inline(always)]
+    fn record_some(&mut self, value: u64, weight: u64) {
+        let bucket = bucket(value as i64);
         match self.buckets.get_mut(bucket.wrapping_sub(self.first)) {
             Some(count) => *count += weight,
             None => self.grow(bucket, weight),
         }
-        let value = span.as_nanos() as u64;
         self.sum += u128::from(value) * u128::from(weight);
         if value.wrapping_sub(self.min) > self.range {
             self.widen(value);

@@ -131,28 +131,31 @@ impl ReceiverHalf {
 
     #[inline]
     pub(super) fn received(&mut self, packet: &ReceivedPacket) {
-        let ce = u64::from(packet.ecn.is_ce());
-        let one_way_delay = packet.now - packet.sent;
+        let (size, ce) = (packet.size.as_u64(), u64::from(packet.ecn.is_ce()));
+        let delay = packet.now.wrapping_since(packet.sent);
+        let nanos = |span: TimeDelta| span.as_nanos().max(0) as u64;
+        let (queue_delay, one_way_delay) = (nanos(packet.queue_delay), nanos(delay));
         if let Some(interval) = self.intervals.get_mut(usize::from(packet.stream.0)) {
-            interval.bytes += packet.size.as_u64();
+            interval.bytes += size;
             interval.packets += 1;
-            interval.queue_delay += packet.queue_delay.as_nanos().max(0) as u64;
-            interval.one_way_delay += one_way_delay.as_nanos().max(0) as u64;
+            interval.queue_delay += queue_delay;
+            interval.one_way_delay += one_way_delay;
             interval.ce += ce;
         }
+        let (is_new, payload) = (!packet.duplicate, packet.payload.as_u64());
         if self.window.contains(packet.now) {
             self.packets += 1;
-            self.bytes += packet.size.as_u64();
-            self.goodput_bytes += if packet.duplicate { 0 } else { packet.payload.as_u64() };
+            self.bytes += size;
             self.ce += ce;
-            self.queue_delay.record(packet.queue_delay);
+            self.queue_delay.record_nanos(queue_delay);
             self.delay_noise.record(packet.delay_noise);
-            self.one_way_delay.record(one_way_delay);
-            if !packet.duplicate {
-                self.variation.record(one_way_delay);
+            self.one_way_delay.record_nanos(one_way_delay);
+            if is_new {
+                self.goodput_bytes += payload;
+                self.variation.record(delay);
             }
         }
-        self.arrived += u64::from(!packet.duplicate && self.window.contains(packet.sent));
+        self.arrived += u64::from(is_new && self.window.contains(packet.sent));
     }
 
     pub(super) fn lost(&mut self, at: Time, stream: StreamId, sent: Time) {

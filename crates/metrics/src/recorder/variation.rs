@@ -11,20 +11,25 @@ const SMOOTHING: u64 = 16;
 pub(crate) struct Variation {
     pub(crate) differences: Histogram,
     pub(crate) jitter: Histogram,
-    before: Option<TimeDelta>,
+    /// Nanoseconds of the delay of the packet before.
+    before: Option<i64>,
     /// The estimate, times [`SMOOTHING`] as in RFC 3550 appendix A.8, so that no remainder is lost.
     scaled: u64,
 }
 
 impl Variation {
     /// A packet arrived after `delay`. The first has nothing to differ from.
-    #[inline]
+    #[inline(always)]
     pub(super) fn record(&mut self, delay: TimeDelta) {
-        let Some(before) = self.before.replace(delay) else { return };
-        let difference = (delay.as_nanos() - before.as_nanos()).unsigned_abs();
-        self.differences.record(TimeDelta::from_nanos(difference as i64));
+        let delay = delay.as_nanos();
+        let Some(before) = &mut self.before else {
+            self.before = Some(delay);
+            return;
+        };
+        let difference = delay.abs_diff(std::mem::replace(before, delay));
+        self.differences.record_nanos(difference);
         self.scaled = self.scaled - self.scaled / SMOOTHING + difference;
-        self.jitter.record(TimeDelta::from_nanos((self.scaled / SMOOTHING) as i64));
+        self.jitter.record_nanos(self.scaled / SMOOTHING);
     }
 }
 
