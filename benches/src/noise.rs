@@ -71,7 +71,7 @@ fn nanoseconds(config: &LinkConfig) -> f64 {
     let (mut now, mut latest) = (Time::ZERO, Time::ZERO);
     let start = processor_time();
     for _ in 0..PACKETS {
-        if let Planned::Departs(plan) = link.plan(now, Bytes::new(1212), Ecn::NotEct) {
+        if let Planned::Departs(plan) = link.plan(now, &mut Packet) {
             latest = latest.max(plan.arrives);
         }
         now += gap;

@@ -3,9 +3,8 @@
 use crate::account::Account;
 use crate::mark::Marker;
 use crate::noise::Noise;
-use crate::schedule::span;
 use crate::server::Server;
-use crate::transit::{Departure, Plan, Transit};
+use crate::transit::{Plan, Transit};
 use alloc::boxed::Box;
 use paceline_units::{Ecn, Time, TimeDelta};
 
@@ -17,8 +16,8 @@ pub(crate) struct Line {
     pub(crate) marker: Marker,
     /// In a box: a link without noise looks at one word.
     pub(crate) noise: Option<Box<Noise>>,
-    /// Whether it has neither marks nor noise.
-    pub(crate) is_plain: bool,
+    /// Whether it has marks or noise.
+    pub(crate) alters: bool,
     /// Propagation in nanoseconds.
     pub(crate) delay: u64,
     /// Bytes added to each packet.
@@ -32,16 +31,26 @@ impl Line {
         packet.size().as_u64().saturating_add(self.overhead)
     }
 
-    /// The departure of a packet marked `ecn` that waited `wait` and whose last bit leaves at `departs`. To be called in
-    /// order of departure: marks and noise have memory.
+    /// The departure of `packet`, marked if need be, that waited `wait` and whose last bit leaves at `departs`. To be called in
+    /// order of departure: marks and noise have memory. `PLAIN` where it is known to have neither.
     #[inline(always)]
-    pub(crate) fn plan(&mut self, ecn: Ecn, wait: u64, departs: u64) -> Plan {
+    pub(crate) fn plan<const PLAIN: bool>(
+        &mut self,
+        packet: &mut impl Transit,
+        wait: u64,
+        departs: u64,
+    ) -> Plan {
         let arrives = Time::from_nanos(departs.saturating_add(self.delay));
         let departed = Time::from_nanos(departs);
-        let mut plan = Plan { departed, arrives, wait: span(wait), noise: TimeDelta::ZERO, marked: false };
-        if !self.is_plain {
-            (plan.arrives, plan.marked) = self.altered(ecn, wait, departs);
+        // Below 2^63: nothing waits for 292 years.
+        let wait = TimeDelta::from_nanos(wait as i64);
+        let mut plan = Plan { departed, arrives, wait, noise: TimeDelta::ZERO, marked: false };
+        if !PLAIN && self.alters {
+            (plan.arrives, plan.marked) = self.altered(packet.ecn(), wait.as_nanos() as u64, departs);
             plan.noise = plan.arrives.saturating_since(arrives);
+            if plan.marked {
+                packet.mark_ce();
+            }
         }
         plan
     }
@@ -52,12 +61,5 @@ impl Line {
         let marked = self.marker.decide(departs, wait, ecn);
         let plain = Time::from_nanos(departs.saturating_add(self.delay));
         (self.noise.as_mut().map_or(plain, |noise| noise.arrival(plain)), marked)
-    }
-
-    /// The departure of `packet` as `plan` computes it, and whether it was marked here.
-    #[inline]
-    pub(crate) fn depart<P: Transit>(&mut self, packet: P, wait: u64, departs: u64) -> (Departure<P>, bool) {
-        let plan = self.plan(packet.ecn(), wait, departs);
-        (plan.of(packet), plan.marked)
     }
 }

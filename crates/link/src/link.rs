@@ -13,7 +13,7 @@ use crate::server::Server;
 use crate::transit::{Departure, Offered, Planned, Transit};
 use alloc::boxed::Box;
 use paceline_units::param::ParamError;
-use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
+use paceline_units::{Bitrate, Time, TimeDelta};
 
 /// One direction of a link. Starts empty at time 0.
 #[derive(Clone, Debug)]
@@ -23,6 +23,7 @@ pub struct Link<P> {
     line: Line,
     /// Whether packets can be lost before the queue, by the loss model or by a noise.
     lossy: bool,
+    is_plain: bool,
     /// The latest time seen: a call that lies before it is taken as of then.
     now: u64,
 }
@@ -37,7 +38,7 @@ impl<P: Transit> Link<P> {
         let line = Line {
             server: Server::new(config.rate.schedule(&config.down)),
             account: Account::default(),
-            is_plain: marker.is_off() && noise.is_none(),
+            alters: !marker.is_off() || noise.is_some(),
             marker,
             noise,
             delay: config.delay.as_nanos().max(0) as u64,
@@ -45,7 +46,9 @@ impl<P: Transit> Link<P> {
         };
         let loss = config.loss.as_ref().map(|loss| Loss::new(loss, seed, name));
         let lossy = loss.is_some() || line.noise.as_ref().is_some_and(|noise| noise.can_lose());
-        Ok(Link { loss, queue: Queue::new(&config.queue, &context)?, line, lossy, now: 0 })
+        let queue = Queue::new(&config.queue, &context)?;
+        let is_plain = matches!(queue, Queue::DropTail(_)) && !line.alters && !lossy;
+        Ok(Link { loss, queue, line, lossy, is_plain, now: 0 })
     }
 
     /// Offers a packet at `now`; calls come in order of time. Drop-tail calls `sink` at once with a departure in the
@@ -54,27 +57,11 @@ impl<P: Transit> Link<P> {
     #[inline]
     pub fn offer(&mut self, now: Time, packet: P, sink: &mut impl FnMut(Departure<P>)) -> Offered {
         let now = self.reach(now);
-        if self.lossy && self.loses(now) {
+        let Link { loss, queue, line, lossy, .. } = self;
+        if *lossy && loses(loss, line, now) {
             return Offered::Lost;
         }
-        self.queue.offer(&mut self.line, now, packet, sink)
-    }
-
-    /// Whether what becomes of a packet is known when it is offered, so that [`Link::plan`] can say it.
-    pub fn is_predicted(&self) -> bool {
-        self.queue.is_predicted()
-    }
-
-    /// Whether the loss model or a noise takes the packet offered at `now`. Apart from the packet path, as all that most
-    /// links do not have.
-    #[inline(never)]
-    fn loses(&mut self, now: u64) -> bool {
-        let takes = self.loss.as_mut().is_some_and(Loss::takes);
-        // Seen at the far end as the delays are, so that both meet the same fade where nothing waits.
-        let seen = now.saturating_add(self.line.delay);
-        let takes = self.line.noise.as_mut().is_some_and(|noise| noise.loses(seen)) | takes;
-        self.line.account.lost += u64::from(takes);
-        takes
+        queue.offer(line, now, packet, sink)
     }
 
     /// Whether packets arrive in the order in which they depart: only noise lets one overtake another.
@@ -82,22 +69,41 @@ impl<P: Transit> Link<P> {
         self.line.noise.as_ref().is_none_or(|noise| noise.keeps_order())
     }
 
-    /// Offers a packet of `size` bytes marked `ecn` at `now`, while the driver keeps the packet itself. Only for a predicted
-    /// queue: any other takes the packet for lost.
+    /// Whether it has drop-tail, no marks, no losses and no noise: then [`Link::plan_plain`] decides on every packet.
     #[inline(always)]
-    pub fn plan(&mut self, now: Time, size: Bytes, ecn: Ecn) -> Planned {
+    pub fn is_plain(&self) -> bool {
+        self.is_plain
+    }
+
+    /// Offers a packet at `now`, while the driver keeps it, if its departure is known at once: with drop-tail it always is,
+    /// with other disciplines where nothing is ahead.
+    #[inline(always)]
+    pub fn plan(&mut self, now: Time, packet: &mut impl Transit) -> Planned {
         let now = self.reach(now);
-        if self.lossy && self.loses(now) {
+        let Link { loss, queue, line, lossy, .. } = self;
+        if !queue.is_idle(line, now) {
+            return Planned::Undecided;
+        }
+        if *lossy && loses(loss, line, now) {
             return Planned::Lost;
         }
-        let size = size.as_u64().saturating_add(self.line.overhead);
-        self.queue.plan(&mut self.line, now, size, ecn).unwrap_or(Planned::Lost)
+        queue.plan(line, now, packet)
+    }
+
+    /// As [`Link::plan`], faster, for a plain link: to any other the packet has to be offered.
+    #[inline(always)]
+    pub fn plan_plain(&mut self, now: Time, packet: &mut impl Transit) -> Planned {
+        let now = self.reach(now);
+        match &mut self.queue {
+            Queue::DropTail(queue) if self.is_plain => queue.plan::<true>(&mut self.line, now, packet),
+            _ => Planned::Undecided,
+        }
     }
 
     /// The earliest time at which something happens without an offer; `None` for drop-tail, which decides at offer.
     #[inline]
     pub fn next_event(&self) -> Option<Time> {
-        let next = self.queue.next_event();
+        let next = self.queue.next_event(&self.line);
         (next != NEVER).then_some(Time::from_nanos(next))
     }
 
@@ -165,4 +171,16 @@ impl<P: Transit> Link<P> {
         self.now = self.now.max(now.as_nanos().min(NEVER - 1));
         self.now
     }
+}
+
+/// Whether the loss model or a noise takes the packet offered at `now`. Apart from the packet path, as all that most links do
+/// not have.
+#[inline(never)]
+fn loses(loss: &mut Option<Loss>, line: &mut Line, now: u64) -> bool {
+    let takes = loss.as_mut().is_some_and(Loss::takes);
+    // Seen at the far end as the delays are, so that both meet the same fade where nothing waits.
+    let seen = now.saturating_add(line.delay);
+    let takes = line.noise.as_mut().is_some_and(|noise| noise.loses(seen)) | takes;
+    line.account.lost += u64::from(takes);
+    takes
 }

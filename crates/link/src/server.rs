@@ -59,32 +59,52 @@ impl Server {
     }
 
     /// Serves `size` bytes from `now` on, after an idle time; answers when the last bit has left, or `NEVER`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn serve_at(&mut self, now: u64, size: u64) -> u64 {
-        self.free = now;
-        self.slack = 0;
-        if now >= self.stretch.end {
-            self.enter(now);
-        }
-        self.serve(size)
+        self.serve_from(now, 0, size, true)
     }
 
     /// Serves `size` bytes right behind the packet before; answers when the last bit has left, or `NEVER`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn serve(&mut self, size: u64) -> u64 {
+        self.serve_from(self.free, self.slack, size, false)
+    }
+
+    /// Serves `size` bytes when the server is free, with slack before that. Sizes repeat, and rates last.
+    #[inline(always)]
+    fn serve_from(&mut self, free: u64, slack: u64, size: u64, was_idle: bool) -> u64 {
+        if size == self.size {
+            let (mut left, is_short) = slack.overflowing_sub(self.remainder);
+            if is_short {
+                left = left.wrapping_add(self.stretch.rate);
+            }
+            // A packet that takes for ever leaves no remainder.
+            let (done, is_over) = free.overflowing_add(self.quotient + u64::from(is_short));
+            if !is_over && done < self.stretch.end {
+                (self.free, self.slack) = (done, left);
+                return done;
+            }
+        }
+        (self.free, self.slack) = (free, slack);
+        self.serve_slowly(size, was_idle)
+    }
+
+    /// The same where the size is another or the present rate may end before the packet does.
+    #[inline(never)]
+    fn serve_slowly(&mut self, size: u64, was_idle: bool) -> u64 {
+        if was_idle && self.free >= self.stretch.end {
+            self.enter(self.free);
+        }
         if size != self.size {
             self.divide(size);
         }
-        let mut done = self.free.saturating_add(self.quotient);
-        let (mut slack, is_short) = self.slack.overflowing_sub(self.remainder);
-        if is_short {
-            done = done.saturating_add(1);
-            slack = slack.wrapping_add(self.stretch.rate);
-        }
+        let (left, is_short) = self.slack.overflowing_sub(self.remainder);
+        let done = self.free.saturating_add(self.quotient).saturating_add(u64::from(is_short));
         if done > self.stretch.end {
             return self.serve_across(size);
         }
-        (self.free, self.slack) = (done, slack);
+        let rate = if is_short { self.stretch.rate } else { 0 };
+        (self.free, self.slack) = (done, left.wrapping_add(rate));
         done
     }
 
@@ -125,8 +145,6 @@ impl Server {
         }
     }
 
-    /// Apart from the path of sizes that repeat.
-    #[inline(never)]
     fn divide(&mut self, size: u64) {
         self.size = size;
         (self.quotient, self.remainder) = divided(size * WORK_PER_BYTE, self.stretch.rate);

@@ -24,8 +24,8 @@ mod red;
 mod service;
 
 use crate::{
-    Departure, Link, LinkConfig, LinkCounters, Offered, QueueConfig, QueueLimit, RateProcess, Service,
-    Transit,
+    Departure, Link, LinkConfig, LinkCounters, Offered, Planned, QueueConfig, QueueLimit, RateProcess,
+    Service, Transit,
 };
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 

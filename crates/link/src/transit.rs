@@ -14,6 +14,28 @@ pub trait Transit {
     fn flow(&self) -> u64;
 }
 
+impl<P: Transit> Transit for &mut P {
+    #[inline]
+    fn size(&self) -> Bytes {
+        (**self).size()
+    }
+
+    #[inline]
+    fn ecn(&self) -> Ecn {
+        (**self).ecn()
+    }
+
+    #[inline]
+    fn mark_ce(&mut self) {
+        (**self).mark_ce();
+    }
+
+    #[inline]
+    fn flow(&self) -> u64 {
+        (**self).flow()
+    }
+}
+
 /// A packet that left the queue. Drop-tail announces it as soon as its departure is known, with times in the future.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Departure<P> {
@@ -40,23 +62,20 @@ pub struct Plan {
     pub wait: TimeDelta,
     /// As [`Departure::noise`].
     pub noise: TimeDelta,
-    /// Whether the packet is to be marked.
+    /// Whether this link marked the packet.
     pub marked: bool,
 }
 
 impl Plan {
     /// With its packet.
     #[inline(always)]
-    pub(crate) fn of<P: Transit>(self, mut packet: P) -> Departure<P> {
-        if self.marked {
-            packet.mark_ce();
-        }
+    pub(crate) fn of<P>(self, packet: P) -> Departure<P> {
         let Plan { departed, arrives, wait, noise, .. } = self;
         Departure { packet, departed, arrives, wait, noise }
     }
 }
 
-/// What becomes of a packet that a predicted queue is told of.
+/// What becomes of a packet that a link is told of, while its driver keeps it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Planned {
     /// The packet will leave at these times.
@@ -67,6 +86,8 @@ pub enum Planned {
     Dropped,
     /// The loss model took it before it reached the queue.
     Lost,
+    /// The queue is to hold the packet: nothing happened yet, it has to be offered.
+    Undecided,
 }
 
 /// What became of an offered packet.

@@ -68,6 +68,13 @@ impl Edge {
         self.packets.is_empty()
     }
 
+    /// The link that a packet which arrives at `at`, before `reach`, may pass at once: nothing is under way to it.
+    #[inline]
+    pub fn passed(&self, at: Time, reach: Time) -> Option<usize> {
+        let hop = self.passes.filter(|_| at < reach && self.packets.is_empty())?;
+        Some(hop as usize)
+    }
+
     /// Takes the next packet if it arrives before `until`.
     #[inline]
     pub fn pop_before(&mut self, until: Time) -> Option<(Time, Packet)> {

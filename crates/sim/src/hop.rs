@@ -2,9 +2,9 @@
 
 use crate::edge::Edge;
 use crate::packet::{Packet, QueuedPackets, Token};
-use paceline_link::{Departure, Link, Offered, Planned};
+use paceline_link::{Departure, Link, Offered, Plan, Planned};
 use paceline_metrics::{LinkRecorder, Tick, Ticker};
-use paceline_units::{Bytes, Ecn, Time, TimeDelta};
+use paceline_units::{Time, TimeDelta};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, binary_heap::PeekMut};
 
@@ -15,17 +15,6 @@ pub struct Lost {
     pub missed: Time,
     /// The packet that was dropped or lost.
     pub packet: Packet,
-}
-
-/// What a link does with a packet, as far as that is known when the packet comes.
-#[derive(Clone, Copy, Debug)]
-pub enum Delivery {
-    /// The packet arrives on this edge at this time.
-    Arrives(usize, Time),
-    /// The packet waits in the queue; its departure is not known yet.
-    Waits,
-    /// The packet is dropped or lost. It would have been at the link's other end at this time, at the earliest.
-    Lost(Time),
 }
 
 /// A packet that left a link.
@@ -120,6 +109,14 @@ impl Hop {
         None
     }
 
+    /// The link's next event may be sooner than it was, if there is one.
+    #[inline]
+    pub fn note_next(&mut self, woken: &mut Vec<u32>) {
+        if self.link.next_event().is_some() && !std::mem::replace(&mut self.woken, true) {
+            woken.push(self.number);
+        }
+    }
+
     /// How long a packet is under way at least once it left.
     pub fn delay(&self) -> TimeDelta {
         self.link.delay()
@@ -154,58 +151,48 @@ impl Hop {
         self.link.offered()
     }
 
-    /// Whether what becomes of a packet is known when it comes.
-    pub fn is_predicted(&self) -> bool {
-        self.link.is_predicted()
-    }
-
     /// Whether packets arrive in the order in which they came.
     pub fn keeps_order(&self) -> bool {
         self.link.keeps_order()
     }
 
-    /// A packet comes at `at`, to a link that predicts.
+    /// Whether the link is plain, so that `plan` says what becomes of any packet.
     #[inline(always)]
-    pub fn plan(&mut self, at: Time, packet: &mut Packet) -> Delivery {
-        match self.link.plan(at, Bytes::new(u64::from(packet.size)), packet.ecn) {
-            Planned::Departs(plan) => {
-                self.recorder.departed(plan.departed, plan.wait);
-                if plan.marked {
-                    packet.ecn = Ecn::Ce;
-                }
-                packet.cross(plan.wait, plan.noise);
-                Delivery::Arrives(self.next[packet.way()] as usize, plan.arrives)
-            }
-            Planned::Stays => Delivery::Waits,
-            Planned::Dropped | Planned::Lost => Delivery::Lost(at + self.link.delay()),
-        }
+    pub fn is_plain(&self) -> bool {
+        self.link.is_plain()
     }
 
-    /// A packet comes at `at`, to a link whose departures happen later. What departs goes to `forwarded`, and is to be
-    /// carried on before this packet.
+    /// A packet comes at `at`: what becomes of it, if that is known at once. `PLAIN` where the link is.
+    #[inline(always)]
+    pub fn plan<const PLAIN: bool>(&mut self, at: Time, packet: &mut Packet) -> Planned {
+        if PLAIN { self.link.plan_plain(at, packet) } else { self.link.plan(at, packet) }
+    }
+
+    /// A packet departs as planned. The edge that it leaves on.
+    #[inline(always)]
+    pub fn depart(&mut self, plan: &Plan, packet: &mut Packet) -> usize {
+        self.recorder.departed(plan.departed, plan.wait);
+        packet.cross(plan.wait, plan.noise);
+        self.next[packet.way()] as usize
+    }
+
+    /// A packet that is dropped or lost at `at`.
+    pub fn lose(&self, at: Time, packet: &Packet) -> Lost {
+        Lost { missed: at + self.link.delay(), packet: *packet }
+    }
+
+    /// A packet comes at `at` that the link is to hold. What departs goes to `forwarded`. False if the packet is dropped or
+    /// lost.
     #[inline(never)]
-    pub fn offer(&mut self, at: Time, packet: &mut Packet, forwarded: &mut Vec<Forwarded>) -> Delivery {
+    pub fn offer(&mut self, at: Time, packet: &Packet, forwarded: &mut Vec<Forwarded>) -> bool {
         let Hop { link, queued, recorder, next, .. } = self;
-        let token = queued.token(packet);
-        let mut served = None;
-        let mut sink = |departure: Departure<Token>| match departure.packet.slot == token.slot {
-            true => served = Some(departure),
-            false => forwarded.push(forward(departure, queued, recorder, next)),
-        };
-        if !matches!(link.offer(at, token, &mut sink), Offered::Accepted) {
-            self.queued.free(token.slot);
-            return Delivery::Lost(at + self.link.delay());
+        let token = queued.put(packet);
+        let mut sink = |departure| forwarded.push(forward(departure, queued, recorder, next));
+        let is_accepted = link.offer(at, token, &mut sink) == Offered::Accepted;
+        if !is_accepted {
+            self.queued.take(&token);
         }
-        let Some(departure) = served else {
-            self.queued.put(token.slot, packet);
-            return Delivery::Waits;
-        };
-        // The server was idle: the packet needs no slot.
-        self.queued.free(token.slot);
-        self.recorder.departed(departure.departed, departure.wait);
-        packet.ecn = departure.packet.ecn;
-        packet.cross(departure.wait, departure.noise);
-        Delivery::Arrives(self.next[packet.way()] as usize, departure.arrives)
+        is_accepted
     }
 
     /// What the link does by itself before `until`.

@@ -5,8 +5,9 @@
 //! through a chain of such links without a stop. Their samples are taken on the way.
 
 use crate::edge::Edge;
-use crate::hop::{Delivery, Forwarded, Hop, Lost};
+use crate::hop::{Forwarded, Hop, Lost};
 use crate::packet::Packet;
+use paceline_link::Planned;
 use paceline_units::Time;
 
 /// Links and edges.
@@ -53,7 +54,7 @@ impl Net {
     /// A packet arrives at `at` where `edge` ends.
     #[inline]
     pub fn carry(&mut self, edge: usize, at: Time, packet: Packet) {
-        match self.passed(edge, at) {
+        match self.edges[edge].passed(at, self.reach) {
             Some(hop) => self.pass(hop, at, packet),
             None => self.arrive(edge, at, packet),
         }
@@ -76,44 +77,54 @@ impl Net {
         }
     }
 
-    /// The link that a packet which arrives at `at` where `edge` ends may pass at once.
-    #[inline]
-    fn passed(&self, edge: usize, at: Time) -> Option<usize> {
-        let edge = &self.edges[edge];
-        let hop = edge.passes.filter(|_| at < self.reach && edge.is_empty())?;
-        Some(hop as usize)
-    }
-
     /// A packet comes to a link, and to those behind as far as it need not wait.
     #[inline(never)]
-    fn pass(&mut self, mut hop: usize, mut at: Time, mut packet: Packet) {
+    fn pass(&mut self, hop: usize, at: Time, mut packet: Packet) {
+        self.pass_links::<true>(hop, at, &mut packet);
+    }
+
+    /// The same from a link on that is not plain: apart from the others, whose path is short.
+    #[inline(never)]
+    fn pass_any(&mut self, hop: usize, at: Time, packet: &mut Packet) {
+        self.pass_links::<false>(hop, at, packet);
+    }
+
+    #[inline(always)]
+    fn pass_links<const PLAIN: bool>(&mut self, mut hop: usize, mut at: Time, packet: &mut Packet) {
         loop {
             let link = &mut self.hops[hop];
             link.look_before(at);
-            let delivery = match link.is_predicted() {
-                true => link.plan(at, &mut packet),
-                false => self.offer(hop, at, &mut packet),
+            if PLAIN && !link.is_plain() {
+                return self.pass_any(hop, at, packet);
+            }
+            let planned = link.plan::<PLAIN>(at, packet);
+            if !PLAIN {
+                link.note_next(&mut self.woken);
+            }
+            let plan = match planned {
+                Planned::Departs(plan) => plan,
+                Planned::Stays => return,
+                Planned::Dropped | Planned::Lost => return self.lost.push(link.lose(at, packet)),
+                Planned::Undecided => return self.offer(hop, at, packet),
             };
-            match delivery {
-                Delivery::Arrives(edge, arrives) => match self.passed(edge, arrives) {
-                    Some(next) => (hop, at) = (next, arrives),
-                    None => return self.arrive(edge, arrives, packet),
-                },
-                Delivery::Waits => return,
-                Delivery::Lost(missed) => return self.lost.push(Lost { missed, packet }),
+            let edge = link.depart(&plan, packet);
+            match self.edges[edge].passed(plan.arrives, self.reach) {
+                Some(next) => (hop, at) = (next, plan.arrives),
+                None => return self.arrive(edge, plan.arrives, *packet),
             }
         }
     }
 
-    /// To a link whose departures happen later: those that have happened come first.
-    fn offer(&mut self, hop: usize, at: Time, packet: &mut Packet) -> Delivery {
+    /// To a link that holds the packet: departures that have happened come first.
+    #[inline(never)]
+    fn offer(&mut self, hop: usize, at: Time, packet: &Packet) {
         let first = self.forwarded.len();
-        if !std::mem::replace(&mut self.hops[hop].woken, true) {
-            self.woken.push(self.hops[hop].number);
-        }
-        let delivery = self.hops[hop].offer(at, packet, &mut self.forwarded);
+        let is_accepted = self.hops[hop].offer(at, packet, &mut self.forwarded);
+        self.hops[hop].note_next(&mut self.woken);
         self.carry_on(first);
-        delivery
+        if !is_accepted {
+            self.lost.push(self.hops[hop].lose(at, packet));
+        }
     }
 
     /// What has departed since there were `first` of them.

@@ -225,15 +225,37 @@ impl Packet {
     }
 }
 
+impl Transit for Packet {
+    #[inline]
+    fn size(&self) -> Bytes {
+        Bytes::new(u64::from(self.size))
+    }
+
+    #[inline]
+    fn ecn(&self) -> Ecn {
+        self.ecn
+    }
+
+    #[inline]
+    fn mark_ce(&mut self) {
+        self.ecn = Ecn::Ce;
+    }
+
+    #[inline]
+    fn flow(&self) -> u64 {
+        self.way() as u64
+    }
+}
+
 /// A packet as a link's queue sees it: what the queue needs to know, and where the packet lies meanwhile.
 #[derive(Clone, Copy, Debug)]
 pub struct Token {
     /// Slot of the packet in [`QueuedPackets`].
-    pub slot: u32,
+    slot: u32,
     size: u32,
     way: u32,
     /// ECN field of the packet, which the link may change.
-    pub ecn: Ecn,
+    ecn: Ecn,
 }
 
 impl Transit for Token {
@@ -266,26 +288,20 @@ pub struct QueuedPackets {
 }
 
 impl QueuedPackets {
-    /// The token of a packet that may be queued. Its slot is then either filled with `put` or given back with `free`.
+    /// Keeps a packet; answers its token.
     #[inline]
-    pub fn token(&mut self, packet: &Packet) -> Token {
-        let slot = self.free.pop().unwrap_or_else(|| {
-            self.packets.push(*packet);
-            self.packets.len() as u32 - 1
-        });
+    pub fn put(&mut self, packet: &Packet) -> Token {
+        let slot = match self.free.pop() {
+            Some(slot) => {
+                self.packets[slot as usize] = *packet;
+                slot
+            }
+            None => {
+                self.packets.push(*packet);
+                self.packets.len() as u32 - 1
+            }
+        };
         Token { slot, size: packet.size, way: packet.way() as u32, ecn: packet.ecn }
-    }
-
-    /// Keeps a packet in a slot.
-    #[inline]
-    pub fn put(&mut self, slot: u32, packet: &Packet) {
-        self.packets[slot as usize] = *packet;
-    }
-
-    /// Gives a slot back.
-    #[inline]
-    pub fn free(&mut self, slot: u32) {
-        self.free.push(slot);
     }
 
     /// Takes a packet out, with the ECN field of its token.

@@ -200,7 +200,7 @@ impl<P: Transit> Discipline<P> for CoDel<P> {
     }
 
     #[inline]
-    fn admit_to_idle(&mut self, _packet: &mut Queued<P>) -> bool {
+    fn admit_to_idle<T: Transit>(&mut self, _packet: &mut Queued<T>) -> bool {
         self.control.on_no_wait();
         true
     }

@@ -9,7 +9,7 @@ use crate::schedule::NEVER;
 use crate::transit::{Departure, Offered, Planned, Transit};
 use alloc::collections::VecDeque;
 use core::marker::PhantomData;
-use paceline_units::{Bytes, Ecn};
+use paceline_units::Bytes;
 
 queue_params! {
     /// What drop-tail has: its limit.
@@ -64,20 +64,26 @@ impl<P: Transit> DropTail<P> {
         &mut self,
         line: &mut Line,
         now: u64,
-        packet: P,
+        mut packet: P,
         sink: &mut impl FnMut(Departure<P>),
     ) -> Offered {
-        match self.plan(line, now, line.size_of(&packet), packet.ecn()) {
+        match self.plan::<false>(line, now, &mut packet) {
             Planned::Departs(plan) => sink(plan.of(packet)),
             Planned::Stays => {}
-            Planned::Dropped | Planned::Lost => return Offered::Dropped,
+            Planned::Dropped | Planned::Lost | Planned::Undecided => return Offered::Dropped,
         }
         Offered::Accepted
     }
 
-    /// What becomes of a packet of `size` bytes, the link's overhead in.
+    /// What becomes of a packet that comes at `now`. `PLAIN` where the line has neither marks nor noise.
     #[inline(always)]
-    pub(crate) fn plan(&mut self, line: &mut Line, now: u64, size: u64, ecn: Ecn) -> Planned {
+    pub(crate) fn plan<const PLAIN: bool>(
+        &mut self,
+        line: &mut Line,
+        now: u64,
+        packet: &mut impl Transit,
+    ) -> Planned {
+        let size = line.size_of(packet);
         line.account.offered += 1;
         if size > MAX_PACKET {
             line.account.dropped += 1;
@@ -107,7 +113,7 @@ impl<P: Transit> DropTail<P> {
             self.stuck += size;
             return Planned::Stays;
         }
-        let plan = line.plan(ecn, start - now, departs);
+        let plan = line.plan::<PLAIN>(packet, start - now, departs);
         if plan.marked {
             self.note_mark(line, now, departs);
         }

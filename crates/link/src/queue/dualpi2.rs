@@ -226,7 +226,7 @@ impl<P: Transit> DualPi2<P> {
     /// Figure 7, lines 4b to 8j: false if the packet, with `behind` others behind it, is dropped. `calm`: too little
     /// waits for what the base chance asks.
     #[inline]
-    fn pass_l4s(&mut self, head: &mut Queued<P>, qdelay: u64, behind: usize, calm: bool) -> bool {
+    fn pass_l4s<T: Transit>(&mut self, head: &mut Queued<T>, qdelay: u64, behind: usize, calm: bool) -> bool {
         let (p_c, p_cl) = if calm { (0.0, 0.0) } else { (self.base.p_c, self.base.p_cl) };
         if p_cl < self.config.p_lmax {
             // Th_len counts the packet itself: a queue of one packet is not marked.
@@ -248,7 +248,7 @@ impl<P: Transit> DualPi2<P> {
 
     /// Figure 7, lines 11 to 17: false if the packet is dropped.
     #[inline]
-    fn pass_classic(&mut self, head: &mut Queued<P>, calm: bool) -> bool {
+    fn pass_classic<T: Transit>(&mut self, head: &mut Queued<T>, calm: bool) -> bool {
         if calm || !self.c.drops.recur(self.base.p_c) {
             return true;
         }
@@ -281,7 +281,7 @@ impl<P: Transit> Discipline<P> for DualPi2<P> {
 
     /// As if it were enqueued and dequeued at once.
     #[inline]
-    fn admit_to_idle(&mut self, packet: &mut Queued<P>) -> bool {
+    fn admit_to_idle<T: Transit>(&mut self, packet: &mut Queued<T>) -> bool {
         self.on_arrival(packet.since);
         let calm = self.is_calm(packet.size);
         match is_l4s(packet.packet.ecn()) {

@@ -84,7 +84,7 @@ pub(crate) struct FqCoDel<P> {
 impl<P: Transit> FqCoDel<P> {
     /// Section 4.1. The hash is ours: a flow is a number here, not a 5-tuple.
     #[inline]
-    fn queue_of(&self, packet: &P) -> usize {
+    fn queue_of(&self, packet: &impl Transit) -> usize {
         let mut hash = packet.flow().wrapping_add(self.perturbation);
         hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -151,7 +151,7 @@ impl<P: Transit> Discipline<P> for FqCoDel<P> {
 
     /// As if it were enqueued and dequeued at once: no queue is active then.
     #[inline]
-    fn admit_to_idle(&mut self, packet: &mut Queued<P>) -> bool {
+    fn admit_to_idle<T: Transit>(&mut self, packet: &mut Queued<T>) -> bool {
         let place = self.queue_of(&packet.packet);
         let queue = self.activate(place);
         queue.control.on_no_wait();

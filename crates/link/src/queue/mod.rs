@@ -171,10 +171,10 @@ macro_rules! disciplines {
             }
 
             #[inline]
-            pub(crate) fn next_event(&self) -> u64 {
+            pub(crate) fn next_event(&self, line: &Line) -> u64 {
                 match self {
                     Queue::DropTail(_) => NEVER,
-                    $($(#[cfg($cfg)])? Queue::$name(queue) => queue.next_event(),)*
+                    $($(#[cfg($cfg)])? Queue::$name(queue) => queue.next_event(line),)*
                 }
             }
 
@@ -200,18 +200,22 @@ macro_rules! disciplines {
                 }
             }
 
-            /// What becomes of a packet, if that is known when it comes: with drop-tail.
+            /// Whether a packet that comes at `now` finds an idle server, as far as that matters.
             #[inline(always)]
-            pub(crate) fn plan(&mut self, line: &mut Line, now: u64, size: u64, ecn: paceline_units::Ecn) -> Option<Planned> {
+            pub(crate) fn is_idle(&mut self, line: &mut Line, now: u64) -> bool {
                 match self {
-                    Queue::DropTail(queue) => Some(queue.plan(line, now, size, ecn)),
-                    $($(#[cfg($cfg)])? Queue::$name(_) => None,)*
+                    Queue::DropTail(_) => true,
+                    $($(#[cfg($cfg)])? Queue::$name(queue) => queue.is_idle(line, now),)*
                 }
             }
 
-            /// Whether what becomes of a packet is known when it comes.
-            pub(crate) fn is_predicted(&self) -> bool {
-                matches!(self, Queue::DropTail(_))
+            /// What becomes of a packet that finds an idle server, and with drop-tail of any.
+            #[inline(always)]
+            pub(crate) fn plan(&mut self, line: &mut Line, now: u64, packet: &mut impl Transit) -> Planned {
+                match self {
+                    Queue::DropTail(queue) => queue.plan::<false>(line, now, packet),
+                    $($(#[cfg($cfg)])? Queue::$name(queue) => queue.plan(line, now, packet),)*
+                }
             }
 
             /// The next packet that was dropped after it had waited; never with drop-tail.

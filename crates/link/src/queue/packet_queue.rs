@@ -8,7 +8,7 @@ use crate::account::Account;
 use crate::config::MAX_PACKET;
 use crate::line::Line;
 use crate::schedule::NEVER;
-use crate::transit::{Departure, Offered, Transit};
+use crate::transit::{Departure, Offered, Plan, Planned, Transit};
 use alloc::collections::VecDeque;
 use paceline_units::Bitrate;
 use paceline_units::param::ParamError;
@@ -44,7 +44,7 @@ pub(crate) trait Discipline<P: Transit>: Sized {
     fn new(config: &Self::Config, context: &LinkContext<'_>) -> Result<Self, ParamError>;
 
     /// A packet that finds the server idle: goes straight into service, or is dropped (`false`).
-    fn admit_to_idle(&mut self, _packet: &mut Queued<P>) -> bool {
+    fn admit_to_idle<T: Transit>(&mut self, _packet: &mut Queued<T>) -> bool {
         true
     }
 
@@ -150,42 +150,67 @@ impl<P: Transit, D: Discipline<P>> PacketQueue<P, D> {
         &mut self,
         line: &mut Line,
         now: u64,
-        packet: P,
+        mut packet: P,
         sink: &mut impl FnMut(Departure<P>),
     ) -> Offered {
         self.flush(sink);
         self.run(line, now, sink);
+        if self.serving.is_none() {
+            return match self.plan(line, now, &mut packet) {
+                Planned::Departs(plan) => {
+                    sink(plan.of(packet));
+                    Offered::Accepted
+                }
+                Planned::Stays => Offered::Accepted,
+                Planned::Dropped | Planned::Lost | Planned::Undecided => Offered::Dropped,
+            };
+        }
         line.account.offered += 1;
         let size = line.size_of(&packet);
-        let mut queued = Queued::new(packet, now, size);
-        let accepted = if size > MAX_PACKET {
-            false
-        } else if self.serving.is_none() {
-            let admitted = self.discipline.admit_to_idle(&mut queued);
-            if admitted {
-                let departs = line.server.serve_at(now, size);
-                self.begin(line, queued, 0, departs, sink);
-            }
-            admitted
-        } else {
-            let mut waiting = Waiting { account: &mut line.account, dropped: &mut self.dropped };
-            let accepted = self.discipline.enqueue(queued, &mut waiting).is_some();
-            if accepted {
-                line.account.enter(now, size);
-            }
-            accepted
-        };
-        if accepted {
-            return Offered::Accepted;
+        let queued = Queued::new(packet, now, size);
+        let mut waiting = Waiting { account: &mut line.account, dropped: &mut self.dropped };
+        if size > MAX_PACKET || self.discipline.enqueue(queued, &mut waiting).is_none() {
+            line.account.dropped += 1;
+            return Offered::Dropped;
         }
-        line.account.dropped += 1;
-        Offered::Dropped
+        line.account.enter(now, size);
+        Offered::Accepted
     }
 
-    /// The next departure or timer; `NEVER` if none will come.
-    pub(crate) fn next_event(&self) -> u64 {
+    /// Whether a packet that comes at `now` finds an idle server.
+    #[inline]
+    pub(crate) fn is_idle(&mut self, line: &mut Line, now: u64) -> bool {
+        let free = self.serving.as_ref().is_none_or(|serving| serving.departs <= now);
+        if !free || line.account.packets() > 0 || !self.unseen.is_empty() {
+            return false;
+        }
+        // Nothing waits whose service could begin.
+        self.run(line, now, &mut |_| {});
+        true
+    }
+
+    /// What becomes of a packet that finds an idle server.
+    #[inline]
+    pub(crate) fn plan(&mut self, line: &mut Line, now: u64, packet: &mut impl Transit) -> Planned {
+        line.account.offered += 1;
+        let size = line.size_of(packet);
+        let mut queued = Queued::new(packet, now, size);
+        if size > MAX_PACKET || !self.discipline.admit_to_idle(&mut queued) {
+            line.account.dropped += 1;
+            return Planned::Dropped;
+        }
+        let departs = line.server.serve_at(now, size);
+        match self.begin(line, &mut queued, 0, departs) {
+            Some(plan) => Planned::Departs(plan),
+            None => Planned::Stays,
+        }
+    }
+
+    /// The next departure that lets another packet into service, or timer; `NEVER` if none will come.
+    pub(crate) fn next_event(&self, line: &Line) -> u64 {
+        let departure = if line.account.packets() > 0 { self.next_departure() } else { NEVER };
         let unseen = self.unseen.front().map_or(NEVER, |departure| departure.departed.as_nanos());
-        unseen.min(self.next_departure()).min(self.discipline.next_timer())
+        unseen.min(departure).min(self.discipline.next_timer())
     }
 
     /// Everything strictly before `until`.
@@ -248,31 +273,32 @@ impl<P: Transit, D: Discipline<P>> PacketQueue<P, D> {
     /// The server is free at `now`.
     fn serve_next(&mut self, line: &mut Line, now: u64, sink: &mut impl FnMut(Departure<P>)) {
         let mut waiting = Waiting { account: &mut line.account, dropped: &mut self.dropped };
-        if let Some(next) = self.discipline.dequeue(now, &mut waiting) {
+        if let Some(mut next) = self.discipline.dequeue(now, &mut waiting) {
             line.account.leave(now, next.size);
             let wait = now - next.since;
             let departs = line.server.serve(next.size);
-            self.begin(line, next, wait, departs, sink);
+            if let Some(plan) = self.begin(line, &mut next, wait, departs) {
+                sink(plan.of(next.packet));
+            }
         }
     }
 
     /// Service begins, after `wait`. A departure that never comes is not announced.
     #[inline(always)]
-    fn begin(
+    fn begin<T: Transit>(
         &mut self,
         line: &mut Line,
-        queued: Queued<P>,
+        queued: &mut Queued<T>,
         wait: u64,
         departs: u64,
-        sink: &mut impl FnMut(Departure<P>),
-    ) {
-        let Queued { packet, size, marked, .. } = queued;
+    ) -> Option<Plan> {
+        let (size, marked) = (queued.size, queued.marked);
         if departs == NEVER {
             self.serving = Some(InService { departs, size, marked });
-            return;
+            return None;
         }
-        let (departure, marked_behind) = line.depart(packet, wait, departs);
-        self.serving = Some(InService { departs, size, marked: marked || marked_behind });
-        sink(departure);
+        let plan = line.plan::<false>(&mut queued.packet, wait, departs);
+        self.serving = Some(InService { departs, size, marked: marked || plan.marked });
+        Some(plan)
     }
 }

@@ -218,7 +218,7 @@ impl<P: Transit> Discipline<P> for Pie<P> {
     }
 
     #[inline]
-    fn admit_to_idle(&mut self, packet: &mut Queued<P>) -> bool {
+    fn admit_to_idle<T: Transit>(&mut self, packet: &mut Queued<T>) -> bool {
         self.on_arrival(packet.since);
         true
     }

@@ -176,7 +176,7 @@ impl<P: Transit> Discipline<P> for Red<P> {
         })
     }
 
-    fn admit_to_idle(&mut self, packet: &mut Queued<P>) -> bool {
+    fn admit_to_idle<T: Transit>(&mut self, packet: &mut Queued<T>) -> bool {
         let passes = self.detector.passes(packet, 0, 0);
         if !passes {
             self.detector.idle_since = Some(packet.since);

@@ -34,7 +34,7 @@ impl<P: Transit> Discipline<P> for Aging<P> {
         Ok(Aging { config: config.clone(), random, waiting: VecDeque::new() })
     }
 
-    fn admit_to_idle(&mut self, _packet: &mut Queued<P>) -> bool {
+    fn admit_to_idle<T: Transit>(&mut self, _packet: &mut Queued<T>) -> bool {
         !self.random.chance(self.config.drop_ratio)
     }
 

@@ -47,7 +47,8 @@ struct Shown {
     samples: Vec<(LinkCounters, Service)>,
 }
 
-/// Offers `arrivals`; `fine` as an engine that goes from event to event, else from arrival to arrival.
+/// Offers `arrivals`; `fine` as an engine that goes from event to event and keeps the packets whose departure is known at
+/// once, else from arrival to arrival.
 fn shown(config: &LinkConfig, arrivals: &[Arrival], end: Time, fine: bool) -> Shown {
     let mut link = Link::new(config.clone(), 5, "any").expect("a valid link");
     let (mut departures, mut shown) = (Vec::new(), (Vec::new(), Vec::new(), Vec::new()));
@@ -60,8 +61,22 @@ fn shown(config: &LinkConfig, arrivals: &[Arrival], end: Time, fine: bool) -> Sh
             link.settle(now);
             shown.2.push((link.counters(), link.service(now)));
         }
-        let packet = Packet { id: id as u64, size, ecn: ECN[(id / 3) % 4] };
-        shown.0.push(link.offer(now, packet, &mut |departure| departures.push(departure)));
+        let mut packet = Packet { id: id as u64, size, ecn: ECN[(id / 3) % 4] };
+        let planned = match fine {
+            true if link.is_plain() => link.plan_plain(now, &mut packet),
+            true => link.plan(now, &mut packet),
+            false => Planned::Undecided,
+        };
+        shown.0.push(match planned {
+            Planned::Departs(plan) => {
+                departures.push(plan.of(packet));
+                Offered::Accepted
+            }
+            Planned::Stays => Offered::Accepted,
+            Planned::Dropped => Offered::Dropped,
+            Planned::Lost => Offered::Lost,
+            Planned::Undecided => link.offer(now, packet, &mut |departure| departures.push(departure)),
+        });
         while fine && let Some(dropped) = link.take_dropped() {
             shown.1.push(dropped);
         }
