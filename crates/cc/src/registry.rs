@@ -303,13 +303,14 @@ impl AnyReceiverHalf {
     }
 }
 
-/// Methods that call the same of the variant inside: the receiver in parentheses, then name, arguments and answer.
+/// Methods that call the same of the variant inside, each compiled as `inline` says: the receiver in parentheses, then name,
+/// arguments and answer.
 macro_rules! forward {
-    ($each:ident($self:ident); $(
+    ($each:ident($self:ident), $inline:meta; $(
         ($($receiver:tt)+) $method:ident($($arg:ident: $type:ty),*) -> $answer:ty;
     )*) => {
         $(
-            #[inline]
+            #[$inline]
             fn $method($($receiver)+, $($arg: $type),*) -> $answer {
                 $each!($self, inner => inner.$method($($arg),*))
             }
@@ -318,7 +319,7 @@ macro_rules! forward {
 }
 
 impl ReceiverHalf for AnyReceiverHalf {
-    forward! { each_half(self);
+    forward! { each_half(self), inline;
         (&mut self) on_arrival(now: Time, arrival: &Arrival) -> bool;
         (&self) next_timeout() -> Option<Time>;
         (&mut self) report(now: Time) -> Option<ReceiverReport>;
@@ -326,10 +327,14 @@ impl ReceiverHalf for AnyReceiverHalf {
 }
 
 impl Controller for AnyController {
-    forward! { each(self);
-        (&mut self) on_offered(now: Time, offered: &Offered, queue: &SendQueueState) -> Update;
+    // Where a transport calls these, for each packet, the variant is asked: a function of their own would hand the answer on.
+    forward! { each(self), inline(always);
         (&mut self) on_sent(now: Time, packet: &SentPacket) -> Update;
         (&mut self) on_report(now: Time, report: &Report<'_>) -> Update;
+    }
+
+    forward! { each(self), inline;
+        (&mut self) on_offered(now: Time, offered: &Offered, queue: &SendQueueState) -> Update;
         (&mut self) on_recovery(now: Time, recovery: Recovery) -> Update;
         (&mut self) on_send_queue(now: Time, queue: &SendQueueState) -> Update;
         (&mut self) on_limits(now: Time, limits: &Limits) -> Update;
