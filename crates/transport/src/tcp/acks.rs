@@ -9,7 +9,7 @@ use paceline_cc::{Controller, PacketResult, PacketsReport, Recovery, Report, Sta
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 
 /// What an acknowledgement says, gathered while it is read.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct AckSummary {
     /// Bytes on the link that are newly known to have arrived.
     delivered: Bytes,
@@ -17,14 +17,27 @@ struct AckSummary {
     found: Bytes,
     /// The size of those that were in flight twice.
     twice: Bytes,
-    /// Time of sending of the oldest packet among them.
-    sent: Option<Time>,
+    /// Time of sending of the oldest packet among them; [`Time::MAX`] without any.
+    sent: Time,
     /// Whether one of them was sent again, or came before a hole was filled and is told only now.
     ambiguous: bool,
     /// Whether the first missing byte moved.
     advanced: bool,
     /// Whether a SACK block brought news.
     new_blocks: bool,
+}
+
+impl AckSummary {
+    /// Nothing is said.
+    const EMPTY: AckSummary = AckSummary {
+        delivered: Bytes::ZERO,
+        found: Bytes::ZERO,
+        twice: Bytes::ZERO,
+        sent: Time::MAX,
+        ambiguous: false,
+        advanced: false,
+        new_blocks: false,
+    };
 }
 
 impl<C: Controller> TcpSender<C> {
@@ -106,7 +119,7 @@ impl<C: Controller> TcpSender<C> {
         let outstanding = !self.board.is_empty();
         let same_window = u64::from(segment.window) == self.peer_window;
         self.peer_window = u64::from(segment.window);
-        let mut acked = AckSummary { advanced: offset > self.board.first_offset, ..AckSummary::default() };
+        let mut acked = AckSummary { advanced: offset > self.board.first_offset, ..AckSummary::EMPTY };
         self.results.clear();
         while let Some((number, sent)) = self.board.pop(offset) {
             self.deliver(number, &sent, &mut acked);
@@ -163,7 +176,7 @@ impl<C: Controller> TcpSender<C> {
         }
         acked.delivered += sent.size();
         acked.ambiguous |= sent.resent;
-        acked.sent = Some(acked.sent.map_or(sent.at, |other| other.min(sent.at)));
+        acked.sent = acked.sent.min(sent.at);
         let status = Status::Received { arrived: None, ecn: self.config.ect };
         self.results.push(PacketResult {
             stream: StreamId(0),
@@ -256,7 +269,7 @@ impl<C: Controller> TcpSender<C> {
     fn measure(&mut self, now: Time, acked: &AckSummary) {
         let sent = match self.config.one_sample {
             true => self.timed(acked),
-            false => acked.sent.filter(|_| !acked.ambiguous),
+            false => (!acked.ambiguous && acked.sent != Time::MAX).then_some(acked.sent),
         };
         if let Some(sent) = sent {
             self.rto.sample(now - sent);

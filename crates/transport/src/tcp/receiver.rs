@@ -249,7 +249,7 @@ impl TcpReceiver {
         let flags = Flags::ACK.and_if(self.echo, Flags::ECE);
         let mut segment = self.segment(flags, self.config.initial_sequence.wrapping_add(1));
         if !self.pieces.is_empty() || self.duplicate.is_some() {
-            self.write_blocks(&mut segment.sack);
+            segment.sack = self.blocks();
         }
         segment
     }
@@ -274,7 +274,8 @@ impl TcpReceiver {
 
     /// First a duplicate (RFC 2883 section 4), then the pieces that changed last (RFC 2018 section 4), then others.
     #[cold]
-    fn write_blocks(&mut self, blocks: &mut SackBlocks) {
+    fn blocks(&mut self) -> SackBlocks {
+        let mut blocks = SackBlocks::none();
         if let Some((begin, end)) = self.duplicate.take() {
             blocks.push(self.sequence(begin), self.sequence(end));
         }
@@ -289,6 +290,7 @@ impl TcpReceiver {
                 written[place] = begin;
             }
         }
+        blocks
     }
 }
 

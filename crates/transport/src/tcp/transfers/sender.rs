@@ -144,6 +144,13 @@ impl<C: Controller + Clone> TransfersSender<C> {
         if !self.live[place].as_ref().is_some_and(TcpSender::is_over) {
             return None;
         }
+        self.forget(now, place)
+    }
+
+    /// The connection at `place` is over. Apart: what is large on the stack is touched page by page, even where nothing is over.
+    #[cold]
+    #[inline(never)]
+    fn forget(&mut self, now: Time, place: usize) -> Option<Transfer> {
         let sender = self.live[place].take()?;
         self.counted += sender.counters();
         self.touched = self.touched.filter(|touched| *touched != place);
