@@ -114,7 +114,8 @@ impl<F: Ccids> DccpSender<F> {
         self.captured += 1;
         // The path may take less than the flow asks for, never nothing: an empty datagram would fill no frame.
         let header = self.carried.rtp_header.min(Bytes::new(u8::MAX.into()));
-        let room = self.connection.max_datagram() - if bulk { Bytes::ZERO } else { header };
+        let max = self.connection.max_datagram();
+        let room = max - if bulk { Bytes::ZERO } else { header };
         let most = self.carried.max_payload.min(room).as_u64().max(1);
         while left > 0 {
             let first = Some(left == frame.payload.as_u64());
@@ -132,7 +133,7 @@ impl<F: Ccids> DccpSender<F> {
                     marker: left == 0,
                 }),
             };
-            let Ok(bytes) = self.connection.enqueue(now, datagram) else {
+            let Ok(bytes) = self.connection.enqueue(now, datagram, max) else {
                 self.refused += 1;
                 whole = false;
                 break;
@@ -325,6 +326,15 @@ impl<F: Ccids + Clone> DccpReceiver<F> {
         DccpReceiver { connection: None, config, ccids, playout: Playout::new(playout) }
     }
 
+    /// The first packet opens the connection. A connection is large: made elsewhere, its place on the stack would be touched for
+    /// each packet.
+    #[cold]
+    #[inline(never)]
+    fn accept(&mut self, now: Time, request: Packet, ecn: Ecn) {
+        let iss = SequenceNumber::new(ISS[1]);
+        self.connection = Connection::accept(now, &self.config, self.ccids.clone(), request, ecn, iss);
+    }
+
     /// The connection, to look at; none before a Request arrived.
     pub fn connection(&self) -> Option<&Connection<F>> {
         self.connection.as_ref()
@@ -354,10 +364,7 @@ impl<F: Ccids + Clone> ReceivingEnd for DccpReceiver<F> {
     fn receive(&mut self, now: Time, mut packet: Packet, ecn: Ecn, facts: PathFacts) -> Received {
         match &mut self.connection {
             Some(connection) => connection.take_packet(now, &mut packet, ecn),
-            None => {
-                let iss = SequenceNumber::new(ISS[1]);
-                self.connection = Connection::accept(now, &self.config, self.ccids.clone(), packet, ecn, iss);
-            }
+            None => self.accept(now, packet, ecn),
         }
         let Some(connection) = &mut self.connection else { return Received::default() };
         let mut delivered = 0;

@@ -170,6 +170,7 @@ impl Features {
     ///
     /// # Errors
     /// The connection is to be reset.
+    #[cold]
     pub(crate) fn receive(
         &mut self,
         option: &DccpOption,

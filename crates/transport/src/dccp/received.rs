@@ -92,6 +92,7 @@ impl Received {
     }
 
     /// Another state for one packet that is known.
+    #[cold]
     fn set(&mut self, sequence: i64, state: u8) {
         let Some((place, newer)) = self.find(sequence) else { return };
         let Run { state: before, length } = self.runs[place];
@@ -166,13 +167,7 @@ impl Received {
                 self.newest = sequence;
                 self.tail = self.tail.max(self.newest + 1 - self.known);
             }
-            Arrived::Late => {
-                self.set(sequence, u8::from(marked));
-                // Appendix A.3: whoever acknowledges an earlier acknowledgement does not know of this yet.
-                self.tail = self.tail.min(sequence);
-                self.records.iter_mut().for_each(|(_, told)| *told = (*told).min(sequence - 1));
-                self.confirmed = self.confirmed.min(sequence - 1);
-            }
+            Arrived::Late => self.accept_late(sequence, marked),
             Arrived::Duplicate => {
                 if let Some(state) = self.state(sequence).filter(|_| marked) {
                     self.set(sequence, state | 1);
@@ -181,7 +176,17 @@ impl Received {
         }
     }
 
+    /// Appendix A.3: whoever acknowledges an earlier acknowledgement does not know of this packet yet.
+    #[cold]
+    fn accept_late(&mut self, sequence: i64, marked: bool) {
+        self.set(sequence, u8::from(marked));
+        self.tail = self.tail.min(sequence);
+        self.records.iter_mut().for_each(|(_, told)| *told = (*told).min(sequence - 1));
+        self.confirmed = self.confirmed.min(sequence - 1);
+    }
+
     /// The packet's data did not reach the application as it should. A code is never taken back (section 11.7).
+    #[cold]
     pub(crate) fn set_dropped(&mut self, sequence: i64, code: DropCode) {
         if let Some(state) = self.state(sequence)
             && state & STATE != NOT_RECEIVED

@@ -176,6 +176,7 @@ impl Sent {
     }
 
     /// The receiver's word on the packets from `acknowledgment` back, in bytes of vectors.
+    #[inline(never)]
     fn note_vectors(&mut self, acknowledgment: i64, vectors: impl Iterator<Item = u8>) {
         while self.unknown <= acknowledgment && self.unknown < self.next() {
             if self.look(self.unknown).is_some_and(|entry| entry.state == State::Unknown) {
@@ -269,6 +270,7 @@ impl Sent {
 
     /// Corrupt is as bad as marked; the other codes have answers of their own (section 11.7.2). Without Ack Vectors
     /// nothing says of a packet that it did not arrive. Answers whether the other application no longer listens.
+    #[cold]
     fn note_drops(&mut self, acknowledgment: i64, vectors: bool) -> bool {
         let contradicts = |sent: &mut Sent, (back, code): (usize, u8)| {
             let entry = sent.entry(acknowledgment - back as i64);
@@ -298,6 +300,7 @@ impl Sent {
     }
 
     /// The oldest first and each packet once, the later word holding.
+    #[cold]
     fn sort_results(&mut self) {
         if self.results.windows(2).any(|pair| pair[0].sequence >= pair[1].sequence) {
             self.results.reverse();

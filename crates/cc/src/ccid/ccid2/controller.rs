@@ -198,6 +198,7 @@ impl Ccid2 {
 
     #[inline]
     fn answer(&mut self, now: Time) -> Update {
+        self.ack_ratio.constrain(self.window.cwnd);
         let target = self.target().map_or(TargetChange::None, TargetChange::Total);
         Update { target, ..self.allow(now) }
     }
@@ -212,7 +213,6 @@ impl Ccid2 {
             let rtt = timeout.srtt().map_or(0.0, TimeDelta::as_secs_f64);
             TimeDelta::from_secs_f64(rtt * params.ack_ratio_interval)
         };
-        self.ack_ratio.constrain(self.window.cwnd);
         let pacing = if self.spread.is_on() {
             self.spread.pace(self.flight.first(), self.window_bytes(), self.timeout.srtt())
         } else {

@@ -57,13 +57,19 @@ impl<F: Ccids> Connection<F> {
     /// # Errors
     /// The datagram is too large, the send queue is full, the connection ends, or the other end reads no more.
     pub fn send(&mut self, now: Time, payload: Payload) -> Result<(), SendError> {
-        let bytes = self.enqueue(now, payload)?;
+        let bytes = self.enqueue(now, payload, self.max_datagram())?;
         self.offer(now, bytes);
         Ok(())
     }
 
-    /// Queues a datagram of which congestion control hears later. Answers its size on the link.
-    pub(in crate::dccp) fn enqueue(&mut self, now: Time, payload: Payload) -> Result<Bytes, SendError> {
+    /// Queues a datagram of at most `max` ([`Connection::max_datagram`]) of which congestion control hears later. Answers its
+    /// size on the link.
+    pub(in crate::dccp) fn enqueue(
+        &mut self,
+        now: Time,
+        payload: Payload,
+        max: Bytes,
+    ) -> Result<Bytes, SendError> {
         if self.close_requested
             || matches!(self.state, State::CloseReq | State::Closing | State::Closed | State::TimeWait)
         {
@@ -72,7 +78,7 @@ impl<F: Ccids> Connection<F> {
         if !self.peer_listening {
             return Err(SendError::NotListening);
         }
-        let (found, max) = (Bytes::new(payload.len() as u64), self.max_datagram());
+        let found = Bytes::new(payload.len() as u64);
         if found > max {
             return Err(SendError::TooLarge { found, max });
         }

@@ -147,6 +147,7 @@ impl<F: Ccids> Connection<F> {
     }
 
     /// Section 8.1.4: a client keeps a Response's cookies; elsewhere they are ignored.
+    #[cold]
     fn read_cookie(
         &mut self,
         kind: PacketType,
@@ -169,6 +170,7 @@ impl<F: Ccids> Connection<F> {
         Ok(true)
     }
 
+    #[cold]
     fn on_feature(&mut self, now: Time, change: Option<FeatureChange>) {
         let Some(change) = change else { return };
         if change.feature == FeatureId::Ccid && self.state >= State::PartOpen {
@@ -279,6 +281,7 @@ impl<F: Ccids> Connection<F> {
     }
 
     /// CCID 3's feedback packet (RFC 4342 section 6): what is no such packet lacks the receive rate or the time elapsed.
+    #[cold]
     fn tell_feedback(&mut self, now: Time, acknowledgment: i64, read: &Read) {
         let Some(newest_sent) = self.sent.sent_at(acknowledgment) else { return };
         let Some(rate) = read.receive_rate else { return };

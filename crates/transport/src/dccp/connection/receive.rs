@@ -76,6 +76,7 @@ impl<F: Ccids> Connection<F> {
     }
 
     /// Step 4: only a Response and a Reset that acknowledge a Request are valid in REQUEST.
+    #[cold]
     fn prepare_request(&mut self, now: Time, packet: &Packet) -> bool {
         let acknowledged = self.acknowledged(packet).is_some_and(|number| self.acknowledgment_window(number));
         match packet.packet_type() {
@@ -177,6 +178,7 @@ impl<F: Ccids> Connection<F> {
     }
 
     /// A Sync is to go, limited in rate (section 7.5.4).
+    #[cold]
     fn sync(&mut self, now: Time, number: Option<SequenceNumber>) {
         if self.syncs.allows(now, &mut self.counters.limited) {
             self.pending.sync = Some(number);
@@ -196,6 +198,7 @@ impl<F: Ccids> Connection<F> {
     }
 
     /// Step 2: no reset answers a reset, and they are limited in rate.
+    #[cold]
     fn answer_without_connection(&mut self, now: Time, packet: &Packet) {
         self.counters.ignored += 1;
         let answer = packet.reset_without_connection(ResetReason::new(ResetCode::NO_CONNECTION));
@@ -224,20 +227,13 @@ impl<F: Ccids> Connection<F> {
         let corrupt = read.checksum.is_some_and(|checksum| checksum != packet.payload.crc32c());
         let accepted = Accepted { numbers, arrived, ndp_count: read.ndp_count, corrupt, ecn };
         self.mark(now, packet, &accepted);
-        // Step 9.
-        if let Body::Reset { reason, .. } = packet.body {
-            self.end(now, State::TimeWait, reason, true);
-            return;
-        }
-        if let Body::Response { service, .. } = packet.body
-            && self.state == State::Request
-            && service != self.service
-        {
-            self.reset(now, ResetReason::new(ResetCode::BAD_SERVICE_CODE));
+        if !kind.may_be_short() && self.is_ended_by(now, packet) {
             return;
         }
         let first_response = self.state == State::Request;
-        self.advance(now, kind, numbers);
+        if self.state < State::Open || self.server && !self.proven {
+            self.advance(now, kind, numbers);
+        }
         // After that: the packet that opens a server may be the first with data.
         if !duplicate {
             self.tell_receiver(now, packet, &accepted);
@@ -248,21 +244,39 @@ impl<F: Ccids> Connection<F> {
             self.acks.at_once(now);
         }
         self.tell_acknowledged(now, packet, numbers, &read);
-        // Step 13.
-        if kind == PacketType::CloseReq && self.state < State::CloseReq {
-            self.enter_closing(now, State::Closing);
-        }
-        // Step 14.
-        if kind == PacketType::Close {
-            self.reset(now, ResetReason::new(ResetCode::CLOSED));
+        if !kind.may_be_short() && self.is_closed_by(now, packet) {
             return;
-        }
-        // Step 15.
-        if kind == PacketType::Sync {
-            self.pending.sync_ack = Some(packet.sequence);
         }
         // Step 16.
         self.take_data(now, packet, &accepted, first_response);
+    }
+
+    /// Step 9, and a Response for another service: whether the connection is over.
+    #[cold]
+    fn is_ended_by(&mut self, now: Time, packet: &Packet) -> bool {
+        match packet.body {
+            Body::Reset { reason, .. } => self.end(now, State::TimeWait, reason, true),
+            Body::Response { service, .. } if self.state == State::Request && service != self.service => {
+                self.reset(now, ResetReason::new(ResetCode::BAD_SERVICE_CODE));
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// Steps 13 to 15: whether the connection is over.
+    #[cold]
+    fn is_closed_by(&mut self, now: Time, packet: &Packet) -> bool {
+        match packet.packet_type() {
+            PacketType::CloseReq if self.state < State::CloseReq => self.enter_closing(now, State::Closing),
+            PacketType::Close => {
+                self.reset(now, ResetReason::new(ResetCode::CLOSED));
+                return true;
+            }
+            PacketType::Sync => self.pending.sync_ack = Some(packet.sequence),
+            _ => {}
+        }
+        false
     }
 
     /// What is now acknowledgeable (section 7.4).
@@ -316,6 +330,7 @@ impl<F: Ccids> Connection<F> {
     }
 
     /// Steps 10 to 12: the handshake goes on.
+    #[cold]
     fn advance(&mut self, now: Time, kind: PacketType, numbers: Numbers) {
         match self.state {
             State::Request => {

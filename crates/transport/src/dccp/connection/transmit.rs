@@ -255,8 +255,6 @@ impl<F: Ccids> Connection<F> {
     fn emit_queued(&mut self, now: Time, body: Body, payload: Payload, queued: Time) -> Transmit<Packet> {
         let kind = body.packet_type();
         self.gss += 1;
-        let incapable = self.features.is_on(Location::Remote, FeatureId::EcnIncapable);
-        let ecn = if kind.may_be_fragmented() || incapable { Ecn::NotEct } else { self.config.ect };
         // Made where it is returned from: a packet is large.
         let mut out = Transmit {
             packet: Packet {
@@ -270,18 +268,13 @@ impl<F: Ccids> Connection<F> {
                 payload,
             },
             size: Bytes::ZERO,
-            ecn,
+            ecn: self.ecn(kind),
             stream: StreamId(0),
             queued,
         };
         let packet = &mut out.packet;
         if kind != PacketType::Data || self.may_have_small_options() {
-            let mut options = Options::new();
-            match kind {
-                PacketType::Data => self.write_small_options(now, packet, &mut options),
-                _ => self.write_options(now, packet, &mut options),
-            }
-            packet.options = options;
+            packet.options = self.options(now, packet);
         }
         let data = matches!(kind, PacketType::Data | PacketType::DataAck);
         if data {
@@ -295,11 +288,8 @@ impl<F: Ccids> Connection<F> {
             self.received.told_in(self.gss);
             self.acks.on_acknowledged(now);
         }
-        if self.state == State::PartOpen
-            && let Some(repeat) = &mut self.repeat
-        {
-            // Set every time a packet is sent in PARTOPEN (section 8.1.5).
-            repeat.due = repeat.due.max(now + self.config.partopen_interval);
+        if self.state == State::PartOpen {
+            self.put_repeat_off(now);
         }
         self.ndp_run = if kind.is_data() { 0 } else { self.ndp_run + 1 };
         self.counters.sent += 1;
@@ -312,7 +302,33 @@ impl<F: Ccids> Connection<F> {
         out
     }
 
-    /// All options of a packet that is not Data, which has small ones alone.
+    /// The ECN codepoint of a packet.
+    #[inline]
+    fn ecn(&self, kind: PacketType) -> Ecn {
+        let incapable = self.features.is_on(Location::Remote, FeatureId::EcnIncapable);
+        if kind.may_be_fragmented() || incapable { Ecn::NotEct } else { self.config.ect }
+    }
+
+    /// What is sent again in PARTOPEN waits anew whenever a packet is sent (section 8.1.5).
+    #[cold]
+    fn put_repeat_off(&mut self, now: Time) {
+        if let Some(repeat) = &mut self.repeat {
+            repeat.due = repeat.due.max(now + self.config.partopen_interval);
+        }
+    }
+
+    /// The options of a packet: Data has small ones alone.
+    #[inline]
+    fn options(&mut self, now: Time, packet: &Packet) -> Options {
+        let mut options = Options::new();
+        match packet.packet_type() {
+            PacketType::Data => self.write_small_options(now, packet, &mut options),
+            _ => self.write_options(now, packet, &mut options),
+        }
+        options
+    }
+
+    /// All options of a packet that is not Data.
     fn write_options(&mut self, now: Time, packet: &Packet, options: &mut Options) {
         let kind = packet.packet_type();
         let short = packet.short;
@@ -320,10 +336,10 @@ impl<F: Ccids> Connection<F> {
         if self.state == State::PartOpen && !self.server {
             options.extend(self.cookies.iter().cloned().map(DccpOption::InitCookie));
         }
-        let fixed = kind.fixed_header(short) + self.small_options();
-        let mut room = LONGEST_HEADER - fixed - self.cookies_len().min(LONGEST_HEADER - fixed);
+        let (fixed, cookies) = (kind.fixed_header(short) + self.small_options(), self.cookies_len());
+        let mut room = LONGEST_HEADER - fixed - cookies.min(LONGEST_HEADER - fixed);
         if kind == PacketType::DataAck {
-            let taken = (fixed + self.cookies_len() + packet.payload.len()) as u64;
+            let taken = (fixed + cookies + packet.payload.len()) as u64;
             room = room.min(self.path.mtu.saturating_sub(taken) as usize);
         }
         let mut vectors = Options::new();
@@ -332,7 +348,7 @@ impl<F: Ccids> Connection<F> {
         } else if kind == PacketType::Response {
             self.received.data_dropped(LONGEST_VECTORS, &mut vectors);
         }
-        let mut used: usize = vectors.iter().map(DccpOption::encoded_len).sum();
+        let used: usize = vectors.iter().map(DccpOption::encoded_len).sum();
         if kind != PacketType::Reset {
             // Features come first: what they do not fit into, they would ask for again.
             let reserved = if kind == PacketType::DataAck { used } else { 0 };
@@ -352,12 +368,7 @@ impl<F: Ccids> Connection<F> {
             room = room.min(left.max(LEAST_VECTORS));
         }
         if used > room {
-            vectors.clear();
-            if self.features.is_on(Location::Local, FeatureId::SendAckVector) && has_numbers {
-                self.received.ack_vectors(room, &mut vectors);
-            }
-            used = vectors.iter().map(DccpOption::encoded_len).sum();
-            self.received.data_dropped(room - used.min(room), &mut vectors);
+            self.shorten_vectors(room, has_numbers, &mut vectors);
         }
         if options.is_empty() {
             *options = vectors;
@@ -366,7 +377,7 @@ impl<F: Ccids> Connection<F> {
         }
         if has_numbers {
             let waited = now.saturating_since(self.newest_at);
-            let reported = self.write_report(now, options);
+            let reported = self.report_is_due(now) && self.write_report(now, options);
             if reported || waited >= WORTH_TELLING {
                 options.push(DccpOption::ElapsedTime(time_steps(waited)));
             }
@@ -374,6 +385,17 @@ impl<F: Ccids> Connection<F> {
         if self.may_have_small_options() {
             self.write_small_options(now, packet, options);
         }
+    }
+
+    /// Writes the vectors anew where there is so little room.
+    #[cold]
+    fn shorten_vectors(&self, room: usize, has_numbers: bool, vectors: &mut Options) {
+        vectors.clear();
+        if self.features.is_on(Location::Local, FeatureId::SendAckVector) && has_numbers {
+            self.received.ack_vectors(room, vectors);
+        }
+        let used: usize = vectors.iter().map(DccpOption::encoded_len).sum();
+        self.received.data_dropped(room - used.min(room), vectors);
     }
 
     /// Whether a packet may have a small option. Mostly none has.
@@ -385,6 +407,7 @@ impl<F: Ccids> Connection<F> {
             || self.config.timestamps
     }
 
+    #[cold]
     fn write_small_options(&mut self, now: Time, packet: &Packet, options: &mut Options) {
         let kind = packet.packet_type();
         let mut room = match kind {
@@ -427,11 +450,9 @@ impl<F: Ccids> Connection<F> {
         }
     }
 
-    /// CCID 3's report (RFC 4342 section 8); true if there is one.
+    /// CCID 3's report (RFC 4342 section 8), which is due; true if there is one.
+    #[cold]
     fn write_report(&mut self, now: Time, options: &mut Options) -> bool {
-        if !self.report_is_due(now) {
-            return false;
-        }
         self.pending.report = false;
         let ccid_3 = self.ccid(Location::Remote) == CCID_3;
         let Some(receiver) = &mut self.receiver else { return false };
