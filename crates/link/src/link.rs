@@ -81,13 +81,7 @@ impl<P: Transit> Link<P> {
     pub fn plan(&mut self, now: Time, packet: &mut impl Transit) -> Planned {
         let now = self.reach(now);
         let Link { loss, queue, line, lossy, .. } = self;
-        if !queue.is_idle(line, now) {
-            return Planned::Undecided;
-        }
-        if *lossy && loses(loss, line, now) {
-            return Planned::Lost;
-        }
-        queue.plan(line, now, packet)
+        queue.plan(line, now, packet, |line| *lossy && loses(loss, line, now))
     }
 
     /// As [`Link::plan`], faster, for a plain link: to any other the packet has to be offered.
@@ -105,6 +99,12 @@ impl<P: Transit> Link<P> {
     pub fn next_event(&self) -> Option<Time> {
         let next = self.queue.next_event(&self.line);
         (next != NEVER).then_some(Time::from_nanos(next))
+    }
+
+    /// Whether something may happen at the link though nothing waits and nothing comes.
+    #[inline]
+    pub fn has_timer(&self) -> bool {
+        self.queue.has_timer()
     }
 
     /// Lets everything happen that lies strictly before `until`; nothing for drop-tail.

@@ -32,11 +32,11 @@ impl Edge {
 
     /// A packet arrives at `time`. Packets come nearly in order: only delay noise lets one overtake another. True if the
     /// packet is the next to arrive.
-    #[inline]
-    pub fn push(&mut self, time: Time, packet: Packet) -> bool {
+    #[inline(always)]
+    pub fn push(&mut self, time: Time, packet: &Packet) -> bool {
         if time >= self.last {
             self.last = time;
-            self.packets.push_back((time, packet));
+            self.packets.push_back((time, *packet));
             self.packets.len() == 1
         } else {
             self.push_early(time, packet)
@@ -44,9 +44,9 @@ impl Edge {
     }
 
     #[cold]
-    fn push_early(&mut self, time: Time, packet: Packet) -> bool {
+    fn push_early(&mut self, time: Time, packet: &Packet) -> bool {
         let place = self.packets.partition_point(|(arrives, _)| *arrives <= time);
-        self.packets.insert(place, (time, packet));
+        self.packets.insert(place, (time, *packet));
         place == 0
     }
 

@@ -28,6 +28,29 @@ pub struct Forwarded {
     pub packet: Packet,
 }
 
+/// When the next packet of an input arrives, its flow and the input, in this order of significance: one number, which is
+/// compared and moved as such.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Head(u128);
+
+impl Head {
+    #[inline]
+    fn of(input: usize, edge: &Edge) -> Head {
+        let behind = u64::from(edge.next_flow()) << 32 | input as u64;
+        Head(u128::from(edge.next().as_nanos()) << 64 | u128::from(behind))
+    }
+
+    #[inline]
+    fn at(self) -> Time {
+        Time::from_nanos((self.0 >> 64) as u64)
+    }
+
+    #[inline]
+    fn input(self) -> usize {
+        self.0 as u32 as usize
+    }
+}
+
 /// A link, its feeders and its recorder.
 pub struct Hop {
     link: Link<Token>,
@@ -42,7 +65,7 @@ pub struct Hop {
     ticker: Ticker,
     /// Of each input that has packets when its next one arrives, its flow and the input; for links with several. What came
     /// before others on its input leaves an entry that is of no packet.
-    pub heads: BinaryHeap<Reverse<(Time, u32, usize)>>,
+    heads: BinaryHeap<Reverse<Head>>,
     /// Number of this component.
     pub number: u32,
     /// Whether the engine is told already that the next event may have moved.
@@ -76,28 +99,29 @@ impl Hop {
         let own = self.link.next_event().unwrap_or(Time::MAX);
         let arrival = match self.inputs[..] {
             [input] => edges[input].next(),
-            _ => self.heads.peek().map_or(Time::MAX, |Reverse((at, ..))| *at),
+            _ => self.heads.peek().map_or(Time::MAX, |Reverse(head)| head.at()),
         };
         own.min(arrival)
     }
 
     /// A packet has become the next on one of several inputs.
     pub fn note_head(&mut self, input: usize, edge: &Edge) {
-        self.heads.push(Reverse((edge.next(), edge.next_flow(), input)));
+        self.heads.push(Reverse(Head::of(input, edge)));
     }
 
     /// The next packet that arrives on one of several inputs before `until`.
     pub fn take_head(&mut self, until: Time, edges: &mut [Edge]) -> Option<(Time, Packet)> {
         while let Some(mut first) = self.heads.peek_mut() {
-            let Reverse((at, flow, input)) = *first;
+            let Reverse(head) = *first;
+            let input = head.input();
             let edge = &mut edges[input];
-            let is_next = (edge.next(), edge.next_flow()) == (at, flow);
-            if is_next && at >= until {
+            let is_next = Head::of(input, edge) == head;
+            if is_next && head.at() >= until {
                 return None;
             }
             let taken = if is_next { edge.pop() } else { None };
             if is_next && !edge.is_empty() {
-                *first = Reverse((edge.next(), edge.next_flow(), input));
+                *first = Reverse(Head::of(input, edge));
                 drop(first);
             } else {
                 PeekMut::pop(first);
@@ -110,10 +134,18 @@ impl Hop {
     }
 
     /// The link's next event may be sooner than it was, if there is one.
-    #[inline]
+    #[inline(never)]
     pub fn note_next(&mut self, woken: &mut Vec<u32>) {
         if self.link.next_event().is_some() && !std::mem::replace(&mut self.woken, true) {
             woken.push(self.number);
+        }
+    }
+
+    /// The same after a packet that found the server idle, so that nothing waits.
+    #[inline(always)]
+    pub fn note_timer(&mut self, woken: &mut Vec<u32>) {
+        if self.link.has_timer() {
+            self.note_next(woken);
         }
     }
 

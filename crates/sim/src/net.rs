@@ -56,19 +56,20 @@ impl Net {
     pub fn carry(&mut self, edge: usize, at: Time, packet: Packet) {
         match self.edges[edge].passed(at, self.reach) {
             Some(hop) => self.pass(hop, at, packet),
-            None => self.arrive(edge, at, packet),
+            None => self.arrive(edge, at, &packet),
         }
     }
 
     /// A packet is under way on an edge until `at`.
-    #[inline]
-    fn arrive(&mut self, edge: usize, at: Time, packet: Packet) {
+    #[inline(always)]
+    fn arrive(&mut self, edge: usize, at: Time, packet: &Packet) {
         if self.edges[edge].push(at, packet) {
             self.wake(edge);
         }
     }
 
     /// A packet has become the next on an edge.
+    #[inline(never)]
     fn wake(&mut self, edge: usize) {
         let joins = &self.edges[edge];
         self.woken.push(joins.target);
@@ -99,7 +100,7 @@ impl Net {
             }
             let planned = link.plan::<PLAIN>(at, packet);
             if !PLAIN {
-                link.note_next(&mut self.woken);
+                link.note_timer(&mut self.woken);
             }
             let plan = match planned {
                 Planned::Departs(plan) => plan,
@@ -110,7 +111,7 @@ impl Net {
             let edge = link.depart(&plan, packet);
             match self.edges[edge].passed(plan.arrives, self.reach) {
                 Some(next) => (hop, at) = (next, plan.arrives),
-                None => return self.arrive(edge, plan.arrives, *packet),
+                None => return self.arrive(edge, plan.arrives, packet),
             }
         }
     }

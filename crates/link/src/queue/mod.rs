@@ -200,21 +200,32 @@ macro_rules! disciplines {
                 }
             }
 
-            /// Whether a packet that comes at `now` finds an idle server, as far as that matters.
+            /// What becomes of a packet that finds an idle server, and with drop-tail of any, unless it is lost before.
             #[inline(always)]
-            pub(crate) fn is_idle(&mut self, line: &mut Line, now: u64) -> bool {
+            pub(crate) fn plan(
+                &mut self,
+                line: &mut Line,
+                now: u64,
+                packet: &mut impl Transit,
+                mut is_lost: impl FnMut(&mut Line) -> bool,
+            ) -> Planned {
                 match self {
-                    Queue::DropTail(_) => true,
-                    $($(#[cfg($cfg)])? Queue::$name(queue) => queue.is_idle(line, now),)*
+                    Queue::DropTail(_) if is_lost(line) => Planned::Lost,
+                    Queue::DropTail(queue) => queue.plan::<false>(line, now, packet),
+                    $($(#[cfg($cfg)])? Queue::$name(queue) => match queue.is_idle(line, now) {
+                        false => Planned::Undecided,
+                        true if is_lost(line) => Planned::Lost,
+                        true => queue.plan(line, now, packet),
+                    },)*
                 }
             }
 
-            /// What becomes of a packet that finds an idle server, and with drop-tail of any.
-            #[inline(always)]
-            pub(crate) fn plan(&mut self, line: &mut Line, now: u64, packet: &mut impl Transit) -> Planned {
+            /// Whether the queue has something to do at a time when nothing waits and nothing comes.
+            #[inline]
+            pub(crate) fn has_timer(&self) -> bool {
                 match self {
-                    Queue::DropTail(queue) => queue.plan::<false>(line, now, packet),
-                    $($(#[cfg($cfg)])? Queue::$name(queue) => queue.plan(line, now, packet),)*
+                    Queue::DropTail(_) => false,
+                    $($(#[cfg($cfg)])? Queue::$name(queue) => queue.has_timer(),)*
                 }
             }
 

@@ -178,7 +178,7 @@ impl<P: Transit, D: Discipline<P>> PacketQueue<P, D> {
     }
 
     /// Whether a packet that comes at `now` finds an idle server.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn is_idle(&mut self, line: &mut Line, now: u64) -> bool {
         let free = self.serving.as_ref().is_none_or(|serving| serving.departs <= now);
         if !free || line.account.packets() > 0 || !self.unseen.is_empty() {
@@ -190,7 +190,7 @@ impl<P: Transit, D: Discipline<P>> PacketQueue<P, D> {
     }
 
     /// What becomes of a packet that finds an idle server.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn plan(&mut self, line: &mut Line, now: u64, packet: &mut impl Transit) -> Planned {
         line.account.offered += 1;
         let size = line.size_of(packet);
@@ -226,6 +226,12 @@ impl<P: Transit, D: Discipline<P>> PacketQueue<P, D> {
         let mut unseen = core::mem::take(&mut self.unseen);
         self.run(line, now, &mut |departure| unseen.push_back(departure));
         self.unseen = unseen;
+    }
+
+    /// Whether the discipline wants to be called without a packet.
+    #[inline]
+    pub(crate) fn has_timer(&self) -> bool {
+        self.discipline.next_timer() != NEVER
     }
 
     /// The next packet that was dropped after it had waited, and when.
