@@ -29,6 +29,22 @@ def test_overrides_are_values_or_texts(call: paceline.Result) -> None:
     assert steps.links["capacity_mbps"].max() == 2
 
 
+def test_threads_change_nothing() -> None:
+    """A hundred flows, whose rounds are large enough to be shared."""
+    world = {
+        "duration": "1s",
+        "links": {"all": {"rate": "3Gbps", "delay": "10ms", "queue": {"limit": "20ms"}}},
+        "flows": {"file": {"controller": "newreno", "source": {"kind": "bulk"}, "path": ["all"], "count": 100}},
+    }
+    one, three, all_cores = (paceline.run(world, threads=threads) for threads in (1, 3, None))
+    assert one.summary["packets"] > 40_000
+    for other in (three, all_cores):
+        pd.testing.assert_frame_equal(one.flows, other.flows, check_exact=True)
+        assert {**one.summary, "wall_s": 0} == {**other.summary, "wall_s": 0}
+    with pytest.raises(paceline.UsageError, match="threads: found 0, expected 1 or more"):
+        paceline.run(world, threads=0)
+
+
 def test_the_summary_agrees_with_the_series(call: paceline.Result) -> None:
     flow = call.summary["flows"]["video"]
     assert call.flows["throughput_mbps"].mean() == pytest.approx(flow["throughput_mbps"], rel=1e-6)

@@ -165,6 +165,12 @@ def test_set_and_seed_replace_values(cli: Run, call_file: Path) -> None:
     assert summary["flows"]["video"]["throughput_mbps"] < 2
 
 
+def test_threads_are_one_at_least(cli: Run, call_file: Path) -> None:
+    one, two = (json.loads(cli("run", call_file, "--json", "--threads", str(threads)).stdout) for threads in (1, 2))
+    assert {**one, "wall_s": 0} == {**two, "wall_s": 0}
+    assert cli("run", call_file, "--threads", "0").returncode == 2
+
+
 def test_a_scenario_may_come_from_standard_input(cli: Run) -> None:
     done = cli("run", "-", "--json", stdin=CALL)
     assert done.returncode == 0, done.stderr

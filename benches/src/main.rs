@@ -1,7 +1,7 @@
 //! Simulated packets per second and core, on fixed scenarios. `make bench` runs it; no test depends on it.
 //!
 //! `cargo run --release -p paceline-benches [--json FILE] [NAME]...` runs what is named; without names all scenarios
-//! (`simulated`), the instructions of a sender (`sender`), real sockets on loopback (`loopback`), coupled groups (`coupling`), a
+//! (`simulated`), one of them on two threads (`threads`), the instructions of a sender (`sender`), real sockets on loopback (`loopback`), coupled groups (`coupling`), a
 //! link's noise (`noise`) and the reading of reports (`feedback-parse`). FILE receives what was measured of scenarios. Time is
 //! the processor's, not the wall's, and the fastest of three runs counts, so that others on the machine count little. What
 //! ns-2 and ns-3 can simulate, too, is run there as well if they are installed (`peers`), as often; ns-3, which takes long,
@@ -17,12 +17,14 @@ mod noise;
 mod peers;
 mod sender;
 mod simulated;
+mod threads;
 
 use rustix::time::{ClockId, clock_gettime};
 use std::process::ExitCode;
 
 /// What is measured beside scenarios, by name.
-const OTHERS: [(&str, fn()); 5] = [
+const OTHERS: [(&str, fn()); 6] = [
+    ("threads", threads::print),
     ("sender", sender::print),
     ("coupling", coupling::print),
     ("noise", noise::print),

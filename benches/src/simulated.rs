@@ -240,9 +240,19 @@ pub fn named(name: &str) -> Option<Bench> {
 
 /// Simulates the first `seconds` of a scenario: how many packets arrived.
 pub fn once(bench: &Bench, seconds: u32) -> u64 {
-    let mut simulation = simulation(&load_bench(bench));
+    let mut simulation = prepared(bench);
     simulation.advance(TimeDelta::from_secs(seconds.into()));
     simulation.packets()
+}
+
+/// A scenario before anything happened.
+pub fn prepared(bench: &Bench) -> Simulation {
+    simulation(&load_bench(bench))
+}
+
+/// Simulates a scenario to its end.
+pub fn complete(simulation: &mut Simulation) {
+    while !simulation.advance(TimeDelta::from_secs(10)) {}
 }
 
 fn load_bench(bench: &Bench) -> Loaded {
@@ -261,7 +271,7 @@ fn measure(bench: &Bench) -> (u64, f64) {
     for _ in 0..RUNS {
         let mut simulation = simulation(&loaded);
         let start = processor_time();
-        while !simulation.advance(TimeDelta::from_secs(10)) {}
+        complete(&mut simulation);
         seconds = seconds.min(processor_time() - start);
         packets = simulation.packets();
         // The figures are made, so that nothing of the run is optimised away.

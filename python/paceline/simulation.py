@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from paceline import _core
@@ -26,6 +27,7 @@ def run(
     out: str | os.PathLike[str] | None = None,
     plots: bool = False,
     progress: Progress | None = None,
+    threads: int | None = None,
 ) -> Result:
     """Runs a scenario in the simulator.
 
@@ -38,14 +40,19 @@ def run(
         out: A folder for the summary, the time series and the scenario as resolved. Without it nothing is written.
         plots: Whether `out` receives plots too.
         progress: Called now and then with the part of the run that is done.
+        threads: How many threads a world of many flows runs on; without it one per core. The outcome is the same to
+            the bit.
 
     Raises:
         ScenarioError: The scenario is wrong.
+        UsageError: `threads` is below 1.
         DataNotFound: A file or folder that was named is not there.
         OutputError: `out` cannot be written; said before the run starts.
     """
+    if threads is not None and threads < 1:
+        raise UsageError(f"threads: found {threads}, expected 1 or more")
     text = read(scenario, overrides=overrides, seed=seed, data=data)
-    return run_read(text, simulate, out=out, plots=plots, progress=progress)
+    return run_read(text, partial(simulate, threads=threads), out=out, plots=plots, progress=progress)
 
 
 def run_read(
@@ -68,14 +75,14 @@ def run_read(
     return result
 
 
-def simulate(scenario: LoadedScenario, progress: Progress | None = None) -> Result:
-    """Runs a scenario that was loaded."""
+def simulate(scenario: LoadedScenario, progress: Progress | None = None, *, threads: int | None = 1) -> Result:
+    """Runs a scenario that was loaded, on so many threads or on all cores."""
     if scenario.core.codecs:
         from paceline.video.run import simulate_video
 
         output, videos = simulate_video(scenario, progress)
         return Result(output, scenario, videos)
-    output, _ = _core.run(scenario.core, progress=progress)
+    output, _ = _core.run(scenario.core, progress=progress, threads=threads)
     return Result(output, scenario)
 
 

@@ -3,6 +3,34 @@
 use crate::packet::Packet;
 use paceline_units::{Time, TimeDelta};
 use std::collections::VecDeque;
+use std::ops::{Deref, DerefMut, Index, IndexMut};
+
+/// Some of many things that are numbered: those from `first` on.
+#[derive(Debug)]
+pub struct Numbered<S> {
+    /// Number of the first.
+    pub first: usize,
+    /// These things, in order.
+    pub items: S,
+}
+
+impl<T, S: Deref<Target = [T]>> Index<usize> for Numbered<S> {
+    type Output = T;
+    #[inline]
+    fn index(&self, number: usize) -> &T {
+        &self.items[number - self.first]
+    }
+}
+
+impl<T, S: DerefMut<Target = [T]>> IndexMut<usize> for Numbered<S> {
+    #[inline]
+    fn index_mut(&mut self, number: usize) -> &mut T {
+        &mut self.items[number - self.first]
+    }
+}
+
+/// Edges by their numbers.
+pub type Edges = Numbered<Vec<Edge>>;
 
 /// An edge from one component to another.
 #[derive(Debug)]
@@ -48,6 +76,26 @@ impl Edge {
         let place = self.packets.partition_point(|(arrives, _)| *arrives <= time);
         self.packets.insert(place, (time, *packet));
         place == 0
+    }
+
+    /// Takes over what is under way on another part of this edge. True if that has the next packet to arrive.
+    pub fn take_over(&mut self, other: &mut Edge) -> bool {
+        if self.packets.is_empty() {
+            std::mem::swap(&mut self.packets, &mut other.packets);
+            self.last = self.last.max(other.last);
+            return !self.packets.is_empty();
+        }
+        let mut is_next = false;
+        while let Some((time, packet)) = other.pop() {
+            is_next |= self.push(time, &packet);
+        }
+        is_next
+    }
+
+    /// The same edge with nothing under way, for packets that are to be taken over.
+    pub fn part(&self) -> Edge {
+        let (source, target, delay) = (self.source, self.target, self.delay);
+        Edge { source, target, delay, ..Edge::new() }
     }
 
     /// When the next packet arrives; `Time::MAX` if none is under way.

@@ -4,7 +4,8 @@
 //! most have nothing to do, or delays are so short that windows are, those go on one by one that have: the one whose next
 //! event is first, as far as no other can reach it. So the cost follows the events, whatever the delays.
 
-use crate::edge::Edge;
+use crate::crowd::{Crowds, Ends, Work, World, advance_links, known};
+use crate::edge::{Edge, Numbered};
 use crate::flow::AnyFlow;
 use crate::graph::{Component, Part, components};
 use crate::hop::{Hop, Lost};
@@ -23,6 +24,15 @@ pub enum Pace {
     Stepped,
 }
 
+/// Which rounds are shared between threads.
+struct Sharing {
+    threads: usize,
+    /// Those with so many events.
+    events: u64,
+    /// How many were.
+    rounds: u64,
+}
+
 /// A world that runs.
 pub struct Engine {
     pub(crate) flows: Vec<AnyFlow>,
@@ -36,6 +46,9 @@ pub struct Engine {
     /// Which component is next, while they go on one by one.
     schedule: Schedule,
     visits: u64,
+    sharing: Sharing,
+    /// What runs on them, once a round was worth it.
+    crowds: Option<Crowds>,
 }
 
 const TICK: TimeDelta = TimeDelta::from_nanos(1);
@@ -56,7 +69,21 @@ impl Engine {
         let parts = join(&flows, &hosts, &mut hops, &mut edges);
         let components = components(parts, &edges);
         let (done, schedule) = (vec![Time::ZERO; components.len()], Schedule::new(components.len()));
-        Engine { flows, hosts, net: Net::new(hops, edges), components, pace, done, schedule, visits: 0 }
+        let net = Net::new(hops, edges);
+        let sharing = Sharing { threads: 1, events: u64::MAX, rounds: 0 };
+        Engine { flows, hosts, net, components, pace, done, schedule, visits: 0, sharing, crowds: None }
+    }
+
+    /// Lets components run at the same time on so many threads, where a round has so many events.
+    pub fn share_rounds(&mut self, threads: usize, events: u64) {
+        let threads = threads.min(self.flows.len() + 1);
+        self.sharing = Sharing { threads, events: events.max(1), rounds: 0 };
+        self.crowds = None;
+    }
+
+    /// How many rounds were shared between threads.
+    pub fn shared_rounds(&self) -> u64 {
+        self.sharing.rounds
     }
 
     /// How far the world has come: everything before this has happened.
@@ -86,40 +113,72 @@ impl Engine {
             match self.pace {
                 Pace::Stepped => self.step(until),
                 Pace::Windowed => {
-                    let (visits, events) = (self.visits, self.advance_windows(until));
-                    if events * IDLE <= self.visits - visits {
+                    let work = self.advance_windows(until);
+                    self.visits += work.visits;
+                    if work.events * IDLE <= work.visits {
                         self.advance_singly(until);
+                    } else if work.events >= self.sharing.events && self.sharing.threads > 1 {
+                        self.advance_crowds(until);
                     }
                 }
             }
         }
     }
 
-    /// Every component once, as far as its inputs are known. How many events happened at ends and links by that.
-    fn advance_windows(&mut self, until: Time) -> u64 {
+    /// Every component once, as far as its inputs are known.
+    fn advance_windows(&mut self, until: Time) -> Work {
         self.net.look_ahead(until);
-        let mut events = 0;
-        for component in 0..self.components.len() {
-            let known = self.known(component).min(until);
-            if known > self.done[component] {
-                let before = self.events_at(component);
-                self.visit(component, known);
-                events += self.events_at(component) - before;
-            }
-        }
+        let (receivers, ends) = (self.flows.len(), self.flows.len() + self.hosts.len());
+        let (done_ends, done_links) = self.done.split_at_mut(ends);
+        let (done_receivers, done_senders) = done_ends.split_at_mut(receivers);
+        let mut all = Ends {
+            components: &self.components,
+            flows: Numbered { first: 0, items: &mut self.flows },
+            hosts: &mut self.hosts,
+            receivers: Numbered { first: 0, items: done_receivers },
+            senders: Numbered { first: receivers, items: done_senders },
+            links: Numbered { first: ends, items: done_links },
+        };
+        let mut work = all.advance(until, &mut self.net);
+        work += advance_links(&self.components, done_ends, done_links, until, &mut self.net);
+        self.settle_losses();
         // What came to a component is found by the next round.
         self.net.woken.clear();
-        events
+        work
+    }
+
+    /// Rounds in which components run at the same time on several threads, while that pays.
+    fn advance_crowds(&mut self, until: Time) {
+        let mut world = World {
+            components: &self.components,
+            flows: &mut self.flows,
+            hosts: &mut self.hosts,
+            net: &mut self.net,
+            done: &mut self.done,
+        };
+        if self.crowds.is_none() {
+            self.crowds = Crowds::new(self.sharing.threads, &world);
+        }
+        let Some(crowds) = &mut self.crowds else {
+            self.sharing.threads = 1;
+            return;
+        };
+        crowds.enter(world.net);
+        loop {
+            let work = crowds.advance(until, &mut world);
+            settle_losses(world.net, world.flows);
+            self.visits += work.visits;
+            self.sharing.rounds += 1;
+            if work.events < self.sharing.events || world.done.iter().all(|done| *done >= until) {
+                break;
+            }
+        }
+        crowds.leave(world.net);
     }
 
     /// How far the inputs of a component are known.
     fn known(&self, component: usize) -> Time {
-        let inputs = self.components[component].inputs.iter();
-        let known = inputs.map(|&input| {
-            let edge = &self.net.edges[input];
-            self.done[edge.source as usize] + edge.delay
-        });
-        known.min().unwrap_or(Time::MAX)
+        known(&self.components[component], &self.net, |source| self.done[source])
     }
 
     /// Lets everything happen at a component before `until`.
@@ -128,18 +187,13 @@ impl Engine {
         self.done[component] = until;
         match self.components[component].part {
             Part::Receiver(flow) => self.flows[flow].advance_receiver(until, &mut self.net),
-            Part::Host(host) => self.hosts[host].advance(until, &mut self.flows, &mut self.net),
+            Part::Host(host) => {
+                let mut flows = Numbered { first: 0, items: &mut self.flows[..] };
+                self.hosts[host].advance(until, &mut flows, &mut self.net);
+            }
             Part::Link(hop) => self.net.advance(hop, until),
         }
         self.settle_losses();
-    }
-
-    fn events_at(&self, component: usize) -> u64 {
-        match self.components[component].part {
-            Part::Receiver(flow) => self.flows[flow].events(),
-            Part::Host(host) => self.hosts[host].flows().iter().map(|&flow| self.flows[flow].events()).sum(),
-            Part::Link(hop) => self.net.hops[hop].events(),
-        }
     }
 
     /// When something happens next at a component.
@@ -225,11 +279,15 @@ impl Engine {
         (0..self.components.len()).map(|component| self.next_at(component)).min().unwrap_or(Time::MAX)
     }
 
-    /// What links did not carry is told to its flow.
     fn settle_losses(&mut self) {
-        for Lost { missed, packet } in self.net.lost.drain(..) {
-            self.flows[packet.flow as usize].drop_packet(missed, &packet);
-        }
+        settle_losses(&mut self.net, &mut self.flows);
+    }
+}
+
+/// What links did not carry is told to its flow.
+fn settle_losses(net: &mut Net, flows: &mut [AnyFlow]) {
+    for Lost { missed, packet } in net.lost.drain(..) {
+        flows[packet.flow as usize].drop_packet(missed, &packet);
     }
 }
 

@@ -1,6 +1,6 @@
 //! A flow as two components, its sender and its receiver, whatever its transport.
 
-use crate::edge::Edge;
+use crate::edge::Edges;
 use crate::ends::{Conversations, Dccp, Ends, Rtp, Tcp, Transfers, Travels, Udp};
 use crate::log::MediaLog;
 use crate::net::Net;
@@ -347,12 +347,12 @@ impl AnyFlow {
     }
 
     /// When something happens next at the sender.
-    pub fn sender_next(&self, edges: &[Edge]) -> Time {
+    pub fn sender_next(&self, edges: &Edges) -> Time {
         each!(self, flow => flow.sender_due().min(edges[flow.wiring.reports_in].next()))
     }
 
     /// When something happens next at the receiver.
-    pub fn receiver_next(&self, edges: &[Edge]) -> Time {
+    pub fn receiver_next(&self, edges: &Edges) -> Time {
         each!(self, flow => flow.receiver_due().min(edges[flow.wiring.data_in].next()))
     }
 

@@ -1,6 +1,6 @@
 //! A link as a component: takes what its feeders offer, and says where what departs goes.
 
-use crate::edge::Edge;
+use crate::edge::{Edge, Edges};
 use crate::packet::{Packet, QueuedPackets, Token};
 use paceline_link::{Departure, Link, Offered, Plan, Planned};
 use paceline_metrics::{LinkRecorder, Tick, Ticker};
@@ -95,7 +95,7 @@ impl Hop {
     }
 
     /// When something happens next at this link.
-    pub fn next(&self, edges: &[Edge]) -> Time {
+    pub fn next(&self, edges: &Edges) -> Time {
         let own = self.link.next_event().unwrap_or(Time::MAX);
         let arrival = match self.inputs[..] {
             [input] => edges[input].next(),
@@ -110,7 +110,7 @@ impl Hop {
     }
 
     /// The next packet that arrives on one of several inputs before `until`.
-    pub fn take_head(&mut self, until: Time, edges: &mut [Edge]) -> Option<(Time, Packet)> {
+    pub fn take_head(&mut self, until: Time, edges: &mut Edges) -> Option<(Time, Packet)> {
         while let Some(mut first) = self.heads.peek_mut() {
             let Reverse(head) = *first;
             let input = head.input();

@@ -1,6 +1,6 @@
 //! The sending ends that leave one machine: a flow by itself, or several that share an exchange.
 
-use crate::edge::Edge;
+use crate::edge::{Edges, Numbered};
 use crate::flow::AnyFlow;
 use crate::net::Net;
 use paceline_cc::Assigned;
@@ -8,6 +8,9 @@ use paceline_cc::shared_bottleneck::DelaySummary;
 use paceline_metrics::{PairsRecorder, Tick};
 use paceline_transport::{CoupledEnds, Exchange};
 use paceline_units::{Bitrate, Time, TimeDelta};
+
+/// Flows by their numbers.
+pub type Flows<'a> = Numbered<&'a mut [AnyFlow]>;
 
 /// A component of senders. Which one is asked once per window, not per packet.
 pub enum Host {
@@ -48,8 +51,13 @@ impl Host {
         }
     }
 
+    /// What has happened at its flows.
+    pub fn events(&self, flows: &Flows<'_>) -> u64 {
+        self.flows().iter().map(|&flow| flows[flow].events()).sum()
+    }
+
     /// When something happens next at one of its senders.
-    pub fn next(&self, flows: &[AnyFlow], edges: &[Edge]) -> Time {
+    pub fn next(&self, flows: &[AnyFlow], edges: &Edges) -> Time {
         let next = self.flows().iter().map(|&flow| flows[flow].sender_next(edges)).min().unwrap_or(Time::MAX);
         match self {
             Host::Alone(_) => next,
@@ -58,7 +66,7 @@ impl Host {
     }
 
     /// Lets everything happen at its senders before `until`.
-    pub fn advance(&mut self, until: Time, flows: &mut [AnyFlow], net: &mut Net) {
+    pub fn advance(&mut self, until: Time, flows: &mut Flows<'_>, net: &mut Net) {
         match self {
             Host::Alone(flow) => flows[*flow].advance_sender(until, net),
             Host::Coupled(host) => host.advance(until, flows, net),
@@ -67,7 +75,7 @@ impl Host {
 }
 
 impl CoupledHost {
-    fn advance(&mut self, until: Time, flows: &mut [AnyFlow], net: &mut Net) {
+    fn advance(&mut self, until: Time, flows: &mut Flows<'_>, net: &mut Net) {
         while let Some((place, tick)) = self.next_tick(until, flows) {
             self.run(tick.covers(), flows, net);
             flows[self.flows[place]].look_at_coupled_sender(tick, self.exchange.coupled(place));
@@ -76,14 +84,14 @@ impl CoupledHost {
     }
 
     /// The place of the flow that is looked at next, and when.
-    fn next_tick(&self, until: Time, flows: &[AnyFlow]) -> Option<(usize, Tick)> {
+    fn next_tick(&self, until: Time, flows: &Flows<'_>) -> Option<(usize, Tick)> {
         let ticks = self.flows.iter().enumerate();
         let ticks = ticks.filter_map(|(place, &flow)| Some((place, flows[flow].sender_tick(until)?)));
         ticks.min_by_key(|(_, tick)| tick.covers())
     }
 
     /// Of events at the same time a change of priority comes first, then the flows in their order.
-    fn run(&mut self, until: Time, flows: &mut [AnyFlow], net: &mut Net) {
+    fn run(&mut self, until: Time, flows: &mut Flows<'_>, net: &mut Net) {
         loop {
             let next = |place: &usize| flows[self.flows[*place]].sender_next(&net.edges);
             let Some(place) = (0..self.flows.len()).min_by_key(next) else { return };
@@ -111,19 +119,19 @@ impl CoupledHost {
 }
 
 /// The flows of a host as its exchange sees them: by their places.
-struct HostEnds<'a> {
+struct HostEnds<'a, 'f> {
     numbers: &'a [usize],
-    flows: &'a mut [AnyFlow],
+    flows: &'a mut Flows<'f>,
     net: &'a mut Net,
 }
 
-impl HostEnds<'_> {
+impl HostEnds<'_, '_> {
     fn flow(&self, place: usize) -> &AnyFlow {
         &self.flows[self.numbers[place]]
     }
 }
 
-impl CoupledEnds for HostEnds<'_> {
+impl CoupledEnds for HostEnds<'_, '_> {
     fn share(&self, place: usize) -> Option<Assigned> {
         self.flow(place).share()
     }

@@ -5,6 +5,7 @@
 //! in every feedback cycle. Where delays are short or most components idle, those go on one by one that have something to
 //! do. Nothing here decides about congestion: endpoints and links are the same code that runs on real sockets.
 
+mod crowd;
 mod edge;
 mod ends;
 mod engine;

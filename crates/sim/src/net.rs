@@ -4,7 +4,7 @@
 //! offered at once. Where its departure is known then, because the queue is drop-tail or nothing is ahead, it goes
 //! through a chain of such links without a stop. Their samples are taken on the way.
 
-use crate::edge::Edge;
+use crate::edge::{Edge, Edges, Numbered};
 use crate::hop::{Forwarded, Hop, Lost};
 use crate::packet::Packet;
 use paceline_link::Planned;
@@ -13,7 +13,7 @@ use paceline_units::Time;
 /// Links and edges.
 pub struct Net {
     /// Edges that join ends and links; they hold packets that are under way.
-    pub edges: Vec<Edge>,
+    pub edges: Edges,
     /// Links with their recorders.
     pub hops: Vec<Hop>,
     /// Packets that links dropped or lost and whose flow does not know it yet.
@@ -30,6 +30,7 @@ impl Net {
     /// A network before anything happened.
     pub fn new(hops: Vec<Hop>, edges: Vec<Edge>) -> Net {
         let (lost, forwarded, woken) = (Vec::new(), Vec::new(), Vec::new());
+        let edges = Numbered { first: 0, items: edges };
         let mut net = Net { edges, hops, lost, reach: Time::ZERO, forwarded, woken };
         for hop in 0..net.hops.len() {
             match net.hops[hop].inputs[..] {
@@ -39,6 +40,19 @@ impl Net {
             }
         }
         net
+    }
+
+    /// Room for what is under way at the ends of some flows, apart from the links: edges with these numbers.
+    pub fn part(&self, edges: std::ops::Range<usize>) -> Net {
+        let items = edges.clone().map(|edge| self.edges[edge].part()).collect();
+        Net { edges: Numbered { first: edges.start, items }, ..Net::new(Vec::new(), Vec::new()) }
+    }
+
+    /// Takes over what is under way on an edge of another part.
+    pub fn take_over(&mut self, edge: usize, other: &mut Net) {
+        if self.edges[edge].take_over(&mut other.edges[edge]) {
+            self.wake(edge);
+        }
     }
 
     /// Whether packets come onto an edge in the order in which they arrive.

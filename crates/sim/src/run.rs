@@ -24,6 +24,10 @@ use paceline_units::param::ParamError;
 use paceline_units::{Time, TimeDelta};
 use std::collections::BTreeMap;
 
+/// What happens between two points at which all threads wait for each other is worth sharing from so many events on: about half
+/// a millisecond, beside which handing over is little.
+const SHARED: u64 = 2048;
+
 /// A simulation from its beginning to its figures.
 pub struct Simulation {
     scenario: Scenario,
@@ -61,6 +65,22 @@ impl Simulation {
         // A sample at the end covers what happens at the end.
         let end = Time::ZERO + scenario.duration + TimeDelta::from_nanos(1);
         Ok(Simulation { scenario, engine, end })
+    }
+
+    /// Lets large worlds run on so many threads, 1 at first. The outcome is the same to the bit.
+    pub fn set_threads(&mut self, threads: usize) {
+        self.share_rounds(threads, SHARED);
+    }
+
+    /// The same for every world: what happens between two points at which all threads wait for each other is shared from so
+    /// many events on.
+    pub fn share_rounds(&mut self, threads: usize, events: u64) {
+        self.engine.share_rounds(threads, events);
+    }
+
+    /// How often all threads have waited for each other so far.
+    pub fn shared_rounds(&self) -> u64 {
+        self.engine.shared_rounds()
     }
 
     /// Runs on by `span` of simulated time. True when the end is reached.

@@ -6,23 +6,11 @@ mod random;
 mod world;
 
 use paceline_scenario::Loader;
-use paceline_sim::{Outcome, Pace};
+use paceline_sim::Pace;
 use paceline_units::TimeDelta;
 use proptest::prelude::*;
 use random::{a_quiet_world, a_world};
-use world::{flow, loaded, run_at, simulated};
-
-/// What differs, bit for bit: a number is written so that it reads back as itself, and the sign of a zero is.
-fn differs(one: &Outcome, other: &Outcome) -> Option<String> {
-    let (first, second) = (format!("{:#?}", one.summary), format!("{:#?}", other.summary));
-    if let Some((line, other)) = first.lines().zip(second.lines()).find(|(line, other)| line != other) {
-        return Some(format!("summary: {line} and {other}"));
-    }
-    let tables = [(&one.flows, &other.flows), (&one.links, &other.links)];
-    let mut columns = tables.iter().flat_map(|(one, other)| one.columns.iter().zip(&other.columns));
-    let column = columns.find(|(one, other)| format!("{one:?}") != format!("{other:?}"));
-    column.map(|(one, _)| format!("the column {}", one.name))
-}
+use world::{differs, flow, loaded, run_at, simulated};
 
 proptest! {
     #[test]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -73,12 +74,16 @@ def run(
         bool,
         typer.Option("--draw", help="Draw the topology instead of running: here as text, with --out to DIR/plots."),
     ] = False,
+    threads: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Threads that a world of many flows runs on [default: one per core]."),
+    ] = None,
 ) -> None:
     """Run one scenario in the simulator."""
     with plainly():
         if draw:
             return _draw(options.read(), options.out)
-        _run("simulating", options, simulate)
+        _run("simulating", options, partial(simulate, threads=threads))
 
 
 def _run(doing: str, options: RunOptions, runner: Runner) -> None:

@@ -65,3 +65,15 @@ pub fn assert_near(what: &str, found: impl Into<Option<f64>>, expected: f64, wit
     let found = found.into().unwrap_or(f64::NAN);
     assert!((found - expected).abs() <= within, "{what}: {found}, expected {expected} within {within}");
 }
+
+/// What differs, bit for bit: a number is written so that it reads back as itself, and the sign of a zero is.
+pub fn differs(one: &Outcome, other: &Outcome) -> Option<String> {
+    let (first, second) = (format!("{:#?}", one.summary), format!("{:#?}", other.summary));
+    if let Some((line, other)) = first.lines().zip(second.lines()).find(|(line, other)| line != other) {
+        return Some(format!("summary: {line} and {other}"));
+    }
+    let tables = [(&one.flows, &other.flows), (&one.links, &other.links)];
+    let mut columns = tables.iter().flat_map(|(one, other)| one.columns.iter().zip(&other.columns));
+    let column = columns.find(|(one, other)| format!("{one:?}") != format!("{other:?}"));
+    column.map(|(one, _)| format!("the column {}", one.name))
+}
