@@ -113,6 +113,12 @@ impl<C: Controller> SendingEnd for UdpSender<C> {
         &self.controller
     }
 
+    /// Nobody reports: no round trip is known, and no target.
+    #[inline]
+    fn srtt_and_target(&self) -> (Option<TimeDelta>, Option<Bitrate>) {
+        (None, None)
+    }
+
     fn frames(&self) -> FrameCounters {
         FrameCounters { captured: self.frames, discarded: 0 }
     }
