@@ -86,7 +86,6 @@ impl<C: Controller> TcpSender<C> {
     #[inline(always)]
     pub(super) fn send_new(&mut self, now: Time, payload: u64) -> Transmit<Segment> {
         let offset = self.board.end_offset;
-        self.refill(now);
         let queued = self.buffer.since(offset).unwrap_or(now);
         let last = offset + payload == self.buffer.written;
         let fin = last && self.buffer.is_finished();
