@@ -331,8 +331,8 @@ impl Features {
 
     /// Whether a packet is to be sent for its options alone: not more than one in a round trip (section 6.6.1).
     #[inline]
-    pub(crate) fn wants_packet_alone(&self, now: Time, rtt: TimeDelta) -> bool {
-        self.wants_packet(now) && self.alone.is_none_or(|then| now >= then + rtt)
+    pub(crate) fn wants_packet_alone(&self, now: Time, rtt: impl Fn() -> TimeDelta) -> bool {
+        self.wants_packet(now) && self.alone.is_none_or(|then| now >= then + rtt())
     }
 
     /// A packet leaves for the options alone.
@@ -342,11 +342,11 @@ impl Features {
 
     /// When a packet is to be sent for the options alone; without new ones that is when Changes go again.
     #[inline]
-    pub(crate) fn next_timeout(&self, rtt: TimeDelta) -> Option<Time> {
+    pub(crate) fn next_timeout(&self, rtt: impl Fn() -> TimeDelta) -> Option<Time> {
         if self.is_settled() {
             return None;
         }
-        let earliest = || self.alone.map(|then| then + rtt);
+        let earliest = || self.alone.map(|then| then + rtt());
         if self.has_new() { earliest() } else { Some(self.timer?.max(earliest().unwrap_or(Time::ZERO))) }
     }
 

@@ -199,8 +199,9 @@ impl Ccid2 {
     #[inline]
     fn answer(&mut self, now: Time) -> Update {
         self.ack_ratio.constrain(self.window.cwnd);
-        let target = self.target().map_or(TargetChange::None, TargetChange::Total);
-        Update { target, ..self.allow(now) }
+        let mut update = self.allow(now);
+        update.target = self.target().map_or(TargetChange::None, TargetChange::Total);
+        update
     }
 
     /// The answer where neither window nor round trip has changed.

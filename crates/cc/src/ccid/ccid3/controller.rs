@@ -12,15 +12,17 @@ use paceline_units::{Bitrate, Time, TimeDelta};
 
 impl Controller for Ccid3 {
     fn on_offered(&mut self, now: Time, offered: &Offered, queue: &SendQueueState) -> Update {
-        let update = self.tfrc.on_offered(now, offered, queue);
-        self.answer(update)
+        let mut update = self.tfrc.on_offered(now, offered, queue);
+        self.restrain(&mut update);
+        update
     }
 
     #[inline]
     fn on_sent(&mut self, now: Time, packet: &SentPacket) -> Update {
         self.counter.on_sent(now, self.tfrc.rtt());
-        let update = self.tfrc.on_sent(now, packet);
-        self.answer(update)
+        let mut update = self.tfrc.on_sent(now, packet);
+        self.restrain(&mut update);
+        update
     }
 
     fn on_report(&mut self, now: Time, report: &Report<'_>) -> Update {
@@ -58,8 +60,9 @@ impl Controller for Ccid3 {
     }
 
     fn assign(&mut self, now: Time, assigned: Assigned) -> Update {
-        let update = self.tfrc.assign(now, assigned);
-        self.answer(update)
+        let mut update = self.tfrc.assign(now, assigned);
+        self.restrain(&mut update);
+        update
     }
 
     #[inline]
@@ -68,8 +71,9 @@ impl Controller for Ccid3 {
     }
 
     fn on_timeout(&mut self, now: Time) -> Update {
-        let update = self.tfrc.on_timeout(now);
-        self.answer(update)
+        let mut update = self.tfrc.on_timeout(now);
+        self.restrain(&mut update);
+        update
     }
 
     #[inline]
@@ -109,8 +113,9 @@ impl Ccid3 {
         // Section 8.1.
         self.counter.on_acknowledged(t_recvdata);
         self.tfrc.on_feedback(now, &feedback);
-        let update = self.tfrc.answer(now);
-        self.answer(update)
+        let mut update = self.tfrc.answer(now);
+        self.restrain(&mut update);
+        update
     }
 
     /// `X_drop` (section 5.2, step 2): what a slow receiver and packets without room leave of the rate.
@@ -132,14 +137,17 @@ impl Ccid3 {
         if no_room > 0 && self.tfrc.send_fewer(no_room) {
             self.no_room = self.no_room.saturating_add(no_room);
         }
-        let update = self.tfrc.answer(now);
-        self.answer(update)
+        let mut update = self.tfrc.answer(now);
+        self.restrain(&mut update);
+        update
     }
 
-    /// Answers with `update`, but allows nothing to a sender that is not listened to.
-    fn answer(&self, update: Update) -> Update {
-        let nothing = self.not_listening.then_some(Allowance::Packets(0));
-        Update { allowance: nothing.or(update.allowance), ..update }
+    /// Allows nothing to a sender that is not listened to.
+    #[inline]
+    fn restrain(&self, update: &mut Update) {
+        if self.not_listening {
+            update.allowance = Some(Allowance::Packets(0));
+        }
     }
 }
 

@@ -21,10 +21,12 @@ impl<F: Ccids> Connection<F> {
                 next = (due, why);
             }
         };
-        at(self.expiry(), Reason::Expiry);
-        at(self.repeat.map(|repeat| repeat.due), Reason::Retransmission);
+        if self.state != State::Open {
+            at(self.expiry(), Reason::Expiry);
+            at(self.repeat.map(|repeat| repeat.due), Reason::Retransmission);
+        }
         if self.state >= State::PartOpen && self.state != State::TimeWait {
-            at(self.features.next_timeout(self.rtt()), Reason::Negotiation);
+            at(self.features.next_timeout(|| self.rtt()), Reason::Negotiation);
             at(self.acks.due, Reason::DelayedAck);
             at(self.receiver.as_ref().and_then(ReceiverHalf::next_timeout), Reason::Report);
             if let Some((due, why)) = self.sender.as_ref().and_then(|sender| sender.next_timeout()) {

@@ -212,7 +212,7 @@ impl<F: Ccids> Connection<F> {
     fn poll_acknowledgment(&mut self, now: Time) -> Option<Transmit<Packet>> {
         let again = self.state == State::PartOpen && self.repeats(now);
         if !again && !self.acks.is_due(now) && !self.report_is_due(now) {
-            if !self.features.wants_packet_alone(now, self.rtt()) {
+            if !self.features.wants_packet_alone(now, || self.rtt()) {
                 return None;
             }
             self.features.on_packet_alone(now);
