@@ -2,7 +2,7 @@
 
 use crate::log::MediaUnit;
 use crate::packet::{Content, PacketPool, PlainSegment};
-use paceline_cc::{AnyController, AnyReceiverHalf, StreamId};
+use paceline_cc::{AnyController, AnyReceiverHalf, Controller, ReceiverHalf, StreamId};
 use paceline_scenario::FlowCcids;
 use paceline_transport::dccp::{DccpReceiver, DccpSender};
 use paceline_transport::rtp::{RtpFeedback, RtpPacket, RtpReceiver, RtpSender};
@@ -14,6 +14,7 @@ use paceline_transport::{ReceivingEnd, SendingEnd};
 use paceline_units::{Bytes, Time};
 use paceline_wire::dccp::{self, PacketType, Payload};
 use std::convert::Infallible;
+use std::marker::PhantomData;
 
 /// A packet that travels as a small copy: what is larger stays in the pool of its flow meanwhile.
 pub trait Travels: Sized {
@@ -47,13 +48,13 @@ pub trait Ends {
 }
 
 /// RTP: media one way, reports the other.
-pub enum Rtp {}
+pub struct Rtp<C = AnyController, H = AnyReceiverHalf>(PhantomData<(C, H)>);
 
-impl Ends for Rtp {
+impl<C: Controller, H: ReceiverHalf> Ends for Rtp<C, H> {
     type Data = RtpPacket;
     type Returning = RtpFeedback;
-    type Sender = RtpSender<AnyController>;
-    type Receiver = RtpReceiver<AnyReceiverHalf>;
+    type Sender = RtpSender<C>;
+    type Receiver = RtpReceiver<H>;
 }
 
 impl Travels for RtpPacket {
@@ -87,18 +88,18 @@ impl Travels for RtpFeedback {
 }
 
 /// TCP: segments of data one way, acknowledgements the other.
-pub enum Tcp {}
+pub struct Tcp<C = AnyController>(PhantomData<C>);
 
-impl Ends for Tcp {
+impl<C: Controller> Ends for Tcp<C> {
     type Data = Segment;
     type Returning = Segment;
-    type Sender = TcpSender<AnyController>;
+    type Sender = TcpSender<C>;
     type Receiver = TcpReceiver;
     const CARRIES_BYTES: bool = true;
 
     /// Frames have no borders in a stream of bytes: the receiving application knows them from the sender.
     #[inline]
-    fn tell_application(now: Time, sender: &mut TcpSender<AnyController>, receiver: &mut TcpReceiver) {
+    fn tell_application(now: Time, sender: &mut TcpSender<C>, receiver: &mut TcpReceiver) {
         while let Some(frame) = sender.take_frame(receiver.readable()) {
             receiver.display(now, &frame);
         }
@@ -181,12 +182,12 @@ impl Travels for dccp::Packet {
 }
 
 /// Datagrams that nobody controls: what the source gives leaves, and nothing comes back.
-pub enum Udp {}
+pub struct Udp<C = AnyController>(PhantomData<C>);
 
-impl Ends for Udp {
+impl<C: Controller> Ends for Udp<C> {
     type Data = Datagram;
     type Returning = Infallible;
-    type Sender = UdpSender<AnyController>;
+    type Sender = UdpSender<C>;
     type Receiver = UdpReceiver;
 }
 

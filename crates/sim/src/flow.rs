@@ -5,9 +5,13 @@ use crate::ends::{Conversations, Dccp, Ends, Rtp, Tcp, Transfers, Travels, Udp};
 use crate::log::MediaLog;
 use crate::net::Net;
 use crate::packet::{Content, Packet, PacketPool};
+use paceline_cc::reno::Reno;
+use paceline_cc::scream::Scream;
 use paceline_cc::shared_bottleneck::DelaySummary;
+use paceline_cc::uncontrolled::Uncontrolled;
 use paceline_cc::{Assigned, Controller};
 use paceline_metrics::{FlowRecorder, ReceivedPacket, Tick, Ticker};
+use paceline_transport::rtp::NoReceiverHalf;
 use paceline_transport::{Coupled, PathFacts, Plan, Planned, Reason, ReceivingEnd, SendingEnd, Transmit};
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 
@@ -309,12 +313,17 @@ impl<E: Ends> Flow<E> {
     }
 }
 
-/// A flow of any transport. Which one is asked once per window, not per packet.
+/// A flow of any transport. Which one is asked once per window, not per packet; and which controller as well for the controllers
+/// that most flows have. Others say which they are with each call.
 #[allow(clippy::large_enum_variant, reason = "one per flow, never moved in the packet path")]
 pub enum AnyFlow {
-    /// RTP with reports of its receiver.
+    /// RTP under SCReAM.
+    Scream(Flow<Rtp<Scream, NoReceiverHalf>>),
+    /// RTP with reports of its receiver, under another controller.
     Rtp(Flow<Rtp>),
-    /// One TCP connection.
+    /// One TCP connection with Reno's window law.
+    Reno(Flow<Tcp<Reno>>),
+    /// One TCP connection under another controller.
     Tcp(Flow<Tcp>),
     /// Short TCP connections, one for each file of a burst.
     Transfers(Flow<Transfers>),
@@ -323,14 +332,16 @@ pub enum AnyFlow {
     /// One DCCP connection.
     Dccp(Flow<Dccp>),
     /// Datagrams without congestion control.
-    Udp(Flow<Udp>),
+    Udp(Flow<Udp<Uncontrolled>>),
 }
 
 /// Calls the flow inside.
 macro_rules! each {
     ($any:expr, $flow:ident => $call:expr) => {
         match $any {
+            AnyFlow::Scream($flow) => $call,
             AnyFlow::Rtp($flow) => $call,
+            AnyFlow::Reno($flow) => $call,
             AnyFlow::Tcp($flow) => $call,
             AnyFlow::Transfers($flow) => $call,
             AnyFlow::Conversations($flow) => $call,

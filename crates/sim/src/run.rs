@@ -1,24 +1,28 @@
 //! From a loaded scenario to a world that runs, and from there to the figures.
 
 use crate::edge::Edge;
+use crate::ends::{Rtp, Tcp};
 use crate::engine::{Engine, Pace};
 use crate::flow::{AnyFlow, Flow, FlowWiring};
 use crate::hop::Hop;
 use crate::host::Host;
 use crate::log::MediaLog;
-use paceline_cc::AnyController;
+use paceline_cc::uncontrolled::Uncontrolled;
+use paceline_cc::{AnyController, Controller, ReceiverHalf};
 use paceline_link::Link;
+use paceline_media::Source;
 use paceline_metrics::TimeSeries;
 use paceline_metrics::{Facts, FlowRecorder, LinkRecorder, PairsRecorder, flow_series, link_series};
 use paceline_metrics::{Fairness, Summary};
 use paceline_scenario::FlowCcids;
-use paceline_scenario::build::{DccpParts, EndsParts, FlowParts};
+use paceline_scenario::build::{DccpParts, EndsParts, FlowParts, RtpParts};
 use paceline_scenario::{Loaded, Scenario};
+use paceline_transport::Plan;
 use paceline_transport::dccp::{DccpReceiver, DccpSender, open_pair};
 use paceline_transport::rtp::{CircuitBreakers, EcnChecks, RtpReceiver, RtpSender};
 use paceline_transport::tcp::conversations::{ConversationsReceiver, ConversationsSender};
 use paceline_transport::tcp::transfers::{TransfersReceiver, TransfersSender};
-use paceline_transport::tcp::{TcpReceiver, TcpSender};
+use paceline_transport::tcp::{TcpConfig, TcpReceiver, TcpSender};
 use paceline_transport::udp::{UdpReceiver, UdpSender};
 use paceline_units::param::ParamError;
 use paceline_units::{Time, TimeDelta};
@@ -245,23 +249,17 @@ impl<'a> Assembly<'a> {
 fn flow(parts: &FlowParts, wiring: FlowWiring) -> AnyFlow {
     let (controller, plan) = (parts.controller.clone(), parts.plan());
     match &parts.ends {
-        EndsParts::Rtp(rtp) => {
-            let streams = rtp.streams.len() as u8;
-            let mut sender = RtpSender::new(controller, &rtp.sender, rtp.streams.clone());
-            rtp.prepare(&mut sender, &rtp.first_sequences);
-            rtp.guard(&mut sender, (CircuitBreakers::Off, EcnChecks::Off));
-            let half = rtp.receiver_half.clone();
-            let mut receiver = RtpReceiver::with_half(rtp.feedback.clone(), streams, rtp.playout, half);
-            if let Some(detection) = &rtp.detection {
-                sender.summarise_delays(detection);
-                receiver.summarise_delays(detection);
-            }
-            AnyFlow::Rtp(Flow::new(sender, receiver, plan, wiring))
-        }
-        EndsParts::Tcp { config, source } => {
-            let sender = TcpSender::new(controller, config, source.clone(), 0);
-            AnyFlow::Tcp(Flow::new(sender, TcpReceiver::new(config, 0), plan, wiring))
-        }
+        EndsParts::Rtp(rtp) => match controller {
+            AnyController::Scream(scream) => AnyFlow::Scream(rtp_flow(rtp, (scream, None), plan, wiring)),
+            other => AnyFlow::Rtp(rtp_flow(rtp, (other, rtp.receiver_half.clone()), plan, wiring)),
+        },
+        EndsParts::Tcp { config, source } => match controller {
+            AnyController::Tahoe(reno)
+            | AnyController::Reno(reno)
+            | AnyController::NewReno(reno)
+            | AnyController::Sack(reno) => AnyFlow::Reno(tcp_flow((config, source), reno, plan, wiring)),
+            other => AnyFlow::Tcp(tcp_flow((config, source), other, plan, wiring)),
+        },
         EndsParts::Transfers { config, transfers, random } => {
             let sender = TransfersSender::new(controller, config, transfers, random.clone());
             let receiver = TransfersReceiver::new(config, transfers);
@@ -277,10 +275,38 @@ fn flow(parts: &FlowParts, wiring: FlowWiring) -> AnyFlow {
             AnyFlow::Dccp(Flow::new(sender, receiver, plan, wiring))
         }
         EndsParts::Udp { source, max_payload } => {
-            let sender = UdpSender::new(controller, source.clone(), *max_payload, parts.ecn);
+            let sender = UdpSender::new(Uncontrolled, source.clone(), *max_payload, parts.ecn);
             AnyFlow::Udp(Flow::new(sender, UdpReceiver, plan, wiring))
         }
     }
+}
+
+fn rtp_flow<C: Controller, H: ReceiverHalf>(
+    parts: &RtpParts,
+    (controller, half): (C, Option<H>),
+    plan: Plan,
+    wiring: FlowWiring,
+) -> Flow<Rtp<C, H>> {
+    let streams = parts.streams.len() as u8;
+    let mut sender = RtpSender::new(controller, &parts.sender, parts.streams.clone());
+    parts.prepare(&mut sender, &parts.first_sequences);
+    parts.guard(&mut sender, (CircuitBreakers::Off, EcnChecks::Off));
+    let mut receiver = RtpReceiver::with_half(parts.feedback.clone(), streams, parts.playout, half);
+    if let Some(detection) = &parts.detection {
+        sender.summarise_delays(detection);
+        receiver.summarise_delays(detection);
+    }
+    Flow::new(sender, receiver, plan, wiring)
+}
+
+fn tcp_flow<C: Controller>(
+    (config, source): (&TcpConfig, &Source),
+    controller: C,
+    plan: Plan,
+    wiring: FlowWiring,
+) -> Flow<Tcp<C>> {
+    let sender = TcpSender::new(controller, config, source.clone(), 0);
+    Flow::new(sender, TcpReceiver::new(config, 0), plan, wiring)
 }
 
 /// Ends that have not started; without a handshake their connection is open at `start`.

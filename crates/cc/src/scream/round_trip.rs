@@ -8,13 +8,16 @@ use paceline_units::{Time, TimeDelta};
 pub struct RoundTrip {
     first: f64,
     smoothed: f64,
+    /// The same, since it is asked for more often than it moves.
+    span: Option<TimeDelta>,
     due: Time,
 }
 
 impl RoundTrip {
     /// Smoothed round-trip time; absent before the first sample.
+    #[inline]
     pub fn smoothed(&self) -> Option<TimeDelta> {
-        (self.smoothed > 0.0).then(|| TimeDelta::from_secs_f64(self.smoothed))
+        self.span
     }
 
     /// Smoothed round-trip time in seconds; 0 before the first sample.
@@ -34,6 +37,7 @@ impl RoundTrip {
         if now >= self.due {
             // RFC 6298 section 2.3: alpha = 1/8.
             self.smoothed += 0.125 * (self.first - self.smoothed);
+            self.span = Some(TimeDelta::from_secs_f64(self.smoothed));
             self.due = now + TimeDelta::from_secs_f64(self.first);
         }
     }

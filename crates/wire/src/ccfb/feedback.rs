@@ -52,9 +52,13 @@ impl Feedback {
     }
 
     /// Size on the link: RTCP header and sender SSRC, per block 8 bytes and 2 per packet padded to 4, timestamp.
+    #[inline]
     pub fn size(&self) -> Bytes {
-        let blocks: u64 =
-            self.blocks.iter().map(|block| 8 + u64::from(block.count.next_multiple_of(2)) * 2).sum();
+        let size = |block: &FeedbackBlock| 8 + u64::from(block.count).next_multiple_of(2) * 2;
+        let blocks = match &self.blocks[..] {
+            [block] => size(block),
+            blocks => blocks.iter().map(size).sum(),
+        };
         Bytes::new(8 + blocks + 4)
     }
 }
