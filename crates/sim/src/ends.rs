@@ -1,7 +1,7 @@
 //! How each transport's packets travel as small copies, and which two ends belong together.
 
 use crate::log::MediaUnit;
-use crate::packet::{Content, PacketPool, PlainSegment};
+use crate::packet::{Content, Media, PacketPool, PlainSegment};
 use paceline_cc::{AnyController, AnyReceiverHalf, Controller, ReceiverHalf, StreamId};
 use paceline_scenario::FlowCcids;
 use paceline_transport::dccp::{DccpReceiver, DccpSender};
@@ -59,13 +59,22 @@ impl<C: Controller, H: ReceiverHalf> Ends for Rtp<C, H> {
 
 impl Travels for RtpPacket {
     #[inline]
-    fn pack(self, _pool: &mut PacketPool<RtpPacket>) -> Content {
-        Content::Media(self.into())
+    fn pack(self, pool: &mut PacketPool<RtpPacket>) -> Content {
+        match Media::of(&self) {
+            Some(media) => Content::Media(media),
+            None => {
+                Content::Pooled { data: (!self.is_padding()).then_some(self.stream), slot: pool.insert(self) }
+            }
+        }
     }
 
     #[inline]
-    fn unpack(content: Content, _pool: &mut PacketPool<RtpPacket>) -> Option<RtpPacket> {
-        if let Content::Media(media) = content { Some(media.into()) } else { None }
+    fn unpack(content: Content, pool: &mut PacketPool<RtpPacket>) -> Option<RtpPacket> {
+        match content {
+            Content::Media(media) => Some(media.packet()),
+            Content::Pooled { slot, .. } => pool.remove(slot),
+            _ => None,
+        }
     }
 
     fn media(&self) -> Option<MediaUnit> {

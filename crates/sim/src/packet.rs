@@ -1,6 +1,6 @@
 //! What travels in the simulator: small structs, no bytes.
 
-use paceline_cc::{Annotation, StreamId};
+use paceline_cc::StreamId;
 use paceline_link::Transit;
 use paceline_transport::rtp::{Header, RtpPacket};
 use paceline_transport::tcp::{Flags, SackBlocks, Segment};
@@ -30,7 +30,7 @@ pub struct Packet {
 /// A transport's packet as it travels: a small copy, or where it lies in its flow's pool.
 #[derive(Clone, Copy, Debug)]
 pub enum Content {
-    /// A packet of media.
+    /// A packet of media without annotation.
     Media(Media),
     /// A segment of TCP without selective acknowledgements, of either direction.
     Segment(PlainSegment),
@@ -62,13 +62,11 @@ impl Content {
     }
 }
 
-/// [`RtpPacket`], smaller.
+/// [`RtpPacket`] without annotation.
 #[derive(Clone, Copy, Debug)]
 pub struct Media {
     sequence: u64,
     captured: Time,
-    /// Of the annotation: nanoseconds or the counter.
-    annotation: i64,
     payload: u32,
     transport: u16,
     stream: StreamId,
@@ -76,31 +74,19 @@ pub struct Media {
     header: Header,
     first: Option<bool>,
     marker: bool,
-    annotated: Annotated,
 }
 
-/// Which annotation a packet carries.
-#[derive(Clone, Copy, Debug)]
-enum Annotated {
-    Not,
-    Rtt,
-    Counter,
-}
-
-impl From<RtpPacket> for Media {
+impl Media {
+    /// The packet as it travels; absent if its controller put an annotation on it.
     #[inline]
-    fn from(packet: RtpPacket) -> Media {
-        let RtpPacket { stream, sequence, captured, padding, header, transport, first, marker, .. } = packet;
-        let (annotated, annotation) = match packet.annotation {
-            None => (Annotated::Not, 0),
-            Some(Annotation::Rtt(rtt)) => (Annotated::Rtt, rtt.as_nanos()),
-            Some(Annotation::Counter(counter)) => (Annotated::Counter, counter.into()),
-        };
-        let payload = packet.payload.as_u64() as u32;
-        Media {
+    pub fn of(packet: &RtpPacket) -> Option<Media> {
+        let RtpPacket {
+            stream, sequence, captured, payload, padding, header, transport, first, marker, ..
+        } = *packet;
+        let payload = payload.as_u64() as u32;
+        packet.annotation.is_none().then_some(Media {
             sequence,
             captured,
-            annotation,
             payload,
             transport,
             stream,
@@ -108,32 +94,24 @@ impl From<RtpPacket> for Media {
             header,
             first,
             marker,
-            annotated,
-        }
+        })
     }
-}
 
-impl From<Media> for RtpPacket {
+    /// The packet that arrived.
     #[inline]
-    fn from(media: Media) -> RtpPacket {
-        let Media { sequence, captured, transport, stream, padding, header, first, marker, .. } = media;
-        let annotation = match media.annotated {
-            Annotated::Not => None,
-            Annotated::Rtt => Some(Annotation::Rtt(TimeDelta::from_nanos(media.annotation))),
-            Annotated::Counter => Some(Annotation::Counter(media.annotation as u8)),
-        };
-        let payload = Bytes::new(media.payload.into());
+    pub fn packet(self) -> RtpPacket {
+        let Media { sequence, captured, payload, transport, stream, padding, header, first, marker } = self;
         RtpPacket {
             stream,
             sequence,
             captured,
-            payload,
+            payload: Bytes::new(payload.into()),
             padding,
             header,
             transport,
             first,
             marker,
-            annotation,
+            annotation: None,
         }
     }
 }

@@ -28,7 +28,8 @@ impl Controller for Scream {
         update.then(self.answer())
     }
 
-    #[inline]
+    /// Always in line: it is short, and called for every packet.
+    #[inline(always)]
     fn on_sent(&mut self, now: Time, packet: &SentPacket) -> Update {
         self.ensure_started(now);
         let id = usize::from(packet.stream.0);

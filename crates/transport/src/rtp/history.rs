@@ -15,12 +15,22 @@ pub struct SentHistory {
     next: u64,
     /// One above the highest sequence number that was reported on.
     reported_end: u64,
+    /// The number at which the ring is to grow: half of it is kept behind what was reported, for reports that overlap or come
+    /// late.
+    room_end: u64,
 }
 
 impl SentHistory {
     /// A history of no packets, of which the first will be numbered `first`.
     pub fn starting_at(first: u64) -> SentHistory {
-        SentHistory { ring: vec![(Time::ZERO, 0); FIRST_CAPACITY], first, next: first, reported_end: first }
+        let ring = vec![(Time::ZERO, 0); FIRST_CAPACITY];
+        let room_end = first + FIRST_CAPACITY as u64 / 2;
+        SentHistory { ring, first, next: first, reported_end: first, room_end }
+    }
+
+    fn find_room(&mut self) {
+        let is_largest = self.ring.len() >= LARGEST_CAPACITY;
+        self.room_end = if is_largest { u64::MAX } else { self.reported_end + self.ring.len() as u64 / 2 };
     }
 
     /// The sequence number that the next packet takes.
@@ -32,8 +42,7 @@ impl SentHistory {
     /// A packet was sent with [`SentHistory::next_sequence`].
     #[inline]
     pub fn push(&mut self, now: Time, size: Bytes) {
-        // Half of the ring is kept behind what was reported, for reports that overlap or come late.
-        if self.next - self.reported_end >= self.ring.len() as u64 / 2 && self.ring.len() < LARGEST_CAPACITY {
+        if self.next >= self.room_end {
             self.grow();
         }
         let mask = self.ring.len() - 1;
@@ -51,7 +60,10 @@ impl SentHistory {
         if start >= end {
             return 0..0;
         }
-        self.reported_end = self.reported_end.max(end);
+        if end > self.reported_end {
+            self.reported_end = end;
+            self.find_room();
+        }
         (start - begin) as usize..(end - begin) as usize
     }
 
@@ -70,6 +82,7 @@ impl SentHistory {
             larger[sequence as usize & (old * 2 - 1)] = self.ring[sequence as usize & (old - 1)];
         }
         self.ring = larger;
+        self.find_room();
     }
 }
 

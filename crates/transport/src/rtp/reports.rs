@@ -70,7 +70,7 @@ impl PacketReports {
 
     /// Notes the arrival of a packet; `transport` is its transport-wide number, where it has one. Nothing is known of a stream that
     /// was not added.
-    #[inline]
+    #[inline(always)]
     pub(super) fn note(
         &mut self,
         now: Time,

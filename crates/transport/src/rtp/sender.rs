@@ -443,7 +443,10 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
             None => self.ecn,
         };
         self.refill(now, id);
-        let app_limited = self.streams.iter().all(|stream| stream.queue.is_empty());
+        let app_limited = match &self.streams[..] {
+            [stream] => stream.queue.is_empty(),
+            streams => streams.iter().all(|stream| stream.queue.is_empty()),
+        };
         let sent = SentPacket { stream: stream_id, sequence: packet.sequence, size, probe, app_limited };
         let update = self.controller.on_sent(now, &sent);
         self.apply(now, update);
