@@ -33,6 +33,27 @@ pub struct SentPacket {
     pub app_limited: bool,
 }
 
+/// Packets of one stream that leave one after the other while nothing else happens.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SentRun {
+    /// The first of them. The others have the numbers after its own, and are like it else.
+    pub packet: SentPacket,
+    /// When the first leaves.
+    pub first: Time,
+    /// The time from one to the next.
+    pub gap: TimeDelta,
+    /// How many there are, one at least.
+    pub count: u64,
+}
+
+impl SentRun {
+    /// When the last leaves.
+    #[inline]
+    pub fn last(&self) -> Time {
+        self.first + self.gap * (self.count as i64 - 1)
+    }
+}
+
 /// What waits in the send queue of a stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SendQueueState {
@@ -187,6 +208,16 @@ pub trait Controller {
 
     /// A packet was handed to the network.
     fn on_sent(&mut self, now: Time, packet: &SentPacket) -> Update;
+
+    /// Packets are handed to the network that its allowance admits and its pacing spaces, the last before its next timeout. To tell of all
+    /// at once is to tell of each ([`Controller::on_sent`]), and the answer is that to the last; absent, and nothing is noted, where a
+    /// controller wants to hear of each. One that answers puts no annotation on packets, and on the way leaves its pacing as it was and
+    /// takes each packet's size off its allowance.
+    #[inline]
+    fn on_run(&mut self, run: &SentRun) -> Option<Update> {
+        let _ = run;
+        None
+    }
 
     /// The other side reported.
     fn on_report(&mut self, now: Time, report: &Report<'_>) -> Update;

@@ -41,7 +41,7 @@ pub mod window;
 pub use answers::Answers;
 pub use contract::{
     Annotation, Arrival, CeResponse, Controller, Limits, Marking, Offered, ReceiverHalf, Recovery,
-    SendQueueState, SentPacket, StreamChange, StreamId,
+    SendQueueState, SentPacket, SentRun, StreamChange, StreamId,
 };
 pub use coupling::{
     AnyCoupling, Assigned, Assignment, Coupling, CouplingParams, FlowId, FlowUpdate, Priority,

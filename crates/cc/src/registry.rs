@@ -3,9 +3,9 @@
 use crate::ccid::{ccid2, ccid3};
 use crate::{
     Annotation, Arrival, Assigned, CeResponse, Controller, Limits, Marking, Offered, ReceiverHalf,
-    ReceiverReport, ReceiverRequest, Recovery, Report, SendQueueState, SentPacket, Snapshot, StateVariable,
-    StreamChange, StreamId, StreamSet, TimeoutReason, Update, Verb, bbr, cubic, dctcp, fixed, gcc, ledbat,
-    rap, reno, scream, tfrc, um, uncontrolled, urcp, vegas,
+    ReceiverReport, ReceiverRequest, Recovery, Report, SendQueueState, SentPacket, SentRun, Snapshot,
+    StateVariable, StreamChange, StreamId, StreamSet, TimeoutReason, Update, Verb, bbr, cubic, dctcp, fixed,
+    gcc, ledbat, rap, reno, scream, tfrc, um, uncontrolled, urcp, vegas,
 };
 use alloc::vec::Vec;
 use alloc::{format, vec};
@@ -330,6 +330,7 @@ impl Controller for AnyController {
     // Where a transport calls these, for each packet, the variant is asked: a function of their own would hand the answer on.
     forward! { each(self), inline(always);
         (&mut self) on_sent(now: Time, packet: &SentPacket) -> Update;
+        (&mut self) on_run(run: &SentRun) -> Option<Update>;
         (&mut self) on_report(now: Time, report: &Report<'_>) -> Update;
     }
 

@@ -96,6 +96,16 @@ impl Allowance {
             Allowance::Packets(packets) => packets > 0,
         }
     }
+
+    /// How many packets of `size` on the link, above 0, may leave.
+    #[inline]
+    pub const fn packets(self, size: Bytes) -> u64 {
+        match self {
+            Allowance::Unlimited => u64::MAX,
+            Allowance::Bytes(bytes) => bytes.as_u64() / size.as_u64(),
+            Allowance::Packets(packets) => packets,
+        }
+    }
 }
 
 /// How packets are spaced. The pacer is the transport's and the only place that computes a send time.

@@ -166,6 +166,22 @@ impl SendQueue {
         Some(QueuedPacket { frame: id, captured, queued, payload: Bytes::new(payload), first, marker, key })
     }
 
+    /// How many packets [`SendQueue::pop`] gives that are full, and neither the first nor the last of their frame.
+    #[inline]
+    pub fn inner(&self) -> u64 {
+        if self.head.first { 0 } else { self.head.left.saturating_sub(1) / self.max_payload }
+    }
+
+    /// Cuts as many of the packets that [`SendQueue::inner`] counts, one at least: answers the first.
+    #[inline]
+    pub fn pop_inner(&mut self, now: Time, count: u64) -> Option<QueuedPacket> {
+        let others = count.min(self.inner()).checked_sub(1)?;
+        self.head.left -= others * self.max_payload;
+        self.payload -= others * self.max_payload;
+        self.packets -= others;
+        self.pop(now)
+    }
+
     /// Whether no packet waits.
     #[inline]
     pub fn is_empty(&self) -> bool {

@@ -12,7 +12,9 @@ use paceline_cc::uncontrolled::Uncontrolled;
 use paceline_cc::{Assigned, Controller};
 use paceline_metrics::{FlowRecorder, ReceivedPacket, Tick, Ticker};
 use paceline_transport::rtp::NoReceiverHalf;
-use paceline_transport::{Coupled, PathFacts, Plan, Planned, Reason, ReceivingEnd, SendingEnd, Transmit};
+use paceline_transport::{
+    Coupled, PathFacts, Plan, Planned, Reason, ReceivingEnd, Run, SendingEnd, Transmit,
+};
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 
 /// How a flow is connected to the network and to its recorder.
@@ -174,15 +176,30 @@ impl<E: Ends> Flow<E> {
     /// What may leave after the event leaves; and before `alone`, when something else may happen, what follows by its pace.
     #[inline(always)]
     fn send_due(&mut self, event: Handled, alone: Time, net: &mut Net) {
-        let Handled { mut now, mut counts } = event;
-        loop {
-            self.transmit(now, net);
-            if std::mem::take(&mut counts) {
-                self.wiring.recorder.reported(now, self.sender.end());
+        self.transmit(event.now, net);
+        if event.counts {
+            self.wiring.recorder.reported(event.now, self.sender.end());
+        }
+        if self.wiring.log.is_none() {
+            while let Some(run) = self.sender.poll_run(alone) {
+                self.transmit_run(run, net);
             }
-            let Some(due) = self.sender.next_paced(alone) else { break };
-            self.events += 1;
-            now = due;
+        }
+    }
+
+    /// The packets of a run leave, each at its time.
+    #[inline]
+    fn transmit_run(&mut self, run: Run<E::Data>, net: &mut Net) {
+        let Run { packet: Transmit { packet, size, ecn, stream, queued }, first, gap, count } = run;
+        let (edge, delay) = self.wiring.data_out;
+        let size = size.as_u64() as u32 + self.wiring.overhead;
+        let (mut now, mut content) = (first, packet.pack(&mut self.data));
+        self.events += count;
+        for _ in 0..count {
+            self.wiring.recorder.sent(now, stream, Bytes::new(u64::from(size)), now - queued);
+            net.carry(edge, now + delay, self.packet(now, size, ecn, content));
+            now = now + gap;
+            content = content.next();
         }
     }
 

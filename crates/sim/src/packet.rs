@@ -60,6 +60,15 @@ impl Content {
             Content::Datagram { .. } => Some(StreamId(0)),
         }
     }
+
+    /// The packet after it in a run of them. Only media leaves in runs.
+    #[inline]
+    pub fn next(self) -> Content {
+        match self {
+            Content::Media(media) => Content::Media(media.next()),
+            other => other,
+        }
+    }
 }
 
 /// [`RtpPacket`] without annotation.
@@ -77,6 +86,12 @@ pub struct Media {
 }
 
 impl Media {
+    /// The packet after it in a run of them.
+    #[inline]
+    pub fn next(self) -> Media {
+        Media { sequence: self.sequence + 1, ..self }
+    }
+
     /// The packet as it travels; absent if its controller put an annotation on it.
     #[inline]
     pub fn of(packet: &RtpPacket) -> Option<Media> {

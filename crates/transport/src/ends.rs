@@ -53,6 +53,19 @@ pub struct Transmit<P> {
     pub queued: Time,
 }
 
+/// Packets that leave one after the other while nothing else happens.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Run<P> {
+    /// The first of them. The others have the sequence numbers after its own, and are like it else.
+    pub packet: Transmit<P>,
+    /// When the first leaves.
+    pub first: Time,
+    /// The time from one to the next.
+    pub gap: TimeDelta,
+    /// How many there are, one at least.
+    pub count: u64,
+}
+
 /// What a driver knows of a packet's way, where it knows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PathFacts {
@@ -113,18 +126,19 @@ pub trait SendingEnd {
     /// When to call [`SendingEnd::handle_timeout`] and [`SendingEnd::poll_transmit`], and why.
     fn next_timeout(&self) -> Option<(Time, Reason)>;
 
-    /// When the next packet leaves by its pace, if that is before `until` and nothing else is due by then: a driver that has
-    /// nothing else to do either may poll [`SendingEnd::poll_transmit`] at that time at once. Absent where it does not pay.
-    #[inline]
-    fn next_paced(&self, _until: Time) -> Option<Time> {
-        None
-    }
-
     /// Does what is due at `now`, packets apart.
     fn handle_timeout(&mut self, now: Time);
 
     /// The next packet that leaves at `now`. Call until there is none.
     fn poll_transmit(&mut self, now: Time) -> Option<Transmit<Self::Data>>;
+
+    /// The packets that leave by their pace before `until`, and before anything else is due, as far as they are alike: for a driver
+    /// that has nothing else to do until then. Nothing else may be done at their times, and absent is no word on whether a packet is
+    /// due.
+    #[inline]
+    fn poll_run(&mut self, _until: Time) -> Option<Run<Self::Data>> {
+        None
+    }
 
     /// A packet came back, with the ECN codepoint that it arrived with. Answers the packet if its memory can be used
     /// again: [`ReceivingEnd::recycle`] takes it.

@@ -12,7 +12,7 @@ pub mod tcp;
 pub mod udp;
 
 pub use ends::{
-    FrameCounters, PathFacts, Reason, Received, ReceivingEnd, SendingEnd, Transfer, TransferCounters,
+    FrameCounters, PathFacts, Reason, Received, ReceivingEnd, Run, SendingEnd, Transfer, TransferCounters,
     Transmit,
 };
 pub use exchange::{Coupled, CoupledEnds, CoupledShare, Exchange, PriorityStep};

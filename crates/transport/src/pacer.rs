@@ -59,6 +59,25 @@ impl Pacer {
         self.next = self.last.0 + self.gap;
     }
 
+    /// Packets of `size` left one after the other, each when it could, the last at `last`.
+    #[inline]
+    pub fn on_run(&mut self, last: Time, size: Bytes) {
+        self.next = last;
+        self.on_sent(last, size);
+    }
+
+    /// The gap after the packet that left last.
+    #[inline]
+    pub fn last_gap(&self) -> TimeDelta {
+        self.gap
+    }
+
+    /// The gap after packets of `size`.
+    #[inline]
+    pub fn gap(&self, size: Bytes) -> TimeDelta {
+        if self.last.1 == size { self.gap } else { self.gap_after(size) }
+    }
+
     fn gap_after(&self, size: Bytes) -> TimeDelta {
         match self.pacing {
             Pacing::Off => TimeDelta::ZERO,

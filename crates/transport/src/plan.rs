@@ -1,6 +1,6 @@
 //! A flow's plan, executed by the same code in every world.
 
-use crate::{Reason, SendingEnd};
+use crate::{Reason, Run, SendingEnd};
 use paceline_cc::StreamId;
 use paceline_units::Time;
 
@@ -96,11 +96,11 @@ impl<S: SendingEnd> Planned<S> {
         }
     }
 
-    /// As [`SendingEnd::next_paced`]; a step of the plan comes first.
+    /// As [`SendingEnd::poll_run`]; a step of the plan comes first.
     #[inline(always)]
-    pub fn next_paced(&self, until: Time) -> Option<Time> {
+    pub fn poll_run(&mut self, until: Time) -> Option<Run<S::Data>> {
         let step = self.plan.steps.get(self.taken).map_or(Time::MAX, |(at, _)| *at);
-        if self.taken == 0 { None } else { self.end.next_paced(until.min(step)) }
+        if self.taken == 0 { None } else { self.end.poll_run(until.min(step)) }
     }
 
     /// Takes the step of the plan that is due at `now`, or does what else is due if none is.

@@ -4,7 +4,7 @@ use super::{Scream, scheduler};
 use crate::observe::state_variables;
 use crate::{
     Assigned, CeResponse, Controller, Limits, Marking, Offered, Pacing, Report, SendQueueState, SentPacket,
-    Snapshot, StreamChange, StreamId, StreamSet, TargetChange, TimeoutReason, Update, Verb,
+    SentRun, Snapshot, StreamChange, StreamId, StreamSet, TargetChange, TimeoutReason, Update, Verb,
 };
 use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
 
@@ -46,6 +46,26 @@ impl Controller for Scream {
             scheduler::on_sent(&mut self.credits, packet.stream, packet.size.as_u64());
         }
         Update { next_stream: self.next_stream(), ..Update::allow(self.send_window()) }
+    }
+
+    #[inline]
+    fn on_run(&mut self, run: &SentRun) -> Option<Update> {
+        let SentRun { packet: SentPacket { stream, sequence, size, .. }, first, gap, count } = *run;
+        let learns = self.params.mss_learning > TimeDelta::ZERO
+            && (size > self.mss.min(self.mss_seen) || run.last() >= self.mss_due);
+        let [one] = &mut self.streams[..] else { return None };
+        if stream != StreamId(0) || learns || self.in_flight == Bytes::ZERO {
+            return None;
+        }
+        let mut now = first;
+        for sequence in sequence..sequence + count {
+            one.detector.on_sent(now, sequence, size);
+            now = now + gap;
+        }
+        one.rates.on_sent(Bytes::new(size.as_u64() * count));
+        self.count_in_flight();
+        self.last_sent = Some(run.last());
+        Some(Update::allow(self.send_window()))
     }
 
     fn on_report(&mut self, now: Time, report: &Report<'_>) -> Update {

@@ -23,6 +23,8 @@ mod report_rate;
 mod reported;
 mod reports;
 pub mod rtcp;
+#[cfg(test)]
+mod run_tests;
 mod seen;
 mod sender;
 mod streams;

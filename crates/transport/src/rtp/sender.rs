@@ -11,12 +11,13 @@ use super::probing::{Probing, no_media};
 use super::streams::{FirstNumber, Presence};
 use super::transport_wide::TransportHistory;
 use crate::desired::OfferedRate;
-use crate::{FrameCounters, Pacer, Reason, SendingEnd, Transmit};
+use crate::{FrameCounters, Pacer, Reason, Run, SendingEnd, Transmit};
 use paceline_cc::shared_bottleneck::DelaySummary;
 use paceline_cc::{
-    Allowance, Assigned, Controller, Limits, PacketResult, ReceiverRequest, SentPacket, StreamId, Verb,
+    Allowance, Assigned, Controller, Limits, PacketResult, ReceiverRequest, SentPacket, SentRun, StreamId,
+    Verb,
 };
-use paceline_media::{Discarded, SendQueue, Source};
+use paceline_media::{Discarded, QueuedPacket, SendQueue, Source};
 use paceline_units::{Bitrate, Bytes, Ecn, RandomStream, Time, TimeDelta};
 
 /// What the sender endpoint is told of a stream.
@@ -250,6 +251,29 @@ impl<C: Controller> RtpSender<C> {
         })
     }
 
+    /// Whether packets may leave in runs: there is one stream, and nothing wants to hear of each of them.
+    #[inline]
+    fn sends_runs(&self) -> bool {
+        let is_watched = self.breaker.is_some() || self.ecn_check.is_some() || self.transport.is_some();
+        matches!(&self.streams[..], [stream] if !matches!(stream.source, Source::Bulk(_)))
+            && !is_watched
+            && !self.probing.is_active()
+    }
+
+    /// Takes the packets of a run, of which the controller was told, out of the queue: answers the first.
+    #[inline]
+    fn note_run(&mut self, run: &SentRun) -> Option<QueuedPacket> {
+        let stream = &mut self.streams[0];
+        let mut now = run.first;
+        for _ in 0..run.count {
+            stream.history.push(now, run.packet.size);
+            now = now + run.gap;
+        }
+        self.pacer.on_run(run.last(), run.packet.size);
+        self.sent_between.1 = run.last();
+        stream.queue.pop_inner(run.first, run.count)
+    }
+
     /// Whether a discard asked for a key frame since the last call: for programs that have their own encoder.
     pub fn take_key_frame_request(&mut self, stream: StreamId) -> bool {
         self.streams
@@ -376,14 +400,6 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
         (next.0 != Time::MAX).then_some(next)
     }
 
-    #[inline]
-    fn next_paced(&self, until: Time) -> Option<Time> {
-        if self.pacer.next() >= until && !self.probing.is_active() {
-            return None;
-        }
-        self.next_timeout().filter(|(due, why)| *due < until && *why == Reason::Pacing).map(|(due, _)| due)
-    }
-
     /// Captures the frames and runs the controller's timeouts that are due.
     #[inline]
     fn handle_timeout(&mut self, now: Time) {
@@ -451,6 +467,48 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
         let update = self.controller.on_sent(now, &sent);
         self.apply(now, update);
         Some(Transmit { packet, size, ecn, stream: stream_id, queued: queued.queued })
+    }
+
+    #[inline]
+    fn poll_run(&mut self, until: Time) -> Option<Run<RtpPacket>> {
+        let first = self.pacer.next();
+        // Of one packet a run is no gain.
+        if first + self.pacer.last_gap() >= until || !self.sends_runs() {
+            return None;
+        }
+        let (queue, id) = (&self.streams[0].queue, StreamId(0));
+        let (inner, size) = (queue.inner(), queue.next_size()?);
+        let gap = self.pacer.gap(size);
+        if inner == 0 || gap <= TimeDelta::ZERO {
+            return None;
+        }
+        let due = self.controller.next_timeout().map_or(Time::MAX, |(due, _)| due);
+        let end = until.min(self.next_capture).min(due);
+        let in_time = end.saturating_since(first).as_nanos() as u64;
+        let count = inner.min(self.allowance.packets(size)).min(in_time.div_ceil(gap.as_nanos() as u64));
+        if count == 0 {
+            return None;
+        }
+        let sequence = self.streams[0].history.next_sequence();
+        let packet = SentPacket { stream: id, sequence, size, probe: None, app_limited: false };
+        let run = SentRun { packet, first, gap, count };
+        let update = self.controller.on_run(&run)?;
+        let queued = self.note_run(&run)?;
+        self.apply(run.last(), update);
+        let packet = RtpPacket {
+            stream: id,
+            sequence,
+            captured: queued.captured,
+            payload: queued.payload,
+            padding: 0,
+            header: self.header,
+            transport: 0,
+            first: Some(false),
+            marker: false,
+            annotation: None,
+        };
+        let packet = Transmit { packet, size, ecn: self.ecn, stream: id, queued: queued.queued };
+        Some(Run { packet, first, gap, count })
     }
 
     /// What a report says of packets never sent changes nothing.
