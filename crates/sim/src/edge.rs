@@ -64,8 +64,13 @@ impl Edge {
     pub fn push(&mut self, time: Time, packet: &Packet) -> bool {
         if time >= self.last {
             self.last = time;
+            let is_next = self.packets.is_empty();
+            if is_next {
+                // From the beginning of its memory again, which the processor's cache still has.
+                self.packets.clear();
+            }
             self.packets.push_back((time, *packet));
-            self.packets.len() == 1
+            is_next
         } else {
             self.push_early(time, packet)
         }

@@ -252,9 +252,9 @@ impl<E: Ends> Flow<E> {
     /// Of events at the same time the arrival comes first, then the receiver's own.
     #[inline]
     fn run_receiver(&mut self, until: Time, net: &mut Net) {
+        let mut own = self.receiver_due();
         loop {
             let arrival = net.edges[self.wiring.data_in].next();
-            let own = self.receiver_due();
             let now = arrival.min(own);
             if now >= until {
                 break;
@@ -275,7 +275,11 @@ impl<E: Ends> Flow<E> {
                     log.whole(stream, &frame);
                 }
             }
-            self.send_back(now, net);
+            own = self.receiver_due();
+            if own <= now {
+                self.send_back(now, net);
+                own = self.receiver_due();
+            }
         }
     }
 

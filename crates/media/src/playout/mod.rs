@@ -209,14 +209,16 @@ impl Playout {
     }
 
     /// A packet arrived.
-    #[inline]
+    #[inline(always)]
     pub fn on_packet(&mut self, now: Time, packet: &ArrivedPacket) {
         // Nearly all packets are the next one of the newest frame, and not its last.
         if !packet.marker && self.window.is_next(packet.sequence) && self.pending.extend_newest(now, packet) {
             self.window.advance();
             return;
         }
-        self.on_boundary(now, packet);
+        // A copy, so that where the packet is the next one it need not lie in memory.
+        let packet = *packet;
+        self.on_boundary(now, &packet);
     }
 
     /// A packet of padding arrived. It belongs to no frame, but the packet behind it starts one.
@@ -240,6 +242,8 @@ impl Playout {
     }
 
     /// A packet that starts, ends or completes a frame, or is out of order.
+    #[cold]
+    #[inline(never)]
     fn on_boundary(&mut self, now: Time, packet: &ArrivedPacket) {
         match self.window.insert(packet.sequence) {
             Arrival::New => {}

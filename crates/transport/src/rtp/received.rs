@@ -106,21 +106,27 @@ impl ReceivedPackets {
     }
 
     /// Notes an arrival; of duplicates the first time counts, and CE if any copy has it (RFC 8888 section 3.1).
-    #[inline]
+    #[inline(always)]
     pub(super) fn note(&mut self, sequence: u64, at: Time, ecn: Ecn) -> Noted {
-        if sequence == u64::MAX {
-            return Noted::TooOld;
-        }
-        if sequence >= self.half_end {
-            self.keep_for_reordering(sequence, at);
-        }
-        if sequence == self.end && self.started && self.has_room() {
+        if sequence == self.end && self.started && sequence < self.half_end && self.has_room() {
             // The common case: the next in order.
             let mask = self.ring.len() - 1;
             self.ring[sequence as usize & mask] = ArrivalReport::Received { at: Some(at), ecn };
             self.end += 1;
             self.any_new = true;
             return Noted::New;
+        }
+        self.note_another(sequence, at, ecn)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn note_another(&mut self, sequence: u64, at: Time, ecn: Ecn) -> Noted {
+        if sequence == u64::MAX {
+            return Noted::TooOld;
+        }
+        if sequence >= self.half_end {
+            self.keep_for_reordering(sequence, at);
         }
         if sequence >= self.end {
             self.extend_to(sequence);
