@@ -176,14 +176,20 @@ impl<E: Ends> Flow<E> {
     /// What may leave after the event leaves; and before `alone`, when something else may happen, what follows by its pace.
     #[inline(always)]
     fn send_due(&mut self, event: Handled, alone: Time, net: &mut Net) {
-        self.transmit(event.now, net);
-        if event.counts {
-            self.wiring.recorder.reported(event.now, self.sender.end());
-        }
-        if self.wiring.log.is_none() {
-            while let Some(run) = self.sender.poll_run(alone) {
-                self.transmit_run(run, net);
+        let Handled { mut now, mut counts } = event;
+        loop {
+            self.transmit(now, net);
+            if std::mem::take(&mut counts) {
+                self.wiring.recorder.reported(now, self.sender.end());
             }
+            if self.wiring.log.is_none() {
+                while let Some(run) = self.sender.poll_run(alone) {
+                    self.transmit_run(run, net);
+                }
+            }
+            let Some(due) = self.sender.next_paced(alone) else { break };
+            self.events += 1;
+            now = due;
         }
     }
 
@@ -252,9 +258,9 @@ impl<E: Ends> Flow<E> {
     /// Of events at the same time the arrival comes first, then the receiver's own.
     #[inline]
     fn run_receiver(&mut self, until: Time, net: &mut Net) {
-        let mut own = self.receiver_due();
         loop {
             let arrival = net.edges[self.wiring.data_in].next();
+            let own = self.receiver_due();
             let now = arrival.min(own);
             if now >= until {
                 break;
@@ -275,11 +281,7 @@ impl<E: Ends> Flow<E> {
                     log.whole(stream, &frame);
                 }
             }
-            own = self.receiver_due();
-            if own <= now {
-                self.send_back(now, net);
-                own = self.receiver_due();
-            }
+            self.send_back(now, net);
         }
     }
 

@@ -126,6 +126,13 @@ pub trait SendingEnd {
     /// When to call [`SendingEnd::handle_timeout`] and [`SendingEnd::poll_transmit`], and why.
     fn next_timeout(&self) -> Option<(Time, Reason)>;
 
+    /// When the next packet leaves by its pace, if that is before `until` and nothing else is due by then: a driver that has
+    /// nothing else to do either may poll [`SendingEnd::poll_transmit`] at that time at once. Absent where it does not pay.
+    #[inline]
+    fn next_paced(&self, _until: Time) -> Option<Time> {
+        None
+    }
+
     /// Does what is due at `now`, packets apart.
     fn handle_timeout(&mut self, now: Time);
 

@@ -96,6 +96,13 @@ impl<S: SendingEnd> Planned<S> {
         }
     }
 
+    /// As [`SendingEnd::next_paced`]; a step of the plan comes first.
+    #[inline(always)]
+    pub fn next_paced(&self, until: Time) -> Option<Time> {
+        let step = self.plan.steps.get(self.taken).map_or(Time::MAX, |(at, _)| *at);
+        if self.taken == 0 { None } else { self.end.next_paced(until.min(step)) }
+    }
+
     /// As [`SendingEnd::poll_run`]; a step of the plan comes first.
     #[inline(always)]
     pub fn poll_run(&mut self, until: Time) -> Option<Run<S::Data>> {

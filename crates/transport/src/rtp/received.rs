@@ -212,12 +212,19 @@ impl ReceivedPackets {
         self.ring = larger;
     }
 
+    #[inline]
     pub(super) fn report(&mut self, stream: StreamId, overlap: u32, feedback: &mut Feedback) {
         let oldest = self.end.saturating_sub(LONGEST_BLOCK.min(self.ring.len() as u64));
         let begin = self.report_from.saturating_sub(u64::from(overlap)).max(oldest).max(self.first);
         let mask = self.ring.len() - 1;
         feedback.blocks.push(FeedbackBlock { stream, begin, count: (self.end - begin) as u32 });
-        feedback.arrivals.extend((begin..self.end).map(|sequence| self.ring[sequence as usize & mask]));
+        let (from, to) = (begin as usize & mask, self.end as usize & mask);
+        if from < to {
+            feedback.arrivals.extend_from_slice(&self.ring[from..to]);
+        } else if begin < self.end {
+            feedback.arrivals.extend_from_slice(&self.ring[from..]);
+            feedback.arrivals.extend_from_slice(&self.ring[..to]);
+        }
         self.report_from = self.end;
         self.any_new = false;
     }

@@ -260,6 +260,44 @@ impl<C: Controller> RtpSender<C> {
             && !self.probing.is_active()
     }
 
+    /// The packets that leave by their pace before `until`, of a sender that [`RtpSender::sends_runs`].
+    fn run(&mut self, until: Time) -> Option<Run<RtpPacket>> {
+        let first = self.pacer.next();
+        let (queue, id) = (&self.streams[0].queue, StreamId(0));
+        let (inner, size) = (queue.inner(), queue.next_size()?);
+        let gap = self.pacer.gap(size);
+        if inner == 0 || gap <= TimeDelta::ZERO {
+            return None;
+        }
+        let due = self.controller.next_timeout().map_or(Time::MAX, |(due, _)| due);
+        let end = until.min(self.next_capture).min(due);
+        let in_time = end.saturating_since(first).as_nanos() as u64;
+        let count = inner.min(self.allowance.packets(size)).min(in_time.div_ceil(gap.as_nanos() as u64));
+        if count == 0 {
+            return None;
+        }
+        let sequence = self.streams[0].history.next_sequence();
+        let packet = SentPacket { stream: id, sequence, size, probe: None, app_limited: false };
+        let run = SentRun { packet, first, gap, count };
+        let update = self.controller.on_run(&run)?;
+        let queued = self.note_run(&run)?;
+        self.apply(run.last(), update);
+        let packet = RtpPacket {
+            stream: id,
+            sequence,
+            captured: queued.captured,
+            payload: queued.payload,
+            padding: 0,
+            header: self.header,
+            transport: 0,
+            first: Some(false),
+            marker: false,
+            annotation: None,
+        };
+        let packet = Transmit { packet, size, ecn: self.ecn, stream: id, queued: queued.queued };
+        Some(Run { packet, first, gap, count })
+    }
+
     /// Takes the packets of a run, of which the controller was told, out of the queue: answers the first.
     #[inline]
     fn note_run(&mut self, run: &SentRun) -> Option<QueuedPacket> {
@@ -386,8 +424,10 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
         if self.next_capture < next.0 {
             next = (self.next_capture, Reason::Capture);
         }
-        if let Some(due) = self.breaker.as_ref().map(|breaker| breaker.due()).filter(|due| *due < next.0) {
-            next = (due, Reason::Idle);
+        if let Some(breaker) = &self.breaker
+            && breaker.due() < next.0
+        {
+            next = (breaker.due(), Reason::Idle);
         }
         if self.probing.is_active() {
             return Some((self.probing.next(), Reason::Pacing))
@@ -398,6 +438,14 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
             next = (self.pacer.next(), Reason::Pacing);
         }
         (next.0 != Time::MAX).then_some(next)
+    }
+
+    #[inline]
+    fn next_paced(&self, until: Time) -> Option<Time> {
+        if self.pacer.next() >= until && !self.probing.is_active() {
+            return None;
+        }
+        self.next_timeout().filter(|(due, why)| *due < until && *why == Reason::Pacing).map(|(due, _)| due)
     }
 
     /// Captures the frames and runs the controller's timeouts that are due.
@@ -469,46 +517,11 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
         Some(Transmit { packet, size, ecn, stream: stream_id, queued: queued.queued })
     }
 
-    #[inline]
+    #[inline(always)]
     fn poll_run(&mut self, until: Time) -> Option<Run<RtpPacket>> {
-        let first = self.pacer.next();
         // Of one packet a run is no gain.
-        if first + self.pacer.last_gap() >= until || !self.sends_runs() {
-            return None;
-        }
-        let (queue, id) = (&self.streams[0].queue, StreamId(0));
-        let (inner, size) = (queue.inner(), queue.next_size()?);
-        let gap = self.pacer.gap(size);
-        if inner == 0 || gap <= TimeDelta::ZERO {
-            return None;
-        }
-        let due = self.controller.next_timeout().map_or(Time::MAX, |(due, _)| due);
-        let end = until.min(self.next_capture).min(due);
-        let in_time = end.saturating_since(first).as_nanos() as u64;
-        let count = inner.min(self.allowance.packets(size)).min(in_time.div_ceil(gap.as_nanos() as u64));
-        if count == 0 {
-            return None;
-        }
-        let sequence = self.streams[0].history.next_sequence();
-        let packet = SentPacket { stream: id, sequence, size, probe: None, app_limited: false };
-        let run = SentRun { packet, first, gap, count };
-        let update = self.controller.on_run(&run)?;
-        let queued = self.note_run(&run)?;
-        self.apply(run.last(), update);
-        let packet = RtpPacket {
-            stream: id,
-            sequence,
-            captured: queued.captured,
-            payload: queued.payload,
-            padding: 0,
-            header: self.header,
-            transport: 0,
-            first: Some(false),
-            marker: false,
-            annotation: None,
-        };
-        let packet = Transmit { packet, size, ecn: self.ecn, stream: id, queued: queued.queued };
-        Some(Run { packet, first, gap, count })
+        let second = self.pacer.next() + self.pacer.last_gap();
+        if second < until && self.sends_runs() { self.run(until) } else { None }
     }
 
     /// What a report says of packets never sent changes nothing.
