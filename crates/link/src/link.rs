@@ -47,7 +47,7 @@ impl<P: Transit> Link<P> {
         let loss = config.loss.as_ref().map(|loss| Loss::new(loss, seed, name));
         let lossy = loss.is_some() || line.noise.as_ref().is_some_and(|noise| noise.can_lose());
         let queue = Queue::new(&config.queue, &context)?;
-        let is_plain = matches!(queue, Queue::DropTail(_)) && !line.alters && !lossy;
+        let is_plain = matches!(queue, Queue::DropTail(_)) && !line.alters && !lossy && line.overhead == 0;
         Ok(Link { loss, queue, line, lossy, is_plain, now: 0 })
     }
 
@@ -69,7 +69,7 @@ impl<P: Transit> Link<P> {
         self.line.noise.as_ref().is_none_or(|noise| noise.keeps_order())
     }
 
-    /// Whether it has drop-tail, no marks, no losses and no noise: then [`Link::plan_plain`] decides on every packet.
+    /// Whether it has drop-tail, no marks, no losses, no noise and no overhead: then [`Link::plan_plain`] decides on every packet.
     #[inline(always)]
     pub fn is_plain(&self) -> bool {
         self.is_plain

@@ -203,7 +203,7 @@ impl<E: Ends> Flow<E> {
         self.events += count;
         for _ in 0..count {
             self.wiring.recorder.sent(now, stream, Bytes::new(u64::from(size)), now - queued);
-            net.carry(edge, now + delay, self.packet(now, size, ecn, content));
+            net.carry(edge, now + delay, &mut self.packet(now, size, ecn, content, false));
             now = now + gap;
             content = content.next();
         }
@@ -245,14 +245,14 @@ impl<E: Ends> Flow<E> {
             if content.data().is_some() {
                 self.wiring.recorder.sent(now, stream, Bytes::new(u64::from(size)), now - queued);
             }
-            let packet = self.packet(now, size, ecn, content);
-            net.carry(edge, now + delay, packet);
+            let mut packet = self.packet(now, size, ecn, content, false);
+            net.carry(edge, now + delay, &mut packet);
         }
     }
 
     #[inline]
-    fn packet(&self, sent: Time, size: u32, ecn: Ecn, content: Content) -> Packet {
-        Packet { flow: self.wiring.index, size, back: false, ecn, sent, wait: 0, noise: 0, content }
+    fn packet(&self, sent: Time, size: u32, ecn: Ecn, content: Content, back: bool) -> Packet {
+        Packet { flow: self.wiring.index, size, back, ecn, sent, wait: 0, noise: 0, content }
     }
 
     /// Of events at the same time the arrival comes first, then the receiver's own.
@@ -317,8 +317,9 @@ impl<E: Ends> Flow<E> {
         let (edge, delay) = self.wiring.reports_out;
         while let Some(Transmit { packet, size, ecn, .. }) = self.receiver.poll_transmit(now) {
             let content = packet.pack(&mut self.returning);
-            let packet = self.packet(now, size.as_u64() as u32 + self.wiring.overhead, ecn, content);
-            net.carry(edge, now + delay, Packet { back: true, ..packet });
+            let size = size.as_u64() as u32 + self.wiring.overhead;
+            let mut packet = self.packet(now, size, ecn, content, true);
+            net.carry(edge, now + delay, &mut packet);
         }
     }
 

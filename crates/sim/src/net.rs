@@ -66,12 +66,18 @@ impl Net {
     }
 
     /// A packet arrives at `at` where `edge` ends.
-    #[inline]
-    pub fn carry(&mut self, edge: usize, at: Time, packet: Packet) {
+    #[inline(always)]
+    pub fn carry(&mut self, edge: usize, at: Time, packet: &mut Packet) {
         match self.edges[edge].passed(at, self.reach) {
             Some(hop) => self.pass(hop, at, packet),
-            None => self.arrive(edge, at, &packet),
+            None => self.arrive_apart(edge, at, packet),
         }
+    }
+
+    /// Apart from packets that pass a link, whose path is short.
+    #[inline(never)]
+    fn arrive_apart(&mut self, edge: usize, at: Time, packet: &Packet) {
+        self.arrive(edge, at, packet);
     }
 
     /// A packet is under way on an edge until `at`.
@@ -94,8 +100,8 @@ impl Net {
 
     /// A packet comes to a link, and to those behind as far as it need not wait.
     #[inline(never)]
-    fn pass(&mut self, hop: usize, at: Time, mut packet: Packet) {
-        self.pass_links::<true>(hop, at, &mut packet);
+    fn pass(&mut self, hop: usize, at: Time, packet: &mut Packet) {
+        self.pass_links::<true>(hop, at, packet);
     }
 
     /// The same from a link on that is not plain: apart from the others, whose path is short.
@@ -145,9 +151,9 @@ impl Net {
     /// What has departed since there were `first` of them.
     fn carry_on(&mut self, first: usize) {
         let mut index = first;
-        while let Some(&Forwarded { edge, at, packet }) = self.forwarded.get(index) {
+        while let Some(&Forwarded { edge, at, mut packet }) = self.forwarded.get(index) {
             // Links behind leave the list as they found it.
-            self.carry(edge, at, packet);
+            self.carry(edge, at, &mut packet);
             index += 1;
         }
         self.forwarded.truncate(first);
@@ -158,8 +164,8 @@ impl Net {
         match self.hops[hop].inputs[..] {
             [input] if self.edges[input].passes.is_some() => {
                 // What had to wait goes as far as what comes now, which must not overtake it.
-                while let Some((at, packet)) = self.edges[input].pop_before(until.max(self.reach)) {
-                    self.pass(hop, at, packet);
+                while let Some((at, mut packet)) = self.edges[input].pop_before(until.max(self.reach)) {
+                    self.pass(hop, at, &mut packet);
                 }
                 self.hops[hop].look_before(until);
                 self.advance_link(hop, until);
@@ -181,8 +187,8 @@ impl Net {
     fn run(&mut self, hop: usize, until: Time) {
         match self.hops[hop].inputs[..] {
             [input] => {
-                while let Some((at, packet)) = self.edges[input].pop_before(until) {
-                    self.pass(hop, at, packet);
+                while let Some((at, mut packet)) = self.edges[input].pop_before(until) {
+                    self.pass(hop, at, &mut packet);
                 }
             }
             _ => self.run_merged(hop, until),
@@ -197,8 +203,8 @@ impl Net {
     }
 
     fn run_merged(&mut self, hop: usize, until: Time) {
-        while let Some((at, packet)) = self.hops[hop].take_head(until, &mut self.edges) {
-            self.pass(hop, at, packet);
+        while let Some((at, mut packet)) = self.hops[hop].take_head(until, &mut self.edges) {
+            self.pass(hop, at, &mut packet);
         }
     }
 }

@@ -75,7 +75,7 @@ impl<P: Transit> DropTail<P> {
         Offered::Accepted
     }
 
-    /// What becomes of a packet that comes at `now`. `PLAIN` where the line has neither marks nor noise.
+    /// What becomes of a packet that comes at `now`. `PLAIN` where the line has no marks, noise or overhead.
     #[inline(always)]
     pub(crate) fn plan<const PLAIN: bool>(
         &mut self,
@@ -83,7 +83,7 @@ impl<P: Transit> DropTail<P> {
         now: u64,
         packet: &mut impl Transit,
     ) -> Planned {
-        let size = line.size_of(packet);
+        let size = if PLAIN { packet.size().as_u64() } else { line.size_of(packet) };
         line.account.offered += 1;
         if size > MAX_PACKET {
             line.account.dropped += 1;
