@@ -118,10 +118,10 @@ def costs(folder: Path) -> None:
     print(f"  simulator                {simulator * 1e3:6.2f} ms of the processor each")
     print(f"  rest of the worker       {(worker - simulator) * 1e3:6.2f}")
     print(f"  processes, rows, start   {(each - worker) * 1e3:6.2f}")
-    print(f"  the engine's own         {(each - simulator) * 1e3:6.2f}   wanted (aim) 5")
+    print(f"  the engine's own         {(each - simulator) * 1e3:6.2f}   wanted (aim) 2")
     wall, processor = command("scream-tuning", folder / "tuning")
     print(f"scream-tuning, 1,224 experiments: {wall:.1f} s, {processor:.1f} s of the processor", end="")
-    print("   wanted (floor, aim) 120, 40")
+    print("   wanted (floor, aim) 70, 45")
 
 
 # In a process of its own, so that its peak of memory is its own: the sweep, then the same taken over whole.

@@ -371,7 +371,7 @@ def test_a_write_that_fails_at_any_step_loses_nothing(
     """Every write, every fsync and every rename of a whole run fails once, each in a run of its own."""
     redefined(redefined(little, "seeds = [1, 2]", "seeds = [1]"), "count = 4", "count = 1")
 
-    def measured(_: object, index: int) -> tuple[Row, dict[str, bytes]]:
+    def measured(_: object, index: int, point: object = None) -> tuple[Row, dict[str, bytes]]:
         return Row(index, seed=1, metrics={"rate": 1.0 + index, "wait": 2.0}), {}
 
     # Nothing is simulated or drawn: what is written is what counts.
@@ -509,7 +509,9 @@ def test_an_experiment_whose_worker_died_is_tried_again(
     expected = run_study(little, out=tmp_path / "whole", workers=1).results_file.read_bytes()
     own = experiment.run
     monkeypatch.setattr(
-        experiment, "run", lambda context, index: experiment.died(index) if index == 7 else own(context, index)
+        experiment,
+        "run",
+        lambda context, index, point: experiment.died((index, point)) if index == 7 else own(context, index, point),
     )
     first = run_study(little, out=tmp_path / "out", workers=1)
     assert (first.state.failed, first.error) == (1, "single/4: the worker process died of it, twice")

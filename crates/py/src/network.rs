@@ -150,7 +150,7 @@ fn drive(
     warnings.extend(loaded.parts.warnings.iter().cloned());
     warnings.extend(resynchronised(&counters));
     warnings.extend(refused(&counters));
-    Ok(RunOutput::new(summary.to_json(), loaded.scenario.to_toml(), warnings, flows, links))
+    Ok(RunOutput::new(summary.to_json(), loaded.scenario.clone(), warnings, flows, links))
 }
 
 /// Waits a moment, or until `done`.

@@ -10,9 +10,7 @@ pub struct RunOutput {
     /// The figures, `summary.json`.
     #[pyo3(get)]
     summary_json: String,
-    /// The scenario as resolved: the run can be repeated from it.
-    #[pyo3(get)]
-    resolved_toml: String,
+    resolved: paceline_scenario::Scenario,
     /// What was odd but did not stop the run.
     #[pyo3(get)]
     warnings: Vec<String>,
@@ -23,17 +21,23 @@ pub struct RunOutput {
 impl RunOutput {
     pub fn new(
         summary_json: String,
-        resolved_toml: String,
+        resolved: paceline_scenario::Scenario,
         warnings: Vec<String>,
         flow_rows: TimeSeries,
         link_rows: TimeSeries,
     ) -> RunOutput {
-        RunOutput { summary_json, resolved_toml, warnings, flow_rows, link_rows }
+        RunOutput { summary_json, resolved, warnings, flow_rows, link_rows }
     }
 }
 
 #[pymethods]
 impl RunOutput {
+    /// The scenario as resolved: the run can be repeated from it.
+    #[getter]
+    fn resolved_toml(&self) -> String {
+        self.resolved.to_toml()
+    }
+
     /// The columns of flows.parquet: name, unit, definition and buffers in Arrow's layout. Those of numbers are the validity
     /// bits (none if every number is there) and the float64 values; those of texts the names and the int32 index of each row.
     #[getter]

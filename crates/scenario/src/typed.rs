@@ -7,7 +7,7 @@ use crate::schema::keys;
 use crate::source::FramesSpec;
 use paceline_units::param::Spec;
 use paceline_units::text::{Dimension, parse_ticks};
-use toml::{Table, Value};
+use toml_edit::{TableLike, Value};
 
 /// What one parameter of a scenario is set to.
 #[derive(Clone, PartialEq, Debug)]
@@ -56,31 +56,42 @@ impl Scenario {
     /// Every parameter of the resolved scenario, sorted by path.
     pub fn parameters(&self) -> Vec<TypedParameter> {
         let mut found = Vec::new();
-        // What the scenario writes of itself is TOML.
-        collect("", &self.to_toml().parse().unwrap_or_default(), &mut found);
+        collect("", self.document().as_table(), &mut found);
         found
     }
 }
 
-fn collect(prefix: &str, table: &Table, found: &mut Vec<TypedParameter>) {
-    for (key, value) in table {
+fn collect(prefix: &str, table: &dyn TableLike, found: &mut Vec<TypedParameter>) {
+    let mut items: Vec<_> = table.iter().collect();
+    items.sort_by_key(|(key, _)| *key);
+    for (key, item) in items {
         let path = format!("{prefix}{}", quoted_key(key));
-        let (value, unit) = match value {
-            Value::Table(inner) => {
-                collect(&format!("{path}."), inner, found);
-                continue;
-            }
-            Value::Integer(count) => (TypedValue::Integer(*count), None),
-            Value::Float(number) => (TypedValue::Number(*number), None),
-            Value::Boolean(flag) => (TypedValue::Flag(*flag), None),
-            Value::String(text) if text == "inf" => (TypedValue::Number(f64::INFINITY), None),
-            Value::String(text) => match quantity(text).filter(|_| !is_name(key)) {
+        if let Some(inner) = item.as_table_like() {
+            collect(&format!("{path}."), inner, found);
+        } else if let Some(value) = item.as_value() {
+            let (value, unit) = typed(key, value);
+            found.push(TypedParameter { path, value, unit });
+        }
+    }
+}
+
+/// What `value` of the key called `name` is, and its unit.
+fn typed(name: &str, value: &Value) -> (TypedValue, Option<&'static str>) {
+    match value {
+        Value::Integer(count) => (TypedValue::Integer(*count.value()), None),
+        Value::Float(number) => (TypedValue::Number(*number.value()), None),
+        Value::Boolean(flag) => (TypedValue::Flag(*flag.value()), None),
+        Value::String(text) => match text.value().as_str() {
+            "inf" => (TypedValue::Number(f64::INFINITY), None),
+            text => match quantity(text).filter(|_| !is_name(name)) {
                 Some((number, unit)) => (TypedValue::Number(number), Some(unit)),
-                None => (TypedValue::Text(text.clone()), None),
+                None => (TypedValue::Text(text.into()), None),
             },
-            list => (TypedValue::Text(serde_json::to_string(list).unwrap_or_default()), None),
-        };
-        found.push(TypedParameter { path, value, unit });
+        },
+        list => {
+            let read: Option<toml::Value> = list.to_string().parse().ok();
+            (TypedValue::Text(serde_json::to_string(&read).unwrap_or_default()), None)
+        }
     }
 }
 

@@ -13,6 +13,11 @@ use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, Value};
 impl Scenario {
     /// The scenario as TOML. Reading it gives the same scenario again; file names stand as they are.
     pub fn to_toml(&self) -> String {
+        self.document().to_string()
+    }
+
+    /// The same before it is a text.
+    pub(crate) fn document(&self) -> DocumentMut {
         let mut document = DocumentMut::new();
         put(&mut document, "name", self.name.as_str());
         put(&mut document, "duration", time(self.duration));
@@ -31,7 +36,7 @@ impl Scenario {
                 named(tables.map(|coupling| (coupling.name.as_str(), coupling_table(coupling, &self.flows)))),
             );
         }
-        document.to_string()
+        document
     }
 }
 

@@ -129,12 +129,16 @@ class Study:
         """Where each design begins."""
         return [0, *self._ends[:-1]]
 
-    def experiment(self, index: int) -> Experiment:
-        """The experiment at this place: designs in their order, points in theirs, the seeds of a point together."""
+    def experiment(self, index: int, drawn: Point | None = None) -> Experiment:
+        """The experiment at this place: designs in their order, points in theirs, the seeds of a point together.
+
+        `drawn` is its point, where that is known already.
+        """
         place = bisect_right(self._ends, index)
         design = list(self.designs.values())[place]
         point, seed = divmod(index - (self._ends[place - 1] if place else 0), len(design.seeds))
-        return Experiment(index, design, point + 1, design.seeds[seed], design.point(point))
+        own = design.point(point) if drawn is None else drawn
+        return Experiment(index, design, point + 1, design.seeds[seed], own)
 
     def probes(self) -> Iterator[tuple[Experiment, str]]:
         """The first point of each design, and each value of each of its factors with all others at their defaults."""

@@ -259,9 +259,10 @@ def _run(
     table.commit()
     lean = replace(context, study=study.for_workers())
     todo = len(study) - table.finished
-    with Runner(experiment.run, lean, experiment.died, workers=workers, dask=dask, most=todo) as runner:
+    tasks = ((index, study.experiment(index).point) for index in table.missing())
+    with Runner(experiment.work, lean, experiment.died, workers=workers, dask=dask, most=todo) as runner:
         runner.idle = table.commit
-        for _, (row, files) in runner.run(table.missing()) if todo else ():
+        for _, (row, files) in runner.run(tasks) if todo else ():
             keep(row, files)
     table.commit()
     if told is not None:

@@ -117,22 +117,31 @@ Files = dict[str, bytes]
 """What a run leaves besides its row, by the names of files."""
 
 
-def run(context: Context, index: int) -> tuple[Row, Files]:
-    """Runs an experiment; one that fails has its error in the row, and no metrics."""
+Task = tuple[int, Point]
+"""The number of an experiment and its point. Workers are told the point: what draws it takes a second to load."""
+
+
+def work(context: Context, task: Task) -> tuple[Row, Files]:
+    """Runs the experiment of a task."""
+    return run(context, *task)
+
+
+def run(context: Context, index: int, point: Point | None = None) -> tuple[Row, Files]:
+    """Runs an experiment, drawing its point unless given; one that fails has its error in the row, and no metrics."""
     try:
-        return measured(context, index)
+        return measured(context, index, point)
     except PacelineError as error:
         return Row(index, error=str(error)), {}
 
 
-def measured(context: Context, index: int) -> tuple[Row, Files]:
-    """Runs an experiment.
+def measured(context: Context, index: int, point: Point | None = None) -> tuple[Row, Files]:
+    """Runs an experiment, whose point is drawn if it is not given.
 
     Raises:
         DefinitionError: A metric asks for what the run does not have.
         PacelineError: The run failed.
     """
-    experiment = context.study.experiment(index)
+    experiment = context.study.experiment(index, point)
     loaded = context.scenario(experiment).load()
     result = simulation.simulate(loaded)
     row = Row(index, seed=int(result.summary["seed"]))
@@ -152,9 +161,9 @@ def measured(context: Context, index: int) -> tuple[Row, Files]:
     return row, result.files(plots=experiment.plots)
 
 
-def died(index: int) -> tuple[Row, Files]:
+def died(task: Task) -> tuple[Row, Files]:
     """The row of an experiment whose worker process died while it ran."""
-    return Row(index, error="the worker process died of it, twice", died=True), {}
+    return Row(task[0], error="the worker process died of it, twice", died=True), {}
 
 
 def differing(own: Mapping[str, Parameter], usual: Mapping[str, Parameter]) -> dict[str, Parameter]:
