@@ -204,7 +204,7 @@ impl<E: Ends> Flow<E> {
         for _ in 0..count {
             self.wiring.recorder.sent(now, stream, Bytes::new(u64::from(size)), now - queued);
             net.carry(edge, now + delay, &mut self.packet(now, size, ecn, content, false));
-            now = now + gap;
+            now += gap;
             content = content.next();
         }
     }

@@ -60,7 +60,7 @@ impl Controller for Scream {
         let mut now = first;
         for sequence in sequence..sequence + count {
             one.detector.on_sent(now, sequence, size);
-            now = now + gap;
+            now += gap;
         }
         one.rates.on_sent(Bytes::new(size.as_u64() * count));
         self.count_in_flight();

@@ -305,7 +305,7 @@ impl<C: Controller> RtpSender<C> {
         let mut now = run.first;
         for _ in 0..run.count {
             stream.history.push(now, run.packet.size);
-            now = now + run.gap;
+            now += run.gap;
         }
         self.pacer.on_run(run.last(), run.packet.size);
         self.sent_between.1 = run.last();
