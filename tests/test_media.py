@@ -125,7 +125,10 @@ def test_events_and_ends() -> None:
         (lambda: paceline.MediaSender("scream").add_stream(0.0), "ssrc: found none, expected the SSRC"),
         (lambda: paceline.MediaSender("scream").add_stream(0.0, ssrc=-1), "ssrc: found -1, expected a whole number"),
         (lambda: paceline.MediaSender("scream").start(math.nan), "now_s: found NaN, expected seconds from 0"),
-        (lambda: paceline.MediaSender("scream").remove_stream(0.0, 3), "stream: found 3, expected one that the flow has"),
+        (
+            lambda: paceline.MediaSender("scream").remove_stream(0.0, 3),
+            "stream: found 3, expected one that the flow",
+        ),
         (lambda: paceline.MediaSender("scream").set_limits(0.0, 0, 2, 1), "min_mbps, max_mbps: found 2 and 1"),
         (lambda: paceline.MediaSender("scream").push(0.0, 0, b"", frame=1, payload_type=72), "data: .*payload type"),
         (lambda: paceline.MediaSender("scream").push(0.0, 0, b"x", frame=1, whole=True), "data: "),

@@ -248,8 +248,12 @@ impl Scream {
         scaled.max(rate * srtt / 8.0)
     }
 
+    #[inline]
     fn target_rate(&self) -> f64 {
-        self.streams.iter().map(|stream| stream.media.target).sum()
+        match &self.streams[..] {
+            [stream] => stream.media.target,
+            streams => streams.iter().map(|stream| stream.media.target).sum(),
+        }
     }
 
     fn all_streams(&self) -> StreamSet {
@@ -261,6 +265,7 @@ impl Scream {
         if self.credits.len() > 1 { scheduler::next(&self.credits) } else { None }
     }
 
+    #[inline]
     fn answer(&self) -> Update {
         let next_stream = self.next_stream();
         Update { pacing: Some(self.pacing), next_stream, ..Update::allow(self.send_window()) }

@@ -87,6 +87,7 @@ pub enum RtpFeedback {
 impl RtpFeedback {
     /// Size on the link, reports on packets written in `format`. A receiver half's message has RTCP header and two SSRCs
     /// (RFC 4585 section 6.1), then 4 bytes for each field of RFC 5348 section 3.2.2, or REMB's name, rate and one SSRC.
+    #[inline]
     pub fn size(&self, format: FeedbackFormat) -> Bytes {
         match self {
             RtpFeedback::Packets(feedback) => format.size(feedback),
