@@ -39,6 +39,11 @@ def send(port: int, out: Path, *more: str) -> subprocess.Popen[str]:
     return start("send", CALL, *SETS, *more, "--to", f"127.0.0.1:{port}", "--out", out)
 
 
+def kill(process: subprocess.Popen[str]) -> None:
+    process.kill()
+    process.communicate()
+
+
 def ended(process: subprocess.Popen[str]) -> str:
     """What a process said that ended well."""
     _, said = process.communicate(timeout=60)
@@ -65,8 +70,7 @@ def test_a_receiver_that_is_killed_and_started_again_takes_the_call_up(tmp_path:
     receiver = receive(port, tmp_path / "first")
     sender = send(port, tmp_path / "sender")
     time.sleep(4)
-    receiver.kill()
-    receiver.communicate()
+    kill(receiver)
     again = receive(port, tmp_path / "again")
     ended(sender)
     ended(again)
@@ -84,8 +88,7 @@ def test_a_sender_that_is_killed_and_started_again_has_the_receiver(tmp_path: Pa
     receiver = receive(port, tmp_path / "receiver")
     sender = send(port, tmp_path / "first")
     time.sleep(4)
-    sender.kill()
-    sender.communicate()
+    kill(sender)
     ended(send(port, tmp_path / "again"))
     assert "fell silent; from" in ended(receiver)
     # The figures are of the second sender, from its own beginning on.

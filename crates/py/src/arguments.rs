@@ -4,6 +4,7 @@ use paceline_cc::{Limits, StreamId};
 use paceline_units::{Bitrate, Ecn, Time, TimeDelta};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::fmt::Display;
 
 /// The latest time that may be told, in seconds: 30 years.
 const LATEST: f64 = 1e9;
@@ -44,10 +45,17 @@ fn text(value: &Bound<'_, PyAny>) -> PyResult<String> {
     Ok(value.str()?.to_string())
 }
 
-/// Names and values of keyword arguments, as text.
-pub(crate) fn read_settings(given: Option<&Bound<'_, PyDict>>) -> PyResult<Vec<(String, String)>> {
+/// What `make` makes of the names and values of keyword arguments, as text; what it says is wrong is an error.
+pub(crate) fn configured<T, E: Display>(
+    py: Python<'_>,
+    given: Option<&Bound<'_, PyDict>>,
+    make: impl FnOnce(&[(&str, &str)]) -> Result<T, E>,
+) -> PyResult<T> {
     let given = given.into_iter().flat_map(|given| given.iter());
-    given.map(|(name, value)| Ok((name.extract::<String>()?, text(&value)?))).collect()
+    let texts = given.map(|(name, value)| Ok((name.extract::<String>()?, text(&value)?)));
+    let texts = texts.collect::<PyResult<Vec<_>>>()?;
+    let settings: Vec<_> = texts.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+    make(&settings).map_err(|error| wrong(py, error.to_string()))
 }
 
 /// Limits of a stream's target.

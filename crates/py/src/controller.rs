@@ -1,6 +1,6 @@
 //! A controller that a notebook steps packet by packet.
 
-use crate::arguments::{limits, read_settings, span, time, wrong};
+use crate::arguments::{configured, limits, span, time, wrong};
 use crate::half::Put;
 use paceline_cc::{
     Allowance, Answers, AnyController, Controller as _, Offered, Pacing, PacketResult, PacketsReport, Probe,
@@ -64,10 +64,9 @@ impl Controller {
         profile: Option<&str>,
         params: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Controller> {
-        let texts = read_settings(params)?;
-        let settings = texts.iter().map(|(name, text)| (name.as_str(), text.as_str()));
-        let controller = AnyController::configured(kind, profile, settings)
-            .map_err(|error| wrong(py, error.to_string()))?;
+        let controller = configured(py, params, |settings| {
+            AnyController::configured(kind, profile, settings.iter().copied())
+        })?;
         let stepped = Stepped { controller, answers: Answers::new(), sent: BTreeMap::new() };
         Ok(Controller { kind: kind.into(), inner: Mutex::new(stepped) })
     }

@@ -1,6 +1,6 @@
 //! The receiver half of a controller, stepped packet by packet.
 
-use crate::arguments::{ecn, read_settings, span, time, wrong};
+use crate::arguments::{configured, ecn, span, time};
 use paceline_cc::{Annotation, AnyReceiverHalf, Arrival, ReceiverHalf as _, ReceiverReport, StreamId};
 use paceline_units::{Bytes, Time, TimeDelta};
 use pyo3::prelude::*;
@@ -48,10 +48,9 @@ impl ReceiverHalf {
         profile: Option<&str>,
         params: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<ReceiverHalf> {
-        let texts = read_settings(params)?;
-        let settings = texts.iter().map(|(name, text)| (name.as_str(), text.as_str()));
-        let half = AnyReceiverHalf::configured(kind, profile, settings)
-            .map_err(|error| wrong(py, error.to_string()))?;
+        let half = configured(py, params, |settings| {
+            AnyReceiverHalf::configured(kind, profile, settings.iter().copied())
+        })?;
         Ok(ReceiverHalf { inner: Mutex::new(half) })
     }
 

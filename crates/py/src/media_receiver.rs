@@ -1,6 +1,6 @@
 //! A receiver of media in RTP that a notebook steps datagram by datagram.
 
-use crate::arguments::{read_settings, time, wrong};
+use crate::arguments::{configured, time, wrong};
 use crate::media_sender::MediaEvent;
 use paceline_transport::rtp::media;
 use paceline_transport::rtp::rtcp::Picture;
@@ -52,20 +52,18 @@ impl MediaReceiver {
     #[new]
     #[pyo3(signature = (**settings))]
     fn new(py: Python<'_>, settings: Option<&Bound<'_, PyDict>>) -> PyResult<MediaReceiver> {
-        let texts = read_settings(settings)?;
-        let settings = texts.iter().map(|(name, text)| (name.as_str(), text.as_str()));
         let receiver =
-            media::MediaReceiver::configured(settings).map_err(|error| wrong(py, error.to_string()))?;
+            configured(py, settings, |settings| media::MediaReceiver::configured(settings.iter().copied()))?;
         Ok(MediaReceiver { inner: Mutex::new(receiver) })
     }
 
     /// A stream is expected: `ssrc=500`, `rtx_ssrc=501` and others.
     #[pyo3(signature = (**settings))]
     fn add_stream(&self, py: Python<'_>, settings: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
-        let texts = read_settings(settings)?;
-        let settings = texts.iter().map(|(name, text)| (name.as_str(), text.as_str()));
-        let added = self.lock().add_configured(settings);
-        added.map(drop).map_err(|error| wrong(py, error.to_string()))
+        configured(py, settings, |settings| {
+            let added = self.lock().add_configured(settings.iter().copied());
+            added.map(drop)
+        })
     }
 
     /// A stream is expected no more, nor its retransmissions.

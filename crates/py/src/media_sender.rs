@@ -1,6 +1,6 @@
 //! A sender of media in RTP that a notebook steps datagram by datagram.
 
-use crate::arguments::{ecn, limits, read_settings, time, wrong};
+use crate::arguments::{configured, ecn, limits, time, wrong};
 use paceline_cc::{AnyController, Controller as _, StreamId};
 use paceline_transport::SendingEnd as _;
 use paceline_transport::rtp::Broken;
@@ -137,10 +137,9 @@ impl MediaSender {
         profile: Option<&str>,
         settings: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<MediaSender> {
-        let texts = read_settings(settings)?;
-        let settings = texts.iter().map(|(name, text)| (name.as_str(), text.as_str()));
-        let sender = media::MediaSender::configured(kind, profile, settings)
-            .map_err(|error| wrong(py, error.to_string()))?;
+        let sender = configured(py, settings, |settings| {
+            media::MediaSender::configured(kind, profile, settings.iter().copied())
+        })?;
         let stepped = Stepped { sender, pool: BufferPool::default(), datagram: Vec::new() };
         Ok(MediaSender { inner: Mutex::new(stepped) })
     }
@@ -149,10 +148,10 @@ impl MediaSender {
     #[pyo3(signature = (now_s, **settings))]
     fn add_stream(&self, py: Python<'_>, now_s: f64, settings: Option<&Bound<'_, PyDict>>) -> PyResult<u8> {
         let now = time(py, "now_s", now_s)?;
-        let texts = read_settings(settings)?;
-        let settings = texts.iter().map(|(name, text)| (name.as_str(), text.as_str()));
-        let added = self.lock().sender.add_configured(now, settings);
-        added.map(|id| id.0).map_err(|error| wrong(py, error.to_string()))
+        configured(py, settings, |settings| {
+            let added = self.lock().sender.add_configured(now, settings.iter().copied());
+            added.map(|id| id.0)
+        })
     }
 
     /// A stream leaves: what waits of it is discarded, and it says goodbye.
