@@ -172,34 +172,37 @@ impl LossDetector {
                 Status::Received { arrived, ecn } => {
                     self.on_received(now, packet.sequence, arrived, ecn.is_ce(), &mut acked);
                 }
-                Status::Missing => self.on_missing(now, packet.sequence, &mut acked),
+                Status::Missing => acked.lost += u32::from(self.on_missing(now, packet.sequence)),
             }
         }
         self.in_flight = self.in_flight.saturating_sub(acked.newly_acked.as_u64());
         if self.undecided < self.acked_end {
-            self.decide(now, &mut acked);
+            let (lost, presumed) = self.decide(now);
+            acked.lost += lost;
+            acked.presumed += presumed;
         }
         acked
     }
 
     /// The receiver has not got the packet. If it left the flight unreported, because a later report came first, that is
-    /// the verdict.
+    /// the verdict: answers whether the packet is lost by that.
     #[cold]
-    fn on_missing(&mut self, now: Time, sequence: u64, acked: &mut Acked) {
+    fn on_missing(&mut self, now: Time, sequence: u64) -> bool {
         if sequence >= self.next || self.next - sequence > self.ring.len() as u64 {
-            return;
+            return false;
         }
         let mask = self.ring.len() - 1;
         let state = &mut self.ring[sequence as usize & mask].state;
+        let was_unreported = *state == State::Unreported;
         match *state {
             State::Outstanding => *state = State::Missing,
             State::Unreported => {
                 *state = State::Lost;
-                acked.lost += 1;
                 remember(&mut self.lost_at, (sequence, now));
             }
             State::NotSent | State::Missing | State::Arrived | State::Marked | State::Lost => {}
         }
+        was_unreported
     }
 
     /// Gives up what was sent before `sent_before` with nothing later acknowledged, and counts it as lost: the tail of a
@@ -222,11 +225,11 @@ impl LossDetector {
             self.in_flight = self.in_flight.saturating_sub(u64::from(entry.size));
             self.acked_end = sequence + 1;
         }
-        let mut acked = Acked { lost, ..Acked::default() };
-        if self.undecided < self.acked_end {
-            self.decide(now, &mut acked);
+        if self.undecided == self.acked_end {
+            return Acked { lost, ..Acked::default() };
         }
-        acked
+        let (decided, presumed) = self.decide(now);
+        Acked { lost: lost + decided, presumed, ..Acked::default() }
     }
 
     #[inline]
@@ -259,25 +262,30 @@ impl LossDetector {
             self.acked_end += 1;
             acked.newly_acked += size;
         } else {
-            self.on_out_of_order(now, sequence, before, acked);
+            if before == State::Lost {
+                acked.spurious += 1;
+                self.widen(now, sequence);
+            }
+            acked.newly_acked += self.acknowledge_to(sequence);
         }
     }
 
+    /// A packet arrived that is not the next in order: answers the bytes between the highest acknowledged so far and it.
     #[cold]
-    fn on_out_of_order(&mut self, now: Time, sequence: u64, before: State, acked: &mut Acked) {
-        if before == State::Lost {
-            acked.spurious += 1;
-            self.widen(now, sequence);
-        }
-        let mask = self.ring.len() - 1;
+    fn acknowledge_to(&mut self, sequence: u64) -> Bytes {
+        let (mut newly_acked, mask) = (Bytes::ZERO, self.ring.len() - 1);
         while self.acked_end <= sequence {
-            acked.newly_acked += Bytes::new(self.ring[self.acked_end as usize & mask].size.into());
+            newly_acked += Bytes::new(self.ring[self.acked_end as usize & mask].size.into());
             self.acked_end += 1;
         }
+        newly_acked
     }
 
-    /// Declares lost what was sent too long, or too many packets, before the newest acknowledged.
-    fn decide(&mut self, now: Time, acked: &mut Acked) {
+    /// Declares lost what was sent too long, or too many packets, before the newest acknowledged. Answers how many packets, and the
+    /// bytes that leave the flight without a verdict.
+    #[inline(never)]
+    fn decide(&mut self, now: Time) -> (u32, Bytes) {
+        let (mut lost, mut presumed) = (0, Bytes::ZERO);
         let mask = self.ring.len() - 1;
         let threshold = self.newest_acked_sent - self.reorder_window;
         while self.undecided < self.acked_end {
@@ -290,18 +298,20 @@ impl LossDetector {
                 }
                 if entry.state == State::Missing || self.config.unreported_is_lost {
                     entry.state = State::Lost;
-                    acked.lost += 1;
+                    lost += 1;
                     remember(&mut self.lost_at, (self.undecided, now));
                 } else {
                     entry.state = State::Unreported;
-                    acked.presumed += Bytes::new(entry.size.into());
+                    presumed += Bytes::new(entry.size.into());
                 }
             }
             self.undecided += 1;
         }
+        (lost, presumed)
     }
 
     /// The packet was only late: the window grows by how late (RFC 8298 section 4.1.2.4).
+    #[cold]
     fn widen(&mut self, now: Time, sequence: u64) {
         if let Some(&(_, lost_at)) = self.lost_at.iter().rev().find(|(lost, _)| *lost == sequence) {
             let late = self.reorder_window + now.saturating_since(lost_at);

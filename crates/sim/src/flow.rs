@@ -178,7 +178,9 @@ impl<E: Ends> Flow<E> {
     fn send_due(&mut self, event: Handled, alone: Time, net: &mut Net) {
         let Handled { mut now, mut counts } = event;
         loop {
-            self.transmit(now, net);
+            if self.sender.end().may_transmit(now) {
+                self.transmit(now, net);
+            }
             if std::mem::take(&mut counts) {
                 self.wiring.recorder.reported(now, self.sender.end());
             }

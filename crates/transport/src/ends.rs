@@ -136,6 +136,12 @@ pub trait SendingEnd {
     /// Does what is due at `now`, packets apart.
     fn handle_timeout(&mut self, now: Time);
 
+    /// Whether [`SendingEnd::poll_transmit`] may have a packet at `now`: false where it is known at once that there is none.
+    #[inline]
+    fn may_transmit(&self, _now: Time) -> bool {
+        true
+    }
+
     /// The next packet that leaves at `now`. Call until there is none.
     fn poll_transmit(&mut self, now: Time) -> Option<Transmit<Self::Data>>;
 

@@ -56,6 +56,11 @@ impl Plan {
         self.steps.sort_by_key(|(at, _)| *at);
         self
     }
+
+    /// When a step is taken; `Time::MAX` if there is none of this number.
+    fn time_of(&self, step: usize) -> Time {
+        self.steps.get(step).map_or(Time::MAX, |(at, _)| *at)
+    }
 }
 
 /// A sending end that follows a plan. Before the plan starts it, it does nothing.
@@ -65,12 +70,15 @@ pub struct Planned<S> {
     plan: Plan,
     /// How many steps of the plan were taken.
     taken: usize,
+    /// When the next is; `Time::MAX` if there is none.
+    step: Time,
 }
 
 impl<S: SendingEnd> Planned<S> {
     /// An end that has not started.
     pub fn new(end: S, plan: Plan) -> Planned<S> {
-        Planned { end, plan, taken: 0 }
+        let step = plan.time_of(0);
+        Planned { end, plan, taken: 0, step }
     }
 
     /// The end, to look at.
@@ -88,39 +96,37 @@ impl<S: SendingEnd> Planned<S> {
     /// When to call [`Planned::handle_timeout`] and [`SendingEnd::poll_transmit`], and why.
     #[inline(always)]
     pub fn next_timeout(&self) -> Option<(Time, Reason)> {
-        let step = self.plan.steps.get(self.taken).map_or(Time::MAX, |(at, _)| *at);
         let own = if self.taken == 0 { None } else { self.end.next_timeout() };
         match own {
-            Some((due, why)) if due < step => Some((due, why)),
-            _ => (step != Time::MAX).then_some((step, Reason::Plan)),
+            Some((due, why)) if due < self.step => Some((due, why)),
+            _ => (self.step != Time::MAX).then_some((self.step, Reason::Plan)),
         }
     }
 
     /// As [`SendingEnd::next_paced`]; a step of the plan comes first.
     #[inline(always)]
     pub fn next_paced(&self, until: Time) -> Option<Time> {
-        let step = self.plan.steps.get(self.taken).map_or(Time::MAX, |(at, _)| *at);
-        if self.taken == 0 { None } else { self.end.next_paced(until.min(step)) }
+        if self.taken == 0 { None } else { self.end.next_paced(until.min(self.step)) }
     }
 
     /// As [`SendingEnd::poll_run`]; a step of the plan comes first.
     #[inline(always)]
     pub fn poll_run(&mut self, until: Time) -> Option<Run<S::Data>> {
-        let step = self.plan.steps.get(self.taken).map_or(Time::MAX, |(at, _)| *at);
-        if self.taken == 0 { None } else { self.end.poll_run(until.min(step)) }
+        if self.taken == 0 { None } else { self.end.poll_run(until.min(self.step)) }
     }
 
     /// Takes the step of the plan that is due at `now`, or does what else is due if none is.
     #[inline]
     pub fn handle_timeout(&mut self, now: Time) {
         match self.plan.steps.get(self.taken) {
-            Some(&(at, step)) if at <= now => self.take(now, step),
+            Some(&(_, step)) if self.step <= now => self.take(now, step),
             _ => self.end.handle_timeout(now),
         }
     }
 
     fn take(&mut self, now: Time, step: Step) {
         self.taken += 1;
+        self.step = self.plan.time_of(self.taken);
         match step {
             Step::Start => self.end.start(now),
             Step::Pause => self.end.pause(now),
@@ -145,7 +151,7 @@ impl<S: SendingEnd> Planned<S> {
 
     /// Stops the end before its time: nothing of the plan happens any more.
     pub fn stop(&mut self, now: Time) {
-        self.taken = self.plan.steps.len();
+        (self.taken, self.step) = (self.plan.steps.len(), Time::MAX);
         self.end.stop(now);
     }
 }

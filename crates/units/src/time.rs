@@ -120,9 +120,20 @@ impl TimeDelta {
 
 impl Add<TimeDelta> for Time {
     type Output = Time;
-    /// Saturates at both ends: a clock never wraps and never runs before zero.
+    /// Saturates at both ends: a clock never wraps and never runs before zero. A sum of signed numbers is asked for first, since
+    /// the processor itself says whether that is exact: it is unless a time lies beyond 292 years or before zero.
     #[inline]
     fn add(self, span: TimeDelta) -> Time {
+        match (self.0 as i64).checked_add(span.0) {
+            Some(sum) if self.0 as i64 | sum >= 0 => Time(sum as u64),
+            _ => self.add_saturating(span),
+        }
+    }
+}
+
+impl Time {
+    #[cold]
+    fn add_saturating(self, span: TimeDelta) -> Time {
         Time(self.0.saturating_add_signed(span.0))
     }
 }
@@ -243,6 +254,17 @@ mod tests {
             prop_assert_eq!((t + d) - d, t);
             prop_assert_eq!((t + d) - t, d);
             prop_assert_eq!(t - (t + d), -d);
+        }
+
+        #[test]
+        fn a_sum_is_exact_or_saturated(
+            near in prop_oneof![Just(0), Just(i64::MAX as u64), Just(u64::MAX)],
+            t in prop_oneof![any::<u64>(), 0..1000u64],
+            d in prop_oneof![any::<i64>(), -1000..1000i64, Just(i64::MIN), Just(i64::MAX)],
+        ) {
+            for t in [t, near.wrapping_add(t), near.wrapping_sub(t)].map(Time::from_nanos) {
+                prop_assert_eq!(t + TimeDelta::from_nanos(d), Time::from_nanos(t.as_nanos().saturating_add_signed(d)));
+            }
         }
 
         #[test]

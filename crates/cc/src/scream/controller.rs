@@ -40,7 +40,7 @@ impl Controller for Scream {
             self.wait_for_report(now);
         }
         self.count_in_flight();
-        self.last_sent = Some(now);
+        self.silence.on_sent(&self.params, now);
         self.learn_mss(now, packet.size);
         if self.credits.len() > 1 {
             scheduler::on_sent(&mut self.credits, packet.stream, packet.size.as_u64());
@@ -64,7 +64,7 @@ impl Controller for Scream {
         }
         one.rates.on_sent(Bytes::new(size.as_u64() * count));
         self.count_in_flight();
-        self.last_sent = Some(run.last());
+        self.silence.on_sent(&self.params, run.last());
         Some(Update::allow(self.send_window()))
     }
 
@@ -74,7 +74,8 @@ impl Controller for Scream {
         match report {
             Report::Packets(packets) => {
                 self.ensure_started(now);
-                self.on_packets(now, packets)
+                let target = self.on_packets(now, packets);
+                Update { target, ..self.answer() }
             }
             _ => Update::none(),
         }
@@ -146,9 +147,6 @@ impl Controller for Scream {
     fn next_timeout(&self) -> Option<(Time, TimeoutReason)> {
         if self.in_flight == Bytes::ZERO {
             return None;
-        }
-        if self.params.feedback_patience == 0.0 {
-            return Some((self.last_sent? + self.params.stall_time, TimeoutReason::Stalled));
         }
         let (due, gives_up) = self.silence.next;
         Some((due, if gives_up { TimeoutReason::Stalled } else { TimeoutReason::NoFeedback }))

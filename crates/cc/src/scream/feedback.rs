@@ -4,15 +4,16 @@ use super::delay_trend::{HISTORY, SAMPLE_INTERVAL};
 use super::media_rate::Event;
 use super::window::WindowInput;
 use super::{Scream, Stream};
-use crate::{Acked, PacketResult, PacketsReport, StreamId, StreamSet, TargetChange, Update};
+use crate::{Acked, PacketResult, PacketsReport, StreamId, StreamSet, TargetChange};
 use paceline_units::{Time, TimeDelta};
 
 /// A history that is filled anew needs no more samples.
 const LONGEST_GAP_SAMPLES: i64 = HISTORY as i64 - 1;
 
 impl Scream {
+    /// Takes a report in. Answers which targets changed.
     #[inline]
-    pub(super) fn on_packets(&mut self, now: Time, report: &PacketsReport<'_>) -> Update {
+    pub(super) fn on_packets(&mut self, now: Time, report: &PacketsReport<'_>) -> TargetChange {
         let was_slow = self.silence.on_report(now);
         self.before_report = (self.in_flight, self.window.cwnd);
         self.flight.sample(now, self.in_flight.as_u64());
@@ -31,7 +32,7 @@ impl Scream {
         }
         self.plan_silence();
         self.allow_flight();
-        Update { target, ..self.answer() }
+        target
     }
 
     /// Acknowledgements, delay, round trip and marks of a report. Answers whether there were losses, and CE.

@@ -67,7 +67,6 @@ pub struct Scream {
     pending: Pending,
     pacing: Pacing,
     started: Option<Time>,
-    last_sent: Option<Time>,
     silence: Silence,
     last_event: Option<Time>,
     /// Whether loss and CE wait for their reaction.
@@ -142,7 +141,6 @@ impl Scream {
             pending: Pending::default(),
             pacing: Pacing::Off,
             started: None,
-            last_sent: None,
             silence: Silence::new(),
             last_event: None,
             held_events: (false, false),

@@ -38,6 +38,15 @@ impl Silence {
         }
     }
 
+    /// A packet left. Without patience for reports, sending is what is waited for: what is outstanding is given up so long after the
+    /// last packet.
+    #[inline]
+    pub fn on_sent(&mut self, params: &Params, now: Time) {
+        if params.feedback_patience == 0.0 {
+            self.next = (now + params.stall_time, true);
+        }
+    }
+
     /// A packet left while nothing was in flight.
     #[inline]
     fn on_sent_from_rest(&mut self, now: Time) {

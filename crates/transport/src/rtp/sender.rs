@@ -415,7 +415,7 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
         Some(Bitrate::from_bps_f64(sum))
     }
 
-    #[inline]
+    #[inline(always)]
     fn next_timeout(&self) -> Option<(Time, Reason)> {
         let mut next = match self.controller.next_timeout() {
             Some((due, why)) => (due, Reason::Controller(why)),
@@ -465,12 +465,18 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
     }
 
     #[inline]
+    fn may_transmit(&self, now: Time) -> bool {
+        self.probing.is_active() || self.pacer.next() <= now
+    }
+
+    #[inline]
     fn poll_transmit(&mut self, now: Time) -> Option<Transmit<RtpPacket>> {
+        if !self.may_transmit(now) {
+            return None;
+        }
         // One place alone hands packets over, so that the controller is compiled into it.
         let (id, padding, probe) = if self.probing.is_active() {
             self.next_of_probe(now)?
-        } else if now < self.pacer.next() {
-            return None;
         } else {
             (self.next_to_send()?, 0, None)
         };
