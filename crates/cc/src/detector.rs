@@ -232,7 +232,7 @@ impl LossDetector {
         Acked { lost: lost + decided, presumed, ..Acked::default() }
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_received(&mut self, now: Time, sequence: u64, arrived: Option<Time>, ce: bool, acked: &mut Acked) {
         let mask = self.ring.len() - 1;
         if sequence >= self.next || self.next - sequence > self.ring.len() as u64 {

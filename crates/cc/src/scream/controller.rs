@@ -169,11 +169,11 @@ impl Controller for Scream {
 
     fn snapshot(&self) -> Snapshot {
         Snapshot {
-            window: Some(Bytes::new(self.window.cwnd as u64)),
+            window: Some(self.window.bytes()),
             in_flight: Some(self.in_flight),
             srtt: self.round_trip.smoothed(),
             queue_delay: Some(self.base.queue_delay),
-            target: Some(Bitrate::from_bps_f64(self.target_rate())),
+            target: Some(self.target_bitrates()),
         }
     }
 

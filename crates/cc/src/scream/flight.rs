@@ -11,7 +11,8 @@ const MOST_SECONDS: usize = 60;
 pub struct FlightHistory {
     largest: [u64; MOST_SECONDS],
     mean: [f64; MOST_SECONDS],
-    closed: usize,
+    /// The place of the present second.
+    place: usize,
     second_end: Time,
     sum: u64,
     samples: u64,
@@ -24,7 +25,7 @@ impl FlightHistory {
         FlightHistory {
             largest: [0; MOST_SECONDS],
             mean: [0.0; MOST_SECONDS],
-            closed: 0,
+            place: 0,
             second_end: now + SECOND,
             sum: 0,
             samples: 0,
@@ -38,7 +39,7 @@ impl FlightHistory {
         if now >= self.second_end {
             self.close_second(now);
         }
-        let current = &mut self.largest[self.closed % MOST_SECONDS];
+        let current = &mut self.largest[self.place];
         *current = bytes.max(*current);
         self.sum += bytes;
         self.samples += 1;
@@ -47,14 +48,14 @@ impl FlightHistory {
 
     fn close_second(&mut self, now: Time) {
         if self.samples > 0 {
-            self.mean[self.closed % MOST_SECONDS] = self.sum as f64 / self.samples as f64;
+            self.mean[self.place] = self.sum as f64 / self.samples as f64;
         }
         (self.sum, self.samples) = (0, 0);
         let seconds = (now.saturating_since(self.second_end).as_nanos() / SECOND.as_nanos()) as u64 + 1;
         for _ in 0..seconds.min(MOST_SECONDS as u64) {
-            self.closed += 1;
-            self.largest[self.closed % MOST_SECONDS] = 0;
-            self.mean[self.closed % MOST_SECONDS] = 0.0;
+            self.place = (self.place + 1) % MOST_SECONDS;
+            self.largest[self.place] = 0;
+            self.mean[self.place] = 0.0;
         }
         self.second_end += SECOND * seconds as i64;
     }
@@ -63,7 +64,7 @@ impl FlightHistory {
     pub fn limit(&self, params: &Params, trend: f64) -> f64 {
         let seconds = (params.max_bytes_in_flight_window.as_nanos() / SECOND.as_nanos())
             .clamp(1, MOST_SECONDS as i64 - 1);
-        let past = |n: i64| (self.closed + MOST_SECONDS - n as usize) % MOST_SECONDS;
+        let past = |n: i64| (self.place + MOST_SECONDS - n as usize) % MOST_SECONDS;
         let high = (0..=seconds).map(|n| self.largest[past(n)]).fold(0, u64::max) as f64;
         let low = (1..=seconds).map(|n| self.mean[past(n)]).fold(self.present as f64, f64::max);
         let pull = trend * params.max_bytes_in_flight_trend;

@@ -49,6 +49,8 @@ pub enum Event {
 pub struct MediaRate {
     /// `target_bitrate`, bit/s.
     pub target: f64,
+    /// The same, since it is asked for more often than it moves.
+    bitrate: Bitrate,
     /// `target_bitrate_last_max`, bit/s; none before the first reduction.
     pub last_max: Option<f64>,
     /// The stream's priority.
@@ -74,6 +76,7 @@ impl MediaRate {
     pub fn new(params: &Params, priority: f64) -> MediaRate {
         MediaRate {
             target: params.target_bitrate_start.as_bps_f64(),
+            bitrate: Bitrate::from_bps_f64(params.target_bitrate_start.as_bps_f64()),
             last_max: None,
             priority,
             limits: (params.target_bitrate_min.as_bps_f64(), params.target_bitrate_max.as_bps_f64()),
@@ -89,6 +92,12 @@ impl MediaRate {
             last_discard: None,
             before_silence: 0.0,
         }
+    }
+
+    /// The target, truncated to a whole number.
+    #[inline]
+    pub fn target_bitrate(&self) -> Bitrate {
+        self.bitrate
     }
 
     /// What the encoder is told: the target times the adaptive factor.
@@ -346,8 +355,10 @@ impl MediaRate {
         }
     }
 
+    /// Ends each change of the target: keeps it within its limits.
     fn clamp(&mut self) {
         self.target = self.target.min(self.limits.1).max(self.limits.0);
+        self.bitrate = Bitrate::from_bps_f64(self.target);
     }
 }
 

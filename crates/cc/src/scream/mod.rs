@@ -179,7 +179,7 @@ impl Scream {
     #[inline]
     fn allow_flight(&mut self) {
         let slack = if self.delay() <= self.delay_target { self.mss } else { Bytes::ZERO };
-        self.flight_allowed = Bytes::new(self.window.cwnd as u64) + slack;
+        self.flight_allowed = self.window.bytes() + slack;
     }
 
     #[inline]
@@ -246,11 +246,21 @@ impl Scream {
         scaled.max(rate * srtt / 8.0)
     }
 
+    /// The targets of all streams together, bit/s.
     #[inline]
     fn target_rate(&self) -> f64 {
         match &self.streams[..] {
             [stream] => stream.media.target,
             streams => streams.iter().map(|stream| stream.media.target).sum(),
+        }
+    }
+
+    /// The same, truncated to a whole number.
+    #[inline]
+    fn target_bitrates(&self) -> Bitrate {
+        match &self.streams[..] {
+            [stream] => stream.media.target_bitrate(),
+            _ => Bitrate::from_bps_f64(self.target_rate()),
         }
     }
 

@@ -1,7 +1,7 @@
 //! The congestion window: growth, reduction, fast increase and its resumption (RFC 8298 section 4.1.2).
 
 use super::Params;
-use paceline_units::{Time, TimeDelta};
+use paceline_units::{Bytes, Time, TimeDelta};
 
 /// What happened since the last update of the window.
 #[derive(Clone, Copy, Debug, Default)]
@@ -46,6 +46,8 @@ impl WindowInput {
 pub struct Window {
     /// The congestion window in bytes.
     pub cwnd: f64,
+    /// The same in whole bytes, since it is asked for more often than it moves.
+    whole: Bytes,
     /// Whether fast increase is on.
     pub in_fast_increase: bool,
     /// Whether there ever was a sign of congestion.
@@ -61,17 +63,35 @@ impl Window {
     pub fn new(params: &Params, now: Time) -> Window {
         let cwnd = params.initial_cwnd.max(params.min_cwnd).as_f64();
         let (in_fast_increase, had_congestion) = (true, false);
-        Window { cwnd, in_fast_increase, had_congestion, last_congestion: now, last_update: now, post: 1.0 }
+        Window {
+            cwnd,
+            whole: Bytes::new(cwnd as u64),
+            in_fast_increase,
+            had_congestion,
+            last_congestion: now,
+            last_update: now,
+            post: 1.0,
+        }
+    }
+
+    /// The congestion window in whole bytes.
+    #[inline]
+    pub fn bytes(&self) -> Bytes {
+        self.whole
+    }
+
+    fn set(&mut self, cwnd: f64) {
+        (self.cwnd, self.whole) = (cwnd, Bytes::new(cwnd as u64));
     }
 
     /// Replaces the window, as coupling asks.
     pub fn assign(&mut self, params: &Params, cwnd: f64, mss: f64) {
-        self.cwnd = cwnd.max(smallest(params, mss));
+        self.set(cwnd.max(smallest(params, mss)));
     }
 
     /// Contact was lost: growth begins anew from the smallest window.
     pub fn restart(&mut self, params: &Params, now: Time, mss: f64) {
-        self.cwnd = smallest(params, mss);
+        self.set(smallest(params, mss));
         (self.in_fast_increase, self.had_congestion) = (true, true);
         self.last_congestion = now;
     }
@@ -86,7 +106,7 @@ impl Window {
         if params.max_bytes_in_flight_always && self.had_congestion {
             self.limit(params, input);
         }
-        self.cwnd = self.cwnd.max(smallest(params, input.mss));
+        self.set(self.cwnd.max(smallest(params, input.mss)));
         self.check_to_resume_fast_increase(params, now, input.trend);
         self.last_update = now;
     }
@@ -170,7 +190,6 @@ fn ramp(elapsed: TimeDelta, length: TimeDelta) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use paceline_units::Bytes;
     use paceline_units::param::Profiles;
 
     const QUIET: WindowInput = WindowInput {
@@ -202,6 +221,7 @@ mod tests {
     fn after(params: &Params, input: WindowInput) -> f64 {
         let mut window = window(params);
         window.update(params, at(10), &input);
+        assert_eq!(window.bytes(), Bytes::new(window.cwnd as u64));
         window.cwnd
     }
 
