@@ -137,7 +137,13 @@ impl Edge {
     /// The next packet, if one is under way.
     #[inline]
     pub fn first(&self) -> Option<&Packet> {
-        self.packets.front().map(|(_, packet)| packet)
+        self.head().map(|(_, packet)| packet)
+    }
+
+    /// The next packet and when it arrives, if one is under way.
+    #[inline]
+    pub fn head(&self) -> Option<&(Time, Packet)> {
+        self.packets.front()
     }
 
     /// Takes the next packet.

@@ -1,7 +1,7 @@
 //! How each transport's packets travel as small copies, and which two ends belong together.
 
 use crate::log::MediaUnit;
-use crate::packet::{Content, Media, PacketPool, PlainSegment};
+use crate::packet::{Content, Media, PacketPool, PlainReport, PlainSegment};
 use paceline_cc::{AnyController, AnyReceiverHalf, Controller, ReceiverHalf, StreamId};
 use paceline_scenario::FlowCcids;
 use paceline_transport::dccp::{DccpReceiver, DccpSender};
@@ -87,12 +87,20 @@ impl Travels for RtpPacket {
 impl Travels for RtpFeedback {
     #[inline]
     fn pack(self, pool: &mut PacketPool<RtpFeedback>) -> Content {
-        Content::Pooled { slot: pool.insert(self), data: None }
+        match &self {
+            RtpFeedback::Packet(report) => PlainReport::of(report).map(Content::Report),
+            _ => None,
+        }
+        .unwrap_or_else(|| Content::Pooled { slot: pool.insert(self), data: None })
     }
 
     #[inline]
     fn unpack(content: Content, pool: &mut PacketPool<RtpFeedback>) -> Option<RtpFeedback> {
-        if let Content::Pooled { slot, .. } = content { pool.remove(slot) } else { None }
+        match content {
+            Content::Report(report) => Some(RtpFeedback::Packet(report.feedback())),
+            Content::Pooled { slot, .. } => pool.remove(slot),
+            _ => None,
+        }
     }
 }
 

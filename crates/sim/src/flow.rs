@@ -154,23 +154,25 @@ impl<E: Ends> Flow<E> {
     /// same time what came back comes first, then the sender's own.
     #[inline(always)]
     fn handle_next(&mut self, until: Time, net: &mut Net) -> Option<Handled> {
-        let back = net.edges[self.wiring.reports_in].next();
+        let edge = &mut net.edges[self.wiring.reports_in];
         let (own, reason) = self.sender.next_timeout().unwrap_or((Time::MAX, Reason::Plan));
-        let now = back.min(own);
-        if now >= until {
+        if let Some(&(back, ref packet)) = edge.head()
+            && back <= own
+        {
+            if back >= until {
+                return None;
+            }
+            self.events += 1;
+            self.take_returned(back, packet);
+            edge.pop();
+            return Some(Handled { now: back, counts: true });
+        }
+        if own >= until {
             return None;
         }
         self.events += 1;
-        if back <= own {
-            let edge = &mut net.edges[self.wiring.reports_in];
-            if let Some(packet) = edge.first() {
-                self.take_returned(now, packet);
-                edge.pop();
-            }
-        } else {
-            self.sender.handle_timeout(now);
-        }
-        Some(Handled { now, counts: back <= own || reason != Reason::Pacing })
+        self.sender.handle_timeout(own);
+        Some(Handled { now: own, counts: reason != Reason::Pacing })
     }
 
     /// What may leave after the event leaves; and before `alone`, when something else may happen, what follows by its pace.

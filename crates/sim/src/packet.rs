@@ -5,6 +5,7 @@ use paceline_link::Transit;
 use paceline_transport::rtp::{Header, RtpPacket};
 use paceline_transport::tcp::{Flags, SackBlocks, Segment};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
+use paceline_wire::ccfb::PacketFeedback;
 
 /// A packet under way.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +35,8 @@ pub enum Content {
     Media(Media),
     /// A segment of TCP without selective acknowledgements, of either direction.
     Segment(PlainSegment),
+    /// A report on one packet.
+    Report(PlainReport),
     /// A packet of any transport, in the pool.
     Pooled {
         /// Slot of the packet.
@@ -56,6 +59,7 @@ impl Content {
         match self {
             Content::Media(media) => (media.payload > 0 || media.padding == 0).then_some(media.stream),
             Content::Segment(segment) => (segment.payload > 0).then_some(StreamId(0)),
+            Content::Report(_) => None,
             Content::Pooled { data, .. } => *data,
             Content::Datagram { .. } => Some(StreamId(0)),
         }
@@ -162,6 +166,35 @@ impl PlainSegment {
     pub fn segment(self) -> Segment {
         let PlainSegment { sequence, acknowledgment, window, payload, connection, flags } = self;
         Segment { connection, flags, sequence, acknowledgment, window, payload, sack: SackBlocks::none() }
+    }
+}
+
+/// [`PacketFeedback`] of a packet that arrived no more than 4 s before. Its fields leave room for what tells contents from each other.
+#[derive(Clone, Copy, Debug)]
+pub struct PlainReport {
+    written: Time,
+    sequence: u64,
+    /// Nanoseconds from the packet's arrival to the report.
+    age: u32,
+    stream: StreamId,
+    ecn: Ecn,
+}
+
+impl PlainReport {
+    /// The report as it travels; absent if the packet arrived long before, or after.
+    #[inline]
+    pub fn of(report: &PacketFeedback) -> Option<PlainReport> {
+        let PacketFeedback { written, arrived, sequence, stream, ecn } = *report;
+        let age = u32::try_from((written - arrived).as_nanos()).ok()?;
+        Some(PlainReport { written, sequence, age, stream, ecn })
+    }
+
+    /// The report that arrived.
+    #[inline]
+    pub fn feedback(self) -> PacketFeedback {
+        let PlainReport { written, sequence, age, stream, ecn } = self;
+        let arrived = written - TimeDelta::from_nanos(age.into());
+        PacketFeedback { written, arrived, sequence, stream, ecn }
     }
 }
 
@@ -311,6 +344,6 @@ mod tests {
 
     #[test]
     fn a_packet_is_small_since_it_is_copied_at_every_hop() {
-        assert!(size_of::<Packet>() <= 80, "{} bytes", size_of::<Packet>());
+        assert!(size_of::<Packet>() <= 72, "{} bytes", size_of::<Packet>());
     }
 }

@@ -12,6 +12,7 @@ use paceline_scenario::build::RtpParts;
 use paceline_transport::rtp::RtpFeedback;
 use paceline_transport::rtp::rtcp::{IncomingStream, ReceiverSession, RtcpConfig};
 use paceline_units::{Bytes, Time};
+use paceline_wire::ccfb::Feedback;
 use paceline_wire::tfrc::{self, SendTime, Stamp, TfrcReport};
 use paceline_wire::{FeedbackFormat, Reporter, delays, rtcp, rtp, twcc};
 use std::net::SocketAddr;
@@ -28,6 +29,8 @@ pub(crate) struct RtpReceivingCodec {
     /// Whether packets carry transport-wide numbers, of which reports tell.
     transport_wide: bool,
     reporter: Reporter,
+    /// The last report on one packet.
+    single: Feedback,
     /// Reports that are to be sent, one RTCP packet after the other, and how much of them is.
     reports: Vec<u8>,
     sent: usize,
@@ -54,6 +57,7 @@ impl RtpReceivingCodec {
             format: parts.feedback.format,
             transport_wide: parts.is_transport_wide(),
             reporter: Reporter::default(),
+            single: Feedback::default(),
             reports: Vec::with_capacity(LARGEST_REPORT.as_u64() as usize),
             sent: 0,
         }
@@ -184,24 +188,29 @@ impl ReceivingCodec for RtpReceivingCodec {
 
     fn report(&mut self, report: &RtpFeedback) {
         let (ssrcs, own) = (self.ssrcs, self.ssrcs.of_receiver());
-        let feedback = match report {
-            RtpFeedback::Packets(feedback) => feedback,
+        match report {
+            RtpFeedback::Packet(_) | RtpFeedback::Packets(_) => {
+                let Some(feedback) = report.on_packets(&mut self.single) else { return };
+                self.reporter.ssrc = own;
+                let (reporter, reports) = (&mut self.reporter, &mut self.reports);
+                let encoded = self.format.encode(
+                    feedback,
+                    reporter,
+                    |stream| ssrcs.of(stream),
+                    LARGEST_REPORT,
+                    reports,
+                );
+                debug_assert!(encoded.is_ok(), "the endpoint's reports add up");
+            }
             RtpFeedback::Delays(report) => {
                 delays::encode(&report.to_packet(own, ssrcs.of(report.stream)), &mut self.reports);
-                return;
             }
             RtpFeedback::Half(report) => {
                 if let Some(report) = tfrc_report(report, own, ssrcs.of(StreamId(0))) {
                     tfrc::encode(&report, &mut self.reports);
                 }
-                return;
             }
-        };
-        self.reporter.ssrc = own;
-        let (reporter, reports) = (&mut self.reporter, &mut self.reports);
-        let encoded =
-            self.format.encode(feedback, reporter, |stream| ssrcs.of(stream), LARGEST_REPORT, reports);
-        debug_assert!(encoded.is_ok(), "the endpoint's reports add up");
+        }
     }
 
     fn poll_transmit(&mut self, now: Time, bytes: &mut Vec<u8>) -> Option<SocketAddr> {

@@ -9,7 +9,7 @@ use crate::ssrc::PAYLOAD_TYPE;
 use paceline_metrics::FlowSummary;
 use paceline_scenario::{Loaded, Loader, Origin, load};
 use paceline_units::TimeDelta;
-use paceline_wire::ccfb::ArrivalReport;
+use paceline_wire::ccfb::{ArrivalReport, Feedback};
 use paceline_wire::rtp::RtpHeaderFields;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -75,7 +75,8 @@ fn received_with(feedback: &str, packets: &[Packet], warmup_ms: u64) -> Outcome 
         let Some(session) = &mut session else { continue };
         let now = session.clock.time_of(moment(millis));
         let report = |report: &RtpFeedback| {
-            let RtpFeedback::Packets(report) = report else { return };
+            let mut single = Feedback::default();
+            let Some(report) = report.on_packets(&mut single) else { return };
             reports.push(millis);
             let numbers = report.blocks.iter().flat_map(|block| (block.begin..).take(block.count as usize));
             let arrived = numbers.zip(&report.arrivals).filter(|(_, said)| **said != ArrivalReport::Missing);

@@ -8,7 +8,7 @@ use paceline_scenario::{Loader, Origin, load};
 use paceline_transport::rtp::RtpReceiver;
 use paceline_transport::{PathFacts, ReceivingEnd};
 use paceline_units::{Bytes, Ecn, TimeDelta};
-use paceline_wire::ccfb::{ArrivalReport, FeedbackBlock};
+use paceline_wire::ccfb::{ArrivalReport, Feedback, FeedbackBlock};
 use std::collections::VecDeque;
 
 const SSRC: u32 = 100;
@@ -113,9 +113,9 @@ impl Call {
 
     fn report(&mut self, now: Time) {
         while let Some(report) = self.receiver.poll_transmit(now + self.ahead) {
-            let RtpFeedback::Packets(feedback) = report.packet else { panic!("there is no half") };
-            let mut bytes = Vec::new();
-            paceline_wire::ccfb::encode(&feedback, 1, |_| SSRC, &mut bytes).expect("encoded");
+            let (mut single, mut bytes) = (Feedback::default(), Vec::new());
+            let feedback = report.packet.on_packets(&mut single).expect("there is no half");
+            paceline_wire::ccfb::encode(feedback, 1, |_| SSRC, &mut bytes).expect("encoded");
             self.reports.push_back((now + DELAY, bytes));
         }
     }

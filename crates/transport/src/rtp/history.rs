@@ -1,6 +1,8 @@
 //! What was sent, so that reports can be completed: RFC 8888 says arrivals, not sizes and send times.
 
+use paceline_cc::{PacketResult, Status, StreamId};
 use paceline_units::{Bytes, Time};
+use paceline_wire::ccfb::ArrivalReport;
 use std::ops::Range;
 
 const FIRST_CAPACITY: usize = 256;
@@ -15,8 +17,8 @@ pub struct SentHistory {
     next: u64,
     /// One above the highest sequence number that was reported on.
     reported_end: u64,
-    /// The number at which the ring is to grow: half of it is kept behind what was reported, for reports that overlap or come
-    /// late.
+    /// The number at which the ring may have to grow: half of it is kept behind what was reported, for reports that overlap or come
+    /// late. What was reported since it was found is not counted.
     room_end: u64,
 }
 
@@ -43,7 +45,7 @@ impl SentHistory {
     #[inline]
     pub fn push(&mut self, now: Time, size: Bytes) {
         if self.next >= self.room_end {
-            self.grow();
+            self.make_room();
         }
         let mask = self.ring.len() - 1;
         self.ring[self.next as usize & mask] = (now, size.as_u64() as u32);
@@ -60,10 +62,7 @@ impl SentHistory {
         if start >= end {
             return 0..0;
         }
-        if end > self.reported_end {
-            self.reported_end = end;
-            self.find_room();
-        }
+        self.reported_end = self.reported_end.max(end);
         (start - begin) as usize..(end - begin) as usize
     }
 
@@ -74,7 +73,34 @@ impl SentHistory {
         (sent, Bytes::new(u64::from(size)))
     }
 
+    /// What a report says of one packet, completed; absent if that was never sent, or too long ago.
+    #[inline]
+    pub fn complete(&mut self, packet: (StreamId, u64), arrival: ArrivalReport) -> Option<PacketResult> {
+        if self.reported(packet.1, 1).is_empty() {
+            return None;
+        }
+        Some(self.result(packet, arrival))
+    }
+
+    /// What a report says of a packet that [`SentHistory::reported`] knows, completed.
+    #[inline]
+    pub fn result(&self, (stream, sequence): (StreamId, u64), arrival: ArrivalReport) -> PacketResult {
+        let (sent, size) = self.packet(sequence);
+        let status = match arrival {
+            ArrivalReport::Missing => Status::Missing,
+            ArrivalReport::Received { at, ecn } => Status::Received { arrived: at, ecn },
+        };
+        PacketResult { stream, sequence, size, sent, status }
+    }
+
     #[cold]
+    fn make_room(&mut self) {
+        self.find_room();
+        if self.next >= self.room_end {
+            self.grow();
+        }
+    }
+
     fn grow(&mut self) {
         let old = self.ring.len();
         let mut larger = vec![(Time::ZERO, 0); old * 2];

@@ -3,7 +3,7 @@
 use super::delays::DelayReport;
 use paceline_cc::{Annotation, ReceiverReport, StreamId};
 use paceline_units::{Bytes, Time};
-use paceline_wire::ccfb::Feedback;
+use paceline_wire::ccfb::{Feedback, PacketFeedback};
 use paceline_wire::{FeedbackFormat, delays};
 
 /// Size of the RTP header without extensions (RFC 3550 section 5.1).
@@ -73,9 +73,11 @@ impl RtpPacket {
     }
 }
 
-/// What an RTP receiver sends back, as a pointer: it is handed from end to end and back.
+/// What an RTP receiver sends back, as a pointer where it is large: it is handed from end to end and back.
 #[derive(Clone, PartialEq, Debug)]
 pub enum RtpFeedback {
+    /// RFC 8888's report on one packet, which arrived.
+    Packet(PacketFeedback),
     /// RFC 8888's report.
     Packets(Box<Feedback>),
     /// The message of a controller's receiver half, in place of RFC 8888's reports.
@@ -85,11 +87,24 @@ pub enum RtpFeedback {
 }
 
 impl RtpFeedback {
+    /// The report on packets, if it is one: on one packet it is written out in `single`, which keeps its memory.
+    pub fn on_packets<'a>(&'a self, single: &'a mut Feedback) -> Option<&'a Feedback> {
+        match self {
+            RtpFeedback::Packet(report) => {
+                single.set(report);
+                Some(single)
+            }
+            RtpFeedback::Packets(feedback) => Some(feedback),
+            RtpFeedback::Half(_) | RtpFeedback::Delays(_) => None,
+        }
+    }
+
     /// Size on the link, reports on packets written in `format`. A receiver half's message has RTCP header and two SSRCs
     /// (RFC 4585 section 6.1), then 4 bytes for each field of RFC 5348 section 3.2.2, or REMB's name, rate and one SSRC.
     #[inline]
     pub fn size(&self, format: FeedbackFormat) -> Bytes {
         match self {
+            RtpFeedback::Packet(_) => PacketFeedback::SIZE,
             RtpFeedback::Packets(feedback) => format.size(feedback),
             RtpFeedback::Half(report) => match **report {
                 ReceiverReport::Tfrc { .. } => Bytes::new(12 + 4 * 4),

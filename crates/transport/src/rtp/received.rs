@@ -212,10 +212,31 @@ impl ReceivedPackets {
         self.ring = larger;
     }
 
+    /// The first packet that a report tells of now.
+    #[inline]
+    fn reported_from(&self, overlap: u32) -> u64 {
+        let oldest = self.end.saturating_sub(LONGEST_BLOCK.min(self.ring.len() as u64));
+        self.report_from.saturating_sub(u64::from(overlap)).max(oldest).max(self.first)
+    }
+
+    /// The packet that a report tells of, where it tells of one alone, and when it arrived: it counts as reported then.
+    #[inline(always)]
+    pub(super) fn take_only_arrival(&mut self, overlap: u32) -> Option<(u64, Time, Ecn)> {
+        let sequence = self.reported_from(overlap);
+        let arrival = *self.ring.get(sequence as usize & (self.ring.len() - 1))?;
+        match arrival {
+            ArrivalReport::Received { at: Some(at), ecn } if self.any_new && sequence + 1 == self.end => {
+                self.take_as_reported();
+                Some((sequence, at, ecn))
+            }
+            _ => None,
+        }
+    }
+
+    /// Appends what is to be reported.
     #[inline]
     pub(super) fn report(&mut self, stream: StreamId, overlap: u32, feedback: &mut Feedback) {
-        let oldest = self.end.saturating_sub(LONGEST_BLOCK.min(self.ring.len() as u64));
-        let begin = self.report_from.saturating_sub(u64::from(overlap)).max(oldest).max(self.first);
+        let begin = self.reported_from(overlap);
         let mask = self.ring.len() - 1;
         feedback.blocks.push(FeedbackBlock { stream, begin, count: (self.end - begin) as u32 });
         let (from, to) = (begin as usize & mask, self.end as usize & mask);
@@ -225,7 +246,6 @@ impl ReceivedPackets {
             feedback.arrivals.extend_from_slice(&self.ring[from..]);
             feedback.arrivals.extend_from_slice(&self.ring[..to]);
         }
-        self.report_from = self.end;
-        self.any_new = false;
+        self.take_as_reported();
     }
 }

@@ -156,7 +156,7 @@ impl<H: ReceiverHalf> RtpReceiver<H> {
         if self.half.is_some() {
             return self.write_message(now);
         }
-        Some(RtpFeedback::Packets(self.reports.write(now)))
+        Some(self.reports.hand_over(now))
     }
 
     /// The receiver half's report, if it has one.
@@ -247,6 +247,7 @@ impl<H: ReceiverHalf> ReceivingEnd for RtpReceiver<H> {
     #[inline]
     fn recycle(&mut self, packet: RtpFeedback) {
         match packet {
+            RtpFeedback::Packet(_) => {}
             RtpFeedback::Packets(feedback) => self.reports.recycle(feedback),
             RtpFeedback::Half(message) => self.spare_message = Some(message),
             RtpFeedback::Delays(summary) => self.spare_summary = Some(summary),

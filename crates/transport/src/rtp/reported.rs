@@ -1,18 +1,16 @@
 //! What comes back to the sender endpoint: reports are completed from what was sent, judged, and told to the controller.
 
 use super::sender::RtpSender;
-use paceline_cc::{Controller, PacketResult, PacketsReport, ReceiverReport, Report, Status};
+use paceline_cc::{Controller, PacketsReport, ReceiverReport, Report};
 use paceline_units::Time;
 use paceline_wire::TRANSPORT_WIDE;
-use paceline_wire::ccfb::{ArrivalReport, Feedback, FeedbackBlock};
+use paceline_wire::ccfb::{ArrivalReport, Feedback, FeedbackBlock, PacketFeedback};
 
 impl<C: Controller> RtpSender<C> {
-    #[inline]
+    /// A report on several packets came. Apart from that on one, whose path is short.
+    #[inline(never)]
     pub(super) fn handle_report(&mut self, now: Time, feedback: &Feedback) {
-        if self.leaving.is_some_and(|due| due <= now) {
-            self.let_go(now);
-        }
-        self.results.clear();
+        self.begin_results(now);
         let mut rest = &feedback.arrivals[..];
         for block in &feedback.blocks {
             let (entries, others) = rest.split_at(rest.len().min(block.count as usize));
@@ -23,15 +21,45 @@ impl<C: Controller> RtpSender<C> {
                 self.complete(block, entries);
             }
         }
-        self.counters.impossible_times += self.plausible.judge(now, feedback.written, &mut self.results);
-        if !self.results.is_empty() {
-            if let Some(delays) = &mut self.delays {
-                delays.on_packets(now, &self.results);
-            }
-            let report =
-                PacketsReport { packets: &self.results, clock_step: self.clock_step, ambiguous: false };
-            let update = self.controller.on_report(now, &Report::Packets(report));
-            self.apply(now, update);
+        self.tell_results(now, feedback.written);
+    }
+
+    /// A report on one packet came.
+    #[inline(always)]
+    pub(super) fn handle_packet_report(&mut self, now: Time, report: &PacketFeedback) {
+        self.begin_results(now);
+        let PacketFeedback { stream, sequence, .. } = *report;
+        let known = self.streams.get_mut(usize::from(stream.0));
+        match known.and_then(|known| known.history.complete((stream, sequence), report.arrival())) {
+            Some(result) => self.results.push(result),
+            None => self.counters.unknown_reports += 1,
+        }
+        self.tell_results(now, report.written);
+    }
+
+    /// A report came: nothing of it is known yet.
+    #[inline(always)]
+    fn begin_results(&mut self, now: Time) {
+        if self.leaving.is_some_and(|due| due <= now) {
+            self.let_go(now);
+        }
+        self.results.clear();
+    }
+
+    /// A report was completed that was written at `written` by the receiver's clock.
+    #[inline(always)]
+    fn tell_results(&mut self, now: Time, written: Time) {
+        self.counters.impossible_times += self.plausible.judge(now, written, &mut self.results);
+        if self.results.is_empty() {
+            return;
+        }
+        if let Some(delays) = &mut self.delays {
+            delays.on_packets(now, &self.results);
+        }
+        let report = PacketsReport { packets: &self.results, clock_step: self.clock_step, ambiguous: false };
+        let update = self.controller.on_report(now, &Report::Packets(report));
+        self.apply(now, update);
+        if self.breaker.is_some() || self.ecn_check.is_some() {
             self.tell_breaker(now);
             self.tell_ecn(now);
         }
@@ -66,12 +94,7 @@ impl<C: Controller> RtpSender<C> {
         self.counters.unknown_reports += (entries.len() - known.len()) as u64;
         let first = block.begin.saturating_add(known.start as u64);
         for (sequence, arrival) in (first..).zip(&entries[known]) {
-            let (sent, size) = stream.history.packet(sequence);
-            let status = match *arrival {
-                ArrivalReport::Missing => Status::Missing,
-                ArrivalReport::Received { at, ecn } => Status::Received { arrived: at, ecn },
-            };
-            self.results.push(PacketResult { stream: block.stream, sequence, size, sent, status });
+            self.results.push(stream.history.result((block.stream, sequence), *arrival));
         }
     }
 }

@@ -1,11 +1,12 @@
 //! Which packets of a flow arrived, when that is reported, and how (RFC 8888, or by transport-wide numbers).
 
+use super::packet::RtpFeedback;
 use super::received::{LONGEST_BLOCK, Noted, ReceivedPackets, TransportPackets};
 use super::receiver::FeedbackConfig;
 use super::report_rate::ReportRate;
 use paceline_cc::StreamId;
 use paceline_units::{Bytes, Ecn, Time};
-use paceline_wire::ccfb::Feedback;
+use paceline_wire::ccfb::{Feedback, PacketFeedback};
 
 /// The arrivals of a flow's streams, and the reports on them.
 #[derive(Clone, Debug)]
@@ -114,16 +115,51 @@ impl PacketReports {
         }
     }
 
-    /// Writes the report that is due.
+    /// A report is written now: answers the time that it says.
     #[inline]
-    pub(super) fn write(&mut self, now: Time) -> Box<Feedback> {
+    fn begin(&mut self, now: Time) -> Time {
         (self.due, self.unreported) = (None, 0);
         self.rate.on_report(now);
+        self.config.read(now)
+    }
+
+    /// Writes the report that is due.
+    pub(super) fn write(&mut self, now: Time) -> Box<Feedback> {
+        let written = self.begin(now);
+        self.write_blocks(written)
+    }
+
+    /// Writes the report that is due in the form that is handed on.
+    #[inline(always)]
+    pub(super) fn hand_over(&mut self, now: Time) -> RtpFeedback {
+        let written = self.begin(now);
+        match self.take_only_arrival() {
+            Some((sequence, arrived, ecn)) => {
+                RtpFeedback::Packet(PacketFeedback { written, arrived, sequence, stream: StreamId(0), ecn })
+            }
+            None => RtpFeedback::Packets(self.write_blocks(written)),
+        }
+    }
+
+    /// The packet that the next report tells of, where there is one stream and a report is due for each of its packets; it counts as
+    /// reported then.
+    #[inline(always)]
+    fn take_only_arrival(&mut self) -> Option<(u64, Time, Ecn)> {
+        let [packets] = &mut self.streams[..] else { return None };
+        if self.held.is_some() || self.transport.is_some() {
+            return None;
+        }
+        packets.take_only_arrival(self.config.overlap)
+    }
+
+    /// The report that is due, with a block for each stream of which packets came.
+    #[inline(never)]
+    fn write_blocks(&mut self, written: Time) -> Box<Feedback> {
         let mut feedback = match self.held.take() {
             Some(held) => held,
             None => emptied(&mut self.spare),
         };
-        feedback.written = self.config.read(now);
+        feedback.written = written;
         if let Some(transport) = &mut self.transport {
             self.streams.iter_mut().for_each(ReceivedPackets::take_as_reported);
             transport.report(self.config.overlap, &mut feedback);
@@ -151,4 +187,42 @@ fn emptied(spare: &mut Vec<Box<Feedback>>) -> Box<Feedback> {
     let mut feedback = spare.pop().unwrap_or_default();
     feedback.clear();
     feedback
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use paceline_units::TimeDelta;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Packets that come in some order, late or twice: what is handed over says what is written.
+        #[test]
+        fn a_report_on_one_packet_says_what_a_report_with_blocks_does(
+            arrivals in prop::collection::vec((-3..5i64, 0..4u8, 0..60u64), 1..60),
+            (packets, overlap, streams) in (1..3u32, 0..3u32, 1..3u8),
+        ) {
+            let config = FeedbackConfig { packets, overlap, marker: false, ..FeedbackConfig::default() };
+            let mut handed = PacketReports::new(config);
+            (0..streams).for_each(|_| handed.add_stream());
+            let (mut written, mut single) = (handed.clone(), Feedback::default());
+            let (mut now, mut sequence) = (Time::ZERO, 100);
+            for (n, (step, ecn, millis)) in arrivals.into_iter().enumerate() {
+                now += TimeDelta::from_millis(millis as i64);
+                sequence = (sequence as i64 + step) as u64;
+                for reports in [&mut handed, &mut written] {
+                    let id = StreamId(n as u8 % streams);
+                    if reports.note(now, (id, sequence), None, Ecn::from_bits(ecn)) != Noted::TooOld {
+                        reports.schedule(now, Bytes::new(1000), false);
+                    }
+                }
+                prop_assert_eq!(handed.due, written.due);
+                if handed.due.is_some_and(|due| due <= now) {
+                    let (report, whole) = (handed.hand_over(now), written.write(now));
+                    prop_assert_eq!(report.on_packets(&mut single), Some(&*whole));
+                    prop_assert_eq!(report.size(FeedbackConfig::default().format), FeedbackConfig::default().format.size(&whole));
+                }
+            }
+        }
+    }
 }

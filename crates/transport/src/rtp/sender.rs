@@ -475,11 +475,8 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
             return None;
         }
         // One place alone hands packets over, so that the controller is compiled into it.
-        let (id, padding, probe) = if self.probing.is_active() {
-            self.next_of_probe(now)?
-        } else {
-            (self.next_to_send()?, 0, None)
-        };
+        let (id, padding, probe) =
+            if self.probing.is_active() { self.next_of_probe(now)? } else { (self.next_to_send()?, 0, None) };
         let stream_id = StreamId(id as u8);
         let stream = &mut self.streams[id];
         let queued = if padding == 0 { stream.queue.pop(now)? } else { no_media(now) };
@@ -534,6 +531,10 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
     #[inline]
     fn receive(&mut self, now: Time, feedback: RtpFeedback, _ecn: Ecn) -> Option<RtpFeedback> {
         match &feedback {
+            RtpFeedback::Packet(report) => {
+                self.handle_packet_report(now, report);
+                return None;
+            }
             RtpFeedback::Packets(report) => self.handle_report(now, report),
             RtpFeedback::Half(report) => self.handle_receiver_report(now, **report),
             RtpFeedback::Delays(report) => self.handle_delays(now, report),

@@ -47,7 +47,8 @@ fn arrives(receiver: &mut RtpReceiver, now: Time, packet: RtpPacket, ecn: Ecn) -
 fn report(receiver: &mut RtpReceiver, now: Time) -> Option<(u64, Vec<bool>)> {
     receiver.poll_transmit(now).map(|Transmit { packet: feedback, .. }| {
         let received = |arrival: &ArrivalReport| matches!(arrival, ArrivalReport::Received { .. });
-        let RtpFeedback::Packets(feedback) = feedback else { unreachable!("there is no half") };
+        let mut single = Feedback::default();
+        let feedback = feedback.on_packets(&mut single).expect("there is no half");
         (feedback.blocks[0].begin, feedback.arrivals.iter().map(received).collect())
     })
 }
@@ -155,11 +156,10 @@ fn of_duplicates_the_first_arrival_counts_and_ce_if_any_copy_has_it() {
     arrives(&mut receiver, at(10), packet(0, false), Ecn::Ect1);
     arrives(&mut receiver, at(20), packet(0, false), Ecn::Ce);
     arrives(&mut receiver, at(30), packet(0, false), Ecn::Ect1);
-    let RtpFeedback::Packets(feedback) = receiver.poll_transmit(at(60)).expect("it is due").packet else {
-        unreachable!("there is no half")
+    let RtpFeedback::Packet(report) = receiver.poll_transmit(at(60)).expect("it is due").packet else {
+        unreachable!("it is one packet")
     };
-    let first = ReceiverClock::RFC8888.read(at(10));
-    assert_eq!(feedback.arrivals, [ArrivalReport::Received { at: Some(first), ecn: Ecn::Ce }]);
+    assert_eq!((report.arrived, report.ecn), (ReceiverClock::RFC8888.read(at(10)), Ecn::Ce));
 }
 
 #[test]
@@ -259,8 +259,10 @@ fn summaries_of_delays_travel_beside_the_reports() {
                 assert_eq!((out.size, millis % 100), (Bytes::new(40), 1));
                 newest.push(report.summary.intervals);
             }
-            let back = sender.receive(at(millis + 40), packet, Ecn::NotEct).expect("it is used again");
-            receiver.recycle(back);
+            let is_small = matches!(packet, RtpFeedback::Packet(_));
+            let back = sender.receive(at(millis + 40), packet, Ecn::NotEct);
+            assert_eq!(back.is_none(), is_small, "its memory is used again");
+            back.into_iter().for_each(|back| receiver.recycle(back));
         }
         assert_eq!(sender.delay_summary().map(|summary| summary.intervals), newest.last().copied());
     }
@@ -282,12 +284,11 @@ fn a_clock_that_is_skewed_or_put_shows_in_reports() {
         let config = FeedbackConfig { packets: 1, skew, clock, clock_steps, ..FeedbackConfig::default() };
         let mut receiver = RtpReceiver::new(config, 1, PlayoutConfig::IMMEDIATE);
         receiver.receive(at(1000), packet(0, true), Ecn::NotEct, PathFacts::default());
-        let Some(Transmit { packet: RtpFeedback::Packets(report), .. }) = receiver.poll_transmit(at(1000))
+        let Some(Transmit { packet: RtpFeedback::Packet(report), .. }) = receiver.poll_transmit(at(1000))
         else {
             panic!("a report is due")
         };
         let shown = at(1000) + TimeDelta::from_micros(gained);
-        assert_eq!(report.written, shown);
-        assert_eq!(report.arrivals, [ArrivalReport::Received { at: Some(shown), ecn: Ecn::NotEct }]);
+        assert_eq!((report.written, report.arrived, report.ecn), (shown, shown, Ecn::NotEct));
     }
 }

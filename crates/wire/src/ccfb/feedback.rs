@@ -51,6 +51,14 @@ impl Feedback {
         self.arrivals.clear();
     }
 
+    /// Becomes the report on one packet, and keeps its memory.
+    pub fn set(&mut self, report: &PacketFeedback) {
+        self.clear();
+        self.written = report.written;
+        self.blocks.push(report.block());
+        self.arrivals.push(report.arrival());
+    }
+
     /// Size on the link: RTCP header and sender SSRC, per block 8 bytes and 2 per packet padded to 4, timestamp.
     #[inline]
     pub fn size(&self) -> Bytes {
@@ -60,6 +68,38 @@ impl Feedback {
             blocks => blocks.iter().map(size).sum(),
         };
         Bytes::new(8 + blocks + 4)
+    }
+}
+
+/// A report on one packet, which arrived: what [`Feedback`] says of it, as a small copy.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PacketFeedback {
+    /// When it was written, by the receiver's clock, a multiple of its step.
+    pub written: Time,
+    /// When the packet arrived, by the same clock.
+    pub arrived: Time,
+    /// Extended sequence number of the packet.
+    pub sequence: u64,
+    /// Stream of the packet.
+    pub stream: StreamId,
+    /// The mark of the packet; CE if any copy had it.
+    pub ecn: Ecn,
+}
+
+impl PacketFeedback {
+    /// As [`Feedback::size`].
+    pub const SIZE: Bytes = Bytes::new(8 + 8 + 2 * 2 + 4);
+
+    /// The report's only block.
+    #[inline]
+    pub fn block(&self) -> FeedbackBlock {
+        FeedbackBlock { stream: self.stream, begin: self.sequence, count: 1 }
+    }
+
+    /// What the report says of its only packet.
+    #[inline]
+    pub fn arrival(&self) -> ArrivalReport {
+        ArrivalReport::Received { at: Some(self.arrived), ecn: self.ecn }
     }
 }
 

@@ -9,7 +9,7 @@ mod feedback;
 
 pub use decode::{decode, decode_packet};
 pub use encode::{encode, encode_split};
-pub use feedback::{ArrivalReport, Feedback, FeedbackBlock, RtsUnwrapper};
+pub use feedback::{ArrivalReport, Feedback, FeedbackBlock, PacketFeedback, RtsUnwrapper};
 
 use crate::rtcp::RtcpPacket;
 use crate::{ReportFormat, Reporter, WireError};
