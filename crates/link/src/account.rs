@@ -64,6 +64,8 @@ pub(crate) struct Account {
     // The integral is the sum of the times of leaving minus those of entering: no multiplication per packet.
     entered_ns: u128,
     left_ns: u128,
+    /// Of the times of leaving those that are still ahead: of packets that wait.
+    ahead_ns: u128,
 }
 
 impl Account {
@@ -91,7 +93,7 @@ impl Account {
         self.packets += 1;
         self.bytes += size;
         self.note_max(self.packets);
-        self.begin_wait(now);
+        self.entered_ns += u128::from(now);
     }
 
     /// A packet stops waiting, for service or otherwise.
@@ -99,19 +101,13 @@ impl Account {
     pub(crate) fn leave(&mut self, now: u64, size: u64) {
         self.packets -= 1;
         self.bytes -= size;
-        self.end_wait(now);
-    }
-
-    /// The integral of those that wait: one more from `now` on. Who counts them says so by `set_waiting`.
-    #[inline]
-    pub(crate) fn begin_wait(&mut self, now: u64) {
-        self.entered_ns += u128::from(now);
-    }
-
-    /// The integral of those that wait: one less from `now` on.
-    #[inline]
-    pub(crate) fn end_wait(&mut self, now: u64) {
         self.left_ns += u128::from(now);
+    }
+
+    /// A packet begins to wait and will for `wait` nanoseconds. Who counts those that wait says so by `set_waiting`.
+    #[inline]
+    pub(crate) fn plan_wait(&mut self, wait: u64) {
+        self.left_ns += u128::from(wait);
     }
 
     /// `packets` wait at once.
@@ -120,9 +116,9 @@ impl Account {
         self.packets_max = self.packets_max.max(packets);
     }
 
-    /// So many packets and bytes wait.
-    pub(crate) fn set_waiting(&mut self, (packets, bytes): (u64, u64)) {
-        (self.packets, self.bytes) = (packets, bytes);
+    /// So many packets and bytes wait; `ahead` is the sum of the times at which the packets will leave.
+    pub(crate) fn set_waiting(&mut self, (packets, bytes): (u64, u64), ahead: u128) {
+        (self.packets, self.bytes, self.ahead_ns) = (packets, bytes, ahead);
     }
 
     /// The last bit of a packet left the server.
@@ -150,7 +146,7 @@ impl Account {
             marked: self.marked,
             queue_packets: self.packets,
             queue_bytes: Bytes::new(self.bytes),
-            queue_packet_ns: self.left_ns + waiting_ns - self.entered_ns,
+            queue_packet_ns: self.left_ns + waiting_ns - self.entered_ns - self.ahead_ns,
             queue_packets_max: self.packets_max,
             in_service: u64::from(in_service),
         }

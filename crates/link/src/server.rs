@@ -21,6 +21,11 @@ pub(crate) struct Server {
     size: u64,
     quotient: u64,
     remainder: u64,
+    /// The same for a packet that finds the server idle: how long it takes, rounded up, and the slack that it leaves.
+    idle_span: u64,
+    idle_slack: u64,
+    /// Such a packet that comes before this is served at the present rate.
+    idle_until: u64,
     /// Work done on the packet that is never served to its end, if there is one.
     unfinished: u64,
     cursor: Cursor,
@@ -30,8 +35,19 @@ impl Server {
     pub(crate) fn new(schedule: Schedule) -> Server {
         let mut cursor = Cursor::new(schedule);
         let stretch = cursor.seek(0);
-        let mut server =
-            Server { free: 0, slack: 0, stretch, size: 0, quotient: 0, remainder: 0, unfinished: 0, cursor };
+        let mut server = Server {
+            free: 0,
+            slack: 0,
+            stretch,
+            size: 0,
+            quotient: 0,
+            remainder: 0,
+            idle_span: 0,
+            idle_slack: 0,
+            idle_until: 0,
+            unfinished: 0,
+            cursor,
+        };
         server.divide(0);
         server
     }
@@ -58,35 +74,34 @@ impl Server {
         self.free
     }
 
-    /// Serves `size` bytes from `now` on, after an idle time; answers when the last bit has left, or `NEVER`.
+    /// Serves `size` bytes from `now` on, after an idle time; answers when the last bit has left, or `NEVER`. Sizes repeat, and
+    /// rates last.
     #[inline(always)]
     pub(crate) fn serve_at(&mut self, now: u64, size: u64) -> u64 {
-        self.serve_from(now, 0, size, true)
+        if size != self.size || now >= self.idle_until {
+            (self.free, self.slack) = (now, 0);
+            return self.serve_slowly(size, true);
+        }
+        (self.free, self.slack) = (now + self.idle_span, self.idle_slack);
+        self.free
     }
 
     /// Serves `size` bytes right behind the packet before; answers when the last bit has left, or `NEVER`.
     #[inline(always)]
     pub(crate) fn serve(&mut self, size: u64) -> u64 {
-        self.serve_from(self.free, self.slack, size, false)
-    }
-
-    /// Serves `size` bytes when the server is free, with slack before that. Sizes repeat, and rates last.
-    #[inline(always)]
-    fn serve_from(&mut self, free: u64, slack: u64, size: u64, was_idle: bool) -> u64 {
         if size == self.size {
-            let (mut left, is_short) = slack.overflowing_sub(self.remainder);
+            let (mut left, is_short) = self.slack.overflowing_sub(self.remainder);
             if is_short {
                 left = left.wrapping_add(self.stretch.rate);
             }
             // A packet that takes for ever leaves no remainder.
-            let (done, is_over) = free.overflowing_add(self.quotient + u64::from(is_short));
+            let (done, is_over) = self.free.overflowing_add(self.quotient + u64::from(is_short));
             if !is_over && done < self.stretch.end {
                 (self.free, self.slack) = (done, left);
                 return done;
             }
         }
-        (self.free, self.slack) = (free, slack);
-        self.serve_slowly(size, was_idle)
+        self.serve_slowly(size, false)
     }
 
     /// The same where the size is another or the present rate may end before the packet does.
@@ -143,11 +158,18 @@ impl Server {
         if self.stretch.rate != rate {
             self.divide(self.size);
         }
+        self.idle_until = self.stretch.end.saturating_sub(self.idle_span);
     }
 
     fn divide(&mut self, size: u64) {
-        self.size = size;
-        (self.quotient, self.remainder) = divided(size * WORK_PER_BYTE, self.stretch.rate);
+        let Stretch { rate, end } = self.stretch;
+        let (quotient, remainder) = divided(size * WORK_PER_BYTE, rate);
+        (self.size, self.quotient, self.remainder) = (size, quotient, remainder);
+        (self.idle_span, self.idle_slack) = match remainder {
+            0 => (quotient, 0),
+            _ => (quotient + 1, rate - remainder),
+        };
+        self.idle_until = end.saturating_sub(self.idle_span);
     }
 }
 

@@ -90,12 +90,14 @@ impl<P: Transit> DropTail<P> {
             return Planned::Dropped;
         }
         let free = line.server.free();
-        let (start, departs) = if free <= now {
+        let (wait, departs) = if free <= now {
             if !self.waiting.is_empty() {
-                self.settle(line, now);
+                // All that waited has left.
+                self.waiting.clear();
+                self.bytes = 0;
             }
             self.serving = size;
-            (now, line.server.serve_at(now, size))
+            (0, line.server.serve_at(now, size))
         } else {
             let fits = self.bytes.saturating_add(size) <= self.limit.bytes();
             let fits = fits && (self.waiting.len() as u64) < line.account.packets_max();
@@ -105,15 +107,15 @@ impl<P: Transit> DropTail<P> {
             }
             self.waiting.push_back(Waiting { until: free, size });
             self.bytes += size;
-            line.account.begin_wait(now);
-            (free, line.server.serve(size))
+            line.account.plan_wait(free - now);
+            (free - now, line.server.serve(size))
         };
         self.accepted += size;
         if departs == NEVER {
             self.stuck += size;
             return Planned::Stays;
         }
-        let plan = line.plan::<PLAIN>(packet, start - now, departs);
+        let plan = line.plan::<PLAIN>(packet, wait, departs);
         if plan.marked {
             self.note_mark(line, now, departs);
         }
@@ -123,7 +125,7 @@ impl<P: Transit> DropTail<P> {
     /// Whether one more packet may wait, which as far as was seen may be too many, or more than ever.
     #[inline(never)]
     fn admits(&mut self, line: &mut Line, now: u64, size: u64) -> bool {
-        self.settle(line, now);
+        self.begin_service(now);
         let packets = self.waiting.len() as u64;
         let admits = self.limit.admits(packets, self.bytes, size);
         if admits {
@@ -144,19 +146,23 @@ impl<P: Transit> DropTail<P> {
         }
     }
 
-    /// Looks: counts everything up to and including `now`, which is before `NEVER`.
-    #[inline(never)]
-    pub(crate) fn settle(&mut self, line: &mut Line, now: u64) {
-        while let Some(Waiting { until, size }) = self.waiting.pop_front_if(|packet| packet.until <= now) {
-            line.account.end_wait(until);
+    /// Those whose service has begun at `now`, which is before `NEVER`, wait no more.
+    fn begin_service(&mut self, now: u64) {
+        while let Some(Waiting { size, .. }) = self.waiting.pop_front_if(|packet| packet.until <= now) {
             self.bytes -= size;
             self.serving = size;
         }
+    }
+
+    /// Looks: counts everything up to and including `now`, which is before `NEVER`.
+    pub(crate) fn settle(&mut self, line: &mut Line, now: u64) {
+        self.begin_service(now);
         self.settle_marks(line, now);
         self.in_service = line.server.free() > now;
         let serving = if self.in_service { self.serving } else { 0 };
         let there = (self.waiting.len() as u64, self.bytes);
-        line.account.set_waiting(there);
+        let ahead = self.waiting.iter().map(|packet| u128::from(packet.until)).sum();
+        line.account.set_waiting(there, ahead);
         let accepted = line.account.offered - line.account.dropped;
         line.account.departed = accepted - there.0 - u64::from(self.in_service);
         line.account.departed_bytes = self.accepted - there.1 - serving;
