@@ -23,7 +23,8 @@ pub struct Link<P> {
     line: Line,
     /// Whether packets can be lost before the queue, by the loss model or by a noise.
     lossy: bool,
-    is_plain: bool,
+    /// Whether something may ever happen though nothing waits and nothing comes.
+    timed: bool,
     /// The latest time seen: a call that lies before it is taken as of then.
     now: u64,
 }
@@ -47,8 +48,12 @@ impl<P: Transit> Link<P> {
         let loss = config.loss.as_ref().map(|loss| Loss::new(loss, seed, name));
         let lossy = loss.is_some() || line.noise.as_ref().is_some_and(|noise| noise.can_lose());
         let queue = Queue::new(&config.queue, &context)?;
-        let is_plain = matches!(queue, Queue::DropTail(_)) && !line.alters && !lossy && line.overhead == 0;
-        Ok(Link { loss, queue, line, lossy, is_plain, now: 0 })
+        let queue = match queue {
+            Queue::DropTail(queue) if !line.alters && !lossy && line.overhead == 0 => Queue::Plain(queue),
+            queue => queue,
+        };
+        let timed = queue.is_timed();
+        Ok(Link { loss, queue, line, lossy, timed, now: 0 })
     }
 
     /// Offers a packet at `now`; calls come in order of time. Drop-tail calls `sink` at once with a departure in the
@@ -70,9 +75,9 @@ impl<P: Transit> Link<P> {
     }
 
     /// Whether it has drop-tail, no marks, no losses, no noise and no overhead: then [`Link::plan_plain`] decides on every packet.
-    #[inline(always)]
+    #[inline]
     pub fn is_plain(&self) -> bool {
-        self.is_plain
+        matches!(self.queue, Queue::Plain(_))
     }
 
     /// Offers a packet at `now`, while the driver keeps it, if its departure is known at once: with drop-tail it always is,
@@ -84,12 +89,12 @@ impl<P: Transit> Link<P> {
         queue.plan(line, now, packet, |line| *lossy && loses(loss, line, now))
     }
 
-    /// As [`Link::plan`], faster, for a plain link: to any other the packet has to be offered.
+    /// As [`Link::plan`], faster, for a plain link, which is never undecided. Any other is, always.
     #[inline(always)]
     pub fn plan_plain(&mut self, now: Time, packet: &mut impl Transit) -> Planned {
         let now = self.reach(now);
         match &mut self.queue {
-            Queue::DropTail(queue) if self.is_plain => queue.plan::<true>(&mut self.line, now, packet),
+            Queue::Plain(queue) => queue.plan::<true>(&mut self.line, now, packet),
             _ => Planned::Undecided,
         }
     }
@@ -104,7 +109,7 @@ impl<P: Transit> Link<P> {
     /// Whether something may happen at the link though nothing waits and nothing comes.
     #[inline]
     pub fn has_timer(&self) -> bool {
-        self.queue.has_timer()
+        self.timed && self.queue.has_timer()
     }
 
     /// Lets everything happen that lies strictly before `until`; nothing for drop-tail.

@@ -32,6 +32,17 @@ impl<T, S: DerefMut<Target = [T]>> IndexMut<usize> for Numbered<S> {
 /// Edges by their numbers.
 pub type Edges = Numbered<Vec<Edge>>;
 
+/// What a packet does that comes where an edge ends.
+#[derive(Clone, Copy, Debug)]
+pub enum Passage {
+    /// The packet waits until the component there takes it.
+    Waits,
+    /// The packet may pass this link at once, which is plain ([`paceline_link::Link::is_plain`]).
+    Plain(u32),
+    /// The packet may pass this link at once, which is not plain.
+    Any(u32),
+}
+
 /// An edge from one component to another.
 #[derive(Debug)]
 pub struct Edge {
@@ -45,7 +56,7 @@ pub struct Edge {
     /// How long a packet is under way at least.
     pub delay: TimeDelta,
     /// The link that packets pass at once when they come here, if there is one.
-    pub passes: Option<u32>,
+    pub passes: Passage,
     /// The link that merges what comes here with what comes on other edges, if there is one.
     pub merges: Option<u32>,
 }
@@ -55,7 +66,7 @@ impl Edge {
     pub fn new() -> Edge {
         let packets = VecDeque::new();
         let (last, delay) = (Time::ZERO, TimeDelta::ZERO);
-        Edge { packets, last, source: 0, target: 0, delay, passes: None, merges: None }
+        Edge { packets, last, source: 0, target: 0, delay, passes: Passage::Waits, merges: None }
     }
 
     /// A packet arrives at `time`. Packets come nearly in order: only delay noise lets one overtake another. True if the
@@ -121,11 +132,11 @@ impl Edge {
         self.packets.is_empty()
     }
 
-    /// The link that a packet which arrives at `at`, before `reach`, may pass at once: nothing is under way to it.
+    /// What a packet does that arrives at `at`: it passes a link at once if that is before `reach` and nothing is under way to
+    /// the link.
     #[inline]
-    pub fn passed(&self, at: Time, reach: Time) -> Option<usize> {
-        let hop = self.passes.filter(|_| at < reach && self.packets.is_empty())?;
-        Some(hop as usize)
+    pub fn passage(&self, at: Time, reach: Time) -> Passage {
+        if at < reach && self.packets.is_empty() { self.passes } else { Passage::Waits }
     }
 
     /// Takes the next packet if it arrives before `until`.

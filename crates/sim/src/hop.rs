@@ -188,13 +188,13 @@ impl Hop {
         self.link.keeps_order()
     }
 
-    /// Whether the link is plain, so that `plan` says what becomes of any packet.
-    #[inline(always)]
+    /// Whether the link is plain, so that `plan` knows what becomes of any packet.
     pub fn is_plain(&self) -> bool {
         self.link.is_plain()
     }
 
-    /// A packet comes at `at`: what becomes of it, if that is known at once. `PLAIN` where the link is.
+    /// A packet comes at `at`: what becomes of it, if that is known at once. With `PLAIN` only a plain link knows
+    /// ([`Link::plan_plain`]), of any packet.
     #[inline(always)]
     pub fn plan<const PLAIN: bool>(&mut self, at: Time, packet: &mut Packet) -> Planned {
         if PLAIN { self.link.plan_plain(at, packet) } else { self.link.plan(at, packet) }

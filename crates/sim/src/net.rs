@@ -4,7 +4,7 @@
 //! offered at once. Where its departure is known then, because the queue is drop-tail or nothing is ahead, it goes
 //! through a chain of such links without a stop. Their samples are taken on the way.
 
-use crate::edge::{Edge, Edges, Numbered};
+use crate::edge::{Edge, Edges, Numbered, Passage};
 use crate::hop::{Forwarded, Hop, Lost};
 use crate::packet::Packet;
 use paceline_link::Planned;
@@ -34,7 +34,10 @@ impl Net {
         let mut net = Net { edges, hops, lost, reach: Time::ZERO, forwarded, woken };
         for hop in 0..net.hops.len() {
             match net.hops[hop].inputs[..] {
-                [input] if net.keeps_order(input) => net.edges[input].passes = Some(hop as u32),
+                [input] if net.keeps_order(input) => {
+                    let passage = if net.hops[hop].is_plain() { Passage::Plain } else { Passage::Any };
+                    net.edges[input].passes = passage(hop as u32);
+                }
                 [] | [_] => {}
                 ref inputs => inputs.iter().for_each(|&input| net.edges[input].merges = Some(hop as u32)),
             }
@@ -68,9 +71,10 @@ impl Net {
     /// A packet arrives at `at` where `edge` ends.
     #[inline(always)]
     pub fn carry(&mut self, edge: usize, at: Time, packet: &mut Packet) {
-        match self.edges[edge].passed(at, self.reach) {
-            Some(hop) => self.pass(hop, at, packet),
-            None => self.arrive_apart(edge, at, packet),
+        match self.edges[edge].passage(at, self.reach) {
+            Passage::Plain(hop) => self.pass_plain(hop as usize, at, packet),
+            Passage::Any(hop) => self.pass_any(hop as usize, at, packet),
+            Passage::Waits => self.arrive_apart(edge, at, packet),
         }
     }
 
@@ -99,12 +103,20 @@ impl Net {
     }
 
     /// A packet comes to a link, and to those behind as far as it need not wait.
-    #[inline(never)]
     fn pass(&mut self, hop: usize, at: Time, packet: &mut Packet) {
+        match self.hops[hop].is_plain() {
+            true => self.pass_plain(hop, at, packet),
+            false => self.pass_any(hop, at, packet),
+        }
+    }
+
+    /// The same from a plain link on.
+    #[inline(never)]
+    fn pass_plain(&mut self, hop: usize, at: Time, packet: &mut Packet) {
         self.pass_links::<true>(hop, at, packet);
     }
 
-    /// The same from a link on that is not plain: apart from the others, whose path is short.
+    /// The same from a link on that need not be plain: apart from the others, whose path is short.
     #[inline(never)]
     fn pass_any(&mut self, hop: usize, at: Time, packet: &mut Packet) {
         self.pass_links::<false>(hop, at, packet);
@@ -115,9 +127,6 @@ impl Net {
         loop {
             let link = &mut self.hops[hop];
             link.look_before(at);
-            if PLAIN && !link.is_plain() {
-                return self.pass_any(hop, at, packet);
-            }
             let planned = link.plan::<PLAIN>(at, packet);
             if !PLAIN {
                 link.note_timer(&mut self.woken);
@@ -129,10 +138,11 @@ impl Net {
                 Planned::Undecided => return self.offer(hop, at, packet),
             };
             let edge = link.depart(&plan, packet);
-            match self.edges[edge].passed(plan.arrives, self.reach) {
-                Some(next) => (hop, at) = (next, plan.arrives),
-                None => return self.arrive(edge, plan.arrives, packet),
-            }
+            (hop, at) = match self.edges[edge].passage(plan.arrives, self.reach) {
+                Passage::Any(next) if PLAIN => return self.pass_any(next as usize, plan.arrives, packet),
+                Passage::Plain(next) | Passage::Any(next) => (next as usize, plan.arrives),
+                Passage::Waits => return self.arrive(edge, plan.arrives, packet),
+            };
         }
     }
 
@@ -162,7 +172,7 @@ impl Net {
     /// Lets everything happen at a link before `until`.
     pub fn advance(&mut self, hop: usize, until: Time) {
         match self.hops[hop].inputs[..] {
-            [input] if self.edges[input].passes.is_some() => {
+            [input] if !matches!(self.edges[input].passes, Passage::Waits) => {
                 // What had to wait goes as far as what comes now, which must not overtake it.
                 while let Some((at, mut packet)) = self.edges[input].pop_before(until.max(self.reach)) {
                     self.pass(hop, at, &mut packet);

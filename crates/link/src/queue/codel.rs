@@ -66,7 +66,7 @@ impl Control {
         }
     }
 
-    /// A packet meets an idle server: `dequeue` of a packet that waited for nothing.
+    /// Nothing waits, or a packet meets an idle server: `dequeue` of nothing, and of a packet that waited for nothing.
     #[inline]
     pub(crate) fn on_no_wait(&mut self) {
         self.first_above_time = None;
@@ -213,6 +213,11 @@ impl<P: Transit> Discipline<P> for CoDel<P> {
         }
         self.queue.push_back(packet);
         Some(())
+    }
+
+    #[inline]
+    fn dequeue_nothing(&mut self, _now: u64, _waiting: &mut Waiting<'_, P>) {
+        self.control.on_no_wait();
     }
 
     #[inline]

@@ -264,6 +264,8 @@ impl<P: Transit> DualPi2<P> {
 impl<P: Transit> Discipline<P> for DualPi2<P> {
     type Config = DualPi2Config;
 
+    const TIMED: bool = true;
+
     fn new(config: &DualPi2Config, context: &LinkContext<'_>) -> Result<DualPi2<P>, ParamError> {
         let tupdate = tupdate(config).as_nanos() as u64;
         Ok(DualPi2 {

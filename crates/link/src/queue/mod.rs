@@ -25,7 +25,7 @@ use alloc::string::ToString;
 use droptail::DropTail;
 use paceline_units::param::{ParamError, ParamSet};
 use paceline_units::{Bitrate, Bytes};
-use packet_queue::{LinkContext, PacketQueue};
+use packet_queue::{Discipline, LinkContext, PacketQueue};
 
 /// What the parameters of every discipline have: a limit.
 pub(crate) trait Limited: ParamSet {
@@ -140,6 +140,8 @@ macro_rules! disciplines {
         /// A running queue. Static dispatch: the packet path knows no trait objects.
         #[derive(Clone, Debug)]
         pub(crate) enum Queue<P> {
+            /// Drop-tail on a line that neither loses nor alters packets.
+            Plain(DropTail<P>),
             DropTail(DropTail<P>),
             $($(#[cfg($cfg)])? $name(PacketQueue<P, $discipline>),)*
         }
@@ -165,7 +167,7 @@ macro_rules! disciplines {
                 sink: &mut impl FnMut(Departure<P>),
             ) -> Offered {
                 match self {
-                    Queue::DropTail(queue) => queue.offer(line, now, packet, sink),
+                    Queue::Plain(queue) | Queue::DropTail(queue) => queue.offer(line, now, packet, sink),
                     $($(#[cfg($cfg)])? Queue::$name(queue) => queue.offer(line, now, packet, sink),)*
                 }
             }
@@ -173,7 +175,7 @@ macro_rules! disciplines {
             #[inline]
             pub(crate) fn next_event(&self, line: &Line) -> u64 {
                 match self {
-                    Queue::DropTail(_) => NEVER,
+                    Queue::Plain(_) | Queue::DropTail(_) => NEVER,
                     $($(#[cfg($cfg)])? Queue::$name(queue) => queue.next_event(line),)*
                 }
             }
@@ -181,21 +183,21 @@ macro_rules! disciplines {
             #[inline]
             pub(crate) fn advance(&mut self, line: &mut Line, until: u64, sink: &mut impl FnMut(Departure<P>)) {
                 match self {
-                    Queue::DropTail(_) => {}
+                    Queue::Plain(_) | Queue::DropTail(_) => {}
                     $($(#[cfg($cfg)])? Queue::$name(queue) => queue.advance(line, until, sink),)*
                 }
             }
 
             pub(crate) fn settle(&mut self, line: &mut Line, now: u64) {
                 match self {
-                    Queue::DropTail(queue) => queue.settle(line, now),
+                    Queue::Plain(queue) | Queue::DropTail(queue) => queue.settle(line, now),
                     $($(#[cfg($cfg)])? Queue::$name(queue) => queue.settle(line, now),)*
                 }
             }
 
             /// Brings the account up to date as of `now`, up to which nothing more happens.
             pub(crate) fn look(&mut self, line: &mut Line, now: u64) {
-                if let Queue::DropTail(queue) = self {
+                if let Queue::Plain(queue) | Queue::DropTail(queue) = self {
                     queue.settle(line, now);
                 }
             }
@@ -210,6 +212,7 @@ macro_rules! disciplines {
                 mut is_lost: impl FnMut(&mut Line) -> bool,
             ) -> Planned {
                 match self {
+                    Queue::Plain(queue) => queue.plan::<true>(line, now, packet),
                     Queue::DropTail(_) if is_lost(line) => Planned::Lost,
                     Queue::DropTail(queue) => queue.plan::<false>(line, now, packet),
                     $($(#[cfg($cfg)])? Queue::$name(queue) => match queue.is_idle(line, now) {
@@ -220,11 +223,19 @@ macro_rules! disciplines {
                 }
             }
 
+            /// Whether it may ever have something to do at a time when nothing waits and nothing comes.
+            pub(crate) fn is_timed(&self) -> bool {
+                match self {
+                    Queue::Plain(_) | Queue::DropTail(_) => false,
+                    $($(#[cfg($cfg)])? Queue::$name(_) => <$discipline as Discipline<P>>::TIMED,)*
+                }
+            }
+
             /// Whether the queue has something to do at a time when nothing waits and nothing comes.
             #[inline]
             pub(crate) fn has_timer(&self) -> bool {
                 match self {
-                    Queue::DropTail(_) => false,
+                    Queue::Plain(_) | Queue::DropTail(_) => false,
                     $($(#[cfg($cfg)])? Queue::$name(queue) => queue.has_timer(),)*
                 }
             }
@@ -233,7 +244,7 @@ macro_rules! disciplines {
             #[inline]
             pub(crate) fn take_dropped(&mut self) -> Option<(u64, P)> {
                 match self {
-                    Queue::DropTail(_) => None,
+                    Queue::Plain(_) | Queue::DropTail(_) => None,
                     $($(#[cfg($cfg)])? Queue::$name(queue) => queue.take_dropped(),)*
                 }
             }
@@ -241,14 +252,14 @@ macro_rules! disciplines {
             /// Bytes handed to the server that have not left and will, and whether others follow that were not.
             pub(crate) fn handed(&self, line: &Line) -> (u64, bool) {
                 match self {
-                    Queue::DropTail(queue) => (queue.handed(line), false),
+                    Queue::Plain(queue) | Queue::DropTail(queue) => (queue.handed(line), false),
                     $($(#[cfg($cfg)])? Queue::$name(queue) => (queue.handed(), line.account.packets() > 0),)*
                 }
             }
 
             pub(crate) fn in_service(&self) -> bool {
                 match self {
-                    Queue::DropTail(queue) => queue.in_service(),
+                    Queue::Plain(queue) | Queue::DropTail(queue) => queue.in_service(),
                     $($(#[cfg($cfg)])? Queue::$name(queue) => queue.in_service(),)*
                 }
             }

@@ -55,7 +55,17 @@ pub(crate) trait Discipline<P: Transit>: Sized {
     /// The next packet to serve at `now`; those dropped on the way go through [`Waiting::discard`].
     fn dequeue(&mut self, now: u64, waiting: &mut Waiting<'_, P>) -> Option<Queued<P>>;
 
-    /// When it wants to be called without a packet, in nanoseconds.
+    /// As [`Discipline::dequeue`] when nothing waits, which mostly is so where a link is no bottleneck.
+    #[inline]
+    fn dequeue_nothing(&mut self, now: u64, waiting: &mut Waiting<'_, P>) {
+        let nothing = self.dequeue(now, waiting);
+        debug_assert!(nothing.is_none());
+    }
+
+    /// Whether it ever wants to be called without a packet.
+    const TIMED: bool = false;
+
+    /// When it wants to be called without a packet, in nanoseconds. Only where it is `TIMED`.
     fn next_timer(&self) -> u64 {
         NEVER
     }
@@ -231,7 +241,7 @@ impl<P: Transit, D: Discipline<P>> PacketQueue<P, D> {
     /// Whether the discipline wants to be called without a packet.
     #[inline]
     pub(crate) fn has_timer(&self) -> bool {
-        self.discipline.next_timer() != NEVER
+        D::TIMED && self.discipline.next_timer() != NEVER
     }
 
     /// The next packet that was dropped after it had waited, and when.
@@ -279,7 +289,9 @@ impl<P: Transit, D: Discipline<P>> PacketQueue<P, D> {
     /// The server is free at `now`.
     fn serve_next(&mut self, line: &mut Line, now: u64, sink: &mut impl FnMut(Departure<P>)) {
         let mut waiting = Waiting { account: &mut line.account, dropped: &mut self.dropped };
-        if let Some(mut next) = self.discipline.dequeue(now, &mut waiting) {
+        if waiting.packets() == 0 {
+            self.discipline.dequeue_nothing(now, &mut waiting);
+        } else if let Some(mut next) = self.discipline.dequeue(now, &mut waiting) {
             line.account.leave(now, next.size);
             let wait = now - next.since;
             let departs = line.server.serve(next.size);

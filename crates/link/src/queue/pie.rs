@@ -204,6 +204,8 @@ impl<P: Transit> Pie<P> {
 impl<P: Transit> Discipline<P> for Pie<P> {
     type Config = PieConfig;
 
+    const TIMED: bool = true;
+
     fn new(config: &PieConfig, context: &LinkContext<'_>) -> Result<Pie<P>, ParamError> {
         let t_update = config.t_update.as_nanos().max(1) as u64;
         Ok(Pie {

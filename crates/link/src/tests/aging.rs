@@ -29,6 +29,8 @@ pub(crate) struct Aging<P> {
 impl<P: Transit> Discipline<P> for Aging<P> {
     type Config = AgingConfig;
 
+    const TIMED: bool = true;
+
     fn new(config: &AgingConfig, context: &LinkContext<'_>) -> Result<Aging<P>, ParamError> {
         let random = RandomStream::new(context.seed, &format!("link.{}.queue", context.name));
         Ok(Aging { config: config.clone(), random, waiting: VecDeque::new() })
