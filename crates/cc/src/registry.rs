@@ -329,9 +329,17 @@ impl ReceiverHalf for AnyReceiverHalf {
 impl Controller for AnyController {
     // Where a transport calls these, for each packet, the variant is asked: a function of their own would hand the answer on.
     forward! { each(self), inline(always);
-        (&mut self) on_sent(now: Time, packet: &SentPacket) -> Update;
         (&mut self) on_run(run: &SentRun) -> Option<Update>;
-        (&mut self) on_report(now: Time, report: &Report<'_>) -> Update;
+    }
+
+    #[inline(always)]
+    fn on_sent(&mut self, now: Time, packet: &SentPacket) -> Update {
+        each!(self, inner => on_sent_apart(inner, now, packet))
+    }
+
+    #[inline(always)]
+    fn on_report(&mut self, now: Time, report: &Report<'_>) -> Update {
+        each!(self, inner => on_report_apart(inner, now, report))
     }
 
     forward! { each(self), inline;
@@ -354,4 +362,16 @@ impl Controller for AnyController {
         (&self) state_variables() -> &'static [StateVariable];
         (&self) state(values: &mut [Option<f64>]) -> ();
     }
+}
+
+/// [`Controller::on_sent`] as a function of each controller: where any may be, none is compiled in line.
+#[inline(never)]
+fn on_sent_apart<C: Controller>(controller: &mut C, now: Time, packet: &SentPacket) -> Update {
+    controller.on_sent(now, packet)
+}
+
+/// The same of [`Controller::on_report`].
+#[inline(never)]
+fn on_report_apart<C: Controller>(controller: &mut C, now: Time, report: &Report<'_>) -> Update {
+    controller.on_report(now, report)
 }

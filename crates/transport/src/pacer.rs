@@ -8,12 +8,12 @@ use paceline_units::{Bytes, Time, TimeDelta};
 pub struct Pacer {
     pacing: Pacing,
     next: Time,
-    /// How late a driver may wake without the rate going down. Zero in the simulator, which is never late.
-    forgiven: TimeDelta,
+    /// How late a driver may wake without the rate going down, in nanoseconds. Zero in the simulator, which is never late.
+    forgiven: u64,
     /// Where the gap after the last packet begins, and that packet's size.
     last: (Time, Bytes),
-    /// The gap that a packet of that size takes at the present rate.
-    gap: TimeDelta,
+    /// The gap that a packet of that size takes at the present rate, in nanoseconds.
+    gap: u64,
     /// Whether there is always something to send.
     greedy: bool,
 }
@@ -21,8 +21,8 @@ pub struct Pacer {
 impl Pacer {
     /// No pacing yet. A driver that wakes late by up to `forgiven` makes up for it.
     pub fn new(forgiven: TimeDelta) -> Pacer {
-        let last = (Time::ZERO, Bytes::ZERO);
-        Pacer { pacing: Pacing::Off, next: Time::ZERO, forgiven, last, gap: TimeDelta::ZERO, greedy: false }
+        let (last, forgiven) = ((Time::ZERO, Bytes::ZERO), nanos(forgiven));
+        Pacer { pacing: Pacing::Off, next: Time::ZERO, forgiven, last, gap: 0, greedy: false }
     }
 
     /// Says whether there is always something to send: no pace is above what the controller allows over time then.
@@ -36,9 +36,9 @@ impl Pacer {
     pub fn set(&mut self, pacing: Pacing) {
         if pacing != self.pacing {
             self.pacing = pacing;
-            self.gap = self.gap_after(self.last.1);
+            self.gap = nanos(self.gap_after(self.last.1));
             if !matches!(pacing, Pacing::Gap(_)) {
-                self.next = self.last.0 + self.gap;
+                self.next = self.last.0 + self.last_gap();
             }
         }
     }
@@ -53,10 +53,11 @@ impl Pacer {
     #[inline]
     pub fn on_sent(&mut self, now: Time, size: Bytes) {
         if self.last.1 != size {
-            self.gap = self.gap_after(size);
+            self.gap = nanos(self.gap_after(size));
         }
-        self.last = (self.next.max(now - self.forgiven), size);
-        self.next = self.last.0 + self.gap;
+        let begin = self.next.as_nanos().max(now.as_nanos().saturating_sub(self.forgiven));
+        self.last = (Time::from_nanos(begin), size);
+        self.next = Time::from_nanos(begin.saturating_add(self.gap));
     }
 
     /// Packets of `size` left one after the other, each when it could, the last at `last`.
@@ -69,13 +70,13 @@ impl Pacer {
     /// The gap after the packet that left last.
     #[inline]
     pub fn last_gap(&self) -> TimeDelta {
-        self.gap
+        TimeDelta::from_nanos(self.gap as i64)
     }
 
     /// The gap after packets of `size`.
     #[inline]
     pub fn gap(&self, size: Bytes) -> TimeDelta {
-        if self.last.1 == size { self.gap } else { self.gap_after(size) }
+        if self.last.1 == size { self.last_gap() } else { self.gap_after(size) }
     }
 
     fn gap_after(&self, size: Bytes) -> TimeDelta {
@@ -90,6 +91,12 @@ impl Pacer {
             }
         }
     }
+}
+
+/// A span that is never negative.
+#[inline]
+fn nanos(span: TimeDelta) -> u64 {
+    span.as_nanos().max(0) as u64
 }
 
 #[cfg(test)]

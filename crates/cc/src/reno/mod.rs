@@ -27,7 +27,7 @@ pub struct RenoLaw {
 
 impl RenoLaw {
     /// Slow start and congestion avoidance, each where it belongs.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn grow(&mut self, window: &mut Window, ack: &Ack) {
         if window.in_slow_start() {
             self.slow_start(window, ack);
@@ -50,7 +50,7 @@ impl RenoLaw {
     }
 
     /// A packet per round trip: when a window of bytes is acknowledged, or in parts with each acknowledgement.
-    #[inline]
+    #[inline(always)]
     fn avoid(&mut self, window: &mut Window, ack: &Ack) {
         if !self.params.byte_counting {
             window.set(window.cwnd + window.mss * window.mss / window.cwnd);
@@ -108,7 +108,7 @@ impl Law for RenoLaw {
         RenoLaw { params: params.clone(), acked: 0.0 }
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         if ack.may_grow {
             self.grow(window, ack);

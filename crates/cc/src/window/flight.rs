@@ -58,35 +58,35 @@ impl<N: Copy + Default> Flight<N> {
     /// A packet leaves. One below the first that is missing was delivered: nothing will be heard of it.
     #[inline]
     pub fn on_sent(&mut self, now: Time, sequence: u64, size: Bytes, note: N) {
-        let size = size.as_u64();
-        let sent = Sent { at: now, size, again: false, note };
         if sequence == self.next() && sequence < u64::MAX {
-            self.append(sent);
+            self.append(now, size, note);
         } else {
-            self.on_unusual(sequence, sent);
+            self.on_unusual(now, sequence, size, note);
         }
     }
 
     #[inline]
-    fn append(&mut self, sent: Sent<N>) {
+    fn append(&mut self, now: Time, size: Bytes, note: N) {
+        let sent = Sent { at: now, size: size.as_u64(), again: false, note };
         self.packets.push((PacketState::Outstanding, sent));
         self.size = self.size.saturating_add(sent.size);
         self.pipe = self.pipe.saturating_add(sent.size);
         if self.packets.len() > CAPACITY {
-            self.retire();
+            self.forget_first();
         }
     }
 
     /// A retransmission, or a number out of order.
     #[cold]
-    fn on_unusual(&mut self, sequence: u64, sent: Sent<N>) {
+    fn on_unusual(&mut self, now: Time, sequence: u64, size: Bytes, note: N) {
         let Some(ahead) = sequence.checked_sub(self.first()).filter(|_| sequence < u64::MAX) else { return };
         if let Some((state, known)) = self.packets.get_mut(sequence) {
             let again = *state != PacketState::Unsent;
             let before = if again { known.size } else { 0 };
+            let sent = Sent { at: now, size: size.as_u64(), again, note };
             self.size = self.size.saturating_sub(before).saturating_add(sent.size);
             self.pipe = self.pipe.saturating_add(sent.size);
-            (*state, *known) = (PacketState::Outstanding, Sent { again, ..sent });
+            (*state, *known) = (PacketState::Outstanding, sent);
             return;
         }
         if ahead >= CAPACITY || self.packets.is_empty() {
@@ -94,9 +94,9 @@ impl<N: Copy + Default> Flight<N> {
             (self.size, self.pipe) = (0, 0);
         }
         while self.next() < sequence {
-            self.packets.push(unsent(sent.at));
+            self.packets.push(unsent(now));
         }
-        self.append(sent);
+        self.append(now, size, note);
     }
 
     /// The receiver has a packet; none if it was never sent, or told before.
@@ -110,25 +110,23 @@ impl<N: Copy + Default> Flight<N> {
         let sent = *sent;
         self.pipe = self.pipe.saturating_sub(sent.size);
         if sequence == self.first() {
-            self.retire();
+            self.forget_first();
         }
         Some(sent)
     }
 
-    /// What is delivered without a hole before it is no longer remembered.
+    /// The first packet is no longer remembered, nor what is delivered without a hole behind it.
     #[inline]
-    fn retire(&mut self) {
-        while let Some((state, sent)) = self.packets.front() {
-            if *state == PacketState::Outstanding && self.packets.len() <= CAPACITY {
-                break;
-            }
+    fn forget_first(&mut self) {
+        while let Some((_, sent)) = self.packets.front() {
             self.size = self.size.saturating_sub(sent.size);
             self.packets.pop();
+            if self.packets.front().is_some_and(|(state, _)| *state == PacketState::Outstanding) {
+                return;
+            }
         }
-        if self.packets.is_empty() {
-            // Whatever was sent twice or declared lost wrongly: nothing is missing, so nothing is in flight.
-            (self.size, self.pipe) = (0, 0);
-        }
+        // Whatever was sent twice or declared lost wrongly: nothing is missing, so nothing is in flight.
+        (self.size, self.pipe) = (0, 0);
     }
 
     /// Takes bytes that the transport declared lost out of the pipe.

@@ -56,7 +56,7 @@ impl<L: Law> WindowSender<L> {
         (&mut self.law, &mut self.window)
     }
 
-    #[inline]
+    #[inline(always)]
     fn answer(&mut self) -> Update {
         let allowed = self.window.bytes().saturating_sub(self.window.pipe);
         let mut update = Update::allow(Bytes::new(allowed));
@@ -75,6 +75,7 @@ impl<L: Law> WindowSender<L> {
         self.window.next = self.flight.next();
     }
 
+    #[inline(always)]
     fn on_packets(&mut self, now: Time, report: &PacketsReport<'_>) {
         let mut ack = Ack {
             now,
@@ -112,7 +113,7 @@ impl<L: Law> WindowSender<L> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_ack(&mut self, mut ack: Ack, marked_anew: bool, held_up: bool) {
         if let Some(sample) = ack.rtt {
             self.window.round_trip.sample(sample);
@@ -206,7 +207,7 @@ impl<L: Law> Controller for WindowSender<L> {
         self.answer()
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_sent(&mut self, now: Time, packet: &SentPacket) -> Update {
         if packet.stream != STREAM {
             return Update::none();
@@ -219,7 +220,7 @@ impl<L: Law> Controller for WindowSender<L> {
         self.answer()
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_report(&mut self, now: Time, report: &Report<'_>) -> Update {
         let Report::Packets(report) = report else { return Update::none() };
         self.on_packets(now, report);

@@ -94,8 +94,9 @@ impl Window {
     /// Sets the window, at least one packet and at most the largest there may be.
     #[inline]
     pub fn set(&mut self, cwnd: f64) {
-        // In this order an impossible number becomes one packet.
-        self.cwnd = cwnd.max(self.mss).min(self.max);
+        // So an impossible number becomes one packet.
+        let cwnd = if cwnd > self.mss { cwnd } else { self.mss };
+        self.cwnd = if cwnd < self.max { cwnd } else { self.max };
     }
 
     /// Takes an assigned window that is near the present one, at most two packets above it or one below, as when a group
@@ -136,12 +137,17 @@ impl Window {
         }
     }
 
-    /// The pace now, where there is one. Before the first round trip is known the window alone limits.
-    #[inline]
+    /// The pace now, where there is one.
+    #[inline(always)]
     pub(crate) fn pacing_rate(&self) -> Option<Bitrate> {
-        let WindowPacing { pacing, pacing_gain_slow_start, pacing_gain } = self.pacing;
+        if self.pacing.pacing { self.pace() } else { None }
+    }
+
+    /// The pace with pacing on. Before the first round trip is known the window alone limits.
+    fn pace(&self) -> Option<Bitrate> {
+        let WindowPacing { pacing: _, pacing_gain_slow_start, pacing_gain } = self.pacing;
         let srtt = self.round_trip.seconds();
-        if !pacing || srtt == 0.0 {
+        if srtt == 0.0 {
             return None;
         }
         let gain = if self.in_slow_start() { pacing_gain_slow_start } else { pacing_gain };

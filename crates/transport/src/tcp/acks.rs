@@ -50,7 +50,7 @@ impl<C: Controller> TcpSender<C> {
         }
         match self.phase {
             Phase::Open => {}
-            Phase::Opening { due: false, sent, resent } => return self.opened(now, segment, sent, resent),
+            Phase::Opening { due: false, sent, resent } => return self.opened(now, *segment, sent, resent),
             _ => {
                 self.counters.ignored += 1;
                 return;
@@ -70,9 +70,9 @@ impl<C: Controller> TcpSender<C> {
         }
     }
 
-    /// The answer to the SYN.
+    /// The answer to the SYN. What seldom happens takes copies, so that what is common stays out of memory.
     #[cold]
-    fn opened(&mut self, now: Time, segment: &Segment, sent: Time, resent: bool) {
+    fn opened(&mut self, now: Time, segment: Segment, sent: Time, resent: bool) {
         let expected = self.config.initial_sequence.wrapping_add(1);
         let answers = segment.flags.has(Flags::ACK) && segment.acknowledgment == expected;
         if answers && segment.flags.has(Flags::RST) {
@@ -126,7 +126,7 @@ impl<C: Controller> TcpSender<C> {
         }
         let duplicate = outstanding && !acked.advanced && same_window && segment.payload == 0;
         if self.config.recovery == RecoveryKind::Sack && !segment.sack.is_empty() {
-            self.take_blocks(now, segment, offset, &mut acked);
+            acked = self.take_blocks(now, *segment, offset, acked);
         }
         acked.ambiguous |= acked.advanced && self.counts_all() && self.progress.duplicates > 0;
         self.measure(now, &acked);
@@ -168,11 +168,10 @@ impl<C: Controller> TcpSender<C> {
     /// A segment is known to have arrived.
     #[inline(always)]
     fn deliver(&mut self, number: u64, sent: &Sent, acked: &mut AckSummary) {
-        match sent.state {
-            State::InFlight | State::Resent => {}
-            State::Delivered => return,
-            State::Lost => acked.found += sent.size(),
-            State::Twice => acked.twice += sent.size(),
+        if sent.state != State::InFlight {
+            let Some((found, twice)) = unusual(*sent) else { return };
+            acked.found += found;
+            acked.twice += twice;
         }
         acked.delivered += sent.size();
         acked.ambiguous |= sent.resent;
@@ -189,7 +188,7 @@ impl<C: Controller> TcpSender<C> {
 
     /// The blocks of an acknowledgement, of which only what was not looked at before costs anything.
     #[cold]
-    fn take_blocks(&mut self, now: Time, segment: &Segment, offset: u64, acked: &mut AckSummary) {
+    fn take_blocks(&mut self, now: Time, segment: Segment, offset: u64, mut acked: AckSummary) -> AckSummary {
         let mut seen = [(0, 0); SackBlocks::MOST];
         for (place, (begin, end)) in segment.sack.iter().enumerate() {
             let range = self
@@ -201,7 +200,7 @@ impl<C: Controller> TcpSender<C> {
                 self.counters.impossible_blocks += 1;
                 continue;
             };
-            if place == 0 && self.is_duplicate(segment, (begin, end), offset) {
+            if place == 0 && self.is_duplicate(&segment, (begin, end), offset) {
                 self.take_duplicate(now);
                 continue;
             }
@@ -211,14 +210,15 @@ impl<C: Controller> TcpSender<C> {
             let known = self.seen.iter().find(|(from, to)| begin <= *to && *from <= end && from < to);
             match known.copied() {
                 Some((from, to)) => {
-                    self.take_range(begin, from.min(end), acked);
-                    self.take_range(to.max(begin), end, acked);
+                    self.take_range(begin, from.min(end), &mut acked);
+                    self.take_range(to.max(begin), end, &mut acked);
                 }
-                None => self.take_range(begin, end, acked),
+                None => self.take_range(begin, end, &mut acked),
             }
             seen[place] = (begin, end);
         }
         self.seen = seen;
+        acked
     }
 
     /// Whether the first block tells of a duplicate: it lies below the acknowledgement, or within the second block
@@ -461,5 +461,18 @@ impl<C: Controller> TcpSender<C> {
             self.progress.prr = Some(Prr::begin(Bytes::new(outstanding)));
         }
         self.tell(now, Recovery::Entered { lost });
+    }
+}
+
+/// Of a segment that arrived and was not simply in flight: the bytes that had been declared lost, and those that were in flight
+/// twice; none if it was known to have arrived.
+#[cold]
+#[inline(never)]
+fn unusual(sent: Sent) -> Option<(Bytes, Bytes)> {
+    match sent.state {
+        State::InFlight | State::Resent => Some((Bytes::ZERO, Bytes::ZERO)),
+        State::Delivered => None,
+        State::Lost => Some((sent.size(), Bytes::ZERO)),
+        State::Twice => Some((Bytes::ZERO, sent.size())),
     }
 }

@@ -247,11 +247,9 @@ impl TcpReceiver {
     #[inline]
     fn acknowledgment(&mut self) -> Segment {
         let flags = Flags::ACK.and_if(self.echo, Flags::ECE);
-        let mut segment = self.segment(flags, self.config.initial_sequence.wrapping_add(1));
-        if !self.pieces.is_empty() || self.duplicate.is_some() {
-            segment.sack = self.blocks();
-        }
-        segment
+        let told = !self.pieces.is_empty() || self.duplicate.is_some();
+        let sack = if told { self.blocks() } else { SackBlocks::none() };
+        Segment { sack, ..self.segment(flags, self.config.initial_sequence.wrapping_add(1)) }
     }
 
     #[inline]

@@ -3,16 +3,16 @@
 use super::TcpConfig;
 use paceline_units::TimeDelta;
 
-/// Estimates the round trip, and answers how long to wait for an acknowledgement.
+/// Estimates the round trip, and answers how long to wait for an acknowledgement. Spans are nanoseconds.
 #[derive(Clone, Debug)]
 pub struct Rto {
-    srtt: Option<TimeDelta>,
-    rttvar: TimeDelta,
+    srtt: Option<u64>,
+    rttvar: u64,
     /// The retransmission timeout, with back-off.
     pub timeout: TimeDelta,
-    min: TimeDelta,
-    max: TimeDelta,
-    clock: TimeDelta,
+    min: u64,
+    max: u64,
+    clock: u64,
 }
 
 /// Rule 5.7: after a SYN had to be sent again, data starts with this.
@@ -23,60 +23,55 @@ impl Rto {
     pub fn new(config: &TcpConfig) -> Rto {
         Rto {
             srtt: None,
-            rttvar: TimeDelta::ZERO,
+            rttvar: 0,
             timeout: config.initial_rto,
-            min: config.min_rto,
-            max: config.max_rto,
-            clock: config.clock,
+            min: nanos(config.min_rto),
+            max: nanos(config.max_rto),
+            clock: nanos(config.clock),
         }
     }
 
     /// A round trip was measured, of a segment that was sent once (section 3, Karn's algorithm).
     #[inline(always)]
     pub fn sample(&mut self, rtt: TimeDelta) {
-        let rtt = self.in_ticks(rtt);
-        match self.srtt {
-            None => {
-                // Rule 2.2.
-                self.srtt = Some(rtt);
-                self.rttvar = rtt / 2;
-            }
-            Some(srtt) => {
-                // Rule 2.3, the variation first: beta 1/4, alpha 1/8.
-                let off = TimeDelta::from_nanos((srtt - rtt).as_nanos().abs());
-                self.rttvar = TimeDelta::from_nanos((self.rttvar.as_nanos() * 3 + off.as_nanos()) / 4);
-                self.srtt = Some(TimeDelta::from_nanos((srtt.as_nanos() * 7 + rtt.as_nanos()) / 8));
-            }
-        }
-        self.compute();
+        let rtt = self.in_ticks(nanos(rtt));
+        let (srtt, rttvar) = match self.srtt {
+            // Rule 2.2.
+            None => (rtt, rtt / 2),
+            // Rule 2.3: beta 1/4, alpha 1/8.
+            Some(srtt) => ((srtt * 7 + rtt) / 8, (self.rttvar * 3 + srtt.abs_diff(rtt)) / 4),
+        };
+        (self.srtt, self.rttvar) = (Some(srtt), rttvar);
+        self.set(srtt.saturating_add(rttvar.saturating_mul(4).max(self.clock)));
     }
 
     #[inline(always)]
-    fn in_ticks(&self, rtt: TimeDelta) -> TimeDelta {
-        let tick = self.clock.as_nanos();
-        if tick <= 0 {
-            return rtt;
-        }
-        TimeDelta::from_nanos(((rtt.as_nanos() + tick / 2) / tick).max(1) * tick)
+    fn in_ticks(&self, rtt: u64) -> u64 {
+        let tick = self.clock;
+        (rtt + tick / 2).checked_div(tick).map_or(rtt, |ticks| ticks.max(1) * tick)
     }
 
+    /// The timeout is this, within its limits.
     #[inline(always)]
-    fn compute(&mut self) {
-        if let Some(srtt) = self.srtt {
-            let spread = TimeDelta::from_nanos(self.rttvar.as_nanos().saturating_mul(4)).max(self.clock);
-            self.timeout = (srtt + spread).max(self.min).min(self.max);
-        }
+    fn set(&mut self, timeout: u64) {
+        self.timeout = TimeDelta::from_nanos(timeout.max(self.min).min(self.max) as i64);
     }
 
     /// The timer expired: rule 5.5.
     pub fn back_off(&mut self) {
-        self.timeout = TimeDelta::from_nanos(self.timeout.as_nanos().saturating_mul(2)).min(self.max);
+        self.timeout = TimeDelta::from_nanos(nanos(self.timeout).saturating_mul(2).min(self.max) as i64);
     }
 
     /// The connection is there, after a SYN was sent again: rule 5.7.
     pub fn syn_was_lost(&mut self) {
-        self.timeout = AFTER_LOST_SYN.max(self.min).min(self.max);
+        self.set(nanos(AFTER_LOST_SYN));
     }
+}
+
+/// No span here is negative.
+#[inline]
+fn nanos(span: TimeDelta) -> u64 {
+    span.as_nanos().max(0) as u64
 }
 
 #[cfg(test)]

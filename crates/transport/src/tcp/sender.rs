@@ -322,9 +322,10 @@ impl<C: Controller> TcpSender<C> {
     }
 
     /// Everything that will ever be written is acknowledged.
+    #[inline]
     pub(super) fn complete(&mut self, now: Time) {
         let all = self.board.is_empty() && self.board.end_offset == self.buffer.written;
-        if self.completed.is_none() && all && self.buffer.is_finished() {
+        if all && self.completed.is_none() && self.buffer.is_finished() {
             self.completed = Some(now);
         }
     }
@@ -448,7 +449,7 @@ impl<C: Controller> SendingEnd for TcpSender<C> {
         self.offered.desired(&self.buffer.source, self.target.is_some(), &self.limits)
     }
 
-    #[inline]
+    #[inline(always)]
     fn next_timeout(&self) -> Option<(Time, Reason)> {
         let mut next = match self.controller.next_timeout() {
             Some((due, why)) => (due, Reason::Controller(why)),
@@ -494,10 +495,12 @@ impl<C: Controller> SendingEnd for TcpSender<C> {
             return None;
         }
         let out = match self.phase {
-            Phase::Open if self.board.lost > 0 => self.resend(now),
+            Phase::Open if self.board.lost > 0 => self.resend(now).map(|number| self.again(now, number)),
             Phase::Open => match self.next_payload() {
                 Some(payload) => Some(self.send_new(now, payload)),
-                None if self.progress.until.is_some() => self.send_doubtful(now),
+                None if self.progress.until.is_some() => {
+                    self.send_doubtful(now).map(|number| self.again(now, number))
+                }
                 None => None,
             },
             Phase::Opening { due: true, resent, .. } => Some(self.open(now, resent)),

@@ -64,6 +64,7 @@ impl<C: Controller> TcpSender<C> {
         self.board.end_offset + payload - self.board.first_offset <= self.peer_window
     }
 
+    #[inline(always)]
     pub(super) fn open(&mut self, now: Time, resent: bool) -> Transmit<Segment> {
         self.phase = Phase::Opening { due: false, sent: now, resent };
         self.timer = Some(now + self.rto.timeout);
@@ -73,6 +74,7 @@ impl<C: Controller> TcpSender<C> {
         transmit(segment, Ecn::NotEct, now)
     }
 
+    #[inline(always)]
     fn empty(&self) -> Segment {
         Segment { connection: self.connection, flags: Flags::ACK, ..Segment::default() }
     }
@@ -106,9 +108,9 @@ impl<C: Controller> TcpSender<C> {
         transmit(segment, self.config.ect, queued)
     }
 
-    /// The lowest segment that is lost, if it may go.
+    /// The lowest segment that is lost leaves again, if it may: its number.
     #[cold]
-    pub(super) fn resend(&mut self, now: Time) -> Option<Transmit<Segment>> {
+    pub(super) fn resend(&mut self, now: Time) -> Option<u64> {
         let number = self.board.next_lost()?;
         if !self.admits(self.board.sent(number).size(), true) {
             return None;
@@ -116,7 +118,8 @@ impl<C: Controller> TcpSender<C> {
         self.progress.forced = false;
         self.progress.high_rxt = self.progress.high_rxt.max(number + 1);
         self.board.resend(number, now);
-        Some(self.sent_again(now, number))
+        self.note_again(now, number);
+        Some(number)
     }
 
     /// The segment that leaves again though it is not known to be lost, because nothing lost and nothing new may leave:
@@ -146,9 +149,10 @@ impl<C: Controller> TcpSender<C> {
             && self.next_doubtful().is_some()
     }
 
-    /// Segments that may be lost keep acknowledgements coming, so that the end of a flight is not left to the timer.
+    /// Segments that may be lost keep acknowledgements coming, so that the end of a flight is not left to the timer. The number of
+    /// one that leaves again.
     #[cold]
-    pub(super) fn send_doubtful(&mut self, now: Time) -> Option<Transmit<Segment>> {
+    pub(super) fn send_doubtful(&mut self, now: Time) -> Option<u64> {
         let doubtful = self.next_doubtful()?;
         let (Doubtful::Between(number) | Doubtful::Highest(number)) = doubtful;
         let size = self.board.sent(number).size();
@@ -168,11 +172,12 @@ impl<C: Controller> TcpSender<C> {
             }
         }
         self.board.leaves_again(number, now);
-        Some(self.sent_again(now, number))
+        self.note_again(now, number);
+        Some(number)
     }
 
-    fn sent_again(&mut self, now: Time, number: u64) -> Transmit<Segment> {
-        let sent = *self.board.sent(number);
+    /// A segment of the scoreboard leaves again.
+    fn note_again(&mut self, now: Time, number: u64) {
         self.counters.retransmissions += 1;
         self.progress.unanswered = self.progress.unanswered.map(|count| count + 1);
         if self.timed.is_some_and(|(timed, _)| timed == number) {
@@ -181,18 +186,24 @@ impl<C: Controller> TcpSender<C> {
         if self.timer.is_none() {
             self.timer = Some(now + self.rto.timeout);
         }
+        self.tell_sent(now, number, self.board.sent(number).size(), false);
+    }
+
+    /// The segment that leaves again. Made apart from what is noted of it, where new ones are made: so it stays out of memory.
+    #[inline(always)]
+    pub(super) fn again(&self, now: Time, number: u64) -> Transmit<Segment> {
+        let sent = *self.board.sent(number);
         let segment = Segment {
             flags: Flags::ACK.and_if(sent.last, Flags::FIN),
             sequence: self.sequence(sent.start),
             payload: sent.payload,
             ..self.empty()
         };
-        self.tell_sent(now, number, segment.size(), false);
         // RFC 3168 section 6.1.5: what is sent again is not ECN-capable.
         transmit(segment, Ecn::NotEct, now)
     }
 
-    #[inline]
+    #[inline(always)]
     fn tell_sent(&mut self, now: Time, sequence: u64, size: Bytes, app_limited: bool) {
         self.pacer.on_sent(now, size);
         if let Some(prr) = &mut self.progress.prr {
