@@ -18,7 +18,7 @@ impl Controller for Tfrc {
         self.answer(now)
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_sent(&mut self, now: Time, packet: &SentPacket) -> Update {
         self.ensure_started(now);
         self.started.get_or_insert(now);

@@ -279,6 +279,9 @@ impl<F: Ccids> SendingEnd for DccpSender<F> {
     fn poll_transmit(&mut self, now: Time) -> Option<Transmit<Packet>> {
         self.refill(now);
         self.discard_old(now);
+        if matches!(self.carried.source, Source::Bulk(_)) {
+            return self.connection.poll_transmit(now);
+        }
         self.connection.number_head(self.next_rtp);
         let out = self.connection.poll_transmit(now);
         let media = out.as_ref().is_some_and(|out| matches!(out.packet.payload, Payload::Rtp(_)));

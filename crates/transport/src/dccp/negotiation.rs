@@ -314,7 +314,7 @@ impl Features {
 
     /// Whether nothing is asked for and nothing waits for an answer, as mostly.
     #[inline]
-    fn is_settled(&self) -> bool {
+    pub(crate) fn is_settled(&self) -> bool {
         !self.unsettled && self.confirms.is_empty()
     }
 

@@ -72,6 +72,7 @@ impl Default for Sent {
 
 impl Sent {
     /// The packet numbered next was sent.
+    #[inline]
     pub(crate) fn push(&mut self, sequence: i64, now: Time, size: Bytes, kind: PacketType) {
         if self.entries.len() == MOST_PACKETS {
             self.forget_before(self.first() + 1);

@@ -91,7 +91,15 @@ impl PacketType {
         !matches!(self, PacketType::Request | PacketType::Data)
     }
 
+    /// Bytes of the header with these options and their padding.
+    #[inline(always)]
+    pub fn header_with(self, short: bool, options: &[DccpOption]) -> usize {
+        let options: usize = options.iter().map(DccpOption::encoded_len).sum();
+        self.fixed_header(short) + options.next_multiple_of(4)
+    }
+
     /// Bytes of the header without options (RFC 4340 sections 5.1 to 5.7).
+    #[inline]
     pub fn fixed_header(self, short: bool) -> usize {
         let generic = if short { 12 } else { 16 };
         let acknowledgment = match (self.has_acknowledgment(), short) {
@@ -353,8 +361,7 @@ impl Packet {
     /// Bytes of the header, options and their padding in.
     #[inline]
     pub fn header_len(&self) -> usize {
-        let options: usize = self.options.iter().map(DccpOption::encoded_len).sum();
-        self.packet_type().fixed_header(self.short) + options.next_multiple_of(4)
+        self.packet_type().header_with(self.short, &self.options)
     }
 
     /// Size on the link: header, options, payload.

@@ -13,10 +13,10 @@ enum PacketState {
     /// No data packet has this number; if it is received it is a later packet all the same.
     NoData,
     Outstanding,
-    /// Received, lost or given up at a timeout, and whether it was received.
-    Gone {
-        received: bool,
-    },
+    /// Acknowledged, with or without data.
+    Received,
+    /// Inferred lost, or given up at a timeout.
+    GivenUp,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -116,9 +116,9 @@ impl Flight {
     #[inline]
     pub(super) fn on_received(&mut self, sequence: u64) -> Option<Acknowledged> {
         let packet = self.packets.get_mut(sequence)?;
-        let state = core::mem::replace(&mut packet.state, PacketState::Gone { received: true });
+        let state = core::mem::replace(&mut packet.state, PacketState::Received);
         let at = packet.at;
-        if state == (PacketState::Gone { received: true }) {
+        if state == PacketState::Received {
             return None;
         }
         let counted = state == PacketState::Outstanding;
@@ -134,14 +134,6 @@ impl Flight {
     }
 
     fn note_highest(&mut self, above: u64) {
-        if above > self.highest[0] {
-            // In order, as mostly.
-            for place in (1..self.numdupack).rev() {
-                self.highest[place] = self.highest[place - 1];
-            }
-            self.highest[0] = above;
-            return;
-        }
         let mut lower = above;
         for known in &mut self.highest[..self.numdupack] {
             if lower > *known {
@@ -159,7 +151,7 @@ impl Flight {
         for sequence in from..below.min(self.next()) {
             let Some(packet) = self.packets.get_mut(sequence) else { break };
             if packet.state == PacketState::Outstanding {
-                packet.state = PacketState::Gone { received: false };
+                packet.state = PacketState::GivenUp;
                 self.pipe -= 1;
                 self.bytes = self.bytes.saturating_sub(packet.size);
                 newest = Some(sequence);
@@ -176,7 +168,7 @@ impl Flight {
             if let Some(packet) = self.packets.get_mut(sequence)
                 && packet.state == PacketState::Outstanding
             {
-                packet.state = PacketState::Gone { received: false };
+                packet.state = PacketState::GivenUp;
             }
         }
         (self.pipe, self.bytes) = (0, 0);
@@ -188,8 +180,8 @@ impl Flight {
         while let Some(packet) = self.packets.front() {
             let open = match packet.state {
                 PacketState::Outstanding => true,
-                PacketState::Gone { received: false } => self.first() >= self.looked_at,
-                PacketState::NoData | PacketState::Gone { received: true } => false,
+                PacketState::GivenUp => self.first() >= self.looked_at,
+                PacketState::NoData | PacketState::Received => false,
             };
             let crowded = self.packets.len() > CAPACITY;
             if open && !crowded {

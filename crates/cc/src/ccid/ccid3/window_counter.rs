@@ -35,8 +35,9 @@ impl WindowCounter {
             return 0;
         }
         let (last_time, _) = self.sent[(self.count - 1) % STEPS];
-        let step = rtt.unwrap_or(self.rtt_unknown) / self.steps as f64;
-        let passed = (now.saturating_since(last_time).as_secs_f64() / step) as u64;
+        let step = rtt.unwrap_or(self.rtt_unknown) / self.steps as i64 as f64;
+        let since = now.saturating_since(last_time).as_secs_f64();
+        let passed = if since < step { 0 } else { (since / step) as u64 };
         // One more than a round trip tells that it was more, and never wraps between neighbours.
         self.last.saturating_add(passed.min(self.steps + 1)).max(self.floor)
     }

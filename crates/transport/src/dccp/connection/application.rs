@@ -248,17 +248,22 @@ impl<F: Ccids> Connection<F> {
 
     /// Size on the link of a packet of this connection.
     pub fn size_of(&self, packet: &Packet) -> Bytes {
-        match self.config.counted_header {
-            Some(header) if packet.payload.is_empty() => {
-                let beyond = packet.header_len() - PacketType::Data.fixed_header(packet.short);
-                header + Bytes::new(beyond as u64)
-            }
-            Some(header) => header + Bytes::new(packet.payload.len() as u64),
-            None => packet.size(),
-        }
+        self.counted_size(packet.header_len(), packet.short, packet.payload.len())
+    }
+
+    /// Size on the link of a packet with this header and so much payload.
+    #[inline]
+    pub(super) fn counted_size(&self, header: usize, short: bool, payload: usize) -> Bytes {
+        let (counted, beyond) = match self.config.counted_header {
+            Some(counted) if payload == 0 => (counted, header - PacketType::Data.fixed_header(short)),
+            Some(counted) => (counted, payload),
+            None => (Bytes::ZERO, header + payload),
+        };
+        counted + Bytes::new(beyond as u64)
     }
 
     /// Size on the link of a datagram without options.
+    #[inline]
     pub(super) fn on_link(&self, payload: &Payload) -> Bytes {
         let header = || Bytes::new(PacketType::Data.fixed_header(self.sends_short()) as u64);
         self.config.counted_header.unwrap_or_else(header) + Bytes::new(payload.len() as u64)
@@ -299,6 +304,7 @@ impl<F: Ccids> Connection<F> {
     }
 
     /// Executes what congestion control answered.
+    #[inline(always)]
     pub(super) fn apply(&mut self, now: Time, update: Update) {
         // The target is asked for ([`Connection::target_bitrate`]), and there is one stream to choose. Probes are refused
         // before: a sender's `EXECUTES` leaves them out.
@@ -309,19 +315,31 @@ impl<F: Ccids> Connection<F> {
         if let Some(pacing) = pacing {
             self.pacer.set(pacing);
         }
-        match receiver {
-            Some(ReceiverRequest::PacketsPerReport(ratio)) => {
+        if let Some(request) = receiver {
+            self.ask_receiver(request);
+        }
+        if let Some(discard) = discard {
+            self.discard(now, discard);
+        }
+    }
+
+    #[cold]
+    fn ask_receiver(&mut self, request: ReceiverRequest) {
+        match request {
+            ReceiverRequest::PacketsPerReport(ratio) => {
                 self.features.announce(FeatureId::AckRatio, ratio.max(1).into());
             }
             // Refused before, too: DCCP has no feature for it.
-            Some(ReceiverRequest::ReportInterval(_)) | None => {}
+            ReceiverRequest::ReportInterval(_) => {}
         }
-        if let Some(Discard { stream: _, older_than, key_frame }) = discard {
-            self.key_frame_wanted |= key_frame;
-            self.keep_queued(now, |queued| {
-                older_than.is_some_and(|limit| now.saturating_since(queued.since) <= limit)
-            });
-        }
+    }
+
+    #[cold]
+    fn discard(&mut self, now: Time, Discard { stream: _, older_than, key_frame }: Discard) {
+        self.key_frame_wanted |= key_frame;
+        self.keep_queued(now, |queued| {
+            older_than.is_some_and(|limit| now.saturating_since(queued.since) <= limit)
+        });
     }
 
     /// Whether a discard asked for a key frame since the last call.

@@ -52,6 +52,14 @@ struct Pending {
     report: bool,
 }
 
+impl Pending {
+    /// Whether a packet waits in any state of the connection.
+    #[inline]
+    fn has_packets(&self) -> bool {
+        self.reset.is_some() || self.sync.is_some() || self.sync_ack.is_some()
+    }
+}
+
 #[derive(Clone, Debug)]
 struct Queued {
     payload: Payload,

@@ -18,7 +18,7 @@ const LONGEST_COOKIES: usize = 640;
 const WIDEST_WINDOW: u64 = 1 << 18;
 
 /// What a packet's options said that is used later.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Read {
     pub(super) ndp_count: u64,
     pub(super) checksum: Option<u32>,
@@ -36,15 +36,32 @@ pub(super) struct Read {
     drops: i64,
 }
 
+impl Read {
+    /// What no options say.
+    pub(super) const NOTHING: Read = Read {
+        ndp_count: 0,
+        checksum: None,
+        elapsed: None,
+        echo: None,
+        slow: false,
+        loss_event_rate: None,
+        receive_rate: None,
+        intervals: Vec::new(),
+        vectors: 0,
+        drops: 0,
+    };
+}
+
 impl<F: Ccids> Connection<F> {
+    #[inline(always)]
     pub(super) fn read_options(
         &mut self,
         now: Time,
         packet: &Packet,
+        kind: PacketType,
         numbers: Numbers,
         read: &mut Read,
     ) -> Result<(), ResetReason> {
-        let kind = packet.packet_type();
         let (mut mandatory, mut features) = (false, false);
         if kind == PacketType::Response && self.state == State::PartOpen && numbers.sequence >= self.gsr {
             // Cookies are those of the Response that is acknowledged (section 8.1.4).
@@ -88,6 +105,7 @@ impl<F: Ccids> Connection<F> {
     }
 
     /// One option that negotiates nothing; false if it means nothing here.
+    #[inline(always)]
     fn read_option(
         &mut self,
         now: Time,
@@ -193,7 +211,15 @@ impl<F: Ccids> Connection<F> {
     }
 
     /// What the packet acknowledges, to the histories and to congestion control.
-    pub(super) fn tell_acknowledged(&mut self, now: Time, packet: &Packet, numbers: Numbers, read: &Read) {
+    #[inline(always)]
+    pub(super) fn tell_acknowledged(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        kind: PacketType,
+        numbers: Numbers,
+        read: &Read,
+    ) {
         if let Some((echo, elapsed)) = read.echo {
             // The clock of both ends wraps after 12 hours; what says more than a minute is not believed.
             let span = from_time_steps(time_stamp(now).wrapping_sub(echo)) - from_time_steps(elapsed);
@@ -206,7 +232,6 @@ impl<F: Ccids> Connection<F> {
             self.report(now, &Report::Ccid(CcidReport::SlowReceiver));
         }
         let Some(acknowledgment) = numbers.acknowledgment else { return };
-        let kind = packet.packet_type();
         if kind == PacketType::SyncAck
             && let Some(sent) = self.sent.sent_at(acknowledgment)
         {

@@ -43,9 +43,23 @@ impl<F: Ccids> Connection<F> {
         self.take_packet(now, &mut packet, ecn);
     }
 
-    /// As [`Connection::on_packet`]; of a packet that is of use the payload is taken.
+    /// As [`Connection::on_packet`]; of a packet that is of use the payload is taken. Compiled for each type that an open
+    /// connection mostly sees, and once for all others: what depends on the type is decided here.
     pub(in crate::dccp) fn take_packet(&mut self, now: Time, packet: &mut Packet, ecn: Ecn) {
-        let kind = packet.packet_type();
+        match packet.packet_type() {
+            PacketType::Data => self.take(now, packet, PacketType::Data, ecn),
+            PacketType::Ack => self.take(now, packet, PacketType::Ack, ecn),
+            kind => self.take_other(now, packet, kind, ecn),
+        }
+    }
+
+    #[inline(never)]
+    fn take_other(&mut self, now: Time, packet: &mut Packet, kind: PacketType, ecn: Ecn) {
+        self.take(now, packet, kind, ecn);
+    }
+
+    #[inline(always)]
+    fn take(&mut self, now: Time, packet: &mut Packet, kind: PacketType, ecn: Ecn) {
         if packet.ports != self.ports.reversed() || packet.short && !kind.may_be_short() {
             self.counters.ignored += 1;
             return;
@@ -60,7 +74,7 @@ impl<F: Ccids> Connection<F> {
             self.counters.ignored += 1;
             return;
         }
-        let Some(numbers) = self.validate(now, packet) else {
+        let Some(numbers) = self.validate(now, packet, kind) else {
             self.counters.ignored += 1;
             return;
         };
@@ -72,7 +86,7 @@ impl<F: Ccids> Connection<F> {
             self.sync(now, Some(packet.full_sequence(self.newest_received())));
             return;
         }
-        self.accept_valid(now, packet, numbers, ecn);
+        self.accept_valid(now, packet, kind, numbers, ecn);
     }
 
     /// Step 4: only a Response and a Reset that acknowledge a Request are valid in REQUEST.
@@ -121,8 +135,9 @@ impl<F: Ccids> Connection<F> {
 
     /// [SWL, SWH] (section 7.5.1).
     pub(super) fn sequence_window(&self) -> (i64, i64) {
+        // Shifted: nothing is negative, which a division would have to look at.
         let width = self.window(Location::Remote);
-        ((self.gsr + 1 - width / 4).max(0), self.gsr + (3 * width + 3) / 4)
+        ((self.gsr + 1 - (width >> 2)).max(0), self.gsr + ((3 * width + 3) >> 2))
     }
 
     /// AWL <= number <= AWH (section 7.5.1).
@@ -132,8 +147,8 @@ impl<F: Ccids> Connection<F> {
     }
 
     /// Steps 5 and 6: the packet's numbers if they are valid.
-    fn validate(&mut self, now: Time, packet: &Packet) -> Option<Numbers> {
-        let kind = packet.packet_type();
+    #[inline(always)]
+    fn validate(&mut self, now: Time, packet: &Packet, kind: PacketType) -> Option<Numbers> {
         if packet.short && !self.features.is_on(Location::Remote, FeatureId::AllowShortSeqnos) {
             return None;
         }
@@ -186,6 +201,7 @@ impl<F: Ccids> Connection<F> {
     }
 
     /// Step 7.
+    #[inline(always)]
     fn is_unexpected(&self, kind: PacketType, sequence: i64) -> bool {
         let late = self.state >= State::Open && sequence >= self.osr;
         match kind {
@@ -208,8 +224,8 @@ impl<F: Ccids> Connection<F> {
     }
 
     /// Steps 8 to 16.
-    fn accept_valid(&mut self, now: Time, packet: &mut Packet, numbers: Numbers, ecn: Ecn) {
-        let kind = packet.packet_type();
+    #[inline(always)]
+    fn accept_valid(&mut self, now: Time, packet: &mut Packet, kind: PacketType, numbers: Numbers, ecn: Ecn) {
         let arrived = self.received.look(numbers.sequence);
         // In PARTOPEN any packet says that the server is there, with the number of a forgotten Response too.
         let duplicate = matches!(arrived, Arrived::Duplicate);
@@ -218,15 +234,21 @@ impl<F: Ccids> Connection<F> {
             return;
         }
         // Step 8.
-        let mut read = Read::default();
-        if let Err(reason) = self.read_options(now, packet, numbers, &mut read) {
-            self.reset(now, reason);
-            return;
-        }
+        let mut said;
+        let read = if packet.options.is_empty() && kind.may_be_short() {
+            const { &Read::NOTHING }
+        } else {
+            said = Read::NOTHING;
+            if let Err(reason) = self.read_options(now, packet, kind, numbers, &mut said) {
+                self.reset(now, reason);
+                return;
+            }
+            &said
+        };
         self.counters.received += 1;
         let corrupt = read.checksum.is_some_and(|checksum| checksum != packet.payload.crc32c());
         let accepted = Accepted { numbers, arrived, ndp_count: read.ndp_count, corrupt, ecn };
-        self.mark(now, packet, &accepted);
+        self.mark(now, kind, &accepted);
         if !kind.may_be_short() && self.is_ended_by(now, packet) {
             return;
         }
@@ -236,19 +258,19 @@ impl<F: Ccids> Connection<F> {
         }
         // After that: the packet that opens a server may be the first with data.
         if !duplicate {
-            self.tell_receiver(now, packet, &accepted);
+            self.tell_receiver(now, packet, kind, &accepted);
         }
         // A client that returns a cookie is in PARTOPEN, whatever it acknowledges: forgotten Responses have numbers too.
         let cookie = |option: &DccpOption| matches!(option, DccpOption::InitCookie(_));
         if self.server && self.state == State::Open && packet.options.iter().any(cookie) {
             self.acks.at_once(now);
         }
-        self.tell_acknowledged(now, packet, numbers, &read);
+        self.tell_acknowledged(now, packet, kind, numbers, read);
         if !kind.may_be_short() && self.is_closed_by(now, packet) {
             return;
         }
         // Step 16.
-        self.take_data(now, packet, &accepted, first_response);
+        self.take_data(now, packet, kind, &accepted, first_response);
     }
 
     /// Step 9, and a Response for another service: whether the connection is over.
@@ -280,9 +302,9 @@ impl<F: Ccids> Connection<F> {
     }
 
     /// What is now acknowledgeable (section 7.4).
-    fn mark(&mut self, now: Time, packet: &Packet, accepted: &Accepted) {
+    #[inline(always)]
+    fn mark(&mut self, now: Time, kind: PacketType, accepted: &Accepted) {
         let &Accepted { numbers, arrived, ndp_count, ecn, .. } = accepted;
-        let kind = packet.packet_type();
         let marked = self.reads_as_marked(ecn);
         self.received.accept(numbers.sequence, arrived, marked);
         match arrived {
@@ -311,14 +333,15 @@ impl<F: Ccids> Connection<F> {
     }
 
     /// The receiver half sees each number, and of data what the sender put on it.
-    fn tell_receiver(&mut self, now: Time, packet: &Packet, accepted: &Accepted) {
+    #[inline(always)]
+    fn tell_receiver(&mut self, now: Time, packet: &Packet, kind: PacketType, accepted: &Accepted) {
         if self.receiver.is_none() {
             return;
         }
         let (marked, size) = (self.reads_as_marked(accepted.ecn), self.size_of(packet));
         let sequence = accepted.numbers.sequence as u64;
         let Some(receiver) = &mut self.receiver else { return };
-        self.pending.report |= match packet.packet_type() {
+        self.pending.report |= match kind {
             PacketType::Data | PacketType::DataAck => {
                 let ecn = if marked || accepted.corrupt { Ecn::Ce } else { Ecn::NotEct };
                 let annotation = Some(Annotation::Counter(packet.ccval));
@@ -381,9 +404,16 @@ impl<F: Ccids> Connection<F> {
     }
 
     /// Application data: step 16, checksums, drop codes, and when to acknowledge.
-    fn take_data(&mut self, now: Time, packet: &mut Packet, accepted: &Accepted, first_response: bool) {
+    #[inline(always)]
+    fn take_data(
+        &mut self,
+        now: Time,
+        packet: &mut Packet,
+        kind: PacketType,
+        accepted: &Accepted,
+        first_response: bool,
+    ) {
         let &Accepted { numbers, arrived, corrupt, ecn, .. } = accepted;
-        let kind = packet.packet_type();
         let data = match kind {
             PacketType::Data | PacketType::DataAck => true,
             PacketType::Request | PacketType::Response => !packet.payload.is_empty(),

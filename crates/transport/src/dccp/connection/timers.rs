@@ -7,6 +7,15 @@ use paceline_cc::{Controller, ReceiverHalf};
 use paceline_units::Time;
 use paceline_wire::dccp::{ResetCode, ResetReason};
 
+/// Of two timeouts the sooner, the first if they are due together.
+#[inline]
+fn sooner(next: (Time, Reason), due: Option<Time>, why: Reason) -> (Time, Reason) {
+    match due {
+        Some(due) if due < next.0 => (due, why),
+        _ => next,
+    }
+}
+
 impl<F: Ccids> Connection<F> {
     /// When to call [`Connection::handle_timeout`], and why.
     pub fn next_timeout(&self) -> Option<(Time, Reason)> {
@@ -14,33 +23,47 @@ impl<F: Ccids> Connection<F> {
             return None;
         }
         let mut next = (Time::MAX, Reason::Expiry);
-        let mut at = |due: Option<Time>, why: Reason| {
-            if let Some(due) = due
-                && due < next.0
-            {
-                next = (due, why);
-            }
-        };
-        if self.state != State::Open {
-            at(self.expiry(), Reason::Expiry);
-            at(self.repeat.map(|repeat| repeat.due), Reason::Retransmission);
+        if self.state != State::Open || !self.features.is_settled() {
+            next = self.handshake_timeout();
         }
         if self.state >= State::PartOpen && self.state != State::TimeWait {
-            at(self.features.next_timeout(|| self.rtt()), Reason::Negotiation);
-            at(self.acks.due, Reason::DelayedAck);
-            at(self.receiver.as_ref().and_then(ReceiverHalf::next_timeout), Reason::Report);
+            next = sooner(next, self.acks.due, Reason::DelayedAck);
+            let report = self.receiver.as_ref().and_then(ReceiverHalf::next_timeout);
+            next = sooner(next, report, Reason::Report);
             if let Some((due, why)) = self.sender.as_ref().and_then(|sender| sender.next_timeout()) {
-                at(Some(due), Reason::Controller(why));
+                next = sooner(next, Some(due), Reason::Controller(why));
             }
             // In PARTOPEN a datagram may wait for room, not for time.
             let fits = || self.state == State::Open || self.fits_with_acknowledgment();
-            at(self.data_due().filter(|_| fits()), Reason::Pacing);
+            next = sooner(next, self.data_due().filter(|_| fits()), Reason::Pacing);
         }
-        if self.state == State::Open {
-            at(self.path.due, Reason::PathMtu);
+        if self.path.due.is_some() || self.config.idle_timeout.is_some() {
+            next = self.guard_timeout(next);
         }
-        at(self.idle_due(), Reason::Idle);
         (next.0 != Time::MAX).then_some(next)
+    }
+
+    /// The next timeout of the state and of negotiation.
+    #[cold]
+    fn handshake_timeout(&self) -> (Time, Reason) {
+        let mut next = (Time::MAX, Reason::Expiry);
+        if self.state != State::Open {
+            next = sooner(next, self.expiry(), Reason::Expiry);
+            next = sooner(next, self.repeat.map(|repeat| repeat.due), Reason::Retransmission);
+        }
+        if self.state >= State::PartOpen && self.state != State::TimeWait {
+            next = sooner(next, self.features.next_timeout(|| self.rtt()), Reason::Negotiation);
+        }
+        next
+    }
+
+    /// The next timeout, when that of path discovery and of a silent connection is counted in.
+    #[inline(never)]
+    fn guard_timeout(&self, mut next: (Time, Reason)) -> (Time, Reason) {
+        if self.state == State::Open {
+            next = sooner(next, self.path.due, Reason::PathMtu);
+        }
+        sooner(next, self.idle_due(), Reason::Idle)
     }
 
     /// When the state ends by itself.

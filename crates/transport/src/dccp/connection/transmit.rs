@@ -6,6 +6,7 @@ use crate::Transmit;
 use crate::dccp::ccids::{CCID_3, Ccids};
 use crate::dccp::feature::FeatureId;
 use crate::dccp::negotiation::{LONGEST_INTERVAL, Location};
+use core::ops::ControlFlow;
 use paceline_cc::ccid::{CcidReceiver, LossInterval};
 use paceline_cc::{Allowance, Annotation, Controller, ReceiverHalf, ReceiverReport, SentPacket, StreamId};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
@@ -33,27 +34,48 @@ const WORTH_TELLING: TimeDelta = TimeDelta::from_millis(1);
 
 impl<F: Ccids> Connection<F> {
     /// The next packet to send now. Call until there is none.
+    #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Transmit<Packet>> {
+        if self.state != State::Open
+            || self.pending.has_packets()
+            || self.close_requested
+            || self.path.due.is_some()
+        {
+            match self.poll_control(now) {
+                ControlFlow::Break(out) => return out,
+                ControlFlow::Continue(()) => {}
+            }
+        }
+        if self.pacer.next() <= now && self.data_due().is_some() {
+            return self.poll_data(now);
+        }
+        self.poll_acknowledgment(now)
+    }
+
+    /// What goes before data and acknowledgements; or nothing, where they may not go.
+    #[inline(never)]
+    fn poll_control(&mut self, now: Time) -> ControlFlow<Option<Transmit<Packet>>> {
         if self.pending.reset.is_some() {
-            return self.poll_reset(now);
+            return ControlFlow::Break(self.poll_reset(now));
         }
         match self.state {
-            State::Closed | State::TimeWait => return None,
+            State::Closed | State::TimeWait => return ControlFlow::Break(None),
             State::Request => {
                 let body = Body::Request { service: self.service };
-                return self.repeats(now).then(|| self.emit(now, body, self.early.clone()));
+                let out = self.repeats(now).then(|| self.emit(now, body, self.early.clone()));
+                return ControlFlow::Break(out);
             }
             State::Respond if core::mem::take(&mut self.pending.response) => {
                 let body = Body::Response { acknowledgment: self.acknowledgment(), service: self.service };
-                return Some(self.emit(now, body, Payload::EMPTY));
+                return ControlFlow::Break(Some(self.emit(now, body, Payload::EMPTY)));
             }
             _ => {}
         }
         if self.pending.sync.is_some() || self.pending.sync_ack.is_some() {
-            return self.poll_sync(now);
+            return ControlFlow::Break(self.poll_sync(now));
         }
         match self.state {
-            State::Respond => return None,
+            State::Respond => return ControlFlow::Break(None),
             State::Open if self.close_requested && self.queue.is_empty() => self.begin_close(now),
             _ => {}
         }
@@ -63,17 +85,14 @@ impl<F: Ccids> Connection<F> {
                 State::CloseReq => Body::CloseReq { acknowledgment },
                 _ => Body::Close { acknowledgment },
             };
-            return Some(self.emit(now, body, Payload::EMPTY));
+            return ControlFlow::Break(Some(self.emit(now, body, Payload::EMPTY)));
         }
         if self.state == State::Open
             && let Some(size) = self.path.poll(now)
         {
-            return Some(self.probe(now, size));
+            return ControlFlow::Break(Some(self.probe(now, size)));
         }
-        if self.pacer.next() <= now && self.data_due().is_some() {
-            return self.poll_data(now);
-        }
-        self.poll_acknowledgment(now)
+        ControlFlow::Continue(())
     }
 
     #[cold]
@@ -138,7 +157,7 @@ impl<F: Ccids> Connection<F> {
     }
 
     /// The datagram at the head of the queue is due.
-    #[inline(always)]
+    #[inline(never)]
     fn poll_data(&mut self, now: Time) -> Option<Transmit<Packet>> {
         let acknowledges = self.state == State::PartOpen || self.has_news(now);
         if acknowledges && !self.fits_with_acknowledgment() {
@@ -150,11 +169,11 @@ impl<F: Ccids> Connection<F> {
         }
         let queued = self.queue.pop_front()?;
         self.queue_bytes -= self.on_link(&queued.payload);
-        let body = match acknowledges {
-            true => Body::DataAck { acknowledgment: self.acknowledgment() },
-            false => Body::Data,
-        };
-        Some(self.emit_queued(now, body, queued.payload, queued.since))
+        if acknowledges {
+            let body = Body::DataAck { acknowledgment: self.acknowledgment() };
+            return Some(self.emit_apart(now, body, queued.payload, queued.since));
+        }
+        Some(self.emit_queued(now, Body::Data, queued.payload, queued.since))
     }
 
     /// Whether the datagram at the head of the queue fits into a packet with all that is to be acknowledged.
@@ -186,6 +205,7 @@ impl<F: Ccids> Connection<F> {
             || self.features.wants_packet(now)
     }
 
+    #[inline(always)]
     fn tell_sent(&mut self, now: Time, size: Bytes) {
         self.pacer.on_sent(now, size);
         self.allowance = match self.allowance {
@@ -209,6 +229,7 @@ impl<F: Ccids> Connection<F> {
         self.cookies.iter().map(|cookie| cookie.len() + 2).sum()
     }
 
+    #[inline]
     fn poll_acknowledgment(&mut self, now: Time) -> Option<Transmit<Packet>> {
         let again = self.state == State::PartOpen && self.repeats(now);
         if !again && !self.acks.is_due(now) && !self.report_is_due(now) {
@@ -217,8 +238,13 @@ impl<F: Ccids> Connection<F> {
             }
             self.features.on_packet_alone(now);
         }
+        Some(self.emit_acknowledgment(now))
+    }
+
+    #[inline(never)]
+    fn emit_acknowledgment(&mut self, now: Time) -> Transmit<Packet> {
         let body = Body::Ack { acknowledgment: self.acknowledgment() };
-        Some(self.emit(now, body, Payload::EMPTY))
+        self.emit(now, body, Payload::EMPTY)
     }
 
     /// The greatest number received of an acknowledgeable packet; zero before there is one.
@@ -248,40 +274,32 @@ impl<F: Ccids> Connection<F> {
 
     /// Makes the next packet, which never waited.
     pub(super) fn emit(&mut self, now: Time, body: Body, payload: Payload) -> Transmit<Packet> {
-        self.emit_queued(now, body, payload, now)
+        self.emit_apart(now, body, payload, now)
+    }
+
+    /// As [`Connection::emit_queued`], compiled once for all packets but Data.
+    #[inline(never)]
+    fn emit_apart(&mut self, now: Time, body: Body, payload: Payload, queued: Time) -> Transmit<Packet> {
+        self.emit_queued(now, body, payload, queued)
     }
 
     /// Makes the next packet, whose payload waits since `queued`: its number, its options, and what is remembered of it.
+    #[inline(always)]
     fn emit_queued(&mut self, now: Time, body: Body, payload: Payload, queued: Time) -> Transmit<Packet> {
         let kind = body.packet_type();
         self.gss += 1;
-        // Made where it is returned from: a packet is large.
-        let mut out = Transmit {
-            packet: Packet {
-                ports: self.ports,
-                ccval: 0,
-                coverage: 0,
-                short: self.is_short(kind),
-                sequence: self.iss.plus(self.gss),
-                body,
-                options: Options::new(),
-                payload,
-            },
-            size: Bytes::ZERO,
-            ecn: self.ecn(kind),
-            stream: StreamId(0),
-            queued,
-        };
-        let packet = &mut out.packet;
+        let short = self.is_short(kind);
+        let mut options = Options::new();
         if kind != PacketType::Data || self.may_have_small_options() {
-            packet.options = self.options(now, packet);
+            self.write_options(now, (kind, short), &payload, &mut options);
         }
         let data = matches!(kind, PacketType::Data | PacketType::DataAck);
+        let (mut coverage, mut ccval) = (0, 0);
         if data {
-            packet.coverage = self.coverage(packet.payload.len());
+            coverage = self.coverage(payload.len());
             let annotation = self.sender.as_ref().and_then(|sender| sender.annotation(now, StreamId(0)));
             if let Some(Annotation::Counter(counter)) = annotation {
-                packet.ccval = counter & 15;
+                ccval = counter & 15;
             }
         }
         if matches!(kind, PacketType::Ack | PacketType::DataAck) {
@@ -293,13 +311,21 @@ impl<F: Ccids> Connection<F> {
         }
         self.ndp_run = if kind.is_data() { 0 } else { self.ndp_run + 1 };
         self.counters.sent += 1;
-        out.size = self.size_of(packet);
-        self.sent.push(self.gss, now, out.size, kind);
+        let size = self.counted_size(kind.header_with(short, &options), short, payload.len());
+        self.sent.push(self.gss, now, size, kind);
         if data {
             self.counters.data_sent += 1;
-            self.tell_sent(now, out.size);
+            self.tell_sent(now, size);
         }
-        out
+        let (ports, sequence) = (self.ports, self.iss.plus(self.gss));
+        // Made last: a packet is large, and lies where it is returned.
+        Transmit {
+            packet: Packet { ports, ccval, coverage, short, sequence, body, options, payload },
+            size,
+            ecn: self.ecn(kind),
+            stream: StreamId(0),
+            queued,
+        }
     }
 
     /// The ECN codepoint of a packet.
@@ -318,20 +344,16 @@ impl<F: Ccids> Connection<F> {
     }
 
     /// The options of a packet: Data has small ones alone.
-    #[inline]
-    fn options(&mut self, now: Time, packet: &Packet) -> Options {
-        let mut options = Options::new();
-        match packet.packet_type() {
-            PacketType::Data => self.write_small_options(now, packet, &mut options),
-            _ => self.write_options(now, packet, &mut options),
+    fn write_options(
+        &mut self,
+        now: Time,
+        (kind, short): (PacketType, bool),
+        payload: &Payload,
+        options: &mut Options,
+    ) {
+        if kind == PacketType::Data {
+            return self.write_small_options(now, (kind, short), payload, options);
         }
-        options
-    }
-
-    /// All options of a packet that is not Data.
-    fn write_options(&mut self, now: Time, packet: &Packet, options: &mut Options) {
-        let kind = packet.packet_type();
-        let short = packet.short;
         let has_numbers = matches!(kind, PacketType::Ack | PacketType::DataAck);
         if self.state == State::PartOpen && !self.server {
             options.extend(self.cookies.iter().cloned().map(DccpOption::InitCookie));
@@ -339,7 +361,7 @@ impl<F: Ccids> Connection<F> {
         let (fixed, cookies) = (kind.fixed_header(short) + self.small_options(), self.cookies_len());
         let mut room = LONGEST_HEADER - fixed - cookies.min(LONGEST_HEADER - fixed);
         if kind == PacketType::DataAck {
-            let taken = (fixed + cookies + packet.payload.len()) as u64;
+            let taken = (fixed + cookies + payload.len()) as u64;
             room = room.min(self.path.mtu.saturating_sub(taken) as usize);
         }
         let mut vectors = Options::new();
@@ -362,9 +384,9 @@ impl<F: Ccids> Connection<F> {
         }
         if kind == PacketType::Ack {
             // Nor is an acknowledgement larger than the path takes.
-            let taken =
-                packet.size().as_u64() + options.iter().map(DccpOption::encoded_len).sum::<usize>() as u64;
-            let left = self.path.mtu.saturating_sub(taken + self.small_options() as u64) as usize;
+            let written = options.iter().map(DccpOption::encoded_len).sum::<usize>();
+            let taken = kind.fixed_header(short) + payload.len() + written + self.small_options();
+            let left = self.path.mtu.saturating_sub(taken as u64) as usize;
             room = room.min(left.max(LEAST_VECTORS));
         }
         if used > room {
@@ -383,7 +405,7 @@ impl<F: Ccids> Connection<F> {
             }
         }
         if self.may_have_small_options() {
-            self.write_small_options(now, packet, options);
+            self.write_small_options(now, (kind, short), payload, options);
         }
     }
 
@@ -408,11 +430,16 @@ impl<F: Ccids> Connection<F> {
     }
 
     #[cold]
-    fn write_small_options(&mut self, now: Time, packet: &Packet, options: &mut Options) {
-        let kind = packet.packet_type();
+    fn write_small_options(
+        &mut self,
+        now: Time,
+        (kind, short): (PacketType, bool),
+        payload: &Payload,
+        options: &mut Options,
+    ) {
         let mut room = match kind {
             PacketType::Data => {
-                let used = kind.fixed_header(packet.short) + packet.payload.len();
+                let used = kind.fixed_header(short) + payload.len();
                 self.path.mtu.saturating_sub(used as u64) as usize
             }
             _ => SMALL_OPTIONS,
@@ -431,8 +458,8 @@ impl<F: Ccids> Connection<F> {
         if self.ndp_run > 0 && self.features.is_on(Location::Local, FeatureId::SendNdpCount) {
             small(DccpOption::NdpCount(self.ndp_run), true);
         }
-        if self.config.data_checksum && kind.is_data() && !packet.payload.is_empty() {
-            small(DccpOption::DataChecksum(packet.payload.crc32c()), true);
+        if self.config.data_checksum && kind.is_data() && !payload.is_empty() {
+            small(DccpOption::DataChecksum(payload.crc32c()), true);
         }
         if let Some((echo, at)) = self.pending.echo {
             let elapsed = time_steps(now.saturating_since(at));
