@@ -220,7 +220,7 @@ impl OneWayDelay {
         let forward = forward.as_nanos().wrapping_sub(origin.forward.as_nanos()).wrapping_sub(ahead);
         let backward = backward.as_nanos().wrapping_sub(origin.backward.as_nanos()).wrapping_add(ahead);
         let Quiet { forward: least, backward: back, until } = self.quiet;
-        let fell = self.last.forward.saturating_sub(forward) > SMALLEST_STEP;
+        let fell = self.last.forward.saturating_sub(SMALLEST_STEP) > forward;
         if forward < least || backward < back || at >= until || fell {
             return TimeDelta::from_nanos(self.learn(Packet { now, at, forward, backward }));
         }

@@ -45,7 +45,7 @@ impl BaseDelay {
     }
 
     /// A packet sent at `sent` (our clock) arrived at `arrived` (theirs).
-    #[inline]
+    #[inline(always)]
     pub fn sample(&mut self, params: &Params, now: Time, sent: Time, arrived: Time) {
         let (delay, tilt) = self.clocks.on_arrival(now, sent, arrived);
         if let Some(tilt) = tilt {
@@ -58,7 +58,8 @@ impl BaseDelay {
             self.current = delay;
         }
         let base = self.current.nanos.min(self.past_min);
-        self.queue_delay = TimeDelta::from_nanos(delay.nanos.saturating_sub(base));
+        // No delay is below the base.
+        self.queue_delay = TimeDelta::from_nanos(delay.nanos.checked_sub(base).unwrap_or(i64::MAX));
     }
 
     /// What is kept of delays, by what is now known of the clocks.

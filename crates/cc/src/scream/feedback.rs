@@ -11,8 +11,8 @@ use paceline_units::{Time, TimeDelta};
 const LONGEST_GAP_SAMPLES: i64 = HISTORY as i64 - 1;
 
 impl Scream {
-    /// Takes a report in. Answers which targets changed.
-    #[inline]
+    /// Takes a report in. Answers which targets changed. Always in line, with its parts: each then has what the part before it looked up.
+    #[inline(always)]
     pub(super) fn on_packets(&mut self, now: Time, report: &PacketsReport<'_>) -> TargetChange {
         let was_slow = self.silence.on_report(now);
         self.before_report = (self.in_flight, self.window.cwnd);
@@ -36,7 +36,7 @@ impl Scream {
     }
 
     /// Acknowledgements, delay, round trip and marks of a report. Answers whether there were losses, and CE.
-    #[inline]
+    #[inline(always)]
     fn take_acknowledgements(&mut self, now: Time, report: &PacketsReport<'_>) -> (bool, bool) {
         let acked = match &mut self.streams[..] {
             [stream] => stream.on_report(now, report.of_stream(0)),

@@ -52,13 +52,18 @@ impl SentHistory {
         self.next += 1;
     }
 
+    /// The oldest packet that is known, if one is.
+    #[inline]
+    fn oldest(&self) -> u64 {
+        self.next.saturating_sub(self.ring.len() as u64).max(self.first)
+    }
+
     /// A report covers `count` packets from `begin` on: which of these offsets are known. The others were never sent,
     /// or too long ago.
     #[inline]
     pub fn reported(&mut self, begin: u64, count: usize) -> Range<usize> {
-        let oldest = self.next.saturating_sub(self.ring.len() as u64).max(self.first);
         let end = begin.saturating_add(count as u64).min(self.next);
-        let start = begin.max(oldest);
+        let start = begin.max(self.oldest());
         if start >= end {
             return 0..0;
         }
@@ -76,9 +81,11 @@ impl SentHistory {
     /// What a report says of one packet, completed; absent if that was never sent, or too long ago.
     #[inline]
     pub fn complete(&mut self, packet: (StreamId, u64), arrival: ArrivalReport) -> Option<PacketResult> {
-        if self.reported(packet.1, 1).is_empty() {
+        let (_, sequence) = packet;
+        if !(self.oldest()..self.next).contains(&sequence) {
             return None;
         }
+        self.reported_end = self.reported_end.max(sequence + 1);
         Some(self.result(packet, arrival))
     }
 
@@ -140,6 +147,21 @@ mod tests {
         (0..10).for_each(|n| history.push(Time::from_nanos(n), Bytes::new(1)));
         assert_eq!((history.next_sequence(), history.reported(65_527, 20)), (65_540, 3..13));
         assert_eq!(history.packet(65_536).0, Time::from_nanos(6));
+    }
+
+    #[test]
+    fn a_report_on_one_packet_is_a_report_on_so_many() {
+        let (mut one, arrival) = (SentHistory::starting_at(1000), ArrivalReport::Missing);
+        for n in 0..2000 {
+            one.push(Time::from_nanos(n), Bytes::new(n));
+            let mut many = one.clone();
+            for sequence in [0, 999, 1000, 1000 + n / 2, 999 + n, 1000 + n, 1001 + n, u64::MAX] {
+                let completed = one.complete((StreamId(1), sequence), arrival);
+                let known = !many.reported(sequence, 1).is_empty();
+                assert_eq!(completed, known.then(|| many.result((StreamId(1), sequence), arrival)));
+                assert_eq!(one.reported_end, many.reported_end);
+            }
+        }
     }
 
     #[test]

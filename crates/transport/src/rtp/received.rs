@@ -212,20 +212,16 @@ impl ReceivedPackets {
         self.ring = larger;
     }
 
-    /// The first packet that a report tells of now.
-    #[inline]
-    fn reported_from(&self, overlap: u32) -> u64 {
-        let oldest = self.end.saturating_sub(LONGEST_BLOCK.min(self.ring.len() as u64));
-        self.report_from.saturating_sub(u64::from(overlap)).max(oldest).max(self.first)
-    }
-
-    /// The packet that a report tells of, where it tells of one alone, and when it arrived: it counts as reported then.
+    /// The packet that a report tells of, where it tells of one alone, and when it arrived: it counts as reported then. Of reports that
+    /// overlap nothing is known here.
     #[inline(always)]
     pub(super) fn take_only_arrival(&mut self, overlap: u32) -> Option<(u64, Time, Ecn)> {
-        let sequence = self.reported_from(overlap);
-        let arrival = *self.ring.get(sequence as usize & (self.ring.len() - 1))?;
-        match arrival {
-            ArrivalReport::Received { at: Some(at), ecn } if self.any_new && sequence + 1 == self.end => {
+        if overlap > 0 || self.end - self.report_from != 1 {
+            return None;
+        }
+        let sequence = self.report_from;
+        match *self.ring.get(sequence as usize & (self.ring.len() - 1))? {
+            ArrivalReport::Received { at: Some(at), ecn } => {
                 self.take_as_reported();
                 Some((sequence, at, ecn))
             }
@@ -236,7 +232,8 @@ impl ReceivedPackets {
     /// Appends what is to be reported.
     #[inline]
     pub(super) fn report(&mut self, stream: StreamId, overlap: u32, feedback: &mut Feedback) {
-        let begin = self.reported_from(overlap);
+        let oldest = self.end.saturating_sub(LONGEST_BLOCK.min(self.ring.len() as u64));
+        let begin = self.report_from.saturating_sub(u64::from(overlap)).max(oldest).max(self.first);
         let mask = self.ring.len() - 1;
         feedback.blocks.push(FeedbackBlock { stream, begin, count: (self.end - begin) as u32 });
         let (from, to) = (begin as usize & mask, self.end as usize & mask);

@@ -21,20 +21,27 @@ impl<C: Controller> RtpSender<C> {
                 self.complete(block, entries);
             }
         }
-        self.tell_results(now, feedback.written);
+        self.counters.impossible_times += self.plausible.judge(now, feedback.written, &mut self.results);
+        if !self.results.is_empty() {
+            self.tell_results(now);
+        }
     }
 
-    /// A report on one packet came.
-    #[inline(always)]
+    /// A report on one packet came. Apart from what calls it, so that its state has registers enough.
+    #[inline(never)]
     pub(super) fn handle_packet_report(&mut self, now: Time, report: &PacketFeedback) {
         self.begin_results(now);
-        let PacketFeedback { stream, sequence, .. } = *report;
-        let known = self.streams.get_mut(usize::from(stream.0));
-        match known.and_then(|known| known.history.complete((stream, sequence), report.arrival())) {
-            Some(result) => self.results.push(result),
-            None => self.counters.unknown_reports += 1,
-        }
-        self.tell_results(now, report.written);
+        let packet = (report.stream, report.sequence);
+        let known = self.streams.get_mut(usize::from(report.stream.0));
+        let Some(mut result) = known.and_then(|known| known.history.complete(packet, report.arrival()))
+        else {
+            self.counters.unknown_reports += 1;
+            return;
+        };
+        let judged = self.plausible.judge(now, report.written, std::slice::from_mut(&mut result));
+        self.counters.impossible_times += judged;
+        self.results.push(result);
+        self.tell_results(now);
     }
 
     /// A report came: nothing of it is known yet.
@@ -46,13 +53,9 @@ impl<C: Controller> RtpSender<C> {
         self.results.clear();
     }
 
-    /// A report was completed that was written at `written` by the receiver's clock.
+    /// A report tells of packets that were sent.
     #[inline(always)]
-    fn tell_results(&mut self, now: Time, written: Time) {
-        self.counters.impossible_times += self.plausible.judge(now, written, &mut self.results);
-        if self.results.is_empty() {
-            return;
-        }
+    fn tell_results(&mut self, now: Time) {
         if let Some(delays) = &mut self.delays {
             delays.on_packets(now, &self.results);
         }

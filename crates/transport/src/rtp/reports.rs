@@ -16,6 +16,8 @@ pub(super) struct PacketReports {
     /// The packets of all streams by their transport-wide numbers, where reports tell of those.
     transport: Option<Box<TransportPackets>>,
     unreported: u32,
+    /// A time, and what reports say for it.
+    read: (Time, Time),
     /// When the next report is due.
     pub(super) due: Option<Time>,
     rate: ReportRate,
@@ -31,11 +33,13 @@ impl PacketReports {
     pub(super) fn new(config: FeedbackConfig) -> PacketReports {
         let packets = ReceivedPackets::new(config.overlap, config.reorder_time);
         let transport = config.format.is_transport_wide().then(|| Box::new(TransportPackets::new(packets)));
+        let read = (Time::ZERO, config.read(Time::ZERO));
         PacketReports {
             config: FeedbackConfig { packets: config.packets.max(1), ..config },
             streams: Vec::new(),
             transport,
             unreported: 0,
+            read,
             due: None,
             rate: ReportRate::new(),
             spare: Vec::new(),
@@ -79,12 +83,22 @@ impl PacketReports {
         transport: Option<u16>,
         ecn: Ecn,
     ) -> Noted {
+        let at = self.read(now);
         let Some(packets) = self.streams.get_mut(usize::from(id.0)) else { return Noted::TooOld };
-        let noted = packets.note(sequence, self.config.read(now), ecn);
+        let noted = packets.note(sequence, at, ecn);
         if let (Some(own), Some(number), true) = (&mut self.transport, transport, noted != Noted::TooOld) {
-            own.note(number, self.config.read(now));
+            own.note(number, at);
         }
         noted
+    }
+
+    /// What reports say for `now`, which often is the time that it was asked for last.
+    #[inline(always)]
+    fn read(&mut self, now: Time) -> Time {
+        if self.read.0 != now {
+            self.read = (now, self.config.read(now));
+        }
+        self.read.1
     }
 
     /// A packet with this transport-wide number arrived that its stream refuses; a report is due on it if it is to be `told`.
@@ -120,7 +134,7 @@ impl PacketReports {
     fn begin(&mut self, now: Time) -> Time {
         (self.due, self.unreported) = (None, 0);
         self.rate.on_report(now);
-        self.config.read(now)
+        self.read(now)
     }
 
     /// Writes the report that is due.
