@@ -16,6 +16,14 @@ RUST := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 # docs/PAGE.md is what the example PAGE of a crate prints: CRATE/PAGE.
 PAGES := paceline-metrics/figures paceline-scenario/scenario-reference paceline-transport/endpoint-settings
 HEADER := crates/capi/include/paceline.h
+# A profile-guided build: an instrumented one counts, in RAW, what its training runs do, and another is compiled with the counts.
+PGO_DIR := $(CURDIR)/target/pgo
+RAW := $(PGO_DIR)/raw
+PROFILE := $(PGO_DIR)/profile.profdata
+# Of the compiler's own LLVM: another one's cannot read the counts.
+PROFDATA = $(shell rustc --print target-libdir)/../bin/llvm-profdata
+INSTRUMENTED = CARGO_TARGET_DIR=$(PGO_DIR)/instrumented RUSTFLAGS="$(RUSTFLAGS) -Cprofile-generate=$(RAW)"
+GUIDED = CARGO_TARGET_DIR=$(PGO_DIR)/guided RUSTFLAGS="$(RUSTFLAGS) -Cprofile-use=$(PROFILE)"
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -type f \( -name '*.rs' -o -name Cargo.toml \))
 
 .PHONY: help
@@ -82,10 +90,23 @@ format: build ## Bring Rust and Python into the project's format
 	$(BIN)/ruff check --quiet --fix python tests benches
 	$(BIN)/ruff format --quiet python tests benches
 
+.PHONY: wheel
+wheel: $(PROFILE) ## Build the release wheel, profile-guided, into dist/
+	@echo "Building the wheel (release, with the profile)"
+	$(call unpacked_wheel,$(GUIDED),$(PGO_DIR)/guided)
+	@mkdir -p dist
+	@cp -v $(PGO_DIR)/guided/wheel/*.whl dist
+
 .PHONY: bench
-bench: build ## Print speeds: simulated, on loopback, instructions per packet, the study engine; bench.json
+bench: $(if $(PGO),wheel,build) ## Print speeds: simulated, on loopback, instructions per packet, the study engine; bench.json (PGO=1: of a profile-guided build)
+ifdef PGO
+	@# Together with the extension, so that the crates of both have the same features, and with them the names of the profile.
+	$(GUIDED) cargo build --release --locked --quiet -p paceline-benches -p paceline-py --bin paceline-benches
+	@$(PGO_DIR)/guided/release/paceline-benches --json bench.json
+else
 	cargo run --release --locked --quiet -p paceline-benches -- --json bench.json
-	@$(BIN)/python benches/study.py
+endif
+	@$(if $(PGO),PYTHONPATH=$(PGO_DIR)/guided/unpacked) $(BIN)/python benches/study.py
 
 # How long the calls of long-run are: in the simulator, and over loopback.
 SIMULATED ?= 86400s
@@ -116,7 +137,7 @@ lock: $(VENV)/.installed ## Choose the newest Python dependencies and write requ
 
 .PHONY: clean
 clean: ## Remove everything that was built
-	rm -rf $(VENV) out target python/paceline/_core*.so
+	rm -rf $(VENV) out dist target python/paceline/_core*.so
 
 $(VENV)/.installed: requirements.lock | prerequisites
 	@echo "Installing Python dependencies into $(VENV)"
@@ -128,6 +149,25 @@ $(VENV)/.built: $(VENV)/.installed pyproject.toml $(RUST_SOURCES)
 	@echo "Building the extension (release)"
 	@PIP_QUIET=1 VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(BIN)/maturin develop --release --locked --quiet
 	@touch $@
+
+# Builds a wheel with these variables into this folder, where Python can import it, too: $(call unpacked_wheel,VARIABLES,FOLDER).
+define unpacked_wheel
+	@rm -rf $(2)/wheel $(2)/unpacked
+	@$(1) $(BIN)/maturin build --release --locked --quiet --out $(2)/wheel
+	@$(BIN)/python -m zipfile -e $(2)/wheel/*.whl $(2)/unpacked
+endef
+
+$(PROFILE): $(VENV)/.installed pyproject.toml benches/training.py $(RUST_SOURCES) | profdata
+	@echo "Building the extension (release, instrumented)"
+	$(call unpacked_wheel,$(INSTRUMENTED),$(PGO_DIR)/instrumented)
+	@rm -rf $(RAW) # Macros and build scripts have counted, too.
+	@PYTHONPATH=$(PGO_DIR)/instrumented/unpacked $(BIN)/python benches/training.py
+	@$(PROFDATA) merge --output $@ $(RAW)
+
+.PHONY: profdata
+profdata: prerequisites
+	@test -x $(PROFDATA) || { echo "missing: llvm-profdata of Rust's own LLVM" >&2; \
+		echo "  get it with: rustup component add llvm-tools" >&2; exit 1; }
 
 .PHONY: prerequisites
 prerequisites:

@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 import paceline
+from paceline import _core
 from paceline.studies import experiment
 from paceline.studies.definition import load
 from paceline.studies.engine import prepare
@@ -157,6 +158,8 @@ def size(count: int) -> None:
 
 
 def main() -> None:
+    build = "profile-guided" if _core.profile_guided else "plain, not profile-guided"
+    print(f"build of the extension: {build}", flush=True)
     counts = [int(argument) for argument in sys.argv[1:]]
     if counts:
         print("".join(f"{column:>12}" for column in COLUMNS))

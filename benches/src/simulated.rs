@@ -3,7 +3,7 @@
 use crate::peers::Peers;
 use crate::{RUNS, processor_time};
 use paceline_scenario::{Loaded, Loader, Origin, load};
-use paceline_sim::{Pace, Simulation};
+use paceline_sim::{PROFILE_GUIDED, Pace, Simulation};
 use paceline_units::TimeDelta;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -178,6 +178,8 @@ pub struct Line {
     /// Seconds of processor time that the fastest run took.
     seconds: f64,
     packets_per_second: f64,
+    /// Whether the build that was measured was profile-guided.
+    profile_guided: bool,
     /// What it is compared with, how many times as fast it is, and wanted to be; absent where it is compared with nothing, or
     /// that could not run.
     #[serde(flatten)]
@@ -224,7 +226,8 @@ fn line(bench: &Bench, peers: &mut Peers, ours: &mut BTreeMap<&'static str, f64>
         None => println!(),
     }
     peers.print(bench.name, packets_per_second);
-    Line { scenario: bench.name, packets, seconds, packets_per_second, compared }
+    let profile_guided = PROFILE_GUIDED;
+    Line { scenario: bench.name, packets, seconds, packets_per_second, profile_guided, compared }
 }
 
 /// Packets per second of processor time of a scenario that was not asked for.

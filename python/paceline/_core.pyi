@@ -21,6 +21,7 @@ __all__ = [
     "link",
     "probe_link",
     "probe_path",
+    "profile_guided",
     "quantity",
     "receive",
     "reflect",
@@ -29,6 +30,7 @@ __all__ = [
     "send",
 ]
 __version__: str
+profile_guided: bool
 
 class ScenarioError(ValueError): ...
 

@@ -26,6 +26,7 @@ pyo3::create_exception!(
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("profile_guided", paceline_sim::PROFILE_GUIDED)?;
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
     module.add_class::<controller::Controller>()?;
     module.add_class::<half::ReceiverHalf>()?;

@@ -24,3 +24,7 @@ pub use engine::Pace;
 pub use log::{LoggedPacket, MediaLog, MediaUnit};
 pub use probe::probe;
 pub use run::{Outcome, Simulation};
+
+/// Whether the simulator was compiled with a profile of where its runs spend their time (`make wheel`): a faster program with the
+/// same results.
+pub const PROFILE_GUIDED: bool = cfg!(profile_guided);
