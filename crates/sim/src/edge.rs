@@ -136,7 +136,11 @@ impl Edge {
     /// the link.
     #[inline]
     pub fn passage(&self, at: Time, reach: Time) -> Passage {
-        if at < reach && self.packets.is_empty() { self.passes } else { Passage::Waits }
+        match self.passes {
+            Passage::Waits => Passage::Waits,
+            passage if at < reach && self.packets.is_empty() => passage,
+            _ => Passage::Waits,
+        }
     }
 
     /// Takes the next packet if it arrives before `until`.

@@ -359,7 +359,7 @@ impl Packet {
     }
 
     /// Bytes of the header, options and their padding in.
-    #[inline]
+    #[inline(always)]
     pub fn header_len(&self) -> usize {
         self.packet_type().header_with(self.short, &self.options)
     }

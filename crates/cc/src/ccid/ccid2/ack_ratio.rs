@@ -119,7 +119,7 @@ impl AckPath {
 
     /// A packet arrived from the receiver: its number, and whether it is one without data that bears a mark. Answers what
     /// that tells, if anything; every lost packet counts as one without data.
-    #[inline]
+    #[inline(always)]
     pub fn on_packet(&mut self, sequence: u64, marked: bool) -> Option<AckPathReport> {
         let marked = u64::from(marked);
         let Some(packets) = &mut self.packets else {

@@ -247,6 +247,7 @@ impl<F: Ccids> Connection<F> {
     }
 
     /// Size on the link of a packet of this connection.
+    #[inline]
     pub fn size_of(&self, packet: &Packet) -> Bytes {
         self.counted_size(packet.header_len(), packet.short, packet.payload.len())
     }
@@ -296,6 +297,7 @@ impl<F: Ccids> Connection<F> {
     }
 
     /// Congestion control, if it is there, hears of something, and what it answers is executed.
+    #[inline(always)]
     pub(super) fn steer(&mut self, now: Time, hear: impl FnOnce(&mut F::Sender) -> Update) {
         if let Some(sender) = &mut self.sender {
             let update = hear(sender);
@@ -348,6 +350,7 @@ impl<F: Ccids> Connection<F> {
     }
 
     /// Data arrived: to the application, or a reason why not.
+    #[inline(always)]
     pub(super) fn deliver(
         &mut self,
         sequence: SequenceNumber,

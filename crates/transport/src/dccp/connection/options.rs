@@ -280,11 +280,13 @@ impl<F: Ccids> Connection<F> {
     }
 
     /// Something came back for congestion control.
+    #[inline(never)]
     pub(super) fn report(&mut self, now: Time, report: &Report<'_>) {
         self.steer(now, |sender| sender.on_report(now, report));
     }
 
     /// What was dropped comes before the report of the same acknowledgement.
+    #[inline(always)]
     fn tell_sender(&mut self, now: Time, acknowledgment: i64, read: &Read) {
         let tfrc = self.ccid(Location::Local) == CCID_3;
         let Some(sender) = &mut self.sender else { return };

@@ -120,6 +120,7 @@ impl<F: Ccids> Connection<F> {
         };
     }
 
+    #[inline(always)]
     fn acknowledged(&self, packet: &Packet) -> Option<i64> {
         let reference = self.iss.plus(self.gss);
         packet.body.acknowledgment().map(|number| {
