@@ -34,11 +34,11 @@ impl Default for Histogram {
     }
 }
 
-/// The bucket of a value above zero: its exponent, then its seven bits after the leading one, which a float has in its first
+/// The bucket of a value above zero and below 2^63: its exponent, then its seven bits after the leading one, which a float has in its first
 /// bits. A value above 104 days is rounded to a float, at most into the next bucket.
 #[inline]
-fn bucket(value: i64) -> usize {
-    ((value as f64).to_bits() >> REST) as usize
+fn bucket(value: u64) -> usize {
+    ((value as i64 as f64).to_bits() >> REST) as usize
 }
 
 /// The smallest value that belongs into a bucket.
@@ -68,30 +68,38 @@ impl Histogram {
     #[inline]
     pub fn record_weighted(&mut self, span: TimeDelta, weight: u64) {
         if span > TimeDelta::ZERO {
-            self.record_some(span.as_nanos() as u64, weight);
+            let value = span.as_nanos() as u64;
+            self.count_in(bucket(value), weight);
+            self.sum += u128::from(value) * u128::from(weight);
+            self.cover(value);
         } else {
             self.zeros += weight;
         }
     }
 
-    /// Records a time of `value` nanoseconds, below 2^63.
+    /// Records a time of so many nanoseconds, below 2^63.
     #[inline(always)]
     pub(crate) fn record_nanos(&mut self, value: u64) {
         if value > 0 {
-            self.record_some(value, 1);
+            self.count_in(bucket(value), 1);
+            self.sum += u128::from(value);
+            self.cover(value);
         } else {
             self.zeros += 1;
         }
     }
 
     #[inline(always)]
-    fn record_some(&mut self, value: u64, weight: u64) {
-        let bucket = bucket(value as i64);
+    fn count_in(&mut self, bucket: usize, weight: u64) {
         match self.buckets.get_mut(bucket.wrapping_sub(self.first)) {
             Some(count) => *count += weight,
             None => self.grow(bucket, weight),
         }
-        self.sum += u128::from(value) * u128::from(weight);
+    }
+
+    /// Lets smallest and largest value cover `value`, which is not zero.
+    #[inline(always)]
+    fn cover(&mut self, value: u64) {
         if value.wrapping_sub(self.min) > self.range {
             self.widen(value);
         }

@@ -29,7 +29,7 @@ impl<'a> FlowRecord<'a> {
     /// A data packet reached the receiver.
     pub fn received(&mut self, packet: &ReceivedPacket) {
         self.packets += 1;
-        self.recorder.received(packet);
+        self.recorder.received(std::slice::from_ref(packet));
     }
 
     /// The next time at which the recorder is to be sampled.

@@ -149,16 +149,22 @@ impl Edge {
         if self.next() < until { self.packets.pop_front() } else { None }
     }
 
-    /// The next packet, if one is under way.
-    #[inline]
-    pub fn first(&self) -> Option<&Packet> {
-        self.head().map(|(_, packet)| packet)
-    }
-
     /// The next packet and when it arrives, if one is under way.
     #[inline]
-    pub fn head(&self) -> Option<&(Time, Packet)> {
+    pub fn first(&self) -> Option<&(Time, Packet)> {
         self.packets.front()
+    }
+
+    /// Packets that are next, with the times of their arrival; all that are under way, or some.
+    #[inline]
+    pub fn front(&self) -> &[(Time, Packet)] {
+        self.packets.as_slices().0
+    }
+
+    /// Takes so many packets from the front.
+    #[inline]
+    pub fn skip(&mut self, count: usize) {
+        self.packets.drain(..count);
     }
 
     /// Takes the next packet.

@@ -20,8 +20,16 @@ use std::marker::PhantomData;
 pub trait Travels: Sized {
     /// The packet as it travels in the simulator; what is too large goes into `pool`.
     fn pack(self, pool: &mut PacketPool<Self>) -> Content;
-    /// The packet that arrived, or was lost.
-    fn unpack(content: Content, pool: &mut PacketPool<Self>) -> Option<Self>;
+    /// The packet that arrived, or was lost, if it travelled as a copy.
+    #[inline]
+    fn copied(_content: &Content) -> Option<Self> {
+        None
+    }
+    /// The packet that arrived, or was lost, however it travelled.
+    #[inline]
+    fn unpack(content: &Content, pool: &mut PacketPool<Self>) -> Option<Self> {
+        Self::copied(content).or_else(|| pool.take(content))
+    }
     /// What it carries of a frame, where it says so.
     fn media(&self) -> Option<MediaUnit> {
         None
@@ -69,12 +77,8 @@ impl Travels for RtpPacket {
     }
 
     #[inline]
-    fn unpack(content: Content, pool: &mut PacketPool<RtpPacket>) -> Option<RtpPacket> {
-        match content {
-            Content::Media(media) => Some(media.packet()),
-            Content::Pooled { slot, .. } => pool.remove(slot),
-            _ => None,
-        }
+    fn copied(content: &Content) -> Option<RtpPacket> {
+        if let Content::Media(media) = content { Some(media.packet()) } else { None }
     }
 
     fn media(&self) -> Option<MediaUnit> {
@@ -95,11 +99,11 @@ impl Travels for RtpFeedback {
     }
 
     #[inline]
-    fn unpack(content: Content, pool: &mut PacketPool<RtpFeedback>) -> Option<RtpFeedback> {
-        match content {
-            Content::Report(report) => Some(RtpFeedback::Packet(report.feedback())),
-            Content::Pooled { slot, .. } => pool.remove(slot),
-            _ => None,
+    fn copied(content: &Content) -> Option<RtpFeedback> {
+        if let Content::Report(report) = content {
+            Some(RtpFeedback::Packet(report.feedback()))
+        } else {
+            None
         }
     }
 }
@@ -136,12 +140,8 @@ impl Travels for Segment {
     }
 
     #[inline]
-    fn unpack(content: Content, pool: &mut PacketPool<Segment>) -> Option<Segment> {
-        match content {
-            Content::Segment(segment) => Some(segment.segment()),
-            Content::Pooled { slot, .. } => pool.remove(slot),
-            _ => None,
-        }
+    fn copied(content: &Content) -> Option<Segment> {
+        if let Content::Segment(segment) = content { Some(segment.segment()) } else { None }
     }
 }
 
@@ -182,11 +182,6 @@ impl Travels for dccp::Packet {
         Content::Pooled { data: data.then_some(StreamId(0)), slot: pool.insert(self) }
     }
 
-    #[inline]
-    fn unpack(content: Content, pool: &mut PacketPool<dccp::Packet>) -> Option<dccp::Packet> {
-        if let Content::Pooled { slot, .. } = content { pool.remove(slot) } else { None }
-    }
-
     fn media(&self) -> Option<MediaUnit> {
         let Payload::Rtp(rtp) = &self.payload else { return None };
         Some(MediaUnit {
@@ -215,18 +210,14 @@ impl Travels for Datagram {
     }
 
     #[inline]
-    fn unpack(content: Content, _pool: &mut PacketPool<Datagram>) -> Option<Datagram> {
+    fn copied(content: &Content) -> Option<Datagram> {
         let Content::Datagram { payload } = content else { return None };
-        Some(Datagram { payload: Bytes::new(u64::from(payload)) })
+        Some(Datagram { payload: Bytes::new(u64::from(*payload)) })
     }
 }
 
 impl Travels for Infallible {
     fn pack(self, _pool: &mut PacketPool<Infallible>) -> Content {
         match self {}
-    }
-
-    fn unpack(_content: Content, _pool: &mut PacketPool<Infallible>) -> Option<Infallible> {
-        None
     }
 }

@@ -13,7 +13,7 @@ use paceline_cc::{Assigned, Controller};
 use paceline_metrics::{FlowRecorder, ReceivedPacket, Tick, Ticker};
 use paceline_transport::rtp::NoReceiverHalf;
 use paceline_transport::{
-    Coupled, PathFacts, Plan, Planned, Reason, ReceivingEnd, Run, SendingEnd, Transmit,
+    Coupled, PathFacts, Plan, Planned, Reason, Received, ReceivingEnd, Run, SendingEnd, Transmit,
 };
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 
@@ -58,6 +58,10 @@ enum Part {
     /// The packets of an event that was handled.
     Sending(Handled),
 }
+
+/// Arrivals are recorded as many at a time, at most.
+const ARRIVALS: usize = 64;
+const TICK: TimeDelta = TimeDelta::from_nanos(1);
 
 /// A flow that runs, over the two ends of one transport.
 pub struct Flow<E: Ends> {
@@ -156,7 +160,7 @@ impl<E: Ends> Flow<E> {
     fn handle_next(&mut self, until: Time, net: &mut Net) -> Option<Handled> {
         let edge = &mut net.edges[self.wiring.reports_in];
         let (own, reason) = self.sender.next_timeout().unwrap_or((Time::MAX, Reason::Plan));
-        if let Some(&(back, ref packet)) = edge.head()
+        if let Some(&(back, ref packet)) = edge.first()
             && back <= own
         {
             if back >= until {
@@ -203,13 +207,15 @@ impl<E: Ends> Flow<E> {
         let Run { packet: Transmit { packet, size, ecn, stream, queued }, first, gap, count } = run;
         let (edge, delay) = self.wiring.data_out;
         let size = size.as_u64() as u32 + self.wiring.overhead;
-        let (mut now, mut content) = (first, packet.pack(&mut self.data));
+        let content = packet.pack(&mut self.data);
+        let mut now = first;
+        let mut packet = self.packet(now, size, ecn, content, false);
         self.events += count;
         for _ in 0..count {
             self.wiring.recorder.sent(now, stream, Bytes::new(u64::from(size)), now - queued);
-            net.carry(edge, now + delay, &mut self.packet(now, size, ecn, content, false));
+            net.carry(edge, now + delay, &mut packet);
             now += gap;
-            content = content.next();
+            packet.renew(now, ecn);
         }
     }
 
@@ -226,7 +232,7 @@ impl<E: Ends> Flow<E> {
 
     #[inline]
     fn take_returned(&mut self, now: Time, packet: &Packet) {
-        let Some(returned) = E::Returning::unpack(packet.content, &mut self.returning) else { return };
+        let Some(returned) = E::Returning::unpack(&packet.content, &mut self.returning) else { return };
         let sender = self.sender.end_mut();
         if let Some(used) = sender.receive(now, returned, packet.ecn) {
             self.receiver.recycle(used);
@@ -263,22 +269,16 @@ impl<E: Ends> Flow<E> {
     #[inline]
     fn run_receiver(&mut self, until: Time, net: &mut Net) {
         loop {
-            let arrival = net.edges[self.wiring.data_in].next();
             let own = self.receiver_due();
-            let now = arrival.min(own);
-            if now >= until {
-                break;
-            }
-            self.events += 1;
-            if arrival <= own {
-                let edge = &mut net.edges[self.wiring.data_in];
-                if let Some(packet) = edge.first() {
-                    self.take_data(now, packet);
-                    edge.pop();
+            let now = match self.take_arrivals(until.min(own + TICK), net) {
+                Some(now) => now,
+                None if own < until => {
+                    self.events += 1;
+                    self.receiver.handle_timeout(own);
+                    own
                 }
-            } else {
-                self.receiver.handle_timeout(now);
-            }
+                None => break,
+            };
             while let Some((stream, frame)) = self.receiver.poll_displayed() {
                 self.wiring.recorder.displayed(stream, &frame);
                 if let (true, Some(log)) = (E::CARRIES_BYTES, &mut self.wiring.log) {
@@ -287,33 +287,89 @@ impl<E: Ends> Flow<E> {
             }
             self.send_back(now, net);
         }
+        self.record_arrivals(net);
     }
 
+    /// Takes what arrives before `until`, up to a packet from which something may follow: answers when that came. Apart from what
+    /// follows, so that the loop is short.
+    #[inline(never)]
+    fn take_arrivals(&mut self, until: Time, net: &mut Net) -> Option<Time> {
+        loop {
+            let arriving = net.edges[self.wiring.data_in].front().iter().take_while(|(at, _)| *at < until);
+            let (mut taken, mut follows) = (0, None);
+            for (now, packet) in arriving.take(ARRIVALS - net.arrivals.len()) {
+                taken += 1;
+                if !self.take_data(*now, packet, &mut net.arrivals) {
+                    follows = Some(*now);
+                    break;
+                }
+            }
+            self.events += taken as u64;
+            net.edges[self.wiring.data_in].skip(taken);
+            if net.arrivals.len() == ARRIVALS {
+                self.record_arrivals(net);
+            }
+            if taken == 0 || follows.is_some() {
+                return follows;
+            }
+        }
+    }
+
+    /// A packet arrives, and will be recorded with others. Whether nothing follows from it.
     #[inline]
-    fn take_data(&mut self, now: Time, packet: &Packet) {
-        let Some(data) = E::Data::unpack(packet.content, &mut self.data) else { return };
-        let queue_delay = TimeDelta::from_nanos(packet.wait);
-        let facts = PathFacts { sent: Some(packet.sent), wait: Some(queue_delay) };
+    fn take_data(&mut self, now: Time, packet: &Packet, arrivals: &mut Vec<ReceivedPacket>) -> bool {
+        match E::Data::copied(&packet.content) {
+            Some(data) => self.take_unpacked(now, packet, data, arrivals),
+            None => self.take_pooled(now, packet, arrivals),
+        }
+    }
+
+    /// Apart from copies, whose path is short.
+    #[inline(never)]
+    fn take_pooled(&mut self, now: Time, packet: &Packet, arrivals: &mut Vec<ReceivedPacket>) -> bool {
+        let data = self.data.take(&packet.content);
+        data.is_some_and(|data| self.take_unpacked(now, packet, data, arrivals))
+    }
+
+    #[inline(always)]
+    fn take_unpacked(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        data: E::Data,
+        arrivals: &mut Vec<ReceivedPacket>,
+    ) -> bool {
+        let Packet { sent, ecn, .. } = *packet;
+        let [queue_delay, delay_noise] = [packet.wait, packet.noise].map(TimeDelta::from_nanos);
+        let facts = PathFacts { sent: Some(sent), wait: Some(queue_delay) };
         if let (Some(log), Some(unit)) = (&mut self.wiring.log, data.media()) {
-            log.arrived(now, &unit, queue_delay, TimeDelta::from_nanos(packet.noise));
+            log.arrived(now, &unit, queue_delay, delay_noise);
         }
-        let received = self.receiver.receive(now, data, packet.ecn, facts);
+        let Received { stream, payload, quiet } = self.receiver.receive(now, data, ecn, facts);
         E::tell_application(now, self.sender.end_mut(), &mut self.receiver);
-        if packet.content.data().is_none() {
-            return;
+        if packet.content.data().is_some() {
+            let (size, duplicate) = (Bytes::new(u64::from(packet.size)), false);
+            arrivals.push(ReceivedPacket {
+                now,
+                stream,
+                size,
+                payload,
+                sent,
+                queue_delay,
+                delay_noise,
+                ecn,
+                duplicate,
+            });
         }
-        self.packets += 1;
-        self.wiring.recorder.received(&ReceivedPacket {
-            now,
-            stream: received.stream,
-            size: Bytes::new(u64::from(packet.size)),
-            payload: received.payload,
-            sent: packet.sent,
-            queue_delay,
-            delay_noise: TimeDelta::from_nanos(packet.noise),
-            ecn: packet.ecn,
-            duplicate: false,
-        });
+        quiet
+    }
+
+    /// Records what arrived since it was last done.
+    #[inline(never)]
+    fn record_arrivals(&mut self, net: &mut Net) {
+        self.packets += net.arrivals.len() as u64;
+        self.wiring.recorder.received(&net.arrivals);
+        net.arrivals.clear();
     }
 
     #[inline]
@@ -329,7 +385,7 @@ impl<E: Ends> Flow<E> {
 
     fn drop_packet(&mut self, missed: Time, packet: &Packet) {
         if packet.back {
-            if let Some(lost) = E::Returning::unpack(packet.content, &mut self.returning) {
+            if let Some(lost) = E::Returning::unpack(&packet.content, &mut self.returning) {
                 self.receiver.recycle(lost);
             }
             return;
@@ -337,7 +393,7 @@ impl<E: Ends> Flow<E> {
         if let Some(stream) = packet.content.data() {
             self.wiring.recorder.lost(missed, stream, packet.sent);
         }
-        drop(E::Data::unpack(packet.content, &mut self.data));
+        drop(E::Data::unpack(&packet.content, &mut self.data));
     }
 }
 

@@ -8,6 +8,7 @@ use crate::edge::{Edge, Edges, Numbered, Passage};
 use crate::hop::{Forwarded, Hop, Lost};
 use crate::packet::Packet;
 use paceline_link::Planned;
+use paceline_metrics::ReceivedPacket;
 use paceline_units::Time;
 
 /// Links and edges.
@@ -20,6 +21,8 @@ pub struct Net {
     pub lost: Vec<Lost>,
     /// A packet that arrives at a link before this time may pass it at once.
     reach: Time,
+    /// Packets that reached the receiver which goes on now, and that it has not recorded yet.
+    pub arrivals: Vec<ReceivedPacket>,
     /// Packets that left a link and are not carried on yet.
     forwarded: Vec<Forwarded>,
     /// Components whose next event may have moved, because of what came to them.
@@ -29,9 +32,9 @@ pub struct Net {
 impl Net {
     /// A network before anything happened.
     pub fn new(hops: Vec<Hop>, edges: Vec<Edge>) -> Net {
-        let (lost, forwarded, woken) = (Vec::new(), Vec::new(), Vec::new());
+        let (lost, arrivals, forwarded, woken) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let edges = Numbered { first: 0, items: edges };
-        let mut net = Net { edges, hops, lost, reach: Time::ZERO, forwarded, woken };
+        let mut net = Net { edges, hops, lost, arrivals, reach: Time::ZERO, forwarded, woken };
         for hop in 0..net.hops.len() {
             match net.hops[hop].inputs[..] {
                 [input] if net.keeps_order(input) => {

@@ -64,15 +64,6 @@ impl Content {
             Content::Datagram { .. } => Some(StreamId(0)),
         }
     }
-
-    /// The packet after it in a run of them. Only media leaves in runs.
-    #[inline]
-    pub fn next(self) -> Content {
-        match self {
-            Content::Media(media) => Content::Media(media.next()),
-            other => other,
-        }
-    }
 }
 
 /// [`RtpPacket`] without annotation.
@@ -90,12 +81,6 @@ pub struct Media {
 }
 
 impl Media {
-    /// The packet after it in a run of them.
-    #[inline]
-    pub fn next(self) -> Media {
-        Media { sequence: self.sequence + 1, ..self }
-    }
-
     /// The packet as it travels; absent if its controller put an annotation on it.
     #[inline]
     pub fn of(packet: &RtpPacket) -> Option<Media> {
@@ -226,15 +211,25 @@ impl<P> PacketPool<P> {
         }
     }
 
-    /// Takes the packet in `slot` out.
+    /// Takes the packet out that travels in this form, if it is here.
     #[inline]
-    pub fn remove(&mut self, slot: u32) -> Option<P> {
+    pub fn take(&mut self, content: &Content) -> Option<P> {
+        let Content::Pooled { slot, .. } = *content else { return None };
         self.free.push(slot);
         self.packets[slot as usize].take()
     }
 }
 
 impl Packet {
+    /// Makes it the packet after it in a run of them, which is sent at `sent`. Only media leaves in runs.
+    #[inline]
+    pub fn renew(&mut self, sent: Time, ecn: Ecn) {
+        (self.sent, self.ecn, self.wait, self.noise) = (sent, ecn, 0, 0);
+        if let Content::Media(media) = &mut self.content {
+            media.sequence += 1;
+        }
+    }
+
     /// Notes what a link did to it.
     #[inline]
     pub fn cross(&mut self, wait: TimeDelta, noise: TimeDelta) {

@@ -82,6 +82,9 @@ pub struct Received {
     pub stream: StreamId,
     /// Payload that had not been there before; zero for duplicates and for what is ignored.
     pub payload: Bytes,
+    /// Whether nothing follows from it: no packet goes back, no frame is shown, and the next timeout is as it was. A driver need
+    /// not ask then. False where the end does not know.
+    pub quiet: bool,
 }
 
 /// The end that sends, under a controller.

@@ -157,7 +157,7 @@ impl ReceivingEnd for UdpReceiver {
 
     #[inline]
     fn receive(&mut self, _now: Time, packet: Datagram, _ecn: Ecn, _facts: PathFacts) -> Received {
-        Received { stream: StreamId(0), payload: packet.payload }
+        Received { stream: StreamId(0), payload: packet.payload, quiet: true }
     }
 
     #[inline]

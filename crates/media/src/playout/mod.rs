@@ -208,17 +208,19 @@ impl Playout {
         self.window.continue_with(sequence);
     }
 
-    /// A packet arrived.
+    /// A packet arrived. Whether it only extends the newest frame: nothing is shown for it, and [`Playout::next_timeout`] is as it
+    /// was.
     #[inline(always)]
-    pub fn on_packet(&mut self, now: Time, packet: &ArrivedPacket) {
+    pub fn on_packet(&mut self, now: Time, packet: &ArrivedPacket) -> bool {
         // Nearly all packets are the next one of the newest frame, and not its last.
         if !packet.marker && self.window.is_next(packet.sequence) && self.pending.extend_newest(now, packet) {
             self.window.advance();
-            return;
+            return true;
         }
         // A copy, so that where the packet is the next one it need not lie in memory.
         let packet = *packet;
         self.on_boundary(now, &packet);
+        false
     }
 
     /// A packet of padding arrived. It belongs to no frame, but the packet behind it starts one.

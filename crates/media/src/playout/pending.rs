@@ -49,11 +49,7 @@ impl PendingFrame {
         }
     }
 
-    #[inline]
     fn add(&mut self, now: Time, packet: &ArrivedPacket) {
-        self.bytes += packet.payload;
-        self.received += 1;
-        self.high = self.high.max(packet.sequence);
         if packet.sequence < self.low {
             self.low = packet.sequence;
             self.low_is_first = packet.first;
@@ -61,6 +57,17 @@ impl PendingFrame {
         if packet.marker {
             self.end = Some(packet.sequence);
         }
+        let high = self.high.max(packet.sequence);
+        self.extend(now, packet);
+        self.high = high;
+    }
+
+    /// Adds a packet that is behind all others of the frame, and not its last.
+    #[inline]
+    fn extend(&mut self, now: Time, packet: &ArrivedPacket) {
+        self.bytes += packet.payload;
+        self.received += 1;
+        self.high = packet.sequence;
         self.arrived = now;
         self.sent = packet.sent;
         self.wait = packet.wait;
@@ -96,12 +103,12 @@ impl PendingFrames {
         self.frames.len()
     }
 
-    /// Adds a packet to the newest frame if it belongs there.
+    /// Adds a packet to the newest frame if it belongs there; it is behind all that came before, and not its frame's last.
     #[inline]
     pub(super) fn extend_newest(&mut self, now: Time, packet: &ArrivedPacket) -> bool {
         match self.frames.back_mut() {
             Some(newest) if newest.captured == packet.captured => {
-                newest.add(now, packet);
+                newest.extend(now, packet);
                 true
             }
             _ => false,

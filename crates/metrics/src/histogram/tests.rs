@@ -22,7 +22,7 @@ fn a_float_has_the_buckets_that_integers_give() {
     values.sort_unstable();
     values.dedup();
     for pair in values.windows(2) {
-        let [one, next] = [pair[0], pair[1]].map(|value| (bucket(value as i64), by_integers(value)));
+        let [one, next] = [pair[0], pair[1]].map(|value| (bucket(value), by_integers(value)));
         assert_eq!(one.0 == next.0, one.1.0 == next.1.0, "{pair:?}");
         assert!(one.0 <= next.0, "{pair:?}");
         assert_eq!(middle(one.0), one.1.1, "{pair:?}");

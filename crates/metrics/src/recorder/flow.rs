@@ -40,6 +40,14 @@ pub struct ReceivedPacket {
     pub duplicate: bool,
 }
 
+impl ReceivedPacket {
+    /// How long it was under way; negative where the clocks of the two ends disagree.
+    #[inline]
+    pub(super) fn delay(&self) -> TimeDelta {
+        self.now.wrapping_since(self.sent)
+    }
+}
+
 /// What a recorder is to know of its flow.
 #[derive(Clone, Debug)]
 pub struct FlowConfig {
@@ -135,10 +143,9 @@ impl FlowRecorder {
         self.transfers.completed(transfer);
     }
 
-    /// A data packet reached the receiver.
-    #[inline]
-    pub fn received(&mut self, packet: &ReceivedPacket) {
-        self.receiver.received(packet);
+    /// Data packets reached the receiver, in this order.
+    pub fn received(&mut self, packets: &[ReceivedPacket]) {
+        self.receiver.received(packets);
     }
 
     /// A data packet that was sent at `sent` was dropped or lost: it will never arrive. The row of the sample that covers

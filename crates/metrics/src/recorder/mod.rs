@@ -82,6 +82,13 @@ impl Window {
         at.as_nanos().wrapping_sub(self.from.as_nanos()) < self.nanos
     }
 
+    /// Those of some things in the order of their times whose time is in it.
+    fn of<'a, T>(&self, things: &'a [T], time: fn(&T) -> Time) -> &'a [T] {
+        let before = |limit: Time| things.partition_point(|thing| time(thing) < limit);
+        let from = before(self.from);
+        &things[from..before(self.until).max(from)]
+    }
+
     /// How many nanoseconds of [from, to) lie in it.
     #[inline]
     fn overlap(&self, from: Time, to: Time) -> u64 {

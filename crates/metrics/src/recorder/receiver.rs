@@ -53,6 +53,12 @@ fn columns() -> impl Iterator<Item = fn(&ReceiverSample) -> Option<f64>> {
     })
 }
 
+/// Nanoseconds of a time that is added up; of a negative one none.
+#[inline]
+fn nanos(span: TimeDelta) -> u64 {
+    span.as_nanos().max(0) as u64
+}
+
 /// What is seen at the receiver.
 #[derive(Clone, Debug)]
 pub(crate) struct ReceiverHalf {
@@ -129,33 +135,36 @@ impl ReceiverHalf {
         }
     }
 
-    #[inline]
-    pub(super) fn received(&mut self, packet: &ReceivedPacket) {
-        let (size, ce) = (packet.size.as_u64(), u64::from(packet.ecn.is_ce()));
-        let delay = packet.now.wrapping_since(packet.sent);
-        let nanos = |span: TimeDelta| span.as_nanos().max(0) as u64;
-        let (queue_delay, one_way_delay) = (nanos(packet.queue_delay), nanos(delay));
-        if let Some(interval) = self.intervals.get_mut(usize::from(packet.stream.0)) {
-            interval.bytes += size;
-            interval.packets += 1;
-            interval.queue_delay += queue_delay;
-            interval.one_way_delay += one_way_delay;
-            interval.ce += ce;
+    /// Packets that reached the receiver, in the order in which they arrived.
+    pub(super) fn received(&mut self, packets: &[ReceivedPacket]) {
+        for packets in packets.chunk_by(|one, next| one.stream == next.stream) {
+            let Some(interval) = self.intervals.get_mut(usize::from(packets[0].stream.0)) else { continue };
+            let mut sums = *interval;
+            sums.packets += packets.len() as u64;
+            for packet in packets {
+                sums.bytes += packet.size.as_u64();
+                sums.queue_delay += nanos(packet.queue_delay);
+                sums.one_way_delay += nanos(packet.delay());
+                sums.ce += u64::from(packet.ecn.is_ce());
+            }
+            *interval = sums;
         }
-        let (is_new, payload) = (!packet.duplicate, packet.payload.as_u64());
-        if self.window.contains(packet.now) {
-            self.packets += 1;
-            self.bytes += size;
-            self.ce += ce;
-            self.queue_delay.record_nanos(queue_delay);
-            self.delay_noise.record(packet.delay_noise);
-            self.one_way_delay.record_nanos(one_way_delay);
-            if is_new {
-                self.goodput_bytes += payload;
-                self.variation.record(delay);
+        for packet in packets {
+            self.arrived += u64::from(!packet.duplicate && self.window.contains(packet.sent));
+        }
+        let counted = self.window.of(packets, |packet| packet.now);
+        self.packets += counted.len() as u64;
+        for packet in counted {
+            self.bytes += packet.size.as_u64();
+            self.ce += u64::from(packet.ecn.is_ce());
+            self.queue_delay.record_nanos(nanos(packet.queue_delay));
+            self.delay_noise.record_nanos(nanos(packet.delay_noise));
+            self.one_way_delay.record_nanos(nanos(packet.delay()));
+            if !packet.duplicate {
+                self.goodput_bytes += packet.payload.as_u64();
+                self.variation.record(packet.delay());
             }
         }
-        self.arrived += u64::from(is_new && self.window.contains(packet.sent));
     }
 
     pub(super) fn lost(&mut self, at: Time, stream: StreamId, sent: Time) {

@@ -140,10 +140,10 @@ fn only_what_happens_in_the_window_counts() {
     // Sent and delivered before, across, inside, across the end.
     for (sent, arrived) in [(1500, 1600), (1990, 2010), (3000, 3030), (7990, 8010)] {
         recorder.sent(at(sent), STREAM, Bytes::new(1012), ms(4));
-        recorder.received(&received(at(sent), at(arrived), ms(arrived - sent), Ecn::Ect1));
+        recorder.received(&[received(at(sent), at(arrived), ms(arrived - sent), Ecn::Ect1)]);
     }
     // A duplicate counts as throughput and not as goodput; CE counts by arrival.
-    recorder.received(&ReceivedPacket { duplicate: true, ..received(at(3000), at(4000), ms(50), Ecn::Ce) });
+    recorder.received(&[ReceivedPacket { duplicate: true, ..received(at(3000), at(4000), ms(50), Ecn::Ce) }]);
     recorder.sent(at(5000), STREAM, Bytes::new(1012), ms(8));
     recorder.lost(at(5020), STREAM, at(5000));
     recorder.lost(at(1720), STREAM, at(1700));
@@ -205,7 +205,7 @@ fn rows_are_of_their_interval_and_sampled_is_of_the_window() {
     recorder.sent(at(1020), STREAM, Bytes::new(1012), ms(10));
     sample(&mut recorder, 1050, 0.9);
     recorder.sent(at(2010), STREAM, Bytes::new(1012), ms(20));
-    recorder.received(&received(at(2010), at(2020), ms(5), Ecn::Ce));
+    recorder.received(&[received(at(2010), at(2020), ms(5), Ecn::Ce)]);
     // Missed exactly at a sample: that sample's row counts it, however late the recorder is told.
     recorder.lost(at(2050), STREAM, at(2011));
     sample(&mut recorder, 2050, 0.1);
@@ -238,10 +238,10 @@ fn rates_of_a_row_are_per_time_since_the_last_one() {
     let mut recorder = recorder();
     for millis in [50, 100] {
         recorder.sent(at(millis), STREAM, Bytes::new(1250), ms(0));
-        recorder.received(&ReceivedPacket {
+        recorder.received(&[ReceivedPacket {
             size: Bytes::new(2500),
             ..received(at(0), at(millis), ms(0), Ecn::NotEct)
-        });
+        }]);
         recorder.tick_sender(Tick::Sample(at(millis)), &sender(Shown::default()));
         recorder.tick_receiver(Tick::Sample(at(millis)), PlayoutCounters::default());
     }
@@ -263,7 +263,7 @@ fn sides_may_run_apart_and_one_may_be_missing() {
     }
     // The receiver follows later, and the last sample is not there yet.
     for millis in [50, 100] {
-        apart.received(&received(at(0), at(999 + millis), ms(millis), Ecn::NotEct));
+        apart.received(&[received(at(0), at(999 + millis), ms(millis), Ecn::NotEct)]);
         apart.tick_receiver(Tick::Sample(at(1000 + millis)), PlayoutCounters::default());
     }
     let value = |series: &crate::series::TimeSeries, name: &str, row: usize| series.float(name)?.value(row);
@@ -473,11 +473,37 @@ fn jain_is_one_for_equals_and_one_in_n_for_a_single_taker() {
 }
 
 #[test]
+fn many_arrivals_at_once_are_recorded_as_one_by_one() {
+    // Two streams, duplicates, and both ends of the window.
+    let packets: Vec<ReceivedPacket> = (1_900..8_100)
+        .step_by(7)
+        .map(|millis: i64| ReceivedPacket {
+            stream: StreamId((millis % 5 == 0).into()),
+            delay_noise: ms(millis % 3),
+            duplicate: millis % 11 == 0,
+            ..received(at(millis - millis % 90 - 5), at(millis), ms(millis % 40), Ecn::Ect1)
+        })
+        .collect();
+    let recorded = |at_once: usize| {
+        let mut recorder = recorder();
+        packets.chunks(at_once).for_each(|packets| recorder.received(packets));
+        recorder.tick_receiver(Tick::Sample(at(7950)), PlayoutCounters::default());
+        let throughput = flow_series(std::slice::from_ref(&recorder)).float("throughput_mbps")?.value(0);
+        Some((format!("{:?}", finished(recorder)), throughput))
+    };
+    let one_by_one = recorded(1);
+    assert!(one_by_one.is_some());
+    for at_once in [2, 64, packets.len()] {
+        assert_eq!(recorded(at_once), one_by_one);
+    }
+}
+
+#[test]
 fn what_an_end_cannot_know_is_absent_and_what_it_knows_may_be_zero() {
     let of = |facts: Facts| {
         let mut recorder = FlowRecorder::new(FlowConfig { facts, ..config() });
         recorder.sent(at(3000), STREAM, Bytes::new(1012), ms(4));
-        recorder.received(&received(at(3000), at(3030), ms(5), Ecn::Ce));
+        recorder.received(&[received(at(3000), at(3030), ms(5), Ecn::Ce)]);
         recorder.tick_sender(Tick::Sample(at(3050)), &sender(Shown::default()));
         recorder.tick_receiver(Tick::Sample(at(3050)), PlayoutCounters::default());
         let column = |name: &str| flow_series(std::slice::from_ref(&recorder)).float(name)?.value(0);

@@ -22,11 +22,8 @@ impl Variation {
     #[inline(always)]
     pub(super) fn record(&mut self, delay: TimeDelta) {
         let delay = delay.as_nanos();
-        let Some(before) = &mut self.before else {
-            self.before = Some(delay);
-            return;
-        };
-        let difference = delay.abs_diff(std::mem::replace(before, delay));
+        let Some(before) = self.before.replace(delay) else { return };
+        let difference = delay.abs_diff(before);
         self.differences.record_nanos(difference);
         self.scaled = self.scaled - self.scaled / SMOOTHING + difference;
         self.jitter.record_nanos(self.scaled / SMOOTHING);

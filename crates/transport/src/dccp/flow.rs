@@ -381,7 +381,7 @@ impl<F: Ccids + Clone> ReceivingEnd for DccpReceiver<F> {
                 payload => delivered += payload.len() as u64,
             }
         }
-        Received { stream: StreamId(0), payload: Bytes::new(delivered) }
+        Received { stream: StreamId(0), payload: Bytes::new(delivered), quiet: false }
     }
 
     fn poll_transmit(&mut self, now: Time) -> Option<Transmit<Packet>> {

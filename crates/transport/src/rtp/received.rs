@@ -30,6 +30,8 @@ pub(super) struct ReceivedPackets {
     /// When the first packet of the present half of the ring arrived, and the first sequence number of the next half.
     half_since: Option<Time>,
     half_end: u64,
+    /// Sequence numbers below it fit if they come in order: [`Self::plain_end`] as it is now.
+    plain_end: u64,
 }
 
 /// The packets of a transport, by the numbers that they share.
@@ -91,6 +93,7 @@ impl ReceivedPackets {
             reorder_time,
             half_since: None,
             half_end: 0,
+            plain_end: 0,
         }
     }
 
@@ -103,12 +106,13 @@ impl ReceivedPackets {
     /// What came is reported on elsewhere.
     pub(super) fn take_as_reported(&mut self) {
         (self.report_from, self.any_new) = (self.end, false);
+        self.plain_end = self.plain_end();
     }
 
     /// Notes an arrival; of duplicates the first time counts, and CE if any copy has it (RFC 8888 section 3.1).
     #[inline(always)]
     pub(super) fn note(&mut self, sequence: u64, at: Time, ecn: Ecn) -> Noted {
-        if sequence == self.end && self.started && sequence < self.half_end && self.has_room() {
+        if sequence == self.end && sequence < self.plain_end {
             // The common case: the next in order.
             let mask = self.ring.len() - 1;
             self.ring[sequence as usize & mask] = ArrivalReport::Received { at: Some(at), ecn };
@@ -146,13 +150,15 @@ impl ReceivedPackets {
             self.report_from = self.report_from.min(sequence);
         }
         self.any_new = true;
+        self.plain_end = self.plain_end();
         noted
     }
 
-    /// Whether one more packet fits beside those that a report may still cover.
+    /// Up to where packets that come in order fit beside those that a report may still cover, and the present half of the ring
+    /// takes them.
     #[inline]
-    fn has_room(&self) -> bool {
-        self.end - self.report_from < self.ring.len() as u64 / 2
+    fn plain_end(&self) -> u64 {
+        self.half_end.min(self.report_from.saturating_add(self.ring.len() as u64 / 2))
     }
 
     /// With `sequence` a half of the ring is full at `at`: if it took less than the reordering time, the ring is too short for
@@ -200,6 +206,7 @@ impl ReceivedPackets {
         self.ring.fill(ArrivalReport::Missing);
         (self.started, self.any_new, self.half_since) = (true, false, None);
         (self.first, self.end, self.report_from, self.half_end) = (sequence, sequence, sequence, sequence);
+        self.plain_end = self.plain_end();
     }
 
     #[cold]

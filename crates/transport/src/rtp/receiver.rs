@@ -137,17 +137,17 @@ impl<H: ReceiverHalf> RtpReceiver<H> {
         self.reports.note_refused(now, number, self.half.is_none());
     }
 
-    /// Notes when the next report is due, now that `packet` has arrived.
+    /// Notes when the next report is due, now that `packet` has arrived. Whether that may have changed.
     #[inline]
-    fn schedule_report(&mut self, now: Time, packet: &RtpPacket, ecn: Ecn, sent: Option<Time>) {
+    fn schedule_report(&mut self, now: Time, packet: &RtpPacket, ecn: Ecn, sent: Option<Time>) -> bool {
         if let Some(half) = &mut self.half {
             let RtpPacket { stream, sequence, annotation, .. } = *packet;
             let arrival = Arrival { stream, sequence, size: packet.size(), sent, ecn, annotation };
             let at_once = half.on_arrival(now, &arrival);
             self.reports.due = if at_once { Some(now) } else { half.next_timeout() };
-            return;
+            return true;
         }
-        self.reports.schedule(now, packet.size(), packet.marker);
+        self.reports.schedule(now, || packet.size(), packet.marker)
     }
 
     /// Writes the report that is due, if there is something to say.
@@ -208,9 +208,9 @@ impl<H: ReceiverHalf> ReceivingEnd for RtpReceiver<H> {
     }
 
     /// Packets of unknown streams are ignored.
-    #[inline]
+    #[inline(always)]
     fn receive(&mut self, now: Time, packet: RtpPacket, ecn: Ecn, facts: PathFacts) -> Received {
-        let nothing = Received { stream: packet.stream, payload: Bytes::ZERO };
+        let nothing = Received { stream: packet.stream, ..Received::default() };
         let Some(playout) = self.playouts.get_mut(usize::from(packet.stream.0)) else { return nothing };
         let numbers = (packet.stream, packet.sequence);
         let noted = self.reports.note(now, numbers, Some(packet.transport), ecn);
@@ -218,16 +218,19 @@ impl<H: ReceiverHalf> ReceivingEnd for RtpReceiver<H> {
             self.note_refused(now, packet.transport);
             return nothing;
         }
-        if packet.is_padding() {
+        let extends_frame = if packet.is_padding() {
             playout.on_padding(now, packet.sequence);
+            false
         } else {
-            playout.on_packet(now, &arrived(&packet, facts));
-        }
-        self.schedule_report(now, &packet, ecn, facts.sent);
+            playout.on_packet(now, &arrived(&packet, facts))
+        };
+        let reschedules = self.schedule_report(now, &packet, ecn, facts.sent);
         if let (Some(delays), Noted::New) = (&mut self.delays, noted) {
             delays.on_arrival(now, numbers, self.reports.config.skewed(now), facts.sent);
         }
-        if noted == Noted::New { Received { payload: packet.payload, ..nothing } } else { nothing }
+        let quiet = extends_frame && !reschedules && self.delays.is_none();
+        let payload = if noted == Noted::New { packet.payload } else { Bytes::ZERO };
+        Received { payload, quiet, ..nothing }
     }
 
     #[inline]

@@ -5,13 +5,15 @@ use super::received::{LONGEST_BLOCK, Noted, ReceivedPackets, TransportPackets};
 use super::receiver::FeedbackConfig;
 use super::report_rate::ReportRate;
 use paceline_cc::StreamId;
-use paceline_units::{Bytes, Ecn, Time};
+use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 use paceline_wire::ccfb::{Feedback, PacketFeedback};
 
 /// The arrivals of a flow's streams, and the reports on them.
 #[derive(Clone, Debug)]
 pub(super) struct PacketReports {
     pub(super) config: FeedbackConfig,
+    /// Whether the receiver's clock shows the run's time, but for its step.
+    is_true: bool,
     streams: Vec<ReceivedPackets>,
     /// The packets of all streams by their transport-wide numbers, where reports tell of those.
     transport: Option<Box<TransportPackets>>,
@@ -35,6 +37,7 @@ impl PacketReports {
         let transport = config.format.is_transport_wide().then(|| Box::new(TransportPackets::new(packets)));
         let read = (Time::ZERO, config.read(Time::ZERO));
         PacketReports {
+            is_true: config.skew == 0.0 && config.clock_steps.is_empty() && config.start == TimeDelta::ZERO,
             config: FeedbackConfig { packets: config.packets.max(1), ..config },
             streams: Vec::new(),
             transport,
@@ -96,7 +99,8 @@ impl PacketReports {
     #[inline(always)]
     fn read(&mut self, now: Time) -> Time {
         if self.read.0 != now {
-            self.read = (now, self.config.read(now));
+            let config = &self.config;
+            self.read = (now, if self.is_true { config.clock.read(now) } else { config.read(now) });
         }
         self.read.1
     }
@@ -104,29 +108,33 @@ impl PacketReports {
     /// A packet with this transport-wide number arrived that its stream refuses; a report is due on it if it is to be `told`.
     #[cold]
     pub(super) fn note_refused(&mut self, now: Time, number: u16, told: bool) {
+        let at = self.read(now);
         let Some(transport) = &mut self.transport else { return };
-        transport.note(number, self.config.read(now));
+        transport.note(number, at);
         if transport.any_new() && told {
             let due = if self.config.by_rate { self.rate.due(now) } else { now + self.config.time };
             self.due.get_or_insert(due);
         }
     }
 
-    /// Notes when the next report is due, now that a packet of this size has arrived.
+    /// Notes when the next report is due, now that a packet of this size has arrived. Whether that has changed.
     #[inline]
-    pub(super) fn schedule(&mut self, now: Time, size: Bytes, marker: bool) {
+    pub(super) fn schedule(&mut self, now: Time, size: impl FnOnce() -> Bytes, marker: bool) -> bool {
         if self.config.by_rate {
-            self.rate.on_packet(now, size);
+            self.rate.on_packet(now, size());
+            let is_first = self.due.is_none();
             self.due.get_or_insert(self.rate.due(now));
-            return;
+            return is_first;
         }
         self.unreported += 1;
-        if self.due.is_none() {
-            self.due = Some(now + self.config.time);
-        }
         if self.unreported >= self.config.packets || (marker && self.config.marker) {
             self.due = Some(now);
+        } else if self.due.is_none() {
+            self.due = Some(now + self.config.time);
+        } else {
+            return false;
         }
+        true
     }
 
     /// A report is written now: answers the time that it says.
@@ -227,7 +235,7 @@ mod tests {
                 for reports in [&mut handed, &mut written] {
                     let id = StreamId(n as u8 % streams);
                     if reports.note(now, (id, sequence), None, Ecn::from_bits(ecn)) != Noted::TooOld {
-                        reports.schedule(now, Bytes::new(1000), false);
+                        reports.schedule(now, || Bytes::new(1000), false);
                     }
                 }
                 prop_assert_eq!(handed.due, written.due);

@@ -8,6 +8,7 @@ use paceline_media::{Cbr, CbrParams, PlayoutConfig, Source};
 use paceline_units::param::Profiles;
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 use paceline_wire::ccfb::{ArrivalReport, Feedback, FeedbackBlock};
+use proptest::prelude::*;
 
 fn at(millis: u64) -> Time {
     Time::from_nanos(millis * 1_000_000)
@@ -290,5 +291,41 @@ fn a_clock_that_is_skewed_or_put_shows_in_reports() {
         };
         let shown = at(1000) + TimeDelta::from_micros(gained);
         assert_eq!((report.written, report.arrived, report.ecn), (shown, shown, Ecn::NotEct));
+    }
+}
+
+proptest! {
+    /// Numbers that go back and forth, frames of a few packets, padding, and every rule of when to report.
+    #[test]
+    fn from_a_quiet_arrival_nothing_follows(
+        packets in prop::collection::vec((0u64..12, 0u64..30, 0u8..12), 1..200),
+        (by_rate, marker, fixed) in any::<(bool, bool, bool)>(),
+        every in 1u32..20,
+    ) {
+        let playout = if fixed { PlayoutConfig::fixed(TimeDelta::from_millis(30)) } else { PlayoutConfig::IMMEDIATE };
+        let config = FeedbackConfig { by_rate, marker, packets: every, ..FeedbackConfig::default() };
+        let mut receiver: RtpReceiver = RtpReceiver::new(config, 1, playout);
+        let mut now = at(1000);
+        for (number, (ahead, wait, kind)) in (20u64..).zip(packets) {
+            now += TimeDelta::from_millis(wait as i64 / 10);
+            let sequence = if ahead < 8 { number } else { number + ahead - 10 };
+            let mut packet = packet(sequence, kind == 0);
+            packet.captured = at(sequence / 4 * 20);
+            if kind == 1 {
+                (packet.payload, packet.padding) = (Bytes::ZERO, 100);
+            }
+            let before = receiver.next_timeout();
+            if receiver.receive(now, packet, Ecn::NotEct, PathFacts::default()).quiet {
+                prop_assert_eq!(receiver.next_timeout(), before);
+                prop_assert!(receiver.poll_displayed().is_none());
+                let is_due = before.is_some_and(|(due, _)| due <= now);
+                prop_assert!(is_due || receiver.poll_transmit(now).is_none());
+            }
+            while let Some((due, _)) = receiver.next_timeout().filter(|(due, _)| *due <= now) {
+                receiver.handle_timeout(due);
+                while receiver.poll_transmit(due).is_some() {}
+            }
+            while receiver.poll_displayed().is_some() {}
+        }
     }
 }

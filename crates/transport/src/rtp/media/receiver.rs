@@ -211,7 +211,7 @@ impl MediaReceiver {
             self.counters.unreported += 1;
             return;
         }
-        self.reports.schedule(now, Bytes::new(size as u64), header.marker);
+        self.reports.schedule(now, || Bytes::new(size as u64), header.marker);
     }
 
     /// Asks for a picture of a stream with the next datagram. False if that is not expected, or one was asked for less than
