@@ -155,16 +155,18 @@ impl Edge {
         self.packets.front()
     }
 
-    /// Packets that are next, with the times of their arrival; all that are under way, or some.
+    /// Hands out what is under way, with the times of arrival, to the component that it goes to. Nothing comes onto the edge until
+    /// it is given back.
     #[inline]
-    pub fn front(&self) -> &[(Time, Packet)] {
-        self.packets.as_slices().0
+    pub fn lend(&mut self) -> VecDeque<(Time, Packet)> {
+        std::mem::take(&mut self.packets)
     }
 
-    /// Takes so many packets from the front.
+    /// Takes back what was lent, but for the first packets of it, so many.
     #[inline]
-    pub fn skip(&mut self, count: usize) {
-        self.packets.drain(..count);
+    pub fn give_back(&mut self, mut lent: VecDeque<(Time, Packet)>, taken: usize) {
+        lent.drain(..taken);
+        self.packets = lent;
     }
 
     /// Takes the next packet.

@@ -89,7 +89,7 @@ impl Travels for RtpPacket {
 }
 
 impl Travels for RtpFeedback {
-    #[inline]
+    #[inline(always)]
     fn pack(self, pool: &mut PacketPool<RtpFeedback>) -> Content {
         match &self {
             RtpFeedback::Packet(report) => PlainReport::of(report).map(Content::Report),

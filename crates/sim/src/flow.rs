@@ -13,7 +13,7 @@ use paceline_cc::{Assigned, Controller};
 use paceline_metrics::{FlowRecorder, ReceivedPacket, Tick, Ticker};
 use paceline_transport::rtp::NoReceiverHalf;
 use paceline_transport::{
-    Coupled, PathFacts, Plan, Planned, Reason, Received, ReceivingEnd, Run, SendingEnd, Transmit,
+    Coupled, Follows, PathFacts, Plan, Planned, Reason, Received, ReceivingEnd, Run, SendingEnd, Transmit,
 };
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 
@@ -91,7 +91,7 @@ impl<E: Ends> Flow<E> {
     }
 
     /// When the sender wants to be called; `Time::MAX` for never.
-    #[inline]
+    #[inline(always)]
     fn sender_due(&self) -> Time {
         self.sender.next_timeout().map_or(Time::MAX, |(due, _)| due)
     }
@@ -159,7 +159,7 @@ impl<E: Ends> Flow<E> {
     #[inline(always)]
     fn handle_next(&mut self, until: Time, net: &mut Net) -> Option<Handled> {
         let edge = &mut net.edges[self.wiring.reports_in];
-        let (own, reason) = self.sender.next_timeout().unwrap_or((Time::MAX, Reason::Plan));
+        let own = self.sender_due();
         if let Some(&(back, ref packet)) = edge.first()
             && back <= own
         {
@@ -175,8 +175,10 @@ impl<E: Ends> Flow<E> {
             return None;
         }
         self.events += 1;
+        // Why is asked here alone: it takes longer than when.
+        let counts = self.sender.next_timeout().is_none_or(|(_, reason)| reason != Reason::Pacing);
         self.sender.handle_timeout(own);
-        Some(Handled { now: own, counts: reason != Reason::Pacing })
+        Some(Handled { now: own, counts })
     }
 
     /// What may leave after the event leaves; and before `alone`, when something else may happen, what follows by its pace.
@@ -290,34 +292,43 @@ impl<E: Ends> Flow<E> {
         self.record_arrivals(net);
     }
 
-    /// Takes what arrives before `until`, up to a packet from which something may follow: answers when that came. Apart from what
-    /// follows, so that the loop is short.
+    /// Takes what arrives before `until`, up to a packet from which more than an answer may follow: answers when that came. Apart
+    /// from what follows, so that the loop is short.
     #[inline(never)]
     fn take_arrivals(&mut self, until: Time, net: &mut Net) -> Option<Time> {
         loop {
-            let arriving = net.edges[self.wiring.data_in].front().iter().take_while(|(at, _)| *at < until);
-            let (mut taken, mut follows) = (0, None);
-            for (now, packet) in arriving.take(ARRIVALS - net.arrivals.len()) {
+            let arriving = net.edges[self.wiring.data_in].lend();
+            let in_time = arriving.as_slices().0.iter().take_while(|(at, _)| *at < until);
+            let (mut taken, mut stopped) = (0, None);
+            for (now, packet) in in_time.take(ARRIVALS - net.arrivals.len()) {
                 taken += 1;
-                if !self.take_data(*now, packet, &mut net.arrivals) {
-                    follows = Some(*now);
-                    break;
+                match self.take_data(*now, packet, &mut net.arrivals) {
+                    Follows::Nothing => {}
+                    Follows::Answer => {
+                        if let Some(answer) = self.receiver.answer(*now) {
+                            self.send_one_back(*now, answer, net);
+                        }
+                    }
+                    Follows::Unknown => {
+                        stopped = Some(*now);
+                        break;
+                    }
                 }
             }
             self.events += taken as u64;
-            net.edges[self.wiring.data_in].skip(taken);
+            net.edges[self.wiring.data_in].give_back(arriving, taken);
             if net.arrivals.len() == ARRIVALS {
                 self.record_arrivals(net);
             }
-            if taken == 0 || follows.is_some() {
-                return follows;
+            if taken == 0 || stopped.is_some() {
+                return stopped;
             }
         }
     }
 
-    /// A packet arrives, and will be recorded with others. Whether nothing follows from it.
+    /// A packet arrives, and will be recorded with others.
     #[inline]
-    fn take_data(&mut self, now: Time, packet: &Packet, arrivals: &mut Vec<ReceivedPacket>) -> bool {
+    fn take_data(&mut self, now: Time, packet: &Packet, arrivals: &mut Vec<ReceivedPacket>) -> Follows {
         match E::Data::copied(&packet.content) {
             Some(data) => self.take_unpacked(now, packet, data, arrivals),
             None => self.take_pooled(now, packet, arrivals),
@@ -326,9 +337,9 @@ impl<E: Ends> Flow<E> {
 
     /// Apart from copies, whose path is short.
     #[inline(never)]
-    fn take_pooled(&mut self, now: Time, packet: &Packet, arrivals: &mut Vec<ReceivedPacket>) -> bool {
-        let data = self.data.take(&packet.content);
-        data.is_some_and(|data| self.take_unpacked(now, packet, data, arrivals))
+    fn take_pooled(&mut self, now: Time, packet: &Packet, arrivals: &mut Vec<ReceivedPacket>) -> Follows {
+        let Some(data) = self.data.take(&packet.content) else { return Follows::Unknown };
+        self.take_unpacked(now, packet, data, arrivals)
     }
 
     #[inline(always)]
@@ -338,14 +349,14 @@ impl<E: Ends> Flow<E> {
         packet: &Packet,
         data: E::Data,
         arrivals: &mut Vec<ReceivedPacket>,
-    ) -> bool {
+    ) -> Follows {
         let Packet { sent, ecn, .. } = *packet;
         let [queue_delay, delay_noise] = [packet.wait, packet.noise].map(TimeDelta::from_nanos);
         let facts = PathFacts { sent: Some(sent), wait: Some(queue_delay) };
         if let (Some(log), Some(unit)) = (&mut self.wiring.log, data.media()) {
             log.arrived(now, &unit, queue_delay, delay_noise);
         }
-        let Received { stream, payload, quiet } = self.receiver.receive(now, data, ecn, facts);
+        let Received { stream, payload, follows } = self.receiver.receive(now, data, ecn, facts);
         E::tell_application(now, self.sender.end_mut(), &mut self.receiver);
         if packet.content.data().is_some() {
             let (size, duplicate) = (Bytes::new(u64::from(packet.size)), false);
@@ -361,7 +372,7 @@ impl<E: Ends> Flow<E> {
                 duplicate,
             });
         }
-        quiet
+        follows
     }
 
     /// Records what arrived since it was last done.
@@ -372,15 +383,22 @@ impl<E: Ends> Flow<E> {
         net.arrivals.clear();
     }
 
-    #[inline]
+    /// What is to go back goes.
+    #[inline(never)]
     fn send_back(&mut self, now: Time, net: &mut Net) {
-        let (edge, delay) = self.wiring.reports_out;
-        while let Some(Transmit { packet, size, ecn, .. }) = self.receiver.poll_transmit(now) {
-            let content = packet.pack(&mut self.returning);
-            let size = size.as_u64() as u32 + self.wiring.overhead;
-            let mut packet = self.packet(now, size, ecn, content, true);
-            net.carry(edge, now + delay, &mut packet);
+        while let Some(out) = self.receiver.poll_transmit(now) {
+            self.send_one_back(now, out, net);
         }
+    }
+
+    #[inline(always)]
+    fn send_one_back(&mut self, now: Time, out: Transmit<E::Returning>, net: &mut Net) {
+        let Transmit { packet, size, ecn, .. } = out;
+        let (edge, delay) = self.wiring.reports_out;
+        let content = packet.pack(&mut self.returning);
+        let size = size.as_u64() as u32 + self.wiring.overhead;
+        let mut packet = self.packet(now, size, ecn, content, true);
+        net.carry(edge, now + delay, &mut packet);
     }
 
     fn drop_packet(&mut self, missed: Time, packet: &Packet) {

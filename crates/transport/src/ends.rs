@@ -82,9 +82,20 @@ pub struct Received {
     pub stream: StreamId,
     /// Payload that had not been there before; zero for duplicates and for what is ignored.
     pub payload: Bytes,
-    /// Whether nothing follows from it: no packet goes back, no frame is shown, and the next timeout is as it was. A driver need
-    /// not ask then. False where the end does not know.
-    pub quiet: bool,
+    /// What follows from it.
+    pub follows: Follows,
+}
+
+/// What follows from a packet that arrived, as far as the end that received it knows at once. A driver need not ask for what is ruled out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Follows {
+    /// Anything may.
+    #[default]
+    Unknown,
+    /// No packet goes back, no frame is shown, and the next timeout is as it was.
+    Nothing,
+    /// One packet goes back, which [`ReceivingEnd::answer`] has now; else it is as with nothing.
+    Answer,
 }
 
 /// The end that sends, under a controller.
@@ -230,6 +241,13 @@ pub trait ReceivingEnd {
 
     /// The next packet that goes back at `now`. Call until there is none.
     fn poll_transmit(&mut self, now: Time) -> Option<Transmit<Self::Returning>>;
+
+    /// The packet that goes back where an arrival is followed by an answer: [`ReceivingEnd::poll_transmit`], which looks for
+    /// nothing else.
+    #[inline]
+    fn answer(&mut self, now: Time) -> Option<Transmit<Self::Returning>> {
+        self.poll_transmit(now)
+    }
 
     /// Takes a packet back whose way is over, to use its memory again: with it nothing is allocated once warm.
     #[inline]

@@ -12,8 +12,8 @@ pub mod tcp;
 pub mod udp;
 
 pub use ends::{
-    FrameCounters, PathFacts, Reason, Received, ReceivingEnd, Run, SendingEnd, Transfer, TransferCounters,
-    Transmit,
+    Follows, FrameCounters, PathFacts, Reason, Received, ReceivingEnd, Run, SendingEnd, Transfer,
+    TransferCounters, Transmit,
 };
 pub use exchange::{Coupled, CoupledEnds, CoupledShare, Exchange, PriorityStep};
 pub use pacer::Pacer;

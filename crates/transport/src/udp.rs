@@ -2,7 +2,7 @@
 //!
 //! The uncontrolled flow of every comparison. A packet's size is its payload: no UDP or IP header counts.
 
-use crate::{FrameCounters, PathFacts, Reason, Received, ReceivingEnd, SendingEnd, Transmit};
+use crate::{Follows, FrameCounters, PathFacts, Reason, Received, ReceivingEnd, SendingEnd, Transmit};
 use paceline_cc::{Assigned, Controller, Limits, StreamId, Verb};
 use paceline_media::Source;
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
@@ -157,7 +157,7 @@ impl ReceivingEnd for UdpReceiver {
 
     #[inline]
     fn receive(&mut self, _now: Time, packet: Datagram, _ecn: Ecn, _facts: PathFacts) -> Received {
-        Received { stream: StreamId(0), payload: packet.payload, quiet: true }
+        Received { stream: StreamId(0), payload: packet.payload, follows: Follows::Nothing }
     }
 
     #[inline]

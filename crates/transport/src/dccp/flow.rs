@@ -381,7 +381,8 @@ impl<F: Ccids + Clone> ReceivingEnd for DccpReceiver<F> {
                 payload => delivered += payload.len() as u64,
             }
         }
-        Received { stream: StreamId(0), payload: Bytes::new(delivered), quiet: false }
+        let payload = Bytes::new(delivered);
+        Received { payload, ..Received::default() }
     }
 
     fn poll_transmit(&mut self, now: Time) -> Option<Transmit<Packet>> {

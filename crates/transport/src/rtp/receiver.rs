@@ -7,7 +7,7 @@ use super::half::NoReceiverHalf;
 use super::packet::{RtpFeedback, RtpPacket};
 use super::received::Noted;
 use super::reports::PacketReports;
-use crate::{PathFacts, Reason, Received, ReceivingEnd, Transmit};
+use crate::{Follows, PathFacts, Reason, Received, ReceivingEnd, Transmit};
 use paceline_cc::shared_bottleneck::{Params, SummaryEnd};
 use paceline_cc::{Arrival, ReceiverHalf, ReceiverReport, StreamId};
 use paceline_media::{ArrivedPacket, DisplayedFrame, Playout, PlayoutConfig, PlayoutCounters};
@@ -137,15 +137,15 @@ impl<H: ReceiverHalf> RtpReceiver<H> {
         self.reports.note_refused(now, number, self.half.is_none());
     }
 
-    /// Notes when the next report is due, now that `packet` has arrived. Whether that may have changed.
+    /// Notes when the next report is due, now that `packet` has arrived; answers what follows.
     #[inline]
-    fn schedule_report(&mut self, now: Time, packet: &RtpPacket, ecn: Ecn, sent: Option<Time>) -> bool {
+    fn schedule_report(&mut self, now: Time, packet: &RtpPacket, ecn: Ecn, sent: Option<Time>) -> Follows {
         if let Some(half) = &mut self.half {
             let RtpPacket { stream, sequence, annotation, .. } = *packet;
             let arrival = Arrival { stream, sequence, size: packet.size(), sent, ecn, annotation };
             let at_once = half.on_arrival(now, &arrival);
             self.reports.due = if at_once { Some(now) } else { half.next_timeout() };
-            return true;
+            return Follows::Unknown;
         }
         self.reports.schedule(now, || packet.size(), packet.marker)
     }
@@ -173,6 +173,12 @@ impl<H: ReceiverHalf> RtpReceiver<H> {
     fn write_summary(&mut self, now: Time) -> Option<RtpFeedback> {
         let report = self.delays.as_mut()?.poll(now)?;
         Some(RtpFeedback::Delays(boxed(&mut self.spare_summary, report)))
+    }
+
+    #[inline(always)]
+    fn transmit(&self, now: Time, packet: RtpFeedback) -> Transmit<RtpFeedback> {
+        let size = packet.size(self.reports.config.format);
+        Transmit { packet, size, ecn: Ecn::NotEct, stream: StreamId(0), queued: now }
     }
 
     /// When playout wants to be called.
@@ -224,13 +230,13 @@ impl<H: ReceiverHalf> ReceivingEnd for RtpReceiver<H> {
         } else {
             playout.on_packet(now, &arrived(&packet, facts))
         };
-        let reschedules = self.schedule_report(now, &packet, ecn, facts.sent);
+        let of_report = self.schedule_report(now, &packet, ecn, facts.sent);
         if let (Some(delays), Noted::New) = (&mut self.delays, noted) {
             delays.on_arrival(now, numbers, self.reports.config.skewed(now), facts.sent);
         }
-        let quiet = extends_frame && !reschedules && self.delays.is_none();
+        let follows = if extends_frame && self.delays.is_none() { of_report } else { Follows::Unknown };
         let payload = if noted == Noted::New { packet.payload } else { Bytes::ZERO };
-        Received { payload, quiet, ..nothing }
+        Received { payload, follows, ..nothing }
     }
 
     #[inline]
@@ -243,8 +249,13 @@ impl<H: ReceiverHalf> ReceivingEnd for RtpReceiver<H> {
             Some(report) => report,
             None => self.write_summary(now)?,
         };
-        let size = packet.size(self.reports.config.format);
-        Some(Transmit { packet, size, ecn: Ecn::NotEct, stream: StreamId(0), queued: now })
+        Some(self.transmit(now, packet))
+    }
+
+    #[inline(always)]
+    fn answer(&mut self, now: Time) -> Option<Transmit<RtpFeedback>> {
+        let report = self.reports.hand_over(now);
+        Some(self.transmit(now, report))
     }
 
     #[inline]

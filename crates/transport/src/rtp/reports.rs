@@ -4,6 +4,7 @@ use super::packet::RtpFeedback;
 use super::received::{LONGEST_BLOCK, Noted, ReceivedPackets, TransportPackets};
 use super::receiver::FeedbackConfig;
 use super::report_rate::ReportRate;
+use crate::Follows;
 use paceline_cc::StreamId;
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 use paceline_wire::ccfb::{Feedback, PacketFeedback};
@@ -117,24 +118,22 @@ impl PacketReports {
         }
     }
 
-    /// Notes when the next report is due, now that a packet of this size has arrived. Whether that has changed.
+    /// Notes when the next report is due, now that a packet of this size has arrived; answers what follows.
     #[inline]
-    pub(super) fn schedule(&mut self, now: Time, size: impl FnOnce() -> Bytes, marker: bool) -> bool {
+    pub(super) fn schedule(&mut self, now: Time, size: impl FnOnce() -> Bytes, marker: bool) -> Follows {
+        let due_before = self.due;
         if self.config.by_rate {
             self.rate.on_packet(now, size());
-            let is_first = self.due.is_none();
             self.due.get_or_insert(self.rate.due(now));
-            return is_first;
-        }
-        self.unreported += 1;
-        if self.unreported >= self.config.packets || (marker && self.config.marker) {
-            self.due = Some(now);
-        } else if self.due.is_none() {
-            self.due = Some(now + self.config.time);
         } else {
-            return false;
+            self.unreported += 1;
+            if self.unreported >= self.config.packets || (marker && self.config.marker) {
+                self.due = Some(now);
+                return if due_before.is_none() { Follows::Answer } else { Follows::Unknown };
+            }
+            self.due.get_or_insert(now + self.config.time);
         }
-        true
+        if due_before.is_none() { Follows::Unknown } else { Follows::Nothing }
     }
 
     /// A report is written now: answers the time that it says.

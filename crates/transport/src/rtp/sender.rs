@@ -234,6 +234,33 @@ impl<C: Controller> RtpSender<C> {
         self.allowance.admits(size).then_some(id)
     }
 
+    /// When a packet leaves by its pace, if that is before `until`.
+    #[inline(always)]
+    fn paced_before(&self, until: Time) -> Option<Time> {
+        if self.probing.is_active() {
+            return Some(self.probing.next()).filter(|probe| *probe < until);
+        }
+        (self.pacer.next() < until && self.next_to_send().is_some()).then_some(self.pacer.next())
+    }
+
+    /// What is due next, packets that leave by their pace apart; `Time::MAX` if nothing is.
+    #[inline(always)]
+    fn next_unpaced(&self) -> (Time, Reason) {
+        let mut next = match self.controller.next_timeout() {
+            Some((due, why)) => (due, Reason::Controller(why)),
+            None => (Time::MAX, Reason::Capture),
+        };
+        if self.next_capture < next.0 {
+            next = (self.next_capture, Reason::Capture);
+        }
+        if let Some(breaker) = &self.breaker
+            && breaker.due() < next.0
+        {
+            next = (breaker.due(), Reason::Idle);
+        }
+        next
+    }
+
     /// What is sent again, then the controller's choice if it has something to send, else the highest priority that has.
     pub(super) fn choose(&self) -> Option<usize> {
         let waits = |id: &usize| self.streams.get(*id).is_some_and(|stream| !stream.queue.is_empty());
@@ -417,35 +444,17 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
 
     #[inline(always)]
     fn next_timeout(&self) -> Option<(Time, Reason)> {
-        let mut next = match self.controller.next_timeout() {
-            Some((due, why)) => (due, Reason::Controller(why)),
-            None => (Time::MAX, Reason::Capture),
-        };
-        if self.next_capture < next.0 {
-            next = (self.next_capture, Reason::Capture);
-        }
-        if let Some(breaker) = &self.breaker
-            && breaker.due() < next.0
-        {
-            next = (breaker.due(), Reason::Idle);
-        }
-        if self.probing.is_active() {
-            return Some((self.probing.next(), Reason::Pacing))
-                .filter(|probe| probe.0 < next.0)
-                .or(Some(next));
-        }
-        if self.pacer.next() < next.0 && self.next_to_send().is_some() {
-            next = (self.pacer.next(), Reason::Pacing);
+        let mut next = self.next_unpaced();
+        if let Some(paced) = self.paced_before(next.0) {
+            next = (paced, Reason::Pacing);
         }
         (next.0 != Time::MAX).then_some(next)
     }
 
-    #[inline]
+    #[inline(always)]
     fn next_paced(&self, until: Time) -> Option<Time> {
-        if self.pacer.next() >= until && !self.probing.is_active() {
-            return None;
-        }
-        self.next_timeout().filter(|(due, why)| *due < until && *why == Reason::Pacing).map(|(due, _)| due)
+        let paced = self.paced_before(until)?;
+        (paced < self.next_unpaced().0).then_some(paced)
     }
 
     /// Captures the frames and runs the controller's timeouts that are due.

@@ -1,7 +1,7 @@
 //! Sender and receiver against each other and against hand-written reports.
 
 use super::*;
-use crate::{PathFacts, Reason, ReceivingEnd, SendingEnd, Transmit};
+use crate::{Follows, PathFacts, Reason, ReceivingEnd, SendingEnd, Transmit};
 use paceline_cc::scream::{Params, Scream};
 use paceline_cc::{FlowSetup, StreamId, shared_bottleneck};
 use paceline_media::{Cbr, CbrParams, PlayoutConfig, Source};
@@ -297,7 +297,7 @@ fn a_clock_that_is_skewed_or_put_shows_in_reports() {
 proptest! {
     /// Numbers that go back and forth, frames of a few packets, padding, and every rule of when to report.
     #[test]
-    fn from_a_quiet_arrival_nothing_follows(
+    fn after_an_arrival_follows_what_was_said(
         packets in prop::collection::vec((0u64..12, 0u64..30, 0u8..12), 1..200),
         (by_rate, marker, fixed) in any::<(bool, bool, bool)>(),
         every in 1u32..20,
@@ -315,7 +315,11 @@ proptest! {
                 (packet.payload, packet.padding) = (Bytes::ZERO, 100);
             }
             let before = receiver.next_timeout();
-            if receiver.receive(now, packet, Ecn::NotEct, PathFacts::default()).quiet {
+            let follows = receiver.receive(now, packet, Ecn::NotEct, PathFacts::default()).follows;
+            if follows == Follows::Answer {
+                prop_assert!(receiver.answer(now).is_some());
+            }
+            if follows != Follows::Unknown {
                 prop_assert_eq!(receiver.next_timeout(), before);
                 prop_assert!(receiver.poll_displayed().is_none());
                 let is_due = before.is_some_and(|(due, _)| due <= now);

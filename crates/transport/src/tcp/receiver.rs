@@ -305,7 +305,8 @@ impl ReceivingEnd for TcpReceiver {
 
     #[inline(always)]
     fn receive(&mut self, now: Time, segment: Segment, ecn: Ecn, _facts: PathFacts) -> Received {
-        Received { stream: StreamId(0), payload: self.take_segment(now, &segment, ecn), quiet: false }
+        let payload = self.take_segment(now, &segment, ecn);
+        Received { payload, ..Received::default() }
     }
 
     #[inline(always)]

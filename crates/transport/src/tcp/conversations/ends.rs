@@ -178,7 +178,7 @@ impl<C: Controller + Clone> ReceivingEnd for ConversationsReceiver<C> {
         let payload = self.many.receive(now, segment, ecn, facts);
         // The figures are those of the sending end's data.
         self.many.completed.clear();
-        Received { stream: StreamId(0), payload, quiet: false }
+        Received { payload, ..Received::default() }
     }
 
     #[inline]
