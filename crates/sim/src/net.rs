@@ -77,14 +77,8 @@ impl Net {
         match self.edges[edge].passage(at, self.reach) {
             Passage::Plain(hop) => self.pass_plain(hop as usize, at, packet),
             Passage::Any(hop) => self.pass_any(hop as usize, at, packet),
-            Passage::Waits => self.arrive_apart(edge, at, packet),
+            Passage::Waits => self.arrive(edge, at, packet),
         }
-    }
-
-    /// Apart from packets that pass a link, whose path is short.
-    #[inline(never)]
-    fn arrive_apart(&mut self, edge: usize, at: Time, packet: &Packet) {
-        self.arrive(edge, at, packet);
     }
 
     /// A packet is under way on an edge until `at`.

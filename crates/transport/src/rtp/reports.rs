@@ -124,14 +124,14 @@ impl PacketReports {
         let due_before = self.due;
         if self.config.by_rate {
             self.rate.on_packet(now, size());
-            self.due.get_or_insert(self.rate.due(now));
+            self.due.get_or_insert_with(|| self.rate.due(now));
         } else {
             self.unreported += 1;
             if self.unreported >= self.config.packets || (marker && self.config.marker) {
                 self.due = Some(now);
                 return if due_before.is_none() { Follows::Answer } else { Follows::Unknown };
             }
-            self.due.get_or_insert(now + self.config.time);
+            self.due.get_or_insert_with(|| now + self.config.time);
         }
         if due_before.is_none() { Follows::Unknown } else { Follows::Nothing }
     }
