@@ -40,19 +40,26 @@ impl Line {
         wait: u64,
         departs: u64,
     ) -> Plan {
-        let arrives = Time::from_nanos(departs.saturating_add(self.delay));
-        let departed = Time::from_nanos(departs);
-        // Below 2^63: nothing waits for 292 years.
-        let wait = TimeDelta::from_nanos(wait as i64);
-        let mut plan = Plan { departed, arrives, wait, noise: TimeDelta::ZERO, marked: false };
+        let mut plan = self.plain(wait, departs);
         if !PLAIN && self.alters {
-            (plan.arrives, plan.marked) = self.altered(packet.ecn(), wait.as_nanos() as u64, departs);
+            let arrives = plan.arrives;
+            (plan.arrives, plan.marked) = self.altered(packet.ecn(), wait, departs);
             plan.noise = plan.arrives.saturating_since(arrives);
             if plan.marked {
                 packet.mark_ce();
             }
         }
         plan
+    }
+
+    /// The same without marks and noise, of any packet.
+    #[inline(always)]
+    pub(crate) fn plain(&self, wait: u64, departs: u64) -> Plan {
+        let arrives = Time::from_nanos(departs.saturating_add(self.delay));
+        let departed = Time::from_nanos(departs);
+        // Below 2^63: nothing waits for 292 years.
+        let wait = TimeDelta::from_nanos(wait as i64);
+        Plan { departed, arrives, wait, noise: TimeDelta::ZERO, marked: false }
     }
 
     /// When a packet arrives that departs at `departs`, and whether it is marked. Apart from the path of plain links.

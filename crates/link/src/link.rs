@@ -9,8 +9,8 @@ use crate::noise::Noise;
 use crate::queue::Queue;
 use crate::queue::packet_queue::LinkContext;
 use crate::schedule::{NEVER, span};
-use crate::server::Server;
-use crate::transit::{Departure, Offered, Planned, Transit};
+use crate::server::{Arrivals, Server};
+use crate::transit::{Departure, Offered, Plan, Planned, Transit};
 use alloc::boxed::Box;
 use paceline_units::param::ParamError;
 use paceline_units::{Bitrate, Time, TimeDelta};
@@ -97,6 +97,28 @@ impl<P: Transit> Link<P> {
             Queue::Plain(queue) => queue.plan::<true>(&mut self.line, now, packet),
             _ => Planned::Undecided,
         }
+    }
+
+    /// As [`Link::plan_plain`] for `count` packets that come one after the other, the first at `first` and the next each `gap`
+    /// later: what becomes of the first, where all find an idle server and become as much later the same. Absent where that is
+    /// not known, and then nothing has happened.
+    #[inline]
+    pub fn plan_run(
+        &mut self,
+        first: Time,
+        gap: TimeDelta,
+        count: u64,
+        packet: &impl Transit,
+    ) -> Option<Plan> {
+        let Queue::Plain(queue) = &mut self.queue else { return None };
+        let (first, gap) = (first.as_nanos(), u64::try_from(gap.as_nanos()).ok()?);
+        let last = first.checked_add(gap.checked_mul(count.checked_sub(1)?)?)?;
+        if first < self.now {
+            return None;
+        }
+        let plan = queue.plan_run(&mut self.line, Arrivals { first, last, gap, count }, packet)?;
+        self.now = last;
+        Some(plan)
     }
 
     /// The earliest time at which something happens without an offer; `None` for drop-tail, which decides at offer.

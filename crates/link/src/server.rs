@@ -31,6 +31,19 @@ pub(crate) struct Server {
     cursor: Cursor,
 }
 
+/// Packets that come at equal distances. Times are nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrivals {
+    /// When the first comes.
+    pub(crate) first: u64,
+    /// When the last comes.
+    pub(crate) last: u64,
+    /// The time from one to the next.
+    pub(crate) gap: u64,
+    /// How many there are, one at least.
+    pub(crate) count: u64,
+}
+
 impl Server {
     pub(crate) fn new(schedule: Schedule) -> Server {
         let mut cursor = Cursor::new(schedule);
@@ -84,6 +97,21 @@ impl Server {
         }
         (self.free, self.slack) = (now + self.idle_span, self.idle_slack);
         self.free
+    }
+
+    /// Serves packets of `size` bytes, each after an idle time and at the present rate; answers when the last bit of the first has
+    /// left. Absent where one would wait or meet another rate, and then none is served.
+    #[inline]
+    pub(crate) fn serve_run(&mut self, arrivals: &Arrivals, size: u64) -> Option<u64> {
+        if size != self.size {
+            self.divide(size);
+        }
+        let waits = self.free > arrivals.first || arrivals.count > 1 && arrivals.gap < self.idle_span;
+        if waits || arrivals.last >= self.idle_until {
+            return None;
+        }
+        (self.free, self.slack) = (arrivals.last + self.idle_span, self.idle_slack);
+        Some(arrivals.first + self.idle_span)
     }
 
     /// Serves `size` bytes right behind the packet before; answers when the last bit has left, or `NEVER`.

@@ -3,9 +3,9 @@
 //! The background traffic of RFC 8867, an audio stream, or with `adaptive` the ideal encoder: every frame exactly its
 //! share of the target.
 
-use crate::frame_rate::{CaptureGrid, FPS_MAX, FPS_MIN};
+use crate::frame_rate::{CaptureGrid, FPS_MAX, FPS_MIN, SHORTEST_RUN, steps};
 use crate::source::MediaSource;
-use crate::{Frame, FrameRate};
+use crate::{Frame, FrameRate, FrameRun};
 use paceline_units::{Bitrate, Bytes, Time, params};
 
 /// Frames per second unless told otherwise.
@@ -74,6 +74,18 @@ impl MediaSource for Cbr {
         Some(Frame { id, captured, payload, key: id == 0 })
     }
 
+    fn capture_run(&mut self, until: Time, largest: Bytes) -> Option<FrameRun> {
+        let (before, payload) = (self.carry, Bytes::new(self.bytes));
+        // In a run no frame is a byte larger than the others.
+        let most = steps(before, self.remainder, self.unit);
+        if payload == Bytes::ZERO || payload > largest || most < SHORTEST_RUN {
+            return None;
+        }
+        let (first, gap, count) = self.grid.take_run(until, most)?;
+        self.carry = before + u128::from(count) * self.remainder;
+        Some(FrameRun { first, gap, count, payload })
+    }
+
     fn follows_target(&self) -> bool {
         self.adaptive
     }
@@ -127,6 +139,34 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn frames_captured_in_runs_are_those_captured_one_by_one(
+            rate in prop_oneof![0u64..1_000_000_000, (1u64..1000).prop_map(|mbps| mbps * 1_000_000)],
+            frames in prop_oneof![1u64..2_000, Just(100), Just(6250)],
+            seconds in 1u64..5,
+            windows in proptest::collection::vec((0u64..100_000_000, 0u64..100_000), 1..20),
+        ) {
+            let fps = FrameRate::new(frames, seconds).expect("small enough");
+            let mut singly = Cbr::new(CbrParams { rate: Bitrate::from_bps(rate), fps: Some(fps), adaptive: false });
+            singly.start(Time::from_nanos(7));
+            let (mut in_runs, mut now) = (singly.clone(), Time::ZERO);
+            for (nanos, largest) in windows {
+                now = Time::from_nanos(now.as_nanos() + nanos);
+                while let Some(run) = in_runs.capture_run(now, Bytes::new(largest)) {
+                    prop_assert!(run.last() < now && run.payload <= Bytes::new(largest));
+                    for place in 0..run.count {
+                        let (at, payload) = (run.first + run.gap * place as i64, run.payload);
+                        let frame = singly.capture(at).expect("running");
+                        prop_assert_eq!((frame.captured, frame.payload), (at, payload));
+                    }
+                }
+                while let Some(due) = in_runs.next_capture().filter(|due| *due < now) {
+                    prop_assert_eq!(in_runs.capture(due), singly.capture(due));
+                }
+                prop_assert_eq!(format!("{in_runs:?}"), format!("{singly:?}"));
+            }
+        }
+
         #[test]
         fn the_rate_is_exact(rate in 0u64..1_000_000_000, frames in 1u64..500, seconds in 1u64..20, n in 1u64..500) {
             let fps = FrameRate::new(frames, seconds).expect("small enough");

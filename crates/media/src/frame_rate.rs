@@ -89,6 +89,22 @@ impl Parameter for FrameRate {
     }
 }
 
+/// Frames are captured together where there are so many at least: fewer cost as much one by one.
+pub(crate) const SHORTEST_RUN: u64 = 4;
+
+/// How many times `step` can be added to `carry` until it reaches `limit`, exclusive. As if there were none where there are
+/// fewer than [`SHORTEST_RUN`].
+#[inline]
+pub(crate) fn steps(carry: u128, step: u128, limit: u128) -> u64 {
+    if step == 0 {
+        u64::MAX
+    } else if carry + step * u128::from(SHORTEST_RUN) >= limit {
+        0
+    } else {
+        ((limit - 1 - carry) / step) as u64
+    }
+}
+
 fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
     while b != 0 {
         (a, b) = (b, a % b);
@@ -153,6 +169,26 @@ impl CaptureGrid {
         let id = self.taken;
         self.taken += 1;
         Some((id, due.min(now)))
+    }
+
+    /// Takes frames that are due before `until`, each at its time, as far as they and the next one are at equal distances: when
+    /// the first is due, the distance, and how many there are. Absent where they would be few, `most` at most.
+    pub(crate) fn take_run(&mut self, until: Time, most: u64) -> Option<(Time, TimeDelta, u64)> {
+        let first = self.due?;
+        let even = most.min(steps(self.carry.into(), self.remainder.into(), self.rate.frames.into()));
+        let ahead = until.saturating_since(first).as_nanos() as u64;
+        if even < SHORTEST_RUN
+            || self.interval == 0
+            || ahead <= self.interval.saturating_mul(SHORTEST_RUN - 1)
+        {
+            return None;
+        }
+        let count = even.min(ahead.div_ceil(self.interval));
+        let span = self.interval.checked_mul(count);
+        self.carry += self.remainder * count;
+        self.due = span.and_then(|span| first.as_nanos().checked_add(span)).map(Time::from_nanos);
+        self.taken += count;
+        Some((first, TimeDelta::from_nanos(self.interval as i64), count))
     }
 
     /// Moves the frame that is due, and all after it, by up to an interval. At least a nanosecond of the interval before it

@@ -67,7 +67,7 @@ pub use bulk::{Bulk, BulkParams};
 pub use cbr::{Cbr, CbrParams};
 pub use codec::{Codec, CodecParams, EncodedFrame, FrameEncoder, FrameRequest};
 pub use codec_model::{ClipPreset, CodecModel, CodecModelParams, Judged, QualityModel, QualityParams};
-pub use frame::Frame;
+pub use frame::{Frame, FrameRun};
 pub use frame_rate::FrameRate;
 pub use frame_trace::{FrameTrace, FrameTraceFormat, TraceFrame};
 pub use generate::{FRAME_PRESETS, FramePreset, FramePresetName, FrameSizeParams, frame_sizes};

@@ -4,7 +4,7 @@
 //! passes on the wish for a key frame after a discard. To add a source: a file that implements [`MediaSource`], and a line in
 //! `sources!`.
 
-use crate::{Bulk, Cbr, Codec, CodecModel, Frame, TraceEncoder, VideoModel};
+use crate::{Bulk, Cbr, Codec, CodecModel, Frame, FrameRun, TraceEncoder, VideoModel};
 use paceline_units::{Bitrate, Bytes, Time};
 
 /// What a source does. One that works only by demand captures nothing; one without an encoder follows no target.
@@ -17,6 +17,12 @@ pub(crate) trait MediaSource {
     /// The frame that is due.
     fn capture(&mut self, now: Time) -> Option<Frame> {
         let _ = now;
+        None
+    }
+
+    /// As [`Source::capture_run`].
+    fn capture_run(&mut self, until: Time, largest: Bytes) -> Option<FrameRun> {
+        let _ = (until, largest);
         None
     }
 
@@ -105,6 +111,13 @@ impl Source {
     pub fn capture(&mut self, now: Time) -> Frame {
         let frame: Option<Frame> = each!(self, source => source.capture(now));
         frame.unwrap_or(Frame { id: 0, captured: now, payload: Bytes::ZERO, key: false })
+    }
+
+    /// Captures frames that are due before `until`, each at its time, as far as they are alike, not empty and no larger than `largest`.
+    /// Absent where that does not pay, and then none is captured.
+    #[inline]
+    pub fn capture_run(&mut self, until: Time, largest: Bytes) -> Option<FrameRun> {
+        each!(self, source => source.capture_run(until, largest))
     }
 
     /// The encoder's new target: **payload** bits per second. Packet headers come on top, as in the reference

@@ -1,6 +1,6 @@
 //! What lies between two components: packets in order of arrival.
 
-use crate::packet::Packet;
+use crate::packet::{Packet, PacketRun};
 use paceline_units::{Time, TimeDelta};
 use std::collections::VecDeque;
 use std::ops::{Deref, DerefMut, Index, IndexMut};
@@ -85,6 +85,22 @@ impl Edge {
         } else {
             self.push_early(time, packet)
         }
+    }
+
+    /// As [`Edge::push`], of several.
+    #[inline]
+    pub fn push_run(&mut self, mut run: PacketRun) -> bool {
+        let Some((at, first)) = run.next() else { return false };
+        let is_next = self.push(at, &first);
+        if at < self.last {
+            for (at, packet) in run {
+                self.push(at, &packet);
+            }
+        } else if run.count > 0 {
+            self.last = run.last_at();
+            self.packets.extend(run);
+        }
+        is_next
     }
 
     #[cold]

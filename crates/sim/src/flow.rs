@@ -4,7 +4,7 @@ use crate::edge::Edges;
 use crate::ends::{Conversations, Dccp, Ends, Rtp, Tcp, Transfers, Travels, Udp};
 use crate::log::MediaLog;
 use crate::net::Net;
-use crate::packet::{Content, Packet, PacketPool};
+use crate::packet::{Content, Packet, PacketPool, PacketRun};
 use paceline_cc::reno::Reno;
 use paceline_cc::scream::Scream;
 use paceline_cc::shared_bottleneck::DelaySummary;
@@ -206,19 +206,20 @@ impl<E: Ends> Flow<E> {
     /// The packets of a run leave, each at its time.
     #[inline]
     fn transmit_run(&mut self, run: Run<E::Data>, net: &mut Net) {
-        let Run { packet: Transmit { packet, size, ecn, stream, queued }, first, gap, count } = run;
+        let Run { packet: Transmit { packet, size, ecn, stream, queued }, first, gap, queued_gap, count } =
+            run;
         let (edge, delay) = self.wiring.data_out;
         let size = size.as_u64() as u32 + self.wiring.overhead;
         let content = packet.pack(&mut self.data);
-        let mut now = first;
-        let mut packet = self.packet(now, size, ecn, content, false);
         self.events += count;
+        let (mut now, mut waited) = (first, first - queued);
         for _ in 0..count {
-            self.wiring.recorder.sent(now, stream, Bytes::new(u64::from(size)), now - queued);
-            net.carry(edge, now + delay, &mut packet);
+            self.wiring.recorder.sent(now, stream, Bytes::new(u64::from(size)), waited);
             now += gap;
-            packet.renew(now, ecn);
+            waited += gap - queued_gap;
         }
+        let packet = self.packet(first, size, ecn, content, false);
+        net.carry_run(edge, PacketRun { packet, at: first + delay, gap, count });
     }
 
     /// Coupling replaces what the controller steers by; what may leave now leaves.

@@ -1,7 +1,7 @@
 //! A link as a component: takes what its feeders offer, and says where what departs goes.
 
 use crate::edge::{Edge, Edges};
-use crate::packet::{Packet, QueuedPackets, Token};
+use crate::packet::{Packet, PacketRun, QueuedPackets, Token};
 use paceline_link::{Departure, Link, Offered, Plan, Planned};
 use paceline_metrics::{LinkRecorder, Tick, Ticker};
 use paceline_units::{Time, TimeDelta};
@@ -160,12 +160,13 @@ impl Hop {
         self.next_look
     }
 
-    /// Takes the samples that do not cover what happens at `at`.
+    /// Takes the samples that do not cover what happens at `at`. Answers when the next look is due.
     #[inline]
-    pub fn look_before(&mut self, at: Time) {
+    pub fn look_before(&mut self, at: Time) -> Time {
         while self.next_look <= at {
             self.look_once();
         }
+        self.next_look
     }
 
     #[cold]
@@ -198,6 +199,20 @@ impl Hop {
     #[inline(always)]
     pub fn plan<const PLAIN: bool>(&mut self, at: Time, packet: &mut Packet) -> Planned {
         if PLAIN { self.link.plan_plain(at, packet) } else { self.link.plan(at, packet) }
+    }
+
+    /// Packets come one after the other before the next look: they pass at once where all find a plain link idle. The edge that
+    /// they leave on; absent where that is not so, and then nothing has happened to them.
+    #[inline]
+    pub fn pass_run(&mut self, run: &mut PacketRun) -> Option<usize> {
+        let plan = self.link.plan_run(run.at, run.gap, run.count, &run.packet)?;
+        let mut departed = plan.departed;
+        for _ in 0..run.count {
+            self.recorder.departed(departed, plan.wait);
+            departed += run.gap;
+        }
+        run.at = plan.arrives;
+        Some(self.next[run.packet.way()] as usize)
     }
 
     /// A packet departs as planned. The edge that it leaves on.

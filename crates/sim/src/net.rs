@@ -6,7 +6,7 @@
 
 use crate::edge::{Edge, Edges, Numbered, Passage};
 use crate::hop::{Forwarded, Hop, Lost};
-use crate::packet::Packet;
+use crate::packet::{Packet, PacketRun};
 use paceline_link::Planned;
 use paceline_metrics::ReceivedPacket;
 use paceline_units::Time;
@@ -78,6 +78,28 @@ impl Net {
             Passage::Plain(hop) => self.pass_plain(hop as usize, at, packet),
             Passage::Any(hop) => self.pass_any(hop as usize, at, packet),
             Passage::Waits => self.arrive(edge, at, packet),
+        }
+    }
+
+    /// Packets arrive one after the other where `edge` ends. Links that all of them find idle only add to their times.
+    #[inline(never)]
+    pub fn carry_run(&mut self, mut edge: usize, mut run: PacketRun) {
+        while let Passage::Plain(hop) = self.edges[edge].passage(run.last_at(), self.reach) {
+            let link = &mut self.hops[hop as usize];
+            if let Some(later) = run.split_off(link.look_before(run.at)) {
+                self.carry_run(edge, run);
+                return self.carry_run(edge, later);
+            }
+            let Some(next) = link.pass_run(&mut run) else { break };
+            edge = next;
+        }
+        if let Passage::Waits = self.edges[edge].passage(run.at, self.reach) {
+            // The others wait with the first.
+            if self.edges[edge].push_run(run) {
+                self.wake(edge);
+            }
+        } else {
+            run.for_each(|(at, mut packet)| self.carry(edge, at, &mut packet));
         }
     }
 

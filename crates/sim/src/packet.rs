@@ -220,16 +220,68 @@ impl<P> PacketPool<P> {
     }
 }
 
-impl Packet {
-    /// Makes it the packet after it in a run of them, which is sent at `sent`. Only media leaves in runs.
+/// Packets alike that leave one after the other, and arrive somewhere at the same distances: each with its time of arrival.
+#[derive(Clone, Debug)]
+pub struct PacketRun {
+    /// The first of them. Of media the others have the sequence numbers after its own.
+    pub packet: Packet,
+    /// When the first arrives.
+    pub at: Time,
+    /// The time from one to the next.
+    pub gap: TimeDelta,
+    /// How many there are.
+    pub count: u64,
+}
+
+impl PacketRun {
+    /// When the last arrives, if there is one.
     #[inline]
-    pub fn renew(&mut self, sent: Time, ecn: Ecn) {
-        (self.sent, self.ecn, self.wait, self.noise) = (sent, ecn, 0, 0);
-        if let Content::Media(media) = &mut self.content {
-            media.sequence += 1;
-        }
+    pub fn last_at(&self) -> Time {
+        self.at + self.gap * (self.count as i64 - 1)
     }
 
+    /// Keeps those that arrive before `time`, of which the first is one; answers the others if there are any.
+    #[inline]
+    pub fn split_off(&mut self, time: Time) -> Option<PacketRun> {
+        if self.last_at() < time {
+            return None;
+        }
+        let before = ((time - self.at).as_nanos() as u64).div_ceil(self.gap.as_nanos() as u64);
+        let mut later = PacketRun { count: self.count - before, ..self.clone() };
+        later.advance(before);
+        self.count = before;
+        Some(later)
+    }
+
+    /// The first is the one that came so many after it.
+    #[inline]
+    fn advance(&mut self, packets: u64) {
+        let span = self.gap * packets as i64;
+        (self.at, self.packet.sent) = (self.at + span, self.packet.sent + span);
+        if let Content::Media(media) = &mut self.packet.content {
+            media.sequence += packets;
+        }
+    }
+}
+
+impl Iterator for PacketRun {
+    type Item = (Time, Packet);
+
+    #[inline]
+    fn next(&mut self) -> Option<(Time, Packet)> {
+        self.count = self.count.checked_sub(1)?;
+        let first = (self.at, self.packet);
+        self.advance(1);
+        Some(first)
+    }
+
+    #[inline]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.count as usize, Some(self.count as usize))
+    }
+}
+
+impl Packet {
     /// Notes what a link did to it.
     #[inline]
     pub fn cross(&mut self, wait: TimeDelta, noise: TimeDelta) {

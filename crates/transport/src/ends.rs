@@ -62,6 +62,8 @@ pub struct Run<P> {
     pub first: Time,
     /// The time from one to the next.
     pub gap: TimeDelta,
+    /// The time from when what one carries began to wait to when that of the next did.
+    pub queued_gap: TimeDelta,
     /// How many there are, one at least.
     pub count: u64,
 }
@@ -159,9 +161,9 @@ pub trait SendingEnd {
     /// The next packet that leaves at `now`. Call until there is none.
     fn poll_transmit(&mut self, now: Time) -> Option<Transmit<Self::Data>>;
 
-    /// The packets that leave by their pace before `until`, and before anything else is due, as far as they are alike: for a driver
-    /// that has nothing else to do until then. Nothing else may be done at their times, and absent is no word on whether a packet is
-    /// due.
+    /// The packets that leave before `until`, and before anything else is due than their leaving, as far as they are alike and each
+    /// leaves by an event of its own: for a driver that has nothing else to do until then. Nothing else may be done at their times,
+    /// and absent is no word on whether a packet is due.
     #[inline]
     fn poll_run(&mut self, _until: Time) -> Option<Run<Self::Data>> {
         None

@@ -2,9 +2,9 @@
 //!
 //! The uncontrolled flow of every comparison. A packet's size is its payload: no UDP or IP header counts.
 
-use crate::{Follows, FrameCounters, PathFacts, Reason, Received, ReceivingEnd, SendingEnd, Transmit};
+use crate::{Follows, FrameCounters, PathFacts, Reason, Received, ReceivingEnd, Run, SendingEnd, Transmit};
 use paceline_cc::{Assigned, Controller, Limits, StreamId, Verb};
-use paceline_media::Source;
+use paceline_media::{FrameRun, Source};
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 use std::convert::Infallible;
 
@@ -105,6 +105,19 @@ impl<C: Controller> SendingEnd for UdpSender<C> {
         Some(Transmit { packet, size, ecn: self.ecn, stream, queued: self.captured })
     }
 
+    /// Frames of one packet each leave as they are captured.
+    #[inline]
+    fn poll_run(&mut self, until: Time) -> Option<Run<Datagram>> {
+        let largest = Bytes::new(self.max_payload);
+        let frames = if self.left == 0 { self.source.capture_run(until, largest)? } else { return None };
+        let FrameRun { first, gap, count, payload } = frames;
+        (self.captured, self.newest_frame) = (frames.last(), payload);
+        self.frames += count;
+        let (packet, stream) = (Datagram { payload }, StreamId(0));
+        let packet = Transmit { packet, size: payload, ecn: self.ecn, stream, queued: first };
+        Some(Run { packet, first, gap, queued_gap: gap, count })
+    }
+
     fn receive(&mut self, _now: Time, packet: Infallible, _ecn: Ecn) -> Option<Infallible> {
         match packet {}
     }
@@ -163,5 +176,59 @@ impl ReceivingEnd for UdpReceiver {
     #[inline]
     fn poll_transmit(&mut self, _now: Time) -> Option<Transmit<Infallible>> {
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use paceline_cc::uncontrolled::Uncontrolled;
+    use paceline_media::{Cbr, CbrParams, FrameRate};
+    use proptest::prelude::*;
+
+    /// When each datagram left, how large it was and since when it had waited; and the sender's state in the end.
+    type Left = (Vec<(Time, Bytes, Time)>, String);
+
+    /// What leaves until some times, at each of which a driver has something else to do.
+    fn drive(mut sender: UdpSender<Uncontrolled>, until: &[Time], in_runs: bool) -> Left {
+        sender.start(Time::ZERO);
+        let mut left = Vec::new();
+        for &until in until {
+            while let Some((now, _)) = sender.next_timeout().filter(|(due, _)| *due < until) {
+                sender.handle_timeout(now);
+                while let Some(out) = sender.poll_transmit(now) {
+                    left.push((now, out.size, out.queued));
+                }
+                while in_runs && let Some(run) = sender.poll_run(until) {
+                    let Run { packet, first, gap, queued_gap, count } = run;
+                    let packets = (0..count as i64)
+                        .map(|place| (first + gap * place, packet.size, packet.queued + queued_gap * place));
+                    left.extend(packets);
+                }
+            }
+        }
+        (left, format!("{sender:?}"))
+    }
+
+    proptest! {
+        #[test]
+        fn what_leaves_in_runs_is_what_leaves_one_by_one(
+            rate in prop_oneof![0u64..100_000_000, (1u64..100).prop_map(|mbps| mbps * 1_000_000)],
+            fps in prop_oneof![1u64..2_000, Just(100), Just(6250)],
+            payload in 1u64..2_000,
+            spans in proptest::collection::vec(1u64..50_000_000, 1..20),
+        ) {
+            let params = CbrParams { rate: Bitrate::from_bps(rate), fps: FrameRate::new(fps, 1), adaptive: false };
+            let source = Source::Cbr(Cbr::new(params));
+            let sender = UdpSender::new(Uncontrolled, source, Bytes::new(payload), Ecn::NotEct);
+            let until: Vec<Time> = spans
+                .iter()
+                .scan(0, |sum, span| {
+                    *sum += span;
+                    Some(Time::from_nanos(*sum))
+                })
+                .collect();
+            prop_assert_eq!(drive(sender.clone(), &until, true), drive(sender, &until, false));
+        }
     }
 }

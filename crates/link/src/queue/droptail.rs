@@ -6,7 +6,8 @@ use super::queue_params;
 use crate::config::{MAX_PACKET, QueueLimit, ResolvedLimit};
 use crate::line::Line;
 use crate::schedule::NEVER;
-use crate::transit::{Departure, Offered, Planned, Transit};
+use crate::server::Arrivals;
+use crate::transit::{Departure, Offered, Plan, Planned, Transit};
 use alloc::collections::VecDeque;
 use core::marker::PhantomData;
 use paceline_units::Bytes;
@@ -91,12 +92,7 @@ impl<P: Transit> DropTail<P> {
         }
         let free = line.server.free();
         let (wait, departs) = if free <= now {
-            if !self.waiting.is_empty() {
-                // All that waited has left.
-                self.waiting.clear();
-                self.bytes = 0;
-            }
-            self.serving = size;
+            self.find_idle(size);
             (0, line.server.serve_at(now, size))
         } else {
             let fits = self.bytes.saturating_add(size) <= self.limit.bytes();
@@ -120,6 +116,35 @@ impl<P: Transit> DropTail<P> {
             self.note_mark(line, now, departs);
         }
         Planned::Departs(plan)
+    }
+
+    /// What becomes of the first of several packets, where all find an idle server: the others depart as much later as they come.
+    #[inline]
+    pub(crate) fn plan_run(
+        &mut self,
+        line: &mut Line,
+        arrivals: Arrivals,
+        packet: &impl Transit,
+    ) -> Option<Plan> {
+        let size = packet.size().as_u64();
+        if size > MAX_PACKET {
+            return None;
+        }
+        let departs = line.server.serve_run(&arrivals, size)?;
+        line.account.offered += arrivals.count;
+        self.accepted += arrivals.count * size;
+        self.find_idle(size);
+        Some(line.plain(0, departs))
+    }
+
+    /// A packet finds the server idle: all that waited has left.
+    #[inline(always)]
+    fn find_idle(&mut self, size: u64) {
+        if !self.waiting.is_empty() {
+            self.waiting.clear();
+            self.bytes = 0;
+        }
+        self.serving = size;
     }
 
     /// Whether one more packet may wait, which as far as was seen may be too many, or more than ever.

@@ -90,7 +90,9 @@ fn drive(call: &Call, controller: AnyController, in_runs: bool) -> (Left, u64, S
         while let Some(out) = sender.poll_transmit(now) {
             left.push((now, out.packet));
         }
-        while in_runs && let Some(Run { packet, first, gap, count }) = sender.poll_run(next_report.min(END)) {
+        while in_runs
+            && let Some(Run { packet, first, gap, count, .. }) = sender.poll_run(next_report.min(END))
+        {
             runs += count;
             left.extend((0..count).map(|place| {
                 let sequence = packet.packet.sequence + place;

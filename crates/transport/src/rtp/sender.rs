@@ -322,7 +322,7 @@ impl<C: Controller> RtpSender<C> {
             annotation: None,
         };
         let packet = Transmit { packet, size, ecn: self.ecn, stream: id, queued: queued.queued };
-        Some(Run { packet, first, gap, count })
+        Some(Run { packet, first, gap, queued_gap: TimeDelta::ZERO, count })
     }
 
     /// Takes the packets of a run, of which the controller was told, out of the queue: answers the first.
