@@ -23,7 +23,7 @@ mod typed;
 mod write;
 
 pub use build::{Loaded, Origin, load};
-pub use ccids::FlowCcids;
+pub use ccids::{FlowCcids, Halves};
 pub use error::{Place, ScenarioError, nearest};
 pub use files::{FileError, Loader, MAX_FILE};
 pub use networks::{Given, NETWORKS, Network};

@@ -3,8 +3,7 @@
 use crate::log::MediaUnit;
 use crate::packet::{Content, Media, PacketPool, PlainReport, PlainSegment};
 use paceline_cc::{AnyController, AnyReceiverHalf, Controller, ReceiverHalf, StreamId};
-use paceline_scenario::FlowCcids;
-use paceline_transport::dccp::{DccpReceiver, DccpSender};
+use paceline_transport::dccp::{Ccids, DccpReceiver, DccpSender};
 use paceline_transport::rtp::{RtpFeedback, RtpPacket, RtpReceiver, RtpSender};
 use paceline_transport::tcp::conversations::{ConversationsReceiver, ConversationsSender};
 use paceline_transport::tcp::transfers::{TransfersReceiver, TransfersSender};
@@ -166,13 +165,13 @@ impl Ends for Conversations {
 }
 
 /// DCCP: datagrams one way, acknowledgements the other, under the congestion control of one CCID.
-pub enum Dccp {}
+pub struct Dccp<F>(PhantomData<F>);
 
-impl Ends for Dccp {
+impl<F: Ccids + Clone> Ends for Dccp<F> {
     type Data = dccp::Packet;
     type Returning = dccp::Packet;
-    type Sender = DccpSender<FlowCcids>;
-    type Receiver = DccpReceiver<FlowCcids>;
+    type Sender = DccpSender<F>;
+    type Receiver = DccpReceiver<F>;
 }
 
 impl Travels for dccp::Packet {

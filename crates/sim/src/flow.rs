@@ -5,12 +5,15 @@ use crate::ends::{Conversations, Dccp, Ends, Rtp, Tcp, Transfers, Travels, Udp};
 use crate::log::MediaLog;
 use crate::net::Net;
 use crate::packet::{Content, Packet, PacketPool, PacketRun};
+use paceline_cc::ccid::ccid2::Ccid2;
+use paceline_cc::ccid::ccid3::{Ccid3, Ccid3Receiver};
 use paceline_cc::reno::Reno;
 use paceline_cc::scream::Scream;
 use paceline_cc::shared_bottleneck::DelaySummary;
 use paceline_cc::uncontrolled::Uncontrolled;
 use paceline_cc::{Assigned, Controller};
 use paceline_metrics::{FlowRecorder, ReceivedPacket, Tick, Ticker};
+use paceline_scenario::Halves;
 use paceline_transport::rtp::NoReceiverHalf;
 use paceline_transport::{
     Coupled, Follows, PathFacts, Plan, Planned, Reason, Received, ReceivingEnd, Run, SendingEnd, Transmit,
@@ -432,8 +435,10 @@ pub enum AnyFlow {
     Transfers(Flow<Transfers>),
     /// TCP connections whose sides ask and answer.
     Conversations(Flow<Conversations>),
-    /// One DCCP connection.
-    Dccp(Flow<Dccp>),
+    /// One DCCP connection under CCID 2.
+    Ccid2(Flow<Dccp<Halves<Ccid2, NoReceiverHalf>>>),
+    /// One DCCP connection under CCID 3.
+    Ccid3(Flow<Dccp<Halves<Ccid3, Ccid3Receiver>>>),
     /// Datagrams without congestion control.
     Udp(Flow<Udp<Uncontrolled>>),
 }
@@ -448,7 +453,8 @@ macro_rules! each {
             AnyFlow::Tcp($flow) => $call,
             AnyFlow::Transfers($flow) => $call,
             AnyFlow::Conversations($flow) => $call,
-            AnyFlow::Dccp($flow) => $call,
+            AnyFlow::Ccid2($flow) => $call,
+            AnyFlow::Ccid3($flow) => $call,
             AnyFlow::Udp($flow) => $call,
         }
     };

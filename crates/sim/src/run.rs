@@ -1,12 +1,13 @@
 //! From a loaded scenario to a world that runs, and from there to the figures.
 
 use crate::edge::Edge;
-use crate::ends::{Rtp, Tcp};
+use crate::ends::{Dccp, Rtp, Tcp};
 use crate::engine::{Engine, Pace};
 use crate::flow::{AnyFlow, Flow, FlowWiring};
 use crate::hop::Hop;
 use crate::host::Host;
 use crate::log::MediaLog;
+use paceline_cc::ccid::CcidReceiver;
 use paceline_cc::uncontrolled::Uncontrolled;
 use paceline_cc::{AnyController, Controller, ReceiverHalf};
 use paceline_link::Link;
@@ -14,8 +15,8 @@ use paceline_media::Source;
 use paceline_metrics::TimeSeries;
 use paceline_metrics::{Facts, FlowRecorder, LinkRecorder, PairsRecorder, flow_series, link_series};
 use paceline_metrics::{Fairness, Summary};
-use paceline_scenario::FlowCcids;
 use paceline_scenario::build::{DccpParts, EndsParts, FlowParts, RtpParts};
+use paceline_scenario::{FlowCcids, Halves};
 use paceline_scenario::{Loaded, Scenario};
 use paceline_transport::Plan;
 use paceline_transport::dccp::{DccpReceiver, DccpSender, open_pair};
@@ -270,10 +271,10 @@ fn flow(parts: &FlowParts, wiring: FlowWiring) -> AnyFlow {
             let receiver = ConversationsReceiver::new(controller, config, conversations.clone());
             AnyFlow::Conversations(Flow::new(sender, receiver, plan, wiring))
         }
-        EndsParts::Dccp(dccp) => {
-            let (sender, receiver) = dccp_ends(parts.start, dccp, controller);
-            AnyFlow::Dccp(Flow::new(sender, receiver, plan, wiring))
-        }
+        EndsParts::Dccp(dccp) => match &dccp.ccids {
+            FlowCcids::Ccid2(halves) => AnyFlow::Ccid2(dccp_flow(parts.start, (dccp, halves), plan, wiring)),
+            FlowCcids::Ccid3(halves) => AnyFlow::Ccid3(dccp_flow(parts.start, (dccp, halves), plan, wiring)),
+        },
         EndsParts::Udp { source, max_payload } => {
             let sender = UdpSender::new(Uncontrolled, source.clone(), *max_payload, parts.ecn);
             AnyFlow::Udp(Flow::new(sender, UdpReceiver, plan, wiring))
@@ -309,14 +310,17 @@ fn tcp_flow<C: Controller>(
     Flow::new(sender, TcpReceiver::new(config, 0), plan, wiring)
 }
 
-/// Ends that have not started; without a handshake their connection is open at `start`.
-fn dccp_ends(
+/// Without a handshake the connection is open at `start`.
+fn dccp_flow<C: Controller + Clone, R: CcidReceiver + Clone>(
     start: Time,
-    parts: &DccpParts,
-    idle: AnyController,
-) -> (DccpSender<FlowCcids>, DccpReceiver<FlowCcids>) {
-    let (config, ccids) = (&parts.config, &parts.ccids);
-    let sender = DccpSender::new(config, ccids.clone(), parts.service, idle, parts.carried.clone());
-    let receiver = DccpReceiver::new(config.clone(), ccids.clone(), parts.playout);
-    if parts.handshake { (sender, receiver) } else { open_pair(start, sender, receiver) }
+    (parts, halves): (&DccpParts, &Halves<C, R>),
+    plan: Plan,
+    wiring: FlowWiring,
+) -> Flow<Dccp<Halves<C, R>>> {
+    let (config, idle) = (&parts.config, halves.controller().clone());
+    let sender = DccpSender::new(config, halves.clone(), parts.service, idle, parts.carried.clone());
+    let receiver = DccpReceiver::new(config.clone(), halves.clone(), parts.playout);
+    let (sender, receiver) =
+        if parts.handshake { (sender, receiver) } else { open_pair(start, sender, receiver) };
+    Flow::new(sender, receiver, plan, wiring)
 }
