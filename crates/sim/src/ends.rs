@@ -1,7 +1,7 @@
 //! How each transport's packets travel as small copies, and which two ends belong together.
 
 use crate::log::MediaUnit;
-use crate::packet::{Content, Media, PacketPool, PlainReport, PlainSegment};
+use crate::packet::{Content, Media, PacketPool, PlainData, PlainReport, PlainSegment};
 use paceline_cc::{AnyController, AnyReceiverHalf, Controller, ReceiverHalf, StreamId};
 use paceline_transport::dccp::{Ccids, DccpReceiver, DccpSender};
 use paceline_transport::rtp::{RtpFeedback, RtpPacket, RtpReceiver, RtpSender};
@@ -177,8 +177,18 @@ impl<F: Ccids + Clone> Ends for Dccp<F> {
 impl Travels for dccp::Packet {
     #[inline]
     fn pack(self, pool: &mut PacketPool<dccp::Packet>) -> Content {
-        let data = matches!(self.packet_type(), PacketType::Data | PacketType::DataAck);
-        Content::Pooled { data: data.then_some(StreamId(0)), slot: pool.insert(self) }
+        match PlainData::of(&self) {
+            Some(data) => Content::Dccp(data),
+            None => {
+                let data = matches!(self.packet_type(), PacketType::Data | PacketType::DataAck);
+                Content::Pooled { data: data.then_some(StreamId(0)), slot: pool.insert(self) }
+            }
+        }
+    }
+
+    #[inline]
+    fn copied(content: &Content) -> Option<dccp::Packet> {
+        if let Content::Dccp(data) = content { Some(data.packet()) } else { None }
     }
 
     fn media(&self) -> Option<MediaUnit> {

@@ -2,10 +2,12 @@
 
 use paceline_cc::StreamId;
 use paceline_link::Transit;
+use paceline_transport::dccp::FLOW_PORTS;
 use paceline_transport::rtp::{Header, RtpPacket};
 use paceline_transport::tcp::{Flags, SackBlocks, Segment};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 use paceline_wire::ccfb::PacketFeedback;
+use paceline_wire::dccp::{self, Body, Options, Payload, SequenceNumber};
 
 /// A packet under way.
 #[derive(Clone, Copy, Debug)]
@@ -37,6 +39,8 @@ pub enum Content {
     Segment(PlainSegment),
     /// A report on one packet.
     Report(PlainReport),
+    /// Bulk data over DCCP without options.
+    Dccp(PlainData),
     /// A packet of any transport, in the pool.
     Pooled {
         /// Slot of the packet.
@@ -61,7 +65,7 @@ impl Content {
             Content::Segment(segment) => (segment.payload > 0).then_some(StreamId(0)),
             Content::Report(_) => None,
             Content::Pooled { data, .. } => *data,
-            Content::Datagram { .. } => Some(StreamId(0)),
+            Content::Dccp(_) | Content::Datagram { .. } => Some(StreamId(0)),
         }
     }
 }
@@ -180,6 +184,41 @@ impl PlainReport {
         let PlainReport { written, sequence, age, stream, ecn } = self;
         let arrived = written - TimeDelta::from_nanos(age.into());
         PacketFeedback { written, arrived, sequence, stream, ecn }
+    }
+}
+
+/// A Data packet of a flow over DCCP without options, whose payload is not stored and is of no RTP packet.
+#[derive(Clone, Copy, Debug)]
+pub struct PlainData {
+    sequence: SequenceNumber,
+    captured: Time,
+    payload: u32,
+    ccval: u8,
+    coverage: u8,
+    short: bool,
+}
+
+impl PlainData {
+    /// The packet as it travels; absent if there is more to it.
+    #[inline]
+    pub fn of(packet: &dccp::Packet) -> Option<PlainData> {
+        let dccp::Packet { ports, ccval, coverage, short, sequence, ref body, ref options, ref payload } =
+            *packet;
+        match (payload, body) {
+            (&Payload::Dummy { size, captured }, Body::Data) if options.is_empty() && ports == FLOW_PORTS => {
+                Some(PlainData { sequence, captured, payload: size, ccval, coverage, short })
+            }
+            _ => None,
+        }
+    }
+
+    /// The packet that arrived.
+    #[inline]
+    pub fn packet(self) -> dccp::Packet {
+        let PlainData { sequence, captured, payload, ccval, coverage, short } = self;
+        let (options, payload) = (Options::new(), Payload::Dummy { size: payload, captured });
+        let (ports, body) = (FLOW_PORTS, Body::Data);
+        dccp::Packet { ports, ccval, coverage, short, sequence, body, options, payload }
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::{Ccids, Connection, DccpConfig, Ended, Event, State};
 use crate::desired::OfferedRate;
-use crate::{FrameCounters, PathFacts, Reason, Received, ReceivingEnd, SendingEnd, Transmit};
+use crate::{Follows, FrameCounters, PathFacts, Reason, Received, ReceivingEnd, SendingEnd, Transmit};
 use paceline_cc::{Assigned, Controller, Limits, StreamId, Verb};
 use paceline_media::{ArrivedPacket, DisplayedFrame, Frame, Playout, PlayoutConfig, PlayoutCounters, Source};
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
@@ -365,24 +365,27 @@ impl<F: Ccids + Clone> ReceivingEnd for DccpReceiver<F> {
 
     /// Answers the payload that the application got, RTP headers out.
     fn receive(&mut self, now: Time, mut packet: Packet, ecn: Ecn, facts: PathFacts) -> Received {
+        let before = self.connection.as_ref().and_then(Connection::halves_due);
         match &mut self.connection {
             Some(connection) => connection.take_packet(now, &mut packet, ecn),
             None => self.accept(now, packet, ecn),
         }
         let Some(connection) = &mut self.connection else { return Received::default() };
-        let mut delivered = 0;
+        // Frames may be shown, or their times move.
+        let (mut delivered, mut shows) = (0, false);
         while let Some(event) = connection.poll_event() {
             let Event::Received { payload, .. } = event else { continue };
             match payload {
                 Payload::Rtp(rtp) => {
-                    delivered += u64::from(rtp.media);
+                    (delivered, shows) = (delivered + u64::from(rtp.media), true);
                     self.playout.on_packet(now, &arrived(&rtp, facts));
                 }
                 payload => delivered += payload.len() as u64,
             }
         }
-        let payload = Bytes::new(delivered);
-        Received { payload, ..Received::default() }
+        let quiet = !shows && before.is_some_and(|due| due > now) && connection.halves_due() == before;
+        let follows = if quiet { Follows::Nothing } else { Follows::Unknown };
+        Received { stream: StreamId(0), payload: Bytes::new(delivered), follows }
     }
 
     fn poll_transmit(&mut self, now: Time) -> Option<Transmit<Packet>> {

@@ -30,7 +30,7 @@ impl Controller for Ccid2 {
         self.answer(now)
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_sent(&mut self, now: Time, packet: &SentPacket) -> Update {
         if packet.stream != STREAM || !self.flight.on_sent(now, packet.sequence, packet.size) {
             return Update::none();

@@ -17,7 +17,7 @@ impl Controller for Ccid3 {
         update
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_sent(&mut self, now: Time, packet: &SentPacket) -> Update {
         self.counter.on_sent(now, self.tfrc.rtt());
         let mut update = self.tfrc.on_sent(now, packet);

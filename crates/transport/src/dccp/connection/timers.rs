@@ -43,6 +43,24 @@ impl<F: Ccids> Connection<F> {
         (next.0 != Time::MAX).then_some(next)
     }
 
+    /// When the connection has something to do next, where that is up to its receiver half and its controller alone:
+    /// [`Connection::next_timeout`] then, `Time::MAX` for never. Absent where anything else is due or waits.
+    #[inline]
+    pub(in crate::dccp) fn halves_due(&self) -> Option<Time> {
+        let waits = self.acks.due.is_some()
+            || self.pending.report
+            || self.state != State::Open
+            || !self.features.is_settled()
+            || self.pending.has_packets()
+            || self.close_requested
+            || !self.queue.is_empty()
+            || self.path.due.is_some()
+            || self.config.idle_timeout.is_some();
+        let report = self.receiver.as_ref().and_then(ReceiverHalf::next_timeout).unwrap_or(Time::MAX);
+        let controller = self.sender.as_ref().and_then(Controller::next_timeout);
+        (!waits).then(|| controller.map_or(report, |(due, _)| due.min(report)))
+    }
+
     /// The next timeout of the state and of negotiation.
     #[cold]
     fn handshake_timeout(&self) -> (Time, Reason) {
