@@ -175,7 +175,7 @@ impl<F: Ccids + Clone> Ends for Dccp<F> {
 }
 
 impl Travels for dccp::Packet {
-    #[inline]
+    #[inline(always)]
     fn pack(self, pool: &mut PacketPool<dccp::Packet>) -> Content {
         match PlainData::of(&self) {
             Some(data) => Content::Dccp(data),

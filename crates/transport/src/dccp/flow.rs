@@ -42,6 +42,7 @@ pub struct DccpSender<F: Ccids> {
     /// Frames that the queue did not take whole.
     refused: u64,
     target: Option<Bitrate>,
+    /// The rate of a source of media: bulk data has none of its own.
     offered: OfferedRate,
 }
 
@@ -141,7 +142,9 @@ impl<F: Ccids> DccpSender<F> {
             queued += bytes;
         }
         self.connection.offer(now, queued);
-        self.offered.on_offered(now, queued, waiting);
+        if !bulk {
+            self.offered.on_offered(now, queued, waiting);
+        }
         self.newest_frame = queued;
         whole
     }
@@ -269,8 +272,8 @@ impl<F: Ccids> SendingEnd for DccpSender<F> {
         self.follow(now);
     }
 
-    fn receive(&mut self, now: Time, mut packet: Packet, ecn: Ecn) -> Option<Packet> {
-        self.connection.take_packet(now, &mut packet, ecn);
+    fn receive(&mut self, now: Time, packet: Packet, ecn: Ecn) -> Option<Packet> {
+        self.connection.take_packet(now, &packet, ecn);
         self.take_events();
         self.follow(now);
         None
@@ -333,9 +336,23 @@ impl<F: Ccids + Clone> DccpReceiver<F> {
     /// each packet.
     #[cold]
     #[inline(never)]
-    fn accept(&mut self, now: Time, request: Packet, ecn: Ecn) {
+    fn accept(&mut self, now: Time, request: Packet, ecn: Ecn, facts: PathFacts) -> Received {
         let iss = SequenceNumber::new(ISS[1]);
         self.connection = Connection::accept(now, &self.config, self.ccids.clone(), request, ecn, iss);
+        let mut received = Received::default();
+        while let Some(event) = self.connection.as_mut().and_then(Connection::poll_event) {
+            if let Event::Received { payload, .. } = event {
+                received.payload += self.play(now, &payload, facts);
+            }
+        }
+        received
+    }
+
+    /// The application got this payload; answers how much it is, RTP header out.
+    fn play(&mut self, now: Time, payload: &Payload, facts: PathFacts) -> Bytes {
+        let Payload::Rtp(rtp) = payload else { return Bytes::new(payload.len() as u64) };
+        self.playout.on_packet(now, &arrived(rtp, facts));
+        Bytes::new(u64::from(rtp.media))
     }
 
     /// The connection, to look at; none before a Request arrived.
@@ -364,28 +381,17 @@ impl<F: Ccids + Clone> ReceivingEnd for DccpReceiver<F> {
     }
 
     /// Answers the payload that the application got, RTP headers out.
-    fn receive(&mut self, now: Time, mut packet: Packet, ecn: Ecn, facts: PathFacts) -> Received {
-        let before = self.connection.as_ref().and_then(Connection::halves_due);
-        match &mut self.connection {
-            Some(connection) => connection.take_packet(now, &mut packet, ecn),
-            None => self.accept(now, packet, ecn),
-        }
-        let Some(connection) = &mut self.connection else { return Received::default() };
-        // Frames may be shown, or their times move.
-        let (mut delivered, mut shows) = (0, false);
-        while let Some(event) = connection.poll_event() {
-            let Event::Received { payload, .. } = event else { continue };
-            match payload {
-                Payload::Rtp(rtp) => {
-                    (delivered, shows) = (delivered + u64::from(rtp.media), true);
-                    self.playout.on_packet(now, &arrived(&rtp, facts));
-                }
-                payload => delivered += payload.len() as u64,
-            }
-        }
-        let quiet = !shows && before.is_some_and(|due| due > now) && connection.halves_due() == before;
+    fn receive(&mut self, now: Time, packet: Packet, ecn: Ecn, facts: PathFacts) -> Received {
+        let Some(connection) = &mut self.connection else { return self.accept(now, packet, ecn, facts) };
+        let before = connection.halves_due();
+        let delivered = connection.take_packet(now, &packet, ecn).is_some();
+        while connection.poll_event().is_some() {}
+        let rests = before.is_some_and(|due| due > now) && connection.halves_due() == before;
+        let payload = if delivered { self.play(now, &packet.payload, facts) } else { Bytes::ZERO };
+        // RTP may be shown now, or move the time of a frame.
+        let quiet = rests && !matches!(packet.payload, Payload::Rtp(_));
         let follows = if quiet { Follows::Nothing } else { Follows::Unknown };
-        Received { stream: StreamId(0), payload: Bytes::new(delivered), follows }
+        Received { stream: StreamId(0), payload, follows }
     }
 
     fn poll_transmit(&mut self, now: Time) -> Option<Transmit<Packet>> {

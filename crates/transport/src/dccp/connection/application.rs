@@ -1,5 +1,6 @@
 //! What the application does: send, receive, close.
 
+use super::receive::Delivered;
 use super::{Connection, Event, Queued, State};
 use crate::dccp::ccids::Ccids;
 use crate::dccp::feature::{FeatureId, Rule};
@@ -349,26 +350,30 @@ impl<F: Ccids> Connection<F> {
         core::mem::take(&mut self.key_frame_wanted)
     }
 
-    /// Data arrived: to the application, or a reason why not.
+    /// Data arrived: whether it is for the application, or why not.
     #[inline(always)]
-    pub(super) fn deliver(
+    pub(super) fn deliver(&mut self, corrupt: bool) -> Result<Delivered, DropCode> {
+        if !self.listening {
+            return Err(DropCode::NotListening);
+        }
+        if corrupt && !self.config.deliver_corrupt {
+            return Err(DropCode::Corrupt);
+        }
+        if self.waiting >= self.config.receive_queue {
+            return Err(DropCode::ReceiveBuffer);
+        }
+        self.counters.delivered += 1;
+        Ok(Delivered { corrupt })
+    }
+
+    /// The application has not taken what was delivered: it waits among the events.
+    pub(super) fn keep_delivered(
         &mut self,
         sequence: SequenceNumber,
         payload: Payload,
-        corrupt: bool,
-    ) -> Option<DropCode> {
-        if !self.listening {
-            return Some(DropCode::NotListening);
-        }
-        if corrupt && !self.config.deliver_corrupt {
-            return Some(DropCode::Corrupt);
-        }
-        if self.waiting >= self.config.receive_queue {
-            return Some(DropCode::ReceiveBuffer);
-        }
+        delivered: Delivered,
+    ) {
         self.waiting += 1;
-        self.counters.delivered += 1;
-        self.events.push_back(Event::Received { sequence, payload, corrupt });
-        corrupt.then_some(DropCode::DeliveredCorrupt)
+        self.events.push_back(Event::Received { sequence, payload, corrupt: delivered.corrupt });
     }
 }

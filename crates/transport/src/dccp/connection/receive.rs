@@ -36,16 +36,27 @@ struct Accepted {
     ecn: Ecn,
 }
 
+/// A packet's payload is for the application.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::dccp) struct Delivered {
+    /// Whether it is not what was sent.
+    pub(super) corrupt: bool,
+}
+
 impl<F: Ccids> Connection<F> {
     /// A packet arrived, with this mark. Whatever it says, nothing panics; what is invalid gets the answer that the RFC
     /// prescribes, which is often none.
-    pub fn on_packet(&mut self, now: Time, mut packet: Packet, ecn: Ecn) {
-        self.take_packet(now, &mut packet, ecn);
+    pub fn on_packet(&mut self, now: Time, packet: Packet, ecn: Ecn) {
+        if let Some(delivered) = self.take_packet(now, &packet, ecn) {
+            let sequence = packet.full_sequence(self.newest_received());
+            self.keep_delivered(sequence, packet.payload, delivered);
+        }
     }
 
-    /// As [`Connection::on_packet`]; of a packet that is of use the payload is taken. Compiled for each type that an open
-    /// connection mostly sees, and once for all others: what depends on the type is decided here.
-    pub(in crate::dccp) fn take_packet(&mut self, now: Time, packet: &mut Packet, ecn: Ecn) {
+    /// As [`Connection::on_packet`], for an application that takes at once what is for it: the payload, if it is delivered.
+    /// Compiled for each type that an open connection mostly sees, and once for all others: what depends on the type is decided
+    /// here.
+    pub(in crate::dccp) fn take_packet(&mut self, now: Time, packet: &Packet, ecn: Ecn) -> Option<Delivered> {
         match packet.packet_type() {
             PacketType::Data => self.take(now, packet, PacketType::Data, ecn),
             PacketType::Ack => self.take(now, packet, PacketType::Ack, ecn),
@@ -54,29 +65,29 @@ impl<F: Ccids> Connection<F> {
     }
 
     #[inline(never)]
-    fn take_other(&mut self, now: Time, packet: &mut Packet, kind: PacketType, ecn: Ecn) {
-        self.take(now, packet, kind, ecn);
+    fn take_other(&mut self, now: Time, packet: &Packet, kind: PacketType, ecn: Ecn) -> Option<Delivered> {
+        self.take(now, packet, kind, ecn)
     }
 
     #[inline(always)]
-    fn take(&mut self, now: Time, packet: &mut Packet, kind: PacketType, ecn: Ecn) {
+    fn take(&mut self, now: Time, packet: &Packet, kind: PacketType, ecn: Ecn) -> Option<Delivered> {
         if packet.ports != self.ports.reversed() || packet.short && !kind.may_be_short() {
             self.counters.ignored += 1;
-            return;
+            return None;
         }
         // Step 2.
         if matches!(self.state, State::Closed | State::TimeWait) {
             self.answer_without_connection(now, packet);
-            return;
+            return None;
         }
         // Step 4.
         if self.state == State::Request && !self.prepare_request(now, packet) {
             self.counters.ignored += 1;
-            return;
+            return None;
         }
         let Some(numbers) = self.validate(now, packet, kind) else {
             self.counters.ignored += 1;
-            return;
+            return None;
         };
         self.heard = now;
         self.probed = None;
@@ -84,9 +95,9 @@ impl<F: Ccids> Connection<F> {
         if self.is_unexpected(kind, numbers.sequence) {
             self.counters.ignored += 1;
             self.sync(now, Some(packet.full_sequence(self.newest_received())));
-            return;
+            return None;
         }
-        self.accept_valid(now, packet, kind, numbers, ecn);
+        self.accept_valid(now, packet, kind, numbers, ecn)
     }
 
     /// Step 4: only a Response and a Reset that acknowledge a Request are valid in REQUEST.
@@ -226,13 +237,20 @@ impl<F: Ccids> Connection<F> {
 
     /// Steps 8 to 16.
     #[inline(always)]
-    fn accept_valid(&mut self, now: Time, packet: &mut Packet, kind: PacketType, numbers: Numbers, ecn: Ecn) {
+    fn accept_valid(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        kind: PacketType,
+        numbers: Numbers,
+        ecn: Ecn,
+    ) -> Option<Delivered> {
         let arrived = self.received.look(numbers.sequence);
         // In PARTOPEN any packet says that the server is there, with the number of a forgotten Response too.
         let duplicate = matches!(arrived, Arrived::Duplicate);
         if duplicate && kind.may_be_short() && self.state != State::PartOpen {
             self.counters.duplicates += 1;
-            return;
+            return None;
         }
         // Step 8.
         let mut said;
@@ -242,7 +260,7 @@ impl<F: Ccids> Connection<F> {
             said = Read::NOTHING;
             if let Err(reason) = self.read_options(now, packet, kind, numbers, &mut said) {
                 self.reset(now, reason);
-                return;
+                return None;
             }
             &said
         };
@@ -251,7 +269,7 @@ impl<F: Ccids> Connection<F> {
         let accepted = Accepted { numbers, arrived, ndp_count: read.ndp_count, corrupt, ecn };
         self.mark(now, kind, &accepted);
         if !kind.may_be_short() && self.is_ended_by(now, packet) {
-            return;
+            return None;
         }
         let first_response = self.state == State::Request;
         if self.state < State::Open || self.server && !self.proven {
@@ -268,10 +286,10 @@ impl<F: Ccids> Connection<F> {
         }
         self.tell_acknowledged(now, packet, kind, numbers, read);
         if !kind.may_be_short() && self.is_closed_by(now, packet) {
-            return;
+            return None;
         }
         // Step 16.
-        self.take_data(now, packet, kind, &accepted, first_response);
+        self.take_data(now, packet, kind, &accepted, first_response)
     }
 
     /// Step 9, and a Response for another service: whether the connection is over.
@@ -409,11 +427,11 @@ impl<F: Ccids> Connection<F> {
     fn take_data(
         &mut self,
         now: Time,
-        packet: &mut Packet,
+        packet: &Packet,
         kind: PacketType,
         accepted: &Accepted,
         first_response: bool,
-    ) {
+    ) -> Option<Delivered> {
         let &Accepted { numbers, arrived, corrupt, ecn, .. } = accepted;
         let data = match kind {
             PacketType::Data | PacketType::DataAck => true,
@@ -424,9 +442,10 @@ impl<F: Ccids> Connection<F> {
                     self.received.set_dropped(numbers.sequence, DropCode::Corrupt);
                     self.counters.data_dropped += 1;
                 }
-                return;
+                return None;
             }
         };
+        let mut delivered = None;
         if data && !matches!(arrived, Arrived::Duplicate) {
             let newest = self.data_heard.map_or(numbers.sequence, |(newest, _)| newest.max(numbers.sequence));
             self.data_heard = Some((newest, now));
@@ -435,20 +454,20 @@ impl<F: Ccids> Connection<F> {
                 PacketType::Response => first_response,
                 _ => true,
             };
-            let dropped = if once && self.accepts_data(packet) {
+            let verdict = if once && self.accepts_data(packet) {
                 self.early_received = true;
-                let sequence = packet.full_sequence(self.newest_received());
-                self.deliver(sequence, core::mem::take(&mut packet.payload), corrupt)
+                self.deliver(corrupt)
             } else {
-                Some(DropCode::ProtocolConstraints)
+                Err(DropCode::ProtocolConstraints)
             };
-            if let Some(code) = dropped {
+            delivered = verdict.ok();
+            if let Some(code) = verdict.err().or(corrupt.then_some(DropCode::DeliveredCorrupt)) {
                 self.received.set_dropped(numbers.sequence, code);
                 self.counters.data_dropped += 1;
             }
         }
         if !matches!(kind, PacketType::Data | PacketType::DataAck) || self.receiver.is_some() {
-            return;
+            return delivered;
         }
         let at_once = self.config.ack_at_once;
         let out_of_order = at_once && !matches!(arrived, Arrived::New { missing: 0 });
@@ -456,6 +475,7 @@ impl<F: Ccids> Connection<F> {
         let ratio = self.features.value(Location::Remote, FeatureId::AckRatio);
         let (delay, rtt) = (self.config.ack_delay, self.rtt());
         Acknowledge::on_data(&mut self.acks, now, ratio, delay, out_of_order, marked, rtt);
+        delivered
     }
 
     /// Whether the protocol lets this packet's data in (sections 9.2.1 and 12.1).
