@@ -18,6 +18,8 @@ mod net;
 mod numbers;
 #[path = "dccp/options.rs"]
 mod options;
+#[path = "dccp/quiet.rs"]
+mod quiet;
 #[path = "dccp/script.rs"]
 mod script;
 #[path = "dccp/standin.rs"]

@@ -38,6 +38,50 @@ pub(crate) struct AckSummary {
     pub(crate) not_listening: bool,
 }
 
+/// What the Ack Vectors and Data Dropped of one acknowledgement come to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AckOptions {
+    /// Whether there are any.
+    pub(crate) any: bool,
+    /// Number of packets that Ack Vectors tell of.
+    pub(crate) covered: i64,
+    /// Number of packets that Data Dropped tells of.
+    pub(crate) dropped: i64,
+    /// The first byte of the first Ack Vector.
+    newest: Option<u8>,
+    /// Whether any packet is told as marked.
+    marks: bool,
+}
+
+impl AckOptions {
+    /// What no options come to.
+    pub(crate) const NONE: AckOptions =
+        AckOptions { any: false, covered: 0, dropped: 0, newest: None, marks: false };
+
+    /// The next Ack Vector.
+    #[inline]
+    pub(crate) fn add_vector(&mut self, vector: &[u8]) {
+        self.any = true;
+        self.newest = self.newest.or(vector.first().copied());
+        for byte in vector {
+            self.covered += run_length(*byte);
+            self.marks |= byte >> 6 == 1;
+        }
+    }
+
+    /// The next blocks of Data Dropped.
+    pub(crate) fn add_dropped(&mut self, blocks: &[u8]) {
+        self.any = true;
+        self.dropped += blocks.iter().map(|block| drop_block(*block).1).sum::<i64>();
+    }
+}
+
+/// Number of packets that a byte of an Ack Vector tells of.
+#[inline]
+fn run_length(byte: u8) -> i64 {
+    i64::from(byte & 63) + 1
+}
+
 const FILLER: Entry =
     Entry { sent: Time::ZERO, size: 0, data: false, state: State::Unknown, dropped: false, sync: false };
 
@@ -132,33 +176,24 @@ impl Sent {
         self.look(sequence).map(|entry| entry.sent)
     }
 
-    /// An acknowledgement of `acknowledgment` with these options arrived. Options that tell of packets before the first
+    /// An acknowledgement of `acknowledgment` with these options arrived, which come to `told`. Options that tell of packets before the first
     /// ever sent are ignored (section 11.4), and Data Dropped that does not fit the vectors (section 11.7).
-    pub(crate) fn on_acknowledged(&mut self, acknowledgment: i64, options: &[DccpOption]) -> AckSummary {
+    pub(crate) fn on_acknowledged(
+        &mut self,
+        acknowledgment: i64,
+        options: &[DccpOption],
+        told: &AckOptions,
+    ) -> AckSummary {
         self.results.clear();
         self.dropped.clear();
-        let vectors = || {
-            options.iter().filter_map(|option| match option {
-                DccpOption::AckVector { vector, .. } => Some(vector.as_slice()),
-                _ => None,
-            })
-        };
-        let run = |byte: u8| i64::from(byte & 63) + 1;
-        let (mut covered, mut marks) = (0, false);
-        for vector in vectors() {
-            for byte in vector {
-                covered += run(*byte);
-                marks |= byte >> 6 == 1;
-            }
-        }
+        let AckOptions { covered, dropped, newest, marks, .. } = *told;
         let valid = covered <= acknowledgment + 1;
-        let drops_fit = self.read_drops(acknowledgment, options);
         let newest_sent = self.look(acknowledgment).filter(|entry| entry.state == State::Unknown);
         let newest_sent = newest_sent.map(|entry| entry.sent);
-        let newest = vectors().find_map(|vector| vector.first().copied()).filter(|_| valid);
+        let newest = newest.filter(|_| valid);
         let in_order = |sent: &Sent, newest: u8| {
             let passed = sent.passed.back().is_none_or(|last| *last + covered <= acknowledgment);
-            !marks && newest >> 6 == 0 && sent.unknown > acknowledgment - run(newest) && passed
+            !marks && newest >> 6 == 0 && sent.unknown > acknowledgment - run_length(newest) && passed
         };
         self.unknown = self.unknown.max(self.first());
         match newest {
@@ -170,9 +205,16 @@ impl Sent {
                     self.unknown += 1;
                 }
             }
-            Some(_) => self.note_vectors(acknowledgment, vectors().flatten().copied()),
+            Some(_) => {
+                let vectors = options.iter().filter_map(|option| match option {
+                    DccpOption::AckVector { vector, .. } => Some(vector.as_slice()),
+                    _ => None,
+                });
+                self.note_vectors(acknowledgment, vectors.flatten().copied());
+            }
         }
-        let not_listening = drops_fit && valid && self.note_drops(acknowledgment, covered > 0);
+        let drops_fit = valid && (1..=acknowledgment + 1).contains(&dropped);
+        let not_listening = drops_fit && self.note_drops(acknowledgment, options, covered > 0);
         AckSummary { newest_sent, not_listening }
     }
 
@@ -189,7 +231,7 @@ impl Sent {
         let mut place = self.passed.partition_point(|passed| *passed <= acknowledgment);
         for byte in vectors {
             let last = sequence;
-            sequence -= i64::from(byte & 63) + 1;
+            sequence -= run_length(byte);
             // Nothing unknown and no mark: nothing new.
             if byte >> 6 == 1 || place > 0 {
                 place = self.note_run((sequence + 1, last), byte >> 6, place);
@@ -253,26 +295,24 @@ impl Sent {
         });
     }
 
-    /// Reads the drop blocks; false if there are none or they tell of more than was sent.
-    fn read_drops(&mut self, acknowledgment: i64, options: &[DccpOption]) -> bool {
+    /// Reads the drop blocks.
+    fn read_drops(&mut self, options: &[DccpOption]) {
         self.drops.clear();
-        let mut covered = 0;
         for option in options {
             let DccpOption::DataDropped(blocks) = option else { continue };
             for block in blocks {
                 let (code, run) = drop_block(*block);
                 let room = (self.entries.len() as usize).saturating_sub(self.drops.len());
                 self.drops.extend(core::iter::repeat_n(code, room.min(run as usize)));
-                covered += run;
             }
         }
-        covered > 0 && covered <= acknowledgment + 1
     }
 
     /// Corrupt is as bad as marked; the other codes have answers of their own (section 11.7.2). Without Ack Vectors
     /// nothing says of a packet that it did not arrive. Answers whether the other application no longer listens.
     #[cold]
-    fn note_drops(&mut self, acknowledgment: i64, vectors: bool) -> bool {
+    fn note_drops(&mut self, acknowledgment: i64, options: &[DccpOption], vectors: bool) -> bool {
+        self.read_drops(options);
         let contradicts = |sent: &mut Sent, (back, code): (usize, u8)| {
             let entry = sent.entry(acknowledgment - back as i64);
             code > 0 && entry.is_some_and(|entry| entry.state == State::Unknown)

@@ -44,7 +44,7 @@ impl Controller for Ccid2 {
         if self.window.cwnd == cwnd { self.allow(now) } else { self.answer(now) }
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_report(&mut self, now: Time, report: &Report<'_>) -> Update {
         match report {
             Report::Packets(report) => self.on_packets(now, report),
@@ -196,7 +196,7 @@ impl Ccid2 {
         Some(Bitrate::from_bps_f64(self.window_bytes().as_bits_f64() / srtt).max(Bitrate::from_bps(1)))
     }
 
-    #[inline]
+    #[inline(always)]
     fn answer(&mut self, now: Time) -> Update {
         self.ack_ratio.constrain(self.window.cwnd);
         let mut update = self.allow(now);
@@ -205,7 +205,7 @@ impl Ccid2 {
     }
 
     /// The answer where neither window nor round trip has changed.
-    #[inline]
+    #[inline(always)]
     fn allow(&mut self, now: Time) -> Update {
         let room = self.window.cwnd.saturating_sub(self.flight.pipe);
         let allowed = if self.not_listening { 0 } else { room };

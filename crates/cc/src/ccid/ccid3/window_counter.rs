@@ -4,6 +4,8 @@ use paceline_units::{Time, TimeDelta};
 
 /// Steps that are remembered: about eight round trips.
 const STEPS: usize = 32;
+/// Seconds that are told apart by less than a microsecond.
+const LONGEST_SURE: f64 = 1000.0;
 /// Number of values that the 4 bits on the wire hold.
 pub(super) const MODULUS: u64 = 16;
 
@@ -21,25 +23,47 @@ pub(super) struct WindowCounter {
     /// When each of the last steps was first sent, in a ring; the newest is `last_WC_time`.
     sent: [(Time, u64); STEPS],
     count: usize,
+    /// Before this time no step has passed since the newest, under a round-trip time of so much.
+    same: (Time, Option<f64>),
 }
 
 impl WindowCounter {
     pub(super) fn new(steps: u64, rtt_unknown: TimeDelta) -> WindowCounter {
         let rtt_unknown = rtt_unknown.as_secs_f64();
-        WindowCounter { steps, rtt_unknown, last: 0, floor: 0, sent: [(Time::ZERO, 0); STEPS], count: 0 }
+        WindowCounter {
+            steps,
+            rtt_unknown,
+            last: 0,
+            floor: 0,
+            sent: [(Time::ZERO, 0); STEPS],
+            count: 0,
+            same: (Time::ZERO, None),
+        }
     }
 
     /// What a packet sent now carries, unwrapped.
+    #[inline]
     fn at(&self, now: Time, rtt: Option<f64>) -> u64 {
+        let (until, under) = self.same;
+        if now < until && rtt == under { self.last.max(self.floor) } else { self.counted_at(now, rtt) }
+    }
+
+    /// As [`WindowCounter::at`], by the time since the newest step.
+    fn counted_at(&self, now: Time, rtt: Option<f64>) -> u64 {
         if self.count == 0 {
             return 0;
         }
         let (last_time, _) = self.sent[(self.count - 1) % STEPS];
-        let step = rtt.unwrap_or(self.rtt_unknown) / self.steps as i64 as f64;
+        let step = self.step(rtt);
         let since = now.saturating_since(last_time).as_secs_f64();
         let passed = if since < step { 0 } else { (since / step) as u64 };
         // One more than a round trip tells that it was more, and never wraps between neighbours.
         self.last.saturating_add(passed.min(self.steps + 1)).max(self.floor)
+    }
+
+    /// Length of a step in seconds.
+    fn step(&self, rtt: Option<f64>) -> f64 {
+        rtt.unwrap_or(self.rtt_unknown) / self.steps as i64 as f64
     }
 
     /// CCVal of a packet sent now.
@@ -51,12 +75,23 @@ impl WindowCounter {
     #[inline]
     pub(super) fn on_sent(&mut self, now: Time, rtt: Option<f64>) {
         let counter = self.at(now, rtt);
+        if counter != self.last || self.count == 0 || rtt != self.same.1 {
+            self.take(now, rtt, counter);
+        }
+    }
+
+    /// A packet left with this counter, or under another round-trip time.
+    fn take(&mut self, now: Time, rtt: Option<f64>, counter: u64) {
         if counter != self.last || self.count == 0 {
             self.last = counter;
             self.sent[self.count % STEPS] = (now, counter);
             // Wraps at a multiple of the ring's length, and never to an empty ring.
             self.count = if self.count == 2 * STEPS - 1 { STEPS } else { self.count + 1 };
         }
+        let (last_time, _) = self.sent[(self.count - 1) % STEPS];
+        // Less than the step by more than seconds are rounded, and for no step too long for that.
+        let sure = TimeDelta::from_secs_f64(self.step(rtt).min(LONGEST_SURE)) - TimeDelta::from_micros(1);
+        self.same = (last_time + sure, rtt);
     }
 
     /// A packet that was sent at `sent` is acknowledged: what is sent from now on is a round trip later.
@@ -153,6 +188,7 @@ impl CounterClock {
 mod tests {
     use super::*;
     use alloc::vec::Vec;
+    use proptest::prelude::*;
 
     const RTT: Option<f64> = Some(0.1);
 
@@ -184,6 +220,30 @@ mod tests {
         let sent: Vec<u8> =
             [0, 124, 249, 10_000, 20_000].iter().map(|at| send(&mut counter, *at, RTT)).collect();
         assert_eq!(sent, [0, 4, 9, 14, 3]);
+    }
+
+    proptest! {
+        #[test]
+        fn no_step_passes_before_the_time_that_is_kept(
+            events in prop::collection::vec((0u64..60_000_000, 0u8..10, 0usize..4, 0u64..400_000_000), 1..200),
+        ) {
+            let rtts = [None, Some(0.1), Some(0.037), Some(1e-7)];
+            let (mut counter, mut now) = (sender(), Time::ZERO);
+            for (wait, what, rtt, back) in events {
+                now += TimeDelta::from_nanos(wait as i64);
+                let rtt = if what < 8 { rtts[1] } else { rtts[rtt] };
+                let ends = counter.same.0;
+                for at in [now, ends, ends - TimeDelta::from_nanos(1), ends + TimeDelta::from_micros(1)] {
+                    let at = at.max(now);
+                    prop_assert_eq!(counter.at(at, rtt), counter.counted_at(at, rtt));
+                }
+                if what == 0 {
+                    counter.on_acknowledged(now - TimeDelta::from_nanos(back as i64));
+                } else {
+                    counter.on_sent(now, rtt);
+                }
+            }
+        }
     }
 
     #[test]

@@ -5,11 +5,12 @@ use super::{Connection, Event, State};
 use crate::dccp::ccids::{CCID_3, Ccids};
 use crate::dccp::feature::FeatureId;
 use crate::dccp::negotiation::{FeatureChange, Location, NegotiationState, reason};
+use crate::dccp::sent::AckOptions;
 use paceline_cc::ccid::{CcidReport, LossInterval, LossIntervalsReport};
 use paceline_cc::{Controller, PacketsReport, ReceiverReport, Report};
 use paceline_units::{Bitrate, Time, TimeDelta};
 use paceline_wire::dccp::{DccpOption, Packet, PacketType, ResetCode, ResetReason};
-use paceline_wire::dccp::{drop_block, from_time_steps, option_type, read_loss_intervals};
+use paceline_wire::dccp::{from_time_steps, option_type, read_loss_intervals};
 
 /// Bytes of Init Cookies that are echoed at most: with more there is no room for anything else.
 const LONGEST_COOKIES: usize = 640;
@@ -31,9 +32,8 @@ pub(super) struct Read {
     receive_rate: Option<u32>,
     /// Loss Intervals, the newest first (RFC 4342 section 8.6).
     intervals: Vec<LossInterval>,
-    /// Packets that Ack Vectors and Data Dropped tell of so far.
-    vectors: i64,
-    drops: i64,
+    /// What Ack Vectors and Data Dropped come to so far.
+    told: AckOptions,
 }
 
 impl Read {
@@ -47,8 +47,7 @@ impl Read {
         loss_event_rate: None,
         receive_rate: None,
         intervals: Vec::new(),
-        vectors: 0,
-        drops: 0,
+        told: AckOptions::NONE,
     };
 }
 
@@ -127,12 +126,12 @@ impl<F: Ccids> Connection<F> {
             }
             DccpOption::NdpCount(count) => read.ndp_count = *count,
             DccpOption::AckVector { vector, .. } => {
-                read.vectors += vector.iter().map(|byte| i64::from(byte & 63) + 1).sum::<i64>();
-                return Ok(known(read.vectors));
+                read.told.add_vector(vector);
+                return Ok(known(read.told.covered));
             }
             DccpOption::DataDropped(blocks) => {
-                read.drops += blocks.iter().map(|block| drop_block(*block).1).sum::<i64>();
-                return Ok(known(read.drops));
+                read.told.add_dropped(blocks);
+                return Ok(known(read.told.dropped));
             }
             // The newest packet's is echoed: a late packet's is older.
             DccpOption::Timestamp(value) if numbers.sequence >= self.gsr || self.pending.echo.is_none() => {
@@ -244,15 +243,13 @@ impl<F: Ccids> Connection<F> {
         if matches!(kind, PacketType::Sync | PacketType::SyncAck) {
             return;
         }
-        let told = self.sent.on_acknowledged(acknowledgment, &packet.options);
+        let told = self.sent.on_acknowledged(acknowledgment, &packet.options, &read.told);
         let elapsed = from_time_steps(read.elapsed.unwrap_or(0));
         if let Some(sent) = told.newest_sent {
             self.sample(now.saturating_since(sent) - elapsed);
         }
         self.received.on_acknowledged(acknowledgment);
-        let vector =
-            |option: &DccpOption| matches!(option, DccpOption::AckVector { .. } | DccpOption::DataDropped(_));
-        self.acks.of_acknowledgment |= packet.options.iter().any(vector);
+        self.acks.of_acknowledgment |= read.told.any;
         if told.not_listening && self.peer_listening {
             self.peer_listening = false;
             self.discard_queue(now);
