@@ -9,6 +9,8 @@ use paceline_wire::dccp::{DccpOption, FeatureOption, Options, ResetCode, ResetRe
 
 /// Longest interval of retransmissions (RFC 4340 sections 6.6.3: not less than 64 seconds, 8.1.1 and 8.3).
 pub(super) const LONGEST_INTERVAL: TimeDelta = TimeDelta::from_secs(64);
+/// With wider sequence windows 24 bits do not tell numbers apart safely (RFC 4340 section 7.6.2).
+const SHORT_WINDOW: u64 = 1 << 22;
 /// Most Confirms that wait; later ones are left to the other end's retransmissions.
 const MOST_CONFIRMS: usize = 64;
 
@@ -69,6 +71,8 @@ pub(crate) struct Features {
     features: [Feature; 2 * FeatureId::ALL.len()],
     /// Whether any is not stable: mostly there is nothing to look for.
     unsettled: bool,
+    /// Whether data has short numbers in OPEN (RFC 4340 section 7.6.2).
+    pub(super) sends_short: bool,
     /// Confirms that wait, each with whose feature of which number it is about.
     confirms: Vec<((Location, u8), DccpOption)>,
     /// Greatest number received with feature options.
@@ -105,6 +109,7 @@ impl Features {
             server,
             features: core::array::from_fn(|place| feature(location(place), FeatureId::ALL[place % each])),
             unsettled: false,
+            sends_short: false,
             confirms: Vec::new(),
             fgsr: -1,
             fgss: 0,
@@ -303,8 +308,12 @@ impl Features {
         }
     }
 
-    /// Without anything outstanding there is nothing to send again.
+    /// A value may have changed: what follows from all of them. Without anything outstanding there is nothing to send again.
     fn settle(&mut self) {
+        let narrow = |location| self.value(location, FeatureId::SequenceWindow) <= SHORT_WINDOW;
+        self.sends_short = self.is_on(Location::Local, FeatureId::AllowShortSeqnos)
+            && narrow(Location::Local)
+            && narrow(Location::Remote);
         self.unsettled = self.features.iter().any(|feature| feature.state != NegotiationState::Stable);
         // Without anything unsettled no timer runs.
         if !self.unsettled {

@@ -43,8 +43,8 @@ pub(crate) struct Received {
     newest: i64,
     /// From that back.
     runs: VecDeque<Run>,
-    /// Number of packets in these runs.
-    known: i64,
+    /// Number of packets in these runs: of more than are remembered the oldest go many at a time.
+    recorded: i64,
     /// The oldest that is still told.
     tail: i64,
     /// The other end is known to have been told of everything up to here.
@@ -60,7 +60,7 @@ impl Received {
         Received {
             newest: -1,
             runs: VecDeque::new(),
-            known: 0,
+            recorded: 0,
             tail: 0,
             confirmed: -1,
             any_dropped: false,
@@ -73,10 +73,15 @@ impl Received {
         (self.newest >= 0).then_some(self.newest)
     }
 
+    /// Number of packets that are remembered.
+    fn known(&self) -> i64 {
+        self.recorded.min(MOST_PACKETS)
+    }
+
     /// The run of a packet, and how many newer ones are in it.
     fn find(&self, sequence: i64) -> Option<(usize, i64)> {
         let mut back = self.newest - sequence;
-        if !(0..self.known).contains(&back) {
+        if !(0..self.known()).contains(&back) {
             return None;
         }
         let place = self.runs.iter().position(|run| {
@@ -122,18 +127,27 @@ impl Received {
     }
 
     /// Packets newer than all others.
+    #[inline]
     fn push(&mut self, state: u8, length: i64) {
         match self.runs.front_mut() {
             Some(run) if run.state == state => run.length += length,
             _ => self.runs.push_front(Run { state, length }),
         }
-        self.known += length;
-        while self.known > MOST_PACKETS
+        self.recorded += length;
+        if self.recorded > 2 * MOST_PACKETS {
+            self.forget();
+        }
+    }
+
+    /// Forgets all that is not remembered.
+    #[cold]
+    fn forget(&mut self) {
+        while self.recorded > MOST_PACKETS
             && let Some(oldest) = self.runs.back_mut()
         {
-            let gone = oldest.length.min(self.known - MOST_PACKETS);
+            let gone = oldest.length.min(self.recorded - MOST_PACKETS);
             oldest.length -= gone;
-            self.known -= gone;
+            self.recorded -= gone;
             if oldest.length == 0 {
                 self.runs.pop_back();
             }
@@ -159,13 +173,13 @@ impl Received {
                 if missing >= MOST_PACKETS {
                     // After such a leap nothing before it is worth telling.
                     self.runs.clear();
-                    (self.known, self.tail) = (0, sequence);
+                    (self.recorded, self.tail) = (0, sequence);
                 } else if missing > 0 {
                     self.push(NOT_RECEIVED, missing);
                 }
                 self.push(u8::from(marked), 1);
                 self.newest = sequence;
-                self.tail = self.tail.max(self.newest + 1 - self.known);
+                self.tail = self.tail.max(self.newest + 1 - self.known());
             }
             Arrived::Late => self.accept_late(sequence, marked),
             Arrived::Duplicate => {

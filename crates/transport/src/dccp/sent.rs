@@ -191,26 +191,27 @@ impl Sent {
         let newest_sent = self.look(acknowledgment).filter(|entry| entry.state == State::Unknown);
         let newest_sent = newest_sent.map(|entry| entry.sent);
         let newest = newest.filter(|_| valid);
-        let in_order = |sent: &Sent, newest: u8| {
-            let passed = sent.passed.back().is_none_or(|last| *last + covered <= acknowledgment);
-            !marks && newest >> 6 == 0 && sent.unknown > acknowledgment - run_length(newest) && passed
-        };
         self.unknown = self.unknown.max(self.first());
         match newest {
             None => self.note(acknowledgment, State::Received),
-            // Nothing but the newest in a row is new, as mostly.
-            Some(newest) if in_order(self, newest) => {
+            Some(newest) => {
+                // All that no acknowledgement told of yet is in the newest row, as mostly.
+                let in_row = newest >> 6 == 0 && self.unknown > acknowledgment - run_length(newest);
+                if !in_row {
+                    self.pass_over(acknowledgment);
+                }
+                let any_passed = self.passed.back().is_some_and(|last| *last + covered > acknowledgment);
+                if marks || any_passed {
+                    let vectors = options.iter().filter_map(|option| match option {
+                        DccpOption::AckVector { vector, .. } => Some(vector.as_slice()),
+                        _ => None,
+                    });
+                    self.note_vectors(acknowledgment, marks, vectors.flatten().copied());
+                }
                 while self.unknown <= acknowledgment && self.unknown < self.next() {
                     self.learn(self.unknown, State::Received);
                     self.unknown += 1;
                 }
-            }
-            Some(_) => {
-                let vectors = options.iter().filter_map(|option| match option {
-                    DccpOption::AckVector { vector, .. } => Some(vector.as_slice()),
-                    _ => None,
-                });
-                self.note_vectors(acknowledgment, vectors.flatten().copied());
             }
         }
         let drops_fit = valid && (1..=acknowledgment + 1).contains(&dropped);
@@ -218,21 +219,29 @@ impl Sent {
         AckSummary { newest_sent, not_listening }
     }
 
-    /// The receiver's word on the packets from `acknowledgment` back, in bytes of vectors.
-    #[inline(never)]
-    fn note_vectors(&mut self, acknowledgment: i64, vectors: impl Iterator<Item = u8>) {
+    /// Nothing but the bytes of its vectors says what an acknowledgement tells of packets for the first time.
+    #[cold]
+    fn pass_over(&mut self, acknowledgment: i64) {
         while self.unknown <= acknowledgment && self.unknown < self.next() {
             if self.look(self.unknown).is_some_and(|entry| entry.state == State::Unknown) {
                 self.passed.push_back(self.unknown);
             }
             self.unknown += 1;
         }
+    }
+
+    /// The receiver's word on the packets from `acknowledgment` back that were passed over, or are marked, in bytes of vectors.
+    #[inline(never)]
+    fn note_vectors(&mut self, acknowledgment: i64, marks: bool, vectors: impl Iterator<Item = u8>) {
         let mut sequence = acknowledgment;
         let mut place = self.passed.partition_point(|passed| *passed <= acknowledgment);
         for byte in vectors {
             let last = sequence;
             sequence -= run_length(byte);
             // Nothing unknown and no mark: nothing new.
+            if place == 0 && !marks {
+                break;
+            }
             if byte >> 6 == 1 || place > 0 {
                 place = self.note_run((sequence + 1, last), byte >> 6, place);
             }

@@ -27,8 +27,6 @@ const LOSS_INTERVALS: usize = 3 + 9 * LossInterval::MOST;
 const LARGEST_FEATURE: usize = 256;
 /// Vectors on an acknowledgement have this room however narrow the path is.
 const LEAST_VECTORS: usize = 16;
-/// With wider sequence windows 24 bits do not tell numbers apart safely (section 7.6.2).
-const SHORT_WINDOW: u64 = 1 << 22;
 /// An acknowledgement that waited longer says how long.
 const WORTH_TELLING: TimeDelta = TimeDelta::from_millis(1);
 
@@ -257,11 +255,9 @@ impl<F: Ccids> Connection<F> {
     }
 
     /// Whether data has short numbers in OPEN (section 7.6.2).
+    #[inline]
     pub(super) fn sends_short(&self) -> bool {
-        let narrow = |location| self.features.value(location, FeatureId::SequenceWindow) <= SHORT_WINDOW;
-        self.features.is_on(Location::Local, FeatureId::AllowShortSeqnos)
-            && narrow(Location::Local)
-            && narrow(Location::Remote)
+        self.features.sends_short
     }
 
     /// Ack Vectors and Data Dropped for everything that is to be told.
@@ -286,7 +282,7 @@ impl<F: Ccids> Connection<F> {
     /// Makes the next packet, whose payload waits since `queued`: its number, its options, and what is remembered of it.
     #[inline(always)]
     fn emit_queued(&mut self, now: Time, body: Body, payload: Payload, queued: Time) -> Transmit<Packet> {
-        let kind = body.packet_type();
+        let (kind, length) = (body.packet_type(), payload.len());
         self.gss += 1;
         let short = self.is_short(kind);
         let mut options = Options::new();
@@ -296,7 +292,7 @@ impl<F: Ccids> Connection<F> {
         let data = matches!(kind, PacketType::Data | PacketType::DataAck);
         let (mut coverage, mut ccval) = (0, 0);
         if data {
-            coverage = self.coverage(payload.len());
+            coverage = self.coverage(length);
             let annotation = self.sender.as_ref().and_then(|sender| sender.annotation(now, StreamId(0)));
             if let Some(Annotation::Counter(counter)) = annotation {
                 ccval = counter & 15;
@@ -311,7 +307,7 @@ impl<F: Ccids> Connection<F> {
         }
         self.ndp_run = if kind.is_data() { 0 } else { self.ndp_run + 1 };
         self.counters.sent += 1;
-        let size = self.counted_size(kind.header_with(short, &options), short, payload.len());
+        let size = self.counted_size(kind.header_with(short, &options), short, length);
         self.sent.push(self.gss, now, size, kind);
         if data {
             self.counters.data_sent += 1;
@@ -371,7 +367,7 @@ impl<F: Ccids> Connection<F> {
             self.received.data_dropped(LONGEST_VECTORS, &mut vectors);
         }
         let used: usize = vectors.iter().map(DccpOption::encoded_len).sum();
-        if kind != PacketType::Reset {
+        if kind != PacketType::Reset && !self.features.is_settled() {
             // Features come first: what they do not fit into, they would ask for again.
             let reserved = if kind == PacketType::DataAck { used } else { 0 };
             let before = options.len();
