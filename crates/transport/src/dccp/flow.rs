@@ -121,7 +121,9 @@ impl<F: Ccids> DccpSender<F> {
         while left > 0 {
             let first = Some(left == frame.payload.as_u64());
             let payload = left.min(most);
-            left -= payload;
+            // Those of bulk data are alike, but for the last.
+            let count = if bulk { left / payload } else { 1 };
+            left -= payload * count;
             let media = u32::try_from(payload).unwrap_or(u32::MAX);
             let datagram = match bulk {
                 true => Payload::dummy(media, frame.captured),
@@ -134,12 +136,13 @@ impl<F: Ccids> DccpSender<F> {
                     marker: left == 0,
                 }),
             };
-            let Ok(bytes) = self.connection.enqueue(now, datagram, max) else {
+            let taken = self.connection.enqueue(now, datagram.clone(), count as usize, max).unwrap_or(0);
+            queued += self.connection.on_link_all(&datagram, taken);
+            if taken < count as usize {
                 self.refused += 1;
                 whole = false;
                 break;
-            };
-            queued += bytes;
+            }
         }
         self.connection.offer(now, queued);
         if !bulk {

@@ -58,19 +58,21 @@ impl<F: Ccids> Connection<F> {
     /// # Errors
     /// The datagram is too large, the send queue is full, the connection ends, or the other end reads no more.
     pub fn send(&mut self, now: Time, payload: Payload) -> Result<(), SendError> {
-        let bytes = self.enqueue(now, payload, self.max_datagram())?;
+        let bytes = self.on_link(&payload);
+        self.enqueue(now, payload, 1, self.max_datagram())?;
         self.offer(now, bytes);
         Ok(())
     }
 
-    /// Queues a datagram of at most `max` ([`Connection::max_datagram`]) of which congestion control hears later. Answers its
-    /// size on the link.
+    /// Queues `count` datagrams of at most `max` ([`Connection::max_datagram`]), one or more, of which congestion control hears
+    /// later. Answers how many there was room for, one or more.
     pub(in crate::dccp) fn enqueue(
         &mut self,
         now: Time,
         payload: Payload,
+        count: usize,
         max: Bytes,
-    ) -> Result<Bytes, SendError> {
+    ) -> Result<usize, SendError> {
         if self.close_requested
             || matches!(self.state, State::CloseReq | State::Closing | State::Closed | State::TimeWait)
         {
@@ -86,10 +88,10 @@ impl<F: Ccids> Connection<F> {
         if self.queue.len() >= self.config.send_queue {
             return Err(SendError::QueueFull { max: self.config.send_queue });
         }
-        let bytes = self.on_link(&payload);
-        self.queue_bytes += bytes;
-        self.queue.push_back(Queued { payload, since: now });
-        Ok(bytes)
+        let count = count.min(self.config.send_queue - self.queue.len());
+        self.queue_bytes += self.on_link_all(&payload, count);
+        self.queue.push(Queued { payload, since: now, count });
+        Ok(count)
     }
 
     /// What happened, the oldest first.
@@ -227,7 +229,7 @@ impl<F: Ccids> Connection<F> {
         self.queue.retain(|queued| {
             let kept = worth(queued);
             let ends_frame = matches!(&queued.payload, Payload::Rtp(rtp) if rtp.marker);
-            *frames += u64::from(ends_frame && !kept);
+            *frames += if ends_frame && !kept { queued.count as u64 } else { 0 };
             kept
         });
         let discarded = (before - self.queue.len()) as u64;
@@ -271,8 +273,14 @@ impl<F: Ccids> Connection<F> {
         self.config.counted_header.unwrap_or_else(header) + Bytes::new(payload.len() as u64)
     }
 
+    /// Size on the link of so many such datagrams.
+    #[inline]
+    pub(in crate::dccp) fn on_link_all(&self, payload: &Payload, count: usize) -> Bytes {
+        Bytes::new(self.on_link(payload).as_u64() * count as u64)
+    }
+
     pub(super) fn count_queue(&mut self) {
-        self.queue_bytes = self.queue.iter().map(|queued| self.on_link(&queued.payload)).sum();
+        self.queue_bytes = self.queue.rows().map(|row| self.on_link_all(&row.payload, row.count)).sum();
     }
 
     fn queue_state(&self, now: Time) -> SendQueueState {

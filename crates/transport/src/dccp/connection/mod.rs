@@ -6,6 +6,7 @@
 mod application;
 mod options;
 mod receive;
+mod send_queue;
 mod state;
 mod timers;
 mod transmit;
@@ -27,6 +28,7 @@ use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 use paceline_wire::dccp::{
     Body, Packet, Payload, Ports, ResetCode, ResetReason, SequenceNumber, ServiceCode,
 };
+use send_queue::{Queued, SendQueue};
 use std::collections::VecDeque;
 
 pub use application::SendError;
@@ -58,12 +60,6 @@ impl Pending {
     fn has_packets(&self) -> bool {
         self.reset.is_some() || self.sync.is_some() || self.sync_ack.is_some()
     }
-}
-
-#[derive(Clone, Debug)]
-struct Queued {
-    payload: Payload,
-    since: Time,
 }
 
 /// A packet that is sent again until something arrives.
@@ -107,7 +103,7 @@ pub struct Connection<F: Ccids> {
     pub(in crate::dccp) limits: Option<Limits>,
     key_frame_wanted: bool,
     pacer: Pacer,
-    queue: VecDeque<Queued>,
+    queue: SendQueue,
     queue_bytes: Bytes,
     events: VecDeque<Event>,
     /// Datagrams among the events.
@@ -224,7 +220,7 @@ impl<F: Ccids> Connection<F> {
             limits: None,
             key_frame_wanted: false,
             pacer: Pacer::new(config.late),
-            queue: VecDeque::new(),
+            queue: SendQueue::default(),
             queue_bytes: Bytes::ZERO,
             events: VecDeque::new(),
             waiting: 0,
@@ -381,7 +377,7 @@ impl<F: Ccids> Connection<F> {
 
     fn end(&mut self, now: Time, state: State, reason: ResetReason, by_peer: bool) {
         self.enter(now, state);
-        (self.queue, self.queue_bytes) = (VecDeque::new(), Bytes::ZERO);
+        (self.queue, self.queue_bytes) = (SendQueue::default(), Bytes::ZERO);
         (self.sender, self.receiver) = (None, None);
         (self.received, self.sent) = (Received::new(), Sent::default());
         self.pending = Pending { reset: self.pending.reset.take(), ..Pending::default() };

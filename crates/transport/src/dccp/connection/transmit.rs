@@ -165,13 +165,13 @@ impl<F: Ccids> Connection<F> {
             }
             return self.poll_acknowledgment(now);
         }
-        let queued = self.queue.pop_front()?;
-        self.queue_bytes -= self.on_link(&queued.payload);
+        let (payload, since) = self.queue.pop()?;
+        self.queue_bytes -= self.on_link(&payload);
         if acknowledges {
             let body = Body::DataAck { acknowledgment: self.acknowledgment() };
-            return Some(self.emit_apart(now, body, queued.payload, queued.since));
+            return Some(self.emit_apart(now, body, payload, since));
         }
-        Some(self.emit_queued(now, Body::Data, queued.payload, queued.since))
+        Some(self.emit_queued(now, Body::Data, payload, since))
     }
 
     /// Whether the datagram at the head of the queue fits into a packet with all that is to be acknowledged.
