@@ -49,9 +49,12 @@ pub trait Ends {
     /// Whether it carries a stream of bytes, whose packets know no frames.
     const CARRIES_BYTES: bool = false;
 
-    /// A data packet arrived at `now`: what the packets do not say of the application's data, the simulator tells.
+    /// A data packet arrived at `now`: what the packets do not say of the application's data, the simulator tells. Whether a frame
+    /// is shown for that.
     #[inline]
-    fn tell_application(_now: Time, _sender: &mut Self::Sender, _receiver: &mut Self::Receiver) {}
+    fn tell_application(_now: Time, _sender: &mut Self::Sender, _receiver: &mut Self::Receiver) -> bool {
+        false
+    }
 }
 
 /// RTP: media one way, reports the other.
@@ -119,10 +122,13 @@ impl<C: Controller> Ends for Tcp<C> {
 
     /// Frames have no borders in a stream of bytes: the receiving application knows them from the sender.
     #[inline]
-    fn tell_application(now: Time, sender: &mut TcpSender<C>, receiver: &mut TcpReceiver) {
+    fn tell_application(now: Time, sender: &mut TcpSender<C>, receiver: &mut TcpReceiver) -> bool {
+        let mut shows = false;
         while let Some(frame) = sender.take_frame(receiver.readable()) {
             receiver.display(now, &frame);
+            shows = true;
         }
+        shows
     }
 }
 

@@ -361,7 +361,7 @@ impl<E: Ends> Flow<E> {
             log.arrived(now, &unit, queue_delay, delay_noise);
         }
         let Received { stream, payload, follows } = self.receiver.receive(now, data, ecn, facts);
-        E::tell_application(now, self.sender.end_mut(), &mut self.receiver);
+        let shows = E::tell_application(now, self.sender.end_mut(), &mut self.receiver);
         if packet.content.data().is_some() {
             let (size, duplicate) = (Bytes::new(u64::from(packet.size)), false);
             arrivals.push(ReceivedPacket {
@@ -376,7 +376,7 @@ impl<E: Ends> Flow<E> {
                 duplicate,
             });
         }
-        follows
+        if shows { Follows::Unknown } else { follows }
     }
 
     /// Records what arrived since it was last done.

@@ -2,7 +2,7 @@
 
 use super::segment::{Flags, SackBlocks, Segment, unwrap};
 use super::{EcnEcho, TcpConfig, WrittenFrame};
-use crate::{PathFacts, Reason, Received, ReceivingEnd, Transmit};
+use crate::{Follows, PathFacts, Reason, Received, ReceivingEnd, Transmit};
 use paceline_cc::StreamId;
 use paceline_media::{DisplayedFrame, PlayoutCounters, StreamPlayout};
 use paceline_units::{Bytes, Ecn, Time};
@@ -305,8 +305,11 @@ impl ReceivingEnd for TcpReceiver {
 
     #[inline(always)]
     fn receive(&mut self, now: Time, segment: Segment, ecn: Ecn, _facts: PathFacts) -> Received {
+        let waited = self.due.is_some();
         let payload = self.take_segment(now, &segment, ecn);
-        Received { payload, ..Received::default() }
+        let is_answered = !waited && self.due == Some(now) && self.first.is_none();
+        let follows = if is_answered { Follows::Answer } else { Follows::Unknown };
+        Received { stream: StreamId(0), payload, follows }
     }
 
     #[inline(always)]
@@ -316,11 +319,15 @@ impl ReceivingEnd for TcpReceiver {
         } else if self.due.is_none_or(|due| now < due) {
             return None;
         } else {
-            (self.due, self.unacknowledged) = (None, 0);
-            self.acknowledgment()
+            return self.answer(now);
         };
-        // RFC 3168 section 6.1.4: acknowledgements are not ECN-capable.
-        Some(Transmit { packet, size: packet.size(), ecn: Ecn::NotEct, stream: StreamId(0), queued: now })
+        Some(transmit(now, packet))
+    }
+
+    #[inline(always)]
+    fn answer(&mut self, now: Time) -> Option<Transmit<Segment>> {
+        (self.due, self.unacknowledged) = (None, 0);
+        Some(transmit(now, self.acknowledgment()))
     }
 
     #[inline]
@@ -331,4 +338,10 @@ impl ReceivingEnd for TcpReceiver {
     fn playout(&self) -> PlayoutCounters {
         self.playout.counters()
     }
+}
+
+/// A packet of the receiver. RFC 3168 section 6.1.4: acknowledgements are not ECN-capable.
+#[inline(always)]
+fn transmit(now: Time, packet: Segment) -> Transmit<Segment> {
+    Transmit { packet, size: packet.size(), ecn: Ecn::NotEct, stream: StreamId(0), queued: now }
 }

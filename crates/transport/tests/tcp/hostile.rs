@@ -2,8 +2,8 @@
 
 use crate::net::{Action, Net, at, ms};
 use crate::recovery::{KINDS, config};
-use paceline_transport::tcp::{Flags, SackBlocks, Segment, TcpConfig, TcpReceiver};
-use paceline_transport::{PathFacts, ReceivingEnd};
+use paceline_transport::tcp::{EcnEcho, Flags, SackBlocks, Segment, TcpConfig, TcpReceiver};
+use paceline_transport::{Follows, PathFacts, ReceivingEnd};
 use paceline_units::{Bytes, Ecn};
 use proptest::prelude::*;
 
@@ -77,10 +77,60 @@ proptest! {
         prop_assert!(there <= segments.iter().map(|segment| u64::from(segment.payload)).sum());
     }
 
+    /// Mostly in order, some again, some after a hole, and whatever else there is.
+    #[test]
+    fn what_follows_from_a_segment_is_what_is_polled(
+        segments in prop::collection::vec((segment(), 0u8..12, any::<bool>()), 1..200),
+        ack_every in 1u32..4,
+        exact: bool,
+    ) {
+        let ecn_echo = if exact { EcnEcho::Exact } else { EcnEcho::Rfc3168 };
+        let mut told = TcpReceiver::new(&TcpConfig { ack_every, ecn_echo, ..config(KINDS[3]) }, 0);
+        let mut polled = told.clone();
+        for (index, (random, kind, marked)) in segments.into_iter().enumerate() {
+            let (now, next) = (at(index as i64 * 30), told.readable() as u32 + 1);
+            let data = |sequence| Segment { flags: Flags::ACK, sequence, payload: 960, sack: SackBlocks::none(), ..random };
+            let segment = match kind {
+                0 => random,
+                1 => data(next.wrapping_sub(960)),
+                2 => data(next.wrapping_add(1920)),
+                _ => data(next),
+            };
+            let ecn = if marked { Ecn::Ce } else { Ecn::Ect0 };
+            let due = told.next_timeout();
+            let follows = told.receive(now, segment, ecn, PathFacts::default()).follows;
+            let mut answers: Vec<_> = match follows {
+                Follows::Answer => told.answer(now).into_iter().collect(),
+                Follows::Nothing => Vec::new(),
+                Follows::Unknown => std::iter::from_fn(|| told.poll_transmit(now)).collect(),
+            };
+            prop_assert!(follows == Follows::Unknown || told.next_timeout() == due);
+            polled.receive(now, segment, ecn, PathFacts::default());
+            while let Some(answer) = polled.poll_transmit(now) {
+                prop_assert_eq!(answers.remove(0), answer);
+            }
+            prop_assert!(answers.is_empty());
+            prop_assert_eq!(format!("{told:?}"), format!("{polled:?}"));
+        }
+    }
+
     /// The fuzz target `tcp_segments`, without coverage.
     #[test]
     fn a_connection_keeps_its_promises_whatever_happens_to_it(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
         prop_assert_eq!(crate::segments::drive(&bytes), Ok(()));
+    }
+}
+
+#[test]
+fn each_segment_in_order_is_answered_where_each_is_acknowledged() {
+    let mut receiver = TcpReceiver::new(&TcpConfig { ack_every: 1, ..config(KINDS[3]) }, 0);
+    for number in 0..5 {
+        let (flags, sequence) = (Flags::ACK, 1 + number * 960);
+        let segment = Segment { flags, sequence, payload: 960, ..Segment::default() };
+        let received = receiver.receive(at(0), segment, Ecn::NotEct, PathFacts::default());
+        assert_eq!(received.follows, Follows::Answer);
+        let answer = receiver.answer(at(0)).expect("one").packet;
+        assert_eq!(answer.acknowledgment, sequence + 960);
     }
 }
 

@@ -3,7 +3,7 @@
 use super::TransfersConfig;
 use crate::tcp::timer_tree::TimerTree;
 use crate::tcp::{Segment, TcpConfig, TcpReceiver};
-use crate::{PathFacts, Reason, Received, ReceivingEnd, Transmit};
+use crate::{Follows, PathFacts, Reason, Received, ReceivingEnd, Transmit};
 use paceline_units::{Ecn, Time};
 
 /// Receives bursts of files, each file over a connection of its own.
@@ -94,10 +94,10 @@ impl ReceivingEnd for TransfersReceiver {
         }
         let connection =
             self.connections[place].get_or_insert_with(|| TcpReceiver::new(&self.config, segment.connection));
-        let received = connection.receive(now, segment, ecn, facts);
+        let Received { stream, payload, .. } = connection.receive(now, segment, ecn, facts);
         self.touched = Some(place);
         self.remind(place);
-        received
+        Received { stream, payload, follows: Follows::Unknown }
     }
 
     #[inline]
