@@ -231,10 +231,15 @@ impl Received {
     }
 
     /// Data Dropped for the same packets; nothing if all were delivered.
+    #[inline]
     pub(crate) fn data_dropped(&self, room: usize, out: &mut Options) {
-        if !self.any_dropped {
-            return;
+        if self.any_dropped {
+            self.tell_dropped(room, out);
         }
+    }
+
+    #[cold]
+    fn tell_dropped(&self, room: usize, out: &mut Options) {
         let codes = || self.told().map(|run| Run { state: run.state >> DROP_SHIFT, ..run });
         let Some((last, _)) = codes().enumerate().filter(|(_, run)| run.state > 0).last() else { return };
         let byte = |run: Run| match run.state {
@@ -271,12 +276,18 @@ impl Received {
 
     /// Forgets the oldest that nobody asks for: of a half-connection without Ack Vectors. Dropped data is told until the
     /// other end has heard of it (section 11.7).
+    #[inline]
     pub(crate) fn keep(&mut self, packets: i64) {
         let tail = self.newest + 1 - packets.max(1);
-        if !self.any_dropped {
+        if self.any_dropped {
+            self.keep_dropped(tail);
+        } else {
             self.tail = self.tail.max(tail);
-            return;
         }
+    }
+
+    #[cold]
+    fn keep_dropped(&mut self, tail: i64) {
         let is_dropped = |run: &Run| run.state >> DROP_SHIFT > 0;
         while self.tail < tail
             && !self.find(self.tail).is_some_and(|(place, _)| is_dropped(&self.runs[place]))

@@ -357,7 +357,9 @@ impl<F: Ccids> Connection<F> {
         if self.receiver.is_none() {
             return;
         }
-        let (marked, size) = (self.reads_as_marked(accepted.ecn), self.size_of(packet));
+        let (marked, header) =
+            (self.reads_as_marked(accepted.ecn), kind.header_with(packet.short, &packet.options));
+        let size = self.counted_size(header, packet.short, packet.payload.len());
         let sequence = accepted.numbers.sequence as u64;
         let Some(receiver) = &mut self.receiver else { return };
         self.pending.report |= match kind {

@@ -58,7 +58,7 @@ impl SendQueue {
     }
 
     /// Takes the datagram out that leaves next: its payload, and since when it waits.
-    #[inline]
+    #[inline(always)]
     pub(super) fn pop(&mut self) -> Option<(Payload, Time)> {
         let row = self.rows.front_mut()?;
         self.len -= 1;

@@ -242,7 +242,7 @@ impl<F: Ccids> Connection<F> {
     #[inline(never)]
     fn emit_acknowledgment(&mut self, now: Time) -> Transmit<Packet> {
         let body = Body::Ack { acknowledgment: self.acknowledgment() };
-        self.emit(now, body, Payload::EMPTY)
+        self.emit_queued(now, body, Payload::EMPTY, now)
     }
 
     /// The greatest number received of an acknowledgeable packet; zero before there is one.
@@ -273,7 +273,7 @@ impl<F: Ccids> Connection<F> {
         self.emit_apart(now, body, payload, now)
     }
 
-    /// As [`Connection::emit_queued`], compiled once for all packets but Data.
+    /// As [`Connection::emit_queued`], compiled once for all packets but Data and Ack.
     #[inline(never)]
     fn emit_apart(&mut self, now: Time, body: Body, payload: Payload, queued: Time) -> Transmit<Packet> {
         self.emit_queued(now, body, payload, queued)
@@ -340,6 +340,7 @@ impl<F: Ccids> Connection<F> {
     }
 
     /// The options of a packet: Data has small ones alone.
+    #[inline(always)]
     fn write_options(
         &mut self,
         now: Time,
