@@ -28,6 +28,7 @@ __all__ = [
     "registry_json",
     "run",
     "send",
+    "tunnel",
 ]
 __version__: str
 profile_guided: bool
@@ -292,6 +293,15 @@ def link(
     *,
     listen: str,
     forward: str,
+    flow: str | None = None,
+    opaque: bool = False,
+    progress: Callable[[float], None] | None = None,
+) -> RunOutput: ...
+def tunnel(
+    scenario: Scenario,
+    *,
+    left: str,
+    right: str,
     flow: str | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> RunOutput: ...

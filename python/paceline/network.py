@@ -44,9 +44,19 @@ def receiver(listen: str, duration_s: float | None, flow: str | None = None, cap
     return _runner(_core.receive, listen=listen, duration_s=duration_s, flow=flow, capture=capture)
 
 
-def relay(listen: str, forward: str, flow: str | None = None) -> Runner:
-    """Passes packets from HOST:PORT on to another, through the scenario's link."""
-    return _runner(_core.link, listen=listen, forward=forward, flow=flow)
+def relay(listen: str, forward: str, flow: str | None = None, *, opaque: bool = False) -> Runner:
+    """Passes packets from HOST:PORT on to another, through the scenario's link: the flow's, or any UDP if `opaque`."""
+    return _runner(_core.link, listen=listen, forward=forward, flow=flow, opaque=opaque)
+
+
+def tunnel(left: str, right: str, flow: str | None = None) -> Runner:
+    """Runs two commands of the shell, each in a network of its own, joined by nothing but the scenario's links.
+
+    What the left one (198.18.0.1) sends goes over the flow's path, what the right one (198.18.0.2) sends over its
+    return path. The run ends a second after one of both has ended, or with the scenario's duration. It needs root, or
+    `unshare --user --map-root-user`.
+    """
+    return _runner(_core.tunnel, left=left, right=right, flow=flow)
 
 
 def exchange(socket: Path, expiry_s: float | None = None, say: Callable[[str], None] | None = None) -> dict[str, int]:

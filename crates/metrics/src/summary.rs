@@ -58,6 +58,12 @@ impl NetCounters {
             duplicates,
             overflowed,
             circuit_breakers,
+            failed_programs,
+            late_p50_ms,
+            late_p95_ms,
+            late_p99_ms,
+            late_max_ms,
+            late_share,
             rtcp_reports,
             rtcp_round_trip_ms,
             rtcp_jitter_ms,
@@ -83,6 +89,12 @@ impl NetCounters {
         self.circuit_breakers += circuit_breakers;
         self.rtcp_reports += rtcp_reports;
         let longest = |one: Option<f64>, other: Option<f64>| one.into_iter().chain(other).reduce(f64::max);
+        self.failed_programs += failed_programs;
+        self.late_p50_ms = longest(self.late_p50_ms, late_p50_ms);
+        self.late_p95_ms = longest(self.late_p95_ms, late_p95_ms);
+        self.late_p99_ms = longest(self.late_p99_ms, late_p99_ms);
+        self.late_max_ms = longest(self.late_max_ms, late_max_ms);
+        self.late_share = longest(self.late_share, late_share);
         self.rtcp_round_trip_ms = longest(self.rtcp_round_trip_ms, rtcp_round_trip_ms);
         self.rtcp_jitter_ms = longest(self.rtcp_jitter_ms, rtcp_jitter_ms);
         self.rtcp_lost = self.rtcp_lost.into_iter().chain(rtcp_lost).reduce(|one, other| one + other);

@@ -4,14 +4,29 @@ use crate::NetError;
 use paceline_scenario::build::{DccpParts, EndsParts, FlowParts, RtpParts};
 use paceline_scenario::{CouplingSpec, FlowSpec, Loaded, Scenario};
 use std::net::SocketAddr;
+use std::ops::Deref;
 
-/// One flow of a scenario.
+/// One flow of a scenario, whatever its transport.
 #[derive(Clone, Copy)]
-pub(crate) struct ChosenFlow<'a> {
+pub(crate) struct ScenarioFlow<'a> {
     pub scenario: &'a Scenario,
     pub spec: &'a FlowSpec,
     pub parts: &'a FlowParts,
+}
+
+/// One flow of a scenario whose transport runs over sockets.
+#[derive(Clone, Copy)]
+pub(crate) struct ChosenFlow<'a> {
+    pub flow: ScenarioFlow<'a>,
     pub over: Over<'a>,
+}
+
+impl<'a> Deref for ChosenFlow<'a> {
+    type Target = ScenarioFlow<'a>;
+
+    fn deref(&self) -> &ScenarioFlow<'a> {
+        &self.flow
+    }
 }
 
 /// A flow's transport, of those that run over sockets.
@@ -76,9 +91,9 @@ impl<'a> ChosenFlows<'a> {
     }
 }
 
-impl<'a> ChosenFlow<'a> {
+impl<'a> ScenarioFlow<'a> {
     /// The flow called `name`, or the only one.
-    pub fn of(loaded: &'a Loaded, name: Option<&str>) -> Result<ChosenFlow<'a>, NetError> {
+    pub fn of(loaded: &'a Loaded, name: Option<&str>) -> Result<ScenarioFlow<'a>, NetError> {
         let scenario = &loaded.scenario;
         let known = || scenario.flows.iter().map(|flow| flow.name.clone()).collect();
         let index = match name {
@@ -94,19 +109,27 @@ impl<'a> ChosenFlow<'a> {
         let (Some(spec), Some(parts)) = (scenario.flows.get(index), parts) else {
             return Err(NetError::WhichFlow { known: known() });
         };
-        let over = match &parts.ends {
+        Ok(ScenarioFlow { scenario, spec, parts })
+    }
+}
+
+impl<'a> ChosenFlow<'a> {
+    /// The flow called `name`, or the only one.
+    pub fn of(loaded: &'a Loaded, name: Option<&str>) -> Result<ChosenFlow<'a>, NetError> {
+        let flow = ScenarioFlow::of(loaded, name)?;
+        let over = match &flow.parts.ends {
             EndsParts::Rtp(rtp) => Over::Rtp(rtp),
             EndsParts::Dccp(dccp) => Over::Dccp(dccp),
             EndsParts::Tcp { .. }
             | EndsParts::Transfers { .. }
             | EndsParts::Conversations { .. }
             | EndsParts::Udp { .. } => {
-                let (name, found) = (&spec.name, spec.transport.name());
+                let (name, found) = (&flow.spec.name, flow.spec.transport.name());
                 let what = format!("flow {name} has transport {found}, expected rtp or dccp");
                 return Err(NetError::Unsupported { what });
             }
         };
-        Ok(ChosenFlow { scenario, spec, parts, over })
+        Ok(ChosenFlow { flow, over })
     }
 
     /// The coupling of the scenario that it is in, if it is in one.

@@ -41,6 +41,12 @@ pub enum NetError {
     /// The scenario's link cannot be built.
     #[error("link: {0}")]
     Link(#[source] ParamError),
+    /// The system allows no network of one's own.
+    #[error("cannot {doing}: {source}{}", if denied(source) { "; programs in networks of their own need root, or `unshare --user --map-root-user` before the command, and /dev/net/tun" } else { "" })]
+    Network { doing: &'static str, source: io::Error },
+    /// A program cannot be started.
+    #[error("cannot start the {side} program: unshare of util-linux: {source}: {command}")]
+    Program { side: &'static str, command: String, source: io::Error },
     /// A socket fails.
     #[error("cannot {doing}: {source}")]
     Socket { doing: &'static str, source: io::Error },
@@ -68,6 +74,10 @@ pub enum NetError {
     /// No packet came within the time given.
     #[error("nothing arrived at {address} within {seconds} s: is a sender running?")]
     NothingArrived { address: SocketAddr, seconds: f64 },
+}
+
+fn denied(source: &io::Error) -> bool {
+    matches!(source.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::NotFound)
 }
 
 fn unusable(source: &io::Error) -> String {

@@ -56,5 +56,5 @@ pub use exchange::{
 pub use output::{NetCounters, NetOutput};
 pub use probe::{PathProber, ProbeOptions, Reflector};
 pub use receiver::{ReceiveOptions, Receiver, receive};
-pub use relay::{Relay, RelayOptions};
+pub use relay::{OpaqueRelay, Relay, RelayOptions, TunnelOptions, tunnel};
 pub use sender::{SendOptions, Sender};

@@ -1,6 +1,6 @@
 //! What one end writes down of its flows: figures and time series, of what it can know.
 
-use crate::choice::ChosenFlow;
+use crate::choice::ScenarioFlow;
 use crate::{NetCounters, NetOutput};
 use paceline_media::PlayoutCounters;
 use paceline_metrics::{
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 /// The record of a flow at a sender, a receiver or a relay.
 pub(crate) struct FlowRecord<'a> {
-    flow: ChosenFlow<'a>,
+    flow: ScenarioFlow<'a>,
     pub recorder: FlowRecorder,
     ticker: Ticker,
     /// Data packets that are known to have reached the receiver.
@@ -21,7 +21,7 @@ pub(crate) struct FlowRecord<'a> {
 
 impl<'a> FlowRecord<'a> {
     /// A record of an end that can know `facts`.
-    pub fn new(flow: ChosenFlow<'a>, facts: Facts) -> FlowRecord<'a> {
+    pub fn new(flow: ScenarioFlow<'a>, facts: Facts) -> FlowRecord<'a> {
         let recorder = flow.scenario.flow_recorder(flow.spec, facts);
         FlowRecord { flow, ticker: recorder.ticker(), recorder, packets: 0 }
     }
@@ -78,7 +78,8 @@ pub(crate) fn finish(
     let flow = records[0].flow;
     let knows_arrivals = records.iter().all(|record| record.recorder.knows(Facts::ARRIVALS));
     let packets = records.iter().map(|record| record.packets).sum();
-    let link_names = flow.parts.path.iter().map(|place| flow.scenario.links[*place].name.clone());
+    let places = flow.parts.path.iter().chain(&flow.parts.return_path);
+    let link_names = places.map(|place| flow.scenario.links[*place].name.clone());
     let named = |record: &FlowRecord<'_>| (record.flow.spec.name.clone(), record.recorder.summary());
     let figures: BTreeMap<_, _> = records.iter().map(named).collect();
     let summary = Summary {

@@ -51,6 +51,16 @@ impl Inbox {
     pub fn new() -> Inbox {
         Inbox { buffer: vec![0; LARGEST], control: vec![0; CONTROL] }
     }
+
+    /// The first bytes of what was read last.
+    pub fn bytes(&self, length: usize) -> &[u8] {
+        &self.buffer[..length.min(LARGEST)]
+    }
+
+    /// Room for a packet that does not come from a socket.
+    pub fn room(&mut self) -> &mut [u8] {
+        &mut self.buffer
+    }
 }
 
 /// A bound UDP socket that never blocks.

@@ -9,6 +9,10 @@ use rustix::io::Errno;
 use rustix::thread::{current_timer_slack, set_current_timer_slack};
 use std::num::NonZeroU64;
 use std::os::fd::{AsFd, BorrowedFd};
+use thread_priority::{
+    NormalThreadSchedulePolicy, RealtimeThreadSchedulePolicy, ThreadPriority, ThreadSchedulePolicy,
+    set_thread_priority_and_policy, thread_native_id,
+};
 
 /// How long a driver sleeps at most, so that Ctrl-C is heard.
 pub(crate) const LONGEST_SLEEP: TimeDelta = TimeDelta::from_millis(100);
@@ -39,19 +43,44 @@ pub(crate) fn wait_for_any<'s>(
 /// While it lives, timers of this thread are not delayed to be handled together with others (50 us by default).
 pub(crate) struct PreciseTimers {
     before: Option<NonZeroU64>,
+    has_priority: bool,
 }
+
+/// As in man 7 sched: above every program without real-time priority, below what machines need (interrupts: 50).
+const URGENT: u8 = 20;
 
 impl PreciseTimers {
     /// From now on. Only precision is lost if the system refuses.
     pub fn new() -> PreciseTimers {
         let before = current_timer_slack().ok().and_then(NonZeroU64::new);
         let _ = set_current_timer_slack(NonZeroU64::new(1));
-        PreciseTimers { before }
+        PreciseTimers { before, has_priority: false }
+    }
+
+    /// The same, and the thread comes before all that has no real-time priority, if the system allows it (root, CAP_SYS_NICE or
+    /// RLIMIT_RTPRIO): for a thread that sleeps most of the time and must not be late when it wakes.
+    pub fn urgent() -> PreciseTimers {
+        let policy = ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::Fifo);
+        PreciseTimers { has_priority: schedule(policy, URGENT), ..PreciseTimers::new() }
+    }
+
+    /// Whether the thread has real-time priority.
+    pub fn has_priority(&self) -> bool {
+        self.has_priority
     }
 }
 
 impl Drop for PreciseTimers {
     fn drop(&mut self) {
         let _ = set_current_timer_slack(self.before);
+        if self.has_priority {
+            schedule(ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Other), 0);
+        }
     }
+}
+
+/// Whether the system lets this thread be scheduled so.
+fn schedule(policy: ThreadSchedulePolicy, priority: u8) -> bool {
+    let priority = ThreadPriority::try_from(priority).unwrap_or(ThreadPriority::Min);
+    set_thread_priority_and_policy(thread_native_id(), priority, policy).is_ok()
 }

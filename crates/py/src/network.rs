@@ -4,7 +4,8 @@ use crate::exchange::options;
 use crate::output::RunOutput;
 use crate::source::Scenario;
 use paceline_net::{
-    Control, NetError, NetOutput, ReceiveOptions, Relay, RelayOptions, SendOptions, Sender, resolve_address,
+    Control, NetError, NetOutput, OpaqueRelay, ReceiveOptions, Relay, RelayOptions, SendOptions, Sender,
+    TunnelOptions, resolve_address,
 };
 use paceline_scenario::{Loaded, Transport};
 use paceline_units::{Time, TimeDelta};
@@ -71,22 +72,41 @@ pub fn receive(
     })
 }
 
-/// Passes packets on through the links of a flow's path, in real time.
+/// Passes packets on through the links of a flow's path, in real time: the flow's own, or whatever UDP comes.
 #[pyfunction]
-#[pyo3(signature = (scenario, *, listen, forward, flow=None, progress=None))]
+#[pyo3(signature = (scenario, *, listen, forward, flow=None, opaque=false, progress=None))]
 pub fn link(
     py: Python<'_>,
     scenario: &Scenario,
     listen: &str,
     forward: &str,
     flow: Option<String>,
+    opaque: bool,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<RunOutput> {
     let listen = address(py, listen, None)?;
     let forward = address(py, forward, Some(listen))?;
     let options = RelayOptions { flow, ..RelayOptions::between(listen, forward) };
+    drive(py, &scenario.loaded, Interrupt::Ends, progress, |loaded, control| match opaque {
+        true => OpaqueRelay::bind(loaded, &options)?.run(control),
+        false => Relay::bind(loaded, &options)?.run(control),
+    })
+}
+
+/// Runs two programs in networks of their own that a flow's path joins.
+#[pyfunction]
+#[pyo3(signature = (scenario, *, left, right, flow=None, progress=None))]
+pub fn tunnel(
+    py: Python<'_>,
+    scenario: &Scenario,
+    left: &str,
+    right: &str,
+    flow: Option<String>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<RunOutput> {
+    let options = TunnelOptions { flow, ..TunnelOptions::between(left, right) };
     drive(py, &scenario.loaded, Interrupt::Ends, progress, |loaded, control| {
-        Relay::bind(loaded, &options)?.run(control)
+        paceline_net::tunnel(loaded, &options, control)
     })
 }
 

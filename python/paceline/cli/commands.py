@@ -27,6 +27,7 @@ from paceline.cli.options import (
 )
 from paceline.cli.signals import terminable
 from paceline.cli.speak import plainly, printing, progress_bar, say
+from paceline.errors import UsageError
 from paceline.result import Result
 from paceline.scenario import ScenarioText
 from paceline.simulation import run_read, simulate
@@ -86,8 +87,8 @@ def run(
         _run("simulating", options, partial(simulate, threads=threads))
 
 
-def _run(doing: str, options: RunOptions, runner: Runner) -> None:
-    """Runs a scenario, in the simulator or over sockets, and shows what came out."""
+def _run(doing: str, options: RunOptions, runner: Runner) -> Result:
+    """Runs a scenario, in the simulator or over sockets, shows what came out, and answers it."""
     text, out = options.read(), options.out
     with progress_bar(doing) as progress:
         result = run_read(text, runner, out=out, plots=options.plot, progress=progress)
@@ -99,6 +100,7 @@ def _run(doing: str, options: RunOptions, runner: Runner) -> None:
             _print(result, options.json)
         if out is not None:
             say(f"written to {out}")
+    return result
 
 
 def _draw(text: ScenarioText, out: Path | None) -> None:
@@ -292,14 +294,48 @@ def send(
 @flat
 def link(
     options: SocketOptions,
-    listen: Annotated[str, typer.Option(metavar="HOST:PORT", help="Where the sender sends to.")],
-    forward: Annotated[str, typer.Option(metavar="HOST:PORT", help="Where the receiver listens.")],
+    listen: Annotated[str | None, typer.Option(metavar="HOST:PORT", help="Where the sender sends to.")] = None,
+    forward: Annotated[str | None, typer.Option(metavar="HOST:PORT", help="Where the receiver listens.")] = None,
+    opaque: Annotated[
+        bool, typer.Option("--opaque", help="Forward whatever UDP comes, of several programs, both ways.")
+    ] = False,
+    tun: Annotated[
+        bool,
+        typer.Option("--tun", help="Run two programs in networks of their own that the links join (needs root)."),
+    ] = False,
+    left: Annotated[
+        str | None, typer.Option(metavar="COMMAND", help="With --tun: the program that sends over the path.")
+    ] = None,
+    right: Annotated[
+        str | None, typer.Option(metavar="COMMAND", help="With --tun: the program at the path's end, started first.")
+    ] = None,
 ) -> None:
-    """Relay packets through the scenario's link, in real time."""
+    """Relay packets through the scenario's link, in real time: of a call, of any UDP, or all that two programs send."""
     with plainly(), terminable():
-        from paceline.network import relay
+        from paceline.network import relay, tunnel
 
-        _run("relaying", options, relay(listen, forward, options.flow))
+        if tun:
+            _refuse({"--listen": listen, "--forward": forward, "--opaque": opaque}, "with --tun")
+            runner = tunnel(_needed("--left", left, "--tun"), _needed("--right", right, "--tun"), options.flow)
+        else:
+            _refuse({"--left": left, "--right": right}, "without --tun")
+            listen, forward = _needed("--listen", listen, "a relay"), _needed("--forward", forward, "a relay")
+            runner = relay(listen, forward, options.flow, opaque=opaque)
+        result = _run("relaying", options, runner)
+        if result.summary["sockets"]["failed_programs"]:
+            raise typer.Exit(1)
+
+
+def _needed(option: str, found: str | None, what: str) -> str:
+    if not found:
+        raise UsageError(f"{option}: found nothing, but {what} needs it; see paceline link --help")
+    return found
+
+
+def _refuse(given: dict[str, object], where: str) -> None:
+    for option, value in given.items():
+        if value:
+            raise UsageError(f"{option}: means nothing {where}; see paceline link --help")
 
 
 @app.command("exchange")

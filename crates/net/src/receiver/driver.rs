@@ -95,7 +95,7 @@ impl<'a, C: ReceivingCodec> ReceivingDriver<'a, C> {
         let record = match session {
             Some(session) => session.finish(ran),
             None => {
-                let mut record = FlowRecord::new(flow, Facts::RECEIVER);
+                let mut record = FlowRecord::new(flow.flow, Facts::RECEIVER);
                 record.stop(ran, PlayoutCounters::default());
                 record
             }

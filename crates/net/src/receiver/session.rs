@@ -81,7 +81,7 @@ impl<'a> Session<'a> {
         Session {
             clock: DriverClock::with_start(first, flow.parts.start),
             heard: flow.parts.start,
-            record: FlowRecord::new(flow, facts),
+            record: FlowRecord::new(flow.flow, facts),
             overhead: flow.parts.overhead,
             endpoint,
             streams: std::iter::repeat_with(Stream::default).take(streams).collect(),

@@ -2,10 +2,11 @@
 
 use super::RelayOptions;
 use super::filter::Filter;
+use super::lateness::Lateness;
 use super::packet::{MemoryBudget, RelayedPacket};
-use super::path::{LinkPath, Outcome};
+use super::way::Way;
 use crate::address::{local_for, require_port};
-use crate::choice::{ChosenFlow, ChosenFlows, Over, reachable_from_outside};
+use crate::choice::{ChosenFlow, ChosenFlows, Over, ScenarioFlow, reachable_from_outside};
 use crate::clock::{DriverClock, Moment};
 use crate::output::NetCounters;
 use crate::queue::TimedQueue;
@@ -13,10 +14,9 @@ use crate::record::{self, FlowRecord};
 use crate::socket::{Datagram, Inbox, UdpPort};
 use crate::wait::{LONGEST_SLEEP, PreciseTimers, wait_for};
 use crate::{Control, NetError, NetOutput};
-use paceline_cc::StreamId;
 use paceline_link::LinkConfig;
 use paceline_media::PlayoutCounters;
-use paceline_metrics::{Facts, ReceivedPacket, Tick};
+use paceline_metrics::{Facts, Tick};
 use paceline_units::{Bytes, Time, TimeDelta};
 use std::net::SocketAddr;
 
@@ -53,7 +53,7 @@ impl<'a> RelayedFlow<'a> {
             to,
             filter: Filter::new(flow.over, ssrc),
             open: matches!(flow.over, Over::Dccp(_)),
-            record: FlowRecord::new(flow, Facts::RELAY),
+            record: FlowRecord::new(flow.flow, Facts::RELAY),
         })
     }
 }
@@ -65,11 +65,10 @@ pub(super) struct RelayDriver<'a> {
     options: RelayOptions,
     memory: MemoryBudget,
     links: &'a [LinkConfig],
-    path: LinkPath,
-    outcome: Outcome,
-    forward: TimedQueue<Time, RelayedPacket>,
+    forward: Way,
     back: TimedQueue<Time, RelayedPacket>,
     counters: NetCounters,
+    lateness: Lateness,
     /// Since the sockets were opened.
     opened: DriverClock,
     /// Since the run's zero, which the first packet sets.
@@ -97,16 +96,15 @@ impl<'a> RelayDriver<'a> {
         let flows = chosen.flows.iter().zip(ways);
         let flows = flows.map(|(flow, (listen, to))| RelayedFlow::bind(*flow, listen, to, options.ssrc));
         Ok(RelayDriver {
-            path: LinkPath::new(chosen.flows[0], links)?,
+            forward: way(chosen.flows[0], links)?,
             flows: flows.collect::<Result<_, _>>()?,
             inbox: Inbox::new(),
             memory: MemoryBudget::new(options.memory),
             options: options.clone(),
             links,
-            outcome: Outcome::default(),
-            forward: TimedQueue::new(),
             back: TimedQueue::new(),
             counters: NetCounters::default(),
+            lateness: Lateness::new(),
             opened,
             clock: opened,
             started: false,
@@ -122,7 +120,7 @@ impl<'a> RelayDriver<'a> {
     }
 
     pub fn run(mut self, control: &Control<'_>) -> Result<NetOutput, NetError> {
-        let _timers = PreciseTimers::new();
+        let timers = PreciseTimers::urgent();
         self.opened = DriverClock::from_zero(Moment::now());
         let mut warnings: Vec<String> = reachable_from_outside(self.address()?).into_iter().collect();
         warnings.extend(self.crowded());
@@ -140,7 +138,7 @@ impl<'a> RelayDriver<'a> {
             } else {
                 self.check_patience()?;
             }
-            let quiet = self.forward.is_empty() && !self.flows.iter().any(|relayed| relayed.open);
+            let quiet = self.forward.is_quiet() && !self.flows.iter().any(|relayed| relayed.open);
             let over = self.started && now >= end && (all && quiet || now >= end + GRACE);
             if over || control.stopped() {
                 break;
@@ -151,7 +149,8 @@ impl<'a> RelayDriver<'a> {
             }
         }
         let now = if self.started { self.clock.now() } else { Time::ZERO };
-        let links = self.path.finish(now);
+        let links = self.forward.finish(now);
+        warnings.extend(self.lateness.finish(&mut self.counters, timers.has_priority()));
         warnings.extend(self.flows.iter().flat_map(|relayed| relayed.filter.warnings()));
         let stopped = |mut relayed: RelayedFlow<'a>| {
             relayed.record.stop(now, PlayoutCounters::default());
@@ -171,7 +170,7 @@ impl<'a> RelayDriver<'a> {
     /// A warning if the scenario has other flows on these links: they are not simulated beside the real one.
     fn crowded(&self) -> Option<String> {
         let ours: Vec<_> = self.flows.iter().map(|relayed| relayed.flow.spec.name.as_str()).collect();
-        let ChosenFlow { scenario, spec, .. } = self.flows[0].flow;
+        let ScenarioFlow { scenario, spec, .. } = *self.flows[0].flow;
         let others = scenario.flows.iter().filter(|other| {
             !ours.contains(&other.name.as_str()) && other.path.iter().any(|link| spec.path.contains(link))
         });
@@ -196,10 +195,10 @@ impl<'a> RelayDriver<'a> {
     }
 
     fn next(&self) -> Moment {
-        let links = if self.started { self.path.next() } else { None };
+        let links = if self.started { self.forward.next() } else { None };
         let ticks = self.flows.iter().filter_map(|relayed| relayed.record.pending()).map(Tick::at).min();
         let ticks = ticks.filter(|_| self.started);
-        let due = [links, self.forward.next(), self.back.next(), ticks];
+        let due = [links, self.back.next(), ticks];
         let next = self.clock.moment_of(due.into_iter().flatten().min().unwrap_or(Time::MAX));
         next.min(Moment::now().plus(LONGEST_SLEEP))
     }
@@ -249,7 +248,9 @@ impl<'a> RelayDriver<'a> {
         self.established |= admitted.established;
         self.arrived = self.arrived.max(self.clock.time_of(datagram.arrived));
         let relayed = &mut self.flows[place];
-        let Some(mut packet) = self.memory.packet(self.arrived, datagram, relayed.flow.parts.overhead) else {
+        let Some(mut packet) =
+            self.memory.packet(self.arrived, datagram.bytes, datagram.ecn, relayed.flow.parts.overhead)
+        else {
             self.counters.overflowed += 1;
             return Ok(());
         };
@@ -257,7 +258,7 @@ impl<'a> RelayDriver<'a> {
         if let Some(stream) = packet.data {
             relayed.record.recorder.sent(self.arrived, stream, packet.size, TimeDelta::ZERO);
         }
-        self.path.offer(self.arrived, packet);
+        self.forward.offer(self.arrived, packet);
         Ok(())
     }
 
@@ -268,11 +269,9 @@ impl<'a> RelayDriver<'a> {
         (self.started, self.first) = (true, place);
         self.clock = DriverClock::with_start(first, flow.parts.start);
         self.arrived = Time::ZERO;
-        self.path = LinkPath::new(flow, self.links)?;
-        self.outcome = Outcome::default();
-        (self.forward, self.back) = (TimedQueue::new(), TimedQueue::new());
+        (self.forward, self.back) = (way(flow, self.links)?, TimedQueue::new());
         for relayed in &mut self.flows {
-            relayed.record = FlowRecord::new(relayed.flow, Facts::RELAY);
+            relayed.record = FlowRecord::new(relayed.flow.flow, Facts::RELAY);
         }
         Ok(())
     }
@@ -290,7 +289,7 @@ impl<'a> RelayDriver<'a> {
             return;
         }
         let arrived = self.clock.time_of(datagram.arrived);
-        match self.memory.packet(arrived, datagram, Bytes::ZERO) {
+        match self.memory.packet(arrived, datagram.bytes, datagram.ecn, Bytes::ZERO) {
             Some(mut packet) => {
                 packet.flow = place;
                 self.back.push(arrived + relayed.flow.parts.return_delay, packet);
@@ -300,11 +299,7 @@ impl<'a> RelayDriver<'a> {
     }
 
     fn run_links(&mut self, known: Time) {
-        self.path.advance(known, &mut self.outcome);
-        for (at, packet) in self.outcome.arrived.drain(..) {
-            self.forward.push(at, packet);
-        }
-        for (at, flow, stream) in self.outcome.lost.drain(..) {
+        for (at, flow, stream) in self.forward.advance(known) {
             self.flows[flow].record.recorder.lost(at, stream, at);
         }
     }
@@ -312,10 +307,11 @@ impl<'a> RelayDriver<'a> {
     /// Sends what is due.
     fn release(&mut self) {
         let clock = self.clock;
-        while let Some((at, packet)) = self.forward.pop_if(|at| at <= clock.now()) {
+        while let Some((at, packet)) = self.forward.take(clock.now()) {
+            self.lateness.note(at - packet.entered, clock.now() - at);
             let relayed = &mut self.flows[packet.flow];
             if let Some(stream) = packet.data {
-                relayed.record.received(&received(at, stream, &packet));
+                relayed.record.received(&packet.received(at, stream));
             }
             relayed.open &= !relayed.filter.ends(&packet.bytes);
             send(&relayed.out, &packet, relayed.to, &mut self.counters);
@@ -332,24 +328,14 @@ impl<'a> RelayDriver<'a> {
     }
 }
 
+/// The links of a flow's path.
+fn way(flow: ChosenFlow<'_>, links: &[LinkConfig]) -> Result<Way, NetError> {
+    Way::new(flow.scenario, &flow.parts.path, links, TimeDelta::ZERO)
+}
+
 fn send(port: &UdpPort, packet: &RelayedPacket, to: SocketAddr, counters: &mut NetCounters) {
     match port.send(&packet.bytes, to, packet.ecn) {
         Ok(()) => counters.sent += 1,
         Err(_) => counters.unsendable += 1,
-    }
-}
-
-/// A data packet that is at the far end at `at`, for the record. What of it is payload, a relay does not read.
-fn received(at: Time, stream: StreamId, packet: &RelayedPacket) -> ReceivedPacket {
-    ReceivedPacket {
-        now: at,
-        stream,
-        size: packet.size,
-        payload: Bytes::ZERO,
-        sent: packet.entered,
-        queue_delay: packet.wait,
-        delay_noise: packet.noise,
-        ecn: packet.ecn,
-        duplicate: false,
     }
 }

@@ -20,18 +20,30 @@
 //! All of `links` and their time series are exact, as in the simulator. Of the flow it knows what
 //! [`paceline_metrics::Facts::RELAY`] is enough for, at the time packets are at the far end; `packets_sent` are those that came in.
 
+mod carrier;
 mod connection;
 mod driver;
 pub(crate) mod filter;
+mod gate;
+mod ip;
+mod lateness;
+mod opaque;
 mod packet;
 mod path;
+mod program;
+mod tunnel;
+mod way;
 
-use crate::choice::ChosenFlows;
+use crate::address::require_port;
+use crate::choice::{ChosenFlows, ScenarioFlow};
 use crate::{Control, NetError, NetOutput};
+use carrier::{Carrier, Limits};
 use driver::RelayDriver;
+use opaque::OpaqueGate;
 use paceline_scenario::Loaded;
 use paceline_units::{Bytes, TimeDelta};
 use std::net::SocketAddr;
+use tunnel::TunGate;
 
 /// What a relay is told beyond the scenario.
 #[derive(Clone, PartialEq, Debug)]
@@ -101,5 +113,94 @@ impl<'a> Relay<'a> {
     /// If nothing arrives within the options' patience, or a socket fails.
     pub fn run(self, control: &Control<'_>) -> Result<NetOutput, NetError> {
         self.driver.run(control)
+    }
+}
+
+/// A relay that forwards whatever UDP it gets over the path of a flow, and what comes back over its return path. Each address
+/// that sends has a socket of its own behind the relay; there are 64 at most, and one that is silent for 10 s gives way to another.
+pub struct OpaqueRelay<'a> {
+    carrier: Carrier<'a, OpaqueGate>,
+}
+
+impl<'a> OpaqueRelay<'a> {
+    /// Opens the socket and builds the links. `ssrc` of the options does not matter.
+    ///
+    /// # Errors
+    /// No such flow, a link on both ways, port 0 to forward to, or an address that cannot be listened on.
+    pub fn bind(loaded: &'a Loaded, options: &RelayOptions) -> Result<OpaqueRelay<'a>, NetError> {
+        require_port(options.forward)?;
+        let flow = both_ways(loaded, options.flow.as_deref())?;
+        let gate = OpaqueGate::bind(options.listen, options.forward)?;
+        let limits = Limits { memory: options.memory, patience: options.patience };
+        Ok(OpaqueRelay { carrier: Carrier::new(gate, flow, &loaded.parts.links, limits)? })
+    }
+
+    /// The address that programs send to.
+    ///
+    /// # Errors
+    /// If the system does not say.
+    pub fn address(&self) -> Result<SocketAddr, NetError> {
+        self.carrier.gate().address()
+    }
+
+    /// Relays for the scenario's duration from the first packet on, or until it is stopped.
+    ///
+    /// # Errors
+    /// If nothing arrives within the options' patience, or a socket fails.
+    pub fn run(self, control: &Control<'_>) -> Result<NetOutput, NetError> {
+        self.carrier.run(control)
+    }
+}
+
+/// What a tunnel is told beyond the scenario.
+#[derive(Clone, PartialEq, Debug)]
+pub struct TunnelOptions {
+    /// The flow whose path is applied; none: the only one.
+    pub flow: Option<String>,
+    /// The command of the shell at the beginning of the path.
+    pub left: String,
+    /// The command at its end, which is started first.
+    pub right: String,
+    /// The most that may be under way.
+    pub memory: Bytes,
+}
+
+impl TunnelOptions {
+    /// Between two programs, with 256 MiB.
+    pub fn between(left: &str, right: &str) -> TunnelOptions {
+        TunnelOptions { flow: None, left: left.into(), right: right.into(), memory: Bytes::new(256 << 20) }
+    }
+}
+
+/// Runs two unmodified programs in networks of their own, 198.18.0.1 and 198.18.0.2, whose IP packets go over the path of a flow
+/// from left to right and over its return path back. In their environment are `PACELINE_SIDE`, `PACELINE_ADDRESS` and
+/// `PACELINE_PEER`. The run ends with the scenario's duration, a second after one of both programs has ended, or at once when
+/// one fails, which is a warning; then whatever is left of them is ended.
+///
+/// # Errors
+/// No such flow, a link on both ways, or a system that allows no networks of one's own.
+pub fn tunnel(
+    loaded: &Loaded,
+    options: &TunnelOptions,
+    control: &Control<'_>,
+) -> Result<NetOutput, NetError> {
+    let flow = both_ways(loaded, options.flow.as_deref())?;
+    let limits = Limits { memory: options.memory, patience: None };
+    let gate = TunGate::open(&options.left, &options.right)?;
+    Carrier::new(gate, flow, &loaded.parts.links, limits)?.run(control)
+}
+
+/// A flow whose path and return path have no link in common: each direction has its own queues here.
+fn both_ways<'a>(loaded: &'a Loaded, name: Option<&str>) -> Result<ScenarioFlow<'a>, NetError> {
+    let flow = ScenarioFlow::of(loaded, name)?;
+    match flow.parts.path.iter().find(|place| flow.parts.return_path.contains(place)) {
+        None => Ok(flow),
+        Some(place) => {
+            let (name, link) = (&flow.spec.name, &flow.scenario.links[*place].name);
+            let what = format!(
+                "flow {name} has link {link} in path and return_path, expected a link for each direction, with a queue of its own"
+            );
+            Err(NetError::Unsupported { what })
+        }
     }
 }

@@ -1,8 +1,8 @@
 //! A datagram on its way through the relay, and how much memory all of them take.
 
-use crate::socket::Datagram;
 use paceline_cc::StreamId;
 use paceline_link::Transit;
+use paceline_metrics::ReceivedPacket;
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -23,18 +23,18 @@ impl MemoryBudget {
         MemoryBudget { used: Arc::new(AtomicU64::new(0)), most: most.as_u64() }
     }
 
-    /// A packet with the content of `datagram`, no data until somebody says so; none if there is no room.
-    pub fn packet(&self, entered: Time, datagram: &Datagram<'_>, overhead: Bytes) -> Option<RelayedPacket> {
-        let takes = datagram.bytes.len() as u64 + OVERHEAD;
+    /// A packet with this content, no data until somebody says so; none if there is no room.
+    pub fn packet(&self, entered: Time, bytes: &[u8], ecn: Ecn, overhead: Bytes) -> Option<RelayedPacket> {
+        let takes = bytes.len() as u64 + OVERHEAD;
         // One thread at a time: atomic only so that a relay may be built in one thread and run in another.
         if self.used.load(Ordering::Relaxed) + takes > self.most {
             return None;
         }
         self.used.fetch_add(takes, Ordering::Relaxed);
         Some(RelayedPacket {
-            bytes: datagram.bytes.into(),
-            size: Bytes::new(datagram.bytes.len() as u64) + overhead,
-            ecn: datagram.ecn,
+            bytes: bytes.into(),
+            size: Bytes::new(bytes.len() as u64) + overhead,
+            ecn,
             flow: 0,
             data: None,
             entered,
@@ -53,7 +53,7 @@ pub(super) struct RelayedPacket {
     /// Size on links: RTP header, payload and the flow's overhead, as in the simulator.
     pub size: Bytes,
     pub ecn: Ecn,
-    /// Place of its flow among those that are relayed.
+    /// Its flow, as links tell flows from each other.
     pub flow: usize,
     /// The stream of a data packet; none of packets that are about data.
     pub data: Option<StreamId>,
@@ -65,6 +65,23 @@ pub(super) struct RelayedPacket {
     pub noise: TimeDelta,
     takes: u64,
     budget: MemoryBudget,
+}
+
+impl RelayedPacket {
+    /// A data packet that is at the far end at `at`, for the record. What of it is payload, a relay does not read.
+    pub fn received(&self, at: Time, stream: StreamId) -> ReceivedPacket {
+        ReceivedPacket {
+            now: at,
+            stream,
+            size: self.size,
+            payload: Bytes::ZERO,
+            sent: self.entered,
+            queue_delay: self.wait,
+            delay_noise: self.noise,
+            ecn: self.ecn,
+            duplicate: false,
+        }
+    }
 }
 
 impl Drop for RelayedPacket {
@@ -82,9 +99,8 @@ impl Transit for RelayedPacket {
         self.ecn
     }
 
-    /// Between one sender and one receiver: each direction is a flow.
     fn flow(&self) -> u64 {
-        0
+        self.flow as u64
     }
 
     fn mark_ce(&mut self) {
@@ -95,12 +111,11 @@ impl Transit for RelayedPacket {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::socket::tests::datagram;
 
     #[test]
     fn memory_is_bounded_and_given_back() {
         let budget = MemoryBudget::new(Bytes::new(2 * (100 + OVERHEAD)));
-        let packet = || budget.packet(Time::ZERO, &datagram(&[0; 100]), Bytes::new(28));
+        let packet = || budget.packet(Time::ZERO, &[0; 100], Ecn::NotEct, Bytes::new(28));
         let (first, second) = (packet(), packet());
         assert_eq!(first.as_ref().map(|packet| packet.size), Some(Bytes::new(128)));
         assert!(second.is_some() && packet().is_none());

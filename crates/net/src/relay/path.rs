@@ -4,11 +4,12 @@
 //! When the process wakes does therefore not matter to what the links do, only to when their packets leave the relay.
 
 use super::packet::RelayedPacket;
+use crate::NetError;
 use crate::queue::TimedQueue;
-use crate::{NetError, choice::ChosenFlow};
 use paceline_cc::StreamId;
 use paceline_link::{Departure, Link, LinkConfig, Offered};
 use paceline_metrics::{LinkRecorder, Ticker};
+use paceline_scenario::Scenario;
 use paceline_units::{Time, TimeDelta};
 
 const NEXT: TimeDelta = TimeDelta::from_nanos(1);
@@ -35,20 +36,24 @@ pub(super) struct Outcome {
     pub lost: Vec<Lost>,
 }
 
-type Lost = (Time, usize, StreamId);
+pub(super) type Lost = (Time, usize, StreamId);
 
 impl LinkPath {
-    /// The links of the flow's path, before anything happened.
-    pub fn new(flow: ChosenFlow<'_>, configs: &[LinkConfig]) -> Result<LinkPath, NetError> {
+    /// The links of a scenario with these places, before anything happened.
+    pub fn new(scenario: &Scenario, places: &[usize], configs: &[LinkConfig]) -> Result<LinkPath, NetError> {
         let hop = |place: &usize| {
-            let name = &flow.scenario.links[*place].name;
-            let link =
-                Link::new(configs[*place].clone(), flow.scenario.seed, name).map_err(NetError::Link)?;
-            let recorder = flow.scenario.link_recorder(name);
+            let name = &scenario.links[*place].name;
+            let link = Link::new(configs[*place].clone(), scenario.seed, name).map_err(NetError::Link)?;
+            let recorder = scenario.link_recorder(name);
             let ticker = recorder.ticker();
             Ok(Hop { link, arriving: TimedQueue::new(), recorder, ticker })
         };
-        Ok(LinkPath { hops: flow.parts.path.iter().map(hop).collect::<Result<_, NetError>>()? })
+        Ok(LinkPath { hops: places.iter().map(hop).collect::<Result<_, NetError>>()? })
+    }
+
+    /// Whether there is no link.
+    pub fn is_empty(&self) -> bool {
+        self.hops.is_empty()
     }
 
     /// A packet arrives at the first link at `at`, which is not before the last [`LinkPath::advance`].
@@ -130,10 +135,10 @@ impl Hop {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::choice::ChosenFlow;
     use crate::relay::packet::MemoryBudget;
-    use crate::socket::tests::datagram;
     use paceline_scenario::{Loader, Origin, load};
-    use paceline_units::Bytes;
+    use paceline_units::{Bytes, Ecn};
 
     #[test]
     fn what_a_managed_queue_drops_late_is_lost_and_gives_back_its_memory() {
@@ -142,13 +147,13 @@ mod tests {
         let loaded =
             load(&Origin { text, file: "relay.toml", sets: &[] }, &Loader::default()).expect("right");
         let flow = ChosenFlow::of(&loaded, None).expect("the only one");
-        let mut path = LinkPath::new(flow, &loaded.parts.links).expect("a link");
+        let mut path = LinkPath::new(flow.scenario, &flow.parts.path, &loaded.parts.links).expect("a link");
         // Twice what the link has, for a second: 250 packets of 1000 B, of which it serves 125 in that time.
         let memory = MemoryBudget::new(Bytes::new(250 * 1300));
         let mut outcome = Outcome::default();
         for number in 0..250 {
             let at = Time::from_nanos(number * 4_000_000);
-            let mut packet = memory.packet(at, &datagram(&[0; 1000]), Bytes::ZERO).expect("room for all");
+            let mut packet = memory.packet(at, &[0; 1000], Ecn::NotEct, Bytes::ZERO).expect("room for all");
             packet.data = Some(StreamId(0));
             path.offer(at, packet);
             path.advance(at, &mut outcome);
@@ -159,7 +164,7 @@ mod tests {
         assert!(outcome.lost.is_sorted());
         outcome.arrived.clear();
         // 325,000 B are room for 258 packets of 1256 B if each before gave back what it took.
-        let next = |_| memory.packet(Time::ZERO, &datagram(&[0; 1000]), Bytes::ZERO);
+        let next = |_| memory.packet(Time::ZERO, &[0; 1000], Ecn::NotEct, Bytes::ZERO);
         assert_eq!((0..300).map_while(next).collect::<Vec<_>>().len(), 258);
     }
 }

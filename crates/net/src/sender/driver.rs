@@ -70,7 +70,7 @@ impl<'a, C: SendingCodec> SendingDriver<'a, C> {
             planned: Planned::new(end, flow.parts.plan()),
             codec,
             log: SentLog::new(flow.spec.streams.len()),
-            record: FlowRecord::new(flow, facts),
+            record: FlowRecord::new(flow.flow, facts),
             overhead: flow.parts.overhead,
             queued: TimeDelta::ZERO,
             counters: NetCounters::default(),
