@@ -49,6 +49,9 @@ pub trait Ends {
     /// Whether it carries a stream of bytes, whose packets know no frames.
     const CARRIES_BYTES: bool = false;
 
+    /// Whether packets that leave in runs mostly find links idle, and so are handed over together. Who fills links does not.
+    const FINDS_LINKS_IDLE: bool = false;
+
     /// A data packet arrived at `now`: what the packets do not say of the application's data, the simulator tells. Whether a frame
     /// is shown for that.
     #[inline]
@@ -216,6 +219,7 @@ impl<C: Controller> Ends for Udp<C> {
     type Returning = Infallible;
     type Sender = UdpSender<C>;
     type Receiver = UdpReceiver;
+    const FINDS_LINKS_IDLE: bool = true;
 }
 
 impl Travels for Datagram {

@@ -216,13 +216,19 @@ impl<E: Ends> Flow<E> {
         let content = packet.pack(&mut self.data);
         self.events += count;
         let (mut now, mut waited) = (first, first - queued);
+        let mut packet = self.packet(first, size, ecn, content, false);
+        if E::FINDS_LINKS_IDLE {
+            net.carry_run(edge, PacketRun { packet, at: first + delay, gap, count });
+        }
         for _ in 0..count {
             self.wiring.recorder.sent(now, stream, Bytes::new(u64::from(size)), waited);
+            if !E::FINDS_LINKS_IDLE {
+                net.carry(edge, now + delay, &mut packet);
+                packet.renew(now + gap, ecn);
+            }
             now += gap;
             waited += gap - queued_gap;
         }
-        let packet = self.packet(first, size, ecn, content, false);
-        net.carry_run(edge, PacketRun { packet, at: first + delay, gap, count });
     }
 
     /// Coupling replaces what the controller steers by; what may leave now leaves.

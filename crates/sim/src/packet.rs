@@ -297,9 +297,7 @@ impl PacketRun {
     fn advance(&mut self, packets: u64) {
         let span = self.gap * packets as i64;
         (self.at, self.packet.sent) = (self.at + span, self.packet.sent + span);
-        if let Content::Media(media) = &mut self.packet.content {
-            media.sequence += packets;
-        }
+        self.packet.number_on(packets);
     }
 }
 
@@ -321,6 +319,21 @@ impl Iterator for PacketRun {
 }
 
 impl Packet {
+    /// Makes it the packet after it in a run, which is sent at `sent`, before any link did something to it.
+    #[inline]
+    pub fn renew(&mut self, sent: Time, ecn: Ecn) {
+        (self.sent, self.ecn, self.wait, self.noise) = (sent, ecn, 0, 0);
+        self.number_on(1);
+    }
+
+    /// Gives it the number of the packet that comes so many after it in a run. Only media has numbers that count on.
+    #[inline]
+    fn number_on(&mut self, packets: u64) {
+        if let Content::Media(media) = &mut self.content {
+            media.sequence += packets;
+        }
+    }
+
     /// Notes what a link did to it.
     #[inline]
     pub fn cross(&mut self, wait: TimeDelta, noise: TimeDelta) {
