@@ -355,6 +355,11 @@ impl MediaRate {
         }
     }
 
+    /// By how much a target would be above its upper limit.
+    pub fn beyond_limit(&self, target: f64) -> f64 {
+        (target - self.limits.1).max(0.0)
+    }
+
     /// Ends each change of the target: keeps it within its limits.
     fn clamp(&mut self) {
         self.target = self.target.min(self.limits.1).max(self.limits.0);

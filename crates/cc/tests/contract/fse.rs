@@ -79,3 +79,20 @@ fn an_assignment_raises_window_and_target_of_a_window_based_flow() {
     let rate = wanted.as_bits_f64() / 0.1;
     assert!((0.95..1.05).contains(&(target(&scream) as f64 / rate)), "window over round trip");
 }
+
+/// It was found by a random world that never ended: each rate above the limit multiplied the window, until it admitted anything.
+#[test]
+fn rates_above_a_limit_do_not_raise_the_window_again_and_again() {
+    let mut params = Params::profile("reference-2022").expect("known");
+    params.target_bitrate_max = Bitrate::from_bps(3_600_000);
+    let (mut scream, mut near) = (Scream::new(&params, &FlowSetup::new(SIZE)), Datagrams::default());
+    Run::new(&mut scream, &mut near, Path::clean(TimeDelta::from_millis(50))).until(ms(2000));
+    let mut assigned = || {
+        scream.assign(ms(2000), Assigned::Rate(Bitrate::from_bps(9_000_000)));
+        scream.snapshot().window.expect("it has one")
+    };
+    let first = assigned();
+    for _ in 0..100 {
+        assert_eq!(assigned(), first);
+    }
+}
