@@ -88,8 +88,8 @@ fn rates_above_a_limit_do_not_raise_the_window_again_and_again() {
     let (mut scream, mut near) = (Scream::new(&params, &FlowSetup::new(SIZE)), Datagrams::default());
     Run::new(&mut scream, &mut near, Path::clean(TimeDelta::from_millis(50))).until(ms(2000));
     let mut assigned = || {
-        scream.assign(ms(2000), Assigned::Rate(Bitrate::from_bps(9_000_000)));
-        scream.snapshot().window.expect("it has one")
+        let update = scream.assign(ms(2000), Assigned::Rate(Bitrate::from_bps(9_000_000)));
+        (scream.snapshot().window.expect("it has one"), update.allowance)
     };
     let first = assigned();
     for _ in 0..100 {
