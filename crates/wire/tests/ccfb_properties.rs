@@ -101,6 +101,11 @@ fn does_no_harm(bytes: &[u8]) {
         assert!(raw.blocks.len() <= bytes.len() / 8);
         let of_blocks: usize = raw.blocks.iter().map(|block| raw.entries_of(block).len()).sum();
         assert_eq!(of_blocks, raw.entries.len());
+        let mut written = vec![];
+        ccfb::encode_raw(&raw, &mut written).unwrap();
+        // Without the bits that readers ignore, an old form may prove itself no longer.
+        assert!(raw.form == CountForm::LessOne || ccfb::decode(&written).unwrap() == raw);
+        assert_eq!(written[8..16.min(written.len())], packet.bytes[8..16.min(written.len())]);
         let mut feedback = Feedback::default();
         let mut rts = RtsUnwrapper::default();
         raw.to_feedback(

@@ -104,6 +104,20 @@ fn the_same_report_read() {
 }
 
 #[test]
+fn what_was_read_is_written_as_it_was() {
+    let written = |raw: &ccfb::RawFeedback| {
+        let mut out = vec![7];
+        ccfb::encode_raw(raw, &mut out).map(|()| out[1..].to_vec())
+    };
+    assert_eq!(written(&ccfb::decode(&TWO_STREAMS).unwrap()), Ok(TWO_STREAMS.to_vec()));
+    let old = one_block(2, &[0x8001, 0xbffe, 0xffff, 0]);
+    let mut raw = ccfb::decode(&old).unwrap();
+    assert_eq!((written(&raw), raw.form), (Ok(old), CountForm::LessOne));
+    raw.blocks[0].entries = 0..0;
+    assert_eq!(written(&raw), Err(range("packets in a report block", 0, 1, 16_384)));
+}
+
+#[test]
 fn an_empty_report_is_twelve_bytes() {
     let empty = Feedback { written: time_of_ticks(1), ..Feedback::default() };
     assert_eq!(encode(&empty), [0x8b, 205, 0, 2, 0xaa, 0xbb, 0xcc, 0xdd, 0, 0, 0, 64]);

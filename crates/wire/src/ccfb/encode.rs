@@ -1,14 +1,12 @@
 //! From a report to bytes.
 
-use super::{ArrivalReport, Feedback, SENDER, entries_size};
-use super::{
-    BLOCK_HEADER, FMT, MAX_OFFSET, MAX_REPORTS, OVER_RANGE, PACKET_TYPE, RECEIVED, TIMESTAMP, UNKNOWN,
-};
+use super::{ArrivalOffset, ArrivalReport, CountForm, Feedback, RawEntry, RawFeedback, SENDER, entries_size};
+use super::{BLOCK_HEADER, FMT, MAX_OFFSET, MAX_REPORTS, PACKET_TYPE, TIMESTAMP};
 use crate::clock::{rts_of, ticks_of};
 use crate::{WireError, rtcp};
 use alloc::vec::Vec;
 use paceline_cc::StreamId;
-use paceline_units::{Bytes, Time};
+use paceline_units::Bytes;
 
 /// The smallest limit that lets a packet report on something: one block with two entries.
 const MIN_SIZE: usize = rtcp::HEADER + SENDER + BLOCK_HEADER + 4 + TIMESTAMP;
@@ -33,12 +31,44 @@ pub fn encode(
         return Err(WireError::Range { what: "packets in a report block", found, min: 0, max });
     }
     expect_size(feedback.size(), MIN_SIZE - BLOCK_HEADER - 4)?;
-    let mut packet = PacketWriter::open(out, sender_ssrc, feedback.written);
+    let written = ticks_of(feedback.written);
+    let mut packet = PacketWriter::open(out, sender_ssrc, rts_of(feedback.written) as u32);
     let mut rest = feedback.arrivals.as_slice();
     for block in &feedback.blocks {
         let (arrivals, after) = rest.split_at_checked(block.count as usize).unwrap_or((rest, &[]));
-        packet.block(ssrc_of(block.stream), block.begin as u16, arrivals);
+        packet.block(
+            ssrc_of(block.stream),
+            block.begin as u16,
+            CountForm::Count,
+            entries_of(arrivals, written),
+        );
         rest = after;
+    }
+    packet.close();
+    Ok(())
+}
+
+/// Appends a report that was read to `out` as one RTCP packet, in the form in which it was read. Sound packets come back bit by
+/// bit, but for what the format leaves to their writer or lets readers ignore: padding of RTCP (P bit), and the bits of a packet
+/// that was not received.
+///
+/// # Errors
+/// More than [`MAX_REPORTS`] packets in a block, none in one of a count less one, or more bytes than an RTCP packet holds. `out`
+/// is then as it was.
+pub fn encode_raw(raw: &RawFeedback, out: &mut Vec<u8>) -> Result<(), WireError> {
+    let min = u64::from(raw.form == CountForm::LessOne);
+    for block in &raw.blocks {
+        let (found, max) = (raw.entries_of(block).len() as u64, MAX_REPORTS.into());
+        if !(min..=max).contains(&found) {
+            return Err(WireError::Range { what: "packets in a report block", found, min, max });
+        }
+    }
+    let blocks = raw.blocks.iter().map(|block| BLOCK_HEADER + entries_size(raw.entries_of(block).len()));
+    let fixed = rtcp::HEADER + SENDER + TIMESTAMP;
+    expect_size(Bytes::new((fixed + blocks.sum::<usize>()) as u64), fixed)?;
+    let mut packet = PacketWriter::open(out, raw.sender_ssrc, raw.rts);
+    for block in &raw.blocks {
+        packet.block(block.ssrc, block.begin, raw.form, raw.entries_of(block).iter().copied());
     }
     packet.close();
     Ok(())
@@ -62,7 +92,8 @@ pub fn encode_split(
     let limit = Bytes::new(limit.as_u64().min(rtcp::MAX_SIZE as u64));
     expect_size(limit, MIN_SIZE)?;
     let limit = limit.as_u64() as usize;
-    let mut packet = PacketWriter::open(out, sender_ssrc, feedback.written);
+    let written = ticks_of(feedback.written);
+    let mut packet = PacketWriter::open(out, sender_ssrc, rts_of(feedback.written) as u32);
     let mut rest = feedback.arrivals.as_slice();
     for block in &feedback.blocks {
         let (mut arrivals, after) = rest.split_at_checked(block.count as usize).unwrap_or((rest, &[]));
@@ -75,7 +106,7 @@ pub fn encode_split(
             let fit = (packet.room(limit) - BLOCK_HEADER) / 4 * 2;
             let count = arrivals.len().min(fit).min(MAX_REPORTS as usize);
             let (now, later) = arrivals.split_at(count);
-            packet.block(ssrc, begin, now);
+            packet.block(ssrc, begin, CountForm::Count, entries_of(now, written));
             if later.is_empty() {
                 break;
             }
@@ -110,15 +141,15 @@ struct PacketWriter<'a> {
     out: &'a mut Vec<u8>,
     start: usize,
     sender_ssrc: u32,
-    written: Time,
+    rts: u32,
 }
 
 impl<'a> PacketWriter<'a> {
-    fn open(out: &'a mut Vec<u8>, sender_ssrc: u32, written: Time) -> PacketWriter<'a> {
+    fn open(out: &'a mut Vec<u8>, sender_ssrc: u32, rts: u32) -> PacketWriter<'a> {
         let start = out.len();
         out.extend_from_slice(&[2 << 6 | FMT, PACKET_TYPE, 0, 0]);
         out.extend_from_slice(&sender_ssrc.to_be_bytes());
-        PacketWriter { out, start, sender_ssrc, written }
+        PacketWriter { out, start, sender_ssrc, rts }
     }
 
     /// Bytes left for report blocks.
@@ -126,21 +157,28 @@ impl<'a> PacketWriter<'a> {
         limit - TIMESTAMP - (self.out.len() - self.start)
     }
 
-    fn block(&mut self, ssrc: u32, begin: u16, arrivals: &[ArrivalReport]) {
-        let written = ticks_of(self.written);
+    fn block(
+        &mut self,
+        ssrc: u32,
+        begin: u16,
+        form: CountForm,
+        entries: impl ExactSizeIterator<Item = RawEntry>,
+    ) {
+        let count = entries.len();
+        let told = count - usize::from(form == CountForm::LessOne);
         self.out.extend_from_slice(&ssrc.to_be_bytes());
         self.out.extend_from_slice(&begin.to_be_bytes());
-        self.out.extend_from_slice(&(arrivals.len() as u16).to_be_bytes());
-        for arrival in arrivals {
-            self.out.extend_from_slice(&entry_of(*arrival, written).to_be_bytes());
+        self.out.extend_from_slice(&(told as u16).to_be_bytes());
+        for entry in entries {
+            self.out.extend_from_slice(&entry.to_bits().to_be_bytes());
         }
-        if arrivals.len() % 2 == 1 {
+        if count % 2 == 1 {
             self.out.extend_from_slice(&[0, 0]);
         }
     }
 
     fn close(self) -> &'a mut Vec<u8> {
-        self.out.extend_from_slice(&(rts_of(self.written) as u32).to_be_bytes());
+        self.out.extend_from_slice(&self.rts.to_be_bytes());
         let words = (self.out.len() - self.start) / 4;
         self.out[self.start + 2..self.start + 4].copy_from_slice(&((words - 1) as u16).to_be_bytes());
         self.out
@@ -148,18 +186,20 @@ impl<'a> PacketWriter<'a> {
 
     /// Closes this packet and opens another.
     fn next(self) -> PacketWriter<'a> {
-        let (sender_ssrc, written) = (self.sender_ssrc, self.written);
-        PacketWriter::open(self.close(), sender_ssrc, written)
+        let (sender_ssrc, rts) = (self.sender_ssrc, self.rts);
+        PacketWriter::open(self.close(), sender_ssrc, rts)
     }
 }
 
-/// The 16 bits of a packet in a report written at tick `written` (RFC 8888 section 3.1).
-fn entry_of(arrival: ArrivalReport, written: u64) -> u16 {
-    let ArrivalReport::Received { at, ecn } = arrival else { return 0 };
-    let offset = match at.map(|at| written.checked_sub(ticks_of(at))) {
-        Some(Some(ticks)) if ticks <= MAX_OFFSET.into() => ticks as u16,
-        Some(Some(_)) => OVER_RANGE,
-        Some(None) | None => UNKNOWN,
-    };
-    RECEIVED | u16::from(ecn.bits()) << 13 | offset
+/// What a report written at tick `written` says of packets (RFC 8888 section 3.1).
+fn entries_of(arrivals: &[ArrivalReport], written: u64) -> impl ExactSizeIterator<Item = RawEntry> + '_ {
+    arrivals.iter().map(move |arrival| {
+        let ArrivalReport::Received { at, ecn } = *arrival else { return RawEntry::Missing };
+        let ato = match at.map(|at| written.checked_sub(ticks_of(at))) {
+            Some(Some(ticks)) if ticks <= MAX_OFFSET.into() => ArrivalOffset::Known(ticks as u16),
+            Some(Some(_)) => ArrivalOffset::OverRange,
+            Some(None) | None => ArrivalOffset::Unknown,
+        };
+        RawEntry::Received { ato, ecn }
+    })
 }

@@ -8,7 +8,7 @@ mod encode;
 mod feedback;
 
 pub use decode::{decode, decode_packet};
-pub use encode::{encode, encode_split};
+pub use encode::{encode, encode_raw, encode_split};
 pub use feedback::{ArrivalReport, Feedback, FeedbackBlock, PacketFeedback, RtsUnwrapper};
 
 use crate::rtcp::RtcpPacket;
@@ -155,6 +155,17 @@ impl RawEntry {
             ticks => ArrivalOffset::Known(ticks),
         };
         RawEntry::Received { ato, ecn: Ecn::from_bits((bits >> 13) as u8) }
+    }
+
+    /// The 16 bits that say it; those of a packet not received are zero. A known offset is no more than [`MAX_OFFSET`].
+    fn to_bits(self) -> u16 {
+        let RawEntry::Received { ato, ecn } = self else { return 0 };
+        let offset = match ato {
+            ArrivalOffset::Known(ticks) => ticks.min(MAX_OFFSET),
+            ArrivalOffset::OverRange => OVER_RANGE,
+            ArrivalOffset::Unknown => UNKNOWN,
+        };
+        RECEIVED | u16::from(ecn.bits()) << 13 | offset
     }
 }
 
