@@ -1,8 +1,10 @@
 """The readers of TWCC and of RFC 8888 against tshark's, on random reports and on what is left of them after mutation.
 
-What one of them takes and the other refuses has a name here, and the words of its specification.
+What one of them takes and the other refuses has a name here, and the words of its specification. The dissector of
+`docs/tools` for tshark is held to our readers in all, and to what the notes of captured reports say.
 """
 
+import json
 import os
 import random
 import re
@@ -87,15 +89,16 @@ def mutated(rng: random.Random, whole: bytes) -> bytes:
     return bytes(report)
 
 
-def capture(path: Path, packets: list[bytes]) -> None:
-    """A capture file of datagrams to port 5005, IP without a link below."""
+def capture(path: Path, packets: list[bytes], kept: int = 65535) -> None:
+    """A capture file of datagrams to port 5005, IP without a link below, of each of which so many bytes were kept."""
     with path.open("wb") as file:
         file.write(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 101))
         for second, packet in enumerate(packets):
             udp = struct.pack(">HHHH", 5004, 5005, 8 + len(packet), 0) + packet
             head = (0x45, 0, 20 + len(udp), 0, 0, 64, 17, 0, bytes([192, 0, 2, 1]), bytes([192, 0, 2, 2]))
             datagram = struct.pack(">BBHHHBBH4s4s", *head) + udp
-            file.write(struct.pack("<IIII", second, 0, len(datagram), len(datagram)) + datagram)
+            front = datagram[:kept]
+            file.write(struct.pack("<IIII", second, 0, len(front), len(datagram)) + front)
 
 
 Field = tuple[str, str, str]
@@ -260,6 +263,17 @@ CCFB_TAKEN: dict[str, Rule] = {
 }
 
 
+def reports(make: Callable[[random.Random], str]) -> tuple[list[bytes], list[str]]:
+    """Random reports, then what mutations left of them; and the words of our reader for each."""
+    rng = random.Random(8888)
+    words = [make(rng) for _ in range(REPORTS)]
+    whole = [bytes.fromhex(line) for line in translated(words)]
+    packets = whole + [mutated(rng, report) for report in whole for _ in range(6)]
+    ours = translated([packet.hex() for packet in packets])
+    assert ours[:REPORTS] == words
+    return packets, ours
+
+
 def compare(
     path: Path,
     make: Callable[[random.Random], str],
@@ -268,12 +282,7 @@ def compare(
     taken: dict[str, Rule],
 ) -> Counter[str]:
     """How often they agree, and how often they do not by which name; fails at what has no name."""
-    rng = random.Random(8888)
-    words = [make(rng) for _ in range(REPORTS)]
-    whole = [bytes.fromhex(line) for line in translated(words)]
-    packets = whole + [mutated(rng, report) for report in whole for _ in range(6)]
-    ours = translated([packet.hex() for packet in packets])
-    assert ours[:REPORTS] == words
+    packets, ours = reports(make)
     capture(path, packets)
     seen: Counter[str] = Counter()
     for packet, own, fields in zip(packets, ours, dissected(path), strict=True):
@@ -303,3 +312,144 @@ def test_rfc_8888_is_read_as_tshark_reads_it(tmp_path: Path) -> None:
         pytest.skip("this tshark does not read RFC 8888: 4.0 does not, 4.4 does")
     seen = compare(tmp_path / "ccfb.pcap", ccfb, ccfb_of_tshark, CCFB_REFUSED, CCFB_TAKEN)
     assert seen["read alike"] > 1.5 * REPORTS
+
+
+DISSECTOR = ROOT / "docs" / "tools" / "feedback.lua"
+# A report, a field of it and what the dissector shows of it.
+Shown = list[tuple[str, str]]
+
+
+def by_dissector(path: Path, *options: str) -> Iterator[list[Shown]]:
+    """Of each packet the reports in it by the dissector of `docs/tools`, fields and experts in order."""
+    command = [str(TSHARK), "-X", f"lua_script:{DISSECTOR}", "-r", str(path), *options, "-T", "pdml"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "Lua Error" not in done.stdout + done.stderr
+    for packet in ElementTree.fromstring(done.stdout).iter("packet"):
+        protocols = [proto for proto in packet.iter("proto") if proto.get("name") in ("ccfb", "twcc")]
+        fields = [[field for field in proto.iter("field") if not field.get("hide")] for proto in protocols]
+        yield [[(field.get("name", ""), field.get("show", "")) for field in report] for report in fields]
+
+
+def shown(report: Shown, name: str) -> list[str]:
+    return [value for found, value in report if found == name]
+
+
+def one(report: Shown, name: str) -> int:
+    (value,) = shown(report, name)
+    return int(value, 0)
+
+
+def words_of(report: Shown) -> str:
+    """The words of a report by what the dissector shows of it, or that it is wrong."""
+    if shown(report, "ccfb.wrong") or shown(report, "twcc.wrong"):
+        return "error"
+    if shown(report, "twcc.base_seq"):
+        head = ["sender_ssrc", "media_ssrc", "base_seq", "reference", "feedback_count"]
+        words = ["twcc", *(str(one(report, f"twcc.{name}")) for name in head)]
+        steps = (str(int(micros) // 250) for micros in shown(report, "twcc.delta_us"))
+        statuses = [next(steps) if it in ("True", "1") else "-" for it in shown(report, "twcc.received")]
+        return " ".join(words + statuses)
+    words, ecn = ["ccfb", *(str(one(report, f"ccfb.{name}")) for name in ("sender_ssrc", "timestamp"))], ""
+    for name, value in report:
+        match name:
+            case "ccfb.ssrc":
+                words += ["ssrc", str(int(value, 0))]
+            case "ccfb.begin_seq":
+                words.append(value)
+            case "ccfb.received" if value in ("False", "0"):
+                words.append("-")
+            case "ccfb.ecn":
+                ecn = str(int(value, 0))
+            case "ccfb.ato":
+                offset = {0x1FFE: "over", 0x1FFF: "unknown"}.get(int(value, 0), str(int(value, 0)))
+                words.append(f"{ecn}/{offset}")
+    return " ".join(words)
+
+
+@pytest.mark.parametrize("make", [twcc, ccfb])
+def test_the_dissector_reads_as_we_do(tmp_path: Path, make: Callable[[random.Random], str]) -> None:
+    packets, ours = reports(make)
+    capture(tmp_path / "reports.pcap", packets)
+    read = 0
+    for packet, own, found in zip(packets, ours, by_dissector(tmp_path / "reports.pcap"), strict=True):
+        (report,) = found
+        assert words_of(report) == ("error" if own.startswith("error") else own), packet.hex()
+        read += not own.startswith("error")
+    assert 1.5 * REPORTS < read < len(packets) - REPORTS / 4
+
+
+def test_the_dissector_reads_what_a_short_capture_kept(tmp_path: Path) -> None:
+    packets, _ = reports(ccfb)
+    packets = packets[:100] + reports(twcc)[0][:100]
+    for kept in range(28, 120, 7):
+        capture(tmp_path / "short.pcap", packets, kept)
+        for packet, found in zip(packets, by_dissector(tmp_path / "short.pcap"), strict=True):
+            # Only of what is known to be RTCP: a header.
+            if kept < 32:
+                assert not found
+                continue
+            (report,) = found
+            marks = shown(report, "ccfb.front") + shown(report, "twcc.front")
+            assert bool(marks) == (kept < 28 + len(packet)), packet.hex()
+
+
+def test_a_compound_datagram_has_a_tree_for_each_report(tmp_path: Path) -> None:
+    receiver_report = bytes.fromhex("80c9000100000001")
+    feedback = [
+        bytes.fromhex(line) for line in translated(["ccfb 1 131072 ssrc 2 65535 1/3 3/1", "twcc 1 2 65535 7 9 1 -3"])
+    ]
+    capture(tmp_path / "compound.pcap", [receiver_report + feedback[0] + feedback[1], feedback[1] + b"\0" * 4])
+    compound, no_rtcp = by_dissector(tmp_path / "compound.pcap")
+    assert [words_of(report) for report in compound] == [
+        "ccfb 1 131072 ssrc 2 65535 1/3 3/1",
+        "twcc 1 2 65535 7 9 1 -3",
+    ]
+    assert shown(compound[0], "ccfb.packet") == ["65535", "0"]
+    assert shown(compound[0], "ccfb.ce") == ["1"]
+    assert shown(compound[1], "twcc.packet") == ["65535", "0"]
+    assert not no_rtcp
+
+
+def captured(name: str) -> tuple[list[bytes], list[dict]]:
+    """Packets that were captured of others, and notes on chosen ones."""
+    data = os.environ.get("PACELINE_DATA")
+    folder = Path(data or "") / ".." / "oracles" / "feedback"
+    if not data or not folder.exists():
+        pytest.skip("PACELINE_DATA names no folder with captured reports beside it")
+    notes = folder / f"{name}.json"
+    lines = (folder / f"{name}.hex").read_text().split()
+    return [bytes.fromhex(line) for line in lines], json.loads(notes.read_text()) if notes.exists() else []
+
+
+@pytest.mark.parametrize("name", ["chromium-rfc8888-ecn", "ericsson-rfc8888", "pion-twcc"])
+def test_the_dissector_reads_what_others_wrote(tmp_path: Path, name: str) -> None:
+    packets, notes = captured(name)
+    capture(tmp_path / "theirs.pcap", packets + [bytes.fromhex(note["hex"]) for note in notes])
+    ours = translated([packet.hex() for packet in packets])
+    found = [report for (report,) in by_dissector(tmp_path / "theirs.pcap")]
+    assert [words_of(report) for report in found[: len(packets)]] == ours
+    for report, note in zip(found[len(packets) :], notes, strict=True):
+        assert_means(report, note["decoded"])
+
+
+def assert_means(report: Shown, decoded: dict) -> None:
+    """What the dissector shows is what the note on a captured report says."""
+    if blocks := decoded.get("blocks"):
+        assert one(report, "ccfb.sender_ssrc") == decoded["sender_ssrc"]
+        assert shown(report, "ccfb.timestamp") == ["0x" + decoded["rts_hex"]]
+        assert abs(float(shown(report, "ccfb.time")[0]) - float(decoded["rts"].removesuffix(" s"))) < 1e-6
+        (block,) = blocks
+        assert [one(report, f"ccfb.{key}") for key in ("ssrc", "begin_seq", "num_reports")] == [
+            block[key] for key in ("ssrc", "begin", "num_reports")
+        ]
+        marks = zip(shown(report, "ccfb.ecn"), shown(report, "ccfb.ato"), strict=True)
+        assert [f"ecn{int(ecn, 0)}/ato{int(ato, 0)}" for ecn, ato in marks] == block["reports"]
+        return
+    keys = {"sender_ssrc": "sender_ssrc", "media_ssrc": "media_ssrc", "base_seq": "base"}
+    keys |= {"status_count": "count", "feedback_count": "fb_count"}
+    for ours, theirs in keys.items():
+        assert one(report, f"twcc.{ours}") == decoded[theirs]
+    assert one(report, "twcc.reference") * 64 == decoded["reference_ms"]
+    arrived = [delta for delta in decoded["deltas_us"] if delta is not None]
+    assert [int(delta) for delta in shown(report, "twcc.delta_us")] == arrived
+    assert one(report, "twcc.missing") == len(decoded["deltas_us"]) - len(arrived)
