@@ -9,6 +9,7 @@ import pytest
 import paceline
 from conftest import CALL
 from paceline.cli.chart import chart, sparkline
+from paceline.merging import Merged
 from paceline.plots import PLOTS, draw, files, overview
 from paceline.plots.plot import with_mean_rates
 from paceline.plots.style import image, logarithmic, new_figure, settings
@@ -130,9 +131,18 @@ OTHERS = ("original_frames", "psnr", "received")
 """Pictures of runs that this file does not have; those of real video stand in test_video."""
 
 
+@pytest.fixture(scope="module")
+def live(call: paceline.Result) -> paceline.Result:
+    """As if the simulated call had gone over a line, too."""
+    return Merged({"sender": call, "link": call, "receiver": call}, call)
+
+
 @pytest.mark.parametrize("name", [name for name in PLOTS if name not in OTHERS])
-def test_every_picture_has_axes_with_units(name: str, call: paceline.Result, coupled: paceline.Result) -> None:
-    figure = draw(name, coupled if name == "coupling" else call)
+def test_every_picture_has_axes_with_units(
+    name: str, call: paceline.Result, coupled: paceline.Result, live: paceline.Result
+) -> None:
+    shown = coupled if name == "coupling" else live if name == "beside" else call
+    figure = draw(name, shown)
     assert all(axes.get_ylabel() in ("Mbit/s", "ms", "kB") for axes in figure.axes)
     across = (
         "part of the packets, or of the frames, that is at most as late" if name == "delay_quantiles" else "time, s"

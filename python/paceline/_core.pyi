@@ -19,6 +19,7 @@ __all__ = [
     "exchange",
     "figures_json",
     "link",
+    "live",
     "probe_link",
     "probe_path",
     "profile_guided",
@@ -297,6 +298,12 @@ def link(
     opaque: bool = False,
     progress: Callable[[float], None] | None = None,
 ) -> RunOutput: ...
+def live(
+    scenario: Scenario,
+    *,
+    flow: str | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> tuple[RunOutput, RunOutput, RunOutput]: ...
 def tunnel(
     scenario: Scenario,
     *,

@@ -34,7 +34,9 @@ def find(name: str, folders: Sequence[str]) -> Path:
 
 
 def source_frames(result: Result) -> SourceFrames | None:
-    """The frame file of the first flow that encoded one; None where all frames are generated."""
+    """The frame file of the first flow that encoded one; None where all frames are generated, or no file is at hand."""
+    if result.loaded is None:
+        return None
     flows: dict[str, dict[str, Any]] = loads(result.scenario).get("flows", {})
     for index, flow in enumerate(flows.values()):
         streams = [flow, *flow.get("streams", {}).values()]

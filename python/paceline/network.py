@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from paceline import _core
 from paceline.errors import PacelineError, UsageError
+from paceline.merging import ENDS, Merged
 from paceline.result import Result
 from paceline.scenario import LoadedScenario
-from paceline.simulation import Progress
+from paceline.simulation import Progress, simulate
 
 Runner = Callable[[LoadedScenario, "Progress | None"], Result]
 """What turns a scenario into a result: the simulator's, or one of these."""
@@ -61,21 +63,40 @@ def tunnel(left: str, right: str, flow: str | None = None) -> Runner:
 
 def exchange(socket: Path, expiry_s: float | None = None, say: Callable[[str], None] | None = None) -> dict[str, int]:
     """Keeps the groups of coupled flows for the processes of this machine, until Ctrl-C; what it counted."""
-    try:
+    with _plain_errors():
         return dict(_core.exchange(socket, expiry_s=expiry_s, say=say))
-    except ValueError as error:
-        raise UsageError(str(error)) from None
-    except OSError as error:
-        raise NetworkError(str(error)) from None
+
+
+def live(flow: str | None = None, *, simulated: bool = False) -> Runner:
+    """Runs sender, links and receiver of a flow on this machine in real time, and merges what they know.
+
+    They are one process: they speak over ports that the system chooses, and end together. `simulated`: the scenario is
+    run in the simulator as well, to lay both side by side.
+    """
+
+    def run(scenario: LoadedScenario, progress: Progress | None) -> Result:
+        with _plain_errors():
+            outputs = _core.live(scenario.core, flow=flow, progress=progress)
+        ends = {end: Result(output, scenario) for end, output in zip(ENDS, outputs, strict=True)}
+        return Merged(ends, simulate(scenario) if simulated else None, keeps_ends=True)
+
+    return run
 
 
 def _runner(call: Callable[..., _core.RunOutput], **settings: Any) -> Runner:
     def run(scenario: LoadedScenario, progress: Progress | None) -> Result:
-        try:
+        with _plain_errors():
             return Result(call(scenario.core, **settings, progress=progress), scenario)
-        except ValueError as error:
-            raise UsageError(str(error)) from None
-        except OSError as error:
-            raise NetworkError(str(error)) from None
 
     return run
+
+
+@contextmanager
+def _plain_errors() -> Iterator[None]:
+    """Errors of the extension as this package's."""
+    try:
+        yield
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    except OSError as error:
+        raise NetworkError(str(error)) from None

@@ -7,10 +7,10 @@ import os
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from paceline.outputs import OutputFolder
-from paceline.series import arrow_table, parquet_bytes
+from paceline.series import Column, arrow_table, parquet_bytes
 from paceline.toml import loads
 
 if TYPE_CHECKING:
@@ -18,21 +18,35 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from matplotlib.figure import Figure
 
-    from paceline._core import RunOutput
     from paceline.scenario import LoadedScenario
     from paceline.video.run import Video
+
+
+class Output(Protocol):
+    """What a run leaves behind; time series as Arrow tables, or as the extension hands them out."""
+
+    @property
+    def summary_json(self) -> str: ...
+    @property
+    def resolved_toml(self) -> str: ...
+    @property
+    def warnings(self) -> list[str]: ...
+    @property
+    def flows(self) -> pa.Table | list[Column]: ...
+    @property
+    def links(self) -> pa.Table | list[Column]: ...
 
 
 class Result:
     """The outcome of one run, simulated or over a real network."""
 
-    def __init__(self, output: RunOutput, loaded: LoadedScenario, videos: Sequence[Video] = ()) -> None:
+    def __init__(self, output: Output, loaded: LoadedScenario | None, videos: Sequence[Video] = ()) -> None:
         self._output = output
         self.videos = tuple(videos)
         """What became of each stream of real pictures."""
         self._remarks: list[str] = []
         self.loaded = loaded
-        """The scenario that was run, with the traces that it names."""
+        """The scenario that was run, with the traces that it names; None where these are not at hand."""
 
     @cached_property
     def summary(self) -> dict[str, Any]:

@@ -13,10 +13,12 @@ Column = tuple[str, str, str, "bytes | list[str] | None", bytes]
 values. Texts: the names, the int32 index of each row's."""
 
 
-def arrow_table(columns: list[Column]) -> pa.Table:
+def arrow_table(columns: pa.Table | list[Column]) -> pa.Table:
     """The columns as an Arrow table over the same memory; unit and definition stand in each field's metadata."""
     import pyarrow as pa
 
+    if isinstance(columns, pa.Table):
+        return columns
     fields, arrays = [], []
     for name, unit, definition, other, values in columns:
         array = _texts(other, values) if isinstance(other, list) else _numbers(other, values)

@@ -1,10 +1,14 @@
 //! Which flow of a scenario, or which flows, a run on real sockets is about.
 
 use crate::NetError;
+use crate::socket::UdpPort;
 use paceline_scenario::build::{DccpParts, EndsParts, FlowParts, RtpParts};
 use paceline_scenario::{CouplingSpec, FlowSpec, Loaded, Scenario};
 use std::net::SocketAddr;
 use std::ops::Deref;
+
+/// How often the system may choose a port after which others are taken.
+const TRIES: usize = 64;
 
 /// One flow of a scenario, whatever its transport.
 #[derive(Clone, Copy)]
@@ -76,15 +80,33 @@ impl<'a> ChosenFlows<'a> {
         self.flows.iter().try_for_each(|flow| flow.check_capture(wanted))
     }
 
-    /// An address for each flow: `first`, and the ports after it. Port 0 stays 0: the system chooses each.
+    /// A socket for each flow, that listen on `first` and the ports after it. Of port 0 the system chooses the first port.
+    pub fn listen(&self, first: SocketAddr) -> Result<Vec<UdpPort>, NetError> {
+        let mut tries = if first.port() == 0 { TRIES } else { 1 };
+        loop {
+            tries -= 1;
+            match self.listen_from(first) {
+                Err(NetError::Bind { .. }) if tries > 0 => {}
+                Err(NetError::Unsupported { .. }) if tries > 0 => {}
+                bound => return bound,
+            }
+        }
+    }
+
+    fn listen_from(&self, first: SocketAddr) -> Result<Vec<UdpPort>, NetError> {
+        let mut ports = vec![UdpPort::bind(first)?];
+        for address in &self.addresses(ports[0].address()?)?[1..] {
+            ports.push(UdpPort::bind(*address)?);
+        }
+        Ok(ports)
+    }
+
+    /// An address for each flow: `first`, and the ports after it.
     pub fn addresses(&self, first: SocketAddr) -> Result<Vec<SocketAddr>, NetError> {
-        let port = |place: usize| match first.port() {
-            0 => Some(0),
-            port => port.checked_add(u16::try_from(place).ok()?),
-        };
-        let address = |place| {
+        let address = |place: usize| {
             let what = || format!("{} flows need as many ports from {first} on", self.flows.len());
-            let port = port(place).ok_or_else(|| NetError::Unsupported { what: what() })?;
+            let port = u16::try_from(place).ok().and_then(|place| first.port().checked_add(place));
+            let port = port.ok_or_else(|| NetError::Unsupported { what: what() })?;
             Ok(SocketAddr::new(first.ip(), port))
         };
         (0..self.flows.len()).map(address).collect()

@@ -71,6 +71,12 @@ pub enum NetError {
     /// Another exchange.
     #[error("exchange {}: found another exchange that listens there, expected a path that is free", path.display())]
     ExchangeThere { path: PathBuf },
+    /// An end of a call on this machine failed, and the others were stopped.
+    #[error("the {end} failed, so the others were stopped: {source}")]
+    End { end: &'static str, source: Box<NetError> },
+    /// An end of a call on this machine broke down by a mistake of this program.
+    #[error("the {end} broke down, so the others were stopped; please report this")]
+    BrokeDown { end: &'static str },
     /// No packet came within the time given.
     #[error("nothing arrived at {address} within {seconds} s: is a sender running?")]
     NothingArrived { address: SocketAddr, seconds: f64 },

@@ -14,6 +14,8 @@
 //! A DCCP flow is a connection of its own in UDP (RFC 6773): the client sends, the server behind a host with Init Cookies
 //! receives. Inside are the ports of [`paceline_transport::dccp::FLOW_PORTS`]; a capture shows it as native DCCP.
 //!
+//! All three run in one process by [`live`], a thread each, over ports of loopback that the system chooses.
+//!
 //! Flows of several processes of a machine share by an [`ExchangeServer`], a process of its own.
 //!
 //! Whatever arrives is hostile until proven otherwise: see [`NetCounters`] for what is refused and counted.
@@ -28,6 +30,7 @@ mod control;
 mod dccp;
 mod error;
 pub mod exchange;
+mod live;
 mod losses;
 mod output;
 mod peer;
@@ -53,6 +56,7 @@ pub use error::NetError;
 pub use exchange::{
     ExchangeClient, ExchangeCounters, ExchangeLimits, ExchangeOptions, ExchangeServer, GroupBy,
 };
+pub use live::{LiveOptions, LiveOutput, live};
 pub use output::{NetCounters, NetOutput};
 pub use probe::{PathProber, ProbeOptions, Reflector};
 pub use receiver::{ReceiveOptions, Receiver, receive};

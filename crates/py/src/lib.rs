@@ -44,6 +44,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(network::send, module)?)?;
     module.add_function(wrap_pyfunction!(network::receive, module)?)?;
     module.add_function(wrap_pyfunction!(network::link, module)?)?;
+    module.add_function(wrap_pyfunction!(network::live, module)?)?;
     module.add_function(wrap_pyfunction!(network::tunnel, module)?)?;
     module.add_function(wrap_pyfunction!(probe::probe_link, module)?)?;
     module.add_function(wrap_pyfunction!(probe::probe_path, module)?)?;

@@ -4,8 +4,8 @@ use crate::exchange::options;
 use crate::output::RunOutput;
 use crate::source::Scenario;
 use paceline_net::{
-    Control, NetError, NetOutput, OpaqueRelay, ReceiveOptions, Relay, RelayOptions, SendOptions, Sender,
-    TunnelOptions, resolve_address,
+    Control, LiveOptions, LiveOutput, NetError, NetOutput, OpaqueRelay, ReceiveOptions, Relay, RelayOptions,
+    SendOptions, Sender, TunnelOptions, resolve_address,
 };
 use paceline_scenario::{Loaded, Transport};
 use paceline_units::{Time, TimeDelta};
@@ -93,6 +93,24 @@ pub fn link(
     })
 }
 
+/// Runs sender, links and receiver of a flow on this machine, in real time; what each of them knows, in this order.
+#[pyfunction]
+#[pyo3(signature = (scenario, *, flow=None, progress=None))]
+pub fn live(
+    py: Python<'_>,
+    scenario: &Scenario,
+    flow: Option<String>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<(RunOutput, RunOutput, RunOutput)> {
+    let (loaded, interrupt) = (&scenario.loaded, what_interrupts(&scenario.loaded, flow.as_deref()));
+    let options = LiveOptions { flow };
+    let ended = attend(py, loaded, interrupt, progress, |loaded, control| {
+        paceline_net::live(loaded, &options, control)
+    })?;
+    let LiveOutput { sender, link, receiver } = ended;
+    Ok((output(loaded, sender), output(loaded, link), output(loaded, receiver)))
+}
+
 /// Runs two programs in networks of their own that a flow's path joins.
 #[pyfunction]
 #[pyo3(signature = (scenario, *, left, right, flow=None, progress=None))]
@@ -137,13 +155,13 @@ pub(crate) fn failure(error: NetError) -> PyErr {
 }
 
 /// Runs `work` beside the interpreter until it ends or Python has a signal.
-fn drive(
+fn attend<T: Send>(
     py: Python<'_>,
     loaded: &Loaded,
     interrupt: Interrupt,
     progress: Option<Py<PyAny>>,
-    work: impl FnOnce(&Loaded, &Control<'_>) -> Result<NetOutput, NetError> + Send,
-) -> PyResult<RunOutput> {
+    work: impl FnOnce(&Loaded, &Control<'_>) -> Result<T, NetError> + Send,
+) -> PyResult<T> {
     let (stop, reached) = (AtomicBool::new(false), AtomicU64::new(0));
     let duration = loaded.scenario.duration.as_secs_f64();
     let mut interrupted = None;
@@ -166,11 +184,27 @@ fn drive(
         return Err(signal);
     }
     let output = output.map_err(|_| PyOSError::new_err("the network driver failed; please report this"))?;
-    let NetOutput { summary, flows, links, counters, mut warnings } = output.map_err(failure)?;
+    output.map_err(failure)
+}
+
+/// The same for one end, with what Python sees of it.
+fn drive(
+    py: Python<'_>,
+    loaded: &Loaded,
+    interrupt: Interrupt,
+    progress: Option<Py<PyAny>>,
+    work: impl FnOnce(&Loaded, &Control<'_>) -> Result<NetOutput, NetError> + Send,
+) -> PyResult<RunOutput> {
+    Ok(output(loaded, attend(py, loaded, interrupt, progress, work)?))
+}
+
+/// What Python sees of one end.
+fn output(loaded: &Loaded, ended: NetOutput) -> RunOutput {
+    let NetOutput { summary, flows, links, counters, mut warnings } = ended;
     warnings.extend(loaded.parts.warnings.iter().cloned());
     warnings.extend(resynchronised(&counters));
     warnings.extend(refused(&counters));
-    Ok(RunOutput::new(summary.to_json(), loaded.scenario.clone(), warnings, flows, links))
+    RunOutput::new(summary.to_json(), loaded.scenario.clone(), warnings, flows, links)
 }
 
 /// Waits a moment, or until `done`.

@@ -17,6 +17,7 @@ from paceline.cli.options import (
     FitOptions,
     GroupBy,
     Json,
+    OutputOptions,
     ProbeOptions,
     RunOptions,
     SocketOptions,
@@ -94,13 +95,18 @@ def _run(doing: str, options: RunOptions, runner: Runner) -> Result:
         result = run_read(text, runner, out=out, plots=options.plot, progress=progress)
     written = "" if out is None else f", written to {out}"
     with plainly(f"the run was complete{written}"):
-        for warning in result.warnings:
-            say(f"warning: {warning}")
-        with printing():
-            _print(result, options.json)
-        if out is not None:
-            say(f"written to {out}")
+        _show(result, options)
     return result
+
+
+def _show(result: Result, options: OutputOptions) -> None:
+    """Says what was odd, prints the figures, and says where they were written to."""
+    for warning in result.warnings:
+        say(f"warning: {warning}")
+    with printing():
+        _print(result, options.json)
+    if options.out is not None:
+        say(f"written to {options.out}")
 
 
 def _draw(text: ScenarioText, out: Path | None) -> None:
@@ -324,6 +330,46 @@ def link(
         result = _run("relaying", options, runner)
         if result.summary["sockets"]["failed_programs"]:
             raise typer.Exit(1)
+
+
+@app.command()
+@flat
+def live(
+    options: SocketOptions,
+    simulate: Annotated[
+        bool,
+        typer.Option("--simulate", help="Simulate the scenario too, and lay both side by side: a table and a picture."),
+    ] = False,
+) -> None:
+    """Run sender, links and receiver on this machine in real time, and merge what they know into one result."""
+    with plainly(), terminable():
+        from paceline.network import live
+
+        _run("calling", options, live(options.flow, simulated=simulate))
+
+
+@app.command()
+@flat
+def merge(
+    options: OutputOptions,
+    folders: Annotated[
+        list[str],
+        typer.Argument(metavar="SENDER [LINK] RECEIVER", help="What the ends wrote with --out, in any order."),
+    ],
+) -> None:
+    """Merge what `send`, `link` and `receive` wrote, maybe on several machines, into one result."""
+    with plainly():
+        from paceline.merging import Merged, read_folders
+        from paceline.outputs import OutputFolder
+
+        folder = None if options.out is None else OutputFolder(options.out)
+        result = Merged(read_folders([Path(name) for name in folders]))
+        if options.plot and folder is None:
+            raise UsageError("plots: found no output folder to write them to, expected one (--out DIR)")
+        if folder is not None:
+            with folder:
+                result.stage(folder, plots=options.plot)
+        _show(result, options)
 
 
 def _needed(option: str, found: str | None, what: str) -> str:

@@ -86,8 +86,8 @@ class ScenarioOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunOptions(ScenarioOptions):
-    """A scenario that is run, and where the results go."""
+class OutputOptions:
+    """Where results go, and how they are shown."""
 
     out: Annotated[
         Path | None,
@@ -99,6 +99,11 @@ class RunOptions(ScenarioOptions):
     ] = None
     json: Json = False
     plot: Annotated[bool, typer.Option("--plot", help="Write pictures to DIR/plots as well.")] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions(OutputOptions, ScenarioOptions):
+    """A scenario that is run, and where the results go."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -32,6 +32,10 @@ def print_summary(result: Result) -> None:
         console.print(flow_table(name, flow))
     if summary.get("links"):
         console.print(link_table(summary["links"]))
+    simulated = summary.get("simulated", {}).get("flows", {})
+    for name, flow in summary["flows"].items():
+        if name in simulated:
+            console.print(beside_table(name, flow, simulated[name]))
 
 
 def flow_table(name: str, flow: dict[str, Any]) -> Table:
@@ -46,6 +50,21 @@ def flow_table(name: str, flow: dict[str, Any]) -> Table:
             elif value is not None:
                 number, unit = _with_unit(figure, value)
                 table.add_row(figure.title, number, "", "", "", "", unit)
+    return table
+
+
+def beside_table(name: str, line: dict[str, Any], simulated: dict[str, Any]) -> Table:
+    """One flow over the line and in the simulator: a row for each figure, of a distribution for two statistics."""
+    columns = ("", "line", "simulated", "unit")
+    table = table_of(f"flow {name}, over the line and in the simulator", columns)
+    for figure in shown("flows.NAME"):
+        values: list[Any] = [world.get(figure.name) for world in (line, simulated)]
+        if all(isinstance(value, dict) for value in values):
+            for part in ("mean", "p95"):
+                table.add_row(f"{figure.title}, {part}", *(_number(value[part]) for value in values), figure.unit)
+        elif any(value is not None for value in values):
+            numbers = [_with_unit(figure, value) for value in values]
+            table.add_row(figure.title, *(number for number, _ in numbers), max(unit for _, unit in numbers))
     return table
 
 

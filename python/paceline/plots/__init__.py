@@ -5,7 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from paceline.errors import UsageError
-from paceline.plots import coupling, delay_quantiles, lines, link_rate, original_frames, overview, psnr, received
+from paceline.plots import (
+    beside,
+    coupling,
+    delay_quantiles,
+    lines,
+    link_rate,
+    original_frames,
+    overview,
+    psnr,
+    received,
+)
 from paceline.plots.plot import Plot
 from paceline.plots.style import TITLE_LETTERS, image, new_figure, settings, shortened
 
@@ -20,6 +30,7 @@ PLOTS: dict[str, Plot] = {
     plot.name: plot
     for plot in (
         overview.PLOT,
+        beside.PLOT,
         original_frames.PLOT,
         link_rate.TRACE,
         lines.ENCODED,

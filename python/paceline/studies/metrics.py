@@ -258,9 +258,10 @@ class LinkTrace(Metric, frozen=True, kw_only=True, tag="link-trace"):
 
         from paceline.fitting.recordings import rate_samples
 
+        folders = result.loaded.folders if result.loaded is not None else []
         for link in loads(result.scenario).get("links", {}).values():
             for trace in _traces(link.get("rate")):
-                return statistic(pd.Series(rate_samples(trace, result.loaded.folders)), self.statistic)
+                return statistic(pd.Series(rate_samples(trace, folders)), self.statistic)
         return None
 
 

@@ -99,8 +99,7 @@ impl<'a> Receiver<'a> {
     pub fn bind(loaded: &'a Loaded, options: &ReceiveOptions) -> Result<Receiver<'a>, NetError> {
         let chosen = ChosenFlows::of(loaded, options.flow.as_deref())?;
         chosen.check_capture(options.capture.is_some())?;
-        let ports = chosen.addresses(options.listen)?.into_iter().map(UdpPort::bind);
-        Ok(Receiver { ports: ports.collect::<Result<_, _>>()?, chosen, options: options.clone() })
+        Ok(Receiver { ports: chosen.listen(options.listen)?, chosen, options: options.clone() })
     }
 
     /// The address it listens on, of several flows that of the first.

@@ -39,16 +39,16 @@ struct RelayedFlow<'a> {
 }
 
 impl<'a> RelayedFlow<'a> {
-    /// Opens the sockets for packets that come to `listen` and leave for `to`.
+    /// Opens the socket from which packets that come to `listen` leave for `to`.
     fn bind(
         flow: ChosenFlow<'a>,
-        listen: SocketAddr,
+        listen: UdpPort,
         to: SocketAddr,
         ssrc: Option<u32>,
     ) -> Result<RelayedFlow<'a>, NetError> {
         Ok(RelayedFlow {
             flow,
-            listen: UdpPort::bind(listen)?,
+            listen,
             out: UdpPort::bind(local_for(to))?,
             to,
             filter: Filter::new(flow.over, ssrc),
@@ -91,7 +91,7 @@ impl<'a> RelayDriver<'a> {
     ) -> Result<RelayDriver<'a>, NetError> {
         require_port(options.forward)?;
         let opened = DriverClock::from_zero(Moment::now());
-        let listen = chosen.addresses(options.listen)?.into_iter();
+        let listen = chosen.listen(options.listen)?.into_iter();
         let ways = listen.zip(chosen.addresses(options.forward)?);
         let flows = chosen.flows.iter().zip(ways);
         let flows = flows.map(|(flow, (listen, to))| RelayedFlow::bind(*flow, listen, to, options.ssrc));

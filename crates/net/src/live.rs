@@ -1,0 +1,170 @@
+//! A whole call on this machine, in real time: sender, relay and receiver in one process, each on a thread of its own.
+//!
+//! They speak over ports of loopback that the system chooses, so that no port can be in use. Whoever ends the process ends
+//! all three, however; and one that fails ends the others.
+
+use crate::{
+    Control, NetError, NetOutput, ReceiveOptions, Receiver, Relay, RelayOptions, SendOptions, Sender,
+};
+use paceline_scenario::Loaded;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver as Channel, Sender as ToChannel, channel};
+use std::time::Duration;
+
+/// How long relay and receiver may still take after the sender: what is under way arrives, and connections are closed.
+const DRAINING: Duration = Duration::from_secs(4);
+
+/// What a call on this machine is told beyond the scenario.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct LiveOptions {
+    /// The flow of the scenario; none: the only one, or all that share by its only coupling.
+    pub flow: Option<String>,
+}
+
+/// What each end of a call knows of it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct LiveOutput {
+    /// Figures of the sender.
+    pub sender: NetOutput,
+    /// Figures of the relay, with those of the links.
+    pub link: NetOutput,
+    /// Figures of the receiver.
+    pub receiver: NetOutput,
+}
+
+/// The ends of a call, in the order in which they are named in messages.
+const ENDS: [&str; 3] = ["sender", "link", "receiver"];
+const SENDER: usize = 0;
+
+/// An end that has ended, by its place in [`ENDS`].
+type Ended = (usize, Result<NetOutput, NetError>);
+
+/// Runs sender, links and receiver of a flow for the scenario's duration, or until they are stopped. If one of them fails, all
+/// end; `control.stop` is set then.
+///
+/// # Errors
+/// Those of the three ends. One that comes up while they run names its end.
+pub fn live(loaded: &Loaded, options: &LiveOptions, control: &Control<'_>) -> Result<LiveOutput, NetError> {
+    let here = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    let flow = &options.flow;
+    // A pause of the flow or of its links ends nothing: the sender says when it is over.
+    let receives = ReceiveOptions { flow: flow.clone(), silence: None, ..ReceiveOptions::on(here) };
+    let receiver = Receiver::bind(loaded, &receives)?;
+    let relays = RelayOptions { flow: flow.clone(), ..RelayOptions::between(here, receiver.address()?) };
+    let relay = Relay::bind(loaded, &relays)?;
+    let sends = SendOptions { flow: flow.clone(), ..SendOptions::to(relay.address()?) };
+    let sender = Sender::bind(loaded, &sends)?;
+    let stop = control.stop;
+    let quiet = move || Control { stop, progress: &|_| () };
+    let (told, ended) = channel();
+    let gathered = std::thread::scope(|threads| {
+        let [second, third] = [told.clone(), told.clone()];
+        threads.spawn(move || report(1, &second, || relay.run(&quiet())));
+        threads.spawn(move || report(2, &third, || receiver.run(&quiet())));
+        let gathered = threads.spawn(move || gather(&ended, stop));
+        report(SENDER, &told, || sender.run(control));
+        gathered.join()
+    });
+    gathered.unwrap_or(Err(NetError::BrokeDown { end: "call" }))
+}
+
+/// Runs an end and tells what came of it, whatever that is.
+fn report(place: usize, told: &ToChannel<Ended>, run: impl FnOnce() -> Result<NetOutput, NetError>) {
+    let result = catch_unwind(AssertUnwindSafe(run));
+    let result = result.unwrap_or(Err(NetError::BrokeDown { end: ENDS[place] }));
+    // Who listens waits for all three.
+    let _ = told.send((place, result));
+}
+
+/// Waits for all ends; stops the others if one fails, or if they do not end soon after the sender.
+fn gather(ended: &Channel<Ended>, stop: &AtomicBool) -> Result<LiveOutput, NetError> {
+    let stop = || stop.store(true, Ordering::Relaxed);
+    let (mut outputs, mut failed) = ([None, None, None], None);
+    for _ in ENDS {
+        let told = match outputs[SENDER] {
+            None => ended.recv().ok(),
+            Some(_) => ended.recv_timeout(DRAINING).ok().or_else(|| {
+                stop();
+                ended.recv().ok()
+            }),
+        };
+        match told {
+            Some((place, Ok(output))) => outputs[place] = Some(output),
+            Some((place, Err(source))) => {
+                stop();
+                failed.get_or_insert(named(ENDS[place], source));
+            }
+            None => break,
+        }
+    }
+    match (failed, outputs) {
+        (None, [Some(sender), Some(link), Some(receiver)]) => Ok(LiveOutput { sender, link, receiver }),
+        (failed, _) => Err(failed.unwrap_or(NetError::BrokeDown { end: "call" })),
+    }
+}
+
+fn named(end: &'static str, source: NetError) -> NetError {
+    match source {
+        NetError::BrokeDown { .. } => source,
+        source => NetError::End { end, source: Box::new(source) },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use paceline_scenario::{Loader, Origin, load};
+
+    fn scenario(changed: &str) -> Loaded {
+        let text = format!(
+            "name = \"live\"\nduration = \"1s\"\n[links.path]\nrate = \"5Mbps\"\ndelay = \"10ms\"\n\
+             queue = {{ limit = \"100ms\" }}\n[flows.video]\ncontroller = \"scream\"\n\
+             source = {{ kind = \"bulk\" }}\npath = [\"path\"]\n{changed}"
+        );
+        load(&Origin { text: &text, file: "live.toml", sets: &[] }, &Loader::default()).expect("a scenario")
+    }
+
+    fn run(loaded: &Loaded) -> Result<LiveOutput, NetError> {
+        let stop = AtomicBool::new(false);
+        live(loaded, &LiveOptions::default(), &Control { stop: &stop, progress: &|_| () })
+    }
+
+    #[test]
+    fn each_end_knows_its_part_of_the_call() {
+        let output = run(&scenario("")).expect("a call");
+        let ends = [&output.sender, &output.link, &output.receiver];
+        for end in ends {
+            assert!(end.summary.packets.is_some_and(|packets| packets > 20), "{:?}", end.summary);
+        }
+        let [sender, link, receiver] = ends.map(|end| &end.summary.flows["video"]);
+        assert!(sender.srtt_ms.mean.is_some_and(|srtt| (20.0..150.0).contains(&srtt)));
+        assert!(link.queue_delay_ms.mean.is_some() && output.link.summary.links.contains_key("path"));
+        assert!(receiver.one_way_delay_ms.mean.is_some_and(|delay| delay >= 10.0), "one machine, one clock");
+    }
+
+    #[test]
+    fn coupled_flows_have_ports_in_a_row() {
+        let other = "[flows.slides]\ncontroller = \"scream\"\nsource = { kind = \"bulk\" }\npath = [\"path\"]\n\
+                     [coupling.both]\nkind = \"active\"\ngroups = [[\"video\", \"slides\"]]\n";
+        let loaded = scenario(other);
+        let output = run(&loaded).expect("a call");
+        for name in ["video", "slides"] {
+            assert!(output.receiver.summary.flows[name].packets_received.is_some_and(|packets| packets > 5));
+        }
+    }
+
+    #[test]
+    fn an_end_that_fails_ends_the_others_and_is_named() {
+        let stop = AtomicBool::new(false);
+        let (told, ended) = channel();
+        let failed = NetError::Unsupported { what: "no weather".into() };
+        told.send((2, Err(failed))).expect("heard");
+        report(1, &told, || panic!("this panic is part of the test"));
+        report(SENDER, &told, || Err(NetError::BrokeDown { end: "sender" }));
+        let error = gather(&ended, &stop).expect_err("failed").to_string();
+        assert!(error.starts_with("the receiver failed") && error.ends_with("no weather"), "{error}");
+        assert!(stop.load(Ordering::Relaxed));
+    }
+}
