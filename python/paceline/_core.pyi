@@ -16,6 +16,7 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "__version__",
+    "browser",
     "exchange",
     "figures_json",
     "link",
@@ -312,6 +313,14 @@ def tunnel(
     flow: str | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> RunOutput: ...
+def browser(
+    scenario: Scenario,
+    *,
+    role: str,
+    answer: Callable[[int, str, str, int], tuple[str, int, int]],
+    flow: str | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> tuple[RunOutput, RunOutput, float | None]: ...
 def probe_link(
     scenario: Scenario,
     link: str,

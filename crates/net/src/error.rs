@@ -56,6 +56,9 @@ pub enum NetError {
         refused.as_ref().map_or(String::new(), |refused| format!(" (last packet: {refused})"))
     )]
     NothingAnswered { address: SocketAddr, seconds: f64, refused: Option<String> },
+    /// Nobody came to a call, or brought no media.
+    #[error("no browser came, or sent no media, within {seconds:.0} s")]
+    NoBrowser { seconds: f64 },
     /// The handshake of a DCCP connection for a service ended in a reset.
     #[error("{}", no_connection(*address, *ended, *service))]
     NoConnection { address: SocketAddr, ended: Ended, service: ServiceCode },

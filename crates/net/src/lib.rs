@@ -23,6 +23,8 @@
 //! Which end knows which figure is said in the modules of the drivers: [`sender`], [`receiver`], [`relay`].
 
 mod address;
+mod agreed;
+pub mod browser;
 mod capture;
 mod choice;
 mod clock;
@@ -51,6 +53,8 @@ mod ssrc;
 mod wait;
 
 pub use address::{parse_address, resolve_address};
+pub use agreed::{Agreed, Media};
+pub use browser::{BrowserCall, BrowserOutput, IceCredentials, Role};
 pub use control::Control;
 pub use error::NetError;
 pub use exchange::{

@@ -1,8 +1,9 @@
 //! Which sender a socket listens to: the first that is heard twice, and no other until it falls silent.
 
+use crate::agreed::Agreed;
 use crate::output::NetCounters;
 use crate::socket::Datagram;
-use crate::ssrc::{PAYLOAD_TYPE, Ssrcs};
+use crate::ssrc::Ssrcs;
 use paceline_cc::StreamId;
 use paceline_units::{Time, TimeDelta};
 use paceline_wire::rtp::{self, RtpView};
@@ -19,6 +20,7 @@ const WATCHED: usize = 4;
 pub(crate) struct SenderFilter {
     /// SSRCs that are known before the first packet.
     expected: Option<Ssrcs>,
+    payload_type: u8,
     streams: usize,
     lock: PeerLock<(SocketAddr, Ssrcs)>,
     refused: Vec<RefusedSender>,
@@ -50,11 +52,17 @@ impl SenderFilter {
     pub fn new(ssrc: Option<u32>, streams: usize) -> SenderFilter {
         SenderFilter {
             expected: ssrc.map(|first| Ssrcs::new(first, streams)),
+            payload_type: Agreed::OWN.payload_type,
             streams,
             lock: PeerLock::new(SILENT),
             refused: Vec::new(),
             said: [None, None],
         }
+    }
+
+    /// Of media of another payload type than Paceline's own.
+    pub fn with_payload_type(self, payload_type: u8) -> SenderFilter {
+        SenderFilter { payload_type, ..self }
     }
 
     /// What is to be said of senders beside the one that was listened to, if anything is.
@@ -67,14 +75,15 @@ impl SenderFilter {
         self.lock.peer().map(|(address, _)| address)
     }
 
-    /// Admits a datagram that is RTP of our payload type from the one sender; counts any other.
+    /// Admits a datagram that is RTP of its payload type from the one sender; counts any other.
     pub fn admit<'d>(
         &mut self,
         now: Time,
         datagram: &Datagram<'d>,
         counters: &mut NetCounters,
     ) -> Option<MediaPacket<'d>> {
-        let view = rtp::decode(datagram.bytes).ok().filter(|view| view.header.payload_type == PAYLOAD_TYPE);
+        let view =
+            rtp::decode(datagram.bytes).ok().filter(|view| view.header.payload_type == self.payload_type);
         let Some(view) = view else {
             counters.malformed += 1;
             return None;
@@ -270,7 +279,8 @@ mod tests {
         counters: &mut NetCounters,
     ) -> bool {
         let (mut bytes, from) = (Vec::new(), SocketAddr::from(([192, 0, 2, 1], port)));
-        let header = RtpHeaderFields { payload_type: PAYLOAD_TYPE, ssrc, ..RtpHeaderFields::default() };
+        let payload_type = Agreed::OWN.payload_type;
+        let header = RtpHeaderFields { payload_type, ssrc, ..RtpHeaderFields::default() };
         rtp::encode(&header, 10, 0, &mut bytes).expect("a header");
         filter.admit(at(millis), &Datagram { from, ..datagram(&bytes) }, counters).is_some()
     }

@@ -5,9 +5,10 @@
 //! so that nobody can have it send more than they do.
 
 use crate::address::{local_for, require_port};
+use crate::agreed::Agreed;
 use crate::clock::Moment;
 use crate::socket::{Inbox, UdpPort};
-use crate::ssrc::{PAYLOAD_TYPE, PROBE_SSRC};
+use crate::ssrc::PROBE_SSRC;
 use crate::wait::{PreciseTimers, wait_for};
 use crate::{Control, NetError};
 use paceline_transport::{PathProbe, ProbePlan, ProbeRecord};
@@ -97,7 +98,7 @@ impl Run {
         while let Some(number) = self.probe.poll_transmit(now()) {
             self.sent = number + 1;
             let header = RtpHeaderFields {
-                payload_type: PAYLOAD_TYPE,
+                payload_type: Agreed::OWN.payload_type,
                 marker: false,
                 sequence: number as u16,
                 timestamp: 0,
@@ -190,7 +191,8 @@ fn answer(
     datagram: &[u8],
     arrived: Time,
 ) -> Option<Vec<u8>> {
-    let view = rtp::decode(datagram).ok().filter(|view| view.header.payload_type == PAYLOAD_TYPE)?;
+    let view =
+        rtp::decode(datagram).ok().filter(|view| view.header.payload_type == Agreed::OWN.payload_type)?;
     let (ssrc, room) = (view.header.ssrc, arrivals::room(datagram.len()).min(TOLD));
     if room == 0 {
         return None;
@@ -212,7 +214,7 @@ mod tests {
 
     fn packet(sequence: u16, payload: usize) -> Vec<u8> {
         let header = RtpHeaderFields {
-            payload_type: PAYLOAD_TYPE,
+            payload_type: Agreed::OWN.payload_type,
             marker: false,
             sequence,
             timestamp: 0,

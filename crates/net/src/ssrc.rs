@@ -5,12 +5,8 @@ use paceline_cc::StreamId;
 use paceline_scenario::build::RtpParts;
 use paceline_transport::rtp::rtcp::{NtpClock, RtcpConfig};
 
-/// RTP payload type of the media (the reference's tool: 98).
-pub(crate) const PAYLOAD_TYPE: u8 = 98;
 /// Ticks of the media's timestamps in a second.
 pub(crate) const MEDIA_CLOCK: u32 = 90_000;
-/// Local identifier of the header extension's element with the transport-wide number (RFC 8285 section 4.2).
-pub(crate) const TRANSPORT_WIDE_ELEMENT: u8 = 5;
 /// SSRC of a path probe's packets.
 pub(crate) const PROBE_SSRC: u32 = 100;
 /// A receiver's SSRC in its reports, unless a stream has it; nothing is ever sent under it.

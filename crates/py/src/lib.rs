@@ -1,6 +1,7 @@
 //! Python bindings of the controllers, the simulator and the network driver: thin, no policy. The only room that knows pyo3.
 
 mod arguments;
+mod browser;
 mod controller;
 mod exchange;
 mod half;
@@ -46,6 +47,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(network::link, module)?)?;
     module.add_function(wrap_pyfunction!(network::live, module)?)?;
     module.add_function(wrap_pyfunction!(network::tunnel, module)?)?;
+    module.add_function(wrap_pyfunction!(browser::browser, module)?)?;
     module.add_function(wrap_pyfunction!(probe::probe_link, module)?)?;
     module.add_function(wrap_pyfunction!(probe::probe_path, module)?)?;
     module.add_function(wrap_pyfunction!(probe::reflect, module)?)?;

@@ -21,7 +21,7 @@ const LOOK_UP: Duration = Duration::from_millis(100);
 
 /// What Ctrl-C means.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Interrupt {
+pub(crate) enum Interrupt {
     /// The run is given up.
     Abandons,
     /// The run ends, with its figures so far: for what serves until it is told to stop.
@@ -155,7 +155,7 @@ pub(crate) fn failure(error: NetError) -> PyErr {
 }
 
 /// Runs `work` beside the interpreter until it ends or Python has a signal.
-fn attend<T: Send>(
+pub(crate) fn attend<T: Send>(
     py: Python<'_>,
     loaded: &Loaded,
     interrupt: Interrupt,
@@ -199,7 +199,7 @@ fn drive(
 }
 
 /// What Python sees of one end.
-fn output(loaded: &Loaded, ended: NetOutput) -> RunOutput {
+pub(crate) fn output(loaded: &Loaded, ended: NetOutput) -> RunOutput {
     let NetOutput { summary, flows, links, counters, mut warnings } = ended;
     warnings.extend(loaded.parts.warnings.iter().cloned());
     warnings.extend(resynchronised(&counters));

@@ -16,6 +16,7 @@
 //! - [`capture`]: files of packets that other programs read.
 //! - [`clock`]: the grids of time that go on the wire.
 //! - [`timing`]: capture and send time inside dummy payload, for receivers that share the sender's clock.
+//! - [`vp8`]: a picture that browsers decode, in frames of any size.
 //! - [`SequenceUnwrapper`], [`TimestampUnwrapper`]: numbers that wrap, made numbers that do not.
 #![cfg_attr(not(test), no_std)]
 
@@ -38,6 +39,7 @@ pub mod tfrc;
 pub mod timing;
 pub mod twcc;
 mod unwrap;
+pub mod vp8;
 
 pub use error::WireError;
 pub use format::{FeedbackFormat, RawReport, ReportFormat, Reporter, TRANSPORT_WIDE};

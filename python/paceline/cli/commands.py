@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from paceline.browser.chromium import Congestion
 from paceline.cli import listing
 from paceline.cli.many import TakesMany
 from paceline.cli.options import (
+    CallRole,
     CompareOptions,
     EndOptions,
     FitOptions,
@@ -370,6 +372,32 @@ def merge(
             with folder:
                 result.stage(folder, plots=options.plot)
         _show(result, options)
+
+
+@app.command()
+@flat
+def browser(
+    options: SocketOptions,
+    role: Annotated[
+        CallRole, typer.Option(help="What our end does: send to the browser, or receive what it sends.")
+    ] = CallRole.receive,
+    congestion: Annotated[
+        Congestion, typer.Option(help="The congestion control of a browser that sends and is started here.")
+    ] = Congestion.gcc,
+    rate: Annotated[str, typer.Option(metavar="RATE", help="The most that its encoder makes.")] = "5Mbps",
+    chromium: Annotated[
+        Path | None,
+        typer.Option(parser=file_path, metavar="PATH", help="The browser to start [default: the first that is found]."),
+    ] = None,
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Start none: say which page to open, and wait for a browser of yours.")
+    ] = False,
+) -> None:
+    """Hold a call with a real browser through the scenario's links, in real time."""
+    with plainly(), terminable():
+        from paceline.cli import browser as calls
+
+        calls.hold(options, role.value, congestion, rate, chromium, wait)
 
 
 def _needed(option: str, found: str | None, what: str) -> str:

@@ -40,6 +40,13 @@ class TransportName(str, Enum):
     dccp = "dccp"
 
 
+class CallRole(str, Enum):
+    """What our end does in a call with a browser."""
+
+    send = "send"
+    receive = "receive"
+
+
 class GroupBy(str, Enum):
     """By what flows of several processes find each other."""
 

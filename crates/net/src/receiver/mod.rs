@@ -30,6 +30,7 @@ mod seen;
 pub(crate) mod session;
 mod times;
 
+use crate::agreed::Agreed;
 use crate::choice::{ChosenFlow, ChosenFlows, Over};
 use crate::port::Port;
 use crate::secret::secret;
@@ -57,6 +58,8 @@ pub struct ReceiveOptions {
     pub listen: SocketAddr,
     /// SSRC of the first stream; none: the scenario's, else the first packet tells (of several streams those of a random SSRC).
     pub ssrc: Option<u32>,
+    /// What packets of RTP are like.
+    pub packets: Agreed,
     /// After at least one packet, the run ends when nothing has arrived for so long; none: it does not. A DCCP connection that
     /// brings no data for so long is aborted, and the receiver goes on waiting.
     pub silence: Option<TimeDelta>,
@@ -75,6 +78,7 @@ impl ReceiveOptions {
             flow: None,
             listen,
             ssrc: None,
+            packets: Agreed::OWN,
             silence: Some(TimeDelta::from_secs(10)),
             patience: None,
             duration: None,
@@ -162,7 +166,7 @@ fn receive_flow<'a>(
         Over::Rtp(parts) => {
             let (streams, feedback, playout) = (parts.streams.len(), parts.feedback.clone(), parts.playout);
             let drawn = secret()?[0];
-            let codec = RtpReceivingCodec::new(parts, options.ssrc);
+            let codec = RtpReceivingCodec::new(parts, options.ssrc).with_packets(options.packets);
             let codec = codec.with_rtcp(rtcp_config(parts, drawn as u32, drawn));
             let config = SessionConfig {
                 streams,

@@ -2,11 +2,12 @@
 //! reports of a controller's receiver half take the place of RFC 8888's.
 
 use super::codec::{Data, ReceivingCodec, RtpNumbers, SessionPacket};
+use crate::agreed::Agreed;
 use crate::output::NetCounters;
 use crate::peer::SenderFilter;
 use crate::session_rate::SessionRate;
 use crate::socket::Datagram;
-use crate::ssrc::{Ssrcs, TRANSPORT_WIDE_ELEMENT};
+use crate::ssrc::Ssrcs;
 use paceline_cc::{ReceiverReport, StreamId};
 use paceline_scenario::build::RtpParts;
 use paceline_transport::rtp::RtpFeedback;
@@ -28,6 +29,8 @@ pub(crate) struct RtpReceivingCodec {
     format: FeedbackFormat,
     /// Whether packets carry transport-wide numbers, of which reports tell.
     transport_wide: bool,
+    /// Under which element.
+    element: u8,
     reporter: Reporter,
     /// The last report on one packet.
     single: Feedback,
@@ -56,6 +59,7 @@ impl RtpReceivingCodec {
             numbers: vec![RtpNumbers::default(); streams],
             format: parts.feedback.format,
             transport_wide: parts.is_transport_wide(),
+            element: Agreed::OWN.transport_wide,
             reporter: Reporter::default(),
             single: Feedback::default(),
             reports: Vec::with_capacity(LARGEST_REPORT.as_u64() as usize),
@@ -83,6 +87,12 @@ impl RtpReceivingCodec {
     /// Reports on what it hears, as the participant that `config` says.
     pub fn with_rtcp(self, config: Option<RtcpConfig>) -> RtpReceivingCodec {
         RtpReceivingCodec { rtcp: config, ..self }
+    }
+
+    /// Hears packets that are like this.
+    pub fn with_packets(self, agreed: Agreed) -> RtpReceivingCodec {
+        let filter = self.filter.with_payload_type(agreed.payload_type);
+        RtpReceivingCodec { filter, element: agreed.transport_wide, ..self }
     }
 
     /// A sender is known: its streams are expected, and nothing of another's.
@@ -165,8 +175,7 @@ impl ReceivingCodec for RtpReceivingCodec {
             return;
         };
         let header = packet.view.header;
-        let shared =
-            packet.view.extension.as_ref().and_then(|own| twcc::number_of(own, TRANSPORT_WIDE_ELEMENT));
+        let shared = packet.view.extension.as_ref().and_then(|own| twcc::number_of(own, self.element));
         if self.transport_wide && shared.is_none() {
             counters.malformed += 1;
             return;

@@ -1,11 +1,11 @@
 //! RTP sessions that packets with odd numbers and times do not break, as bytes in virtual time.
 
 use super::*;
+use crate::agreed::Agreed;
 use crate::choice::{ChosenFlow, Over};
 use crate::clock::Moment;
 use crate::receiver::session::{Session, SessionConfig};
 use crate::socket::tests::datagram;
-use crate::ssrc::PAYLOAD_TYPE;
 use paceline_metrics::FlowSummary;
 use paceline_scenario::{Loaded, Loader, Origin, load};
 use paceline_units::TimeDelta;
@@ -60,7 +60,8 @@ fn received_with(feedback: &str, packets: &[Packet], warmup_ms: u64) -> Outcome 
     let moment = |millis: u64| Moment::from_nanos(1_000_000_000 + millis * 1_000_000);
     let (mut bytes, mut reports) = (Vec::new(), Vec::new());
     for &(millis, sequence, timestamp, marker) in packets {
-        let header = RtpHeaderFields { payload_type: PAYLOAD_TYPE, ssrc: 7, sequence, timestamp, marker };
+        let header =
+            RtpHeaderFields { payload_type: Agreed::OWN.payload_type, ssrc: 7, sequence, timestamp, marker };
         bytes.clear();
         rtp::encode(&header, 1000, 0, &mut bytes).expect("a header");
         let datagram = Datagram { arrived: moment(millis), read: moment(millis), ..datagram(&bytes) };

@@ -26,7 +26,7 @@ const STREAM: StreamId = StreamId(0);
 
 /// What a carrier is told beyond the scenario.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Limits {
+pub(crate) struct Limits {
     /// The most that may be under way.
     pub memory: Bytes,
     /// If nothing has arrived at all for so long, the run is an error; none: it waits for ever.
@@ -34,7 +34,7 @@ pub(super) struct Limits {
 }
 
 /// Carries packets from a gate's left side to its right over a flow's path, and back over its return path.
-pub(super) struct Carrier<'a, G> {
+pub(crate) struct Carrier<'a, G> {
     gate: G,
     flow: ScenarioFlow<'a>,
     right: Way,

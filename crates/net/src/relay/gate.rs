@@ -18,10 +18,10 @@ pub enum Side {
 }
 
 impl Side {
-    pub(super) const BOTH: [Side; 2] = [Side::Left, Side::Right];
+    pub(crate) const BOTH: [Side; 2] = [Side::Left, Side::Right];
 
     /// The other one.
-    pub(super) fn other(self) -> Side {
+    pub(crate) fn other(self) -> Side {
         match self {
             Side::Left => Side::Right,
             Side::Right => Side::Left,
@@ -39,7 +39,7 @@ impl Side {
 
 /// What reading at a side came to.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Taken {
+pub(crate) enum Taken {
     /// Nothing is left there.
     Nothing,
     /// A packet that goes nowhere, and was counted.
@@ -50,7 +50,7 @@ pub(super) enum Taken {
 
 /// A packet that came in.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Incoming {
+pub(crate) struct Incoming {
     /// How many bytes it has.
     pub length: usize,
     pub ecn: Ecn,
@@ -60,7 +60,7 @@ pub(super) struct Incoming {
 }
 
 /// Takes packets in at two sides and lets them out there.
-pub(super) trait Gate {
+pub(crate) trait Gate {
     /// The next packet that has come in at a side.
     fn read(
         &mut self,

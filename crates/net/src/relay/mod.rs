@@ -6,7 +6,7 @@
 //! Its zero is the arrival of the first packet less the flow's `start`, so that steps of the rate come when the scenario
 //! says.
 //!
-//! Of an RTP flow only RTP of our payload type and its sender's RTCP pass, from one sender at a time: the first address
+//! Of an RTP flow only RTP of the payload type of Paceline's own ends and its sender's RTCP pass, from one sender at a time: the first address
 //! and SSRC that are heard twice, until they have been silent for a second and others are heard twice. Of a DCCP flow it is the packets of one connection,
 //! known by address and ports, and besides Requests and their answers while there is none or it is silent: the connection is
 //! whose handshake the relay has seen whole. After the scenario's end the relay stays for a moment, so that
@@ -24,11 +24,11 @@ mod carrier;
 mod connection;
 mod driver;
 pub(crate) mod filter;
-mod gate;
+pub(crate) mod gate;
 mod ip;
 mod lateness;
 mod opaque;
-mod packet;
+pub(crate) mod packet;
 mod path;
 mod program;
 mod tunnel;
@@ -37,7 +37,7 @@ mod way;
 use crate::address::require_port;
 use crate::choice::{ChosenFlows, ScenarioFlow};
 use crate::{Control, NetError, NetOutput};
-use carrier::{Carrier, Limits};
+pub(crate) use carrier::{Carrier, Limits};
 use driver::RelayDriver;
 use opaque::OpaqueGate;
 use paceline_scenario::Loaded;
@@ -191,7 +191,7 @@ pub fn tunnel(
 }
 
 /// A flow whose path and return path have no link in common: each direction has its own queues here.
-fn both_ways<'a>(loaded: &'a Loaded, name: Option<&str>) -> Result<ScenarioFlow<'a>, NetError> {
+pub(crate) fn both_ways<'a>(loaded: &'a Loaded, name: Option<&str>) -> Result<ScenarioFlow<'a>, NetError> {
     let flow = ScenarioFlow::of(loaded, name)?;
     match flow.parts.path.iter().find(|place| flow.parts.return_path.contains(place)) {
         None => Ok(flow),

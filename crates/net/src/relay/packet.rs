@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Bytes that packets under way may take. A packet that a link keeps for ever or drops is counted rightly, too: each gives
 /// back what it took.
 #[derive(Clone, Debug)]
-pub(super) struct MemoryBudget {
+pub(crate) struct MemoryBudget {
     used: Arc<AtomicU64>,
     most: u64,
 }
@@ -48,7 +48,7 @@ impl MemoryBudget {
 
 /// A datagram on its way through the relay.
 #[derive(Debug)]
-pub(super) struct RelayedPacket {
+pub(crate) struct RelayedPacket {
     pub bytes: Box<[u8]>,
     /// Size on links: RTP header, payload and the flow's overhead, as in the simulator.
     pub size: Bytes,

@@ -29,6 +29,7 @@ pub(crate) mod sent;
 mod sharing;
 
 use crate::address::{local_for, require_port};
+use crate::agreed::Agreed;
 use crate::choice::{ChosenFlow, ChosenFlows, Over};
 use crate::exchange::{ExchangeClient, ExchangeOptions};
 use crate::port::Port;
@@ -66,6 +67,8 @@ pub struct SendOptions {
     pub to: SocketAddr,
     /// SSRC of the first stream; further streams count on from it. None: the scenario's, else a random one.
     pub ssrc: Option<u32>,
+    /// What packets of RTP are like.
+    pub packets: Agreed,
     /// If nothing has come back for so long after the first packet, or by the run's end, the run is an error.
     pub patience: TimeDelta,
     /// A file for what a DCCP flow sends and receives; none: nothing is written.
@@ -78,7 +81,15 @@ impl SendOptions {
     /// Sends the only flow to `to` and waits 10 s for an answer.
     pub fn to(to: SocketAddr) -> SendOptions {
         let patience = TimeDelta::from_secs(10);
-        SendOptions { flow: None, to, ssrc: None, patience, capture: None, exchange: None }
+        SendOptions {
+            flow: None,
+            to,
+            ssrc: None,
+            packets: Agreed::OWN,
+            patience,
+            capture: None,
+            exchange: None,
+        }
     }
 }
 
@@ -183,7 +194,7 @@ fn driver<'a>(
             let (ssrcs, first_sequences, first_timestamp) = numbers(&parts.identity, options.ssrc, streams)?;
             let rtcp = rtcp_config(parts, ssrcs.of(StreamId(0)), secret()?[0]);
             let codec = RtpSendingCodec::new((ssrcs, first_timestamp), streams, parts.feedback.format, half);
-            let codec = codec.with_rtcp(rtcp);
+            let codec = codec.with_rtcp(rtcp).with_packets(options.packets);
             let controller = flow.parts.controller.clone();
             let config = if half { extended(&parts.sender) } else { parts.sender };
             let facts = if half { Facts::SENDER_ALONE } else { Facts::RTP_SENDER };

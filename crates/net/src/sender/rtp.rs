@@ -4,10 +4,11 @@
 
 use super::codec::{Encoded, SendingCodec};
 use super::sent::Reported;
+use crate::agreed::{Agreed, Media};
 use crate::output::NetCounters;
 use crate::session_rate::SessionRate;
 use crate::socket::Datagram;
-use crate::ssrc::{MEDIA_CLOCK, PAYLOAD_TYPE, Ssrcs, TRANSPORT_WIDE_ELEMENT};
+use crate::ssrc::{MEDIA_CLOCK, Ssrcs};
 use paceline_cc::{Annotation, Controller, ReceiverReport, StreamId};
 use paceline_transport::SendingEnd;
 use paceline_transport::rtp::rtcp::{RtcpConfig, SenderSession};
@@ -18,7 +19,7 @@ use paceline_wire::clock::media_ticks_of;
 use paceline_wire::rtcp::{self, RtcpPacket, bye, report, sdes};
 use paceline_wire::rtp::{self, HEADER, RtpHeaderFields};
 use paceline_wire::tfrc::{self, SendTime, Stamp, TfrcReport};
-use paceline_wire::{FeedbackFormat, RawReport, TRANSPORT_WIDE, delays, twcc, unwrap_sequence};
+use paceline_wire::{FeedbackFormat, RawReport, TRANSPORT_WIDE, delays, twcc, unwrap_sequence, vp8};
 use std::marker::PhantomData;
 
 /// The streams on the wire, and what is needed to read reports on them.
@@ -29,6 +30,10 @@ pub(crate) struct RtpSendingCodec<C> {
     /// The next sequence number of each stream.
     next: Vec<u64>,
     format: FeedbackFormat,
+    /// What its packets are like.
+    agreed: Agreed,
+    /// Bytes of each stream's frame that have left, where the media is one that is decoded.
+    begun: Vec<usize>,
     /// Whether the receiver half's reports are expected, and packets carry what it needs.
     half: bool,
     raw: RawReport,
@@ -63,6 +68,8 @@ impl<C> RtpSendingCodec<C> {
             first_timestamp,
             format,
             half,
+            agreed: Agreed::OWN,
+            begun: vec![0; streams],
             next: vec![0; streams],
             raw: format.raw(),
             feedback: Box::default(),
@@ -70,6 +77,11 @@ impl<C> RtpSendingCodec<C> {
             rate: SessionRate::default(),
             controller: PhantomData,
         }
+    }
+
+    /// Sends packets that are like this.
+    pub fn with_packets(self, agreed: Agreed) -> RtpSendingCodec<C> {
+        RtpSendingCodec { agreed, ..self }
     }
 
     /// Reports on its streams, as the participant that `config` says.
@@ -105,6 +117,13 @@ impl<C> RtpSendingCodec<C> {
         counters.unknown_ssrc += refused.1;
         counters.rtcp_reports += u64::from(refused == (0, 0));
         true
+    }
+
+    /// Writes the part of a picture's frame that is in a packet.
+    fn write_still(&mut self, packet: &RtpPacket, payload: &mut [u8]) {
+        let Some(begun) = self.begun.get_mut(usize::from(packet.stream.0)) else { return };
+        let begin = if packet.first == Some(true) { 0 } else { *begun };
+        *begun = vp8::write_still(begin, payload);
     }
 
     fn sent(&self, stream: StreamId) -> u64 {
@@ -204,7 +223,7 @@ impl<C: Controller> SendingCodec for RtpSendingCodec<C> {
 
     fn encode(&mut self, now: Time, packet: &RtpPacket, bytes: &mut Vec<u8>) -> Encoded {
         let header = RtpHeaderFields {
-            payload_type: PAYLOAD_TYPE,
+            payload_type: self.agreed.payload_type,
             ssrc: self.ssrcs.of(packet.stream),
             sequence: packet.sequence as u16,
             timestamp: (media_ticks_of(packet.captured) as u32).wrapping_add(self.first_timestamp),
@@ -216,7 +235,7 @@ impl<C: Controller> SendingCodec for RtpSendingCodec<C> {
         };
         let stamp = self.half.then(|| Stamp { sent: SendTime::of(now), rtt }.extension());
         let number = (!self.half && self.format.is_transport_wide())
-            .then(|| twcc::extension(TRANSPORT_WIDE_ELEMENT, packet.transport));
+            .then(|| twcc::extension(self.agreed.transport_wide, packet.transport));
         let extension = match (&stamp, &number) {
             (Some(stamp), _) => &stamp[..],
             (None, Some(number)) => &number[..],
@@ -236,9 +255,17 @@ impl<C: Controller> SendingCodec for RtpSendingCodec<C> {
             }
         }
         // Padding is no data: nothing is captured in it, and nobody counts it.
-        let payload = (!packet.is_padding()).then_some(packet.payload);
-        let media = payload.map(|_| (HEADER + extension.len(), packet.captured));
-        Encoded { number: Some(packet.sequence), payload, media }
+        let data = (!packet.is_padding()).then_some(packet.payload);
+        let begin = HEADER + extension.len();
+        let media = match (data, self.agreed.media) {
+            (Some(_), Media::Timed) => Some((begin, packet.captured)),
+            (Some(_), Media::Vp8) => {
+                self.write_still(packet, &mut bytes[begin..begin + payload]);
+                None
+            }
+            (None, _) => None,
+        };
+        Encoded { number: Some(packet.sequence), payload: data, media }
     }
 
     fn collides(&self, datagram: &[u8]) -> bool {

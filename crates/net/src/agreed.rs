@@ -1,0 +1,57 @@
+//! What both ends of a call know of its packets before the first: SDP says it to a browser, Paceline's own ends are born with it.
+
+use crate::NetError;
+use paceline_wire::rtp::expect_payload_type;
+
+/// What the packets of a call are like.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Agreed {
+    /// RTP payload type of the media.
+    pub payload_type: u8,
+    /// Local identifier of the header extension's element with the transport-wide number, 1 to 14 (RFC 8285 section 4.2).
+    pub transport_wide: u8,
+    /// What the media is.
+    pub media: Media,
+}
+
+/// What the payload of media packets is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Media {
+    /// Nothing but when it was captured and sent ([`paceline_wire::timing`]).
+    Timed,
+    /// A picture that anybody decodes ([`paceline_wire::vp8`]).
+    Vp8,
+}
+
+impl Agreed {
+    /// Between Paceline's own ends; the payload type is that of the reference's tool.
+    pub const OWN: Agreed = Agreed { payload_type: 98, transport_wide: 5, media: Media::Timed };
+
+    /// Itself, if packets can be like this.
+    ///
+    /// # Errors
+    /// A payload type that is also one of RTCP (RFC 5761 section 4), or an identifier that no short element has.
+    pub fn checked(self) -> Result<Agreed, NetError> {
+        let wrong = |what: String| NetError::Unsupported { what };
+        expect_payload_type(self.payload_type).map_err(|error| wrong(error.to_string()))?;
+        match self.transport_wide {
+            1..=14 => Ok(self),
+            found => {
+                Err(wrong(format!("the transport-wide number has identifier {found}, expected 1 to 14")))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_packet_can_be_like_is_refused() {
+        assert_eq!(Agreed::OWN.checked().expect("sound"), Agreed::OWN);
+        let said = |agreed: Agreed| agreed.checked().expect_err("refused").to_string();
+        assert!(said(Agreed { payload_type: 72, ..Agreed::OWN }).contains("72"));
+        assert!(said(Agreed { transport_wide: 15, ..Agreed::OWN }).contains("identifier 15"));
+    }
+}

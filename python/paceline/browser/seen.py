@@ -1,0 +1,91 @@
+"""What a browser says of a call (getStats of WebRTC), as columns beside ours."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Row = tuple[float, dict[str, float]]
+"""When the browser was looked at, in seconds since 1970, and its figures as `type.name`."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One figure of the browser."""
+
+    name: str
+    unit: str
+    definition: str
+    source: str
+    """The statistic, `type.name`."""
+    scale: float = 1.0
+    over: str | None = None
+    """What its growth is divided by: the growth of this statistic, or of `time`; None: it is shown as it is."""
+
+    def value(self, before: Row, row: Row) -> float | None:
+        """The figure at `row`, where the look before it was `before`."""
+        if self.over is None:
+            value = row[1].get(self.source)
+            return None if value is None else value * self.scale
+        grown, by = _growth(self.source, before, row), _growth(self.over, before, row)
+        return None if grown is None or by is None or by <= 0 else grown / by * self.scale
+
+
+def _growth(name: str, before: Row, row: Row) -> float | None:
+    if name == "time":
+        return row[0] - before[0]
+    old, new = before[1].get(name), row[1].get(name)
+    return None if old is None or new is None else new - old
+
+
+_OUT, _IN, _FAR, _PAIR = "outbound-rtp.", "inbound-rtp.", "remote-inbound-rtp.", "candidate-pair."
+
+COLUMNS = (
+    Column("target_mbps", "Mbit/s", "What its congestion control gives its encoder", f"{_OUT}targetBitrate", 1e-6),
+    Column("available_mbps", "Mbit/s", "What it holds to be available", f"{_PAIR}availableOutgoingBitrate", 1e-6),
+    Column("sent_mbps", "Mbit/s", "Payload and padding that it sent", f"{_OUT}bytesSent", 8e-6, "time"),
+    Column("received_mbps", "Mbit/s", "Payload and padding that it received", f"{_IN}bytesReceived", 8e-6, "time"),
+    Column("round_trip_ms", "ms", "Round trip of its last connectivity check", f"{_PAIR}currentRoundTripTime", 1e3),
+    Column("report_round_trip_ms", "ms", "Round trip by RTCP's reports", f"{_FAR}roundTripTime", 1e3),
+    Column("reported_lost", "packets", "Lost by RTCP's reports, so far", f"{_FAR}packetsLost"),
+    Column("lost", "packets", "Lost on the way to it, so far", f"{_IN}packetsLost"),
+    Column("jitter_ms", "ms", "Interarrival jitter of what it received", f"{_IN}jitter", 1e3),
+    Column(
+        "jitter_buffer_ms",
+        "ms",
+        "Mean time in its jitter buffer of frames that left that",
+        f"{_IN}jitterBufferDelay",
+        1e3,
+        f"{_IN}jitterBufferEmittedCount",
+    ),
+    Column("encoded_fps", "1/s", "Frames that it encoded", f"{_OUT}framesEncoded", 1.0, "time"),
+    Column("decoded_fps", "1/s", "Frames that it decoded", f"{_IN}framesDecoded", 1.0, "time"),
+    Column("frames_decoded", "frames", "Frames that it decoded, so far", f"{_IN}framesDecoded"),
+    Column("frames_dropped", "frames", "Frames that it dropped, so far", f"{_IN}framesDropped"),
+    Column("freezes", "1", "Freezes that it counted, so far", f"{_IN}freezeCount"),
+    Column("frozen_s", "s", "How long those were, so far", f"{_IN}totalFreezesDuration"),
+    Column("width", "pixels", "Width of the pictures that it encodes", f"{_OUT}frameWidth"),
+    Column("quantiser", "1", "Mean quantiser of what it encoded", f"{_OUT}qpSum", 1.0, f"{_OUT}framesEncoded"),
+)
+
+
+def table(rows: Sequence[Row], zero: float) -> pa.Table:
+    """The figures over the run's time, whose zero is `zero` seconds since 1970; what no browser says is missing."""
+    import pyarrow as pa
+
+    rows = sorted((row for row in rows if row[0] >= zero), key=lambda row: row[0])
+    fields = [pa.field("time_s", pa.float64(), metadata={"unit": "s", "definition": "Time since the run's zero"})]
+    arrays = [pa.array([row[0] - zero for row in rows[1:]], pa.float64())]
+    for column in COLUMNS:
+        values = [column.value(*both) for both in pairwise(rows)]
+        finite = [value if value is not None and math.isfinite(value) else None for value in values]
+        about = {"unit": column.unit, "definition": f"{column.definition}: {column.source}"}
+        fields.append(pa.field(column.name, pa.float64(), metadata=about))
+        arrays.append(pa.array(finite, pa.float64()))
+    return pa.Table.from_arrays(arrays, schema=pa.schema(fields))

@@ -1,0 +1,115 @@
+"""The page that a browser opens: it offers a call, is answered, and then tells what it sees of it."""
+
+from __future__ import annotations
+
+import json
+import math
+import queue
+import secrets
+import threading
+from collections.abc import Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
+from typing import Any
+
+LARGEST = 1 << 20
+"""Bytes that a page may send at a time."""
+MOST_ROWS = 200_000
+"""Looks at the browser that are kept: eleven hours of five a second."""
+ANSWER_S = 30.0
+"""How long a page waits for an answer."""
+
+
+class PageServer:
+    """Serves one call's page on 127.0.0.1, under an address that nobody guesses."""
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        page = files("paceline.browser").joinpath("page.html").read_text("utf-8")
+        self.page = page.replace("/*SETTINGS*/{}", json.dumps(dict(settings)))
+        self.token = secrets.token_urlsafe(16)
+        self.offers: queue.Queue[str] = queue.Queue(maxsize=1)
+        """The offer, as SDP."""
+        self.answers: queue.Queue[tuple[int, str]] = queue.Queue(maxsize=1)
+        """HTTP's status and what goes back to the page that offered."""
+        self.rows: list[tuple[float, dict[str, float]]] = []
+        """When the browser was looked at, in seconds since 1970, and what it said then."""
+        self.failure: str | None = None
+        """What the page says went wrong."""
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+
+    @property
+    def url(self) -> str:
+        """Where the page is."""
+        return f"http://127.0.0.1:{self._server.server_port}/{self.token}/"
+
+    def __enter__(self) -> PageServer:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def offered(self, text: str) -> tuple[int, str]:
+        """The answer to an offer; a page offers once."""
+        try:
+            self.offers.put_nowait(text)
+            return self.answers.get(timeout=ANSWER_S)
+        except queue.Full:
+            return 409, "the call is with another page"
+        except queue.Empty:
+            return 503, "nobody answered"
+
+    def looked(self, text: str) -> tuple[int, str]:
+        """Keeps what the page saw."""
+        try:
+            said = json.loads(text)
+            time, figures = float(said["time"]), said["figures"]
+            numbers = {str(name): float(value) for name, value in figures.items() if isinstance(value, (int, float))}
+        except (ValueError, TypeError, KeyError, AttributeError, OverflowError):
+            return 400, "found something else than figures"
+        if not math.isfinite(time) or len(self.rows) >= MOST_ROWS or len(numbers) > 1000:
+            return 400, "found a time or an amount that no call has"
+        self.rows.append((time, numbers))
+        return 200, ""
+
+
+def _handler(server: PageServer) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        timeout = 60
+
+        def do_GET(self) -> None:
+            if self.path == f"/{server.token}/":
+                self._reply(200, server.page, "text/html; charset=utf-8")
+            else:
+                self._reply(404, "no such page")
+
+        def do_POST(self) -> None:
+            kinds = {"offer": server.offered, "stats": server.looked, "failure": self._failed}
+            token, _, kind = self.path.strip("/").partition("/")
+            length = self.headers.get("Content-Length", "")
+            if token != server.token or kind not in kinds:
+                return self._reply(404, "no such page")
+            if not length.isdecimal() or int(length) > LARGEST:
+                return self._reply(413, f"found {length or 'no'} bytes, expected {LARGEST} at most")
+            self._reply(*kinds[kind](self.rfile.read(int(length)).decode("utf-8", "replace")))
+
+        def _failed(self, text: str) -> tuple[int, str]:
+            server.failure = server.failure or text[:500]
+            return 200, ""
+
+        def _reply(self, status: int, text: str, kind: str = "text/plain; charset=utf-8") -> None:
+            body = text.encode()
+            self.send_response(status)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *arguments: object) -> None:
+            """Says nothing: the page's requests are no news."""
+
+    return Handler
