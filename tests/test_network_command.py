@@ -202,3 +202,13 @@ def test_a_service_that_nobody_offers(cli: Run, dccp_file: Path) -> None:
 
 def test_a_receiver_listens_on_loopback_unless_asked(cli: Run) -> None:
     assert "127.0.0.1:5004" in cli("receive", "--help").stdout
+
+
+@pytest.mark.parametrize("command", [["send", "--to", "127.0.0.1:9"], ["receive", "--listen", "127.0.0.1:0"]])
+def test_what_the_reference_cannot_be_the_other_end_of(cli: Run, dccp_file: Path, command: list[str]) -> None:
+    done = cli(command[0], dccp_file, *command[1:], "--peer", "ericsson")
+    assert done.returncode == 2
+    assert "peer ericsson: flow bulk has transport dccp" in done.stderr
+    done = cli(command[0], dccp_file, *command[1:], "--peer", "nokia")
+    assert done.returncode == 2
+    assert "ericsson" in done.stderr

@@ -275,6 +275,7 @@ def send(
     to: str,
     flow: str | None = None,
     capture: Path | None = None,
+    peer: str = "standard",
     exchange: Path | None = None,
     group_by: str = "name",
     group: str | None = None,
@@ -288,6 +289,7 @@ def receive(
     duration_s: float | None = None,
     flow: str | None = None,
     capture: Path | None = None,
+    peer: str = "standard",
     progress: Callable[[float], None] | None = None,
 ) -> RunOutput: ...
 def link(

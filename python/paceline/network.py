@@ -30,20 +30,28 @@ def sender(
     group_by: str = "name",
     group: str | None = None,
     group_kind: str | None = None,
+    peer: str = "standard",
 ) -> Runner:
     """Sends the scenario's media to a receiver or relay at HOST:PORT; of DCCP it may write a capture file.
 
     With the socket of an exchange, its flows share with those of other processes: by the name of their coupling, by the
     address that they go to (`destination`), or by their `5-tuple`. `group` is another name than the coupling's,
-    `group_kind` the kind of coupling of a flow that is in none.
+    `group_kind` the kind of coupling of a flow that is in none. `peer` names the program at the other end, if it does
+    otherwise than the texts say.
     """
     sharing = {"exchange": exchange, "group_by": group_by, "group": group, "group_kind": group_kind}
-    return _runner(_core.send, to=to, flow=flow, capture=capture, **sharing)
+    return _runner(_core.send, to=to, flow=flow, capture=capture, peer=peer, **sharing)
 
 
-def receiver(listen: str, duration_s: float | None, flow: str | None = None, capture: Path | None = None) -> Runner:
+def receiver(
+    listen: str,
+    duration_s: float | None,
+    flow: str | None = None,
+    capture: Path | None = None,
+    peer: str = "standard",
+) -> Runner:
     """Receives media at HOST:PORT and sends feedback; of DCCP it may write a capture file."""
-    return _runner(_core.receive, listen=listen, duration_s=duration_s, flow=flow, capture=capture)
+    return _runner(_core.receive, listen=listen, duration_s=duration_s, flow=flow, capture=capture, peer=peer)
 
 
 def relay(listen: str, forward: str, flow: str | None = None, *, opaque: bool = False) -> Runner:

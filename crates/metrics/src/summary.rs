@@ -52,6 +52,7 @@ impl NetCounters {
             resynchronised,
             out_of_time,
             other_rtcp,
+            keep_alives,
             unknown_reports,
             impossible_times,
             unanswered,
@@ -81,6 +82,7 @@ impl NetCounters {
         self.resynchronised += resynchronised;
         self.out_of_time += out_of_time;
         self.other_rtcp += other_rtcp;
+        self.keep_alives += keep_alives;
         self.unknown_reports += unknown_reports;
         self.impossible_times += impossible_times;
         self.unanswered += unanswered;

@@ -331,6 +331,7 @@ fields! {
         resynchronised "resynchronised" ["", NONE] "Times that the sequence numbers of a stream began anew, since two packets in a row were too far from the others (RFC 3550 appendix A.1).", summary Count: u64;
         out_of_time "out of time" ["packets", NONE] "Refused: RTP packets whose timestamp says another time than any at which their frame can have been captured.", summary Count: u64;
         other_rtcp "other RTCP" ["packets", NONE] "Well-formed RTCP that is no congestion control feedback: left alone.", summary Count: u64;
+        keep_alives "keep-alives" ["datagrams", NONE] "Datagrams of one byte, with which some peers keep the way through a NAT open: left alone, by ends that expect them (`--peer`) and at a relay.", summary Count: u64;
         unknown_reports "about packets never sent" ["packets", NONE] "Reports on packets that were never sent, or too long ago: they changed nothing.", summary Count: u64;
         impossible_times "of impossible times" ["", NONE] "Reports whose times cannot be, put right by when they came, and single arrival times that cannot be, which then are unknown. A packet arrives after it was sent, and a report comes after it was written.", summary Count: u64;
         unanswered "of nobody and without an answer" ["packets", NONE] "Packets of unknown peers that a DCCP receiver did not answer with a Reset or a cookie, since those are limited in rate.", summary Count: u64;

@@ -42,6 +42,7 @@ mod queue;
 pub mod receiver;
 mod record;
 pub mod relay;
+mod remote;
 #[cfg(any(test, feature = "script"))]
 #[doc(hidden)]
 pub mod script;
@@ -65,4 +66,5 @@ pub use output::{NetCounters, NetOutput};
 pub use probe::{PathProber, ProbeOptions, Reflector};
 pub use receiver::{ReceiveOptions, Receiver, receive};
 pub use relay::{OpaqueRelay, Relay, RelayOptions, TunnelOptions, tunnel};
+pub use remote::Remote;
 pub use sender::{SendOptions, Sender};

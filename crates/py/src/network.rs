@@ -30,7 +30,7 @@ pub(crate) enum Interrupt {
 
 /// Sends the media of a flow to a receiver or relay.
 #[pyfunction]
-#[pyo3(signature = (scenario, *, to, flow=None, capture=None, exchange=None, group_by="name", group=None, group_kind=None, progress=None))]
+#[pyo3(signature = (scenario, *, to, flow=None, capture=None, peer="standard", exchange=None, group_by="name", group=None, group_kind=None, progress=None))]
 #[allow(clippy::too_many_arguments, reason = "each has its name in Python")]
 pub fn send(
     py: Python<'_>,
@@ -38,6 +38,7 @@ pub fn send(
     to: &str,
     flow: Option<String>,
     capture: Option<PathBuf>,
+    peer: &str,
     exchange: Option<PathBuf>,
     group_by: &str,
     group: Option<String>,
@@ -46,7 +47,8 @@ pub fn send(
 ) -> PyResult<RunOutput> {
     let interrupt = what_interrupts(&scenario.loaded, flow.as_deref());
     let exchange = options(exchange, group_by, group, group_kind)?;
-    let options = SendOptions { flow, capture, exchange, ..SendOptions::to(address(py, to, None)?) };
+    let remote = peer.parse().map_err(failure)?;
+    let options = SendOptions { flow, capture, remote, exchange, ..SendOptions::to(address(py, to, None)?) };
     drive(py, &scenario.loaded, interrupt, progress, |loaded, control| {
         Sender::bind(loaded, &options)?.run(control)
     })
@@ -54,7 +56,8 @@ pub fn send(
 
 /// Receives media and sends feedback.
 #[pyfunction]
-#[pyo3(signature = (scenario, *, listen, duration_s=None, flow=None, capture=None, progress=None))]
+#[pyo3(signature = (scenario, *, listen, duration_s=None, flow=None, capture=None, peer="standard", progress=None))]
+#[allow(clippy::too_many_arguments, reason = "each has its name in Python")]
 pub fn receive(
     py: Python<'_>,
     scenario: &Scenario,
@@ -62,11 +65,12 @@ pub fn receive(
     duration_s: Option<f64>,
     flow: Option<String>,
     capture: Option<PathBuf>,
+    peer: &str,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<RunOutput> {
-    let duration = duration_s.map(TimeDelta::from_secs_f64);
+    let (duration, remote) = (duration_s.map(TimeDelta::from_secs_f64), peer.parse().map_err(failure)?);
     let options =
-        ReceiveOptions { flow, duration, capture, ..ReceiveOptions::on(address(py, listen, None)?) };
+        ReceiveOptions { flow, duration, capture, remote, ..ReceiveOptions::on(address(py, listen, None)?) };
     drive(py, &scenario.loaded, Interrupt::Ends, progress, |loaded, control| {
         paceline_net::receive(Some(loaded), &options, control)
     })

@@ -91,7 +91,7 @@ fn receive(socket: &UdpSocket) -> Outcome<(u64, u64)> {
     let (mut sequences, mut times) = (SequenceUnwrapper::default(), TimestampUnwrapper::default());
     let (start, mut bytes, mut reports) = (Instant::now(), vec![0; 2048], Vec::new());
     let mut last = start;
-    let mut reporter = Reporter { ssrc: 1, written: 0 };
+    let mut reporter = Reporter { ssrc: 1, ..Reporter::default() };
     let (mut packets, mut frames) = (0, 0);
     while last.elapsed() < Duration::from_secs(1) {
         let size = socket.recv(&mut bytes);

@@ -1,6 +1,6 @@
 //! The formats in which reports on packets travel as RTCP.
 
-use crate::ccfb::{Feedback, Rfc8888};
+use crate::ccfb::{CountForm, Feedback, Rfc8888};
 use crate::error::WireError;
 use crate::rtcp::RtcpPacket;
 use crate::twcc::Twcc;
@@ -18,6 +18,8 @@ pub struct Reporter {
     pub ssrc: u32,
     /// Reports that it has written, modulo 256: formats that count them go on from here.
     pub written: u8,
+    /// How it counts the packets of a block of RFC 8888.
+    pub form: CountForm,
 }
 
 /// What a receiver's clock is taken to show before anything is known of it: one and a half turns of what wraps last, TWCC's

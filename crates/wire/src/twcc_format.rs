@@ -215,7 +215,7 @@ mod tests {
     #[test]
     fn a_gap_in_time_that_no_delta_says_begins_another_report() {
         let arrivals = vec![at(1000), at(40_000), ArrivalReport::Missing, at(39_999), at(0)];
-        let (mut bytes, mut reporter) = (vec![], Reporter { ssrc: 1, written: 255 });
+        let (mut bytes, mut reporter) = (vec![], Reporter { ssrc: 1, written: 255, ..Reporter::default() });
         Twcc::encode(
             &feedback(100_000, arrivals.clone()),
             &mut reporter,

@@ -5,7 +5,7 @@ use paceline_units::{Bytes, Ecn, Time};
 use paceline_wire::ccfb::{self, ArrivalOffset, CountForm, RawEntry, RtsUnwrapper};
 use paceline_wire::ccfb::{ArrivalReport, Feedback, FeedbackBlock};
 use paceline_wire::clock::time_of_ticks;
-use paceline_wire::{WireError, rtcp, unwrap_sequence};
+use paceline_wire::{FeedbackFormat, Reporter, WireError, rtcp, unwrap_sequence};
 
 const MISSING: ArrivalReport = ArrivalReport::Missing;
 
@@ -251,6 +251,32 @@ fn a_large_report_is_split_into_contiguous_packets() {
     assert_eq!(split, [vec![(0, 65_530, 6)], vec![(0, 0, 3)], vec![(1, 3, 1)]]);
     let error = ccfb::encode_split(&feedback, 1, ssrc_of, Bytes::new(23), &mut vec![]).unwrap_err();
     assert_eq!(error, range("bytes of a feedback packet", 23, 24, 262_144));
+}
+
+#[test]
+fn a_writer_of_the_older_form_says_one_packet_less() {
+    let blocks = [(0u8, 65_530, 9), (1, 3, 0), (2, 3, 2)].map(|(stream, begin, count)| FeedbackBlock {
+        stream: StreamId(stream),
+        begin,
+        count,
+    });
+    let arrivals = (0..11).map(|i| received(4000 + i, Ecn::NotEct)).collect();
+    let feedback = Feedback { written: time_of_ticks(5000), blocks: blocks.to_vec(), arrivals };
+    let mut reporter = Reporter { ssrc: 1, form: CountForm::LessOne, ..Reporter::default() };
+    let mut out = vec![];
+    let limit = Bytes::new(40);
+    FeedbackFormat::Rfc8888.encode(&feedback, &mut reporter, ssrc_of, limit, &mut out).unwrap();
+    let packets: Vec<_> = rtcp::packets(&out).map(|packet| ccfb::decode(packet.unwrap().bytes)).collect();
+    let told: Vec<_> = packets
+        .iter()
+        .flatten()
+        .map(|raw| {
+            assert_eq!(raw.form, CountForm::LessOne);
+            raw.blocks.iter().map(|b| (b.ssrc & 0xff, b.begin, b.entries.len())).collect::<Vec<_>>()
+        })
+        .collect();
+    assert_eq!(told, [vec![(0, 65_530, 9)], vec![(2, 3, 2)]], "a block of no packets cannot be said");
+    assert_eq!(&out[12..16], &[0xff, 0xfa, 0, 8], "first number, and one packet less");
 }
 
 #[test]

@@ -259,7 +259,7 @@ def receive(
     with plainly(), terminable():
         from paceline.network import receiver
 
-        _run("receiving", options, receiver(listen, duration, options.flow, options.pcap))
+        _run("receiving", options, receiver(listen, duration, options.flow, options.pcap, options.peer.value))
 
 
 @app.command()
@@ -295,7 +295,8 @@ def send(
     with plainly(), terminable():
         from paceline.network import sender
 
-        _run("sending", options, sender(to, options.flow, options.pcap, exchange, group_by.value, group, group_kind))
+        sharing = (exchange, group_by.value, group, group_kind)
+        _run("sending", options, sender(to, options.flow, options.pcap, *sharing, peer=options.peer.value))
 
 
 @app.command()

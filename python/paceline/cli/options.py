@@ -47,6 +47,13 @@ class CallRole(str, Enum):
     receive = "receive"
 
 
+class Peer(str, Enum):
+    """The program at the other end."""
+
+    standard = "standard"
+    ericsson = "ericsson"
+
+
 class GroupBy(str, Enum):
     """By what flows of several processes find each other."""
 
@@ -169,6 +176,10 @@ class EndOptions(SocketOptions):
             help="Write what a DCCP flow sends and receives there, as DCCP without UDP: tshark and Wireshark read it.",
         ),
     ] = None
+    peer: Annotated[
+        Peer,
+        typer.Option(help="The program at the other end: one that does as RFC 8888 says, or Ericsson's SCReAM."),
+    ] = Peer.standard
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -33,6 +33,7 @@ mod times;
 use crate::agreed::Agreed;
 use crate::choice::{ChosenFlow, ChosenFlows, Over};
 use crate::port::Port;
+use crate::remote::Remote;
 use crate::secret::secret;
 use crate::socket::UdpPort;
 use crate::ssrc::rtcp_config;
@@ -67,6 +68,8 @@ pub struct ReceiveOptions {
     pub patience: Option<TimeDelta>,
     /// The run ends so long after its zero, even if the scenario's duration is longer.
     pub duration: Option<TimeDelta>,
+    /// The program at the other end.
+    pub remote: Remote,
     /// A file for what a DCCP flow sends and receives; none: nothing is written.
     pub capture: Option<PathBuf>,
 }
@@ -82,6 +85,7 @@ impl ReceiveOptions {
             silence: Some(TimeDelta::from_secs(10)),
             patience: None,
             duration: None,
+            remote: Remote::Standard,
             capture: None,
         }
     }
@@ -103,6 +107,7 @@ impl<'a> Receiver<'a> {
     pub fn bind(loaded: &'a Loaded, options: &ReceiveOptions) -> Result<Receiver<'a>, NetError> {
         let chosen = ChosenFlows::of(loaded, options.flow.as_deref())?;
         chosen.check_capture(options.capture.is_some())?;
+        chosen.flows.iter().try_for_each(|flow| options.remote.check(flow))?;
         Ok(Receiver { ports: chosen.listen(options.listen)?, chosen, options: options.clone() })
     }
 
@@ -167,7 +172,7 @@ fn receive_flow<'a>(
             let (streams, feedback, playout) = (parts.streams.len(), parts.feedback.clone(), parts.playout);
             let drawn = secret()?[0];
             let codec = RtpReceivingCodec::new(parts, options.ssrc).with_packets(options.packets);
-            let codec = codec.with_rtcp(rtcp_config(parts, drawn as u32, drawn));
+            let codec = codec.with_rtcp(rtcp_config(parts, drawn as u32, drawn)).towards(options.remote);
             let config = SessionConfig {
                 streams,
                 feedback,

@@ -5,6 +5,7 @@ use super::codec::{Data, ReceivingCodec, RtpNumbers, SessionPacket};
 use crate::agreed::Agreed;
 use crate::output::NetCounters;
 use crate::peer::SenderFilter;
+use crate::remote::Remote;
 use crate::session_rate::SessionRate;
 use crate::socket::Datagram;
 use crate::ssrc::Ssrcs;
@@ -41,6 +42,7 @@ pub(crate) struct RtpReceivingCodec {
     rtcp: Option<RtcpConfig>,
     session: Option<Box<ReceiverSession>>,
     rate: SessionRate,
+    remote: Remote,
     /// Its figures before streams ended.
     last: NetCounters,
 }
@@ -53,6 +55,7 @@ impl RtpReceivingCodec {
             rtcp: None,
             session: None,
             rate: SessionRate::default(),
+            remote: Remote::Standard,
             last: NetCounters::default(),
             filter: SenderFilter::new(ssrc.or(parts.identity.ssrc), streams),
             ssrcs: Ssrcs::new(0, 1),
@@ -93,6 +96,12 @@ impl RtpReceivingCodec {
     pub fn with_packets(self, agreed: Agreed) -> RtpReceivingCodec {
         let filter = self.filter.with_payload_type(agreed.payload_type);
         RtpReceivingCodec { filter, element: agreed.transport_wide, ..self }
+    }
+
+    /// Towards this program.
+    pub fn towards(self, remote: Remote) -> RtpReceivingCodec {
+        let reporter = Reporter { form: remote.count_form(), ..self.reporter };
+        RtpReceivingCodec { remote, reporter, ..self }
     }
 
     /// A sender is known: its streams are expected, and nothing of another's.
@@ -154,6 +163,10 @@ impl ReceivingCodec for RtpReceivingCodec {
         counters: &mut NetCounters,
         mut take: impl FnMut(SessionPacket<'_>),
     ) {
+        if self.remote.keeps_alive(datagram.bytes) && self.filter.address() == Some(datagram.from) {
+            counters.keep_alives += 1;
+            return;
+        }
         if rtp::is_rtcp(datagram.bytes) {
             self.receive_rtcp(now, datagram, counters);
             return;

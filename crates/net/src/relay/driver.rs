@@ -11,6 +11,7 @@ use crate::clock::{DriverClock, Moment};
 use crate::output::NetCounters;
 use crate::queue::TimedQueue;
 use crate::record::{self, FlowRecord};
+use crate::remote::is_keep_alive;
 use crate::socket::{Datagram, Inbox, UdpPort};
 use crate::wait::{LONGEST_SLEEP, PreciseTimers, wait_for};
 use crate::{Control, NetError, NetOutput};
@@ -285,7 +286,9 @@ impl<'a> RelayDriver<'a> {
             return;
         }
         if !relayed.filter.is_answer(datagram.bytes) {
-            self.counters.malformed += 1;
+            let keeps_alive = is_keep_alive(datagram.bytes);
+            self.counters.keep_alives += u64::from(keeps_alive);
+            self.counters.malformed += u64::from(!keeps_alive);
             return;
         }
         let arrived = self.clock.time_of(datagram.arrived);

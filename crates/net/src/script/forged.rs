@@ -99,7 +99,7 @@ impl Call {
         let stream = if self.format.is_transport_wide() { TRANSPORT_WIDE } else { StreamId(0) };
         let blocks = vec![FeedbackBlock { stream, begin, count: arrivals.len() as u32 }];
         let (feedback, mut bytes) = (Feedback { written, blocks, arrivals }, Vec::new());
-        let reporter = &mut Reporter { ssrc: 1, written: 0 };
+        let reporter = &mut Reporter { ssrc: 1, ..Reporter::default() };
         let encoded = self.format.encode(&feedback, reporter, |_| ssrc, LARGEST_REPORT, &mut bytes);
         encoded.map(|()| bytes).map_err(|error| error.to_string())
     }

@@ -33,6 +33,7 @@ use crate::agreed::Agreed;
 use crate::choice::{ChosenFlow, ChosenFlows, Over};
 use crate::exchange::{ExchangeClient, ExchangeOptions};
 use crate::port::Port;
+use crate::remote::Remote;
 use crate::secret::secret;
 use crate::socket::UdpPort;
 use crate::ssrc::{Ssrcs, rtcp_config};
@@ -73,6 +74,8 @@ pub struct SendOptions {
     pub patience: TimeDelta,
     /// A file for what a DCCP flow sends and receives; none: nothing is written.
     pub capture: Option<PathBuf>,
+    /// The program at the other end.
+    pub remote: Remote,
     /// An exchange of the machine by which the flows share with those of other processes; none: among themselves.
     pub exchange: Option<ExchangeOptions>,
 }
@@ -88,6 +91,7 @@ impl SendOptions {
             packets: Agreed::OWN,
             patience,
             capture: None,
+            remote: Remote::Standard,
             exchange: None,
         }
     }
@@ -116,6 +120,7 @@ impl<'a> Sender<'a> {
         loaded.parts.check_encoders().map_err(no_encoder)?;
         let chosen = ChosenFlows::of(loaded, options.flow.as_deref())?;
         chosen.check_capture(options.capture.is_some())?;
+        chosen.flows.iter().try_for_each(|flow| options.remote.check(flow))?;
         require_port(options.to)?;
         let targets = chosen.addresses(options.to)?;
         let ends = targets.into_iter().map(|to| Ok((UdpPort::bind(local_for(to))?, to)));
@@ -191,10 +196,14 @@ fn driver<'a>(
     Ok(match flow.over {
         Over::Rtp(parts) => {
             let (streams, half) = (parts.streams.len(), parts.receiver_half.is_some());
-            let (ssrcs, first_sequences, first_timestamp) = numbers(&parts.identity, options.ssrc, streams)?;
+            let (ssrcs, first_sequences, first_timestamp) = numbers(
+                &parts.identity,
+                options.ssrc.or(parts.identity.ssrc).or(options.remote.ssrc()),
+                streams,
+            )?;
             let rtcp = rtcp_config(parts, ssrcs.of(StreamId(0)), secret()?[0]);
             let codec = RtpSendingCodec::new((ssrcs, first_timestamp), streams, parts.feedback.format, half);
-            let codec = codec.with_rtcp(rtcp).with_packets(options.packets);
+            let codec = codec.with_rtcp(rtcp).with_packets(options.packets).towards(options.remote);
             let controller = flow.parts.controller.clone();
             let config = if half { extended(&parts.sender) } else { parts.sender };
             let facts = if half { Facts::SENDER_ALONE } else { Facts::RTP_SENDER };

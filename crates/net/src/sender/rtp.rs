@@ -6,6 +6,7 @@ use super::codec::{Encoded, SendingCodec};
 use super::sent::Reported;
 use crate::agreed::{Agreed, Media};
 use crate::output::NetCounters;
+use crate::remote::Remote;
 use crate::session_rate::SessionRate;
 use crate::socket::Datagram;
 use crate::ssrc::{MEDIA_CLOCK, Ssrcs};
@@ -41,6 +42,7 @@ pub(crate) struct RtpSendingCodec<C> {
     /// Its regular reports, where the flow has them.
     rtcp: Option<Box<SenderSession>>,
     rate: SessionRate,
+    remote: Remote,
     controller: PhantomData<C>,
 }
 
@@ -75,6 +77,7 @@ impl<C> RtpSendingCodec<C> {
             feedback: Box::default(),
             rtcp: None,
             rate: SessionRate::default(),
+            remote: Remote::Standard,
             controller: PhantomData,
         }
     }
@@ -95,6 +98,11 @@ impl<C> RtpSendingCodec<C> {
             Box::new(session)
         });
         self
+    }
+
+    /// Towards this program.
+    pub fn towards(self, remote: Remote) -> RtpSendingCodec<C> {
+        RtpSendingCodec { remote, ..self }
     }
 
     /// A regular report of the receiver, or what else RTCP says; false if nothing is done with it.
@@ -191,6 +199,10 @@ impl<C> RtpSendingCodec<C> {
         counters: &mut NetCounters,
         mut take: impl FnMut(Read<'_>),
     ) {
+        if self.remote.keeps_alive(datagram) {
+            counters.keep_alives += 1;
+            return;
+        }
         if let Some(session) = &mut self.rtcp {
             session.on_datagram(datagram.len());
         }
@@ -423,6 +435,36 @@ mod tests {
         assert_eq!((encoded.number, encoded.payload, encoded.media), (Some(7), None, None));
         let view = rtp::decode(&bytes).expect("sound");
         assert_eq!((view.payload.len(), view.padding, bytes.len() as u64), (0, 200, packet.size().as_u64()));
+    }
+
+    /// What `scream_bw_test_rx` wrote is in `oracles/feedback` beside the folder that `PACELINE_DATA` names.
+    #[test]
+    fn reports_and_keep_alives_of_the_reference_are_told_apart() {
+        let mut codec = codec(1000).towards(Remote::Ericsson);
+        assert_eq!(written(&mut codec, &[0x80]).1, NetCounters { keep_alives: 1, ..NetCounters::default() });
+        let folder = std::env::var_os("PACELINE_DATA").map(std::path::PathBuf::from);
+        let file = folder.map(|folder| folder.join("../oracles/feedback/ericsson-rfc8888.hex"));
+        let Some(text) = file.and_then(|file| std::fs::read_to_string(file).ok()) else {
+            eprintln!("skipped: the captured reports are not here");
+            return;
+        };
+        let byte =
+            |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).expect("digits"), 16).expect("digits");
+        for line in text.lines() {
+            let datagram: Vec<u8> = line.as_bytes().chunks(2).map(byte).collect();
+            let (mut told, mut counters) = (Vec::new(), NetCounters::default());
+            // Its numbers begin at 0, and it reports 64 packets from the first on.
+            codec.next = vec![(1 << 16) + 1000];
+            codec.read((Time::ZERO, None), &datagram, &mut counters, |read| {
+                if let Read::Report(feedback) = read {
+                    told.push((feedback.arrivals.len(), feedback.arrivals[63]));
+                }
+            });
+            let [(64, ArrivalReport::Received { at: Some(_), .. })] = told[..] else {
+                panic!("{line}: {told:?}, {counters:?}")
+            };
+            assert_eq!(counters, NetCounters::default());
+        }
     }
 
     #[test]

@@ -1,6 +1,9 @@
 //! From a report to bytes.
 
-use super::{ArrivalOffset, ArrivalReport, CountForm, Feedback, RawEntry, RawFeedback, SENDER, entries_size};
+use super::{
+    ArrivalOffset, ArrivalReport, CountForm, Feedback, FeedbackBlock, RawEntry, RawFeedback, SENDER,
+    entries_size,
+};
 use super::{BLOCK_HEADER, FMT, MAX_OFFSET, MAX_REPORTS, PACKET_TYPE, TIMESTAMP};
 use crate::clock::{rts_of, ticks_of};
 use crate::{WireError, rtcp};
@@ -88,6 +91,18 @@ pub fn encode_split(
     limit: Bytes,
     out: &mut Vec<u8>,
 ) -> Result<(), WireError> {
+    split(feedback, (sender_ssrc, CountForm::Count), ssrc_of, limit, out)
+}
+
+/// The same, from a writer with an SSRC that counts packets in its form. A count less one cannot say "none": blocks of no packets
+/// are left out then.
+pub(super) fn split(
+    feedback: &Feedback,
+    (sender_ssrc, form): (u32, CountForm),
+    ssrc_of: impl Fn(StreamId) -> u32,
+    limit: Bytes,
+    out: &mut Vec<u8>,
+) -> Result<(), WireError> {
     expect_agreement(feedback)?;
     let limit = Bytes::new(limit.as_u64().min(rtcp::MAX_SIZE as u64));
     expect_size(limit, MIN_SIZE)?;
@@ -95,7 +110,8 @@ pub fn encode_split(
     let written = ticks_of(feedback.written);
     let mut packet = PacketWriter::open(out, sender_ssrc, rts_of(feedback.written) as u32);
     let mut rest = feedback.arrivals.as_slice();
-    for block in &feedback.blocks {
+    let told = |block: &&FeedbackBlock| block.count > 0 || form == CountForm::Count;
+    for block in feedback.blocks.iter().filter(told) {
         let (mut arrivals, after) = rest.split_at_checked(block.count as usize).unwrap_or((rest, &[]));
         rest = after;
         let (ssrc, mut begin) = (ssrc_of(block.stream), block.begin as u16);
@@ -106,7 +122,7 @@ pub fn encode_split(
             let fit = (packet.room(limit) - BLOCK_HEADER) / 4 * 2;
             let count = arrivals.len().min(fit).min(MAX_REPORTS as usize);
             let (now, later) = arrivals.split_at(count);
-            packet.block(ssrc, begin, CountForm::Count, entries_of(now, written));
+            packet.block(ssrc, begin, form, entries_of(now, written));
             if later.is_empty() {
                 break;
             }

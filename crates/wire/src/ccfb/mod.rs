@@ -1,7 +1,7 @@
 //! RFC 8888 congestion control feedback: RTCP packet type 205, FMT 11.
 //!
 //! `num_reports` is written as the count of packets (erratum 8166). Peers that still write the count less one are read
-//! too, where the packet itself proves it: see [`CountForm`].
+//! too, where the packet itself proves it, and written to in their form where they are known: see [`CountForm`].
 
 mod decode;
 mod encode;
@@ -70,7 +70,7 @@ impl ReportFormat for Rfc8888 {
         limit: Bytes,
         out: &mut Vec<u8>,
     ) -> Result<(), WireError> {
-        encode_split(feedback, reporter.ssrc, ssrc_of, limit, out)
+        encode::split(feedback, (reporter.ssrc, reporter.form), ssrc_of, limit, out)
     }
 
     fn decode(packet: &RtcpPacket<'_>, raw: &mut RawFeedback) -> Result<(), WireError> {
