@@ -40,6 +40,12 @@ pub(super) struct Level<T> {
 impl<T: Copy + PartialEq> Level<T> {
     pub(super) const UNKNOWN: Level<T> = Level { value: None, since: Time::ZERO };
 
+    /// Whether the value is this.
+    #[inline(always)]
+    pub(super) fn is(&self, value: Option<T>) -> bool {
+        self.value == value
+    }
+
     /// Takes a new value; answers the old one and when it began if it is over.
     #[inline]
     pub(super) fn change(&mut self, now: Time, value: Option<T>) -> Option<(T, Time)> {

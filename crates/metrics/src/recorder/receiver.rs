@@ -137,21 +137,27 @@ impl ReceiverHalf {
 
     /// Packets that reached the receiver, in the order in which they arrived.
     pub(super) fn received(&mut self, packets: &[ReceivedPacket]) {
-        for packets in packets.chunk_by(|one, next| one.stream == next.stream) {
-            let Some(interval) = self.intervals.get_mut(usize::from(packets[0].stream.0)) else { continue };
-            let mut sums = *interval;
-            sums.packets += packets.len() as u64;
-            for packet in packets {
+        let (mut rest, mut arrived) = (packets, 0);
+        while let Some(first) = rest.first() {
+            // Packets of one stream, which mostly are all: their sums stay in registers.
+            let interval = self.intervals.get_mut(usize::from(first.stream.0));
+            let mut sums = interval.as_deref().copied().unwrap_or_default();
+            let mut count = 0;
+            for packet in rest.iter().take_while(|packet| packet.stream == first.stream) {
+                count += 1;
                 sums.bytes += packet.size.as_u64();
                 sums.queue_delay += nanos(packet.queue_delay);
                 sums.one_way_delay += nanos(packet.delay());
                 sums.ce += u64::from(packet.ecn.is_ce());
+                arrived += u64::from(!packet.duplicate && self.window.contains(packet.sent));
             }
-            *interval = sums;
+            sums.packets += count as u64;
+            if let Some(interval) = interval {
+                *interval = sums;
+            }
+            rest = &rest[count..];
         }
-        for packet in packets {
-            self.arrived += u64::from(!packet.duplicate && self.window.contains(packet.sent));
-        }
+        self.arrived += arrived;
         let counted = self.window.of(packets, |packet| packet.now);
         self.packets += counted.len() as u64;
         for packet in counted {

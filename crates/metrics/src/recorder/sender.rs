@@ -129,20 +129,32 @@ impl SenderHalf {
         }
     }
 
-    /// The controller's figures are these from now on.
-    #[inline]
+    /// The controller's figures are these from now on. Asked after each report, where most often neither changed.
+    #[inline(always)]
     pub(super) fn observe(&mut self, now: Time, (srtt, target): (Option<TimeDelta>, Option<Bitrate>)) {
-        if let Some((srtt, since)) = self.srtt_level.change(now, srtt) {
-            let nanos = self.window.overlap(since, now);
-            if nanos > 0 {
-                self.srtt.record_weighted(srtt, nanos);
-            }
+        if !self.srtt_level.is(srtt) {
+            self.change_srtt(now, srtt);
         }
-        if let Some((target, since)) = self.target_level.change(now, target) {
-            let nanos = self.window.overlap(since, now);
-            self.target_bits += u128::from(target.as_bps()) * u128::from(nanos);
-            self.target_nanos += nanos;
+        if !self.target_level.is(target) {
+            self.change_target(now, target);
         }
+    }
+
+    #[inline(never)]
+    fn change_srtt(&mut self, now: Time, srtt: Option<TimeDelta>) {
+        let Some((srtt, since)) = self.srtt_level.change(now, srtt) else { return };
+        let nanos = self.window.overlap(since, now);
+        if nanos > 0 {
+            self.srtt.record_weighted(srtt, nanos);
+        }
+    }
+
+    #[inline(never)]
+    fn change_target(&mut self, now: Time, target: Option<Bitrate>) {
+        let Some((target, since)) = self.target_level.change(now, target) else { return };
+        let nanos = self.window.overlap(since, now);
+        self.target_bits += u128::from(target.as_bps()) * u128::from(nanos);
+        self.target_nanos += nanos;
     }
 
     /// Time average of the target, absent where none was known.
