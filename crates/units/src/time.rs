@@ -132,7 +132,9 @@ impl Add<TimeDelta> for Time {
 }
 
 impl Time {
+    /// Never in line: the processor would compute it for each sum, in advance.
     #[cold]
+    #[inline(never)]
     fn add_saturating(self, span: TimeDelta) -> Time {
         Time(self.0.saturating_add_signed(span.0))
     }
