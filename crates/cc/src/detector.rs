@@ -168,13 +168,33 @@ impl LossDetector {
     pub fn on_report<'a>(&mut self, now: Time, packets: impl Iterator<Item = &'a PacketResult>) -> Acked {
         let mut acked = Acked::default();
         for packet in packets {
-            match packet.status {
-                Status::Received { arrived, ecn } => {
-                    self.on_received(now, packet.sequence, arrived, ecn.is_ce(), &mut acked);
-                }
-                Status::Missing => acked.lost += u32::from(self.on_missing(now, packet.sequence)),
-            }
+            self.take(now, packet, &mut acked);
         }
+        self.settle(now, acked)
+    }
+
+    /// As [`LossDetector::on_report`], of one packet: what is known of it then stays in registers.
+    #[inline(always)]
+    pub fn on_packet(&mut self, now: Time, packet: &PacketResult) -> Acked {
+        let mut acked = Acked::default();
+        self.take(now, packet, &mut acked);
+        self.settle(now, acked)
+    }
+
+    /// What a report says of one packet.
+    #[inline(always)]
+    fn take(&mut self, now: Time, packet: &PacketResult, acked: &mut Acked) {
+        match packet.status {
+            Status::Received { arrived, ecn } => {
+                self.on_received(now, packet.sequence, arrived, ecn.is_ce(), acked);
+            }
+            Status::Missing => acked.lost += u32::from(self.on_missing(now, packet.sequence)),
+        }
+    }
+
+    /// All packets of a report were taken: what follows from them together.
+    #[inline(always)]
+    fn settle(&mut self, now: Time, mut acked: Acked) -> Acked {
         self.in_flight = self.in_flight.saturating_sub(acked.newly_acked.as_u64());
         if self.undecided < self.acked_end {
             let (lost, presumed) = self.decide(now);

@@ -4,7 +4,7 @@ use super::delay_trend::{HISTORY, SAMPLE_INTERVAL};
 use super::media_rate::Event;
 use super::window::WindowInput;
 use super::{Scream, Stream};
-use crate::{Acked, PacketResult, PacketsReport, StreamId, StreamSet, TargetChange};
+use crate::{Acked, PacketsReport, StreamId, StreamSet, TargetChange};
 use paceline_units::{Time, TimeDelta};
 
 /// A history that is filled anew needs no more samples.
@@ -38,11 +38,21 @@ impl Scream {
     /// Acknowledgements, delay, round trip and marks of a report. Answers whether there were losses, and CE.
     #[inline(always)]
     fn take_acknowledgements(&mut self, now: Time, report: &PacketsReport<'_>) -> (bool, bool) {
-        let acked = match &mut self.streams[..] {
-            [stream] => stream.on_report(now, report.of_stream(0)),
-            streams => {
+        let acked = match (&mut self.streams[..], report.packets) {
+            ([stream], [packet]) if packet.stream == StreamId(0) => {
+                let acked = stream.detector.on_packet(now, packet);
+                stream.on_acked(acked)
+            }
+            ([stream], _) => {
+                let acked = stream.detector.on_report(now, report.of_stream(0));
+                stream.on_acked(acked)
+            }
+            (streams, _) => {
                 let each = streams.iter_mut().enumerate();
-                let acked = each.map(|(id, stream)| stream.on_report(now, report.of_stream(id)));
+                let acked = each.map(|(id, stream)| {
+                    let acked = stream.detector.on_report(now, report.of_stream(id));
+                    stream.on_acked(acked)
+                });
                 let acked = acked.reduce(Acked::and).unwrap_or_default();
                 acked.and(self.release_tails(now))
             }
@@ -201,9 +211,9 @@ impl Scream {
 }
 
 impl Stream {
+    /// What a report brought of the stream.
     #[inline]
-    fn on_report<'a>(&mut self, now: Time, packets: impl Iterator<Item = &'a PacketResult>) -> Acked {
-        let acked = self.detector.on_report(now, packets);
+    fn on_acked(&mut self, acked: Acked) -> Acked {
         // What a lost report named counts for `rate_ack`: without it the rate would seem to fall with the reports.
         self.rates.on_delivered(acked.presumed);
         acked

@@ -36,7 +36,7 @@ struct Bounds {
 
 /// What a report says of times.
 #[derive(Clone, Copy, Debug)]
-struct Told {
+pub(super) struct Told {
     now: Time,
     /// From its coming to its writing, by the two clocks.
     written: TimeDelta,
@@ -121,18 +121,35 @@ impl PlausibleTimes {
     /// unknown the arrival times that cannot be, and answers how many, where those of a report that cannot be count as one.
     #[inline]
     pub(super) fn judge(&mut self, now: Time, written: Time, results: &mut [PacketResult]) -> u64 {
-        let Some(told) = told(now, written, results) else { return 0 };
-        if now < self.renewed && self.bounds.is_some_and(|bounds| bounds.tells_nothing(&told, self.doubt)) {
-            (self.believed, self.other) = (now, None);
-            return 0;
+        match told(now, written, results) {
+            Some(told) if !self.expects(&told) => self.weigh(told, results),
+            _ => 0,
         }
-        self.weigh(&told, results)
     }
 
-    /// A report that says something new of the clock.
+    /// As [`PlausibleTimes::judge`] of a report on one packet. What it says of times, where that is to be weighed.
+    #[inline]
+    pub(super) fn doubts(&mut self, now: Time, written: Time, result: &PacketResult) -> Option<Told> {
+        let mut arrivals = Arrivals::default();
+        arrivals.take(result);
+        arrivals.told(now, written).filter(|told| !self.expects(told))
+    }
+
+    /// Whether a report says nothing new of the clock, which then is believed.
+    #[inline]
+    fn expects(&mut self, told: &Told) -> bool {
+        let known = self.bounds.is_some_and(|bounds| bounds.tells_nothing(told, self.doubt));
+        let expected = told.now < self.renewed && known;
+        if expected {
+            (self.believed, self.other) = (told.now, None);
+        }
+        expected
+    }
+
+    /// A report that says something new of the clock. As [`PlausibleTimes::judge`].
     #[inline(never)]
-    fn weigh(&mut self, told: &Told, results: &mut [PacketResult]) -> u64 {
-        let now = told.now;
+    pub(super) fn weigh(&mut self, told: Told, results: &mut [PacketResult]) -> u64 {
+        let (now, told) = (told.now, &told);
         let known = self.bounds.unwrap_or_else(|| Bounds::of(told));
         let mut bounds = known.later(now);
         if !bounds.admit(told, self.doubt) {
@@ -197,17 +214,45 @@ impl PlausibleTimes {
 /// What a report says of times; none if it says of no packet that it arrived.
 #[inline]
 fn told(now: Time, written: Time, results: &[PacketResult]) -> Option<Told> {
-    let (mut newest, mut any) = (Time::ZERO, false);
-    let mut shortest = UNTOLD;
+    let mut arrivals = Arrivals::default();
     for result in results {
-        let Status::Received { arrived, .. } = result.status else { continue };
-        (newest, any) = (newest.max(result.sent), true);
+        arrivals.take(result);
+    }
+    arrivals.told(now, written)
+}
+
+/// What is known of the packets that arrived.
+struct Arrivals {
+    /// When the newest was sent.
+    newest: Time,
+    /// The shortest time from sending to arrival.
+    shortest: TimeDelta,
+    any: bool,
+}
+
+impl Default for Arrivals {
+    fn default() -> Arrivals {
+        Arrivals { newest: Time::ZERO, shortest: UNTOLD, any: false }
+    }
+}
+
+impl Arrivals {
+    /// A packet that a report tells of.
+    #[inline(always)]
+    fn take(&mut self, result: &PacketResult) {
+        let Status::Received { arrived, .. } = result.status else { return };
+        (self.newest, self.any) = (self.newest.max(result.sent), true);
         if let Some(arrived) = arrived {
-            shortest = shortest.min(arrived.wrapping_since(result.sent));
+            self.shortest = self.shortest.min(arrived.wrapping_since(result.sent));
         }
     }
-    let (since_now, since_newest) = (written.wrapping_since(now), written.wrapping_since(newest));
-    any.then_some(Told { now, written: since_now, newest: since_newest, shortest })
+
+    /// What a report says that tells of these.
+    #[inline]
+    fn told(self, now: Time, written: Time) -> Option<Told> {
+        let (since_now, newest) = (written.wrapping_since(now), written.wrapping_since(self.newest));
+        self.any.then_some(Told { now, written: since_now, newest, shortest: self.shortest })
+    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! What comes back to the sender endpoint: reports are completed from what was sent, judged, and told to the controller.
 
+use super::plausible::Told;
 use super::sender::RtpSender;
-use paceline_cc::{Controller, PacketsReport, ReceiverReport, Report};
+use paceline_cc::{Controller, PacketResult, PacketsReport, ReceiverReport, Report, Status};
 use paceline_units::Time;
 use paceline_wire::TRANSPORT_WIDE;
 use paceline_wire::ccfb::{ArrivalReport, Feedback, FeedbackBlock, PacketFeedback};
@@ -33,15 +34,27 @@ impl<C: Controller> RtpSender<C> {
         self.begin_results(now);
         let packet = (report.stream, report.sequence);
         let known = self.streams.get_mut(usize::from(report.stream.0));
-        let Some(mut result) = known.and_then(|known| known.history.complete(packet, report.arrival()))
-        else {
+        let Some(result) = known.and_then(|known| known.history.complete(packet, report.arrival())) else {
             self.counters.unknown_reports += 1;
             return;
         };
-        let judged = self.plausible.judge(now, report.written, std::slice::from_mut(&mut result));
-        self.counters.impossible_times += judged;
-        self.results.push(result);
+        let arrived = match self.plausible.doubts(now, report.written, &result) {
+            None => Some(report.arrived),
+            Some(told) => self.judge_packet(told, result),
+        };
+        self.results.push(PacketResult { status: Status::Received { arrived, ecn: report.ecn }, ..result });
         self.tell_results(now);
+    }
+
+    /// A report on one packet says something new of the receiver's clock: when the packet arrived by what is known then. That alone is
+    /// answered, in registers: the result is written once, field by field, where the controller reads it so.
+    #[inline(never)]
+    fn judge_packet(&mut self, told: Told, mut result: PacketResult) -> Option<Time> {
+        self.counters.impossible_times += self.plausible.weigh(told, std::slice::from_mut(&mut result));
+        match result.status {
+            Status::Received { arrived, .. } => arrived,
+            Status::Missing => None,
+        }
     }
 
     /// A report came: nothing of it is known yet.
