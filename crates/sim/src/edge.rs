@@ -165,12 +165,6 @@ impl Edge {
         if self.next() < until { self.packets.pop_front() } else { None }
     }
 
-    /// The next packet and when it arrives, if one is under way.
-    #[inline]
-    pub fn first(&self) -> Option<&(Time, Packet)> {
-        self.packets.front()
-    }
-
     /// Hands out what is under way, with the times of arrival, to the component that it goes to. Nothing comes onto the edge until
     /// it is given back.
     #[inline]

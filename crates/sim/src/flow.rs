@@ -16,7 +16,8 @@ use paceline_metrics::{FlowRecorder, ReceivedPacket, Tick, Ticker};
 use paceline_scenario::Halves;
 use paceline_transport::rtp::NoReceiverHalf;
 use paceline_transport::{
-    Coupled, Follows, PathFacts, Plan, Planned, Reason, Received, ReceivingEnd, Run, SendingEnd, Transmit,
+    Coupled, Follows, Next, PathFacts, Plan, Planned, Reason, Received, ReceivingEnd, Run, SendingEnd,
+    Transmit,
 };
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 
@@ -60,6 +61,28 @@ enum Part {
     Handling,
     /// The packets of an event that was handled.
     Sending(Handled),
+}
+
+/// What comes back to a sender, in order.
+struct Returned<'a> {
+    /// The first of it.
+    first: &'a [(Time, Packet)],
+    /// When the others begin; `Time::MAX` if there are none.
+    others: Time,
+}
+
+impl<'a> Returned<'a> {
+    /// When the next packet comes.
+    #[inline(always)]
+    fn next(&self) -> Time {
+        self.first.first().map_or(self.others, |(at, _)| *at)
+    }
+
+    /// The next packet, unless it is one of the others.
+    #[inline(always)]
+    fn take(&mut self) -> Option<&'a (Time, Packet)> {
+        self.first.split_off_first()
+    }
 }
 
 /// Arrivals are recorded as many at a time, at most.
@@ -137,19 +160,44 @@ impl<E: Ends> Flow<E> {
         self.wiring.ticker.pass(tick);
     }
 
-    /// Lets everything happen at the sender before `until`, or one part of it. One function for all parts: both halves of
-    /// an event are large, and are compiled in line where they have one caller only.
-    #[inline(never)]
+    /// Lets everything happen at the sender before `until`, or one part of it.
     fn run_sender(&mut self, until: Time, net: &mut Net, part: Part) -> Option<Handled> {
         loop {
+            let lent = net.edges[self.wiring.reports_in].lend();
+            let (first, others) = lent.as_slices();
+            let others = others.first().map_or(Time::MAX, |(at, _)| *at);
+            let mut returned = Returned { first, others };
+            let handled = self.run_sender_on(&mut returned, until, net, part);
+            let (left, taken) = (returned.first.len(), first.len() - returned.first.len());
+            net.edges[self.wiring.reports_in].give_back(lent, taken);
+            if left > 0 || others >= until || handled.is_some() {
+                return handled;
+            }
+        }
+    }
+
+    /// The same as far as what comes back lies in one piece. One function for all parts: both halves of an event are large, and are
+    /// compiled in line where they have one caller only.
+    #[inline(never)]
+    fn run_sender_on(
+        &mut self,
+        returned: &mut Returned<'_>,
+        until: Time,
+        net: &mut Net,
+        part: Part,
+    ) -> Option<Handled> {
+        loop {
+            let back = returned.next();
             let event = match part {
                 Part::Sending(event) => event,
-                Part::All | Part::Handling => self.handle_next(until, net)?,
+                Part::Handling => self.handle_next(returned, until, (back, self.sender_due()))?,
+                Part::All => match self.leave_in_runs(until.min(back), net) {
+                    Next::Paced(now) => self.leave_by_pace(now),
+                    Next::Due(own) => self.handle_next(returned, until, (back, own))?,
+                },
             };
             if !matches!(part, Part::Handling) {
-                let back = net.edges[self.wiring.reports_in].next();
-                let alone = if matches!(part, Part::All) { until.min(back) } else { Time::ZERO };
-                self.send_due(event, alone, net);
+                self.send_due(event, net);
             }
             if !matches!(part, Part::All) {
                 return Some(event);
@@ -157,25 +205,38 @@ impl<E: Ends> Flow<E> {
         }
     }
 
-    /// What happens next at the sender, packets that leave apart; absent if that is not before `until`. Of events at the
-    /// same time what came back comes first, then the sender's own.
+    /// What is next at the sender once those packets have left in runs that do so before `alone`, when something else may happen.
     #[inline(always)]
-    fn handle_next(&mut self, until: Time, net: &mut Net) -> Option<Handled> {
-        let edge = &mut net.edges[self.wiring.reports_in];
-        let own = self.sender_due();
-        if let Some(&(back, ref packet)) = edge.first()
-            && back <= own
-        {
-            if back >= until {
-                return None;
+    fn leave_in_runs(&mut self, alone: Time, net: &mut Net) -> Next {
+        loop {
+            let next = self.sender.next(alone);
+            if next.at() >= alone || self.wiring.log.is_some() {
+                return next;
             }
+            match self.sender.poll_run(alone) {
+                Some(run) => self.transmit_run(run, net),
+                None => return next,
+            }
+        }
+    }
+
+    /// What happens next at the sender, packets that leave apart; absent if that is not before `until`. Of events at the
+    /// same time what came `back` comes first, then the sender's `own`.
+    #[inline(always)]
+    fn handle_next(
+        &mut self,
+        returned: &mut Returned<'_>,
+        until: Time,
+        (back, own): (Time, Time),
+    ) -> Option<Handled> {
+        if back.min(own) >= until {
+            return None;
+        }
+        if back <= own {
+            let (_, packet) = returned.take()?;
             self.events += 1;
             self.take_returned(back, packet);
-            edge.pop();
             return Some(Handled { now: back, counts: true });
-        }
-        if own >= until {
-            return None;
         }
         self.events += 1;
         // Why is asked here alone: it takes longer than when.
@@ -184,25 +245,20 @@ impl<E: Ends> Flow<E> {
         Some(Handled { now: own, counts })
     }
 
-    /// What may leave after the event leaves; and before `alone`, when something else may happen, what follows by its pace.
+    /// A packet leaves by its pace alone: nothing else happens.
     #[inline(always)]
-    fn send_due(&mut self, event: Handled, alone: Time, net: &mut Net) {
-        let Handled { mut now, mut counts } = event;
-        loop {
-            if self.sender.end().may_transmit(now) {
-                self.transmit(now, net);
-            }
-            if std::mem::take(&mut counts) {
-                self.wiring.recorder.reported(now, self.sender.end());
-            }
-            if self.wiring.log.is_none() {
-                while let Some(run) = self.sender.poll_run(alone) {
-                    self.transmit_run(run, net);
-                }
-            }
-            let Some(due) = self.sender.next_paced(alone) else { break };
-            self.events += 1;
-            now = due;
+    fn leave_by_pace(&mut self, now: Time) -> Handled {
+        self.events += 1;
+        Handled { now, counts: false }
+    }
+
+    /// What may leave after the event leaves.
+    #[inline(always)]
+    fn send_due(&mut self, event: Handled, net: &mut Net) {
+        let Handled { now, counts } = event;
+        self.transmit(now, net);
+        if counts {
+            self.wiring.recorder.reported(now, self.sender.end());
         }
     }
 
@@ -244,7 +300,22 @@ impl<E: Ends> Flow<E> {
 
     #[inline]
     fn take_returned(&mut self, now: Time, packet: &Packet) {
-        let Some(returned) = E::Returning::unpack(&packet.content, &mut self.returning) else { return };
+        match E::Returning::copied(&packet.content) {
+            Some(returned) => self.take_unpacked_back(now, packet, returned),
+            None => self.take_pooled_back(now, packet),
+        }
+    }
+
+    /// Apart from copies, whose path is short.
+    #[inline(never)]
+    fn take_pooled_back(&mut self, now: Time, packet: &Packet) {
+        if let Some(returned) = self.returning.take(&packet.content) {
+            self.take_unpacked_back(now, packet, returned);
+        }
+    }
+
+    #[inline(always)]
+    fn take_unpacked_back(&mut self, now: Time, packet: &Packet, returned: E::Returning) {
         let sender = self.sender.end_mut();
         if let Some(used) = sender.receive(now, returned, packet.ecn) {
             self.receiver.recycle(used);
@@ -254,18 +325,21 @@ impl<E: Ends> Flow<E> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn transmit(&mut self, now: Time, net: &mut Net) {
         let (edge, delay) = self.wiring.data_out;
         while let Some(out) = self.sender.end_mut().poll_transmit(now) {
             let Transmit { packet, size, ecn, stream, queued } = out;
             let size = size.as_u64() as u32 + self.wiring.overhead;
-            if let (Some(log), Some(unit)) = (&mut self.wiring.log, packet.media()) {
+            if let Some(log) = &mut self.wiring.log
+                && let Some(unit) = packet.media()
+            {
                 log.sent(now, &unit);
             }
             let content = packet.pack(&mut self.data);
             if content.data().is_some() {
-                self.wiring.recorder.sent(now, stream, Bytes::new(u64::from(size)), now - queued);
+                let waited = now.wrapping_since(queued);
+                self.wiring.recorder.sent(now, stream, Bytes::new(u64::from(size)), waited);
             }
             let mut packet = self.packet(now, size, ecn, content, false);
             net.carry(edge, now + delay, &mut packet);
@@ -360,16 +434,18 @@ impl<E: Ends> Flow<E> {
         data: E::Data,
         arrivals: &mut Vec<ReceivedPacket>,
     ) -> Follows {
-        let Packet { sent, ecn, .. } = *packet;
         let [queue_delay, delay_noise] = [packet.wait, packet.noise].map(TimeDelta::from_nanos);
-        let facts = PathFacts { sent: Some(sent), wait: Some(queue_delay) };
-        if let (Some(log), Some(unit)) = (&mut self.wiring.log, data.media()) {
+        let facts = PathFacts { sent: Some(packet.sent), wait: Some(queue_delay) };
+        if let Some(log) = &mut self.wiring.log
+            && let Some(unit) = data.media()
+        {
             log.arrived(now, &unit, queue_delay, delay_noise);
         }
-        let Received { stream, payload, follows } = self.receiver.receive(now, data, ecn, facts);
+        let Received { stream, payload, follows } = self.receiver.receive(now, data, packet.ecn, facts);
         let shows = E::tell_application(now, self.sender.end_mut(), &mut self.receiver);
         if packet.content.data().is_some() {
             let (size, duplicate) = (Bytes::new(u64::from(packet.size)), false);
+            let Packet { sent, ecn, .. } = *packet;
             arrivals.push(ReceivedPacket {
                 now,
                 stream,

@@ -174,7 +174,7 @@ impl PlainReport {
     #[inline]
     pub fn of(report: &PacketFeedback) -> Option<PlainReport> {
         let PacketFeedback { written, arrived, sequence, stream, ecn } = *report;
-        let age = u32::try_from((written - arrived).as_nanos()).ok()?;
+        let age = u32::try_from(written.wrapping_since(arrived).as_nanos()).ok()?;
         Some(PlainReport { written, sequence, age, stream, ecn })
     }
 

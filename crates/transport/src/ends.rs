@@ -38,6 +38,26 @@ pub enum Reason {
     Expiry,
 }
 
+/// What is next at a sending end, and when.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Next {
+    /// A packet leaves by its pace, before the time that was asked for and before anything else is due: a driver that has nothing
+    /// else to do either may poll [`SendingEnd::poll_transmit`] at that time at once.
+    Paced(Time),
+    /// No packet does. Something else is due, which is handled as a timeout; `Time::MAX` if nothing is.
+    Due(Time),
+}
+
+impl Next {
+    /// When it is.
+    #[inline]
+    pub fn at(self) -> Time {
+        match self {
+            Next::Paced(at) | Next::Due(at) => at,
+        }
+    }
+}
+
 /// A packet that leaves an end, and how.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Transmit<P> {
@@ -142,21 +162,14 @@ pub trait SendingEnd {
     /// When to call [`SendingEnd::handle_timeout`] and [`SendingEnd::poll_transmit`], and why.
     fn next_timeout(&self) -> Option<(Time, Reason)>;
 
-    /// When the next packet leaves by its pace, if that is before `until` and nothing else is due by then: a driver that has
-    /// nothing else to do either may poll [`SendingEnd::poll_transmit`] at that time at once. Absent where it does not pay.
+    /// What is next at the end. Where it does not pay to look, a packet that leaves by its pace is something that is due.
     #[inline]
-    fn next_paced(&self, _until: Time) -> Option<Time> {
-        None
+    fn next(&self, _until: Time) -> Next {
+        Next::Due(self.next_timeout().map_or(Time::MAX, |(due, _)| due))
     }
 
     /// Does what is due at `now`, packets apart.
     fn handle_timeout(&mut self, now: Time);
-
-    /// Whether [`SendingEnd::poll_transmit`] may have a packet at `now`: false where it is known at once that there is none.
-    #[inline]
-    fn may_transmit(&self, _now: Time) -> bool {
-        true
-    }
 
     /// The next packet that leaves at `now`. Call until there is none.
     fn poll_transmit(&mut self, now: Time) -> Option<Transmit<Self::Data>>;

@@ -12,7 +12,7 @@ pub mod tcp;
 pub mod udp;
 
 pub use ends::{
-    Follows, FrameCounters, PathFacts, Reason, Received, ReceivingEnd, Run, SendingEnd, Transfer,
+    Follows, FrameCounters, Next, PathFacts, Reason, Received, ReceivingEnd, Run, SendingEnd, Transfer,
     TransferCounters, Transmit,
 };
 pub use exchange::{Coupled, CoupledEnds, CoupledShare, Exchange, PriorityStep};

@@ -1,6 +1,6 @@
 //! A flow's plan, executed by the same code in every world.
 
-use crate::{Reason, Run, SendingEnd};
+use crate::{Next, Reason, Run, SendingEnd};
 use paceline_cc::StreamId;
 use paceline_units::Time;
 
@@ -103,10 +103,16 @@ impl<S: SendingEnd> Planned<S> {
         }
     }
 
-    /// As [`SendingEnd::next_paced`]; a step of the plan comes first.
+    /// As [`SendingEnd::next`]; a step of the plan comes first.
     #[inline(always)]
-    pub fn next_paced(&self, until: Time) -> Option<Time> {
-        if self.taken == 0 { None } else { self.end.next_paced(until.min(self.step)) }
+    pub fn next(&self, until: Time) -> Next {
+        if self.taken == 0 {
+            return Next::Due(self.step);
+        }
+        match self.end.next(until.min(self.step)) {
+            Next::Due(due) => Next::Due(due.min(self.step)),
+            paced => paced,
+        }
     }
 
     /// As [`SendingEnd::poll_run`]; a step of the plan comes first.

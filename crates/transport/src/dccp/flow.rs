@@ -3,7 +3,7 @@
 
 use super::{Ccids, Connection, DccpConfig, Ended, Event, State};
 use crate::desired::OfferedRate;
-use crate::{Follows, FrameCounters, PathFacts, Reason, Received, ReceivingEnd, SendingEnd, Transmit};
+use crate::{Follows, FrameCounters, Next, PathFacts, Reason, Received, ReceivingEnd, SendingEnd, Transmit};
 use paceline_cc::{Assigned, Controller, Limits, StreamId, Verb};
 use paceline_media::{ArrivedPacket, DisplayedFrame, Frame, Playout, PlayoutConfig, PlayoutCounters, Source};
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
@@ -257,9 +257,11 @@ impl<F: Ccids> SendingEnd for DccpSender<F> {
         }
     }
 
-    fn next_paced(&self, until: Time) -> Option<Time> {
-        self.connection.data_due().filter(|due| *due < until)?;
-        self.next_timeout().filter(|(due, why)| *due < until && *why == Reason::Pacing).map(|(due, _)| due)
+    fn next(&self, until: Time) -> Next {
+        match self.next_timeout() {
+            Some((due, Reason::Pacing)) if due < until => Next::Paced(due),
+            next => Next::Due(next.map_or(Time::MAX, |(due, _)| due)),
+        }
     }
 
     fn handle_timeout(&mut self, now: Time) {

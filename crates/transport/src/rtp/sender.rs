@@ -11,7 +11,7 @@ use super::probing::{Probing, no_media};
 use super::streams::{FirstNumber, Presence};
 use super::transport_wide::TransportHistory;
 use crate::desired::OfferedRate;
-use crate::{FrameCounters, Pacer, Reason, Run, SendingEnd, Transmit};
+use crate::{FrameCounters, Next, Pacer, Reason, Run, SendingEnd, Transmit};
 use paceline_cc::shared_bottleneck::DelaySummary;
 use paceline_cc::{
     Allowance, Assigned, Controller, Limits, PacketResult, ReceiverRequest, SentPacket, SentRun, StreamId,
@@ -452,9 +452,9 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
     }
 
     #[inline(always)]
-    fn next_paced(&self, until: Time) -> Option<Time> {
-        let paced = self.paced_before(until)?;
-        (paced < self.next_unpaced().0).then_some(paced)
+    fn next(&self, until: Time) -> Next {
+        let (due, _) = self.next_unpaced();
+        self.paced_before(until.min(due)).map_or(Next::Due(due), Next::Paced)
     }
 
     /// Captures the frames and runs the controller's timeouts that are due.
@@ -473,14 +473,9 @@ impl<C: Controller> SendingEnd for RtpSender<C> {
         }
     }
 
-    #[inline]
-    fn may_transmit(&self, now: Time) -> bool {
-        self.probing.is_active() || self.pacer.next() <= now
-    }
-
-    #[inline]
+    #[inline(always)]
     fn poll_transmit(&mut self, now: Time) -> Option<Transmit<RtpPacket>> {
-        if !self.may_transmit(now) {
+        if !self.probing.is_active() && now < self.pacer.next() {
             return None;
         }
         // One place alone hands packets over, so that the controller is compiled into it.
