@@ -21,6 +21,17 @@ def free_port() -> int:
         return port
 
 
+def may_make_networks() -> bool:
+    """Whether this machine lets us run programs in networks of their own."""
+    probe = ["unshare", "--net", "--fork", "--pid", "--mount-proc", "true"]
+    try:
+        return (
+            os.access("/dev/net/tun", os.R_OK | os.W_OK) and subprocess.run(probe, capture_output=True).returncode == 0
+        )
+    except FileNotFoundError:
+        return False
+
+
 def start(*arguments: str | Path) -> subprocess.Popen[str]:
     """As a shell without job control starts what `&` follows: without Ctrl-C."""
     environment = {key: value for key, value in os.environ.items() if key != "PACELINE_DATA"}

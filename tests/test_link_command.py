@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from conftest import Run
-from processes import start
+from processes import may_make_networks, start
 
 PATH = """\
 name = "a path"
@@ -60,17 +60,6 @@ while len(took) < 3:
         pass
 print(min(took), file=open(sys.argv[1], "w"))
 """
-
-
-def may_make_networks() -> bool:
-    """Whether this machine lets us run programs in networks of their own."""
-    probe = ["unshare", "--net", "--fork", "--pid", "--mount-proc", "true"]
-    try:
-        return (
-            os.access("/dev/net/tun", os.R_OK | os.W_OK) and subprocess.run(probe, capture_output=True).returncode == 0
-        )
-    except FileNotFoundError:
-        return False
 
 
 needs_networks = pytest.mark.skipif(

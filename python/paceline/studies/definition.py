@@ -118,6 +118,11 @@ class Study:
         """The other designs."""
         return {name: one for name, one in self.designs.items() if not isinstance(one.spec, Experiments)}
 
+    @property
+    def is_real_time(self) -> bool:
+        """Whether any of its experiments takes as long as its scenario, and the machine for itself."""
+        return any(design.world.real_time for design in self.designs.values())
+
     def for_workers(self) -> Study:
         """The study without what only its comparison needs: a cluster gets it with every experiment."""
         return replace(

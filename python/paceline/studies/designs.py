@@ -13,6 +13,7 @@ from msgspec import Meta
 from paceline.scenario import as_pairs
 from paceline.studies.factors import Factor, Point
 from paceline.studies.spec import DefinitionError, Named, Settings, Value, expect_known
+from paceline.studies.worlds import WORLDS, World, WorldName
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,6 +38,8 @@ class Kind(Named, frozen=True, kw_only=True, tag_field="kind"):
     """Each point runs with each of them, in place of the study's own."""
     set: Settings = {}
     """What the design changes in the scenario besides, for all its points."""
+    world: WorldName = "simulator"
+    """Where its points run."""
     keep: bool = False
     """Whether the time series of each point's first seed are kept, as a named experiment's are."""
 
@@ -184,6 +187,8 @@ class Experiments(Named, frozen=True, kw_only=True):
     """A path of the scenario, and the values of its runs, whose figures are averaged."""
     seeds: tuple[Seed, ...] | None = None
     scenario: str | None = None
+    world: WorldName = "simulator"
+    """Where it runs."""
     beside: dict[str, str] = {}
     """Experiments that are shown beside this one and not judged, by heading."""
     figures: tuple[str, ...] = ()
@@ -259,6 +264,11 @@ class Design:
     def kind(self) -> str:
         """The name of its kind."""
         return str(self.spec.__struct_config__.tag or "named")
+
+    @property
+    def world(self) -> World:
+        """Where its points run."""
+        return WORLDS[self.spec.world]
 
     @property
     def title(self) -> str:

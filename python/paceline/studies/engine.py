@@ -15,7 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from paceline.errors import DataNotFound, PacelineError, ScenarioError, StudyError
+from paceline.errors import DataNotFound, PacelineError, ScenarioError, StudyError, UsageError
 from paceline.frames import find
 from paceline.outputs import OutputFolder
 from paceline.plots.style import stage_pictures
@@ -260,6 +260,10 @@ def _run(
     lean = replace(context, study=study.for_workers())
     todo = len(study) - table.finished
     tasks = ((index, study.experiment(index).point) for index in table.missing())
+    if study.is_real_time:
+        if dask is not None:
+            raise UsageError("--dask: this study runs in real time on this machine, one experiment after the other")
+        workers = 1
     with Runner(experiment.work, lean, experiment.died, workers=workers, dask=dask, most=todo) as runner:
         runner.idle = table.commit
         for _, (row, files) in runner.run(tasks) if todo else ():

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from paceline import simulation
 from paceline.errors import PacelineError, StudyError
 from paceline.scenario import ScenarioText, data_folders
+from paceline.studies import worlds
 from paceline.studies.designs import Design, Experiments
 from paceline.studies.factors import Point
 
@@ -98,7 +98,8 @@ class Context:
 
     def command(self, experiment: Experiment) -> str:
         """What runs this experiment alone, from any folder."""
-        words = ["paceline", "run", _absolute(self.study.folder / experiment.design.scenario)]
+        command, *options = experiment.design.world.command
+        words = ["paceline", command, _absolute(self.study.folder / experiment.design.scenario), *options]
         for path, value in self.overrides(experiment):
             words += ["--set", f"{path}={value}"]
         if experiment.seed is not None:
@@ -143,7 +144,8 @@ def measured(context: Context, index: int, point: Point | None = None) -> tuple[
     """
     experiment = context.study.experiment(index, point)
     loaded = context.scenario(experiment).load()
-    result = simulation.simulate(loaded)
+    world = experiment.design.spec.world
+    result = worlds.run(world, loaded)
     row = Row(index, seed=int(result.summary["seed"]))
     if experiment.plots is not None and result.flows_arrow.num_rows == 0:
         raise StudyError(
@@ -152,7 +154,10 @@ def measured(context: Context, index: int, point: Point | None = None) -> tuple[
             "measure or draw"
         )
     file = experiment.design.scenario
-    row.metrics = {name: metric.value_in(file, result) for name, metric in context.study.metrics.items()}
+    row.metrics = {
+        name: metric.value_in(file, result) if metric.world in (None, world) else None
+        for name, metric in context.study.metrics.items()
+    }
     row.parameters = differing(loaded.core.parameters, context.usual)
     if experiment.plots is None:
         return row, {}

@@ -14,6 +14,7 @@ from paceline.frames import source_frames
 from paceline.series import moving_mean
 from paceline.simulation import registry
 from paceline.studies.spec import DefinitionError, Named
+from paceline.studies.worlds import WorldName
 from paceline.toml import loads
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ class Metric(Named, frozen=True, kw_only=True, tag_field="kind"):
     scale: float = 1.0
     scenario: str | None = None
     """The scenario whose runs have the figure; None: those of every scenario."""
+    world: WorldName | None = None
+    """Where runs have the figure; None: everywhere."""
 
     def value_in(self, scenario: str, result: Result) -> float | None:
         """The figure of a run of this scenario; None where the run has none."""
