@@ -105,14 +105,14 @@ def test_wrong_addresses_and_paths(cli: Run, call_file: Path, arguments: list[st
 def packet_types(capture: Path) -> list[int]:
     """The types of the packets of a capture: raw IPv4 without options, all of it DCCP."""
     content = capture.read_bytes()
-    assert content[:4] == bytes.fromhex("a1b23c4d")
-    at, types = 24, []
+    at, types = 0, []
     while at < len(content):
-        length = int.from_bytes(content[at + 8 : at + 12], "big")
-        packet = content[at + 16 : at + 16 + length]
-        assert (packet[0], packet[9]) == (0x45, 33)
-        types.append(packet[28] >> 1 & 15)
-        at += 16 + length
+        kind, length = (int.from_bytes(content[at + word : at + word + 4], "big") for word in (0, 4))
+        if kind == 6:
+            packet = content[at + 28 :]
+            assert (packet[0], packet[9]) == (0x45, 33)
+            types.append(packet[28] >> 1 & 15)
+        at += length
     return types
 
 
@@ -177,7 +177,6 @@ def test_whoever_is_stopped_closes_the_connection_and_both_write_what_they_have(
         (False, ["send", "--to", "127.0.0.1:9", "--pcap", ""], 2, "expected a file"),
         (False, ["send", "--to", "127.0.0.1:9", "--set", "duration=200ms"], 1, "nothing answered at 127.0.0.1:9"),
         (True, ["send", "--to", "127.0.0.1:9", "--transport", "dccp"], 2, "with the controller scream"),
-        (True, ["receive", "--listen", "127.0.0.1:0", "--pcap", "x.pcap"], 2, "flow video has transport rtp"),
     ],
 )
 def test_what_dccp_and_captures_are_not_for(

@@ -1,7 +1,8 @@
 //! DCCP's bytes: whatever is read can be written and reads again as the same, under IP and in UDP.
 #![cfg_attr(fuzzing, no_main)]
 
-use paceline_wire::dccp::{Addresses, decode, decode_in_udp, encode, encode_in_udp};
+use paceline_wire::dccp::{decode, decode_in_udp, encode, encode_in_udp};
+use paceline_wire::ip::Addresses;
 use std::net::Ipv4Addr;
 
 paceline_fuzz::target!(dccp_packets);

@@ -32,7 +32,7 @@ def sender(
     group_kind: str | None = None,
     peer: str = "standard",
 ) -> Runner:
-    """Sends the scenario's media to a receiver or relay at HOST:PORT; of DCCP it may write a capture file.
+    """Sends the scenario's media to a receiver or relay at HOST:PORT; of one flow it may write a capture file.
 
     With the socket of an exchange, its flows share with those of other processes: by the name of their coupling, by the
     address that they go to (`destination`), or by their `5-tuple`. `group` is another name than the coupling's,
@@ -50,7 +50,7 @@ def receiver(
     capture: Path | None = None,
     peer: str = "standard",
 ) -> Runner:
-    """Receives media at HOST:PORT and sends feedback; of DCCP it may write a capture file."""
+    """Receives media at HOST:PORT and sends feedback; of one flow it may write a capture file."""
     return _runner(_core.receive, listen=listen, duration_s=duration_s, flow=flow, capture=capture, peer=peer)
 
 

@@ -1,6 +1,7 @@
 //! What both ends of a call know of its packets before the first: SDP says it to a browser, Paceline's own ends are born with it.
 
 use crate::NetError;
+use paceline_transport::rtp::{PAYLOAD_TYPE, TRANSPORT_WIDE_ELEMENT};
 use paceline_wire::rtp::expect_payload_type;
 
 /// What the packets of a call are like.
@@ -25,7 +26,8 @@ pub enum Media {
 
 impl Agreed {
     /// Between Paceline's own ends; the payload type is that of the reference's tool.
-    pub const OWN: Agreed = Agreed { payload_type: 98, transport_wide: 5, media: Media::Timed };
+    pub const OWN: Agreed =
+        Agreed { payload_type: PAYLOAD_TYPE, transport_wide: TRANSPORT_WIDE_ELEMENT, media: Media::Timed };
 
     /// Itself, if packets can be like this.
     ///

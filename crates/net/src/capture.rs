@@ -1,6 +1,6 @@
-//! A capture file of a DCCP flow: what was sent and received, as it would be without UDP.
+//! Capture files: one that grows, and what passes a socket in it.
 //!
-//! It grows under another name and gets its own when the run ends, however it ends: whole packets, nothing half-written. Two
+//! A file grows under another name and gets its own when the run ends, however it ends: whole packets, nothing half-written. Two
 //! runs cannot grow into one file; what a killed run left is written over.
 
 use crate::NetError;
@@ -8,8 +8,9 @@ use crate::clock::{Moment, nanos_since_1970};
 use crate::queue::TimedQueue;
 use crate::socket::address_towards;
 use paceline_units::{Ecn, TimeDelta};
-use paceline_wire::capture::{file_header, record_header};
-use paceline_wire::dccp::{Addresses, to_ip};
+use paceline_wire::capture::{self, Direction};
+use paceline_wire::dccp::to_ip;
+use paceline_wire::ip::{self, Addresses};
 use rustix::fs::{FlockOperation, flock};
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
@@ -22,49 +23,20 @@ const DELAY: TimeDelta = TimeDelta::from_secs(1);
 /// The most bytes that wait so; at more than 30 Mbit/s the oldest are written earlier.
 const MOST_PENDING: usize = 4 << 20;
 
-/// A capture file that is being written.
-pub(crate) struct Capture {
+/// A file that grows under another name.
+pub struct GrowingFile {
     path: PathBuf,
     growing: PathBuf,
     file: Option<BufWriter<File>>,
-    /// What is added to a moment to get nanoseconds since 1970: one difference for the whole file.
-    since_1970: i128,
-    local: IpAddr,
-    /// The own address towards the address that was asked for last, if `local` is every address.
-    towards: Option<(IpAddr, IpAddr)>,
-    pending: PendingPackets,
     failed: Option<io::Error>,
 }
 
-/// Packets that wait to be written in the order of their times; of equal times in that of coming.
-struct PendingPackets {
-    packets: TimedQueue<Moment, Vec<u8>>,
-    bytes: usize,
-    newest: Moment,
-}
-
-impl PendingPackets {
-    fn new() -> PendingPackets {
-        PendingPackets { packets: TimedQueue::new(), bytes: 0, newest: Moment::from_nanos(0) }
-    }
-
-    fn push(&mut self, at: Moment, packet: Vec<u8>) {
-        self.bytes += packet.len();
-        self.newest = self.newest.max(at);
-        self.packets.push(at, packet);
-    }
-
-    /// The oldest, if nothing older is expected, or if it is asked for `all`.
-    fn pop(&mut self, all: bool) -> Option<(Moment, Vec<u8>)> {
-        let (bytes, newest) = (self.bytes, self.newest);
-        let due = |oldest| all || bytes > MOST_PENDING || newest.since(oldest) >= DELAY;
-        self.packets.pop_if(due).inspect(|(_, packet)| self.bytes -= packet.len())
-    }
-}
-
-impl Capture {
-    /// A file for what passes a socket on `local`.
-    pub fn create(path: &Path, local: SocketAddr) -> Result<Capture, NetError> {
+impl GrowingFile {
+    /// An empty file that will be called `path`.
+    ///
+    /// # Errors
+    /// A folder, or a place where nothing can be written or another run writes now.
+    pub fn create(path: &Path) -> Result<GrowingFile, NetError> {
         let failed = |source| NetError::Capture { path: path.into(), source };
         let name = path.file_name().ok_or_else(|| failed(io::ErrorKind::IsADirectory.into()))?;
         let mut growing = name.to_os_string();
@@ -73,82 +45,24 @@ impl Capture {
         if path.is_dir() {
             return Err(failed(io::ErrorKind::IsADirectory.into()));
         }
-        let mut file = BufWriter::with_capacity(1 << 16, open_alone(&growing).map_err(failed)?);
-        file.write_all(&file_header()).map_err(failed)?;
-        Ok(Capture {
-            path: path.into(),
-            growing,
-            file: Some(file),
-            since_1970: i128::from(nanos_since_1970()) - i128::from(Moment::now().as_nanos()),
-            local: local.ip(),
-            towards: None,
-            pending: PendingPackets::new(),
-            failed: None,
-        })
+        let file = BufWriter::with_capacity(1 << 16, open_alone(&growing).map_err(failed)?);
+        Ok(GrowingFile { path: path.into(), growing, file: Some(file), failed: None })
     }
 
-    /// A datagram came from `peer`.
-    pub fn received(&mut self, at: Moment, peer: SocketAddr, ecn: Ecn, bytes: &[u8]) {
-        let own = self.own_address(peer);
-        self.write(at, peer.ip(), own, ecn, bytes);
-    }
-
-    /// A datagram went to `peer`.
-    pub fn sent(&mut self, at: Moment, peer: SocketAddr, ecn: Ecn, bytes: &[u8]) {
-        let own = self.own_address(peer);
-        self.write(at, own, peer.ip(), ecn, bytes);
-    }
-
-    fn own_address(&mut self, peer: SocketAddr) -> IpAddr {
-        if !self.local.is_unspecified() {
-            return self.local;
-        }
-        match self.towards {
-            Some((asked, own)) if asked == peer.ip() => own,
-            _ => {
-                let own = address_towards(peer).unwrap_or(self.local);
-                self.towards = Some((peer.ip(), own));
-                own
-            }
+    /// Appends `bytes`. What goes wrong is said at the end, and nothing is written after it.
+    pub fn write(&mut self, bytes: &[u8]) {
+        if let (Some(file), None) = (&mut self.file, &self.failed) {
+            self.failed = file.write_all(bytes).err();
         }
     }
 
-    fn write(&mut self, at: Moment, from: IpAddr, to: IpAddr, ecn: Ecn, bytes: &[u8]) {
-        if self.file.is_none() || self.failed.is_some() {
-            return;
-        }
-        let addresses = match (from.to_canonical(), to.to_canonical()) {
-            (IpAddr::V4(source), IpAddr::V4(destination)) => Addresses::V4 { source, destination },
-            (source, destination) => {
-                let v6 = |ip: IpAddr| match ip {
-                    IpAddr::V4(v4) => v4.to_ipv6_mapped(),
-                    IpAddr::V6(v6) => v6,
-                };
-                Addresses::V6 { source: v6(source), destination: v6(destination) }
-            }
-        };
-        let mut packet = Vec::new();
-        // Only what could be read or written as a packet comes here; what is too long for IP is left out.
-        if to_ip(bytes, &addresses, ecn, &mut packet).is_err() {
-            return;
-        }
-        self.pending.push(at, packet);
-        self.write_pending(false);
+    /// Whether all that was written so far went well.
+    pub fn is_sound(&self) -> bool {
+        self.failed.is_none()
     }
 
-    /// Writes what need not wait any longer, or all.
-    fn write_pending(&mut self, all: bool) {
-        let Some(file) = self.file.as_mut() else { return };
-        while let Some((at, packet)) = self.pending.pop(all).filter(|_| self.failed.is_none()) {
-            let nanos = u64::try_from(i128::from(at.as_nanos()) + self.since_1970).unwrap_or(0);
-            let header = record_header(nanos, packet.len());
-            self.failed = file.write_all(&header).and_then(|()| file.write_all(&packet)).err();
-        }
-    }
-
-    /// Gives the file its name; answers what went wrong.
-    pub fn finish(mut self) -> Option<String> {
-        self.write_pending(true);
+    /// Gives the file its name; answers what went wrong. Nothing is written after it.
+    pub fn finish(&mut self) -> Option<String> {
         let flushed = self.file.take().map_or(Ok(()), |mut file| file.flush());
         let failed = self.failed.take().map_or(flushed, Err).and_then(|()| self.name());
         failed.err().map(|error| format!("the capture {} is not whole: {error}", self.path.display()))
@@ -159,14 +73,166 @@ impl Capture {
     }
 }
 
-impl Drop for Capture {
+impl Drop for GrowingFile {
     /// A run that ends with an error leaves its capture, too: there it is looked for most.
     fn drop(&mut self) {
-        self.write_pending(true);
         if let Some(mut file) = self.file.take() {
             let _ = file.flush();
             let _ = self.name();
         }
+    }
+}
+
+/// What the datagrams of a socket carry, and how they are shown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Shown {
+    /// DCCP, as it would be without UDP.
+    Dccp,
+    /// What they are.
+    Udp,
+}
+
+/// The capture of what passes a socket.
+pub(crate) struct Capture {
+    file: GrowingFile,
+    shown: Shown,
+    /// What is added to a moment to get nanoseconds since 1970: one difference for the whole file.
+    since_1970: i128,
+    local: SocketAddr,
+    /// The own address towards the address that was asked for last, if `local` is every address.
+    towards: Option<(IpAddr, IpAddr)>,
+    pending: PendingPackets,
+}
+
+/// A packet from its IP header on, and which way it goes.
+type DirectedPacket = (Direction, Vec<u8>);
+
+/// Packets that wait to be written in the order of their times; of equal times in that of coming.
+struct PendingPackets {
+    packets: TimedQueue<Moment, DirectedPacket>,
+    bytes: usize,
+    newest: Moment,
+}
+
+impl PendingPackets {
+    fn new() -> PendingPackets {
+        PendingPackets { packets: TimedQueue::new(), bytes: 0, newest: Moment::from_nanos(0) }
+    }
+
+    fn push(&mut self, at: Moment, packet: DirectedPacket) {
+        self.bytes += packet.1.len();
+        self.newest = self.newest.max(at);
+        self.packets.push(at, packet);
+    }
+
+    /// The oldest, if nothing older is expected, or if it is asked for `all`.
+    fn pop(&mut self, all: bool) -> Option<(Moment, DirectedPacket)> {
+        let (bytes, newest) = (self.bytes, self.newest);
+        let due = |oldest| all || bytes > MOST_PENDING || newest.since(oldest) >= DELAY;
+        self.packets.pop_if(due).inspect(|(_, (_, packet))| self.bytes -= packet.len())
+    }
+}
+
+impl Capture {
+    /// A file for what passes a socket on `local`.
+    pub fn create(path: &Path, local: SocketAddr, shown: Shown) -> Result<Capture, NetError> {
+        let mut file = GrowingFile::create(path)?;
+        let mut front = Vec::new();
+        capture::section(concat!("Paceline ", env!("CARGO_PKG_VERSION")), "", &mut front);
+        capture::interface(&local.to_string(), "the socket of this end", &mut front);
+        file.write(&front);
+        Ok(Capture {
+            file,
+            shown,
+            since_1970: i128::from(nanos_since_1970()) - i128::from(Moment::now().as_nanos()),
+            local,
+            towards: None,
+            pending: PendingPackets::new(),
+        })
+    }
+
+    /// A datagram came from `peer`.
+    pub fn received(&mut self, at: Moment, peer: SocketAddr, ecn: Ecn, bytes: &[u8]) {
+        let own = self.own_address(peer);
+        self.write(at, Direction::Inbound, (peer, own), ecn, bytes);
+    }
+
+    /// A datagram went to `peer`.
+    pub fn sent(&mut self, at: Moment, peer: SocketAddr, ecn: Ecn, bytes: &[u8]) {
+        let own = self.own_address(peer);
+        self.write(at, Direction::Outbound, (own, peer), ecn, bytes);
+    }
+
+    fn own_address(&mut self, peer: SocketAddr) -> SocketAddr {
+        if !self.local.ip().is_unspecified() {
+            return self.local;
+        }
+        let own = match self.towards {
+            Some((asked, own)) if asked == peer.ip() => own,
+            _ => {
+                let own = address_towards(peer).unwrap_or(self.local.ip());
+                self.towards = Some((peer.ip(), own));
+                own
+            }
+        };
+        SocketAddr::new(own, self.local.port())
+    }
+
+    fn write(
+        &mut self,
+        at: Moment,
+        direction: Direction,
+        (from, to): (SocketAddr, SocketAddr),
+        ecn: Ecn,
+        bytes: &[u8],
+    ) {
+        if !self.file.is_sound() {
+            return;
+        }
+        let addresses = match (from.ip().to_canonical(), to.ip().to_canonical()) {
+            (IpAddr::V4(source), IpAddr::V4(destination)) => Addresses::V4 { source, destination },
+            (source, destination) => {
+                let v6 = |ip: IpAddr| match ip {
+                    IpAddr::V4(v4) => v4.to_ipv6_mapped(),
+                    IpAddr::V6(v6) => v6,
+                };
+                Addresses::V6 { source: v6(source), destination: v6(destination) }
+            }
+        };
+        let mut packet = Vec::new();
+        let shown = match self.shown {
+            Shown::Dccp => to_ip(bytes, &addresses, ecn, &mut packet),
+            Shown::Udp => ip::udp(&addresses, (from.port(), to.port()), ecn, bytes, &mut packet),
+        };
+        // Only what could be read or written as a packet comes here; what is too long for IP is left out.
+        if shown.is_err() {
+            return;
+        }
+        self.pending.push(at, (direction, packet));
+        self.write_pending(false);
+    }
+
+    /// Writes what need not wait any longer, or all.
+    fn write_pending(&mut self, all: bool) {
+        let mut block = Vec::new();
+        while let Some((at, (direction, packet))) = self.pending.pop(all) {
+            let nanos = u64::try_from(i128::from(at.as_nanos()) + self.since_1970).unwrap_or(0);
+            block.clear();
+            capture::packet(0, nanos, direction, &packet, &mut block);
+            self.file.write(&block);
+        }
+    }
+
+    /// Gives the file its name; answers what went wrong.
+    pub fn finish(mut self) -> Option<String> {
+        self.write_pending(true);
+        self.file.finish()
+    }
+}
+
+impl Drop for Capture {
+    fn drop(&mut self) {
+        self.write_pending(true);
     }
 }
 
@@ -197,7 +263,7 @@ mod tests {
     const PEER: ([u8; 4], u16) = ([192, 0, 2, 1], 7);
 
     fn create(path: &Path) -> Result<Capture, NetError> {
-        Capture::create(path, SocketAddr::from(([192, 0, 2, 2], 9)))
+        Capture::create(path, SocketAddr::from(([192, 0, 2, 2], 9)), Shown::Dccp)
     }
 
     /// A folder of its own.
@@ -210,14 +276,9 @@ mod tests {
     /// Each packet's seconds and nanoseconds as one number, and its own number.
     fn read(path: &Path) -> Vec<(u64, u64)> {
         let bytes = std::fs::read(path).expect("a capture");
-        let word = |at: usize| u64::from(u32::from_be_bytes(bytes[at..at + 4].try_into().expect("four")));
-        let (mut at, mut found) = (24, Vec::new());
-        while at < bytes.len() {
-            found.push((word(at) * 1_000_000_000 + word(at + 4), word(at + 16 + 20 + 12)));
-            at += 16 + word(at + 8) as usize;
-        }
-        assert_eq!(at, bytes.len());
-        found
+        let number = |ip: &[u8]| u64::from(u32::from_be_bytes(ip[32..36].try_into().expect("four")));
+        let records = capture::records(&bytes).map(|record| record.expect("whole blocks"));
+        records.map(|record| (record.nanos, number(record.bytes))).collect()
     }
 
     fn packet(number: u64) -> Vec<u8> {
@@ -254,7 +315,7 @@ mod tests {
         let mut pending = PendingPackets::new();
         let mut written = 0;
         for number in 0..10_000 {
-            pending.push(Moment::from_nanos(number), vec![0; 1500]);
+            pending.push(Moment::from_nanos(number), (Direction::Inbound, vec![0; 1500]));
             written += std::iter::from_fn(|| pending.pop(false)).count();
             assert!(pending.bytes <= MOST_PENDING);
         }

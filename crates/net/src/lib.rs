@@ -56,6 +56,7 @@ mod wait;
 pub use address::{parse_address, resolve_address};
 pub use agreed::{Agreed, Media};
 pub use browser::{BrowserCall, BrowserOutput, IceCredentials, Role};
+pub use capture::GrowingFile;
 pub use control::Control;
 pub use error::NetError;
 pub use exchange::{

@@ -3,8 +3,8 @@
 use crate::agreed::Agreed;
 use crate::output::NetCounters;
 use crate::socket::Datagram;
-use crate::ssrc::Ssrcs;
 use paceline_cc::StreamId;
+use paceline_transport::rtp::Ssrcs;
 use paceline_units::{Time, TimeDelta};
 use paceline_wire::rtp::{self, RtpView};
 use std::net::SocketAddr;

@@ -1,7 +1,7 @@
 //! One end's socket: datagrams in and out, the times that ours carry, and the capture file where one is asked for.
 
 use crate::NetError;
-use crate::capture::Capture;
+use crate::capture::{Capture, Shown};
 use crate::clock::Moment;
 use crate::output::NetCounters;
 use crate::socket::{Datagram, Inbox, UdpPort};
@@ -23,10 +23,10 @@ pub(crate) struct Port {
 }
 
 impl Port {
-    /// Speaks over `socket` and, if asked, writes everything into the file `capture`.
-    pub fn new(socket: UdpPort, capture: Option<&Path>) -> Result<Port, NetError> {
+    /// Speaks over `socket` and, if asked, writes everything into the file `capture`, shown as what it is.
+    pub fn new(socket: UdpPort, capture: Option<(&Path, Shown)>) -> Result<Port, NetError> {
         let local = socket.address()?;
-        let capture = capture.map(|path| Capture::create(path, local)).transpose()?;
+        let capture = capture.map(|(path, shown)| Capture::create(path, local, shown)).transpose()?;
         Ok(Port { socket, bytes: Vec::with_capacity(2048), capture })
     }
 

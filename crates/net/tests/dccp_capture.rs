@@ -11,8 +11,10 @@ use dccp_ends::{scenario, with_options};
 use paceline_net::{ReceiveOptions, SendOptions};
 use paceline_transport::dccp::FLOW_PORTS;
 use paceline_units::TimeDelta;
-use paceline_wire::dccp::{Addresses, decode};
+use paceline_wire::capture;
+use paceline_wire::dccp::decode;
 use paceline_wire::dccp::{Body, DccpOption, Packet, PacketType, ResetCode, ServiceCode};
+use paceline_wire::ip::Addresses;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -31,22 +33,16 @@ fn word(bytes: &[u8], at: usize) -> u32 {
 /// The packets of a capture, each with a good checksum.
 fn read(path: &Path) -> Vec<Record> {
     let bytes = std::fs::read(path).expect("a capture");
-    assert_eq!((word(&bytes, 0), word(&bytes, 4), word(&bytes, 20)), (0xa1b2_3c4d, 0x0002_0004, 101));
-    let (mut at, mut records) = (24, Vec::new());
-    while at < bytes.len() {
-        let nanos = u64::from(word(&bytes, at)) * 1_000_000_000 + u64::from(word(&bytes, at + 4));
-        let length = word(&bytes, at + 8) as usize;
-        assert_eq!(word(&bytes, at + 12) as usize, length);
-        let ip = &bytes[at + 16..at + 16 + length];
-        assert_eq!((ip[0], ip[9], u16::from_be_bytes([ip[2], ip[3]]) as usize), (0x45, 33, length));
+    let mut records = Vec::new();
+    for record in capture::records(&bytes) {
+        let capture::Record { nanos, bytes: ip, .. } = record.expect("whole blocks");
+        assert_eq!((ip[0], ip[9], u16::from_be_bytes([ip[2], ip[3]]) as usize), (0x45, 33, ip.len()));
         let address = |at: usize| Ipv4Addr::from_bits(word(ip, at));
         let addresses = Addresses::V4 { source: address(12), destination: address(16) };
         assert_eq!(address(12), Ipv4Addr::LOCALHOST);
         let packet = decode(&ip[20..], &addresses).expect("a packet with a good checksum");
         records.push(Record { nanos, ecn: ip[1] & 3, packet });
-        at += 16 + length;
     }
-    assert_eq!(at, bytes.len());
     records
 }
 

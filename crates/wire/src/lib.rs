@@ -13,6 +13,8 @@
 //! - [`arrivals`]: times of arrival of a probe's packets, in both directions.
 //! - [`dccp`]: DCCP's packets under IP and in UDP, in both directions.
 //! - [`exchange`]: messages between a flow state exchange (RFC 8699) and the processes of its machine, in both directions.
+//! - [`tcp`]: TCP's segments, written for captures.
+//! - [`ip`]: headers of IP and UDP.
 //! - [`capture`]: files of packets that other programs read.
 //! - [`clock`]: the grids of time that go on the wire.
 //! - [`timing`]: capture and send time inside dummy payload, for receivers that share the sender's clock.
@@ -32,9 +34,11 @@ mod error;
 pub mod exchange;
 pub mod extension;
 mod format;
+pub mod ip;
 pub mod rtcp;
 pub mod rtp;
 pub mod rtx;
+pub mod tcp;
 pub mod tfrc;
 pub mod timing;
 pub mod twcc;

@@ -1,12 +1,13 @@
 //! DCCP's bytes: vectors by hand, round trips, hostile input, and what another dissector makes of them.
 
 use paceline_units::{Ecn, Time};
-use paceline_wire::capture::{file_header, record_header};
-use paceline_wire::dccp::{Addresses, decode, decode_in_udp, encode, encode_in_udp, glance, to_ip};
+use paceline_wire::capture::{self, Direction};
 use paceline_wire::dccp::{
     Body, DccpOption, FeatureOption, Options, Packet, PacketType, Payload, Ports, ResetCode, ResetReason,
     RtpDatagram, SequenceNumber, ServiceCode, option_type,
 };
+use paceline_wire::dccp::{decode, decode_in_udp, encode, encode_in_udp, glance, to_ip};
+use paceline_wire::ip::Addresses;
 use proptest::prelude::*;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -364,19 +365,20 @@ fn one_of_each() -> Vec<Packet> {
 /// status` (1 is good). Needs tshark; without it there is nothing to compare with.
 #[test]
 fn another_dissector_agrees() {
-    let mut pcap = file_header().to_vec();
+    let mut pcap = Vec::new();
+    capture::section("Paceline", "", &mut pcap);
+    capture::interface("here", "", &mut pcap);
     let packets = one_of_each();
     for (packet, addresses) in packets.iter().zip([V4, V6].iter().cycle()) {
         let mut in_udp = Vec::new();
         encode_in_udp(packet, &mut in_udp).expect("it can be written");
         let mut ip = Vec::new();
         to_ip(&in_udp, addresses, Ecn::Ect1, &mut ip).expect("a packet");
-        pcap.extend_from_slice(&record_header(1_700_000_000_123_456_789, ip.len()));
-        pcap.extend_from_slice(&ip);
+        capture::packet(0, 1_700_000_000_123_456_789, Direction::Outbound, &ip, &mut pcap);
         let header = if *addresses == V4 { 20 } else { 40 };
         assert_eq!(decode(&ip[header..], addresses).as_ref(), Ok(packet), "with the checksum of native DCCP");
     }
-    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("dccp.pcap");
+    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("dccp.pcapng");
     std::fs::write(&path, &pcap).expect("a place for the capture");
     let fields = [
         "dccp.type",

@@ -103,7 +103,7 @@ impl<'a> Receiver<'a> {
     /// Listens for a flow of the scenario, or for each of several.
     ///
     /// # Errors
-    /// No such flow, a capture of a flow that is not DCCP, or an address that cannot be listened on.
+    /// No such flow, a capture of several flows, or an address that cannot be listened on.
     pub fn bind(loaded: &'a Loaded, options: &ReceiveOptions) -> Result<Receiver<'a>, NetError> {
         let chosen = ChosenFlows::of(loaded, options.flow.as_deref())?;
         chosen.check_capture(options.capture.is_some())?;
@@ -166,7 +166,8 @@ fn receive_flow<'a>(
     options: ReceiveOptions,
     control: &Control<'_>,
 ) -> Result<Ended<'a>, NetError> {
-    let port = Port::new(port, options.capture.as_deref())?;
+    let capture = options.capture.as_deref().map(|path| (path, flow.shown()));
+    let port = Port::new(port, capture)?;
     match flow.over {
         Over::Rtp(parts) => {
             let (streams, feedback, playout) = (parts.streams.len(), parts.feedback.clone(), parts.playout);

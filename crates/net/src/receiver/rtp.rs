@@ -8,15 +8,13 @@ use crate::peer::SenderFilter;
 use crate::remote::Remote;
 use crate::session_rate::SessionRate;
 use crate::socket::Datagram;
-use crate::ssrc::Ssrcs;
-use paceline_cc::{ReceiverReport, StreamId};
+use paceline_cc::StreamId;
 use paceline_scenario::build::RtpParts;
-use paceline_transport::rtp::RtpFeedback;
 use paceline_transport::rtp::rtcp::{IncomingStream, ReceiverSession, RtcpConfig};
+use paceline_transport::rtp::{ReportSpelling, RtpFeedback, Ssrcs};
 use paceline_units::{Bytes, Time};
-use paceline_wire::ccfb::Feedback;
-use paceline_wire::tfrc::{self, SendTime, Stamp, TfrcReport};
-use paceline_wire::{FeedbackFormat, Reporter, delays, rtcp, rtp, twcc};
+use paceline_wire::tfrc::Stamp;
+use paceline_wire::{rtcp, rtp, twcc};
 use std::net::SocketAddr;
 
 /// No report is larger (RFC 8888 section 3.1 asks to stay within the path's MTU).
@@ -27,14 +25,11 @@ pub(crate) struct RtpReceivingCodec {
     filter: SenderFilter,
     ssrcs: Ssrcs,
     numbers: Vec<RtpNumbers>,
-    format: FeedbackFormat,
+    spelling: ReportSpelling,
     /// Whether packets carry transport-wide numbers, of which reports tell.
     transport_wide: bool,
     /// Under which element.
     element: u8,
-    reporter: Reporter,
-    /// The last report on one packet.
-    single: Feedback,
     /// Reports that are to be sent, one RTCP packet after the other, and how much of them is.
     reports: Vec<u8>,
     sent: usize,
@@ -60,29 +55,12 @@ impl RtpReceivingCodec {
             filter: SenderFilter::new(ssrc.or(parts.identity.ssrc), streams),
             ssrcs: Ssrcs::new(0, 1),
             numbers: vec![RtpNumbers::default(); streams],
-            format: parts.feedback.format,
+            spelling: ReportSpelling::new(parts.feedback.format),
             transport_wide: parts.is_transport_wide(),
             element: Agreed::OWN.transport_wide,
-            reporter: Reporter::default(),
-            single: Feedback::default(),
             reports: Vec::with_capacity(LARGEST_REPORT.as_u64() as usize),
             sent: 0,
         }
-    }
-}
-
-/// TFRC's report on the flow whose first stream has this SSRC. No controller's receiver half says a maximum bitrate.
-fn tfrc_report(report: &ReceiverReport, sender_ssrc: u32, ssrc: u32) -> Option<TfrcReport> {
-    match *report {
-        ReceiverReport::Tfrc { loss_event_rate, receive_rate, newest_sent, delay } => Some(TfrcReport {
-            sender_ssrc,
-            ssrc,
-            newest_sent: SendTime::of(newest_sent?),
-            delay,
-            receive_rate,
-            loss_event_rate,
-        }),
-        ReceiverReport::Remb { .. } => None,
     }
 }
 
@@ -100,8 +78,8 @@ impl RtpReceivingCodec {
 
     /// Towards this program.
     pub fn towards(self, remote: Remote) -> RtpReceivingCodec {
-        let reporter = Reporter { form: remote.count_form(), ..self.reporter };
-        RtpReceivingCodec { remote, reporter, ..self }
+        let spelling = self.spelling.counting(remote.count_form());
+        RtpReceivingCodec { remote, spelling, ..self }
     }
 
     /// A sender is known: its streams are expected, and nothing of another's.
@@ -209,30 +187,8 @@ impl ReceivingCodec for RtpReceivingCodec {
     }
 
     fn report(&mut self, report: &RtpFeedback) {
-        let (ssrcs, own) = (self.ssrcs, self.ssrcs.of_receiver());
-        match report {
-            RtpFeedback::Packet(_) | RtpFeedback::Packets(_) => {
-                let Some(feedback) = report.on_packets(&mut self.single) else { return };
-                self.reporter.ssrc = own;
-                let (reporter, reports) = (&mut self.reporter, &mut self.reports);
-                let encoded = self.format.encode(
-                    feedback,
-                    reporter,
-                    |stream| ssrcs.of(stream),
-                    LARGEST_REPORT,
-                    reports,
-                );
-                debug_assert!(encoded.is_ok(), "the endpoint's reports add up");
-            }
-            RtpFeedback::Delays(report) => {
-                delays::encode(&report.to_packet(own, ssrcs.of(report.stream)), &mut self.reports);
-            }
-            RtpFeedback::Half(report) => {
-                if let Some(report) = tfrc_report(report, own, ssrcs.of(StreamId(0))) {
-                    tfrc::encode(&report, &mut self.reports);
-                }
-            }
-        }
+        let encoded = self.spelling.write(report, self.ssrcs, LARGEST_REPORT, &mut self.reports);
+        debug_assert!(encoded.is_ok(), "the endpoint's reports add up");
     }
 
     fn poll_transmit(&mut self, now: Time, bytes: &mut Vec<u8>) -> Option<SocketAddr> {

@@ -36,7 +36,7 @@ use crate::port::Port;
 use crate::remote::Remote;
 use crate::secret::secret;
 use crate::socket::UdpPort;
-use crate::ssrc::{Ssrcs, rtcp_config};
+use crate::ssrc::rtcp_config;
 use crate::{Control, NetError, NetOutput};
 use dccp::DccpSendingCodec;
 use driver::SendingDriver;
@@ -44,6 +44,7 @@ use host::{AnySendingDriver, SendingHost};
 use paceline_cc::StreamId;
 use paceline_metrics::Facts;
 use paceline_scenario::Loaded;
+use paceline_transport::rtp::Ssrcs;
 use paceline_transport::rtp::{RtpIdentity, RtpSender, SenderConfig};
 use paceline_units::param::ParamError;
 use paceline_units::{Bytes, TimeDelta};
@@ -111,7 +112,7 @@ impl<'a> Sender<'a> {
     /// Opens a socket for a flow of the scenario, or for each of several.
     ///
     /// # Errors
-    /// No such flow, port 0 as the target, a capture of a flow that is not DCCP, flows that cannot share over an exchange, or
+    /// No such flow, port 0 as the target, a capture of several flows, flows that cannot share over an exchange, or
     /// no socket.
     pub fn bind(loaded: &'a Loaded, options: &SendOptions) -> Result<Sender<'a>, NetError> {
         let no_encoder = |error: ParamError| NetError::Unsupported {
@@ -192,7 +193,8 @@ fn driver<'a>(
     to: SocketAddr,
     options: &SendOptions,
 ) -> Result<AnySendingDriver<'a>, NetError> {
-    let (port, patience) = (Port::new(port, options.capture.as_deref())?, options.patience);
+    let capture = options.capture.as_deref().map(|path| (path, flow.shown()));
+    let (port, patience) = (Port::new(port, capture)?, options.patience);
     Ok(match flow.over {
         Over::Rtp(parts) => {
             let (streams, half) = (parts.streams.len(), parts.receiver_half.is_some());

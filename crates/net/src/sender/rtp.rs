@@ -9,34 +9,29 @@ use crate::output::NetCounters;
 use crate::remote::Remote;
 use crate::session_rate::SessionRate;
 use crate::socket::Datagram;
-use crate::ssrc::{MEDIA_CLOCK, Ssrcs};
-use paceline_cc::{Annotation, Controller, ReceiverReport, StreamId};
+use crate::ssrc::MEDIA_CLOCK;
+use paceline_cc::{Controller, ReceiverReport, StreamId};
 use paceline_transport::SendingEnd;
 use paceline_transport::rtp::rtcp::{RtcpConfig, SenderSession};
 use paceline_transport::rtp::{Broken, DelayReport, EcnFault, EcnState, RtpFeedback, RtpPacket, RtpSender};
+use paceline_transport::rtp::{PacketSpelling, Ssrcs};
 use paceline_units::{Time, TimeDelta};
 use paceline_wire::ccfb::Feedback;
-use paceline_wire::clock::media_ticks_of;
 use paceline_wire::rtcp::{self, RtcpPacket, bye, report, sdes};
-use paceline_wire::rtp::{self, HEADER, RtpHeaderFields};
-use paceline_wire::tfrc::{self, SendTime, Stamp, TfrcReport};
-use paceline_wire::{FeedbackFormat, RawReport, TRANSPORT_WIDE, delays, twcc, unwrap_sequence, vp8};
+use paceline_wire::rtp;
+use paceline_wire::tfrc::{self, TfrcReport};
+use paceline_wire::{FeedbackFormat, RawReport, TRANSPORT_WIDE, delays, unwrap_sequence, vp8};
 use std::marker::PhantomData;
 
 /// The streams on the wire, and what is needed to read reports on them.
 pub(crate) struct RtpSendingCodec<C> {
-    ssrcs: Ssrcs,
-    /// RTP timestamp of the driver's zero.
-    first_timestamp: u32,
+    spelling: PacketSpelling,
     /// The next sequence number of each stream.
     next: Vec<u64>,
-    format: FeedbackFormat,
-    /// What its packets are like.
-    agreed: Agreed,
+    /// What its media is.
+    media: Media,
     /// Bytes of each stream's frame that have left, where the media is one that is decoded.
     begun: Vec<usize>,
-    /// Whether the receiver half's reports are expected, and packets carry what it needs.
-    half: bool,
     raw: RawReport,
     feedback: Box<Feedback>,
     /// Its regular reports, where the flow has them.
@@ -66,11 +61,8 @@ impl<C> RtpSendingCodec<C> {
         half: bool,
     ) -> RtpSendingCodec<C> {
         RtpSendingCodec {
-            ssrcs,
-            first_timestamp,
-            format,
-            half,
-            agreed: Agreed::OWN,
+            spelling: PacketSpelling { half, ..PacketSpelling::new(ssrcs, first_timestamp, format) },
+            media: Agreed::OWN.media,
             begun: vec![0; streams],
             next: vec![0; streams],
             raw: format.raw(),
@@ -84,7 +76,9 @@ impl<C> RtpSendingCodec<C> {
 
     /// Sends packets that are like this.
     pub fn with_packets(self, agreed: Agreed) -> RtpSendingCodec<C> {
-        RtpSendingCodec { agreed, ..self }
+        let Agreed { payload_type, transport_wide, media } = agreed;
+        let spelling = PacketSpelling { payload_type, transport_wide, ..self.spelling };
+        RtpSendingCodec { spelling, media, ..self }
     }
 
     /// Reports on its streams, as the participant that `config` says.
@@ -92,7 +86,7 @@ impl<C> RtpSendingCodec<C> {
         self.rtcp = config.map(|config| {
             let mut session = SenderSession::new(config);
             for id in 0..self.next.len() {
-                session.join(id, self.ssrcs.of(StreamId(id as u8)), MEDIA_CLOCK);
+                session.join(id, self.spelling.ssrcs.of(StreamId(id as u8)), MEDIA_CLOCK);
             }
             session.start(Time::ZERO);
             Box::new(session)
@@ -141,7 +135,7 @@ impl<C> RtpSendingCodec<C> {
     /// Turns the raw report into the transport's, its timestamp being the nearest to `expected`; false if nothing of it is
     /// for us. What of it can be, the transport judges.
     fn complete(&mut self, expected: Option<Time>, counters: &mut NetCounters) -> bool {
-        let ssrcs = self.ssrcs;
+        let ssrcs = self.spelling.ssrcs;
         let mut feedback = std::mem::take(&mut self.feedback);
         let extend = |stream, begin: u16| match stream {
             // The transport knows which it means.
@@ -162,7 +156,7 @@ impl<C> RtpSendingCodec<C> {
             counters.malformed += 1;
             return None;
         };
-        let Some(stream) = self.ssrcs.stream(summary.ssrc) else {
+        let Some(stream) = self.spelling.ssrcs.stream(summary.ssrc) else {
             counters.unknown_ssrc += 1;
             return None;
         };
@@ -181,7 +175,7 @@ impl<C> RtpSendingCodec<C> {
             counters.malformed += 1;
             return None;
         };
-        if self.ssrcs.stream(report.ssrc).is_none() {
+        if self.spelling.ssrcs.stream(report.ssrc).is_none() {
             counters.unknown_ssrc += 1;
             return None;
         }
@@ -215,11 +209,11 @@ impl<C> RtpSendingCodec<C> {
                 if let Some(report) = self.summary(&packet, counters) {
                     take(Read::Summary(report));
                 }
-            } else if self.half && tfrc::is_report(&packet) {
+            } else if self.spelling.half && tfrc::is_report(&packet) {
                 if let Some(report) = self.of_half(now, &packet, counters) {
                     take(Read::Half(report));
                 }
-            } else if self.half || !self.format.recognises(&packet) {
+            } else if self.spelling.half || !self.spelling.format.recognises(&packet) {
                 counters.other_rtcp += u64::from(!self.regular(now, &packet, counters));
             } else if self.raw.decode(&packet).is_err() {
                 counters.malformed += 1;
@@ -234,45 +228,24 @@ impl<C: Controller> SendingCodec for RtpSendingCodec<C> {
     type End = RtpSender<C>;
 
     fn encode(&mut self, now: Time, packet: &RtpPacket, bytes: &mut Vec<u8>) -> Encoded {
-        let header = RtpHeaderFields {
-            payload_type: self.agreed.payload_type,
-            ssrc: self.ssrcs.of(packet.stream),
-            sequence: packet.sequence as u16,
-            timestamp: (media_ticks_of(packet.captured) as u32).wrapping_add(self.first_timestamp),
-            marker: packet.marker,
-        };
-        let rtt = match packet.annotation {
-            Some(Annotation::Rtt(rtt)) => Some(rtt),
-            Some(Annotation::Counter(_)) | None => None,
-        };
-        let stamp = self.half.then(|| Stamp { sent: SendTime::of(now), rtt }.extension());
-        let number = (!self.half && self.format.is_transport_wide())
-            .then(|| twcc::extension(self.agreed.transport_wide, packet.transport));
-        let extension = match (&stamp, &number) {
-            (Some(stamp), _) => &stamp[..],
-            (None, Some(number)) => &number[..],
-            (None, None) => &[],
-        };
-        let payload = packet.payload.as_u64() as usize;
-        let encoded = rtp::encode_extended(&header, extension, payload, packet.padding, bytes);
-        debug_assert!(encoded.is_ok(), "the payload type is a constant");
+        let spelled = self.spelling.write(now, packet, bytes);
         if let Some(next) = self.next.get_mut(usize::from(packet.stream.0)) {
             *next = packet.sequence + 1;
         }
         if let Some(session) = &mut self.rtcp {
-            let media = (!packet.is_padding()).then_some((header.timestamp, packet.captured));
-            session.on_sent(packet.stream.0.into(), media, payload);
+            let media = (!packet.is_padding()).then_some((spelled.timestamp, packet.captured));
+            session.on_sent(packet.stream.0.into(), media, packet.payload.as_u64() as usize);
             if let Some(bandwidth) = self.rate.count(now, bytes.len()) {
                 session.set_bandwidth(bandwidth);
             }
         }
         // Padding is no data: nothing is captured in it, and nobody counts it.
         let data = (!packet.is_padding()).then_some(packet.payload);
-        let begin = HEADER + extension.len();
-        let media = match (data, self.agreed.media) {
+        let begin = spelled.header;
+        let media = match (data, self.media) {
             (Some(_), Media::Timed) => Some((begin, packet.captured)),
-            (Some(_), Media::Vp8) => {
-                self.write_still(packet, &mut bytes[begin..begin + payload]);
+            (Some(payload), Media::Vp8) => {
+                self.write_still(packet, &mut bytes[begin..begin + payload.as_u64() as usize]);
                 None
             }
             (None, _) => None,
@@ -281,7 +254,7 @@ impl<C: Controller> SendingCodec for RtpSendingCodec<C> {
     }
 
     fn collides(&self, datagram: &[u8]) -> bool {
-        rtp::decode(datagram).is_ok_and(|view| self.ssrcs.stream(view.header.ssrc).is_some())
+        rtp::decode(datagram).is_ok_and(|view| self.spelling.ssrcs.stream(view.header.ssrc).is_some())
     }
 
     fn receive(
@@ -383,10 +356,11 @@ mod forged_tests;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use paceline_cc::AnyController;
+    use paceline_cc::{Annotation, AnyController};
     use paceline_transport::rtp::Header;
     use paceline_units::{Bitrate, Bytes, Ecn, TimeDelta};
     use paceline_wire::ccfb::{ArrivalReport, FeedbackBlock};
+    use paceline_wire::tfrc::{SendTime, Stamp};
     use proptest::prelude::*;
 
     /// A codec of one stream that has sent so many packets.

@@ -27,6 +27,7 @@ pub mod rtcp;
 mod run_tests;
 mod seen;
 mod sender;
+mod spelling;
 mod streams;
 #[cfg(test)]
 mod tests;
@@ -43,3 +44,6 @@ pub use identity::RtpIdentity;
 pub use packet::{Header, RTP_HEADER, RtpFeedback, RtpPacket};
 pub use receiver::{FeedbackConfig, RtpReceiver};
 pub use sender::{RtpSender, SenderConfig, SenderCounters, StreamConfig};
+pub use spelling::{
+    PAYLOAD_TYPE, PacketSpelling, ReportSpelling, SpelledPacket, Ssrcs, TRANSPORT_WIDE_ELEMENT,
+};

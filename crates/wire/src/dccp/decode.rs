@@ -1,10 +1,11 @@
 //! Bytes to packets: step 1 of RFC 4340 section 8.5.
 
-use super::checksum::{Addresses, checksum, covered};
+use super::checksum::{checksum, covered};
 use super::{Body, Packet, PacketType, Payload, Ports, ResetCode, ResetReason, SequenceNumber, ServiceCode};
 use super::{UDP_HEADER, options};
 use crate::WireError;
 use crate::error::field;
+use crate::ip::Addresses;
 
 /// Reads a packet, and its checksum. Reserved fields are not looked at.
 ///

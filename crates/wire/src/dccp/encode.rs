@@ -1,9 +1,10 @@
 //! Packets to bytes.
 
-use super::checksum::{Addresses, checksum, covered};
+use super::checksum::{checksum, covered};
 use super::options;
 use super::{Body, LONGEST_HEADER, Packet, Payload, RtpDatagram, SequenceNumber};
 use crate::clock::media_ticks_of;
+use crate::ip::Addresses;
 use crate::{WireError, rtp};
 use alloc::vec::Vec;
 

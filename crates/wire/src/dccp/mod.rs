@@ -1,7 +1,7 @@
 //! DCCP's packets (RFC 4340 sections 5 and 9) as structs and as bytes, by themselves on IP or in UDP (RFC 6773).
 //!
 //! - [`Packet`]: the ten types with their fields; [`DccpOption`]: options as values.
-//! - [`encode`], [`decode`]: a packet under IP, with its checksum over the pseudo-header ([`Addresses`]).
+//! - [`encode`], [`decode`]: a packet under IP, with its checksum over the pseudo-header ([`Addresses`](crate::ip::Addresses)).
 //! - [`encode_in_udp`], [`decode_in_udp`]: a packet as the payload of a UDP datagram, whose own checksum does.
 //! - [`glance`]: whether a datagram's payload is a packet, for who passes it on.
 //! - [`to_ip`]: the packet of a datagram as it would be by itself on IP, for captures.
@@ -20,7 +20,7 @@ mod reset;
 mod sequence;
 mod service;
 
-pub use checksum::{Addresses, IP_PROTOCOL};
+pub use checksum::IP_PROTOCOL;
 pub use crc32c::crc32c;
 pub use decode::{Glance, decode, decode_in_udp, glance};
 pub use encode::{encode, encode_in_udp};
