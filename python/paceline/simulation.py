@@ -6,10 +6,11 @@ import json
 import os
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from paceline import _core
-from paceline.errors import UsageError
+from paceline.errors import OutputError, UsageError
 from paceline.outputs import OutputFolder
 from paceline.result import Result
 from paceline.scenario import LoadedScenario, Overrides, ScenarioLike, ScenarioText, read
@@ -28,6 +29,8 @@ def run(
     plots: bool = False,
     progress: Progress | None = None,
     threads: int | None = None,
+    pcap: str | os.PathLike[str] | None = None,
+    pcap_at: str = "sender",
 ) -> Result:
     """Runs a scenario in the simulator.
 
@@ -42,17 +45,21 @@ def run(
         progress: Called now and then with the part of the run that is done.
         threads: How many threads a world of many flows runs on; without it one per core. The outcome is the same to
             the bit.
+        pcap: A file for the packets of all flows as they would be on the wire, in pcapng, with the run's clock.
+        pcap_at: Where they are captured: at the flows' `sender`, at their `receiver`, or at `both`.
 
     Raises:
         ScenarioError: The scenario is wrong.
-        UsageError: `threads` is below 1.
+        UsageError: `threads` is below 1, or `pcap_at` is no place.
         DataNotFound: A file or folder that was named is not there.
-        OutputError: `out` cannot be written; said before the run starts.
+        OutputError: `out` or `pcap` cannot be written; said before the run starts.
     """
     if threads is not None and threads < 1:
         raise UsageError(f"threads: found {threads}, expected 1 or more")
     text = read(scenario, overrides=overrides, seed=seed, data=data)
-    return run_read(text, partial(simulate, threads=threads), out=out, plots=plots, progress=progress)
+    captured = None if pcap is None else Path(pcap)
+    runner = partial(simulate, threads=threads, pcap=captured, pcap_at=pcap_at)
+    return run_read(text, runner, out=out, plots=plots, progress=progress)
 
 
 def run_read(
@@ -75,15 +82,32 @@ def run_read(
     return result
 
 
-def simulate(scenario: LoadedScenario, progress: Progress | None = None, *, threads: int | None = 1) -> Result:
+def simulate(
+    scenario: LoadedScenario,
+    progress: Progress | None = None,
+    *,
+    threads: int | None = 1,
+    pcap: Path | None = None,
+    pcap_at: str = "sender",
+) -> Result:
     """Runs a scenario that was loaded, on so many threads or on all cores."""
+    run_core = partial(_run_core, scenario, pcap=pcap, pcap_at=pcap_at)
     if scenario.core.codecs:
         from paceline.video.run import simulate_video
 
-        output, videos = simulate_video(scenario, progress)
+        output, videos = simulate_video(scenario, run_core, progress)
         return Result(output, scenario, videos)
-    output, _ = _core.run(scenario.core, progress=progress, threads=threads)
+    output, _ = run_core(progress=progress, threads=threads)
     return Result(output, scenario)
+
+
+def _run_core(
+    scenario: LoadedScenario, *, pcap: Path | None, pcap_at: str, **how: Any
+) -> tuple[_core.RunOutput, list[dict[str, bytes]]]:
+    try:
+        return _core.run(scenario.core, capture=pcap, capture_at=pcap_at, **how)
+    except OSError as error:
+        raise OutputError(str(error)) from None
 
 
 def registry() -> dict[str, Any]:

@@ -1,5 +1,6 @@
 //! How each transport's packets travel as small copies, and which two ends belong together.
 
+use crate::capture::Way;
 use crate::log::MediaUnit;
 use crate::packet::{Content, Media, PacketPool, PlainData, PlainReport, PlainSegment};
 use paceline_cc::{AnyController, AnyReceiverHalf, Controller, ReceiverHalf, StreamId};
@@ -33,6 +34,8 @@ pub trait Travels: Sized {
     fn media(&self) -> Option<MediaUnit> {
         None
     }
+    /// Appends the IP packet that it would be on its way, having left at `sent`.
+    fn spell(&self, sent: Time, way: &mut Way<'_>, out: &mut Vec<u8>);
 }
 
 /// The two ends of a flow of one transport. They share nothing: what one tells the other travels.
@@ -91,6 +94,10 @@ impl Travels for RtpPacket {
         let first = self.first.unwrap_or(false);
         (!self.is_padding()).then_some(MediaUnit { stream, sequence, captured, first })
     }
+
+    fn spell(&self, sent: Time, way: &mut Way<'_>, out: &mut Vec<u8>) {
+        way.media(sent, self, out);
+    }
 }
 
 impl Travels for RtpFeedback {
@@ -110,6 +117,10 @@ impl Travels for RtpFeedback {
         } else {
             None
         }
+    }
+
+    fn spell(&self, _sent: Time, way: &mut Way<'_>, out: &mut Vec<u8>) {
+        way.report(self, out);
     }
 }
 
@@ -150,6 +161,10 @@ impl Travels for Segment {
     #[inline]
     fn copied(content: &Content) -> Option<Segment> {
         if let Content::Segment(segment) = content { Some(segment.segment()) } else { None }
+    }
+
+    fn spell(&self, _sent: Time, way: &mut Way<'_>, out: &mut Vec<u8>) {
+        way.segment(self, out);
     }
 }
 
@@ -209,6 +224,10 @@ impl Travels for dccp::Packet {
             first: rtp.first.unwrap_or(false),
         })
     }
+
+    fn spell(&self, _sent: Time, way: &mut Way<'_>, out: &mut Vec<u8>) {
+        way.dccp(self, out);
+    }
 }
 
 /// Datagrams that nobody controls: what the source gives leaves, and nothing comes back.
@@ -233,10 +252,18 @@ impl Travels for Datagram {
         let Content::Datagram { payload } = content else { return None };
         Some(Datagram { payload: Bytes::new(u64::from(*payload)) })
     }
+
+    fn spell(&self, _sent: Time, way: &mut Way<'_>, out: &mut Vec<u8>) {
+        way.datagram(self, out);
+    }
 }
 
 impl Travels for Infallible {
     fn pack(self, _pool: &mut PacketPool<Infallible>) -> Content {
         match self {}
+    }
+
+    fn spell(&self, _sent: Time, _way: &mut Way<'_>, _out: &mut Vec<u8>) {
+        match *self {}
     }
 }

@@ -1,10 +1,12 @@
 //! A flow as two components, its sender and its receiver, whatever its transport.
 
+use crate::capture::FlowCapture;
 use crate::edge::Edges;
 use crate::ends::{Conversations, Dccp, Ends, Rtp, Tcp, Transfers, Travels, Udp};
 use crate::log::MediaLog;
 use crate::net::Net;
 use crate::packet::{Content, Packet, PacketPool, PacketRun};
+use crate::watch::Watch;
 use paceline_cc::ccid::ccid2::Ccid2;
 use paceline_cc::ccid::ccid3::{Ccid3, Ccid3Receiver};
 use paceline_cc::reno::Reno;
@@ -39,8 +41,8 @@ pub struct FlowWiring {
     pub recorder: FlowRecorder,
     /// Times at which sender and receiver are sampled.
     pub ticker: Ticker,
-    /// Notes what becomes of each packet, for flows whose frames are decoded after the run.
-    pub log: Option<Box<MediaLog>>,
+    /// Looks at each packet, for flows of which more is asked than figures.
+    pub watch: Option<Box<Watch>>,
 }
 
 /// An event at a sender, handled but for the packets that it lets leave.
@@ -210,7 +212,7 @@ impl<E: Ends> Flow<E> {
     fn leave_in_runs(&mut self, alone: Time, net: &mut Net) -> Next {
         loop {
             let next = self.sender.next(alone);
-            if next.at() >= alone || self.wiring.log.is_some() {
+            if next.at() >= alone || self.wiring.watch.is_some() {
                 return next;
             }
             match self.sender.poll_run(alone) {
@@ -316,6 +318,9 @@ impl<E: Ends> Flow<E> {
 
     #[inline(always)]
     fn take_unpacked_back(&mut self, now: Time, packet: &Packet, returned: E::Returning) {
+        if let Some(watch) = &mut self.wiring.watch {
+            watch.answer_arrived(now, &returned, packet);
+        }
         let sender = self.sender.end_mut();
         if let Some(used) = sender.receive(now, returned, packet.ecn) {
             self.receiver.recycle(used);
@@ -331,10 +336,8 @@ impl<E: Ends> Flow<E> {
         while let Some(out) = self.sender.end_mut().poll_transmit(now) {
             let Transmit { packet, size, ecn, stream, queued } = out;
             let size = size.as_u64() as u32 + self.wiring.overhead;
-            if let Some(log) = &mut self.wiring.log
-                && let Some(unit) = packet.media()
-            {
-                log.sent(now, &unit);
+            if let Some(watch) = &mut self.wiring.watch {
+                watch.data_sent(now, &packet, ecn);
             }
             let content = packet.pack(&mut self.data);
             if content.data().is_some() {
@@ -367,8 +370,8 @@ impl<E: Ends> Flow<E> {
             };
             while let Some((stream, frame)) = self.receiver.poll_displayed() {
                 self.wiring.recorder.displayed(stream, &frame);
-                if let (true, Some(log)) = (E::CARRIES_BYTES, &mut self.wiring.log) {
-                    log.whole(stream, &frame);
+                if let (true, Some(watch)) = (E::CARRIES_BYTES, &mut self.wiring.watch) {
+                    watch.frame_displayed(stream, &frame);
                 }
             }
             self.send_back(now, net);
@@ -436,10 +439,8 @@ impl<E: Ends> Flow<E> {
     ) -> Follows {
         let [queue_delay, delay_noise] = [packet.wait, packet.noise].map(TimeDelta::from_nanos);
         let facts = PathFacts { sent: Some(packet.sent), wait: Some(queue_delay) };
-        if let Some(log) = &mut self.wiring.log
-            && let Some(unit) = data.media()
-        {
-            log.arrived(now, &unit, queue_delay, delay_noise);
+        if let Some(watch) = &mut self.wiring.watch {
+            watch.data_arrived(now, &data, packet);
         }
         let Received { stream, payload, follows } = self.receiver.receive(now, data, packet.ecn, facts);
         let shows = E::tell_application(now, self.sender.end_mut(), &mut self.receiver);
@@ -481,6 +482,9 @@ impl<E: Ends> Flow<E> {
     fn send_one_back(&mut self, now: Time, out: Transmit<E::Returning>, net: &mut Net) {
         let Transmit { packet, size, ecn, .. } = out;
         let (edge, delay) = self.wiring.reports_out;
+        if let Some(watch) = &mut self.wiring.watch {
+            watch.answer_sent(now, &packet, ecn);
+        }
         let content = packet.pack(&mut self.returning);
         let size = size.as_u64() as u32 + self.wiring.overhead;
         let mut packet = self.packet(now, size, ecn, content, true);
@@ -633,9 +637,20 @@ impl AnyFlow {
         each!(self, flow => flow.wiring.recorder)
     }
 
-    /// What the log has noted, if there is one.
+    /// What was noted of packets of pictures, if it was.
     pub fn take_log(&mut self) -> Option<Box<MediaLog>> {
-        each!(self, flow => flow.wiring.log.take())
+        each!(self, flow => flow.wiring.watch.as_mut()?.media.take())
+    }
+
+    /// Keeps the flow's packets in `capture` from now on.
+    pub fn set_capture(&mut self, capture: FlowCapture) {
+        let watch = each!(self, flow => &mut flow.wiring.watch);
+        watch.get_or_insert_default().capture = Some(capture);
+    }
+
+    /// The packets that are kept, if they are.
+    pub fn capture(&mut self) -> Option<&mut FlowCapture> {
+        each!(self, flow => flow.wiring.watch.as_mut()?.capture.as_mut())
     }
 }
 

@@ -100,7 +100,7 @@ fn the_padding_of_a_probe_is_reported_on_and_counted_nowhere() {
         reports_in: 1,
         ticker: recorder.ticker(),
         recorder,
-        log: None,
+        watch: None,
     };
     let mut net = Net::new(Vec::new(), vec![Edge::new(), Edge::new()]);
     let mut flow = Flow::<Probed>::new(sender, receiver, parts.plan(), wiring);

@@ -5,6 +5,7 @@
 //! in every feedback cycle. Where delays are short or most components idle, those go on one by one that have something to
 //! do. Nothing here decides about congestion: endpoints and links are the same code that runs on real sockets.
 
+mod capture;
 mod crowd;
 mod edge;
 mod ends;
@@ -19,7 +20,9 @@ mod packet;
 mod probe;
 mod run;
 mod schedule;
+mod watch;
 
+pub use capture::CapturePlace;
 pub use engine::Pace;
 pub use log::{LoggedPacket, MediaLog, MediaUnit};
 pub use probe::probe;

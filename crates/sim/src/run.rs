@@ -1,5 +1,6 @@
 //! From a loaded scenario to a world that runs, and from there to the figures.
 
+use crate::capture::{CapturePlace, Captures};
 use crate::edge::Edge;
 use crate::ends::{Dccp, Rtp, Tcp};
 use crate::engine::{Engine, Pace};
@@ -7,6 +8,7 @@ use crate::flow::{AnyFlow, Flow, FlowWiring};
 use crate::hop::Hop;
 use crate::host::Host;
 use crate::log::MediaLog;
+use crate::watch::Watch;
 use paceline_cc::ccid::CcidReceiver;
 use paceline_cc::uncontrolled::Uncontrolled;
 use paceline_cc::{AnyController, Controller, ReceiverHalf};
@@ -38,6 +40,7 @@ pub struct Simulation {
     scenario: Scenario,
     engine: Engine,
     end: Time,
+    captures: Option<Captures>,
 }
 
 /// What a run leaves behind.
@@ -69,7 +72,24 @@ impl Simulation {
         let engine = Engine::assemble(flows, hosts, hops, edges, pace);
         // A sample at the end covers what happens at the end.
         let end = Time::ZERO + scenario.duration + TimeDelta::from_nanos(1);
-        Ok(Simulation { scenario, engine, end })
+        Ok(Simulation { scenario, engine, end, captures: None })
+    }
+
+    /// Keeps every packet from now on, for [`Simulation::write_capture`]. `loaded` is what the world was built of.
+    pub fn capture(&mut self, loaded: &Loaded, place: CapturePlace) {
+        let captures = Captures::new(place, &self.scenario);
+        for (index, (flow, parts)) in self.engine.flows.iter_mut().zip(&loaded.parts.flows).enumerate() {
+            flow.set_capture(captures.of_flow(index, parts));
+        }
+        self.captures = Some(captures);
+    }
+
+    /// Appends to `out` what is new of the capture: the front of a pcapng file at first, and the packets since. Nothing
+    /// where nothing is captured. What is simulated between two calls is kept in memory.
+    pub fn write_capture(&mut self, out: &mut Vec<u8>) {
+        if let Some(captures) = &mut self.captures {
+            captures.write(self.engine.flows.iter_mut().filter_map(AnyFlow::capture), out);
+        }
     }
 
     /// Lets large worlds run on so many threads, 1 at first. The outcome is the same to the bit.
@@ -240,7 +260,9 @@ impl<'a> Assembly<'a> {
             reports_in: back_last,
             ticker: recorder.ticker(),
             recorder,
-            log: parts.has_codec().then(Box::default),
+            watch: parts
+                .has_codec()
+                .then(|| Box::new(Watch { media: Some(Box::default()), ..Watch::default() })),
         };
         flow(parts, wiring)
     }

@@ -14,6 +14,7 @@ from paceline.cli import listing
 from paceline.cli.many import TakesMany
 from paceline.cli.options import (
     CallRole,
+    CapturePlace,
     CompareOptions,
     EndOptions,
     FitOptions,
@@ -82,12 +83,23 @@ def run(
         int | None,
         typer.Option(min=1, metavar="N", help="Threads that a world of many flows runs on [default: one per core]."),
     ] = None,
+    pcap: Annotated[
+        Path | None,
+        typer.Option(
+            parser=file_path,
+            metavar="FILE",
+            help="Write the packets of all flows there as they would be on the wire: tshark and Wireshark read it.",
+        ),
+    ] = None,
+    pcap_at: Annotated[
+        CapturePlace, typer.Option("--pcap-at", help="Where they are captured: at the flows' ends, or at both.")
+    ] = CapturePlace.sender,
 ) -> None:
     """Run one scenario in the simulator."""
     with plainly():
         if draw:
             return _draw(options.read(), options.out)
-        _run("simulating", options, partial(simulate, threads=threads))
+        _run("simulating", options, partial(simulate, threads=threads, pcap=pcap, pcap_at=pcap_at.value))
 
 
 def _run(doing: str, options: RunOptions, runner: Runner) -> Result:

@@ -62,6 +62,14 @@ class GroupBy(str, Enum):
     by_five_tuple = "5-tuple"
 
 
+class CapturePlace(str, Enum):
+    """Where packets of a simulated run are captured."""
+
+    sender = "sender"
+    receiver = "receiver"
+    both = "both"
+
+
 file_path = _path("file")
 """Reads the path of a file."""
 
@@ -173,7 +181,7 @@ class EndOptions(SocketOptions):
         typer.Option(
             parser=file_path,
             metavar="FILE",
-            help="Write what a DCCP flow sends and receives there, as DCCP without UDP: tshark and Wireshark read it.",
+            help="Write what a flow sends and receives there, DCCP without UDP: tshark and Wireshark read it.",
         ),
     ] = None
     peer: Annotated[

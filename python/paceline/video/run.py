@@ -59,9 +59,11 @@ class Video:
 
 
 def simulate_video(
-    scenario: LoadedScenario, progress: Callable[[float], None] | None = None
+    scenario: LoadedScenario,
+    run_core: Callable[..., tuple[_core.RunOutput, list[dict[str, bytes]]]],
+    progress: Callable[[float], None] | None = None,
 ) -> tuple[_core.RunOutput, list[Video]]:
-    """Runs a scenario with streams of pictures in the simulator, and judges them."""
+    """Runs a scenario with streams of pictures in the simulator by `run_core`, and judges them."""
     pyav()
     streams, cache = scenario.core.codecs, Cache.usual()
     clips = [_clip(stream) for stream in streams]
@@ -71,7 +73,7 @@ def simulate_video(
         if progress is not None:
             progress(SIMULATED * part)
 
-    output, logs = _core.run(scenario.core, encoders=encoders, progress=simulated)
+    output, logs = run_core(encoders=encoders, progress=simulated)
     for encoder in encoders:
         encoder.finish()
     told = _Told(progress, sum(len(one.sequence) * len(one.stream["dejitter"]) for one in encoders))
