@@ -31,6 +31,7 @@ def run(
     threads: int | None = None,
     pcap: str | os.PathLike[str] | None = None,
     pcap_at: str = "sender",
+    qlog: str | os.PathLike[str] | None = None,
 ) -> Result:
     """Runs a scenario in the simulator.
 
@@ -47,18 +48,19 @@ def run(
             the bit.
         pcap: A file for the packets of all flows as they would be on the wire, in pcapng, with the run's clock.
         pcap_at: Where they are captured: at the flows' `sender`, at their `receiver`, or at `both`.
+        qlog: A file for packets, metrics and inner states in the format qlog.
 
     Raises:
         ScenarioError: The scenario is wrong.
-        UsageError: `threads` is below 1, or `pcap_at` is no place.
+        UsageError: `threads` is below 1, `pcap_at` is no place, or with `qlog` one without the senders.
         DataNotFound: A file or folder that was named is not there.
-        OutputError: `out` or `pcap` cannot be written; said before the run starts.
+        OutputError: `out`, `pcap` or `qlog` cannot be written; said before the run starts.
     """
     if threads is not None and threads < 1:
         raise UsageError(f"threads: found {threads}, expected 1 or more")
     text = read(scenario, overrides=overrides, seed=seed, data=data)
-    captured = None if pcap is None else Path(pcap)
-    runner = partial(simulate, threads=threads, pcap=captured, pcap_at=pcap_at)
+    captured, logged = (None if path is None else Path(path) for path in (pcap, qlog))
+    runner = partial(simulate, threads=threads, pcap=captured, pcap_at=pcap_at, qlog=logged)
     return run_read(text, runner, out=out, plots=plots, progress=progress)
 
 
@@ -89,8 +91,14 @@ def simulate(
     threads: int | None = 1,
     pcap: Path | None = None,
     pcap_at: str = "sender",
+    qlog: Path | None = None,
 ) -> Result:
     """Runs a scenario that was loaded, on so many threads or on all cores."""
+    if qlog is not None:
+        from paceline.qlog import logged
+
+        captured = partial(simulate, scenario, progress, threads=threads, pcap_at=pcap_at)
+        return logged(qlog, captured, pcap, pcap_at)
     run_core = partial(_run_core, scenario, pcap=pcap, pcap_at=pcap_at)
     if scenario.core.codecs:
         from paceline.video.run import simulate_video

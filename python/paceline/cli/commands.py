@@ -94,12 +94,20 @@ def run(
     pcap_at: Annotated[
         CapturePlace, typer.Option("--pcap-at", help="Where they are captured: at the flows' ends, or at both.")
     ] = CapturePlace.sender,
+    qlog: Annotated[
+        Path | None,
+        typer.Option(
+            parser=file_path,
+            metavar="FILE",
+            help="Write packets, metrics and inner states there in the format qlog, which qvis shows.",
+        ),
+    ] = None,
 ) -> None:
     """Run one scenario in the simulator."""
     with plainly():
         if draw:
             return _draw(options.read(), options.out)
-        _run("simulating", options, partial(simulate, threads=threads, pcap=pcap, pcap_at=pcap_at.value))
+        _run("simulating", options, partial(simulate, threads=threads, pcap=pcap, pcap_at=pcap_at.value, qlog=qlog))
 
 
 def _run(doing: str, options: RunOptions, runner: Runner) -> Result:
