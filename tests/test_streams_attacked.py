@@ -7,7 +7,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -135,7 +135,9 @@ class Damage:
 
     def there(self) -> None:
         for datagram in (datagram for datagrams in self.ways("there") for datagram in datagrams):
-            self.back.send(datagram)
+            # Whether anybody still listens is nothing to a path.
+            with suppress(ConnectionRefusedError):
+                self.back.send(datagram)
 
     def here(self) -> None:
         for datagram in (datagram for datagrams in self.ways("here") for datagram in datagrams):
