@@ -68,9 +68,9 @@ typedef enum PacelineContent {
   PACELINE_CONTENT_RTCP = 2,
 } PacelineContent;
 
-// What happened.
+// What an event of a media sender or receiver tells.
 typedef enum PacelineEventKind {
-  // Nothing more.
+  // No event is waiting.
   PACELINE_EVENT_KIND_NONE = 0,
   // A packet will not be sent: `stream`, `frame`, `offset` of its payload in that of its frame, and `reason`.
   PACELINE_EVENT_KIND_DISCARDED = 1,
@@ -270,9 +270,9 @@ typedef struct PacelinePacket {
   uint8_t first;
   // 1 if it was restored by a retransmission.
   uint8_t repaired;
-  // Payload type.
+  // Payload type, 0 to 127 (RFC 3550 section 5.1).
   uint8_t payload_type;
-  // Marker bit.
+  // Marker bit, 0 or 1 (RFC 3550 section 5.1).
   uint8_t marker;
 } PacelinePacket;
 
@@ -290,7 +290,7 @@ typedef struct PacelineDatagram {
   uint8_t ecn;
 } PacelineDatagram;
 
-// What happened.
+// An event of a media sender or receiver. Fields that its kind does not name are 0.
 typedef struct PacelineEvent {
   // Frame of a discarded packet.
   uint64_t frame;
@@ -388,7 +388,7 @@ typedef struct PacelineHeard {
   double fraction_lost;
   // Packets expected less packets received.
   int64_t cumulative_lost;
-  // Interarrival jitter.
+  // Interarrival jitter, in nanoseconds (RFC 3550 section 6.4.1).
   int64_t jitter_ns;
   // Round-trip time; PACELINE_UNKNOWN where no report has told one.
   int64_t round_trip_ns;

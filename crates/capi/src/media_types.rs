@@ -49,11 +49,11 @@ pub struct PacelineDatagram {
     pub ecn: u8,
 }
 
-/// What happened.
+/// What an event of a media sender or receiver tells.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PacelineEventKind {
-    /// Nothing more.
+    /// No event is waiting.
     None = 0,
     /// A packet will not be sent: `stream`, `frame`, `offset` of its payload in that of its frame, and `reason`.
     Discarded = 1,
@@ -99,7 +99,7 @@ pub enum PacelineBreaker {
     Congestion = 2,
 }
 
-/// What happened.
+/// An event of a media sender or receiver. Fields that its kind does not name are 0.
 #[repr(C)]
 #[derive(Clone, Copy, Default, Debug)]
 pub struct PacelineEvent {
@@ -159,7 +159,7 @@ pub struct PacelineHeard {
     pub fraction_lost: f64,
     /// Packets expected less packets received.
     pub cumulative_lost: i64,
-    /// Interarrival jitter.
+    /// Interarrival jitter, in nanoseconds (RFC 3550 section 6.4.1).
     pub jitter_ns: i64,
     /// Round-trip time; PACELINE_UNKNOWN where no report has told one.
     pub round_trip_ns: i64,
@@ -185,9 +185,9 @@ pub struct PacelinePacket {
     pub first: u8,
     /// 1 if it was restored by a retransmission.
     pub repaired: u8,
-    /// Payload type.
+    /// Payload type, 0 to 127 (RFC 3550 section 5.1).
     pub payload_type: u8,
-    /// Marker bit.
+    /// Marker bit, 0 or 1 (RFC 3550 section 5.1).
     pub marker: u8,
 }
 

@@ -71,7 +71,7 @@ pub enum NetError {
     /// Something else than a socket where an exchange is to listen.
     #[error("exchange {}: found a file that is no socket of an exchange, expected a path that is free", path.display())]
     NoSocket { path: PathBuf },
-    /// Another exchange.
+    /// Another exchange listens already where this one is to.
     #[error("exchange {}: found another exchange that listens there, expected a path that is free", path.display())]
     ExchangeThere { path: PathBuf },
     /// An end of a call on this machine failed, and the others were stopped.

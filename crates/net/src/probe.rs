@@ -87,7 +87,7 @@ struct Run {
     to: SocketAddr,
     payload: usize,
     probe: PathProbe,
-    /// Packets sent.
+    /// Probe packets sent.
     sent: u64,
     /// Whether anything was answered.
     heard: bool,

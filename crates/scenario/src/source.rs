@@ -134,15 +134,15 @@ names! {
 names! {
     /// How much time x264 takes over a frame.
     pub enum CodecPreset {
-        /// The least.
+        /// The least: x264's preset `ultrafast`.
         Ultrafast = "ultrafast",
-        /// Little.
+        /// Little: x264's preset `superfast`.
         Superfast = "superfast",
-        /// Somewhat more.
+        /// Somewhat more: x264's preset `veryfast`.
         Veryfast = "veryfast",
-        /// More.
+        /// More: x264's preset `faster`.
         Faster = "faster",
-        /// Still more.
+        /// Still more: x264's preset `fast`.
         Fast = "fast",
         /// x264's own default.
         Medium = "medium",

@@ -41,9 +41,9 @@ impl std::ops::AddAssign for Work {
 pub struct Ends<'a> {
     /// Those of the world.
     pub components: &'a [Component],
-    /// The flows.
+    /// The flows that these ends belong to.
     pub flows: Flows<'a>,
-    /// Their hosts.
+    /// The hosts of those flows' sending ends.
     pub hosts: &'a mut [Host],
     /// Of receivers, hosts and links, by the numbers of the components: everything before this has happened.
     pub receivers: Numbered<&'a mut [Time]>,

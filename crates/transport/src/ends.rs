@@ -111,7 +111,7 @@ pub struct Received {
 /// What follows from a packet that arrived, as far as the end that received it knows at once. A driver need not ask for what is ruled out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Follows {
-    /// Anything may.
+    /// Not known: the driver asks for everything.
     #[default]
     Unknown,
     /// No packet goes back, no frame is shown, and the next timeout is as it was.

@@ -18,7 +18,7 @@ enum Step {
 /// When one of several streams is part of its flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StreamSpan {
-    /// The stream.
+    /// The stream that joins and leaves.
     pub stream: StreamId,
     /// When it joins; the flow's start where that is later.
     pub from: Time,

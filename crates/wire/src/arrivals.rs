@@ -59,7 +59,7 @@ pub fn encode(ssrc: u32, arrivals: impl ExactSizeIterator<Item = (u16, Time)>, b
 /// The sequence numbers and times of arrival of a report. What follows the last whole packet is left alone.
 ///
 /// # Errors
-/// Another packet.
+/// A packet of another type, or one too short for an SSRC.
 pub fn decode<'a>(packet: &RtcpPacket<'a>) -> Result<impl Iterator<Item = (u16, Time)> + use<'a>, WireError> {
     let ssrc: [u8; 4] = field(packet.body, 0, "SSRC")?;
     if !is_about(packet, u32::from_be_bytes(ssrc)) {

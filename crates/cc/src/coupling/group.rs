@@ -23,7 +23,7 @@ paceline_units::names! {
 pub struct Member {
     /// Flow of the group.
     pub flow: FlowId,
-    /// Its priority.
+    /// Weight of the flow within its group (RFC 8699: `P`).
     pub priority: Priority,
     /// Rate that it was given last, in bit/s (RFC 8699: `FSE_R`).
     pub(super) rate: f64,

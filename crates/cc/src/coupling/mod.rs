@@ -54,7 +54,7 @@ impl Priority {
         (1e-6..=1e6).contains(&weight).then_some(Priority(weight))
     }
 
-    /// The weight.
+    /// The weight, from 1e-6 to 1e6.
     pub const fn weight(self) -> f64 {
         self.0
     }

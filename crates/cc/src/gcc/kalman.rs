@@ -46,7 +46,7 @@ impl Kalman {
         }
     }
 
-    /// Begins anew.
+    /// Forgets all groups: the estimate begins anew with the next.
     pub(super) fn forget(&mut self) {
         (self.offset, self.error, self.noise) = (0.0, self.e, self.noise_start);
         self.departures.clear();

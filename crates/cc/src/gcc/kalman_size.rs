@@ -63,7 +63,7 @@ impl KalmanSize {
         }
     }
 
-    /// Begins anew.
+    /// Forgets all groups: the estimate begins anew with the next.
     pub(super) fn forget(&mut self) {
         (self.slope, self.offset, self.previous) = (FIRST_SLOPE, 0.0, 0.0);
         (self.slope_error, self.offset_error, self.between) = (FIRST_SLOPE_ERROR, self.params.e, 0.0);

@@ -34,7 +34,7 @@ impl Trendline {
         }
     }
 
-    /// Begins anew.
+    /// Forgets all groups: the estimate begins anew with the next.
     pub(super) fn forget(&mut self) {
         (self.accumulated, self.smoothed, self.first_arrival, self.slope) = (0.0, 0.0, None, 0.0);
         self.points.clear();

@@ -186,7 +186,7 @@ impl DelayStatistics {
         if sums.1 > 0.0 { sums.0 / sums.1 } else { 0.0 }
     }
 
-    /// In nanoseconds.
+    /// Mean difference of one-way delays over the intervals, weighted, in nanoseconds (RFC 8382: `var_est`).
     fn variability(&self) -> f64 {
         let all = self.params.invalid == Invalid::AsZero;
         let counted = self.weighted().filter(|(_, interval)| all || interval.var_base.is_some());

@@ -57,7 +57,7 @@ pub struct Sample {
 
 /// The law of the rate.
 pub trait Law {
-    /// Its constants.
+    /// Parameters of the law.
     type Params: Clone;
 
     /// What it does when packets arrive marked.

@@ -21,7 +21,7 @@ noise_params! {
     ordered cw_min <= cw_max;
 }
 
-/// Running contention.
+/// State of one channel that stations contend for.
 #[derive(Clone, Debug)]
 pub(super) struct Contention {
     others: Option<Stalls>,

@@ -14,7 +14,7 @@ noise_params! {
     }
 }
 
-/// Running scheduling.
+/// State of one uplink whose frames are granted.
 #[derive(Clone, Debug)]
 pub(super) struct Grant {
     period: u64,

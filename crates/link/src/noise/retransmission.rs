@@ -33,7 +33,7 @@ fn fades_have_pauses(config: &RetransmissionNoise) -> Result<(), ParamError> {
     Ok(())
 }
 
-/// Running retransmission.
+/// State of one hop that retransmits.
 #[derive(Clone, Debug)]
 pub(super) struct Retransmission {
     round: f64,

@@ -7,7 +7,7 @@ use paceline_units::{RandomStream, TimeDelta, names};
 names! {
     /// How the length of a stall is distributed.
     pub enum StallShape {
-        /// Exponential.
+        /// Exponential, about its mean.
         Exponential = "exponential",
         /// Always the same.
         Constant = "constant",
@@ -24,7 +24,7 @@ noise_params! {
     }
 }
 
-/// Running stalls.
+/// State of one link that stalls.
 #[derive(Clone, Debug)]
 pub(super) struct Spikes(Stalls);
 

@@ -63,7 +63,7 @@ pub struct DataUnit {
     pub size: Bytes,
 }
 
-/// One connection.
+/// What the two sides of one connection say, in order.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ConnectionVector {
     /// When the connection begins, from the beginning of the file.

@@ -22,7 +22,7 @@ pub struct IceCredentials {
 }
 
 impl IceCredentials {
-    /// Random ones.
+    /// Credentials drawn from the system's random source.
     pub(crate) fn draw() -> Result<IceCredentials, NetError> {
         let ([ufrag, high], [low, _]) = (secret()?, secret()?);
         Ok(IceCredentials { ufrag: format!("{ufrag:016x}"), password: format!("{high:016x}{low:016x}") })

@@ -91,7 +91,7 @@ enum Presence {
     Away { retry_at: Time },
     /// Connected, and not greeted yet.
     Connected { until: Time },
-    /// Greeted.
+    /// Connected, and the exchange has answered the greeting.
     Here {
         /// Time after which a silent process has left.
         expiry: TimeDelta,

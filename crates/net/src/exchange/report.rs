@@ -15,7 +15,7 @@ pub struct ExchangeCounters {
     pub processes: u64,
     /// Connections that were not: of another user, or beyond the most.
     pub turned_away: u64,
-    /// Messages read.
+    /// Messages read from all processes.
     pub messages: u64,
     /// Flows that joined a group.
     pub joined: u64,

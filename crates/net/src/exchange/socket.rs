@@ -25,7 +25,7 @@ pub(super) struct MessageSocket(OwnedFd);
 pub(super) enum Read<'b> {
     /// A message; one that is longer than any may be is cut to one byte more than that.
     Message(&'b [u8]),
-    /// Nothing yet.
+    /// No message has arrived yet.
     Nothing,
     /// The other end has closed the connection, or it broke. A message without bytes cannot be told from that, and is none.
     Closed,

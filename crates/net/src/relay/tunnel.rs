@@ -30,7 +30,7 @@ struct Room {
     program: Program,
 }
 
-/// Both rooms.
+/// The network namespaces of the two programs, and the devices in them.
 pub(super) struct TunGate {
     rooms: [Room; 2],
     looked: Moment,

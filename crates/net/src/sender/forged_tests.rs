@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 
 const SSRC: u32 = 100;
 const RATE_BPS: u64 = 10_000_000;
-/// One way.
+/// Propagation delay of the link, one way.
 const DELAY: TimeDelta = TimeDelta::from_millis(20);
 /// The longest wait before the link.
 const QUEUE: TimeDelta = TimeDelta::from_millis(200);

@@ -43,7 +43,7 @@ pub(crate) struct RtpSendingCodec<C> {
 
 /// A report that was read.
 enum Read<'r> {
-    /// On packets.
+    /// A report on packets, RFC 8888 or TWCC.
     Report(&'r mut Box<Feedback>),
     /// A summary of delays.
     Summary(DelayReport),

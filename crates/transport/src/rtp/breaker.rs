@@ -17,7 +17,7 @@ names! {
     /// Which circuit breakers guard a flow.
     #[derive(Default)]
     pub enum CircuitBreakers {
-        /// None.
+        /// No circuit breaker.
         Off = "off",
         /// Those of reports that stay away and of media that does not arrive (RFC 8083 sections 4.1 and 4.2).
         #[default]
@@ -97,7 +97,7 @@ pub(super) struct CircuitBreaker {
     present: Interval,
     /// The newest last.
     past: VecDeque<Interval>,
-    /// Tr.
+    /// Round-trip time that RTCP told, in seconds (RFC 8083: `Tr`).
     rtt: Option<f64>,
     /// Reports in a row that told of no arrival, and how many are too many.
     unmoved: u64,

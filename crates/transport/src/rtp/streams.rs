@@ -17,7 +17,7 @@ const LINGER: TimeDelta = TimeDelta::from_secs(3);
 pub(super) enum Presence {
     /// It joins later, by plan.
     Expected,
-    /// It sends.
+    /// It has joined, and may send.
     Present,
     /// It sends no more; what is in flight is reported on until then.
     Leaving(Time),

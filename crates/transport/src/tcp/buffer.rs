@@ -25,7 +25,7 @@ pub struct WrittenFrame {
 /// What the application has written and the connection has not sent.
 #[derive(Clone, Debug)]
 pub struct SendBuffer {
-    /// The application.
+    /// The application that writes.
     pub source: Source,
     /// Offset behind everything that was written.
     pub written: u64,

@@ -24,7 +24,7 @@ crate::params! {
 }
 
 crate::params! {
-    /// Of everything.
+    /// Parameters of every kind.
     struct Whole {
         { plain: u8 = 7, }
         lasting("for"): TimeDelta = TimeDelta::ZERO, as Required, in 1e-9, f64::INFINITY, "ours", "How long it lasts";
@@ -48,7 +48,7 @@ fn fits(whole: &Whole) -> Result<(), ParamError> {
 crate::kinds! {
     /// One or the other.
     enum Either {
-        /// The whole.
+        /// The one with parameters of every kind.
         Whole("whole", Whole),
         /// A side.
         Side("side", Side),

@@ -221,7 +221,7 @@ pub enum Reply {
     Refused {
         /// The flow that it was about, or 0.
         flow: u32,
-        /// Why.
+        /// Rule by which it was refused.
         refusal: Refusal,
         /// The same for people: what was found and what was expected.
         text: String,

@@ -101,7 +101,7 @@ fn sender_info(packet: &RtcpPacket<'_>) -> Result<SenderInfo, WireError> {
 }
 
 impl<'a> Report<'a> {
-    /// The blocks.
+    /// Report blocks, one for each stream that was received.
     pub fn blocks(&self) -> impl ExactSizeIterator<Item = ReportBlock> + use<'a> {
         self.blocks.chunks_exact(BLOCK).map(|block| {
             let mut words = words(block);

@@ -34,7 +34,7 @@ pub enum Event {
     Received {
         /// The number of its packet.
         sequence: SequenceNumber,
-        /// The datagram.
+        /// Application data of the packet.
         payload: Payload,
         /// Whether its Data Checksum is wrong (only with `deliver_corrupt`).
         corrupt: bool,

@@ -71,7 +71,7 @@ enum Phase {
     Capable,
     /// Suspected for the part that was lost; nothing was, or nothing is known, if marks or silence are suspected.
     Suspected(f64),
-    /// Until then.
+    /// Failed for this reason; packets are not marked until then.
     Failed(EcnFault, Time),
 }
 

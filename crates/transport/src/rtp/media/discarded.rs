@@ -69,7 +69,7 @@ impl DiscardCounters {
 pub struct DiscardedPacket<P> {
     /// The stream that it was offered to.
     pub stream: StreamId,
-    /// Its frame.
+    /// Number of the frame that the packet is part of.
     pub frame: u64,
     /// Where its payload begins in that of its frame, in bytes, as far as it was offered.
     pub offset: u64,

@@ -32,7 +32,7 @@ struct Missing {
 pub(super) struct Nacks {
     deadline: TimeDelta,
     highest: Option<u64>,
-    /// By number.
+    /// Packets that are missing, by sequence number.
     missing: VecDeque<Missing>,
     seen: Seen,
     round_trip: Option<TimeDelta>,

@@ -142,7 +142,7 @@ impl Reception {
         self.lost_since().clamp(least, most) as i32
     }
 
-    /// Interarrival jitter.
+    /// Interarrival jitter (RFC 3550 section 6.4.1).
     pub fn jitter(&self) -> TimeDelta {
         TimeDelta::from_secs_f64(f64::from(self.jitter >> 4) / f64::from(self.clock_rate))
     }

@@ -28,7 +28,7 @@ pub struct Heard {
     pub fraction_lost: f64,
     /// Packets expected less packets received.
     pub cumulative_lost: i32,
-    /// Interarrival jitter.
+    /// Interarrival jitter (RFC 3550 section 6.4.1).
     pub jitter: TimeDelta,
     /// Round-trip time, the last that a report told.
     pub round_trip: Option<TimeDelta>,
@@ -46,7 +46,7 @@ pub enum RtcpEvent {
     },
     /// Another participant has the SSRC of a stream, which therefore has another from now on (RFC 3550 section 8.2).
     SsrcChanged {
-        /// The stream.
+        /// The stream whose SSRC changed.
         stream: StreamId,
         /// SSRC until now.
         from: u32,

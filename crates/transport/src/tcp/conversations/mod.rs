@@ -50,7 +50,7 @@ names! {
 /// What the two ends of a flow of conversations are made of.
 #[derive(Clone, Debug)]
 pub struct ConversationsConfig {
-    /// The connections.
+    /// Connections to play, each with what its sides say.
     pub vectors: ConnectionVectors,
     /// The side that the flow's sending end plays.
     pub sending: Side,
