@@ -24,6 +24,7 @@
 
 mod address;
 mod agreed;
+mod batch;
 pub mod browser;
 mod capture;
 mod choice;

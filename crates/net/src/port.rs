@@ -1,6 +1,7 @@
 //! One end's socket: datagrams in and out, the times that ours carry, and the capture file where one is asked for.
 
 use crate::NetError;
+use crate::batch::Batch;
 use crate::capture::{Capture, Shown};
 use crate::clock::Moment;
 use crate::output::NetCounters;
@@ -17,9 +18,30 @@ pub(crate) type Media = (usize, Moment);
 /// A socket, the datagram that is being written, and the capture of both directions.
 pub(crate) struct Port {
     pub socket: UdpPort,
-    /// The datagram that [`Port::send`] sends.
+    /// The datagram that [`Port::send`] sends or [`Port::push`] lets wait.
     pub bytes: Vec<u8>,
     capture: Option<Capture>,
+    /// Datagrams that leave together, and the dummy media in each.
+    batch: Batch,
+    media: Vec<Option<Media>>,
+}
+
+/// Counts a datagram that went a `way` and, if the system took it, captures it.
+fn note(
+    counters: &mut NetCounters,
+    capture: &mut Option<Capture>,
+    left: Moment,
+    way: (SocketAddr, Ecn),
+    (bytes, taken): (&[u8], bool),
+) {
+    if !taken {
+        counters.unsendable += 1;
+        return;
+    }
+    counters.sent += 1;
+    if let Some(capture) = capture {
+        capture.sent(left, way.0, way.1, bytes);
+    }
 }
 
 impl Port {
@@ -27,7 +49,8 @@ impl Port {
     pub fn new(socket: UdpPort, capture: Option<(&Path, Shown)>) -> Result<Port, NetError> {
         let local = socket.address()?;
         let capture = capture.map(|(path, shown)| Capture::create(path, local, shown)).transpose()?;
-        Ok(Port { socket, bytes: Vec::with_capacity(2048), capture })
+        let (batch, media) = (Batch::new(), Vec::new());
+        Ok(Port { socket, bytes: Vec::with_capacity(2048), capture, batch, media })
     }
 
     /// The next datagram that has arrived, in `inbox`.
@@ -48,33 +71,49 @@ impl Port {
         }
     }
 
-    /// Sends the datagram in `bytes`, and answers when it left and whether the system took it. Dummy media says in its
-    /// first bytes when it was captured and when it left: moments mean the same to every process of this machine.
-    pub fn send(
+    /// Sends the datagram in `bytes` alone. What the system does not take is lost like any other.
+    pub fn send(&mut self, to: SocketAddr, ecn: Ecn, counters: &mut NetCounters) {
+        let left = Moment::now();
+        let sent = self.socket.send(&self.bytes, to, ecn);
+        note(counters, &mut self.capture, left, (to, ecn), (&self.bytes, sent.is_ok()));
+    }
+
+    /// Whether the datagram in `bytes` can leave with those that wait; if not, they are to [leave](Port::flush) first.
+    pub fn takes(&self, to: SocketAddr, ecn: Ecn) -> bool {
+        self.batch.takes(self.bytes.len(), to, ecn, &self.socket)
+    }
+
+    /// Lets the datagram in `bytes` wait for the next [`Port::flush`].
+    pub fn push(&mut self, to: SocketAddr, ecn: Ecn, media: Option<Media>) {
+        self.batch.push(&self.bytes, to, ecn);
+        self.media.push(media);
+    }
+
+    /// Sends the datagrams that wait, and answers when they left; what the system does not take is `refused`, by its place among them.
+    /// Dummy media says in its first bytes when it was captured and when it left: moments mean the same to every process of this
+    /// machine.
+    pub fn flush(
         &mut self,
-        to: SocketAddr,
-        ecn: Ecn,
-        media: Option<Media>,
         counters: &mut NetCounters,
-    ) -> (Moment, io::Result<()>) {
+        mut refused: impl FnMut(usize, &io::Error),
+    ) -> Moment {
+        let Port { socket, capture, batch, media, .. } = self;
         // Before the system call: on one machine the answer may arrive before that returns.
         let left = Moment::now();
-        if let Some((begin, captured)) = media {
+        for (place, media) in media.drain(..).enumerate() {
+            let Some((begin, captured)) = media else { continue };
             let on_wire = |moment: Moment| Time::from_nanos(moment.as_nanos());
             let times = Timing { captured: on_wire(captured.min(left)), sent: on_wire(left) };
-            timing::write(&mut self.bytes[begin..], times);
+            timing::write(&mut batch.datagram_mut(place)[begin..], times);
         }
-        let sent = self.socket.send(&self.bytes, to, ecn);
-        match (&sent, &mut self.capture) {
-            (Err(_), _) => counters.unsendable += 1,
-            (Ok(()), capture) => {
-                counters.sent += 1;
-                if let Some(capture) = capture {
-                    capture.sent(left, to, ecn, &self.bytes);
-                }
+        let way = batch.way();
+        batch.send(socket, |place, bytes, error| {
+            note(counters, capture, left, way, (bytes, error.is_none()));
+            if let Some(error) = error {
+                refused(place, error);
             }
-        }
-        (left, sent)
+        });
+        left
     }
 
     /// Ends the capture, if there is one; answers what is to be said of it.

@@ -91,8 +91,20 @@ impl UdpPort {
 
     /// Sends one datagram, or says why not: a full buffer is `WouldBlock`.
     pub fn send(&self, bytes: &[u8], to: SocketAddr, ecn: Ecn) -> io::Result<()> {
+        // One segment is no segmentation.
+        self.send_segments(bytes, bytes.len(), to, ecn)
+    }
+
+    /// How many datagrams of equal size the system takes at once; 1 if it takes each alone.
+    pub fn most_together(&self) -> usize {
+        self.state.max_gso_segments()
+    }
+
+    /// Sends datagrams of `segment` bytes each, the last of which may be shorter, in one system call.
+    pub fn send_segments(&self, bytes: &[u8], segment: usize, to: SocketAddr, ecn: Ecn) -> io::Result<()> {
         let ecn = EcnCodepoint::from_bits(ecn.bits());
-        let transmit = Transmit { destination: to, ecn, contents: bytes, segment_size: None, src_ip: None };
+        let transmit =
+            Transmit { destination: to, ecn, contents: bytes, segment_size: Some(segment), src_ip: None };
         self.state.try_send(UdpSockRef::from(&self.socket), &transmit)
     }
 

@@ -160,7 +160,7 @@ impl<'a, C: ReceivingCodec> ReceivingDriver<'a, C> {
             self.port.bytes.clear();
             let Some(to) = self.codec.poll_transmit(now, &mut self.port.bytes) else { return };
             // As in the simulator, what goes back is not ECN-capable. What cannot be sent is lost like any other packet.
-            let _ = self.port.send(to, Ecn::NotEct, None, &mut self.counters);
+            self.port.send(to, Ecn::NotEct, &mut self.counters);
         }
     }
 

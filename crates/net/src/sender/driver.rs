@@ -28,6 +28,14 @@ pub(super) const NEXT: TimeDelta = TimeDelta::from_nanos(1);
 /// receiver that is gone.
 const GONE: TimeDelta = TimeDelta::from_secs(2);
 
+/// A packet that is written but has not left.
+struct Leaving<D> {
+    transmit: Transmit<D>,
+    /// When the end sent it.
+    now: Time,
+    encoded: Encoded,
+}
+
 pub(super) struct SendingDriver<'a, C: SendingCodec> {
     port: Port,
     inbox: Inbox,
@@ -35,6 +43,8 @@ pub(super) struct SendingDriver<'a, C: SendingCodec> {
     clock: DriverClock,
     planned: Planned<C::End>,
     codec: C,
+    /// Packets that are written and leave at the end of the loop's turn, those that are alike in one system call.
+    leaving: Vec<Leaving<<C::End as SendingEnd>::Data>>,
     log: SentLog,
     record: FlowRecord<'a>,
     /// Added to each packet's size, as on a link.
@@ -69,6 +79,7 @@ impl<'a, C: SendingCodec> SendingDriver<'a, C> {
             clock: DriverClock::from_zero(Moment::now()),
             planned: Planned::new(end, flow.parts.plan()),
             codec,
+            leaving: Vec::new(),
             log: SentLog::new(flow.spec.streams.len()),
             record: FlowRecord::new(flow.flow, facts),
             overhead: flow.parts.overhead,
@@ -145,16 +156,19 @@ impl<'a, C: SendingCodec> SendingDriver<'a, C> {
         }
         self.planned.stop(now);
         self.transmit(now);
+        self.flush();
         let until = self.clock.now() + CLOSING;
         while self.codec.is_open(self.planned.end()) && self.clock.now() < until {
             self.read()?;
             self.run_end(self.clock.now() + NEXT);
+            self.flush();
             let due = self.clock.moment_of(self.due().min(until));
             wait_for(&[&self.port.socket], due)?;
         }
         let now = self.reach(self.clock.now());
         self.codec.abort(now, self.planned.end_mut());
         self.transmit(now);
+        self.flush();
         Ok(())
     }
 
@@ -186,6 +200,7 @@ impl<'a, C: SendingCodec> SendingDriver<'a, C> {
             }
         }
         self.inbox = inbox;
+        self.flush();
         Ok(more)
     }
 
@@ -223,11 +238,14 @@ impl<'a, C: SendingCodec> SendingDriver<'a, C> {
     fn advance(&mut self, now: Time, progress: &dyn Fn(Time)) -> bool {
         while let Some(tick) = self.record.pending().filter(|tick| tick.at() <= now) {
             if self.run_end(tick.covers()) {
+                self.flush();
                 return true;
             }
             self.look(tick, progress);
         }
-        self.run_end(now + NEXT)
+        let more = self.run_end(now + NEXT);
+        self.flush();
+        more
     }
 
     /// Writes down what the record asks for at `tick`: everything that it covers has happened.
@@ -266,11 +284,11 @@ impl<'a, C: SendingCodec> SendingDriver<'a, C> {
         self.time
     }
 
-    /// Sends what may leave at `now`, and notes what the controller thinks then.
+    /// Writes what may leave at `now`, for the next [`SendingDriver::flush`], and notes what the controller thinks then.
     pub fn transmit(&mut self, now: Time) {
         for _ in 0..AT_ONCE {
             let Some(transmit) = self.planned.end_mut().poll_transmit(now) else { break };
-            self.send(now, &transmit);
+            self.push(now, transmit);
         }
         self.send_beside(now);
         if !self.closing {
@@ -283,38 +301,53 @@ impl<'a, C: SendingCodec> SendingDriver<'a, C> {
         if self.codec.next_beside().is_none_or(|due| due > now) {
             return;
         }
+        // Nothing overtakes anything.
+        self.flush();
         for _ in 0..AT_ONCE {
             self.port.bytes.clear();
             if !self.codec.poll_beside(now, &mut self.port.bytes) {
                 break;
             }
-            // What cannot be sent is lost like any other packet.
-            let _ = self.port.send(self.to, Ecn::NotEct, None, &mut self.counters);
+            self.port.send(self.to, Ecn::NotEct, &mut self.counters);
         }
     }
 
-    fn send(&mut self, now: Time, transmit: &Transmit<<C::End as SendingEnd>::Data>) {
-        let Transmit { packet, size, ecn, stream, queued } = transmit;
+    /// Writes a packet, which then waits for [`SendingDriver::flush`] with others that are like it.
+    fn push(&mut self, now: Time, transmit: Transmit<<C::End as SendingEnd>::Data>) {
         self.port.bytes.clear();
-        let Encoded { number, payload, media } = self.codec.encode(now, packet, &mut self.port.bytes);
-        let media = media.map(|(begin, captured)| (begin, self.clock.moment_of(captured)));
-        let (left, sent) = self.port.send(self.to, *ecn, media, &mut self.counters);
-        if let Err(error) = sent {
-            // Lost on its way, like any other: feedback will say so.
-            if error.raw_os_error() == Some(Errno::EMSGSIZE as i32) {
-                self.codec.too_large(now, self.planned.end_mut(), packet);
-            }
-            self.answers.refused = Some(error.to_string());
+        let encoded = self.codec.encode(now, &transmit.packet, &mut self.port.bytes);
+        if !self.port.takes(self.to, transmit.ecn) {
+            self.flush();
         }
+        let media = encoded.media.map(|(begin, captured)| (begin, self.clock.moment_of(captured)));
+        self.port.push(self.to, transmit.ecn, media);
         self.answers.first_sent.get_or_insert(now);
-        if self.closing {
+        if !self.closing && encoded.payload.is_some() {
+            let Transmit { size, stream, queued, .. } = transmit;
+            self.record.recorder.sent(now, stream, size + self.overhead, now - queued);
+        }
+        self.leaving.push(Leaving { transmit, now, encoded });
+    }
+
+    /// Lets the packets that wait leave.
+    pub fn flush(&mut self) {
+        if self.leaving.is_empty() {
             return;
         }
-        if let Some(number) = number {
-            self.log.sent(self.clock.time_of(left), *stream, number, *size, payload);
-        }
-        if payload.is_some() {
-            self.record.recorder.sent(now, *stream, *size + self.overhead, now - *queued);
+        let SendingDriver { port, counters, planned, codec, answers, leaving, .. } = self;
+        let left = port.flush(counters, |place, error| {
+            // Lost on its way, like any other: feedback will say so.
+            if error.raw_os_error() == Some(Errno::EMSGSIZE as i32) {
+                let Leaving { transmit, now, .. } = &leaving[place];
+                codec.too_large(*now, planned.end_mut(), &transmit.packet);
+            }
+            answers.refused = Some(error.to_string());
+        });
+        let left = self.clock.time_of(left);
+        for Leaving { transmit, encoded, .. } in self.leaving.drain(..) {
+            if let Some(number) = encoded.number.filter(|_| !self.closing) {
+                self.log.sent(left, transmit.stream, number, transmit.size, encoded.payload);
+            }
         }
     }
 }

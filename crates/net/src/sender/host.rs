@@ -81,6 +81,7 @@ forwarded! {
     mut fn hear(&mut self, datagram: &Datagram<'_>) -> Time;
     mut fn handle_timeout(&mut self) -> Time;
     mut fn transmit(&mut self, now: Time);
+    mut fn flush(&mut self);
     mut fn assign(&mut self, now: Time, assigned: Assigned);
     mut fn coupled(&mut self, coupled: Coupled);
     mut fn set_gone(&mut self);
@@ -162,6 +163,7 @@ impl<'a> SendingHost<'a> {
             let now = self.clock.now();
             let more =
                 self.read()? | self.advance(now, control.progress) | self.sharing.read(now, &mut self.flows);
+            self.flows.0.iter_mut().for_each(AnySendingDriver::flush);
             let cut_off = self.flows.0.iter().all(AnySendingDriver::is_cut_off);
             if now >= self.duration || control.stopped() || cut_off {
                 break;

@@ -4,7 +4,8 @@
 //! the time at which each thing was due (a frame's capture, a packet's turn in the pacer) or arrived (a report, by the
 //! kernel's stamp), not the time at which the process came to it: otherwise the jitter of wake-ups would decide ties, such
 //! as whether 200 ms have passed between a frame and the tenth after it, and lower the pacing rate. Lateness is made up
-//! for in this way up to [`FORGIVEN_LATENESS`]. No packet is held back for a batch.
+//! for in this way up to [`FORGIVEN_LATENESS`]. Packets that are due when the process wakes leave in one system call, those of
+//! equal size that follow each other (UDP segmentation offload), in their order. No packet is held back for a batch.
 //!
 //! # What its figures are
 //!
