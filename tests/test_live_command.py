@@ -25,6 +25,7 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Path:
         printed, said = process.communicate(timeout=60)
     assert process.returncode == 0, said
     assert "over the line and in the simulator" in printed
+    assert "how late packets left" in printed
     return out
 
 
@@ -42,6 +43,11 @@ def test_each_figure_is_of_the_end_that_knows_it(live: Path) -> None:
     assert summary["links"] == ends["link"]["links"]
     assert summary["sockets"] is None
     assert summary["ends"]["receiver"] == ends["receiver"]["sockets"]
+    for end in ("sender", "link"):
+        p50, p95, p99, most = (summary["ends"][end][f"late_{part}_ms"] for part in ("p50", "p95", "p99", "max"))
+        assert 0 < p50 <= p95 <= p99 <= most * 1.01, end
+    assert summary["ends"]["sender"]["late_share"] is None, "no links, no delay to judge lateness by"
+    assert summary["ends"]["receiver"]["late_p50_ms"] is None
 
 
 def test_columns_and_pictures_are_those_of_a_simulated_run(live: Path) -> None:

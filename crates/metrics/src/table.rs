@@ -338,11 +338,11 @@ fields! {
         duplicates "duplicates" ["packets", NONE] "Packets that had arrived before.", summary Count: u64;
         overflowed "beyond the relay's memory" ["datagrams", NONE] "Dropped by a relay for want of memory; no property of its link.", summary Count: u64;
         failed_programs "programs that failed" ["", NONE] "Programs beside a relay that ended with another status than 0.", summary Count: u64;
-        late_p50_ms "lateness, median" ["ms", NONE] "By how much packets left a relay later than its links let them go; median, to 1 %.", summary Level: Option<f64>;
-        late_p95_ms "lateness, 95 %" ["ms", NONE] "The same, 95th percentile.", summary Level: Option<f64>;
-        late_p99_ms "lateness, 99 %" ["ms", NONE] "The same, 99th percentile.", summary Level: Option<f64>;
-        late_max_ms "lateness, largest" ["ms", NONE] "The same, largest, exact.", summary Level: Option<f64>;
-        late_share "lateness by delay" ["", NONE] "95th percentile of lateness by the mean time that links held a packet: above 0.1 figures of delay are not to be trusted.", summary Level: Option<f64>;
+        late_p50_ms "lateness, median" ["ms", NONE] "By how much packets left later than they were due: at a relay than its links let them go, at a sender than its pacer did, or than the report came that made room for them; median, to 1 %. Of several flows that one process sends, that of the flow for which it is the longest.", summary Level: Option<f64>, shown 15;
+        late_p95_ms "lateness, 95 %" ["ms", NONE] "The same, 95th percentile.", summary Level: Option<f64>, shown 16;
+        late_p99_ms "lateness, 99 %" ["ms", NONE] "The same, 99th percentile.", summary Level: Option<f64>, shown 17;
+        late_max_ms "lateness, largest" ["ms", NONE] "The same, largest, exact.", summary Level: Option<f64>, shown 18;
+        late_share "lateness by delay" ["", NONE] "95th percentile of lateness by the mean time that a relay's links held a packet: above 0.1 figures of delay are not to be trusted.", summary Level: Option<f64>;
         circuit_breakers "calls ended by a circuit breaker" ["", NONE] "Flows that an RTP circuit breaker ended (RFC 8083).", summary Count: u64;
         rtcp_reports "regular reports" ["", NONE] "Sender or receiver reports that were read and can be, with `rtp.rtcp` (RFC 3550 section 6.4).", summary Count: u64;
         rtcp_round_trip_ms "round trip by reports" ["ms", NONE] "Last round trip that a receiver report told (RFC 3550 section 6.4.1); of several streams the longest. At the sender.", summary Level: Option<f64>;

@@ -33,6 +33,7 @@ mod control;
 mod dccp;
 mod error;
 pub mod exchange;
+mod lateness;
 mod live;
 mod losses;
 mod output;

@@ -58,9 +58,10 @@ impl PreciseTimers {
     }
 
     /// The same, and the thread comes before all that has no real-time priority, if the system allows it (root, CAP_SYS_NICE or
-    /// RLIMIT_RTPRIO): for a thread that sleeps most of the time and must not be late when it wakes.
+    /// RLIMIT_RTPRIO): for a thread that sleeps most of the time and must not be late when it wakes. Those that are always busy take
+    /// turns, and the kernel keeps a part of each second for what has no such priority.
     pub fn urgent() -> PreciseTimers {
-        let policy = ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::Fifo);
+        let policy = ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::RoundRobin);
         PreciseTimers { has_priority: schedule(policy, URGENT), ..PreciseTimers::new() }
     }
 

@@ -223,3 +223,27 @@ fn an_end_that_is_late_at_its_end_has_every_row() {
         assert_eq!(rows, [20; 3]);
     });
 }
+
+/// A sender that did not run for 40 ms says how late its packets were then, and that most were not.
+#[test]
+fn a_sender_says_how_late_its_packets_left() {
+    let loaded = loaded(
+        "duration = \"1s\"\n[links.l]\nrate = \"10Mbps\"\nqueue = { packets = 100 }\n[flows.probe]\n\
+         controller = { kind = \"fixed\", rate = \"2Mbps\" }\nsource = { kind = \"bulk\" }\npath = [\"l\"]\n",
+    );
+    let peer = socket();
+    let options = SendOptions::to(peer.local_addr().expect("an address"));
+    let stop = &AtomicBool::new(false);
+    let sleeps = |at: Time| {
+        if at == Time::from_nanos(500_000_000) {
+            std::thread::sleep(Duration::from_millis(40));
+        }
+        stop.store(at >= Time::from_nanos(950_000_000), Ordering::Relaxed);
+    };
+    let counters = send(&loaded, &options, &Control { stop, progress: &sleeps }).expect("stopped").counters;
+    let of = |figure: Option<f64>| figure.expect("packets left");
+    let [median, most] = [counters.late_p50_ms, counters.late_max_ms].map(of);
+    assert!(most >= 35.0, "{most}");
+    assert!(median < 10.0 && of(counters.late_p95_ms) >= median, "{counters:?}");
+    assert_eq!(counters.late_share, None);
+}

@@ -32,6 +32,14 @@ def print_summary(result: Result) -> None:
         console.print(flow_table(name, flow))
     if summary.get("links"):
         console.print(link_table(summary["links"]))
+    ends = summary.get("ends") or {"": summary.get("sockets") or {}}
+    late = {
+        end: sockets
+        for end, sockets in ends.items()
+        if any(sockets.get(figure.name) is not None for figure in shown("sockets"))
+    }
+    if late:
+        console.print(lateness_table(late))
     simulated = summary.get("simulated", {}).get("flows", {})
     for name, flow in summary["flows"].items():
         if name in simulated:
@@ -78,6 +86,14 @@ def link_table(links: dict[str, dict[str, Any]]) -> Table:
     for name, link in links.items():
         values = ((figure, link[figure.name][part] if part else link[figure.name]) for figure, part in columns)
         table.add_row(Text(name), *(_with_unit(figure, value)[0] for figure, value in values))
+    return table
+
+
+def lateness_table(ends: dict[str, dict[str, Any]]) -> Table:
+    """How late packets left each end that lets packets leave: a row for each figure, a column for each end."""
+    table = table_of("how late packets left", ("", *ends, "unit"))
+    for figure in shown("sockets"):
+        table.add_row(figure.title, *(_number(sockets.get(figure.name)) for sockets in ends.values()), figure.unit)
     return table
 
 

@@ -71,7 +71,7 @@ impl<'a, C: ReceivingCodec> ReceivingDriver<'a, C> {
     }
 
     pub fn run(mut self, control: &Control<'_>) -> Result<Ended<'a>, NetError> {
-        let _timers = PreciseTimers::new();
+        let _timers = PreciseTimers::urgent();
         let outside = reachable_from_outside(self.port.socket.address()?);
         self.clock = DriverClock::from_zero(Moment::now());
         let ended = loop {

@@ -1,11 +1,11 @@
 //! The loop of a relay that reads no transport: packets in at either side, links, packets out when they are due, sleep.
 
 use super::gate::{Gate, Incoming, Side, Taken};
-use super::lateness::Lateness;
 use super::packet::MemoryBudget;
 use super::way::Way;
 use crate::choice::ScenarioFlow;
 use crate::clock::{DriverClock, Moment};
+use crate::lateness::Lateness;
 use crate::output::NetCounters;
 use crate::record::{self, FlowRecord};
 use crate::socket::Inbox;
@@ -216,7 +216,7 @@ impl<'a, G: Gate> Carrier<'a, G> {
             loop {
                 let now = self.clock.now();
                 let Some((at, mut packet)) = self.way(towards).take(now) else { break };
-                self.lateness.note(at - packet.entered, now - at);
+                self.lateness.note_held(at - packet.entered, now - at);
                 if packet.data.is_some() {
                     self.record.received(&packet.received(at, STREAM));
                 }

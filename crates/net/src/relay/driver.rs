@@ -2,12 +2,12 @@
 
 use super::RelayOptions;
 use super::filter::Filter;
-use super::lateness::Lateness;
 use super::packet::{MemoryBudget, RelayedPacket};
 use super::way::Way;
 use crate::address::{local_for, require_port};
 use crate::choice::{ChosenFlow, ChosenFlows, Over, ScenarioFlow, reachable_from_outside};
 use crate::clock::{DriverClock, Moment};
+use crate::lateness::Lateness;
 use crate::output::NetCounters;
 use crate::queue::TimedQueue;
 use crate::record::{self, FlowRecord};
@@ -311,7 +311,7 @@ impl<'a> RelayDriver<'a> {
     fn release(&mut self) {
         let clock = self.clock;
         while let Some((at, packet)) = self.forward.take(clock.now()) {
-            self.lateness.note(at - packet.entered, clock.now() - at);
+            self.lateness.note_held(at - packet.entered, clock.now() - at);
             let relayed = &mut self.flows[packet.flow];
             if let Some(stream) = packet.data {
                 relayed.record.received(&packet.received(at, stream));

@@ -26,7 +26,6 @@ mod driver;
 pub(crate) mod filter;
 pub(crate) mod gate;
 mod ip;
-mod lateness;
 mod opaque;
 pub(crate) mod packet;
 mod path;

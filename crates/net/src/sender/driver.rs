@@ -6,6 +6,7 @@ use super::codec::{Encoded, SendingCodec};
 use super::sent::{Delivered, SentLog};
 use crate::choice::ChosenFlow;
 use crate::clock::{DriverClock, Moment};
+use crate::lateness::Lateness;
 use crate::output::NetCounters;
 use crate::port::Port;
 use crate::record::FlowRecord;
@@ -31,8 +32,10 @@ const GONE: TimeDelta = TimeDelta::from_secs(2);
 /// A packet that is written but has not left.
 struct Leaving<D> {
     transmit: Transmit<D>,
-    /// When the end sent it.
+    /// When the end sent it, as the end was told.
     now: Time,
+    /// When it was due.
+    due: Time,
     encoded: Encoded,
 }
 
@@ -60,6 +63,9 @@ pub(super) struct SendingDriver<'a, C: SendingCodec> {
     duration: Time,
     /// The last time that the end was told.
     time: Time,
+    /// When the last thing that the end was told was due, or arrived, however long ago that was.
+    due: Time,
+    lateness: Lateness,
 }
 
 impl<'a, C: SendingCodec> SendingDriver<'a, C> {
@@ -90,11 +96,13 @@ impl<'a, C: SendingCodec> SendingDriver<'a, C> {
             closing: false,
             duration: Time::ZERO + flow.scenario.duration,
             time: Time::ZERO,
+            due: Time::ZERO,
+            lateness: Lateness::new(),
         }
     }
 
     pub fn run(mut self, control: &Control<'_>) -> Result<NetOutput, NetError> {
-        let _timers = PreciseTimers::new();
+        let _timers = PreciseTimers::urgent();
         self.clock = DriverClock::from_zero(Moment::now());
         loop {
             let now = self.clock.now();
@@ -134,8 +142,10 @@ impl<'a, C: SendingCodec> SendingDriver<'a, C> {
             self.record.recorder.tick_sender(tick, self.planned.end());
         }
         self.close(now)?;
-        let SendingDriver { port, planned, codec, record, mut counters, answers, .. } = self;
+        let SendingDriver { port, planned, codec, record, mut counters, answers, lateness, .. } = self;
         let mut warnings = answers.warnings;
+        // Without links there is no delay to judge lateness by.
+        let _ = lateness.finish(&mut counters, false);
         warnings.extend(codec.finish(planned.end(), now, cut_off, &mut counters));
         warnings.extend(port.finish());
         Ok(Ended { record, counters, warnings })
@@ -279,6 +289,7 @@ impl<'a, C: SendingCodec> SendingDriver<'a, C> {
     /// The time of an event of `time`, as the end is told: not before the one before, and not longer ago than what is
     /// forgiven.
     fn reach(&mut self, time: Time) -> Time {
+        self.due = time;
         let oldest = self.clock.now() - FORGIVEN_LATENESS;
         self.time = self.time.max(time).max(oldest);
         self.time
@@ -326,7 +337,7 @@ impl<'a, C: SendingCodec> SendingDriver<'a, C> {
             let Transmit { size, stream, queued, .. } = transmit;
             self.record.recorder.sent(now, stream, size + self.overhead, now - queued);
         }
-        self.leaving.push(Leaving { transmit, now, encoded });
+        self.leaving.push(Leaving { transmit, now, due: self.due, encoded });
     }
 
     /// Lets the packets that wait leave.
@@ -344,7 +355,8 @@ impl<'a, C: SendingCodec> SendingDriver<'a, C> {
             answers.refused = Some(error.to_string());
         });
         let left = self.clock.time_of(left);
-        for Leaving { transmit, encoded, .. } in self.leaving.drain(..) {
+        for Leaving { transmit, encoded, due, .. } in self.leaving.drain(..) {
+            self.lateness.note(left - due);
             if let Some(number) = encoded.number.filter(|_| !self.closing) {
                 self.log.sent(left, transmit.stream, number, transmit.size, encoded.payload);
             }

@@ -155,7 +155,7 @@ impl<'a> SendingHost<'a> {
     }
 
     pub fn run(mut self, control: &Control<'_>) -> Result<NetOutput, NetError> {
-        let _timers = PreciseTimers::new();
+        let _timers = PreciseTimers::urgent();
         self.clock = DriverClock::from_zero(Moment::now());
         let clock = self.clock;
         self.flows.0.iter_mut().for_each(|flow| flow.set_clock(clock));
