@@ -1,10 +1,12 @@
 //! Datagrams that leave together: those of equal size in one system call (UDP segmentation offload), the last of them may be
 //! shorter. They go to one address with one ECN codepoint, in the order in which they came.
 
+use crate::output::NetCounters;
 use crate::socket::UdpPort;
 use paceline_units::Ecn;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::os::fd::{AsFd, BorrowedFd};
 
 /// Bytes that the system takes in one call: IP's largest packet less its header and UDP's.
 const MOST_BYTES: usize = 65_535 - 20 - 8;
@@ -103,6 +105,43 @@ impl Batch {
     }
 }
 
+/// A socket of a relay, and the datagrams that are about to leave from it.
+pub(crate) struct Outlet {
+    /// The socket, to read from and to wait for.
+    pub port: UdpPort,
+    batch: Batch,
+}
+
+impl Outlet {
+    /// Of a socket.
+    pub fn new(port: UdpPort) -> Outlet {
+        Outlet { port, batch: Batch::new() }
+    }
+
+    /// Lets a datagram leave with the next [`Outlet::flush`], or before.
+    pub fn send(&mut self, bytes: &[u8], to: SocketAddr, ecn: Ecn, counters: &mut NetCounters) {
+        if !self.batch.takes(bytes.len(), to, ecn, &self.port) {
+            self.flush(counters);
+        }
+        self.batch.push(bytes, to, ecn);
+    }
+
+    /// Lets what waits leave.
+    pub fn flush(&mut self, counters: &mut NetCounters) {
+        let Outlet { port, batch } = self;
+        batch.send(port, |_, _, error| match error {
+            None => counters.sent += 1,
+            Some(_) => counters.unsendable += 1,
+        });
+    }
+}
+
+impl AsFd for Outlet {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.port.as_fd()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -136,7 +175,8 @@ mod tests {
         let (mut inbox, mut seen) = (Inbox::new(), Vec::new());
         while seen.len() < count {
             wait_for(&[port], Moment::now().plus(TimeDelta::from_secs(5))).expect("waited");
-            while let Some(datagram) = port.read(&mut inbox).expect("received") {
+            port.read(&mut inbox).expect("received");
+            for datagram in inbox.datagrams() {
                 assert!(datagram.bytes.iter().all(|byte| *byte == datagram.bytes[0]), "whole");
                 seen.push((usize::from(datagram.bytes[0]), datagram.bytes.len(), datagram.ecn));
             }

@@ -53,15 +53,11 @@ impl Port {
         Ok(Port { socket, bytes: Vec::with_capacity(2048), capture, batch, media })
     }
 
-    /// The next datagram that has arrived, in `inbox`.
-    pub fn read<'i>(
-        &mut self,
-        inbox: &'i mut Inbox,
-        counters: &mut NetCounters,
-    ) -> Result<Option<Datagram<'i>>, NetError> {
-        let datagram = self.socket.read(inbox)?;
-        counters.received += u64::from(datagram.is_some());
-        Ok(datagram)
+    /// Reads what has arrived into `inbox`; true if there may be more.
+    pub fn read(&mut self, inbox: &mut Inbox, counters: &mut NetCounters) -> Result<bool, NetError> {
+        let more = self.socket.read(inbox)?;
+        counters.received += inbox.len() as u64;
+        Ok(more)
     }
 
     /// A datagram of the peer, or of whoever may be it, is written into the capture.

@@ -112,7 +112,14 @@ impl Run {
     }
 
     fn read(&mut self, inbox: &mut Inbox) -> Result<(), NetError> {
-        while let Some(datagram) = self.port.read(inbox)? {
+        while self.read_once(inbox)? {}
+        Ok(())
+    }
+
+    /// Reads what has arrived; true if there may be more.
+    fn read_once(&mut self, inbox: &mut Inbox) -> Result<bool, NetError> {
+        let more = self.port.read(inbox)?;
+        for datagram in inbox.datagrams() {
             if datagram.from != self.to {
                 continue;
             }
@@ -130,7 +137,7 @@ impl Run {
                 }
             }
         }
-        Ok(())
+        Ok(more)
     }
 }
 
@@ -166,13 +173,17 @@ impl Reflector {
     pub fn run(mut self, patience: Option<TimeDelta>, control: &Control<'_>) -> Result<u64, NetError> {
         let (mut inbox, mut answered, mut last) = (Inbox::new(), 0, None);
         while !control.stopped() {
-            let before = answered;
-            while let Some(datagram) = self.port.read(&mut inbox)? {
-                let arrived = Time::from_nanos(datagram.arrived.as_nanos());
-                let answer = answer(&mut self.last, datagram.from, datagram.bytes, arrived);
-                answered += u64::from(
-                    answer.is_some_and(|answer| self.port.send(&answer, datagram.from, Ecn::NotEct).is_ok()),
-                );
+            let (before, mut more) = (answered, true);
+            while more {
+                more = self.port.read(&mut inbox)?;
+                for datagram in inbox.datagrams() {
+                    let arrived = Time::from_nanos(datagram.arrived.as_nanos());
+                    let answer = answer(&mut self.last, datagram.from, datagram.bytes, arrived);
+                    answered +=
+                        u64::from(answer.is_some_and(|answer| {
+                            self.port.send(&answer, datagram.from, Ecn::NotEct).is_ok()
+                        }));
+                }
             }
             last = if answered > before { Some(now()) } else { last };
             if patience.zip(last).is_some_and(|(patience, last)| now() > last + patience) {

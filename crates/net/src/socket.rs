@@ -1,13 +1,15 @@
 //! A UDP socket with ECN bits in both directions and the kernel's arrival times.
 //!
 //! quinn-udp sets the socket up and sends. UDP_GRO, which it switches on, is switched off again: coalesced datagrams have
-//! one arrival time among them and come without their ECN bits. Receiving is `recvmsg`, one datagram at a time, since
-//! quinn-udp for this project's oldest Rust hands over no timestamps.
+//! one arrival time among them and come without their ECN bits. Receiving is `recvmmsg`, as many datagrams in one system call as have
+//! arrived, each with its own time and ECN bits: quinn-udp hands over no timestamps.
 
 use crate::NetError;
 use crate::clock::{Moment, StampReader};
 use nix::sys::socket::sockopt::{IpMtu, ReceiveTimestampns, UdpGroSegment};
-use nix::sys::socket::{ControlMessageOwned, MsgFlags, SockaddrStorage, getsockopt, recvmsg, setsockopt};
+use nix::sys::socket::{
+    ControlMessageOwned, MsgFlags, MultiHeaders, RecvMsg, SockaddrStorage, getsockopt, recvmmsg, setsockopt,
+};
 use paceline_units::Ecn;
 use quinn_udp::{EcnCodepoint, Transmit, UdpSockRef, UdpSocketState};
 use std::io::{self, IoSliceMut};
@@ -17,8 +19,11 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 #[allow(clippy::disallowed_types, reason = "this is the room that opens sockets, and this the file")]
 type Socket = std::net::UdpSocket;
 
-/// No datagram is larger, so none is cut.
-const LARGEST: usize = 65_536;
+/// Room for a datagram. None is larger than 64 KiB, so none is cut; the rest keeps the beginnings of all from the same lines of a cache.
+const ROOM: usize = 65_536 + 2_048;
+/// Datagrams read in one system call: most, and fewest.
+const MOST_TOGETHER: usize = 32;
+const FEWEST_TOGETHER: usize = 4;
 /// Room for ECN bits, timestamp and packet info.
 const CONTROL: usize = 256;
 /// Asked of the system for what arrives while the process does not run; it may grant less.
@@ -39,27 +44,54 @@ pub(crate) struct Datagram<'a> {
     pub read: Moment,
 }
 
-/// Room for one datagram.
+/// What a datagram is beside its bytes.
+#[derive(Clone, Copy, Debug)]
+struct Envelope {
+    length: usize,
+    from: SocketAddr,
+    ecn: Ecn,
+    arrived: Moment,
+}
+
+/// Room for the datagrams that one system call reads. Memory is taken by those that arrive.
 #[derive(Default)]
 pub(crate) struct Inbox {
     buffer: Vec<u8>,
-    control: Vec<u8>,
+    envelopes: Vec<Envelope>,
+    read: Option<Moment>,
+    /// How many are asked for next: more if there were as many as there was room for.
+    asks: usize,
 }
 
 impl Inbox {
     /// Nothing in it.
     pub fn new() -> Inbox {
-        Inbox { buffer: vec![0; LARGEST], control: vec![0; CONTROL] }
+        let buffer = vec![0; MOST_TOGETHER * ROOM];
+        Inbox { buffer, envelopes: Vec::with_capacity(MOST_TOGETHER), read: None, asks: FEWEST_TOGETHER }
     }
 
-    /// The first bytes of what was read last.
-    pub fn bytes(&self, length: usize) -> &[u8] {
-        &self.buffer[..length.min(LARGEST)]
+    /// How many datagrams were read last.
+    pub fn len(&self) -> usize {
+        self.envelopes.len()
     }
 
-    /// Room for a packet that does not come from a socket.
+    /// The datagrams that were read last, in the order in which they arrived.
+    pub fn datagrams(&self) -> impl Iterator<Item = Datagram<'_>> {
+        let read = self.read.unwrap_or(Moment::from_nanos(0));
+        self.envelopes.iter().enumerate().map(move |(place, envelope)| {
+            let Envelope { length, from, ecn, arrived } = *envelope;
+            Datagram { bytes: self.bytes(place, length), from, ecn, arrived, read }
+        })
+    }
+
+    /// The first bytes of what was read last, by its place among what was read together.
+    pub fn bytes(&self, place: usize, length: usize) -> &[u8] {
+        &self.buffer[place * ROOM..][..length.min(ROOM)]
+    }
+
+    /// Room for a packet that does not come from a socket, in the first place.
     pub fn room(&mut self) -> &mut [u8] {
-        &mut self.buffer
+        &mut self.buffer[..ROOM]
     }
 }
 
@@ -108,34 +140,46 @@ impl UdpPort {
         self.state.try_send(UdpSockRef::from(&self.socket), &transmit)
     }
 
-    /// The next datagram that has arrived, in `inbox`; none if nothing is left.
-    pub fn read<'i>(&self, inbox: &'i mut Inbox) -> Result<Option<Datagram<'i>>, NetError> {
-        let Inbox { buffer, control } = inbox;
-        let mut slices = [IoSliceMut::new(buffer)];
+    /// Reads what has arrived into `inbox`; true if there may be more than there was room for.
+    pub fn read(&self, inbox: &mut Inbox) -> Result<bool, NetError> {
+        let Inbox { buffer, envelopes, read, asks } = inbox;
+        envelopes.clear();
+        let asked = *asks;
+        let room = buffer.chunks_exact_mut(ROOM).take(asked);
+        let mut slices: Vec<_> = room.map(|room| [IoSliceMut::new(room)]).collect();
+        // New ones each time: the system writes into them how much of the room for control messages was used.
+        let mut headers = MultiHeaders::<SockaddrStorage>::preallocate(asked, Some(vec![0; CONTROL]));
         let fd = self.socket.as_raw_fd();
-        let message = match recvmsg::<SockaddrStorage>(fd, &mut slices, Some(control), MsgFlags::MSG_DONTWAIT)
-        {
-            Ok(message) => message,
-            Err(nix::errno::Errno::EAGAIN) => return Ok(None),
+        let messages = match recvmmsg(fd, &mut headers, slices.iter_mut(), MsgFlags::MSG_DONTWAIT, None) {
+            Ok(messages) => messages,
+            Err(nix::errno::Errno::EAGAIN) => return Ok(false),
             Err(error) => {
                 return Err(NetError::Socket { doing: "receive from a socket", source: error.into() });
             }
         };
-        let (mut ecn, mut stamp) = (Ecn::NotEct, None);
-        for control in message.cmsgs().into_iter().flatten() {
-            match control {
-                ControlMessageOwned::Ipv4Tos(bits) => ecn = Ecn::from_bits(bits),
-                ControlMessageOwned::Ipv6TClass(bits) => ecn = Ecn::from_bits(bits as u8),
-                ControlMessageOwned::ScmTimestampns(at) => stamp = Some(nanos_of(at.tv_sec(), at.tv_nsec())),
-                _ => {}
-            }
-        }
-        // Only the system names senders, and every UDP sender has an address.
-        let from = message.address.as_ref().and_then(internet_address).unwrap_or_else(nobody);
-        let (length, clocks) = (message.bytes, StampReader::now());
-        let (arrived, read) = (clocks.moment_of(stamp), clocks.moment_of(None));
-        Ok(Some(Datagram { bytes: &inbox.buffer[..length.min(LARGEST)], from, ecn, arrived, read }))
+        let clocks = StampReader::now();
+        *read = Some(clocks.moment_of(None));
+        envelopes.extend(messages.map(|message| envelope(&message, clocks)));
+        let full = envelopes.len() == asked;
+        *asks = if full { 2 * asked } else { envelopes.len() }.clamp(FEWEST_TOGETHER, MOST_TOGETHER);
+        Ok(full)
     }
+}
+
+/// What the system says of a datagram.
+fn envelope(message: &RecvMsg<'_, '_, SockaddrStorage>, clocks: StampReader) -> Envelope {
+    let (mut ecn, mut stamp) = (Ecn::NotEct, None);
+    for control in message.cmsgs().into_iter().flatten() {
+        match control {
+            ControlMessageOwned::Ipv4Tos(bits) => ecn = Ecn::from_bits(bits),
+            ControlMessageOwned::Ipv6TClass(bits) => ecn = Ecn::from_bits(bits as u8),
+            ControlMessageOwned::ScmTimestampns(at) => stamp = Some(nanos_of(at.tv_sec(), at.tv_nsec())),
+            _ => {}
+        }
+    }
+    // Only the system names senders, and every UDP sender has an address.
+    let from = message.address.as_ref().and_then(internet_address).unwrap_or_else(nobody);
+    Envelope { length: message.bytes, from, ecn, arrived: clocks.moment_of(stamp) }
 }
 
 /// This machine's address that packets to `peer` leave from; nothing is sent.
@@ -223,7 +267,8 @@ pub(crate) mod tests {
         let mut seen = Vec::new();
         while seen.len() < marks.len() {
             wait_for(&[&to], Moment::now().plus(TimeDelta::from_secs(5))).expect("waited");
-            while let Some(datagram) = to.read(&mut inbox).expect("received") {
+            to.read(&mut inbox).expect("received");
+            for datagram in inbox.datagrams() {
                 assert_eq!(datagram.bytes, [datagram.ecn.bits(); 40]);
                 assert_eq!(datagram.from, from.address().expect("address"));
                 seen.push((datagram.ecn, datagram.arrived));
@@ -238,6 +283,36 @@ pub(crate) mod tests {
                 "{before:?} {arrived:?} {sent:?}"
             );
         }
+    }
+
+    #[test]
+    fn many_are_read_together_each_whole_and_with_its_own_mark() {
+        let (from, to, mut inbox) = (local(), local(), Inbox::new());
+        let target = to.address().expect("address");
+        let marks = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce];
+        let sent: Vec<_> =
+            (0..100).map(|n| (n, marks[n % 4], if n % 10 == 9 { 60_000 } else { n })).collect();
+        for (number, ecn, length) in &sent {
+            from.send(&vec![*number as u8; *length], target, *ecn).expect("sent");
+        }
+        let (mut seen, mut calls, mut before) = (Vec::new(), 0, Moment::from_nanos(0));
+        loop {
+            let more = to.read(&mut inbox).expect("received");
+            calls += 1;
+            for datagram in inbox.datagrams() {
+                assert!(before <= datagram.arrived && datagram.arrived <= datagram.read);
+                before = datagram.arrived;
+                let number = seen.len();
+                assert!(datagram.bytes.iter().all(|byte| usize::from(*byte) == number));
+                seen.push((number, datagram.ecn, datagram.bytes.len()));
+            }
+            if !more {
+                break;
+            }
+        }
+        assert_eq!(seen, sent);
+        assert_eq!(calls, 6, "4, 8, 16, 32, 32 and the rest");
+        assert!(!to.read(&mut inbox).expect("received") && inbox.len() == 0);
     }
 
     #[test]

@@ -4,8 +4,9 @@
 use super::Role;
 use super::ice::{IceLite, is_stun};
 use crate::NetError;
+use crate::batch::Outlet;
 use crate::output::NetCounters;
-use crate::relay::gate::{Gate, Incoming, Side, Taken};
+use crate::relay::gate::{Gate, Incoming, Side};
 use crate::relay::packet::RelayedPacket;
 use crate::socket::{Datagram, Inbox, UdpPort};
 use paceline_units::{Bytes, Ecn, Time};
@@ -20,14 +21,14 @@ use std::sync::mpsc::SyncSender;
 pub(super) struct BrowserGate {
     role: Role,
     ice: IceLite,
-    browser: UdpPort,
+    browser: Outlet,
     /// Where the browser is, as its last check that chose says.
     peer: Option<SocketAddr>,
     /// Who is told that it came.
     came: SyncSender<()>,
     /// Whether our endpoint is done.
     over: Arc<AtomicBool>,
-    endpoint: UdpPort,
+    endpoint: Outlet,
     /// Where our endpoint is.
     at: SocketAddr,
     /// The address of the socket `endpoint`: from there come answers to checks, which this gate sends itself.
@@ -48,6 +49,7 @@ impl BrowserGate {
         over: Arc<AtomicBool>,
     ) -> Result<BrowserGate, NetError> {
         let own = endpoint.address()?;
+        let (browser, endpoint) = (Outlet::new(browser), Outlet::new(endpoint));
         Ok(BrowserGate { role, ice, browser, peer: None, came, over, endpoint, at, own, begun: false })
     }
 
@@ -59,23 +61,23 @@ impl BrowserGate {
         }
     }
 
-    /// What a datagram of somebody who may be the browser comes to.
-    fn hear_browser(&mut self, datagram: &Datagram<'_>, counters: &mut NetCounters) -> Taken {
+    /// Whether a datagram of somebody who may be the browser goes on.
+    fn hear_browser(&mut self, datagram: &Datagram<'_>, counters: &mut NetCounters) -> bool {
         if is_stun(datagram.bytes) {
             return self.checked(datagram, counters);
         }
         if self.peer != Some(datagram.from) {
             counters.unknown_peers += 1;
-            return Taken::Refused;
+            return false;
         }
         self.passing(datagram)
     }
 
     /// Before media is on its way a check says nothing about the path, and is answered at once.
-    fn checked(&mut self, datagram: &Datagram<'_>, counters: &mut NetCounters) -> Taken {
+    fn checked(&mut self, datagram: &Datagram<'_>, counters: &mut NetCounters) -> bool {
         let Some(check) = self.ice.check(datagram.bytes) else {
             counters.unknown_peers += 1;
-            return Taken::Refused;
+            return false;
         };
         // Before it chooses, it may send over whatever worked (RFC 8445 section 12.1).
         if check.nominates || self.peer.is_none() {
@@ -86,48 +88,48 @@ impl BrowserGate {
             let _ = self.came.try_send(());
         }
         if self.begun {
-            return packet(datagram);
+            return true;
         }
         if let Some(answer) = self.ice.answer(datagram.bytes, datagram.from) {
-            let _ = self.browser.send(&answer, datagram.from, Ecn::NotEct);
+            let _ = self.browser.port.send(&answer, datagram.from, Ecn::NotEct);
         }
-        Taken::Refused
+        false
     }
 
-    fn hear_endpoint(&mut self, datagram: &Datagram<'_>, counters: &mut NetCounters) -> Taken {
+    fn hear_endpoint(&mut self, datagram: &Datagram<'_>, counters: &mut NetCounters) -> bool {
         if datagram.from == self.own && is_stun(datagram.bytes) {
-            return packet(datagram);
+            return true;
         }
         if datagram.from != self.at {
             counters.unknown_peers += 1;
-            return Taken::Refused;
+            return false;
         }
         self.passing(datagram)
     }
 
     /// The run begins with the first packet of media; reports before it are on nothing.
-    fn passing(&mut self, datagram: &Datagram<'_>) -> Taken {
+    fn passing(&mut self, datagram: &Datagram<'_>) -> bool {
         self.begun |= !rtp::is_rtcp(datagram.bytes);
-        if self.begun { packet(datagram) } else { Taken::Refused }
+        self.begun
     }
 
-    fn to_endpoint(&self, packet: &RelayedPacket) -> bool {
+    /// A check that came this far is answered here, from where our endpoint is.
+    fn send_to_endpoint(&mut self, packet: &RelayedPacket, counters: &mut NetCounters) {
         if !is_stun(&packet.bytes) {
-            return self.endpoint.send(&packet.bytes, self.at, packet.ecn).is_ok();
+            return self.endpoint.send(&packet.bytes, self.at, packet.ecn, counters);
         }
-        let answer = self.peer.and_then(|peer| self.ice.answer(&packet.bytes, peer));
-        answer.is_some_and(|answer| self.endpoint.send(&answer, self.own, Ecn::NotEct).is_ok())
+        match self.peer.and_then(|peer| self.ice.answer(&packet.bytes, peer)) {
+            Some(answer) => self.endpoint.send(&answer, self.own, Ecn::NotEct, counters),
+            None => counters.unsendable += 1,
+        }
     }
 
-    fn to_browser(&self, packet: &RelayedPacket) -> bool {
-        self.peer.is_some_and(|peer| self.browser.send(&packet.bytes, peer, packet.ecn).is_ok())
+    fn send_to_browser(&mut self, packet: &RelayedPacket, counters: &mut NetCounters) {
+        match self.peer {
+            Some(peer) => self.browser.send(&packet.bytes, peer, packet.ecn, counters),
+            None => counters.unsendable += 1,
+        }
     }
-}
-
-/// All that passes is one flow.
-fn packet(datagram: &Datagram<'_>) -> Taken {
-    let (length, ecn, arrived) = (datagram.bytes.len(), datagram.ecn, datagram.arrived);
-    Taken::Packet(Incoming { length, ecn, arrived, flow: 0 })
 }
 
 impl Gate for BrowserGate {
@@ -136,20 +138,34 @@ impl Gate for BrowserGate {
         side: Side,
         _now: Time,
         inbox: &mut Inbox,
+        incoming: &mut Vec<Incoming>,
         counters: &mut NetCounters,
-    ) -> Result<Taken, NetError> {
+    ) -> Result<bool, NetError> {
         let browser = side == self.browser_side();
-        let port = if browser { &self.browser } else { &self.endpoint };
-        let Some(datagram) = port.read(inbox)? else { return Ok(Taken::Nothing) };
-        counters.received += 1;
-        Ok(match browser {
-            true => self.hear_browser(&datagram, counters),
-            false => self.hear_endpoint(&datagram, counters),
-        })
+        let outlet = if browser { &self.browser } else { &self.endpoint };
+        let more = outlet.port.read(inbox)?;
+        for (place, datagram) in inbox.datagrams().enumerate() {
+            counters.received += 1;
+            let goes_on = match browser {
+                true => self.hear_browser(&datagram, counters),
+                false => self.hear_endpoint(&datagram, counters),
+            };
+            // All that passes is one flow.
+            incoming.extend(goes_on.then(|| Incoming::new(place, &datagram, 0)));
+        }
+        Ok(more)
     }
 
-    fn send(&mut self, side: Side, packet: &mut RelayedPacket) -> bool {
-        if side == self.browser_side() { self.to_browser(packet) } else { self.to_endpoint(packet) }
+    fn send(&mut self, side: Side, packet: &mut RelayedPacket, counters: &mut NetCounters) {
+        match side == self.browser_side() {
+            true => self.send_to_browser(packet, counters),
+            false => self.send_to_endpoint(packet, counters),
+        }
+    }
+
+    fn flush(&mut self, counters: &mut NetCounters) {
+        self.browser.flush(counters);
+        self.endpoint.flush(counters);
     }
 
     fn sockets(&self) -> Vec<BorrowedFd<'_>> {

@@ -106,16 +106,17 @@ impl<'a, C: ReceivingCodec> ReceivingDriver<'a, C> {
     /// Takes what has arrived; true if nothing is left.
     fn read(&mut self) -> Result<bool, NetError> {
         let mut inbox = std::mem::take(&mut self.inbox);
-        let mut all = false;
-        for _ in 0..AT_ONCE {
-            let datagram = self.port.read(&mut inbox, &mut self.counters)?;
-            all = datagram.is_none();
-            let Some(datagram) = datagram else { break };
-            self.port.capture(&datagram);
-            self.take(&datagram);
+        let (mut more, mut taken) = (true, 0);
+        while more && taken < AT_ONCE {
+            more = self.port.read(&mut inbox, &mut self.counters)?;
+            taken += inbox.len();
+            for datagram in inbox.datagrams() {
+                self.port.capture(&datagram);
+                self.take(&datagram);
+            }
         }
         self.inbox = inbox;
-        Ok(all)
+        Ok(!more)
     }
 
     /// Hands a datagram to the codec, what that admits to the session, and their answers back.

@@ -1,6 +1,6 @@
 //! The loop of a relay that reads no transport: packets in at either side, links, packets out when they are due, sleep.
 
-use super::gate::{Gate, Incoming, Side, Taken};
+use super::gate::{Gate, Incoming, Side};
 use super::packet::MemoryBudget;
 use super::way::Way;
 use crate::choice::ScenarioFlow;
@@ -17,8 +17,8 @@ use paceline_media::PlayoutCounters;
 use paceline_metrics::{Facts, Tick};
 use paceline_units::{Bytes, Time, TimeDelta};
 
-/// Packets read at each side before the rest of the loop has its turn.
-const AT_ONCE: usize = 256;
+/// Packets read at both sides before the rest of the loop has its turn.
+const AT_ONCE: usize = 512;
 /// After the scenario's end, what is under way may still arrive for so long.
 const GRACE: TimeDelta = TimeDelta::from_secs(1);
 /// All that passes counts as one stream.
@@ -41,6 +41,8 @@ pub(crate) struct Carrier<'a, G> {
     left: Way,
     record: FlowRecord<'a>,
     inbox: Inbox,
+    /// What was read last and goes on.
+    incoming: Vec<Incoming>,
     limits: Limits,
     memory: MemoryBudget,
     counters: NetCounters,
@@ -71,6 +73,7 @@ impl<'a, G: Gate> Carrier<'a, G> {
             left: Way::new(flow.scenario, &parts.return_path, links, parts.return_delay)?,
             record: FlowRecord::new(flow, Facts::RELAY),
             inbox: Inbox::new(),
+            incoming: Vec::new(),
             limits,
             memory: MemoryBudget::new(limits.memory),
             counters: NetCounters::default(),
@@ -160,25 +163,23 @@ impl<'a, G: Gate> Carrier<'a, G> {
 
     /// Takes what has come in at both sides; true if nothing is left at either.
     fn read(&mut self) -> Result<bool, NetError> {
-        let mut inbox = std::mem::take(&mut self.inbox);
-        let mut open = [true; 2];
-        for _ in 0..AT_ONCE {
+        let (mut inbox, mut incoming) = (std::mem::take(&mut self.inbox), std::mem::take(&mut self.incoming));
+        let (mut open, mut taken) = ([true; 2], 0);
+        while open.contains(&true) && taken < AT_ONCE {
             for side in Side::BOTH {
                 if !open[side as usize] {
                     continue;
                 }
                 let now = self.opened.now();
-                match self.gate.read(side, now, &mut inbox, &mut self.counters)? {
-                    Taken::Nothing => open[side as usize] = false,
-                    Taken::Refused => {}
-                    Taken::Packet(incoming) => self.take(side, &incoming, inbox.bytes(incoming.length)),
+                open[side as usize] =
+                    self.gate.read(side, now, &mut inbox, &mut incoming, &mut self.counters)?;
+                taken += incoming.len().max(1);
+                for packet in incoming.drain(..) {
+                    self.take(side, &packet, inbox.bytes(packet.place, packet.length));
                 }
             }
-            if open == [false; 2] {
-                break;
-            }
         }
-        self.inbox = inbox;
+        (self.inbox, self.incoming) = (inbox, incoming);
         Ok(open == [false; 2])
     }
 
@@ -220,11 +221,9 @@ impl<'a, G: Gate> Carrier<'a, G> {
                 if packet.data.is_some() {
                     self.record.received(&packet.received(at, STREAM));
                 }
-                match self.gate.send(towards, &mut packet) {
-                    true => self.counters.sent += 1,
-                    false => self.counters.unsendable += 1,
-                }
+                self.gate.send(towards, &mut packet, &mut self.counters);
             }
         }
+        self.gate.flush(&mut self.counters);
     }
 }

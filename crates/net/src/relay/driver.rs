@@ -5,6 +5,7 @@ use super::filter::Filter;
 use super::packet::{MemoryBudget, RelayedPacket};
 use super::way::Way;
 use crate::address::{local_for, require_port};
+use crate::batch::Outlet;
 use crate::choice::{ChosenFlow, ChosenFlows, Over, ScenarioFlow, reachable_from_outside};
 use crate::clock::{DriverClock, Moment};
 use crate::lateness::Lateness;
@@ -29,8 +30,8 @@ const GRACE: TimeDelta = TimeDelta::from_secs(1);
 /// A flow on its way through the relay's links, and its sockets.
 struct RelayedFlow<'a> {
     flow: ChosenFlow<'a>,
-    listen: UdpPort,
-    out: UdpPort,
+    listen: Outlet,
+    out: Outlet,
     /// Address of its receiver.
     to: SocketAddr,
     filter: Filter,
@@ -49,8 +50,8 @@ impl<'a> RelayedFlow<'a> {
     ) -> Result<RelayedFlow<'a>, NetError> {
         Ok(RelayedFlow {
             flow,
-            listen,
-            out: UdpPort::bind(local_for(to))?,
+            listen: Outlet::new(listen),
+            out: Outlet::new(UdpPort::bind(local_for(to))?),
             to,
             filter: Filter::new(flow.over, ssrc),
             open: matches!(flow.over, Over::Dccp(_)),
@@ -117,7 +118,7 @@ impl<'a> RelayDriver<'a> {
 
     /// The address that the sender is to send to, of several flows that of the first.
     pub fn address(&self) -> Result<SocketAddr, NetError> {
-        self.flows[0].listen.address()
+        self.flows[0].listen.port.address()
     }
 
     pub fn run(mut self, control: &Control<'_>) -> Result<NetOutput, NetError> {
@@ -145,7 +146,7 @@ impl<'a> RelayDriver<'a> {
                 break;
             }
             if all {
-                let sockets = self.flows.iter().flat_map(|relayed| [&relayed.listen, &relayed.out]);
+                let sockets = self.flows.iter().flat_map(|relayed| [&relayed.listen.port, &relayed.out.port]);
                 wait_for(&sockets.collect::<Vec<_>>(), self.next())?;
             }
         }
@@ -217,20 +218,17 @@ impl<'a> RelayDriver<'a> {
 
     /// Takes what has arrived at both sockets of a flow; true if nothing is left at either.
     fn read_flow(&mut self, place: usize, inbox: &mut Inbox) -> Result<bool, NetError> {
-        let (mut in_front, mut behind) = (true, true);
-        for _ in 0..AT_ONCE {
+        let (mut in_front, mut behind, mut taken) = (true, true, 0);
+        while (in_front || behind) && taken < AT_ONCE {
             if in_front {
-                let datagram = self.flows[place].listen.read(inbox)?;
-                in_front = datagram.is_some();
-                datagram.iter().try_for_each(|datagram| self.take_forward(place, datagram))?;
+                in_front = self.flows[place].listen.port.read(inbox)?;
+                taken += inbox.len();
+                inbox.datagrams().try_for_each(|datagram| self.take_forward(place, &datagram))?;
             }
             if behind {
-                let datagram = self.flows[place].out.read(inbox)?;
-                behind = datagram.is_some();
-                datagram.iter().for_each(|datagram| self.take_back(place, datagram));
-            }
-            if !in_front && !behind {
-                break;
+                behind = self.flows[place].out.port.read(inbox)?;
+                taken += inbox.len();
+                inbox.datagrams().for_each(|datagram| self.take_back(place, &datagram));
             }
         }
         Ok(!in_front && !behind)
@@ -317,7 +315,7 @@ impl<'a> RelayDriver<'a> {
                 relayed.record.received(&packet.received(at, stream));
             }
             relayed.open &= !relayed.filter.ends(&packet.bytes);
-            send(&relayed.out, &packet, relayed.to, &mut self.counters);
+            relayed.out.send(&packet.bytes, relayed.to, packet.ecn, &mut self.counters);
         }
         while let Some((_, packet)) = self.back.pop_if(|at| at <= clock.now()) {
             let relayed = &mut self.flows[packet.flow];
@@ -326,7 +324,11 @@ impl<'a> RelayDriver<'a> {
                 continue;
             };
             relayed.open &= !(sender && relayed.filter.ends(&packet.bytes));
-            send(&relayed.listen, &packet, address, &mut self.counters);
+            relayed.listen.send(&packet.bytes, address, packet.ecn, &mut self.counters);
+        }
+        for relayed in &mut self.flows {
+            relayed.out.flush(&mut self.counters);
+            relayed.listen.flush(&mut self.counters);
         }
     }
 }
@@ -334,11 +336,4 @@ impl<'a> RelayDriver<'a> {
 /// The links of a flow's path.
 fn way(flow: ChosenFlow<'_>, links: &[LinkConfig]) -> Result<Way, NetError> {
     Way::new(flow.scenario, &flow.parts.path, links, TimeDelta::ZERO)
-}
-
-fn send(port: &UdpPort, packet: &RelayedPacket, to: SocketAddr, counters: &mut NetCounters) {
-    match port.send(&packet.bytes, to, packet.ecn) {
-        Ok(()) => counters.sent += 1,
-        Err(_) => counters.unsendable += 1,
-    }
 }

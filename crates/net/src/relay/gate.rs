@@ -4,7 +4,7 @@ use super::packet::RelayedPacket;
 use crate::NetError;
 use crate::clock::Moment;
 use crate::output::NetCounters;
-use crate::socket::Inbox;
+use crate::socket::{Datagram, Inbox};
 use paceline_units::{Bytes, Ecn, Time};
 use std::os::fd::BorrowedFd;
 
@@ -37,20 +37,11 @@ impl Side {
     }
 }
 
-/// What reading at a side came to.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Taken {
-    /// Nothing is left there.
-    Nothing,
-    /// A packet that goes nowhere, and was counted.
-    Refused,
-    /// A packet, whose bytes are in the inbox.
-    Packet(Incoming),
-}
-
 /// A packet that came in.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Incoming {
+    /// Its place in the inbox.
+    pub place: usize,
     /// How many bytes it has.
     pub length: usize,
     pub ecn: Ecn,
@@ -59,19 +50,32 @@ pub(crate) struct Incoming {
     pub flow: usize,
 }
 
+impl Incoming {
+    /// A datagram by its place in the inbox.
+    pub fn new(place: usize, datagram: &Datagram<'_>, flow: usize) -> Incoming {
+        let (length, ecn, arrived) = (datagram.bytes.len(), datagram.ecn, datagram.arrived);
+        Incoming { place, length, ecn, arrived, flow }
+    }
+}
+
 /// Takes packets in at two sides and lets them out there.
 pub(crate) trait Gate {
-    /// The next packet that has come in at a side.
+    /// Reads packets that have come in at a side: their bytes into `inbox`, and those that go on into `incoming`. What goes nowhere is
+    /// counted. False if nothing is left there.
     fn read(
         &mut self,
         side: Side,
         now: Time,
         inbox: &mut Inbox,
+        incoming: &mut Vec<Incoming>,
         counters: &mut NetCounters,
-    ) -> Result<Taken, NetError>;
+    ) -> Result<bool, NetError>;
 
-    /// Lets a packet out at a side. Answers whether it left.
-    fn send(&mut self, side: Side, packet: &mut RelayedPacket) -> bool;
+    /// Lets a packet out at a side, at the latest with the next [`Gate::flush`], and counts it.
+    fn send(&mut self, side: Side, packet: &mut RelayedPacket, counters: &mut NetCounters);
+
+    /// Lets what waits to leave with others leave.
+    fn flush(&mut self, counters: &mut NetCounters);
 
     /// What to wait for.
     fn sockets(&self) -> Vec<BorrowedFd<'_>>;

@@ -1,9 +1,10 @@
 //! UDP of whatever programs: each address that sends has a socket of its own behind the relay, so that answers find back.
 
-use super::gate::{Gate, Incoming, Side, Taken};
+use super::gate::{Gate, Incoming, Side};
 use super::packet::RelayedPacket;
 use crate::NetError;
 use crate::address::local_for;
+use crate::batch::Outlet;
 use crate::choice::reachable_from_outside;
 use crate::output::NetCounters;
 use crate::socket::{Inbox, UdpPort};
@@ -20,13 +21,13 @@ const CLIENT_PATIENCE: TimeDelta = TimeDelta::from_secs(10);
 struct Client {
     number: usize,
     address: SocketAddr,
-    port: UdpPort,
+    out: Outlet,
     heard: Time,
 }
 
 /// One socket in front of the relay, and one for each client behind it.
 pub(super) struct OpaqueGate {
-    listen: UdpPort,
+    listen: Outlet,
     to: SocketAddr,
     clients: Vec<Client>,
     /// Place of the client whose socket is read next.
@@ -40,13 +41,13 @@ pub(super) struct OpaqueGate {
 impl OpaqueGate {
     /// Listens, and forwards to an address.
     pub fn bind(listen: SocketAddr, to: SocketAddr) -> Result<OpaqueGate, NetError> {
-        let listen = UdpPort::bind(listen)?;
+        let listen = Outlet::new(UdpPort::bind(listen)?);
         Ok(OpaqueGate { listen, to, clients: Vec::new(), turn: 0, next: 0, crowded_out: 0 })
     }
 
     /// The address that programs send to.
     pub fn address(&self) -> Result<SocketAddr, NetError> {
-        self.listen.address()
+        self.listen.port.address()
     }
 
     /// The client with this address, which may be new; none if there is no room for it.
@@ -58,8 +59,8 @@ impl OpaqueGate {
             self.crowded_out += 1;
             return Ok(None);
         }
-        let port = UdpPort::bind(local_for(self.to))?;
-        self.clients.push(Client { number: self.next, address, port, heard: now });
+        let out = Outlet::new(UdpPort::bind(local_for(self.to))?);
+        self.clients.push(Client { number: self.next, address, out, heard: now });
         self.next += 1;
         Ok(self.clients.last_mut())
     }
@@ -76,18 +77,20 @@ impl OpaqueGate {
         &mut self,
         now: Time,
         inbox: &mut Inbox,
+        incoming: &mut Vec<Incoming>,
         counters: &mut NetCounters,
-    ) -> Result<Taken, NetError> {
-        let Some(datagram) = self.listen.read(inbox)? else { return Ok(Taken::Nothing) };
-        counters.received += 1;
-        let (length, ecn, arrived) = (datagram.bytes.len(), datagram.ecn, datagram.arrived);
-        let from = datagram.from;
-        let Some(client) = self.client(now, from)? else {
-            counters.unknown_peers += 1;
-            return Ok(Taken::Refused);
-        };
-        client.heard = now;
-        Ok(Taken::Packet(Incoming { length, ecn, arrived, flow: client.number }))
+    ) -> Result<bool, NetError> {
+        let more = self.listen.port.read(inbox)?;
+        for (place, datagram) in inbox.datagrams().enumerate() {
+            counters.received += 1;
+            let Some(client) = self.client(now, datagram.from)? else {
+                counters.unknown_peers += 1;
+                continue;
+            };
+            client.heard = now;
+            incoming.push(Incoming::new(place, &datagram, client.number));
+        }
+        Ok(more)
     }
 
     /// From the sockets in turn, so that no client waits for another.
@@ -95,22 +98,27 @@ impl OpaqueGate {
         &mut self,
         now: Time,
         inbox: &mut Inbox,
+        incoming: &mut Vec<Incoming>,
         counters: &mut NetCounters,
-    ) -> Result<Taken, NetError> {
+    ) -> Result<bool, NetError> {
         for _ in 0..self.clients.len() {
             self.turn = (self.turn + 1) % self.clients.len();
             let client = &mut self.clients[self.turn];
-            let Some(datagram) = client.port.read(inbox)? else { continue };
-            counters.received += 1;
-            if datagram.from != self.to {
-                counters.unknown_peers += 1;
-                return Ok(Taken::Refused);
+            client.out.port.read(inbox)?;
+            for (place, datagram) in inbox.datagrams().enumerate() {
+                counters.received += 1;
+                if datagram.from != self.to {
+                    counters.unknown_peers += 1;
+                    continue;
+                }
+                client.heard = now;
+                incoming.push(Incoming::new(place, &datagram, client.number));
             }
-            client.heard = now;
-            let (length, ecn, arrived) = (datagram.bytes.len(), datagram.ecn, datagram.arrived);
-            return Ok(Taken::Packet(Incoming { length, ecn, arrived, flow: client.number }));
+            if inbox.len() > 0 {
+                return Ok(true);
+            }
         }
-        Ok(Taken::Nothing)
+        Ok(false)
     }
 }
 
@@ -120,28 +128,36 @@ impl Gate for OpaqueGate {
         side: Side,
         now: Time,
         inbox: &mut Inbox,
+        incoming: &mut Vec<Incoming>,
         counters: &mut NetCounters,
-    ) -> Result<Taken, NetError> {
+    ) -> Result<bool, NetError> {
         match side {
-            Side::Left => self.read_left(now, inbox, counters),
-            Side::Right => self.read_right(now, inbox, counters),
+            Side::Left => self.read_left(now, inbox, incoming, counters),
+            Side::Right => self.read_right(now, inbox, incoming, counters),
         }
     }
 
     /// What is of a client that was forgotten goes nowhere.
-    fn send(&mut self, side: Side, packet: &mut RelayedPacket) -> bool {
-        let client = self.clients.iter().find(|client| client.number == packet.flow);
-        client.is_some_and(|client| {
-            let (port, to) = match side {
-                Side::Left => (&self.listen, client.address),
-                Side::Right => (&client.port, self.to),
-            };
-            port.send(&packet.bytes, to, packet.ecn).is_ok()
-        })
+    fn send(&mut self, side: Side, packet: &mut RelayedPacket, counters: &mut NetCounters) {
+        let client = self.clients.iter_mut().find(|client| client.number == packet.flow);
+        let Some(client) = client else {
+            counters.unsendable += 1;
+            return;
+        };
+        let (outlet, to) = match side {
+            Side::Left => (&mut self.listen, client.address),
+            Side::Right => (&mut client.out, self.to),
+        };
+        outlet.send(&packet.bytes, to, packet.ecn, counters);
+    }
+
+    fn flush(&mut self, counters: &mut NetCounters) {
+        self.listen.flush(counters);
+        self.clients.iter_mut().for_each(|client| client.out.flush(counters));
     }
 
     fn sockets(&self) -> Vec<BorrowedFd<'_>> {
-        let behind = self.clients.iter().map(|client| client.port.as_fd());
+        let behind = self.clients.iter().map(|client| client.out.as_fd());
         std::iter::once(self.listen.as_fd()).chain(behind).collect()
     }
 

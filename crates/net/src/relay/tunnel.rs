@@ -2,7 +2,7 @@
 //!
 //! The networks have no name and no file: they are gone with the last that uses them, also after a kill.
 
-use super::gate::{Gate, Incoming, Side, Taken};
+use super::gate::{Gate, Incoming, Side};
 use super::ip;
 use super::packet::RelayedPacket;
 use super::program::Program;
@@ -69,34 +69,45 @@ fn no_network(doing: &'static str, source: io::Error) -> NetError {
 }
 
 impl Gate for TunGate {
+    /// One packet: a TUN device hands over no more at a time.
     fn read(
         &mut self,
         side: Side,
         _now: Time,
         inbox: &mut Inbox,
+        incoming: &mut Vec<Incoming>,
         counters: &mut NetCounters,
-    ) -> Result<Taken, NetError> {
+    ) -> Result<bool, NetError> {
         let length = match self.rooms[side as usize].device.recv(inbox.room()) {
             Ok(length) => length,
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Taken::Nothing),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
             Err(error) => return Err(no_network("read a TUN device", error)),
         };
         counters.received += 1;
-        let packet = inbox.bytes(length);
-        let Some(ecn) = ip::ecn(packet) else {
-            counters.malformed += 1;
-            return Ok(Taken::Refused);
-        };
-        Ok(Taken::Packet(Incoming { length, ecn, arrived: Moment::now(), flow: ip::flow(packet) }))
+        let packet = inbox.bytes(0, length);
+        match ip::ecn(packet) {
+            Some(ecn) => {
+                let (arrived, flow) = (Moment::now(), ip::flow(packet));
+                incoming.push(Incoming { place: 0, length, ecn, arrived, flow });
+            }
+            None => counters.malformed += 1,
+        }
+        Ok(true)
     }
 
-    fn send(&mut self, side: Side, packet: &mut RelayedPacket) -> bool {
+    fn send(&mut self, side: Side, packet: &mut RelayedPacket, counters: &mut NetCounters) {
         let ecn = packet.ecn;
         if ip::ecn(&packet.bytes) != Some(ecn) {
             ip::set_ecn(&mut packet.bytes, ecn);
         }
-        self.rooms[side as usize].device.send(&packet.bytes).is_ok()
+        match self.rooms[side as usize].device.send(&packet.bytes) {
+            Ok(_) => counters.sent += 1,
+            Err(_) => counters.unsendable += 1,
+        }
     }
+
+    /// A TUN device takes each packet at once.
+    fn flush(&mut self, _counters: &mut NetCounters) {}
 
     fn sockets(&self) -> Vec<BorrowedFd<'_>> {
         self.rooms.iter().map(|room| room.device.as_fd()).collect()

@@ -22,7 +22,7 @@ use paceline_transport::{Coupled, Planned, SendingEnd, Transmit};
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
 use std::net::SocketAddr;
 
-/// Packets sent, and datagrams read, before the other side of the loop has its turn.
+/// Packets sent before datagrams are read.
 pub(super) const AT_ONCE: usize = 32;
 pub(super) const NEXT: TimeDelta = TimeDelta::from_nanos(1);
 /// A coupled flow of which nothing has come back for so long does not share: its group is not to keep a rate for a
@@ -197,12 +197,8 @@ impl<'a, C: SendingCodec> SendingDriver<'a, C> {
     /// Takes the feedback that has arrived, each at its own time; true if there may be more.
     fn read(&mut self) -> Result<bool, NetError> {
         let mut inbox = std::mem::take(&mut self.inbox);
-        let mut more = true;
-        for _ in 0..AT_ONCE {
-            let Some(datagram) = self.port.read(&mut inbox, &mut self.counters)? else {
-                more = false;
-                break;
-            };
+        let more = self.port.read(&mut inbox, &mut self.counters)?;
+        for datagram in inbox.datagrams() {
             if self.admits(&datagram) {
                 self.run_end(self.clock.time_of(datagram.arrived) + NEXT);
                 let now = self.hear(&datagram);
@@ -414,8 +410,8 @@ impl<C: SendingCodec> SendingDriver<'_, C> {
         self.clock = clock;
     }
 
-    /// The next datagram that has arrived, in `inbox`.
-    pub fn next_datagram<'i>(&mut self, inbox: &'i mut Inbox) -> Result<Option<Datagram<'i>>, NetError> {
+    /// Reads what has arrived into `inbox`; true if there may be more.
+    pub fn read_into(&mut self, inbox: &mut Inbox) -> Result<bool, NetError> {
         self.port.read(inbox, &mut self.counters)
     }
 

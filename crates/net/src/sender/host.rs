@@ -51,10 +51,6 @@ macro_rules! forwarded {
                 each!(self, driver => driver.$name_mut($($argument_mut),*))
             })*
 
-            fn next_datagram<'i>(&mut self, inbox: &'i mut Inbox) -> Result<Option<Datagram<'i>>, NetError> {
-                each!(self, driver => driver.next_datagram(inbox))
-            }
-
             pub(super) fn run(self, control: &Control<'_>) -> Result<NetOutput, NetError> {
                 each!(self, driver => driver.run(control))
             }
@@ -82,6 +78,7 @@ forwarded! {
     mut fn handle_timeout(&mut self) -> Time;
     mut fn transmit(&mut self, now: Time);
     mut fn flush(&mut self);
+    mut fn read_into(&mut self, inbox: &mut Inbox) -> Result<bool, NetError>;
     mut fn assign(&mut self, now: Time, assigned: Assigned);
     mut fn coupled(&mut self, coupled: Coupled);
     mut fn set_gone(&mut self);
@@ -224,9 +221,8 @@ impl<'a> SendingHost<'a> {
         let mut inbox = std::mem::take(&mut self.inbox);
         let mut more = false;
         for place in 0..self.flows.0.len() {
-            for taken in 1..=AT_ONCE {
-                let Some(datagram) = self.flows.0[place].next_datagram(&mut inbox)? else { break };
-                more |= taken == AT_ONCE;
+            more |= self.flows.0[place].read_into(&mut inbox)?;
+            for datagram in inbox.datagrams() {
                 if self.flows.0[place].admits(&datagram) {
                     self.run_ends(self.clock.time_of(datagram.arrived) + NEXT);
                     let now = self.flows.0[place].hear(&datagram);
