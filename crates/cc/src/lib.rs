@@ -9,6 +9,7 @@ extern crate alloc;
 
 mod answers;
 pub mod bbr;
+pub mod bbr3;
 pub mod ccid;
 mod contract;
 pub mod coupling;

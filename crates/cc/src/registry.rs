@@ -4,8 +4,8 @@ use crate::ccid::{ccid2, ccid3};
 use crate::{
     Annotation, Arrival, Assigned, CeResponse, Controller, Limits, Marking, Offered, ReceiverHalf,
     ReceiverReport, ReceiverRequest, Recovery, Report, SendQueueState, SentPacket, SentRun, Snapshot,
-    StateVariable, StreamChange, StreamId, StreamSet, TimeoutReason, Update, Verb, bbr, cubic, dctcp, fixed,
-    gcc, ledbat, rap, reno, scream, tfrc, um, uncontrolled, urcp, vegas,
+    StateVariable, StreamChange, StreamId, StreamSet, TimeoutReason, Update, Verb, bbr, bbr3, cubic, dctcp,
+    fixed, gcc, ledbat, rap, reno, scream, tfrc, um, uncontrolled, urcp, vegas,
 };
 use alloc::vec::Vec;
 use alloc::{format, vec};
@@ -178,6 +178,8 @@ controllers! {
     Vegas("vegas", vegas::Vegas, Steers::ByteStream),
     /// BBR version 1: paces at the bandwidth that it measures, whatever is lost or marked
     Bbr("bbr", bbr::Bbr, Steers::ByteStream),
+    /// BBR version 3 (draft-ietf-ccwg-bbr): bandwidth and flight by a model of the path, bounded by losses and marks
+    Bbr3("bbr3", bbr3::Bbr3, Steers::ByteStream),
     /// DCTCP (RFC 8257): Reno whose answer to marks is in proportion to how many there are
     Dctcp("dctcp", dctcp::Dctcp, Steers::ByteStream),
     /// LEDBAT (RFC 6817): yields, by keeping the queue delay that it adds at a target

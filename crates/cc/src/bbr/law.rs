@@ -1,6 +1,7 @@
 //! What happens on an acknowledgement: the model, the phases, the pace and the window.
 
 use super::delivery_rate::{DeliveryRate, Note};
+use super::draw::drawn;
 use super::model::Model;
 use super::recovery::Rescue;
 use super::{BbrLaw, Params, Phase};
@@ -38,7 +39,7 @@ impl BbrLaw {
     }
 
     fn check_full_pipe(&mut self, app_limited: bool) {
-        if self.filled || !self.model.round_start || app_limited {
+        if self.filled || !self.model.rounds.start || app_limited {
             return;
         }
         let bw = self.model.bw();
@@ -65,7 +66,7 @@ impl BbrLaw {
     fn enter_probe_bw(&mut self, now: Time) {
         self.phase = Phase::ProbeBw;
         self.cwnd_gain = self.params.cwnd_gain;
-        let drawn = (self.rate.delivered.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) % (CYCLE as u64 - 1);
+        let drawn = drawn(self.rate.delivered) % (CYCLE as u32 - 1);
         self.cycle = if drawn == 0 { 0 } else { drawn as usize + 1 };
         self.cycle_began = now;
         self.pacing_gain = self.cycle_gain();
@@ -112,11 +113,11 @@ impl BbrLaw {
             if window.pipe as f64 <= self.min_cwnd(window) {
                 self.probe_rtt_done = Some(now + self.params.probe_rtt_time);
                 self.probe_rtt_round_done = false;
-                self.model.start_round_at(self.rate.delivered);
+                self.model.rounds.restart(self.rate.delivered);
             }
             return;
         };
-        self.probe_rtt_round_done |= self.model.round_start;
+        self.probe_rtt_round_done |= self.model.rounds.start;
         if self.probe_rtt_round_done && now > done {
             self.model.rtprop_at = now;
             self.rescue.restore(window);
@@ -158,7 +159,7 @@ impl BbrLaw {
     }
 
     fn check_recovery(&mut self, window: &mut Window, ack: &Ack) {
-        if self.model.round_start {
+        if self.model.rounds.start {
             self.rescue.conserving = false;
         }
         if self.rescue.after_timeout && ack.newest >= window.reduced_until {
@@ -208,7 +209,7 @@ impl Law for BbrLaw {
                 self.set_pace(1.0);
             }
         }
-        let note = self.rate.on_sent(now, window.pipe);
+        let note = self.rate.on_sent(now, window.pipe, ());
         let pipe = window.pipe.saturating_add(packet.size.as_u64());
         if packet.app_limited && (pipe as f64) < window.cwnd {
             self.rate.note_app_limited(pipe);
@@ -238,7 +239,7 @@ impl Law for BbrLaw {
     fn on_congestion(&mut self, window: &mut Window, _now: Time, _cause: Cause) {
         self.rescue.save(window, self.phase == Phase::ProbeRtt || self.rescue.after_timeout);
         self.rescue.conserving = true;
-        self.model.start_round_at(self.rate.delivered);
+        self.model.rounds.restart(self.rate.delivered);
     }
 
     fn on_lost(&mut self, window: &mut Window, bytes: u64) {
@@ -295,7 +296,7 @@ impl Law for BbrLaw {
         pacing_gain: "" = self.pacing_gain, "Pace over bandwidth";
         cwnd_gain: "" = self.cwnd_gain, "Window over bandwidth x round trip";
         pacing_rate: "Mbps" = self.pacing_rate.map(|rate| rate * 8e-6), "Pace; absent before the first packet";
-        round: "" = self.model.round as f64, "Round trips so far";
+        round: "" = self.model.rounds.count as f64, "Round trips so far";
     }
 }
 

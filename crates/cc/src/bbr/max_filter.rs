@@ -4,7 +4,7 @@ use alloc::collections::VecDeque;
 
 /// A sliding maximum: values that may still become the largest, each smaller and later than the one before.
 #[derive(Clone, Debug)]
-pub(super) struct MaxFilter {
+pub(crate) struct MaxFilter {
     /// Rounds over which a value counts.
     rounds: u64,
     /// Round and value; at most one of each round.
@@ -26,6 +26,11 @@ impl MaxFilter {
     pub fn reset(&mut self, round: u64, value: f64) {
         self.candidates.clear();
         self.candidates.push_back((round, value));
+    }
+
+    /// From the next value on, values count for so many rounds.
+    pub fn keep_for(&mut self, rounds: u64) {
+        self.rounds = rounds;
     }
 
     /// Notes a value of the present round.

@@ -3,12 +3,14 @@
 //!
 //! What rests on no text, what was left out and what was filled is in DEVIATIONS.md beside this file.
 
-mod delivery_rate;
+pub(crate) mod delivery_rate;
+pub(crate) mod draw;
 mod law;
-mod max_filter;
+pub(crate) mod max_filter;
 mod model;
 mod params;
-mod recovery;
+pub(crate) mod recovery;
+pub(crate) mod rounds;
 #[cfg(test)]
 mod tests;
 

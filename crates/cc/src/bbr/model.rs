@@ -3,6 +3,7 @@
 use super::Params;
 use super::delivery_rate::RateSample;
 use super::max_filter::MaxFilter;
+use super::rounds::Rounds;
 use paceline_units::{Time, TimeDelta};
 
 /// `BtlBw`, `RTprop` and the count of round trips.
@@ -16,10 +17,7 @@ pub(super) struct Model {
     pub rtprop_at: Time,
     /// Whether it was older than its window before this acknowledgement.
     pub rtprop_expired: bool,
-    pub round: u64,
-    pub round_start: bool,
-    /// The round ends when a packet is acknowledged that was sent after so much was delivered.
-    next_round_delivered: u64,
+    pub rounds: Rounds,
 }
 
 impl Model {
@@ -30,9 +28,7 @@ impl Model {
             rtprop: None,
             rtprop_at: Time::ZERO,
             rtprop_expired: false,
-            round: 0,
-            round_start: false,
-            next_round_delivered: 0,
+            rounds: Rounds::default(),
         }
     }
 
@@ -49,22 +45,13 @@ impl Model {
         self.bw.best().map(|bw| bw * rtprop)
     }
 
-    /// A new round begins with what is sent from now on.
-    pub fn start_round_at(&mut self, delivered: u64) {
-        self.next_round_delivered = delivered;
-    }
-
     /// Round and bandwidth. What the application limited counts only if it is more.
     #[inline]
     pub fn on_sample(&mut self, delivered: u64, sample: &RateSample) {
-        self.round_start = sample.prior_delivered >= self.next_round_delivered;
-        if self.round_start {
-            self.next_round_delivered = delivered;
-            self.round += 1;
-        }
+        self.rounds.on_sample(delivered, sample.prior_delivered);
         let Some(rate) = sample.rate else { return };
         if !sample.app_limited || rate >= self.bw() {
-            self.bw.update(self.round, rate);
+            self.bw.update(self.rounds.count, rate);
         }
     }
 
@@ -81,6 +68,6 @@ impl Model {
 
     /// Coupling says what the bandwidth is.
     pub fn assign(&mut self, bw: f64) {
-        self.bw.reset(self.round, bw);
+        self.bw.reset(self.rounds.count, bw);
     }
 }

@@ -4,7 +4,7 @@ use crate::window::Window;
 
 /// What recovery keeps.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub(super) struct Rescue {
+pub(crate) struct Rescue {
     /// The window before recovery or ProbeRTT; 0 if none is kept.
     prior_cwnd: f64,
     /// In recovery's first round trip as much is sent as is delivered.

@@ -36,11 +36,13 @@ pub(super) struct Flight<N> {
     pub size: u64,
     /// Bytes that the transport believes in the network (RFC 6675 section 4, `pipe`).
     pub pipe: u64,
+    /// Packets below were taken as lost, or are not under way.
+    lost_until: u64,
 }
 
 impl<N: Copy + Default> Flight<N> {
     pub fn new() -> Flight<N> {
-        Flight { packets: Ring::new(0, unsent(Time::ZERO)), size: 0, pipe: 0 }
+        Flight { packets: Ring::new(0, unsent(Time::ZERO)), size: 0, pipe: 0, lost_until: 0 }
     }
 
     /// The first packet that is missing.
@@ -134,6 +136,21 @@ impl<N: Copy + Default> Flight<N> {
         self.pipe = self.pipe.saturating_sub(bytes.as_u64());
     }
 
+    /// The packet that was lost, after those taken before: the transport tells bytes, and finds losses in order among what
+    /// was sent once. None if nothing else is under way.
+    pub fn take_lost(&mut self) -> Option<(u64, Sent<N>)> {
+        self.lost_until = self.lost_until.max(self.first());
+        while self.lost_until < self.next() {
+            let sequence = self.lost_until;
+            self.lost_until += 1;
+            match self.packets.get(sequence) {
+                Some((PacketState::Outstanding, sent)) if !sent.again => return Some((sequence, *sent)),
+                _ => {}
+            }
+        }
+        None
+    }
+
     /// Puts bytes back that the transport had declared lost.
     pub fn on_found(&mut self, bytes: Bytes) {
         if !self.packets.is_empty() {
@@ -190,6 +207,21 @@ mod tests {
         assert_eq!((flight.pipe, flight.size, flight.first()), (1000, 1000, 2));
         sent(&mut flight, 0..1);
         assert_eq!(flight.pipe, 1000, "delivered and done: nothing more is heard of it");
+    }
+
+    #[test]
+    fn what_is_lost_is_the_lowest_that_was_sent_once() {
+        let mut flight = Flight::new();
+        sent(&mut flight, 0..6);
+        flight.on_delivered(0);
+        flight.on_delivered(2);
+        let taken = |flight: &mut Flight<()>| flight.take_lost().map(|(sequence, _)| sequence);
+        assert_eq!(taken(&mut flight), Some(1));
+        sent(&mut flight, 1..2);
+        assert_eq!((taken(&mut flight), taken(&mut flight), taken(&mut flight)), (Some(3), Some(4), Some(5)));
+        assert_eq!(taken(&mut flight), None, "the retransmission is not told");
+        sent(&mut flight, 6..7);
+        assert_eq!(taken(&mut flight), Some(6));
     }
 
     #[test]

@@ -62,6 +62,9 @@ pub trait Law: Sized {
     /// Whether the law goes on from the window as it finds it. Where not, every assignment is told to the law.
     const WINDOW_IS_STATE: bool = true;
 
+    /// Whether the law is told which packets were lost ([`Law::on_packet_lost`]).
+    const HEARS_LOST_PACKETS: bool = false;
+
     /// The law of a sender that has sent nothing. It may change the first window and how it is used.
     fn new(params: &Self::Params, window: &mut Window) -> Self;
 
@@ -89,6 +92,12 @@ pub trait Law: Sized {
     #[inline]
     fn on_lost(&mut self, window: &mut Window, bytes: u64) {
         let _ = (window, bytes);
+    }
+
+    /// One of the packets that the transport declared lost, by number and as it was sent; before [`Law::on_lost`], and for a
+    /// timeout after [`Law::on_timed_out`].
+    fn on_packet_lost(&mut self, window: &Window, now: Time, sequence: u64, sent: &Sent<Self::Note>) {
+        let _ = (window, now, sequence, sent);
     }
 
     /// Recovery is over.

@@ -156,13 +156,26 @@ impl<L: Law> WindowSender<L> {
             self.reduced_for_mark = false;
         }
         self.window.recovering = true;
-        self.on_lost(lost);
+        self.on_lost(now, lost);
     }
 
-    fn on_lost(&mut self, lost: Bytes) {
+    fn on_lost(&mut self, now: Time, lost: Bytes) {
         self.flight.on_lost(lost);
         self.count();
+        if L::HEARS_LOST_PACKETS {
+            self.tell_lost_packets(now, lost.as_u64());
+        }
         self.law.on_lost(&mut self.window, lost.as_u64());
+    }
+
+    /// Tells the law which packets those bytes were.
+    fn tell_lost_packets(&mut self, now: Time, mut bytes: u64) {
+        while bytes > 0
+            && let Some((sequence, sent)) = self.flight.take_lost()
+        {
+            bytes = bytes.saturating_sub(sent.size.max(1));
+            self.law.on_packet_lost(&self.window, now, sequence, &sent);
+        }
     }
 
     fn on_timed_out(&mut self, now: Time) {
@@ -174,6 +187,9 @@ impl<L: Law> WindowSender<L> {
         self.timed_out_at = Some(self.flight.first());
         self.flight.on_timed_out();
         self.count();
+        if L::HEARS_LOST_PACKETS {
+            self.tell_lost_packets(now, u64::MAX);
+        }
         self.window.recovering = false;
         self.window.reduced_until = self.window.next;
         self.repaired_until = self.window.next;
@@ -230,7 +246,7 @@ impl<L: Law> Controller for WindowSender<L> {
     fn on_recovery(&mut self, now: Time, recovery: Recovery) -> Update {
         match recovery {
             Recovery::Entered { lost } => self.on_entered(now, lost),
-            Recovery::Lost { lost } => self.on_lost(lost),
+            Recovery::Lost { lost } => self.on_lost(now, lost),
             Recovery::Found { found } => self.flight.on_found(found),
             Recovery::Left => {
                 self.window.recovering = false;

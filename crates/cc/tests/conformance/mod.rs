@@ -247,6 +247,10 @@ fn excused(params: &ControllerParams, profile: &str, member: Member) -> Vec<Memb
                 "its window is a multiple of bandwidth and the smallest round trip, whatever the present one",
             )
             .unharmed_by(Alteration::DeafToCe, "its packets cannot be marked"),
+        ControllerParams::Bbr3(_) => {
+            let counted = "losses are bytes to it, whichever word tells of them";
+            member.unharmed_by(Alteration::DeafToLoss, counted).unharmed_by(Alteration::Greedy, counted)
+        }
         ControllerParams::Ledbat(_) => {
             let member = member.exempt(
                 "reacts_to_delay",
