@@ -9,7 +9,7 @@ mod bytes;
 
 use bytes::Script;
 use paceline_cc::FlowSetup;
-use paceline_cc::{Controller, bbr, cubic, dctcp, ledbat, reno, vegas};
+use paceline_cc::{Controller, bbr, bbr3, cubic, dctcp, ledbat, reno, vegas};
 use paceline_media::{Bulk, BulkParams, Cbr, CbrParams, Source};
 use paceline_transport::SendingEnd;
 use paceline_transport::tcp::{
@@ -46,6 +46,9 @@ pub fn drive(bytes: &[u8]) -> Result<(), String> {
         2 => run(dctcp::Dctcp::new(&dctcp::Params::default(), &setup), &config, hostile, script),
         3 => run(vegas::Vegas::new(&vegas::Params::default(), &setup), &config, hostile, script),
         4 => run(ledbat::Ledbat::new(&ledbat::Params::default(), &setup), &config, hostile, script),
+        _ if choice & 0x40 != 0 => {
+            run(bbr3::Bbr3::new(&bbr3::Params::default(), &setup), &config, hostile, script)
+        }
         _ => run(bbr::Bbr::new(&bbr::Params::default(), &setup), &config, hostile, script),
     }
 }
