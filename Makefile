@@ -115,6 +115,12 @@ LOOPBACK ?= 1800s
 long-run: prerequisites ## Run calls of a day, simulated, and of half an hour, over loopback: nothing lost, memory flat
 	cargo run --release --locked --quiet -p paceline-net --example long_run -- $(SIMULATED) $(LOOPBACK)
 
+# How long the calls of soak are.
+SOAK ?= 1800s
+.PHONY: soak
+soak: prerequisites ## Run ten calls whose links fail and come back, for half an hour: each goes on, memory flat, no descriptor lost
+	cargo run --release --locked --quiet -p paceline-net --example soak -- $(SOAK)
+
 .PHONY: fuzz
 fuzz: prerequisites ## Fuzz the parsers and the controllers for a short while
 	fuzz/run.sh
