@@ -41,8 +41,8 @@ pub(crate) enum Over<'a> {
     Dccp(&'a DccpParts),
 }
 
-/// The flows of a scenario that one process sends, receives or relays: the one that was named, the only one, or those that
-/// share by the scenario's only coupling.
+/// The flows of a scenario that one process sends, receives or relays: the one that was named, the only one, those that
+/// share by the scenario's only coupling, or all of a scenario without couplings whose flows go the same way over sockets.
 #[derive(Clone)]
 pub(crate) struct ChosenFlows<'a> {
     /// In the order of the coupling; there is one at least.
@@ -52,11 +52,15 @@ pub(crate) struct ChosenFlows<'a> {
 }
 
 impl<'a> ChosenFlows<'a> {
-    /// The flow called `name`; without, the only one or those of the only coupling.
+    /// The flow called `name`; without, the only one, those of the only coupling, or all that share their links and nothing else.
     pub fn of(loaded: &'a Loaded, name: Option<&str>) -> Result<ChosenFlows<'a>, NetError> {
         let coupling = match loaded.scenario.couplings.as_slice() {
             [coupling] if name.is_none() && coupling.groups.iter().flatten().count() > 1 => coupling,
-            _ => return Ok(ChosenFlows { flows: vec![ChosenFlow::of(loaded, name)?], coupling: None }),
+            [] if name.is_none() => match ChosenFlows::side_by_side(loaded) {
+                Some(flows) => return Ok(ChosenFlows { flows, coupling: None }),
+                None => return ChosenFlows::one(loaded, name),
+            },
+            _ => return ChosenFlows::one(loaded, name),
         };
         let names = coupling.groups.iter().flatten().filter_map(|&flow| loaded.scenario.flows.get(flow));
         let flows = names.map(|flow| ChosenFlow::of(loaded, Some(&flow.name)));
@@ -70,6 +74,21 @@ impl<'a> ChosenFlows<'a> {
             return Err(NetError::Unsupported { what });
         }
         Ok(ChosenFlows { flows, coupling: Some(coupling) })
+    }
+
+    fn one(loaded: &'a Loaded, name: Option<&str>) -> Result<ChosenFlows<'a>, NetError> {
+        Ok(ChosenFlows { flows: vec![ChosenFlow::of(loaded, name)?], coupling: None })
+    }
+
+    /// All flows of a scenario, if all of them run over sockets and take the same way.
+    fn side_by_side(loaded: &'a Loaded) -> Option<Vec<ChosenFlow<'a>>> {
+        let flows = loaded.scenario.flows.iter().map(|flow| ChosenFlow::of(loaded, Some(&flow.name)).ok());
+        let flows = flows.collect::<Option<Vec<_>>>()?;
+        let first = flows.first()?.spec;
+        let same = |flow: &ChosenFlow<'_>| {
+            (&flow.spec.path, &flow.spec.return_path) == (&first.path, &first.return_path)
+        };
+        flows.iter().all(same).then_some(flows)
     }
 
     /// An error if a capture is `wanted` of several flows.

@@ -19,7 +19,7 @@ const DRAINING: Duration = Duration::from_secs(4);
 /// What a call on this machine is told beyond the scenario.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct LiveOptions {
-    /// The flow of the scenario; none: the only one, or all that share by its only coupling.
+    /// The flow of the scenario; none: the only one, all that share by its only coupling, or all that share nothing but their links.
     pub flow: Option<String>,
 }
 
@@ -118,8 +118,12 @@ mod tests {
     use paceline_scenario::{Loader, Origin, load};
 
     fn scenario(changed: &str) -> Loaded {
+        scenario_at("5Mbps", changed)
+    }
+
+    fn scenario_at(rate: &str, changed: &str) -> Loaded {
         let text = format!(
-            "name = \"live\"\nduration = \"1s\"\n[links.path]\nrate = \"5Mbps\"\ndelay = \"10ms\"\n\
+            "name = \"live\"\nduration = \"1s\"\n[links.path]\nrate = \"{rate}\"\ndelay = \"10ms\"\n\
              queue = {{ limit = \"100ms\" }}\n[flows.video]\ncontroller = \"scream\"\n\
              source = {{ kind = \"bulk\" }}\npath = [\"path\"]\n{changed}"
         );
@@ -153,6 +157,26 @@ mod tests {
         for name in ["video", "slides"] {
             assert!(output.receiver.summary.flows[name].packets_received.is_some_and(|packets| packets > 5));
         }
+    }
+
+    /// More than the few whose sockets a relay reads without asking; the link takes what all of them send at their beginning.
+    #[test]
+    fn flows_that_share_nothing_but_a_link_all_run() {
+        let others = (0..8).map(|n| {
+            format!(
+                "[flows.other-{n}]\ncontroller = \"scream\"\nsource = {{ kind = \"bulk\" }}\npath = [\"path\"]\n"
+            )
+        });
+        let loaded = scenario_at("20Mbps", &others.collect::<String>());
+        let output = run(&loaded).expect("calls");
+        for end in [&output.sender, &output.link, &output.receiver] {
+            assert_eq!(end.summary.flows.len(), 9);
+            for (name, flow) in &end.summary.flows {
+                assert!(flow.packets_received.is_some_and(|packets| packets > 5), "{name}: {flow:?}");
+            }
+        }
+        let link = output.link.summary.links.get("path").expect("the link");
+        assert!(link.utilisation.is_some_and(|used| used > 0.3), "{link:?}");
     }
 
     #[test]

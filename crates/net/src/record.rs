@@ -54,17 +54,30 @@ impl<'a> FlowRecord<'a> {
             Tick::End(now)
         })
     }
+}
 
-    /// What came of a run that ended `ran` after its zero.
-    pub fn finish(
-        self,
-        ran: Time,
-        links: &[LinkRecorder],
-        counters: NetCounters,
-        warnings: Vec<String>,
-    ) -> NetOutput {
-        finish(vec![self], ran, links, counters, warnings)
+/// What is left of a flow's driver that has ended.
+pub(crate) struct Ended<'a> {
+    pub record: FlowRecord<'a>,
+    /// When it ended, since the run's zero.
+    pub ran: Time,
+    pub counters: NetCounters,
+    pub warnings: Vec<String>,
+}
+
+/// What came of flows of one path, which name what is said of them where there are several. `beside`: what is said of all.
+pub(crate) fn joined(ended: Vec<Ended<'_>>, beside: Vec<String>) -> NetOutput {
+    let (mut records, mut counters, mut warnings) = (Vec::new(), NetCounters::default(), beside);
+    let (mut ran, several) = (Time::ZERO, ended.len() > 1);
+    for Ended { record, ran: until, counters: counted, warnings: said } in ended {
+        ran = ran.max(until);
+        counters.add(counted);
+        let name = &record.flow.spec.name;
+        warnings
+            .extend(said.into_iter().map(|said| if several { format!("flow {name}: {said}") } else { said }));
+        records.push(record);
     }
+    finish(records, ran, &[], counters, warnings)
 }
 
 /// What came of a run of several flows, all of one path, that ended `ran` after its zero.

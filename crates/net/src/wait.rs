@@ -32,10 +32,24 @@ pub(crate) fn wait_for_any<'s>(
     due: Moment,
 ) -> Result<(), NetError> {
     let span = due.since(Moment::now()).clamp(TimeDelta::ZERO, LONGEST_SLEEP);
+    polled(sockets, span).map(drop)
+}
+
+/// Which of several sockets can be read now, in their order.
+pub(crate) fn readable<'s>(sockets: impl Iterator<Item = BorrowedFd<'s>>) -> Result<Vec<bool>, NetError> {
+    let polled = polled(sockets, TimeDelta::ZERO)?;
+    Ok(polled.iter().map(|socket| !socket.revents().is_empty()).collect())
+}
+
+/// What is up at sockets as soon as something is, or after `span`.
+fn polled<'s>(
+    sockets: impl Iterator<Item = BorrowedFd<'s>>,
+    span: TimeDelta,
+) -> Result<Vec<PollFd<'s>>, NetError> {
     let timeout = Timespec { tv_sec: 0, tv_nsec: span.as_nanos() };
-    let mut fds: Vec<PollFd<'_>> = sockets.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
+    let mut fds: Vec<_> = sockets.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
     match poll(&mut fds, Some(&timeout)) {
-        Ok(_) | Err(Errno::INTR) => Ok(()),
+        Ok(_) | Err(Errno::INTR) => Ok(fds),
         Err(error) => Err(NetError::Socket { doing: "wait for a socket", source: error.into() }),
     }
 }

@@ -7,7 +7,7 @@ use crate::choice::{ChosenFlow, reachable_from_outside};
 use crate::clock::{DriverClock, Moment};
 use crate::output::NetCounters;
 use crate::port::Port;
-use crate::record::FlowRecord;
+use crate::record::{Ended, FlowRecord};
 use crate::socket::{Datagram, Inbox};
 use crate::wait::{CLOSING, LONGEST_SLEEP, PreciseTimers, wait_for};
 use crate::{Control, NetError};
@@ -34,15 +34,6 @@ pub(super) struct ReceivingDriver<'a, C> {
     duration: TimeDelta,
     /// Whether the run is over, and only the connection is to be closed.
     closing: bool,
-}
-
-/// What is left of a driver that has ended.
-pub(super) struct Ended<'a> {
-    pub record: FlowRecord<'a>,
-    /// When it ended, since the session's zero.
-    pub ran: Time,
-    pub counters: NetCounters,
-    pub warnings: Vec<String>,
 }
 
 impl<'a, C: ReceivingCodec> ReceivingDriver<'a, C> {

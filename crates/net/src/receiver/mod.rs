@@ -32,21 +32,22 @@ mod times;
 
 use crate::agreed::Agreed;
 use crate::choice::{ChosenFlow, ChosenFlows, Over};
+use crate::control::in_threads;
 use crate::port::Port;
+use crate::record::Ended;
 use crate::remote::Remote;
 use crate::secret::secret;
 use crate::socket::UdpPort;
 use crate::ssrc::rtcp_config;
-use crate::{Control, NetCounters, NetError, NetOutput, record};
+use crate::{Control, NetError, NetOutput, record};
 use dccp::DccpReceivingCodec;
-use driver::{Ended, ReceivingDriver};
+use driver::ReceivingDriver;
 use paceline_scenario::{Loaded, Loader, Origin, load};
 use paceline_transport::rtp::FeedbackConfig;
-use paceline_units::{Time, TimeDelta};
+use paceline_units::TimeDelta;
 use rtp::RtpReceivingCodec;
 use session::SessionConfig;
 use std::net::SocketAddr;
-use std::panic::resume_unwind;
 use std::path::PathBuf;
 
 /// What a receiver is told beyond the scenario.
@@ -125,38 +126,12 @@ impl<'a> Receiver<'a> {
     /// If nothing arrives within the options' patience, or the socket fails.
     pub fn run(self, control: &Control<'_>) -> Result<NetOutput, NetError> {
         let Receiver { ports, chosen, options } = self;
-        let names: Vec<_> = chosen.flows.iter().map(|flow| flow.spec.name.as_str()).collect();
-        let mut ends = chosen.flows.into_iter().zip(ports).map(|(flow, port)| (flow, port, options.clone()));
-        let (stop, first) = (control.stop, ends.next());
-        let ended = std::thread::scope(|threads| {
-            // They share nothing: each waits for its own packets.
-            let others = ends.map(|(flow, port, options)| {
-                threads.spawn(move || receive_flow(flow, port, options, &Control { stop, progress: &|_| () }))
-            });
-            let others: Vec<_> = others.collect();
-            let first =
-                first.into_iter().map(|(flow, port, options)| receive_flow(flow, port, options, control));
-            let first: Vec<_> = first.collect();
-            let others =
-                others.into_iter().map(|other| other.join().unwrap_or_else(|panic| resume_unwind(panic)));
-            first.into_iter().chain(others).collect::<Result<Vec<_>, _>>()
+        let ends = chosen.flows.into_iter().zip(ports).collect();
+        let ended = in_threads(ends, control, |(flow, port), control| {
+            receive_flow(flow, port, options.clone(), control)
         })?;
-        Ok(joined(ended, &names))
+        Ok(record::joined(ended, Vec::new()))
     }
-}
-
-/// What came of the flows called `names`.
-fn joined(ended: Vec<Ended<'_>>, names: &[&str]) -> NetOutput {
-    let (mut records, mut counters, mut warnings) = (Vec::new(), NetCounters::default(), Vec::new());
-    let mut ran = Time::ZERO;
-    for (flow, name) in ended.into_iter().zip(names) {
-        ran = ran.max(flow.ran);
-        counters.add(flow.counters);
-        let said = flow.warnings.into_iter();
-        warnings.extend(said.map(|said| if names.len() > 1 { format!("flow {name}: {said}") } else { said }));
-        records.push(flow.record);
-    }
-    record::finish(records, ran, &[], counters, warnings)
 }
 
 /// Receives one flow on `port`.

@@ -87,7 +87,8 @@ fn received_with(feedback: &str, packets: &[Packet], warmup_ms: u64) -> Outcome 
         session.tick(now, &|_| ());
     }
     let record = session.expect("packets").finish(Time::ZERO + TimeDelta::from_secs(5));
-    let output = record.finish(Time::ZERO + TimeDelta::from_secs(5), &[], counters, Vec::new());
+    let output =
+        crate::record::finish(vec![record], Time::ZERO + TimeDelta::from_secs(5), &[], counters, Vec::new());
     let figures = output.summary.flows.into_values().next().expect("a flow");
     Outcome { figures, counters, reported, reports }
 }

@@ -14,13 +14,14 @@ use crate::queue::TimedQueue;
 use crate::record::{self, FlowRecord};
 use crate::remote::is_keep_alive;
 use crate::socket::{Datagram, Inbox, UdpPort};
-use crate::wait::{LONGEST_SLEEP, PreciseTimers, wait_for};
+use crate::wait::{LONGEST_SLEEP, PreciseTimers, readable, wait_for_any};
 use crate::{Control, NetError, NetOutput};
 use paceline_link::LinkConfig;
 use paceline_media::PlayoutCounters;
 use paceline_metrics::{Facts, Tick};
 use paceline_units::{Bytes, Time, TimeDelta};
 use std::net::SocketAddr;
+use std::os::fd::{AsFd, BorrowedFd};
 
 /// Datagrams read of each socket before the rest of the loop has its turn.
 const AT_ONCE: usize = 256;
@@ -146,8 +147,7 @@ impl<'a> RelayDriver<'a> {
                 break;
             }
             if all {
-                let sockets = self.flows.iter().flat_map(|relayed| [&relayed.listen.port, &relayed.out.port]);
-                wait_for(&sockets.collect::<Vec<_>>(), self.next())?;
+                wait_for_any(self.sockets(), self.next())?;
             }
         }
         let now = if self.started { self.clock.now() } else { Time::ZERO };
@@ -209,11 +209,27 @@ impl<'a> RelayDriver<'a> {
     fn read(&mut self) -> Result<bool, NetError> {
         let mut inbox = std::mem::take(&mut self.inbox);
         let mut all = true;
-        for place in 0..self.flows.len() {
+        for place in self.awaiting()? {
             all &= self.read_flow(place, &mut inbox)?;
         }
         self.inbox = inbox;
         Ok(all)
+    }
+
+    /// Both sockets of each flow.
+    fn sockets(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.flows.iter().flat_map(|relayed| [relayed.listen.as_fd(), relayed.out.as_fd()])
+    }
+
+    /// Places of the flows at whose sockets something may have arrived. Of many the system is asked once, of few each is read.
+    fn awaiting(&self) -> Result<Vec<usize>, NetError> {
+        const FEW: usize = 4;
+        let every = 0..self.flows.len();
+        if every.len() <= FEW {
+            return Ok(every.collect());
+        }
+        let readable = readable(self.sockets())?;
+        Ok(every.filter(|place| readable[2 * place] || readable[2 * place + 1]).collect())
     }
 
     /// Takes what has arrived at both sockets of a flow; true if nothing is left at either.

@@ -9,10 +9,10 @@ use crate::clock::{DriverClock, Moment};
 use crate::lateness::Lateness;
 use crate::output::NetCounters;
 use crate::port::Port;
-use crate::record::FlowRecord;
+use crate::record::{Ended, FlowRecord};
 use crate::socket::{Datagram, Inbox, UdpPort};
 use crate::wait::{CLOSING, LONGEST_SLEEP, PreciseTimers, wait_for};
-use crate::{Control, NetError, NetOutput};
+use crate::{Control, NetError};
 use nix::errno::Errno;
 use paceline_cc::shared_bottleneck::DelaySummary;
 use paceline_cc::{Assigned, Controller};
@@ -101,7 +101,7 @@ impl<'a, C: SendingCodec> SendingDriver<'a, C> {
         }
     }
 
-    pub fn run(mut self, control: &Control<'_>) -> Result<NetOutput, NetError> {
+    pub fn run(mut self, control: &Control<'_>) -> Result<Ended<'a>, NetError> {
         let _timers = PreciseTimers::urgent();
         self.clock = DriverClock::from_zero(Moment::now());
         loop {
@@ -119,8 +119,7 @@ impl<'a, C: SendingCodec> SendingDriver<'a, C> {
         if !control.stopped() {
             self.check_answered(now)?;
         }
-        let Ended { record, counters, warnings } = self.finish(now)?;
-        Ok(record.finish(now, &[], counters, warnings))
+        self.finish(now)
     }
 
     /// An error if the receiver refused, or never answered.
@@ -148,7 +147,7 @@ impl<'a, C: SendingCodec> SendingDriver<'a, C> {
         let _ = lateness.finish(&mut counters, false);
         warnings.extend(codec.finish(planned.end(), now, cut_off, &mut counters));
         warnings.extend(port.finish());
-        Ok(Ended { record, counters, warnings })
+        Ok(Ended { record, ran: now, counters, warnings })
     }
 
     /// Whether the connection is over though nobody here ended it.
@@ -429,13 +428,6 @@ impl<C: SendingCodec> SendingDriver<'_, C> {
     pub fn socket(&self) -> &UdpPort {
         &self.port.socket
     }
-}
-
-/// What is left of a driver that has ended.
-pub(super) struct Ended<'a> {
-    pub record: FlowRecord<'a>,
-    pub counters: NetCounters,
-    pub warnings: Vec<String>,
 }
 
 /// A packet that feedback which arrived at `now` tells of, for the record.

@@ -7,12 +7,11 @@
 //! Flows that share with those of other processes are sent in the same way; then the exchange is elsewhere.
 
 use super::dccp::DccpSendingCodec;
-use super::driver::{AT_ONCE, Ended, NEXT, SendingDriver};
+use super::driver::{AT_ONCE, NEXT, SendingDriver};
 use super::rtp::RtpSendingCodec;
 use super::sharing::Sharing;
 use crate::clock::{DriverClock, Moment};
-use crate::output::NetCounters;
-use crate::record;
+use crate::record::{self, Ended};
 use crate::socket::{Datagram, Inbox, UdpPort};
 use crate::wait::{LONGEST_SLEEP, PreciseTimers, wait_for_any};
 use crate::{Control, NetError, NetOutput};
@@ -51,7 +50,7 @@ macro_rules! forwarded {
                 each!(self, driver => driver.$name_mut($($argument_mut),*))
             })*
 
-            pub(super) fn run(self, control: &Control<'_>) -> Result<NetOutput, NetError> {
+            pub(super) fn run(self, control: &Control<'_>) -> Result<Ended<'a>, NetError> {
                 each!(self, driver => driver.run(control))
             }
 
@@ -191,14 +190,8 @@ impl<'a> SendingHost<'a> {
     fn finish(mut self, now: Time, mut warnings: Vec<String>) -> Result<NetOutput, NetError> {
         (0..self.names.len()).for_each(|place| self.tell_record(place));
         warnings.extend(self.sharing.finish(now));
-        let (mut records, mut counters) = (Vec::new(), NetCounters::default());
-        for (flow, name) in self.flows.0.into_iter().zip(self.names) {
-            let ended = flow.finish(now)?;
-            records.push(ended.record);
-            counters.add(ended.counters);
-            warnings.extend(ended.warnings.into_iter().map(|said| format!("flow {name}: {said}")));
-        }
-        Ok(record::finish(records, now, &[], counters, warnings))
+        let ended = self.flows.0.into_iter().map(|flow| flow.finish(now));
+        Ok(record::joined(ended.collect::<Result<_, _>>()?, warnings))
     }
 
     /// The next event, and when it is due.

@@ -32,8 +32,10 @@ mod sharing;
 use crate::address::{local_for, require_port};
 use crate::agreed::Agreed;
 use crate::choice::{ChosenFlow, ChosenFlows, Over};
+use crate::control::in_threads;
 use crate::exchange::{ExchangeClient, ExchangeOptions};
 use crate::port::Port;
+use crate::record;
 use crate::remote::Remote;
 use crate::secret::secret;
 use crate::socket::UdpPort;
@@ -148,17 +150,29 @@ impl<'a> Sender<'a> {
         let Sender { ends, chosen, link, options } = self;
         let ChosenFlows { flows, coupling } = chosen;
         let scenario = flows[0].scenario;
-        let drivers = flows.into_iter().zip(ends);
-        let drivers = drivers
-            .map(|(flow, (port, to))| Ok((flow.spec.name.as_str(), driver(flow, port, to, &options)?)));
-        let mut drivers = drivers.collect::<Result<Vec<_>, NetError>>()?;
+        let flows = flows.into_iter().zip(ends);
         let sharing = match (link, coupling) {
             (Some(link), _) => Sharing::Elsewhere(link),
             (None, Some(coupling)) => Sharing::Here(coupling.exchange(&scenario.flows).1),
-            (None, None) => return drivers.swap_remove(0).1.run(control),
+            (None, None) => return send_apart(flows.collect(), &options, control),
         };
+        let drivers =
+            flows.map(|(flow, (port, to))| Ok((flow.spec.name.as_str(), driver(flow, port, to, &options)?)));
+        let drivers = drivers.collect::<Result<Vec<_>, NetError>>()?;
         SendingHost::new(drivers, sharing, scenario.duration).run(control)
     }
+}
+
+/// Sends flows that share nothing, each in a thread of its own.
+fn send_apart(
+    flows: Vec<(ChosenFlow<'_>, (UdpPort, SocketAddr))>,
+    options: &SendOptions,
+    control: &Control<'_>,
+) -> Result<NetOutput, NetError> {
+    let ended = in_threads(flows, control, |(flow, (port, to)), control| {
+        driver(flow, port, to, options)?.run(control)
+    });
+    Ok(record::joined(ended?, Vec::new()))
 }
 
 /// Packets of the same size whose header has TFRC's extension.

@@ -6,6 +6,7 @@ use super::rtp::RtpSendingCodec;
 use super::{SendOptions, local_for};
 use crate::choice::{ChosenFlow, Over};
 use crate::port::Port;
+use crate::record::joined;
 use crate::socket::UdpPort;
 use crate::{Control, NetOutput, ReceiveOptions, Receiver, parse_address};
 use paceline_cc::{Assigned, Controller, Probe, Report, SentPacket, Snapshot, Status, TimeoutReason, Update};
@@ -102,6 +103,7 @@ fn run(loaded: &Loaded, prober: Prober) -> (NetOutput, NetOutput) {
     std::thread::scope(|scope| {
         let receiver = scope.spawn(move || receiver.run(&Control { stop, progress: &|_| () }));
         let sent = sender.run(&Control { stop, progress: &|_| () }).expect("an output");
+        let sent = joined(vec![sent], Vec::new());
         (sent, receiver.join().expect("no panic").expect("an output"))
     })
 }

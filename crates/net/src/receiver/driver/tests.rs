@@ -1,6 +1,7 @@
 use super::*;
 use crate::choice::Over;
 use crate::receiver::codec::Data;
+use crate::record::joined;
 use crate::socket::UdpPort;
 use crate::{NetOutput, parse_address};
 use paceline_cc::StreamId;
@@ -65,7 +66,7 @@ fn received(loaded: &Loaded) -> NetOutput {
         from.send(&[0; 100], target, Ecn::NotEct).expect("sent");
     }
     let ended = driver.run(&Control { stop: &AtomicBool::new(false), progress: &|_| () }).expect("an end");
-    ended.record.finish(ended.ran, &[], ended.counters, ended.warnings)
+    joined(vec![ended], Vec::new())
 }
 
 /// A receiver whose sender closed while it was late has a row of every interval that was over by then.
