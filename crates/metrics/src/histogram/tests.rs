@@ -43,7 +43,8 @@ fn weights_count_as_repetitions() {
         weighted.record_weighted(TimeDelta::from_nanos(value), weight);
         (0..weight).for_each(|_| repeated.record(TimeDelta::from_nanos(value)));
     }
-    assert_eq!((weighted.count(), weighted.sum, &weighted.buckets), (6, repeated.sum, &repeated.buckets));
+    assert_eq!((weighted.count(), weighted.sum), (6, repeated.sum));
+    assert!(weighted.counts().eq(repeated.counts()));
 }
 
 #[test]
@@ -83,11 +84,28 @@ proptest! {
         let recorded = |values: &[u32]| {
             let mut histogram = Histogram::new();
             values.iter().for_each(|bits| histogram.record(TimeDelta::from_nanos(1 << bits)));
-            (histogram.first, histogram.buckets.clone(), histogram.min(), histogram.max(), histogram.sum)
+            let counts: Vec<(usize, u64)> = histogram.counts().collect();
+            (counts, histogram.min(), histogram.max(), histogram.sum)
         };
         let before = recorded(&values);
         values.sort_unstable();
         prop_assert_eq!(recorded(&values), before);
+    }
+
+    /// Counts around and beyond 16 bits, and values for which there is no room yet between them.
+    #[test]
+    fn every_bucket_counts_as_far_as_a_wide_number_does(
+        records in proptest::collection::vec((0u32..40, prop_oneof![0u64..3, 0xfff0u64..0x1_0010, 0u64..1 << 40]), 1..60),
+    ) {
+        let (mut histogram, mut wide) = (Histogram::new(), std::collections::BTreeMap::new());
+        for (bits, weight) in records {
+            let value = 1u64 << bits;
+            histogram.record_weighted(TimeDelta::from_nanos(value as i64), weight);
+            *wide.entry(bucket(value)).or_insert(0) += weight;
+            let known = histogram.counts().filter(|(_, count)| *count > 0);
+            prop_assert!(known.eq(wide.iter().map(|(bucket, count)| (*bucket, *count)).filter(|(_, count)| *count > 0)));
+            prop_assert_eq!(histogram.count(), wide.values().sum::<u64>());
+        }
     }
 
     #[test]

@@ -82,11 +82,13 @@ impl Window {
         at.as_nanos().wrapping_sub(self.from.as_nanos()) < self.nanos
     }
 
-    /// Those of some things in the order of their times whose time is in it.
-    fn of<'a, T>(&self, things: &'a [T], time: fn(&T) -> Time) -> &'a [T] {
+    /// Things in the order of their times: those before it, in it, and after it.
+    fn parts<'a, T>(&self, things: &'a [T], time: fn(&T) -> Time) -> [&'a [T]; 3] {
         let before = |limit: Time| things.partition_point(|thing| time(thing) < limit);
         let from = before(self.from);
-        &things[from..before(self.until).max(from)]
+        let (to_end, after) = things.split_at(before(self.until).max(from));
+        let (before, within) = to_end.split_at(from);
+        [before, within, after]
     }
 
     /// How many nanoseconds of [from, to) lie in it.

@@ -29,6 +29,27 @@ pub(crate) struct ReceivedSums {
     pub(crate) judged: Judged,
 }
 
+impl ReceivedSums {
+    /// Adds those of more packets; frames are added when they are displayed.
+    fn add(&mut self, more: &ReceivedSums) {
+        self.bytes += more.bytes;
+        self.packets += more.packets;
+        self.queue_delay += more.queue_delay;
+        self.one_way_delay += more.one_way_delay;
+        self.ce += more.ce;
+    }
+}
+
+/// Sums over packets of all streams that arrived.
+#[derive(Clone, Copy, Debug, Default)]
+struct ArrivedSums {
+    packets: u64,
+    bytes: u64,
+    /// Bytes of payload that had not arrived before.
+    payload: u64,
+    ce: u64,
+}
+
 /// What one stream shows at its receiver at the end of an interval.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReceiverSample {
@@ -137,37 +158,52 @@ impl ReceiverHalf {
 
     /// Packets that reached the receiver, in the order in which they arrived.
     pub(super) fn received(&mut self, packets: &[ReceivedPacket]) {
-        let (mut rest, mut arrived) = (packets, 0);
+        let [before, counted, after] = self.window.parts(packets, |packet| packet.now);
+        self.add_up(before);
+        let sums = self.add_up(counted);
+        self.packets += sums.packets;
+        self.bytes += sums.bytes;
+        self.goodput_bytes += sums.payload;
+        self.ce += sums.ce;
+        self.record_delays(counted);
+        self.add_up(after);
+    }
+
+    /// Adds packets to the sums of their streams' intervals; answers the sums of all of them.
+    fn add_up(&mut self, packets: &[ReceivedPacket]) -> ArrivedSums {
+        let (mut all, mut rest) = (ArrivedSums::default(), packets);
         while let Some(first) = rest.first() {
             // Packets of one stream, which mostly are all: their sums stay in registers.
-            let interval = self.intervals.get_mut(usize::from(first.stream.0));
-            let mut sums = interval.as_deref().copied().unwrap_or_default();
-            let mut count = 0;
+            let (mut sums, mut count) = (ReceivedSums::default(), 0);
             for packet in rest.iter().take_while(|packet| packet.stream == first.stream) {
                 count += 1;
                 sums.bytes += packet.size.as_u64();
                 sums.queue_delay += nanos(packet.queue_delay);
                 sums.one_way_delay += nanos(packet.delay());
                 sums.ce += u64::from(packet.ecn.is_ce());
-                arrived += u64::from(!packet.duplicate && self.window.contains(packet.sent));
+                all.payload += if packet.duplicate { 0 } else { packet.payload.as_u64() };
+                self.arrived += u64::from(!packet.duplicate && self.window.contains(packet.sent));
             }
-            sums.packets += count as u64;
-            if let Some(interval) = interval {
-                *interval = sums;
+            sums.packets = count as u64;
+            all.packets += sums.packets;
+            all.bytes += sums.bytes;
+            all.ce += sums.ce;
+            if let Some(interval) = self.intervals.get_mut(usize::from(first.stream.0)) {
+                interval.add(&sums);
             }
             rest = &rest[count..];
         }
-        self.arrived += arrived;
-        let counted = self.window.of(packets, |packet| packet.now);
-        self.packets += counted.len() as u64;
-        for packet in counted {
-            self.bytes += packet.size.as_u64();
-            self.ce += u64::from(packet.ecn.is_ce());
-            self.queue_delay.record_nanos(nanos(packet.queue_delay));
-            self.delay_noise.record_nanos(nanos(packet.delay_noise));
-            self.one_way_delay.record_nanos(nanos(packet.delay()));
+        all
+    }
+
+    /// Counts what packets of the window waited and were under way. Apart, so that little is at hand in the loop.
+    #[inline(never)]
+    fn record_delays(&mut self, packets: &[ReceivedPacket]) {
+        for packet in packets {
+            self.queue_delay.record(packet.queue_delay);
+            self.delay_noise.record(packet.delay_noise);
+            self.one_way_delay.record(packet.delay());
             if !packet.duplicate {
-                self.goodput_bytes += packet.payload.as_u64();
                 self.variation.record(packet.delay());
             }
         }
