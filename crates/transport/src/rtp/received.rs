@@ -30,7 +30,8 @@ pub(super) struct ReceivedPackets {
     /// When the first packet of the present half of the ring arrived, and the first sequence number of the next half.
     half_since: Option<Time>,
     half_end: u64,
-    /// Sequence numbers below it fit if they come in order: [`Self::plain_end`] as it is now.
+    /// Sequence numbers below it fit if they come in order: [`Self::plain_end`] as it was when it was last asked. A report only moves
+    /// that on.
     plain_end: u64,
 }
 
@@ -106,7 +107,6 @@ impl ReceivedPackets {
     /// What came is reported on elsewhere.
     pub(super) fn take_as_reported(&mut self) {
         (self.report_from, self.any_new) = (self.end, false);
-        self.plain_end = self.plain_end();
     }
 
     /// Notes an arrival; of duplicates the first time counts, and CE if any copy has it (RFC 8888 section 3.1).

@@ -8,19 +8,20 @@ use crate::Follows;
 use paceline_cc::StreamId;
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 use paceline_wire::ccfb::{Feedback, PacketFeedback};
+use std::ops::Range;
 
 /// The arrivals of a flow's streams, and the reports on them.
 #[derive(Clone, Debug)]
 pub(super) struct PacketReports {
     pub(super) config: FeedbackConfig,
-    /// Whether the receiver's clock shows the run's time, but for its step.
-    is_true: bool,
+    /// A tick of the receiver's clock, where that shows the run's time but for its step.
+    tick: Option<TimeDelta>,
     streams: Vec<ReceivedPackets>,
     /// The packets of all streams by their transport-wide numbers, where reports tell of those.
     transport: Option<Box<TransportPackets>>,
     unreported: u32,
-    /// A time, and what reports say for it.
-    read: (Time, Time),
+    /// Times, and what reports say for each of them.
+    read: (Range<Time>, Time),
     /// When the next report is due.
     pub(super) due: Option<Time>,
     rate: ReportRate,
@@ -36,14 +37,14 @@ impl PacketReports {
     pub(super) fn new(config: FeedbackConfig) -> PacketReports {
         let packets = ReceivedPackets::new(config.overlap, config.reorder_time);
         let transport = config.format.is_transport_wide().then(|| Box::new(TransportPackets::new(packets)));
-        let read = (Time::ZERO, config.read(Time::ZERO));
+        let is_true = config.skew == 0.0 && config.clock_steps.is_empty() && config.start == TimeDelta::ZERO;
         PacketReports {
-            is_true: config.skew == 0.0 && config.clock_steps.is_empty() && config.start == TimeDelta::ZERO,
+            tick: is_true.then(|| config.clock.step()),
             config: FeedbackConfig { packets: config.packets.max(1), ..config },
             streams: Vec::new(),
             transport,
             unreported: 0,
-            read,
+            read: (Time::ZERO..Time::ZERO, Time::ZERO),
             due: None,
             rate: ReportRate::new(),
             spare: Vec::new(),
@@ -96,14 +97,20 @@ impl PacketReports {
         noted
     }
 
-    /// What reports say for `now`, which often is the time that it was asked for last.
+    /// What reports say for `now`, which often is what they said last.
     #[inline(always)]
     fn read(&mut self, now: Time) -> Time {
-        if self.read.0 != now {
-            let config = &self.config;
-            self.read = (now, if self.is_true { config.clock.read(now) } else { config.read(now) });
-        }
-        self.read.1
+        let (times, shown) = &self.read;
+        if times.contains(&now) { *shown } else { self.read_anew(now) }
+    }
+
+    #[inline(never)]
+    fn read_anew(&mut self, now: Time) -> Time {
+        let shown = self.config.read(now);
+        // Rounded down to a nanosecond, it is the beginning of the tick, or just before.
+        let until = self.tick.map_or(now + TimeDelta::from_nanos(1), |tick| shown + tick);
+        self.read = (now..until, shown);
+        shown
     }
 
     /// A packet with this transport-wide number arrived that its stream refuses; a report is due on it if it is to be `told`.
@@ -213,10 +220,34 @@ fn emptied(spare: &mut Vec<Box<Feedback>>) -> Box<Feedback> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use paceline_units::TimeDelta;
+    use crate::rtp::ReceiverClock;
     use proptest::prelude::*;
 
     proptest! {
+        /// Times that mostly rise, by less than a tick or by many.
+        #[test]
+        fn what_was_read_last_is_said_again_only_while_the_clock_shows_it(
+            steps in prop::collection::vec((-2..20i64, 0..100_000_000i64), 1..100),
+            (ticks, skew, start) in (1..=1_000_000_000u32, prop::sample::select(vec![0.0, 100.0]), 0..2i64),
+            exact in any::<bool>(),
+        ) {
+            let ticks = if exact { 1024 } else { ticks };
+            let clock = ReceiverClock::new(ticks).expect("in range");
+            let start = TimeDelta::from_secs(start);
+            let config = FeedbackConfig { clock, skew, start, ..FeedbackConfig::default() };
+            let mut reports = PacketReports::new(config.clone());
+            let (mut now, tick) = (Time::ZERO, clock.step().as_nanos());
+            for (parts, more) in steps {
+                now += TimeDelta::from_nanos(tick * parts / 8 + more % 3);
+                prop_assert_eq!(reports.read(now), config.read(now), "at {:?}", now);
+                // To the tick, and around it.
+                let until = reports.read.0.end;
+                for at in [until - TimeDelta::from_nanos(1), until, until + TimeDelta::from_nanos(1)] {
+                    prop_assert_eq!(reports.read(at), config.read(at), "at {:?}", at);
+                }
+            }
+        }
+
         /// Packets that come in some order, late or twice: what is handed over says what is written.
         #[test]
         fn a_report_on_one_packet_says_what_a_report_with_blocks_does(
