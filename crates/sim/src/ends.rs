@@ -17,7 +17,7 @@ use std::convert::Infallible;
 use std::marker::PhantomData;
 
 /// A packet that travels as a small copy: what is larger stays in the pool of its flow meanwhile.
-pub trait Travels: Sized {
+pub trait Travels: Clone {
     /// The packet as it travels in the simulator; what is too large goes into `pool`.
     fn pack(self, pool: &mut PacketPool<Self>) -> Content;
     /// The packet that arrived, or was lost, if it travelled as a copy.
@@ -79,7 +79,8 @@ impl Travels for RtpPacket {
         match Media::of(&self) {
             Some(media) => Content::Media(media),
             None => {
-                Content::Pooled { data: (!self.is_padding()).then_some(self.stream), slot: pool.insert(self) }
+                let data = (!self.is_padding()).then_some(self.stream);
+                pool.insert(self, data)
             }
         }
     }
@@ -107,7 +108,7 @@ impl Travels for RtpFeedback {
             RtpFeedback::Packet(report) => PlainReport::of(report).map(Content::Report),
             _ => None,
         }
-        .unwrap_or_else(|| Content::Pooled { slot: pool.insert(self), data: None })
+        .unwrap_or_else(|| pool.insert(self, None))
     }
 
     #[inline]
@@ -153,7 +154,7 @@ impl Travels for Segment {
             Some(segment) => Content::Segment(segment),
             None => {
                 let data = (self.payload > 0).then_some(StreamId(0));
-                Content::Pooled { slot: pool.insert(self), data }
+                pool.insert(self, data)
             }
         }
     }
@@ -205,7 +206,7 @@ impl Travels for dccp::Packet {
             Some(data) => Content::Dccp(data),
             None => {
                 let data = matches!(self.packet_type(), PacketType::Data | PacketType::DataAck);
-                Content::Pooled { data: data.then_some(StreamId(0)), slot: pool.insert(self) }
+                pool.insert(self, data.then_some(StreamId(0)))
             }
         }
     }

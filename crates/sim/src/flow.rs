@@ -337,7 +337,7 @@ impl<E: Ends> Flow<E> {
             let Transmit { packet, size, ecn, stream, queued } = out;
             let size = size.as_u64() as u32 + self.wiring.overhead;
             if let Some(watch) = &mut self.wiring.watch {
-                watch.data_sent(now, &packet, ecn);
+                watch.data_sent(now, &packet.clone(), ecn);
             }
             let content = packet.pack(&mut self.data);
             if content.data().is_some() {
@@ -385,9 +385,12 @@ impl<E: Ends> Flow<E> {
     fn take_arrivals(&mut self, until: Time, net: &mut Net) -> Option<Time> {
         loop {
             let arriving = net.edges[self.wiring.data_in].lend();
-            let in_time = arriving.as_slices().0.iter().take_while(|(at, _)| *at < until);
+            let (first, _) = arriving.as_slices();
             let (mut taken, mut stopped) = (0, None);
-            for (now, packet) in in_time.take(ARRIVALS - net.arrivals.len()) {
+            for (now, packet) in &first[..first.len().min(ARRIVALS - net.arrivals.len())] {
+                if *now >= until {
+                    break;
+                }
                 taken += 1;
                 match self.take_data(*now, packet, &mut net.arrivals) {
                     Follows::Nothing => {}
@@ -440,7 +443,8 @@ impl<E: Ends> Flow<E> {
         let [queue_delay, delay_noise] = [packet.wait, packet.noise].map(TimeDelta::from_nanos);
         let facts = PathFacts { sent: Some(packet.sent), wait: Some(queue_delay) };
         if let Some(watch) = &mut self.wiring.watch {
-            watch.data_arrived(now, &data, packet);
+            // A copy, here and below, so that what nobody watches need not lie in memory.
+            watch.data_arrived(now, &data.clone(), packet);
         }
         let Received { stream, payload, follows } = self.receiver.receive(now, data, packet.ecn, facts);
         let shows = E::tell_application(now, self.sender.end_mut(), &mut self.receiver);
@@ -483,7 +487,7 @@ impl<E: Ends> Flow<E> {
         let Transmit { packet, size, ecn, .. } = out;
         let (edge, delay) = self.wiring.reports_out;
         if let Some(watch) = &mut self.wiring.watch {
-            watch.answer_sent(now, &packet, ecn);
+            watch.answer_sent(now, &packet.clone(), ecn);
         }
         let content = packet.pack(&mut self.returning);
         let size = size.as_u64() as u32 + self.wiring.overhead;

@@ -33,7 +33,7 @@ pub struct Packet {
 /// A transport's packet as it travels: a small copy, or where it lies in its flow's pool.
 #[derive(Clone, Copy, Debug)]
 pub enum Content {
-    /// A packet of media without annotation.
+    /// A packet of media without annotation or padding.
     Media(Media),
     /// A segment of TCP without selective acknowledgements, of either direction.
     Segment(PlainSegment),
@@ -42,12 +42,7 @@ pub enum Content {
     /// Bulk data over DCCP without options.
     Dccp(PlainData),
     /// A packet of any transport, in the pool.
-    Pooled {
-        /// Slot of the packet.
-        slot: u32,
-        /// The stream of its data, if it carries any.
-        data: Option<StreamId>,
-    },
+    Pooled(Slot),
     /// A datagram without any header of ours.
     Datagram {
         /// Size of the datagram in bytes.
@@ -61,16 +56,16 @@ impl Content {
     #[inline]
     pub fn data(&self) -> Option<StreamId> {
         match self {
-            Content::Media(media) => (media.payload > 0 || media.padding == 0).then_some(media.stream),
+            Content::Media(media) => Some(media.stream),
             Content::Segment(segment) => (segment.payload > 0).then_some(StreamId(0)),
             Content::Report(_) => None,
-            Content::Pooled { data, .. } => *data,
+            Content::Pooled(slot) => slot.data(),
             Content::Dccp(_) | Content::Datagram { .. } => Some(StreamId(0)),
         }
     }
 }
 
-/// [`RtpPacket`] without annotation.
+/// [`RtpPacket`] without annotation or padding.
 #[derive(Clone, Copy, Debug)]
 pub struct Media {
     sequence: u64,
@@ -78,43 +73,44 @@ pub struct Media {
     payload: u32,
     transport: u16,
     stream: StreamId,
-    padding: u8,
     header: Header,
     first: Option<bool>,
     marker: bool,
 }
 
 impl Media {
-    /// The packet as it travels; absent if its controller put an annotation on it.
+    /// The packet as it travels; absent if its controller put an annotation on it, or a probe fills it.
     #[inline]
     pub fn of(packet: &RtpPacket) -> Option<Media> {
         let RtpPacket {
-            stream, sequence, captured, payload, padding, header, transport, first, marker, ..
-        } = *packet;
-        let payload = payload.as_u64() as u32;
-        packet.annotation.is_none().then_some(Media {
+            stream,
             sequence,
             captured,
             payload,
-            transport,
-            stream,
-            padding,
+            padding: 0,
             header,
+            transport,
             first,
             marker,
-        })
+            annotation: None,
+        } = *packet
+        else {
+            return None;
+        };
+        let payload = payload.as_u64() as u32;
+        Some(Media { sequence, captured, payload, transport, stream, header, first, marker })
     }
 
     /// The packet that arrived.
     #[inline]
     pub fn packet(self) -> RtpPacket {
-        let Media { sequence, captured, payload, transport, stream, padding, header, first, marker } = self;
+        let Media { sequence, captured, payload, transport, stream, header, first, marker } = self;
         RtpPacket {
             stream,
             sequence,
             captured,
             payload: Bytes::new(payload.into()),
-            padding,
+            padding: 0,
             header,
             transport,
             first,
@@ -222,6 +218,28 @@ impl PlainData {
     }
 }
 
+/// A packet's place in the pool of its flow, and the stream of its data if it carries any. One word, as the other contents begin
+/// with: fields of other sizes in the same place let the compiler move all of them byte by byte.
+#[derive(Clone, Copy, Debug)]
+pub struct Slot(u64);
+
+impl Slot {
+    #[inline]
+    fn new(place: u32, data: Option<StreamId>) -> Slot {
+        Slot(u64::from(place) << 16 | data.map_or(0, |stream| u64::from(stream.0) + 1))
+    }
+
+    #[inline]
+    fn place(self) -> u32 {
+        (self.0 >> 16) as u32
+    }
+
+    #[inline]
+    fn data(self) -> Option<StreamId> {
+        (self.0 as u16).checked_sub(1).map(|stream| StreamId(stream as u8))
+    }
+}
+
 /// Packets of a flow that are under way and too large to travel as copies.
 #[derive(Debug)]
 pub struct PacketPool<P> {
@@ -235,27 +253,28 @@ impl<P> PacketPool<P> {
         PacketPool { packets: Vec::new(), free: Vec::new() }
     }
 
-    /// Keeps a packet; answers its slot.
+    /// Keeps a packet, which carries data of a stream or none; answers what travels in its place.
     #[inline]
-    pub fn insert(&mut self, packet: P) -> u32 {
-        match self.free.pop() {
-            Some(slot) => {
-                self.packets[slot as usize] = Some(packet);
-                slot
+    pub fn insert(&mut self, packet: P, data: Option<StreamId>) -> Content {
+        let place = match self.free.pop() {
+            Some(place) => {
+                self.packets[place as usize] = Some(packet);
+                place
             }
             None => {
                 self.packets.push(Some(packet));
                 self.packets.len() as u32 - 1
             }
-        }
+        };
+        Content::Pooled(Slot::new(place, data))
     }
 
     /// Takes the packet out that travels in this form, if it is here.
     #[inline]
     pub fn take(&mut self, content: &Content) -> Option<P> {
-        let Content::Pooled { slot, .. } = *content else { return None };
-        self.free.push(slot);
-        self.packets[slot as usize].take()
+        let Content::Pooled(slot) = *content else { return None };
+        self.free.push(slot.place());
+        self.packets[slot.place() as usize].take()
     }
 }
 
@@ -439,7 +458,17 @@ impl QueuedPackets {
 
 #[cfg(test)]
 mod tests {
-    use super::Packet;
+    use super::{Packet, Slot};
+    use paceline_cc::StreamId;
+
+    #[test]
+    fn a_slot_keeps_the_place_and_the_stream() {
+        for data in [None, Some(StreamId(0)), Some(StreamId(u8::MAX))] {
+            for place in [0, 1, u32::MAX] {
+                assert_eq!((Slot::new(place, data).place(), Slot::new(place, data).data()), (place, data));
+            }
+        }
+    }
 
     #[test]
     fn a_packet_is_small_since_it_is_copied_at_every_hop() {
