@@ -1,6 +1,7 @@
 """Runs as qlog: the fields that the schema asks for, and the same numbers as the figures."""
 
 import json
+import tracemalloc
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 
 import paceline
 from conftest import Run as Cli
+from paceline import qlog
 from test_captures import MIXED
 
 Trace = dict[str, Any]
@@ -105,3 +107,49 @@ def test_a_capture_is_shared_and_must_have_the_senders(cli: Cli, call_file: Path
     done = cli("run", call_file, "--qlog", "no-such-folder/x.qlog")
     assert done.returncode == 1
     assert "no-such-folder/x.qlog" in done.stderr
+
+
+def read_sequence(path: Path) -> tuple[dict[str, Any], dict[str, list[dict[str, Any]]]]:
+    """What a sequence of JSON texts says of itself, and its events by the places that saw them."""
+    front, *texts = path.read_text().split("\x1e")[1:]
+    assert all(text.endswith("}\n") for text in texts)
+    events = [json.loads(text) for text in texts]
+    times = [event["time"] for event in events]
+    assert times == sorted(times)
+    assert times[0] >= 0
+    places: dict[str, list[dict[str, Any]]] = {}
+    for event in events:
+        places.setdefault(event["group_id"], []).append(event)
+    return json.loads(front), places
+
+
+def test_a_sequence_tells_the_same_under_the_newer_names(
+    logged: tuple[dict[str, Trace], paceline.Result], tmp_path: Path
+) -> None:
+    traces, _ = logged
+    path = tmp_path / "mixed.sqlog"
+    paceline.run(MIXED, overrides={"flows.call.record": True}, qlog=path)
+    front, places = read_sequence(path)
+    assert (front["file_schema"], front["serialization_format"]) == ("urn:ietf:params:qlog:file:sequential", "JSON-SEQ")
+    assert front["trace"]["common_fields"]["time_format"] == "relative_to_epoch"
+    assert front["trace"]["event_schemas"]
+    names = {now: before for before, now in qlog.CURRENT.items()}
+    for name, trace in traces.items():
+        told = [{**event, "name": names.get(event["name"], event["name"])} for event in places[name]]
+        assert [{key: event[key] for key in ("time", "name", "data")} for event in told] == trace["events"]
+    assert set(places) == set(traces)
+    assert {event["name"].partition(":")[0] for events in places.values() for event in events} == {"quic", "paceline"}
+
+
+@pytest.mark.parametrize("spell", [qlog.document, qlog.sequence])
+def test_memory_does_not_grow_with_the_packets(spell: Any, tmp_path: Path) -> None:
+    result = paceline.run(MIXED, overrides={"duration": "30s"}, pcap=tmp_path / "mixed.pcapng")
+    assert len(result.flows_arrow) + len(result.links_arrow) > 0
+    with qlog.Capture(tmp_path / "mixed.pcapng") as packets:
+        ends = [qlog.end(name, "client", packets, result) for name in result.summary["flows"]]
+        tracemalloc.start()
+        written = sum(len(text) for text in spell("", [*ends, *qlog.links(result)]))
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert written > 2_000_000
+    assert most < written / 4

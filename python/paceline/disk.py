@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 
@@ -33,7 +34,22 @@ def replace(temporary: Path, target: Path) -> None:
     sync_folder(target.parent)
 
 
-def write_beside(target: Path, content: bytes, mark: str = "") -> Path:
+BUFFERED = 1 << 16
+"""Bytes of parts that are written together."""
+
+
+def append_parts(descriptor: int, parts: Iterable[bytes]) -> None:
+    """Appends all of them, of any size, as they come."""
+    waiting = bytearray()
+    for part in parts:
+        waiting += part
+        if len(waiting) >= BUFFERED:
+            append(descriptor, bytes(waiting))
+            waiting.clear()
+    append(descriptor, bytes(waiting))
+
+
+def write_beside(target: Path, content: bytes | Iterable[bytes], mark: str = "") -> Path:
     """A file with this content under a temporary name beside its target, on the disk, with its folder.
 
     Where several processes may write the same target, the `mark` tells their files apart.
@@ -43,7 +59,7 @@ def write_beside(target: Path, content: bytes, mark: str = "") -> Path:
     try:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
         try:
-            append(descriptor, content)
+            append_parts(descriptor, [content] if isinstance(content, bytes) else content)
             sync(descriptor)
         finally:
             os.close(descriptor)
@@ -53,7 +69,7 @@ def write_beside(target: Path, content: bytes, mark: str = "") -> Path:
     return temporary
 
 
-def write(target: Path, content: bytes) -> None:
+def write(target: Path, content: bytes | Iterable[bytes]) -> None:
     """A file with this content: a reader sees the old one or the new one, never a part."""
     temporary = write_beside(target, content)
     try:

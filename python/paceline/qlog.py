@@ -1,16 +1,21 @@
-"""A simulated run as qlog: packets and metrics of each flow under the names of QUIC's events, for its viewers.
+"""A simulated run as qlog: packets, metrics and inner states under the names of QUIC's events.
 
-The schema is qlog's (draft-ietf-quic-qlog-main-schema) in version 0.3, which qvis reads. What QUIC's
-events have no name for, as a controller's inner state, is in events of our own: `docs/captures.md` lists them.
+A file named `.sqlog` is a sequence of JSON texts as the newer drafts have it (draft-ietf-quic-qlog-main-schema-13),
+any other is one JSON document of version 0.3, which qvis reads. Either is written event by event. What QUIC's events
+have no name for, as a controller's inner state, is in events of our own: `docs/captures.md` lists them.
 """
 
 from __future__ import annotations
 
+import heapq
 import json
 import math
 import struct
+from array import array
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -19,6 +24,8 @@ from paceline import disk
 from paceline.errors import OutputError, UsageError
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from paceline.result import Result
 
 Event = dict[str, Any]
@@ -30,61 +37,135 @@ RECOVERY: dict[str, tuple[str, Callable[[float], float]]] = {
     "state.pacing_rate": ("pacing_rate", lambda mbps: round(mbps * 1e6)),
 }
 """The columns of flows.parquet that QUIC's recovery events have names for, and what makes their values of them."""
-NAMES, PACKET = 4, 6
-"""Blocks of pcapng that say names of addresses, and packets."""
+NAMES, STATISTICS, PACKET = 4, 5, 6
+"""Blocks of pcapng that say names of addresses, when the run of an interface began, and packets."""
+PACKET_HEAD = 20
+"""Bytes of a packet block before the packet."""
 UDP = 17
+RTCP = range(192, 224)
+"""What the second byte of a packet of RTCP says, and of one of RTP does not (RFC 5761)."""
+ROWS = 64
+"""So many samples become Python's objects at once."""
+CURRENT = {
+    "transport:packet_sent": "quic:packet_sent",
+    "transport:packet_received": "quic:packet_received",
+    "recovery:metrics_updated": "quic:recovery_metrics_updated",
+}
+"""The names of QUIC's events in the newer drafts, by those of version 0.3."""
+SCHEMAS = ["urn:ietf:params:qlog:events:quic-12", "urn:paceline:qlog:events"]
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What one place saw, in the order of time."""
+
+    name: str
+    kind: str
+    """The place as the schema calls it: `client` for a sender, `server` for a receiver, `network` for a link."""
+    events: Iterator[Event]
+
+    @property
+    def vantage_point(self) -> dict[str, str]:
+        return {"name": self.name, "type": self.kind, **({"flow": "client"} if self.kind == "network" else {})}
 
 
 @dataclass
 class Flow:
-    """What was seen of the packets of one flow at its sender."""
+    """What was seen so far of the packets of one flow at one end."""
 
     sent: int = 0
     received: int = 0
-    events: list[Event] = field(default_factory=list)
     numbers: dict[tuple[int, int], int] = field(default_factory=dict)
     """The number in the flow of the newest packet with an SSRC and a sequence number."""
 
 
 def logged(path: Path, run: Callable[..., Result], pcap: Path | None, pcap_at: str) -> Result:
-    """Runs with a capture at the senders, `pcap` or one that is not kept, and writes what happened into a file."""
+    """Simulates with a capture at the senders, `pcap` or one that is not kept, and writes what happened into a file."""
     if pcap is not None and pcap_at == "receiver":
         raise UsageError("qlog: found pcap_at receiver, expected sender or both: it tells what senders saw")
-    try:
-        with TemporaryDirectory(dir=path.absolute().parent, prefix=f".{path.name}.") as folder:
-            capture = pcap or Path(folder) / "capture.pcapng"
-            result = run(pcap=capture)
-            content = json.dumps(document(result, capture), separators=(",", ":")) + "\n"
-            disk.write(path, content.encode())
-    except OSError as error:
-        raise OutputError(f"qlog {path}: cannot be written: {error.strerror}") from None
+    with _folder(path) as folder:
+        capture = pcap or folder / "capture.pcapng"
+        result = run(pcap=capture)
+        with Capture(capture) as packets:
+            flows = [end(name, "client", packets, result) for name in result.summary["flows"]]
+            write(path, result, [*flows, *links(result)])
     return result
 
 
-def document(result: Result, capture: Path) -> dict[str, Any]:
-    """The run as one qlog file with a trace for each flow, and one for each link."""
-    packets = packet_events(capture)
-    flows = result.flows.to_dict("records")
-    links = result.links.to_dict("records")
-    traces = [
-        _trace(name, "client", [*packets.get(name, []), *flow_events(row for row in flows if row["flow"] == name)])
-        for name in result.summary["flows"]
-    ]
-    traces += [
-        _trace(name, "network", list(link_events(row for row in links if row["link"] == name)), flow="client")
-        for name in result.summary["links"]
-    ]
-    return {"qlog_version": "0.3", "qlog_format": "JSON", "title": result.summary["name"], "traces": traces}
+@contextmanager
+def _folder(path: Path) -> Iterator[Path]:
+    """A folder beside a file for what it is made of, there before the run begins."""
+    try:
+        with TemporaryDirectory(dir=path.absolute().parent, prefix=f".{path.name}.") as folder:
+            yield Path(folder)
+    except OSError as error:
+        raise OutputError(f"qlog {path}: cannot be written: {error.strerror}") from None
 
 
-def _trace(name: str, kind: str, events: list[Event], **more: str) -> dict[str, Any]:
-    """The events of one place, in the order of time; of equal times packets come first."""
-    return {
-        "title": name,
-        "vantage_point": {"name": name, "type": kind, **more},
-        "common_fields": {"time_format": "relative", "reference_time": 0, "group_id": name},
-        "events": sorted(events, key=lambda event: event["time"]),
-    }
+def end(flow: str, kind: str, packets: Capture, result: Result, name: str | None = None) -> Trace:
+    """One end of a flow; of equal times packets come before samples."""
+    samples = flow_events(_rows(result.flows_arrow, "flow", flow))
+    return Trace(name or flow, kind, heapq.merge(packets.events(flow), samples, key=_time))
+
+
+def links(result: Result) -> list[Trace]:
+    """The links of a run."""
+    table = result.links_arrow
+    return [Trace(name, "network", link_events(_rows(table, "link", name))) for name in result.summary["links"]]
+
+
+def write(path: Path, result: Result, traces: list[Trace]) -> None:
+    """Writes traces in the format that the file's name asks for."""
+    texts = (sequence if path.suffix == ".sqlog" else document)(result.summary["name"], traces)
+    disk.write(path, (text.encode() for text in texts))
+
+
+def document(title: str, traces: list[Trace]) -> Iterator[str]:
+    """A file of version 0.3: a trace for each place, one after the other."""
+    front = {"qlog_version": "0.3", "qlog_format": "JSON", "title": title}
+    yield _json(front)[:-1] + ',"traces":['
+    for number, trace in enumerate(traces):
+        common = {"time_format": "relative", "reference_time": 0, "group_id": trace.name}
+        told = {"title": trace.name, "vantage_point": trace.vantage_point, "common_fields": common}
+        yield "," * (number > 0) + _json(told)[:-1] + ',"events":['
+        for count, event in enumerate(trace.events):
+            yield "," * (count > 0) + _json(event)
+        yield "]}"
+    yield "]}\n"
+
+
+def sequence(title: str, traces: list[Trace]) -> Iterator[str]:
+    """A sequence of JSON texts (RFC 7464): what the file is, and the events of all places, each with its `group_id`."""
+    only = traces[0].vantage_point if len(traces) == 1 else {"type": "unknown"}
+    clock = {"clock_type": "monotonic", "epoch": "unknown"}
+    common = {"time_format": "relative_to_epoch", "reference_time": clock}
+    trace = {"title": title, "common_fields": common, "vantage_point": only, "event_schemas": SCHEMAS}
+    front = {"file_schema": "urn:ietf:params:qlog:file:sequential", "serialization_format": "JSON-SEQ"}
+    yield f"\x1e{_json({**front, 'title': title, 'trace': trace})}\n"
+    for event in heapq.merge(*map(_grouped, traces), key=_time):
+        yield f"\x1e{_json(event)}\n"
+
+
+def _grouped(trace: Trace) -> Iterator[Event]:
+    for event in trace.events:
+        yield {**event, "name": CURRENT.get(event["name"], event["name"]), "group_id": trace.name}
+
+
+def _json(value: dict[str, Any]) -> str:
+    return json.dumps(value, separators=(",", ":"))
+
+
+def _time(event: Event) -> float:
+    time: float = event["time"]
+    return time
+
+
+def _rows(table: pa.Table, column: str, name: str) -> Iterator[dict[Any, Any]]:
+    """The samples of a flow or link."""
+    import pyarrow.compute as pc
+
+    for batch in table.filter(pc.equal(table[column], name)).to_batches(max_chunksize=ROWS):
+        yield from batch.to_pylist()
 
 
 def _said(row: dict[Any, Any]) -> dict[str, Any]:
@@ -122,32 +203,67 @@ def link_events(rows: Iterator[dict[Any, Any]]) -> Iterator[Event]:
         yield {"time": said.pop("time_s") * 1000, "name": "paceline:link_updated", "data": said}
 
 
-def packet_events(capture: Path) -> dict[str, list[Event]]:
-    """What the senders of a capture sent and received, by the names of their flows."""
-    names: dict[bytes, str] = {}
-    flows: dict[str, Flow] = {}
-    for kind, body in blocks(capture.read_bytes()):
-        if kind == NAMES:
-            names |= address_names(body)
-        elif kind == PACKET:
-            interface, high, low, length = struct.unpack_from(">IIII", body)
-            packet = body[20 : 20 + length]
-            source = names[packet[12:16]]
-            flow = flows.setdefault(source.rpartition(".")[0], Flow())
+class Capture:
+    """The packets of a capture that we wrote, of flows at their senders or of one flow at either end.
+
+    It stays in its file: what is kept of a packet is its place there.
+    """
+
+    def __init__(self, path: Path) -> None:
+        with path.open("rb") as file:
+            self._file = mmap(file.fileno(), 0, access=ACCESS_READ)
+        self._names: dict[bytes, str] = {}
+        self._zero = 0
+        self._places: dict[str, array[int]] = {}
+        for kind, at, length in self._blocks():
+            if kind == NAMES:
+                self._names |= address_names(self._file[at : at + length])
+            elif kind == STATISTICS:
+                self._zero = self._nanos(at)
             # The second interface is that of the receivers.
-            if interface == 0:
-                time = (high << 32 | low) / 1e6
-                (_sent if source.endswith(".sender") else _received)(flow, time, packet)
-    return {name: flow.events for name, flow in flows.items()}
+            elif kind == PACKET and self._word(at) == 0:
+                self._places.setdefault(self._flow(at), array("Q")).append(at)
 
+    def __enter__(self) -> Capture:
+        return self
 
-def blocks(file: bytes) -> Iterator[tuple[int, bytes]]:
-    """The blocks of a capture that we wrote: type and body."""
-    at = 0
-    while at < len(file):
-        kind, length = struct.unpack_from(">II", file, at)
-        yield kind, file[at + 8 : at + length - 4]
-        at += length
+    def __exit__(self, *error: object) -> None:
+        self._file.close()
+
+    def events(self, flow: str) -> Iterator[Event]:
+        """What the flow sent and received there since the clock of its end showed zero."""
+        seen = Flow()
+        # Over sockets a capture is of one flow, and has no names.
+        for at in self._places.get(flow if self._names else "", ()):
+            length = self._word(at + 12)
+            begin = at + PACKET_HEAD
+            packet = self._file[begin : begin + length]
+            # The only option of a packet says which way it went.
+            outbound = self._word(begin + (length + 3) // 4 * 4 + 4) & 3 == 2
+            event = packet_event(seen, (self._nanos(at) - self._zero) / 1e6, packet, outbound=outbound)
+            if event["time"] >= 0:
+                yield event
+
+    def _blocks(self) -> Iterator[tuple[int, int, int]]:
+        """Type, and where the body is and how long."""
+        at = 0
+        while at < len(self._file):
+            kind, length = struct.unpack_from(">II", self._file, at)
+            yield kind, at + 8, length - 12
+            at += length
+
+    def _word(self, at: int) -> int:
+        word: int = struct.unpack_from(">I", self._file, at)[0]
+        return word
+
+    def _nanos(self, at: int) -> int:
+        return self._word(at + 4) << 32 | self._word(at + 8)
+
+    def _flow(self, at: int) -> str:
+        if not self._names:
+            return ""
+        source = at + PACKET_HEAD + 12
+        return self._names[self._file[source : source + 4]].rpartition(".")[0]
 
 
 def address_names(body: bytes) -> dict[bytes, str]:
@@ -160,28 +276,21 @@ def address_names(body: bytes) -> dict[bytes, str]:
     return names
 
 
-def _sent(flow: Flow, time: float, packet: bytes) -> None:
-    header: dict[str, Any] = {"packet_type": "1RTT", "packet_number": flow.sent}
-    if packet[9] == UDP and len(packet) >= 40 and packet[28] >> 6 == 2:
-        (sequence,), (ssrc,) = struct.unpack_from(">H", packet, 30), struct.unpack_from(">I", packet, 36)
-        flow.numbers[ssrc, sequence] = flow.sent
-    flow.events.append(_packet("transport:packet_sent", time, header, packet))
-    flow.sent += 1
-
-
-def _received(flow: Flow, time: float, packet: bytes) -> None:
-    header: dict[str, Any] = {"packet_type": "1RTT", "packet_number": flow.received}
-    event = _packet("transport:packet_received", time, header, packet)
-    if packet[9] == UDP and (acked := acknowledged(flow, packet[28:])):
-        event["data"]["frames"] = [{"frame_type": "ack", "acked_ranges": acked}]
-    flow.events.append(event)
-    flow.received += 1
-
-
-def _packet(name: str, time: float, header: dict[str, Any], packet: bytes) -> Event:
+def packet_event(flow: Flow, time: float, packet: bytes, *, outbound: bool) -> Event:
+    """A packet that an end of a flow sent or received; of a report that we can read what it acknowledges."""
+    number = flow.sent if outbound else flow.received
+    flow.sent, flow.received = flow.sent + outbound, flow.received + (not outbound)
     # qvis takes a packet's size from where earlier drafts had it.
-    header["packet_size"] = len(packet)
-    return {"time": time, "name": name, "data": {"header": header, "raw": {"length": len(packet)}}}
+    header = {"packet_type": "1RTT", "packet_number": number, "packet_size": len(packet)}
+    data: dict[str, Any] = {"header": header, "raw": {"length": len(packet)}}
+    ip, protocol = (20, packet[9]) if packet[0] >> 4 == 4 else (40, packet[6])
+    content = packet[ip + 8 :] if protocol == UDP else b""
+    if len(content) >= 12 and content[0] >> 6 == 2 and content[1] not in RTCP:
+        (sequence,), (ssrc,) = struct.unpack_from(">H", content, 2), struct.unpack_from(">I", content, 8)
+        flow.numbers[ssrc, sequence] = number
+    elif acked := acknowledged(flow, content):
+        data["frames"] = [{"frame_type": "ack", "acked_ranges": acked}]
+    return {"time": time, "name": f"transport:packet_{'sent' if outbound else 'received'}", "data": data}
 
 
 def acknowledged(flow: Flow, report: bytes) -> list[list[int]]:
