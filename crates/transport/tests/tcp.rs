@@ -6,6 +6,8 @@ mod conversations;
 mod hostile;
 #[path = "tcp/net.rs"]
 mod net;
+#[path = "tcp/rack.rs"]
+mod rack;
 #[path = "tcp/recovery.rs"]
 mod recovery;
 #[path = "tcp/segments.rs"]

@@ -10,26 +10,26 @@ use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 
 /// What an acknowledgement says, gathered while it is read.
 #[derive(Clone, Copy, Debug)]
-struct AckSummary {
+pub(super) struct AckSummary {
     /// Bytes on the link that are newly known to have arrived.
-    delivered: Bytes,
+    pub delivered: Bytes,
     /// The part of these bytes that had been declared lost.
-    found: Bytes,
+    pub found: Bytes,
     /// The size of those that were in flight twice.
-    twice: Bytes,
+    pub twice: Bytes,
     /// Time of sending of the oldest packet among them; [`Time::MAX`] without any.
-    sent: Time,
+    pub sent: Time,
     /// Whether one of them was sent again, or came before a hole was filled and is told only now.
-    ambiguous: bool,
+    pub ambiguous: bool,
     /// Whether the first missing byte moved.
-    advanced: bool,
+    pub advanced: bool,
     /// Whether a SACK block brought news.
-    new_blocks: bool,
+    pub new_blocks: bool,
 }
 
 impl AckSummary {
     /// Nothing is said.
-    const EMPTY: AckSummary = AckSummary {
+    pub const EMPTY: AckSummary = AckSummary {
         delivered: Bytes::ZERO,
         found: Bytes::ZERO,
         twice: Bytes::ZERO,
@@ -65,7 +65,10 @@ impl<C: Controller> TcpSender<C> {
         }
         let odd = Flags::RST.0 | Flags::SYN.0;
         match self.acknowledged(segment) {
-            Some(offset) if segment.flags.0 & odd == 0 => self.take_ack(now, segment, offset),
+            Some(offset) if segment.flags.0 & odd == 0 => match self.config.recovery {
+                RecoveryKind::RackTlp => self.take_ack_by_time(now, segment, offset),
+                _ => self.take_ack(now, segment, offset),
+            },
             _ => self.counters.ignored += 1,
         }
     }
@@ -89,6 +92,9 @@ impl<C: Controller> TcpSender<C> {
             self.tell(now, Recovery::SynLost);
         } else {
             self.rto.sample(now - sent);
+            if let Some(rack) = &mut self.rack {
+                rack.on_opened(now, now - sent);
+            }
         }
         (self.phase, self.timer) = (Phase::Open, None);
         self.peer_window = u64::from(segment.window);
@@ -156,7 +162,7 @@ impl<C: Controller> TcpSender<C> {
 
     /// Without selective acknowledgements every duplicate counts.
     fn counts_all(&self) -> bool {
-        self.config.recovery != RecoveryKind::Sack
+        !self.config.recovery.is_selective()
     }
 
     /// RFC 6582 section 4: of the partial acknowledgements of a recovery only the first restarts the timer.
@@ -167,7 +173,7 @@ impl<C: Controller> TcpSender<C> {
 
     /// A segment is known to have arrived.
     #[inline(always)]
-    fn deliver(&mut self, number: u64, sent: &Sent, acked: &mut AckSummary) {
+    pub(super) fn deliver(&mut self, number: u64, sent: &Sent, acked: &mut AckSummary) {
         if sent.state != State::InFlight {
             let Some((found, twice)) = unusual(*sent) else { return };
             acked.found += found;
@@ -188,7 +194,13 @@ impl<C: Controller> TcpSender<C> {
 
     /// The blocks of an acknowledgement, of which only what was not looked at before costs anything.
     #[cold]
-    fn take_blocks(&mut self, now: Time, segment: Segment, offset: u64, mut acked: AckSummary) -> AckSummary {
+    pub(super) fn take_blocks(
+        &mut self,
+        now: Time,
+        segment: Segment,
+        offset: u64,
+        mut acked: AckSummary,
+    ) -> AckSummary {
         let mut seen = [(0, 0); SackBlocks::MOST];
         for (place, (begin, end)) in segment.sack.iter().enumerate() {
             let range = self
@@ -201,7 +213,7 @@ impl<C: Controller> TcpSender<C> {
                 continue;
             };
             if place == 0 && self.is_duplicate(&segment, (begin, end), offset) {
-                self.take_duplicate(now);
+                self.take_duplicate(now, (begin, end));
                 continue;
             }
             if begin < offset {
@@ -252,7 +264,10 @@ impl<C: Controller> TcpSender<C> {
 
     /// A copy arrived of what was there. When every retransmission since the reduction has been answered so, none of them
     /// was needed: the reduction was for nothing (RFC 2883 section 5, RFC 3708; no text at hand of the latter).
-    fn take_duplicate(&mut self, now: Time) {
+    fn take_duplicate(&mut self, now: Time, duplicate: (u64, u64)) {
+        if let Some(rack) = &mut self.rack {
+            rack.duplicate = Some(duplicate);
+        }
         match self.progress.unanswered {
             Some(1) => {
                 self.progress.unanswered = None;
@@ -266,7 +281,7 @@ impl<C: Controller> TcpSender<C> {
 
     /// A round trip for the timer, unless nobody knows which segment was answered when (RFC 6298 section 3).
     #[inline(always)]
-    fn measure(&mut self, now: Time, acked: &AckSummary) {
+    pub(super) fn measure(&mut self, now: Time, acked: &AckSummary) {
         let sent = match self.config.one_sample {
             true => self.timed(acked),
             false => (!acked.ambiguous && acked.sent != Time::MAX).then_some(acked.sent),
@@ -286,7 +301,7 @@ impl<C: Controller> TcpSender<C> {
 
     /// RFC 3168 section 6.1.2: marks are answered once per window of data; with exact echoes every one counts.
     #[inline(always)]
-    fn answer_marks(&mut self, segment: &Segment, acked: &AckSummary) {
+    pub(super) fn answer_marks(&mut self, segment: &Segment, acked: &AckSummary) {
         if !segment.flags.has(Flags::ECE) || self.config.ect == Ecn::NotEct || acked.delivered == Bytes::ZERO
         {
             return;
@@ -305,7 +320,7 @@ impl<C: Controller> TcpSender<C> {
     }
 
     #[inline(always)]
-    fn report(&mut self, now: Time, acked: &AckSummary) {
+    pub(super) fn report(&mut self, now: Time, acked: &AckSummary) {
         if acked.found > Bytes::ZERO {
             self.tell(now, Recovery::Found { found: acked.found });
         }
@@ -341,16 +356,21 @@ impl<C: Controller> TcpSender<C> {
             self.tell_lost(now, lost);
         }
         if self.progress.prr.is_some() {
-            let window = self.controller.snapshot().window.unwrap_or(Bytes::new(u64::MAX));
-            let (in_flight, segment) = (self.board.in_flight, self.config.packet_size);
-            if let Some(prr) = &mut self.progress.prr {
-                prr.on_ack(acked.delivered, in_flight, window, segment);
-            }
+            self.proportion(acked.delivered);
+        }
+    }
+
+    /// During recovery what leaves is in proportion to what arrived.
+    pub(super) fn proportion(&mut self, delivered: Bytes) {
+        let window = self.controller.snapshot().window.unwrap_or(Bytes::new(u64::MAX));
+        let (in_flight, segment) = (self.board.in_flight, self.config.packet_size);
+        if let Some(prr) = &mut self.progress.prr {
+            prr.on_ack(delivered, in_flight, window, segment);
         }
     }
 
     /// New data was acknowledged during recovery: it ends, or goes on with the next hole.
-    fn go_on(&mut self, now: Time, until: u64) {
+    pub(super) fn go_on(&mut self, now: Time, until: u64) {
         let all = self.board.first_offset >= until;
         if all || self.config.recovery == RecoveryKind::Reno {
             (self.progress.until, self.progress.prr, self.progress.forced) = (None, None, false);
@@ -442,7 +462,7 @@ impl<C: Controller> TcpSender<C> {
     }
 
     /// Tells of what was declared lost, and begins a recovery unless one lasts or what it would be for is older.
-    fn tell_lost(&mut self, now: Time, lost: Bytes) {
+    pub(super) fn tell_lost(&mut self, now: Time, lost: Bytes) {
         if self.progress.until.is_some() || self.board.first_offset < self.progress.guard {
             return self.tell(now, Recovery::Lost { lost });
         }
@@ -456,7 +476,7 @@ impl<C: Controller> TcpSender<C> {
         self.progress.high_rxt = self.board.first + 1;
         self.progress.rescue_rxt = self.board.sent(self.board.first).end();
         self.progress.unanswered = Some(0);
-        if self.config.prr && self.config.recovery == RecoveryKind::Sack {
+        if self.config.prr && self.config.recovery.is_selective() {
             let outstanding = (self.board.end - self.board.first) * self.config.packet_size.as_u64();
             self.progress.prr = Some(Prr::begin(Bytes::new(outstanding)));
         }

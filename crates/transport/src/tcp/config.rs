@@ -14,6 +14,16 @@ names! {
         NewReno = "newreno",
         /// Selective acknowledgements (RFC 6675).
         Sack = "sack",
+        /// Selective acknowledgements, losses by time, probes of the tail (RFC 8985).
+        RackTlp = "rack-tlp",
+    }
+}
+
+impl RecoveryKind {
+    /// Whether selective acknowledgements are understood.
+    #[inline]
+    pub const fn is_selective(self) -> bool {
+        self as u8 >= RecoveryKind::Sack as u8
     }
 }
 
@@ -44,6 +54,7 @@ params! {
         recovery: RecoveryKind = RecoveryKind::Sack, else "the controller's: sack, or tahoe, reno, newreno", "", "How losses are recovered from";
         ack_every: u32 = 2, in 1.0, 1000.0, "RFC 5681 4.2", "Packets for an acknowledgement while all is in order";
         ack_delay: TimeDelta = TimeDelta::from_millis(200), in 1e-9, 1e6, "RFC 5681 4.2: less than 500 ms", "How long an acknowledgement waits at most";
+        quick_acks: u32 = 0, in 0.0, 1e6, "RFC 5681 4.2", "Packets at the beginning that are each acknowledged at once, whatever ack_every says";
         initial_window: u64 = 10, in 1.0, FlowSetup::LARGEST_INITIAL_WINDOW, "RFC 6928", "First window in packets; after a lost SYN it is one";
         initial_rto: TimeDelta = TimeDelta::from_secs(1), in 1e-9, 1e6, "RFC 6298 2.1", "Retransmission timeout before there is a sample";
         min_rto: TimeDelta = TimeDelta::from_secs(1), in 1e-9, 1e6, "RFC 6298 2.4", "Smallest retransmission timeout";
@@ -54,7 +65,8 @@ params! {
         handshake: bool = true, "RFC 9293 3.5", "A handshake opens the connection; else both ends are connected from the beginning";
         duplicate_acks: u32 = 3, in 1.0, 3.0, "RFC 5681 3.2, RFC 6675 (DupThresh)", "Duplicate acknowledgements that tell a loss";
         limited_transmit: bool = true, "RFC 3042", "The first duplicates let new packets go";
-        prr: bool = true, "RFC 6937", "With sack: recovery sends in proportion to what arrives";
+        prr: bool = true, "RFC 6937", "With sack and rack-tlp: recovery sends in proportion to what arrives";
+        max_ack_delay: TimeDelta = TimeDelta::from_millis(200), in 0.0, 1e6, "RFC 8985 7.2 (TLP.max_ack_delay)", "With rack-tlp: how much longer a probe waits behind a single packet, whose acknowledgement may be delayed";
         impatient: bool = true, "RFC 6582 4", "With newreno: only the first partial acknowledgement restarts the timer";
         ecn_echo: EcnEcho = EcnEcho::Rfc3168, else "rfc3168; of dctcp exact", "RFC 3168 6.1.3, RFC 8257 3.2", "How marks are told";
     }

@@ -1,21 +1,24 @@
 //! TCP, sans I/O: a sender with a scoreboard and a controller, a receiver with delayed and selective acknowledgements.
 //!
 //! Data flows one way, and windows are the controller's: retransmission, duplicate and selective acknowledgements,
-//! limited transmit and timers are here, so that Tahoe, Reno, NewReno and SACK are ways of recovery over one window
-//! law. `DEVIATIONS.md` says what differs from the RFCs.
+//! limited transmit and timers are here, so that Tahoe, Reno, NewReno, SACK and RACK-TLP are ways of recovery over one
+//! window law. `DEVIATIONS.md` says what differs from the RFCs.
 
 mod acks;
 mod buffer;
+mod by_time;
 mod config;
 mod connections;
 pub mod conversations;
 mod prr;
+mod rack;
 mod receiver;
 mod rto;
 mod scoreboard;
 mod segment;
 mod sender;
 mod timer_tree;
+mod tlp;
 pub mod transfers;
 mod transmit;
 

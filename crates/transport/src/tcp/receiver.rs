@@ -5,7 +5,7 @@ use super::{EcnEcho, TcpConfig, WrittenFrame};
 use crate::{Follows, PathFacts, Reason, Received, ReceivingEnd, Transmit};
 use paceline_cc::StreamId;
 use paceline_media::{DisplayedFrame, PlayoutCounters, StreamPlayout};
-use paceline_units::{Bytes, Ecn, Time};
+use paceline_units::{Bytes, Ecn, Time, TimeDelta};
 use std::collections::VecDeque;
 
 /// The most pieces of the stream that are kept beyond the first hole: a guard, far above what any window makes.
@@ -27,6 +27,8 @@ pub struct TcpReceiver {
     /// Offset behind the last byte of the stream.
     fin: Option<u64>,
     unacknowledged: u32,
+    /// Acknowledgements that will not wait.
+    quick_acks: u32,
     due: Option<Time>,
     /// A segment to be sent at once, before the acknowledgement that is due.
     first: Option<Segment>,
@@ -51,6 +53,7 @@ impl TcpReceiver {
             duplicate: None,
             fin: None,
             unacknowledged: 0,
+            quick_acks: config.quick_acks,
             due: None,
             first: None,
             echo: false,
@@ -125,9 +128,19 @@ impl TcpReceiver {
         if !delayed || self.unacknowledged >= self.config.ack_every {
             self.due = Some(now);
         } else if self.due.is_none() {
-            self.due = Some(now + self.config.ack_delay);
+            self.due = Some(now + self.ack_delay());
         }
         new
+    }
+
+    /// How long the acknowledgement of what came in order may wait.
+    #[inline]
+    fn ack_delay(&mut self) -> TimeDelta {
+        if self.quick_acks > 0 {
+            self.quick_acks -= 1;
+            return TimeDelta::ZERO;
+        }
+        self.config.ack_delay
     }
 
     /// SYN and RST.

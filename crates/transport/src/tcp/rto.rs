@@ -57,6 +57,11 @@ impl Rto {
         self.timeout = TimeDelta::from_nanos(timeout.max(self.min).min(self.max) as i64);
     }
 
+    /// Smoothed round trip; none before the first sample.
+    pub fn srtt(&self) -> Option<TimeDelta> {
+        self.srtt.map(|srtt| TimeDelta::from_nanos(srtt as i64))
+    }
+
     /// The timer expired: rule 5.5.
     pub fn back_off(&mut self) {
         self.timeout = TimeDelta::from_nanos(nanos(self.timeout).saturating_mul(2).min(self.max) as i64);

@@ -100,13 +100,18 @@ impl Scoreboard {
         }
     }
 
+    /// How many segments were delivered out of order and are not acknowledged yet.
+    pub fn delivered(&self) -> u64 {
+        self.delivered
+    }
+
     /// Whether everything is acknowledged.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.first == self.end
     }
 
-    /// A segment by number; only those under way.
+    /// A segment by number; only those under way, and until the next new one what left the scoreboard last.
     #[inline]
     pub fn sent(&self, number: u64) -> &Sent {
         &self.ring[number as usize & (self.ring.len() - 1)]

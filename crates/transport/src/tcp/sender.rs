@@ -2,6 +2,7 @@
 
 use super::buffer::{SendBuffer, WrittenFrame};
 use super::prr::Prr;
+use super::rack::Rack;
 use super::rto::Rto;
 use super::scoreboard::{Scoreboard, State};
 use super::segment::{SackBlocks, Segment, TCP_HEADER};
@@ -106,6 +107,8 @@ pub struct TcpSender<C> {
     /// How much the receiver lets be under way.
     pub(super) peer_window: u64,
     pub(super) progress: Progress,
+    /// What time says of losses, where they are found by time.
+    pub(super) rack: Option<Box<Rack>>,
     /// The blocks of the last acknowledgement: what was looked at.
     pub(super) seen: [(u64, u64); SackBlocks::MOST],
     /// The segment that is timed, where only one is.
@@ -150,6 +153,7 @@ impl<C: Controller> TcpSender<C> {
             timer: None,
             peer_window: config.receive_window(),
             progress: Progress::default(),
+            rack: (config.recovery == RecoveryKind::RackTlp).then(|| Box::new(Rack::new(config))),
             seen: [(0, 0); SackBlocks::MOST],
             timed: None,
             taken_back: 0,
@@ -246,21 +250,28 @@ impl<C: Controller> TcpSender<C> {
             self.phase = Phase::Opening { due: true, sent, resent: true };
             return;
         }
-        if self.board.is_empty() {
+        if self.board.is_empty() || self.rack.is_some() && self.is_woken_by_time(now) {
             return;
         }
         self.counters.timeouts += 1;
         self.rto.back_off();
         self.lose_everything(now);
         self.timer = Some(now + self.rto.timeout);
+        if let Some(rack) = &mut self.rack {
+            rack.on_timed_out(self.timer);
+        }
     }
 
     /// Back to the first hole, one segment at first. Without selective acknowledgements nothing that arrived out of
     /// order is known; with them it is kept, unless the receiver took it back (RFC 2018 section 8).
     pub(super) fn lose_everything(&mut self, now: Time) {
         let took_back = self.board.sent(self.board.first).state == State::Delivered;
-        let forget = self.config.recovery != RecoveryKind::Sack || took_back;
-        self.board.time_out(forget);
+        let forget = !self.config.recovery.is_selective() || took_back;
+        if forget || self.rack.is_none() {
+            self.board.time_out(forget);
+        } else {
+            self.time_out_by_time(now);
+        }
         if forget {
             self.seen = Default::default();
         }
@@ -272,6 +283,10 @@ impl<C: Controller> TcpSender<C> {
             ..Progress::default()
         };
         self.tell(now, Recovery::TimedOut);
+        if self.board.in_flight > Bytes::ZERO {
+            // What left not long ago still counts.
+            self.tell(now, Recovery::Found { found: self.board.in_flight });
+        }
         if took_back {
             self.taken_back = self.board.end;
         }

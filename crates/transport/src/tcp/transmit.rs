@@ -60,7 +60,7 @@ impl<C: Controller> TcpSender<C> {
 
     /// Whether the other end's window has room for as many new bytes.
     #[inline]
-    fn fits(&self, payload: u64) -> bool {
+    pub(super) fn fits(&self, payload: u64) -> bool {
         self.board.end_offset + payload - self.board.first_offset <= self.peer_window
     }
 
@@ -96,7 +96,7 @@ impl<C: Controller> TcpSender<C> {
         let flags = Flags::ACK.and_if(fin, Flags::FIN).and_if(self.say_reduced, Flags::CWR);
         self.say_reduced = false;
         if self.timer.is_none() {
-            self.timer = Some(now + self.rto.timeout);
+            self.start_timer(now);
         }
         if self.config.one_sample && self.timed.is_none() {
             self.timed = Some((number, now));
@@ -106,6 +106,15 @@ impl<C: Controller> TcpSender<C> {
         let idle = self.buffer.written == self.board.end_offset;
         self.tell_sent(now, number, segment.size(), idle);
         transmit(segment, self.config.ect, queued)
+    }
+
+    /// The retransmission timer starts (RFC 6298 rule 5.1), or what comes before it.
+    #[cold]
+    fn start_timer(&mut self, now: Time) {
+        self.timer = Some(now + self.rto.timeout);
+        if self.rack.is_some() {
+            self.start_timer_by_time(now);
+        }
     }
 
     /// The lowest segment that is lost leaves again, if it may: its number.
@@ -184,7 +193,10 @@ impl<C: Controller> TcpSender<C> {
             self.timed = None;
         }
         if self.timer.is_none() {
-            self.timer = Some(now + self.rto.timeout);
+            self.start_timer(now);
+        }
+        if self.rack.is_some() {
+            self.note_again_by_time(now, number);
         }
         self.tell_sent(now, number, self.board.sent(number).size(), false);
     }

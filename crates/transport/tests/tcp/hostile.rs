@@ -24,7 +24,7 @@ proptest! {
 
     #[test]
     fn everything_arrives_whatever_is_lost_doubled_or_late(
-        kind in 0usize..4,
+        kind in 0usize..5,
         actions in prop::collection::vec(0u8..20, 400),
         acks in prop::collection::vec(0u8..20, 400),
         ack_every in 1u32..4,
@@ -52,7 +52,7 @@ proptest! {
     }
 
     #[test]
-    fn a_sender_takes_anything(kind in 0usize..4, segments in prop::collection::vec(segment(), 1..60)) {
+    fn a_sender_takes_anything(kind in 0usize..5, segments in prop::collection::vec(segment(), 1..60)) {
         let mut net = Net::new(&config(KINDS[kind]), Some(2_000_000)).started();
         for (index, segment) in segments.iter().enumerate() {
             net.run(at(index as i64 * 40));
