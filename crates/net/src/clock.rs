@@ -44,6 +44,11 @@ fn read(clock: ClockId) -> u64 {
     shown.tv_sec as u64 * 1_000_000_000 + shown.tv_nsec as u64
 }
 
+/// How long this thread has been on a processor.
+pub(crate) fn time_on_processor() -> TimeDelta {
+    TimeDelta::from_nanos(read(ClockId::ThreadCPUTime) as i64)
+}
+
 /// Nanoseconds since the beginning of 1970, by the wall's clock.
 pub(crate) fn nanos_since_1970() -> u64 {
     read(ClockId::Realtime)

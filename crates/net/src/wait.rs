@@ -1,7 +1,7 @@
 //! Sleeping until a datagram arrives or a time comes, to a few microseconds.
 
 use crate::NetError;
-use crate::clock::Moment;
+use crate::clock::{Moment, time_on_processor};
 use crate::socket::UdpPort;
 use paceline_units::TimeDelta;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -58,7 +58,13 @@ fn polled<'s>(
 pub(crate) struct PreciseTimers {
     before: Option<NonZeroU64>,
     has_priority: bool,
+    /// Since when the share of the processor is measured, and the thread's time on it then.
+    measured: (Moment, TimeDelta),
 }
+
+/// A thread that took more than this part of a processor for so long gives its priority up: nothing else would run beside it.
+const BUSY: f64 = 0.4;
+const MEASURED: TimeDelta = TimeDelta::from_millis(200);
 
 /// As in man 7 sched: above every program without real-time priority, below what machines need (interrupts: 50).
 const URGENT: u8 = 20;
@@ -68,21 +74,40 @@ impl PreciseTimers {
     pub fn new() -> PreciseTimers {
         let before = current_timer_slack().ok().and_then(NonZeroU64::new);
         let _ = set_current_timer_slack(NonZeroU64::new(1));
-        PreciseTimers { before, has_priority: false }
+        PreciseTimers { before, has_priority: false, measured: (Moment::now(), time_on_processor()) }
     }
 
     /// The same, and the thread comes before all that has no real-time priority, if the system allows it (root, CAP_SYS_NICE or
-    /// RLIMIT_RTPRIO): for a thread that sleeps most of the time and must not be late when it wakes. Those that are always busy take
-    /// turns, and the kernel keeps a part of each second for what has no such priority.
+    /// RLIMIT_RTPRIO): for a thread that sleeps most of the time and must not be late when it wakes. One that turns out to be always busy loses it.
     pub fn urgent() -> PreciseTimers {
         let policy = ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::RoundRobin);
         PreciseTimers { has_priority: schedule(policy, URGENT), ..PreciseTimers::new() }
+    }
+
+    /// To be called in each turn of a thread's loop: one that is always busy goes on without priority.
+    pub fn turn(&mut self) {
+        let (since, before) = self.measured;
+        let (now, span) = (Moment::now(), Moment::now().since(since));
+        if !self.has_priority || span < MEASURED {
+            return;
+        }
+        let used = time_on_processor();
+        self.measured = (now, used);
+        if is_busy(used - before, span) {
+            self.has_priority = false;
+            schedule(ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Other), 0);
+        }
     }
 
     /// Whether the thread has real-time priority.
     pub fn has_priority(&self) -> bool {
         self.has_priority
     }
+}
+
+/// Whether a thread that was `used` so long in a span is always busy.
+fn is_busy(used: TimeDelta, span: TimeDelta) -> bool {
+    used.as_secs_f64() > BUSY * span.as_secs_f64()
 }
 
 impl Drop for PreciseTimers {
@@ -98,4 +123,21 @@ impl Drop for PreciseTimers {
 fn schedule(policy: ThreadSchedulePolicy, priority: u8) -> bool {
     let priority = ThreadPriority::try_from(priority).unwrap_or(ThreadPriority::Min);
     set_thread_priority_and_policy(thread_native_id(), priority, policy).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_that_sleeps_keeps_its_priority_and_one_that_is_always_busy_does_not() {
+        let millis = TimeDelta::from_millis;
+        assert!(is_busy(millis(100), millis(200)) && !is_busy(millis(60), millis(200)));
+        let mut sleeper = PreciseTimers { has_priority: true, ..PreciseTimers::new() };
+        for _ in 0..4 {
+            wait_for(&[], Moment::now().plus(millis(90))).expect("slept");
+            sleeper.turn();
+        }
+        assert!(sleeper.has_priority());
+    }
 }

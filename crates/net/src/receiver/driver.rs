@@ -62,10 +62,11 @@ impl<'a, C: ReceivingCodec> ReceivingDriver<'a, C> {
     }
 
     pub fn run(mut self, control: &Control<'_>) -> Result<Ended<'a>, NetError> {
-        let _timers = PreciseTimers::urgent();
+        let mut timers = PreciseTimers::urgent();
         let outside = reachable_from_outside(self.port.socket.address()?);
         self.clock = DriverClock::from_zero(Moment::now());
         let ended = loop {
+            timers.turn();
             let before = Moment::now();
             let all = self.read()?;
             self.handle_timeouts();

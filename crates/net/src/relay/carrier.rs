@@ -90,13 +90,14 @@ impl<'a, G: Gate> Carrier<'a, G> {
     }
 
     pub fn run(mut self, control: &Control<'_>) -> Result<NetOutput, NetError> {
-        let timers = PreciseTimers::urgent();
+        let mut timers = PreciseTimers::urgent();
         self.opened = DriverClock::from_zero(Moment::now());
         if self.gate.begins() {
             self.begin(Moment::now());
         }
         let end = Time::ZERO + self.flow.scenario.duration;
         loop {
+            timers.turn();
             let before = Moment::now();
             let all = self.read()?;
             let now = self.clock.time_of(before);

@@ -123,12 +123,13 @@ impl<'a> RelayDriver<'a> {
     }
 
     pub fn run(mut self, control: &Control<'_>) -> Result<NetOutput, NetError> {
-        let timers = PreciseTimers::urgent();
+        let mut timers = PreciseTimers::urgent();
         self.opened = DriverClock::from_zero(Moment::now());
         let mut warnings: Vec<String> = reachable_from_outside(self.address()?).into_iter().collect();
         warnings.extend(self.crowded());
         let end = Time::ZERO + self.flows[0].flow.scenario.duration;
         loop {
+            timers.turn();
             let before = Moment::now();
             let all = self.read()?;
             let now = self.clock.time_of(before);

@@ -102,9 +102,10 @@ impl<'a, C: SendingCodec> SendingDriver<'a, C> {
     }
 
     pub fn run(mut self, control: &Control<'_>) -> Result<Ended<'a>, NetError> {
-        let _timers = PreciseTimers::urgent();
+        let mut timers = PreciseTimers::urgent();
         self.clock = DriverClock::from_zero(Moment::now());
         loop {
+            timers.turn();
             let now = self.clock.now();
             let more = self.read()? | self.advance(now, control.progress);
             if now >= self.duration || control.stopped() || self.is_cut_off() {

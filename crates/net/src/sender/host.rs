@@ -151,11 +151,12 @@ impl<'a> SendingHost<'a> {
     }
 
     pub fn run(mut self, control: &Control<'_>) -> Result<NetOutput, NetError> {
-        let _timers = PreciseTimers::urgent();
+        let mut timers = PreciseTimers::urgent();
         self.clock = DriverClock::from_zero(Moment::now());
         let clock = self.clock;
         self.flows.0.iter_mut().for_each(|flow| flow.set_clock(clock));
         loop {
+            timers.turn();
             let now = self.clock.now();
             let more =
                 self.read()? | self.advance(now, control.progress) | self.sharing.read(now, &mut self.flows);

@@ -18,8 +18,8 @@ const OUTAGES: i64 = 5;
 const LONGEST_OUTAGE: TimeDelta = TimeDelta::from_secs(5);
 /// Rows of a time series.
 const ROWS: i64 = 120;
-/// Memory that the process may take more at the end than at a quarter of the run: 30 threads, each with a few rows more. A byte for each
-/// packet of half an hour is 4 MB.
+/// Memory that the process may take more at the end than halfway: 30 threads, each with a few rows more. A sender remembers its last 65,536
+/// packets once one was lost, which takes a quarter of an hour to fill at these rates.
 const GROWTH: u64 = 4 << 20;
 /// A call goes on that has this part of the rate that it had before the first failure, in the last half of the time until the next one:
 /// where that begins after half a minute, and where it begins sooner. GCC grows by 8 % in a second from where a failure left it.
@@ -99,7 +99,7 @@ fn went_on(place: usize, span: TimeDelta, output: &LiveOutput) -> Result<String,
     }
 }
 
-/// What a watcher saw of the process: memory at a quarter of the run and at its end, and the most and fewest descriptors.
+/// What a watcher saw of the process: memory halfway and at the end, and the most and fewest descriptors.
 #[derive(Clone, Copy, Debug)]
 struct Watched {
     begin: u64,
@@ -107,12 +107,12 @@ struct Watched {
     descriptors: (usize, usize),
 }
 
-/// Watches from a quarter of the run on, as `reached` says, until just before its end.
+/// Watches from halfway on, as `reached` says, until just before its end.
 fn watch(span: TimeDelta, reached: &AtomicU64, over: &AtomicBool) -> Option<Watched> {
     let nanos = span.as_nanos() as u64;
     let mut watched: Option<Watched> = None;
     while !over.load(Ordering::Relaxed) && reached.load(Ordering::Relaxed) < nanos / 50 * 49 {
-        if reached.load(Ordering::Relaxed) >= nanos / 4 {
+        if reached.load(Ordering::Relaxed) >= nanos / 2 {
             let (memory, open) = taken();
             let seen =
                 watched.get_or_insert(Watched { begin: memory, end: memory, descriptors: (open, open) });
@@ -154,8 +154,7 @@ pub fn soak(span: TimeDelta) -> Result<String, String> {
         stopped |= went_on.is_err();
         said.push(went_on.unwrap_or_else(|broken| format!("DID NOT GO ON: {broken}")));
     }
-    let Watched { begin, end, descriptors } =
-        watched.ok_or("the run was over before a quarter of its time")?;
+    let Watched { begin, end, descriptors } = watched.ok_or("the run was over before half of its time")?;
     said.push(format!("memory {begin} to {end} B; descriptors {before}, meanwhile {descriptors:?}, {after}"));
     let summary = said.join("\n");
     if stopped {
