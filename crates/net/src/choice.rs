@@ -42,7 +42,7 @@ pub(crate) enum Over<'a> {
 }
 
 /// The flows of a scenario that one process sends, receives or relays: the one that was named, the only one, those that
-/// share by the scenario's only coupling, or all of a scenario without couplings whose flows go the same way over sockets.
+/// share by the scenario's only coupling, or all of a scenario without couplings whose flows are RTP and go the same way.
 #[derive(Clone)]
 pub(crate) struct ChosenFlows<'a> {
     /// In the order of the coupling; there is one at least.
@@ -80,7 +80,7 @@ impl<'a> ChosenFlows<'a> {
         Ok(ChosenFlows { flows: vec![ChosenFlow::of(loaded, name)?], coupling: None })
     }
 
-    /// All flows of a scenario, if all of them run over sockets and take the same way.
+    /// All flows of a scenario, if all of them are RTP and take the same way. Of connections one is to be named.
     fn side_by_side(loaded: &'a Loaded) -> Option<Vec<ChosenFlow<'a>>> {
         let flows = loaded.scenario.flows.iter().map(|flow| ChosenFlow::of(loaded, Some(&flow.name)).ok());
         let flows = flows.collect::<Option<Vec<_>>>()?;
@@ -88,7 +88,8 @@ impl<'a> ChosenFlows<'a> {
         let same = |flow: &ChosenFlow<'_>| {
             (&flow.spec.path, &flow.spec.return_path) == (&first.path, &first.return_path)
         };
-        flows.iter().all(same).then_some(flows)
+        let rtp = |flow: &ChosenFlow<'_>| matches!(flow.over, Over::Rtp(_));
+        flows.iter().all(|flow| same(flow) && rtp(flow)).then_some(flows)
     }
 
     /// An error if a capture is `wanted` of several flows.
