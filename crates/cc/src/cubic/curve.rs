@@ -31,6 +31,11 @@ impl Curve {
         Curve { k: 0.0, ..Curve::new(params, plateau, params.beta_cubic) }
     }
 
+    /// The curve begins at this window (RFC 9438 equation 2).
+    pub fn begin_at(&mut self, window: f64) {
+        self.k = libm::cbrt((self.plateau - window).max(0.0) / self.c);
+    }
+
     /// What Reno would have starts here instead of from the plateau.
     pub fn start_reno_at(&mut self, window: f64) {
         self.reno_start = window;
@@ -41,6 +46,11 @@ impl Curve {
     pub fn at(&self, t: f64) -> f64 {
         let from_plateau = t - self.k;
         self.c * from_plateau * from_plateau * from_plateau + self.plateau
+    }
+
+    /// Packets per round trip by which `W_est` grows.
+    pub fn reno_slope(&self) -> f64 {
+        self.reno_slope
     }
 
     /// `W_est(t)`, equation 4.

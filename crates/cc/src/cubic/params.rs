@@ -1,6 +1,6 @@
 //! CUBIC's constants by name.
 
-use crate::window::WindowPacing;
+use crate::window::{HyStartParams, SlowStartExit, WindowGrowth, WindowPacing};
 use paceline_units::params;
 
 params! {
@@ -12,6 +12,13 @@ params! {
         fast_convergence: bool = true, "RFC 8312 4.6", "A falling W_max is lowered further: room for others";
         tcp_friendliness: bool = true, "RFC 8312 4.2", "No less than Reno would have";
         friendly_from_window: bool = true, "RFC 8312 4.2 with 4.6: which W_max is not said", "What Reno would have starts from the window before the reduction, not from a plateau lowered by fast convergence";
+        target_limit: Option<f64> = None, else "no limit", in 1.0, 100.0, "RFC 9438 4.2 (1.5); not in RFC 8312", "Most that the curve may ask for within a round trip, windows";
+        k_from_window: bool = false, "RFC 9438 4.2 eq. 2; RFC 8312 4.1", "The curve begins at the window with which avoidance begins, not at beta_cubic of its plateau";
+        friendly_by_acks: bool = false, "RFC 9438 4.3 eq. 4; RFC 8312 4.2 (by time)", "What Reno would have grows with what is acknowledged, and like Reno's from the window before the reduction on";
+        converges_below_plateau: bool = false, "RFC 9438 4.7; RFC 8312 4.6", "Fast convergence compares with W_max as it was lowered, not with the window before the last reduction";
+        ssthresh_from_flight: bool = false, "RFC 9438 4.6; RFC 8312 4.5 (window)", "A reduction leaves a part of the flight, not of the window: after a loss two packets, after a mark one at least";
+        undo_below: bool = false, "RFC 9438 4.9.2", "A spurious reduction is undone only while the window is below that before it";
+        ahead_by_least: bool = false, "Linux (delay_min); RFC 9438 4.2 (smoothed)", "The curve is looked at the smallest round trip ahead, not the smoothed one";
         ssthresh_min: u64 = 2, in 1.0, 1000.0, "RFC 8312 4.5", "Smallest threshold in packets";
         lw: u64 = 1, in 1.0, 1000.0, "RFC 8312 4.7, RFC 5681 3.1 (LW)", "Window after a timeout in packets";
         l: f64 = 1.0, in 0.1, 100.0, "RFC 3465 (L), no text at hand; 1 is RFC 5681 eq. 2", "Most packets that one acknowledgement adds in slow start";
@@ -19,7 +26,51 @@ params! {
     }
     /// How packets are spaced.
     with pacing: WindowPacing;
+    /// What bounds growth.
+    with growth: WindowGrowth;
     profiles {
         "rfc8312": "RFC 8312" => Params::default,
+        "rfc9438": "RFC 9438 with HyStart++ (RFC 9406) and growth by bytes" => Params::rfc9438,
+        "linux": "CUBIC as Linux has it, paced, with HyStart++; over TCP with tcp = { min_rto = \"200ms\", initial_window = 10 }" => Params::linux,
+        "quic": "Paced CUBIC as by the defaults of quiche, and of quinn but for HyStart++; with tcp = { initial_window = 10, min_rto = \"200ms\" }" => Params::quic,
+    }
+}
+
+impl Params {
+    fn rfc9438() -> Params {
+        let hystart = HyStartParams { hystart: SlowStartExit::HyStartPlusPlus, ..HyStartParams::default() };
+        Params {
+            target_limit: Some(1.5),
+            k_from_window: true,
+            friendly_by_acks: true,
+            converges_below_plateau: true,
+            ssthresh_from_flight: true,
+            undo_below: true,
+            l: 2.0,
+            growth: WindowGrowth { hystart, ..WindowGrowth::default() },
+            ..Params::default()
+        }
+    }
+
+    /// What Linux does beside RFC 9438; what each moves is in DEVIATIONS.md.
+    fn linux() -> Params {
+        Params {
+            ssthresh_from_flight: false,
+            ahead_by_least: true,
+            pacing: WindowPacing { pacing: true, pacing_gain_slow_start: 2.0, pacing_gain: 1.2 },
+            ..Params::rfc9438()
+        }
+    }
+
+    fn quic() -> Params {
+        Params {
+            ssthresh_from_flight: false,
+            // RFC 9002 section 7.3.1: whatever is acknowledged is added.
+            l: 100.0,
+            restart_after_idle: false,
+            // RFC 9002 section 7.7: N = 1.25.
+            pacing: WindowPacing { pacing: true, pacing_gain_slow_start: 1.25, pacing_gain: 1.25 },
+            ..Params::rfc9438()
+        }
     }
 }

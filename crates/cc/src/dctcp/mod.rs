@@ -58,7 +58,9 @@ impl Law for DctcpLaw {
         let reno = reno::Params {
             beta: params.beta,
             lw: params.lw,
+            byte_counting: params.byte_counting,
             l: params.l,
+            growth: params.growth,
             restart_after_idle: params.restart_after_idle,
             pacing: params.pacing,
             ..reno::Params::default()

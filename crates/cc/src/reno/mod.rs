@@ -21,6 +21,8 @@ pub type Reno = WindowSender<RenoLaw>;
 #[derive(Clone, Debug)]
 pub struct RenoLaw {
     params: Params,
+    /// Whether avoidance adds its part of a packet for each acknowledgement, and nothing else bounds it.
+    per_ack: bool,
     /// Bytes acknowledged since the window grew last (RFC 5681 section 3.1).
     acked: f64,
 }
@@ -30,36 +32,52 @@ impl RenoLaw {
     #[inline(always)]
     pub(crate) fn grow(&mut self, window: &mut Window, ack: &Ack) {
         if window.in_slow_start() {
-            self.slow_start(window, ack);
+            // A copy: the acknowledgement of avoidance stays in registers.
+            self.slow_start(window, *ack);
         } else {
             self.avoid(window, ack);
         }
     }
 
-    #[inline]
-    fn slow_start(&self, window: &mut Window, ack: &Ack) {
-        if self.params.byte_counting {
-            // After a timeout stretched acknowledgements tell of what arrived before it (RFC 3465).
-            let limit =
-                if ack.newest < window.reduced_until { self.params.l.min(1.0) } else { self.params.l };
-            window.slow_start(ack, limit);
-        } else {
-            // Equation 2: no more for an acknowledgement of less than a packet.
-            window.set(window.cwnd + window.mss.min(ack.delivered as f64));
-        }
+    /// Equation 2; counting bytes, what stretched acknowledgements tell of what arrived before a timeout adds a packet (RFC 3465).
+    #[cold]
+    #[inline(never)]
+    fn slow_start(&self, window: &mut Window, ack: Ack) {
+        let limit = match self.params.byte_counting {
+            true if ack.newest < window.reduced_until => self.params.l.min(1.0),
+            true => self.params.l,
+            false => 1.0,
+        };
+        window.slow_start(&ack, limit);
     }
 
     /// A packet per round trip: when a window of bytes is acknowledged, or in parts with each acknowledgement.
     #[inline(always)]
     fn avoid(&mut self, window: &mut Window, ack: &Ack) {
-        if !self.params.byte_counting {
+        if self.per_ack {
             window.set(window.cwnd + window.mss * window.mss / window.cwnd);
-            return;
+        } else {
+            self.avoid_otherwise(window, *ack);
         }
-        self.acked += ack.delivered as f64;
-        if self.acked >= window.cwnd {
-            self.acked -= window.cwnd;
-            window.set(window.cwnd + window.mss);
+    }
+
+    /// The same by bytes, or within what a flight may become: a packet more than it.
+    #[cold]
+    #[inline(never)]
+    fn avoid_otherwise(&mut self, window: &mut Window, ack: Ack) {
+        let mut more = window.mss * window.mss / window.cwnd;
+        if self.params.byte_counting {
+            self.acked += ack.delivered as f64;
+            let is_due = self.acked >= window.cwnd;
+            self.acked -= if is_due { window.cwnd } else { 0.0 };
+            more = if is_due { window.mss } else { 0.0 };
+        }
+        let cwnd = window.cwnd + more;
+        if window.grows_unused() {
+            let limit = window.largest_flight(&ack) + window.mss;
+            window.grow_to(cwnd, limit);
+        } else {
+            window.set(cwnd);
         }
     }
 
@@ -103,9 +121,11 @@ impl Law for RenoLaw {
 
     fn new(params: &Params, window: &mut Window) -> RenoLaw {
         window.pacing = params.pacing;
+        window.bound(params.growth);
         window.restart_after_idle = params.restart_after_idle;
         window.whole_packets = params.whole_packets;
-        RenoLaw { params: params.clone(), acked: 0.0 }
+        let per_ack = !params.byte_counting && !params.growth.rate_limited_increase;
+        RenoLaw { params: params.clone(), per_ack, acked: 0.0 }
     }
 
     #[inline(always)]

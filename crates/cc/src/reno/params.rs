@@ -1,6 +1,6 @@
 //! Reno's constants by name. One law, two named sets of values.
 
-use crate::window::WindowPacing;
+use crate::window::{WindowGrowth, WindowPacing};
 use paceline_units::params;
 
 params! {
@@ -20,6 +20,8 @@ params! {
     }
     /// How packets are spaced.
     with pacing: WindowPacing;
+    /// What bounds growth.
+    with growth: WindowGrowth;
     profiles {
         "rfc5681": "RFC 5681, its equations 2 to 4: what an acknowledgement adds does not depend on how much it covers" => Params::default,
         "rfc3465": "RFC 5681 with byte counting: delayed acknowledgements slow nothing down; RFC 3465, no text at hand" => || Params { byte_counting: true, l: 2.0, ..Params::default() },

@@ -63,7 +63,10 @@ impl VegasLaw {
     }
 
     fn avoid(&mut self, window: &mut Window, ack: &Ack, diff: f64) {
-        if diff < self.params.alpha && ack.may_grow {
+        if diff < self.params.alpha && ack.may_grow && window.grows_unused() {
+            let limit = window.largest_flight(ack) + window.mss;
+            window.grow_to(window.cwnd + window.mss, limit);
+        } else if diff < self.params.alpha && ack.may_grow {
             window.set(window.cwnd + window.mss);
         } else if diff > self.params.beta {
             let least = self.params.cwnd_min as f64 * window.mss;
@@ -88,7 +91,9 @@ impl Law for VegasLaw {
             beta: params.loss_beta,
             beta_ecn: params.loss_beta,
             lw: params.lw,
+            byte_counting: params.byte_counting,
             l: params.l,
+            growth: params.growth,
             restart_after_idle: params.restart_after_idle,
             ..reno::Params::default()
         };

@@ -8,11 +8,17 @@
 #[cfg(test)]
 pub(crate) mod drive;
 mod flight;
+mod growth;
+mod hystart;
 mod round_trip;
 mod sender;
 mod state;
+#[cfg(test)]
+mod tests;
 
 pub use flight::Sent;
+pub use growth::WindowGrowth;
+pub use hystart::{HyStartParams, SlowStartExit};
 pub use round_trip::RoundTrip;
 pub use sender::WindowSender;
 pub use state::{Window, WindowPacing};
@@ -44,7 +50,7 @@ pub struct Ack {
     pub rtt: Option<TimeDelta>,
     /// Bytes in flight before the acknowledgement.
     pub flight_before: u64,
-    /// Whether the window may grow: it was used, and no recovery lasts.
+    /// Whether the window may grow: it was used, or need not be, and no recovery lasts.
     pub may_grow: bool,
 }
 
@@ -58,6 +64,9 @@ pub trait Law: Sized {
 
     /// Which reductions marks cause.
     const MARKS: Marks = Marks::AsLoss;
+
+    /// Whether a window may grow while marks reduce it, by what arrived unmarked.
+    const GROWS_BESIDE_MARKS: bool = false;
 
     /// Whether the law goes on from the window as it finds it. Where not, every assignment is told to the law.
     const WINDOW_IS_STATE: bool = true;
@@ -111,6 +120,12 @@ pub trait Law: Sized {
 
     /// What the coming reduction overwrites is kept; window and threshold are already.
     fn keep(&mut self) {}
+
+    /// Whether a reduction that was spurious is undone, given the window now.
+    fn undoes(&self, window: &Window) -> bool {
+        let _ = window;
+        true
+    }
 
     /// The last reduction was spurious; window and threshold are back already.
     fn undo(&mut self, window: &mut Window) {

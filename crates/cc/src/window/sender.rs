@@ -118,14 +118,15 @@ impl<L: Law> WindowSender<L> {
         if let Some(sample) = ack.rtt {
             self.window.round_trip.sample(sample);
         }
-        if ack.newest >= self.window.reduced_until {
+        if self.reduced_for_mark && ack.newest >= self.window.reduced_until {
             self.reduced_for_mark = false;
         }
         let heeds_marks = L::MARKS != Marks::Ignored;
         if marked_anew && !self.window.recovering && heeds_marks {
             self.on_mark(ack.now);
+            ack.may_grow = L::GROWS_BESIDE_MARKS && !held_up && self.window.was_used_after(ack.newest);
         } else {
-            let unmarked = ack.marked == 0 || !heeds_marks;
+            let unmarked = L::GROWS_BESIDE_MARKS || ack.marked == 0 || !heeds_marks;
             let recovering = self.window.recovering || held_up;
             ack.may_grow = unmarked && !recovering && self.window.was_used_after(ack.newest);
         }
@@ -199,7 +200,7 @@ impl<L: Law> WindowSender<L> {
     fn on_spurious(&mut self) {
         self.window.recovering = false;
         self.repaired_until = 0;
-        if let Some((cwnd, ssthresh)) = self.before.take() {
+        if let Some((cwnd, ssthresh)) = self.before.take().filter(|_| self.law.undoes(&self.window)) {
             self.window.set(self.window.cwnd.max(cwnd));
             self.window.ssthresh = ssthresh;
             self.law.undo(&mut self.window);

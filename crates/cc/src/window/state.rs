@@ -1,6 +1,7 @@
 //! The congestion window itself, and what every law needs to know to move it.
 
-use super::{Ack, RoundTrip};
+use super::growth::Growth;
+use super::{RoundTrip, WindowGrowth};
 use crate::FlowSetup;
 use paceline_units::{Bitrate, params};
 
@@ -45,8 +46,10 @@ pub struct Window {
     /// The first window in bytes.
     pub initial: f64,
     max: f64,
-    /// Packets below left while the window was in use.
-    used_until: u64,
+    /// Packets below left while the window was in use; all did where it grows unused.
+    pub(super) used_until: u64,
+    /// What bounds growth beside the law.
+    pub(super) growth: Growth,
 }
 
 impl Window {
@@ -70,6 +73,7 @@ impl Window {
             initial,
             max,
             used_until: 0,
+            growth: Growth::new(WindowGrowth::default()),
         }
     }
 
@@ -112,12 +116,6 @@ impl Window {
             }
         }
         near
-    }
-
-    /// RFC 5681 equation 2: a packet, or `limit` packets, per acknowledgement at most.
-    #[inline]
-    pub fn slow_start(&mut self, ack: &Ack, limit: f64) {
-        self.set(self.cwnd + (ack.delivered as f64).min(limit * self.mss));
     }
 
     /// Equation 4's FlightSize. What limited transmit sent beyond the window is not in it (section 3.2, step 2).
@@ -167,7 +165,7 @@ impl Window {
         let flight = self.pipe as f64;
         let used =
             if self.in_slow_start() { 2.0 * flight >= self.cwnd } else { flight + self.mss > self.cwnd };
-        if used {
+        if used && self.used_until < self.next {
             self.used_until = self.next;
         }
     }
