@@ -131,6 +131,7 @@ impl Ccid2 {
         let next = self.flight.next();
         if let Some((newest, sent)) = news.newest {
             self.timeout.on_acked(now, newest, sent, next);
+            self.window.on_heard(newest);
         }
         let lost = self.flight.infer_losses();
         let clean = lost.is_none() && news.marked.is_none();
@@ -156,7 +157,7 @@ impl Ccid2 {
             let sequence = packet.sequence;
             if ecn.is_ce() {
                 news.marked = news.marked.max(Some(sequence));
-            } else if acked.counted {
+            } else if acked.counted || self.params.late_counts {
                 news.unmarked += 1;
                 news.newest_unmarked = news.newest_unmarked.max(sequence);
             }

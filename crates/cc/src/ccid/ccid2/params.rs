@@ -17,6 +17,9 @@ params! {
         slow_start_packets: u64 = 2, in 1.0, 10.0, "RFC 4341 5 (two; ns-2.35 has one)", "Packets newly acknowledged, of Ack Ratio at most in one acknowledgement, that slow start grows by one for";
         count_beside_losses: bool = false, "ns-2.35's DCCP; RFC 4341 5 is silent", "Packets acknowledged count for the window's growth beside losses too: only a congestion event begins the count anew";
         ssthresh_min: u64 = 2, in 1.0, 1000.0, "RFC 4341 5", "Smallest threshold after a halving, in packets";
+        ssthresh_held: bool = false, "RFC 5681 3.1, after eq. 4; RFC 4341 5 halves at each timeout", "A timeout leaves the threshold as it is if nothing is acknowledged that left after the last one";
+        late_counts: bool = false, "RFC 5681 3.1 (new data that is acknowledged); RFC 4341 5 is silent", "What a timeout gave up and arrives after all lets the window grow";
+        rate_limited_increase: bool = false, "draft-ietf-ccwg-ratelimited-increase, Rate-Limited Increase", "A window that is not used grows too, up to what a window as large as the largest flight since the last reduction would become; else it grows only while it is used";
         rto_initial: TimeDelta = ms(3000), in 0.01, 60.0, "RFC 4341 5 (RFC 2988, quoted in RFC 6298 appendix A)", "Timeout before the first round-trip time";
         rto_min: TimeDelta = ms(0), in 0.0, 60.0, "RFC 4341 5 (no minimum of 1 s)", "Smallest timeout";
         rto_max: TimeDelta = ms(64_000), in 60.0, 1000.0, "RFC 6298 2.5 (60 s at least)", "Largest timeout";
@@ -33,6 +36,7 @@ params! {
     ordered ack_ratio_min <= ack_ratio, ack_ratio_min <= ack_ratio_always;
     profiles {
         "rfc4341": "RFC 4341; a pause begins anew from the first window" => Params::default,
+        "rfc5681": "RFC 4341 with RFC 5681's timeouts: a series of them halves the threshold once, and what arrives after all lets the window grow" => || Params { ssthresh_held: true, late_counts: true, ..Params::default() },
         "rfc2861": "RFC 4341 with window validation: a pause decays the window (RFC 2861, no text at hand)" => || Params { restart_after_idle: false, window_validation: true, ..Params::default() },
         "ns2": "ns-2.35's agent, of the drafts of 2003: slow start by a packet for each, timeouts of 1 s at least" => Params::ns2,
     }

@@ -298,6 +298,55 @@ fn a_timeout_leaves_one_packet_and_backs_off() {
 }
 
 #[test]
+fn a_series_of_timeouts_may_halve_the_threshold_once() {
+    // RFC 5681 section 3.1, after equation 4; RFC 4341 section 5 halves at each.
+    for (profile, expected) in [("rfc5681", 10), ("rfc4341", 2)] {
+        let mut sender = Sender::avoiding_with(Params::profile(profile).expect("a profile"), 21);
+        for _ in 0..5 {
+            sender.time_out();
+            sender.send(false);
+        }
+        assert_eq!((sender.ccid2.cwnd(), sender.threshold()), (1, Some(expected)), "{profile}");
+        sender.now += 100;
+        let next = sender.next;
+        sender.ack_plain(next - 1..next);
+        for _ in 0..4 {
+            sender.round_trip();
+        }
+        // An acknowledgement ends the series: the next timeout halves.
+        let cwnd = sender.ccid2.cwnd();
+        sender.fill();
+        sender.time_out();
+        assert_eq!(sender.threshold(), Some((cwnd / 2).max(2)), "{profile}");
+    }
+}
+
+#[test]
+fn a_rate_limited_window_grows_to_half_more_than_its_flight_or_a_packet() {
+    // draft-ietf-ccwg-ratelimited-increase: slow start adds a packet for two (RFC 4341 section 5).
+    for (rate_limited_increase, expected) in [(true, 15), (false, 10)] {
+        let mut sender = Sender::new(Params { rate_limited_increase, ..Params::default() });
+        (sender.ccid2.window.cwnd, sender.ccid2.window.largest_flight) = (10, 10);
+        for _ in 0..20 {
+            (0..4).for_each(|_| sender.send(true));
+            sender.now += 100;
+            let next = sender.next;
+            (next - 4..next).step_by(2).for_each(|first| sender.ack_plain(first..first + 2));
+        }
+        assert_eq!(sender.ccid2.cwnd(), expected);
+    }
+    let params = Params { rate_limited_increase: true, ..Params::default() };
+    let mut sender = Sender::avoiding_with(params, 20);
+    for _ in 0..60 {
+        sender.now += 100;
+        let next = sender.next;
+        sender.ack_plain(sender.ccid2.flight.first()..next);
+        (0..4).for_each(|_| sender.send(true));
+    }
+    assert_eq!(sender.ccid2.cwnd(), 21, "avoidance: a packet above the largest flight");
+}
+
+#[test]
 fn what_was_given_up_neither_grows_nor_reduces_the_window() {
     let mut sender = Sender::avoiding(20);
     let first = sender.next - 20;

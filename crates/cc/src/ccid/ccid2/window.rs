@@ -20,6 +20,10 @@ pub(super) struct Window {
     reduced_until: u64,
     /// Packets below left while the window was in use.
     used_until: u64,
+    /// The most that was in the pipe since the last reduction (`maxFS` of the rate-limited increase), packets.
+    pub(super) largest_flight: u64,
+    /// Packets below left before the last timeout of a series that lasts; the largest number outside of one.
+    timed_out_until: u64,
     /// A slow receiver wants no more until then.
     held_until: Option<Time>,
     /// When the last packet left.
@@ -42,6 +46,8 @@ impl Window {
             acked: 0,
             reduced_until: 0,
             used_until: 0,
+            largest_flight: initial,
+            timed_out_until: u64::MAX,
             held_until: None,
             last_sent: None,
             unused_since: Time::ZERO,
@@ -76,6 +82,9 @@ impl Window {
     #[inline]
     pub(super) fn on_sent(&mut self, now: Time, pipe: u64, next: u64, app_limited: bool, rto: TimeDelta) {
         self.last_sent = Some(now);
+        if self.params.rate_limited_increase {
+            self.largest_flight = self.largest_flight.max(pipe);
+        }
         // Half of a window that doubles validates it (RFC 7661 section 4.3).
         if pipe >= self.cwnd || (self.in_slow_start() && pipe.saturating_mul(2) >= self.cwnd) {
             self.used_until = next;
@@ -132,9 +141,25 @@ impl Window {
     #[inline]
     pub(super) fn on_acked(&mut self, now: Time, packets: u64, newest: u64, ack_ratio: u64) {
         let held = self.held_until.is_some_and(|until| now < until);
-        if held || newest >= self.used_until {
+        if held || (newest >= self.used_until && !self.params.rate_limited_increase) {
             return;
         }
+        let before = self.cwnd;
+        self.grow(packets, ack_ratio);
+        if self.params.rate_limited_increase {
+            self.cwnd = self.cwnd.min(self.limit()).max(before);
+        }
+    }
+
+    /// What a window as large as the largest flight would become (`limit(maxFS)`).
+    fn limit(&self) -> u64 {
+        let flight = self.largest_flight;
+        let more = if self.in_slow_start() { flight / self.params.slow_start_packets.max(1) } else { 1 };
+        flight.saturating_add(more)
+    }
+
+    #[inline]
+    fn grow(&mut self, packets: u64, ack_ratio: u64) {
         if self.in_slow_start() {
             // One for two packets, at most Ack Ratio/2 for one acknowledgement.
             let for_one = self.params.slow_start_packets.max(1);
@@ -161,16 +186,28 @@ impl Window {
         if same_event {
             return false;
         }
-        self.reduced_until = next;
+        (self.reduced_until, self.largest_flight) = (next, 0);
         self.cwnd = self.reduced().max(1);
         self.ssthresh = self.cwnd.max(self.params.ssthresh_min);
         true
     }
 
-    /// A transmit timeout.
+    /// Packet `newest` is acknowledged: one that left after the last timeout ends the series.
+    #[inline]
+    pub(super) fn on_heard(&mut self, newest: u64) {
+        if newest >= self.timed_out_until {
+            self.timed_out_until = u64::MAX;
+        }
+    }
+
+    /// A transmit timeout. It is repeated if nothing was heard of what left after the last one.
     pub(super) fn on_timed_out(&mut self, next: u64) {
-        self.ssthresh = self.reduced().max(self.params.ssthresh_min);
-        (self.cwnd, self.acked) = (1, 0);
+        let again = self.timed_out_until != u64::MAX;
+        self.timed_out_until = next;
+        if !(again && self.params.ssthresh_held) {
+            self.ssthresh = self.reduced().max(self.params.ssthresh_min);
+        }
+        (self.cwnd, self.acked, self.largest_flight) = (1, 0, 0);
         (self.reduced_until, self.used_until) = (next, next);
     }
 
