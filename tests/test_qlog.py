@@ -11,6 +11,7 @@ import pytest
 import paceline
 from conftest import Run as Cli
 from paceline import qlog
+from processes import free_port, start, wait_for_listener
 from test_captures import MIXED
 
 Trace = dict[str, Any]
@@ -153,3 +154,75 @@ def test_memory_does_not_grow_with_the_packets(spell: Any, tmp_path: Path) -> No
         tracemalloc.stop()
     assert written > 2_000_000
     assert most < written / 4
+
+
+def sent(events: list[dict[str, Any]]) -> list[int]:
+    return [event["data"]["header"]["packet_number"] for event in events if event["name"] == "quic:packet_sent"]
+
+
+def received(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [event for event in events if event["name"] == "quic:packet_received"]
+
+
+def acknowledged(events: list[dict[str, Any]]) -> set[int]:
+    """The packets that reports among these events acknowledge."""
+    frames = [frame for event in events for frame in event["data"].get("frames", [])]
+    ranges = [span for frame in frames for span in frame["acked_ranges"]]
+    return {number for first, last in ranges for number in range(first, last + 1)}
+
+
+def test_a_call_in_real_time_is_seen_at_both_ends_and_at_its_links(cli: Cli, call_file: Path, tmp_path: Path) -> None:
+    path = tmp_path / "call.sqlog"
+    done = cli("live", call_file, "--set", "duration=2s", "--set", "flows.video.record=true", "--json", "--qlog", path)
+    assert done.returncode == 0, done.stderr
+    assert [file.name for file in tmp_path.glob("*qlog*")] == ["call.sqlog"]
+    front, places = read_sequence(path)
+    assert front["trace"]["vantage_point"] == {"type": "unknown"}
+    flow = json.loads(done.stdout)["flows"]["video"]
+    ours, theirs = places["video.sender"], places["video.receiver"]
+    assert len(places) >= 3
+    assert len(sent(ours)) >= flow["packets_sent"] > 50
+    assert len(received(theirs)) >= flow["packets_received"] > 50
+    acked = acknowledged(received(ours))
+    assert len(acked) > flow["packets_received"] / 2
+    assert acked <= set(sent(ours))
+    names = {event["name"] for event in ours}
+    assert {"quic:recovery_metrics_updated", "paceline:controller_updated"} <= names
+    # The clock of each end is that of its samples.
+    assert all(0 <= event["time"] < 6000 for events in places.values() for event in events)
+    first = next(event["time"] for event in ours if event["name"] == "quic:packet_sent")
+    assert first < 500
+    # On one machine the receiver's zero is when the first packet was made: it has been under way for the path's delay.
+    assert 10 <= received(theirs)[0]["time"] < 500
+
+
+def test_each_end_over_sockets_writes_what_it_saw(call_file: Path, tmp_path: Path) -> None:
+    port, short = free_port(), ["--set", "duration=2s"]
+    there = ["--listen", f"127.0.0.1:{port}", "--qlog", tmp_path / "receiver.sqlog"]
+    here = ["--to", f"127.0.0.1:{port}", "--qlog", tmp_path / "sender.qlog", "--pcap", tmp_path / "sender.pcapng"]
+    with start("receive", call_file, *short, *there) as receiver:
+        wait_for_listener(port)
+        with start("send", call_file, *short, *here) as sender:
+            for process in (sender, receiver):
+                _, said = process.communicate(timeout=60)
+                assert process.returncode == 0, said
+    assert (tmp_path / "sender.pcapng").exists()
+    (trace,) = json.loads((tmp_path / "sender.qlog").read_text())["traces"]
+    assert trace["vantage_point"] == {"name": "video", "type": "client"}
+    assert acknowledged(named(trace, "transport:packet_received"))
+    assert named(trace, "recovery:metrics_updated")
+    front, places = read_sequence(tmp_path / "receiver.sqlog")
+    assert front["trace"]["vantage_point"] == {"name": "video", "type": "server"}
+    arrived = received(places["video"])
+    assert 50 < len(arrived) <= len(named(trace, "transport:packet_sent"))
+    # Its reports are about what has arrived.
+    reports = [event for event in places["video"] if event["name"] == "quic:packet_sent"]
+    assert len(acknowledged(reports)) > len(arrived) / 2
+
+
+def test_what_cannot_be_written_is_said_before_the_call(cli: Cli, call_file: Path) -> None:
+    ends = (["send", "--to", "127.0.0.1:9"], ["receive", "--listen", "127.0.0.1:0"], ["live"])
+    for command, *told in ends:
+        done = cli(command, call_file, *told, "--qlog", "no-such-folder/x.sqlog")
+        assert done.returncode == 1
+        assert "no-such-folder/x.sqlog" in done.stderr

@@ -307,6 +307,8 @@ def live(
     scenario: Scenario,
     *,
     flow: str | None = None,
+    sender_capture: Path | None = None,
+    receiver_capture: Path | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> tuple[RunOutput, RunOutput, RunOutput]: ...
 def tunnel(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from paceline import _core
 from paceline.errors import PacelineError, UsageError
 from paceline.merging import ENDS, Merged
+from paceline.qlog import logged_call, logged_end
 from paceline.result import Result
 from paceline.scenario import LoadedScenario
 from paceline.simulation import Progress, simulate
@@ -31,8 +33,9 @@ def sender(
     group: str | None = None,
     group_kind: str | None = None,
     peer: str = "standard",
+    qlog: Path | None = None,
 ) -> Runner:
-    """Sends the scenario's media to a receiver or relay at HOST:PORT; of one flow it may write a capture file.
+    """Sends the scenario's media to a receiver or relay at HOST:PORT; of one flow it may write a capture and a qlog.
 
     With the socket of an exchange, its flows share with those of other processes: by the name of their coupling, by the
     address that they go to (`destination`), or by their `5-tuple`. `group` is another name than the coupling's,
@@ -40,7 +43,7 @@ def sender(
     otherwise than the texts say.
     """
     sharing = {"exchange": exchange, "group_by": group_by, "group": group, "group_kind": group_kind}
-    return _runner(_core.send, to=to, flow=flow, capture=capture, peer=peer, **sharing)
+    return _logging("client", qlog, capture, partial(_runner, _core.send, to=to, flow=flow, peer=peer, **sharing))
 
 
 def receiver(
@@ -49,9 +52,11 @@ def receiver(
     flow: str | None = None,
     capture: Path | None = None,
     peer: str = "standard",
+    qlog: Path | None = None,
 ) -> Runner:
-    """Receives media at HOST:PORT and sends feedback; of one flow it may write a capture file."""
-    return _runner(_core.receive, listen=listen, duration_s=duration_s, flow=flow, capture=capture, peer=peer)
+    """Receives media at HOST:PORT and sends feedback; of one flow it may write a capture and a qlog."""
+    call = partial(_runner, _core.receive, listen=listen, duration_s=duration_s, flow=flow, peer=peer)
+    return _logging("server", qlog, capture, call)
 
 
 def relay(listen: str, forward: str, flow: str | None = None, *, opaque: bool = False) -> Runner:
@@ -75,18 +80,35 @@ def exchange(socket: Path, expiry_s: float | None = None, say: Callable[[str], N
         return dict(_core.exchange(socket, expiry_s=expiry_s, say=say))
 
 
-def live(flow: str | None = None, *, simulated: bool = False) -> Runner:
+def live(flow: str | None = None, *, simulated: bool = False, qlog: Path | None = None) -> Runner:
     """Runs sender, links and receiver of a flow on this machine in real time, and merges what they know.
 
     They are one process: they speak over ports that the system chooses, and end together. `simulated`: the scenario is
-    run in the simulator as well, to lay both side by side.
+    run in the simulator as well, to lay both side by side. `qlog`: a file for what both ends and the links saw.
     """
 
     def run(scenario: LoadedScenario, progress: Progress | None) -> Result:
-        with _plain_errors():
-            outputs = _core.live(scenario.core, flow=flow, progress=progress)
-        ends = {end: Result(output, scenario) for end, output in zip(ENDS, outputs, strict=True)}
+        def call(sender: Path | None = None, receiver: Path | None = None) -> tuple[Result, Result, Result]:
+            captures = {"sender_capture": sender, "receiver_capture": receiver}
+            with _plain_errors():
+                outputs = _core.live(scenario.core, flow=flow, progress=progress, **captures)
+            first, second, third = (Result(output, scenario) for output in outputs)
+            return first, second, third
+
+        results = call() if qlog is None else logged_call(qlog, call)
+        ends = dict(zip(ENDS, results, strict=True))
         return Merged(ends, simulate(scenario) if simulated else None, keeps_ends=True)
+
+    return run
+
+
+def _logging(kind: str, qlog: Path | None, capture: Path | None, made: Callable[..., Runner]) -> Runner:
+    """What runs an end with a capture, and writes a qlog of it where one is asked for."""
+    if qlog is None:
+        return made(capture=capture)
+
+    def run(scenario: LoadedScenario, progress: Progress | None) -> Result:
+        return logged_end(qlog, kind, lambda captured: made(capture=captured)(scenario, progress), capture)
 
     return run
 

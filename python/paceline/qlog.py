@@ -1,4 +1,4 @@
-"""A simulated run as qlog: packets, metrics and inner states under the names of QUIC's events.
+"""Runs as qlog, simulated and over sockets: packets, metrics and inner states under the names of QUIC's events.
 
 A file named `.sqlog` is a sequence of JSON texts as the newer drafts have it (draft-ietf-quic-qlog-main-schema-13),
 any other is one JSON document of version 0.3, which qvis reads. Either is written event by event. What QUIC's events
@@ -13,7 +13,7 @@ import math
 import struct
 from array import array
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
@@ -90,6 +90,32 @@ def logged(path: Path, run: Callable[..., Result], pcap: Path | None, pcap_at: s
             flows = [end(name, "client", packets, result) for name in result.summary["flows"]]
             write(path, result, [*flows, *links(result)])
     return result
+
+
+def logged_end(path: Path, kind: str, run: Callable[[Path], Result], pcap: Path | None) -> Result:
+    """Runs one end of a flow with a capture of its socket, kept if it is `pcap`, and writes what it saw into a file."""
+    with _folder(path) as folder:
+        capture = pcap or folder / "capture.pcapng"
+        result = run(capture)
+        with Capture(capture) as packets:
+            write(path, result, [end(name, kind, packets, result) for name in result.summary["flows"]])
+    return result
+
+
+def logged_call(path: Path, run: Callable[[Path, Path], tuple[Result, Result, Result]]) -> tuple[Result, ...]:
+    """The same of a call of which all parts are here: both ends of the flow, and the links between them."""
+    with _folder(path) as folder:
+        captures = [folder / f"{place}.pcapng" for place in ("sender", "receiver")]
+        sender, link, receiver = run(*captures)
+        with ExitStack() as stack:
+            sent, arrived = (stack.enter_context(Capture(capture)) for capture in captures)
+            (name,) = sender.summary["flows"]
+            ends = [
+                end(name, "client", sent, sender, f"{name}.sender"),
+                end(name, "server", arrived, receiver, f"{name}.receiver"),
+            ]
+            write(path, sender, [*ends, *links(link)])
+    return sender, link, receiver
 
 
 @contextmanager

@@ -151,6 +151,18 @@ impl Capture {
         })
     }
 
+    /// The clock of this end shows zero at `zero`.
+    pub fn begin(&mut self, zero: Moment) {
+        let mut block = Vec::new();
+        capture::begin(0, self.nanos(zero), &mut block);
+        self.file.write(&block);
+    }
+
+    /// Nanoseconds since 1970.
+    fn nanos(&self, at: Moment) -> u64 {
+        u64::try_from(i128::from(at.as_nanos()) + self.since_1970).unwrap_or(0)
+    }
+
     /// A datagram came from `peer`.
     pub fn received(&mut self, at: Moment, peer: SocketAddr, ecn: Ecn, bytes: &[u8]) {
         let own = self.own_address(peer);
@@ -216,9 +228,8 @@ impl Capture {
     fn write_pending(&mut self, all: bool) {
         let mut block = Vec::new();
         while let Some((at, (direction, packet))) = self.pending.pop(all) {
-            let nanos = u64::try_from(i128::from(at.as_nanos()) + self.since_1970).unwrap_or(0);
             block.clear();
-            capture::packet(0, nanos, direction, &packet, &mut block);
+            capture::packet(0, self.nanos(at), direction, &packet, &mut block);
             self.file.write(&block);
         }
     }

@@ -78,6 +78,11 @@ impl DriverClock {
         DriverClock { zero: moment.plus(Time::ZERO - start) }
     }
 
+    /// When it shows zero.
+    pub fn zero(self) -> Moment {
+        self.zero
+    }
+
     /// Now; zero before its zero.
     pub fn now(self) -> Time {
         self.time_of(Moment::now())

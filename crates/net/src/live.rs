@@ -9,6 +9,7 @@ use crate::{
 use paceline_scenario::Loaded;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver as Channel, Sender as ToChannel, channel};
 use std::time::Duration;
@@ -21,6 +22,10 @@ const DRAINING: Duration = Duration::from_secs(4);
 pub struct LiveOptions {
     /// The flow of the scenario; none: the only one, all that share by its only coupling, or all that share nothing but their links.
     pub flow: Option<String>,
+    /// A file for what passes the sender's socket.
+    pub sender_capture: Option<PathBuf>,
+    /// A file for what passes the receiver's.
+    pub receiver_capture: Option<PathBuf>,
 }
 
 /// What each end of a call knows of it.
@@ -50,11 +55,13 @@ pub fn live(loaded: &Loaded, options: &LiveOptions, control: &Control<'_>) -> Re
     let here = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let flow = &options.flow;
     // A pause of the flow or of its links ends nothing: the sender says when it is over.
-    let receives = ReceiveOptions { flow: flow.clone(), silence: None, ..ReceiveOptions::on(here) };
+    let capture = options.receiver_capture.clone();
+    let receives = ReceiveOptions { flow: flow.clone(), silence: None, capture, ..ReceiveOptions::on(here) };
     let receiver = Receiver::bind(loaded, &receives)?;
     let relays = RelayOptions { flow: flow.clone(), ..RelayOptions::between(here, receiver.address()?) };
     let relay = Relay::bind(loaded, &relays)?;
-    let sends = SendOptions { flow: flow.clone(), ..SendOptions::to(relay.address()?) };
+    let capture = options.sender_capture.clone();
+    let sends = SendOptions { flow: flow.clone(), capture, ..SendOptions::to(relay.address()?) };
     let sender = Sender::bind(loaded, &sends)?;
     let stop = control.stop;
     let quiet = move || Control { stop, progress: &|_| () };

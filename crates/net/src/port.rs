@@ -60,6 +60,13 @@ impl Port {
         Ok(more)
     }
 
+    /// The capture says that the clock of this end shows zero at `zero`.
+    pub fn begin(&mut self, zero: Moment) {
+        if let Some(capture) = &mut self.capture {
+            capture.begin(zero);
+        }
+    }
+
     /// A datagram of the peer, or of whoever may be it, is written into the capture.
     pub fn capture(&mut self, datagram: &Datagram<'_>) {
         if let Some(capture) = &mut self.capture {

@@ -99,15 +99,17 @@ pub fn link(
 
 /// Runs sender, links and receiver of a flow on this machine, in real time; what each of them knows, in this order.
 #[pyfunction]
-#[pyo3(signature = (scenario, *, flow=None, progress=None))]
+#[pyo3(signature = (scenario, *, flow=None, sender_capture=None, receiver_capture=None, progress=None))]
 pub fn live(
     py: Python<'_>,
     scenario: &Scenario,
     flow: Option<String>,
+    sender_capture: Option<PathBuf>,
+    receiver_capture: Option<PathBuf>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<(RunOutput, RunOutput, RunOutput)> {
     let (loaded, interrupt) = (&scenario.loaded, what_interrupts(&scenario.loaded, flow.as_deref()));
-    let options = LiveOptions { flow };
+    let options = LiveOptions { flow, sender_capture, receiver_capture };
     let ended = attend(py, loaded, interrupt, progress, |loaded, control| {
         paceline_net::live(loaded, &options, control)
     })?;

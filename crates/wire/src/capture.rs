@@ -10,6 +10,7 @@ use core::net::Ipv4Addr;
 const SECTION: u32 = 0x0a0d_0d0a;
 const INTERFACE: u32 = 1;
 const NAMES: u32 = 4;
+const STATISTICS: u32 = 5;
 const PACKET: u32 = 6;
 /// Marks the byte order of a section.
 const MAGIC: u32 = 0x1a2b_3c4d;
@@ -27,6 +28,7 @@ const USER_APPLICATION: u16 = 4;
 const INTERFACE_NAME: u16 = 2;
 const INTERFACE_DESCRIPTION: u16 = 3;
 const TIME_RESOLUTION: u16 = 9;
+const START_TIME: u16 = 2;
 const PACKET_FLAGS: u16 = 2;
 
 /// Which way a packet goes at the interface that saw it.
@@ -70,6 +72,17 @@ pub fn names<'a>(addresses: impl Iterator<Item = (Ipv4Addr, &'a str)>, out: &mut
             option((IPV4, &record), out);
         }
         out.extend_from_slice(&[0; 4]);
+    });
+}
+
+/// Appends when the run of `interface` began: the zero of its own clock, in nanoseconds since the beginning of 1970.
+pub fn begin(interface: u32, nanos: u64, out: &mut Vec<u8>) {
+    block(STATISTICS, out, |out| {
+        let [high, low] = [(nanos >> 32) as u32, nanos as u32].map(u32::to_be_bytes);
+        out.extend_from_slice(&interface.to_be_bytes());
+        // The time of the statistics, of which there are none yet, and the same as an option.
+        out.extend_from_slice(&[high, low].concat());
+        options(&[(START_TIME, &[high, low].concat())], out);
     });
 }
 
@@ -189,6 +202,7 @@ mod tests {
         interface("senders", "", &mut file);
         interface("receivers", "behind the path", &mut file);
         names([(Ipv4Addr::LOCALHOST, "video")].into_iter(), &mut file);
+        begin(1, 1 << 40, &mut file);
         let packets = [(0, 1, vec![1, 2, 3]), (1, u64::MAX, vec![0; 1500]), (1, 1 << 40, vec![])];
         for (interface, nanos, bytes) in &packets {
             packet(*interface, *nanos, Direction::Outbound, bytes, &mut file);

@@ -22,6 +22,7 @@ from paceline.cli.options import (
     Json,
     OutputOptions,
     ProbeOptions,
+    Qlog,
     RunOptions,
     SocketOptions,
     StudyOptions,
@@ -94,14 +95,7 @@ def run(
     pcap_at: Annotated[
         CapturePlace, typer.Option("--pcap-at", help="Where they are captured: at the flows' ends, or at both.")
     ] = CapturePlace.sender,
-    qlog: Annotated[
-        Path | None,
-        typer.Option(
-            parser=file_path,
-            metavar="FILE",
-            help="Write packets, metrics and inner states there in the format qlog, which qvis shows.",
-        ),
-    ] = None,
+    qlog: Qlog = None,
 ) -> None:
     """Run one scenario in the simulator."""
     with plainly():
@@ -279,7 +273,8 @@ def receive(
     with plainly(), terminable():
         from paceline.network import receiver
 
-        _run("receiving", options, receiver(listen, duration, options.flow, options.pcap, options.peer.value))
+        ends = receiver(listen, duration, options.flow, options.pcap, options.peer.value, options.qlog)
+        _run("receiving", options, ends)
 
 
 @app.command()
@@ -316,7 +311,8 @@ def send(
         from paceline.network import sender
 
         sharing = (exchange, group_by.value, group, group_kind)
-        _run("sending", options, sender(to, options.flow, options.pcap, *sharing, peer=options.peer.value))
+        ends = sender(to, options.flow, options.pcap, *sharing, peer=options.peer.value, qlog=options.qlog)
+        _run("sending", options, ends)
 
 
 @app.command()
@@ -363,12 +359,13 @@ def live(
         bool,
         typer.Option("--simulate", help="Simulate the scenario too, and lay both side by side: a table and a picture."),
     ] = False,
+    qlog: Qlog = None,
 ) -> None:
     """Run sender, links and receiver on this machine in real time, and merge what they know into one result."""
     with plainly(), terminable():
         from paceline.network import live
 
-        _run("calling", options, live(options.flow, simulated=simulate))
+        _run("calling", options, live(options.flow, simulated=simulate, qlog=qlog))
 
 
 @app.command()

@@ -172,6 +172,17 @@ class SocketOptions(RunOptions):
         return replace(text, overrides=[*text.overrides, changed])
 
 
+Qlog = Annotated[
+    Path | None,
+    typer.Option(
+        parser=file_path,
+        metavar="FILE",
+        help="Write packets, metrics and inner states there in the format qlog, which qvis shows.",
+    ),
+]
+"""The file of a run's qlog."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class EndOptions(SocketOptions):
     """The sending or the receiving end of a flow."""
@@ -184,6 +195,7 @@ class EndOptions(SocketOptions):
             help="Write what a flow sends and receives there, DCCP without UDP: tshark and Wireshark read it.",
         ),
     ] = None
+    qlog: Qlog = None
     peer: Annotated[
         Peer,
         typer.Option(help="The program at the other end: one that does as RFC 8888 says, or Ericsson's SCReAM."),

@@ -114,14 +114,16 @@ impl<'a, C: ReceivingCodec> ReceivingDriver<'a, C> {
     /// Hands a datagram to the codec, what that admits to the session, and their answers back.
     fn take(&mut self, datagram: &Datagram<'_>) {
         let now = self.reach(datagram.arrived);
-        let ReceivingDriver { codec, session, flow, config, counters, closing, .. } = self;
+        let ReceivingDriver { port, codec, session, flow, config, counters, closing, .. } = self;
         let mut refused = NetCounters::default();
         codec.receive(now, datagram, counters, |packet: SessionPacket<'_>| {
             if *closing {
                 return;
             }
             if let Some(data) = packet.data.filter(|_| packet.begins || session.is_none()) {
-                *session = Some(Session::open(*flow, config.clone(), data.payload, datagram));
+                let opened = Session::open(*flow, config.clone(), data.payload, datagram);
+                port.begin(opened.clock.zero());
+                *session = Some(opened);
             }
             if let Some(session) = session {
                 session.take(datagram, &packet, &mut refused);

@@ -103,7 +103,7 @@ impl<'a, C: SendingCodec> SendingDriver<'a, C> {
 
     pub fn run(mut self, control: &Control<'_>) -> Result<Ended<'a>, NetError> {
         let mut timers = PreciseTimers::urgent();
-        self.clock = DriverClock::from_zero(Moment::now());
+        self.set_clock(DriverClock::from_zero(Moment::now()));
         loop {
             timers.turn();
             let now = self.clock.now();
@@ -408,6 +408,7 @@ impl<C: SendingCodec> SendingDriver<'_, C> {
     /// Counts from the zero of `clock`, like the others of its process.
     pub fn set_clock(&mut self, clock: DriverClock) {
         self.clock = clock;
+        self.port.begin(clock.zero());
     }
 
     /// Reads what has arrived into `inbox`; true if there may be more.
