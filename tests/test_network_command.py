@@ -109,7 +109,7 @@ def packet_types(capture: Path) -> list[int]:
     while at < len(content):
         kind, length = (int.from_bytes(content[at + word : at + word + 4], "big") for word in (0, 4))
         if kind == 6:
-            packet = content[at + 28 :]
+            packet = content[at + 28 : at + length]
             assert (packet[0], packet[9]) == (0x45, 33)
             types.append(packet[28] >> 1 & 15)
         at += length
