@@ -102,6 +102,12 @@ macro_rules! controllers {
             pub fn steers(&self) -> Steers {
                 match self { $( ControllerParams::$variant(_) => $steers, )* }
             }
+
+            /// Whether flows under it may be coupled. Who steers nothing has nothing to replace; BBR version 3 does not
+            /// come back from an assignment while it probes the round trip (`bbr3/DEVIATIONS.md`).
+            pub fn shares(&self) -> bool {
+                self.steers() != Steers::Unreported && !matches!(self, ControllerParams::Bbr3(_))
+            }
         }
 
         impl AnyController {

@@ -36,7 +36,8 @@ const WORLD: &str = "duration = \"30s\"\nwarmup = \"10s\"\n[links.bottleneck]\nr
 fn controllers() -> Vec<(&'static str, &'static str)> {
     let transport = |kind: &'static str| {
         let loads = |transport: &&&str| {
-            let text = format!("{WORLD}{}", flow("f", kind, transport, ""));
+            let coupled = "[coupling.all]\nkind = \"active\"\nflows = [\"f\"]\n";
+            let text = format!("{WORLD}{}{coupled}", flow("f", kind, transport, ""));
             load(&Origin { text: &text, file: "pair.toml", sets: &[] }, &Loader::default()).is_ok()
         };
         let preferred = if ["newreno", "reno", "cubic"].contains(&kind) { "tcp" } else { "" };
@@ -87,6 +88,7 @@ fn bands(a: &str, b: &str, kind: &str) -> (f64, f64, f64) {
 fn every_pair_keeps_to_its_band() {
     let (controllers, mut wrong) = (controllers(), String::new());
     assert!(controllers.len() >= 14, "{controllers:?}");
+    assert!(controllers.iter().all(|(kind, _)| *kind != "bbr3"), "a scenario that couples it is refused");
     for kind in KINDS {
         let mut table = String::new();
         for &a in &controllers {

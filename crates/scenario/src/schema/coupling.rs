@@ -209,10 +209,19 @@ fn group<'a>(
     if group.is_empty() { Err(node.fail("at least one flow")) } else { Ok(group) }
 }
 
-/// A flow shares by what its controller steers; where there is nothing to replace, it cannot.
+/// A flow shares by what its controller steers; where that cannot be replaced, it cannot.
 fn can_share(node: &Node<'_>, flow: &FlowSpec) -> Result<(), ScenarioError> {
-    if flow.controller.params.steers() == Steers::Unreported {
+    let params = &flow.controller.params;
+    if params.steers() == Steers::Unreported {
         let which = format!("flows whose controllers steer a rate or a window, which {} has not", flow.name);
+        return Err(node.fail(&which));
+    }
+    if !params.shares() {
+        let which = format!(
+            "flows whose controllers can be coupled, which {} of {} cannot",
+            params.kind(),
+            flow.name
+        );
         return Err(node.fail(&which));
     }
     if let Some(stream) = flow.streams.iter().find(|stream| stream.source.has_connections()) {
