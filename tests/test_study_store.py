@@ -84,6 +84,20 @@ def test_resuming_repeats_and_loses_nothing(little: Path, tmp_path: Path, monkey
     assert result.results_file.read_bytes() == expected
 
 
+def test_what_a_killed_process_had_not_finished_is_removed(little: Path, tmp_path: Path) -> None:
+    """Only from a folder that is a study's: other folders may hold other people's files."""
+    out = tmp_path / "out"
+    theirs = out / "tables" / ".theirs.part"
+    theirs.parent.mkdir(parents=True)
+    theirs.write_bytes(b"not ours")
+    run_study(little, out=out, workers=1)
+    assert theirs.exists()
+    (out / "tables" / ".single-target.md.12345.part").write_bytes(b"half a ta")
+    finished = run_study(little, out=out, workers=1)
+    assert finished.state.finished == TOTAL
+    assert not list(out.rglob("*.part"))
+
+
 def test_killed_at_random_moments_it_always_goes_on(little: Path, tmp_path: Path) -> None:
     """Six kills of the whole group of processes, at moments drawn once and for all, from the start to the end."""
     expected = run_study(little, out=tmp_path / "whole", workers=1).results_file.read_bytes()

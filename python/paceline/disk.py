@@ -69,6 +69,12 @@ def write_beside(target: Path, content: bytes | Iterable[bytes], mark: str = "")
     return temporary
 
 
+def remove_unfinished(folder: Path) -> None:
+    """Removes what killed processes had written beside its target, below a folder that nobody else writes to now."""
+    for temporary in folder.rglob(".*.part"):
+        temporary.unlink(missing_ok=True)
+
+
 def write(target: Path, content: bytes | Iterable[bytes]) -> None:
     """A file with this content: a reader sees the old one or the new one, never a part."""
     temporary = write_beside(target, content)

@@ -60,6 +60,8 @@ class Store:
         if fresh:
             self._delete()
         self._manifest = self._read_manifest()
+        if self._manifest:
+            disk.remove_unfinished(self.out)
 
     def _refuse_unknown(self) -> None:
         for name in _EARLIER:
