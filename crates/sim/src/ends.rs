@@ -80,7 +80,7 @@ impl Travels for RtpPacket {
             Some(media) => Content::Media(media),
             None => {
                 let data = (!self.is_padding()).then_some(self.stream);
-                pool.insert(self, data)
+                Content::Pooled(pool.insert(self, data))
             }
         }
     }
@@ -108,7 +108,7 @@ impl Travels for RtpFeedback {
             RtpFeedback::Packet(report) => PlainReport::of(report).map(Content::Report),
             _ => None,
         }
-        .unwrap_or_else(|| pool.insert(self, None))
+        .unwrap_or_else(|| Content::Pooled(pool.insert(self, None)))
     }
 
     #[inline]
@@ -154,7 +154,7 @@ impl Travels for Segment {
             Some(segment) => Content::Segment(segment),
             None => {
                 let data = (self.payload > 0).then_some(StreamId(0));
-                pool.insert(self, data)
+                Content::Pooled(pool.insert(self, data))
             }
         }
     }
@@ -206,7 +206,7 @@ impl Travels for dccp::Packet {
             Some(data) => Content::Dccp(data),
             None => {
                 let data = matches!(self.packet_type(), PacketType::Data | PacketType::DataAck);
-                pool.insert(self, data.then_some(StreamId(0)))
+                Content::Pooled(pool.insert(self, data.then_some(StreamId(0))))
             }
         }
     }

@@ -89,7 +89,6 @@ impl<'a> Returned<'a> {
 
 /// Arrivals are recorded as many at a time, at most.
 const ARRIVALS: usize = 64;
-const TICK: TimeDelta = TimeDelta::from_nanos(1);
 
 /// A flow that runs, over the two ends of one transport.
 pub struct Flow<E: Ends> {
@@ -359,8 +358,10 @@ impl<E: Ends> Flow<E> {
     fn run_receiver(&mut self, until: Time, net: &mut Net) {
         loop {
             let own = self.receiver_due();
-            let now = match self.take_arrivals(until.min(own + TICK), net) {
+            let now = match self.take_arrivals(until, own, net) {
                 Some(now) => now,
+                // What arrived has moved it.
+                None if self.receiver_due() != own => continue,
                 None if own < until => {
                     self.events += 1;
                     self.receiver.handle_timeout(own);
@@ -379,22 +380,24 @@ impl<E: Ends> Flow<E> {
         self.record_arrivals(net);
     }
 
-    /// Takes what arrives before `until`, up to a packet from which more than an answer may follow: answers when that came. Apart
-    /// from what follows, so that the loop is short.
+    /// Takes what arrives before `until` and no later than the receiver's next timeout, which is `own`, up to a packet from which
+    /// nobody knows what follows: answers when that came. Apart from what follows, so that the loop is short.
     #[inline(never)]
-    fn take_arrivals(&mut self, until: Time, net: &mut Net) -> Option<Time> {
+    fn take_arrivals(&mut self, until: Time, mut own: Time, net: &mut Net) -> Option<Time> {
         loop {
             let arriving = net.edges[self.wiring.data_in].lend();
             let (first, _) = arriving.as_slices();
             let (mut taken, mut stopped) = (0, None);
             for (now, packet) in &first[..first.len().min(ARRIVALS - net.arrivals.len())] {
-                if *now >= until {
+                if *now >= until || *now > own {
                     break;
                 }
                 taken += 1;
                 match self.take_data(*now, packet, &mut net.arrivals) {
                     Follows::Nothing => {}
-                    Follows::Answer => {
+                    Follows::Timeout(due) => own = due,
+                    Follows::Answer(due) => {
+                        own = due;
                         if let Some(answer) = self.receiver.answer(*now) {
                             self.send_one_back(*now, answer, net);
                         }

@@ -255,7 +255,7 @@ impl<P> PacketPool<P> {
 
     /// Keeps a packet, which carries data of a stream or none; answers what travels in its place.
     #[inline]
-    pub fn insert(&mut self, packet: P, data: Option<StreamId>) -> Content {
+    pub fn insert(&mut self, packet: P, data: Option<StreamId>) -> Slot {
         let place = match self.free.pop() {
             Some(place) => {
                 self.packets[place as usize] = Some(packet);
@@ -266,7 +266,7 @@ impl<P> PacketPool<P> {
                 self.packets.len() as u32 - 1
             }
         };
-        Content::Pooled(Slot::new(place, data))
+        Slot::new(place, data)
     }
 
     /// Takes the packet out that travels in this form, if it is here.

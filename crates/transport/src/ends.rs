@@ -116,8 +116,10 @@ pub enum Follows {
     Unknown,
     /// No packet goes back, no frame is shown, and the next timeout is as it was.
     Nothing,
-    /// One packet goes back, which [`ReceivingEnd::answer`] has now; else it is as with nothing.
-    Answer,
+    /// No packet goes back and no frame is shown, and the next timeout is now at this time, `Time::MAX` for never.
+    Timeout(Time),
+    /// One packet goes back, which [`ReceivingEnd::answer`] has now, no frame is shown, and the next timeout is then at this time.
+    Answer(Time),
 }
 
 /// The end that sends, under a controller.

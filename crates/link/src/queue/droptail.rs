@@ -95,8 +95,9 @@ impl<P: Transit> DropTail<P> {
             self.find_idle(size);
             (0, line.server.serve_at(now, size))
         } else {
-            let fits = self.bytes.saturating_add(size) <= self.limit.bytes();
-            let fits = fits && (self.waiting.len() as u64) < line.account.packets_max();
+            // Where packets come as fast as they leave, to look at the first is enough.
+            let fits = self.surely_fits(line, size)
+                || self.begin_service_of_first(now) && self.surely_fits(line, size);
             if !fits && !self.admits(line, now, size) {
                 line.account.dropped += 1;
                 return Planned::Dropped;
@@ -147,6 +148,13 @@ impl<P: Transit> DropTail<P> {
         self.serving = size;
     }
 
+    /// Whether one more packet may wait and there were as many before, if all that were seen to wait still do.
+    #[inline(always)]
+    fn surely_fits(&self, line: &Line, size: u64) -> bool {
+        self.bytes.saturating_add(size) <= self.limit.bytes()
+            && (self.waiting.len() as u64) < line.account.packets_max()
+    }
+
     /// Whether one more packet may wait, which as far as was seen may be too many, or more than ever.
     #[inline(never)]
     fn admits(&mut self, line: &mut Line, now: u64, size: u64) -> bool {
@@ -173,10 +181,18 @@ impl<P: Transit> DropTail<P> {
 
     /// Those whose service has begun at `now`, which is before `NEVER`, wait no more.
     fn begin_service(&mut self, now: u64) {
-        while let Some(Waiting { size, .. }) = self.waiting.pop_front_if(|packet| packet.until <= now) {
-            self.bytes -= size;
-            self.serving = size;
-        }
+        while self.begin_service_of_first(now) {}
+    }
+
+    /// The same of the first that waits: whether its service has begun.
+    #[inline(always)]
+    fn begin_service_of_first(&mut self, now: u64) -> bool {
+        let Some(Waiting { size, .. }) = self.waiting.pop_front_if(|packet| packet.until <= now) else {
+            return false;
+        };
+        self.bytes -= size;
+        self.serving = size;
+        true
     }
 
     /// Looks: counts everything up to and including `now`, which is before `NEVER`.

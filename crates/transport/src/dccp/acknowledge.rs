@@ -19,6 +19,7 @@ pub(crate) struct Acknowledge {
 
 impl Acknowledge {
     /// A data packet arrived. `at_once`: out of order or marked (section 11.3).
+    #[inline]
     pub(crate) fn on_data(
         &mut self,
         now: Time,

@@ -277,6 +277,7 @@ impl<F: Ccids> SendingEnd for DccpSender<F> {
         self.follow(now);
     }
 
+    #[inline(always)]
     fn receive(&mut self, now: Time, packet: Packet, ecn: Ecn) -> Option<Packet> {
         self.connection.take_packet(now, &packet, ecn);
         self.take_events();
@@ -284,6 +285,7 @@ impl<F: Ccids> SendingEnd for DccpSender<F> {
         None
     }
 
+    #[inline(always)]
     fn poll_transmit(&mut self, now: Time) -> Option<Transmit<Packet>> {
         self.refill(now);
         self.discard_old(now);
@@ -341,9 +343,10 @@ impl<F: Ccids + Clone> DccpReceiver<F> {
     /// each packet.
     #[cold]
     #[inline(never)]
-    fn accept(&mut self, now: Time, request: Packet, ecn: Ecn, facts: PathFacts) -> Received {
+    fn accept(&mut self, now: Time, request: &Packet, ecn: Ecn, facts: PathFacts) -> Received {
         let iss = SequenceNumber::new(ISS[1]);
-        self.connection = Connection::accept(now, &self.config, self.ccids.clone(), request, ecn, iss);
+        self.connection =
+            Connection::accept(now, &self.config, self.ccids.clone(), request.clone(), ecn, iss);
         let mut received = Received::default();
         while let Some(event) = self.connection.as_mut().and_then(Connection::poll_event) {
             if let Event::Received { payload, .. } = event {
@@ -386,21 +389,35 @@ impl<F: Ccids + Clone> ReceivingEnd for DccpReceiver<F> {
     }
 
     /// Answers the payload that the application got, RTP headers out.
+    #[inline(always)]
     fn receive(&mut self, now: Time, packet: Packet, ecn: Ecn, facts: PathFacts) -> Received {
-        let Some(connection) = &mut self.connection else { return self.accept(now, packet, ecn, facts) };
-        let before = connection.halves_due();
+        let Some(connection) = &mut self.connection else { return self.accept(now, &packet, ecn, facts) };
+        // RTP may be shown now, or move the time of a frame.
+        let bulk = !matches!(packet.payload, Payload::Rtp(_));
         let delivered = connection.take_packet(now, &packet, ecn).is_some();
         while connection.poll_event().is_some() {}
-        let rests = before.is_some_and(|due| due > now) && connection.halves_due() == before;
+        let (rest, ack) = (connection.rest_due(), connection.ack_due());
         let payload = if delivered { self.play(now, &packet.payload, facts) } else { Bytes::ZERO };
-        // RTP may be shown now, or move the time of a frame.
-        let quiet = rests && !matches!(packet.payload, Payload::Rtp(_));
-        let follows = if quiet { Follows::Nothing } else { Follows::Unknown };
+        let playout = self.playout.next_timeout().unwrap_or(Time::MAX);
+        let follows = match rest.map(|due| due.min(playout)) {
+            Some(due) if bulk && due > now => {
+                if ack <= now {
+                    Follows::Answer(due)
+                } else {
+                    Follows::Timeout(due.min(ack))
+                }
+            }
+            _ => Follows::Unknown,
+        };
         Received { stream: StreamId(0), payload, follows }
     }
 
     fn poll_transmit(&mut self, now: Time) -> Option<Transmit<Packet>> {
         self.connection.as_mut()?.poll_transmit(now)
+    }
+
+    fn answer(&mut self, now: Time) -> Option<Transmit<Packet>> {
+        Some(self.connection.as_mut()?.emit_acknowledgment(now))
     }
 
     fn poll_displayed(&mut self) -> Option<(StreamId, DisplayedFrame)> {

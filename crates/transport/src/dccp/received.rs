@@ -155,6 +155,7 @@ impl Received {
     }
 
     /// What a packet with this number would be.
+    #[inline]
     pub(crate) fn look(&self, sequence: i64) -> Arrived {
         if sequence > self.newest {
             return Arrived::New { missing: sequence - self.newest - 1 };
@@ -167,26 +168,38 @@ impl Received {
 
     /// A packet of which [`Received::look`] said that it is `arrived` becomes acknowledgeable (section 11.4.1, the
     /// receiver's table).
+    #[inline(always)]
     pub(crate) fn accept(&mut self, sequence: i64, arrived: Arrived, marked: bool) {
         match arrived {
             Arrived::New { missing } => {
-                if missing >= MOST_PACKETS {
-                    // After such a leap nothing before it is worth telling.
-                    self.runs.clear();
-                    (self.recorded, self.tail) = (0, sequence);
-                } else if missing > 0 {
-                    self.push(NOT_RECEIVED, missing);
+                if missing > 0 {
+                    self.leave_out(sequence, missing);
                 }
                 self.push(u8::from(marked), 1);
                 self.newest = sequence;
                 self.tail = self.tail.max(self.newest + 1 - self.known());
             }
             Arrived::Late => self.accept_late(sequence, marked),
-            Arrived::Duplicate => {
-                if let Some(state) = self.state(sequence).filter(|_| marked) {
-                    self.set(sequence, state | 1);
-                }
-            }
+            Arrived::Duplicate => self.accept_again(sequence, marked),
+        }
+    }
+
+    /// So many packets before the next one, which has this number, did not arrive.
+    #[cold]
+    fn leave_out(&mut self, sequence: i64, missing: i64) {
+        if missing >= MOST_PACKETS {
+            // After such a leap nothing before it is worth telling.
+            self.runs.clear();
+            (self.recorded, self.tail) = (0, sequence);
+        } else {
+            self.push(NOT_RECEIVED, missing);
+        }
+    }
+
+    #[cold]
+    fn accept_again(&mut self, sequence: i64, marked: bool) {
+        if let Some(state) = self.state(sequence).filter(|_| marked) {
+            self.set(sequence, state | 1);
         }
     }
 
@@ -313,6 +326,7 @@ impl Received {
 
 /// Writes runs as the data of options: equal ones in a row as one, cut to the longest that a byte tells of their state,
 /// those first for which there is room.
+#[inline(always)]
 fn encode(
     runs: impl Iterator<Item = Run>,
     longest: impl Fn(u8) -> i64,

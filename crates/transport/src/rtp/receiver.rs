@@ -234,7 +234,14 @@ impl<H: ReceiverHalf> ReceivingEnd for RtpReceiver<H> {
         if let (Some(delays), Noted::New) = (&mut self.delays, noted) {
             delays.on_arrival(now, numbers, self.reports.config.skewed(now), facts.sent);
         }
-        let follows = if extends_frame && self.delays.is_none() { of_report } else { Follows::Unknown };
+        let follows = match of_report {
+            _ if !extends_frame || self.delays.is_some() => Follows::Unknown,
+            Follows::Timeout(due) => {
+                Follows::Timeout(self.next_playout().map_or(due, |playout| due.min(playout)))
+            }
+            Follows::Answer(due) => Follows::Answer(self.next_playout().unwrap_or(due)),
+            follows => follows,
+        };
         let payload = if noted == Noted::New { packet.payload } else { Bytes::ZERO };
         Received { payload, follows, ..nothing }
     }

@@ -129,18 +129,18 @@ impl PacketReports {
     #[inline]
     pub(super) fn schedule(&mut self, now: Time, size: impl FnOnce() -> Bytes, marker: bool) -> Follows {
         let due_before = self.due;
-        if self.config.by_rate {
+        let due = if self.config.by_rate {
             self.rate.on_packet(now, size());
-            self.due.get_or_insert_with(|| self.rate.due(now));
+            *self.due.get_or_insert_with(|| self.rate.due(now))
         } else {
             self.unreported += 1;
             if self.unreported >= self.config.packets || (marker && self.config.marker) {
                 self.due = Some(now);
-                return if due_before.is_none() { Follows::Answer } else { Follows::Unknown };
+                return Follows::Answer(Time::MAX);
             }
-            self.due.get_or_insert_with(|| now + self.config.time);
-        }
-        if due_before.is_none() { Follows::Unknown } else { Follows::Nothing }
+            *self.due.get_or_insert_with(|| now + self.config.time)
+        };
+        if due_before.is_none() { Follows::Timeout(due) } else { Follows::Nothing }
     }
 
     /// A report is written now: answers the time that it says.

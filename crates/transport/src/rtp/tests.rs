@@ -316,11 +316,17 @@ proptest! {
             }
             let before = receiver.next_timeout();
             let follows = receiver.receive(now, packet, Ecn::NotEct, PathFacts::default()).follows;
-            if follows == Follows::Answer {
-                prop_assert!(receiver.answer(now).is_some());
+            let next = |receiver: &RtpReceiver| receiver.next_timeout().map_or(Time::MAX, |(due, _)| due);
+            match follows {
+                Follows::Unknown => {}
+                Follows::Nothing => prop_assert_eq!(receiver.next_timeout(), before),
+                Follows::Timeout(said) => prop_assert_eq!(next(&receiver), said),
+                Follows::Answer(said) => {
+                    prop_assert!(receiver.answer(now).is_some());
+                    prop_assert_eq!(next(&receiver), said);
+                }
             }
             if follows != Follows::Unknown {
-                prop_assert_eq!(receiver.next_timeout(), before);
                 prop_assert!(receiver.poll_displayed().is_none());
                 let is_due = before.is_some_and(|(due, _)| due <= now);
                 prop_assert!(is_due || receiver.poll_transmit(now).is_none());

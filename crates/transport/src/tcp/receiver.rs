@@ -318,10 +318,12 @@ impl ReceivingEnd for TcpReceiver {
 
     #[inline(always)]
     fn receive(&mut self, now: Time, segment: Segment, ecn: Ecn, _facts: PathFacts) -> Received {
-        let waited = self.due.is_some();
         let payload = self.take_segment(now, &segment, ecn);
-        let is_answered = !waited && self.due == Some(now) && self.first.is_none();
-        let follows = if is_answered { Follows::Answer } else { Follows::Unknown };
+        let follows = match self.due {
+            Some(due) if due <= now && self.first.is_none() => Follows::Answer(Time::MAX),
+            Some(due) if due > now && self.first.is_none() => Follows::Timeout(due),
+            _ => Follows::Unknown,
+        };
         Received { stream: StreamId(0), payload, follows }
     }
 

@@ -4,7 +4,7 @@ use crate::net::{Action, Net, at, ms};
 use crate::recovery::{KINDS, config};
 use paceline_transport::tcp::{EcnEcho, Flags, SackBlocks, Segment, TcpConfig, TcpReceiver};
 use paceline_transport::{Follows, PathFacts, ReceivingEnd};
-use paceline_units::{Bytes, Ecn};
+use paceline_units::{Bytes, Ecn, Time};
 use proptest::prelude::*;
 
 fn segment() -> impl Strategy<Value = Segment> {
@@ -97,14 +97,19 @@ proptest! {
                 _ => data(next),
             };
             let ecn = if marked { Ecn::Ce } else { Ecn::Ect0 };
-            let due = told.next_timeout();
+            let due = told.next_timeout().map_or(Time::MAX, |(due, _)| due);
             let follows = told.receive(now, segment, ecn, PathFacts::default()).follows;
             let mut answers: Vec<_> = match follows {
-                Follows::Answer => told.answer(now).into_iter().collect(),
-                Follows::Nothing => Vec::new(),
+                Follows::Answer(_) => told.answer(now).into_iter().collect(),
+                Follows::Nothing | Follows::Timeout(_) => Vec::new(),
                 Follows::Unknown => std::iter::from_fn(|| told.poll_transmit(now)).collect(),
             };
-            prop_assert!(follows == Follows::Unknown || told.next_timeout() == due);
+            let next = told.next_timeout().map_or(Time::MAX, |(due, _)| due);
+            match follows {
+                Follows::Unknown => {}
+                Follows::Nothing => prop_assert_eq!(next, due),
+                Follows::Timeout(said) | Follows::Answer(said) => prop_assert_eq!(next, said),
+            }
             polled.receive(now, segment, ecn, PathFacts::default());
             while let Some(answer) = polled.poll_transmit(now) {
                 prop_assert_eq!(answers.remove(0), answer);
@@ -128,7 +133,7 @@ fn each_segment_in_order_is_answered_where_each_is_acknowledged() {
         let (flags, sequence) = (Flags::ACK, 1 + number * 960);
         let segment = Segment { flags, sequence, payload: 960, ..Segment::default() };
         let received = receiver.receive(at(0), segment, Ecn::NotEct, PathFacts::default());
-        assert_eq!(received.follows, Follows::Answer);
+        assert_eq!(received.follows, Follows::Answer(Time::MAX));
         let answer = receiver.answer(at(0)).expect("one").packet;
         assert_eq!(answer.acknowledgment, sequence + 960);
     }

@@ -56,12 +56,23 @@ impl<F: Ccids> Connection<F> {
     /// As [`Connection::on_packet`], for an application that takes at once what is for it: the payload, if it is delivered.
     /// Compiled for each type that an open connection mostly sees, and once for all others: what depends on the type is decided
     /// here.
+    #[inline(always)]
     pub(in crate::dccp) fn take_packet(&mut self, now: Time, packet: &Packet, ecn: Ecn) -> Option<Delivered> {
         match packet.packet_type() {
-            PacketType::Data => self.take(now, packet, PacketType::Data, ecn),
-            PacketType::Ack => self.take(now, packet, PacketType::Ack, ecn),
+            PacketType::Data => self.take_plain_data(now, packet, ecn),
+            PacketType::Ack => self.take_ack(now, packet, ecn),
             kind => self.take_other(now, packet, kind, ecn),
         }
+    }
+
+    #[inline(never)]
+    fn take_plain_data(&mut self, now: Time, packet: &Packet, ecn: Ecn) -> Option<Delivered> {
+        self.take(now, packet, PacketType::Data, ecn)
+    }
+
+    #[inline(never)]
+    fn take_ack(&mut self, now: Time, packet: &Packet, ecn: Ecn) -> Option<Delivered> {
+        self.take(now, packet, PacketType::Ack, ecn)
     }
 
     #[inline(never)]
@@ -481,6 +492,7 @@ impl<F: Ccids> Connection<F> {
     }
 
     /// Whether the protocol lets this packet's data in (sections 9.2.1 and 12.1).
+    #[inline]
     fn accepts_data(&self, packet: &Packet) -> bool {
         let minimum = self.features.value(Location::Local, FeatureId::MinimumCoverage);
         let covered = packet.coverage == 0 || minimum > 0 && u64::from(packet.coverage) >= minimum;

@@ -43,12 +43,18 @@ impl<F: Ccids> Connection<F> {
         (next.0 != Time::MAX).then_some(next)
     }
 
-    /// When the connection has something to do next, where that is up to its receiver half and its controller alone:
-    /// [`Connection::next_timeout`] then, `Time::MAX` for never. Absent where anything else is due or waits.
+    /// When an acknowledgement is due; `Time::MAX` for never.
     #[inline]
-    pub(in crate::dccp) fn halves_due(&self) -> Option<Time> {
-        let waits = self.acks.due.is_some()
-            || self.pending.report
+    pub(in crate::dccp) fn ack_due(&self) -> Time {
+        self.acks.due.unwrap_or(Time::MAX)
+    }
+
+    /// When the connection has something to do next but for an acknowledgement, where that is up to its receiver half and its
+    /// controller alone: with [`Connection::ack_due`] it is [`Connection::next_timeout`] then, `Time::MAX` for never. Absent
+    /// where anything else is due or waits.
+    #[inline]
+    pub(in crate::dccp) fn rest_due(&self) -> Option<Time> {
+        let waits = self.pending.report
             || self.state != State::Open
             || !self.features.is_settled()
             || self.pending.has_packets()

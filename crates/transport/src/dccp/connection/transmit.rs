@@ -240,7 +240,7 @@ impl<F: Ccids> Connection<F> {
     }
 
     #[inline(never)]
-    fn emit_acknowledgment(&mut self, now: Time) -> Transmit<Packet> {
+    pub(in crate::dccp) fn emit_acknowledgment(&mut self, now: Time) -> Transmit<Packet> {
         let body = Body::Ack { acknowledgment: self.acknowledgment() };
         self.emit_queued(now, body, Payload::EMPTY, now)
     }
