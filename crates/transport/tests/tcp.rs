@@ -1,5 +1,7 @@
 //! TCP end to end over a network that does what a test says.
 
+#[path = "tcp/accurate_ecn.rs"]
+mod accurate_ecn;
 #[path = "tcp/conversations.rs"]
 mod conversations;
 #[path = "tcp/hostile.rs"]

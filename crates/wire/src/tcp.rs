@@ -9,6 +9,8 @@ use paceline_units::Ecn;
 const IP_PROTOCOL: u8 = 6;
 /// Bytes of the header without options.
 const HEADER: usize = 20;
+/// The control bits among the 16 that begin with the header's length.
+const CONTROL_BITS: u16 = 0x01ff;
 /// Bytes of the longest options.
 const LONGEST_OPTIONS: usize = 40;
 
@@ -23,8 +25,8 @@ pub struct TcpHeader {
     pub sequence: u32,
     /// The next sequence number that is expected; zero on a segment without ACK.
     pub acknowledgment: u32,
-    /// Control bits, CWR the highest.
-    pub flags: u8,
+    /// Control bits, AE the highest (RFC 9768 section 3.1.1).
+    pub flags: u16,
     /// Window as it stands in the header, scaled down.
     pub window: u16,
 }
@@ -66,7 +68,7 @@ pub fn encode(
     out.extend_from_slice(&header.destination.to_be_bytes());
     out.extend_from_slice(&header.sequence.to_be_bytes());
     out.extend_from_slice(&header.acknowledgment.to_be_bytes());
-    out.extend_from_slice(&[(head * 4) as u8, header.flags]);
+    out.extend_from_slice(&((head as u16 * 4) << 8 | header.flags & CONTROL_BITS).to_be_bytes());
     out.extend_from_slice(&header.window.to_be_bytes());
     // Checksum to come, no urgent pointer.
     out.extend_from_slice(&[0; 4]);
@@ -131,6 +133,19 @@ mod tests {
         assert_eq!(segment[..16], [0xc0, 0, 0, 80, 1, 2, 3, 4, 5, 6, 7, 8, 0x80, 0x12, 0xff, 0xfe]);
         assert_eq!(segment[20..], [2, 4, 5, 180, 4, 2, 3, 3, 7, 1, 1, 1, 0, 0, 0]);
         assert_eq!(HERE.checksum(IP_PROTOCOL, segment), 0);
+    }
+
+    /// RFC 9768 figures 2 and 3: AE stands beside the reserved bits, and the header's length is untouched by what is no flag.
+    #[test]
+    fn the_accurate_ecn_flag_is_the_lowest_bit_of_its_byte() {
+        let mut out = vec![];
+        for (flags, expected) in [(0x1c2, [0x51, 0xc2]), (0x140, [0x51, 0x40]), (0xfe10, [0x50, 0x10])] {
+            out.clear();
+            let header = TcpHeader { flags, ..TcpHeader::default() };
+            encode(&header, core::iter::empty(), 0, &HERE, Ecn::NotEct, &mut out).unwrap();
+            assert_eq!(out[32..34], expected, "{flags:x}");
+            assert_eq!(HERE.checksum(IP_PROTOCOL, &out[20..]), 0);
+        }
     }
 
     #[test]

@@ -98,6 +98,7 @@ impl<C: Controller> TcpSender<C> {
         }
         (self.phase, self.timer) = (Phase::Open, None);
         self.peer_window = u64::from(segment.window);
+        self.hear_of_ecn(now, &segment);
     }
 
     /// The offset up to which `segment` acknowledges; none if it acknowledges what was never sent, or less than before.
@@ -299,22 +300,32 @@ impl<C: Controller> TcpSender<C> {
         (!waited || self.config.sample_behind_holes).then_some(sent)
     }
 
-    /// RFC 3168 section 6.1.2: marks are answered once per window of data; with exact echoes every one counts.
+    /// What the acknowledgement says of marks.
     #[inline(always)]
     pub(super) fn answer_marks(&mut self, segment: &Segment, acked: &AckSummary) {
-        if !segment.flags.has(Flags::ECE) || self.config.ect == Ecn::NotEct || acked.delivered == Bytes::ZERO
-        {
-            return;
+        if segment.flags.0 & self.heeds.0 != 0 && acked.delivered > Bytes::ZERO {
+            self.mark_results(segment.flags);
         }
-        if self.config.ecn_echo == EcnEcho::Rfc3168 {
-            // Below, a reduction is already said or on its way.
-            if self.board.first_offset <= self.answered {
-                return;
+    }
+
+    /// RFC 3168 section 6.1.2: marks are answered once per window of data; exact ones and counted ones all count.
+    #[inline(never)]
+    fn mark_results(&mut self, flags: Flags) {
+        let newest = match self.config.ecn_echo {
+            EcnEcho::Rfc3168 => {
+                // Below, a reduction is already said or on its way.
+                if self.board.first_offset <= self.answered {
+                    return;
+                }
+                self.answered = self.board.end_offset;
+                self.say_reduced = true;
+                usize::MAX
             }
-            self.answered = self.board.end_offset;
-            self.say_reduced = true;
-        }
-        for result in &mut self.results {
+            EcnEcho::Exact => usize::MAX,
+            // Marks are told where they begin, so that they are on the newest.
+            EcnEcho::Accurate => self.marks.on_ack(flags.ace(), self.results.len() as u64) as usize,
+        };
+        for result in self.results.iter_mut().rev().take(newest) {
             result.status = Status::Received { arrived: None, ecn: Ecn::Ce };
         }
     }

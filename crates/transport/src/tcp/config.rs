@@ -34,6 +34,20 @@ names! {
         Rfc3168 = "rfc3168",
         /// ECE says of every segment whether it was marked (RFC 8257 section 3.2).
         Exact = "exact",
+        /// Three flags are a counter of marked packets (RFC 9768 section 3.2), if the receiver agrees.
+        Accurate = "accurate",
+    }
+}
+
+names! {
+    /// What a receiver knows of ECN.
+    pub enum EcnSupport {
+        /// Accurate feedback (RFC 9768), and all before it.
+        Accurate = "accurate",
+        /// ECE until CWR (RFC 3168).
+        Classic = "rfc3168",
+        /// Nothing.
+        None = "off",
     }
 }
 
@@ -68,7 +82,8 @@ params! {
         prr: bool = true, "RFC 6937", "With sack and rack-tlp: recovery sends in proportion to what arrives";
         max_ack_delay: TimeDelta = TimeDelta::from_millis(200), in 0.0, 1e6, "RFC 8985 7.2 (TLP.max_ack_delay)", "With rack-tlp: how much longer a probe waits behind a single packet, whose acknowledgement may be delayed";
         impatient: bool = true, "RFC 6582 4", "With newreno: only the first partial acknowledgement restarts the timer";
-        ecn_echo: EcnEcho = EcnEcho::Rfc3168, else "rfc3168; of dctcp exact", "RFC 3168 6.1.3, RFC 8257 3.2", "How marks are told";
+        ecn_echo: EcnEcho = EcnEcho::Rfc3168, else "rfc3168; of dctcp exact", "RFC 3168 6.1.3, RFC 8257 3.2, RFC 9768 3.2", "How marks are told; accurate is asked for in the handshake";
+        receiver_ecn: EcnSupport = EcnSupport::Accurate, "RFC 9768 3.1.2", "With ecn_echo accurate: what the receiver knows of ECN. Where it is less, packets are ECT(0) or not ECN-capable, and marks are answered as losses are";
     }
     ordered min_rto <= max_rto;
 }
@@ -89,6 +104,21 @@ impl TcpConfig {
             handshake: false,
             ..TcpConfig::default()
         }
+    }
+
+    /// What both ends do once each knows of the other that it has `support` for ECN (RFC 9768 table 2): less than accurate
+    /// feedback is no feedback for L4S, so that packets do not ask for it either (RFC 9331 section 4.2).
+    pub(super) fn agreed(&self, support: EcnSupport) -> TcpConfig {
+        let (ecn_echo, ect) = match (self.ecn_echo, support) {
+            (EcnEcho::Accurate, EcnSupport::Accurate) if self.ect != Ecn::NotEct => return *self,
+            (EcnEcho::Accurate, EcnSupport::Classic) if self.ect == Ecn::Ect1 => {
+                (EcnEcho::Rfc3168, Ecn::Ect0)
+            }
+            (EcnEcho::Accurate, EcnSupport::None) => (EcnEcho::Rfc3168, Ecn::NotEct),
+            (EcnEcho::Accurate, _) => (EcnEcho::Rfc3168, self.ect),
+            (EcnEcho::Rfc3168 | EcnEcho::Exact, _) => return *self,
+        };
+        TcpConfig { ecn_echo, ect, ..*self }
     }
 
     /// Payload of a full segment; at least 1.

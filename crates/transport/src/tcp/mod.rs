@@ -4,6 +4,7 @@
 //! limited transmit and timers are here, so that Tahoe, Reno, NewReno, SACK and RACK-TLP are ways of recovery over one
 //! window law. `DEVIATIONS.md` says what differs from the RFCs.
 
+mod accurate_ecn;
 mod acks;
 mod buffer;
 mod by_time;
@@ -23,7 +24,7 @@ pub mod transfers;
 mod transmit;
 
 pub use buffer::WrittenFrame;
-pub use config::{EcnEcho, RecoveryKind, TcpConfig};
+pub use config::{EcnEcho, EcnSupport, RecoveryKind, TcpConfig};
 pub use receiver::TcpReceiver;
 pub use segment::{Flags, SackBlocks, Segment, TCP_HEADER};
 pub use sender::{TcpCounters, TcpSender};

@@ -1,5 +1,6 @@
 //! The end that receives: puts the stream together, and says what is there.
 
+use super::accurate_ecn::MarkCounter;
 use super::segment::{Flags, SackBlocks, Segment, unwrap};
 use super::{EcnEcho, TcpConfig, WrittenFrame};
 use crate::{Follows, PathFacts, Reason, Received, ReceivingEnd, Transmit};
@@ -32,7 +33,9 @@ pub struct TcpReceiver {
     due: Option<Time>,
     /// A segment to be sent at once, before the acknowledgement that is due.
     first: Option<Segment>,
-    echo: bool,
+    /// What acknowledgements say of marks.
+    echo: Flags,
+    marks: MarkCounter,
     window: u64,
     ignored: u64,
     duplicates: u64,
@@ -43,8 +46,9 @@ pub struct TcpReceiver {
 impl TcpReceiver {
     /// A receiver that has received nothing.
     pub fn new(config: &TcpConfig, connection: u16) -> TcpReceiver {
-        TcpReceiver {
-            config: *config,
+        let config = if config.handshake { *config } else { config.agreed(config.receiver_ecn) };
+        let mut receiver = TcpReceiver {
+            config,
             connection,
             connected: !config.handshake,
             next: 0,
@@ -56,13 +60,16 @@ impl TcpReceiver {
             quick_acks: config.quick_acks,
             due: None,
             first: None,
-            echo: false,
+            echo: Flags::NONE,
+            marks: MarkCounter::NEW,
             window: config.receive_window(),
             ignored: 0,
             duplicates: 0,
             playout: StreamPlayout::default(),
             displayed: VecDeque::new(),
-        }
+        };
+        receiver.echo = receiver.first_echo();
+        receiver
     }
 
     /// Segments that changed nothing: of another connection, out of the window, without being connected.
@@ -95,7 +102,7 @@ impl TcpReceiver {
         }
         let odd = Flags::RST.0 | Flags::SYN.0;
         if segment.flags.0 & odd != 0 {
-            self.control(now, segment);
+            self.control(now, segment, ecn);
             return Bytes::ZERO;
         }
         let begin = self.config.initial_sequence.wrapping_add(1);
@@ -145,11 +152,12 @@ impl TcpReceiver {
 
     /// SYN and RST.
     #[cold]
-    fn control(&mut self, now: Time, segment: &Segment) {
+    fn control(&mut self, now: Time, segment: &Segment, ecn: Ecn) {
         if segment.flags.has(Flags::SYN) && segment.sequence == self.config.initial_sequence && self.next == 0
         {
+            let flags = Flags::SYN.and(Flags::ACK).and(self.answer_ecn(segment, ecn));
             self.connected = true;
-            self.first = Some(self.segment(Flags::SYN.and(Flags::ACK), self.config.initial_sequence));
+            self.first = Some(self.segment(flags, self.config.initial_sequence));
             return;
         }
         // RFC 5961 sections 3 and 4 (no text at hand): neither ends the connection, the answer is an acknowledgement,
@@ -166,25 +174,51 @@ impl TcpReceiver {
         }
     }
 
-    /// What ECE says from now on. With exact echoes what was held back is acknowledged with the old state first
+    /// What the answer to a SYN that arrived with `ecn` says of ECN. The first SYN decides (RFC 9768 section 3.1.5).
+    fn answer_ecn(&mut self, syn: &Segment, ecn: Ecn) -> Flags {
+        if !self.connected && self.config.ecn_echo == EcnEcho::Accurate {
+            self.config = self.config.agreed(self.config.receiver_ecn.of_syn(syn.flags));
+            self.echo = self.first_echo();
+        }
+        match self.config.ecn_echo {
+            EcnEcho::Accurate => Flags::of_syn_ecn(ecn),
+            EcnEcho::Rfc3168 | EcnEcho::Exact => {
+                let asked = syn.flags.has(Flags::ECE) && self.config.ect != Ecn::NotEct;
+                Flags::NONE.and_if(asked, Flags::ECE)
+            }
+        }
+    }
+
+    /// What acknowledgements say of marks before there is one.
+    fn first_echo(&self) -> Flags {
+        if self.config.ecn_echo == EcnEcho::Accurate { self.marks.flags() } else { Flags::NONE }
+    }
+
+    /// What acknowledgements say from now on. With exact echoes what was held back is acknowledged with the old state first
     /// (RFC 8257 section 3.2).
     #[inline]
     fn note_mark(&mut self, now: Time, segment: &Segment, ecn: Ecn) {
         match self.config.ecn_echo {
             EcnEcho::Rfc3168 => {
                 if segment.flags.has(Flags::CWR) {
-                    self.echo = false;
+                    self.echo = Flags::NONE;
                 }
-                self.echo |= ecn.is_ce();
+                self.echo = self.echo.and_if(ecn.is_ce(), Flags::ECE);
             }
-            EcnEcho::Exact if ecn.is_ce() != self.echo => {
+            EcnEcho::Exact if ecn.is_ce() != self.echo.has(Flags::ECE) => {
                 if self.unacknowledged > 0 && self.due.is_some_and(|due| due > now) {
                     self.first = Some(self.acknowledgment());
                     (self.unacknowledged, self.due) = (0, None);
                 }
-                self.echo = ecn.is_ce();
+                self.echo = Flags::NONE.and_if(ecn.is_ce(), Flags::ECE);
             }
             EcnEcho::Exact => {}
+            EcnEcho::Accurate => {
+                if self.marks.on_packet(ecn.is_ce(), self.unacknowledged == 0) {
+                    self.due = Some(now);
+                }
+                self.echo = self.marks.flags();
+            }
         }
     }
 
@@ -259,7 +293,7 @@ impl TcpReceiver {
 
     #[inline]
     fn acknowledgment(&mut self) -> Segment {
-        let flags = Flags::ACK.and_if(self.echo, Flags::ECE);
+        let flags = Flags::ACK.and(self.echo);
         let told = !self.pieces.is_empty() || self.duplicate.is_some();
         let sack = if told { self.blocks() } else { SackBlocks::none() };
         Segment { sack, ..self.segment(flags, self.config.initial_sequence.wrapping_add(1)) }

@@ -35,7 +35,7 @@ impl Segment {
 
 /// The control bits of a segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Flags(pub u8);
+pub struct Flags(pub u16);
 
 impl Flags {
     /// No flag is set.
@@ -52,6 +52,8 @@ impl Flags {
     pub const ECE: Flags = Flags(1 << 6);
     /// The window was reduced (RFC 3168 section 6.1.2).
     pub const CWR: Flags = Flags(1 << 7);
+    /// Feedback of marks is accurate (RFC 9768 section 3.1.1).
+    pub const AE: Flags = Flags(1 << 8);
 
     /// The flags that are set in either.
     #[inline]

@@ -1,12 +1,13 @@
 //! The end that sends: buffer, scoreboard, timers and the window that a controller says.
 
+use super::accurate_ecn::MarkFeedback;
 use super::buffer::{SendBuffer, WrittenFrame};
 use super::prr::Prr;
 use super::rack::Rack;
 use super::rto::Rto;
 use super::scoreboard::{Scoreboard, State};
-use super::segment::{SackBlocks, Segment, TCP_HEADER};
-use super::{RecoveryKind, TcpConfig};
+use super::segment::{Flags, SackBlocks, Segment, TCP_HEADER};
+use super::{EcnEcho, RecoveryKind, TcpConfig};
 use crate::desired::OfferedRate;
 use crate::{FrameCounters, Pacer, Reason, SendingEnd, Transfer, TransferCounters, Transmit};
 use paceline_cc::{
@@ -120,6 +121,12 @@ pub struct TcpSender<C> {
     pub(super) answered: u64,
     /// The next new segment says that the window was reduced.
     pub(super) say_reduced: bool,
+    /// What every segment behind the SYN says.
+    pub(super) says: Flags,
+    /// An acknowledgement with one of these flags tells of marks; none where they are neither told nor answered.
+    pub(super) heeds: Flags,
+    /// Marks that were told by a counter.
+    pub(super) marks: MarkFeedback,
     pub(super) results: Vec<PacketResult>,
     pub(super) counters: TcpCounters,
     begun: Option<Time>,
@@ -159,6 +166,9 @@ impl<C: Controller> TcpSender<C> {
             taken_back: 0,
             answered: 0,
             say_reduced: false,
+            says: Flags::ACK,
+            heeds: if config.ect == Ecn::NotEct { Flags::NONE } else { Flags::ECE },
+            marks: MarkFeedback::NEW,
             results: Vec::new(),
             counters: TcpCounters::default(),
             begun: None,
@@ -413,6 +423,9 @@ impl<C: Controller> SendingEnd for TcpSender<C> {
             true => Phase::Opening { due: true, sent: now, resent: false },
             false => Phase::Open,
         };
+        if !self.config.handshake && self.config.ecn_echo == EcnEcho::Accurate {
+            self.agree_on_ecn(now, self.config.receiver_ecn);
+        }
         if let Some(target) = self.controller.target_bitrate(STREAM) {
             self.aim(now, target);
         }

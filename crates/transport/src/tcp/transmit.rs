@@ -1,9 +1,9 @@
 //! What leaves next: new segments, retransmissions, and what window, recovery and the other end's window let go.
 
-use super::RecoveryKind;
 use super::scoreboard::State;
 use super::segment::{Flags, Segment, TCP_HEADER};
 use super::sender::{Phase, STREAM, TcpSender};
+use super::{EcnEcho, RecoveryKind};
 use crate::Transmit;
 use paceline_cc::{Controller, Recovery, SentPacket};
 use paceline_units::{Bytes, Ecn, Time};
@@ -68,8 +68,12 @@ impl<C: Controller> TcpSender<C> {
     pub(super) fn open(&mut self, now: Time, resent: bool) -> Transmit<Segment> {
         self.phase = Phase::Opening { due: false, sent: now, resent };
         self.timer = Some(now + self.rto.timeout);
-        let asks = self.config.ect != Ecn::NotEct;
-        let flags = Flags::SYN.and_if(asks, Flags::ECE.and(Flags::CWR));
+        let asks = match (self.config.ect, self.config.ecn_echo) {
+            (Ecn::NotEct, _) => Flags::NONE,
+            (_, EcnEcho::Accurate) => Flags::ALL_ECN,
+            (_, EcnEcho::Rfc3168 | EcnEcho::Exact) => Flags::ECE.and(Flags::CWR),
+        };
+        let flags = Flags::SYN.and(asks);
         let segment = Segment { flags, sequence: self.config.initial_sequence, ..self.empty() };
         transmit(segment, Ecn::NotEct, now)
     }
@@ -93,7 +97,7 @@ impl<C: Controller> TcpSender<C> {
         let fin = last && self.buffer.is_finished();
         let number = self.board.push(now, payload as u32, fin);
         self.refill(now);
-        let flags = Flags::ACK.and_if(fin, Flags::FIN).and_if(self.say_reduced, Flags::CWR);
+        let flags = self.says.and_if(fin, Flags::FIN).and_if(self.say_reduced, Flags::CWR);
         self.say_reduced = false;
         if self.timer.is_none() {
             self.start_timer(now);
@@ -206,7 +210,7 @@ impl<C: Controller> TcpSender<C> {
     pub(super) fn again(&self, now: Time, number: u64) -> Transmit<Segment> {
         let sent = *self.board.sent(number);
         let segment = Segment {
-            flags: Flags::ACK.and_if(sent.last, Flags::FIN),
+            flags: self.says.and_if(sent.last, Flags::FIN),
             sequence: self.sequence(sent.start),
             payload: sent.payload,
             ..self.empty()

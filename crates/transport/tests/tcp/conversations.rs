@@ -43,7 +43,7 @@ fn ends(handshake: bool) -> Ends {
 fn segment() -> impl Strategy<Value = Segment> {
     let number = || prop_oneof![0u32..40_000, any::<u32>(), Just(0u32), Just(1)];
     let connection = prop_oneof![4 => 0u16..9, 1 => any::<u16>()];
-    let flags = prop_oneof![3 => Just(Flags::ACK), 1 => Just(Flags::SYN), 2 => any::<u8>().prop_map(Flags)];
+    let flags = prop_oneof![3 => Just(Flags::ACK), 1 => Just(Flags::SYN), 2 => any::<u16>().prop_map(Flags)];
     let payload = prop_oneof![Just(0u32), 0u32..3000, any::<u32>()];
     (connection, flags, number(), number(), number(), payload, number(), number()).prop_map(
         |(connection, flags, sequence, acknowledgment, window, payload, begin, end)| {

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 fn segment() -> impl Strategy<Value = Segment> {
     let number = || prop_oneof![0u32..400_000, any::<u32>(), Just(u32::MAX), Just(1)];
     let blocks = prop::collection::vec((number(), number()), 0..4);
-    (any::<u8>(), number(), number(), number(), prop_oneof![Just(0u32), 0u32..3000, any::<u32>()], blocks)
+    (any::<u16>(), number(), number(), number(), prop_oneof![Just(0u32), 0u32..3000, any::<u32>()], blocks)
         .prop_map(|(flags, sequence, acknowledgment, window, payload, blocks)| {
             let mut sack = SackBlocks::none();
             blocks.into_iter().for_each(|(begin, end)| sack.push(begin, end));

@@ -2,7 +2,9 @@
 
 use paceline_cc::FlowSetup;
 use paceline_cc::reno::{Params, Reno};
-use paceline_cc::{Controller, Recovery, Report, SentPacket, Snapshot, TimeoutReason, Update};
+use paceline_cc::{
+    Controller, Marking, Recovery, Report, SentPacket, Snapshot, Status, TimeoutReason, Update,
+};
 use paceline_media::{Bulk, BulkParams, Source};
 use paceline_transport::tcp::{Segment, TcpConfig, TcpReceiver, TcpSender};
 use paceline_transport::{PathFacts, ReceivingEnd, SendingEnd};
@@ -17,11 +19,14 @@ pub fn at(millis: i64) -> Time {
     Time::ZERO + ms(millis)
 }
 
-/// Reno that writes down what it hears of recovery.
+/// Reno that writes down what it hears of recovery and marks.
 #[derive(Clone)]
 pub struct Heard {
     pub reno: Reno,
     pub recoveries: Vec<(Time, Recovery)>,
+    /// Packets that arrived, and those of them that were marked.
+    pub arrivals: [u64; 2],
+    pub marking: Option<Marking>,
 }
 
 impl Controller for Heard {
@@ -37,11 +42,21 @@ impl Controller for Heard {
         self.reno.on_offered(now, offered, queue)
     }
     fn on_report(&mut self, now: Time, report: &Report<'_>) -> Update {
+        if let Report::Packets(report) = report {
+            for packet in report.packets {
+                let marked = matches!(packet.status, Status::Received { ecn: Ecn::Ce, .. });
+                self.arrivals = [self.arrivals[0] + 1, self.arrivals[1] + u64::from(marked)];
+            }
+        }
         self.reno.on_report(now, report)
     }
     fn on_recovery(&mut self, now: Time, recovery: Recovery) -> Update {
         self.recoveries.push((now, recovery));
         self.reno.on_recovery(now, recovery)
+    }
+    fn on_marking(&mut self, _now: Time, marking: Marking) -> Update {
+        self.marking = Some(marking);
+        Update::none()
     }
     fn assign(&mut self, now: Time, assigned: paceline_cc::Assigned) -> Update {
         self.reno.assign(now, assigned)
@@ -68,7 +83,7 @@ pub enum Action {
     Marked,
 }
 
-type Rule = Box<dyn FnMut(u64, &Segment) -> Action>;
+pub type Rule = Box<dyn FnMut(u64, &Segment) -> Action>;
 
 pub struct Net {
     pub sender: TcpSender<Heard>,
@@ -80,6 +95,10 @@ pub struct Net {
     pub ack_rule: Rule,
     /// When data left, and what.
     pub sent: Vec<(Time, Segment)>,
+    /// The ECN field that data last left with.
+    pub ect: Ecn,
+    /// Data packets that were marked.
+    pub marked: u64,
     pub acks: Vec<(Time, Segment)>,
     pub received: u64,
     forward: BTreeMap<(Time, u64), (Segment, Ecn)>,
@@ -100,7 +119,8 @@ impl Net {
             max_window: config.max_window,
             ..FlowSetup::new(Bytes::ZERO)
         };
-        let heard = Heard { reno: Reno::new(&Params::default(), &setup), recoveries: Vec::new() };
+        let reno = Reno::new(&Params::default(), &setup);
+        let heard = Heard { reno, recoveries: Vec::new(), arrivals: [0; 2], marking: None };
         Net {
             sender: TcpSender::new(heard, config, bulk(config, length), 0),
             receiver: TcpReceiver::new(config, 0),
@@ -109,6 +129,8 @@ impl Net {
             data_rule: Box::new(|_, _| Action::Arrives),
             ack_rule: Box::new(|_, _| Action::Arrives),
             sent: Vec::new(),
+            ect: Ecn::NotEct,
+            marked: 0,
             acks: Vec::new(),
             received: 0,
             forward: BTreeMap::new(),
@@ -149,13 +171,14 @@ impl Net {
         while let Some(out) = self.sender.poll_transmit(self.now) {
             let number = self.sent.iter().filter(|(_, segment)| segment.payload > 0).count() as u64;
             self.sent.push((self.now, out.packet));
+            self.ect = out.ecn;
             let action = (self.data_rule)(number, &out.packet);
             self.order += 1;
             let (mut arrives, mut ecn) = (self.now + self.delay, out.ecn);
             match action {
                 Action::Dropped => continue,
                 Action::Late(by) => arrives += by,
-                Action::Marked if ecn != Ecn::NotEct => ecn = Ecn::Ce,
+                Action::Marked if ecn != Ecn::NotEct => (ecn, self.marked) = (Ecn::Ce, self.marked + 1),
                 Action::Doubled => {
                     self.forward.insert((arrives, self.order), (out.packet, ecn));
                     self.order += 1;

@@ -13,7 +13,7 @@ use paceline_cc::{Controller, bbr, bbr3, cubic, dctcp, ledbat, reno, vegas};
 use paceline_media::{Bulk, BulkParams, Cbr, CbrParams, Source};
 use paceline_transport::SendingEnd;
 use paceline_transport::tcp::{
-    EcnEcho, Flags, RecoveryKind, SackBlocks, Segment, TcpConfig, TcpReceiver, TcpSender,
+    EcnEcho, EcnSupport, Flags, RecoveryKind, SackBlocks, Segment, TcpConfig, TcpReceiver, TcpSender,
 };
 use paceline_transport::{PathFacts, ReceivingEnd, Transmit};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
@@ -104,7 +104,16 @@ fn config(choice: u8, script: &mut Script<'_>) -> TcpConfig {
         impatient: switches & 32 == 0,
         one_sample: switches & 64 != 0,
         ect: if switches & 128 != 0 { Ecn::Ect0 } else { Ecn::NotEct },
-        ecn_echo: if sizes & 4 != 0 { EcnEcho::Exact } else { EcnEcho::Rfc3168 },
+        ecn_echo: match sizes & 4 {
+            _ if choice & 0x20 != 0 => EcnEcho::Accurate,
+            0 => EcnEcho::Rfc3168,
+            _ => EcnEcho::Exact,
+        },
+        receiver_ecn: match choice >> 3 & 3 {
+            0 => EcnSupport::Classic,
+            1 => EcnSupport::None,
+            _ => EcnSupport::Accurate,
+        },
         clock: TimeDelta::from_millis(if sizes & 8 != 0 { 10 } else { 0 }),
         ack_every: 1 + u32::from(sizes >> 4 & 3),
         duplicate_acks: 3 - u32::from(sizes >> 6).min(2),
@@ -280,8 +289,8 @@ impl<C: Controller> Pair<C> {
         let near = self.begin().wrapping_add(near as u32);
         let acknowledgment = script.number(near, step);
         let flags = match script.byte() {
-            odd @ 0..32 => Flags(odd << 3 | odd >> 2),
-            plain => Flags::ACK.and_if(plain & 1 != 0, Flags::ECE),
+            odd @ 0..32 => Flags(u16::from(odd << 3 | odd >> 2)),
+            plain => Flags::ACK.and(Flags::of_ace(plain.into())),
         };
         let mut sack = SackBlocks::none();
         for _ in 0..script.byte() % 5 {

@@ -264,7 +264,7 @@ fn sizes_and_idle_times_are_those_of_the_text() {
 proptest! {
     #[test]
     fn no_segment_of_anybody_breaks_anything(
-        segments in prop::collection::vec((any::<u16>(), any::<u8>(), any::<u32>(), any::<u32>(), 0u32..3000, any::<bool>()), 1..200),
+        segments in prop::collection::vec((any::<u16>(), any::<u16>(), any::<u32>(), any::<u32>(), 0u32..3000, any::<bool>()), 1..200),
         parallel in 1u16..5,
     ) {
         let mut pair = pair(&quick(), &files(parallel, 20_000));
