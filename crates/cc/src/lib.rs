@@ -21,6 +21,7 @@ pub mod gcc;
 pub mod ledbat;
 mod observe;
 pub mod one_way_delay;
+pub mod prague;
 pub mod rap;
 mod registry;
 pub mod reno;

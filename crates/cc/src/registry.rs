@@ -5,7 +5,7 @@ use crate::{
     Annotation, Arrival, Assigned, CeResponse, Controller, Limits, Marking, Offered, ReceiverHalf,
     ReceiverReport, ReceiverRequest, Recovery, Report, SendQueueState, SentPacket, SentRun, Snapshot,
     StateVariable, StreamChange, StreamId, StreamSet, TimeoutReason, Update, Verb, bbr, bbr3, cubic, dctcp,
-    fixed, gcc, ledbat, rap, reno, scream, tfrc, um, uncontrolled, urcp, vegas,
+    fixed, gcc, ledbat, prague, rap, reno, scream, tfrc, um, uncontrolled, urcp, vegas,
 };
 use alloc::vec::Vec;
 use alloc::{format, vec};
@@ -188,6 +188,8 @@ controllers! {
     Bbr3("bbr3", bbr3::Bbr3, Steers::ByteStream),
     /// DCTCP (RFC 8257): Reno whose answer to marks is in proportion to how many there are
     Dctcp("dctcp", dctcp::Dctcp, Steers::ByteStream),
+    /// Prague (draft-briscoe-iccrg-prague-congestion-control): DCTCP's answer to L4S marks, hardly by the round trip, and Reno's to losses
+    Prague("prague", prague::Prague, Steers::ByteStream),
     /// LEDBAT (RFC 6817): yields, by keeping the queue delay that it adds at a target
     Ledbat("ledbat", ledbat::Ledbat, Steers::ByteStream),
 }

@@ -115,6 +115,15 @@ fn fast_convergence_leaves_room_under_the_same_losses() {
 }
 
 #[test]
+fn prague_knows_the_part_of_marked_packets_and_its_window_is_twice_its_inverse() {
+    let config = LinkConfig { mark_every: Some(50), lose_every: None, ..periodic(1) };
+    let record = alone("prague draft l4s", config, 120.0);
+    within("alpha of one in fifty", record.state(2, 40.0, 120.0), 0.016..=0.024);
+    // A packet more per round trip for each that is not marked, against alpha/2 of the window: W = 2 / p.
+    within("window", record.window(40.0, 120.0), 80.0..=120.0);
+}
+
+#[test]
 fn dctcp_knows_the_part_of_marked_packets_and_reduces_by_half_of_it() {
     let config = LinkConfig { mark_every: Some(5), lose_every: None, ..periodic(1) };
     let record = alone("dctcp rfc8257", config, 60.0);

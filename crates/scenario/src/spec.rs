@@ -304,11 +304,20 @@ impl ControllerSpec {
     pub fn usual_tcp(&self) -> TcpConfig {
         let usual = if self.profile == "ns2" { TcpConfig::ns2() } else { TcpConfig::default() };
         let recovery = RecoveryKind::named(self.params.kind()).unwrap_or(RecoveryKind::Sack);
-        let ecn_echo = match self.params {
-            ControllerParams::Dctcp(_) => EcnEcho::Exact,
-            _ => usual.ecn_echo,
-        };
-        TcpConfig { recovery, ecn_echo, ..usual }
+        let usual = TcpConfig { recovery, ..usual };
+        match self.params {
+            ControllerParams::Dctcp(_) => TcpConfig { ecn_echo: EcnEcho::Exact, ..usual },
+            // RFC 9331 section 4.3: losses are found by time.
+            ControllerParams::Prague(_) => {
+                TcpConfig { ecn_echo: EcnEcho::Accurate, recovery: RecoveryKind::RackTlp, ..usual }
+            }
+            _ => usual,
+        }
+    }
+
+    /// What packets under the controller say of ECN unless the flow is told otherwise.
+    pub fn usual_ecn(&self) -> EcnMode {
+        if matches!(self.params, ControllerParams::Prague(_)) { EcnMode::L4s } else { EcnMode::Off }
     }
 }
 

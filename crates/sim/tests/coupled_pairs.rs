@@ -66,7 +66,8 @@ fn rates((a, over_a): (&str, &str), (b, over_b): (&str, &str), kind: &str) -> (f
 
 /// Controllers that steer a rate, and those that steer a window (SCReAM beside its target) and seldom wait for a timeout.
 const RATES: [&str; 3] = ["tfrc", "ccid3", "rap"];
-const WINDOWS: [&str; 8] = ["scream", "ccid2", "newreno", "sack", "cubic", "vegas", "dctcp", "ledbat"];
+const WINDOWS: [&str; 9] =
+    ["scream", "ccid2", "newreno", "sack", "cubic", "vegas", "dctcp", "prague", "ledbat"];
 
 /// The bands of the table in `docs/couple-flows.md`: least and largest ratio of the rates, and least rate in Mbit/s. The first
 /// flow has twice the priority.

@@ -23,7 +23,7 @@ pub use round_trip::RoundTrip;
 pub use sender::WindowSender;
 pub use state::{Window, WindowPacing};
 
-use crate::{Assigned, PacketResult, SentPacket, StateVariable};
+use crate::{Assigned, Marking, PacketResult, SentPacket, StateVariable};
 use paceline_units::{Bitrate, Time, TimeDelta};
 
 /// Reason for a reduction of the window.
@@ -68,6 +68,10 @@ pub trait Law: Sized {
     /// Whether a window may grow while marks reduce it, by what arrived unmarked.
     const GROWS_BESIDE_MARKS: bool = false;
 
+    /// Whether a flight of half a window uses it after slow start too (RFC 7661 section 4.3): of laws whose pace keeps the flight
+    /// below.
+    const IS_USED_BY_HALF: bool = false;
+
     /// Whether the law goes on from the window as it finds it. Where not, every assignment is told to the law.
     const WINDOW_IS_STATE: bool = true;
 
@@ -76,6 +80,11 @@ pub trait Law: Sized {
 
     /// The law of a sender that has sent nothing. It may change the first window and how it is used.
     fn new(params: &Self::Params, window: &mut Window) -> Self;
+
+    /// What marks mean from now on, and before the first packet: L4S's or others.
+    fn on_marking(&mut self, window: &mut Window, marking: Marking) {
+        let _ = (window, marking);
+    }
 
     /// A packet leaves; the window does not count it yet.
     #[inline]

@@ -5,8 +5,8 @@ use super::{Ack, Cause, Law, Marks, Window};
 use crate::FlowSetup;
 use crate::spread::Spread;
 use crate::{
-    Assigned, CeResponse, Controller, Offered, Pacing, PacketsReport, Recovery, Report, SendQueueState,
-    SentPacket, Snapshot, StateVariable, Status, StreamId, TimeoutReason, Update,
+    Assigned, CeResponse, Controller, Marking, Offered, Pacing, PacketsReport, Recovery, Report,
+    SendQueueState, SentPacket, Snapshot, StateVariable, Status, StreamId, TimeoutReason, Update,
 };
 use paceline_units::{Bytes, Time};
 
@@ -38,8 +38,10 @@ impl<L: Law> WindowSender<L> {
     /// A sender that has sent nothing.
     pub fn new(params: &L::Params, setup: &FlowSetup) -> WindowSender<L> {
         let mut window = Window::new(setup);
+        let mut law = L::new(params, &mut window);
+        law.on_marking(&mut window, if setup.l4s { Marking::L4s } else { Marking::Classic });
         WindowSender {
-            law: L::new(params, &mut window),
+            law,
             window,
             flight: Flight::new(),
             last_sent: None,
@@ -232,7 +234,7 @@ impl<L: Law> Controller for WindowSender<L> {
         let note = self.law.on_sent(&mut self.window, now, packet);
         self.flight.on_sent(now, packet.sequence, packet.size, note);
         self.count();
-        self.window.note_use();
+        self.window.note_use(L::IS_USED_BY_HALF);
         self.last_sent = Some(now);
         self.answer()
     }
@@ -258,6 +260,11 @@ impl<L: Law> Controller for WindowSender<L> {
             Recovery::SynLost => self.window.begin_with_one_packet(),
         }
         self.count();
+        self.answer()
+    }
+
+    fn on_marking(&mut self, _now: Time, marking: Marking) -> Update {
+        self.law.on_marking(&mut self.window, marking);
         self.answer()
     }
 

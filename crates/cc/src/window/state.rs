@@ -158,13 +158,13 @@ impl Window {
         self.ssthresh.is_finite().then_some(self.ssthresh / self.mss)
     }
 
-    /// Notes, after a packet left, whether the window is in use: full, or half full while it doubles (RFC 7661
+    /// Notes, after a packet left, whether the window is in use: full, or half full while it doubles, or `by_half` (RFC 7661
     /// section 4.3: a flight of half the window validates it).
     #[inline]
-    pub(super) fn note_use(&mut self) {
+    pub(super) fn note_use(&mut self, by_half: bool) {
         let flight = self.pipe as f64;
-        let used =
-            if self.in_slow_start() { 2.0 * flight >= self.cwnd } else { flight + self.mss > self.cwnd };
+        let half = by_half || self.in_slow_start();
+        let used = if half { 2.0 * flight >= self.cwnd } else { flight + self.mss > self.cwnd };
         if used && self.used_until < self.next {
             self.used_until = self.next;
         }

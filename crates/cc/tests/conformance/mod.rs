@@ -152,6 +152,10 @@ fn of(params: &ControllerParams, profile: &str) -> Vec<Member> {
         Steers::Ccid(_) => {
             vec![Member { flight: Flight::AckVector, ..Member::new(&name, Ecn::Ect0, Bytes::ZERO, make) }]
         }
+        Steers::ByteStream if matches!(params, ControllerParams::Prague(_)) => vec![
+            Member::retransmitting(&name, Ecn::Ect0, make),
+            Member::retransmitting(&format!("{name} l4s"), Ecn::Ect1, made(params, true)),
+        ],
         Steers::ByteStream => vec![Member::retransmitting(&name, Ecn::Ect0, make)],
     };
     members
@@ -243,7 +247,8 @@ fn excused(params: &ControllerParams, profile: &str, member: Member) -> Vec<Memb
         | ControllerParams::NewReno(_)
         | ControllerParams::Sack(_)
         | ControllerParams::Cubic(_)
-        | ControllerParams::Dctcp(_) => member.exempt(FILLS_QUEUES.0, FILLS_QUEUES.1),
+        | ControllerParams::Dctcp(_)
+        | ControllerParams::Prague(_) => member.exempt(FILLS_QUEUES.0, FILLS_QUEUES.1),
         ControllerParams::Bbr(_) => Member { ecn: Ecn::NotEct, ..member }
             .exempt("reacts_to_loss", "version 1 takes no loss for congestion")
             .unharmed_by(

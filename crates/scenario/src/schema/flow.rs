@@ -28,8 +28,8 @@ pub(super) fn parse(
     table.only(&keys::names(keys::FLOW))?;
     let Choice { transport, controller, packet_size } = controller::parse(&table)?;
     only_its_own(&table, transport, &controller.params)?;
-    let ecn =
-        table.find("ecn").map_or(Ok(EcnMode::Off), |node| node.named(EcnMode::NAMES, EcnMode::named))?;
+    let usual_ecn = controller.usual_ecn();
+    let ecn = table.find("ecn").map_or(Ok(usual_ecn), |node| node.named(EcnMode::NAMES, EcnMode::named))?;
     let tcp = match transport {
         Transport::Tcp => {
             let usual = controller.usual_tcp();

@@ -131,7 +131,7 @@ pub(crate) const FLOW: &[Spec] = &[
     key(
         "ecn",
         "off, classic or l4s",
-        "off",
+        "off; under prague l4s",
         "The ECN field that packets leave with: `\"classic\"` is ECT(0), `\"l4s\"` ECT(1). With a controller that ignores marks it is `\"off\"`",
     ),
     required("path", "list of names", "The links from sender to receiver, 1 to 64"),

@@ -157,6 +157,7 @@ fn a_flow() -> impl Strategy<Value = String> {
         "\"bbr\"",
         "\"bbr3\"",
         "\"dctcp\"",
+        "\"prague\"",
         "\"ledbat\"",
         "{ kind = \"newreno\", profile = \"ns2\" }",
     ]);

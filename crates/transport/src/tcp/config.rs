@@ -65,7 +65,7 @@ params! {
             /// Where sequence numbers begin.
             initial_sequence: u32 = 0,
         }
-        recovery: RecoveryKind = RecoveryKind::Sack, else "the controller's: sack, or tahoe, reno, newreno", "", "How losses are recovered from";
+        recovery: RecoveryKind = RecoveryKind::Sack, else "the controller's: sack, or tahoe, reno, newreno; of prague rack-tlp", "", "How losses are recovered from";
         ack_every: u32 = 2, in 1.0, 1000.0, "RFC 5681 4.2", "Packets for an acknowledgement while all is in order";
         ack_delay: TimeDelta = TimeDelta::from_millis(200), in 1e-9, 1e6, "RFC 5681 4.2: less than 500 ms", "How long an acknowledgement waits at most";
         quick_acks: u32 = 0, in 0.0, 1e6, "RFC 5681 4.2", "Packets at the beginning that are each acknowledged at once, whatever ack_every says";
@@ -82,7 +82,7 @@ params! {
         prr: bool = true, "RFC 6937", "With sack and rack-tlp: recovery sends in proportion to what arrives";
         max_ack_delay: TimeDelta = TimeDelta::from_millis(200), in 0.0, 1e6, "RFC 8985 7.2 (TLP.max_ack_delay)", "With rack-tlp: how much longer a probe waits behind a single packet, whose acknowledgement may be delayed";
         impatient: bool = true, "RFC 6582 4", "With newreno: only the first partial acknowledgement restarts the timer";
-        ecn_echo: EcnEcho = EcnEcho::Rfc3168, else "rfc3168; of dctcp exact", "RFC 3168 6.1.3, RFC 8257 3.2, RFC 9768 3.2", "How marks are told; accurate is asked for in the handshake";
+        ecn_echo: EcnEcho = EcnEcho::Rfc3168, else "rfc3168; of dctcp exact, of prague accurate", "RFC 3168 6.1.3, RFC 8257 3.2, RFC 9768 3.2", "How marks are told; accurate is asked for in the handshake";
         receiver_ecn: EcnSupport = EcnSupport::Accurate, "RFC 9768 3.1.2", "With ecn_echo accurate: what the receiver knows of ECN. Where it is less, packets are ECT(0) or not ECN-capable, and marks are answered as losses are";
     }
     ordered min_rto <= max_rto;

@@ -9,7 +9,7 @@ mod bytes;
 
 use bytes::Script;
 use paceline_cc::FlowSetup;
-use paceline_cc::{Controller, bbr, bbr3, cubic, dctcp, ledbat, reno, vegas};
+use paceline_cc::{Controller, bbr, bbr3, cubic, dctcp, ledbat, prague, reno, vegas};
 use paceline_media::{Bulk, BulkParams, Cbr, CbrParams, Source};
 use paceline_transport::SendingEnd;
 use paceline_transport::tcp::{
@@ -37,12 +37,16 @@ pub fn drive(bytes: &[u8]) -> Result<(), String> {
         largest_packet: config.packet_size,
         initial_window: config.initial_window,
         max_window: config.max_window,
+        l4s: config.ect == Ecn::Ect1,
         ..FlowSetup::new(Bytes::ZERO)
     };
     let hostile = choice & 0x80 != 0;
     match choice % 6 {
         0 => run(reno::Reno::new(&reno::Params::default(), &setup), &config, hostile, script),
         1 => run(cubic::Cubic::new(&cubic::Params::default(), &setup), &config, hostile, script),
+        2 if choice & 0x20 != 0 => {
+            run(prague::Prague::new(&prague::Params::default(), &setup), &config, hostile, script)
+        }
         2 => run(dctcp::Dctcp::new(&dctcp::Params::default(), &setup), &config, hostile, script),
         3 => run(vegas::Vegas::new(&vegas::Params::default(), &setup), &config, hostile, script),
         4 => run(ledbat::Ledbat::new(&ledbat::Params::default(), &setup), &config, hostile, script),
@@ -103,7 +107,11 @@ fn config(choice: u8, script: &mut Script<'_>) -> TcpConfig {
         prr: switches & 16 == 0,
         impatient: switches & 32 == 0,
         one_sample: switches & 64 != 0,
-        ect: if switches & 128 != 0 { Ecn::Ect0 } else { Ecn::NotEct },
+        ect: match switches & 128 {
+            0 => Ecn::NotEct,
+            _ if choice & 0x20 != 0 => Ecn::Ect1,
+            _ => Ecn::Ect0,
+        },
         ecn_echo: match sizes & 4 {
             _ if choice & 0x20 != 0 => EcnEcho::Accurate,
             0 => EcnEcho::Rfc3168,
