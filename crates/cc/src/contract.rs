@@ -254,6 +254,13 @@ pub trait Controller {
         Update::none()
     }
 
+    /// A connection is open whose ends shook hands, in this round trip. A controller that goes by round trips of data alone changes
+    /// nothing.
+    fn on_opened(&mut self, now: Time, rtt: TimeDelta) -> Update {
+        let _ = (now, rtt);
+        Update::none()
+    }
+
     /// Coupling replaces this controller's rate or window, upwards too. Each controller documents what it overwrites.
     fn assign(&mut self, now: Time, assigned: Assigned) -> Update;
 

@@ -359,6 +359,7 @@ impl Controller for AnyController {
         (&mut self) on_limits(now: Time, limits: &Limits) -> Update;
         (&mut self) on_stream(now: Time, stream: StreamId, change: StreamChange) -> Update;
         (&mut self) on_marking(now: Time, marking: Marking) -> Update;
+        (&mut self) on_opened(now: Time, rtt: TimeDelta) -> Update;
         (&mut self) assign(now: Time, assigned: Assigned) -> Update;
         (&self) next_timeout() -> Option<(Time, TimeoutReason)>;
         (&mut self) on_timeout(now: Time) -> Update;

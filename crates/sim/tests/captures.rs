@@ -193,3 +193,30 @@ fn every_packet_is_read_by_our_own_readers() {
     }
     assert!(seen.iter().all(|count| *count > 50), "{seen:?}");
 }
+
+/// RFC 9768 as bytes: the three flags of SYN and SYN/ACK, and the counter of marked packets in every acknowledgement.
+#[test]
+fn accurate_ecn_is_agreed_on_and_counts_every_mark_that_arrived() {
+    let text = "duration = \"5s\"\n[links.l]\nrate = \"6Mbps\"\ndelay = \"15ms\"\nqueue = { kind = \"dualpi2\" }\n[flows.f]\n\
+                transport = \"tcp\"\ncontroller = \"prague\"\nsource = { kind = \"bulk\" }\npath = [\"l\"]\n";
+    let (_, file) = captured(text, Some(CapturePlace::Receiver), USUAL);
+    let (mut opening, mut marks, mut counted) = (Vec::new(), 0, 0);
+    for record in records(&file) {
+        let (_, forward, _, segment) = parts(record.bytes);
+        let flags = u16::from_be_bytes([segment[12], segment[13]]);
+        let (ace, syn, ecn) = (flags >> 6 & 7, flags & 2 != 0, record.bytes[1] & 3);
+        match (syn, forward) {
+            (true, _) => opening.push((ace, ecn)),
+            (false, true) => {
+                assert_eq!(ace, 5, "no acknowledgement is marked");
+                marks += u16::from(ecn == 3);
+            }
+            (false, false) => {
+                assert_eq!((ace, ecn), ((5 + marks) % 8, 0), "after {marks} marks");
+                counted += 1;
+            }
+        }
+    }
+    assert_eq!(opening, [(0b111, 0), (0b010, 0)]);
+    assert!(marks > 50 && counted > 500, "{marks} marks, {counted} acknowledgements");
+}

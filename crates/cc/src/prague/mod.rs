@@ -22,7 +22,7 @@ use crate::window::{Ack, Cause, Law, Marks, Window, WindowPacing, WindowSender};
 use alpha::Alpha;
 use classic_aqm::ClassicAqm;
 use faster::Faster;
-use paceline_units::{Bitrate, Time};
+use paceline_units::{Bitrate, Time, TimeDelta};
 use rounds::{Round, VirtualRtt};
 
 /// The sender half. `assign` overwrites window and threshold, not alpha.
@@ -166,6 +166,11 @@ impl Law for PragueLaw {
 
     fn on_marking(&mut self, _window: &mut Window, marking: Marking) {
         self.l4s = marking == Marking::L4s;
+    }
+
+    /// Section 2.5.1: the first window is spaced too.
+    fn on_opened(&mut self, window: &mut Window, rtt: TimeDelta) {
+        window.round_trip.sample(rtt);
     }
 
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {

@@ -155,6 +155,14 @@ fn packets_are_spaced_over_the_round_trip() {
     assert_eq!(law.pacing_rate(window), Some(bps(2.0 * window.packets())), "it doubles in a round trip");
 }
 
+#[test]
+fn the_first_window_is_spaced_by_the_round_trip_of_the_handshake() {
+    let mut flow = made(&Params::default(), true);
+    let update = flow.sender.on_opened(flow.now, ms(100));
+    let rate = Bitrate::from_bps_f64(2.0 * 10.0 * SIZE as f64 * 8.0 / 0.1);
+    assert_eq!(update.pacing, Some(crate::Pacing::Rate(rate)), "ten packets, in half of it");
+}
+
 /// A pace of a window in a round trip leaves the flight below the window where round trips get shorter: it is used all the same.
 #[test]
 fn half_a_window_in_flight_is_its_use() {

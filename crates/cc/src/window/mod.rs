@@ -86,6 +86,11 @@ pub trait Law: Sized {
         let _ = (window, marking);
     }
 
+    /// The connection is open, by a handshake that took so long.
+    fn on_opened(&mut self, window: &mut Window, rtt: TimeDelta) {
+        let _ = (window, rtt);
+    }
+
     /// A packet leaves; the window does not count it yet.
     #[inline]
     fn on_sent(&mut self, window: &mut Window, now: Time, packet: &SentPacket) -> Self::Note {

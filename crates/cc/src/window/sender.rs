@@ -8,7 +8,7 @@ use crate::{
     Assigned, CeResponse, Controller, Marking, Offered, Pacing, PacketsReport, Recovery, Report,
     SendQueueState, SentPacket, Snapshot, StateVariable, Status, StreamId, TimeoutReason, Update,
 };
-use paceline_units::{Bytes, Time};
+use paceline_units::{Bytes, Time, TimeDelta};
 
 /// One stream of packets, all of which arrive in the end because the transport sends them again.
 const STREAM: StreamId = StreamId(0);
@@ -265,6 +265,11 @@ impl<L: Law> Controller for WindowSender<L> {
 
     fn on_marking(&mut self, _now: Time, marking: Marking) -> Update {
         self.law.on_marking(&mut self.window, marking);
+        self.answer()
+    }
+
+    fn on_opened(&mut self, _now: Time, rtt: TimeDelta) -> Update {
+        self.law.on_opened(&mut self.window, rtt);
         self.answer()
     }
 

@@ -95,6 +95,8 @@ impl<C: Controller> TcpSender<C> {
             if let Some(rack) = &mut self.rack {
                 rack.on_opened(now, now - sent);
             }
+            let update = self.controller.on_opened(now, now - sent);
+            self.apply(now, update);
         }
         (self.phase, self.timer) = (Phase::Open, None);
         self.peer_window = u64::from(segment.window);
