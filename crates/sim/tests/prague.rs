@@ -184,3 +184,27 @@ fn the_fall_back_takes_dualpi2_for_a_classic_queue_at_low_rates_alone() {
         }
     }
 }
+
+/// A SCReAM call of at most 10 Mbit/s on 10 Mbit/s and 40 ms, 20 s before Prague comes; figures of 40 to 100 s.
+#[test]
+fn a_call_beside_it_gets_little_where_marks_are_shared() {
+    for (queue, ecn, controller, share, delay) in [
+        ("kind = \"droptail\", limit = \"300ms\"", "off", PRAGUE, (2.0, 3.5), (300.0, 420.0)),
+        ("kind = \"codel\"", "off", PRAGUE, (0.2, 0.6), (35.0, 60.0)),
+        ("kind = \"codel\"", "off", FALLS_BACK, (1.6, 3.0), (40.0, 70.0)),
+        ("kind = \"dualpi2\"", "l4s", PRAGUE, (0.2, 0.6), (25.0, 45.0)),
+        ("kind = \"dualpi2\"", "off", PRAGUE, (1.3, 2.6), (50.0, 100.0)),
+    ] {
+        let outcome = run(&format!(
+            "duration = \"100s\"\nwarmup = \"40s\"\n[links.l]\nrate = \"10Mbps\"\ndelay = \"20ms\"\nqueue = {{ {queue} }}\n\
+             [flows.call]\ncontroller = {{ kind = \"scream\", profile = \"rfc8298\", target_bitrate_max = \"10Mbps\" }}\necn = \"{ecn}\"\n\
+             source = {{ kind = \"trace-encoder\", generator = \"frames\" }}\npath = [\"l\"]\n\
+             [flows.rival]\ntransport = \"tcp\"\ncontroller = {controller}\nstart = \"20s\"\nsource = {{ kind = \"bulk\" }}\npath = [\"l\"]\n"
+        ));
+        let call = flow(&outcome, "call");
+        let back = if controller == FALLS_BACK { ", which falls back" } else { "" };
+        let what = format!("a call with ecn {ecn} beside Prague{back}, {queue}");
+        within(&format!("{what}: Mbit/s"), call.throughput_mbps.expect("it sent"), share);
+        within("the same: frame delay, p95, ms", call.frame_delay_ms.p95.expect("frames are shown"), delay);
+    }
+}
