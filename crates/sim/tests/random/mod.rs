@@ -165,6 +165,7 @@ fn a_flow() -> impl Strategy<Value = String> {
         &[
             "",
             "tcp = { ack_every = 1 }",
+            "tcp = { recovery = \"rack-tlp\" }",
             "tcp = { handshake = false, max_window = # }",
             "stop = \"0.#s\"",
             "pause = [[\"0.2s\", \"0.5s\"]]",

@@ -66,7 +66,7 @@ impl<C: Controller> TcpSender<C> {
             (rack.retransmit_at, rack.tlp.progress_at) = (Some(now + timeout), now);
             self.complete(now);
         }
-        self.set_timer_by_time();
+        self.set_timer_by_time(now);
     }
 
     fn by_time(&mut self) -> &mut Rack {
@@ -149,7 +149,7 @@ impl<C: Controller> TcpSender<C> {
         if is_first {
             // What the timer watches over left just now.
             rack.retransmit_at = Some(now + timeout);
-            self.set_timer_by_time();
+            self.set_timer_by_time(now);
         }
     }
 
@@ -159,7 +159,7 @@ impl<C: Controller> TcpSender<C> {
         let timer = self.timer;
         let rack = self.by_time();
         (rack.retransmit_at, rack.tlp.progress_at) = (timer, now);
-        self.set_timer_by_time();
+        self.set_timer_by_time(now);
     }
 
     /// What comes first, and when; nothing while nothing is under way.
@@ -180,8 +180,9 @@ impl<C: Controller> TcpSender<C> {
         Some(((newest.max(rack.tlp.progress_at) + patience).min(retransmit_at), Wake::Probe))
     }
 
-    fn set_timer_by_time(&mut self) {
-        self.timer = self.wake_by_time().map(|(due, _)| due);
+    /// A probe is less patient once a second segment is under way: what would have been due before is due now.
+    fn set_timer_by_time(&mut self, now: Time) {
+        self.timer = self.wake_by_time().map(|(due, _)| due.max(now));
     }
 
     /// The timer expired: whether it was for something else than a retransmission timeout, or too early, since new data
@@ -201,7 +202,7 @@ impl<C: Controller> TcpSender<C> {
             }
             Some(_) | None => {}
         }
-        self.set_timer_by_time();
+        self.set_timer_by_time(now);
         true
     }
 

@@ -234,6 +234,12 @@ impl Net {
             }
             self.acknowledge();
             self.transmit();
+            let due = self.sender.next_timeout();
+            assert!(
+                due.is_none_or(|(due, _)| due >= self.now),
+                "{due:?} at {:?}: before what happened",
+                self.now
+            );
         }
         self.now = until;
     }

@@ -3,6 +3,7 @@
 use crate::net::{Action, Net, at, ms};
 use crate::recovery::config;
 use paceline_cc::Recovery;
+use paceline_transport::SendingEnd;
 use paceline_transport::tcp::{Flags, RecoveryKind, SackBlocks, Segment, TcpConfig};
 use paceline_units::Time;
 
@@ -194,4 +195,23 @@ fn the_first_acknowledgements_do_not_wait() {
     let (few, later) = acks(0);
     let (many, sooner) = acks(16);
     assert!(many >= few + 7 && sooner < later, "{few} by {later:?}, {many} by {sooner:?}");
+}
+
+/// The timer was set behind one segment, which gets more patience than two: when an acknowledgement that tells nothing has it looked at
+/// again, the probe is overdue, and leaves now. A timer that lies before the present would let a driver go back in time.
+#[test]
+fn a_probe_that_is_overdue_is_due_now() {
+    let mut net = losing(&TcpConfig { initial_window: 2, ..rack() }, Some(2 * 960), &[0, 1]);
+    net.run(at(350));
+    assert_eq!(net.sent.len(), 3, "the SYN and two segments, since 100 ms");
+    net.inject_ack(&Segment {
+        flags: Flags::ACK,
+        sequence: 1,
+        acknowledgment: 1,
+        window: 1 << 20,
+        ..Segment::default()
+    });
+    assert_eq!(net.sender.next_timeout().map(|(due, _)| due), Some(at(350)));
+    net.run(at(20_000));
+    assert_eq!((net.received, net.sender.counters().timeouts), (2 * 960, 0));
 }
