@@ -3,7 +3,7 @@
 use crate::error::ScenarioError;
 use crate::params;
 use crate::reader::{Node, Table};
-use paceline_transport::tcp::TcpConfig;
+use paceline_transport::tcp::{EcnEcho, TcpConfig};
 use paceline_units::Bytes;
 use paceline_units::EcnMode;
 
@@ -20,6 +20,13 @@ pub(super) fn parse(
     };
     let table = node.table("a table such as { ack_every = 2, initial_window = 10 }")?;
     params::read(&table, &mut config, &["max_window"])?;
+    if let Some(node) = table.find("ecn_echo")
+        && (ecn, usual.ecn_echo, config.ecn_echo) == (EcnMode::L4s, EcnEcho::Accurate, EcnEcho::Rfc3168)
+    {
+        return Err(
+            node.fail("accurate or exact: with ecn l4s each mark is to be told (RFC 9331 section 4.2)")
+        );
+    }
     config.max_window = table.find("max_window").map(|node| window(&node, packet_size)).transpose()?;
     Ok(config)
 }

@@ -2,6 +2,8 @@
 
 use crate::{Loader, Origin, load};
 use paceline_cc::{ControllerParams, Steers};
+use paceline_transport::tcp::{EcnEcho, RecoveryKind};
+use paceline_units::EcnMode;
 
 /// The message about a flow of the controller `kind` with packets of `ecn`, where it is refused.
 fn refusal(params: &ControllerParams, ecn: &str) -> Option<String> {
@@ -42,4 +44,29 @@ fn marks_are_for_those_who_answer_them() {
             }
         }
     }
+}
+
+/// Under Prague packets are ECT(1), and each mark is told, unless the flow says otherwise; RFC 3168's echo is not enough for L4S.
+#[test]
+fn prague_is_l4s_by_default_and_wants_each_mark_told() {
+    let parse = |more: &str| {
+        let text = format!(
+            "duration = \"1s\"\n[links.l]\nrate = \"1Mbps\"\nqueue = {{ kind = \"dualpi2\" }}\n[flows.f]\ncontroller = \"prague\"\n\
+             source = {{ kind = \"bulk\" }}\npath = [\"l\"]\n{more}\n"
+        );
+        load(&Origin { text: &text, file: "prague.toml", sets: &[] }, &Loader::default())
+    };
+    let flow = |more: &str| parse(more).expect("it is right").scenario.flows[0].clone();
+    let told = |more: &str| {
+        let flow = flow(more);
+        let tcp = flow.tcp.expect("it is a byte stream");
+        (flow.ecn, tcp.ect, tcp.ecn_echo, tcp.recovery)
+    };
+    let accurate = |ecn: EcnMode| (ecn, ecn.codepoint(), EcnEcho::Accurate, RecoveryKind::RackTlp);
+    assert_eq!(told(""), accurate(EcnMode::L4s));
+    assert_eq!(told("ecn = \"classic\""), accurate(EcnMode::Classic));
+    assert_eq!(told("tcp = { ecn_echo = \"exact\", recovery = \"sack\" }").2, EcnEcho::Exact);
+    assert_eq!(told("ecn = \"classic\"\ntcp = { ecn_echo = \"rfc3168\" }").2, EcnEcho::Rfc3168);
+    let error = parse("tcp = { ecn_echo = \"rfc3168\" }").map(drop).expect_err("it contradicts").to_string();
+    assert!(error.contains("flows.f.tcp.ecn_echo") && error.contains("RFC 9331"), "{error}");
 }
