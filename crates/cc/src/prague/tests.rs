@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::window::drive::{Flow, SIZE, lost};
-use crate::{Controller, FlowSetup, Recovery};
+use crate::{Controller, FlowSetup, PacketResult, PacketsReport, Recovery, Report, Status, StreamId};
 use alloc::vec::Vec;
 use paceline_units::{Bytes, Ecn, TimeDelta};
 
@@ -61,6 +61,24 @@ fn a_round_is_reduced_once_by_half_of_alpha_and_grows_by_what_is_unmarked() {
     assert!((flow.cwnd() - grown).abs() < 1e-9, "{} {grown}", flow.cwnd());
     flow.ack(first + 11..first + 19, Ecn::Ce);
     assert!((flow.cwnd() - grown).abs() < 1e-9, "the same round: {}", flow.cwnd());
+}
+
+/// Section 2.4.3: of an acknowledgement that tells of both, what is unmarked counts, though marks reduce the window.
+#[test]
+fn growth_goes_on_beside_marks() {
+    let mut flow = avoiding(&Params::default(), 20, 0.25, ms(100));
+    flow.now += ms(100);
+    let (first, size, sent) = (flow.first(), Bytes::new(SIZE), Time::ZERO);
+    let told = |sequence: u64, ecn| {
+        let status = Status::Received { arrived: None, ecn };
+        PacketResult { stream: StreamId(0), sequence, size, sent, status }
+    };
+    let packets = [told(first, Ecn::Ect1), told(first + 1, Ecn::Ect1), told(first + 2, Ecn::Ce)];
+    let report = PacketsReport { packets: &packets, clock_step: TimeDelta::from_nanos(1), ambiguous: false };
+    let _ = flow.sender.on_report(flow.now, &Report::Packets(report));
+    let reduced = flow.ssthresh();
+    assert!(reduced < 20.0);
+    assert!((flow.cwnd() - (reduced + 2.0 / reduced)).abs() < 1e-9, "{} {reduced}", flow.cwnd());
 }
 
 /// Section 2.4.4: growth by the square of the real over the virtual round trip, and no reduction before a virtual one is over.
