@@ -162,8 +162,8 @@ impl<C: Controller> TcpSender<C> {
         self.set_timer_by_time(now);
     }
 
-    /// What comes first, and when; nothing while nothing is under way.
-    fn wake_by_time(&self) -> Option<(Time, Wake)> {
+    /// What comes first, and when; nothing while nothing is under way. A probe behind a segment that is `alone` waits longer.
+    fn wake_by_time(&self, alone: bool) -> Option<(Time, Wake)> {
         let rack = self.rack.as_ref().filter(|_| !self.board.is_empty())?;
         let retransmit_at = rack.retransmit_at.unwrap_or(Time::MAX);
         if let Some(late_at) = rack.late_at.filter(|late_at| *late_at <= retransmit_at) {
@@ -175,21 +175,29 @@ impl<C: Controller> TcpSender<C> {
         }
         // Section 7.2: from the last new segment, or the last new acknowledgement.
         let newest = self.board.sent(self.board.end - 1).at;
-        let one_segment = self.board.end - self.board.first == 1;
-        let patience = rack.tlp.patience(self.rto.srtt(), one_segment);
+        let patience = rack.tlp.patience(self.rto.srtt(), alone);
         Some(((newest.max(rack.tlp.progress_at) + patience).min(retransmit_at), Wake::Probe))
     }
 
-    /// A probe is less patient once a second segment is under way: what would have been due before is due now.
+    /// More segments may follow at once: whether one is alone shows when the timer expires.
     fn set_timer_by_time(&mut self, now: Time) {
-        self.timer = self.wake_by_time().map(|(due, _)| due.max(now));
+        self.wake_at(now, self.wake_by_time(false));
+    }
+
+    /// What would have been due before is due now.
+    fn wake_at(&mut self, now: Time, wake: Option<(Time, Wake)>) {
+        self.timer = wake.map(|(due, _)| due.max(now));
+    }
+
+    fn is_alone(&self) -> bool {
+        self.board.end - self.board.first == 1
     }
 
     /// The timer expired: whether it was for something else than a retransmission timeout, or too early, since new data
     /// puts a probe off.
     #[cold]
     pub(super) fn is_woken_by_time(&mut self, now: Time) -> bool {
-        match self.wake_by_time() {
+        match self.wake_by_time(self.is_alone()) {
             Some((due, Wake::Retransmission)) if due <= now => return false,
             Some((due, Wake::Reordering)) if due <= now => {
                 self.declare_by_time(now);
@@ -202,7 +210,7 @@ impl<C: Controller> TcpSender<C> {
             }
             Some(_) | None => {}
         }
-        self.set_timer_by_time(now);
+        self.wake_at(now, self.wake_by_time(self.is_alone()));
         true
     }
 
