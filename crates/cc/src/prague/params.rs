@@ -7,11 +7,11 @@ params! {
     /// Every constant of Prague. `Default` is draft-briscoe-iccrg-prague-congestion-control, as its reference for Linux (L4STeam) has it.
     pub struct Params {
         g: f64 = 0.0625, in 0.0, 1.0, "draft-briscoe-iccrg-prague-congestion-control 2.3.2", "Weight of a round in alpha";
-        alpha_start: f64 = 1.0, in 0.0, 1.0, "the same; udp_prague has 0", "First alpha";
+        alpha_start: f64 = 1.0, in 0.0, 1.0, "draft-briscoe-iccrg-prague-congestion-control 2.3.2; udp_prague has 0", "First alpha";
         alpha_waits: bool = true, "L4STeam/linux (saw_ce); udp_prague does not wait", "Alpha keeps its first value until a packet arrives marked";
         cwnd_min: u64 = 2, in 1.0, 1000.0, "L4STeam/linux (MIN_CWND), FACTS 15", "Smallest window that marks leave, in packets";
         rtt_virt_min: TimeDelta = TimeDelta::from_millis(25), in 0.0, 10.0, "draft-briscoe-iccrg-prague-congestion-control 2.4.4", "Smallest virtual round trip; 0: the real one counts";
-        rtt_transition: u64 = 500, in 0.0, 1e9, "the same (D); udp_prague has 0", "Round trips behind slow start until the virtual one counts";
+        rtt_transition: u64 = 500, in 0.0, 1e9, "draft-briscoe-iccrg-prague-congestion-control 2.4.4; udp_prague has 0", "Round trips behind slow start until the virtual one counts";
         beta: f64 = 0.5, in 0.0, 1.0, "draft-briscoe-iccrg-prague-congestion-control 2.4.1, RFC 5681 eq. 4", "What a loss leaves of the window";
         beta_ecn: f64 = 0.5, in 0.0, 1.0, "RFC 3168 6.1.2", "What a mark leaves of the window where packets are not ECT(1)";
         lw: u64 = 1, in 1.0, 1000.0, "RFC 5681 3.1 (LW)", "Window after a timeout in packets";
