@@ -83,7 +83,8 @@ impl PragueLaw {
         let classic = self.params.classic_alpha * self.classic_aqm.certainty(&self.params);
         let part = self.alpha.value.max(if self.params.classic_ecn_fallback { classic } else { 0.0 }) / 2.0;
         self.faster.on_mark(&self.params, self.pace(window));
-        let smallest = self.params.cwnd_min as f64 * window.mss;
+        // After a timeout the window may be smaller already.
+        let smallest = (self.params.cwnd_min as f64 * window.mss).min(window.cwnd);
         window.set((window.cwnd * (1.0 - part)).max(smallest));
         window.ssthresh = window.cwnd;
         self.classic_aqm.adapt(window);

@@ -129,6 +129,10 @@ fn a_loss_halves_even_after_marks_and_a_timeout_leaves_a_packet() {
     flow.tell(Recovery::Left);
     flow.tell(Recovery::TimedOut);
     assert_eq!(flow.cwnd(), 1.0);
+    flow.send(1);
+    flow.now += ms(200);
+    flow.ack(flow.next - 1..flow.next, Ecn::Ce);
+    assert_eq!(flow.cwnd(), 1.0, "a mark raises no window");
 }
 
 #[test]
