@@ -280,6 +280,13 @@ pub trait Controller {
         CeResponse::Ignored
     }
 
+    /// Whether the window says during recovery, too, what may leave: as much as arrives at first, and then what the path holds.
+    /// Under any other controller a transport sends in proportion to what arrives (RFC 6937), and tells of the loss of a
+    /// retransmission as of a new one where it does not (RFC 8985 section 9.3).
+    fn rules_recovery(&self) -> bool {
+        false
+    }
+
     /// What the sender half puts on the packet that is about to leave.
     fn annotation(&self, now: Time, stream: StreamId) -> Option<Annotation> {
         let _ = (now, stream);

@@ -365,6 +365,7 @@ impl Controller for AnyController {
         (&mut self) on_timeout(now: Time) -> Update;
         (&self) verbs() -> &'static [Verb];
         (&self) ce_response() -> CeResponse;
+        (&self) rules_recovery() -> bool;
         (&self) annotation(now: Time, stream: StreamId) -> Option<Annotation>;
         (&self) target_bitrate(stream: StreamId) -> Option<Bitrate>;
         (&self) share() -> Option<Assigned>;

@@ -6,6 +6,7 @@ mod conformance;
 use conformance::link::LinkConfig;
 use conformance::world::{Record, at, run};
 use conformance::{Member, setup};
+use paceline_cc::ControllerParams;
 use paceline_cc::cubic::{Cubic, Params};
 use paceline_units::{Bitrate, Ecn, TimeDelta};
 use std::ops::RangeInclusive;
@@ -31,7 +32,12 @@ fn lone_cubic() -> Member {
         "lone cubic",
         Ecn::NotEct,
         Rc::new(|| {
-            let params = Params { fast_convergence: false, ..Params::default() };
+            let Some(ControllerParams::Cubic(params)) =
+                ControllerParams::with_profile("cubic", Some("rfc8312"))
+            else {
+                panic!("a profile of CUBIC");
+            };
+            let params = Params { fast_convergence: false, ..params };
             Box::new(Cubic::new(&params, &setup()))
         }),
     )

@@ -299,20 +299,28 @@ impl ControllerSpec {
         DccpSpec { ack_vector: self.params.steers() == Steers::Ccid(2), ..usual }
     }
 
-    /// What a TCP connection under the controller does unless it is told otherwise: its recovery is that of the controller's
-    /// name, if there is such a recovery.
+    /// What a TCP connection under the controller does unless it is told otherwise: as the stack that the profile is of. Its
+    /// recovery is that of the controller's name, if there is such a recovery, or of the profile's text.
     pub fn usual_tcp(&self) -> TcpConfig {
-        let usual = if self.profile == "ns2" { TcpConfig::ns2() } else { TcpConfig::default() };
-        let recovery = RecoveryKind::named(self.params.kind()).unwrap_or(RecoveryKind::Sack);
-        let usual = TcpConfig { recovery, ..usual };
-        match self.params {
-            ControllerParams::Dctcp(_) => TcpConfig { ecn_echo: EcnEcho::Exact, ..usual },
-            // RFC 9331 section 4.3: losses are found by time.
-            ControllerParams::Prague(_) => {
-                TcpConfig { ecn_echo: EcnEcho::Accurate, recovery: RecoveryKind::RackTlp, ..usual }
-            }
-            _ => usual,
-        }
+        let linux = matches!(
+            self.params,
+            ControllerParams::Bbr(_) | ControllerParams::Bbr3(_) | ControllerParams::Prague(_)
+        );
+        let usual = match self.profile.as_str() {
+            "ns2" => TcpConfig::ns2(),
+            "quic" => TcpConfig::quic(),
+            "rfc8312" => TcpConfig { recovery: RecoveryKind::Sack, ..TcpConfig::default() },
+            profile if linux || profile == "linux" => TcpConfig::linux(),
+            _ => TcpConfig::default(),
+        };
+        let recovery = RecoveryKind::named(self.params.kind()).unwrap_or(usual.recovery);
+        let ecn_echo = match self.params {
+            ControllerParams::Dctcp(_) => EcnEcho::Exact,
+            ControllerParams::Prague(_) => EcnEcho::Accurate,
+            _ => usual.ecn_echo,
+        };
+        let timestamps = recovery == RecoveryKind::RackTlp;
+        TcpConfig { recovery, ecn_echo, timestamps, ..usual }
     }
 
     /// What packets under the controller say of ECN unless the flow is told otherwise.

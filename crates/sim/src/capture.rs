@@ -8,7 +8,7 @@ use paceline_scenario::Scenario;
 use paceline_scenario::build::{EndsParts, FlowParts};
 use paceline_transport::dccp::FLOW_PORTS;
 use paceline_transport::rtp::{PacketSpelling, ReportSpelling, RtpFeedback, RtpPacket, Ssrcs};
-use paceline_transport::tcp::{Flags, Segment, TcpConfig};
+use paceline_transport::tcp::{Flags, Segment, TcpConfig, stamp};
 use paceline_transport::udp::Datagram;
 use paceline_units::{Bytes, Ecn, Time};
 use paceline_wire::capture::{self, Direction};
@@ -232,7 +232,7 @@ impl Way<'_> {
     }
 
     /// Writes a segment of TCP.
-    pub fn segment(&mut self, segment: &Segment, out: &mut Vec<u8>) {
+    pub fn segment(&mut self, sent: Time, segment: &Segment, out: &mut Vec<u8>) {
         let Spelling::Tcp { segment: largest, window, first, shift } = *self.spelling else { return };
         let initiator = FIRST_EPHEMERAL + segment.connection % (u16::MAX - FIRST_EPHEMERAL + 1);
         let (source, destination) =
@@ -256,7 +256,10 @@ impl Way<'_> {
             [TcpOption::MaximumSegmentSize(largest), TcpOption::SackPermitted, TcpOption::WindowScale(shift)];
         let opening = opening.into_iter().filter(|_| opens);
         let blocks = segment.sack.iter().map(|(begin, end)| TcpOption::SackBlock(begin, end));
-        let options = opening.chain(blocks.filter(|_| !opens));
+        let (value, echo) =
+            if self.forward { (segment.timestamp, 0) } else { (stamp(sent), segment.timestamp) };
+        let timestamps = (segment.timestamp != 0).then_some(TcpOption::Timestamps(value, echo));
+        let options = opening.chain(timestamps).chain(blocks.filter(|_| !opens));
         let _ = tcp::encode(&header, options, segment.payload as usize, &self.addresses, self.ecn, out);
     }
 }

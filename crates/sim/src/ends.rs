@@ -164,8 +164,8 @@ impl Travels for Segment {
         if let Content::Segment(segment) = content { Some(segment.segment()) } else { None }
     }
 
-    fn spell(&self, _sent: Time, way: &mut Way<'_>, out: &mut Vec<u8>) {
-        way.segment(self, out);
+    fn spell(&self, sent: Time, way: &mut Way<'_>, out: &mut Vec<u8>) {
+        way.segment(sent, self, out);
     }
 }
 

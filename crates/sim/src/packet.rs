@@ -127,6 +127,7 @@ pub struct PlainSegment {
     acknowledgment: u32,
     window: u32,
     payload: u32,
+    timestamp: u32,
     connection: u16,
     flags: Flags,
 }
@@ -135,12 +136,14 @@ impl PlainSegment {
     /// The segment as it travels; absent if it has selective acknowledgements.
     #[inline]
     pub fn of(segment: &Segment) -> Option<PlainSegment> {
-        let Segment { connection, flags, sequence, acknowledgment, window, payload, ref sack } = *segment;
+        let Segment { connection, flags, sequence, acknowledgment, window, payload, timestamp, ref sack } =
+            *segment;
         sack.is_empty().then_some(PlainSegment {
             sequence,
             acknowledgment,
             window,
             payload,
+            timestamp,
             connection,
             flags,
         })
@@ -149,8 +152,9 @@ impl PlainSegment {
     /// The segment that arrived.
     #[inline]
     pub fn segment(self) -> Segment {
-        let PlainSegment { sequence, acknowledgment, window, payload, connection, flags } = self;
-        Segment { connection, flags, sequence, acknowledgment, window, payload, sack: SackBlocks::none() }
+        let PlainSegment { sequence, acknowledgment, window, payload, timestamp, connection, flags } = self;
+        let sack = SackBlocks::none();
+        Segment { connection, flags, sequence, acknowledgment, window, payload, timestamp, sack }
     }
 }
 

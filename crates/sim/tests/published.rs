@@ -145,27 +145,13 @@ fn ledbat_s_latecomer_takes_the_link() {
     );
 }
 
-/// Ware et al. (2019), equations 5, 7 and 8: part of the link that one BBR v1 has beside one CUBIC behind a drop-tail queue of `depth` BDP.
-fn ware(depth: f64, rate: f64, trip: f64) -> f64 {
-    let queue = depth * rate * trip;
-    let rival = (0.5 - 1.0 / (2.0 * depth) - 4.0 / queue).max(0.0);
-    (1.0 - rival) * (1.0 - (queue / rate + 0.2 + trip) / 10.0)
-}
-
-/// The model holds where the queue is shallow or very deep. Between, it gives BBR more than the kernel's BBR has beside the kernel's CUBIC:
-/// the model's 0.78, 0.63 and 0.54 were 0.55, 0.49 and 0.38 there (Linux 6, `paceline link --tun`, 10 Mbit/s, 40 ms, 100 s less the first
-/// 30; 2026-11-25).
+/// Ware et al. (2019), equations 5, 7 and 8, give BBR more than the kernel's BBR has beside the kernel's CUBIC: 0.97, 0.78, 0.63, 0.54 and
+/// 0.49 for what was 0.84, 0.55, 0.49, 0.38 and 0.34 (Linux 6, `paceline link --tun`, 10 Mbit/s, 40 ms, 85 or 70 s behind the first 30;
+/// 2026-11-25). A second run with 4 BDP had 0.42: the mean of both is expected.
 #[test]
 fn bbr_v1_beside_cubic_has_the_part_that_the_kernel_s_has_whatever_the_queue_s_depth() {
     let (rate, trip): (f64, f64) = (10e6 / 12_000.0, 0.04);
-    let kernel = "Linux 6";
-    for (depth, source, expected) in [
-        (1.0, "Ware 2019", ware(1.0, rate, trip)),
-        (2.0, kernel, 0.55),
-        (4.0, kernel, 0.49),
-        (8.0, kernel, 0.38),
-        (16.0, "Ware 2019", ware(16.0, rate, trip)),
-    ] {
+    for (depth, expected) in [(1.0, 0.84), (2.0, 0.55), (4.0, 0.455), (8.0, 0.38), (16.0, 0.34)] {
         let flows = ["bbr", "cubic"].map(|kind| {
             format!("[flows.{kind}]\ntransport = \"tcp\"\ncontroller = \"{kind}\"\nsource = {{ kind = \"bulk\" }}\npath = [\"l\"]\n")
         });
@@ -176,7 +162,7 @@ fn bbr_v1_beside_cubic_has_the_part_that_the_kernel_s_has_whatever_the_queue_s_d
         ));
         let share = flow(&outcome, "bbr").throughput_mbps.expect("packets arrive") / 10.0;
         let behaviour = format!("BBR v1 beside CUBIC, {depth} BDP of queue: part of the link");
-        judge(&behaviour, source, expected, (expected - 0.1, expected + 0.1), share);
+        judge(&behaviour, "Linux 6", expected, (expected - 0.1, expected + 0.1), share);
     }
 }
 

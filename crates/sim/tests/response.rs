@@ -13,7 +13,7 @@ const WARM_UP: u64 = 60;
 
 const NEWRENO: &str = "controller = \"newreno\"\ntcp = { ack_every = 1 }";
 const DELAYED: &str = "controller = \"newreno\"\ntcp = { ack_every = 2 }";
-const CUBIC: &str = "controller = \"cubic\"\ntcp = { ack_every = 1 }";
+const CUBIC: &str = "controller = { kind = \"cubic\", profile = \"rfc8312\" }\ntcp = { ack_every = 1 }";
 
 /// Packets per round trip that arrive of `flow_text`, of which each is lost with probability `p`; so long that at
 /// `expected` there are about as many losses as `losses`.

@@ -14,5 +14,7 @@ mod rack;
 mod recovery;
 #[path = "tcp/segments.rs"]
 mod segments;
+#[path = "tcp/timestamps.rs"]
+mod timestamps;
 #[path = "tcp/transfers.rs"]
 mod transfers;

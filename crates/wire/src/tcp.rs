@@ -40,6 +40,8 @@ pub enum TcpOption {
     WindowScale(u8),
     /// Selective acknowledgements are understood (RFC 2018 section 2).
     SackPermitted,
+    /// When the segment left, and what it answers, by the clocks of those who say it (RFC 7323 section 3.2).
+    Timestamps(u32, u32),
     /// A block that was received, begin and end; blocks that follow each other are one option (RFC 2018 section 3).
     SackBlock(u32, u32),
 }
@@ -90,6 +92,11 @@ fn options_of(options: impl Iterator<Item = TcpOption>) -> Vec<u8> {
             }
             TcpOption::WindowScale(bits) => out.extend_from_slice(&[3, 3, bits]),
             TcpOption::SackPermitted => out.extend_from_slice(&[4, 2]),
+            TcpOption::Timestamps(value, echo) => {
+                out.extend_from_slice(&[8, 10]);
+                out.extend_from_slice(&value.to_be_bytes());
+                out.extend_from_slice(&echo.to_be_bytes());
+            }
             TcpOption::SackBlock(begin, end) => {
                 blocks.extend_from_slice(&begin.to_be_bytes());
                 blocks.extend_from_slice(&end.to_be_bytes());

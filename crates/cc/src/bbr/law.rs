@@ -173,6 +173,7 @@ impl Law for BbrLaw {
     type Note = Note;
     const MARKS: Marks = Marks::Ignored;
     const WINDOW_IS_STATE: bool = false;
+    const RULES_RECOVERY: bool = true;
 
     fn new(params: &Params, window: &mut Window) -> BbrLaw {
         // The pace is the model's: a pause ends with no burst.

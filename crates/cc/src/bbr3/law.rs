@@ -71,6 +71,7 @@ impl Law for Bbr3Law {
     type Note = Note;
     const MARKS: Marks = Marks::BesideLoss;
     const WINDOW_IS_STATE: bool = false;
+    const RULES_RECOVERY: bool = true;
     const HEARS_LOST_PACKETS: bool = true;
 
     fn new(params: &Params, window: &mut Window) -> Bbr3Law {

@@ -4,7 +4,7 @@ use crate::window::{HyStartParams, SlowStartExit, WindowGrowth, WindowPacing};
 use paceline_units::params;
 
 params! {
-    /// Every constant of CUBIC. `Default` is RFC 8312.
+    /// Every constant of CUBIC.
     pub struct Params {
         c: f64 = 0.4, in 1e-6, 1e6, "RFC 8312 5.1 (C)", "Growth of the window, packets per cubic second";
         beta_cubic: f64 = 0.7, in 0.01, 0.99, "RFC 8312 4.5", "What a loss leaves";
@@ -29,11 +29,12 @@ params! {
     /// What bounds growth.
     with growth: WindowGrowth;
     profiles {
-        "rfc8312": "RFC 8312" => Params::default,
+        "linux": "CUBIC as Linux has it, paced, with HyStart++; over TCP with Linux's timers" => Params::linux,
         "rfc9438": "RFC 9438 with HyStart++ (RFC 9406) and growth by bytes" => Params::rfc9438,
-        "linux": "CUBIC as Linux has it, paced, with HyStart++; over TCP with tcp = { min_rto = \"200ms\", initial_window = 10 }" => Params::linux,
-        "quic": "Paced CUBIC as by the defaults of quiche, and of quinn but for HyStart++; with tcp = { initial_window = 10, min_rto = \"200ms\" }" => Params::quic,
+        "quic": "Paced CUBIC as by the defaults of quiche, and of quinn but for HyStart++; over TCP with QUIC's delays of acknowledgements" => Params::quic,
+        "rfc8312": "RFC 8312; over TCP with RFC 6675 in place of RACK-TLP" => Params::declared,
     }
+    usual Params::linux;
 }
 
 impl Params {
@@ -48,7 +49,7 @@ impl Params {
             undo_below: true,
             l: 2.0,
             growth: WindowGrowth { hystart, ..WindowGrowth::default() },
-            ..Params::default()
+            ..Params::declared()
         }
     }
 

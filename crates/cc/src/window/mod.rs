@@ -75,6 +75,9 @@ pub trait Law: Sized {
     /// Whether the law goes on from the window as it finds it. Where not, every assignment is told to the law.
     const WINDOW_IS_STATE: bool = true;
 
+    /// Whether the law's window is what may be under way during recovery, too ([`crate::Controller::rules_recovery`]).
+    const RULES_RECOVERY: bool = false;
+
     /// Whether the law is told which packets were lost ([`Law::on_packet_lost`]).
     const HEARS_LOST_PACKETS: bool = false;
 

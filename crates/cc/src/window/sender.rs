@@ -280,6 +280,10 @@ impl<L: Law> Controller for WindowSender<L> {
         }
     }
 
+    fn rules_recovery(&self) -> bool {
+        L::RULES_RECOVERY
+    }
+
     fn assign(&mut self, _now: Time, assigned: Assigned) -> Update {
         let bytes = match assigned {
             Assigned::Window(bytes) => Some(bytes.as_f64()),

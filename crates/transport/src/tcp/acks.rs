@@ -99,6 +99,7 @@ impl<C: Controller> TcpSender<C> {
             self.apply(now, update);
         }
         (self.phase, self.timer) = (Phase::Open, None);
+        self.config.timestamps &= segment.timestamp != 0;
         self.peer_window = u64::from(segment.window);
         self.hear_of_ecn(now, &segment);
     }
@@ -489,7 +490,7 @@ impl<C: Controller> TcpSender<C> {
         self.progress.high_rxt = self.board.first + 1;
         self.progress.rescue_rxt = self.board.sent(self.board.first).end();
         self.progress.unanswered = Some(0);
-        if self.config.prr && self.config.recovery.is_selective() {
+        if self.config.prr && self.config.recovery.is_selective() && !self.controller.rules_recovery() {
             let outstanding = (self.board.end - self.board.first) * self.config.packet_size.as_u64();
             self.progress.prr = Some(Prr::begin(Bytes::new(outstanding)));
         }

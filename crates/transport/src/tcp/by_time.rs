@@ -5,6 +5,7 @@ use super::rack::{Rack, Standing};
 use super::scoreboard::State;
 use super::segment::{Segment, TCP_HEADER};
 use super::sender::TcpSender;
+use super::timestamp::is_before;
 use super::tlp::{Answer, Outcome};
 use paceline_cc::{Controller, Recovery};
 use paceline_units::{Bytes, Time, TimeDelta};
@@ -30,7 +31,9 @@ impl<C: Controller> TcpSender<C> {
         let was_recovering = self.is_recovering();
         let mut acked = AckSummary { advanced: offset > self.board.first_offset, ..AckSummary::EMPTY };
         self.results.clear();
-        self.by_time().duplicate = None;
+        let answered = Some(segment.timestamp).filter(|stamp| self.config.timestamps && *stamp != 0);
+        let rack = self.by_time();
+        (rack.duplicate, rack.answered) = (None, answered);
         while let Some((number, sent)) = self.board.pop(offset) {
             self.deliver(number, &sent, &mut acked);
         }
@@ -44,6 +47,12 @@ impl<C: Controller> TcpSender<C> {
         let counts = duplicate && acked.new_blocks;
         self.progress.duplicates =
             if acked.advanced { 0 } else { self.progress.duplicates.saturating_add(u32::from(counts)) };
+        if acked.advanced
+            && let Some(first_again) = self.progress.first_again.take()
+            && answered.is_some_and(|answered| is_before(answered, first_again))
+        {
+            self.take_back(now);
+        }
         // The room that a probe took is given back.
         self.progress.limit = None;
         if acked.advanced
@@ -67,6 +76,28 @@ impl<C: Controller> TcpSender<C> {
             self.complete(now);
         }
         self.set_timer_by_time(now);
+    }
+
+    /// The first copy of what was sent again has arrived: recovery or timeout were for nothing (RFC 3522), what was declared lost is
+    /// under way, and new data goes on.
+    #[cold]
+    fn take_back(&mut self, now: Time) {
+        let before = self.board.in_flight;
+        for number in self.board.first..self.board.end {
+            let sent = *self.board.sent(number);
+            if sent.state == State::Lost {
+                self.board.set(number, if sent.resent { State::Resent } else { State::InFlight });
+            }
+        }
+        self.by_time().on_spurious();
+        self.counters.spurious += 1;
+        (self.progress.until, self.progress.prr, self.progress.unanswered) = (None, None, None);
+        (self.progress.forced, self.progress.guard) = (false, 0);
+        let found = self.board.in_flight - before;
+        if found > Bytes::ZERO {
+            self.tell(now, Recovery::Found { found });
+        }
+        self.tell(now, Recovery::Spurious);
     }
 
     fn by_time(&mut self) -> &mut Rack {
@@ -116,7 +147,8 @@ impl<C: Controller> TcpSender<C> {
         if lost == Bytes::ZERO {
             return;
         }
-        if again && !self.config.prr && self.progress.until.is_some() {
+        let answers_again = !self.config.prr && !self.controller.rules_recovery();
+        if again && answers_again && self.progress.until.is_some() {
             // Section 9.3: without PRR the loss of a retransmission is answered once more.
             self.tell(now, Recovery::Left);
             return self.tell(now, Recovery::Entered { lost });

@@ -65,7 +65,7 @@ params! {
             /// Where sequence numbers begin.
             initial_sequence: u32 = 0,
         }
-        recovery: RecoveryKind = RecoveryKind::Sack, else "the controller's: sack, or tahoe, reno, newreno; of prague rack-tlp", "", "How losses are recovered from";
+        recovery: RecoveryKind = RecoveryKind::RackTlp, else "rack-tlp; tahoe, reno, newreno and sack as they are called, and sack of cubic's profile rfc8312", "", "How losses are recovered from";
         ack_every: u32 = 2, in 1.0, 1000.0, "RFC 5681 4.2", "Packets for an acknowledgement while all is in order";
         ack_delay: TimeDelta = TimeDelta::from_millis(200), in 1e-9, 1e6, "RFC 5681 4.2: less than 500 ms", "How long an acknowledgement waits at most";
         quick_acks: u32 = 0, in 0.0, 1e6, "RFC 5681 4.2", "Packets at the beginning that are each acknowledged at once, whatever ack_every says";
@@ -81,6 +81,7 @@ params! {
         limited_transmit: bool = true, "RFC 3042", "The first duplicates let new packets go";
         prr: bool = true, "RFC 6937", "With sack and rack-tlp: recovery sends in proportion to what arrives";
         max_ack_delay: TimeDelta = TimeDelta::from_millis(200), in 0.0, 1e6, "RFC 8985 7.2 (TLP.max_ack_delay)", "With rack-tlp: how much longer a probe waits behind a single packet, whose acknowledgement may be delayed";
+        timestamps: bool = false, else "on where losses are found by time", "RFC 7323", "Segments say when they left: answers to retransmissions are told apart, and a retransmission for nothing is taken back (RFC 3522)";
         impatient: bool = true, "RFC 6582 4", "With newreno: only the first partial acknowledgement restarts the timer";
         ecn_echo: EcnEcho = EcnEcho::Rfc3168, else "rfc3168; of dctcp exact, of prague accurate", "RFC 3168 6.1.3, RFC 8257 3.2, RFC 9768 3.2", "How marks are told; accurate is asked for in the handshake";
         receiver_ecn: EcnSupport = EcnSupport::Accurate, "RFC 9768 3.1.2", "With ecn_echo accurate: what the receiver knows of ECN. Where it is less, packets are ECT(0) or not ECN-capable, and marks are answered as losses are";
@@ -119,6 +120,28 @@ impl TcpConfig {
             (EcnEcho::Rfc3168 | EcnEcho::Exact, _) => return *self,
         };
         TcpConfig { ecn_echo, ect, ..*self }
+    }
+
+    /// Linux's choices: the first 16 packets are acknowledged at once, later ones wait for 40 ms at most, and timeouts are not below
+    /// 200 ms. From memory of `tcp.h`: `TCP_MAX_QUICKACKS`, `TCP_DELACK_MIN`, `TCP_RTO_MIN`.
+    pub fn linux() -> TcpConfig {
+        TcpConfig {
+            quick_acks: 16,
+            ack_delay: TimeDelta::from_millis(40),
+            min_rto: TimeDelta::from_millis(200),
+            ..TcpConfig::default()
+        }
+    }
+
+    /// What a QUIC connection of the usual kind does, as far as TCP can: acknowledgements wait for 25 ms at most (RFC 9000
+    /// section 18.2, no text at hand), and no timeout has a floor of a second (RFC 9002 section 6.2).
+    pub fn quic() -> TcpConfig {
+        TcpConfig {
+            ack_delay: TimeDelta::from_millis(25),
+            max_ack_delay: TimeDelta::from_millis(25),
+            min_rto: TimeDelta::from_millis(200),
+            ..TcpConfig::default()
+        }
     }
 
     /// Payload of a full segment; at least 1.

@@ -5,6 +5,7 @@
 
 use super::TcpConfig;
 use super::scoreboard::{Scoreboard, Sent, State};
+use super::timestamp::{is_before, stamp};
 use super::tlp::Tlp;
 use paceline_units::{Time, TimeDelta};
 use std::collections::VecDeque;
@@ -48,6 +49,8 @@ pub struct Rack {
     pub late_at: Option<Time>,
     /// The duplicate that the acknowledgement at hand tells of (RFC 2883).
     pub duplicate: Option<(u64, u64)>,
+    /// The timestamp that it answers, if the connection has any.
+    pub answered: Option<u32>,
     /// When the retransmission timer expires. The connection's timer may be set to something earlier.
     pub retransmit_at: Option<Time>,
     pub tlp: Tlp,
@@ -82,6 +85,7 @@ impl Rack {
             again: VecDeque::new(),
             late_at: None,
             duplicate: None,
+            answered: None,
             retransmit_at: None,
             tlp: Tlp::new(config.max_ack_delay),
         }
@@ -116,10 +120,11 @@ impl Rack {
         if let Some(sent) = once.map(|(_, sent)| sent.at).max() {
             self.min_rtt.sample(now, now.saturating_since(sent));
         }
-        // Step 2: what comes sooner than any round trip answers an earlier transmission.
+        // Step 2: what answers an older timestamp, or comes sooner than any round trip, answers an earlier transmission.
         let spurious = |sent: &Sent| {
             let rtt = now.saturating_since(sent.at);
-            sent.resent && self.min_rtt.value().is_some_and(|least| rtt < least)
+            let older = || self.answered.is_some_and(|answered| is_before(answered, stamp(sent.at)));
+            sent.resent && (older() || self.min_rtt.value().is_some_and(|least| rtt < least))
         };
         let valid = arrived.clone().filter(|(_, sent)| !spurious(sent));
         if let Some(latest) = valid.map(|(number, sent)| (sent.at, sent.resent, number)).max() {
@@ -127,6 +132,11 @@ impl Rack {
             self.newest = self.newest.max(Some(latest));
         }
         self.highest = self.highest.max(arrived.map(|(number, _)| number).max());
+    }
+
+    /// What was declared lost was not: what is missing is judged anew.
+    pub fn on_spurious(&mut self) {
+        (self.judged, self.reach, self.waiting) = (0, 0, 0);
     }
 
     /// The part of step 4 that looks at duplicates: the window grows by a quarter round trip for each round that has one.

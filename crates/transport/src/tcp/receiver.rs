@@ -2,6 +2,7 @@
 
 use super::accurate_ecn::MarkCounter;
 use super::segment::{Flags, SackBlocks, Segment, unwrap};
+use super::timestamp::{Heard, Verdict};
 use super::{EcnEcho, TcpConfig, WrittenFrame};
 use crate::{Follows, PathFacts, Reason, Received, ReceivingEnd, Transmit};
 use paceline_cc::StreamId;
@@ -36,6 +37,7 @@ pub struct TcpReceiver {
     /// What acknowledgements say of marks.
     echo: Flags,
     marks: MarkCounter,
+    heard: Heard,
     window: u64,
     ignored: u64,
     duplicates: u64,
@@ -62,6 +64,7 @@ impl TcpReceiver {
             first: None,
             echo: Flags::NONE,
             marks: MarkCounter::NEW,
+            heard: Heard::default(),
             window: config.receive_window(),
             ignored: 0,
             duplicates: 0,
@@ -122,6 +125,10 @@ impl TcpReceiver {
             self.due = Some(now);
             return Bytes::ZERO;
         }
+        if self.config.timestamps && !self.heeds(now, segment, offset) {
+            self.ignored += 1;
+            return Bytes::ZERO;
+        }
         self.note_mark(now, segment, ecn);
         if fin && self.fin.is_none() {
             self.fin = Some(end);
@@ -140,6 +147,15 @@ impl TcpReceiver {
         new
     }
 
+    /// Whether the segment's timestamp lets it in.
+    fn heeds(&mut self, now: Time, segment: &Segment, offset: u64) -> bool {
+        let verdict = self.heard.on_segment(segment.timestamp, offset);
+        if verdict == Verdict::Old {
+            self.due = Some(now);
+        }
+        verdict == Verdict::Accepted
+    }
+
     /// How long the acknowledgement of what came in order may wait.
     #[inline]
     fn ack_delay(&mut self) -> TimeDelta {
@@ -156,6 +172,8 @@ impl TcpReceiver {
         if segment.flags.has(Flags::SYN) && segment.sequence == self.config.initial_sequence && self.next == 0
         {
             let flags = Flags::SYN.and(Flags::ACK).and(self.answer_ecn(segment, ecn));
+            self.config.timestamps &= segment.timestamp != 0;
+            self.heard.recent = if self.config.timestamps { segment.timestamp } else { 0 };
             self.connected = true;
             self.first = Some(self.segment(flags, self.config.initial_sequence));
             return;
@@ -295,7 +313,11 @@ impl TcpReceiver {
     fn acknowledgment(&mut self) -> Segment {
         let flags = Flags::ACK.and(self.echo);
         let told = !self.pieces.is_empty() || self.duplicate.is_some();
-        let sack = if told { self.blocks() } else { SackBlocks::none() };
+        let mut sack = if told { self.blocks() } else { SackBlocks::none() };
+        if self.config.timestamps {
+            self.heard.acknowledged = self.next;
+            sack = sack.beside_a_timestamp();
+        }
         Segment { sack, ..self.segment(flags, self.config.initial_sequence.wrapping_add(1)) }
     }
 
@@ -308,6 +330,7 @@ impl TcpReceiver {
             sequence,
             acknowledgment: self.sequence(self.next + finished),
             window: self.window as u32,
+            timestamp: self.heard.recent,
             ..Segment::default()
         }
     }

@@ -21,6 +21,9 @@ pub struct Segment {
     pub window: u32,
     /// Payload in bytes.
     pub payload: u32,
+    /// When a segment of data left, or on what comes back which one is answered, in milliseconds of the sender's clock (RFC 7323);
+    /// 0 where the connection has no timestamps.
+    pub timestamp: u32,
     /// Selective acknowledgements (RFC 2018), and first the duplicate that arrived (RFC 2883).
     pub sack: SackBlocks,
 }
@@ -96,6 +99,11 @@ impl SackBlocks {
             *block = (begin, end);
             self.count += 1;
         }
+    }
+
+    /// The first three, which fit beside a timestamp (RFC 2018 section 3).
+    pub fn beside_a_timestamp(self) -> SackBlocks {
+        SackBlocks { count: self.count.min(3), ..self }
     }
 
     /// The blocks, the first first.

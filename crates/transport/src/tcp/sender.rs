@@ -83,6 +83,9 @@ pub(super) struct Progress {
     pub rescue_rxt: u64,
     /// Retransmissions since the last reduction that no duplicate report has answered; none if that is over.
     pub unanswered: Option<u64>,
+    /// When the first retransmission since the last reduction left, as it says (RFC 3522 RetransmitTS), until something new is
+    /// acknowledged.
+    pub first_again: Option<u32>,
 }
 
 impl Progress {

@@ -3,6 +3,7 @@
 use super::scoreboard::State;
 use super::segment::{Flags, Segment, TCP_HEADER};
 use super::sender::{Phase, STREAM, TcpSender};
+use super::timestamp::stamp;
 use super::{EcnEcho, RecoveryKind};
 use crate::Transmit;
 use paceline_cc::{Controller, Recovery, SentPacket};
@@ -74,13 +75,14 @@ impl<C: Controller> TcpSender<C> {
             (_, EcnEcho::Rfc3168 | EcnEcho::Exact) => Flags::ECE.and(Flags::CWR),
         };
         let flags = Flags::SYN.and(asks);
-        let segment = Segment { flags, sequence: self.config.initial_sequence, ..self.empty() };
+        let segment = Segment { flags, sequence: self.config.initial_sequence, ..self.empty(now) };
         transmit(segment, Ecn::NotEct, now)
     }
 
     #[inline(always)]
-    fn empty(&self) -> Segment {
-        Segment { connection: self.connection, flags: Flags::ACK, ..Segment::default() }
+    fn empty(&self, now: Time) -> Segment {
+        let timestamp = if self.config.timestamps { stamp(now) } else { 0 };
+        Segment { connection: self.connection, flags: Flags::ACK, timestamp, ..Segment::default() }
     }
 
     /// The sequence number of the byte at `offset`.
@@ -106,7 +108,7 @@ impl<C: Controller> TcpSender<C> {
             self.timed = Some((number, now));
         }
         let segment =
-            Segment { flags, sequence: self.sequence(offset), payload: payload as u32, ..self.empty() };
+            Segment { flags, sequence: self.sequence(offset), payload: payload as u32, ..self.empty(now) };
         let idle = self.buffer.written == self.board.end_offset;
         self.tell_sent(now, number, segment.size(), idle);
         transmit(segment, self.config.ect, queued)
@@ -192,6 +194,11 @@ impl<C: Controller> TcpSender<C> {
     /// A segment of the scoreboard leaves again.
     fn note_again(&mut self, now: Time, number: u64) {
         self.counters.retransmissions += 1;
+        // Of another one than the first nobody knows which copy lets an acknowledgement advance.
+        let tells = number == self.board.first && self.progress.unanswered == Some(0);
+        if tells && self.config.timestamps {
+            self.progress.first_again = Some(stamp(now));
+        }
         self.progress.unanswered = self.progress.unanswered.map(|count| count + 1);
         if self.timed.is_some_and(|(timed, _)| timed == number) {
             self.timed = None;
@@ -213,7 +220,7 @@ impl<C: Controller> TcpSender<C> {
             flags: self.says.and_if(sent.last, Flags::FIN),
             sequence: self.sequence(sent.start),
             payload: sent.payload,
-            ..self.empty()
+            ..self.empty(now)
         };
         // RFC 3168 section 6.1.5: what is sent again is not ECN-capable.
         transmit(segment, Ecn::NotEct, now)

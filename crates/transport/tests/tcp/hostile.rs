@@ -14,8 +14,8 @@ fn segment() -> impl Strategy<Value = Segment> {
         .prop_map(|(flags, sequence, acknowledgment, window, payload, blocks)| {
             let mut sack = SackBlocks::none();
             blocks.into_iter().for_each(|(begin, end)| sack.push(begin, end));
-            let flags = Flags(flags).and(Flags::ACK);
-            Segment { connection: 0, flags, sequence, acknowledgment, window, payload, sack }
+            let (timestamp, flags) = (window % 1000, Flags(flags).and(Flags::ACK));
+            Segment { connection: 0, flags, sequence, acknowledgment, window, payload, timestamp, sack }
         })
 }
 
@@ -28,10 +28,10 @@ proptest! {
         actions in prop::collection::vec(0u8..20, 400),
         acks in prop::collection::vec(0u8..20, 400),
         ack_every in 1u32..4,
-        handshake: bool,
+        (handshake, timestamps) in any::<(bool, bool)>(),
         start: u32,
     ) {
-        let config = TcpConfig { ack_every, handshake, initial_sequence: start, ..config(KINDS[kind]) };
+        let config = TcpConfig { ack_every, handshake, timestamps, initial_sequence: start, ..config(KINDS[kind]) };
         let mut net = Net::new(&config, Some(200_000));
         let action = |code: u8| match code {
             0 | 1 => Action::Dropped,
@@ -52,8 +52,13 @@ proptest! {
     }
 
     #[test]
-    fn a_sender_takes_anything(kind in 0usize..5, segments in prop::collection::vec(segment(), 1..60)) {
-        let mut net = Net::new(&config(KINDS[kind]), Some(2_000_000)).started();
+    fn a_sender_takes_anything(
+        kind in 0usize..5,
+        timestamps: bool,
+        segments in prop::collection::vec(segment(), 1..60),
+    ) {
+        let config = TcpConfig { timestamps, ..config(KINDS[kind]) };
+        let mut net = Net::new(&config, Some(2_000_000)).started();
         for (index, segment) in segments.iter().enumerate() {
             net.run(at(index as i64 * 40));
             net.inject_ack(segment);
@@ -158,8 +163,16 @@ fn a_receiver_that_takes_everything_back_gets_it_again_one_window_at_a_time() {
     let mut sack = SackBlocks::none();
     sack.push(1, 1 + 10 * 960);
     let flags = Flags::ACK;
-    let told =
-        Segment { connection: 0, flags, sequence: 1, acknowledgment: 1, window: 1 << 30, payload: 0, sack };
+    let told = Segment {
+        connection: 0,
+        flags,
+        sequence: 1,
+        acknowledgment: 1,
+        window: 1 << 30,
+        payload: 0,
+        timestamp: 0,
+        sack,
+    };
     net.inject_ack(&told);
     let sent = net.sent.len();
     assert_eq!(sent, 21, "ten, and when they were told to have arrived a window more");
@@ -191,6 +204,7 @@ fn a_connection_may_be_refused() {
             acknowledgment,
             window: 0,
             payload: 0,
+            timestamp: 0,
             sack,
         });
         net.run(at(60_000));
@@ -206,7 +220,16 @@ fn what_was_never_sent_cannot_be_acknowledged() {
     let told = |acknowledgment: u32, flags: Flags, blocks: &[(u32, u32)]| {
         let mut sack = SackBlocks::none();
         blocks.iter().for_each(|(begin, end)| sack.push(*begin, *end));
-        Segment { connection: 0, flags, sequence: 1, acknowledgment, window: 1 << 30, payload: 0, sack }
+        Segment {
+            connection: 0,
+            flags,
+            sequence: 1,
+            acknowledgment,
+            window: 1 << 30,
+            payload: 0,
+            timestamp: 0,
+            sack,
+        }
     };
     let first = net.acks.last().expect("some").1.acknowledgment;
     // Far ahead; half the number space behind; a SYN; another connection; blocks reversed, empty, beyond, below.
@@ -239,6 +262,7 @@ fn a_receiver_answers_what_is_out_of_the_window_and_stores_nothing_of_it() {
         acknowledgment: 0,
         window: 0,
         payload,
+        timestamp: 0,
         sack: SackBlocks::none(),
     };
     // In order, beyond the window, the same again, overlapping, and a hole.

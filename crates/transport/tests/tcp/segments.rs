@@ -13,7 +13,7 @@ use paceline_cc::{Controller, bbr, bbr3, cubic, dctcp, ledbat, prague, reno, veg
 use paceline_media::{Bulk, BulkParams, Cbr, CbrParams, Source};
 use paceline_transport::SendingEnd;
 use paceline_transport::tcp::{
-    EcnEcho, EcnSupport, Flags, RecoveryKind, SackBlocks, Segment, TcpConfig, TcpReceiver, TcpSender,
+    EcnEcho, EcnSupport, Flags, RecoveryKind, SackBlocks, Segment, TcpConfig, TcpReceiver, TcpSender, stamp,
 };
 use paceline_transport::{PathFacts, ReceivingEnd, Transmit};
 use paceline_units::{Bytes, Ecn, Time, TimeDelta};
@@ -104,6 +104,7 @@ fn config(choice: u8, script: &mut Script<'_>) -> TcpConfig {
         },
         handshake: switches & 4 != 0,
         limited_transmit: switches & 8 == 0,
+        timestamps: choice & 1 != 0,
         prr: switches & 16 == 0,
         impatient: switches & 32 == 0,
         one_sample: switches & 64 != 0,
@@ -170,6 +171,8 @@ struct Pair<C> {
     fin: Option<u64>,
     /// What an acknowledgement said before the last segment arrived.
     held: u32,
+    /// The newest timestamp that the receiver was handed.
+    newest_stamp: u32,
     /// Segments sent again beyond the window, at this point in time.
     forced: u32,
     /// How many acknowledgements had come when a probe left beyond the window.
@@ -208,6 +211,7 @@ impl<C: Controller> Pair<C> {
             arrived: Pieces::default(),
             fin: None,
             held: 0,
+            newest_stamp: 0,
             forced: 0,
             probed_at: None,
         }
@@ -321,6 +325,10 @@ impl<C: Controller> Pair<C> {
                 1..4 => step,
                 _ => 0,
             },
+            timestamp: match script.byte() {
+                byte @ 0..64 => script.number(stamp(self.now), u32::from(byte)),
+                _ => stamp(self.now),
+            },
             sack,
         }
     }
@@ -357,10 +365,13 @@ impl<C: Controller> Pair<C> {
         let duplicate = self.receiver.duplicates() > duplicates;
         if !self.hostile && self.receiver.ignored() > ignored && segment.payload > 0 {
             let missing = segment.sequence.wrapping_add(segment.payload).wrapping_sub(self.begin());
-            if missing.wrapping_sub(first as u32) as i32 > 0 {
+            // RFC 7323 section 5.3: a late segment from before a retransmission that arrived is not let in.
+            let old = (segment.timestamp.wrapping_sub(self.newest_stamp) as i32) < 0;
+            if !old && missing.wrapping_sub(first as u32) as i32 > 0 {
                 return Err(format!("of what was sent this was ignored, with {first} received: {segment:?}"));
             }
         }
+        self.newest_stamp = self.newest_stamp.max(segment.timestamp);
         if payload == Bytes::ZERO && !duplicate {
             // Nothing of it is there; the FIN of a segment without payload may be.
             if segment.flags.has(Flags::FIN) && self.receiver.ignored() == ignored && segment.payload == 0 {

@@ -295,5 +295,6 @@ const EMPTY: Segment = Segment {
     acknowledgment: 0,
     window: 1 << 20,
     payload: 0,
+    timestamp: 0,
     sack: paceline_transport::tcp::SackBlocks::none(),
 };
