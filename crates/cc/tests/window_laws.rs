@@ -32,7 +32,7 @@ fn lone_cubic() -> Member {
         "lone cubic",
         Ecn::NotEct,
         Rc::new(|| {
-            let Some(ControllerParams::Cubic(params)) =
+            let Some((ControllerParams::Cubic(params), _)) =
                 ControllerParams::with_profile("cubic", Some("rfc8312"))
             else {
                 panic!("a profile of CUBIC");

@@ -32,12 +32,17 @@ params! {
         "linux": "CUBIC as Linux has it, paced, with HyStart++; over TCP with Linux's timers" => Params::linux,
         "rfc9438": "RFC 9438 with HyStart++ (RFC 9406) and growth by bytes" => Params::rfc9438,
         "quic": "Paced CUBIC as by the defaults of quiche, and of quinn but for HyStart++; over TCP with QUIC's delays of acknowledgements" => Params::quic,
-        "rfc8312": "RFC 8312; over TCP with RFC 6675 in place of RACK-TLP" => Params::declared,
+        "rfc8312": "RFC 8312; over TCP with RFC 6675 in place of RACK-TLP" => Params::rfc8312,
     }
     usual Params::linux;
 }
 
 impl Params {
+    /// The values beside the names.
+    pub(super) fn rfc8312() -> Params {
+        Params::declared()
+    }
+
     fn rfc9438() -> Params {
         let hystart = HyStartParams { hystart: SlowStartExit::HyStartPlusPlus, ..HyStartParams::default() };
         Params {

@@ -18,7 +18,7 @@ fn close(found: f64, expected: f64) {
 
 #[test]
 fn a_plateau_of_100_packets_is_4_217_seconds_away() {
-    let curve = Curve::new(&Params::declared(), 100.0, 0.7);
+    let curve = Curve::new(&Params::rfc8312(), 100.0, 0.7);
     close(curve.k, 4.217);
     close(curve.at(0.0), 70.0);
     close(curve.at(curve.k), 100.0);
@@ -30,7 +30,7 @@ fn a_plateau_of_100_packets_is_4_217_seconds_away() {
 
 #[test]
 fn a_loss_leaves_seven_tenths_and_a_second_one_lowers_the_plateau() {
-    let mut flow = make(&Params::declared(), 100);
+    let mut flow = make(&Params::rfc8312(), 100);
     flow.tell(Recovery::Entered { lost: lost(1) });
     assert_eq!((flow.cwnd(), flow.ssthresh()), (70.0, 70.0));
     close(flow.sender.parts().0.epoch.curve.plateau, 100.0);
@@ -41,7 +41,7 @@ fn a_loss_leaves_seven_tenths_and_a_second_one_lowers_the_plateau() {
     flow.tell(Recovery::Spurious);
     close(flow.cwnd(), 70.0);
     close(flow.sender.parts().0.epoch.curve.plateau, 100.0);
-    let mut slow = make(&Params { fast_convergence: false, ..Params::declared() }, 100);
+    let mut slow = make(&Params { fast_convergence: false, ..Params::rfc8312() }, 100);
     slow.tell(Recovery::Entered { lost: lost(1) });
     slow.tell(Recovery::Left);
     slow.tell(Recovery::Entered { lost: lost(1) });
@@ -50,7 +50,7 @@ fn a_loss_leaves_seven_tenths_and_a_second_one_lowers_the_plateau() {
 
 #[test]
 fn the_window_follows_its_curve_back_to_the_plateau() {
-    let mut flow = make(&Params { tcp_friendliness: false, ..Params::declared() }, 200);
+    let mut flow = make(&Params { tcp_friendliness: false, ..Params::rfc8312() }, 200);
     flow.tell(Recovery::Entered { lost: lost(0) });
     flow.tell(Recovery::Left);
     let k = flow.sender.parts().0.epoch.curve.k;
@@ -65,7 +65,7 @@ fn the_window_follows_its_curve_back_to_the_plateau() {
 
 #[test]
 fn where_reno_is_faster_the_window_is_renos() {
-    let mut flow = make(&Params::declared(), 10);
+    let mut flow = make(&Params::rfc8312(), 10);
     flow.tell(Recovery::Entered { lost: lost(0) });
     flow.tell(Recovery::Left);
     (0..6).for_each(|_| flow.round(TimeDelta::from_millis(10), Ecn::NotEct));
@@ -77,7 +77,7 @@ fn where_reno_is_faster_the_window_is_renos() {
 
 #[test]
 fn a_timeout_leaves_one_packet_and_the_plateau_is_where_avoidance_begins() {
-    let mut flow = make(&Params::declared(), 10);
+    let mut flow = make(&Params::rfc8312(), 10);
     flow.tell(Recovery::TimedOut);
     assert_eq!((flow.cwnd(), flow.ssthresh()), (1.0, 7.0));
     for sequence in 0..10 {
@@ -91,7 +91,7 @@ fn a_timeout_leaves_one_packet_and_the_plateau_is_where_avoidance_begins() {
 
 #[test]
 fn a_pause_is_no_time_of_the_curve() {
-    let mut flow = make(&Params::declared(), 100);
+    let mut flow = make(&Params::rfc8312(), 100);
     flow.tell(Recovery::Entered { lost: lost(0) });
     flow.tell(Recovery::Left);
     (0..5).for_each(|_| flow.round(TimeDelta::from_millis(100), Ecn::NotEct));
@@ -107,7 +107,7 @@ fn a_pause_is_no_time_of_the_curve() {
 
 #[test]
 fn an_acknowledged_packet_adds_its_part_of_the_way_to_the_window_of_the_next_round_trip() {
-    let mut flow = make(&Params { tcp_friendliness: false, ..Params::declared() }, 100);
+    let mut flow = make(&Params { tcp_friendliness: false, ..Params::rfc8312() }, 100);
     flow.tell(Recovery::Entered { lost: lost(0) });
     flow.tell(Recovery::Left);
     flow.ack(0..1, Ecn::NotEct);
@@ -153,7 +153,7 @@ fn k_is_the_way_from_the_window_to_the_plateau() {
     close(curve.k, libm::cbrt(10.5 / 0.4));
     close(curve.at(0.0), 49.0);
     // RFC 8312 begins its curve at beta of the plateau, below the window.
-    let mut old = make(&Params::declared(), 100);
+    let mut old = make(&Params::rfc8312(), 100);
     reduce(&mut old);
     reduce_again(&mut old);
     close(old.sender.parts().0.epoch.curve.at(0.0), 59.5 * 0.7);
