@@ -19,10 +19,13 @@ from pathlib import Path
 
 import pytest
 
+from paceline import run
+from paceline.browser import BrowserCall, call
 from paceline.browser.chromium import NAMES, BrowserError, Chromium, Congestion, field_trials, find
 from paceline.browser.sdp import OfferError, answer, read_offer
 from paceline.browser.seen import COLUMNS, table
 from paceline.browser.server import LARGEST, PageServer
+from paceline.scenario import read
 
 OFFER = """v=0
 o=- 1 2 IN IP4 127.0.0.1
@@ -155,7 +158,7 @@ def test_a_page_offers_once_and_strangers_are_turned_away() -> None:
             time.sleep(0.01)
         assert post(f"{server.url}offer", b"another")[0] == 409
         assert server.offers.get() == OFFER
-        server.answers.put((200, "v=0"))
+        server.answer(200, "v=0")
         first.join()
         assert answered.get() == (200, "v=0")
 
@@ -178,6 +181,40 @@ def test_a_browser_that_is_not_there_or_ends_is_named() -> None:
         time.sleep(1)
         with pytest.raises(BrowserError, match="status 1"):
             ended.check()
+
+
+def test_a_page_hears_why_it_is_refused_though_the_call_is_over() -> None:
+    answered: queue.Queue[tuple[int, str]] = queue.Queue()
+    with PageServer({}) as server:
+        url = f"{server.url}offer"
+        page = threading.Thread(target=lambda: answered.put(post(url, OFFER.encode())))
+        page.start()
+        server.offers.get(timeout=10)
+        server.answer(400, "no such codec")
+    page.join()
+    assert answered.get() == (400, "no such codec")
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_a_browser_that_never_offers_is_not_waited_for_for_ever(
+    own: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mute = tmp_path / "mute"
+    mute.write_text("#!/bin/sh\nexec sleep 60\n")
+    mute.chmod(0o755)
+    monkeypatch.setattr(sys.modules["paceline.browser.call"], "PERSON_S" if own else "OFFER_S", 1.0)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with pytest.raises(BrowserError, match="no browser offered a call within 1 s"):
+        call(read(SCENARIO).load(), "send", program=str(mute), wait=(lambda *_: None) if own else None)
+    assert [path.name for path in tmp_path.iterdir()] == ["mute"]
+
+
+def test_a_browser_that_stops_telling_is_said() -> None:
+    result = run(SCENARIO)
+    rows = [(100.0 + second, {}) for second in range(4)]
+    for end, said in ((5.0, []), (9.0, ["the browser said nothing from 3.0 s on"])):
+        result.summary["wall_s"] = end
+        assert BrowserCall(result, result, rows, 100.0, "receive").warnings == said
 
 
 def paceline(*arguments: str, folder: Path) -> subprocess.Popen[str]:

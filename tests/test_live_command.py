@@ -1,6 +1,7 @@
 """`paceline live` and `paceline merge`: one result of what sender, link and receiver know."""
 
 import json
+import shutil
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -9,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from conftest import CALL, Run
+from paceline.errors import DataNotFound
 from paceline.merging import ENDS, Merged, knowing, read_folders
 from processes import start
 
@@ -125,6 +127,21 @@ def test_ends_of_two_calls_and_broken_files(live: Path, cli: Run, tmp_path: Path
         assert done.returncode == 2, done.stderr
         assert said in done.stderr
         assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("name", ["summary.json", "scenario.toml", "flows.parquet", "links.parquet"])
+@pytest.mark.parametrize("damage", ["empty", "gone", "folder", "noise"])
+def test_a_damaged_folder_is_named(live: Path, tmp_path: Path, name: str, damage: str) -> None:
+    folder = shutil.copytree(live / "receiver", tmp_path / "receiver")
+    (folder / name).unlink()
+    if damage == "folder":
+        (folder / name).mkdir()
+    elif damage != "gone":
+        (folder / name).write_bytes(b"" if damage == "empty" else bytes(range(256)))
+    with pytest.raises(DataNotFound) as said:
+        read_folders([folder])
+    assert str(said.value).startswith(f"{folder}: ")
+    assert damage not in ("gone", "folder") or f"found no {name}, " in str(said.value)
 
 
 def has_sockets(process: int) -> bool:

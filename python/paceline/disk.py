@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
-from collections.abc import Iterable
+import shutil
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 
@@ -75,8 +81,62 @@ def remove_unfinished(folder: Path) -> None:
         temporary.unlink(missing_ok=True)
 
 
+@contextmanager
+def locked(folder: Path) -> Iterator[int]:
+    """Holds the lock of a folder, as long as this process lives and the block runs; its descriptor."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+LOCKED_WITHIN_S = 1.0
+"""A temporary folder that is older is locked by whoever made it, if that is still there."""
+
+
+@contextmanager
+def temporary_folder(parent: Path, prefix: str) -> Iterator[Path]:
+    """A folder that is gone after the block, and those below `parent` that killed processes left under this prefix."""
+    for left in parent.glob(f"{prefix}*"):
+        _remove_left(left)
+    folder = Path(tempfile.mkdtemp(dir=parent, prefix=prefix))
+    try:
+        with locked(folder):
+            yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _remove_left(folder: Path) -> None:
+    """Removes a folder of ours that no process holds the lock of, or is about to."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError:
+        return
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        found = os.fstat(descriptor)
+        if found.st_uid == os.geteuid() and time.time() - found.st_mtime > LOCKED_WITHIN_S:
+            shutil.rmtree(folder, ignore_errors=True)
+    except OSError:
+        return
+    finally:
+        os.close(descriptor)
+
+
+def expect_file(target: Path) -> None:
+    """Raises if there is something else than a file, which cannot be replaced by one; a link can."""
+    if target.is_dir() and not target.is_symlink():
+        raise IsADirectoryError(errno.EISDIR, "found a folder, expected a file")
+    if target.exists() and not target.is_file() and not target.is_symlink():
+        raise OSError(errno.EINVAL, "found something else than a file")
+
+
 def write(target: Path, content: bytes | Iterable[bytes]) -> None:
     """A file with this content: a reader sees the old one or the new one, never a part."""
+    expect_file(target)
     temporary = write_beside(target, content)
     try:
         replace(temporary, target)

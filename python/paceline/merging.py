@@ -24,6 +24,8 @@ ENDS = ("sender", "link", "receiver")
 """The ends of a call, in the order of the way."""
 KEYS = ("time_s", "flow", "stream")
 """What names a row of flows.parquet."""
+FILES = ("summary.json", "scenario.toml", "flows.parquet", "links.parquet")
+"""What an end writes."""
 CLOCK_DOUBT_MS = 2.0
 """By so much the clocks of two ends may seem to differ before delays between them are held to be wrong."""
 _FLOW = "flows.NAME"
@@ -316,14 +318,16 @@ def _read(folder: Path) -> Result:
     import pyarrow.parquet as pq
 
     try:
+        missing = next((name for name in FILES if not (folder / name).is_file()), None)
+        if missing is not None:
+            raise DataNotFound(
+                f"{folder}: found no {missing}, expected what `paceline send`, `link` or `receive` wrote with --out"
+            )
         summary = (folder / "summary.json").read_text(encoding="utf-8")
         scenario = (folder / "scenario.toml").read_text(encoding="utf-8")
         flows, links = (pq.read_table(folder / f"{name}.parquet") for name in ("flows", "links"))
-    except FileNotFoundError as error:
-        missing = Path(error.filename or folder).name
-        raise DataNotFound(
-            f"{folder}: found no {missing}, expected what `paceline send`, `link` or `receive` wrote with --out"
-        ) from None
+    except DataNotFound:
+        raise
     except (OSError, ValueError, pa.ArrowException) as error:
         raise DataNotFound(f"{folder}: cannot be read: {error}") from None
     result = Result(Kept(summary, scenario, [], flows, links), _load(scenario, folder))
@@ -337,7 +341,8 @@ def _check_form(folder: Path, result: Result) -> None:
         summary = result.summary
         well = {"name", "flows", "links", "wall_s", "events"} <= set(summary)
         well = well and {*KEYS, "send_rate_mbps", "srtt_ms"} <= set(result.flows_arrow.column_names)
-    except (ValueError, TypeError):
+        well = well and set(summary["flows"]) <= set(loads(result.scenario)["flows"])
+    except (ValueError, TypeError, KeyError):
         well = False
     if not well:
         raise DataNotFound(f"{folder}: found other files than those that `paceline send`, `link` or `receive` writes")

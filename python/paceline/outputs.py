@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import tempfile
+from contextlib import nullcontext
 from pathlib import Path
 from types import TracebackType
 
@@ -43,7 +43,7 @@ class OutputFolder:
         target = self.path / name
         data = content.encode() if isinstance(content, str) else content
         try:
-            _expect_file(target)
+            disk.expect_file(target)
             self._staged.append((disk.write_beside(target, data, f".{os.getpid()}"), target))
         except OSError as error:
             raise _not_writable(target, error, self._outcome([])) from error
@@ -54,12 +54,14 @@ class OutputFolder:
         target = self.path
         try:
             for _, target in self._staged:
-                _expect_file(target)
-            while self._staged:
-                temporary, target = self._staged[0]
-                temporary.replace(target)
-                self._staged.pop(0)
-                replaced.append(str(target.relative_to(self.path)))
+                disk.expect_file(target)
+            # Of two runs that end at the same time all files are of the one or of the other.
+            with disk.locked(self.path) if self._staged else nullcontext():
+                while self._staged:
+                    temporary, target = self._staged[0]
+                    temporary.replace(target)
+                    self._staged.pop(0)
+                    replaced.append(str(target.relative_to(self.path)))
         except OSError as error:
             raise _not_writable(target, error, self._outcome(replaced)) from error
         finally:
@@ -79,7 +81,6 @@ class OutputFolder:
 def replace_file(target: Path, content: str) -> None:
     """Writes one file so that a reader sees the old content or the new one, never a part."""
     try:
-        _expect_file(target)
         disk.write(target, content.encode())
     except OSError as error:
         raise _not_writable(target, error, "it stays as it was") from error
@@ -98,12 +99,6 @@ def _check_writable(folder: Path) -> None:
             pass
     except OSError as error:
         raise OutputError(f"--out {folder}: cannot be written: {existing}: {error.strerror}") from None
-
-
-def _expect_file(target: Path) -> None:
-    """A folder cannot be replaced by a file; a link to one can."""
-    if target.is_dir() and not target.is_symlink():
-        raise IsADirectoryError(errno.EISDIR, "found a folder, expected a file")
 
 
 def _not_writable(target: Path, error: OSError, outcome: str) -> OutputError:

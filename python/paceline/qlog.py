@@ -17,7 +17,6 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from paceline import disk
@@ -97,6 +96,7 @@ def logged_end(path: Path, kind: str, run: Callable[[Path], Result], pcap: Path 
     with _folder(path) as folder:
         capture = pcap or folder / "capture.pcapng"
         result = run(capture)
+        _check_captured(path, result)
         with Capture(capture) as packets:
             write(path, result, [end(name, kind, packets, result) for name in result.summary["flows"]])
     return result
@@ -107,6 +107,7 @@ def logged_call(path: Path, run: Callable[[Path, Path], tuple[Result, Result, Re
     with _folder(path) as folder:
         captures = [folder / f"{place}.pcapng" for place in ("sender", "receiver")]
         sender, link, receiver = run(*captures)
+        _check_captured(path, sender, receiver)
         with ExitStack() as stack:
             sent, arrived = (stack.enter_context(Capture(capture)) for capture in captures)
             (name,) = sender.summary["flows"]
@@ -118,12 +119,21 @@ def logged_call(path: Path, run: Callable[[Path, Path], tuple[Result, Result, Re
     return sender, link, receiver
 
 
+def _check_captured(path: Path, *ends: Result) -> None:
+    """An error if a capture is not whole."""
+    if any(end.summary["sockets"]["failed_captures"] for end in ends):
+        raise OutputError(f"qlog {path}: cannot be made: its packets could not be written beside it: a full disk?")
+
+
 @contextmanager
 def _folder(path: Path) -> Iterator[Path]:
     """A folder beside a file for what it is made of, there before the run begins."""
     try:
-        with TemporaryDirectory(dir=path.absolute().parent, prefix=f".{path.name}.") as folder:
-            yield Path(folder)
+        disk.expect_file(path)
+        with disk.temporary_folder(path.absolute().parent, f".{path.name}.") as folder:
+            yield folder
+    except OutputError:
+        raise
     except OSError as error:
         raise OutputError(f"qlog {path}: cannot be written: {error.strerror}") from None
 

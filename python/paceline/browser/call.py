@@ -32,6 +32,10 @@ if TYPE_CHECKING:
 
 OFFER_S = 30.0
 """How long a browser that we start may take to offer."""
+PERSON_S = 600.0
+"""How long a person may take to open the page."""
+SILENT_S = 3.0
+"""A browser that says nothing for so long before the end of a call was not there any more."""
 LOOK_S = 0.2
 """How often the browser is looked at."""
 PICTURE = {"width": 640, "height": 360, "fps": 30}
@@ -73,12 +77,19 @@ class BrowserCall:
     def warnings(self) -> list[str]:
         """What was odd but did not end the call."""
         own, side = self.endpoint.warnings, "our sender" if self.role == "send" else "our receiver"
-        silent = [] if len(self.browser) else ["the browser said nothing of the call"]
         return [
             *(f"{side}: {said}" for said in own),
             *(f"the links: {said}" for said in self.link.warnings if said not in own),
-            *silent,
+            *self._silence(),
         ]
+
+    def _silence(self) -> list[str]:
+        """That the browser itself told nothing, or no more."""
+        if not len(self.browser):
+            return ["the browser said nothing of the call"]
+        last = float(self.browser["time_s"].iloc[-1])
+        silent = self.link.summary["wall_s"] - last > SILENT_S
+        return [f"the browser said nothing from {last:.1f} s on"] if silent else []
 
     def plot(self) -> Figure:
         """What both ends and the links saw, in one picture."""
@@ -139,7 +150,7 @@ def call(
         browser = _browser(server.url, field_trials(feedback, congestion), program, wait)
         with browser:
             check = browser.check if isinstance(browser, Chromium) else lambda: None
-            meeting = _Meeting(server, role, feedback, check, None if wait else OFFER_S)
+            meeting = _Meeting(server, role, feedback, check, PERSON_S if wait else OFFER_S)
 
             def look(done: float) -> None:
                 meeting.look()
@@ -182,7 +193,7 @@ class _Meeting:
     """Waits for the browser's offer, answers it, and looks whether the browser is still there."""
 
     def __init__(
-        self, server: PageServer, role: str, feedback: str, check: Callable[[], None], patience: float | None
+        self, server: PageServer, role: str, feedback: str, check: Callable[[], None], patience: float
     ) -> None:
         self._server, self._role, self._feedback = server, role, feedback
         self._check, self._patience = check, patience
@@ -213,11 +224,11 @@ class _Meeting:
         try:
             offer = read_offer(text, self._feedback)
         except OfferError as error:
-            self._server.answers.put((400, str(error)))
+            self._server.answer(400, str(error))
             raise
         sends = self._role == "send"
         said = answer(offer, self._feedback, sends=sends, port=port, ufrag=ufrag, password=password, ssrc=ssrc)
-        self._server.answers.put((200, said))
+        self._server.answer(200, said)
         return _agreed(offer)
 
     def _offered(self) -> str:
@@ -227,8 +238,8 @@ class _Meeting:
                 return self._server.offers.get(timeout=0.1)
             except queue.Empty:
                 self.check()
-            if self._patience is not None and time.monotonic() - begun > self._patience:
-                raise BrowserError(f"the browser did not offer a call within {self._patience:g} s")
+            if time.monotonic() - begun > self._patience:
+                raise BrowserError(f"no browser offered a call within {self._patience:g} s")
 
 
 def _agreed(offer: Offer) -> tuple[str, int, int]:

@@ -8,13 +8,17 @@ import shutil
 import signal
 import subprocess
 import tempfile
+from contextlib import ExitStack
 from enum import Enum
 from pathlib import Path
 
+from paceline import disk
 from paceline.errors import PacelineError
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 """Programs that are looked for."""
+LONGEST_TEMPORARY = 60
+"""Characters of a folder in which the path of its socket, 108 at most, has room."""
 END_S = 5.0
 """How long it may take to end by itself."""
 
@@ -49,11 +53,12 @@ class Chromium:
     """A browser of its own profile, with one page open."""
 
     def __init__(self, url: str, trials: str, program: str | None = None) -> None:
-        self._profile = tempfile.TemporaryDirectory(prefix="paceline-browser-", ignore_cleanup_errors=True)
+        self._gone = ExitStack()
+        profile = self._gone.enter_context(disk.temporary_folder(Path(tempfile.gettempdir()), "paceline-browser-"))
         arguments = [
             *("--headless=new", "--disable-gpu", "--no-first-run", "--mute-audio"),
             *("--disable-background-timer-throttling", "--disable-renderer-backgrounding"),
-            *("--autoplay-policy=no-user-gesture-required", f"--user-data-dir={self._profile.name}"),
+            *("--autoplay-policy=no-user-gesture-required", f"--user-data-dir={profile}"),
             # Its sandbox refuses root; the page is our own and loads nothing else.
             *(["--no-sandbox"] if os.geteuid() == 0 else []),
             *needed(trials),
@@ -61,7 +66,7 @@ class Chromium:
         # The browser ends with this process, however that ends.
         setpriv = shutil.which("setpriv")
         with_us = [setpriv, "--pdeathsig", "KILL"] if setpriv else []
-        self._said = Path(self._profile.name, "stderr.txt")
+        self._said = profile / "stderr.txt"
         try:
             with self._said.open("wb") as said:
                 self._process = subprocess.Popen(
@@ -69,26 +74,25 @@ class Chromium:
                     stdin=subprocess.DEVNULL,
                     stdout=said,
                     stderr=said,
+                    env=os.environ | ({"TMPDIR": str(profile)} if len(str(profile)) <= LONGEST_TEMPORARY else {}),
                     start_new_session=True,
                 )
         except BaseException:
-            self._profile.cleanup()
+            self._gone.close()
             raise
 
     def __enter__(self) -> Chromium:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._signal(signal.SIGTERM)
+        # Its other processes end with it, or not at all.
+        self._process.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(END_S)
-        self._signal(signal.SIGKILL)
-        self._process.wait()
-        self._profile.cleanup()
-
-    def _signal(self, number: signal.Signals) -> None:
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._process.pid, number)
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        self._gone.close()
 
     def check(self) -> None:
         """Raises `BrowserError` if it has ended."""

@@ -18,6 +18,8 @@ MOST_ROWS = 200_000
 """Looks at the browser that are kept: eleven hours of five a second."""
 ANSWER_S = 30.0
 """How long a page waits for an answer."""
+READ_S = 1.0
+"""How long a page may take to be told one."""
 
 
 class PageServer:
@@ -29,12 +31,13 @@ class PageServer:
         self.token = secrets.token_urlsafe(16)
         self.offers: queue.Queue[str] = queue.Queue(maxsize=1)
         """The offer, as SDP."""
-        self.answers: queue.Queue[tuple[int, str]] = queue.Queue(maxsize=1)
-        """HTTP's status and what goes back to the page that offered."""
+        self._answers: queue.Queue[tuple[int, str]] = queue.Queue(maxsize=1)
+        self._answered = False
         self.rows: list[tuple[float, dict[str, float]]] = []
         """When the browser was looked at, in seconds since 1970, and what it said then."""
         self.failure: str | None = None
         """What the page says went wrong."""
+        self._told = threading.Event()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
@@ -49,15 +52,27 @@ class PageServer:
         return self
 
     def __exit__(self, *_: object) -> None:
+        if self._answered:
+            self._told.wait(READ_S)
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
+
+    def answer(self, status: int, text: str) -> None:
+        """Answers the page that offered."""
+        self._answered = True
+        self._answers.put((status, text))
+
+    def told(self) -> None:
+        """A page has what it was answered."""
+        if self._answered:
+            self._told.set()
 
     def offered(self, text: str) -> tuple[int, str]:
         """The answer to an offer; a page offers once."""
         try:
             self.offers.put_nowait(text)
-            return self.answers.get(timeout=ANSWER_S)
+            return self._answers.get(timeout=ANSWER_S)
         except queue.Full:
             return 409, "the call is with another page"
         except queue.Empty:
@@ -96,6 +111,8 @@ def _handler(server: PageServer) -> type[BaseHTTPRequestHandler]:
             if not length.isdecimal() or int(length) > LARGEST:
                 return self._reply(413, f"found {length or 'no'} bytes, expected {LARGEST} at most")
             self._reply(*kinds[kind](self.rfile.read(int(length)).decode("utf-8", "replace")))
+            if kind == "offer":
+                server.told()
 
         def _failed(self, text: str) -> tuple[int, str]:
             server.failure = server.failure or text[:500]

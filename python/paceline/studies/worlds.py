@@ -8,11 +8,12 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from paceline import _core, simulation
+from paceline import _core, disk, simulation
 from paceline.errors import StudyError
 from paceline.network import live, tunnel
 from paceline.toml import loads
@@ -129,8 +130,9 @@ class _Iperf3:
             raise StudyError("found no iperf3, expected it to be installed (apt install iperf3)")
         self.seconds, _ = _core.quantity(table["duration"]) or (0.0, "s")
         self._flow = flow
-        self._temporary = tempfile.TemporaryDirectory(prefix="paceline-iperf3-", ignore_cleanup_errors=True)
-        self.folder = self._temporary.name
+        self._gone = ExitStack()
+        temporary = disk.temporary_folder(Path(tempfile.gettempdir()), "paceline-iperf3-")
+        self.folder = str(self._gone.enter_context(temporary))
         self._said = Path(self.folder, "client.json")
         self.client = f"{_CLIENT} -C {CONGESTION[kind]} -t {self.seconds - SETTLED_S:g} -J > '{self._said}'"
         self.server = f"{_SERVER} > '{self.folder}/server.txt'"
@@ -139,7 +141,7 @@ class _Iperf3:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._temporary.cleanup()
+        self._gone.close()
 
     def add_sender(self, result: Result) -> None:
         """Adds what only the kernel's sender knows of the flow to the summary.
