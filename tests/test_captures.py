@@ -1,8 +1,10 @@
 """Captures of simulated runs, read by tshark: RTP, TCP and DCCP without an error, and the numbers of the figures."""
 
 import os
+import resource
 import shutil
 import subprocess
+import sys
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
@@ -185,6 +187,35 @@ def test_a_capture_changes_no_figure(tmp_path: Path) -> None:
     paceline.run(CALL, overrides={"duration": "2s"}, pcap=tmp_path / "again.pcapng", threads=1)
     assert (tmp_path / "again.pcapng").read_bytes() == first
     assert {path.name for path in tmp_path.iterdir()} == {"call.pcapng", "again.pcapng"}
+
+
+def limited() -> None:
+    """A file may have 20 kB."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+
+
+@pytest.mark.parametrize(("command", "where"), [("run", "--pcap"), ("run", "--qlog"), ("live", "--qlog")])
+def test_a_disk_that_is_full_is_said_and_nothing_half_is_left(
+    command: str, where: str, call_file: Path, tmp_path: Path
+) -> None:
+    arguments = [command, call_file, "--set", "duration=1s", "--set", "warmup=0s", where, tmp_path / "packets"]
+    ran = subprocess.run(
+        [sys.executable, "-m", "paceline", *map(str, arguments)], capture_output=True, text=True, preexec_fn=limited
+    )
+    assert ran.returncode == 1
+    assert "packets" in ran.stderr
+    assert "File too large" in ran.stderr or "a full disk?" in ran.stderr
+    assert len(ran.stderr.splitlines()) == 1
+    assert {path.name for path in tmp_path.iterdir()} <= {"call.toml", "cwd", "packets"}
+
+
+@pytest.mark.parametrize("where", ["--pcap", "--qlog"])
+def test_what_is_no_file_is_not_replaced_by_one(where: str, cli: Cli, call_file: Path, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    done = cli("run", call_file, where, tmp_path / "pipe")
+    assert done.returncode == 1
+    assert "pipe: cannot be written: found something else" in done.stderr
+    assert (tmp_path / "pipe").is_fifo()
 
 
 def test_what_cannot_be_captured_is_said(cli: Cli, call_file: Path, tmp_path: Path) -> None:

@@ -178,6 +178,15 @@ def test_nothing_is_left_behind(path_file: Path, tmp_path: Path, how: signal.Sig
     raise AssertionError(running(mark))
 
 
+@needs_networks
+def test_a_program_that_kills_all_it_sees_leaves_nothing(cli: Run, path_file: Path) -> None:
+    mark = f"8{os.getpid()}"
+    left = f"sleep 0.3; kill -KILL -1; sleep {mark}"
+    done = cli("link", path_file, "--tun", "--set", 'duration="1s"', "--left", left, "--right", "sleep 60")
+    assert done.returncode == 0, done.stderr
+    assert not running(f"^sleep {mark}")
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import Run
+from conftest import CALL, Run
 from processes import free_port, host_port, start, wait_for_listener
 
 OUTPUTS = {"summary.json", "flows.parquet", "links.parquet", "scenario.toml"}
@@ -71,6 +71,22 @@ def test_sigterm_abandons_a_sender(call_file: Path, peer: socket.socket) -> None
     assert process.returncode == 1, said
     assert "interrupted: nothing was written" in said
     assert not out.exists()
+
+
+def test_one_unanswered_flow_of_two_is_told_and_the_other_goes_on(tmp_path: Path, cli: Run) -> None:
+    call = tmp_path / "calls.toml"
+    call.write_text(CALL + CALL[CALL.index("[flows.video]") :].replace("video", "slides"))
+    port = free_port()
+    short = ["--set", "duration=2s"]
+    with start("receive", call, "--flow", "slides", "--listen", f"127.0.0.1:{port}", *short) as receiver:
+        wait_for_listener(port)
+        done = cli("send", call, "--to", f"127.0.0.1:{port}", *short, "--json")
+        receiver.communicate(timeout=20)
+    assert done.returncode == 1
+    assert f"flow video: nothing answered at 127.0.0.1:{port + 1} within" in done.stderr
+    summary = json.loads(done.stdout)
+    assert summary["sockets"]["unanswered_flows"] == 1
+    assert summary["flows"]["slides"]["packets_received"] > 50
 
 
 def test_a_short_run_that_nobody_answers_is_an_error(cli: Run, call_file: Path, peer: socket.socket) -> None:

@@ -60,6 +60,8 @@ impl NetCounters {
             overflowed,
             circuit_breakers,
             failed_programs,
+            failed_captures,
+            unanswered_flows,
             late_p50_ms,
             late_p95_ms,
             late_p99_ms,
@@ -92,6 +94,8 @@ impl NetCounters {
         self.rtcp_reports += rtcp_reports;
         let longest = |one: Option<f64>, other: Option<f64>| one.into_iter().chain(other).reduce(f64::max);
         self.failed_programs += failed_programs;
+        self.failed_captures += failed_captures;
+        self.unanswered_flows += unanswered_flows;
         self.late_p50_ms = longest(self.late_p50_ms, late_p50_ms);
         self.late_p95_ms = longest(self.late_p95_ms, late_p95_ms);
         self.late_p99_ms = longest(self.late_p99_ms, late_p99_ms);

@@ -338,6 +338,8 @@ fields! {
         duplicates "duplicates" ["packets", NONE] "Packets that had arrived before.", summary Count: u64;
         overflowed "beyond the relay's memory" ["datagrams", NONE] "Dropped by a relay for want of memory; no property of its link.", summary Count: u64;
         failed_programs "programs that failed" ["", NONE] "Programs beside a relay that ended with another status than 0.", summary Count: u64;
+        failed_captures "captures that failed" ["", NONE] "Captures of which a part could not be written.", summary Count: u64;
+        unanswered_flows "unanswered flows" ["", NONE] "Flows to which nothing ever came back, of several that one process sends; a run with no other fails.", summary Count: u64;
         late_p50_ms "lateness, median" ["ms", NONE] "By how much packets left later than they were due: at a relay than its links let them go, at a sender than its pacer did, or than the report came that made room for them; median, to 1 %. Of several flows that one process sends, that of the flow for which it is the longest.", summary Level: Option<f64>, shown 15;
         late_p95_ms "lateness, 95 %" ["ms", NONE] "The same, 95th percentile.", summary Level: Option<f64>, shown 16;
         late_p99_ms "lateness, 99 %" ["ms", NONE] "The same, 99th percentile.", summary Level: Option<f64>, shown 17;

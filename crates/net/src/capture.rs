@@ -35,15 +35,15 @@ impl GrowingFile {
     /// An empty file that will be called `path`.
     ///
     /// # Errors
-    /// A folder, or a place where nothing can be written or another run writes now.
+    /// Something else than a file, or a place where nothing can be written or another run writes now.
     pub fn create(path: &Path) -> Result<GrowingFile, NetError> {
         let failed = |source| NetError::Capture { path: path.into(), source };
         let name = path.file_name().ok_or_else(|| failed(io::ErrorKind::IsADirectory.into()))?;
         let mut growing = name.to_os_string();
         growing.push(".part");
         let growing = path.with_file_name(growing);
-        if path.is_dir() {
-            return Err(failed(io::ErrorKind::IsADirectory.into()));
+        if path.metadata().is_ok_and(|there| !there.is_file()) {
+            return Err(failed(io::Error::other("found something else there than a file")));
         }
         let file = BufWriter::with_capacity(1 << 16, open_alone(&growing).map_err(failed)?);
         Ok(GrowingFile { path: path.into(), growing, file: Some(file), failed: None })
@@ -61,10 +61,11 @@ impl GrowingFile {
         self.failed.is_none()
     }
 
-    /// Gives the file its name; answers what went wrong. Nothing is written after it.
+    /// Gives the file its name, also if a part is missing; answers what went wrong. Nothing is written after it.
     pub fn finish(&mut self) -> Option<String> {
         let flushed = self.file.take().map_or(Ok(()), |mut file| file.flush());
-        let failed = self.failed.take().map_or(flushed, Err).and_then(|()| self.name());
+        let named = self.name();
+        let failed = self.failed.take().map_or(flushed, Err).and(named);
         failed.err().map(|error| format!("the capture {} is not whole: {error}", self.path.display()))
     }
 

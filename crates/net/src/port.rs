@@ -120,7 +120,9 @@ impl Port {
     }
 
     /// Ends the capture, if there is one; answers what is to be said of it.
-    pub fn finish(self) -> Option<String> {
-        self.capture.and_then(Capture::finish)
+    pub fn finish(self, counters: &mut NetCounters) -> Option<String> {
+        let failed = self.capture.and_then(Capture::finish);
+        counters.failed_captures = u64::from(failed.is_some());
+        failed
     }
 }

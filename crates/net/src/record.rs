@@ -1,14 +1,17 @@
 //! What one end writes down of its flows: figures and time series, of what it can know.
 
 use crate::choice::ScenarioFlow;
-use crate::{NetCounters, NetOutput};
+use crate::{NetCounters, NetError, NetOutput};
 use paceline_media::PlayoutCounters;
 use paceline_metrics::{
     Facts, Fairness, FlowRecorder, LinkRecorder, ReceivedPacket, Summary, Tick, Ticker, flow_series,
     link_series,
 };
-use paceline_units::Time;
+use paceline_units::{Time, TimeDelta};
 use std::collections::BTreeMap;
+
+/// If the other end says nothing for so long, a warning is due.
+pub(crate) const SILENCE: TimeDelta = TimeDelta::from_secs(5);
 
 /// The record of a flow at a sender, a receiver or a relay.
 pub(crate) struct FlowRecord<'a> {
@@ -63,21 +66,33 @@ pub(crate) struct Ended<'a> {
     pub ran: Time,
     pub counters: NetCounters,
     pub warnings: Vec<String>,
+    /// Why nothing ever came back to it, if so.
+    pub unanswered: Option<NetError>,
 }
 
 /// What came of flows of one path, which name what is said of them where there are several. `beside`: what is said of all.
-pub(crate) fn joined(ended: Vec<Ended<'_>>, beside: Vec<String>) -> NetOutput {
+///
+/// # Errors
+/// If nothing ever came back to any of them.
+pub(crate) fn joined(mut ended: Vec<Ended<'_>>, beside: Vec<String>) -> Result<NetOutput, NetError> {
+    if ended.iter().all(|flow| flow.unanswered.is_some())
+        && let Some(error) = ended.iter_mut().find_map(|flow| flow.unanswered.take())
+    {
+        return Err(error);
+    }
     let (mut records, mut counters, mut warnings) = (Vec::new(), NetCounters::default(), beside);
     let (mut ran, several) = (Time::ZERO, ended.len() > 1);
-    for Ended { record, ran: until, counters: counted, warnings: said } in ended {
+    for Ended { record, ran: until, counters: counted, warnings: mut said, unanswered } in ended {
         ran = ran.max(until);
         counters.add(counted);
+        counters.unanswered_flows += u64::from(unanswered.is_some());
+        said.extend(unanswered.map(|error| error.to_string()));
         let name = &record.flow.spec.name;
         warnings
             .extend(said.into_iter().map(|said| if several { format!("flow {name}: {said}") } else { said }));
         records.push(record);
     }
-    finish(records, ran, &[], counters, warnings)
+    Ok(finish(records, ran, &[], counters, warnings))
 }
 
 /// What came of a run of several flows, all of one path, that ended `ran` after its zero.

@@ -167,6 +167,19 @@ fn a_receiver_ends_when_it_is_told_and_when_it_is_left() {
 }
 
 /// Two frames of one packet each, without times in the payload; the receiver's socket keeps them until it runs.
+#[test]
+fn a_receiver_says_that_its_sender_fell_silent() {
+    let loaded = probe("60s");
+    let silence = Some(TimeDelta::from_millis(5500));
+    let receiver = Receiver::bind(&loaded, &ReceiveOptions { silence, ..ReceiveOptions::on(anywhere()) })
+        .expect("a receiver");
+    leave_after_two_packets(receiver.address().expect("an address"));
+    let output =
+        receiver.run(&Control { stop: &AtomicBool::new(false), progress: &|_| () }).expect("an output");
+    let said = output.warnings.iter().find(|said| said.starts_with("nothing arrived from 0."));
+    assert!(said.is_some_and(|said| said.ends_with("for 5.5 s")), "{:?}", output.warnings);
+}
+
 fn leave_after_two_packets(target: SocketAddr) {
     let sender = socket();
     for sequence in 0..2u8 {

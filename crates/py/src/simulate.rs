@@ -8,7 +8,7 @@ use crate::video;
 use paceline_net::GrowingFile;
 use paceline_sim::{CapturePlace, Pace, Simulation};
 use paceline_units::TimeDelta;
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 use std::num::NonZero;
@@ -51,7 +51,8 @@ pub fn run<'py>(
         simulation.capture(loaded, capture.place);
     }
     let mut wall = Duration::ZERO;
-    while !simulation.is_over() {
+    let is_sound = |capture: &Option<Capture>| capture.as_ref().is_none_or(|capture| capture.file.is_sound());
+    while !simulation.is_over() && is_sound(&capture) {
         wall += py.detach(|| run_for_a_while(&mut simulation, capture.as_mut()));
         failed.check()?;
         py.check_signals()?;
@@ -59,10 +60,12 @@ pub fn run<'py>(
             progress.call1(py, (simulation.progress(),))?;
         }
     }
+    if let Some(failed) = capture.and_then(|mut capture| capture.file.finish()) {
+        return Err(PyOSError::new_err(failed));
+    }
     let mut outcome = py.detach(|| simulation.finish());
     outcome.summary.wall_s = wall.as_secs_f64();
-    let (resolved, mut warnings) = (loaded.scenario.clone(), loaded.parts.warnings.clone());
-    warnings.extend(capture.and_then(|mut capture| capture.file.finish()));
+    let (resolved, warnings) = (loaded.scenario.clone(), loaded.parts.warnings.clone());
     let output = RunOutput::new(outcome.summary.to_json(), resolved, warnings, outcome.flows, outcome.links);
     Ok((output, video::packets(py, loaded, &outcome.media)?))
 }

@@ -83,7 +83,9 @@ impl<'a, C: ReceivingCodec> ReceivingDriver<'a, C> {
         self.close(control.stopped())?;
         let ReceivingDriver { mut codec, mut counters, port, session, flow, .. } = self;
         let ended = codec.finish(ran, &mut counters);
-        let warnings = [outside, ended, port.finish()].into_iter().flatten().collect();
+        let silent = session.as_ref().and_then(|session| session.silence(ran));
+        let captured = port.finish(&mut counters);
+        let warnings = [outside, silent, ended, captured].into_iter().flatten().collect();
         let record = match session {
             Some(session) => session.finish(ran),
             None => {
@@ -92,7 +94,7 @@ impl<'a, C: ReceivingCodec> ReceivingDriver<'a, C> {
                 record
             }
         };
-        Ok(Ended { record, ran, counters, warnings })
+        Ok(Ended { record, ran, counters, warnings, unanswered: None })
     }
 
     /// Takes what has arrived; true if nothing is left.

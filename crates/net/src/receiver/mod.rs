@@ -130,7 +130,7 @@ impl<'a> Receiver<'a> {
         let ended = in_threads(ends, control, |(flow, port), control| {
             receive_flow(flow, port, options.clone(), control)
         })?;
-        Ok(record::joined(ended, Vec::new()))
+        record::joined(ended, Vec::new())
     }
 }
 

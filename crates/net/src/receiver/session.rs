@@ -7,7 +7,7 @@ use crate::choice::ChosenFlow;
 use crate::clock::{DriverClock, Moment};
 use crate::losses::{LOST_AFTER, MissingPackets};
 use crate::output::NetCounters;
-use crate::record::FlowRecord;
+use crate::record::{FlowRecord, SILENCE};
 use crate::socket::Datagram;
 use paceline_cc::shared_bottleneck::Params;
 use paceline_cc::{Annotation, AnyReceiverHalf, StreamId};
@@ -45,6 +45,7 @@ struct Stream {
 
 /// A session with one sender.
 pub(crate) struct Session<'a> {
+    flow: ChosenFlow<'a>,
     pub clock: DriverClock,
     /// When anything was heard last.
     pub heard: Time,
@@ -79,6 +80,7 @@ impl<'a> Session<'a> {
             endpoint.summarise_delays(detection);
         }
         Session {
+            flow,
             clock: DriverClock::with_start(first, flow.parts.start),
             heard: flow.parts.start,
             record: FlowRecord::new(flow.flow, facts),
@@ -229,6 +231,16 @@ impl<'a> Session<'a> {
     pub fn next(&self) -> Moment {
         let due = [self.endpoint.next_timeout().map(|(due, _)| due), self.record.pending().map(Tick::at)];
         self.clock.moment_of(due.into_iter().flatten().min().unwrap_or(Time::MAX))
+    }
+
+    /// That its sender was silent up to the end at `now`, if that was longer than usual and not planned.
+    pub fn silence(&self, now: Time) -> Option<String> {
+        let (from, parts) = (self.heard, &self.flow.parts);
+        let paused = parts.pauses.iter().any(|&(begin, end)| begin <= now && end > from);
+        let span = now.min(parts.stop).saturating_since(from);
+        (!paused && span >= SILENCE).then(|| {
+            format!("nothing arrived from {:.1} s on, for {:.1} s", from.as_secs_f64(), span.as_secs_f64())
+        })
     }
 
     /// The record of a session that ended at `now`.

@@ -9,7 +9,8 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 
 /// Runs the program `$0` as a child of process 1 of its own process namespace. When standard input ends, which this process
 /// holds open as long as it lives, everything there is asked to end, and a second later made to. When the program ends,
-/// process 1 does, and the kernel ends what is left.
+/// process 1 does, and the kernel ends what is left. A program may have killed who reads there: then process 1 ends with its
+/// parent, which [`Program::wait`] kills.
 const KEEPER: &str = r#"
 ip link set lo up 2>/dev/null
 exec 3<&0 </dev/null
@@ -37,7 +38,7 @@ impl Program {
     pub fn start(side: Side, command: &str, addresses: [&str; 2]) -> Result<Program, NetError> {
         let [own, other] = addresses;
         let child = Command::new("unshare")
-            .args(["--fork", "--pid", "--mount-proc", "--", "sh", "-c", KEEPER, command])
+            .args(["--fork", "--kill-child", "--pid", "--mount-proc", "--", "sh", "-c", KEEPER, command])
             .env("PACELINE_SIDE", side.name())
             .env("PACELINE_ADDRESS", own)
             .env("PACELINE_PEER", other)

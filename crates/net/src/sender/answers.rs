@@ -1,11 +1,10 @@
 //! Whether anything comes back to a sender.
 
 use crate::NetError;
+use crate::record::SILENCE;
 use paceline_units::{Time, TimeDelta};
 use std::net::SocketAddr;
 
-/// Without a report for so long, a warning is due.
-const SILENCE: TimeDelta = TimeDelta::from_secs(5);
 /// A run that flaps for days does not fill the memory with warnings.
 const MOST_WARNINGS: usize = 20;
 

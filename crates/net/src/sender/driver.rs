@@ -104,23 +104,26 @@ impl<'a, C: SendingCodec> SendingDriver<'a, C> {
     pub fn run(mut self, control: &Control<'_>) -> Result<Ended<'a>, NetError> {
         let mut timers = PreciseTimers::urgent();
         self.set_clock(DriverClock::from_zero(Moment::now()));
-        loop {
+        let mut unanswered = loop {
             timers.turn();
             let now = self.clock.now();
             let more = self.read()? | self.advance(now, control.progress);
             if now >= self.duration || control.stopped() || self.is_cut_off() {
-                break;
+                break None;
             }
-            self.answers.check(now, self.to)?;
+            if let Err(error) = self.answers.check(now, self.to) {
+                break Some(error);
+            }
             if !more {
                 wait_for(&[&self.port.socket], self.next())?;
             }
-        }
+        };
         let now = self.clock.now();
-        if !control.stopped() {
-            self.check_answered(now)?;
+        if !control.stopped() && unanswered.is_none() {
+            unanswered = self.check_answered(now).err();
         }
-        self.finish(now)
+        let ended = self.end(now, unanswered.is_none())?;
+        Ok(Ended { unanswered, ..ended })
     }
 
     /// An error if the receiver refused, or never answered.
@@ -131,7 +134,12 @@ impl<'a, C: SendingCodec> SendingDriver<'a, C> {
     }
 
     /// Ends the statistics and the connection.
-    pub fn finish(mut self, now: Time) -> Result<Ended<'a>, NetError> {
+    pub fn finish(self, now: Time) -> Result<Ended<'a>, NetError> {
+        self.end(now, true)
+    }
+
+    /// The same; to whoever never answered no goodbye is said.
+    fn end(mut self, now: Time, goodbye: bool) -> Result<Ended<'a>, NetError> {
         let cut_off = self.is_cut_off();
         self.answers.end(now);
         // The loop may have ended with more to do than fits into one of its turns.
@@ -141,14 +149,16 @@ impl<'a, C: SendingCodec> SendingDriver<'a, C> {
         if let Some(tick) = self.record.stop(now, PlayoutCounters::default()) {
             self.record.recorder.tick_sender(tick, self.planned.end());
         }
-        self.close(now)?;
+        if goodbye {
+            self.close(now)?;
+        }
         let SendingDriver { port, planned, codec, record, mut counters, answers, lateness, .. } = self;
         let mut warnings = answers.warnings;
         // Without links there is no delay to judge lateness by.
         let _ = lateness.finish(&mut counters, false);
         warnings.extend(codec.finish(planned.end(), now, cut_off, &mut counters));
-        warnings.extend(port.finish());
-        Ok(Ended { record, ran: now, counters, warnings })
+        warnings.extend(port.finish(&mut counters));
+        Ok(Ended { record, ran: now, counters, warnings, unanswered: None })
     }
 
     /// Whether the connection is over though nobody here ended it.

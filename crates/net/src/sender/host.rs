@@ -125,7 +125,6 @@ impl CoupledEnds for Flows<'_> {
 /// The coupled flows of one process.
 pub(super) struct SendingHost<'a> {
     flows: Flows<'a>,
-    names: Vec<&'a str>,
     sharing: Sharing,
     inbox: Inbox,
     clock: DriverClock,
@@ -134,15 +133,9 @@ pub(super) struct SendingHost<'a> {
 
 impl<'a> SendingHost<'a> {
     /// A host of flows, which `sharing` knows by their places.
-    pub fn new(
-        flows: Vec<(&'a str, AnySendingDriver<'a>)>,
-        sharing: Sharing,
-        duration: TimeDelta,
-    ) -> SendingHost<'a> {
-        let (names, drivers) = flows.into_iter().unzip();
+    pub fn new(flows: Vec<AnySendingDriver<'a>>, sharing: Sharing, duration: TimeDelta) -> SendingHost<'a> {
         SendingHost {
-            flows: Flows(drivers),
-            names,
+            flows: Flows(flows),
             sharing,
             inbox: Inbox::new(),
             clock: DriverClock::from_zero(Moment::now()),
@@ -173,9 +166,7 @@ impl<'a> SendingHost<'a> {
         }
         let now = self.clock.now();
         let wrong = if control.stopped() { Vec::new() } else { self.any(|flow| flow.check_answered(now))? };
-        let warning = |(place, error): &(usize, NetError)| format!("flow {}: {error}", self.names[*place]);
-        let warnings = wrong.iter().map(warning).collect();
-        self.finish(now, warnings)
+        self.finish(now, wrong)
     }
 
     /// What `check` finds wrong with flows, by their places; an error if something is wrong with every one.
@@ -185,14 +176,19 @@ impl<'a> SendingHost<'a> {
     ) -> Result<Vec<(usize, NetError)>, NetError> {
         let flows = self.flows.0.iter_mut().enumerate();
         let mut wrong: Vec<_> = flows.filter_map(|(place, flow)| Some((place, check(flow).err()?))).collect();
-        if wrong.len() == self.names.len() { Err(wrong.swap_remove(0).1) } else { Ok(wrong) }
+        if wrong.len() == self.flows.0.len() { Err(wrong.swap_remove(0).1) } else { Ok(wrong) }
     }
 
-    fn finish(mut self, now: Time, mut warnings: Vec<String>) -> Result<NetOutput, NetError> {
-        (0..self.names.len()).for_each(|place| self.tell_record(place));
-        warnings.extend(self.sharing.finish(now));
+    /// Ends the flows, of which nothing came back to some.
+    fn finish(mut self, now: Time, unanswered: Vec<(usize, NetError)>) -> Result<NetOutput, NetError> {
+        (0..self.flows.0.len()).for_each(|place| self.tell_record(place));
+        let warnings = self.sharing.finish(now);
         let ended = self.flows.0.into_iter().map(|flow| flow.finish(now));
-        Ok(record::joined(ended.collect::<Result<_, _>>()?, warnings))
+        let mut ended = ended.collect::<Result<Vec<_>, _>>()?;
+        for (place, error) in unanswered {
+            ended[place].unanswered = Some(error);
+        }
+        record::joined(ended, warnings)
     }
 
     /// The next event, and when it is due.

@@ -145,7 +145,7 @@ impl<'a> Sender<'a> {
     /// Sends for the scenario's duration, or until it is stopped.
     ///
     /// # Errors
-    /// If nothing answers, the receiver refuses, or the socket fails.
+    /// If nothing answers any of the flows, the receiver refuses, or the socket fails.
     pub fn run(self, control: &Control<'_>) -> Result<NetOutput, NetError> {
         let Sender { ends, chosen, link, options } = self;
         let ChosenFlows { flows, coupling } = chosen;
@@ -156,8 +156,7 @@ impl<'a> Sender<'a> {
             (None, Some(coupling)) => Sharing::Here(coupling.exchange(&scenario.flows).1),
             (None, None) => return send_apart(flows.collect(), &options, control),
         };
-        let drivers =
-            flows.map(|(flow, (port, to))| Ok((flow.spec.name.as_str(), driver(flow, port, to, &options)?)));
+        let drivers = flows.map(|(flow, (port, to))| driver(flow, port, to, &options));
         let drivers = drivers.collect::<Result<Vec<_>, NetError>>()?;
         SendingHost::new(drivers, sharing, scenario.duration).run(control)
     }
@@ -172,7 +171,7 @@ fn send_apart(
     let ended = in_threads(flows, control, |(flow, (port, to)), control| {
         driver(flow, port, to, options)?.run(control)
     });
-    Ok(record::joined(ended?, Vec::new()))
+    record::joined(ended?, Vec::new())
 }
 
 /// Packets of the same size whose header has TFRC's extension.

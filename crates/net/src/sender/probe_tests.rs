@@ -103,7 +103,7 @@ fn run(loaded: &Loaded, prober: Prober) -> (NetOutput, NetOutput) {
     std::thread::scope(|scope| {
         let receiver = scope.spawn(move || receiver.run(&Control { stop, progress: &|_| () }));
         let sent = sender.run(&Control { stop, progress: &|_| () }).expect("an output");
-        let sent = joined(vec![sent], Vec::new());
+        let sent = joined(vec![sent], Vec::new()).expect("answered");
         (sent, receiver.join().expect("no panic").expect("an output"))
     })
 }

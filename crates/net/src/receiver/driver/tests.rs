@@ -66,7 +66,7 @@ fn received(loaded: &Loaded) -> NetOutput {
         from.send(&[0; 100], target, Ecn::NotEct).expect("sent");
     }
     let ended = driver.run(&Control { stop: &AtomicBool::new(false), progress: &|_| () }).expect("an end");
-    joined(vec![ended], Vec::new())
+    joined(vec![ended], Vec::new()).expect("a receiver waits for no answer")
 }
 
 /// A receiver whose sender closed while it was late has a row of every interval that was over by then.
