@@ -70,9 +70,29 @@ def test_packets_are_those_of_the_run_and_reports_acknowledge_what_arrived(
             for first, last in frame["acked_ranges"]:
                 assert first <= last < len(sent)
                 acked.update(range(first, last + 1))
+    lost = {event["data"]["header"]["packet_number"]: event for event in named(traces["call"], "recovery:packet_lost")}
+    assert list(lost) == sorted(set(range(max(acked) - 2)) - set(acked)), "the path keeps the order"
+    assert len(lost) > 3
+    assert all(event["data"]["trigger"] == "reordering_threshold" for event in lost.values())
+    assert all(event["time"] >= sent[number]["time"] + 40 for number, event in lost.items()), "a round trip later"
     # What arrived last is not reported yet.
     assert flow["packets_received"] - 20 <= len(acked) <= flow["packets_received"]
     assert len(sent) - len(acked) >= flow["packets_sent"] - flow["packets_received"]
+
+
+def test_a_packet_is_lost_when_one_three_later_has_arrived_and_once() -> None:
+    stream = qlog.Stream()
+    for number in range(12):
+        stream.sent((65_530 + number) % 65_536, 2 * number)
+    assert stream.reported(65_530, [True, False, False, True]) == [0, 6]
+    assert stream.lost() == []
+    assert stream.reported(65_534, [True]) == [8]
+    assert stream.lost() == [2]
+    assert stream.reported(65_531, [False, True]) == [4]
+    assert stream.reported(65_535, [True] * 7) == [10, 12, 14, 16, 18, 20, 22]
+    assert stream.reported(65_531, [False]) == []
+    assert stream.reported(100, [True]) == []
+    assert stream.lost() == []
 
 
 def test_metrics_are_those_of_the_series(logged: tuple[dict[str, Trace], paceline.Result]) -> None:

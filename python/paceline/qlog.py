@@ -43,12 +43,15 @@ PACKET_HEAD = 20
 UDP = 17
 RTCP = range(192, 224)
 """What the second byte of a packet of RTCP says, and of one of RTP does not (RFC 5761)."""
+REORDERED = 3
+"""A packet is lost when one so many later has arrived (`kPacketThreshold` of RFC 9002 section 6.1.1)."""
 ROWS = 64
 """So many samples become Python's objects at once."""
 CURRENT = {
     "transport:packet_sent": "quic:packet_sent",
     "transport:packet_received": "quic:packet_received",
     "recovery:metrics_updated": "quic:recovery_metrics_updated",
+    "recovery:packet_lost": "quic:packet_lost",
 }
 """The names of QUIC's events in the newer drafts, by those of version 0.3."""
 SCHEMAS = ["urn:ietf:params:qlog:events:quic-12", "urn:paceline:qlog:events"]
@@ -74,8 +77,49 @@ class Flow:
 
     sent: int = 0
     received: int = 0
-    numbers: dict[tuple[int, int], int] = field(default_factory=dict)
-    """The number in the flow of the newest packet with an SSRC and a sequence number."""
+    streams: dict[int, Stream] = field(default_factory=dict)
+    """What was seen of each SSRC."""
+
+
+@dataclass
+class Stream:
+    """What was seen so far of the packets with one SSRC."""
+
+    packets: int = 0
+    numbers: dict[int, tuple[int, int]] = field(default_factory=dict)
+    """Of the newest packet with a sequence number: its number in the flow, and in the stream."""
+    newest: int = -1
+    """The last packet that was reported to have arrived, by its number in the stream."""
+    missing: dict[int, int] = field(default_factory=dict)
+    """Packets that were reported missing and are not lost yet: their number in the flow by that in the stream."""
+    lost_up_to: int = -1
+    """Every packet up to here is decided, by its number in the stream."""
+
+    def sent(self, sequence: int, number: int) -> None:
+        """A packet passed."""
+        self.numbers[sequence] = number, self.packets
+        self.packets += 1
+
+    def reported(self, begin: int, arrived: list[bool]) -> list[int]:
+        """The packets from `begin` on arrived or did not; numbers in the flow of those that did."""
+        found = []
+        for place, has_arrived in enumerate(arrived):
+            number, own = self.numbers.get((begin + place) % 65536, (None, -1))
+            if number is None:
+                continue
+            if has_arrived:
+                found.append(number)
+                self.missing.pop(own, None)
+                self.newest = max(self.newest, own)
+            elif own > self.lost_up_to:
+                self.missing[own] = number
+        return found
+
+    def lost(self) -> list[int]:
+        """Numbers in the flow of packets that are lost since it was last asked."""
+        self.lost_up_to = max(self.lost_up_to, self.newest - REORDERED)
+        due = sorted(own for own in self.missing if own <= self.lost_up_to)
+        return [self.missing.pop(own) for own in due]
 
 
 def logged(path: Path, run: Callable[..., Result], pcap: Path | None, pcap_at: str) -> Result:
@@ -276,9 +320,10 @@ class Capture:
             packet = self._file[begin : begin + length]
             # The only option of a packet says which way it went.
             outbound = self._word(begin + (length + 3) // 4 * 4 + 4) & 3 == 2
-            event = packet_event(seen, (self._nanos(at) - self._zero) / 1e6, packet, outbound=outbound)
-            if event["time"] >= 0:
-                yield event
+            time = (self._nanos(at) - self._zero) / 1e6
+            events = [packet_event(seen, time, packet, outbound=outbound), *losses(seen, time)]
+            if time >= 0:
+                yield from events
 
     def _blocks(self) -> Iterator[tuple[int, int, int]]:
         """Type, and where the body is and how long."""
@@ -316,29 +361,42 @@ def packet_event(flow: Flow, time: float, packet: bytes, *, outbound: bool) -> E
     """A packet that an end of a flow sent or received; of a report that we can read what it acknowledges."""
     number = flow.sent if outbound else flow.received
     flow.sent, flow.received = flow.sent + outbound, flow.received + (not outbound)
-    # qvis takes a packet's size from where earlier drafts had it.
-    header = {"packet_type": "1RTT", "packet_number": number, "packet_size": len(packet)}
+    header = {"packet_type": "1RTT", "packet_number": number}
     data: dict[str, Any] = {"header": header, "raw": {"length": len(packet)}}
     ip, protocol = (20, packet[9]) if packet[0] >> 4 == 4 else (40, packet[6])
     content = packet[ip + 8 :] if protocol == UDP else b""
     if len(content) >= 12 and content[0] >> 6 == 2 and content[1] not in RTCP:
         (sequence,), (ssrc,) = struct.unpack_from(">H", content, 2), struct.unpack_from(">I", content, 8)
-        flow.numbers[ssrc, sequence] = number
+        flow.streams.setdefault(ssrc, Stream()).sent(sequence, number)
     elif acked := acknowledged(flow, content):
         data["frames"] = [{"frame_type": "ack", "acked_ranges": acked}]
     return {"time": time, "name": f"transport:packet_{'sent' if outbound else 'received'}", "data": data}
+
+
+def losses(flow: Flow, time: float) -> list[Event]:
+    """The packets that are lost by what reports have said up to now."""
+    lost = sorted(number for stream in flow.streams.values() if stream.missing for number in stream.lost())
+    return [
+        {
+            "time": time,
+            "name": "recovery:packet_lost",
+            "data": {"header": {"packet_type": "1RTT", "packet_number": number}, "trigger": "reordering_threshold"},
+        }
+        for number in lost
+    ]
 
 
 def acknowledged(flow: Flow, report: bytes) -> list[list[int]]:
     """Ranges of a flow's packets that a report of RFC 8888 says to have arrived."""
     if len(report) < 12 or report[1] != 205 or report[0] & 0x1F != 11:
         return []
-    found, at, end = [], 8, 4 * struct.unpack_from(">H", report, 2)[0]
+    found: list[int] = []
+    at, end = 8, 4 * struct.unpack_from(">H", report, 2)[0]
     while at + 8 <= end:
         ssrc, begin, count = struct.unpack_from(">IHH", report, at)
         entries = struct.unpack_from(f">{count}H", report, at + 8)
-        numbers = [flow.numbers.get((ssrc, (begin + place) % 65536)) for place in range(count)]
-        found += [number for number, entry in zip(numbers, entries, strict=True) if entry >> 15 and number is not None]
+        if ssrc in flow.streams:
+            found += flow.streams[ssrc].reported(begin, [entry >> 15 == 1 for entry in entries])
         at += 8 + 2 * (count + count % 2)
     return ranges(sorted(found))
 
