@@ -22,7 +22,7 @@ import pytest
 from paceline import run
 from paceline.browser import BrowserCall, call
 from paceline.browser.chromium import NAMES, BrowserError, Chromium, Congestion, field_trials, find
-from paceline.browser.sdp import OfferError, answer, read_offer
+from paceline.browser.sdp import OfferError, answer, read_offer, repair
 from paceline.browser.seen import COLUMNS, table
 from paceline.browser.server import LARGEST, PageServer
 from paceline.scenario import read
@@ -73,6 +73,7 @@ def test_an_offer_is_answered_with_one_codec_one_candidate_and_the_feedback() ->
     said = {"port": 5000, "ufrag": "us", "password": "secret", "ssrc": 7}
     text = answer(offer, "twcc", sends=False, **said)
     assert "m=video 5000 RTP/AVPF 96\r\n" in text
+    assert "rtx" not in text, "without a NACK nothing is sent again"
     assert text.count("a=candidate:") == 1
     assert "a=recvonly" in text
     assert "a=rtcp-fb:96 transport-cc" in text
@@ -81,8 +82,35 @@ def test_an_offer_is_answered_with_one_codec_one_candidate_and_the_feedback() ->
     text = answer(read_offer(OFFER, "rfc8888"), "rfc8888", sends=True, **said)
     assert "a=sendonly" in text
     assert "a=ssrc:7 cname:paceline" in text
-    assert "a=rtcp-fb:96 ack ccfb" in text
+    assert "a=rtcp-fb:* ack ccfb" in text
     assert "extmap" not in text
+
+
+REPAIRED = OFFER + "a=rtcp-fb:96 nack\na=fmtp:97 apt=96\n"
+
+
+def test_packets_are_sent_again_if_both_sides_can() -> None:
+    offer = read_offer(REPAIRED, "rfc8888")
+    assert (offer.repair_type, offer.ssrcs) == (97, None)
+    said = {"port": 5000, "ufrag": "us", "password": "secret", "ssrc": 2**32 - 1}
+    text = answer(offer, "rfc8888", sends=True, **said)
+    assert "m=video 5000 RTP/AVPF 96 97\r\n" in text
+    assert "a=ssrc-group:FID 4294967295 0\r\n" in text
+    assert text.count("msid:paceline video") == 2
+    assert repair(offer, sends=True, ssrc=7) == (7, 8, 97)
+    assert repair(offer, sends=False, ssrc=7) is None, "it does not say which SSRCs"
+    offer = read_offer(REPAIRED + "a=ssrc-group:FID 11 12\n", "rfc8888")
+    assert repair(offer, sends=False, ssrc=7) == (11, 12, 97)
+    text = answer(offer, "rfc8888", sends=False, **said)
+    assert "a=rtcp-fb:96 nack\r\n" in text
+    assert "FID" not in text
+
+
+@pytest.mark.parametrize(
+    "group", ["FID 1", "FID 1 4294967296", "SIM 1 2", "FID a b", "FID -1 2", f"FID 1 {'9' * 5000}"]
+)
+def test_a_group_that_is_no_pair_of_ssrcs_is_none(group: str) -> None:
+    assert read_offer(f"{REPAIRED}a=ssrc-group:{group}\n", "rfc8888").ssrcs is None
 
 
 @pytest.mark.parametrize(
@@ -92,6 +120,7 @@ def test_an_offer_is_answered_with_one_codec_one_candidate_and_the_feedback() ->
         (("VP8", "AV1"), "found the codecs H264/90000, AV1/90000, rtx/90000, expected VP8/90000"),
         (("a=rtcp-fb:96 ack ccfb\n", ""), "found the feedback transport-cc, expected ack ccfb"),
         (("m=video", "m=audio"), "none of video"),
+        (("rtpmap:96", "rtpmap:300"), "found the codecs H264/90000, rtx/90000, expected VP8/90000"),
         (("a=ice-ufrag", "a=ice"), "no ice-ufrag"),
         ((OFFER, ""), "found 0 sections"),
     ],

@@ -323,7 +323,7 @@ def browser(
     scenario: Scenario,
     *,
     role: str,
-    answer: Callable[[int, str, str, int], tuple[str, int, int]],
+    answer: Callable[[int, str, str, int], tuple[str, int, int, tuple[int, int, int] | None]],
     flow: str | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> tuple[RunOutput, RunOutput, float | None]: ...

@@ -53,6 +53,8 @@ impl NetCounters {
             out_of_time,
             other_rtcp,
             keep_alives,
+            restored,
+            resent,
             unknown_reports,
             impossible_times,
             unanswered,
@@ -85,6 +87,8 @@ impl NetCounters {
         self.out_of_time += out_of_time;
         self.other_rtcp += other_rtcp;
         self.keep_alives += keep_alives;
+        self.restored += restored;
+        self.resent += resent;
         self.unknown_reports += unknown_reports;
         self.impossible_times += impossible_times;
         self.unanswered += unanswered;

@@ -332,6 +332,8 @@ fields! {
         out_of_time "out of time" ["packets", NONE] "Refused: RTP packets whose timestamp says another time than any at which their frame can have been captured.", summary Count: u64;
         other_rtcp "other RTCP" ["packets", NONE] "Well-formed RTCP that is no congestion control feedback: left alone.", summary Count: u64;
         keep_alives "keep-alives" ["datagrams", NONE] "Datagrams of one byte, with which some peers keep the way through a NAT open: left alone, by ends that expect them (`--peer`) and at a relay.", summary Count: u64;
+        resent "sent again" ["packets", NONE] "Packets that a sender sent again, as a NACK asked for (RFC 4585, RFC 4588).", summary Count: u64;
+        restored "restored" ["packets", NONE] "Packets that retransmissions restored at a receiver (RFC 4588).", summary Count: u64;
         unknown_reports "about packets never sent" ["packets", NONE] "Reports on packets that were never sent, or too long ago: they changed nothing.", summary Count: u64;
         impossible_times "of impossible times" ["", NONE] "Reports whose times cannot be, put right by when they came, and single arrival times that cannot be, which then are unknown. A packet arrives after it was sent, and a report comes after it was written.", summary Count: u64;
         unanswered "of nobody and without an answer" ["packets", NONE] "Packets of unknown peers that a DCCP receiver did not answer with a Reset or a cookie, since those are limited in rate.", summary Count: u64;

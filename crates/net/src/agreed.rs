@@ -13,6 +13,19 @@ pub struct Agreed {
     pub transport_wide: u8,
     /// What the media is.
     pub media: Media,
+    /// How packets of its only stream are sent again, if they are.
+    pub repair: Option<Repair>,
+}
+
+/// How packets of a stream are asked for and sent again (RFC 4585, RFC 4588).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Repair {
+    /// SSRC of the stream.
+    pub original: u32,
+    /// SSRC of the retransmissions.
+    pub ssrc: u32,
+    /// Their payload type.
+    pub payload_type: u8,
 }
 
 /// What the payload of media packets is.
@@ -26,16 +39,29 @@ pub enum Media {
 
 impl Agreed {
     /// Between Paceline's own ends; the payload type is that of the reference's tool.
-    pub const OWN: Agreed =
-        Agreed { payload_type: PAYLOAD_TYPE, transport_wide: TRANSPORT_WIDE_ELEMENT, media: Media::Timed };
+    pub const OWN: Agreed = Agreed {
+        payload_type: PAYLOAD_TYPE,
+        transport_wide: TRANSPORT_WIDE_ELEMENT,
+        media: Media::Timed,
+        repair: None,
+    };
 
     /// Itself, if packets can be like this.
     ///
     /// # Errors
-    /// A payload type that is also one of RTCP (RFC 5761 section 4), or an identifier that no short element has.
+    /// A payload type that is also one of RTCP (RFC 5761 section 4) or another's, an SSRC that is another's, or an identifier that
+    /// no short element has.
     pub fn checked(self) -> Result<Agreed, NetError> {
         let wrong = |what: String| NetError::Unsupported { what };
         expect_payload_type(self.payload_type).map_err(|error| wrong(error.to_string()))?;
+        if let Some(Repair { original, ssrc, payload_type }) = self.repair {
+            expect_payload_type(payload_type).map_err(|error| wrong(error.to_string()))?;
+            if ssrc == original || payload_type == self.payload_type {
+                return Err(wrong(
+                    "retransmissions have the SSRC or payload type of what they restore".into(),
+                ));
+            }
+        }
         match self.transport_wide {
             1..=14 => Ok(self),
             found => {
@@ -55,5 +81,11 @@ mod tests {
         let said = |agreed: Agreed| agreed.checked().expect_err("refused").to_string();
         assert!(said(Agreed { payload_type: 72, ..Agreed::OWN }).contains("72"));
         assert!(said(Agreed { transport_wide: 15, ..Agreed::OWN }).contains("identifier 15"));
+        let repaired = |repair| Agreed { repair: Some(repair), ..Agreed::OWN };
+        let sound = Repair { original: 1, ssrc: 2, payload_type: 97 };
+        assert_eq!(repaired(sound).checked().expect("sound").repair, Some(sound));
+        assert!(said(repaired(Repair { ssrc: 1, ..sound })).contains("of what they restore"));
+        assert!(said(repaired(Repair { payload_type: 98, ..sound })).contains("of what they restore"));
+        assert!(said(repaired(Repair { payload_type: 73, ..sound })).contains("73"));
     }
 }

@@ -56,7 +56,7 @@ mod ssrc;
 mod wait;
 
 pub use address::{parse_address, resolve_address};
-pub use agreed::{Agreed, Media};
+pub use agreed::{Agreed, Media, Repair};
 pub use browser::{BrowserCall, BrowserOutput, IceCredentials, Role};
 pub use capture::GrowingFile;
 pub use control::Control;

@@ -1,6 +1,6 @@
 //! Which sender a socket listens to: the first that is heard twice, and no other until it falls silent.
 
-use crate::agreed::Agreed;
+use crate::agreed::{Agreed, Repair};
 use crate::output::NetCounters;
 use crate::socket::Datagram;
 use paceline_cc::StreamId;
@@ -21,6 +21,8 @@ pub(crate) struct SenderFilter {
     /// SSRCs that are known before the first packet.
     expected: Option<Ssrcs>,
     payload_type: u8,
+    /// Payload type of retransmissions, if there are any.
+    repairs: Option<u8>,
     streams: usize,
     lock: PeerLock<(SocketAddr, Ssrcs)>,
     refused: Vec<RefusedSender>,
@@ -53,6 +55,7 @@ impl SenderFilter {
         SenderFilter {
             expected: ssrc.map(|first| Ssrcs::new(first, streams)),
             payload_type: Agreed::OWN.payload_type,
+            repairs: None,
             streams,
             lock: PeerLock::new(SILENT),
             refused: Vec::new(),
@@ -60,9 +63,23 @@ impl SenderFilter {
         }
     }
 
-    /// Of media of another payload type than Paceline's own.
-    pub fn with_payload_type(self, payload_type: u8) -> SenderFilter {
-        SenderFilter { payload_type, ..self }
+    /// Of media that is like this.
+    pub fn with_packets(self, agreed: Agreed) -> SenderFilter {
+        let repaired =
+            agreed.repair.map(|Repair { original, ssrc, .. }| Ssrcs::new(original, 1).with_repairs(ssrc));
+        SenderFilter {
+            payload_type: agreed.payload_type,
+            repairs: agreed.repair.map(|repair| repair.payload_type),
+            expected: repaired.or(self.expected),
+            ..self
+        }
+    }
+
+    /// Whether a packet has the payload type of its stream.
+    fn is_of_its_type(&self, view: &RtpView<'_>) -> bool {
+        let stream = self.expected.and_then(|ssrcs| ssrcs.stream(view.header.ssrc));
+        let repairs = stream.is_some() && stream == self.expected.and_then(Ssrcs::repairs);
+        Some(view.header.payload_type) == if repairs { self.repairs } else { Some(self.payload_type) }
     }
 
     /// What is to be said of senders beside the one that was listened to, if anything is.
@@ -82,8 +99,7 @@ impl SenderFilter {
         datagram: &Datagram<'d>,
         counters: &mut NetCounters,
     ) -> Option<MediaPacket<'d>> {
-        let view =
-            rtp::decode(datagram.bytes).ok().filter(|view| view.header.payload_type == self.payload_type);
+        let view = rtp::decode(datagram.bytes).ok().filter(|view| self.is_of_its_type(view));
         let Some(view) = view else {
             counters.malformed += 1;
             return None;

@@ -1,7 +1,6 @@
 //! What an end takes part in RTCP with, and the clock of its media.
 
 use crate::clock::ntp_now;
-use paceline_scenario::build::RtpParts;
 use paceline_transport::rtp::rtcp::{NtpClock, RtcpConfig};
 
 /// Ticks of the media's timestamps in a second.
@@ -9,11 +8,9 @@ pub(crate) const MEDIA_CLOCK: u32 = 90_000;
 /// SSRC of a path probe's packets.
 pub(crate) const PROBE_SSRC: u32 = 100;
 
-/// How an end of this SSRC takes part in RTCP, if its flow does: `drawn` is random.
-pub(crate) fn rtcp_config(parts: &RtpParts, ssrc: u32, drawn: u64) -> Option<RtcpConfig> {
-    parts.identity.rtcp.then(|| {
-        // Reports on packets go alone (RFC 5506).
-        let clock = NtpClock::starting_at(ntp_now());
-        RtcpConfig { reduced_size: true, ..RtcpConfig::new(format!("{ssrc:08x}@paceline"), clock, drawn) }
-    })
+/// How an end of this SSRC takes part in RTCP: `drawn` is random.
+pub(crate) fn rtcp_config(ssrc: u32, drawn: u64) -> RtcpConfig {
+    // Reports on packets go alone (RFC 5506).
+    let clock = NtpClock::starting_at(ntp_now());
+    RtcpConfig { reduced_size: true, ..RtcpConfig::new(format!("{ssrc:08x}@paceline"), clock, drawn) }
 }

@@ -3,13 +3,14 @@
 use crate::network::{Interrupt, attend, failure, output};
 use crate::output::RunOutput;
 use crate::source::Scenario;
-use paceline_net::{Agreed, BrowserCall, Media, Role};
+use paceline_net::{Agreed, BrowserCall, Media, Repair, Role};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 /// Holds a call with a browser: `role` is "send" or "receive", ours. As soon as it can come, `answer` is called with the port
 /// on 127.0.0.1, user name fragment, password and SSRC that the answer says, and gives what both then agreed on: the browser's
-/// fragment, the media's payload type, and the identifier of the transport-wide number. Gives what our end and the links say, and
+/// fragment, the media's payload type, the identifier of the transport-wide number, and of retransmissions SSRC of the original, SSRC
+/// and payload type. Gives what our end and the links say, and
 /// when the run's zero was, in seconds since 1970.
 #[pyfunction]
 #[pyo3(signature = (scenario, *, role, answer, flow=None, progress=None))]
@@ -33,8 +34,10 @@ pub fn browser(
     let port = call.address().map_err(failure)?.port();
     let ice = call.credentials().clone();
     let said = answer.call1(py, (port, ice.ufrag, ice.password, call.ssrc()))?;
-    let (ufrag, payload_type, transport_wide): (String, u8, u8) = said.extract(py)?;
-    let agreed = Agreed { payload_type, transport_wide, media: Media::Vp8 };
+    let (ufrag, payload_type, transport_wide, repair): (String, u8, u8, Option<(u32, u32, u8)>) =
+        said.extract(py)?;
+    let repair = repair.map(|(original, ssrc, payload_type)| Repair { original, ssrc, payload_type });
+    let agreed = Agreed { payload_type, transport_wide, media: Media::Vp8, repair };
     let both = attend(py, loaded, Interrupt::Ends, progress, |_, control| call.run(&ufrag, agreed, control))?;
     let zero = both.zero.map(|nanos| nanos as f64 / 1e9);
     Ok((output(loaded, both.endpoint), output(loaded, both.link), zero))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from paceline import _core
 from paceline.browser.chromium import BrowserError, Chromium, Congestion, field_trials, needed
-from paceline.browser.sdp import Offer, OfferError, answer, read_offer
+from paceline.browser.sdp import Offer, OfferError, answer, read_offer, repair
 from paceline.browser.seen import COLUMNS, Row, table
 from paceline.browser.server import PageServer
 from paceline.errors import UsageError
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from matplotlib.figure import Figure
 
+Agreed = tuple[str, int, int, "tuple[int, int, int] | None"]
+"""The browser's fragment, payload type, transport-wide element, and how packets are sent again (`sdp.repair`)."""
 OFFER_S = 30.0
 """How long a browser that we start may take to offer."""
 PERSON_S = 600.0
@@ -157,8 +159,10 @@ def call(
                 if progress is not None:
                     progress(done)
 
-            endpoint, link, zero = _run(scenario, role, flow, meeting.answer, look)
-            meeting.ended()
+            try:
+                endpoint, link, zero = _run(scenario, role, flow, meeting.answer, look)
+            finally:
+                meeting.ended()
     return BrowserCall(Result(endpoint, scenario), Result(link, scenario), server.rows, zero, role)
 
 
@@ -218,7 +222,7 @@ class _Meeting:
         if self._server.failure is not None:
             raise BrowserError(f"the browser's page failed: {self._server.failure}")
 
-    def answer(self, port: int, ufrag: str, password: str, ssrc: int) -> tuple[str, int, int]:
+    def answer(self, port: int, ufrag: str, password: str, ssrc: int) -> Agreed:
         """Answers the offer that comes."""
         text = self._offered()
         try:
@@ -229,7 +233,7 @@ class _Meeting:
         sends = self._role == "send"
         said = answer(offer, self._feedback, sends=sends, port=port, ufrag=ufrag, password=password, ssrc=ssrc)
         self._server.answer(200, said)
-        return _agreed(offer)
+        return _agreed(offer, repair(offer, sends=sends, ssrc=ssrc))
 
     def _offered(self) -> str:
         begun = time.monotonic()
@@ -242,6 +246,6 @@ class _Meeting:
                 raise BrowserError(f"no browser offered a call within {self._patience:g} s")
 
 
-def _agreed(offer: Offer) -> tuple[str, int, int]:
+def _agreed(offer: Offer, repaired: tuple[int, int, int] | None) -> Agreed:
     """What our end is told; without a transport-wide number its identifier does not matter."""
-    return offer.ufrag, offer.payload_type, offer.transport_wide or 1
+    return offer.ufrag, offer.payload_type, offer.transport_wide or 1, repaired

@@ -55,7 +55,7 @@ pub enum Role {
 /// Our end of a call.
 enum Endpoint<'a> {
     Sender(Box<Sender<'a>>),
-    Receiver(Receiver<'a>),
+    Receiver(Box<Receiver<'a>>),
 }
 
 /// A call with a browser that has still to come, its sockets open, all on 127.0.0.1.
@@ -163,7 +163,7 @@ impl<'a> BrowserCall<'a> {
             }
             Role::Receive => {
                 let options = ReceiveOptions { flow, packets, ..ReceiveOptions::on(ANYWHERE) };
-                Endpoint::Receiver(Receiver::bind(loaded, &options)?)
+                Endpoint::Receiver(Box::new(Receiver::bind(loaded, &options)?))
             }
         })
     }

@@ -2,14 +2,18 @@
 
 use super::ice::tests::check;
 use super::*;
-use crate::agreed::Media;
+use crate::agreed::{Media, Repair};
+use paceline_cc::StreamId;
 use paceline_scenario::{Loader, Origin, load};
+use paceline_units::Ecn;
+use paceline_wire::ccfb::{ArrivalReport, Feedback, FeedbackBlock};
+use paceline_wire::rtcp::nack;
 use paceline_wire::rtp::{self, RtpHeaderFields};
-use paceline_wire::{rtcp, vp8};
+use paceline_wire::{ccfb, rtcp, rtx, vp8};
 use std::net::UdpSocket;
 use std::time::{Duration, Instant};
 
-const AGREED: Agreed = Agreed { payload_type: 96, transport_wide: 4, media: Media::Vp8 };
+const AGREED: Agreed = Agreed { payload_type: 96, transport_wide: 4, media: Media::Vp8, repair: None };
 const FRAGMENT: &str = "brws";
 
 fn loaded(duration: &str, flow: &str) -> Loaded {
@@ -78,17 +82,36 @@ impl Browser {
     }
 
     fn media(&self, sequence: u16) {
-        let header = RtpHeaderFields {
-            payload_type: AGREED.payload_type,
-            ssrc: 77,
-            sequence,
-            timestamp: u32::from(sequence) * 3000,
-            marker: true,
-        };
+        let header = header(sequence);
         let mut bytes = Vec::new();
         rtp::encode(&header, 500, 0, &mut bytes).expect("a packet");
         self.send(&bytes);
     }
+
+    /// A report on one packet that arrived now.
+    fn report(&self, packet: &RtpHeaderFields) {
+        let blocks = vec![FeedbackBlock { stream: StreamId(0), begin: packet.sequence.into(), count: 1 }];
+        let written = Time::from_nanos(1_000_000_000);
+        let arrivals = vec![ArrivalReport::Received { at: Some(written), ecn: Ecn::NotEct }];
+        let mut out = Vec::new();
+        ccfb::encode(&Feedback { written, blocks, arrivals }, 1, |_| packet.ssrc, &mut out)
+            .expect("a report");
+        self.send(&out);
+    }
+
+    /// A packet of media again, as the retransmission with a number of its own.
+    fn again(&self, sequence: u16, original: u16) {
+        let header = RtpHeaderFields { payload_type: 97, ssrc: 4_000_000_000, sequence, ..header(original) };
+        let mut bytes = Vec::new();
+        rtp::encode(&header, 502, 0, &mut bytes).expect("a packet");
+        bytes[12..14].copy_from_slice(&rtx::osn(original));
+        self.send(&bytes);
+    }
+}
+
+fn header(sequence: u16) -> RtpHeaderFields {
+    let timestamp = u32::from(sequence) * 3000;
+    RtpHeaderFields { payload_type: AGREED.payload_type, ssrc: 77, sequence, timestamp, marker: true }
 }
 
 /// What a call of `role` comes to with a browser that does this.
@@ -97,12 +120,23 @@ fn called(
     role: Role,
     does: impl FnOnce(&Browser, &AtomicBool) + Send,
 ) -> Result<BrowserOutput, NetError> {
+    called_as(loaded, role, |_| AGREED, does)
+}
+
+/// The same, where both agreed on this; ours is the SSRC that is told.
+fn called_as(
+    loaded: &Loaded,
+    role: Role,
+    agreed: impl FnOnce(u32) -> Agreed,
+    does: impl FnOnce(&Browser, &AtomicBool) + Send,
+) -> Result<BrowserOutput, NetError> {
     let (call, stop) = (BrowserCall::bind(loaded, None, role).expect("a call"), AtomicBool::new(false));
     let browser = Browser::of(&call);
     std::thread::scope(|threads| {
         let stop = &stop;
         threads.spawn(move || does(&browser, stop));
-        call.run(FRAGMENT, AGREED, &Control { stop, progress: &|_| () })
+        let agreed = agreed(call.ssrc());
+        call.run(FRAGMENT, agreed, &Control { stop, progress: &|_| () })
     })
 }
 
@@ -167,6 +201,90 @@ fn a_browser_that_sends_is_reported_to_and_strangers_are_not_heard() {
     // What came before its check, both checks of the stranger, and its media.
     assert_eq!(output.link.counters.unknown_peers, 103);
     assert_eq!(output.endpoint.counters.unknown_peers, 0);
+}
+
+#[test]
+fn what_the_browser_asks_for_is_sent_again_and_nothing_else() {
+    const RTX: u8 = 97;
+    let loaded = video("2s");
+    let agreed = |original| {
+        let repair = Repair { original, ssrc: original ^ 1, payload_type: RTX };
+        Agreed { repair: Some(repair), ..AGREED }
+    };
+    let output = called_as(&loaded, Role::Send, agreed, |browser, _| {
+        browser.checked();
+        let (mut media, mut again) = (Vec::new(), Vec::new());
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_millis(1500) && again.len() < 2 {
+            let Some(bytes) = browser.receive().filter(|bytes| !ice::is_stun(bytes) && !rtp::is_rtcp(bytes))
+            else {
+                continue;
+            };
+            let view = rtp::decode(&bytes).expect("RTP");
+            if view.header.payload_type == RTX {
+                again.push(bytes);
+                continue;
+            }
+            assert_eq!(view.header.payload_type, AGREED.payload_type);
+            media.push(bytes);
+            let view = rtp::decode(&media[0]).expect("RTP");
+            let (ssrc, sequence) = (view.header.ssrc, view.header.sequence);
+            let mut asked = Vec::new();
+            // What was never sent, and of another stream, changes nothing.
+            nack::encode((1, ssrc), [sequence, sequence.wrapping_add(9000)], &mut asked);
+            nack::encode((1, ssrc ^ 2), [sequence], &mut asked);
+            browser.send(&asked);
+        }
+        let (original, again) = (rtp::decode(&media[0]).expect("RTP"), rtp::decode(&again[0]).expect("RTP"));
+        assert_eq!(again.header.ssrc, original.header.ssrc ^ 1);
+        assert_eq!(again.header.timestamp, original.header.timestamp);
+        assert_eq!(
+            rtx::split(again.payload).expect("a number"),
+            (original.header.sequence, original.payload)
+        );
+        browser.report(&again.header);
+    });
+    let output = output.expect("a report on what was sent again is an answer");
+    let counters = output.endpoint.counters;
+    assert!(counters.resent >= 1);
+    assert_eq!((counters.malformed, counters.unknown_reports), (0, 0), "{counters:?}");
+}
+
+#[test]
+fn what_gets_lost_is_asked_for_and_restored() {
+    let loaded = video("60s");
+    let agreed = |_| {
+        let repair = Repair { original: 77, ssrc: 4_000_000_000, payload_type: 97 };
+        Agreed { repair: Some(repair), ..AGREED }
+    };
+    let output = called_as(&loaded, Role::Receive, agreed, |browser, stop| {
+        browser.checked();
+        let (mut asked, mut reported) = (Vec::new(), 0);
+        for sequence in (100..200).filter(|sequence| sequence % 10 != 5) {
+            browser.media(sequence);
+            let Some(bytes) = browser.receive().filter(|bytes| !ice::is_stun(bytes)) else { continue };
+            for packet in rtcp::packets(&bytes).map(|packet| packet.expect("RTCP")) {
+                if nack::is_nack(&packet) {
+                    let found = nack::decode(&packet).expect("a NACK");
+                    assert_eq!(found.media_ssrc, 77);
+                    for lost in found.lost() {
+                        browser.again(asked.len() as u16, lost);
+                        asked.push(lost);
+                    }
+                }
+                reported += u64::from(packet.count == 11);
+            }
+        }
+        assert!(asked.len() >= 8 && asked.iter().all(|lost| lost % 10 == 5), "{asked:?}");
+        assert!(reported >= 10, "{reported}");
+        std::thread::sleep(Duration::from_millis(200));
+        stop.store(true, Ordering::Relaxed);
+    });
+    let output = output.expect("a call");
+    let flow = output.endpoint.summary.flows.values().next().expect("a flow");
+    assert!(output.endpoint.counters.restored >= 8, "{:?}", output.endpoint.counters);
+    assert!(flow.packets_received.is_some_and(|received| received >= 98), "{flow:?}");
+    assert_eq!(output.endpoint.counters.malformed, 0);
 }
 
 #[test]

@@ -27,6 +27,18 @@ pub(crate) struct SessionPacket<'p> {
     /// others: it arrived all the same.
     pub number: Option<u64>,
     pub data: Option<Data<'p>>,
+    pub repair: Repairing,
+}
+
+/// What a packet has to do with retransmissions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Repairing {
+    /// Nothing: it comes for the first time.
+    Nothing,
+    /// It is a retransmission: reports tell of it, and no media is in it.
+    Repairs,
+    /// It was restored of a retransmission: media, of which no report tells.
+    Restored,
 }
 
 /// What a data packet carries.

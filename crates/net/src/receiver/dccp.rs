@@ -6,7 +6,7 @@
 //! another. Nothing is kept of Requests, scans and packets of unknown peers (RFC 4340 section 8.1.4), and answers to them
 //! are limited in rate.
 
-use super::codec::{Data, NUMBERS_BEFORE, ReceivingCodec, RtpNumbers, SessionPacket};
+use super::codec::{Data, NUMBERS_BEFORE, ReceivingCodec, Repairing, RtpNumbers, SessionPacket};
 use crate::NetError;
 use crate::dccp::is_media;
 use crate::output::NetCounters;
@@ -140,7 +140,14 @@ impl DccpReceivingCodec {
             }
             None => Data { payload: bytes, padding: 0, rtp: None, stamp: None, transport: 0 },
         });
-        take(SessionPacket { begins: false, resynchronised: false, stream: StreamId(0), number, data });
+        take(SessionPacket {
+            begins: false,
+            resynchronised: false,
+            stream: StreamId(0),
+            number,
+            data,
+            repair: Repairing::Nothing,
+        });
     }
 }
 

@@ -148,9 +148,13 @@ fn receive_flow<'a>(
             let (streams, feedback, playout) = (parts.streams.len(), parts.feedback.clone(), parts.playout);
             let drawn = secret()?[0];
             let codec = RtpReceivingCodec::new(parts, options.ssrc).with_packets(options.packets);
-            let codec = codec.with_rtcp(rtcp_config(parts, drawn as u32, drawn)).towards(options.remote);
+            // Packets are asked for by RTCP.
+            let speaks = parts.identity.rtcp || options.packets.repair.is_some();
+            let codec =
+                codec.with_rtcp(speaks.then(|| rtcp_config(drawn as u32, drawn))).towards(options.remote);
             let config = SessionConfig {
                 streams,
+                repaired: options.packets.repair.is_some(),
                 feedback,
                 playout,
                 detection: parts.detection.as_ref(),
@@ -161,7 +165,8 @@ fn receive_flow<'a>(
         Over::Dccp(parts) => {
             let codec = DccpReceivingCodec::new(parts, port.socket.address()?, options.silence)?;
             let (feedback, playout) = (FeedbackConfig::default(), parts.playout);
-            let config = SessionConfig { streams: 1, feedback, playout, detection: None, half: None };
+            let config =
+                SessionConfig { streams: 1, repaired: false, feedback, playout, detection: None, half: None };
             ReceivingDriver::new(port, flow, config, codec, options).run(control)
         }
     }

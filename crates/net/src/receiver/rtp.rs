@@ -1,8 +1,8 @@
 //! RTP from one sender, and RFC 8888 reports back to it, and summaries of delays if it looks for shared bottlenecks. The
 //! reports of a controller's receiver half take the place of RFC 8888's.
 
-use super::codec::{Data, ReceivingCodec, RtpNumbers, SessionPacket};
-use crate::agreed::Agreed;
+use super::codec::{Data, ReceivingCodec, Repairing, RtpNumbers, SessionPacket};
+use crate::agreed::{Agreed, Repair};
 use crate::output::NetCounters;
 use crate::peer::SenderFilter;
 use crate::remote::Remote;
@@ -10,9 +10,10 @@ use crate::session_rate::SessionRate;
 use crate::socket::Datagram;
 use paceline_cc::StreamId;
 use paceline_scenario::build::RtpParts;
-use paceline_transport::rtp::rtcp::{IncomingStream, ReceiverSession, RtcpConfig};
+use paceline_transport::rtp::rtcp::{IncomingRepair, IncomingStream, ReceiverSession, RtcpConfig};
 use paceline_transport::rtp::{ReportSpelling, RtpFeedback, Ssrcs};
 use paceline_units::{Bytes, Time};
+use paceline_wire::rtp::RtpView;
 use paceline_wire::tfrc::Stamp;
 use paceline_wire::{rtcp, rtp, twcc};
 use std::net::SocketAddr;
@@ -23,6 +24,10 @@ const LARGEST_REPORT: Bytes = Bytes::new(1200);
 /// Whom it listens to, and the numbers of its streams.
 pub(crate) struct RtpReceivingCodec {
     filter: SenderFilter,
+    /// How many streams of media there are.
+    media: usize,
+    /// How the only one is repaired, if it is.
+    repair: Option<IncomingRepair>,
     ssrcs: Ssrcs,
     numbers: Vec<RtpNumbers>,
     spelling: ReportSpelling,
@@ -47,6 +52,8 @@ impl RtpReceivingCodec {
     pub fn new(parts: &RtpParts, ssrc: Option<u32>) -> RtpReceivingCodec {
         let streams = parts.streams.len();
         RtpReceivingCodec {
+            media: streams,
+            repair: None,
             rtcp: None,
             session: None,
             rate: SessionRate::default(),
@@ -72,8 +79,13 @@ impl RtpReceivingCodec {
 
     /// Hears packets that are like this.
     pub fn with_packets(self, agreed: Agreed) -> RtpReceivingCodec {
-        let filter = self.filter.with_payload_type(agreed.payload_type);
-        RtpReceivingCodec { filter, element: agreed.transport_wide, ..self }
+        let filter = self.filter.with_packets(agreed);
+        let repair = agreed.repair.map(|Repair { ssrc, payload_type, .. }| {
+            let original = agreed.payload_type;
+            IncomingRepair { payload_type, original, ..IncomingRepair::new(ssrc) }
+        });
+        let numbers = vec![RtpNumbers::default(); self.media + usize::from(repair.is_some())];
+        RtpReceivingCodec { filter, repair, numbers, element: agreed.transport_wide, ..self }
     }
 
     /// Towards this program.
@@ -86,8 +98,9 @@ impl RtpReceivingCodec {
     fn begin_session(&mut self) {
         let Some(config) = self.rtcp.clone() else { return };
         let mut session = ReceiverSession::new(config, self.ssrcs.of_receiver());
-        for id in 0..self.numbers.len() {
-            session.add_stream(IncomingStream::new(self.ssrcs.of(StreamId(id as u8))));
+        for id in 0..self.media {
+            let stream = IncomingStream::new(self.ssrcs.of(StreamId(id as u8)));
+            session.add_stream(IncomingStream { repair: self.repair, ..stream });
         }
         self.session = Some(Box::new(session));
     }
@@ -115,10 +128,26 @@ impl RtpReceivingCodec {
         counters.unknown_ssrc += after.unknown_ssrc - before.unknown_ssrc;
     }
 
+    /// Hands over what a retransmission restored.
+    fn restore(&mut self, view: &RtpView<'_>, mut take: impl FnMut(SessionPacket<'_>)) {
+        let stream = self.ssrcs.stream(view.header.ssrc);
+        let numbers = stream.and_then(|stream| self.numbers.get_mut(usize::from(stream.0)));
+        let (Some(stream), Some(extended)) =
+            (stream, numbers.and_then(|numbers| numbers.extend(view.header.sequence)))
+        else {
+            return;
+        };
+        let (payload, rtp, padding) = (view.payload, Some((extended, view.header)), view.padding);
+        let data = Some(Data { payload, padding, rtp, stamp: None, transport: 0 });
+        let (number, repair) = (Some(extended.number), Repairing::Restored);
+        take(SessionPacket { begins: false, resynchronised: false, stream, number, data, repair });
+    }
+
     /// What the regular reports say last.
     fn figures(&self) -> NetCounters {
-        let mut figures = NetCounters::default();
-        for id in 0..self.numbers.len() {
+        let restored = self.session.as_ref().map_or(0, |session| session.counters().restored);
+        let mut figures = NetCounters { restored, ..NetCounters::default() };
+        for id in 0..self.media {
             let ssrc = self.ssrcs.of(StreamId(id as u8));
             let heard = self.session.as_ref().and_then(|session| session.reception(ssrc));
             if let Some(reception) = heard.filter(|reception| reception.is_heard()) {
@@ -155,8 +184,9 @@ impl ReceivingCodec for RtpReceivingCodec {
             self.numbers.fill(RtpNumbers::default());
             self.begin_session();
         }
+        let mut restored = None;
         if let Some(session) = &mut self.session {
-            session.on_rtp(now, &packet.view, datagram.ecn);
+            restored = session.on_rtp(now, &packet.view, datagram.ecn).filter(|came| came.repaired);
             if let Some(bandwidth) = self.rate.count(now, datagram.bytes.len()) {
                 session.set_bandwidth(bandwidth);
             }
@@ -183,7 +213,12 @@ impl ReceivingCodec for RtpReceivingCodec {
             stamp: packet.view.extension.as_ref().and_then(Stamp::read),
             transport: shared.unwrap_or(0),
         });
-        take(SessionPacket { begins: packet.new, resynchronised, stream, number, data });
+        let repair =
+            if Some(stream) == self.ssrcs.repairs() { Repairing::Repairs } else { Repairing::Nothing };
+        take(SessionPacket { begins: packet.new, resynchronised, stream, number, data, repair });
+        if let Some(view) = restored.map(|came| came.packet) {
+            self.restore(&view, take);
+        }
     }
 
     fn report(&mut self, report: &RtpFeedback) {

@@ -54,7 +54,8 @@ fn received_with(feedback: &str, packets: &[Packet], warmup_ms: u64) -> Outcome 
     let flow = ChosenFlow::of(&loaded, None).expect("the only one");
     let Over::Rtp(parts) = flow.over else { panic!("RTP") };
     let (feedback, playout) = (parts.feedback.clone(), parts.playout);
-    let config = SessionConfig { streams: 1, feedback, playout, detection: None, half: None };
+    let config =
+        SessionConfig { streams: 1, repaired: false, feedback, playout, detection: None, half: None };
     let (mut codec, mut session) = (RtpReceivingCodec::new(parts, None), None::<Session<'_>>);
     let (mut counters, mut reported) = (NetCounters::default(), BTreeSet::new());
     let moment = |millis: u64| Moment::from_nanos(1_000_000_000 + millis * 1_000_000);

@@ -1,6 +1,6 @@
 //! One sender's packets, from the first that it was admitted with: RTP, or the datagrams of a connection.
 
-use super::codec::{Data, Extended, SessionPacket};
+use super::codec::{Data, Extended, Repairing, SessionPacket};
 use super::seen::{Seen, SeenPackets};
 use super::times::{CaptureTimes, plausible_timing};
 use crate::choice::ChosenFlow;
@@ -22,6 +22,8 @@ use paceline_wire::{rtp, tfrc};
 #[derive(Clone)]
 pub(crate) struct SessionConfig<'a> {
     pub streams: usize,
+    /// Whether a stream of retransmissions is behind the others.
+    pub repaired: bool,
     pub feedback: FeedbackConfig,
     pub playout: PlayoutConfig,
     /// How the delays of its packets are summarised, if its sender looks for shared bottlenecks.
@@ -71,7 +73,7 @@ impl<'a> Session<'a> {
     ) -> Session<'a> {
         // Media of connections is below its RTP header, which has no times.
         let timing = plausible_timing(payload, datagram.arrived);
-        let streams = config.streams.clamp(1, 255);
+        let streams = (config.streams + usize::from(config.repaired)).clamp(1, 255);
         let first = timing.map_or(datagram.arrived, |(captured, _)| captured);
         let facts = if timing.is_some() { Facts::RECEIVER.and(Facts::CLOCKS) } else { Facts::RECEIVER };
         let half = config.half.cloned();
@@ -115,11 +117,9 @@ impl<'a> Session<'a> {
             }
             let known = || timing.map_or(now, |(captured, _)| self.clock.time_of(captured));
             let captures = &mut self.streams[usize::from(stream.0)].captures;
-            let captured = if data.is_padding() {
-                Some(now)
-            } else {
-                captures.captured(now, sequence, header.timestamp, known)
-            };
+            let idle = data.is_padding() || packet.repair == Repairing::Repairs;
+            let captured =
+                if idle { Some(now) } else { captures.captured(now, sequence, header.timestamp, known) };
             let Some(captured) = captured else {
                 counters.out_of_time += 1;
                 self.refuse(Some(&data));
@@ -130,8 +130,10 @@ impl<'a> Session<'a> {
             let annotation = data.stamp.and_then(|stamp| stamp.rtt).map(Annotation::Rtt);
             let stamped = data.stamp.map(|stamp| stamp.sent.low());
             let said = if self.endpoint.receiver_half().is_some() { stamped } else { sent };
-            let (padding, first, transport) = (data.padding, None, data.transport);
-            let packet = RtpPacket {
+            let (first, transport) = (None, data.transport);
+            let (payload, padding) =
+                if idle { (Bytes::ZERO, data.padding.max(1)) } else { (payload, data.padding) };
+            let arrived = RtpPacket {
                 stream,
                 sequence,
                 captured,
@@ -143,8 +145,13 @@ impl<'a> Session<'a> {
                 marker,
                 annotation,
             };
-            self.endpoint.receive(now, packet, datagram.ecn, PathFacts { sent: said, wait: None });
-            if data.is_padding() {
+            match packet.repair {
+                Repairing::Restored => self.endpoint.restore(now, &arrived),
+                Repairing::Nothing | Repairing::Repairs => {
+                    self.endpoint.receive(now, arrived, datagram.ecn, PathFacts { sent: said, wait: None });
+                }
+            }
+            if idle {
                 // As in the simulator: reported on, and counted nowhere.
                 return;
             }
@@ -186,7 +193,7 @@ impl<'a> Session<'a> {
         let seen = packets.note(number);
         let settled = of.jumped.is_none_or(|jumped| self.heard.saturating_since(jumped) >= LOST_AFTER);
         match &seen {
-            Seen::New(missing) if settled => {
+            Seen::New(missing) if settled && packet.repair != Repairing::Repairs => {
                 missing.clone().for_each(|missing| self.missing.note(self.heard, stream, missing));
             }
             Seen::New(_) | Seen::Duplicate => {}

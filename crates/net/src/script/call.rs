@@ -199,6 +199,7 @@ impl Call {
                 playout: parts.playout,
                 detection: None,
                 half: None,
+                repaired: false,
             },
             ways: [VecDeque::new(), VecDeque::new()],
             counters: [NetCounters::default(); 3],

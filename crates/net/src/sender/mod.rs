@@ -44,14 +44,15 @@ use crate::{Control, NetError, NetOutput};
 use dccp::DccpSendingCodec;
 use driver::SendingDriver;
 use host::{AnySendingDriver, SendingHost};
-use paceline_cc::StreamId;
+use paceline_cc::{AnyController, FlowSetup, StreamId};
+use paceline_media::Source;
 use paceline_metrics::Facts;
 use paceline_scenario::Loaded;
 use paceline_transport::rtp::Ssrcs;
-use paceline_transport::rtp::{RtpIdentity, RtpSender, SenderConfig};
+use paceline_transport::rtp::{RtpIdentity, RtpSender, SenderConfig, StreamConfig};
 use paceline_units::param::ParamError;
-use paceline_units::{Bytes, TimeDelta};
-use paceline_wire::tfrc;
+use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
+use paceline_wire::{rtx, tfrc};
 use rtp::RtpSendingCodec;
 use sharing::Sharing;
 use std::net::SocketAddr;
@@ -181,6 +182,22 @@ fn extended(config: &SenderConfig) -> SenderConfig {
     SenderConfig { header: config.header + extension, max_payload, ..*config }
 }
 
+/// Packets that are so much shorter that they can be sent again behind their number.
+fn repaired(config: &SenderConfig) -> SenderConfig {
+    let max_payload = config.max_payload.saturating_sub(Bytes::new(rtx::OSN as u64)).max(Bytes::new(1));
+    SenderConfig { max_payload, ..*config }
+}
+
+/// A stream of retransmissions behind the others, which begins at a random number.
+fn add_repairs(end: &mut RtpSender<AnyController>) -> Result<(), NetError> {
+    let (source, priority) = (Source::External, *FlowSetup::PRIORITIES.start());
+    let stream = StreamConfig { source, priority, target_start: Bitrate::ZERO };
+    if let Some(id) = end.add_repair_stream(Time::ZERO, stream) {
+        end.number_stream_from(id, secret()?[0] as u16);
+    }
+    Ok(())
+}
+
 /// Where the numbers of so many streams begin: SSRCs, sequence numbers and timestamps (RFC 3550 section 5.1).
 fn numbers(
     identity: &RtpIdentity,
@@ -217,15 +234,20 @@ fn driver<'a>(
                 options.ssrc.or(parts.identity.ssrc).or(options.remote.ssrc()),
                 streams,
             )?;
-            let rtcp = rtcp_config(parts, ssrcs.of(StreamId(0)), secret()?[0]);
+            let drawn = secret()?[0];
+            let rtcp = parts.identity.rtcp.then(|| rtcp_config(ssrcs.of(StreamId(0)), drawn));
             let codec = RtpSendingCodec::new((ssrcs, first_timestamp), streams, parts.feedback.format, half);
             let codec = codec.with_rtcp(rtcp).with_packets(options.packets).towards(options.remote);
             let controller = flow.parts.controller.clone();
             let config = if half { extended(&parts.sender) } else { parts.sender };
+            let config = if options.packets.repair.is_some() { repaired(&config) } else { config };
             let facts = if half { Facts::SENDER_ALONE } else { Facts::RTP_SENDER };
             let mut end = RtpSender::new(controller, &config, parts.streams.clone());
             parts.prepare(&mut end, &first_sequences);
             parts.guard(&mut end, Default::default());
+            if options.packets.repair.is_some() {
+                add_repairs(&mut end)?;
+            }
             if let Some(detection) = &parts.detection {
                 end.summarise_delays(detection);
             }

@@ -137,6 +137,13 @@ impl<H: ReceiverHalf> RtpReceiver<H> {
         self.reports.note_refused(now, number, self.half.is_none());
     }
 
+    /// A retransmission restored a packet: it is played out, and no report tells of it as of one that arrived.
+    pub fn restore(&mut self, now: Time, packet: &RtpPacket) {
+        if let Some(playout) = self.playouts.get_mut(usize::from(packet.stream.0)) {
+            let _ = playout.on_packet(now, &arrived(packet, PathFacts::default()));
+        }
+    }
+
     /// Notes when the next report is due, now that `packet` has arrived; answers what follows.
     #[inline]
     fn schedule_report(&mut self, now: Time, packet: &RtpPacket, ecn: Ecn, sent: Option<Time>) -> Follows {

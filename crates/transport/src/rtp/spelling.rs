@@ -16,17 +16,28 @@ pub const TRANSPORT_WIDE_ELEMENT: u8 = 5;
 /// A receiver's SSRC in its reports, unless a stream has it; nothing is ever sent under it.
 const RECEIVER_SSRC: u32 = 1;
 
-/// Consecutive SSRCs, one for each stream of a flow.
+/// Consecutive SSRCs, one for each stream of a flow, and maybe another for retransmissions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ssrcs {
     first: u32,
     streams: u8,
+    repairs: Option<u32>,
 }
 
 impl Ssrcs {
     /// Those of `streams` streams, at least one, from `first` on; numbers wrap.
     pub fn new(first: u32, streams: usize) -> Ssrcs {
-        Ssrcs { first, streams: streams.clamp(1, 255) as u8 }
+        Ssrcs { first, streams: streams.clamp(1, 255) as u8, repairs: None }
+    }
+
+    /// With a stream of retransmissions behind the others, whose SSRC is any.
+    pub fn with_repairs(self, ssrc: u32) -> Ssrcs {
+        Ssrcs { repairs: Some(ssrc), ..self }
+    }
+
+    /// The stream of retransmissions, if there is one.
+    pub fn repairs(self) -> Option<StreamId> {
+        self.repairs.map(|_| StreamId(self.streams))
     }
 
     /// Those of a sender of so many streams of which one is `ssrc`, a random number. Where there are several they begin at a
@@ -37,18 +48,20 @@ impl Ssrcs {
 
     /// SSRC of a receiver of these streams: another than theirs (RFC 3550 section 8.2).
     pub fn of_receiver(self) -> u32 {
-        if self.stream(RECEIVER_SSRC).is_some() { self.first.wrapping_sub(1) } else { RECEIVER_SSRC }
+        let others = [RECEIVER_SSRC, self.first.wrapping_sub(1), self.first.wrapping_sub(2)];
+        others.into_iter().find(|ssrc| self.stream(*ssrc).is_none()).unwrap_or(RECEIVER_SSRC)
     }
 
     /// The SSRC of a stream.
     pub fn of(self, stream: StreamId) -> u32 {
-        self.first.wrapping_add(stream.0.into())
+        self.repairs.filter(|_| stream.0 == self.streams).unwrap_or(self.first.wrapping_add(stream.0.into()))
     }
 
     /// The stream of an SSRC, if it is one of these.
     pub fn stream(self, ssrc: u32) -> Option<StreamId> {
         let offset = ssrc.wrapping_sub(self.first);
-        (offset < self.streams.into()).then_some(StreamId(offset as u8))
+        let own = (offset < self.streams.into()).then_some(StreamId(offset as u8));
+        own.or_else(|| self.repairs().filter(|_| self.repairs == Some(ssrc)))
     }
 }
 
@@ -197,6 +210,10 @@ mod tests {
                 .all(|other| *other == ssrcs)
         );
         assert_eq!((Ssrcs::with(0x1234_56ab, 1).of(StreamId(0)), ssrcs.of_receiver()), (0x1234_56ab, 1));
+        let repaired = Ssrcs::new(7, 1).with_repairs(1);
+        assert_eq!((repaired.of(StreamId(0)), repaired.of(StreamId(1)), repaired.of_receiver()), (7, 1, 6));
+        assert_eq!((repaired.stream(7), repaired.stream(1)), (Some(StreamId(0)), repaired.repairs()));
+        assert_eq!((repaired.stream(8), Ssrcs::new(7, 1).repairs()), (None, None));
         assert_eq!((Ssrcs::new(1, 1).of_receiver(), Ssrcs::new(0, 2).of_receiver()), (0, u32::MAX));
     }
 

@@ -1,6 +1,6 @@
 use super::*;
 use crate::choice::Over;
-use crate::receiver::codec::Data;
+use crate::receiver::codec::{Data, Repairing};
 use crate::record::joined;
 use crate::socket::UdpPort;
 use crate::{NetOutput, parse_address};
@@ -29,7 +29,14 @@ impl ReceivingCodec for SlowlyClosed {
         let data = Some(Data { payload: datagram.bytes, padding: 0, rtp: None, stamp: None, transport: 0 });
         let (begins, resynchronised) = (self.packets == 1, false);
         let number = Some(self.packets);
-        take(SessionPacket { begins, resynchronised, stream: StreamId(0), number, data });
+        take(SessionPacket {
+            begins,
+            resynchronised,
+            stream: StreamId(0),
+            number,
+            data,
+            repair: Repairing::Nothing,
+        });
         if self.is_over() {
             std::thread::sleep(std::time::Duration::from_millis(220));
         }
@@ -54,6 +61,7 @@ fn received(loaded: &Loaded) -> NetOutput {
     let Over::Rtp(parts) = flow.over else { panic!("over RTP") };
     let config = SessionConfig {
         streams: 1,
+        repaired: false,
         feedback: parts.feedback.clone(),
         playout: parts.playout,
         detection: None,

@@ -22,13 +22,14 @@ mod settings;
 #[cfg(test)]
 mod tests;
 
+pub use super::kept::RepairCounters;
 pub use buffers::{BufferPool, PacketBuffer};
 pub use discarded::{DiscardCounters, DiscardReason, DiscardedPacket};
 pub use driving::{SenderEvent, SentDatagram};
 pub use error::StreamError;
 pub use packet::MediaPacket;
 pub use receiver::{MediaReceiver, MediaReceiverConfig, MediaReceiverCounters};
-pub use repair::{RepairConfig, RepairCounters};
+pub use repair::RepairConfig;
 pub use sent::MediaTransmit;
 pub use settings::{
     CanonicalName, IncomingSettings, ReceiverSettings, RtcpSettings, SenderSettings, Setting, StreamSettings,

@@ -3,16 +3,12 @@
 
 use super::{MediaPacket, MediaSender, MediaStream, MediaStreamConfig, StreamConfig, StreamError};
 use crate::SendingEnd;
+use crate::rtp::kept::{KeptPackets, NotResent, RepairCounters, asked_number};
 use paceline_cc::{Controller, FlowSetup, Limits, StreamId};
 use paceline_media::{Frame, Source};
 use paceline_units::{Bitrate, Bytes, Time, TimeDelta};
-use paceline_wire::{rtx, unwrap_sequence};
-use std::collections::VecDeque;
+use paceline_wire::rtx;
 
-/// Taken for the round trip before one is known.
-const UNKNOWN_ROUND_TRIP: TimeDelta = TimeDelta::from_millis(50);
-/// What may be sent again before any share of the media has been saved up.
-const FIRST_CREDIT: f64 = 20_000.0;
 /// The most retransmissions that wait.
 const MOST_WAITING: usize = 256;
 
@@ -43,33 +39,12 @@ impl RepairConfig {
     }
 }
 
-/// Counts of packets that were asked for again.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct RepairCounters {
-    /// Packets that were asked for.
-    pub asked: u64,
-    /// Those that were put into the queue of retransmissions.
-    pub resent: u64,
-    /// Bytes of these, headers in.
-    pub resent_bytes: u64,
-    /// Those that were never sent: ignored.
-    pub never_sent: u64,
-    /// Those that are kept no more, or never were: padding, and other payload types.
-    pub not_kept: u64,
-    /// Those that were sent again less than a round trip ago.
-    pub too_soon: u64,
-    /// Those that would have cost more than their share of the rate, or found no room.
-    pub over_share: u64,
-    /// Retransmissions that waited for too long, and were discarded.
-    pub discarded: u64,
-}
-
 #[cfg(test)]
 impl<P> Repairs<P> {
     /// Packets kept of a stream, and their bytes.
     pub(super) fn kept(&self, id: StreamId) -> Option<(usize, u64)> {
         let repair = self.streams.get(usize::from(id.0))?.as_ref()?;
-        Some((repair.kept.len(), repair.bytes))
+        Some(repair.kept.kept())
     }
 }
 
@@ -88,19 +63,7 @@ struct Repair<P> {
     config: RepairConfig,
     /// The stream of retransmissions.
     id: StreamId,
-    kept: VecDeque<Kept<P>>,
-    bytes: u64,
-    /// Bytes that may be sent again.
-    credit: f64,
-}
-
-#[derive(Clone, Debug)]
-struct Kept<P> {
-    sequence: u64,
-    sent: Time,
-    size: u32,
-    resent: Option<Time>,
-    packet: MediaPacket<P>,
+    kept: KeptPackets<MediaPacket<P>>,
 }
 
 impl<P: AsRef<[u8]>> Repairs<P> {
@@ -113,14 +76,8 @@ impl<P: AsRef<[u8]>> Repairs<P> {
         packet: &MediaPacket<P>,
     ) {
         let Some(Some(repair)) = self.streams.get_mut(id) else { return };
-        let size = size.as_u64();
-        repair.credit = (repair.credit + repair.config.share * size as f64).min(FIRST_CREDIT);
-        if packet.payload_type == repair.config.original {
-            let packet = (self.copy)(packet);
-            repair.bytes += size;
-            repair.kept.push_back(Kept { sequence, sent: now, size: size as u32, resent: None, packet });
-        }
-        repair.forget(now);
+        let is_kept = packet.payload_type == repair.config.original;
+        repair.kept.on_sent(now, (sequence, size), is_kept.then(|| (self.copy)(packet)));
     }
 
     /// The stream of retransmissions of a stream.
@@ -136,28 +93,6 @@ impl<P: AsRef<[u8]>> Repairs<P> {
             }
         }
     }
-}
-
-impl<P> Repair<P> {
-    /// Lets go of what is too old or too much.
-    fn forget(&mut self, now: Time) {
-        while let Some(oldest) = self.kept.front() {
-            let old = now.saturating_since(oldest.sent) > self.config.keep;
-            if !old && self.bytes <= self.config.keep_bytes.as_u64() {
-                break;
-            }
-            self.bytes -= u64::from(oldest.size);
-            self.kept.pop_front();
-        }
-    }
-}
-
-/// Why a packet is not sent again.
-enum Refused {
-    NeverSent,
-    NotKept,
-    TooSoon,
-    OverShare,
 }
 
 impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
@@ -209,8 +144,8 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
         if repairs.streams.len() <= place {
             repairs.streams.resize_with(place + 1, || None);
         }
-        let (kept, credit) = (VecDeque::new(), FIRST_CREDIT);
-        repairs.streams[place] = Some(Repair { config: *config, id: own, kept, bytes: 0, credit });
+        let kept = KeptPackets::new(config.keep, config.keep_bytes, config.share);
+        repairs.streams[place] = Some(Repair { config: *config, id: own, kept });
         Ok(own)
     }
 
@@ -219,17 +154,8 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
     pub fn on_nack(&mut self, now: Time, id: StreamId, lost: impl IntoIterator<Item = u16>) {
         let Some(mut repairs) = self.repairs.take() else { return };
         for sequence in lost {
-            repairs.counters.asked += 1;
-            match self.resend(now, &mut repairs, id, sequence) {
-                Ok(size) => {
-                    repairs.counters.resent += 1;
-                    repairs.counters.resent_bytes += size;
-                }
-                Err(Refused::NeverSent) => repairs.counters.never_sent += 1,
-                Err(Refused::NotKept) => repairs.counters.not_kept += 1,
-                Err(Refused::TooSoon) => repairs.counters.too_soon += 1,
-                Err(Refused::OverShare) => repairs.counters.over_share += 1,
-            }
+            let asked = self.resend(now, &mut repairs, id, sequence);
+            repairs.counters.count(asked);
         }
         self.repairs = Some(repairs);
         self.find_discarded(super::DiscardReason::TooOld);
@@ -247,29 +173,24 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
         repairs: &mut Repairs<P>,
         id: StreamId,
         sequence: u16,
-    ) -> Result<u64, Refused> {
+    ) -> Result<Bytes, NotResent> {
         let place = usize::from(id.0);
-        let next = self.end.streams.get(place).ok_or(Refused::NeverSent)?.history.next_sequence();
-        let number = next.checked_sub(1).and_then(|newest| unwrap_sequence(newest, sequence));
-        let number = number.filter(|number| *number < next).ok_or(Refused::NeverSent)?;
-        let Some(Some(repair)) = repairs.streams.get_mut(place) else { return Err(Refused::NotKept) };
-        repair.forget(now);
-        let found = repair.kept.binary_search_by_key(&number, |kept| kept.sequence);
-        let kept = &mut repair.kept[found.map_err(|_| Refused::NotKept)?];
-        let round_trip = self.end.srtt_and_target().0.unwrap_or(UNKNOWN_ROUND_TRIP);
-        if kept.resent.is_some_and(|resent| now.saturating_since(resent) < round_trip) {
-            return Err(Refused::TooSoon);
-        }
-        let mut packet = (repairs.copy)(&kept.packet);
-        packet.payload_type = repair.config.payload_type;
-        packet.osn = Some(number as u16);
-        let size = packet.size_with(self.element).ok_or(Refused::NotKept)? as u64;
-        if repair.credit < size as f64 || !self.enqueue_repair(now, repair.id, packet, Bytes::new(size)) {
-            return Err(Refused::OverShare);
-        }
-        repair.credit -= size as f64;
-        kept.resent = Some(now);
-        Ok(size)
+        let next = self.end.streams.get(place).ok_or(NotResent::NeverSent)?.history.next_sequence();
+        let (number, copy) = (asked_number(next, sequence)?, repairs.copy);
+        let Some(Some(Repair { config, id, kept })) = repairs.streams.get_mut(place) else {
+            return Err(NotResent::NotKept);
+        };
+        let round_trip = self.end.srtt_and_target().0;
+        kept.asked(now, number, round_trip, |packet, credit| {
+            let mut packet = copy(packet);
+            packet.payload_type = config.payload_type;
+            packet.osn = Some(number as u16);
+            let size = Bytes::new(packet.size_with(self.element).ok_or(NotResent::NotKept)? as u64);
+            if credit < size.as_u64() as f64 || !self.enqueue_repair(now, *id, packet, size) {
+                return Err(NotResent::OverShare);
+            }
+            Ok(size)
+        })
     }
 
     fn enqueue_repair(&mut self, now: Time, id: StreamId, packet: MediaPacket<P>, size: Bytes) -> bool {
@@ -290,7 +211,8 @@ impl<C: Controller, P: AsRef<[u8]>> MediaSender<C, P> {
 
 impl<C: Controller> crate::rtp::RtpSender<C> {
     /// A stream of retransmissions joins: its packets leave before others, it has no target, and they may be two bytes longer.
-    fn add_repair_stream(&mut self, now: Time, config: StreamConfig) -> Option<StreamId> {
+    /// None if there are 64 streams.
+    pub fn add_repair_stream(&mut self, now: Time, config: StreamConfig) -> Option<StreamId> {
         debug_assert!(matches!(config.source, Source::External), "what is sent again comes from outside");
         self.max_payload += Bytes::new(rtx::OSN as u64);
         let added = self.add_stream(now, config);
@@ -300,5 +222,17 @@ impl<C: Controller> crate::rtp::RtpSender<C> {
         self.repairing = true;
         self.set_limits(now, &Limits { stream: id, min: Bitrate::ZERO, max: Bitrate::ZERO });
         Some(id)
+    }
+
+    /// Puts a packet into the queue of a stream of retransmissions: so many bytes behind its header. False if it is larger than the
+    /// path takes, or the stream is not there.
+    pub fn push_repair(&mut self, now: Time, id: StreamId, payload: Bytes) -> bool {
+        let frame = Frame { id: 0, captured: now, payload, key: false };
+        self.has_stream(id) && self.push_packet(now, usize::from(id.0), &frame, false)
+    }
+
+    /// Packets that wait in the queue of a stream.
+    pub fn waiting(&self, id: StreamId) -> u64 {
+        self.streams.get(usize::from(id.0)).map_or(0, |stream| stream.queue.packets())
     }
 }
