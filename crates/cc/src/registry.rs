@@ -103,10 +103,9 @@ macro_rules! controllers {
                 match self { $( ControllerParams::$variant(_) => $steers, )* }
             }
 
-            /// Whether flows under it may be coupled. Who steers nothing has nothing to replace; BBR version 3 does not
-            /// come back from an assignment while it probes the round trip (`bbr3/DEVIATIONS.md`).
+            /// Whether flows under it may be coupled: who steers nothing has nothing to replace.
             pub fn shares(&self) -> bool {
-                self.steers() != Steers::Unreported && !matches!(self, ControllerParams::Bbr3(_))
+                self.steers() != Steers::Unreported
             }
         }
 

@@ -4,6 +4,7 @@ use super::delivery_rate::{DeliveryRate, Note};
 use super::draw::drawn;
 use super::model::Model;
 use super::recovery::Rescue;
+use super::shared::{assigned_bandwidth, share_of};
 use super::{BbrLaw, Params, Phase};
 use crate::observe::state_variables;
 use crate::window::{Ack, Cause, Law, Marks, Sent, Window};
@@ -270,13 +271,13 @@ impl Law for BbrLaw {
         self.limit_in_probe_rtt(window);
     }
 
+    fn share(&self) -> Option<Assigned> {
+        share_of(self.model.bw())
+    }
+
     fn on_assigned(&mut self, window: &mut Window, assigned: Assigned) {
-        let bw = match assigned {
-            Assigned::Rate(rate) => Some(rate.as_bps_f64() / 8.0),
-            Assigned::Window(bytes) => self.model.rtprop.map(|rtprop| bytes.as_f64() / rtprop.as_secs_f64()),
-        };
-        if let Some(bw) = bw {
-            self.model.assign(bw.clamp(1.0, 1e15));
+        if let Some(bw) = assigned_bandwidth(assigned, window) {
+            self.model.assign(bw);
             self.pacing_rate = Some(self.pacing_gain * self.model.bw());
             window.set(self.inflight(window, self.cwnd_gain));
         }

@@ -11,6 +11,7 @@ mod model;
 mod params;
 pub(crate) mod recovery;
 pub(crate) mod rounds;
+pub(crate) mod shared;
 #[cfg(test)]
 mod tests;
 

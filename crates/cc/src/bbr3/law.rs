@@ -7,6 +7,7 @@ use super::{
 use crate::bbr::delivery_rate::DeliveryRate;
 use crate::bbr::recovery::Rescue;
 use crate::bbr::rounds::Rounds;
+use crate::bbr::shared::{assigned_bandwidth, share_of};
 use crate::observe::state_variables;
 use crate::window::{Ack, Cause, Law, Marks, Sent, Window};
 use crate::{Assigned, PacketResult, SentPacket, Status};
@@ -185,13 +186,13 @@ impl Law for Bbr3Law {
         self.settle(window);
     }
 
+    fn share(&self) -> Option<Assigned> {
+        share_of(self.max_bw.get())
+    }
+
     fn on_assigned(&mut self, window: &mut Window, assigned: Assigned) {
-        let bw = match assigned {
-            Assigned::Rate(rate) => Some(rate.as_bps_f64() / 8.0),
-            Assigned::Window(bytes) => self.min_rtt.min_rtt.map(|rtt| bytes.as_f64() / rtt.as_secs_f64()),
-        };
-        if let Some(bw) = bw {
-            self.max_bw.assign(bw.clamp(1.0, 1e15));
+        if let Some(bw) = assigned_bandwidth(assigned, window) {
+            self.max_bw.assign(bw);
             self.short_term = ShortTerm::UNLIMITED;
             self.bw = self.max_bw.get();
             self.pacing_rate = Some(self.pacing_gain() * self.bw);

@@ -81,6 +81,11 @@ pub trait Law: Sized {
     /// Whether the law is told which packets were lost ([`Law::on_packet_lost`]).
     const HEARS_LOST_PACKETS: bool = false;
 
+    /// What coupling is told ([`crate::Controller::share`]), if that is not the window.
+    fn share(&self) -> Option<Assigned> {
+        None
+    }
+
     /// The law of a sender that has sent nothing. It may change the first window and how it is used.
     fn new(params: &Self::Params, window: &mut Window) -> Self;
 

@@ -280,6 +280,10 @@ impl<L: Law> Controller for WindowSender<L> {
         }
     }
 
+    fn share(&self) -> Option<Assigned> {
+        self.law.share().or(Some(Assigned::Window(Bytes::new(self.window.bytes()))))
+    }
+
     fn rules_recovery(&self) -> bool {
         L::RULES_RECOVERY
     }

@@ -6,7 +6,7 @@ use crate::params;
 use crate::reader::{Node, Table};
 use crate::spec::{CouplingSpec, FlowSpec, LinkSpec, PriorityStep, TruthStep};
 use paceline_cc::shared_bottleneck::{self, SummaryEnd};
-use paceline_cc::{AnyController, CouplingParams, FlowSetup, Priority, Steers};
+use paceline_cc::{AnyController, CouplingParams, FlowSetup, Priority};
 use paceline_units::TimeDelta;
 use paceline_units::param::{ParamSet, Value};
 use paceline_units::text::one_of;
@@ -211,17 +211,8 @@ fn group<'a>(
 
 /// A flow shares by what its controller steers; where that cannot be replaced, it cannot.
 fn can_share(node: &Node<'_>, flow: &FlowSpec) -> Result<(), ScenarioError> {
-    let params = &flow.controller.params;
-    if params.steers() == Steers::Unreported {
+    if !flow.controller.params.shares() {
         let which = format!("flows whose controllers steer a rate or a window, which {} has not", flow.name);
-        return Err(node.fail(&which));
-    }
-    if !params.shares() {
-        let which = format!(
-            "flows whose controllers can be coupled, which {} of {} cannot",
-            params.kind(),
-            flow.name
-        );
         return Err(node.fail(&which));
     }
     if let Some(stream) = flow.streams.iter().find(|stream| stream.source.has_connections()) {

@@ -175,16 +175,6 @@ fn what_is_wrong_is_told_with_its_line_and_key() {
 }
 
 #[test]
-fn a_controller_that_cannot_be_coupled_is_refused_by_name() {
-    let text = "duration = \"1s\"\n[links.l]\nrate = \"1Mbps\"\nqueue = { packets = 9 }\n[flows.f]\ntransport = \"tcp\"\ncontroller = \"bbr3\"\n\
-                source = { kind = \"bulk\" }\npath = [\"l\"]\n";
-    assert!(parse(text, "alone.toml").is_ok());
-    let coupled = format!("{text}[coupling.all]\nkind = \"active\"\nflows = [\"f\"]\n");
-    let error = parse(&coupled, "coupled.toml").expect_err("it cannot");
-    assert!(error.expected.contains("can be coupled, which bbr3 of f cannot"), "{error}");
-}
-
-#[test]
 fn flows_that_share_leave_one_node() {
     let other = "[links.bottleneck]\nfrom = \"here\"\n";
     let text = GOOD.replace("[links.bottleneck]\n", other).replace(
