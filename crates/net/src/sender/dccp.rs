@@ -106,8 +106,9 @@ impl SendingCodec for DccpSendingCodec {
         end.connection().state() != State::Closed && end.ended().is_none()
     }
 
+    /// A receiver that asked to close may be gone before it has our answer: that is waited for as at any other end.
     fn is_over(&self, end: &DccpSender<FlowCcids>) -> bool {
-        end.ended().is_some()
+        end.ended().is_some() || end.connection().state() == State::Closing
     }
 
     fn abort(&self, now: Time, end: &mut DccpSender<FlowCcids>) {
