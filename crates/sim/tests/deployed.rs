@@ -69,3 +69,24 @@ fn after_an_outage_a_threshold_that_is_halved_once_is_as_good_as_tcps() {
     assert!((7.5..10.0).contains(&once), "halved once: {once}, TCP {sack}");
     assert!((7.5..10.0).contains(&sack), "TCP: {sack}");
 }
+
+/// 500 kB over a round trip of 100 ms, handshake in: growth by bytes and quick acknowledgements spare round trips of slow start.
+#[test]
+fn half_a_megabyte_takes_two_round_trips_less_than_by_counted_acknowledgements() {
+    let time = |controller: &str| {
+        let outcome = run(&format!(
+            "duration = \"60s\"\nseed = 1\n[links.l]\nrate = \"1Gbps\"\ndelay = \"50ms\"\nqueue = {{ packets = 10000 }}\n[flows.f]\n\
+             transport = \"tcp\"\ncontroller = {controller}\npath = [\"l\"]\nreturn_delay = \"50ms\"\nsource = {{ kind = \"short-transfers\", \
+             parallel = 1, size_min = \"500kB\", size_max = \"500kB\", idle = \"1s\", idle_kind = \"fixed\" }}\n"
+        ));
+        flow(&outcome, "f").transfers.expect("of files that end").completion_time_ms.mean.expect("some end")
+    };
+    let (old, reno, linux) = (
+        time("{ kind = \"cubic\", profile = \"rfc8312\" }"),
+        time("\"newreno\""),
+        time("{ kind = \"cubic\", profile = \"linux\" }"),
+    );
+    println!("500 kB at 100 ms: rfc8312 {old:.0}, newreno {reno:.0}, linux {linux:.0} ms");
+    assert!((850.0..1050.0).contains(&old) && (850.0..1050.0).contains(&reno), "{old}, {reno}");
+    assert!((550.0..=old - 150.0).contains(&linux), "{linux} beside {old}");
+}
