@@ -102,11 +102,6 @@ macro_rules! controllers {
             pub fn steers(&self) -> Steers {
                 match self { $( ControllerParams::$variant(_) => $steers, )* }
             }
-
-            /// Whether flows under it may be coupled: who steers nothing has nothing to replace.
-            pub fn shares(&self) -> bool {
-                self.steers() != Steers::Unreported
-            }
         }
 
         impl AnyController {

@@ -6,7 +6,7 @@ use crate::params;
 use crate::reader::{Node, Table};
 use crate::spec::{CouplingSpec, FlowSpec, LinkSpec, PriorityStep, TruthStep};
 use paceline_cc::shared_bottleneck::{self, SummaryEnd};
-use paceline_cc::{AnyController, CouplingParams, FlowSetup, Priority};
+use paceline_cc::{AnyController, CouplingParams, FlowSetup, Priority, Steers};
 use paceline_units::TimeDelta;
 use paceline_units::param::{ParamSet, Value};
 use paceline_units::text::one_of;
@@ -209,9 +209,9 @@ fn group<'a>(
     if group.is_empty() { Err(node.fail("at least one flow")) } else { Ok(group) }
 }
 
-/// A flow shares by what its controller steers; where that cannot be replaced, it cannot.
+/// A flow shares by what its controller steers; where there is nothing to replace, it cannot.
 fn can_share(node: &Node<'_>, flow: &FlowSpec) -> Result<(), ScenarioError> {
-    if !flow.controller.params.shares() {
+    if flow.controller.params.steers() == Steers::Unreported {
         let which = format!("flows whose controllers steer a rate or a window, which {} has not", flow.name);
         return Err(node.fail(&which));
     }
