@@ -12,6 +12,7 @@ pub fn config(recovery: RecoveryKind) -> TcpConfig {
         recovery,
         ack_every: 1,
         handshake: false,
+        timestamps: false,
         min_rto: ms(200),
         ..TcpConfig::default()
     }
