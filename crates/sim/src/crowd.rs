@@ -8,10 +8,13 @@
 use crate::edge::Numbered;
 use crate::flow::AnyFlow;
 use crate::graph::{Component, Part};
+use crate::hop::Lost;
 use crate::host::{Flows, Host};
 use crate::net::Net;
-use paceline_units::Time;
+use crate::team;
+use paceline_units::{Time, TimeDelta};
 use std::ops::Range;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// What a round has done.
 #[derive(Clone, Copy, Default, Debug)]
@@ -45,18 +48,17 @@ pub struct Ends<'a> {
     pub flows: Flows<'a>,
     /// The hosts of those flows' sending ends.
     pub hosts: &'a mut [Host],
-    /// Of receivers, hosts and links, by the numbers of the components: everything before this has happened.
+    /// Of receivers and hosts, by the numbers of the components: everything before this has happened.
     pub receivers: Numbered<&'a mut [Time]>,
     pub senders: Numbered<&'a mut [Time]>,
-    pub links: Numbered<&'a [Time]>,
 }
 
 impl Ends<'_> {
-    /// Every end once, as far as its inputs are known.
-    pub fn advance(&mut self, until: Time, net: &mut Net) -> Work {
+    /// Every end once, as far as its inputs are known; `links` are done until those times.
+    pub fn advance(&mut self, links: Numbered<&[Time]>, until: Time, net: &mut Net) -> Work {
         let mut work = Work::default();
         for flow in self.flows.first..self.flows.first + self.flows.items.len() {
-            let known = self.known(flow, net).min(until);
+            let known = self.known(flow, &links, net).min(until);
             if known > self.receivers[flow] {
                 let end = &mut self.flows[flow];
                 let before = end.events();
@@ -67,7 +69,7 @@ impl Ends<'_> {
         }
         for place in 0..self.hosts.len() {
             let component = self.senders.first + place;
-            let known = self.known(component, net).min(until);
+            let known = self.known(component, &links, net).min(until);
             if known > self.senders[component] {
                 let host = &mut self.hosts[place];
                 let before = host.events(&self.flows);
@@ -80,10 +82,10 @@ impl Ends<'_> {
     }
 
     /// How far the inputs of a component are known.
-    fn known(&self, component: usize, net: &Net) -> Time {
+    fn known(&self, component: usize, links: &Numbered<&[Time]>, net: &Net) -> Time {
         known(&self.components[component], net, |source| {
-            if source >= self.links.first {
-                self.links[source]
+            if source >= links.first {
+                links[source]
             } else if source >= self.senders.first {
                 self.senders[source]
             } else {
@@ -132,13 +134,14 @@ struct Crowd {
     leaving: Vec<usize>,
     /// Edges from the receiver of a flow to its sender.
     inside: Vec<usize>,
-    work: Work,
 }
 
-/// The crowds of a world, and the threads that they run on.
+/// The crowds of a world, and how many threads they go on with.
 pub struct Crowds {
     crowds: Vec<Crowd>,
-    pool: rayon::ThreadPool,
+    threads: usize,
+    /// How far senders have been ahead of links at most.
+    lead: TimeDelta,
 }
 
 /// A world between two rounds.
@@ -151,13 +154,12 @@ pub struct World<'a> {
     pub done: &'a mut [Time],
 }
 
-/// So many crowds for each thread, since they differ in what they have to do.
-const PER_THREAD: usize = 4;
+/// So many crowds for each thread, since they differ in what they have to do: the last one keeps the others waiting.
+const PER_THREAD: usize = 16;
 
 impl Crowds {
-    /// Crowds for so many threads; absent if there are no threads to be had.
-    pub fn new(threads: usize, world: &World<'_>) -> Option<Crowds> {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().ok()?;
+    /// Crowds for so many threads.
+    pub fn new(threads: usize, world: &World<'_>) -> Crowds {
         let flows = world.flows.len();
         // Hosts of several flows come first, and are in one crowd with all that they have.
         let several = world.hosts.iter().take_while(|host| matches!(host, Host::Coupled(_))).count();
@@ -171,61 +173,132 @@ impl Crowds {
             crowds.push(Crowd::new(flow..end, host..several + alone, world));
             (flow, host) = (end, several + alone);
         }
-        Some(Crowds { crowds, pool })
+        Crowds { crowds, threads, lead: TimeDelta::ZERO }
     }
 
-    /// Takes what is under way over from the net; to be given back with [`Crowds::leave`].
-    pub fn enter(&mut self, net: &mut Net) {
-        for crowd in &mut self.crowds {
+    /// Rounds in each of which every component goes on once, as far as its inputs are known when it begins, until all are done
+    /// or a round had fewer than `least` events. Answers what was done, and in how many rounds.
+    pub fn advance(&mut self, until: Time, least: u64, world: World<'_>) -> (Work, u64) {
+        let World { components, flows, hosts, net, done } = world;
+        let (receivers, ends) = (flows.len(), flows.len() + hosts.len());
+        let (done_ends, done) = done.split_at_mut(ends);
+        let ends = done_ends.to_vec();
+        let mut rest = (flows, hosts, done_ends.split_at_mut(receivers));
+        let crowds = self.crowds.iter_mut().map(|crowd| {
             crowd.arriving.iter().chain(&crowd.inside).for_each(|&edge| crowd.net.take_over(edge, net));
-        }
-    }
-
-    /// Gives the net back what is under way.
-    pub fn leave(&mut self, net: &mut Net) {
-        for crowd in &mut self.crowds {
+            let (flows, hosts) = (crowd.flows.clone(), crowd.hosts.clone());
+            let ends = Ends {
+                components,
+                flows: Numbered { first: flows.start, items: take(&mut rest.0, flows.len()) },
+                hosts: take(&mut rest.1, hosts.len()),
+                receivers: Numbered { first: flows.start, items: take(&mut rest.2.0, flows.len()) },
+                senders: Numbered { first: receivers + hosts.start, items: take(&mut rest.2.1, hosts.len()) },
+            };
+            Mutex::new(CrowdAtWork { crowd, ends, links: done.to_vec(), until, work: Work::default() })
+        });
+        let crowds: Vec<_> = crowds.collect();
+        let links = Mutex::new(LinksAtWork { components, net, done, ends, work: Work::default() });
+        let (mut sum, mut rounds, lead) = (Work::default(), 0, &mut self.lead);
+        team::share(
+            self.threads,
+            1 + crowds.len(),
+            |place| match place.checked_sub(1) {
+                // What cannot be divided goes first.
+                None => lock(&links).advance(until),
+                Some(crowd) => lock(&crowds[crowd]).advance(),
+            },
+            || {
+                let work = lock(&links).hand_over(&crowds, until, lead);
+                sum += work;
+                rounds += 1;
+                work.events >= least && !lock(&links).are_done(until)
+            },
+        );
+        let LinksAtWork { net, .. } = links.into_inner().unwrap_or_else(PoisonError::into_inner);
+        for crowd in crowds {
+            let CrowdAtWork { crowd, .. } = crowd.into_inner().unwrap_or_else(PoisonError::into_inner);
             crowd.arriving.iter().chain(&crowd.inside).for_each(|&edge| net.take_over(edge, &mut crowd.net));
         }
         net.woken.clear();
+        (sum, rounds)
+    }
+}
+
+/// A crowd over rounds.
+struct CrowdAtWork<'a> {
+    crowd: &'a mut Crowd,
+    ends: Ends<'a>,
+    /// How far the links had come when the round began.
+    links: Vec<Time>,
+    /// How far it goes on at most.
+    until: Time,
+    work: Work,
+}
+
+impl CrowdAtWork<'_> {
+    fn advance(&mut self) {
+        let first = self.ends.components.len() - self.links.len();
+        let links = Numbered { first, items: &self.links[..] };
+        self.work = self.ends.advance(links, self.until, &mut self.crowd.net);
+    }
+}
+
+/// All links over rounds.
+struct LinksAtWork<'a> {
+    components: &'a [Component],
+    net: &'a mut Net,
+    /// Of each link: everything before this has happened.
+    done: &'a mut [Time],
+    /// How far the ends had come when the round began.
+    ends: Vec<Time>,
+    work: Work,
+}
+
+impl LinksAtWork<'_> {
+    fn advance(&mut self, until: Time) {
+        self.work = advance_links(self.components, &self.ends, self.done, until, self.net);
     }
 
-    /// Every component once, as far as its inputs are known when the round begins.
-    pub fn advance(&mut self, until: Time, world: &mut World<'_>) -> Work {
-        let before = world.done.to_vec();
-        let (receivers, hosts) = (world.flows.len(), world.hosts.len());
-        let (ends_before, links_before) = before.split_at(receivers + hosts);
-        let (done_ends, done_links) = world.done.split_at_mut(receivers + hosts);
-        let (components, net) = (world.components, &mut *world.net);
-        let mut links = Work::default();
-        let mut rest = (&mut *world.flows, &mut *world.hosts, done_ends.split_at_mut(receivers));
-        self.pool.scope(|scope| {
-            let links = &mut links;
-            scope.spawn(move |_| *links = advance_links(components, ends_before, done_links, until, net));
-            for crowd in &mut self.crowds {
-                let (flows, hosts) = (crowd.flows.clone(), crowd.hosts.clone());
-                let mut ends = Ends {
-                    components,
-                    flows: Numbered { first: flows.start, items: take(&mut rest.0, flows.len()) },
-                    hosts: take(&mut rest.1, hosts.len()),
-                    receivers: Numbered { first: flows.start, items: take(&mut rest.2.0, flows.len()) },
-                    senders: Numbered {
-                        first: receivers + hosts.start,
-                        items: take(&mut rest.2.1, hosts.len()),
-                    },
-                    links: Numbered { first: ends_before.len(), items: links_before },
-                };
-                scope.spawn(move |_| crowd.work = ends.advance(until, &mut crowd.net));
-            }
-        });
-        for crowd in &mut self.crowds {
-            crowd.arriving.iter().for_each(|&edge| crowd.net.take_over(edge, world.net));
-            crowd.leaving.iter().for_each(|&edge| world.net.take_over(edge, &mut crowd.net));
+    /// Hands over what crowds and links have for each other, when none is at work. Answers what all have done.
+    ///
+    /// Senders that have gone on as far as they can wait for the links, and the links for them. So they go on by no more than
+    /// half of their `lead`: then both have something to do in each round.
+    fn hand_over(&mut self, crowds: &[Mutex<CrowdAtWork<'_>>], until: Time, lead: &mut TimeDelta) -> Work {
+        let (mut sum, mut senders) = (self.work, until);
+        let mut crowds: Vec<_> = crowds.iter().map(lock).collect();
+        for CrowdAtWork { crowd, ends, links, work, .. } in crowds.iter_mut().map(|crowd| &mut **crowd) {
+            crowd.arriving.iter().for_each(|&edge| crowd.net.take_over(edge, self.net));
+            crowd.leaving.iter().for_each(|&edge| self.net.take_over(edge, &mut crowd.net));
             crowd.net.woken.clear();
-            links += crowd.work;
+            links.copy_from_slice(self.done);
+            for Numbered { first, items } in [&ends.receivers, &ends.senders] {
+                self.ends[*first..*first + items.len()].copy_from_slice(items);
+            }
+            sum += *work;
+            senders = ends.senders.items.iter().copied().fold(senders, Time::min);
         }
-        world.net.woken.clear();
-        links
+        let links = self.done.iter().copied().min().unwrap_or(until);
+        *lead = (*lead).max(senders.saturating_since(links));
+        let until = if *lead > TimeDelta::ZERO { until.min(senders + *lead - *lead / 2) } else { until };
+        crowds.iter_mut().for_each(|crowd| crowd.until = until);
+        self.net.woken.clear();
+        for Lost { missed, packet } in self.net.lost.drain(..) {
+            let flow = packet.flow as usize;
+            let crowd = crowds.partition_point(|crowd| crowd.crowd.flows.end <= flow);
+            crowds[crowd].ends.flows[flow].drop_packet(missed, &packet);
+        }
+        sum
     }
+
+    /// Whether everything has happened before `until`, everywhere.
+    fn are_done(&self, until: Time) -> bool {
+        self.done.iter().chain(&self.ends).all(|done| *done >= until)
+    }
+}
+
+/// What nobody else is at.
+fn lock<T>(part: &Mutex<T>) -> MutexGuard<'_, T> {
+    part.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The first `count` of a slice, which has the others left.
@@ -252,6 +325,6 @@ impl Crowd {
             }
         }
         let net = world.net.part(edges);
-        Crowd { flows, hosts, net, arriving, leaving, inside, work: Work::default() }
+        Crowd { flows, hosts, net, arriving, leaving, inside }
     }
 }

@@ -137,9 +137,9 @@ impl Engine {
             hosts: &mut self.hosts,
             receivers: Numbered { first: 0, items: done_receivers },
             senders: Numbered { first: receivers, items: done_senders },
-            links: Numbered { first: ends, items: done_links },
         };
-        let mut work = all.advance(until, &mut self.net);
+        let links = Numbered { first: ends, items: &*done_links };
+        let mut work = all.advance(links, until, &mut self.net);
         work += advance_links(&self.components, done_ends, done_links, until, &mut self.net);
         self.settle_losses();
         // What came to a component is found by the next round.
@@ -149,31 +149,18 @@ impl Engine {
 
     /// Rounds in which components run at the same time on several threads, while that pays.
     fn advance_crowds(&mut self, until: Time) {
-        let mut world = World {
+        let world = World {
             components: &self.components,
             flows: &mut self.flows,
             hosts: &mut self.hosts,
             net: &mut self.net,
             done: &mut self.done,
         };
-        if self.crowds.is_none() {
-            self.crowds = Crowds::new(self.sharing.threads, &world);
-        }
-        let Some(crowds) = &mut self.crowds else {
-            self.sharing.threads = 1;
-            return;
-        };
-        crowds.enter(world.net);
-        loop {
-            let work = crowds.advance(until, &mut world);
-            settle_losses(world.net, world.flows);
-            self.visits += work.visits;
-            self.sharing.rounds += 1;
-            if work.events < self.sharing.events || world.done.iter().all(|done| *done >= until) {
-                break;
-            }
-        }
-        crowds.leave(world.net);
+        let crowds = self.crowds.get_or_insert_with(|| Crowds::new(self.sharing.threads, &world));
+        // A round of crowds is half of one that goes on as far as is known.
+        let (work, rounds) = crowds.advance(until, self.sharing.events.div_ceil(2), world);
+        self.visits += work.visits;
+        self.sharing.rounds += rounds;
     }
 
     /// How far the inputs of a component are known.

@@ -20,6 +20,7 @@ mod packet;
 mod probe;
 mod run;
 mod schedule;
+mod team;
 mod watch;
 
 pub use capture::CapturePlace;
