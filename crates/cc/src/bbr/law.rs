@@ -132,8 +132,13 @@ impl BbrLaw {
     }
 
     /// Sets the pace to `gain` times the bandwidth. Startup never slows down.
+    /// So many times the bandwidth, less the margin.
+    fn pace(&self, gain: f64) -> f64 {
+        gain * self.model.bw() * (100.0 - self.params.pacing_margin_percent) / 100.0
+    }
+
     fn set_pace(&mut self, gain: f64) {
-        let rate = gain * self.model.bw();
+        let rate = self.pace(gain);
         if rate > 0.0 && (self.filled || self.pacing_rate.is_none_or(|before| rate > before)) {
             self.pacing_rate = Some(rate);
         }
@@ -278,7 +283,7 @@ impl Law for BbrLaw {
     fn on_assigned(&mut self, window: &mut Window, assigned: Assigned) {
         if let Some(bw) = assigned_bandwidth(assigned, window) {
             self.model.assign(bw);
-            self.pacing_rate = Some(self.pacing_gain * self.model.bw());
+            self.pacing_rate = Some(self.pace(self.pacing_gain));
             window.set(self.inflight(window, self.cwnd_gain));
         }
         window.ssthresh = f64::INFINITY;

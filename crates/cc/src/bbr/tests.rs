@@ -8,8 +8,13 @@ use crate::{Assigned, Controller, Recovery, SentPacket, StreamId};
 use alloc::vec::Vec;
 use paceline_units::{Bitrate, Bytes, Ecn, TimeDelta};
 
-fn make() -> Flow<BbrLaw> {
-    Flow::new(Bbr::new(&Params::default(), &FlowSetup::new(Bytes::new(SIZE))))
+/// As published: without a margin, so that a queue stays and round trips do not come down to the least by themselves.
+fn published() -> Params {
+    Params { pacing_margin_percent: 0.0, ..Params::default() }
+}
+
+fn make(params: &Params) -> Flow<BbrLaw> {
+    Flow::new(Bbr::new(params, &FlowSetup::new(Bytes::new(SIZE))))
 }
 
 /// A paced flow on the path, and when its packets were sent.
@@ -21,7 +26,11 @@ struct Path {
 
 impl Path {
     fn warm() -> Path {
-        let mut path = Path { flow: make(), sent: Vec::new(), next_send: Time::ZERO };
+        Path::of(&published())
+    }
+
+    fn of(params: &Params) -> Path {
+        let mut path = Path { flow: make(params), sent: Vec::new(), next_send: Time::ZERO };
         path.fill();
         path.deliver(3000);
         path
@@ -65,7 +74,7 @@ impl Path {
 
 #[test]
 fn the_first_window_leaves_at_2_89_times_itself_per_millisecond() {
-    let mut flow = make();
+    let mut flow = make(&published());
     let (law, window) = flow.sender.parts();
     assert_eq!(law.pacing_rate(window), Some(Bitrate::from_bps(231_200_000)));
     assert_eq!((law.phase, law.pacing_gain, law.cwnd_gain), (Phase::Startup, 2.89, 2.89));
@@ -113,6 +122,14 @@ fn probe_rtt_comes_after_ten_seconds_lasts_200_ms_and_gives_the_window_back() {
     }
     let probed = left.expect("it ended").saturating_since(entered.expect("it came")).as_millis_f64();
     assert!((200.0..=700.0).contains(&probed), "{probed} ms");
+}
+
+#[test]
+fn linux_paces_a_percent_below_the_bandwidth() {
+    let mut path = Path::of(&Params::default());
+    let law = path.law();
+    let pace = law.pacing_rate.expect("a bandwidth is known") / (law.pacing_gain * law.model.bw());
+    assert!((pace - 0.99).abs() < 1e-9, "{pace}");
 }
 
 #[test]
