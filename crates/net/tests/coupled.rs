@@ -165,10 +165,11 @@ fn when_one_receiver_vanishes_the_other_flow_takes_its_rate() {
     assert!(said.iter().any(|said| said.starts_with("flow slides: no feedback from ")), "{said:?}");
 }
 
-/// Which thresholds serve is the simulator's to say: these take any two flows for one group, once they have summaries. No losses
-/// are believed: on a busy machine one flow alone may have some, which parts it from the other at any `p_d`.
-const ANY: &str = "T = \"50ms\", N = 10, M = 8, F = 6, c_s = 1.0, c_h = 1.0, p_l = 1.0, \
-                   p_f = 1.0, p_mad = 1.0, p_s = 2.0, p_d = 1.0";
+/// Which thresholds serve is the simulator's to say: these take nearly any two flows for one group, once they have summaries. No
+/// losses are believed: on a busy machine one flow alone may have some, which parts it from the other at any `p_d`. What no
+/// threshold allows is left: a flow whose queue empties in all intervals, or whose delays do not vary at all.
+const ANY: &str = "T = \"50ms\", N = 12, M = 12, F = 6, c_s = 1.0, c_h = 1.0, p_l = 1.0, \
+                   p_f = 1.0, p_mad = 1.0, p_s = 2.0, p_d = 1.0, stable = 0.5";
 
 #[test]
 fn groups_follow_from_the_delays_that_reports_tell() {
@@ -190,7 +191,9 @@ fn groups_follow_from_delays(at: &str) {
     });
     let group = |name: &str, from, until| mean(&sent.flows, name, "coupled_group", from, until);
     assert_eq!((group("slides", 0.0, 0.3), group("camera", 0.0, 0.3)), (0.0, 1.0), "nothing is known yet");
-    assert_eq!((group("slides", 5.0, 5.9), group("camera", 5.0, 5.9)), (0.0, 0.0), "{:?}", sent.counters);
+    let together = 1.0 - group("camera", 3.5, 5.9);
+    assert!(together > 0.5, "they are one group for {together:.2} of the time: {:?}", sent.counters);
+    assert_eq!(group("slides", 3.5, 5.9), 0.0, "a group has the name of its first flow");
     let counters = sent.counters;
     assert_eq!(
         (counters.malformed, counters.unknown_reports, counters.other_rtcp),
