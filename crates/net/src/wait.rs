@@ -4,11 +4,12 @@ use crate::NetError;
 use crate::clock::{Moment, time_on_processor};
 use crate::socket::UdpPort;
 use paceline_units::TimeDelta;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::buffer::spare_capacity;
+use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
 use rustix::io::Errno;
 use rustix::thread::{current_timer_slack, set_current_timer_slack};
 use std::num::NonZeroU64;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use thread_priority::{
     NormalThreadSchedulePolicy, RealtimeThreadSchedulePolicy, ThreadPriority, ThreadSchedulePolicy,
     set_thread_priority_and_policy, thread_native_id,
@@ -32,25 +33,51 @@ pub(crate) fn wait_for_any<'s>(
     due: Moment,
 ) -> Result<(), NetError> {
     let span = due.since(Moment::now()).clamp(TimeDelta::ZERO, LONGEST_SLEEP);
-    polled(sockets, span).map(drop)
-}
-
-/// Which of several sockets can be read now, in their order.
-pub(crate) fn readable<'s>(sockets: impl Iterator<Item = BorrowedFd<'s>>) -> Result<Vec<bool>, NetError> {
-    let polled = polled(sockets, TimeDelta::ZERO)?;
-    Ok(polled.iter().map(|socket| !socket.revents().is_empty()).collect())
-}
-
-/// What is up at sockets as soon as something is, or after `span`.
-fn polled<'s>(
-    sockets: impl Iterator<Item = BorrowedFd<'s>>,
-    span: TimeDelta,
-) -> Result<Vec<PollFd<'s>>, NetError> {
     let timeout = Timespec { tv_sec: 0, tv_nsec: span.as_nanos() };
     let mut fds: Vec<_> = sockets.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
     match poll(&mut fds, Some(&timeout)) {
-        Ok(_) | Err(Errno::INTR) => Ok(fds),
+        Ok(_) | Err(Errno::INTR) => Ok(()),
         Err(error) => Err(NetError::Socket { doing: "wait for a socket", source: error.into() }),
+    }
+}
+
+/// Many sockets of which the system says which can be read: asking costs as much as there are of those, however many there are.
+pub(crate) struct Watch {
+    epoll: OwnedFd,
+    /// How many they are.
+    sockets: usize,
+}
+
+impl Watch {
+    /// Of these, which are numbered in their order and stay open as long as it does.
+    pub fn of<'s>(sockets: impl Iterator<Item = BorrowedFd<'s>>) -> Result<Watch, NetError> {
+        let failed = |error: Errno| NetError::Socket { doing: "watch sockets", source: error.into() };
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(failed)?;
+        let mut count = 0;
+        for (number, socket) in (0..).zip(sockets) {
+            let data = epoll::EventData::new_u64(number);
+            epoll::add(&epoll, socket, data, epoll::EventFlags::IN).map_err(failed)?;
+            count += 1;
+        }
+        Ok(Watch { epoll, sockets: count })
+    }
+
+    /// Numbers of those that can be read now, ascending.
+    pub fn readable(&self) -> Result<Vec<usize>, NetError> {
+        let mut events = Vec::with_capacity(self.sockets);
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        match epoll::wait(&self.epoll, spare_capacity(&mut events), Some(&now)) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(NetError::Socket { doing: "wait for a socket", source: error.into() }),
+        }
+        let mut numbers: Vec<_> = events.iter().map(|event| event.data.u64() as usize).collect();
+        numbers.sort_unstable();
+        Ok(numbers)
+    }
+
+    /// Sleeps until one can be read, or as [`wait_for`] does.
+    pub fn wait(&self, due: Moment) -> Result<(), NetError> {
+        wait_for_any(std::iter::once(self.epoll.as_fd()), due)
     }
 }
 
@@ -63,11 +90,19 @@ pub(crate) struct PreciseTimers {
 }
 
 /// A thread that took more than this part of a processor for so long gives its priority up: nothing else would run beside it.
-const BUSY: f64 = 0.4;
+const BUSY: f64 = 0.7;
 const MEASURED: TimeDelta = TimeDelta::from_millis(200);
 
-/// As in man 7 sched: above every program without real-time priority, below what machines need (interrupts: 50).
-const URGENT: u8 = 20;
+/// How urgent a thread is, as in man 7 sched: above every program without real-time priority, below what machines need
+/// (interrupts: 50).
+#[derive(Clone, Copy, Debug)]
+#[repr(u8)]
+pub(crate) enum Urgency {
+    /// An end of a flow.
+    End = 20,
+    /// Links. What is late there is late for all flows.
+    Links = 21,
+}
 
 impl PreciseTimers {
     /// From now on. Only precision is lost if the system refuses.
@@ -79,9 +114,9 @@ impl PreciseTimers {
 
     /// The same, and the thread comes before all that has no real-time priority, if the system allows it (root, CAP_SYS_NICE or
     /// RLIMIT_RTPRIO): for a thread that sleeps most of the time and must not be late when it wakes. One that turns out to be always busy loses it.
-    pub fn urgent() -> PreciseTimers {
+    pub fn urgent(urgency: Urgency) -> PreciseTimers {
         let policy = ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::RoundRobin);
-        PreciseTimers { has_priority: schedule(policy, URGENT), ..PreciseTimers::new() }
+        PreciseTimers { has_priority: schedule(policy, urgency as u8), ..PreciseTimers::new() }
     }
 
     /// To be called in each turn of a thread's loop: one that is always busy goes on without priority.
@@ -128,11 +163,30 @@ fn schedule(policy: ThreadSchedulePolicy, priority: u8) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::socket::Inbox;
+    use paceline_units::Ecn;
+
+    #[test]
+    fn what_can_be_read_is_told_until_it_is_read() {
+        let port = || UdpPort::bind("127.0.0.1:0".parse().expect("an address")).expect("a port");
+        let sockets = [port(), port(), port()];
+        let watch = Watch::of(sockets.iter().map(AsFd::as_fd)).expect("watched");
+        assert!(watch.readable().expect("asked").is_empty());
+        for place in [2, 0] {
+            let to = sockets[place].address().expect("bound");
+            sockets[1].send(&[0; 9], to, Ecn::NotEct).expect("sent");
+        }
+        watch.wait(Moment::now().plus(TimeDelta::from_secs(5))).expect("waited");
+        assert_eq!(watch.readable().expect("asked"), [0, 2]);
+        assert_eq!(watch.readable().expect("asked"), [0, 2], "nobody has read");
+        assert!(!sockets[0].read(&mut Inbox::new()).expect("read"), "there was one");
+        assert_eq!(watch.readable().expect("asked"), [2]);
+    }
 
     #[test]
     fn a_thread_that_sleeps_keeps_its_priority_and_one_that_is_always_busy_does_not() {
         let millis = TimeDelta::from_millis;
-        assert!(is_busy(millis(100), millis(200)) && !is_busy(millis(60), millis(200)));
+        assert!(is_busy(millis(150), millis(200)) && !is_busy(millis(130), millis(200)));
         let mut sleeper = PreciseTimers { has_priority: true, ..PreciseTimers::new() };
         for _ in 0..4 {
             wait_for(&[], Moment::now().plus(millis(90))).expect("slept");

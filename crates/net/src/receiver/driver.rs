@@ -9,7 +9,7 @@ use crate::output::NetCounters;
 use crate::port::Port;
 use crate::record::{Ended, FlowRecord};
 use crate::socket::{Datagram, Inbox};
-use crate::wait::{CLOSING, LONGEST_SLEEP, PreciseTimers, wait_for};
+use crate::wait::{CLOSING, LONGEST_SLEEP, PreciseTimers, Urgency, wait_for};
 use crate::{Control, NetError};
 use paceline_media::PlayoutCounters;
 use paceline_metrics::Facts;
@@ -62,7 +62,7 @@ impl<'a, C: ReceivingCodec> ReceivingDriver<'a, C> {
     }
 
     pub fn run(mut self, control: &Control<'_>) -> Result<Ended<'a>, NetError> {
-        let mut timers = PreciseTimers::urgent();
+        let mut timers = PreciseTimers::urgent(Urgency::End);
         let outside = reachable_from_outside(self.port.socket.address()?);
         self.clock = DriverClock::from_zero(Moment::now());
         let ended = loop {

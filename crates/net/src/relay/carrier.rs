@@ -9,7 +9,7 @@ use crate::lateness::Lateness;
 use crate::output::NetCounters;
 use crate::record::{self, FlowRecord};
 use crate::socket::Inbox;
-use crate::wait::{LONGEST_SLEEP, PreciseTimers, wait_for_any};
+use crate::wait::{LONGEST_SLEEP, PreciseTimers, Urgency, wait_for_any};
 use crate::{Control, NetError, NetOutput};
 use paceline_cc::StreamId;
 use paceline_link::LinkConfig;
@@ -90,7 +90,7 @@ impl<'a, G: Gate> Carrier<'a, G> {
     }
 
     pub fn run(mut self, control: &Control<'_>) -> Result<NetOutput, NetError> {
-        let mut timers = PreciseTimers::urgent();
+        let mut timers = PreciseTimers::urgent(Urgency::Links);
         self.opened = DriverClock::from_zero(Moment::now());
         if self.gate.begins() {
             self.begin(Moment::now());

@@ -14,14 +14,14 @@ use crate::queue::TimedQueue;
 use crate::record::{self, FlowRecord};
 use crate::remote::is_keep_alive;
 use crate::socket::{Datagram, Inbox, UdpPort};
-use crate::wait::{LONGEST_SLEEP, PreciseTimers, readable, wait_for_any};
+use crate::wait::{LONGEST_SLEEP, PreciseTimers, Urgency, Watch};
 use crate::{Control, NetError, NetOutput};
 use paceline_link::LinkConfig;
 use paceline_media::PlayoutCounters;
 use paceline_metrics::{Facts, Tick};
 use paceline_units::{Bytes, Time, TimeDelta};
 use std::net::SocketAddr;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::AsFd;
 
 /// Datagrams read of each socket before the rest of the loop has its turn.
 const AT_ONCE: usize = 256;
@@ -64,6 +64,8 @@ impl<'a> RelayedFlow<'a> {
 pub(super) struct RelayDriver<'a> {
     /// All of one path; there is one at least.
     flows: Vec<RelayedFlow<'a>>,
+    /// Both sockets of each flow.
+    watch: Watch,
     inbox: Inbox,
     options: RelayOptions,
     memory: MemoryBudget,
@@ -98,9 +100,12 @@ impl<'a> RelayDriver<'a> {
         let ways = listen.zip(chosen.addresses(options.forward)?);
         let flows = chosen.flows.iter().zip(ways);
         let flows = flows.map(|(flow, (listen, to))| RelayedFlow::bind(*flow, listen, to, options.ssrc));
+        let flows: Vec<_> = flows.collect::<Result<_, _>>()?;
+        let sockets = flows.iter().flat_map(|relayed| [relayed.listen.as_fd(), relayed.out.as_fd()]);
         Ok(RelayDriver {
             forward: way(chosen.flows[0], links)?,
-            flows: flows.collect::<Result<_, _>>()?,
+            watch: Watch::of(sockets)?,
+            flows,
             inbox: Inbox::new(),
             memory: MemoryBudget::new(options.memory),
             options: options.clone(),
@@ -123,7 +128,7 @@ impl<'a> RelayDriver<'a> {
     }
 
     pub fn run(mut self, control: &Control<'_>) -> Result<NetOutput, NetError> {
-        let mut timers = PreciseTimers::urgent();
+        let mut timers = PreciseTimers::urgent(Urgency::Links);
         self.opened = DriverClock::from_zero(Moment::now());
         let mut warnings: Vec<String> = reachable_from_outside(self.address()?).into_iter().collect();
         warnings.extend(self.crowded());
@@ -148,7 +153,7 @@ impl<'a> RelayDriver<'a> {
                 break;
             }
             if all {
-                wait_for_any(self.sockets(), self.next())?;
+                self.watch.wait(self.next())?;
             }
         }
         let now = if self.started { self.clock.now() } else { Time::ZERO };
@@ -217,20 +222,16 @@ impl<'a> RelayDriver<'a> {
         Ok(all)
     }
 
-    /// Both sockets of each flow.
-    fn sockets(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        self.flows.iter().flat_map(|relayed| [relayed.listen.as_fd(), relayed.out.as_fd()])
-    }
-
-    /// Places of the flows at whose sockets something may have arrived. Of many the system is asked once, of few each is read.
+    /// Places of the flows at whose sockets something may have arrived. Of many the system is asked, of few each is read.
     fn awaiting(&self) -> Result<Vec<usize>, NetError> {
         const FEW: usize = 4;
         let every = 0..self.flows.len();
         if every.len() <= FEW {
             return Ok(every.collect());
         }
-        let readable = readable(self.sockets())?;
-        Ok(every.filter(|place| readable[2 * place] || readable[2 * place + 1]).collect())
+        let mut places: Vec<_> = self.watch.readable()?.into_iter().map(|socket| socket / 2).collect();
+        places.dedup();
+        Ok(places)
     }
 
     /// Takes what has arrived at both sockets of a flow; true if nothing is left at either.

@@ -11,7 +11,7 @@ use crate::output::NetCounters;
 use crate::port::Port;
 use crate::record::{Ended, FlowRecord};
 use crate::socket::{Datagram, Inbox, UdpPort};
-use crate::wait::{CLOSING, LONGEST_SLEEP, PreciseTimers, wait_for};
+use crate::wait::{CLOSING, LONGEST_SLEEP, PreciseTimers, Urgency, wait_for};
 use crate::{Control, NetError};
 use nix::errno::Errno;
 use paceline_cc::shared_bottleneck::DelaySummary;
@@ -102,7 +102,7 @@ impl<'a, C: SendingCodec> SendingDriver<'a, C> {
     }
 
     pub fn run(mut self, control: &Control<'_>) -> Result<Ended<'a>, NetError> {
-        let mut timers = PreciseTimers::urgent();
+        let mut timers = PreciseTimers::urgent(Urgency::End);
         self.set_clock(DriverClock::from_zero(Moment::now()));
         let mut unanswered = loop {
             timers.turn();

@@ -13,7 +13,7 @@ use super::sharing::Sharing;
 use crate::clock::{DriverClock, Moment};
 use crate::record::{self, Ended};
 use crate::socket::{Datagram, Inbox, UdpPort};
-use crate::wait::{LONGEST_SLEEP, PreciseTimers, wait_for_any};
+use crate::wait::{LONGEST_SLEEP, PreciseTimers, Urgency, wait_for_any};
 use crate::{Control, NetError, NetOutput};
 use paceline_cc::shared_bottleneck::DelaySummary;
 use paceline_cc::{AnyController, Assigned};
@@ -144,7 +144,7 @@ impl<'a> SendingHost<'a> {
     }
 
     pub fn run(mut self, control: &Control<'_>) -> Result<NetOutput, NetError> {
-        let mut timers = PreciseTimers::urgent();
+        let mut timers = PreciseTimers::urgent(Urgency::End);
         self.clock = DriverClock::from_zero(Moment::now());
         let clock = self.clock;
         self.flows.0.iter_mut().for_each(|flow| flow.set_clock(clock));
