@@ -14,12 +14,13 @@ import struct
 from array import array
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from paceline import disk
+from paceline.acknowledging import Flow, ranges
 from paceline.errors import OutputError, UsageError
 
 if TYPE_CHECKING:
@@ -40,11 +41,6 @@ NAMES, STATISTICS, PACKET = 4, 5, 6
 """Blocks of pcapng that say names of addresses, when the run of an interface began, and packets."""
 PACKET_HEAD = 20
 """Bytes of a packet block before the packet."""
-UDP = 17
-RTCP = range(192, 224)
-"""What the second byte of a packet of RTCP says, and of one of RTP does not (RFC 5761)."""
-REORDERED = 3
-"""A packet is lost when one so many later has arrived (`kPacketThreshold` of RFC 9002 section 6.1.1)."""
 ROWS = 64
 """So many samples become Python's objects at once."""
 CURRENT = {
@@ -69,57 +65,6 @@ class Trace:
     @property
     def vantage_point(self) -> dict[str, str]:
         return {"name": self.name, "type": self.kind, **({"flow": "client"} if self.kind == "network" else {})}
-
-
-@dataclass
-class Flow:
-    """What was seen so far of the packets of one flow at one end."""
-
-    sent: int = 0
-    received: int = 0
-    streams: dict[int, Stream] = field(default_factory=dict)
-    """What was seen of each SSRC."""
-
-
-@dataclass
-class Stream:
-    """What was seen so far of the packets with one SSRC."""
-
-    packets: int = 0
-    numbers: dict[int, tuple[int, int]] = field(default_factory=dict)
-    """Of the newest packet with a sequence number: its number in the flow, and in the stream."""
-    newest: int = -1
-    """The last packet that was reported to have arrived, by its number in the stream."""
-    missing: dict[int, int] = field(default_factory=dict)
-    """Packets that were reported missing and are not lost yet: their number in the flow by that in the stream."""
-    lost_up_to: int = -1
-    """Every packet up to here is decided, by its number in the stream."""
-
-    def sent(self, sequence: int, number: int) -> None:
-        """A packet passed."""
-        self.numbers[sequence] = number, self.packets
-        self.packets += 1
-
-    def reported(self, begin: int, arrived: list[bool]) -> list[int]:
-        """The packets from `begin` on arrived or did not; numbers in the flow of those that did."""
-        found = []
-        for place, has_arrived in enumerate(arrived):
-            number, own = self.numbers.get((begin + place) % 65536, (None, -1))
-            if number is None:
-                continue
-            if has_arrived:
-                found.append(number)
-                self.missing.pop(own, None)
-                self.newest = max(self.newest, own)
-            elif own > self.lost_up_to:
-                self.missing[own] = number
-        return found
-
-    def lost(self) -> list[int]:
-        """Numbers in the flow of packets that are lost since it was last asked."""
-        self.lost_up_to = max(self.lost_up_to, self.newest - REORDERED)
-        due = sorted(own for own in self.missing if own <= self.lost_up_to)
-        return [self.missing.pop(own) for own in due]
 
 
 def logged(path: Path, run: Callable[..., Result], pcap: Path | None, pcap_at: str) -> Result:
@@ -358,55 +303,26 @@ def address_names(body: bytes) -> dict[bytes, str]:
 
 
 def packet_event(flow: Flow, time: float, packet: bytes, *, outbound: bool) -> Event:
-    """A packet that an end of a flow sent or received; of a report that we can read what it acknowledges."""
+    """A packet that an end of a flow sent or received, and what it acknowledges."""
     number = flow.sent if outbound else flow.received
     flow.sent, flow.received = flow.sent + outbound, flow.received + (not outbound)
     header = {"packet_type": "1RTT", "packet_number": number}
     data: dict[str, Any] = {"header": header, "raw": {"length": len(packet)}}
-    ip, protocol = (20, packet[9]) if packet[0] >> 4 == 4 else (40, packet[6])
-    content = packet[ip + 8 :] if protocol == UDP else b""
-    if len(content) >= 12 and content[0] >> 6 == 2 and content[1] not in RTCP:
-        (sequence,), (ssrc,) = struct.unpack_from(">H", content, 2), struct.unpack_from(">I", content, 8)
-        flow.streams.setdefault(ssrc, Stream()).sent(sequence, number)
-    elif acked := acknowledged(flow, content):
-        data["frames"] = [{"frame_type": "ack", "acked_ranges": acked}]
+    if acked := flow.passed(packet, number):
+        data["frames"] = [{"frame_type": "ack", "acked_ranges": ranges(sorted(acked))}]
     return {"time": time, "name": f"transport:packet_{'sent' if outbound else 'received'}", "data": data}
 
 
 def losses(flow: Flow, time: float) -> list[Event]:
-    """The packets that are lost by what reports have said up to now."""
-    lost = sorted(number for stream in flow.streams.values() if stream.missing for number in stream.lost())
+    """The packets that are lost by what has passed up to now."""
     return [
         {
             "time": time,
             "name": "recovery:packet_lost",
-            "data": {"header": {"packet_type": "1RTT", "packet_number": number}, "trigger": "reordering_threshold"},
+            "data": {
+                "header": {"packet_type": "1RTT", "packet_number": number},
+                **({"trigger": trigger} if trigger else {}),
+            },
         }
-        for number in lost
+        for number, trigger in flow.lost()
     ]
-
-
-def acknowledged(flow: Flow, report: bytes) -> list[list[int]]:
-    """Ranges of a flow's packets that a report of RFC 8888 says to have arrived."""
-    if len(report) < 12 or report[1] != 205 or report[0] & 0x1F != 11:
-        return []
-    found: list[int] = []
-    at, end = 8, 4 * struct.unpack_from(">H", report, 2)[0]
-    while at + 8 <= end:
-        ssrc, begin, count = struct.unpack_from(">IHH", report, at)
-        entries = struct.unpack_from(f">{count}H", report, at + 8)
-        if ssrc in flow.streams:
-            found += flow.streams[ssrc].reported(begin, [entry >> 15 == 1 for entry in entries])
-        at += 8 + 2 * (count + count % 2)
-    return ranges(sorted(found))
-
-
-def ranges(numbers: list[int]) -> list[list[int]]:
-    """Ascending numbers as ranges, first and last in."""
-    found: list[list[int]] = []
-    for number in numbers:
-        if found and number == found[-1][1] + 1:
-            found[-1][1] = number
-        else:
-            found.append([number, number])
-    return found
