@@ -19,8 +19,8 @@ from paceline.toml import loads
 DCCP = ROOT / "studies" / "dccp"
 TOPOLOGIES = {"20": 3, "5-line": 2, "5-shared": 2, "5-line-loss10": 2}
 PLACES = {
-    "ns-2.35 as it comes", "ns-2.35, sound", "here, like ns-2", "here, RFCs and NewReno", "here, RFCs and CUBIC",
-    "here, RFCs and BBR",
+    "ns-2.35 as it comes", "ns-2.35, sound", "here, like ns-2",
+    "here, RFCs' CCIDs and NewReno", "here, RFCs' CCIDs and CUBIC", "here, RFCs' CCIDs and BBR",
 }  # fmt: skip
 
 
@@ -94,7 +94,7 @@ def test_every_claim_is_judged_like_ns2_and_by_the_rfcs(study: Study) -> None:
     paper = {statement: found for statement, found in places.items() if not statement.startswith("a call")}
     assert len(paper) == 17
     for found in paper.values():
-        assert {"ns-2.35 as it comes", "ns-2.35, sound", "here, like ns-2", "here, RFCs and NewReno"} <= found
+        assert {"ns-2.35 as it comes", "ns-2.35, sound", "here, like ns-2", "here, RFCs' CCIDs and NewReno"} <= found
     with_tcp = [found for statement, found in paper.items() if "above TCP" in statement]
     assert all(found == PLACES for found in with_tcp)
     assert all("here, like ns-2" in found for found in places.values())
