@@ -156,7 +156,7 @@ fn version_3_bears_a_percent_of_losses_and_not_fifteen() {
         ("cubic", 0.01, 0.03, 0.12),
         ("bbr", 0.01, 0.95, 1.0),
         ("bbr3", 0.01, 0.6, 0.95),
-        ("bbr", 0.15, 0.45, 0.85),
+        ("bbr", 0.15, 0.7, 0.87),
         ("bbr3", 0.15, 0.001, 0.1),
     ] {
         let outcome = Path { loss, ..USUAL }.run(&[controller]);

@@ -77,7 +77,7 @@ fn bands(a: &str, b: &str, kind: &str) -> (f64, f64, f64) {
     let reacts = |kind: &str| RATES.contains(&kind) || WINDOWS.contains(&kind);
     match (a, b) {
         // A window during recovery takes nothing that is assigned, and BBR finds the link empty meanwhile.
-        ("bbr", "newreno") if !exchange => (0.0, f64::MAX, 0.05),
+        ("bbr", "newreno" | "reno") if !exchange => (0.0, f64::MAX, 0.04),
         (a, b) if !(reacts(a) && reacts(b)) => (0.0, f64::MAX, 0.1),
         (a, b) if RATES.contains(&a) && RATES.contains(&b) => (1.8, 2.2, 2.5),
         // Without SACK a packet is repaired in a round trip, while TFRC finds the link empty and the sum grows.

@@ -249,13 +249,22 @@ fn excused(params: &ControllerParams, profile: &str, member: Member) -> Vec<Memb
         | ControllerParams::Cubic(_)
         | ControllerParams::Dctcp(_)
         | ControllerParams::Prague(_) => member.exempt(FILLS_QUEUES.0, FILLS_QUEUES.1),
-        ControllerParams::Bbr(_) => Member { ecn: Ecn::NotEct, ..member }
-            .exempt("reacts_to_loss", "version 1 takes no loss for congestion")
-            .unharmed_by(
-                Alteration::DeafToDelay,
-                "its window is a multiple of bandwidth and the smallest round trip, whatever the present one",
-            )
-            .unharmed_by(Alteration::DeafToCe, "its packets cannot be marked"),
+        ControllerParams::Bbr(_) => {
+            let member = Member { ecn: Ecn::NotEct, ..member }
+                .exempt("reacts_to_loss", "version 1 takes no loss for congestion")
+                .unharmed_by(
+                    Alteration::DeafToDelay,
+                    "its window is a multiple of bandwidth and the smallest round trip, whatever the present one",
+                )
+                .unharmed_by(Alteration::DeafToCe, "its packets cannot be marked");
+            match profile {
+                "linux" => member.unharmed_by(
+                    Alteration::Greedy,
+                    "paced below its bandwidth, which neither delays nor losses enter, it leaves the other its part",
+                ),
+                _ => member,
+            }
+        }
         ControllerParams::Bbr3(_) => {
             let counted = "losses are bytes to it, whichever word tells of them";
             member.unharmed_by(Alteration::DeafToLoss, counted).unharmed_by(Alteration::Greedy, counted)

@@ -25,6 +25,7 @@ mod driver;
 mod host;
 #[cfg(test)]
 mod probe_tests;
+mod resending;
 pub(crate) mod rtp;
 pub(crate) mod sent;
 mod sharing;

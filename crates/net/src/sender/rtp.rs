@@ -3,6 +3,7 @@
 //! needs, and its reports come in place of RFC 8888's.
 
 use super::codec::{Encoded, SendingCodec};
+use super::resending::Resending;
 use super::sent::Reported;
 use crate::agreed::{Agreed, Media};
 use crate::output::NetCounters;
@@ -12,27 +13,16 @@ use crate::socket::Datagram;
 use crate::ssrc::MEDIA_CLOCK;
 use paceline_cc::{Controller, ReceiverReport, StreamId};
 use paceline_transport::SendingEnd;
-use paceline_transport::rtp::media::RepairCounters;
 use paceline_transport::rtp::rtcp::{RtcpConfig, SenderSession};
 use paceline_transport::rtp::{Broken, DelayReport, EcnFault, EcnState, RtpFeedback, RtpPacket, RtpSender};
-use paceline_transport::rtp::{KeptPackets, NotResent, PacketSpelling, RTP_HEADER, Ssrcs, asked_number};
-use paceline_units::{Bytes, Time, TimeDelta};
+use paceline_transport::rtp::{PacketSpelling, Ssrcs};
+use paceline_units::{Time, TimeDelta};
 use paceline_wire::ccfb::Feedback;
 use paceline_wire::rtcp::{self, RtcpPacket, bye, nack, report, sdes};
+use paceline_wire::rtp;
 use paceline_wire::tfrc::{self, TfrcReport};
 use paceline_wire::{FeedbackFormat, RawReport, TRANSPORT_WIDE, delays, unwrap_sequence, vp8};
-use paceline_wire::{rtp, rtx};
-use std::collections::VecDeque;
 use std::marker::PhantomData;
-use std::rc::Rc;
-
-/// For so long a packet can be sent again, up to so many bytes, for at most such a share of the media.
-const KEEP: TimeDelta = TimeDelta::from_secs(1);
-const KEEP_BYTES: Bytes = Bytes::new(1_000_000);
-const RESENT_SHARE: f64 = 0.25;
-/// The most retransmissions that wait, and the most that one datagram asks for.
-const MOST_WAITING: u64 = 256;
-const MOST_ASKED: usize = 512;
 
 /// The streams on the wire, and what is needed to read reports on them.
 pub(crate) struct RtpSendingCodec<C> {
@@ -51,26 +41,6 @@ pub(crate) struct RtpSendingCodec<C> {
     remote: Remote,
     resending: Option<Box<Resending>>,
     controller: PhantomData<C>,
-}
-
-/// What is sent again of the only stream when it is asked for.
-struct Resending {
-    payload_type: u8,
-    /// The stream of retransmissions.
-    stream: StreamId,
-    kept: KeptPackets<Rc<SentMedia>>,
-    /// Retransmissions in the queue: when they were put there, the original number, and what it was.
-    waiting: VecDeque<(Time, u16, Rc<SentMedia>)>,
-    /// Numbers that the datagram that is read asks for.
-    asked: Vec<u16>,
-    counters: RepairCounters,
-}
-
-/// A packet of media, as it left.
-struct SentMedia {
-    captured: Time,
-    marker: bool,
-    payload: Vec<u8>,
 }
 
 /// A report that was read.
@@ -113,16 +83,9 @@ impl<C> RtpSendingCodec<C> {
         let ssrcs =
             repair.map_or(self.spelling.ssrcs, |repair| self.spelling.ssrcs.with_repairs(repair.ssrc));
         let spelling = PacketSpelling { ssrcs, payload_type, transport_wide, ..self.spelling };
-        let resending = repair.zip(ssrcs.repairs()).map(|(repair, stream)| {
-            Box::new(Resending {
-                payload_type: repair.payload_type,
-                stream,
-                kept: KeptPackets::new(KEEP, KEEP_BYTES, RESENT_SHARE),
-                waiting: VecDeque::new(),
-                asked: Vec::new(),
-                counters: RepairCounters::default(),
-            })
-        });
+        let resending = repair
+            .zip(ssrcs.repairs())
+            .map(|(repair, stream)| Box::new(Resending::new(repair.payload_type, stream)));
         let next = vec![0; self.next.len() + usize::from(resending.is_some())];
         RtpSendingCodec { spelling, media, next, resending, ..self }
     }
@@ -184,59 +147,7 @@ impl<C> RtpSendingCodec<C> {
             counters.unknown_ssrc += 1;
             return;
         }
-        let room = MOST_ASKED.saturating_sub(resending.asked.len());
-        resending.asked.extend(nack.lost().take(room));
-    }
-
-    /// Puts what was asked for into the queue of retransmissions.
-    fn resend(&mut self, now: Time, end: &mut RtpSender<C>)
-    where
-        C: Controller,
-    {
-        let next = self.sent(StreamId(0));
-        let Some(Resending { stream, kept, waiting, asked, counters, .. }) = self.resending.as_deref_mut()
-        else {
-            return;
-        };
-        let round_trip = end.srtt_and_target().0;
-        // The queue discards its oldest.
-        let discarded = waiting.len().saturating_sub(end.waiting(*stream) as usize);
-        waiting.drain(..discarded);
-        for sequence in asked.drain(..) {
-            let resent = asked_number(next, sequence).and_then(|number| {
-                kept.asked(now, number, round_trip, |packet, credit| {
-                    let payload = Bytes::new((rtx::OSN + packet.payload.len()) as u64);
-                    let size = payload + RTP_HEADER;
-                    let fits = credit >= size.as_u64() as f64 && end.waiting(*stream) < MOST_WAITING;
-                    if !fits || !end.push_repair(now, *stream, payload) {
-                        return Err(NotResent::OverShare);
-                    }
-                    waiting.push_back((now, number as u16, packet.clone()));
-                    Ok(size)
-                })
-            });
-            counters.count(resent);
-        }
-    }
-
-    /// Writes the retransmission that leaves.
-    fn encode_repair(&mut self, now: Time, packet: &RtpPacket, bytes: &mut Vec<u8>) {
-        let Some(Resending { payload_type, waiting, .. }) = self.resending.as_deref_mut() else { return };
-        // What the queue discarded since it was last asked does not leave.
-        while waiting.front().is_some_and(|(pushed, ..)| *pushed < packet.captured) {
-            waiting.pop_front();
-        }
-        let (osn, media) = waiting.pop_front().map_or((0, None), |(_, osn, media)| (osn, Some(media)));
-        let spelling = PacketSpelling { payload_type: *payload_type, ..self.spelling };
-        let (captured, marker) =
-            media.as_ref().map_or((packet.captured, false), |media| (media.captured, media.marker));
-        let spelled = spelling.write(now, &RtpPacket { captured, marker, ..*packet }, bytes);
-        let payload = &mut bytes[spelled.header..spelled.header + packet.payload.as_u64() as usize];
-        let (number, original) = payload.split_at_mut(rtx::OSN.min(payload.len()));
-        number.copy_from_slice(&rtx::osn(osn)[..number.len()]);
-        if let Some(media) = media.filter(|media| media.payload.len() == original.len()) {
-            original.copy_from_slice(&media.payload);
-        }
+        resending.ask(nack.lost());
     }
 
     fn sent(&self, stream: StreamId) -> u64 {
@@ -345,7 +256,9 @@ impl<C: Controller> SendingCodec for RtpSendingCodec<C> {
             *next = packet.sequence + 1;
         }
         if self.spelling.ssrcs.repairs() == Some(packet.stream) && !packet.is_padding() {
-            self.encode_repair(now, packet, bytes);
+            if let Some(resending) = self.resending.as_deref_mut() {
+                resending.encode(now, packet, self.spelling, bytes);
+            }
             return Encoded { number: None, payload: None, media: None };
         }
         let spelled = self.spelling.write(now, packet, bytes);
@@ -368,11 +281,8 @@ impl<C: Controller> SendingCodec for RtpSendingCodec<C> {
             (None, _) => None,
         };
         if let Some(resending) = self.resending.as_deref_mut() {
-            let kept = data.map(|payload| {
-                let payload = bytes[begin..begin + payload.as_u64() as usize].to_vec();
-                Rc::new(SentMedia { captured: packet.captured, marker: packet.marker, payload })
-            });
-            resending.kept.on_sent(now, (packet.sequence, packet.size()), kept);
+            let payload = data.map(|payload| &bytes[begin..begin + payload.as_u64() as usize]);
+            resending.on_sent(now, packet, payload);
         }
         Encoded { number: Some(packet.sequence), payload: data, media }
     }
@@ -409,7 +319,10 @@ impl<C: Controller> SendingCodec for RtpSendingCodec<C> {
                 let _ = end.receive(now, RtpFeedback::Delays(Box::new(report)), datagram.ecn);
             }
         });
-        self.resend(now, end);
+        let next = self.sent(StreamId(0));
+        if let Some(resending) = self.resending.as_deref_mut() {
+            resending.push(now, next, end);
+        }
         heard
     }
 
@@ -452,7 +365,7 @@ impl<C: Controller> SendingCodec for RtpSendingCodec<C> {
         }
         let NetCounters { rtcp_round_trip_ms, rtcp_jitter_ms, rtcp_lost, .. } = told;
         *counters = NetCounters { rtcp_round_trip_ms, rtcp_jitter_ms, rtcp_lost, ..*counters };
-        counters.resent = self.resending.as_ref().map_or(0, |resending| resending.counters.resent);
+        counters.resent = self.resending.as_ref().map_or(0, |resending| resending.resent());
         counters.circuit_breakers = u64::from(end.broken().is_some());
         let ended = |(at, why): (Time, Broken)| {
             format!(

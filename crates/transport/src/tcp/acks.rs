@@ -383,9 +383,21 @@ impl<C: Controller> TcpSender<C> {
         }
     }
 
-    /// New data was acknowledged during recovery: it ends, or goes on with the next hole.
+    /// Whether anything is to be repaired, as far as the first segment and those that wait to leave again tell.
+    fn has_losses(&self) -> bool {
+        self.board.lost > 0 || !self.board.is_empty() && self.board.sent(self.board.first).resent
+    }
+
+    /// New data was acknowledged during recovery: it ends, or goes on with the next hole. Where what was sent during it is lost, too,
+    /// another begins; a controller that rules its recoveries is told of one that goes on. So is Linux's BBR, which looks
+    /// at the state after each acknowledgement.
     pub(super) fn go_on(&mut self, now: Time, until: u64) {
         let all = self.board.first_offset >= until;
+        if all && self.controller.rules_recovery() && self.has_losses() {
+            self.progress.until = Some(self.board.end_offset);
+            self.progress.guard = self.board.end_offset;
+            return;
+        }
         if all || self.config.recovery == RecoveryKind::Reno {
             (self.progress.until, self.progress.prr, self.progress.forced) = (None, None, false);
             let lost = self.board.count_once();
