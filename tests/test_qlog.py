@@ -1,12 +1,15 @@
 """Runs as qlog: the fields that the schema asks for, and the same numbers as the figures."""
 
 import json
+import struct
 import tracemalloc
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import paceline
 from conftest import Run as Cli
@@ -112,6 +115,32 @@ def test_segments_are_acknowledged_in_order_and_by_blocks_and_lost_when_they_are
     assert segments.acknowledged(at[8], []) == [15, 17, 18]
     assert segments.acknowledged(at[2], []) == []
     assert (segments.ends, segments.numbers, segments.walked) == ({}, {}, {})
+
+
+@given(packet=st.binary(max_size=200), protocol=st.sampled_from([6, 17, 33]), version=st.sampled_from([0x45, 0x60]))
+def test_whatever_is_captured_is_read(packet: bytes, protocol: int, version: int) -> None:
+    flow = acknowledging.Flow()
+    head = bytearray(40 if version == 0x60 else 20)
+    head[0], head[9 if version == 0x45 else 6] = version, protocol
+    for number in range(3):
+        assert isinstance(flow.passed(bytes(head) + packet, number), list)
+        assert isinstance(flow.lost(), list)
+
+
+def test_a_report_that_says_more_than_it_holds_is_read_as_far_as_it_goes() -> None:
+    flow = acknowledging.Flow()
+    rtp = bytes([0x45, *[0] * 8, 17, *[0] * 10]) + bytes(8) + struct.pack(">BBHII", 0x80, 96, 7, 0, 100) + b"x"
+    assert flow.passed(rtp, 0) == []
+    front = bytes([0x45, *[0] * 8, 17, *[0] * 10]) + bytes(8)
+    block = struct.pack(">IHHHH", 100, 7, 1, 0x8000, 0)
+    for length, rest, found in [
+        (5, b"", [0]),
+        (500, b"", [0]),
+        (500, struct.pack(">IHH", 100, 8, 9000), [0]),
+        (1, b"", []),
+    ]:
+        report = struct.pack(">BBHI", 0x8B, 205, length, 1) + block + rest + bytes(4)
+        assert flow.passed(front + report, 0) == found
 
 
 def test_what_tcp_and_dccp_acknowledge_is_what_arrived(logged: tuple[dict[str, Trace], paceline.Result]) -> None:

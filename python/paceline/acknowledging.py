@@ -169,9 +169,12 @@ class Flow:
         if len(report) < 12 or report[1] != 205 or report[0] & 0x1F != 11:
             return []
         found: list[int] = []
-        at, end = 8, 4 * struct.unpack_from(">H", report, 2)[0]
+        # What a capture holds of strangers may say any length.
+        at, end = 8, min(4 * struct.unpack_from(">H", report, 2)[0], len(report))
         while at + 8 <= end:
             ssrc, begin, count = struct.unpack_from(">IHH", report, at)
+            if at + 8 + 2 * count > len(report):
+                break
             entries = struct.unpack_from(f">{count}H", report, at + 8)
             if ssrc in self.streams:
                 found += self.streams[ssrc].reported(begin, [entry >> 15 == 1 for entry in entries])

@@ -131,12 +131,12 @@ impl BbrLaw {
         }
     }
 
-    /// Sets the pace to `gain` times the bandwidth. Startup never slows down.
     /// So many times the bandwidth, less the margin.
     fn pace(&self, gain: f64) -> f64 {
         gain * self.model.bw() * (100.0 - self.params.pacing_margin_percent) / 100.0
     }
 
+    /// Sets the pace for `gain`. Startup never slows down.
     fn set_pace(&mut self, gain: f64) {
         let rate = self.pace(gain);
         if rate > 0.0 && (self.filled || self.pacing_rate.is_none_or(|before| rate > before)) {
