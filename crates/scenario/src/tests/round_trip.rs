@@ -110,7 +110,7 @@ fn flow() -> impl Strategy<Value = String> {
         "feedback = { by_rate = true, reorder_time = \"#ms\", overlap = # }",
         "playout = { kind = \"adaptive\", smoothing = # }\noverhead = \"28B\"",
         "playout = { kind = \"fixed\", delay = \"#ms\" }\ntransport = \"rtp\"",
-        "pause = [[\"1.#s\", \"3.#s\"]]\ncount = 3\nstart_within = \"#ms\"",
+        "pause = [[\"1.#s\", \"3.#s\"]]\ncount = 3\nstart_within = \"0.#s\"",
     ]);
     let media = prop_oneof![
         source().prop_map(|source| (format!("source = {source}\npriority = 0.7\n"), String::new())),
