@@ -115,7 +115,7 @@ class Segments:
                     found.append(self.numbers.pop(at))
                 at = self.ends[at]
             self.walked[first] = at
-        while self.ends and (begin := next(iter(self.ends))) < cumulative and self.ends[begin] <= cumulative:
+        while self.ends and self.ends[begin := next(iter(self.ends))] <= cumulative:
             del self.ends[begin]
             if begin in self.numbers:
                 found.append(self.numbers.pop(begin))

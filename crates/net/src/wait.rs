@@ -89,7 +89,7 @@ pub(crate) struct PreciseTimers {
     measured: (Moment, TimeDelta),
 }
 
-/// A thread that took more than this part of a processor for so long gives its priority up: nothing else would run beside it.
+/// A thread that took more than this part of a processor for so long gives its priority up: too little would run beside it.
 const BUSY: f64 = 0.7;
 const MEASURED: TimeDelta = TimeDelta::from_millis(200);
 

@@ -222,13 +222,8 @@ impl<'a> RelayDriver<'a> {
         Ok(all)
     }
 
-    /// Places of the flows at whose sockets something may have arrived. Of many the system is asked, of few each is read.
+    /// Places of the flows at whose sockets something has arrived.
     fn awaiting(&self) -> Result<Vec<usize>, NetError> {
-        const FEW: usize = 4;
-        let every = 0..self.flows.len();
-        if every.len() <= FEW {
-            return Ok(every.collect());
-        }
         let mut places: Vec<_> = self.watch.readable()?.into_iter().map(|socket| socket / 2).collect();
         places.dedup();
         Ok(places)
