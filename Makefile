@@ -152,8 +152,8 @@ $(VENV)/.installed: requirements.lock | prerequisites
 	@touch $@
 
 $(VENV)/.built: $(VENV)/.installed pyproject.toml $(RUST_SOURCES)
-	@echo "Building the extension (release)"
-	@PIP_QUIET=1 VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(BIN)/maturin develop --release --locked --quiet
+	@echo "Building the extension (working build: thin, incremental)"
+	@PIP_QUIET=1 VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(BIN)/maturin develop --locked
 	@touch $@
 
 # Builds a wheel with these variables into this folder, where Python can import it, too: $(call unpacked_wheel,VARIABLES,FOLDER).
