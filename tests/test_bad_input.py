@@ -195,6 +195,7 @@ def test_ctrl_c_during_the_start(module: str) -> None:
     assert done.stderr == "paceline: interrupted: nothing was written\n"
 
 
+@pytest.mark.real_time
 def test_ctrl_c_in_the_middle_writes_nothing(call_file: Path) -> None:
     out = call_file.parent / "out"
     command = [sys.executable, "-m", "paceline", "run", str(call_file), "--out", str(out), "--set", "duration=250000s"]

@@ -15,6 +15,7 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -64,7 +65,11 @@ path = ["there"]
 return_delay = "20ms"
 """
 
-needs_chromium = pytest.mark.skipif(not any(map(shutil.which, NAMES)), reason="no Chromium is installed")
+
+def needs_chromium(test: Callable[..., None]) -> Callable[..., None]:
+    """A test that holds a call with Chromium."""
+    skipped = pytest.mark.skipif(not any(map(shutil.which, NAMES)), reason="no Chromium is installed")
+    return pytest.mark.real_time(pytest.mark.peer(skipped(test)))
 
 
 def test_an_offer_is_answered_with_one_codec_one_candidate_and_the_feedback() -> None:
@@ -173,6 +178,7 @@ def announced(url: str, length: int) -> int:
     return status
 
 
+@pytest.mark.real_time
 def test_a_page_offers_once_and_strangers_are_turned_away() -> None:
     with PageServer({"role": "send"}) as server:
         with urllib.request.urlopen(server.url, timeout=10) as page:
@@ -192,6 +198,7 @@ def test_a_page_offers_once_and_strangers_are_turned_away() -> None:
         assert answered.get() == (200, "v=0")
 
 
+@pytest.mark.real_time
 def test_what_is_no_figure_is_refused_and_the_page_goes_on() -> None:
     with PageServer({}) as server:
         for body in (b"", b"[]", b'{"time": 1}', b'{"time": "x", "figures": {}}', b'{"time": NaN, "figures": {}}'):
@@ -203,6 +210,7 @@ def test_what_is_no_figure_is_refused_and_the_page_goes_on() -> None:
         assert server.rows == [(2.0, {"a.b": 3.0})]
 
 
+@pytest.mark.real_time
 def test_a_browser_that_is_not_there_or_ends_is_named() -> None:
     with pytest.raises(BrowserError, match=r"found none of /nowhere/chromium.*--wait"):
         find("/nowhere/chromium")
@@ -212,6 +220,7 @@ def test_a_browser_that_is_not_there_or_ends_is_named() -> None:
             ended.check()
 
 
+@pytest.mark.real_time
 def test_a_page_hears_why_it_is_refused_though_the_call_is_over() -> None:
     answered: queue.Queue[tuple[int, str]] = queue.Queue()
     with PageServer({}) as server:
@@ -224,6 +233,7 @@ def test_a_page_hears_why_it_is_refused_though_the_call_is_over() -> None:
     assert answered.get() == (400, "no such codec")
 
 
+@pytest.mark.real_time
 @pytest.mark.parametrize("own", [True, False])
 def test_a_browser_that_never_offers_is_not_waited_for_for_ever(
     own: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

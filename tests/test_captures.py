@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
@@ -16,7 +17,13 @@ from conftest import CALL, ROOT
 from conftest import Run as Cli
 
 TSHARK = os.environ.get("TSHARK") or shutil.which("tshark")
-needs_tshark = pytest.mark.skipif(TSHARK is None, reason="tshark is not here: it reads what was captured")
+
+
+def needs_tshark(test: Callable[..., None]) -> Callable[..., None]:
+    """A test that has tshark read a capture."""
+    skipped = pytest.mark.skipif(TSHARK is None, reason="tshark is not here: it reads what was captured")
+    return pytest.mark.peer(skipped(test))
+
 
 MIXED = """\
 name = "a call beside bulk"
@@ -194,7 +201,10 @@ def limited() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
 
 
-@pytest.mark.parametrize(("command", "where"), [("run", "--pcap"), ("run", "--qlog"), ("live", "--qlog")])
+@pytest.mark.parametrize(
+    ("command", "where"),
+    [("run", "--pcap"), ("run", "--qlog"), pytest.param("live", "--qlog", marks=pytest.mark.real_time)],
+)
 def test_a_disk_that_is_full_is_said_and_nothing_half_is_left(
     command: str, where: str, call_file: Path, tmp_path: Path
 ) -> None:

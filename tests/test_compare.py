@@ -147,6 +147,7 @@ def test_a_narrow_terminal_shows_what_the_ranking_counts(
     assert "one-way" not in found
 
 
+@pytest.mark.peer
 def test_a_weight_is_printed_as_it_is() -> None:
     """A weight of 100 stood as 1 beside its slider: the zeros before the point were cut too."""
     template = (ROOT / "python/paceline/studies/templates/compare.html").read_text()
@@ -271,6 +272,7 @@ def test_a_killed_comparison_goes_on_and_ends_alike(short: Path, tmp_path: Path)
     assert (out / "differences.csv").read_bytes() == (tmp_path / "whole" / "differences.csv").read_bytes()
 
 
+@pytest.mark.real_time
 def test_a_cluster_gives_the_same(short: Path, tmp_path: Path, compared: paceline.ComparisonResult) -> None:
     distributed = pytest.importorskip("distributed")
     options = {"n_workers": 2, "threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": None}

@@ -90,6 +90,7 @@ def given(out: Path, since: float, until: float) -> float:
     return float(rates.mean())
 
 
+@pytest.mark.real_time
 def test_senders_share_through_a_killed_exchange_and_the_next_one(coupled_file: Path) -> None:
     out, path = coupled_file.parent, coupled_file.parent / "run" / "exchange.sock"
     front, back = two_ports(), two_ports()
@@ -132,6 +133,7 @@ def test_senders_share_through_a_killed_exchange_and_the_next_one(coupled_file: 
     assert 1.6 < ratio < 2.5, "as their priorities say"
 
 
+@pytest.mark.real_time
 def test_a_killed_sender_has_left_and_a_stopped_one_leaves_after_a_while(coupled_file: Path) -> None:
     path, ports = coupled_file.parent / "exchange.sock", [two_ports(), two_ports()]
     lines: list[str] = []
@@ -166,6 +168,7 @@ def test_a_killed_sender_has_left_and_a_stopped_one_leaves_after_a_while(coupled
     assert "vanished 2, expired 1, " in said, said
 
 
+@pytest.mark.real_time
 def test_an_exchange_is_refused_where_it_cannot_be(cli: Run, tmp_path: Path) -> None:
     path, letter = tmp_path / "exchange.sock", tmp_path / "letter"
     letter.write_text("a letter")
@@ -191,6 +194,7 @@ def joined(service: "subprocess.Popen[str]", count: int) -> list[str]:
     return sorted(re.sub(r"process \d+", "process N", line).strip() for line in lines)
 
 
+@pytest.mark.real_time
 def test_flows_of_the_same_five_tuple_share_and_others_do_not(coupled_file: Path, tmp_path: Path) -> None:
     path, port = tmp_path / "exchange.sock", two_ports()
     with exchange(path) as service:
@@ -232,6 +236,7 @@ def join_message(source: int, destination: int) -> bytes:
     return b"FS\x01\x01" + update + group + b"\x06active" + b"\x00"
 
 
+@pytest.mark.real_time
 def test_a_flow_in_no_coupling_shares_with_a_group_that_is_named(call_file: Path, tmp_path: Path) -> None:
     path, port = tmp_path / "exchange.sock", two_ports()
     with exchange(path) as service:

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -62,9 +63,11 @@ print(min(took), file=open(sys.argv[1], "w"))
 """
 
 
-needs_networks = pytest.mark.skipif(
-    not may_make_networks(), reason="needs root, /dev/net/tun and unshare of util-linux"
-)
+def needs_networks(test: Callable[..., None]) -> Callable[..., None]:
+    """A test that runs programs in networks of their own."""
+    reason = "needs root, /dev/net/tun and unshare of util-linux"
+    skipped = pytest.mark.skipif(not may_make_networks(), reason=reason)
+    return pytest.mark.real_time(pytest.mark.peer(skipped(test)))
 
 
 @pytest.fixture

@@ -31,6 +31,7 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
+@pytest.mark.real_time
 def test_each_figure_is_of_the_end_that_knows_it(live: Path) -> None:
     summary = json.loads((live / "summary.json").read_text())
     ends = {end: json.loads((live / end / "summary.json").read_text()) for end in ENDS}
@@ -52,6 +53,7 @@ def test_each_figure_is_of_the_end_that_knows_it(live: Path) -> None:
     assert summary["ends"]["receiver"]["late_p50_ms"] is None
 
 
+@pytest.mark.real_time
 def test_columns_and_pictures_are_those_of_a_simulated_run(live: Path) -> None:
     for name in ("flows", "links"):
         merged, simulated = (pq.read_table(folder / f"{name}.parquet") for folder in (live, live / "simulated"))
@@ -64,6 +66,7 @@ def test_columns_and_pictures_are_those_of_a_simulated_run(live: Path) -> None:
     assert {"overview.png", "overview.svg", "delays.svg", "one_way_delay.svg", "beside.svg"} <= names
 
 
+@pytest.mark.real_time
 def test_merging_what_the_ends_wrote_gives_the_same(live: Path, cli: Run) -> None:
     done = cli("merge", *(live / end for end in reversed(ENDS)), "--json")
     assert done.returncode == 0, done.stderr
@@ -75,6 +78,7 @@ def test_merging_what_the_ends_wrote_gives_the_same(live: Path, cli: Run) -> Non
     assert "written to merged" in alone.stderr
 
 
+@pytest.mark.real_time
 def test_clocks_that_do_not_agree_are_said_and_their_figures_left_out(live: Path) -> None:
     ends = read_folders([live / end for end in ENDS])
     flow = ends["receiver"].summary["flows"]["video"]
@@ -93,6 +97,7 @@ def test_clocks_that_do_not_agree_are_said_and_their_figures_left_out(live: Path
     assert "at most" in "".join(Merged(ends).warnings), "longer than a round trip"
 
 
+@pytest.mark.real_time
 @pytest.mark.parametrize(
     ("folders", "said"),
     [
@@ -111,6 +116,7 @@ def test_folders_that_cannot_be_merged(live: Path, cli: Run, folders: list[str],
     assert not (live / "merged").exists()
 
 
+@pytest.mark.real_time
 def test_ends_of_two_calls_and_broken_files(live: Path, cli: Run, tmp_path: Path) -> None:
     for name, changed in (("other", '"name": "another call"'), ("broken", '"nome": 7')):
         folder = tmp_path / name
@@ -129,6 +135,7 @@ def test_ends_of_two_calls_and_broken_files(live: Path, cli: Run, tmp_path: Path
         assert "Traceback" not in done.stderr
 
 
+@pytest.mark.real_time
 @pytest.mark.parametrize("name", ["summary.json", "scenario.toml", "flows.parquet", "links.parquet"])
 @pytest.mark.parametrize("damage", ["empty", "gone", "folder", "noise"])
 def test_a_damaged_folder_is_named(live: Path, tmp_path: Path, name: str, damage: str) -> None:
@@ -152,6 +159,7 @@ def has_sockets(process: int) -> bool:
     return False
 
 
+@pytest.mark.real_time
 def test_a_call_that_is_told_to_stop_leaves_nothing(call_file: Path) -> None:
     out = call_file.parent / "out"
     with start("live", call_file, "--out", out) as process:

@@ -50,6 +50,7 @@ def dccp_file(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.real_time
 @pytest.mark.parametrize("command", ["receive", "link"])
 def test_sigterm_ends_what_serves_with_its_outputs(command: str, call_file: Path, peer: socket.socket) -> None:
     out, port = call_file.parent / "out", free_port()
@@ -62,6 +63,7 @@ def test_sigterm_ends_what_serves_with_its_outputs(command: str, call_file: Path
     assert {path.name for path in out.iterdir()} == OUTPUTS
 
 
+@pytest.mark.real_time
 def test_sigterm_abandons_a_sender(call_file: Path, peer: socket.socket) -> None:
     out = call_file.parent / "out"
     with start("send", call_file, "--to", host_port(peer), "--out", out) as process:
@@ -73,6 +75,7 @@ def test_sigterm_abandons_a_sender(call_file: Path, peer: socket.socket) -> None
     assert not out.exists()
 
 
+@pytest.mark.real_time
 def test_one_unanswered_flow_of_two_is_told_and_the_other_goes_on(tmp_path: Path, cli: Run) -> None:
     call = tmp_path / "calls.toml"
     call.write_text(CALL + CALL[CALL.index("[flows.video]") :].replace("video", "slides"))
@@ -89,6 +92,7 @@ def test_one_unanswered_flow_of_two_is_told_and_the_other_goes_on(tmp_path: Path
     assert summary["flows"]["slides"]["packets_received"] > 50
 
 
+@pytest.mark.real_time
 def test_a_short_run_that_nobody_answers_is_an_error(cli: Run, call_file: Path, peer: socket.socket) -> None:
     out = call_file.parent / "out"
     done = cli("send", call_file, "--to", host_port(peer), "--set", "duration=300ms", "--out", out)
@@ -102,7 +106,12 @@ def test_a_short_run_that_nobody_answers_is_an_error(cli: Run, call_file: Path, 
     [
         (["send", "--to", "127.0.0.1:0"], 2, "found 127.0.0.1:0"),
         (["send", "--to", "127.0.0.1"], 2, "expected HOST:PORT"),
-        (["send", "--to", "nobody.invalid:5004"], 1, "cannot find the host nobody.invalid"),
+        pytest.param(
+            ["send", "--to", "nobody.invalid:5004"],
+            1,
+            "cannot find the host nobody.invalid",
+            marks=pytest.mark.real_time,
+        ),
         (["link", "--listen", "127.0.0.1:0", "--forward", "localhost:0"], 2, "found 127.0.0.1:0"),
         (
             ["link", "--listen", "127.0.0.1:0", "--forward", "127.0.0.1:9", "--set", RETURN_PATH],
@@ -132,6 +141,7 @@ def packet_types(capture: Path) -> list[int]:
     return types
 
 
+@pytest.mark.real_time
 def test_dccp_from_end_to_end_through_a_link(dccp_file: Path) -> None:
     out = dccp_file.parent
     front, back = free_port(), free_port()
@@ -157,6 +167,7 @@ def test_dccp_from_end_to_end_through_a_link(dccp_file: Path) -> None:
     assert types[-1] == 7, "Reset"
 
 
+@pytest.mark.real_time
 @pytest.mark.parametrize("stopped", ["send", "receive"])
 def test_whoever_is_stopped_closes_the_connection_and_both_write_what_they_have(stopped: str, dccp_file: Path) -> None:
     out, port = dccp_file.parent, free_port()
@@ -191,7 +202,13 @@ def test_whoever_is_stopped_closes_the_connection_and_both_write_what_they_have(
         (False, ["send", "--to", "127.0.0.1:9", "--flow", "nobody", "--transport", "dccp"], 2, "one of bulk"),
         (False, ["send", "--to", "127.0.0.1:9", "--pcap", "no-such-folder/x.pcap"], 1, "no-such-folder/x.pcap"),
         (False, ["send", "--to", "127.0.0.1:9", "--pcap", ""], 2, "expected a file"),
-        (False, ["send", "--to", "127.0.0.1:9", "--set", "duration=200ms"], 1, "nothing answered at 127.0.0.1:9"),
+        pytest.param(
+            False,
+            ["send", "--to", "127.0.0.1:9", "--set", "duration=200ms"],
+            1,
+            "nothing answered at 127.0.0.1:9",
+            marks=pytest.mark.real_time,
+        ),
         (True, ["send", "--to", "127.0.0.1:9", "--transport", "dccp"], 2, "with the controller scream"),
     ],
 )
@@ -204,6 +221,7 @@ def test_what_dccp_and_captures_are_not_for(
     assert done.stdout == ""
 
 
+@pytest.mark.real_time
 def test_a_service_that_nobody_offers(cli: Run, dccp_file: Path) -> None:
     port = free_port()
     with start("receive", dccp_file, "--listen", f"127.0.0.1:{port}") as receiver:

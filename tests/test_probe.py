@@ -227,6 +227,7 @@ def test_a_path_that_loses_everything_says_so(cli: Run) -> None:
         paceline.probe("adsl", plan=Plan(hold_s=1.0, part=0.01))
 
 
+@pytest.mark.real_time
 def test_sockets_measure_loopback() -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
         free.bind(("127.0.0.1", 0))

@@ -281,6 +281,7 @@ def test_a_call_in_real_time_is_seen_at_both_ends_and_at_its_links(cli: Cli, cal
     assert 10 <= received(theirs)[0]["time"] < 500
 
 
+@pytest.mark.real_time
 def test_each_end_over_sockets_writes_what_it_saw(call_file: Path, tmp_path: Path) -> None:
     port, short = free_port(), ["--set", "duration=2s"]
     there = ["--listen", f"127.0.0.1:{port}", "--qlog", tmp_path / "receiver.sqlog"]

@@ -17,6 +17,8 @@ import pytest
 from conftest import ROOT
 from processes import free_port, start, wait_for_listener
 
+pytestmark = pytest.mark.real_time
+
 CALL = ROOT / "scenarios" / "camera-screen-speech.toml"
 PLAN = {
     "duration": "8s",

@@ -47,6 +47,7 @@ def test_simulated_streams_share_by_priority_and_join_and_leave() -> None:
     shared_by_priority(rates(result.flows))
 
 
+@pytest.mark.real_time
 def test_streams_over_sockets_share_by_priority_and_join_and_leave(tmp_path: Path) -> None:
     front, back = free_port(), free_port()
     listen = ["--listen", f"127.0.0.1:{back}", "--out", tmp_path / "receiver"]

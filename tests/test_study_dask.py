@@ -21,6 +21,7 @@ pytestmark = [
 ]
 
 
+@pytest.mark.real_time
 def test_a_cluster_that_loses_a_worker_gives_the_same_results(little: Path, tmp_path: Path) -> None:
     distributed = pytest.importorskip("distributed")
     expected = run_study(little, out=tmp_path / "here", workers=1).results_file.read_bytes()
@@ -45,6 +46,7 @@ def _deadly(_: None, item: int) -> int:
     return item * item
 
 
+@pytest.mark.real_time
 def test_an_item_that_kills_its_worker_costs_its_batch_nothing() -> None:
     distributed = pytest.importorskip("distributed")
     dask = pytest.importorskip("dask")
@@ -68,6 +70,7 @@ def test_batches_take_half_a_second() -> None:
     assert pace.batch == 1
 
 
+@pytest.mark.real_time
 def test_a_scheduler_that_is_not_there_is_said(little: Path, cli: Run) -> None:
     pytest.importorskip("distributed")
     done = cli("study", little, "--dask", "127.0.0.1:9")

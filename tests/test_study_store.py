@@ -98,6 +98,7 @@ def test_what_a_killed_process_had_not_finished_is_removed(little: Path, tmp_pat
     assert not list(out.rglob("*.part"))
 
 
+@pytest.mark.real_time
 def test_killed_at_random_moments_it_always_goes_on(little: Path, tmp_path: Path) -> None:
     """Six kills of the whole group of processes, at moments drawn once and for all, from the start to the end."""
     expected = run_study(little, out=tmp_path / "whole", workers=1).results_file.read_bytes()

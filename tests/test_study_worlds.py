@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -59,9 +60,12 @@ path = ["path"]
 return_delay = "10ms"
 """
 
-needs_the_kernel = pytest.mark.skipif(
-    shutil.which("iperf3") is None or not may_make_networks(), reason="needs iperf3, and root or networks of one's own"
-)
+
+def needs_the_kernel(test: Callable[..., None]) -> Callable[..., None]:
+    """A test that runs the kernel's TCP over a path."""
+    is_absent = shutil.which("iperf3") is None or not may_make_networks()
+    skipped = pytest.mark.skipif(is_absent, reason="needs iperf3, and root or networks of one's own")
+    return pytest.mark.real_time(pytest.mark.peer(skipped(test)))
 
 
 @pytest.fixture
@@ -73,6 +77,7 @@ def two_worlds(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.real_time
 def test_one_study_has_rows_of_both_worlds(two_worlds: Path, tmp_path: Path) -> None:
     result = paceline.study(two_worlds, out=tmp_path / "out")
     simulated, real = result.results.to_dict("records")

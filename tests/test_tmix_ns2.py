@@ -160,6 +160,7 @@ def test_pages_load_the_link_and_take_as_long_as_in_ns2(pages: Pages, tmp_path: 
         assert found["completion_time_ms"][name] == pytest.approx(said, rel=bound), name
 
 
+@pytest.mark.peer
 @pytest.mark.parametrize("pages", PAGES, ids=lambda pages: f"{pages.seed}-{pages.mbps}")
 def test_ns2_still_says_so_of_pages(pages: Pages, tmp_path: Path) -> None:
     file = drawn(pages.seed, tmp_path)
@@ -172,6 +173,7 @@ def test_ns2_still_says_so_of_pages(pages: Pages, tmp_path: Path) -> None:
     assert [statistics.mean(times), *quantiles] == pytest.approx(pages.times, abs=0.1)
 
 
+@pytest.mark.peer
 @pytest.mark.parametrize("name", SINGLES)
 def test_ns2_still_says_so_of_a_response(name: str, tmp_path: Path) -> None:
     (tmp_path / "one.cvec").write_text(vector(SINGLES[name]))

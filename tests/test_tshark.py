@@ -25,6 +25,7 @@ REPORTS = 400
 EXAMPLE = ["cargo", "run", "--quiet", "--locked", "-p", "paceline-wire", "--example", "reports"]
 
 pytestmark = [
+    pytest.mark.peer,
     pytest.mark.skipif(shutil.which("cargo") is None, reason="cargo is not here: it builds what reads reports"),
     pytest.mark.skipif(TSHARK is None, reason="tshark is not here: there is nothing to compare with"),
 ]

@@ -442,6 +442,7 @@ def test_the_codec_model_conceals_what_a_decoder_conceals() -> None:
     assert modelled(concealed_psnr=60.0) > real + 2
 
 
+@pytest.mark.peer
 def test_vmaf_is_computed_where_it_is_asked_for() -> None:
     pytest.importorskip("imageio_ffmpeg", reason="the extra paceline[vmaf] is not installed; the extra dev brings it")
     result = run(flows__call__source__vmaf=True, duration="2s")
