@@ -26,7 +26,6 @@ if TYPE_CHECKING:
         MediaReceiver,
         MediaSender,
         ReceiverHalf,
-        __version__,
     )
     from paceline.comparison.conditions import ConditionLike
     from paceline.comparison.contenders import ContenderLike
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
     from paceline.simulation import registry, run
     from paceline.studies.engine import StudyResult
     from paceline.studies.progress import State
+    from paceline.version import __version__
 
 __all__ = [
     "ComparisonResult",
@@ -82,7 +82,7 @@ _HOMES = {
     "MediaSender": "paceline._core",
     "ReceiverHalf": "paceline._core",
     "Result": "paceline.result",
-    "__version__": "paceline._core",
+    "__version__": "paceline.version",
     "probe": "paceline.probing",
     "registry": "paceline.simulation",
     "run": "paceline.simulation",

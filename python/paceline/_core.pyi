@@ -15,7 +15,6 @@ __all__ = [
     "RunOutput",
     "Scenario",
     "ScenarioError",
-    "__version__",
     "browser",
     "exchange",
     "figures_json",
@@ -31,8 +30,9 @@ __all__ = [
     "run",
     "send",
     "tunnel",
+    "version",
 ]
-__version__: str
+version: str
 profile_guided: bool
 
 class ScenarioError(ValueError): ...

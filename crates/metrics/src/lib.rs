@@ -11,6 +11,7 @@ mod recorder;
 mod series;
 mod summary;
 mod table;
+mod version;
 
 pub use figure::{Aggregate, Facts, Figure};
 pub use histogram::Histogram;
@@ -25,3 +26,4 @@ pub use table::{
     FrameDelayMeans, LinkSummary, NetCounters, PairSummary, QueuePackets, Summary, TABLES, TransferSummary,
     VideoSummary,
 };
+pub use version::{set_version, version};

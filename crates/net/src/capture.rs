@@ -139,7 +139,7 @@ impl Capture {
     pub fn create(path: &Path, local: SocketAddr, shown: Shown) -> Result<Capture, NetError> {
         let mut file = GrowingFile::create(path)?;
         let mut front = Vec::new();
-        capture::section(concat!("Paceline ", env!("CARGO_PKG_VERSION")), "", &mut front);
+        capture::section(&format!("Paceline {}", paceline_metrics::version()), "", &mut front);
         capture::interface(&local.to_string(), "the socket of this end", &mut front);
         file.write(&front);
         Ok(Capture {

@@ -26,7 +26,8 @@ pyo3::create_exception!(
 
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    paceline_metrics::set_version(env!("PACELINE_VERSION"));
+    module.add("version", paceline_metrics::version())?;
     module.add("profile_guided", paceline_sim::PROFILE_GUIDED)?;
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
     module.add_class::<controller::Controller>()?;

@@ -276,7 +276,7 @@ impl Captures {
     pub fn new(place: CapturePlace, scenario: &Scenario) -> Captures {
         let mut front = Vec::new();
         let comment = format!("simulated: {}, seed {}", scenario.name, scenario.seed);
-        capture::section(concat!("Paceline ", env!("CARGO_PKG_VERSION")), &comment, &mut front);
+        capture::section(&format!("Paceline {}", paceline_metrics::version()), &comment, &mut front);
         if place != CapturePlace::Receiver {
             capture::interface("sender", "what flows' senders send and receive", &mut front);
         }

@@ -9,13 +9,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from paceline import _core
 from paceline.comparison import statistics
 from paceline.comparison.conditions import Condition
 from paceline.comparison.contenders import Contender
 from paceline.comparison.figures import DELAYS, FIGURES, PARTS, quantile_column
 from paceline.comparison.result import read_table
 from paceline.errors import DataNotFound, StudyError, UsageError
+from paceline.version import __version__, sources
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -85,10 +85,10 @@ def read(out: Path) -> Part:
         known = version = None
     if not known:
         raise StudyError(f"--join {path}: found a damaged file, expected one that paceline compare wrote")
-    if version != _core.__version__:
+    if sources(str(version)) != sources(__version__):
         raise StudyError(
-            f"--join {out}: found results of version {version}, expected {_core.__version__}: other versions may give "
-            "other figures; run that comparison again"
+            f"--join {out}: found results of another build ({version}), which may give other figures than this one "
+            f"({__version__}); run that comparison again"
         )
     return part
 

@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from paceline import _core
 from paceline.comparison import definition, figures, grammar, joined, statistics
 from paceline.comparison.conditions import Condition, ConditionLike, conditions
 from paceline.comparison.contenders import Contender, ContenderLike, contenders
@@ -24,6 +23,7 @@ from paceline.studies.engine import run_rows
 from paceline.studies.experiment import Context, Parameter
 from paceline.studies.progress import State, Told
 from paceline.studies.store import Store
+from paceline.version import __version__
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -117,7 +117,7 @@ def _part(
 ) -> Part:
     """What was run here, as another comparison may join it."""
     document = {
-        "version": _core.__version__,
+        "version": __version__,
         "controllers": [one.document for one in of_controllers],
         "conditions": [one.document for one in of_conditions],
         "cases": {case.name: [case.condition.name, case.contender.label] for case in cases},

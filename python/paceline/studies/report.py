@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from paceline import _core
 from paceline.plots import PLOTS
 from paceline.studies.designs import Design, Experiments
 from paceline.studies.judge import VERDICTS, Comparison
 from paceline.studies.words import short
+from paceline.version import __version__
 
 if TYPE_CHECKING:
     from paceline.studies.engine import StudyResult
@@ -47,7 +47,7 @@ def page(template: str, **values: object) -> str:
     )
     environment.filters["figure"] = short
     environment.filters["percent"] = lambda value: "" if value is None else f"{value:+.1f} %"
-    return environment.get_template(template).render(version=_core.__version__, **values)
+    return environment.get_template(template).render(version=__version__, **values)
 
 
 def render(result: StudyResult, svgs: dict[str, str]) -> str:

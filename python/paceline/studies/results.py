@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from paceline import _core, disk
+from paceline import disk
 from paceline.errors import OutputError
 from paceline.studies.experiment import Context, Parameter, Row
 from paceline.studies.rows import is_number
 from paceline.studies.store import FOLDER, writing
+from paceline.version import __version__
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -119,7 +120,7 @@ class Schema:
             "seed": experiment.seed if row.seed is None else row.seed,
             "varied": None if varied is None else varied[0],
             "level": None if varied is None else varied[1] + 1,
-            "version": _core.__version__,
+            "version": __version__,
             "data": "real" if context.real else "generated",
             "error": row.error,
             "command": context.command(experiment),

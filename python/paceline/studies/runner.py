@@ -17,6 +17,7 @@ from multiprocessing.process import BaseProcess
 from typing import Any, Generic, TypeVar
 
 from paceline.errors import UsageError, WorkerDied
+from paceline.version import __version__, sources
 
 Context = TypeVar("Context")
 Item = TypeVar("Item")
@@ -244,7 +245,7 @@ def on_dask(
                 if not batch:
                     return
                 # The context goes with every batch: data that a cluster keeps is lost with the worker that has it.
-                future = client.submit(_batch, function, context, batch, pure=False)
+                future = client.submit(_batch, __version__, function, context, batch, pure=False)
                 under_way[future] = batch
                 if is_suspect:
                     suspects.add(future)
@@ -284,8 +285,12 @@ class _Pace:
 
 
 def _batch(
-    function: Callable[[Context, Item], Outcome], context: Context, items: list[Item]
+    version: str, function: Callable[[Context, Item], Outcome], context: Context, items: list[Item]
 ) -> tuple[list[Outcome], float]:
-    """What each item gives, and how long they took together."""
+    """What each item gives, and how long they took together, on a worker whose build gives the same figures."""
+    if sources(version) != sources(__version__):
+        raise UsageError(
+            f"--dask: found a worker of another build ({__version__}), expected {version}: install that there"
+        )
     start = time.monotonic()
     return [function(context, item) for item in items], time.monotonic() - start

@@ -22,9 +22,10 @@ from typing import Any
 
 import msgspec
 
-from paceline import _core, disk
+from paceline import disk
 from paceline.errors import OutputError, StudyError
 from paceline.studies.experiment import Files, Row
+from paceline.version import __version__, sources
 
 PART = 4096
 """Experiments in a journal."""
@@ -124,8 +125,10 @@ class Store:
         Raises:
             StudyError: They are of another definition, version or data. They stay as they are.
         """
-        own = json.loads(json.dumps({**identity, "version": _core.__version__}, default=str))
+        own = json.loads(json.dumps({**identity, "version": __version__}, default=str))
         found = self._manifest.get(name)
+        if found is not None:
+            found = self._of_this_build(found)
         if found is not None and found != own and not _extends(own, found):
             raise StudyError(
                 f"{self.out}: found results of another definition ({_difference(found, own)}); they stay as they are: "
@@ -137,6 +140,16 @@ class Store:
             with writing(self._folder / "study.json"):
                 disk.write(self._folder / "study.json", content)
         return Table(self._folder, re.sub(r"[^\w.-]", "_", name), count, learn)
+
+    def _of_this_build(self, found: dict[str, Any]) -> dict[str, Any]:
+        """What is said of rows, with the version of this build: they are of the same sources, if of another commit."""
+        version = str(found.get("version"))
+        if sources(version) != sources(__version__):
+            raise StudyError(
+                f"{self.out}: found results of another build ({version}), which may give other figures than this one "
+                f"({__version__}); they stay as they are: choose another folder with --out, or --fresh runs all again"
+            )
+        return {**found, "version": __version__}
 
     def keep_files(self, name: str, files: Files) -> None:
         """Writes the outputs of an experiment that has its own, each whole."""
