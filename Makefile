@@ -13,8 +13,11 @@ OUT ?= out/demo
 # No operating system, no std: what embeds the controllers may run there.
 BARE := thumbv7em-none-eabihf
 RUST := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
-# docs/PAGE.md is what the example PAGE of a crate prints: CRATE/PAGE.
-PAGES := paceline-metrics/figures paceline-scenario/scenario-reference paceline-transport/endpoint-settings
+EXAMPLES := target/debug/examples
+# docs/PAGE.md is what the example PAGE of a crate prints.
+PAGES := figures scenario-reference endpoint-settings
+# How the tests in real time are run: most of their time they wait.
+REAL_TIME ?=
 HEADER := crates/capi/include/paceline.h
 # A profile-guided build: an instrumented one counts, in RAW, what its training runs do, and another is compiled with the counts.
 PGO_DIR := $(CURDIR)/target/pgo
@@ -31,40 +34,59 @@ help: ## Show what can be made
 	@echo "Paceline: make TARGET, where TARGET is"
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
+# One at a time in a clone; the second waits, and finds everything done.
 .PHONY: build
-build: $(VENV)/.built ## Install what is needed into .venv and build the program: .venv/bin/paceline
+build: prerequisites ## Install what is needed into .venv and build the program: .venv/bin/paceline
+	$(call needs_room,2)
+	@mkdir -p target
+	@flock --nonblock target/.building true || echo "Waiting for another build in this clone"
+	@flock target/.building $(MAKE) --no-print-directory -j 2 $(VENV)/.built
 
 .PHONY: demo
 demo: build ## Run the main job, one SCReAM call over a 5G link, and name the report it wrote
 	@$(BIN)/paceline study scream-5g --out $(OUT) --chart
 
 .PHONY: test
-test: build test-rust test-python ## Run the Rust and the Python tests
+test: developers test-rust test-python ## Run the tests that need no free machine: all pure ones, and a call over loopback
+
+.PHONY: test-all
+test-all: test test-others ## Run all tests: those, and what test-others runs
+
+# Whole crates are named, so that all commands compile one set of features.
+.PHONY: test-others
+test-others: developers ## Run the tests in real time, and those with browsers, the kernel and other programs
+	cargo test --workspace --locked --test real_time -- $(REAL_TIME)
+	$(BIN)/python -m pytest -q -m "real_time or peer"
 
 .PHONY: test-rust
 test-rust: prerequisites
+	$(call needs_room,5)
+	cargo test --workspace --locked --no-run
 	cargo test --workspace --locked --quiet
 
 .PHONY: test-python
-test-python: build
-	$(BIN)/python -m pytest -q
+test-python: developers
+	$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not real_time and not peer"
 
 .PHONY: lint
-lint: build bare-metal ## Check format, lints and types of Rust and Python
+lint: developers bare-metal examples ## Check format, lints and types of Rust and Python
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+	cargo clippy --workspace --all-targets --locked -- -D warnings
 	$(BIN)/ruff check python tests benches
 	$(BIN)/ruff format --check python tests benches
 	$(BIN)/mypy
-	@for page in $(PAGES); do cargo run --quiet --locked -p $${page%/*} --example $${page#*/} | diff -q - docs/$${page#*/}.md \
-		>/dev/null || { echo "docs/$${page#*/}.md is stale: make docs" >&2; exit 1; }; done
-	@cargo run --quiet --locked -p paceline-capi --example header | diff -q - $(HEADER) >/dev/null || \
-		{ echo "$(HEADER) is stale: make docs" >&2; exit 1; }
+	@for page in $(PAGES); do $(EXAMPLES)/$$page | diff -q - docs/$$page.md >/dev/null || \
+		{ echo "docs/$$page.md is stale: make docs" >&2; exit 1; }; done
+	@$(EXAMPLES)/header | diff -q - $(HEADER) >/dev/null || { echo "$(HEADER) is stale: make docs" >&2; exit 1; }
 
 .PHONY: docs
-docs: prerequisites ## Write the pages and the C header anew that are generated from declarations
-	@cargo run --quiet --locked -p paceline-capi --example header > $(HEADER)
-	@for page in $(PAGES); do cargo run --quiet --locked -p $${page%/*} --example $${page#*/} > docs/$${page#*/}.md; done
+docs: examples ## Write the pages and the C header anew that are generated from declarations
+	@$(EXAMPLES)/header > $(HEADER)
+	@for page in $(PAGES); do $(EXAMPLES)/$$page > docs/$$page.md; done
+
+.PHONY: examples
+examples: prerequisites
+	cargo build --workspace --examples --locked
 
 .PHONY: capi
 capi: prerequisites ## Make the C header and the shared and static library into target/capi
@@ -136,25 +158,54 @@ picture: build ## Draw the README's picture anew
 	@echo "docs/images/overview.png"
 
 .PHONY: lock
-lock: $(VENV)/.installed ## Choose the newest Python dependencies and write requirements.lock
+lock: $(VENV)/.installed ## Choose the newest Python dependencies and write requirements-dev.lock and requirements.lock
 	$(BIN)/python -m pip install --quiet uv
-	$(BIN)/uv pip compile pyproject.toml --extra dev --universal --python-version 3.10 \
-		--generate-hashes --no-header --upgrade --quiet -o requirements.lock
+	$(call locked,dev,--upgrade,requirements-dev.lock)
+	@cp requirements-dev.lock requirements.lock # Without --upgrade, versions stay what they are in the file.
+	$(call locked,build,,requirements.lock)
 
 .PHONY: clean
 clean: ## Remove everything that was built
 	rm -rf $(VENV) out dist target python/paceline/_core*.so
 
-$(VENV)/.installed: requirements.lock | prerequisites
+# Python compiles what it imports; all modules at once would take half of the time.
+PIP := $(BIN)/python -m pip install --disable-pip-version-check --quiet --no-compile --require-hashes
+
+$(VENV)/.installed: requirements.lock
 	@echo "Installing Python dependencies into $(VENV)"
 	@test -x $(BIN)/python || "$(PYTHON)" -m venv $(VENV)
-	@$(BIN)/python -m pip install --disable-pip-version-check --quiet --require-hashes -r requirements.lock
+	@$(PIP) -r requirements.lock
 	@touch $@
 
-$(VENV)/.built: $(VENV)/.installed pyproject.toml $(RUST_SOURCES)
-	@echo "Building the extension (working build: thin, incremental)"
+# What the tests, the lints and every extra need, besides.
+.PHONY: developers
+developers: build $(VENV)/.developers
+
+$(VENV)/.developers: requirements-dev.lock | build
+	@echo "Installing what tests and lints need into $(VENV)"
+	@$(PIP) -r requirements-dev.lock
+	@touch $@
+
+# What the extension links, beside Python's dependencies: neither waits for the other.
+.PHONY: parts
+parts:
+	@cargo build --locked -p paceline-net -p paceline-sim
+
+$(VENV)/.built: $(VENV)/.installed pyproject.toml $(RUST_SOURCES) $(wildcard .git/logs/HEAD) | parts
+	@echo "Building the extension"
 	@PIP_QUIET=1 VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(BIN)/maturin develop --locked
 	@touch $@
+
+# Writes the dependencies of an extra: $(call locked,EXTRA,OPTIONS,FILE).
+locked = $(BIN)/uv pip compile pyproject.toml --extra $(1) --universal --python-version 3.10 --generate-hashes --no-header --quiet $(2) -o $(3)
+
+# Ends unless so many GB are free or taken by what was built here: $(call needs_room,GB).
+define needs_room
+	@free="$$(df --output=avail -BM . | tail -n 1 | tr -dc 0-9)"; \
+	here="$$(du -sm --total target $(VENV) 2>/dev/null | tail -n 1 | cut -f 1)"; \
+	if [ "$$((free + here))" -lt $(1)000 ]; then \
+		echo "missing: $(1) GB of disk for 'make $@'; found: $$free MB free, and $$here MB built here before" >&2; exit 1; fi
+endef
 
 # Builds a wheel with these variables into this folder, where Python can import it, too: $(call unpacked_wheel,VARIABLES,FOLDER).
 define unpacked_wheel
