@@ -54,7 +54,8 @@ test-all: test test-others ## Run all tests: those, and what test-others runs
 
 # Whole crates are named, so that all commands compile one set of features.
 .PHONY: test-others
-test-others: developers ## Run the tests in real time, and those with browsers, the kernel and other programs
+test-others: developers ## Run the golden runs in the release build, the tests in real time, and those with browsers and other programs
+	cargo test --release --locked --quiet -p paceline-sim --test golden
 	cargo test --workspace --locked --test real_time -- $(REAL_TIME)
 	$(BIN)/python -m pytest -q -m "real_time or peer"
 
@@ -120,15 +121,16 @@ wheel: $(PROFILE) ## Build the release wheel, profile-guided, into dist/
 	@cp -v $(PGO_DIR)/guided/wheel/*.whl dist
 
 .PHONY: bench
-bench: $(if $(PGO),wheel,build) ## Print speeds: simulated, on loopback, instructions per packet, the study engine; bench.json (PGO=1: of a profile-guided build)
+bench: $(if $(PGO),wheel,build) ## Print speeds of the release build: simulated, on loopback, instructions per packet, the study engine; bench.json (PGO=1: with a profile of runs)
 ifdef PGO
 	@# Together with the extension, so that the crates of both have the same features, and with them the names of the profile.
 	$(GUIDED) cargo build --release --locked --quiet -p paceline-benches -p paceline-py --bin paceline-benches
 	@$(PGO_DIR)/guided/release/paceline-benches --json bench.json
 else
-	cargo run --release --locked --quiet -p paceline-benches -- --json bench.json
+	cargo run --release --locked -p paceline-benches -- --json bench.json
+	$(call unpacked_wheel,,target/bench)
 endif
-	@$(if $(PGO),PYTHONPATH=$(PGO_DIR)/guided/unpacked) $(BIN)/python benches/study.py
+	@PYTHONPATH=$(if $(PGO),$(PGO_DIR)/guided,target/bench)/unpacked $(BIN)/python benches/study.py
 
 # How long the calls of long-run are: in the simulator, and over loopback.
 SIMULATED ?= 86400s

@@ -158,8 +158,7 @@ def size(count: int) -> None:
 
 
 def main() -> None:
-    build = "profile-guided" if _core.profile_guided else "plain, not profile-guided"
-    print(f"build of the extension: {build}", flush=True)
+    print(f"build of the extension: {_core.build}", flush=True)
     counts = [int(argument) for argument in sys.argv[1:]]
     if counts:
         print("".join(f"{column:>12}" for column in COLUMNS))

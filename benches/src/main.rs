@@ -19,7 +19,7 @@ mod sender;
 mod simulated;
 mod threads;
 
-use paceline_sim::PROFILE_GUIDED;
+use paceline_sim::BUILD;
 use rustix::time::{ClockId, clock_gettime};
 use std::process::ExitCode;
 
@@ -62,7 +62,7 @@ fn main() -> ExitCode {
     }
     let is_wanted = |name: &str| names.is_empty() || names.iter().any(|wanted| wanted == name);
     benches.retain(|bench| is_wanted(bench.name));
-    println!("build: {}", if PROFILE_GUIDED { "profile-guided" } else { "plain, not profile-guided" });
+    println!("{BUILD}");
     let lines = if benches.is_empty() { Vec::new() } else { simulated::run(&benches) };
     OTHERS.iter().filter(|(name, _)| is_wanted(name)).for_each(|(_, print)| print());
     match json.map(|file| write_json(&file, &lines)) {

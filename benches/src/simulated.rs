@@ -3,7 +3,7 @@
 use crate::peers::Peers;
 use crate::{RUNS, processor_time};
 use paceline_scenario::{Loaded, Loader, Origin, load};
-use paceline_sim::{PROFILE_GUIDED, Pace, Simulation};
+use paceline_sim::{BUILD, Pace, Simulation};
 use paceline_units::TimeDelta;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -178,8 +178,8 @@ pub struct Line {
     /// Seconds of processor time that the fastest run took.
     seconds: f64,
     packets_per_second: f64,
-    /// Whether the build that was measured was profile-guided.
-    profile_guided: bool,
+    /// Which build was measured.
+    build: &'static str,
     /// What it is compared with, how many times as fast it is, and wanted to be; absent where it is compared with nothing, or
     /// that could not run.
     #[serde(flatten)]
@@ -226,8 +226,7 @@ fn line(bench: &Bench, peers: &mut Peers, ours: &mut BTreeMap<&'static str, f64>
         None => println!(),
     }
     peers.print(bench.name, packets_per_second);
-    let profile_guided = PROFILE_GUIDED;
-    Line { scenario: bench.name, packets, seconds, packets_per_second, profile_guided, compared }
+    Line { scenario: bench.name, packets, seconds, packets_per_second, build: BUILD, compared }
 }
 
 /// Packets per second of processor time of a scenario that was not asked for.

@@ -16,13 +16,13 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "browser",
+    "build",
     "exchange",
     "figures_json",
     "link",
     "live",
     "probe_link",
     "probe_path",
-    "profile_guided",
     "quantity",
     "receive",
     "reflect",
@@ -33,7 +33,7 @@ __all__ = [
     "version",
 ]
 version: str
-profile_guided: bool
+build: str
 
 class ScenarioError(ValueError): ...
 

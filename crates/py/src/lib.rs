@@ -28,7 +28,7 @@ pyo3::create_exception!(
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     paceline_metrics::set_version(env!("PACELINE_VERSION"));
     module.add("version", paceline_metrics::version())?;
-    module.add("profile_guided", paceline_sim::PROFILE_GUIDED)?;
+    module.add("build", paceline_sim::BUILD)?;
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
     module.add_class::<controller::Controller>()?;
     module.add_class::<half::ReceiverHalf>()?;

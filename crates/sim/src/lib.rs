@@ -29,6 +29,12 @@ pub use log::{LoggedPacket, MediaLog, MediaUnit};
 pub use probe::probe;
 pub use run::{Outcome, Simulation};
 
-/// Whether the simulator was compiled with a profile of where its runs spend their time (`make wheel`): a faster program with the
-/// same results.
-pub const PROFILE_GUIDED: bool = cfg!(profile_guided);
+/// How this was compiled: the build to work with, or one for wheels and benches, with or without a profile of runs. All give the
+/// same bits.
+pub const BUILD: &str = if cfg!(debug_assertions) {
+    "working build, with assertions"
+} else if cfg!(profile_guided) {
+    "release build, profile-guided"
+} else {
+    "release build, without a profile"
+};
