@@ -91,3 +91,18 @@ def test_every_exception_is_of_a_dependency_that_needs_it() -> None:
 def test_every_dependency_comes_from_an_allowed_registry() -> None:
     sources = {f"registry+{address}" for address in DENY["sources"]["allow-registry"]}
     assert [p["name"] for p in packages(ROOT) if p["source"] not in sources] == []
+
+
+def test_the_extension_is_compiled_with_the_features_that_the_tests_have() -> None:
+    """Else a crate whose features differ, and all that use it, are compiled once more for the tests."""
+
+    def compiled(*selected: str) -> set[str]:
+        command = ["cargo", "tree", *selected, "--prefix", "none", "--format", "{p} {f}", "--locked", "--offline"]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            pytest.skip(f"the crates are not all at hand: {done.stderr.strip()[-200:]}")
+        return {line.removesuffix(" (*)") for line in done.stdout.splitlines()}
+
+    extension = compiled("--package", "paceline-py", "--edges", "normal,build")
+    assert len(extension) > 50
+    assert extension - compiled("--workspace", "--edges", "normal,build,dev") == set()
