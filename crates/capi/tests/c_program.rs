@@ -1,4 +1,4 @@
-//! A program in C, compiled and run against the header and the library of this build.
+//! A program of its own, for it needs a C compiler: programs in C, compiled and run against the header and library of this build.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -114,7 +114,7 @@ fn a_compound_datagram_is_walked_by_length() {
 fn rtcp_padding_is_checked() {
     let padded = |count| [0xa0, 201, 0, 2, 0, 0, 0, 1, 0, 0, 0, count];
     assert_eq!(rtcp::first(&padded(4)).unwrap().body, [0, 0, 0, 1]);
-    assert_eq!(rtcp::first(&padded(8)).unwrap().body, []);
+    assert!(rtcp::first(&padded(8)).unwrap().body.is_empty());
     for count in [0, 1, 2, 3, 5, 12, 255] {
         let error = WireError::Padding { at: 11, found: count, available: 8 };
         assert_eq!(rtcp::first(&padded(count)), Err(error));

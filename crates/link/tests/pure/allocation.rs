@@ -1,17 +1,10 @@
 //! The packet path allocates nothing once warm.
 
-#[path = "../../units/tests/counting/mod.rs"]
-mod counting;
-
-use counting::Counting;
 use paceline_link::{
     Link, LinkConfig, LossConfig, MarkConfig, NoiseConfig, QueueConfig, QueueLimit, RateProcess,
     Rfc8868Noise, Trace, Transit,
 };
 use paceline_units::{Bitrate, Bytes, Ecn, Time, TimeDelta};
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 #[derive(Clone, Copy)]
 struct Packet(Ecn);
@@ -59,9 +52,9 @@ fn allocates_nothing(queue: QueueConfig) {
         link.counters()
     };
     let warm = offer(1..100_000);
-    let before = counting::allocations();
+    let before = crate::counting::allocations();
     let counters = offer(100_000..200_000);
-    assert_eq!(counting::allocations() - before, 0);
+    assert_eq!(crate::counting::allocations() - before, 0);
     assert!(
         counters.dropped > warm.dropped && counters.marked > warm.marked && arrived > 100_000,
         "{counters:?}"
@@ -101,8 +94,8 @@ fn a_warm_link_allocates_nothing() {
         link.counters()
     };
     let warm = offer(0..10_000);
-    let before = counting::allocations();
+    let before = crate::counting::allocations();
     let counters = offer(10_000..200_000);
-    assert_eq!(counting::allocations() - before, 0);
+    assert_eq!(crate::counting::allocations() - before, 0);
     assert!(counters.dropped > warm.dropped && counters.marked > warm.marked && counters.lost > warm.lost);
 }

@@ -2,16 +2,9 @@
 //! retransmissions in.
 #![allow(unsafe_code, reason = "it calls as C does")]
 
-#[path = "../../units/tests/counting/mod.rs"]
-mod counting;
-
-use counting::Counting;
 use paceline::*;
 use std::ffi::CString;
 use std::ptr::null;
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 const MS: u64 = 1_000_000;
 const UNDER_WAY: usize = 256;
@@ -64,7 +57,7 @@ fn allocations(format: &str, seconds: u64) -> u64 {
         for ms in 0..seconds * 1000 {
             let now = ms * MS;
             if ms == seconds * 1000 * 2 / 3 {
-                counted = counting::allocations();
+                counted = crate::counting::allocations();
             }
             if ms % 20 == 0 {
                 let mut bps = 0;
@@ -129,7 +122,7 @@ fn allocations(format: &str, seconds: u64) -> u64 {
             }
             check(paceline_sender_poll_event(sender, &raw mut event, size_of_val(&event)));
         }
-        let counted = counting::allocations() - counted;
+        let counted = crate::counting::allocations() - counted;
         let mut figures = PacelineSenderStatistics::default();
         check(paceline_sender_statistics(sender, &raw mut figures, size_of_val(&figures)));
         assert!(figures.sent > 100 * seconds && figures.resent > 20, "{figures:?}");
