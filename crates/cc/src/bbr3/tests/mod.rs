@@ -1,5 +1,5 @@
 //! The draft's example test cases (its appendix) on a path in the test: a bottleneck with a queue, that drops, slows down and
-//! gathers acknowledgements as the case says. Whole scenarios are in `crates/sim/tests/bbr3.rs`.
+//! gathers acknowledgements as the case says. Whole scenarios are in `crates/sim/tests/pure/bbr3.rs`.
 
 mod losses;
 mod path;

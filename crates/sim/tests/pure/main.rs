@@ -1,0 +1,46 @@
+//! The simulator's tests: simulated time alone, no clock and no socket.
+
+#[path = "../../../units/tests/counting/mod.rs"]
+mod counting;
+
+mod arithmetic;
+mod bbr3;
+mod calls;
+mod captures;
+mod clocks;
+mod conservation;
+mod conversations;
+mod cost;
+mod coupled;
+mod coupled_pairs;
+mod dccp;
+mod deployed;
+mod determinism;
+mod dumbbell;
+mod ecn_checks;
+mod gcc;
+mod gcc_oracle;
+mod gcc_path;
+mod golden;
+mod memory;
+mod pairs;
+mod prague;
+mod probe;
+mod published;
+mod rack;
+mod random;
+mod reference;
+mod response;
+mod shared_bottleneck;
+mod statistics;
+mod step_oracle;
+mod streams;
+mod threads;
+mod transfers;
+mod urcp;
+mod urcp_held_out;
+mod video_models;
+mod world;
+
+#[global_allocator]
+static ALLOCATOR: counting::Counting = counting::Counting;

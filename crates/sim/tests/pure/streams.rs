@@ -1,0 +1,79 @@
+//! Streams that join and leave while their flow runs: what each is told and sends, and who takes what is left.
+
+use crate::world::run;
+use paceline_cc::ControllerParams;
+use paceline_sim::Outcome;
+
+/// A call over 6 Mbit/s for 60 s: a camera, a screen from 20 to 40 s, and whatever else.
+fn call(controller: &str, flow: &str, more: &str) -> Outcome {
+    let source = "source = { kind = \"cbr\", rate = \"1Mbps\", adaptive = true, fps = 50 }";
+    run(&format!(
+        "duration = \"60s\"\nsample = \"100ms\"\n[links.l]\nrate = \"6Mbps\"\ndelay = \"20ms\"\nqueue = {{ limit = \"300ms\" }}\n\
+         [flows.f]\ntransport = \"rtp\"\npath = [\"l\"]\ncontroller = {controller}\n{flow}\n\
+         [flows.f.streams.camera]\n{source}\n[flows.f.streams.screen]\n{source}\nstart = \"20s\"\nstop = \"40s\"\n{more}"
+    ))
+}
+
+/// Means of a column of one stream over spans in seconds; absent where no sample has a value.
+fn means<const N: usize>(
+    outcome: &Outcome,
+    stream: &str,
+    name: &str,
+    spans: [(u32, u32); N],
+) -> [Option<f64>; N] {
+    let streams = outcome.flows.text("stream").expect("a column");
+    let values = outcome.flows.float(name).expect("a column");
+    let rows = (0..outcome.flows.rows()).filter(|row| streams.value(*row) == Some(stream));
+    let cells: Vec<Option<f64>> = rows.map(|row| values.value(row)).collect();
+    spans.map(|(from, to)| {
+        let known: Vec<f64> = cells[from as usize * 10..to as usize * 10].iter().flatten().copied().collect();
+        (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
+    })
+}
+
+const SPANS: [(u32, u32); 3] = [(10, 19), (30, 39), (50, 60)];
+
+#[test]
+fn a_stream_is_there_from_its_start_to_its_stop() {
+    let kinds = ["scream", "gcc", "urcp", "um"];
+    let media = ControllerParams::all().filter(|(params, _)| kinds.contains(&params.kind()));
+    for (params, profile) in media {
+        let name = format!("{{ kind = \"{}\", profile = \"{profile}\" }}", params.kind());
+        let outcome = call(&name, "", "");
+        let [before, meanwhile, after] = means(&outcome, "screen", "throughput_mbps", SPANS);
+        assert_eq!((before, after), (Some(0.0), Some(0.0)), "{name}");
+        assert!(meanwhile > Some(0.2), "{name}: {meanwhile:?} Mbit/s");
+        let [before, told, after] = means(&outcome, "screen", "target_bitrate_mbps", SPANS);
+        assert_eq!((before, after, told.is_some()), (None, None, true), "{name}");
+        let camera = means(&outcome, "camera", "throughput_mbps", SPANS).map(|rate| rate.expect("it sends"));
+        println!("{name:55} camera {camera:5.2?}, screen {meanwhile:5.2?} Mbit/s");
+        assert!(camera.iter().all(|rate| *rate > 0.5), "{name}: {camera:?}");
+    }
+}
+
+#[test]
+fn shares_follow_the_streams_that_are_there() {
+    let outcome = call("\"scream\"", "", "");
+    let [alone, beside, again] =
+        means(&outcome, "camera", "throughput_mbps", SPANS).map(|rate| rate.expect("it sends"));
+    assert!(alone > 5.0 && again > 5.0, "{alone} and {again} Mbit/s of 6 alone");
+    assert!((1.5..4.5).contains(&beside), "{beside} Mbit/s of 6 beside another of the same priority");
+}
+
+/// The application is silent from 15 to 25 s: a stream that joins meanwhile begins when it goes on.
+#[test]
+fn a_stream_that_joins_in_a_pause_begins_when_it_is_over() {
+    let outcome = call("\"scream\"", "pause = [[\"15s\", \"25s\"]]", "");
+    let [paused, after] =
+        means(&outcome, "screen", "throughput_mbps", [(20, 25), (26, 40)]).map(|rate| rate.expect("known"));
+    assert_eq!(paused, 0.0);
+    assert!(after > 0.5, "{after}");
+}
+
+/// Its limits are those of the scenario, whenever it joins.
+#[test]
+fn a_stream_that_joins_later_keeps_its_limits() {
+    let outcome = call("\"scream\"", "", "target_bitrate_max = \"700kbps\"\n");
+    let [told] = means(&outcome, "screen", "target_bitrate_mbps", [(35, 40)]);
+    assert!(told.is_some_and(|told| (0.5..0.701).contains(&told)), "{told:?}");
+}
