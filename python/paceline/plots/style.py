@@ -135,5 +135,14 @@ def image(figure: Figure, kind: str) -> bytes:
     sink = io.BytesIO()
     metadata = {"Date": None} if kind == "svg" else {"Software": None}
     with mpl.rc_context(settings()):
+        _lay_out(figure)
         figure.savefig(sink, format=kind, dpi=120, metadata=metadata)
     return slim(sink.getvalue().decode()).encode() if kind == "svg" else sink.getvalue()
+
+
+def _lay_out(figure: Figure) -> None:
+    """Places what the figure shows, once: with a layout engine each file places all of it anew and draws it twice."""
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        engine.execute(figure)
+        figure.set_layout_engine(None)
