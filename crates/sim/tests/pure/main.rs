@@ -21,7 +21,6 @@ mod ecn_checks;
 mod gcc;
 mod gcc_oracle;
 mod gcc_path;
-mod golden;
 mod memory;
 mod pairs;
 mod prague;
