@@ -6,7 +6,19 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+
+PATIENCE_S = 300.0
+"""Seconds after which something hangs: what a test waits for takes one or two, and many on a machine that is busy."""
+
+
+def until(what: str, done: Callable[[], bool]) -> None:
+    """Waits for something that happens sooner or later."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not done():
+        assert time.monotonic() < deadline, f"{PATIENCE_S:.0f} s without {what}"
+        time.sleep(0.02)
 
 
 def host_port(peer: socket.socket) -> str:
@@ -49,8 +61,4 @@ def start(*arguments: str | Path) -> subprocess.Popen[str]:
 
 
 def wait_for_listener(port: int) -> None:
-    for _ in range(400):
-        if f":{port:04X} " in Path("/proc/net/udp").read_text():
-            return
-        time.sleep(0.05)
-    raise AssertionError(f"nobody listens on port {port}")
+    until(f"a listener on port {port}", lambda: f":{port:04X} " in Path("/proc/net/udp").read_text())

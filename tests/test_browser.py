@@ -27,6 +27,7 @@ from paceline.browser.sdp import OfferError, answer, read_offer, repair
 from paceline.browser.seen import COLUMNS, table
 from paceline.browser.server import LARGEST, PageServer
 from paceline.scenario import read
+from processes import PATIENCE_S, until
 
 OFFER = """v=0
 o=- 1 2 IN IP4 127.0.0.1
@@ -160,7 +161,7 @@ def test_figures_of_the_browser_become_columns_with_their_growth() -> None:
 
 def post(url: str, body: bytes) -> tuple[int, str]:
     try:
-        with urllib.request.urlopen(urllib.request.Request(url, body), timeout=10) as answered:
+        with urllib.request.urlopen(urllib.request.Request(url, body), timeout=PATIENCE_S) as answered:
             return answered.status, answered.read().decode()
     except urllib.error.HTTPError as error:
         return error.code, error.read().decode()
@@ -169,7 +170,7 @@ def post(url: str, body: bytes) -> tuple[int, str]:
 def announced(url: str, length: int) -> int:
     """What is answered to whoever says that so many bytes follow."""
     host = urllib.parse.urlsplit(url)
-    connection = http.client.HTTPConnection(host.netloc, timeout=10)
+    connection = http.client.HTTPConnection(host.netloc, timeout=PATIENCE_S)
     connection.putrequest("POST", f"{host.path}stats")
     connection.putheader("Content-Length", str(length))
     connection.endheaders()
@@ -181,7 +182,7 @@ def announced(url: str, length: int) -> int:
 @pytest.mark.real_time
 def test_a_page_offers_once_and_strangers_are_turned_away() -> None:
     with PageServer({"role": "send"}) as server:
-        with urllib.request.urlopen(server.url, timeout=10) as page:
+        with urllib.request.urlopen(server.url, timeout=PATIENCE_S) as page:
             assert '{"role": "send"}' in page.read().decode()
         stranger = server.url.replace(server.token, "guess")
         assert post(f"{stranger}offer", b"x")[0] == 404
@@ -189,8 +190,7 @@ def test_a_page_offers_once_and_strangers_are_turned_away() -> None:
         answered: queue.Queue[tuple[int, str]] = queue.Queue()
         first = threading.Thread(target=lambda: answered.put(post(f"{server.url}offer", OFFER.encode())))
         first.start()
-        while server.offers.empty():
-            time.sleep(0.01)
+        until("an offer", lambda: not server.offers.empty())
         assert post(f"{server.url}offer", b"another")[0] == 409
         assert server.offers.get() == OFFER
         server.answer(200, "v=0")
@@ -214,10 +214,8 @@ def test_what_is_no_figure_is_refused_and_the_page_goes_on() -> None:
 def test_a_browser_that_is_not_there_or_ends_is_named() -> None:
     with pytest.raises(BrowserError, match=r"found none of /nowhere/chromium.*--wait"):
         find("/nowhere/chromium")
-    with Chromium("about:blank", "", shutil.which("false")) as ended:
-        time.sleep(1)
-        with pytest.raises(BrowserError, match="status 1"):
-            ended.check()
+    with Chromium("about:blank", "", shutil.which("false")) as ended, pytest.raises(BrowserError, match="status 1"):
+        until("its end", lambda: ended.check() is not None)
 
 
 @pytest.mark.real_time
@@ -227,7 +225,7 @@ def test_a_page_hears_why_it_is_refused_though_the_call_is_over() -> None:
         url = f"{server.url}offer"
         page = threading.Thread(target=lambda: answered.put(post(url, OFFER.encode())))
         page.start()
-        server.offers.get(timeout=10)
+        server.offers.get(timeout=PATIENCE_S)
         server.answer(400, "no such codec")
     page.join()
     assert answered.get() == (400, "no such codec")
@@ -267,7 +265,7 @@ def paceline(*arguments: str, folder: Path) -> subprocess.Popen[str]:
 @pytest.mark.parametrize("role", ["send", "receive"])
 def test_chromium_holds_a_call(role: str, tmp_path: Path) -> None:
     held = paceline("--role", role, "--out", "out", "--plot", "--json", folder=tmp_path)
-    printed, said = held.communicate(timeout=120)
+    printed, said = held.communicate(timeout=PATIENCE_S)
     assert held.returncode == 0, said
     browser = json.loads(printed)["browser"]
     if role == "send":
@@ -297,16 +295,11 @@ def test_nothing_is_left_of_a_call_that_is_ended(ends: signal.Signals, tmp_path:
     finally:
         os.environ.clear()
         os.environ.update(before)
-    deadline = time.monotonic() + 60
-    while not _browsers(profiles) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert _browsers(profiles)
+    until("a browser", lambda: bool(_browsers(profiles)))
     time.sleep(3)
     held.send_signal(ends)
-    held.communicate(timeout=60)
-    while _browsers(profiles) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert not _browsers(profiles)
+    held.communicate(timeout=PATIENCE_S)
+    until("an end of all browsers", lambda: not _browsers(profiles))
     assert ends is signal.SIGKILL or not list(profiles.glob("paceline-browser-*"))
 
 

@@ -7,14 +7,13 @@ import socket
 import struct
 import subprocess
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from conftest import Run
-from test_network_command import start, wait_for_listener
+from processes import PATIENCE_S, start, wait_for_listener
 
 CALL = """\
 name = "two processes"
@@ -47,14 +46,6 @@ def coupled_file(tmp_path: Path) -> Path:
     path = tmp_path / "coupled.toml"
     path.write_text(CALL)
     return path
-
-
-def wait_until(what: str, done: Callable[[], bool]) -> None:
-    for _ in range(800):
-        if done():
-            return
-        time.sleep(0.05)
-    raise AssertionError(f"40 s without {what}")
 
 
 def exchange(path: Path, *more: str | Path) -> "subprocess.Popen[str]":
@@ -114,13 +105,13 @@ def test_senders_share_through_a_killed_exchange_and_the_next_one(coupled_file: 
             ]
             time.sleep(1)
             first.kill()
-            first.communicate(timeout=20)
+            first.communicate(timeout=PATIENCE_S)
             assert path.exists(), "who is killed takes nothing away"
             with exchange(path, "--json") as second:
-                ends = [process.communicate(timeout=60) for process in (camera, slides)]
+                ends = [process.communicate(timeout=PATIENCE_S) for process in (camera, slides)]
                 second.terminate()
-                counted, said = second.communicate(timeout=20)
-        others = [process.communicate(timeout=60) for process in (relay, receiver)]
+                counted, said = second.communicate(timeout=PATIENCE_S)
+        others = [process.communicate(timeout=PATIENCE_S) for process in (relay, receiver)]
     for process, (_, error) in zip((camera, slides, relay, receiver), ends + others, strict=True):
         assert process.returncode == 0, error
     for _, error in ends:
@@ -162,9 +153,9 @@ def test_a_killed_sender_has_left_and_a_stopped_one_leaves_after_a_while(coupled
         assert "joins call" in lines[6], lines
         for process in (camera, slides, *receivers):
             process.kill()
-            process.communicate(timeout=20)
+            process.communicate(timeout=PATIENCE_S)
         service.terminate()
-        said, _ = service.communicate(timeout=20)
+        said, _ = service.communicate(timeout=PATIENCE_S)
     assert "vanished 2, expired 1, " in said, said
 
 
@@ -177,7 +168,7 @@ def test_an_exchange_is_refused_where_it_cannot_be(cli: Run, tmp_path: Path) -> 
         assert (second.returncode, second.stdout) == (1, "")
         assert f"exchange {path}: found another exchange that listens there" in second.stderr
         first.terminate()
-        said, _ = first.communicate(timeout=20)
+        said, _ = first.communicate(timeout=PATIENCE_S)
     assert first.returncode == 0
     assert "joined 0, left 0, vanished 0, expired 0, malformed 0, refused 0" in said, said
     refused = cli("exchange", letter)
@@ -210,7 +201,7 @@ def test_flows_of_the_same_five_tuple_share_and_others_do_not(coupled_file: Path
         assert found == sorted(said.format(sources[to], to, weight) for to, weight in ((port, 2), (port + 1, 1)))
         # A program that multiplexes a stream of its own over the camera's sockets.
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as other:
-            other.settimeout(20)
+            other.settimeout(PATIENCE_S)
             other.connect(str(path))
             other.send(join_message(camera, port))
             assert joined(service, 1) == [said.format(camera, port, 1)]
@@ -219,9 +210,9 @@ def test_flows_of_the_same_five_tuple_share_and_others_do_not(coupled_file: Path
         assert int.from_bytes(reply[16:20], "big") == 2, "the camera and the other stream, and not the slides"
         for sender in senders:
             sender.kill()
-            sender.communicate(timeout=20)
+            sender.communicate(timeout=PATIENCE_S)
         service.terminate()
-        service.communicate(timeout=20)
+        service.communicate(timeout=PATIENCE_S)
 
 
 STATE = 130
@@ -245,9 +236,9 @@ def test_a_flow_in_no_coupling_shares_with_a_group_that_is_named(call_file: Path
         assert joined(service, 2) == ["exchange: process N: flow 0 joins talk (conservative), priority 1"] * 2
         for sender in senders:
             sender.kill()
-            sender.communicate(timeout=20)
+            sender.communicate(timeout=PATIENCE_S)
         service.terminate()
-        service.communicate(timeout=20)
+        service.communicate(timeout=PATIENCE_S)
 
 
 @pytest.mark.parametrize(

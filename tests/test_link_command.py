@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from conftest import Run
-from processes import may_make_networks, start
+from processes import PATIENCE_S, may_make_networks, start, until
 
 PATH = """\
 name = "a path"
@@ -41,7 +41,8 @@ ECHO = """\
 import os, socket
 echo = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 echo.bind((os.environ["PACELINE_ADDRESS"], 7))
-for _ in range(3):
+data = b""
+while not data.startswith(b"3"):
     data, peer = echo.recvfrom(2000)
     echo.sendto(data, peer)
 """
@@ -52,10 +53,12 @@ ask = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 ask.settimeout(0.5)
 took = []
 while len(took) < 3:
-    begun = time.monotonic()
-    ask.sendto(b"x" * 100, (os.environ["PACELINE_PEER"], 7))
+    begun, number = time.monotonic(), b"%d" % (len(took) + 1)
+    ask.sendto(number * 100, (os.environ["PACELINE_PEER"], 7))
     try:
-        ask.recv(2000)
+        # An answer that comes late is one to a question before it.
+        while not ask.recv(2000).startswith(number):
+            pass
         took.append(time.monotonic() - begun)
     except (TimeoutError, ConnectionRefusedError):
         pass
@@ -95,14 +98,16 @@ def running(mark: str) -> list[str]:
 def test_two_programs_talk_over_both_links(cli: Run, path_file: Path, tmp_path: Path) -> None:
     right = script(tmp_path, "echo.py", ECHO)
     left = script(tmp_path, "ask.py", ASK, tmp_path / "took")
-    done = cli("link", path_file, "--tun", "--left", left, "--right", right, "--json")
+    done = cli("link", path_file, "--tun", "--set", "duration=200s", "--left", left, "--right", right, "--json")
     assert done.returncode == 0, done.stderr
     summary = json.loads(done.stdout)
-    assert 0.030 <= float((tmp_path / "took").read_text()) < 0.2
+    # Twice through a relay and two programs that wake up as late as it does.
+    late_s = 4 * summary["sockets"]["late_max_ms"] / 1e3
+    assert 0.030 <= float((tmp_path / "took").read_text()) < 0.2 + late_s
     assert summary["links"]["down"]["offered"] >= 3
     assert summary["flows"]["bulk"]["packets_received"] >= 3
     assert summary["sockets"]["late_p95_ms"] is not None
-    assert summary["duration_s"] < 15, "the run ends when both programs have"
+    assert summary["duration_s"] < 150, "the run ends when both programs have"
 
 
 @needs_networks
@@ -112,7 +117,7 @@ import socket, sys
 sink = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 sink.setsockopt(socket.IPPROTO_IP, socket.IP_RECVTOS, 1)
 sink.bind(("", 9))
-sink.settimeout(5)
+sink.settimeout(100)
 seen = []
 while len(seen) < 60:
     _, control, _, _ = sink.recvmsg(2000, 64)
@@ -120,31 +125,36 @@ while len(seen) < 60:
 print(*seen, file=open(sys.argv[1], "w"))
 """
     pour = """\
-import os, socket, time
+import os, socket, sys, time
 time.sleep(1)
 pour = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 pour.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, 1)
+begun = time.monotonic()
 for _ in range(60):
     pour.sendto(bytes(1000), (os.environ["PACELINE_PEER"], 9))
+print(time.monotonic() - begun, file=open(sys.argv[1], "w"))
 time.sleep(0.5)
 """
     right = script(tmp_path, "sink.py", sink, tmp_path / "seen")
-    done = cli("link", path_file, "--tun", "--left", script(tmp_path, "pour.py", pour), "--right", right)
+    left = script(tmp_path, "pour.py", pour, tmp_path / "poured")
+    done = cli("link", path_file, "--tun", "--set", "duration=200s", "--left", left, "--right", right)
     assert done.returncode == 0, done.stderr
     seen = [int(word) for word in (tmp_path / "seen").read_text().split()]
-    # 60 packets of 1.6 ms each: those that wait for less than 10 ms keep ECT(1), the others come marked.
+    # 60 packets of 1.6 ms each: those that wait for less than 10 ms keep ECT(1), the others come marked. If the sender
+    # was kept from its core, the queue had that time to empty.
+    emptied = float((tmp_path / "poured").read_text()) / 1.6e-3
     assert seen[0] == 1, seen
-    assert set(seen) == {1, 3}, seen
-    assert 40 <= seen.count(3) <= 58, seen
+    assert set(seen) <= {1, 3}, seen
+    assert 40 - emptied <= seen.count(3) <= 58, seen
 
 
 @needs_networks
 @pytest.mark.parametrize(
     ("left", "right", "said"),
     [
-        ("sleep 0.3; exit 3", "sleep 60", "the left program failed with status 3"),
+        ("sleep 0.3; exit 3", "sleep 600", "the left program failed with status 3"),
         (
-            "sleep 60",
+            "sleep 600",
             "no-such-program-here",
             'the right program is not there or one of its own: found "no-such-program',
         ),
@@ -154,10 +164,10 @@ def test_a_program_that_fails_ends_the_run_and_is_named(
     cli: Run, path_file: Path, left: str, right: str, said: str
 ) -> None:
     begun = time.monotonic()
-    done = cli("link", path_file, "--tun", "--left", left, "--right", right)
+    done = cli("link", path_file, "--tun", "--set", "duration=600s", "--left", left, "--right", right)
     assert done.returncode == 1
     assert said in done.stderr
-    assert time.monotonic() - begun < 15
+    assert time.monotonic() - begun < PATIENCE_S
 
 
 @needs_networks
@@ -166,19 +176,12 @@ def test_nothing_is_left_behind(path_file: Path, tmp_path: Path, how: signal.Sig
     mark = f"9{os.getpid()}.{int(how)}"
     stubborn = f"trap '' TERM; touch {tmp_path}/there; sleep {mark}; sleep {mark}"
     with start("link", path_file, "--tun", "--left", f"sleep {mark}", "--right", stubborn) as process:
-        for _ in range(200):
-            if (tmp_path / "there").exists():
-                break
-            time.sleep(0.05)
-        assert running(f"^sleep {mark}")
+        until("the right program", (tmp_path / "there").exists)
+        until("the left program", lambda: len(running(f"^sleep {mark}")) > 1)
         process.send_signal(how)
-        _, said = process.communicate(timeout=20)
+        _, said = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == (0 if how == signal.SIGTERM else -how), said
-    for _ in range(100):
-        if not running(f"^sleep {mark}"):
-            return
-        time.sleep(0.05)
-    raise AssertionError(running(mark))
+    until("an end of all programs", lambda: not running(f"^sleep {mark}"))
 
 
 @needs_networks

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import pytest
 from conftest import CALL, Run
 from paceline.errors import DataNotFound
 from paceline.merging import ENDS, Merged, knowing, read_folders
-from processes import start
+from processes import PATIENCE_S, start, until
 
 SHORT = ("--set", "duration=2s")
 
@@ -24,7 +23,7 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "call.toml").write_text(CALL)
     out = folder / "out"
     with start("live", folder / "call.toml", *SHORT, "--out", out, "--plot", "--simulate") as process:
-        printed, said = process.communicate(timeout=60)
+        printed, said = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0, said
     assert "over the line and in the simulator" in printed
     assert "how late packets left" in printed
@@ -163,12 +162,9 @@ def has_sockets(process: int) -> bool:
 def test_a_call_that_is_told_to_stop_leaves_nothing(call_file: Path) -> None:
     out = call_file.parent / "out"
     with start("live", call_file, "--out", out) as process:
-        for _ in range(400):
-            if has_sockets(process.pid):
-                break
-            time.sleep(0.05)
+        until("a socket", lambda: has_sockets(process.pid))
         process.terminate()
-        _, said = process.communicate(timeout=20)
+        _, said = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 1, said
     assert "interrupted: nothing was written" in said
     assert not out.exists()

@@ -2,14 +2,13 @@
 
 import json
 import socket
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from conftest import CALL, Run
-from processes import free_port, host_port, start, wait_for_listener
+from processes import PATIENCE_S, free_port, host_port, start, until, wait_for_listener
 
 OUTPUTS = {"summary.json", "flows.parquet", "links.parquet", "scenario.toml"}
 
@@ -38,7 +37,7 @@ def peer() -> Iterator[socket.socket]:
     """A socket that answers nothing."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
         silent.bind(("127.0.0.1", 0))
-        silent.settimeout(20)
+        silent.settimeout(PATIENCE_S)
         yield silent
 
 
@@ -58,7 +57,7 @@ def test_sigterm_ends_what_serves_with_its_outputs(command: str, call_file: Path
     with start(command, call_file, "--listen", f"127.0.0.1:{port}", *forward, "--out", out) as process:
         wait_for_listener(port)
         process.terminate()
-        _, said = process.communicate(timeout=20)
+        _, said = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0, said
     assert {path.name for path in out.iterdir()} == OUTPUTS
 
@@ -69,7 +68,7 @@ def test_sigterm_abandons_a_sender(call_file: Path, peer: socket.socket) -> None
     with start("send", call_file, "--to", host_port(peer), "--out", out) as process:
         peer.recv(2000)
         process.terminate()
-        _, said = process.communicate(timeout=20)
+        _, said = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 1, said
     assert "interrupted: nothing was written" in said
     assert not out.exists()
@@ -84,7 +83,7 @@ def test_one_unanswered_flow_of_two_is_told_and_the_other_goes_on(tmp_path: Path
     with start("receive", call, "--flow", "slides", "--listen", f"127.0.0.1:{port}", *short) as receiver:
         wait_for_listener(port)
         done = cli("send", call, "--to", f"127.0.0.1:{port}", *short, "--json")
-        receiver.communicate(timeout=20)
+        receiver.communicate(timeout=PATIENCE_S)
     assert done.returncode == 1
     assert f"flow video: nothing answered at 127.0.0.1:{port + 1} within" in done.stderr
     summary = json.loads(done.stdout)
@@ -152,7 +151,7 @@ def test_dccp_from_end_to_end_through_a_link(dccp_file: Path) -> None:
         wait_for_listener(front)
         wait_for_listener(back)
         with start(*send) as sender:
-            ends = [process.communicate(timeout=30) for process in (sender, relay, receiver)]
+            ends = [process.communicate(timeout=PATIENCE_S) for process in (sender, relay, receiver)]
     for process, (_, said) in zip((sender, relay, receiver), ends, strict=True):
         assert process.returncode == 0, said
         assert "warning" not in said
@@ -178,12 +177,9 @@ def test_whoever_is_stopped_closes_the_connection_and_both_write_what_they_have(
         to = ["--to", f"127.0.0.1:{port}"]
         with start("send", dccp_file, *to, "--out", out / "send", "--pcap", capture, *forever) as sender:
             growing = out / "call.pcap.part"
-            for _ in range(400):
-                if growing.exists() and growing.stat().st_size > 100_000:
-                    break
-                time.sleep(0.02)
+            until("packets", lambda: growing.exists() and growing.stat().st_size > 100_000)
             (sender if stopped == "send" else receiver).terminate()
-            ends = [process.communicate(timeout=20) for process in (sender, receiver)]
+            ends = [process.communicate(timeout=PATIENCE_S) for process in (sender, receiver)]
     assert (sender.returncode, receiver.returncode) == (0, 0), ends
     for end in ("send", "receive"):
         assert {path.name for path in (out / end).iterdir()} == OUTPUTS
@@ -228,7 +224,7 @@ def test_a_service_that_nobody_offers(cli: Run, dccp_file: Path) -> None:
         wait_for_listener(port)
         done = cli("send", dccp_file, "--to", f"127.0.0.1:{port}", "--set", "flows.bulk.dccp.service=SC:film")
         receiver.terminate()
-        receiver.communicate(timeout=20)
+        receiver.communicate(timeout=PATIENCE_S)
     assert done.returncode == 1
     assert "does not offer the service SC:film (Bad Service Code)" in done.stderr
 

@@ -16,6 +16,7 @@ from conftest import Run
 from paceline.plots import noise
 from paceline.probing import Measured, Plan, ProbeError, _drift_ppm, _measured, _unheld, networks, probe, probe_path
 from paceline.toml import loads
+from processes import PATIENCE_S
 
 SHORT = Plan(hold_s=60.0)
 
@@ -239,7 +240,7 @@ def test_sockets_measure_loopback() -> None:
         # A part of loopback's rate that a busy machine can hold.
         measured = probe_path(f"127.0.0.1:{port}", plan=Plan(hold_s=2.0, part=0.01, transfer=200_000))
         answering.send_signal(signal.SIGTERM)
-        said, _ = answering.communicate(timeout=20)
+        said, _ = answering.communicate(timeout=PATIENCE_S)
     finally:
         answering.kill()
     assert measured.one_clock

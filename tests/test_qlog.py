@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import paceline
 from conftest import Run as Cli
 from paceline import acknowledging, qlog
-from processes import free_port, start, wait_for_listener
+from processes import PATIENCE_S, free_port, start, wait_for_listener
 from test_captures import MIXED
 
 Trace = dict[str, Any]
@@ -229,7 +229,7 @@ def test_a_sequence_tells_the_same_under_the_newer_names(
 
 @pytest.mark.parametrize("spell", [qlog.document, qlog.sequence])
 def test_memory_does_not_grow_with_the_packets(spell: Any, tmp_path: Path) -> None:
-    result = paceline.run(MIXED, overrides={"duration": "60s"}, pcap=tmp_path / "mixed.pcapng")
+    result = paceline.run(MIXED, overrides={"duration": "30s"}, pcap=tmp_path / "mixed.pcapng")
     assert len(result.flows_arrow) + len(result.links_arrow) > 0
     with qlog.Capture(tmp_path / "mixed.pcapng") as packets:
         ends = [qlog.end(name, "client", packets, result) for name in result.summary["flows"]]
@@ -237,8 +237,9 @@ def test_memory_does_not_grow_with_the_packets(spell: Any, tmp_path: Path) -> No
         written = sum(len(text) for text in spell("", [*ends, *qlog.links(result)]))
         most = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-    assert written > 4_000_000
-    assert most < written / 4
+    assert written > 3_000_000
+    # Events that are held take five times their text. What does not grow, such as a block of samples, is 1.2 MB of 3.8.
+    assert most < written / 2
 
 
 def sent(events: list[dict[str, Any]]) -> list[int]:
@@ -256,6 +257,7 @@ def acknowledged(events: list[dict[str, Any]]) -> set[int]:
     return {number for first, last in ranges for number in range(first, last + 1)}
 
 
+@pytest.mark.real_time
 def test_a_call_in_real_time_is_seen_at_both_ends_and_at_its_links(cli: Cli, call_file: Path, tmp_path: Path) -> None:
     path = tmp_path / "call.sqlog"
     done = cli("live", call_file, "--set", "duration=2s", "--set", "flows.video.record=true", "--json", "--qlog", path)
@@ -290,7 +292,7 @@ def test_each_end_over_sockets_writes_what_it_saw(call_file: Path, tmp_path: Pat
         wait_for_listener(port)
         with start("send", call_file, *short, *here) as sender:
             for process in (sender, receiver):
-                _, said = process.communicate(timeout=60)
+                _, said = process.communicate(timeout=PATIENCE_S)
                 assert process.returncode == 0, said
     assert (tmp_path / "sender.pcapng").exists()
     (trace,) = json.loads((tmp_path / "sender.qlog").read_text())["traces"]

@@ -15,7 +15,7 @@ import pandas
 import pytest
 
 from conftest import ROOT
-from processes import free_port, start, wait_for_listener
+from processes import PATIENCE_S, free_port, start, wait_for_listener
 
 pytestmark = pytest.mark.real_time
 
@@ -48,7 +48,7 @@ def kill(process: subprocess.Popen[str]) -> None:
 
 def ended(process: subprocess.Popen[str]) -> str:
     """What a process said that ended well."""
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0, said
     assert "panicked" not in said
     return said

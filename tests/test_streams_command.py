@@ -9,7 +9,7 @@ import pytest
 
 import paceline
 from conftest import ROOT
-from processes import free_port, start, wait_for_listener
+from processes import PATIENCE_S, free_port, start, wait_for_listener
 
 CALL = ROOT / "scenarios" / "camera-screen-speech.toml"
 # The screen is there from 4 to 10 s.
@@ -56,7 +56,7 @@ def test_streams_over_sockets_share_by_priority_and_join_and_leave(tmp_path: Pat
         wait_for_listener(front)
         wait_for_listener(back)
         with start("send", CALL, *SETS, "--to", f"127.0.0.1:{front}", "--out", tmp_path / "sender") as sender:
-            ends = [process.communicate(timeout=60) for process in (sender, link, receiver)]
+            ends = [process.communicate(timeout=PATIENCE_S) for process in (sender, link, receiver)]
     for process, (_, said) in zip((sender, link, receiver), ends, strict=True):
         assert process.returncode == 0, said
         assert "warning" not in said

@@ -20,13 +20,14 @@ import paceline
 from conftest import Run
 from paceline import disk
 from paceline.errors import OutputError, StudyError, WorkerDied
-from paceline.studies import engine, experiment, results, store
+from paceline.studies import engine, experiment, results, runner, store
 from paceline.studies.definition import load
 from paceline.studies.engine import run_study
 from paceline.studies.experiment import Row
 from paceline.studies.progress import State
 from paceline.studies.runner import Runner
 from paceline.studies.store import Store
+from processes import PATIENCE_S, until
 from test_study_designs import TOTAL, contents, little, redefined
 
 __all__ = ["little"]
@@ -50,13 +51,6 @@ def killed_after(count: int) -> Callable[[State], None]:
             raise _Killed
 
     return told
-
-
-def until(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < end, "waited for a minute"
-        time.sleep(0.01)
 
 
 def command(study: Path, out: Path, *more: str) -> list[str]:
@@ -127,12 +121,12 @@ def test_workers_end_with_a_parent_that_is_killed(little: Path, tmp_path: Path) 
     redefined(little, "count = 4", "count = 3000")
     out = tmp_path / "out"
     with subprocess.Popen(command(little, out, "--workers", "2"), stderr=subprocess.DEVNULL) as process:
-        until(lambda: (out / JOURNAL).is_file() and (out / JOURNAL).read_bytes().count(b"\n") > 20)
+        until("rows", lambda: (out / JOURNAL).is_file() and (out / JOURNAL).read_bytes().count(b"\n") > 20)
         threads = Path(f"/proc/{process.pid}/task").glob("*/children")
         children = [Path("/proc", pid) for children in threads for pid in children.read_text().split()]
         process.kill()
     assert len(children) >= 2
-    until(lambda: not any(child.exists() for child in children))
+    until("an end of the workers", lambda: not any(child.exists() for child in children))
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
@@ -146,9 +140,9 @@ def test_a_signal_ends_it_plainly_and_keeps_what_is_finished(little: Path, tmp_p
     with subprocess.Popen(
         command(little, out), stderr=subprocess.PIPE, text=True, preexec_fn=as_in_a_terminal
     ) as process:
-        until(lambda: (out / JOURNAL).is_file() and (out / JOURNAL).read_bytes().count(b"\n") > 6)
+        until("rows", lambda: (out / JOURNAL).is_file() and (out / JOURNAL).read_bytes().count(b"\n") > 6)
         process.send_signal(how)
-        _, said = process.communicate(timeout=30)
+        _, said = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 1
     assert "interrupted: what is finished is kept: run the same command again to go on" in said
     assert not (out / "results.parquet").exists()
@@ -459,17 +453,19 @@ def test_the_second_of_two_runs_is_told_who_holds_the_folder(little: Path, tmp_p
     with subprocess.Popen(
         command(little, out, "--workers", "1"), stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
     ) as process:
-        until(lambda: (out / JOURNAL).is_file() and len(_rows_in(out)) > 3)
+        until("rows", lambda: (out / JOURNAL).is_file() and len(_rows_in(out)) > 3)
         for more in ([], ["--fresh"]):
             done = cli("study", little, "--out", out, *more)
             assert done.returncode == 1
             assert f"{out}: in use by process {process.pid} on " in done.stderr
         process.terminate()
-        assert process.wait(timeout=60) == 1
+        assert process.wait(timeout=PATIENCE_S) == 1
     redefined(little, "count = 3000", "count = 4")
     expected = run_study(little, out=tmp_path / "alone", workers=1).results_file.read_bytes()
     both = [subprocess.Popen(command(little, tmp_path / "both"), stderr=subprocess.DEVNULL) for _ in range(2)]
-    assert sorted(process.wait(timeout=120) for process in both) in ([0, 0], [0, 1]), "one is told, or comes later"
+    assert sorted(process.wait(timeout=PATIENCE_S) for process in both) in ([0, 0], [0, 1]), (
+        "one is told, or comes later"
+    )
     assert (tmp_path / "both" / "results.parquet").read_bytes() == expected
 
 
@@ -540,6 +536,14 @@ def _deadly(_: None, item: int) -> int:
     if item == 5:
         os._exit(9)
     return item * item
+
+
+def test_there_is_a_worker_for_each_core(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "cores", lambda: 3)
+    for most, processes in ((None, 3), (2, 2)):
+        with Runner(_deadly, None, lambda item: -item, most=most) as three:
+            assert three._pool is not None
+            assert three._pool._workers == processes
 
 
 def test_an_item_that_kills_its_worker_stops_nothing() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 import paceline
 from paceline.figures import figures
+from processes import PATIENCE_S
 
 av = pytest.importorskip("av", reason="the extra paceline[video] is not installed")
 
@@ -338,7 +339,7 @@ def test_two_processes_share_the_cache(cache: Path, tmp_path: Path) -> None:
     )
     command = [sys.executable, "-c", code, str(file)]
     both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
-    said = [process.communicate(timeout=120)[0] for process in both]
+    said = [process.communicate(timeout=PATIENCE_S)[0] for process in both]
     assert [process.returncode for process in both] == [0, 0]
     assert json.loads(said[0]) == json.loads(said[1]) == seen(run(duration="12s"))
     assert len(list(cache.glob("*.chunk"))) == 2
