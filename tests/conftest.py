@@ -1,14 +1,21 @@
 """What the tests share: a short call that needs no data, the command line, and the real traces where they are."""
 
+import io
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+import traceback
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 import paceline
+from paceline import plots
+from paceline.cli import main
+from paceline.plots import style
+from paceline.studies import runner
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -63,31 +70,67 @@ def call() -> paceline.Result:
     return paceline.run(CALL)
 
 
+def called(
+    *arguments: str | Path, folder: Path | None = None, data: str | None = None, stdin: str | bytes = ""
+) -> subprocess.CompletedProcess[str]:
+    """What `paceline` does of these arguments, in this process: a new one takes half a second until it has begun."""
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
+    command = ["paceline", *map(str, arguments)]
+    with pytest.MonkeyPatch.context() as patch:
+        if folder is not None:
+            patch.chdir(folder)
+        patch.delenv("PACELINE_DATA", raising=False)
+        if data is not None:
+            patch.setenv("PACELINE_DATA", data)
+        patch.setattr(sys, "argv", command)
+        given = stdin.encode() if isinstance(stdin, str) else stdin
+        for name, stream in {
+            "stdin": io.TextIOWrapper(io.BytesIO(given), "utf-8"),
+            "stdout": out,
+            "stderr": err,
+        }.items():
+            patch.setattr(sys, name, stream)
+        status = 0
+        try:
+            main()
+        except SystemExit as end:
+            status = end.code if isinstance(end.code, int) else int(end.code is not None)
+        except Exception:
+            traceback.print_exc()
+            status = 1
+    said = (stream.buffer.getvalue().decode() for stream in (out, err))  # type: ignore[attr-defined]
+    return subprocess.CompletedProcess(command, status, *said)
+
+
 @pytest.fixture
 def cli(tmp_path: Path) -> Run:
-    """Runs `paceline` in an empty folder, without PACELINE_DATA unless it is given."""
+    """Calls `paceline` in an empty folder, without PACELINE_DATA unless it is given."""
     folder = tmp_path / "cwd"
     folder.mkdir()
+    return partial(called, folder=folder)
 
-    def run(
-        *arguments: str | Path, data: str | None = None, stdin: str | bytes = ""
-    ) -> subprocess.CompletedProcess[str]:
-        environment = {key: value for key, value in os.environ.items() if key != "PACELINE_DATA"}
-        if data is not None:
-            environment["PACELINE_DATA"] = data
-        command = [sys.executable, "-m", "paceline", *map(str, arguments)]
-        done = subprocess.run(
-            command,
-            cwd=folder,
-            env=environment,
-            input=stdin.encode() if isinstance(stdin, str) else stdin,
-            capture_output=True,
-            timeout=120,
-            check=False,
-        )
-        return subprocess.CompletedProcess(command, done.returncode, done.stdout.decode(), done.stderr.decode())
 
-    return run
+@pytest.fixture(scope="session", autouse=True)
+def video_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """One cache of encoded pictures for all processes of this run: a scenario is encoded once, whoever runs it."""
+    own = tmp_path_factory.getbasetemp()
+    folder = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "video-cache"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PACELINE_CACHE", str(folder))
+        yield folder
+
+
+@pytest.fixture(autouse=True)
+def one_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A study that names no number of workers runs in this process: others take a second each until they have begun."""
+    monkeypatch.setattr(runner, "cores", lambda: 1)
+
+
+@pytest.fixture
+def unpainted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pictures are composed and not painted, for tests that look at none of them: painting takes most of the time."""
+    for module in (plots, style):
+        monkeypatch.setattr(module, "image", lambda figure, kind: b"<svg></svg>" if kind == "svg" else b"")
 
 
 @pytest.fixture(scope="session")

@@ -72,6 +72,7 @@ def test_arguments_of_the_wrong_type_are_named(arguments: dict[str, Any], said: 
         paceline.compare(**{**usual, **arguments}, out=tmp_path / "out")
 
 
+@pytest.mark.usefixtures("unpainted")
 def test_one_name_stands_for_a_list_of_one(tmp_path: Path) -> None:
     """Letter by letter `flows="med"` would mean a flow called `m`, and `join` would look for a folder of one letter."""
     over = (
@@ -231,6 +232,7 @@ def test_a_named_network_is_asked_of_the_registry(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize("network", [one["kind"] for one in registry().get("networks", ())])
+@pytest.mark.usefixtures("unpainted")
 def test_each_named_network_carries_a_call(network: str, tmp_path: Path) -> None:
     result = paceline.compare(
         ["scream", "newreno"], over=network, seeds=1, duration="2s", out=tmp_path / "o", workers=1

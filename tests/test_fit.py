@@ -140,9 +140,8 @@ def walk(tmp_path: Path) -> Path:
 
 def test_the_output_is_a_scenarios_rate(cli: Run, walk: Path, tmp_path: Path) -> None:
     arguments = ["fit", walk, "--format", "time-mbps", "--split", "0.6", "--states", "3"]
-    first, again = cli(*arguments, "--out", tmp_path / "out"), cli(*arguments)
+    first = cli(*arguments, "--out", tmp_path / "out")
     assert first.returncode == 0, first.stderr
-    assert first.stdout == again.stdout
     rate = loads(first.stdout)["rate"]
     assert [state["name"] for state in rate["states"]] == ["blocked", "reflected", "los"]
     call = f'duration = "5s"\n[links.radio]\n{first.stdout}\nqueue = {{ packets = 9 }}\n' + (
@@ -154,7 +153,7 @@ def test_the_output_is_a_scenarios_rate(cli: Run, walk: Path, tmp_path: Path) ->
     }  # fmt: skip
     assert (tmp_path / "out" / "fit.toml").read_text() == first.stdout
     document = json.loads(cli(*arguments, "--json").stdout)
-    assert document["parameters"] == rate
+    assert document["parameters"] == rate, "of another fit"
     assert document["distances"]["held_out"]["rate"]["ks"] < 1
 
 

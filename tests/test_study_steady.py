@@ -136,6 +136,7 @@ def test_until_is_the_end_of_the_first_window_that_keeps_its_conditions() -> Non
     assert until(0.0, below={"queue_delay_ms": 1.0}) is None
 
 
+@pytest.mark.usefixtures("unpainted")
 def test_the_four_main_rows_hold(tmp_path: Path, data_dir: Path) -> None:
     """The real study without its other experiments."""
     copy = tmp_path / "scream-steady"
